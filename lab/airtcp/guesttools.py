@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The small C programs that run inside the guest: compiled once, cached by content."""
+
+import hashlib
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from airtcp.cache import REPOSITORY, cache_dir, make_dir
+from airtcp.errors import AirtcpError
+
+SOURCES = REPOSITORY / "lab" / "guest"
+GUEST_DIR = "/run/tools"
+"""Where the guest sees the directory of these programs; it is on its PATH."""
+
+_FLAGS = ["-std=gnu17", "-O2", "-Wall", "-Wextra", "-Werror"]
+_COMPILE = {
+    "poweroff": ["poweroff.c"],
+    "tcpwatch": ["tcpwatch.c"],
+    "rcvlowat.so": ["-shared", "-fPIC", "rcvlowat.c"],
+}
+
+
+@dataclass(frozen=True)
+class GuestTools:
+    """Host paths; in the guest each is GUEST_DIR/<name>."""
+
+    directory: Path
+
+    @property
+    def poweroff(self) -> Path:
+        """Switches the guest off."""
+        return self.directory / "poweroff"
+
+    @property
+    def tcpwatch(self) -> Path:
+        """Samples the state of TCP connections."""
+        return self.directory / "tcpwatch"
+
+    @property
+    def rcvlowat(self) -> Path:
+        """LD_PRELOAD library that sets SO_RCVLOWAT."""
+        return self.directory / "rcvlowat.so"
+
+
+def build_tools(say: Callable[[str], None]) -> GuestTools:
+    """Compile what is not yet in the cache. AirtcpError with the compiler's first error."""
+    compiler = shutil.which("gcc")
+    if not compiler:
+        raise AirtcpError("gcc is missing: install it with: apt-get install gcc libc6-dev")
+    version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True)
+    digest = hashlib.sha256(version.stdout.encode() + repr((_FLAGS, _COMPILE)).encode())
+    for source in sorted(SOURCES.iterdir()):
+        digest.update(f"{source.name}\0".encode() + source.read_bytes())
+    directory = cache_dir() / "tools" / digest.hexdigest()[:16]
+    if directory.is_dir():
+        return GuestTools(directory)
+
+    say("compiling the guest's programs")
+    make_dir(directory.parent)
+    with tempfile.TemporaryDirectory(dir=directory.parent) as scratch:
+        new = Path(scratch) / "new"
+        new.mkdir()
+        shutil.copy(SOURCES / "init", new / "init")
+        for name, arguments in _COMPILE.items():
+            command = [compiler, *_FLAGS, "-o", str(new / name), *arguments]
+            done = subprocess.run(command, cwd=SOURCES, capture_output=True, text=True)
+            if done.returncode:
+                errors = [line for line in done.stderr.splitlines() if "error:" in line]
+                raise AirtcpError(
+                    f"cannot compile {name}: {(errors or done.stderr.splitlines() or ['?'])[0]}"
+                )
+        try:
+            new.rename(directory)
+        except OSError:
+            if not directory.is_dir():  # else another process was quicker: same content
+                raise
+    return GuestTools(directory)

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Build the laboratory kernel (User Mode Linux), once for each content.
+
+cache/kernel/<hash>/{linux,config,build.json} is a finished kernel; cache/kernel/work-*/ is the tree
+that kernels of one kind are built in again and again (see source.py).
+"""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from airtcp.cache import cache_dir, locked, make_dir
+from airtcp.errors import AirtcpError, InputError
+from airtcp.source import (
+    OVERLAY,
+    Changes,
+    find_source,
+    identity,
+    prepare_tree,
+    read_changes,
+    version_of_tree,
+)
+
+Say = Callable[[str], None]
+
+_PROGRESS_EVERY_S = 15.0
+
+# The same source gives the same image, whoever builds it, wherever, whenever.
+_REPRODUCIBLE = {
+    "KBUILD_BUILD_TIMESTAMP": "Wed Jan  1 00:00:00 UTC 2025",
+    "KBUILD_BUILD_USER": "airtcp",
+    "KBUILD_BUILD_HOST": "airtcp",
+    "KBUILD_BUILD_VERSION": "1",
+}
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A built kernel: its image, the version of Linux, 16 hexadecimal digits that name its content."""
+
+    path: Path
+    version: str
+    hash: str
+
+
+def build(
+    source: Path | None = None,
+    *,
+    patches: Literal["all", "lab"] = "all",
+    fragments: Sequence[str] = ("lab",),
+    say: Say,
+) -> Kernel:
+    """Build the kernel, or return at once when the cache has it.
+
+    source: a Linux 6.12.y tree or tarball, else Debian's package. patches="lab": the plain TCP of
+    Linux with the laboratory's patches only. fragments: names of kernel/configs/<name>.config,
+    merged in this order over allnoconfig. Raises InputError for a bad source, patch list or
+    fragment, AirtcpError when the compilation fails.
+    """
+    for program in ("gcc", "make", "flex", "bison", "bc", "ccache", "patch", "strip"):
+        if not shutil.which(program):
+            raise AirtcpError(f"{program} is missing: ./airtcp doctor says how to get it")
+    source = find_source(source)
+    changes = read_changes(patches)
+    fragment_files = [_fragment(name) for name in fragments]
+    compiler = subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True)
+    source_id = identity(source)
+    key = cache_key(source_id, changes, fragment_files, compiler.stdout)
+
+    home = make_dir(cache_dir() / "kernel")
+    target = home / key
+    if not target.is_dir():
+        with locked(home / "lock", say):
+            if not target.is_dir():  # another process may just have built it
+                kind = hashlib.sha256(f"{source_id} {patches} {fragments}".encode()).hexdigest()
+                work = home / f"work-{kind[:12]}"
+                _build(source, changes, fragment_files, work, target, say)
+    facts = json.loads((target / "build.json").read_text())
+    return Kernel(target / "linux", facts["version"], key)
+
+
+def cache_key(source_id: str, changes: Changes, fragments: Sequence[Path], compiler: str) -> str:
+    """16 hexadecimal digits that change with anything that could change the image."""
+    digest = hashlib.sha256()
+    digest.update(f"{source_id}\0{compiler}\0{sorted(_REPRODUCIBLE.items())}\0".encode())
+    named = [(path.name, path) for path in (*changes.patches, *fragments)]
+    for name, path in [*named, *sorted(changes.files.items())]:
+        content = path.read_bytes()
+        digest.update(f"{name}\0{len(content)}\0".encode() + content)
+    return digest.hexdigest()[:16]
+
+
+def _fragment(name: str) -> Path:
+    path = OVERLAY / "configs" / f"{name}.config"
+    if not path.is_file():
+        known = ", ".join(sorted(x.stem for x in path.parent.glob("*.config")))
+        raise InputError(f"no Kconfig fragment named {name} in {path.parent}; there are: {known}")
+    return path
+
+
+def _build(
+    source: Path, changes: Changes, fragments: Sequence[Path], work: Path, target: Path, say: Say
+) -> None:
+    began = time.monotonic()
+    tree = prepare_tree(source, changes, work, say)
+    version = version_of_tree(tree)
+    # Inside the tree, so that make uses relative paths and ccache finds what another tree compiled.
+    output = tree / "build"
+    make_dir(output)
+    log = work / "build.log"
+    log.unlink(missing_ok=True)
+    compiled, cpu_s = _configure(tree, output, fragments, log), 0.0
+    say(f"building Linux {version} (some minutes the first time; log: {log})")
+    cpu_s = compiled + _make(tree, output, ["linux"], log, say)
+
+    with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
+        new = Path(scratch) / "new"
+        new.mkdir()
+        subprocess.run(["strip", "-o", new / "linux", output / "linux"], check=True)
+        shutil.copyfile(output / ".config", new / "config")
+        facts = {"version": version, "cpu_s": round(cpu_s, 1), "source": source.name}
+        (new / "build.json").write_text(json.dumps(facts, indent=1) + "\n")
+        new.rename(target)
+    wall_s = time.monotonic() - began
+    say(f"built Linux {version} in {wall_s:.0f} s ({cpu_s:.0f} CPU seconds): {target}")
+
+
+def _configure(tree: Path, output: Path, fragments: Sequence[Path], log: Path) -> float:
+    """Merge the fragments over allnoconfig and check that every line took. Returns CPU seconds."""
+    merged = output / "merged.config"
+    merged.write_text("\n".join(path.read_text() for path in fragments))
+    cpu_s = _make(tree, output, [f"KCONFIG_ALLCONFIG={merged}", "allnoconfig"], log, None)
+    check_fragments(fragments, (output / ".config").read_text())
+    return cpu_s
+
+
+def check_fragments(fragments: Sequence[Path], config: str) -> None:
+    """InputError for the first fragment line that .config does not have. A later line overrides."""
+    wanted: dict[str, tuple[str, str]] = {}
+    for path in fragments:
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if match := re.fullmatch(r"(CONFIG_\w+)=(.+)", line.strip()):
+                wanted[match[1]] = (match[2], f"{path}:{number}")
+            elif match := re.fullmatch(r"# (CONFIG_\w+) is not set", line.strip()):
+                wanted[match[1]] = ("n", f"{path}:{number}")
+            elif line.strip() and not line.strip().startswith("#"):
+                raise InputError(f"{path}:{number}: {line.strip()}: CONFIG_NAME=value is allowed")
+    actual = dict(re.findall(r"^(CONFIG_\w+)=(.+)$", config, re.M))
+    for name, (value, where) in wanted.items():
+        if (got := actual.get(name, "n")) != value:
+            raise InputError(
+                f"{where}: {name}={value} did not take: it is {got} (Linux has no such option here, "
+                "or something it depends on is off, or something else selects it)"
+            )
+
+
+def _make(tree: Path, output: Path, targets: Sequence[str], log: Path, say: Say | None) -> float:
+    """Run make, its output appended to the log. Returns CPU seconds, AirtcpError on failure."""
+    command = ["make", "-C", str(tree), f"O={output}", "ARCH=um", "CC=ccache gcc"]
+    command += [f"-j{os.cpu_count() or 1}", *targets]
+    environment = {**os.environ, **_REPRODUCIBLE, "LC_ALL": "C"}
+    environment |= {"CCACHE_DIR": str(cache_dir() / "ccache"), "CCACHE_COMPILERCHECK": "content"}
+    environment.pop("MAKEFLAGS", None)  # of a make that called us
+    environment.pop("MAKELEVEL", None)
+    with log.open("ab") as file:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            env=environment,
+        )
+        try:
+            cpu_s = _watch(process, log, say)
+        except BaseException:
+            process.terminate()  # make ends its children
+            process.wait()
+            raise
+    if process.returncode:
+        raise AirtcpError(f"the kernel does not build: {first_error(log.read_text())} (log: {log})")
+    return cpu_s
+
+
+def _watch(process: "subprocess.Popen[bytes]", log: Path, say: Say | None) -> float:
+    shown = time.monotonic()
+    while True:
+        pid, code, usage = os.wait4(process.pid, os.WNOHANG)
+        if pid:
+            process.returncode = os.waitstatus_to_exitcode(code)
+            return usage.ru_utime + usage.ru_stime
+        if say and time.monotonic() - shown > _PROGRESS_EVERY_S:
+            shown = time.monotonic()
+            count = len(re.findall(r"^  (?:CC|AS) ", log.read_text(errors="replace"), re.M))
+            say(f"building: {count} files compiled")
+        time.sleep(0.1)
+
+
+def first_error(log: str) -> str:
+    """The line of a build log that says what went wrong."""
+    lines = [line.strip() for line in log.splitlines()]
+    for sign in ("No space left on device", "error:", "undefined reference", "Error ", "***"):
+        for line in lines:
+            if sign in line:
+                return line
+    return lines[-1] if lines else "it said nothing"

@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The Linux source tree that a kernel is built from, and what this repository lays over it.
+
+A work tree is unpacked once and then only brought up to date: the files that the patches and
+kernel/{net,include,drivers,Documentation} touch are made anew in a staging directory from kept
+originals, and a file is written into the tree only where its content differs. So make sees
+exactly what changed, and a rebuild after an edit takes seconds.
+"""
+
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from airtcp.cache import REPOSITORY, cache_dir, make_dir
+from airtcp.errors import AirtcpError, InputError
+
+DEBIAN_TARBALL = Path("/usr/src/linux-source-6.12.tar.xz")
+SERIES = "6.12"
+OVERLAY = REPOSITORY / "kernel"
+_OVERLAY_PARTS = ("net", "include", "drivers", "Documentation")
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What is laid over Linux: patches in order, then whole files (path in the tree -> file)."""
+
+    patches: tuple[Path, ...]
+    files: dict[str, Path]
+
+
+def find_source(given: Path | None) -> Path:
+    """The tree or tarball to build: the given one, else Debian's. InputError says what is allowed."""
+    if given is None:
+        if not DEBIAN_TARBALL.is_file():
+            raise InputError(
+                f"no kernel source: {DEBIAN_TARBALL} is missing; install it with: apt-get install "
+                f"linux-source-{SERIES}, or name a Linux {SERIES}.y tree or tarball with "
+                "--kernel-source"
+            )
+        return DEBIAN_TARBALL
+    if given.is_dir():
+        version_of_tree(given)
+        return given.resolve()
+    if given.is_file() and re.search(r"\.tar(\.(xz|gz|bz2|zst))?$", given.name):
+        return given.resolve()
+    raise InputError(
+        f"--kernel-source {given}: not a directory or a .tar, .tar.xz, .tar.gz, .tar.bz2, "
+        f".tar.zst file; a Linux {SERIES}.y source tree or tarball is allowed"
+    )
+
+
+def identity(source: Path) -> str:
+    """What names the content: a tarball's SHA-256, a directory's listing with sizes and times."""
+    if source.is_file():
+        return _tarball_sha256(source)
+    digest = hashlib.sha256(f"{source}\0".encode())
+    for path in sorted(source.rglob("*")):
+        if ".git" not in path.parts and path.is_file():
+            stat = path.stat()
+            digest.update(f"{path}\0{stat.st_size}\0{stat.st_mtime_ns}\0".encode())
+    return digest.hexdigest()
+
+
+def _tarball_sha256(tarball: Path) -> str:
+    """Remembered by path, size and time of change: reading 150 MB takes most of a second."""
+    stat = tarball.stat()
+    key = f"{tarball} {stat.st_size} {stat.st_mtime_ns}"
+    memory = cache_dir() / "kernel" / "sources.json"
+    try:
+        known: dict[str, str] = json.loads(memory.read_text())
+    except (OSError, ValueError):
+        known = {}
+    if key not in known:
+        with tarball.open("rb") as file:
+            known[key] = hashlib.file_digest(file, "sha256").hexdigest()
+        make_dir(memory.parent)
+        memory.write_text(json.dumps(known, indent=1))
+    return known[key]
+
+
+def version_of_tree(tree: Path) -> str:
+    """For example 6.12.117; InputError when the directory is not Linux 6.12.y."""
+    try:
+        head = (tree / "Makefile").read_text(errors="replace")[:2000]
+    except OSError:
+        raise InputError(
+            f"{tree}: no Makefile in it; a Linux {SERIES}.y source tree is allowed"
+        ) from None
+    parts = [
+        match[1] if (match := re.search(rf"^{name} *= *(\d+)", head, re.M)) else "?"
+        for name in ("VERSION", "PATCHLEVEL", "SUBLEVEL")
+    ]
+    version = ".".join(parts)
+    if not version.startswith(f"{SERIES}."):
+        raise InputError(f"{tree}: this is Linux {version}; Linux {SERIES}.y is allowed")
+    return version
+
+
+def read_changes(patches: Literal["all", "lab"], overlay: Path = OVERLAY) -> Changes:
+    """Read kernel/patches/series and list the whole files.
+
+    "lab" leaves out all but the patches under lab/: the TCP of plain Linux. The files are laid over
+    in both cases, for a file alone does nothing: a patch has to hook it in.
+    """
+    series = overlay / "patches" / "series"
+    chosen = []
+    for number, line in enumerate(series.read_text().splitlines(), 1):
+        name = line.split("#")[0].strip()
+        if not name:
+            continue
+        group = name.split("/")[0]
+        if group not in ("lab", "tcp"):
+            raise InputError(f"{series}:{number}: {name}: only lab/... and tcp/... are allowed")
+        patch = series.parent / name
+        if not patch.is_file():
+            raise InputError(f"{series}:{number}: there is no {patch}")
+        if patches == "all" or group == "lab":
+            chosen.append(patch)
+    files = {
+        str(path.relative_to(overlay)): path
+        for part in _OVERLAY_PARTS
+        for path in sorted((overlay / part).rglob("*"))
+        if path.is_file()
+    }
+    return Changes(tuple(chosen), files)
+
+
+def prepare_tree(source: Path, changes: Changes, work: Path, say: Say) -> Path:
+    """Bring work/linux to source + changes and return it, as cheaply as possible."""
+    tree = work / "linux"
+    # A directory's content may have changed in any file: no short cut.
+    if (work / "unpacked").is_file() and source.is_file():
+        try:
+            _apply(changes, work)
+            return tree
+        except (AirtcpError, OSError) as error:
+            say(f"unpacking the kernel anew ({error})")
+    shutil.rmtree(work, ignore_errors=True)
+    make_dir(tree)
+    _unpack(source, tree, say)
+    version_of_tree(tree)
+    (work / "unpacked").touch()
+    _apply(changes, work)
+    return tree
+
+
+def _unpack(source: Path, tree: Path, say: Say) -> None:
+    if source.is_dir():
+        say(f"copying {source}")
+        command = ["cp", "-a", "--reflink=auto", f"{source}/.", str(tree)]
+    else:
+        say(f"unpacking {source}")
+        command = ["tar", "-C", str(tree), "--strip-components=1", "-xf", str(source)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        shutil.rmtree(tree, ignore_errors=True)
+        first = (done.stderr.splitlines() or ["no message"])[0]
+        raise AirtcpError(f"cannot unpack {source}: {first}")
+    # A tree that has been built in cannot be built in another directory.
+    for leftover in (".config", "include/config", "arch/um/include/generated"):
+        path = tree / leftover
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+
+
+def _apply(changes: Changes, work: Path) -> None:
+    tree, originals, staging = work / "linux", work / "originals", work / "staging"
+    shutil.rmtree(staging, ignore_errors=True)
+    staging.mkdir()
+    touched = {name for patch in changes.patches for name in patched_files(patch)}
+    for name in sorted(touched | changes.files.keys()):
+        _keep_original(tree, originals, name)
+    for name in touched:
+        if (originals / name).is_file():
+            _copy(originals / name, staging / name)
+    for patch in changes.patches:
+        command = ["patch", "-p1", "--batch", "--forward", "--fuzz=0", "--no-backup-if-mismatch"]
+        done = subprocess.run(
+            [*command, "-d", str(staging), "-i", str(patch)], capture_output=True, text=True
+        )
+        if done.returncode:
+            complaint = next(
+                (x for x in done.stdout.splitlines() if "FAILED" in x or "patch" in x), "no message"
+            )
+            raise AirtcpError(f"{patch} does not apply: {complaint.strip()}")
+    for name, path in changes.files.items():
+        _copy(path, staging / name)
+
+    for path in _files(originals):
+        name = str(path.relative_to(originals)).removesuffix(".absent")
+        staged = staging / name
+        if staged.is_file():
+            _write_if_different(staged, tree / name)
+        elif path.name.endswith(".absent"):
+            (tree / name).unlink(missing_ok=True)
+        else:
+            _write_if_different(path, tree / name)
+
+
+def patched_files(patch: Path) -> set[str]:
+    """The files, relative to the tree, that a patch changes, makes or removes."""
+    names = re.findall(r"^(?:---|\+\+\+) [ab]/(\S+)", patch.read_text(errors="replace"), re.M)
+    return set(names)
+
+
+def _keep_original(tree: Path, originals: Path, name: str) -> None:
+    kept, absent = originals / name, originals / f"{name}.absent"
+    if kept.exists() or absent.exists():
+        return
+    if (tree / name).is_file():
+        _copy(tree / name, kept)
+    else:
+        absent.parent.mkdir(parents=True, exist_ok=True)
+        absent.touch()
+
+
+def _files(directory: Path) -> Iterator[Path]:
+    return (path for path in sorted(directory.rglob("*")) if path.is_file())
+
+
+def _copy(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, target)
+
+
+def _write_if_different(source: Path, target: Path) -> None:
+    content = source.read_bytes()
+    if not target.is_file() or target.read_bytes() != content:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)
