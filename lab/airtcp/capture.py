@@ -1,0 +1,396 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Packet captures: nanosecond pcap to pcapng, and a view of the TCP segments in either.
+
+The guest's tcpdump writes classic pcap; what users get is pcapng (IETF draft
+draft-ietf-opsawg-pcapng), which names the interface and states its resolution. The output
+holds no host name, program name or date, so equal packets make equal files.
+
+Link types read: Ethernet, and radiotap followed by 802.11 (https://www.radiotap.org). TCP is
+looked for in IPv4 only, which is all that the laboratory's topology carries.
+"""
+
+import struct
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from airtcp.errors import AirtcpError
+
+LINKTYPE_ETHERNET = 1
+LINKTYPE_RADIOTAP = 127
+
+_PCAP_NANOSECONDS = 0xA1B23C4D
+_PCAP_MICROSECONDS = 0xA1B2C3D4
+
+_SECTION_HEADER = 0x0A0D0D0A
+_INTERFACE_DESCRIPTION = 1
+_ENHANCED_PACKET = 6
+_BYTE_ORDER_MAGIC = 0x1A2B3C4D
+_OPTION_END = 0
+_OPTION_IF_NAME = 2
+_OPTION_IF_TSRESOL = 9
+_NANOSECONDS = 9  # if_tsresol: the power of ten by which a second is divided
+
+_ENHANCED_PACKET_FIXED = struct.Struct("<IIIIIII")
+_ENHANCED_PACKET_OVERHEAD = _ENHANCED_PACKET_FIXED.size + 4
+_MAX_RECORD = 1 << 18  # bytes; libpcap's own limit: anything above is a corrupt length
+
+TCP_FIN = 0x01
+TCP_SYN = 0x02
+TCP_RST = 0x04
+TCP_ACK = 0x10
+
+
+class Packet(NamedTuple):
+    """One captured packet; data may be shorter than wire_length, the length it had."""
+
+    time_ns: int
+    data: bytes
+    wire_length: int
+
+
+@dataclass(frozen=True)
+class Capture:
+    """An open capture: its link type, snap length and packets in file order."""
+
+    link_type: int
+    snap_length: int
+    packets: Iterator[Packet]
+
+
+@dataclass(frozen=True)
+class Radiotap:
+    """What the radio said of a frame; None where the header lacks the field."""
+
+    length: int
+    tsft_us: int | None = None
+    flags: int = 0
+    rate_kbps: int | None = None
+    mcs: int | None = None
+    bandwidth_40mhz: bool = False
+    short_guard_interval: bool = False
+    ampdu_reference: int | None = None
+
+    @property
+    def fcs_length(self) -> int:
+        """Bytes of frame check sequence at the end of the frame."""
+        return 4 if self.flags & 0x10 else 0
+
+
+@dataclass(frozen=True)
+class Segment:
+    """One TCP segment as captured. ampdu_reference is None off the air or outside an A-MPDU."""
+
+    time_ns: int
+    source: str
+    destination: str
+    source_port: int
+    destination_port: int
+    sequence: int
+    acknowledgment: int
+    flags: int
+    payload_bytes: int
+    ampdu_reference: int | None = None
+
+    @property
+    def is_pure_ack(self) -> bool:
+        """An acknowledgment and nothing else: no data, no SYN, FIN or RST."""
+        return self.payload_bytes == 0 and self.flags & (
+            TCP_ACK | TCP_SYN | TCP_FIN | TCP_RST
+        ) == TCP_ACK
+
+
+def convert(pcap: Path, pcapng: Path, interface: str) -> int:
+    """Write the packets of pcap as pcapng with nanosecond stamps; return how many there were.
+
+    pcapng appears whole or not at all. Raises AirtcpError for a file that is not a capture or
+    ends inside a packet.
+    """
+    partial = pcapng.with_name(pcapng.name + ".partial")
+    count = 0
+    try:
+        with open(partial, "wb") as out, closing(_open(pcap)) as source:
+            capture = _read(source, pcap)
+            out.write(_section_header())
+            out.write(_interface_description(capture, interface))
+            for packet in capture.packets:
+                out.write(_enhanced_packet(packet))
+                count += 1
+        partial.replace(pcapng)
+    finally:
+        partial.unlink(missing_ok=True)
+    return count
+
+
+def read_packets(path: Path) -> Iterator[Packet]:
+    """Yield the packets of a pcap or pcapng file. Raises AirtcpError for a corrupt one."""
+    with closing(_open(path)) as source:
+        yield from _read(source, path).packets
+
+
+def read_tcp(path: Path) -> Iterator[Segment]:
+    """Yield the TCP segments of a pcap or pcapng file, other packets left out.
+
+    On the air every transmission counts, so a retried frame gives a segment each time.
+    Raises AirtcpError for a corrupt file or a link type other than those named above.
+    """
+    with closing(_open(path)) as source:
+        capture = _read(source, path)
+        if capture.link_type not in (LINKTYPE_ETHERNET, LINKTYPE_RADIOTAP):
+            raise AirtcpError(
+                f"{path}: link type {capture.link_type} cannot be read; "
+                f"known: {LINKTYPE_ETHERNET} (Ethernet), {LINKTYPE_RADIOTAP} (radiotap)"
+            )
+        for packet in capture.packets:
+            if capture.link_type == LINKTYPE_ETHERNET:
+                segment = _ethernet_tcp(packet)
+            else:
+                segment = _radiotap_tcp(packet)
+            if segment is not None:
+                yield segment
+
+
+# --- reading ---------------------------------------------------------------------------------
+
+
+def _open(path: Path) -> BinaryIO:
+    try:
+        return open(path, "rb")
+    except OSError as error:
+        raise AirtcpError(f"{path}: {error.strerror}") from error
+
+
+def _read(source: BinaryIO, path: Path) -> Capture:
+    magic = source.read(4)
+    if magic == _SECTION_HEADER.to_bytes(4, "little"):
+        return _read_pcapng(source, path)
+    for order in ("<", ">"):
+        for number, unit_ns in ((_PCAP_NANOSECONDS, 1), (_PCAP_MICROSECONDS, 1000)):
+            if magic == struct.pack(order + "I", number):
+                return _read_pcap(source, path, order, unit_ns)
+    raise AirtcpError(f"{path}: not a pcap or pcapng file")
+
+
+def _exactly(source: BinaryIO, size: int, path: Path) -> bytes:
+    data = source.read(size)
+    if len(data) != size:
+        raise AirtcpError(f"{path}: ends inside a packet, at byte {source.tell()}")
+    return data
+
+
+def _read_pcap(source: BinaryIO, path: Path, order: str, unit_ns: int) -> Capture:
+    header = struct.unpack(order + "HHiIII", _exactly(source, 20, path))
+    snap_length, link_type = header[4], header[5] & 0xFFFF
+
+    def packets() -> Iterator[Packet]:
+        record = struct.Struct(order + "IIII")
+        while head := source.read(record.size):
+            if len(head) != record.size:
+                raise AirtcpError(f"{path}: ends inside a packet, at byte {source.tell()}")
+            seconds, fraction, captured, wire_length = record.unpack(head)
+            if captured > _MAX_RECORD:
+                raise AirtcpError(f"{path}: corrupt packet length at byte {source.tell()}")
+            time_ns = seconds * 1_000_000_000 + fraction * unit_ns
+            yield Packet(time_ns, _exactly(source, captured, path), wire_length)
+
+    return Capture(link_type, snap_length, packets())
+
+
+def _read_pcapng(source: BinaryIO, path: Path) -> Capture:
+    """Read the subset of pcapng that this module writes: one section, one interface."""
+    blocks = _pcapng_blocks(source, path)
+    kind, body = next(blocks, (0, b""))
+    if kind != _INTERFACE_DESCRIPTION:
+        raise AirtcpError(f"{path}: no interface description after the section header")
+    link_type, snap_length = struct.unpack_from("<HxxI", body)
+    if not _has_nanoseconds(body):
+        raise AirtcpError(f"{path}: time stamps are not nanoseconds (if_tsresol 9)")
+
+    def packets() -> Iterator[Packet]:
+        for kind, body in blocks:
+            if kind == _ENHANCED_PACKET:
+                _, high, low, captured, wire_length = struct.unpack_from("<IIIII", body)
+                if captured > len(body) - 20:
+                    raise AirtcpError(f"{path}: corrupt packet length at byte {source.tell()}")
+                yield Packet(high << 32 | low, body[20 : 20 + captured], wire_length)
+
+    return Capture(link_type, snap_length, packets())
+
+
+def _pcapng_blocks(source: BinaryIO, path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield (type, body) of the blocks after the section header, whose type has been read."""
+    length, magic = struct.unpack("<II", _exactly(source, 8, path))
+    if magic != _BYTE_ORDER_MAGIC:
+        raise AirtcpError(f"{path}: big-endian pcapng cannot be read")
+    _exactly(source, length - 12, path)
+    while head := source.read(8):
+        if len(head) != 8:
+            raise AirtcpError(f"{path}: ends inside a packet, at byte {source.tell()}")
+        kind, length = struct.unpack("<II", head)
+        if length % 4 or not 12 <= length <= _MAX_RECORD + 64:
+            raise AirtcpError(f"{path}: corrupt block length at byte {source.tell()}")
+        yield kind, _exactly(source, length - 8, path)[:-4]
+
+
+def _has_nanoseconds(interface_description: bytes) -> bool:
+    offset = 8
+    while offset + 4 <= len(interface_description):
+        code, length = struct.unpack_from("<HH", interface_description, offset)
+        if code == _OPTION_IF_TSRESOL:
+            return interface_description[offset + 4] == _NANOSECONDS
+        offset += 4 + (length + 3) // 4 * 4
+    return False
+
+
+# --- writing ---------------------------------------------------------------------------------
+
+
+def _block(kind: int, body: bytes) -> bytes:
+    length = struct.pack("<I", len(body) + 12)
+    return struct.pack("<I", kind) + length + body + length
+
+
+def _option(code: int, value: bytes) -> bytes:
+    return struct.pack("<HH", code, len(value)) + value + bytes(-len(value) % 4)
+
+
+def _section_header() -> bytes:
+    length_unknown = -1
+    return _block(_SECTION_HEADER, struct.pack("<IHHq", _BYTE_ORDER_MAGIC, 1, 0, length_unknown))
+
+
+def _interface_description(capture: Capture, name: str) -> bytes:
+    return _block(
+        _INTERFACE_DESCRIPTION,
+        struct.pack("<HxxI", capture.link_type, capture.snap_length)
+        + _option(_OPTION_IF_NAME, name.encode())
+        + _option(_OPTION_IF_TSRESOL, bytes([_NANOSECONDS]))
+        + _option(_OPTION_END, b""),
+    )
+
+
+def _enhanced_packet(packet: Packet) -> bytes:
+    captured = len(packet.data)
+    padding = -captured % 4
+    length = _ENHANCED_PACKET_OVERHEAD + captured + padding
+    head = _ENHANCED_PACKET_FIXED.pack(
+        _ENHANCED_PACKET,
+        length,
+        0,  # the first and only interface
+        packet.time_ns >> 32,
+        packet.time_ns & 0xFFFFFFFF,
+        captured,
+        packet.wire_length,
+    )
+    return head + packet.data + bytes(padding) + length.to_bytes(4, "little")
+
+
+# --- headers ---------------------------------------------------------------------------------
+
+_ETHERTYPE_IPV4 = b"\x08\x00"
+_LLC_SNAP_IPV4 = b"\xaa\xaa\x03\x00\x00\x00" + _ETHERTYPE_IPV4
+
+# Size and alignment in bytes of the radiotap fields 0 to 20, which precede any we need.
+_RADIOTAP_FIELDS = (
+    (8, 8), (1, 1), (1, 1), (4, 2), (2, 2), (1, 1), (1, 1), (2, 2), (2, 2), (2, 2), (1, 1),
+    (1, 1), (1, 1), (1, 1), (2, 2), (2, 2), (1, 1), (1, 1), (8, 4), (3, 1), (8, 4),
+)  # fmt: skip
+_TSFT, _FLAGS, _RATE, _MCS, _AMPDU = 0, 1, 2, 19, 20
+
+
+def parse_radiotap(data: bytes) -> Radiotap | None:
+    """Read the radiotap header that data starts with; None if it is not one or is cut short."""
+    if len(data) < 8 or data[0] != 0:
+        return None
+    length, present = struct.unpack_from("<HI", data, 2)
+    if length > len(data):
+        return None
+    offset, word = 8, present
+    while word >> 31:  # further presence words, whose fields follow those of the first
+        if offset + 4 > length:
+            return None
+        (word,) = struct.unpack_from("<I", data, offset)
+        offset += 4
+
+    at: dict[int, int] = {}
+    for number, (size, alignment) in enumerate(_RADIOTAP_FIELDS):
+        if present >> number & 1:
+            offset = -(-offset // alignment) * alignment
+            at[number] = offset
+            offset += size
+    if offset > length:
+        return None
+
+    known, mcs_flags, mcs = data[at[_MCS] : at[_MCS] + 3] if _MCS in at else (0, 0, 0)
+    return Radiotap(
+        length=length,
+        tsft_us=struct.unpack_from("<Q", data, at[_TSFT])[0] if _TSFT in at else None,
+        flags=data[at[_FLAGS]] if _FLAGS in at else 0,
+        rate_kbps=data[at[_RATE]] * 500 if _RATE in at else None,
+        mcs=mcs if known & 0x02 else None,
+        bandwidth_40mhz=bool(known & 0x01) and mcs_flags & 0x03 == 1,
+        short_guard_interval=bool(known & 0x04) and bool(mcs_flags & 0x04),
+        ampdu_reference=struct.unpack_from("<I", data, at[_AMPDU])[0] if _AMPDU in at else None,
+    )
+
+
+def _ethernet_tcp(packet: Packet) -> Segment | None:
+    if packet.data[12:14] != _ETHERTYPE_IPV4:
+        return None
+    return _ipv4_tcp(packet, 14, None)
+
+
+def _radiotap_tcp(packet: Packet) -> Segment | None:
+    radiotap = parse_radiotap(packet.data)
+    if radiotap is None or len(packet.data) < radiotap.length + 24:
+        return None
+    control, direction = packet.data[radiotap.length], packet.data[radiotap.length + 1]
+    is_data_with_body = control & 0x0C == 0x08 and not control & 0x40
+    if not is_data_with_body or direction & 0x40:  # management, control, null or encrypted
+        return None
+    header = 24
+    if direction & 0x03 == 0x03:  # four addresses
+        header += 6
+    if control & 0x80:  # QoS data; an A-MSDU would have its own subheaders here
+        if packet.data[radiotap.length + header : radiotap.length + header + 1] >= b"\x80":
+            return None
+        header += 2
+    if radiotap.flags & 0x20:  # the driver pads the header to a multiple of four bytes
+        header += -header % 4
+    llc = radiotap.length + header
+    if packet.data[llc : llc + 8] != _LLC_SNAP_IPV4:
+        return None
+    return _ipv4_tcp(packet, llc + 8, radiotap.ampdu_reference)
+
+
+def _ipv4_tcp(packet: Packet, start: int, ampdu_reference: int | None) -> Segment | None:
+    data = packet.data
+    if len(data) < start + 20 or data[start] >> 4 != 4 or data[start + 9] != 6:
+        return None
+    ip_header = (data[start] & 0x0F) * 4
+    total = int.from_bytes(data[start + 2 : start + 4], "big")
+    fragment_offset = int.from_bytes(data[start + 6 : start + 8], "big") & 0x1FFF
+    tcp = start + ip_header
+    if fragment_offset or len(data) < tcp + 20:
+        return None
+    source_port, destination_port, sequence, acknowledgment, offset_byte, flags = (
+        struct.unpack_from(">HHIIBB", data, tcp)
+    )
+    return Segment(
+        time_ns=packet.time_ns,
+        source=_address(data[start + 12 : start + 16]),
+        destination=_address(data[start + 16 : start + 20]),
+        source_port=source_port,
+        destination_port=destination_port,
+        sequence=sequence,
+        acknowledgment=acknowledgment,
+        flags=flags,
+        payload_bytes=total - ip_header - (offset_byte >> 4) * 4,
+        ampdu_reference=ampdu_reference,
+    )
+
+
+def _address(packed: bytes) -> str:
+    return ".".join(str(byte) for byte in packed)

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Captures made byte by byte here, so that every expected value can be checked by hand."""
+
+import struct
+from pathlib import Path
+
+import pytest
+
+from airtcp import capture
+from airtcp.errors import AirtcpError
+
+IPV4 = b"\x08\x00"
+
+
+def tcp_packet(flags: int = capture.TCP_ACK, payload: bytes = b"") -> bytes:
+    """IPv4 10.0.0.1:5001 -> 10.0.0.2:5201, sequence 1000, acknowledgment 2000."""
+    tcp = struct.pack(">HHIIBBHHH", 5001, 5201, 1000, 2000, 5 << 4, flags, 64, 0, 0)
+    total = 20 + len(tcp) + len(payload)
+    ip = struct.pack(">BBHHHBBH", 0x45, 0, total, 0, 0, 64, 6, 0)
+    return ip + bytes([10, 0, 0, 1, 10, 0, 0, 2]) + tcp + payload
+
+
+def ethernet(packet: bytes) -> bytes:
+    return bytes(12) + IPV4 + packet
+
+
+def on_air(packet: bytes, reference: int = 7) -> bytes:
+    """Radiotap (TSFT, flags, MCS, A-MPDU) and an 802.11 QoS data frame."""
+    present = 1 << 0 | 1 << 1 | 1 << 19 | 1 << 20
+    fields = struct.pack("<QB", 123456, 0x10)  # TSFT at 8; flags at 16: FCS at the end
+    fields += bytes([0x07, 0x05, 13])  # MCS at 17: all known; 40 MHz, short GI; MCS 13
+    fields += struct.pack("<IHBB", reference, 0, 0, 0)  # A-MPDU at 20, which is aligned to 4
+    radiotap = struct.pack("<BBHI", 0, 0, 8 + len(fields), present) + fields
+    qos_data = bytes([0x88, 0x02]) + bytes(22) + bytes(2)
+    return radiotap + qos_data + b"\xaa\xaa\x03\x00\x00\x00" + IPV4 + packet + b"FCS!"
+
+
+def write_pcap(path: Path, link_type: int, packets: list[tuple[int, bytes]]) -> Path:
+    with path.open("wb") as out:
+        out.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 256, link_type))
+        for time_ns, data in packets:
+            captured = data[:256]
+            seconds, nanoseconds = divmod(time_ns, 1_000_000_000)
+            out.write(struct.pack("<IIII", seconds, nanoseconds, len(captured), len(data)))
+            out.write(captured)
+    return path
+
+
+def test_conversion_keeps_every_nanosecond_byte_and_length(tmp_path: Path) -> None:
+    frames = [
+        (1_700_000_000_123_456_789, ethernet(tcp_packet())),
+        (1_700_000_000_123_456_790, ethernet(tcp_packet(payload=bytes(1448)))),
+    ]
+    pcap = write_pcap(tmp_path / "a.pcap", capture.LINKTYPE_ETHERNET, frames)
+    assert capture.convert(pcap, tmp_path / "a.pcapng", "wlan0") == 2
+    read = list(capture.read_packets(tmp_path / "a.pcapng"))
+    assert [packet.time_ns for packet in read] == [time_ns for time_ns, _ in frames]
+    assert [packet.data for packet in read] == [data[:256] for _, data in frames]
+    assert [packet.wire_length for packet in read] == [54, 54 + 1448]
+    assert read == list(capture.read_packets(pcap))
+
+
+def test_pcapng_bytes_are_the_ones_of_the_format(tmp_path: Path) -> None:
+    pcap = write_pcap(tmp_path / "a.pcap", 1, [((5 << 32) + 6, b"abcde")])
+    capture.convert(pcap, tmp_path / "a.pcapng", "eth0")
+    expected = struct.pack("<IIIHHqI", 0x0A0D0D0A, 28, 0x1A2B3C4D, 1, 0, -1, 28)
+    expected += struct.pack("<IIHHI", 1, 40, 1, 0, 256)
+    expected += struct.pack("<HH4s", 2, 4, b"eth0")
+    expected += struct.pack("<HHB3x", 9, 1, 9)
+    expected += struct.pack("<HHI", 0, 0, 40)
+    expected += struct.pack("<IIIIIII5s3xI", 6, 40, 0, 5, 6, 5, 5, b"abcde", 40)
+    assert (tmp_path / "a.pcapng").read_bytes() == expected
+
+
+def test_tcp_segments_of_ethernet(tmp_path: Path) -> None:
+    arp = bytes(12) + b"\x08\x06" + bytes(28)
+    pcap = write_pcap(
+        tmp_path / "a.pcap",
+        capture.LINKTYPE_ETHERNET,
+        [(1, arp), (2, ethernet(tcp_packet(payload=bytes(1448)))), (3, ethernet(tcp_packet()))],
+    )
+    data, ack = capture.read_tcp(pcap)
+    assert (data.source, data.source_port) == ("10.0.0.1", 5001)
+    assert (data.destination, data.destination_port) == ("10.0.0.2", 5201)
+    assert (data.sequence, data.acknowledgment, data.payload_bytes) == (1000, 2000, 1448)
+    assert not data.is_pure_ack
+    assert ack.is_pure_ack
+    assert ack.ampdu_reference is None
+
+
+def test_padding_of_short_ethernet_frames_is_not_payload(tmp_path: Path) -> None:
+    frame = ethernet(tcp_packet()) + bytes(6)
+    (segment,) = capture.read_tcp(write_pcap(tmp_path / "a.pcap", 1, [(1, frame)]))
+    assert segment.payload_bytes == 0
+
+
+def test_tcp_segments_on_the_air(tmp_path: Path) -> None:
+    beacon = on_air(b"").replace(bytes([0x88, 0x02]), bytes([0x80, 0x00]), 1)
+    frames = [(1, beacon), (2, on_air(tcp_packet(payload=bytes(100)), reference=9))]
+    (segment,) = capture.read_tcp(write_pcap(tmp_path / "a.pcap", 127, frames))
+    assert (segment.payload_bytes, segment.ampdu_reference) == (100, 9)
+
+
+def test_radiotap_fields() -> None:
+    radiotap = capture.parse_radiotap(on_air(tcp_packet()))
+    assert radiotap is not None
+    assert (radiotap.length, radiotap.tsft_us, radiotap.fcs_length) == (28, 123456, 4)
+    assert (radiotap.mcs, radiotap.bandwidth_40mhz, radiotap.short_guard_interval) == (
+        13,
+        True,
+        True,
+    )
+    assert radiotap.ampdu_reference == 7
+    assert radiotap.rate_kbps is None
+
+
+def test_a_second_presence_word_moves_the_fields() -> None:
+    header = struct.pack("<BBHII", 0, 0, 13, 1 << 31 | 1 << 2, 0) + bytes([12])
+    radiotap = capture.parse_radiotap(header)
+    assert radiotap is not None
+    assert radiotap.rate_kbps == 6000
+
+
+@pytest.mark.parametrize("keep", [0, 3, 10, 30, -1])
+@pytest.mark.parametrize("suffix", ["pcap", "pcapng"])
+def test_a_capture_cut_short_is_one_clear_error(tmp_path: Path, suffix: str, keep: int) -> None:
+    frames = [(1, ethernet(tcp_packet(payload=bytes(10))))]
+    pcap = write_pcap(tmp_path / "a.pcap", 1, frames)
+    capture.convert(pcap, tmp_path / "a.pcapng", "eth0")
+    cut = tmp_path / f"a.{suffix}"
+    cut.write_bytes(cut.read_bytes()[:keep])
+    with pytest.raises(AirtcpError, match=r"a\.pcap(ng)?: (ends inside|not a pcap)"):
+        list(capture.read_packets(cut))
+
+
+def test_a_failed_conversion_leaves_nothing_behind(tmp_path: Path) -> None:
+    pcap = write_pcap(tmp_path / "a.pcap", 1, [(1, ethernet(tcp_packet()))])
+    pcap.write_bytes(pcap.read_bytes()[:-1])
+    with pytest.raises(AirtcpError):
+        capture.convert(pcap, tmp_path / "a.pcapng", "eth0")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.pcap"]
+
+
+def test_missing_and_foreign_files(tmp_path: Path) -> None:
+    with pytest.raises(AirtcpError, match=r"none\.pcap: No such file"):
+        list(capture.read_packets(tmp_path / "none.pcap"))
+    (tmp_path / "text").write_text("not a capture")
+    with pytest.raises(AirtcpError, match="not a pcap"):
+        list(capture.read_packets(tmp_path / "text"))
+    pcap = write_pcap(tmp_path / "odd.pcap", 113, [])
+    with pytest.raises(AirtcpError, match="link type 113"):
+        list(capture.read_tcp(pcap))
