@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Against values worked out by hand from the t table (t = 4.303 for 2 degrees of freedom)."""
+
+import pytest
+
+from airtcp.statistics import Summary, paired_difference, paired_ratio, summarize
+
+
+def test_mean_and_student_interval() -> None:
+    summary = summarize([1.0, 2.0, 3.0])  # s = 1, standard error = 1 / sqrt(3) = 0.57735
+    assert summary.mean == 2.0
+    assert summary.ci95 == pytest.approx(4.302653 * 0.577350, rel=1e-6)
+    assert summary.n == 3
+
+
+def test_one_value_has_no_interval() -> None:
+    assert summarize([5.0]) == Summary(5.0, None, 1)
+
+
+def test_equal_values_have_an_interval_of_zero() -> None:
+    assert summarize([5.0, 5.0]) == Summary(5.0, 0.0, 2)
+
+
+def test_nothing_cannot_be_summarized() -> None:
+    with pytest.raises(ValueError, match="no values"):
+        summarize([])
+
+
+def test_pairs_are_matched_by_seed() -> None:
+    baseline = {1: 10.0, 2: 20.0, 3: 30.0, 9: 1.0}
+    other = {3: 33.0, 2: 22.0, 1: 11.0, 7: 1.0}
+    assert paired_ratio(baseline, other) == Summary(pytest.approx(1.1), pytest.approx(0), 3)
+    difference = paired_difference(baseline, other)  # 1, 2, 3
+    assert difference is not None
+    assert difference.mean == pytest.approx(2.0)
+    assert difference.ci95 == pytest.approx(4.302653 * 0.577350, rel=1e-6)
+
+
+def test_pairs_without_a_common_seed_or_with_a_zero_baseline() -> None:
+    assert paired_difference({1: 1.0}, {2: 1.0}) is None
+    assert paired_ratio({1: 0.0}, {1: 1.0}) is None
