@@ -13,7 +13,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 def cache_dir() -> Path:
-    """$AIRTCP_CACHE, else $XDG_CACHE_HOME/airtcp, else ~/.cache/airtcp (lab/setup.sh does the same)."""
+    """$AIRTCP_CACHE, else $XDG_CACHE_HOME/airtcp, else ~/.cache/airtcp (as in lab/setup.sh)."""
     if own := os.environ.get("AIRTCP_CACHE"):
         return Path(own).absolute()
     if xdg := os.environ.get("XDG_CACHE_HOME"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The two ways in which airtcp fails; the command line turns each into one line and an exit code."""
+"""How airtcp fails; the command line turns each into one line and an exit code."""
 
 
 class AirtcpError(Exception):

@@ -73,7 +73,7 @@ def boot(
 ) -> GuestResult:
     """Run run_dir/plan.sh in a guest and wait until it has ended.
 
-    The guest finds run_dir, writable, at RUN_DIR_IN_GUEST (also its working directory) and the tools
+    The guest finds run_dir, writable, at RUN_DIR_IN_GUEST (its working directory) and the tools
     at GUEST_DIR. Its console is kept in run_dir/console.log. on_progress gets the virtual seconds
     since boot, a few times a second. `interactive` gives the guest the user's terminal, and real
     instead of virtual time. A guest that fails is no exception: the status says it.
@@ -213,7 +213,7 @@ def _attend(
 
 
 def _reap(process: "subprocess.Popen[bytes]") -> tuple[int, float]:
-    """End the whole process group: its leader's wait status, the CPU seconds of all it waited for."""
+    """End the process group: its leader's wait status, the CPU seconds of all it waited for."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:

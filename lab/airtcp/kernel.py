@@ -45,7 +45,7 @@ _REPRODUCIBLE = {
 
 @dataclass(frozen=True)
 class Kernel:
-    """A built kernel: its image, the version of Linux, 16 hexadecimal digits that name its content."""
+    """A built kernel: its image, the version of Linux, 16 digits that name its content."""
 
     path: Path
     version: str
@@ -158,7 +158,7 @@ def check_fragments(fragments: Sequence[Path], config: str) -> None:
     for name, (value, where) in wanted.items():
         if (got := actual.get(name, "n")) != value:
             raise InputError(
-                f"{where}: {name}={value} did not take: it is {got} (Linux has no such option here, "
+                f"{where}: {name}={value} did not take: it is {got} (no such option here, "
                 "or something it depends on is off, or something else selects it)"
             )
 

@@ -37,7 +37,7 @@ class Changes:
 
 
 def find_source(given: Path | None) -> Path:
-    """The tree or tarball to build: the given one, else Debian's. InputError says what is allowed."""
+    """The tree or tarball to build: the given one, else Debian's. InputError when neither."""
     if given is None:
         if not DEBIAN_TARBALL.is_file():
             raise InputError(

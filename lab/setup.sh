@@ -1,0 +1,116 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Makes this machine able to run airtcp: the Debian packages of packages.txt, and a
+# Python environment with the libraries of requirements.txt in the cache directory.
+# Quick when there is nothing to do. Prints the path of the Python to use on standard
+# output, everything else on standard error.
+set -eu
+exec 3>&1 >&2
+
+here=$(dirname "$(readlink -f "$0")")
+if [ -n "${AIRTCP_CACHE:-}" ]; then
+	cache=$AIRTCP_CACHE
+else
+	cache=${XDG_CACHE_HOME:-$HOME/.cache}/airtcp
+fi
+
+say() {
+	echo "airtcp: $*"
+}
+
+as_root() {
+	if [ "$(id -u)" = 0 ]; then
+		env DEBIAN_FRONTEND=noninteractive "$@"
+	else
+		sudo env DEBIAN_FRONTEND=noninteractive "$@"
+	fi
+}
+
+missing_packages() {
+	names=$(sed 's/[# ].*//' "$here/packages.txt")
+	# shellcheck disable=SC2016,SC2086
+	installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' $names 2>/dev/null) || true
+	for name in $names; do
+		echo "$installed" | grep -qx "$name installed" || echo "$name"
+	done
+}
+
+# Has apt a version of every package named?
+available() {
+	for name; do
+		apt-cache policy "$name" 2>/dev/null | grep -q '^  Candidate: [^(]' || return 1
+	done
+}
+
+# Debian 12 has linux-source-6.12 in its security suite (or among the backports) only,
+# and a small installation may not list these. Add one, from the same mirror.
+add_suite_of_kernel_source() {
+	list=/etc/apt/sources.list.d/airtcp-kernel-source.list
+	# shellcheck disable=SC1091
+	codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+	# shellcheck disable=SC2016
+	mirror=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE)' 'Created-By: Packages' |
+		awk -v release="$codename" '$2 == release { print $1; exit }')
+	mirror=${mirror%/}
+	[ -n "$mirror" ] || return 0
+	for suite in "$mirror-security $codename-security" "$mirror $codename-backports"; do
+		say "adding '$suite' to apt's sources ($list): it has linux-source-6.12"
+		echo "deb $suite main" | as_root tee "$list" >/dev/null || return 0
+		as_root apt-get -q update || true
+		if available linux-source-6.12; then
+			return 0
+		fi
+		as_root rm -f "$list"
+	done
+}
+
+install_packages() {
+	missing=$(missing_packages)
+	[ -n "$missing" ] || return 0
+	say "these Debian packages are needed and will be installed:"
+	for name in $missing; do
+		grep "^$name " "$here/packages.txt" | sed 's/^/  /'
+	done
+	# shellcheck disable=SC2086
+	available $missing || as_root apt-get -q update || true
+	case " $missing" in
+	*linux-source-6.12*) available linux-source-6.12 || add_suite_of_kernel_source ;;
+	esac
+	# One that cannot be had must not keep the others away.
+	for name in $missing; do
+		available "$name" || {
+			say "apt has no $name"
+			missing=$(echo "$missing" | grep -vx "$name")
+		}
+	done
+	# shellcheck disable=SC2086
+	set -- apt-get -q -y --no-install-recommends install $missing
+	# The lists may be older than the mirror: fetch them and try again.
+	as_root "$@" || { as_root apt-get -q update && as_root "$@"; }
+}
+
+make_environment() {
+	key=$({ python3 -VV && cat "$here/requirements.txt"; } | sha256sum | cut -c 1-12)
+	venv=$cache/venv-$key
+	[ -e "$venv/complete" ] && return 0
+	mkdir -p "$cache" || return 1
+	exec 9>"$cache/venv.lock"
+	flock 9
+	[ -e "$venv/complete" ] && return 0
+	say "installing airtcp's Python libraries in $venv"
+	rm -rf "$venv"
+	python3 -m venv "$venv" &&
+		"$venv/bin/python" -m pip --disable-pip-version-check install -q \
+			-r "$here/requirements.txt" &&
+		touch "$venv/complete"
+}
+
+if command -v apt-get >/dev/null; then
+	# The kernel source may come from --kernel-source, a program from elsewhere: go on.
+	install_packages || say "some packages could not be installed: ./airtcp doctor lists what is missing"
+fi
+make_environment || {
+	say "cannot make the Python environment in $cache (see above)"
+	exit 1
+}
+echo "$venv/bin/python" >&3
