@@ -97,9 +97,10 @@ class Segment:
     @property
     def is_pure_ack(self) -> bool:
         """An acknowledgment and nothing else: no data, no SYN, FIN or RST."""
-        return self.payload_bytes == 0 and self.flags & (
-            TCP_ACK | TCP_SYN | TCP_FIN | TCP_RST
-        ) == TCP_ACK
+        return (
+            self.payload_bytes == 0
+            and self.flags & (TCP_ACK | TCP_SYN | TCP_FIN | TCP_RST) == TCP_ACK
+        )
 
 
 def convert(pcap: Path, pcapng: Path, interface: str) -> int:
@@ -111,7 +112,7 @@ def convert(pcap: Path, pcapng: Path, interface: str) -> int:
     partial = pcapng.with_name(pcapng.name + ".partial")
     count = 0
     try:
-        with open(partial, "wb") as out, closing(_open(pcap)) as source:
+        with partial.open("wb") as out, closing(_open(pcap)) as source:
             capture = _read(source, pcap)
             out.write(_section_header())
             out.write(_interface_description(capture, interface))
@@ -157,7 +158,7 @@ def read_tcp(path: Path) -> Iterator[Segment]:
 
 def _open(path: Path) -> BinaryIO:
     try:
-        return open(path, "rb")
+        return path.open("rb")
     except OSError as error:
         raise AirtcpError(f"{path}: {error.strerror}") from error
 

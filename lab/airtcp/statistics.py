@@ -37,9 +37,7 @@ def summarize(values: Sequence[float]) -> Summary:
     return Summary(mean, quantile * standard_error, n)
 
 
-def paired_difference(
-    baseline: Mapping[int, float], other: Mapping[int, float]
-) -> Summary | None:
+def paired_difference(baseline: Mapping[int, float], other: Mapping[int, float]) -> Summary | None:
     """Summarize other - baseline over the seeds that both have; None if they share none."""
     return _paired([other[seed] - baseline[seed] for seed in sorted(baseline.keys() & other)])
 

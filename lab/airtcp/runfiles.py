@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Readers of what one run leaves in its directory: iperf3, TCP state, the air, ping.
+
+Each reader raises AirtcpError with one line that names the file when it is missing, cut short or
+not what it should be.
+"""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy
+from numpy.typing import NDArray
+
+from airtcp.errors import AirtcpError
+
+Node = Literal["server", "station"]
+
+# The columns of tcpwatch that the metrics and figures need.
+_TCP_COLUMNS = frozenset(
+    {"time_ns", "event", "local", "remote", "cwnd", "srtt_us", "retrans"}
+    | {"segs_out", "data_segs_out", "data_segs_in"}
+)
+
+_AMPDU_SIZE = re.compile(r"ampdu_size_(\d+)")
+_PING_REPLY = re.compile(r"icmp_seq=\d+ .*time=([0-9.]+) ms")
+
+
+@dataclass(frozen=True)
+class Iperf3:
+    """One iperf3 JSON document."""
+
+    path: Path
+    document: Mapping[str, Any]
+
+    def number(self, *keys: str) -> float:
+        """The number found at end.sum.seconds when keys are "end", "sum", "seconds"."""
+        value: Any = self.document
+        for key in keys:
+            value = value.get(key) if isinstance(value, dict) else None
+        if not isinstance(value, int | float):
+            raise AirtcpError(f"{self.path}: no number at {'.'.join(keys)}")
+        return float(value)
+
+    @property
+    def data_ports(self) -> frozenset[int]:
+        """Local ports of the data connections, which are the client's."""
+        try:
+            return frozenset(int(one["local_port"]) for one in self.document["start"]["connected"])
+        except (KeyError, TypeError, ValueError):
+            raise AirtcpError(f"{self.path}: no local_port in start.connected") from None
+
+    def goodput_series(self) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]:
+        """(end of each interval in s since the start, goodput in it in Mbit/s)."""
+        try:
+            sums = [interval["sum"] for interval in self.document["intervals"]]
+            ends = [float(one["end"]) for one in sums]
+            rates = [float(one["bits_per_second"]) / 1e6 for one in sums]
+        except (KeyError, TypeError, ValueError):
+            raise AirtcpError(f"{self.path}: intervals are not as iperf3 writes them") from None
+        return numpy.array(ends), numpy.array(rates)
+
+
+@dataclass(frozen=True)
+class TcpTrace:
+    """One data connection as tcpwatch saw it at one end.
+
+    columns: every integer column of the samples, in time order. final: the exact counters when
+    the connection was destroyed.
+    """
+
+    port: int
+    columns: Mapping[str, NDArray[numpy.float64]]
+    final: Mapping[str, int]
+
+
+def read_iperf3(run_dir: Path, role: Literal["client", "server"]) -> Iperf3:
+    """Read iperf3-ROLE.json; the client is the sender of the data."""
+    path = run_dir / f"iperf3-{role}.json"
+    text = _text(path)
+    try:
+        document = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise AirtcpError(f"{path}:{error.lineno}: not JSON, or cut short") from None
+    if not isinstance(document, dict):
+        raise AirtcpError(f"{path}: not an iperf3 document")
+    if "error" in document:
+        raise AirtcpError(f"{path}: iperf3 says: {document['error']}")
+    return Iperf3(path, document)
+
+
+def read_tcp(run_dir: Path, node: Node, data_ports: frozenset[int]) -> list[TcpTrace]:
+    """Read the data connections of tcp-NODE.csv, by port; each has samples and a final state."""
+    path = run_dir / f"tcp-{node}.csv"
+    reader = csv.DictReader(io.StringIO(_text(path)))
+    if missing := _TCP_COLUMNS.difference(reader.fieldnames or ()):
+        raise AirtcpError(f"{path}: no column {min(missing)!r}")
+    text_columns = ("event", "local", "remote", "state")
+    names = [name for name in reader.fieldnames or () if name not in text_columns]
+    samples: dict[int, list[list[int]]] = {port: [] for port in sorted(data_ports)}
+    final: dict[int, dict[str, int]] = {}
+    for row in reader:
+        try:
+            ports = {int(row[end].rpartition(":")[2]) for end in ("local", "remote")}
+            values = [int(row[name]) for name in names]
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise AirtcpError(
+                f"{path}:{reader.line_num}: not a row of tcpwatch, or cut short"
+            ) from None
+        for port in ports & data_ports:
+            if row["event"] == "close":
+                final[port] = dict(zip(names, values, strict=True))
+            else:
+                samples[port].append(values)
+    for port in samples:
+        if not samples[port]:
+            raise AirtcpError(f"{path}: no sample of the data connection of port {port}")
+        if port not in final:
+            raise AirtcpError(f"{path}: no close row for the data connection of port {port}")
+    return [
+        TcpTrace(
+            port,
+            dict(zip(names, numpy.array(rows, dtype=numpy.float64).T, strict=True)),
+            final[port],
+        )
+        for port, rows in samples.items()
+    ]
+
+
+def read_airsim(run_dir: Path) -> dict[str, int]:
+    """How much each counter of airsim grew from before the transfer to after it."""
+    before = _counters(run_dir / "airsim-before.txt")
+    after = _counters(run_dir / "airsim-after.txt")
+    return {name: value - before.get(name, 0) for name, value in after.items()}
+
+
+def ampdu_sizes(counters: Mapping[str, int]) -> dict[int, int]:
+    """Number of data PPDUs by how many MPDUs each carried, smallest first."""
+    matches = ((_AMPDU_SIZE.fullmatch(name), count) for name, count in counters.items())
+    sizes = {int(match.group(1)): count for match, count in matches if match and count}
+    return dict(sorted(sizes.items()))
+
+
+def read_ping_ms(run_dir: Path) -> NDArray[numpy.float64]:
+    """Round-trip times of the replies in ping.txt, in ms. At least one."""
+    path = run_dir / "ping.txt"
+    replies = _PING_REPLY.findall(_text(path))
+    if not replies:
+        raise AirtcpError(f"{path}: no ping was answered")
+    return numpy.array([float(reply) for reply in replies])
+
+
+def _counters(path: Path) -> dict[str, int]:
+    counters: dict[str, int] = {}
+    for number, line in enumerate(_text(path).splitlines(), start=1):
+        name, _, value = line.partition(" ")
+        try:
+            counters[name] = int(value)
+        except ValueError:
+            raise AirtcpError(f"{path}:{number}: not a line `name value`") from None
+    return counters
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise AirtcpError(f"{path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise AirtcpError(f"{path}: not text") from None

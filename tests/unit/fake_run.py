@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Writes the directory of one run as the guest leaves it: few rows, round numbers."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+START_NS = 1_700_000_000_000_000_000
+DATA_PORT = 40001
+CONTROL_PORT = 40000
+
+TCP_COLUMNS = (
+    "time_ns,event,local,remote,state,cwnd,ssthresh,srtt_us,rttvar_us,min_rtt_us,rto_us,rcv_rtt_us,"
+    "bytes_acked,bytes_received,segs_out,segs_in,data_segs_out,data_segs_in,retrans,lost,unacked,"
+    "delivery_rate_bps,pacing_rate_bps,notsent_bytes,rwnd_limited_us,sndbuf_limited_us"
+)
+
+
+def tcp_row(event: str, time_ms: int, local: str, remote: str, **values: int) -> str:
+    numbers = [
+        str(values.get(name, 0))
+        for name in TCP_COLUMNS.split(",")
+        if name not in ("time_ns", "event", "local", "remote", "state")
+    ]
+    stamp = START_NS + time_ms * 1_000_000
+    return ",".join([str(stamp), event, local, remote, "1", *numbers])
+
+
+def write_tcp(path: Path, rows: Sequence[str]) -> None:
+    path.write_text("\n".join([TCP_COLUMNS, *rows, ""]))
+
+
+def write_iperf3(
+    run_dir: Path, *, rates_mbps: Sequence[float], ports: Sequence[int] = (DATA_PORT,)
+) -> None:
+    intervals = [
+        {"sum": {"start": second, "end": second + 1, "bits_per_second": rate * 1e6}}
+        for second, rate in enumerate(rates_mbps)
+    ]
+    goodput = sum(rates_mbps) / len(rates_mbps)
+    client = {
+        "start": {"connected": [{"local_port": port} for port in ports]},
+        "intervals": intervals,
+        "end": {"sum_received": {"bits_per_second": goodput * 1e6, "seconds": len(rates_mbps)}},
+    }
+    (run_dir / "iperf3-client.json").write_text(json.dumps(client))
+    (run_dir / "iperf3-server.json").write_text(json.dumps({"intervals": intervals}))
+
+
+def write_airsim(path: Path, counters: Mapping[str, int]) -> None:
+    path.write_text("".join(f"{name} {value}\n" for name, value in counters.items()))
+
+
+def write_run(run_dir: Path, *, goodput_mbps: float = 100.0) -> Path:
+    """A download of four seconds; every metric can be read off the numbers below."""
+    run_dir.mkdir(parents=True)
+    write_iperf3(run_dir, rates_mbps=[goodput_mbps - 30, *[goodput_mbps + 10] * 3])
+
+    server, station = f"10.0.0.1:{DATA_PORT}", "10.0.0.2:5201"
+    control = f"10.0.0.1:{CONTROL_PORT}"
+    sent = {"segs_out": 1003, "data_segs_out": 1000, "retrans": 5}
+    write_tcp(
+        run_dir / "tcp-server.csv",
+        [
+            tcp_row("sample", 0, control, station, cwnd=999, srtt_us=999999),
+            tcp_row("sample", 0, server, station, cwnd=10, srtt_us=0),
+            tcp_row("sample", 10, server, station, cwnd=20, srtt_us=10_000),
+            tcp_row("sample", 20, server, station, cwnd=30, srtt_us=20_000),
+            tcp_row("sample", 30, server, station, cwnd=40, srtt_us=30_000),
+            tcp_row("close", 40, server, station, cwnd=40, srtt_us=30_000, **sent),
+        ],
+    )
+    received = {"segs_out": 500, "data_segs_out": 0, "data_segs_in": 995}
+    write_tcp(
+        run_dir / "tcp-station.csv",
+        [
+            tcp_row("sample", 0, station, server, cwnd=10),
+            tcp_row("close", 40, station, server, cwnd=10, **received),
+        ],
+    )
+    (run_dir / "ping.txt").write_text(
+        "PING 10.0.0.1 (10.0.0.1) 56(84) bytes of data.\n"
+        + "".join(
+            f"[1700000000.{n}] 64 bytes from 10.0.0.1: icmp_seq={n} ttl=64 time={n}.00 ms\n"
+            for n in range(1, 6)
+        )
+    )
+    write_airsim(
+        run_dir / "airsim-before.txt",
+        {"time_ns": 1_000, "airtime_data_ns": 100, "ampdu_size_1": 7, "tx_retries": 3},
+    )
+    write_airsim(
+        run_dir / "airsim-after.txt",
+        {
+            "time_ns": 4_000_001_000,
+            "airtime_data_ns": 2_400_000_100,  # 60%
+            "airtime_ack_ns": 800_000_000,  # 20%
+            "airtime_other_ns": 40_000_000,  # 1%
+            "airtime_collision_ns": 160_000_000,  # 4%
+            "airtime_idle_ns": 600_000_000,  # 15%
+            "tx_retries": 12,
+            "ampdu_size_1": 17,  # 10 since before
+            "ampdu_size_20": 30,
+            "phy0.ppdus": 40,
+        },
+    )
+    return run_dir

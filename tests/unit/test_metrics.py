@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The metrics of the run that fake_run writes, against figures read off its numbers."""
+
+import json
+from pathlib import Path
+
+import pytest
+from fake_run import DATA_PORT, tcp_row, write_airsim, write_iperf3, write_run, write_tcp
+
+from airtcp.errors import AirtcpError
+from airtcp.experiment import Parameters
+from airtcp.metrics import METRICS, compute
+from airtcp.runfiles import ampdu_sizes, read_airsim, read_iperf3
+
+TCP_ONLY = {
+    "retransmits",
+    "data_segments",
+    "acks_sent",
+    "acks_per_segment",
+    "tcp_rtt_ms_p50",
+    "tcp_rtt_ms_p95",
+    "cwnd_segments_mean",
+}
+
+
+def test_every_metric_of_a_download(tmp_path: Path) -> None:
+    assert compute(write_run(tmp_path / "run"), Parameters()) == pytest.approx(
+        {
+            "goodput_mbps": 100.0,
+            "retransmits": 5,
+            "data_segments": 1000,
+            "acks_sent": 500,
+            "acks_per_segment": 500 / 995,
+            "tcp_rtt_ms_p50": 20.0,  # of 10, 20, 30; the 0 is no measurement yet
+            "tcp_rtt_ms_p95": 29.0,
+            "ping_rtt_ms_p50": 3.0,  # of 1, 2, 3, 4, 5
+            "ping_rtt_ms_p95": 4.8,
+            "cwnd_segments_mean": 25.0,  # of 10, 20, 30, 40
+            "ampdu_mpdus_mean": (10 * 1 + 30 * 20) / 40,
+            "airtime_data_share": 0.60,
+            "airtime_ack_share": 0.20,
+            "airtime_idle_share": 0.15,
+            "airtime_collision_share": 0.04,
+            "tx_retries": 9,
+        }
+    )
+
+
+def test_udp_has_none_of_the_metrics_of_tcp(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    (run / "tcp-server.csv").unlink()
+    metrics = compute(run, Parameters(protocol="udp"))
+    assert {name for name, value in metrics.items() if value is None} == TCP_ONLY
+    assert metrics.keys() == METRICS.keys()
+
+
+def test_without_ping_only_its_metrics_are_missing(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    (run / "ping.txt").unlink()
+    metrics = compute(run, Parameters().replace({"ping_interval": "0ms"}))
+    missing = {name for name, value in metrics.items() if value is None}
+    assert missing == {"ping_rtt_ms_p50", "ping_rtt_ms_p95"}
+
+
+def test_upload_turns_sender_and_receiver_round(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    server, station = run / "tcp-server.csv", run / "tcp-station.csv"
+    server.rename(run / "x")
+    station.rename(server)
+    (run / "x").rename(station)
+    metrics = compute(run, Parameters(direction="upload"))
+    assert (metrics["data_segments"], metrics["acks_sent"]) == (1000, 500)
+
+
+def test_flows_are_added_and_their_samples_pooled(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    other = DATA_PORT + 1
+    write_iperf3(run, rates_mbps=[100.0], ports=[DATA_PORT, other])
+    for node, local, remote in (
+        ("server", f"10.0.0.1:{other}", "10.0.0.2:5201"),
+        ("station", "[::ffff:10.0.0.2]:5201", f"[::ffff:10.0.0.1]:{other}"),
+    ):
+        path = run / f"tcp-{node}.csv"
+        rows = path.read_text().splitlines()[1:]
+        rows.append(tcp_row("sample", 0, local, remote, cwnd=100, srtt_us=40_000))
+        rows.append(
+            tcp_row("close", 40, local, remote, segs_out=7, data_segs_out=2, data_segs_in=5)
+        )
+        write_tcp(path, rows)
+    metrics = compute(run, Parameters())
+    assert metrics["data_segments"] == 1002
+    assert metrics["acks_sent"] == 505
+    assert metrics["acks_per_segment"] == 505 / 1000
+    assert metrics["cwnd_segments_mean"] == (10 + 20 + 30 + 40 + 100) / 5
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["iperf3-client.json", "tcp-server.csv", "tcp-station.csv", "ping.txt", "airsim-after.txt"],
+)
+@pytest.mark.parametrize("content", [None, b"", b"\xff\xfe", b"half a li"])
+def test_a_missing_or_corrupt_file_is_one_line_that_names_it(
+    tmp_path: Path, name: str, content: bytes | None
+) -> None:
+    run = write_run(tmp_path / "run")
+    if content is None:
+        (run / name).unlink()
+    else:
+        (run / name).write_bytes(content)
+    with pytest.raises(AirtcpError) as caught:
+        compute(run, Parameters())
+    assert name in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_row_cut_short_is_named_by_its_line(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    path = run / "tcp-server.csv"
+    path.write_text(path.read_text()[:-30])
+    with pytest.raises(AirtcpError, match=r"tcp-server\.csv:7: not a row"):
+        compute(run, Parameters())
+
+
+def test_a_connection_that_was_never_closed(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    path = run / "tcp-server.csv"
+    path.write_text("\n".join(path.read_text().splitlines()[:-1]) + "\n")
+    with pytest.raises(AirtcpError, match=f"no close row .* port {DATA_PORT}"):
+        compute(run, Parameters())
+
+
+def test_what_iperf3_reports_as_an_error_is_said(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    (run / "iperf3-client.json").write_text(json.dumps({"error": "unable to connect"}))
+    with pytest.raises(AirtcpError, match="iperf3 says: unable to connect"):
+        compute(run, Parameters())
+
+
+def test_nothing_on_the_air(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    counters = read_airsim(run)
+    write_airsim(run / "airsim-before.txt", {})
+    write_airsim(
+        run / "airsim-after.txt",
+        {name: value for name, value in counters.items() if "ampdu" not in name},
+    )
+    with pytest.raises(AirtcpError, match="no data was sent on the air"):
+        compute(run, Parameters())
+
+
+def test_series_of_goodput_and_of_aggregate_sizes(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    ends, rates = read_iperf3(run, "server").goodput_series()
+    assert list(ends) == [1, 2, 3, 4]
+    assert list(rates) == [70, 110, 110, 110]
+    assert ampdu_sizes(read_airsim(run)) == {1: 10, 20: 30}
+
+
+def test_every_metric_is_documented() -> None:
+    assert all(metric.how for metric in METRICS.values())
