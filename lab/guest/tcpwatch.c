@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Sample the state of TCP connections, as CSV.
+ *
+ *	tcpwatch INTERVAL_US FILE [PORT]
+ *
+ * Every INTERVAL_US microseconds it asks the kernel (sock_diag) for all
+ * connections of this network namespace with PORT (default 5201) at either end
+ * and writes a `sample` row for each. When a connection is gone the kernel
+ * says so with its last counters: a `close` row; its time is that of the next
+ * sample. Ends on SIGTERM or SIGINT.
+ *
+ * It wakes once a sample and writes in large blocks, for in a time-travel
+ * guest the wake-ups and system calls of programs are what costs.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <linux/sock_diag.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NSEC_PER_SEC	1000000000LL
+#define DEFAULT_PORT	5201
+#define FILE_BUFFER	(1 << 20)
+/* Bits of enum tcp_state of the kernel: all but time-wait, close and listen. */
+#define STATES		(0xfff & ~(1 << 6 | 1 << 7 | 1 << 10))
+/* The kernel tells of a closed socket from a work queue: wait that long. */
+#define LAST_WORDS_NS	10000000
+
+static const char header[] =
+	"time_ns,event,local,remote,state,cwnd,ssthresh,srtt_us,rttvar_us,"
+	"min_rtt_us,rto_us,rcv_rtt_us,bytes_acked,bytes_received,segs_out,"
+	"segs_in,data_segs_out,data_segs_in,retrans,lost,unacked,"
+	"delivery_rate_bps,pacing_rate_bps,notsent_bytes,rwnd_limited_us,"
+	"sndbuf_limited_us\n";
+
+static const char * const states[] = {
+	"UNKNOWN", "ESTABLISHED", "SYN_SENT", "SYN_RECV", "FIN_WAIT1",
+	"FIN_WAIT2", "TIME_WAIT", "CLOSE", "CLOSE_WAIT", "LAST_ACK", "LISTEN",
+	"CLOSING", "NEW_SYN_RECV",
+};
+
+static volatile sig_atomic_t stopped;
+
+static void stop(int signal)
+{
+	(void)signal;
+	stopped = 1;
+}
+
+static void fail(const char *what)
+{
+	fprintf(stderr, "tcpwatch: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+static long long now_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
+}
+
+static void print_end(FILE *out, const __be32 *address, __be16 port)
+{
+	char text[INET_ADDRSTRLEN];
+
+	inet_ntop(AF_INET, address, text, sizeof(text));
+	fprintf(out, ",%s:%u", text, ntohs(port));
+}
+
+/* tcp_info gives rates in bytes a second, and ~0 for one without limit. */
+static uint64_t bits(uint64_t bytes)
+{
+	return bytes > UINT64_MAX / 8 ? UINT64_MAX : bytes * 8;
+}
+
+static void print_row(FILE *out, long long time_ns, const char *event,
+		      const struct inet_diag_msg *message,
+		      const struct tcp_info *info)
+{
+	const struct inet_diag_sockid *id = &message->id;
+	unsigned int state = info->tcpi_state;
+
+	if (state >= sizeof(states) / sizeof(*states))
+		state = 0;
+	fprintf(out, "%lld,%s", time_ns, event);
+	print_end(out, id->idiag_src, id->idiag_sport);
+	print_end(out, id->idiag_dst, id->idiag_dport);
+	fprintf(out, ",%s,%u,%u,%u,%u,%u,%u,%u", states[state],
+		info->tcpi_snd_cwnd, info->tcpi_snd_ssthresh, info->tcpi_rtt,
+		info->tcpi_rttvar, info->tcpi_min_rtt, info->tcpi_rto,
+		info->tcpi_rcv_rtt);
+	fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%u,%u,%u,%u,%u,%u,%u",
+		(uint64_t)info->tcpi_bytes_acked,
+		(uint64_t)info->tcpi_bytes_received, info->tcpi_segs_out,
+		info->tcpi_segs_in, info->tcpi_data_segs_out,
+		info->tcpi_data_segs_in, info->tcpi_total_retrans,
+		info->tcpi_lost, info->tcpi_unacked);
+	fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%u,%" PRIu64 ",%" PRIu64 "\n",
+		bits(info->tcpi_delivery_rate), bits(info->tcpi_pacing_rate),
+		info->tcpi_notsent_bytes, (uint64_t)info->tcpi_rwnd_limited,
+		(uint64_t)info->tcpi_sndbuf_limited);
+}
+
+static void read_message(FILE *out, long long time_ns, const char *event,
+			 const struct nlmsghdr *header, uint16_t port)
+{
+	const struct inet_diag_msg *message = NLMSG_DATA(header);
+	int left = header->nlmsg_len - NLMSG_LENGTH(sizeof(*message));
+	const struct rtattr *attribute = (const void *)(message + 1);
+	struct tcp_info info = {};
+	size_t size;
+
+	if (message->idiag_family != AF_INET || !message->id.idiag_dport)
+		return; /* not a connection: a listener that was closed */
+	if (ntohs(message->id.idiag_sport) != port &&
+	    ntohs(message->id.idiag_dport) != port)
+		return;
+	for (; RTA_OK(attribute, left); attribute = RTA_NEXT(attribute, left)) {
+		if (attribute->rta_type != INET_DIAG_INFO)
+			continue;
+		/* The kernel's tcp_info may be longer or shorter than ours. */
+		size = RTA_PAYLOAD(attribute);
+		if (size > sizeof(info))
+			size = sizeof(info);
+		memcpy(&info, RTA_DATA(attribute), size);
+		print_row(out, time_ns, event, message, &info);
+		return;
+	}
+}
+
+/*
+ * Write the messages of one datagram. True when more of a dump is to come:
+ * a dump ends with NLMSG_DONE. A listener that must not wait has flags
+ * MSG_DONTWAIT: false when there is nothing to read.
+ */
+static bool receive(int fd, int flags, FILE *out, long long time_ns,
+		    const char *event, uint16_t port)
+{
+	static char buffer[65536] __attribute__((aligned(NLMSG_ALIGNTO)));
+	const struct nlmsghdr *header;
+	ssize_t length;
+
+	length = recv(fd, buffer, sizeof(buffer), flags);
+	if (length < 0) {
+		if (errno == EAGAIN)
+			return false;
+		if (errno == EINTR)
+			return true;
+		fail("receiving from sock_diag");
+	}
+	for (header = (const void *)buffer; NLMSG_OK(header, length);
+	     header = NLMSG_NEXT(header, length)) {
+		if (header->nlmsg_type == NLMSG_DONE)
+			return false;
+		if (header->nlmsg_type == NLMSG_ERROR) {
+			errno = -((struct nlmsgerr *)NLMSG_DATA(header))->error;
+			fail("sock_diag");
+		}
+		read_message(out, time_ns, event, header, port);
+	}
+	return true;
+}
+
+static void sample(int fd, FILE *out, uint16_t port)
+{
+	struct {
+		struct nlmsghdr header;
+		struct inet_diag_req_v2 request;
+	} dump = {
+		.header.nlmsg_len = sizeof(dump),
+		.header.nlmsg_type = SOCK_DIAG_BY_FAMILY,
+		.header.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP,
+		.request.sdiag_family = AF_INET,
+		.request.sdiag_protocol = IPPROTO_TCP,
+		.request.idiag_ext = 1 << (INET_DIAG_INFO - 1),
+		.request.idiag_states = STATES,
+	};
+	long long time_ns = now_ns(CLOCK_REALTIME);
+
+	if (send(fd, &dump, sizeof(dump), 0) < 0)
+		fail("asking sock_diag");
+	while (receive(fd, 0, out, time_ns, "sample", port))
+		;
+}
+
+static void read_closed(int fd, FILE *out, uint16_t port)
+{
+	long long time_ns = now_ns(CLOCK_REALTIME);
+
+	while (receive(fd, MSG_DONTWAIT, out, time_ns, "close", port))
+		;
+}
+
+static int open_diag(int group)
+{
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+	struct sockaddr_nl address = { .nl_family = AF_NETLINK };
+
+	if (fd < 0)
+		fail("opening sock_diag");
+	if (bind(fd, (struct sockaddr *)&address, sizeof(address)))
+		fail("binding to sock_diag");
+	if (group && setsockopt(fd, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &group,
+				sizeof(group)))
+		fail("joining sock_diag's group of closed connections");
+	return fd;
+}
+
+static void sleep_until(long long time_ns)
+{
+	struct timespec wake = {
+		.tv_sec = time_ns / NSEC_PER_SEC,
+		.tv_nsec = time_ns % NSEC_PER_SEC,
+	};
+
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &wake, NULL);
+}
+
+static long number(const char *text, long max)
+{
+	char *end;
+	long value = strtol(text, &end, 10);
+
+	if (*end || value < 1 || value > max) {
+		fprintf(stderr, "tcpwatch: %s: a number from 1 to %ld is allowed\n",
+			text, max);
+		exit(2);
+	}
+	return value;
+}
+
+int main(int count, char **arguments)
+{
+	struct sigaction on_stop = { .sa_handler = stop };
+	long long next_ns, interval_ns;
+	uint16_t port = DEFAULT_PORT;
+	int diag, closed;
+	FILE *out;
+
+	if (count < 3 || count > 4) {
+		fputs("usage: tcpwatch INTERVAL_US FILE [PORT]\n", stderr);
+		return 2;
+	}
+	interval_ns = number(arguments[1], 1000000000) * 1000LL;
+	if (count == 4)
+		port = number(arguments[3], UINT16_MAX);
+	out = fopen(arguments[2], "w");
+	if (!out)
+		fail(arguments[2]);
+	setvbuf(out, NULL, _IOFBF, FILE_BUFFER);
+	fputs(header, out);
+
+	sigaction(SIGTERM, &on_stop, NULL);
+	sigaction(SIGINT, &on_stop, NULL);
+	closed = open_diag(SKNLGRP_INET_TCP_DESTROY);
+	diag = open_diag(0);
+	next_ns = now_ns(CLOCK_MONOTONIC);
+	while (!stopped) {
+		sample(diag, out, port);
+		read_closed(closed, out, port);
+		next_ns += interval_ns;
+		sleep_until(next_ns);
+	}
+	sample(diag, out, port);
+	sleep_until(now_ns(CLOCK_MONOTONIC) + LAST_WORDS_NS);
+	read_closed(closed, out, port);
+	if (fclose(out))
+		fail(arguments[2]);
+	return 0;
+}
