@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What an experiment is: its parameters, its design, the figures published for it, read from YAML.
+
+A factor is a parameter that the design, or `--set`, gives values. A cell is one combination of
+factors.
+"""
+
+import itertools
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import yaml
+from pydantic import BaseModel, ValidationError, model_validator
+from pydantic_core import ErrorDetails
+
+from airtcp.errors import InputError
+from airtcp.metrics import METRICS
+from airtcp.parameters import OBSERVATION, PARAMETER_NAMES, Plain, Strict
+from airtcp.parameters import Parameters as Parameters
+
+EXPERIMENTS_DIR = Path(__file__).resolve().parents[2] / "experiments"
+
+
+class Published(Strict):
+    """A figure that others measured, and the factor values at which they did."""
+
+    when: dict[str, str]
+    metric: str
+    value: float
+    precision: Literal["exact", "approximate"]
+    source: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One combination of factor values, and all the parameters that it gives."""
+
+    factors: Mapping[str, Plain]
+    parameters: Parameters
+
+    @property
+    def slug(self) -> str:
+        """A name for a directory: letters, digits, dots, dashes and underscores only."""
+        text = "_".join(f"{name}-{value}" for name, value in self.factors.items())
+        return re.sub(r"[^A-Za-z0-9._-]", "+", text)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One `--set NAME=V1,V2` as text."""
+
+    name: str
+    values: tuple[str, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> "Setting":
+        """Raises InputError unless the text is NAME=V1,V2... of a known parameter."""
+        name, equals, values = text.partition("=")
+        if name not in PARAMETER_NAMES:
+            raise InputError(
+                f"--set {text}: unknown factor {name!r}; allowed: " + " ".join(PARAMETER_NAMES)
+            )
+        # The capture points are one value: a list of places.
+        listed = (values,) if name == "capture" else tuple(values.split(","))
+        if not equals or not all(listed):
+            raise InputError(f"--set {text}: give values, as in --set {name}=V1,V2")
+        return cls(name, listed)
+
+
+class Experiment(Strict):
+    """One file of experiments/."""
+
+    name: str
+    title: str
+    source: str
+    description: str
+    parameters: Parameters = Parameters()
+    design: list[dict[str, list[str]]] = [{}]
+    published: list[Published] = []
+
+    @model_validator(mode="after")
+    def _described(self) -> "Experiment":
+        if not re.fullmatch("[a-z0-9][a-z0-9-]*", self.name):
+            raise ValueError(f"name {self.name!r} must be lower-case letters, digits and dashes")
+        return self
+
+    def cells(self, settings: Sequence[Setting] = ()) -> list[Cell]:
+        """The cells to run, in order and each once.
+
+        Settings replace the design by the full product of their values; the experiment's policies
+        stay where ack_policy is not among them. One value for a parameter that only observes
+        (OBSERVATION) changes that parameter and leaves the design. Raises InputError.
+        """
+        base = self.parameters
+        products: list[Mapping[str, Sequence[str]]] = list(self.design)
+        factors: dict[str, Sequence[str]] = {}
+        for setting in settings:
+            if setting.name in OBSERVATION and len(setting.values) == 1:
+                base = _set(base, {setting.name: setting.values[0]})
+            elif setting.name in factors:
+                raise InputError(f"--set {setting.name}: given twice; write all its values in one")
+            else:
+                factors[setting.name] = setting.values
+        if factors:
+            if "ack_policy" not in factors:
+                factors["ack_policy"] = self.policies()
+            products = [factors]
+        names = list(dict.fromkeys(name for product in products for name in product))
+        cells: dict[str, Cell] = {}
+        for product in products:
+            for values in itertools.product(*product.values()):
+                parameters = _set(base, dict(zip(product, values, strict=True)))
+                plain = parameters.plain()
+                cell = Cell({name: plain[name] for name in names}, parameters)
+                cells.setdefault(cell.slug, cell)
+        return list(cells.values())
+
+    def policies(self) -> tuple[str, ...]:
+        """The ACK policies of the design, each once."""
+        listed = [policy for product in self.design for policy in product.get("ack_policy", ())]
+        return tuple(dict.fromkeys(listed)) or (self.parameters.ack_policy,)
+
+    def published_for(self, parameters: Parameters, metric: str) -> Published | None:
+        """The figure published for these very conditions, if any: all but OBSERVATION equal."""
+        conditions = _conditions(parameters)
+        for figure in self.published:
+            if figure.metric == metric and conditions == _conditions(
+                self.parameters.replace(figure.when)
+            ):
+                return figure
+        return None
+
+
+def _conditions(parameters: Parameters) -> dict[str, Plain]:
+    return {name: value for name, value in parameters.plain().items() if name not in OBSERVATION}
+
+
+def _set(parameters: Parameters, values: Mapping[str, Plain]) -> Parameters:
+    try:
+        return parameters.replace(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise InputError(f"--set {first['loc'][0]}: {_explain(first, Parameters)}") from None
+
+
+def load(experiment: str | Path) -> Experiment:
+    """The experiment of a name in experiments/, or of a YAML file. Raises InputError."""
+    path = Path(experiment)
+    if path.suffix not in (".yaml", ".yml"):
+        path = EXPERIMENTS_DIR / f"{experiment}.yaml"
+        if not path.is_file():
+            raise InputError(
+                f"unknown experiment {str(experiment)!r}; known: "
+                + (" ".join(names()) or "none")
+                + " (or the path of a .yaml file)"
+            )
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        raise InputError(f"{path}: {reason}") from None
+    return _Reader(_shown(path)).experiment(text)
+
+
+def names() -> list[str]:
+    """The experiments that come with the laboratory."""
+    return sorted(path.stem for path in EXPERIMENTS_DIR.glob("*.yaml"))
+
+
+def _shown(path: Path) -> str:
+    """The path as an error names it: short when it is one of ours."""
+    path = path.resolve()
+    root = EXPERIMENTS_DIR.parent
+    return str(path.relative_to(root)) if path.is_relative_to(root) else str(path)
+
+
+_Location = tuple[str | int, ...]
+
+
+class _Reader:
+    """Reads one YAML file into an Experiment and can say on which line each thing stands."""
+
+    def __init__(self, shown: str) -> None:
+        self._shown = shown
+        self._lines: dict[_Location, int] = {}
+
+    def experiment(self, text: str) -> Experiment:
+        try:
+            node = yaml.compose(text, Loader=yaml.SafeLoader)
+        except yaml.MarkedYAMLError as error:
+            line = error.problem_mark.line + 1 if error.problem_mark else 1
+            raise InputError(f"{self._shown}:{line}: not YAML: {error.problem}") from None
+        except yaml.YAMLError as error:
+            raise InputError(f"{self._shown}:1: not YAML: {error}") from None
+        if not isinstance(node, yaml.MappingNode):
+            raise InputError(
+                f"{self._shown}:1: must be a list of `key: value` lines; keys: "
+                + " ".join(Experiment.model_fields)
+            )
+        try:
+            experiment = Experiment.model_validate(self._data(node, ()))
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise self._error(first["loc"], _explain(first, _model_at(first["loc"]))) from None
+        self._check_factors(experiment)
+        return experiment
+
+    def _data(self, node: yaml.Node, at: _Location) -> object:
+        """The node as dicts, lists and the very text of scalars: the schema gives the types."""
+        self._lines.setdefault(at, node.start_mark.line + 1)
+        if isinstance(node, yaml.SequenceNode):
+            return [self._data(item, (*at, index)) for index, item in enumerate(node.value)]
+        if isinstance(node, yaml.MappingNode):
+            mapping: dict[str, object] = {}
+            for key, value in node.value:
+                where = (*at, str(key.value))
+                if key.value in mapping:
+                    self._lines[where] = key.start_mark.line + 1
+                    raise self._error(where, "given twice")
+                self._lines[where] = key.start_mark.line + 1
+                mapping[str(key.value)] = self._data(value, where)
+            return mapping
+        return node.value
+
+    def _check_factors(self, experiment: Experiment) -> None:
+        """Factor names and values of the design and of published figures are parameters."""
+        for number, product in enumerate(experiment.design):
+            for name, values in product.items():
+                for index, value in enumerate(values):
+                    self._check_value(name, value, ("design", number, name), (index,))
+                if not values:
+                    raise self._error(("design", number, name), "give at least one value")
+        for number, figure in enumerate(experiment.published):
+            for name, value in figure.when.items():
+                self._check_value(name, value, ("published", number, "when", name), ())
+            if figure.metric not in METRICS:
+                raise self._error(
+                    ("published", number, "metric"),
+                    f"unknown metric {figure.metric!r}; allowed: " + " ".join(METRICS),
+                )
+
+    def _check_value(self, name: str, value: str, at: _Location, within: _Location) -> None:
+        if name not in PARAMETER_NAMES:
+            raise self._error(at, "unknown factor; allowed: " + " ".join(PARAMETER_NAMES))
+        try:
+            Parameters.model_validate({name: value})
+        except ValidationError as error:
+            raise self._error((*at, *within), _explain(error.errors()[0], Parameters)) from None
+
+    def _error(self, at: _Location, message: str) -> InputError:
+        """`file:line: key: message`; a thing that is missing is reported where it should be."""
+        known = at
+        while known not in self._lines:
+            known = known[:-1]
+        key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in at)
+        separator = ": " if key else ""
+        return InputError(
+            f"{self._shown}:{self._lines[known]}: {key.lstrip('.')}{separator}{message}"
+        )
+
+
+def _model_at(at: _Location) -> type[BaseModel]:
+    """The model whose keys stand at a place: for the list of what is allowed."""
+    if len(at) < 2:
+        return Experiment
+    return Parameters if at[0] == "parameters" else Published
+
+
+def _explain(error: ErrorDetails, model: type[BaseModel]) -> str:
+    """pydantic's words in ours: what is wrong and what is allowed."""
+    if error["type"] == "extra_forbidden":
+        keys = (field.alias or name for name, field in model.model_fields.items())
+        return "unknown key; allowed: " + " ".join(keys)
+    if error["type"] == "missing":
+        return "missing"
+    if error["type"] == "literal_error":
+        return f"{error['input']!r} is not allowed; allowed: {error['ctx']['expected']}"
+    if error["type"] == "value_error":
+        return str(error["ctx"]["error"])
+    return f"{error['msg']}, not {error['input']!r}"

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Quantities as people write them (`10ms`, `240Mbit`, `64KiB`) and as programs count them.
+
+Every parser takes the text of one quantity and returns the number in the base unit that its name
+ends with; it raises ValueError with a message that names the units allowed. Every formatter is the
+inverse and picks the largest unit in which the value is a whole number.
+"""
+
+import re
+from collections.abc import Mapping
+
+# Largest first: the formatters take the first unit that divides the value.
+_DURATION_NS: Mapping[str, int] = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
+_RATE_BPS: Mapping[str, int] = {"Gbit": 10**9, "Mbit": 10**6, "kbit": 10**3, "bit": 1}
+_SIZE_BYTES: Mapping[str, int] = {"GiB": 1 << 30, "MiB": 1 << 20, "KiB": 1 << 10, "B": 1}
+
+_QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)")
+
+
+def _parse(text: str, units: Mapping[str, int], what: str, example: str) -> int:
+    """The quantity in the smallest of its units, which is the last."""
+    match = _QUANTITY.fullmatch(text.strip())
+    unit = match.group(2) if match else ""
+    if match is None or unit not in units:
+        # Zero needs no unit: it is nothing in any of them.
+        if match is not None and not unit and float(match.group(1)) == 0:
+            return 0
+        allowed = " ".join(reversed(list(units)))
+        raise ValueError(
+            f"{text!r} is not {what}; write a number and a unit ({allowed}), as in {example}"
+        )
+    # Numbers with a point are rounded to the smallest unit: 1.5ms is 1500000 ns exactly.
+    return round(float(match.group(1)) * units[unit])
+
+
+def _format(value: int, units: Mapping[str, int], zero: str) -> str:
+    if value == 0:
+        return zero
+    for unit, size in units.items():
+        if value % size == 0:
+            return f"{value // size}{unit}"
+    raise AssertionError("the smallest unit divides every value")
+
+
+def parse_duration_s(text: str) -> float:
+    """`10ms` -> 0.01 (seconds). Units: ns us ms s."""
+    return _parse(text, _DURATION_NS, "a duration", "10ms") / 1e9
+
+
+def format_duration_s(seconds: float) -> str:
+    """0.01 -> `10ms`; rounded to a nanosecond."""
+    return _format(round(seconds * 1e9), _DURATION_NS, "0ms")
+
+
+def parse_rate_bps(text: str) -> float:
+    """`240Mbit` -> 240e6 (bits per second). Units: bit kbit Mbit Gbit."""
+    return float(_parse(text, _RATE_BPS, "a rate", "50Mbit"))
+
+
+def format_rate_bps(bits_per_second: float) -> str:
+    """240e6 -> `240Mbit`; rounded to a bit per second."""
+    return _format(round(bits_per_second), _RATE_BPS, "0bit")
+
+
+def parse_size_bytes(text: str) -> int:
+    """`64KiB` -> 65536. Units: B KiB MiB GiB; a number alone is bytes."""
+    bare = text.strip()
+    if bare.isascii() and bare.isdigit():
+        return int(bare)
+    return _parse(text, _SIZE_BYTES, "a size", "64KiB")
+
+
+def format_size_bytes(size: int) -> str:
+    """65536 -> `64KiB`."""
+    return _format(size, _SIZE_BYTES, "0B")
