@@ -78,8 +78,8 @@ class Experiment(Strict):
     source: str
     description: str
     parameters: Parameters = Parameters()
-    design: list[dict[str, list[str]]] = [{}]
-    published: list[Published] = []
+    design: tuple[dict[str, list[str]], ...] = ({},)
+    published: tuple[Published, ...] = ()
 
     @model_validator(mode="after")
     def _described(self) -> "Experiment":

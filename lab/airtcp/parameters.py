@@ -26,6 +26,9 @@ from airtcp.units import (
     parse_size_bytes,
 )
 
+# 5 GHz channels without radar, each with its secondary above it.
+CHANNELS = ("36", "44", "149", "157")
+
 CAPTURE_POINTS = ("server", "station", "air")
 
 # Parameters that say how long and how closely to look, not what is looked at: changing one leaves
@@ -126,6 +129,13 @@ def _read_on_off(value: object) -> bool:
 
 def _write_on_off(value: bool) -> str:
     return "on" if value else "off"
+
+
+def _read_channel(value: object) -> int:
+    text = str(value)
+    if text not in CHANNELS:
+        raise ValueError(f"{text!r} is not a channel; allowed: {' '.join(CHANNELS)}")
+    return int(text)
 
 
 def _read_capture(value: object) -> tuple[str, ...]:
@@ -237,7 +247,7 @@ class Parameters(Strict):
     )
 
     standard: Literal["802.11n"] = _field("802.11n", "standard", "amendment that the radios speak")
-    channel: Literal[36, 44, 149, 157] = _field(
+    channel: Annotated[int, BeforeValidator(_read_channel)] = _field(
         36, "channel", "primary channel, 5 GHz; at 40 MHz the secondary is the next above"
     )
     width: Literal["20MHz", "40MHz"] = _field("20MHz", "width", "channel width")

@@ -6,8 +6,8 @@ reads the state of TCP at both ends; tcpdump captures where asked; nstat and air
 files are left in the directory of the run, which is the plan's working directory.
 """
 
-from airtcp.parameters import Parameters
 from airtcp.guesttools import GUEST_DIR
+from airtcp.parameters import Parameters
 from airtcp.topology import ADDRESSES, SERVER_ADDRESS
 
 # What `unlimited` is for UDP: a gigabit sender, more than any 802.11n rate. In virtual time a

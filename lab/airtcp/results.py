@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The document that an experiment gives (results.json, --json), and the table for the terminal."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from airtcp.errors import InputError
+from airtcp.experiment import Cell, Experiment
+from airtcp.kernel import Kernel
+from airtcp.metrics import METRICS
+from airtcp.run import Result, write_json
+from airtcp.statistics import paired_ratio, summarize
+
+SCHEMA = 1
+
+Document = dict[str, Any]
+
+# What the table for the terminal is about.
+_HEADLINE = "goodput_mbps"
+
+
+def document(
+    experiment: Experiment,
+    cells: Sequence[Cell],
+    kernel: Kernel,
+    results: Iterable[tuple[Cell, Result]],
+    command: str,
+) -> Document:
+    """Schema 1: the runs, cell by cell, and a summary of each cell and metric.
+
+    mean and ci95 (half the width of the 95% interval, Student's t; null for one run) are over the
+    runs that ended well. published is what others measured under the same conditions, or null.
+    """
+    by_cell: dict[str, list[Result]] = {cell.slug: [] for cell in cells}
+    for cell, result in results:
+        by_cell[cell.slug].append(result)
+    for runs in by_cell.values():
+        runs.sort(key=lambda run: int(run["seed"]))
+    return {
+        "schema": SCHEMA,
+        "experiment": experiment.name,
+        "title": experiment.title,
+        "source": experiment.source,
+        "command": command,
+        "kernel": {"version": kernel.version, "hash": kernel.hash},
+        "runs": [run for runs in by_cell.values() for run in runs],
+        "summary": [
+            _summary(experiment, cell, metric, by_cell[cell.slug])
+            for cell in cells
+            for metric in METRICS
+        ],
+    }
+
+
+def _summary(
+    experiment: Experiment, cell: Cell, metric: str, runs: Sequence[Result]
+) -> dict[str, Any]:
+    values = [value for run in runs if (value := run["metrics"].get(metric)) is not None]
+    summary = summarize(values) if values else None
+    published = experiment.published_for(cell.parameters, metric)
+    return {
+        "factors": dict(cell.factors),
+        "metric": metric,
+        "mean": summary.mean if summary else None,
+        "ci95": summary.ci95 if summary else None,
+        "n": len(values),
+        "published": published
+        and {
+            "value": published.value,
+            "precision": published.precision,
+            "source": published.source,
+        },
+    }
+
+
+def write(out_dir: Path, results: Document) -> Path:
+    """Write results.json into the directory of the runs."""
+    path = out_dir / "results.json"
+    write_json(path, results)
+    return path
+
+
+def read(out_dir: Path) -> Document:
+    """Read results.json of a directory of runs. Raises InputError."""
+    path = out_dir / "results.json"
+    try:
+        results = json.loads(path.read_text())
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}; a directory that `run` wrote has it") from None
+    except ValueError:
+        raise InputError(f"{path}: not JSON, or cut short") from None
+    if not isinstance(results, dict) or results.get("schema") != SCHEMA:
+        raise InputError(f"{path}: not a document of schema {SCHEMA}")
+    return results
+
+
+def table(results: Document) -> str:
+    """Goodput of every cell and what others published, then the gain of each policy."""
+    rows = [["", "n", "goodput Mbit/s", "95%", "published", "ratio"]]
+    for summary in results["summary"]:
+        if summary["metric"] != _HEADLINE:
+            continue
+        published = summary["published"]
+        ratio = published and summary["mean"] and summary["mean"] / published["value"]
+        rows.append(
+            [
+                _factors(summary["factors"]),
+                str(summary["n"]),
+                _number(summary["mean"]),
+                f"± {_number(summary['ci95'])}",
+                _published(published),
+                f"{ratio:.2f}" if ratio else "-",
+            ]
+        )
+    text = _aligned(rows)
+    gains = [["", "gain over default", "95%", "published"], *_gains(results)]
+    return f"{text}\n\n{_aligned(gains)}" if len(gains) > 1 else text
+
+
+def _gains(results: Document) -> list[list[str]]:
+    """Goodput of a policy over that of default, same other factors, same seeds, in percent.
+
+    The published gain is the ratio of the published means, whatever percentage was printed.
+    """
+    goodput: dict[str, dict[int, float]] = {}
+    published: dict[str, float] = {}
+    for run in results["runs"]:
+        value = run["metrics"].get(_HEADLINE)
+        if value is not None:
+            goodput.setdefault(_factors(run["factors"]), {})[run["seed"]] = value
+    for summary in results["summary"]:
+        if summary["metric"] == _HEADLINE and summary["published"]:
+            published[_factors(summary["factors"])] = summary["published"]["value"]
+    rows = []
+    for summary in results["summary"]:
+        factors = summary["factors"]
+        policy = factors.get("ack_policy", "default")
+        if summary["metric"] != _HEADLINE or policy == "default":
+            continue
+        other, baseline = _factors(factors), _factors({**factors, "ack_policy": "default"})
+        ratio = paired_ratio(goodput.get(baseline, {}), goodput.get(other, {}))
+        if ratio is None:
+            continue
+        printed = "-"
+        if other in published and baseline in published:
+            printed = f"{100 * (published[other] / published[baseline] - 1):+.1f}%"
+        spread = "-" if ratio.ci95 is None else f"{100 * ratio.ci95:.1f}%"
+        rows.append([other, f"{100 * (ratio.mean - 1):+.1f}%", f"± {spread}", printed])
+    return rows
+
+
+def _factors(factors: Mapping[str, Any]) -> str:
+    return " ".join(f"{name}={value}" for name, value in factors.items()) or "(one cell)"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
+def _published(published: Mapping[str, Any] | None) -> str:
+    if published is None:
+        return "-"
+    about = "~" if published["precision"] == "approximate" else ""
+    return f"{about}{published['value']:g}"
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> str:
+    """Columns: the first to the left, figures to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for first, *rest in rows:
+        figures = [cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True)]
+        lines.append("  ".join([first.ljust(widths[0]), *figures]).rstrip())
+    return "\n".join(lines)

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""One run: plan, boot, collect. All that it leaves is in one directory, result.json last.
+
+OUT/runs/<cell>/seed-<n>/ holds the plan, the console, the instruments' files and result.json, which
+is one element of "runs" in the document of results.py.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from airtcp import capture, guest, metrics, topology, workload
+from airtcp.errors import AirtcpError
+from airtcp.experiment import Cell
+from airtcp.guesttools import GuestTools
+from airtcp.kernel import Kernel
+from airtcp.parameters import Parameters
+
+Result = dict[str, Any]
+
+# How the network device of a capture point is named in its pcapng.
+_CAPTURE_INTERFACES = {"server": "eth0", "station": "wlan0", "air": "airsim0"}
+
+# What decides a run beside the plan, the kernel and the guest's programs.
+_SOURCES = ("capture.py", "guest.py", "metrics.py", "run.py", "runfiles.py")
+
+_NOT_ARTIFACTS = frozenset({"result.json", "exit", "progress"})
+
+
+def run_directory(out_dir: Path, cell: Cell, seed: int) -> Path:
+    """Where a run leaves its files."""
+    return out_dir / "runs" / cell.slug / f"seed-{seed}"
+
+
+def plan(parameters: Parameters) -> str:
+    """The shell script that the guest runs."""
+    return f"{topology.plan(parameters)}\n{workload.plan(parameters)}"
+
+
+def expected_virtual_s(parameters: Parameters) -> float:
+    """Virtual time from boot to power-off, about: the network takes 5 s to stand."""
+    return parameters.duration_s + 5
+
+
+def finished(
+    kernel: Kernel, tools: GuestTools, cell: Cell, seed: int, out_dir: Path
+) -> Result | None:
+    """The result of this very run (same kernel, programs, plan and seed), if it has been done."""
+    try:
+        result = json.loads((run_directory(out_dir, cell, seed) / "result.json").read_text())
+        same = result["identity"] == _identity(kernel, tools, cell, seed)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return result if same and result["status"] == "ok" else None
+
+
+def run_one(kernel: Kernel, tools: GuestTools, cell: Cell, seed: int, out_dir: Path) -> Result:
+    """Run a cell with a seed; what an earlier run left in its directory is replaced.
+
+    A guest that fails gives a result with its status and error. Raises AirtcpError when the files
+    of the run cannot be written.
+    """
+    run_dir = run_directory(out_dir, cell, seed)
+    try:
+        if run_dir.exists():
+            shutil.rmtree(run_dir)
+        run_dir.mkdir(parents=True)
+        (run_dir / "plan.sh").write_text(plan(cell.parameters))
+        ended = guest.boot(
+            kernel, tools, run_dir, seed=seed, timeout_wall_s=_timeout_wall_s(cell.parameters)
+        )
+        result: Result = {
+            "factors": dict(cell.factors),
+            "seed": seed,
+            "status": ended.status,
+            "error": None,
+            "metrics": {},
+            "cost": {
+                "wall_s": round(ended.wall_s, 3),
+                "cpu_s": round(ended.cpu_s, 3),
+                "virtual_s": _virtual_s(run_dir),
+            },
+            "artifacts": {},
+            "parameters": cell.parameters.plain(),
+            "kernel": {"version": kernel.version, "hash": kernel.hash},
+            "identity": _identity(kernel, tools, cell, seed),
+        }
+        if ended.status == "ok":
+            try:
+                _convert_captures(run_dir, cell.parameters)
+                result["metrics"] = metrics.compute(run_dir, cell.parameters)
+            except AirtcpError as error:
+                result |= {"status": "failed", "error": str(error)}
+        else:
+            result["error"] = _failure(ended, run_dir)
+        result["artifacts"] = _artifacts(run_dir, out_dir)
+        write_json(run_dir / "result.json", result)
+    except OSError as error:
+        raise AirtcpError(f"{error.filename or run_dir}: {error.strerror}") from None
+    return result
+
+
+def write_json(path: Path, document: object) -> None:
+    """Write all or nothing: a reader never sees half a file."""
+    scratch = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        scratch.write_text(json.dumps(document, indent=1) + "\n")
+        scratch.replace(path)
+    finally:
+        scratch.unlink(missing_ok=True)
+
+
+def _identity(kernel: Kernel, tools: GuestTools, cell: Cell, seed: int) -> str:
+    """What two runs have in common that must give equal results."""
+    facts = [
+        kernel.hash,
+        tools.directory.name,
+        plan(cell.parameters),
+        seed,
+        cell.parameters.plain(),
+        dict(cell.factors),
+    ]
+    digest = hashlib.sha256(json.dumps(facts).encode())
+    for name in _SOURCES:
+        digest.update(Path(__file__).with_name(name).read_bytes())
+    return digest.hexdigest()
+
+
+def _timeout_wall_s(parameters: Parameters) -> float:
+    # Far more than any run takes: it ends guests that hang.
+    return 120 + 30 * parameters.duration_s
+
+
+def _virtual_s(run_dir: Path) -> float | None:
+    for name in ("uptime", "progress"):
+        try:
+            return float((run_dir / name).read_text().split()[0])
+        except (OSError, ValueError, IndexError):
+            continue
+    return None
+
+
+def _convert_captures(run_dir: Path, parameters: Parameters) -> None:
+    for point in parameters.capture:
+        pcap = run_dir / f"{point}.pcap"
+        capture.convert(pcap, run_dir / f"{point}.pcapng", _CAPTURE_INTERFACES[point])
+        pcap.unlink()
+
+
+def _failure(ended: guest.GuestResult, run_dir: Path) -> str:
+    """One line: the command that failed, in the words of iperf3 if it was iperf3; the console."""
+    lines = ended.console.read_text(errors="replace").splitlines()
+    failures = [line for line in lines if line.startswith(topology.FAILURE)]
+    if ended.status != "failed" or not failures:
+        return ended.reason
+    said = failures[0].removeprefix(topology.FAILURE)
+    try:
+        said += f": {json.loads((run_dir / 'iperf3-client.json').read_text())['error']}"
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    return f"{said} (console: {ended.console})"
+
+
+def _artifacts(run_dir: Path, out_dir: Path) -> dict[str, dict[str, str]]:
+    return {
+        path.name: {
+            "path": str(path.relative_to(out_dir)),
+            "sha256": _sha256(path),
+        }
+        for path in sorted(run_dir.iterdir())
+        if path.name not in _NOT_ARTIFACTS
+    }
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Many runs, a few at a time, each in a process of its own.
+
+Every cell is run with the same seeds, so that what chance does is common to the policies compared.
+"""
+
+import multiprocessing
+import signal
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from types import FrameType
+
+from airtcp.errors import AirtcpError
+from airtcp.experiment import Cell
+from airtcp.guesttools import GuestTools
+from airtcp.kernel import Kernel
+from airtcp.run import Result, expected_virtual_s, finished, run_directory, run_one
+
+_POLL_S = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """One run to do. Equal to itself alone, so that it can be a key."""
+
+    cell: Cell
+    seed: int
+
+    @property
+    def name(self) -> str:
+        factors = " ".join(f"{name}={value}" for name, value in self.cell.factors.items())
+        return f"{factors} seed={self.seed}".strip()
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A run of which nothing can be told but why."""
+
+    message: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a sweep has: a result a job that ended, and whether it was cut short by Ctrl-C."""
+
+    results: dict[Job, Result]
+    failures: dict[Job, str]
+    interrupted: bool
+
+
+@dataclass(frozen=True)
+class _Worker:
+    job: Job
+    process: BaseProcess
+    answer: Connection
+    began: float = field(default_factory=time.monotonic)
+
+
+def jobs_of(cells: Sequence[Cell], seeds: Sequence[int]) -> list[Job]:
+    """All cells with the first seed, then all with the next: early figures for every cell."""
+    return [Job(cell, seed) for seed in seeds for cell in cells]
+
+
+def split(
+    kernel: Kernel, tools: GuestTools, jobs: Sequence[Job], out_dir: Path
+) -> tuple[dict[Job, Result], list[Job]]:
+    """The results that are there already, and the jobs that are still to do."""
+    done = {}
+    for job in jobs:
+        if result := finished(kernel, tools, job.cell, job.seed, out_dir):
+            done[job] = result
+    return done, [job for job in jobs if job not in done]
+
+
+def sweep(
+    kernel: Kernel,
+    tools: GuestTools,
+    todo: Sequence[Job],
+    out_dir: Path,
+    processes: int,
+    watch: Callable[[Sequence[tuple[Job, float]], Job | None, Result | Failure | None], None],
+) -> Outcome:
+    """Do the jobs, at most `processes` at once.
+
+    watch(running, job, end) is called twice a second with the jobs that run and the virtual seconds
+    each has reached, and once for each job that ends. Ctrl-C ends the guests and keeps the results.
+    """
+    waiting = list(todo)
+    running: list[_Worker] = []
+    results: dict[Job, Result] = {}
+    failures: dict[Job, str] = {}
+    try:
+        while waiting or running:
+            while waiting and len(running) < processes:
+                running.append(_start(kernel, tools, waiting.pop(0), out_dir))
+            wait([worker.answer for worker in running], timeout=_POLL_S)
+            for worker in [worker for worker in running if worker.answer.poll()]:
+                running.remove(worker)
+                end = _answer(worker)
+                if isinstance(end, Failure):
+                    failures[worker.job] = end.message
+                else:
+                    results[worker.job] = end
+                    if end["error"]:
+                        failures[worker.job] = end["error"]
+                watch(_reached(running, out_dir), worker.job, end)
+            watch(_reached(running, out_dir), None, None)
+    except KeyboardInterrupt:
+        return Outcome(results, failures, interrupted=True)
+    finally:
+        for worker in running:
+            worker.process.terminate()
+        for worker in running:
+            worker.process.join()
+    return Outcome(results, failures, interrupted=False)
+
+
+def _start(kernel: Kernel, tools: GuestTools, job: Job, out_dir: Path) -> _Worker:
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=_work, args=(kernel, tools, job, out_dir, theirs))
+    process.start()
+    theirs.close()
+    return _Worker(job, process, ours)
+
+
+def _work(kernel: Kernel, tools: GuestTools, job: Job, out_dir: Path, answer: Connection) -> None:
+    """In the worker's process. Ctrl-C is for the parent, which ends its workers by SIGTERM."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        answer.send(run_one(kernel, tools, job.cell, job.seed, out_dir))
+    except AirtcpError as error:
+        answer.send(Failure(str(error)))
+    except KeyboardInterrupt:
+        pass
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _answer(worker: _Worker) -> Result | Failure:
+    try:
+        end: Result | Failure = worker.answer.recv()
+    except EOFError:
+        end = Failure(f"{worker.job.name}: its process ended without an answer")
+    worker.process.join()
+    return end
+
+
+def _reached(running: Sequence[_Worker], out_dir: Path) -> list[tuple[Job, float]]:
+    return [(worker.job, _virtual_s(worker, out_dir)) for worker in running]
+
+
+def _virtual_s(worker: _Worker, out_dir: Path) -> float:
+    """The guest writes its uptime once a virtual second."""
+    progress = run_directory(out_dir, worker.job.cell, worker.job.seed) / "progress"
+    try:
+        return float(progress.read_text())
+    except (OSError, ValueError):
+        return 0.0
+
+
+class Progress:
+    """How far a sweep is: on a terminal in one line that it rewrites, elsewhere a line a run."""
+
+    def __init__(self, todo: Sequence[Job], write: Callable[[str], None], tty: bool) -> None:
+        self._weights = {job: expected_virtual_s(job.cell.parameters) for job in todo}
+        self._ended: set[Job] = set()
+        self._write = write
+        self._tty = tty
+        self._began = time.monotonic()
+
+    def __call__(
+        self,
+        running: Sequence[tuple[Job, float]],
+        job: Job | None,
+        end: Result | Failure | None,
+    ) -> None:
+        if job is not None and end is not None:
+            self._ended.add(job)
+            self._line(f"[{len(self._ended)}/{len(self._weights)}] {job.name}: {_verdict(end)}")
+        elif self._tty and running:
+            now = "  ".join(f"{job.name} at {virtual_s:.0f} s" for job, virtual_s in running)
+            eta = self._eta_s(running)
+            left = f"  {eta:.0f} s left" if eta is not None else ""
+            self._write(f"\r\033[K[{len(self._ended)}/{len(self._weights)}]{left}  {now}"[:200])
+
+    def _line(self, text: str) -> None:
+        self._write(f"\r\033[K{text}\n" if self._tty else f"{text}\n")
+
+    def _eta_s(self, running: Sequence[tuple[Job, float]]) -> float | None:
+        """Wall seconds to the end, at the virtual seconds a wall second seen so far."""
+        total = sum(self._weights.values())
+        done = sum(self._weights[job] for job in self._ended)
+        done += sum(min(virtual_s, self._weights[job]) for job, virtual_s in running)
+        elapsed_s = time.monotonic() - self._began
+        return elapsed_s * (total - done) / done if done else None
+
+
+def _verdict(end: Result | Failure) -> str:
+    if isinstance(end, Failure):
+        return end.message
+    if end["error"]:
+        return f"{end['status']}: {end['error']}"
+    goodput = end["metrics"]["goodput_mbps"]
+    return f"{goodput:.1f} Mbit/s, {end['cost']['wall_s']:.1f} s"
