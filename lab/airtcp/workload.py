@@ -53,18 +53,16 @@ def plan(parameters: Parameters) -> str:
 {_instruments(parameters)}
 {_preload(parameters)}ip netns exec {receiver} iperf3 -4 -s -1 -J >iperf3-server.json &
 receiver=$!
-listening() {{ ip netns exec {receiver} ss -Hltn "sport = :5201" | grep -q LISTEN; }}
-wait_until 10 "iperf3 listens" listening
 sleep {_LEAD_S}
 check
 
 must cp /sys/kernel/debug/airsim/stats airsim-before.txt
-{_ping(parameters)}{sender} {client(parameters)} >iperf3-client.json
+{_ping(parameters)}must ip netns exec {sender} {client(parameters)} >iperf3-client.json
 wait "$receiver" || fail "iperf3 at the {receiver} (exit code $?)"
 must cp /sys/kernel/debug/airsim/stats airsim-after.txt
 {_ping_end(parameters)}stop
-server nstat -azsj >nstat-server.json
-station nstat -azsj >nstat-station.json
+must ip netns exec server nstat -azsj >nstat-server.json
+must ip netns exec station nstat -azsj >nstat-station.json
 must cp /proc/uptime uptime
 """
 
