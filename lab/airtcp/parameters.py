@@ -183,7 +183,7 @@ class Parameters(Strict):
     aad_alpha: Annotated[float | None, _fraction(0, 1, _KERNEL)] = _field(
         None, "aad_alpha", "AAD: weight of the smallest inter-arrival time"
     )
-    aad_beta: Annotated[float | None, _fraction(0, 100, _KERNEL)] = _field(
+    aad_beta: Annotated[float | None, _fraction(0.01, 100, _KERNEL)] = _field(
         None, "aad_beta", "AAD: timer as a multiple of the estimated inter-arrival time"
     )
     aad_min_iat_s: Annotated[float | None, _duration(0, 1, _KERNEL)] = _field(
@@ -195,7 +195,7 @@ class Parameters(Strict):
     aad_segments: Annotated[int | None, _count(1, 65535, _KERNEL)] = _field(
         None, "aad_segments", "AAD: segments after which the estimated timer is used"
     )
-    aad_max_delay_s: Annotated[float | None, _duration(0, 10, _KERNEL)] = _field(
+    aad_max_delay_s: Annotated[float | None, _duration(1e-6, 0.5, _KERNEL)] = _field(
         None, "aad_max_delay", "AAD: longest time that an acknowledgment may wait"
     )
 

@@ -241,8 +241,8 @@ def _ack_policy(parameters: Parameters) -> dict[str, str]:
         return None if value is None else str(round(value * factor))
 
     asked = {
-        "tcp_aad_alpha_pct": scaled(parameters.aad_alpha, 100),
-        "tcp_aad_beta_pct": scaled(parameters.aad_beta, 100),
+        "tcp_aad_alpha_percent": scaled(parameters.aad_alpha, 100),
+        "tcp_aad_beta_percent": scaled(parameters.aad_beta, 100),
         "tcp_aad_min_iat_us": scaled(parameters.aad_min_iat_s, 1e6),
         "tcp_aad_reset_ms": scaled(parameters.aad_reset_s, 1e3),
         "tcp_aad_segments": scaled(parameters.aad_segments, 1),

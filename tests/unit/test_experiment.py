@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Experiments: strict reading, errors that name the line, cells, published figures."""
+
+from pathlib import Path
+
+import pytest
+
+from airtcp.errors import InputError
+from airtcp.experiment import Setting, load
+from airtcp.parameters import PARAMETER_NAMES, Parameters
+
+GOOD = """\
+name: small
+title: A small one
+source: nobody
+description: For tests.
+parameters:
+  delay: 10ms
+  sack: off
+design:
+  - ack_policy: [default, aad]
+    rate: [10Mbit]
+  - ack_policy: [default]
+published:
+  - when: {ack_policy: aad, rate: 10Mbit}
+    metric: goodput_mbps
+    value: 9.5
+    precision: exact
+    source: a table
+"""
+
+
+def write(directory: Path, text: str) -> Path:
+    path = directory / "small.yaml"
+    path.write_text(text)
+    return path
+
+
+def settings(*texts: str) -> list[Setting]:
+    return [Setting.parse(text) for text in texts]
+
+
+def test_a_design_is_the_union_of_its_products(tmp_path: Path) -> None:
+    cells = load(write(tmp_path, GOOD)).cells()
+    assert [dict(cell.factors) for cell in cells] == [
+        {"ack_policy": "default", "rate": "10Mbit"},
+        {"ack_policy": "aad", "rate": "10Mbit"},
+        {"ack_policy": "default", "rate": "unlimited"},
+    ]
+    assert all(cell.parameters.delay_s == 0.01 and not cell.parameters.sack for cell in cells)
+
+
+def test_settings_replace_the_design_and_keep_its_policies(tmp_path: Path) -> None:
+    cells = load(write(tmp_path, GOOD)).cells(settings("mcs=7,13", "delay=0ms"))
+    assert [cell.slug for cell in cells] == [
+        "mcs-7_delay-0ms_ack_policy-default",
+        "mcs-7_delay-0ms_ack_policy-aad",
+        "mcs-13_delay-0ms_ack_policy-default",
+        "mcs-13_delay-0ms_ack_policy-aad",
+    ]
+    assert {cell.parameters.rate_bps for cell in cells} == {None}
+
+
+def test_how_a_run_is_observed_is_no_factor(tmp_path: Path) -> None:
+    experiment = load(write(tmp_path, GOOD))
+    cells = experiment.cells(settings("duration=2s", "capture=air,server"))
+    assert [cell.slug for cell in cells] == [cell.slug for cell in experiment.cells()]
+    assert cells[0].parameters.duration_s == 2
+    assert cells[0].parameters.capture == ("server", "air")
+
+
+def test_a_published_figure_is_for_its_very_conditions(tmp_path: Path) -> None:
+    experiment = load(write(tmp_path, GOOD))
+
+    def found(*texts: str) -> list[float | None]:
+        cells = experiment.cells(settings(*texts))
+        figures = [experiment.published_for(cell.parameters, "goodput_mbps") for cell in cells]
+        return [figure.value if figure else None for figure in figures]
+
+    assert found() == [None, 9.5, None]
+    assert found("duration=5s") == [None, 9.5, None]
+    assert found("rate=10Mbit", "ack_policy=aad") == [9.5]
+    assert found("rate=10Mbit", "ack_policy=aad", "mcs=3") == [None]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "  delay: 10ms",
+            "  dealy: 10ms",
+            "small.yaml:6: parameters.dealy: unknown key; allowed: ",
+        ),
+        ("  delay: 10ms", "  delay: 10", "small.yaml:6: parameters.delay: '10' is not a duration"),
+        ("  delay: 10ms", "  delay: 11s", "small.yaml:6: parameters.delay: '11s' is out of range"),
+        ("  sack: off", "  sack: no", "small.yaml:7: parameters.sack: 'no' is not a switch"),
+        ("  sack: off", "  sack: [off]", "small.yaml:7: parameters.sack: "),
+        ("  sack: off", "  delay: 5ms", "small.yaml:7: parameters.delay: given twice"),
+        ("  sack: off", "  mcs: 1.5", "small.yaml:7: parameters.mcs: '1.5' is not a whole number"),
+        ("  sack: off", "  channel: 7", "allowed: 36 44 149 157"),
+        ("  sack: off", "  duration: 1500ms", "not a whole number of seconds"),
+        ("    rate: [10Mbit]", "    rat: [1]", "small.yaml:10: design[0].rat: unknown factor"),
+        ("[10Mbit]", "[10Mbit, 9]", "small.yaml:10: design[0].rate[1]: '9' is not a rate"),
+        ("[default, aad]", "[default, add]", "'add' is not allowed; allowed: 'default' or 'aad'"),
+        ("metric: goodput_mbps", "metric: speed", "small.yaml:14: published[0].metric: unknown"),
+        ("rate: 10Mbit}", "rate: fast}", "small.yaml:13: published[0].when.rate: 'fast' is not"),
+        ("precision: exact", "precision: fair", "small.yaml:16: published[0].precision: 'fair'"),
+        ("title: A small one\n", "", "small.yaml:1: title: missing"),
+        ("title: A", "title: [A", "not YAML: "),
+        (GOOD, "", "small.yaml:1: must be"),
+        (GOOD, "- a\n- b\n", "small.yaml:1: must be"),
+    ],
+)
+def test_an_error_names_file_line_key_and_what_is_allowed(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    with pytest.raises(InputError) as error:
+        load(write(tmp_path, GOOD.replace(old, new)))
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("dealy=1ms", "unknown factor 'dealy'; allowed: ack_policy"),
+        ("delay", "give values"),
+        ("delay=", "give values"),
+        ("delay=1ms,", "give values"),
+    ],
+)
+def test_a_setting_must_name_a_parameter_and_values(text: str, message: str) -> None:
+    with pytest.raises(InputError, match="--set"):
+        Setting.parse(text)
+    with pytest.raises(InputError) as error:
+        Setting.parse(text)
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize("text", ["delay=1mm", "ack_policy=add", "rate=fast", "capture=roof"])
+def test_a_setting_must_have_values_of_its_type(tmp_path: Path, text: str) -> None:
+    with pytest.raises(InputError, match=f"--set {text.partition('=')[0]}: .*"):
+        load(write(tmp_path, GOOD)).cells(settings(text))
+
+
+def test_a_factor_is_set_once(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="given twice"):
+        load(write(tmp_path, GOOD)).cells(settings("mcs=1", "mcs=2"))
+
+
+def test_an_unknown_experiment_is_told_the_known_ones() -> None:
+    with pytest.raises(InputError, match=r"unknown experiment 'thesis'; known: .*thesis-lan"):
+        load("thesis")
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="No such file"):
+        load(tmp_path / "none.yaml")
+
+
+def test_parameters_survive_json() -> None:
+    parameters = Parameters().replace(
+        {"aad_beta": 1.5, "rate": "50Mbit", "gro": "off", "capture": "air"}
+    )
+    assert Parameters.model_validate(parameters.plain()) == parameters
+    assert tuple(parameters.plain()) == PARAMETER_NAMES
+
+
+def test_thesis_lan_has_its_published_figures() -> None:
+    """Table 5.1 has two figures for each of the 14 cells' conditions."""
+    experiment = load("thesis-lan")
+    cells = experiment.cells()
+    assert len(cells) == 14
+    figures = [experiment.published_for(cell.parameters, "goodput_mbps") for cell in cells]
+    assert [figure.value for figure in figures if figure] == [
+        *(157.4, 125.8, 25, 5.91),
+        *(174.4, 155.8, 51.62, 6.59),
+        *(9, 47.8, 95.6),
+        *(9.41, 47.8, 95.6),
+    ]

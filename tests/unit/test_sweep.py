@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Sweeps without a kernel: every job answered, failures kept apart, Ctrl-C, resuming."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from airtcp import guest, run, sweep
+from airtcp.errors import AirtcpError
+from airtcp.experiment import Cell
+from airtcp.guesttools import GuestTools
+from airtcp.kernel import Kernel
+from airtcp.parameters import Parameters
+from airtcp.run import Result
+
+KERNEL = Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
+TOOLS = GuestTools(Path("tools"))
+
+RunOne = Callable[[Kernel, GuestTools, Cell, int, Path], Result]
+
+
+def cells(count: int) -> list[Cell]:
+    return [Cell({"mcs": mcs}, Parameters().replace({"mcs": mcs})) for mcs in range(count)]
+
+
+def result(cell: Cell, seed: int) -> Result:
+    return {
+        "factors": dict(cell.factors),
+        "seed": seed,
+        "status": "ok",
+        "error": None,
+        "metrics": {"goodput_mbps": float(seed)},
+        "cost": {"wall_s": 0.0},
+    }
+
+
+def go(
+    monkeypatch: pytest.MonkeyPatch, run_one: RunOne, todo: list[sweep.Job], out_dir: Path
+) -> tuple[sweep.Outcome, list[str]]:
+    """Sweep with a stand-in for the guest; the lines that the user sees."""
+    monkeypatch.setattr(sweep, "run_one", run_one)
+    said: list[str] = []
+    progress = sweep.Progress(todo, said.append, tty=False)
+    return sweep.sweep(KERNEL, TOOLS, todo, out_dir, 2, progress), said
+
+
+def test_every_job_is_done_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    todo = sweep.jobs_of(cells(3), [1, 2])
+    assert [(job.cell.factors["mcs"], job.seed) for job in todo] == [
+        *((0, 1), (1, 1), (2, 1)),
+        *((0, 2), (1, 2), (2, 2)),
+    ]
+    outcome, said = go(
+        monkeypatch, lambda k, t, cell, seed, out: result(cell, seed), todo, tmp_path
+    )
+    assert not outcome.failures and not outcome.interrupted
+    assert {job: end["seed"] for job, end in outcome.results.items()} == {
+        job: job.seed for job in todo
+    }
+    assert len(said) == 6
+    assert said[-1].startswith("[6/6] ")
+
+
+def test_a_job_that_fails_does_not_stop_the_others(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def run_one(_k: Kernel, _t: GuestTools, cell: Cell, seed: int, _out: Path) -> Result:
+        match cell.factors["mcs"]:
+            case 0:
+                raise AirtcpError("the disk is full")
+            case 1:
+                return result(cell, seed) | {"status": "panic", "error": "it panicked"}
+            case 2:
+                os._exit(3)
+        return result(cell, seed)
+
+    todo = sweep.jobs_of(cells(4), [1])
+    outcome, _ = go(monkeypatch, run_one, todo, tmp_path)
+    assert [outcome.failures.get(job) for job in todo] == [
+        "the disk is full",
+        "it panicked",
+        "mcs=2 seed=1: its process ended without an answer",
+        None,
+    ]
+    assert [todo.index(job) for job in outcome.results] in ([1, 3], [3, 1])
+
+
+def test_ctrl_c_ends_what_runs_and_keeps_what_is_finished(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def run_one(_k: Kernel, _t: GuestTools, cell: Cell, seed: int, out: Path) -> Result:
+        if cell.factors["mcs"] == 0:
+            return result(cell, seed)
+        try:
+            time.sleep(60)
+        finally:
+            (out / "ended").touch()
+        raise AssertionError
+
+    def interrupt() -> None:
+        time.sleep(1)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    todo = sweep.jobs_of(cells(2), [1])
+    threading.Thread(target=interrupt).start()
+    began = time.monotonic()
+    outcome, _ = go(monkeypatch, run_one, todo, tmp_path)
+    assert time.monotonic() - began < 20
+    assert outcome.interrupted
+    assert list(outcome.results) == [todo[0]]
+    assert (tmp_path / "ended").exists()
+
+
+def test_only_the_very_same_run_is_taken_from_before(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def boot(_kernel: Kernel, _tools: GuestTools, run_dir: Path, **_rest: object) -> object:
+        (run_dir / "uptime").write_text("15.5 10.0\n")
+        console = run_dir / "console.log"
+        console.write_text("hello\n")
+        return guest.GuestResult("ok", 0, 1.0, 0.9, console, "")
+
+    monkeypatch.setattr(run.guest, "boot", boot)
+    monkeypatch.setattr(run.metrics, "compute", lambda *_: {"goodput_mbps": 1.0})
+    [cell] = cells(1)
+    done = run.run_one(KERNEL, TOOLS, cell, 1, tmp_path)
+    assert done["status"] == "ok"
+    assert done["cost"]["virtual_s"] == 15.5
+    assert set(done["artifacts"]) == {"plan.sh", "console.log", "uptime"}
+    assert (tmp_path / done["artifacts"]["plan.sh"]["path"]).is_file()
+
+    jobs = sweep.jobs_of([cell], [1, 2])
+    have, todo = sweep.split(KERNEL, TOOLS, jobs, tmp_path)
+    assert have == {jobs[0]: done}
+    assert todo == [jobs[1]]
+    longer = Cell(cell.factors, cell.parameters.replace({"duration": "11s"}))
+    other = Kernel(Path("linux"), "6.12.0", "fedcba9876543210")
+    for kernel, changed in ((KERNEL, longer), (other, cell)):
+        jobs = sweep.jobs_of([changed], [1])
+        assert sweep.split(kernel, TOOLS, jobs, tmp_path) == ({}, jobs)
+
+
+def test_a_failed_guest_is_told_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def boot(_kernel: Kernel, _tools: GuestTools, run_dir: Path, **_rest: object) -> object:
+        console = run_dir / "console.log"
+        console.write_text(
+            "RTNETLINK answers: Invalid argument\n"
+            "airtcp: failed: tc qdisc add dev eth0 (exit code 2)\n"
+            "airtcp: failed: ip netns exec server sh /tmp/server.sh (exit code 1)\n"
+        )
+        return guest.GuestResult("failed", 1, 1.0, 0.9, console, "plan.sh ended with 1")
+
+    monkeypatch.setattr(run.guest, "boot", boot)
+    [cell] = cells(1)
+    failed = run.run_one(KERNEL, TOOLS, cell, 1, tmp_path)
+    assert failed["status"] == "failed"
+    assert failed["metrics"] == {}
+    console = tmp_path / failed["artifacts"]["console.log"]["path"]
+    assert failed["error"] == f"tc qdisc add dev eth0 (exit code 2) (console: {console})"
+    jobs = sweep.jobs_of([cell], [1])
+    assert sweep.split(KERNEL, TOOLS, jobs, tmp_path) == ({}, jobs)
+
+
+def test_a_full_disk_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def boot(_kernel: Kernel, _tools: GuestTools, run_dir: Path, **_rest: object) -> object:
+        raise OSError(28, "No space left on device", str(run_dir / "console.log"))
+
+    monkeypatch.setattr(run.guest, "boot", boot)
+    [cell] = cells(1)
+    with pytest.raises(AirtcpError, match=r"console.log: No space left on device"):
+        run.run_one(KERNEL, TOOLS, cell, 1, tmp_path)

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A run's plan is text: what each parameter changes in it, and that a shell can read it."""
+
+import subprocess
+
+import pytest
+
+from airtcp import workload
+from airtcp.parameters import Parameters, Plain
+from airtcp.run import plan
+from airtcp.topology import hostapd_conf
+
+
+def planned(**values: Plain) -> str:
+    return plan(Parameters().replace(values))
+
+
+def lines(text: str) -> list[str]:
+    return text.splitlines()
+
+
+def section(text: str, node: str) -> list[str]:
+    """The commands that run in a node."""
+    after = text.partition(f"in_node {node} <<'END'\n")[2]
+    return lines(after.partition("\nEND")[0])
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {},
+        {"delay": "50ms", "rate": "10Mbit", "capture": "server,station,air"},
+        {"direction": "upload", "protocol": "udp", "ping_interval": "0ms", "flows": 3},
+        {"gro": "off", "gso": "off", "tso": "off", "read_block": "64KiB"},
+    ],
+)
+def test_a_shell_can_read_every_plan(values: dict[str, Plain]) -> None:
+    text = planned(**values)
+    checked = subprocess.run(["sh", "-n"], input=text, text=True, capture_output=True, check=False)
+    assert checked.stderr == ""
+    for node in ("server", "ap", "station"):
+        body = "\n".join(section(text, node))
+        assert body
+        checked = subprocess.run(
+            ["sh", "-n"], input=body, text=True, capture_output=True, check=False
+        )
+        assert checked.stderr == ""
+
+
+def test_a_plan_is_a_function_of_the_parameters() -> None:
+    assert planned(delay="50ms") == planned(delay="50ms")
+    assert planned(delay="50ms") != planned(delay="51ms")
+
+
+def test_the_wire_is_bare_unless_delayed_or_limited() -> None:
+    assert "tc qdisc" not in planned()
+    assert [
+        line
+        for line in section(planned(delay="50ms", wire_queue=300), "server")
+        if "tc qdisc" in line
+    ] == ["must tc qdisc add dev eth0 root handle 1: netem delay 50000us limit 300"]
+    limited = [line for line in section(planned(rate="10Mbit"), "server") if "tc qdisc" in line]
+    assert limited == [
+        "must tc qdisc add dev eth0 root handle 2: "
+        "tbf rate 10000000bit burst 4000b latency 400000us"
+    ]
+    both = [line for line in section(planned(delay="1ms", rate="1Mbit"), "server") if "tc" in line]
+    assert "root handle 1: netem" in both[0]
+    assert "parent 1:1 handle 2: tbf" in both[1]
+
+
+def test_the_policy_is_the_receivers() -> None:
+    policy = "set_sysctl tcp_ack_policy aad"
+    assert policy in section(planned(ack_policy="aad"), "station")
+    assert policy not in section(planned(ack_policy="aad"), "server")
+    assert policy in section(planned(ack_policy="aad", direction="upload"), "server")
+
+
+def test_the_default_policy_asks_nothing_of_the_kernel() -> None:
+    assert "set_sysctl tcp_a" not in planned()
+
+
+def test_aad_is_set_before_it_is_chosen_in_the_kernels_units() -> None:
+    station = section(
+        planned(
+            ack_policy="aad",
+            aad_alpha=0.75,
+            aad_beta=3,
+            aad_min_iat="200us",
+            aad_reset="1s",
+            aad_segments=2,
+            aad_max_delay="500ms",
+        ),
+        "station",
+    )
+    assert [line for line in station if "set_sysctl tcp_a" in line] == [
+        "set_sysctl tcp_aad_alpha_percent 75",
+        "set_sysctl tcp_aad_beta_percent 300",
+        "set_sysctl tcp_aad_min_iat_us 200",
+        "set_sysctl tcp_aad_reset_ms 1000",
+        "set_sysctl tcp_aad_segments 2",
+        "set_sysctl tcp_aad_max_delay_us 500000",
+        "set_sysctl tcp_ack_policy aad",
+    ]
+
+
+def test_offloads_off_must_go_off_and_on_may_be_missing() -> None:
+    ap = section(planned(gro="off", tso="off"), "ap")
+    for device in ("eth0", "wlan0"):
+        assert f"must ethtool -K {device} gro off tso off" in ap
+        assert f"try_offload {device} gso" in ap
+
+
+def test_the_radios_are_set_to_one_rate() -> None:
+    text = planned(mcs=13, guard_interval="short", width="40MHz")
+    for node in ("ap", "station"):
+        assert "must iw dev wlan0 set bitrates ht-mcs-5 13 sgi-5" in section(text, node)
+
+
+def test_hostapd_offers_what_the_experiment_uses() -> None:
+    plain = hostapd_conf(Parameters())
+    assert "ht_capab=\n" in plain
+    wide = hostapd_conf(Parameters().replace({"width": "40MHz", "guard_interval": "short"}))
+    assert "ht_capab=[HT40+][SHORT-GI-20][SHORT-GI-40]" in wide
+    assert "country_code" not in wide
+
+
+def test_errors_on_the_air_start_after_the_warm_up() -> None:
+    text = planned(error_rate=0.1)
+    assert text.index("must ping") < text.index("set_airsim error_rate_ppm 100000 0")
+
+
+def test_the_sender_is_iperf3s_client() -> None:
+    def client(**values: Plain) -> str:
+        return workload.client(Parameters().replace(values))
+
+    assert client(nagle="off") == "iperf3 -4 -J -c 10.0.0.2 -t 10 -P 1 -C cubic -N"
+    assert client(direction="upload", congestion_control="bbr").endswith(
+        "-c 10.0.0.1 -t 10 -P 1 -C bbr"
+    )
+    assert client(protocol="udp", udp_rate="10Mbit", flows=2).endswith("-P 2 -u -l 1472 -b 5000000")
+    assert client(protocol="udp").endswith("-b 1000000000")
+
+
+def test_captures_are_asked_for_and_end() -> None:
+    assert "tcpdump" not in planned()
+    text = planned(capture="server,air", capture_duration="2s")
+    captures = [line for line in lines(text) if "tcpdump" in line]
+    assert len(captures) == 2
+    assert captures[0].startswith("start ip netns exec server timeout -s INT 3 tcpdump")
+    assert captures[1].startswith("start timeout -s INT 3 tcpdump")
+    assert "--time-stamp-precision=nano -w air.pcap" in captures[1]
+
+
+def test_a_read_block_is_for_the_receiver_alone() -> None:
+    marked = [line for line in lines(planned(read_block="64KiB")) if "LD_PRELOAD" in line]
+    assert len(marked) == 1
+    assert "RCVLOWAT_BYTES=65536 ip netns exec station iperf3" in marked[0]

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Quantities: parsing, formatting, and that each undoes the other."""
+
+import pytest
+
+from airtcp import units
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("10ms", 0.01), ("30s", 30.0), ("5484us", 0.005484), ("7ns", 7e-9), ("1.5 ms", 0.0015)],
+)
+def test_durations(text: str, seconds: float) -> None:
+    assert units.parse_duration_s(text) == pytest.approx(seconds, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("text", "bits"), [("240Mbit", 240e6), ("10kbit", 1e4), ("1Gbit", 1e9), ("0.5bit", 0.0)]
+)
+def test_rates(text: str, bits: float) -> None:
+    assert units.parse_rate_bps(text) == bits
+
+
+@pytest.mark.parametrize(("text", "size"), [("64KiB", 65536), ("6MiB", 6 << 20), ("4000", 4000)])
+def test_sizes(text: str, size: int) -> None:
+    assert units.parse_size_bytes(text) == size
+
+
+@pytest.mark.parametrize("text", ["0ms", "10ms", "30s", "5484us", "1500ms", "90s"])
+def test_formatting_a_duration_undoes_parsing(text: str) -> None:
+    assert units.format_duration_s(units.parse_duration_s(text)) == text
+
+
+@pytest.mark.parametrize("text", ["10Mbit", "1Gbit", "1500kbit", "7bit"])
+def test_formatting_a_rate_undoes_parsing(text: str) -> None:
+    assert units.format_rate_bps(units.parse_rate_bps(text)) == text
+
+
+@pytest.mark.parametrize("text", ["64KiB", "6MiB", "4000B", "65535B"])
+def test_formatting_a_size_undoes_parsing(text: str) -> None:
+    assert units.format_size_bytes(units.parse_size_bytes(text)) == text
+
+
+@pytest.mark.parametrize("text", ["", "ms", "10", "10 mss", "-1ms", "1e3ms", "10Ms", "٣ms"])
+def test_what_is_not_a_duration_names_the_units(text: str) -> None:
+    with pytest.raises(ValueError, match=r"ns us ms s"):
+        units.parse_duration_s(text)
+
+
+def test_zero_needs_no_unit() -> None:
+    assert units.parse_duration_s("0") == 0
