@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The report of an experiment: report.html, which needs no network, and figures/ for print."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from matplotlib.figure import Figure
+
+from airtcp import runfiles
+from airtcp.errors import AirtcpError
+from airtcp.report import model, page, plots, series
+
+_T = TypeVar("_T")
+
+
+def write_report(out_dir: Path) -> Path:
+    """Write out_dir/report.html and out_dir/figures/ from out_dir/results.json and its runs.
+
+    Returns the page's path. Raises InputError when results.json is missing or corrupt, AirtcpError
+    when nothing can be written. A figure whose files are missing is left out, and the page says so.
+    """
+    results = model.load(out_dir)
+    path = out_dir / "report.html"
+    try:
+        with plots.style():
+            writer = plots.Writer(out_dir / "figures")
+            drawing = plots.Drawing(results)
+            overview = _overview(results, drawing, writer)
+            inside = [_inside(condition, drawing, writer) for condition in results.conditions]
+        path.write_text(page.render(results, overview, inside), encoding="utf-8")
+    except OSError as error:
+        raise AirtcpError(f"{error.filename or path}: {error.strerror}") from error
+    return path
+
+
+def _overview(
+    results: model.Results, drawing: plots.Drawing, writer: plots.Writer
+) -> list[plots.Plot]:
+    """The figures that compare all conditions."""
+    found: list[plots.Plot] = []
+
+    def save(figure: Figure, slug: str, title: str, caption: str, values: list[str]) -> None:
+        found.append(writer.save(figure, slug, title, caption, "; ".join(values)))
+
+    every = [(condition, one) for condition in results.conditions for one in condition.policies]
+    save(
+        drawing.bars("goodput_mbps", "goodput (Mbit/s)"),
+        "goodput",
+        "Goodput",
+        "Mean over seeds; whiskers: 95% interval (Student t).",
+        _values(every, "goodput_mbps", " Mbit/s"),
+    )
+    save(
+        drawing.airtime(),
+        "airtime",
+        "Airtime",
+        "An exchange is a PPDU, SIFS and the response. TCP ACKs: exchanges that carry nothing "
+        "else. Idle includes AIFS and backoff.",
+        [
+            f"{condition.label}, {one.policy}: "
+            + ", ".join(f"{kind} {share:.1%}" for kind, share in plots.airtime_shares(one).items())
+            for condition, one in every
+        ],
+    )
+    gains = model.gains(results, "goodput_mbps")
+    if gains:
+        save(
+            drawing.gains(gains),
+            "gain",
+            f"Goodput relative to {model.BASELINE}",
+            "Ratio of runs with the same seed, mean and 95% interval; published: ratio of the "
+            "published means.",
+            [
+                f"{gain.condition.label}, {gain.policy}: "
+                + (page.percent(gain.measured.mean) if gain.measured else "not measured")
+                + (f", published {page.percent(gain.published)}" if gain.published else "")
+                for gain in gains
+            ],
+        )
+    if any("acks_per_segment" in one.summaries for _, one in every):
+        save(
+            drawing.bars("acks_per_segment", "ACKs sent per data segment received"),
+            "acks",
+            "ACKs per data segment",
+            "Mean over seeds; whiskers: 95% interval (Student t).",
+            _values(every, "acks_per_segment", ""),
+        )
+    return found
+
+
+def _values(
+    rows: list[tuple[model.Condition, model.Measured]], metric: str, unit: str
+) -> list[str]:
+    """What a person who cannot see the bars of a metric reads."""
+    return [
+        f"{condition.label}, {one.policy}: {page.number(one.summaries[metric].mean)}{unit}"
+        for condition, one in rows
+        if metric in one.summaries
+    ]
+
+
+def _inside(
+    condition: model.Condition, drawing: plots.Drawing, writer: plots.Writer
+) -> page.Inside:
+    """The figures that look into the runs of one condition."""
+    notes: list[str] = []
+    found: list[plots.Plot] = []
+    first = {one.policy: one.runs[0] for one in condition.policies}
+    seeds = " and ".join(sorted({f"seed {run.seed}" for run in first.values()}))
+
+    def save(figure: Figure, kind: str, title: str, caption: str) -> None:
+        slug = f"{condition.slug}-{kind}"
+        found.append(writer.save(figure, slug, title, caption, f"{condition.label}. {caption}"))
+
+    if all(run.parameters.get("protocol") == "tcp" for run in first.values()):
+        over_time = _readable(
+            first, lambda run: series.over_time(run.directory, _sender(run)), notes
+        )
+        if over_time:
+            save(
+                drawing.over_time(over_time),
+                "time",
+                "Congestion window, RTT and goodput over time",
+                f"The sender's window and smoothed RTT as sampled, the receiver's goodput by "
+                f"iperf3 interval; {seeds}.",
+            )
+        arrivals = _readable(
+            first, lambda run: series.arrivals(run.directory, _receiver(run)), notes
+        )
+        captured = {policy: one for policy, one in arrivals.items() if one is not None}
+        if captured:
+            told = (
+                "the A-MPDUs seen on the air"
+                if all(one.aggregates_from_air for one in captured.values())
+                else "gaps longer than twice the median"
+            )
+            save(
+                drawing.arrivals(captured),
+                "arrivals",
+                "Inter-arrival times",
+                f"Data segments at the receiver, shades alternating by aggregate ({told}); "
+                f"triangles: pure ACKs sent; {seeds}.",
+            )
+        if None in arrivals.values():
+            notes.append(
+                "Inter-arrival times need a capture at the receiver: run again with "
+                "--set capture=server,station,air"
+            )
+    sizes = _readable_sizes(condition, notes)
+    if sizes:
+        save(
+            drawing.aggregates(sizes),
+            "ampdu",
+            "MPDUs in an A-MPDU",
+            "PPDUs that carry data, all seeds together.",
+        )
+    return page.Inside(condition, found, notes)
+
+
+def _readable(
+    runs: Mapping[str, model.Run], read: Callable[[model.Run], _T], notes: list[str]
+) -> dict[str, _T]:
+    """What read gives for each policy's run; a run that cannot be read leaves a note instead."""
+    values: dict[str, _T] = {}
+    for policy, run in runs.items():
+        try:
+            values[policy] = read(run)
+        except AirtcpError as error:
+            notes.append(f"Left out, {policy}: {error}")
+    return values
+
+
+def _readable_sizes(condition: model.Condition, notes: list[str]) -> dict[str, dict[int, int]]:
+    """Data PPDUs by MPDUs, added over the seeds of each policy."""
+    sizes: dict[str, dict[int, int]] = {}
+    for one in condition.policies:
+        total: dict[int, int] = {}
+        try:
+            for run in one.runs:
+                for size, count in runfiles.ampdu_sizes(
+                    runfiles.read_airsim(run.directory)
+                ).items():
+                    total[size] = total.get(size, 0) + count
+        except AirtcpError as error:
+            notes.append(f"Left out, {one.policy}: {error}")
+            continue
+        if total:
+            sizes[one.policy] = total
+    return sizes
+
+
+def _sender(run: model.Run) -> runfiles.Node:
+    return "station" if run.parameters.get("direction") == "upload" else "server"
+
+
+def _receiver(run: model.Run) -> runfiles.Node:
+    return "server" if run.parameters.get("direction") == "upload" else "station"

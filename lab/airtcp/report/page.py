@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Fills the page's template from the results and the plots."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import jinja2
+
+from airtcp.metrics import METRICS, Metric
+from airtcp.report.model import BASELINE, Condition, Gain, Measured, Results, Run, gains, readable
+from airtcp.report.plots import PALETTE, Plot, policy_role
+from airtcp.statistics import Summary, paired_difference
+
+_MINUS = "\N{MINUS SIGN}"
+
+
+@dataclass(frozen=True)
+class Inside:
+    """The figures of one condition, and why some are left out."""
+
+    condition: Condition
+    plots: Sequence[Plot]
+    notes: Sequence[str]
+
+
+def render(results: Results, overview: Sequence[Plot], inside: Sequence[Inside]) -> str:
+    """The whole page, which refers to nothing but the files in figures/."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "number": number,
+        "interval": interval,
+        "percent": percent,
+        "percent_interval": percent_interval,
+        "readable": readable,
+    }
+    found = gains(results, "goodput_mbps")
+    return environment.get_template("page.html").render(
+        results=results,
+        palette=PALETTE,
+        summary=summary(results),
+        rows=[
+            (condition, [gain for gain in found if gain.condition is condition])
+            for condition in results.conditions
+        ],
+        sources=_sources(results),
+        overview=overview,
+        inside=[(one, _metric_rows(one.condition)) for one in inside],
+        costs=[
+            (condition.label, measured.policy, _added(measured.runs))
+            for condition in results.conditions
+            for measured in condition.policies
+        ],
+        total=_added(results.runs),
+        parameters=_common_parameters(results),
+        metrics=METRICS,
+        baseline=BASELINE,
+        colour=lambda policy: policy_role(results.policies.index(policy)),
+        differences=lambda condition: [one.policy for one in _others(condition)],
+    )
+
+
+def summary(results: Results) -> list[str]:
+    """What was measured, in sentences made of the data alone."""
+    runs = results.runs
+    seeds = sorted({run.seed for run in runs})
+    durations = dict.fromkeys(readable(run.parameters["duration"]) for run in runs)
+    total = _added(results.runs)
+    sentences = [
+        f"{_count(len(runs), 'run')}: {_count(len(results.conditions), 'condition')}, "
+        f"{_count(len(results.policies), 'ACK policy', 'ACK policies')} "
+        f"({', '.join(results.policies)}), {_count(len(seeds), 'seed')} each"
+        f", transfers of {' and '.join(durations)}.",
+        f"{number(total['virtual_s'])} s of virtual time took {number(total['wall_s'])} s of wall "
+        f"time, added up over runs.",
+    ]
+    found = gains(results, "goodput_mbps")
+    for policy in dict.fromkeys(gain.policy for gain in found):
+        of_policy = [gain for gain in found if gain.policy == policy]
+        measured = [(gain.measured.mean, gain) for gain in of_policy if gain.measured]
+        published = [(gain.published, gain) for gain in of_policy if gain.published]
+        if measured:
+            text = f"Goodput of {policy} against {BASELINE}: {_range(measured)}"
+            text += f"; published: {_range(published)}." if published else "."
+            sentences.append(text)
+    ratios = [
+        one.summaries["goodput_mbps"].mean / one.published["goodput_mbps"].value
+        for condition in results.conditions
+        for one in condition.policies
+        if "goodput_mbps" in one.published
+    ]
+    if ratios:
+        sentences.append(
+            f"The measured goodput is {min(ratios):.2f} to {max(ratios):.2f} times the published."
+        )
+    return sentences
+
+
+def _range(values: Sequence[tuple[float, Gain]]) -> str:
+    low, high = min(values, key=lambda pair: pair[0]), max(values, key=lambda pair: pair[0])
+    if len(values) == 1:
+        return f"{percent(low[0])} ({low[1].condition.label})"
+    return (
+        f"from {percent(low[0])} ({low[1].condition.label})"
+        f" to {percent(high[0])} ({high[1].condition.label})"
+    )
+
+
+def _count(n: int, one: str, many: str | None = None) -> str:
+    return f"{n} {one if n == 1 else many or one + 's'}"
+
+
+def number(value: float | None) -> str:
+    """Three or four significant digits; whole numbers as they are; a dash for None."""
+    if value is None:
+        return "\N{EN DASH}"
+    magnitude = abs(value)
+    if magnitude >= 1000:
+        text = f"{value:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+    elif value == int(value) and (magnitude >= 100 or magnitude == 0):
+        text = f"{value:.0f}"
+    else:
+        text = f"{value:.{1 if magnitude >= 100 else 2 if magnitude >= 1 else 4}f}"
+    return text.replace("-", _MINUS)
+
+
+def interval(value: Summary | None) -> str:
+    """The bounds of the 95% interval; a dash when one run gives none."""
+    if value is None or value.ci95 is None:
+        return "\N{EN DASH}"
+    return f"{number(value.mean - value.ci95)} to {number(value.mean + value.ci95)}"
+
+
+def percent(ratio: float) -> str:
+    """A ratio as a signed change in percent: 1.108 is +10.8%."""
+    change = round((ratio - 1) * 100, 1)
+    sign = "+" if change > 0 else _MINUS if change < 0 else ""
+    return f"{sign}{abs(change):.1f}%"
+
+
+def percent_interval(value: Summary | None) -> str:
+    """The bounds of the 95% interval of a ratio, as changes in percent."""
+    if value is None or value.ci95 is None:
+        return "\N{EN DASH}"
+    return f"{percent(value.mean - value.ci95)} to {percent(value.mean + value.ci95)}"
+
+
+@dataclass(frozen=True)
+class MetricRow:
+    """One metric under one condition: a cell for each policy, then the differences."""
+
+    name: str
+    metric: Metric
+    cells: Sequence[str]
+    differences: Sequence[str]
+
+
+def _metric_rows(condition: Condition) -> list[MetricRow]:
+    baseline = condition.measured(BASELINE)
+    rows = []
+    for name, metric in METRICS.items():
+        if not any(name in one.summaries for one in condition.policies):
+            continue
+        rows.append(
+            MetricRow(
+                name,
+                metric,
+                [_with_interval(one.summaries.get(name)) for one in condition.policies],
+                [
+                    _with_interval(paired_difference(baseline.by_seed(name), one.by_seed(name)))
+                    for one in _others(condition)
+                    if baseline
+                ],
+            )
+        )
+    return rows
+
+
+def _others(condition: Condition) -> list[Measured]:
+    """The policies that are compared with the baseline; none when it was not measured."""
+    if condition.measured(BASELINE) is None:
+        return []
+    return [one for one in condition.policies if one.policy != BASELINE]
+
+
+def _with_interval(value: Summary | None) -> str:
+    if value is None:
+        return "\N{EN DASH}"
+    if value.ci95 is None:
+        return number(value.mean)
+    return f"{number(value.mean)} ± {number(value.ci95)}"
+
+
+def _sources(results: Results) -> list[str]:
+    """Where the published figures are from, each source once."""
+    return list(
+        dict.fromkeys(
+            one.published["goodput_mbps"].source
+            for condition in results.conditions
+            for one in condition.policies
+            if "goodput_mbps" in one.published
+        )
+    )
+
+
+def _added(runs: Sequence[Run]) -> dict[str, float]:
+    names = ("wall_s", "cpu_s", "virtual_s")
+    total = {name: sum(run.cost.get(name) or 0.0 for run in runs) for name in names}
+    total["speed"] = total["virtual_s"] / total["wall_s"] if total["wall_s"] else 0.0
+    total["runs"] = len(runs)
+    return total
+
+
+def _common_parameters(results: Results) -> dict[str, str]:
+    """The parameters that are the same in every run."""
+    runs = results.runs
+    return {
+        name: readable(value)
+        for name, value in runs[0].parameters.items()
+        if all(run.parameters.get(name) == value for run in runs)
+    }

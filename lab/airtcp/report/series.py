@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the figures show of one run over time, read from its directory."""
+
+import itertools
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy
+from numpy.typing import NDArray
+
+from airtcp import capture, runfiles
+from airtcp.errors import AirtcpError
+
+# Inter-arrival times are shown from here on, past slow start, where the capture is that long.
+_ARRIVALS_AFTER_NS = 2_000_000_000
+_ARRIVALS_SHOWN = 150
+
+# Without a capture on the air, a gap of this many medians starts an aggregate: the segments of one
+# follow each other at the rate of the radio, the first of the next had to wait for the channel.
+_GAP_OF_AGGREGATE = 2.0
+
+
+@dataclass(frozen=True)
+class OverTime:
+    """The sender's TCP, by flow, and goodput; seconds since the first sample."""
+
+    flows: Sequence[Mapping[str, NDArray[numpy.float64]]]  # time_s, cwnd, srtt_ms
+    goodput_end_s: NDArray[numpy.float64]
+    goodput_mbps: NDArray[numpy.float64]
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """Consecutive data segments at the receiver.
+
+    gaps_ms: time since the segment before. aggregates: number of the aggregate that each came in.
+    acks_after: for each pure ACK sent, how many of these segments had arrived.
+    """
+
+    gaps_ms: NDArray[numpy.float64]
+    aggregates: Sequence[int]
+    acks_after: Sequence[int]
+    aggregates_from_air: bool
+
+
+def over_time(run_dir: Path, sender: runfiles.Node) -> OverTime:
+    """Raises AirtcpError when a file is missing or corrupt."""
+    ports = runfiles.read_iperf3(run_dir, "client").data_ports
+    traces = runfiles.read_tcp(run_dir, sender, ports)
+    start_ns = min(trace.columns["time_ns"][0] for trace in traces)
+    ends_s, goodput_mbps = runfiles.read_iperf3(run_dir, "server").goodput_series()
+    flows = []
+    for trace in traces:
+        srtt_ms = trace.columns["srtt_us"] / 1000
+        flows.append(
+            {
+                "time_s": (trace.columns["time_ns"] - start_ns) / 1e9,
+                "cwnd": trace.columns["cwnd"],
+                "srtt_ms": numpy.where(srtt_ms > 0, srtt_ms, numpy.nan),  # 0: none measured yet
+            }
+        )
+    return OverTime(flows, ends_s, goodput_mbps)
+
+
+def arrivals(run_dir: Path, receiver: runfiles.Node) -> Arrivals | None:
+    """Read them from the receiver's capture; None if there is no such capture.
+
+    Raises AirtcpError when a capture is corrupt or holds too few segments.
+    """
+    path = run_dir / f"{receiver}.pcapng"
+    if not path.exists():
+        return None
+    ports = runfiles.read_iperf3(run_dir, "client").data_ports
+    port = min(ports)  # one flow: between flows, gaps say nothing of an aggregate
+    segments = _window(
+        segment
+        for segment in capture.read_tcp(path)
+        if port in (segment.source_port, segment.destination_port)
+    )
+    data = [segment for segment in segments if segment.payload_bytes]
+    if len(data) < 3:
+        raise AirtcpError(f"{path}: fewer than three data segments")
+    times_ns = [segment.time_ns for segment in data]
+    since_first_ns = numpy.array([time_ns - times_ns[0] for time_ns in times_ns], dtype=float)
+    gaps_ms = numpy.diff(since_first_ns) / 1e6
+    air = run_dir / "air.pcapng"
+    aggregates = _aggregates_on_air(air, data) if air.exists() else _aggregates_by_gap(gaps_ms)
+    return Arrivals(
+        gaps_ms=gaps_ms,
+        aggregates=aggregates,
+        acks_after=[
+            bisect_right(times_ns, segment.time_ns) - 1
+            for segment in segments
+            if segment.is_pure_ack
+        ],
+        aggregates_from_air=air.exists(),
+    )
+
+
+def _window(segments: Iterator[capture.Segment]) -> list[capture.Segment]:
+    """The segments to show, which start and end with data: past the start-up if there are such."""
+    seen: list[capture.Segment] = []
+    late_data = 0
+    for segment in segments:
+        seen.append(segment)
+        if segment.payload_bytes and segment.time_ns - seen[0].time_ns >= _ARRIVALS_AFTER_NS:
+            late_data += 1
+            if late_data > _ARRIVALS_SHOWN:
+                break
+    data = [index for index, segment in enumerate(seen) if segment.payload_bytes]
+    shown = data[-_ARRIVALS_SHOWN - 1 :]
+    return seen[shown[0] : shown[-1] + 1] if shown else []
+
+
+def _aggregates_by_gap(gaps_ms: NDArray[numpy.float64]) -> list[int]:
+    """One number a segment after the first: it grows where the gap before it is long."""
+    starts = gaps_ms > _GAP_OF_AGGREGATE * float(numpy.median(gaps_ms))
+    return [int(number) for number in numpy.cumsum(starts)]
+
+
+def _aggregates_on_air(air: Path, data: Sequence[capture.Segment]) -> list[int]:
+    """The A-MPDU, numbered from 0, in which each segment after the first was last sent."""
+    wanted = {segment.sequence: segment.time_ns for segment in data}
+    reference: dict[int, int | None] = {}
+    for segment in capture.read_tcp(air):
+        if segment.time_ns > data[-1].time_ns:
+            break
+        is_data_of_flow = segment.source_port == data[0].source_port and segment.payload_bytes
+        # A segment may be sent again after it arrived, when its BlockAck was lost.
+        if is_data_of_flow and segment.time_ns <= wanted.get(segment.sequence, 0):
+            reference[segment.sequence] = segment.ampdu_reference
+    in_order = [reference.get(segment.sequence) for segment in data[1:]]
+    numbers = [0]
+    for before, now in itertools.pairwise(in_order):
+        same = now is not None and now == before
+        numbers.append(numbers[-1] if same else numbers[-1] + 1)
+    return numbers

@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The report of a small experiment whose figures are round numbers."""
+
+import json
+import re
+import struct
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fake_run import DATA_PORT, START_NS, write_run
+
+from airtcp import capture
+from airtcp.errors import InputError
+from airtcp.metrics import METRICS, compute
+from airtcp.parameters import Parameters
+from airtcp.report import model, page, series, write_report
+from airtcp.statistics import Summary, summarize
+
+EN_DASH = "\N{EN DASH}"
+MINUS = "\N{MINUS SIGN}"
+
+# Goodput in Mbit/s of the two seeds, by policy and delay; and what was published.
+GOODPUT = {
+    ("default", "0ms"): (100.0, 102.0),
+    ("aad", "0ms"): (110.0, 112.2),
+    ("default", "50ms"): (40.0, 40.0),
+    ("aad", "50ms"): (38.0, 38.0),
+}
+PUBLISHED = {("default", "0ms"): 157.4, ("aad", "0ms"): 174.4}
+
+
+def write_results(out_dir: Path, **parameters: str) -> Path:
+    runs: list[dict[str, Any]] = []
+    summary: list[dict[str, Any]] = []
+    for (policy, delay), rates in GOODPUT.items():
+        factors = {"ack_policy": policy, "delay": delay}
+        resolved = Parameters().replace({**factors, **parameters})
+        metrics = []
+        for seed, rate in enumerate(rates, start=1):
+            directory = Path("runs") / f"{policy}_{delay}" / f"seed-{seed}"
+            write_run(out_dir / directory, goodput_mbps=rate)
+            metrics.append(compute(out_dir / directory, resolved))
+            runs.append(
+                {
+                    "factors": factors,
+                    "seed": seed,
+                    "status": "ok",
+                    "error": None,
+                    "metrics": metrics[-1],
+                    "cost": {"wall_s": 2.0, "cpu_s": 1.5, "virtual_s": 15.0},
+                    "artifacts": {"ping.txt": {"path": f"{directory}/ping.txt", "sha256": "ab12"}},
+                    "parameters": resolved.plain(),
+                    "identity": "cd34",
+                }
+            )
+        for name in METRICS:
+            values = [one[name] for one in metrics]
+            known = [value for value in values if value is not None]
+            mean = summarize(known) if known else Summary(0, None, 0)
+            published = PUBLISHED.get((policy, delay)) if name == "goodput_mbps" else None
+            summary.append(
+                {
+                    "factors": factors,
+                    "metric": name,
+                    "mean": mean.mean if known else None,
+                    "ci95": mean.ci95,
+                    "n": mean.n,
+                    "published": published
+                    and {"value": published, "precision": "exact", "source": "Table <5.1>"},
+                }
+            )
+    document = {
+        "schema": 1,
+        "experiment": "small",
+        "title": "A <small> experiment",
+        "source": "A thesis & more",
+        "command": "./airtcp run small --seeds 2",
+        "kernel": {"version": "6.12.9", "hash": "0123456789abcdef"},
+        "runs": runs,
+        "summary": summary,
+    }
+    (out_dir / "results.json").write_text(json.dumps(document))
+    return out_dir
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return write_report(write_results(tmp_path_factory.mktemp("out"))).read_text()
+
+
+class Elements(HTMLParser):
+    """Collects ids, references, text of table rows and elements left open."""
+
+    VOID = frozenset({"meta", "link", "br", "path", "use"})
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.references: list[str] = []
+        self.rows: list[list[str]] = []
+        self.open: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in self.VOID:
+            self.open.append(tag)
+        for name, value in attrs:
+            if name == "id":
+                self.ids.append(value or "")
+            elif name in ("href", "src", "xlink:href"):
+                self.references.append(value or "")
+        if tag == "tr":
+            self.rows.append([])
+        elif tag in ("th", "td") and self.rows:
+            self.rows[-1].append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in self.VOID:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open[-1:] and {"td", "th"} & set(self.open) and self.rows and self.rows[-1]:
+            self.rows[-1][-1] += data.strip()
+
+
+def test_page_is_well_formed_and_refers_to_nothing_outside(report: str) -> None:
+    elements = Elements(report)
+    assert not elements.open
+    assert len(elements.ids) == len(set(elements.ids))
+    for reference in elements.references:
+        if reference.startswith("#"):
+            assert reference[1:] in elements.ids
+        else:
+            assert re.fullmatch(r"(figures|runs)/[\w./-]+", reference)
+    fragments = re.findall(r"url\(#([^)]+)\)", report)
+    assert set(fragments) <= set(elements.ids)
+    assert not re.search(r"@import|url\((?!#)", report)
+
+
+def test_text_from_the_experiment_is_escaped(report: str) -> None:
+    assert "A &lt;small&gt; experiment" in report
+    assert "Table &lt;5.1&gt;" in report
+    assert "<small>" not in report
+
+
+def test_table_has_measured_interval_published_ratio_and_gain(report: str) -> None:
+    rows = Elements(report).rows
+    # t(0.975, 1) = 12.706; the standard error of 100 and 102 is 1.
+    assert ["delay 0 ms", "default", "101", "88.29 to 113.7", "2", "157.4", "0.64"] in rows
+    assert ["aad", "111.1", "97.12 to 125.1", "2", "174.4", "0.64"] in rows
+    # Paired by seed the ratio is 1.1 both times; 174.4 / 157.4 is 1.108.
+    assert ["gain of aad", "+10.0%", "+10.0% to +10.0%", "2", "+10.8%", ""] in rows
+    assert ["delay 50 ms", "default", "40.00", "40.00 to 40.00", "2", EN_DASH, EN_DASH] in rows
+    assert ["gain of aad", f"{MINUS}5.0%", f"{MINUS}5.0% to {MINUS}5.0%", "2", EN_DASH, ""] in rows
+
+
+def test_summary_is_made_of_the_data(report: str) -> None:
+    assert "8 runs: 2 conditions, 2 ACK policies (default, aad), 2 seeds each" in report
+    assert f"from {MINUS}5.0% (delay 50 ms) to +10.0% (delay 0 ms)" in report
+
+
+def test_page_says_how_to_make_it_again(report: str) -> None:
+    for text in ("./airtcp run small --seeds 2", "6.12.9", "0123456789abcdef", "ab12", "cd34"):
+        assert text in report
+
+
+def test_without_a_capture_the_page_says_how_to_get_one(report: str) -> None:
+    assert "--set capture=server,station,air" in report
+    assert "delay-0-ms-arrivals" not in report
+
+
+def test_equal_results_give_equal_bytes(tmp_path: Path) -> None:
+    written = []
+    for name in ("one", "two"):
+        out_dir = write_results(tmp_path / name)
+        write_report(out_dir)
+        files = sorted([*(out_dir / "figures").iterdir(), out_dir / "report.html"])
+        written.append({file.name: file.read_bytes() for file in files})
+    assert written[0] == written[1]
+    assert {"goodput.pdf", "goodput.png", "airtime.pdf", "delay-50-ms-time.png"} < set(written[0])
+    assert b"/FontFile2" in written[0]["goodput.pdf"]  # fonts are embedded
+
+
+def test_a_missing_file_leaves_out_its_figure_and_is_named(tmp_path: Path) -> None:
+    out_dir = write_results(tmp_path / "out")
+    (out_dir / "runs" / "aad_0ms" / "seed-1" / "tcp-server.csv").unlink()
+    report = write_report(out_dir).read_text()
+    assert re.search(r"Left out, aad: .*tcp-server\.csv: No such file", report)
+    assert "delay-0-ms-ampdu" in report
+
+
+def test_udp_has_no_figures_of_tcp(tmp_path: Path) -> None:
+    report = write_report(write_results(tmp_path / "out", protocol="udp")).read_text()
+    assert "delay-0-ms-ampdu" in report
+    assert "delay-0-ms-time" not in report
+    assert "ACKs per data segment" not in report
+
+
+def test_failed_runs_are_told_and_not_counted(tmp_path: Path) -> None:
+    out_dir = write_results(tmp_path / "out")
+    document = json.loads((out_dir / "results.json").read_text())
+    document["runs"][0] |= {"status": "panic", "error": "the kernel panicked", "metrics": {}}
+    (out_dir / "results.json").write_text(json.dumps(document))
+    report = write_report(out_dir).read_text()
+    assert "the kernel panicked" in report
+    assert "7 runs" in report
+
+
+@pytest.mark.parametrize("content", [None, "", "{}", '{"schema": 1}', '{"schema": 9}'])
+def test_a_directory_without_good_results_is_refused(tmp_path: Path, content: str | None) -> None:
+    if content is not None:
+        (tmp_path / "results.json").write_text(content)
+    with pytest.raises(InputError, match=r"results\.json"):
+        write_report(tmp_path)
+
+
+def write_capture(path: Path, arrivals_us: list[int], acks_us: list[int]) -> None:
+    """A pcap of the receiver's: the data segments and pure ACKs of one flow."""
+    packets = [(us, True) for us in arrivals_us] + [(us, False) for us in acks_us]
+    with path.open("wb") as out:
+        out.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 256, 1))
+        for us, is_data in sorted(packets):
+            ports = (DATA_PORT, 5201) if is_data else (5201, DATA_PORT)
+            tcp = struct.pack(">HHIIBBHHH", *ports, us, 1, 5 << 4, 0x10, 64, 0, 0)
+            total = 40 + (100 if is_data else 0)
+            ip = struct.pack(">BBHHHBBHII", 0x45, 0, total, 0, 0, 64, 6, 0, 1, 2)
+            seconds, nanoseconds = divmod(START_NS + us * 1000, 1_000_000_000)
+            frame = bytes(12) + b"\x08\x00" + ip + tcp
+            out.write(struct.pack("<IIII", seconds, nanoseconds, len(frame), len(frame)) + frame)
+
+
+def test_inter_arrival_times_aggregates_and_acks(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    assert series.arrivals(run, "station") is None
+    arrivals_us = [0, 50, 100, 400, 450, 500, 900, 950]
+    write_capture(run / "station.pcap", arrivals_us, acks_us=[60, 110, 510])
+    capture.convert(run / "station.pcap", run / "station.pcapng", "wlan0")
+    found = series.arrivals(run, "station")
+    assert found is not None
+    assert [round(gap, 6) for gap in found.gaps_ms] == [0.05, 0.05, 0.3, 0.05, 0.05, 0.4, 0.05]
+    assert found.aggregates == [0, 0, 1, 1, 1, 2, 2]
+    assert found.acks_after == [1, 2, 5]  # after the segments numbered 1, 2 and 5
+
+
+def test_inter_arrival_times_are_in_the_report(tmp_path: Path) -> None:
+    out_dir = write_results(tmp_path / "out")
+    for policy in ("default", "aad"):
+        run = out_dir / "runs" / f"{policy}_0ms" / "seed-1"
+        write_capture(run / "station.pcap", [0, 50, 100, 400, 450, 500], acks_us=[110])
+        capture.convert(run / "station.pcap", run / "station.pcapng", "wlan0")
+    report = write_report(out_dir).read_text()
+    assert "delay-0-ms-arrivals" in report
+    assert (out_dir / "figures" / "delay-0-ms-arrivals.pdf").exists()
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, EN_DASH),
+        (0, "0"),
+        (157.4, "157.4"),
+        (51.62, "51.62"),
+        (300, "300"),
+        (9, "9.00"),
+        (0.04567, "0.0457"),
+        (1234567.8, "1\N{NARROW NO-BREAK SPACE}234\N{NARROW NO-BREAK SPACE}568"),
+        (-2.5, f"{MINUS}2.50"),
+    ],
+)
+def test_numbers_for_people(value: float | None, text: str) -> None:
+    assert page.number(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [("50ms", "50 ms"), ("10Mbit", "10 Mbit/s"), ("aad", "aad"), (13, "13")]
+)
+def test_quantities_for_people(value: object, text: str) -> None:
+    assert model.readable(value) == text
