@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Pluggable TCP acknowledgment policies
+ *
+ * A policy decides how long the ACK for data that arrived in order may wait.
+ * It is the receiver's twin of struct tcp_congestion_ops.  What TCP demands at
+ * once (data out of order, a filled hole, FIN, quick ACK mode, ICSK_ACK_NOW, a
+ * window that runs out) never reaches a policy.
+ *
+ * See Documentation/networking/tcp_ackpol.rst.
+ */
+#ifndef _NET_TCP_ACKPOL_H
+#define _NET_TCP_ACKPOL_H
+
+#include <linux/build_bug.h>
+#include <linux/module.h>
+#include <linux/tcp.h>
+
+struct net;
+struct sk_buff;
+
+#define TCP_ACKPOL_NAME_MAX	16
+#define TCP_ACKPOL_BUF_MAX	256
+
+/* Inter-arrival time of a connection's first data */
+#define TCP_ACKPOL_IAT_NONE	U32_MAX
+
+/* Why an ACK left at once, or that it waits */
+enum tcp_ackpol_reason {
+	TCP_ACKPOL_DELAYED,	/* it waits for the policy's timer */
+	TCP_ACKPOL_TIMER,	/* the policy's timer expired */
+	TCP_ACKPOL_POLICY,	/* the policy wants no delay */
+	TCP_ACKPOL_NOW,		/* ICSK_ACK_NOW: filled hole, ECN, memory */
+	TCP_ACKPOL_QUICK,	/* quick ACK mode */
+	TCP_ACKPOL_FIN,		/* the peer sends no more */
+	TCP_ACKPOL_WINDOW,	/* the advertised window runs out */
+};
+
+/**
+ * struct tcp_ackpol_ops - an ACK policy
+ * @ack_delay_us: how long the ACK may wait, in microseconds after the last
+ *	arrival; 0 sends it now.  Called for data that arrived in order and that
+ *	nothing else acknowledges. (required)
+ * @data_recv: data arrived, in order or not. tcp_sock.ackpol has the segments
+ *	not yet acknowledged, the time of arrival and the inter-arrival time.
+ *	(optional)
+ * @ack_sent: an ACK left, pure or piggy-backed. (optional)
+ * @timer: the delay is over, the ACK leaves next. (optional)
+ * @init: prepare the private state, which is zeroed. (optional)
+ * @release: clean up the private state. (optional)
+ * @name: what users call it
+ * @owner: the module
+ * @list: registered policies
+ *
+ * Every hook runs with the socket locked and must not sleep.
+ */
+struct tcp_ackpol_ops {
+	u32 (*ack_delay_us)(const struct sock *sk);
+	void (*data_recv)(struct sock *sk);
+	void (*ack_sent)(struct sock *sk);
+	void (*timer)(struct sock *sk);
+	void (*init)(struct sock *sk);
+	void (*release)(struct sock *sk);
+
+	char name[TCP_ACKPOL_NAME_MAX];
+	struct module *owner;
+	struct list_head list;
+};
+
+#define MODULE_ALIAS_TCP_ACKPOL(name) MODULE_ALIAS("tcp-ackpol-" name)
+
+int tcp_register_ackpol(struct tcp_ackpol_ops *ops);
+void tcp_unregister_ackpol(struct tcp_ackpol_ops *ops);
+
+/* A policy checks the size of its state with TCP_ACKPOL_CHECK_PRIV(type) */
+#define TCP_ACKPOL_CHECK_PRIV(type)					\
+	BUILD_BUG_ON(sizeof(type) >					\
+		     sizeof_field(struct tcp_sock, ackpol.priv))
+
+#ifdef CONFIG_TCP_ACKPOL
+static inline void *tcp_ackpol_priv(const struct sock *sk)
+{
+	return (void *)tcp_sk(sk)->ackpol.priv;
+}
+#endif
+
+/* The hooks of TCP; see tcp_ackpol.c */
+void tcp_ackpol_init(void);
+void __tcp_ackpol_assign(struct sock *sk);
+void __tcp_ackpol_release(struct sock *sk);
+void __tcp_ackpol_cancel(struct sock *sk);
+void __tcp_ackpol_data_recv(struct sock *sk, const struct sk_buff *skb);
+void __tcp_ackpol_ack_sent(struct sock *sk);
+void __tcp_ackpol_deferred(struct sock *sk);
+bool tcp_ackpol_ack_now(struct sock *sk, bool quickack);
+
+/* Does the socket have a policy other than "default"? */
+static inline bool tcp_ackpol_on(const struct sock *sk)
+{
+#ifdef CONFIG_TCP_ACKPOL
+	return unlikely(tcp_sk(sk)->ackpol_ops);
+#else
+	return false;
+#endif
+}
+
+static inline void tcp_ackpol_assign(struct sock *sk)
+{
+	if (IS_ENABLED(CONFIG_TCP_ACKPOL))
+		__tcp_ackpol_assign(sk);
+}
+
+static inline void tcp_ackpol_release(struct sock *sk)
+{
+	if (tcp_ackpol_on(sk))
+		__tcp_ackpol_release(sk);
+}
+
+static inline void tcp_ackpol_cancel(struct sock *sk)
+{
+	if (tcp_ackpol_on(sk))
+		__tcp_ackpol_cancel(sk);
+}
+
+static inline void tcp_ackpol_data_recv(struct sock *sk,
+					const struct sk_buff *skb)
+{
+	if (tcp_ackpol_on(sk))
+		__tcp_ackpol_data_recv(sk, skb);
+}
+
+static inline void tcp_ackpol_ack_sent(struct sock *sk)
+{
+	if (tcp_ackpol_on(sk))
+		__tcp_ackpol_ack_sent(sk);
+}
+
+static inline void tcp_ackpol_deferred(struct sock *sk)
+{
+	if (tcp_ackpol_on(sk))
+		__tcp_ackpol_deferred(sk);
+}
+
+#endif /* _NET_TCP_ACKPOL_H */

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM tcp_ackpol
+
+#if !defined(_TRACE_TCP_ACKPOL_H) || defined(TRACE_HEADER_MULTI_READ)
+#define _TRACE_TCP_ACKPOL_H
+
+#include <linux/sock_diag.h>
+#include <linux/tcp.h>
+#include <linux/tracepoint.h>
+#include <net/tcp_ackpol.h>
+
+TRACE_DEFINE_ENUM(TCP_ACKPOL_DELAYED);
+TRACE_DEFINE_ENUM(TCP_ACKPOL_TIMER);
+TRACE_DEFINE_ENUM(TCP_ACKPOL_POLICY);
+TRACE_DEFINE_ENUM(TCP_ACKPOL_NOW);
+TRACE_DEFINE_ENUM(TCP_ACKPOL_QUICK);
+TRACE_DEFINE_ENUM(TCP_ACKPOL_FIN);
+TRACE_DEFINE_ENUM(TCP_ACKPOL_WINDOW);
+
+#define show_tcp_ackpol_reason(reason)			\
+	__print_symbolic(reason,			\
+		{ TCP_ACKPOL_DELAYED,	"delayed" },	\
+		{ TCP_ACKPOL_TIMER,	"timer" },	\
+		{ TCP_ACKPOL_POLICY,	"policy" },	\
+		{ TCP_ACKPOL_NOW,	"now" },	\
+		{ TCP_ACKPOL_QUICK,	"quick" },	\
+		{ TCP_ACKPOL_FIN,	"fin" },	\
+		{ TCP_ACKPOL_WINDOW,	"window" })
+
+/* One line for each decision of a socket with a policy.
+ * iat_us: time between the last two arrivals, -1 after the first
+ * ato_us: the delay that the policy chose, 0 if it was not asked
+ * segs: segments that the ACK will acknowledge
+ */
+TRACE_EVENT(tcp_ackpol_decision,
+
+	TP_PROTO(struct sock *sk, enum tcp_ackpol_reason reason, u32 ato_us),
+
+	TP_ARGS(sk, reason, ato_us),
+
+	TP_STRUCT__entry(
+		__field(__u64, sock_cookie)
+		__field(__s64, iat_us)
+		__field(__u32, ato_us)
+		__field(__u32, segs)
+		__field(__u32, rcv_nxt)
+		__field(__u16, sport)
+		__field(__u16, dport)
+		__field(__u16, family)
+		__field(__u8, reason)
+	),
+
+	TP_fast_assign(
+		const struct tcp_sock *tp = tcp_sk(sk);
+
+		__entry->sock_cookie = sock_gen_cookie(sk);
+		__entry->iat_us = tp->ackpol.iat_us == TCP_ACKPOL_IAT_NONE ?
+				  -1LL : tp->ackpol.iat_us;
+		__entry->ato_us = ato_us;
+		__entry->segs = tp->ackpol.segs;
+		__entry->rcv_nxt = tp->rcv_nxt;
+		__entry->sport = ntohs(inet_sk(sk)->inet_sport);
+		__entry->dport = ntohs(inet_sk(sk)->inet_dport);
+		__entry->family = sk->sk_family;
+		__entry->reason = reason;
+	),
+
+	TP_printk("family=%hu sport=%hu dport=%hu reason=%s iat_us=%lld ato_us=%u segs=%u rcv_nxt=%u sock_cookie=%llx",
+		  __entry->family, __entry->sport, __entry->dport,
+		  show_tcp_ackpol_reason(__entry->reason),
+		  __entry->iat_us, __entry->ato_us, __entry->segs,
+		  __entry->rcv_nxt, __entry->sock_cookie)
+);
+
+#endif /* _TRACE_TCP_ACKPOL_H */
+
+#include <trace/define_trace.h>
