@@ -127,8 +127,12 @@ def _command(kernel: Kernel, seed: int, memory_mb: int, interactive: bool) -> li
     clock = [] if interactive else ["time-travel=inf-cpu", f"time-travel-start={_EPOCH_NS}"]
     mode = ["AIRTCP_INTERACTIVE=1"] if interactive else []
     return [
+        # A guest ends with whoever waits for it, even one that is killed.
+        *("setpriv", "--pdeathsig", "KILL"),
         # A panic aborts; nobody wants a core file of the guest's memory.
-        *("prlimit", "--core=0", "setarch", "-R", str(kernel.path.absolute())),
+        *("prlimit", "--core=0"),
+        # The addresses of the host's process are those of every run.
+        *("setarch", "-R", str(kernel.path.absolute())),
         *(f"mem={memory_mb}M", "rootfstype=hostfs", "rootflags=/", "ro"),
         *(*clock, f"rng_seed={seed}", "norandmaps", "umid=airtcp"),
         *("con=null", "con0=fd:0,fd:1", "quiet", "panic=-1", *mode),
@@ -247,13 +251,14 @@ def _plan_exit_code(run_dir: Path) -> int | None:
 def _verdict(
     console: Path, exit_code: int | None, code: int, timed_out: bool, timeout_wall_s: float
 ) -> tuple[Status, str]:
-    lines = console.read_text(errors="replace").splitlines()
-    panics = [line.strip() for line in lines if "Kernel panic" in line]
+    text = console.read_text(errors="replace")
+    lines = [line.strip() for line in text.splitlines() if "reboot: Power down" not in line]
+    panics = [line for line in lines if "Kernel panic" in line]
     if panics:
         return "panic", f"{panics[0]} (console: {console})"
     if timed_out:
         return "timeout", f"not finished after {timeout_wall_s:g} s (console: {console})"
-    last = next((line.strip() for line in reversed(lines) if line.strip()), "nothing")
+    last = next((line for line in reversed(lines) if line), "nothing")
     said = f"the console's last line is: {last} (console: {console})"
     if exit_code is None:
         return "failed", f"the guest ended early (code {code}); {said}{_full_disk(console)}"

@@ -69,9 +69,9 @@ def build(
     for program in ("gcc", "make", "flex", "bison", "bc", "ccache", "patch", "strip"):
         if not shutil.which(program):
             raise AirtcpError(f"{program} is missing: ./airtcp doctor says how to get it")
-    source = find_source(source)
-    changes = read_changes(patches)
     fragment_files = [_fragment(name) for name in fragments]
+    changes = read_changes(patches)
+    source = find_source(source)
     compiler = subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True)
     source_id = identity(source)
     key = cache_key(source_id, changes, fragment_files, compiler.stdout)
@@ -118,9 +118,9 @@ def _build(
     make_dir(output)
     log = work / "build.log"
     log.unlink(missing_ok=True)
-    compiled, cpu_s = _configure(tree, output, fragments, log), 0.0
+    cpu_s = _configure(tree, output, fragments, log)
     say(f"building Linux {version} (some minutes the first time; log: {log})")
-    cpu_s = compiled + _make(tree, output, ["linux"], log, say)
+    cpu_s += _make(tree, output, ["linux"], log, say)
 
     with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
         new = Path(scratch) / "new"
@@ -169,6 +169,7 @@ def _make(tree: Path, output: Path, targets: Sequence[str], log: Path, say: Say 
     command += [f"-j{os.cpu_count() or 1}", *targets]
     environment = {**os.environ, **_REPRODUCIBLE, "LC_ALL": "C"}
     environment |= {"CCACHE_DIR": str(cache_dir() / "ccache"), "CCACHE_COMPILERCHECK": "content"}
+    environment["CCACHE_DEPEND"] = "1"  # no run of the preprocessor: a tenth of the time
     environment.pop("MAKEFLAGS", None)  # of a make that called us
     environment.pop("MAKELEVEL", None)
     with log.open("ab") as file:

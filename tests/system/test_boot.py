@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Guests that end well, fail, panic and never end; what they do does not depend on where."""
+
+import hashlib
+import threading
+from pathlib import Path
+
+import pytest
+
+from airtcp.errors import InputError
+from airtcp.guest import GuestResult, boot
+from airtcp.guesttools import GuestTools
+from airtcp.kernel import Kernel
+
+# Everything that could tell two runs apart: addresses, ports, random numbers, times.
+REVEALING_PLAN = """\
+sleep 1
+tcpdump -i lo --time-stamp-precision=nano -Z root -w packets.pcap 2>/dev/null &
+tcpdump=$!
+tc qdisc add dev lo root netem delay 5ms 2ms loss 1%
+iperf3 -s -1 >/dev/null &
+sleep 1
+iperf3 -c 127.0.0.1 -t 1 -J | grep -v IPv6 >iperf3.json
+sleep 1
+kill $tcpdump
+wait $tcpdump
+{ cat /proc/self/maps /proc/cmdline /proc/uptime; env; head -c 64 /dev/urandom; date +%N; } >facts
+"""
+
+
+def run(
+    kernel: Kernel,
+    tools: GuestTools,
+    run_dir: Path,
+    plan: str,
+    seed: int = 1,
+    timeout_wall_s: float = 60,
+) -> GuestResult:
+    run_dir.mkdir(parents=True, exist_ok=True)
+    (run_dir / "plan.sh").write_text(plan)
+    return boot(kernel, tools, run_dir, seed=seed, timeout_wall_s=timeout_wall_s)
+
+
+def test_guest_runs_the_plan_in_virtual_time(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
+) -> None:
+    result = run(lab_kernel, tools, tmp_path, "sleep 1000; echo hello; cat /proc/uptime >uptime")
+    assert (result.status, result.exit_code, result.reason) == ("ok", 0, "")
+    assert "hello" in result.console.read_text()
+    assert 1000 <= float((tmp_path / "uptime").read_text().split()[0]) < 1002
+    assert result.wall_s < 60
+    assert 0 < result.cpu_s <= result.wall_s * 2
+
+
+def test_failed_plan_is_told_with_its_code_and_console(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
+) -> None:
+    result = run(lab_kernel, tools, tmp_path, "echo 'no radio'; exit 3")
+    assert (result.status, result.exit_code) == ("failed", 3)
+    assert "no radio" in result.reason
+    assert str(result.console) in result.reason
+    assert "no radio" in result.console.read_text()
+
+
+def test_panic_is_told(lab_kernel: Kernel, tmp_path: Path) -> None:
+    (tmp_path / "init").write_text("#!/bin/sh\nexit 1\n")
+    (tmp_path / "init").chmod(0o755)
+    result = run(lab_kernel, GuestTools(tmp_path), tmp_path / "run", "")
+    assert (result.status, result.exit_code) == ("panic", None)
+    assert "Kernel panic" in result.reason
+    assert "Kernel panic" in result.console.read_text()
+
+
+def test_guest_that_never_ends_is_ended(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
+) -> None:
+    result = run(lab_kernel, tools, tmp_path, "while :; do :; done", timeout_wall_s=3)
+    assert (result.status, result.exit_code) == ("timeout", None)
+    assert 3 <= result.wall_s < 10
+
+
+def test_no_plan_is_bad_input(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no plan\.sh"):
+        boot(lab_kernel, tools, tmp_path, seed=1, timeout_wall_s=5)
+
+
+def test_progress_is_virtual_seconds(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> None:
+    (tmp_path / "plan.sh").write_text("sleep 500")
+    seen: list[float] = []
+    boot(lab_kernel, tools, tmp_path, seed=1, timeout_wall_s=60, on_progress=seen.append)
+    assert seen == sorted(seen)
+    assert all(0 < virtual_s <= 502 for virtual_s in seen)
+
+
+def test_same_seed_same_bytes_wherever_and_beside_another(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
+) -> None:
+    here, there = tmp_path / "a", tmp_path / "a much longer path" / "to the same" / "run"
+    beside = threading.Thread(target=run, args=(lab_kernel, tools, there, REVEALING_PLAN))
+    beside.start()
+    assert run(lab_kernel, tools, here, REVEALING_PLAN).status == "ok"
+    beside.join()
+    assert digests(here) == digests(there)
+
+
+def test_another_seed_another_run(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    assert run(lab_kernel, tools, one, REVEALING_PLAN, seed=1).status == "ok"
+    assert run(lab_kernel, tools, two, REVEALING_PLAN, seed=2).status == "ok"
+    assert digests(one)["packets.pcap"] != digests(two)["packets.pcap"]
+
+
+def digests(run_dir: Path) -> dict[str, str]:
+    return {
+        name: hashlib.sha256((run_dir / name).read_bytes()).hexdigest()
+        for name in ("packets.pcap", "iperf3.json", "facts")
+    }

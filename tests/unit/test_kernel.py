@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The cache key, the check of Kconfig fragments, what is said of a failed build."""
+
+from pathlib import Path
+
+import pytest
+
+from airtcp import kernel
+from airtcp.errors import InputError
+from airtcp.source import Changes
+
+
+def key(tmp_path: Path, **changed: str) -> str:
+    inputs = {
+        "source": "sha",
+        "compiler": "gcc 12",
+        "patch": "diff",
+        "patch_name": "1.patch",
+        "file": "int x;",
+        "file_path": "net/x.c",
+        "fragment": "CONFIG_NET=y",
+    } | changed
+    patch, file, fragment = tmp_path / inputs["patch_name"], tmp_path / "x.c", tmp_path / "lab"
+    patch.write_text(inputs["patch"])
+    file.write_text(inputs["file"])
+    fragment.write_text(inputs["fragment"])
+    changes = Changes((patch,), {inputs["file_path"]: file})
+    return kernel.cache_key(inputs["source"], changes, [fragment], inputs["compiler"])
+
+
+def test_key_is_16_hexadecimal_digits_and_stable(tmp_path: Path) -> None:
+    assert key(tmp_path) == key(tmp_path)
+    assert len(key(tmp_path)) == 16
+    int(key(tmp_path), 16)
+
+
+@pytest.mark.parametrize(
+    "name", ["source", "compiler", "patch", "patch_name", "file", "file_path", "fragment"]
+)
+def test_key_changes_with_each_input(tmp_path: Path, name: str) -> None:
+    assert key(tmp_path, **{name: "another"}) != key(tmp_path)
+
+
+def test_fragment_lines_that_took_are_fine(tmp_path: Path) -> None:
+    fragment = tmp_path / "lab.config"
+    fragment.write_text('CONFIG_A=y\nCONFIG_B=n\n# CONFIG_C is not set\nCONFIG_D="x"\n# said why\n')
+    kernel.check_fragments([fragment], 'CONFIG_A=y\n# CONFIG_B is not set\nCONFIG_D="x"\n')
+
+
+@pytest.mark.parametrize(
+    ("line", "config"),
+    [
+        ("CONFIG_A=y", ""),
+        ("CONFIG_A=y", "CONFIG_A=m"),
+        ("CONFIG_A=n", "CONFIG_A=y"),
+        ("# CONFIG_A is not set", "CONFIG_A=y"),
+    ],
+)
+def test_fragment_line_that_does_not_take_is_named(tmp_path: Path, line: str, config: str) -> None:
+    fragment = tmp_path / "lab.config"
+    fragment.write_text(f"# first\n{line}\n")
+    with pytest.raises(InputError, match=r"lab\.config:2: CONFIG_A=. did not take"):
+        kernel.check_fragments([fragment], config)
+
+
+def test_later_fragment_overrides(tmp_path: Path) -> None:
+    one, two = tmp_path / "one.config", tmp_path / "two.config"
+    one.write_text("CONFIG_A=y\n")
+    two.write_text("CONFIG_A=n\n")
+    kernel.check_fragments([one, two], "")
+
+
+def test_fragment_line_that_is_no_option_is_refused(tmp_path: Path) -> None:
+    fragment = tmp_path / "lab.config"
+    fragment.write_text("CONFIG_A y\n")
+    with pytest.raises(InputError, match=r"lab\.config:1: .*allowed"):
+        kernel.check_fragments([fragment], "")
+
+
+def test_unknown_fragment_lists_those_there_are() -> None:
+    with pytest.raises(InputError, match=r"nosuch.*there are: .*lab"):
+        kernel.build(fragments=("nosuch",), say=print)
+
+
+@pytest.mark.parametrize(
+    ("log", "expected"),
+    [
+        ("  CC x.o\nx.c:1:2: error: no\nmake: *** [x] Error 1\n", "x.c:1:2: error: no"),
+        ("x.o: No space left on device\n", "x.o: No space left on device"),
+        ("make: *** No rule\n", "make: *** No rule"),
+        ("", "it said nothing"),
+    ],
+)
+def test_first_error_is_what_matters(log: str, expected: str) -> None:
+    assert kernel.first_error(log) == expected
