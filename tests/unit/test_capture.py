@@ -1,55 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Captures made byte by byte here, so that every expected value can be checked by hand."""
+"""Conversion and reading of captures, against packets made byte by byte."""
 
 import struct
 from pathlib import Path
 
 import pytest
+from fake_capture import ethernet, on_air, tcp_packet, write_pcap
 
 from airtcp import capture
 from airtcp.errors import AirtcpError
-
-IPV4 = b"\x08\x00"
-
-
-def tcp_packet(flags: int = capture.TCP_ACK, payload: bytes = b"") -> bytes:
-    """IPv4 10.0.0.1:5001 -> 10.0.0.2:5201, sequence 1000, acknowledgment 2000."""
-    tcp = struct.pack(">HHIIBBHHH", 5001, 5201, 1000, 2000, 5 << 4, flags, 64, 0, 0)
-    total = 20 + len(tcp) + len(payload)
-    ip = struct.pack(">BBHHHBBH", 0x45, 0, total, 0, 0, 64, 6, 0)
-    return ip + bytes([10, 0, 0, 1, 10, 0, 0, 2]) + tcp + payload
-
-
-def ethernet(packet: bytes) -> bytes:
-    return bytes(12) + IPV4 + packet
-
-
-def on_air(packet: bytes, reference: int = 7) -> bytes:
-    """Radiotap (TSFT, flags, MCS, A-MPDU) and an 802.11 QoS data frame."""
-    present = 1 << 0 | 1 << 1 | 1 << 19 | 1 << 20
-    fields = struct.pack("<QB", 123456, 0x10)  # TSFT at 8; flags at 16: FCS at the end
-    fields += bytes([0x07, 0x05, 13])  # MCS at 17: all known; 40 MHz, short GI; MCS 13
-    fields += struct.pack("<IHBB", reference, 0, 0, 0)  # A-MPDU at 20, which is aligned to 4
-    radiotap = struct.pack("<BBHI", 0, 0, 8 + len(fields), present) + fields
-    qos_data = bytes([0x88, 0x02]) + bytes(22) + bytes(2)
-    return radiotap + qos_data + b"\xaa\xaa\x03\x00\x00\x00" + IPV4 + packet + b"FCS!"
-
-
-def write_pcap(path: Path, link_type: int, packets: list[tuple[int, bytes]]) -> Path:
-    with path.open("wb") as out:
-        out.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 256, link_type))
-        for time_ns, data in packets:
-            captured = data[:256]
-            seconds, nanoseconds = divmod(time_ns, 1_000_000_000)
-            out.write(struct.pack("<IIII", seconds, nanoseconds, len(captured), len(data)))
-            out.write(captured)
-    return path
 
 
 def test_conversion_keeps_every_nanosecond_byte_and_length(tmp_path: Path) -> None:
     frames = [
         (1_700_000_000_123_456_789, ethernet(tcp_packet())),
-        (1_700_000_000_123_456_790, ethernet(tcp_packet(payload=bytes(1448)))),
+        (1_700_000_000_123_456_790, ethernet(tcp_packet(payload_bytes=1448))),
     ]
     pcap = write_pcap(tmp_path / "a.pcap", capture.LINKTYPE_ETHERNET, frames)
     assert capture.convert(pcap, tmp_path / "a.pcapng", "wlan0") == 2
@@ -77,7 +42,7 @@ def test_tcp_segments_of_ethernet(tmp_path: Path) -> None:
     pcap = write_pcap(
         tmp_path / "a.pcap",
         capture.LINKTYPE_ETHERNET,
-        [(1, arp), (2, ethernet(tcp_packet(payload=bytes(1448)))), (3, ethernet(tcp_packet()))],
+        [(1, arp), (2, ethernet(tcp_packet(payload_bytes=1448))), (3, ethernet(tcp_packet()))],
     )
     data, ack = capture.read_tcp(pcap)
     assert (data.source, data.source_port) == ("10.0.0.1", 5001)
@@ -96,7 +61,7 @@ def test_padding_of_short_ethernet_frames_is_not_payload(tmp_path: Path) -> None
 
 def test_tcp_segments_on_the_air(tmp_path: Path) -> None:
     beacon = on_air(b"").replace(bytes([0x88, 0x02]), bytes([0x80, 0x00]), 1)
-    frames = [(1, beacon), (2, on_air(tcp_packet(payload=bytes(100)), reference=9))]
+    frames = [(1, beacon), (2, on_air(tcp_packet(payload_bytes=100), reference=9))]
     (segment,) = capture.read_tcp(write_pcap(tmp_path / "a.pcap", 127, frames))
     assert (segment.payload_bytes, segment.ampdu_reference) == (100, 9)
 
@@ -124,7 +89,7 @@ def test_a_second_presence_word_moves_the_fields() -> None:
 @pytest.mark.parametrize("keep", [0, 3, 10, 30, -1])
 @pytest.mark.parametrize("suffix", ["pcap", "pcapng"])
 def test_a_capture_cut_short_is_one_clear_error(tmp_path: Path, suffix: str, keep: int) -> None:
-    frames = [(1, ethernet(tcp_packet(payload=bytes(10))))]
+    frames = [(1, ethernet(tcp_packet(payload_bytes=10)))]
     pcap = write_pcap(tmp_path / "a.pcap", 1, frames)
     capture.convert(pcap, tmp_path / "a.pcapng", "eth0")
     cut = tmp_path / f"a.{suffix}"

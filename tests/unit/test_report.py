@@ -3,12 +3,12 @@
 
 import json
 import re
-import struct
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fake_capture import ethernet, on_air, tcp_packet, write_pcap
 from fake_run import DATA_PORT, START_NS, write_run
 
 from airtcp import capture
@@ -31,10 +31,12 @@ GOODPUT = {
 PUBLISHED = {("default", "0ms"): 157.4, ("aad", "0ms"): 174.4}
 
 
-def write_results(out_dir: Path, **parameters: str) -> Path:
+def write_results(out_dir: Path, delays: tuple[str, ...] = ("0ms",), **parameters: str) -> Path:
     runs: list[dict[str, Any]] = []
     summary: list[dict[str, Any]] = []
     for (policy, delay), rates in GOODPUT.items():
+        if delay not in delays:
+            continue
         factors = {"ack_policy": policy, "delay": delay}
         resolved = Parameters().replace({**factors, **parameters})
         metrics = []
@@ -87,7 +89,7 @@ def write_results(out_dir: Path, **parameters: str) -> Path:
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return write_report(write_results(tmp_path_factory.mktemp("out"))).read_text()
+    return write_report(write_results(tmp_path_factory.mktemp("out"), ("0ms", "50ms"))).read_text()
 
 
 class Elements(HTMLParser):
@@ -179,7 +181,7 @@ def test_equal_results_give_equal_bytes(tmp_path: Path) -> None:
         files = sorted([*(out_dir / "figures").iterdir(), out_dir / "report.html"])
         written.append({file.name: file.read_bytes() for file in files})
     assert written[0] == written[1]
-    assert {"goodput.pdf", "goodput.png", "airtime.pdf", "delay-50-ms-time.png"} < set(written[0])
+    assert {"goodput.pdf", "goodput.png", "airtime.pdf", "delay-0-ms-time.png"} < set(written[0])
     assert b"/FontFile2" in written[0]["goodput.pdf"]  # fonts are embedded
 
 
@@ -205,7 +207,7 @@ def test_failed_runs_are_told_and_not_counted(tmp_path: Path) -> None:
     (out_dir / "results.json").write_text(json.dumps(document))
     report = write_report(out_dir).read_text()
     assert "the kernel panicked" in report
-    assert "7 runs" in report
+    assert "3 runs" in report
 
 
 @pytest.mark.parametrize("content", [None, "", "{}", '{"schema": 1}', '{"schema": 9}'])
@@ -216,40 +218,76 @@ def test_a_directory_without_good_results_is_refused(tmp_path: Path, content: st
         write_report(tmp_path)
 
 
-def write_capture(path: Path, arrivals_us: list[int], acks_us: list[int]) -> None:
-    """A pcap of the receiver's: the data segments and pure ACKs of one flow."""
-    packets = [(us, True) for us in arrivals_us] + [(us, False) for us in acks_us]
-    with path.open("wb") as out:
-        out.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 256, 1))
-        for us, is_data in sorted(packets):
-            ports = (DATA_PORT, 5201) if is_data else (5201, DATA_PORT)
-            tcp = struct.pack(">HHIIBBHHH", *ports, us, 1, 5 << 4, 0x10, 64, 0, 0)
-            total = 40 + (100 if is_data else 0)
-            ip = struct.pack(">BBHHHBBHII", 0x45, 0, total, 0, 0, 64, 6, 0, 1, 2)
-            seconds, nanoseconds = divmod(START_NS + us * 1000, 1_000_000_000)
-            frame = bytes(12) + b"\x08\x00" + ip + tcp
-            out.write(struct.pack("<IIII", seconds, nanoseconds, len(frame), len(frame)) + frame)
+ARRIVALS_US = (0, 50, 100, 400, 450, 500, 900, 950)
+ACKS_US = (60, 110, 510)
+
+
+def write_station_capture(run: Path) -> None:
+    """Data segments at ARRIVALS_US, their number for a sequence number; pure ACKs at ACKS_US."""
+    data = [(us, sequence, True) for sequence, us in enumerate(ARRIVALS_US)]
+    acks = [(us, 0, False) for us in ACKS_US]
+    write_pcap(
+        run / "station.pcap",
+        capture.LINKTYPE_ETHERNET,
+        (
+            (START_NS + us * 1000, ethernet(segment(sequence, is_data)))
+            for us, sequence, is_data in sorted(data + acks)
+        ),
+    )
+    capture.convert(run / "station.pcap", run / "station.pcapng", "wlan0")
+
+
+def segment(sequence: int, is_data: bool) -> bytes:
+    return tcp_packet(
+        data_port=DATA_PORT,
+        from_server=is_data,
+        sequence=sequence,
+        payload_bytes=100 if is_data else 0,
+    )
 
 
 def test_inter_arrival_times_aggregates_and_acks(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
     assert series.arrivals(run, "station") is None
-    arrivals_us = [0, 50, 100, 400, 450, 500, 900, 950]
-    write_capture(run / "station.pcap", arrivals_us, acks_us=[60, 110, 510])
-    capture.convert(run / "station.pcap", run / "station.pcapng", "wlan0")
+    write_station_capture(run)
     found = series.arrivals(run, "station")
     assert found is not None
     assert [round(gap, 6) for gap in found.gaps_ms] == [0.05, 0.05, 0.3, 0.05, 0.05, 0.4, 0.05]
-    assert found.aggregates == [0, 0, 1, 1, 1, 2, 2]
+    assert found.aggregates == [0, 0, 1, 1, 1, 2, 2]  # by gaps of more than twice 0.05 ms
     assert found.acks_after == [1, 2, 5]  # after the segments numbered 1, 2 and 5
+    assert not found.aggregates_from_air
+
+
+def test_aggregates_are_those_of_the_air_where_it_was_captured(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    write_station_capture(run)
+    references = [1, 1, 1, 1, 2, 2, 2, 3]
+    sent = [
+        (us - 5, number, reference)
+        for number, (us, reference) in enumerate(zip(ARRIVALS_US, references, strict=True))
+    ]
+    sent.append((101, 2, 9))  # sent again after it had arrived: it came in aggregate 1
+    sent.append((30, 1, 8))  # sent before it arrived, but not last
+    write_pcap(
+        run / "air.pcap",
+        capture.LINKTYPE_RADIOTAP,
+        (
+            (START_NS + us * 1000, on_air(segment(number, True), reference))
+            for us, number, reference in sorted(sent)
+        ),
+    )
+    capture.convert(run / "air.pcap", run / "air.pcapng", "airsim0")
+    found = series.arrivals(run, "station")
+    assert found is not None
+    assert found.aggregates == [0, 0, 0, 1, 1, 1, 2]  # of the segments after the first
+    assert found.aggregates_from_air
 
 
 def test_inter_arrival_times_are_in_the_report(tmp_path: Path) -> None:
     out_dir = write_results(tmp_path / "out")
     for policy in ("default", "aad"):
         run = out_dir / "runs" / f"{policy}_0ms" / "seed-1"
-        write_capture(run / "station.pcap", [0, 50, 100, 400, 450, 500], acks_us=[110])
-        capture.convert(run / "station.pcap", run / "station.pcapng", "wlan0")
+        write_station_capture(run)
     report = write_report(out_dir).read_text()
     assert "delay-0-ms-arrivals" in report
     assert (out_dir / "figures" / "delay-0-ms-arrivals.pdf").exists()
@@ -274,7 +312,8 @@ def test_numbers_for_people(value: float | None, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [("50ms", "50 ms"), ("10Mbit", "10 Mbit/s"), ("aad", "aad"), (13, "13")]
+    ("value", "text"),
+    [("50ms", "50 ms"), ("10Mbit", "10 Mbit/s"), ("802.11n", "802.11n"), (13, "13")],
 )
 def test_quantities_for_people(value: object, text: str) -> None:
     assert model.readable(value) == text

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The report of an experiment: report.html, which needs no network, and figures/ for print."""
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
@@ -106,17 +107,15 @@ def _inside(
     """The figures that look into the runs of one condition."""
     notes: list[str] = []
     found: list[plots.Plot] = []
-    first = {one.policy: one.runs[0] for one in condition.policies}
-    seeds = " and ".join(sorted({f"seed {run.seed}" for run in first.values()}))
+    first = [one.runs[0] for one in condition.policies]
+    seeds = " and ".join(f"seed {seed}" for seed in sorted({run.seed for run in first}))
 
     def save(figure: Figure, kind: str, title: str, caption: str) -> None:
         slug = f"{condition.slug}-{kind}"
         found.append(writer.save(figure, slug, title, caption, f"{condition.label}. {caption}"))
 
-    if all(run.parameters.get("protocol") == "tcp" for run in first.values()):
-        over_time = _readable(
-            first, lambda run: series.over_time(run.directory, _sender(run)), notes
-        )
+    if all(run.parameters["protocol"] == "tcp" for run in first):
+        over_time = _readable(condition, _over_time, notes)
         if over_time:
             save(
                 drawing.over_time(over_time),
@@ -125,9 +124,7 @@ def _inside(
                 f"The sender's window and smoothed RTT as sampled, the receiver's goodput by "
                 f"iperf3 interval; {seeds}.",
             )
-        arrivals = _readable(
-            first, lambda run: series.arrivals(run.directory, _receiver(run)), notes
-        )
+        arrivals = _readable(condition, _arrivals, notes)
         captured = {policy: one for policy, one in arrivals.items() if one is not None}
         if captured:
             told = (
@@ -147,52 +144,65 @@ def _inside(
                 "Inter-arrival times need a capture at the receiver: run again with "
                 "--set capture=server,station,air"
             )
-    sizes = _readable_sizes(condition, notes)
-    if sizes:
+    sizes = _readable(condition, _aggregates, notes)
+    if any(sizes.values()):
         save(
-            drawing.aggregates(sizes),
+            drawing.aggregates({policy: one for policy, one in sizes.items() if one}),
             "ampdu",
             "MPDUs in an A-MPDU",
             "PPDUs that carry data, all seeds together.",
         )
-    return page.Inside(condition, found, notes)
+    rtts_ms = _readable(condition, _ping_ms, notes)
+    if any(rtts_ms.values()):
+        save(
+            drawing.latency({policy: one for policy, one in rtts_ms.items() if one}),
+            "ping",
+            "Latency beside the transfer",
+            "Cumulative distribution of ping's round-trip times, all seeds together.",
+        )
+    return page.Inside(condition, found, list(dict.fromkeys(notes)))
 
 
 def _readable(
-    runs: Mapping[str, model.Run], read: Callable[[model.Run], _T], notes: list[str]
+    condition: model.Condition, read: Callable[[model.Measured], _T], notes: list[str]
 ) -> dict[str, _T]:
-    """What read gives for each policy's run; a run that cannot be read leaves a note instead."""
+    """What read gives for each policy; where a file cannot be read, a note instead."""
     values: dict[str, _T] = {}
-    for policy, run in runs.items():
+    for one in condition.policies:
         try:
-            values[policy] = read(run)
+            values[one.policy] = read(one)
         except AirtcpError as error:
-            notes.append(f"Left out, {policy}: {error}")
+            notes.append(f"Left out, {one.policy}: {error}")
     return values
 
 
-def _readable_sizes(condition: model.Condition, notes: list[str]) -> dict[str, dict[int, int]]:
-    """Data PPDUs by MPDUs, added over the seeds of each policy."""
-    sizes: dict[str, dict[int, int]] = {}
-    for one in condition.policies:
-        total: dict[int, int] = {}
-        try:
-            for run in one.runs:
-                for size, count in runfiles.ampdu_sizes(
-                    runfiles.read_airsim(run.directory)
-                ).items():
-                    total[size] = total.get(size, 0) + count
-        except AirtcpError as error:
-            notes.append(f"Left out, {one.policy}: {error}")
-            continue
-        if total:
-            sizes[one.policy] = total
-    return sizes
+def _over_time(one: model.Measured) -> series.OverTime:
+    run = one.runs[0]
+    return series.over_time(run.directory, _sender(run))
+
+
+def _arrivals(one: model.Measured) -> series.Arrivals | None:
+    run = one.runs[0]
+    return series.arrivals(run.directory, _receiver(run))
+
+
+def _aggregates(one: model.Measured) -> Counter[int]:
+    """Data PPDUs by how many MPDUs each carried, over all seeds."""
+    total: Counter[int] = Counter()
+    for run in one.runs:
+        total.update(runfiles.ampdu_sizes(runfiles.read_airsim(run.directory)))
+    return total
+
+
+def _ping_ms(one: model.Measured) -> list[float]:
+    """Round-trip times over all seeds; none where ping was off."""
+    pinged = [run for run in one.runs if run.metrics.get("ping_rtt_ms_p50") is not None]
+    return [float(rtt) for run in pinged for rtt in runfiles.read_ping_ms(run.directory)]
 
 
 def _sender(run: model.Run) -> runfiles.Node:
-    return "station" if run.parameters.get("direction") == "upload" else "server"
+    return "station" if run.parameters["direction"] == "upload" else "server"
 
 
 def _receiver(run: model.Run) -> runfiles.Node:
-    return "server" if run.parameters.get("direction") == "upload" else "station"
+    return "server" if run.parameters["direction"] == "upload" else "station"

@@ -17,9 +17,11 @@ from airtcp.errors import InputError
 BASELINE = "default"
 _POLICY = "ack_policy"
 
+_MICRO = "\N{MICRO SIGN}"
+
 # Values of a factor that mean "nothing was done"; a label names the others.
 _NEUTRAL = frozenset({"0ms", "0us", "0", "0.0", "off", "unlimited"})
-_QUANTITY = re.compile(r"([0-9.]+)([A-Za-z]+)")
+_QUANTITY = re.compile(r"([0-9.]+)(s|ms|us|ns|[kMG]?bit|[KMG]i?B|B|MHz)")
 
 
 @dataclass(frozen=True)
@@ -249,4 +251,6 @@ def readable(value: object) -> str:
     if not match:
         return str(value)
     number, unit = match.groups()
-    return f"{number} {unit}/s" if unit.endswith("bit") else f"{number} {unit}"
+    if unit.endswith("bit"):
+        unit += "/s"
+    return f"{number} {unit.replace('us', _MICRO + 's')}"

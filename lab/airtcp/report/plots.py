@@ -124,6 +124,8 @@ class Writer:
 
     def save(self, figure: Figure, slug: str, title: str, caption: str, description: str) -> Plot:
         """description says to a person who cannot see the figure what it shows."""
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")  # laid out once: the three files agree, and sooner
         pdf, png = f"{slug}.pdf", f"{slug}.png"
         undated = {"CreationDate": None, "Producer": None, "Creator": "airtcp", "Title": title}
         figure.savefig(self._dir / pdf, metadata=undated)
@@ -216,18 +218,14 @@ class Drawing:
         """Goodput of each policy over the baseline's: measured, and published."""
         figure, axes = self._by_condition()
         for gain in gains:
-            y = next(
-                row.y
-                for row in self._rows
-                if row.condition is gain.condition and row.measured.policy == gain.policy
-            )
+            y = self._y_of_gain(gain)
             if gain.measured is not None:
                 axes.errorbar(
                     gain.measured.mean,
                     y,
                     xerr=gain.measured.ci95,
                     fmt="o",
-                    markersize=4,
+                    markersize=3,
                     color=self._colours[gain.policy],
                     **_WHISKERS,
                 )
@@ -239,6 +237,12 @@ class Drawing:
         published = any(gain.published is not None for gain in gains)
         self._legend(figure, policies, published=published)
         return figure
+
+    def _y_of_gain(self, gain: Gain) -> float:
+        """The policy's row; where it is the only one compared, the middle of the condition's."""
+        rows = [row for row in self._rows if row.condition is gain.condition]
+        own = [row for row in rows if row.measured.policy == gain.policy or len(rows) == 2]
+        return float(numpy.mean([row.y for row in own]))
 
     def airtime(self) -> Figure:
         """How the time of the transfer was spent on the air."""
@@ -304,6 +308,18 @@ class Drawing:
         axes.set_ylabel("share of data PPDUs (%)")
         axes.grid(axis="x", visible=False)
         self._legend(figure, list(sizes))
+        return figure
+
+    def latency(self, rtts_ms: Mapping[str, Sequence[float]]) -> Figure:
+        """Distribution of ping's round-trip times."""
+        figure, axes = _figure(1.9)
+        for policy, values in rtts_ms.items():
+            axes.ecdf(values, color=self._colours[policy], linewidth=1.1)
+        axes.set_xlim(left=0)
+        axes.set_ylim(0, 1)
+        axes.set_xlabel("round-trip time of ping (ms)")
+        axes.set_ylabel("share of replies within")
+        self._legend(figure, list(rtts_ms), line=True)
         return figure
 
     def arrivals(self, series: Mapping[str, Arrivals]) -> Figure:
@@ -390,7 +406,8 @@ _WHISKERS: Mapping[str, Any] = {"capsize": 1.8, "elinewidth": 0.8, "capthick": 0
 _PUBLISHED_MARKER: Mapping[str, Any] = {
     "linestyle": "none",
     "marker": "D",
-    "markersize": 3.6,
+    "markersize": 4.2,
+    "zorder": 4,
     "markerfacecolor": "none",
     "markeredgecolor": _INK,
     "markeredgewidth": 0.9,
