@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -123,6 +124,16 @@ def memory_dir(memory_mb: int) -> Path:
     )
 
 
+@cache
+def can_fix_addresses() -> bool:
+    """Whether the host lets a process have the same addresses in every run.
+
+    Where it does not (some containers), guests run, but never twice alike: the kernel's memory
+    begins after the host process's heap, wherever that is.
+    """
+    return subprocess.run(["setarch", "-R", "true"], capture_output=True).returncode == 0
+
+
 def _command(kernel: Kernel, seed: int, memory_mb: int, interactive: bool) -> list[str]:
     clock = [] if interactive else ["time-travel=inf-cpu", f"time-travel-start={_EPOCH_NS}"]
     mode = ["AIRTCP_INTERACTIVE=1"] if interactive else []
@@ -131,8 +142,8 @@ def _command(kernel: Kernel, seed: int, memory_mb: int, interactive: bool) -> li
         *("setpriv", "--pdeathsig", "KILL"),
         # A panic aborts; nobody wants a core file of the guest's memory.
         *("prlimit", "--core=0"),
-        # The addresses of the host's process are those of every run.
-        *("setarch", "-R", str(kernel.path.absolute())),
+        *(("setarch", "-R") if can_fix_addresses() else ()),
+        str(kernel.path.absolute()),
         *(f"mem={memory_mb}M", "rootfstype=hostfs", "rootflags=/", "ro"),
         *(*clock, f"rng_seed={seed}", "norandmaps", "umid=airtcp"),
         *("con=null", "con0=fd:0,fd:1", "quiet", "panic=-1", *mode),

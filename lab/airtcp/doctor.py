@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What airtcp needs of this machine: what is there, what is missing, how to get it."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from airtcp.cache import cache_dir
+from airtcp.errors import AirtcpError
+from airtcp.guest import can_fix_addresses, memory_dir
+from airtcp.source import DEBIAN_TARBALL, SERIES
+
+# Program -> the Debian package that brings it.
+_BUILD_PROGRAMS = {
+    "gcc": "gcc",
+    "make": "make",
+    "flex": "flex",
+    "bison": "bison",
+    "bc": "bc",
+    "patch": "patch",
+    "ccache": "ccache",
+    "xz": "xz-utils",
+}
+_RUN_PROGRAMS = {
+    "ip": "iproute2",
+    "tc": "iproute2",
+    "nstat": "iproute2",
+    "iw": "iw",
+    "hostapd": "hostapd",
+    "iperf3": "iperf3",
+    "ping": "iputils-ping",
+    "ethtool": "ethtool",
+    "tcpdump": "tcpdump",
+    "sysctl": "procps",
+    "setarch": "util-linux",
+    "setpriv": "util-linux",
+}
+_GUEST_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
+
+# A kernel's work tree 0.8 GB, compiler cache, a few images.
+_CACHE_NEEDS_MB = 2048
+_GUEST_MEMORY_MB = 512
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that airtcp needs. remedy: how to get it, when it is missing."""
+
+    name: str
+    ok: bool
+    found: str
+    remedy: str
+
+
+def checks() -> Iterator[Check]:
+    """Look at everything, the cheap things first."""
+    for program, package in {**_BUILD_PROGRAMS, **_RUN_PROGRAMS}.items():
+        path = _find(program)
+        yield Check(program, bool(path), path or "missing", f"apt-get install {package}")
+    yield _kernel_source()
+    yield _cache()
+    yield _guest_memory()
+    yield _ptrace()
+    yield _addresses()
+
+
+def require_programs() -> None:
+    """AirtcpError, in one line, when a program that runs need is missing; a warning when not alike.
+
+    Cheap enough to be called before every run.
+    """
+    lacking = {name: package for name, package in _RUN_PROGRAMS.items() if not _find(name)}
+    if lacking:
+        packages = " ".join(sorted(set(lacking.values())))
+        raise AirtcpError(
+            f"missing: {', '.join(lacking)}; install with: apt-get install {packages} "
+            "(./airtcp doctor lists everything)"
+        )
+    if not can_fix_addresses():
+        print(f"warning: {_addresses().found}; {_addresses().remedy}", file=sys.stderr)
+
+
+def main(*, as_json: bool) -> int:
+    """Print all checks: 0 when nothing is missing, else 1."""
+    done = list(checks())
+    if as_json:
+        print(json.dumps({"schema": 1, "checks": [asdict(check) for check in done]}, indent=1))
+    else:
+        width = max(len(check.name) for check in done)
+        for check in done:
+            remedy = "" if check.ok else f"; {check.remedy}"
+            print(f"{'ok ' if check.ok else 'NO '} {check.name:{width}}  {check.found}{remedy}")
+    return 0 if all(check.ok for check in done) else 1
+
+
+def _find(program: str) -> str | None:
+    """The guest's PATH, for a user's own often lacks /usr/sbin."""
+    return shutil.which(program, path=f"{os.environ.get('PATH', '')}:{_GUEST_PATH}")
+
+
+def _kernel_source() -> Check:
+    found = DEBIAN_TARBALL.is_file()
+    remedy = (
+        f"apt-get install linux-source-{SERIES} (Debian 12: from its security suite), or give a "
+        f"Linux {SERIES}.y tree or tarball with --kernel-source"
+    )
+    return Check("kernel source", found, str(DEBIAN_TARBALL) if found else "missing", remedy)
+
+
+def _cache() -> Check:
+    directory = cache_dir()
+    existing = next(path for path in (directory, *directory.parents) if path.exists())
+    free_mb = _free_mb(existing)
+    writable = os.access(existing, os.W_OK)
+    return Check(
+        "cache",
+        writable and free_mb >= _CACHE_NEEDS_MB,
+        f"{directory}: {free_mb} MB free" + ("" if writable else ", not writable"),
+        f"{_CACHE_NEEDS_MB} MB are needed: free some, or set AIRTCP_CACHE to another directory",
+    )
+
+
+def _guest_memory() -> Check:
+    try:
+        directory = memory_dir(_GUEST_MEMORY_MB)
+    except AirtcpError as error:
+        return Check("guest memory", False, "no place for it", str(error))
+    return Check("guest memory", True, f"in {directory}: {_free_mb(directory)} MB free", "")
+
+
+def _ptrace() -> Check:
+    """User Mode Linux traces the guest's programs; ask a child to be traced, as it does."""
+    traceme = "import ctypes, sys; sys.exit(ctypes.CDLL(None).ptrace(0, 0, 0, 0) != 0)"
+    works = subprocess.run([sys.executable, "-c", traceme], capture_output=True).returncode == 0
+    return Check(
+        "ptrace",
+        works,
+        "permitted" if works else "forbidden",
+        "set the sysctl kernel.yama.ptrace_scope to 0 or 1; in a container, allow it "
+        "(docker run --cap-add SYS_PTRACE)",
+    )
+
+
+def _addresses() -> Check:
+    works = can_fix_addresses()
+    return Check(
+        "repeatable runs",
+        works,
+        "possible" if works else "this machine randomizes addresses: no two runs are alike",
+        "allow personality(ADDR_NO_RANDOMIZE) (docker run --security-opt seccomp=unconfined)",
+    )
+
+
+def _free_mb(directory: Path) -> int:
+    stat = os.statvfs(directory)
+    return stat.f_bavail * stat.f_frsize >> 20

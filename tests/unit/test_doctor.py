@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What is missing is named, with the way to get it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from airtcp import doctor, guest
+from airtcp.errors import AirtcpError
+
+
+@pytest.fixture
+def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A machine with no programs, no kernel source, an unusable cache."""
+    monkeypatch.setattr(doctor, "_find", lambda program: None)
+    monkeypatch.setattr(doctor, "DEBIAN_TARBALL", tmp_path / "none")
+    monkeypatch.setattr(doctor, "_free_mb", lambda directory: 3)
+    monkeypatch.setattr(doctor, "can_fix_addresses", lambda: False)
+
+
+@pytest.mark.usefixtures("bare")
+def test_missing_program_is_named_with_its_package() -> None:
+    with pytest.raises(
+        AirtcpError, match=r"missing: .*hostapd.*apt-get install .*hostapd"
+    ) as error:
+        doctor.require_programs()
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.usefixtures("bare")
+def test_each_missing_thing_has_a_remedy(capsys: pytest.CaptureFixture[str]) -> None:
+    assert doctor.main(as_json=True) == 1
+    checks = json.loads(capsys.readouterr().out)["checks"]
+    missing = {check["name"]: check["remedy"] for check in checks if not check["ok"]}
+    assert {"hostapd", "gcc", "kernel source", "cache", "repeatable runs"} <= missing.keys()
+    assert all(missing.values())
+
+
+@pytest.mark.usefixtures("bare")
+def test_text_has_a_line_a_check(capsys: pytest.CaptureFixture[str]) -> None:
+    doctor.main(as_json=False)
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith("NO  hostapd") and "apt-get install" in line for line in lines)
+
+
+def test_guest_memory_needs_room() -> None:
+    with pytest.raises(AirtcpError, match="TMPDIR"):
+        guest.memory_dir(1 << 40)
