@@ -60,7 +60,11 @@ must cp /sys/kernel/debug/airsim/stats airsim-before.txt
 {_ping(parameters)}must ip netns exec {sender} {client(parameters)} >iperf3-client.json
 wait "$receiver" || fail "iperf3 at the {receiver} (exit code $?)"
 must cp /sys/kernel/debug/airsim/stats airsim-after.txt
-{_ping_end(parameters)}stop
+{_ping_end(parameters)}# tcpwatch tells a connection's last counters when both ends have let it go.
+closed() {{ [ -z "$(ip netns exec "$1" ss -Htn state connected exclude time-wait)" ]; }}
+wait_until 60 "the sender's connections are closed" closed {sender}
+wait_until 60 "the receiver's connections are closed" closed {receiver}
+stop
 must ip netns exec server nstat -azsj >nstat-server.json
 must ip netns exec station nstat -azsj >nstat-station.json
 must cp /proc/uptime uptime

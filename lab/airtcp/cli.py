@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The command line. Exit codes: 0 done, 1 a run or build failed, 2 bad input, 130 Ctrl-C."""
+
+import argparse
+import json
+import os
+import shlex
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+
+from airtcp import doctor, experiment, kernel, results, shell
+from airtcp.errors import AirtcpError
+from airtcp.experiment import Cell, Experiment, Setting
+from airtcp.guesttools import build_tools
+from airtcp.parameters import OBSERVATION, Parameters
+from airtcp.report import write_report
+from airtcp.sweep import Progress, jobs_of, split, sweep
+
+INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Do what the arguments say; every failure is one line on standard error."""
+    signal.signal(signal.SIGTERM, _terminated)
+    options = _parser().parse_args(arguments)
+    options.command = "./airtcp " + shlex.join(arguments)
+    try:
+        code: int = options.do(options)
+        sys.stdout.flush()
+        return code
+    except AirtcpError as error:
+        _say(f"airtcp: {error}")
+        return error.exit_code
+    except KeyboardInterrupt:
+        _say("airtcp: interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has had enough; Python would complain once more at its exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        _say(f"airtcp: {where}{error.strerror}")
+        return 1
+
+
+def _terminated(_number: int, _frame: FrameType | None) -> None:
+    # As Ctrl-C: guests are ended, finished runs are kept.
+    raise KeyboardInterrupt
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _run(options: argparse.Namespace) -> int:
+    chosen = experiment.load(options.experiment)
+    cells = chosen.cells(_settings(options))
+    out_dir = options.out or Path("results") / chosen.name
+    doctor.require_programs()
+    built = kernel.build(options.kernel_source, say=_say)
+    tools = build_tools(_say)
+
+    jobs = jobs_of(cells, range(1, options.seeds + 1))
+    done, todo = split(built, tools, jobs, out_dir)
+    if done:
+        _say(f"{len(done)} of {len(jobs)} runs are in {out_dir} already")
+    progress = Progress(todo, _write, sys.stderr.isatty())
+    outcome = sweep(built, tools, todo, out_dir, options.jobs, progress)
+
+    have = done | outcome.results
+    if have:
+        document = results.document(
+            chosen,
+            cells,
+            built,
+            [(job.cell, result) for job, result in have.items()],
+            options.command,
+        )
+        written = results.write(out_dir, document)
+        if options.json:
+            print(json.dumps(document, indent=1))
+        else:
+            print(f"{results.table(document)}\n\n{written}; next: ./airtcp report {out_dir}")
+    if outcome.interrupted:
+        _say(
+            f"airtcp: interrupted: {len(have)} of {len(jobs)} runs are kept in {out_dir}; "
+            "the same command goes on from there"
+        )
+        return INTERRUPTED
+    for job, message in outcome.failures.items():
+        _say(f"airtcp: {job.name}: {message}")
+    return 1 if outcome.failures else 0
+
+
+def _write(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()
+
+
+def _settings(options: argparse.Namespace) -> list[Setting]:
+    settings = [Setting.parse(text) for text in options.set]
+    if options.duration:
+        settings.append(Setting.parse(f"duration={options.duration}"))
+    return settings
+
+
+def _list(options: argparse.Namespace) -> int:
+    found = [experiment.load(name) for name in experiment.names()]
+    if options.json:
+        print(json.dumps([{"name": one.name, "title": one.title} for one in found], indent=1))
+    else:
+        width = max((len(one.name) for one in found), default=0)
+        for one in found:
+            print(f"{one.name.ljust(width)}  {one.title}")
+    return 0
+
+
+def _show(options: argparse.Namespace) -> int:
+    chosen = experiment.load(options.experiment)
+    cells = chosen.cells(_settings(options))
+    if options.json:
+        print(json.dumps(_described(chosen, cells), indent=1))
+        return 0
+    print(f"{chosen.name}: {chosen.title}\nSource: {chosen.source}\n\n{chosen.description}\n")
+    print("Parameters (* differs from the laboratory's default; each may be set with --set):")
+    usual = Parameters().plain()
+    for field in Parameters.model_fields.values():
+        name = str(field.alias)
+        value = chosen.parameters.plain()[name]
+        mark = " " if value == usual[name] else "*"
+        print(f"  {mark} {name:<20} {value!s:<20} {field.description}")
+    print(f"\nCells ({len(cells)}), and what has been published for them:")
+    for cell in cells:
+        factors = " ".join(f"{name}={value}" for name, value in cell.factors.items())
+        figures = [
+            f"{one.metric} {one.value:g} ({one.source})"
+            for one in chosen.published
+            if chosen.published_for(cell.parameters, one.metric) is one
+        ]
+        print(f"    {factors}  {'; '.join(figures)}".rstrip())
+    return 0
+
+
+def _described(chosen: Experiment, cells: Sequence[Cell]) -> dict[str, object]:
+    return {
+        "experiment": chosen.name,
+        "title": chosen.title,
+        "source": chosen.source,
+        "description": chosen.description,
+        "parameters": chosen.parameters.plain(),
+        "cells": [dict(cell.factors) for cell in cells],
+        "published": [one.model_dump(mode="json") for one in chosen.published],
+    }
+
+
+def _report(options: argparse.Namespace) -> int:
+    results.read(options.directory)
+    print(write_report(options.directory))
+    return 0
+
+
+def _kernel_build(options: argparse.Namespace) -> int:
+    built = kernel.build(options.source, say=_say)
+    print(f"{built.path} (Linux {built.version}, {built.hash})")
+    return 0
+
+
+def _kernel_path(options: argparse.Namespace) -> int:
+    print(kernel.build(options.source, say=_say).path)
+    return 0
+
+
+def _shell(options: argparse.Namespace) -> int:
+    chosen = experiment.load(options.experiment)
+    cell = chosen.cells(_settings(options))[0]
+    doctor.require_programs()
+    built = kernel.build(options.kernel_source, say=_say)
+    return shell.interact(built, build_tools(_say), cell)
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    return doctor.main(as_json=options.json)
+
+
+def _positive(text: str) -> int:
+    if not (text.isascii() and text.isdigit()) or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    return int(text)
+
+
+_EPILOG = """\
+examples:
+  ./airtcp run thesis-lan --set delay=0ms,50ms --set ack_policy=default,aad --seeds 3
+  ./airtcp run thesis-lan --duration 10s --jobs 2 --json > thesis-lan.json
+  ./airtcp report results/thesis-lan
+exit codes: 0 done, 1 a run or a build failed, 2 bad input, 130 interrupted
+"""
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="airtcp",
+        description="TCP over Wi-Fi, measured: the Linux kernel over a simulated radio.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    verbs = parser.add_subparsers(metavar="VERB", required=True)
+
+    run = verbs.add_parser(
+        "run",
+        help="run an experiment",
+        description=(
+            "Run every cell of an experiment with every seed. Runs that OUT has already, "
+            "with the same kernel, plan and seed, are not repeated."
+        ),
+    )
+    _add_experiment(run)
+    _add_settings(run)
+    run.add_argument(
+        "--seeds",
+        metavar="N",
+        type=_positive,
+        default=1,
+        help="runs of each cell, with seeds 1 to N (default: 1)",
+    )
+    run.add_argument(
+        "--jobs",
+        metavar="J",
+        type=_positive,
+        default=os.cpu_count() or 1,
+        help="runs at once (default: one a core)",
+    )
+    run.add_argument(
+        "--out", metavar="DIR", type=Path, help="where runs and results go (default: results/NAME)"
+    )
+    _add_kernel_source(run, "--kernel-source")
+    _add_json(run, "print one JSON document, and no table")
+    run.set_defaults(do=_run)
+
+    listing = verbs.add_parser("list", help="list the experiments")
+    _add_json(listing, "print JSON")
+    listing.set_defaults(do=_list)
+
+    show = verbs.add_parser("show", help="show an experiment: parameters, cells, published figures")
+    _add_experiment(show)
+    _add_settings(show)
+    _add_json(show, "print JSON")
+    show.set_defaults(do=_show)
+
+    report = verbs.add_parser("report", help="write report.html and figures for finished runs")
+    report.add_argument("directory", metavar="DIR", type=Path, help="OUT of a `run`")
+    report.set_defaults(do=_report)
+
+    kernels = verbs.add_parser("kernel", help="build the laboratory's kernel, or say where it is")
+    kernel_verbs = kernels.add_subparsers(metavar="VERB", required=True)
+    for name, do, text in (
+        ("build", _kernel_build, "build the kernel unless it is built"),
+        ("path", _kernel_path, "print the path of the kernel; builds it if need be"),
+    ):
+        verb = kernel_verbs.add_parser(name, help=text)
+        _add_kernel_source(verb, "--source")
+        verb.set_defaults(do=do)
+
+    prompt = verbs.add_parser(
+        "shell",
+        help="the network of an experiment up, and a prompt in it",
+        description=(
+            "Boot the first cell's network in real time and give "
+            "a prompt; server, ap and station enter a node."
+        ),
+    )
+    _add_experiment(prompt)
+    _add_settings(prompt)
+    _add_kernel_source(prompt, "--kernel-source")
+    prompt.set_defaults(do=_shell)
+
+    check = verbs.add_parser("doctor", help="what is missing on this machine, and how to get it")
+    _add_json(check, "print JSON")
+    check.set_defaults(do=_doctor)
+    return parser
+
+
+def _add_experiment(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "experiment", metavar="EXPERIMENT", help="a name that `list` gives, or a .yaml file"
+    )
+
+
+def _add_settings(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--set",
+        metavar="NAME=V1,V2",
+        action="append",
+        default=[],
+        help="give a factor these values; the cells are then the product of all "
+        "factors set and the policies. One value of "
+        + ", ".join(sorted(OBSERVATION))
+        + " only changes how runs are observed",
+    )
+    parser.add_argument("--duration", metavar="D", help="the same as --set duration=D")
+
+
+def _add_kernel_source(parser: argparse.ArgumentParser, flag: str) -> None:
+    parser.add_argument(
+        flag,
+        dest="kernel_source" if flag != "--source" else "source",
+        metavar="DIR|TARBALL",
+        type=Path,
+        help="Linux 6.12.y (default: Debian's linux-source-6.12)",
+    )
+
+
+def _add_json(parser: argparse.ArgumentParser, text: str) -> None:
+    parser.add_argument("--json", action="store_true", help=text)
