@@ -11,7 +11,7 @@ from airtcp import runfiles
 from airtcp.errors import AirtcpError
 
 if TYPE_CHECKING:  # the experiment's schema itself needs METRICS
-    from airtcp.experiment import Parameters
+    from airtcp.parameters import Parameters
 
 
 class Metric(NamedTuple):

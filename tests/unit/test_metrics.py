@@ -8,7 +8,7 @@ import pytest
 from fake_run import DATA_PORT, tcp_row, write_airsim, write_iperf3, write_run, write_tcp
 
 from airtcp.errors import AirtcpError
-from airtcp.experiment import Parameters
+from airtcp.parameters import Parameters
 from airtcp.metrics import METRICS, compute
 from airtcp.runfiles import ampdu_sizes, read_airsim, read_iperf3
 

@@ -283,6 +283,17 @@ def test_aggregates_are_those_of_the_air_where_it_was_captured(tmp_path: Path) -
     assert found.aggregates_from_air
 
 
+def test_a_capture_on_the_air_that_lacks_segments_is_not_used(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    write_station_capture(run)
+    write_pcap(run / "air.pcap", capture.LINKTYPE_RADIOTAP, [(START_NS, on_air(segment(0, True)))])
+    capture.convert(run / "air.pcap", run / "air.pcapng", "airsim0")
+    found = series.arrivals(run, "station")
+    assert found is not None
+    assert found.aggregates == [0, 0, 1, 1, 1, 2, 2]
+    assert not found.aggregates_from_air
+
+
 def test_inter_arrival_times_are_in_the_report(tmp_path: Path) -> None:
     out_dir = write_results(tmp_path / "out")
     for policy in ("default", "aad"):

@@ -14,7 +14,7 @@ from airtcp import capture, runfiles
 from airtcp.errors import AirtcpError
 
 # Inter-arrival times are shown from here on, past slow start, where the capture is that long.
-_ARRIVALS_AFTER_NS = 2_000_000_000
+_ARRIVALS_AFTER_NS = 1_000_000_000
 _ARRIVALS_SHOWN = 150
 
 # Without a capture on the air, a gap of this many medians starts an aggregate: the segments of one
@@ -50,7 +50,9 @@ def over_time(run_dir: Path, sender: runfiles.Node) -> OverTime:
     ports = runfiles.read_iperf3(run_dir, "client").data_ports
     traces = runfiles.read_tcp(run_dir, sender, ports)
     start_ns = min(trace.columns["time_ns"][0] for trace in traces)
-    ends_s, goodput_mbps = runfiles.read_iperf3(run_dir, "server").goodput_series()
+    ends_s, goodput_mbps = _whole_intervals(
+        *runfiles.read_iperf3(run_dir, "server").goodput_series()
+    )
     flows = []
     for trace in traces:
         srtt_ms = trace.columns["srtt_us"] / 1000
@@ -62,6 +64,15 @@ def over_time(run_dir: Path, sender: runfiles.Node) -> OverTime:
             }
         )
     return OverTime(flows, ends_s, goodput_mbps)
+
+
+def _whole_intervals(
+    ends_s: NDArray[numpy.float64], goodput_mbps: NDArray[numpy.float64]
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]:
+    """Without the rest of an interval at the end, which says nothing of the rate."""
+    lengths_s = numpy.diff(ends_s, prepend=0.0)
+    whole = lengths_s > lengths_s.max() / 2
+    return ends_s[whole], goodput_mbps[whole]
 
 
 def arrivals(run_dir: Path, receiver: runfiles.Node) -> Arrivals | None:
@@ -86,16 +97,16 @@ def arrivals(run_dir: Path, receiver: runfiles.Node) -> Arrivals | None:
     since_first_ns = numpy.array([time_ns - times_ns[0] for time_ns in times_ns], dtype=float)
     gaps_ms = numpy.diff(since_first_ns) / 1e6
     air = run_dir / "air.pcapng"
-    aggregates = _aggregates_on_air(air, data) if air.exists() else _aggregates_by_gap(gaps_ms)
+    on_air = _aggregates_on_air(air, data) if air.exists() else None
     return Arrivals(
         gaps_ms=gaps_ms,
-        aggregates=aggregates,
+        aggregates=on_air or _aggregates_by_gap(gaps_ms),
         acks_after=[
             bisect_right(times_ns, segment.time_ns) - 1
             for segment in segments
             if segment.is_pure_ack
         ],
-        aggregates_from_air=air.exists(),
+        aggregates_from_air=on_air is not None,
     )
 
 
@@ -120,20 +131,25 @@ def _aggregates_by_gap(gaps_ms: NDArray[numpy.float64]) -> list[int]:
     return [int(number) for number in numpy.cumsum(starts)]
 
 
-def _aggregates_on_air(air: Path, data: Sequence[capture.Segment]) -> list[int]:
-    """The A-MPDU, numbered from 0, in which each segment after the first was last sent."""
-    wanted = {segment.sequence: segment.time_ns for segment in data}
-    reference: dict[int, int | None] = {}
+def _aggregates_on_air(air: Path, data: Sequence[capture.Segment]) -> list[int] | None:
+    """The A-MPDU, numbered from 0, in which each segment after the first came.
+
+    None when the capture on the air does not hold all of them.
+    """
+    received_ns = {segment.sequence: segment.time_ns for segment in data}
+    references: dict[int, int | None] = {}
     for segment in capture.read_tcp(air):
         if segment.time_ns > data[-1].time_ns:
             break
         is_data_of_flow = segment.source_port == data[0].source_port and segment.payload_bytes
         # A segment may be sent again after it arrived, when its BlockAck was lost.
-        if is_data_of_flow and segment.time_ns <= wanted.get(segment.sequence, 0):
-            reference[segment.sequence] = segment.ampdu_reference
-    in_order = [reference.get(segment.sequence) for segment in data[1:]]
+        if is_data_of_flow and segment.time_ns <= received_ns.get(segment.sequence, 0):
+            references[segment.sequence] = segment.ampdu_reference
+    if references.keys() != received_ns.keys():
+        return None
     numbers = [0]
-    for before, now in itertools.pairwise(in_order):
-        same = now is not None and now == before
+    for before, now in itertools.pairwise(data[1:]):
+        reference = references[now.sequence]
+        same = reference is not None and reference == references[before.sequence]
         numbers.append(numbers[-1] if same else numbers[-1] + 1)
     return numbers
