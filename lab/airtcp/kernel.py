@@ -32,6 +32,9 @@ from airtcp.source import (
 
 Say = Callable[[str], None]
 
+FRAGMENTS_OF_PLAIN_TCP = ("lab",)
+FRAGMENTS = (*FRAGMENTS_OF_PLAIN_TCP, "ackpol")
+
 _PROGRESS_EVERY_S = 15.0
 
 # The same source gives the same image, whoever builds it, wherever, whenever.
@@ -56,36 +59,40 @@ def build(
     source: Path | None = None,
     *,
     patches: Literal["all", "lab"] = "all",
-    fragments: Sequence[str] = ("lab",),
+    fragments: Sequence[str] | None = None,
     say: Say,
 ) -> Kernel:
     """Build the kernel, or return at once when the cache has it.
 
     source: a Linux 6.12.y tree or tarball, else Debian's package. patches="lab": the plain TCP of
     Linux with the laboratory's patches only. fragments: names of kernel/configs/<name>.config,
-    merged in this order over allnoconfig. Raises InputError for a bad source, patch list or
-    fragment, AirtcpError when the compilation fails.
+    merged in this order over allnoconfig; None: FRAGMENTS, as far as the patches allow. Raises
+    InputError for a bad source, patch list or fragment, AirtcpError when the compilation fails.
     """
     for program in ("gcc", "make", "flex", "bison", "bc", "ccache", "patch", "strip"):
         if not shutil.which(program):
             raise AirtcpError(f"{program} is missing: ./airtcp doctor says how to get it")
+    if fragments is None:
+        fragments = FRAGMENTS if patches == "all" else FRAGMENTS_OF_PLAIN_TCP
     fragment_files = [_fragment(name) for name in fragments]
     changes = read_changes(patches)
     source = find_source(source)
     compiler = subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True)
     source_id = identity(source)
-    key = cache_key(source_id, changes, fragment_files, compiler.stdout)
+
+    def key() -> str:
+        return cache_key(source_id, changes, fragment_files, compiler.stdout)
 
     home = make_dir(cache_dir() / "kernel")
-    target = home / key
+    target = home / key()
     if not target.is_dir():
         with locked(home / "lock", say):
             if not target.is_dir():  # another process may just have built it
-                kind = hashlib.sha256(f"{source_id} {patches} {fragments}".encode()).hexdigest()
+                kind = hashlib.sha256(f"{source_id} {patches}".encode()).hexdigest()
                 work = home / f"work-{kind[:12]}"
-                _build(source, changes, fragment_files, work, target, say)
+                _build(source, changes, fragment_files, work, target, key, say)
     facts = json.loads((target / "build.json").read_text())
-    return Kernel(target / "linux", facts["version"], key)
+    return Kernel(target / "linux", facts["version"], target.name)
 
 
 def cache_key(source_id: str, changes: Changes, fragments: Sequence[Path], compiler: str) -> str:
@@ -108,13 +115,19 @@ def _fragment(name: str) -> Path:
 
 
 def _build(
-    source: Path, changes: Changes, fragments: Sequence[Path], work: Path, target: Path, say: Say
+    source: Path,
+    changes: Changes,
+    fragments: Sequence[Path],
+    work: Path,
+    target: Path,
+    key: Callable[[], str],
+    say: Say,
 ) -> None:
     began = time.monotonic()
     tree = prepare_tree(source, changes, work, say)
     version = version_of_tree(tree)
     # Inside the tree, so that make uses relative paths and ccache finds what another tree compiled.
-    output = tree / "build"
+    output = tree / "-".join(["build", *(path.stem for path in fragments)])
     make_dir(output)
     log = work / "build.log"
     log.unlink(missing_ok=True)
@@ -129,6 +142,8 @@ def _build(
         shutil.copyfile(output / ".config", new / "config")
         facts = {"version": version, "cpu_s": round(cpu_s, 1), "source": source.name}
         (new / "build.json").write_text(json.dumps(facts, indent=1) + "\n")
+        if key() != target.name:
+            raise AirtcpError("the kernel's patches or files changed during the build: build again")
         new.rename(target)
     wall_s = time.monotonic() - began
     say(f"built Linux {version} in {wall_s:.0f} s ({cpu_s:.0f} CPU seconds): {target}")

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The KUnit tests of our kernel parts: they run at boot and leave KTAP in the kernel's log."""
+
+import re
+from pathlib import Path
+
+from conftest import say
+
+from airtcp import kernel
+from airtcp.guest import boot
+from airtcp.guesttools import GuestTools
+
+
+def test_kunit_suites_pass(tools: GuestTools, tmp_path: Path) -> None:
+    built = kernel.build(fragments=(*kernel.FRAGMENTS, "kunit"), say=say)
+    (tmp_path / "plan.sh").write_text("dmesg --notime >dmesg.txt")
+    result = boot(built, tools, tmp_path, seed=1, timeout_wall_s=120)
+    assert result.status == "ok", result.reason
+    log = (tmp_path / "dmesg.txt").read_text()
+    suites = re.findall(r"^ok \d+ (\S+)", log, re.M)
+    assert suites, log
+    assert not re.findall(r"^ *not ok .*", log, re.M), log
+    say(f"KUnit: {len(re.findall(r'^ +ok ', log, re.M))} tests in {', '.join(suites)}")
