@@ -98,7 +98,6 @@ _AIRTIME_LABELS = {
 class Plot:
     """A finished figure: inline SVG for the page, and the names of the files made of it."""
 
-    slug: str
     title: str
     caption: str
     svg: str
@@ -136,7 +135,7 @@ class Writer:
         figure.savefig(drawing, format="svg", transparent=True, metadata={"Date": None})
         svg = _for_page(drawing.getvalue(), slug, title, description)
         folder = self._dir.name
-        return Plot(slug, title, caption, svg, f"{folder}/{pdf}", f"{folder}/{png}")
+        return Plot(title, caption, svg, f"{folder}/{pdf}", f"{folder}/{png}")
 
 
 def _for_page(svg: str, slug: str, title: str, description: str) -> str:
@@ -277,8 +276,9 @@ class Drawing:
             for flow in one.flows:
                 window.plot(flow["time_s"], flow["cwnd"], color=colour)
                 rtt.plot(flow["time_s"], flow["srtt_ms"], color=colour)
-            edges = numpy.concatenate([[0.0], one.goodput_end_s])
+            edges = [0.0, *one.goodput_end_s]
             goodput.stairs(one.goodput_mbps, edges, color=colour, linewidth=1.0, baseline=None)
+        goodput.use_sticky_edges = False  # room above the steps
         for axes, label in (
             (window, "cwnd (segments)"),
             (rtt, "smoothed RTT (ms)"),
