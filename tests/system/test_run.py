@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Whole runs on the laboratory's kernel: every metric, every failure."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from airtcp import run
+from airtcp.experiment import Cell, Setting, load
+from airtcp.guesttools import GuestTools
+from airtcp.kernel import Kernel
+from airtcp.metrics import METRICS
+from airtcp.run import Result, run_one
+
+Measure = Callable[..., Result]
+
+
+def thesis_cell(*settings: str) -> Cell:
+    """One cell of thesis-lan for 2 s without captures, with the settings on top."""
+    texts = ("duration=2s", "capture=off", "ack_policy=default", *settings)
+    chosen = {text.partition("=")[0]: text for text in texts}
+    [cell] = load("thesis-lan").cells([Setting.parse(text) for text in chosen.values()])
+    return cell
+
+
+@pytest.fixture
+def measure(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> Measure:
+    def one(*settings: str, seed: int = 1) -> Result:
+        return run_one(lab_kernel, tools, thesis_cell(*settings), seed, tmp_path)
+
+    return one
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        ("capture=server,station,air",),
+        ("ack_policy=aad", "delay=50ms"),
+        ("rate=10Mbit", "delay=10ms"),
+        ("direction=upload", "flows=3", "congestion_control=bbr"),
+        ("gro=on", "gso=on", "tso=on", "sack=on", "nagle=on", "read_block=64KiB"),
+        ("width=20MHz", "guard_interval=long", "mcs=0", "error_rate=0.1", "timestamps=off"),
+    ],
+    ids=" ".join,
+)
+def test_a_tcp_run_has_every_metric(measure: Measure, settings: tuple[str, ...]) -> None:
+    result = measure(*settings)
+    assert result["error"] is None
+    assert set(result["metrics"]) == set(METRICS)
+    assert None not in result["metrics"].values()
+    assert result["metrics"]["goodput_mbps"] > 1
+    assert result["cost"]["virtual_s"] > 2
+    if settings[0].startswith("capture"):
+        assert {"server.pcapng", "station.pcapng", "air.pcapng"} <= set(result["artifacts"])
+
+
+def test_a_udp_run_has_the_metrics_that_are_not_tcps(measure: Measure) -> None:
+    result = measure("protocol=udp")
+    assert result["error"] is None
+    missing = {name for name, value in result["metrics"].items() if value is None}
+    assert missing == {
+        *("retransmits", "data_segments", "acks_sent", "acks_per_segment"),
+        *("tcp_rtt_ms_p50", "tcp_rtt_ms_p95", "cwnd_segments_mean"),
+    }
+
+
+def test_the_wire_limits_what_the_thesis_says_it_does(measure: Measure) -> None:
+    """tbf counts Ethernet frames: 1448 of 1514 bytes are payload, 47.8 of 50 Mbit/s."""
+    result = measure("rate=50Mbit", "duration=5s")
+    assert result["metrics"]["goodput_mbps"] == pytest.approx(50 * 1448 / 1514, rel=0.01)
+
+
+def test_gro_thins_the_acks_of_the_default_policy(measure: Measure) -> None:
+    """Off: an ACK for every second segment. On: one for every merged burst, as NAPI drivers do."""
+    alone = measure("gro=off")["metrics"]["acks_per_segment"]
+    merged = measure("gro=on")["metrics"]["acks_per_segment"]
+    assert 0.48 < alone < 0.55
+    assert merged < 0.25
+
+
+def test_a_command_that_fails_is_named(measure: Measure, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = run.plan
+    monkeypatch.setattr(
+        run, "plan", lambda parameters: plan(parameters).replace("netem delay", "netem dealy")
+    )
+    result = measure("delay=50ms")
+    assert result["status"] == "failed"
+    assert result["error"].startswith("tc qdisc add dev eth0 root handle 1: netem dealy 50000us")
+    assert result["error"].endswith("console.log)")
+
+
+def test_a_kernel_without_what_is_asked_says_so(
+    measure: Measure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = run.plan
+    monkeypatch.setattr(
+        run, "plan", lambda parameters: plan(parameters).replace("tcp_sack", "tcp_sock")
+    )
+    error = measure()["error"]
+    assert error.startswith("this kernel has no sysctl net.ipv4.tcp_sock, so it cannot be set to 0")

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The command line without a kernel: exit codes, one line a failure, what stdout carries."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airtcp import cli
+from airtcp.errors import AirtcpError
+from airtcp.guesttools import GuestTools
+from airtcp.kernel import Kernel
+from airtcp.metrics import METRICS
+from airtcp.sweep import Job, Outcome
+
+
+@pytest.fixture(autouse=True)
+def no_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No kernel, no guest's programs, and signals left alone."""
+    monkeypatch.setattr(cli.signal, "signal", lambda *_: None)
+    monkeypatch.setattr(cli.doctor, "require_programs", lambda: None)
+    monkeypatch.setattr(
+        cli.kernel, "build", lambda *_, **__: Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
+    )
+    monkeypatch.setattr(cli, "build_tools", lambda _say: GuestTools(Path("tools")))
+
+
+def sweep_with(
+    monkeypatch: pytest.MonkeyPatch, *, failing: Sequence[int] = (), interrupted: bool = False
+) -> None:
+    """A sweep that answers at once; runs of the seeds in `failing` fail."""
+
+    def sweep(
+        _kernel: Kernel, _tools: GuestTools, todo: Sequence[Job], _out: Path, *_: object
+    ) -> Outcome:
+        results: dict[Job, dict[str, Any]] = {
+            job: {
+                "factors": dict(job.cell.factors),
+                "seed": job.seed,
+                "status": "failed" if job.seed in failing else "ok",
+                "metrics": {} if job.seed in failing else dict.fromkeys(METRICS, 1.0),
+            }
+            for job in todo
+        }
+        failures = {job: "it broke (console: x)" for job in todo if job.seed in failing}
+        return Outcome(results, failures, interrupted)
+
+    monkeypatch.setattr(cli, "sweep", sweep)
+
+
+def test_json_is_one_document_and_nothing_else(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sweep_with(monkeypatch)
+    arguments = ["run", "thesis-lan", "--set", "delay=0ms,50ms", "--set", "ack_policy=default,aad"]
+    arguments += ["--duration", "30s", "--seeds", "3", "--out", str(tmp_path), "--json"]
+    assert cli.main(arguments) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert len(document["runs"]) == 12
+    assert document["command"] == "./airtcp " + " ".join(arguments)
+    assert json.loads((tmp_path / "results.json").read_text()) == document
+
+
+def test_a_failed_run_is_one_line_and_exit_code_1(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sweep_with(monkeypatch, failing=[2])
+    arguments = ["run", "thesis-lan", "--set", "mcs=7", "--set", "ack_policy=aad", "--seeds", "2"]
+    assert cli.main([*arguments, "--out", str(tmp_path)]) == 1
+    said = capsys.readouterr()
+    assert "airtcp: mcs=7 ack_policy=aad seed=2: it broke (console: x)\n" in said.err
+    assert "mcs=7 ack_policy=aad  1" in said.out
+
+
+def test_ctrl_c_is_130_and_says_how_to_go_on(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sweep_with(monkeypatch, interrupted=True)
+    assert cli.main(["run", "thesis-lan", "--out", str(tmp_path)]) == 130
+    assert "14 of 14 runs are kept" in capsys.readouterr().err
+    assert (tmp_path / "results.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["show", "nope"], "unknown experiment 'nope'; known: "),
+        (["run", "thesis-lan", "--set", "dealy=1ms"], "unknown factor 'dealy'; allowed: "),
+        (["run", "thesis-lan", "--set", "ack_policy=add"], "'add' is not allowed; allowed: "),
+        (["run", "thesis-lan", "--set", "delay=1mm"], "write a number and a unit (ns us ms s)"),
+        (["run", "thesis-lan", "--duration", "2"], "'2' is not a duration"),
+        (["report", "/nowhere"], "/nowhere/results.json: No such file"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(arguments) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert message in said.err
+    assert said.err.startswith("airtcp: ")
+    assert said.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["fly"], ["run"], ["run", "x", "--seeds", "0"], ["run", "x", "--jobs", "two"]]
+)
+def test_arguments_that_make_no_sense_are_exit_code_2(arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        cli.main(arguments)
+    assert left.value.code == 2
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (AirtcpError("the build broke"), 1),
+        (OSError(28, "No space left on device", "/out"), 1),
+        (KeyboardInterrupt(), 130),
+    ],
+)
+def test_no_failure_is_a_traceback(
+    error: BaseException,
+    code: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def build(*_: object, **__: object) -> Kernel:
+        raise error
+
+    monkeypatch.setattr(cli.kernel, "build", build)
+    assert cli.main(["kernel", "build"]) == code
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_list_and_show_tell_the_same_in_text_and_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["list", "--json"]) == 0
+    assert "thesis-lan" in [one["name"] for one in json.loads(capsys.readouterr().out)]
+    assert cli.main(["show", "thesis-lan", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert len(shown["cells"]) == len(shown["published"]) == 14
+    assert cli.main(["show", "thesis-lan"]) == 0
+    text = capsys.readouterr().out
+    assert 'goodput_mbps 157.4 (Table 5.1, "LAN. No restrictions", default)' in text
+    assert all(name in text for name in shown["parameters"])
