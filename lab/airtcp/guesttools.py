@@ -20,7 +20,7 @@ _FLAGS = ["-std=gnu17", "-O2", "-Wall", "-Wextra", "-Werror"]
 _COMPILE = {
     "poweroff": ["poweroff.c"],
     "tcpwatch": ["tcpwatch.c"],
-    "rcvlowat.so": ["-shared", "-fPIC", "rcvlowat.c"],
+    "bulkread.so": ["-shared", "-fPIC", "bulkread.c"],
 }
 
 
@@ -41,9 +41,9 @@ class GuestTools:
         return self.directory / "tcpwatch"
 
     @property
-    def rcvlowat(self) -> Path:
-        """LD_PRELOAD library that sets SO_RCVLOWAT."""
-        return self.directory / "rcvlowat.so"
+    def bulkread(self) -> Path:
+        """LD_PRELOAD library that lets a receiver wait for a whole block in the kernel."""
+        return self.directory / "bulkread.so"
 
 
 def build_tools(say: Callable[[str], None]) -> GuestTools:

@@ -226,8 +226,8 @@ class Parameters(Strict):
         10.0, "duration", "length of the transfer in virtual time, whole seconds"
     )
     flows: Annotated[int, _count(1, 128)] = _field(1, "flows", "parallel flows")
-    read_block_bytes: Annotated[int, _size(0, 1 << 30)] = _field(
-        0, "read_block", "bytes that must wait before the receiver reads (SO_RCVLOWAT); 0: any"
+    bulk_read: OnOff = _field(
+        True, "bulk_read", "iperf3's receiver waits for a block in the kernel: the same, but faster"
     )
 
     congestion_control: Literal["cubic", "reno", "westwood", "bbr"] = _field(

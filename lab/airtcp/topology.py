@@ -94,7 +94,7 @@ set_airsim ampdu_mpdus {parameters.ampdu_mpdus} 64
 set_airsim ampdu_bytes {parameters.ampdu_bytes} 65535
 set_airsim ampdu_duration_us {round(parameters.ampdu_duration_s * 1e6)} 5484
 set_airsim gro_flush_us {round(parameters.gro_flush_s * 1e6)} 100
-
+{_fixed_rate(parameters)}
 in_node server <<'END'
 {_server(parameters)}END
 
@@ -146,7 +146,7 @@ must ip link set br0 up
 must hostapd -B /tmp/hostapd.conf
 beaconing() {{ iw dev wlan0 info | grep -q channel; }}
 wait_until 60 "hostapd has started the network" beaconing
-{_fixed_rate(parameters)}"""
+"""
 
 
 def _station(parameters: Parameters) -> str:
@@ -164,7 +164,6 @@ must iw dev wlan0 connect {SSID} {frequency_mhz}
 associated() {{ iw dev wlan0 link | grep -q Connected; }}
 wait_until 30 "the station is associated" associated
 must iw dev wlan0 set power_save off
-{_fixed_rate(parameters)}\
 # One ping proves the path and opens the radio's sessions.
 must ping -nq -c 1 -w 10 {SERVER_ADDRESS} >/dev/null
 """
@@ -191,8 +190,18 @@ wmm_enabled=1
 
 
 def _fixed_rate(parameters: Parameters) -> str:
-    interval = "sgi-5" if parameters.guard_interval == "short" else "lgi-5"
-    return f"must iw dev wlan0 set bitrates ht-mcs-5 {parameters.mcs} {interval}\n"
+    """Pins minstrel_ht to the rate; `iw set bitrates` would leave it the guard interval to choose.
+
+    Its index is group * 16 + MCS of one stream; groups run over streams, guard intervals, widths.
+    """
+    streams, mcs = divmod(parameters.mcs, 8)
+    group = 8 * (parameters.width == "40MHz") + 4 * (parameters.guard_interval == "short") + streams
+    return f"""\
+for phy in phy0 phy1; do
+	echo {16 * group + mcs} >/sys/kernel/debug/ieee80211/$phy/rc/fixed_rate_idx ||
+		fail "$phy refuses MCS {parameters.mcs}"
+done
+"""
 
 
 def _offloads(parameters: Parameters, device: str) -> str:
@@ -204,18 +213,20 @@ def _offloads(parameters: Parameters, device: str) -> str:
 
 
 def _wire(parameters: Parameters) -> str:
-    """What delays and limits the wire, on the server's side of it; nothing when nothing does."""
-    lines = []
-    parent = "root"
-    if parameters.delay_s:
-        lines.append(
-            f"must tc qdisc add dev eth0 {parent} handle 1: netem "
-            f"delay {round(parameters.delay_s * 1e6)}us limit {parameters.wire_queue_packets}\n"
-        )
-        parent = "parent 1:1"
+    """What delays and limits the wire, on the server's side of it.
+
+    There is always a delay, if only that of some 200 m of cable. Delayed packets no longer count
+    against their socket, as when a network card has sent them; without, they would until the
+    radio has, and TCP small queues at the server would feel the access point's queue.
+    """
+    delay_us = max(1, round(parameters.delay_s * 1e6))
+    lines = [
+        f"must tc qdisc add dev eth0 root handle 1: netem "
+        f"delay {delay_us}us limit {parameters.wire_queue_packets}\n"
+    ]
     if parameters.rate_bps is not None:
         lines.append(
-            f"must tc qdisc add dev eth0 {parent} handle 2: tbf "
+            f"must tc qdisc add dev eth0 parent 1:1 handle 2: tbf "
             f"rate {round(parameters.rate_bps)}bit burst {parameters.rate_burst_bytes}b "
             f"latency {round(parameters.rate_latency_s * 1e6)}us\n"
         )

@@ -51,7 +51,7 @@ def plan(parameters: Parameters) -> str:
     return f"""\
 {_HELPERS}
 {_instruments(parameters)}
-{_preload(parameters)}ip netns exec {receiver} iperf3 -4 -s -1 -J >iperf3-server.json &
+{_receiver(parameters)} >iperf3-server.json &
 receiver=$!
 sleep {_LEAD_S}
 check
@@ -87,14 +87,9 @@ def client(parameters: Parameters) -> str:
     return " ".join(words)
 
 
-def _preload(parameters: Parameters) -> str:
-    if not parameters.read_block_bytes:
-        return ""
-    # The first connection that iperf3 accepts is for control, of a few bytes at a time.
-    return (
-        f"LD_PRELOAD={GUEST_DIR}/rcvlowat.so RCVLOWAT_SKIP=1 "
-        f"RCVLOWAT_BYTES={parameters.read_block_bytes} "
-    )
+def _receiver(parameters: Parameters) -> str:
+    command = f"ip netns exec {parameters.receiver} iperf3 -4 -s -1 -J"
+    return f"LD_PRELOAD={GUEST_DIR}/bulkread.so {command}" if parameters.bulk_read else command
 
 
 def _instruments(parameters: Parameters) -> str:

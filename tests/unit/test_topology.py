@@ -31,7 +31,7 @@ def section(text: str, node: str) -> list[str]:
         {},
         {"delay": "50ms", "rate": "10Mbit", "capture": "server,station,air"},
         {"direction": "upload", "protocol": "udp", "ping_interval": "0ms", "flows": 3},
-        {"gro": "off", "gso": "off", "tso": "off", "read_block": "64KiB"},
+        {"gro": "off", "gso": "off", "tso": "off", "bulk_read": "off"},
     ],
 )
 def test_a_shell_can_read_every_plan(values: dict[str, Plain]) -> None:
@@ -52,21 +52,18 @@ def test_a_plan_is_a_function_of_the_parameters() -> None:
     assert planned(delay="50ms") != planned(delay="51ms")
 
 
-def test_the_wire_is_bare_unless_delayed_or_limited() -> None:
-    assert "tc qdisc" not in planned()
-    assert [
-        line
-        for line in section(planned(delay="50ms", wire_queue=300), "server")
-        if "tc qdisc" in line
-    ] == ["must tc qdisc add dev eth0 root handle 1: netem delay 50000us limit 300"]
-    limited = [line for line in section(planned(rate="10Mbit"), "server") if "tc qdisc" in line]
-    assert limited == [
-        "must tc qdisc add dev eth0 root handle 2: "
-        "tbf rate 10000000bit burst 4000b latency 400000us"
+def test_the_wire_always_delays_and_may_limit() -> None:
+    def wire(**values: Plain) -> list[str]:
+        return [line for line in section(planned(**values), "server") if "tc qdisc" in line]
+
+    assert wire() == ["must tc qdisc add dev eth0 root handle 1: netem delay 1us limit 1000"]
+    assert wire(delay="50ms", wire_queue=300) == [
+        "must tc qdisc add dev eth0 root handle 1: netem delay 50000us limit 300"
     ]
-    both = [line for line in section(planned(delay="1ms", rate="1Mbit"), "server") if "tc" in line]
-    assert "root handle 1: netem" in both[0]
-    assert "parent 1:1 handle 2: tbf" in both[1]
+    assert wire(rate="10Mbit")[1] == (
+        "must tc qdisc add dev eth0 parent 1:1 handle 2: "
+        "tbf rate 10000000bit burst 4000b latency 400000us"
+    )
 
 
 def test_the_policy_is_the_receivers() -> None:
@@ -111,10 +108,17 @@ def test_offloads_off_must_go_off_and_on_may_be_missing() -> None:
         assert f"try_offload {device} gso" in ap
 
 
-def test_the_radios_are_set_to_one_rate() -> None:
-    text = planned(mcs=13, guard_interval="short", width="40MHz")
-    for node in ("ap", "station"):
-        assert "must iw dev wlan0 set bitrates ht-mcs-5 13 sgi-5" in section(text, node)
+@pytest.mark.parametrize(
+    ("values", "index"),
+    [
+        ({"mcs": 7}, 7),
+        ({"mcs": 13, "guard_interval": "short", "width": "40MHz"}, 13 * 16 + 5),
+        ({"mcs": 31, "width": "40MHz"}, 11 * 16 + 7),
+    ],
+)
+def test_the_radios_are_pinned_to_one_rate(values: dict[str, Plain], index: int) -> None:
+    pinned = f"echo {index} >/sys/kernel/debug/ieee80211/$phy/rc/fixed_rate_idx ||"
+    assert any(pinned in line for line in lines(planned(**values)))
 
 
 def test_hostapd_offers_what_the_experiment_uses() -> None:
@@ -152,7 +156,8 @@ def test_captures_are_asked_for_and_end() -> None:
     assert "--time-stamp-precision=nano -w air.pcap" in captures[1]
 
 
-def test_a_read_block_is_for_the_receiver_alone() -> None:
-    marked = [line for line in lines(planned(read_block="64KiB")) if "LD_PRELOAD" in line]
+def test_bulk_reads_are_the_receivers() -> None:
+    marked = [line for line in lines(planned()) if "LD_PRELOAD" in line]
     assert len(marked) == 1
-    assert "RCVLOWAT_BYTES=65536 ip netns exec station iperf3" in marked[0]
+    assert "bulkread.so ip netns exec station iperf3" in marked[0]
+    assert "LD_PRELOAD" not in planned(bulk_read="off")
