@@ -223,7 +223,14 @@ def _watch(process: "subprocess.Popen[bytes]", log: Path, say: Say | None) -> fl
 def first_error(log: str) -> str:
     """The line of a build log that says what went wrong."""
     lines = [line.strip() for line in log.splitlines()]
-    for sign in ("No space left on device", "error:", "undefined reference", "Error ", "***"):
+    for sign in (
+        "No space left on device",
+        "error:",
+        "can't open file",
+        "undefined reference",
+        "Error ",
+        "***",
+    ):
         for line in lines:
             if sign in line:
                 return line
