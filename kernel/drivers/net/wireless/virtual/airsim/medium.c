@@ -158,7 +158,7 @@ static void count_ppdu(struct airsim_medium *medium,
 
 	counters->ppdus++;
 	counters->mpdus += ppdu->count;
-	if (!ppdu->octets[AIRSIM_KIND_OTHER])
+	if (ppdu->octets[AIRSIM_KIND_DATA])
 		counters->ampdu_sizes[ppdu->count]++;
 	for (i = 0; i < ppdu->count; i++)
 		if (airsim_mpdu(ppdu->mpdu[i])->attempts > 1)
@@ -393,7 +393,8 @@ void airsim_medium_request(struct airsim_radio *radio, u8 ac)
 	struct airsim_edca *edca = &radio->edca[ac];
 
 	spin_lock_bh(&medium->lock);
-	if (radio->started && !edca->wants) {
+	/* It may have changed channel meanwhile; whoever joins asks anew. */
+	if (radio->medium == medium && radio->started && !edca->wants) {
 		airsim_edca_request(edca, ktime_get_ns(), medium->on_air,
 				    &medium->backoff_rnd);
 		if (!medium->on_air)
