@@ -176,8 +176,9 @@ def _unpack(source: Path, tree: Path, say: Say) -> None:
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         shutil.rmtree(tree, ignore_errors=True)
-        first = (done.stderr.splitlines() or ["no message"])[0]
-        raise AirtcpError(f"cannot unpack {source}: {first}")
+        lines = done.stderr.splitlines() or ["no message"]
+        said = next((line for line in lines if "No space left" in line), lines[0])
+        raise AirtcpError(f"cannot unpack {source}: {said}")
     # A tree that has been built in cannot be built in another directory.
     for leftover in (".config", "include/config", "arch/um/include/generated"):
         path = tree / leftover
