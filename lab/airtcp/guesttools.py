@@ -20,7 +20,7 @@ _FLAGS = ["-std=gnu17", "-O2", "-Wall", "-Wextra", "-Werror"]
 _COMPILE = {
     "poweroff": ["poweroff.c"],
     "tcpwatch": ["tcpwatch.c"],
-    "bulkread.so": ["-shared", "-fPIC", "bulkread.c"],
+    "patience.so": ["-shared", "-fPIC", "patience.c"],
 }
 
 
@@ -41,9 +41,9 @@ class GuestTools:
         return self.directory / "tcpwatch"
 
     @property
-    def bulkread(self) -> Path:
-        """LD_PRELOAD library that lets a receiver wait for a whole block in the kernel."""
-        return self.directory / "bulkread.so"
+    def patience(self) -> Path:
+        """LD_PRELOAD library with which iperf3 waits inside the kernel."""
+        return self.directory / "patience.so"
 
 
 def build_tools(say: Callable[[str], None]) -> GuestTools:

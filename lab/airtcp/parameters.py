@@ -226,8 +226,8 @@ class Parameters(Strict):
         10.0, "duration", "length of the transfer in virtual time, whole seconds"
     )
     flows: Annotated[int, _count(1, 128)] = _field(1, "flows", "parallel flows")
-    bulk_read: OnOff = _field(
-        True, "bulk_read", "iperf3's receiver waits for a block in the kernel: the same, but faster"
+    patience: OnOff = _field(
+        True, "patience", "iperf3 waits in the kernel instead of polling: same packets, sooner done"
     )
 
     congestion_control: Literal["cubic", "reno", "westwood", "bbr"] = _field(

@@ -51,13 +51,13 @@ def plan(parameters: Parameters) -> str:
     return f"""\
 {_HELPERS}
 {_instruments(parameters)}
-{_receiver(parameters)} >iperf3-server.json &
+{_iperf3(parameters, receiver, "iperf3 -4 -s -1 -J")} >iperf3-server.json &
 receiver=$!
 sleep {_LEAD_S}
 check
 
 must cp /sys/kernel/debug/airsim/stats airsim-before.txt
-{_ping(parameters)}must ip netns exec {sender} {client(parameters)} >iperf3-client.json
+{_ping(parameters)}must {_iperf3(parameters, sender, client(parameters))} >iperf3-client.json
 wait "$receiver" || fail "iperf3 at the {receiver} (exit code $?)"
 must cp /sys/kernel/debug/airsim/stats airsim-after.txt
 {_ping_end(parameters)}# tcpwatch tells a connection's last counters when both ends have let it go.
@@ -87,9 +87,9 @@ def client(parameters: Parameters) -> str:
     return " ".join(words)
 
 
-def _receiver(parameters: Parameters) -> str:
-    command = f"ip netns exec {parameters.receiver} iperf3 -4 -s -1 -J"
-    return f"LD_PRELOAD={GUEST_DIR}/bulkread.so {command}" if parameters.bulk_read else command
+def _iperf3(parameters: Parameters, node: str, command: str) -> str:
+    preload = f"env LD_PRELOAD={GUEST_DIR}/patience.so " if parameters.patience else ""
+    return f"ip netns exec {node} {preload}{command}"
 
 
 def _instruments(parameters: Parameters) -> str:

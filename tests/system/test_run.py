@@ -39,7 +39,7 @@ def measure(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> Measure:
         ("ack_policy=aad", "delay=50ms"),
         ("rate=10Mbit", "delay=10ms"),
         ("direction=upload", "flows=3", "congestion_control=bbr"),
-        ("gro=on", "gso=on", "tso=on", "sack=on", "nagle=on", "bulk_read=off"),
+        ("gro=on", "gso=on", "tso=on", "sack=on", "nagle=on", "patience=off"),
         ("width=20MHz", "guard_interval=long", "mcs=0", "error_rate=0.1", "timestamps=off"),
     ],
     ids=" ".join,

@@ -31,7 +31,7 @@ def section(text: str, node: str) -> list[str]:
         {},
         {"delay": "50ms", "rate": "10Mbit", "capture": "server,station,air"},
         {"direction": "upload", "protocol": "udp", "ping_interval": "0ms", "flows": 3},
-        {"gro": "off", "gso": "off", "tso": "off", "bulk_read": "off"},
+        {"gro": "off", "gso": "off", "tso": "off", "patience": "off"},
     ],
 )
 def test_a_shell_can_read_every_plan(values: dict[str, Plain]) -> None:
@@ -156,8 +156,7 @@ def test_captures_are_asked_for_and_end() -> None:
     assert "--time-stamp-precision=nano -w air.pcap" in captures[1]
 
 
-def test_bulk_reads_are_the_receivers() -> None:
+def test_both_ends_of_iperf3_are_patient() -> None:
     marked = [line for line in lines(planned()) if "LD_PRELOAD" in line]
-    assert len(marked) == 1
-    assert "bulkread.so ip netns exec station iperf3" in marked[0]
-    assert "LD_PRELOAD" not in planned(bulk_read="off")
+    assert len(marked) == 2
+    assert "LD_PRELOAD" not in planned(patience="off")
