@@ -28,7 +28,7 @@ lint:
 	shellcheck airtcp lab/setup.sh lab/guest/init .ci/run
 	@ls $(CHECKPATCH) >/dev/null 2>&1 || ./airtcp kernel build
 	set -- $(CHECKPATCH) && find kernel -name '*.[ch]' ! -path '*/trace/*' -print0 | \
-		xargs -0 perl "$$1" --no-tree --strict --terse --quiet -f
+		xargs -0 perl "$$1" --no-tree --strict --terse --quiet --no-summary -f
 
 bench:
 	$(PYTHON) -m pytest -s bench
