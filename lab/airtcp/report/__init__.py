@@ -70,8 +70,8 @@ def _overview(
             drawing.gains(gains),
             "gain",
             f"Goodput relative to {model.BASELINE}",
-            "Ratio of runs with the same seed, mean and 95% interval; published: ratio of the "
-            "published means.",
+            "Ratio of runs with the same seed, mean and 95% interval, which may go on beyond the "
+            "axis; published: ratio of the published means.",
             [
                 f"{gain.condition.label}, {gain.policy}: "
                 + (page.percent(gain.measured.mean) if gain.measured else "not measured")
@@ -137,7 +137,7 @@ def _inside(
                 "arrivals",
                 "Inter-arrival times",
                 f"Data segments at the receiver, shades alternating by aggregate ({told}); "
-                f"triangles: pure ACKs sent; {seeds}.",
+                f"ticks above: pure ACKs sent; {seeds}.",
             )
         if None in arrivals.values():
             notes.append(

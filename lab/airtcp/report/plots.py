@@ -27,6 +27,7 @@ from airtcp.report.series import Arrivals, OverTime
 
 _WIDTH_IN = 3.5  # one column of a two-column paper, and about the width of a phone
 _PNG_DPI = 300
+_BAR_POINTS = 190  # width of all bars side by side: nearly that of the axes
 
 # Colours by role: (in print and on a light page, on a dark page). The policies' are Okabe and
 # Ito's, the kinds of airtime Paul Tol's; both sets stay distinct under colour blindness.
@@ -231,6 +232,14 @@ class Drawing:
             if gain.published is not None:
                 axes.plot(gain.published, y, **_PUBLISHED_MARKER)
         axes.axvline(1, color=_FAINT, linewidth=0.8, zorder=1)
+        # Two runs may have intervals so wide that nothing else could be seen.
+        largest = max(
+            [gain.measured.mean for gain in gains if gain.measured]
+            + [gain.published for gain in gains if gain.published]
+            + [1.0]
+        )
+        left, right = axes.get_xlim()
+        axes.set_xlim(max(0, left), min(right, 1.6 * largest))
         axes.set_xlabel(f"goodput relative to the policy {BASELINE}")
         policies = list(dict.fromkeys(gain.policy for gain in gains))
         published = any(gain.published is not None for gain in gains)
@@ -339,16 +348,12 @@ class Drawing:
                     bottom,
                     numpy.maximum(one.gaps_ms[chosen], lowest),
                     color=colour,
-                    linewidth=1.1,
+                    linewidth=_BAR_POINTS / len(numbers),
                 )
             axes.plot(
                 numpy.array(one.acks_after) + 0.5,
                 [highest * 1.7] * len(one.acks_after),
-                linestyle="none",
-                marker="v",
-                markersize=2.6,
-                markeredgewidth=0,
-                color=_INK,
+                **_ACK_MARKER,
             )
             axes.set_yscale("log")
             axes.set_ylim(bottom, top)
@@ -357,9 +362,7 @@ class Drawing:
             axes.yaxis.set_major_formatter("{x:g}")
             axes.grid(axis="x", visible=False)
         grid[-1].set_xlabel("data segment at the receiver")
-        marker = Line2D(
-            [], [], linestyle="none", marker="v", markersize=3, color=_INK, label="ACK sent"
-        )
+        marker = Line2D([], [], label="ACK sent", **_ACK_MARKER)
         self._legend(figure, list(series), extra=[marker])
         return figure
 
@@ -402,6 +405,13 @@ class Drawing:
         figure.legend(handles=handles, loc="outside upper center", ncols=len(handles))
 
 
+_ACK_MARKER: Mapping[str, Any] = {
+    "linestyle": "none",
+    "marker": "|",
+    "markersize": 4,
+    "markeredgewidth": 0.6,
+    "color": _INK,
+}
 _WHISKERS: Mapping[str, Any] = {"capsize": 1.8, "elinewidth": 0.8, "capthick": 0.8}
 _PUBLISHED_MARKER: Mapping[str, Any] = {
     "linestyle": "none",

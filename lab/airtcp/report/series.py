@@ -15,7 +15,7 @@ from airtcp.errors import AirtcpError
 
 # Inter-arrival times are shown from here on, past slow start, where the capture is that long.
 _ARRIVALS_AFTER_NS = 1_000_000_000
-_ARRIVALS_SHOWN = 150
+_ARRIVALS_SHOWN = 300
 
 # Without a capture on the air, a gap of this many medians starts an aggregate: the segments of one
 # follow each other at the rate of the radio, the first of the next had to wait for the channel.
