@@ -220,7 +220,7 @@ class Parameters(Strict):
     )
     protocol: Literal["tcp", "udp"] = _field("tcp", "protocol", "transport of the transfer")
     udp_rate_bps: Annotated[float | None, _rate("unlimited")] = _field(
-        None, "udp_rate", "rate at which UDP is sent"
+        None, "udp_rate", "rate at which UDP is sent; unlimited: the radio's own rate"
     )
     duration_s: Annotated[float, Quantity(_parse_seconds, format_duration_s, 1, 86400)] = _field(
         10.0, "duration", "length of the transfer in virtual time, whole seconds"

@@ -10,9 +10,10 @@ from airtcp.guesttools import GUEST_DIR
 from airtcp.parameters import Parameters
 from airtcp.topology import ADDRESSES, SERVER_ADDRESS
 
-# What `unlimited` is for UDP: a gigabit sender, more than any 802.11n rate. In virtual time a
-# program is infinitely fast, so a sender that nothing limits would never let time pass.
-UDP_SATURATING_BPS = 1e9
+# Data bits of an OFDM symbol for each subcarrier and stream, by MCS of one stream (802.11n, 19.5).
+_BITS_PER_SUBCARRIER = (0.5, 1, 1.5, 2, 3, 4, 4.5, 5)
+_DATA_SUBCARRIERS = {"20MHz": 52, "40MHz": 108}
+_SYMBOL_S = {"long": 4.0e-6, "short": 3.6e-6}
 
 # Payload that fills an Ethernet frame: 1500 less the headers of IPv4 and UDP.
 _UDP_PAYLOAD_BYTES = 1472
@@ -78,7 +79,7 @@ def client(parameters: Parameters) -> str:
         f"-t {round(parameters.duration_s)} -P {parameters.flows}",
     ]
     if parameters.protocol == "udp":
-        rate_bps = parameters.udp_rate_bps or UDP_SATURATING_BPS
+        rate_bps = parameters.udp_rate_bps or radio_rate_bps(parameters)
         words.append(f"-u -l {_UDP_PAYLOAD_BYTES} -b {round(rate_bps / parameters.flows)}")
     else:
         words.append(f"-C {parameters.congestion_control}")

@@ -143,7 +143,17 @@ def test_the_sender_is_iperf3s_client() -> None:
         "-c 10.0.0.1 -t 10 -P 1 -C bbr"
     )
     assert client(protocol="udp", udp_rate="10Mbit", flows=2).endswith("-P 2 -u -l 1472 -b 5000000")
-    assert client(protocol="udp").endswith("-b 1000000000")
+
+
+@pytest.mark.parametrize(
+    ("mcs", "width", "guard_interval", "rate"),
+    [(13, "40MHz", "short", 240e6), (7, "20MHz", "long", 65e6), (31, "40MHz", "short", 600e6)],
+)
+def test_unlimited_udp_is_sent_at_the_radios_rate(
+    mcs: int, width: str, guard_interval: str, rate: float
+) -> None:
+    values = {"mcs": mcs, "width": width, "guard_interval": guard_interval, "protocol": "udp"}
+    assert workload.client(Parameters().replace(values)).endswith(f" -b {rate:.0f}")
 
 
 def test_captures_are_asked_for_and_end() -> None:
