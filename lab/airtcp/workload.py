@@ -93,6 +93,17 @@ def _iperf3(parameters: Parameters, node: str, command: str) -> str:
     return f"ip netns exec {node} {preload}{command}"
 
 
+def radio_rate_bps(parameters: Parameters) -> float:
+    """The radio's rate, of which overhead always takes a part: it is what `unlimited` UDP sends.
+
+    In virtual time a program is infinitely fast: a sender that nothing limits would let no time
+    pass, and one far above what the radio can carry costs time for packets that only drop.
+    """
+    streams, mcs = parameters.mcs // 8 + 1, parameters.mcs % 8
+    bits = streams * _BITS_PER_SUBCARRIER[mcs] * _DATA_SUBCARRIERS[parameters.width]
+    return bits / _SYMBOL_S[parameters.guard_interval]
+
+
 def _instruments(parameters: Parameters) -> str:
     sample_us = round(parameters.tcp_sample_s * 1e6)
     lines = [
