@@ -1,35 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Whole runs on the laboratory's kernel: every metric, every failure."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
+from conftest import Measure
 
 from airtcp import run
-from airtcp.experiment import Cell, Setting, load
-from airtcp.guesttools import GuestTools
-from airtcp.kernel import Kernel
 from airtcp.metrics import METRICS
-from airtcp.run import Result, run_one
-
-Measure = Callable[..., Result]
-
-
-def thesis_cell(*settings: str) -> Cell:
-    """One cell of thesis-lan for 2 s without captures, with the settings on top."""
-    texts = ("duration=2s", "capture=off", "ack_policy=default", *settings)
-    chosen = {text.partition("=")[0]: text for text in texts}
-    [cell] = load("thesis-lan").cells([Setting.parse(text) for text in chosen.values()])
-    return cell
-
-
-@pytest.fixture
-def measure(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> Measure:
-    def one(*settings: str, seed: int = 1) -> Result:
-        return run_one(lab_kernel, tools, thesis_cell(*settings), seed, tmp_path)
-
-    return one
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The policies inside the real stack: `default` is Linux to the packet, `aad` is not."""
+
+from pathlib import Path
+
+import pytest
+from conftest import Measure, Say, thesis_cell
+
+from airtcp import kernel
+from airtcp.guesttools import GuestTools
+from airtcp.kernel import Kernel
+from airtcp.run import run_one
+
+CAPTURES = ("server.pcapng", "station.pcapng", "air.pcapng")
+
+
+@pytest.mark.parametrize("settings", [(), ("delay=10ms", "sack=on", "gro=on", "error_rate=0.02")])
+def test_default_is_linux_to_the_packet(
+    lab_kernel: Kernel,
+    tools: GuestTools,
+    say: Say,
+    tmp_path: Path,
+    settings: tuple[str, ...],
+) -> None:
+    plain = kernel.build(patches="lab", say=say)
+    assert plain.hash != lab_kernel.hash
+    cell = thesis_cell("capture=server,station,air", "capture_duration=unlimited", *settings)
+    ours = run_one(lab_kernel, tools, cell, 1, tmp_path / "ours")
+    theirs = run_one(plain, tools, cell, 1, tmp_path / "theirs")
+    assert ours["error"] is None
+    assert theirs["error"] is None
+    for name in CAPTURES:
+        assert ours["artifacts"][name]["sha256"] == theirs["artifacts"][name]["sha256"]
+    assert ours["metrics"] == theirs["metrics"]
+
+
+def test_aad_acknowledges_once_an_aggregate(measure: Measure) -> None:
+    """No ACK inside an aggregate: one ACK a few aggregates instead of one a second segment."""
+    default = measure()["metrics"]
+    aad = measure("ack_policy=aad")["metrics"]
+    assert aad["acks_per_segment"] < 0.2 < 0.48 < default["acks_per_segment"]
+    assert aad["airtime_ack_share"] < default["airtime_ack_share"] / 2
