@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Ctrl-C in the middle of a sweep: no guest is left, finished runs are kept and not repeated."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from airtcp.guesttools import GuestTools
+from airtcp.kernel import Kernel
+
+LAB = Path(__file__).resolve().parents[2] / "lab"
+
+
+def start(out_dir: Path) -> "subprocess.Popen[str]":
+    """Two runs, one after the other."""
+    command = [sys.executable, "-m", "airtcp", "run", "thesis-lan", "--out", str(out_dir)]
+    command += ["--set", "mcs=13", "--set", "ack_policy=default", "--set", "capture=off"]
+    command += ["--duration", "3s", "--seeds", "2", "--jobs", "1", "--json"]
+    return subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env={**os.environ, "PYTHONPATH": str(LAB)},
+    )
+
+
+def test_ctrl_c_keeps_what_is_finished(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
+) -> None:
+    assert lab_kernel and tools  # built beforehand, so that runs start at once
+    first, second = (
+        tmp_path / "runs" / "mcs-13_ack_policy-default" / f"seed-{seed}" for seed in (1, 2)
+    )
+    sweep = start(tmp_path)
+    deadline = time.monotonic() + 120
+    while not (second / "progress").exists():
+        assert sweep.poll() is None and time.monotonic() < deadline
+        time.sleep(0.1)
+    # As a terminal does: to the whole foreground group.
+    os.killpg(sweep.pid, signal.SIGINT)
+    out, said = sweep.communicate(timeout=30)
+    assert sweep.returncode == 130
+    assert said.splitlines()[-1].startswith("airtcp: interrupted: 1 of 2 runs are kept")
+    assert len(json.loads(out)["runs"]) == 1
+    assert not (second / "result.json").exists()
+    kept = (first / "result.json").stat().st_mtime_ns
+
+    again = start(tmp_path)
+    out, said = again.communicate(timeout=120)
+    assert again.returncode == 0
+    assert "1 of 2 runs are in" in said
+    assert [run["status"] for run in json.loads(out)["runs"]] == ["ok", "ok"]
+    assert (first / "result.json").stat().st_mtime_ns == kept
