@@ -51,10 +51,8 @@ def goodput_mbps(width: str, guard: str, mcs: int, most: int) -> float:
     ("width", "guard", "mcs", "most"),
     [
         ("40MHz", "short", 13, 64),
-        ("40MHz", "short", 13, 8),
         ("40MHz", "short", 13, 1),
         ("20MHz", "long", 7, 64),
-        ("40MHz", "long", 15, 32),
     ],
 )
 def test_a_saturated_sender_reaches_what_the_standard_allows(
@@ -64,7 +62,7 @@ def test_a_saturated_sender_reaches_what_the_standard_allows(
     result = measure(
         *("protocol=udp", f"udp_rate={1.15 * expected:.0f}Mbit", "ping_interval=0ms"),
         *(f"width={width}", f"guard_interval={guard}", f"mcs={mcs}", f"ampdu_mpdus={most}"),
-        "duration=3s",
+        "duration=2s",
     )
     assert result["error"] is None
     assert result["metrics"]["goodput_mbps"] == pytest.approx(expected, rel=0.01)
