@@ -20,8 +20,8 @@ FAILURE = "airtcp: failed: "
 
 _SERVER_MAC = "02:00:00:00:10:01"
 _AP_WIRE_MAC = "02:00:00:00:10:02"
-_AP_RADIO_MAC = "02:00:00:00:00:00"
-_STATION_MAC = "02:00:00:00:01:00"
+AP_RADIO_MAC = "02:00:00:00:00:00"
+STATION_MAC = "02:00:00:00:01:00"
 
 _AIRSIM = "/sys/kernel/debug/airsim"
 
@@ -128,7 +128,7 @@ def _server(parameters: Parameters) -> str:
 must ip link set lo up
 must ip address add {SERVER_ADDRESS}/24 dev eth0
 must ip link set eth0 up
-must ip neighbour replace {STATION_ADDRESS} lladdr {_STATION_MAC} nud permanent dev eth0
+must ip neighbour replace {STATION_ADDRESS} lladdr {STATION_MAC} nud permanent dev eth0
 {_offloads(parameters, "eth0")}\
 {_wire(parameters)}\
 {_tcp(parameters, "server")}"""

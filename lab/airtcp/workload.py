@@ -2,13 +2,13 @@
 """The second half of a run's plan: the transfer, and the instruments beside it.
 
 iperf3 sends from the sender to the receiver; ping goes from the station to the server; tcpwatch
-reads the state of TCP at both ends; tcpdump captures where asked; nstat and airsim count. The
-files are left in the directory of the run, which is the plan's working directory.
+reads the state of TCP at both ends; tcpdump captures where asked; nstat, tc, mac80211 and airsim
+count. The files are left in the directory of the run, which is the plan's working directory.
 """
 
 from airtcp.guesttools import GUEST_DIR
 from airtcp.parameters import Parameters
-from airtcp.topology import ADDRESSES, SERVER_ADDRESS
+from airtcp.topology import ADDRESSES, AP_RADIO_MAC, SERVER_ADDRESS, STATION_MAC
 
 # Data bits of an OFDM symbol for each subcarrier and stream, by MCS of one stream (802.11n, 19.5).
 _BITS_PER_SUBCARRIER = (0.5, 1, 1.5, 2, 3, 4, 4.5, 5)
@@ -28,6 +28,9 @@ _CAPTURES = {
     "air": ("init airsim0", 160),
 }
 _CAPTURE_BUFFER_KIB = 16384
+
+# mac80211's own queues, for each peer and TID: what they hold, sent and dropped.
+_QUEUES = "/sys/kernel/debug/ieee80211"
 
 _HELPERS = """\
 # Instruments: `start COMMAND...` in the background, `stop` ends all and waits for them.
@@ -61,11 +64,14 @@ must cp /sys/kernel/debug/airsim/stats airsim-before.txt
 {_ping(parameters)}must {_iperf3(parameters, sender, client(parameters))} >iperf3-client.json
 wait "$receiver" || fail "iperf3 at the {receiver} (exit code $?)"
 must cp /sys/kernel/debug/airsim/stats airsim-after.txt
+must cp {_QUEUES}/phy0/netdev:wlan0/stations/{STATION_MAC}/aqm queues-ap.txt
+must cp {_QUEUES}/phy1/netdev:wlan0/stations/{AP_RADIO_MAC}/aqm queues-station.txt
 {_ping_end(parameters)}# tcpwatch tells a connection's last counters when both ends have let it go.
 closed() {{ [ -z "$(ip netns exec "$1" ss -Htn state connected exclude time-wait)" ]; }}
 wait_until 60 "the sender's connections are closed" closed {sender}
 wait_until 60 "the receiver's connections are closed" closed {receiver}
 stop
+must ip netns exec server tc -s -j qdisc show dev eth0 >qdisc-server.json
 must ip netns exec server nstat -azsj >nstat-server.json
 must ip netns exec station nstat -azsj >nstat-station.json
 must cp /proc/uptime uptime
