@@ -204,9 +204,10 @@ class Progress:
 
 
 def _verdict(end: Result | Failure) -> str:
+    # Why a run failed is said once, when all have ended.
     if isinstance(end, Failure):
-        return end.message
+        return "failed"
     if end["error"]:
-        return f"{end['status']}: {end['error']}"
+        return str(end["status"])
     goodput = end["metrics"]["goodput_mbps"]
     return f"{goodput:.1f} Mbit/s, {end['cost']['wall_s']:.1f} s"
