@@ -5,6 +5,7 @@ Every cell is run with the same seeds, so that what chance does is common to the
 """
 
 import multiprocessing
+import shutil
 import signal
 import time
 from collections.abc import Callable, Sequence
@@ -189,7 +190,8 @@ class Progress:
             now = "  ".join(f"{job.name} at {virtual_s:.0f} s" for job, virtual_s in running)
             eta = self._eta_s(running)
             left = f"  {eta:.0f} s left" if eta is not None else ""
-            self._write(f"\r\033[K[{len(self._ended)}/{len(self._weights)}]{left}  {now}"[:200])
+            line = f"[{len(self._ended)}/{len(self._weights)}]{left}  {now}"
+            self._write(f"\r\033[K{line[: shutil.get_terminal_size().columns - 1]}")
 
     def _line(self, text: str) -> None:
         self._write(f"\r\033[K{text}\n" if self._tty else f"{text}\n")
