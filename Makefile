@@ -31,7 +31,7 @@ lint:
 		xargs -0 perl "$$1" --no-tree --strict --terse --quiet --no-summary -f
 
 bench:
-	$(PYTHON) -m pytest -s bench
+	$(PYTHON) bench/speed.py
 
 clean:
 	rm -rf results .mypy_cache .pytest_cache .ruff_cache
