@@ -45,6 +45,9 @@ _REPRODUCIBLE = {
     "KBUILD_BUILD_VERSION": "1",
 }
 
+# The configuration, which is part of the image, would record the versions of these.
+_NOT_USED = ["RUSTC=false", "BINDGEN=false", "PAHOLE=false"]
+
 
 @dataclass(frozen=True)
 class Kernel:
@@ -69,7 +72,7 @@ def build(
     merged in this order over allnoconfig; None: FRAGMENTS, as far as the patches allow. Raises
     InputError for a bad source, patch list or fragment, AirtcpError when the compilation fails.
     """
-    for program in ("gcc", "make", "flex", "bison", "bc", "ccache", "patch", "strip"):
+    for program in ("gcc", "make", "flex", "bison", "bc", "ccache", "patch", "ld", "strip"):
         if not shutil.which(program):
             raise AirtcpError(f"{program} is missing: ./airtcp doctor says how to get it")
     if fragments is None:
@@ -77,11 +80,11 @@ def build(
     fragment_files = [_fragment(name) for name in fragments]
     changes = read_changes(patches)
     source = find_source(source)
-    compiler = subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True)
+    compiler = _output("gcc", "--version") + _output("ld", "--version")
     source_id = identity(source)
 
     def key() -> str:
-        return cache_key(source_id, changes, fragment_files, compiler.stdout)
+        return cache_key(source_id, changes, fragment_files, compiler)
 
     home = make_dir(cache_dir() / "kernel")
     target = home / key()
@@ -95,10 +98,14 @@ def build(
     return Kernel(target / "linux", facts["version"], target.name)
 
 
+def _output(*command: str) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
 def cache_key(source_id: str, changes: Changes, fragments: Sequence[Path], compiler: str) -> str:
     """16 hexadecimal digits that change with anything that could change the image."""
     digest = hashlib.sha256()
-    digest.update(f"{source_id}\0{compiler}\0{sorted(_REPRODUCIBLE.items())}\0".encode())
+    digest.update(f"{source_id}\0{compiler}\0{sorted(_REPRODUCIBLE.items())}{_NOT_USED}\0".encode())
     named = [(path.name, path) for path in (*changes.patches, *fragments)]
     for name, path in [*named, *sorted(changes.files.items())]:
         content = path.read_bytes()
@@ -181,6 +188,7 @@ def check_fragments(fragments: Sequence[Path], config: str) -> None:
 def _make(tree: Path, output: Path, targets: Sequence[str], log: Path, say: Say | None) -> float:
     """Run make, its output appended to the log. Returns CPU seconds, AirtcpError on failure."""
     command = ["make", "-C", str(tree), f"O={output}", "ARCH=um", "CC=ccache gcc"]
+    command += _NOT_USED
     command += [f"-j{os.cpu_count() or 1}", *targets]
     environment = {**os.environ, **_REPRODUCIBLE, "LC_ALL": "C"}
     environment |= {"CCACHE_DIR": str(cache_dir() / "ccache"), "CCACHE_COMPILERCHECK": "content"}
