@@ -13,6 +13,9 @@ from airtcp.kernel import Kernel
 from airtcp.run import Result, run_one
 
 Say = Callable[[str], None]
+
+# A shell ignores Ctrl-C for what it starts in the background; the tests send it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 Measure = Callable[..., Result]
 
 
