@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What every test that boots a guest needs."""
 
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,10 +14,10 @@ from airtcp.kernel import Kernel
 from airtcp.run import Result, run_one
 
 Say = Callable[[str], None]
+Measure = Callable[..., Result]
 
 # A shell ignores Ctrl-C for what it starts in the background; the tests send it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-Measure = Callable[..., Result]
 
 
 def thesis_cell(*settings: str) -> Cell:
