@@ -20,6 +20,7 @@ _FLAGS = ["-std=gnu17", "-O2", "-Wall", "-Wextra", "-Werror"]
 _COMPILE = {
     "poweroff": ["poweroff.c"],
     "tcpwatch": ["tcpwatch.c"],
+    "wakeat": ["wakeat.c"],
     "patience.so": ["-shared", "-fPIC", "patience.c"],
 }
 

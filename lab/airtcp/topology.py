@@ -111,11 +111,9 @@ set_airsim error_rate_ppm {round(parameters.error_rate * 1e6)} 0
 """
 
 
-# The first sleep lets the guest switch to high-resolution timers.
 _NODES = f"""\
 must mkdir -p /run/netns
 for node in server ap station; do must ip netns add $node; done
-sleep 1
 must ip link add eth0 netns server address {_SERVER_MAC} type veth \\
 	peer name eth0 netns ap address {_AP_WIRE_MAC}
 must iw phy phy0 set netns name ap
