@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Every command that the docs show, run as it stands, page by page, in a copy of the repository."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from airtcp.kernel import Kernel
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+# This very test is part of `make test`; the style is not a matter of behaviour.
+SKIPPED = {"make test", "make lint"}
+
+
+def commands(page: Path) -> list[str]:
+    blocks = re.findall(r"^```sh\n(.*?)^```", page.read_text(), re.M | re.S)
+    lines = "".join(blocks).replace("\\\n", "").splitlines()
+    return [line for line in lines if line not in SKIPPED]
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target = tmp_path_factory.mktemp("docs") / "airtcp"
+    ignored = shutil.ignore_patterns(".git", "results", ".*_cache", "__pycache__")
+    shutil.copytree(ROOT, target, ignore=ignored)
+    return target
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if commands(page)], ids=lambda page: page.name
+)
+def test_every_command_works(lab_kernel: Kernel, copy: Path, page: Path) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "MAKEFLAGS"}
+    for command in commands(page):
+        done = subprocess.run(
+            command, shell=True, cwd=copy, env=environment, capture_output=True, text=True
+        )
+        assert done.returncode == 0, f"{command}\n{done.stderr}"
+        assert done.stdout.strip(), command

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The docs tell what is there: every metric, every link; system tests run their commands."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from airtcp.metrics import METRICS
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def test_every_metric_is_documented_in_its_own_words() -> None:
+    text = (ROOT / "docs" / "metrics.md").read_text()
+    for name, metric in METRICS.items():
+        assert f"| `{name}` | {metric.unit or '1'} | {metric.how} |" in text
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+        assert (page.parent / target).exists(), target
