@@ -8,8 +8,8 @@ import pytest
 from fake_run import DATA_PORT, tcp_row, write_airsim, write_iperf3, write_run, write_tcp
 
 from airtcp.errors import AirtcpError
-from airtcp.parameters import Parameters
 from airtcp.metrics import METRICS, compute
+from airtcp.parameters import Parameters
 from airtcp.runfiles import ampdu_sizes, read_airsim, read_iperf3
 
 TCP_ONLY = {

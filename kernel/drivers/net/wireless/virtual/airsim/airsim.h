@@ -155,7 +155,7 @@ struct airsim_ppdu {
 
 /**
  * struct airsim_medium - one channel
- * @lock: see above
+ * @lock: guards all that the top of this file says
  * @timer: the next thing to happen
  * @radios: radios tuned to it
  * @on_air: PPDUs not yet done
@@ -167,7 +167,7 @@ struct airsim_ppdu {
  * @counters: what has been on the air
  */
 struct airsim_medium {
-	spinlock_t lock;
+	spinlock_t lock; /* see the top of this file */
 	struct hrtimer timer;
 	struct list_head radios;
 	u32 on_air;

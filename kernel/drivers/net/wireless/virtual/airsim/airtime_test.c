@@ -115,4 +115,5 @@ static struct kunit_suite airtime_suite = {
 	.name = "airsim_airtime",
 	.test_cases = airtime_cases,
 };
+
 kunit_test_suite(airtime_suite);

@@ -115,4 +115,5 @@ static struct kunit_suite edca_suite = {
 	.name = "airsim_edca",
 	.test_cases = edca_cases,
 };
+
 kunit_test_suite(edca_suite);

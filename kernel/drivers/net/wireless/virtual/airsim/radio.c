@@ -11,7 +11,7 @@
 #define FLUSH_TRIES	200
 
 #define CHANNEL(mhz) { .band = NL80211_BAND_5GHZ, .center_freq = (mhz), \
-		       .hw_value = (mhz), .max_power = 20 }
+		       .max_power = 20 }
 static const struct ieee80211_channel channels[] = {
 	CHANNEL(5180), CHANNEL(5200), CHANNEL(5220), CHANNEL(5240),
 	CHANNEL(5260), CHANNEL(5280), CHANNEL(5300), CHANNEL(5320),
