@@ -164,13 +164,13 @@ def _report(options: argparse.Namespace) -> int:
 
 
 def _kernel_build(options: argparse.Namespace) -> int:
-    built = kernel.build(options.source, say=_say)
+    built = kernel.build(options.kernel_source, say=_say)
     print(f"{built.path} (Linux {built.version}, {built.hash})")
     return 0
 
 
 def _kernel_path(options: argparse.Namespace) -> int:
-    print(kernel.build(options.source, say=_say).path)
+    print(kernel.build(options.kernel_source, say=_say).path)
     return 0
 
 
@@ -237,7 +237,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--out", metavar="DIR", type=Path, help="where runs and results go (default: results/NAME)"
     )
-    _add_kernel_source(run, "--kernel-source")
+    _add_kernel_source(run)
     _add_json(run, "print one JSON document, and no table")
     run.set_defaults(do=_run)
 
@@ -262,7 +262,7 @@ def _parser() -> argparse.ArgumentParser:
         ("path", _kernel_path, "print the path of the kernel; builds it if need be"),
     ):
         verb = kernel_verbs.add_parser(name, help=text)
-        _add_kernel_source(verb, "--source")
+        _add_kernel_source(verb)
         verb.set_defaults(do=do)
 
     prompt = verbs.add_parser(
@@ -275,7 +275,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_experiment(prompt)
     _add_settings(prompt)
-    _add_kernel_source(prompt, "--kernel-source")
+    _add_kernel_source(prompt)
     prompt.set_defaults(do=_shell)
 
     check = verbs.add_parser("doctor", help="what is missing on this machine, and how to get it")
@@ -304,10 +304,9 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--duration", metavar="D", help="the same as --set duration=D")
 
 
-def _add_kernel_source(parser: argparse.ArgumentParser, flag: str) -> None:
+def _add_kernel_source(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        flag,
-        dest="kernel_source" if flag != "--source" else "source",
+        "--kernel-source",
         metavar="DIR|TARBALL",
         type=Path,
         help="Linux 6.12.y (default: Debian's linux-source-6.12)",
