@@ -13,7 +13,7 @@ CHECKPATCH := $(CACHE)/kernel/work-*/linux/scripts/checkpatch.pl
 .PHONY: demo test lint bench clean distclean
 
 demo:
-	./airtcp run thesis-lan --set ack_policy=default,aad --set delay=0ms,50ms \
+	./airtcp run thesis-lan --set ack_policy=default,aad --set delay=0ms,10ms \
 		--duration 10s --seeds 3 --out results/demo
 	./airtcp report results/demo
 
