@@ -183,8 +183,8 @@ struct airsim_medium {
  * struct airsim_radio - one radio
  * @hw: its mac80211 half
  * @device: its device
- * @medium: the channel that it is tuned to
- * @list: in @medium's radios
+ * @medium: the channel that it is tuned to, or was last
+ * @list: in @medium's radios, or empty while the radio is down
  * @started: up
  * @edca: EDCA functions, the beacons' last
  * @outranked: functions that lost to a higher one in this access

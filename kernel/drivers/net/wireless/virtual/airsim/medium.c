@@ -428,7 +428,8 @@ void airsim_medium_join(struct airsim_medium *medium,
  * airsim_medium_leave - take a radio off its channel
  * @radio: the radio
  *
- * What it is transmitting breaks off, and is settled as unanswered.
+ * What it is transmitting breaks off, and is settled as unanswered. A radio
+ * that is on no channel stays so.
  */
 void airsim_medium_leave(struct airsim_radio *radio)
 {

@@ -68,7 +68,7 @@ static void airsim_tx(struct ieee80211_hw *hw,
 {
 	struct airsim_radio *radio = hw->priv;
 
-	if (!radio->medium) {
+	if (!radio->started) {
 		ieee80211_free_txskb(hw, skb);
 		return;
 	}
@@ -78,10 +78,7 @@ static void airsim_tx(struct ieee80211_hw *hw,
 static void airsim_wake_tx_queue(struct ieee80211_hw *hw,
 				 struct ieee80211_txq *txq)
 {
-	struct airsim_radio *radio = hw->priv;
-
-	if (radio->medium)
-		airsim_medium_request(radio, txq->ac);
+	airsim_medium_request(hw->priv, txq->ac);
 }
 
 static ktime_t interval(const struct airsim_radio *radio)
@@ -127,9 +124,7 @@ static void airsim_stop(struct ieee80211_hw *hw, bool suspend)
 
 	hrtimer_cancel(&radio->beacon_timer);
 	radio->started = false;
-	if (radio->medium)
-		airsim_medium_leave(radio);
-	radio->medium = NULL;
+	airsim_medium_leave(radio);
 	napi_disable(&radio->napi);
 	skb_queue_purge(&radio->received);
 	for (i = 0; i < AIRSIM_EDCAS; i++) {
@@ -146,20 +141,27 @@ static void init_txqs(struct ieee80211_txq **txq, int count)
 			airsim_txq_init(txq[count]);
 }
 
+static int replace_vif(struct airsim_radio *radio, struct ieee80211_vif *old,
+		       struct ieee80211_vif *new)
+{
+	int i, err = -EBUSY;
+
+	spin_lock_bh(&radio->medium->lock);
+	for (i = 0; err && i < AIRSIM_MAX_VIFS; i++) {
+		if (radio->vifs[i] == old) {
+			radio->vifs[i] = new;
+			err = 0;
+		}
+	}
+	spin_unlock_bh(&radio->medium->lock);
+	return err;
+}
+
 static int airsim_add_interface(struct ieee80211_hw *hw,
 				struct ieee80211_vif *vif)
 {
-	struct airsim_radio *radio = hw->priv;
-	int i;
-
 	init_txqs(&vif->txq, 1);
-	for (i = 0; i < AIRSIM_MAX_VIFS; i++) {
-		if (!radio->vifs[i]) {
-			radio->vifs[i] = vif;
-			return 0;
-		}
-	}
-	return -EBUSY;
+	return replace_vif(hw->priv, NULL, vif);
 }
 
 static void forget_txqs(struct airsim_radio *radio, struct ieee80211_txq **txq,
@@ -168,8 +170,6 @@ static void forget_txqs(struct airsim_radio *radio, struct ieee80211_txq **txq,
 	struct sk_buff_head done;
 	struct sk_buff *skb;
 
-	if (!radio->medium)
-		return;
 	__skb_queue_head_init(&done);
 	spin_lock_bh(&radio->medium->lock);
 	while (count--)
@@ -183,13 +183,8 @@ static void forget_txqs(struct airsim_radio *radio, struct ieee80211_txq **txq,
 static void airsim_remove_interface(struct ieee80211_hw *hw,
 				    struct ieee80211_vif *vif)
 {
-	struct airsim_radio *radio = hw->priv;
-	int i;
-
-	forget_txqs(radio, &vif->txq, 1);
-	for (i = 0; i < AIRSIM_MAX_VIFS; i++)
-		if (radio->vifs[i] == vif)
-			radio->vifs[i] = NULL;
+	forget_txqs(hw->priv, &vif->txq, 1);
+	replace_vif(hw->priv, vif, NULL);
 }
 
 static int airsim_config(struct ieee80211_hw *hw, u32 changed)
@@ -200,10 +195,9 @@ static int airsim_config(struct ieee80211_hw *hw, u32 changed)
 	if (!(changed & IEEE80211_CONF_CHANGE_CHANNEL) || !radio->started)
 		return 0;
 	medium = airsim_medium_at(hw->conf.chandef.chan->center_freq);
-	if (medium == radio->medium)
+	if (medium == radio->medium && !list_empty(&radio->list))
 		return 0;
-	if (radio->medium)
-		airsim_medium_leave(radio);
+	airsim_medium_leave(radio);
 	airsim_medium_join(medium, radio);
 	return 0;
 }
@@ -239,14 +233,24 @@ static int airsim_conf_tx(struct ieee80211_hw *hw, struct ieee80211_vif *vif,
 {
 	struct airsim_radio *radio = hw->priv;
 
+	spin_lock_bh(&radio->medium->lock);
 	airsim_edca_configure(&radio->edca[ac], params->aifs, params->cw_min,
 			      params->cw_max);
+	spin_unlock_bh(&radio->medium->lock);
 	return 0;
 }
 
 static u64 airsim_get_tsf(struct ieee80211_hw *hw, struct ieee80211_vif *vif)
 {
 	return div_u64(ktime_get_ns(), NSEC_PER_USEC);
+}
+
+static void set_buf_size(struct airsim_radio *radio, struct ieee80211_txq *txq,
+			 u16 mpdus)
+{
+	spin_lock_bh(&radio->medium->lock);
+	airsim_txq(txq)->buf_size = mpdus;
+	spin_unlock_bh(&radio->medium->lock);
 }
 
 static int airsim_ampdu_action(struct ieee80211_hw *hw,
@@ -262,12 +266,12 @@ static int airsim_ampdu_action(struct ieee80211_hw *hw,
 	case IEEE80211_AMPDU_TX_START:
 		return IEEE80211_AMPDU_TX_START_IMMEDIATE;
 	case IEEE80211_AMPDU_TX_OPERATIONAL:
-		airsim_txq(txq)->buf_size = params->buf_size;
+		set_buf_size(hw->priv, txq, params->buf_size);
 		return 0;
 	case IEEE80211_AMPDU_TX_STOP_CONT:
 	case IEEE80211_AMPDU_TX_STOP_FLUSH:
 	case IEEE80211_AMPDU_TX_STOP_FLUSH_CONT:
-		airsim_txq(txq)->buf_size = 0;
+		set_buf_size(hw->priv, txq, 0);
 		ieee80211_stop_tx_ba_cb_irqsafe(vif, params->sta->addr,
 						params->tid);
 		return 0;
@@ -305,7 +309,7 @@ static void airsim_flush(struct ieee80211_hw *hw, struct ieee80211_vif *vif,
 	struct airsim_radio *radio = hw->priv;
 	int tries = FLUSH_TRIES;
 
-	while (radio->medium && !nothing_queued(radio) && tries--)
+	while (!nothing_queued(radio) && tries--)
 		usleep_range(500, 1000);
 }
 
@@ -404,6 +408,7 @@ static void init_radio(struct airsim_radio *radio, unsigned int index)
 	int i;
 
 	INIT_LIST_HEAD(&radio->list);
+	radio->medium = airsim_medium_at(channels[0].center_freq);
 	for (i = 0; i < IEEE80211_NUM_ACS; i++)
 		INIT_LIST_HEAD(&radio->retry_txqs[i]);
 	for (i = 0; i < AIRSIM_EDCAS; i++)
