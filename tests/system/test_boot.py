@@ -2,6 +2,8 @@
 """Guests that end well, fail, panic and never end; what they do does not depend on where."""
 
 import hashlib
+import os
+import shutil
 import threading
 from pathlib import Path
 
@@ -101,6 +103,22 @@ def test_same_seed_same_bytes_wherever_and_beside_another(
     assert run(lab_kernel, tools, here, REVEALING_PLAN).status == "ok"
     beside.join()
     assert digests(here) == digests(there)
+
+
+def test_access_times_of_the_host_do_not_matter(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
+) -> None:
+    """A file never read since it was written gets an access time, which is written back later."""
+    unread = GuestTools(shutil.copytree(tools.directory, tmp_path / "tools"))
+    for path in unread.directory.iterdir():
+        os.utime(path, (0, 1e9))
+    read = GuestTools(shutil.copytree(tools.directory, tmp_path / "read"))
+    for path in read.directory.iterdir():
+        os.utime(path, (2e9, 1e9))
+    plan = REVEALING_PLAN.replace("-t 1", "-t 5")  # written back 5 s after boot
+    assert run(lab_kernel, unread, tmp_path / "one", plan).status == "ok"
+    assert run(lab_kernel, read, tmp_path / "two", plan).status == "ok"
+    assert digests(tmp_path / "one") == digests(tmp_path / "two")
 
 
 def test_another_seed_another_run(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> None:
