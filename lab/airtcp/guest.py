@@ -145,6 +145,8 @@ def _command(kernel: Kernel, seed: int, memory_mb: int, interactive: bool) -> li
         *("prlimit", "--core=0"),
         *(("setarch", "-R") if can_fix_addresses() else ()),
         str(kernel.path.absolute()),
+        # The plan makes its radios itself.
+        "airsim.radios=0",
         *(f"mem={memory_mb}M", "rootfstype=hostfs", "rootflags=/", "ro"),
         *(*clock, f"rng_seed={seed}", "norandmaps", "umid=airtcp"),
         *("con=null", "con0=fd:0,fd:1", "quiet", "panic=-1", *mode),

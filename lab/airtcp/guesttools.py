@@ -13,12 +13,15 @@ from airtcp.cache import REPOSITORY, cache_dir, make_dir
 from airtcp.errors import AirtcpError
 
 SOURCES = REPOSITORY / "lab" / "guest"
+UAPI = REPOSITORY / "kernel" / "include" / "uapi"
 GUEST_DIR = "/run/tools"
 """Where the guest sees the directory of these programs; it is on its PATH."""
 
 _FLAGS = ["-std=gnu17", "-O2", "-Wall", "-Wextra", "-Werror"]
 _COMPILE = {
     "poweroff": ["poweroff.c"],
+    "airsim": ["airsim.c", f"-I{UAPI}", "-lmnl"],
+    "saturate": ["saturate.c"],
     "tcpwatch": ["tcpwatch.c"],
     "wakeat": ["wakeat.c"],
     "patience.so": ["-shared", "-fPIC", "patience.c"],
@@ -53,8 +56,8 @@ def build_tools(say: Callable[[str], None]) -> GuestTools:
     if not compiler:
         raise AirtcpError("gcc is missing: install it with: apt-get install gcc libc6-dev")
     version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True)
-    digest = hashlib.sha256(version.stdout.encode() + repr((_FLAGS, _COMPILE)).encode())
-    for source in sorted(SOURCES.iterdir()):
+    digest = hashlib.sha256(version.stdout.encode() + repr((_FLAGS, sorted(_COMPILE))).encode())
+    for source in [*sorted(SOURCES.iterdir()), UAPI / "linux" / "airsim.h"]:
         digest.update(f"{source.name}\0".encode() + source.read_bytes())
     directory = cache_dir() / "tools" / digest.hexdigest()[:16]
     if directory.is_dir():

@@ -23,11 +23,12 @@ void airsim_txq_init(struct ieee80211_txq *txq)
 	__skb_queue_head_init(&own->pending);
 	INIT_LIST_HEAD(&own->retry_list);
 	own->txq = txq;
+	own->gone = false;
 }
 
 /**
  * airsim_txq_forget - let go of a queue that is about to disappear
- * @radio: the radio, its medium locked
+ * @radio: the radio, the medium locked
  * @txq: the queue
  * @done: gets its pending MPDUs
  */
@@ -35,36 +36,18 @@ void airsim_txq_forget(struct airsim_radio *radio, struct ieee80211_txq *txq,
 		       struct sk_buff_head *done)
 {
 	struct airsim_txq *own = airsim_txq(txq);
+	u32 mpdus = skb_queue_len(&own->pending);
 
+	/* mac80211 may offer it until the RCU grace period is over. */
+	own->gone = true;
+	radio->fifo_mpdus -= min(mpdus, radio->fifo_mpdus);
+	radio->count.dropped_queue_gone += mpdus;
 	skb_queue_splice_tail_init(&own->pending, done);
 	list_del_init(&own->retry_list);
-	if (radio->ppdu.txq == txq)
+	if (radio->ppdu.txq == txq) {
 		radio->ppdu.txq = NULL;
-}
-
-static void read_rate(struct airsim_radio *radio, struct sk_buff *skb,
-		      struct airsim_rate *rate)
-{
-	struct ieee80211_tx_info *info = IEEE80211_SKB_CB(skb);
-	const struct ieee80211_tx_rate *chosen = &info->control.rates[0];
-
-	*rate = (struct airsim_rate){ .format = AIRSIM_LEGACY,
-				      .legacy_kbps = 6000 };
-	if (chosen->flags & IEEE80211_TX_RC_MCS) {
-		rate->format = AIRSIM_HT;
-		rate->mcs = chosen->idx;
-		rate->ht40 = chosen->flags & IEEE80211_TX_RC_40_MHZ_WIDTH;
-		rate->short_gi = chosen->flags & IEEE80211_TX_RC_SHORT_GI;
-	} else if (chosen->idx >= 0 &&
-		   chosen->idx < radio->supported.n_bitrates) {
-		rate->legacy_kbps =
-			radio->supported.bitrates[chosen->idx].bitrate * 100;
+		radio->ppdu.sta = NULL;
 	}
-}
-
-static u32 mpdu_octets(const struct sk_buff *skb)
-{
-	return skb->len + AIRSIM_FCS_OCTETS;
 }
 
 static bool wants_answer(struct sk_buff *skb)
@@ -77,44 +60,78 @@ static bool wants_answer(struct sk_buff *skb)
 
 static void append(struct airsim_ppdu *ppdu, struct sk_buff *skb)
 {
-	ppdu->octets[airsim_classify(skb)] += mpdu_octets(skb);
+	u32 octets = airsim_mpdu_octets(skb);
+
+	ppdu->octets[airsim_classify(skb)] += octets;
 	ppdu->mpdu[ppdu->count++] = skb;
 }
 
 static u16 sequence(const struct sk_buff *skb)
 {
-	const struct ieee80211_hdr *hdr = (void *)skb->data;
+	const struct ieee80211_hdr *hdr = (const void *)skb->data;
 
 	return IEEE80211_SEQ_TO_SN(le16_to_cpu(hdr->seq_ctrl));
+}
+
+static struct sk_buff *take_new(struct airsim_radio *radio,
+				struct ieee80211_txq *txq)
+{
+	struct sk_buff *skb;
+
+	if (airsim_txq(txq)->gone)
+		return NULL;
+	skb = ieee80211_tx_dequeue(radio->hw, txq);
+	if (!skb)
+		return NULL;
+	memset(airsim_mpdu(skb), 0, sizeof(struct airsim_mpdu));
+	radio->count.taken++;
+	return skb;
 }
 
 /* The next MPDU of a queue: one that waits, or a new one from mac80211. */
 static struct sk_buff *take(struct airsim_radio *radio,
 			    struct ieee80211_txq *txq)
 {
-	struct airsim_txq *own = airsim_txq(txq);
-	struct sk_buff *skb = __skb_dequeue(&own->pending);
+	struct sk_buff *skb = __skb_dequeue(&airsim_txq(txq)->pending);
 
-	if (skb)
+	if (skb || radio->hardware.queueing == AIRSIM_QUEUE_FIFO)
 		return skb;
-	skb = ieee80211_tx_dequeue(radio->hw, txq);
-	if (skb)
-		memset(airsim_mpdu(skb), 0, sizeof(struct airsim_mpdu));
-	return skb;
+	return take_new(radio, txq);
+}
+
+/* Most octets that the receiver takes in an A-MPDU. */
+static u32 receiver_octets(const struct ieee80211_sta *sta,
+			   enum airsim_format format)
+{
+	const struct ieee80211_link_sta *link;
+
+	if (!sta)
+		return U32_MAX;
+	link = &sta->deflink;
+	if (format == AIRSIM_HT || !link->vht_cap.vht_supported)
+		return BIT(13 + link->ht_cap.ampdu_factor) - 1;
+	return BIT(13 + (link->vht_cap.cap >>
+			 IEEE80211_VHT_CAP_MAX_A_MPDU_LENGTH_EXPONENT_SHIFT &
+			 7)) - 1;
 }
 
 /*
  * Whether an MPDU of @octets may follow in the A-MPDU whose subframes so far
- * take @psdu_octets.
+ * take @psdu_octets. @limit_ns: what is left of a TXOP, answer included, or 0.
  */
-static bool fits(const struct airsim_ppdu *ppdu, u32 psdu_octets, u32 octets)
+static bool fits(struct airsim_radio *radio, const struct ieee80211_sta *sta,
+		 u32 psdu_octets, u32 octets, u64 limit_ns)
 {
-	u32 limit_ns = min(airsim_settings.ampdu_duration_us * 1000,
-			   AIRSIM_HT_MAX_PPDU_NS);
+	const struct airsim_settings *set = &radio->settings;
+	const struct airsim_rate *rate = &radio->ppdu.rate;
 	u32 total = psdu_octets + AIRSIM_DELIMITER_OCTETS + octets;
+	u32 ns;
 
-	return total <= airsim_settings.ampdu_octets &&
-	       airsim_ppdu_ns(&ppdu->rate, total) <= limit_ns;
+	if (total > min(set->ampdu_octets, receiver_octets(sta, rate->format)))
+		return false;
+	ns = airsim_ppdu_ns(rate, total);
+	return ns <= set->ampdu_duration_us * 1000 &&
+	       (!limit_ns || ns + airsim_response_ns(radio) <= limit_ns);
 }
 
 /*
@@ -123,27 +140,33 @@ static bool fits(const struct airsim_ppdu *ppdu, u32 psdu_octets, u32 octets)
  * which begins at the oldest MPDU not yet acknowledged - the first.
  */
 static void fill(struct airsim_radio *radio, struct ieee80211_txq *txq,
-		 struct airsim_ppdu *ppdu)
+		 u64 limit_ns)
 {
+	struct airsim_ppdu *ppdu = &radio->ppdu;
 	struct airsim_txq *own = airsim_txq(txq);
-	u32 limit = min_t(u32, own->buf_size, airsim_settings.ampdu_mpdus);
+	u32 limit = min3((u32)own->buf_size, radio->settings.ampdu_mpdus,
+			 (u32)AIRSIM_MAX_MPDUS);
 	u32 spacing = airsim_spacing_octets(&ppdu->rate,
 				txq->sta->deflink.ht_cap.ampdu_density);
 	u16 window_start = sequence(ppdu->mpdu[0]);
 	u32 psdu_octets = 0;
 	struct sk_buff *skb;
 
-	while (ppdu->count < min_t(u32, limit, AIRSIM_MAX_MPDUS)) {
-		u32 last = mpdu_octets(ppdu->mpdu[ppdu->count - 1]);
+	while (ppdu->count < limit) {
+		u32 last = airsim_mpdu_octets(ppdu->mpdu[ppdu->count - 1]);
 		u32 subframe = max(spacing, airsim_subframe_octets(last));
+		struct ieee80211_tx_info *info;
 
 		skb = take(radio, txq);
 		if (!skb)
 			break;
-		if (!(IEEE80211_SKB_CB(skb)->flags & IEEE80211_TX_CTL_AMPDU) ||
+		info = IEEE80211_SKB_CB(skb);
+		if (!(info->flags & IEEE80211_TX_CTL_AMPDU) ||
+		    info->flags & IEEE80211_TX_CTL_RATE_CTRL_PROBE ||
 		    ieee80211_sn_sub(sequence(skb), window_start) >=
 		    own->buf_size ||
-		    !fits(ppdu, psdu_octets + subframe, mpdu_octets(skb))) {
+		    !fits(radio, txq->sta, psdu_octets + subframe,
+			  airsim_mpdu_octets(skb), limit_ns)) {
 			__skb_queue_head(&own->pending, skb);
 			break;
 		}
@@ -151,24 +174,95 @@ static void fill(struct airsim_radio *radio, struct ieee80211_txq *txq,
 		ppdu->subframe_octets[ppdu->count - 1] = subframe;
 		append(ppdu, skb);
 	}
+	ppdu->psdu_octets = psdu_octets;
+}
+
+/* A BlockAckReq for the oldest MPDU that waits. */
+static struct sk_buff *make_bar(const struct sk_buff *oldest)
+{
+	const struct ieee80211_qos_hdr *hdr = (const void *)oldest->data;
+	struct sk_buff *skb = dev_alloc_skb(sizeof(struct ieee80211_bar));
+	u16 control = IEEE80211_BAR_CTRL_CBMTID_COMPRESSED_BA;
+	struct ieee80211_bar *bar;
+
+	if (!skb)
+		return NULL;
+	control |= ieee80211_get_tid((void *)hdr) <<
+		   IEEE80211_BAR_CTRL_TID_INFO_SHIFT;
+	bar = skb_put_zero(skb, sizeof(*bar));
+	bar->frame_control = cpu_to_le16(IEEE80211_FTYPE_CTL |
+					 IEEE80211_STYPE_BACK_REQ);
+	ether_addr_copy(bar->ra, hdr->addr1);
+	ether_addr_copy(bar->ta, hdr->addr2);
+	bar->control = cpu_to_le16(control);
+	bar->start_seq_num = hdr->seq_ctrl & cpu_to_le16(IEEE80211_SCTL_SEQ);
+	return skb;
+}
+
+static bool build_bar(struct airsim_radio *radio, struct ieee80211_txq *txq)
+{
+	const struct airsim_rate best = {
+		.format = AIRSIM_OFDM, .streams = 1, .width_mhz = 20,
+		.legacy_kbps = 24000, .extension_ns = radio->phy->extension_ns,
+	};
+	struct sk_buff *oldest = skb_peek(&airsim_txq(txq)->pending);
+	struct airsim_ppdu *ppdu = &radio->ppdu;
+	struct sk_buff *skb;
+
+	airsim_txq(txq)->bar_due = oldest;
+	if (!oldest)
+		return false;
+	skb = make_bar(oldest);
+	if (!skb)
+		return false;
+	ppdu->bar = true;
+	ppdu->txq = txq;
+	ppdu->rate = airsim_response_rate(&best, airsim_basic_rates(radio));
+	ppdu->chosen.idx = -1;
+	append(ppdu, skb);
+	radio->count.bar_sent++;
+	return true;
+}
+
+static bool may_aggregate(const struct airsim_ppdu *ppdu,
+			  const struct ieee80211_tx_info *info, u16 buf_size)
+{
+	return buf_size && ppdu->rate.format >= AIRSIM_HT && !ppdu->probe &&
+	       info->flags & IEEE80211_TX_CTL_AMPDU;
 }
 
 static bool build_from_txq(struct airsim_radio *radio,
-			   struct ieee80211_txq *txq)
+			   struct ieee80211_txq *txq, u64 limit_ns)
 {
 	struct airsim_txq *own = airsim_txq(txq);
 	struct airsim_ppdu *ppdu = &radio->ppdu;
-	struct sk_buff *skb = take(radio, txq);
+	struct ieee80211_tx_info *info;
+	struct sk_buff *skb;
 
+	if (own->bar_due && build_bar(radio, txq))
+		return true;
+	skb = take(radio, txq);
 	if (!skb)
 		return false;
+	info = IEEE80211_SKB_CB(skb);
 	ppdu->txq = txq;
 	ppdu->queued = true;
-	read_rate(radio, skb, &ppdu->rate);
+	if (txq->sta)
+		ppdu->sta = (struct airsim_sta *)txq->sta->drv_priv;
+	ppdu->probe = info->flags & IEEE80211_TX_CTL_RATE_CTRL_PROBE;
+	ppdu->protect = airsim_rate_read(radio, skb, txq, own->unanswered,
+					 &ppdu->chosen, &ppdu->rate);
+	ppdu->response = AIRSIM_RESPONSE_ACK;
+	if (limit_ns && !fits(radio, txq->sta, 0, airsim_mpdu_octets(skb),
+			      limit_ns)) {
+		__skb_queue_head(&own->pending, skb);
+		return false;
+	}
 	append(ppdu, skb);
-	if (own->buf_size && ppdu->rate.format == AIRSIM_HT &&
-	    IEEE80211_SKB_CB(skb)->flags & IEEE80211_TX_CTL_AMPDU)
-		fill(radio, txq, ppdu);
+	if (may_aggregate(ppdu, info, own->buf_size)) {
+		ppdu->response = AIRSIM_RESPONSE_BLOCKACK;
+		fill(radio, txq, limit_ns);
+	}
 	return true;
 }
 
@@ -183,45 +277,88 @@ static void list_pending(struct airsim_radio *radio, struct ieee80211_txq *txq)
 		list_add_tail(&own->retry_list, &radio->retry_txqs[txq->ac]);
 }
 
-/*
- * mac80211 says whose turn it is. Queues that it holds back, because too much
- * of theirs is in the driver already, still get rid of what is pending here.
+/**
+ * airsim_fifo_fill - take what mac80211 has for a FIFO, as far as it has room
+ * @radio: a radio with AIRSIM_QUEUE_FIFO, the medium locked
+ * @ac: access category
  */
-static bool build_data(struct airsim_radio *radio, u8 ac)
+void airsim_fifo_fill(struct airsim_radio *radio, u8 ac)
 {
 	struct ieee80211_hw *hw = radio->hw;
 	struct ieee80211_txq *txq;
-	struct airsim_txq *own;
-	bool built = false;
+	struct sk_buff *skb;
 
 	ieee80211_txq_schedule_start(hw, ac);
-	while (!built && (txq = ieee80211_next_txq(hw, ac))) {
-		built = build_from_txq(radio, txq);
+	while (radio->fifo_mpdus < radio->settings.fifo_mpdus &&
+	       (txq = ieee80211_next_txq(hw, ac))) {
+		while (radio->fifo_mpdus < radio->settings.fifo_mpdus &&
+		       (skb = take_new(radio, txq))) {
+			__skb_queue_tail(&airsim_txq(txq)->pending, skb);
+			radio->fifo_mpdus++;
+		}
 		list_pending(radio, txq);
 		ieee80211_return_txq(hw, txq, false);
 	}
 	ieee80211_txq_schedule_end(hw, ac);
-	if (built)
-		return true;
+}
 
-	own = list_first_entry_or_null(&radio->retry_txqs[ac],
-				       struct airsim_txq, retry_list);
+/* mac80211 says whose turn it is. */
+static bool build_from_mac80211(struct airsim_radio *radio, u8 ac,
+				u64 limit_ns)
+{
+	struct ieee80211_hw *hw = radio->hw;
+	struct ieee80211_txq *txq;
+	bool built = false;
+
+	ieee80211_txq_schedule_start(hw, ac);
+	while (!built && (txq = ieee80211_next_txq(hw, ac))) {
+		built = build_from_txq(radio, txq, limit_ns);
+		list_pending(radio, txq);
+		ieee80211_return_txq(hw, txq, false);
+	}
+	ieee80211_txq_schedule_end(hw, ac);
+	return built;
+}
+
+/*
+ * Queues that mac80211 holds back, because too much of theirs is in the driver
+ * already, still get rid of what is pending here. So do all of a FIFO.
+ */
+static bool build_from_pending(struct airsim_radio *radio, u8 ac, u64 limit_ns)
+{
+	struct airsim_txq *own =
+		list_first_entry_or_null(&radio->retry_txqs[ac],
+					 struct airsim_txq, retry_list);
+	bool built;
+
 	if (!own)
 		return false;
 	list_del_init(&own->retry_list);
-	built = build_from_txq(radio, own->txq);
+	built = build_from_txq(radio, own->txq, limit_ns);
 	list_pending(radio, own->txq);
 	return built;
 }
 
+static bool build_data(struct airsim_radio *radio, u8 ac, u64 limit_ns)
+{
+	if (radio->hardware.queueing == AIRSIM_QUEUE_FIFO)
+		airsim_fifo_fill(radio, ac);
+	else if (build_from_mac80211(radio, ac, limit_ns))
+		return true;
+	return build_from_pending(radio, ac, limit_ns);
+}
+
 static bool build_frame(struct airsim_radio *radio, u8 ac)
 {
+	struct airsim_ppdu *ppdu = &radio->ppdu;
 	struct sk_buff *skb = __skb_dequeue(&radio->frames[ac]);
 
 	if (!skb)
 		return false;
-	read_rate(radio, skb, &radio->ppdu.rate);
-	append(&radio->ppdu, skb);
+	ppdu->protect = airsim_rate_read(radio, skb, NULL,
+					 airsim_mpdu(skb)->attempts,
+					 &ppdu->chosen, &ppdu->rate);
+	append(ppdu, skb);
 	return true;
 }
 
@@ -229,167 +366,243 @@ static enum airsim_response due_response(const struct airsim_ppdu *ppdu)
 {
 	struct ieee80211_hdr *hdr = (void *)ppdu->mpdu[0]->data;
 
-	if (!wants_answer(ppdu->mpdu[0]))
+	if (!ppdu->bar && !wants_answer(ppdu->mpdu[0]))
 		return AIRSIM_NO_RESPONSE;
 	if (ppdu->count > 1 || ieee80211_is_back_req(hdr->frame_control))
 		return AIRSIM_RESPONSE_BLOCKACK;
 	return AIRSIM_RESPONSE_ACK;
 }
 
+static void finish_lengths(struct airsim_ppdu *ppdu)
+{
+	u32 last = airsim_mpdu_octets(ppdu->mpdu[ppdu->count - 1]);
+
+	if (airsim_ppdu_is_ampdu(ppdu))
+		last += AIRSIM_DELIMITER_OCTETS;
+	ppdu->subframe_octets[ppdu->count - 1] = last;
+	ppdu->psdu_octets += last;
+}
+
 /**
  * airsim_ppdu_build - gather what an access category sends now
- * @radio: the radio, its medium locked, with no PPDU active
+ * @radio: the radio, the medium locked, with no exchange going on
  * @ac: EDCA function
+ * @limit_ns: what is left of its TXOP, answer included; 0: the TXOP begins
  *
  * One MPDU goes by itself and is answered by an ACK, several go as an A-MPDU.
  *
  * Return: false if there is nothing to send.
  */
-bool airsim_ppdu_build(struct airsim_radio *radio, u8 ac)
+bool airsim_ppdu_build(struct airsim_radio *radio, u8 ac, u64 limit_ns)
 {
 	struct airsim_ppdu *ppdu = &radio->ppdu;
 	unsigned int i;
 
 	ppdu->txq = NULL;
+	ppdu->sta = NULL;
 	ppdu->queued = false;
+	ppdu->bar = false;
+	ppdu->probe = false;
+	ppdu->protect = false;
 	ppdu->count = 0;
-	ppdu->next = 0;
+	ppdu->psdu_octets = 0;
 	ppdu->ac = ac;
 	memset(ppdu->octets, 0, sizeof(ppdu->octets));
-	if (!build_frame(radio, ac) &&
-	    (ac == AIRSIM_BEACON || !build_data(radio, ac)))
+	if ((limit_ns || !build_frame(radio, ac)) &&
+	    (ac == AIRSIM_BEACON || !build_data(radio, ac, limit_ns)))
 		return false;
 
-	ppdu->active = true;
+	finish_lengths(ppdu);
 	ppdu->response = due_response(ppdu);
-	for (i = 0; i < ppdu->count; i++) {
-		struct ieee80211_hdr *hdr = (void *)ppdu->mpdu[i]->data;
-
+	if (ppdu->response == AIRSIM_NO_RESPONSE)
+		ppdu->protect = false;
+	else if (ppdu->psdu_octets > radio->hw->wiphy->rts_threshold)
+		ppdu->protect = true;
+	for (i = 0; i < ppdu->count; i++)
 		if (airsim_mpdu(ppdu->mpdu[i])->attempts++)
-			hdr->frame_control |=
-				cpu_to_le16(IEEE80211_FCTL_RETRY);
-	}
+			radio->count.retries++;
 	return true;
 }
 
-/**
- * airsim_ppdu_start - fix when a PPDU and each of its MPDUs ends
- * @ppdu: a PPDU that has been built
- * @start_ns: when its preamble begins
+/*
+ * The rates that an MPDU has been sent at. Those of a BlockAck session are told
+ * by PPDU; of another one the series still stands in its skb.
  */
-void airsim_ppdu_start(struct airsim_ppdu *ppdu, u64 start_ns)
+static void set_rates(struct airsim_radio *radio, struct sk_buff *skb)
 {
-	u64 data_ns = start_ns + airsim_preamble_ns(&ppdu->rate);
-	u32 delimiter = ppdu->count > 1 ? AIRSIM_DELIMITER_OCTETS : 0;
-	u32 octets = 0;
-	unsigned int i;
+	struct ieee80211_tx_info *info = IEEE80211_SKB_CB(skb);
+	struct ieee80211_tx_rate *series = info->status.rates;
+	u8 counts[IEEE80211_TX_MAX_RATES];
+	u8 left = airsim_mpdu(skb)->attempts;
+	int i;
 
-	ppdu->start_ns = start_ns;
-	for (i = 0; i < ppdu->count; i++) {
-		u32 end = octets + delimiter + mpdu_octets(ppdu->mpdu[i]);
-
-		ppdu->mpdu_end_ns[i] = data_ns +
-				       airsim_payload_ns(&ppdu->rate, end);
-		octets = i + 1 < ppdu->count ?
-			 octets + ppdu->subframe_octets[i] : end;
+	for (i = 0; i < IEEE80211_TX_MAX_RATES; i++)
+		counts[i] = series[i].count;
+	ieee80211_tx_info_clear_status(info);
+	if (info->flags & IEEE80211_TX_CTL_AMPDU || radio->settings.rate_fixed) {
+		series[0] = radio->ppdu.chosen;
+		counts[0] = left;
 	}
-	ppdu->end_ns = start_ns + airsim_ppdu_ns(&ppdu->rate, octets);
+	for (i = 0; i < IEEE80211_TX_MAX_RATES - 1; i++) {
+		if (left <= counts[i] || series[i + 1].idx < 0)
+			break;
+		series[i].count = counts[i];
+		left -= counts[i];
+	}
+	series[i].count = left;
+	if (i + 1 < IEEE80211_TX_MAX_RATES)
+		series[i + 1].idx = -1;
 }
 
-static void set_status(struct sk_buff *skb, bool acked)
+static void set_status(struct airsim_radio *radio, struct sk_buff *skb,
+		       bool acked)
 {
 	struct ieee80211_tx_info *info = IEEE80211_SKB_CB(skb);
 	bool ampdu = info->flags & IEEE80211_TX_CTL_AMPDU;
-	u8 attempts = airsim_mpdu(skb)->attempts;
 
-	ieee80211_tx_info_clear_status(info);
-	info->status.rates[0].count = attempts;
-	info->status.rates[1].idx = -1;
-	if (acked)
-		info->flags |= wants_answer(skb) ?
-			       IEEE80211_TX_STAT_ACK :
-			       IEEE80211_TX_STAT_NOACK_TRANSMITTED;
-	else if (ampdu)
-		info->flags |= IEEE80211_TX_STAT_AMPDU_NO_BACK;
+	set_rates(radio, skb);
+	if (acked && wants_answer(skb)) {
+		info->flags |= IEEE80211_TX_STAT_ACK;
+		radio->count.acked++;
+	} else if (acked) {
+		info->flags |= IEEE80211_TX_STAT_NOACK_TRANSMITTED;
+		radio->count.unanswerable++;
+	} else {
+		if (ampdu)
+			info->flags |= IEEE80211_TX_STAT_AMPDU_NO_BACK;
+		if (radio->ppdu.queued && !radio->ppdu.txq)
+			radio->count.dropped_queue_gone++;
+		else
+			radio->count.dropped_retries++;
+	}
 }
 
-/**
- * airsim_ppdu_settle - sort the MPDUs of a PPDU that is over
- * @radio: the radio, its medium locked
- * @done: gets the MPDUs that are done with, acknowledged or given up
- *
- * The others go back to where they came from, in order.
- */
-void airsim_ppdu_settle(struct airsim_radio *radio, struct sk_buff_head *done)
+/* Gets ready for another attempt, with rates that are up to date then. */
+static void try_again(struct sk_buff *skb, struct sk_buff_head *origin)
+{
+	struct ieee80211_tx_info *info = IEEE80211_SKB_CB(skb);
+	struct ieee80211_hdr *hdr = (void *)skb->data;
+	int i;
+
+	if (info->flags & IEEE80211_TX_CTL_AMPDU)
+		for (i = 0; i < IEEE80211_TX_MAX_RATES; i++)
+			info->control.rates[i].idx = -1;
+	info->flags &= ~IEEE80211_TX_CTL_RATE_CTRL_PROBE;
+	hdr->frame_control |= cpu_to_le16(IEEE80211_FCTL_RETRY);
+	__skb_queue_head(origin, skb);
+}
+
+static void begin_report(struct airsim_radio *radio,
+			 struct airsim_report *report)
+{
+	struct airsim_ppdu *ppdu = &radio->ppdu;
+	struct sk_buff *first = ppdu->mpdu[0];
+	const struct ieee80211_hdr *hdr = (const void *)first->data;
+
+	report->radio = radio;
+	ether_addr_copy(report->receiver, hdr->addr1);
+	ether_addr_copy(report->sender, hdr->addr2);
+	report->qos = ieee80211_is_data_qos(hdr->frame_control);
+	if (report->qos)
+		report->tid = ieee80211_get_tid((void *)hdr);
+	report->airtime_us = 0;
+	if (ppdu->sta) {
+		report->airtime_us = ppdu->sta->unreported_ns / 1000;
+		ppdu->sta->unreported_ns %= 1000;
+	}
+	report->session = IEEE80211_SKB_CB(first)->flags &
+			  IEEE80211_TX_CTL_AMPDU;
+	report->bar = ppdu->bar;
+	report->probe = ppdu->probe;
+	report->chosen = ppdu->chosen;
+	report->rate = ppdu->rate;
+	report->mpdus = ppdu->count;
+	report->acked = 0;
+}
+
+static void settle_bar(struct airsim_radio *radio, struct sk_buff_head *done,
+		       bool answered)
+{
+	struct airsim_ppdu *ppdu = &radio->ppdu;
+	struct sk_buff *skb, *next;
+	struct airsim_txq *own;
+
+	dev_kfree_skb_any(ppdu->mpdu[0]);
+	if (!ppdu->txq)
+		return;
+	own = airsim_txq(ppdu->txq);
+	own->unanswered = answered ? 0 : own->unanswered + 1;
+	own->bar_due = !answered && own->unanswered <
+		       radio->hw->conf.short_frame_max_tx_count;
+	if (!answered)
+		return;
+	skb_queue_walk_safe(&own->pending, skb, next) {
+		if (!airsim_mpdu(skb)->received)
+			continue;
+		__skb_unlink(skb, &own->pending);
+		radio->fifo_mpdus -= !!radio->fifo_mpdus;
+		set_status(radio, skb, true);
+		__skb_queue_tail(done, skb);
+	}
+	list_pending(radio, ppdu->txq);
+}
+
+static void settle_mpdus(struct airsim_radio *radio, struct sk_buff_head *done,
+			 bool answered)
 {
 	u8 retry_limit = radio->hw->conf.short_frame_max_tx_count;
+	struct airsim_report *report = &airsim_medium.report;
 	struct airsim_ppdu *ppdu = &radio->ppdu;
-	bool missing = ppdu->response == AIRSIM_RESPONSE_MISSING;
 	struct sk_buff_head *origin = NULL;
-	u8 acked = 0;
 	int i;
 
 	if (ppdu->txq)
 		origin = &airsim_txq(ppdu->txq)->pending;
 	else if (!ppdu->queued)
 		origin = &radio->frames[ppdu->ac];
-	ppdu->active = false;
 	for (i = ppdu->count - 1; i >= 0; i--) {
 		struct sk_buff *skb = ppdu->mpdu[i];
 		struct airsim_mpdu *mpdu = airsim_mpdu(skb);
-		bool failed = (missing || mpdu->lost) && wants_answer(skb);
+		bool acked = !wants_answer(skb) ||
+			     (answered && mpdu->received);
 
-		if (failed && origin && mpdu->attempts < retry_limit) {
-			__skb_queue_head(origin, skb);
+		report->acked += acked;
+		if (!acked && origin && mpdu->attempts < retry_limit) {
+			try_again(skb, origin);
 			continue;
 		}
-		acked += !failed;
-		radio->medium->counters.drops += failed;
-		set_status(skb, !failed);
+		if (ppdu->queued)
+			radio->fifo_mpdus -= !!radio->fifo_mpdus;
+		set_status(radio, skb, acked);
 		__skb_queue_head(done, skb);
 	}
-	if (ppdu->txq)
-		list_pending(radio, ppdu->txq);
-	if (ppdu->count > 1 && !skb_queue_empty(done)) {
-		struct ieee80211_tx_info *info =
-			IEEE80211_SKB_CB(skb_peek(done));
-
-		info->flags |= IEEE80211_TX_STAT_AMPDU;
-		info->status.ampdu_len = ppdu->count;
-		info->status.ampdu_ack_len = acked;
-	}
-	if (!skb_queue_empty(done))
-		IEEE80211_SKB_CB(skb_peek(done))->status.tx_time =
-			div_u64(ppdu->end_ns - ppdu->start_ns, 1000);
 }
 
 /**
- * airsim_ppdu_report - tell mac80211 what has become of MPDUs
- * @radio: the radio, its medium not locked, under rcu_read_lock()
- * @done: MPDUs of one PPDU, done with; emptied
+ * airsim_ppdu_settle - sort the MPDUs of an exchange that is over
+ * @radio: the radio, the medium locked
+ * @answered: the answer has come, or none was due
  *
- * This frees the skbs, and so lets TCP small queues send more.
+ * Those acknowledged or given up go into the medium's report, the others back
+ * to where they came from, in order.
  */
-void airsim_ppdu_report(struct airsim_radio *radio, struct sk_buff_head *done)
+void airsim_ppdu_settle(struct airsim_radio *radio, bool answered)
 {
-	struct sk_buff *skb = skb_peek(done);
-	struct ieee80211_tx_status status = {};
-	struct ieee80211_hdr *hdr;
-	u16 tx_time_us;
+	struct airsim_report *report = &airsim_medium.report;
+	struct airsim_ppdu *ppdu = &radio->ppdu;
+	struct airsim_txq *own;
 
-	if (!skb)
+	begin_report(radio, report);
+	if (ppdu->bar)
+		return settle_bar(radio, &report->done, answered);
+	settle_mpdus(radio, &report->done, answered);
+	if (!ppdu->txq)
 		return;
-	hdr = (void *)skb->data;
-	tx_time_us = IEEE80211_SKB_CB(skb)->status.tx_time;
-	status.sta = ieee80211_find_sta_by_ifaddr(radio->hw, hdr->addr1,
-						  hdr->addr2);
-	if (status.sta && ieee80211_is_data_qos(hdr->frame_control))
-		ieee80211_sta_register_airtime(status.sta,
-					       ieee80211_get_tid(hdr),
-					       tx_time_us, 0);
-	while ((skb = __skb_dequeue(done))) {
-		status.skb = skb;
-		status.info = IEEE80211_SKB_CB(skb);
-		ieee80211_tx_status_ext(radio->hw, &status);
-	}
+	own = airsim_txq(ppdu->txq);
+	own->unanswered = answered ? 0 : own->unanswered + 1;
+	own->bar_due = !answered && radio->settings.bar &&
+		       ppdu->response == AIRSIM_RESPONSE_BLOCKACK &&
+		       radio->exchange.stage == AIRSIM_STAGE_PPDU &&
+		       !skb_queue_empty(&own->pending);
+	list_pending(radio, ppdu->txq);
 }

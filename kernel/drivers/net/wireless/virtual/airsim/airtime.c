@@ -1,82 +1,275 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How long 802.11 transmissions take, from IEEE 802.11-2020: clause 17.4.3
- * (OFDM), clause 19.4.3 (HT), clause 10.6.6.5 (rates of control responses).
+ * How long 802.11 transmissions take, from IEEE 802.11-2020 and 802.11ax-2021:
+ * clauses 16.3.4 (CCK), 17.4.3 (OFDM), 19.4.3 (HT), 21.4.3 (VHT), 27.4.3 (HE)
+ * and 10.6.6.5 (rates of responses).
+ *
+ * Where the standard leaves a choice: CCK has the long preamble; HT and VHT
+ * are coded with BCC, HE with LDPC, which has no tail bits; the LDPC extra
+ * symbol never occurs; the nominal packet padding of HE is 0, so its PPDUs
+ * have no packet extension; HE has 2x HE-LTFs with a guard interval of 0.8 or
+ * 1.6 us and 4x HE-LTFs with 3.2 us.
+ *
+ * This runs for every MPDU, so it is 32 bits wide. That is enough for 1048575
+ * octets at any rate but those of CCK, whose PPDUs last 65535 us at most.
  */
+#include <linux/bits.h>
 #include <linux/kernel.h>
 #include <linux/math.h>
 #include "airtime.h"
 
 #define SERVICE_BITS		16
 #define TAIL_BITS		6
-#define SYMBOL_NS		4000
-#define SYMBOL_SHORT_GI_NS	3600
+#define LEGACY_SYMBOL_NS	4000
+#define SHORT_GI_NS		400
+#define EXTENSION_NS		6000
 
-/* Data bits a subcarrier carries a symbol, doubled, for MCS 0 to 7: 19.5. */
-static const u8 ht_bits_doubled[8] = { 1, 2, 3, 4, 6, 8, 9, 10 };
+/* Bits of airsim_legacy_kbps: all of CCK is mandatory, of OFDM 6, 12 and 24. */
+#define CCK_SET			GENMASK(3, 0)
+#define OFDM_SET		GENMASK(11, 4)
+#define OFDM_MANDATORY		(BIT(4) | BIT(6) | BIT(8))
 
-/* Legacy rate whose modulation and coding rate are those of MCS 0 to 7. */
-static const u16 ht_reference_kbps[8] = {
-	6000, 12000, 18000, 24000, 36000, 48000, 54000, 54000
+const u16 airsim_legacy_kbps[AIRSIM_LEGACY_RATES] = {
+	1000, 2000, 5500, 11000,
+	6000, 9000, 12000, 18000, 24000, 36000, 48000, 54000,
 };
 
-/**
- * airsim_streams - spatial streams of a rate
- * @rate: the rate
+/* Table 17-21. */
+const struct airsim_phy airsim_phy_5ghz = {
+	.sifs_ns = 16000,
+	.slot_ns = 9000,
+	.lowest_kbps = 6000,
+};
+
+/* Table 18-5; the slot is long where not all stations are ERP. */
+const struct airsim_phy airsim_phy_2ghz_short_slot = {
+	.sifs_ns = 10000,
+	.slot_ns = 9000,
+	.extension_ns = EXTENSION_NS,
+	.lowest_kbps = 1000,
+};
+
+const struct airsim_phy airsim_phy_2ghz_long_slot = {
+	.sifs_ns = 10000,
+	.slot_ns = 20000,
+	.extension_ns = EXTENSION_NS,
+	.lowest_kbps = 1000,
+};
+
+/*
+ * Modulation and coding of MCS 0 to 11: coded bits on a subcarrier, coding
+ * rate, and the OFDM rate that has the same (10.6.11).
  */
-u32 airsim_streams(const struct airsim_rate *rate)
+static const struct {
+	u8 coded_bits;
+	u8 numerator;
+	u8 denominator;
+	u16 reference_kbps;
+} mcs_table[] = {
+	{ 1, 1, 2, 6000 },
+	{ 2, 1, 2, 12000 },
+	{ 2, 3, 4, 18000 },
+	{ 4, 1, 2, 24000 },
+	{ 4, 3, 4, 36000 },
+	{ 6, 2, 3, 48000 },
+	{ 6, 3, 4, 54000 },
+	{ 6, 5, 6, 54000 },
+	{ 8, 3, 4, 54000 },
+	{ 8, 5, 6, 54000 },
+	{ 10, 3, 4, 54000 },
+	{ 10, 5, 6, 54000 },
+};
+
+static bool is_legacy(const struct airsim_rate *rate)
 {
-	return rate->format == AIRSIM_HT ? rate->mcs / 8 + 1 : 1;
+	return rate->format == AIRSIM_CCK || rate->format == AIRSIM_OFDM;
+}
+
+/* Place in airsim_legacy_kbps; AIRSIM_LEGACY_RATES: it is not there. */
+static unsigned int legacy_index(u16 kbps)
+{
+	unsigned int i;
+
+	for (i = 0; i < AIRSIM_LEGACY_RATES; i++)
+		if (airsim_legacy_kbps[i] == kbps)
+			break;
+	return i;
+}
+
+/* What 21.5 leaves out, as the bits would not divide among the encoders. */
+static bool vht_leaves_out(const struct airsim_rate *rate)
+{
+	switch (rate->width_mhz) {
+	case 20:
+		return rate->mcs == 9 && rate->streams != 3;
+	case 80:
+		return rate->mcs == 6 && rate->streams == 3;
+	case 160:
+		return rate->mcs == 9 && rate->streams == 3;
+	default:
+		return false;
+	}
+}
+
+static bool width_valid(const struct airsim_rate *rate)
+{
+	switch (rate->width_mhz) {
+	case 20:
+		return true;
+	case 40:
+		return !is_legacy(rate);
+	case 80:
+	case 160:
+		return rate->format == AIRSIM_VHT || rate->format == AIRSIM_HE;
+	default:
+		return false;
+	}
+}
+
+static bool gi_valid(const struct airsim_rate *rate)
+{
+	switch (rate->gi_ns) {
+	case SHORT_GI_NS:
+		return rate->format != AIRSIM_HE;
+	case 800:
+		return true;
+	case 1600:
+	case 3200:
+		return rate->format == AIRSIM_HE;
+	default:
+		return false;
+	}
 }
 
 /**
- * airsim_bits_per_symbol - data bits in one OFDM symbol (N_DBPS)
+ * airsim_rate_valid - does the standard have this rate
+ * @rate: the rate; what its format does not use is not looked at
+ *
+ * The other functions here take valid rates only.
+ */
+bool airsim_rate_valid(const struct airsim_rate *rate)
+{
+	unsigned int legacy = legacy_index(rate->legacy_kbps);
+
+	if (rate->streams < 1 || rate->streams > 4 || !width_valid(rate))
+		return false;
+	if (rate->extension_ns && rate->extension_ns != EXTENSION_NS)
+		return false;
+
+	switch (rate->format) {
+	case AIRSIM_CCK:
+		return rate->streams == 1 && !rate->extension_ns &&
+		       legacy < AIRSIM_CCK_RATES;
+	case AIRSIM_OFDM:
+		return rate->streams == 1 && legacy >= AIRSIM_CCK_RATES &&
+		       legacy < AIRSIM_LEGACY_RATES;
+	case AIRSIM_HT:
+		return rate->mcs <= 7 && gi_valid(rate);
+	case AIRSIM_VHT:
+		return rate->mcs <= 9 && gi_valid(rate) &&
+		       !vht_leaves_out(rate);
+	case AIRSIM_HE:
+		return rate->mcs <= 11 && gi_valid(rate);
+	}
+	return false;
+}
+
+/* N_SD: 19.3.6, 21.3.6 and 27.3.9. */
+static u32 data_subcarriers(const struct airsim_rate *rate)
+{
+	bool he = rate->format == AIRSIM_HE;
+
+	switch (rate->width_mhz) {
+	case 160:
+		return he ? 1960 : 468;
+	case 80:
+		return he ? 980 : 234;
+	case 40:
+		return he ? 468 : 108;
+	default:
+		return he ? 234 : 52;
+	}
+}
+
+/**
+ * airsim_bits_per_symbol - data bits in one symbol (N_DBPS)
  * @rate: the rate
+ *
+ * HE at 80 and 160 MHz rounds down. CCK counts as if it had the symbols of
+ * OFDM.
  */
 u32 airsim_bits_per_symbol(const struct airsim_rate *rate)
 {
-	u32 subcarriers = rate->ht40 ? 108 : 52;
+	u32 coded_bits;
 
-	if (rate->format == AIRSIM_LEGACY)
-		return rate->legacy_kbps * (SYMBOL_NS / 1000) / 1000;
-	return subcarriers * ht_bits_doubled[rate->mcs % 8] / 2 *
-	       airsim_streams(rate);
+	if (is_legacy(rate))
+		return rate->legacy_kbps * (LEGACY_SYMBOL_NS / 1000) / 1000;
+	coded_bits = data_subcarriers(rate) * rate->streams *
+		     mcs_table[rate->mcs].coded_bits;
+	return coded_bits * mcs_table[rate->mcs].numerator /
+	       mcs_table[rate->mcs].denominator;
 }
 
-/*
- * BCC encoders (N_ES): a second one above 300 Mbit/s with the short guard
- * interval, which is 1080 bits a symbol (19.5).
+/**
+ * airsim_symbol_ns - duration of a symbol, guard interval included
+ * @rate: the rate
  */
-static u32 encoders(const struct airsim_rate *rate)
+u32 airsim_symbol_ns(const struct airsim_rate *rate)
 {
-	if (rate->format == AIRSIM_LEGACY)
-		return 1;
-	return airsim_bits_per_symbol(rate) > 1080 ? 2 : 1;
+	if (is_legacy(rate))
+		return LEGACY_SYMBOL_NS;
+	return (rate->format == AIRSIM_HE ? 12800 : 3200) + rate->gi_ns;
+}
+
+/**
+ * airsim_rate_kbps - data rate of the PHY, rounded down to kbit/s
+ * @rate: the rate
+ */
+u32 airsim_rate_kbps(const struct airsim_rate *rate)
+{
+	/* All symbols last a multiple of 100 ns. */
+	return airsim_bits_per_symbol(rate) * 10000 /
+	       (airsim_symbol_ns(rate) / 100);
 }
 
 /**
  * airsim_preamble_ns - from the start of a PPDU to its first data symbol
  * @rate: the rate
  *
- * Legacy: STF, LTF and SIGNAL. HT-mixed adds HT-SIG, HT-STF and one HT-LTF a
- * stream, four for three streams (table 19-13).
+ * Training and signal fields in their order on the air. There is a long
+ * training field a stream, four for three streams.
  */
 u32 airsim_preamble_ns(const struct airsim_rate *rate)
 {
-	u32 streams = airsim_streams(rate);
+	u32 trainings = rate->streams == 3 ? 4 : rate->streams;
+	u32 he_ltf_ns;
 
-	if (rate->format == AIRSIM_LEGACY)
+	switch (rate->format) {
+	case AIRSIM_CCK:
+		return 144000 + 48000;
+	case AIRSIM_OFDM:
 		return 20000;
-	return 20000 + 8000 + 4000 + 4000 * (streams == 3 ? 4 : streams);
+	case AIRSIM_HT:
+		return 20000 + 8000 + 4000 + trainings * 4000;
+	case AIRSIM_VHT:
+		return 20000 + 8000 + 4000 + trainings * 4000 + 4000;
+	case AIRSIM_HE:
+		break;
+	}
+	he_ltf_ns = (rate->gi_ns == 3200 ? 12800 : 6400) + rate->gi_ns;
+	return 20000 + 4000 + 8000 + 4000 + trainings * he_ltf_ns;
 }
 
 static u32 symbols_ns(const struct airsim_rate *rate, u32 bits)
 {
-	u32 symbols = DIV_ROUND_UP(bits, airsim_bits_per_symbol(rate));
+	return DIV_ROUND_UP(bits, airsim_bits_per_symbol(rate)) *
+	       airsim_symbol_ns(rate);
+}
 
-	if (rate->format == AIRSIM_HT && rate->short_gi)
-		return symbols * SYMBOL_SHORT_GI_NS;
-	return symbols * SYMBOL_NS;
+/* CCK in whole microseconds, as its LENGTH field has it. */
+static u32 cck_ns(const struct airsim_rate *rate, u32 octets)
+{
+	return DIV_ROUND_UP(80 * octets, rate->legacy_kbps / 100) * 1000;
 }
 
 /**
@@ -88,23 +281,56 @@ static u32 symbols_ns(const struct airsim_rate *rate, u32 bits)
  */
 u32 airsim_payload_ns(const struct airsim_rate *rate, u32 octets)
 {
+	if (rate->format == AIRSIM_CCK)
+		return cck_ns(rate, octets);
 	return symbols_ns(rate, SERVICE_BITS + 8 * octets);
 }
 
+/*
+ * Each BCC encoder (N_ES of them) adds a tail. One encoder has at most
+ * 300 Mbit/s in HT and 600 Mbit/s in VHT with the short guard interval, which
+ * is 1080 and 2160 bits a symbol. The tables of 21.5 have a single exception
+ * up to four streams: 11232 coded bits go into six encoders, not into five.
+ */
+static u32 tail_bits(const struct airsim_rate *rate)
+{
+	u32 bits = airsim_bits_per_symbol(rate);
+
+	switch (rate->format) {
+	case AIRSIM_HT:
+		return TAIL_BITS * DIV_ROUND_UP(bits, 1080);
+	case AIRSIM_VHT:
+		if (rate->width_mhz == 160 && rate->streams == 4 &&
+		    rate->mcs == 7)
+			return TAIL_BITS * 6;
+		return TAIL_BITS * DIV_ROUND_UP(bits, 2160);
+	case AIRSIM_HE:
+		return 0;
+	default:
+		return TAIL_BITS;
+	}
+}
+
 /**
- * airsim_ppdu_ns - duration of a PPDU (TXTIME)
+ * airsim_ppdu_ns - duration of a PPDU (TXTIME), signal extension included
  * @rate: the rate
  * @psdu_octets: its PSDU, FCS and A-MPDU delimiters included
  *
  * With the short guard interval the data field is rounded up to whole 4 us
- * symbols (equation 19-90).
+ * symbols (19.4.3, 21.4.3).
  */
 u32 airsim_ppdu_ns(const struct airsim_rate *rate, u32 psdu_octets)
 {
-	u32 bits = SERVICE_BITS + 8 * psdu_octets + TAIL_BITS * encoders(rate);
+	u32 data_ns;
 
-	return airsim_preamble_ns(rate) +
-	       roundup(symbols_ns(rate, bits), SYMBOL_NS);
+	if (rate->format == AIRSIM_CCK)
+		return airsim_preamble_ns(rate) + cck_ns(rate, psdu_octets);
+
+	data_ns = symbols_ns(rate, SERVICE_BITS + 8 * psdu_octets +
+			     tail_bits(rate));
+	if (rate->gi_ns == SHORT_GI_NS)
+		data_ns = roundup(data_ns, 4000);
+	return airsim_preamble_ns(rate) + data_ns + rate->extension_ns;
 }
 
 /**
@@ -122,46 +348,95 @@ u32 airsim_subframe_octets(u32 mpdu_octets)
  * airsim_spacing_octets - the least length of a subframe but the last
  * @rate: the rate
  * @density: Minimum MPDU Start Spacing of the receiver, table 9-184: 0 for
- *	none, else 2^(density - 3) us
+ *	none, else 2^(density - 3) us; at most 7
  *
  * A sender fills up with empty delimiters (10.12.3).
  */
 u32 airsim_spacing_octets(const struct airsim_rate *rate, u8 density)
 {
-	u32 symbol_ns = rate->short_gi ? SYMBOL_SHORT_GI_NS : SYMBOL_NS;
 	u32 spacing_ns = density ? 125u << density : 0;
 
 	return round_up(DIV_ROUND_UP(spacing_ns * airsim_bits_per_symbol(rate),
-				     8 * symbol_ns), 4);
+				     8 * airsim_symbol_ns(rate)), 4);
 }
 
 /**
- * airsim_response_kbps - rate of the ACK or BlockAck that answers a PPDU
- * @rate: the rate of the PPDU
+ * airsim_blockack_octets - length of a compressed BlockAck, FCS included
+ * @window: MPDUs that the agreement lets be under way at once
  *
- * The highest mandatory rate not above the PPDU's own legacy rate, or above
- * the legacy rate with its modulation and coding.
+ * All but the bitmap, which has 64 or 256 bits (9.3.1.8), is as long as a
+ * BlockAckReq.
  */
-u16 airsim_response_kbps(const struct airsim_rate *rate)
+u32 airsim_blockack_octets(u16 window)
 {
-	u16 kbps = rate->format == AIRSIM_LEGACY ?
-		   rate->legacy_kbps : ht_reference_kbps[rate->mcs % 8];
+	return AIRSIM_BAR_OCTETS + (window > 64 ? 256 : 64) / 8;
+}
 
-	if (kbps >= 24000)
-		return 24000;
-	return kbps >= 12000 ? 12000 : 6000;
+/* CCK or OFDM by the rate alone. */
+static struct airsim_rate legacy_rate(u16 kbps, u16 extension_ns)
+{
+	bool cck = legacy_index(kbps) < AIRSIM_CCK_RATES;
+
+	return (struct airsim_rate) {
+		.format = cck ? AIRSIM_CCK : AIRSIM_OFDM,
+		.streams = 1,
+		.width_mhz = 20,
+		.legacy_kbps = kbps,
+		.extension_ns = cck ? 0 : extension_ns,
+	};
+}
+
+/* Highest rate of a set that is not above another; 0: all are. */
+static u16 highest_kbps(u16 set, u16 most)
+{
+	u16 highest = 0;
+	int i;
+
+	for (i = 0; i < AIRSIM_LEGACY_RATES; i++)
+		if (set & BIT(i) && airsim_legacy_kbps[i] <= most)
+			highest = max(highest, airsim_legacy_kbps[i]);
+	return highest;
 }
 
 /**
- * airsim_control_ns - duration of a control frame in a legacy PPDU
- * @kbps: its rate
- * @octets: its length, FCS included
+ * airsim_response_rate - what the CTS, ACK or BlockAck to a PPDU goes out with
+ * @rate: the rate of the PPDU
+ * @basic_rates: basic rate set, bits of airsim_legacy_kbps
+ *
+ * The highest basic rate, else the highest mandatory rate, not above that of
+ * the PPDU or above the OFDM rate with its modulation and coding. CCK answers
+ * CCK, OFDM all others.
  */
-u32 airsim_control_ns(u16 kbps, u32 octets)
+struct airsim_rate airsim_response_rate(const struct airsim_rate *rate,
+					u16 basic_rates)
 {
-	const struct airsim_rate rate = {
-		.format = AIRSIM_LEGACY, .legacy_kbps = kbps,
-	};
+	u16 mandatory = OFDM_MANDATORY;
+	u16 class = OFDM_SET;
+	u16 most, kbps;
 
-	return airsim_ppdu_ns(&rate, octets);
+	if (rate->format == AIRSIM_CCK) {
+		class = CCK_SET;
+		mandatory = CCK_SET;
+	}
+	most = is_legacy(rate) ? rate->legacy_kbps :
+				 mcs_table[rate->mcs].reference_kbps;
+	kbps = highest_kbps(basic_rates & class, most);
+	if (!kbps)
+		kbps = highest_kbps(mandatory, most);
+	return legacy_rate(kbps, rate->extension_ns);
+}
+
+/**
+ * airsim_eifs_extra_ns - how much longer EIFS is than DIFS or AIFS
+ * @phy: the PHY
+ *
+ * Time for the answer to the frame that was not understood: SIFS and an ACK at
+ * the lowest rate (10.3.2.3.7).
+ */
+u32 airsim_eifs_extra_ns(const struct airsim_phy *phy)
+{
+	struct airsim_rate rate = legacy_rate(phy->lowest_kbps,
+					      phy->extension_ns);
+
+	return phy->sifs_ns + airsim_ppdu_ns(&rate, AIRSIM_ACK_OCTETS);
 }

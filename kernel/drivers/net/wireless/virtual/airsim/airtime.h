@@ -8,47 +8,79 @@
 
 #include <linux/types.h>
 
-/* OFDM PHY characteristics at 5 GHz: IEEE 802.11-2020 tables 17-21, 19-25. */
-#define AIRSIM_SIFS_NS		16000
-#define AIRSIM_SLOT_NS		9000
-#define AIRSIM_RX_START_DELAY_NS	20000
-
 #define AIRSIM_FCS_OCTETS	4
+#define AIRSIM_RTS_OCTETS	20
+#define AIRSIM_CTS_OCTETS	14
 #define AIRSIM_ACK_OCTETS	14
-/* Compressed BlockAck with a bitmap of 64 MPDUs: clause 9.3.1.8. */
-#define AIRSIM_BLOCKACK_OCTETS	32
+#define AIRSIM_BAR_OCTETS	24
 #define AIRSIM_DELIMITER_OCTETS	4
-#define AIRSIM_HT_MAX_PPDU_NS	5484000
+/* aPPDUMaxTime, the same for HT, VHT and HE. */
+#define AIRSIM_MAX_PPDU_NS	5484000
 
 enum airsim_format {
-	AIRSIM_LEGACY,		/* clause 17: OFDM, 20 MHz */
+	AIRSIM_CCK,		/* clauses 15, 16: DSSS and HR/DSSS, long preamble */
+	AIRSIM_OFDM,		/* clauses 17, 18: OFDM and ERP-OFDM, 20 MHz */
 	AIRSIM_HT,		/* clause 19: HT-mixed format */
+	AIRSIM_VHT,		/* clause 21 */
+	AIRSIM_HE,		/* clause 27: HE SU */
 };
+
+/* Legacy rates, CCK first; bit i of a basic rate set is the i-th of these. */
+#define AIRSIM_LEGACY_RATES	12
+#define AIRSIM_CCK_RATES	4
+extern const u16 airsim_legacy_kbps[AIRSIM_LEGACY_RATES];
 
 /**
  * struct airsim_rate - what a PPDU is modulated with
- * @format: legacy OFDM or HT
- * @mcs: HT MCS index, 0 to 31
- * @ht40: 40 MHz rather than 20 MHz
- * @short_gi: 400 ns guard interval rather than 800 ns
- * @legacy_kbps: rate of a legacy PPDU, 6000 to 54000
+ * @format: its PHY
+ * @mcs: MCS of one stream: HT 0 to 7, VHT 0 to 9, HE 0 to 11
+ * @streams: spatial streams, 1 to 4; 1 for CCK and OFDM
+ * @width_mhz: 20 or 40; VHT and HE 80 and 160 too
+ * @gi_ns: guard interval: 400 or 800 for HT and VHT; 800, 1600 or 3200 for HE
+ * @legacy_kbps: rate of a CCK or OFDM PPDU, 1000 to 54000
+ * @extension_ns: signal extension that follows: 6000 for all but CCK at
+ *	2.4 GHz, 0 at 5 GHz
  */
 struct airsim_rate {
 	enum airsim_format format;
 	u8 mcs;
-	bool ht40;
-	bool short_gi;
+	u8 streams;
+	u16 width_mhz;
+	u16 gi_ns;
 	u16 legacy_kbps;
+	u16 extension_ns;
 };
 
+/**
+ * struct airsim_phy - characteristics of a PHY in a band
+ * @sifs_ns: aSIFSTime
+ * @slot_ns: aSlotTime
+ * @extension_ns: signal extension of its OFDM PPDUs
+ * @lowest_kbps: the lowest rate, to which EIFS refers
+ */
+struct airsim_phy {
+	u32 sifs_ns;
+	u32 slot_ns;
+	u32 extension_ns;
+	u16 lowest_kbps;
+};
+
+extern const struct airsim_phy airsim_phy_5ghz;
+extern const struct airsim_phy airsim_phy_2ghz_short_slot;
+extern const struct airsim_phy airsim_phy_2ghz_long_slot;
+
+bool airsim_rate_valid(const struct airsim_rate *rate);
 u32 airsim_bits_per_symbol(const struct airsim_rate *rate);
-u32 airsim_streams(const struct airsim_rate *rate);
+u32 airsim_symbol_ns(const struct airsim_rate *rate);
+u32 airsim_rate_kbps(const struct airsim_rate *rate);
 u32 airsim_preamble_ns(const struct airsim_rate *rate);
 u32 airsim_payload_ns(const struct airsim_rate *rate, u32 octets);
 u32 airsim_ppdu_ns(const struct airsim_rate *rate, u32 psdu_octets);
 u32 airsim_subframe_octets(u32 mpdu_octets);
 u32 airsim_spacing_octets(const struct airsim_rate *rate, u8 density);
-u16 airsim_response_kbps(const struct airsim_rate *rate);
-u32 airsim_control_ns(u16 kbps, u32 octets);
+u32 airsim_blockack_octets(u16 window);
+struct airsim_rate airsim_response_rate(const struct airsim_rate *rate,
+					u16 basic_rates);
+u32 airsim_eifs_extra_ns(const struct airsim_phy *phy);
 
 #endif

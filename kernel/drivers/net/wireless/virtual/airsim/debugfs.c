@@ -1,53 +1,85 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * /sys/kernel/debug/airsim: `stats`, one "name value" a line, and a file for
- * each of struct airsim_settings.
+ * /sys/kernel/debug/airsim/stats: what has been on the air and what has become
+ * of all MPDUs, one "name value" a line.
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
 #include "airsim.h"
 
-struct airsim_settings airsim_settings = {
-	.ampdu_mpdus = AIRSIM_MAX_MPDUS,
-	.ampdu_octets = 65535,
-	.ampdu_duration_us = AIRSIM_HT_MAX_PPDU_NS / 1000,
-	.gro_flush_us = 100,
-};
-
 static struct dentry *directory;
+
+static void show_radios(struct seq_file *file)
+{
+	struct airsim_radio_counters sum = {};
+	struct airsim_radio_info *info;
+	u64 *total = (u64 *)&sum;
+	int i, j;
+
+	info = kmalloc(sizeof(*info), GFP_KERNEL);
+	if (!info)
+		return;
+	for (i = 0; i < AIRSIM_MAX_RADIOS; i++) {
+		if (airsim_radio_read(i, info))
+			continue;
+		for (j = 0; j < sizeof(sum) / sizeof(u64); j++)
+			total[j] += ((u64 *)&info->counters)[j];
+	}
+	kfree(info);
+	seq_printf(file, "ppdus %llu\n", sum.ppdus);
+	seq_printf(file, "rts %llu\n", sum.rts_sent);
+	seq_printf(file, "block_ack_requests %llu\n", sum.bar_sent);
+	seq_printf(file, "collisions %llu\n", sum.collided);
+	seq_printf(file, "tx_taken %llu\n", sum.taken);
+	seq_printf(file, "tx_acked %llu\n", sum.acked);
+	seq_printf(file, "tx_unanswerable %llu\n", sum.unanswerable);
+	seq_printf(file, "tx_dropped_retries %llu\n", sum.dropped_retries);
+	seq_printf(file, "tx_dropped_stopped %llu\n", sum.dropped_stopped);
+	seq_printf(file, "tx_dropped_queue_gone %llu\n",
+		   sum.dropped_queue_gone);
+	seq_printf(file, "tx_queued %llu\n", sum.queued);
+	seq_printf(file, "tx_retries %llu\n", sum.retries);
+	seq_printf(file, "rx_received %llu\n", sum.received);
+	seq_printf(file, "rx_handed_up %llu\n", sum.handed_up);
+	seq_printf(file, "rx_no_memory %llu\n", sum.rx_no_memory);
+	seq_printf(file, "rx_dropped_stopped %llu\n", sum.rx_dropped_stopped);
+	seq_printf(file, "rx_waiting %llu\n", sum.rx_waiting);
+}
 
 static int stats_show(struct seq_file *file, void *unused)
 {
-	struct airsim_counters *sum;
+	struct airsim_counters *counters;
 	u64 busy_ns, now_ns;
 	int i;
 
-	sum = kzalloc(sizeof(*sum), GFP_KERNEL);
-	if (!sum)
+	counters = kmalloc(sizeof(*counters), GFP_KERNEL);
+	if (!counters)
 		return -ENOMEM;
 	now_ns = ktime_get_ns();
-	airsim_media_sum(sum);
-	busy_ns = sum->collision_ns;
+	spin_lock_bh(&airsim_medium.lock);
+	*counters = airsim_medium.counters;
+	spin_unlock_bh(&airsim_medium.lock);
+	busy_ns = counters->collision_ns;
 	for (i = 0; i < AIRSIM_KINDS; i++)
-		busy_ns += sum->airtime_ns[i];
+		busy_ns += counters->airtime_ns[i];
 	seq_printf(file, "time_ns %llu\n", now_ns);
 	seq_printf(file, "airtime_data_ns %llu\n",
-		   sum->airtime_ns[AIRSIM_KIND_DATA]);
+		   counters->airtime_ns[AIRSIM_KIND_DATA]);
 	seq_printf(file, "airtime_ack_ns %llu\n",
-		   sum->airtime_ns[AIRSIM_KIND_TCP_ACK]);
+		   counters->airtime_ns[AIRSIM_KIND_TCP_ACK]);
 	seq_printf(file, "airtime_other_ns %llu\n",
-		   sum->airtime_ns[AIRSIM_KIND_OTHER]);
-	seq_printf(file, "airtime_collision_ns %llu\n", sum->collision_ns);
-	seq_printf(file, "airtime_idle_ns %llu\n", now_ns - busy_ns);
-	seq_printf(file, "ppdus %llu\n", sum->ppdus);
-	seq_printf(file, "mpdus %llu\n", sum->mpdus);
-	seq_printf(file, "tx_retries %llu\n", sum->retries);
-	seq_printf(file, "tx_drops %llu\n", sum->drops);
-	seq_printf(file, "collisions %llu\n", sum->collisions);
+		   counters->airtime_ns[AIRSIM_KIND_OTHER]);
+	seq_printf(file, "airtime_collision_ns %llu\n",
+		   counters->collision_ns);
+	/* All channels are summed: with several busy ones none is left. */
+	seq_printf(file, "airtime_idle_ns %llu\n",
+		   now_ns - min(busy_ns, now_ns));
+	show_radios(file);
 	for (i = 1; i <= AIRSIM_MAX_MPDUS; i++)
-		seq_printf(file, "ampdu_size_%d %llu\n", i,
-			   sum->ampdu_sizes[i]);
-	kfree(sum);
+		if (i <= 64 || counters->ampdu_sizes[i])
+			seq_printf(file, "ampdu_size_%d %llu\n", i,
+				   counters->ampdu_sizes[i]);
+	kfree(counters);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(stats);
@@ -55,18 +87,8 @@ DEFINE_SHOW_ATTRIBUTE(stats);
 /** airsim_debugfs_init - make the files */
 void airsim_debugfs_init(void)
 {
-	struct airsim_settings *set = &airsim_settings;
-
 	directory = debugfs_create_dir("airsim", NULL);
 	debugfs_create_file("stats", 0444, directory, NULL, &stats_fops);
-	debugfs_create_u32("error_rate_ppm", 0644, directory,
-			   &set->error_rate_ppm);
-	debugfs_create_u32("ampdu_mpdus", 0644, directory, &set->ampdu_mpdus);
-	debugfs_create_u32("ampdu_bytes", 0644, directory, &set->ampdu_octets);
-	debugfs_create_u32("ampdu_duration_us", 0644, directory,
-			   &set->ampdu_duration_us);
-	debugfs_create_u32("gro_flush_us", 0644, directory,
-			   &set->gro_flush_us);
 }
 
 /** airsim_debugfs_exit - remove them */

@@ -14,7 +14,6 @@
  */
 #include <linux/kernel.h>
 #include <linux/math64.h>
-#include "airtime.h"
 #include "edca.h"
 
 /**
@@ -45,20 +44,24 @@ void airsim_edca_draw(struct airsim_edca *edca, struct rnd_state *rnd)
 	edca->backoff = (draw * (edca->cw + 1)) >> 32;
 }
 
-static u64 first_boundary_ns(const struct airsim_edca *edca)
+static u64 first_boundary_ns(const struct airsim_edca *edca,
+			     const struct airsim_phy *phy, u64 idle_from_ns)
 {
-	return edca->idle_from_ns + AIRSIM_SIFS_NS +
-	       edca->aifsn * AIRSIM_SLOT_NS;
+	return idle_from_ns + phy->sifs_ns + edca->aifsn * phy->slot_ns;
 }
 
 /**
  * airsim_edca_access_ns - when the function transmits if nobody else does
  * @edca: the function
+ * @phy: slot and SIFS
+ * @idle_from_ns: since when, or from when on, its radio sees the medium idle
  */
-u64 airsim_edca_access_ns(const struct airsim_edca *edca)
+u64 airsim_edca_access_ns(const struct airsim_edca *edca,
+			  const struct airsim_phy *phy, u64 idle_from_ns)
 {
 	return max(edca->wanted_from_ns,
-		   first_boundary_ns(edca) + edca->backoff * AIRSIM_SLOT_NS);
+		   first_boundary_ns(edca, phy, idle_from_ns) +
+		   edca->backoff * phy->slot_ns);
 }
 
 /**
@@ -86,16 +89,19 @@ void airsim_edca_request(struct airsim_edca *edca, u64 now_ns,
 /**
  * airsim_edca_freeze - the medium has turned busy
  * @edca: the function, which is not the one that transmits
- * @busy_from_ns: since when
+ * @phy: slot and SIFS
+ * @idle_from_ns: since when the medium had been idle
+ * @busy_from_ns: since when it is busy
  */
-void airsim_edca_freeze(struct airsim_edca *edca, u64 busy_from_ns)
+void airsim_edca_freeze(struct airsim_edca *edca, const struct airsim_phy *phy,
+			u64 idle_from_ns, u64 busy_from_ns)
 {
-	u64 first_ns = first_boundary_ns(edca);
+	u64 first_ns = first_boundary_ns(edca, phy, idle_from_ns);
 	u64 boundaries;
 
 	if (busy_from_ns < first_ns)
 		return;
-	boundaries = div_u64(busy_from_ns - first_ns, AIRSIM_SLOT_NS) + 1;
+	boundaries = div_u64(busy_from_ns - first_ns, phy->slot_ns) + 1;
 	edca->backoff -= min_t(u64, edca->backoff, boundaries);
 }
 

@@ -5,39 +5,41 @@
 
 #include <linux/prandom.h>
 #include <linux/types.h>
+#include "airtime.h"
 
 /**
  * struct airsim_edca - the state of one EDCA function
  * @aifsn: slots to wait after SIFS (AIFSN)
  * @cw_min: least contention window, slots
  * @cw_max: greatest contention window, slots
+ * @txop_ns: TXOP limit; 0: one frame exchange
  * @cw: contention window now
- * @backoff: slots still to wait after AIFS, as of @idle_from_ns
+ * @backoff: slots still to wait after AIFS
  * @failures: transmissions failed since the last success (QSRC)
  * @wants: there may be a frame to send
- * @idle_from_ns: since when this function has seen the medium idle; AIFS and
- *	backoff count from here
  * @wanted_from_ns: since when there has been a frame
  */
 struct airsim_edca {
 	u8 aifsn;
 	u16 cw_min;
 	u16 cw_max;
+	u32 txop_ns;
 	u16 cw;
 	u16 backoff;
 	u8 failures;
 	bool wants;
-	u64 idle_from_ns;
 	u64 wanted_from_ns;
 };
 
 void airsim_edca_configure(struct airsim_edca *edca, u8 aifsn, u16 cw_min,
 			   u16 cw_max);
 void airsim_edca_draw(struct airsim_edca *edca, struct rnd_state *rnd);
-u64 airsim_edca_access_ns(const struct airsim_edca *edca);
+u64 airsim_edca_access_ns(const struct airsim_edca *edca,
+			  const struct airsim_phy *phy, u64 idle_from_ns);
 void airsim_edca_request(struct airsim_edca *edca, u64 now_ns,
 			 bool medium_busy, struct rnd_state *rnd);
-void airsim_edca_freeze(struct airsim_edca *edca, u64 busy_from_ns);
+void airsim_edca_freeze(struct airsim_edca *edca, const struct airsim_phy *phy,
+			u64 idle_from_ns, u64 busy_from_ns);
 void airsim_edca_succeeded(struct airsim_edca *edca, struct rnd_state *rnd);
 void airsim_edca_failed(struct airsim_edca *edca, u8 retry_limit,
 			struct rnd_state *rnd);

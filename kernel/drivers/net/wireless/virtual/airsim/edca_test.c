@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The EDCA function against the boundaries of IEEE 802.11-2020, 10.23.2.4. */
 #include <kunit/test.h>
-#include "airtime.h"
 #include "edca.h"
 
 #define US	1000ULL
 /* SIFS and three slots. */
 #define AIFS	(43 * US)
 #define SLOT	(9 * US)
+#define IDLE	(1000 * US)
 
+static const struct airsim_phy *phy = &airsim_phy_5ghz;
 static struct rnd_state rnd;
 
 static struct airsim_edca best_effort(u16 backoff)
@@ -18,7 +19,6 @@ static struct airsim_edca best_effort(u16 backoff)
 	prandom_seed_state(&rnd, 1);
 	airsim_edca_configure(&edca, 3, 15, 63);
 	edca.backoff = backoff;
-	edca.idle_from_ns = 1000 * US;
 	return edca;
 }
 
@@ -26,10 +26,11 @@ static void access_test(struct kunit *test)
 {
 	struct airsim_edca edca = best_effort(0);
 
-	KUNIT_EXPECT_EQ(test, 1000 * US + AIFS, airsim_edca_access_ns(&edca));
+	KUNIT_EXPECT_EQ(test, IDLE + AIFS,
+			airsim_edca_access_ns(&edca, phy, IDLE));
 	edca.backoff = 7;
-	KUNIT_EXPECT_EQ(test, 1000 * US + AIFS + 7 * SLOT,
-			airsim_edca_access_ns(&edca));
+	KUNIT_EXPECT_EQ(test, IDLE + AIFS + 7 * SLOT,
+			airsim_edca_access_ns(&edca, phy, IDLE));
 }
 
 static void idle_medium_is_used_at_once_test(struct kunit *test)
@@ -37,7 +38,8 @@ static void idle_medium_is_used_at_once_test(struct kunit *test)
 	struct airsim_edca edca = best_effort(5);
 
 	airsim_edca_request(&edca, 5000 * US, false, &rnd);
-	KUNIT_EXPECT_EQ(test, 5000 * US, airsim_edca_access_ns(&edca));
+	KUNIT_EXPECT_EQ(test, 5000 * US,
+			airsim_edca_access_ns(&edca, phy, IDLE));
 }
 
 static void busy_medium_starts_a_backoff_test(struct kunit *test)
@@ -60,13 +62,13 @@ static void freeze_test(struct kunit *test)
 {
 	struct airsim_edca edca = best_effort(10);
 
-	airsim_edca_freeze(&edca, 1000 * US + AIFS - 1);
+	airsim_edca_freeze(&edca, phy, IDLE, IDLE + AIFS - 1);
 	KUNIT_EXPECT_EQ(test, 10, edca.backoff);
-	airsim_edca_freeze(&edca, 1000 * US + AIFS);
+	airsim_edca_freeze(&edca, phy, IDLE, IDLE + AIFS);
 	KUNIT_EXPECT_EQ(test, 9, edca.backoff);
-	airsim_edca_freeze(&edca, 1000 * US + AIFS + 2 * SLOT);
+	airsim_edca_freeze(&edca, phy, IDLE, IDLE + AIFS + 2 * SLOT);
 	KUNIT_EXPECT_EQ(test, 6, edca.backoff);
-	airsim_edca_freeze(&edca, 9000 * US);
+	airsim_edca_freeze(&edca, phy, IDLE, 9000 * US);
 	KUNIT_EXPECT_EQ(test, 0, edca.backoff);
 }
 

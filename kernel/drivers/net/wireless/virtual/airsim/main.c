@@ -1,36 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* airsim: makes the media, the monitor interface and the radios. */
+/* The module: its start and its end. */
 #include <linux/module.h>
-#include <linux/slab.h>
 #include "airsim.h"
 
 static unsigned int radios = 2;
 module_param(radios, uint, 0444);
-MODULE_PARM_DESC(radios, "Radios to make (1 to 100, default 2)");
+MODULE_PARM_DESC(radios, "Radios to begin with (0 to 256, default 2)");
 
-static struct airsim_radio **made;
+static char *preset = "generic";
+module_param(preset, charp, 0444);
+MODULE_PARM_DESC(preset, "What they are (default generic)");
 
-static void destroy_radios(unsigned int count)
+static int add_radios(void)
 {
-	while (count--)
-		airsim_radio_destroy(made[count]);
-	kfree(made);
-}
-
-static int create_radios(void)
-{
+	const struct airsim_preset *chosen = airsim_preset_find(preset);
 	unsigned int i;
+	int index;
 
-	made = kcalloc(radios, sizeof(*made), GFP_KERNEL);
-	if (!made)
-		return -ENOMEM;
+	if (!chosen || radios > AIRSIM_MAX_RADIOS) {
+		pr_err("airsim: radios=%u preset=%s: up to %u of a known preset are allowed\n",
+		       radios, preset, AIRSIM_MAX_RADIOS);
+		return -EINVAL;
+	}
 	for (i = 0; i < radios; i++) {
-		made[i] = airsim_radio_create(i);
-		if (IS_ERR(made[i])) {
-			int err = PTR_ERR(made[i]);
-
-			destroy_radios(i);
-			return err;
+		index = airsim_radio_add(&chosen->hardware, &chosen->settings,
+					 NULL);
+		if (index < 0) {
+			airsim_registry_clear();
+			return index;
 		}
 	}
 	return 0;
@@ -40,26 +37,23 @@ static int __init airsim_init(void)
 {
 	int err;
 
-	if (radios < 1 || radios > 100) {
-		pr_err("airsim: radios=%u: 1 to 100 are allowed\n", radios);
-		return -EINVAL;
-	}
-	err = airsim_media_init();
-	if (err)
-		return err;
+	airsim_medium_init();
 	err = airsim_monitor_init();
 	if (err)
-		goto free_media;
-	err = create_radios();
+		return err;
+	err = add_radios();
 	if (err)
 		goto remove_monitor;
+	err = airsim_netlink_init();
+	if (err)
+		goto remove_radios;
 	airsim_debugfs_init();
 	return 0;
 
+remove_radios:
+	airsim_registry_clear();
 remove_monitor:
 	airsim_monitor_exit();
-free_media:
-	airsim_media_exit();
 	return err;
 }
 module_init(airsim_init);
@@ -67,9 +61,10 @@ module_init(airsim_init);
 static void __exit airsim_exit(void)
 {
 	airsim_debugfs_exit();
-	destroy_radios(radios);
+	airsim_netlink_exit();
+	airsim_registry_clear();
+	airsim_medium_exit();
 	airsim_monitor_exit();
-	airsim_media_exit();
 }
 module_exit(airsim_exit);
 

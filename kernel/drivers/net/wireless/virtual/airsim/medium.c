@@ -1,383 +1,508 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The medium: who transmits, who collides, what comes after.
+ * The medium: signals. Who hears whom, who senses the medium busy, what spoils
+ * what. All that happens is an event of one radio; events happen in order of
+ * time, and of their making where times are equal.
  *
- * All radios of a channel hear each other. While nobody transmits, the next
- * event is the earliest access of any EDCA function. Functions whose accesses
- * lie less than a slot apart cannot sense each other in time: they all
- * transmit, and collide. From the moment that transmissions begin everything
- * about them is known - their lengths, which MPDUs are lost, whether an answer
- * comes - so the counters and everybody's deferral are settled there. What is
- * left are the ends of the MPDUs, when they are handed up, and the end of the
- * exchange, when their senders learn the outcome.
+ * A radio receives the first emission that it hears while it neither hears
+ * another nor transmits; whatever else it hears meanwhile spoils what arrives
+ * at that time. A radio whose access lies less than a slot after the beginning
+ * of an emission cannot sense it in time, and transmits all the same.
  *
  * Times are those of the model, not of the timer that may fire a little late.
  */
-#include <linux/etherdevice.h>
 #include <linux/ieee80211.h>
 #include <linux/random.h>
-#include <linux/slab.h>
 #include "airsim.h"
 
+/* Loss between radios that have neither a place nor a loss given: near. */
+#define NEAR_LOSS_MDB	60000
+
 /*
- * EIFS less DIFS: after a frame that it could not read a radio gives its
- * receiver the time to answer at the lowest rate (10.3.2.3.7).
+ * Friis at one metre and 5.15 GHz, an exponent for indoors, and a preamble that
+ * is found 4 dB above the noise of 20 MHz. (Receivers have to find one at -82
+ * dBm, 17.3.10.6; they do better.)
  */
-#define EIFS_EXTRA_NS	(AIRSIM_SIFS_NS + \
-			 airsim_control_ns(6000, AIRSIM_ACK_OCTETS))
-
-/* How long a sender waits for the answer to begin (10.3.2.11). */
-#define RESPONSE_TIMEOUT_NS \
-	(AIRSIM_SIFS_NS + AIRSIM_SLOT_NS + AIRSIM_RX_START_DELAY_NS)
-
-static const u16 frequencies_mhz[] = {
-	5180, 5200, 5220, 5240, 5260, 5280, 5300, 5320, 5500, 5520, 5540, 5560,
-	5580, 5600, 5620, 5640, 5660, 5680, 5700, 5720, 5745, 5765, 5785, 5805,
-	5825,
+static const struct airsim_air air_default = {
+	.propagation = { .exponent_milli = 3000, .reference_mdb = 46677 },
+	.sense_mdbm = -90000,
 };
 
-static struct airsim_medium *media;
+struct airsim_medium airsim_medium;
 
 /**
- * airsim_medium_at - the medium of a channel
- * @frequency_mhz: centre of its primary 20 MHz channel
+ * airsim_schedule - let a radio do something at a time
+ * @radio: the radio, the medium locked
+ * @kind: what; it takes the place of one that is scheduled already
+ * @at_ns: when
  */
-struct airsim_medium *airsim_medium_at(u16 frequency_mhz)
+void airsim_schedule(struct airsim_radio *radio, enum airsim_event_kind kind,
+		     u64 at_ns)
 {
-	int i;
+	struct airsim_event *event = &radio->event[kind];
 
-	for (i = 0; i < ARRAY_SIZE(frequencies_mhz); i++)
-		if (frequencies_mhz[i] == frequency_mhz)
-			return &media[i];
-	return NULL;
+	airsim_cancel(radio, kind);
+	event->node.expires = ns_to_ktime(at_ns);
+	timerqueue_add(&airsim_medium.events, &event->node);
 }
 
-static u64 next_event_ns(const struct airsim_ppdu *ppdu)
+/**
+ * airsim_cancel - take back what a radio was to do
+ * @radio: the radio, the medium locked
+ * @kind: what
+ */
+void airsim_cancel(struct airsim_radio *radio, enum airsim_event_kind kind)
 {
-	if (ppdu->next < ppdu->count)
-		return ppdu->mpdu_end_ns[ppdu->next];
-	return ppdu->done_ns;
+	struct airsim_event *event = &radio->event[kind];
+
+	if (airsim_scheduled(radio, kind))
+		timerqueue_del(&airsim_medium.events, &event->node);
 }
 
-static u64 earliest_access_ns(const struct airsim_medium *medium)
+/**
+ * airsim_scheduled - whether a radio is to do something
+ * @radio: the radio, the medium locked
+ * @kind: what
+ */
+bool airsim_scheduled(const struct airsim_radio *radio,
+		      enum airsim_event_kind kind)
 {
-	const struct airsim_radio *radio;
+	return !RB_EMPTY_NODE(&radio->event[kind].node.node);
+}
+
+static void arm(void)
+{
+	struct timerqueue_node *next =
+		timerqueue_getnext(&airsim_medium.events);
+	struct hrtimer *timer = &airsim_medium.timer;
+
+	if (next && (!hrtimer_is_queued(timer) ||
+		     hrtimer_get_expires(timer) != next->expires))
+		hrtimer_start(timer, next->expires, HRTIMER_MODE_ABS_SOFT);
+}
+
+static bool busy(const struct airsim_radio *radio)
+{
+	return radio->emitting || radio->reception.audible;
+}
+
+static bool tuned(const struct airsim_radio *radio)
+{
+	return !list_empty(&radio->list);
+}
+
+/**
+ * airsim_nav_ns - until when a radio has been asked to defer
+ * @radio: the radio, the medium locked
+ *
+ * What an RTS asks for is void if nothing follows it in time (10.3.2.4).
+ */
+u64 airsim_nav_ns(const struct airsim_radio *radio)
+{
+	const struct airsim_reception *reception = &radio->reception;
+
+	if (reception->nav_reset_ns)
+		return min(reception->nav_reset_ns, reception->nav_until_ns);
+	return reception->nav_until_ns;
+}
+
+static u64 first_access_ns(const struct airsim_radio *radio)
+{
+	u64 idle_from_ns = radio->reception.idle_from_ns;
 	u64 first_ns = U64_MAX;
 	int i;
 
-	list_for_each_entry(radio, &medium->radios, list) {
-		for (i = 0; i < AIRSIM_EDCAS; i++) {
-			const struct airsim_edca *edca = &radio->edca[i];
+	for (i = 0; i < AIRSIM_EDCAS; i++) {
+		const struct airsim_edca *edca = &radio->edca[i];
 
-			if (edca->wants)
-				first_ns = min(first_ns,
-					       airsim_edca_access_ns(edca));
-		}
+		if (edca->wants)
+			first_ns = min(first_ns,
+				       airsim_edca_access_ns(edca, radio->phy,
+							     idle_from_ns));
 	}
 	return first_ns;
 }
 
-static struct airsim_radio *next_sender(const struct airsim_medium *medium)
+/**
+ * airsim_contend - work out when a radio may transmit next
+ * @radio: the radio, the medium locked
+ */
+void airsim_contend(struct airsim_radio *radio)
 {
-	struct airsim_radio *radio, *first = NULL;
+	u64 first_ns;
 
-	list_for_each_entry(radio, &medium->radios, list)
-		if (radio->ppdu.active &&
-		    (!first || next_event_ns(&radio->ppdu) <
-			       next_event_ns(&first->ppdu)))
-			first = radio;
-	return first;
-}
-
-static void arm(struct airsim_medium *medium)
-{
-	const struct airsim_radio *sender = next_sender(medium);
-	u64 next_ns = sender ? next_event_ns(&sender->ppdu) :
-			       earliest_access_ns(medium);
-
-	if (next_ns != U64_MAX)
-		hrtimer_start(&medium->timer, ns_to_ktime(next_ns),
-			      HRTIMER_MODE_ABS_SOFT);
-}
-
-static bool chance(struct airsim_medium *medium, u32 ppm)
-{
-	u64 draw = prandom_u32_state(&medium->error_rnd);
-
-	return (draw * 1000000) >> 32 < ppm;
-}
-
-static bool receiver_present(const struct airsim_medium *medium,
-			     const struct airsim_ppdu *ppdu)
-{
-	const struct ieee80211_hdr *hdr = (void *)ppdu->mpdu[0]->data;
-	struct airsim_radio *radio;
-
-	if (is_multicast_ether_addr(hdr->addr1))
-		return true;
-	list_for_each_entry(radio, &medium->radios, list)
-		if (&radio->ppdu != ppdu &&
-		    airsim_radio_hears(radio, hdr->addr1))
-			return true;
-	return false;
-}
-
-/* Decides which MPDUs arrive. Return: whether an answer will come. */
-static bool draw_losses(struct airsim_medium *medium, struct airsim_ppdu *ppdu)
-{
-	bool present = receiver_present(medium, ppdu);
-	bool any = false;
-	unsigned int i;
-
-	for (i = 0; i < ppdu->count; i++) {
-		struct ieee80211_hdr *hdr = (void *)ppdu->mpdu[i]->data;
-		bool lost = ppdu->collided || !present;
-
-		if (!lost && ieee80211_is_data_present(hdr->frame_control))
-			lost = chance(medium, airsim_settings.error_rate_ppm);
-		airsim_mpdu(ppdu->mpdu[i])->lost = lost;
-		any |= !lost;
-	}
-	return any && ppdu->response != AIRSIM_NO_RESPONSE;
-}
-
-static u32 response_ns(const struct airsim_ppdu *ppdu)
-{
-	return airsim_control_ns(airsim_response_kbps(&ppdu->rate),
-				 ppdu->response == AIRSIM_RESPONSE_BLOCKACK ?
-				 AIRSIM_BLOCKACK_OCTETS : AIRSIM_ACK_OCTETS);
-}
-
-static void count_ppdu(struct airsim_medium *medium,
-		       const struct airsim_ppdu *ppdu, bool answered)
-{
-	u64 ns = (answered ? ppdu->done_ns : ppdu->end_ns) - ppdu->start_ns;
-	struct airsim_counters *counters = &medium->counters;
-	u64 octets = 0;
-	int i;
-
-	counters->ppdus++;
-	counters->mpdus += ppdu->count;
-	if (ppdu->octets[AIRSIM_KIND_DATA])
-		counters->ampdu_sizes[ppdu->count]++;
-	for (i = 0; i < ppdu->count; i++)
-		if (airsim_mpdu(ppdu->mpdu[i])->attempts > 1)
-			counters->retries++;
-	if (ppdu->collided)
+	if (radio->committed)
 		return;
-	for (i = 0; i < AIRSIM_KINDS; i++)
-		octets += ppdu->octets[i];
-	for (i = 0; i < AIRSIM_KINDS; i++)
-		counters->airtime_ns[i] +=
-			div64_u64(ns * ppdu->octets[i], octets);
-}
-
-/* Fixes the future of a PPDU whose start and company are known. */
-static void launch(struct airsim_medium *medium, struct airsim_ppdu *ppdu)
-{
-	bool answered = draw_losses(medium, ppdu);
-
-	ppdu->done_ns = ppdu->end_ns;
-	if (answered) {
-		ppdu->done_ns += AIRSIM_SIFS_NS + response_ns(ppdu);
-	} else if (ppdu->response != AIRSIM_NO_RESPONSE) {
-		ppdu->done_ns += RESPONSE_TIMEOUT_NS;
-		ppdu->response = AIRSIM_RESPONSE_MISSING;
-	}
-	ppdu->reference = ++medium->reference;
-	medium->busy_until_ns = max(medium->busy_until_ns, ppdu->done_ns);
-	count_ppdu(medium, ppdu, answered);
-}
-
-/* When a radio may count the medium idle again after a PPDU. */
-static u64 idle_after_ns(const struct airsim_radio *radio,
-			 const struct airsim_ppdu *ppdu)
-{
-	if (&radio->ppdu == ppdu ||
-	    (!ppdu->collided && ppdu->response != AIRSIM_RESPONSE_MISSING))
-		return ppdu->done_ns;
-	if (radio->ppdu.active && ppdu->end_ns <= radio->ppdu.end_ns)
-		return 0;
-	return ppdu->end_ns + EIFS_EXTRA_NS;
-}
-
-static void defer_all(struct airsim_medium *medium)
-{
-	struct airsim_radio *radio, *sender;
-	int i;
-
-	list_for_each_entry(radio, &medium->radios, list) {
-		u64 idle_ns = 0;
-
-		list_for_each_entry(sender, &medium->radios, list)
-			if (sender->ppdu.active)
-				idle_ns = max(idle_ns,
-					      idle_after_ns(radio,
-							    &sender->ppdu));
-		for (i = 0; i < AIRSIM_EDCAS; i++)
-			radio->edca[i].idle_from_ns = idle_ns;
-	}
-}
-
-/* Beacons first, then voice to background. */
-static const u8 priority[AIRSIM_EDCAS] = {
-	AIRSIM_BEACON, IEEE80211_AC_VO, IEEE80211_AC_VI, IEEE80211_AC_BE,
-	IEEE80211_AC_BK,
-};
-
-/*
- * Lets a radio transmit if one of its functions has access before @before_ns,
- * and notes the functions of lower priority that had access too.
- */
-static bool radio_transmits(struct airsim_radio *radio, u64 before_ns)
-{
-	bool built = false;
-	int i;
-
-	radio->outranked = 0;
-
-	for (i = 0; i < AIRSIM_EDCAS; i++) {
-		struct airsim_edca *edca = &radio->edca[priority[i]];
-		u64 access_ns = airsim_edca_access_ns(edca);
-
-		if (!edca->wants || access_ns >= before_ns)
-			continue;
-		if (built) {
-			radio->outranked |= BIT(priority[i]);
-		} else if (airsim_ppdu_build(radio, priority[i])) {
-			airsim_ppdu_start(&radio->ppdu, access_ns);
-			edca->backoff = 0;
-			built = true;
-		} else {
-			edca->wants = false;
-		}
-	}
-	return built;
-}
-
-static u8 retry_limit(const struct airsim_radio *radio)
-{
-	return radio->hw->conf.short_frame_max_tx_count;
-}
-
-/*
- * Stops the backoffs. Functions that a higher one of the same radio outran
- * behave as if they had collided (10.23.2.4, internal collision).
- */
-static void freeze_all(struct airsim_medium *medium, u64 busy_from_ns)
-{
-	struct airsim_radio *radio;
-	int i;
-
-	list_for_each_entry(radio, &medium->radios, list) {
-		for (i = 0; i < AIRSIM_EDCAS; i++) {
-			airsim_edca_freeze(&radio->edca[i], busy_from_ns);
-			if (radio->outranked & BIT(i))
-				airsim_edca_failed(&radio->edca[i],
-						   retry_limit(radio),
-						   &medium->backoff_rnd);
-		}
-	}
-}
-
-/* Return: whether transmissions have begun at or before @now_ns. */
-static bool begin(struct airsim_medium *medium, u64 now_ns)
-{
-	u64 first_ns, end_ns = 0;
-	struct airsim_radio *radio;
-	unsigned int senders = 0;
-
-	do {
-		first_ns = earliest_access_ns(medium);
-		if (first_ns > now_ns)
-			return false;
-		list_for_each_entry(radio, &medium->radios, list)
-			senders += radio_transmits(radio,
-						   first_ns + AIRSIM_SLOT_NS);
-	} while (!senders);
-
-	freeze_all(medium, first_ns);
-	medium->on_air = senders;
-	list_for_each_entry(radio, &medium->radios, list) {
-		if (!radio->ppdu.active)
-			continue;
-		radio->ppdu.collided = senders > 1;
-		launch(medium, &radio->ppdu);
-		end_ns = max(end_ns, radio->ppdu.end_ns);
-	}
-	if (senders > 1) {
-		medium->counters.collisions++;
-		medium->counters.collision_ns += end_ns - first_ns;
-	}
-	defer_all(medium);
-	return true;
-}
-
-static void mpdu_ended(struct airsim_medium *medium,
-		       struct airsim_radio *sender)
-{
-	struct airsim_ppdu *ppdu = &sender->ppdu;
-	struct sk_buff *skb = ppdu->mpdu[ppdu->next];
-	u64 end_ns = ppdu->mpdu_end_ns[ppdu->next];
-	bool lost = airsim_mpdu(skb)->lost;
-
-	airsim_monitor_mpdu(medium, ppdu, ppdu->next, lost);
-	if (!lost)
-		airsim_deliver(sender, ppdu, ppdu->next, end_ns);
-	ppdu->next++;
-}
-
-static void ppdu_done(struct airsim_medium *medium,
-		      struct airsim_radio *sender, struct sk_buff_head *done)
-{
-	struct airsim_ppdu *ppdu = &sender->ppdu;
-	struct airsim_edca *edca = &sender->edca[ppdu->ac];
-	bool missing = ppdu->response == AIRSIM_RESPONSE_MISSING;
-
-	if (ppdu->response == AIRSIM_RESPONSE_ACK ||
-	    ppdu->response == AIRSIM_RESPONSE_BLOCKACK)
-		airsim_monitor_response(medium, ppdu,
-					airsim_response_kbps(&ppdu->rate));
-	if (missing)
-		airsim_edca_failed(edca, retry_limit(sender),
-				   &medium->backoff_rnd);
+	first_ns = first_access_ns(radio);
+	if (!tuned(radio) || busy(radio) || first_ns == U64_MAX ||
+	    radio->exchange.stage != AIRSIM_STAGE_NONE)
+		airsim_cancel(radio, AIRSIM_EVENT_ACCESS);
 	else
-		airsim_edca_succeeded(edca, &medium->backoff_rnd);
-	airsim_ppdu_settle(sender, done);
-	medium->on_air--;
+		airsim_schedule(radio, AIRSIM_EVENT_ACCESS, first_ns);
+}
+
+/**
+ * airsim_freeze - stop a radio's backoffs
+ * @radio: the radio, the medium locked
+ * @busy_from_ns: since when the medium is busy for it
+ */
+void airsim_freeze(struct airsim_radio *radio, u64 busy_from_ns)
+{
+	int i;
+
+	for (i = 0; i < AIRSIM_EDCAS; i++)
+		airsim_edca_freeze(&radio->edca[i], radio->phy,
+				   radio->reception.idle_from_ns,
+				   busy_from_ns);
+}
+
+static void turned_busy(struct airsim_radio *radio, u64 now_ns)
+{
+	struct airsim_reception *reception = &radio->reception;
+	ktime_t access = radio->event[AIRSIM_EVENT_ACCESS].node.expires;
+
+	if (reception->nav_reset_ns) {
+		if (now_ns > reception->nav_reset_ns)
+			reception->nav_until_ns = 0;
+		reception->nav_reset_ns = 0;
+	}
+	if (radio->exchange.stage != AIRSIM_STAGE_NONE)
+		return;
+	if (airsim_scheduled(radio, AIRSIM_EVENT_ACCESS) &&
+	    ktime_to_ns(access) < now_ns + radio->phy->slot_ns) {
+		radio->committed = true;
+		return;
+	}
+	airsim_freeze(radio, now_ns);
+	airsim_cancel(radio, AIRSIM_EVENT_ACCESS);
+}
+
+static void turned_idle(struct airsim_radio *radio, u64 now_ns)
+{
+	struct airsim_reception *reception = &radio->reception;
+
+	if (reception->failed)
+		now_ns += airsim_eifs_extra_ns(radio->phy);
+	reception->idle_from_ns = max(now_ns, airsim_nav_ns(radio));
+	airsim_contend(radio);
+}
+
+static s32 loss_mdb(const struct airsim_radio *radio,
+		    const struct airsim_radio *from, u64 now_ns)
+{
+	const struct airsim_settings *here = &radio->settings;
+	const struct airsim_settings *there = &from->settings;
+	void *given = xa_load((struct xarray *)&radio->losses_mdb, from->index);
+
+	if (given)
+		return xa_to_value(given);
+	if (!here->placed || !there->placed)
+		return NEAR_LOSS_MDB;
+	return airsim_path_loss_mdb(&airsim_medium.air.propagation,
+				    airsim_distance_mm(&here->place,
+						       &there->place, now_ns));
+}
+
+/* Channels that overlap disturb each other. Return: whether it is audible. */
+static bool hears(const struct airsim_radio *radio,
+		  const struct airsim_radio *from, u64 now_ns,
+		  s32 *signal_mdbm)
+{
+	s32 loss;
+
+	if (radio->high_mhz <= from->low_mhz || from->high_mhz <= radio->low_mhz)
+		return false;
+	loss = loss_mdb(radio, from, now_ns);
+	if (loss == AIRSIM_LINK_BLOCKED)
+		return false;
+	*signal_mdbm = from->settings.tx_power_mdbm - loss;
+	return *signal_mdbm >= airsim_medium.air.sense_mdbm;
+}
+
+static void hear_begin(struct airsim_radio *radio,
+		       struct airsim_emission *emission, s32 signal_mdbm)
+{
+	struct airsim_reception *reception = &radio->reception;
+
+	if (reception->locked) {
+		reception->spoiled_from_ns = min(reception->spoiled_from_ns,
+						 emission->start_ns);
+		reception->spoiled_to_ns = U64_MAX;
+	} else if (!busy(radio)) {
+		turned_busy(radio, emission->start_ns);
+		if (radio->frequency_mhz == emission->from->frequency_mhz) {
+			reception->locked = emission;
+			reception->signal_mdbm = signal_mdbm;
+			reception->spoiled_from_ns = U64_MAX;
+			reception->spoiled_to_ns = 0;
+		}
+	}
+	reception->audible++;
+}
+
+static s32 snr_mdb(const struct airsim_radio *radio, u16 width_mhz)
+{
+	return radio->reception.signal_mdbm - airsim_noise_mdbm(width_mhz);
+}
+
+/* Whether a bystander can read the Duration field of what it receives. */
+static bool readable(const struct airsim_radio *radio,
+		     const struct airsim_rate *rate)
+{
+	if (radio->settings.errors != AIRSIM_ERRORS_SNR)
+		return true;
+	return airsim_snr_loss(rate, snr_mdb(radio, rate->width_mhz),
+			       AIRSIM_RTS_OCTETS) <= U32_MAX / 2;
+}
+
+static void defer(struct airsim_radio *radio,
+		  const struct airsim_emission *emission)
+{
+	struct airsim_reception *reception = &radio->reception;
+	const struct airsim_phy *phy = radio->phy;
+	struct airsim_rate cts;
+
+	if (emission->nav_until_ns <= reception->nav_until_ns)
+		return;
+	reception->nav_until_ns = emission->nav_until_ns;
+	reception->nav_reset_ns = 0;
+	if (emission->frame == AIRSIM_RTS) {
+		cts = airsim_response_rate(&emission->rate,
+					   airsim_basic_rates(radio));
+		reception->nav_reset_ns = emission->end_ns +
+			2 * phy->sifs_ns + 2 * phy->slot_ns +
+			airsim_preamble_ns(&cts) +
+			airsim_ppdu_ns(&cts, AIRSIM_CTS_OCTETS);
+	}
+}
+
+static void hear_end(struct airsim_radio *radio,
+		     const struct airsim_emission *emission, u64 now_ns)
+{
+	struct airsim_reception *reception = &radio->reception;
+
+	reception->audible--;
+	if (reception->locked == emission) {
+		reception->locked = NULL;
+		airsim_receive_ended(radio);
+		reception->failed = reception->spoiled_from_ns != U64_MAX ||
+				    !readable(radio, &emission->rate);
+		if (!reception->failed && emission->to != radio)
+			defer(radio, emission);
+	} else {
+		if (reception->locked)
+			reception->spoiled_to_ns = now_ns;
+		/* What went on while it transmitted it knows nothing of. */
+		if (!radio->emitting && now_ns > radio->emission.end_ns)
+			reception->failed = true;
+	}
+	if (!busy(radio))
+		turned_idle(radio, now_ns);
+}
+
+/**
+ * airsim_disturbed - whether another signal reaches the radio that is addressed
+ * @emission: on the air, the medium locked
+ */
+bool airsim_disturbed(const struct airsim_emission *emission)
+{
+	const struct airsim_radio *to = emission->to;
+
+	return to && test_bit(to->index, emission->heard_by) &&
+	       (to->reception.locked != emission ||
+		to->reception.spoiled_from_ns != U64_MAX);
+}
+
+/**
+ * airsim_spoiled - whether other signals spoil part of what a radio receives
+ * @radio: the radio, receiving, the medium locked
+ * @from_ns: the part's beginning
+ * @to_ns: its end
+ *
+ * What is not there at the preamble is never found.
+ */
+bool airsim_spoiled(const struct airsim_radio *radio, u64 from_ns, u64 to_ns)
+{
+	const struct airsim_reception *reception = &radio->reception;
+	const struct airsim_emission *emission = reception->locked;
+	u64 data_ns = emission->start_ns + airsim_preamble_ns(&emission->rate);
+
+	return reception->spoiled_from_ns < data_ns ||
+	       (reception->spoiled_from_ns < to_ns &&
+		reception->spoiled_to_ns > from_ns);
+}
+
+/**
+ * airsim_mpdu_lost - draw whether noise spoils an MPDU
+ * @radio: who receives it, the medium locked
+ * @rate: its modulation
+ * @mpdu: the MPDU
+ *
+ * The models that know no signal strength lose data only, so that stations
+ * come and stay associated.
+ */
+bool airsim_mpdu_lost(struct airsim_radio *radio,
+		      const struct airsim_rate *rate,
+		      const struct sk_buff *mpdu)
+{
+	const struct ieee80211_hdr *hdr = (const void *)mpdu->data;
+	const struct airsim_settings *settings = &radio->settings;
+	struct rnd_state *rnd = &airsim_medium.error_rnd;
+
+	if (settings->errors == AIRSIM_ERRORS_SNR)
+		return airsim_snr_lost(rate, snr_mdb(radio, rate->width_mhz),
+				       airsim_mpdu_octets(mpdu), rnd);
+	if (!ieee80211_is_data_present(hdr->frame_control))
+		return false;
+	if (settings->errors == AIRSIM_ERRORS_BURST)
+		return airsim_burst_lost(&settings->burst, &radio->burst_bad,
+					 rnd);
+	return airsim_chance_ppm(rnd, settings->mpdu_error_ppm);
+}
+
+/**
+ * airsim_control_lost - draw whether noise spoils an RTS, CTS, ACK or BlockAck
+ * @radio: who receives it, the medium locked
+ * @rate: its modulation
+ * @octets: its length
+ */
+bool airsim_control_lost(struct airsim_radio *radio,
+			 const struct airsim_rate *rate, u32 octets)
+{
+	const struct airsim_settings *settings = &radio->settings;
+	struct rnd_state *rnd = &airsim_medium.error_rnd;
+
+	if (settings->errors == AIRSIM_ERRORS_SNR)
+		return airsim_snr_lost(rate, snr_mdb(radio, rate->width_mhz),
+				       octets, rnd);
+	return settings->response_error_ppm &&
+	       airsim_chance_ppm(rnd, settings->response_error_ppm);
+}
+
+static u64 next_on_air_ns(const struct airsim_radio *radio)
+{
+	const struct airsim_ppdu *ppdu = &radio->ppdu;
+
+	if (radio->emission.frame == AIRSIM_PPDU && ppdu->next < ppdu->count)
+		return ppdu->mpdu_end_ns[ppdu->next];
+	return radio->emission.end_ns;
+}
+
+/**
+ * airsim_emit - a radio begins to transmit
+ * @radio: the radio, the medium locked; its @emission says what, but for
+ *	@heard_by and @collided
+ */
+void airsim_emit(struct airsim_radio *radio)
+{
+	struct airsim_emission *emission = &radio->emission;
+	struct airsim_radio *other;
+	s32 signal_mdbm;
+
+	if (!busy(radio))
+		turned_busy(radio, emission->start_ns);
+	airsim_cancel(radio, AIRSIM_EVENT_ACCESS);
+	radio->committed = false;
+	radio->reception.locked = NULL;
+	radio->emitting = true;
+	emission->from = radio;
+	emission->collided = false;
+	bitmap_zero(emission->heard_by, AIRSIM_MAX_RADIOS);
+	list_for_each_entry(other, &airsim_medium.radios, list) {
+		if (other == radio ||
+		    !hears(other, radio, emission->start_ns, &signal_mdbm))
+			continue;
+		__set_bit(other->index, emission->heard_by);
+		hear_begin(other, emission, signal_mdbm);
+	}
+	airsim_schedule(radio, AIRSIM_EVENT_AIR, next_on_air_ns(radio));
+}
+
+static void emission_ended(struct airsim_radio *radio, u64 now_ns)
+{
+	struct airsim_emission *emission = &radio->emission;
+	struct airsim_radio *to = emission->to;
+	bool arrived;
+	int i;
+
+	emission->collided = airsim_disturbed(emission);
+	arrived = to && to->reception.locked == emission &&
+		  !emission->collided;
+	for_each_set_bit(i, emission->heard_by, AIRSIM_MAX_RADIOS)
+		hear_end(airsim_medium.tuned[i], emission, now_ns);
+	radio->emitting = false;
+	radio->reception.failed = false;
+	if (!busy(radio))
+		turned_idle(radio, now_ns);
+	airsim_exchange_emission_ended(radio, now_ns, arrived);
+}
+
+static void air(struct airsim_radio *radio, u64 now_ns)
+{
+	struct airsim_ppdu *ppdu = &radio->ppdu;
+
+	if (radio->emission.frame == AIRSIM_PPDU)
+		while (ppdu->next < ppdu->count &&
+		       ppdu->mpdu_end_ns[ppdu->next] <= now_ns)
+			airsim_exchange_mpdu_ended(radio);
+	if (now_ns >= radio->emission.end_ns)
+		emission_ended(radio, now_ns);
+	else
+		airsim_schedule(radio, AIRSIM_EVENT_AIR,
+				next_on_air_ns(radio));
+}
+
+static void happen(struct airsim_event *event, u64 now_ns)
+{
+	switch (event->kind) {
+	case AIRSIM_EVENT_ACCESS:
+		return airsim_exchange_begin(event->radio, now_ns);
+	case AIRSIM_EVENT_AIR:
+		return air(event->radio, now_ns);
+	case AIRSIM_EVENT_STEP:
+		return airsim_exchange_step(event->radio, now_ns);
+	case AIRSIM_EVENT_REPLY:
+		return airsim_exchange_reply(event->radio, now_ns);
+	case AIRSIM_EVENTS:
+		break;
+	}
+}
+
+/* Takes the report over, so that it can be passed on without the lock. */
+static bool take_report(struct airsim_report *report)
+{
+	struct airsim_report *ready = &airsim_medium.report;
+
+	if (!ready->radio)
+		return false;
+	*report = *ready;
+	__skb_queue_head_init(&report->done);
+	skb_queue_splice_init(&ready->done, &report->done);
+	ready->radio = NULL;
+	return true;
 }
 
 static enum hrtimer_restart medium_timer(struct hrtimer *timer)
 {
-	struct airsim_medium *medium =
-		container_of(timer, struct airsim_medium, timer);
 	u64 now_ns = ktime_get_ns();
-	struct airsim_radio *sender;
-	struct sk_buff_head done;
+	struct airsim_report report;
+	struct timerqueue_node *node;
 
-	__skb_queue_head_init(&done);
 	rcu_read_lock();
-	spin_lock(&medium->lock);
-	for (;;) {
-		sender = next_sender(medium);
-		if (!sender) {
-			if (!begin(medium, now_ns))
-				break;
-			continue;
+	spin_lock(&airsim_medium.lock);
+	while ((node = timerqueue_getnext(&airsim_medium.events)) &&
+	       ktime_to_ns(node->expires) <= now_ns) {
+		timerqueue_del(&airsim_medium.events, node);
+		happen(container_of(node, struct airsim_event, node),
+		       ktime_to_ns(node->expires));
+		if (take_report(&report)) {
+			spin_unlock(&airsim_medium.lock);
+			airsim_report_flush(&report);
+			spin_lock(&airsim_medium.lock);
 		}
-		if (next_event_ns(&sender->ppdu) > now_ns)
-			break;
-		if (sender->ppdu.next < sender->ppdu.count) {
-			mpdu_ended(medium, sender);
-			continue;
-		}
-		ppdu_done(medium, sender, &done);
-		spin_unlock(&medium->lock);
-		airsim_ppdu_report(sender, &done);
-		spin_lock(&medium->lock);
 	}
-	arm(medium);
-	spin_unlock(&medium->lock);
+	arm();
+	spin_unlock(&airsim_medium.lock);
 	rcu_read_unlock();
 	return HRTIMER_NORESTART;
 }
@@ -389,39 +514,67 @@ static enum hrtimer_restart medium_timer(struct hrtimer *timer)
  */
 void airsim_medium_request(struct airsim_radio *radio, u8 ac)
 {
-	struct airsim_medium *medium = radio->medium;
 	struct airsim_edca *edca = &radio->edca[ac];
 
-	spin_lock_bh(&medium->lock);
-	/* It may have changed channel meanwhile; whoever joins asks anew. */
-	if (radio->medium == medium && radio->started && !edca->wants) {
-		airsim_edca_request(edca, ktime_get_ns(), medium->on_air,
-				    &medium->backoff_rnd);
-		if (!medium->on_air)
-			arm(medium);
+	spin_lock_bh(&airsim_medium.lock);
+	if (radio->hardware.queueing == AIRSIM_QUEUE_FIFO &&
+	    ac != AIRSIM_BEACON)
+		airsim_fifo_fill(radio, ac);
+	/* Whoever is not tuned asks anew when it is. */
+	if (tuned(radio) && !edca->wants) {
+		u64 now_ns = ktime_get_ns();
+		bool is_busy = busy(radio) ||
+			       radio->exchange.stage != AIRSIM_STAGE_NONE ||
+			       now_ns < radio->reception.idle_from_ns;
+
+		airsim_edca_request(edca, now_ns, is_busy,
+				    &airsim_medium.backoff_rnd);
+		airsim_contend(radio);
+		arm();
 	}
-	spin_unlock_bh(&medium->lock);
+	spin_unlock_bh(&airsim_medium.lock);
 }
 
-/**
- * airsim_medium_join - tune a radio to a channel
- * @medium: the channel
- * @radio: the radio, on no channel
- */
-void airsim_medium_join(struct airsim_medium *medium,
-			struct airsim_radio *radio)
+/* Whose answer breaks off is not to be waited for: its time-out is now. */
+static void stop_waiting(struct airsim_radio *radio, u64 now_ns)
 {
+	radio->exchange.peer = NULL;
+	if (radio->exchange.stage != AIRSIM_STAGE_NONE && !radio->emitting &&
+	    !airsim_scheduled(radio, AIRSIM_EVENT_STEP))
+		airsim_schedule(radio, AIRSIM_EVENT_STEP, now_ns);
+}
+
+/* Nobody shall wait for, or answer, a radio that goes. */
+static void be_forgotten(struct airsim_radio *radio, u64 now_ns)
+{
+	struct airsim_radio *other;
+
+	list_for_each_entry(other, &airsim_medium.radios, list) {
+		__clear_bit(radio->index, other->emission.heard_by);
+		if (other->emission.to == radio)
+			other->emission.to = NULL;
+		if (other->exchange.peer == radio)
+			stop_waiting(other, now_ns);
+		if (other->reply.to == radio) {
+			other->reply.to = NULL;
+			airsim_cancel(other, AIRSIM_EVENT_REPLY);
+		}
+	}
+}
+
+static void break_off(struct airsim_radio *radio, u64 now_ns)
+{
+	struct airsim_emission *emission = &radio->emission;
 	int i;
 
-	spin_lock_bh(&medium->lock);
-	radio->medium = medium;
-	list_add_tail(&radio->list, &medium->radios);
-	for (i = 0; i < AIRSIM_EDCAS; i++)
-		radio->edca[i].idle_from_ns =
-			max_t(u64, medium->busy_until_ns, ktime_get_ns());
-	if (!medium->on_air)
-		arm(medium);
-	spin_unlock_bh(&medium->lock);
+	radio->emitting = false;
+	for_each_set_bit(i, emission->heard_by, AIRSIM_MAX_RADIOS) {
+		struct airsim_radio *other = airsim_medium.tuned[i];
+
+		if (other->reception.locked == emission)
+			other->reception.spoiled_from_ns = 0;
+		hear_end(other, emission, now_ns);
+	}
 }
 
 /**
@@ -433,79 +586,85 @@ void airsim_medium_join(struct airsim_medium *medium,
  */
 void airsim_medium_leave(struct airsim_radio *radio)
 {
-	struct airsim_medium *medium = radio->medium;
-	struct sk_buff_head done;
+	struct airsim_report report;
+	bool told = false;
+	u64 now_ns;
+	int i;
 
-	__skb_queue_head_init(&done);
 	rcu_read_lock();
-	spin_lock_bh(&medium->lock);
-	list_del_init(&radio->list);
-	if (radio->ppdu.active) {
-		radio->ppdu.response = AIRSIM_RESPONSE_MISSING;
-		airsim_ppdu_settle(radio, &done);
-		medium->on_air--;
+	spin_lock_bh(&airsim_medium.lock);
+	if (tuned(radio)) {
+		now_ns = ktime_get_ns();
+		be_forgotten(radio, now_ns);
+		if (radio->emitting)
+			break_off(radio, now_ns);
+		airsim_exchange_break(radio);
+		for (i = 0; i < AIRSIM_EVENTS; i++)
+			airsim_cancel(radio, i);
+		list_del_init(&radio->list);
+		airsim_medium.tuned[radio->index] = NULL;
+		memset(&radio->reception, 0, sizeof(radio->reception));
+		radio->committed = false;
+		told = take_report(&report);
+		arm();
 	}
-	spin_unlock_bh(&medium->lock);
-	airsim_ppdu_report(radio, &done);
+	spin_unlock_bh(&airsim_medium.lock);
+	if (told)
+		airsim_report_flush(&report);
 	rcu_read_unlock();
 	synchronize_net();
 }
 
 /**
- * airsim_media_sum - add up the counters of all channels
- * @sum: the sums
+ * airsim_medium_tune - tune a radio to a channel
+ * @radio: the radio
+ * @channel: the channel
  */
-void airsim_media_sum(struct airsim_counters *sum)
+void airsim_medium_tune(struct airsim_radio *radio,
+			const struct cfg80211_chan_def *channel)
 {
-	u64 *total = (u64 *)sum;
-	int i, j;
+	u16 width_mhz = cfg80211_chandef_get_width(channel);
+	u16 low_mhz = channel->center_freq1 - width_mhz / 2;
+	u16 frequency_mhz = channel->chan->center_freq;
 
-	memset(sum, 0, sizeof(*sum));
-	for (i = 0; i < ARRAY_SIZE(frequencies_mhz); i++) {
-		const u64 *one = (u64 *)&media[i].counters;
-
-		spin_lock_bh(&media[i].lock);
-		for (j = 0; j < sizeof(*sum) / sizeof(u64); j++)
-			total[j] += one[j];
-		spin_unlock_bh(&media[i].lock);
-	}
+	if (tuned(radio) && radio->frequency_mhz == frequency_mhz &&
+	    radio->low_mhz == low_mhz &&
+	    radio->high_mhz == low_mhz + width_mhz)
+		return;
+	airsim_medium_leave(radio);
+	spin_lock_bh(&airsim_medium.lock);
+	radio->frequency_mhz = frequency_mhz;
+	radio->low_mhz = low_mhz;
+	radio->high_mhz = low_mhz + width_mhz;
+	radio->phy = channel->chan->band == NL80211_BAND_5GHZ ?
+		     &airsim_phy_5ghz : &airsim_phy_2ghz_long_slot;
+	radio->reception.idle_from_ns = ktime_get_ns();
+	list_add_tail(&radio->list, &airsim_medium.radios);
+	airsim_medium.tuned[radio->index] = radio;
+	airsim_contend(radio);
+	arm();
+	spin_unlock_bh(&airsim_medium.lock);
 }
 
-/**
- * airsim_media_init - make the channels
- *
- * Return: 0, or -ENOMEM.
- */
-int airsim_media_init(void)
+/** airsim_medium_init - before the first radio */
+void airsim_medium_init(void)
 {
 	u64 seed = get_random_u64();
-	int i;
 
-	media = kcalloc(ARRAY_SIZE(frequencies_mhz), sizeof(*media),
-			GFP_KERNEL);
-	if (!media)
-		return -ENOMEM;
-	for (i = 0; i < ARRAY_SIZE(frequencies_mhz); i++) {
-		struct airsim_medium *medium = &media[i];
-
-		spin_lock_init(&medium->lock);
-		INIT_LIST_HEAD(&medium->radios);
-		hrtimer_init(&medium->timer, CLOCK_MONOTONIC,
-			     HRTIMER_MODE_ABS_SOFT);
-		medium->timer.function = medium_timer;
-		medium->frequency_mhz = frequencies_mhz[i];
-		prandom_seed_state(&medium->backoff_rnd, seed + 2 * i);
-		prandom_seed_state(&medium->error_rnd, seed + 2 * i + 1);
-	}
-	return 0;
+	spin_lock_init(&airsim_medium.lock);
+	INIT_LIST_HEAD(&airsim_medium.radios);
+	timerqueue_init_head(&airsim_medium.events);
+	__skb_queue_head_init(&airsim_medium.report.done);
+	hrtimer_init(&airsim_medium.timer, CLOCK_MONOTONIC,
+		     HRTIMER_MODE_ABS_SOFT);
+	airsim_medium.timer.function = medium_timer;
+	airsim_medium.air = air_default;
+	prandom_seed_state(&airsim_medium.backoff_rnd, seed);
+	prandom_seed_state(&airsim_medium.error_rnd, seed + 1);
 }
 
-/** airsim_media_exit - free the channels, when no radio is left */
-void airsim_media_exit(void)
+/** airsim_medium_exit - after the last radio */
+void airsim_medium_exit(void)
 {
-	int i;
-
-	for (i = 0; i < ARRAY_SIZE(frequencies_mhz); i++)
-		hrtimer_cancel(&media[i].timer);
-	kfree(media);
+	hrtimer_cancel(&airsim_medium.timer);
 }

@@ -10,69 +10,238 @@
 #include <net/ieee80211_radiotap.h>
 #include "airsim.h"
 
-/* Fields in the order of their bits, each aligned to its own size. */
-struct airsim_radiotap {
-	struct ieee80211_radiotap_header_fixed header;
-	__le64 tsft_us;
+/* Room for all fields that a header may have. */
+#define MAX_HEADER_OCTETS	128
+
+#define VENDOR_SUBNAMESPACE	1
+
+/*
+ * What radiotap has no field for, in a vendor namespace of the locally
+ * administered OUI 02:00:00. Times are those of the PPDU on the air.
+ */
+struct airsim_vendor {
+	u8 oui[3];
+	u8 subnamespace;
+	__le16 skip_length;
+	__le64 start_ns;
+	__le64 end_ns;
+	__le16 sender;
+	__le16 receiver;	/* radios' indices, 0xffff: none */
 	u8 flags;
-	u8 rate_500kbps;
-	__le16 frequency_mhz;
-	__le16 channel_flags;
-	s8 signal_dbm;
-	u8 mcs_known;
-	u8 mcs_flags;
-	u8 mcs_index;
-	__le16 padding;
-	__le32 ampdu_reference;
-	__le16 ampdu_flags;
-	u8 ampdu_delimiter_crc;
-	u8 ampdu_reserved;
+	u8 mpdus;		/* 255: that or more */
+	u8 index;
+	u8 function;		/* EDCA function, 255: an answer */
+	__le32 channel_mhz;
 } __packed;
+
+enum {
+	VENDOR_COLLIDED = BIT(0),	/* spoiled by another transmission */
+	VENDOR_RETRY = BIT(1),
+	VENDOR_NOISE = BIT(2),		/* lost without a collision */
+};
 
 static struct net_device *monitor;
 
-static void fill_radiotap(struct airsim_radiotap *tap, u16 frequency_mhz,
-			  const struct airsim_rate *rate, u64 start_ns,
-			  bool bad)
-{
-	u32 present = BIT(IEEE80211_RADIOTAP_TSFT) |
-		      BIT(IEEE80211_RADIOTAP_FLAGS) |
-		      BIT(IEEE80211_RADIOTAP_RATE) |
-		      BIT(IEEE80211_RADIOTAP_CHANNEL) |
-		      BIT(IEEE80211_RADIOTAP_DBM_ANTSIGNAL);
+/* A radiotap header in the making. */
+struct header {
+	u8 octets[MAX_HEADER_OCTETS];
+	unsigned int length;
+	u32 present;
+};
 
-	memset(tap, 0, sizeof(*tap));
-	tap->header.it_len = cpu_to_le16(sizeof(*tap));
-	tap->tsft_us = cpu_to_le64(div_u64(start_ns, NSEC_PER_USEC));
-	tap->flags = bad ? IEEE80211_RADIOTAP_F_BADFCS : 0;
-	tap->frequency_mhz = cpu_to_le16(frequency_mhz);
-	tap->channel_flags = cpu_to_le16(IEEE80211_CHAN_5GHZ |
-					 IEEE80211_CHAN_OFDM);
-	tap->signal_dbm = AIRSIM_SIGNAL_DBM;
-	if (rate->format == AIRSIM_HT) {
-		present |= BIT(IEEE80211_RADIOTAP_MCS);
-		tap->mcs_known = IEEE80211_RADIOTAP_MCS_HAVE_BW |
-				 IEEE80211_RADIOTAP_MCS_HAVE_MCS |
-				 IEEE80211_RADIOTAP_MCS_HAVE_GI;
-		tap->mcs_index = rate->mcs;
-		if (rate->ht40)
-			tap->mcs_flags |= IEEE80211_RADIOTAP_MCS_BW_40;
-		if (rate->short_gi)
-			tap->mcs_flags |= IEEE80211_RADIOTAP_MCS_SGI;
-	} else {
-		tap->rate_500kbps = rate->legacy_kbps / 500;
-	}
-	tap->header.it_present = cpu_to_le32(present);
+/* Adds a field, or its first part, aligned to its own size. */
+static void put(struct header *header, int bit, const void *field,
+		unsigned int octets, unsigned int align)
+{
+	unsigned int at = ALIGN(header->length, align);
+
+	header->present |= BIT(bit);
+	memset(header->octets + header->length, 0, at - header->length);
+	memcpy(header->octets + at, field, octets);
+	header->length = at + octets;
 }
 
-static struct airsim_radiotap *new_frame(unsigned int octets,
-					 struct sk_buff **skb)
+static void put_ht(struct header *header, const struct airsim_rate *rate)
 {
+	u8 mcs[3] = {
+		IEEE80211_RADIOTAP_MCS_HAVE_BW |
+		IEEE80211_RADIOTAP_MCS_HAVE_MCS |
+		IEEE80211_RADIOTAP_MCS_HAVE_GI |
+		IEEE80211_RADIOTAP_MCS_HAVE_FMT,
+		0,
+		rate->mcs + 8 * (rate->streams - 1),
+	};
+
+	if (rate->width_mhz == 40)
+		mcs[1] |= IEEE80211_RADIOTAP_MCS_BW_40;
+	if (rate->gi_ns == 400)
+		mcs[1] |= IEEE80211_RADIOTAP_MCS_SGI;
+	put(header, IEEE80211_RADIOTAP_MCS, mcs, sizeof(mcs), 1);
+}
+
+static void put_ampdu(struct header *header, const struct airsim_ppdu *ppdu,
+		      unsigned int index)
+{
+	struct {
+		__le32 reference;
+		__le16 flags;
+		__le16 reserved;
+	} ampdu = {
+		.reference = cpu_to_le32(ppdu->reference),
+		.flags = cpu_to_le16(IEEE80211_RADIOTAP_AMPDU_LAST_KNOWN),
+	};
+
+	if (index + 1 == ppdu->count)
+		ampdu.flags |= cpu_to_le16(IEEE80211_RADIOTAP_AMPDU_IS_LAST);
+	put(header, IEEE80211_RADIOTAP_AMPDU_STATUS, &ampdu, sizeof(ampdu), 4);
+}
+
+static void put_vht(struct header *header, const struct airsim_rate *rate)
+{
+	struct {
+		__le16 known;
+		u8 flags;
+		u8 bandwidth;
+		u8 mcs_nss[4];
+		u8 coding;
+		u8 group_id;
+		__le16 partial_aid;
+	} vht = {
+		.known = cpu_to_le16(IEEE80211_RADIOTAP_VHT_KNOWN_GI |
+				     IEEE80211_RADIOTAP_VHT_KNOWN_BANDWIDTH),
+		.mcs_nss[0] = rate->mcs << 4 | rate->streams,
+	};
+
+	if (rate->gi_ns == 400)
+		vht.flags = IEEE80211_RADIOTAP_VHT_FLAG_SGI;
+	/* 20, 40, 80 and 160 MHz are values 0, 1, 4 and 11. */
+	vht.bandwidth = rate->width_mhz == 160 ? 11 :
+			rate->width_mhz == 80 ? 4 : rate->width_mhz == 40;
+	put(header, IEEE80211_RADIOTAP_VHT, &vht, sizeof(vht), 2);
+}
+
+static void put_he(struct header *header, const struct airsim_rate *rate)
+{
+	u16 bandwidth = ilog2(rate->width_mhz / 20);
+	u16 guard = rate->gi_ns == 3200 ? IEEE80211_RADIOTAP_HE_DATA5_GI_3_2 :
+		    rate->gi_ns == 1600 ? IEEE80211_RADIOTAP_HE_DATA5_GI_1_6 :
+					  IEEE80211_RADIOTAP_HE_DATA5_GI_0_8;
+	struct ieee80211_radiotap_he he = {
+		.data1 = cpu_to_le16(IEEE80211_RADIOTAP_HE_DATA1_FORMAT_SU |
+			IEEE80211_RADIOTAP_HE_DATA1_DATA_MCS_KNOWN |
+			IEEE80211_RADIOTAP_HE_DATA1_CODING_KNOWN |
+			IEEE80211_RADIOTAP_HE_DATA1_BW_RU_ALLOC_KNOWN),
+		.data2 = cpu_to_le16(IEEE80211_RADIOTAP_HE_DATA2_GI_KNOWN),
+		.data3 = cpu_to_le16(IEEE80211_RADIOTAP_HE_DATA3_CODING),
+	};
+
+	le16p_replace_bits(&he.data3, rate->mcs,
+			   IEEE80211_RADIOTAP_HE_DATA3_DATA_MCS);
+	le16p_replace_bits(&he.data5, bandwidth,
+			   IEEE80211_RADIOTAP_HE_DATA5_DATA_BW_RU_ALLOC);
+	le16p_replace_bits(&he.data5, guard, IEEE80211_RADIOTAP_HE_DATA5_GI);
+	le16p_replace_bits(&he.data6, rate->streams,
+			   IEEE80211_RADIOTAP_HE_DATA6_NSTS);
+	put(header, IEEE80211_RADIOTAP_HE, &he, sizeof(he), 2);
+}
+
+static void put_vendor(struct header *header, const struct airsim_radio *radio,
+		       unsigned int index, bool received)
+{
+	const struct airsim_emission *emission = &radio->emission;
+	const struct airsim_ppdu *ppdu = &radio->ppdu;
+	struct airsim_vendor vendor = {
+		.oui = { 0x02, 0x00, 0x00 },
+		.subnamespace = VENDOR_SUBNAMESPACE,
+		.skip_length = cpu_to_le16(sizeof(vendor) -
+				offsetof(struct airsim_vendor, start_ns)),
+		.start_ns = cpu_to_le64(emission->start_ns),
+		.end_ns = cpu_to_le64(emission->end_ns),
+		.sender = cpu_to_le16(radio->index),
+		.receiver = cpu_to_le16(emission->to ? emission->to->index :
+						       0xffff),
+		.mpdus = 1,
+		.function = 255,
+		.channel_mhz = cpu_to_le32((radio->low_mhz + radio->high_mhz) /
+					   2),
+	};
+	bool collided = emission->collided;
+
+	if (emission->frame == AIRSIM_PPDU) {
+		vendor.mpdus = min(ppdu->count, 255);
+		vendor.index = index;
+		vendor.function = ppdu->ac;
+		if (airsim_mpdu(ppdu->mpdu[index])->attempts > 1)
+			vendor.flags |= VENDOR_RETRY;
+		collided = !received && airsim_disturbed(emission);
+	} else if (emission->frame == AIRSIM_RTS) {
+		vendor.function = ppdu->ac;
+	}
+	if (collided)
+		vendor.flags |= VENDOR_COLLIDED;
+	else if (!received)
+		vendor.flags |= VENDOR_NOISE;
+	put(header, IEEE80211_RADIOTAP_VENDOR_NAMESPACE, &vendor,
+	    sizeof(vendor), 2);
+}
+
+static void make_header(struct header *header, const struct airsim_radio *radio,
+			unsigned int index, bool received)
+{
+	const struct airsim_emission *emission = &radio->emission;
+	const struct airsim_rate *rate = &emission->rate;
+	bool cck = rate->format == AIRSIM_CCK;
+	__le64 tsft_us = cpu_to_le64(div_u64(emission->start_ns,
+					     NSEC_PER_USEC));
+	u8 flags = received ? 0 : IEEE80211_RADIOTAP_F_BADFCS;
+	u8 rate_500kbps = rate->legacy_kbps / 500;
+	u16 band = radio->phy == &airsim_phy_5ghz ? IEEE80211_CHAN_5GHZ :
+						    IEEE80211_CHAN_2GHZ;
+	__le16 channel[2] = {
+		cpu_to_le16(radio->frequency_mhz),
+		cpu_to_le16(band | (cck ? IEEE80211_CHAN_CCK :
+					  IEEE80211_CHAN_OFDM)),
+	};
+	s8 signal_dbm = radio->settings.tx_power_mdbm / 1000;
+	struct ieee80211_radiotap_header_fixed fixed = {};
+
+	header->length = sizeof(fixed);
+	header->present = 0;
+	put(header, IEEE80211_RADIOTAP_TSFT, &tsft_us, sizeof(tsft_us), 8);
+	put(header, IEEE80211_RADIOTAP_FLAGS, &flags, sizeof(flags), 1);
+	if (rate->format <= AIRSIM_OFDM)
+		put(header, IEEE80211_RADIOTAP_RATE, &rate_500kbps, 1, 1);
+	put(header, IEEE80211_RADIOTAP_CHANNEL, channel, sizeof(channel), 2);
+	put(header, IEEE80211_RADIOTAP_DBM_TX_POWER, &signal_dbm, 1, 1);
+	if (rate->format == AIRSIM_HT)
+		put_ht(header, rate);
+	if (emission->frame == AIRSIM_PPDU && airsim_ppdu_is_ampdu(&radio->ppdu))
+		put_ampdu(header, &radio->ppdu, index);
+	if (rate->format == AIRSIM_VHT)
+		put_vht(header, rate);
+	if (rate->format == AIRSIM_HE)
+		put_he(header, rate);
+	put_vendor(header, radio, index, received);
+	fixed.it_len = cpu_to_le16(header->length);
+	fixed.it_present = cpu_to_le32(header->present);
+	memcpy(header->octets, &fixed, sizeof(fixed));
+}
+
+/* Return: where the frame of @octets octets is to be put, zeroed. */
+static void *new_frame(const struct airsim_radio *radio, unsigned int index,
+		       bool received, unsigned int octets,
+		       struct sk_buff **skb)
+{
+	struct header header;
+
 	if (!netif_running(monitor))
 		return NULL;
-	*skb = netdev_alloc_skb(monitor,
-				sizeof(struct airsim_radiotap) + octets);
-	return *skb ? skb_put(*skb, sizeof(struct airsim_radiotap)) : NULL;
+	make_header(&header, radio, index, received);
+	*skb = netdev_alloc_skb(monitor, header.length + octets);
+	if (!*skb)
+		return NULL;
+	skb_put_data(*skb, header.octets, header.length);
+	return skb_put_zero(*skb, octets);
 }
 
 static void show(struct sk_buff *skb)
@@ -86,39 +255,26 @@ static void show(struct sk_buff *skb)
 
 /**
  * airsim_monitor_mpdu - show an MPDU that is over
- * @medium: where
- * @ppdu: the PPDU
- * @index: which of its MPDUs
- * @bad: it was lost
+ * @radio: its sender, the medium locked
+ * @index: which MPDU of its PPDU
+ * @received: somebody has received it
  */
-void airsim_monitor_mpdu(const struct airsim_medium *medium,
-			 const struct airsim_ppdu *ppdu, unsigned int index,
-			 bool bad)
+void airsim_monitor_mpdu(const struct airsim_radio *radio, unsigned int index,
+			 bool received)
 {
-	const struct sk_buff *mpdu = ppdu->mpdu[index];
-	struct airsim_radiotap *tap;
+	const struct sk_buff *mpdu = radio->ppdu.mpdu[index];
 	struct sk_buff *skb;
+	void *frame;
 
-	tap = new_frame(mpdu->len, &skb);
-	if (!tap)
+	frame = new_frame(radio, index, received, mpdu->len, &skb);
+	if (!frame)
 		return;
-	fill_radiotap(tap, medium->frequency_mhz, &ppdu->rate, ppdu->start_ns,
-		      bad);
-	if (ppdu->count > 1) {
-		u16 flags = IEEE80211_RADIOTAP_AMPDU_LAST_KNOWN;
-
-		if (index + 1 == ppdu->count)
-			flags |= IEEE80211_RADIOTAP_AMPDU_IS_LAST;
-		tap->header.it_present |=
-			cpu_to_le32(BIT(IEEE80211_RADIOTAP_AMPDU_STATUS));
-		tap->ampdu_reference = cpu_to_le32(ppdu->reference);
-		tap->ampdu_flags = cpu_to_le16(flags);
-	}
-	skb_copy_bits(mpdu, 0, skb_put(skb, mpdu->len), mpdu->len);
+	skb_copy_bits(mpdu, 0, frame, mpdu->len);
 	show(skb);
 }
 
-static void put_bitmap(u8 *bitmap, const struct airsim_ppdu *ppdu, u16 start)
+static void put_bitmap(u8 *bitmap, unsigned int bits,
+		       const struct airsim_ppdu *ppdu, u16 start)
 {
 	unsigned int i;
 
@@ -127,60 +283,79 @@ static void put_bitmap(u8 *bitmap, const struct airsim_ppdu *ppdu, u16 start)
 		u16 sequence = IEEE80211_SEQ_TO_SN(le16_to_cpu(hdr->seq_ctrl));
 		u16 bit = ieee80211_sn_sub(sequence, start);
 
-		if (!airsim_mpdu(ppdu->mpdu[i])->lost && bit < 64)
+		if (airsim_mpdu(ppdu->mpdu[i])->received && bit < bits)
 			bitmap[bit / 8] |= BIT(bit % 8);
 	}
 }
 
-/**
- * airsim_monitor_response - show the ACK or BlockAck of a PPDU
- * @medium: where
- * @ppdu: the PPDU
- * @kbps: rate of the answer
- */
-void airsim_monitor_response(const struct airsim_medium *medium,
-			     const struct airsim_ppdu *ppdu, u16 kbps)
+/* Fills a BlockAck in that answers @ppdu; the bitmap ends it. */
+static void put_blockack(u8 *frame, unsigned int octets,
+			 const struct airsim_ppdu *ppdu)
 {
-	const struct airsim_rate rate = {
-		.format = AIRSIM_LEGACY, .legacy_kbps = kbps,
+	const struct ieee80211_hdr *hdr = (const void *)ppdu->mpdu[0]->data;
+	u16 start = le16_to_cpu(hdr->seq_ctrl) & IEEE80211_SCTL_SEQ;
+	u16 flags = IEEE80211_BAR_CTRL_CBMTID_COMPRESSED_BA;
+	__le16 field;
+
+	ether_addr_copy(frame + 10, hdr->addr1);
+	if (ieee80211_is_data_qos(hdr->frame_control))
+		flags |= ieee80211_get_tid((void *)hdr) <<
+			 IEEE80211_BAR_CTRL_TID_INFO_SHIFT;
+	field = cpu_to_le16(flags);
+	memcpy(frame + 16, &field, sizeof(field));
+	/* Fragment number 4: 256 bits (table 9-30). */
+	field = cpu_to_le16(start | (octets > 32 ? 4 : 0));
+	memcpy(frame + 18, &field, sizeof(field));
+	if (ieee80211_is_data_qos(hdr->frame_control))
+		put_bitmap(frame + 20, 8 * (octets - 20), ppdu,
+			   IEEE80211_SEQ_TO_SN(start));
+}
+
+/**
+ * airsim_monitor_control - show an RTS, CTS, ACK or BlockAck that is over
+ * @radio: its sender, the medium locked
+ * @octets: its length, FCS included
+ * @received: who is addressed has received it
+ */
+void airsim_monitor_control(const struct airsim_radio *radio, u32 octets,
+			    bool received)
+{
+	static const u16 types[] = {
+		[AIRSIM_RTS] = IEEE80211_STYPE_RTS,
+		[AIRSIM_CTS] = IEEE80211_STYPE_CTS,
+		[AIRSIM_ACK] = IEEE80211_STYPE_ACK,
+		[AIRSIM_BLOCKACK] = IEEE80211_STYPE_BACK,
 	};
-	bool block = ppdu->response == AIRSIM_RESPONSE_BLOCKACK;
-	const struct ieee80211_hdr *hdr = (void *)ppdu->mpdu[0]->data;
-	u32 octets = (block ? AIRSIM_BLOCKACK_OCTETS : AIRSIM_ACK_OCTETS) -
-		     AIRSIM_FCS_OCTETS;
-	struct airsim_radiotap *tap;
+	const struct airsim_emission *emission = &radio->emission;
+	const struct airsim_radio *to = emission->to;
+	u64 defer_ns = emission->nav_until_ns > emission->end_ns ?
+		       emission->nav_until_ns - emission->end_ns : 0;
+	const struct ieee80211_hdr *hdr;
+	struct ieee80211_cts *frame;
 	struct sk_buff *skb;
-	__le16 control;
-	u8 *frame;
 
-	tap = new_frame(octets, &skb);
-	if (!tap)
+	/* The exchange's data frame knows the addresses. */
+	if (emission->frame == AIRSIM_RTS)
+		hdr = (const void *)radio->ppdu.mpdu[0]->data;
+	else if (to && to->exchange.stage != AIRSIM_STAGE_NONE)
+		hdr = (const void *)to->ppdu.mpdu[0]->data;
+	else
 		return;
-	fill_radiotap(tap, medium->frequency_mhz, &rate,
-		      ppdu->end_ns + AIRSIM_SIFS_NS, false);
-	frame = skb_put_zero(skb, octets);
-	control = cpu_to_le16(IEEE80211_FTYPE_CTL |
-			      (block ? IEEE80211_STYPE_BACK :
-				       IEEE80211_STYPE_ACK));
-	memcpy(frame, &control, sizeof(control));
-	ether_addr_copy(frame + 4, hdr->addr2);
-	if (block) {
-		u16 start = le16_to_cpu(hdr->seq_ctrl) & IEEE80211_SCTL_SEQ;
-		u16 flags = IEEE80211_BAR_CTRL_CBMTID_COMPRESSED_BA;
-		__le16 field;
-
-		if (ieee80211_is_data_qos(hdr->frame_control))
-			flags |= ieee80211_get_tid((void *)hdr) <<
-				 IEEE80211_BAR_CTRL_TID_INFO_SHIFT;
-		ether_addr_copy(frame + 10, hdr->addr1);
-		field = cpu_to_le16(flags);
-		memcpy(frame + 16, &field, sizeof(field));
-		field = cpu_to_le16(start);
-		memcpy(frame + 18, &field, sizeof(field));
-		if (ieee80211_is_data_qos(hdr->frame_control))
-			put_bitmap(frame + 20, ppdu,
-				   IEEE80211_SEQ_TO_SN(start));
+	octets -= AIRSIM_FCS_OCTETS;
+	frame = new_frame(radio, 0, received, octets, &skb);
+	if (!frame)
+		return;
+	frame->frame_control = cpu_to_le16(IEEE80211_FTYPE_CTL |
+					   types[emission->frame]);
+	frame->duration = cpu_to_le16(DIV_ROUND_UP_ULL(defer_ns, 1000));
+	if (emission->frame == AIRSIM_RTS) {
+		ether_addr_copy(frame->ra, hdr->addr1);
+		ether_addr_copy(((struct ieee80211_rts *)frame)->ta, hdr->addr2);
+	} else {
+		ether_addr_copy(frame->ra, hdr->addr2);
 	}
+	if (emission->frame == AIRSIM_BLOCKACK)
+		put_blockack((u8 *)frame, octets, &to->ppdu);
 	show(skb);
 }
 
@@ -215,7 +390,6 @@ int airsim_monitor_init(void)
 {
 	int err;
 
-	BUILD_BUG_ON(offsetof(struct airsim_radiotap, ampdu_reference) % 4);
 	monitor = alloc_netdev(0, "airsim0", NET_NAME_ENUM, monitor_setup);
 	if (!monitor)
 		return -ENOMEM;

@@ -1,64 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What mac80211 asks of a radio. */
+#include <linux/debugfs.h>
 #include <linux/delay.h>
 #include <linux/etherdevice.h>
 #include <linux/platform_device.h>
 #include <net/cfg80211.h>
-#include <net/regulatory.h>
 #include "airsim.h"
 
-#define STREAMS		4
 #define FLUSH_TRIES	200
-
-#define CHANNEL(mhz) { .band = NL80211_BAND_5GHZ, .center_freq = (mhz), \
-		       .max_power = 20 }
-static const struct ieee80211_channel channels[] = {
-	CHANNEL(5180), CHANNEL(5200), CHANNEL(5220), CHANNEL(5240),
-	CHANNEL(5260), CHANNEL(5280), CHANNEL(5300), CHANNEL(5320),
-	CHANNEL(5500), CHANNEL(5520), CHANNEL(5540), CHANNEL(5560),
-	CHANNEL(5580), CHANNEL(5600), CHANNEL(5620), CHANNEL(5640),
-	CHANNEL(5660), CHANNEL(5680), CHANNEL(5700), CHANNEL(5720),
-	CHANNEL(5745), CHANNEL(5765), CHANNEL(5785), CHANNEL(5805),
-	CHANNEL(5825),
-};
-
-/* In units of 100 kbit/s. */
-static struct ieee80211_rate legacy_rates[] = {
-	{ .bitrate = 60 }, { .bitrate = 90 }, { .bitrate = 120 },
-	{ .bitrate = 180 }, { .bitrate = 240 }, { .bitrate = 360 },
-	{ .bitrate = 480 }, { .bitrate = 540 },
-};
-
-/*
- * The air is simulated, so the whole band may be used, and no user-space
- * database is waited for.
- */
-static const struct ieee80211_regdomain regulatory = {
-	.n_reg_rules = 1,
-	.alpha2 = "99",
-	.reg_rules = { REG_RULE(5150, 5850, 160, 0, 20, 0) },
-};
-
-/**
- * airsim_legacy_index - index of a legacy rate
- * @kbps: 6000 to 54000
- */
-u8 airsim_legacy_index(u16 kbps)
-{
-	u8 i;
-
-	for (i = 0; i < ARRAY_SIZE(legacy_rates) - 1; i++)
-		if (legacy_rates[i].bitrate * 100 >= kbps)
-			break;
-	return i;
-}
 
 static void enqueue(struct airsim_radio *radio, struct sk_buff *skb, u8 ac)
 {
 	memset(airsim_mpdu(skb), 0, sizeof(struct airsim_mpdu));
-	spin_lock_bh(&radio->medium->lock);
+	spin_lock_bh(&airsim_medium.lock);
 	__skb_queue_tail(&radio->frames[ac], skb);
-	spin_unlock_bh(&radio->medium->lock);
+	radio->count.taken++;
+	spin_unlock_bh(&airsim_medium.lock);
 	airsim_medium_request(radio, ac);
 }
 
@@ -125,12 +82,18 @@ static void airsim_stop(struct ieee80211_hw *hw, bool suspend)
 	hrtimer_cancel(&radio->beacon_timer);
 	radio->started = false;
 	airsim_medium_leave(radio);
+	hrtimer_cancel(&radio->coalesce_timer);
 	napi_disable(&radio->napi);
+	radio->count.rx_dropped_stopped += skb_queue_len(&radio->arrived) +
+					   skb_queue_len(&radio->received);
+	__skb_queue_purge(&radio->arrived);
 	skb_queue_purge(&radio->received);
 	for (i = 0; i < AIRSIM_EDCAS; i++) {
 		radio->edca[i].wants = false;
-		while ((skb = __skb_dequeue(&radio->frames[i])))
+		while ((skb = __skb_dequeue(&radio->frames[i]))) {
+			radio->count.dropped_stopped++;
 			ieee80211_free_txskb(hw, skb);
+		}
 	}
 }
 
@@ -146,14 +109,14 @@ static int replace_vif(struct airsim_radio *radio, struct ieee80211_vif *old,
 {
 	int i, err = -EBUSY;
 
-	spin_lock_bh(&radio->medium->lock);
+	spin_lock_bh(&airsim_medium.lock);
 	for (i = 0; err && i < AIRSIM_MAX_VIFS; i++) {
 		if (radio->vifs[i] == old) {
 			radio->vifs[i] = new;
 			err = 0;
 		}
 	}
-	spin_unlock_bh(&radio->medium->lock);
+	spin_unlock_bh(&airsim_medium.lock);
 	return err;
 }
 
@@ -171,11 +134,11 @@ static void forget_txqs(struct airsim_radio *radio, struct ieee80211_txq **txq,
 	struct sk_buff *skb;
 
 	__skb_queue_head_init(&done);
-	spin_lock_bh(&radio->medium->lock);
+	spin_lock_bh(&airsim_medium.lock);
 	while (count--)
 		if (txq[count])
 			airsim_txq_forget(radio, txq[count], &done);
-	spin_unlock_bh(&radio->medium->lock);
+	spin_unlock_bh(&airsim_medium.lock);
 	while ((skb = __skb_dequeue(&done)))
 		ieee80211_free_txskb(radio->hw, skb);
 }
@@ -190,15 +153,9 @@ static void airsim_remove_interface(struct ieee80211_hw *hw,
 static int airsim_config(struct ieee80211_hw *hw, u32 changed)
 {
 	struct airsim_radio *radio = hw->priv;
-	struct airsim_medium *medium;
 
-	if (!(changed & IEEE80211_CONF_CHANGE_CHANNEL) || !radio->started)
-		return 0;
-	medium = airsim_medium_at(hw->conf.chandef.chan->center_freq);
-	if (medium == radio->medium && !list_empty(&radio->list))
-		return 0;
-	airsim_medium_leave(radio);
-	airsim_medium_join(medium, radio);
+	if (changed & IEEE80211_CONF_CHANGE_CHANNEL && radio->started)
+		airsim_medium_tune(radio, &hw->conf.chandef);
 	return 0;
 }
 
@@ -209,6 +166,15 @@ static void airsim_configure_filter(struct ieee80211_hw *hw,
 	*total &= FIF_ALLMULTI;
 }
 
+static void set_slot(struct airsim_radio *radio, bool is_short)
+{
+	spin_lock_bh(&airsim_medium.lock);
+	if (radio->phy != &airsim_phy_5ghz)
+		radio->phy = is_short ? &airsim_phy_2ghz_short_slot :
+					&airsim_phy_2ghz_long_slot;
+	spin_unlock_bh(&airsim_medium.lock);
+}
+
 static void airsim_bss_info_changed(struct ieee80211_hw *hw,
 				    struct ieee80211_vif *vif,
 				    struct ieee80211_bss_conf *info,
@@ -216,6 +182,8 @@ static void airsim_bss_info_changed(struct ieee80211_hw *hw,
 {
 	struct airsim_radio *radio = hw->priv;
 
+	if (changed & BSS_CHANGED_ERP_SLOT)
+		set_slot(radio, info->use_short_slot);
 	if (!(changed & (BSS_CHANGED_BEACON_ENABLED | BSS_CHANGED_BEACON_INT)))
 		return;
 	hrtimer_cancel(&radio->beacon_timer);
@@ -233,10 +201,17 @@ static int airsim_conf_tx(struct ieee80211_hw *hw, struct ieee80211_vif *vif,
 {
 	struct airsim_radio *radio = hw->priv;
 
-	spin_lock_bh(&radio->medium->lock);
+	spin_lock_bh(&airsim_medium.lock);
 	airsim_edca_configure(&radio->edca[ac], params->aifs, params->cw_min,
 			      params->cw_max);
-	spin_unlock_bh(&radio->medium->lock);
+	radio->edca[ac].txop_ns = params->txop * 32 * NSEC_PER_USEC;
+	spin_unlock_bh(&airsim_medium.lock);
+	return 0;
+}
+
+/* cfg80211 keeps it; PPDUs look it up. */
+static int airsim_set_rts_threshold(struct ieee80211_hw *hw, u32 value)
+{
 	return 0;
 }
 
@@ -248,9 +223,9 @@ static u64 airsim_get_tsf(struct ieee80211_hw *hw, struct ieee80211_vif *vif)
 static void set_buf_size(struct airsim_radio *radio, struct ieee80211_txq *txq,
 			 u16 mpdus)
 {
-	spin_lock_bh(&radio->medium->lock);
+	spin_lock_bh(&airsim_medium.lock);
 	airsim_txq(txq)->buf_size = mpdus;
-	spin_unlock_bh(&radio->medium->lock);
+	spin_unlock_bh(&airsim_medium.lock);
 }
 
 static int airsim_ampdu_action(struct ieee80211_hw *hw,
@@ -293,9 +268,22 @@ static void airsim_sta_pre_rcu_remove(struct ieee80211_hw *hw,
 	forget_txqs(hw->priv, sta->txq, ARRAY_SIZE(sta->txq));
 }
 
+#ifdef CONFIG_MAC80211_DEBUGFS
+static void airsim_sta_add_debugfs(struct ieee80211_hw *hw,
+				   struct ieee80211_vif *vif,
+				   struct ieee80211_sta *sta,
+				   struct dentry *dir)
+{
+	struct airsim_sta *own = (struct airsim_sta *)sta->drv_priv;
+
+	debugfs_create_u64("airsim_tx_airtime_ns", 0444, dir,
+			   &own->tx_airtime_ns);
+}
+#endif
+
 static bool nothing_queued(struct airsim_radio *radio)
 {
-	bool empty = !radio->ppdu.active;
+	bool empty = radio->exchange.stage == AIRSIM_STAGE_NONE;
 	int i;
 
 	for (i = 0; i < AIRSIM_EDCAS; i++)
@@ -324,69 +312,20 @@ static const struct ieee80211_ops operations = {
 	.configure_filter = airsim_configure_filter,
 	.bss_info_changed = airsim_bss_info_changed,
 	.conf_tx = airsim_conf_tx,
+	.set_rts_threshold = airsim_set_rts_threshold,
 	.get_tsf = airsim_get_tsf,
 	.ampdu_action = airsim_ampdu_action,
 	.sta_add = airsim_sta_add,
 	.sta_pre_rcu_remove = airsim_sta_pre_rcu_remove,
+#ifdef CONFIG_MAC80211_DEBUGFS
+	.sta_add_debugfs = airsim_sta_add_debugfs,
+#endif
 	.flush = airsim_flush,
 	.add_chanctx = ieee80211_emulate_add_chanctx,
 	.remove_chanctx = ieee80211_emulate_remove_chanctx,
 	.change_chanctx = ieee80211_emulate_change_chanctx,
 	.switch_vif_chanctx = ieee80211_emulate_switch_vif_chanctx,
 };
-
-static int describe_band(struct airsim_radio *radio)
-{
-	struct ieee80211_supported_band *band = &radio->supported;
-	struct ieee80211_sta_ht_cap *ht = &band->ht_cap;
-	int i;
-
-	band->channels = devm_kmemdup(&radio->device->dev, channels, sizeof(channels),
-				      GFP_KERNEL);
-	if (!band->channels)
-		return -ENOMEM;
-	band->n_channels = ARRAY_SIZE(channels);
-	band->bitrates = legacy_rates;
-	band->n_bitrates = ARRAY_SIZE(legacy_rates);
-	band->band = NL80211_BAND_5GHZ;
-	ht->ht_supported = true;
-	ht->cap = IEEE80211_HT_CAP_SUP_WIDTH_20_40 | IEEE80211_HT_CAP_SGI_20 |
-		  IEEE80211_HT_CAP_SGI_40 |
-		  (WLAN_HT_CAP_SM_PS_DISABLED << IEEE80211_HT_CAP_SM_PS_SHIFT);
-	ht->ampdu_factor = IEEE80211_HT_MAX_AMPDU_64K;
-	ht->ampdu_density = IEEE80211_HT_MPDU_DENSITY_8;
-	for (i = 0; i < STREAMS; i++)
-		ht->mcs.rx_mask[i] = 0xff;
-	ht->mcs.tx_params = IEEE80211_HT_MCS_TX_DEFINED;
-	radio->hw->wiphy->bands[NL80211_BAND_5GHZ] = band;
-	return 0;
-}
-
-static void describe_hw(struct ieee80211_hw *hw)
-{
-	ieee80211_hw_set(hw, SIGNAL_DBM);
-	ieee80211_hw_set(hw, AMPDU_AGGREGATION);
-	ieee80211_hw_set(hw, SUPPORT_FAST_XMIT);
-	ieee80211_hw_set(hw, SUPPORTS_CLONED_SKBS);
-	ieee80211_hw_set(hw, REPORTS_TX_ACK_STATUS);
-	ieee80211_hw_set(hw, HOST_BROADCAST_PS_BUFFERING);
-	ieee80211_hw_set(hw, MFP_CAPABLE);
-	hw->queues = IEEE80211_NUM_ACS;
-	hw->max_rates = 1;
-	hw->max_rate_tries = 1;
-	hw->max_rx_aggregation_subframes = AIRSIM_MAX_MPDUS;
-	hw->max_tx_aggregation_subframes = AIRSIM_MAX_MPDUS;
-	hw->txq_data_size = sizeof(struct airsim_txq);
-	hw->wiphy->interface_modes = BIT(NL80211_IFTYPE_STATION) |
-				     BIT(NL80211_IFTYPE_AP);
-	hw->wiphy->available_antennas_tx = BIT(STREAMS) - 1;
-	hw->wiphy->available_antennas_rx = BIT(STREAMS) - 1;
-	hw->wiphy->flags &= ~WIPHY_FLAG_PS_ON_BY_DEFAULT;
-	hw->wiphy->regulatory_flags |= REGULATORY_CUSTOM_REG;
-	wiphy_ext_feature_set(hw->wiphy, NL80211_EXT_FEATURE_AQL);
-	wiphy_ext_feature_set(hw->wiphy,
-			      NL80211_EXT_FEATURE_AIRTIME_FAIRNESS);
-}
 
 static int attach_napi(struct airsim_radio *radio)
 {
@@ -403,33 +342,53 @@ static void detach_napi(struct airsim_radio *radio)
 	free_netdev(radio->napi_dev);
 }
 
-static void init_radio(struct airsim_radio *radio, unsigned int index)
+static void init_radio(struct airsim_radio *radio,
+		       const struct airsim_hardware *hardware,
+		       const struct airsim_settings *settings, u32 index)
 {
 	int i;
 
+	radio->index = index;
+	radio->hardware = *hardware;
+	radio->settings = *settings;
+	radio->phy = &airsim_phy_5ghz;
+	xa_init(&radio->losses_mdb);
 	INIT_LIST_HEAD(&radio->list);
-	radio->medium = airsim_medium_at(channels[0].center_freq);
 	for (i = 0; i < IEEE80211_NUM_ACS; i++)
 		INIT_LIST_HEAD(&radio->retry_txqs[i]);
 	for (i = 0; i < AIRSIM_EDCAS; i++)
 		__skb_queue_head_init(&radio->frames[i]);
+	for (i = 0; i < AIRSIM_EVENTS; i++) {
+		timerqueue_init(&radio->event[i].node);
+		radio->event[i].radio = radio;
+		radio->event[i].kind = i;
+	}
+	__skb_queue_head_init(&radio->arrived);
 	skb_queue_head_init(&radio->received);
 	/* Beacons go out PIFS after the medium turns idle, without backoff. */
 	airsim_edca_configure(&radio->edca[AIRSIM_BEACON], 1, 0, 0);
 	hrtimer_init(&radio->beacon_timer, CLOCK_MONOTONIC,
 		     HRTIMER_MODE_REL_SOFT);
 	radio->beacon_timer.function = beacon_timer;
+	hrtimer_init(&radio->coalesce_timer, CLOCK_MONOTONIC,
+		     HRTIMER_MODE_REL_SOFT);
+	radio->coalesce_timer.function = airsim_coalesce_timer;
 	radio->address.addr[0] = 0x02;
 	radio->address.addr[4] = index;
 }
 
 /**
  * airsim_radio_create - make a radio and give it to mac80211
- * @index: the fifth octet of its MAC address, 02:00:00:00:XX:00
+ * @hardware: what it is
+ * @settings: how it is set
+ * @index: which radio it is; the fifth octet of its MAC address,
+ *	02:00:00:00:XX:00
  *
  * Return: the radio, or an ERR_PTR().
  */
-struct airsim_radio *airsim_radio_create(unsigned int index)
+struct airsim_radio *airsim_radio_create(const struct airsim_hardware *hardware,
+					 const struct airsim_settings *settings,
+					 u32 index)
 {
 	struct platform_device *device;
 	struct airsim_radio *radio;
@@ -441,7 +400,7 @@ struct airsim_radio *airsim_radio_create(unsigned int index)
 		return ERR_PTR(err);
 	radio = hw->priv;
 	radio->hw = hw;
-	init_radio(radio, index);
+	init_radio(radio, hardware, settings, index);
 	device = platform_device_register_simple("airsim", index, NULL, 0);
 	if (IS_ERR(device)) {
 		err = PTR_ERR(device);
@@ -453,11 +412,9 @@ struct airsim_radio *airsim_radio_create(unsigned int index)
 	err = attach_napi(radio);
 	if (err)
 		goto remove_device;
-	describe_hw(hw);
-	err = describe_band(radio);
+	err = airsim_describe(radio);
 	if (err)
 		goto detach;
-	wiphy_apply_custom_regulatory(hw->wiphy, &regulatory);
 	err = ieee80211_register_hw(hw);
 	if (err)
 		goto detach;
@@ -479,7 +436,9 @@ free_hw:
 void airsim_radio_destroy(struct airsim_radio *radio)
 {
 	ieee80211_unregister_hw(radio->hw);
+	hrtimer_cancel(&radio->beacon_timer);
 	detach_napi(radio);
 	platform_device_unregister(radio->device);
+	xa_destroy(&radio->losses_mdb);
 	ieee80211_free_hw(radio->hw);
 }

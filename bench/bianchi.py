@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Saturated stations of 802.11a at 54 Mbit/s, measured, against Bianchi's model.
+
+Prints the ratios of what was measured to the model, and to the same radio drawn by lot, and draws
+docs/images/bianchi.svg.
+"""
+
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter, ScalarFormatter
+
+from airtcp.guesttools import build_tools
+from airtcp.kernel import build
+from airtcp.report.plots import PALETTE, style
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(REPOSITORY / "tests"))
+from bianchi import ACK_OCTETS, Prediction, ofdm_us, simulate, solve  # noqa: E402
+from radio import saturated_uplink  # noqa: E402
+
+# Virtual seconds by number of stations: the fewer collide, the longer it takes to count them.
+SECONDS = {1: 5, 2: 60, 5: 25, 10: 20, 20: 15, 50: 15}
+IMAGE = REPOSITORY / "docs" / "images" / "bianchi.svg"
+# IP, UDP, LLC and SNAP, QoS data header, FCS.
+HEADER_OCTETS = 20 + 8 + 8 + 26 + 4
+ACK_MBPS = {6: 6, 9: 6, 12: 12, 18: 12, 24: 24, 36: 24, 48: 24, 54: 24}
+QUANTITIES = {
+    "throughput_mbps": "throughput (Mbit/s)",
+    "collision_probability": "collision probability",
+}
+
+Point = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A UDP datagram in an 802.11a data frame and its ACK."""
+
+    mbps: int = 54
+    payload_octets: int = 1472
+
+    def times_us(self) -> tuple[int, int]:
+        ppdu_us = ofdm_us(self.mbps, HEADER_OCTETS + self.payload_octets)
+        return ppdu_us, ofdm_us(ACK_MBPS[self.mbps], ACK_OCTETS)
+
+    def model(self, n: int) -> Prediction:
+        return solve(n, *self.times_us(), self.payload_octets)
+
+
+@cache
+def draw(exchange: Exchange, n: int) -> Prediction:
+    return simulate(n, *exchange.times_us(), exchange.payload_octets)
+
+
+def ratio(measured: float, predicted: float) -> str:
+    return f"{measured / predicted:.4f}" if predicted else "-"
+
+
+def table(points: Sequence[Point], exchange: Exchange) -> str:
+    """Measured values, and measured over model and over simulation, one line a point."""
+    lines = [
+        f"{'':>3}  {'throughput':^27}  {'collision probability':^27}",
+        f"{'n':>3}" + 2 * f"  {'measured':>9}{'/model':>9}{'/by lot':>9}",
+    ]
+    for point in points:
+        n = int(point["n"])
+        model, by_lot = exchange.model(n), draw(exchange, n)
+        line = f"{n:>3}"
+        for name in QUANTITIES:
+            measured = point[name]
+            to_model = ratio(measured, getattr(model, name))
+            to_lot = ratio(measured, getattr(by_lot, name))
+            line += f"  {measured:9.4f}{to_model:>9}{to_lot:>9}"
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def plot(points: Sequence[Point], path: Path, exchange: Exchange | None = None) -> None:
+    """Draw the measured points over the model's lines, and the radio by lot as crosses."""
+    exchange = exchange or Exchange()
+    measured_n = [int(point["n"]) for point in points]
+    stations = range(1, max(measured_n) + 1)
+    models = [exchange.model(n) for n in stations]
+    by_lot = [draw(exchange, n) for n in measured_n]
+    model_colour, lot_colour, point_colour = (
+        PALETTE[role][0] for role in ("policy0", "faint", "policy1")
+    )
+    with style():
+        figure = Figure(figsize=(7, 2.6), layout="constrained")
+        for axes, (name, label) in zip(figure.subplots(1, 2), QUANTITIES.items(), strict=True):
+            values = [getattr(model, name) for model in models]
+            axes.plot(stations, values, color=model_colour, label="Bianchi's model")
+            values = [getattr(one, name) for one in by_lot]
+            axes.plot(measured_n, values, "x", color=lot_colour, markersize=7, label="by lot")
+            values = [point[name] for point in points]
+            axes.plot(measured_n, values, "o", color=point_colour, markersize=3, label="airsim")
+            axes.set_xscale("log")
+            axes.set_xticks(measured_n)
+            axes.xaxis.set_major_formatter(ScalarFormatter())
+            axes.xaxis.set_minor_formatter(NullFormatter())
+            axes.set_ylim(bottom=0)
+            axes.set_xlabel("saturated stations")
+            axes.set_ylabel(label)
+        axes.legend(loc="lower right")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, facecolor="white", metadata={"Date": None})
+
+
+def measure() -> list[Point]:
+    kernel, tools = build(say=say), build_tools(say)
+    points = []
+    for n, seconds in SECONDS.items():
+        with tempfile.TemporaryDirectory() as directory:
+            mbps, p = saturated_uplink(kernel, tools, Path(directory), n, seconds)
+        say(f"{n} stations: {mbps:.3f} Mbit/s, p {p:.4f}")
+        points.append({"n": n, "throughput_mbps": mbps, "collision_probability": p})
+    return points
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def main() -> int:
+    points = measure()
+    exchange = Exchange()
+    print(table(points, exchange))
+    plot(points, IMAGE, exchange)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

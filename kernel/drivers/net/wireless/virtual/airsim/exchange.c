@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Frame exchanges, IEEE 802.11-2020 clauses 10.3.2 and 10.23.2: RTS and CTS if
+ * they are due, the PPDU, its ACK or BlockAck, and further exchanges while the
+ * TXOP lasts. A frame that is due and does not begin in time, or cannot be
+ * read, ends the exchange and the TXOP.
+ */
+#include <linux/etherdevice.h>
+#include <linux/ieee80211.h>
+#include "airsim.h"
+
+/* Beacons first, then voice to background. */
+static const u8 priority[AIRSIM_EDCAS] = {
+	AIRSIM_BEACON, IEEE80211_AC_VO, IEEE80211_AC_VI, IEEE80211_AC_BE,
+	IEEE80211_AC_BK,
+};
+
+static u8 retry_limit(const struct airsim_radio *radio)
+{
+	return radio->hw->conf.short_frame_max_tx_count;
+}
+
+static const u8 *receiver_address(const struct airsim_ppdu *ppdu)
+{
+	const struct ieee80211_hdr *hdr = (const void *)ppdu->mpdu[0]->data;
+
+	return hdr->addr1;
+}
+
+static struct airsim_radio *find_receiver(const struct airsim_radio *radio)
+{
+	const u8 *address = receiver_address(&radio->ppdu);
+	struct airsim_radio *other;
+
+	if (is_multicast_ether_addr(address))
+		return NULL;
+	list_for_each_entry(other, &airsim_medium.radios, list)
+		if (other != radio && airsim_radio_hears(other, address))
+			return other;
+	return NULL;
+}
+
+static u32 control_octets(enum airsim_frame frame, u16 window)
+{
+	switch (frame) {
+	case AIRSIM_RTS:
+		return AIRSIM_RTS_OCTETS;
+	case AIRSIM_CTS:
+		return AIRSIM_CTS_OCTETS;
+	case AIRSIM_BLOCKACK:
+		return airsim_blockack_octets(window);
+	case AIRSIM_ACK:
+	case AIRSIM_PPDU:
+		break;
+	}
+	return AIRSIM_ACK_OCTETS;
+}
+
+static enum airsim_frame response_frame(const struct airsim_ppdu *ppdu)
+{
+	return ppdu->response == AIRSIM_RESPONSE_BLOCKACK ? AIRSIM_BLOCKACK :
+							    AIRSIM_ACK;
+}
+
+/* The reorder buffer of the queue that a PPDU comes from. */
+static u16 window(const struct airsim_ppdu *ppdu)
+{
+	return ppdu->txq ? airsim_txq(ppdu->txq)->buf_size : 0;
+}
+
+/**
+ * airsim_response_ns - SIFS and the answer to a PPDU
+ * @radio: its sender, the medium locked
+ *
+ * Return: nanoseconds, 0 if no answer is due.
+ */
+u32 airsim_response_ns(struct airsim_radio *radio)
+{
+	const struct airsim_ppdu *ppdu = &radio->ppdu;
+	struct airsim_rate rate;
+
+	if (ppdu->response == AIRSIM_NO_RESPONSE)
+		return 0;
+	rate = airsim_response_rate(&ppdu->rate, airsim_basic_rates(radio));
+	return radio->phy->sifs_ns +
+	       airsim_ppdu_ns(&rate, control_octets(response_frame(ppdu),
+						    window(ppdu)));
+}
+
+static u32 ppdu_ns(const struct airsim_ppdu *ppdu)
+{
+	return airsim_ppdu_ns(&ppdu->rate, ppdu->psdu_octets);
+}
+
+/* When a sender gives up waiting for the answer to begin (10.3.2.11). */
+static u64 timeout_ns(struct airsim_radio *radio, u64 now_ns)
+{
+	struct airsim_rate answer =
+		airsim_response_rate(&radio->emission.rate,
+				     airsim_basic_rates(radio));
+
+	return now_ns + radio->phy->sifs_ns + radio->phy->slot_ns +
+	       airsim_preamble_ns(&answer);
+}
+
+static void send_rts(struct airsim_radio *radio, u64 now_ns)
+{
+	struct airsim_emission *emission = &radio->emission;
+	struct airsim_ppdu *ppdu = &radio->ppdu;
+	u32 sifs_ns = radio->phy->sifs_ns;
+	struct airsim_rate cts;
+
+	emission->frame = AIRSIM_RTS;
+	emission->to = radio->exchange.peer;
+	emission->rate = airsim_response_rate(&ppdu->rate,
+					      airsim_basic_rates(radio));
+	cts = airsim_response_rate(&emission->rate, airsim_basic_rates(radio));
+	emission->start_ns = now_ns;
+	emission->end_ns = now_ns + airsim_ppdu_ns(&emission->rate,
+						   AIRSIM_RTS_OCTETS);
+	emission->nav_until_ns = emission->end_ns + sifs_ns +
+		airsim_ppdu_ns(&cts, AIRSIM_CTS_OCTETS) + sifs_ns +
+		ppdu_ns(ppdu) + airsim_response_ns(radio);
+	radio->exchange.stage = AIRSIM_STAGE_RTS;
+	radio->count.rts_sent++;
+	airsim_emit(radio);
+}
+
+static void send_ppdu(struct airsim_radio *radio, u64 now_ns)
+{
+	struct airsim_emission *emission = &radio->emission;
+	struct airsim_ppdu *ppdu = &radio->ppdu;
+	u64 data_ns = now_ns + airsim_preamble_ns(&ppdu->rate);
+	u32 offset = 0;
+	int i;
+
+	emission->frame = AIRSIM_PPDU;
+	emission->to = radio->exchange.peer;
+	emission->rate = ppdu->rate;
+	emission->start_ns = now_ns;
+	emission->end_ns = now_ns + ppdu_ns(ppdu);
+	emission->nav_until_ns = emission->end_ns + airsim_response_ns(radio);
+	for (i = 0; i < ppdu->count; i++) {
+		u32 end = offset + airsim_mpdu_octets(ppdu->mpdu[i]);
+
+		if (airsim_ppdu_is_ampdu(ppdu))
+			end += AIRSIM_DELIMITER_OCTETS;
+		ppdu->mpdu_end_ns[i] = data_ns +
+				       airsim_payload_ns(&ppdu->rate, end);
+		offset += ppdu->subframe_octets[i];
+	}
+	ppdu->next = 0;
+	ppdu->arrived = 0;
+	ppdu->reference = ++airsim_medium.reference;
+	radio->exchange.stage = AIRSIM_STAGE_PPDU;
+	radio->count.ppdus++;
+	if (ppdu->octets[AIRSIM_KIND_DATA])
+		airsim_medium.counters.ampdu_sizes[ppdu->count]++;
+	airsim_emit(radio);
+}
+
+/**
+ * airsim_exchange_begin - a radio's access to the medium has come
+ * @radio: the radio, the medium locked
+ * @now_ns: when
+ *
+ * The function of highest priority that has something to send transmits. The
+ * others whose access has come too behave as if they had collided (10.23.2.4,
+ * internal collision).
+ */
+void airsim_exchange_begin(struct airsim_radio *radio, u64 now_ns)
+{
+	struct airsim_edca *winner = NULL;
+	u8 outranked = 0;
+	int i;
+
+	for (i = 0; i < AIRSIM_EDCAS; i++) {
+		struct airsim_edca *edca = &radio->edca[priority[i]];
+
+		if (!edca->wants ||
+		    airsim_edca_access_ns(edca, radio->phy,
+					  radio->reception.idle_from_ns) >
+		    now_ns)
+			continue;
+		if (winner)
+			outranked |= BIT(priority[i]);
+		else if (airsim_ppdu_build(radio, priority[i], 0))
+			winner = edca;
+		else
+			edca->wants = false;
+	}
+	if (!winner) {
+		if (radio->committed)
+			airsim_freeze(radio, now_ns);
+		radio->committed = false;
+		airsim_contend(radio);
+		return;
+	}
+
+	airsim_freeze(radio, now_ns);
+	winner->backoff = 0;
+	for (i = 0; i < AIRSIM_EDCAS; i++)
+		if (outranked & BIT(i))
+			airsim_edca_failed(&radio->edca[i], retry_limit(radio),
+					   &airsim_medium.backoff_rnd);
+	radio->exchange.peer = find_receiver(radio);
+	radio->exchange.txop_end_ns = winner->txop_ns ?
+				      now_ns + winner->txop_ns : 0;
+	radio->exchange.airtime_ns = 0;
+	if (radio->ppdu.protect)
+		send_rts(radio, now_ns);
+	else
+		send_ppdu(radio, now_ns);
+}
+
+static void count_airtime(struct airsim_radio *radio)
+{
+	const struct airsim_ppdu *ppdu = &radio->ppdu;
+	u64 octets = 0;
+	int i;
+
+	for (i = 0; i < AIRSIM_KINDS; i++)
+		octets += ppdu->octets[i];
+	for (i = 0; i < AIRSIM_KINDS; i++)
+		airsim_medium.counters.airtime_ns[i] +=
+			div64_u64(radio->exchange.airtime_ns * ppdu->octets[i],
+				  octets);
+}
+
+/* Whether another exchange of the same function begins within the TXOP. */
+static bool txop_goes_on(struct airsim_radio *radio, u64 now_ns)
+{
+	u64 begin_ns = now_ns + radio->phy->sifs_ns;
+
+	if (begin_ns >= radio->exchange.txop_end_ns ||
+	    !airsim_ppdu_build(radio, radio->ppdu.ac,
+			       radio->exchange.txop_end_ns - begin_ns))
+		return false;
+	radio->exchange.peer = find_receiver(radio);
+	radio->exchange.airtime_ns = 0;
+	radio->exchange.stage = AIRSIM_STAGE_READY;
+	airsim_schedule(radio, AIRSIM_EVENT_STEP, begin_ns);
+	return true;
+}
+
+static void exchange_over(struct airsim_radio *radio, u64 now_ns,
+			  bool answered)
+{
+	struct airsim_reception *reception = &radio->reception;
+	struct airsim_edca *edca = &radio->edca[radio->ppdu.ac];
+
+	airsim_cancel(radio, AIRSIM_EVENT_STEP);
+	count_airtime(radio);
+	airsim_ppdu_settle(radio, answered);
+	radio->exchange.stage = AIRSIM_STAGE_NONE;
+	if (answered && txop_goes_on(radio, now_ns))
+		return;
+	if (answered) {
+		airsim_edca_succeeded(edca, &airsim_medium.backoff_rnd);
+	} else {
+		reception->idle_from_ns = max(reception->idle_from_ns, now_ns);
+		airsim_edca_failed(edca, retry_limit(radio),
+				   &airsim_medium.backoff_rnd);
+	}
+	airsim_contend(radio);
+}
+
+/**
+ * airsim_exchange_step - SIFS is over, or an answer has not begun in time
+ * @radio: the radio whose exchange it is, the medium locked
+ * @now_ns: when
+ */
+void airsim_exchange_step(struct airsim_radio *radio, u64 now_ns)
+{
+	if (radio->exchange.stage != AIRSIM_STAGE_READY)
+		exchange_over(radio, now_ns, false);
+	else if (radio->emitting)
+		airsim_schedule(radio, AIRSIM_EVENT_STEP,
+				radio->emission.end_ns + radio->phy->sifs_ns);
+	else
+		send_ppdu(radio, now_ns);
+}
+
+static void owe(struct airsim_radio *radio, struct airsim_radio *to,
+		enum airsim_frame frame, u64 now_ns)
+{
+	radio->reply.to = to;
+	radio->reply.frame = frame;
+	radio->reply.rate = to->emission.rate;
+	radio->reply.nav_until_ns = to->emission.nav_until_ns;
+	airsim_schedule(radio, AIRSIM_EVENT_REPLY,
+			now_ns + radio->phy->sifs_ns);
+}
+
+/**
+ * airsim_exchange_reply - answer another radio
+ * @radio: the radio, the medium locked
+ * @now_ns: when
+ */
+void airsim_exchange_reply(struct airsim_radio *radio, u64 now_ns)
+{
+	struct airsim_emission *emission = &radio->emission;
+	const struct airsim_reply *reply = &radio->reply;
+	struct airsim_radio *to = reply->to;
+
+	if (radio->emitting || !to)
+		return;
+	emission->frame = reply->frame;
+	emission->to = to;
+	emission->rate = airsim_response_rate(&reply->rate,
+					      airsim_basic_rates(to));
+	emission->start_ns = now_ns;
+	emission->end_ns = now_ns +
+		airsim_ppdu_ns(&emission->rate,
+			       control_octets(reply->frame,
+					      window(&to->ppdu)));
+	emission->nav_until_ns = reply->nav_until_ns;
+	airsim_emit(radio);
+	/* It has begun in time. */
+	emission->awaited = to->reception.locked == emission;
+	if (emission->awaited)
+		airsim_cancel(to, AIRSIM_EVENT_STEP);
+}
+
+static void mpdu_arrives(struct airsim_radio *radio, struct airsim_radio *to,
+			 u64 from_ns, u64 end_ns, bool *received)
+{
+	struct airsim_ppdu *ppdu = &radio->ppdu;
+
+	if (to->reception.locked != &radio->emission ||
+	    airsim_spoiled(to, from_ns, end_ns) ||
+	    airsim_mpdu_lost(to, &ppdu->rate, ppdu->mpdu[ppdu->next]))
+		return;
+	*received = true;
+	airsim_receive(to, ppdu->mpdu[ppdu->next], ppdu, ppdu->next);
+}
+
+/**
+ * airsim_exchange_mpdu_ended - the next MPDU of a PPDU on the air has ended
+ * @radio: who sends it, the medium locked
+ */
+void airsim_exchange_mpdu_ended(struct airsim_radio *radio)
+{
+	struct airsim_emission *emission = &radio->emission;
+	struct airsim_ppdu *ppdu = &radio->ppdu;
+	u64 end_ns = ppdu->mpdu_end_ns[ppdu->next];
+	u64 from_ns = ppdu->next ? ppdu->mpdu_end_ns[ppdu->next - 1] :
+				   emission->start_ns;
+	bool received = false;
+	int i;
+
+	if (emission->to) {
+		mpdu_arrives(radio, emission->to, from_ns, end_ns, &received);
+		ppdu->arrived += received;
+	} else if (is_multicast_ether_addr(receiver_address(ppdu))) {
+		for_each_set_bit(i, emission->heard_by, AIRSIM_MAX_RADIOS)
+			mpdu_arrives(radio, airsim_medium.tuned[i], from_ns,
+				     end_ns, &received);
+	}
+	if (received)
+		airsim_mpdu(ppdu->mpdu[ppdu->next])->received = true;
+	airsim_monitor_mpdu(radio, ppdu->next, received);
+	ppdu->next++;
+}
+
+/* 10.3.2.9: who has been asked to defer does not answer an RTS. */
+static bool may_send_cts(const struct airsim_radio *radio, u64 now_ns)
+{
+	return airsim_nav_ns(radio) <= now_ns &&
+	       radio->exchange.stage == AIRSIM_STAGE_NONE;
+}
+
+static void count_emission(struct airsim_radio *radio, u64 now_ns)
+{
+	const struct airsim_emission *emission = &radio->emission;
+	struct airsim_medium *medium = &airsim_medium;
+	u32 duration_ns = now_ns - emission->start_ns;
+
+	if (emission->frame == AIRSIM_PPDU) {
+		radio->count.tx_airtime_ns += duration_ns;
+		if (radio->ppdu.sta) {
+			radio->ppdu.sta->tx_airtime_ns += duration_ns;
+			radio->ppdu.sta->unreported_ns += duration_ns;
+		}
+	}
+	if (!emission->collided) {
+		radio->exchange.airtime_ns += duration_ns;
+		return;
+	}
+	radio->count.collided++;
+	medium->counters.collision_ns += now_ns -
+		max(emission->start_ns,
+		    min(medium->collided_until_ns, now_ns));
+	medium->collided_until_ns = now_ns;
+}
+
+static void rts_ended(struct airsim_radio *radio, u64 now_ns, bool arrived)
+{
+	struct airsim_emission *emission = &radio->emission;
+	struct airsim_radio *to = emission->to;
+
+	arrived = arrived && !airsim_control_lost(to, &emission->rate,
+						  AIRSIM_RTS_OCTETS);
+	airsim_monitor_control(radio, AIRSIM_RTS_OCTETS, arrived);
+	count_emission(radio, now_ns);
+	airsim_schedule(radio, AIRSIM_EVENT_STEP, timeout_ns(radio, now_ns));
+	if (arrived && may_send_cts(to, now_ns))
+		owe(to, radio, AIRSIM_CTS, now_ns);
+}
+
+static void ppdu_ended(struct airsim_radio *radio, u64 now_ns)
+{
+	struct airsim_emission *emission = &radio->emission;
+	struct airsim_ppdu *ppdu = &radio->ppdu;
+
+	count_emission(radio, now_ns);
+	if (ppdu->response == AIRSIM_NO_RESPONSE)
+		return exchange_over(radio, now_ns, true);
+	airsim_schedule(radio, AIRSIM_EVENT_STEP, timeout_ns(radio, now_ns));
+	if (emission->to && ppdu->arrived)
+		owe(emission->to, radio, response_frame(ppdu), now_ns);
+}
+
+static void answer_ended(struct airsim_radio *radio, u64 now_ns, bool arrived)
+{
+	struct airsim_emission *emission = &radio->emission;
+	struct airsim_radio *to = emission->to;
+	u32 octets;
+
+	if (!to)
+		return;
+	octets = control_octets(emission->frame, window(&to->ppdu));
+	arrived = arrived && !airsim_control_lost(to, &emission->rate, octets);
+	airsim_monitor_control(radio, octets, arrived);
+	/* Else it times out, or has timed out and begun another exchange. */
+	if (!emission->awaited)
+		return;
+	if (arrived)
+		to->exchange.airtime_ns += now_ns - emission->start_ns +
+					   to->phy->sifs_ns;
+	if (emission->frame != AIRSIM_CTS || !arrived)
+		return exchange_over(to, now_ns, arrived);
+	to->exchange.airtime_ns += to->phy->sifs_ns;
+	to->exchange.stage = AIRSIM_STAGE_READY;
+	airsim_schedule(to, AIRSIM_EVENT_STEP, now_ns + to->phy->sifs_ns);
+}
+
+/**
+ * airsim_exchange_emission_ended - a radio has stopped transmitting
+ * @radio: the radio, the medium locked
+ * @now_ns: when
+ * @arrived: nothing spoiled it at the radio that is addressed
+ */
+void airsim_exchange_emission_ended(struct airsim_radio *radio, u64 now_ns,
+				    bool arrived)
+{
+	switch (radio->emission.frame) {
+	case AIRSIM_RTS:
+		return rts_ended(radio, now_ns, arrived);
+	case AIRSIM_PPDU:
+		return ppdu_ended(radio, now_ns);
+	case AIRSIM_CTS:
+	case AIRSIM_ACK:
+	case AIRSIM_BLOCKACK:
+		return answer_ended(radio, now_ns, arrived);
+	}
+}
+
+/**
+ * airsim_exchange_break - give up the exchange that a radio has begun
+ * @radio: the radio, the medium locked
+ */
+void airsim_exchange_break(struct airsim_radio *radio)
+{
+	if (radio->exchange.stage == AIRSIM_STAGE_NONE)
+		return;
+	airsim_ppdu_settle(radio, false);
+	radio->exchange.stage = AIRSIM_STAGE_NONE;
+	radio->exchange.peer = NULL;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Whether frames survive: probabilities as fractions of 2^32. */
+#ifndef AIRSIM_LOSS_H
+#define AIRSIM_LOSS_H
+
+#include <linux/prandom.h>
+#include <linux/types.h>
+
+struct airsim_rate;
+
+/**
+ * struct airsim_burst - Gilbert-Elliott: a channel that is good or bad
+ * @enter_ppm: chance that it turns bad before a frame, of a million
+ * @leave_ppm: chance that it turns good again before a frame
+ * @good_error_ppm: frames lost while it is good
+ * @bad_error_ppm: frames lost while it is bad
+ */
+struct airsim_burst {
+	u32 enter_ppm;
+	u32 leave_ppm;
+	u32 good_error_ppm;
+	u32 bad_error_ppm;
+};
+
+bool airsim_chance_ppm(struct rnd_state *rnd, u32 ppm);
+bool airsim_burst_lost(const struct airsim_burst *burst, bool *bad,
+		       struct rnd_state *rnd);
+u32 airsim_snr_loss(const struct airsim_rate *rate, s32 snr_mdb, u32 octets);
+bool airsim_snr_lost(const struct airsim_rate *rate, s32 snr_mdb, u32 octets,
+		     struct rnd_state *rnd);
+
+#endif

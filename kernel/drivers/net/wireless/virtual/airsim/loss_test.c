@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Losses against the model in kernel/tools/loss_table.py, and what chance
+ * leaves against what it should.
+ */
+#include <kunit/test.h>
+#include "airtime.h"
+#include "loss.h"
+
+#define LEGACY(phy, kbps) { .format = (phy), .streams = 1, \
+			    .width_mhz = 20, .legacy_kbps = (kbps) }
+#define HE(index, nss) { .format = AIRSIM_HE, .mcs = (index), \
+			 .streams = (nss), .width_mhz = 80, .gi_ns = 800 }
+#define MILLION	1000000
+#define FRAMES	200000
+
+/* Every modulation. The expected losses are the model's, not the table's. */
+static const struct {
+	struct airsim_rate rate;
+	s32 snr_mdb;
+	u32 octets;
+	u32 loss_ppb;
+} loss_cases[] = {
+	{ LEGACY(AIRSIM_CCK, 1000), -4300, 1500, 500554326 },
+	{ LEGACY(AIRSIM_CCK, 2000), -350, 1500, 99296105 },
+	{ LEGACY(AIRSIM_CCK, 5500), 130, 1500, 897074065 },
+	{ LEGACY(AIRSIM_CCK, 11000), 5380, 1500, 9753475 },
+	{ LEGACY(AIRSIM_OFDM, 6000), 5150, 1500, 984991 },
+	{ LEGACY(AIRSIM_OFDM, 9000), 6490, 1500, 298147536 },
+	{ LEGACY(AIRSIM_OFDM, 12000), 6440, 1500, 491082928 },
+	{ LEGACY(AIRSIM_OFDM, 18000), 9870, 1500, 98278104 },
+	{ LEGACY(AIRSIM_OFDM, 24000), 12530, 1500, 893827885 },
+	{ LEGACY(AIRSIM_OFDM, 36000), 17310, 1500, 9998528 },
+	{ LEGACY(AIRSIM_OFDM, 48000), 22700, 1500, 974654 },
+	{ LEGACY(AIRSIM_OFDM, 54000), 22220, 1500, 295714336 },
+	{ HE(0, 1), 2820, 14, 49538533 },
+	{ HE(1, 1), 6440, 1500, 491082928 },
+	{ HE(2, 1), 9870, 1500, 98278104 },
+	{ HE(3, 1), 12530, 1500, 893827885 },
+	{ HE(4, 1), 17310, 1500, 9998528 },
+	{ HE(5, 1), 22700, 1500, 974654 },
+	{ HE(6, 1), 22220, 1500, 295714336 },
+	{ HE(7, 1), 23160, 1500, 491088115 },
+	{ HE(8, 1), 28490, 1500, 99835801 },
+	{ HE(9, 1), 28620, 1500, 894343458 },
+	{ HE(10, 1), 35130, 1500, 9895195 },
+	{ HE(11, 1), 37040, 1500, 972498 },
+	{ HE(7, 2), 26810, 1536, 98247840 },
+	{ HE(7, 3), 28570, 1536, 98509217 },
+	{ HE(9, 4), 36380, 11454, 98602901 },
+	{ HE(11, 4), 42390, 1536, 10065038 },
+};
+
+static void loss_test(struct kunit *test)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(loss_cases); i++) {
+		u64 expected = loss_cases[i].loss_ppb;
+		u64 loss = airsim_snr_loss(&loss_cases[i].rate,
+					   loss_cases[i].snr_mdb,
+					   loss_cases[i].octets);
+
+		loss = loss * 1000 * MILLION >> 32;
+		KUNIT_EXPECT_GE_MSG(test, loss, expected * 98 / 100,
+				    "case %d", i);
+		KUNIT_EXPECT_LE_MSG(test, loss, expected * 102 / 100,
+				    "case %d", i);
+	}
+}
+
+/* More signal never loses more, a longer frame never less. */
+static void monotone_test(struct kunit *test)
+{
+	static const u32 octets[] = { 0, 1, 14, 100, 1500, 11454 };
+	int i, j;
+	s32 snr;
+
+	for (i = 0; i < ARRAY_SIZE(loss_cases); i++) {
+		const struct airsim_rate *rate = &loss_cases[i].rate;
+		u32 before[ARRAY_SIZE(octets)];
+
+		memset(before, 0xff, sizeof(before));
+		for (snr = -30000; snr < 55000; snr += 99) {
+			for (j = 0; j < ARRAY_SIZE(octets); j++) {
+				u32 loss = airsim_snr_loss(rate, snr,
+							   octets[j]);
+
+				KUNIT_ASSERT_LE(test, loss, before[j]);
+				before[j] = loss;
+				if (j)
+					KUNIT_ASSERT_GE(test, loss,
+							before[j - 1]);
+			}
+		}
+	}
+}
+
+/* However weak or strong the signal, and however long the frame. */
+static void extremes_test(struct kunit *test)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(loss_cases); i++) {
+		const struct airsim_rate *rate = &loss_cases[i].rate;
+
+		KUNIT_EXPECT_EQ(test, U32_MAX,
+				airsim_snr_loss(rate, S32_MIN, 14));
+		KUNIT_EXPECT_EQ(test, U32_MAX,
+				airsim_snr_loss(rate, S32_MIN, U32_MAX));
+		KUNIT_EXPECT_EQ(test, 0, airsim_snr_loss(rate, S32_MIN, 0));
+		KUNIT_EXPECT_EQ(test, 0, airsim_snr_loss(rate, S32_MAX, 11454));
+	}
+}
+
+static void lost_test(struct kunit *test)
+{
+	const struct airsim_rate rate = LEGACY(AIRSIM_OFDM, 54000);
+	u64 expected = (u64)airsim_snr_loss(&rate, 22220, 1500) * FRAMES >> 32;
+	struct rnd_state rnd;
+	u32 lost = 0;
+	int i;
+
+	prandom_seed_state(&rnd, 1);
+	for (i = 0; i < FRAMES; i++)
+		lost += airsim_snr_lost(&rate, 22220, 1500, &rnd);
+	KUNIT_EXPECT_GE(test, lost, expected * 98 / 100);
+	KUNIT_EXPECT_LE(test, lost, expected * 102 / 100);
+}
+
+static void chance_test(struct kunit *test)
+{
+	struct rnd_state rnd;
+	u32 happened = 0;
+	int i;
+
+	prandom_seed_state(&rnd, 1);
+	for (i = 0; i < FRAMES; i++) {
+		KUNIT_ASSERT_FALSE(test, airsim_chance_ppm(&rnd, 0));
+		KUNIT_ASSERT_TRUE(test, airsim_chance_ppm(&rnd, MILLION));
+		happened += airsim_chance_ppm(&rnd, MILLION / 4);
+	}
+	KUNIT_EXPECT_GE(test, happened, FRAMES / 4 * 98 / 100);
+	KUNIT_EXPECT_LE(test, happened, FRAMES / 4 * 102 / 100);
+}
+
+/*
+ * Bad for 2 / (2 + 8) of the frames, 1 / 8% = 12.5 frames at a time. Of the
+ * bad frames 3/4 are lost, of the good ones 1/20: 15% + 4% of all.
+ */
+static void burst_test(struct kunit *test)
+{
+	const struct airsim_burst burst = {
+		.enter_ppm = 20000,
+		.leave_ppm = 80000,
+		.good_error_ppm = 50000,
+		.bad_error_ppm = 750000,
+	};
+	u32 lost = 0, bad_frames = 0, bursts = 0;
+	struct rnd_state rnd;
+	bool bad = false;
+	int i;
+
+	prandom_seed_state(&rnd, 1);
+	for (i = 0; i < FRAMES; i++) {
+		bool was_bad = bad;
+
+		lost += airsim_burst_lost(&burst, &bad, &rnd);
+		bad_frames += bad;
+		bursts += bad && !was_bad;
+	}
+	KUNIT_EXPECT_GE(test, lost, FRAMES * 19 / 100 * 95 / 100);
+	KUNIT_EXPECT_LE(test, lost, FRAMES * 19 / 100 * 105 / 100);
+	KUNIT_EXPECT_GE(test, bad_frames, FRAMES / 5 * 95 / 100);
+	KUNIT_EXPECT_LE(test, bad_frames, FRAMES / 5 * 105 / 100);
+	KUNIT_EXPECT_GE(test, bad_frames, bursts * 25 / 2 * 95 / 100);
+	KUNIT_EXPECT_LE(test, bad_frames, bursts * 25 / 2 * 105 / 100);
+}
+
+/* The state moves before the frame: the first one meets a bad channel. */
+static void burst_moves_first_test(struct kunit *test)
+{
+	const struct airsim_burst burst = {
+		.enter_ppm = MILLION,
+		.leave_ppm = MILLION,
+		.bad_error_ppm = MILLION,
+	};
+	struct rnd_state rnd;
+	bool bad = false;
+	int i;
+
+	prandom_seed_state(&rnd, 1);
+	for (i = 0; i < 10; i++) {
+		KUNIT_EXPECT_EQ(test, i % 2 == 0,
+				airsim_burst_lost(&burst, &bad, &rnd));
+		KUNIT_EXPECT_EQ(test, i % 2 == 0, bad);
+	}
+}
+
+static struct kunit_case loss_test_cases[] = {
+	KUNIT_CASE(loss_test),
+	KUNIT_CASE(monotone_test),
+	KUNIT_CASE(extremes_test),
+	KUNIT_CASE(lost_test),
+	KUNIT_CASE(chance_test),
+	KUNIT_CASE(burst_test),
+	KUNIT_CASE(burst_moves_first_test),
+	{}
+};
+
+static struct kunit_suite loss_suite = {
+	.name = "airsim_loss",
+	.test_cases = loss_test_cases,
+};
+
+kunit_test_suite(loss_suite);

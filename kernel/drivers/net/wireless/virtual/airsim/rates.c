@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The rates of mac80211 and those of the air. */
+#include <linux/ieee80211.h>
+#include "airsim.h"
+
+/**
+ * airsim_legacy_index - index of a legacy rate in its band
+ * @band: the band; there is no CCK at 5 GHz
+ * @kbps: one of airsim_legacy_kbps
+ */
+u8 airsim_legacy_index(enum nl80211_band band, u16 kbps)
+{
+	u8 first = band == NL80211_BAND_5GHZ ? AIRSIM_CCK_RATES : 0;
+	u8 i;
+
+	for (i = first; i < AIRSIM_LEGACY_RATES - 1; i++)
+		if (airsim_legacy_kbps[i] == kbps)
+			break;
+	return i - first;
+}
+
+static enum nl80211_band band(const struct airsim_radio *radio)
+{
+	return radio->phy == &airsim_phy_5ghz ? NL80211_BAND_5GHZ :
+						NL80211_BAND_2GHZ;
+}
+
+/**
+ * airsim_basic_rates - the basic rates of a radio's BSS
+ * @radio: the radio, the medium locked
+ *
+ * Return: bit i stands for airsim_legacy_kbps[i].
+ */
+u16 airsim_basic_rates(struct airsim_radio *radio)
+{
+	u8 shift = band(radio) == NL80211_BAND_5GHZ ? AIRSIM_CCK_RATES : 0;
+	u16 basic = 0;
+	int i;
+
+	for (i = 0; i < AIRSIM_MAX_VIFS && !basic; i++)
+		if (radio->vifs[i])
+			basic = radio->vifs[i]->bss_conf.basic_rates;
+	return basic << shift;
+}
+
+static void read_legacy(struct airsim_radio *radio, s8 index,
+			struct airsim_rate *rate)
+{
+	u8 first = band(radio) == NL80211_BAND_5GHZ ? AIRSIM_CCK_RATES : 0;
+	u8 i = first + clamp(index, 0, AIRSIM_LEGACY_RATES - 1 - first);
+
+	*rate = (struct airsim_rate){
+		.format = i < AIRSIM_CCK_RATES ? AIRSIM_CCK : AIRSIM_OFDM,
+		.streams = 1,
+		.width_mhz = 20,
+		.legacy_kbps = airsim_legacy_kbps[i],
+	};
+}
+
+static u16 read_width_mhz(u16 flags)
+{
+	if (flags & IEEE80211_TX_RC_160_MHZ_WIDTH)
+		return 160;
+	if (flags & IEEE80211_TX_RC_80_MHZ_WIDTH)
+		return 80;
+	return flags & IEEE80211_TX_RC_40_MHZ_WIDTH ? 40 : 20;
+}
+
+static void read_chosen(struct airsim_radio *radio,
+			const struct ieee80211_tx_rate *chosen,
+			struct airsim_rate *rate)
+{
+	if (!(chosen->flags & (IEEE80211_TX_RC_MCS |
+			       IEEE80211_TX_RC_VHT_MCS)))
+		return read_legacy(radio, chosen->idx, rate);
+	*rate = (struct airsim_rate){
+		.width_mhz = read_width_mhz(chosen->flags),
+		.gi_ns = chosen->flags & IEEE80211_TX_RC_SHORT_GI ? 400 : 800,
+	};
+	if (chosen->flags & IEEE80211_TX_RC_VHT_MCS) {
+		rate->format = AIRSIM_VHT;
+		rate->mcs = ieee80211_rate_get_vht_mcs(chosen);
+		rate->streams = ieee80211_rate_get_vht_nss(chosen);
+	} else {
+		rate->format = AIRSIM_HT;
+		rate->mcs = chosen->idx % 8;
+		rate->streams = chosen->idx / 8 + 1;
+	}
+}
+
+/* In mac80211's terms; it has none for HE. */
+static void write_chosen(const struct airsim_radio *radio,
+			 const struct airsim_rate *rate,
+			 struct ieee80211_tx_rate *chosen)
+{
+	*chosen = (struct ieee80211_tx_rate){ .count = 1 };
+	if (rate->gi_ns == 400)
+		chosen->flags |= IEEE80211_TX_RC_SHORT_GI;
+	if (rate->width_mhz == 40)
+		chosen->flags |= IEEE80211_TX_RC_40_MHZ_WIDTH;
+	if (rate->width_mhz == 80)
+		chosen->flags |= IEEE80211_TX_RC_80_MHZ_WIDTH;
+	if (rate->width_mhz == 160)
+		chosen->flags |= IEEE80211_TX_RC_160_MHZ_WIDTH;
+	if (rate->format == AIRSIM_HT) {
+		chosen->flags |= IEEE80211_TX_RC_MCS;
+		chosen->idx = rate->mcs + 8 * (rate->streams - 1);
+	} else if (rate->format == AIRSIM_VHT) {
+		chosen->flags |= IEEE80211_TX_RC_VHT_MCS;
+		ieee80211_rate_set_vht(chosen, rate->mcs, rate->streams);
+	} else if (rate->format == AIRSIM_HE) {
+		chosen->idx = -1;
+	} else {
+		chosen->idx = airsim_legacy_index(band(radio),
+						  rate->legacy_kbps);
+	}
+}
+
+/* Whether a station understands a rate that the user has fixed. */
+static bool understands(const struct ieee80211_sta *sta,
+			const struct airsim_rate *rate)
+{
+	const struct ieee80211_link_sta *link = &sta->deflink;
+
+	if (rate->streams > max_t(u8, link->rx_nss, 1) ||
+	    rate->width_mhz > 20 << link->bandwidth)
+		return false;
+	switch (rate->format) {
+	case AIRSIM_HE:
+		return link->he_cap.has_he;
+	case AIRSIM_VHT:
+		return link->vht_cap.vht_supported;
+	case AIRSIM_HT:
+		return link->ht_cap.ht_supported;
+	case AIRSIM_CCK:
+	case AIRSIM_OFDM:
+		break;
+	}
+	return true;
+}
+
+/* The fixed rate for data, the lowest basic rate for all else. */
+static void read_fixed(struct airsim_radio *radio,
+		       const struct ieee80211_sta *sta,
+		       struct airsim_rate *rate)
+{
+	u16 basic = airsim_basic_rates(radio);
+
+	*rate = radio->settings.rate;
+	if (sta && understands(sta, rate))
+		return;
+	if (band(radio) == NL80211_BAND_5GHZ)
+		basic >>= AIRSIM_CCK_RATES;
+	read_legacy(radio, basic ? __ffs(basic) : 0, rate);
+}
+
+/* Which rate of a series is due after so many tries. */
+static const struct ieee80211_tx_rate *
+at_try(const struct ieee80211_tx_rate *series, unsigned int tries)
+{
+	int i;
+
+	for (i = 0; i < IEEE80211_TX_MAX_RATES - 1; i++) {
+		if (series[i + 1].idx < 0 || tries < series[i].count)
+			break;
+		tries -= series[i].count;
+	}
+	return &series[i];
+}
+
+/* Stations that know no HT, or might not, in the BSS or near it. */
+static bool legacy_nearby(const struct ieee80211_vif *vif)
+{
+	switch (vif->bss_conf.ht_operation_mode &
+		IEEE80211_HT_OP_MODE_PROTECTION) {
+	case IEEE80211_HT_OP_MODE_PROTECTION_NONMEMBER:
+	case IEEE80211_HT_OP_MODE_PROTECTION_NONHT_MIXED:
+		return true;
+	}
+	return false;
+}
+
+/**
+ * airsim_rate_read - the rate at which an MPDU is to go
+ * @radio: its sender, the medium locked
+ * @skb: the MPDU
+ * @txq: the queue that it comes from, or NULL
+ * @tries: exchanges that have failed so far
+ * @chosen: gets the rate in mac80211's terms
+ * @rate: gets the rate
+ *
+ * Return: whether RTS and CTS shall go before it: mac80211 says so for a rate
+ * that is a last resort, and the standard where legacy stations are (9.4.2.56).
+ */
+bool airsim_rate_read(struct airsim_radio *radio, struct sk_buff *skb,
+		      struct ieee80211_txq *txq, unsigned int tries,
+		      struct ieee80211_tx_rate *chosen,
+		      struct airsim_rate *rate)
+{
+	struct ieee80211_tx_info *info = IEEE80211_SKB_CB(skb);
+	struct ieee80211_tx_rate *series = info->control.rates;
+	struct ieee80211_sta *sta = txq ? txq->sta : NULL;
+	bool protect;
+
+	if (radio->settings.rate_fixed) {
+		read_fixed(radio, sta, rate);
+		write_chosen(radio, rate, chosen);
+	} else {
+		if (sta)
+			ieee80211_get_tx_rates(txq->vif, sta, skb, series,
+					       IEEE80211_TX_MAX_RATES);
+		*chosen = *at_try(series, tries);
+		read_chosen(radio, chosen, rate);
+	}
+	protect = chosen->flags & IEEE80211_TX_RC_USE_RTS_CTS;
+	chosen->count = 1;
+	rate->extension_ns = rate->format == AIRSIM_CCK ?
+			     0 : radio->phy->extension_ns;
+	return protect || (txq && rate->format >= AIRSIM_HT &&
+			   legacy_nearby(txq->vif));
+}
+
+static enum rate_info_bw width_info(u16 width_mhz)
+{
+	switch (width_mhz) {
+	case 40:
+		return RATE_INFO_BW_40;
+	case 80:
+		return RATE_INFO_BW_80;
+	case 160:
+		return RATE_INFO_BW_160;
+	}
+	return RATE_INFO_BW_20;
+}
+
+static u8 he_gi(u16 gi_ns)
+{
+	switch (gi_ns) {
+	case 1600:
+		return NL80211_RATE_INFO_HE_GI_1_6;
+	case 3200:
+		return NL80211_RATE_INFO_HE_GI_3_2;
+	}
+	return NL80211_RATE_INFO_HE_GI_0_8;
+}
+
+/**
+ * airsim_rate_to_rx_status - say at what rate a frame was received
+ * @rate: the rate
+ * @status: gets it; its band is set
+ */
+void airsim_rate_to_rx_status(const struct airsim_rate *rate,
+			      struct ieee80211_rx_status *status)
+{
+	status->bw = width_info(rate->width_mhz);
+	status->rate_idx = rate->mcs;
+	status->nss = rate->streams;
+	if (rate->gi_ns == 400)
+		status->enc_flags |= RX_ENC_FLAG_SHORT_GI;
+	switch (rate->format) {
+	case AIRSIM_CCK:
+	case AIRSIM_OFDM:
+		status->rate_idx = airsim_legacy_index(status->band,
+						       rate->legacy_kbps);
+		break;
+	case AIRSIM_HT:
+		status->encoding = RX_ENC_HT;
+		status->rate_idx = rate->mcs + 8 * (rate->streams - 1);
+		break;
+	case AIRSIM_VHT:
+		status->encoding = RX_ENC_VHT;
+		break;
+	case AIRSIM_HE:
+		status->encoding = RX_ENC_HE;
+		status->he_gi = he_gi(rate->gi_ns);
+		break;
+	}
+}
+
+/**
+ * airsim_rate_to_info - a HE rate in the terms of cfg80211
+ * @rate: the rate
+ * @info: gets it
+ */
+void airsim_rate_to_info(const struct airsim_rate *rate,
+			 struct rate_info *info)
+{
+	*info = (struct rate_info){
+		.flags = RATE_INFO_FLAGS_HE_MCS,
+		.mcs = rate->mcs,
+		.nss = rate->streams,
+		.bw = width_info(rate->width_mhz),
+		.he_gi = he_gi(rate->gi_ns),
+	};
+}

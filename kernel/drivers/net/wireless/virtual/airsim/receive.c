@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Hands received MPDUs up through NAPI, when their radio's settings say: each
+ * at its end, all of a PPDU at its end, or as a network card that coalesces
+ * interrupts.
+ *
+ * Between two MPDUs of an A-MPDU that come one by one the poll ends; GRO would
+ * never see two segments together, as a driver with interrupt moderation lets
+ * it. gro_flush_us stands for that moderation: GRO may hold a segment for so
+ * long. With GRO off nothing is held.
+ */
+#include <linux/etherdevice.h>
+#include <linux/ieee80211.h>
+#include "airsim.h"
+
+/**
+ * airsim_radio_hears - whether a radio is the receiver of an address
+ * @radio: the radio
+ * @address: first address of an MPDU
+ */
+bool airsim_radio_hears(const struct airsim_radio *radio, const u8 *address)
+{
+	int i;
+
+	for (i = 0; i < AIRSIM_MAX_VIFS; i++)
+		if (radio->vifs[i] &&
+		    ether_addr_equal(radio->vifs[i]->addr, address))
+			return true;
+	return false;
+}
+
+static void fill_status(const struct airsim_radio *radio,
+			const struct airsim_ppdu *ppdu, unsigned int index,
+			struct ieee80211_rx_status *status)
+{
+	memset(status, 0, sizeof(*status));
+	status->mactime = div_u64(ppdu->mpdu_end_ns[index], NSEC_PER_USEC);
+	status->flag = RX_FLAG_MACTIME_END;
+	status->freq = radio->frequency_mhz;
+	status->band = radio->phy == &airsim_phy_5ghz ? NL80211_BAND_5GHZ :
+							NL80211_BAND_2GHZ;
+	status->signal = DIV_ROUND_CLOSEST(radio->reception.signal_mdbm, 1000);
+	airsim_rate_to_rx_status(&ppdu->rate, status);
+	if (airsim_ppdu_is_ampdu(ppdu)) {
+		status->flag |= RX_FLAG_AMPDU_DETAILS |
+				RX_FLAG_AMPDU_LAST_KNOWN;
+		status->ampdu_reference = ppdu->reference;
+		if (index + 1 == ppdu->count)
+			status->flag |= RX_FLAG_AMPDU_IS_LAST;
+	}
+}
+
+static void interrupt(struct airsim_radio *radio)
+{
+	if (skb_queue_empty(&radio->arrived))
+		return;
+	spin_lock(&radio->received.lock);
+	skb_queue_splice_tail_init(&radio->arrived, &radio->received);
+	spin_unlock(&radio->received.lock);
+	napi_schedule(&radio->napi);
+}
+
+static void coalesce(struct airsim_radio *radio)
+{
+	u64 wait_ns = (u64)radio->settings.coalesce_us * NSEC_PER_USEC;
+
+	if (skb_queue_len(&radio->arrived) >= radio->settings.coalesce_mpdus)
+		interrupt(radio);
+	else if (skb_queue_len(&radio->arrived) == 1)
+		hrtimer_start(&radio->coalesce_timer, ns_to_ktime(wait_ns),
+			      HRTIMER_MODE_REL_SOFT);
+}
+
+/**
+ * airsim_receive - an MPDU has arrived at a radio
+ * @radio: the radio, the medium locked
+ * @sent: the MPDU, which stays the sender's
+ * @ppdu: the PPDU
+ * @index: which of its MPDUs
+ */
+void airsim_receive(struct airsim_radio *radio, const struct sk_buff *sent,
+		    const struct airsim_ppdu *ppdu, unsigned int index)
+{
+	struct sk_buff *skb = netdev_alloc_skb(radio->napi_dev, sent->len);
+
+	radio->count.received++;
+	if (!skb) {
+		radio->count.rx_no_memory++;
+		return;
+	}
+	skb_copy_bits(sent, 0, skb_put(skb, sent->len), sent->len);
+	fill_status(radio, ppdu, index, IEEE80211_SKB_RXCB(skb));
+	__skb_queue_tail(&radio->arrived, skb);
+	if (radio->settings.hand_up == AIRSIM_HAND_UP_MPDU)
+		interrupt(radio);
+	else if (radio->settings.hand_up == AIRSIM_HAND_UP_COALESCED)
+		coalesce(radio);
+}
+
+/**
+ * airsim_receive_ended - a radio has received a whole PPDU, or what came of it
+ * @radio: the radio, the medium locked
+ */
+void airsim_receive_ended(struct airsim_radio *radio)
+{
+	if (radio->settings.hand_up != AIRSIM_HAND_UP_COALESCED)
+		interrupt(radio);
+}
+
+/**
+ * airsim_coalesce_timer - received MPDUs have waited for company long enough
+ * @timer: a radio's
+ */
+enum hrtimer_restart airsim_coalesce_timer(struct hrtimer *timer)
+{
+	struct airsim_radio *radio =
+		container_of(timer, struct airsim_radio, coalesce_timer);
+
+	spin_lock(&airsim_medium.lock);
+	interrupt(radio);
+	spin_unlock(&airsim_medium.lock);
+	return HRTIMER_NORESTART;
+}
+
+/**
+ * airsim_poll - NAPI poll
+ * @napi: a radio's
+ * @budget: MPDUs to hand up at most
+ *
+ * Return: MPDUs handed up.
+ */
+int airsim_poll(struct napi_struct *napi, int budget)
+{
+	struct airsim_radio *radio =
+		container_of(napi, struct airsim_radio, napi);
+	struct napi_struct *gro = radio->settings.gro ? napi : NULL;
+	struct sk_buff *skb;
+	int done = 0;
+
+	while (done < budget && (skb = skb_dequeue(&radio->received))) {
+		ieee80211_rx_napi(radio->hw, NULL, skb, gro);
+		done++;
+	}
+	radio->count.handed_up += done;
+	if (done < budget) {
+		napi->dev->gro_flush_timeout =
+			radio->settings.gro_flush_us * NSEC_PER_USEC;
+		napi_complete_done(napi, done);
+	}
+	return done;
+}

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The radios there are, by index, and what user space may do with them. */
+#include <linux/netlink.h>
+#include "airsim.h"
+
+static DEFINE_XARRAY_ALLOC(radios);
+/* Radios come and go under it. */
+static DEFINE_MUTEX(mutex);
+
+static struct airsim_radio *find(u32 index, struct netlink_ext_ack *extack)
+{
+	struct airsim_radio *radio = xa_load(&radios, index);
+
+	if (!radio)
+		NL_SET_ERR_MSG_FMT(extack, "there is no radio %u", index);
+	return radio;
+}
+
+/**
+ * airsim_radio_add - make a radio
+ * @hardware: what it is, checked
+ * @settings: how it is set, checked
+ * @extack: says why not
+ *
+ * Return: its index, or a negative error.
+ */
+int airsim_radio_add(const struct airsim_hardware *hardware,
+		     const struct airsim_settings *settings,
+		     struct netlink_ext_ack *extack)
+{
+	struct airsim_radio *radio;
+	u32 index;
+	int err;
+
+	mutex_lock(&mutex);
+	err = xa_alloc(&radios, &index, NULL,
+		       XA_LIMIT(0, AIRSIM_MAX_RADIOS - 1), GFP_KERNEL);
+	if (err) {
+		NL_SET_ERR_MSG_FMT(extack, "no more than %u radios are possible",
+				   AIRSIM_MAX_RADIOS);
+		goto unlock;
+	}
+	radio = airsim_radio_create(hardware, settings, index);
+	if (IS_ERR(radio)) {
+		err = PTR_ERR(radio);
+		xa_erase(&radios, index);
+		NL_SET_ERR_MSG(extack, "mac80211 does not take the radio");
+		goto unlock;
+	}
+	xa_store(&radios, index, radio, GFP_KERNEL);
+	err = index;
+unlock:
+	mutex_unlock(&mutex);
+	return err;
+}
+
+/* Links of a radio that goes shall not be those of the next of its index. */
+static void forget_links(u32 index)
+{
+	struct airsim_radio *other;
+	unsigned long i;
+
+	xa_for_each(&radios, i, other)
+		xa_erase_bh(&other->losses_mdb, index);
+}
+
+/**
+ * airsim_radio_remove - remove a radio
+ * @index: which
+ * @extack: says why not
+ *
+ * Return: 0, or -ENODEV.
+ */
+int airsim_radio_remove(u32 index, struct netlink_ext_ack *extack)
+{
+	struct airsim_radio *radio;
+
+	mutex_lock(&mutex);
+	radio = find(index, extack);
+	if (radio) {
+		xa_erase(&radios, index);
+		airsim_radio_destroy(radio);
+		forget_links(index);
+	}
+	mutex_unlock(&mutex);
+	return radio ? 0 : -ENODEV;
+}
+
+/** airsim_registry_clear - remove all radios */
+void airsim_registry_clear(void)
+{
+	struct airsim_radio *radio;
+	unsigned long index;
+
+	xa_for_each(&radios, index, radio)
+		airsim_radio_remove(index, NULL);
+}
+
+/* MPDUs that a radio has at this moment, wherever they wait. */
+static u64 count_queued(struct airsim_radio *radio)
+{
+	const struct airsim_txq *own;
+	u64 queued = 0;
+	int i;
+
+	for (i = 0; i < AIRSIM_EDCAS; i++)
+		queued += skb_queue_len(&radio->frames[i]);
+	for (i = 0; i < IEEE80211_NUM_ACS; i++)
+		list_for_each_entry(own, &radio->retry_txqs[i], retry_list)
+			queued += skb_queue_len(&own->pending);
+	if (radio->exchange.stage != AIRSIM_STAGE_NONE && !radio->ppdu.bar)
+		queued += radio->ppdu.count;
+	return queued;
+}
+
+/**
+ * airsim_radio_read - all about a radio
+ * @index: which
+ * @info: gets it
+ *
+ * Return: 0, or -ENODEV.
+ */
+int airsim_radio_read(u32 index, struct airsim_radio_info *info)
+{
+	struct airsim_radio *radio;
+
+	mutex_lock(&mutex);
+	radio = xa_load(&radios, index);
+	if (radio) {
+		memset(info, 0, sizeof(*info));
+		info->index = index;
+		strscpy(info->wiphy, wiphy_name(radio->hw->wiphy));
+		memcpy(info->address, radio->address.addr, ETH_ALEN);
+		info->hardware = radio->hardware;
+		spin_lock_bh(&airsim_medium.lock);
+		info->settings = radio->settings;
+		info->counters = radio->count;
+		info->counters.queued = count_queued(radio);
+		info->counters.rx_waiting = skb_queue_len(&radio->arrived) +
+			skb_queue_len_lockless(&radio->received);
+		spin_unlock_bh(&airsim_medium.lock);
+	}
+	mutex_unlock(&mutex);
+	return radio ? 0 : -ENODEV;
+}
+
+/**
+ * airsim_radio_set - change how a radio is set, from its next PPDU on
+ * @index: which
+ * @settings: all its settings, checked
+ * @extack: says why not
+ *
+ * Return: 0, -ENODEV, or -EOPNOTSUPP for what is decided when a radio is made:
+ * who chooses the rates.
+ */
+int airsim_radio_set(u32 index, const struct airsim_settings *settings,
+		     struct netlink_ext_ack *extack)
+{
+	struct airsim_radio *radio;
+	int err = -ENODEV;
+
+	mutex_lock(&mutex);
+	radio = find(index, extack);
+	if (radio && settings->rate_fixed != radio->settings.rate_fixed) {
+		NL_SET_ERR_MSG_FMT(extack, "radio %u was made with%s a fixed rate",
+				   index, settings->rate_fixed ? "out" : "");
+		err = -EOPNOTSUPP;
+	} else if (radio) {
+		spin_lock_bh(&airsim_medium.lock);
+		radio->settings = *settings;
+		spin_unlock_bh(&airsim_medium.lock);
+		err = 0;
+	}
+	mutex_unlock(&mutex);
+	return err;
+}
+
+/**
+ * airsim_link_set - say how much a signal loses on its way
+ * @from: who sends it
+ * @to: who receives it
+ * @given: the loss is given; else what the radios' places say holds again
+ * @loss_mdb: the loss; AIRSIM_LINK_BLOCKED: nothing is heard
+ * @extack: says why not
+ *
+ * Return: 0, -ENODEV or -ENOMEM.
+ */
+int airsim_link_set(u32 from, u32 to, bool given, s32 loss_mdb,
+		    struct netlink_ext_ack *extack)
+{
+	struct airsim_radio *receiver;
+	int err = -ENODEV;
+
+	mutex_lock(&mutex);
+	receiver = find(to, extack);
+	if (!receiver || !find(from, extack))
+		goto unlock;
+	err = 0;
+	if (given)
+		err = xa_err(xa_store_bh(&receiver->losses_mdb, from,
+					 xa_mk_value(loss_mdb), GFP_KERNEL));
+	else
+		xa_erase_bh(&receiver->losses_mdb, from);
+	if (err)
+		NL_SET_ERR_MSG(extack, "no memory for the link");
+unlock:
+	mutex_unlock(&mutex);
+	return err;
+}
+
+/**
+ * airsim_link_read - the loss that was given for a link
+ * @from: who sends
+ * @to: who receives
+ * @loss_mdb: gets it
+ *
+ * Return: 0, or -ENOENT if none was given.
+ */
+int airsim_link_read(u32 from, u32 to, s32 *loss_mdb)
+{
+	struct airsim_radio *receiver;
+	void *given = NULL;
+
+	mutex_lock(&mutex);
+	receiver = xa_load(&radios, to);
+	if (receiver)
+		given = xa_load(&receiver->losses_mdb, from);
+	mutex_unlock(&mutex);
+	if (!given)
+		return -ENOENT;
+	*loss_mdb = xa_to_value(given);
+	return 0;
+}
+
+/**
+ * airsim_air_read - how signals spread
+ * @air: gets it
+ */
+void airsim_air_read(struct airsim_air *air)
+{
+	spin_lock_bh(&airsim_medium.lock);
+	*air = airsim_medium.air;
+	spin_unlock_bh(&airsim_medium.lock);
+}
+
+/**
+ * airsim_air_set - change how signals spread
+ * @air: how, checked
+ */
+void airsim_air_set(const struct airsim_air *air)
+{
+	spin_lock_bh(&airsim_medium.lock);
+	airsim_medium.air = *air;
+	spin_unlock_bh(&airsim_medium.lock);
+}

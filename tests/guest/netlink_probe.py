@@ -1,0 +1,525 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Asks airsim for what it must refuse, and for what it must do; prints what came of it as JSON.
+
+Runs in a guest as root, with nothing but Python itself. The tables here are written from the
+documentation, not read from the kernel; what the kernel's policies have beyond them is reported
+as `unprobed`.
+"""
+
+import json
+import os
+import socket
+import struct
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+NLM_F_REQUEST, NLM_F_ACK, NLM_F_DUMP, NLM_F_CAPPED, NLM_F_ACK_TLVS = 1, 4, 0x300, 0x100, 0x200
+NLMSG_ERROR, NLMSG_DONE = 2, 3
+NLMSGERR_ATTR_MSG = 1
+NETLINK_GENERIC, SOL_NETLINK, NETLINK_EXT_ACK = 16, 270, 11
+GENL_ID_CTRL, CTRL_GETFAMILY, CTRL_GETPOLICY = 16, 3, 10
+CTRL_FAMILY_ID, CTRL_FAMILY_NAME, CTRL_POLICY, CTRL_OP_POLICY = 1, 2, 8, 9
+POLICY_DO = 1
+NOBODY = 65534
+
+COMMANDS = [
+    "unspec",
+    "new_radio",
+    "del_radio",
+    "get_radio",
+    "set_radio",
+    "get_preset",
+    "set_link",
+    "get_link",
+    "set_air",
+    "get_air",
+]
+HARDWARE = ["standard", "streams", "width_mhz", "ba_window", "amsdu", "queueing"]
+PLACE = ["x_mm", "y_mm", "vx_mm_per_s", "vy_mm_per_s"]
+RATE = [
+    "rate_format",
+    "rate_mcs",
+    "rate_streams",
+    "rate_width_mhz",
+    "rate_gi_ns",
+    "rate_legacy_kbps",
+]
+SETTINGS = [
+    "ampdu_mpdus",
+    "ampdu_octets",
+    "ampdu_duration_us",
+    "bar",
+    "fifo_mpdus",
+    "hand_up",
+    "coalesce_mpdus",
+    "coalesce_us",
+    "gro",
+    "gro_flush_us",
+    "errors",
+    "mpdu_error_ppm",
+    "response_error_ppm",
+    "burst_enter_ppm",
+    "burst_leave_ppm",
+    "burst_good_error_ppm",
+    "burst_bad_error_ppm",
+    "tx_power_mdbm",
+    "placed",
+    *PLACE,
+    "rate_fixed",
+    *RATE,
+]
+LINK = ["from", "to", "loss_mdb", "blocked"]
+AIR = ["path_loss_exponent_milli", "path_loss_reference_mdb", "sense_mdbm"]
+NAMES = [
+    "unspec",
+    "index",
+    "wiphy",
+    "address",
+    "preset",
+    "counters",
+    *HARDWARE,
+    *SETTINGS,
+    *LINK,
+    *AIR,
+]
+NUMBERS = {name: number for number, name in enumerate(NAMES)}
+
+TAKES = {
+    "new_radio": ["index", "preset", *HARDWARE, *SETTINGS],
+    "del_radio": ["index"],
+    "get_radio": ["index"],
+    "set_radio": ["index", "preset", *HARDWARE, *SETTINGS],
+    "set_link": LINK,
+    "set_air": AIR,
+    "get_air": [],
+}
+
+
+class Integer(NamedTuple):
+    """How an attribute is packed, and the least and greatest value that is allowed."""
+
+    code: str
+    low: int
+    high: int
+
+
+PPM = Integer("I", 0, 1_000_000)
+SWITCH = Integer("B", 0, 1)
+RADIO = Integer("I", 0, 255)
+INTEGERS = {
+    "index": RADIO,
+    "standard": Integer("I", 0, 4),
+    "streams": Integer("B", 1, 4),
+    "width_mhz": Integer("H", 20, 160),
+    "ba_window": Integer("H", 1, 256),
+    "amsdu": SWITCH,
+    "queueing": Integer("I", 0, 1),
+    "ampdu_mpdus": Integer("I", 1, 256),
+    "ampdu_octets": Integer("I", 2048, 1_048_575),
+    "ampdu_duration_us": Integer("I", 100, 5484),
+    "bar": SWITCH,
+    "fifo_mpdus": Integer("I", 1, 65535),
+    "hand_up": Integer("I", 0, 2),
+    "coalesce_mpdus": Integer("I", 1, 256),
+    "coalesce_us": Integer("I", 0, 100_000),
+    "gro": SWITCH,
+    "gro_flush_us": Integer("I", 0, 100_000),
+    "errors": Integer("I", 0, 2),
+    "mpdu_error_ppm": PPM,
+    "response_error_ppm": PPM,
+    "burst_enter_ppm": PPM,
+    "burst_leave_ppm": PPM,
+    "burst_good_error_ppm": PPM,
+    "burst_bad_error_ppm": PPM,
+    "tx_power_mdbm": Integer("i", -20_000, 40_000),
+    "placed": SWITCH,
+    "x_mm": Integer("i", -1_000_000_000, 1_000_000_000),
+    "y_mm": Integer("i", -1_000_000_000, 1_000_000_000),
+    "vx_mm_per_s": Integer("i", -1_000_000, 1_000_000),
+    "vy_mm_per_s": Integer("i", -1_000_000, 1_000_000),
+    "rate_fixed": SWITCH,
+    "rate_format": Integer("I", 0, 4),
+    "rate_mcs": Integer("B", 0, 11),
+    "rate_streams": Integer("B", 1, 4),
+    "rate_width_mhz": Integer("H", 20, 160),
+    "rate_gi_ns": Integer("H", 400, 3200),
+    "rate_legacy_kbps": Integer("H", 1000, 54_000),
+    "from": RADIO,
+    "to": RADIO,
+    "loss_mdb": Integer("i", 0, 300_000),
+    "blocked": SWITCH,
+    "path_loss_exponent_milli": Integer("I", 1000, 10_000),
+    "path_loss_reference_mdb": Integer("I", 0, 200_000),
+    "sense_mdbm": Integer("i", -120_000, 0),
+}
+CCK, OFDM, HT, VHT, HE = range(5)
+A, G, N, AC, AX = range(5)
+
+Values = dict[str, int | str]
+Attributes = list[tuple[int, bytes]]
+
+
+class RefusedError(Exception):
+    """The kernel's answer: an errno and its message, which may be empty."""
+
+    def __init__(self, errno: int, message: str) -> None:
+        super().__init__(f"errno {errno}: {message}")
+        self.errno, self.message = errno, message
+
+
+def parse(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """The attributes in some octets: number and payload."""
+    while len(data) >= 4:
+        length, number = struct.unpack_from("HH", data)
+        yield number & 0x3FFF, data[4:length]
+        data = data[(length + 3) & ~3 :]
+
+
+def attributes(values: Values) -> Attributes:
+    """Well-formed attributes."""
+    return [
+        (NUMBERS[name], f"{value}\0".encode() if isinstance(value, str) else pack(name, value))
+        for name, value in values.items()
+    ]
+
+
+def pack(name: str, value: int) -> bytes:
+    return struct.pack(INTEGERS[name].code, value)
+
+
+class Kernel:
+    """A generic netlink socket."""
+
+    def __init__(self) -> None:
+        self.socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_GENERIC)
+        self.socket.bind((0, 0))
+        self.socket.setsockopt(SOL_NETLINK, NETLINK_EXT_ACK, 1)
+        self.sequence = 0
+        name = [(CTRL_FAMILY_NAME, b"airsim\0")]
+        [answer] = self.ask(GENL_ID_CTRL, CTRL_GETFAMILY, name)
+        [self.family] = struct.unpack("H", dict(parse(answer))[CTRL_FAMILY_ID])
+
+    def ask(self, family: int, command: int, given: Attributes, flags: int = 0) -> list[bytes]:
+        """The attributes of each message of the answer; RefusedError when there is none."""
+        self.sequence += 1
+        body = struct.pack("BBH", command, 1, 0)
+        for number, payload in given:
+            body += struct.pack("HH", 4 + len(payload), number) + payload
+            body += bytes(-len(body) % 4)
+        header = struct.pack(
+            "IHHII", 16 + len(body), family, NLM_F_REQUEST | NLM_F_ACK | flags, self.sequence, 0
+        )
+        self.socket.send(header + body)
+        answers: list[bytes] = []
+        while True:
+            data = self.socket.recv(1 << 16)
+            while data:
+                length, kind, got_flags = struct.unpack_from("IHH", data)
+                message, data = data[16:length], data[(length + 3) & ~3 :]
+                if kind in (NLMSG_ERROR, NLMSG_DONE):
+                    check_end(kind, got_flags, message)
+                    return answers
+                answers.append(message[4:])
+
+    def airsim(self, command: str, given: Attributes, flags: int = 0) -> list[dict[int, bytes]]:
+        answers = self.ask(self.family, COMMANDS.index(command), given, flags)
+        return [dict(parse(answer)) for answer in answers]
+
+    def state(self) -> dict[str, Any]:
+        """All that can be set, as airsim tells it; counters are left out."""
+        dumps = {name: self.airsim(name, [], NLM_F_DUMP) for name in ("get_radio", "get_link")}
+        for radio in dumps["get_radio"]:
+            del radio[NUMBERS["counters"]]
+        return {**dumps, "air": self.airsim("get_air", [])}
+
+    def policies(self) -> dict[int, set[int]]:
+        """By command: the attributes that the kernel's policy for it knows."""
+        family = [(CTRL_FAMILY_ID, struct.pack("H", self.family))]
+        of_command: dict[int, int] = {}
+        of_policy: dict[int, set[int]] = {}
+        for answer in self.ask(GENL_ID_CTRL, CTRL_GETPOLICY, family, NLM_F_DUMP):
+            for number, payload in parse(answer):
+                for index, nest in parse(payload):
+                    if number == CTRL_OP_POLICY and POLICY_DO in dict(parse(nest)):
+                        [of_command[index]] = struct.unpack("I", dict(parse(nest))[POLICY_DO])
+                    elif number == CTRL_POLICY:
+                        of_policy.setdefault(index, set()).update(dict(parse(nest)))
+        return {command: of_policy.get(policy, set()) for command, policy in of_command.items()}
+
+
+def check_end(kind: int, flags: int, message: bytes) -> None:
+    """Raise RefusedError if the last message of an answer tells of an error."""
+    [error] = struct.unpack_from("i", message)
+    if error >= 0:
+        return
+    offset = 4 if kind == NLMSG_DONE else 20
+    if kind == NLMSG_ERROR and not flags & NLM_F_CAPPED:
+        [request_length] = struct.unpack_from("I", message, 4)
+        offset += request_length - 16
+    told = dict(parse(message[offset:])) if flags & NLM_F_ACK_TLVS else {}
+    raise RefusedError(-error, told.get(NLMSGERR_ATTR_MSG, b"").rstrip(b"\0").decode())
+
+
+class Case(NamedTuple):
+    """A request that must be refused."""
+
+    what: str
+    command: str
+    attributes: Attributes
+    flags: int = 0
+
+
+def bad_payloads(name: str) -> Iterator[tuple[str, bytes]]:
+    """Payloads of an attribute that are malformed in themselves."""
+    if name == "preset":
+        yield "empty", b""
+        yield "not terminated", b"generic"
+        yield "too long", b"g" * 32 + b"\0"
+        yield "unknown", b"nonesuch\0"
+        return
+    code, low, high = INTEGERS[name]
+    good = struct.pack(code, low)
+    yield "empty", b""
+    if len(good) > 1:
+        yield "too short", good[:-1]
+    yield "too long", good + b"\0"
+    for what, value in (("below", low - 1), ("above", high + 1)):
+        try:
+            yield what, struct.pack(code, value)
+        except struct.error:
+            pass  # the type itself cannot say it
+
+
+def malformed(command: str, good: Values) -> Iterator[Case]:
+    """Every attribute of a command, malformed, beside `good` ones that would change something."""
+    for name in TAKES[command]:
+        beside = attributes({other: value for other, value in good.items() if other != name})
+        for what, payload in bad_payloads(name):
+            case = f"{command}: {name} {what}"
+            yield Case(case, command, [*beside, (NUMBERS[name], payload)])
+    yield from unknown(command, good, TAKES[command])
+
+
+def unknown(command: str, good: Values, taken: list[str], flags: int = 0) -> Iterator[Case]:
+    """Each attribute that a command does not take, and some that there are not."""
+    numbers = [number for name, number in NUMBERS.items() if name not in taken]
+    for number in [*numbers, len(NAMES), 1000]:
+        case = f"{command} (flags {flags:#x}): unknown attribute {number}"
+        yield Case(case, command, [*attributes(good), (number, bytes(4))], flags)
+
+
+def missing(command: str, good: Values, required: list[str]) -> Iterator[Case]:
+    for name in required:
+        rest = {other: value for other, value in good.items() if other != name}
+        yield Case(f"{command}: {name} missing", command, attributes(rest))
+
+
+def unfitting(one: int, other: int, gone: int) -> Iterator[Case]:
+    """Requests whose attributes are well-formed, but do not fit; `one` is 802.11n, 2x2, 40 MHz."""
+    legacy: Values = {"streams": 1, "width_mhz": 20, "ba_window": 1}
+    new: list[tuple[str, Values]] = [
+        ("index given", {"index": 99}),
+        ("streams of 802.11a", {**legacy, "standard": A, "streams": 2}),
+        ("width of 802.11g", {**legacy, "standard": G, "width_mhz": 40}),
+        ("window of 802.11a", {**legacy, "standard": A, "ba_window": 2}),
+        ("A-MSDU of 802.11a", {**legacy, "standard": A, "amsdu": 1}),
+        ("width of 802.11n", {"standard": N, "width_mhz": 80, "ba_window": 64}),
+        ("window of 802.11n", {"standard": N, "width_mhz": 40, "ba_window": 65}),
+        ("window of 802.11ac", {"standard": AC, "ba_window": 65}),
+        ("no such width", {"width_mhz": 30}),
+        ("a rate that it has not", {"preset": "ar9271", "rate_format": HT, "rate_streams": 2}),
+    ]
+    for what, values in new:
+        yield Case(f"new_radio: {what}", "new_radio", attributes(values))
+
+    ht: Values = {"rate_format": HT}
+    settings: list[tuple[str, Values]] = [
+        ("preset", {"preset": "generic"}),
+        ("place taken away and given", {"placed": 0, "x_mm": 1}),
+        ("rate given back", {"rate_fixed": 0}),
+        ("rate given back and fixed", {"rate_fixed": 0, "rate_format": OFDM}),
+        ("MCS of HT", {**ht, "rate_mcs": 8}),
+        ("guard interval of HT", {**ht, "rate_gi_ns": 1600}),
+        ("no such guard interval", {**ht, "rate_gi_ns": 500}),
+        ("no such width", {**ht, "rate_width_mhz": 30}),
+        ("streams of the radio", {**ht, "rate_streams": 3}),
+        ("width of HT", {**ht, "rate_width_mhz": 80}),
+        ("legacy rate with HT", {**ht, "rate_legacy_kbps": 6000}),
+        ("MCS with OFDM", {"rate_format": OFDM, "rate_mcs": 0}),
+        ("guard interval with CCK", {"rate_format": CCK, "rate_gi_ns": 800}),
+        ("streams of OFDM", {"rate_format": OFDM, "rate_streams": 2}),
+        ("no such OFDM rate", {"rate_format": OFDM, "rate_legacy_kbps": 7000}),
+        ("no such CCK rate", {"rate_format": CCK, "rate_legacy_kbps": 6000}),
+        ("VHT of 802.11n", {"rate_format": VHT}),
+        ("HE of 802.11n", {"rate_format": HE}),
+    ]
+    settings.extend((f"hardware: {name}", {name: INTEGERS[name].high}) for name in HARDWARE)
+    for what, values in settings:
+        given: Values = {"index": one, "gro_flush_us": 77, **values}
+        yield Case(f"set_radio: {what}", "set_radio", attributes(given))
+
+    way: Values = {"from": one, "to": other}
+    links: list[tuple[str, Values]] = [
+        ("loss and blocked", {**way, "loss_mdb": 1, "blocked": 1}),
+        ("neither loss nor blocked", way),
+        ("to itself", {**way, "to": one, "loss_mdb": 1}),
+        ("from a radio that is not there", {**way, "from": gone, "loss_mdb": 1}),
+        ("to a radio that is not there", {**way, "to": gone, "loss_mdb": 1}),
+    ]
+    for what, values in links:
+        yield Case(f"set_link: {what}", "set_link", attributes(values))
+    for command in ("del_radio", "get_radio", "set_radio"):
+        yield Case(f"{command}: not there", command, attributes({"index": gone}))
+
+
+def try_refused(kernel: Kernel, case: Case) -> dict[str, Any]:
+    before = kernel.state()
+    errno, message = 0, ""
+    try:
+        kernel.airsim(case.command, case.attributes, case.flags)
+    except RefusedError as refused:
+        errno, message = refused.errno, refused.message
+    return {
+        "case": case.what,
+        "errno": errno,
+        "message": message,
+        "changed": kernel.state() != before,
+    }
+
+
+def accepted(one: int, other: int) -> Iterator[tuple[str, Values, str, Values]]:
+    """What must be done: command, attributes, the command that reads back, what it must tell."""
+    for name in SETTINGS:
+        if name in PLACE or name in RATE or name in ("placed", "rate_fixed"):
+            continue
+        for value in (INTEGERS[name].low, INTEGERS[name].high):
+            yield "set_radio", {"index": one, name: value}, "get_radio", {name: value}
+    for name in PLACE:
+        for value in (INTEGERS[name].low, INTEGERS[name].high, 0):
+            told: Values = {name: value, "placed": 1}
+            yield "set_radio", {"index": one, name: value}, "get_radio", told
+    yield "set_radio", {"index": one, "placed": 0}, "get_radio", {"placed": 0}
+    rates: list[Values] = [
+        {"rate_format": CCK, "rate_legacy_kbps": 1000},
+        {"rate_format": OFDM, "rate_legacy_kbps": 54_000},
+        {"rate_format": HT, "rate_mcs": 7, "rate_streams": 4, "rate_gi_ns": 400},
+        {"rate_format": VHT, "rate_mcs": 9, "rate_streams": 1, "rate_width_mhz": 160},
+        {"rate_format": HE, "rate_mcs": 11, "rate_gi_ns": 3200, "rate_width_mhz": 20},
+        {"rate_mcs": 0},
+    ]
+    for rate in rates:
+        told = {**rate, "rate_fixed": 1}
+        yield "set_radio", {"index": other, **rate}, "get_radio", told
+    for name in AIR:
+        for value in (INTEGERS[name].low, INTEGERS[name].high):
+            yield "set_air", {name: value}, "get_air", {name: value}
+    way: Values = {"from": one, "to": other}
+    for loss in (INTEGERS["loss_mdb"].low, INTEGERS["loss_mdb"].high):
+        link: Values = {**way, "loss_mdb": loss}
+        yield "set_link", link, "get_link", link
+    yield "set_link", {**way, "blocked": 1}, "get_link", {**way, "blocked": 1}
+    yield "set_link", {**way, "blocked": 0}, "get_link", {}
+
+
+def try_accepted(
+    kernel: Kernel, command: str, given: Values, reader: str, told: Values
+) -> dict[str, Any]:
+    case = f"{command}: {given}"
+    try:
+        kernel.airsim(command, attributes(given))
+    except RefusedError as refused:
+        return {"case": case, "problem": str(refused)}
+    if reader == "get_link":
+        # Only the links of this probe are there: one, or none after it was forgotten.
+        [*answers] = kernel.airsim(reader, [], NLM_F_DUMP)
+        read = answers[0] if len(answers) == 1 else {}
+        if len(answers) != bool(told):
+            return {"case": case, "problem": f"{len(answers)} links"}
+    else:
+        index: Values = {"index": given["index"]} if "index" in given else {}
+        [read] = kernel.airsim(reader, attributes(index))
+    for number, payload in attributes(told):
+        if read.get(number) != payload:
+            return {"case": case, "problem": f"{NAMES[number]} reads {read.get(number)!r}"}
+    return {"case": case, "problem": ""}
+
+
+def add(kernel: Kernel, values: Values) -> int:
+    [answer] = kernel.airsim("new_radio", attributes(values))
+    [index] = struct.unpack("I", answer[NUMBERS["index"]])
+    return int(index)
+
+
+def try_without_privilege() -> dict[str, int]:
+    """By command that changes something: errno for a user without CAP_NET_ADMIN."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            os.setuid(NOBODY)
+            os.write(writer, json.dumps(errnos_of_writes()).encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as pipe:
+        errnos: dict[str, int] = json.loads(pipe.read() or "{}")
+    os.waitpid(child, 0)
+    return errnos
+
+
+def errnos_of_writes() -> dict[str, int]:
+    kernel = Kernel()
+    errnos = {}
+    for command in ("new_radio", "del_radio", "set_radio", "set_link", "set_air"):
+        errnos[command] = 0
+        try:
+            kernel.airsim(command, [])
+        except RefusedError as refused:
+            errnos[command] = refused.errno
+    return errnos
+
+
+def main() -> None:
+    kernel = Kernel()
+    one = add(kernel, {"preset": "tl-wdr4300", "rate_format": HT})
+    other = add(kernel, {"rate_format": HE})
+    wide = add(kernel, {})
+    gone = add(kernel, {})
+    kernel.airsim("del_radio", attributes({"index": gone}))
+
+    radio: Values = {"index": one, "gro_flush_us": 77, "x_mm": 5, "rate_format": HT}
+    goods: dict[str, Values] = {
+        "new_radio": {"preset": "ar9580", "gro_flush_us": 77, "x_mm": 5},
+        "del_radio": {"index": one},
+        "get_radio": {"index": one},
+        "set_radio": radio,
+        "set_link": {"from": one, "to": other, "loss_mdb": 12_345},
+        "set_air": {"sense_mdbm": -70_123, "path_loss_reference_mdb": 1},
+        "get_air": {},
+    }
+    required = {name: ["index"] for name in ("del_radio", "get_radio", "set_radio")}
+    required["set_link"] = ["from", "to", "loss_mdb"]
+    cases = [case for command, good in goods.items() for case in malformed(command, good)]
+    for command, names in required.items():
+        cases.extend(missing(command, goods[command], names))
+    for command in ("get_radio", "get_preset", "get_link"):
+        cases.extend(unknown(command, {}, [], NLM_F_DUMP))
+    cases.extend(unfitting(one, other, gone))
+
+    known = {COMMANDS.index(name): {NUMBERS[attr] for attr in TAKES[name]} for name in TAKES}
+    policies = kernel.policies()
+    results = {
+        "unprobed": sorted(
+            (command, number)
+            for command in policies.keys() | known.keys()
+            for number in policies.get(command, set()) ^ known.get(command, set())
+        ),
+        "refused": [try_refused(kernel, case) for case in cases],
+        "accepted": [try_accepted(kernel, *done) for done in accepted(wide, other)],
+        "without_privilege": try_without_privilege(),
+    }
+    print(json.dumps(results, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A kernel that checks itself (KASAN, UBSAN, lockdep, debug objects, kmemleak) has nothing to say.
+
+The experiments' own cell, lossy and captured; and radios that are changed and removed under load.
+"""
+
+import re
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import thesis_cell
+
+from airtcp import kernel
+from airtcp.guest import boot
+from airtcp.guesttools import GuestTools
+from airtcp.kernel import Kernel
+from airtcp.run import run_one
+
+GUEST = Path(__file__).parents[1] / "guest"
+CHURN = ("churn.sh", "churn_load.py")
+
+# KASAN and BUG(), lockdep and RCU, WARN(), UBSAN, debug objects, allocation failures.
+SIGNS = re.compile(
+    r"BUG:|WARNING:|INFO:|KASAN|UBSAN|ODEBUG|suspicious RCU|unreferenced object|Call Trace"
+    r"|kmemleak: .*(?:disabled|new suspected)|turning off the locking|refcount_t|list_(?:add|del)"
+)
+
+
+@pytest.fixture(scope="module")
+def debug_kernel(say: Callable[[str], None]) -> Kernel:
+    return kernel.build(fragments=(*kernel.FRAGMENTS, "debug"), say=say)
+
+
+def splats(path: Path) -> list[str]:
+    return [line for line in path.read_text().splitlines() if SIGNS.search(line)]
+
+
+@pytest.mark.parametrize("policy", ["default", "aad"])
+def test_an_experiment_is_silent(
+    debug_kernel: Kernel, tools: GuestTools, tmp_path: Path, policy: str
+) -> None:
+    cell = thesis_cell(f"ack_policy={policy}", "error_rate=0.1", "capture=air")
+    result = run_one(debug_kernel, tools, cell, 1, tmp_path)
+    assert result["error"] is None
+    [console] = tmp_path.rglob("console.log")
+    assert splats(console) == []
+    assert result["metrics"]["tx_retries"] > 100
+
+
+def test_radios_that_go_under_load_leave_nothing(
+    debug_kernel: Kernel, tools: GuestTools, tmp_path: Path
+) -> None:
+    shutil.copy(GUEST / "churn.sh", tmp_path / "plan.sh")
+    shutil.copy(GUEST / "churn_load.py", tmp_path)
+    result = boot(debug_kernel, tools, tmp_path, seed=1, memory_mb=1024, timeout_wall_s=600)
+    assert splats(result.console) == []
+    assert result.status == "ok", result.reason
+    assert splats(tmp_path / "dmesg.txt") == []
+    assert (tmp_path / "leaks").read_text() == ""
+    # After its first report lockdep is off, as when its tables are full.
+    assert re.search(r"^ debug_locks: +1$", (tmp_path / "lockdep").read_text(), re.M)
+
+    # There was load, and it met with what it was to meet with.
+    total: Counter[str] = Counter()
+    for line in (tmp_path / "counters").read_text().splitlines():
+        key, value = line.split(" ", 1)
+        if value.isdigit():
+            total[key] += int(value)
+    assert total["received"] > 1000
+    assert total["handed_up"] > 1000
+    for key in ("retries", "collided", "rts_sent", "bar_sent", "dropped_retries"):
+        assert total[key] > 0, key
+    assert total["dropped_queue_gone"] > 0

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""airsim's netlink family refuses what is malformed and changes nothing; its tool at work."""
+
+import errno
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airtcp.guest import boot
+from airtcp.guesttools import GuestTools
+from airtcp.kernel import Kernel
+
+ROOT = Path(__file__).parents[2]
+PROBE = ROOT / "tests" / "guest" / "netlink_probe.py"
+PAGE = ROOT / "docs" / "airsim-control.md"
+
+# Each line: exit status, then what was said on standard error.
+FAULTS = """\
+try() {
+	message=$(airsim "$@" 2>&1 >/dev/null)
+	echo "$? $message"
+}
+{
+	try radio add colour red
+	try radio add preset nonesuch
+	try radio add ampdu_mpdus 0
+	try radio show 200
+	try radio set 200 gro off
+	try radio set 0 gro maybe
+	try air set sense_mdbm 1
+	try link set 0 0 blocked
+} >faults
+"""
+
+ROUND_TRIP = """\
+set -e
+airsim radio add preset ar9580 x_mm -1500 rate_format ht rate_mcs 7 errors burst >added
+read -r _ index _ phy _ address <added
+airsim radio show "$index" >one
+cat "/sys/class/ieee80211/$phy/macaddress" >address
+echo "$address" >told
+# All that is shown of settings, given back, changes nothing.
+settings=$(sed -n '/^ampdu_mpdus/,/^rate_gi_ns/p' one)
+airsim radio set "$index" $settings
+airsim radio show "$index" >again
+airsim radio del "$index"
+if airsim radio show "$index"; then exit 1; fi
+airsim preset list >presets
+"""
+
+
+def run(kernel: Kernel, tools: GuestTools, run_dir: Path, plan: str) -> Path:
+    (run_dir / "plan.sh").write_text(plan)
+    result = boot(kernel, tools, run_dir, seed=1, timeout_wall_s=120)
+    assert result.status == "ok", result.reason
+    return run_dir
+
+
+def pairs(path: Path) -> dict[str, str]:
+    """KEY VALUE lines."""
+    return dict(line.split(" ", 1) for line in path.read_text().splitlines())
+
+
+@pytest.fixture(scope="module")
+def probed(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Any]:
+    run_dir = tmp_path_factory.mktemp("probe")
+    shutil.copy(PROBE, run_dir)
+    run(lab_kernel, tools, run_dir, f"python3 -B {PROBE.name} >probe.json")
+    results: dict[str, Any] = json.loads((run_dir / "probe.json").read_text())
+    return results
+
+
+def test_probe_knows_every_attribute_of_the_kernel(probed: dict[str, Any]) -> None:
+    assert probed["unprobed"] == []
+
+
+def test_malformed_input_is_refused_with_a_message(probed: dict[str, Any]) -> None:
+    assert len(probed["refused"]) > 300
+    taken = [case["case"] for case in probed["refused"] if not case["errno"]]
+    assert taken == []
+    silent = [case["case"] for case in probed["refused"] if not case["message"]]
+    assert silent == []
+
+
+def test_refused_input_changes_nothing(probed: dict[str, Any]) -> None:
+    assert [case for case in probed["refused"] if case["changed"]] == []
+
+
+def test_every_setting_takes_its_least_and_greatest_value(probed: dict[str, Any]) -> None:
+    assert len(probed["accepted"]) > 50
+    assert [case for case in probed["accepted"] if case["problem"]] == []
+
+
+def test_changes_need_a_privilege(probed: dict[str, Any]) -> None:
+    assert len(probed["without_privilege"]) == 5
+    assert set(probed["without_privilege"].values()) == {errno.EPERM}
+
+
+def test_tool_shows_what_it_set(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> None:
+    run_dir = run(lab_kernel, tools, tmp_path, ROUND_TRIP)
+    one = pairs(run_dir / "one")
+    wanted = {
+        "standard": "802.11n",
+        "streams": "3",
+        "ampdu_mpdus": "32",
+        "bar": "off",
+        "errors": "burst",
+        "placed": "on",
+        "x_mm": "-1500",
+        "rate_fixed": "on",
+        "rate_format": "ht",
+        "rate_mcs": "7",
+        "taken": "0",
+    }
+    assert {key: one[key] for key in wanted} == wanted
+    assert pairs(run_dir / "again") == one
+    assert (run_dir / "told").read_text() == (run_dir / "address").read_text()
+    shown = re.findall(r"^preset (.*)$", (run_dir / "presets").read_text(), re.M)
+    documented = re.findall(r"^\| `([\w-]+)` \| 802\.11", PAGE.read_text(), re.M)
+    assert shown == documented
+
+
+def test_tool_tells_faults_in_one_line(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
+) -> None:
+    run_dir = run(lab_kernel, tools, tmp_path, FAULTS)
+    colour, preset, mpdus, show, gone, maybe, air, link = (
+        (run_dir / "faults").read_text().splitlines()
+    )
+    assert colour.startswith("2 airsim: colour: unknown key; allowed are: preset standard ")
+    assert preset.startswith("1 airsim: preset: there is no such preset")
+    assert mpdus == "1 airsim: ampdu_mpdus: integer out of range: 1 to 256 are allowed"
+    assert show == "1 airsim: index: there is no radio 200"
+    assert gone == "1 airsim: index: there is no radio 200"
+    assert maybe == "2 airsim: gro: maybe: allowed are: off on"
+    assert air == "1 airsim: sense_mdbm: integer out of range: -120000 to 0 are allowed"
+    assert link == "1 airsim: to: from and to are the same radio"
+
+
+def test_commands_of_the_page_work(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> None:
+    blocks = re.findall(r"^```shell\n(.*?)^```", PAGE.read_text(), re.M | re.S)
+    run(lab_kernel, tools, tmp_path, "set -e\n" + "".join(blocks))
+    assert "radio " in (tmp_path / "console.log").read_text()
