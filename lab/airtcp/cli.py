@@ -159,7 +159,7 @@ def _described(chosen: Experiment, cells: Sequence[Cell]) -> dict[str, object]:
 
 def _report(options: argparse.Namespace) -> int:
     results.read(options.directory)
-    print(write_report(options.directory))
+    print(write_report(options.directory, options.timeline))
     return 0
 
 
@@ -189,6 +189,12 @@ def _doctor(options: argparse.Namespace) -> int:
 def _positive(text: str) -> int:
     if not (text.isascii() and text.isdigit()) or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    return int(text)
+
+
+def _not_negative(text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
     return int(text)
 
 
@@ -253,6 +259,13 @@ def _parser() -> argparse.ArgumentParser:
 
     report = verbs.add_parser("report", help="write report.html and figures for finished runs")
     report.add_argument("directory", metavar="DIR", type=Path, help="OUT of a `run`")
+    report.add_argument(
+        "--timeline",
+        metavar="START_MS",
+        type=_not_negative,
+        help="the 50 ms on the air to show, in virtual ms since the capture began "
+        "(default: those in its middle)",
+    )
     report.set_defaults(do=_report)
 
     kernels = verbs.add_parser("kernel", help="build the laboratory's kernel, or say where it is")

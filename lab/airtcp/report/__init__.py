@@ -10,16 +10,18 @@ from matplotlib.figure import Figure
 
 from airtcp import runfiles
 from airtcp.errors import AirtcpError
-from airtcp.report import model, page, plots, series
+from airtcp.report import model, page, plots, series, timeline
 
 _T = TypeVar("_T")
 
 
-def write_report(out_dir: Path) -> Path:
+def write_report(out_dir: Path, timeline_ms: int | None = None) -> Path:
     """Write out_dir/report.html and out_dir/figures/ from out_dir/results.json and its runs.
 
-    Returns the page's path. Raises InputError when results.json is missing or corrupt, AirtcpError
-    when nothing can be written. A figure whose files are missing is left out, and the page says so.
+    timeline_ms: where the timelines of the medium start, in virtual time since their captures
+    began; None: in the middle. Returns the page's path. Raises InputError when results.json is
+    missing or corrupt or no capture reaches timeline_ms, AirtcpError when nothing can be written.
+    A figure whose files are missing is left out, and the page says so.
     """
     results = model.load(out_dir)
     path = out_dir / "report.html"
@@ -27,9 +29,10 @@ def write_report(out_dir: Path) -> Path:
         with plots.style():
             writer = plots.Writer(out_dir / "figures")
             drawing = plots.Drawing(results)
+            timelines = timeline.plots(results, writer, timeline_ms)
             overview = _overview(results, drawing, writer)
             inside = [_inside(condition, drawing, writer) for condition in results.conditions]
-        path.write_text(page.render(results, overview, inside), encoding="utf-8")
+        path.write_text(page.render(results, overview, inside, *timelines), encoding="utf-8")
     except OSError as error:
         raise AirtcpError(f"{error.filename or path}: {error.strerror}") from error
     return path

@@ -24,8 +24,17 @@ class Inside:
     notes: Sequence[str]
 
 
-def render(results: Results, overview: Sequence[Plot], inside: Sequence[Inside]) -> str:
-    """The whole page, which refers to nothing but the files in figures/."""
+def render(
+    results: Results,
+    overview: Sequence[Plot],
+    inside: Sequence[Inside],
+    timelines: Sequence[Plot] = (),
+    timeline_notes: Sequence[str] = (),
+) -> str:
+    """The whole page, which refers to nothing but the files in figures/.
+
+    timeline_notes say why some of the timelines are left out.
+    """
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent),
         autoescape=True,
@@ -51,6 +60,8 @@ def render(results: Results, overview: Sequence[Plot], inside: Sequence[Inside])
         ],
         sources=_sources(results),
         overview=overview,
+        timelines=timelines,
+        timeline_notes=timeline_notes,
         inside=[(one, _metric_rows(one.condition)) for one in inside],
         costs=[
             (condition.label, measured.policy, _added(measured.runs))

@@ -30,7 +30,8 @@ _PNG_DPI = 300
 _BAR_POINTS = 190  # width of all bars side by side: nearly that of the axes
 
 # Colours by role: (in print and on a light page, on a dark page). The policies' are Okabe and
-# Ito's, the kinds of airtime Paul Tol's; both sets stay distinct under colour blindness.
+# Ito's, the kinds of airtime Paul Tol's; both sets stay distinct under colour blindness. Kinds of
+# frames differ in height as well.
 PALETTE: Mapping[str, tuple[str, str]] = {
     "ink": ("#1b1f24", "#e6e8eb"),
     "faint": ("#6a737d", "#9aa4af"),
@@ -48,6 +49,15 @@ PALETTE: Mapping[str, tuple[str, str]] = {
     "air-other": ("#88ccee", "#6bb4d8"),
     "air-collision": ("#cc6677", "#d97080"),
     "air-idle": ("#e4e6ea", "#2b323a"),
+    "frame-multicast": ("#aa4499", "#cf79c2"),
+    "frame-management": ("#66aacc", "#6bb4d9"),
+    "frame-beacon": ("#1f6f8b", "#3e93b0"),
+    "frame-protection": ("#999933", "#b8b84e"),
+    "frame-bar": ("#c98a1b", "#dba544"),
+    "frame-ack": ("#117733", "#3fa862"),
+    "frame-blockack": ("#44aa99", "#5cc7b5"),
+    "frame-lost": ("#dd3322", "#ff6b57"),
+    "paper": ("#ffffff", "#1a2027"),
 }
 _INK, _FAINT, _GRID = (PALETTE[role][0] for role in ("ink", "faint", "grid"))
 _POLICY_COLOURS = 4
@@ -122,8 +132,19 @@ class Writer:
         self._dir = figures_dir
         figures_dir.mkdir(parents=True, exist_ok=True)
 
-    def save(self, figure: Figure, slug: str, title: str, caption: str, description: str) -> Plot:
-        """description says to a person who cannot see the figure what it shows."""
+    def save(
+        self,
+        figure: Figure,
+        slug: str,
+        title: str,
+        caption: str,
+        description: str,
+        tips: Mapping[str, str] | None = None,
+    ) -> Plot:
+        """description says to a person who cannot see the figure what it shows.
+
+        tips: what the page says when a pointer rests on the artist with this gid.
+        """
         figure.draw_without_rendering()
         figure.set_layout_engine("none")  # laid out once: the three files agree, and sooner
         pdf, png = f"{slug}.pdf", f"{slug}.png"
@@ -134,9 +155,19 @@ class Writer:
         )
         drawing = io.StringIO()
         figure.savefig(drawing, format="svg", transparent=True, metadata={"Date": None})
-        svg = _for_page(drawing.getvalue(), slug, title, description)
+        svg = _for_page(_with_tips(drawing.getvalue(), tips or {}), slug, title, description)
         folder = self._dir.name
         return Plot(title, caption, svg, f"{folder}/{pdf}", f"{folder}/{png}")
+
+
+def _with_tips(svg: str, tips: Mapping[str, str]) -> str:
+    """The SVG with a <title> in each group whose id is a key of tips."""
+
+    def with_tip(group: re.Match[str]) -> str:
+        tip = tips.get(group[1])
+        return group[0] if tip is None else f"{group[0]}<title>{escape(tip)}</title>"
+
+    return re.sub(r'<g id="([^"]*)">', with_tip, svg) if tips else svg
 
 
 def _for_page(svg: str, slug: str, title: str, description: str) -> str:

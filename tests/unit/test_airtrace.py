@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Transmissions read from captures of the air that are made byte by byte."""
+
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from fake_capture import ethernet, on_air, tcp_packet, write_pcap
+from fake_run import START_NS
+
+from airtcp import airtrace, capture
+from airtcp.errors import AirtcpError
+
+# The medium's clock does not start when the world's does.
+MEDIUM_NS = 5_000_000_000
+
+# First octets of Frame Control.
+QOS_DATA, BEACON, PROBE, BAR, BLOCKACK, RTS, CTS, ACK, PS_POLL = (
+    0x88, 0x80, 0x40, 0x84, 0x94, 0xB4, 0xC4, 0xD4, 0xA4,
+)  # fmt: skip
+FROM_AP, TO_AP = 0x02, 0x01
+
+LEGACY_6M = (2, bytes([12]))
+HT = (19, bytes([0x07, 0x05, 13]))  # 40 MHz, short guard interval, MCS 13
+VHT = (21, struct.pack("<HBB4sBBH", 0x44, 0x04, 4, bytes([0x92, 0, 0, 0]), 0, 0, 0))
+HE = (23, struct.pack("<6H", 0, 0, 11 << 8, 0, 0x12, 2))  # 80 MHz, 1.6 us, MCS 11, 2 streams
+
+Record = tuple[int, bytes]
+
+
+def radiotap(fields: Mapping[int, tuple[int, bytes]], more_words: bytes = b"") -> bytes:
+    """A header with (alignment, octets) of fields by their bits, of which -1 is none."""
+    present = 1 << 31 if more_words else 0
+    rest = more_words
+    for bit, (alignment, octets) in sorted(fields.items()):
+        if bit >= 0:
+            present |= 1 << bit
+            rest += bytes(-(8 + len(rest)) % alignment) + octets
+    return struct.pack("<BBHI", 0, 0, 8 + len(rest), present) + rest
+
+
+def frame(
+    start_us: float,
+    end_us: float,
+    *,
+    sender: int = 0,
+    receiver: int = 1,
+    control: int = QOS_DATA,
+    direction: int = FROM_AP,
+    octets: int = 1500,
+    rate: tuple[int, bytes] = HT,
+    mpdus: int = 1,
+    place: int = 0,
+    marks: int = 0,
+    lost: bool = False,
+    channel_mhz: int = 5190,
+    to_group: bool = False,
+    more_words: bytes = b"",
+) -> Record:
+    """A record of one MPDU, stamped at the end of its PPDU; octets are without the FCS."""
+    start_ns, end_ns = MEDIUM_NS + round(start_us * 1000), MEDIUM_NS + round(end_us * 1000)
+    bit, rate_field = rate
+    vendor = bytes([0x02, 0, 0, 1]) + struct.pack("<H", 28)
+    vendor += struct.pack(
+        "<QQHHBBBBI", start_ns, end_ns, sender, receiver, marks, mpdus, place, 2, channel_mhz
+    )
+    fields = {
+        0: (8, struct.pack("<Q", start_ns // 1000)),
+        1: (1, bytes([0x40 if lost else 0])),
+        3: (2, struct.pack("<HH", 5180, 0x0140)),
+        10: (1, bytes([20])),
+        bit: (2 if bit in (VHT[0], HE[0]) else 1, rate_field),
+        30: (2, vendor),
+    }
+    if mpdus > 1:
+        fields[20] = (4, struct.pack("<IHH", 7, 0x04, 0))
+    header = radiotap(fields, more_words)
+    address = b"\xff" * 6 if to_group else bytes([2, 0, 0, 0, receiver & 0xFF, 0])
+    mac = bytes([control, direction, 0, 0]) + address
+    return START_NS + end_ns, header + mac + bytes(octets - len(mac))
+
+
+def ampdu(start_us: float, end_us: float, sizes: Sequence[int], **values: object) -> list[Record]:
+    """One record an MPDU; lost: places of those lost."""
+    lost = values.pop("lost", ())
+    assert isinstance(lost, tuple)
+    return [
+        frame(
+            start_us,
+            end_us,
+            octets=octets,
+            mpdus=len(sizes),
+            place=place,
+            lost=place in lost,
+            **values,  # type: ignore[arg-type]
+        )
+        for place, octets in enumerate(sizes)
+    ]
+
+
+def write_air(run_dir: Path, records: Iterable[Record]) -> Path:
+    """run_dir/air.pcapng, as a run leaves it."""
+    pcap = write_pcap(run_dir / "air.pcap", capture.LINKTYPE_RADIOTAP, records)
+    capture.convert(pcap, run_dir / "air.pcapng", "airsim0")
+    pcap.unlink()
+    return run_dir / "air.pcapng"
+
+
+def test_an_ampdu_is_one_transmission(tmp_path: Path) -> None:
+    sizes = (1500, 100, 300)
+    path = write_air(tmp_path, ampdu(10, 400.5, sizes, rate=VHT, lost=(1,), marks=0x02))
+    (one,) = airtrace.read(path)
+    assert one == airtrace.Transmission(
+        start_ns=0,
+        end_ns=390_500,
+        sender=0,
+        receiver=1,
+        kind="data",
+        from_ap=True,
+        mpdus=3,
+        lost=(1,),
+        mpdu_octets=(1504, 104, 304),  # with the FCS, which the capture leaves out
+        collided=False,
+        retry=True,
+        rate="VHT 80 MHz MCS 9 x2 SGI",
+        channel_mhz=5190,
+    )
+    assert one.octets == 1912
+
+
+@pytest.mark.parametrize(
+    ("control", "to_group", "kind"),
+    [
+        (QOS_DATA, False, "data"),
+        (0x08, True, "multicast"),
+        (BEACON, True, "beacon"),
+        (PROBE, True, "management"),
+        (PS_POLL, False, "management"),
+        (BAR, False, "bar"),
+        (BLOCKACK, False, "blockack"),
+        (RTS, False, "rts"),
+        (CTS, False, "cts"),
+        (ACK, False, "ack"),
+    ],
+)
+def test_kinds(tmp_path: Path, control: int, to_group: bool, kind: str) -> None:
+    path = write_air(tmp_path, [frame(0, 10, control=control, to_group=to_group)])
+    assert [one.kind for one in airtrace.read(path)] == [kind]
+
+
+@pytest.mark.parametrize(
+    ("rate", "text"),
+    [
+        (LEGACY_6M, "6 Mbit/s"),
+        ((2, bytes([11])), "5.5 Mbit/s"),
+        (HT, "HT 40 MHz MCS 13 SGI"),
+        ((19, bytes([0x07, 0x00, 7])), "HT 20 MHz MCS 7"),
+        (VHT, "VHT 80 MHz MCS 9 x2 SGI"),
+        (HE, "HE 80 MHz MCS 11 x2 GI 1600 ns"),
+        ((-1, b""), "rate unknown"),
+    ],
+)
+def test_rates(tmp_path: Path, rate: tuple[int, bytes], text: str) -> None:
+    path = write_air(tmp_path, [frame(0, 10, rate=rate)])
+    assert [one.rate for one in airtrace.read(path)] == [text]
+
+
+def test_who_is_an_access_point(tmp_path: Path) -> None:
+    records = [
+        frame(0, 10, sender=3, control=BEACON, direction=0),
+        frame(20, 30, sender=3, direction=FROM_AP),
+        frame(40, 50, sender=4, direction=TO_AP),
+        frame(60, 70, sender=4, control=ACK, direction=FROM_AP),
+    ]
+    found = {
+        one.start_ns // 1000: one.from_ap for one in airtrace.read(write_air(tmp_path, records))
+    }
+    assert found == {0: True, 20: True, 40: False, 60: False}
+
+
+def test_receiver_collision_and_noise(tmp_path: Path) -> None:
+    records = [
+        frame(0, 10, receiver=0xFFFF, to_group=True),
+        frame(20, 30, marks=0x01, lost=True),
+        frame(40, 50, marks=0x04, lost=True),
+    ]
+    to_all, spoiled, noisy = airtrace.read(write_air(tmp_path, records))
+    assert to_all.receiver is None
+    assert (spoiled.collided, spoiled.lost) == (True, (0,))
+    assert (noisy.collided, noisy.retry, noisy.lost) == (False, False, (0,))
+
+
+def test_transmissions_that_overlap_are_told_apart_by_sender(tmp_path: Path) -> None:
+    first = ampdu(0, 300, (100, 100), sender=0)
+    second = ampdu(5, 295, (200, 200), sender=2)
+    mixed = [first[0], second[0], second[1], first[1]]
+    found = airtrace.read(write_air(tmp_path, mixed))
+    assert [(one.sender, one.mpdu_octets) for one in found] == [(0, (104, 104)), (2, (204, 204))]
+
+
+def test_a_ppdu_whose_records_are_missing_in_part_is_kept(tmp_path: Path) -> None:
+    records = [*ampdu(0, 300, (100, 100, 100))[:2], *ampdu(400, 700, (100, 100, 100))[:1]]
+    found = airtrace.read(write_air(tmp_path, records))
+    assert [(one.mpdus, one.mpdu_octets) for one in found] == [(3, (104, 104)), (3, (104,))]
+
+
+def test_256_mpdus(tmp_path: Path) -> None:
+    # The count of MPDUs is an octet, which stops at 255.
+    records = [frame(0, 5000, mpdus=255, place=place, lost=place == 255) for place in range(256)]
+    (one,) = airtrace.read(write_air(tmp_path, records))
+    assert (one.mpdus, len(one.mpdu_octets), one.lost) == (256, 256, (255,))
+
+
+def test_a_window_holds_what_overlaps_it(tmp_path: Path) -> None:
+    every_ms = [frame(ms * 1000, ms * 1000 + 500) for ms in range(3000)]
+    path = write_air(tmp_path, every_ms)
+
+    def starts_ms(from_s: float, to_s: float) -> list[int]:
+        return [one.start_ns // 1_000_000 for one in airtrace.read(path, from_s, to_s)]
+
+    assert starts_ms(0, 0.003) == [0, 1, 2]
+    assert starts_ms(2.0002, 2.0021) == [2000, 2001, 2002]  # 2000 has begun before
+    assert starts_ms(2.0005, 2.002) == [2001]  # 2000 ends there, 2002 begins there
+    assert starts_ms(2.999, 9) == [2999]
+    assert starts_ms(3, 9) == []
+
+
+def test_a_frame_that_ends_after_the_window_is_whole(tmp_path: Path) -> None:
+    long, short = ampdu(0, 5000, (100, 100)), frame(4000, 4100, sender=1, receiver=0)
+    path = write_air(tmp_path, [long[0], short, long[1]])
+    assert [one.mpdu_octets for one in airtrace.read(path, 0, 0.001)] == [(104, 104)]
+
+
+def test_the_file_is_read_no_further_than_the_window(tmp_path: Path) -> None:
+    path = write_air(tmp_path, [frame(ms * 1000, ms * 1000 + 500) for ms in range(100)])
+    path.write_bytes(path.read_bytes()[:-5])
+    assert len(list(airtrace.read(path, 0, 0.01))) == 10
+    with pytest.raises(AirtcpError, match="ends inside"):
+        list(airtrace.read(path))
+
+
+def test_length(tmp_path: Path) -> None:
+    path = write_air(tmp_path, [frame(100, 200), frame(300, 450), frame(900, 1000.25)])
+    assert airtrace.length_ns(path) == 900_250
+    with pytest.raises(AirtcpError, match="holds no frame"):
+        airtrace.length_ns(write_air(tmp_path, []))
+
+
+def test_a_second_presence_word_moves_the_fields(tmp_path: Path) -> None:
+    path = write_air(tmp_path, [frame(0, 10, more_words=bytes(4))])
+    assert [(one.rate, one.end_ns) for one in airtrace.read(path)] == [
+        ("HT 40 MHz MCS 13 SGI", 10_000)
+    ]
+
+
+GOOD = frame(0, 10)[1]
+CUT_IN_ADDRESS = GOOD[: int.from_bytes(GOOD[2:4], "little") + 4]
+
+
+@pytest.mark.parametrize(
+    ("data", "error"),
+    [
+        (on_air(tcp_packet()), "frame 2 has no field of airsim's; run again"),
+        (ethernet(tcp_packet()), "frame 2 has no"),
+        (GOOD.replace(b"\x02\x00\x00\x01", b"\x02\x00\x00\x02"), "frame 2 has no field"),
+        (b"\x00\x00\xff\xff" + bytes(40), "frame 2 has no whole radiotap header"),
+        (b"\x00\x00\x08\x00" + b"\xff" * 4, "frame 2 is cut short"),
+        (b"\x00", "frame 2 is cut short"),
+        (CUT_IN_ADDRESS, "frame 2 is cut short"),
+    ],
+    ids=["no vendor", "Ethernet", "other vendor", "length", "presence", "one octet", "address"],
+)
+def test_another_frame_is_one_clear_error(tmp_path: Path, data: bytes, error: str) -> None:
+    stamp_ns, good = frame(0, 10)
+    path = write_air(tmp_path, [(stamp_ns, good), (stamp_ns, data)])
+    with pytest.raises(AirtcpError, match=rf"air\.pcapng: {error}") as raised:
+        list(airtrace.read(path))
+    assert "\n" not in str(raised.value)
+
+
+def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(AirtcpError, match=r"air\.pcapng: No such file"):
+        list(airtrace.read(tmp_path / "air.pcapng"))
+    with pytest.raises(AirtcpError, match=r"air\.pcapng: No such file"):
+        airtrace.length_ns(tmp_path / "air.pcapng")
