@@ -18,8 +18,9 @@ from pydantic_core import ErrorDetails
 
 from airtcp.errors import InputError
 from airtcp.metrics import METRICS
-from airtcp.parameters import OBSERVATION, PARAMETER_NAMES, Plain, Strict
+from airtcp.parameters import CONFLICT, OBSERVATION, PARAMETER_NAMES, Strict
 from airtcp.parameters import Parameters as Parameters
+from airtcp.quantity import Plain
 
 EXPERIMENTS_DIR = Path(__file__).resolve().parents[2] / "experiments"
 
@@ -63,8 +64,8 @@ class Setting:
             raise InputError(
                 f"--set {text}: unknown factor {name!r}; allowed: " + " ".join(PARAMETER_NAMES)
             )
-        # The capture points are one value: a list of places.
-        listed = (values,) if name == "capture" else tuple(values.split(","))
+        # A list of capture points, and that of the points of a walk, is one value.
+        listed = (values,) if name in ("capture", "walk") else tuple(values.split(","))
         if not equals or not all(listed):
             raise InputError(f"--set {text}: give values, as in --set {name}=V1,V2")
         return cls(name, listed)
@@ -143,7 +144,15 @@ def _set(parameters: Parameters, values: Mapping[str, Plain]) -> Parameters:
         return parameters.replace(values)
     except ValidationError as error:
         first = error.errors()[0]
-        raise InputError(f"--set {first['loc'][0]}: {_explain(first, Parameters)}") from None
+        raise InputError(f"--set {_named(first, values)}: {_explain(first, Parameters)}") from None
+
+
+def _named(error: ErrorDetails, values: Mapping[str, Plain]) -> str:
+    """The parameter at fault; when it is not among the values, also those, which conflict."""
+    name = str(error["loc"][0])
+    if name in values:
+        return name
+    return " ".join(f"{key}={value}" for key, value in values.items()) + f": {name}"
 
 
 def load(experiment: str | Path) -> Experiment:
@@ -241,6 +250,24 @@ class _Reader:
                     ("published", number, "metric"),
                     f"unknown metric {figure.metric!r}; allowed: " + " ".join(METRICS),
                 )
+        self._check_conflicts(experiment)
+
+    def _check_conflicts(self, experiment: Experiment) -> None:
+        """Every cell, and the conditions of every published figure, are possible."""
+        combinations: list[tuple[_Location, dict[str, str]]] = [
+            (("design", number), dict(zip(product, values, strict=True)))
+            for number, product in enumerate(experiment.design)
+            for values in itertools.product(*product.values())
+        ]
+        for number, figure in enumerate(experiment.published):
+            combinations.append((("published", number, "when"), figure.when))
+        for at, values in combinations:
+            try:
+                experiment.parameters.replace(values)
+            except ValidationError as error:
+                first = error.errors()[0]
+                text = f"{_named(first, values)}: {_explain(first, Parameters)}"
+                raise self._error(at, text) from None
 
     def _check_value(self, name: str, value: str, at: _Location, within: _Location) -> None:
         if name not in PARAMETER_NAMES:
@@ -248,7 +275,10 @@ class _Reader:
         try:
             Parameters.model_validate({name: value})
         except ValidationError as error:
-            raise self._error((*at, *within), _explain(error.errors()[0], Parameters)) from None
+            first = error.errors()[0]
+            # Whether values go together hangs on the others, too.
+            if first["type"] != CONFLICT:
+                raise self._error((*at, *within), _explain(first, Parameters)) from None
 
     def _error(self, at: _Location, message: str) -> InputError:
         """`file:line: key: message`; a thing that is missing is reported where it should be."""
@@ -280,4 +310,6 @@ def _explain(error: ErrorDetails, model: type[BaseModel]) -> str:
         return f"{error['input']!r} is not allowed; allowed: {error['ctx']['expected']}"
     if error["type"] == "value_error":
         return str(error["ctx"]["error"])
+    if error["type"] == CONFLICT:
+        return error["msg"]
     return f"{error['msg']}, not {error['input']!r}"

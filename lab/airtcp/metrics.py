@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy
+from numpy.typing import NDArray
 
 from airtcp import runfiles
 from airtcp.errors import AirtcpError
+from airtcp.nodes import station_address
 
 if TYPE_CHECKING:  # the experiment's schema itself needs METRICS
     from airtcp.parameters import Parameters
@@ -23,7 +25,12 @@ class Metric(NamedTuple):
 
 METRICS: Mapping[str, Metric] = {
     "goodput_mbps": Metric(
-        "Mbit/s", "payload bits that reached the receiver per second (iperf3 sum_received)"
+        "Mbit/s",
+        "payload bits that reached the receivers per second (iperf3 sum_received); several stations"
+        " with TCP: while all of them were at it",
+    ),
+    "goodput_jain": Metric(
+        "", "Jain's fairness index of the stations' goodputs: 1 when all are equal, 1/N at worst"
     ),
     "retransmits": Metric(
         "segments", "segments that the sender sent again (its final tcpi_total_retrans)"
@@ -66,31 +73,126 @@ METRICS: Mapping[str, Metric] = {
         "", "share of the transfer's time taken by PPDUs that overlapped"
     ),
     "tx_retries": Metric("MPDUs", "MPDUs sent again on the air, in both directions"),
+    "tx_drops": Metric("MPDUs", "MPDUs that the radios gave up after their last attempt"),
+    "collisions": Metric("PPDUs", "PPDUs and RTS that another one spoiled at their receiver"),
 }
 
 _SHARES = ("data", "ack", "idle", "collision")
+
+# Metrics that are counters of airsim.
+_COUNTED = {
+    "tx_retries": "tx_retries",
+    "tx_drops": "tx_dropped_retries",
+    "collisions": "collisions",
+}
+
+# What becomes of every MPDU that a radio takes, and of every one that arrives at a radio.
+_FATES = {
+    "tx_taken": (
+        "tx_acked",
+        "tx_unanswerable",
+        "tx_dropped_retries",
+        "tx_dropped_stopped",
+        "tx_dropped_queue_gone",
+        "tx_queued",
+    ),
+    "rx_received": ("rx_handed_up", "rx_no_memory", "rx_dropped_stopped", "rx_waiting"),
+}
 
 
 def compute(run_dir: Path, parameters: "Parameters") -> dict[str, float | None]:
     """Every metric of METRICS for the run in run_dir.
 
-    None: the metrics of TCP in a run of UDP, those of ping where ping was off.
-    Raises AirtcpError for a file that is missing, cut short or corrupt.
+    None: the metrics of TCP in a run of UDP, those of ping where ping was off, fairness of a single
+    station. Raises AirtcpError for a file that is missing, cut short or corrupt, and when frames
+    went astray in the radios.
     """
-    client = runfiles.read_iperf3(run_dir, "client")
+    _check_fates(run_dir)
+    numbers = range(1, parameters.stations + 1)
+    clients = {number: runfiles.read_iperf3(run_dir, "client", number) for number in numbers}
+    goodputs_mbps = numpy.array(
+        [
+            client.number("end", "sum_received", "bits_per_second") / 1e6
+            for client in clients.values()
+        ]
+    )
     values: dict[str, float | None] = dict.fromkeys(METRICS)
-    values["goodput_mbps"] = client.number("end", "sum_received", "bits_per_second") / 1e6
+    values["goodput_mbps"] = float(goodputs_mbps.sum())
+    if parameters.stations > 1:
+        values["goodput_jain"] = jain(goodputs_mbps)
     if parameters.protocol == "tcp":
-        values |= _tcp(
-            run_dir,
-            runfiles.read_tcp(run_dir, parameters.sender, client.data_ports),
-            runfiles.read_tcp(run_dir, parameters.receiver, client.data_ports),
-        )
+        ports = {number: client.data_ports for number, client in clients.items()}
+        receiver = _traces(run_dir, parameters.receiver, ports)
+        values |= _tcp(run_dir, _traces(run_dir, parameters.sender, ports), receiver)
+        if parameters.stations > 1:
+            goodputs_mbps = _together_mbps(run_dir, receiver, parameters)
+            values["goodput_mbps"] = float(goodputs_mbps.sum())
+            values["goodput_jain"] = jain(goodputs_mbps)
     if parameters.ping_interval_s:
         rtts_ms = runfiles.read_ping_ms(run_dir)
         values["ping_rtt_ms_p50"] = float(numpy.percentile(rtts_ms, 50))
         values["ping_rtt_ms_p95"] = float(numpy.percentile(rtts_ms, 95))
     return values | _air(run_dir)
+
+
+def _together_mbps(
+    run_dir: Path, receiver: Sequence[runfiles.TcpTrace], parameters: "Parameters"
+) -> NDArray[numpy.float64]:
+    """Goodput of each station while all of them were at it: not all begin and end together."""
+    times_s = [trace.columns["time_ns"] / 1e9 for trace in receiver]
+    window_s = max(times[0] for times in times_s), min(times[-1] for times in times_s)
+    length_s = window_s[1] - window_s[0]
+    if length_s < parameters.duration_s / 2:
+        raise AirtcpError(
+            f"{run_dir}: the transfers of {parameters.stations} stations overlap for only "
+            f"{max(length_s, 0):.1f} s of {parameters.duration_s:g} s: use a longer duration"
+        )
+    received = [
+        numpy.diff(numpy.interp(window_s, times, trace.columns["bytes_received"]))[0]
+        for times, trace in zip(times_s, receiver, strict=True)
+    ]
+    by_station = numpy.array(received).reshape(parameters.stations, -1).sum(axis=1)
+    return numpy.asarray(8 * by_station / length_s / 1e6, dtype=numpy.float64)
+
+
+def jain(shares: NDArray[numpy.float64]) -> float | None:
+    """Jain's fairness index: (sum x)^2 / (n sum x^2). None when nobody has anything."""
+    squares = float((shares**2).sum())
+    return float(shares.sum()) ** 2 / (len(shares) * squares) if squares else None
+
+
+def _traces(
+    run_dir: Path, node: runfiles.Node, ports: Mapping[int, frozenset[int]]
+) -> list[runfiles.TcpTrace]:
+    """The data connections of all stations, as that end of them saw them."""
+    if node == "server":
+        seen = dict.fromkeys(ports, runfiles.read_connections(run_dir, node))
+    else:
+        seen = {number: runfiles.read_connections(run_dir, node, number) for number in ports}
+    return [
+        trace
+        for number, data_ports in ports.items()
+        for trace in seen[number].traces(data_ports, station_address(number))
+    ]
+
+
+def _check_fates(run_dir: Path) -> None:
+    """Frames do not vanish: since boot, what came in is what came out, was dropped or is there."""
+    totals = runfiles.read_airsim_totals(run_dir)
+    _need(run_dir, totals, [name for pair in _FATES.items() for name in (pair[0], *pair[1])])
+    for total, fates in _FATES.items():
+        known = sum(totals[name] for name in fates)
+        if totals[total] != known:
+            parts = " + ".join(f"{name} {totals[name]}" for name in fates)
+            raise AirtcpError(
+                f"{run_dir / 'airsim-after.txt'}: airsim lost frames: {total} {totals[total]}, "
+                f"but {parts} = {known}"
+            )
+
+
+def _need(run_dir: Path, counters: Mapping[str, int], names: Sequence[str]) -> None:
+    if missing := [name for name in names if name not in counters]:
+        raise AirtcpError(f"{run_dir / 'airsim-after.txt'}: no line {missing[0]!r}")
 
 
 def _tcp(
@@ -120,9 +222,8 @@ def _tcp(
 
 def _air(run_dir: Path) -> dict[str, float | None]:
     counters = runfiles.read_airsim(run_dir)
-    needed = ["time_ns", "tx_retries", *(f"airtime_{kind}_ns" for kind in _SHARES)]
-    if missing := [name for name in needed if name not in counters]:
-        raise AirtcpError(f"{run_dir / 'airsim-after.txt'}: no line {missing[0]!r}")
+    shares = [f"airtime_{kind}_ns" for kind in _SHARES]
+    _need(run_dir, counters, ["time_ns", *shares, *_COUNTED.values()])
     sizes = runfiles.ampdu_sizes(counters)
     if counters["time_ns"] <= 0 or not sizes:
         raise AirtcpError(f"{run_dir / 'airsim-after.txt'}: no data was sent on the air")
@@ -130,7 +231,7 @@ def _air(run_dir: Path) -> dict[str, float | None]:
         f"airtime_{kind}_share": counters[f"airtime_{kind}_ns"] / counters["time_ns"]
         for kind in _SHARES
     }
-    values["tx_retries"] = counters["tx_retries"]
+    values |= {name: counters[counter] for name, counter in _COUNTED.items()}
     values["ampdu_mpdus_mean"] = sum(size * count for size, count in sizes.items()) / sum(
         sizes.values()
     )

@@ -2,166 +2,62 @@
 """Everything that decides a run beside its seed: each parameter's type, unit, range and default."""
 
 import math
-import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from functools import cache
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    GetCoreSchemaHandler,
-    PlainSerializer,
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from airtcp.conflicts import conflicts
+from airtcp.quantity import (
+    Capture,
+    OnOff,
+    Plain,
+    count,
+    distance,
+    duration,
+    fraction,
+    level,
+    rate,
+    ratio,
+    size,
+    whole_seconds,
 )
-from pydantic_core import CoreSchema, core_schema
-
-from airtcp.units import (
-    format_duration_s,
-    format_rate_bps,
-    format_size_bytes,
-    parse_duration_s,
-    parse_rate_bps,
-    parse_size_bytes,
+from airtcp.standards import (
+    CHANNELS_2GHZ,
+    CHANNELS_5GHZ,
+    STANDARDS,
+    Rate,
+    fastest,
 )
+from airtcp.walk import FARTHEST_M, Walk
 
-# 5 GHz channels without radar, each with its secondary above it.
-CHANNELS = ("36", "44", "149", "157")
-
-CAPTURE_POINTS = ("server", "station", "air")
+CHANNELS = CHANNELS_2GHZ + CHANNELS_5GHZ
 
 # Parameters that say how long and how closely to look, not what is looked at: changing one leaves
 # the design and the comparison with published figures as they are.
 OBSERVATION = frozenset({"duration", "ping_interval", "tcp_sample", "capture", "capture_duration"})
 
-# A value as it stands in JSON and in YAML.
-Plain = str | int | float
+# Type of the error for values that are allowed each by itself, but not together.
+CONFLICT = "conflict"
 
-
-@dataclass(frozen=True)
-class Quantity:
-    """A number in a range, with a unit or without, or one word that stands for None."""
-
-    parse: Callable[[str], float]
-    write: Callable[[Any], Plain]
-    low: float
-    high: float
-    none: str | None = None
-
-    def read(self, value: object) -> float | None:
-        text = str(value)
-        if self.none is not None and text == self.none:
-            return None
-        try:
-            number = self.parse(text)
-        except ValueError as error:
-            also = f", or {self.none!r}" if self.none else ""
-            raise ValueError(f"{error}{also}") from None
-        if not self.low <= number <= self.high:
-            raise ValueError(f"{text!r} is out of range; allowed: {self.allowed()}")
-        return number
-
-    def plain(self, value: float | None) -> Plain | None:
-        return self.none if value is None else self.write(value)
-
-    def allowed(self) -> str:
-        bounds = f"{self.write(self.low)} to {self.write(self.high)}"
-        return f"{bounds} or {self.none!r}" if self.none else bounds
-
-    def __get_pydantic_core_schema__(
-        self, _source: object, _handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
-        return core_schema.no_info_plain_validator_function(
-            self.read,
-            serialization=core_schema.plain_serializer_function_ser_schema(self.plain),
-        )
-
-
-def _parse_count(text: str) -> int:
-    if not re.fullmatch("[0-9]+", text):
-        raise ValueError(f"{text!r} is not a whole number")
-    return int(text)
-
-
-def _parse_fraction(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise ValueError(f"{text!r} is not a number")
-    return number
-
-
-def _parse_seconds(text: str) -> float:
-    seconds = parse_duration_s(text)
-    if seconds != int(seconds):
-        raise ValueError(f"{text!r} is not a whole number of seconds, which iperf3 needs")
-    return seconds
-
-
-def _duration(low_s: float, high_s: float, none: str | None = None) -> Quantity:
-    return Quantity(parse_duration_s, format_duration_s, low_s, high_s, none)
-
-
-def _rate(none: str) -> Quantity:
-    return Quantity(parse_rate_bps, format_rate_bps, 1e4, 1e11, none)
-
-
-def _size(low: int, high: int) -> Quantity:
-    return Quantity(parse_size_bytes, format_size_bytes, low, high)
-
-
-def _count(low: int, high: int, none: str | None = None) -> Quantity:
-    return Quantity(_parse_count, int, low, high, none)
-
-
-def _fraction(low: float, high: float, none: str | None = None) -> Quantity:
-    return Quantity(_parse_fraction, float, low, high, none)
-
-
-def _read_on_off(value: object) -> bool:
-    if value in ("on", "off"):
-        return value == "on"
-    raise ValueError(f"{value!r} is not a switch; allowed: on, off")
-
-
-def _write_on_off(value: bool) -> str:
-    return "on" if value else "off"
+# Transmit power of every preset, and the noise of airsim's receivers: thermal, at 290 K, and a
+# noise figure of 7 dB.
+TX_POWER_DBM = 20.0
+_NOISE_DBM_PER_HZ = -174.0 + 7.0
 
 
 def _read_channel(value: object) -> int:
     text = str(value)
-    if text not in CHANNELS:
-        raise ValueError(f"{text!r} is not a channel; allowed: {' '.join(CHANNELS)}")
+    if text not in map(str, CHANNELS):
+        raise ValueError(f"{text!r} is not a channel; allowed: {' '.join(map(str, CHANNELS))}")
     return int(text)
 
 
-def _read_capture(value: object) -> tuple[str, ...]:
-    if value == "off":
-        return ()
-    points = [point.strip() for point in str(value).split(",")]
-    for point in points:
-        if point not in CAPTURE_POINTS:
-            raise ValueError(
-                f"{point!r} is not a capture point; allowed: off, or any of "
-                + ",".join(CAPTURE_POINTS)
-            )
-    return tuple(point for point in CAPTURE_POINTS if point in points)
-
-
-def _write_capture(points: tuple[str, ...]) -> str:
-    return ",".join(points) or "off"
-
-
-OnOff = Annotated[bool, BeforeValidator(_read_on_off), PlainSerializer(_write_on_off)]
-Capture = Annotated[
-    tuple[str, ...], BeforeValidator(_read_capture), PlainSerializer(_write_capture)
-]
-
-# The word that leaves a value to the kernel, which has its own default for it.
+# The words that leave a value to the kernel, or to the radio's preset.
 _KERNEL = "kernel"
+_PRESET = "preset"
 
 
 class Strict(BaseModel):
@@ -180,38 +76,38 @@ class Parameters(Strict):
     ack_policy: Literal["default", "aad"] = _field(
         "default", "ack_policy", "ACK policy of the receiver of the data (net.ipv4.tcp_ack_policy)"
     )
-    aad_alpha: Annotated[float | None, _fraction(0, 1, _KERNEL)] = _field(
+    aad_alpha: Annotated[float | None, fraction(0, 1, _KERNEL)] = _field(
         None, "aad_alpha", "AAD: weight of the smallest inter-arrival time"
     )
-    aad_beta: Annotated[float | None, _fraction(0.01, 100, _KERNEL)] = _field(
+    aad_beta: Annotated[float | None, fraction(0.01, 100, _KERNEL)] = _field(
         None, "aad_beta", "AAD: timer as a multiple of the estimated inter-arrival time"
     )
-    aad_min_iat_s: Annotated[float | None, _duration(0, 1, _KERNEL)] = _field(
+    aad_min_iat_s: Annotated[float | None, duration(0, 1, _KERNEL)] = _field(
         None, "aad_min_iat", "AAD: a shorter inter-arrival time lies inside an aggregate"
     )
-    aad_reset_s: Annotated[float | None, _duration(0.001, 3600, _KERNEL)] = _field(
+    aad_reset_s: Annotated[float | None, duration(0.001, 3600, _KERNEL)] = _field(
         None, "aad_reset", "AAD: period after which the smallest inter-arrival time is forgotten"
     )
-    aad_segments: Annotated[int | None, _count(1, 65535, _KERNEL)] = _field(
+    aad_segments: Annotated[int | None, count(1, 65535, _KERNEL)] = _field(
         None, "aad_segments", "AAD: segments after which the estimated timer is used"
     )
-    aad_max_delay_s: Annotated[float | None, _duration(1e-6, 0.5, _KERNEL)] = _field(
+    aad_max_delay_s: Annotated[float | None, duration(1e-6, 0.5, _KERNEL)] = _field(
         None, "aad_max_delay", "AAD: longest time that an acknowledgment may wait"
     )
 
-    delay_s: Annotated[float, _duration(0, 10)] = _field(
+    delay_s: Annotated[float, duration(0, 10)] = _field(
         0.0, "delay", "delay on the wire, one way, server to access point (netem)"
     )
-    rate_bps: Annotated[float | None, _rate("unlimited")] = _field(
+    rate_bps: Annotated[float | None, rate("unlimited")] = _field(
         None, "rate", "rate of the wire, server to access point (tbf)"
     )
-    rate_burst_bytes: Annotated[int, _size(1600, 1 << 30)] = _field(
+    rate_burst_bytes: Annotated[int, size(1600, 1 << 30)] = _field(
         4000, "rate_burst", "bucket of tbf (4000B is the 32kbit of most tc examples)"
     )
-    rate_latency_s: Annotated[float, _duration(0.001, 60)] = _field(
+    rate_latency_s: Annotated[float, duration(0.001, 60)] = _field(
         0.4, "rate_latency", "longest wait in tbf's queue, beyond which it drops"
     )
-    wire_queue_packets: Annotated[int, _count(1, 10**7)] = _field(
+    wire_queue_packets: Annotated[int, count(1, 10**7)] = _field(
         1000, "wire_queue", "netem's queue in packets (1000 is what tc gives when not told)"
     )
 
@@ -219,13 +115,13 @@ class Parameters(Strict):
         "download", "direction", "download: the server sends; upload: the station sends"
     )
     protocol: Literal["tcp", "udp"] = _field("tcp", "protocol", "transport of the transfer")
-    udp_rate_bps: Annotated[float | None, _rate("unlimited")] = _field(
+    udp_rate_bps: Annotated[float | None, rate("unlimited")] = _field(
         None, "udp_rate", "rate at which UDP is sent; unlimited: the radio's own rate"
     )
-    duration_s: Annotated[float, Quantity(_parse_seconds, format_duration_s, 1, 86400)] = _field(
+    duration_s: Annotated[float, whole_seconds(1, 86400)] = _field(
         10.0, "duration", "length of the transfer in virtual time, whole seconds"
     )
-    flows: Annotated[int, _count(1, 128)] = _field(1, "flows", "parallel flows")
+    flows: Annotated[int, count(1, 128)] = _field(1, "flows", "parallel flows")
     patience: OnOff = _field(
         True, "patience", "iperf3 waits in the kernel instead of polling: same packets, sooner done"
     )
@@ -239,52 +135,156 @@ class Parameters(Strict):
     gro: OnOff = _field(True, "gro", "generic receive offload, every interface")
     gso: OnOff = _field(True, "gso", "generic segmentation offload, every interface")
     tso: OnOff = _field(True, "tso", "TCP segmentation offload, where an interface can")
-    tcp_rmem_max_bytes: Annotated[int, _size(4096, 1 << 31)] = _field(
+    tcp_rmem_max_bytes: Annotated[int, size(4096, 1 << 31)] = _field(
         6 << 20, "tcp_rmem_max", "largest receive buffer (net.ipv4.tcp_rmem)"
     )
-    tcp_wmem_max_bytes: Annotated[int, _size(4096, 1 << 31)] = _field(
+    tcp_wmem_max_bytes: Annotated[int, size(4096, 1 << 31)] = _field(
         4 << 20, "tcp_wmem_max", "largest send buffer (net.ipv4.tcp_wmem)"
     )
 
-    standard: Literal["802.11n"] = _field("802.11n", "standard", "amendment that the radios speak")
+    stations: Annotated[int, count(1, 16)] = _field(
+        1, "stations", "stations, each with transfers of its own at the same time"
+    )
+    preset: Literal[
+        "generic", "ar9271", "ar9580", "ar5bhb116", "qca6178", "tl-wdr4300", "wifi-11a"
+    ] = _field("generic", "preset", "radio of the field: says what is left to it with `preset`")
+    standard: Literal["802.11a", "802.11g", "802.11n", "802.11ac", "802.11ax"] = _field(
+        "802.11n", "standard", "newest amendment that the radios speak"
+    )
     channel: Annotated[int, BeforeValidator(_read_channel)] = _field(
-        36, "channel", "primary channel, 5 GHz; at 40 MHz the secondary is the next above"
+        36, "channel", "primary channel; from 40 MHz on the secondary is the next above"
     )
-    width: Literal["20MHz", "40MHz"] = _field("20MHz", "width", "channel width")
-    guard_interval: Literal["short", "long"] = _field(
-        "long", "guard_interval", "guard interval of data frames (400 or 800 ns)"
+    width: Literal["20MHz", "40MHz", "80MHz", "160MHz"] = _field("20MHz", "width", "channel width")
+    streams: Annotated[int, count(1, 4)] = _field(1, "streams", "spatial streams")
+    rate_control: Literal["fixed", "minstrel"] = _field(
+        "fixed",
+        "rate_control",
+        "fixed: the rate below; minstrel: minstrel_ht, which knows no HE rates, so that 802.11ax "
+        "sends VHT (at 2.4 GHz HT) rates",
     )
-    mcs: Annotated[int, _count(0, 31)] = _field(
-        7, "mcs", "fixed modulation and coding; 8 a spatial stream, so 13 is MCS 5 on two"
+    mcs: Annotated[int, count(0, 11)] = _field(
+        7, "mcs", "fixed: modulation and coding of one stream; not for 802.11a and g"
     )
-    error_rate: Annotated[float, _fraction(0, 1)] = _field(
-        0.0, "error_rate", "probability that an MPDU on the air is lost"
+    guard_interval: Literal["400ns", "800ns", "1600ns", "3200ns"] = _field(
+        "800ns", "guard_interval", "fixed: guard interval of data frames"
     )
-    ampdu_mpdus: Annotated[int, _count(1, 64)] = _field(
-        64, "ampdu_mpdus", "most MPDUs in an aggregate"
+    legacy_rate: Literal[
+        "6Mbit", "9Mbit", "12Mbit", "18Mbit", "24Mbit", "36Mbit", "48Mbit", "54Mbit"
+    ] = _field("54Mbit", "legacy_rate", "fixed: rate of data frames with 802.11a and g")
+    rts_threshold_bytes: Annotated[int | None, size(0, 2347, "off")] = _field(
+        None, "rts_threshold", "PPDUs with more bytes are announced by RTS and CTS"
     )
-    ampdu_bytes: Annotated[int, _size(2048, 65535)] = _field(
-        65535, "ampdu_bytes", "most bytes in an aggregate"
+
+    ampdu_mpdus: Annotated[int | None, count(1, 256, _PRESET)] = _field(
+        None, "ampdu_mpdus", "most MPDUs in an aggregate (802.11n and ac: 64, ax: 256)"
     )
-    ampdu_duration_s: Annotated[float, _duration(100e-6, 5484e-6)] = _field(
-        5484e-6, "ampdu_duration", "longest PPDU (5484us is the most that 802.11n allows)"
+    ampdu_bytes: Annotated[int | None, size(2048, 1048575, _PRESET)] = _field(
+        None, "ampdu_bytes", "most bytes in an aggregate (802.11n: 65535)"
     )
-    gro_flush_s: Annotated[float, _duration(0, 0.1)] = _field(
+    ampdu_duration_s: Annotated[float | None, duration(100e-6, 5484e-6, _PRESET)] = _field(
+        None, "ampdu_duration", "longest PPDU (5484us is the most that the standard allows)"
+    )
+    block_ack_request: Literal["on", "off", "preset"] = _field(
+        "preset",
+        "block_ack_request",
+        "after a BlockAck that did not come: a BlockAckReq (on), or the MPDUs again (off)",
+    )
+    amsdu: Literal["on", "off", "preset"] = _field(
+        "preset", "amsdu", "mac80211 joins packets in A-MSDUs"
+    )
+    queue: Literal["txq", "fifo", "preset"] = _field(
+        "preset", "queue", "packets wait in mac80211's queues (FQ-CoDel), or in the driver's FIFO"
+    )
+    fifo_mpdus: Annotated[int | None, count(1, 65535, _PRESET)] = _field(
+        None, "fifo_mpdus", "depth of the driver's FIFO"
+    )
+    hand_up: Literal["mpdu", "ppdu", "coalesced", "preset"] = _field(
+        "preset",
+        "hand_up",
+        "received MPDUs are handed up: each at its end, all at the PPDU's "
+        "end, or after so many or so long",
+    )
+    coalesce_mpdus: Annotated[int | None, count(1, 256, _PRESET)] = _field(
+        None, "coalesce_mpdus", "hand_up coalesced: after so many MPDUs"
+    )
+    coalesce_s: Annotated[float | None, duration(0, 0.1, _PRESET)] = _field(
+        None, "coalesce", "hand_up coalesced: or so long after the first"
+    )
+    gro_flush_s: Annotated[float, duration(0, 0.1)] = _field(
         100e-6, "gro_flush", "how long the radio's receive poll may hold segments to merge them"
     )
 
-    ping_interval_s: Annotated[float, _duration(0, 60)] = _field(
+    error_model: Literal["fixed", "snr", "burst"] = _field(
+        "fixed",
+        "error_model",
+        "what loses frames: fixed chances, noise, or a channel that turns good and bad",
+    )
+    error_rate: Annotated[float, fraction(0, 1)] = _field(
+        0.0, "error_rate", "fixed: probability that an MPDU on the air is lost"
+    )
+    response_error_rate: Annotated[float, fraction(0, 1)] = _field(
+        0.0, "response_error_rate", "fixed, burst: the same for ACKs, BlockAcks, RTS and CTS"
+    )
+    burst_enter: Annotated[float, fraction(0, 1)] = _field(
+        0.0, "burst_enter", "burst: probability before an MPDU that the channel turns bad"
+    )
+    burst_leave: Annotated[float, fraction(0, 1)] = _field(
+        1.0, "burst_leave", "burst: probability before an MPDU that it turns good again"
+    )
+    burst_good_error: Annotated[float, fraction(0, 1)] = _field(
+        0.0, "burst_good_error", "burst: probability that an MPDU is lost while it is good"
+    )
+    burst_bad_error: Annotated[float, fraction(0, 1)] = _field(
+        1.0, "burst_bad_error", "burst: probability that an MPDU is lost while it is bad"
+    )
+    snr_db: Annotated[float | None, ratio(0, 100, "none")] = _field(
+        None, "snr", "signal over noise in the channel's width, between access point and stations"
+    )
+    distance_m: Annotated[float | None, distance(0, FARTHEST_M, "none")] = _field(
+        None, "distance", "from the access point to the stations, which stand together"
+    )
+    walk: Walk = _field(
+        None,
+        "walk",
+        "distance over time since the transfer's start, as in 0s=5m,10s=40m; in between the "
+        "stations walk at constant speed",
+    )
+    path_loss_exponent: Annotated[float, fraction(1, 10)] = _field(
+        3.0, "path_loss_exponent", "distance, walk: how fast signals weaken (2: free space)"
+    )
+    sense_dbm: Annotated[float, level(-120, 0)] = _field(
+        -90.0, "sense", "snr, distance, walk: weaker signals are not heard at all"
+    )
+
+    ping_interval_s: Annotated[float, duration(0, 60)] = _field(
         0.2, "ping_interval", "ping from the station to the server beside the transfer; 0ms: none"
     )
-    tcp_sample_s: Annotated[float, _duration(0.001, 60)] = _field(
+    tcp_sample_s: Annotated[float, duration(0.001, 60)] = _field(
         0.01, "tcp_sample", "period at which the state of TCP is read"
     )
     capture: Capture = _field(
         (), "capture", "where packets are captured: off, or any of server,station,air"
     )
-    capture_duration_s: Annotated[float | None, _duration(0.001, 86400, "unlimited")] = _field(
+    capture_duration_s: Annotated[float | None, duration(0.001, 86400, "unlimited")] = _field(
         None, "capture_duration", "how long packets are captured, from the transfer's start"
     )
+
+    @model_validator(mode="after")
+    def _together(self) -> "Parameters":
+        for conflict in conflicts(self):
+            error = InitErrorDetails(
+                type=PydanticCustomError(CONFLICT, "{text}", {"text": conflict.text}),
+                loc=(conflict.name,),
+                input=None,
+            )
+            raise ValidationError.from_exception_data("Parameters", [error])
+        return self
+
+    @staticmethod
+    @cache
+    def usual() -> Mapping[str, Plain]:
+        """What the parameters are that an experiment says nothing of."""
+        return Parameters.model_construct().plain()
 
     def plain(self) -> dict[str, Plain]:
         """As in YAML and JSON: names of the schema, quantities as text with their unit."""
@@ -293,6 +293,29 @@ class Parameters(Strict):
     def replace(self, values: Mapping[str, Plain]) -> "Parameters":
         """These parameters with some changed, validated; raises pydantic's ValidationError."""
         return Parameters.model_validate({**self.plain(), **values})
+
+    @property
+    def width_mhz(self) -> int:
+        return int(self.width.removesuffix("MHz"))
+
+    @property
+    def guard_ns(self) -> int:
+        return int(self.guard_interval.removesuffix("ns"))
+
+    @property
+    def radio_rate(self) -> Rate:
+        """The rate of data frames; with minstrel the highest that it may choose."""
+        standard = STANDARDS[self.standard]
+        if self.rate_control == "minstrel":
+            return fastest(standard, self.channel, self.width_mhz, self.streams)
+        if standard.legacy:
+            return Rate("ofdm", legacy_mbps=int(self.legacy_rate.removesuffix("Mbit")))
+        return Rate(standard.format, self.width_mhz, self.mcs, self.streams, self.guard_ns)
+
+    @property
+    def noise_dbm(self) -> float:
+        """What a receiver hears of thermal noise in the channel's width."""
+        return _NOISE_DBM_PER_HZ + 10 * math.log10(self.width_mhz * 1e6)
 
     @property
     def sender(self) -> Literal["server", "station"]:

@@ -25,7 +25,7 @@ Result = dict[str, Any]
 _CAPTURE_INTERFACES = {"server": "eth0", "station": "wlan0", "air": "airsim0"}
 
 # What decides a run beside the plan, the kernel and the guest's programs.
-_SOURCES = ("capture.py", "guest.py", "metrics.py", "run.py", "runfiles.py")
+_SOURCES = ("capture.py", "guest.py", "metrics.py", "nodes.py", "run.py", "runfiles.py")
 
 _NOT_ARTIFACTS = frozenset({"result.json", "exit", "progress"})
 
@@ -70,7 +70,12 @@ def run_one(kernel: Kernel, tools: GuestTools, cell: Cell, seed: int, out_dir: P
         run_dir.mkdir(parents=True)
         (run_dir / "plan.sh").write_text(plan(cell.parameters))
         ended = guest.boot(
-            kernel, tools, run_dir, seed=seed, timeout_wall_s=_timeout_wall_s(cell.parameters)
+            kernel,
+            tools,
+            run_dir,
+            seed=seed,
+            memory_mb=_memory_mb(cell.parameters),
+            timeout_wall_s=_timeout_wall_s(cell.parameters),
         )
         result: Result = {
             "factors": dict(cell.factors),
@@ -131,7 +136,13 @@ def _identity(kernel: Kernel, tools: GuestTools, cell: Cell, seed: int) -> str:
 
 def _timeout_wall_s(parameters: Parameters) -> float:
     # Far more than any run takes: it ends guests that hang.
-    return 120 + 30 * parameters.duration_s
+    at_rate = workload.radio_rate_bps(parameters) / 10e6
+    return 120 + 10 * parameters.stations + (30 + at_rate) * parameters.duration_s
+
+
+def _memory_mb(parameters: Parameters) -> int:
+    # A station's programs and buffers take some.
+    return 512 + 16 * (parameters.stations - 1)
 
 
 def _virtual_s(run_dir: Path) -> float | None:
@@ -157,10 +168,11 @@ def _failure(ended: guest.GuestResult, run_dir: Path) -> str:
     if ended.status != "failed" or not failures:
         return ended.reason
     said = failures[0].removeprefix(topology.FAILURE)
-    try:
-        said += f": {json.loads((run_dir / 'iperf3-client.json').read_text())['error']}"
-    except (OSError, ValueError, KeyError, TypeError):
-        pass
+    for path in sorted(run_dir.glob("iperf3-client*.json")):
+        try:
+            return f"{said}: {json.loads(path.read_text())['error']} (console: {ended.console})"
+        except (OSError, ValueError, KeyError, TypeError):
+            pass
     return f"{said} (console: {ended.console})"
 
 

@@ -9,7 +9,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -18,6 +18,7 @@ import numpy
 from numpy.typing import NDArray
 
 from airtcp.errors import AirtcpError
+from airtcp.nodes import numbered, station_address
 
 Node = Literal["server", "station"]
 
@@ -79,9 +80,9 @@ class TcpTrace:
     final: Mapping[str, int]
 
 
-def read_iperf3(run_dir: Path, role: Literal["client", "server"]) -> Iperf3:
-    """Read iperf3-ROLE.json; the client is the sender of the data."""
-    path = run_dir / f"iperf3-{role}.json"
+def read_iperf3(run_dir: Path, role: Literal["client", "server"], station: int = 1) -> Iperf3:
+    """Read iperf3-ROLE.json of a station; the client is the sender of the data."""
+    path = run_dir / numbered(f"iperf3-{role}", station, ".json")
     text = _text(path)
     try:
         document = json.loads(text)
@@ -94,49 +95,89 @@ def read_iperf3(run_dir: Path, role: Literal["client", "server"]) -> Iperf3:
     return Iperf3(path, document)
 
 
+@dataclass(frozen=True)
+class TcpConnections:
+    """All that tcpwatch saw at a node: the rows of each connection, by its two ends."""
+
+    path: Path
+    columns: Sequence[str]
+    samples: Mapping[tuple[str, str], Sequence[Sequence[int]]]
+    closed: Mapping[tuple[str, str], Sequence[int]]
+
+    def traces(self, data_ports: frozenset[int], station: str) -> list[TcpTrace]:
+        """The data connections of a station, by port; each has samples and a final state."""
+        ends = {
+            port: ends
+            for ends in self.samples.keys() | self.closed.keys()
+            for port in data_ports.intersection(_port(end) for end in ends)
+            if station in (_host(end) for end in ends)
+        }
+        return [self._trace(port, ends.get(port, ("", ""))) for port in sorted(data_ports)]
+
+    def _trace(self, port: int, ends: tuple[str, str]) -> TcpTrace:
+        if ends not in self.samples:
+            raise AirtcpError(f"{self.path}: no sample of the data connection of port {port}")
+        if ends not in self.closed:
+            raise AirtcpError(f"{self.path}: no close row for the data connection of port {port}")
+        values = numpy.array(self.samples[ends], dtype=numpy.float64).T
+        return TcpTrace(
+            port,
+            dict(zip(self.columns, values, strict=True)),
+            dict(zip(self.columns, self.closed[ends], strict=True)),
+        )
+
+
 def read_tcp(run_dir: Path, node: Node, data_ports: frozenset[int]) -> list[TcpTrace]:
-    """Read the data connections of tcp-NODE.csv, by port; each has samples and a final state."""
-    path = run_dir / f"tcp-{node}.csv"
+    """Read the data connections of the first station from tcp-NODE.csv."""
+    return read_connections(run_dir, node).traces(data_ports, station_address(1))
+
+
+def read_connections(run_dir: Path, node: Node, station: int = 1) -> TcpConnections:
+    """Read tcp-server.csv, which has the connections of all stations, or that of a station."""
+    path = run_dir / numbered(f"tcp-{node}", station if node == "station" else 1, ".csv")
     reader = csv.DictReader(io.StringIO(_text(path)))
     if missing := _TCP_COLUMNS.difference(reader.fieldnames or ()):
         raise AirtcpError(f"{path}: no column {min(missing)!r}")
     text_columns = ("event", "local", "remote", "state")
     names = [name for name in reader.fieldnames or () if name not in text_columns]
-    samples: dict[int, list[list[int]]] = {port: [] for port in sorted(data_ports)}
-    final: dict[int, dict[str, int]] = {}
+    samples: dict[tuple[str, str], list[list[int]]] = {}
+    closed: dict[tuple[str, str], list[int]] = {}
     for row in reader:
         try:
-            ports = {int(row[end].rpartition(":")[2]) for end in ("local", "remote")}
+            ends = (row["local"], row["remote"])
+            for end in ends:
+                _port(end)
             values = [int(row[name]) for name in names]
         except (KeyError, TypeError, ValueError, AttributeError):
             raise AirtcpError(
                 f"{path}:{reader.line_num}: not a row of tcpwatch, or cut short"
             ) from None
-        for port in ports & data_ports:
-            if row["event"] == "close":
-                final[port] = dict(zip(names, values, strict=True))
-            else:
-                samples[port].append(values)
-    for port in samples:
-        if not samples[port]:
-            raise AirtcpError(f"{path}: no sample of the data connection of port {port}")
-        if port not in final:
-            raise AirtcpError(f"{path}: no close row for the data connection of port {port}")
-    return [
-        TcpTrace(
-            port,
-            dict(zip(names, numpy.array(rows, dtype=numpy.float64).T, strict=True)),
-            final[port],
-        )
-        for port, rows in samples.items()
-    ]
+        if row["event"] == "close":
+            closed[ends] = values
+        else:
+            samples.setdefault(ends, []).append(values)
+    return TcpConnections(path, names, samples, closed)
+
+
+def _host(end: str) -> str:
+    """Of `10.0.0.1:5201` and of `[::ffff:10.0.0.1]:5201` it is 10.0.0.1."""
+    return end.rpartition(":")[0].strip("[]").removeprefix("::ffff:")
+
+
+def _port(end: str) -> int:
+    return int(end.rpartition(":")[2])
 
 
 def read_airsim(run_dir: Path) -> dict[str, int]:
     """How much each counter of airsim grew from before the transfer to after it."""
     before = _counters(run_dir / "airsim-before.txt")
-    after = _counters(run_dir / "airsim-after.txt")
+    after = read_airsim_totals(run_dir)
     return {name: value - before.get(name, 0) for name, value in after.items()}
+
+
+def read_airsim_totals(run_dir: Path) -> dict[str, int]:
+    """Each counter of airsim after the transfer, since boot."""
+    return _counters(run_dir / "airsim-after.txt")
 
 
 def ampdu_sizes(counters: Mapping[str, int]) -> dict[int, int]:

@@ -1,19 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The second half of a run's plan: the transfer, and the instruments beside it.
+"""The second half of a run's plan: the transfers, and the instruments beside them.
 
-iperf3 sends from the sender to the receiver; ping goes from the station to the server; tcpwatch
-reads the state of TCP at both ends; tcpdump captures where asked; nstat, tc, mac80211 and airsim
-count. The files are left in the directory of the run, which is the plan's working directory.
+For each station iperf3 sends from the sender to the receiver, all at the same time; ping goes from
+the first station to the server; tcpwatch reads the state of TCP at both ends; tcpdump captures
+where asked; nstat, tc, mac80211 and airsim count. The files are left in the directory of the run,
+which is the plan's working directory.
 """
 
+from airtcp import walk
 from airtcp.guesttools import GUEST_DIR
+from airtcp.nodes import (
+    SERVER_ADDRESS,
+    numbered,
+    radio_mac,
+    server_address,
+    station_address,
+    station_node,
+)
 from airtcp.parameters import Parameters
-from airtcp.topology import ADDRESSES, AP_RADIO_MAC, SERVER_ADDRESS, STATION_MAC
-
-# Data bits of an OFDM symbol for each subcarrier and stream, by MCS of one stream (802.11n, 19.5).
-_BITS_PER_SUBCARRIER = (0.5, 1, 1.5, 2, 3, 4, 4.5, 5)
-_DATA_SUBCARRIERS = {"20MHz": 52, "40MHz": 108}
-_SYMBOL_S = {"long": 4.0e-6, "short": 3.6e-6}
+from airtcp.topology import stations
 
 # Payload that fills an Ethernet frame: 1500 less the headers of IPv4 and UDP.
 _UDP_PAYLOAD_BYTES = 1472
@@ -50,42 +55,77 @@ stop() {
 
 
 def plan(parameters: Parameters) -> str:
-    """The shell script of the transfer; it follows topology.plan(parameters)."""
-    receiver, sender = parameters.receiver, parameters.sender
+    """The shell script of the transfers; it follows topology.plan(parameters)."""
+    numbers = stations(parameters)
     return f"""\
 {_HELPERS}
 {_instruments(parameters)}
-{_iperf3(parameters, receiver, "iperf3 -4 -s -1 -J")} >iperf3-server.json &
-receiver=$!
+receivers= senders=
+{"".join(_receiver(parameters, number) for number in numbers)}\
 sleep {_LEAD_S}
 check
 
 must cp /sys/kernel/debug/airsim/stats airsim-before.txt
-{_ping(parameters)}must {_iperf3(parameters, sender, client(parameters))} >iperf3-client.json
-wait "$receiver" || fail "iperf3 at the {receiver} (exit code $?)"
+{_walk(parameters)}\
+{_ping(parameters)}\
+# The first station's last: until it ends the shell waits for it.
+{"".join(_sender(parameters, number) for number in reversed(numbers))}\
+for pid in $senders; do wait "$pid" || exit 1; done
+for pid in $receivers; do wait "$pid" || fail "iperf3 at the {parameters.receiver}"; done
 must cp /sys/kernel/debug/airsim/stats airsim-after.txt
-must cp {_QUEUES}/phy0/netdev:wlan0/stations/{STATION_MAC}/aqm queues-ap.txt
-must cp {_QUEUES}/phy1/netdev:wlan0/stations/{AP_RADIO_MAC}/aqm queues-station.txt
-{_ping_end(parameters)}# tcpwatch tells a connection's last counters when both ends have let it go.
+{_walk_end(parameters)}\
+must cp {_QUEUES}/phy0/netdev:wlan0/stations/{radio_mac(1)}/aqm queues-ap.txt
+must cp {_QUEUES}/phy1/netdev:wlan0/stations/{radio_mac(0)}/aqm queues-station.txt
+{_ping_end(parameters)}\
+# tcpwatch tells a connection's last counters when both ends have let it go.
 closed() {{ [ -z "$(ip netns exec "$1" ss -Htn state connected exclude time-wait)" ]; }}
-wait_until 60 "the sender's connections are closed" closed {sender}
-wait_until 60 "the receiver's connections are closed" closed {receiver}
+for node in {" ".join(_ends(parameters))}; do
+	wait_until 60 "the connections at $node are closed" closed "$node"
+done
 stop
 must ip netns exec server tc -s -j qdisc show dev eth0 >qdisc-server.json
 must ip netns exec server nstat -azsj >nstat-server.json
 must ip netns exec station nstat -azsj >nstat-station.json
+must airsim radio show >radios.txt
 must cp /proc/uptime uptime
 """
 
 
-def client(parameters: Parameters) -> str:
-    """iperf3's command at the sender."""
+def _ends(parameters: Parameters) -> list[str]:
+    """The nodes of the transfers, that of the senders first."""
+    names = [station_node(number) for number in stations(parameters)]
+    return ["server", *names] if parameters.direction == "download" else [*names, "server"]
+
+
+def _receiver(parameters: Parameters, number: int) -> str:
+    node, words = "server", "iperf3 -4 -s -1 -J"
+    if parameters.direction == "download":
+        node = station_node(number)
+    elif parameters.stations > 1:
+        words += f" -B {server_address(number)}"
+    file = numbered("iperf3-server", number, ".json")
+    command = _iperf3(parameters, node, words)
+    return f'{command} >{file} & receivers="$receivers $!"\n'
+
+
+def _sender(parameters: Parameters, number: int) -> str:
+    node = "server" if parameters.direction == "download" else station_node(number)
+    file = numbered("iperf3-client", number, ".json")
+    command = _iperf3(parameters, node, client(parameters, number))
+    others = ' & senders="$senders $!"' if number > 1 else ""
+    return f"must {command} >{file}{others}\n"
+
+
+def client(parameters: Parameters, number: int = 1) -> str:
+    """iperf3's command at the sender, for a station's transfer."""
+    download = parameters.direction == "download"
+    receiver = station_address(number) if download else server_address(number)
     words = [
-        f"iperf3 -4 -J -c {ADDRESSES[parameters.receiver]}",
+        f"iperf3 -4 -J -c {receiver}",
         f"-t {round(parameters.duration_s)} -P {parameters.flows}",
     ]
     if parameters.protocol == "udp":
-        rate_bps = parameters.udp_rate_bps or radio_rate_bps(parameters)
+        rate_bps = parameters.udp_rate_bps or unlimited_bps(parameters)
         words.append(f"-u -l {_UDP_PAYLOAD_BYTES} -b {round(rate_bps / parameters.flows)}")
     else:
         words.append(f"-C {parameters.congestion_control}")
@@ -100,22 +140,24 @@ def _iperf3(parameters: Parameters, node: str, command: str) -> str:
 
 
 def radio_rate_bps(parameters: Parameters) -> float:
-    """The radio's rate, of which overhead always takes a part: it is what `unlimited` UDP sends.
+    """The rate at which the radio sends data, overhead aside; with minstrel at most."""
+    return parameters.radio_rate.bps
 
-    In virtual time a program is infinitely fast: a sender that nothing limits would let no time
-    pass, and one far above what the radio can carry costs time for packets that only drop.
+
+def unlimited_bps(parameters: Parameters) -> float:
+    """What a station's `unlimited` UDP sends: its share of the radio's rate.
+
+    Overhead always takes a part of that rate. In virtual time a program is infinitely fast: a
+    sender that nothing limits would let no time pass, and one far above what the radio can carry
+    costs time for packets that only drop.
     """
-    streams, mcs = parameters.mcs // 8 + 1, parameters.mcs % 8
-    bits = streams * _BITS_PER_SUBCARRIER[mcs] * _DATA_SUBCARRIERS[parameters.width]
-    return bits / _SYMBOL_S[parameters.guard_interval]
+    return radio_rate_bps(parameters) / parameters.stations
 
 
 def _instruments(parameters: Parameters) -> str:
     sample_us = round(parameters.tcp_sample_s * 1e6)
-    lines = [
-        f"start ip netns exec {node} tcpwatch {sample_us} tcp-{node}.csv"
-        for node in ("server", "station")
-    ]
+    nodes = ["server", *(station_node(number) for number in stations(parameters))]
+    lines = [f"start ip netns exec {node} tcpwatch {sample_us} tcp-{node}.csv" for node in nodes]
     for point in parameters.capture:
         (where, device), kept = _CAPTURES[point][0].split(), _CAPTURES[point][1]
         inside = "" if where == "init" else f"ip netns exec {where} "
@@ -143,3 +185,31 @@ def _ping(parameters: Parameters) -> str:
 def _ping_end(parameters: Parameters) -> str:
     # It ends by itself, when the transfer does.
     return 'wait "$ping" || fail "ping had no answer"\n' if parameters.ping_interval_s else ""
+
+
+def _walk(parameters: Parameters) -> str:
+    if not parameters.walk:
+        return ""
+    steps = "".join(_leg(parameters, leg) for leg in walk.legs(parameters.walk))
+    return f"walk() {{\n{steps}}}\nwalk & walker=$!\n"
+
+
+def _leg(parameters: Parameters, leg: walk.Leg) -> str:
+    lines = [
+        f"\tmust airsim radio set {number} x_mm {leg.from_mm} vx_mm_per_s {leg.mm_per_s}\n"
+        for number in stations(parameters)
+    ]
+    if leg.seconds is not None:
+        lines.append(f"\tsleep {leg.seconds:g}\n")
+    return "".join(lines)
+
+
+def _walk_end(parameters: Parameters) -> str:
+    if not parameters.walk:
+        return ""
+    # 143: ended by this kill, for those who are still on their way.
+    return """\
+kill "$walker" 2>/dev/null
+wait "$walker"
+case $? in 0 | 143) ;; *) fail "the stations could not walk" ;; esac
+"""

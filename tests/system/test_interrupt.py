@@ -18,7 +18,7 @@ LAB = Path(__file__).resolve().parents[2] / "lab"
 def start(out_dir: Path) -> "subprocess.Popen[str]":
     """Two runs, one after the other."""
     command = [sys.executable, "-m", "airtcp", "run", "thesis-lan", "--out", str(out_dir)]
-    command += ["--set", "mcs=13", "--set", "ack_policy=default", "--set", "capture=off"]
+    command += ["--set", "mcs=5", "--set", "ack_policy=default", "--set", "capture=off"]
     command += ["--duration", "3s", "--seeds", "2", "--jobs", "1", "--json"]
     return subprocess.Popen(
         command,
@@ -35,7 +35,7 @@ def test_ctrl_c_keeps_what_is_finished(
 ) -> None:
     assert lab_kernel and tools  # built beforehand, so that runs start at once
     first, second = (
-        tmp_path / "runs" / "mcs-13_ack_policy-default" / f"seed-{seed}" for seed in (1, 2)
+        tmp_path / "runs" / "mcs-5_ack_policy-default" / f"seed-{seed}" for seed in (1, 2)
     )
     sweep = start(tmp_path)
     deadline = time.monotonic() + 120

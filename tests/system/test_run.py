@@ -16,7 +16,16 @@ from airtcp.metrics import METRICS
         ("rate=10Mbit", "delay=10ms"),
         ("direction=upload", "flows=3", "congestion_control=bbr"),
         ("gro=on", "gso=on", "tso=on", "sack=on", "nagle=on", "patience=off"),
-        ("width=20MHz", "guard_interval=long", "mcs=0", "error_rate=0.1", "timestamps=off"),
+        (
+            *("width=20MHz", "guard_interval=800ns", "streams=1", "mcs=0", "error_rate=0.1"),
+            "timestamps=off",
+        ),
+        ("standard=802.11a", "preset=wifi-11a", "width=20MHz", "streams=1", "guard_interval=800ns"),
+        ("standard=802.11ac", "preset=qca6178", "width=80MHz", "mcs=9", "queue=fifo"),
+        ("standard=802.11ax", "preset=generic", "width=160MHz", "guard_interval=800ns", "mcs=11"),
+        ("rate_control=minstrel", "error_model=snr", "snr=25dB", "rts_threshold=2000B"),
+        ("error_model=snr", "walk=0s=5m,1s=10m,2s=5m", "hand_up=coalesced"),
+        ("error_model=burst", "burst_enter=0.01", "burst_leave=0.1", "burst_bad_error=0.5"),
     ],
     ids=" ".join,
 )
@@ -24,7 +33,8 @@ def test_a_tcp_run_has_every_metric(measure: Measure, settings: tuple[str, ...])
     result = measure(*settings)
     assert result["error"] is None
     assert set(result["metrics"]) == set(METRICS)
-    assert None not in result["metrics"].values()
+    missing = {name for name, value in result["metrics"].items() if value is None}
+    assert missing == {"goodput_jain"}  # of several stations
     assert result["metrics"]["goodput_mbps"] > 1
     assert result["cost"]["virtual_s"] > 2
     if settings[0].startswith("capture"):
@@ -37,8 +47,15 @@ def test_a_udp_run_has_the_metrics_that_are_not_tcps(measure: Measure) -> None:
     missing = {name for name, value in result["metrics"].items() if value is None}
     assert missing == {
         *("retransmits", "data_segments", "acks_sent", "acks_per_segment"),
-        *("tcp_rtt_ms_p50", "tcp_rtt_ms_p95", "cwnd_segments_mean"),
+        *("tcp_rtt_ms_p50", "tcp_rtt_ms_p95", "cwnd_segments_mean", "goodput_jain"),
     }
+
+
+def test_stations_share_the_channel(measure: Measure) -> None:
+    metrics = measure("stations=4", "duration=4s")["metrics"]
+    assert None not in metrics.values()
+    assert metrics["goodput_jain"] > 0.8
+    assert 100 < metrics["goodput_mbps"] < 200
 
 
 def test_the_wire_limits_what_the_thesis_says_it_does(measure: Measure) -> None:

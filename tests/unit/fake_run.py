@@ -30,8 +30,29 @@ def write_tcp(path: Path, rows: Sequence[str]) -> None:
     path.write_text("\n".join([TCP_COLUMNS, *rows, ""]))
 
 
+# What airsim has counted since boot after the transfer: each sum is that of the lines below it.
+FATES = {
+    "tx_taken": 1000,
+    "tx_acked": 900,
+    "tx_unanswerable": 60,
+    "tx_dropped_retries": 25,
+    "tx_dropped_stopped": 5,
+    "tx_dropped_queue_gone": 3,
+    "tx_queued": 7,
+    "rx_received": 950,
+    "rx_handed_up": 940,
+    "rx_no_memory": 1,
+    "rx_dropped_stopped": 4,
+    "rx_waiting": 5,
+}
+
+
 def write_iperf3(
-    run_dir: Path, *, rates_mbps: Sequence[float], ports: Sequence[int] = (DATA_PORT,)
+    run_dir: Path,
+    *,
+    rates_mbps: Sequence[float],
+    ports: Sequence[int] = (DATA_PORT,),
+    station: str = "",
 ) -> None:
     intervals = [
         {"sum": {"start": second, "end": second + 1, "bits_per_second": rate * 1e6}}
@@ -43,8 +64,8 @@ def write_iperf3(
         "intervals": intervals,
         "end": {"sum_received": {"bits_per_second": goodput * 1e6, "seconds": len(rates_mbps)}},
     }
-    (run_dir / "iperf3-client.json").write_text(json.dumps(client))
-    (run_dir / "iperf3-server.json").write_text(json.dumps({"intervals": intervals}))
+    (run_dir / f"iperf3-client{station}.json").write_text(json.dumps(client))
+    (run_dir / f"iperf3-server{station}.json").write_text(json.dumps({"intervals": intervals}))
 
 
 def write_airsim(path: Path, counters: Mapping[str, int]) -> None:
@@ -87,7 +108,8 @@ def write_run(run_dir: Path, *, goodput_mbps: float = 100.0) -> Path:
     )
     write_airsim(
         run_dir / "airsim-before.txt",
-        {"time_ns": 1_000, "airtime_data_ns": 100, "ampdu_size_1": 7, "tx_retries": 3},
+        {"time_ns": 1_000, "airtime_data_ns": 100, "ampdu_size_1": 7, "tx_retries": 3}
+        | {"tx_dropped_retries": 5, "collisions": 2},
     )
     write_airsim(
         run_dir / "airsim-after.txt",
@@ -101,7 +123,8 @@ def write_run(run_dir: Path, *, goodput_mbps: float = 100.0) -> Path:
             "tx_retries": 12,
             "ampdu_size_1": 17,  # 10 since before
             "ampdu_size_20": 30,
-            "phy0.ppdus": 40,
+            "collisions": 6,
+            **FATES,
         },
     )
     return run_dir

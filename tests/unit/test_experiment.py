@@ -51,12 +51,12 @@ def test_a_design_is_the_union_of_its_products(tmp_path: Path) -> None:
 
 
 def test_settings_replace_the_design_and_keep_its_policies(tmp_path: Path) -> None:
-    cells = load(write(tmp_path, GOOD)).cells(settings("mcs=7,13", "delay=0ms"))
+    cells = load(write(tmp_path, GOOD)).cells(settings("mcs=3,7", "delay=0ms"))
     assert [cell.slug for cell in cells] == [
+        "mcs-3_delay-0ms_ack_policy-default",
+        "mcs-3_delay-0ms_ack_policy-aad",
         "mcs-7_delay-0ms_ack_policy-default",
         "mcs-7_delay-0ms_ack_policy-aad",
-        "mcs-13_delay-0ms_ack_policy-default",
-        "mcs-13_delay-0ms_ack_policy-aad",
     ]
     assert {cell.parameters.rate_bps for cell in cells} == {None}
 
@@ -97,8 +97,35 @@ def test_a_published_figure_is_for_its_very_conditions(tmp_path: Path) -> None:
         ("  sack: off", "  sack: [off]", "small.yaml:7: parameters.sack: "),
         ("  sack: off", "  delay: 5ms", "small.yaml:7: parameters.delay: given twice"),
         ("  sack: off", "  mcs: 1.5", "small.yaml:7: parameters.mcs: '1.5' is not a whole number"),
-        ("  sack: off", "  channel: 7", "allowed: 36 44 149 157"),
+        ("  sack: off", "  channel: 7", "allowed: 1 6 11 36 44 149 157"),
         ("  sack: off", "  duration: 1500ms", "not a whole number of seconds"),
+        ("  sack: off", "  snr: 20", "parameters.snr: '20' is not a ratio of levels; write a"),
+        ("  sack: off", "  walk: 5m", "'5m' is not a time and a place, as in 0s=5m,10s=40m, or"),
+        ("  sack: off", "  walk: 1s=5m", "'1s=5m' does not begin at 0s"),
+        ("  sack: off", "  walk: 0s=5m,2s=5m,1s=4m", "1s is not after the one before"),
+        ("  sack: off", "  walk: 0s=5m,1s=1500m", "too fast; allowed: 1000 m/s"),
+        ("  sack: off", "  walk: 0s=100001m", "'0s=100001m' is out of range; allowed: 0m to"),
+        (
+            "  sack: off",
+            "  width: 80MHz",
+            "small.yaml:7: parameters.width: 80MHz is not allowed with 802.11n on channel 36; "
+            "allowed: 20MHz 40MHz",
+        ),
+        (
+            "    rate: [10Mbit]",
+            "    mcs: [7, 9]",
+            "small.yaml:9: design[0]: mcs: 9 is not allowed with 802.11n at 20MHz with streams 1",
+        ),
+        (
+            "    rate: [10Mbit]",
+            "    standard: [802.11g]",
+            "small.yaml:9: design[0]: ack_policy=default standard=802.11g: channel: 36 is not",
+        ),
+        (
+            "rate: 10Mbit}",
+            "standard: 802.11g}",
+            "small.yaml:13: published[0].when: ack_policy=aad standard=802.11g: channel: 36 is not",
+        ),
         ("    rate: [10Mbit]", "    rat: [1]", "small.yaml:10: design[0].rat: unknown factor"),
         ("[10Mbit]", "[10Mbit, 9]", "small.yaml:10: design[0].rate[1]: '9' is not a rate"),
         ("[default, aad]", "[default, add]", "'add' is not allowed; allowed: 'default' or 'aad'"),
@@ -135,6 +162,21 @@ def test_a_setting_must_name_a_parameter_and_values(text: str, message: str) -> 
     with pytest.raises(InputError) as error:
         Setting.parse(text)
     assert message in str(error.value)
+
+
+def test_values_that_do_not_go_together_are_told(tmp_path: Path) -> None:
+    experiment = load(write(tmp_path, GOOD))
+    with pytest.raises(InputError, match=r"^--set width: 80MHz is not allowed with 802\.11n"):
+        experiment.cells(settings("width=80MHz"))
+    with pytest.raises(InputError, match=r"^--set standard=802\.11g .*: channel: 36 is not"):
+        experiment.cells(settings("standard=802.11g"))
+    assert len(experiment.cells(settings("standard=802.11ac,802.11ax", "width=80MHz"))) == 4
+
+
+def test_a_walk_is_one_value(tmp_path: Path) -> None:
+    settled = settings("error_model=snr", "walk=0s=5m,10s=40m")
+    cells = load(write(tmp_path, GOOD)).cells(settled)
+    assert [cell.factors["walk"] for cell in cells] == ["0ms=5m,10s=40m"] * 2
 
 
 @pytest.mark.parametrize("text", ["delay=1mm", "ack_policy=add", "rate=fast", "capture=roof"])

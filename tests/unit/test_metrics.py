@@ -2,13 +2,23 @@
 """The metrics of the run that fake_run writes, against figures read off its numbers."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
+import numpy
 import pytest
-from fake_run import DATA_PORT, tcp_row, write_airsim, write_iperf3, write_run, write_tcp
+from fake_run import (
+    DATA_PORT,
+    FATES,
+    tcp_row,
+    write_airsim,
+    write_iperf3,
+    write_run,
+    write_tcp,
+)
 
 from airtcp.errors import AirtcpError
-from airtcp.metrics import METRICS, compute
+from airtcp.metrics import METRICS, compute, jain
 from airtcp.parameters import Parameters
 from airtcp.runfiles import ampdu_sizes, read_airsim, read_iperf3
 
@@ -27,6 +37,7 @@ def test_every_metric_of_a_download(tmp_path: Path) -> None:
     assert compute(write_run(tmp_path / "run"), Parameters()) == pytest.approx(
         {
             "goodput_mbps": 100.0,
+            "goodput_jain": None,  # of one station there is nothing to compare
             "retransmits": 5,
             "data_segments": 1000,
             "acks_sent": 500,
@@ -42,6 +53,8 @@ def test_every_metric_of_a_download(tmp_path: Path) -> None:
             "airtime_idle_share": 0.15,
             "airtime_collision_share": 0.04,
             "tx_retries": 9,
+            "tx_drops": 20,
+            "collisions": 4,
         }
     )
 
@@ -50,7 +63,7 @@ def test_udp_has_none_of_the_metrics_of_tcp(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
     (run / "tcp-server.csv").unlink()
     metrics = compute(run, Parameters(protocol="udp"))
-    assert {name for name, value in metrics.items() if value is None} == TCP_ONLY
+    assert {name for name, value in metrics.items() if value is None} == TCP_ONLY | {"goodput_jain"}
     assert metrics.keys() == METRICS.keys()
 
 
@@ -59,7 +72,7 @@ def test_without_ping_only_its_metrics_are_missing(tmp_path: Path) -> None:
     (run / "ping.txt").unlink()
     metrics = compute(run, Parameters().replace({"ping_interval": "0ms"}))
     missing = {name for name, value in metrics.items() if value is None}
-    assert missing == {"ping_rtt_ms_p50", "ping_rtt_ms_p95"}
+    assert missing == {"ping_rtt_ms_p50", "ping_rtt_ms_p95", "goodput_jain"}
 
 
 def test_upload_turns_sender_and_receiver_round(tmp_path: Path) -> None:
@@ -138,7 +151,7 @@ def test_what_iperf3_reports_as_an_error_is_said(tmp_path: Path) -> None:
 
 def test_nothing_on_the_air(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
-    counters = read_airsim(run)
+    counters = read_airsim(run) | FATES
     write_airsim(run / "airsim-before.txt", {})
     write_airsim(
         run / "airsim-after.txt",
@@ -154,6 +167,104 @@ def test_series_of_goodput_and_of_aggregate_sizes(tmp_path: Path) -> None:
     assert list(ends) == [1, 2, 3, 4]
     assert list(rates) == [70, 110, 110, 110]
     assert ampdu_sizes(read_airsim(run)) == {1: 10, 20: 30}
+
+
+def write_second_station(run: Path) -> None:
+    """Another download of 60 Mbit/s, from the same port as the first station's."""
+    write_iperf3(run, rates_mbps=[60.0] * 4, station="2")
+    ends = f"10.0.0.1:{DATA_PORT}", "10.0.0.3:5201"
+    sent = {"segs_out": 610, "data_segs_out": 600, "retrans": 10}
+    rows = [
+        tcp_row("sample", 10, *ends, cwnd=65, srtt_us=40_000),
+        tcp_row("close", 40, *ends, cwnd=5, **sent),
+    ]
+    path = run / "tcp-server.csv"
+    path.write_text(path.read_text() + "\n".join(rows) + "\n")
+    received = {"segs_out": 250, "data_segs_in": 590}
+    rows = [
+        *arrivals(reversed(ends), 60, from_s=0.5),
+        tcp_row("close", 5000, *reversed(ends), **received),
+    ]
+    write_tcp(run / "tcp-station2.csv", rows)
+
+
+def arrivals(ends: Iterable[str], mbps: float, from_s: float) -> list[str]:
+    """Samples of a receiver, half a second apart, for four seconds."""
+    return [
+        tcp_row(
+            "sample",
+            round(1000 * (from_s + step / 2)),
+            *ends_now,
+            bytes_received=round(mbps * 1e6 / 8 * step / 2),
+        )
+        for ends_now in [tuple(ends)]
+        for step in range(9)
+    ]
+
+
+def test_stations_are_added_and_their_samples_pooled(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    write_second_station(run)
+    ends = "10.0.0.2:5201", f"10.0.0.1:{DATA_PORT}"
+    first = [
+        *arrivals(ends, 100, from_s=0),
+        tcp_row("close", 5000, *ends, segs_out=500, data_segs_in=995),
+    ]
+    write_tcp(run / "tcp-station.csv", first)
+    metrics = compute(run, Parameters().replace({"stations": 2, "duration": "4s"}))
+    assert metrics["goodput_mbps"] == pytest.approx(160)
+    assert metrics["goodput_jain"] == pytest.approx(160**2 / (2 * (100**2 + 60**2)))
+    assert (metrics["retransmits"], metrics["data_segments"]) == (15, 1600)
+    assert metrics["acks_per_segment"] == pytest.approx(750 / 1585)
+    assert metrics["tcp_rtt_ms_p50"] == pytest.approx(25)  # of 10, 20, 30, 40
+    assert metrics["cwnd_segments_mean"] == pytest.approx(33)  # of 10, 20, 30, 40, 65
+
+
+def test_transfers_that_hardly_overlap_are_refused(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    write_second_station(run)
+    with pytest.raises(AirtcpError, match=r"overlap for only 0\.0 s of 4 s"):
+        compute(run, Parameters().replace({"stations": 2, "duration": "4s"}))
+
+
+def test_a_station_without_files_is_named(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    write_second_station(run)
+    (run / "tcp-station2.csv").unlink()
+    with pytest.raises(AirtcpError, match=r"tcp-station2\.csv: No such file"):
+        compute(run, Parameters().replace({"stations": 2}))
+    with pytest.raises(AirtcpError, match=r"iperf3-client3\.json: No such file"):
+        compute(run, Parameters().replace({"stations": 3}))
+
+
+def test_jains_index_is_between_one_nth_and_one() -> None:
+    assert jain(numpy.array([5.0, 5.0, 5.0])) == pytest.approx(1)
+    assert jain(numpy.array([0.0, 7.0, 0.0, 0.0])) == pytest.approx(0.25)
+    assert jain(numpy.array([0.0, 0.0])) is None
+
+
+@pytest.mark.parametrize("counter", FATES)
+def test_frames_that_are_lost_or_made_up_fail_a_run(tmp_path: Path, counter: str) -> None:
+    """Every counter is part of a sum: one more or less and it does not add up."""
+    run = write_run(tmp_path / "run")
+    path = run / "airsim-after.txt"
+    text = path.read_text()
+    for wrong in (FATES[counter] - 1, FATES[counter] + 1):
+        path.write_text(text.replace(f"{counter} {FATES[counter]}\n", f"{counter} {wrong}\n"))
+        with pytest.raises(AirtcpError, match="airsim lost frames: ") as caught:
+            compute(run, Parameters())
+        assert f"{counter} {wrong}" in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("counter", [*FATES, "collisions", "tx_retries"])
+def test_a_counter_that_is_not_there_is_named(tmp_path: Path, counter: str) -> None:
+    run = write_run(tmp_path / "run")
+    path = run / "airsim-after.txt"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if not line.startswith(f"{counter} ")))
+    with pytest.raises(AirtcpError, match=f"no line '{counter}'"):
+        compute(run, Parameters())
 
 
 def test_every_metric_is_documented() -> None:

@@ -6,9 +6,10 @@ import subprocess
 import pytest
 
 from airtcp import workload
-from airtcp.parameters import Parameters, Plain
+from airtcp.parameters import Parameters
+from airtcp.quantity import Plain
 from airtcp.run import plan
-from airtcp.topology import hostapd_conf
+from airtcp.topology import hostapd_conf, radio_keys
 
 
 def planned(**values: Plain) -> str:
@@ -32,6 +33,8 @@ def section(text: str, node: str) -> list[str]:
         {"delay": "50ms", "rate": "10Mbit", "capture": "server,station,air"},
         {"direction": "upload", "protocol": "udp", "ping_interval": "0ms", "flows": 3},
         {"gro": "off", "gso": "off", "tso": "off", "patience": "off"},
+        {"stations": 3, "direction": "upload", "rts_threshold": "500B"},
+        {"error_model": "snr", "walk": "0s=5m,10s=40m", "stations": 2},
     ],
 )
 def test_a_shell_can_read_every_plan(values: dict[str, Plain]) -> None:
@@ -108,30 +111,232 @@ def test_offloads_off_must_go_off_and_on_may_be_missing() -> None:
         assert f"try_offload {device} gso" in ap
 
 
+def keys(**values: Plain) -> dict[str, str]:
+    """What `airsim radio add` is given."""
+    words = radio_keys(Parameters().replace(values)).split()
+    return dict(zip(words[::2], words[1::2], strict=True))
+
+
+def test_every_station_and_the_access_point_have_a_radio_of_the_parameters() -> None:
+    text = planned(stations=2, width="40MHz")
+    assert "for radio in 0 1 2; do\n\tmust airsim radio add preset generic standard" in text
+    assert "must iw phy phy0 set netns name ap" in text
+    assert "must iw phy phy2 set netns name station2" in text
+
+
 @pytest.mark.parametrize(
-    ("values", "index"),
+    ("values", "rate"),
     [
-        ({"mcs": 7}, 7),
-        ({"mcs": 13, "guard_interval": "short", "width": "40MHz"}, 13 * 16 + 5),
-        ({"mcs": 31, "width": "40MHz"}, 11 * 16 + 7),
+        ({"mcs": 7}, "ht 7 1 20 800"),
+        ({"mcs": 5, "streams": 2, "guard_interval": "400ns", "width": "40MHz"}, "ht 5 2 40 400"),
+        ({"standard": "802.11ac", "mcs": 9, "width": "80MHz"}, "vht 9 1 80 800"),
+        ({"standard": "802.11ax", "mcs": 11, "guard_interval": "3200ns"}, "he 11 1 20 3200"),
     ],
 )
-def test_the_radios_are_pinned_to_one_rate(values: dict[str, Plain], index: int) -> None:
-    pinned = f"echo {index} >/sys/kernel/debug/ieee80211/$phy/rc/fixed_rate_idx ||"
-    assert any(pinned in line for line in lines(planned(**values)))
+def test_the_radios_are_pinned_to_one_rate(values: dict[str, Plain], rate: str) -> None:
+    given = keys(**values)
+    names = ("format", "mcs", "streams", "width_mhz", "gi_ns")
+    assert " ".join(given[f"rate_{name}"] for name in names) == rate
 
 
-def test_hostapd_offers_what_the_experiment_uses() -> None:
-    plain = hostapd_conf(Parameters())
-    assert "ht_capab=\n" in plain
-    wide = hostapd_conf(Parameters().replace({"width": "40MHz", "guard_interval": "short"}))
-    assert "ht_capab=[HT40+][SHORT-GI-20][SHORT-GI-40]" in wide
-    assert "country_code" not in wide
+def test_legacy_radios_are_pinned_to_a_legacy_rate() -> None:
+    given = keys(standard="802.11a", legacy_rate="24Mbit", preset="wifi-11a")
+    assert given["rate_format"] == "ofdm" and given["rate_legacy_kbps"] == "24000"
+    assert given["ba_window"] == "1" and "rate_mcs" not in given
+
+
+def test_rate_control_is_left_to_minstrel() -> None:
+    assert not [key for key in keys(rate_control="minstrel") if key.startswith("rate_")]
+
+
+def test_what_is_left_to_the_preset_is_not_said() -> None:
+    usual = keys(preset="qca6178")
+    assert set(usual) == {
+        *("preset", "standard", "streams", "width_mhz", "ba_window", "gro_flush_us"),
+        *("rate_format", "rate_mcs", "rate_streams", "rate_width_mhz", "rate_gi_ns"),
+    }
+    given = keys(
+        **{"ampdu_mpdus": 16, "ampdu_bytes": 8191, "ampdu_duration": "1ms", "queue": "fifo"},
+        **{"block_ack_request": "off", "fifo_mpdus": 99, "hand_up": "coalesced", "amsdu": "on"},
+        **{"coalesce_mpdus": 8, "coalesce": "2ms"},
+    )
+    assert {key: given[key] for key in set(given) - set(usual)} == {
+        **{"ampdu_mpdus": "16", "ampdu_octets": "8191", "ampdu_duration_us": "1000"},
+        **{"queueing": "fifo", "fifo_mpdus": "99", "bar": "off", "amsdu": "on"},
+        **{"hand_up": "coalesced", "coalesce_mpdus": "8", "coalesce_us": "2000"},
+    }
+
+
+def test_radios_of_5_ghz_are_wide_enough_for_mac80211() -> None:
+    assert keys(standard="802.11ac")["width_mhz"] == "80"
+    assert keys(standard="802.11ax", width="160MHz")["width_mhz"] == "160"
+    assert keys(standard="802.11ax", channel=6)["width_mhz"] == "20"
+    assert keys()["width_mhz"] == "20"
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({"standard": "802.11a"}, ["hw_mode=a", "channel=36"]),
+        ({"standard": "802.11g", "channel": 6}, ["hw_mode=g", "channel=6"]),
+        ({}, ["hw_mode=a", "channel=36", "ieee80211n=1", "ht_capab="]),
+        (
+            {"width": "40MHz", "guard_interval": "400ns"},
+            [
+                *("hw_mode=a", "channel=36", "ieee80211n=1"),
+                "ht_capab=[HT40+][SHORT-GI-20][SHORT-GI-40]",
+            ],
+        ),
+        (
+            {"standard": "802.11ac", "width": "80MHz", "channel": 157, "guard_interval": "400ns"},
+            [
+                *("hw_mode=a", "channel=157", "ieee80211n=1"),
+                "ht_capab=[HT40+][SHORT-GI-20][SHORT-GI-40]",
+                *("ieee80211ac=1", "vht_capab=[MAX-A-MPDU-LEN-EXP7][SHORT-GI-80]"),
+                *("vht_oper_chwidth=1", "vht_oper_centr_freq_seg0_idx=155"),
+            ],
+        ),
+        (
+            {"standard": "802.11ax", "width": "160MHz", "channel": 44},
+            [
+                *("hw_mode=a", "channel=44", "ieee80211n=1", "ht_capab=[HT40+]"),
+                *("ieee80211ac=1", "vht_capab=[MAX-A-MPDU-LEN-EXP7][VHT160]"),
+                *("vht_oper_chwidth=2", "vht_oper_centr_freq_seg0_idx=50"),
+                *("ieee80211ax=1", "he_oper_chwidth=2", "he_oper_centr_freq_seg0_idx=50"),
+            ],
+        ),
+        (
+            {"standard": "802.11ax", "channel": 1},
+            [
+                *("hw_mode=g", "channel=1", "ieee80211n=1", "ht_capab=", "ieee80211ax=1"),
+                *("he_oper_chwidth=0", "he_oper_centr_freq_seg0_idx=0"),
+            ],
+        ),
+    ],
+)
+def test_hostapd_is_told_what_the_standard_needs(
+    values: dict[str, Plain], expected: list[str]
+) -> None:
+    common = ["interface=wlan0", "bridge=br0", "driver=nl80211", "ssid=x"]
+    conf = hostapd_conf(Parameters().replace(values), ssid="x")
+    assert lines(conf) == [*common, *expected, "wmm_enabled=1"]
+
+
+def test_minstrel_may_use_the_short_guard_interval() -> None:
+    conf = hostapd_conf(Parameters().replace({"rate_control": "minstrel", "width": "40MHz"}))
+    assert "ht_capab=[HT40+][SHORT-GI-20][SHORT-GI-40]" in conf
+
+
+@pytest.mark.parametrize(("channel", "mhz"), [(36, 5180), (157, 5785), (1, 2412), (11, 2462)])
+def test_the_stations_scan_one_frequency(channel: int, mhz: int) -> None:
+    assert f"iw dev wlan0 connect airtcp {mhz};" in planned(channel=channel)
+
+
+def after_warm_up(**values: Plain) -> list[str]:
+    """The commands to airsim once the stations are associated."""
+    text = planned(**values).rpartition("a station has not joined")[2]
+    told = (line.strip() for line in lines(text.partition("# Instruments")[0]))
+    return [line.removeprefix("must airsim ") for line in told if line.startswith("must airsim ")]
 
 
 def test_errors_on_the_air_start_after_the_warm_up() -> None:
-    text = planned(error_rate=0.1)
-    assert text.index("must ping") < text.index("set_airsim error_rate_ppm 100000 0")
+    text = planned(error_rate=0.1, response_error_rate=0.01, stations=2)
+    assert "error_ppm" not in text.partition("a station has not joined")[0]
+    assert after_warm_up(error_rate=0.1, response_error_rate=0.01, stations=2) == [
+        f"radio set {radio} errors fixed mpdu_error_ppm 100000 response_error_ppm 10000"
+        for radio in (0, 1, 2)
+    ]
+
+
+def test_bursts_have_four_chances() -> None:
+    chances = {"burst_enter": 0.01, "burst_leave": 0.2, "burst_good_error": 0.001}
+    assert after_warm_up(error_model="burst", **chances)[0] == (
+        "radio set 0 errors burst burst_enter_ppm 10000 burst_leave_ppm 200000 "
+        "burst_good_error_ppm 1000 burst_bad_error_ppm 1000000 response_error_ppm 0"
+    )
+
+
+@pytest.mark.parametrize(
+    ("width", "loss_mdb"),
+    # 20 dBm, less -174 dBm/Hz over 20 or 160 MHz (73.01, 82.04 dB) with 7 dB of noise figure, less
+    # 25 dB.
+    [("20MHz", 88990), ("160MHz", 79959)],
+)
+def test_an_snr_is_a_loss_on_both_ways(width: str, loss_mdb: int) -> None:
+    values = {"standard": "802.11ac", "width": width, "stations": 2}
+    assert after_warm_up(error_model="snr", snr="25dB", **values) == [
+        *(f"link set {link} loss_mdb {loss_mdb}" for link in ("0 1", "1 0", "0 2", "2 0")),
+        *(f"radio set {radio} errors snr" for radio in (0, 1, 2)),
+    ]
+
+
+def test_a_distance_is_a_place_beside_the_access_point() -> None:
+    told = after_warm_up(error_model="snr", distance="12.5m", path_loss_exponent=3.5)
+    assert told == [
+        "air set path_loss_exponent_milli 3500",
+        *("radio set 0 x_mm 0 y_mm 0", "radio set 1 x_mm 12500 y_mm 0"),
+        *("radio set 0 errors snr", "radio set 1 errors snr"),
+    ]
+    assert after_warm_up(error_model="snr", snr="5dB", sense="-95dBm")[0] == (
+        "air set sense_mdbm -95000"
+    )
+
+
+def test_a_walk_starts_with_the_transfer_and_ends_with_it() -> None:
+    text = planned(error_model="snr", walk="0s=5m,10s=40m,20s=5.5m")
+    assert "radio set 1 x_mm 5000 y_mm 0" in text
+    assert (
+        "walk() {\n"
+        "\tmust airsim radio set 1 x_mm 5000 vx_mm_per_s 3500\n\tsleep 10\n"
+        "\tmust airsim radio set 1 x_mm 40000 vx_mm_per_s -3450\n\tsleep 10\n"
+        "\tmust airsim radio set 1 x_mm 5500 vx_mm_per_s 0\n"
+        "}\nwalk & walker=$!\n"
+    ) in text
+    places = [text.index(mark) for mark in ("airsim-before", "walk &", "iperf3 -4 -J -c")]
+    assert places == sorted(places)
+    assert text.index('kill "$walker"') > text.index("iperf3 -4 -J -c")
+    assert "walk" not in planned(error_model="snr", distance="5m")
+
+
+def test_rts_is_set_at_both_ends() -> None:
+    text = planned(rts_threshold="500B", stations=2)
+    for radio, node in enumerate(("ap", "station", "station2")):
+        assert f"must iw phy phy{radio} set rts 500" in section(text, node)
+    assert "set rts" not in planned()
+
+
+def test_each_station_has_a_transfer_of_its_own() -> None:
+    def commands(direction: str) -> list[str]:
+        text = planned(stations=3, direction=direction, patience="off", nagle="on")
+        return [line for line in lines(text) if "iperf3 -4" in line]
+
+    download = commands("download")
+    assert len(download) == 6
+    assert "ip netns exec station2 iperf3 -4 -s -1 -J >iperf3-server2.json &" in download[1]
+    assert "ip netns exec server iperf3 -4 -J -c 10.0.0.4 " in download[3]
+    assert download[3].endswith('>iperf3-client3.json & senders="$senders $!"')
+    # The one that the shell waits for, after the others have started.
+    assert "-c 10.0.0.2 " in download[5] and download[5].endswith(">iperf3-client.json")
+    upload = commands("upload")
+    assert "ip netns exec server iperf3 -4 -s -1 -J -B 10.0.0.103 >iperf3-server3.json" in upload[2]
+    assert "ip netns exec station3 iperf3 -4 -J -c 10.0.0.103 " in upload[3]
+
+
+def test_stations_join_at_once_and_are_all_watched() -> None:
+    text = planned(stations=3)
+    assert text.count('} & joining="$joining $!"') == 2
+    watched = [line.split()[-1] for line in lines(text) if "tcpwatch 10000" in line]
+    assert watched == [f"tcp-{node}.csv" for node in ("server", "station", "station2", "station3")]
+    server = "\n".join(section(text, "server"))
+    for number in (1, 2, 3):
+        assert f"replace 10.0.0.{number + 1} lladdr 02:00:00:00:{number:02x}:00" in server
+    for number, node in enumerate(("station", "station2", "station3"), start=1):
+        assert f"must ip link set wlan{number} name wlan0" in section(text, node)
+        assert f"must ip address add 10.0.0.{number + 1}/24 dev wlan0" in section(text, node)
+
+
+def test_a_run_leaves_what_every_radio_was() -> None:
+    assert "must airsim radio show >radios.txt" in lines(planned())
 
 
 def test_the_sender_is_iperf3s_client() -> None:
@@ -146,14 +351,38 @@ def test_the_sender_is_iperf3s_client() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mcs", "width", "guard_interval", "rate"),
-    [(13, "40MHz", "short", 240e6), (7, "20MHz", "long", 65e6), (31, "40MHz", "short", 600e6)],
+    ("values", "mbps"),
+    [
+        ({"standard": "802.11a", "legacy_rate": "36Mbit"}, 36),
+        ({"mcs": 7}, 65),
+        ({"mcs": 5, "streams": 2, "width": "40MHz", "guard_interval": "400ns"}, 240),
+        ({"mcs": 7, "streams": 4, "width": "40MHz", "guard_interval": "400ns"}, 600),
+        ({"rate_control": "minstrel", "mcs": 0, "streams": 2}, 144.444444),
+        # Tables 21-30 to 21-61 and 27-54 to 27-110.
+        ({"standard": "802.11ac", "mcs": 8}, 78),
+        (
+            {
+                **{"standard": "802.11ac", "mcs": 9, "width": "160MHz", "streams": 4},
+                "guard_interval": "400ns",
+            },
+            3466.666667,
+        ),
+        ({"standard": "802.11ax", "mcs": 0, "guard_interval": "3200ns"}, 7.3125),
+        ({"standard": "802.11ax", "mcs": 11, "width": "160MHz", "streams": 4}, 4803.897059),
+        ({"standard": "802.11ax", "width": "80MHz", "rate_control": "minstrel"}, 433.333333),
+    ],
 )
-def test_unlimited_udp_is_sent_at_the_radios_rate(
-    mcs: int, width: str, guard_interval: str, rate: float
-) -> None:
-    values = {"mcs": mcs, "width": width, "guard_interval": guard_interval, "protocol": "udp"}
-    assert workload.client(Parameters().replace(values)).endswith(f" -b {rate:.0f}")
+def test_unlimited_udp_is_sent_at_the_radios_rate(values: dict[str, Plain], mbps: float) -> None:
+    parameters = Parameters().replace({**values, "protocol": "udp"})
+    sent = float(workload.client(parameters).rpartition(" -b ")[2])
+    assert sent == pytest.approx(mbps * 1e6, rel=1e-6)
+
+
+def test_stations_share_the_rate_of_unlimited_udp() -> None:
+    parameters = Parameters().replace({"protocol": "udp", "stations": 4, "flows": 2})
+    assert workload.client(parameters, 3).endswith(f" -b {65e6 / 8:.0f}")
+    limited = parameters.replace({"udp_rate": "10Mbit"})
+    assert workload.client(limited, 3).endswith(" -b 5000000")
 
 
 def test_captures_are_asked_for_and_end() -> None:

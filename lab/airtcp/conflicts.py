@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Which parameters cannot be together, though each is allowed by itself."""
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from airtcp.standards import STANDARDS, Standard, mcs_of, widths_mhz
+
+if TYPE_CHECKING:  # the schema of parameters itself needs conflicts()
+    from airtcp.parameters import Parameters
+
+# The error models that look at a parameter: with another its value would do nothing.
+_OF_MODEL = {
+    "error_rate": ("fixed",),
+    "response_error_rate": ("fixed", "burst"),
+    "burst_enter": ("burst",),
+    "burst_leave": ("burst",),
+    "burst_good_error": ("burst",),
+    "burst_bad_error": ("burst",),
+    "snr": ("snr",),
+    "distance": ("snr",),
+    "walk": ("snr",),
+}
+_PLACES = ("snr", "distance", "walk")
+
+# Longest A-MPDU (9.4.2.55.3, 9.4.2.157.2).
+_MOST_BYTES = {"ht": 65535, "vht": 1048575, "he": 1048575}
+
+
+class Conflict(NamedTuple):
+    """The parameter at fault, and what is wrong with its value and what is allowed."""
+
+    name: str
+    text: str
+
+
+def conflicts(parameters: "Parameters") -> Iterator[Conflict]:
+    """All that is wrong, what the rest follows from first."""
+    standard = STANDARDS[parameters.standard]
+    yield from _operating_point(parameters, standard)
+    yield from _aggregation(parameters, standard)
+    yield from _errors(parameters)
+
+
+def _operating_point(parameters: "Parameters", standard: Standard) -> Iterator[Conflict]:
+    name, channel, width = parameters.standard, parameters.channel, parameters.width_mhz
+    if channel not in standard.channels:
+        yield _not_with("channel", channel, name, _words(standard.channels))
+        return
+    if width not in (widths := widths_mhz(standard, channel)):
+        given = f"{name} on channel {channel}"
+        yield _not_with("width", parameters.width, given, _words(widths, "MHz"))
+        return
+    streams = parameters.streams
+    if streams > standard.streams:
+        yield _not_with("streams", streams, name, _words(range(1, standard.streams + 1)))
+        return
+    if parameters.rate_control != "fixed":
+        return
+    if parameters.guard_ns not in standard.guards_ns:
+        allowed = _words(standard.guards_ns, "ns")
+        yield _not_with("guard_interval", parameters.guard_interval, name, allowed)
+    if not standard.legacy and parameters.mcs not in (known := mcs_of(standard, width, streams)):
+        given = f"{name} at {parameters.width} with streams {streams}"
+        yield _not_with("mcs", parameters.mcs, given, _words(known))
+
+
+def _aggregation(parameters: "Parameters", standard: Standard) -> Iterator[Conflict]:
+    name, mpdus, octets = parameters.standard, parameters.ampdu_mpdus, parameters.ampdu_bytes
+    if standard.legacy:
+        # Without A-MPDUs their limits say nothing, as an MCS does.
+        if parameters.amsdu == "on":
+            yield _not_with("amsdu", "on", name, "off or 'preset'")
+        return
+    if mpdus is not None and mpdus > standard.ba_window:
+        yield _not_with("ampdu_mpdus", mpdus, name, f"1 to {standard.ba_window} or 'preset'")
+    if octets is not None and octets > (most := _MOST_BYTES[standard.format]):
+        yield _not_with("ampdu_bytes", octets, name, f"2048 to {most} or 'preset'")
+
+
+def _errors(parameters: "Parameters") -> Iterator[Conflict]:
+    model, plain, usual = parameters.error_model, parameters.plain(), type(parameters).usual()
+    for name, models in _OF_MODEL.items():
+        if model not in models and plain[name] != usual[name]:
+            yield _not_with(name, plain[name], f"error_model {model}", usual[name])
+    if model != "snr":
+        return
+    given = [name for name in _PLACES if plain[name] != usual[name]]
+    if len(given) != 1:
+        what = f"given are {' and '.join(given)}" if given else "none is given"
+        yield Conflict("error_model", f"snr needs one of {_words(_PLACES)}; {what}")
+    if parameters.snr_db is not None:
+        least_db = parameters.sense_dbm - parameters.noise_dbm
+        if parameters.snr_db < least_db:
+            yield _not_with(
+                "snr",
+                plain["snr"],
+                f"sense {plain['sense']} at {parameters.width}",
+                f"{max(0.0, least_db):.3f}dB and more",
+            )
+
+
+def _not_with(name: str, value: object, given: str, allowed: object) -> Conflict:
+    return Conflict(name, f"{value} is not allowed with {given}; allowed: {allowed}")
+
+
+def _words(values: Iterable[object], unit: str = "") -> str:
+    return " ".join(f"{value}{unit}" for value in values)

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The nodes of the network: names, addresses, and what their files are called.
+
+Stations are numbered from 1; the number of a station is also that of its radio.
+"""
+
+SERVER_ADDRESS = "10.0.0.1"
+AP_ADDRESS = "10.0.0.254"
+
+SERVER_MAC = "02:00:00:00:10:01"
+AP_WIRE_MAC = "02:00:00:00:10:02"
+
+
+def station_node(number: int) -> str:
+    """`station`, `station2` and so on."""
+    return numbered("station", number)
+
+
+def station_address(number: int) -> str:
+    """10.0.0.2 for the first station."""
+    return f"10.0.0.{number + 1}"
+
+
+def server_address(number: int) -> str:
+    """The server's address for what a station uploads: each has an iperf3 of the same port."""
+    return SERVER_ADDRESS if number == 1 else f"10.0.0.{number + 100}"
+
+
+def radio_mac(number: int) -> str:
+    """The address that airsim gives a radio; that of the access point is number 0."""
+    return f"02:00:00:00:{number:02x}:00"
+
+
+def numbered(name: str, number: int, suffix: str = "") -> str:
+    """The first has the name alone, the others have their numbers after it."""
+    return f"{name}{number if number > 1 else ''}{suffix}"

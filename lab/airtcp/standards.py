@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the amendments of IEEE 802.11 allow, and the rates that come of it.
+
+Source: IEEE 802.11-2020, clauses 17 (a), 18 (g), 19 (n), 21 (ac), and 802.11ax-2021, clause 27.
+"""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Literal
+
+Format = Literal["ofdm", "ht", "vht", "he"]
+
+# 20 MHz; at 2.4 GHz those that do not overlap, at 5 GHz those without radar that have a secondary
+# channel above them.
+CHANNELS_2GHZ = (1, 6, 11)
+CHANNELS_5GHZ = (36, 44, 149, 157)
+
+LEGACY_MBPS = (6, 9, 12, 18, 24, 36, 48, 54)
+
+# Centre of the 80 and 160 MHz that a channel lies in, by width in MHz.
+_CENTRES = {
+    80: {36: 42, 44: 42, 149: 155, 157: 155},
+    160: {36: 50, 44: 50},
+}
+
+# Width, MCS and streams for which the tables of clause 21.5 have "not valid".
+_VHT_LEFT_OUT = {(20, 9, 1), (20, 9, 2), (20, 9, 4), (80, 6, 3), (160, 9, 3)}
+
+# Data bits of a symbol for each subcarrier and stream, by MCS of one stream.
+_BITS = tuple(
+    bits * Fraction(*coding)
+    for bits, coding in (
+        *((1, (1, 2)), (2, (1, 2)), (2, (3, 4)), (4, (1, 2)), (4, (3, 4))),
+        *((6, (2, 3)), (6, (3, 4)), (6, (5, 6)), (8, (3, 4)), (8, (5, 6))),
+        *((10, (3, 4)), (10, (5, 6))),
+    )
+)
+_SUBCARRIERS = {
+    "ht": {20: 52, 40: 108},
+    "vht": {20: 52, 40: 108, 80: 234, 160: 468},
+    "he": {20: 234, 40: 468, 80: 980, 160: 1960},
+}
+_SYMBOL_NS = {"ht": 3200, "vht": 3200, "he": 12800}
+
+
+@dataclass(frozen=True)
+class Standard:
+    """An amendment: its newest format, and the most that it allows."""
+
+    format: Format
+    channels: tuple[int, ...]
+    widths_mhz: tuple[int, ...] = (20,)
+    guards_ns: tuple[int, ...] = (800,)
+    streams: int = 1
+    highest_mcs: int = 0
+    ba_window: int = 1
+
+    @property
+    def legacy(self) -> bool:
+        """Neither MCSs nor A-MPDUs."""
+        return self.format == "ofdm"
+
+
+STANDARDS = {
+    "802.11a": Standard("ofdm", CHANNELS_5GHZ),
+    "802.11g": Standard("ofdm", CHANNELS_2GHZ),
+    "802.11n": Standard(
+        "ht", CHANNELS_2GHZ + CHANNELS_5GHZ, (20, 40), (400, 800), 4, 7, ba_window=64
+    ),
+    "802.11ac": Standard("vht", CHANNELS_5GHZ, (20, 40, 80, 160), (400, 800), 4, 9, ba_window=64),
+    "802.11ax": Standard(
+        "he",
+        CHANNELS_2GHZ + CHANNELS_5GHZ,
+        *((20, 40, 80, 160), (800, 1600, 3200), 4, 11),
+        ba_window=256,
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Rate:
+    """How data are modulated: mcs is that of one stream, and legacy rates have mbps alone."""
+
+    format: Format
+    width_mhz: int = 20
+    mcs: int = 0
+    streams: int = 1
+    guard_ns: int = 800
+    legacy_mbps: int = 0
+
+    @property
+    def bps(self) -> float:
+        """Data bits a second while symbols last. HE rounds the bits of a symbol down."""
+        if self.format == "ofdm":
+            return self.legacy_mbps * 1e6
+        bits = int(_SUBCARRIERS[self.format][self.width_mhz] * self.streams * _BITS[self.mcs])
+        return bits * 1e9 / (_SYMBOL_NS[self.format] + self.guard_ns)
+
+
+def is_2ghz(channel: int) -> bool:
+    return channel in CHANNELS_2GHZ
+
+
+def frequency_mhz(channel: int) -> int:
+    """Centre of the primary channel (17.3.8.4.3 and 18.3.8.4.1)."""
+    return (2407 if is_2ghz(channel) else 5000) + 5 * channel
+
+
+def centre_channel(channel: int, width_mhz: int) -> int:
+    """Channel number of the centre of 80 or 160 MHz; 0 for less."""
+    return _CENTRES[width_mhz][channel] if width_mhz in _CENTRES else 0
+
+
+def widths_mhz(standard: Standard, channel: int) -> tuple[int, ...]:
+    """The widths that a standard has around a channel."""
+    if is_2ghz(channel):
+        return (20,)
+    return tuple(
+        width
+        for width in standard.widths_mhz
+        if width not in _CENTRES or channel in _CENTRES[width]
+    )
+
+
+def mcs_of(standard: Standard, width_mhz: int, streams: int) -> tuple[int, ...]:
+    """The MCSs that a standard has for a width and so many streams."""
+    return tuple(
+        mcs
+        for mcs in range(standard.highest_mcs + 1)
+        if standard.format != "vht" or (width_mhz, mcs, streams) not in _VHT_LEFT_OUT
+    )
+
+
+def fastest(standard: Standard, channel: int, width_mhz: int, streams: int) -> Rate:
+    """The highest rate that minstrel_ht may choose: it knows no HE, VHT at 5 GHz only."""
+    if standard.legacy:
+        return Rate("ofdm", legacy_mbps=LEGACY_MBPS[-1])
+    if standard.format == "he":
+        standard = STANDARDS["802.11n" if is_2ghz(channel) else "802.11ac"]
+    rate = Rate(standard.format, width_mhz, 0, streams, standard.guards_ns[0])
+    mcs = max(mcs_of(standard, width_mhz, streams))
+    return replace(rate, mcs=mcs)

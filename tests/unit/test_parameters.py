@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Parameters: which go together, and that what is written reads the same."""
+
+import pytest
+from pydantic import ValidationError
+
+from airtcp.parameters import Parameters
+from airtcp.quantity import Plain
+from airtcp.standards import STANDARDS, centre_channel, mcs_of
+from airtcp.walk import Leg, legs
+
+AC = {"standard": "802.11ac"}
+AX = {"standard": "802.11ax"}
+
+
+@pytest.mark.parametrize(
+    ("values", "name", "message"),
+    [
+        ({"standard": "802.11g"}, "channel", "36 is not allowed with 802.11g; allowed: 1 6 11"),
+        ({**AC, "channel": 6}, "channel", "allowed: 36 44 149 157"),
+        ({"standard": "802.11a", "width": "40MHz"}, "width", "allowed: 20MHz"),
+        ({"channel": 1, "width": "40MHz"}, "width", "802.11n on channel 1; allowed: 20MHz"),
+        ({"width": "80MHz"}, "width", "allowed: 20MHz 40MHz"),
+        ({**AX, "channel": 149, "width": "160MHz"}, "width", "allowed: 20MHz 40MHz 80MHz"),
+        ({"standard": "802.11a", "streams": 2}, "streams", "allowed: 1"),
+        ({"mcs": 9}, "mcs", "802.11n at 20MHz with streams 1; allowed: 0 1 2 3 4 5 6 7"),
+        ({**AC, "mcs": 9}, "mcs", "allowed: 0 1 2 3 4 5 6 7 8"),
+        ({**AC, "mcs": 9, "streams": 2}, "mcs", "802.11ac at 20MHz with streams 2; allowed: "),
+        ({**AC, "mcs": 9, "streams": 4}, "mcs", "802.11ac at 20MHz with streams 4; allowed: "),
+        (
+            {**AC, "mcs": 6, "streams": 3, "width": "80MHz"},
+            "mcs",
+            "allowed: 0 1 2 3 4 5 7 8 9",
+        ),
+        ({**AC, "mcs": 9, "streams": 3, "width": "160MHz"}, "mcs", "allowed: 0 1 2 3 4 5 6 7 8"),
+        ({"guard_interval": "3200ns"}, "guard_interval", "allowed: 400ns 800ns"),
+        ({**AX, "guard_interval": "400ns"}, "guard_interval", "allowed: 800ns 1600ns 3200ns"),
+        ({"standard": "802.11a", "guard_interval": "400ns"}, "guard_interval", "allowed: 800ns"),
+        ({"ampdu_mpdus": 65}, "ampdu_mpdus", "802.11n; allowed: 1 to 64 or 'preset'"),
+        ({"ampdu_bytes": "64KiB"}, "ampdu_bytes", "allowed: 2048 to 65535 or 'preset'"),
+        ({"standard": "802.11a", "amsdu": "on"}, "amsdu", "allowed: off or 'preset'"),
+        ({"error_model": "burst", "error_rate": 0.1}, "error_rate", "allowed: 0.0"),
+        ({"burst_enter": 0.1}, "burst_enter", "not allowed with error_model fixed"),
+        ({"snr": "20dB"}, "snr", "not allowed with error_model fixed; allowed: none"),
+        ({"walk": "0s=5m"}, "walk", "0ms=5m is not allowed with error_model fixed"),
+        ({"error_model": "snr"}, "error_model", "one of snr distance walk; none is given"),
+        (
+            {"error_model": "snr", "snr": "20dB", "distance": "5m"},
+            "error_model",
+            "one of snr distance walk; given are snr and distance",
+        ),
+        (
+            {"error_model": "snr", "snr": "20dB", "response_error_rate": 0.1},
+            "response_error_rate",
+            "not allowed with error_model snr",
+        ),
+        ({"error_model": "snr", "snr": "3dB"}, "snr", "sense -90dBm at 20MHz; allowed: 3.990dB"),
+    ],
+)
+def test_what_cannot_be_together_is_told_with_what_can(
+    values: dict[str, Plain], name: str, message: str
+) -> None:
+    with pytest.raises(ValidationError) as caught:
+        Parameters().replace(values)
+    [error] = caught.value.errors()
+    assert error["loc"] == (name,)
+    assert message in error["msg"]
+    assert "\n" not in error["msg"]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"standard": "802.11a", "mcs": 9, "ampdu_mpdus": 64, "legacy_rate": "6Mbit"},
+        {"standard": "802.11g", "channel": 11},
+        {"channel": 6, "streams": 4, "guard_interval": "400ns"},
+        {**AC, "mcs": 9, "streams": 3},
+        {**AC, "mcs": 9, "width": "160MHz", "streams": 4, "guard_interval": "400ns"},
+        {**AX, "mcs": 11, "channel": 1, "guard_interval": "1600ns"},
+        {**AX, "ampdu_mpdus": 256, "ampdu_bytes": 1048575, "width": "160MHz", "channel": 44},
+        {"rate_control": "minstrel", "guard_interval": "3200ns", "mcs": 11},
+        {"error_model": "snr", "snr": "3dB", "sense": "-95dBm"},
+        {"error_model": "snr", "snr": "12dB", "width": "20MHz"},
+        {"error_model": "burst", "burst_enter": 0.01, "response_error_rate": 0.1},
+        {"error_model": "snr", "walk": "0s=5m,1500ms=0.25m", "stations": 16},
+        {"rts_threshold": "2KiB", "hand_up": "ppdu", "queue": "txq"},
+    ],
+)
+def test_what_can_be_together_survives_json(values: dict[str, Plain]) -> None:
+    parameters = Parameters().replace(values)
+    assert Parameters.model_validate(parameters.plain()) == parameters
+
+
+def test_the_legs_of_a_walk_lead_from_point_to_point() -> None:
+    parameters = Parameters().replace({"error_model": "snr", "walk": "0s=5m,10s=40m,12s=39.5m"})
+    assert parameters.walk is not None
+    assert legs(parameters.walk) == [
+        Leg(5000, 3500, 10),
+        Leg(40000, -250, 2),
+        Leg(39500, 0, None),
+    ]
+
+
+def test_wide_channels_have_centres() -> None:
+    assert [centre_channel(44, width) for width in (20, 40, 80, 160)] == [0, 0, 42, 50]
+    assert centre_channel(149, 80) == 155
+
+
+def test_vht_leaves_out_what_the_standard_says() -> None:
+    vht = STANDARDS["802.11ac"]
+    left_out = {
+        (width, mcs, streams)
+        for width in vht.widths_mhz
+        for streams in (1, 2, 3, 4)
+        for mcs in set(range(10)) - set(mcs_of(vht, width, streams))
+    }
+    assert left_out == {(20, 9, 1), (20, 9, 2), (20, 9, 4), (80, 6, 3), (160, 9, 3)}
