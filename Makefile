@@ -3,14 +3,15 @@
 # demo       a small thesis-lan, default against aad: prints the table, writes report.html
 # test       unit, system and KUnit tests; make test PYTEST=tests/unit for some of them
 # lint       style and types
-# bench      virtual seconds per wall second
+# bench      virtual seconds per wall second, what stations cost
+# bianchi    saturated stations against Bianchi's model, and the picture of it in docs
 # clean      removes results; distclean: the cache of kernels and libraries too
 
 CACHE := $(or $(AIRTCP_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/airtcp)
 PYTHON := python=$$(lab/setup.sh) && PYTHONPATH=lab "$$python"
 CHECKPATCH := $(CACHE)/kernel/work-*/linux/scripts/checkpatch.pl
 
-.PHONY: demo test lint bench clean distclean
+.PHONY: demo test lint bench bianchi clean distclean
 
 demo:
 	./airtcp run thesis-lan --set ack_policy=default,aad --set delay=0ms,10ms \
@@ -32,6 +33,10 @@ lint:
 
 bench:
 	$(PYTHON) bench/speed.py
+	$(PYTHON) bench/stations.py
+
+bianchi:
+	$(PYTHON) bench/bianchi.py
 
 clean:
 	rm -rf results .mypy_cache .pytest_cache .ruff_cache

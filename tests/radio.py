@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Radios in a guest without a laboratory around them: cells, saturating flows, counters.
+
+A plan of one's own for what an experiment does not reach: several access points, hidden stations,
+many rates in one guest. Radio i is that of the i-th node; its address is ADDRESS(i).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from airtcp import guest, topology
+from airtcp.guesttools import GuestTools
+from airtcp.kernel import Kernel
+from airtcp.parameters import Parameters
+
+PORT = 9
+OCTETS = 1472
+"""Payload of a datagram that fills an Ethernet frame."""
+MPDU_OCTETS = OCTETS + 8 + 20 + 8 + 26 + 4
+"""The same with UDP, IPv4, LLC/SNAP, QoS data header and FCS."""
+
+Counters = Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """An access point and its stations, by the names of their nodes; what is own to some of them."""
+
+    ap: str
+    stations: Sequence[str]
+    parameters: Parameters
+    own: Mapping[str, Parameters] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Counters of every node at a time: those of `airsim radio show`, and packets received."""
+
+    time_s: float
+    nodes: Mapping[str, Counters]
+
+
+# Beacons are no part of what is measured: few of them, in units of 1.024 ms. Nor is it that hostapd
+# sends stations away which it does not reach.
+_QUIET = "beacon_int=1000\ndisassoc_low_ack=0"
+
+
+def nodes_of(cells: Sequence[Cell]) -> list[str]:
+    return [name for cell in cells for name in (cell.ap, *cell.stations)]
+
+
+def run(
+    kernel: Kernel,
+    tools: GuestTools,
+    directory: Path,
+    cells: Sequence[Cell],
+    script: str,
+    *,
+    keys: str = "",
+    seed: int = 1,
+    memory_mb: int = 512,
+    timeout_wall_s: float = 300,
+) -> Path:
+    """Boot the cells, run the script once all stations are associated; the directory it wrote to.
+
+    keys are words for `airsim radio add` beside those of the cells' parameters. The script knows
+    `node NAME COMMAND...` and `sample FILE`; flow() gives lines for it.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "plan.sh").write_text(plan(cells, script, keys))
+    ended = guest.boot(
+        kernel, tools, directory, seed=seed, memory_mb=memory_mb, timeout_wall_s=timeout_wall_s
+    )
+    assert ended.status == "ok", ended.reason + "\n" + ended.console.read_text()[-2000:]
+    return directory
+
+
+def plan(cells: Sequence[Cell], script: str, keys: str = "") -> str:
+    names = nodes_of(cells)
+    index = {name: number for number, name in enumerate(names)}
+    parts = [f"#!/bin/sh\n{topology.HELPERS}{_helpers(names)}"]
+    for cell in cells:
+        for name in (cell.ap, *cell.stations):
+            words = f"{topology.radio_keys(cell.own.get(name, cell.parameters))} {keys}"
+            parts.append(
+                f"must airsim radio add {words} >/dev/null\n"
+                f"must ip netns add {name}\n"
+                f"must iw phy phy{index[name]} set netns name {name}\n"
+            )
+    for number, cell in enumerate(cells):
+        parts.append(_access_point(number, cell, index))
+    for number, cell in enumerate(cells):
+        parts += [_station(number, cell, name, index) for name in cell.stations]
+    parts.append("for pid in $joining; do wait $pid || fail 'a station did not join'; done\n")
+    parts += [f"node {name} saturate sink {PORT} >/dev/null &\n" for name in names]
+    return "".join(parts) + script
+
+
+def address(cell: int, index: int) -> str:
+    return f"10.{cell}.0.{index + 1}"
+
+
+def _helpers(names: Sequence[str]) -> str:
+    shows = "".join(
+        f'\techo "node {name} $(airsim radio show {number} | tr "\\n" " ") '
+        f"packets $(ip netns exec {name} cat "
+        f'/sys/class/net/wlan0/statistics/rx_packets)"\n'
+        for number, name in enumerate(names)
+    )
+    return f"""\
+joining=
+node() {{ name=$1; shift; ip netns exec "$name" "$@"; }}
+sample() {{
+	{{ echo "time $(date +%s.%N)"
+{shows}	}} >"$1"
+}}
+must mkdir -p /run/netns
+"""
+
+
+def _access_point(number: int, cell: Cell, index: Mapping[str, int]) -> str:
+    lines = topology.hostapd_conf(cell.parameters, ssid=f"cell{number}").splitlines()
+    conf = "\n".join(line for line in lines if not line.startswith("bridge="))
+    neighbours = "".join(
+        f"node {cell.ap} ip neighbour add {address(number, index[name])} "
+        f"lladdr {mac(index[name])} dev wlan0 nud permanent\n"
+        for name in cell.stations
+    )
+    return f"""\
+cat >/tmp/hostapd-{cell.ap}.conf <<'END'
+{conf}
+{_QUIET}
+END
+must node {cell.ap} ip address add {address(number, index[cell.ap])}/16 dev wlan0
+must node {cell.ap} hostapd -B /tmp/hostapd-{cell.ap}.conf
+beaconing() {{ node {cell.ap} iw dev wlan0 info | grep -q channel; }}
+wait_until 60 "hostapd has started the network of {cell.ap}" beaconing
+{neighbours}"""
+
+
+def _station(number: int, cell: Cell, name: str, index: Mapping[str, int]) -> str:
+    ap = index[cell.ap]
+    channel = cell.parameters.channel
+    frequency_mhz = (2407 if channel < 15 else 5000) + 5 * channel
+    return f"""\
+{{
+	must node {name} ip link set wlan0 up
+	must node {name} ip address add {address(number, index[name])}/16 dev wlan0
+	must node {name} ip neighbour add {address(number, ap)} lladdr {mac(ap)} \\
+		dev wlan0 nud permanent
+	# Probe requests that collide are lost: not all at once, and again if need be.
+	sleep {index[name] * 0.003:.3f}
+	tries=20
+	until node {name} iw dev wlan0 link | grep -q Connected; do
+		tries=$((tries - 1))
+		[ $tries -gt 0 ] || fail "{name} is not let in"
+		node {name} iw dev wlan0 connect -w cell{number} {frequency_mhz} >/dev/null
+		sleep 0.1
+	done
+	node {name} iw dev wlan0 set power_save off
+	must node {name} ping -nq -c 1 -w 20 {address(number, ap)} >/dev/null
+}} & joining="$joining $!"
+"""
+
+
+def mac(index: int) -> str:
+    return f"02:00:00:00:{index:02x}:00"
+
+
+def flow(cells: Sequence[Cell], sender: str, receiver: str, seconds: float, *more: int) -> str:
+    """Script: a saturating sender for so long; more: TOS, buffer. All nodes have a sink."""
+    names = nodes_of(cells)
+    number = next(n for n, cell in enumerate(cells) if receiver in (cell.ap, *cell.stations))
+    words = " ".join(map(str, more))
+    return (
+        f"node {sender} saturate send {address(number, names.index(receiver))} {PORT} {OCTETS} "
+        f"{seconds:g} {words} &\n"
+    )
+
+
+def read_sample(path: Path) -> Sample:
+    lines = [line.split() for line in path.read_text().splitlines()]
+    nodes = {}
+    for words in lines[1:]:
+        pairs = zip(words[2::2], words[3::2], strict=False)
+        nodes[words[1]] = {key: int(value) for key, value in pairs if value.isdigit()}
+    return Sample(float(lines[0][1]), nodes)
+
+
+def difference(before: Path, after: Path) -> Sample:
+    """How long, and by how much each counter has grown."""
+    first, last = read_sample(before), read_sample(after)
+    nodes = {
+        name: {key: value - first.nodes[name].get(key, 0) for key, value in counters.items()}
+        for name, counters in last.nodes.items()
+    }
+    return Sample(last.time_s - first.time_s, nodes)
+
+
+def saturated_uplink(
+    kernel: Kernel, tools: GuestTools, directory: Path, n: int, seconds: float
+) -> tuple[float, float]:
+    """n stations of 802.11a at 54 Mbit/s, saturated: goodput in Mbit/s, collision probability."""
+    legacy = Parameters().replace(
+        {"standard": "802.11a", "preset": "wifi-11a", "width": "20MHz", "legacy_rate": "54Mbit"}
+    )
+    stations = [f"sta{number}" for number in range(n)]
+    cells = [Cell("ap", stations, legacy)]
+    script = "".join(flow(cells, name, "ap", seconds + 3, 0, 40_000) for name in stations)
+    script += f"sleep 1\nsample before\nsleep {seconds:g}\nsample after\n"
+    run(kernel, tools, directory, cells, script, timeout_wall_s=600)
+    sample = difference(directory / "before", directory / "after")
+    collided = sum(sample.nodes[name]["collided"] for name in stations)
+    ppdus = sum(sample.nodes[name]["ppdus"] for name in stations)
+    return sample.nodes["ap"]["packets"] * OCTETS * 8 / sample.time_s / 1e6, collided / ppdus

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What `iw` says of the link for each standard: the channel and the rate that were asked for."""
+
+from pathlib import Path
+
+import pytest
+from conftest import Measure
+
+from airtcp import run
+
+# Settings over thesis-lan (40 MHz, MCS 5, two streams); centre and width; the rate received at.
+LINKS = [
+    (
+        ("standard=802.11a", "width=20MHz", "streams=1", "guard_interval=800ns"),
+        "width: 20 MHz (no HT), center1: 5180 MHz",
+        "54.0 MBit/s",
+    ),
+    (
+        ("standard=802.11g", "channel=6", "width=20MHz", "streams=1", "guard_interval=800ns"),
+        "width: 20 MHz (no HT), center1: 2437 MHz",
+        "54.0 MBit/s",
+    ),
+    (
+        ("channel=11", "width=20MHz", "mcs=7"),
+        "width: 20 MHz, center1: 2462 MHz",
+        "144.4 MBit/s MCS 15 short GI",
+    ),
+    (
+        ("channel=44", "mcs=7"),
+        "width: 40 MHz, center1: 5230 MHz",
+        "300.0 MBit/s MCS 15 40MHz short GI",
+    ),
+    (
+        ("standard=802.11ac", "width=20MHz", "mcs=8"),
+        "width: 20 MHz, center1: 5180 MHz",
+        "173.3 MBit/s VHT-MCS 8 short GI VHT-NSS 2",
+    ),
+    (
+        ("standard=802.11ac", "width=80MHz", "channel=149"),
+        "width: 80 MHz, center1: 5775 MHz",
+        "520.0 MBit/s VHT-MCS 5 80MHz short GI VHT-NSS 2",
+    ),
+    (
+        ("standard=802.11ac", "width=160MHz", "streams=4", "mcs=9"),
+        "width: 160 MHz, center1: 5250 MHz",
+        "3466.7 MBit/s VHT-MCS 9 160MHz short GI VHT-NSS 4",
+    ),
+    (
+        ("standard=802.11ax", "channel=1", "width=20MHz", "guard_interval=800ns", "mcs=11"),
+        "width: 20 MHz, center1: 2412 MHz",
+        "286.7 MBit/s HE-MCS 11 HE-NSS 2 HE-GI 0",
+    ),
+    (
+        ("standard=802.11ax", "width=80MHz", "guard_interval=3200ns", "mcs=11"),
+        "width: 80 MHz, center1: 5210 MHz",
+        "1020.8 MBit/s 80MHz HE-MCS 11 HE-NSS 2 HE-GI 2",
+    ),
+    (
+        ("standard=802.11ax", "width=160MHz", "guard_interval=1600ns", "streams=4"),
+        "width: 160 MHz, center1: 5250 MHz",
+        "2177.5 MBit/s 160MHz HE-MCS 5 HE-NSS 4 HE-GI 1",
+    ),
+]
+
+
+@pytest.mark.parametrize(("settings", "channel", "rate"), LINKS)
+def test_the_link_is_what_was_asked_for(
+    measure: Measure,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    settings: tuple[str, ...],
+    channel: str,
+    rate: str,
+) -> None:
+    plan, mark = run.plan, "must airsim radio show"
+    look = "for what in info link; do ip netns exec station iw dev wlan0 $what; done >iw.txt\n"
+    monkeypatch.setattr(
+        run, "plan", lambda parameters: plan(parameters).replace(mark, f"{look}{mark}")
+    )
+    result = measure(*settings, "rate=5Mbit", "duration=1s")
+    assert result["error"] is None
+    lines = (tmp_path / result["artifacts"]["iw.txt"]["path"]).read_text().splitlines()
+    [tuned] = [line for line in lines if "channel" in line]
+    [received] = [line for line in lines if "rx bitrate" in line]
+    assert channel in tuned
+    assert rate in received

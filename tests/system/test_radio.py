@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a radio can be set to, and what it does to what is on the air."""
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from radio import MPDU_OCTETS, OCTETS, Cell, Sample, difference, flow, mac, run
+from wifi_timing import Format, Rate, ppdu_us, psdu_octets
+
+from airtcp.guesttools import GuestTools
+from airtcp.kernel import Kernel
+from airtcp.parameters import Parameters
+
+HT = Parameters().replace(
+    {"standard": "802.11n", "width": "40MHz", "guard_interval": "400ns", "mcs": 5, "streams": 2}
+)
+HT_RATE = Rate(Format.HT, 5, 2, 40, 400)
+DOWN = [Cell("ap", ["sta"], HT)]
+
+Run = Callable[..., Path]
+
+
+@pytest.fixture
+def guest_run(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> Run:
+    def one(script: str, cells: Sequence[Cell] = DOWN, keys: str = "", name: str = "run") -> Path:
+        return run(lab_kernel, tools, tmp_path / name, cells, script, keys=keys)
+
+    return one
+
+
+def saturated(seconds: float, before: str = "", *more: int, cells: Sequence[Cell] = DOWN) -> str:
+    start = flow(cells, cells[0].ap, cells[0].stations[0], seconds + 1, *more)
+    return f"{before}{start}sleep 0.5\nsample before\nsleep {seconds:g}\nsample after\n"
+
+
+def counted(directory: Path) -> Sample:
+    return difference(directory / "before", directory / "after")
+
+
+def mbps(sample: Sample, name: str = "sta") -> float:
+    return sample.nodes[name]["packets"] * OCTETS * 8 / sample.time_s / 1e6
+
+
+def test_a_fifo_delays_what_fq_codel_does_not(guest_run: Run) -> None:
+    ping = "node sta ping -q -c 40 -i 0.05 10.0.0.1 >ping.txt\n"
+
+    def rtt_ms(queue: str) -> float:
+        # The kernel's own queues are long enough for neither to be the limit.
+        script = flow(DOWN, "ap", "sta", 5) + "sleep 1\n" + ping
+        directory = guest_run(script, keys=queue, name=queue.split()[1])
+        match = re.search(r"= [\d.]+/([\d.]+)/", (directory / "ping.txt").read_text())
+        assert match
+        return float(match[1])
+
+    fifo, txq = rtt_ms("queueing fifo fifo_mpdus 1000"), rtt_ms("queueing txq")
+    print(f"ping beside a saturated queue: FIFO {fifo:.1f} ms, TXQ {txq:.1f} ms")
+    # A thousand packets are 60 ms at 210 Mbit/s.
+    assert fifo > 45
+    assert txq < fifo / 5
+
+
+@pytest.mark.parametrize(
+    ("keys", "least", "most"),
+    [
+        ("hand_up mpdu", 1, 1.1),
+        ("hand_up ppdu", 35, 45),
+        ("hand_up coalesced coalesce_mpdus 16 coalesce_us 2000", 13, 16.5),
+        ("hand_up coalesced coalesce_mpdus 256 coalesce_us 500", 6, 14),
+    ],
+)
+def test_mpdus_are_handed_up_as_asked(guest_run: Run, keys: str, least: float, most: float) -> None:
+    script = flow(DOWN, "ap", "sta", 3) + (
+        "sleep 1\nnode sta tcpdump -ni wlan0 -c 2000 --time-stamp-precision=nano -tt udp "
+        ">arrivals 2>/dev/null\n"
+    )
+    lines = (guest_run(script, keys=keys) / "arrivals").read_text().splitlines()
+    stamps = [line.split()[0] for line in lines]
+    together = len(stamps) / len(set(stamps))
+    print(f"{keys}: {together:.1f} packets at a time")
+    assert len(stamps) == 2000
+    assert least <= together <= most
+
+
+def test_amsdus_carry_several_packets(guest_run: Run) -> None:
+    plain = counted(guest_run(saturated(2), keys="ampdu_mpdus 4", name="plain"))
+    amsdu = counted(guest_run(saturated(2), keys="ampdu_mpdus 4 amsdu on", name="amsdu"))
+    packets = amsdu.nodes["sta"]["packets"] / amsdu.nodes["sta"]["received"]
+    print(f"{packets:.2f} packets an MPDU; {mbps(plain):.1f} and {mbps(amsdu):.1f} Mbit/s")
+    assert plain.nodes["sta"]["packets"] <= plain.nodes["sta"]["received"]
+    assert packets > 1.8
+    assert mbps(amsdu) > 1.2 * mbps(plain)
+
+
+def test_a_txop_holds_as_many_exchanges_as_fit(guest_run: Run) -> None:
+    """Video at an access point: AIFSN 1, CWmin 7, TXOP limit 94 * 32 us (hostapd's default)."""
+    sample = counted(guest_run(saturated(3, "", 0xA0), keys="ampdu_mpdus 4"))
+    limit_us, used_us, mpdus, exchanges = 94 * 32, 0.0, 0, 0
+    while True:
+        # As full as still fits, answer included: BlockAck, or ACK for one MPDU.
+        fitting = [
+            (count, used_us + us)
+            for count in (1, 2, 3, 4)
+            for us in [_ppdu_us(count) + 16 + (28 if count == 1 else 32)]
+            if used_us + us <= limit_us
+        ]
+        if not fitting:
+            break
+        count, end_us = fitting[-1]
+        mpdus, used_us, exchanges = mpdus + count, end_us + 16, exchanges + 1
+    expected = mpdus * OCTETS * 8 / (16 + 9 + 3.5 * 9 + used_us - 16)
+    print(f"{exchanges} exchanges a TXOP: {mbps(sample):.1f} of {expected:.1f} Mbit/s")
+    assert exchanges > 5
+    assert mbps(sample) == pytest.approx(expected, rel=0.01)
+
+
+def _ppdu_us(mpdus: int) -> float:
+    return ppdu_us(HT_RATE, psdu_octets(HT_RATE, MPDU_OCTETS, mpdus, 8))
+
+
+def test_a_lost_block_ack_is_asked_for_or_sent_again(guest_run: Run) -> None:
+    lossy = "must airsim radio set 0 response_error_ppm 100000\n"
+    asks = counted(guest_run(saturated(3, lossy), keys="bar on", name="asks"))
+    again = counted(guest_run(saturated(3, lossy), keys="bar off", name="again"))
+    ap, sta = asks.nodes["ap"], asks.nodes["sta"]
+    print(f"BlockAckReq: {mbps(asks):.1f} Mbit/s, all again: {mbps(again):.1f} Mbit/s")
+    assert ap["bar_sent"] > 0.08 * ap["ppdus"] > 0 == again.nodes["ap"]["bar_sent"]
+    # What has arrived is not sent again, and nothing reaches the station's stack twice.
+    assert sta["received"] - ap["bar_sent"] < 1.001 * sta["packets"]
+    assert again.nodes["sta"]["received"] > 1.08 * again.nodes["sta"]["packets"]
+    assert again.nodes["ap"]["acked"] == pytest.approx(again.nodes["sta"]["packets"], rel=0.005)
+    assert mbps(asks) > mbps(again)
+
+
+def test_losses_come_in_bursts(guest_run: Run) -> None:
+    burst = (
+        "must airsim radio set 1 errors burst burst_enter_ppm 50000 burst_leave_ppm 200000 "
+        "burst_bad_error_ppm 500000\n"
+    )
+    sample = counted(guest_run(saturated(10, burst), keys="ampdu_mpdus 1"))
+    lost = sample.nodes["ap"]["retries"] / sample.nodes["ap"]["ppdus"]
+    # Bad for 50000 / (50000 + 200000) of the frames, of which half are lost.
+    assert lost == pytest.approx(0.1, rel=0.1)
+
+
+def test_a_station_walks_out_of_range_and_back(guest_run: Run) -> None:
+    minstrel = HT.replace({"rate_control": "minstrel"})
+    cells = [Cell("ap", ["sta"], minstrel)]
+    script = (
+        "for n in 0 1; do must airsim radio set $n errors snr x_mm $((n * 2000)); done\n"
+        + flow(cells, "ap", "sta", 60)
+        + "must airsim radio set 1 vx_mm_per_s 3000\n"
+        + "".join(f"sample at-{second}\nsleep 2\n" for second in range(0, 20, 2))
+        + "must airsim radio set 1 vx_mm_per_s -3000\n"
+        + "".join(f"sample at-{second}\nsleep 2\n" for second in range(20, 42, 2))
+        + "sample at-42\n"
+    )
+    directory = guest_run(script, cells)
+    rates = [
+        mbps(difference(directory / f"at-{second}", directory / f"at-{second + 2}"))
+        for second in range(0, 42, 2)
+    ]
+    print("Mbit/s every 2 s:", *(f"{rate:.0f}" for rate in rates))
+    near, far, back = rates[1], rates[9], rates[19]
+    assert near > 100 > 1.5 * far
+    assert back > 0.8 * near
+
+
+def test_legacy_stations_are_protected_from(guest_run: Run) -> None:
+    legacy = Parameters().replace({"standard": "802.11a", "preset": "wifi-11a", "width": "20MHz"})
+    alone = counted(guest_run(saturated(1), name="alone"))
+    mixed_cells = [Cell("ap", ["sta", "old"], HT, {"old": legacy})]
+    mixed = counted(guest_run(saturated(1, cells=mixed_cells), mixed_cells, name="mixed"))
+    assert alone.nodes["ap"]["rts_sent"] == 0
+    assert mixed.nodes["ap"]["rts_sent"] >= mixed.nodes["ap"]["ppdus"] - 20 > 100
+
+
+def test_multicast_goes_once_at_the_lowest_rate(guest_run: Run) -> None:
+    lossy = (
+        "must airsim radio set 1 mpdu_error_ppm 500000\n"
+        "must node ap ip route add 239.0.0.0/8 dev wlan0\n"
+    )
+    send = "node ap saturate send 239.1.2.3 9 1000 4 &\n"
+    directory = guest_run(lossy + send + "sleep 1\nsample before\nsleep 2\nsample after\n")
+    sample = counted(directory)
+    ap = sample.nodes["ap"]
+    arrived = sample.nodes["sta"]["received"] / ap["unanswerable"]
+    assert ap["retries"] == ap["acked"] == 0
+    assert arrived == pytest.approx(0.5, abs=0.05)
+    # 6 Mbit/s: the PPDU, AIFS and the mean backoff.
+    assert ap["unanswerable"] / sample.time_s == pytest.approx(1e6 / 1540, rel=0.05)
+
+
+def test_airtime_agrees_with_mac80211(guest_run: Run) -> None:
+    cells = [Cell("ap", ["near", "far"], HT)]
+    stations = "/sys/kernel/debug/ieee80211/phy0/netdev:wlan0/stations"
+    show = "".join(
+        f"echo {name} $(cat {stations}/{mac(index)}/airsim_tx_airtime_ns) "
+        f"$(grep -o 'TX: [0-9]*' {stations}/{mac(index)}/airtime) >>airtime\n"
+        for index, name in ((1, "near"), (2, "far"))
+    )
+    lossy = "must airsim radio set 2 mpdu_error_ppm 300000\n"
+    script = lossy + flow(cells, "ap", "near", 3) + flow(cells, "ap", "far", 3) + "sleep 4\n" + show
+    for line in (guest_run(script, cells) / "airtime").read_text().splitlines():
+        name, own_ns, _, mac80211_us = line.split()
+        print(name, own_ns, mac80211_us)
+        assert int(own_ns) > 1e9
+        # Management frames are not QoS data, which is what mac80211 counts.
+        assert int(mac80211_us) * 1000 == pytest.approx(int(own_ns), rel=0.001)
