@@ -25,7 +25,7 @@ Counters = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Cell:
-    """An access point and its stations, by the names of their nodes; what is own to some of them."""
+    """An access point and its stations, by the names of their nodes; own: what differs."""
 
     ap: str
     stations: Sequence[str]
