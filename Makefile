@@ -2,6 +2,7 @@
 #
 # demo       a small thesis-lan, default against aad: prints the table, writes report.html
 # test       unit, system and KUnit tests; make test PYTEST=tests/unit for some of them
+# test-debug the tests of the radio on a kernel with KASAN, UBSAN and lockdep
 # lint       style and types
 # bench      virtual seconds per wall second, what stations cost
 # bianchi    saturated stations against Bianchi's model, and the picture of it in docs
@@ -11,7 +12,7 @@ CACHE := $(or $(AIRTCP_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/airtcp)
 PYTHON := python=$$(lab/setup.sh) && PYTHONPATH=lab "$$python"
 CHECKPATCH := $(CACHE)/kernel/work-*/linux/scripts/checkpatch.pl
 
-.PHONY: demo test lint bench bianchi clean distclean
+.PHONY: demo test test-debug lint bench bianchi clean distclean
 
 demo:
 	./airtcp run thesis-lan --set ack_policy=default,aad --set delay=0ms,10ms \
@@ -20,6 +21,11 @@ demo:
 
 test:
 	$(PYTHON) -m pytest $(PYTEST)
+
+test-debug:
+	AIRTCP_TEST_DEBUG=1 $(MAKE) test PYTEST="tests/system/test_radio.py \
+		tests/system/test_contention.py tests/system/test_netlink.py \
+		tests/system/test_saturation.py tests/system/test_link.py"
 
 # checkpatch does not understand the macros of tracepoints.
 lint:

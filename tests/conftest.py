@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What every test that boots a guest needs."""
 
+import os
+import re
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,14 @@ from airtcp.experiment import Cell, Setting, load
 from airtcp.guesttools import GuestTools
 from airtcp.kernel import Kernel
 from airtcp.run import Result, run_one
+
+DEBUG = bool(os.environ.get("AIRTCP_TEST_DEBUG"))
+
+# KASAN and BUG(), lockdep and RCU, WARN(), UBSAN, debug objects, allocation failures.
+SIGNS = re.compile(
+    r"BUG:|WARNING:|INFO:|KASAN|UBSAN|ODEBUG|suspicious RCU|unreferenced object|Call Trace"
+    r"|kmemleak: .*(?:disabled|new suspected)|turning off the locking|refcount_t|list_(?:add|del)"
+)
 
 Say = Callable[[str], None]
 Measure = Callable[..., Result]
@@ -42,7 +52,21 @@ def say(pytestconfig: pytest.Config) -> Say:
 
 @pytest.fixture(scope="session")
 def lab_kernel(say: Say) -> Kernel:
-    return kernel.build(say=say)
+    fragments = (*kernel.FRAGMENTS, *(["debug"] if DEBUG else []))
+    return kernel.build(fragments=fragments, say=say)
+
+
+@pytest.fixture(autouse=DEBUG)
+def silent_consoles(tmp_path: Path) -> Iterator[None]:
+    """With AIRTCP_TEST_DEBUG set every guest's kernel checks itself, and has to keep quiet."""
+    yield
+    for console in tmp_path.rglob("console.log"):
+        assert splats(console) == [], console
+
+
+def splats(console: Path) -> list[str]:
+    """What a kernel that checks itself has found, by lines of its console."""
+    return [line for line in console.read_text(errors="replace").splitlines() if SIGNS.search(line)]
 
 
 @pytest.fixture(scope="session")

@@ -142,7 +142,7 @@ class Parameters(Strict):
         4 << 20, "tcp_wmem_max", "largest send buffer (net.ipv4.tcp_wmem)"
     )
 
-    stations: Annotated[int, count(1, 16)] = _field(
+    stations: Annotated[int, count(1, 64)] = _field(
         1, "stations", "stations, each with transfers of its own at the same time"
     )
     preset: Literal[

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import thesis_cell
+from conftest import splats, thesis_cell
 
 from airtcp import kernel
 from airtcp.guest import boot
@@ -22,20 +22,10 @@ from airtcp.run import run_one
 GUEST = Path(__file__).parents[1] / "guest"
 CHURN = ("churn.sh", "churn_load.py")
 
-# KASAN and BUG(), lockdep and RCU, WARN(), UBSAN, debug objects, allocation failures.
-SIGNS = re.compile(
-    r"BUG:|WARNING:|INFO:|KASAN|UBSAN|ODEBUG|suspicious RCU|unreferenced object|Call Trace"
-    r"|kmemleak: .*(?:disabled|new suspected)|turning off the locking|refcount_t|list_(?:add|del)"
-)
-
 
 @pytest.fixture(scope="module")
 def debug_kernel(say: Callable[[str], None]) -> Kernel:
     return kernel.build(fragments=(*kernel.FRAGMENTS, "debug"), say=say)
-
-
-def splats(path: Path) -> list[str]:
-    return [line for line in path.read_text().splitlines() if SIGNS.search(line)]
 
 
 @pytest.mark.parametrize("policy", ["default", "aad"])

@@ -82,7 +82,7 @@ def test_what_cannot_be_together_is_told_with_what_can(
         {"error_model": "snr", "snr": "3dB", "sense": "-95dBm"},
         {"error_model": "snr", "snr": "12dB", "width": "20MHz"},
         {"error_model": "burst", "burst_enter": 0.01, "response_error_rate": 0.1},
-        {"error_model": "snr", "walk": "0s=5m,1500ms=0.25m", "stations": 16},
+        {"error_model": "snr", "walk": "0s=5m,1500ms=0.25m", "stations": 64},
         {"rts_threshold": "2KiB", "hand_up": "ppdu", "queue": "txq"},
     ],
 )

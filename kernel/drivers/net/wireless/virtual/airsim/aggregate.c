@@ -266,15 +266,23 @@ static bool build_from_txq(struct airsim_radio *radio,
 	return true;
 }
 
-/* Keeps a queue with pending MPDUs in the radio's list of such, no other. */
+/*
+ * Keeps a queue with pending MPDUs in the radio's list of such, no other, and
+ * due with mac80211, which knows nothing of them: they would starve while other
+ * queues have something to send.
+ */
 static void list_pending(struct airsim_radio *radio, struct ieee80211_txq *txq)
 {
 	struct airsim_txq *own = airsim_txq(txq);
 
-	if (skb_queue_empty(&own->pending))
+	if (skb_queue_empty(&own->pending)) {
 		list_del_init(&own->retry_list);
-	else if (list_empty(&own->retry_list))
+		return;
+	}
+	if (list_empty(&own->retry_list))
 		list_add_tail(&own->retry_list, &radio->retry_txqs[txq->ac]);
+	if (radio->hardware.queueing == AIRSIM_QUEUE_TXQ)
+		ieee80211_schedule_txq(radio->hw, txq);
 }
 
 /**
