@@ -23,9 +23,9 @@ test:
 	$(PYTHON) -m pytest $(PYTEST)
 
 test-debug:
-	AIRTCP_TEST_DEBUG=1 $(MAKE) test PYTEST="tests/system/test_radio.py \
+	AIRTCP_TEST_DEBUG=1 $(MAKE) test PYTEST="-k 'not bianchi' tests/system/test_radio.py \
 		tests/system/test_contention.py tests/system/test_netlink.py \
-		tests/system/test_saturation.py tests/system/test_link.py"
+		tests/system/test_link.py"
 
 # checkpatch does not understand the macros of tracepoints.
 lint:

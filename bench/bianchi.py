@@ -8,7 +8,7 @@ docs/images/bianchi.svg.
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -21,11 +21,22 @@ from airtcp.report.plots import PALETTE, style
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(REPOSITORY / "tests"))
-from bianchi import ACK_OCTETS, Prediction, ofdm_us, simulate, solve  # noqa: E402
+from bianchi import (  # noqa: E402
+    ACK_OCTETS,
+    BEST_EFFORT,
+    Edca,
+    Prediction,
+    ofdm_us,
+    simulate,
+    solve,
+)
 from radio import saturated_uplink  # noqa: E402
 
 # Virtual seconds by number of stations: the fewer collide, the longer it takes to count them.
-SECONDS = {1: 5, 2: 60, 5: 25, 10: 20, 20: 15, 50: 15}
+SECONDS = {1: 5, 2: 250, 5: 50, 10: 30, 20: 20, 50: 15}
+SEEDS = (1, 2, 3, 4)
+# Best effort, and what figure 6 of Bianchi's paper has as W = 128, m = 3.
+WINDOWS = (15, 127)
 IMAGE = REPOSITORY / "docs" / "images" / "bianchi.svg"
 # IP, UDP, LLC and SNAP, QoS data header, FCS.
 HEADER_OCTETS = 20 + 8 + 8 + 26 + 4
@@ -44,18 +55,23 @@ class Exchange:
 
     mbps: int = 54
     payload_octets: int = 1472
+    cw_min: int = 15
 
     def times_us(self) -> tuple[int, int]:
         ppdu_us = ofdm_us(self.mbps, HEADER_OCTETS + self.payload_octets)
         return ppdu_us, ofdm_us(ACK_MBPS[self.mbps], ACK_OCTETS)
 
     def model(self, n: int) -> Prediction:
-        return solve(n, *self.times_us(), self.payload_octets)
+        return solve(n, *self.times_us(), self.payload_octets, self.edca)
+
+    @property
+    def edca(self) -> Edca:
+        return replace(BEST_EFFORT, cw_min=self.cw_min)
 
 
 @cache
 def draw(exchange: Exchange, n: int) -> Prediction:
-    return simulate(n, *exchange.times_us(), exchange.payload_octets)
+    return simulate(n, *exchange.times_us(), exchange.payload_octets, exchange.edca)
 
 
 def ratio(measured: float, predicted: float) -> str:
@@ -81,44 +97,45 @@ def table(points: Sequence[Point], exchange: Exchange) -> str:
     return "\n".join(lines)
 
 
-def plot(points: Sequence[Point], path: Path, exchange: Exchange | None = None) -> None:
-    """Draw the measured points over the model's lines, and the radio by lot as crosses."""
-    exchange = exchange or Exchange()
-    measured_n = [int(point["n"]) for point in points]
-    stations = range(1, max(measured_n) + 1)
-    models = [exchange.model(n) for n in stations]
-    by_lot = [draw(exchange, n) for n in measured_n]
-    model_colour, lot_colour, point_colour = (
-        PALETTE[role][0] for role in ("policy0", "faint", "policy1")
-    )
+def plot(measured: Mapping[int, Sequence[Point]], path: Path) -> None:
+    """Draw measured points by CWmin over the model's lines, and the radio by lot as crosses."""
     with style():
-        figure = Figure(figsize=(7, 2.6), layout="constrained")
-        for axes, (name, label) in zip(figure.subplots(1, 2), QUANTITIES.items(), strict=True):
-            values = [getattr(model, name) for model in models]
-            axes.plot(stations, values, color=model_colour, label="Bianchi's model")
-            values = [getattr(one, name) for one in by_lot]
-            axes.plot(measured_n, values, "x", color=lot_colour, markersize=7, label="by lot")
-            values = [point[name] for point in points]
-            axes.plot(measured_n, values, "o", color=point_colour, markersize=3, label="airsim")
+        figure = Figure(figsize=(7, 2.8), layout="constrained")
+        panels = figure.subplots(1, 2)
+        for (cw_min, points), role in zip(measured.items(), ("policy0", "policy1"), strict=True):
+            exchange = Exchange(cw_min=cw_min)
+            measured_n = [int(point["n"]) for point in points]
+            stations = range(1, max(measured_n) + 1)
+            colour, faint = PALETTE[role][0], PALETTE["faint"][0]
+            for axes, name in zip(panels, QUANTITIES, strict=True):
+                values = [getattr(exchange.model(n), name) for n in stations]
+                axes.plot(stations, values, color=colour, label=f"Bianchi's model, CWmin {cw_min}")
+                values = [getattr(draw(exchange, n), name) for n in measured_n]
+                axes.plot(measured_n, values, "x", color=faint, markersize=7, label="by lot")
+                values = [point[name] for point in points]
+                axes.plot(measured_n, values, "o", color=colour, markersize=3, label="airsim")
+        for axes, label in zip(panels, QUANTITIES.values(), strict=True):
             axes.set_xscale("log")
-            axes.set_xticks(measured_n)
+            axes.set_xticks(list(SECONDS))
             axes.xaxis.set_major_formatter(ScalarFormatter())
             axes.xaxis.set_minor_formatter(NullFormatter())
             axes.set_ylim(bottom=0)
             axes.set_xlabel("saturated stations")
             axes.set_ylabel(label)
-        axes.legend(loc="lower right")
+        panels[1].legend(loc="upper left", fontsize="x-small")
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, facecolor="white", metadata={"Date": None})
 
 
-def measure() -> list[Point]:
+def measure(cw_min: int) -> list[Point]:
     kernel, tools = build(say=say), build_tools(say)
     points = []
     for n, seconds in SECONDS.items():
         with tempfile.TemporaryDirectory() as directory:
-            mbps, p = saturated_uplink(kernel, tools, Path(directory), n, seconds)
-        say(f"{n} stations: {mbps:.3f} Mbit/s, p {p:.4f}")
+            mbps, p = saturated_uplink(
+                kernel, tools, Path(directory), n, seconds, cw_min, SEEDS if n == 2 else (1,)
+            )
+        say(f"CWmin {cw_min}, {n} stations: {mbps:.3f} Mbit/s, p {p:.4f}")
         points.append({"n": n, "throughput_mbps": mbps, "collision_probability": p})
     return points
 
@@ -128,10 +145,10 @@ def say(text: str) -> None:
 
 
 def main() -> int:
-    points = measure()
-    exchange = Exchange()
-    print(table(points, exchange))
-    plot(points, IMAGE, exchange)
+    measured = {cw_min: measure(cw_min) for cw_min in WINDOWS}
+    for cw_min, points in measured.items():
+        print(f"CWmin {cw_min}\n{table(points, Exchange(cw_min=cw_min))}")
+    plot(measured, IMAGE)
     return 0
 
 
