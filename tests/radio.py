@@ -12,7 +12,9 @@ from pathlib import Path
 from airtcp import guest, topology
 from airtcp.guesttools import GuestTools
 from airtcp.kernel import Kernel
+from airtcp.nodes import radio_mac
 from airtcp.parameters import Parameters
+from airtcp.standards import frequency_mhz
 
 PORT = 9
 OCTETS = 1472
@@ -125,7 +127,7 @@ def _access_point(number: int, cell: Cell, index: Mapping[str, int]) -> str:
     conf = "\n".join(line for line in lines if not line.startswith("bridge="))
     neighbours = "".join(
         f"node {cell.ap} ip neighbour add {address(number, index[name])} "
-        f"lladdr {mac(index[name])} dev wlan0 nud permanent\n"
+        f"lladdr {radio_mac(index[name])} dev wlan0 nud permanent\n"
         for name in cell.stations
     )
     return f"""\
@@ -142,14 +144,13 @@ wait_until 60 "hostapd has started the network of {cell.ap}" beaconing
 
 
 def _station(number: int, cell: Cell, name: str, index: Mapping[str, int]) -> str:
+    mhz = frequency_mhz(cell.parameters.channel)
     ap = index[cell.ap]
-    channel = cell.parameters.channel
-    frequency_mhz = (2407 if channel < 15 else 5000) + 5 * channel
     return f"""\
 {{
 	must node {name} ip link set wlan0 up
 	must node {name} ip address add {address(number, index[name])}/16 dev wlan0
-	must node {name} ip neighbour add {address(number, ap)} lladdr {mac(ap)} \\
+	must node {name} ip neighbour add {address(number, ap)} lladdr {radio_mac(ap)} \\
 		dev wlan0 nud permanent
 	# Probe requests that collide are lost: not all at once, and again if need be.
 	sleep {index[name] * 0.003:.3f}
@@ -157,17 +158,13 @@ def _station(number: int, cell: Cell, name: str, index: Mapping[str, int]) -> st
 	until node {name} iw dev wlan0 link | grep -q Connected; do
 		tries=$((tries - 1))
 		[ $tries -gt 0 ] || fail "{name} is not let in"
-		node {name} iw dev wlan0 connect -w cell{number} {frequency_mhz} >/dev/null
+		node {name} iw dev wlan0 connect -w cell{number} {mhz} >/dev/null
 		sleep 0.1
 	done
 	node {name} iw dev wlan0 set power_save off
 	must node {name} ping -nq -c 1 -w 20 {address(number, ap)} >/dev/null
 }} & joining="$joining $!"
 """
-
-
-def mac(index: int) -> str:
-    return f"02:00:00:00:{index:02x}:00"
 
 
 def flow(cells: Sequence[Cell], sender: str, receiver: str, seconds: float, *more: int) -> str:

@@ -117,17 +117,15 @@ def compute(run_dir: Path, parameters: "Parameters") -> dict[str, float | None]:
         ]
     )
     values: dict[str, float | None] = dict.fromkeys(METRICS)
-    values["goodput_mbps"] = float(goodputs_mbps.sum())
-    if parameters.stations > 1:
-        values["goodput_jain"] = jain(goodputs_mbps)
     if parameters.protocol == "tcp":
         ports = {number: client.data_ports for number, client in clients.items()}
         receiver = _traces(run_dir, parameters.receiver, ports)
         values |= _tcp(run_dir, _traces(run_dir, parameters.sender, ports), receiver)
         if parameters.stations > 1:
             goodputs_mbps = _together_mbps(run_dir, receiver, parameters)
-            values["goodput_mbps"] = float(goodputs_mbps.sum())
-            values["goodput_jain"] = jain(goodputs_mbps)
+    values["goodput_mbps"] = float(goodputs_mbps.sum())
+    if parameters.stations > 1:
+        values["goodput_jain"] = jain(goodputs_mbps)
     if parameters.ping_interval_s:
         rtts_ms = runfiles.read_ping_ms(run_dir)
         values["ping_rtt_ms_p50"] = float(numpy.percentile(rtts_ms, 50))

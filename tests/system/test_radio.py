@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from radio import MPDU_OCTETS, OCTETS, Cell, Sample, difference, flow, mac, run
+from radio import MPDU_OCTETS, OCTETS, Cell, Sample, difference, flow, run
 from wifi_timing import Format, Rate, ppdu_us, psdu_octets
 
 from airtcp.guesttools import GuestTools
 from airtcp.kernel import Kernel
+from airtcp.nodes import radio_mac
 from airtcp.parameters import Parameters
 
 HT = Parameters().replace(
@@ -196,8 +197,8 @@ def test_airtime_agrees_with_mac80211(guest_run: Run) -> None:
     cells = [Cell("ap", ["near", "far"], HT)]
     stations = "/sys/kernel/debug/ieee80211/phy0/netdev:wlan0/stations"
     show = "".join(
-        f"echo {name} $(cat {stations}/{mac(index)}/airsim_tx_airtime_ns) "
-        f"$(grep -o 'TX: [0-9]*' {stations}/{mac(index)}/airtime) >>airtime\n"
+        f"echo {name} $(cat {stations}/{radio_mac(index)}/airsim_tx_airtime_ns) "
+        f"$(grep -o 'TX: [0-9]*' {stations}/{radio_mac(index)}/airtime) >>airtime\n"
         for index, name in ((1, "near"), (2, "far"))
     )
     lossy = "must airsim radio set 2 mpdu_error_ppm 300000\n"

@@ -520,7 +520,6 @@ static void begin_report(struct airsim_radio *radio,
 	}
 	report->session = IEEE80211_SKB_CB(first)->flags &
 			  IEEE80211_TX_CTL_AMPDU;
-	report->bar = ppdu->bar;
 	report->probe = ppdu->probe;
 	report->chosen = ppdu->chosen;
 	report->rate = ppdu->rate;
@@ -540,8 +539,8 @@ static void settle_bar(struct airsim_radio *radio, struct sk_buff_head *done,
 		return;
 	own = airsim_txq(ppdu->txq);
 	own->unanswered = answered ? 0 : own->unanswered + 1;
-	own->bar_due = !answered && own->unanswered <
-		       radio->hw->conf.short_frame_max_tx_count;
+	own->bar_due = !answered &&
+		       own->unanswered < airsim_retry_limit(radio);
 	if (!answered)
 		return;
 	skb_queue_walk_safe(&own->pending, skb, next) {
@@ -558,7 +557,7 @@ static void settle_bar(struct airsim_radio *radio, struct sk_buff_head *done,
 static void settle_mpdus(struct airsim_radio *radio, struct sk_buff_head *done,
 			 bool answered)
 {
-	u8 retry_limit = radio->hw->conf.short_frame_max_tx_count;
+	u8 retry_limit = airsim_retry_limit(radio);
 	struct airsim_report *report = &airsim_medium.report;
 	struct airsim_ppdu *ppdu = &radio->ppdu;
 	struct sk_buff_head *origin = NULL;

@@ -366,7 +366,6 @@ struct airsim_radio {
  * @tid: traffic identifier
  * @airtime_us: how long their PPDU was
  * @session: they belong to a BlockAck session
- * @bar: it was but a BlockAckReq of our own
  * @probe: rate control had asked for that rate
  * @chosen: rate of the PPDU in mac80211's terms
  * @rate: the same, in terms of the air
@@ -382,7 +381,6 @@ struct airsim_report {
 	u8 tid;
 	u32 airtime_us;
 	bool session;
-	bool bar;
 	bool probe;
 	struct ieee80211_tx_rate chosen;
 	struct airsim_rate rate;
@@ -434,6 +432,17 @@ static inline struct airsim_mpdu *airsim_mpdu(struct sk_buff *skb)
 static inline struct airsim_txq *airsim_txq(struct ieee80211_txq *txq)
 {
 	return (struct airsim_txq *)txq->drv_priv;
+}
+
+static inline enum nl80211_band airsim_band(const struct airsim_radio *radio)
+{
+	return radio->phy == &airsim_phy_5ghz ? NL80211_BAND_5GHZ :
+						NL80211_BAND_2GHZ;
+}
+
+static inline u8 airsim_retry_limit(const struct airsim_radio *radio)
+{
+	return radio->hw->conf.short_frame_max_tx_count;
 }
 
 /* VHT and HE send even one MPDU as an A-MPDU. */

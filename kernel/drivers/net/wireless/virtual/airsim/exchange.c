@@ -15,11 +15,6 @@ static const u8 priority[AIRSIM_EDCAS] = {
 	IEEE80211_AC_BK,
 };
 
-static u8 retry_limit(const struct airsim_radio *radio)
-{
-	return radio->hw->conf.short_frame_max_tx_count;
-}
-
 static const u8 *receiver_address(const struct airsim_ppdu *ppdu)
 {
 	const struct ieee80211_hdr *hdr = (const void *)ppdu->mpdu[0]->data;
@@ -201,7 +196,8 @@ void airsim_exchange_begin(struct airsim_radio *radio, u64 now_ns)
 	winner->backoff = 0;
 	for (i = 0; i < AIRSIM_EDCAS; i++)
 		if (outranked & BIT(i))
-			airsim_edca_failed(&radio->edca[i], retry_limit(radio),
+			airsim_edca_failed(&radio->edca[i],
+					   airsim_retry_limit(radio),
 					   &airsim_medium.backoff_rnd);
 	radio->exchange.peer = find_receiver(radio);
 	radio->exchange.txop_end_ns = winner->txop_ns ?
@@ -259,7 +255,7 @@ static void exchange_over(struct airsim_radio *radio, u64 now_ns,
 		airsim_edca_succeeded(edca, &airsim_medium.backoff_rnd);
 	} else {
 		reception->idle_from_ns = max(reception->idle_from_ns, now_ns);
-		airsim_edca_failed(edca, retry_limit(radio),
+		airsim_edca_failed(edca, airsim_retry_limit(radio),
 				   &airsim_medium.backoff_rnd);
 	}
 	airsim_contend(radio);
@@ -322,17 +318,17 @@ void airsim_exchange_reply(struct airsim_radio *radio, u64 now_ns)
 		airsim_cancel(to, AIRSIM_EVENT_STEP);
 }
 
-static void mpdu_arrives(struct airsim_radio *radio, struct airsim_radio *to,
-			 u64 from_ns, u64 end_ns, bool *received)
+static bool mpdu_arrives(struct airsim_radio *radio, struct airsim_radio *to,
+			 u64 from_ns, u64 end_ns)
 {
 	struct airsim_ppdu *ppdu = &radio->ppdu;
 
 	if (to->reception.locked != &radio->emission ||
 	    airsim_spoiled(to, from_ns, end_ns) ||
 	    airsim_mpdu_lost(to, &ppdu->rate, ppdu->mpdu[ppdu->next]))
-		return;
-	*received = true;
+		return false;
 	airsim_receive(to, ppdu->mpdu[ppdu->next], ppdu, ppdu->next);
+	return true;
 }
 
 /**
@@ -350,12 +346,13 @@ void airsim_exchange_mpdu_ended(struct airsim_radio *radio)
 	int i;
 
 	if (emission->to) {
-		mpdu_arrives(radio, emission->to, from_ns, end_ns, &received);
+		received = mpdu_arrives(radio, emission->to, from_ns, end_ns);
 		ppdu->arrived += received;
 	} else if (is_multicast_ether_addr(receiver_address(ppdu))) {
 		for_each_set_bit(i, emission->heard_by, AIRSIM_MAX_RADIOS)
-			mpdu_arrives(radio, airsim_medium.tuned[i], from_ns,
-				     end_ns, &received);
+			received |= mpdu_arrives(radio,
+						 airsim_medium.tuned[i],
+						 from_ns, end_ns);
 	}
 	if (received)
 		airsim_mpdu(ppdu->mpdu[ppdu->next])->received = true;

@@ -195,8 +195,8 @@ static void make_header(struct header *header, const struct airsim_radio *radio,
 					     NSEC_PER_USEC));
 	u8 flags = received ? 0 : IEEE80211_RADIOTAP_F_BADFCS;
 	u8 rate_500kbps = rate->legacy_kbps / 500;
-	u16 band = radio->phy == &airsim_phy_5ghz ? IEEE80211_CHAN_5GHZ :
-						    IEEE80211_CHAN_2GHZ;
+	u16 band = airsim_band(radio) == NL80211_BAND_5GHZ ?
+		   IEEE80211_CHAN_5GHZ : IEEE80211_CHAN_2GHZ;
 	__le16 channel[2] = {
 		cpu_to_le16(radio->frequency_mhz),
 		cpu_to_le16(band | (cck ? IEEE80211_CHAN_CCK :

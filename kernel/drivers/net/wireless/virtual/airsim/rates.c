@@ -19,12 +19,6 @@ u8 airsim_legacy_index(enum nl80211_band band, u16 kbps)
 	return i - first;
 }
 
-static enum nl80211_band band(const struct airsim_radio *radio)
-{
-	return radio->phy == &airsim_phy_5ghz ? NL80211_BAND_5GHZ :
-						NL80211_BAND_2GHZ;
-}
-
 /**
  * airsim_basic_rates - the basic rates of a radio's BSS
  * @radio: the radio, the medium locked
@@ -33,7 +27,7 @@ static enum nl80211_band band(const struct airsim_radio *radio)
  */
 u16 airsim_basic_rates(struct airsim_radio *radio)
 {
-	u8 shift = band(radio) == NL80211_BAND_5GHZ ? AIRSIM_CCK_RATES : 0;
+	u8 shift = airsim_band(radio) == NL80211_BAND_5GHZ ? AIRSIM_CCK_RATES : 0;
 	u16 basic = 0;
 	int i;
 
@@ -46,7 +40,7 @@ u16 airsim_basic_rates(struct airsim_radio *radio)
 static void read_legacy(struct airsim_radio *radio, s8 index,
 			struct airsim_rate *rate)
 {
-	u8 first = band(radio) == NL80211_BAND_5GHZ ? AIRSIM_CCK_RATES : 0;
+	u8 first = airsim_band(radio) == NL80211_BAND_5GHZ ? AIRSIM_CCK_RATES : 0;
 	u8 i = first + clamp(index, 0, AIRSIM_LEGACY_RATES - 1 - first);
 
 	*rate = (struct airsim_rate){
@@ -111,7 +105,7 @@ static void write_chosen(const struct airsim_radio *radio,
 	} else if (rate->format == AIRSIM_HE) {
 		chosen->idx = -1;
 	} else {
-		chosen->idx = airsim_legacy_index(band(radio),
+		chosen->idx = airsim_legacy_index(airsim_band(radio),
 						  rate->legacy_kbps);
 	}
 }
@@ -149,7 +143,7 @@ static void read_fixed(struct airsim_radio *radio,
 	*rate = radio->settings.rate;
 	if (sta && understands(sta, rate))
 		return;
-	if (band(radio) == NL80211_BAND_5GHZ)
+	if (airsim_band(radio) == NL80211_BAND_5GHZ)
 		basic >>= AIRSIM_CCK_RATES;
 	read_legacy(radio, basic ? __ffs(basic) : 0, rate);
 }

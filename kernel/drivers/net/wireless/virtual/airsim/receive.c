@@ -37,8 +37,7 @@ static void fill_status(const struct airsim_radio *radio,
 	status->mactime = div_u64(ppdu->mpdu_end_ns[index], NSEC_PER_USEC);
 	status->flag = RX_FLAG_MACTIME_END;
 	status->freq = radio->frequency_mhz;
-	status->band = radio->phy == &airsim_phy_5ghz ? NL80211_BAND_5GHZ :
-							NL80211_BAND_2GHZ;
+	status->band = airsim_band(radio);
 	status->signal = DIV_ROUND_CLOSEST(radio->reception.signal_mdbm, 1000);
 	airsim_rate_to_rx_status(&ppdu->rate, status);
 	if (airsim_ppdu_is_ampdu(ppdu)) {

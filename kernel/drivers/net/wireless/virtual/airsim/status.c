@@ -69,7 +69,7 @@ void airsim_report_flush(struct airsim_report *report)
 	if (status.sta && report->airtime_us && report->qos)
 		ieee80211_sta_register_airtime(status.sta, report->tid,
 					       report->airtime_us, 0);
-	if (status.sta && report->session && !report->bar)
+	if (status.sta && report->session)
 		feed_rate_control(hw, status.sta, report);
 	else if (status.sta && report->qos)
 		ask_for_session(hw, status.sta, report->tid);
