@@ -17,10 +17,12 @@
  * The timer alone decides; the rule of two segments does not apply.  With fewer
  * than tcp_aad_segments pending T is tcp_aad_max_delay_us.
  *
- * This is the pseudocode of
+ * This is policy "aad", the pseudocode of
  *   [1] A. Avkhadeev, "Performance evaluation of delayed acknowledgment scheme
  *       of TCP over Wi-Fi", thesis, Innopolis University, 2025, listing 3.1,
- * which its kernel patch (listings 4.1 to 4.5) follows only in part.
+ * which the kernel patch there (listings 4.1 to 4.5) follows only in part: it
+ * puts T in the place of Linux' delay and lets all else be, so two full
+ * segments are acknowledged at once.  That reading is policy "aad-listing".
  */
 
 #include <linux/module.h>
@@ -60,38 +62,61 @@ static void tcp_aad_data_recv(struct sock *sk)
 			tp->ackpol.arrival_us, tp->ackpol.iat_us);
 }
 
-static u32 tcp_aad_ack_delay_us(const struct sock *sk)
+static u32 tcp_aad_ack_delay_us(struct sock *sk)
 {
 	return tcp_aad_delay_us(tcp_ackpol_priv(sk), tcp_aad_params(sk),
 				tcp_sk(sk)->ackpol.segs);
 }
 
+static u32 tcp_aad_listing_ack_delay_us(struct sock *sk)
+{
+	if (tcp_ackpol_exceeds(sk, 1))
+		return 0;
+
+	return tcp_aad_ack_delay_us(sk);
+}
+
+static void tcp_aad_get_info(const struct sock *sk,
+			     union tcp_ackpol_state *info)
+{
+	const struct tcp_aad *aad = tcp_ackpol_priv(sk);
+
+	BUILD_BUG_ON(TCP_AAD_INF != TCP_ACKPOL_US_NONE);
+
+	info->aad.iat_min_us = aad->iat_min_us;
+	info->aad.iat_curr_us = aad->iat_curr_us;
+}
+
 static struct tcp_ackpol_ops tcp_aad __read_mostly = {
 	.ack_delay_us	= tcp_aad_ack_delay_us,
 	.data_recv	= tcp_aad_data_recv,
+	.get_info	= tcp_aad_get_info,
 	.init		= tcp_aad_init,
 	.name		= "aad",
 	.owner		= THIS_MODULE,
 };
 
+static struct tcp_ackpol_ops tcp_aad_listing __read_mostly = {
+	.ack_delay_us	= tcp_aad_listing_ack_delay_us,
+	.data_recv	= tcp_aad_data_recv,
+	.flags		= TCP_ACKPOL_F_LINUX_RULES,
+	.get_info	= tcp_aad_get_info,
+	.init		= tcp_aad_init,
+	.name		= "aad-listing",
+	.owner		= THIS_MODULE,
+};
+
 static const struct tcp_aad_params tcp_aad_default = TCP_AAD_PARAMS_DEFAULT;
 
-#ifdef CONFIG_SYSCTL
 static int beta_max = 10000;		/* 100 times the weighted IAT */
 static int min_iat_max = USEC_PER_SEC;
 static int reset_max = 3600 * MSEC_PER_SEC;
 static int segments_max = 65535;
 static int delay_max = USEC_PER_SEC / 2;	/* RFC 1122, 4.2.3.2 */
 
-#define TCP_AAD_SYSCTL(member, least, most) {				\
-	.procname	= "tcp_aad_" #member,				\
-	.data		= (void *)offsetof(struct tcp_aad_params, member), \
-	.maxlen		= sizeof(int),					\
-	.mode		= 0644,						\
-	.proc_handler	= proc_dointvec_minmax,				\
-	.extra1		= least,					\
-	.extra2		= most,						\
-}
+#define TCP_AAD_SYSCTL(member, least, most)				\
+	TCP_ACKPOL_SYSCTL("tcp_aad_" #member, struct tcp_aad_params,	\
+			  member, least, most)
 
 static const struct ctl_table tcp_aad_table[] = {
 	TCP_AAD_SYSCTL(alpha_percent, SYSCTL_ZERO, SYSCTL_ONE_HUNDRED),
@@ -102,55 +127,22 @@ static const struct ctl_table tcp_aad_table[] = {
 	TCP_AAD_SYSCTL(max_delay_us, SYSCTL_ONE, &delay_max),
 };
 
-static int tcp_aad_sysctl_register(struct net *net, struct tcp_aad_net *an)
-{
-	struct ctl_table *table;
-	int i;
-
-	table = kmemdup(tcp_aad_table, sizeof(tcp_aad_table), GFP_KERNEL);
-	if (!table)
-		return -ENOMEM;
-	for (i = 0; i < ARRAY_SIZE(tcp_aad_table); i++)
-		table[i].data = (void *)&an->params + (size_t)table[i].data;
-
-	an->sysctl = register_net_sysctl_sz(net, "net/ipv4", table,
-					    ARRAY_SIZE(tcp_aad_table));
-	if (!an->sysctl) {
-		kfree(table);
-		return -ENOMEM;
-	}
-	return 0;
-}
-
-static void tcp_aad_sysctl_unregister(struct tcp_aad_net *an)
-{
-	const struct ctl_table *table = an->sysctl->ctl_table_arg;
-
-	unregister_net_sysctl_table(an->sysctl);
-	kfree(table);
-}
-#else
-static int tcp_aad_sysctl_register(struct net *net, struct tcp_aad_net *an)
-{
-	return 0;
-}
-
-static void tcp_aad_sysctl_unregister(struct tcp_aad_net *an)
-{
-}
-#endif
-
 static int __net_init tcp_aad_net_init(struct net *net)
 {
 	struct tcp_aad_net *an = net_generic(net, tcp_aad_net_id);
 
 	an->params = tcp_aad_default;
-	return tcp_aad_sysctl_register(net, an);
+	an->sysctl = tcp_ackpol_register_sysctl(net, tcp_aad_table,
+						ARRAY_SIZE(tcp_aad_table),
+						&an->params);
+	return PTR_ERR_OR_ZERO(an->sysctl);
 }
 
 static void __net_exit tcp_aad_net_exit(struct net *net)
 {
-	tcp_aad_sysctl_unregister(net_generic(net, tcp_aad_net_id));
+	struct tcp_aad_net *an = net_generic(net, tcp_aad_net_id);
+
+	tcp_ackpol_unregister_sysctl(an->sysctl);
 }
 
 static struct pernet_operations tcp_aad_net_ops = {
@@ -172,12 +164,24 @@ static int __init tcp_aad_register(void)
 
 	ret = tcp_register_ackpol(&tcp_aad);
 	if (ret)
-		unregister_pernet_subsys(&tcp_aad_net_ops);
+		goto unregister_subsys;
+
+	ret = tcp_register_ackpol(&tcp_aad_listing);
+	if (ret)
+		goto unregister_aad;
+
+	return 0;
+
+unregister_aad:
+	tcp_unregister_ackpol(&tcp_aad);
+unregister_subsys:
+	unregister_pernet_subsys(&tcp_aad_net_ops);
 	return ret;
 }
 
 static void __exit tcp_aad_unregister(void)
 {
+	tcp_unregister_ackpol(&tcp_aad_listing);
 	tcp_unregister_ackpol(&tcp_aad);
 	unregister_pernet_subsys(&tcp_aad_net_ops);
 }
@@ -188,3 +192,4 @@ module_exit(tcp_aad_unregister);
 MODULE_LICENSE("GPL");
 MODULE_DESCRIPTION("TCP aggregation aware delayed acknowledgment (TCP-AAD)");
 MODULE_ALIAS_TCP_ACKPOL("aad");
+MODULE_ALIAS_TCP_ACKPOL("aad-listing");

@@ -8,9 +8,11 @@
 #include <linux/sock_diag.h>
 #include <linux/tcp.h>
 #include <linux/tracepoint.h>
+#include <net/tcp.h>
 #include <net/tcp_ackpol.h>
 
 TRACE_DEFINE_ENUM(TCP_ACKPOL_DELAYED);
+TRACE_DEFINE_ENUM(TCP_ACKPOL_DELACKED);
 TRACE_DEFINE_ENUM(TCP_ACKPOL_TIMER);
 TRACE_DEFINE_ENUM(TCP_ACKPOL_POLICY);
 TRACE_DEFINE_ENUM(TCP_ACKPOL_NOW);
@@ -21,6 +23,7 @@ TRACE_DEFINE_ENUM(TCP_ACKPOL_WINDOW);
 #define show_tcp_ackpol_reason(reason)			\
 	__print_symbolic(reason,			\
 		{ TCP_ACKPOL_DELAYED,	"delayed" },	\
+		{ TCP_ACKPOL_DELACKED,	"delack" },	\
 		{ TCP_ACKPOL_TIMER,	"timer" },	\
 		{ TCP_ACKPOL_POLICY,	"policy" },	\
 		{ TCP_ACKPOL_NOW,	"now" },	\
@@ -30,7 +33,8 @@ TRACE_DEFINE_ENUM(TCP_ACKPOL_WINDOW);
 
 /* One line for each decision of a socket with a policy.
  * iat_us: time between the last two arrivals, -1 after the first
- * ato_us: the delay that the policy chose, 0 if it was not asked
+ * ato_us: the delay that the policy chose, 0 if it was not asked,
+ *	TCP_ACKPOL_DELACK if it is Linux' own
  * segs: segments that the ACK will acknowledge
  */
 TRACE_EVENT(tcp_ackpol_decision,
@@ -70,6 +74,47 @@ TRACE_EVENT(tcp_ackpol_decision,
 		  __entry->family, __entry->sport, __entry->dport,
 		  show_tcp_ackpol_reason(__entry->reason),
 		  __entry->iat_us, __entry->ato_us, __entry->segs,
+		  __entry->rcv_nxt, __entry->sock_cookie)
+);
+
+/* One line for each ACK of all that arrived in order, whatever path it takes:
+ * a policy's, a timer's, an answer to data out of order, on data.
+ * segs: segments received since the ACK before
+ * waited_us: since the first of them arrived, 0 if there is none
+ */
+TRACE_EVENT(tcp_ackpol_ack,
+
+	TP_PROTO(struct sock *sk),
+
+	TP_ARGS(sk),
+
+	TP_STRUCT__entry(
+		__field(__u64, sock_cookie)
+		__field(__u64, waited_us)
+		__field(__u32, segs)
+		__field(__u32, rcv_nxt)
+		__field(__u16, sport)
+		__field(__u16, dport)
+		__field(__u16, family)
+	),
+
+	TP_fast_assign(
+		const struct tcp_sock *tp = tcp_sk(sk);
+
+		__entry->sock_cookie = sock_gen_cookie(sk);
+		__entry->waited_us = tp->ackpol.segs ?
+				     tcp_clock_us() -
+				     tp->ackpol.first_us : 0;
+		__entry->segs = tp->ackpol.segs;
+		__entry->rcv_nxt = tp->rcv_nxt;
+		__entry->sport = ntohs(inet_sk(sk)->inet_sport);
+		__entry->dport = ntohs(inet_sk(sk)->inet_dport);
+		__entry->family = sk->sk_family;
+	),
+
+	TP_printk("family=%hu sport=%hu dport=%hu segs=%u waited_us=%llu rcv_nxt=%u sock_cookie=%llx",
+		  __entry->family, __entry->sport, __entry->dport,
+		  __entry->segs, __entry->waited_us,
 		  __entry->rcv_nxt, __entry->sock_cookie)
 );
 
