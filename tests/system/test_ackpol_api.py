@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Ways to choose an ACK policy: namespace, route, socket; who may, what wins, what is told."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airtcp.guest import boot
+from airtcp.guesttools import GuestTools
+from airtcp.kernel import Kernel
+
+SCRIPT = Path(__file__).parents[1] / "guest" / "ackpol_api.py"
+NONE = 0xFFFFFFFF
+
+
+@pytest.fixture(scope="module")
+def said(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Any]:
+    run_dir = tmp_path_factory.mktemp("api")
+    shutil.copy(SCRIPT, run_dir)
+    (run_dir / "plan.sh").write_text(f"ip link set lo up\npython3 -B {SCRIPT.name} >said.json\n")
+    result = boot(lab_kernel, tools, run_dir, seed=1, timeout_wall_s=120)
+    assert result.status == "ok", (result.reason, result.console.read_text()[-2000:])
+    told: dict[str, Any] = json.loads((run_dir / "said.json").read_text())
+    return told
+
+
+def test_namespace(said: dict[str, Any]) -> None:
+    told = said["namespace"]
+    assert {"default", "aad", "aad-listing"} <= set(told["available"])
+    assert told["allowed"] == ["default"]
+    assert told["unknown"] == told["unknown allowed"] == "ENOENT"
+    assert told["both ends"] == ["aad", "aad"]
+    assert told["left behind"] == "default"
+
+
+def test_socket(said: dict[str, Any]) -> None:
+    told = said["socket"]
+    assert told["at first"] == "default"
+    assert told["one end"] == ["aad", "default"]
+    assert told["unknown"] == told["long"] == "ENOENT"
+    assert told["empty"] == "EINVAL"
+    assert told["after refusals"] == "aad"
+    assert told["back"] == "default"
+    assert told["listener chose default"] == ["aad", "default"]
+    assert told["listener chose aad"] == ["default", "aad"]
+    assert told["after connections that failed"] == "aad-listing"
+
+
+def test_the_unprivileged_choose_what_is_allowed(said: dict[str, Any]) -> None:
+    told = said["without_privilege"]
+    assert told["default"] == told["aad allowed"] == ""
+    assert told["aad"] == told["a name within a name"] == told["not allowed any more"] == "EPERM"
+    assert told["sysctl"] == "EACCES"
+
+
+def test_a_route_counts_more_than_the_namespace_less_than_the_socket(said: dict[str, Any]) -> None:
+    told = said["route"]
+    assert told["unknown"] == "EINVAL"
+    assert told["dumped"] == {"192.0.2.7": "aad"}
+    assert told["connecting"] == "aad"
+    assert told["socket chose default"] == "default"
+    assert told["route says default"] == "default"
+    assert told["removed"] == {}
+
+
+def test_diagnosis_tells_policy_and_state(said: dict[str, Any]) -> None:
+    told = said["diagnosis"]
+    assert told["default"] == {"name": "default"}
+    unknown = {"first": NONE, "second": NONE}
+    assert told["aad"] == {
+        "name": "aad",
+        "segs": 0,
+        "iat_us": NONE,
+        "delay_us": 0,
+        "due_us": NONE,
+        **unknown,
+    }
+    waits = told["aad waits"]
+    assert waits["segs"] >= 1
+    assert 0 < waits["due_us"] <= waits["delay_us"] <= 500_000
