@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * ACK division (divacks)
+ *
+ * The ACK for data is preceded by tcp_divack others, the divacks, each of which
+ * acknowledges a part of it.  A sender that takes each for a reason to send one
+ * segment leaves slow start within fewer round trips:
+ *
+ *	data up to e arrives -->  ACK e - n, e - n + 1, ... e - 1, and ACK e
+ *
+ * This is the loop in table I of
+ *   [1] A. Arcia-Moret, O. Diaz, N. Montavont, "A Tunable Slow Start for TCP",
+ *       Global Information Infrastructure and Networking Symposium, 2012.
+ * With tcp_divack_spread_us the parts are spread evenly over that time instead,
+ * the full ACK at its end, so that the sender need not send a burst.
+ *
+ * A sender that counts acknowledged segments, as Linux does, does not grow by
+ * divacks unless it is told to (net.ipv4.tcp_divack_sender), for this is also
+ * an attack:
+ *   [2] S. Savage, N. Cardwell, D. Wetherall, T. Anderson, "TCP congestion
+ *       control with a misbehaving receiver", ACM SIGCOMM Computer
+ *       Communication Review, vol. 29, no. 5, 1999.
+ *
+ * Only ACKs for data in order are divided.  Those that tell of loss or
+ * congestion, fill a hole or answer a FIN are left alone, as [1] III.B demands.
+ * Segments merged by GRO are one arrival and get one series.
+ *
+ * The window field of a part is the full ACK's, so its right edge is up to n
+ * bytes left of that.  It may be as far left of what was offered before.  RFC
+ * 9293, 3.8.6 has senders cope with that; they lack these bytes until the full
+ * ACK, and what they send meanwhile is within what this end accepts.
+ */
+
+#include <linux/module.h>
+#include <linux/sysctl.h>
+#include <linux/time64.h>
+#include <net/net_namespace.h>
+#include <net/netns/generic.h>
+#include <net/tcp.h>
+
+#include "tcp_ackpol_divack.h"
+
+struct tcp_divack_net {
+	struct tcp_divack_params params;
+	struct ctl_table_header *sysctl;
+};
+
+static unsigned int tcp_divack_net_id __read_mostly;
+
+/* Send the parts that are left of the series */
+static void tcp_divack_send_parts(struct sock *sk, struct tcp_divack *divack)
+{
+	while (divack->left > 1)
+		__tcp_send_ack(sk, tcp_divack_next(divack), 0);
+}
+
+/* Begin a series for the data that arrived, unless it has one.  What is left of
+ * the one before leaves at once, as it would have without tcp_divack_spread_us.
+ *
+ * Return: false if there was nothing new.
+ */
+static bool tcp_divack_begin(struct sock *sk, struct tcp_divack *divack)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	const struct tcp_divack_net *dn;
+	u32 acked = tp->rcv_wup;
+
+	if (divack->left) {
+		if (divack->end == tp->rcv_nxt)
+			return false;
+
+		/* Its parts have moved rcv_wup beyond what is acknowledged */
+		acked = divack->end;
+		tcp_divack_send_parts(sk, divack);
+		__tcp_send_ack(sk, divack->end, 0);
+	}
+
+	dn = net_generic(sock_net(sk), tcp_divack_net_id);
+	tcp_divack_start(divack, &dn->params, acked, tp->rcv_nxt);
+	return true;
+}
+
+/* A paced series sends its first part here, the others when the timer fires */
+static u32 tcp_divack_ack_delay_us(struct sock *sk)
+{
+	struct tcp_divack *divack = tcp_ackpol_priv(sk);
+
+	/* Duplicate data or a mere ACK: the answer is the full ACK */
+	if (!tcp_divack_begin(sk, divack)) {
+		divack->left = 1;
+		return 0;
+	}
+
+	if (!divack->step_us)
+		return 0;
+
+	__tcp_send_ack(sk, tcp_divack_next(divack), 0);
+	return divack->step_us;
+}
+
+static void tcp_divack_ack_due(struct sock *sk, enum tcp_ackpol_reason reason)
+{
+	struct tcp_divack *divack = tcp_ackpol_priv(sk);
+
+	switch (reason) {
+	case TCP_ACKPOL_POLICY:
+	case TCP_ACKPOL_QUICK:
+	case TCP_ACKPOL_WINDOW:
+		tcp_divack_begin(sk, divack);
+		tcp_divack_send_parts(sk, divack);
+		break;
+	default:
+		break;
+	}
+}
+
+static u32 tcp_divack_timer(struct sock *sk)
+{
+	struct tcp_divack *divack = tcp_ackpol_priv(sk);
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	/* Now that data is missing ACKs tell of loss */
+	if (!RB_EMPTY_ROOT(&tp->out_of_order_queue))
+		return 0;
+
+	if (divack->left <= 1)
+		return 0;
+
+	__tcp_send_ack(sk, tcp_divack_next(divack), 0);
+	return divack->step_us;
+}
+
+static void tcp_divack_ack_sent(struct sock *sk)
+{
+	struct tcp_divack *divack = tcp_ackpol_priv(sk);
+
+	divack->left = 0;
+}
+
+static void tcp_divack_get_info(const struct sock *sk,
+				union tcp_ackpol_state *info)
+{
+	const struct tcp_divack *divack = tcp_ackpol_priv(sk);
+
+	info->divack.parts = divack->left ? divack->left - 1 : 0;
+}
+
+static struct tcp_ackpol_ops tcp_divack __read_mostly = {
+	.ack_delay_us	= tcp_divack_ack_delay_us,
+	.ack_due	= tcp_divack_ack_due,
+	.ack_sent	= tcp_divack_ack_sent,
+	.timer		= tcp_divack_timer,
+	.flags		= TCP_ACKPOL_F_QUICK,
+	.get_info	= tcp_divack_get_info,
+	.name		= "divack",
+	.owner		= THIS_MODULE,
+};
+
+static const struct tcp_divack_params tcp_divack_default =
+	TCP_DIVACK_PARAMS_DEFAULT;
+
+static int parts_max = TCP_DIVACK_PARTS_MAX;
+static int spread_max = USEC_PER_SEC / 2;	/* RFC 1122, 4.2.3.2 */
+
+static const struct ctl_table tcp_divack_table[] = {
+	TCP_ACKPOL_SYSCTL("tcp_divack", struct tcp_divack_params, parts,
+			  SYSCTL_ZERO, &parts_max),
+	TCP_ACKPOL_SYSCTL("tcp_divack_spread_us", struct tcp_divack_params,
+			  spread_us, SYSCTL_ZERO, &spread_max),
+};
+
+static int __net_init tcp_divack_net_init(struct net *net)
+{
+	struct tcp_divack_net *dn = net_generic(net, tcp_divack_net_id);
+
+	dn->params = tcp_divack_default;
+	dn->sysctl = tcp_ackpol_register_sysctl(net, tcp_divack_table,
+						ARRAY_SIZE(tcp_divack_table),
+						&dn->params);
+	return PTR_ERR_OR_ZERO(dn->sysctl);
+}
+
+static void __net_exit tcp_divack_net_exit(struct net *net)
+{
+	struct tcp_divack_net *dn = net_generic(net, tcp_divack_net_id);
+
+	tcp_ackpol_unregister_sysctl(dn->sysctl);
+}
+
+static struct pernet_operations tcp_divack_net_ops = {
+	.init	= tcp_divack_net_init,
+	.exit	= tcp_divack_net_exit,
+	.id	= &tcp_divack_net_id,
+	.size	= sizeof(struct tcp_divack_net),
+};
+
+static int __init tcp_divack_register(void)
+{
+	int ret;
+
+	TCP_ACKPOL_CHECK_PRIV(struct tcp_divack);
+
+	ret = register_pernet_subsys(&tcp_divack_net_ops);
+	if (ret)
+		return ret;
+
+	ret = tcp_register_ackpol(&tcp_divack);
+	if (ret)
+		unregister_pernet_subsys(&tcp_divack_net_ops);
+	return ret;
+}
+
+static void __exit tcp_divack_unregister(void)
+{
+	tcp_unregister_ackpol(&tcp_divack);
+	unregister_pernet_subsys(&tcp_divack_net_ops);
+}
+
+module_init(tcp_divack_register);
+module_exit(tcp_divack_unregister);
+
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("TCP ACK division (divacks)");
+MODULE_ALIAS_TCP_ACKPOL("divack");

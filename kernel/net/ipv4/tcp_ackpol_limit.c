@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Dynamic ACK limiting
+ *
+ * Linux acknowledges when more than one full segment waits.  Here it may be
+ * more than "ratio" of them, and the ratio is sought at run time:
+ *
+ *   start ----> count segments, ratio 1 ----> time windows of segments ---+
+ *                 ^       until start_segs      |   ^                     |
+ *                 |                             |   | no longer than the  |
+ *                 +---- data is missing --------+   | one before: ratio++ |
+ *                                                   | longer: ratio--     |
+ *                                                   +---------------------+
+ *
+ * Few ACKs early would slow a sender down that still opens its congestion
+ * window.  The receiver does not see that window, so it waits for the worst
+ * case, a sender in congestion avoidance from its first segment:
+ *
+ *   start_segs = (W + 2) * (W + 1) / 2 - 1        (equation 2.5)
+ *
+ * with W the advertised window in segments.  If the sender slows down with a
+ * higher ratio a window takes longer, and the ratio falls.  It is at most
+ * min(64, W / 3), so that at least three ACKs leave in a window.
+ *
+ * This is
+ *   [1] A. Statkus, "Performance investigation of data packets transport
+ *       control protocol in heterogeneous networks", dissertation, Vilnius
+ *       Gediminas Technical University, 2017, sections 2.4 to 2.6.
+ *
+ * Its text, flow graph and code differ.  Chosen here:
+ *
+ * - The ratio starts at 1, as in the text.  The code has 0, which would
+ *   acknowledge each segment.  So the first window is but timed; in the code
+ *   it takes the ratio from 0 to 1.
+ * - The second window has to be no longer than the first.  The code compares
+ *   it with the time since boot, so it always passes.
+ * - A longer window takes 1 off, down to 1: section 2.5 falls back to the old
+ *   value, 2.6 reduces once more.  The code goes to 1 from above 4, and else
+ *   keeps a ratio that has just failed.
+ * - The maximum applies.  The code computes it and never uses it.  It follows
+ *   the advertised window, as that may shrink.
+ * - A window of segments, "start_ack_lmt2", is nowhere defined.  It is W, after
+ *   the text's WIN/SMSS, as it was when limiting began: a window that grows
+ *   would take longer for that alone.  It has W segments, where the code's ">"
+ *   counts one more.
+ * - start_segs follows the advertised window until it is reached, for the text
+ *   computes it after a window update.  With a window of 3 MB that is 2 million
+ *   segments; tcp_ack_limit sets a number instead.
+ * - Time is in microseconds, not in jiffies, whose length depends on HZ.
+ *   Windows that last about as long make the ratio wander.
+ * - Segments count, where the code counts arrivals: GRO merges segments.
+ *
+ * Two segments are acknowledged when they are read, too, in tcp_cleanup_rbuf(),
+ * which [1] leaves as it is.  With a reader that keeps up that hides any ratio,
+ * so it is off here.  An ACK that waits leaves with Linux' own timer, as in
+ * [1].
+ */
+
+#include <linux/module.h>
+#include <linux/sysctl.h>
+#include <net/net_namespace.h>
+#include <net/netns/generic.h>
+#include <net/tcp_ackpol.h>
+
+#include "tcp_ackpol_limit.h"
+
+struct tcp_limit_net {
+	struct tcp_limit_params params;
+	struct ctl_table_header *sysctl;
+};
+
+static unsigned int tcp_limit_net_id __read_mostly;
+
+static void tcp_limit_init(struct sock *sk)
+{
+	tcp_limit_reset(tcp_ackpol_priv(sk));
+}
+
+static void tcp_limit_data_recv(struct sock *sk)
+{
+	const struct tcp_limit_net *ln = net_generic(sock_net(sk),
+						     tcp_limit_net_id);
+	struct tcp_limit *limit = tcp_ackpol_priv(sk);
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 segs = tp->ackpol.segs;
+
+	/* The first segment beyond a hole is not in the queue yet, but the one
+	 * that fills it comes by while it is.
+	 */
+	if (!RB_EMPTY_ROOT(&tp->out_of_order_queue))
+		tcp_limit_reset(limit);
+	else
+		tcp_limit_arrival(limit, &ln->params, tp->ackpol.arrival_us,
+				  segs - limit->seen_segs,
+				  tp->rcv_wnd /
+				  inet_csk(sk)->icsk_ack.rcv_mss);
+	limit->seen_segs = segs;
+}
+
+static void tcp_limit_ack_sent(struct sock *sk)
+{
+	struct tcp_limit *limit = tcp_ackpol_priv(sk);
+
+	limit->seen_segs = 0;
+}
+
+static u32 tcp_limit_ack_delay_us(struct sock *sk)
+{
+	const struct tcp_limit *limit = tcp_ackpol_priv(sk);
+
+	return tcp_ackpol_exceeds(sk, limit->ratio) ? 0 : TCP_ACKPOL_DELACK;
+}
+
+static void tcp_limit_get_info(const struct sock *sk,
+			       union tcp_ackpol_state *info)
+{
+	const struct tcp_limit *limit = tcp_ackpol_priv(sk);
+
+	info->limit.ratio = limit->ratio;
+	info->limit.ratio_max = limit->ratio_max;
+	info->limit.start_segs = limit->start_segs;
+	info->limit.count_segs = limit->count_segs;
+	info->limit.window_us = limit->window_us;
+}
+
+static struct tcp_ackpol_ops tcp_limit __read_mostly = {
+	.ack_delay_us	= tcp_limit_ack_delay_us,
+	.data_recv	= tcp_limit_data_recv,
+	.ack_sent	= tcp_limit_ack_sent,
+	.get_info	= tcp_limit_get_info,
+	.init		= tcp_limit_init,
+	.name		= "limit",
+	.owner		= THIS_MODULE,
+};
+
+static const struct tcp_limit_params tcp_limit_default =
+	TCP_LIMIT_PARAMS_DEFAULT;
+
+static int limit_max_max = 65535;
+
+static const struct ctl_table tcp_limit_table[] = {
+	TCP_ACKPOL_SYSCTL("tcp_ack_limit", struct tcp_limit_params, limit,
+			  SYSCTL_ZERO, SYSCTL_INT_MAX),
+	TCP_ACKPOL_SYSCTL("tcp_ack_limit_max", struct tcp_limit_params,
+			  limit_max, SYSCTL_ONE, &limit_max_max),
+};
+
+static int __net_init tcp_limit_net_init(struct net *net)
+{
+	struct tcp_limit_net *ln = net_generic(net, tcp_limit_net_id);
+
+	ln->params = tcp_limit_default;
+	ln->sysctl = tcp_ackpol_register_sysctl(net, tcp_limit_table,
+						ARRAY_SIZE(tcp_limit_table),
+						&ln->params);
+	return PTR_ERR_OR_ZERO(ln->sysctl);
+}
+
+static void __net_exit tcp_limit_net_exit(struct net *net)
+{
+	struct tcp_limit_net *ln = net_generic(net, tcp_limit_net_id);
+
+	tcp_ackpol_unregister_sysctl(ln->sysctl);
+}
+
+static struct pernet_operations tcp_limit_net_ops = {
+	.init	= tcp_limit_net_init,
+	.exit	= tcp_limit_net_exit,
+	.id	= &tcp_limit_net_id,
+	.size	= sizeof(struct tcp_limit_net),
+};
+
+static int __init tcp_limit_register(void)
+{
+	int ret;
+
+	TCP_ACKPOL_CHECK_PRIV(struct tcp_limit);
+
+	ret = register_pernet_subsys(&tcp_limit_net_ops);
+	if (ret)
+		return ret;
+
+	ret = tcp_register_ackpol(&tcp_limit);
+	if (ret)
+		unregister_pernet_subsys(&tcp_limit_net_ops);
+	return ret;
+}
+
+static void __exit tcp_limit_unregister(void)
+{
+	tcp_unregister_ackpol(&tcp_limit);
+	unregister_pernet_subsys(&tcp_limit_net_ops);
+}
+
+module_init(tcp_limit_register);
+module_exit(tcp_limit_unregister);
+
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("TCP dynamic ACK limiting");
+MODULE_ALIAS_TCP_ACKPOL("limit");

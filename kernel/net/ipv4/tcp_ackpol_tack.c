@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * TACK, the receiver's side: a tamed rate of ACKs
+ *
+ * A sender needs a few ACKs in a round trip time, however fast it is, and
+ * never more than one for L segments:
+ *
+ *   ACKs a second = min(bandwidth / (L * MSS), beta / minimum RTT)
+ *   time between  = max(L * MSS / bandwidth, minimum RTT / beta)
+ *
+ * So there are two regimes, with the bandwidth delay product between them:
+ *
+ *                 below beta * L segments      beyond
+ *   an ACK leaves when L full segments wait    minimum RTT / beta after the
+ *                                              first segment that waits
+ *   a lone one    waits for Linux' own timer   waits as long
+ *
+ *   [1] T. Li, K. Zheng, K. Xu, R. A. Jadhav, T. Xiong, K. Winstein, K. Tan,
+ *       "TACK: Improving Wireless Transport Performance by Taming
+ *       Acknowledgments", SIGCOMM 2020.
+ *
+ * L = 2 makes the first regime Linux' delayed ACK.  With beta = 4 at most a
+ * quarter of what is in flight depends on one ACK, and half if that is lost.
+ *
+ * Minimum RTT: the least in 10 s of the receiver's own estimate.  It comes from
+ * timestamps, which tick in milliseconds, so it is not below 1 ms.  Without them
+ * it is the time in which a whole window arrives, which may be many round trips
+ * if the sender's window is smaller; then the smoothed RTT of what this end has
+ * sent counts, too, if it is less, as in SACK compression.  The handshake is
+ * enough for one.  Too small an RTT only means more ACKs.  In [1] the sender
+ * measures, and tells the receiver.
+ *
+ * Bandwidth: bytes that arrived in order in at least one minimum RTT, the most
+ * in 10 of them.  The maximum keeps a pause of the application from counting as
+ * a slow path; after a longer one the first regime holds until the next
+ * measurement.  Until RTT and bandwidth are known Linux' own rule applies.
+ *
+ * Linux senders probe for a lost tail after 2 smoothed RTTs, so minimum RTT /
+ * beta does not make them; it is never longer than a delayed ACK may be
+ * (icsk_delack_max), whatever the RTT.
+ *
+ * TCP itself acknowledges at once when data is missing and when the window runs
+ * out, for which [1] has instant ACKs (IACK).  Left out is all that needs the
+ * sender's help: blocks of what arrived in ACKs, more than SACK tells; IACKs
+ * that report a loss, with retransmission triggered by the receiver; round
+ * trips timed with departure times and the delay of ACKs; a rate that the
+ * receiver reports and the sender paces by, in place of ACK clocking.  A sender
+ * that does not pace answers each ACK by a burst of 1/beta of its window.
+ */
+
+#include <linux/module.h>
+#include <linux/sysctl.h>
+#include <net/net_namespace.h>
+#include <net/netns/generic.h>
+#include <net/tcp_ackpol.h>
+
+#include "tcp_ackpol_tack.h"
+
+struct tcp_tack_net {
+	struct tcp_tack_params params;
+	struct ctl_table_header *sysctl;
+};
+
+static unsigned int tcp_tack_net_id __read_mostly;
+
+static const struct tcp_tack_params *tcp_tack_params(const struct sock *sk)
+{
+	const struct tcp_tack_net *tn = net_generic(sock_net(sk),
+						    tcp_tack_net_id);
+
+	return &tn->params;
+}
+
+static void tcp_tack_data_recv(struct sock *sk)
+{
+	struct tcp_tack *tack = tcp_ackpol_priv(sk);
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 rtt_us = tp->rcv_rtt_est.rtt_us;
+
+	if (!RB_EMPTY_ROOT(&tp->out_of_order_queue)) {
+		tcp_tack_hole(tack);
+		return;
+	}
+
+	if (!tp->rx_opt.tstamp_ok && tp->srtt_us &&
+	    (!rtt_us || tp->srtt_us < rtt_us))
+		rtt_us = tp->srtt_us;
+
+	tcp_tack_arrival(tack, tp->ackpol.arrival_us, tp->rcv_nxt, rtt_us >> 3);
+}
+
+static u32 tcp_tack_ack_delay_us(struct sock *sk)
+{
+	const struct tcp_tack_params *params = tcp_tack_params(sk);
+	const struct inet_connection_sock *icsk = inet_csk(sk);
+	const struct tcp_tack *tack = tcp_ackpol_priv(sk);
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 interval_us, segs;
+	u64 due_us;
+
+	interval_us = tcp_tack_interval_us(tack, params,
+					   icsk->icsk_ack.rcv_mss);
+	if (interval_us > tcp_tack_period_us(tack, params)) {
+		segs = interval_us == U32_MAX ? 2 :
+						READ_ONCE(params->segments);
+		return tcp_ackpol_exceeds(sk, segs - 1) ? 0 :
+							  TCP_ACKPOL_DELACK;
+	}
+
+	due_us = tp->ackpol.first_us +
+		 min(interval_us, jiffies_to_usecs(icsk->icsk_delack_max));
+	if (due_us <= tp->ackpol.arrival_us)
+		return 0;
+	return due_us - tp->ackpol.arrival_us;
+}
+
+static void tcp_tack_get_info(const struct sock *sk,
+			      union tcp_ackpol_state *info)
+{
+	const struct tcp_tack *tack = tcp_ackpol_priv(sk);
+	u32 rtt_us = tcp_tack_rtt_us(tack);
+
+	BUILD_BUG_ON(TCP_ACKPOL_US_NONE != U32_MAX);
+
+	info->tack.min_rtt_us = rtt_us ? rtt_us : TCP_ACKPOL_US_NONE;
+	info->tack.interval_us =
+		tcp_tack_interval_us(tack, tcp_tack_params(sk),
+				     inet_csk(sk)->icsk_ack.rcv_mss);
+	info->tack.bytes_per_s = (u64)minmax_get(&tack->bytes_per_ms) *
+				 MSEC_PER_SEC;
+}
+
+static struct tcp_ackpol_ops tcp_tack __read_mostly = {
+	.ack_delay_us	= tcp_tack_ack_delay_us,
+	.data_recv	= tcp_tack_data_recv,
+	.get_info	= tcp_tack_get_info,
+	.name		= "tack",
+	.owner		= THIS_MODULE,
+};
+
+static const struct tcp_tack_params tcp_tack_default = TCP_TACK_PARAMS_DEFAULT;
+
+static int segments_max = 65535;
+static int beta_max = 65535;
+
+static const struct ctl_table tcp_tack_table[] = {
+	TCP_ACKPOL_SYSCTL("tcp_tack_segments", struct tcp_tack_params,
+			  segments, SYSCTL_ONE, &segments_max),
+	TCP_ACKPOL_SYSCTL("tcp_tack_beta", struct tcp_tack_params, beta,
+			  SYSCTL_ONE, &beta_max),
+};
+
+static int __net_init tcp_tack_net_init(struct net *net)
+{
+	struct tcp_tack_net *tn = net_generic(net, tcp_tack_net_id);
+
+	tn->params = tcp_tack_default;
+	tn->sysctl = tcp_ackpol_register_sysctl(net, tcp_tack_table,
+						ARRAY_SIZE(tcp_tack_table),
+						&tn->params);
+	return PTR_ERR_OR_ZERO(tn->sysctl);
+}
+
+static void __net_exit tcp_tack_net_exit(struct net *net)
+{
+	struct tcp_tack_net *tn = net_generic(net, tcp_tack_net_id);
+
+	tcp_ackpol_unregister_sysctl(tn->sysctl);
+}
+
+static struct pernet_operations tcp_tack_net_ops = {
+	.init	= tcp_tack_net_init,
+	.exit	= tcp_tack_net_exit,
+	.id	= &tcp_tack_net_id,
+	.size	= sizeof(struct tcp_tack_net),
+};
+
+static int __init tcp_tack_register(void)
+{
+	int ret;
+
+	TCP_ACKPOL_CHECK_PRIV(struct tcp_tack);
+
+	ret = register_pernet_subsys(&tcp_tack_net_ops);
+	if (ret)
+		return ret;
+
+	ret = tcp_register_ackpol(&tcp_tack);
+	if (ret)
+		unregister_pernet_subsys(&tcp_tack_net_ops);
+	return ret;
+}
+
+static void __exit tcp_tack_unregister(void)
+{
+	tcp_unregister_ackpol(&tcp_tack);
+	unregister_pernet_subsys(&tcp_tack_net_ops);
+}
+
+module_init(tcp_tack_register);
+module_exit(tcp_tack_unregister);
+
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("TCP TACK: tamed acknowledgments, receiver's side");
+MODULE_ALIAS_TCP_ACKPOL("tack");
