@@ -192,13 +192,14 @@ void tcp_unregister_ackpol(struct tcp_ackpol_ops *ops)
 EXPORT_SYMBOL_GPL(tcp_unregister_ackpol);
 
 /**
- * tcp_ackpol_exceeds() - would Linux acknowledge if it waited for more segments?
- * @sk: socket
+ * tcp_ackpol_exceeds() - do more than some full segments wait for their ACK?
+ * @sk: socket with a policy
  * @segs: full segments that may wait; Linux' own rule has 1
  *
- * Return: true if more than @segs full segments are not yet acknowledged and
- * the right edge of the window advances, or the application waits for more than
- * has arrived.
+ * Linux asks the window, too: it has to advance, else reading sends the ACK.
+ * So that counts only for policies that leave it to reading.
+ *
+ * Return: true if Linux' rule, with @segs in the place of 1, wants an ACK.
  */
 bool tcp_ackpol_exceeds(const struct sock *sk, u32 segs)
 {
@@ -208,7 +209,8 @@ bool tcp_ackpol_exceeds(const struct sock *sk, u32 segs)
 	if (tp->rcv_nxt - tp->rcv_wup <= most)
 		return false;
 
-	return tp->rcv_nxt - tp->copied_seq < sk->sk_rcvlowat ||
+	return tcp_ackpol_rules(sk) ||
+	       tp->rcv_nxt - tp->copied_seq < sk->sk_rcvlowat ||
 	       __tcp_select_window((struct sock *)sk) >= tp->rcv_wnd;
 }
 EXPORT_SYMBOL_GPL(tcp_ackpol_exceeds);

@@ -77,6 +77,8 @@ static bool tcp_divack_begin(struct sock *sk, struct tcp_divack *divack)
 
 	dn = net_generic(sock_net(sk), tcp_divack_net_id);
 	tcp_divack_start(divack, &dn->params, acked, tp->rcv_nxt);
+	if (tp->ecn_flags & TCP_ECN_DEMAND_CWR)
+		tcp_divack_whole(divack);
 	return true;
 }
 

@@ -52,6 +52,13 @@ static inline void tcp_divack_start(struct tcp_divack *divack,
 		divack->step_us = max(spread_us / parts, 1U);
 }
 
+/* The ACK tells of congestion: it is not divided */
+static inline void tcp_divack_whole(struct tcp_divack *divack)
+{
+	divack->left = 1;
+	divack->step_us = 0;
+}
+
 /* What the next ACK of the series acknowledges */
 static inline u32 tcp_divack_next(struct tcp_divack *divack)
 {

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What each ACK policy does, segment by segment: tests/packets, run by tests/guest/packets.py."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airtcp.guest import boot
+from airtcp.guesttools import GuestTools
+from airtcp.kernel import Kernel
+
+TESTS = Path(__file__).parents[1]
+INTERPRETER = TESTS / "guest" / "packets.py"
+SCRIPTS = sorted((TESTS / "packets").glob("*.pkt"))
+
+WRONG = {
+    "late": ("+51ms > . 1:1(0) ack 17001", "expected at 55.000000 ms"),
+    "early": ("+31ms > . 1:1(0) ack 17001", "expected at 35.000000 ms"),
+    "late-1us": ("+41001us > . 1:1(0) ack 17001", "expected at 45.001000 ms"),
+    "early-1us": ("+40999us > . 1:1(0) ack 17001", "expected at 44.999000 ms"),
+    "number": ("+41ms > . 1:1(0) ack 17002", "ack 17002"),
+    "missing": ("+41ms > . 1:1(0) ack 17001\n+0 > . 1:1(0) ack 17001", "nothing was sent"),
+    "unexpected": ("+41ms nothing()", "not expected"),
+    "option": ("+41ms > . 1:1(0) ack 17001 <sack 1:2>", "sack 1:2"),
+    "window": ("+41ms > . 1:1(0) ack 17001 win 1", "win 1"),
+    "result": ("+41ms > . 1:1(0) ack 17001\n+1ms read(1) = 1", "read(1) = -1 EAGAIN, expected 1"),
+    "counter": ("+41ms > . 1:1(0) ack 17001\n+1ms counter(DelayedACKs) = 2", "= 1, expected 2"),
+    "syntax": ("41ms > . 1:1(0) ack 17001", "not a line of a script"),
+}
+"""What the last line of a script may say wrongly, and what has to be told."""
+
+
+@pytest.fixture(scope="module")
+def results(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Any]:
+    """By file, what went wrong and what TCP sent; one guest runs all."""
+    run_dir = tmp_path_factory.mktemp("packets")
+    shutil.copy(INTERPRETER, run_dir)
+    (run_dir / "scripts").mkdir()
+    for path in SCRIPTS:
+        shutil.copy(path, run_dir / "scripts")
+    lone = (TESTS / "packets" / "default-one-segment.pkt").read_text()
+    for name, (line, _) in WRONG.items():
+        assert "+41ms > . 1:1(0) ack 17001\n" in lone
+        wrong = lone.replace("+41ms > . 1:1(0) ack 17001", line)
+        (run_dir / "scripts" / f"wrong {name}").write_text(wrong)
+    (run_dir / "plan.sh").write_text(f"python3 -B {INTERPRETER.name} scripts/* >results.json\n")
+    result = boot(lab_kernel, tools, run_dir, seed=1, timeout_wall_s=300)
+    assert result.status == "ok", result.reason
+    told: dict[str, Any] = json.loads((run_dir / "results.json").read_text())
+    return told
+
+
+@pytest.mark.parametrize("script", [path.stem for path in SCRIPTS])
+def test_script(results: dict[str, Any], script: str) -> None:
+    told = results[f"{script}.pkt"]
+    sent = "\n".join(told["sent"])
+    assert not told["problem"], f"{told['problem']}\nsent by TCP:\n{sent}"
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_script_fails(results: dict[str, Any], name: str) -> None:
+    assert WRONG[name][1] in results[f"wrong {name}"]["problem"]
+
+
+def test_every_policy_is_covered() -> None:
+    policies = ["default", "aad", "aad-listing", "limit", "every", "count", "tack", "divack"]
+    names = [path.stem for path in SCRIPTS]
+    assert len(names) >= 60
+    assert [p for p in policies if not any(name.startswith(f"{p}-") for name in names)] == []
