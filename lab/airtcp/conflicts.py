@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Which parameters cannot be together, though each is allowed by itself."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from airtcp.standards import STANDARDS, Standard, mcs_of, widths_mhz
@@ -20,6 +20,16 @@ _OF_MODEL = {
     "snr": ("snr",),
     "distance": ("snr",),
     "walk": ("snr",),
+}
+# The workloads that do.
+_OF_WORKLOAD = {
+    "message": ("request_response", "transfer"),
+    "exchanges": ("request_response",),
+    "transfer_size": ("transfer",),
+    "transfers": ("transfer",),
+    "protocol": ("bulk",),
+    "flows": ("bulk",),
+    "stations": ("bulk",),
 }
 _PLACES = ("snr", "distance", "walk")
 
@@ -40,6 +50,9 @@ def conflicts(parameters: "Parameters") -> Iterator[Conflict]:
     yield from _operating_point(parameters, standard)
     yield from _aggregation(parameters, standard)
     yield from _errors(parameters)
+    yield from _idle(parameters, "workload", _OF_WORKLOAD)
+    if parameters.workload == "transfer" and parameters.transfer_size_bytes is None:
+        yield Conflict("workload", "transfer needs transfer_size, as in 100000B")
 
 
 def _operating_point(parameters: "Parameters", standard: Standard) -> Iterator[Conflict]:
@@ -79,12 +92,10 @@ def _aggregation(parameters: "Parameters", standard: Standard) -> Iterator[Confl
 
 
 def _errors(parameters: "Parameters") -> Iterator[Conflict]:
-    model, plain, usual = parameters.error_model, parameters.plain(), type(parameters).usual()
-    for name, models in _OF_MODEL.items():
-        if model not in models and plain[name] != usual[name]:
-            yield _not_with(name, plain[name], f"error_model {model}", usual[name])
-    if model != "snr":
+    yield from _idle(parameters, "error_model", _OF_MODEL)
+    if parameters.error_model != "snr":
         return
+    plain, usual = parameters.plain(), type(parameters).usual()
     given = [name for name in _PLACES if plain[name] != usual[name]]
     if len(given) != 1:
         what = f"given are {' and '.join(given)}" if given else "none is given"
@@ -98,6 +109,16 @@ def _errors(parameters: "Parameters") -> Iterator[Conflict]:
                 f"sense {plain['sense']} at {parameters.width}",
                 f"{max(0.0, least_db):.3f}dB and more",
             )
+
+
+def _idle(
+    parameters: "Parameters", chooser: str, users: Mapping[str, Sequence[str]]
+) -> Iterator[Conflict]:
+    """Parameters whose value would do nothing, for the chooser has not chosen one of its users."""
+    plain, usual = parameters.plain(), type(parameters).usual()
+    for name, choices in users.items():
+        if plain[chooser] not in choices and plain[name] != usual[name]:
+            yield _not_with(name, plain[name], f"{chooser} {plain[chooser]}", usual[name])
 
 
 def _not_with(name: str, value: object, given: str, allowed: object) -> Conflict:

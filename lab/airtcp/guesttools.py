@@ -20,6 +20,7 @@ GUEST_DIR = "/run/tools"
 _FLAGS = ["-std=gnu17", "-O2", "-Wall", "-Wextra", "-Werror"]
 _COMPILE = {
     "poweroff": ["poweroff.c"],
+    "exchange": ["exchange.c"],
     "airsim": ["airsim.c", f"-I{UAPI}", "-lmnl"],
     "saturate": ["saturate.c"],
     "tcpwatch": ["tcpwatch.c"],

@@ -32,6 +32,18 @@ METRICS: Mapping[str, Metric] = {
     "goodput_jain": Metric(
         "", "Jain's fairness index of the stations' goodputs: 1 when all are equal, 1/N at worst"
     ),
+    "request_response_ms_mean": Metric(
+        "ms", "request_response: mean time from sending a request to the last byte of the reply"
+    ),
+    "request_response_ms_p50": Metric("ms", "median of that time"),
+    "request_response_ms_p95": Metric("ms", "95th percentile of that time"),
+    "request_response_ms_p99": Metric("ms", "99th percentile of that time"),
+    "request_response_ms_max": Metric("ms", "longest of these times"),
+    "completion_time_ms_mean": Metric(
+        "ms", "transfer: mean time from connect() to the last byte of the file"
+    ),
+    "completion_time_ms_p50": Metric("ms", "median of that time"),
+    "completion_time_ms_p95": Metric("ms", "95th percentile of that time"),
     "retransmits": Metric(
         "segments", "segments that the sender sent again (its final tcpi_total_retrans)"
     ),
@@ -41,7 +53,7 @@ METRICS: Mapping[str, Metric] = {
     "acks_sent": Metric(
         "segments",
         "segments without data that the receiver sent: tcpi_segs_out - tcpi_data_segs_out,"
-        " so the one FIN counts",
+        " so its FIN counts, and its SYN where it connects",
     ),
     "acks_per_segment": Metric(
         "", "acks_sent per segment with data that reached the receiver (tcpi_data_segs_in)"
@@ -77,6 +89,31 @@ METRICS: Mapping[str, Metric] = {
     "collisions": Metric("PPDUs", "PPDUs and RTS that another one spoiled at their receiver"),
 }
 
+
+class Headline(NamedTuple):
+    """The metric that a workload is about. Of a time less is better, of the others more.
+
+    Of times the mean: a median says nothing of a policy that now and then waits for a timer.
+    """
+
+    metric: str
+    title: str
+
+    @property
+    def unit(self) -> str:
+        return METRICS[self.metric].unit
+
+    @property
+    def less_is_better(self) -> bool:
+        return self.unit == "ms"
+
+
+HEADLINES: Mapping[str, Headline] = {
+    "bulk": Headline("goodput_mbps", "goodput"),
+    "request_response": Headline("request_response_ms_mean", "mean latency"),
+    "transfer": Headline("completion_time_ms_mean", "mean completion time"),
+}
+
 _SHARES = ("data", "ack", "idle", "collision")
 
 # Metrics that are counters of airsim.
@@ -85,6 +122,8 @@ _COUNTED = {
     "tx_drops": "tx_dropped_retries",
     "collisions": "collisions",
 }
+
+_NO_DATA = "the TCP connections of the transfer carried no data"
 
 # What becomes of every MPDU that a radio takes, and of every one that arrives at a radio.
 _FATES = {
@@ -103,11 +142,17 @@ _FATES = {
 def compute(run_dir: Path, parameters: "Parameters") -> dict[str, float | None]:
     """Every metric of METRICS for the run in run_dir.
 
-    None: the metrics of TCP in a run of UDP, those of ping where ping was off, fairness of a single
-    station. Raises AirtcpError for a file that is missing, cut short or corrupt, and when frames
-    went astray in the radios.
+    None: the metrics of other workloads, those of TCP in a run of UDP, those of ping where ping was
+    off, fairness of a single station, samples of connections that are too short for them. Raises
+    AirtcpError for a file that is missing, cut short or corrupt, and when frames went astray in the
+    radios.
     """
     _check_fates(run_dir)
+    own = _bulk if parameters.workload == "bulk" else _exchanges
+    return dict.fromkeys(METRICS) | own(run_dir, parameters) | _air(run_dir)
+
+
+def _bulk(run_dir: Path, parameters: "Parameters") -> dict[str, float | None]:
     numbers = range(1, parameters.stations + 1)
     clients = {number: runfiles.read_iperf3(run_dir, "client", number) for number in numbers}
     goodputs_mbps = numpy.array(
@@ -116,11 +161,13 @@ def compute(run_dir: Path, parameters: "Parameters") -> dict[str, float | None]:
             for client in clients.values()
         ]
     )
-    values: dict[str, float | None] = dict.fromkeys(METRICS)
+    values: dict[str, float | None] = {}
     if parameters.protocol == "tcp":
         ports = {number: client.data_ports for number, client in clients.items()}
+        sender = _traces(run_dir, parameters.sender, ports)
         receiver = _traces(run_dir, parameters.receiver, ports)
-        values |= _tcp(run_dir, _traces(run_dir, parameters.sender, ports), receiver)
+        values |= _counted(run_dir, [one.final for one in sender], [one.final for one in receiver])
+        values |= _sampled(run_dir, sender)
         if parameters.stations > 1:
             goodputs_mbps = _together_mbps(run_dir, receiver, parameters)
     values["goodput_mbps"] = float(goodputs_mbps.sum())
@@ -130,7 +177,32 @@ def compute(run_dir: Path, parameters: "Parameters") -> dict[str, float | None]:
         rtts_ms = runfiles.read_ping_ms(run_dir)
         values["ping_rtt_ms_p50"] = float(numpy.percentile(rtts_ms, 50))
         values["ping_rtt_ms_p95"] = float(numpy.percentile(rtts_ms, 95))
-    return values | _air(run_dir)
+    return values
+
+
+def _exchanges(run_dir: Path, parameters: "Parameters") -> dict[str, float | None]:
+    asked = parameters.workload == "request_response"
+    exchanges = runfiles.read_exchanges(run_dir)
+    if len(exchanges.times_ms) != parameters.exchange_count:
+        raise AirtcpError(
+            f"{run_dir / 'exchanges.csv'}: {len(exchanges.times_ms)} exchanges of "
+            f"{parameters.exchange_count}"
+        )
+    name = "request_response_ms" if asked else "completion_time_ms"
+    values: dict[str, float | None] = {
+        f"{name}_mean": float(exchanges.times_ms.mean()),
+        f"{name}_p50": float(numpy.percentile(exchanges.times_ms, 50)),
+        f"{name}_p95": float(numpy.percentile(exchanges.times_ms, 95)),
+    }
+    sender = runfiles.read_connections(run_dir, parameters.sender)
+    receiver = runfiles.read_connections(run_dir, parameters.receiver)
+    ends = exchanges.ports, station_address(1)
+    values |= _counted(run_dir, sender.finals(*ends), receiver.finals(*ends))
+    if asked:
+        values[f"{name}_p99"] = float(numpy.percentile(exchanges.times_ms, 99))
+        values[f"{name}_max"] = float(exchanges.times_ms.max())
+        values |= _sampled(run_dir, sender.traces(*ends))
+    return values
 
 
 def _together_mbps(
@@ -193,23 +265,32 @@ def _need(run_dir: Path, counters: Mapping[str, int], names: Sequence[str]) -> N
         raise AirtcpError(f"{run_dir / 'airsim-after.txt'}: no line {missing[0]!r}")
 
 
-def _tcp(
-    run_dir: Path, sender: Sequence[runfiles.TcpTrace], receiver: Sequence[runfiles.TcpTrace]
+def _counted(
+    run_dir: Path, sender: Sequence[Mapping[str, int]], receiver: Sequence[Mapping[str, int]]
 ) -> dict[str, float | None]:
-    def total(traces: Sequence[runfiles.TcpTrace], name: str) -> int:
-        return sum(trace.final[name] for trace in traces)
+    """From the last counters of each connection."""
 
-    srtt_us = numpy.concatenate([trace.columns["srtt_us"] for trace in sender])
-    srtt_us = srtt_us[srtt_us > 0]  # 0: not yet measured
+    def total(finals: Sequence[Mapping[str, int]], name: str) -> int:
+        return sum(final[name] for final in finals)
+
     acks_sent = total(receiver, "segs_out") - total(receiver, "data_segs_out")
     segments_received = total(receiver, "data_segs_in")
-    if not srtt_us.size or not segments_received:
-        raise AirtcpError(f"{run_dir}: the TCP connections of the transfer carried no data")
+    if not segments_received:
+        raise AirtcpError(f"{run_dir}: {_NO_DATA}")
     return {
         "retransmits": total(sender, "retrans"),
         "data_segments": total(sender, "data_segs_out"),
         "acks_sent": acks_sent,
         "acks_per_segment": acks_sent / segments_received,
+    }
+
+
+def _sampled(run_dir: Path, sender: Sequence[runfiles.TcpTrace]) -> dict[str, float | None]:
+    srtt_us = numpy.concatenate([trace.columns["srtt_us"] for trace in sender])
+    srtt_us = srtt_us[srtt_us > 0]  # 0: not yet measured
+    if not srtt_us.size:
+        raise AirtcpError(f"{run_dir}: {_NO_DATA}")
+    return {
         "tcp_rtt_ms_p50": float(numpy.percentile(srtt_us, 50)) / 1000,
         "tcp_rtt_ms_p95": float(numpy.percentile(srtt_us, 95)) / 1000,
         "cwnd_segments_mean": float(

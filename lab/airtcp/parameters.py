@@ -73,7 +73,9 @@ def _field(default: Any, alias: str, description: str) -> Any:
 class Parameters(Strict):
     """Everything that decides a run, beside its seed. One flat list; aliases are the YAML keys."""
 
-    ack_policy: Literal["default", "aad"] = _field(
+    ack_policy: Literal[
+        "default", "aad", "aad-listing", "limit", "every", "count", "tack", "divack"
+    ] = _field(
         "default", "ack_policy", "ACK policy of the receiver of the data (net.ipv4.tcp_ack_policy)"
     )
     aad_alpha: Annotated[float | None, fraction(0, 1, _KERNEL)] = _field(
@@ -93,6 +95,38 @@ class Parameters(Strict):
     )
     aad_max_delay_s: Annotated[float | None, duration(1e-6, 0.5, _KERNEL)] = _field(
         None, "aad_max_delay", "AAD: longest time that an acknowledgment may wait"
+    )
+    ack_limit: Annotated[int | None, count(0, (1 << 31) - 1, _KERNEL)] = _field(
+        None, "ack_limit", "limit: segments before it starts; 0 and 1: as many as eq. 2.5 gives"
+    )
+    ack_limit_max: Annotated[int | None, count(1, 65535, _KERNEL)] = _field(
+        None,
+        "ack_limit_max",
+        "limit: bound of n, where more than n segments bring an acknowledgment",
+    )
+    ack_count: Annotated[int | None, count(1, 65535, _KERNEL)] = _field(
+        None, "ack_count", "count: segments that an acknowledgment stands for"
+    )
+    ack_count_delay_s: Annotated[float | None, duration(1e-6, 0.5, _KERNEL)] = _field(
+        None, "ack_count_delay", "count: longest time that an acknowledgment may wait"
+    )
+    tack_segments: Annotated[int | None, count(1, 65535, _KERNEL)] = _field(
+        None, "tack_segments", "TACK: L, full segments an acknowledgment at low rates"
+    )
+    tack_beta: Annotated[int | None, count(1, 65535, _KERNEL)] = _field(
+        None, "tack_beta", "TACK: most acknowledgments in the smallest round-trip time"
+    )
+    divack: Annotated[int | None, count(0, 64, _KERNEL)] = _field(
+        None, "divack", "divack: parts that precede a whole acknowledgment"
+    )
+    divack_spread_s: Annotated[float | None, duration(0, 0.5, _KERNEL)] = _field(
+        None, "divack_spread", "divack: time over which they are spread; 0ms: all at once"
+    )
+    divack_sender: Annotated[int | None, count(0, 64, _KERNEL)] = _field(
+        None,
+        "divack_sender",
+        "parts of one segment's acknowledgment by which the sender grows its window, in slow "
+        "start (net.ipv4.tcp_divack_sender)",
     )
 
     delay_s: Annotated[float, duration(0, 10)] = _field(
@@ -114,12 +148,30 @@ class Parameters(Strict):
     direction: Literal["download", "upload"] = _field(
         "download", "direction", "download: the server sends; upload: the station sends"
     )
+    workload: Literal["bulk", "request_response", "transfer"] = _field(
+        "bulk",
+        "workload",
+        "bulk: data for as long as `duration`; request_response: small messages to and fro over "
+        "one connection; transfer: files of a size, each over a new connection",
+    )
+    message_bytes: Annotated[int, size(1, 1 << 30)] = _field(
+        64, "message", "request_response: request and reply; transfer: the request for a file"
+    )
+    exchanges: Annotated[int, count(1, 10**6)] = _field(
+        1000, "exchanges", "request_response: how many, one after the other"
+    )
+    transfer_size_bytes: Annotated[int | None, size(1, 1 << 30, "none")] = _field(
+        None, "transfer_size", "transfer: size of a file"
+    )
+    transfers: Annotated[int, count(1, 10000)] = _field(
+        20, "transfers", "transfer: how many, one after the other"
+    )
     protocol: Literal["tcp", "udp"] = _field("tcp", "protocol", "transport of the transfer")
     udp_rate_bps: Annotated[float | None, rate("unlimited")] = _field(
         None, "udp_rate", "rate at which UDP is sent; unlimited: the radio's own rate"
     )
     duration_s: Annotated[float, whole_seconds(1, 86400)] = _field(
-        10.0, "duration", "length of the transfer in virtual time, whole seconds"
+        10.0, "duration", "bulk: length of the transfer in virtual time, whole seconds"
     )
     flows: Annotated[int, count(1, 128)] = _field(1, "flows", "parallel flows")
     patience: OnOff = _field(
@@ -257,7 +309,7 @@ class Parameters(Strict):
     )
 
     ping_interval_s: Annotated[float, duration(0, 60)] = _field(
-        0.2, "ping_interval", "ping from the station to the server beside the transfer; 0ms: none"
+        0.2, "ping_interval", "bulk: ping from the station to the server beside it; 0ms: none"
     )
     tcp_sample_s: Annotated[float, duration(0.001, 60)] = _field(
         0.01, "tcp_sample", "period at which the state of TCP is read"
@@ -324,6 +376,12 @@ class Parameters(Strict):
     @property
     def receiver(self) -> Literal["server", "station"]:
         return "station" if self.direction == "download" else "server"
+
+    @property
+    def exchange_count(self) -> int:
+        """How many times are measured in a run; with bulk there are none."""
+        counts = {"request_response": self.exchanges, "transfer": self.transfers}
+        return counts.get(self.workload, 0)
 
 
 PARAMETER_NAMES = tuple(field.alias or name for name, field in Parameters.model_fields.items())

@@ -2,23 +2,20 @@
 """The document that an experiment gives (results.json, --json), and the table for the terminal."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from airtcp.errors import InputError
 from airtcp.experiment import Cell, Experiment
 from airtcp.kernel import Kernel
-from airtcp.metrics import METRICS
+from airtcp.metrics import HEADLINES, METRICS, Headline
 from airtcp.run import Result, write_json
 from airtcp.statistics import paired_ratio, summarize
 
 SCHEMA = 1
 
 Document = dict[str, Any]
-
-# What the table for the terminal is about.
-_HEADLINE = "goodput_mbps"
 
 
 def document(
@@ -97,11 +94,30 @@ def read(out_dir: Path) -> Document:
 
 
 def table(results: Document) -> str:
-    """Goodput of every cell and what others published, then the gain of each policy."""
-    rows = [["", "n", "goodput Mbit/s", "95%", "published", "ratio"]]
-    for summary in results["summary"]:
-        if summary["metric"] != _HEADLINE:
-            continue
+    """For each workload: its headline in every cell, what others published, the policies' gains."""
+    parts: list[str] = []
+    for workload, headline in HEADLINES.items():
+        summaries = [
+            summary
+            for summary in results["summary"]
+            if summary["metric"] == headline.metric and _workload(results, summary) == workload
+        ]
+        if summaries:
+            parts += _tables(results, headline, summaries)
+    return "\n\n".join(parts)
+
+
+def _workload(results: Document, summary: Mapping[str, Any]) -> str:
+    """That of a cell: a factor, or the same in every run."""
+    common = (run["parameters"].get("workload", "bulk") for run in results["runs"])
+    return str(summary["factors"].get("workload") or next(common, "bulk"))
+
+
+def _tables(
+    results: Document, headline: Headline, summaries: Sequence[Mapping[str, Any]]
+) -> Iterator[str]:
+    rows = [["", "n", f"{headline.title} {headline.unit}", "95%", "published", "ratio"]]
+    for summary in summaries:
         published = summary["published"]
         ratio = published and summary["mean"] and summary["mean"] / published["value"]
         rows.append(
@@ -114,33 +130,39 @@ def table(results: Document) -> str:
                 f"{ratio:.2f}" if ratio else "-",
             ]
         )
-    text = _aligned(rows)
-    gains = [["", "gain over default", "95%", "published"], *_gains(results)]
-    return f"{text}\n\n{_aligned(gains)}" if len(gains) > 1 else text
+    yield _aligned(rows)
+    change = (
+        "change from default (less is better)" if headline.less_is_better else "gain over default"
+    )
+    changes = [["", change, "95%", "published"], *_changes(results, headline.metric, summaries)]
+    if len(changes) > 1:
+        yield _aligned(changes)
 
 
-def _gains(results: Document) -> list[list[str]]:
-    """Goodput of a policy over that of default, same other factors, same seeds, in percent.
+def _changes(
+    results: Document, metric: str, summaries: Sequence[Mapping[str, Any]]
+) -> list[list[str]]:
+    """A policy over default, same other factors, same seeds, in percent.
 
-    The published gain is the ratio of the published means, whatever percentage was printed.
+    The published change is the ratio of the published means, whatever percentage was printed.
     """
-    goodput: dict[str, dict[int, float]] = {}
-    published: dict[str, float] = {}
+    values: dict[str, dict[int, float]] = {}
     for run in results["runs"]:
-        value = run["metrics"].get(_HEADLINE)
+        value = run["metrics"].get(metric)
         if value is not None:
-            goodput.setdefault(_factors(run["factors"]), {})[run["seed"]] = value
-    for summary in results["summary"]:
-        if summary["metric"] == _HEADLINE and summary["published"]:
-            published[_factors(summary["factors"])] = summary["published"]["value"]
+            values.setdefault(_factors(run["factors"]), {})[run["seed"]] = value
+    published = {
+        _factors(summary["factors"]): summary["published"]["value"]
+        for summary in summaries
+        if summary["published"]
+    }
     rows = []
-    for summary in results["summary"]:
+    for summary in summaries:
         factors = summary["factors"]
-        policy = factors.get("ack_policy", "default")
-        if summary["metric"] != _HEADLINE or policy == "default":
+        if factors.get("ack_policy", "default") == "default":
             continue
         other, baseline = _factors(factors), _factors({**factors, "ack_policy": "default"})
-        ratio = paired_ratio(goodput.get(baseline, {}), goodput.get(other, {}))
+        ratio = paired_ratio(values.get(baseline, {}), values.get(other, {}))
         if ratio is None:
             continue
         printed = "-"

@@ -136,8 +136,12 @@ def _identity(kernel: Kernel, tools: GuestTools, cell: Cell, seed: int) -> str:
 
 def _timeout_wall_s(parameters: Parameters) -> float:
     # Far more than any run takes: it ends guests that hang.
+    base = 120 + 10 * parameters.stations
+    if parameters.workload != "bulk":
+        exchanged_mb = (parameters.transfer_size_bytes or parameters.message_bytes) / 1e6
+        return base + parameters.exchange_count * (1 + exchanged_mb)
     at_rate = workload.radio_rate_bps(parameters) / 10e6
-    return 120 + 10 * parameters.stations + (30 + at_rate) * parameters.duration_s
+    return base + (30 + at_rate) * parameters.duration_s
 
 
 def _memory_mb(parameters: Parameters) -> int:

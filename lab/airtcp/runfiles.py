@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Readers of what one run leaves in its directory: iperf3, TCP state, the air, ping.
+"""Readers of what one run leaves in its directory: iperf3, exchanges, TCP state, the air, ping.
 
 Each reader raises AirtcpError with one line that names the file when it is missing, cut short or
 not what it should be.
@@ -106,25 +106,33 @@ class TcpConnections:
 
     def traces(self, data_ports: frozenset[int], station: str) -> list[TcpTrace]:
         """The data connections of a station, by port; each has samples and a final state."""
-        ends = {
+        ends = self._ends(data_ports, station)
+        return [self._trace(port, ends.get(port, ("", ""))) for port in sorted(data_ports)]
+
+    def finals(self, data_ports: frozenset[int], station: str) -> list[Mapping[str, int]]:
+        """Their final states alone: connections may be too short for a sample."""
+        ends = self._ends(data_ports, station)
+        return [self._final(port, ends.get(port, ("", ""))) for port in sorted(data_ports)]
+
+    def _ends(self, data_ports: frozenset[int], station: str) -> dict[int, tuple[str, str]]:
+        return {
             port: ends
             for ends in self.samples.keys() | self.closed.keys()
             for port in data_ports.intersection(_port(end) for end in ends)
             if station in (_host(end) for end in ends)
         }
-        return [self._trace(port, ends.get(port, ("", ""))) for port in sorted(data_ports)]
 
     def _trace(self, port: int, ends: tuple[str, str]) -> TcpTrace:
         if ends not in self.samples:
             raise AirtcpError(f"{self.path}: no sample of the data connection of port {port}")
+        values = numpy.array(self.samples[ends], dtype=numpy.float64).T
+        columns = dict(zip(self.columns, values, strict=True))
+        return TcpTrace(port, columns, self._final(port, ends))
+
+    def _final(self, port: int, ends: tuple[str, str]) -> Mapping[str, int]:
         if ends not in self.closed:
             raise AirtcpError(f"{self.path}: no close row for the data connection of port {port}")
-        values = numpy.array(self.samples[ends], dtype=numpy.float64).T
-        return TcpTrace(
-            port,
-            dict(zip(self.columns, values, strict=True)),
-            dict(zip(self.columns, self.closed[ends], strict=True)),
-        )
+        return dict(zip(self.columns, self.closed[ends], strict=True))
 
 
 def read_tcp(run_dir: Path, node: Node, data_ports: frozenset[int]) -> list[TcpTrace]:
@@ -194,6 +202,33 @@ def read_ping_ms(run_dir: Path) -> NDArray[numpy.float64]:
     if not replies:
         raise AirtcpError(f"{path}: no ping was answered")
     return numpy.array([float(reply) for reply in replies])
+
+
+@dataclass(frozen=True)
+class Exchanges:
+    """What the guest's program exchange measured: each time in ms, the ports of the receiver."""
+
+    times_ms: NDArray[numpy.float64]
+    ports: frozenset[int]
+
+
+def read_exchanges(run_dir: Path) -> Exchanges:
+    """Read exchanges.csv. At least one."""
+    path = run_dir / "exchanges.csv"
+    header, *lines = _text(path).splitlines() or [""]
+    if header != "port,start_ns,end_ns":
+        raise AirtcpError(f"{path}: no header of exchange")
+    rows = []
+    for number, line in enumerate(lines, start=2):
+        try:
+            port, start_ns, end_ns = map(int, line.split(","))
+        except ValueError:
+            raise AirtcpError(f"{path}:{number}: not a row of exchange, or cut short") from None
+        rows.append((port, (end_ns - start_ns) / 1e6))
+    if not rows:
+        raise AirtcpError(f"{path}: no exchange")
+    ports, times_ms = zip(*rows, strict=True)
+    return Exchanges(numpy.array(times_ms), frozenset(ports))
 
 
 def _counters(path: Path) -> dict[str, int]:

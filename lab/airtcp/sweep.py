@@ -19,6 +19,7 @@ from airtcp.errors import AirtcpError
 from airtcp.experiment import Cell
 from airtcp.guesttools import GuestTools
 from airtcp.kernel import Kernel
+from airtcp.metrics import HEADLINES
 from airtcp.run import Result, expected_virtual_s, finished, run_directory, run_one
 
 _POLL_S = 0.5
@@ -211,5 +212,7 @@ def _verdict(end: Result | Failure) -> str:
         return "failed"
     if end["error"]:
         return str(end["status"])
-    goodput = end["metrics"]["goodput_mbps"]
-    return f"{goodput:.1f} Mbit/s, {end['cost']['wall_s']:.1f} s"
+    measured = (one for one in HEADLINES.values() if end["metrics"].get(one.metric) is not None)
+    headline = next(measured)
+    figure = f"{end['metrics'][headline.metric]:.2f} {headline.unit}"
+    return f"{figure}, {end['cost']['wall_s']:.1f} s"

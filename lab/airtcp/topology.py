@@ -398,6 +398,8 @@ def _tcp(parameters: Parameters, node: str) -> str:
     }
     if node == parameters.receiver:
         sysctls |= _ack_policy(parameters)
+    if node == parameters.sender and parameters.divack_sender is not None:
+        sysctls["tcp_divack_sender"] = str(parameters.divack_sender)
     return "".join(f"set_sysctl {name} {value}\n" for name, value in sysctls.items())
 
 
@@ -414,6 +416,14 @@ def _ack_policy(parameters: Parameters) -> dict[str, str]:
         "tcp_aad_reset_ms": scaled(parameters.aad_reset_s, 1e3),
         "tcp_aad_segments": scaled(parameters.aad_segments, 1),
         "tcp_aad_max_delay_us": scaled(parameters.aad_max_delay_s, 1e6),
+        "tcp_ack_limit": scaled(parameters.ack_limit, 1),
+        "tcp_ack_limit_max": scaled(parameters.ack_limit_max, 1),
+        "tcp_ack_count": scaled(parameters.ack_count, 1),
+        "tcp_ack_count_delay_us": scaled(parameters.ack_count_delay_s, 1e6),
+        "tcp_tack_segments": scaled(parameters.tack_segments, 1),
+        "tcp_tack_beta": scaled(parameters.tack_beta, 1),
+        "tcp_divack": scaled(parameters.divack, 1),
+        "tcp_divack_spread_us": scaled(parameters.divack_spread_s, 1e6),
         "tcp_ack_policy": None if parameters.ack_policy == "default" else parameters.ack_policy,
     }
     return {name: value for name, value in asked.items() if value is not None}

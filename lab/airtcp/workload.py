@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The second half of a run's plan: the transfers, and the instruments beside them.
 
-For each station iperf3 sends from the sender to the receiver, all at the same time; ping goes from
-the first station to the server; tcpwatch reads the state of TCP at both ends; tcpdump captures
-where asked; nstat, tc, mac80211 and airsim count. The files are left in the directory of the run,
-which is the plan's working directory.
+Bulk: for each station iperf3 sends from the sender to the receiver, all at the same time; ping goes
+from the first station to the server. The other workloads: at the receiver the guest's program
+exchange asks, at the sender it answers. tcpwatch reads the state of TCP at both ends; tcpdump
+captures where asked; nstat, tc, mac80211 and airsim count. The files are left in the directory of
+the run, which is the plan's working directory.
 """
 
 from airtcp import walk
@@ -18,7 +19,7 @@ from airtcp.nodes import (
     station_node,
 )
 from airtcp.parameters import Parameters
-from airtcp.topology import stations
+from airtcp.topology import ADDRESSES, stations
 
 # Payload that fills an Ethernet frame: 1500 less the headers of IPv4 and UDP.
 _UDP_PAYLOAD_BYTES = 1472
@@ -56,32 +57,29 @@ stop() {
 
 def plan(parameters: Parameters) -> str:
     """The shell script of the transfers; it follows topology.plan(parameters)."""
-    numbers = stations(parameters)
+    bulk = parameters.workload == "bulk"
+    listening, at_work, afterwards = _bulk(parameters) if bulk else _exchanges(parameters)
     return f"""\
 {_HELPERS}
 {_instruments(parameters)}
-receivers= senders=
-{"".join(_receiver(parameters, number) for number in numbers)}\
+{listening}\
 sleep {_LEAD_S}
 check
 
 must cp /sys/kernel/debug/airsim/stats airsim-before.txt
 {_walk(parameters)}\
-{_ping(parameters)}\
-# The first station's last: until it ends the shell waits for it.
-{"".join(_sender(parameters, number) for number in reversed(numbers))}\
-for pid in $senders; do wait "$pid" || exit 1; done
-for pid in $receivers; do wait "$pid" || fail "iperf3 at the {parameters.receiver}"; done
+{at_work}\
 must cp /sys/kernel/debug/airsim/stats airsim-after.txt
 {_walk_end(parameters)}\
 must cp {_QUEUES}/phy0/netdev:wlan0/stations/{radio_mac(1)}/aqm queues-ap.txt
 must cp {_QUEUES}/phy1/netdev:wlan0/stations/{radio_mac(0)}/aqm queues-station.txt
-{_ping_end(parameters)}\
+{afterwards}\
 # tcpwatch tells a connection's last counters when both ends have let it go.
 closed() {{ [ -z "$(ip netns exec "$1" ss -Htn state connected exclude time-wait)" ]; }}
 for node in {" ".join(_ends(parameters))}; do
 	wait_until 60 "the connections at $node are closed" closed "$node"
 done
+{_drain(parameters)}\
 stop
 must ip netns exec server tc -s -j qdisc show dev eth0 >qdisc-server.json
 must ip netns exec server nstat -azsj >nstat-server.json
@@ -91,10 +89,61 @@ must cp /proc/uptime uptime
 """
 
 
+def _drain(parameters: Parameters) -> str:
+    """A closed connection goes with its last packet, which may wait behind thousands of ACKs."""
+    if parameters.protocol != "tcp":
+        return ""
+    return f"""\
+sent() {{
+	awk '$4 ~ /^[1-9]/ {{ exit 1 }}' {_QUEUES}/phy*/netdev:wlan0/stations/*/aqm &&
+		grep -qx "tx_queued 0" /sys/kernel/debug/airsim/stats
+}}
+wait_until 60 "the radios have sent all that they hold" sent
+"""
+
+
 def _ends(parameters: Parameters) -> list[str]:
     """The nodes of the transfers, that of the senders first."""
     names = [station_node(number) for number in stations(parameters)]
     return ["server", *names] if parameters.direction == "download" else [*names, "server"]
+
+
+def _bulk(parameters: Parameters) -> tuple[str, str, str]:
+    """What listens, what it is that is measured, and what only ends after it."""
+    numbers = stations(parameters)
+    listening = f"""\
+receivers= senders=
+{"".join(_receiver(parameters, number) for number in numbers)}"""
+    at_work = f"""\
+{_ping(parameters)}\
+# The first station's last: until it ends the shell waits for it.
+{"".join(_sender(parameters, number) for number in reversed(numbers))}\
+for pid in $senders; do wait "$pid" || exit 1; done
+for pid in $receivers; do wait "$pid" || fail "iperf3 at the {parameters.receiver}"; done
+"""
+    return listening, at_work, _ping_end(parameters)
+
+
+def _exchanges(parameters: Parameters) -> tuple[str, str, str]:
+    """The same three of small messages, or of files."""
+    request, options = parameters.message_bytes, f"-C {parameters.congestion_control}"
+    if not parameters.nagle:
+        options += " -N"
+    verb, reply, connections = {
+        "request_response": ("ask", request, 1),
+        "transfer": ("fetch", parameters.transfer_size_bytes, parameters.transfers),
+    }[parameters.workload]
+    sender, receiver = parameters.sender, parameters.receiver
+    listening = (
+        f"ip netns exec {sender} exchange {options} serve {request} {reply} {connections} & "
+        "server=$!\n"
+    )
+    at_work = (
+        f"must ip netns exec {receiver} exchange {options} {verb} {ADDRESSES[sender]} "
+        f"{request} {reply} {parameters.exchange_count} >exchanges.csv\n"
+        f'wait "$server" || fail "exchange at the {sender}"\n'
+    )
+    return listening, at_work, ""
 
 
 def _receiver(parameters: Parameters, number: int) -> str:

@@ -128,3 +128,16 @@ def write_run(run_dir: Path, *, goodput_mbps: float = 100.0) -> Path:
         },
     )
     return run_dir
+
+
+def write_exchanges(run_dir: Path, times_ms: Sequence[float], ports: Sequence[int]) -> Path:
+    """The same run of another workload: the receiver's ports, each with its share of the times."""
+    for path in run_dir.glob("iperf3-*.json"):
+        path.unlink()
+    (run_dir / "ping.txt").unlink()
+    rows = [
+        f"{ports[number * len(ports) // len(times_ms)]},{START_NS},{START_NS + round(ms * 1e6)}"
+        for number, ms in enumerate(times_ms)
+    ]
+    (run_dir / "exchanges.csv").write_text("\n".join(["port,start_ns,end_ns", *rows, ""]))
+    return run_dir

@@ -41,6 +41,7 @@ def sweep_with(
                 "seed": job.seed,
                 "status": "failed" if job.seed in failing else "ok",
                 "metrics": {} if job.seed in failing else dict.fromkeys(METRICS, 1.0),
+                "parameters": job.cell.parameters.plain(),
             }
             for job in todo
         }

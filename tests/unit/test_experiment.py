@@ -128,7 +128,11 @@ def test_a_published_figure_is_for_its_very_conditions(tmp_path: Path) -> None:
         ),
         ("    rate: [10Mbit]", "    rat: [1]", "small.yaml:10: design[0].rat: unknown factor"),
         ("[10Mbit]", "[10Mbit, 9]", "small.yaml:10: design[0].rate[1]: '9' is not a rate"),
-        ("[default, aad]", "[default, add]", "'add' is not allowed; allowed: 'default' or 'aad'"),
+        (
+            "[default, aad]",
+            "[default, add]",
+            "'add' is not allowed; allowed: 'default', 'aad', 'aad-",
+        ),
         ("metric: goodput_mbps", "metric: speed", "small.yaml:14: published[0].metric: unknown"),
         ("rate: 10Mbit}", "rate: fast}", "small.yaml:13: published[0].when.rate: 'fast' is not"),
         ("precision: exact", "precision: fair", "small.yaml:16: published[0].precision: 'fair'"),

@@ -4,6 +4,7 @@
 import json
 from collections.abc import Iterable
 from pathlib import Path
+from typing import get_args
 
 import numpy
 import pytest
@@ -12,16 +13,21 @@ from fake_run import (
     FATES,
     tcp_row,
     write_airsim,
+    write_exchanges,
     write_iperf3,
     write_run,
     write_tcp,
 )
 
 from airtcp.errors import AirtcpError
-from airtcp.metrics import METRICS, compute, jain
+from airtcp.metrics import HEADLINES, METRICS, compute, jain
 from airtcp.parameters import Parameters
 from airtcp.runfiles import ampdu_sizes, read_airsim, read_iperf3
 
+REQUEST_RESPONSE = {f"request_response_ms_{of}" for of in ("mean", "p50", "p95", "p99", "max")}
+TRANSFER = {f"completion_time_ms_{of}" for of in ("mean", "p50", "p95")}
+BULK = {"goodput_mbps", "goodput_jain", "ping_rtt_ms_p50", "ping_rtt_ms_p95"}
+SAMPLED = {"tcp_rtt_ms_p50", "tcp_rtt_ms_p95", "cwnd_segments_mean"}
 TCP_ONLY = {
     "retransmits",
     "data_segments",
@@ -38,6 +44,7 @@ def test_every_metric_of_a_download(tmp_path: Path) -> None:
         {
             "goodput_mbps": 100.0,
             "goodput_jain": None,  # of one station there is nothing to compare
+            **dict.fromkeys(REQUEST_RESPONSE | TRANSFER),
             "retransmits": 5,
             "data_segments": 1000,
             "acks_sent": 500,
@@ -63,7 +70,8 @@ def test_udp_has_none_of_the_metrics_of_tcp(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
     (run / "tcp-server.csv").unlink()
     metrics = compute(run, Parameters(protocol="udp"))
-    assert {name for name, value in metrics.items() if value is None} == TCP_ONLY | {"goodput_jain"}
+    missing = {name for name, value in metrics.items() if value is None}
+    assert missing == TCP_ONLY | {"goodput_jain"} | REQUEST_RESPONSE | TRANSFER
     assert metrics.keys() == METRICS.keys()
 
 
@@ -72,7 +80,76 @@ def test_without_ping_only_its_metrics_are_missing(tmp_path: Path) -> None:
     (run / "ping.txt").unlink()
     metrics = compute(run, Parameters().replace({"ping_interval": "0ms"}))
     missing = {name for name, value in metrics.items() if value is None}
-    assert missing == {"ping_rtt_ms_p50", "ping_rtt_ms_p95", "goodput_jain"}
+    alone = {"ping_rtt_ms_p50", "ping_rtt_ms_p95", "goodput_jain"}
+    assert missing == alone | REQUEST_RESPONSE | TRANSFER
+
+
+def test_every_metric_of_requests_and_responses(tmp_path: Path) -> None:
+    times_ms = [float(ms) for ms in range(101)]
+    run = write_exchanges(write_run(tmp_path / "run"), times_ms, [DATA_PORT])
+    wanted = Parameters().replace({"workload": "request_response", "exchanges": 101})
+    metrics = compute(run, wanted)
+    assert metrics.keys() == METRICS.keys()
+    assert {name for name, value in metrics.items() if value is None} == BULK | TRANSFER
+    assert {name: metrics[name] for name in REQUEST_RESPONSE} == pytest.approx(
+        {
+            "request_response_ms_mean": 50,
+            "request_response_ms_p50": 50,
+            "request_response_ms_p95": 95,
+            "request_response_ms_p99": 99,
+            "request_response_ms_max": 100,
+        }
+    )
+    assert metrics["acks_per_segment"] == 500 / 995
+    assert metrics["cwnd_segments_mean"] == 25
+
+
+def test_every_metric_of_transfers(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    write_exchanges(run, [10.0, 20.0, 60.0], [DATA_PORT, DATA_PORT + 1, DATA_PORT + 2])
+    for node, local, remote, closed in (
+        ("server", "10.0.0.1:5201", "10.0.0.2", {"data_segs_out": 7, "retrans": 1}),
+        ("station", "10.0.0.2", "10.0.0.1:5201", {"segs_out": 9, "data_segs_in": 7}),
+    ):
+        rows = []
+        for port in range(DATA_PORT, DATA_PORT + 3):  # too short for a sample
+            ends = [end if ":" in end else f"{end}:{port}" for end in (local, remote)]
+            rows.append(tcp_row("close", 1, *ends, **closed))
+        write_tcp(run / f"tcp-{node}.csv", rows)
+    wanted = Parameters().replace(
+        {"workload": "transfer", "transfer_size": "1000B", "transfers": 3}
+    )
+    metrics = compute(run, wanted)
+    missing = {name for name, value in metrics.items() if value is None}
+    assert missing == BULK | REQUEST_RESPONSE | SAMPLED
+    assert metrics["completion_time_ms_mean"] == pytest.approx(30)
+    assert metrics["completion_time_ms_p50"] == pytest.approx(20)
+    assert metrics["completion_time_ms_p95"] == pytest.approx(56)
+    assert (metrics["retransmits"], metrics["data_segments"], metrics["acks_sent"]) == (3, 21, 27)
+    write_tcp(run / "tcp-station.csv", rows[:2])
+    with pytest.raises(AirtcpError, match=f"no close row .* port {DATA_PORT + 2}"):
+        compute(run, wanted)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "No such file"),
+        ("", "no header"),
+        ("port,start_ns,end_ns\n", "no exchange"),
+        ("port,start_ns,end_ns\n40001,1,2\n40001,3", ":3: not a row of exchange"),
+        ("port,start_ns,end_ns\n40001,1,2\n", "1 exchanges of 20"),
+    ],
+)
+def test_exchanges_that_are_missing_or_cut_short(
+    tmp_path: Path, text: str | None, message: str
+) -> None:
+    run = write_run(tmp_path / "run")
+    if text is not None:
+        (run / "exchanges.csv").write_text(text)
+    with pytest.raises(AirtcpError, match=rf"exchanges\.csv.*{message}") as caught:
+        compute(run, Parameters(workload="transfer", transfer_size="1000B"))
+    assert "\n" not in str(caught.value)
 
 
 def test_upload_turns_sender_and_receiver_round(tmp_path: Path) -> None:
@@ -269,3 +346,11 @@ def test_a_counter_that_is_not_there_is_named(tmp_path: Path, counter: str) -> N
 
 def test_every_metric_is_documented() -> None:
     assert all(metric.how for metric in METRICS.values())
+
+
+def test_every_workload_has_a_headline_and_says_which_way_is_better() -> None:
+    workloads = get_args(Parameters.model_fields["workload"].annotation)
+    assert {
+        workload: (headline.metric in METRICS, headline.less_is_better)
+        for workload, headline in HEADLINES.items()
+    } == {workload: (True, workload != "bulk") for workload in workloads}

@@ -11,6 +11,7 @@ from airtcp.walk import Leg, legs
 
 AC = {"standard": "802.11ac"}
 AX = {"standard": "802.11ax"}
+FILES = {"workload": "transfer", "transfer_size": "100000B"}
 
 
 @pytest.mark.parametrize(
@@ -54,6 +55,18 @@ AX = {"standard": "802.11ax"}
             "response_error_rate",
             "not allowed with error_model snr",
         ),
+        ({"exchanges": 10}, "exchanges", "10 is not allowed with workload bulk; allowed: 1000"),
+        ({"message": "1KiB"}, "message", "with workload bulk; allowed: 64B"),
+        (
+            {"workload": "request_response", "transfer_size": "10000B"},
+            "transfer_size",
+            "10000B is not allowed with workload request_response; allowed: none",
+        ),
+        ({"workload": "transfer"}, "workload", "transfer needs transfer_size, as in 100000B"),
+        ({**FILES, "exchanges": 10}, "exchanges", "with workload transfer"),
+        ({**FILES, "protocol": "udp"}, "protocol", "allowed: tcp"),
+        ({**FILES, "flows": 2}, "flows", "allowed: 1"),
+        ({"workload": "request_response", "stations": 2}, "stations", "allowed: 1"),
         ({"error_model": "snr", "snr": "3dB"}, "snr", "sense -90dBm at 20MHz; allowed: 3.990dB"),
     ],
 )
@@ -84,11 +97,27 @@ def test_what_cannot_be_together_is_told_with_what_can(
         {"error_model": "burst", "burst_enter": 0.01, "response_error_rate": 0.1},
         {"error_model": "snr", "walk": "0s=5m,1500ms=0.25m", "stations": 64},
         {"rts_threshold": "2KiB", "hand_up": "ppdu", "queue": "txq"},
+        {"workload": "request_response", "message": "1B", "exchanges": 1, "direction": "upload"},
+        {"workload": "transfer", "message": "1KiB", "transfer_size": "1MiB", "transfers": 3},
+        {"ack_policy": "limit", "ack_limit": 0, "ack_limit_max": 64},
+        {"ack_policy": "count", "ack_count": 1, "ack_count_delay": "500ms"},
+        {"ack_policy": "tack", "tack_segments": 2, "tack_beta": 4},
+        # Policies are compared under one set of parameters: those of the others do no harm.
+        {"ack_policy": "aad-listing", "divack": 0, "divack_spread": "1us", "divack_sender": 64},
     ],
 )
 def test_what_can_be_together_survives_json(values: dict[str, Plain]) -> None:
     parameters = Parameters().replace(values)
     assert Parameters.model_validate(parameters.plain()) == parameters
+
+
+def test_what_is_measured_how_often() -> None:
+    def counted(**values: Plain) -> int:
+        return Parameters().replace(values).exchange_count
+
+    assert counted() == 0
+    assert counted(workload="request_response", exchanges=7) == 7
+    assert counted(**FILES, transfers=5) == 5
 
 
 def test_the_legs_of_a_walk_lead_from_point_to_point() -> None:

@@ -5,17 +5,17 @@ import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from fake_capture import ethernet, on_air, tcp_packet, write_pcap
-from fake_run import DATA_PORT, START_NS, write_run
+from fake_run import DATA_PORT, START_NS, write_exchanges, write_run
 
 from airtcp import capture
 from airtcp.errors import InputError
 from airtcp.metrics import METRICS, compute
 from airtcp.parameters import Parameters
-from airtcp.report import model, page, series, write_report
+from airtcp.report import model, page, plots, series, write_report
 from airtcp.statistics import Summary, summarize
 
 EN_DASH = "\N{EN DASH}"
@@ -198,6 +198,39 @@ def test_udp_has_no_figures_of_tcp(tmp_path: Path) -> None:
     assert "delay-0-ms-ampdu" in report
     assert "delay-0-ms-time" not in report
     assert "ACKs per data segment" not in report
+
+
+def test_latency_is_a_table_of_its_own_in_which_less_is_better(tmp_path: Path) -> None:
+    out_dir = write_results(tmp_path / "out")
+    document = json.loads((out_dir / "results.json").read_text())
+    times_ms = {"default": 10.0, "aad": 12.0}
+    for run in document["runs"]:
+        time_ms = times_ms[run["factors"]["ack_policy"]]
+        run["parameters"]["workload"] = "request_response"
+        run["metrics"] |= {"goodput_mbps": None, "request_response_ms_mean": time_ms}
+        run_dir = out_dir / Path(run["artifacts"]["ping.txt"]["path"]).parent
+        write_exchanges(run_dir, [time_ms] * 3, [DATA_PORT])
+    for summary in document["summary"]:
+        time_ms = times_ms[summary["factors"]["ack_policy"]]
+        if summary["metric"] in ("goodput_mbps", "request_response_ms_mean"):
+            is_time = summary["metric"] != "goodput_mbps"
+            summary |= {"published": None, "mean": time_ms if is_time else None, "n": 2}
+    (out_dir / "results.json").write_text(json.dumps(document))
+    report = write_report(out_dir).read_text()
+    rows = Elements(report).rows
+    assert ["delay 0 ms", "default", "10.00", EN_DASH, "2", EN_DASH, EN_DASH] in rows
+    assert ["change with aad", "+20.0%", "+20.0% to +20.0%", "2", EN_DASH, ""] in rows
+    assert "Mean latency of aad against default: +20.0%" in report
+    assert "Less is better" in report and "Table of goodput" not in report
+    figures = {path.name for path in (out_dir / "figures").iterdir()}
+    assert {"mean-latency.pdf", "mean-latency-gain.pdf"} <= figures
+    assert "delay-0-ms-exchanges.pdf" in figures and "delay-0-ms-time.pdf" not in figures
+
+
+def test_policies_have_colours_of_their_own() -> None:
+    policies = get_args(Parameters.model_fields["ack_policy"].annotation)
+    roles = [plots.policy_role(number) for number in range(len(policies))]
+    assert len({plots.PALETTE[role] for role in roles}) == len(policies)
 
 
 def test_failed_runs_are_told_and_not_counted(tmp_path: Path) -> None:

@@ -16,14 +16,16 @@ from airtcp.metrics import METRICS
 KERNEL = Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
 
 
-def run(cell: Cell, seed: int, goodput: float | None) -> tuple[Cell, dict[str, Any]]:
+def run(
+    cell: Cell, seed: int, value: float | None, metric: str = "goodput_mbps"
+) -> tuple[Cell, dict[str, Any]]:
     """A finished run with one metric alone, or a failed one."""
     return cell, {
         "factors": dict(cell.factors),
         "seed": seed,
-        "status": "failed" if goodput is None else "ok",
-        "error": "it broke" if goodput is None else None,
-        "metrics": {} if goodput is None else dict.fromkeys(METRICS) | {"goodput_mbps": goodput},
+        "status": "failed" if value is None else "ok",
+        "error": "it broke" if value is None else None,
+        "metrics": {} if value is None else dict.fromkeys(METRICS) | {metric: value},
         "parameters": cell.parameters.plain(),
     }
 
@@ -95,6 +97,33 @@ def test_the_table_puts_published_figures_beside_ours() -> None:
     figures = ["1", "157.40", "±", "-", "157.4", "1.00"]
     assert lines[1].split() == ["delay=0ms", "ack_policy=default", *figures]
     assert lines[2].split()[-2:] == ["174.4", "2.00"]
+
+
+@pytest.mark.parametrize(
+    "factors", [("workload=bulk,request_response",), ("workload=request_response",)]
+)
+def test_each_workload_has_its_table_with_its_own_cells(factors: tuple[str, ...]) -> None:
+    experiment, cells = thesis(*factors, "ack_policy=default,every")
+    times_ms = {"default": [10.0, 20.0], "every": [9.0, 18.0]}
+    runs = [
+        run(cell, seed, value, "request_response_ms_mean")
+        if cell.parameters.workload == "request_response"
+        else run(cell, seed, None)
+        for cell in cells
+        for seed, value in enumerate(times_ms[str(cell.factors["ack_policy"])], start=1)
+    ]
+    found = results.document(experiment, cells, KERNEL, runs, "./airtcp run thesis-lan")
+    tables = [part.splitlines() for part in results.table(found).split("\n\n")]
+    if "bulk" in factors[0]:
+        bulk = tables.pop(0)
+        assert "goodput Mbit/s" in bulk[0]
+        assert ["workload=bulk" in line for line in bulk[1:]] == [True, True]
+    table, changes = tables
+    assert "mean latency ms" in table[0]
+    assert [line.split()[3] for line in table[1:]] == ["15.00", "13.50"]
+    assert "change from default (less is better)" in changes[0]
+    label = ["workload=request_response", "ack_policy=every"]
+    assert changes[1].split() == [*label, "-10.0%", "±", "0.0%", "-"]
 
 
 def test_written_results_are_read_back(tmp_path: Path) -> None:

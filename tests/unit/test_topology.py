@@ -34,6 +34,8 @@ def section(text: str, node: str) -> list[str]:
         {"direction": "upload", "protocol": "udp", "ping_interval": "0ms", "flows": 3},
         {"gro": "off", "gso": "off", "tso": "off", "patience": "off"},
         {"stations": 3, "direction": "upload", "rts_threshold": "500B"},
+        {"workload": "request_response", "capture": "server,station,air"},
+        {"workload": "transfer", "transfer_size": "1B", "direction": "upload", "nagle": "off"},
         {"error_model": "snr", "walk": "0s=5m,10s=40m", "stations": 2},
     ],
 )
@@ -102,6 +104,83 @@ def test_aad_is_set_before_it_is_chosen_in_the_kernels_units() -> None:
         "set_sysctl tcp_aad_max_delay_us 500000",
         "set_sysctl tcp_ack_policy aad",
     ]
+
+
+@pytest.mark.parametrize(
+    ("policy", "values", "sysctls"),
+    [
+        ("aad-listing", {"aad_beta": 3}, ["tcp_aad_beta_percent 300"]),
+        ("limit", {"ack_limit": 0, "ack_limit_max": 8}, ["tcp_ack_limit 0", "tcp_ack_limit_max 8"]),
+        ("every", {}, []),
+        (
+            "count",
+            {"ack_count": 4, "ack_count_delay": "20ms"},
+            ["tcp_ack_count 4", "tcp_ack_count_delay_us 20000"],
+        ),
+        (
+            "tack",
+            {"tack_segments": 3, "tack_beta": 5},
+            ["tcp_tack_segments 3", "tcp_tack_beta 5"],
+        ),
+        (
+            "divack",
+            {"divack": 3, "divack_spread": "100us"},
+            ["tcp_divack 3", "tcp_divack_spread_us 100"],
+        ),
+    ],
+)
+def test_every_policy_is_set_at_the_receiver_alone(
+    policy: str, values: dict[str, Plain], sysctls: list[str]
+) -> None:
+    text = planned(ack_policy=policy, **values)
+    asked = [f"set_sysctl {one}" for one in [*sysctls, f"tcp_ack_policy {policy}"]]
+    not_policies = len(section(planned(), "station"))
+    assert [line for line in section(text, "station") if line in asked] == asked
+    assert len(section(text, "station")) == not_policies + len(asked)
+    assert section(text, "server") == section(planned(), "server")
+
+
+def test_a_sender_that_takes_divided_acks_is_the_sender() -> None:
+    asked = "set_sysctl tcp_divack_sender 3"
+    download = planned(ack_policy="divack", divack_sender=3)
+    assert asked in section(download, "server")
+    assert asked not in section(download, "station")
+    assert asked in section(planned(direction="upload", divack_sender=3), "station")
+
+
+def commands_of_exchange(**values: Plain) -> list[str]:
+    text = planned(**values)
+    assert "iperf3" not in text and "ping.txt" not in text
+    return [line for line in lines(text) if " exchange -C " in line]
+
+
+def test_the_receiver_asks_and_the_sender_answers() -> None:
+    assert commands_of_exchange(workload="request_response", message="100B", exchanges=9) == [
+        "ip netns exec server exchange -C cubic serve 100 100 1 & server=$!",
+        "must ip netns exec station exchange -C cubic ask 10.0.0.1 100 100 9 >exchanges.csv",
+    ]
+    upload = commands_of_exchange(workload="request_response", direction="upload", nagle="off")
+    assert upload == [
+        "ip netns exec station exchange -C cubic -N serve 64 64 1 & server=$!",
+        "must ip netns exec server exchange -C cubic -N ask 10.0.0.2 64 64 1000 >exchanges.csv",
+    ]
+
+
+def test_files_are_fetched_each_over_a_new_connection() -> None:
+    assert commands_of_exchange(
+        workload="transfer", transfer_size="10000B", transfers=5, congestion_control="reno"
+    ) == [
+        "ip netns exec server exchange -C reno serve 64 10000 5 & server=$!",
+        "must ip netns exec station exchange -C reno fetch 10.0.0.1 64 10000 5 >exchanges.csv",
+    ]
+
+
+def test_connections_end_when_their_last_packets_have_left() -> None:
+    """A row of the last counters comes only then; tcpwatch must still be there."""
+    text = planned()
+    places = [text.index(mark) for mark in ('closed "$node"', "sent() {", 'hold" sent\nstop\n')]
+    assert places == sorted(places)
+    assert "sent() {" not in planned(protocol="udp")
 
 
 def test_offloads_off_must_go_off_and_on_may_be_missing() -> None:

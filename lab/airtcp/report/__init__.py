@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from airtcp import runfiles
 from airtcp.errors import AirtcpError
+from airtcp.metrics import Headline
 from airtcp.report import model, page, plots, series, timeline
 
 _T = TypeVar("_T")
@@ -48,13 +49,14 @@ def _overview(
         found.append(writer.save(figure, slug, title, caption, "; ".join(values)))
 
     every = [(condition, one) for condition in results.conditions for one in condition.policies]
-    save(
-        drawing.bars("goodput_mbps", "goodput (Mbit/s)"),
-        "goodput",
-        "Goodput",
-        "Mean over seeds; whiskers: 95% interval (Student t).",
-        _values(every, "goodput_mbps", " Mbit/s"),
-    )
+    for headline, having in model.headlines(results):
+        save(
+            plots.Drawing(having).bars(headline.metric, f"{headline.title} ({headline.unit})"),
+            _slug(headline),
+            headline.title.capitalize(),
+            "Mean over seeds; whiskers: 95% interval (Student t).",
+            _values(every, headline.metric, f" {headline.unit}"),
+        )
     save(
         drawing.airtime(),
         "airtime",
@@ -67,14 +69,17 @@ def _overview(
             for condition, one in every
         ],
     )
-    gains = model.gains(results, "goodput_mbps")
-    if gains:
+    for headline, having in model.headlines(results):
+        gains = model.gains(having, headline.metric)
+        if not gains:
+            continue
         save(
-            drawing.gains(gains),
-            "gain",
-            f"Goodput relative to {model.BASELINE}",
+            plots.Drawing(having).gains(gains, headline.title),
+            f"{_slug(headline)}-gain",
+            f"{headline.title.capitalize()} relative to {model.BASELINE}",
             "Ratio of runs with the same seed, mean and 95% interval, which may go on beyond the "
-            "axis; published: ratio of the published means.",
+            "axis; published: ratio of the published means."
+            + (" Less is better." if headline.less_is_better else ""),
             [
                 f"{gain.condition.label}, {gain.policy}: "
                 + (page.percent(gain.measured.mean) if gain.measured else "not measured")
@@ -91,6 +96,10 @@ def _overview(
             _values(every, "acks_per_segment", ""),
         )
     return found
+
+
+def _slug(headline: Headline) -> str:
+    return headline.title.replace(" ", "-")
 
 
 def _values(
@@ -117,7 +126,7 @@ def _inside(
         slug = f"{condition.slug}-{kind}"
         found.append(writer.save(figure, slug, title, caption, f"{condition.label}. {caption}"))
 
-    if all(run.parameters["protocol"] == "tcp" for run in first):
+    if all(run.parameters["protocol"] == "tcp" and model.is_bulk(run) for run in first):
         over_time = _readable(condition, _over_time, notes)
         if over_time:
             save(
@@ -158,10 +167,24 @@ def _inside(
     rtts_ms = _readable(condition, _ping_ms, notes)
     if any(rtts_ms.values()):
         save(
-            drawing.latency({policy: one for policy, one in rtts_ms.items() if one}),
+            drawing.latency(
+                {policy: one for policy, one in rtts_ms.items() if one},
+                "round-trip time of ping",
+                "replies",
+            ),
             "ping",
             "Latency beside the transfer",
             "Cumulative distribution of ping's round-trip times, all seeds together.",
+        )
+    times_ms = _readable(condition, _exchange_ms, notes)
+    if any(times_ms.values()):
+        save(
+            drawing.latency(
+                {policy: one for policy, one in times_ms.items() if one}, "time", "exchanges"
+            ),
+            "exchanges",
+            "Time of an exchange",
+            "Cumulative distribution, all seeds together.",
         )
     return page.Inside(condition, found, list(dict.fromkeys(notes)))
 
@@ -201,6 +224,13 @@ def _ping_ms(one: model.Measured) -> list[float]:
     """Round-trip times over all seeds; none where ping was off."""
     pinged = [run for run in one.runs if run.metrics.get("ping_rtt_ms_p50") is not None]
     return [float(rtt) for run in pinged for rtt in runfiles.read_ping_ms(run.directory)]
+
+
+def _exchange_ms(one: model.Measured) -> list[float]:
+    """Times of exchanges over all seeds; none with bulk."""
+    exchanging = [run for run in one.runs if not model.is_bulk(run)]
+    times_ms = [runfiles.read_exchanges(run.directory).times_ms for run in exchanging]
+    return [float(time_ms) for of_run in times_ms for time_ms in of_run]
 
 
 def _sender(run: model.Run) -> runfiles.Node:

@@ -7,12 +7,13 @@ A condition is one combination of all factors but ack_policy: what the policies 
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from airtcp import results, statistics
 from airtcp.errors import InputError
+from airtcp.metrics import HEADLINES, Headline
 
 BASELINE = "default"
 _POLICY = "ack_policy"
@@ -20,7 +21,7 @@ _POLICY = "ack_policy"
 _MICRO = "\N{MICRO SIGN}"
 
 # Values of a factor that mean "nothing was done"; a label names the others.
-_NEUTRAL = frozenset({"0ms", "unlimited"})
+_NEUTRAL = frozenset({"0ms", "unlimited", "none"})
 _QUANTITY = re.compile(r"([0-9.]+)(s|ms|us|ns|[kMG]?bit|[KMG]i?B|B|MHz)")
 
 
@@ -99,6 +100,25 @@ class Results:
     @property
     def runs(self) -> list[Run]:
         return [run for one in self.conditions for each in one.policies for run in each.runs]
+
+
+def is_bulk(run: Run) -> bool:
+    """Whether the run is of the workload bulk, as all were before there were others."""
+    return bool(run.parameters.get("workload", "bulk") == "bulk")
+
+
+def headlines(of: Results) -> list[tuple[Headline, Results]]:
+    """What its workloads are about, each with the conditions that have a figure of it."""
+    found = []
+    for headline in HEADLINES.values():
+        conditions = [
+            condition
+            for condition in of.conditions
+            if any(headline.metric in one.summaries for one in condition.policies)
+        ]
+        if conditions:
+            found.append((headline, replace(of, conditions=conditions)))
+    return found
 
 
 def gains(of: Results, metric: str) -> list[Gain]:

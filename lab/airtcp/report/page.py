@@ -7,8 +7,19 @@ from pathlib import Path
 
 import jinja2
 
-from airtcp.metrics import METRICS, Metric
-from airtcp.report.model import BASELINE, Condition, Gain, Measured, Results, Run, gains, readable
+from airtcp.metrics import METRICS, Headline, Metric
+from airtcp.report.model import (
+    BASELINE,
+    Condition,
+    Gain,
+    Measured,
+    Results,
+    Run,
+    gains,
+    headlines,
+    is_bulk,
+    readable,
+)
 from airtcp.report.plots import PALETTE, Plot, policy_role
 from airtcp.statistics import Summary, paired_difference
 
@@ -49,14 +60,13 @@ def render(
         "percent_interval": percent_interval,
         "readable": readable,
     }
-    found = gains(results, "goodput_mbps")
     return environment.get_template("page.html").render(
         results=results,
         palette=PALETTE,
         summary=summary(results),
-        rows=[
-            (condition, [gain for gain in found if gain.condition is condition])
-            for condition in results.conditions
+        headlines=[
+            (headline, [(one, _gains_of(one, having, headline)) for one in having.conditions])
+            for headline, having in headlines(results)
         ],
         sources=_sources(results),
         overview=overview,
@@ -77,29 +87,36 @@ def render(
     )
 
 
+def _gains_of(condition: Condition, results: Results, headline: Headline) -> list[Gain]:
+    return [one for one in gains(results, headline.metric) if one.condition is condition]
+
+
 def summary(results: Results) -> list[str]:
     """What was measured, in sentences made of the data alone."""
     runs = results.runs
     seeds = sorted({run.seed for run in runs})
-    durations = dict.fromkeys(readable(run.parameters["duration"]) for run in runs)
+    durations = dict.fromkeys(readable(run.parameters["duration"]) for run in runs if is_bulk(run))
+    transfers = f", transfers of {' and '.join(durations)}" if durations else ""
     total = _added(results.runs)
     sentences = [
         f"{_count(len(runs), 'run')}: {_count(len(results.conditions), 'condition')}, "
         f"{_count(len(results.policies), 'ACK policy', 'ACK policies')} "
         f"({', '.join(results.policies)}), {_count(len(seeds), 'seed')} each"
-        f", transfers of {' and '.join(durations)}.",
+        f"{transfers}.",
         f"{number(total['virtual_s'])} s of virtual time took {number(total['wall_s'])} s of wall "
         f"time, added up over runs.",
     ]
-    found = gains(results, "goodput_mbps")
-    for policy in dict.fromkeys(gain.policy for gain in found):
-        of_policy = [gain for gain in found if gain.policy == policy]
-        measured = [(gain.measured.mean, gain) for gain in of_policy if gain.measured]
-        published = [(gain.published, gain) for gain in of_policy if gain.published]
-        if measured:
-            text = f"Goodput of {policy} against {BASELINE}: {_range(measured)}"
-            text += f"; published: {_range(published)}." if published else "."
-            sentences.append(text)
+    for headline, having in headlines(results):
+        found = gains(having, headline.metric)
+        for policy in dict.fromkeys(gain.policy for gain in found):
+            of_policy = [gain for gain in found if gain.policy == policy]
+            measured = [(gain.measured.mean, gain) for gain in of_policy if gain.measured]
+            published = [(gain.published, gain) for gain in of_policy if gain.published]
+            if measured:
+                title = headline.title.capitalize()
+                text = f"{title} of {policy} against {BASELINE}: {_range(measured)}"
+                text += f"; published: {_range(published)}." if published else "."
+                sentences.append(text)
     ratios = [
         one.summaries["goodput_mbps"].mean / one.published["goodput_mbps"].value
         for condition in results.conditions

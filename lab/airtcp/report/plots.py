@@ -7,6 +7,7 @@ one drawing serves light and dark. Equal results give equal bytes: no dates, no 
 
 import io
 import re
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -40,10 +41,18 @@ PALETTE: Mapping[str, tuple[str, str]] = {
     "policy1": ("#d55e00", "#f28e3c"),
     "policy2": ("#009e73", "#2fc79a"),
     "policy3": ("#cc79a7", "#e2a0c4"),
+    "policy4": ("#e69f00", "#f5bc42"),
+    "policy5": ("#56b4e9", "#86cdf5"),
+    "policy6": ("#a89b00", "#e8dc3c"),
+    "policy7": ("#50565d", "#b4bbc3"),
     "tint0": ("#8fc1de", "#2f5f80"),
     "tint1": ("#efb58c", "#84502a"),
     "tint2": ("#8ad1bd", "#28705a"),
     "tint3": ("#e8c3d7", "#7c5169"),
+    "tint4": ("#f3d08a", "#866827"),
+    "tint5": ("#b3dcf4", "#4a7186"),
+    "tint6": ("#d6cf80", "#807a24"),
+    "tint7": ("#aeb3b9", "#636b73"),
     "air-data": ("#332288", "#8577d6"),
     "air-ack": ("#ddcc77", "#d3bf5e"),
     "air-other": ("#88ccee", "#6bb4d8"),
@@ -60,7 +69,11 @@ PALETTE: Mapping[str, tuple[str, str]] = {
     "paper": ("#ffffff", "#1a2027"),
 }
 _INK, _FAINT, _GRID = (PALETTE[role][0] for role in ("ink", "faint", "grid"))
-_POLICY_COLOURS = 4
+_POLICY_COLOURS = 8
+
+# What fits beside the bars, and above them.
+_LABEL_LETTERS = 30
+_LEGEND_COLUMNS = 5
 
 _STYLE: dict[Any, Any] = {
     "font.family": "DejaVu Sans",  # matplotlib brings it, so the output is the same everywhere
@@ -231,22 +244,15 @@ class Drawing:
             if published is not None:
                 axes.plot(published.value, row.y, **_PUBLISHED_MARKER)
                 values.append(published.value)
-            axes.annotate(
-                f"{summary.mean:.3g}",
-                (max(values), row.y),
-                xytext=(4, 0),
-                textcoords="offset points",
-                verticalalignment="center",
-                fontsize=6.5,
-            )
+            _annotate(axes, f"{summary.mean:.3g}", max(values), row.y)
             largest = max(largest, *values)
         axes.set_xlim(0, largest * 1.14)
         axes.set_xlabel(label)
         self._legend(figure, published=any(metric in row.measured.published for row in rows))
         return figure
 
-    def gains(self, gains: Sequence[Gain]) -> Figure:
-        """Goodput of each policy over the baseline's: measured, and published."""
+    def gains(self, gains: Sequence[Gain], what: str) -> Figure:
+        """A metric of each policy over the baseline's: measured, and published."""
         figure, axes = self._by_condition()
         for gain in gains:
             y = self._y_of_gain(gain)
@@ -271,7 +277,7 @@ class Drawing:
         )
         left, right = axes.get_xlim()
         axes.set_xlim(max(0, left), min(right, 1.6 * largest))
-        axes.set_xlabel(f"goodput relative to the policy {BASELINE}")
+        axes.set_xlabel(f"{what} relative to the policy {BASELINE}")
         policies = list(dict.fromkeys(gain.policy for gain in gains))
         published = any(gain.published is not None for gain in gains)
         self._legend(figure, policies, published=published)
@@ -292,11 +298,8 @@ class Drawing:
                 colour = PALETTE[f"air-{kind}"][0]
                 axes.barh(row.y, share * 100, 0.8, left=left, color=colour, linewidth=0)
                 left += share * 100
-        if len(self._results.policies) > 1:
-            axes.set_yticks(
-                [row.y for row in self._rows],
-                [f"{row.condition.label}: {row.measured.policy}" for row in self._rows],
-            )
+            if len(self._results.policies) > 1:
+                _annotate(axes, row.measured.policy, 100, row.y)
         axes.set_xlim(0, 100)
         axes.set_xlabel("share of the transfer's time (%)")
         axes.grid(visible=False)
@@ -350,16 +353,16 @@ class Drawing:
         self._legend(figure, list(sizes))
         return figure
 
-    def latency(self, rtts_ms: Mapping[str, Sequence[float]]) -> Figure:
-        """Distribution of ping's round-trip times."""
+    def latency(self, times_ms: Mapping[str, Sequence[float]], what: str, of: str) -> Figure:
+        """Distribution of times."""
         figure, axes = _figure(1.9)
-        for policy, values in rtts_ms.items():
+        for policy, values in times_ms.items():
             axes.ecdf(values, color=self._colours[policy], linewidth=1.1)
         axes.set_xlim(left=0)
         axes.set_ylim(0, 1)
-        axes.set_xlabel("round-trip time of ping (ms)")
-        axes.set_ylabel("share of replies within")
-        self._legend(figure, list(rtts_ms), line=True)
+        axes.set_xlabel(f"{what} (ms)")
+        axes.set_ylabel(f"share of {of} within")
+        self._legend(figure, list(times_ms), line=True)
         return figure
 
     def arrivals(self, series: Mapping[str, Arrivals]) -> Figure:
@@ -407,7 +410,7 @@ class Drawing:
                 float(numpy.mean([row.y for row in self._rows if row.condition is condition]))
                 for condition in self._results.conditions
             ],
-            [condition.label for condition in self._results.conditions],
+            [textwrap.fill(one.label, _LABEL_LETTERS) for one in self._results.conditions],
         )
         axes.set_ylim(min(ys) - 0.7, max(ys) + 0.7)
         axes.tick_params(axis="y", length=0)
@@ -433,7 +436,9 @@ class Drawing:
         if published:
             handles.append(Line2D([], [], label="published", **_PUBLISHED_MARKER))
         handles += extra
-        figure.legend(handles=handles, loc="outside upper center", ncols=len(handles))
+        figure.legend(
+            handles=handles, loc="outside upper center", ncols=min(len(handles), _LEGEND_COLUMNS)
+        )
 
 
 _ACK_MARKER: Mapping[str, Any] = {
@@ -469,6 +474,18 @@ def airtime_shares(measured: Measured) -> dict[str, float]:
     }
     shares["other"] = max(0.0, 1 - sum(shares.values()))
     return {kind: shares[kind] for kind in AIRTIME_KINDS}
+
+
+def _annotate(axes: Axes, text: str, x: float, y: float) -> None:
+    """Text to the right of a bar."""
+    axes.annotate(
+        text,
+        (x, y),
+        xytext=(4, 0),
+        textcoords="offset points",
+        verticalalignment="center",
+        fontsize=6.5,
+    )
 
 
 def _figure(height_in: float) -> tuple[Figure, Axes]:

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Small messages and files: every metric, times against packets, the same bytes every time."""
+
+import subprocess
+from itertools import pairwise
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from conftest import Measure, thesis_cell
+
+from airtcp import capture, run
+from airtcp.guesttools import GuestTools
+from airtcp.kernel import Kernel
+from airtcp.metrics import METRICS
+from airtcp.parameters import Parameters
+from airtcp.run import Result, run_one
+
+CAPTURES = ("server.pcapng", "station.pcapng", "air.pcapng")
+MESSAGES = ("workload=request_response", "exchanges=50", "message=100B")
+FILES = ("workload=transfer", "transfers=3", "transfer_size=100000B")
+CAPTURED = ("capture=server,station,air", "capture_duration=unlimited")
+
+# What a program's way from the clock to the wire or back takes in the guest's time.
+_SYSTEM_CALLS_NS = 20_000
+
+
+def directory(result: Result, out_dir: Path) -> Path:
+    return (out_dir / result["artifacts"]["exchanges.csv"]["path"]).parent
+
+
+def times_ns(run_dir: Path) -> list[tuple[int, int]]:
+    rows = (run_dir / "exchanges.csv").read_text().splitlines()[1:]
+    return [(int(row.split(",")[1]), int(row.split(",")[2])) for row in rows]
+
+
+@pytest.mark.parametrize("direction", ["download", "upload"])
+@pytest.mark.parametrize(
+    ("settings", "prefix", "others"),
+    [
+        (MESSAGES, "request_response_ms", {"completion_time_ms"}),
+        (FILES, "completion_time_ms", {"request_response_ms", "tcp_rtt_ms", "cwnd_segments"}),
+    ],
+)
+def test_a_run_has_every_metric_of_its_workload(
+    measure: Measure, settings: tuple[str, ...], prefix: str, others: set[str], direction: str
+) -> None:
+    result = measure(*settings, f"direction={direction}", "delay=10ms")
+    assert result["error"] is None
+    metrics = result["metrics"]
+    of_others = ("goodput", "ping_rtt_ms", *others)
+    missing = {name for name, value in metrics.items() if value is None}
+    assert missing == {name for name in METRICS if name.startswith(of_others)}
+    # What the wire delays, and some of the radio; for a new connection twice as much at least.
+    least_ms = 10 if prefix == "request_response_ms" else 20
+    assert least_ms < metrics[f"{prefix}_p50"] <= metrics[f"{prefix}_p95"]
+    assert metrics["retransmits"] == 0
+
+
+@pytest.mark.parametrize(
+    "policy", get_args(Parameters.model_fields["ack_policy"].annotation), ids=str
+)
+def test_every_policy_runs_every_workload(measure: Measure, policy: str) -> None:
+    """With divack thousands of ACKs still wait at the station when the bulk has ended."""
+    for settings in (MESSAGES, FILES, ("duration=2s", "sack=on")):
+        result = measure(*settings, f"ack_policy={policy}")
+        assert result["error"] is None
+        assert result["metrics"]["acks_per_segment"] > 0
+
+
+def test_an_exchange_is_timed_from_its_request_to_its_reply(
+    measure: Measure, tmp_path: Path
+) -> None:
+    result = measure(*MESSAGES, *CAPTURED)
+    run_dir = directory(result, tmp_path)
+    data = [one for one in capture.read_tcp(run_dir / "station.pcapng") if one.payload_bytes]
+    assert [one.payload_bytes for one in data] == [100] * 100
+    exchanges = times_ns(run_dir)
+    assert len(exchanges) == 50
+    for (start_ns, end_ns), request, reply in zip(exchanges, data[::2], data[1::2], strict=True):
+        assert (request.destination, reply.source) == ("10.0.0.1", "10.0.0.1")
+        assert 0 <= request.time_ns - start_ns < _SYSTEM_CALLS_NS
+        assert 0 <= end_ns - reply.time_ns < _SYSTEM_CALLS_NS
+    assert all(before[1] <= after[0] for before, after in pairwise(exchanges))
+
+
+def test_a_file_is_timed_from_the_syn_to_its_last_byte(measure: Measure, tmp_path: Path) -> None:
+    result = measure(*FILES, *CAPTURED, "nagle=on")
+    run_dir = directory(result, tmp_path)
+    segments = list(capture.read_tcp(run_dir / "station.pcapng"))
+    syns = [one for one in segments if one.flags & capture.TCP_SYN and one.source == "10.0.0.2"]
+    exchanges = times_ns(run_dir)
+    assert len(exchanges) == len(syns) == 3
+    assert len({one.source_port for one in syns}) == 3
+    for (start_ns, end_ns), syn in zip(exchanges, syns, strict=True):
+        data = [
+            one
+            for one in segments
+            if one.source == "10.0.0.1"
+            and one.destination_port == syn.source_port
+            and one.payload_bytes
+        ]
+        assert sum(one.payload_bytes for one in data) == 100_000
+        assert 0 <= syn.time_ns - start_ns < _SYSTEM_CALLS_NS
+        assert 0 <= end_ns - data[-1].time_ns < _SYSTEM_CALLS_NS
+
+
+@pytest.mark.parametrize("settings", [MESSAGES, FILES])
+def test_the_same_seed_gives_the_same_bytes(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, settings: tuple[str, ...]
+) -> None:
+    def measured(name: str, seed: int) -> Result:
+        cell = thesis_cell(*settings, *CAPTURED, "ack_policy=aad")
+        result = run_one(lab_kernel, tools, cell, seed, tmp_path / name)
+        assert result["error"] is None
+        return result
+
+    def hashes(result: Result) -> list[str]:
+        return [result["artifacts"][name]["sha256"] for name in (*CAPTURES, "exchanges.csv")]
+
+    first, again = measured("a", 1), measured("another-directory", 1)
+    assert hashes(first) == hashes(again)
+    assert first["metrics"] == again["metrics"]
+    assert not set(hashes(first)) & set(hashes(measured("a", 2)))
+
+
+def test_a_server_that_is_not_there_is_named(
+    measure: Measure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = run.plan
+    monkeypatch.setattr(
+        run, "plan", lambda parameters: plan(parameters).replace("serve 100", "serve 0")
+    )
+    error = measure(*MESSAGES)["error"]
+    assert error.startswith("ip netns exec station exchange -C cubic -N ask 10.0.0.1 100 100 50")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("", "usage: "),
+        ("serve 64 64", "usage: "),
+        ("tell 10.0.0.1 64 64 1", "usage: "),
+        ("-x serve 64 64 1", "invalid option"),
+        ("serve 0 64 1", "exchange: 0: a number from 1 to 1073741824 is allowed"),
+        ("ask 10.0.0 64 64 1", "exchange: 10.0.0: not an IPv4 address"),
+        ("fetch 10.0.0.1 64 64 many", "exchange: many: a number from 1 to 1000000 is allowed"),
+    ],
+)
+def test_bad_words_are_told(tools: GuestTools, words: str, message: str) -> None:
+    done = subprocess.run(
+        [tools.directory / "exchange", *words.split()], capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    assert message in done.stderr
