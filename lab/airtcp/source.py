@@ -25,10 +25,10 @@ SERIES = "6.12"
 OVERLAY = REPOSITORY / "kernel"
 _OVERLAY_PARTS = ("net", "include", "drivers", "Documentation")
 
-# Not unpacked: what no ARCH=um build and no patch of ours reads, 1 GB of the 1.7. Kconfig files
-# and Makefiles stay.
+# Not unpacked: what no ARCH=um or x86_64 build and no patch of ours reads, 1 GB of the 1.7. Kconfig
+# files and Makefiles stay.
 _NOT_UNPACKED = (
-    "*/arch/[a-tvw]*.[chS]",
+    "*/arch/[a-tvw]*/*.[chS]",
     "*/drivers/gpu/*.[chS]",
     "*/drivers/media/*.[chS]",
     "*/drivers/net/ethernet/*.[chS]",
@@ -47,6 +47,14 @@ class Changes:
 
     patches: tuple[Path, ...]
     files: dict[str, Path]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A line of kernel/patches/series: a patch, and the whole files that come with it."""
+
+    patch: Path
+    files: tuple[str, ...]
 
 
 def find_source(given: Path | None) -> Path:
@@ -117,33 +125,61 @@ def version_of_tree(tree: Path) -> str:
     return version
 
 
-def read_changes(patches: Literal["all", "lab"], overlay: Path = OVERLAY) -> Changes:
-    """Read kernel/patches/series and list the whole files.
-
-    "lab" leaves out all but the patches under lab/: the TCP of plain Linux. The files are laid over
-    in both cases, for a file alone does nothing: a patch has to hook it in.
-    """
+def read_series(overlay: Path = OVERLAY) -> list[Step]:
+    """Read kernel/patches/series; InputError when it names what is not there, or a file twice."""
     series = overlay / "patches" / "series"
-    chosen = []
+    steps = []
+    brought: dict[str, int] = {}
     for number, line in enumerate(series.read_text().splitlines(), 1):
-        name = line.split("#")[0].strip()
+        name, *paths = line.split("#")[0].split() or [""]
         if not name:
             continue
-        group = name.split("/")[0]
-        if group not in ("lab", "tcp"):
+        if name.split("/")[0] not in ("lab", "tcp"):
             raise InputError(f"{series}:{number}: {name}: only lab/... and tcp/... are allowed")
         patch = series.parent / name
         if not patch.is_file():
             raise InputError(f"{series}:{number}: there is no {patch}")
-        if patches == "all" or group == "lab":
-            chosen.append(patch)
-    files = {
-        str(path.relative_to(overlay)): path
-        for part in _OVERLAY_PARTS
-        for path in sorted((overlay / part).rglob("*"))
-        if path.is_file()
-    }
-    return Changes(tuple(chosen), files)
+        files = []
+        for path in paths:
+            found = _whole_files(overlay, path)
+            if not found:
+                raise InputError(f"{series}:{number}: there is no {overlay / path}")
+            files += sorted(found)
+        for file in files:
+            if file in brought:
+                raise InputError(
+                    f"{series}:{number}: {file}: line {brought[file]} brings it already"
+                )
+            brought[file] = number
+        steps.append(Step(patch, tuple(files)))
+    return steps
+
+
+def read_changes(patches: Literal["all", "lab", "tcp"], overlay: Path = OVERLAY) -> Changes:
+    """Read kernel/patches/series and list the whole files.
+
+    "lab" leaves out all but the patches under lab/: the TCP of plain Linux. The files are laid over
+    in both cases, for a file alone does nothing: a patch has to hook it in. "tcp" is the other
+    half: what is fit for any Linux, the patches under tcp/ with the files they bring; InputError
+    when no patch brings some file.
+    """
+    steps = read_series(overlay)
+    chosen = [step for step in steps if patches in ("all", step.patch.parent.name)]
+    files: dict[str, Path] = {}
+    for part in _OVERLAY_PARTS:
+        files |= _whole_files(overlay, part)
+    if patches == "tcp":
+        for name in sorted(files.keys() - {name for step in steps for name in step.files}):
+            raise InputError(f"{overlay / 'patches' / 'series'}: no patch brings {name}")
+        files = {name: files[name] for step in chosen for name in step.files}
+    return Changes(tuple(step.patch for step in chosen), files)
+
+
+def _whole_files(overlay: Path, name: str) -> dict[str, Path]:
+    """A file, or all below a directory, of the overlay."""
+    path = overlay / name
+    files = sorted(path.rglob("*")) if path.is_dir() else [path]
+    return {str(file.relative_to(overlay)): file for file in files if file.is_file()}
 
 
 def prepare_tree(source: Path, changes: Changes, work: Path, say: Say) -> Path:
@@ -180,7 +216,8 @@ def _unpack(source: Path, tree: Path, say: Say) -> None:
         said = next((line for line in lines if "No space left" in line), lines[0])
         raise AirtcpError(f"cannot unpack {source}: {said}")
     # A tree that has been built in cannot be built in another directory.
-    for leftover in (".config", "include/config", "arch/um/include/generated"):
+    leftovers = [f"arch/{name}/include/generated" for name in ("um", "x86")]
+    for leftover in (".config", "include/config", *leftovers):
         path = tree / leftover
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 

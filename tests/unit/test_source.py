@@ -84,6 +84,46 @@ def test_bad_series_entry_names_file_and_line(overlay: Path, entry: str) -> None
         source.read_changes("all", overlay)
 
 
+def test_tcp_has_only_the_files_that_its_patches_bring(overlay: Path) -> None:
+    (overlay / "drivers" / "radio").mkdir(parents=True)
+    (overlay / "drivers" / "radio" / "air.c").write_text("air\n")
+    (overlay / "patches" / "series").write_text(
+        "lab/1.patch  drivers/radio\ntcp/2.patch  net/ackpol.c  # a comment\n"
+    )
+    changes = source.read_changes("tcp", overlay)
+    assert [path.name for path in changes.patches] == ["2.patch"]
+    assert changes.files == {"net/ackpol.c": overlay / "net" / "ackpol.c"}
+    assert source.read_changes("all", overlay).files.keys() == {
+        "net/ackpol.c",
+        "drivers/radio/air.c",
+    }
+
+
+def test_directory_in_the_series_is_all_below_it(overlay: Path) -> None:
+    (overlay / "net" / "ipv4").mkdir()
+    (overlay / "net" / "ipv4" / "tcp.c").write_text("tcp\n")
+    (overlay / "patches" / "series").write_text("tcp/2.patch  net\n")
+    [step] = source.read_series(overlay)
+    assert step.files == ("net/ackpol.c", "net/ipv4/tcp.c")
+
+
+def test_file_that_no_patch_brings_is_named(overlay: Path) -> None:
+    with pytest.raises(InputError, match=r"series: no patch brings net/ackpol\.c"):
+        source.read_changes("tcp", overlay)
+
+
+def test_file_that_two_patches_bring_is_named(overlay: Path) -> None:
+    (overlay / "patches" / "series").write_text("lab/1.patch net\ntcp/2.patch net/ackpol.c\n")
+    with pytest.raises(InputError, match=r"series:2: net/ackpol\.c: line 1 brings it already"):
+        source.read_series(overlay)
+
+
+def test_file_of_the_series_that_is_missing_is_named(overlay: Path) -> None:
+    (overlay / "patches" / "series").write_text("tcp/2.patch net/none.c\n")
+    with pytest.raises(InputError, match=r"series:1: there is no .*net/none\.c"):
+        source.read_series(overlay)
+
+
 def test_tree_has_patches_and_files(tarball: Path, overlay: Path, tmp_path: Path) -> None:
     changes = source.read_changes("all", overlay)
     tree = source.prepare_tree(tarball, changes, tmp_path / "work", quiet)
