@@ -37,7 +37,9 @@ CHANNELS = CHANNELS_2GHZ + CHANNELS_5GHZ
 
 # Parameters that say how long and how closely to look, not what is looked at: changing one leaves
 # the design and the comparison with published figures as they are.
-OBSERVATION = frozenset({"duration", "ping_interval", "tcp_sample", "capture", "capture_duration"})
+OBSERVATION = frozenset(
+    {"duration", "ping_interval", "tcp_sample", "capture", "capture_duration", "ack_trace"}
+)
 
 # Type of the error for values that are allowed each by itself, but not together.
 CONFLICT = "conflict"
@@ -319,6 +321,9 @@ class Parameters(Strict):
     )
     capture_duration_s: Annotated[float | None, duration(0.001, 86400, "unlimited")] = _field(
         None, "capture_duration", "how long packets are captured, from the transfer's start"
+    )
+    ack_trace: OnOff = _field(
+        False, "ack_trace", "keep what ACK policies decide, and every ACK: ack-trace.txt"
     )
 
     @model_validator(mode="after")

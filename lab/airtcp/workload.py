@@ -38,6 +38,10 @@ _CAPTURE_BUFFER_KIB = 16384
 # mac80211's own queues, for each peer and TID: what they hold, sent and dropped.
 _QUEUES = "/sys/kernel/debug/ieee80211"
 
+_TRACING = "/sys/kernel/tracing"
+# Some 200,000 lines; what comes later takes the place of what came first.
+_TRACE_BUFFER_KIB = 32768
+
 _HELPERS = """\
 # Instruments: `start COMMAND...` in the background, `stop` ends all and waits for them.
 pids=
@@ -81,12 +85,17 @@ for node in {" ".join(_ends(parameters))}; do
 done
 {_drain(parameters)}\
 stop
+{_trace_end(parameters)}\
 must ip netns exec server tc -s -j qdisc show dev eth0 >qdisc-server.json
 must ip netns exec server nstat -azsj >nstat-server.json
 must ip netns exec station nstat -azsj >nstat-station.json
 must airsim radio show >radios.txt
 must cp /proc/uptime uptime
 """
+
+
+def _trace_end(parameters: Parameters) -> str:
+    return f"must cp {_TRACING}/trace ack-trace.txt\n" if parameters.ack_trace else ""
 
 
 def _drain(parameters: Parameters) -> str:
@@ -219,6 +228,9 @@ def _instruments(parameters: Parameters) -> str:
             f"start {inside}{limit}tcpdump -Z root -n -i {device} -s {kept} "
             f"-B {_CAPTURE_BUFFER_KIB} --time-stamp-precision=nano -w {point}.pcap"
         )
+    if parameters.ack_trace:
+        lines.append(f"echo {_TRACE_BUFFER_KIB} >{_TRACING}/buffer_size_kb")
+        lines.append(f'echo 1 >{_TRACING}/events/tcp_ackpol/enable || fail "cannot trace"')
     return "\n".join(lines)
 
 

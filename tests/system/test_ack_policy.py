@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The policies inside the real stack: `default` is Linux to the packet, `aad` is not."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -40,3 +41,13 @@ def test_aad_acknowledges_once_an_aggregate(measure: Measure) -> None:
     aad = measure("ack_policy=aad")["metrics"]
     assert aad["acks_per_segment"] < 0.2 < 0.48 < default["acks_per_segment"]
     assert aad["airtime_ack_share"] < default["airtime_ack_share"] / 2
+
+
+def test_what_a_policy_decides_can_be_kept(measure: Measure, tmp_path: Path) -> None:
+    measure("ack_policy=aad", "ack_trace=on")
+    [trace] = tmp_path.rglob("ack-trace.txt")
+    text = trace.read_text()
+    assert len(re.findall("tcp_ackpol_decision: .*reason=delayed iat_us=", text)) > 1000
+    assert len(re.findall("tcp_ackpol_decision: .*reason=timer ", text)) > 100
+    waited = [int(us) for us in re.findall(r"tcp_ackpol_ack: .*waited_us=(\d+)", text)]
+    assert max(waited) > 1000

@@ -474,6 +474,13 @@ def test_captures_are_asked_for_and_end() -> None:
     assert "--time-stamp-precision=nano -w air.pcap" in captures[1]
 
 
+def test_decisions_on_acks_are_kept_when_asked_for() -> None:
+    assert "ack-trace" not in planned()
+    text = planned(ack_trace="on")
+    assert "echo 1 >/sys/kernel/tracing/events/tcp_ackpol/enable" in text
+    assert "must cp /sys/kernel/tracing/trace ack-trace.txt" in lines(text)
+
+
 def test_both_ends_of_iperf3_are_patient() -> None:
     marked = [line for line in lines(planned()) if "LD_PRELOAD" in line]
     assert len(marked) == 2
