@@ -40,6 +40,21 @@ _RUN_PROGRAMS = {
     "setarch": "util-linux",
     "setpriv": "util-linux",
 }
+_TEST_PROGRAMS = {
+    "qemu-system-x86_64": "qemu-system-x86",
+    "modprobe": "kmod",
+}
+# For `kernel deb` alone; "x.h" is a header file.
+_DEB_PROGRAMS = {
+    "dpkg-buildpackage": "dpkg-dev",
+    "dh_builddeb": "debhelper",
+    "rsync": "rsync",
+    "cpio": "cpio",
+    "depmod": "kmod",
+    "openssl": "openssl",
+    "gelf.h": "libelf-dev",
+    "openssl/opensslv.h": "libssl-dev",
+}
 _GUEST_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 
 # A kernel's work tree 0.8 GB, compiler cache, a few images.
@@ -49,19 +64,28 @@ _GUEST_MEMORY_MB = 512
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that airtcp needs. remedy: how to get it, when it is missing."""
+    """One thing that airtcp needs. remedy: how to get it, when it is missing.
+
+    Most of airtcp does without what is optional.
+    """
 
     name: str
     ok: bool
     found: str
     remedy: str
+    optional: bool = False
 
 
 def checks() -> Iterator[Check]:
     """Look at everything, the cheap things first."""
-    for program, package in {**_BUILD_PROGRAMS, **_RUN_PROGRAMS}.items():
+    programs = _BUILD_PROGRAMS | _RUN_PROGRAMS | _TEST_PROGRAMS
+    for program, package in programs.items():
         path = _find(program)
         yield Check(program, bool(path), path or "missing", f"apt-get install {package}")
+    for program, package in _DEB_PROGRAMS.items():
+        path = _find(program)
+        remedy = f"apt-get install {package} (for ./airtcp kernel deb)"
+        yield Check(program, bool(path), path or "missing", remedy, optional=True)
     yield _kernel_source()
     yield _cache()
     yield _guest_memory()
@@ -74,19 +98,28 @@ def require_programs() -> None:
 
     Cheap enough to be called before every run.
     """
-    lacking = {name: package for name, package in _RUN_PROGRAMS.items() if not _find(name)}
+    _require(_RUN_PROGRAMS)
+    if not can_fix_addresses():
+        print(f"warning: {_addresses().found}; {_addresses().remedy}", file=sys.stderr)
+
+
+def require_deb_programs() -> None:
+    """AirtcpError, in one line, when something is missing that building packages needs."""
+    _require(_BUILD_PROGRAMS | _DEB_PROGRAMS)
+
+
+def _require(programs: dict[str, str]) -> None:
+    lacking = {name: package for name, package in programs.items() if not _find(name)}
     if lacking:
         packages = " ".join(sorted(set(lacking.values())))
         raise AirtcpError(
             f"missing: {', '.join(lacking)}; install with: apt-get install {packages} "
             "(./airtcp doctor lists everything)"
         )
-    if not can_fix_addresses():
-        print(f"warning: {_addresses().found}; {_addresses().remedy}", file=sys.stderr)
 
 
 def main(*, as_json: bool) -> int:
-    """Print all checks: 0 when nothing is missing, else 1."""
+    """Print all checks: 0 when nothing is missing but what is optional, else 1."""
     done = list(checks())
     if as_json:
         print(json.dumps({"schema": 1, "checks": [asdict(check) for check in done]}, indent=1))
@@ -94,12 +127,16 @@ def main(*, as_json: bool) -> int:
         width = max(len(check.name) for check in done)
         for check in done:
             remedy = "" if check.ok else f"; {check.remedy}"
-            print(f"{'ok ' if check.ok else 'NO '} {check.name:{width}}  {check.found}{remedy}")
-    return 0 if all(check.ok for check in done) else 1
+            mark = "ok " if check.ok else "-- " if check.optional else "NO "
+            print(f"{mark} {check.name:{width}}  {check.found}{remedy}")
+    return 0 if all(check.ok or check.optional for check in done) else 1
 
 
 def _find(program: str) -> str | None:
-    """The guest's PATH, for a user's own often lacks /usr/sbin."""
+    """A program on the guest's PATH, for a user's own often lacks /usr/sbin; or a header file."""
+    if program.endswith(".h"):
+        header = Path("/usr/include") / program
+        return str(header) if header.is_file() else None
     return shutil.which(program, path=f"{os.environ.get('PATH', '')}:{_GUEST_PATH}")
 
 

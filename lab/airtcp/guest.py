@@ -80,25 +80,39 @@ def boot(
     since boot, a few times a second. `interactive` gives the guest the user's terminal, and real
     instead of virtual time. A guest that fails is no exception: the status says it.
     """
+    with _scratch(run_dir, tools, memory_mb) as scratch:
+        command = _command(kernel, seed, memory_mb, interactive)
+        environment = {"PATH": "/usr/bin:/bin", "HOME": str(scratch), "TMPDIR": str(scratch)}
+        return run_guest(
+            command, scratch, environment, run_dir, timeout_wall_s, interactive, on_progress
+        )
+
+
+def run_guest(
+    command: list[str],
+    directory: Path,
+    environment: dict[str, str],
+    run_dir: Path,
+    timeout_wall_s: float,
+    interactive: bool = False,
+    on_progress: Callable[[float], None] | None = None,
+) -> GuestResult:
+    """Run the process that is a guest, in a directory, until its end; the rest is as in boot()."""
     if not (run_dir / "plan.sh").is_file():
         raise InputError(f"{run_dir}: no plan.sh in it")
     for name in ("exit", "progress"):
         (run_dir / name).unlink(missing_ok=True)
     console = run_dir / "console.log"
-    with _scratch(run_dir, tools, memory_mb) as scratch:
-        command = _command(kernel, seed, memory_mb, interactive)
-        environment = {"PATH": "/usr/bin:/bin", "HOME": str(scratch), "TMPDIR": str(scratch)}
-        began = time.monotonic()
-        if interactive:
-            code, cpu_s, timed_out = _attend(command, scratch, environment)
-            console.write_text("(the console of an interactive guest is not kept)\n")
-        else:
-            watch = _progress_reader(run_dir, on_progress)
-            code, cpu_s, timed_out = _wait(
-                command, scratch, environment, console, timeout_wall_s, watch
-            )
-        wall_s = time.monotonic() - began
-
+    began = time.monotonic()
+    if interactive:
+        code, cpu_s, timed_out = _attend(command, directory, environment)
+        console.write_text("(the console of an interactive guest is not kept)\n")
+    else:
+        watch = _progress_reader(run_dir, on_progress)
+        code, cpu_s, timed_out = _wait(
+            command, directory, environment, console, timeout_wall_s, watch
+        )
+    wall_s = time.monotonic() - began
     exit_code = _plan_exit_code(run_dir)
     status, reason = _verdict(console, exit_code, code, timed_out, timeout_wall_s)
     return GuestResult(status, exit_code, wall_s, cpu_s, console, reason)

@@ -18,6 +18,7 @@ GUEST_DIR = "/run/tools"
 """Where the guest sees the directory of these programs; it is on its PATH."""
 
 _FLAGS = ["-std=gnu17", "-O2", "-Wall", "-Wextra", "-Werror"]
+_SCRIPTS = ("init", "modprobe")
 _COMPILE = {
     "poweroff": ["poweroff.c"],
     "exchange": ["exchange.c"],
@@ -57,7 +58,8 @@ def build_tools(say: Callable[[str], None]) -> GuestTools:
     if not compiler:
         raise AirtcpError("gcc is missing: install it with: apt-get install gcc libc6-dev")
     version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True)
-    digest = hashlib.sha256(version.stdout.encode() + repr((_FLAGS, sorted(_COMPILE))).encode())
+    made = repr((_FLAGS, sorted(_COMPILE), _SCRIPTS))
+    digest = hashlib.sha256(version.stdout.encode() + made.encode())
     for source in [*sorted(SOURCES.iterdir()), UAPI / "linux" / "airsim.h"]:
         digest.update(f"{source.name}\0".encode() + source.read_bytes())
     directory = cache_dir() / "tools" / digest.hexdigest()[:16]
@@ -69,7 +71,8 @@ def build_tools(say: Callable[[str], None]) -> GuestTools:
     with tempfile.TemporaryDirectory(dir=directory.parent) as scratch:
         new = Path(scratch) / "new"
         new.mkdir()
-        shutil.copy(SOURCES / "init", new / "init")
+        for script in _SCRIPTS:
+            shutil.copy(SOURCES / script, new / script)
         for name, arguments in _COMPILE.items():
             command = [compiler, *_FLAGS, "-o", str(new / name), *arguments]
             done = subprocess.run(command, cwd=SOURCES, capture_output=True, text=True)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Build the laboratory kernel (User Mode Linux), once for each content.
+"""Build a kernel (User Mode Linux, or for x86-64), once for each content.
 
-cache/kernel/<hash>/{linux,config,build.json} is a finished kernel; cache/kernel/work-*/ is the tree
-that kernels of one kind are built in again and again (see source.py).
+cache/kernel/<hash>/{linux,config,build.json} is a finished kernel, with lib/modules/ where it has
+modules; cache/kernel/work-*/ is the tree that kernels of one kind are built in again and again (see
+source.py).
 """
 
 import hashlib
@@ -15,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -34,6 +36,11 @@ Say = Callable[[str], None]
 
 FRAGMENTS_OF_PLAIN_TCP = ("lab",)
 FRAGMENTS = (*FRAGMENTS_OF_PLAIN_TCP, "ackpol")
+FRAGMENTS_OF_X86 = ("x86",)
+
+Arch = Literal["um", "x86_64"]
+
+_IMAGES: dict[Arch, str] = {"um": "linux", "x86_64": "arch/x86/boot/bzImage"}
 
 _PROGRESS_EVERY_S = 15.0
 
@@ -51,7 +58,10 @@ _NOT_USED = ["RUSTC=false", "BINDGEN=false", "PAHOLE=false"]
 
 @dataclass(frozen=True)
 class Kernel:
-    """A built kernel: its image, the version of Linux, 16 digits that name its content."""
+    """A built kernel: its image, the version of Linux, 16 digits that name its content.
+
+    Modules are beside the image, in lib/modules/.
+    """
 
     path: Path
     version: str
@@ -63,20 +73,23 @@ def build(
     *,
     patches: Literal["all", "lab"] = "all",
     fragments: Sequence[str] | None = None,
+    arch: Arch = "um",
     say: Say,
 ) -> Kernel:
     """Build the kernel, or return at once when the cache has it.
 
     source: a Linux 6.12.y tree or tarball, else Debian's package. patches="lab": the plain TCP of
     Linux with the laboratory's patches only. fragments: names of kernel/configs/<name>.config,
-    merged in this order over allnoconfig; None: FRAGMENTS, as far as the patches allow. Raises
-    InputError for a bad source, patch list or fragment, AirtcpError when the compilation fails.
+    merged in this order over allnoconfig; None: those of `arch`, as far as the patches allow. arch:
+    what make calls ARCH; the fragments have to be for it. Raises InputError for a bad source, patch
+    list or fragment, AirtcpError when the compilation fails.
     """
     for program in ("gcc", "make", "flex", "bison", "bc", "ccache", "patch", "ld", "strip"):
         if not shutil.which(program):
             raise AirtcpError(f"{program} is missing: ./airtcp doctor says how to get it")
     if fragments is None:
-        fragments = FRAGMENTS if patches == "all" else FRAGMENTS_OF_PLAIN_TCP
+        of_um = FRAGMENTS if patches == "all" else FRAGMENTS_OF_PLAIN_TCP
+        fragments = of_um if arch == "um" else FRAGMENTS_OF_X86
     fragment_files = [_fragment(name) for name in fragments]
     changes = read_changes(patches)
     source = find_source(source)
@@ -84,7 +97,7 @@ def build(
     source_id = identity(source)
 
     def key() -> str:
-        return cache_key(source_id, changes, fragment_files, compiler)
+        return cache_key(source_id, changes, fragment_files, compiler, arch)
 
     home = make_dir(cache_dir() / "kernel")
     target = home / key()
@@ -93,7 +106,7 @@ def build(
             if not target.is_dir():  # another process may just have built it
                 kind = hashlib.sha256(f"{source_id} {patches}".encode()).hexdigest()
                 work = home / f"work-{kind[:12]}"
-                _build(source, changes, fragment_files, work, target, key, say)
+                _build(source, changes, fragment_files, arch, work, target, key, say)
     facts = json.loads((target / "build.json").read_text())
     return Kernel(target / "linux", facts["version"], target.name)
 
@@ -102,10 +115,13 @@ def _output(*command: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
-def cache_key(source_id: str, changes: Changes, fragments: Sequence[Path], compiler: str) -> str:
+def cache_key(
+    source_id: str, changes: Changes, fragments: Sequence[Path], compiler: str, arch: Arch
+) -> str:
     """16 hexadecimal digits that change with anything that could change the image."""
     digest = hashlib.sha256()
-    digest.update(f"{source_id}\0{compiler}\0{sorted(_REPRODUCIBLE.items())}{_NOT_USED}\0".encode())
+    digest.update(f"{source_id}\0{compiler}\0{arch}\0".encode())
+    digest.update(f"{sorted(_REPRODUCIBLE.items())}{_NOT_USED}\0".encode())
     named = [(path.name, path) for path in (*changes.patches, *fragments)]
     for name, path in [*named, *sorted(changes.files.items())]:
         content = path.read_bytes()
@@ -125,6 +141,7 @@ def _build(
     source: Path,
     changes: Changes,
     fragments: Sequence[Path],
+    arch: Arch,
     work: Path,
     target: Path,
     key: Callable[[], str],
@@ -138,15 +155,23 @@ def _build(
     make_dir(output)
     log = work / "build.log"
     log.unlink(missing_ok=True)
-    cpu_s = _configure(tree, output, fragments, log)
+    make = partial(run_make, tree, output, arch, log)
+    cpu_s = _configure(make, output, fragments)
+    config = (output / ".config").read_text()
+    modules = "CONFIG_MODULES=y" in config.splitlines()
     say(f"building Linux {version} (some minutes the first time; log: {log})")
-    cpu_s += _make(tree, output, ["linux"], log, say)
+    image = Path(_IMAGES[arch])
+    cpu_s += make([image.name, *(["modules"] if modules else [])], say=say)
 
     with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
         new = Path(scratch) / "new"
         new.mkdir()
-        subprocess.run(["strip", "-o", new / "linux", output / "linux"], check=True)
-        shutil.copyfile(output / ".config", new / "config")
+        shutil.copy(output / image, new / "linux")
+        if arch == "um":
+            subprocess.run(["strip", new / "linux"], check=True)
+        if modules:
+            cpu_s += make([f"INSTALL_MOD_PATH={new}", "INSTALL_MOD_STRIP=1", "modules_install"])
+        (new / "config").write_text(config)
         facts = {"version": version, "cpu_s": round(cpu_s, 1), "source": source.name}
         (new / "build.json").write_text(json.dumps(facts, indent=1) + "\n")
         if key() != target.name:
@@ -156,11 +181,13 @@ def _build(
     say(f"built Linux {version} in {wall_s:.0f} s ({cpu_s:.0f} CPU seconds): {target}")
 
 
-def _configure(tree: Path, output: Path, fragments: Sequence[Path], log: Path) -> float:
+def _configure(
+    make: Callable[[Sequence[str]], float], output: Path, fragments: Sequence[Path]
+) -> float:
     """Merge the fragments over allnoconfig and check that every line took. Returns CPU seconds."""
     merged = output / "merged.config"
     merged.write_text("\n".join(path.read_text() for path in fragments))
-    cpu_s = _make(tree, output, [f"KCONFIG_ALLCONFIG={merged}", "allnoconfig"], log, None)
+    cpu_s = make([f"KCONFIG_ALLCONFIG={merged}", "allnoconfig"])
     check_fragments(fragments, (output / ".config").read_text())
     return cpu_s
 
@@ -185,9 +212,16 @@ def check_fragments(fragments: Sequence[Path], config: str) -> None:
             )
 
 
-def _make(tree: Path, output: Path, targets: Sequence[str], log: Path, say: Say | None) -> float:
+def run_make(
+    tree: Path,
+    output: Path,
+    arch: Arch,
+    log: Path,
+    targets: Sequence[str],
+    say: Say | None = None,
+) -> float:
     """Run make, its output appended to the log. Returns CPU seconds, AirtcpError on failure."""
-    command = ["make", "-C", str(tree), f"O={output}", "ARCH=um", "CC=ccache gcc"]
+    command = ["make", "-C", str(tree), f"O={output}", f"ARCH={arch}", "CC=ccache gcc"]
     command += _NOT_USED
     command += [f"-j{os.cpu_count() or 1}", *targets]
     environment = {**os.environ, **_REPRODUCIBLE, "LC_ALL": "C"}

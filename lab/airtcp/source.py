@@ -12,7 +12,7 @@ import json
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -182,11 +182,18 @@ def _whole_files(overlay: Path, name: str) -> dict[str, Path]:
     return {str(file.relative_to(overlay)): file for file in files if file.is_file()}
 
 
-def prepare_tree(source: Path, changes: Changes, work: Path, say: Say) -> Path:
-    """Bring work/linux to source + changes and return it, as cheaply as possible."""
-    tree = work / "linux"
+def prepare_tree(
+    source: Path, changes: Changes, work: Path, say: Say, *, complete: bool = False
+) -> Path:
+    """Bring work/linux to source + changes and return it, as cheaply as possible.
+
+    complete: with all drivers and architectures, which the laboratory does not need.
+    """
+    tree, unpacked = work / "linux", work / "unpacked"
+    left_out = () if complete else _NOT_UNPACKED
+    how = "\n".join(("without:", *left_out))
     # A directory's content may have changed in any file: no short cut.
-    if (work / "unpacked").is_file() and source.is_file():
+    if source.is_file() and unpacked.is_file() and unpacked.read_text() == how:
         try:
             _apply(changes, work)
             return tree
@@ -194,21 +201,21 @@ def prepare_tree(source: Path, changes: Changes, work: Path, say: Say) -> Path:
             say(f"unpacking the kernel anew ({error})")
     shutil.rmtree(work, ignore_errors=True)
     make_dir(tree)
-    _unpack(source, tree, say)
+    _unpack(source, tree, left_out, say)
     version_of_tree(tree)
-    (work / "unpacked").touch()
+    unpacked.write_text(how)
     _apply(changes, work)
     return tree
 
 
-def _unpack(source: Path, tree: Path, say: Say) -> None:
+def _unpack(source: Path, tree: Path, left_out: Sequence[str], say: Say) -> None:
     if source.is_dir():
         say(f"copying {source}")
         command = ["cp", "-a", "--reflink=auto", f"{source}/.", str(tree)]
     else:
         say(f"unpacking {source}")
         command = ["tar", "-C", str(tree), "--strip-components=1", "-xf", str(source)]
-        command += [f"--exclude={pattern}" for pattern in _NOT_UNPACKED]
+        command += [f"--exclude={pattern}" for pattern in left_out]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         shutil.rmtree(tree, ignore_errors=True)

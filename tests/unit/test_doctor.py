@@ -47,3 +47,12 @@ def test_text_has_a_line_a_check(capsys: pytest.CaptureFixture[str]) -> None:
 def test_guest_memory_needs_room() -> None:
     with pytest.raises(AirtcpError, match="TMPDIR"):
         guest.memory_dir(1 << 40)
+
+
+def test_what_is_optional_is_told_and_no_failure(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    optional = doctor.Check("dh_builddeb", False, "missing", "apt-get install it", optional=True)
+    monkeypatch.setattr(doctor, "checks", lambda: iter([optional]))
+    assert doctor.main(as_json=False) == 0
+    assert capsys.readouterr().out == "--  dh_builddeb  missing; apt-get install it\n"

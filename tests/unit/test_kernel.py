@@ -25,7 +25,7 @@ def key(tmp_path: Path, **changed: str) -> str:
     file.write_text(inputs["file"])
     fragment.write_text(inputs["fragment"])
     changes = Changes((patch,), {inputs["file_path"]: file})
-    return kernel.cache_key(inputs["source"], changes, [fragment], inputs["compiler"])
+    return kernel.cache_key(inputs["source"], changes, [fragment], inputs["compiler"], "um")
 
 
 def test_key_is_16_hexadecimal_digits_and_stable(tmp_path: Path) -> None:

@@ -1,0 +1,474 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * soak CONNECTIONS FLOWS QUIET SERVER CLIENT ADDRESS POLICY...: TCP between two
+ * network namespaces, named SERVER and CLIENT, while each socket changes its
+ * ACK policy.
+ *
+ * CONNECTIONS short ones carry 1 to 20 KB each way and end in every way there
+ * is, many with an ACK that still waits. FLOWS bulk flows last as long as these
+ * do. The file QUIET names policies, with a space after each, to be left alone
+ * now. ADDRESS is the server's.
+ *
+ * Prints what was done. Fails when a connection that both ends were to end in
+ * good order did not, or when a flow stood still for STALL_S.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/tcp.h>
+#include <netdb.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef TCP_ACK_POLICY
+#define TCP_ACK_POLICY	47
+#endif
+
+#define PORT		"5001"
+#define CLIENTS		8	/* threads with short connections */
+#define STALL_S		30
+#define SWITCH_MS	100	/* between changes of a flow's policy */
+#define FLOW_RATE	250000	/* bytes per second */
+
+/* How a short connection ends */
+enum end {
+	ANSWER,		/* server answers, client closes, server after it */
+	HALF,		/* client closes its half, server answers and closes */
+	SILENT,		/* server reads all, and closes within 3 ms */
+	FIRST_UNREAD,	/* from here on in disorder: client reads no answer */
+	CLIENT_RESET,	/* client resets it while the answer comes */
+	CLIENT_ANEW,	/* client disconnects its socket by AF_UNSPEC */
+	SERVER_RESET,	/* server resets it while the request comes */
+	SERVER_UNREAD,	/* server closes it while the request comes */
+	ENDS,
+	BULK,
+};
+
+struct request {
+	uint32_t up;		/* bytes, this structure included */
+	uint32_t down;
+	uint32_t end;
+};
+
+static const char *quiet_file, *server_netns, *client_netns;
+static struct addrinfo *server_address;
+static char **policies;
+static int policy_count, listener;
+
+static atomic_long to_do, finished, broken, stalled, switched, refused, sent;
+static atomic_bool over;
+
+static __thread unsigned int seed;
+
+static void die(const char *what)
+{
+	perror(what);
+	exit(2);
+}
+
+static unsigned int below(unsigned int n)
+{
+	return rand_r(&seed) % n;
+}
+
+static void enter(const char *netns)
+{
+	char path[256];
+	int fd;
+
+	snprintf(path, sizeof(path), "/run/netns/%s", netns);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || setns(fd, CLONE_NEWNET))
+		die(path);
+	close(fd);
+}
+
+static bool is_quiet(const char *policy)
+{
+	char names[256], word[32];
+	int fd = open(quiet_file, O_RDONLY | O_CLOEXEC);
+	ssize_t length = fd < 0 ? 0 : read(fd, names, sizeof(names) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	names[length < 0 ? 0 : length] = 0;
+	snprintf(word, sizeof(word), "%s ", policy);
+	return strstr(names, word);
+}
+
+/* A module that is being unloaded refuses; another failure is an error. */
+static void switch_policy(int fd)
+{
+	const char *name = policies[below(policy_count)];
+
+	if (is_quiet(name))
+		name = "default";
+	if (!setsockopt(fd, IPPROTO_TCP, TCP_ACK_POLICY, name, strlen(name)))
+		switched++;
+	else if (errno == ENOENT || errno == EBUSY)
+		refused++;
+	else
+		die(name);
+}
+
+static void configure(int fd)
+{
+	struct timeval limit = { .tv_sec = STALL_S };
+	int on = 1;
+
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+	if (below(2))
+		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	if (below(2))
+		switch_policy(fd);
+}
+
+/* Sends or receives a number of bytes in pieces of any size, and changes the
+ * policy on the way. Less than all: the end of the stream, or an error.
+ */
+static bool carry(int fd, size_t bytes, bool out)
+{
+	static const char zeros[4096];
+	char buffer[4096];
+	ssize_t moved;
+
+	while (bytes) {
+		size_t piece = 1 + below(below(2) ? 64 : sizeof(buffer));
+
+		if (piece > bytes)
+			piece = bytes;
+		if (!below(8))
+			switch_policy(fd);
+		if (out)
+			moved = send(fd, zeros, piece, MSG_NOSIGNAL);
+		else
+			moved = recv(fd, buffer, piece, 0);
+		if (moved <= 0) {
+			if (!moved)
+				errno = EPIPE;
+			return false;
+		}
+		bytes -= moved;
+	}
+	return true;
+}
+
+static bool at_end(int fd)
+{
+	char byte;
+	ssize_t got = recv(fd, &byte, 1, 0);
+
+	if (got > 0)
+		errno = EPROTO;
+	return got == 0;
+}
+
+static void reset_on_close(int fd)
+{
+	struct linger none = { .l_onoff = 1 };
+
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
+}
+
+static void note(enum end end, bool well, int error)
+{
+	if (well || (end >= FIRST_UNREAD && end != BULK))
+		return;
+	if (error == EAGAIN)
+		stalled++;
+	else
+		broken++;
+	fprintf(stderr, "soak: end %d: %s\n", end, strerror(error));
+}
+
+static void answer(int fd, const struct request *request)
+{
+	size_t up = request->up - sizeof(*request);
+	bool well = true;
+
+	switch (request->end) {
+	case SERVER_RESET:
+		reset_on_close(fd);
+		/* fallthrough */
+	case SERVER_UNREAD:
+		carry(fd, below(up), false);
+		return;
+	case SILENT:
+		well = carry(fd, up, false);
+		usleep(below(3000));
+		break;
+	case HALF:
+		well = carry(fd, up, false) && at_end(fd) &&
+		       carry(fd, request->down, true);
+		break;
+	default:
+		well = carry(fd, up, false) &&
+		       carry(fd, request->down, true) && at_end(fd);
+	}
+	note(request->end, well, errno);
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void sink(int fd)
+{
+	bool echo = below(2);
+	char buffer[16384];
+	int64_t due = 0;
+	ssize_t got;
+
+	while ((got = recv(fd, buffer, sizeof(buffer), 0)) > 0) {
+		/* Sometimes the ACK can ride on data. */
+		if (echo)
+			send(fd, buffer, 100, MSG_DONTWAIT | MSG_NOSIGNAL);
+		if (now_ms() < due)
+			continue;
+		due = now_ms() + SWITCH_MS;
+		switch_policy(fd);
+		if (!below(4))
+			setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK,
+				   &(int){ below(2) }, sizeof(int));
+	}
+	note(BULK, got == 0, errno);
+}
+
+static void *server(void *argument)
+{
+	struct request request;
+	int fd;
+
+	seed = (uintptr_t)argument;
+	enter(server_netns);
+	while ((fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
+		configure(fd);
+		if (!below(16))
+			switch_policy(listener);
+		if (recv(fd, &request, sizeof(request), MSG_WAITALL) ==
+		    sizeof(request)) {
+			if (request.end == BULK)
+				sink(fd);
+			else
+				answer(fd, &request);
+		}
+		close(fd);
+	}
+	return NULL;
+}
+
+/* Returns a socket on which the request is on its way, or -1. */
+static int ask(const struct request *request)
+{
+	const struct addrinfo *to = server_address;
+	int fd = socket(to->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	ssize_t done = -1;
+
+	if (fd < 0)
+		die("socket");
+	configure(fd);
+	if (!below(4)) {
+		/* With data in the SYN, if the server has agreed to that. */
+		done = sendto(fd, request, sizeof(*request),
+			      MSG_FASTOPEN | MSG_NOSIGNAL, to->ai_addr,
+			      to->ai_addrlen);
+	} else if (!connect(fd, to->ai_addr, to->ai_addrlen)) {
+		done = send(fd, request, sizeof(*request), MSG_NOSIGNAL);
+	}
+	if (done == sizeof(*request))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static void exchange(enum end end)
+{
+	struct request request = {
+		.up = 1000 + below(19000),
+		.down = 1000 + below(19000),
+		.end = end,
+	};
+	struct sockaddr nowhere = { .sa_family = AF_UNSPEC };
+	int fd = ask(&request);
+	bool well;
+
+	if (fd < 0) {
+		note(ANSWER, false, errno);
+		return;
+	}
+	well = carry(fd, request.up - sizeof(request), true);
+	switch (end) {
+	case ANSWER:
+		well = well && carry(fd, request.down, false);
+		break;
+	case HALF:
+		shutdown(fd, SHUT_WR);
+		well = well && carry(fd, request.down, false) && at_end(fd);
+		break;
+	case SILENT:
+		well = well && at_end(fd);
+		break;
+	case CLIENT_RESET:
+		reset_on_close(fd);
+		carry(fd, below(request.down), false);
+		break;
+	case CLIENT_ANEW:
+		carry(fd, below(request.down), false);
+		connect(fd, &nowhere, sizeof(nowhere));
+		break;
+	default:
+		break;
+	}
+	note(end, well, errno);
+	close(fd);
+}
+
+static void *client(void *argument)
+{
+	seed = (uintptr_t)argument;
+	enter(client_netns);
+	while (atomic_fetch_sub(&to_do, 1) > 0) {
+		exchange(below(ENDS));
+		finished++;
+	}
+	return NULL;
+}
+
+static void *flow(void *argument)
+{
+	struct request request = { .end = BULK };
+	static const char zeros[16384];
+	char buffer[4096];
+	int64_t due = 0;
+	ssize_t done = 1;
+	int fd;
+
+	seed = (uintptr_t)argument;
+	enter(client_netns);
+	fd = ask(&request);
+	if (fd < 0) {
+		note(BULK, false, errno);
+		return NULL;
+	}
+	setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &(int){ FLOW_RATE },
+		   sizeof(int));
+	while (!over && done > 0) {
+		done = send(fd, zeros, 1 + below(sizeof(zeros)), MSG_NOSIGNAL);
+		if (done > 0)
+			sent += done;
+		while (recv(fd, buffer, sizeof(buffer), MSG_DONTWAIT) > 0)
+			;
+		if (now_ms() >= due) {
+			due = now_ms() + SWITCH_MS;
+			switch_policy(fd);
+		}
+	}
+	shutdown(fd, SHUT_WR);
+	while (done > 0)
+		done = recv(fd, buffer, sizeof(buffer), 0);
+	note(BULK, done == 0, errno);
+	close(fd);
+	return NULL;
+}
+
+static pthread_t start(void *(*function)(void *))
+{
+	static uintptr_t number;
+	pthread_t thread;
+
+	errno = pthread_create(&thread, NULL, function, (void *)++number);
+	if (errno)
+		die("pthread_create");
+	return thread;
+}
+
+static void join(pthread_t *threads, int count)
+{
+	for (int i = 0; i < count; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static void open_listener(void)
+{
+	struct sockaddr_in6 any = {
+		.sin6_family = AF_INET6,
+		.sin6_port = htons(atoi(PORT)),
+	};
+	int on = 1;
+
+	enter(server_netns);
+	listener = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (bind(listener, (struct sockaddr *)&any, sizeof(any)) ||
+	    setsockopt(listener, IPPROTO_TCP, TCP_FASTOPEN, &(int){ 1024 },
+		       sizeof(int)) ||
+	    listen(listener, 1024))
+		die("listen");
+}
+
+int main(int count, char **words)
+{
+	struct addrinfo hints = {
+		.ai_socktype = SOCK_STREAM,
+		.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
+	};
+	int flows, servers;
+	pthread_t *threads;
+
+	if (count < 8) {
+		fputs("usage: soak CONNECTIONS FLOWS QUIET SERVER CLIENT "
+		      "ADDRESS POLICY...\n", stderr);
+		return 2;
+	}
+	to_do = atol(words[1]);
+	flows = atoi(words[2]);
+	quiet_file = words[3];
+	server_netns = words[4];
+	client_netns = words[5];
+	if (getaddrinfo(words[6], PORT, &hints, &server_address))
+		die(words[6]);
+	policies = words + 7;
+	policy_count = count - 7;
+
+	/* As many as there can be connections at a time, and some that are
+	 * busy with one that its client has left.
+	 */
+	servers = flows + 4 * CLIENTS;
+	threads = calloc(servers + flows + CLIENTS, sizeof(*threads));
+	if (!threads)
+		die("calloc");
+	open_listener();
+	for (int i = 0; i < servers; i++)
+		threads[i] = start(server);
+	for (int i = 0; i < flows; i++)
+		threads[servers + i] = start(flow);
+	for (int i = 0; i < CLIENTS; i++)
+		threads[servers + flows + i] = start(client);
+
+	join(threads + servers + flows, CLIENTS);
+	over = true;
+	join(threads + servers, flows);
+	shutdown(listener, SHUT_RDWR);
+	join(threads, servers);
+
+	printf("finished %ld\nbroken %ld\nstalled %ld\nswitched %ld\n"
+	       "refused %ld\nbulk_bytes %ld\n",
+	       finished, broken, stalled, switched, refused, sent);
+	return broken || stalled;
+}

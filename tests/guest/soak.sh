@@ -1,0 +1,210 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# soak.sh CONNECTIONS FLOWS PAUSE: short connections and bulk flows over pairs of namespaces, while
+# sockets, routes and namespaces change their ACK policy, modules are unloaded, and other namespaces
+# with connections of their own come and go, each after a pause of so many seconds. At the end
+# nothing of it is left.
+#
+# Leaves, each line a name and a figure: load (by soak.c), settings, modules, namespaces, counters
+# (of the kernel), left (objects more than before); and lockdep, leaks, dmesg.txt.
+connections=$1
+flows=$2
+pause=$3
+
+pairs="1 2 3 4"
+over=/tmp/over
+quiet=/tmp/quiet
+caches="TCP TCPv6 request_sock_TCP request_sock_TCPv6 tw_sock_TCP tw_sock_TCPv6 net_namespace"
+
+fail() {
+	echo "soak: $*" >&2
+	touch $over
+	dmesg --notime >dmesg.txt
+	exit 1
+}
+must() { "$@" || fail "$* (exit code $?)"; }
+
+# wait_until SECONDS WHAT COMMAND...: in steps of 100 ms.
+wait_until() {
+	tries=$(($1 * 10)) what=$2
+	shift 2
+	until "$@"; do
+		tries=$((tries - 1))
+		[ $tries -gt 0 ] || fail "gave up waiting until $what"
+		sleep 0.1
+	done
+}
+
+policies_of() { modinfo -F alias "$1" | sed -n 's/^tcp-ackpol-//p'; }
+
+# make_pair NAME [SYSCTL...]: namespaces s-NAME and c-NAME, joined by a wire.
+make_pair() {
+	name=$1
+	shift
+	must ip -batch - <<-END
+	netns add s-$name
+	netns add c-$name
+	link add eth0 netns s-$name type veth peer name eth0 netns c-$name
+	END
+	number=0
+	for node in "s-$name" "c-$name"; do
+		number=$((number + 1))
+		must ip -n "$node" -batch - <<-END
+		address add 10.0.0.$number/24 dev eth0
+		address add fd00::$number/64 dev eth0 nodad
+		link set lo up
+		link set eth0 up
+		END
+		must ip netns exec "$node" sysctl -qw net.ipv4.tcp_fastopen=3 net.ipv4.tcp_tw_reuse=1 \
+			net.ipv4.ip_local_port_range="1024 65535" "$@"
+	done
+}
+
+# The server's address, of the family by turns.
+server() { [ $(($1 % 2)) = 0 ] && echo fd00::1 || echo 10.0.0.1; }
+client() { [ $(($1 % 2)) = 0 ] && echo fd00::2 || echo 10.0.0.2; }
+
+# Namespaces that go in every order: the wire first, the names first, the processes first.
+come_and_go() {
+	round=0
+	while [ ! -e $over ]; do
+		round=$((round + 1))
+		make_pair brief net.ipv4.tcp_orphan_retries=1 net.ipv4.tcp_fin_timeout=1 \
+			net.ipv4.tcp_retries2=2
+		# shellcheck disable=SC2086 # one word each
+		/tmp/soak 1000000 4 $quiet s-brief c-brief "$(server $round)" $policies \
+			>/dev/null 2>&1 &
+		sleep 1
+		case $((round % 3)) in
+		0) must ip -n s-brief link del eth0 ;;
+		1) kill -KILL $! ;;
+		esac
+		must ip netns del s-brief
+		must ip netns del c-brief
+		sleep 0.2
+		[ $((round % 3)) = 1 ] || kill -KILL $!
+		wait $!
+		sleep "$pause"
+	done
+	echo "gone $round" >namespaces
+}
+
+# try_unload MODULE: counts; a refusal other than that it is in use is a failure.
+try_unload() {
+	if modprobe -r "$1" 2>/tmp/refusal; then
+		unloaded=$((unloaded + 1))
+		return
+	fi
+	grep -Eq 'in use|busy|unavailable' /tmp/refusal || fail "$(cat /tmp/refusal)"
+	refused=$((refused + 1))
+	return 1
+}
+
+# Each module in turn: first as it is, then its policies are no longer chosen, so the time comes
+# when it can go. When it is gone they may be chosen again, and are loaded.
+unload() {
+	refused=0 unloaded=0
+	while [ ! -e $over ]; do
+		for file in $modules; do
+			module=$(basename "$file" .ko)
+			[ -e "/sys/module/$module" ] || continue
+			try_unload "$module" && continue
+			policies_of "$file" | tr '\n' ' ' >$quiet
+			tries=0
+			until try_unload "$module"; do
+				tries=$((tries + 1))
+				[ $tries -lt 600 ] || fail "$module is never free"
+				[ ! -e $over ] || break 3
+				sleep "$pause"
+			done
+			: >$quiet
+		done
+		sleep "$pause"
+	done
+	printf 'unloaded %s\nrefused %s\n' $unloaded $refused >modules
+}
+
+# Objects of a slab cache; first those go that are only kept for reuse or in KASAN's quarantine.
+objects() {
+	echo 1 >"/sys/kernel/slab/$1/shrink"
+	cut -d ' ' -f 1 "/sys/kernel/slab/$1/objects"
+}
+# more_than_before: names each cache that holds more.
+more_than_before() {
+	while read -r cache before; do
+		more=$(($(objects "$cache") - before))
+		[ $more -le 0 ] || echo "$cache $more"
+	done </tmp/before
+}
+nothing_left() { more_than_before >left; [ ! -s left ]; }
+
+modules=$(find /run/kernel/lib/modules -name 'tcp_ackpol_*.ko' ! -name '*_test.ko')
+policies=$(for file in $modules; do policies_of "$file"; done)
+echo "soak: $policies" | tr '\n' ' '
+must mkdir -p /run/netns
+must cp ./soak ./soak_settings.py /tmp
+: >$quiet
+
+for cache in $caches; do echo "$cache $(objects "$cache")"; done >/tmp/before
+
+for pair in $pairs; do make_pair "$pair"; done
+# On one wire data is lost and overtaken; on another each segment arrives alone.
+must ip netns exec s-2 tc qdisc add dev eth0 root netem delay 1ms loss 0.5% reorder 5%
+must ip netns exec c-2 tc qdisc add dev eth0 root netem delay 1ms loss 0.5% reorder 5%
+must ip netns exec s-3 ethtool -K eth0 tso off gso off gro off
+must ip netns exec c-3 ethtool -K eth0 tso off gso off gro off
+
+helpers=
+for pair in $pairs; do
+	# shellcheck disable=SC2086 # one word each
+	ip netns exec "s-$pair" python3 -B /tmp/soak_settings.py $quiet $over "$pause" \
+		"$(client "$pair")" $policies >"/tmp/settings-s-$pair" &
+	helpers="$helpers $!"
+	# shellcheck disable=SC2086 # one word each
+	ip netns exec "c-$pair" python3 -B /tmp/soak_settings.py $quiet $over "$pause" \
+		"$(server "$pair")" $policies >"/tmp/settings-c-$pair" &
+	helpers="$helpers $!"
+done
+come_and_go &
+helpers="$helpers $!"
+unload &
+helpers="$helpers $!"
+
+loads=
+for pair in $pairs; do
+	# shellcheck disable=SC2086 # one word each
+	/tmp/soak $((connections / 4)) $((flows / 4)) $quiet "s-$pair" "c-$pair" \
+		"$(server "$pair")" $policies >"/tmp/load-$pair" &
+	loads="$loads $!"
+done
+ok=yes
+for load in $loads; do wait "$load" || ok=no; done
+touch $over
+for helper in $helpers; do wait "$helper" || ok=no; done
+
+cat /tmp/load-* >load
+cat /tmp/settings-* >settings
+for pair in $pairs; do
+	for node in "s-$pair" "c-$pair"; do
+		ip netns exec "$node" nstat -asz 'TcpExtTCPAckPol*' | sed 1d >>counters
+		must ip netns del "$node"
+	done
+done
+[ $ok = yes ] || fail "the load or one of its helpers failed: see load"
+
+for file in $modules; do
+	module=$(basename "$file" .ko)
+	wait_until 60 "$module can be unloaded" modprobe -r "$module"
+done
+wait_until 60 "no socket and no namespace is left" nothing_left
+
+# kmemleak trusts what is younger than 5 s.
+if [ -e /sys/kernel/debug/kmemleak ]; then
+	for _ in 1 2; do
+		sleep 6
+		echo scan >/sys/kernel/debug/kmemleak || fail "kmemleak has given up"
+	done
+	must cat /sys/kernel/debug/kmemleak >leaks
+	must cat /proc/lockdep_stats >lockdep
+fi
+must dmesg --notime >dmesg.txt

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""soak_settings.py QUIET UNTIL PAUSE PEER POLICY...: change a namespace's ACK policies.
+
+Its sysctls, and the policy of the route to PEER. One after each PAUSE of so many seconds, until
+the file UNTIL exists. QUIET as in soak.c. Prints how often what was set.
+"""
+
+import random
+import socket
+import struct
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+IPV4 = Path("/proc/sys/net/ipv4")
+DEVICE = "eth0"
+
+RTM_NEWROUTE = 24
+NLM_F_REQUEST, NLM_F_ACK, NLM_F_REPLACE, NLM_F_CREATE = 1, 4, 0x100, 0x400
+RTA_DST, RTA_OIF, RTA_METRICS = 1, 4, 8
+RTAX_ACK_POLICY = 18
+RT_TABLE_MAIN, RTPROT_BOOT, RTN_UNICAST = 254, 3, 1
+RT_SCOPE = {socket.AF_INET: 253, socket.AF_INET6: 0}
+
+
+def attribute(kind: int, value: bytes) -> bytes:
+    length = 4 + len(value)
+    return struct.pack("HH", length, kind) + value + bytes(-length % 4)
+
+
+def set_route(netlink: socket.socket, peer: str, policy: str) -> int:
+    """Returns an errno."""
+    family = socket.AF_INET6 if ":" in peer else socket.AF_INET
+    address = socket.inet_pton(family, peer)
+    message = struct.pack(
+        "BBBBBBBBI",
+        *(family, 8 * len(address), 0, 0),
+        *(RT_TABLE_MAIN, RTPROT_BOOT, RT_SCOPE[family], RTN_UNICAST, 0),
+    )
+    message += attribute(RTA_DST, address)
+    message += attribute(RTA_OIF, struct.pack("I", socket.if_nametoindex(DEVICE)))
+    message += attribute(RTA_METRICS, attribute(RTAX_ACK_POLICY, policy.encode() + b"\0"))
+    flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_REPLACE | NLM_F_CREATE
+    netlink.send(struct.pack("IHHII", 16 + len(message), RTM_NEWROUTE, flags, 0, 0) + message)
+    error: int = struct.unpack_from("i", netlink.recv(4096), 16)[0]
+    return -error
+
+
+def main(quiet: Path, until: Path, pause_s: float, peer: str, policies: list[str]) -> None:
+    netlink = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
+    numbers = [
+        path
+        for pattern in ("tcp_aad_*", "tcp_ack_*", "tcp_tack_*", "tcp_divack*")
+        for path in IPV4.glob(pattern)
+        if path.name != "tcp_ack_policy"
+    ]
+    done: Counter[str] = Counter()
+    while not until.exists():
+        free = [name for name in policies if name not in quiet.read_text().split()]
+        policy = random.choice([*free, "default"])
+        try:
+            match random.randrange(3):
+                case 0:
+                    what = "tcp_ack_policy"
+                    (IPV4 / what).write_text(policy)
+                case 1:
+                    what = "route"
+                    # EINVAL: its module is being unloaded.
+                    if error := set_route(netlink, peer, policy):
+                        what = f"route:errno={error}"
+                case _:
+                    # Up to 10 ms where it is a time: more would only slow all down.
+                    path = random.choice(numbers)
+                    what = path.name
+                    path.write_text(str(int(10 ** random.uniform(0, 4))))
+        except OSError as error:
+            # Out of range, or a module that comes or goes.
+            what += f":errno={error.errno}"
+        done[what] += 1
+        time.sleep(pause_s)
+    for what, count in sorted(done.items()):
+        print(what, count)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]), float(sys.argv[3]), sys.argv[4], sys.argv[5:])
