@@ -10,8 +10,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
+from typing import get_args
 
-from airtcp import doctor, experiment, kernel, results, shell
+from airtcp import deb, doctor, experiment, kernel, patchseries, results, shell
 from airtcp.errors import AirtcpError
 from airtcp.experiment import Cell, Experiment, Setting
 from airtcp.guesttools import build_tools
@@ -164,13 +165,25 @@ def _report(options: argparse.Namespace) -> int:
 
 
 def _kernel_build(options: argparse.Namespace) -> int:
-    built = kernel.build(options.kernel_source, say=_say)
+    built = kernel.build(options.kernel_source, arch=options.arch, say=_say)
     print(f"{built.path} (Linux {built.version}, {built.hash})")
     return 0
 
 
 def _kernel_path(options: argparse.Namespace) -> int:
-    print(kernel.build(options.kernel_source, say=_say).path)
+    print(kernel.build(options.kernel_source, arch=options.arch, say=_say).path)
+    return 0
+
+
+def _kernel_series(options: argparse.Namespace) -> int:
+    for patch in patchseries.write(options.directory, options.kernel_source):
+        print(patch)
+    return 0
+
+
+def _kernel_deb(options: argparse.Namespace) -> int:
+    for package in deb.build(options.out, options.kernel_source, config=options.config, say=_say):
+        print(package)
     return 0
 
 
@@ -268,15 +281,53 @@ def _parser() -> argparse.ArgumentParser:
     )
     report.set_defaults(do=_report)
 
-    kernels = verbs.add_parser("kernel", help="build the laboratory's kernel, or say where it is")
+    kernels = verbs.add_parser(
+        "kernel", help="build a kernel, say where it is, write patches or packages"
+    )
     kernel_verbs = kernels.add_subparsers(metavar="VERB", required=True)
     for name, do, text in (
         ("build", _kernel_build, "build the kernel unless it is built"),
         ("path", _kernel_path, "print the path of the kernel; builds it if need be"),
     ):
         verb = kernel_verbs.add_parser(name, help=text)
+        verb.add_argument(
+            "--arch",
+            choices=get_args(kernel.Arch),
+            default="um",
+            help="um: the laboratory's (default); x86_64: for QEMU, policies as modules",
+        )
         _add_kernel_source(verb)
         verb.set_defaults(do=do)
+    series = kernel_verbs.add_parser(
+        "series",
+        help="write the ACK policies as patches that can be posted",
+        description=(
+            "Write the ACK policies as a series for plain Linux 6.12, with a cover letter: "
+            "git am --empty=drop DIR/*.patch applies it."
+        ),
+    )
+    series.add_argument("directory", metavar="DIR", type=Path, help="a new or an empty directory")
+    _add_kernel_source(series)
+    series.set_defaults(do=_kernel_series)
+    packages = kernel_verbs.add_parser(
+        "deb",
+        help="build Debian packages of Linux for x86-64 with the ACK policies as modules",
+    )
+    packages.add_argument(
+        "--config",
+        metavar="FILE",
+        type=Path,
+        help="a .config of Linux to build upon (default: the running kernel's, else Linux' own)",
+    )
+    packages.add_argument(
+        "--out",
+        metavar="DIR",
+        type=Path,
+        default=Path("results") / "deb",
+        help="where the packages go (default: results/deb)",
+    )
+    _add_kernel_source(packages)
+    packages.set_defaults(do=_kernel_deb)
 
     prompt = verbs.add_parser(
         "shell",
