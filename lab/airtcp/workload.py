@@ -229,6 +229,7 @@ def _instruments(parameters: Parameters) -> str:
             f"-B {_CAPTURE_BUFFER_KIB} --time-stamp-precision=nano -w {point}.pcap"
         )
     if parameters.ack_trace:
+        lines.append(f"echo mono >{_TRACING}/trace_clock")
         lines.append(f"echo {_TRACE_BUFFER_KIB} >{_TRACING}/buffer_size_kb")
         lines.append(f'echo 1 >{_TRACING}/events/tcp_ackpol/enable || fail "cannot trace"')
     return "\n".join(lines)

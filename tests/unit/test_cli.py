@@ -80,7 +80,7 @@ def test_ctrl_c_is_130_and_says_how_to_go_on(
 ) -> None:
     sweep_with(monkeypatch, interrupted=True)
     assert cli.main(["run", "thesis-lan", "--out", str(tmp_path)]) == 130
-    assert "14 of 14 runs are kept" in capsys.readouterr().err
+    assert "21 of 21 runs are kept" in capsys.readouterr().err
     assert (tmp_path / "results.json").is_file()
 
 
@@ -142,7 +142,7 @@ def test_list_and_show_tell_the_same_in_text_and_json(capsys: pytest.CaptureFixt
     assert "thesis-lan" in [one["name"] for one in json.loads(capsys.readouterr().out)]
     assert cli.main(["show", "thesis-lan", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
-    assert len(shown["cells"]) == len(shown["published"]) == 14
+    assert len(shown["cells"]) == len(shown["published"]) == 21
     assert cli.main(["show", "thesis-lan"]) == 0
     text = capsys.readouterr().out
     assert 'goodput_mbps 157.4 (Table 5.1, "LAN. No restrictions", default)' in text
