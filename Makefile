@@ -3,6 +3,8 @@
 # demo       a small thesis-lan, default against aad: prints the table, writes report.html
 # test       unit, system and KUnit tests; make test PYTEST=tests/unit for some of them
 # test-debug the tests of the radio on a kernel with KASAN, UBSAN and lockdep
+# fuzz       a million random inputs for the ACK policies, on such a kernel
+# soak       100,000 connections on x86-64 with SMP, under QEMU
 # series-check  builds the kernel after each patch of the series for posting
 # deb-check  builds Debian packages of a small kernel and boots it with the sample policy
 # lint       style and types
@@ -14,7 +16,7 @@ CACHE := $(or $(AIRTCP_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/airtcp)
 PYTHON := python=$$(lab/setup.sh) && PYTHONPATH=lab "$$python"
 CHECKPATCH := $(CACHE)/kernel/work-*/linux/scripts/checkpatch.pl
 
-.PHONY: demo test test-debug series-check deb-check lint bench bianchi clean distclean
+.PHONY: demo test test-debug fuzz soak series-check deb-check lint bench bianchi clean distclean
 
 demo:
 	./airtcp run thesis-lan --set ack_policy=default,aad --set delay=0ms,10ms \
@@ -28,6 +30,12 @@ test-debug:
 	AIRTCP_TEST_DEBUG=1 $(MAKE) test PYTEST="-k 'not bianchi' tests/system/test_radio.py \
 		tests/system/test_contention.py tests/system/test_netlink.py \
 		tests/system/test_link.py"
+
+fuzz:
+	AIRTCP_TEST_FUZZ=1000000 $(MAKE) test PYTEST=tests/system/test_ackpol_fuzz.py
+
+soak:
+	AIRTCP_SOAK=100000 $(MAKE) test PYTEST=tests/system/test_smp.py
 
 series-check:
 	AIRTCP_TEST_STEPS=1 $(MAKE) test PYTEST=tests/system/test_series.py

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Random sysctls, socket options and segments on a kernel that checks itself.
+
+AIRTCP_TEST_FUZZ is how many inputs there are, else 100,000; `make fuzz` gives it a million.
+"""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+from conftest import Say, splats
+
+from airtcp import kernel
+from airtcp.cache import REPOSITORY
+from airtcp.guest import boot
+from airtcp.guesttools import GuestTools
+
+PAGE = REPOSITORY / "kernel" / "Documentation" / "networking" / "tcp_ackpol.rst"
+SOURCE = REPOSITORY / "tests" / "guest" / "ackpol_fuzz.c"
+INPUTS = int(os.environ.get("AIRTCP_TEST_FUZZ", "100000"))
+
+
+def documented_bounds() -> dict[str, tuple[int, int]]:
+    """Sysctl -> least and most, from the tables of the documentation."""
+    rows = re.findall(r"^``(tcp_\w+)`` +\S+ +(\d+) to (\d+)\b", PAGE.read_text(), re.M)
+    return {name: (int(least), int(most)) for name, least, most in rows}
+
+
+def test_random_inputs_are_taken_or_refused_in_silence(
+    tools: GuestTools, say: Say, tmp_path: Path
+) -> None:
+    debug_kernel = kernel.build(fragments=(*kernel.FRAGMENTS, "debug"), say=say)
+    bounds = documented_bounds()
+    assert len(bounds) >= 6
+    lines = [f"{name} {least} {most}\n" for name, (least, most) in bounds.items()]
+    (tmp_path / "bounds").write_text("".join(lines))
+    command = ["gcc", "-std=gnu17", "-O2", "-Wall", "-Werror", "-o", tmp_path / "fuzz", SOURCE]
+    subprocess.run(command, check=True)
+    (tmp_path / "plan.sh").write_text(
+        "set -e\nip link set lo up\n"
+        f"timeout 100000 ./fuzz 1 {INPUTS} bounds >counts\n"
+        "echo scan >/sys/kernel/debug/kmemleak; sleep 6\n"
+        "echo scan >/sys/kernel/debug/kmemleak\ncat /sys/kernel/debug/kmemleak >leaks\n"
+        "cat /proc/net/netstat >netstat\n"
+    )
+    limit_s = 120 + INPUTS / 300
+    result = boot(debug_kernel, tools, tmp_path, seed=1, memory_mb=1024, timeout_wall_s=limit_s)
+    console = result.console.read_text(errors="replace")
+    assert splats(result.console) == []
+    assert result.status == "ok", (result.reason, console[-2000:])
+    assert (tmp_path / "leaks").read_text() == ""
+
+    counts = dict(line.split() for line in (tmp_path / "counts").read_text().splitlines())
+    for key, part in {"sysctls": 16, "options": 16, "segments": 2, "replies": 16}.items():
+        assert int(counts[key]) > INPUTS / part, (key, counts)
+    for key in ("sysctls_refused", "options_refused", "connections"):
+        assert int(counts[key]) > 0, key
