@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The policies on x86-64 with four processors in real time, where everything happens at once.
+
+AIRTCP_SOAK is how many connections are made: `make soak` makes 100,000, which takes hours where
+QEMU translates. The kernel alone takes ten minutes to build: without AIRTCP_SOAK nothing is run.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from conftest import Say, splats
+
+from airtcp import kernel, qemu
+from airtcp.guest import GuestResult
+from airtcp.guesttools import GuestTools
+from airtcp.kernel import Kernel
+
+GUEST = Path(__file__).parents[1] / "guest"
+CONNECTIONS = int(os.environ.get("AIRTCP_SOAK", "0"))
+FLOWS = 64 if CONNECTIONS >= 1000 else 4
+PAUSE_S = 0.1 if qemu.has_kvm() else 1.0
+
+pytestmark = pytest.mark.skipif(not CONNECTIONS, reason="takes long: make soak")
+
+
+@pytest.fixture(scope="module")
+def checked_kernel(say: Say) -> Kernel:
+    return kernel.build(fragments=(*kernel.FRAGMENTS_OF_X86, "x86-debug"), arch="x86_64", say=say)
+
+
+def figures(path: Path) -> Counter[str]:
+    """The sums of a file with a name and a whole number on each line; what follows is left out."""
+    total: Counter[str] = Counter()
+    for line in path.read_text().splitlines():
+        match = re.match(r"(\S.*?) +(\d+)(?: |$)", line)
+        assert match, f"{path}: {line}"
+        total[match[1]] += int(match[2])
+    return total
+
+
+def soak(
+    built: Kernel, tools: GuestTools, directory: Path, connections: int, *parameters: str
+) -> GuestResult:
+    for name in ("soak.sh", "soak_settings.py"):
+        shutil.copy(GUEST / name, directory)
+    flags = ["-std=gnu17", "-O2", "-Wall", "-Wextra", "-Werror", "-pthread"]
+    subprocess.run(["gcc", *flags, GUEST / "soak.c", "-o", directory / "soak"], check=True)
+    (directory / "plan.sh").write_text(f"exec sh ./soak.sh {connections} {FLOWS} {PAUSE_S}\n")
+    limit_s = 900 + connections / 10
+    # Each slab cache by itself, for its objects are counted.
+    parameters = ("slab_nomerge", *parameters)
+    return qemu.boot(built, tools, directory, parameters=parameters, timeout_wall_s=limit_s)
+
+
+def test_policies_pass_their_unit_tests(
+    checked_kernel: Kernel, tools: GuestTools, tmp_path: Path
+) -> None:
+    (tmp_path / "plan.sh").write_text(
+        "for test in $(find /run/kernel/lib/modules -name 'tcp_ackpol_*_test.ko'); do\n"
+        '\tmodprobe "$(basename "$test" .ko)" || exit 1\n'
+        "done\n"
+        "dmesg --notime >dmesg.txt\n"
+    )
+    result = qemu.boot(checked_kernel, tools, tmp_path, timeout_wall_s=300)
+    assert result.status == "ok", result.reason
+    assert splats(result.console) == []
+    suites = re.findall(r"^(ok|not ok) \d+ (tcp_\S+)", (tmp_path / "dmesg.txt").read_text(), re.M)
+    assert suites
+    assert [name for verdict, name in suites if verdict != "ok"] == []
+
+
+def test_policies_switch_unload_and_vanish_under_load(
+    checked_kernel: Kernel, tools: GuestTools, tmp_path: Path
+) -> None:
+    result = soak(checked_kernel, tools, tmp_path, CONNECTIONS)
+    assert splats(result.console) == []
+    assert result.status == "ok", result.reason
+    assert splats(tmp_path / "dmesg.txt") == []
+    assert (tmp_path / "leaks").read_text() == ""
+    assert (tmp_path / "left").read_text() == ""
+    # After its first report lockdep is off, as when its tables are full.
+    assert re.search(r"^ debug_locks: +1$", (tmp_path / "lockdep").read_text(), re.M)
+
+    # It met with what it was to meet with.
+    load = figures(tmp_path / "load")
+    assert load["finished"] == CONNECTIONS
+    assert load["broken"] == load["stalled"] == 0
+    assert load["switched"] > CONNECTIONS
+    assert load["bulk_bytes"] > 1_000_000
+    settings = figures(tmp_path / "settings")
+    assert settings["tcp_ack_policy"] > 0
+    assert settings["route"] > 0
+    modules = figures(tmp_path / "modules")
+    assert modules["refused"] > 0
+    assert figures(tmp_path / "namespaces")["gone"] > 0
+    counters = figures(tmp_path / "counters")
+    reasons = ["Delayed", "Timer", "Policy", "Quick", "Fin", "Stretched"]
+    # A few connections on a translated processor need not meet with these.
+    if CONNECTIONS >= 1000:
+        assert modules["unloaded"] > 0
+        reasons += ["Now", "Window"]
+    for name in reasons:
+        assert counters[f"TcpExtTCPAckPol{name}"] > 0, name
+
+
+def test_policies_have_no_data_race(say: Say, tools: GuestTools, tmp_path: Path) -> None:
+    racing = kernel.build(fragments=(*kernel.FRAGMENTS_OF_X86, "x86-kcsan"), arch="x86_64", say=say)
+    # Linux has races of its own, which are not to end the guest.
+    result = soak(racing, tools, tmp_path, CONNECTIONS // 10, "panic_on_warn=0")
+    assert result.status == "ok", result.reason
+    reports = result.console.read_text(errors="replace").split("=" * 66)
+    assert [text for text in reports if "BUG: KCSAN" in text and "ackpol" in text] == []
