@@ -9,6 +9,8 @@
 # deb-check  builds Debian packages of a small kernel and boots it with the sample policy
 # lint       style and types
 # bench      virtual seconds per wall second, what stations cost
+# instructions  what a received segment costs: plain Linux, and every ACK policy
+# selftests  the kernel's own tests of TCP, on plain Linux and on ours
 # bianchi    saturated stations against Bianchi's model, and the picture of it in docs
 # clean      removes results; distclean: the cache of kernels and libraries too
 
@@ -16,7 +18,7 @@ CACHE := $(or $(AIRTCP_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/airtcp)
 PYTHON := python=$$(lab/setup.sh) && PYTHONPATH=lab "$$python"
 CHECKPATCH := $(CACHE)/kernel/work-*/linux/scripts/checkpatch.pl
 
-.PHONY: demo test test-debug fuzz soak series-check deb-check lint bench bianchi clean distclean
+.PHONY: demo test test-debug fuzz soak series-check deb-check lint bench instructions selftests bianchi clean distclean
 
 demo:
 	./airtcp run thesis-lan --set ack_policy=default,aad --set delay=0ms,10ms \
@@ -42,7 +44,7 @@ series-check:
 	AIRTCP_TEST_STEPS=1 $(MAKE) test PYTEST=tests/system/test_series.py
 
 deb-check:
-	AIRTCP_TEST_DEB=1 $(MAKE) test PYTEST=tests/system/test_deb.py
+	AIRTCP_TEST_DEB=1 $(MAKE) test PYTEST=tests/system/test_packages.py
 
 # checkpatch does not understand the macros of tracepoints.
 lint:
@@ -57,6 +59,12 @@ lint:
 bench:
 	$(PYTHON) bench/speed.py
 	$(PYTHON) bench/stations.py
+
+instructions:
+	$(PYTHON) bench/instructions.py
+
+selftests:
+	$(PYTHON) tests/selftests.py
 
 bianchi:
 	$(PYTHON) bench/bianchi.py

@@ -36,7 +36,8 @@ Say = Callable[[str], None]
 
 FRAGMENTS_OF_PLAIN_TCP = ("lab",)
 FRAGMENTS = (*FRAGMENTS_OF_PLAIN_TCP, "ackpol")
-FRAGMENTS_OF_X86 = ("x86",)
+FRAGMENTS_OF_X86_PLAIN_TCP = ("x86",)
+FRAGMENTS_OF_X86 = (*FRAGMENTS_OF_X86_PLAIN_TCP, "x86-ackpol")
 
 Arch = Literal["um", "x86_64"]
 
@@ -88,8 +89,9 @@ def build(
         if not shutil.which(program):
             raise AirtcpError(f"{program} is missing: ./airtcp doctor says how to get it")
     if fragments is None:
-        of_um = FRAGMENTS if patches == "all" else FRAGMENTS_OF_PLAIN_TCP
-        fragments = of_um if arch == "um" else FRAGMENTS_OF_X86
+        plain = FRAGMENTS_OF_PLAIN_TCP if arch == "um" else FRAGMENTS_OF_X86_PLAIN_TCP
+        all_of_it = FRAGMENTS if arch == "um" else FRAGMENTS_OF_X86
+        fragments = all_of_it if patches == "all" else plain
     fragment_files = [_fragment(name) for name in fragments]
     changes = read_changes(patches)
     source = find_source(source)

@@ -42,6 +42,9 @@ _FATAL = (
 # A busy host starts QEMU's threads late, and the kernel finds that a timer does not work.
 _CLOCK = ("no_timer_check",)
 
+# Translated: a host's processor would not count.
+_COUNTED = ("-accel", "tcg", "-icount", "shift=0,sleep=off")
+
 
 def has_kvm() -> bool:
     """Whether the host's processor runs the guest; else QEMU translates it, ten times slower.
@@ -60,21 +63,25 @@ def boot(
     *,
     cpus: int = 4,
     memory_mb: int = 2048,
+    instructions: bool = False,
     parameters: Sequence[str] = (),
     timeout_wall_s: float,
     on_progress: Callable[[float], None] | None = None,
 ) -> GuestResult:
     """Run run_dir/plan.sh in a guest and wait until it has ended; all is as in guest.boot().
 
-    parameters: more for the kernel's command line. AirtcpError when QEMU is missing. A warning, an
-    oops or a stall of the kernel is a panic.
+    instructions: the guest's clocks count its instructions, one a nanosecond, and skip the time in
+    which it has nothing to do: how fast or busy the host is does not show. parameters: more for the
+    kernel's command line. AirtcpError when QEMU is missing. A warning, an oops or a stall of the
+    kernel is a panic.
     """
     program = shutil.which(_PROGRAM)
     if not program:
         raise AirtcpError(
             f"{_PROGRAM} is missing: install it with: apt-get install qemu-system-x86"
         )
-    command = _command(program, kernel, tools, run_dir, cpus, memory_mb, parameters)
+    accelerator = _COUNTED if instructions else ["-accel", "kvm" if has_kvm() else "tcg"]
+    command = _command(program, kernel, tools, run_dir, accelerator, cpus, memory_mb, parameters)
     environment = {"PATH": "/usr/bin:/bin", "HOME": "/"}
     return run_guest(
         command, run_dir, environment, run_dir, timeout_wall_s, on_progress=on_progress
@@ -86,6 +93,7 @@ def _command(
     kernel: Kernel,
     tools: GuestTools,
     run_dir: Path,
+    accelerator: Sequence[str],
     cpus: int,
     memory_mb: int,
     parameters: Sequence[str],
@@ -100,7 +108,7 @@ def _command(
         *("setpriv", "--pdeathsig", "KILL"),
         *(program, "-nodefaults", "-no-user-config", "-no-reboot"),
         *("-display", "none", "-serial", "stdio"),
-        *("-machine", "q35", "-accel", "kvm" if has_kvm() else "tcg", "-cpu", "max"),
+        *("-machine", "q35", *accelerator, "-cpu", "max"),
         *("-smp", str(cpus), "-m", f"{memory_mb}M"),
         *_share("root", Path("/"), writable=False),
         *_share("run", run_dir, writable=True),

@@ -84,7 +84,7 @@ def test_nothing_of_the_laboratory_is_in_it(root: Path) -> None:
 
 @pytest.mark.usefixtures("small")
 def test_sample_is_built_against_a_built_tree(tmp_path: Path) -> None:
-    trees = (cache_dir() / "kernel").glob("work-*/linux/build-x86/Module.symvers")
+    trees = (cache_dir() / "kernel").glob("work-*/linux/build-x86-x86-ackpol/Module.symvers")
     latest = max(trees, key=lambda path: path.stat().st_mtime).parent
     assert aliases(build_sample(latest, tmp_path / "ackpol")) == {"tcp-ackpol-fixed"}
 

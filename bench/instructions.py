@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a received segment costs: instructions in plain Linux and in ours, with every ACK policy.
+
+QEMU translates the guest and counts its instructions: one is a nanosecond of the guest's time, so
+neither the host's speed nor its load shows. receive_cost.c sends bursts of segments to a socket
+through a TUN device, which has no GRO, so each costs its own way through TCP. What counts is all
+that the guest does: write to the device, IP and TCP, ACKs and timers, read. What as many periods
+without segments cost (the tick, system calls that find nothing) is subtracted.
+
+Bursts of 32 are as Wi-Fi brings them: policies differ in the ACKs they send, which cost, too.
+Bursts of 2 are one ACK for `default` and for what it is compared with, so the policy's own cost
+shows, its timer above all; `aad` has half its delay there, that it is over when the next come.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean
+
+from airtcp import kernel, qemu
+from airtcp.errors import AirtcpError
+from airtcp.guesttools import GuestTools, build_tools
+from airtcp.kernel import Kernel
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+# The kernels of `make selftests`: with TCP-AO, MD5, TLS, MPTCP, VRFs, as distributions have them.
+FRAGMENT = "x86-selftests"
+BURSTS = 600
+PERIOD_US = 1000
+REPETITIONS = 3
+
+POLICIES = ("default", "aad", "aad-listing", "limit", "every", "count", "tack", "divack")
+
+# More of a policy over another than this, in percent, is too much.
+BOUNDS = {"default": ("plain", 1.0), "aad": ("default", 3.0)}
+
+# A path of a few bytes a turn, not one instruction an octet as QEMU would count `rep movsb`.
+PARAMETERS = ("clearcpuid=erms",)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A setting: segments in a burst (0: to be subtracted), and sysctls of net.ipv4."""
+
+    name: str
+    burst: int
+    sysctls: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Cost:
+    """For each segment: instructions of each repetition, ACKs."""
+
+    instructions: tuple[float, ...]
+    acks: float
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def rows() -> list[Row]:
+    """What the patched kernel runs; the plain one those that have no sysctls."""
+    bursts = [Row(f"{name}", 32, (f"tcp_ack_policy={name}",)) for name in POLICIES]
+    equal = [
+        Row("default", 2, ("tcp_ack_policy=default",)),
+        Row("aad", 2, ("tcp_ack_policy=aad", "tcp_aad_beta_percent=50")),
+        Row("count", 2, ("tcp_ack_policy=count", "tcp_ack_count=2")),
+    ]
+    return [Row("idle", 0), Row("plain", 32), Row("plain", 2), *bursts, *equal]
+
+
+def measure(built: Kernel, tools: GuestTools, chosen: list[Row]) -> dict[Row, Cost]:
+    """Run each row in a network namespace of its own, in one guest. AirtcpError if it fails."""
+    with tempfile.TemporaryDirectory() as name:
+        directory = Path(name)
+        source = REPOSITORY / "bench" / "receive_cost.c"
+        flags = ["-std=gnu17", "-O2", "-Wall", "-Wextra", "-Werror"]
+        include = REPOSITORY / "tests" / "guest"
+        program = directory / "receive_cost"
+        subprocess.run(["gcc", *flags, f"-I{include}", source, "-o", program], check=True)
+        # Without the loop that says once a second how far the guest is.
+        plan = 'for pid in $(pgrep -P 1); do [ "$pid" = $$ ] || kill "$pid"; done\n'
+        plan += "cp receive_cost /tmp\n"
+        for row in chosen * REPETITIONS:
+            settings = "".join(f"sysctl -q -w net.ipv4.{text} && " for text in row.sysctls)
+            run = f"/tmp/receive_cost {BURSTS} {row.burst} {PERIOD_US}"
+            plan += f"unshare -n sh -c '{settings}{run}' >>costs || exit 1\n"
+        (directory / "plan.sh").write_text(plan)
+        result = qemu.boot(
+            built,
+            tools,
+            directory,
+            cpus=1,
+            instructions=True,
+            parameters=PARAMETERS,
+            timeout_wall_s=3600,
+        )
+        if result.status != "ok":
+            raise AirtcpError(f"{result.reason}\n{result.console.read_text(errors='replace')}")
+        lines = (directory / "costs").read_text().splitlines()
+    figures = [float(line.split()[1]) for line in lines]
+    # Instructions, segments, ACKs of each run.
+    of_runs = zip(figures[::3], figures[1::3], figures[2::3], strict=True)
+    runs = list(zip(chosen * REPETITIONS, of_runs, strict=True))
+    idle = min(spent for row, (spent, _, _) in runs if not row.burst)
+    found = {}
+    for row in chosen:
+        if row.burst:
+            mine = [figures for other, figures in runs if other == row]
+            found[row] = Cost(
+                tuple((spent - idle) / segments for spent, segments, _ in mine),
+                mean(acks / segments for _, segments, acks in mine),
+            )
+    return found
+
+
+def main() -> int:
+    of_plain = (*kernel.FRAGMENTS_OF_X86_PLAIN_TCP, FRAGMENT)
+    plain = kernel.build(patches="lab", fragments=of_plain, arch="x86_64", say=say)
+    of_ours = (*kernel.FRAGMENTS_OF_X86, FRAGMENT)
+    patched = kernel.build(fragments=of_ours, arch="x86_64", say=say)
+    tools = build_tools(say)
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    found = measure(plain, tools, [row for row in rows() if not row.sysctls])
+    found |= measure(patched, tools, [row for row in rows() if row.name != "plain"])
+
+    print("instructions of a received segment; ± is half of what repetitions differ")
+    heads = ("burst", "policy", "instructions", "±", "ACKs")
+    print(f"{heads[0]:>5}  {heads[1]:11}  {heads[2]:>12}  {heads[3]:>4}  {heads[4]:>5}  over")
+    failed = []
+    least = {(row.burst, row.name): min(cost.instructions) for row, cost in found.items()}
+    for row, cost in found.items():
+        spent = least[row.burst, row.name]
+        spread = (max(cost.instructions) - spent) / 2
+        base = "plain" if row.name == "default" else "default"
+        over = 100 * (spent / least[row.burst, base] - 1) if row.name != "plain" else 0.0
+        share = f"{over:+.2f}% {base}" if row.name != "plain" else ""
+        print(
+            f"{row.burst:5}  {row.name:11}  {spent:12.1f}  {spread:4.1f}  {cost.acks:5.3f}  {share}"
+        )
+        if row.name in BOUNDS and row.burst == 32 and over > BOUNDS[row.name][1]:
+            failed.append(f"{row.name}: {over:+.2f}% over {base}, more than {BOUNDS[row.name][1]}%")
+    for text in failed:
+        say(f"bench: {text}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The kernel's own tests of TCP on plain Linux and on ours: verdicts have to be the same.
+
+What is run is tools/testing/selftests/net of the source that the kernel is built from, in QEMU,
+whose clock counts instructions: a busy host makes no test late. On our kernel all runs twice: with
+the policy `default`, which has to give the verdicts of plain Linux, and with `aad`, which is for
+information. Tests of other protocols are left out. Logs: results/selftests/.
+"""
+
+import hashlib
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from airtcp import kernel, qemu
+from airtcp.cache import REPOSITORY, cache_dir, make_dir
+from airtcp.errors import AirtcpError
+from airtcp.guest import RUN_DIR_IN_GUEST
+from airtcp.guesttools import GuestTools, build_tools
+from airtcp.kernel import Kernel
+from airtcp.source import find_source, identity
+
+RESULTS = REPOSITORY / "results" / "selftests"
+FRAGMENT = "x86-selftests"
+
+# Of the source: the tests, and what `make headers` reads.
+PARTS = (
+    *("Makefile", "scripts", "include/uapi", "include/asm-generic", "usr/include"),
+    *("arch/x86/Makefile*", "arch/x86/entry/syscalls", "arch/x86/include", "arch/x86/tools"),
+    *("tools/include", "tools/testing/selftests/lib.mk", "tools/testing/selftests/kselftest*"),
+    "tools/testing/selftests/net",
+)
+
+
+# What is wrong, or too long, for here: a pattern of a file, and what to put in its place.
+EDITS = {
+    # Calls with an argument that Debian's 6.12 does not have yet.
+    "tls.c": (r"(\btls_crypto_info_init\([^;{]*?), [01]\);", r"\1);"),
+    # 32 GB.
+    "tcp_mmap.c": (r"\(1ULL << 35\)", "(1ULL << 26)"),
+    # Seconds without a pause.
+    "fin_ack_lat.sh": (r'do_test "30"', 'do_test "3"'),
+}
+
+
+@dataclass(frozen=True)
+class Test:
+    """A command of the tests' directory, and the program to compile for it."""
+
+    command: str
+    program: str
+
+
+def _tests() -> dict[str, Test]:
+    alone = (
+        *("bind_timewait", "bind_wildcard", "epoll_busy_poll", "reuseaddr_conflict"),
+        *("reuseport_bpf", "reuseport_bpf_cpu", "reuseport_bpf_numa", "reuseport_dualstack"),
+        *("sk_bind_sendto_listen", "sk_connect_zero_addr", "sk_so_peek_off", "so_incoming_cpu"),
+        *("so_netns_cookie", "socket", "tcp_inq", "tls"),
+    )
+    with_script = (
+        *("bind_bhash", "fin_ack_lat", "gro", "ip_local_port_range", "msg_zerocopy"),
+        *("reuseaddr_ports_exhausted", "reuseport_addr_any", "rxtimestamp"),
+        *("stress_reuseport_listen", "tcp_fastopen_backup_key", "txtimestamp"),
+    )
+    of_tcp_ao = (
+        *("connect", "connect-deny", "icmps-accept", "icmps-discard", "key-management"),
+        *("restore", "rst", "self-connect", "seq-ext", "setsockopt-closed", "unsigned-md5"),
+    )
+    signed = [f"tcp_ao/{name}_{family}" for name in of_tcp_ao for family in ("ipv4", "ipv6")]
+    mmap = (
+        "stdbuf -oL ./tcp_mmap -s -z -i >received & sleep 1; ./tcp_mmap -z -i -H ::1; sleep 1; "
+        "kill $!; cat received; grep -q 'SHA256 is correct' received"
+    )
+    return {
+        **{name: Test(f"./{name}", name) for name in (*alone, *signed)},
+        **{f"{name}.sh": Test(f"./{name}.sh", name) for name in with_script},
+        **{
+            f"fcnal-test.sh {name}": Test(f"./fcnal-test.sh -t {name}", "nettest")
+            for name in ("ipv4_tcp", "ipv6_tcp")
+        },
+        "tcp_mmap": Test(mmap, "tcp_mmap"),
+    }
+
+
+TESTS = _tests()
+NOT_RUN = {
+    "packetdrill/*.pkt": "packetdrill is missing; Debian 12 has no package of it",
+    "big_tcp.sh": "netperf is missing; Debian has it among the non-free packages only",
+    "io_uring_zerocopy_tx.sh": "the kernel is built without io_uring",
+    "mptcp/*.sh": "another protocol",
+}
+
+# What they call. It is copied into the guest's memory: while a guest waits for a file of the host
+# its clock, which skips the time in which nothing happens, would run far.
+PROGRAMS = (
+    *("awk", "basename", "bash", "cat", "chroot", "cut", "date", "dirname", "env", "ethtool"),
+    *("expr", "grep", "head", "id", "ip", "jq", "killall", "ls", "mkdir"),
+    *("mktemp", "modprobe", "nstat", "pgrep", "pidof", "ping", "ping6", "ps"),
+    *("readlink", "rm", "sed", "seq", "sh", "sleep", "sort", "ss", "stdbuf", "sysctl", "tail"),
+    *("tc", "tee", "timeout", "touch", "tr", "unshare", "wc", "which", "xargs"),
+)
+_IN_MEMORY = f"""\
+root=/tmp/root
+mkdir -p $root/usr/bin $root/usr/sbin $root/usr/lib $root/usr/lib64 $root/tmp $root/log
+for name in bin sbin lib lib64; do ln -s usr/$name $root/$name; done
+for program in {" ".join(PROGRAMS)} net/tcp_mmap; do
+	path=$(command -v $program) || continue
+	echo "$path"
+	ldd "$path" | grep -o '/[^ ]*'
+done | sort -u | xargs cp -L --parents -t $root
+cp -L --parents /usr/libexec/coreutils/libstdbuf.so $root
+cp -rL --parents /etc/iproute2 /etc/protocols /etc/services /etc/hosts /etc/passwd $root
+cp -r net inside.sh $root
+for directory in proc sys dev run; do
+	mkdir -p $root/$directory
+	mount --rbind /$directory $root/$directory
+done
+"""
+LIMIT_S = 900
+"""Of the guest's time, for a test."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a test said: pass, fail, timeout or skip; why it was skipped; what its parts said."""
+
+    whole: str
+    reason: str
+    parts: Counter[tuple[str, str]]
+
+    def __str__(self) -> str:
+        if self.whole == "skip":
+            return f"skip: {self.reason}"
+        counts = Counter(verdict for verdict, _ in self.parts.elements())
+        return " ".join([self.whole, *(f"{n} {verdict}" for verdict, n in sorted(counts.items()))])
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def compile_tests() -> Path:
+    """Extract and compile the tests once; a directory with <name>.missing for what does not."""
+    source = find_source(None)
+    programs = sorted({test.program for test in TESTS.values()})
+    facts = [identity(source), PARTS, EDITS, programs]
+    target = cache_dir() / "selftests" / hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
+    if target.is_dir():
+        return target
+    say(f"compiling the selftests of {source}")
+    make_dir(target.parent)
+    with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
+        tar = ["tar", "-C", scratch, "--strip-components=1", "-xf", str(source)]
+        tar += ["--wildcards", "--no-wildcards-match-slash", *(f"*/{part}" for part in PARTS)]
+        _run(tar)
+        _run(["make", "-C", scratch, "ARCH=x86_64", "headers"])
+        net = Path(scratch, "tools/testing/selftests/net")
+        for name, (pattern, new) in EDITS.items():
+            (net / name).write_text(re.sub(pattern, new, (net / name).read_text()))
+        for directory in (net, net / "tcp_ao"):
+            inside = [path for name in programs if (path := net / name).parent == directory]
+            make = ["make", "-C", str(directory), f"OUTPUT={directory}"]
+            _run([*make, "-k", f"-j{os.cpu_count() or 1}", *map(str, inside)], may_fail=True)
+            for path in inside:
+                said = _run([*make, str(path)], may_fail=True)
+                if not path.is_file():
+                    Path(f"{path}.missing").write_text(said)
+        unused = shutil.ignore_patterns("*.[cho]", "*.a", "forwarding", "netfilter", "mptcp")
+        shutil.copytree(net, Path(scratch, "net"), ignore=unused)
+        Path(scratch, "net").rename(target)
+    return target
+
+
+def _run(command: list[str], may_fail: bool = False) -> str:
+    """Returns "" or the first error of a command that may fail; AirtcpError for another."""
+    environment = {**os.environ, "LC_ALL": "C"}
+    for name in ("MAKEFLAGS", "MAKELEVEL"):  # of a make that called us
+        environment.pop(name, None)
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    if not done.returncode:
+        return ""
+    lines = done.stderr.splitlines() or ["no message"]
+    said = next((line for line in lines if "error:" in line), lines[0])
+    if not may_fail:
+        raise AirtcpError(f"{command[0]}: {said}")
+    return said
+
+
+def missing(tests: Path, test: Test) -> str:
+    """Why a test cannot run here, else ""."""
+    reason = tests / f"{test.program}.missing"
+    return reason.read_text() if reason.is_file() else ""
+
+
+def run(built: Kernel, tools: GuestTools, tests: Path, name: str, policy: str) -> Path:
+    """Run all tests in a guest; returns the directory of their logs and exit statuses."""
+    directory = RESULTS / name
+    shutil.rmtree(directory, ignore_errors=True)
+    make_dir(directory)
+    shutil.copytree(tests, directory / "net")
+    choice = f"sysctl -q -w net.ipv4.tcp_ack_policy={policy} || exit 1\n" if policy else ""
+    (directory / "plan.sh").write_text(
+        f"{_IN_MEMORY}{choice}exec chroot $root bash /inside.sh {RUN_DIR_IN_GUEST}\n"
+    )
+    script = ""
+    for test_name, test in TESTS.items():
+        if missing(tests, test):
+            continue
+        inside = Path(test.program).parent
+        command = test.command.replace(f"./{inside}/", "./")
+        # As kselftest runs them, but each in a network namespace of its own.
+        words = shlex.quote(f"ip link set lo up; cd /net/{inside} || exit 1; {command}")
+        script += (
+            f"timeout -k 5 {LIMIT_S} unshare -n bash -c {words} >/log/log 2>&1 </dev/null\n"
+            f'echo $? >/log/status; for name in log status; do cat /log/$name >"$1/'
+            f'{log_name(test_name)}.$name"; done\n'
+        )
+    (directory / "inside.sh").write_text(script)
+    say(f"running the selftests: {name}")
+    result = qemu.boot(built, tools, directory, cpus=2, instructions=True, timeout_wall_s=4 * 3600)
+    shutil.rmtree(directory / "net")
+    if result.status != "ok":
+        raise AirtcpError(f"{name}: {result.reason}")
+    return directory
+
+
+def log_name(test_name: str) -> str:
+    return re.sub(r"\W", "_", test_name)
+
+
+def verdict(tests: Path, directory: Path, name: str) -> Verdict:
+    """What a test's exit status and its log (TAP, or as fcnal-test.sh writes) say."""
+    reason = missing(tests, TESTS[name])
+    if reason:
+        return Verdict("skip", reason, Counter())
+    path = directory / log_name(name)
+    status = int(path.with_suffix(".status").read_text())
+    log = path.with_suffix(".log").read_text(errors="replace")
+    whole = {0: "pass", 4: "skip", 124: "timeout", 137: "timeout"}.get(status, "fail")
+    reason = next((line.strip() for line in log.splitlines() if "skip" in line.lower()), "")
+    parts: Counter[tuple[str, str]] = Counter()
+    for negated, said, directive in re.findall(
+        r"^(not )?ok \d+ (.*?)(?: # (SKIP|XFAIL|TODO)\b.*)?$", log, re.M
+    ):
+        # Ports, addresses and counters differ.
+        text = re.sub(r"\d+", "N", said)
+        parts[directive.lower() or ("fail" if negated else "pass"), text] += 1
+    for said, result in re.findall(r"^TEST: (.*?) +\[ *(OK|FAIL|SKIP|XFAIL) *\]", log, re.M):
+        parts[{"OK": "pass"}.get(result, result.lower()), re.sub(r"\d+", "N", said)] += 1
+    return Verdict(whole, reason, parts)
+
+
+def differences(name: str, plain: Verdict, ours: Verdict) -> list[str]:
+    """One line for the whole or a part of a test whose verdict is not the same."""
+    lines = []
+    if (plain.whole, plain.reason) != (ours.whole, ours.reason):
+        lines.append(f"{name}: plain {plain}, ours {ours}")
+    for here, other, whose in ((plain, ours, "plain"), (ours, plain, "ours")):
+        for (result, part), number in sorted((here.parts - other.parts).items()):
+            lines.append(f"{name}: {number} more {result} with {whose}: {part}")
+    return lines
+
+
+def main() -> int:
+    of_plain = (*kernel.FRAGMENTS_OF_X86_PLAIN_TCP, FRAGMENT)
+    plain = kernel.build(patches="lab", fragments=of_plain, arch="x86_64", say=say)
+    of_ours = (*kernel.FRAGMENTS_OF_X86, FRAGMENT)
+    patched = kernel.build(fragments=of_ours, arch="x86_64", say=say)
+    tools, tests = build_tools(say), compile_tests()
+    columns = {
+        "plain": run(plain, tools, tests, "plain", ""),
+        "default": run(patched, tools, tests, "default", "default"),
+        "aad": run(patched, tools, tests, "aad", "aad"),
+    }
+    wide = max(map(len, TESTS))
+    print(f"{'test':{wide}}  {'plain Linux':22}  {'default':22}  aad")
+    differ: list[str] = []
+    for name in TESTS:
+        found = {column: verdict(tests, path, name) for column, path in columns.items()}
+        if len({str(one) for one in found.values()}) == 1 and found["plain"].whole == "skip":
+            print(f"{name:{wide}}  {found['plain']}")
+        else:
+            cells = (f"{found[column]!s:22}" for column in columns)
+            print(f"{name:{wide}}  {'  '.join(cells)}".rstrip())
+        differ += differences(name, found["plain"], found["default"])
+        for line in differences(name, found["plain"], found["aad"]):
+            print(f"{'':{wide}}  with aad: {line}")
+    for name, reason in NOT_RUN.items():
+        print(f"{name:{wide}}  not run: {reason}")
+    for line in differ:
+        print(f"DIFFERS {line}")
+    print(f"{len(TESTS)} tests: {len(differ)} verdicts differ between plain Linux and `default`")
+    return 1 if differ else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
