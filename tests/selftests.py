@@ -109,6 +109,9 @@ PROGRAMS = (
 )
 _IN_MEMORY = f"""\
 root=/tmp/root
+mkdir $root
+# `ip netns exec` wants a root that something is mounted on.
+mount --bind $root $root
 mkdir -p $root/usr/bin $root/usr/sbin $root/usr/lib $root/usr/lib64 $root/tmp $root/log
 for name in bin sbin lib lib64; do ln -s usr/$name $root/$name; done
 for program in {" ".join(PROGRAMS)} net/tcp_mmap; do
@@ -117,6 +120,8 @@ for program in {" ".join(PROGRAMS)} net/tcp_mmap; do
 	ldd "$path" | grep -o '/[^ ]*'
 done | sort -u | xargs cp -L --parents -t $root
 cp -L --parents /usr/libexec/coreutils/libstdbuf.so $root
+# Threads that end load it by themselves.
+cp -L --parents "$(ldconfig -p | sed -n 's/.*libgcc_s.so.1 .*64.* => //p' | head -1)" $root
 cp -rL --parents /etc/iproute2 /etc/protocols /etc/services /etc/hosts /etc/passwd $root
 cp -r net inside.sh $root
 for directory in proc sys dev run; do
