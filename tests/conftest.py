@@ -3,6 +3,7 @@
 
 import os
 import re
+import shutil
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,7 +15,9 @@ from airtcp.experiment import Cell, Setting, load
 from airtcp.guesttools import GuestTools
 from airtcp.kernel import Kernel
 from airtcp.run import Result, run_one
+from airtcp.topology import HELPERS
 
+GUEST = Path(__file__).parent / "guest"
 DEBUG = bool(os.environ.get("AIRTCP_TEST_DEBUG"))
 
 # KASAN and BUG(), lockdep and RCU, WARN(), UBSAN, debug objects, allocation failures.
@@ -36,6 +39,12 @@ def thesis_cell(*settings: str) -> Cell:
     chosen = {text.partition("=")[0]: text for text in texts}
     [cell] = load("thesis-lan").cells([Setting.parse(text) for text in chosen.values()])
     return cell
+
+
+def give_helpers(run_dir: Path) -> None:
+    """What a script of tests/guest sources: helpers.sh, those of the plans, and leaks.sh."""
+    (run_dir / "helpers.sh").write_text(HELPERS)
+    shutil.copy(GUEST / "leaks.sh", run_dir)
 
 
 @pytest.fixture(scope="session")

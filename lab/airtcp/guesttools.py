@@ -74,16 +74,23 @@ def build_tools(say: Callable[[str], None]) -> GuestTools:
         for script in _SCRIPTS:
             shutil.copy(SOURCES / script, new / script)
         for name, arguments in _COMPILE.items():
-            command = [compiler, *_FLAGS, "-o", str(new / name), *arguments]
-            done = subprocess.run(command, cwd=SOURCES, capture_output=True, text=True)
-            if done.returncode:
-                errors = [line for line in done.stderr.splitlines() if "error:" in line]
-                raise AirtcpError(
-                    f"cannot compile {name}: {(errors or done.stderr.splitlines() or ['?'])[0]}"
-                )
+            compile_program(new / name, *arguments)
         try:
             new.rename(directory)
         except OSError:
             if not directory.is_dir():  # else another process was quicker: same content
                 raise
     return GuestTools(directory)
+
+
+def compile_program(target: Path, *arguments: str | Path) -> None:
+    """Compile a C program for the guest. AirtcpError with the compiler's first error.
+
+    arguments: sources, relative to lab/guest, and options.
+    """
+    command = ["gcc", *_FLAGS, "-o", target, *arguments]
+    done = subprocess.run(command, cwd=SOURCES, capture_output=True, text=True)
+    if done.returncode:
+        lines = done.stderr.splitlines() or ["?"]
+        said = next((line for line in lines if "error:" in line), lines[0])
+        raise AirtcpError(f"cannot compile {target.name}: {said}")

@@ -7,23 +7,13 @@
 # Leaves: counters (of radios, read under load), leaks (what kmemleak has found), lockdep (whether
 # lockdep is still on), dmesg.txt.
 
+# What the plans of the laboratory use: must, wait_until. But a failure tells more here.
+. ./helpers.sh
 fail() {
 	echo "churn: $*" >&2
 	airsim radio show >radios
 	dmesg --notime >dmesg.txt
 	exit 1
-}
-must() { "$@" || fail "$* (exit code $?)"; }
-
-# wait_until SECONDS WHAT COMMAND...: in steps of 100 ms.
-wait_until() {
-	tries=$(($1 * 10)) what=$2
-	shift 2
-	until "$@" >/dev/null 2>&1; do
-		tries=$((tries - 1))
-		[ $tries -gt 0 ] || fail "gave up waiting until $what"
-		sleep 0.1
-	done
 }
 
 node() { name=$1; shift; ip netns exec "$name" "$@"; }
@@ -209,11 +199,6 @@ must ip link set airsim0 down
 for name in $nodes; do must ip netns del "$name"; done
 [ -z "$(airsim radio show)" ] || fail "there are still radios"
 
-# kmemleak trusts what is younger than 5 s.
-for _ in 1 2; do
-	sleep 6
-	echo scan >/sys/kernel/debug/kmemleak || fail "kmemleak has given up"
-done
-must cat /sys/kernel/debug/kmemleak >leaks
+. ./leaks.sh
 must cat /proc/lockdep_stats >lockdep
 must dmesg --notime >dmesg.txt

@@ -16,23 +16,13 @@ over=/tmp/over
 quiet=/tmp/quiet
 caches="TCP TCPv6 request_sock_TCP request_sock_TCPv6 tw_sock_TCP tw_sock_TCPv6 net_namespace"
 
+# What the plans of the laboratory use: must, wait_until. But a failure tells more here.
+. ./helpers.sh
 fail() {
 	echo "soak: $*" >&2
 	touch $over
 	dmesg --notime >dmesg.txt
 	exit 1
-}
-must() { "$@" || fail "$* (exit code $?)"; }
-
-# wait_until SECONDS WHAT COMMAND...: in steps of 100 ms.
-wait_until() {
-	tries=$(($1 * 10)) what=$2
-	shift 2
-	until "$@"; do
-		tries=$((tries - 1))
-		[ $tries -gt 0 ] || fail "gave up waiting until $what"
-		sleep 0.1
-	done
 }
 
 policies_of() { modinfo -F alias "$1" | sed -n 's/^tcp-ackpol-//p'; }
@@ -198,13 +188,8 @@ for file in $modules; do
 done
 wait_until 60 "no socket and no namespace is left" nothing_left
 
-# kmemleak trusts what is younger than 5 s.
 if [ -e /sys/kernel/debug/kmemleak ]; then
-	for _ in 1 2; do
-		sleep 6
-		echo scan >/sys/kernel/debug/kmemleak || fail "kmemleak has given up"
-	done
-	must cat /sys/kernel/debug/kmemleak >leaks
+	. ./leaks.sh
 	must cat /proc/lockdep_stats >lockdep
 fi
 must dmesg --notime >dmesg.txt

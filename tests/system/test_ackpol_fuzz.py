@@ -6,18 +6,17 @@ AIRTCP_TEST_FUZZ is how many inputs there are, else 100,000; `make fuzz` gives i
 
 import os
 import re
-import subprocess
 from pathlib import Path
 
-from conftest import Say, splats
+from conftest import GUEST, Say, give_helpers, splats
 
 from airtcp import kernel
 from airtcp.cache import REPOSITORY
 from airtcp.guest import boot
-from airtcp.guesttools import GuestTools
+from airtcp.guesttools import GuestTools, compile_program
 
 PAGE = REPOSITORY / "kernel" / "Documentation" / "networking" / "tcp_ackpol.rst"
-SOURCE = REPOSITORY / "tests" / "guest" / "ackpol_fuzz.c"
+SOURCE = GUEST / "ackpol_fuzz.c"
 INPUTS = int(os.environ.get("AIRTCP_TEST_FUZZ", "100000"))
 
 
@@ -35,13 +34,12 @@ def test_random_inputs_are_taken_or_refused_in_silence(
     assert len(bounds) >= 6
     lines = [f"{name} {least} {most}\n" for name, (least, most) in bounds.items()]
     (tmp_path / "bounds").write_text("".join(lines))
-    command = ["gcc", "-std=gnu17", "-O2", "-Wall", "-Werror", "-o", tmp_path / "fuzz", SOURCE]
-    subprocess.run(command, check=True)
+    give_helpers(tmp_path)
+    compile_program(tmp_path / "fuzz", SOURCE)
     (tmp_path / "plan.sh").write_text(
-        "set -e\nip link set lo up\n"
+        "set -e\n. ./helpers.sh\nip link set lo up\n"
         f"timeout 100000 ./fuzz 1 {INPUTS} bounds >counts\n"
-        "echo scan >/sys/kernel/debug/kmemleak; sleep 6\n"
-        "echo scan >/sys/kernel/debug/kmemleak\ncat /sys/kernel/debug/kmemleak >leaks\n"
+        ". ./leaks.sh\n"
         "cat /proc/net/netstat >netstat\n"
     )
     limit_s = 120 + INPUTS / 300

@@ -8,19 +8,17 @@ QEMU translates. The kernel alone takes ten minutes to build: without AIRTCP_SOA
 import os
 import re
 import shutil
-import subprocess
 from collections import Counter
 from pathlib import Path
 
 import pytest
-from conftest import Say, splats
+from conftest import GUEST, Say, give_helpers, splats
 
 from airtcp import kernel, qemu
 from airtcp.guest import GuestResult
-from airtcp.guesttools import GuestTools
+from airtcp.guesttools import GuestTools, compile_program
 from airtcp.kernel import Kernel
 
-GUEST = Path(__file__).parents[1] / "guest"
 CONNECTIONS = int(os.environ.get("AIRTCP_SOAK", "0"))
 FLOWS = 64 if CONNECTIONS >= 1000 else 4
 PAUSE_S = 0.1 if qemu.has_kvm() else 1.0
@@ -48,8 +46,8 @@ def soak(
 ) -> GuestResult:
     for name in ("soak.sh", "soak_settings.py"):
         shutil.copy(GUEST / name, directory)
-    flags = ["-std=gnu17", "-O2", "-Wall", "-Wextra", "-Werror", "-pthread"]
-    subprocess.run(["gcc", *flags, GUEST / "soak.c", "-o", directory / "soak"], check=True)
+    give_helpers(directory)
+    compile_program(directory / "soak", GUEST / "soak.c", "-pthread")
     (directory / "plan.sh").write_text(f"exec sh ./soak.sh {connections} {FLOWS} {PAUSE_S}\n")
     limit_s = 900 + connections / 10
     # Each slab cache by itself, for its objects are counted.
