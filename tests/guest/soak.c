@@ -4,7 +4,7 @@
  * network namespaces, named SERVER and CLIENT, while each socket changes its
  * ACK policy.
  *
- * CONNECTIONS short ones carry 1 to 20 KB each way and end in every way there
+ * CONNECTIONS short ones carry up to 16 KB each way and end in every way there
  * is, many with an ACK that still waits. FLOWS bulk flows last as long as these
  * do. The file QUIET names policies, with a space after each, to be left alone
  * now. ADDRESS is the server's.
@@ -27,6 +27,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -39,7 +40,7 @@
 #define CLIENTS		8	/* threads with short connections */
 #define STALL_S		30
 #define SWITCH_MS	100	/* between changes of a flow's policy */
-#define FLOW_RATE	250000	/* bytes per second */
+#define SLOWEST_FLOW	2000	/* bytes per second; the fastest has 32 times as much */
 
 /* How a short connection ends */
 enum end {
@@ -77,9 +78,21 @@ static void die(const char *what)
 	exit(2);
 }
 
+static void seed_at_random(void)
+{
+	if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
+		die("getrandom");
+}
+
 static unsigned int below(unsigned int n)
 {
 	return rand_r(&seed) % n;
+}
+
+/* Bytes that a short connection carries one way: most often few. */
+static unsigned int some_bytes(void)
+{
+	return 1 + below(256 << below(7));
 }
 
 static void enter(const char *netns)
@@ -250,12 +263,12 @@ static void sink(int fd)
 	note(BULK, got == 0, errno);
 }
 
-static void *server(void *argument)
+static void *server(void *)
 {
 	struct request request;
 	int fd;
 
-	seed = (uintptr_t)argument;
+	seed_at_random();
 	enter(server_netns);
 	while ((fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
 		configure(fd);
@@ -300,8 +313,8 @@ static int ask(const struct request *request)
 static void exchange(enum end end)
 {
 	struct request request = {
-		.up = 1000 + below(19000),
-		.down = 1000 + below(19000),
+		.up = sizeof(request) + some_bytes(),
+		.down = some_bytes(),
 		.end = end,
 	};
 	struct sockaddr nowhere = { .sa_family = AF_UNSPEC };
@@ -339,9 +352,9 @@ static void exchange(enum end end)
 	close(fd);
 }
 
-static void *client(void *argument)
+static void *client(void *)
 {
-	seed = (uintptr_t)argument;
+	seed_at_random();
 	enter(client_netns);
 	while (atomic_fetch_sub(&to_do, 1) > 0) {
 		exchange(below(ENDS));
@@ -350,24 +363,26 @@ static void *client(void *argument)
 	return NULL;
 }
 
-static void *flow(void *argument)
+static void *flow(void *)
 {
 	struct request request = { .end = BULK };
 	static const char zeros[16384];
 	char buffer[4096];
 	int64_t due = 0;
 	ssize_t done = 1;
-	int fd;
+	int fd, rate;
 
-	seed = (uintptr_t)argument;
+	seed_at_random();
 	enter(client_netns);
+	rate = SLOWEST_FLOW << below(6);
 	fd = ask(&request);
 	if (fd < 0) {
 		note(BULK, false, errno);
 		return NULL;
 	}
-	setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &(int){ FLOW_RATE },
-		   sizeof(int));
+	setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof(rate));
+	/* What waits to be sent takes some seconds, not STALL_S. */
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &(int){ 2 * rate }, sizeof(int));
 	while (!over && done > 0) {
 		done = send(fd, zeros, 1 + below(sizeof(zeros)), MSG_NOSIGNAL);
 		if (done > 0)
@@ -389,10 +404,9 @@ static void *flow(void *argument)
 
 static pthread_t start(void *(*function)(void *))
 {
-	static uintptr_t number;
 	pthread_t thread;
 
-	errno = pthread_create(&thread, NULL, function, (void *)++number);
+	errno = pthread_create(&thread, NULL, function, NULL);
 	if (errno)
 		die("pthread_create");
 	return thread;

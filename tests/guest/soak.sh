@@ -90,8 +90,17 @@ try_unload() {
 	return 1
 }
 
+# Has the kernel load modules, one after the other: were it the first of a hundred sockets that
+# choose a policy, each would start a modprobe and wait for all of them.
+load() {
+	for policy; do
+		must sysctl -qw "net.ipv4.tcp_ack_policy=$policy"
+	done
+	must sysctl -qw net.ipv4.tcp_ack_policy=default
+}
+
 # Each module in turn: first as it is, then its policies are no longer chosen, so the time comes
-# when it can go. When it is gone they may be chosen again, and are loaded.
+# when it can go. When it is gone it is loaded, and they may be chosen again.
 unload() {
 	refused=0 unloaded=0
 	while [ ! -e $over ]; do
@@ -107,11 +116,21 @@ unload() {
 				[ ! -e $over ] || break 3
 				sleep "$pause"
 			done
+			# shellcheck disable=SC2046 # one word each
+			load $(cat $quiet)
 			: >$quiet
 		done
 		sleep "$pause"
 	done
 	printf 'unloaded %s\nrefused %s\n' $unloaded $refused >modules
+}
+
+# The kernel keeps a namespace that has gone until the next one goes: from here on the last of all
+# is one that nothing was in.
+let_one_go() {
+	must ip netns add last
+	must ip netns del last
+	sleep 1
 }
 
 # Objects of a slab cache; first those go that are only kept for reuse or in KASAN's quarantine.
@@ -126,7 +145,11 @@ more_than_before() {
 		[ $more -le 0 ] || echo "$cache $more"
 	done </tmp/before
 }
-nothing_left() { more_than_before >left; [ ! -s left ]; }
+nothing_left() {
+	let_one_go
+	more_than_before >left
+	[ ! -s left ]
+}
 
 modules=$(find /run/kernel/lib/modules -name 'tcp_ackpol_*.ko' ! -name '*_test.ko')
 policies=$(for file in $modules; do policies_of "$file"; done)
@@ -134,7 +157,10 @@ echo "soak: $policies" | tr '\n' ' '
 must mkdir -p /run/netns
 must cp ./soak ./soak_settings.py /tmp
 : >$quiet
+# shellcheck disable=SC2086 # one word each
+load $policies
 
+let_one_go
 for cache in $caches; do echo "$cache $(objects "$cache")"; done >/tmp/before
 
 for pair in $pairs; do make_pair "$pair"; done
@@ -186,10 +212,11 @@ for file in $modules; do
 	module=$(basename "$file" .ko)
 	wait_until 60 "$module can be unloaded" modprobe -r "$module"
 done
-wait_until 60 "no socket and no namespace is left" nothing_left
+# An orphan whose wire is gone sends its FIN some times more.
+wait_until 300 "no socket and no namespace is left" nothing_left
 
-if [ -e /sys/kernel/debug/kmemleak ]; then
+[ ! -e /proc/lockdep_stats ] || must cat /proc/lockdep_stats >lockdep
+if [ -e /sys/kernel/debug/kmemleak ] && ! grep -q kmemleak=off /proc/cmdline; then
 	. ./leaks.sh
-	must cat /proc/lockdep_stats >lockdep
 fi
 must dmesg --notime >dmesg.txt
