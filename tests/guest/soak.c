@@ -322,7 +322,7 @@ static void exchange(enum end end)
 	bool well;
 
 	if (fd < 0) {
-		note(ANSWER, false, errno);
+		note(end, false, errno);
 		return;
 	}
 	well = carry(fd, request.up - sizeof(request), true);

@@ -23,7 +23,7 @@ from airtcp.kernel import Kernel
 CONNECTIONS = int(os.environ.get("AIRTCP_SOAK", "0"))
 IN_ONE_GUEST = 20_000
 FLOWS = 64 if CONNECTIONS >= 1000 else 4
-PAUSE_S = 0.1 if qemu.has_kvm() else 1.0
+PAUSE_S = 0.1 if qemu.has_kvm() else 0.3
 # More than the host has would wait for locks whose holders do not run.
 CPUS = max(2, min(4, os.cpu_count() or 1))
 # What costs a third of the time in a long soak; a short one has it.
