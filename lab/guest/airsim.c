@@ -111,6 +111,7 @@ static const struct key keys[] = {
 	KEY("ampdu_octets", AMPDU_OCTETS, U32, SETTING),
 	KEY("ampdu_duration_us", AMPDU_DURATION_US, U32, SETTING),
 	SWITCH("bar", BAR, SETTING),
+	KEY("formed_ppdus", FORMED_PPDUS, U32, SETTING),
 	KEY("fifo_mpdus", FIFO_MPDUS, U32, SETTING),
 	CHOICE("hand_up", HAND_UP, SETTING, hand_ups),
 	KEY("coalesce_mpdus", COALESCE_MPDUS, U32, SETTING),

@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from radio import MPDU_OCTETS, OCTETS, Cell, Sample, difference, flow, run
+from radio import MPDU_OCTETS, OCTETS, Cell, Sample, address, difference, flow, run
 from wifi_timing import Format, Rate, ppdu_us, psdu_octets
 
 from airtcp.guesttools import GuestTools
 from airtcp.kernel import Kernel
 from airtcp.nodes import radio_mac
 from airtcp.parameters import Parameters
+from airtcp.runfiles import ampdu_sizes
 
 HT = Parameters().replace(
     {"standard": "802.11n", "width": "40MHz", "guard_interval": "400ns", "mcs": 5, "streams": 2}
@@ -82,6 +83,35 @@ def test_mpdus_are_handed_up_as_asked(guest_run: Run, keys: str, least: float, m
     print(f"{keys}: {together:.1f} packets at a time")
     assert len(stamps) == 2000
     assert least <= together <= most
+
+
+@pytest.mark.parametrize(
+    ("formed", "sizes"),
+    [(0, {10: 30}), (1, {1: 30, 9: 30}), (2, {1: 60, 8: 30}), (8, {1: 240, 2: 30})],
+)
+def test_aggregates_formed_ahead_have_what_was_there_then(
+    guest_run: Run, formed: int, sizes: dict[int, int]
+) -> None:
+    """Bursts of ten packets on a radio that is idle, all before it has won the medium."""
+    bursts = (
+        "import socket, time\n"
+        "sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+        "for _ in range(30):\n"
+        "    for _ in range(10):\n"
+        f'        sender.sendto(bytes(1000), ("{address(0, 1)}", 9))\n'
+        "    time.sleep(0.02)\n"
+    )
+    stats = "/sys/kernel/debug/airsim/stats"
+    script = f"cp {stats} before\nmust node ap python3 -c '{bursts}'\ncp {stats} after\n"
+    directory = guest_run(script, keys=f"formed_ppdus {formed}")
+    before, after = (
+        ampdu_sizes({name: int(count) for name, count in map(str.split, text.splitlines())})
+        for text in ((directory / name).read_text() for name in ("before", "after"))
+    )
+    assert {size: n - before.get(size, 0) for size, n in after.items()} == {
+        **dict.fromkeys(before, 0),
+        **sizes,
+    }
 
 
 def test_amsdus_carry_several_packets(guest_run: Run) -> None:

@@ -62,6 +62,8 @@ enum airsim_cmd {
  * @AIRSIM_ATTR_AMPDU_DURATION_US: u32, duration of a PPDU at most, 100 to 5484
  * @AIRSIM_ATTR_BAR: u8, 1: a BlockAckReq after a BlockAck that did not come;
  *	0: the MPDUs again
+ * @AIRSIM_ATTR_FORMED_PPDUS: u32, PPDUs of an access category formed before they
+ *	win the medium, that on the air among them, 0 to 8
  * @AIRSIM_ATTR_FIFO_MPDUS: u32, depth of the FIFO, 1 to 65535
  * @AIRSIM_ATTR_HAND_UP: u32, enum airsim_nl_hand_up
  * @AIRSIM_ATTR_COALESCE_MPDUS: u32, MPDUs handed up together, 1 to 256
@@ -120,6 +122,7 @@ enum airsim_attr {
 	AIRSIM_ATTR_AMPDU_OCTETS,
 	AIRSIM_ATTR_AMPDU_DURATION_US,
 	AIRSIM_ATTR_BAR,
+	AIRSIM_ATTR_FORMED_PPDUS,
 	AIRSIM_ATTR_FIFO_MPDUS,
 	AIRSIM_ATTR_HAND_UP,
 	AIRSIM_ATTR_COALESCE_MPDUS,

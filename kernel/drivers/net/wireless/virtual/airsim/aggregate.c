@@ -4,7 +4,8 @@
  * come, or has not.
  *
  * A PPDU is built at the moment that its access category wins the medium, so
- * that everything queued by then can be aggregated. MPDUs taken from mac80211
+ * that everything queued by then can be aggregated; or its MPDUs are chosen
+ * before, as drivers do that keep the hardware's queue supplied. MPDUs taken from mac80211
  * that did not fit, or were not acknowledged, wait in their queue's pending
  * list, in order of sequence number, and go first next time.
  */
@@ -23,6 +24,7 @@ void airsim_txq_init(struct ieee80211_txq *txq)
 	__skb_queue_head_init(&own->pending);
 	INIT_LIST_HEAD(&own->retry_list);
 	own->txq = txq;
+	own->formed = 0;
 	own->gone = false;
 }
 
@@ -43,6 +45,7 @@ void airsim_txq_forget(struct airsim_radio *radio, struct ieee80211_txq *txq,
 	radio->fifo_mpdus -= min(mpdus, radio->fifo_mpdus);
 	radio->count.dropped_queue_gone += mpdus;
 	skb_queue_splice_tail_init(&own->pending, done);
+	own->formed = 0;
 	list_del_init(&own->retry_list);
 	if (radio->ppdu.txq == txq) {
 		radio->ppdu.txq = NULL;
@@ -88,15 +91,35 @@ static struct sk_buff *take_new(struct airsim_radio *radio,
 	return skb;
 }
 
+/* Whether MPDUs are taken from mac80211 before their PPDU wins the medium. */
+static bool takes_ahead(const struct airsim_radio *radio)
+{
+	return radio->hardware.queueing == AIRSIM_QUEUE_FIFO ||
+	       radio->settings.formed_ppdus;
+}
+
 /* The next MPDU of a queue: one that waits, or a new one from mac80211. */
 static struct sk_buff *take(struct airsim_radio *radio,
 			    struct ieee80211_txq *txq)
 {
-	struct sk_buff *skb = __skb_dequeue(&airsim_txq(txq)->pending);
+	struct airsim_txq *own = airsim_txq(txq);
+	struct sk_buff *skb = __skb_dequeue(&own->pending);
 
-	if (skb || radio->hardware.queueing == AIRSIM_QUEUE_FIFO)
+	if (skb && airsim_mpdu(skb)->begins) {
+		airsim_mpdu(skb)->begins = false;
+		own->formed--;
+	}
+	if (skb || takes_ahead(radio))
 		return skb;
 	return take_new(radio, txq);
+}
+
+/* Whether what waits next is of another PPDU. */
+static bool next_begins(const struct airsim_txq *own)
+{
+	struct sk_buff *next = skb_peek(&own->pending);
+
+	return next && airsim_mpdu(next)->begins;
 }
 
 /* Most octets that the receiver takes in an A-MPDU. */
@@ -120,10 +143,10 @@ static u32 receiver_octets(const struct ieee80211_sta *sta,
  * take @psdu_octets. @limit_ns: what is left of a TXOP, answer included, or 0.
  */
 static bool fits(struct airsim_radio *radio, const struct ieee80211_sta *sta,
-		 u32 psdu_octets, u32 octets, u64 limit_ns)
+		 const struct airsim_rate *rate, u32 psdu_octets, u32 octets,
+		 u64 limit_ns)
 {
 	const struct airsim_settings *set = &radio->settings;
-	const struct airsim_rate *rate = &radio->ppdu.rate;
 	u32 total = psdu_octets + AIRSIM_DELIMITER_OCTETS + octets;
 	u32 ns;
 
@@ -132,6 +155,24 @@ static bool fits(struct airsim_radio *radio, const struct ieee80211_sta *sta,
 	ns = airsim_ppdu_ns(rate, total);
 	return ns <= set->ampdu_duration_us * 1000 &&
 	       (!limit_ns || ns + airsim_response_ns(radio) <= limit_ns);
+}
+
+static u32 ampdu_limit(const struct airsim_radio *radio,
+		       const struct airsim_txq *own)
+{
+	return min3((u32)own->buf_size, radio->settings.ampdu_mpdus,
+		    (u32)AIRSIM_MAX_MPDUS);
+}
+
+/* Octets of an A-MPDU until the next MPDU: @last is the one before it. */
+static u32 subframe_octets(const struct airsim_rate *rate,
+			   const struct ieee80211_sta *sta,
+			   const struct sk_buff *last)
+{
+	u8 density = sta->deflink.ht_cap.ampdu_density;
+
+	return max(airsim_spacing_octets(rate, density),
+		   airsim_subframe_octets(airsim_mpdu_octets(last)));
 }
 
 /*
@@ -144,17 +185,14 @@ static void fill(struct airsim_radio *radio, struct ieee80211_txq *txq,
 {
 	struct airsim_ppdu *ppdu = &radio->ppdu;
 	struct airsim_txq *own = airsim_txq(txq);
-	u32 limit = min3((u32)own->buf_size, radio->settings.ampdu_mpdus,
-			 (u32)AIRSIM_MAX_MPDUS);
-	u32 spacing = airsim_spacing_octets(&ppdu->rate,
-				txq->sta->deflink.ht_cap.ampdu_density);
+	u32 limit = ampdu_limit(radio, own);
 	u16 window_start = sequence(ppdu->mpdu[0]);
 	u32 psdu_octets = 0;
 	struct sk_buff *skb;
 
-	while (ppdu->count < limit) {
-		u32 last = airsim_mpdu_octets(ppdu->mpdu[ppdu->count - 1]);
-		u32 subframe = max(spacing, airsim_subframe_octets(last));
+	while (ppdu->count < limit && !next_begins(own)) {
+		u32 subframe = subframe_octets(&ppdu->rate, txq->sta,
+					       ppdu->mpdu[ppdu->count - 1]);
 		struct ieee80211_tx_info *info;
 
 		skb = take(radio, txq);
@@ -165,7 +203,7 @@ static void fill(struct airsim_radio *radio, struct ieee80211_txq *txq,
 		    info->flags & IEEE80211_TX_CTL_RATE_CTRL_PROBE ||
 		    ieee80211_sn_sub(sequence(skb), window_start) >=
 		    own->buf_size ||
-		    !fits(radio, txq->sta, psdu_octets + subframe,
+		    !fits(radio, txq->sta, &ppdu->rate, psdu_octets + subframe,
 			  airsim_mpdu_octets(skb), limit_ns)) {
 			__skb_queue_head(&own->pending, skb);
 			break;
@@ -224,11 +262,14 @@ static bool build_bar(struct airsim_radio *radio, struct ieee80211_txq *txq)
 	return true;
 }
 
-static bool may_aggregate(const struct airsim_ppdu *ppdu,
-			  const struct ieee80211_tx_info *info, u16 buf_size)
+static bool may_aggregate(const struct airsim_rate *rate,
+			  struct sk_buff *skb, u16 buf_size)
 {
-	return buf_size && ppdu->rate.format >= AIRSIM_HT && !ppdu->probe &&
-	       info->flags & IEEE80211_TX_CTL_AMPDU;
+	const struct ieee80211_tx_info *info = IEEE80211_SKB_CB(skb);
+
+	return buf_size && rate->format >= AIRSIM_HT &&
+	       info->flags & IEEE80211_TX_CTL_AMPDU &&
+	       !(info->flags & IEEE80211_TX_CTL_RATE_CTRL_PROBE);
 }
 
 static bool build_from_txq(struct airsim_radio *radio,
@@ -253,13 +294,13 @@ static bool build_from_txq(struct airsim_radio *radio,
 	ppdu->protect = airsim_rate_read(radio, skb, txq, own->unanswered,
 					 &ppdu->chosen, &ppdu->rate);
 	ppdu->response = AIRSIM_RESPONSE_ACK;
-	if (limit_ns && !fits(radio, txq->sta, 0, airsim_mpdu_octets(skb),
-			      limit_ns)) {
+	if (limit_ns && !fits(radio, txq->sta, &ppdu->rate, 0,
+			      airsim_mpdu_octets(skb), limit_ns)) {
 		__skb_queue_head(&own->pending, skb);
 		return false;
 	}
 	append(ppdu, skb);
-	if (may_aggregate(ppdu, info, own->buf_size)) {
+	if (may_aggregate(&ppdu->rate, skb, own->buf_size)) {
 		ppdu->response = AIRSIM_RESPONSE_BLOCKACK;
 		fill(radio, txq, limit_ns);
 	}
@@ -281,29 +322,91 @@ static void list_pending(struct airsim_radio *radio, struct ieee80211_txq *txq)
 	}
 	if (list_empty(&own->retry_list))
 		list_add_tail(&own->retry_list, &radio->retry_txqs[txq->ac]);
-	if (radio->hardware.queueing == AIRSIM_QUEUE_TXQ)
+	if (!takes_ahead(radio))
 		ieee80211_schedule_txq(radio->hw, txq);
 }
 
-/**
- * airsim_fifo_fill - take what mac80211 has for a FIFO, as far as it has room
- * @radio: a radio with AIRSIM_QUEUE_FIFO, the medium locked
- * @ac: access category
- */
-void airsim_fifo_fill(struct airsim_radio *radio, u8 ac)
+static bool fifo_has_room(const struct airsim_radio *radio)
 {
-	struct ieee80211_hw *hw = radio->hw;
-	struct ieee80211_txq *txq;
+	return radio->fifo_mpdus < radio->settings.fifo_mpdus;
+}
+
+static void fill_fifo(struct airsim_radio *radio, struct ieee80211_txq *txq)
+{
 	struct sk_buff *skb;
 
+	while (fifo_has_room(radio) && (skb = take_new(radio, txq))) {
+		__skb_queue_tail(&airsim_txq(txq)->pending, skb);
+		radio->fifo_mpdus++;
+	}
+}
+
+static bool may_form(const struct airsim_radio *radio, u8 ac)
+{
+	const struct airsim_txq *own;
+	u32 formed;
+
+	formed = radio->exchange.stage != AIRSIM_STAGE_NONE &&
+		 radio->ppdu.queued && radio->ppdu.ac == ac;
+	list_for_each_entry(own, &radio->retry_txqs[ac], retry_list)
+		formed += own->formed;
+	return formed < radio->settings.formed_ppdus;
+}
+
+/*
+ * Takes what fits into one PPDU, as far as mac80211 has it now. What comes
+ * later goes with the next one, even if this one has to wait for the medium.
+ * That MPDUs are as long as the one before is a guess; what does not fit after
+ * all goes first next time.
+ */
+static void form(struct airsim_radio *radio, struct ieee80211_txq *txq)
+{
+	struct airsim_txq *own = airsim_txq(txq);
+	struct sk_buff *skb = take_new(radio, txq);
+	u32 psdu_octets = 0, count = 1;
+	struct ieee80211_tx_rate chosen;
+	struct airsim_rate rate;
+
+	if (!skb)
+		return;
+	airsim_rate_read(radio, skb, txq, 0, &chosen, &rate);
+	airsim_mpdu(skb)->begins = true;
+	own->formed++;
+	__skb_queue_tail(&own->pending, skb);
+	while (count < ampdu_limit(radio, own) &&
+	       may_aggregate(&rate, skb, own->buf_size)) {
+		psdu_octets += subframe_octets(&rate, txq->sta, skb);
+		if (!fits(radio, txq->sta, &rate, psdu_octets,
+			  airsim_mpdu_octets(skb), 0))
+			break;
+		skb = take_new(radio, txq);
+		if (!skb)
+			break;
+		__skb_queue_tail(&own->pending, skb);
+		count++;
+	}
+}
+
+/**
+ * airsim_take_ahead - take from mac80211 what is taken before it can be sent
+ * @radio: the radio, the medium locked
+ * @ac: access category
+ */
+void airsim_take_ahead(struct airsim_radio *radio, u8 ac)
+{
+	bool fifo = radio->hardware.queueing == AIRSIM_QUEUE_FIFO;
+	struct ieee80211_hw *hw = radio->hw;
+	struct ieee80211_txq *txq;
+
+	if (!takes_ahead(radio))
+		return;
 	ieee80211_txq_schedule_start(hw, ac);
-	while (radio->fifo_mpdus < radio->settings.fifo_mpdus &&
+	while ((fifo ? fifo_has_room(radio) : may_form(radio, ac)) &&
 	       (txq = ieee80211_next_txq(hw, ac))) {
-		while (radio->fifo_mpdus < radio->settings.fifo_mpdus &&
-		       (skb = take_new(radio, txq))) {
-			__skb_queue_tail(&airsim_txq(txq)->pending, skb);
-			radio->fifo_mpdus++;
-		}
+		if (fifo)
+			fill_fifo(radio, txq);
+		else
+			form(radio, txq);
 		list_pending(radio, txq);
 		ieee80211_return_txq(hw, txq, false);
 	}
@@ -349,8 +452,8 @@ static bool build_from_pending(struct airsim_radio *radio, u8 ac, u64 limit_ns)
 
 static bool build_data(struct airsim_radio *radio, u8 ac, u64 limit_ns)
 {
-	if (radio->hardware.queueing == AIRSIM_QUEUE_FIFO)
-		airsim_fifo_fill(radio, ac);
+	if (takes_ahead(radio))
+		airsim_take_ahead(radio, ac);
 	else if (build_from_mac80211(radio, ac, limit_ns))
 		return true;
 	return build_from_pending(radio, ac, limit_ns);

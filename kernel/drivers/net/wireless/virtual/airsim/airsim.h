@@ -71,10 +71,12 @@ struct airsim_counters {
  * struct airsim_mpdu - driver state of an MPDU, in its skb's driver data
  * @attempts: exchanges that tried to send it
  * @received: its receiver has got it
+ * @begins: it begins a PPDU that is formed already
  */
 struct airsim_mpdu {
 	u8 attempts;
 	bool received;
+	bool begins;
 };
 
 /**
@@ -84,6 +86,7 @@ struct airsim_mpdu {
  * @retry_list: in the radio's list while @pending is not empty
  * @buf_size: the receiver's reorder buffer, MPDUs; 0 without a BlockAck
  *	agreement
+ * @formed: PPDUs that are formed already, in @pending
  * @unanswered: exchanges since the last answer
  * @bar_due: a BlockAck did not come, and is to be asked for
  * @gone: it is about to disappear, and nothing is taken from it any more
@@ -93,6 +96,7 @@ struct airsim_txq {
 	struct sk_buff_head pending;
 	struct list_head retry_list;
 	u16 buf_size;
+	u8 formed;
 	u8 unanswered;
 	bool bar_due;
 	bool gone;
@@ -506,7 +510,7 @@ u32 airsim_response_ns(struct airsim_radio *radio);
 void airsim_txq_init(struct ieee80211_txq *txq);
 void airsim_txq_forget(struct airsim_radio *radio, struct ieee80211_txq *txq,
 		       struct sk_buff_head *done);
-void airsim_fifo_fill(struct airsim_radio *radio, u8 ac);
+void airsim_take_ahead(struct airsim_radio *radio, u8 ac);
 bool airsim_ppdu_build(struct airsim_radio *radio, u8 ac, u64 limit_ns);
 void airsim_ppdu_settle(struct airsim_radio *radio, bool answered);
 

@@ -17,6 +17,10 @@ const struct netlink_range_validation airsim_ampdu_duration_us_range = {
 	.min = 100, .max = AIRSIM_MAX_PPDU_NS / 1000,
 };
 
+const struct netlink_range_validation airsim_formed_ppdus_range = {
+	.max = 8,
+};
+
 const struct netlink_range_validation airsim_fifo_mpdus_range = {
 	.min = 1, .max = 65535,
 };
@@ -123,6 +127,7 @@ static const struct {
 	LIMIT(ampdu_mpdus, airsim_ampdu_mpdus_range),
 	LIMIT(ampdu_octets, airsim_ampdu_octets_range),
 	LIMIT(ampdu_duration_us, airsim_ampdu_duration_us_range),
+	LIMIT(formed_ppdus, airsim_formed_ppdus_range),
 	LIMIT(fifo_mpdus, airsim_fifo_mpdus_range),
 	LIMIT(coalesce_mpdus, airsim_ampdu_mpdus_range),
 	LIMIT(coalesce_us, airsim_wait_us_range),

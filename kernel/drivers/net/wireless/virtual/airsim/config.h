@@ -66,6 +66,8 @@ struct airsim_hardware {
  * @ampdu_duration_us: duration of a PPDU at most, 100 to 5484
  * @bar: after a BlockAck that did not come it asks with a BlockAckReq; else
  *	it sends the MPDUs again
+ * @formed_ppdus: most PPDUs of an access category that AIRSIM_QUEUE_TXQ forms
+ *	before they win the medium, that on the air among them; 0: none, to 8
  * @fifo_mpdus: most MPDUs that AIRSIM_QUEUE_FIFO holds, 1 to 65535
  * @hand_up: when received MPDUs are handed up
  * @coalesce_mpdus: AIRSIM_HAND_UP_COALESCED: after so many, 1 to 256
@@ -88,6 +90,7 @@ struct airsim_settings {
 	u32 ampdu_octets;
 	u32 ampdu_duration_us;
 	bool bar;
+	u32 formed_ppdus;
 	u32 fifo_mpdus;
 	enum airsim_hand_up hand_up;
 	u32 coalesce_mpdus;

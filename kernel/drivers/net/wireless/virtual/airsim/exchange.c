@@ -249,6 +249,9 @@ static void exchange_over(struct airsim_radio *radio, u64 now_ns,
 	count_airtime(radio);
 	airsim_ppdu_settle(radio, answered);
 	radio->exchange.stage = AIRSIM_STAGE_NONE;
+	/* Before its MPDUs are handed back, for which TCP may send more. */
+	if (radio->ppdu.queued && radio->settings.formed_ppdus)
+		airsim_take_ahead(radio, radio->ppdu.ac);
 	if (answered && txop_goes_on(radio, now_ns))
 		return;
 	if (answered) {

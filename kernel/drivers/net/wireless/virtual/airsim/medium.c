@@ -517,9 +517,8 @@ void airsim_medium_request(struct airsim_radio *radio, u8 ac)
 	struct airsim_edca *edca = &radio->edca[ac];
 
 	spin_lock_bh(&airsim_medium.lock);
-	if (radio->hardware.queueing == AIRSIM_QUEUE_FIFO &&
-	    ac != AIRSIM_BEACON)
-		airsim_fifo_fill(radio, ac);
+	if (ac != AIRSIM_BEACON)
+		airsim_take_ahead(radio, ac);
 	/* Whoever is not tuned asks anew when it is. */
 	if (tuned(radio) && !edca->wants) {
 		u64 now_ns = ktime_get_ns();

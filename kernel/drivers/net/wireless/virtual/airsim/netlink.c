@@ -76,6 +76,8 @@ static const struct nla_policy radio_policy[] = {
 		NLA_POLICY_FULL_RANGE(NLA_U32,
 				      &airsim_ampdu_duration_us_range),
 	[AIRSIM_ATTR_BAR] = NLA_POLICY_MAX(NLA_U8, 1),
+	[AIRSIM_ATTR_FORMED_PPDUS] =
+		NLA_POLICY_FULL_RANGE(NLA_U32, &airsim_formed_ppdus_range),
 	[AIRSIM_ATTR_FIFO_MPDUS] =
 		NLA_POLICY_FULL_RANGE(NLA_U32, &airsim_fifo_mpdus_range),
 	[AIRSIM_ATTR_HAND_UP] =
@@ -164,6 +166,7 @@ static const struct field settings_fields[] = {
 	FIELD(AMPDU_OCTETS, airsim_settings, ampdu_octets),
 	FIELD(AMPDU_DURATION_US, airsim_settings, ampdu_duration_us),
 	FIELD(BAR, airsim_settings, bar),
+	FIELD(FORMED_PPDUS, airsim_settings, formed_ppdus),
 	FIELD(FIFO_MPDUS, airsim_settings, fifo_mpdus),
 	FIELD(HAND_UP, airsim_settings, hand_up),
 	FIELD(COALESCE_MPDUS, airsim_settings, coalesce_mpdus),

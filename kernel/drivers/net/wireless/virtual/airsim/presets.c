@@ -35,13 +35,15 @@
  * ath_lookup_rate(); its uplink aggregates 32 packets (figure 8), which is half
  * the BlockAck window in ath_tx_form_aggr(). When no BlockAck comes,
  * ath_tx_complete_aggr() queues the whole aggregate again; only for MPDUs that
- * it gives up does it call ath_send_bar().
+ * it gives up does it call ath_send_bar(). ath_txq_schedule() forms aggregates
+ * as long as fewer than ATH_AGGR_MIN_QDEPTH (2) are with the hardware.
  */
 #define ATH9K_SETTINGS { \
 	.ampdu_mpdus = 32, \
 	.ampdu_octets = 65535, \
 	.ampdu_duration_us = 4000, \
 	.bar = false, \
+	.formed_ppdus = 2, \
 	COMMON \
 }
 
