@@ -18,6 +18,7 @@ from airtcp.experiment import Cell, Experiment, Setting
 from airtcp.guesttools import build_tools
 from airtcp.parameters import OBSERVATION, Parameters
 from airtcp.report import write_report
+from airtcp.source import POSTED
 from airtcp.sweep import Progress, jobs_of, split, sweep
 
 INTERRUPTED = 130
@@ -176,7 +177,7 @@ def _kernel_path(options: argparse.Namespace) -> int:
 
 
 def _kernel_series(options: argparse.Namespace) -> int:
-    for patch in patchseries.write(options.directory, options.kernel_source):
+    for patch in patchseries.write(options.directory, options.kernel_source, topic=options.topic):
         print(patch)
     return 0
 
@@ -300,13 +301,19 @@ def _parser() -> argparse.ArgumentParser:
         verb.set_defaults(do=do)
     series = kernel_verbs.add_parser(
         "series",
-        help="write the ACK policies as patches that can be posted",
+        help="write the kernel's parts as patches that can be posted",
         description=(
-            "Write the ACK policies as a series for plain Linux 6.12, with a cover letter: "
+            "Write a part of the kernel's changes as a series for Linux 6.12, with a cover letter: "
             "git am --empty=drop DIR/*.patch applies it."
         ),
     )
     series.add_argument("directory", metavar="DIR", type=Path, help="a new or an empty directory")
+    series.add_argument(
+        "--topic",
+        choices=POSTED,
+        default="tcp",
+        help="tcp: the ACK policies (the default); tsq: small queues and BBR's gains, upon them",
+    )
     _add_kernel_source(series)
     series.set_defaults(do=_kernel_series)
     packages = kernel_verbs.add_parser(

@@ -15,7 +15,7 @@ from airtcp import doctor
 from airtcp.cache import cache_dir, locked, make_dir
 from airtcp.errors import AirtcpError, InputError
 from airtcp.kernel import Say, check_fragments, run_make
-from airtcp.source import OVERLAY, find_source, identity, prepare_tree, read_changes
+from airtcp.source import OVERLAY, POSTED, find_source, identity, prepare_tree, read_changes
 
 # A distribution's configuration names keys that its own builders have, and debug information.
 _LEFT_OUT = re.compile(
@@ -39,7 +39,7 @@ def build(
         )
     doctor.require_deb_programs()
     base = _read_config(config, say)
-    changes = read_changes("tcp")
+    changes = read_changes(POSTED)
     source = find_source(source)
     make_dir(out)
     home = make_dir(cache_dir() / "kernel")

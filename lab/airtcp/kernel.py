@@ -24,6 +24,7 @@ from airtcp.cache import cache_dir, locked, make_dir
 from airtcp.errors import AirtcpError, InputError
 from airtcp.source import (
     OVERLAY,
+    TOPICS,
     Changes,
     find_source,
     identity,
@@ -93,7 +94,7 @@ def build(
         all_of_it = FRAGMENTS if arch == "um" else FRAGMENTS_OF_X86
         fragments = all_of_it if patches == "all" else plain
     fragment_files = [_fragment(name) for name in fragments]
-    changes = read_changes(patches)
+    changes = read_changes(TOPICS if patches == "all" else ("lab",))
     source = find_source(source)
     compiler = _output("gcc", "--version") + _output("ld", "--version")
     source_id = identity(source)

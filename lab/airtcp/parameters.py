@@ -24,6 +24,7 @@ from airtcp.quantity import (
     size,
     whole_seconds,
 )
+from airtcp.smallqueue import SmallQueue
 from airtcp.standards import (
     CHANNELS_2GHZ,
     CHANNELS_5GHZ,
@@ -180,8 +181,37 @@ class Parameters(Strict):
         True, "patience", "iperf3 waits in the kernel instead of polling: same packets, sooner done"
     )
 
-    congestion_control: Literal["cubic", "reno", "westwood", "bbr"] = _field(
-        "cubic", "congestion_control", "congestion control of the sender"
+    congestion_control: Literal[
+        "cubic",
+        "reno",
+        "bbr",
+        "bbr_plain",
+        "nv",
+        "yeah",
+        "highspeed",
+        "westwood",
+        "illinois",
+        "scalable",
+        "hybla",
+    ] = _field(
+        "cubic",
+        "congestion_control",
+        "congestion control of the sender; bbr_plain: BBR without its room for aggregation",
+    )
+    tsq: SmallQueue = _field(
+        None,
+        "tsq",
+        "limit of the sender's small queues (net.ipv4.tcp_small_queue): a time at its pacing rate, "
+        "bytes, packets, off, what the driver says, or what the kernel has",
+    )
+    tso_rtt_log: Annotated[int | None, count(0, 31, _KERNEL)] = _field(
+        None,
+        "tso_rtt_log",
+        "how far a small RTT lets the sender send more at once than its pacing rate in 1 ms "
+        "(net.ipv4.tcp_tso_rtt_log); 0: not at all, as before Linux 5.18",
+    )
+    pacing_factor: Annotated[float, fraction(0.1, 5)] = _field(
+        1.0, "pacing_factor", "factor of the sender's pacing ratios, BBR's too: 2 is the field's 2p"
     )
     sack: OnOff = _field(True, "sack", "selective acknowledgments (net.ipv4.tcp_sack)")
     nagle: OnOff = _field(True, "nagle", "Nagle's algorithm; off is TCP_NODELAY (iperf3 -N)")
@@ -248,6 +278,12 @@ class Parameters(Strict):
     )
     queue: Literal["txq", "fifo", "preset"] = _field(
         "preset", "queue", "packets wait in mac80211's queues (FQ-CoDel), or in the driver's FIFO"
+    )
+    formed_ppdus: Annotated[int | None, count(0, 8, _PRESET)] = _field(
+        None,
+        "formed_ppdus",
+        "queue txq: aggregates that the driver forms before they win the medium, that on the air "
+        "among them; 0: it forms them when they do",
     )
     fifo_mpdus: Annotated[int | None, count(1, 65535, _PRESET)] = _field(
         None, "fifo_mpdus", "depth of the driver's FIFO"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Write the acknowledgment policies as a series of patches that can be posted.
+"""Write a topic of kernel/patches as a series of patches that can be posted.
 
-Each patch of kernel/patches/tcp brings the whole files that kernel/patches/series names beside it.
+Each patch brings the whole files that kernel/patches/series names beside it.
 The same input gives the same bytes.
 """
 
@@ -15,6 +15,7 @@ from pathlib import Path
 from airtcp.errors import AirtcpError, InputError
 from airtcp.source import (
     OVERLAY,
+    POSTED,
     find_source,
     patched_files,
     read_changes,
@@ -33,24 +34,26 @@ _IDENTITY = {
 }
 
 
-def write(directory: Path, source: Path | None = None, overlay: Path = OVERLAY) -> list[Path]:
+def write(
+    directory: Path, source: Path | None = None, overlay: Path = OVERLAY, topic: str = "tcp"
+) -> list[Path]:
     """Write directory/NNNN-*.patch, as git format-patch does, and return their paths.
 
-    0000 is the cover letter. source: the Linux 6.12.y tree or tarball that they are to apply to,
-    else Debian's. InputError for a directory that is not empty, and when some whole file belongs to
-    no patch.
+    0000 is the cover letter. topic: one of source.POSTED; its patches apply to Linux with the
+    topics before it. source: the Linux 6.12.y tree or tarball, else Debian's. InputError for a
+    directory that is not empty, and when some whole file belongs to no patch.
     """
     if directory.exists() and not (directory.is_dir() and not any(directory.iterdir())):
         raise InputError(f"{directory} is there already; a new or an empty directory is allowed")
     if not shutil.which("git"):
         raise AirtcpError("git is missing: install it with: apt-get install git")
-    changes = read_changes("tcp", overlay)
+    changes = read_changes(POSTED[: POSTED.index(topic) + 1], overlay)
     steps = [step for step in read_series(overlay) if step.patch in changes.patches]
     with tempfile.TemporaryDirectory() as scratch:
         tree = Path(scratch) / "linux"
         touched = {name for patch in changes.patches for name in patched_files(patch)}
         extract(find_source(source), ["Makefile", *sorted(touched)], tree)
-        cover = (overlay / "patches" / "cover-letter.txt").read_text()
+        cover = (overlay / "patches" / topic / "cover-letter.txt").read_text()
         git(tree, "init", "--quiet", "--initial-branch=series")
         git(tree, "config", "branch.series.description", cover)
         git(tree, "add", "--all")
@@ -64,6 +67,8 @@ def write(directory: Path, source: Path | None = None, overlay: Path = OVERLAY) 
             git(tree, "add", "--all")
             date = f"--date={_IDENTITY['GIT_AUTHOR_DATE']}"
             git(tree, "commit", "--quiet", "--amend", "--no-edit", date)
+            if step.patch.parent.name != topic:
+                git(tree, "tag", "--force", "base")
         patches = Path(scratch) / "patches"
         git(
             tree,

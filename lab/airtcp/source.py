@@ -15,7 +15,6 @@ import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from airtcp.cache import REPOSITORY, cache_dir, make_dir
 from airtcp.errors import AirtcpError, InputError
@@ -23,6 +22,11 @@ from airtcp.errors import AirtcpError, InputError
 DEBIAN_TARBALL = Path("/usr/src/linux-source-6.12.tar.xz")
 SERIES = "6.12"
 OVERLAY = REPOSITORY / "kernel"
+# Directories of kernel/patches, each built upon those before it: what the laboratory needs of
+# Linux, acknowledgment policies, small queues and BBR. All but the first are fit for any Linux.
+TOPICS = ("lab", "tcp", "tsq")
+POSTED = TOPICS[1:]
+
 _OVERLAY_PARTS = ("net", "include", "drivers", "Documentation")
 
 # Not unpacked: what no ARCH=um or x86_64 build and no patch of ours reads, 1 GB of the 1.7. Kconfig
@@ -134,8 +138,9 @@ def read_series(overlay: Path = OVERLAY) -> list[Step]:
         name, *paths = line.split("#")[0].split() or [""]
         if not name:
             continue
-        if name.split("/")[0] not in ("lab", "tcp"):
-            raise InputError(f"{series}:{number}: {name}: only lab/... and tcp/... are allowed")
+        if name.split("/")[0] not in TOPICS:
+            allowed = ", ".join(f"{topic}/..." for topic in TOPICS)
+            raise InputError(f"{series}:{number}: {name}: allowed are {allowed}")
         patch = series.parent / name
         if not patch.is_file():
             raise InputError(f"{series}:{number}: there is no {patch}")
@@ -155,20 +160,18 @@ def read_series(overlay: Path = OVERLAY) -> list[Step]:
     return steps
 
 
-def read_changes(patches: Literal["all", "lab", "tcp"], overlay: Path = OVERLAY) -> Changes:
-    """Read kernel/patches/series and list the whole files.
+def read_changes(topics: Sequence[str] = TOPICS, overlay: Path = OVERLAY) -> Changes:
+    """Read kernel/patches/series: the patches of some topics, and the files that are laid over.
 
-    "lab" leaves out all but the patches under lab/: the TCP of plain Linux. The files are laid over
-    in both cases, for a file alone does nothing: a patch has to hook it in. "tcp" is the other
-    half: what is fit for any Linux, the patches under tcp/ with the files they bring; InputError
-    when no patch brings some file.
+    With "lab" among them these are all files, for a file alone does nothing: a patch has to hook it
+    in. Else they are those that the patches bring; InputError when no patch brings some file.
     """
     steps = read_series(overlay)
-    chosen = [step for step in steps if patches in ("all", step.patch.parent.name)]
+    chosen = [step for step in steps if step.patch.parent.name in topics]
     files: dict[str, Path] = {}
     for part in _OVERLAY_PARTS:
         files |= _whole_files(overlay, part)
-    if patches == "tcp":
+    if "lab" not in topics:
         for name in sorted(files.keys() - {name for step in steps for name in step.files}):
             raise InputError(f"{overlay / 'patches' / 'series'}: no patch brings {name}")
         files = {name: files[name] for step in chosen for name in step.files}

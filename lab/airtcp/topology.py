@@ -34,6 +34,13 @@ FAILURE = "airtcp: failed: "
 _RMEM_MIN_DEFAULT = "4096 131072"
 _WMEM_MIN_DEFAULT = "4096 16384"
 
+# Linux' own pacing rates over cwnd / RTT: in slow start, after it, and over what BBR says.
+_PACING_PERCENT = {
+    "tcp_pacing_ss_ratio": 200,
+    "tcp_pacing_ca_ratio": 120,
+    "tcp_bbr_pacing_percent": 100,
+}
+
 HELPERS = f"""\
 fail() {{ echo "{FAILURE}$*" >&2; exit 1; }}
 must() {{ "$@" || fail "$* (exit code $?)"; }}
@@ -268,6 +275,7 @@ def radio_keys(parameters: Parameters) -> str:
         "ampdu_octets": parameters.ampdu_bytes,
         "ampdu_duration_us": _microseconds(parameters.ampdu_duration_s),
         "bar": parameters.block_ack_request,
+        "formed_ppdus": parameters.formed_ppdus,
         "fifo_mpdus": parameters.fifo_mpdus,
         "hand_up": parameters.hand_up,
         "coalesce_mpdus": parameters.coalesce_mpdus,
@@ -398,9 +406,24 @@ def _tcp(parameters: Parameters, node: str) -> str:
     }
     if node == parameters.receiver:
         sysctls |= _ack_policy(parameters)
-    if node == parameters.sender and parameters.divack_sender is not None:
-        sysctls["tcp_divack_sender"] = str(parameters.divack_sender)
+    if node == parameters.sender:
+        sysctls |= _sending(parameters)
     return "".join(f"set_sysctl {name} {value}\n" for name, value in sysctls.items())
+
+
+def _sending(parameters: Parameters) -> dict[str, str]:
+    """Only what differs from the kernel's own."""
+    sysctls = {}
+    if parameters.divack_sender is not None:
+        sysctls["tcp_divack_sender"] = str(parameters.divack_sender)
+    if parameters.tso_rtt_log is not None:
+        sysctls["tcp_tso_rtt_log"] = str(parameters.tso_rtt_log)
+    if parameters.tsq is not None:
+        sysctls["tcp_small_queue"] = f'"{parameters.tsq}"'
+    if parameters.pacing_factor != 1:
+        for name, percent in _PACING_PERCENT.items():
+            sysctls[name] = str(round(percent * parameters.pacing_factor))
+    return sysctls
 
 
 def _ack_policy(parameters: Parameters) -> dict[str, str]:

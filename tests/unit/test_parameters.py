@@ -55,6 +55,8 @@ FILES = {"workload": "transfer", "transfer_size": "100000B"}
             "response_error_rate",
             "not allowed with error_model snr",
         ),
+        ({"queue": "fifo", "formed_ppdus": 2}, "formed_ppdus", "2 is not allowed with queue fifo"),
+        ({"queue": "txq", "fifo_mpdus": 9}, "fifo_mpdus", "9 is not allowed with queue txq"),
         ({"exchanges": 10}, "exchanges", "10 is not allowed with workload bulk; allowed: 1000"),
         ({"message": "1KiB"}, "message", "with workload bulk; allowed: 64B"),
         (
@@ -102,6 +104,10 @@ def test_what_cannot_be_together_is_told_with_what_can(
         {"ack_policy": "limit", "ack_limit": 0, "ack_limit_max": 64},
         {"ack_policy": "count", "ack_count": 1, "ack_count_delay": "500ms"},
         {"ack_policy": "tack", "tack_segments": 2, "tack_beta": 4},
+        {"tsq": "off", "pacing_factor": 3, "congestion_control": "bbr_plain"},
+        {"tsq": "1500us", "tso_rtt_log": 0},
+        {"tsq": "65536B", "formed_ppdus": 8},
+        {"tsq": "400packets", "formed_ppdus": 0, "queue": "txq"},
         # Policies are compared under one set of parameters: those of the others do no harm.
         {"ack_policy": "aad-listing", "divack": 0, "divack_spread": "1us", "divack_sender": 64},
     ],
@@ -144,3 +150,24 @@ def test_vht_leaves_out_what_the_standard_says() -> None:
         for mcs in set(range(10)) - set(mcs_of(vht, width, streams))
     }
     assert left_out == {(20, 9, 1), (20, 9, 2), (20, 9, 4), (80, 6, 3), (160, 9, 3)}
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        *((word, word) for word in ("kernel", "driver", "off", "1packets", "65535packets")),
+        *((f"{ms}ms", f"{ms}ms") for ms in (1, 2, 4, 8, 16, 32)),
+        *(("0.5ms", "500us"), ("1us", "1us"), ("64KiB", "64KiB"), (" 40 packets ", "40packets")),
+    ],
+)
+def test_limits_of_small_queues(text: str, plain: str) -> None:
+    assert Parameters().replace({"tsq": text}).plain()["tsq"] == plain
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["on", "5", "0ms", "2s", "-1ms", "0B", "1GiB", "0packets", "65536packets", "1.5packets", "8x"],
+)
+def test_limits_of_small_queues_that_no_kernel_takes(text: str) -> None:
+    with pytest.raises(ValidationError, match="allowed: kernel, driver, off, 1us to 1s, 1B to"):
+        Parameters().replace({"tsq": text})

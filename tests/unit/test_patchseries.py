@@ -50,7 +50,7 @@ def overlay(tmp_path: Path) -> Path:
     kernel = tmp_path / "kernel"
     for directory in ("patches/lab", "patches/tcp", "net", "include"):
         (kernel / directory).mkdir(parents=True)
-    (kernel / "patches" / "cover-letter.txt").write_text("tcp: policies\n\nA choice.\n")
+    (kernel / "patches" / "tcp" / "cover-letter.txt").write_text("tcp: policies\n\nA choice.\n")
     (kernel / "patches" / "lab" / "radio.patch").write_text("not for posting\n")
     (kernel / "patches" / "tcp" / "hook.patch").write_text(HOOK)
     (kernel / "patches" / "tcp" / "build.patch").write_text(BUILD)

@@ -67,21 +67,21 @@ def quiet(_: str) -> None:
 
 
 def test_series_is_read_in_order_without_comments(overlay: Path) -> None:
-    assert [path.name for path in source.read_changes("all", overlay).patches] == [
+    assert [path.name for path in source.read_changes(overlay=overlay).patches] == [
         "1.patch",
         "2.patch",
     ]
 
 
 def test_lab_leaves_out_the_hooks_of_tcp(overlay: Path) -> None:
-    assert [path.name for path in source.read_changes("lab", overlay).patches] == ["1.patch"]
+    assert [path.name for path in source.read_changes(["lab"], overlay).patches] == ["1.patch"]
 
 
 @pytest.mark.parametrize("entry", ["lab/none.patch", "other/1.patch"])
 def test_bad_series_entry_names_file_and_line(overlay: Path, entry: str) -> None:
     (overlay / "patches" / "series").write_text(f"lab/1.patch\n{entry}\n")
     with pytest.raises(InputError, match=rf"series:2: .*{entry}"):
-        source.read_changes("all", overlay)
+        source.read_changes(overlay=overlay)
 
 
 def test_tcp_has_only_the_files_that_its_patches_bring(overlay: Path) -> None:
@@ -90,10 +90,10 @@ def test_tcp_has_only_the_files_that_its_patches_bring(overlay: Path) -> None:
     (overlay / "patches" / "series").write_text(
         "lab/1.patch  drivers/radio\ntcp/2.patch  net/ackpol.c  # a comment\n"
     )
-    changes = source.read_changes("tcp", overlay)
+    changes = source.read_changes(["tcp"], overlay)
     assert [path.name for path in changes.patches] == ["2.patch"]
     assert changes.files == {"net/ackpol.c": overlay / "net" / "ackpol.c"}
-    assert source.read_changes("all", overlay).files.keys() == {
+    assert source.read_changes(overlay=overlay).files.keys() == {
         "net/ackpol.c",
         "drivers/radio/air.c",
     }
@@ -109,7 +109,7 @@ def test_directory_in_the_series_is_all_below_it(overlay: Path) -> None:
 
 def test_file_that_no_patch_brings_is_named(overlay: Path) -> None:
     with pytest.raises(InputError, match=r"series: no patch brings net/ackpol\.c"):
-        source.read_changes("tcp", overlay)
+        source.read_changes(["tcp"], overlay)
 
 
 def test_file_that_two_patches_bring_is_named(overlay: Path) -> None:
@@ -125,7 +125,7 @@ def test_file_of_the_series_that_is_missing_is_named(overlay: Path) -> None:
 
 
 def test_tree_has_patches_and_files(tarball: Path, overlay: Path, tmp_path: Path) -> None:
-    changes = source.read_changes("all", overlay)
+    changes = source.read_changes(overlay=overlay)
     tree = source.prepare_tree(tarball, changes, tmp_path / "work", quiet)
     assert (tree / "net" / "tcp.c").read_text() == "one\n2\n"
     assert (tree / "net" / "new.c").read_text() == "new\n"
@@ -136,10 +136,10 @@ def test_second_preparation_touches_only_what_changed(
     tarball: Path, overlay: Path, tmp_path: Path
 ) -> None:
     work = tmp_path / "work"
-    tree = source.prepare_tree(tarball, source.read_changes("all", overlay), work, quiet)
+    tree = source.prepare_tree(tarball, source.read_changes(overlay=overlay), work, quiet)
     before = {path: path.stat().st_mtime_ns for path in tree.rglob("*.c")}
     (overlay / "net" / "ackpol.c").write_text("better policy\n")
-    source.prepare_tree(tarball, source.read_changes("all", overlay), work, quiet)
+    source.prepare_tree(tarball, source.read_changes(overlay=overlay), work, quiet)
     changed = {path.name for path, then in before.items() if path.stat().st_mtime_ns != then}
     assert changed == {"ackpol.c"}
 
@@ -148,10 +148,10 @@ def test_what_is_no_longer_laid_over_goes_back(
     tarball: Path, overlay: Path, tmp_path: Path
 ) -> None:
     work = tmp_path / "work"
-    source.prepare_tree(tarball, source.read_changes("all", overlay), work, quiet)
+    source.prepare_tree(tarball, source.read_changes(overlay=overlay), work, quiet)
     (overlay / "patches" / "series").write_text("")
     (overlay / "net" / "ackpol.c").unlink()
-    tree = source.prepare_tree(tarball, source.read_changes("all", overlay), work, quiet)
+    tree = source.prepare_tree(tarball, source.read_changes(overlay=overlay), work, quiet)
     assert (tree / "net" / "tcp.c").read_text() == "one\ntwo\n"
     assert not (tree / "net" / "new.c").exists()
     assert not (tree / "net" / "ackpol.c").exists()
@@ -160,7 +160,7 @@ def test_what_is_no_longer_laid_over_goes_back(
 def test_patch_that_does_not_apply_is_named(tarball: Path, overlay: Path, tmp_path: Path) -> None:
     (overlay / "patches" / "lab" / "1.patch").write_text(PATCH.replace("two", "three"))
     with pytest.raises(AirtcpError, match=r"1\.patch does not apply: .*FAILED"):
-        source.prepare_tree(tarball, source.read_changes("all", overlay), tmp_path / "work", quiet)
+        source.prepare_tree(tarball, source.read_changes(overlay=overlay), tmp_path / "work", quiet)
 
 
 def test_other_version_is_refused(tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ def test_tarball_that_is_broken_is_one_line(overlay: Path, tmp_path: Path) -> No
     broken = tmp_path / "broken.tar.xz"
     broken.write_bytes(b"not xz")
     with pytest.raises(AirtcpError, match="cannot unpack") as caught:
-        source.prepare_tree(broken, source.read_changes("all", overlay), tmp_path / "work", quiet)
+        source.prepare_tree(broken, source.read_changes(overlay=overlay), tmp_path / "work", quiet)
     assert "\n" not in str(caught.value)
 
 

@@ -148,6 +148,34 @@ def test_a_sender_that_takes_divided_acks_is_the_sender() -> None:
     assert asked in section(planned(direction="upload", divack_sender=3), "station")
 
 
+@pytest.mark.parametrize(
+    ("values", "asked"),
+    [
+        ({"tsq": "8ms"}, ['tcp_small_queue "8000 us"']),
+        ({"tsq": "64KiB"}, ['tcp_small_queue "65536 bytes"']),
+        ({"tsq": "40packets"}, ['tcp_small_queue "40 packets"']),
+        ({"tsq": "off"}, ['tcp_small_queue "off"']),
+        ({"tso_rtt_log": 0}, ["tcp_tso_rtt_log 0"]),
+        (
+            {"pacing_factor": 2},
+            ["tcp_pacing_ss_ratio 400", "tcp_pacing_ca_ratio 240", "tcp_bbr_pacing_percent 200"],
+        ),
+        ({"tsq": "kernel", "pacing_factor": 1, "tso_rtt_log": "kernel"}, []),
+    ],
+)
+def test_what_limits_a_sender_is_set_at_the_sender(
+    values: dict[str, Plain], asked: list[str]
+) -> None:
+    for direction, sender, receiver in (
+        ("download", "server", "station"),
+        ("upload", "station", "server"),
+    ):
+        text, plain = (planned(direction=direction, **more) for more in (values, {}))
+        added = [line for line in section(text, sender) if line not in section(plain, sender)]
+        assert added == [f"set_sysctl {line}" for line in asked]
+        assert section(text, receiver) == section(plain, receiver)
+
+
 def commands_of_exchange(**values: Plain) -> list[str]:
     text = planned(**values)
     assert "iperf3" not in text and "ping.txt" not in text
@@ -244,6 +272,11 @@ def test_what_is_left_to_the_preset_is_not_said() -> None:
         **{"queueing": "fifo", "fifo_mpdus": "99", "bar": "off", "amsdu": "on"},
         **{"hand_up": "coalesced", "coalesce_mpdus": "8", "coalesce_us": "2000"},
     }
+
+
+def test_aggregates_are_formed_ahead_as_asked() -> None:
+    assert keys(preset="ar9580", formed_ppdus=0)["formed_ppdus"] == "0"
+    assert "formed_ppdus" not in keys(preset="ar9580")
 
 
 def test_radios_of_5_ghz_are_wide_enough_for_mac80211() -> None:

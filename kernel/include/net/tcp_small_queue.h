@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * TCP Small Queues: how much a socket may have below TCP, not yet sent
+ *
+ * Linux allows the data of 1 ms at the socket's pacing rate, or of what the
+ * device's driver says: 8 ms for most Wi-Fi.  A host, or one of its sockets,
+ * can choose another time, a size or a number of packets, or have no limit:
+ *   C. A. Grazia et al., "Aggregating Without Bloating: Hard Times for TCP on
+ *   Wi-Fi", IEEE/ACM Transactions on Networking, 2022 (there: CoTSQ).
+ */
+#ifndef _NET_TCP_SMALL_QUEUE_H
+#define _NET_TCP_SMALL_QUEUE_H
+
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/sockptr.h>
+#include <linux/tcp.h>
+#include <linux/time64.h>
+#include <net/sock.h>
+#include <uapi/linux/tcp.h>
+
+struct ctl_table;
+
+/* A choice is one number, so that it changes as a whole: the unit in the lowest
+ * bits, the limit above them.  0: none was made.
+ */
+#define TCP_SMALL_QUEUE_UNIT_BITS	3
+#define TCP_SMALL_QUEUE_TEXT_MAX	32
+
+static inline u32 tcp_small_queue_choice(u32 unit, u32 limit)
+{
+	return limit << TCP_SMALL_QUEUE_UNIT_BITS | unit;
+}
+
+static inline u32 tcp_small_queue_unit(u32 choice)
+{
+	return choice & ((1 << TCP_SMALL_QUEUE_UNIT_BITS) - 1);
+}
+
+static inline u32 tcp_small_queue_limit(u32 choice)
+{
+	return choice >> TCP_SMALL_QUEUE_UNIT_BITS;
+}
+
+/* What the socket chose, else its network namespace */
+static inline u32 tcp_small_queue(const struct sock *sk)
+{
+	u32 own = READ_ONCE(tcp_sk(sk)->small_queue);
+
+	return own ?: READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_small_queue);
+}
+
+/* Bytes that are sent in @time_us at @rate bytes per second, below 2^64.  A
+ * socket without pacing rate has ~0UL.
+ */
+static inline u64 tcp_small_queue_time_bytes(u64 rate, u32 time_us)
+{
+	return div_u64(min(rate, BIT_ULL(43)) * time_us, USEC_PER_SEC);
+}
+
+/* Bytes that the socket sends in the time that its small queue may hold, which
+ * also is what it sends at once with segmentation offload.
+ */
+static inline unsigned long tcp_small_queue_burst(const struct sock *sk)
+{
+	unsigned long rate = READ_ONCE(sk->sk_pacing_rate);
+	u32 choice = tcp_small_queue(sk);
+
+	if (likely(tcp_small_queue_unit(choice) != TCP_SMALL_QUEUE_US))
+		return rate >> READ_ONCE(sk->sk_pacing_shift);
+
+	return min_t(u64, ULONG_MAX,
+		     tcp_small_queue_time_bytes(rate,
+						tcp_small_queue_limit(choice)));
+}
+
+/* Bytes of memory of @packets packets like those of an skb with @truesize */
+static inline unsigned long
+tcp_small_queue_packets_bytes(u32 packets, u32 truesize, u32 pcount)
+{
+	return min_t(u64, ULONG_MAX, div_u64((u64)packets * truesize,
+					     max(pcount, 1U)));
+}
+
+int tcp_small_queue_set(struct sock *sk, sockptr_t optval, unsigned int optlen);
+int tcp_small_queue_get(const struct sock *sk, sockptr_t optval,
+			sockptr_t optlen);
+int proc_tcp_small_queue(const struct ctl_table *table, int write, void *buffer,
+			 size_t *lenp, loff_t *ppos);
+
+#endif /* _NET_TCP_SMALL_QUEUE_H */

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""BBR's gains, BBR without its room for aggregation, and all the congestion controls."""
+
+from pathlib import Path
+from statistics import median
+from typing import get_args
+
+import pytest
+from conftest import Measure
+
+from airtcp.guest import boot
+from airtcp.guesttools import GuestTools
+from airtcp.kernel import Kernel
+from airtcp.nodes import station_address
+from airtcp.parameters import Parameters
+from airtcp.runfiles import read_connections, read_iperf3
+
+GAINS = {
+    **{"startup_gain": (1, 739, 1023), "drain_gain": (1, 88, 1023)},
+    **{"probe_up_gain": (1, 320, 1023), "probe_down_gain": (1, 192, 1023)},
+    **{"cwnd_gain": (1, 512, 1023), "extra_acked_gain": (0, 256, 1023)},
+    "pacing_percent": (1, 100, 1000),
+}
+
+
+@pytest.fixture(scope="module")
+def said(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path_factory: pytest.TempPathFactory
+) -> list[str]:
+    directory = tmp_path_factory.mktemp("bbr")
+    lines = ["cat /proc/sys/net/ipv4/tcp_available_congestion_control >there"]
+    for name, (least, _, most) in GAINS.items():
+        path = f"/proc/sys/net/ipv4/tcp_bbr_{name}"
+        lines.append(f"echo {name} $(cat {path}) >>said")
+        lines += [
+            f"(echo {value} >{path}) 2>/dev/null; echo {name} $(cat {path}) >>said"
+            for value in (least - 1, most + 1, least, most)
+        ]
+    lines.append("ip netns add other && ip netns exec other sysctl -n net.ipv4.tcp_bbr_cwnd_gain")
+    (directory / "plan.sh").write_text("mkdir -p /run/netns\n" + "\n".join(lines) + " >other\n")
+    result = boot(lab_kernel, tools, directory, seed=1, timeout_wall_s=60)
+    assert result.status == "ok", result.reason
+    return [(directory / name).read_text() for name in ("there", "said", "other")]
+
+
+def test_every_congestion_control_of_the_parameters_is_there(said: list[str]) -> None:
+    names = get_args(Parameters.model_fields["congestion_control"].annotation)
+    assert set(names) <= set(said[0].split())
+
+
+def test_gains_have_ranges_and_belong_to_a_namespace(said: list[str]) -> None:
+    assert said[1].splitlines() == [
+        f"{name} {value}"
+        for name, (least, usual, most) in GAINS.items()
+        for value in (usual, usual, usual, least, most)
+    ]
+    assert said[2] == "512\n"
+
+
+@pytest.mark.parametrize("name", ["bbr", "bbr_plain"])
+def test_the_factor_of_pacing_holds_for_bbr(measure: Measure, tmp_path: Path, name: str) -> None:
+    ratios = []
+    for factor in (1, 2):
+        measure(
+            *("rate=20Mbit", "delay=10ms", "duration=4s", f"congestion_control={name}"),
+            f"pacing_factor={factor}",
+        )
+        [run_dir] = tmp_path.glob(f"runs/*pacing_factor-{factor}*/seed-1")
+        client = read_iperf3(run_dir, "client", 1)
+        [trace] = read_connections(run_dir, "server").traces(client.data_ports, station_address(1))
+        rates_bps = trace.columns["pacing_rate_bps"]
+        # Start-up is over after a second or less.
+        ratios.append(median(rates_bps[len(rates_bps) // 2 :]) / 20e6)
+    # It estimates what the wire carries, 20 Mbit/s, less headers; paces 1% below that.
+    assert ratios[0] == pytest.approx(0.95, abs=0.05)
+    assert ratios[1] / ratios[0] == pytest.approx(2, rel=0.05)
+
+
+def test_without_room_for_aggregation_the_window_is_smaller(measure: Measure) -> None:
+    upload = ("direction=upload", "preset=ar5bhb116", "formed_ppdus=preset")
+    plain, mainline = (
+        measure(*upload, f"congestion_control={name}")["metrics"] for name in ("bbr_plain", "bbr")
+    )
+    assert plain["cwnd_segments_mean"] * 1.2 < mainline["cwnd_segments_mean"]

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The limit of TCP small queues: how it is chosen, and that a socket keeps to it."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import GUEST
+
+from airtcp.experiment import Setting, load
+from airtcp.guest import boot
+from airtcp.guesttools import GuestTools
+from airtcp.kernel import Kernel
+from airtcp.run import run_one
+
+SCRIPT = GUEST / "small_queue.py"
+
+
+@pytest.fixture(scope="module")
+def said(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Any]:
+    run_dir = tmp_path_factory.mktemp("queue")
+    shutil.copy(SCRIPT, run_dir)
+    (run_dir / "plan.sh").write_text(f"ip link set lo up\npython3 -B {SCRIPT.name} >said.json\n")
+    result = boot(lab_kernel, tools, run_dir, seed=1, timeout_wall_s=120)
+    assert result.status == "ok", (result.reason, result.console.read_text()[-2000:])
+    told: dict[str, Any] = json.loads((run_dir / "said.json").read_text())
+    return told
+
+
+def test_a_namespace_chooses_in_words(said: dict[str, Any]) -> None:
+    told = said["texts"]
+    assert told["at first"] == "driver"
+    spelt = {"4000us": "4000 us", "8000  us": "8000 us"}
+    assert told["taken"] == {text: spelt.get(text, text) for text in told["taken"]}
+    assert set(told["refused"].values()) == {"EINVAL"}
+    assert told["kept"] == "65535 packets"
+    assert told["elsewhere"] == "driver"
+
+
+def test_a_socket_chooses_for_itself(said: dict[str, Any]) -> None:
+    told = said["options"]
+    assert told["at first"] == ["inherit", 0]
+    assert told["of the listener"] == ["packets", 77]
+    assert all(told["taken"])
+    assert set(told["refused"]) == {told["short"]} == {"EINVAL"}
+    assert told["kept"] == ["us", 4000]
+    assert told["short answer"] == [4]
+
+
+def test_so_many_packets_are_queued(said: dict[str, Any]) -> None:
+    # Linux never holds back the second packet.
+    assert {n: held["packets"] for n, held in said["packets"].items()} == {
+        n: max(int(n), 2) for n in said["packets"]
+    }
+    assert all(held["throttled"] for held in said["packets"].values())
+
+
+@pytest.mark.parametrize("bytes_allowed", [20000, 50000])
+def test_so_many_bytes_are_queued(said: dict[str, Any], bytes_allowed: int) -> None:
+    assert_just_above(said["bytes"][str(bytes_allowed)], bytes_allowed)
+
+
+def test_one_byte_still_lets_two_packets_go(said: dict[str, Any]) -> None:
+    assert said["bytes"]["1"]["packets"] == 2
+
+
+@pytest.mark.parametrize("time_us", [2500, 10000])
+def test_as_much_is_queued_as_the_pacing_rate_sends_in_that_time(
+    said: dict[str, Any], time_us: int
+) -> None:
+    assert_just_above(said["us"][str(time_us)], 4 * time_us)
+
+
+def test_a_short_time_lets_two_packets_wait(said: dict[str, Any]) -> None:
+    assert said["us"]["1"]["packets"] == 2
+
+
+def test_driver_means_1_ms_on_a_wire(said: dict[str, Any]) -> None:
+    # 4 MB/s >> 10 is less than two packets.
+    assert said["driver"]["packets"] == 2
+
+
+def test_off_means_that_the_window_decides(said: dict[str, Any]) -> None:
+    # 40 segments, and what the ACK of the one that got through adds.
+    assert 40 <= said["off"]["packets"] <= 42
+    assert said["off"]["throttled"] == 0
+
+
+def test_changes_under_load_stall_nothing(said: dict[str, Any]) -> None:
+    told = said["under load"]
+    assert told["steps"] > 150
+    # 50 Mbit/s are 625 KB in 100 ms; two packets at a time are enough for most of that on a wire.
+    assert min(told["arrived"]) > 300_000, told["arrived"]
+
+
+def assert_just_above(held: dict[str, int], bytes_allowed: int) -> None:
+    """Packets are let go until their memory is above the limit."""
+    of_one = held["memory"] / held["packets"]
+    assert held["memory"] - of_one <= bytes_allowed < held["memory"]
+    assert held["throttled"]
+
+
+def upload(
+    lab_kernel: Kernel, tools: GuestTools, out_dir: Path, *settings: str
+) -> dict[str, float]:
+    """The metrics of one cell of tsq-size, 5 s."""
+    texts = ("duration=5s", *settings)
+    [cell] = load("tsq-size").cells([Setting.parse(text) for text in texts])
+    metrics: dict[str, float] = run_one(lab_kernel, tools, cell, 1, out_dir)["metrics"]
+    return metrics
+
+
+@pytest.mark.parametrize("name", ["cubic", "bbr_plain"])
+def test_a_larger_queue_means_larger_aggregates_more_goodput_and_latency(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, name: str
+) -> None:
+    small, large = (
+        upload(lab_kernel, tools, tmp_path, f"congestion_control={name}", f"tsq={tsq}")
+        for tsq in ("1ms", "8ms")
+    )
+    assert large["ampdu_mpdus_mean"] > 1.2 * small["ampdu_mpdus_mean"]
+    assert large["goodput_mbps"] > 1.03 * small["goodput_mbps"]
+    assert large["tcp_rtt_ms_p50"] > 1.5 * small["tcp_rtt_ms_p50"]
+    assert large["ping_rtt_ms_p50"] > 1.1 * small["ping_rtt_ms_p50"]
+
+
+def test_aggregates_formed_ahead_are_why(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
+) -> None:
+    when_won, ahead = (
+        upload(
+            *(lab_kernel, tools, tmp_path),
+            *("congestion_control=bbr_plain", "tsq=1ms", f"formed_ppdus={formed}"),
+        )
+        for formed in (0, 2)
+    )
+    assert ahead["ampdu_mpdus_mean"] < when_won["ampdu_mpdus_mean"] / 2
+    assert ahead["goodput_mbps"] < 0.8 * when_won["goodput_mbps"]
+
+
+def test_cubic_stays_below_new_reno_at_1_ms(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
+) -> None:
+    cubic, reno = (
+        upload(lab_kernel, tools, tmp_path, f"congestion_control={name}", "tsq=1ms")
+        for name in ("cubic", "reno")
+    )
+    assert cubic["ampdu_mpdus_mean"] < 0.9 * reno["ampdu_mpdus_mean"]
+    assert cubic["goodput_mbps"] < 0.97 * reno["goodput_mbps"]
