@@ -16,6 +16,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <linux/tcp.h>
 #include <netdb.h>
 #include <poll.h>
@@ -27,6 +28,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -195,7 +197,35 @@ static void reset_on_close(int fd)
 	setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
 }
 
-static void note(enum end end, bool well, int error)
+/* What a connection waits for */
+static void tell(int fd)
+{
+	struct tcp_info info = {};
+	socklen_t length = sizeof(info), name_length;
+	char policy[16] = "";
+	int in = 0, out = 0;
+
+	name_length = sizeof(policy) - 1;
+	getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length);
+	getsockopt(fd, IPPROTO_TCP, TCP_ACK_POLICY, policy, &name_length);
+	ioctl(fd, SIOCINQ, &in);
+	ioctl(fd, SIOCOUTQ, &out);
+	fprintf(stderr,
+		"soak: %s state %u ca %u in %d out %d notsent %u unacked %u "
+		"lost %u retrans %u cwnd %u rto_us %u backoff %u probes %u "
+		"snd_wnd %u rcv_space %u rtt_us %u pacing %llu "
+		"ms since data sent %u received %u ack %u\n",
+		policy, info.tcpi_state, info.tcpi_ca_state, in, out,
+		info.tcpi_notsent_bytes, info.tcpi_unacked, info.tcpi_lost,
+		info.tcpi_retrans, info.tcpi_snd_cwnd, info.tcpi_rto,
+		info.tcpi_backoff, info.tcpi_probes, info.tcpi_snd_wnd,
+		info.tcpi_rcv_space, info.tcpi_rtt,
+		(unsigned long long)info.tcpi_pacing_rate,
+		info.tcpi_last_data_sent, info.tcpi_last_data_recv,
+		info.tcpi_last_ack_recv);
+}
+
+static void note(int fd, enum end end, bool well, int error)
 {
 	if (well || (end >= FIRST_UNREAD && end != BULK))
 		return;
@@ -204,6 +234,8 @@ static void note(enum end end, bool well, int error)
 	else
 		broken++;
 	fprintf(stderr, "soak: end %d: %s\n", end, strerror(error));
+	if (fd >= 0)
+		tell(fd);
 }
 
 static void answer(int fd, const struct request *request)
@@ -230,7 +262,7 @@ static void answer(int fd, const struct request *request)
 		well = carry(fd, up, false) &&
 		       carry(fd, request->down, true) && at_end(fd);
 	}
-	note(request->end, well, errno);
+	note(fd, request->end, well, errno);
 }
 
 static int64_t now_ms(void)
@@ -260,7 +292,7 @@ static void sink(int fd)
 			setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK,
 				   &(int){ below(2) }, sizeof(int));
 	}
-	note(BULK, got == 0, errno);
+	note(fd, BULK, got == 0, errno);
 }
 
 static void *server(void *)
@@ -322,7 +354,7 @@ static void exchange(enum end end)
 	bool well;
 
 	if (fd < 0) {
-		note(end, false, errno);
+		note(fd, end, false, errno);
 		return;
 	}
 	well = carry(fd, request.up - sizeof(request), true);
@@ -348,7 +380,7 @@ static void exchange(enum end end)
 	default:
 		break;
 	}
-	note(end, well, errno);
+	note(fd, end, well, errno);
 	close(fd);
 }
 
@@ -377,7 +409,7 @@ static void *flow(void *)
 	rate = SLOWEST_FLOW << below(6);
 	fd = ask(&request);
 	if (fd < 0) {
-		note(BULK, false, errno);
+		note(fd, BULK, false, errno);
 		return NULL;
 	}
 	setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof(rate));
@@ -397,7 +429,7 @@ static void *flow(void *)
 	shutdown(fd, SHUT_WR);
 	while (done > 0)
 		done = recv(fd, buffer, sizeof(buffer), 0);
-	note(BULK, done == 0, errno);
+	note(fd, BULK, done == 0, errno);
 	close(fd);
 	return NULL;
 }
