@@ -16,7 +16,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/sockios.h>
 #include <linux/tcp.h>
 #include <netdb.h>
 #include <poll.h>
@@ -28,7 +27,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -197,32 +195,28 @@ static void reset_on_close(int fd)
 	setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
 }
 
-/* What a connection waits for */
+/* What a connection waits for: ss has it, of both ends */
 static void tell(int fd)
 {
-	struct tcp_info info = {};
-	socklen_t length = sizeof(info), name_length;
-	char policy[16] = "";
-	int in = 0, out = 0;
+	struct sockaddr_in6 own = {}, other = {};
+	socklen_t size = sizeof(own);
+	char command[512];
+	int ports[2];
 
-	name_length = sizeof(policy) - 1;
-	getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length);
-	getsockopt(fd, IPPROTO_TCP, TCP_ACK_POLICY, policy, &name_length);
-	ioctl(fd, SIOCINQ, &in);
-	ioctl(fd, SIOCOUTQ, &out);
-	fprintf(stderr,
-		"soak: %s state %u ca %u in %d out %d notsent %u unacked %u "
-		"lost %u retrans %u cwnd %u rto_us %u backoff %u probes %u "
-		"snd_wnd %u rcv_space %u rtt_us %u pacing %llu "
-		"ms since data sent %u received %u ack %u\n",
-		policy, info.tcpi_state, info.tcpi_ca_state, in, out,
-		info.tcpi_notsent_bytes, info.tcpi_unacked, info.tcpi_lost,
-		info.tcpi_retrans, info.tcpi_snd_cwnd, info.tcpi_rto,
-		info.tcpi_backoff, info.tcpi_probes, info.tcpi_snd_wnd,
-		info.tcpi_rcv_space, info.tcpi_rtt,
-		(unsigned long long)info.tcpi_pacing_rate,
-		info.tcpi_last_data_sent, info.tcpi_last_data_recv,
-		info.tcpi_last_ack_recv);
+	/* The port is at the same place in an address of IPv4. */
+	if (getsockname(fd, (struct sockaddr *)&own, &size) ||
+	    getpeername(fd, (struct sockaddr *)&other, &size))
+		return;
+	ports[0] = ntohs(own.sin6_port);
+	ports[1] = ntohs(other.sin6_port);
+	snprintf(command, sizeof(command),
+		 "for node in %s %s; do ip netns exec $node ss -Htimoen "
+		 "'( sport = :%d and dport = :%d ) or ( sport = :%d and dport = :%d )'; "
+		 "ip netns exec $node tc -s qdisc show dev eth0; done >&2",
+		 server_netns, client_netns, ports[0], ports[1], ports[1],
+		 ports[0]);
+	if (system(command))
+		perror("ss");
 }
 
 static void note(int fd, enum end end, bool well, int error)
