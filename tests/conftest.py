@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What every test that boots a guest needs."""
 
+import json
 import os
 import re
 import shutil
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from airtcp import guesttools, kernel
 from airtcp.experiment import Cell, Setting, load
+from airtcp.guest import boot
 from airtcp.guesttools import GuestTools
 from airtcp.kernel import Kernel
 from airtcp.run import Result, run_one
@@ -45,6 +48,16 @@ def give_helpers(run_dir: Path) -> None:
     """What a script of tests/guest sources: helpers.sh, those of the plans, and leaks.sh."""
     (run_dir / "helpers.sh").write_text(HELPERS)
     shutil.copy(GUEST / "leaks.sh", run_dir)
+
+
+def told_by(script: Path, kernel: Kernel, tools: GuestTools, run_dir: Path) -> dict[str, Any]:
+    """What a Python script of tests/guest prints as JSON, in a guest of its own."""
+    shutil.copy(script, run_dir)
+    (run_dir / "plan.sh").write_text(f"ip link set lo up\npython3 -B {script.name} >said.json\n")
+    result = boot(kernel, tools, run_dir, seed=1, timeout_wall_s=120)
+    assert result.status == "ok", (result.reason, result.console.read_text()[-2000:])
+    told: dict[str, Any] = json.loads((run_dir / "said.json").read_text())
+    return told
 
 
 @pytest.fixture(scope="session")

@@ -1,18 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Ways to choose an ACK policy: namespace, route, socket; who may, what wins, what is told."""
 
-import json
-import shutil
-from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import GUEST, told_by
 
-from airtcp.guest import boot
 from airtcp.guesttools import GuestTools
 from airtcp.kernel import Kernel
 
-SCRIPT = Path(__file__).parents[1] / "guest" / "ackpol_api.py"
+SCRIPT = GUEST / "ackpol_api.py"
 NONE = 0xFFFFFFFF
 
 
@@ -20,13 +17,7 @@ NONE = 0xFFFFFFFF
 def said(
     lab_kernel: Kernel, tools: GuestTools, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Any]:
-    run_dir = tmp_path_factory.mktemp("api")
-    shutil.copy(SCRIPT, run_dir)
-    (run_dir / "plan.sh").write_text(f"ip link set lo up\npython3 -B {SCRIPT.name} >said.json\n")
-    result = boot(lab_kernel, tools, run_dir, seed=1, timeout_wall_s=120)
-    assert result.status == "ok", (result.reason, result.console.read_text()[-2000:])
-    told: dict[str, Any] = json.loads((run_dir / "said.json").read_text())
-    return told
+    return told_by(SCRIPT, lab_kernel, tools, tmp_path_factory.mktemp("api"))
 
 
 def test_namespace(said: dict[str, Any]) -> None:

@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The limit of TCP small queues: how it is chosen, and that a socket keeps to it."""
 
-import json
-import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import GUEST
+from conftest import GUEST, told_by
 
 from airtcp.experiment import Setting, load
-from airtcp.guest import boot
 from airtcp.guesttools import GuestTools
 from airtcp.kernel import Kernel
 from airtcp.run import run_one
@@ -22,13 +19,7 @@ SCRIPT = GUEST / "small_queue.py"
 def said(
     lab_kernel: Kernel, tools: GuestTools, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Any]:
-    run_dir = tmp_path_factory.mktemp("queue")
-    shutil.copy(SCRIPT, run_dir)
-    (run_dir / "plan.sh").write_text(f"ip link set lo up\npython3 -B {SCRIPT.name} >said.json\n")
-    result = boot(lab_kernel, tools, run_dir, seed=1, timeout_wall_s=120)
-    assert result.status == "ok", (result.reason, result.console.read_text()[-2000:])
-    told: dict[str, Any] = json.loads((run_dir / "said.json").read_text())
-    return told
+    return told_by(SCRIPT, lab_kernel, tools, tmp_path_factory.mktemp("queue"))
 
 
 def test_a_namespace_chooses_in_words(said: dict[str, Any]) -> None:
