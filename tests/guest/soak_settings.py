@@ -16,6 +16,10 @@ from pathlib import Path
 IPV4 = Path("/proc/sys/net/ipv4")
 DEVICE = "eth0"
 
+# Up to 10 ms where it is a time: more would only slow all down. So would ACKs in many parts: a
+# translated processor would do nothing else for minutes.
+DIGITS = {"tcp_divack": 0.7}
+
 RTM_NEWROUTE = 24
 NLM_F_REQUEST, NLM_F_ACK, NLM_F_REPLACE, NLM_F_CREATE = 1, 4, 0x100, 0x400
 RTA_DST, RTA_OIF, RTA_METRICS = 1, 4, 8
@@ -70,10 +74,9 @@ def main(quiet: Path, until: Path, pause_s: float, peer: str, policies: list[str
                     if error := set_route(netlink, peer, policy):
                         what = f"route:errno={error}"
                 case _:
-                    # Up to 10 ms where it is a time: more would only slow all down.
                     path = random.choice(numbers)
                     what = path.name
-                    path.write_text(str(int(10 ** random.uniform(0, 4))))
+                    path.write_text(str(int(10 ** random.uniform(0, DIGITS.get(what, 4)))))
         except OSError as error:
             # Out of range, or a module that comes or goes.
             what += f":errno={error.errno}"
