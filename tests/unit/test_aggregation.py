@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The equations of "Aggregating Without Bloating", worked out by hand with Table I."""
+
+import pytest
+
+from airtcp.equations.aggregation import (
+    Station,
+    backlog_packets,
+    bandwidth_bps,
+    rtt_s,
+    throughput_bps,
+    tx_time_s,
+)
+
+TABLE_1 = Station()
+
+
+def test_backlog_is_a_part_of_what_tcp_may_queue() -> None:
+    assert backlog_packets(TABLE_1, 100, 1.2) == pytest.approx(96)
+    assert backlog_packets(TABLE_1, 50, 1.6) == pytest.approx(64)
+
+
+def test_an_aggregate_takes_its_bits_and_the_access() -> None:
+    # 10 x 12000 bits and 384 bits at 216 Mbit/s: 557.3 us; and 500 us.
+    assert tx_time_s(TABLE_1, 10) == pytest.approx(1.05733e-3, rel=1e-5)
+
+
+def test_throughput_grows_with_the_aggregate() -> None:
+    assert throughput_bps(TABLE_1, 10) == pytest.approx(120000 / 1.05733e-3, rel=1e-5)
+    values = [throughput_bps(TABLE_1, packets) for packets in range(1, 400)]
+    assert values == sorted(values)
+    assert values[-1] < TABLE_1.rate_bps
+
+
+def test_four_milliseconds_are_71_packets() -> None:
+    # 864000 bits less 384 are 71.97 packets.
+    assert TABLE_1.most_packets == 71
+    assert Station(most_aggregate_s=1e-6).most_packets == 1
+
+
+def test_bandwidth_is_that_of_the_largest_aggregate_from_there_on() -> None:
+    assert bandwidth_bps(TABLE_1, 10) == throughput_bps(TABLE_1, 10)
+    assert bandwidth_bps(TABLE_1, 400) == bandwidth_bps(TABLE_1, 71) == throughput_bps(TABLE_1, 71)
+
+
+def test_rtt_rises_and_then_climbs_stairs() -> None:
+    assert rtt_s(TABLE_1, 10) == pytest.approx(2.5e-3 + 2 * 1.05733e-3, rel=1e-5)
+    stair_s = tx_time_s(TABLE_1, 71)
+    assert rtt_s(TABLE_1, 71) == rtt_s(TABLE_1, 72) == rtt_s(TABLE_1, 142)
+    assert rtt_s(TABLE_1, 143) - rtt_s(TABLE_1, 142) == pytest.approx(stair_s)
+
+
+def test_without_aggregation_it_is_a_plain_queue() -> None:
+    plain = Station(most_aggregate_s=0)
+    assert rtt_s(plain, 20) - rtt_s(plain, 19) == pytest.approx(tx_time_s(plain, 1))
+    assert bandwidth_bps(plain, 20) == throughput_bps(plain, 1)
