@@ -31,8 +31,6 @@ _OF_WORKLOAD = {
     "flows": ("bulk",),
     "stations": ("bulk",),
 }
-# How the packets of a queue wait.
-_OF_QUEUE = {"formed_ppdus": ("txq", "preset"), "fifo_mpdus": ("fifo", "preset")}
 _PLACES = ("snr", "distance", "walk")
 
 # Longest A-MPDU (9.4.2.55.3, 9.4.2.157.2).
@@ -53,7 +51,8 @@ def conflicts(parameters: "Parameters") -> Iterator[Conflict]:
     yield from _aggregation(parameters, standard)
     yield from _errors(parameters)
     yield from _idle(parameters, "workload", _OF_WORKLOAD)
-    yield from _idle(parameters, "queue", _OF_QUEUE)
+    if parameters.queue == "fifo" and parameters.formed_ppdus:
+        yield _not_with("formed_ppdus", parameters.formed_ppdus, "queue fifo", "0 or 'preset'")
     if parameters.workload == "transfer" and parameters.transfer_size_bytes is None:
         yield Conflict("workload", "transfer needs transfer_size, as in 100000B")
 
