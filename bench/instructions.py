@@ -116,10 +116,7 @@ def measure(built: Kernel, tools: GuestTools, chosen: list[Row]) -> dict[Row, Co
 
 
 def main() -> int:
-    of_plain = (*kernel.FRAGMENTS_OF_X86_PLAIN_TCP, FRAGMENT)
-    plain = kernel.build(patches="lab", fragments=of_plain, arch="x86_64", say=say)
-    of_ours = (*kernel.FRAGMENTS_OF_X86, FRAGMENT)
-    patched = kernel.build(fragments=of_ours, arch="x86_64", say=say)
+    plain, patched = kernel.build_pair(FRAGMENT, say)
     tools = build_tools(say)
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     found = measure(plain, tools, [row for row in rows() if not row.sysctls])

@@ -279,10 +279,7 @@ def differences(name: str, plain: Verdict, ours: Verdict) -> list[str]:
 
 
 def main() -> int:
-    of_plain = (*kernel.FRAGMENTS_OF_X86_PLAIN_TCP, FRAGMENT)
-    plain = kernel.build(patches="lab", fragments=of_plain, arch="x86_64", say=say)
-    of_ours = (*kernel.FRAGMENTS_OF_X86, FRAGMENT)
-    patched = kernel.build(fragments=of_ours, arch="x86_64", say=say)
+    plain, patched = kernel.build_pair(FRAGMENT, say)
     tools, tests = build_tools(say), compile_tests()
     columns = {
         "plain": run(plain, tools, tests, "plain", ""),

@@ -70,6 +70,16 @@ class Kernel:
     hash: str
 
 
+def build_pair(fragment: str, say: Say) -> tuple[Kernel, Kernel]:
+    """For x86-64, plain Linux and ours, each with one more fragment: to be compared."""
+    plain = (*FRAGMENTS_OF_X86_PLAIN_TCP, fragment)
+    ours = (*FRAGMENTS_OF_X86, fragment)
+    return (
+        build(patches="lab", fragments=plain, arch="x86_64", say=say),
+        build(fragments=ours, arch="x86_64", say=say),
+    )
+
+
 def build(
     source: Path | None = None,
     *,

@@ -132,7 +132,7 @@ def socket_options() -> dict[str, Any]:
             *(("packets", 65535), ("inherit", 0)),
         ):
             choose(sock, unit, limit)
-            taken.append([*chosen(sock)] == [unit, limit])
+            taken.append(chosen(sock) == [unit, limit])
         choose(sock, "us", 4000)
         refused = [
             refusal(lambda pair=pair: choose(sock, *pair))  # type: ignore[misc]
@@ -203,6 +203,7 @@ def with_rate(unit: str, limit: int, bytes_per_s: int) -> dict[str, int]:
 def under_load() -> dict[str, Any]:
     """The bytes that arrive in each 100 ms while the choice changes every 20 ms."""
     run("tc qdisc add dev eth0 root handle 1: tbf rate 50mbit burst 4kb limit 1000000b")
+    own = (("off", 0), ("inherit", 0), ("bytes", 1), ("us", 2000))
     steps, arrived = 0, [0] * 40
     with connection() as (sender, receiver):
         start = time.monotonic()
@@ -224,9 +225,7 @@ def under_load() -> dict[str, Any]:
             thread.start()
         while time.monotonic() - start < len(arrived) / 10:
             SYSCTL.write_text(CHOICES[steps % len(CHOICES)])
-            choose(
-                sender, *(("off", 0), ("inherit", 0), ("bytes", 1), ("us", 2000))[steps // 8 % 4]
-            )
+            choose(sender, *own[steps // len(CHOICES) % len(own)])
             steps += 1
             time.sleep(0.02)
         ended.set()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The limit of TCP small queues: how it is chosen, and that a socket keeps to it."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from airtcp.kernel import Kernel
 from airtcp.run import run_one
 
 SCRIPT = GUEST / "small_queue.py"
+
+Upload = Callable[..., dict[str, float]]
 
 
 @pytest.fixture(scope="module")
@@ -95,50 +98,40 @@ def assert_just_above(held: dict[str, int], bytes_allowed: int) -> None:
     assert held["throttled"]
 
 
-def upload(
-    lab_kernel: Kernel, tools: GuestTools, out_dir: Path, *settings: str
-) -> dict[str, float]:
+@pytest.fixture
+def upload(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> Upload:
     """The metrics of one cell of tsq-size, 5 s."""
-    texts = ("duration=5s", *settings)
-    [cell] = load("tsq-size").cells([Setting.parse(text) for text in texts])
-    metrics: dict[str, float] = run_one(lab_kernel, tools, cell, 1, out_dir)["metrics"]
-    return metrics
+
+    def one(*settings: str) -> dict[str, float]:
+        texts = ("duration=5s", *settings)
+        [cell] = load("tsq-size").cells([Setting.parse(text) for text in texts])
+        metrics: dict[str, float] = run_one(lab_kernel, tools, cell, 1, tmp_path)["metrics"]
+        return metrics
+
+    return one
 
 
 @pytest.mark.parametrize("name", ["cubic", "bbr_plain"])
 def test_a_larger_queue_means_larger_aggregates_more_goodput_and_latency(
-    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, name: str
+    upload: Upload, name: str
 ) -> None:
-    small, large = (
-        upload(lab_kernel, tools, tmp_path, f"congestion_control={name}", f"tsq={tsq}")
-        for tsq in ("1ms", "8ms")
-    )
+    small, large = (upload(f"congestion_control={name}", f"tsq={tsq}") for tsq in ("1ms", "8ms"))
     assert large["ampdu_mpdus_mean"] > 1.2 * small["ampdu_mpdus_mean"]
     assert large["goodput_mbps"] > 1.03 * small["goodput_mbps"]
     assert large["tcp_rtt_ms_p50"] > 1.5 * small["tcp_rtt_ms_p50"]
     assert large["ping_rtt_ms_p50"] > 1.1 * small["ping_rtt_ms_p50"]
 
 
-def test_aggregates_formed_ahead_are_why(
-    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
-) -> None:
+def test_aggregates_formed_ahead_are_why(upload: Upload) -> None:
     when_won, ahead = (
-        upload(
-            *(lab_kernel, tools, tmp_path),
-            *("congestion_control=bbr_plain", "tsq=1ms", f"formed_ppdus={formed}"),
-        )
+        upload("congestion_control=bbr_plain", "tsq=1ms", f"formed_ppdus={formed}")
         for formed in (0, 2)
     )
     assert ahead["ampdu_mpdus_mean"] < when_won["ampdu_mpdus_mean"] / 2
     assert ahead["goodput_mbps"] < 0.8 * when_won["goodput_mbps"]
 
 
-def test_cubic_stays_below_new_reno_at_1_ms(
-    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
-) -> None:
-    cubic, reno = (
-        upload(lab_kernel, tools, tmp_path, f"congestion_control={name}", "tsq=1ms")
-        for name in ("cubic", "reno")
-    )
+def test_cubic_stays_below_new_reno_at_1_ms(upload: Upload) -> None:
+    cubic, reno = (upload(f"congestion_control={name}", "tsq=1ms") for name in ("cubic", "reno"))
     assert cubic["ampdu_mpdus_mean"] < 0.9 * reno["ampdu_mpdus_mean"]
     assert cubic["goodput_mbps"] < 0.97 * reno["goodput_mbps"]

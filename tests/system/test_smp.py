@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The policies on x86-64 with four processors in real time, where everything happens at once.
+"""The policies on x86-64 with several processors in real time, where everything happens at once.
 
 AIRTCP_SOAK is how many connections are made: `make soak` makes 100,000, which takes an hour and a
 half where QEMU translates. The kernels alone take ten minutes each to build: without AIRTCP_SOAK

@@ -5,9 +5,9 @@
  *
  * A PPDU is built at the moment that its access category wins the medium, so
  * that everything queued by then can be aggregated; or its MPDUs are chosen
- * before, as drivers do that keep the hardware's queue supplied. MPDUs taken from mac80211
- * that did not fit, or were not acknowledged, wait in their queue's pending
- * list, in order of sequence number, and go first next time.
+ * before, as drivers do that keep the hardware's queue supplied. MPDUs taken
+ * from mac80211 that did not fit, or were not acknowledged, wait in their
+ * queue's pending list, in order of sequence number, and go first next time.
  */
 #include <linux/etherdevice.h>
 #include <linux/ieee80211.h>
