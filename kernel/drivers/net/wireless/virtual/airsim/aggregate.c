@@ -569,7 +569,6 @@ static void set_status(struct airsim_radio *radio, struct sk_buff *skb,
 		       bool acked)
 {
 	struct ieee80211_tx_info *info = IEEE80211_SKB_CB(skb);
-	bool ampdu = info->flags & IEEE80211_TX_CTL_AMPDU;
 
 	set_rates(radio, skb);
 	if (acked && wants_answer(skb)) {
@@ -579,8 +578,6 @@ static void set_status(struct airsim_radio *radio, struct sk_buff *skb,
 		info->flags |= IEEE80211_TX_STAT_NOACK_TRANSMITTED;
 		radio->count.unanswerable++;
 	} else {
-		if (ampdu)
-			info->flags |= IEEE80211_TX_STAT_AMPDU_NO_BACK;
 		if (radio->ppdu.queued && !radio->ppdu.txq)
 			radio->count.dropped_queue_gone++;
 		else
@@ -657,6 +654,22 @@ static void settle_bar(struct airsim_radio *radio, struct sk_buff_head *done,
 	list_pending(radio, ppdu->txq);
 }
 
+/*
+ * Of what a session gives up of a PPDU, mac80211 is told the last alone, so that
+ * it asks the receiver once to go on from there. A BlockAckReq for each, one
+ * TXOP after the other, would come when the window has gone half way round:
+ * the receiver would take what follows for old.
+ */
+static void ask_to_go_on(struct sk_buff *skb, bool *asked)
+{
+	struct ieee80211_tx_info *info = IEEE80211_SKB_CB(skb);
+
+	if (*asked || !(info->flags & IEEE80211_TX_CTL_AMPDU))
+		return;
+	info->flags |= IEEE80211_TX_STAT_AMPDU_NO_BACK;
+	*asked = true;
+}
+
 static void settle_mpdus(struct airsim_radio *radio, struct sk_buff_head *done,
 			 bool answered)
 {
@@ -664,6 +677,7 @@ static void settle_mpdus(struct airsim_radio *radio, struct sk_buff_head *done,
 	struct airsim_report *report = &airsim_medium.report;
 	struct airsim_ppdu *ppdu = &radio->ppdu;
 	struct sk_buff_head *origin = NULL;
+	bool asked = false;
 	int i;
 
 	if (ppdu->txq)
@@ -683,6 +697,8 @@ static void settle_mpdus(struct airsim_radio *radio, struct sk_buff_head *done,
 		}
 		if (ppdu->queued)
 			radio->fifo_mpdus -= !!radio->fifo_mpdus;
+		if (!acked)
+			ask_to_go_on(skb, &asked);
 		set_status(radio, skb, acked);
 		__skb_queue_head(done, skb);
 	}
