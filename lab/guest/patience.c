@@ -13,7 +13,9 @@
  *
  * A sender that waits for the other side to begin asks select() again and
  * again whether it may write, is told yes, and does not. Here, when nothing has
- * been written since it last asked, the answer takes up to 1 ms.
+ * been written since it last asked, the answer takes up to 1 ms. It does so even
+ * where its timers are due, which it does not run before the other side begins:
+ * where that takes longer than a second, it would ask forever in no time.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -77,6 +79,8 @@ int select(int count, fd_set *reads, fd_set *writes, fd_set *errors,
 	   struct timeval *timeout)
 {
 	static int (*next)(int, fd_set *, fd_set *, fd_set *, struct timeval *);
+	static bool was_due;
+	bool due = timeout && !timerisset(timeout);
 
 	if (!next)
 		next = dlsym(RTLD_NEXT, "select");
@@ -84,10 +88,12 @@ int select(int count, fd_set *reads, fd_set *writes, fd_set *errors,
 		struct timeval patience = { .tv_usec = ASK_US };
 		fd_set waited = *reads;
 
-		if (timeout && timercmp(timeout, &patience, <))
+		if (timeout && timercmp(timeout, &patience, <) &&
+		    !(due && was_due))
 			patience = *timeout;
 		next(count, &waited, NULL, NULL, &patience);
 	}
+	was_due = due;
 	written = false;
 	return next(count, reads, writes, errors, timeout);
 }
