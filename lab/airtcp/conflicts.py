@@ -24,11 +24,16 @@ _OF_MODEL = {
 # The workloads that do.
 _OF_WORKLOAD = {
     "message": ("request_response", "transfer"),
+    "pages": ("web",),
+    "reading": ("web",),
     "exchanges": ("request_response",),
     "transfer_size": ("transfer",),
     "transfers": ("transfer",),
     "protocol": ("bulk",),
     "flows": ("bulk",),
+    "idle": ("bulk",),
+    "marking": ("bulk",),
+    "udp_ping_interval": ("bulk",),
     "stations": ("bulk",),
 }
 _PLACES = ("snr", "distance", "walk")
@@ -53,6 +58,8 @@ def conflicts(parameters: "Parameters") -> Iterator[Conflict]:
     yield from _idle(parameters, "workload", _OF_WORKLOAD)
     if parameters.queue == "fifo" and parameters.formed_ppdus:
         yield _not_with("formed_ppdus", parameters.formed_ppdus, "queue fifo", "0 or 'preset'")
+    if parameters.direction == "both" and parameters.workload != "bulk":
+        yield _not_with("direction", "both", f"workload {parameters.workload}", "download upload")
     if parameters.workload == "transfer" and parameters.transfer_size_bytes is None:
         yield Conflict("workload", "transfer needs transfer_size, as in 100000B")
 

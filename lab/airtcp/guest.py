@@ -28,7 +28,7 @@ from airtcp.kernel import Kernel
 
 RUN_DIR_IN_GUEST = "/run/airtcp"
 
-_EPOCH_NS = 1_735_689_600_000_000_000
+EPOCH_NS = 1_735_689_600_000_000_000
 """The guest's clock at boot: 2025-01-01 00:00:00 UTC."""
 
 _POLL_S = 0.25
@@ -150,7 +150,7 @@ def can_fix_addresses() -> bool:
 
 
 def _command(kernel: Kernel, seed: int, memory_mb: int, interactive: bool) -> list[str]:
-    clock = [] if interactive else ["time-travel=inf-cpu", f"time-travel-start={_EPOCH_NS}"]
+    clock = [] if interactive else ["time-travel=inf-cpu", f"time-travel-start={EPOCH_NS}"]
     mode = ["AIRTCP_INTERACTIVE=1"] if interactive else []
     return [
         # A guest ends with whoever waits for it, even one that is killed.

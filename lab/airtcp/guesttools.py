@@ -22,6 +22,7 @@ _SCRIPTS = ("init", "modprobe")
 _COMPILE = {
     "poweroff": ["poweroff.c"],
     "exchange": ["exchange.c"],
+    "udpecho": ["udpecho.c"],
     "airsim": ["airsim.c", f"-I{UAPI}", "-lmnl"],
     "saturate": ["saturate.c"],
     "tcpwatch": ["tcpwatch.c"],

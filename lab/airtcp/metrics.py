@@ -3,17 +3,16 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy
 from numpy.typing import NDArray
 
-from airtcp import runfiles
+from airtcp import runfiles, web
 from airtcp.errors import AirtcpError
-from airtcp.nodes import station_address
-
-if TYPE_CHECKING:  # the experiment's schema itself needs METRICS
-    from airtcp.parameters import Parameters
+from airtcp.nodes import ADDRESSES
+from airtcp.parameters import Parameters
+from airtcp.transfers import directions, transfers, udp_probe_file, udp_probes
 
 
 class Metric(NamedTuple):
@@ -29,9 +28,12 @@ METRICS: Mapping[str, Metric] = {
         "payload bits that reached the receivers per second (iperf3 sum_received); several stations"
         " with TCP: while all of them were at it",
     ),
+    "goodput_download_mbps": Metric("Mbit/s", "the same of what the stations receive"),
+    "goodput_upload_mbps": Metric("Mbit/s", "the same of what the stations send"),
     "goodput_jain": Metric(
         "", "Jain's fairness index of the stations' goodputs: 1 when all are equal, 1/N at worst"
     ),
+    "flow_jain": Metric("", "the same of the goodputs of all TCP flows while all were at it"),
     "request_response_ms_mean": Metric(
         "ms", "request_response: mean time from sending a request to the last byte of the reply"
     ),
@@ -40,10 +42,15 @@ METRICS: Mapping[str, Metric] = {
     "request_response_ms_p99": Metric("ms", "99th percentile of that time"),
     "request_response_ms_max": Metric("ms", "longest of these times"),
     "completion_time_ms_mean": Metric(
-        "ms", "transfer: mean time from connect() to the last byte of the file"
+        "ms", "transfer, web: mean time from connect() to the last byte of the file or object"
     ),
     "completion_time_ms_p50": Metric("ms", "median of that time"),
     "completion_time_ms_p95": Metric("ms", "95th percentile of that time"),
+    "page_time_ms_mean": Metric(
+        "ms", "web: mean time from connect() for a page's first object to the end of its last"
+    ),
+    "page_time_ms_p50": Metric("ms", "median of that time"),
+    "page_time_ms_p95": Metric("ms", "95th percentile of that time"),
     "retransmits": Metric(
         "segments", "segments that the sender sent again (its final tcpi_total_retrans)"
     ),
@@ -66,6 +73,12 @@ METRICS: Mapping[str, Metric] = {
     "ping_rtt_ms_p95": Metric(
         "ms", "95th percentile of the round-trip time of ping beside the transfer"
     ),
+    "ping_idle_ms_p50": Metric("ms", "the same before the transfer and after it"),
+    "udp_ping_rtt_ms_p50": Metric(
+        "ms", "median round-trip time of UDP requests beside the transfer, of all classes"
+    ),
+    "udp_ping_rtt_ms_p95": Metric("ms", "95th percentile of that time"),
+    "udp_ping_loss_share": Metric("", "share of these requests that had no answer"),
     "cwnd_segments_mean": Metric(
         "segments", "mean of the sender's congestion window, sampled periodically"
     ),
@@ -112,6 +125,7 @@ HEADLINES: Mapping[str, Headline] = {
     "bulk": Headline("goodput_mbps", "goodput"),
     "request_response": Headline("request_response_ms_mean", "mean latency"),
     "transfer": Headline("completion_time_ms_mean", "mean completion time"),
+    "web": Headline("page_time_ms_mean", "mean page time"),
 }
 
 _SHARES = ("data", "ack", "idle", "collision")
@@ -139,111 +153,131 @@ _FATES = {
 }
 
 
-def compute(run_dir: Path, parameters: "Parameters") -> dict[str, float | None]:
+def compute(run_dir: Path, parameters: Parameters) -> dict[str, float | None]:
     """Every metric of METRICS for the run in run_dir.
 
-    None: the metrics of other workloads, those of TCP in a run of UDP, those of ping where ping was
-    off, fairness of a single station, samples of connections that are too short for them. Raises
-    AirtcpError for a file that is missing, cut short or corrupt, and when frames went astray in the
-    radios.
+    None: the metrics of other workloads and directions, those of TCP in a run of UDP, those of
+    probes that were off, fairness of one alone, samples of connections that are too short for them.
+    Raises AirtcpError for a file that is missing, cut short or corrupt, and when frames went astray
+    in the radios.
     """
     _check_fates(run_dir)
     own = _bulk if parameters.workload == "bulk" else _exchanges
     return dict.fromkeys(METRICS) | own(run_dir, parameters) | _air(run_dir)
 
 
-def _bulk(run_dir: Path, parameters: "Parameters") -> dict[str, float | None]:
-    numbers = range(1, parameters.stations + 1)
-    clients = {number: runfiles.read_iperf3(run_dir, "client", number) for number in numbers}
+def _bulk(run_dir: Path, parameters: Parameters) -> dict[str, float | None]:
+    pairs = transfers(parameters)
+    clients = [runfiles.read_iperf3(run_dir / pair.file("client")) for pair in pairs]
     goodputs_mbps = numpy.array(
-        [
-            client.number("end", "sum_received", "bits_per_second") / 1e6
-            for client in clients.values()
-        ]
+        [client.number("end", "sum_received", "bits_per_second") / 1e6 for client in clients]
     )
     values: dict[str, float | None] = {}
     if parameters.protocol == "tcp":
-        ports = {number: client.data_ports for number, client in clients.items()}
-        sender = _traces(run_dir, parameters.sender, ports)
-        receiver = _traces(run_dir, parameters.receiver, ports)
+        sender = runfiles.read_traces(run_dir, pairs, "sender")
+        receiver = runfiles.read_traces(run_dir, pairs, "receiver")
         values |= _counted(run_dir, [one.final for one in sender], [one.final for one in receiver])
         values |= _sampled(run_dir, sender)
-        if parameters.stations > 1:
-            goodputs_mbps = _together_mbps(run_dir, receiver, parameters)
+        if len(receiver) > 1:
+            flows_mbps = _together_mbps(run_dir, receiver, parameters)
+            values["flow_jain"] = jain(flows_mbps)
+            if len(pairs) > 1:
+                first = numpy.cumsum([0, *(pair.flows for pair in pairs[:-1])])
+                goodputs_mbps = numpy.add.reduceat(flows_mbps, first)
     values["goodput_mbps"] = float(goodputs_mbps.sum())
+    for direction in directions(parameters):
+        chosen = [pair.direction == direction for pair in pairs]
+        values[f"goodput_{direction}_mbps"] = float(goodputs_mbps[chosen].sum())
     if parameters.stations > 1:
-        values["goodput_jain"] = jain(goodputs_mbps)
+        values["goodput_jain"] = jain(goodputs_mbps.reshape(parameters.stations, -1).sum(axis=1))
+    return values | _probed(run_dir, parameters)
+
+
+def _probed(run_dir: Path, parameters: Parameters) -> dict[str, float | None]:
+    """Latency beside the transfer, which begins when there has been `idle` of probing."""
+    load_s = parameters.idle_s, parameters.idle_s + parameters.duration_s
+    values: dict[str, float | None] = {}
     if parameters.ping_interval_s:
-        rtts_ms = runfiles.read_ping_ms(run_dir)
-        values["ping_rtt_ms_p50"] = float(numpy.percentile(rtts_ms, 50))
-        values["ping_rtt_ms_p95"] = float(numpy.percentile(rtts_ms, 95))
+        ping = runfiles.read_ping(run_dir)
+        beside = ping.within(*load_s) if parameters.idle_s else ping
+        if not beside.rtt_ms.size:
+            raise AirtcpError(f"{run_dir / 'ping.txt'}: no ping was answered during the transfer")
+        values["ping_rtt_ms_p50"] = float(numpy.percentile(beside.rtt_ms, 50))
+        values["ping_rtt_ms_p95"] = float(numpy.percentile(beside.rtt_ms, 95))
+        alone = [ping.within(-numpy.inf, load_s[0]), ping.within(load_s[1], numpy.inf)]
+        rtts_ms = numpy.concatenate([one.rtt_ms for one in alone])
+        if parameters.idle_s and rtts_ms.size:
+            values["ping_idle_ms_p50"] = float(numpy.percentile(rtts_ms, 50))
+    if services := udp_probes(parameters):
+        files = [run_dir / udp_probe_file(service) for service in services]
+        probes = [runfiles.read_udp_ping(path).within(*load_s) for path in files]
+        answered_ms = numpy.concatenate([one.answered_ms for one in probes])
+        requests = sum(one.rtt_ms.size for one in probes)
+        values["udp_ping_loss_share"] = 1 - answered_ms.size / requests
+        if answered_ms.size:
+            values["udp_ping_rtt_ms_p50"] = float(numpy.percentile(answered_ms, 50))
+            values["udp_ping_rtt_ms_p95"] = float(numpy.percentile(answered_ms, 95))
     return values
 
 
-def _exchanges(run_dir: Path, parameters: "Parameters") -> dict[str, float | None]:
+def _exchanges(run_dir: Path, parameters: Parameters) -> dict[str, float | None]:
     asked = parameters.workload == "request_response"
     exchanges = runfiles.read_exchanges(run_dir)
-    if len(exchanges.times_ms) != parameters.exchange_count:
+    expected = parameters.exchange_count
+    if parameters.workload == "web":
+        expected = web.object_count(run_dir / web.PAGES)
+    if len(exchanges.times_ms) != expected:
         raise AirtcpError(
-            f"{run_dir / 'exchanges.csv'}: {len(exchanges.times_ms)} exchanges of "
-            f"{parameters.exchange_count}"
+            f"{run_dir / 'exchanges.csv'}: {len(exchanges.times_ms)} exchanges of {expected}"
         )
     name = "request_response_ms" if asked else "completion_time_ms"
-    values: dict[str, float | None] = {
-        f"{name}_mean": float(exchanges.times_ms.mean()),
-        f"{name}_p50": float(numpy.percentile(exchanges.times_ms, 50)),
-        f"{name}_p95": float(numpy.percentile(exchanges.times_ms, 95)),
-    }
+    values = _distribution(name, exchanges.times_ms)
+    if parameters.workload == "web":
+        values |= _distribution("page_time_ms", exchanges.page_times_ms)
     sender = runfiles.read_connections(run_dir, parameters.sender)
     receiver = runfiles.read_connections(run_dir, parameters.receiver)
-    ends = exchanges.ports, station_address(1)
-    values |= _counted(run_dir, sender.finals(*ends), receiver.finals(*ends))
+    ends = runfiles.Ends(
+        ADDRESSES[parameters.receiver], exchanges.ports, ADDRESSES[parameters.sender]
+    )
+    values |= _counted(run_dir, sender.finals(ends), receiver.finals(ends))
     if asked:
         values[f"{name}_p99"] = float(numpy.percentile(exchanges.times_ms, 99))
         values[f"{name}_max"] = float(exchanges.times_ms.max())
-        values |= _sampled(run_dir, sender.traces(*ends))
+        values |= _sampled(run_dir, sender.traces(ends))
     return values
 
 
+def _distribution(name: str, times_ms: NDArray[numpy.float64]) -> dict[str, float | None]:
+    return {
+        f"{name}_mean": float(times_ms.mean()),
+        f"{name}_p50": float(numpy.percentile(times_ms, 50)),
+        f"{name}_p95": float(numpy.percentile(times_ms, 95)),
+    }
+
+
 def _together_mbps(
-    run_dir: Path, receiver: Sequence[runfiles.TcpTrace], parameters: "Parameters"
+    run_dir: Path, receiver: Sequence[runfiles.TcpTrace], parameters: Parameters
 ) -> NDArray[numpy.float64]:
-    """Goodput of each station while all of them were at it: not all begin and end together."""
+    """Goodput of each flow while all of them were at it: not all begin and end together."""
     times_s = [trace.columns["time_ns"] / 1e9 for trace in receiver]
     window_s = max(times[0] for times in times_s), min(times[-1] for times in times_s)
     length_s = window_s[1] - window_s[0]
     if length_s < parameters.duration_s / 2:
         raise AirtcpError(
-            f"{run_dir}: the transfers of {parameters.stations} stations overlap for only "
+            f"{run_dir}: the {len(receiver)} flows overlap for only "
             f"{max(length_s, 0):.1f} s of {parameters.duration_s:g} s: use a longer duration"
         )
     received = [
         numpy.diff(numpy.interp(window_s, times, trace.columns["bytes_received"]))[0]
         for times, trace in zip(times_s, receiver, strict=True)
     ]
-    by_station = numpy.array(received).reshape(parameters.stations, -1).sum(axis=1)
-    return numpy.asarray(8 * by_station / length_s / 1e6, dtype=numpy.float64)
+    return numpy.asarray(8 * numpy.array(received) / length_s / 1e6, dtype=numpy.float64)
 
 
 def jain(shares: NDArray[numpy.float64]) -> float | None:
     """Jain's fairness index: (sum x)^2 / (n sum x^2). None when nobody has anything."""
     squares = float((shares**2).sum())
     return float(shares.sum()) ** 2 / (len(shares) * squares) if squares else None
-
-
-def _traces(
-    run_dir: Path, node: runfiles.Node, ports: Mapping[int, frozenset[int]]
-) -> list[runfiles.TcpTrace]:
-    """The data connections of all stations, as that end of them saw them."""
-    if node == "server":
-        seen = dict.fromkeys(ports, runfiles.read_connections(run_dir, node))
-    else:
-        seen = {number: runfiles.read_connections(run_dir, node, number) for number in ports}
-    return [
-        trace
-        for number, data_ports in ports.items()
-        for trace in seen[number].traces(data_ports, station_address(number))
-    ]
 
 
 def _check_fates(run_dir: Path) -> None:

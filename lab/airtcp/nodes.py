@@ -34,3 +34,6 @@ def radio_mac(number: int) -> str:
 def numbered(name: str, number: int, suffix: str = "") -> str:
     """The first has the name alone, the others have their numbers after it."""
     return f"{name}{number if number > 1 else ''}{suffix}"
+
+
+ADDRESSES = {"server": SERVER_ADDRESS, "station": station_address(1), "ap": AP_ADDRESS}

@@ -39,7 +39,8 @@ CHANNELS = CHANNELS_2GHZ + CHANNELS_5GHZ
 # Parameters that say how long and how closely to look, not what is looked at: changing one leaves
 # the design and the comparison with published figures as they are.
 OBSERVATION = frozenset(
-    {"duration", "ping_interval", "tcp_sample", "capture", "capture_duration", "ack_trace"}
+    {"duration", "idle", "ping_interval", "udp_ping_interval", "tcp_sample"}
+    | {"capture", "capture_duration", "ack_trace"}
 )
 
 # Type of the error for values that are allowed each by itself, but not together.
@@ -148,14 +149,18 @@ class Parameters(Strict):
         1000, "wire_queue", "netem's queue in packets (1000 is what tc gives when not told)"
     )
 
-    direction: Literal["download", "upload"] = _field(
-        "download", "direction", "download: the server sends; upload: the station sends"
+    direction: Literal["download", "upload", "both"] = _field(
+        "download",
+        "direction",
+        "download: the server sends; upload: the station sends; both: at the same time, where what "
+        "is said of the sender is the station's, and both are receivers",
     )
-    workload: Literal["bulk", "request_response", "transfer"] = _field(
+    workload: Literal["bulk", "request_response", "transfer", "web"] = _field(
         "bulk",
         "workload",
         "bulk: data for as long as `duration`; request_response: small messages to and fro over "
-        "one connection; transfer: files of a size, each over a new connection",
+        "one connection; transfer: files of a size, each over a new connection; web: pages of "
+        "objects of all sizes, each over a new connection",
     )
     message_bytes: Annotated[int, size(1, 1 << 30)] = _field(
         64, "message", "request_response: request and reply; transfer: the request for a file"
@@ -169,6 +174,12 @@ class Parameters(Strict):
     transfers: Annotated[int, count(1, 10000)] = _field(
         20, "transfers", "transfer: how many, one after the other"
     )
+    pages: Annotated[int, count(1, 10000)] = _field(
+        20, "pages", "web: how many, one after the other"
+    )
+    reading_s: Annotated[float, duration(0, 3600)] = _field(
+        1.0, "reading", "web: mean pause between two pages (30s in the model of its source)"
+    )
     protocol: Literal["tcp", "udp"] = _field("tcp", "protocol", "transport of the transfer")
     udp_rate_bps: Annotated[float | None, rate("unlimited")] = _field(
         None, "udp_rate", "rate at which UDP is sent; unlimited: the radio's own rate"
@@ -176,7 +187,18 @@ class Parameters(Strict):
     duration_s: Annotated[float, whole_seconds(1, 86400)] = _field(
         10.0, "duration", "bulk: length of the transfer in virtual time, whole seconds"
     )
-    flows: Annotated[int, count(1, 128)] = _field(1, "flows", "parallel flows")
+    idle_s: Annotated[float, whole_seconds(0, 3600)] = _field(
+        0.0, "idle", "bulk: time with ping alone, before the transfer and after it, whole seconds"
+    )
+    flows: Annotated[int, count(1, 128)] = _field(
+        1, "flows", "parallel flows of a station in a direction"
+    )
+    marking: Literal["none", "rrul"] = _field(
+        "none",
+        "marking",
+        "bulk: class of the flows; rrul: best effort, background (CS1), CS5, EF in turn, as in the "
+        "RRUL test",
+    )
     patience: OnOff = _field(
         True, "patience", "iperf3 waits in the kernel instead of polling: same packets, sooner done"
     )
@@ -185,7 +207,7 @@ class Parameters(Strict):
         "cubic",
         "reno",
         "bbr",
-        "bbr_plain",
+        "bbr_plain", "bbrp", "bbr2",
         "nv",
         "yeah",
         "highspeed",
@@ -349,6 +371,11 @@ class Parameters(Strict):
     ping_interval_s: Annotated[float, duration(0, 60)] = _field(
         0.2, "ping_interval", "bulk: ping from the station to the server beside it; 0ms: none"
     )
+    udp_ping_interval_s: Annotated[float, duration(0, 60)] = _field(
+        0.0,
+        "udp_ping_interval",
+        "bulk: UDP requests from the station to the server and their answers beside it; 0ms: none",
+    )
     tcp_sample_s: Annotated[float, duration(0.001, 60)] = _field(
         0.01, "tcp_sample", "period at which the state of TCP is read"
     )
@@ -412,15 +439,22 @@ class Parameters(Strict):
 
     @property
     def sender(self) -> Literal["server", "station"]:
+        """Who sends the data, and so has the settings of senders."""
         return "server" if self.direction == "download" else "station"
 
     @property
     def receiver(self) -> Literal["server", "station"]:
+        """Who receives what the sender sends."""
         return "station" if self.direction == "download" else "server"
 
     @property
+    def receivers(self) -> tuple[str, ...]:
+        """All who receive data, and so have an ACK policy."""
+        return ("station", "server") if self.direction == "both" else (self.receiver,)
+
+    @property
     def exchange_count(self) -> int:
-        """How many times are measured in a run; with bulk there are none."""
+        """How many times are measured in a run, where that is known before."""
         counts = {"request_response": self.exchanges, "transfer": self.transfers}
         return counts.get(self.workload, 0)
 

@@ -12,7 +12,17 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from airtcp import capture, guest, metrics, topology, workload
+from airtcp import (
+    capture,
+    flentfile,
+    guest,
+    metrics,
+    overtime,
+    topology,
+    transfers,
+    web,
+    workload,
+)
 from airtcp.errors import AirtcpError
 from airtcp.experiment import Cell
 from airtcp.guesttools import GuestTools
@@ -25,7 +35,10 @@ Result = dict[str, Any]
 _CAPTURE_INTERFACES = {"server": "eth0", "station": "wlan0", "air": "airsim0"}
 
 # What decides a run beside the plan, the kernel and the guest's programs.
-_SOURCES = ("capture.py", "guest.py", "metrics.py", "nodes.py", "run.py", "runfiles.py")
+_SOURCES = (
+    *("capture.py", "flentfile.py", "guest.py", "metrics.py", "nodes.py", "overtime.py"),
+    *("run.py", "runfiles.py", "transfers.py", "web.py"),
+)
 
 _NOT_ARTIFACTS = frozenset({"result.json", "exit", "progress"})
 
@@ -42,7 +55,9 @@ def plan(parameters: Parameters) -> str:
 
 def expected_virtual_s(parameters: Parameters) -> float:
     """Virtual time from boot to power-off, about: the network takes 5 s to stand."""
-    return parameters.duration_s + 5
+    if parameters.workload == "web":
+        return parameters.pages * (parameters.reading_s + 1) + 5
+    return parameters.duration_s + 2 * parameters.idle_s + 5
 
 
 def finished(
@@ -69,6 +84,8 @@ def run_one(kernel: Kernel, tools: GuestTools, cell: Cell, seed: int, out_dir: P
             shutil.rmtree(run_dir)
         run_dir.mkdir(parents=True)
         (run_dir / "plan.sh").write_text(plan(cell.parameters))
+        if cell.parameters.workload == "web":
+            web.write(run_dir / web.PAGES, cell.parameters, seed)
         ended = guest.boot(
             kernel,
             tools,
@@ -97,6 +114,7 @@ def run_one(kernel: Kernel, tools: GuestTools, cell: Cell, seed: int, out_dir: P
             try:
                 _convert_captures(run_dir, cell.parameters)
                 result["metrics"] = metrics.compute(run_dir, cell.parameters)
+                _write_series(run_dir, cell, seed)
             except AirtcpError as error:
                 result |= {"status": "failed", "error": str(error)}
         else:
@@ -137,11 +155,13 @@ def _identity(kernel: Kernel, tools: GuestTools, cell: Cell, seed: int) -> str:
 def _timeout_wall_s(parameters: Parameters) -> float:
     # Far more than any run takes: it ends guests that hang.
     base = 120 + 10 * parameters.stations
+    if parameters.workload == "web":
+        return base + parameters.pages * (5 + parameters.reading_s)
     if parameters.workload != "bulk":
         exchanged_mb = (parameters.transfer_size_bytes or parameters.message_bytes) / 1e6
         return base + parameters.exchange_count * (1 + exchanged_mb)
-    at_rate = workload.radio_rate_bps(parameters) / 10e6
-    return base + (30 + at_rate) * parameters.duration_s
+    at_rate = transfers.radio_rate_bps(parameters) / 10e6
+    return base + (30 + at_rate) * parameters.duration_s + 2 * parameters.idle_s
 
 
 def _memory_mb(parameters: Parameters) -> int:
@@ -163,6 +183,13 @@ def _convert_captures(run_dir: Path, parameters: Parameters) -> None:
         pcap = run_dir / f"{point}.pcap"
         capture.convert(pcap, run_dir / f"{point}.pcapng", _CAPTURE_INTERFACES[point])
         pcap.unlink()
+
+
+def _write_series(run_dir: Path, cell: Cell, seed: int) -> None:
+    if cell.parameters.workload == "bulk":
+        overtime.write_csv(run_dir / "series.csv", run_dir, cell.parameters)
+    title = " ".join([*(f"{name}={value}" for name, value in cell.factors.items()), f"seed={seed}"])
+    flentfile.write(run_dir / "run.flent.gz", run_dir, cell.parameters, title)
 
 
 def _failure(ended: guest.GuestResult, run_dir: Path) -> str:

@@ -12,15 +12,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy
 from numpy.typing import NDArray
 
 from airtcp.errors import AirtcpError
-from airtcp.nodes import numbered, station_address
-
-Node = Literal["server", "station"]
+from airtcp.transfers import Transfer
 
 # The columns of tcpwatch that the metrics and figures need.
 _TCP_COLUMNS = frozenset(
@@ -29,7 +27,7 @@ _TCP_COLUMNS = frozenset(
 )
 
 _AMPDU_SIZE = re.compile(r"ampdu_size_(\d+)")
-_PING_REPLY = re.compile(r"icmp_seq=\d+ .*time=([0-9.]+) ms")
+_PING_REPLY = re.compile(r"\[([0-9.]+)\] .*icmp_seq=\d+ .*time=([0-9.]+) ms")
 
 
 @dataclass(frozen=True)
@@ -66,6 +64,19 @@ class Iperf3:
             raise AirtcpError(f"{self.path}: intervals are not as iperf3 writes them") from None
         return numpy.array(ends), numpy.array(rates)
 
+    def stream_series(self) -> list[tuple[NDArray[numpy.float64], NDArray[numpy.float64]]]:
+        """For each flow: (times in s since the start, bits transferred until then)."""
+        streams: dict[int, list[tuple[float, float]]] = {}
+        try:
+            for interval in self.document["intervals"]:
+                for one in interval["streams"]:
+                    seen = streams.setdefault(int(one["socket"]), [(0.0, 0.0)])
+                    seen.append((float(one["end"]), seen[-1][1] + 8 * float(one["bytes"])))
+        except (KeyError, TypeError, ValueError):
+            raise AirtcpError(f"{self.path}: intervals are not as iperf3 writes them") from None
+        series = [numpy.array(seen).T for seen in streams.values()]
+        return [(times_s, bits) for times_s, bits in series]
+
 
 @dataclass(frozen=True)
 class TcpTrace:
@@ -80,9 +91,8 @@ class TcpTrace:
     final: Mapping[str, int]
 
 
-def read_iperf3(run_dir: Path, role: Literal["client", "server"], station: int = 1) -> Iperf3:
-    """Read iperf3-ROLE.json of a station; the client is the sender of the data."""
-    path = run_dir / numbered(f"iperf3-{role}", station, ".json")
+def read_iperf3(path: Path) -> Iperf3:
+    """Read the document of an iperf3; the client is the sender of the data."""
     text = _text(path)
     try:
         document = json.loads(text)
@@ -95,6 +105,14 @@ def read_iperf3(run_dir: Path, role: Literal["client", "server"], station: int =
     return Iperf3(path, document)
 
 
+class Ends(NamedTuple):
+    """Connections from ports of a client to a server: their addresses."""
+
+    client: str
+    ports: frozenset[int]
+    server: str
+
+
 @dataclass(frozen=True)
 class TcpConnections:
     """All that tcpwatch saw at a node: the rows of each connection, by its two ends."""
@@ -104,22 +122,23 @@ class TcpConnections:
     samples: Mapping[tuple[str, str], Sequence[Sequence[int]]]
     closed: Mapping[tuple[str, str], Sequence[int]]
 
-    def traces(self, data_ports: frozenset[int], station: str) -> list[TcpTrace]:
-        """The data connections of a station, by port; each has samples and a final state."""
-        ends = self._ends(data_ports, station)
-        return [self._trace(port, ends.get(port, ("", ""))) for port in sorted(data_ports)]
+    def traces(self, ends: "Ends") -> list[TcpTrace]:
+        """The connections between the ends, by port; each has samples and a final state."""
+        seen = self._between(ends)
+        return [self._trace(port, seen.get(port, ("", ""))) for port in sorted(ends.ports)]
 
-    def finals(self, data_ports: frozenset[int], station: str) -> list[Mapping[str, int]]:
+    def finals(self, ends: "Ends") -> list[Mapping[str, int]]:
         """Their final states alone: connections may be too short for a sample."""
-        ends = self._ends(data_ports, station)
-        return [self._final(port, ends.get(port, ("", ""))) for port in sorted(data_ports)]
+        seen = self._between(ends)
+        return [self._final(port, seen.get(port, ("", ""))) for port in sorted(ends.ports)]
 
-    def _ends(self, data_ports: frozenset[int], station: str) -> dict[int, tuple[str, str]]:
+    def _between(self, ends: "Ends") -> dict[int, tuple[str, str]]:
         return {
-            port: ends
-            for ends in self.samples.keys() | self.closed.keys()
-            for port in data_ports.intersection(_port(end) for end in ends)
-            if station in (_host(end) for end in ends)
+            _port(pair[here]): pair
+            for pair in self.samples.keys() | self.closed.keys()
+            for here in (0, 1)
+            if _port(pair[here]) in ends.ports
+            and (_host(pair[here]), _host(pair[1 - here])) == (ends.client, ends.server)
         }
 
     def _trace(self, port: int, ends: tuple[str, str]) -> TcpTrace:
@@ -135,14 +154,9 @@ class TcpConnections:
         return dict(zip(self.columns, self.closed[ends], strict=True))
 
 
-def read_tcp(run_dir: Path, node: Node, data_ports: frozenset[int]) -> list[TcpTrace]:
-    """Read the data connections of the first station from tcp-NODE.csv."""
-    return read_connections(run_dir, node).traces(data_ports, station_address(1))
-
-
-def read_connections(run_dir: Path, node: Node, station: int = 1) -> TcpConnections:
-    """Read tcp-server.csv, which has the connections of all stations, or that of a station."""
-    path = run_dir / numbered(f"tcp-{node}", station if node == "station" else 1, ".csv")
+def read_connections(run_dir: Path, node: str) -> TcpConnections:
+    """Read tcp-NODE.csv; that of the server has the connections of all stations."""
+    path = run_dir / f"tcp-{node}.csv"
     reader = csv.DictReader(io.StringIO(_text(path)))
     if missing := _TCP_COLUMNS.difference(reader.fieldnames or ()):
         raise AirtcpError(f"{path}: no column {min(missing)!r}")
@@ -176,6 +190,20 @@ def _port(end: str) -> int:
     return int(end.rpartition(":")[2])
 
 
+def read_traces(
+    run_dir: Path, pairs: Sequence[Transfer], role: Literal["sender", "receiver"]
+) -> list[TcpTrace]:
+    """The flows of all transfers in their order, as their senders or receivers saw them."""
+    nodes = [pair.sender if role == "sender" else pair.receiver for pair in pairs]
+    seen = {node: read_connections(run_dir, node) for node in dict.fromkeys(nodes)}
+    traces = []
+    for pair, node in zip(pairs, nodes, strict=True):
+        ports = read_iperf3(run_dir / pair.file("client")).data_ports
+        ends = Ends(pair.sender_address, ports, pair.receiver_address)
+        traces += seen[node].traces(ends)
+    return traces
+
+
 def read_airsim(run_dir: Path) -> dict[str, int]:
     """How much each counter of airsim grew from before the transfer to after it."""
     before = _counters(run_dir / "airsim-before.txt")
@@ -195,40 +223,107 @@ def ampdu_sizes(counters: Mapping[str, int]) -> dict[int, int]:
     return dict(sorted(sizes.items()))
 
 
-def read_ping_ms(run_dir: Path) -> NDArray[numpy.float64]:
-    """Round-trip times of the replies in ping.txt, in ms. At least one."""
+@dataclass(frozen=True)
+class Latency:
+    """Probes of latency: when each was sent, in s since the first, and its round-trip time.
+
+    rtt_ms is NaN for those that were not answered.
+    """
+
+    sent_s: NDArray[numpy.float64]
+    rtt_ms: NDArray[numpy.float64]
+
+    def within(self, start_s: float, end_s: float) -> "Latency":
+        chosen = (self.sent_s >= start_s) & (self.sent_s < end_s)
+        return Latency(self.sent_s[chosen], self.rtt_ms[chosen])
+
+    @property
+    def answered_ms(self) -> NDArray[numpy.float64]:
+        return self.rtt_ms[~numpy.isnan(self.rtt_ms)]
+
+
+def read_ping(run_dir: Path) -> Latency:
+    """The replies in ping.txt. At least one; ping does not tell of those that are missing."""
     path = run_dir / "ping.txt"
     replies = _PING_REPLY.findall(_text(path))
     if not replies:
         raise AirtcpError(f"{path}: no ping was answered")
-    return numpy.array([float(reply) for reply in replies])
+    rtt_ms = numpy.array([float(time_ms) for _, time_ms in replies])
+    # The stamps of `ping -D` are those of replies.
+    sent_s = numpy.array([float(stamp) for stamp, _ in replies]) - rtt_ms / 1e3
+    return Latency(sent_s - sent_s[0], rtt_ms)
+
+
+def read_udp_ping(path: Path) -> Latency:
+    """What the guest's program udpecho measured. At least one request."""
+    header, *lines = _text(path).splitlines() or [""]
+    if header != "sent_ns,rtt_ns":
+        raise AirtcpError(f"{path}: no header of udpecho")
+    rows = []
+    for number, line in enumerate(lines, start=2):
+        sent_ns, _, rtt_ns = line.partition(",")
+        try:
+            rows.append((int(sent_ns), int(rtt_ns) / 1e6 if rtt_ns else numpy.nan))
+        except ValueError:
+            raise AirtcpError(f"{path}:{number}: not a row of udpecho, or cut short") from None
+    if not rows:
+        raise AirtcpError(f"{path}: no request")
+    sent_s = numpy.array([(sent_ns - rows[0][0]) / 1e9 for sent_ns, _ in rows])
+    return Latency(sent_s, numpy.array([rtt_ms for _, rtt_ms in rows]))
 
 
 @dataclass(frozen=True)
 class Exchanges:
-    """What the guest's program exchange measured: each time in ms, the ports of the receiver."""
+    """What the guest's program exchange measured, of each: its times, its page, its port.
 
-    times_ms: NDArray[numpy.float64]
+    start_ns and end_ns are of CLOCK_REALTIME. page is 0 where there are no pages.
+    """
+
+    start_ns: Sequence[int]
+    end_ns: Sequence[int]
+    page: Sequence[int]
     ports: frozenset[int]
+
+    @property
+    def times_ms(self) -> NDArray[numpy.float64]:
+        pairs = zip(self.start_ns, self.end_ns, strict=True)
+        return numpy.array([(end - start) / 1e6 for start, end in pairs])
+
+    @property
+    def page_times_ms(self) -> NDArray[numpy.float64]:
+        """From the start of a page's first object to the end of its last."""
+        first: dict[int, int] = {}
+        last: dict[int, int] = {}
+        for page, start, end in zip(self.page, self.start_ns, self.end_ns, strict=True):
+            first[page] = min(start, first.get(page, start))
+            last[page] = max(end, last.get(page, end))
+        return numpy.array([(last[page] - first[page]) / 1e6 for page in sorted(first)])
 
 
 def read_exchanges(run_dir: Path) -> Exchanges:
     """Read exchanges.csv. At least one."""
     path = run_dir / "exchanges.csv"
     header, *lines = _text(path).splitlines() or [""]
-    if header != "port,start_ns,end_ns":
+    columns = ["port", "start_ns", "end_ns"]
+    if header.split(",") not in (columns, pages := [*columns, "page", "bytes"]):
         raise AirtcpError(f"{path}: no header of exchange")
     rows = []
     for number, line in enumerate(lines, start=2):
         try:
-            port, start_ns, end_ns = map(int, line.split(","))
+            row = [int(word) for word in line.split(",")]
         except ValueError:
-            raise AirtcpError(f"{path}:{number}: not a row of exchange, or cut short") from None
-        rows.append((port, (end_ns - start_ns) / 1e6))
+            row = []
+        if len(row) != len(header.split(",")):
+            raise AirtcpError(f"{path}:{number}: not a row of exchange, or cut short")
+        rows.append(row)
     if not rows:
         raise AirtcpError(f"{path}: no exchange")
-    ports, times_ms = zip(*rows, strict=True)
-    return Exchanges(numpy.array(times_ms), frozenset(ports))
+    return Exchanges(
+        start_ns=[row[1] for row in rows],
+        end_ns=[row[2] for row in rows],
+        page=[row[3] if header.split(",") == pages else 0 for row in rows],
+        ports=frozenset(row[0] for row in rows),
+    )
 
 
 def _counters(path: Path) -> dict[str, int]:

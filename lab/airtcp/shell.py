@@ -8,6 +8,7 @@ from airtcp import guest, topology
 from airtcp.experiment import Cell
 from airtcp.guesttools import GuestTools
 from airtcp.kernel import Kernel
+from airtcp.nodes import ADDRESSES
 from airtcp.parameters import Parameters
 
 _DAY_S = 86400.0
@@ -32,7 +33,7 @@ true
 
 def plan(parameters: Parameters) -> str:
     """The script that builds the network and gives a prompt."""
-    return f"{topology.plan(parameters)}\n{_PROMPT.format(**topology.ADDRESSES)}"
+    return f"{topology.plan(parameters)}\n{_PROMPT.format(**ADDRESSES)}"
 
 
 def interact(kernel: Kernel, tools: GuestTools, cell: Cell) -> int:

@@ -24,8 +24,6 @@ from airtcp.nodes import (
 from airtcp.parameters import TX_POWER_DBM, Parameters
 from airtcp.standards import STANDARDS, centre_channel, frequency_mhz, is_2ghz
 
-ADDRESSES = {"server": SERVER_ADDRESS, "station": station_address(1), "ap": AP_ADDRESS}
-
 SSID = "airtcp"
 
 FAILURE = "airtcp: failed: "
@@ -119,8 +117,11 @@ def stations(parameters: Parameters) -> range:
     return range(1, parameters.stations + 1)
 
 
-def _server_address(parameters: Parameters, number: int) -> str:
-    return server_address(number) if parameters.direction == "upload" else SERVER_ADDRESS
+def _server_addresses(parameters: Parameters, number: int) -> list[str]:
+    """Those of the server that a station has to do with."""
+    sending = [] if parameters.direction == "upload" else [SERVER_ADDRESS]
+    receiving = [] if parameters.direction == "download" else [server_address(number)]
+    return list(dict.fromkeys([*sending, *receiving]))
 
 
 def _nodes(parameters: Parameters) -> str:
@@ -138,7 +139,9 @@ must ip link add eth0 netns server address {SERVER_MAC} type veth \\
 
 
 def _server(parameters: Parameters) -> str:
-    addresses = dict.fromkeys(_server_address(parameters, n) for n in stations(parameters))
+    addresses = dict.fromkeys(
+        address for n in stations(parameters) for address in _server_addresses(parameters, n)
+    )
     own = "".join(f"must ip address add {address}/24 dev eth0\n" for address in addresses)
     neighbours = "".join(
         f"must ip neighbour replace {station_address(number)} lladdr {radio_mac(number)} "
@@ -176,14 +179,18 @@ def _joining(parameters: Parameters, number: int) -> str:
 
 
 def _station(parameters: Parameters, number: int) -> str:
-    server = _server_address(parameters, number)
+    servers = _server_addresses(parameters, number)
+    neighbours = "".join(
+        f"must ip neighbour replace {server} lladdr {SERVER_MAC} nud permanent dev wlan0\n"
+        for server in servers
+    )
     # A host calls its only radio wlan0.
     return f"""\
 must ip link set lo up
 must ip link set wlan{number} name wlan0
 must ip address add {station_address(number)}/24 dev wlan0
 must ip link set wlan0 up
-must ip neighbour replace {server} lladdr {SERVER_MAC} nud permanent dev wlan0
+{neighbours}\
 {_offloads(parameters, "wlan0")}\
 {_tcp(parameters, "station")}\
 connect() {{ iw dev wlan0 connect {SSID} {frequency_mhz(parameters.channel)}; }}
@@ -200,7 +207,7 @@ wait_until 30 "the station is associated" associated
 must iw dev wlan0 set power_save off
 {_rts(parameters, number)}\
 # One ping proves the path and opens the radio's sessions.
-must ping -nq -c 1 -w 10 {server} >/dev/null
+must ping -nq -c 1 -w 10 {servers[0]} >/dev/null
 """
 
 
@@ -404,7 +411,7 @@ def _tcp(parameters: Parameters, node: str) -> str:
         "tcp_rmem": f'"{_RMEM_MIN_DEFAULT} {parameters.tcp_rmem_max_bytes}"',
         "tcp_wmem": f'"{_WMEM_MIN_DEFAULT} {parameters.tcp_wmem_max_bytes}"',
     }
-    if node == parameters.receiver:
+    if node in parameters.receivers:
         sysctls |= _ack_policy(parameters)
     if node == parameters.sender:
         sysctls |= _sending(parameters)

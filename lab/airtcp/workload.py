@@ -1,28 +1,32 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The second half of a run's plan: the transfers, and the instruments beside them.
 
-Bulk: for each station iperf3 sends from the sender to the receiver, all at the same time; ping goes
-from the first station to the server. The other workloads: at the receiver the guest's program
-exchange asks, at the sender it answers. tcpwatch reads the state of TCP at both ends; tcpdump
-captures where asked; nstat, tc, mac80211 and airsim count. The files are left in the directory of
-the run, which is the plan's working directory.
+Bulk: iperf3's transfers, all at the same time; from the first station to the server there is ping,
+and where asked a UDP request and its answer. The other workloads: at the receiver the guest's
+program exchange asks, at the sender it answers. tcpwatch reads the state of TCP at both ends;
+tcpdump captures where asked; nstat, tc, mac80211 and airsim count. The files are left in the
+directory of the run, which is the plan's working directory.
 """
 
-from airtcp import walk
-from airtcp.guesttools import GUEST_DIR
-from airtcp.nodes import (
-    SERVER_ADDRESS,
-    numbered,
-    radio_mac,
-    server_address,
-    station_address,
-    station_node,
-)
-from airtcp.parameters import Parameters
-from airtcp.topology import ADDRESSES, stations
+from typing import NamedTuple
 
-# Payload that fills an Ethernet frame: 1500 less the headers of IPv4 and UDP.
-_UDP_PAYLOAD_BYTES = 1472
+from airtcp import walk
+from airtcp.nodes import ADDRESSES, SERVER_ADDRESS, radio_mac, station_node
+from airtcp.parameters import Parameters
+from airtcp.topology import stations
+from airtcp.transfers import (
+    PORT,
+    RRUL_CLASSES,
+    Transfer,
+    client,
+    in_node,
+    last_port,
+    server,
+    transfers,
+    udp_probe_file,
+    udp_probes,
+)
+from airtcp.web import PAGES
 
 # Instruments start this long before the transfer.
 _LEAD_S = 1
@@ -59,25 +63,35 @@ stop() {
 """
 
 
+class _Work(NamedTuple):
+    """What a workload does: what listens, what comes before and after that which is measured."""
+
+    listening: str
+    before: str
+    measured: str
+    after: str
+
+
 def plan(parameters: Parameters) -> str:
     """The shell script of the transfers; it follows topology.plan(parameters)."""
-    bulk = parameters.workload == "bulk"
-    listening, at_work, afterwards = _bulk(parameters) if bulk else _exchanges(parameters)
+    kinds = {"bulk": _bulk, "web": _pages}
+    work = kinds.get(parameters.workload, _exchanges)(parameters)
     return f"""\
 {_HELPERS}
 {_instruments(parameters)}
-{listening}\
+{work.listening}\
 sleep {_LEAD_S}
 check
 
+{work.before}\
 must cp /sys/kernel/debug/airsim/stats airsim-before.txt
 {_walk(parameters)}\
-{at_work}\
+{work.measured}\
 must cp /sys/kernel/debug/airsim/stats airsim-after.txt
 {_walk_end(parameters)}\
 must cp {_QUEUES}/phy0/netdev:wlan0/stations/{radio_mac(1)}/aqm queues-ap.txt
 must cp {_QUEUES}/phy1/netdev:wlan0/stations/{radio_mac(0)}/aqm queues-station.txt
-{afterwards}\
+{work.after}\
 # tcpwatch tells a connection's last counters when both ends have let it go.
 closed() {{ [ -z "$(ip netns exec "$1" ss -Htn state connected exclude time-wait)" ]; }}
 for node in {" ".join(_ends(parameters))}; do
@@ -117,111 +131,90 @@ def _ends(parameters: Parameters) -> list[str]:
     return ["server", *names] if parameters.direction == "download" else [*names, "server"]
 
 
-def _bulk(parameters: Parameters) -> tuple[str, str, str]:
-    """What listens, what it is that is measured, and what only ends after it."""
-    numbers = stations(parameters)
-    listening = f"""\
+def _bulk(parameters: Parameters) -> _Work:
+    pairs = transfers(parameters)
+    senders = [_sender(parameters, pair, last=pair is pairs[0]) for pair in reversed(pairs)]
+    where = "receivers" if parameters.direction == "both" else parameters.receiver
+    probes = _ping(parameters) + _udp_probes(parameters)
+    idle = f"sleep {round(parameters.idle_s)}\n" if parameters.idle_s else ""
+    return _Work(
+        listening=f"""\
 receivers= senders=
-{"".join(_receiver(parameters, number) for number in numbers)}"""
-    at_work = f"""\
-{_ping(parameters)}\
+{"".join(_receiver(parameters, pair) for pair in pairs)}\
+{_udp_echo(parameters)}""",
+        before=probes + idle if idle else "",
+        measured=f"""\
+{"" if idle else probes}\
 # The first station's last: until it ends the shell waits for it.
-{"".join(_sender(parameters, number) for number in reversed(numbers))}\
+{"".join(senders)}\
 for pid in $senders; do wait "$pid" || exit 1; done
-for pid in $receivers; do wait "$pid" || fail "iperf3 at the {parameters.receiver}"; done
-"""
-    return listening, at_work, _ping_end(parameters)
+for pid in $receivers; do wait "$pid" || fail "iperf3 at the {where}"; done
+""",
+        after=idle + _probes_end(parameters),
+    )
 
 
-def _exchanges(parameters: Parameters) -> tuple[str, str, str]:
-    """The same three of small messages, or of files."""
-    request, options = parameters.message_bytes, f"-C {parameters.congestion_control}"
-    if not parameters.nagle:
-        options += " -N"
+def _exchanges(parameters: Parameters) -> _Work:
+    """Small messages, or files."""
+    request, options = parameters.message_bytes, _options(parameters)
     verb, reply, connections = {
         "request_response": ("ask", request, 1),
         "transfer": ("fetch", parameters.transfer_size_bytes, parameters.transfers),
     }[parameters.workload]
     sender, receiver = parameters.sender, parameters.receiver
-    listening = (
-        f"ip netns exec {sender} exchange {options} serve {request} {reply} {connections} & "
-        "server=$!\n"
-    )
-    at_work = (
-        f"must ip netns exec {receiver} exchange {options} {verb} {ADDRESSES[sender]} "
+    return _Work(
+        listening=f"ip netns exec {sender} exchange {options} serve {request} {reply} "
+        f"{connections} & server=$!\n",
+        before="",
+        measured=f"must ip netns exec {receiver} exchange {options} {verb} {ADDRESSES[sender]} "
         f"{request} {reply} {parameters.exchange_count} >exchanges.csv\n"
-        f'wait "$server" || fail "exchange at the {sender}"\n'
+        f'wait "$server" || fail "exchange at the {sender}"\n',
+        after="",
     )
-    return listening, at_work, ""
 
 
-def _receiver(parameters: Parameters, number: int) -> str:
-    node, words = "server", "iperf3 -4 -s -1 -J"
-    if parameters.direction == "download":
-        node = station_node(number)
-    elif parameters.stations > 1:
-        words += f" -B {server_address(number)}"
-    file = numbered("iperf3-server", number, ".json")
-    command = _iperf3(parameters, node, words)
-    return f'{command} >{file} & receivers="$receivers $!"\n'
+def _pages(parameters: Parameters) -> _Work:
+    """Pages of the web, as pages.txt in the directory of the run has them."""
+    sender, options = parameters.sender, _options(parameters)
+    return _Work(
+        listening=f"start ip netns exec {sender} exchange {options} host\n",
+        before="",
+        measured=f"must ip netns exec {parameters.receiver} exchange {options} browse "
+        f"{ADDRESSES[sender]} {PAGES} >exchanges.csv\n",
+        after="",
+    )
 
 
-def _sender(parameters: Parameters, number: int) -> str:
-    node = "server" if parameters.direction == "download" else station_node(number)
-    file = numbered("iperf3-client", number, ".json")
-    command = _iperf3(parameters, node, client(parameters, number))
-    others = ' & senders="$senders $!"' if number > 1 else ""
-    return f"must {command} >{file}{others}\n"
+def _options(parameters: Parameters) -> str:
+    return f"-C {parameters.congestion_control}" + ("" if parameters.nagle else " -N")
 
 
-def client(parameters: Parameters, number: int = 1) -> str:
-    """iperf3's command at the sender, for a station's transfer."""
-    download = parameters.direction == "download"
-    receiver = station_address(number) if download else server_address(number)
-    words = [
-        f"iperf3 -4 -J -c {receiver}",
-        f"-t {round(parameters.duration_s)} -P {parameters.flows}",
-    ]
-    if parameters.protocol == "udp":
-        rate_bps = parameters.udp_rate_bps or unlimited_bps(parameters)
-        words.append(f"-u -l {_UDP_PAYLOAD_BYTES} -b {round(rate_bps / parameters.flows)}")
-    else:
-        words.append(f"-C {parameters.congestion_control}")
-        if not parameters.nagle:
-            words.append("-N")
-    return " ".join(words)
+def _receiver(parameters: Parameters, transfer: Transfer) -> str:
+    command = in_node(parameters, transfer.receiver, server(parameters, transfer))
+    return f'{command} >{transfer.file("server")} & receivers="$receivers $!"\n'
 
 
-def _iperf3(parameters: Parameters, node: str, command: str) -> str:
-    preload = f"env LD_PRELOAD={GUEST_DIR}/patience.so " if parameters.patience else ""
-    return f"ip netns exec {node} {preload}{command}"
-
-
-def radio_rate_bps(parameters: Parameters) -> float:
-    """The rate at which the radio sends data, overhead aside; with minstrel at most."""
-    return parameters.radio_rate.bps
-
-
-def unlimited_bps(parameters: Parameters) -> float:
-    """What a station's `unlimited` UDP sends: its share of the radio's rate.
-
-    Overhead always takes a part of that rate. In virtual time a program is infinitely fast: a
-    sender that nothing limits would let no time pass, and one far above what the radio can carry
-    costs time for packets that only drop.
-    """
-    return radio_rate_bps(parameters) / parameters.stations
+def _sender(parameters: Parameters, transfer: Transfer, last: bool) -> str:
+    command = in_node(parameters, transfer.sender, client(parameters, transfer))
+    others = "" if last else ' & senders="$senders $!"'
+    return f"must {command} >{transfer.file('client')}{others}\n"
 
 
 def _instruments(parameters: Parameters) -> str:
     sample_us = round(parameters.tcp_sample_s * 1e6)
     nodes = ["server", *(station_node(number) for number in stations(parameters))]
-    lines = [f"start ip netns exec {node} tcpwatch {sample_us} tcp-{node}.csv" for node in nodes]
+    last = last_port(parameters)
+    ports = "" if last == PORT else f" {PORT} {last}"
+    lines = [
+        f"start ip netns exec {node} tcpwatch {sample_us} tcp-{node}.csv{ports}" for node in nodes
+    ]
     for point in parameters.capture:
         (where, device), kept = _CAPTURES[point][0].split(), _CAPTURES[point][1]
         inside = "" if where == "init" else f"ip netns exec {where} "
         limit = ""
         if parameters.capture_duration_s is not None:
-            limit = f"timeout -s INT {_LEAD_S + parameters.capture_duration_s:g} "
+            limit_s = _LEAD_S + parameters.idle_s + parameters.capture_duration_s
+            limit = f"timeout -s INT {limit_s:g} "
         if where == "init":
             lines.append(f"must ip link set {device} up")
         lines.append(
@@ -235,18 +228,43 @@ def _instruments(parameters: Parameters) -> str:
     return "\n".join(lines)
 
 
+def _probe_s(parameters: Parameters) -> int:
+    """How long latency is probed."""
+    return round(parameters.duration_s + 2 * parameters.idle_s)
+
+
 def _ping(parameters: Parameters) -> str:
     if not parameters.ping_interval_s:
         return ""
     return (
         f"ip netns exec station ping -n -D -i {parameters.ping_interval_s:g} "
-        f"-w {round(parameters.duration_s)} {SERVER_ADDRESS} >ping.txt &\nping=$!\n"
+        f"-w {_probe_s(parameters)} {SERVER_ADDRESS} >ping.txt &\nping=$!\n"
     )
 
 
-def _ping_end(parameters: Parameters) -> str:
-    # It ends by itself, when the transfer does.
-    return 'wait "$ping" || fail "ping had no answer"\n' if parameters.ping_interval_s else ""
+def _udp_echo(parameters: Parameters) -> str:
+    return "start ip netns exec server udpecho serve\n" if parameters.udp_ping_interval_s else ""
+
+
+def _udp_probes(parameters: Parameters) -> str:
+    """UDP requests of each class that the RRUL test has; unmarked where flows are not marked."""
+    if not parameters.udp_ping_interval_s:
+        return ""
+    lines = [
+        f"ip netns exec station udpecho probe {SERVER_ADDRESS} {RRUL_CLASSES[service]} "
+        f"{round(parameters.udp_ping_interval_s * 1e6)} {_probe_s(parameters)} "
+        f'>{udp_probe_file(service)} & probes="$probes $!"\n'
+        for service in udp_probes(parameters)
+    ]
+    return "".join(["probes=\n", *lines])
+
+
+def _probes_end(parameters: Parameters) -> str:
+    # They end by themselves, when the transfer does or so long after it.
+    ping = 'wait "$ping" || fail "ping had no answer"\n' if parameters.ping_interval_s else ""
+    if not parameters.udp_ping_interval_s:
+        return ping
+    return ping + 'for pid in $probes; do wait "$pid" || fail "udpecho at the station"; done\n'
 
 
 def _walk(parameters: Parameters) -> str:

@@ -5,6 +5,8 @@
  *	exchange [-N] [-C CONGESTION] serve REQUEST REPLY CONNECTIONS
  *	exchange [-N] [-C CONGESTION] ask ADDRESS REQUEST REPLY EXCHANGES
  *	exchange [-N] [-C CONGESTION] fetch ADDRESS REQUEST REPLY EXCHANGES
+ *	exchange [-N] [-C CONGESTION] host
+ *	exchange [-N] [-C CONGESTION] browse ADDRESS PAGES
  *
  * serve: answers each request of REQUEST bytes with REPLY bytes at once, for
  * so many connections, one after the other.
@@ -14,8 +16,17 @@
  *
  * fetch: a new connection for each exchange, whose time is from connect() on.
  *
- * ask and fetch print CSV, a row an exchange: the local port of its connection
- * and when it began and ended, in nanoseconds of CLOCK_REALTIME as in captures.
+ * host: answers each request, which is a number of bytes, with as many, any number
+ * of connections at the same time.
+ *
+ * browse: loads the pages of a file, one after the other. A line of it is a page:
+ * the pauses before it and after its first object, in microseconds, and the bytes
+ * of its objects. The others are fetched after the first, at most 6 at a time,
+ * each over a new connection.
+ *
+ * All print CSV, a row an exchange: the local port of its connection and when it
+ * began and ended, in nanoseconds of CLOCK_REALTIME as in captures; browse also
+ * the number of its page and the bytes.
  *
  * -N and -C are those of iperf3: TCP_NODELAY and the congestion control.
  */
@@ -24,11 +35,14 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -37,6 +51,10 @@
 #define PORT		5201
 #define MAX_BYTES	(1L << 30)
 #define MAX_COUNT	1000000
+/* Of browse and host: an object, a pause, connections of a page. */
+#define MAX_OBJECT	(1L << 24)
+#define MAX_PAUSE_US	(24L * 3600 * 1000000)
+#define AT_ONCE		6
 
 static const char *congestion;
 static int nodelay;
@@ -50,7 +68,9 @@ static void fail(const char *what)
 static void usage(void)
 {
 	fputs("usage: exchange [-N] [-C CONGESTION] serve REQUEST REPLY CONNECTIONS\n"
-	      "       exchange [-N] [-C CONGESTION] ask|fetch ADDRESS REQUEST REPLY EXCHANGES\n",
+	      "       exchange [-N] [-C CONGESTION] ask|fetch ADDRESS REQUEST REPLY EXCHANGES\n"
+	      "       exchange [-N] [-C CONGESTION] host\n"
+	      "       exchange [-N] [-C CONGESTION] browse ADDRESS PAGES\n",
 	      stderr);
 	exit(2);
 }
@@ -165,27 +185,72 @@ static char *message_of(long bytes)
 	return message;
 }
 
-static void serve(long request, long reply, long connections)
+/* Connections inherit the options of their listener. */
+static int open_listener(void)
 {
 	const struct sockaddr_in here = {
 		.sin_family = AF_INET,
 		.sin_port = htons(PORT),
 	};
-	/* Its connections inherit its options. */
 	int listener = open_socket();
-	char *message = message_of(reply);
 
 	if (bind(listener, (const struct sockaddr *)&here, sizeof(here)))
 		fail("binding to the port");
-	if (listen(listener, 1))
+	if (listen(listener, SOMAXCONN))
 		fail("listening");
-	while (connections--) {
-		int fd = accept(listener, NULL, NULL);
+	return listener;
+}
 
-		if (fd < 0)
-			fail("accepting a connection");
+static int accept_from(int listener)
+{
+	int fd = accept(listener, NULL, NULL);
+
+	if (fd < 0)
+		fail("accepting a connection");
+	return fd;
+}
+
+static void serve(long request, long reply, long connections)
+{
+	int listener = open_listener();
+	char *message = message_of(reply);
+
+	while (connections--) {
+		int fd = accept_from(listener);
+
 		while (receive_message(fd, request))
 			send_message(fd, message, reply);
+		close(fd);
+	}
+}
+
+static pid_t fork_child(void)
+{
+	pid_t child = fork();
+
+	if (child < 0)
+		fail("starting a process");
+	return child;
+}
+
+static void host(void)
+{
+	int listener = open_listener();
+	char *message = message_of(MAX_OBJECT);
+
+	/* Children need not be waited for. */
+	signal(SIGCHLD, SIG_IGN);
+	for (;;) {
+		int fd = accept_from(listener);
+
+		if (!fork_child()) {
+			uint32_t bytes;
+
+			while (recv(fd, &bytes, sizeof(bytes), MSG_WAITALL) ==
+			       sizeof(bytes))
+				send_message(fd, message, ntohl(bytes));
+			_exit(0);
+		}
 		close(fd);
 	}
 }
@@ -227,6 +292,112 @@ static void fetch(const struct sockaddr_in *address, long request, long reply,
 	}
 }
 
+/* One write, for the children that load a page share the file. */
+static void fetch_object(const struct sockaddr_in *address, long page, long bytes)
+{
+	long long start_ns = now_ns();
+	uint32_t request = htonl(bytes);
+	int fd = connect_to(address);
+
+	send_message(fd, (const char *)&request, sizeof(request));
+	if (!receive_message(fd, bytes)) {
+		fputs("exchange: the host has closed the connection\n", stderr);
+		exit(1);
+	}
+	if (dprintf(STDOUT_FILENO, "%u,%lld,%lld,%ld,%ld\n", local_port(fd),
+		    start_ns, now_ns(), page, bytes) < 0)
+		fail("writing");
+	close(fd);
+}
+
+static void wait_for_child(void)
+{
+	int status;
+
+	if (wait(&status) < 0)
+		fail("waiting for a process");
+	if (status)
+		exit(1);
+}
+
+static void pause_us(long us)
+{
+	const struct timespec length = {
+		.tv_sec = us / 1000000,
+		.tv_nsec = us % 1000000 * 1000,
+	};
+
+	nanosleep(&length, NULL);
+}
+
+static long next_number(char **line, long min, long max)
+{
+	char *end;
+	long value = strtol(*line, &end, 10);
+
+	if (end == *line || value < min || value > max) {
+		fprintf(stderr, "exchange: not a page: %s", *line);
+		exit(2);
+	}
+	*line = end;
+	return value;
+}
+
+static bool at_end(const char *line)
+{
+	return !line[strspn(line, " \n")];
+}
+
+static void load_page(const struct sockaddr_in *address, long page, char *line)
+{
+	long parse_us;
+	int loading = 0;
+
+	pause_us(next_number(&line, 0, MAX_PAUSE_US));
+	parse_us = next_number(&line, 0, MAX_PAUSE_US);
+	fetch_object(address, page, next_number(&line, 1, MAX_OBJECT));
+	if (at_end(line))
+		return;
+	pause_us(parse_us);
+	for (; !at_end(line); loading++) {
+		long bytes = next_number(&line, 1, MAX_OBJECT);
+
+		if (loading == AT_ONCE) {
+			wait_for_child();
+			loading--;
+		}
+		if (!fork_child()) {
+			fetch_object(address, page, bytes);
+			_exit(0);
+		}
+	}
+	while (loading--)
+		wait_for_child();
+}
+
+static void browse(const struct sockaddr_in *address, const char *path)
+{
+	FILE *pages = fopen(path, "re");
+	char *line = NULL;
+	size_t room = 0;
+	long page;
+
+	if (!pages)
+		fail(path);
+	for (page = 1; getline(&line, &room, pages) > 0; page++)
+		load_page(address, page, line);
+	free(line);
+	fclose(pages);
+}
+
+static void read_address(const char *text, struct sockaddr_in *address)
+{
+	if (inet_pton(AF_INET, text, &address->sin_addr) != 1) {
+		fprintf(stderr, "exchange: %s: not an IPv4 address\n", text);
+		exit(2);
+	}
+}
+
 int main(int count, char **words)
 {
 	struct sockaddr_in address = {
@@ -251,13 +422,18 @@ int main(int count, char **words)
 		      number(words[3], MAX_COUNT));
 		return 0;
 	}
+	if (count == 1 && !strcmp(words[0], "host"))
+		host();
+	if (count == 3 && !strcmp(words[0], "browse")) {
+		read_address(words[1], &address);
+		puts("port,start_ns,end_ns,page,bytes");
+		fflush(stdout);
+		browse(&address, words[2]);
+		return 0;
+	}
 	if (count != 5)
 		usage();
-	if (inet_pton(AF_INET, words[1], &address.sin_addr) != 1) {
-		fprintf(stderr, "exchange: %s: not an IPv4 address\n",
-			words[1]);
-		return 2;
-	}
+	read_address(words[1], &address);
 	request = number(words[2], MAX_BYTES);
 	reply = number(words[3], MAX_BYTES);
 	exchanges = number(words[4], MAX_COUNT);

@@ -2,11 +2,11 @@
 /*
  * Sample the state of TCP connections, as CSV.
  *
- *	tcpwatch INTERVAL_US FILE [PORT]
+ *	tcpwatch INTERVAL_US FILE [PORT [LAST_PORT]]
  *
  * Every INTERVAL_US microseconds it asks the kernel (sock_diag) for all
- * connections of this network namespace with PORT (default 5201) at either end
- * and writes a `sample` row for each. When a connection is gone the kernel
+ * connections of this network namespace with PORT (default 5201), or a port up to
+ * LAST_PORT, at either end and writes a `sample` row for each. When a connection is gone the kernel
  * says so with its last counters: a `close` row; its time is that of the next
  * sample. Ends on SIGTERM or SIGINT.
  *
@@ -51,6 +51,8 @@ static const char * const states[] = {
 	"FIN_WAIT2", "TIME_WAIT", "CLOSE", "CLOSE_WAIT", "LAST_ACK", "LISTEN",
 	"CLOSING", "NEW_SYN_RECV",
 };
+
+static uint16_t first_port = DEFAULT_PORT, last_port = DEFAULT_PORT;
 
 static volatile sig_atomic_t stopped;
 
@@ -116,8 +118,13 @@ static void print_row(FILE *out, long long time_ns, const char *event,
 		(uint64_t)info->tcpi_sndbuf_limited);
 }
 
+static bool watched(__be16 port)
+{
+	return ntohs(port) >= first_port && ntohs(port) <= last_port;
+}
+
 static void read_message(FILE *out, long long time_ns, const char *event,
-			 const struct nlmsghdr *header, uint16_t port)
+			 const struct nlmsghdr *header)
 {
 	const struct inet_diag_msg *message = NLMSG_DATA(header);
 	int left = header->nlmsg_len - NLMSG_LENGTH(sizeof(*message));
@@ -127,8 +134,8 @@ static void read_message(FILE *out, long long time_ns, const char *event,
 
 	if (message->idiag_family != AF_INET || !message->id.idiag_dport)
 		return; /* not a connection: a listener that was closed */
-	if (ntohs(message->id.idiag_sport) != port &&
-	    ntohs(message->id.idiag_dport) != port)
+	if (!watched(message->id.idiag_sport) &&
+	    !watched(message->id.idiag_dport))
 		return;
 	for (; RTA_OK(attribute, left); attribute = RTA_NEXT(attribute, left)) {
 		if (attribute->rta_type != INET_DIAG_INFO)
@@ -149,7 +156,7 @@ static void read_message(FILE *out, long long time_ns, const char *event,
  * MSG_DONTWAIT: false when there is nothing to read.
  */
 static bool receive(int fd, int flags, FILE *out, long long time_ns,
-		    const char *event, uint16_t port)
+		    const char *event)
 {
 	static char buffer[65536] __attribute__((aligned(NLMSG_ALIGNTO)));
 	const struct nlmsghdr *header;
@@ -171,12 +178,12 @@ static bool receive(int fd, int flags, FILE *out, long long time_ns,
 			errno = -((struct nlmsgerr *)NLMSG_DATA(header))->error;
 			fail("sock_diag");
 		}
-		read_message(out, time_ns, event, header, port);
+		read_message(out, time_ns, event, header);
 	}
 	return true;
 }
 
-static void sample(int fd, FILE *out, uint16_t port)
+static void sample(int fd, FILE *out)
 {
 	struct {
 		struct nlmsghdr header;
@@ -194,15 +201,15 @@ static void sample(int fd, FILE *out, uint16_t port)
 
 	if (send(fd, &dump, sizeof(dump), 0) < 0)
 		fail("asking sock_diag");
-	while (receive(fd, 0, out, time_ns, "sample", port))
+	while (receive(fd, 0, out, time_ns, "sample"))
 		;
 }
 
-static void read_closed(int fd, FILE *out, uint16_t port)
+static void read_closed(int fd, FILE *out)
 {
 	long long time_ns = now_ns(CLOCK_REALTIME);
 
-	while (receive(fd, MSG_DONTWAIT, out, time_ns, "close", port))
+	while (receive(fd, MSG_DONTWAIT, out, time_ns, "close"))
 		;
 }
 
@@ -248,17 +255,18 @@ int main(int count, char **arguments)
 {
 	struct sigaction on_stop = { .sa_handler = stop };
 	long long next_ns, interval_ns;
-	uint16_t port = DEFAULT_PORT;
 	int diag, closed;
 	FILE *out;
 
-	if (count < 3 || count > 4) {
-		fputs("usage: tcpwatch INTERVAL_US FILE [PORT]\n", stderr);
+	if (count < 3 || count > 5) {
+		fputs("usage: tcpwatch INTERVAL_US FILE [PORT [LAST_PORT]]\n", stderr);
 		return 2;
 	}
 	interval_ns = number(arguments[1], 1000000000) * 1000LL;
-	if (count == 4)
-		port = number(arguments[3], UINT16_MAX);
+	if (count > 3)
+		first_port = last_port = number(arguments[3], UINT16_MAX);
+	if (count > 4)
+		last_port = number(arguments[4], UINT16_MAX);
 	out = fopen(arguments[2], "w");
 	if (!out)
 		fail(arguments[2]);
@@ -271,14 +279,14 @@ int main(int count, char **arguments)
 	diag = open_diag(0);
 	next_ns = now_ns(CLOCK_MONOTONIC);
 	while (!stopped) {
-		sample(diag, out, port);
-		read_closed(closed, out, port);
+		sample(diag, out);
+		read_closed(closed, out);
 		next_ns += interval_ns;
 		sleep_until(next_ns);
 	}
-	sample(diag, out, port);
+	sample(diag, out);
 	sleep_until(now_ns(CLOCK_MONOTONIC) + LAST_WORDS_NS);
-	read_closed(closed, out, port);
+	read_closed(closed, out);
 	if (fclose(out))
 		fail(arguments[2]);
 	return 0;

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import TypeVar
 
 from matplotlib.figure import Figure
+from pydantic import ValidationError
 
 from airtcp import runfiles
 from airtcp.errors import AirtcpError
 from airtcp.metrics import Headline
+from airtcp.parameters import Parameters
 from airtcp.report import model, page, plots, series, timeline
 
 _T = TypeVar("_T")
@@ -204,12 +206,12 @@ def _readable(
 
 def _over_time(one: model.Measured) -> series.OverTime:
     run = one.runs[0]
-    return series.over_time(run.directory, _sender(run))
+    return series.over_time(run.directory, _parameters(run))
 
 
 def _arrivals(one: model.Measured) -> series.Arrivals | None:
     run = one.runs[0]
-    return series.arrivals(run.directory, _receiver(run))
+    return series.arrivals(run.directory, _parameters(run))
 
 
 def _aggregates(one: model.Measured) -> Counter[int]:
@@ -223,7 +225,7 @@ def _aggregates(one: model.Measured) -> Counter[int]:
 def _ping_ms(one: model.Measured) -> list[float]:
     """Round-trip times over all seeds; none where ping was off."""
     pinged = [run for run in one.runs if run.metrics.get("ping_rtt_ms_p50") is not None]
-    return [float(rtt) for run in pinged for rtt in runfiles.read_ping_ms(run.directory)]
+    return [float(rtt) for run in pinged for rtt in runfiles.read_ping(run.directory).rtt_ms]
 
 
 def _exchange_ms(one: model.Measured) -> list[float]:
@@ -233,9 +235,9 @@ def _exchange_ms(one: model.Measured) -> list[float]:
     return [float(time_ms) for of_run in times_ms for time_ms in of_run]
 
 
-def _sender(run: model.Run) -> runfiles.Node:
-    return "station" if run.parameters["direction"] == "upload" else "server"
-
-
-def _receiver(run: model.Run) -> runfiles.Node:
-    return "server" if run.parameters["direction"] == "upload" else "station"
+def _parameters(run: model.Run) -> Parameters:
+    """Raises AirtcpError for those of another version."""
+    try:
+        return Parameters.model_validate(dict(run.parameters))
+    except ValidationError as error:
+        raise AirtcpError(f"{run.directory}: parameters of another version: {error}") from None

@@ -10,8 +10,10 @@ from pathlib import Path
 import numpy
 from numpy.typing import NDArray
 
-from airtcp import capture, runfiles
+from airtcp import capture, overtime, runfiles
 from airtcp.errors import AirtcpError
+from airtcp.parameters import Parameters
+from airtcp.transfers import transfers
 
 # Inter-arrival times are shown from here on, past slow start, where the capture is that long.
 _ARRIVALS_AFTER_NS = 1_000_000_000
@@ -45,14 +47,10 @@ class Arrivals:
     aggregates_from_air: bool
 
 
-def over_time(run_dir: Path, sender: runfiles.Node) -> OverTime:
+def over_time(run_dir: Path, parameters: Parameters) -> OverTime:
     """Raises AirtcpError when a file is missing or corrupt."""
-    ports = runfiles.read_iperf3(run_dir, "client").data_ports
-    traces = runfiles.read_tcp(run_dir, sender, ports)
+    traces = runfiles.read_traces(run_dir, transfers(parameters), "sender")
     start_ns = min(trace.columns["time_ns"][0] for trace in traces)
-    ends_s, goodput_mbps = _whole_intervals(
-        *runfiles.read_iperf3(run_dir, "server").goodput_series()
-    )
     flows = []
     for trace in traces:
         srtt_ms = trace.columns["srtt_us"] / 1000
@@ -63,28 +61,22 @@ def over_time(run_dir: Path, sender: runfiles.Node) -> OverTime:
                 "srtt_ms": numpy.where(srtt_ms > 0, srtt_ms, numpy.nan),  # 0: none measured yet
             }
         )
-    return OverTime(flows, ends_s, goodput_mbps)
+    by_second = overtime.read(run_dir, parameters, overtime.CSV_STEP_S)
+    goodput_mbps = numpy.sum([flow.goodput_mbps for flow in by_second.flows], axis=0)
+    return OverTime(flows, by_second.ends_s - parameters.idle_s, goodput_mbps)
 
 
-def _whole_intervals(
-    ends_s: NDArray[numpy.float64], goodput_mbps: NDArray[numpy.float64]
-) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]:
-    """Without the rest of an interval at the end, which says nothing of the rate."""
-    lengths_s = numpy.diff(ends_s, prepend=0.0)
-    whole = lengths_s > lengths_s.max() / 2
-    return ends_s[whole], goodput_mbps[whole]
-
-
-def arrivals(run_dir: Path, receiver: runfiles.Node) -> Arrivals | None:
-    """Read them from the receiver's capture; None if there is no such capture.
+def arrivals(run_dir: Path, parameters: Parameters) -> Arrivals | None:
+    """Read them from the capture at the first receiver; None if there is no such capture.
 
     Raises AirtcpError when a capture is corrupt or holds too few segments.
     """
-    path = run_dir / f"{receiver}.pcapng"
+    first = transfers(parameters)[0]
+    path = run_dir / f"{first.receiver}.pcapng"
     if not path.exists():
         return None
-    ports = runfiles.read_iperf3(run_dir, "client").data_ports
-    port = min(ports)  # one flow: between flows, gaps say nothing of an aggregate
+    # One flow: between flows, gaps say nothing of an aggregate.
+    port = min(runfiles.read_iperf3(run_dir / first.file("client")).data_ports)
     segments = _window(
         segment
         for segment in capture.read_tcp(path)
