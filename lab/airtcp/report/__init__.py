@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from airtcp import runfiles
 from airtcp.errors import AirtcpError
 from airtcp.metrics import Headline
-from airtcp.report import model, page, plots, series, timeline
+from airtcp.report import declared, model, page, plots, series, timeline
 
 _T = TypeVar("_T")
 
@@ -31,9 +31,10 @@ def write_report(out_dir: Path, timeline_ms: int | None = None) -> Path:
             writer = plots.Writer(out_dir / "figures")
             drawing = plots.Drawing(results)
             timelines = timeline.plots(results, writer, timeline_ms)
+            own = declared.draw(results, writer)
             overview = _overview(results, drawing, writer)
             inside = [_inside(condition, drawing, writer) for condition in results.conditions]
-        path.write_text(page.render(results, overview, inside, *timelines), encoding="utf-8")
+        path.write_text(page.render(results, overview, inside, *timelines, *own), encoding="utf-8")
     except OSError as error:
         raise AirtcpError(f"{error.filename or path}: {error.strerror}") from error
     return path
@@ -204,12 +205,12 @@ def _readable(
 
 def _over_time(one: model.Measured) -> series.OverTime:
     run = one.runs[0]
-    return series.over_time(run.directory, _sender(run))
+    return series.over_time(run.directory, run.sender)
 
 
 def _arrivals(one: model.Measured) -> series.Arrivals | None:
     run = one.runs[0]
-    return series.arrivals(run.directory, _receiver(run))
+    return series.arrivals(run.directory, run.receiver)
 
 
 def _aggregates(one: model.Measured) -> Counter[int]:
@@ -231,11 +232,3 @@ def _exchange_ms(one: model.Measured) -> list[float]:
     exchanging = [run for run in one.runs if not model.is_bulk(run)]
     times_ms = [runfiles.read_exchanges(run.directory).times_ms for run in exchanging]
     return [float(time_ms) for of_run in times_ms for time_ms in of_run]
-
-
-def _sender(run: model.Run) -> runfiles.Node:
-    return "station" if run.parameters["direction"] == "upload" else "server"
-
-
-def _receiver(run: model.Run) -> runfiles.Node:
-    return "server" if run.parameters["direction"] == "upload" else "station"

@@ -2,6 +2,7 @@
 """What the figures show of one run over time, read from its directory."""
 
 import itertools
+import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -153,3 +154,25 @@ def _aggregates_on_air(air: Path, data: Sequence[capture.Segment]) -> list[int] 
         same = reference is not None and reference == references[before.sequence]
         numbers.append(numbers[-1] if same else numbers[-1] + 1)
     return numbers
+
+
+# What `ping -D` puts before a reply.
+_PING_STAMP = re.compile(r"^\[([0-9.]+)\] .*icmp_seq=\d+ .*time=", re.MULTILINE)
+
+
+Floats = NDArray[numpy.float64]
+
+
+def goodput_over_time(run_dir: Path) -> tuple[Floats, Floats]:
+    """(end of each interval in s, goodput in it in Mbit/s) as the receiver saw it."""
+    return _whole_intervals(*runfiles.read_iperf3(run_dir, "server").goodput_series())
+
+
+def ping_over_time(run_dir: Path) -> tuple[Floats, Floats]:
+    """(time of each reply in s since the first request, its round-trip time in ms)."""
+    rtts_ms = runfiles.read_ping_ms(run_dir)
+    path = run_dir / "ping.txt"
+    stamps_s = [float(stamp) for stamp in _PING_STAMP.findall(path.read_text(encoding="utf-8"))]
+    if len(stamps_s) != len(rtts_ms):
+        raise AirtcpError(f"{path}: {len(stamps_s)} stamps for {len(rtts_ms)} replies")
+    return numpy.array(stamps_s) - stamps_s[0] + rtts_ms[0] / 1000, rtts_ms
