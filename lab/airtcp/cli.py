@@ -12,7 +12,7 @@ from pathlib import Path
 from types import FrameType
 from typing import get_args
 
-from airtcp import deb, doctor, experiment, kernel, patchseries, results, shell
+from airtcp import deb, doctor, experiment, figures, kernel, patchseries, results, shell
 from airtcp.errors import AirtcpError
 from airtcp.experiment import Cell, Experiment, Setting
 from airtcp.guesttools import build_tools
@@ -138,12 +138,16 @@ def _show(options: argparse.Namespace) -> int:
     print(f"\nCells ({len(cells)}), and what has been published for them:")
     for cell in cells:
         factors = " ".join(f"{name}={value}" for name, value in cell.factors.items())
-        figures = [
+        published = [
             f"{one.metric} {one.value:g} ({one.source})"
             for one in chosen.published
             if chosen.published_for(cell.parameters, one.metric) is one
         ]
-        print(f"    {factors}  {'; '.join(figures)}".rstrip())
+        print(f"    {factors}  {'; '.join(published)}".rstrip())
+    if chosen.figures:
+        print("\nFigures of the report, beside those that every report has:")
+        for line in figures.show(chosen.figures):
+            print(f"    {line}")
     return 0
 
 
@@ -156,6 +160,7 @@ def _described(chosen: Experiment, cells: Sequence[Cell]) -> dict[str, object]:
         "parameters": chosen.parameters.plain(),
         "cells": [dict(cell.factors) for cell in cells],
         "published": [one.model_dump(mode="json") for one in chosen.published],
+        "figures": [figures.documented(one) for one in chosen.figures],
     }
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What an experiment is: its parameters, its design, the figures published for it, read from YAML.
+"""What an experiment is: its parameters, its design, its figures, what was published; from YAML.
 
 A factor is a parameter that the design, or `--set`, gives values. A cell is one combination of
 factors.
@@ -17,6 +17,7 @@ from pydantic import BaseModel, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
 from airtcp.errors import InputError
+from airtcp.figures import KIND, KINDS, Figure, ModelFigure, tsq_packets
 from airtcp.metrics import METRICS
 from airtcp.parameters import CONFLICT, OBSERVATION, PARAMETER_NAMES, Strict
 from airtcp.parameters import Parameters as Parameters
@@ -81,6 +82,7 @@ class Experiment(Strict):
     parameters: Parameters = Parameters()
     design: tuple[dict[str, list[str]], ...] = ({},)
     published: tuple[Published, ...] = ()
+    figures: tuple[Figure, ...] = ()
 
     @model_validator(mode="after")
     def _described(self) -> "Experiment":
@@ -213,8 +215,12 @@ class _Reader:
             experiment = Experiment.model_validate(self._data(node, ()))
         except ValidationError as error:
             first = error.errors()[0]
-            raise self._error(first["loc"], _explain(first, _model_at(first["loc"]))) from None
+            at = first["loc"]
+            # pydantic names the kind of a figure after its number; the file has no such key there.
+            key = (*at[:2], *at[3:]) if at[0] == "figures" else at
+            raise self._error(key, _explain(first, _model_at(at))) from None
         self._check_factors(experiment)
+        self._check_figures(experiment)
         return experiment
 
     def _data(self, node: yaml.Node, at: _Location) -> object:
@@ -251,6 +257,24 @@ class _Reader:
                     f"unknown metric {figure.metric!r}; allowed: " + " ".join(METRICS),
                 )
         self._check_conflicts(experiment)
+
+    def _check_figures(self, experiment: Experiment) -> None:
+        """Figures name factors of the design; a model has something to be compared with."""
+        factors = dict.fromkeys(name for product in experiment.design for name in product)
+        for number, figure in enumerate(experiment.figures):
+            for key, factor in figure.factors().items():
+                if factor not in factors:
+                    raise self._error(
+                        ("figures", number, key),
+                        f"{factor!r} is not a factor of the design; allowed: " + " ".join(factors),
+                    )
+            if isinstance(figure, ModelFigure) and not any(
+                tsq_packets(cell.parameters.plain()["tsq"]) for cell in experiment.cells()
+            ):
+                raise self._error(
+                    ("figures", number, "model"),
+                    "no cell has a tsq in packets, as in 40packets, which the model is about",
+                )
 
     def _check_conflicts(self, experiment: Experiment) -> None:
         """Every cell, and the conditions of every published figure, are possible."""
@@ -296,6 +320,8 @@ def _model_at(at: _Location) -> type[BaseModel]:
     """The model whose keys stand at a place: for the list of what is allowed."""
     if len(at) < 2:
         return Experiment
+    if at[0] == "figures" and len(at) > 2:
+        return KINDS[str(at[2])]
     return Parameters if at[0] == "parameters" else Published
 
 
@@ -310,6 +336,6 @@ def _explain(error: ErrorDetails, model: type[BaseModel]) -> str:
         return f"{error['input']!r} is not allowed; allowed: {error['ctx']['expected']}"
     if error["type"] == "value_error":
         return str(error["ctx"]["error"])
-    if error["type"] == CONFLICT:
+    if error["type"] in (CONFLICT, KIND):
         return error["msg"]
     return f"{error['msg']}, not {error['input']!r}"

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from airtcp import figures, modelfit
 from airtcp.errors import InputError
 from airtcp.experiment import Cell, Experiment
 from airtcp.kernel import Kernel
 from airtcp.metrics import HEADLINES, METRICS, Headline
 from airtcp.run import Result, write_json
-from airtcp.statistics import paired_ratio, summarize
+from airtcp.statistics import Summary, paired_ratio, summarize
 
 SCHEMA = 1
 
@@ -29,12 +30,17 @@ def document(
 
     mean and ci95 (half the width of the 95% interval, Student's t; null for one run) are over the
     runs that ended well. published is what others measured under the same conditions, or null.
+    figures are the experiment's, a model's with its points.
     """
     by_cell: dict[str, list[Result]] = {cell.slug: [] for cell in cells}
     for cell, result in results:
         by_cell[cell.slug].append(result)
     for runs in by_cell.values():
         runs.sort(key=lambda run: int(run["seed"]))
+    summaries = {
+        cell.slug: {metric: _summary(by_cell[cell.slug], metric) for metric in METRICS}
+        for cell in cells
+    }
     return {
         "schema": SCHEMA,
         "experiment": experiment.name,
@@ -44,25 +50,47 @@ def document(
         "kernel": {"version": kernel.version, "hash": kernel.hash},
         "runs": [run for runs in by_cell.values() for run in runs],
         "summary": [
-            _summary(experiment, cell, metric, by_cell[cell.slug])
+            _summarized(experiment, cell, metric, summary)
             for cell in cells
-            for metric in METRICS
+            for metric, summary in summaries[cell.slug].items()
         ],
+        "figures": [_figure(figure, cells, summaries) for figure in experiment.figures],
     }
 
 
-def _summary(
-    experiment: Experiment, cell: Cell, metric: str, runs: Sequence[Result]
-) -> dict[str, Any]:
+def _summary(runs: Sequence[Result], metric: str) -> Summary | None:
     values = [value for run in runs if (value := run["metrics"].get(metric)) is not None]
-    summary = summarize(values) if values else None
+    return summarize(values) if values else None
+
+
+def _figure(
+    figure: figures.Figure,
+    cells: Sequence[Cell],
+    summaries: Mapping[str, Mapping[str, Summary | None]],
+) -> dict[str, Any]:
+    """The declaration; of a model also each point with its error."""
+    found = figures.documented(figure)
+    if isinstance(figure, figures.ModelFigure):
+        compared = (
+            modelfit.compare(figure, cell.factors, cell.parameters.plain(), summaries[cell.slug])
+            for cell in cells
+        )
+        points = [point for point in compared if point]
+        found["points"] = [point.document() for point in points]
+        found["mean_absolute_error"] = modelfit.mean_absolute_error(points)
+    return found
+
+
+def _summarized(
+    experiment: Experiment, cell: Cell, metric: str, summary: Summary | None
+) -> dict[str, Any]:
     published = experiment.published_for(cell.parameters, metric)
     return {
         "factors": dict(cell.factors),
         "metric": metric,
         "mean": summary.mean if summary else None,
         "ci95": summary.ci95 if summary else None,
-        "n": len(values),
+        "n": summary.n if summary else 0,
         "published": published
         and {
             "value": published.value,
@@ -94,7 +122,10 @@ def read(out_dir: Path) -> Document:
 
 
 def table(results: Document) -> str:
-    """For each workload: its headline in every cell, what others published, the policies' gains."""
+    """For each workload: its headline in every cell, what others published, the policies' gains.
+
+    Then, for each model that the experiment has a figure of, the error of every point.
+    """
     parts: list[str] = []
     for workload, headline in HEADLINES.items():
         summaries = [
@@ -104,6 +135,9 @@ def table(results: Document) -> str:
         ]
         if summaries:
             parts += _tables(results, headline, summaries)
+    for figure in results.get("figures", ()):
+        if figure.get("points"):
+            parts.append(_model_table(figure))
     return "\n\n".join(parts)
 
 
@@ -137,6 +171,21 @@ def _tables(
     changes = [["", change, "95%", "published"], *_changes(results, headline.metric, summaries)]
     if len(changes) > 1:
         yield _aligned(changes)
+
+
+def _model_table(figure: Mapping[str, Any]) -> str:
+    """Measured, model, and what the model says too much, in percent of the measured."""
+    rows = [[figure["title"], "Mbit/s", "model", "error", "%", "RTT ms", "model", "error", "%"]]
+    for point in map(modelfit.Point.read, figure["points"]):
+        rows.append([_factors(point.factors)])
+        for one in (point.throughput_mbps, point.rtt_ms):
+            rows[-1] += [_number(one.measured), _number(one.model)]
+            rows[-1] += [f"{one.error:+.2f}", f"{one.error_percent:+.1f}"]
+    mean = figure["mean_absolute_error"]
+    rows.append(["mean absolute error"])
+    for name, percent in (("throughput_mbps", "throughput_percent"), ("rtt_ms", "rtt_percent")):
+        rows[-1] += ["", "", _number(mean[name]), f"{mean[percent]:.1f}"]
+    return _aligned(rows)
 
 
 def _changes(

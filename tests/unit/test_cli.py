@@ -147,3 +147,12 @@ def test_list_and_show_tell_the_same_in_text_and_json(capsys: pytest.CaptureFixt
     text = capsys.readouterr().out
     assert 'goodput_mbps 157.4 (Table 5.1, "LAN. No restrictions", default)' in text
     assert all(name in text for name in shown["parameters"])
+
+
+def test_show_lists_the_figures_of_an_experiment(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["show", "tsq-size", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)["figures"]
+    assert [one["y"] for one in shown] == [["goodput_mbps"], ["ampdu_mpdus_mean"]]
+    assert cli.main(["show", "tsq-size"]) == 0
+    text = capsys.readouterr().out
+    assert "(Figure 7): goodput_mbps against ping_rtt_ms_p50, lines congestion_control, " in text

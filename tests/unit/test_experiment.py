@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Experiments: strict reading, errors that name the line, cells, published figures."""
 
+import json
+import re
 from pathlib import Path
 
 import pytest
+from pydantic import TypeAdapter
 
+from airtcp.equations.aggregation import Station
 from airtcp.errors import InputError
 from airtcp.experiment import Setting, load
+from airtcp.figures import Figure, MetricFigure, ModelFigure, TimeFigure, documented
 from airtcp.parameters import PARAMETER_NAMES, Parameters
 
 GOOD = """\
@@ -29,11 +34,36 @@ published:
     source: a table
 """
 
+FIGURES = """\
+figures:
+  - title: One metric against another
+    x: ping_rtt_ms_p50
+    y: goodput_mbps
+    lines: ack_policy
+    along: rate
+  - title: The window
+    over_time: cwnd
+    panels: rate
+    rows: ack_policy
+"""
+IN_PACKETS = """\
+  - tsq: [40packets]
+    ack_policy: [default]
+"""
+
 
 def write(directory: Path, text: str) -> Path:
     path = directory / "small.yaml"
     path.write_text(text)
     return path
+
+
+def refused(directory: Path, text: str) -> str:
+    """The one line that says why the file is not taken."""
+    with pytest.raises(InputError) as error:
+        load(write(directory, text))
+    assert "\n" not in str(error.value)
+    return str(error.value)
 
 
 def settings(*texts: str) -> list[Setting]:
@@ -145,10 +175,111 @@ def test_a_published_figure_is_for_its_very_conditions(tmp_path: Path) -> None:
 def test_an_error_names_file_line_key_and_what_is_allowed(
     tmp_path: Path, old: str, new: str, message: str
 ) -> None:
-    with pytest.raises(InputError) as error:
-        load(write(tmp_path, GOOD.replace(old, new)))
-    assert message in str(error.value)
-    assert "\n" not in str(error.value)
+    assert message in refused(tmp_path, GOOD.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "x: ping_rtt_ms_p50",
+            "x: ping",
+            "20: figures[0].x: unknown metric 'ping'; allowed: goodp",
+        ),
+        ("y: goodput_mbps", "y: [goodput_mbps, up]", "21: figures[0].y[1]: unknown metric 'up'"),
+        ("y: goodput_mbps", "y: []", "21: figures[0].y: "),
+        (
+            "y: goodput_mbps",
+            "y: [goodput_mbps, retransmits]",
+            "19: figures[0]: y: one axis needs one unit, not goodput_mbps in Mbit/s, retransmits",
+        ),
+        ("    y: goodput_mbps\n", "", "19: figures[0].y: missing"),
+        ("    x: ping_rtt_ms_p50\n", "", "19: figures[0].x: missing"),
+        (
+            "lines: ack_policy",
+            "lines: mcs",
+            "22: figures[0].lines: 'mcs' is not a factor of the design; allowed: ack_policy rate",
+        ),
+        (
+            "along: rate",
+            "along: ack_policy",
+            "19: figures[0]: along: 'ack_policy' is lines already",
+        ),
+        ("panels: rate", "along: rate", "26: figures[1].along: unknown key; allowed: title"),
+        ("    panels: rate\n", "", "24: figures[1]: rows: are of panels"),
+        (
+            "over_time: cwnd",
+            "over_time: speed",
+            "25: figures[1].over_time: 'speed' is not allowed;",
+        ),
+        (
+            "    over_time: cwnd\n",
+            "",
+            "24: figures[1]: no kind of figure; give one of: x and y, over_time, model",
+        ),
+        ("  - title: The window\n    over", "  - over", "24: figures[1].title: missing"),
+        (
+            "over_time: cwnd",
+            "model: bianchi",
+            "figures[1].model: 'bianchi' is not allowed; allowed:",
+        ),
+        ("figures:", "figured:", "18: figured: unknown key; allowed: name title"),
+    ],
+)
+def test_a_wrong_figure_is_told_as_anything_else(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    assert message in refused(tmp_path, GOOD + FIGURES.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ("rtt: goodput_mbps", "23: figures[0].rtt: 'goodput_mbps' is not a time; allowed: request"),
+        ("rate: 216", "23: figures[0].rate: '216' is not a rate; write a number and a unit"),
+        (
+            "backlog_factor: 2",
+            "23: figures[0].backlog_factor: '2' is out of range; allowed: 0.0 to",
+        ),
+        ("pacing_multiplies: maybe", "23: figures[0].pacing_multiplies: 'maybe' is not a switch;"),
+        ("lines: rate", "23: figures[0].lines: unknown key; allowed: title model rtt pacing_mult"),
+    ],
+)
+def test_parameters_of_a_model_have_units_and_ranges(
+    tmp_path: Path, keys: str, message: str
+) -> None:
+    design = GOOD.replace("published:", IN_PACKETS + "published:")
+    figure = f"figures:\n  - title: Model\n    model: aggregation\n    {keys}\n"
+    assert message in refused(tmp_path, design + figure)
+
+
+def test_a_model_of_packets_needs_a_limit_in_packets(tmp_path: Path) -> None:
+    figure = "figures:\n  - title: Model\n    model: aggregation\n"
+    message = "20: figures[0].model: no cell has a tsq in packets"
+    assert message in refused(tmp_path, GOOD + figure)
+    design = GOOD.replace("published:", IN_PACKETS + "published:")
+    [model] = load(write(tmp_path, design + figure)).figures
+    assert isinstance(model, ModelFigure)
+    assert model.station == Station()
+    assert (model.pacing(1), model.pacing(2)) == (1.2, 2.4)
+
+
+def test_figures_survive_json(tmp_path: Path) -> None:
+    declared = load(write(tmp_path, GOOD + FIGURES)).figures
+    again = TypeAdapter(Figure).validate_python
+    assert [again(json.loads(json.dumps(documented(one)))) for one in declared] == list(declared)
+
+
+def test_the_figures_in_the_docs_are_right(tmp_path: Path) -> None:
+    """The block of docs/figures.md, in an experiment whose design has what it names."""
+    text = (Path(__file__).parents[2] / "docs" / "figures.md").read_text()
+    [block] = re.findall(r"^```yaml\n(.*?)^```", text, re.M | re.S)
+    design = "  - congestion_control: [cubic]\n    tsq: [4packets]\n    flows: [1]\n"
+    declared = load(write(tmp_path, GOOD.replace("published:", design + "published:") + block))
+    kinds = [MetricFigure, TimeFigure, ModelFigure]
+    assert [type(one) for one in declared.figures] == kinds
+    keys = {field.alias or name for kind in kinds for name, field in kind.model_fields.items()}
+    assert all(f"`{key}`" in text or f"{key}:" in text for key in keys)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 
 import json
 import re
+from collections.abc import Mapping, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, get_args
@@ -13,9 +14,10 @@ from fake_run import DATA_PORT, START_NS, write_exchanges, write_run
 
 from airtcp import capture
 from airtcp.errors import InputError
+from airtcp.figures import MetricFigure, TimeFigure
 from airtcp.metrics import METRICS, compute
 from airtcp.parameters import Parameters
-from airtcp.report import model, page, plots, series, write_report
+from airtcp.report import layout, model, page, plots, series, write_report
 from airtcp.statistics import Summary, summarize
 
 EN_DASH = "\N{EN DASH}"
@@ -31,7 +33,12 @@ GOODPUT = {
 PUBLISHED = {("default", "0ms"): 157.4, ("aad", "0ms"): 174.4}
 
 
-def write_results(out_dir: Path, delays: tuple[str, ...] = ("0ms",), **parameters: str) -> Path:
+def write_results(
+    out_dir: Path,
+    delays: tuple[str, ...] = ("0ms",),
+    figures: Sequence[Mapping[str, Any]] = (),
+    **parameters: str,
+) -> Path:
     runs: list[dict[str, Any]] = []
     summary: list[dict[str, Any]] = []
     for (policy, delay), rates in GOODPUT.items():
@@ -82,6 +89,7 @@ def write_results(out_dir: Path, delays: tuple[str, ...] = ("0ms",), **parameter
         "kernel": {"version": "6.12.9", "hash": "0123456789abcdef"},
         "runs": runs,
         "summary": summary,
+        **({"figures": figures} if figures else {}),
     }
     (out_dir / "results.json").write_text(json.dumps(document))
     return out_dir
@@ -361,3 +369,132 @@ def test_numbers_for_people(value: float | None, text: str) -> None:
 )
 def test_quantities_for_people(value: object, text: str) -> None:
     assert model.readable(value) == text
+
+
+AGAINST = {
+    "title": "Ping <and> goodput",
+    "x": "ping_rtt_ms_p50",
+    "y": ["goodput_mbps"],
+    "lines": "ack_policy",
+    "along": "delay",
+}
+COMPARED = {"measured": 100.0, "ci95": 2.0, "model": 90.0, "error": -10.0, "error_percent": -10.0}
+POINT = {
+    "factors": {"tsq": "10packets", "pacing_factor": 1.0},
+    "tsq_packets": 10,
+    "pacing_factor": 1.0,
+    "backlog_packets": 9.6,
+    "throughput_mbps": COMPARED,
+    "rtt_ms": COMPARED,
+}
+MODEL = {
+    "title": "Data and model",
+    "model": "aggregation",
+    "base_rtt": "3ms",
+    "points": [
+        POINT,
+        POINT | {"tsq_packets": 20, "factors": {"tsq": "20packets", "pacing_factor": 1.0}},
+        POINT | {"pacing_factor": 2.0, "factors": {"tsq": "10packets", "pacing_factor": 2.0}},
+    ],
+    "mean_absolute_error": {
+        "throughput_mbps": 10.0,
+        "throughput_percent": 10.0,
+        "rtt_ms": 10.0,
+        "rtt_percent": 10.0,
+    },
+}
+
+
+def test_declared_figures_have_their_values_as_tables(tmp_path: Path) -> None:
+    over_time = [
+        {"title": what, "over_time": what, "lines": "ack_policy", "panels": "delay"}
+        for what in ("cwnd", "goodput", "ping")
+    ]
+    figures = [AGAINST, AGAINST | {"y": ["ping_rtt_ms_p50", "ping_rtt_ms_p95"]}, *over_time, MODEL]
+    out_dir = write_results(tmp_path / "out", ("0ms", "50ms"), figures)
+    report = write_report(out_dir).read_text()
+    elements = Elements(report)
+    assert not elements.open and len(elements.ids) == len(set(elements.ids))
+    assert "Ping &lt;and&gt; goodput" in report
+    rows = elements.rows
+    # Pings of 1 to 5 ms; nobody has published a ping.
+    goodput = ["default", "0 ms", "3.00 ± 0", "101 ± 12.71", "2", EN_DASH, "157.4"]
+    assert goodput in rows
+    assert ["aad", "50 ms", "3.00 ± 0", "3.00 ± 0", "4.80 ± 0", "2", *[EN_DASH] * 3] in rows
+    assert ["default", "delay 50 ms", "tcp-server.csv", "1", "4", "25.00", "10.00", "40.00"] in rows
+    ping = "runs/default_50ms/seed-1/ping.txt"
+    assert ["default", "delay 50 ms", ping, "1", "5", "3.00", "1.00", "5.00"] in rows
+    measured = ["100 ± 2.00", "90.00", f"{MINUS}10.00", f"{MINUS}10.00"]
+    assert ["pacing factor 2", "10", "9.60", *measured, *measured] in rows
+    assert "base rtt 3 ms" in report and "RTT 10.00 ms (10.00%)" in report
+    written = {path.name for path in (out_dir / "figures").iterdir()}
+    assert {f"figure-{number}.pdf" for number in range(1, 7)} <= written
+
+
+def test_a_declared_figure_marks_what_was_published(tmp_path: Path) -> None:
+    figure = AGAINST | {"x": "goodput_mbps"}
+    out_dir = write_results(tmp_path / "out", ("0ms", "50ms"), [figure])
+    report = write_report(out_dir).read_text()
+    assert "Hollow: published for the same cell" in report
+    assert "Published: Table &lt;5.1&gt;" in report
+
+
+def test_factors_that_a_figure_does_not_name_make_lines(tmp_path: Path) -> None:
+    out_dir = write_results(tmp_path / "out", ("0ms", "50ms"))
+    cells = model.load(out_dir).cells
+    alone = layout.lay_out(MetricFigure(title="", x="goodput_mbps", y=("goodput_mbps",)), cells)
+    assert alone.lines == [
+        *("ack policy default, delay 0 ms", "ack policy aad, delay 0 ms"),
+        *("ack policy default, delay 50 ms", "ack policy aad, delay 50 ms"),
+    ]
+    panels = TimeFigure(title="", over_time="cwnd", lines="delay", panels="ack_policy")
+    laid_out = layout.lay_out(panels, cells)
+    assert laid_out.lines == ["delay 0 ms", "delay 50 ms"]
+    assert laid_out.panels == [("", "ack policy default"), ("", "ack policy aad")]
+
+
+@pytest.mark.parametrize(
+    ("metrics", "text"),
+    [
+        (["goodput_mbps"], "goodput (Mbit/s)"),
+        (["ping_rtt_ms_p50"], "ping RTT, median (ms)"),
+        (["tcp_rtt_ms_p95"], "TCP RTT, 95th percentile (ms)"),
+        (["tcp_rtt_ms_p50", "tcp_rtt_ms_p95"], "TCP RTT (ms)"),
+        (["ping_rtt_ms_p50", "tcp_rtt_ms_p50"], "ping RTT, median and TCP RTT, median (ms)"),
+        (["ampdu_mpdus_mean"], "aggregate size, mean (MPDUs)"),
+        (["acks_per_segment"], "ACKs per segment"),
+        (["cwnd_segments_mean"], "cwnd, mean (segments)"),
+    ],
+)
+def test_axes_for_people(metrics: list[str], text: str) -> None:
+    assert layout.axis(metrics) == text
+
+
+@pytest.mark.parametrize(
+    ("figure", "note"),
+    [
+        (AGAINST | {"y": ["completion_time_ms_mean"]}, "left out: no run has both ping_rtt_ms_p50"),
+        (MODEL | {"points": [], "mean_absolute_error": None}, "left out: no cell has a tsq in"),
+    ],
+)
+def test_a_declared_figure_without_points_is_left_out_and_told(
+    tmp_path: Path, figure: Mapping[str, Any], note: str
+) -> None:
+    out_dir = write_results(tmp_path / "out", figures=[figure])
+    assert note in write_report(out_dir).read_text()
+    assert not (out_dir / "figures" / "figure-1.pdf").exists()
+
+
+def test_a_declared_figure_goes_without_a_run_whose_file_is_missing(tmp_path: Path) -> None:
+    figure = {"title": "Window", "over_time": "cwnd", "lines": "ack_policy"}
+    out_dir = write_results(tmp_path / "out", figures=[figure])
+    (out_dir / "runs" / "aad_0ms" / "seed-1" / "tcp-server.csv").unlink()
+    report = write_report(out_dir).read_text()
+    assert re.search(r"Window: aad left out: .*tcp-server\.csv: No such file", report)
+    assert (out_dir / "figures" / "figure-1.pdf").exists()
+
+
+def test_ping_is_shown_when_it_was_answered(tmp_path: Path) -> None:
+    times_s, rtts_ms = series.ping_over_time(write_run(tmp_path / "run"))
+    assert list(times_s) == pytest.approx([0.001, 0.101, 0.201, 0.301, 0.401], abs=1e-6)
+    assert list(rtts_ms) == [1, 2, 3, 4, 5]

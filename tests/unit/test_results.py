@@ -126,6 +126,79 @@ def test_each_workload_has_its_table_with_its_own_cells(factors: tuple[str, ...]
     assert changes[1].split() == [*label, "-10.0%", "±", "0.0%", "-"]
 
 
+MODEL = """\
+name: model
+title: A model
+source: nobody
+description: For tests.
+design:
+  - tsq: [10packets, 100packets, 4ms]
+    pacing_factor: [1, 2]
+figures:
+  - title: Data and model
+    model: aggregation
+    rate: 216Mbit
+"""
+# The model by hand: 9.6 and 19.2 packets take 1035.11 and 1568.44 us, 71 of them, the most that an
+# aggregate has, 4446.22 us; 96 packets are 2 aggregates, 192 are 3.
+MODEL_MBPS = {10: (111.2925, 146.8974), 100: (191.6234, 191.6234)}
+MODEL_MS = {10: (4.57022, 5.63689), 100: (2.5 + 2 * 4.44622, 2.5 + 3 * 4.44622)}
+
+
+def modelled(directory: Path, settings: str = "") -> results.Document:
+    """Goodput is 10% below the model at 10 packets, RTT 1 ms above; else they are the model's."""
+    path = directory / "model.yaml"
+    path.write_text(MODEL + settings)
+    experiment = load(path)
+    cells = experiment.cells()
+    runs = []
+    for cell in cells:
+        packets = int(str(cell.factors["tsq"]).removesuffix("packets").removesuffix("ms"))
+        place = int(float(cell.factors["pacing_factor"])) - 1
+        one, document = run(cell, 1, MODEL_MBPS.get(packets, (1, 1))[place])
+        document["metrics"]["tcp_rtt_ms_p50"] = MODEL_MS.get(packets, (1, 1))[place]
+        if packets == 10:
+            document["metrics"]["goodput_mbps"] *= 0.9
+            document["metrics"]["tcp_rtt_ms_p50"] += 1
+        runs.append((one, document))
+    return results.document(experiment, cells, KERNEL, runs, "./airtcp run model")
+
+
+def test_measured_points_stand_beside_the_model(tmp_path: Path) -> None:
+    [figure] = modelled(tmp_path)["figures"]
+    assert figure["title"] == "Data and model"
+    assert (figure["rate"], figure["packet"], figure["access"]) == ("216Mbit", "1500B", "500us")
+    points = figure["points"]
+    assert [(one["tsq_packets"], one["pacing_factor"]) for one in points] == [
+        *((10, 1), (10, 2), (100, 1), (100, 2))
+    ]
+    backlogs = [one["backlog_packets"] for one in points]
+    assert backlogs == pytest.approx([9.6, 19.2, 96, 192])
+    errors = [one["throughput_mbps"]["error_percent"] for one in points]
+    assert errors == pytest.approx([100 / 9, 100 / 9, 0, 0], abs=0.01)
+    assert [one["rtt_ms"]["error"] for one in points] == pytest.approx([-1, -1, 0, 0], abs=1e-3)
+    mean = figure["mean_absolute_error"]
+    assert mean["throughput_mbps"] == pytest.approx((11.129 + 14.690) / 4, abs=0.01)
+    assert mean["throughput_percent"] == pytest.approx(100 / 18, abs=0.01)
+    assert mean["rtt_ms"] == pytest.approx(0.5, abs=1e-3)
+
+
+def test_the_errors_of_a_model_are_printed(tmp_path: Path) -> None:
+    lines = results.table(modelled(tmp_path)).split("\n\n")[-1].splitlines()
+    assert lines[0].split()[:4] == ["Data", "and", "model", "Mbit/s"]
+    assert lines[1].split()[2:] == [
+        *("100.16", "111.29", "+11.13", "+11.1"),
+        *("5.57", "4.57", "-1.00", "-18.0"),
+    ]
+    assert len(lines) == 6  # 4ms is no limit in packets
+    assert lines[-1].split() == ["mean", "absolute", "error", "6.45", "5.6", "0.50", "8.3"]
+
+
+def test_pacing_need_not_multiply_the_limit(tmp_path: Path) -> None:
+    [figure] = modelled(tmp_path, "    pacing_multiplies: off\n")["figures"]
+    assert [one["backlog_packets"] for one in figure["points"]] == [8, 8, 80, 80]
+
+
 def test_written_results_are_read_back(tmp_path: Path) -> None:
     found = document({"default": [1], "aad": [2]})
     results.write(tmp_path, found)

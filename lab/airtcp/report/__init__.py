@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from matplotlib.figure import Figure
-from pydantic import ValidationError
 
 from airtcp import runfiles
 from airtcp.errors import AirtcpError
 from airtcp.metrics import Headline
-from airtcp.parameters import Parameters
-from airtcp.report import model, page, plots, series, timeline
+from airtcp.report import declared, model, page, plots, series, timeline
 
 _T = TypeVar("_T")
 
@@ -33,9 +31,10 @@ def write_report(out_dir: Path, timeline_ms: int | None = None) -> Path:
             writer = plots.Writer(out_dir / "figures")
             drawing = plots.Drawing(results)
             timelines = timeline.plots(results, writer, timeline_ms)
+            own = declared.draw(results, writer)
             overview = _overview(results, drawing, writer)
             inside = [_inside(condition, drawing, writer) for condition in results.conditions]
-        path.write_text(page.render(results, overview, inside, *timelines), encoding="utf-8")
+        path.write_text(page.render(results, overview, inside, *timelines, *own), encoding="utf-8")
     except OSError as error:
         raise AirtcpError(f"{error.filename or path}: {error.strerror}") from error
     return path
@@ -206,12 +205,12 @@ def _readable(
 
 def _over_time(one: model.Measured) -> series.OverTime:
     run = one.runs[0]
-    return series.over_time(run.directory, _parameters(run))
+    return series.over_time(run.directory, run.settings)
 
 
 def _arrivals(one: model.Measured) -> series.Arrivals | None:
     run = one.runs[0]
-    return series.arrivals(run.directory, _parameters(run))
+    return series.arrivals(run.directory, run.settings)
 
 
 def _aggregates(one: model.Measured) -> Counter[int]:
@@ -233,11 +232,3 @@ def _exchange_ms(one: model.Measured) -> list[float]:
     exchanging = [run for run in one.runs if not model.is_bulk(run)]
     times_ms = [runfiles.read_exchanges(run.directory).times_ms for run in exchanging]
     return [float(time_ms) for of_run in times_ms for time_ms in of_run]
-
-
-def _parameters(run: model.Run) -> Parameters:
-    """Raises AirtcpError for those of another version."""
-    try:
-        return Parameters.model_validate(dict(run.parameters))
-    except ValidationError as error:
-        raise AirtcpError(f"{run.directory}: parameters of another version: {error}") from None

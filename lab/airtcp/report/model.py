@@ -11,9 +11,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from airtcp import results, statistics
-from airtcp.errors import InputError
+from airtcp.errors import AirtcpError, InputError
+from airtcp.figures import Figure
 from airtcp.metrics import HEADLINES, Headline
+from airtcp.modelfit import Point
+from airtcp.parameters import Parameters
 
 BASELINE = "default"
 _POLICY = "ack_policy"
@@ -22,7 +27,7 @@ _MICRO = "\N{MICRO SIGN}"
 
 # Values of a factor that mean "nothing was done"; a label names the others.
 _NEUTRAL = frozenset({"0ms", "unlimited", "none"})
-_QUANTITY = re.compile(r"([0-9.]+)(s|ms|us|ns|[kMG]?bit|[KMG]i?B|B|MHz)")
+_QUANTITY = re.compile(r"([0-9.]+)(s|ms|us|ns|[kMG]?bit|[KMG]i?B|B|MHz|packets)")
 
 
 @dataclass(frozen=True)
@@ -45,6 +50,17 @@ class Run:
     cost: Mapping[str, float]
     artifacts: Mapping[str, Mapping[str, str]]
     identity: str  # hash of all that decides the run
+
+    @property
+    def settings(self) -> Parameters:
+        """The parameters as such. Raises AirtcpError for those of another version."""
+        try:
+            return Parameters.model_validate(dict(self.parameters))
+        except ValidationError as error:
+            reason = error.errors()[0]["msg"]
+            raise AirtcpError(
+                f"{self.directory}: not parameters of this version: {reason}"
+            ) from None
 
 
 @dataclass(frozen=True)
@@ -85,6 +101,15 @@ class Gain:
 
 
 @dataclass(frozen=True)
+class Declared:
+    """A figure that the experiment declares; of a model also each point and the mean error."""
+
+    figure: Figure
+    points: Sequence[Point]
+    mean_absolute_error: Mapping[str, float] | None
+
+
+@dataclass(frozen=True)
 class Results:
     """A whole experiment."""
 
@@ -96,10 +121,15 @@ class Results:
     policies: Sequence[str]
     conditions: Sequence[Condition]
     failures: Sequence[str]
+    figures: Sequence[Declared]
+
+    @property
+    def cells(self) -> list[Measured]:
+        return [one for condition in self.conditions for one in condition.policies]
 
     @property
     def runs(self) -> list[Run]:
-        return [run for one in self.conditions for each in one.policies for run in each.runs]
+        return [run for one in self.cells for run in one.runs]
 
 
 def is_bulk(run: Run) -> bool:
@@ -173,6 +203,17 @@ def _results(out_dir: Path, document: Mapping[str, Any]) -> Results:
             for run in document["runs"]
             if not _finished(run)
         ],
+        figures=[_declared(one) for one in document.get("figures", ())],
+    )
+
+
+def _declared(document: Mapping[str, Any]) -> Declared:
+    measured = ("points", "mean_absolute_error")
+    figure = {key: value for key, value in document.items() if key not in measured}
+    return Declared(
+        TypeAdapter[Figure](Figure).validate_python(figure),
+        [Point.read(point) for point in document.get("points", ())],
+        document.get("mean_absolute_error"),
     )
 
 
@@ -258,18 +299,24 @@ def _label(factors: Mapping[str, Any]) -> str:
     """The factors that do something; all of them where none does."""
     active = {name: value for name, value in factors.items() if str(value) not in _NEUTRAL}
     named = active or factors
-    return ", ".join(f"{_words(name)} {readable(value)}" for name, value in named.items()) or "all"
+    return ", ".join(factor(name, value) for name, value in named.items()) or "all"
 
 
-def _words(name: str) -> str:
+def factor(name: str, value: object) -> str:
+    """A factor with its value: `delay 50 ms`."""
+    return f"{words(name)} {readable(value)}"
+
+
+def words(name: str) -> str:
     return name.replace("_", " ")
 
 
 def readable(value: object) -> str:
-    """A value as people write it: `50ms` is 50 ms, `10Mbit` is 10 Mbit/s."""
-    match = _QUANTITY.fullmatch(str(value))
+    """A value as people write it: `50ms` is 50 ms, `10Mbit` is 10 Mbit/s, 2.0 is 2."""
+    text = f"{value:g}" if isinstance(value, float) else str(value)
+    match = _QUANTITY.fullmatch(text)
     if not match:
-        return str(value)
+        return text
     number, unit = match.groups()
     if unit.endswith("bit"):
         unit += "/s"

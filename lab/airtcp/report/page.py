@@ -41,10 +41,12 @@ def render(
     inside: Sequence[Inside],
     timelines: Sequence[Plot] = (),
     timeline_notes: Sequence[str] = (),
+    declared: Sequence[Plot] = (),
+    declared_notes: Sequence[str] = (),
 ) -> str:
     """The whole page, which refers to nothing but the files in figures/.
 
-    timeline_notes say why some of the timelines are left out.
+    declared are the experiment's own figures. The notes say why some figures are left out.
     """
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent),
@@ -69,6 +71,8 @@ def render(
             for headline, having in headlines(results)
         ],
         sources=_sources(results),
+        declared=declared,
+        declared_notes=declared_notes,
         overview=overview,
         timelines=timelines,
         timeline_notes=timeline_notes,
@@ -199,9 +203,9 @@ def _metric_rows(condition: Condition) -> list[MetricRow]:
             MetricRow(
                 name,
                 metric,
-                [_with_interval(one.summaries.get(name)) for one in condition.policies],
+                [with_interval(one.summaries.get(name)) for one in condition.policies],
                 [
-                    _with_interval(paired_difference(baseline.by_seed(name), one.by_seed(name)))
+                    with_interval(paired_difference(baseline.by_seed(name), one.by_seed(name)))
                     for one in _others(condition)
                     if baseline
                 ],
@@ -217,7 +221,8 @@ def _others(condition: Condition) -> list[Measured]:
     return [one for one in condition.policies if one.policy != BASELINE]
 
 
-def _with_interval(value: Summary | None) -> str:
+def with_interval(value: Summary | None) -> str:
+    """A mean with half of its 95% interval; a dash for None."""
     if value is None:
         return "\N{EN DASH}"
     if value.ci95 is None:

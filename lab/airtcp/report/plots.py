@@ -26,7 +26,8 @@ from matplotlib.patches import Patch
 from airtcp.report.model import BASELINE, Condition, Gain, Measured, Results
 from airtcp.report.series import Arrivals, OverTime
 
-_WIDTH_IN = 3.5  # one column of a two-column paper, and about the width of a phone
+WIDTH_IN = 3.5  # one column of a two-column paper, and about the width of a phone
+WIDE_IN = 7.16  # both columns
 _PNG_DPI = 300
 _BAR_POINTS = 190  # width of all bars side by side: nearly that of the axes
 
@@ -69,7 +70,7 @@ PALETTE: Mapping[str, tuple[str, str]] = {
     "paper": ("#ffffff", "#1a2027"),
 }
 _INK, _FAINT, _GRID = (PALETTE[role][0] for role in ("ink", "faint", "grid"))
-_POLICY_COLOURS = 8
+POLICY_COLOURS = 8
 
 # What fits beside the bars, and above them.
 _LABEL_LETTERS = 30
@@ -119,14 +120,29 @@ _AIRTIME_LABELS = {
 
 
 @dataclass(frozen=True)
+class Table:
+    """What a figure shows, as text: the first columns, so many, are words, the others figures."""
+
+    head: Sequence[str]
+    words: int
+    rows: Sequence[Sequence[str]]
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
 class Plot:
-    """A finished figure: inline SVG for the page, and the names of the files made of it."""
+    """A finished figure: inline SVG for the page, and the names of the files made of it.
+
+    wide: for the whole width of the page; a small screen scrolls it.
+    """
 
     title: str
     caption: str
     svg: str
     pdf: str
     png: str
+    wide: bool = False
+    table: Table | None = None
 
 
 @contextmanager
@@ -153,6 +169,7 @@ class Writer:
         caption: str,
         description: str,
         tips: Mapping[str, str] | None = None,
+        table: Table | None = None,
     ) -> Plot:
         """description says to a person who cannot see the figure what it shows.
 
@@ -170,7 +187,8 @@ class Writer:
         figure.savefig(drawing, format="svg", transparent=True, metadata={"Date": None})
         svg = _for_page(_with_tips(drawing.getvalue(), tips or {}), slug, title, description)
         folder = self._dir.name
-        return Plot(title, caption, svg, f"{folder}/{pdf}", f"{folder}/{png}")
+        wide = figure.get_figwidth() > WIDTH_IN
+        return Plot(title, caption, svg, f"{folder}/{pdf}", f"{folder}/{png}", wide, table)
 
 
 def _with_tips(svg: str, tips: Mapping[str, str]) -> str:
@@ -312,7 +330,7 @@ class Drawing:
 
     def over_time(self, series: Mapping[str, OverTime]) -> Figure:
         """Congestion window, smoothed RTT and goodput over time, one line a flow."""
-        figure = Figure(figsize=(_WIDTH_IN, 3.6), layout="constrained")
+        figure = Figure(figsize=(WIDTH_IN, 3.6), layout="constrained")
         window, rtt, goodput = figure.subplots(3, 1, sharex=True)
         for policy, one in series.items():
             colour = self._colours[policy]
@@ -367,7 +385,7 @@ class Drawing:
 
     def arrivals(self, series: Mapping[str, Arrivals]) -> Figure:
         """Time between data segments at the receiver, ACKs marked, after Fig. 3.1 of the thesis."""
-        figure = Figure(figsize=(_WIDTH_IN, 0.7 + 1.35 * len(series)), layout="constrained")
+        figure = Figure(figsize=(WIDTH_IN, 0.7 + 1.35 * len(series)), layout="constrained")
         grid = figure.subplots(len(series), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
         lowest = min(float(one.gaps_ms[one.gaps_ms > 0].min()) for one in series.values())
         highest = max(float(one.gaps_ms.max()) for one in series.values())
@@ -462,7 +480,7 @@ _PUBLISHED_MARKER: Mapping[str, Any] = {
 
 def policy_role(number: int, kind: str = "policy") -> str:
     """The role in PALETTE of the policy with this number; kind "tint" is its lighter shade."""
-    return f"{kind}{number % _POLICY_COLOURS}"
+    return f"{kind}{number % POLICY_COLOURS}"
 
 
 def airtime_shares(measured: Measured) -> dict[str, float]:
@@ -489,7 +507,7 @@ def _annotate(axes: Axes, text: str, x: float, y: float) -> None:
 
 
 def _figure(height_in: float) -> tuple[Figure, Axes]:
-    figure = Figure(figsize=(_WIDTH_IN, height_in), layout="constrained")
+    figure = Figure(figsize=(WIDTH_IN, height_in), layout="constrained")
     return figure, figure.subplots()
 
 

@@ -15,6 +15,8 @@ from airtcp.errors import AirtcpError
 from airtcp.parameters import Parameters
 from airtcp.transfers import transfers
 
+Floats = NDArray[numpy.float64]
+
 # Inter-arrival times are shown from here on, past slow start, where the capture is that long.
 _ARRIVALS_AFTER_NS = 1_000_000_000
 _ARRIVALS_SHOWN = 300

@@ -20,13 +20,12 @@ from airtcp import airtrace
 from airtcp.airtrace import Transmission
 from airtcp.errors import AirtcpError, InputError
 from airtcp.report.model import Measured, Results
-from airtcp.report.plots import PALETTE, Plot, Writer
+from airtcp.report.plots import PALETTE, WIDE_IN, Plot, Writer
 
 LENGTH_MS = 50
 _ROW_MS = 10
 _NS_PER_MS = 1_000_000
 
-_WIDTH_IN = 7.16  # both columns of a two-column paper
 _LANE_IN = 0.24
 _MOST_LANES = 12
 _ROW_POINTS = 440  # about the width of a row's axes
@@ -269,7 +268,7 @@ def draw(timeline: Timeline) -> Figure:
     rows = LENGTH_MS // _ROW_MS
     lanes = timeline.lanes
     height_in = 0.65 + rows * (_LANE_IN * max(1, len(lanes)) + 0.24)
-    figure = Figure(figsize=(_WIDTH_IN, height_in), layout="constrained")
+    figure = Figure(figsize=(WIDE_IN, height_in), layout="constrained")
     spoiled = collisions(timeline.transmissions)
     for row, axes in enumerate(figure.subplots(rows, 1, squeeze=False)[:, 0]):
         start_ms = timeline.start_ms + row * _ROW_MS

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The figures that an experiment declares for its report: what they show, laid out how.
+
+Three kinds: metrics against each other, something over time, and a model beside what was measured.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
+
+from airtcp.equations.aggregation import Station
+from airtcp.metrics import METRICS
+from airtcp.parameters import Strict
+from airtcp.quantity import OnOff, Plain, Quantity, duration, fraction, size
+from airtcp.units import format_rate_bps, parse_rate_bps
+
+# Type of the error for a figure that is of no kind.
+KIND = "figure_kind"
+
+
+def _known(metric: str) -> str:
+    if metric not in METRICS:
+        raise ValueError(f"unknown metric {metric!r}; allowed: " + " ".join(METRICS))
+    return metric
+
+
+def _time(metric: str) -> str:
+    if METRICS[metric].unit != "ms":
+        times = (name for name, one in METRICS.items() if one.unit == "ms")
+        raise ValueError(f"{metric!r} is not a time; allowed: " + " ".join(times))
+    return metric
+
+
+def _listed(value: object) -> object:
+    return (value,) if isinstance(value, str) else value
+
+
+_Metric = Annotated[str, AfterValidator(_known)]
+
+
+class _Panelled(Strict):
+    """What is drawn in panels: a line for each value of a factor, a panel for each of another."""
+
+    title: str
+    lines: str | None = None
+    panels: str | None = None
+    rows: str | None = None
+
+    @model_validator(mode="after")
+    def _distinct(self) -> "_Panelled":
+        seen: dict[str, str] = {}
+        for key, factor in self.factors().items():
+            if factor in seen:
+                raise ValueError(f"{key}: {factor!r} is {seen[factor]} already; name another")
+            seen[factor] = key
+        if self.rows and not self.panels:
+            raise ValueError("rows: are of panels; name a factor for panels, too")
+        return self
+
+    def factors(self) -> dict[str, str]:
+        """The factors that it names, by key."""
+        keys = ("lines", "along", "panels", "rows")
+        return {key: factor for key in keys if (factor := getattr(self, key, None))}
+
+    def _laid_out(self) -> str:
+        return "".join(f", {key} {factor}" for key, factor in self.factors().items())
+
+
+class MetricFigure(_Panelled):
+    """Metrics against another, a point a cell; points of a line are joined along a factor."""
+
+    x: _Metric
+    y: Annotated[tuple[_Metric, ...], BeforeValidator(_listed), Field(min_length=1)]
+    along: str | None = None
+
+    @model_validator(mode="after")
+    def _one_axis(self) -> "MetricFigure":
+        if len({METRICS[metric].unit for metric in self.y}) > 1:
+            units = ", ".join(f"{metric} in {METRICS[metric].unit or '1'}" for metric in self.y)
+            raise ValueError(f"y: one axis needs one unit, not {units}")
+        return self
+
+    def described(self) -> str:
+        return f"{' and '.join(self.y)} against {self.x}{self._laid_out()}"
+
+
+class TimeFigure(_Panelled):
+    """One thing over time, of the first seed."""
+
+    over_time: Literal["cwnd", "goodput", "ping"]
+
+    def described(self) -> str:
+        return f"{self.over_time} over time{self._laid_out()}"
+
+
+class ModelFigure(Strict):
+    """Throughput and RTT over the limit of small queues in packets, measured and as in a model.
+
+    The defaults are those of the model. pacing_ratio is what pacing_factor 1 stands for; p is the
+    product of both where pacing multiplies the limit, and 1 where it does not.
+    """
+
+    title: str
+    model: Literal["aggregation"]
+    rtt: Annotated[_Metric, AfterValidator(_time)] = "tcp_rtt_ms_p50"
+    pacing_multiplies: OnOff = True
+    pacing_ratio: Annotated[float, fraction(0.1, 10)] = 1.2
+    packet_bytes: Annotated[int, size(1, 65535)] = Field(Station.packet_bytes, alias="packet")
+    overhead_bytes: Annotated[int, size(0, 65535)] = Field(Station.overhead_bytes, alias="overhead")
+    rate_bps: Annotated[float, Quantity(parse_rate_bps, format_rate_bps, 1e4, 1e11)] = Field(
+        Station.rate_bps, alias="rate"
+    )
+    most_aggregate_s: Annotated[float, duration(0, 1)] = Field(
+        Station.most_aggregate_s, alias="most_aggregate"
+    )
+    access_s: Annotated[float, duration(0, 1)] = Field(Station.access_s, alias="access")
+    base_rtt_s: Annotated[float, duration(0, 10)] = Field(Station.base_rtt_s, alias="base_rtt")
+    backlog_factor: Annotated[float, fraction(0, 1)] = Station.backlog_factor
+
+    @property
+    def station(self) -> Station:
+        return Station(
+            packet_bytes=self.packet_bytes,
+            overhead_bytes=self.overhead_bytes,
+            rate_bps=self.rate_bps,
+            most_aggregate_s=self.most_aggregate_s,
+            access_s=self.access_s,
+            base_rtt_s=self.base_rtt_s,
+            backlog_factor=self.backlog_factor,
+        )
+
+    def pacing(self, factor: float) -> float:
+        """p of equation 1 at a pacing_factor."""
+        return self.pacing_ratio * factor if self.pacing_multiplies else 1.0
+
+    def factors(self) -> dict[str, str]:
+        """None: those of the model are not a matter of choice."""
+        return {}
+
+    def described(self) -> str:
+        set_up = self.model_dump(mode="json", exclude={"title", "model"})
+        chosen = ", ".join(f"{name} {value}" for name, value in set_up.items())
+        return f"goodput and RTT beside the model of {self.model}: {chosen}"
+
+
+KINDS: Mapping[str, type[MetricFigure | TimeFigure | ModelFigure]] = {
+    "x": MetricFigure,
+    "over_time": TimeFigure,
+    "model": ModelFigure,
+}
+
+
+def _kind(given: Any) -> str | None:
+    """The kind of a mapping: that of the key that only this kind has."""
+    keys = given if isinstance(given, dict) else ()
+    return next((kind for kind in KINDS if kind in keys), "x" if "y" in keys else None)
+
+
+Figure = Annotated[
+    Annotated[MetricFigure, Tag("x")]
+    | Annotated[TimeFigure, Tag("over_time")]
+    | Annotated[ModelFigure, Tag("model")],
+    Discriminator(
+        _kind,
+        custom_error_type=KIND,
+        custom_error_message="no kind of figure; give one of: x and y, over_time, model",
+    ),
+]
+
+
+def tsq_packets(tsq: Plain) -> int | None:
+    """The limit of small queues in packets; None where it is in anything else."""
+    match = re.fullmatch("([0-9]+)packets", str(tsq))
+    return int(match[1]) if match else None
+
+
+def documented(figure: Figure) -> dict[str, Any]:
+    """The declaration as it stands in YAML, with every default."""
+    return figure.model_dump(mode="json", exclude_none=True)
+
+
+def show(declared: tuple[Figure, ...]) -> Iterator[str]:
+    """A line for people about each."""
+    return (f"{figure.title}: {figure.described()}" for figure in declared)

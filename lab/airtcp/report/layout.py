@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Where each measured cell stands in a declared figure: in which panel, on which line."""
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from airtcp.figures import MetricFigure, TimeFigure
+from airtcp.metrics import METRICS
+from airtcp.parameters import Parameters
+from airtcp.report.model import Measured, Published, factor, readable, words
+from airtcp.statistics import Summary
+
+# Words of the names of metrics as people write them; units are said apart.
+_WORDS: Mapping[str, str] = {
+    "mbps": "",
+    "ms": "",
+    "rtt": "RTT",
+    "tcp": "TCP",
+    "ack": "ACK",
+    "acks": "ACKs",
+    "jain": "(Jain's index)",
+    "ampdu": "aggregate",
+    "mpdus": "size",
+    "segments": "",
+    "mean": ", mean",
+    "max": ", longest",
+    "p50": ", median",
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """A measured cell, and the labels of its panel, its line and its point."""
+
+    row: str
+    panel: str
+    line: str
+    along: str
+    measured: Measured
+
+    def published(self, metrics: Sequence[str]) -> list[Published] | None:
+        """What others measured in the same cell; None unless they did every one of these."""
+        found = [self.measured.published.get(metric) for metric in metrics]
+        return None if None in found else [one for one in found if one]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The places in the order of the cells, and every label of each kind in that order."""
+
+    places: Sequence[Place]
+
+    @property
+    def panels(self) -> list[tuple[str, str]]:
+        """(row, panel), row by row; of those that have a cell."""
+        there = {(one.row, one.panel) for one in self.places}
+        columns = _each(self.places, lambda one: one.panel)
+        each = itertools.product(self.rows, columns)
+        return [one for one in each if one in there]
+
+    @property
+    def rows(self) -> list[str]:
+        return _each(self.places, lambda one: one.row)
+
+    @property
+    def lines(self) -> list[str]:
+        return _each(self.places, lambda one: one.line)
+
+    @property
+    def alongs(self) -> list[str]:
+        return _each(self.places, lambda one: one.along)
+
+    def at(self, row: str, panel: str, line: str) -> list[Place]:
+        return [one for one in self.places if (one.row, one.panel, one.line) == (row, panel, line)]
+
+
+def lay_out(figure: MetricFigure | TimeFigure, cells: Sequence[Measured]) -> Layout:
+    """Factors that the figure does not name but that differ make lines of their own."""
+    parameters = [{**Parameters.usual(), **cell.runs[0].parameters} for cell in cells]
+    named = figure.factors()
+    others = [name for name in differing(parameters) if name not in named.values()]
+
+    def one(key: str, of: Mapping[str, Any]) -> str:
+        return factor(named[key], of[named[key]]) if key in named else ""
+
+    return Layout(
+        [
+            Place(
+                row=one("rows", of),
+                panel=one("panels", of),
+                line=line([named["lines"]] if "lines" in named else [], others, of),
+                along=readable(of[named["along"]]) if "along" in named else "",
+                measured=cell,
+            )
+            for cell, of in zip(cells, parameters, strict=True)
+        ]
+    )
+
+
+def points(places: Iterable[Place], x: str, y: str) -> list[tuple[str, Summary, Summary]]:
+    """Of those that have both metrics: the label, and the means."""
+    return [
+        (one.along, one.measured.summaries[x], one.measured.summaries[y])
+        for one in places
+        if {x, y} <= one.measured.summaries.keys()
+    ]
+
+
+def differing(several: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The names whose values are not the same in all."""
+    names = several[0] if several else ()
+    return [name for name in names if len({str(one.get(name)) for one in several}) > 1]
+
+
+def line(own: Sequence[str], others: Sequence[str], of: Mapping[str, Any]) -> str:
+    """What a line is called. A value that is a word says by itself what it is."""
+    labels = [
+        str(of[name]) if _is_word(of[name]) and name in own else factor(name, of[name])
+        for name in (*own, *others)
+    ]
+    return ", ".join(labels)
+
+
+def _is_word(value: object) -> bool:
+    return str(value).isidentifier() and value not in ("on", "off")
+
+
+def axis(metrics: Sequence[str]) -> str:
+    """What stands at an axis: the words with which all begin, and their unit."""
+    named = [name(metric) for metric in metrics]
+    words_of_each = zip(*(one.split() for one in named), strict=False)
+    same = itertools.takewhile(lambda words: len(set(words)) == 1, words_of_each)
+    common = " ".join(first for first, *_ in same).rstrip(",") or " and ".join(named)
+    unit = METRICS[metrics[0]].unit
+    return f"{common} ({unit})" if unit else common
+
+
+def name(metric: str) -> str:
+    """`ping_rtt_ms_p50` is ping RTT, median."""
+    parts = []
+    for word in metric.split("_"):
+        percentile = f", {word[1:]}th percentile" if word[:1] == "p" and word[1:].isdigit() else ""
+        parts.append(_WORDS.get(word, percentile or word))
+    return " ".join(part for part in parts if part).replace(" ,", ",")
+
+
+def heading(name: str | None) -> str:
+    """The head of a table's column of a factor."""
+    return words(name) if name else "line"
+
+
+def _each(places: Iterable[Place], label: Callable[[Place], str]) -> list[str]:
+    return list(dict.fromkeys(map(label, places)))
