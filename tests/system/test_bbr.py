@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""BBR's gains, BBR without its room for aggregation, and all the congestion controls."""
+"""The gains of BBR and its kin, BBR without its room for aggregation, all congestion controls."""
 
 from pathlib import Path
 from statistics import median
@@ -16,10 +16,11 @@ from airtcp.parameters import Parameters
 from airtcp.runfiles import read_connections, read_iperf3
 
 GAINS = {
-    **{"startup_gain": (1, 739, 1023), "drain_gain": (1, 88, 1023)},
-    **{"probe_up_gain": (1, 320, 1023), "probe_down_gain": (1, 192, 1023)},
-    **{"cwnd_gain": (1, 512, 1023), "extra_acked_gain": (0, 256, 1023)},
-    "pacing_percent": (1, 100, 1000),
+    **{"bbr_startup_gain": (1, 739, 1023), "bbr_drain_gain": (1, 88, 1023)},
+    **{"bbr_probe_up_gain": (1, 320, 1023), "bbr_probe_down_gain": (1, 192, 1023)},
+    **{"bbr_cwnd_gain": (1, 512, 1023), "bbr_extra_acked_gain": (0, 256, 1023)},
+    **{"bbrp_gain": (256, 512, 1023)},
+    **{"bbr_pacing_percent": (1, 100, 1000), "bbr2_pacing_percent": (1, 100, 1000)},
 }
 
 
@@ -30,14 +31,15 @@ def said(
     directory = tmp_path_factory.mktemp("bbr")
     lines = ["cat /proc/sys/net/ipv4/tcp_available_congestion_control >there"]
     for name, (least, _, most) in GAINS.items():
-        path = f"/proc/sys/net/ipv4/tcp_bbr_{name}"
+        path = f"/proc/sys/net/ipv4/tcp_{name}"
         lines.append(f"echo {name} $(cat {path}) >>said")
         lines += [
             f"(echo {value} >{path}) 2>/dev/null; echo {name} $(cat {path}) >>said"
             for value in (least - 1, most + 1, least, most)
         ]
-    lines.append("ip netns add other && ip netns exec other sysctl -n net.ipv4.tcp_bbr_cwnd_gain")
-    (directory / "plan.sh").write_text("mkdir -p /run/netns\n" + "\n".join(lines) + " >other\n")
+    names = " ".join(f"net.ipv4.tcp_{name}" for name in GAINS)
+    lines.append(f"ip netns add other && ip netns exec other sysctl -n {names} >other")
+    (directory / "plan.sh").write_text("mkdir -p /run/netns\n" + "\n".join(lines) + "\n")
     result = boot(lab_kernel, tools, directory, seed=1, timeout_wall_s=60)
     assert result.status == "ok", result.reason
     return [(directory / name).read_text() for name in ("there", "said", "other")]
@@ -45,7 +47,7 @@ def said(
 
 def test_every_congestion_control_of_the_parameters_is_there(said: list[str]) -> None:
     names = get_args(Parameters.model_fields["congestion_control"].annotation)
-    assert set(names) <= set(said[0].split())
+    assert {*names, "bbrp", "bbr2"} <= set(said[0].split())
 
 
 def test_gains_have_ranges_and_belong_to_a_namespace(said: list[str]) -> None:
@@ -54,7 +56,7 @@ def test_gains_have_ranges_and_belong_to_a_namespace(said: list[str]) -> None:
         for name, (least, usual, most) in GAINS.items()
         for value in (usual, usual, usual, least, most)
     ]
-    assert said[2] == "512\n"
+    assert said[2].splitlines() == [str(usual) for _, usual, _ in GAINS.values()]
 
 
 @pytest.mark.parametrize("name", ["bbr", "bbr_plain"])
