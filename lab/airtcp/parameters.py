@@ -208,6 +208,8 @@ class Parameters(Strict):
         "reno",
         "bbr",
         "bbr_plain",
+        "bbr2",
+        "bbrp",
         "bbrp",
         "bbr2",
         "nv",
