@@ -244,6 +244,12 @@ class Parameters(Strict):
     timestamps: OnOff = _field(True, "timestamps", "TCP timestamps (net.ipv4.tcp_timestamps)")
     gro: OnOff = _field(True, "gro", "generic receive offload, every interface")
     gso: OnOff = _field(True, "gso", "generic segmentation offload, every interface")
+    gso_segments: Annotated[int | None, count(1, 65535, _KERNEL)] = _field(
+        None,
+        "gso_segments",
+        "most segments that TCP hands down as one packet (ip link's gso_max_segs); it does so even "
+        "with gso off, where the stack takes them apart above the driver",
+    )
     tso: OnOff = _field(True, "tso", "TCP segmentation offload, where an interface can")
     tcp_rmem_max_bytes: Annotated[int, size(4096, 1 << 31)] = _field(
         6 << 20, "tcp_rmem_max", "largest receive buffer (net.ipv4.tcp_rmem)"

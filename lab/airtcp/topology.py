@@ -154,6 +154,7 @@ must ip link set lo up
 must ip link set eth0 up
 {neighbours}\
 {_offloads(parameters, "eth0")}\
+{_gso_segments(parameters, "eth0")}\
 {_wire(parameters)}\
 {_tcp(parameters, "server")}"""
 
@@ -192,6 +193,7 @@ must ip address add {station_address(number)}/24 dev wlan0
 must ip link set wlan0 up
 {neighbours}\
 {_offloads(parameters, "wlan0")}\
+{_gso_segments(parameters, "wlan0")}\
 {_tcp(parameters, "station")}\
 connect() {{ iw dev wlan0 connect {SSID} {frequency_mhz(parameters.channel)}; }}
 must connect
@@ -381,6 +383,11 @@ def _offloads(parameters: Parameters, device: str) -> str:
     lines = [f"must ethtool -K {device}{off}"] if off else []
     lines += [f"try_offload {device} {name}" for name, on in states.items() if on]
     return "\n".join(lines) + "\n"
+
+
+def _gso_segments(parameters: Parameters, device: str) -> str:
+    segments = parameters.gso_segments
+    return "" if segments is None else f"must ip link set {device} gso_max_segs {segments}\n"
 
 
 def _wire(parameters: Parameters) -> str:
