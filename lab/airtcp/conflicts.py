@@ -36,6 +36,8 @@ _OF_WORKLOAD = {
     "udp_ping_interval": ("bulk",),
     "stations": ("bulk",),
 }
+# The congestion controls that do.
+_OF_CONGESTION_CONTROL = {"hystart": ("cubic",)}
 _PLACES = ("snr", "distance", "walk")
 
 # Longest A-MPDU (9.4.2.55.3, 9.4.2.157.2).
@@ -56,6 +58,7 @@ def conflicts(parameters: "Parameters") -> Iterator[Conflict]:
     yield from _aggregation(parameters, standard)
     yield from _errors(parameters)
     yield from _idle(parameters, "workload", _OF_WORKLOAD)
+    yield from _idle(parameters, "congestion_control", _OF_CONGESTION_CONTROL)
     if parameters.queue == "fifo" and parameters.formed_ppdus:
         yield _not_with("formed_ppdus", parameters.formed_ppdus, "queue fifo", "0 or 'preset'")
     if parameters.direction == "both" and parameters.workload != "bulk":

@@ -98,8 +98,9 @@ class TimeFigure(_Panelled):
 class ModelFigure(Strict):
     """Throughput and RTT over the limit of small queues in packets, measured and as in a model.
 
-    The defaults are those of the model. pacing_ratio is what pacing_factor 1 stands for; p is the
-    product of both where pacing multiplies the limit, and 1 where it does not.
+    The defaults are those of the model, whose throughput counts whole packets; payload_bytes is
+    what goodput counts of each. pacing_ratio is what pacing_factor 1 stands for; p is the product
+    of both where pacing multiplies the limit, and 1 where it does not.
     """
 
     title: str
@@ -108,6 +109,7 @@ class ModelFigure(Strict):
     pacing_multiplies: OnOff = True
     pacing_ratio: Annotated[float, fraction(0.1, 10)] = 1.2
     packet_bytes: Annotated[int, size(1, 65535)] = Field(Station.packet_bytes, alias="packet")
+    payload_bytes: Annotated[int | None, size(1, 65535, "packet")] = Field(None, alias="payload")
     overhead_bytes: Annotated[int, size(0, 65535)] = Field(Station.overhead_bytes, alias="overhead")
     rate_bps: Annotated[float, Quantity(parse_rate_bps, format_rate_bps, 1e4, 1e11)] = Field(
         Station.rate_bps, alias="rate"
@@ -130,6 +132,11 @@ class ModelFigure(Strict):
             base_rtt_s=self.base_rtt_s,
             backlog_factor=self.backlog_factor,
         )
+
+    @property
+    def payload_share(self) -> float:
+        """What goodput counts of the throughput of whole packets."""
+        return 1.0 if self.payload_bytes is None else self.payload_bytes / self.packet_bytes
 
     def pacing(self, factor: float) -> float:
         """p of equation 1 at a pacing_factor."""

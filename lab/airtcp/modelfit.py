@@ -75,10 +75,11 @@ def compare(
 
 
 def expected(figure: ModelFigure, packets: float, factor: float) -> tuple[float, float, float]:
-    """Equations 1, 5 and 4: packets at the radio, throughput in Mbit/s, RTT in ms."""
+    """Equations 1, 5 and 4: packets at the radio, goodput in Mbit/s, RTT in ms."""
     station = figure.station
     backlog = backlog_packets(station, packets, figure.pacing(factor))
-    return backlog, bandwidth_bps(station, backlog) / 1e6, 1000 * rtt_s(station, backlog)
+    goodput_bps = figure.payload_share * bandwidth_bps(station, backlog)
+    return backlog, goodput_bps / 1e6, 1000 * rtt_s(station, backlog)
 
 
 def mean_absolute_error(points: Sequence[Point]) -> dict[str, float] | None:

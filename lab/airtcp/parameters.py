@@ -224,6 +224,9 @@ class Parameters(Strict):
         "congestion_control",
         "congestion control of the sender; bbr_plain: BBR without its room for aggregation",
     )
+    hystart: OnOff = _field(
+        True, "hystart", "CUBIC: HyStart, which leaves slow start before anything is lost"
+    )
     tsq: SmallQueue = _field(
         None,
         "tsq",

@@ -39,6 +39,9 @@ _PACING_PERCENT = {
     "tcp_bbr_pacing_percent": 100,
 }
 
+# Of all nodes: a kernel has one CUBIC.
+_HYSTART = "/sys/module/tcp_cubic/parameters/hystart"
+
 HELPERS = f"""\
 fail() {{ echo "{FAILURE}$*" >&2; exit 1; }}
 must() {{ "$@" || fail "$* (exit code $?)"; }}
@@ -422,7 +425,8 @@ def _tcp(parameters: Parameters, node: str) -> str:
         sysctls |= _ack_policy(parameters)
     if node == parameters.sender:
         sysctls |= _sending(parameters)
-    return "".join(f"set_sysctl {name} {value}\n" for name, value in sysctls.items())
+    hystart = "" if parameters.hystart else f"must sh -c 'echo 0 >{_HYSTART}'\n"
+    return hystart + "".join(f"set_sysctl {name} {value}\n" for name, value in sysctls.items())
 
 
 def _sending(parameters: Parameters) -> dict[str, str]:

@@ -201,7 +201,7 @@ def _model(
         slug,
         figure.title,
         f"Points: goodput and {layout.name(figure.rtt)}, means over seeds with 95% intervals. "
-        f"Lines: equations 1, 4 and 5; they count whole packets, goodput counts payload. {errors}",
+        f"Lines: equations 1, 4 and 5; {_counted(figure)}. {errors}",
         errors,
         table=Table(
             columns,
@@ -210,6 +210,12 @@ def _model(
             [f"The model's parameters: {chosen}.", "Error: model less measured."],
         ),
     )
+
+
+def _counted(figure: ModelFigure) -> str:
+    if figure.payload_bytes is None:
+        return "they count whole packets, goodput counts payload"
+    return f"goodput counts {figure.payload_bytes} of the {figure.packet_bytes} bytes of a packet"
 
 
 def _model_lines(points: Sequence[Point]) -> dict[str, list[Point]]:
