@@ -25,8 +25,8 @@ class Metric(NamedTuple):
 METRICS: Mapping[str, Metric] = {
     "goodput_mbps": Metric(
         "Mbit/s",
-        "payload bits that reached the receivers per second (iperf3 sum_received); several stations"
-        " with TCP: while all of them were at it",
+        "payload bits that reached the receivers per second (iperf3 sum_received); several TCP "
+        "transfers (stations, directions, classes): while all of them were at it",
     ),
     "goodput_download_mbps": Metric("Mbit/s", "the same of what the stations receive"),
     "goodput_upload_mbps": Metric("Mbit/s", "the same of what the stations send"),

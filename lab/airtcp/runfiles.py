@@ -54,16 +54,6 @@ class Iperf3:
         except (KeyError, TypeError, ValueError):
             raise AirtcpError(f"{self.path}: no local_port in start.connected") from None
 
-    def goodput_series(self) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]:
-        """(end of each interval in s since the start, goodput in it in Mbit/s)."""
-        try:
-            sums = [interval["sum"] for interval in self.document["intervals"]]
-            ends = [float(one["end"]) for one in sums]
-            rates = [float(one["bits_per_second"]) / 1e6 for one in sums]
-        except (KeyError, TypeError, ValueError):
-            raise AirtcpError(f"{self.path}: intervals are not as iperf3 writes them") from None
-        return numpy.array(ends), numpy.array(rates)
-
     def stream_series(self) -> list[tuple[NDArray[numpy.float64], NDArray[numpy.float64]]]:
         """For each flow: (times in s since the start, bits transferred until then)."""
         streams: dict[int, list[tuple[float, float]]] = {}

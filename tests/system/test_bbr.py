@@ -11,9 +11,9 @@ from conftest import Measure
 from airtcp.guest import boot
 from airtcp.guesttools import GuestTools
 from airtcp.kernel import Kernel
-from airtcp.nodes import station_address
 from airtcp.parameters import Parameters
-from airtcp.runfiles import read_connections, read_iperf3
+from airtcp.runfiles import read_traces
+from airtcp.transfers import transfers
 
 GAINS = {
     **{"bbr_startup_gain": (1, 739, 1023), "bbr_drain_gain": (1, 88, 1023)},
@@ -68,8 +68,7 @@ def test_the_factor_of_pacing_holds_for_bbr(measure: Measure, tmp_path: Path, na
             f"pacing_factor={factor}",
         )
         [run_dir] = tmp_path.glob(f"runs/*pacing_factor-{factor}*/seed-1")
-        client = read_iperf3(run_dir, "client", 1)
-        [trace] = read_connections(run_dir, "server").traces(client.data_ports, station_address(1))
+        [trace] = read_traces(run_dir, transfers(Parameters()), "sender")
         rates_bps = trace.columns["pacing_rate_bps"]
         # Start-up is over after a second or less.
         ratios.append(median(rates_bps[len(rates_bps) // 2 :]) / 20e6)

@@ -3,6 +3,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
 
 START_NS = 1_700_000_000_000_000_000
@@ -52,7 +53,7 @@ def write_iperf3(
     *,
     rates_mbps: Sequence[float],
     ports: Sequence[int] = (DATA_PORT,),
-    station: str = "",
+    name: str = "",
 ) -> None:
     intervals = [
         {"sum": {"start": second, "end": second + 1, "bits_per_second": rate * 1e6}}
@@ -64,8 +65,17 @@ def write_iperf3(
         "intervals": intervals,
         "end": {"sum_received": {"bits_per_second": goodput * 1e6, "seconds": len(rates_mbps)}},
     }
-    (run_dir / f"iperf3-client{station}.json").write_text(json.dumps(client))
-    (run_dir / f"iperf3-server{station}.json").write_text(json.dumps({"intervals": intervals}))
+    (run_dir / f"iperf3-client{name}.json").write_text(json.dumps(client))
+    (run_dir / f"iperf3-server{name}.json").write_text(json.dumps({"intervals": intervals}))
+
+
+def arriving(local: str, remote: str, rates_mbps: Sequence[float], from_ms: int = 0) -> list[str]:
+    """Samples of a receiver, one a second, to which data comes at these rates."""
+    received = accumulate((round(rate * 1e6 / 8) for rate in rates_mbps), initial=0)
+    return [
+        tcp_row("sample", from_ms + 1000 * second, local, remote, bytes_received=octets)
+        for second, octets in enumerate(received)
+    ]
 
 
 def write_airsim(path: Path, counters: Mapping[str, int]) -> None:
@@ -75,7 +85,8 @@ def write_airsim(path: Path, counters: Mapping[str, int]) -> None:
 def write_run(run_dir: Path, *, goodput_mbps: float = 100.0) -> Path:
     """A download of four seconds; every metric can be read off the numbers below."""
     run_dir.mkdir(parents=True)
-    write_iperf3(run_dir, rates_mbps=[goodput_mbps - 30, *[goodput_mbps + 10] * 3])
+    rates_mbps = [goodput_mbps - 30, *[goodput_mbps + 10] * 3]
+    write_iperf3(run_dir, rates_mbps=rates_mbps)
 
     server, station = f"10.0.0.1:{DATA_PORT}", "10.0.0.2:5201"
     control = f"10.0.0.1:{CONTROL_PORT}"
@@ -95,8 +106,8 @@ def write_run(run_dir: Path, *, goodput_mbps: float = 100.0) -> Path:
     write_tcp(
         run_dir / "tcp-station.csv",
         [
-            tcp_row("sample", 0, station, server, cwnd=10),
-            tcp_row("close", 40, station, server, cwnd=10, **received),
+            *arriving(station, server, rates_mbps),
+            tcp_row("close", 4040, station, server, cwnd=10, **received),
         ],
     )
     (run_dir / "ping.txt").write_text(
@@ -131,13 +142,30 @@ def write_run(run_dir: Path, *, goodput_mbps: float = 100.0) -> Path:
 
 
 def write_exchanges(run_dir: Path, times_ms: Sequence[float], ports: Sequence[int]) -> Path:
-    """The same run of another workload: the receiver's ports, each with its share of the times."""
+    """The same run of another workload: the receiver's ports, each with its share of the times.
+
+    The receiver connects, to the sender's port 5201.
+    """
     for path in run_dir.glob("iperf3-*.json"):
         path.unlink()
     (run_dir / "ping.txt").unlink()
+    readdress(
+        run_dir,
+        {f"10.0.0.1:{DATA_PORT}": "10.0.0.1:5201", "10.0.0.2:5201": f"10.0.0.2:{DATA_PORT}"},
+    )
     rows = [
         f"{ports[number * len(ports) // len(times_ms)]},{START_NS},{START_NS + round(ms * 1e6)}"
         for number, ms in enumerate(times_ms)
     ]
     (run_dir / "exchanges.csv").write_text("\n".join(["port,start_ns,end_ns", *rows, ""]))
     return run_dir
+
+
+def readdress(run_dir: Path, ends: Mapping[str, str]) -> None:
+    """The same connections between other addresses and ports."""
+    for path in run_dir.glob("tcp-*.csv"):
+        rows = [
+            ",".join(ends.get(word, word) for word in row.split(","))
+            for row in path.read_text().splitlines()
+        ]
+        path.write_text("\n".join([*rows, ""]))

@@ -2,7 +2,6 @@
 """The metrics of the run that fake_run writes, against figures read off its numbers."""
 
 import json
-from collections.abc import Iterable
 from pathlib import Path
 from typing import get_args
 
@@ -11,6 +10,8 @@ import pytest
 from fake_run import (
     DATA_PORT,
     FATES,
+    arriving,
+    readdress,
     tcp_row,
     write_airsim,
     write_exchanges,
@@ -22,11 +23,18 @@ from fake_run import (
 from airtcp.errors import AirtcpError
 from airtcp.metrics import HEADLINES, METRICS, compute, jain
 from airtcp.parameters import Parameters
-from airtcp.runfiles import ampdu_sizes, read_airsim, read_iperf3
+from airtcp.runfiles import ampdu_sizes, read_airsim
 
 REQUEST_RESPONSE = {f"request_response_ms_{of}" for of in ("mean", "p50", "p95", "p99", "max")}
 TRANSFER = {f"completion_time_ms_{of}" for of in ("mean", "p50", "p95")}
-BULK = {"goodput_mbps", "goodput_jain", "ping_rtt_ms_p50", "ping_rtt_ms_p95"}
+PAGES = {f"page_time_ms_{of}" for of in ("mean", "p50", "p95")}
+PING = {"ping_rtt_ms_p50", "ping_rtt_ms_p95"}
+UDP_PING = {"udp_ping_rtt_ms_p50", "udp_ping_rtt_ms_p95", "udp_ping_loss_share"}
+# What a single flow with nothing beside it but ping has not got.
+OF_MORE = {"goodput_jain", "flow_jain", "ping_idle_ms_p50"} | UDP_PING
+DOWNLOAD, UPLOAD = {"goodput_download_mbps"}, {"goodput_upload_mbps"}
+BULK = {"goodput_mbps"} | DOWNLOAD | UPLOAD | PING | OF_MORE
+OTHER_WORKLOADS = REQUEST_RESPONSE | TRANSFER | PAGES
 SAMPLED = {"tcp_rtt_ms_p50", "tcp_rtt_ms_p95", "cwnd_segments_mean"}
 TCP_ONLY = {
     "retransmits",
@@ -43,8 +51,8 @@ def test_every_metric_of_a_download(tmp_path: Path) -> None:
     assert compute(write_run(tmp_path / "run"), Parameters()) == pytest.approx(
         {
             "goodput_mbps": 100.0,
-            "goodput_jain": None,  # of one station there is nothing to compare
-            **dict.fromkeys(REQUEST_RESPONSE | TRANSFER),
+            "goodput_download_mbps": 100.0,
+            **dict.fromkeys(UPLOAD | OF_MORE | OTHER_WORKLOADS),
             "retransmits": 5,
             "data_segments": 1000,
             "acks_sent": 500,
@@ -71,7 +79,7 @@ def test_udp_has_none_of_the_metrics_of_tcp(tmp_path: Path) -> None:
     (run / "tcp-server.csv").unlink()
     metrics = compute(run, Parameters(protocol="udp"))
     missing = {name for name, value in metrics.items() if value is None}
-    assert missing == TCP_ONLY | {"goodput_jain"} | REQUEST_RESPONSE | TRANSFER
+    assert missing == TCP_ONLY | UPLOAD | OF_MORE | OTHER_WORKLOADS
     assert metrics.keys() == METRICS.keys()
 
 
@@ -80,8 +88,7 @@ def test_without_ping_only_its_metrics_are_missing(tmp_path: Path) -> None:
     (run / "ping.txt").unlink()
     metrics = compute(run, Parameters().replace({"ping_interval": "0ms"}))
     missing = {name for name, value in metrics.items() if value is None}
-    alone = {"ping_rtt_ms_p50", "ping_rtt_ms_p95", "goodput_jain"}
-    assert missing == alone | REQUEST_RESPONSE | TRANSFER
+    assert missing == PING | UPLOAD | OF_MORE | OTHER_WORKLOADS
 
 
 def test_every_metric_of_requests_and_responses(tmp_path: Path) -> None:
@@ -90,7 +97,7 @@ def test_every_metric_of_requests_and_responses(tmp_path: Path) -> None:
     wanted = Parameters().replace({"workload": "request_response", "exchanges": 101})
     metrics = compute(run, wanted)
     assert metrics.keys() == METRICS.keys()
-    assert {name for name, value in metrics.items() if value is None} == BULK | TRANSFER
+    assert {name for name, value in metrics.items() if value is None} == BULK | TRANSFER | PAGES
     assert {name: metrics[name] for name in REQUEST_RESPONSE} == pytest.approx(
         {
             "request_response_ms_mean": 50,
@@ -121,7 +128,7 @@ def test_every_metric_of_transfers(tmp_path: Path) -> None:
     )
     metrics = compute(run, wanted)
     missing = {name for name, value in metrics.items() if value is None}
-    assert missing == BULK | REQUEST_RESPONSE | SAMPLED
+    assert missing == BULK | REQUEST_RESPONSE | PAGES | SAMPLED
     assert metrics["completion_time_ms_mean"] == pytest.approx(30)
     assert metrics["completion_time_ms_p50"] == pytest.approx(20)
     assert metrics["completion_time_ms_p95"] == pytest.approx(56)
@@ -158,26 +165,34 @@ def test_upload_turns_sender_and_receiver_round(tmp_path: Path) -> None:
     server.rename(run / "x")
     station.rename(server)
     (run / "x").rename(station)
+    readdress(
+        run,
+        {f"10.0.0.1:{DATA_PORT}": f"10.0.0.2:{DATA_PORT}", "10.0.0.2:5201": "10.0.0.1:5201"},
+    )
     metrics = compute(run, Parameters(direction="upload"))
     assert (metrics["data_segments"], metrics["acks_sent"]) == (1000, 500)
+    assert (metrics["goodput_download_mbps"], metrics["goodput_upload_mbps"]) == (None, 100)
 
 
 def test_flows_are_added_and_their_samples_pooled(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
     other = DATA_PORT + 1
     write_iperf3(run, rates_mbps=[100.0], ports=[DATA_PORT, other])
-    for node, local, remote in (
-        ("server", f"10.0.0.1:{other}", "10.0.0.2:5201"),
-        ("station", "[::ffff:10.0.0.2]:5201", f"[::ffff:10.0.0.1]:{other}"),
-    ):
+    server, station = f"10.0.0.1:{other}", "[::ffff:10.0.0.2]:5201"
+    sender = [
+        tcp_row("sample", 0, server, "10.0.0.2:5201", cwnd=100, srtt_us=40_000),
+        tcp_row("close", 40, server, "10.0.0.2:5201", segs_out=9, data_segs_out=2),
+    ]
+    receiver = [
+        *arriving(station, f"[::ffff:10.0.0.1]:{other}", [300] * 4),
+        tcp_row("close", 4040, station, f"[::ffff:10.0.0.1]:{other}", segs_out=5, data_segs_in=5),
+    ]
+    for node, rows in (("server", sender), ("station", receiver)):
         path = run / f"tcp-{node}.csv"
-        rows = path.read_text().splitlines()[1:]
-        rows.append(tcp_row("sample", 0, local, remote, cwnd=100, srtt_us=40_000))
-        rows.append(
-            tcp_row("close", 40, local, remote, segs_out=7, data_segs_out=2, data_segs_in=5)
-        )
-        write_tcp(path, rows)
-    metrics = compute(run, Parameters())
+        write_tcp(path, [*path.read_text().splitlines()[1:], *rows])
+    metrics = compute(run, Parameters().replace({"flows": 2, "duration": "4s"}))
+    assert metrics["goodput_mbps"] == 100  # as iperf3 says: one transfer
+    assert metrics["flow_jain"] == pytest.approx(400**2 / (2 * (100**2 + 300**2)))
     assert metrics["data_segments"] == 1002
     assert metrics["acks_sent"] == 505
     assert metrics["acks_per_segment"] == 505 / 1000
@@ -238,17 +253,14 @@ def test_nothing_on_the_air(tmp_path: Path) -> None:
         compute(run, Parameters())
 
 
-def test_series_of_goodput_and_of_aggregate_sizes(tmp_path: Path) -> None:
+def test_aggregate_sizes_since_before_the_transfer(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
-    ends, rates = read_iperf3(run, "server").goodput_series()
-    assert list(ends) == [1, 2, 3, 4]
-    assert list(rates) == [70, 110, 110, 110]
     assert ampdu_sizes(read_airsim(run)) == {1: 10, 20: 30}
 
 
 def write_second_station(run: Path) -> None:
     """Another download of 60 Mbit/s, from the same port as the first station's."""
-    write_iperf3(run, rates_mbps=[60.0] * 4, station="2")
+    write_iperf3(run, rates_mbps=[60.0] * 4, name="2")
     ends = f"10.0.0.1:{DATA_PORT}", "10.0.0.3:5201"
     sent = {"segs_out": 610, "data_segs_out": 600, "retrans": 10}
     rows = [
@@ -259,35 +271,21 @@ def write_second_station(run: Path) -> None:
     path.write_text(path.read_text() + "\n".join(rows) + "\n")
     received = {"segs_out": 250, "data_segs_in": 590}
     rows = [
-        *arrivals(reversed(ends), 60, from_s=0.5),
+        *arriving(*reversed(ends), [60] * 4, from_ms=500),
         tcp_row("close", 5000, *reversed(ends), **received),
     ]
     write_tcp(run / "tcp-station2.csv", rows)
-
-
-def arrivals(ends: Iterable[str], mbps: float, from_s: float) -> list[str]:
-    """Samples of a receiver, half a second apart, for four seconds."""
-    return [
-        tcp_row(
-            "sample",
-            round(1000 * (from_s + step / 2)),
-            *ends_now,
-            bytes_received=round(mbps * 1e6 / 8 * step / 2),
-        )
-        for ends_now in [tuple(ends)]
-        for step in range(9)
-    ]
 
 
 def test_stations_are_added_and_their_samples_pooled(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
     write_second_station(run)
     ends = "10.0.0.2:5201", f"10.0.0.1:{DATA_PORT}"
-    first = [
-        *arrivals(ends, 100, from_s=0),
-        tcp_row("close", 5000, *ends, segs_out=500, data_segs_in=995),
-    ]
-    write_tcp(run / "tcp-station.csv", first)
+    received = {"segs_out": 500, "data_segs_in": 995}
+    write_tcp(
+        run / "tcp-station.csv",
+        [*arriving(*ends, [100] * 4), tcp_row("close", 5000, *ends, **received)],
+    )
     metrics = compute(run, Parameters().replace({"stations": 2, "duration": "4s"}))
     assert metrics["goodput_mbps"] == pytest.approx(160)
     assert metrics["goodput_jain"] == pytest.approx(160**2 / (2 * (100**2 + 60**2)))
@@ -300,6 +298,9 @@ def test_stations_are_added_and_their_samples_pooled(tmp_path: Path) -> None:
 def test_transfers_that_hardly_overlap_are_refused(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
     write_second_station(run)
+    path = run / "tcp-station.csv"
+    rows = path.read_text().splitlines()
+    path.write_text("\n".join([*rows[:2], rows[-1], ""]))
     with pytest.raises(AirtcpError, match=r"overlap for only 0\.0 s of 4 s"):
         compute(run, Parameters().replace({"stations": 2, "duration": "4s"}))
 

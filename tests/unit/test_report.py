@@ -45,7 +45,7 @@ def write_results(
         if delay not in delays:
             continue
         factors = {"ack_policy": policy, "delay": delay}
-        resolved = Parameters().replace({**factors, **parameters})
+        resolved = Parameters().replace({"duration": "4s", **factors, **parameters})
         metrics = []
         for seed, rate in enumerate(rates, start=1):
             directory = Path("runs") / f"{policy}_{delay}" / f"seed-{seed}"
@@ -289,9 +289,9 @@ def segment(sequence: int, is_data: bool) -> bytes:
 
 def test_inter_arrival_times_aggregates_and_acks(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
-    assert series.arrivals(run, "station") is None
+    assert series.arrivals(run, Parameters()) is None
     write_station_capture(run)
-    found = series.arrivals(run, "station")
+    found = series.arrivals(run, Parameters())
     assert found is not None
     assert [round(gap, 6) for gap in found.gaps_ms] == [0.05, 0.05, 0.3, 0.05, 0.05, 0.4, 0.05]
     assert found.aggregates == [0, 0, 1, 1, 1, 2, 2]  # by gaps of more than twice 0.05 ms
@@ -318,7 +318,7 @@ def test_aggregates_are_those_of_the_air_where_it_was_captured(tmp_path: Path) -
         ),
     )
     capture.convert(run / "air.pcap", run / "air.pcapng", "airsim0")
-    found = series.arrivals(run, "station")
+    found = series.arrivals(run, Parameters())
     assert found is not None
     assert found.aggregates == [0, 0, 0, 1, 1, 1, 2]  # of the segments after the first
     assert found.aggregates_from_air
@@ -329,7 +329,7 @@ def test_a_capture_on_the_air_that_lacks_segments_is_not_used(tmp_path: Path) ->
     write_station_capture(run)
     write_pcap(run / "air.pcap", capture.LINKTYPE_RADIOTAP, [(START_NS, on_air(segment(0, True)))])
     capture.convert(run / "air.pcap", run / "air.pcapng", "airsim0")
-    found = series.arrivals(run, "station")
+    found = series.arrivals(run, Parameters())
     assert found is not None
     assert found.aggregates == [0, 0, 1, 1, 1, 2, 2]
     assert not found.aggregates_from_air
@@ -492,9 +492,3 @@ def test_a_declared_figure_goes_without_a_run_whose_file_is_missing(tmp_path: Pa
     report = write_report(out_dir).read_text()
     assert re.search(r"Window: aad left out: .*tcp-server\.csv: No such file", report)
     assert (out_dir / "figures" / "figure-1.pdf").exists()
-
-
-def test_ping_is_shown_when_it_was_answered(tmp_path: Path) -> None:
-    times_s, rtts_ms = series.ping_over_time(write_run(tmp_path / "run"))
-    assert list(times_s) == pytest.approx([0.001, 0.101, 0.201, 0.301, 0.401], abs=1e-6)
-    assert list(rtts_ms) == [1, 2, 3, 4, 5]

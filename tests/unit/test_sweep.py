@@ -127,11 +127,14 @@ def test_only_the_very_same_run_is_taken_from_before(
 
     monkeypatch.setattr(run.guest, "boot", boot)
     monkeypatch.setattr(run.metrics, "compute", lambda *_: {"goodput_mbps": 1.0})
+    monkeypatch.setattr(run.overtime, "write_csv", lambda path, *_: path.touch())
+    monkeypatch.setattr(run.flentfile, "write", lambda path, *_: path.touch())
     [cell] = cells(1)
     done = run.run_one(KERNEL, TOOLS, cell, 1, tmp_path)
     assert done["status"] == "ok"
     assert done["cost"]["virtual_s"] == 15.5
-    assert set(done["artifacts"]) == {"plan.sh", "console.log", "uptime"}
+    written = {"plan.sh", "console.log", "uptime", "series.csv", "run.flent.gz"}
+    assert set(done["artifacts"]) == written
     assert (tmp_path / done["artifacts"]["plan.sh"]["path"]).is_file()
 
     jobs = sweep.jobs_of([cell], [1, 2])

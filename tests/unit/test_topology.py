@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from airtcp import workload
+from airtcp import transfers
 from airtcp.parameters import Parameters
 from airtcp.quantity import Plain
 from airtcp.run import plan
@@ -451,9 +451,14 @@ def test_a_run_leaves_what_every_radio_was() -> None:
     assert "must airsim radio show >radios.txt" in lines(planned())
 
 
+def client_command(parameters: Parameters, station: int = 1) -> str:
+    """That of a station's only transfer."""
+    return transfers.client(parameters, transfers.transfers(parameters)[station - 1])
+
+
 def test_the_sender_is_iperf3s_client() -> None:
     def client(**values: Plain) -> str:
-        return workload.client(Parameters().replace(values))
+        return client_command(Parameters().replace(values))
 
     assert client(nagle="off") == "iperf3 -4 -J -c 10.0.0.2 -t 10 -P 1 -C cubic -N"
     assert client(direction="upload", congestion_control="bbr").endswith(
@@ -486,15 +491,15 @@ def test_the_sender_is_iperf3s_client() -> None:
 )
 def test_unlimited_udp_is_sent_at_the_radios_rate(values: dict[str, Plain], mbps: float) -> None:
     parameters = Parameters().replace({**values, "protocol": "udp"})
-    sent = float(workload.client(parameters).rpartition(" -b ")[2])
+    sent = float(client_command(parameters).rpartition(" -b ")[2])
     assert sent == pytest.approx(mbps * 1e6, rel=1e-6)
 
 
 def test_stations_share_the_rate_of_unlimited_udp() -> None:
     parameters = Parameters().replace({"protocol": "udp", "stations": 4, "flows": 2})
-    assert workload.client(parameters, 3).endswith(f" -b {65e6 / 8:.0f}")
+    assert client_command(parameters, 3).endswith(f" -b {65e6 / 8:.0f}")
     limited = parameters.replace({"udp_rate": "10Mbit"})
-    assert workload.client(limited, 3).endswith(" -b 5000000")
+    assert client_command(limited, 3).endswith(" -b 5000000")
 
 
 def test_captures_are_asked_for_and_end() -> None:

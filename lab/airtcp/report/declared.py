@@ -149,9 +149,9 @@ def _read(what: str, run: Run) -> tuple[str, Sequence[tuple[series.Floats, serie
     if what == "ping":
         ping = runfiles.read_ping(run.directory)
         return "ping.txt", [(ping.sent_s - settings.idle_s, ping.rtt_ms)]
-    over_time = series.over_time(run.directory, settings)
     if what == "goodput":
-        return "series.csv", [(over_time.goodput_end_s, over_time.goodput_mbps)]
+        return "series.csv", [series.goodput(run.directory, settings)]
+    over_time = series.over_time(run.directory, settings)
     flows = [(flow["time_s"], flow["cwnd"]) for flow in over_time.flows]
     return f"tcp-{settings.sender}.csv", flows
 

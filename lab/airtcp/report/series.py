@@ -63,9 +63,14 @@ def over_time(run_dir: Path, parameters: Parameters) -> OverTime:
                 "srtt_ms": numpy.where(srtt_ms > 0, srtt_ms, numpy.nan),  # 0: none measured yet
             }
         )
+    return OverTime(flows, *goodput(run_dir, parameters))
+
+
+def goodput(run_dir: Path, parameters: Parameters) -> tuple[Floats, Floats]:
+    """(end of each second of the transfers, goodput of all flows in it in Mbit/s)."""
     by_second = overtime.read(run_dir, parameters, overtime.CSV_STEP_S)
     goodput_mbps = numpy.sum([flow.goodput_mbps for flow in by_second.flows], axis=0)
-    return OverTime(flows, by_second.ends_s - parameters.idle_s, goodput_mbps)
+    return by_second.ends_s - parameters.idle_s, goodput_mbps
 
 
 def arrivals(run_dir: Path, parameters: Parameters) -> Arrivals | None:
