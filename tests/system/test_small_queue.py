@@ -174,3 +174,13 @@ def test_hystart_is_why_cubic_stays_below_new_reno_at_1_ms(cell: OneCell) -> Non
     assert cubic["ampdu_mpdus_mean"] < 0.6 * reno["ampdu_mpdus_mean"]
     assert cubic["goodput_mbps"] < 0.8 * reno["goodput_mbps"]
     assert without["goodput_mbps"] > 0.95 * reno["goodput_mbps"]
+
+
+def test_a_larger_queue_at_the_station_shares_the_medium_under_rrul(cell: OneCell) -> None:
+    def unfairness(tsq: str) -> float:
+        metrics = cell("rrul", "congestion_control=cubic", "marking=none", f"tsq={tsq}")
+        down, up = metrics["goodput_download_mbps"], metrics["goodput_upload_mbps"]
+        return (down - up) / (down + up)
+
+    assert unfairness("1ms") > 0.6
+    assert abs(unfairness("32ms")) < 0.3
