@@ -32,11 +32,12 @@ FAILURE = "airtcp: failed: "
 _RMEM_MIN_DEFAULT = "4096 131072"
 _WMEM_MIN_DEFAULT = "4096 16384"
 
-# Linux' own pacing rates over cwnd / RTT: in slow start, after it, and over what BBR says.
+# Linux' own pacing rates over cwnd / RTT: in slow start, after it, and over what BBR and BBRv2 say.
 _PACING_PERCENT = {
     "tcp_pacing_ss_ratio": 200,
     "tcp_pacing_ca_ratio": 120,
     "tcp_bbr_pacing_percent": 100,
+    "tcp_bbr2_pacing_percent": 100,
 }
 
 # Of all nodes: a kernel has one CUBIC.
