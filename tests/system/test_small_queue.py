@@ -184,3 +184,16 @@ def test_a_larger_queue_at_the_station_shares_the_medium_under_rrul(cell: OneCel
 
     assert unfairness("1ms") > 0.6
     assert abs(unfairness("32ms")) < 0.3
+
+
+def test_ac_needs_a_larger_queue_than_n(cell: OneCell) -> None:
+    def share_at_1_ms(experiment: str, *radio: str) -> float:
+        small, large = (
+            cell(experiment, *radio, "congestion_control=cubic", f"tsq={tsq}")["goodput_mbps"]
+            for tsq in ("1ms", "8ms")
+        )
+        return small / large
+
+    n = share_at_1_ms("tsq-size")
+    ac = share_at_1_ms("tsq-size-ac", "queue=txq", "formed_ppdus=2")
+    assert ac < 0.85 * n < 0.7
