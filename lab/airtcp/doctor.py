@@ -43,6 +43,7 @@ _RUN_PROGRAMS = {
 _TEST_PROGRAMS = {
     "qemu-system-x86_64": "qemu-system-x86",
     "modprobe": "kmod",
+    "flent": "flent",
 }
 # For `kernel deb` alone; "x.h" is a header file.
 _DEB_PROGRAMS = {

@@ -8,6 +8,7 @@ guest's.
 
 import gzip
 import json
+import math
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,8 +25,12 @@ from airtcp.transfers import udp_probe_file, udp_probes
 
 _FORMAT = 4
 _STEP_S = 0.2
-# Times in the file are as if probing began when the guest booted.
+# Of exchanges, which may be over sooner than a step, there are that many at least.
+_FEWEST_STEPS = 20
+
+# Times in the file are as if probing began when the guest booted. Flent wants microseconds.
 _BOOT = datetime.fromtimestamp(EPOCH_NS // 10**9, tz=UTC)
+_BOOT_TEXT = _BOOT.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 class _Series(NamedTuple):
@@ -45,15 +50,16 @@ def write(path: Path, run_dir: Path, parameters: Parameters, title: str) -> None
     document = {
         "version": _FORMAT,
         "metadata": {
-            "NAME": _test(parameters),
+            "NAME": test_name(parameters),
             "TITLE": title,
-            "TIME": _BOOT.isoformat().replace("+00:00", "Z"),
-            "T0": _BOOT.isoformat().replace("+00:00", "Z"),
+            "TIME": _BOOT_TEXT,
+            "T0": _BOOT_TEXT,
             "HOST": SERVER_ADDRESS,
             "LOCAL_HOST": "station",
+            "DELAY": round(parameters.idle_s),
             "LENGTH": round(parameters.duration_s) if bulk else total_s,
             "TOTAL_LENGTH": total_s,
-            "STEP_SIZE": _STEP_S,
+            "STEP_SIZE": float(ends_s[0]),
             "IP_VERSION": 4,
             "NOTE": None,
             "DATA_FILENAME": path.name,
@@ -73,17 +79,22 @@ def write(path: Path, run_dir: Path, parameters: Parameters, title: str) -> None
         packed.write(json.dumps(document, sort_keys=True).encode())
 
 
-def _test(parameters: Parameters) -> str:
+def test_name(parameters: Parameters) -> str:
     """The test of Flent's whose series and plots are those of the run."""
-    if parameters.workload == "request_response":
-        return "ping"
     if parameters.workload != "bulk":
+        # Its only series is a time over TCP; that of Flent's ping is of ICMP and UDP.
         return "http"
     if parameters.protocol == "udp":
         return "udp_flood"
     if parameters.direction == "both":
-        return "rrul" if parameters.marking == "rrul" else "rrul_be_nflows"
+        return "rrul" if _is_rrul(parameters) else "rrul_be_nflows"
     return "tcp_nup" if parameters.direction == "upload" else "tcp_ndown"
+
+
+def _is_rrul(parameters: Parameters) -> bool:
+    """Is there a flow of each class in each direction, and no other?"""
+    both = parameters.direction == "both"
+    return both and (parameters.marking, parameters.flows, parameters.stations) == ("rrul", 4, 1)
 
 
 def _test_parameters(parameters: Parameters) -> dict[str, str]:
@@ -124,17 +135,16 @@ def _bulk(
         )
     for name, probe in probes.items():
         series[name] = _latency(over_time.ends_s, probe)
-    if len(probes) > 1:
-        columns = [[_number(value) for value in series[name].values] for name in probes]
-        series["Ping (ms) avg"] = _over_time(
-            over_time.ends_s, numpy.array(columns).mean(axis=0), "ms"
-        )
+    if probes and parameters.direction == "both":
+        columns = [series[name].values for name in probes]
+        means = [_mean(values) for values in zip(*columns, strict=True)]
+        series["Ping (ms) avg"] = _over_time(over_time.ends_s, numpy.array(means), "ms")
     return over_time.ends_s, series
 
 
 def _suffix(parameters: Parameters, flow: overtime.Flow, number: int) -> str:
     """How Flent's test names a flow: by number, or by its class."""
-    if parameters.direction == "both" and parameters.marking == "rrul" and parameters.flows == 4:
+    if _is_rrul(parameters):
         return f" {flow.transfer.service}"
     return f" BE::{number}" if parameters.direction == "both" else f"::{number}"
 
@@ -167,19 +177,24 @@ def _exchanges(
     run_dir: Path, parameters: Parameters
 ) -> tuple[NDArray[numpy.float64], dict[str, _Series]]:
     exchanges = runfiles.read_exchanges(run_dir)
+    if parameters.workload == "web":
+        # What Flent's client of HTTP times is a list of objects.
+        exchanges = exchanges.by_page()
     begin_ns = min(exchanges.start_ns)
     ends_s = numpy.array([(end_ns - begin_ns) / 1e9 for end_ns in exchanges.end_ns])
     order = numpy.argsort(ends_s, kind="stable")
     probe = runfiles.Latency(ends_s[order], exchanges.times_ms[order])
-    steps = numpy.arange(1, int(ends_s.max() / _STEP_S) + 2, dtype=numpy.float64)
-    steps_s = _STEP_S * steps
-    name = "Ping (ms) TCP" if parameters.workload == "request_response" else "HTTP latency"
-    return steps_s, {name: _latency(steps_s, probe)}
+    steps = max(_FEWEST_STEPS, math.ceil(ends_s.max() / _STEP_S))
+    step_s = min(_STEP_S, round(ends_s.max() / steps, 6))
+    steps_s = step_s * numpy.arange(1, steps + 1, dtype=numpy.float64)
+    return steps_s, {"HTTP latency": _latency(steps_s, probe)}
 
 
 def _known(value: float) -> float | None:
     return None if numpy.isnan(value) else round(float(value), 6)
 
 
-def _number(value: float | None) -> float:
-    return float("nan") if value is None else value
+def _mean(values: Sequence[float | None]) -> float:
+    """Of those that are known; NaN of none."""
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else math.nan

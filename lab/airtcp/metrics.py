@@ -12,7 +12,7 @@ from airtcp import runfiles, web
 from airtcp.errors import AirtcpError
 from airtcp.nodes import ADDRESSES
 from airtcp.parameters import Parameters
-from airtcp.transfers import directions, transfers, udp_probe_file, udp_probes
+from airtcp.transfers import PORT, directions, transfers, udp_probe_file, udp_probes
 
 
 class Metric(NamedTuple):
@@ -233,11 +233,11 @@ def _exchanges(run_dir: Path, parameters: Parameters) -> dict[str, float | None]
     name = "request_response_ms" if asked else "completion_time_ms"
     values = _distribution(name, exchanges.times_ms)
     if parameters.workload == "web":
-        values |= _distribution("page_time_ms", exchanges.page_times_ms)
+        values |= _distribution("page_time_ms", exchanges.by_page().times_ms)
     sender = runfiles.read_connections(run_dir, parameters.sender)
     receiver = runfiles.read_connections(run_dir, parameters.receiver)
     ends = runfiles.Ends(
-        ADDRESSES[parameters.receiver], exchanges.ports, ADDRESSES[parameters.sender]
+        ADDRESSES[parameters.receiver], exchanges.ports, ADDRESSES[parameters.sender], PORT
     )
     values |= _counted(run_dir, sender.finals(ends), receiver.finals(ends))
     if asked:

@@ -96,11 +96,15 @@ def read_iperf3(path: Path) -> Iperf3:
 
 
 class Ends(NamedTuple):
-    """Connections from ports of a client to a server: their addresses."""
+    """Connections from ports of a client to that of a server: their addresses.
+
+    A client may go from the same port to several ports of the server.
+    """
 
     client: str
     ports: frozenset[int]
     server: str
+    server_port: int
 
 
 @dataclass(frozen=True)
@@ -128,6 +132,7 @@ class TcpConnections:
             for pair in self.samples.keys() | self.closed.keys()
             for here in (0, 1)
             if _port(pair[here]) in ends.ports
+            and _port(pair[1 - here]) == ends.server_port
             and (_host(pair[here]), _host(pair[1 - here])) == (ends.client, ends.server)
         }
 
@@ -189,7 +194,7 @@ def read_traces(
     traces = []
     for pair, node in zip(pairs, nodes, strict=True):
         ports = read_iperf3(run_dir / pair.file("client")).data_ports
-        ends = Ends(pair.sender_address, ports, pair.receiver_address)
+        ends = Ends(pair.sender_address, ports, pair.receiver_address, pair.port)
         traces += seen[node].traces(ends)
     return traces
 
@@ -251,8 +256,8 @@ def read_udp_ping(path: Path) -> Latency:
         raise AirtcpError(f"{path}: no header of udpecho")
     rows = []
     for number, line in enumerate(lines, start=2):
-        sent_ns, _, rtt_ns = line.partition(",")
         try:
+            sent_ns, rtt_ns = line.split(",")
             rows.append((int(sent_ns), int(rtt_ns) / 1e6 if rtt_ns else numpy.nan))
         except ValueError:
             raise AirtcpError(f"{path}:{number}: not a row of udpecho, or cut short") from None
@@ -279,15 +284,16 @@ class Exchanges:
         pairs = zip(self.start_ns, self.end_ns, strict=True)
         return numpy.array([(end - start) / 1e6 for start, end in pairs])
 
-    @property
-    def page_times_ms(self) -> NDArray[numpy.float64]:
-        """From the start of a page's first object to the end of its last."""
+    def by_page(self) -> "Exchanges":
+        """Each page as a whole: from the start of its first object to the end of its last."""
         first: dict[int, int] = {}
         last: dict[int, int] = {}
         for page, start, end in zip(self.page, self.start_ns, self.end_ns, strict=True):
             first[page] = min(start, first.get(page, start))
             last[page] = max(end, last.get(page, end))
-        return numpy.array([(last[page] - first[page]) / 1e6 for page in sorted(first)])
+        pages = sorted(first)
+        starts, ends = [first[page] for page in pages], [last[page] for page in pages]
+        return Exchanges(starts, ends, pages, self.ports)
 
 
 def read_exchanges(run_dir: Path) -> Exchanges:

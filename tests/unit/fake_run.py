@@ -151,7 +151,11 @@ def write_exchanges(run_dir: Path, times_ms: Sequence[float], ports: Sequence[in
     (run_dir / "ping.txt").unlink()
     readdress(
         run_dir,
-        {f"10.0.0.1:{DATA_PORT}": "10.0.0.1:5201", "10.0.0.2:5201": f"10.0.0.2:{DATA_PORT}"},
+        {
+            f"10.0.0.1:{CONTROL_PORT}": "10.0.0.1:5202",
+            f"10.0.0.1:{DATA_PORT}": "10.0.0.1:5201",
+            "10.0.0.2:5201": f"10.0.0.2:{DATA_PORT}",
+        },
     )
     rows = [
         f"{ports[number * len(ports) // len(times_ms)]},{START_NS},{START_NS + round(ms * 1e6)}"
@@ -169,3 +173,61 @@ def readdress(run_dir: Path, ends: Mapping[str, str]) -> None:
             for row in path.read_text().splitlines()
         ]
         path.write_text("\n".join([*rows, ""]))
+
+
+def write_both(run_dir: Path, *, classes: Sequence[str] = ()) -> Path:
+    """That download with an upload of 20 Mbit/s beside it; or one of each for every class.
+
+    All of a sender's go from the same port.
+    """
+    write_run(run_dir)
+    for path in run_dir.glob("iperf3-*.json"):
+        path.unlink()
+    rows: dict[str, list[str]] = {"server": [], "station": []}
+    ways = (
+        ("download", "server", "station", [70.0, 110.0, 110.0, 110.0]),
+        ("upload", "station", "server", [20.0] * 4),
+    )
+    addresses = {"server": "10.0.0.1", "station": "10.0.0.2"}
+    for number, service in enumerate(classes or [""]):
+        for way, sender, receiver, rates_mbps in ways:
+            name = f"-{way}-{service}" if service else f"-{way}"
+            write_iperf3(run_dir, rates_mbps=rates_mbps, name=name)
+            local = f"{addresses[sender]}:{DATA_PORT}"
+            remote = f"{addresses[receiver]}:{5201 + number}"
+            sent = {"data_segs_out": 100, "segs_out": 100, "retrans": 1}
+            rows[sender] += [
+                tcp_row("sample", 0, local, remote, cwnd=10, srtt_us=5_000),
+                tcp_row("close", 4040, local, remote, **sent),
+            ]
+            rows[receiver] += [
+                *arriving(remote, local, rates_mbps),
+                tcp_row("close", 4040, remote, local, segs_out=50, data_segs_in=100),
+            ]
+    for node, lines in rows.items():
+        write_tcp(run_dir / f"tcp-{node}.csv", lines)
+    return run_dir
+
+
+def write_udp_ping(path: Path, rtts_ms: Sequence[float | None], interval_s: float = 0.2) -> None:
+    """What udpecho says of requests, some of which had no answer."""
+    rows = [
+        f"{START_NS + round(number * interval_s * 1e9)},{'' if ms is None else round(ms * 1e6)}"
+        for number, ms in enumerate(rtts_ms)
+    ]
+    path.write_text("\n".join(["sent_ns,rtt_ns", *rows, ""]))
+
+
+def write_pages(run_dir: Path) -> Path:
+    """That run's connection had two pages: of 10 ms to 50 ms, and of 100 ms to 200 ms."""
+    write_exchanges(run_dir, [1.0], [DATA_PORT])
+    objects = ((10, 20, 1, 500), (20, 45, 1, 7000), (20, 50, 1, 9000), (100, 200, 2, 800))
+    rows = [
+        f"{DATA_PORT},{START_NS + begin * 10**6},{START_NS + end * 10**6},{page},{octets}"
+        for begin, end, page, octets in objects
+    ]
+    (run_dir / "exchanges.csv").write_text(
+        "\n".join(["port,start_ns,end_ns,page,bytes", *rows, ""])
+    )
+    (run_dir / "pages.txt").write_text("10000 10000 500 7000 9000\n50000 0 800\n")
+    return run_dir

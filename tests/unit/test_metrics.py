@@ -14,10 +14,13 @@ from fake_run import (
     readdress,
     tcp_row,
     write_airsim,
+    write_both,
     write_exchanges,
     write_iperf3,
+    write_pages,
     write_run,
     write_tcp,
+    write_udp_ping,
 )
 
 from airtcp.errors import AirtcpError
@@ -293,6 +296,52 @@ def test_stations_are_added_and_their_samples_pooled(tmp_path: Path) -> None:
     assert metrics["acks_per_segment"] == pytest.approx(750 / 1585)
     assert metrics["tcp_rtt_ms_p50"] == pytest.approx(25)  # of 10, 20, 30, 40
     assert metrics["cwnd_segments_mean"] == pytest.approx(33)  # of 10, 20, 30, 40, 65
+
+
+def test_every_metric_of_both_directions(tmp_path: Path) -> None:
+    run = write_both(tmp_path / "run")
+    write_udp_ping(run / "udp-ping-BE.csv", [9.0] * 5 + [1.0, 2.0, None, 3.0] + [9.0] * 20)
+    both = {"direction": "both", "duration": "4s", "udp_ping_interval": "1s"}
+    metrics = compute(run, Parameters().replace(both))
+    missing = {name for name, value in metrics.items() if value is None}
+    assert missing == {"goodput_jain", "ping_idle_ms_p50"} | OTHER_WORKLOADS
+    assert metrics["goodput_download_mbps"] == pytest.approx(100)
+    assert metrics["goodput_upload_mbps"] == pytest.approx(20)
+    assert metrics["goodput_mbps"] == pytest.approx(120)
+    assert metrics["flow_jain"] == pytest.approx(120**2 / (2 * (100**2 + 20**2)))
+    assert (metrics["retransmits"], metrics["acks_sent"]) == (2, 100)
+    # Requests were 200 ms apart: 20 in the 4 s of the transfer.
+    assert metrics["udp_ping_loss_share"] == pytest.approx(1 / 20)
+    assert metrics["udp_ping_rtt_ms_p50"] == 9
+
+
+def test_probes_beside_the_transfer_are_told_from_those_without_it(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    replies = enumerate([1, 1, 20, 30, 40, 50, 2, 3], start=1_700_000_000)
+    (run / "ping.txt").write_text(
+        "".join(
+            f"[{second}.{ms:03}000] 64 bytes from 10.0.0.1: icmp_seq=1 ttl=64 time={ms} ms\n"
+            for second, ms in replies
+        )
+    )
+    write_udp_ping(run / "udp-ping-BE.csv", [1, 1, 7, None, 8, 9, None, 1], interval_s=1.0)
+    idle = {"duration": "4s", "idle": "2s", "udp_ping_interval": "1s"}
+    metrics = compute(run, Parameters().replace(idle))
+    assert (metrics["ping_rtt_ms_p50"], metrics["ping_idle_ms_p50"]) == (35, 1.5)
+    assert (metrics["udp_ping_rtt_ms_p50"], metrics["udp_ping_loss_share"]) == (8, 0.25)
+
+
+def test_every_metric_of_pages(tmp_path: Path) -> None:
+    run = write_pages(write_run(tmp_path / "run"))
+    wanted = Parameters().replace({"workload": "web", "pages": 2})
+    metrics = compute(run, wanted)
+    missing = {name for name, value in metrics.items() if value is None}
+    assert missing == BULK | REQUEST_RESPONSE | SAMPLED
+    assert metrics["page_time_ms_mean"] == pytest.approx(70)  # of 40 and 100
+    assert metrics["completion_time_ms_p50"] == pytest.approx(27.5)  # of 10, 25, 30, 100
+    (run / "pages.txt").write_text("0 0 500 7000\n")
+    with pytest.raises(AirtcpError, match=r"exchanges\.csv: 4 exchanges of 2"):
+        compute(run, wanted)
 
 
 def test_transfers_that_hardly_overlap_are_refused(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from airtcp.walk import Leg, legs
 
 AC = {"standard": "802.11ac"}
 AX = {"standard": "802.11ax"}
+WEB: dict[str, Plain] = {"workload": "web"}
 FILES = {"workload": "transfer", "transfer_size": "100000B"}
 
 
@@ -72,6 +73,12 @@ FILES = {"workload": "transfer", "transfer_size": "100000B"}
         ({**FILES, "protocol": "udp"}, "protocol", "allowed: tcp"),
         ({**FILES, "flows": 2}, "flows", "allowed: 1"),
         ({"workload": "request_response", "stations": 2}, "stations", "allowed: 1"),
+        ({**WEB, "direction": "both"}, "direction", "with workload web; allowed: download upload"),
+        ({**WEB, "marking": "rrul"}, "marking", "rrul is not allowed with workload web"),
+        ({**WEB, "idle": "1s"}, "idle", "1s is not allowed with workload web; allowed: 0ms"),
+        ({**FILES, "udp_ping_interval": "20ms"}, "udp_ping_interval", "allowed: 0"),
+        ({"pages": 5}, "pages", "5 is not allowed with workload bulk; allowed: 20"),
+        ({**FILES, "reading": "2s"}, "reading", "with workload transfer; allowed: 1s"),
         ({"error_model": "snr", "snr": "3dB"}, "snr", "sense -90dBm at 20MHz; allowed: 3.990dB"),
     ],
 )
@@ -104,6 +111,8 @@ def test_what_cannot_be_together_is_told_with_what_can(
         {"rts_threshold": "2KiB", "hand_up": "ppdu", "queue": "txq"},
         {"workload": "request_response", "message": "1B", "exchanges": 1, "direction": "upload"},
         {"workload": "transfer", "message": "1KiB", "transfer_size": "1MiB", "transfers": 3},
+        {"workload": "web", "pages": 3, "reading": "0ms", "direction": "upload"},
+        {"direction": "both", "marking": "rrul", "flows": 3, "idle": "5s", "protocol": "udp"},
         {"ack_policy": "limit", "ack_limit": 0, "ack_limit_max": 64},
         {"ack_policy": "count", "ack_count": 1, "ack_count_delay": "500ms"},
         {"ack_policy": "tack", "tack_segments": 2, "tack_beta": 4},

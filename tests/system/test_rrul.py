@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Both directions, classes, probes of latency, pages of the web; and that Flent plots them all."""
+
+import csv
+import subprocess
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy
+import pytest
+from conftest import Measure, thesis_cell
+
+from airtcp.guesttools import GuestTools
+from airtcp.kernel import Kernel
+from airtcp.metrics import METRICS
+from airtcp.run import Result, run_one
+from airtcp.runfiles import read_exchanges, read_udp_ping
+
+# The paper's radio, as in the experiment tsq-size.
+ATH9K = (
+    *("preset=ar5bhb116", "streams=2", "mcs=7", "width=40MHz", "guard_interval=400ns"),
+    *("gso=off", "tso=off", "gro=off", "tso_rtt_log=0"),
+)
+RRUL = (
+    *(*ATH9K, "direction=both", "flows=4", "marking=rrul"),
+    *("udp_ping_interval=200ms", "idle=2s", "duration=4s"),
+)
+BOTH = ("direction=both", "flows=2", "udp_ping_interval=200ms", "duration=3s")
+UPLOAD = ("direction=upload", "flows=8", "duration=4s")
+DOWNLOAD = ("duration=3s",)
+UDP = ("protocol=udp", "udp_rate=30Mbit", "duration=3s")
+ASKED = ("workload=request_response", "exchanges=300")
+WEB = ("workload=web", "pages=6", "reading=200ms")
+
+CLASSES = ("BE", "BK", "CS5", "EF")
+OTHER_WORKLOADS = ("request_response_ms", "completion_time_ms", "page_time_ms")
+
+
+class Runs:
+    """Runs of seed 1, each done once."""
+
+    def __init__(self, kernel: Kernel, tools: GuestTools, out_dir: Path) -> None:
+        self._kernel, self._tools, self._out_dir = kernel, tools, out_dir
+        self._done: dict[tuple[str, ...], Result] = {}
+
+    def __call__(self, *settings: str) -> Result:
+        if settings not in self._done:
+            cell = thesis_cell(*settings)
+            self._done[settings] = run_one(self._kernel, self._tools, cell, 1, self._out_dir)
+        result = self._done[settings]
+        assert result["error"] is None
+        return result
+
+    def directory(self, result: Result) -> Path:
+        path: str = result["artifacts"]["plan.sh"]["path"]
+        return (self._out_dir / path).parent
+
+
+@pytest.fixture(scope="module")
+def runs(lab_kernel: Kernel, tools: GuestTools, tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    return Runs(lab_kernel, tools, tmp_path_factory.mktemp("runs"))
+
+
+def missing(result: Result) -> set[str]:
+    return {name for name, value in result["metrics"].items() if value is None}
+
+
+def named(*prefixes: str) -> set[str]:
+    return {name for name in METRICS if name.startswith(prefixes)}
+
+
+def goodputs_mbps(run_dir: Path, duration_s: int) -> Mapping[tuple[str, str, str], float]:
+    """By direction, class and number of a flow, from its rows of series.csv."""
+    sums: dict[tuple[str, str, str], float] = defaultdict(float)
+    with (run_dir / "series.csv").open(newline="") as file:
+        for row in csv.DictReader(file):
+            flow = (row["direction"], row["class"], row["flow"])
+            sums[flow] += float(row["goodput_mbps"]) / duration_s
+    return sums
+
+
+def test_rrul_has_every_metric_and_all_of_its_flows(runs: Runs) -> None:
+    result = runs(*RRUL)
+    assert missing(result) == {"goodput_jain"} | named(*OTHER_WORKLOADS)
+    flows = goodputs_mbps(runs.directory(result), 4)
+    assert set(flows) == {(way, name, "1") for way in ("download", "upload") for name in CLASSES}
+    for name in CLASSES:
+        probe = runs.directory(result) / f"udp-ping-{name}.csv"
+        assert probe.exists() == (name != "CS5")
+    # What voice and background get of a busy medium, in data and in latency.
+    of_class = {name: flows["download", name, "1"] + flows["upload", name, "1"] for name in CLASSES}
+    assert of_class["EF"] > 2 * of_class["BK"]
+    beside = {
+        name: read_udp_ping(runs.directory(result) / f"udp-ping-{name}.csv").within(2, 6)
+        for name in ("BE", "EF")
+    }
+    assert numpy.median(beside["EF"].answered_ms) < 20
+    # Those who wait longer than the probe does have no answer.
+    late = numpy.nan_to_num(beside["BE"].rtt_ms, nan=1000)
+    assert numpy.median(late) > 10 * numpy.median(beside["EF"].answered_ms)
+
+
+def test_both_directions_share_the_medium(runs: Runs) -> None:
+    result = runs(*BOTH)
+    metrics = result["metrics"]
+    assert missing(result) == {"goodput_jain", "ping_idle_ms_p50"} | named(*OTHER_WORKLOADS)
+    parts = metrics["goodput_download_mbps"], metrics["goodput_upload_mbps"]
+    assert metrics["goodput_mbps"] == pytest.approx(sum(parts))
+    assert min(parts) > 0.1 * sum(parts)
+    alone = runs(*DOWNLOAD)["metrics"]["goodput_mbps"]
+    assert metrics["goodput_mbps"] == pytest.approx(alone, rel=0.3)
+
+
+def test_idle_time_is_that_of_the_network_alone(runs: Runs) -> None:
+    with_idle = runs(*DOWNLOAD, "idle=2s")["metrics"]
+    without = runs(*DOWNLOAD)["metrics"]
+    assert without["ping_idle_ms_p50"] is None
+    assert 5 * with_idle["ping_idle_ms_p50"] < with_idle["ping_rtt_ms_p50"]
+    # What is measured is the transfer: not a third of it, as if idle time counted.
+    for share in ("data", "ack", "idle"):
+        name = f"airtime_{share}_share"
+        assert with_idle[name] == pytest.approx(without[name], abs=0.03)
+    assert with_idle["goodput_mbps"] == pytest.approx(without["goodput_mbps"], rel=0.05)
+
+
+def test_flows_add_up(runs: Runs) -> None:
+    result = runs(*UPLOAD)
+    metrics = result["metrics"]
+    flows = goodputs_mbps(runs.directory(result), 4)
+    assert len(flows) == 8
+    assert sum(flows.values()) == pytest.approx(metrics["goodput_mbps"], rel=0.02)
+    assert 1 / 8 < metrics["flow_jain"] <= 1
+
+
+def test_udp_goes_both_ways(runs: Runs) -> None:
+    result = runs(*UDP, "direction=both")
+    metrics = result["metrics"]
+    flows = goodputs_mbps(runs.directory(result), 3)
+    for way in ("download", "upload"):
+        # Of 30 Mbit/s of payload nothing is lost on a medium that has room for it.
+        assert metrics[f"goodput_{way}_mbps"] == pytest.approx(30, rel=0.02)
+        assert flows[way, "", "1"] == pytest.approx(30, rel=0.05)
+    assert metrics["flow_jain"] is None
+
+
+def test_a_page_takes_as_long_as_its_slowest_object_at_least(runs: Runs) -> None:
+    result = runs(*WEB)
+    exchanges = read_exchanges(runs.directory(result))
+    pages = exchanges.by_page()
+    assert list(pages.page) == [1, 2, 3, 4, 5, 6]
+    for number, page_ms in zip(pages.page, pages.times_ms, strict=True):
+        objects_ms = [
+            ms
+            for page, ms in zip(exchanges.page, exchanges.times_ms, strict=True)
+            if page == number
+        ]
+        assert page_ms >= max(objects_ms)
+    assert result["metrics"]["page_time_ms_mean"] == pytest.approx(pages.times_ms.mean())
+    # Other pages are not loaded meanwhile.
+    assert all(
+        end <= start for end, start in zip(pages.end_ns[:-1], pages.start_ns[1:], strict=True)
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "files"),
+    [
+        (RRUL, ("series.csv", "udp-ping-BE.csv", "udp-ping-BK.csv", "udp-ping-EF.csv")),
+        (WEB, ("exchanges.csv", "pages.txt")),
+    ],
+    ids=["rrul", "web"],
+)
+def test_the_same_seed_gives_the_same_bytes(
+    runs: Runs, measure: Measure, settings: tuple[str, ...], files: tuple[str, ...]
+) -> None:
+    def hashes(result: Result) -> dict[str, str]:
+        assert result["error"] is None
+        return {name: result["artifacts"][name]["sha256"] for name in (*files, "run.flent.gz")}
+
+    first = runs(*settings)
+    again, other = (measure(*settings, seed=seed) for seed in (1, 2))
+    assert hashes(first) == hashes(again)
+    assert first["metrics"] == again["metrics"]
+    assert not set(hashes(first).values()) & set(hashes(other).values())
+
+
+@pytest.mark.parametrize(
+    ("settings", "plots"),
+    [
+        (UPLOAD, ("totals", "upload", "ping_cdf")),
+        (DOWNLOAD, ("totals", "ping_cdf")),
+        ((*DOWNLOAD, "idle=2s"), ("totals",)),
+        (RRUL, ("all", "totals", "ping_cdf")),
+        (BOTH, ("all", "totals")),
+        (UDP, ("totals", "ping")),
+        (ASKED, ("http_delay", "http_delay_cdf")),
+        (WEB, ("http_delay", "http_delay_cdf")),
+    ],
+    ids=["upload", "download", "idle", "rrul", "both", "udp", "request_response", "web"],
+)
+def test_flent_plots_it(
+    runs: Runs, tmp_path: Path, settings: tuple[str, ...], plots: tuple[str, ...]
+) -> None:
+    path = runs.directory(runs(*settings)) / "run.flent.gz"
+    for plot in plots:
+        picture = tmp_path / f"{plot}.png"
+        done = flent("-v", "-i", str(path), "-p", plot, "-o", str(picture), cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        said = (done.stdout + done.stderr).lower()
+        for sign in ("missing", "no raw data", "no data", "error", "not smoothing"):
+            assert sign not in said, said
+        assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def flent(*words: str, cwd: Path) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(["flent", *words], cwd=cwd, capture_output=True, text=True)
+
+
+def test_flents_summary_has_what_was_measured(runs: Runs, tmp_path: Path) -> None:
+    result = runs(*UPLOAD)
+    path = runs.directory(result) / "run.flent.gz"
+    done = flent("-i", str(path), "-f", "csv", "-o", "out.csv", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    with (tmp_path / "out.csv").open(newline="") as file:
+        sums = [float(row["TCP upload sum"]) for row in csv.DictReader(file)]
+    assert sum(sums) / len(sums) == pytest.approx(result["metrics"]["goodput_mbps"], rel=0.02)

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs in Flent's format: tests and series under Flent's own names, the same bytes every time."""
+
+import gzip
+import json
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fake_run import DATA_PORT, write_both, write_exchanges, write_pages, write_run, write_udp_ping
+
+from airtcp import flentfile
+from airtcp.parameters import Parameters
+from airtcp.quantity import Plain
+
+FOUR_SECONDS = {"duration": "4s"}
+
+
+def written(run: Path, **values: Plain) -> dict[str, Any]:
+    path = run / "run.flent.gz"
+    flentfile.write(path, run, Parameters().replace({**FOUR_SECONDS, **values}), "small")
+    document: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
+    assert document["version"] == 4
+    assert set(document["metadata"]["SERIES_META"]) == set(document["results"])
+    for values_of_one in document["results"].values():
+        assert len(values_of_one) == len(document["x_values"])
+    # As Flent reads it, and nothing else.
+    for name in ("TIME", "T0"):
+        datetime.strptime(document["metadata"][name], "%Y-%m-%dT%H:%M:%S.%fZ")
+    return document
+
+
+def test_a_download(tmp_path: Path) -> None:
+    document = written(write_run(tmp_path / "run"))
+    assert document["metadata"]["NAME"] == "tcp_ndown"
+    assert document["metadata"]["TEST_PARAMETERS"]["download_streams"] == "1"
+    assert set(document["results"]) == {
+        *("TCP download::1", "TCP download avg", "TCP download sum", "Ping (ms) ICMP"),
+    }
+    assert document["x_values"][:3] == [0.2, 0.4, 0.6]
+    assert document["results"]["TCP download sum"] == pytest.approx([70] * 5 + [110] * 15)
+    assert [one["val"] for one in document["raw_values"]["Ping (ms) ICMP"]] == [1, 2, 3, 4, 5]
+
+
+def test_both_directions(tmp_path: Path) -> None:
+    run = write_both(tmp_path / "run")
+    write_udp_ping(run / "udp-ping-BE.csv", [3.0, None, 5.0])
+    document = written(run, direction="both", udp_ping_interval="200ms")
+    assert document["metadata"]["NAME"] == "rrul_be_nflows"
+    assert set(document["results"]) == {
+        *(
+            f"TCP {way} {what}"
+            for way in ("download", "upload")
+            for what in ("BE::1", "avg", "sum")
+        ),
+        *("TCP totals", "Ping (ms) ICMP", "Ping (ms) UDP BE", "Ping (ms) avg"),
+    }
+    assert document["results"]["TCP totals"] == pytest.approx([90] * 5 + [130] * 15)
+    # What was not answered is no sample, and the mean is that of the others.
+    assert [one["val"] for one in document["raw_values"]["Ping (ms) UDP BE"]] == [3, 5]
+    means = document["results"]["Ping (ms) avg"]
+    assert means[0] == pytest.approx((4 + document["results"]["Ping (ms) ICMP"][0]) / 2)
+    assert (means[1], means[2]) == (5, None)
+
+
+def test_the_rrul_test_has_one_flow_of_each_class_in_each_direction(tmp_path: Path) -> None:
+    names = ("BE", "BK", "CS5", "EF")
+    run = write_both(tmp_path / "run", classes=names)
+    document = written(run, direction="both", marking="rrul", flows=4)
+    assert document["metadata"]["NAME"] == "rrul"
+    flows = {f"TCP {way} {name}" for way in ("download", "upload") for name in names}
+    assert flows < set(document["results"])
+    assert sum(document["results"][name][0] for name in flows) == pytest.approx(4 * 90)
+
+
+@pytest.mark.parametrize(
+    ("values", "name"),
+    [
+        ({"marking": "rrul", "flows": 8}, "rrul_be_nflows"),
+        ({"marking": "rrul", "flows": 4, "stations": 2}, "rrul_be_nflows"),
+        ({"protocol": "udp"}, "udp_flood"),
+        ({"direction": "upload", "marking": "rrul", "flows": 4}, "tcp_nup"),
+    ],
+)
+def test_what_is_not_quite_rrul_is_called_so(values: dict[str, Plain], name: str) -> None:
+    parameters = Parameters().replace({"direction": "both", **values})
+    assert flentfile.test_name(parameters) == name
+
+
+def test_exchanges_are_latency_over_http(tmp_path: Path) -> None:
+    run = write_exchanges(write_run(tmp_path / "run"), [10.0, 20.0, 60.0], [DATA_PORT])
+    document = written(run, duration="10s", workload="request_response")
+    assert document["metadata"]["NAME"] == "http"
+    assert list(document["results"]) == ["HTTP latency"]
+    assert [one["val"] for one in document["raw_values"]["HTTP latency"]] == [10, 20, 60]
+    assert len(document["x_values"]) >= 20
+    assert any(value is not None for value in document["results"]["HTTP latency"])
+
+
+def test_a_page_is_one_latency(tmp_path: Path) -> None:
+    run = write_pages(write_run(tmp_path / "run"))
+    document = written(run, duration="10s", workload="web", pages=2)
+    assert [one["val"] for one in document["raw_values"]["HTTP latency"]] == [40, 100]
+
+
+def test_the_same_run_gives_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("a", "longer-name"):
+        run = write_run(tmp_path / name)
+        written(run)
+    packed = [(tmp_path / name / "run.flent.gz").read_bytes() for name in ("a", "longer-name")]
+    assert packed[0] == packed[1]

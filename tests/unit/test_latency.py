@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Probes of latency as ping and udpecho leave them."""
+
+from pathlib import Path
+
+import numpy
+import pytest
+from fake_run import write_run
+
+from airtcp.errors import AirtcpError
+from airtcp.runfiles import Latency, read_ping, read_udp_ping
+
+
+def test_pings_are_told_from_when_they_were_sent(tmp_path: Path) -> None:
+    ping = read_ping(write_run(tmp_path / "run"))
+    # Their replies were 100 ms apart, each 1 ms later than the one before.
+    assert list(ping.sent_s) == pytest.approx([0, 0.099, 0.198, 0.297, 0.396], abs=1e-6)
+    assert list(ping.rtt_ms) == [1, 2, 3, 4, 5]
+
+
+def test_requests_without_an_answer_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "udp-ping-EF.csv"
+    path.write_text("sent_ns,rtt_ns\n1000000000,2500000\n1200000000,\n1400000000,3500000\n")
+    probe = read_udp_ping(path)
+    assert list(probe.sent_s) == pytest.approx([0, 0.2, 0.4])
+    assert numpy.isnan(probe.rtt_ms[1])
+    assert list(probe.answered_ms) == [2.5, 3.5]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "No such file"),
+        ("", "no header of udpecho"),
+        ("sent_ns,rtt_ns\n", "no request"),
+        ("sent_ns,rtt_ns\n1,2\n3", ":3: not a row of udpecho, or cut short"),
+        ("sent_ns,rtt_ns\n1,2\n3,x\n", ":3: not a row of udpecho"),
+        ("sent_ns,rtt_ns\n1,2\n,\n", ":3: not a row of udpecho"),
+    ],
+)
+def test_a_file_that_is_missing_or_cut_short(
+    tmp_path: Path, text: str | None, message: str
+) -> None:
+    path = tmp_path / "udp-ping-BE.csv"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(AirtcpError, match=message):
+        read_udp_ping(path)
+
+
+def test_within_is_from_the_start_to_before_the_end() -> None:
+    probe = Latency(numpy.array([0.0, 1.0, 2.0, 3.0]), numpy.array([1.0, numpy.nan, 3.0, 4.0]))
+    chosen = probe.within(1.0, 3.0)
+    assert list(chosen.sent_s) == [1, 2]
+    assert list(chosen.answered_ms) == [3]
+    assert probe.within(-numpy.inf, 1.0).sent_s.size == 1
+    assert probe.within(3.0, numpy.inf).sent_s.size == 1

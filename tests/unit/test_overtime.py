@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Flows over time, read from runs whose rates are known."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy
+import pytest
+from fake_run import write_both, write_run
+
+from airtcp import overtime
+from airtcp.parameters import Parameters
+
+DOWNLOAD = Parameters().replace({"duration": "4s"})
+
+
+def test_rates_are_those_of_each_step(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    [flow] = overtime.read(run, DOWNLOAD, 1.0).flows
+    assert list(flow.goodput_mbps) == pytest.approx([70, 110, 110, 110])
+    halves = overtime.read(run, DOWNLOAD, 0.5)
+    assert list(halves.ends_s) == [0.5 * n for n in range(1, 9)]
+    assert list(halves.flows[0].goodput_mbps) == pytest.approx([70, 70, *[110] * 6])
+    # The sender was sampled in the first step alone: windows 10, 20, 30, 40; RTTs 10, 20, 30.
+    assert flow.cwnd_segments is not None and flow.tcp_rtt_ms is not None
+    assert (flow.cwnd_segments[0], flow.tcp_rtt_ms[0]) == pytest.approx((25, 20))
+    assert numpy.isnan(flow.cwnd_segments[1:]).all()
+
+
+def test_flows_begin_after_the_idle_time(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    idle = DOWNLOAD.replace({"idle": "2s"})
+    over_time = overtime.read(run, idle, 1.0)
+    assert list(over_time.ends_s) == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert list(over_time.flows[0].goodput_mbps) == pytest.approx([0, 0, 70, 110, 110, 110, 0, 0])
+
+
+def test_udp_is_what_its_receiver_says(tmp_path: Path) -> None:
+    streams = [
+        [{"socket": 5, "end": end, "bytes": 125_000 * mbps} for end, mbps in ((1, 8), (2.0, 4))],
+        [{"socket": 7, "end": end, "bytes": 125_000 * mbps} for end, mbps in ((1, 1), (2.0, 2))],
+    ]
+    intervals = [{"streams": list(both)} for both in zip(*streams, strict=True)]
+    (tmp_path / "iperf3-server.json").write_text(json.dumps({"intervals": intervals}))
+    wanted = Parameters().replace({"protocol": "udp", "flows": 2, "duration": "2s"})
+    first, second = overtime.read(tmp_path, wanted, 1.0).flows
+    assert [*first.goodput_mbps, *second.goodput_mbps] == pytest.approx([8, 4, 1, 2])
+    assert first.retransmits is None and first.cwnd_segments is None
+
+
+def test_a_row_for_each_flow_and_second(tmp_path: Path) -> None:
+    run = write_both(tmp_path / "run")
+    overtime.write_csv(run / "series.csv", run, DOWNLOAD.replace({"direction": "both"}))
+    with (run / "series.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert tuple(rows[0]) == overtime.CSV_COLUMNS
+    assert [(row["time_s"], row["direction"], row["goodput_mbps"]) for row in rows[:4]] == [
+        *(("1", "download", "70.000"), ("1", "upload", "20.000")),
+        *(("2", "download", "110.000"), ("2", "upload", "20.000")),
+    ]
+    assert len(rows) == 8
+    assert rows[2]["cwnd_segments"] == ""  # no sample in that second

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The pages of the workload web against the model that they are drawn from."""
+
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from airtcp import web
+from airtcp.parameters import Parameters
+
+MANY = Parameters().replace({"workload": "web", "pages": 10000, "reading": "500ms"})
+
+
+def test_a_seed_has_its_pages() -> None:
+    first = list(islice(web.pages(MANY, 1), 20))
+    assert first == list(islice(web.pages(MANY, 1), 20))
+    assert first != list(islice(web.pages(MANY, 2), 20))
+    # Neither is what a policy is compared on changed by how many pages follow.
+    assert first == list(web.pages(MANY.replace({"pages": 20}), 1))
+
+
+def test_pages_are_near_their_model() -> None:
+    pages = list(web.pages(MANY, 1))
+    main = [page.sizes_bytes[0] for page in pages]
+    embedded = [size for page in pages for size in page.sizes_bytes[1:]]
+    counts = [len(page.sizes_bytes) - 1 for page in pages]
+    assert min(main) >= 100 and max(main) <= 2_000_000
+    assert min(embedded) >= 50 and max(embedded) <= 2_000_000
+    assert (min(counts), max(counts)) == (0, 53)
+    # IEEE 802.16m evaluation methodology, table of web browsing.
+    assert sum(main) / len(pages) == pytest.approx(10_710, rel=0.1)
+    assert sum(embedded) / len(embedded) == pytest.approx(7_758, rel=0.1)
+    assert sum(counts) / len(pages) == pytest.approx(5.64, rel=0.05)
+    assert sum(page.parse_us for page in pages) / len(pages) == pytest.approx(130_000, rel=0.05)
+    assert sum(page.reading_us for page in pages) / len(pages) == pytest.approx(500_000, rel=0.05)
+
+
+def test_objects_of_a_file_are_counted(tmp_path: Path) -> None:
+    few = MANY.replace({"pages": 7})
+    web.write(tmp_path / web.PAGES, few, 3)
+    pages = list(web.pages(few, 3))
+    assert web.object_count(tmp_path / web.PAGES) == sum(len(page.sizes_bytes) for page in pages)
+    assert len((tmp_path / web.PAGES).read_text().splitlines()) == 7
