@@ -50,10 +50,13 @@ def give_helpers(run_dir: Path) -> None:
     shutil.copy(GUEST / "leaks.sh", run_dir)
 
 
-def told_by(script: Path, kernel: Kernel, tools: GuestTools, run_dir: Path) -> dict[str, Any]:
+def told_by(
+    script: Path, kernel: Kernel, tools: GuestTools, run_dir: Path, *arguments: str
+) -> dict[str, Any]:
     """What a Python script of tests/guest prints as JSON, in a guest of its own."""
     shutil.copy(script, run_dir)
-    (run_dir / "plan.sh").write_text(f"ip link set lo up\npython3 -B {script.name} >said.json\n")
+    command = " ".join(("python3 -B", script.name, *arguments))
+    (run_dir / "plan.sh").write_text(f"ip link set lo up\n{command} >said.json\n")
     result = boot(kernel, tools, run_dir, seed=1, timeout_wall_s=120)
     assert result.status == "ok", (result.reason, result.console.read_text()[-2000:])
     told: dict[str, Any] = json.loads((run_dir / "said.json").read_text())

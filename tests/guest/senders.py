@@ -217,8 +217,8 @@ def shallow() -> dict[str, Any]:
 
 
 def two() -> list[Any]:
-    path()
-    return transfer(Flow("bbr2"), Flow("bbr2", start_s=3), duration_s=44)
+    path("20mbit")
+    return transfer(Flow("bbr2"), Flow("bbr2", start_s=3), duration_s=30)
 
 
 def slower_and_faster() -> Any:
