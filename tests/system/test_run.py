@@ -7,8 +7,18 @@ from conftest import Measure
 from airtcp import run
 from airtcp.metrics import METRICS
 
-# What other workloads measure.
-TIMES = {name for name in METRICS if name.startswith(("request_response_", "completion_time_"))}
+# What other workloads measure, or probes that are off.
+OTHERS = {
+    name
+    for name in METRICS
+    if name.startswith(
+        (
+            *("request_response_", "completion_time_", "page_time_"),
+            *("ping_idle_", "udp_ping_"),
+        )
+    )
+}
+UPLOAD, DOWNLOAD = "goodput_upload_mbps", "goodput_download_mbps"
 
 
 @pytest.mark.parametrize(
@@ -37,7 +47,10 @@ def test_a_tcp_run_has_every_metric(measure: Measure, settings: tuple[str, ...])
     assert result["error"] is None
     assert set(result["metrics"]) == set(METRICS)
     missing = {name for name, value in result["metrics"].items() if value is None}
-    assert missing == {"goodput_jain"} | TIMES  # fairness is that of several stations
+    # Fairness is that of several stations or flows.
+    several = "flows=3" in settings
+    other_way = DOWNLOAD if "direction=upload" in settings else UPLOAD
+    assert missing == {"goodput_jain", other_way} | OTHERS | (set() if several else {"flow_jain"})
     assert result["metrics"]["goodput_mbps"] > 1
     assert result["cost"]["virtual_s"] > 2
     if settings[0].startswith("capture"):
@@ -51,13 +64,13 @@ def test_a_udp_run_has_the_metrics_that_are_not_tcps(measure: Measure) -> None:
     assert missing == {
         *("retransmits", "data_segments", "acks_sent", "acks_per_segment"),
         *("tcp_rtt_ms_p50", "tcp_rtt_ms_p95", "cwnd_segments_mean", "goodput_jain"),
-        *TIMES,
+        *("flow_jain", UPLOAD, *OTHERS),
     }
 
 
 def test_stations_share_the_channel(measure: Measure) -> None:
     metrics = measure("stations=4", "duration=4s")["metrics"]
-    assert {name for name, value in metrics.items() if value is None} == TIMES
+    assert {name for name, value in metrics.items() if value is None} == OTHERS | {UPLOAD}
     assert metrics["goodput_jain"] > 0.8
     assert 100 < metrics["goodput_mbps"] < 200
 

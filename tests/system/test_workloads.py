@@ -48,7 +48,7 @@ def test_a_run_has_every_metric_of_its_workload(
     result = measure(*settings, f"direction={direction}", "delay=10ms")
     assert result["error"] is None
     metrics = result["metrics"]
-    of_others = ("goodput", "ping_rtt_ms", *others)
+    of_others = ("goodput", "flow_jain", "ping_", "udp_ping_", "page_time_ms", *others)
     missing = {name for name, value in metrics.items() if value is None}
     assert missing == {name for name in METRICS if name.startswith(of_others)}
     # What the wire delays, and some of the radio; for a new connection twice as much at least.
