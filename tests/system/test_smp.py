@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The policies on x86-64 with several processors in real time, where everything happens at once.
+"""Policies and senders on x86-64, several processors in real time: everything happens at once.
 
 AIRTCP_SOAK is how many connections are made: `make soak` makes 100,000, which takes an hour and a
 half where QEMU translates. The kernels alone take ten minutes each to build: without AIRTCP_SOAK
 nothing is run.
 """
 
+import json
 import os
 import re
 import shutil
@@ -67,7 +68,7 @@ def test_policies_pass_their_unit_tests(
     checked_kernel: Kernel, tools: GuestTools, tmp_path: Path
 ) -> None:
     (tmp_path / "plan.sh").write_text(
-        "for test in $(find /run/kernel/lib/modules -name 'tcp_ackpol_*_test.ko'); do\n"
+        "for test in $(find /run/kernel/lib/modules -name 'tcp_*_test.ko'); do\n"
         '\tmodprobe "$(basename "$test" .ko)" || exit 1\n'
         "done\n"
         "dmesg --notime >dmesg.txt\n"
@@ -129,6 +130,23 @@ def test_policies_switch_unload_and_vanish_under_load(
         reasons += ["Now", "Window"]
     for name in reasons:
         assert counters[f"TcpExtTCPAckPol{name}"] > 0, name
+
+
+def test_senders_switch_and_unload_under_load(
+    checked_kernel: Kernel, tools: GuestTools, tmp_path: Path
+) -> None:
+    shutil.copy(GUEST / "senders_smp.py", tmp_path)
+    (tmp_path / "plan.sh").write_text(
+        "ip link set lo up\nmkdir /run/netns\npython3 -B senders_smp.py >said.json\n"
+    )
+    result = qemu.boot(checked_kernel, tools, tmp_path, cpus=CPUS, timeout_wall_s=900)
+    assert splats(result.console) == []
+    assert result.status == "ok", result.reason
+    told = json.loads((tmp_path / "said.json").read_text())
+    assert told["finished"] == 20
+    assert min(told[name] for name in ("bbr2", "bbrp", "cubic")) > 3, told
+    assert min(told[name] for name in ("told", "changed", "in use")) > 0, told
+    assert told["left"] == 0
 
 
 def test_policies_have_no_data_race(say: Say, tools: GuestTools, tmp_path: Path) -> None:

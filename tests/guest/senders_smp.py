@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""bbr2 and bbrp as modules on several processors, in a guest. Prints one JSON document of counts.
+
+Transfers from the namespace `here` to `there`, over IPv4 and IPv6, with loss and reordering, have
+the modules loaded by name and switch between them, while they are asked to go, sysctls change and
+namespaces come and go.
+"""
+
+import ctypes
+import errno
+import json
+import os
+import socket
+import struct
+import subprocess
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+
+NAMES = ("bbr2", "bbrp", "bbr", "bbr_plain", "cubic")
+MODULES = ("tcp_bbr2", "tcp_bbr")
+SYSCTLS = {"tcp_bbr2_pacing_percent": ("1", "100", "1000"), "tcp_bbrp_gain": ("256", "512", "1023")}
+FLOWS = 4
+CONNECTIONS_PER_FLOW = 5
+TCP_CC_INFO = 26
+CLONE_NEWNET = 0x40000000
+ADDRESSES = ("10.0.0.2", "fd00::2")
+
+libc = ctypes.CDLL(None, use_errno=True)
+counts: Counter[str] = Counter()
+ended = threading.Event()
+
+
+def run(command: str, *, check: bool = True) -> int:
+    return subprocess.run(command.split(), check=check, capture_output=True).returncode
+
+
+def enter(netns: str) -> None:
+    with Path(f"/run/netns/{netns}").open() as file:
+        if libc.setns(file.fileno(), CLONE_NEWNET):
+            raise OSError(ctypes.get_errno(), netns)
+
+
+def build() -> None:
+    Path("/run/netns").mkdir(exist_ok=True)
+    for name in ("here", "there"):
+        run(f"ip netns add {name}")
+    run("ip link add eth0 netns here type veth peer name eth0 netns there")
+    for number, name in enumerate(("here", "there"), 1):
+        run(f"ip -n {name} address add 10.0.0.{number}/24 dev eth0")
+        run(f"ip -n {name} address add fd00::{number}/64 dev eth0 nodad")
+        run(f"ip -n {name} link set eth0 up")
+        run(f"ip netns exec {name} tc qdisc add dev eth0 root netem delay 2ms loss 1% reorder 2%")
+
+
+def choose(sock: socket.socket, name: str) -> None:
+    """The kernel loads the module, which may be about to go just then."""
+    for _ in range(100):
+        try:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
+        except OSError as error:
+            if error.errno != errno.ENOENT:
+                raise
+            counts["refused"] += 1
+            time.sleep(0.1)
+        else:
+            counts[name] += 1
+            return
+    raise LookupError(name)
+
+
+def serve(listener: socket.socket) -> None:
+    def receive(sock: socket.socket) -> None:
+        with sock:
+            while data := sock.recv(1 << 18):
+                counts["bytes"] += len(data)
+
+    while True:
+        try:
+            sock, _ = listener.accept()
+        except OSError:
+            return
+        threading.Thread(target=receive, args=(sock,), daemon=True).start()
+
+
+def send(number: int, address: str, port: int) -> None:
+    enter("here")
+    for connection in range(CONNECTIONS_PER_FLOW):
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        with socket.socket(family) as sock:
+            choose(sock, NAMES[(number + connection) % 2])
+            sock.connect((address, port))
+            for step in range(4):
+                for _ in range(4):
+                    sock.sendall(bytes(16384))
+                told = sock.getsockopt(socket.IPPROTO_TCP, TCP_CC_INFO, 20)
+                if len(told) == 20 and struct.unpack("5I", told)[3]:
+                    counts["told"] += 1
+                choose(sock, NAMES[(number + connection + step) % len(NAMES)])
+        counts["finished"] += 1
+
+
+def change() -> None:
+    enter("here")
+    while not ended.is_set():
+        for name, values in SYSCTLS.items():
+            for value in values:
+                try:
+                    Path(f"/proc/sys/net/ipv4/{name}").write_text(value)
+                    counts["changed"] += 1
+                except FileNotFoundError:
+                    counts["no sysctl"] += 1
+        time.sleep(0.05)
+
+
+def unload() -> None:
+    while not ended.is_set():
+        for module in MODULES:
+            counts["unloaded" if run(f"modprobe -r {module}", check=False) == 0 else "in use"] += 1
+        run("ip netns add brief")
+        run("ip netns del brief")
+        time.sleep(0.3)
+
+
+def main() -> None:
+    build()
+    enter("there")
+    listeners = [
+        socket.create_server((address, 0), family=family, backlog=64)
+        for address, family in zip(ADDRESSES, (socket.AF_INET, socket.AF_INET6), strict=True)
+    ]
+    for listener in listeners:
+        threading.Thread(target=serve, args=(listener,), daemon=True).start()
+    senders = [
+        threading.Thread(
+            target=send,
+            args=(number, ADDRESSES[number % 2], listeners[number % 2].getsockname()[1]),
+        )
+        for number in range(FLOWS)
+    ]
+    others = [threading.Thread(target=target) for target in (change, unload)]
+    for thread in (*senders, *others):
+        thread.start()
+    for thread in senders:
+        thread.join()
+    ended.set()
+    for thread in others:
+        thread.join()
+
+    start = time.monotonic()
+    for module in MODULES:
+        while Path(f"/sys/module/{module}").exists() and time.monotonic() - start < 120:
+            run(f"modprobe -r {module}", check=False)
+            time.sleep(0.2)
+        counts["left"] += Path(f"/sys/module/{module}").exists()
+    counts["left"] += sum(Path(f"/proc/sys/net/ipv4/{name}").exists() for name in SYSCTLS)
+    os.write(1, json.dumps(counts).encode())
+
+
+if __name__ == "__main__":
+    main()
