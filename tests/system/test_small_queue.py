@@ -178,7 +178,7 @@ def test_hystart_is_why_cubic_stays_below_new_reno_at_1_ms(cell: OneCell) -> Non
 
 def test_a_larger_queue_at_the_station_shares_the_medium_under_rrul(cell: OneCell) -> None:
     def unfairness(tsq: str) -> float:
-        metrics = cell("rrul", "congestion_control=cubic", "marking=none", f"tsq={tsq}")
+        metrics = cell("rrul", "congestion_control=cubic", f"tsq={tsq}")
         down, up = metrics["goodput_download_mbps"], metrics["goodput_upload_mbps"]
         return (down - up) / (down + up)
 

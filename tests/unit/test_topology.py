@@ -158,7 +158,10 @@ def test_a_sender_that_takes_divided_acks_is_the_sender() -> None:
         ({"tso_rtt_log": 0}, ["tcp_tso_rtt_log 0"]),
         (
             {"pacing_factor": 2},
-            ["tcp_pacing_ss_ratio 400", "tcp_pacing_ca_ratio 240", "tcp_bbr_pacing_percent 200"],
+            [
+                *("tcp_pacing_ss_ratio 400", "tcp_pacing_ca_ratio 240"),
+                *("tcp_bbr_pacing_percent 200", "tcp_bbr2_pacing_percent 200"),
+            ],
         ),
         ({"tsq": "kernel", "pacing_factor": 1, "tso_rtt_log": "kernel"}, []),
     ],
