@@ -108,10 +108,10 @@ def test_aggregates_formed_ahead_have_what_was_there_then(
         ampdu_sizes({name: int(count) for name, count in map(str.split, text.splitlines())})
         for text in ((directory / name).read_text() for name in ("before", "after"))
     )
-    assert {size: n - before.get(size, 0) for size, n in after.items()} == {
-        **dict.fromkeys(before, 0),
-        **sizes,
-    }
+    grown = {size: n - before.get(size, 0) for size, n in after.items()}
+    assert sum(size * n for size, n in grown.items()) == 300
+    # A burst that meets a beacon is all there when that is over.
+    assert all(grown.get(size, 0) >= 0.9 * n for size, n in sizes.items()), grown
 
 
 def test_amsdus_carry_several_packets(guest_run: Run) -> None:

@@ -103,6 +103,7 @@ def test_links_after_each_patch_with_and_without_policies(
     work = make_dir(cache_dir() / "kernel") / "work-series"
     configs = OVERLAY / "configs"
     machine, policies = (configs / f"{name}.config" for name in ("lab", "ackpol"))
+    with_ipv6 = machine.read_text().replace("CONFIG_IPV6=n\n", "CONFIG_IPV6=y\n")
     lines = {
         "with": policies.read_text() + (configs / "kunit.config").read_text(),
         "without": "# CONFIG_TCP_ACKPOL is not set\n",
@@ -116,7 +117,7 @@ def test_links_after_each_patch_with_and_without_policies(
             output = make_dir(tree / f"build-{name}")
             log = work / f"{last}-{name}.log"
             log.unlink(missing_ok=True)
-            (output / "wanted").write_text(f"{machine.read_text()}CONFIG_IPV6=y\n{text}")
+            (output / "wanted").write_text(with_ipv6 + text)
             command = [f"KCONFIG_ALLCONFIG={output / 'wanted'}", "allnoconfig"]
             run_make(tree, output, "um", log, command)
             config = (output / ".config").read_text()
