@@ -46,7 +46,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NSEC_PER_SEC	1000000000LL
+#include "program.h"
+
 /* That of iperf3, which tcpwatch watches when not told. */
 #define PORT		5201
 #define MAX_BYTES	(1L << 30)
@@ -59,12 +60,6 @@
 static const char *congestion;
 static int nodelay;
 
-static void fail(const char *what)
-{
-	fprintf(stderr, "exchange: %s: %s\n", what, strerror(errno));
-	exit(1);
-}
-
 static void usage(void)
 {
 	fputs("usage: exchange [-N] [-C CONGESTION] serve REQUEST REPLY CONNECTIONS\n"
@@ -73,28 +68,6 @@ static void usage(void)
 	      "       exchange [-N] [-C CONGESTION] browse ADDRESS PAGES\n",
 	      stderr);
 	exit(2);
-}
-
-static long number(const char *text, long max)
-{
-	char *end;
-	long value = strtol(text, &end, 10);
-
-	if (end == text || *end || value < 1 || value > max) {
-		fprintf(stderr,
-			"exchange: %s: a number from 1 to %ld is allowed\n",
-			text, max);
-		exit(2);
-	}
-	return value;
-}
-
-static long long now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
 }
 
 static int open_socket(void)
@@ -264,7 +237,7 @@ static void exchange_over(int fd, long long start_ns, const char *message,
 		      stderr);
 		exit(1);
 	}
-	printf("%u,%lld,%lld\n", local_port(fd), start_ns, now_ns());
+	printf("%u,%lld,%lld\n", local_port(fd), start_ns, now_ns(CLOCK_REALTIME));
 }
 
 static void ask(const struct sockaddr_in *address, long request, long reply,
@@ -274,7 +247,7 @@ static void ask(const struct sockaddr_in *address, long request, long reply,
 	int fd = connect_to(address);
 
 	while (exchanges--)
-		exchange_over(fd, now_ns(), message, request, reply);
+		exchange_over(fd, now_ns(CLOCK_REALTIME), message, request, reply);
 	close(fd);
 }
 
@@ -284,7 +257,7 @@ static void fetch(const struct sockaddr_in *address, long request, long reply,
 	char *message = message_of(request);
 
 	while (exchanges--) {
-		long long start_ns = now_ns();
+		long long start_ns = now_ns(CLOCK_REALTIME);
 		int fd = connect_to(address);
 
 		exchange_over(fd, start_ns, message, request, reply);
@@ -295,7 +268,7 @@ static void fetch(const struct sockaddr_in *address, long request, long reply,
 /* One write, for the children that load a page share the file. */
 static void fetch_object(const struct sockaddr_in *address, long page, long bytes)
 {
-	long long start_ns = now_ns();
+	long long start_ns = now_ns(CLOCK_REALTIME);
 	uint32_t request = htonl(bytes);
 	int fd = connect_to(address);
 
@@ -305,7 +278,7 @@ static void fetch_object(const struct sockaddr_in *address, long page, long byte
 		exit(1);
 	}
 	if (dprintf(STDOUT_FILENO, "%u,%lld,%lld,%ld,%ld\n", local_port(fd),
-		    start_ns, now_ns(), page, bytes) < 0)
+		    start_ns, now_ns(CLOCK_REALTIME), page, bytes) < 0)
 		fail("writing");
 	close(fd);
 }
@@ -418,8 +391,8 @@ int main(int count, char **words)
 	words += optind;
 	count -= optind;
 	if (count == 4 && !strcmp(words[0], "serve")) {
-		serve(number(words[1], MAX_BYTES), number(words[2], MAX_BYTES),
-		      number(words[3], MAX_COUNT));
+		serve(number(words[1], 1, MAX_BYTES), number(words[2], 1, MAX_BYTES),
+		      number(words[3], 1, MAX_COUNT));
 		return 0;
 	}
 	if (count == 1 && !strcmp(words[0], "host"))
@@ -434,9 +407,9 @@ int main(int count, char **words)
 	if (count != 5)
 		usage();
 	read_address(words[1], &address);
-	request = number(words[2], MAX_BYTES);
-	reply = number(words[3], MAX_BYTES);
-	exchanges = number(words[4], MAX_COUNT);
+	request = number(words[2], 1, MAX_BYTES);
+	reply = number(words[3], 1, MAX_BYTES);
+	exchanges = number(words[4], 1, MAX_COUNT);
 	puts("port,start_ns,end_ns");
 	if (!strcmp(words[0], "ask"))
 		ask(&address, request, reply, exchanges);

@@ -28,7 +28,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NSEC_PER_SEC	1000000000LL
+#include "program.h"
+
 #define MAX_OCTETS	65507
 /* The kernel takes no more in one sendmmsg(). */
 #define BATCH		1024
@@ -51,31 +52,11 @@ static void expire(int signal)
 	expired = 1;
 }
 
-static void fail(const char *what)
-{
-	fprintf(stderr, "saturate: %s: %s\n", what, strerror(errno));
-	exit(1);
-}
-
 static void usage(void)
 {
 	fputs("usage: saturate send ADDRESS PORT OCTETS SECONDS [TOS [BUFFER]]\n"
 	      "       saturate sink PORT\n", stderr);
 	exit(2);
-}
-
-static long number(const char *text, long min, long max)
-{
-	char *end;
-	long value = strtol(text, &end, 0);
-
-	if (end == text || *end || value < min || value > max) {
-		fprintf(stderr,
-			"saturate: %s: a number from %ld to %ld is allowed\n",
-			text, min, max);
-		exit(2);
-	}
-	return value;
 }
 
 static struct timeval duration(const char *text)
@@ -142,14 +123,6 @@ static void set_alarm(struct timeval after)
 	setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-static long long now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
-}
-
 /*
  * When more has gone out in no time than the buffer holds, datagrams are being
  * dropped further down: the station is not associated, say, or the neighbour's
@@ -160,7 +133,7 @@ static void pause_if_dropped(int sent, int octets, int buffer)
 {
 	const struct timespec pause = { .tv_nsec = PAUSE_NS };
 	static long long last_ns, charged;
-	long long now = now_ns();
+	long long now = now_ns(CLOCK_MONOTONIC);
 
 	if (now - last_ns > INSTANT_NS)
 		charged = 0;

@@ -13,6 +13,7 @@
  * It wakes once a sample and writes in large blocks, for in a time-travel
  * guest the wake-ups and system calls of programs are what costs.
  */
+#define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -31,7 +32,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NSEC_PER_SEC	1000000000LL
+#include "program.h"
+
 #define DEFAULT_PORT	5201
 #define FILE_BUFFER	(1 << 20)
 /* Bits of enum tcp_state of the kernel: all but time-wait, close and listen. */
@@ -60,20 +62,6 @@ static void stop(int signal)
 {
 	(void)signal;
 	stopped = 1;
-}
-
-static void fail(const char *what)
-{
-	fprintf(stderr, "tcpwatch: %s: %s\n", what, strerror(errno));
-	exit(1);
-}
-
-static long long now_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
 }
 
 static void print_end(FILE *out, const __be32 *address, __be16 port)
@@ -238,19 +226,6 @@ static void sleep_until(long long time_ns)
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &wake, NULL);
 }
 
-static long number(const char *text, long max)
-{
-	char *end;
-	long value = strtol(text, &end, 10);
-
-	if (*end || value < 1 || value > max) {
-		fprintf(stderr, "tcpwatch: %s: a number from 1 to %ld is allowed\n",
-			text, max);
-		exit(2);
-	}
-	return value;
-}
-
 int main(int count, char **arguments)
 {
 	struct sigaction on_stop = { .sa_handler = stop };
@@ -262,11 +237,11 @@ int main(int count, char **arguments)
 		fputs("usage: tcpwatch INTERVAL_US FILE [PORT [LAST_PORT]]\n", stderr);
 		return 2;
 	}
-	interval_ns = number(arguments[1], 1000000000) * 1000LL;
+	interval_ns = number(arguments[1], 1, 1000000000) * 1000LL;
 	if (count > 3)
-		first_port = last_port = number(arguments[3], UINT16_MAX);
+		first_port = last_port = number(arguments[3], 1, UINT16_MAX);
 	if (count > 4)
-		last_port = number(arguments[4], UINT16_MAX);
+		last_port = number(arguments[4], 1, UINT16_MAX);
 	out = fopen(arguments[2], "w");
 	if (!out)
 		fail(arguments[2]);

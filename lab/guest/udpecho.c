@@ -29,41 +29,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NSEC_PER_SEC	1000000000LL
+#include "program.h"
+
 #define PORT		5200
 #define MAX_DSCP	63
 #define MAX_SECONDS	86400
 #define MAX_REQUESTS	1000000
 /* The last answers may take so long. */
 #define GRACE_NS	NSEC_PER_SEC
-
-static void fail(const char *what)
-{
-	fprintf(stderr, "udpecho: %s: %s\n", what, strerror(errno));
-	exit(1);
-}
-
-static long number(const char *text, long min, long max)
-{
-	char *end;
-	long value = strtol(text, &end, 10);
-
-	if (end == text || *end || value < min || value > max) {
-		fprintf(stderr,
-			"udpecho: %s: a number from %ld to %ld is allowed\n",
-			text, min, max);
-		exit(2);
-	}
-	return value;
-}
-
-static long long now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
-}
 
 static int open_socket(void)
 {
@@ -126,7 +99,7 @@ static void receive_until(int fd, long long until_ns, const long long *sent_ns,
 
 	for (;;) {
 		struct pollfd ready = { .fd = fd, .events = POLLIN };
-		long long left_ns = until_ns - now_ns();
+		long long left_ns = until_ns - now_ns(CLOCK_REALTIME);
 		struct timespec left = {
 			.tv_sec = left_ns / NSEC_PER_SEC,
 			.tv_nsec = left_ns % NSEC_PER_SEC,
@@ -141,7 +114,7 @@ static void receive_until(int fd, long long until_ns, const long long *sent_ns,
 			continue;
 		request = ntohl(request);
 		if (request < requests && !rtts_ns[request]) {
-			rtts_ns[request] = now_ns() - sent_ns[request];
+			rtts_ns[request] = now_ns(CLOCK_REALTIME) - sent_ns[request];
 			answered++;
 		}
 	}
@@ -150,7 +123,7 @@ static void receive_until(int fd, long long until_ns, const long long *sent_ns,
 static void probe(const struct sockaddr_in *address, int dscp, long long interval_ns,
 		  long seconds)
 {
-	long long begin_ns = now_ns();
+	long long begin_ns = now_ns(CLOCK_REALTIME);
 	long long most = seconds * NSEC_PER_SEC / interval_ns;
 	static long long sent_ns[MAX_REQUESTS], rtts_ns[MAX_REQUESTS];
 	int fd = open_socket();
@@ -167,7 +140,7 @@ static void probe(const struct sockaddr_in *address, int dscp, long long interva
 	for (sent = 0; sent < most; sent++) {
 		uint32_t request = htonl(sent);
 
-		sent_ns[sent] = now_ns();
+		sent_ns[sent] = now_ns(CLOCK_REALTIME);
 		/* What a full queue drops is lost like any other. */
 		if (send(fd, &request, sizeof(request), 0) < 0 &&
 		    errno != ENOBUFS && errno != ECONNREFUSED)
@@ -175,7 +148,7 @@ static void probe(const struct sockaddr_in *address, int dscp, long long interva
 		receive_until(fd, begin_ns + (sent + 1) * interval_ns, sent_ns,
 			      rtts_ns, sent + 1, false);
 	}
-	receive_until(fd, now_ns() + GRACE_NS, sent_ns, rtts_ns, most, true);
+	receive_until(fd, now_ns(CLOCK_REALTIME) + GRACE_NS, sent_ns, rtts_ns, most, true);
 	puts("sent_ns,rtt_ns");
 	for (sent = 0; sent < most; sent++) {
 		if (rtts_ns[sent])

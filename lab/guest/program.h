@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the guest's programs have in common. Needs _GNU_SOURCE. */
+#ifndef AIRTCP_PROGRAM_H
+#define AIRTCP_PROGRAM_H
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define NSEC_PER_SEC	1000000000LL
+
+static inline void fail(const char *what)
+{
+	fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, what,
+		strerror(errno));
+	exit(1);
+}
+
+/* A whole number from min to max, or the end of the program. */
+static inline long number(const char *text, long min, long max)
+{
+	char *end;
+	long value = strtol(text, &end, 0);
+
+	if (end == text || *end || value < min || value > max) {
+		fprintf(stderr, "%s: %s: a number from %ld to %ld is allowed\n",
+			program_invocation_short_name, text, min, max);
+		exit(2);
+	}
+	return value;
+}
+
+static inline long long now_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
+}
+
+#endif
