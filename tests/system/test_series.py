@@ -105,7 +105,9 @@ def test_links_after_each_patch_with_and_without_policies(
     machine, policies = (configs / f"{name}.config" for name in ("lab", "ackpol"))
     with_ipv6 = machine.read_text().replace("CONFIG_IPV6=n\n", "CONFIG_IPV6=y\n")
     lines = {
-        "with": policies.read_text() + (configs / "kunit.config").read_text(),
+        "with": "".join(
+            (configs / f"{name}.config").read_text() for name in ("ackpol", "tsq", "kunit")
+        ),
         "without": "# CONFIG_TCP_ACKPOL is not set\n",
     }
     before = read_changes(POSTED[: POSTED.index(topic)])
