@@ -9,8 +9,10 @@ import pytest
 from conftest import GUEST, told_by
 
 from airtcp.experiment import Setting, load
+from airtcp.figures import ModelFigure
 from airtcp.guesttools import GuestTools
 from airtcp.kernel import Kernel
+from airtcp.modelfit import expected
 from airtcp.run import run_one
 
 SCRIPT = GUEST / "small_queue.py"
@@ -197,3 +199,16 @@ def test_ac_needs_a_larger_queue_than_n(cell: OneCell) -> None:
     n = share_at_1_ms("tsq-size")
     ac = share_at_1_ms("tsq-size-ac", "queue=txq", "formed_ppdus=2")
     assert ac < 0.85 * n < 0.7
+
+
+def test_the_model_of_the_paper_tells_throughput_within_5_percent(cell: OneCell) -> None:
+    [figure] = load("tsq-model").figures
+    assert isinstance(figure, ModelFigure)
+    errors = []
+    for packets in (4, 8, 16, 40, 100, 400):
+        metrics = cell("tsq-model", "pacing_factor=1", f"tsq={packets}packets")
+        backlog, model_mbps, _ = expected(figure, packets, factor=1)
+        # All of the limit is at the radio, as far as an aggregate has room for it.
+        assert metrics["ampdu_mpdus_mean"] == pytest.approx(min(backlog, 42), rel=0.05)
+        errors.append(abs(model_mbps / metrics["goodput_mbps"] - 1))
+    assert sum(errors) / len(errors) < 0.05
