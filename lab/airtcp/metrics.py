@@ -174,8 +174,7 @@ def _bulk(run_dir: Path, parameters: Parameters) -> dict[str, float | None]:
     )
     values: dict[str, float | None] = {}
     if parameters.protocol == "tcp":
-        sender = runfiles.read_traces(run_dir, pairs, "sender")
-        receiver = runfiles.read_traces(run_dir, pairs, "receiver")
+        sender, receiver = runfiles.read_flows(run_dir, pairs)
         values |= _counted(run_dir, [one.final for one in sender], [one.final for one in receiver])
         values |= _sampled(run_dir, sender)
         if len(receiver) > 1:

@@ -58,8 +58,7 @@ def read(run_dir: Path, parameters: Parameters, step_s: float) -> OverTime:
     pairs = transfers(parameters)
     if parameters.protocol == "udp":
         return OverTime(edges_s[1:], _udp(run_dir, pairs, since_begin_s))
-    senders = runfiles.read_traces(run_dir, pairs, "sender")
-    receivers = runfiles.read_traces(run_dir, pairs, "receiver")
+    senders, receivers = runfiles.read_flows(run_dir, pairs)
     start_ns = min(int(trace.columns["time_ns"][0]) for trace in (*senders, *receivers))
     owners = [(pair, number) for pair in pairs for number in range(1, pair.flows + 1)]
     flows = [

@@ -210,8 +210,6 @@ class Parameters(Strict):
         "bbr_plain",
         "bbr2",
         "bbrp",
-        "bbrp",
-        "bbr2",
         "nv",
         "yeah",
         "highspeed",

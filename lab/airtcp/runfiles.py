@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy
 from numpy.typing import NDArray
@@ -185,18 +185,24 @@ def _port(end: str) -> int:
     return int(end.rpartition(":")[2])
 
 
-def read_traces(
-    run_dir: Path, pairs: Sequence[Transfer], role: Literal["sender", "receiver"]
-) -> list[TcpTrace]:
-    """The flows of all transfers in their order, as their senders or receivers saw them."""
-    nodes = [pair.sender if role == "sender" else pair.receiver for pair in pairs]
-    seen = {node: read_connections(run_dir, node) for node in dict.fromkeys(nodes)}
-    traces = []
-    for pair, node in zip(pairs, nodes, strict=True):
+class Flows(NamedTuple):
+    """The flows of all transfers in their order, as their senders and their receivers saw them."""
+
+    sent: list[TcpTrace]
+    received: list[TcpTrace]
+
+
+def read_flows(run_dir: Path, pairs: Sequence[Transfer]) -> Flows:
+    """Each file once: with both directions a node is sender and receiver."""
+    nodes = dict.fromkeys(node for pair in pairs for node in (pair.sender, pair.receiver))
+    seen = {node: read_connections(run_dir, node) for node in nodes}
+    flows = Flows([], [])
+    for pair in pairs:
         ports = read_iperf3(run_dir / pair.file("client")).data_ports
         ends = Ends(pair.sender_address, ports, pair.receiver_address, pair.port)
-        traces += seen[node].traces(ends)
-    return traces
+        flows.sent.extend(seen[pair.sender].traces(ends))
+        flows.received.extend(seen[pair.receiver].traces(ends))
+    return flows
 
 
 def read_airsim(run_dir: Path) -> dict[str, int]:

@@ -12,7 +12,7 @@ from airtcp.guest import boot
 from airtcp.guesttools import GuestTools
 from airtcp.kernel import Kernel
 from airtcp.parameters import Parameters
-from airtcp.runfiles import read_traces
+from airtcp.runfiles import read_flows
 from airtcp.transfers import transfers
 
 GAINS = {
@@ -68,7 +68,7 @@ def test_the_factor_of_pacing_holds_for_bbr(measure: Measure, tmp_path: Path, na
             f"pacing_factor={factor}",
         )
         [run_dir] = tmp_path.glob(f"runs/*pacing_factor-{factor}*/seed-1")
-        [trace] = read_traces(run_dir, transfers(Parameters()), "sender")
+        [trace] = read_flows(run_dir, transfers(Parameters())).sent
         rates_bps = trace.columns["pacing_rate_bps"]
         # Start-up is over after a second or less.
         ratios.append(median(rates_bps[len(rates_bps) // 2 :]) / 20e6)

@@ -51,7 +51,7 @@ class Arrivals:
 
 def over_time(run_dir: Path, parameters: Parameters) -> OverTime:
     """Raises AirtcpError when a file is missing or corrupt."""
-    traces = runfiles.read_traces(run_dir, transfers(parameters), "sender")
+    traces = runfiles.read_flows(run_dir, transfers(parameters)).sent
     start_ns = min(trace.columns["time_ns"][0] for trace in traces)
     flows = []
     for trace in traces:
