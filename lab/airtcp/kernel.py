@@ -25,6 +25,7 @@ from airtcp.errors import AirtcpError, InputError
 from airtcp.source import (
     OVERLAY,
     TOPICS,
+    TOPICS_OF_PLAIN_TCP,
     Changes,
     find_source,
     identity,
@@ -91,7 +92,7 @@ def build(
     """Build the kernel, or return at once when the cache has it.
 
     source: a Linux 6.12.y tree or tarball, else Debian's package. patches="lab": the plain TCP of
-    Linux with the laboratory's patches only. fragments: names of kernel/configs/<name>.config,
+    Linux with the patches that do not touch it. fragments: names of kernel/configs/<name>.config,
     merged in this order over allnoconfig; None: those of `arch`, as far as the patches allow. arch:
     what make calls ARCH; the fragments have to be for it. Raises InputError for a bad source, patch
     list or fragment, AirtcpError when the compilation fails.
@@ -104,7 +105,7 @@ def build(
         all_of_it = FRAGMENTS if arch == "um" else FRAGMENTS_OF_X86
         fragments = all_of_it if patches == "all" else plain
     fragment_files = [_fragment(name) for name in fragments]
-    changes = read_changes(TOPICS if patches == "all" else ("lab",))
+    changes = read_changes(TOPICS if patches == "all" else TOPICS_OF_PLAIN_TCP)
     source = find_source(source)
     compiler = _output("gcc", "--version") + _output("ld", "--version")
     source_id = identity(source)

@@ -23,8 +23,10 @@ DEBIAN_TARBALL = Path("/usr/src/linux-source-6.12.tar.xz")
 SERIES = "6.12"
 OVERLAY = REPOSITORY / "kernel"
 # Directories of kernel/patches, each built upon those before it: what the laboratory needs of
-# Linux, acknowledgment policies, small queues and BBR. All but the first are fit for any Linux.
-TOPICS = ("lab", "tcp", "tsq")
+# Linux, acknowledgment policies, small queues and BBR, ACKs in mac80211's queues. All but the first
+# are fit for any Linux.
+TOPICS = ("lab", "tcp", "tsq", "wifi")
+TOPICS_OF_PLAIN_TCP = ("lab", "wifi")
 POSTED = TOPICS[1:]
 
 _OVERLAY_PARTS = ("net", "include", "drivers", "Documentation")
