@@ -116,6 +116,9 @@ static const struct key keys[] = {
 	CHOICE("hand_up", HAND_UP, SETTING, hand_ups),
 	KEY("coalesce_mpdus", COALESCE_MPDUS, U32, SETTING),
 	KEY("coalesce_us", COALESCE_US, U32, SETTING),
+	KEY("ack_hold", ACK_HOLD, U32, SETTING),
+	KEY("ack_hold_us", ACK_HOLD_US, U32, SETTING),
+	KEY("ack_hold_kbps", ACK_HOLD_KBPS, U32, SETTING),
 	SWITCH("gro", GRO, SETTING),
 	KEY("gro_flush_us", GRO_FLUSH_US, U32, SETTING),
 	CHOICE("errors", ERRORS, SETTING, error_models),
@@ -167,6 +170,8 @@ static const char * const counters[] = {
 	[AIRSIM_COUNTER_TX_AIRTIME_NS] = "tx_airtime_ns",
 	[AIRSIM_COUNTER_RTS_SENT] = "rts_sent",
 	[AIRSIM_COUNTER_BAR_SENT] = "bar_sent",
+	[AIRSIM_COUNTER_ACKS_SUPPRESSED] = "acks_suppressed",
+	[AIRSIM_COUNTER_ACKS_HELD] = "acks_held",
 };
 
 static struct mnl_socket *kernel;

@@ -68,6 +68,10 @@ enum airsim_cmd {
  * @AIRSIM_ATTR_HAND_UP: u32, enum airsim_nl_hand_up
  * @AIRSIM_ATTR_COALESCE_MPDUS: u32, MPDUs handed up together, 1 to 256
  * @AIRSIM_ATTR_COALESCE_US: u32, how long the first may wait, 0 to 100000
+ * @AIRSIM_ATTR_ACK_HOLD: u32, TCP acknowledgments of a connection for which the
+ *	newest stands; 0 and 1: all are sent; to 65535
+ * @AIRSIM_ATTR_ACK_HOLD_US: u32, how long the first may wait, 0 to 100000
+ * @AIRSIM_ATTR_ACK_HOLD_KBPS: u32, while the radio sends at this rate or more
  * @AIRSIM_ATTR_GRO: u8, 1: received MPDUs pass GRO
  * @AIRSIM_ATTR_GRO_FLUSH_US: u32, how long GRO may hold one, 0 to 100000
  * @AIRSIM_ATTR_ERRORS: u32, enum airsim_nl_errors
@@ -127,6 +131,9 @@ enum airsim_attr {
 	AIRSIM_ATTR_HAND_UP,
 	AIRSIM_ATTR_COALESCE_MPDUS,
 	AIRSIM_ATTR_COALESCE_US,
+	AIRSIM_ATTR_ACK_HOLD,
+	AIRSIM_ATTR_ACK_HOLD_US,
+	AIRSIM_ATTR_ACK_HOLD_KBPS,
 	AIRSIM_ATTR_GRO,
 	AIRSIM_ATTR_GRO_FLUSH_US,
 	AIRSIM_ATTR_ERRORS,
@@ -185,6 +192,8 @@ enum airsim_attr {
  * @AIRSIM_COUNTER_TX_AIRTIME_NS: time on the air
  * @AIRSIM_COUNTER_RTS_SENT: RTS sent
  * @AIRSIM_COUNTER_BAR_SENT: BlockAckReqs sent
+ * @AIRSIM_COUNTER_ACKS_SUPPRESSED: TCP acknowledgments dropped for a newer one
+ * @AIRSIM_COUNTER_ACKS_HELD: TCP acknowledgments that wait for one
  * @__AIRSIM_COUNTER_MAX: end
  */
 enum airsim_counter {
@@ -208,6 +217,8 @@ enum airsim_counter {
 	AIRSIM_COUNTER_TX_AIRTIME_NS,
 	AIRSIM_COUNTER_RTS_SENT,
 	AIRSIM_COUNTER_BAR_SENT,
+	AIRSIM_COUNTER_ACKS_SUPPRESSED,
+	AIRSIM_COUNTER_ACKS_HELD,
 	__AIRSIM_COUNTER_MAX,
 };
 

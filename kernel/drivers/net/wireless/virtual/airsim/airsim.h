@@ -21,6 +21,7 @@
  *	propagation.c	what distance does to a signal
  *	monitor.c	shows everything on the air to a radiotap interface
  *	classify.c	tells TCP acknowledgments from data, for the counters
+ *	ack_hold.c	holds TCP acknowledgments back above mac80211
  *	debugfs.c	the counters
  *
  * Locking: the medium's lock guards the medium, the radios' state on the air,
@@ -312,6 +313,8 @@ struct airsim_reply {
  * @arrived: MPDUs that wait for their interrupt, by the medium's lock
  * @coalesce_timer: ends that wait
  * @received: MPDUs to be handed up
+ * @ack_hold: what it holds back
+ * @tx_kbps: rate of the PPDU with packets that it sent last
  * @count: its counters
  * @bands: its bands
  * @address: its MAC address
@@ -355,6 +358,8 @@ struct airsim_radio {
 	struct hrtimer coalesce_timer;
 	struct sk_buff_head received;
 
+	struct airsim_ack_hold *ack_hold;
+	u32 tx_kbps;
 	struct airsim_radio_counters count;
 	struct ieee80211_supported_band bands[NUM_NL80211_BANDS];
 	struct mac_address address;
@@ -547,6 +552,16 @@ void airsim_monitor_mpdu(const struct airsim_radio *radio, unsigned int index,
 			 bool received);
 void airsim_monitor_control(const struct airsim_radio *radio, u32 octets,
 			    bool received);
+
+/* ack_hold.c */
+int airsim_ack_hold_create(struct airsim_radio *radio);
+void airsim_ack_hold_destroy(struct airsim_radio *radio);
+int airsim_ack_hold_attach(struct airsim_radio *radio,
+			   struct net_device *device);
+void airsim_ack_hold_detach(struct airsim_radio *radio,
+			    struct net_device *device);
+void airsim_ack_hold_count(struct airsim_radio *radio,
+			   struct airsim_radio_counters *count);
 
 /* debugfs.c */
 void airsim_debugfs_init(void);

@@ -25,6 +25,10 @@ const struct netlink_range_validation airsim_fifo_mpdus_range = {
 	.min = 1, .max = 65535,
 };
 
+const struct netlink_range_validation airsim_ack_hold_range = {
+	.max = 65535,
+};
+
 const struct netlink_range_validation airsim_wait_us_range = {
 	.max = 100000,
 };
@@ -131,6 +135,8 @@ static const struct {
 	LIMIT(fifo_mpdus, airsim_fifo_mpdus_range),
 	LIMIT(coalesce_mpdus, airsim_ampdu_mpdus_range),
 	LIMIT(coalesce_us, airsim_wait_us_range),
+	LIMIT(ack_hold, airsim_ack_hold_range),
+	LIMIT(ack_hold_us, airsim_wait_us_range),
 	LIMIT(gro_flush_us, airsim_wait_us_range),
 	LIMIT(mpdu_error_ppm, airsim_ppm_range),
 	LIMIT(response_error_ppm, airsim_ppm_range),

@@ -72,6 +72,10 @@ struct airsim_hardware {
  * @hand_up: when received MPDUs are handed up
  * @coalesce_mpdus: AIRSIM_HAND_UP_COALESCED: after so many, 1 to 256
  * @coalesce_us: AIRSIM_HAND_UP_COALESCED: or so long after the first, to 100000
+ * @ack_hold: TCP acknowledgments of a connection for which the newest one
+ *	stands; 0 and 1: all are sent; to 65535
+ * @ack_hold_us: how long the first of them may wait, to 100000
+ * @ack_hold_kbps: while the radio sends at this rate or a higher one
  * @gro: received MPDUs pass GRO
  * @gro_flush_us: how long GRO may hold a segment for the next one, to 100000
  * @errors: which model says what this radio does not receive
@@ -95,6 +99,9 @@ struct airsim_settings {
 	enum airsim_hand_up hand_up;
 	u32 coalesce_mpdus;
 	u32 coalesce_us;
+	u32 ack_hold;
+	u32 ack_hold_us;
+	u32 ack_hold_kbps;
 	bool gro;
 	u32 gro_flush_us;
 	enum airsim_error_model errors;

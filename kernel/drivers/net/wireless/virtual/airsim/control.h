@@ -32,6 +32,8 @@
  * @tx_airtime_ns: time on the air
  * @rts_sent: RTS sent
  * @bar_sent: BlockAckReqs sent
+ * @acks_suppressed: TCP acknowledgments dropped for a newer one (ack_hold)
+ * @acks_held: TCP acknowledgments that wait for one
  */
 struct airsim_radio_counters {
 	u64 taken;
@@ -52,6 +54,8 @@ struct airsim_radio_counters {
 	u64 tx_airtime_ns;
 	u64 rts_sent;
 	u64 bar_sent;
+	u64 acks_suppressed;
+	u64 acks_held;
 };
 
 /**

@@ -30,6 +30,8 @@ static void show_radios(struct seq_file *file)
 	seq_printf(file, "rts %llu\n", sum.rts_sent);
 	seq_printf(file, "block_ack_requests %llu\n", sum.bar_sent);
 	seq_printf(file, "collisions %llu\n", sum.collided);
+	seq_printf(file, "acks_suppressed %llu\n", sum.acks_suppressed);
+	seq_printf(file, "acks_held %llu\n", sum.acks_held);
 	seq_printf(file, "tx_taken %llu\n", sum.taken);
 	seq_printf(file, "tx_acked %llu\n", sum.acked);
 	seq_printf(file, "tx_unanswerable %llu\n", sum.unanswerable);

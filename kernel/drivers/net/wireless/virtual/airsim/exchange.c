@@ -149,6 +149,8 @@ static void send_ppdu(struct airsim_radio *radio, u64 now_ns)
 	ppdu->reference = ++airsim_medium.reference;
 	radio->exchange.stage = AIRSIM_STAGE_PPDU;
 	radio->count.ppdus++;
+	if (ppdu->queued)
+		WRITE_ONCE(radio->tx_kbps, airsim_rate_kbps(&ppdu->rate));
 	if (ppdu->octets[AIRSIM_KIND_DATA])
 		airsim_medium.counters.ampdu_sizes[ppdu->count]++;
 	airsim_emit(radio);

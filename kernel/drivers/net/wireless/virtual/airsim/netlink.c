@@ -86,6 +86,11 @@ static const struct nla_policy radio_policy[] = {
 		NLA_POLICY_FULL_RANGE(NLA_U32, &airsim_ampdu_mpdus_range),
 	[AIRSIM_ATTR_COALESCE_US] =
 		NLA_POLICY_FULL_RANGE(NLA_U32, &airsim_wait_us_range),
+	[AIRSIM_ATTR_ACK_HOLD] =
+		NLA_POLICY_FULL_RANGE(NLA_U32, &airsim_ack_hold_range),
+	[AIRSIM_ATTR_ACK_HOLD_US] =
+		NLA_POLICY_FULL_RANGE(NLA_U32, &airsim_wait_us_range),
+	[AIRSIM_ATTR_ACK_HOLD_KBPS] = { .type = NLA_U32 },
 	[AIRSIM_ATTR_GRO] = NLA_POLICY_MAX(NLA_U8, 1),
 	[AIRSIM_ATTR_GRO_FLUSH_US] =
 		NLA_POLICY_FULL_RANGE(NLA_U32, &airsim_wait_us_range),
@@ -171,6 +176,9 @@ static const struct field settings_fields[] = {
 	FIELD(HAND_UP, airsim_settings, hand_up),
 	FIELD(COALESCE_MPDUS, airsim_settings, coalesce_mpdus),
 	FIELD(COALESCE_US, airsim_settings, coalesce_us),
+	FIELD(ACK_HOLD, airsim_settings, ack_hold),
+	FIELD(ACK_HOLD_US, airsim_settings, ack_hold_us),
+	FIELD(ACK_HOLD_KBPS, airsim_settings, ack_hold_kbps),
 	FIELD(GRO, airsim_settings, gro),
 	FIELD(GRO_FLUSH_US, airsim_settings, gro_flush_us),
 	FIELD(ERRORS, airsim_settings, errors),
@@ -231,6 +239,8 @@ static const struct field counters[] = {
 	COUNTER(TX_AIRTIME_NS, tx_airtime_ns),
 	COUNTER(RTS_SENT, rts_sent),
 	COUNTER(BAR_SENT, bar_sent),
+	COUNTER(ACKS_SUPPRESSED, acks_suppressed),
+	COUNTER(ACKS_HELD, acks_held),
 };
 
 /* Settings are read, changed and applied by one request at a time. */

@@ -23,6 +23,7 @@
 	.hand_up = AIRSIM_HAND_UP_MPDU, \
 	.coalesce_mpdus = 16, \
 	.coalesce_us = 100, \
+	.ack_hold_us = 5000, \
 	.gro = true, \
 	.gro_flush_us = 100, \
 	.errors = AIRSIM_ERRORS_FIXED, \

@@ -120,11 +120,26 @@ static int replace_vif(struct airsim_radio *radio, struct ieee80211_vif *old,
 	return err;
 }
 
+static struct net_device *device_of(struct ieee80211_vif *vif)
+{
+	return ieee80211_vif_to_wdev(vif)->netdev;
+}
+
 static int airsim_add_interface(struct ieee80211_hw *hw,
 				struct ieee80211_vif *vif)
 {
+	struct net_device *device = device_of(vif);
+	struct airsim_radio *radio = hw->priv;
+	int err;
+
 	init_txqs(&vif->txq, 1);
-	return replace_vif(hw->priv, NULL, vif);
+	err = replace_vif(radio, NULL, vif);
+	if (err || !device)
+		return err;
+	err = airsim_ack_hold_attach(radio, device);
+	if (err)
+		replace_vif(radio, vif, NULL);
+	return err;
 }
 
 static void forget_txqs(struct airsim_radio *radio, struct ieee80211_txq **txq,
@@ -146,6 +161,8 @@ static void forget_txqs(struct airsim_radio *radio, struct ieee80211_txq **txq,
 static void airsim_remove_interface(struct ieee80211_hw *hw,
 				    struct ieee80211_vif *vif)
 {
+	if (device_of(vif))
+		airsim_ack_hold_detach(hw->priv, device_of(vif));
 	forget_txqs(hw->priv, &vif->txq, 1);
 	replace_vif(hw->priv, vif, NULL);
 }
@@ -412,14 +429,19 @@ struct airsim_radio *airsim_radio_create(const struct airsim_hardware *hardware,
 	err = attach_napi(radio);
 	if (err)
 		goto remove_device;
+	err = airsim_ack_hold_create(radio);
+	if (err)
+		goto detach;
 	err = airsim_describe(radio);
 	if (err)
-		goto detach;
+		goto destroy_hold;
 	err = ieee80211_register_hw(hw);
 	if (err)
-		goto detach;
+		goto destroy_hold;
 	return radio;
 
+destroy_hold:
+	airsim_ack_hold_destroy(radio);
 detach:
 	detach_napi(radio);
 remove_device:
@@ -437,6 +459,7 @@ void airsim_radio_destroy(struct airsim_radio *radio)
 {
 	ieee80211_unregister_hw(radio->hw);
 	hrtimer_cancel(&radio->beacon_timer);
+	airsim_ack_hold_destroy(radio);
 	detach_napi(radio);
 	platform_device_unregister(radio->device);
 	xa_destroy(&radio->losses_mdb);

@@ -10,6 +10,7 @@ extern const struct netlink_range_validation airsim_ampdu_octets_range;
 extern const struct netlink_range_validation airsim_ampdu_duration_us_range;
 extern const struct netlink_range_validation airsim_formed_ppdus_range;
 extern const struct netlink_range_validation airsim_fifo_mpdus_range;
+extern const struct netlink_range_validation airsim_ack_hold_range;
 extern const struct netlink_range_validation airsim_wait_us_range;
 extern const struct netlink_range_validation airsim_ppm_range;
 extern const struct netlink_range_validation_signed airsim_tx_power_mdbm_range;

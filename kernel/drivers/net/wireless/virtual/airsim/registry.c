@@ -139,6 +139,7 @@ int airsim_radio_read(u32 index, struct airsim_radio_info *info)
 		info->counters.rx_waiting = skb_queue_len(&radio->arrived) +
 			skb_queue_len_lockless(&radio->received);
 		spin_unlock_bh(&airsim_medium.lock);
+		airsim_ack_hold_count(radio, &info->counters);
 	}
 	mutex_unlock(&mutex);
 	return radio ? 0 : -ENODEV;

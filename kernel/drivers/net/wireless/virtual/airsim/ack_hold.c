@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Holds TCP acknowledgments back, as drivers below TCP do: of each connection
+ * the newest waits until it stands for enough of them, or long enough.
+ *
+ * Vendors' drivers see Ethernet frames, before a sequence number is given to
+ * them, and so does this: at the egress hook of the interface, before
+ * mac80211. What acknowledges less than what waits, or says something else
+ * besides, goes at once and takes with it what waits: the order is kept, and
+ * nothing but a bare acknowledgment that a newer one repeats is dropped.
+ */
+#include <linux/jhash.h>
+#include <linux/netfilter_netdev.h>
+#include <net/tcp_ack_filter.h>
+#include "airsim.h"
+
+#define FLOWS	64
+
+/* What a connection has here. Two that share a place do not wait for long. */
+struct flow {
+	struct sk_buff *skb;
+	struct tcp_bare_ack bare;
+	u32 acks;
+	u64 due_ns;
+};
+
+/**
+ * struct airsim_ack_hold - what a radio's driver holds back
+ * @radio: whose
+ * @lock: guards all below
+ * @timer: sends what has waited long enough
+ * @flows: connections, by hash
+ * @suppressed: acknowledgments that were dropped for a newer one
+ * @held: acknowledgments that wait
+ * @hooks: of the interfaces
+ */
+struct airsim_ack_hold {
+	struct airsim_radio *radio;
+	spinlock_t lock; /* a leaf: nothing is called with it held */
+	struct hrtimer timer;
+	struct flow flows[FLOWS];
+	u64 suppressed;
+	u32 held;
+	struct nf_hook_ops hooks[AIRSIM_MAX_VIFS];
+};
+
+static void take(struct airsim_ack_hold *hold, struct flow *flow,
+		 struct sk_buff_head *out)
+{
+	if (!flow->skb)
+		return;
+	__skb_queue_tail(out, flow->skb);
+	flow->skb = NULL;
+	hold->held--;
+}
+
+static void take_device(struct airsim_ack_hold *hold,
+			const struct net_device *device,
+			struct sk_buff_head *out)
+{
+	int i;
+
+	for (i = 0; hold->held && i < FLOWS; i++)
+		if (hold->flows[i].skb && hold->flows[i].skb->dev == device)
+			take(hold, &hold->flows[i], out);
+}
+
+static void send(struct sk_buff_head *out)
+{
+	struct sk_buff *skb;
+
+	while ((skb = __skb_dequeue(out))) {
+		nf_skip_egress(skb, true);
+		dev_queue_xmit(skb);
+	}
+}
+
+static struct flow *flow_of(struct airsim_ack_hold *hold,
+			    const struct tcp_bare_ack *bare)
+{
+	u32 ports = (__force u32)bare->source << 16 | (__force u32)bare->dest;
+	u32 hash = jhash_2words(ipv6_addr_hash(&bare->daddr), ports,
+				ipv6_addr_hash(&bare->saddr));
+
+	return &hold->flows[hash % FLOWS];
+}
+
+static void start_timer(struct airsim_ack_hold *hold, u64 due_ns)
+{
+	if (!hrtimer_is_queued(&hold->timer) ||
+	    due_ns < ktime_to_ns(hrtimer_get_expires(&hold->timer)))
+		hrtimer_start(&hold->timer, ns_to_ktime(due_ns),
+			      HRTIMER_MODE_ABS_SOFT);
+}
+
+/* Whether the acknowledgment stays here. */
+static bool keep(struct airsim_ack_hold *hold, struct sk_buff *skb,
+		 const struct tcp_bare_ack *bare, u32 most,
+		 struct sk_buff_head *out, struct sk_buff **superseded)
+{
+	struct flow *flow = flow_of(hold, bare);
+	u64 wait_ns = (u64)READ_ONCE(hold->radio->settings.ack_hold_us) *
+		      NSEC_PER_USEC;
+	bool more;
+
+	if (flow->skb && tcp_bare_ack_supersedes(bare, &flow->bare, true)) {
+		*superseded = flow->skb;
+		flow->skb = NULL;
+		hold->held--;
+		hold->suppressed++;
+	} else {
+		take(hold, flow, out);
+		flow->acks = 0;
+		flow->due_ns = ktime_get_ns() + wait_ns;
+	}
+	more = tcp_bare_ack_same_flow(bare, &flow->bare) &&
+	       !after(bare->ack, flow->bare.ack);
+	flow->bare = *bare;
+	/* A duplicate, or a window update: it says what nobody has said. */
+	if (more || ++flow->acks >= most)
+		return false;
+	flow->skb = skb;
+	hold->held++;
+	start_timer(hold, flow->due_ns);
+	return true;
+}
+
+static bool is_tcp(const struct sk_buff *skb)
+{
+	int at = skb_network_offset(skb);
+	u8 protocol;
+
+	if (skb->protocol == htons(ETH_P_IP))
+		at += offsetof(struct iphdr, protocol);
+	else if (skb->protocol == htons(ETH_P_IPV6))
+		at += offsetof(struct ipv6hdr, nexthdr);
+	else
+		return false;
+	return !skb_copy_bits(skb, at, &protocol, 1) &&
+	       protocol == IPPROTO_TCP;
+}
+
+static unsigned int egress(void *priv, struct sk_buff *skb,
+			   const struct nf_hook_state *state)
+{
+	struct airsim_ack_hold *hold = priv;
+	struct airsim_radio *radio = hold->radio;
+	u32 most = READ_ONCE(radio->settings.ack_hold);
+	struct sk_buff *superseded = NULL;
+	struct tcp_bare_ack bare;
+	struct sk_buff_head out;
+	bool kept = false;
+
+	if (most < 2 && !READ_ONCE(hold->held))
+		return NF_ACCEPT;
+	if (!is_tcp(skb))
+		return NF_ACCEPT;
+	__skb_queue_head_init(&out);
+	spin_lock_bh(&hold->lock);
+	if (most >= 2 && READ_ONCE(radio->started) &&
+	    READ_ONCE(radio->tx_kbps) >= radio->settings.ack_hold_kbps &&
+	    tcp_bare_ack_read(skb, &bare))
+		kept = keep(hold, skb, &bare, most, &out, &superseded);
+	else
+		take_device(hold, skb->dev, &out);
+	spin_unlock_bh(&hold->lock);
+	consume_skb(superseded);
+	send(&out);
+	return kept ? NF_STOLEN : NF_ACCEPT;
+}
+
+static enum hrtimer_restart expired(struct hrtimer *timer)
+{
+	struct airsim_ack_hold *hold =
+		container_of(timer, struct airsim_ack_hold, timer);
+	u64 now_ns = ktime_get_ns(), next_ns = U64_MAX;
+	struct sk_buff_head out;
+	struct flow *flow;
+	int i;
+
+	__skb_queue_head_init(&out);
+	spin_lock_bh(&hold->lock);
+	for (i = 0; i < FLOWS; i++) {
+		flow = &hold->flows[i];
+		if (flow->skb && flow->due_ns <= now_ns)
+			take(hold, flow, &out);
+		else if (flow->skb)
+			next_ns = min(next_ns, flow->due_ns);
+	}
+	if (next_ns != U64_MAX)
+		start_timer(hold, next_ns);
+	spin_unlock_bh(&hold->lock);
+	send(&out);
+	return HRTIMER_NORESTART;
+}
+
+static struct nf_hook_ops *hook_of(struct airsim_ack_hold *hold,
+				   const struct net_device *device)
+{
+	int i;
+
+	for (i = 0; i < AIRSIM_MAX_VIFS; i++)
+		if (hold->hooks[i].dev == device)
+			return &hold->hooks[i];
+	return NULL;
+}
+
+/**
+ * airsim_ack_hold_create - make room for what a radio holds back
+ * @radio: the radio
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int airsim_ack_hold_create(struct airsim_radio *radio)
+{
+	struct airsim_ack_hold *hold = kzalloc(sizeof(*hold), GFP_KERNEL);
+
+	if (!hold)
+		return -ENOMEM;
+	hold->radio = radio;
+	spin_lock_init(&hold->lock);
+	hrtimer_init(&hold->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
+	hold->timer.function = expired;
+	radio->ack_hold = hold;
+	return 0;
+}
+
+/**
+ * airsim_ack_hold_destroy - free it; no interface is left
+ * @radio: the radio
+ */
+void airsim_ack_hold_destroy(struct airsim_radio *radio)
+{
+	hrtimer_cancel(&radio->ack_hold->timer);
+	kfree(radio->ack_hold);
+}
+
+/**
+ * airsim_ack_hold_attach - look at what is sent by an interface
+ * @radio: its radio
+ * @device: the interface, about to come up
+ *
+ * Return: 0 or an error.
+ */
+int airsim_ack_hold_attach(struct airsim_radio *radio,
+			   struct net_device *device)
+{
+	struct nf_hook_ops *hook = hook_of(radio->ack_hold, NULL);
+	int err;
+
+	if (!hook)
+		return -EBUSY;
+	*hook = (struct nf_hook_ops) {
+		.hook = egress,
+		.dev = device,
+		.priv = radio->ack_hold,
+		.pf = NFPROTO_NETDEV,
+		.hooknum = NF_NETDEV_EGRESS,
+	};
+	err = nf_register_net_hook(dev_net(device), hook);
+	if (err)
+		hook->dev = NULL;
+	return err;
+}
+
+/**
+ * airsim_ack_hold_detach - look no longer, and drop what waits
+ * @radio: its radio
+ * @device: the interface, which is down
+ */
+void airsim_ack_hold_detach(struct airsim_radio *radio,
+			    struct net_device *device)
+{
+	struct airsim_ack_hold *hold = radio->ack_hold;
+	struct nf_hook_ops *hook = hook_of(hold, device);
+	struct sk_buff_head out;
+
+	if (!hook)
+		return;
+	nf_unregister_net_hook(dev_net(device), hook);
+	/* Those that were in the hook have left it. */
+	synchronize_net();
+	hook->dev = NULL;
+	__skb_queue_head_init(&out);
+	spin_lock_bh(&hold->lock);
+	take_device(hold, device, &out);
+	spin_unlock_bh(&hold->lock);
+	__skb_queue_purge(&out);
+}
+
+/**
+ * airsim_ack_hold_count - how many were dropped, and how many wait
+ * @radio: the radio
+ * @count: filled in
+ */
+void airsim_ack_hold_count(struct airsim_radio *radio,
+			   struct airsim_radio_counters *count)
+{
+	struct airsim_ack_hold *hold = radio->ack_hold;
+
+	spin_lock_bh(&hold->lock);
+	count->acks_suppressed = hold->suppressed;
+	count->acks_held = hold->held;
+	spin_unlock_bh(&hold->lock);
+}
