@@ -4,7 +4,9 @@
 Every cell is run with the same seeds, so that what chance does is common to the policies compared.
 """
 
+import ctypes
 import multiprocessing
+import os
 import shutil
 import signal
 import time
@@ -23,6 +25,7 @@ from airtcp.metrics import HEADLINES
 from airtcp.run import Result, expected_virtual_s, finished, run_directory, run_one
 
 _POLL_S = 0.5
+_PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,16 +127,25 @@ def sweep(
 def _start(kernel: Kernel, tools: GuestTools, job: Job, out_dir: Path) -> _Worker:
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_work, args=(kernel, tools, job, out_dir, theirs))
+    arguments = (kernel, tools, job, out_dir, theirs, os.getpid())
+    process = context.Process(target=_work, args=arguments)
     process.start()
     theirs.close()
     return _Worker(job, process, ours)
 
 
-def _work(kernel: Kernel, tools: GuestTools, job: Job, out_dir: Path, answer: Connection) -> None:
-    """In the worker's process. Ctrl-C is for the parent, which ends its workers by SIGTERM."""
+def _work(
+    kernel: Kernel, tools: GuestTools, job: Job, out_dir: Path, answer: Connection, parent: int
+) -> None:
+    """In the worker's process. Ctrl-C is for the parent, which ends its workers by SIGTERM.
+
+    A parent that is killed ends them, too.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _interrupt)
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != parent:  # it was killed before that
+        return
     try:
         answer.send(run_one(kernel, tools, job.cell, job.seed, out_dir))
     except AirtcpError as error:
