@@ -10,6 +10,7 @@
 # lint       style and types
 # bench      virtual seconds per wall second, what stations cost
 # instructions  what a received segment costs: plain Linux, and every ACK policy
+# delivery   what a delivered gigabyte costs the kernel, by ACK policy
 # selftests  the kernel's own tests of TCP, on plain Linux and on ours
 # bianchi    saturated stations against Bianchi's model, and the picture of it in docs
 # clean      removes results; distclean: the cache of kernels and libraries too
@@ -18,7 +19,7 @@ CACHE := $(or $(AIRTCP_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/airtcp)
 PYTHON := python=$$(lab/setup.sh) && PYTHONPATH=lab "$$python"
 CHECKPATCH := $(CACHE)/kernel/work-*/linux/scripts/checkpatch.pl
 
-.PHONY: demo test test-debug fuzz soak series-check deb-check lint bench instructions selftests bianchi clean distclean
+.PHONY: demo test test-debug fuzz soak series-check deb-check lint bench instructions delivery selftests bianchi clean distclean
 
 demo:
 	./airtcp run thesis-lan --set ack_policy=default,aad --set delay=0ms,10ms \
@@ -62,6 +63,9 @@ bench:
 
 instructions:
 	$(PYTHON) bench/instructions.py
+
+delivery:
+	$(PYTHON) bench/delivery.py
 
 selftests:
 	$(PYTHON) tests/selftests.py

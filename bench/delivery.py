@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a delivered gigabyte costs the whole kernel, sender and receiver, by ACK policy.
+
+A file goes from one network namespace to another over a veth, segment by segment: no offload, a
+segment a packet. Both ends are in one guest of QEMU, which counts its instructions: one is a
+nanosecond of the guest's time, so neither the host's speed nor its load shows. CPU time is what the
+kernel's own accounting has of them as its own (system, softirq, irq); instructions are all that
+were not spent idle. What a receiver saves by fewer ACKs, its sender saves, too.
+"""
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from instructions import FRAGMENT, PARAMETERS, POLICIES, say
+
+from airtcp import kernel, qemu
+from airtcp.errors import AirtcpError
+from airtcp.guesttools import GuestTools, build_tools
+from airtcp.kernel import Kernel
+
+FILE_BYTES = 200_000_000
+# A little delay, as a cable has, and a rate that no processor here would reach.
+NETWORK = """\
+for pid in $(pgrep -P 1); do [ "$pid" = $$ ] || kill "$pid"; done
+mkdir -p /run/netns
+ip netns add a && ip netns add b
+ip link add eth0 netns a type veth peer name eth0 netns b
+for node in a b; do
+	ip -n $node link set lo up
+	ip -n $node link set eth0 up gso_max_segs 1
+	ip netns exec $node ethtool -K eth0 gro off gso off tso off
+done
+ip -n a address add 10.0.0.1/24 dev eth0
+ip -n b address add 10.0.0.2/24 dev eth0
+ip netns exec b ping -nq -c 1 10.0.0.1 >/dev/null || exit 1
+spent() { awk '$1 == "cpu" { print $4 + $7 + $8, $2 + $3 + $4 + $7 + $8 }' /proc/stat; }
+"""
+
+
+def measure(built: Kernel, tools: GuestTools) -> dict[str, tuple[float, float]]:
+    """For each policy: seconds of the kernel, and of all, for a gigabyte. AirtcpError."""
+    plan = NETWORK
+    fetch = f"exchange -C cubic fetch 10.0.0.1 100 {FILE_BYTES} 1"
+    for policy in POLICIES:
+        plan += (
+            f"ip netns exec b sysctl -q -w net.ipv4.tcp_ack_policy={policy} || exit 1\n"
+            f"ip netns exec a exchange -C cubic serve 100 {FILE_BYTES} 1 & server=$!\n"
+            "before=$(spent)\n"
+            f"ip netns exec b {fetch} >times || exit 1\n"
+            f'wait "$server" || exit 1\necho "{policy} $before $(spent)" >>costs\n'
+        )
+    with tempfile.TemporaryDirectory() as name:
+        directory = Path(name)
+        (directory / "plan.sh").write_text(plan)
+        result = qemu.boot(
+            built,
+            tools,
+            directory,
+            cpus=1,
+            instructions=True,
+            parameters=PARAMETERS,
+            timeout_wall_s=3600,
+        )
+        if result.status != "ok":
+            raise AirtcpError(f"{result.reason}\n{result.console.read_text(errors='replace')}")
+        lines = (directory / "costs").read_text().splitlines()
+    costs = {}
+    for line in lines:
+        policy, *ticks = line.split()
+        own, everything, own_after, everything_after = map(int, ticks)
+        # /proc/stat counts hundredths of a second.
+        scale = 0.01 * 1e9 / FILE_BYTES
+        costs[policy] = (scale * (own_after - own), scale * (everything_after - everything))
+    return costs
+
+
+def main() -> int:
+    _, patched = kernel.build_pair(FRAGMENT, say)
+    tools = build_tools(say)
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    costs = measure(patched, tools)
+    own, everything = costs["default"]
+    print("a gigabyte delivered, both ends; a second is 10^9 instructions")
+    print(f"{'policy':11}  {'kernel':>9}  {'all':>9}  over default")
+    for policy, (mine, of_all) in costs.items():
+        over = f"{100 * (mine / own - 1):+.1f}%  {100 * (of_all / everything - 1):+.1f}%"
+        print(f"{policy:11}  {mine:7.2f} s  {of_all:7.2f} s  {over}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
