@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from airtcp import guest, topology
+from airtcp import guest, topology, wifi
 from airtcp.guesttools import GuestTools
 from airtcp.kernel import Kernel
 from airtcp.nodes import radio_mac
@@ -85,7 +85,7 @@ def plan(cells: Sequence[Cell], script: str, keys: str = "") -> str:
     parts = [f"#!/bin/sh\n{topology.HELPERS}{_helpers(names)}"]
     for cell in cells:
         for name in (cell.ap, *cell.stations):
-            words = f"{topology.radio_keys(cell.own.get(name, cell.parameters))} {keys}"
+            words = f"{wifi.radio_keys(cell.own.get(name, cell.parameters))} {keys}"
             parts.append(
                 f"must airsim radio add {words} >/dev/null\n"
                 f"must ip netns add {name}\n"
@@ -123,7 +123,7 @@ must mkdir -p /run/netns
 
 
 def _access_point(number: int, cell: Cell, index: Mapping[str, int]) -> str:
-    lines = topology.hostapd_conf(cell.parameters, ssid=f"cell{number}").splitlines()
+    lines = wifi.hostapd_conf(cell.parameters, ssid=f"cell{number}").splitlines()
     conf = "\n".join(line for line in lines if not line.startswith("bridge="))
     neighbours = "".join(
         f"node {cell.ap} ip neighbour add {address(number, index[name])} "

@@ -36,9 +36,36 @@ _OF_WORKLOAD = {
     "udp_ping_interval": ("bulk",),
     "stations": ("bulk",),
 }
+# The accesses that do.
+_RADIO = (
+    *("preset", "standard", "channel", "width", "streams", "rate_control", "mcs"),
+    *("guard_interval", "legacy_rate", "wmm", "rts_threshold", "ampdu_mpdus", "ampdu_bytes"),
+    *("ampdu_duration", "block_ack_request", "amsdu", "queue", "formed_ppdus", "fifo_mpdus"),
+    *("hand_up", "coalesce_mpdus", "coalesce", "gro_flush", "error_model", "error_rate"),
+    *("response_error_rate", "burst_enter", "burst_leave", "snr", "distance", "walk", "sense"),
+)
+_OF_ACCESS = dict.fromkeys(_RADIO, ("wifi",)) | {"ethernet_rate": ("ethernet",)}
+# Whether a path of a preset, a router and a slow host have their own values.
+_OF_PATH = dict.fromkeys(("delay", "rate", "return_delay", "return_rate"), ("none",))
+_OF_ROUTER = dict.fromkeys(("router_packet", "router_byte", "router_queue"), ("custom",))
+_OF_HOST = dict.fromkeys(("host_packet", "host_byte", "host_queue"), ("sender", "receiver"))
+# The stages of ACK filtering that look at a parameter.
+_OF_STAGES = {
+    "ack_filter_at": ("police", "shape"),
+    "ack_filter_rate": ("police", "shape"),
+    "ack_filter_burst": ("police",),
+    "ack_filter_stations": ("police", "shape"),
+    "ack_hold": ("hold",),
+    "ack_hold_delay": ("hold",),
+    "ack_hold_rate": ("hold",),
+}
+_RADIO_STAGES = ("txq", "txq-aggressive", "hold", "multicast")
 # The congestion controls that do.
 _OF_CONGESTION_CONTROL = {"hystart": ("cubic",)}
 _PLACES = ("snr", "distance", "walk")
+
+# The bucket of a processor counts up to so many bytes for a packet.
+_MOST_BYTES_OF_A_PACKET = 65535
 
 # Longest A-MPDU (9.4.2.55.3, 9.4.2.157.2).
 _MOST_BYTES = {"ht": 65535, "vht": 1048575, "he": 1048575}
@@ -54,11 +81,17 @@ class Conflict(NamedTuple):
 def conflicts(parameters: "Parameters") -> Iterator[Conflict]:
     """All that is wrong, what the rest follows from first."""
     standard = STANDARDS[parameters.standard]
+    yield from _idle(parameters, "access", _OF_ACCESS)
     yield from _operating_point(parameters, standard)
     yield from _aggregation(parameters, standard)
     yield from _errors(parameters)
     yield from _idle(parameters, "workload", _OF_WORKLOAD)
     yield from _idle(parameters, "congestion_control", _OF_CONGESTION_CONTROL)
+    yield from _idle(parameters, "path", _OF_PATH)
+    if "air" in parameters.capture and parameters.access != "wifi":
+        yield _not_with("capture", "air", f"access {parameters.access}", "server station")
+    yield from _slow(parameters)
+    yield from _ack_filters(parameters)
     if parameters.queue == "fifo" and parameters.formed_ppdus:
         yield _not_with("formed_ppdus", parameters.formed_ppdus, "queue fifo", "0 or 'preset'")
     if parameters.direction == "both" and parameters.workload != "bulk":
@@ -121,6 +154,61 @@ def _errors(parameters: "Parameters") -> Iterator[Conflict]:
                 f"sense {plain['sense']} at {parameters.width}",
                 f"{max(0.0, least_db):.3f}dB and more",
             )
+
+
+def _slow(parameters: "Parameters") -> Iterator[Conflict]:
+    """Routers and hosts with a slow processor."""
+    yield from _idle(parameters, "router", _OF_ROUTER)
+    yield from _idle(parameters, "slow_host", _OF_HOST)
+    if parameters.slow_host != "none" and not parameters.host_packet_s:
+        yield Conflict("slow_host", "needs host_packet, as in 20us")
+    costs = {
+        "router_packet": (parameters.router_packet_s, parameters.router_byte_s),
+        "host_packet": (parameters.host_packet_s, parameters.host_byte_s),
+    }
+    for name, (packet_s, byte_s) in costs.items():
+        if packet_s > _MOST_BYTES_OF_A_PACKET * byte_s:
+            yield Conflict(
+                name,
+                f"is more than that of {_MOST_BYTES_OF_A_PACKET} bytes; allowed with "
+                f"{name.replace('packet', 'byte')} {round(byte_s * 1e9)}ns: up to "
+                f"{_MOST_BYTES_OF_A_PACKET * byte_s * 1e6:.0f}us",
+            )
+
+
+def _ack_filters(parameters: "Parameters") -> Iterator[Conflict]:
+    stages = parameters.ack_filter
+    plain, usual = parameters.plain(), type(parameters).usual()
+    for name, users in _OF_STAGES.items():
+        if plain[name] != usual[name] and not set(users) & set(stages):
+            given = f"ack_filter {plain['ack_filter']}"
+            yield _not_with(name, plain[name], given, usual[name])
+    for stage in stages:
+        if stage in ("police", "shape") and parameters.ack_filter_rate_bps is None:
+            yield Conflict("ack_filter", f"{stage} needs ack_filter_rate, as in 100kbit")
+        if stage in _RADIO_STAGES and parameters.access != "wifi":
+            yield Conflict("ack_filter", f"{stage} is a matter of radios; allowed: access wifi")
+        if stage.startswith("cake") and not _has_way_back(parameters):
+            yield Conflict(
+                "ack_filter",
+                f"{stage} needs a bottleneck on the way back: return_rate, path, access ethernet",
+            )
+    if "multicast" in stages and parameters.direction != "upload":
+        yield Conflict(
+            "ack_filter",
+            "multicast is for ACKs that an access point sends, as a station's frames go to it "
+            "alone; allowed: direction upload",
+        )
+    if parameters.ack_filter_at == "router" and parameters.router == "none":
+        yield _not_with("ack_filter_at", "router", "router none", "bridge")
+
+
+def _has_way_back(parameters: "Parameters") -> bool:
+    return (
+        parameters.return_rate_bps is not None
+        or parameters.path != "none"
+        or parameters.access == "ethernet"
+    )
 
 
 def _idle(

@@ -30,6 +30,7 @@ _RUN_PROGRAMS = {
     "ip": "iproute2",
     "tc": "iproute2",
     "nstat": "iproute2",
+    "nft": "nftables",
     "iw": "iw",
     "hostapd": "hostapd",
     "iperf3": "iperf3",

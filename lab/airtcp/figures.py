@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag,
 
 from airtcp.equations.aggregation import Station
 from airtcp.metrics import METRICS
-from airtcp.parameters import Strict
+from airtcp.parameters import NUMBERS, Strict
 from airtcp.quantity import OnOff, Plain, Quantity, duration, fraction, size
 from airtcp.units import format_rate_bps, parse_rate_bps
 
@@ -40,6 +40,15 @@ def _listed(value: object) -> object:
 _Metric = Annotated[str, AfterValidator(_known)]
 
 
+def _metric_or_number(name: str) -> str:
+    if name not in METRICS and name not in NUMBERS:
+        raise ValueError(
+            f"{name!r} is neither a metric nor a parameter with a number; allowed: "
+            + " ".join((*METRICS, *NUMBERS))
+        )
+    return name
+
+
 class _Panelled(Strict):
     """What is drawn in panels: a line for each value of a factor, a panel for each of another."""
 
@@ -61,17 +70,22 @@ class _Panelled(Strict):
 
     def factors(self) -> dict[str, str]:
         """The factors that it names, by key."""
-        keys = ("lines", "along", "panels", "rows")
-        return {key: factor for key in keys if (factor := getattr(self, key, None))}
+        keys = ("x", "lines", "along", "panels", "rows")
+        given = {key: getattr(self, key, None) for key in keys}
+        return {key: factor for key, factor in given.items() if factor and factor not in METRICS}
 
     def _laid_out(self) -> str:
-        return "".join(f", {key} {factor}" for key, factor in self.factors().items())
+        laid_out = self.factors().items()
+        return "".join(f", {key} {factor}" for key, factor in laid_out if key != "x")
 
 
 class MetricFigure(_Panelled):
-    """Metrics against another, a point a cell; points of a line are joined along a factor."""
+    """Metrics against another, or against a factor with a number, a point a cell.
 
-    x: _Metric
+    Points of a line are joined along a factor, which may be that of the axis.
+    """
+
+    x: Annotated[str, AfterValidator(_metric_or_number)]
     y: Annotated[tuple[_Metric, ...], BeforeValidator(_listed), Field(min_length=1)]
     along: str | None = None
 
@@ -85,11 +99,26 @@ class MetricFigure(_Panelled):
     def described(self) -> str:
         return f"{' and '.join(self.y)} against {self.x}{self._laid_out()}"
 
+    @property
+    def joined(self) -> bool:
+        """Whether the points of a line are."""
+        return self.along is not None or self.x in NUMBERS
+
 
 class TimeFigure(_Panelled):
     """One thing over time, of the first seed."""
 
-    over_time: Literal["cwnd", "goodput", "ping"]
+    over_time: Literal[
+        "cwnd",
+        "cwnd_at_acks",
+        "goodput",
+        "flow_goodput",
+        "ping",
+        "rtt",
+        "segments",
+        "acks",
+        "received",
+    ]
 
     def described(self) -> str:
         return f"{self.over_time} over time{self._laid_out()}"

@@ -8,11 +8,10 @@ from typing import NamedTuple
 import numpy
 from numpy.typing import NDArray
 
-from airtcp import runfiles, web
+from airtcp import ackfilter, processor, runfiles, web
 from airtcp.errors import AirtcpError
-from airtcp.nodes import ADDRESSES
 from airtcp.parameters import Parameters
-from airtcp.transfers import PORT, directions, transfers, udp_probe_file, udp_probes
+from airtcp.transfers import directions, transfers, udp_probe_file, udp_probes
 
 
 class Metric(NamedTuple):
@@ -65,6 +64,13 @@ METRICS: Mapping[str, Metric] = {
     "acks_per_segment": Metric(
         "", "acks_sent per segment with data that reached the receiver (tcpi_data_segs_in)"
     ),
+    "acks_filtered": Metric(
+        "segments", "ACKs that the stages of ack_filter dropped, from association on"
+    ),
+    "router_utilisation": Metric(
+        "", "share of the transfer's time that the router's processor had packets to work on"
+    ),
+    "host_utilisation": Metric("", "the same of the slow host's"),
     "tcp_rtt_ms_p50": Metric("ms", "median of the sender's smoothed RTT, sampled periodically"),
     "tcp_rtt_ms_p95": Metric(
         "ms", "95th percentile of the sender's smoothed RTT, sampled periodically"
@@ -163,7 +169,8 @@ def compute(run_dir: Path, parameters: Parameters) -> dict[str, float | None]:
     """
     _check_fates(run_dir)
     own = _bulk if parameters.workload == "bulk" else _exchanges
-    return dict.fromkeys(METRICS) | own(run_dir, parameters) | _air(run_dir)
+    values = dict.fromkeys(METRICS) | own(run_dir, parameters) | _path(run_dir, parameters)
+    return values | (_air(run_dir) if parameters.access == "wifi" else {})
 
 
 def _bulk(run_dir: Path, parameters: Parameters) -> dict[str, float | None]:
@@ -235,9 +242,7 @@ def _exchanges(run_dir: Path, parameters: Parameters) -> dict[str, float | None]
         values |= _distribution("page_time_ms", exchanges.by_page().times_ms)
     sender = runfiles.read_connections(run_dir, parameters.sender)
     receiver = runfiles.read_connections(run_dir, parameters.receiver)
-    ends = runfiles.Ends(
-        ADDRESSES[parameters.receiver], exchanges.ports, ADDRESSES[parameters.sender], PORT
-    )
+    ends = runfiles.exchange_ends(exchanges, parameters.receiver, parameters.sender)
     values |= _counted(run_dir, sender.finals(ends), receiver.finals(ends))
     if asked:
         values[f"{name}_p99"] = float(numpy.percentile(exchanges.times_ms, 99))
@@ -330,6 +335,18 @@ def _sampled(run_dir: Path, sender: Sequence[runfiles.TcpTrace]) -> dict[str, fl
             numpy.mean(numpy.concatenate([trace.columns["cwnd"] for trace in sender]))
         ),
     }
+
+
+def _path(run_dir: Path, parameters: Parameters) -> dict[str, float | None]:
+    """What the nodes on the way have done."""
+    values: dict[str, float | None] = {}
+    if set(parameters.ack_filter) & set(ackfilter.FILES):
+        values["acks_filtered"] = ackfilter.filtered(run_dir, parameters.ack_filter)
+    duration_s = runfiles.read_airsim(run_dir)["time_ns"] / 1e9
+    for node, cost in processor.nodes(parameters).items():
+        name = "router_utilisation" if node == "router" else "host_utilisation"
+        values[name] = processor.utilisation(run_dir, node, cost, duration_s)
+    return values
 
 
 def _air(run_dir: Path) -> dict[str, float | None]:

@@ -4,11 +4,14 @@
 Stations are numbered from 1; the number of a station is also that of its radio.
 """
 
+NETWORK = "10.0.0.0/24"
 SERVER_ADDRESS = "10.0.0.1"
 AP_ADDRESS = "10.0.0.254"
 
 SERVER_MAC = "02:00:00:00:10:01"
 AP_WIRE_MAC = "02:00:00:00:10:02"
+ROUTER_SERVER_MAC = "02:00:00:00:10:03"
+ROUTER_LAN_MAC = "02:00:00:00:10:04"
 
 
 def station_node(number: int) -> str:
@@ -26,8 +29,16 @@ def server_address(number: int) -> str:
     return SERVER_ADDRESS if number == 1 else f"10.0.0.{number + 100}"
 
 
+def bridge_port(number: int) -> str:
+    """Where a station's cable ends at the bridge."""
+    return f"port{number}"
+
+
 def radio_mac(number: int) -> str:
-    """The address that airsim gives a radio; that of the access point is number 0."""
+    """The address that airsim gives a radio; that of the access point is number 0.
+
+    On a cable a station has the same.
+    """
     return f"02:00:00:00:{number:02x}:00"
 
 

@@ -18,6 +18,7 @@ CSV_STEP_S = 1.0
 CSV_COLUMNS = (
     *("time_s", "station", "direction", "class", "flow"),
     *("goodput_mbps", "cwnd_segments", "tcp_rtt_ms", "retransmits"),
+    *("segments_per_s", "acks_per_s"),
 )
 
 
@@ -25,9 +26,10 @@ CSV_COLUMNS = (
 class Flow:
     """A flow: where it belongs, and a value for each step.
 
-    number counts the flows of a station and direction from 1. goodput_mbps is at the receiver.
+    number counts the flows of a station and direction from 1. goodput_mbps is at the receiver, as
+    are segments_per_s, those with data that arrived, and acks_per_s, those without that it sent.
     cwnd_segments and tcp_rtt_ms are the sender's means, NaN in steps without a sample; retransmits
-    are those in the step. Of UDP these three are None.
+    are those in the step. Of UDP all but goodput is None.
     """
 
     transfer: Transfer
@@ -36,6 +38,8 @@ class Flow:
     cwnd_segments: NDArray[numpy.float64] | None = None
     tcp_rtt_ms: NDArray[numpy.float64] | None = None
     retransmits: NDArray[numpy.float64] | None = None
+    segments_per_s: NDArray[numpy.float64] | None = None
+    acks_per_s: NDArray[numpy.float64] | None = None
 
     @property
     def direction(self) -> Direction:
@@ -78,12 +82,16 @@ def _tcp(
     times_s = (sender.columns["time_ns"] - start_ns) / 1e9
     srtt_ms = sender.columns["srtt_us"] / 1000
     received_s = (receiver.columns["time_ns"] - start_ns) / 1e9
+    acks = receiver.columns["segs_out"] - receiver.columns["data_segs_out"]
+    steps_s = numpy.diff(edges_s)
     return Flow(
         *owner,
         goodput_mbps=_rate_mbps(received_s, 8 * receiver.columns["bytes_received"], edges_s),
         cwnd_segments=_means(times_s, sender.columns["cwnd"], edges_s),
         tcp_rtt_ms=_means(times_s, numpy.where(srtt_ms > 0, srtt_ms, numpy.nan), edges_s),
         retransmits=_growth(times_s, sender.columns["retrans"], edges_s),
+        segments_per_s=_growth(received_s, receiver.columns["data_segs_in"], edges_s) / steps_s,
+        acks_per_s=_growth(received_s, acks, edges_s) / steps_s,
     )
 
 
@@ -132,7 +140,10 @@ def write_csv(path: Path, run_dir: Path, parameters: Parameters) -> None:
 
 
 def _row(flow: Flow, step: int) -> list[Any]:
-    measured = (flow.goodput_mbps, flow.cwnd_segments, flow.tcp_rtt_ms, flow.retransmits)
+    measured = (
+        *(flow.goodput_mbps, flow.cwnd_segments, flow.tcp_rtt_ms, flow.retransmits),
+        *(flow.segments_per_s, flow.acks_per_s),
+    )
     return [
         flow.transfer.station,
         flow.direction,

@@ -4,16 +4,18 @@
 import math
 from collections.abc import Mapping
 from functools import cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
+from airtcp.ackfilter import Stages
 from airtcp.conflicts import conflicts
 from airtcp.quantity import (
     Capture,
     OnOff,
     Plain,
+    Quantity,
     count,
     distance,
     duration,
@@ -32,6 +34,7 @@ from airtcp.standards import (
     Rate,
     fastest,
 )
+from airtcp.units import format_duration_s, format_rate_bps, format_size_bytes
 from airtcp.walk import FARTHEST_M, Walk
 
 CHANNELS = CHANNELS_2GHZ + CHANNELS_5GHZ
@@ -40,7 +43,7 @@ CHANNELS = CHANNELS_2GHZ + CHANNELS_5GHZ
 # the design and the comparison with published figures as they are.
 OBSERVATION = frozenset(
     {"duration", "idle", "ping_interval", "udp_ping_interval", "tcp_sample"}
-    | {"capture", "capture_duration", "ack_trace"}
+    | {"capture", "capture_duration", "ack_trace", "cwnd_trace"}
 )
 
 # Type of the error for values that are allowed each by itself, but not together.
@@ -148,6 +151,81 @@ class Parameters(Strict):
     wire_queue_packets: Annotated[int, count(1, 10**7)] = _field(
         1000, "wire_queue", "netem's queue in packets (1000 is what tc gives when not told)"
     )
+    wire_loss: Annotated[float, fraction(0, 1)] = _field(
+        0.0, "wire_loss", "probability that the wire loses a packet on its way to the stations"
+    )
+    return_delay_s: Annotated[float, duration(0, 10)] = _field(
+        0.0, "return_delay", "delay on the wire, one way, access point to server"
+    )
+    return_rate_bps: Annotated[float | None, rate("unlimited")] = _field(
+        None, "return_rate", "rate of the wire, access point to server, frames and their gaps"
+    )
+    return_queue_packets: Annotated[int, count(1, 10**6)] = _field(
+        100, "return_queue", "return_rate: packets that wait for it"
+    )
+    path: Literal["none", "satellite", "adsl", "lte"] = _field(
+        "none",
+        "path",
+        "delays and rates of the wire both ways, where ACKs fill the way back (docs/ack-filter.md)",
+    )
+    access: Literal["wifi", "ethernet"] = _field(
+        "wifi", "access", "what joins the stations to the bridge: radios or cables"
+    )
+    ethernet_rate_bps: Annotated[float, rate()] = _field(
+        1e9, "ethernet_rate", "access ethernet: rate of every cable, both ways"
+    )
+
+    router: Literal["none", "custom", "cisco881", "cisco1841"] = _field(
+        "none",
+        "router",
+        "between server and bridge, with one slow processor: of a make, or with the costs below",
+    )
+    router_packet_s: Annotated[float, duration(0, 0.01)] = _field(
+        0.0, "router_packet", "router custom: processor time of a packet"
+    )
+    router_byte_s: Annotated[float, duration(1e-9, 1e-3)] = _field(
+        1e-9, "router_byte", "router custom: and of each of its bytes"
+    )
+    router_queue: Annotated[int, count(1, 10**6)] = _field(
+        1000, "router_queue", "router custom: packets that wait for the processor"
+    )
+    slow_host: Literal["none", "sender", "receiver"] = _field(
+        "none", "slow_host", "which host has one slow processor, with the costs below"
+    )
+    host_packet_s: Annotated[float, duration(0, 0.01)] = _field(
+        0.0, "host_packet", "slow_host: processor time of a packet, sent or received"
+    )
+    host_byte_s: Annotated[float, duration(1e-9, 1e-3)] = _field(
+        1e-9, "host_byte", "slow_host: and of each of its bytes"
+    )
+    host_queue: Annotated[int, count(1, 10**6)] = _field(
+        1000, "host_queue", "slow_host: packets that wait for the processor"
+    )
+
+    ack_filter: Stages = _field(
+        (), "ack_filter", "what thins ACKs on their way (docs/ack-filter.md); stages joined by +"
+    )
+    ack_filter_at: Literal["bridge", "router"] = _field(
+        "bridge", "ack_filter_at", "police, shape: the node where ACKs are filtered as they enter"
+    )
+    ack_filter_rate_bps: Annotated[float | None, rate("none")] = _field(
+        None, "ack_filter_rate", "police, shape: rate of the ACKs that pass"
+    )
+    ack_filter_burst_bytes: Annotated[int, size(64, 1 << 30)] = _field(
+        5000, "ack_filter_burst", "police: bytes of ACKs that pass at once"
+    )
+    ack_filter_stations: Literal["all", "first"] = _field(
+        "all", "ack_filter_stations", "police, shape: connections of which stations"
+    )
+    ack_hold: Annotated[int, count(2, 65535)] = _field(
+        8, "ack_hold", "hold: ACKs for which the newest stands"
+    )
+    ack_hold_delay_s: Annotated[float, duration(0, 0.1)] = _field(
+        5e-3, "ack_hold_delay", "hold: how long the first of them may wait"
+    )
+    ack_hold_rate_bps: Annotated[float | None, rate("any")] = _field(
+        None, "ack_hold_rate", "hold: while the radio sends at this rate or a higher one"
+    )
 
     direction: Literal["download", "upload", "both"] = _field(
         "download",
@@ -241,6 +319,9 @@ class Parameters(Strict):
         1.0, "pacing_factor", "factor of the sender's pacing ratios, BBR's too: 2 is the field's 2p"
     )
     sack: OnOff = _field(True, "sack", "selective acknowledgments (net.ipv4.tcp_sack)")
+    initcwnd_segments: Annotated[int | None, count(1, 1000, _KERNEL)] = _field(
+        None, "initcwnd", "the sender's first window in segments (ip route's initcwnd; Linux: 10)"
+    )
     nagle: OnOff = _field(True, "nagle", "Nagle's algorithm; off is TCP_NODELAY (iperf3 -N)")
     timestamps: OnOff = _field(True, "timestamps", "TCP timestamps (net.ipv4.tcp_timestamps)")
     gro: OnOff = _field(True, "gro", "generic receive offload, every interface")
@@ -288,6 +369,9 @@ class Parameters(Strict):
     legacy_rate: Literal[
         "6Mbit", "9Mbit", "12Mbit", "18Mbit", "24Mbit", "36Mbit", "48Mbit", "54Mbit"
     ] = _field("54Mbit", "legacy_rate", "fixed: rate of data frames with 802.11a and g")
+    wmm: OnOff = _field(
+        True, "wmm", "QoS: four access categories; off: 802.11's first channel access, DCF"
+    )
     rts_threshold_bytes: Annotated[int | None, size(0, 2347, "off")] = _field(
         None, "rts_threshold", "PPDUs with more bytes are announced by RTS and CTS"
     )
@@ -396,6 +480,9 @@ class Parameters(Strict):
     capture_duration_s: Annotated[float | None, duration(0.001, 86400, "unlimited")] = _field(
         None, "capture_duration", "how long packets are captured, from the transfer's start"
     )
+    cwnd_trace: OnOff = _field(
+        False, "cwnd_trace", "keep the sender's window at every ACK: cwnd-trace.txt"
+    )
     ack_trace: OnOff = _field(
         False, "ack_trace", "keep what ACK policies decide, and every ACK: ack-trace.txt"
     )
@@ -449,6 +536,15 @@ class Parameters(Strict):
         return _NOISE_DBM_PER_HZ + 10 * math.log10(self.width_mhz * 1e6)
 
     @property
+    def station_numbers(self) -> range:
+        return range(1, self.stations + 1)
+
+    @property
+    def station_device(self) -> Literal["wlan0", "eth0"]:
+        """What a station calls its only interface."""
+        return "wlan0" if self.access == "wifi" else "eth0"
+
+    @property
     def sender(self) -> Literal["server", "station"]:
         """Who sends the data, and so has the settings of senders."""
         return "server" if self.direction == "download" else "station"
@@ -471,3 +567,31 @@ class Parameters(Strict):
 
 
 PARAMETER_NAMES = tuple(field.alias or name for name, field in Parameters.model_fields.items())
+
+
+class Number(NamedTuple):
+    """A parameter that is a number: the unit in which people compare it, and how many make one."""
+
+    unit: str
+    attribute: str
+    scale: float
+
+    def of(self, parameters: Parameters) -> float | None:
+        """In that unit; None where a word stands in its place."""
+        value = getattr(parameters, self.attribute)
+        return None if value is None else float(value) / self.scale
+
+
+_UNITS: Mapping[Any, tuple[str, float]] = {
+    format_duration_s: ("ms", 1e-3),
+    format_rate_bps: ("Mbit/s", 1e6),
+    format_size_bytes: ("kB", 1e3),
+}
+
+NUMBERS: Mapping[str, Number] = {
+    field.alias or name: Number(unit, name, scale)
+    for name, field in Parameters.model_fields.items()
+    for quantity in field.metadata
+    if isinstance(quantity, Quantity)
+    for unit, scale in (_UNITS.get(quantity.write, ("", 1.0)),)
+}

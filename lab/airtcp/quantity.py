@@ -119,7 +119,7 @@ def whole_seconds(low_s: float, high_s: float) -> Quantity:
     return Quantity(_parse_seconds, format_duration_s, low_s, high_s)
 
 
-def rate(none: str) -> Quantity:
+def rate(none: str | None = None) -> Quantity:
     return Quantity(parse_rate_bps, format_rate_bps, 1e4, 1e11, none)
 
 

@@ -31,13 +31,10 @@ from airtcp.parameters import Parameters
 
 Result = dict[str, Any]
 
-# How the network device of a capture point is named in its pcapng.
-_CAPTURE_INTERFACES = {"server": "eth0", "station": "wlan0", "air": "airsim0"}
-
 # What decides a run beside the plan, the kernel and the guest's programs.
 _SOURCES = (
-    *("capture.py", "flentfile.py", "guest.py", "metrics.py", "nodes.py", "overtime.py"),
-    *("run.py", "runfiles.py", "transfers.py", "web.py"),
+    *("ackfilter.py", "capture.py", "flentfile.py", "guest.py", "metrics.py", "nodes.py"),
+    *("overtime.py", "processor.py", "run.py", "runfiles.py", "transfers.py", "web.py"),
 )
 
 _NOT_ARTIFACTS = frozenset({"result.json", "exit", "progress"})
@@ -160,7 +157,7 @@ def _timeout_wall_s(parameters: Parameters) -> float:
     if parameters.workload != "bulk":
         exchanged_mb = (parameters.transfer_size_bytes or parameters.message_bytes) / 1e6
         return base + parameters.exchange_count * (1 + exchanged_mb)
-    at_rate = transfers.radio_rate_bps(parameters) / 10e6
+    at_rate = transfers.access_rate_bps(parameters) / 10e6
     return base + (30 + at_rate) * parameters.duration_s + 2 * parameters.idle_s
 
 
@@ -181,7 +178,8 @@ def _virtual_s(run_dir: Path) -> float | None:
 def _convert_captures(run_dir: Path, parameters: Parameters) -> None:
     for point in parameters.capture:
         pcap = run_dir / f"{point}.pcap"
-        capture.convert(pcap, run_dir / f"{point}.pcapng", _CAPTURE_INTERFACES[point])
+        device = workload.capture_device(parameters, point)
+        capture.convert(pcap, run_dir / f"{point}.pcapng", device)
         pcap.unlink()
 
 

@@ -18,7 +18,8 @@ import numpy
 from numpy.typing import NDArray
 
 from airtcp.errors import AirtcpError
-from airtcp.transfers import Transfer
+from airtcp.nodes import ADDRESSES
+from airtcp.transfers import PORT, Transfer
 
 # The columns of tcpwatch that the metrics and figures need.
 _TCP_COLUMNS = frozenset(
@@ -205,6 +206,39 @@ def read_flows(run_dir: Path, pairs: Sequence[Transfer]) -> Flows:
     return flows
 
 
+def exchange_ends(exchanges: "Exchanges", asker: str, answerer: str) -> Ends:
+    """The connections of exchanges, from the node that asked to the one that answered."""
+    return Ends(ADDRESSES[asker], exchanges.ports, ADDRESSES[answerer], PORT)
+
+
+def read_exchange_ends(run_dir: Path, asker: str, answerer: str) -> list[TcpTrace]:
+    """The connections of exchanges as the node that asked saw them."""
+    ends = exchange_ends(read_exchanges(run_dir), asker, answerer)
+    return read_connections(run_dir, asker).traces(ends)
+
+
+_PROBE = re.compile(
+    r" ([0-9.]+): tcp_probe: .*? src=(\S+):(\d+) dest=\S+:(\d+) .*? snd_cwnd=(\d+) "
+)
+
+
+def read_cwnd_trace(
+    run_dir: Path, sender: str
+) -> list[tuple[NDArray[numpy.float64], NDArray[numpy.float64]]]:
+    """cwnd-trace.txt: (time in s, cwnd in segments) of each connection of the transfer's port.
+
+    sender: its address. A value for every segment that it received, before that had its effect.
+    """
+    path = run_dir / "cwnd-trace.txt"
+    found: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for time_s, source, port, peer, cwnd in _PROBE.findall(_text(path)):
+        if source == sender and str(PORT) in (port, peer):
+            found.setdefault((port, peer), []).append((float(time_s), float(cwnd)))
+    if not found:
+        raise AirtcpError(f"{path}: no ACK reached {sender}")
+    return [(own[0], own[1]) for own in (numpy.array(rows).T for rows in found.values())]
+
+
 def read_airsim(run_dir: Path) -> dict[str, int]:
     """How much each counter of airsim grew from before the transfer to after it."""
     before = _counters(run_dir / "airsim-before.txt")
@@ -326,6 +360,16 @@ def read_exchanges(run_dir: Path) -> Exchanges:
         page=[row[3] if header.split(",") == pages else 0 for row in rows],
         ports=frozenset(row[0] for row in rows),
     )
+
+
+def read_qdisc(path: Path, kind: str) -> dict[str, int]:
+    """The counters of the first qdisc of a kind in what `tc -s -j qdisc` has written."""
+    try:
+        listed = json.loads(_text(path))
+        own = next(one for one in listed if one["kind"] == kind)
+        return {name: int(own[name]) for name in ("bytes", "packets", "drops")}
+    except (ValueError, KeyError, TypeError, StopIteration):
+        raise AirtcpError(f"{path}: no counters of a qdisc {kind}") from None
 
 
 def _counters(path: Path) -> dict[str, int]:

@@ -138,16 +138,18 @@ def in_node(parameters: Parameters, node: str, command: str) -> str:
     return f"ip netns exec {node} {preload}{command}"
 
 
-def radio_rate_bps(parameters: Parameters) -> float:
-    """The rate at which the radio sends data, overhead aside; with minstrel at most."""
+def access_rate_bps(parameters: Parameters) -> float:
+    """The rate at which the access sends data, overhead aside; with minstrel at most."""
+    if parameters.access == "ethernet":
+        return parameters.ethernet_rate_bps
     return parameters.radio_rate.bps
 
 
 def unlimited_bps(parameters: Parameters) -> float:
-    """What `unlimited` UDP sends in a direction of a station: its share of the radio's rate.
+    """What `unlimited` UDP sends in a direction of a station: its share of the access's rate.
 
     Overhead always takes a part of that rate. In virtual time a program is infinitely fast: a
-    sender that nothing limits would let no time pass, and one far above what the radio can carry
+    sender that nothing limits would let no time pass, and one far above what that can carry
     costs time for packets that only drop.
     """
-    return radio_rate_bps(parameters) / (parameters.stations * len(directions(parameters)))
+    return access_rate_bps(parameters) / (parameters.stations * len(directions(parameters)))

@@ -10,10 +10,9 @@ directory of the run, which is the plan's working directory.
 
 from typing import NamedTuple
 
-from airtcp import walk
+from airtcp import ackfilter, processor, walk
 from airtcp.nodes import ADDRESSES, SERVER_ADDRESS, radio_mac, station_node
 from airtcp.parameters import Parameters
-from airtcp.topology import stations
 from airtcp.transfers import (
     PORT,
     RRUL_CLASSES,
@@ -32,11 +31,7 @@ from airtcp.web import PAGES
 _LEAD_S = 1
 
 # Bytes kept of a packet: headers, with those of radiotap and 802.11 on the air.
-_CAPTURES = {
-    "server": ("server eth0", 128),
-    "station": ("station wlan0", 128),
-    "air": ("init airsim0", 160),
-}
+_CAPTURED_BYTES = {"server": 128, "station": 128, "air": 160}
 _CAPTURE_BUFFER_KIB = 16384
 
 # mac80211's own queues, for each peer and TID: what they hold, sent and dropped.
@@ -85,12 +80,13 @@ check
 
 {work.before}\
 must cp /sys/kernel/debug/airsim/stats airsim-before.txt
+{processor.snapshot(parameters, "before")}\
 {_walk(parameters)}\
 {work.measured}\
 must cp /sys/kernel/debug/airsim/stats airsim-after.txt
+{processor.snapshot(parameters, "after")}\
 {_walk_end(parameters)}\
-must cp {_QUEUES}/phy0/netdev:wlan0/stations/{radio_mac(1)}/aqm queues-ap.txt
-must cp {_QUEUES}/phy1/netdev:wlan0/stations/{radio_mac(0)}/aqm queues-station.txt
+{_queues(parameters)}\
 {work.after}\
 # tcpwatch tells a connection's last counters when both ends have let it go.
 closed() {{ [ -z "$(ip netns exec "$1" ss -Htn state connected exclude time-wait)" ]; }}
@@ -101,6 +97,7 @@ done
 stop
 {_trace_end(parameters)}\
 must ip netns exec server tc -s -j qdisc show dev eth0 >qdisc-server.json
+{_filtered(parameters)}\
 must ip netns exec server nstat -azsj >nstat-server.json
 must ip netns exec station nstat -azsj >nstat-station.json
 must airsim radio show >radios.txt
@@ -108,13 +105,43 @@ must cp /proc/uptime uptime
 """
 
 
+def _queues(parameters: Parameters) -> str:
+    if parameters.access != "wifi":
+        return ""
+    return f"""\
+must cp {_QUEUES}/phy0/netdev:wlan0/stations/{radio_mac(1)}/aqm queues-ap.txt
+must cp {_QUEUES}/phy1/netdev:wlan0/stations/{radio_mac(0)}/aqm queues-station.txt
+"""
+
+
+def _filtered(parameters: Parameters) -> str:
+    """What the stages of ACK filtering have done."""
+    node = "ap" if parameters.ack_filter_at == "bridge" else "router"
+    stages, lines = parameters.ack_filter, []
+    if "police" in stages:
+        lines.append(f"must ip netns exec {node} tc -s actions list action police >{{file}}\n")
+    if "shape" in stages:
+        lines.append(f"must ip netns exec {node} tc -s -j qdisc show dev ifb1 >{{file}}\n")
+    if "cake" in stages or "cake-aggressive" in stages:
+        lines.append("must ip netns exec ap tc -s -j qdisc show dev eth0 >{file}\n")
+    if "txq" in stages or "txq-aggressive" in stages:
+        lines.append(f"must cat {_QUEUES}/phy*/ack_filter >{{file}}\n")
+    names = [ackfilter.FILES[stage][0] for stage in stages if stage not in ("hold", "multicast")]
+    return "".join(line.format(file=name) for line, name in zip(lines, names, strict=True))
+
+
 def _trace_end(parameters: Parameters) -> str:
-    return f"must cp {_TRACING}/trace ack-trace.txt\n" if parameters.ack_trace else ""
+    lines = []
+    if parameters.ack_trace:
+        lines.append(f"must cp {_TRACING}/trace ack-trace.txt\n")
+    if parameters.cwnd_trace:
+        lines.append(f"must cp {_TRACING}/instances/cwnd/trace cwnd-trace.txt\n")
+    return "".join(lines)
 
 
 def _drain(parameters: Parameters) -> str:
     """A closed connection goes with its last packet, which may wait behind thousands of ACKs."""
-    if parameters.protocol != "tcp":
+    if parameters.protocol != "tcp" or parameters.access != "wifi":
         return ""
     return f"""\
 sent() {{
@@ -127,7 +154,7 @@ wait_until 60 "the radios have sent all that they hold" sent
 
 def _ends(parameters: Parameters) -> list[str]:
     """The nodes of the transfers, that of the senders first."""
-    names = [station_node(number) for number in stations(parameters)]
+    names = [station_node(number) for number in parameters.station_numbers]
     return ["server", *names] if parameters.direction == "download" else [*names, "server"]
 
 
@@ -202,20 +229,20 @@ def _sender(parameters: Parameters, transfer: Transfer, last: bool) -> str:
 
 def _instruments(parameters: Parameters) -> str:
     sample_us = round(parameters.tcp_sample_s * 1e6)
-    nodes = ["server", *(station_node(number) for number in stations(parameters))]
+    nodes = ["server", *(station_node(number) for number in parameters.station_numbers)]
     last = last_port(parameters)
     ports = "" if last == PORT else f" {PORT} {last}"
     lines = [
         f"start ip netns exec {node} tcpwatch {sample_us} tcp-{node}.csv{ports}" for node in nodes
     ]
     for point in parameters.capture:
-        (where, device), kept = _CAPTURES[point][0].split(), _CAPTURES[point][1]
-        inside = "" if where == "init" else f"ip netns exec {where} "
+        inside = "" if point == "air" else f"ip netns exec {point} "
+        device, kept = capture_device(parameters, point), _CAPTURED_BYTES[point]
         limit = ""
         if parameters.capture_duration_s is not None:
             limit_s = _LEAD_S + parameters.idle_s + parameters.capture_duration_s
             limit = f"timeout -s INT {limit_s:g} "
-        if where == "init":
+        if point == "air":
             lines.append(f"must ip link set {device} up")
         lines.append(
             f"start {inside}{limit}tcpdump -Z root -n -i {device} -s {kept} "
@@ -225,7 +252,20 @@ def _instruments(parameters: Parameters) -> str:
         lines.append(f"echo mono >{_TRACING}/trace_clock")
         lines.append(f"echo {_TRACE_BUFFER_KIB} >{_TRACING}/buffer_size_kb")
         lines.append(f'echo 1 >{_TRACING}/events/tcp_ackpol/enable || fail "cannot trace"')
+    if parameters.cwnd_trace:
+        own = f"{_TRACING}/instances/cwnd"
+        lines += [
+            f"must mkdir {own}",
+            f"echo mono >{own}/trace_clock",
+            f"echo {_TRACE_BUFFER_KIB} >{own}/buffer_size_kb",
+            f'echo 1 >{own}/events/tcp/tcp_probe/enable || fail "cannot trace"',
+        ]
     return "\n".join(lines)
+
+
+def capture_device(parameters: Parameters, point: str) -> str:
+    """The network device of a capture point."""
+    return {"server": "eth0", "air": "airsim0"}.get(point, parameters.station_device)
 
 
 def _probe_s(parameters: Parameters) -> int:
@@ -277,7 +317,7 @@ def _walk(parameters: Parameters) -> str:
 def _leg(parameters: Parameters, leg: walk.Leg) -> str:
     lines = [
         f"\tmust airsim radio set {number} x_mm {leg.from_mm} vx_mm_per_s {leg.mm_per_s}\n"
-        for number in stations(parameters)
+        for number in parameters.station_numbers
     ]
     if leg.seconds is not None:
         lines.append(f"\tsleep {leg.seconds:g}\n")

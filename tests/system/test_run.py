@@ -14,7 +14,7 @@ OTHERS = {
     if name.startswith(
         (
             *("request_response_", "completion_time_", "page_time_"),
-            *("ping_idle_", "udp_ping_"),
+            *("ping_idle_", "udp_ping_", "acks_filtered", "router_", "host_"),
         )
     )
 }

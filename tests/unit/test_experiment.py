@@ -184,7 +184,7 @@ def test_an_error_names_file_line_key_and_what_is_allowed(
         (
             "x: ping_rtt_ms_p50",
             "x: ping",
-            "20: figures[0].x: unknown metric 'ping'; allowed: goodp",
+            "20: figures[0].x: 'ping' is neither a metric nor a parameter with a number",
         ),
         ("y: goodput_mbps", "y: [goodput_mbps, up]", "21: figures[0].y[1]: unknown metric 'up'"),
         ("y: goodput_mbps", "y: []", "21: figures[0].y: "),

@@ -13,6 +13,7 @@ AC = {"standard": "802.11ac"}
 AX = {"standard": "802.11ax"}
 WEB: dict[str, Plain] = {"workload": "web"}
 FILES = {"workload": "transfer", "transfer_size": "100000B"}
+CABLES: dict[str, Plain] = {"access": "ethernet"}
 
 
 @pytest.mark.parametrize(
@@ -79,6 +80,29 @@ FILES = {"workload": "transfer", "transfer_size": "100000B"}
         ({**FILES, "udp_ping_interval": "20ms"}, "udp_ping_interval", "allowed: 0"),
         ({"pages": 5}, "pages", "5 is not allowed with workload bulk; allowed: 20"),
         ({**FILES, "reading": "2s"}, "reading", "with workload transfer; allowed: 1s"),
+        ({**CABLES, "mcs": 5}, "mcs", "5 is not allowed with access ethernet; allowed: 7"),
+        ({**CABLES, "capture": "air"}, "capture", "air is not allowed with access ethernet"),
+        ({"ethernet_rate": "10Mbit"}, "ethernet_rate", "with access wifi; allowed: 1Gbit"),
+        ({"path": "adsl", "delay": "1ms"}, "delay", "1ms is not allowed with path adsl"),
+        ({"router": "cisco881", "router_packet": "9us"}, "router_packet", "with router cisco881"),
+        ({"slow_host": "sender"}, "slow_host", "needs host_packet, as in 20us"),
+        ({"host_packet": "20us"}, "host_packet", "with slow_host none; allowed: 0"),
+        (
+            {"slow_host": "sender", "host_packet": "80us"},
+            "host_packet",
+            "more than that of 65535 bytes; allowed with host_byte 1ns: up to 66us",
+        ),
+        ({"ack_filter": "police"}, "ack_filter", "police needs ack_filter_rate, as in 100kbit"),
+        ({"ack_filter_rate": "1Mbit"}, "ack_filter_rate", "with ack_filter none; allowed: none"),
+        ({"ack_filter": "txq", "ack_hold": 3}, "ack_hold", "3 is not allowed with ack_filter txq"),
+        ({**CABLES, "ack_filter": "txq"}, "ack_filter", "matter of radios; allowed: access wifi"),
+        ({"ack_filter": "cake"}, "ack_filter", "needs a bottleneck on the way back: return_rate"),
+        ({"ack_filter": "multicast"}, "ack_filter", "allowed: direction upload"),
+        (
+            {"ack_filter": "shape", "ack_filter_rate": "1Mbit", "ack_filter_at": "router"},
+            "ack_filter_at",
+            "router is not allowed with router none; allowed: bridge",
+        ),
         ({"error_model": "snr", "snr": "3dB"}, "snr", "sense -90dBm at 20MHz; allowed: 3.990dB"),
     ],
 )

@@ -9,7 +9,7 @@ from airtcp import transfers
 from airtcp.parameters import Parameters
 from airtcp.quantity import Plain
 from airtcp.run import plan
-from airtcp.topology import hostapd_conf, radio_keys
+from airtcp.wifi import hostapd_conf, radio_keys
 
 
 def planned(**values: Plain) -> str:

@@ -9,6 +9,7 @@ from airtcp import runfiles
 from airtcp.errors import AirtcpError
 from airtcp.figures import MetricFigure, ModelFigure, TimeFigure
 from airtcp.modelfit import THROUGHPUT, Compared, Point
+from airtcp.parameters import NUMBERS
 from airtcp.report import layout, panels, series
 from airtcp.report.layout import Layout, Place
 from airtcp.report.model import Declared, Results, Run, is_bulk, readable, words
@@ -21,9 +22,19 @@ _DASH = "\N{EN DASH}"
 # What is drawn over time: the label of its axis, and how it is come by.
 _OVER_TIME: Mapping[str, tuple[str, str]] = {
     "cwnd": ("cwnd (segments)", "The sender's congestion window as sampled, a line a flow"),
-    "goodput": ("goodput (Mbit/s)", "The receiver's goodput by iperf3 interval"),
+    "cwnd_at_acks": ("cwnd (segments)", "The sender's congestion window at each ACK"),
+    "goodput": ("goodput (Mbit/s)", "The receivers' goodput by second"),
+    "flow_goodput": ("goodput (Mbit/s)", "Goodput of each flow by second; solid is the first"),
     "ping": ("ping RTT (ms)", "Round-trip time of each ping beside the transfer"),
+    "rtt": ("RTT (ms)", "The sender's smoothed RTT as sampled, a line a flow"),
+    "segments": ("segments (1/s)", "Segments with data that reached the receivers, by second"),
+    "acks": ("ACKs (1/s)", "Segments without data that the receivers sent, by second"),
+    "received": ("received (segments)", "Segments with data that have reached the receiver"),
 }
+# By second, and so drawn as steps.
+_STEPS = ("goodput", "flow_goodput", "segments", "acks")
+# Of a workload that is not bulk, too.
+_OF_ANY_WORKLOAD = ("cwnd_at_acks", "received")
 
 
 def draw(results: Results, writer: Writer) -> tuple[list[Plot], list[str]]:
@@ -51,9 +62,12 @@ def _against(
     figure: MetricFigure, results: Results, writer: Writer, slug: str, missing: list[str]
 ) -> Plot:
     metrics = (figure.x, *figure.y)
+    cells = results.cells
+    if figure.x in NUMBERS:
+        cells = [layout.with_factor(cell, figure.x) for cell in cells]
     having = [
         cell
-        for cell in results.cells
+        for cell in cells
         if figure.x in cell.summaries and any(metric in cell.summaries for metric in figure.y)
     ]
     if not having:
@@ -74,7 +88,7 @@ def _against(
             one = published.get(metric)
             about = "≈ " if one and one.approximate else ""
             row.append(f"{about}{number(one.value)}" if one else _DASH)
-            sources += [one.source] if one else []
+            sources += [one.source] if one and one.source else []
         rows.append(row)
     units = [layout.axis([metric]) for metric in metrics]
     caption = ["Mean over seeds."]
@@ -106,7 +120,8 @@ def _over_time(
     figure: TimeFigure, results: Results, writer: Writer, slug: str, missing: list[str]
 ) -> Plot:
     text, how = _OVER_TIME[figure.over_time]
-    having = [cell for cell in results.cells if is_bulk(cell.runs[0])]
+    any_workload = figure.over_time in _OF_ANY_WORKLOAD
+    having = [cell for cell in results.cells if any_workload or is_bulk(cell.runs[0])]
     laid_out = layout.lay_out(figure, having)
     heads, labels = _columns(figure, laid_out)
     traces: list[panels.Traces] = []
@@ -118,7 +133,8 @@ def _over_time(
         except AirtcpError as error:
             missing.append(f"{', '.join(labels(place))} left out: {error}")
             continue
-        traces.append(panels.Traces(place, flows, steps=figure.over_time == "goodput"))
+        apart = figure.over_time == "flow_goodput"
+        traces.append(panels.Traces(place, flows, figure.over_time in _STEPS, apart))
         values = numpy.concatenate([own for _, own in flows])
         shown = (values.mean(), values.min(), values.max())
         path = run.artifacts.get(file, {}).get("path", file)
@@ -127,7 +143,8 @@ def _over_time(
         raise AirtcpError("left out: no run has it.")
     seeds = sorted({one.place.measured.runs[0].seed for one in traces})
     caption = f"{how}; seed {' and '.join(map(str, seeds))}."
-    if any(one.place.measured.runs[0].parameters.get("stations", 1) > 1 for one in traces):
+    of_one = figure.over_time == "ping"
+    if of_one and any(one.place.measured.runs[0].settings.stations > 1 for one in traces):
         caption += " Of several stations the first."
     columns = [*heads, "file", "seed", "values", *(f"{kind} {text}" for kind in _SPREAD)]
     return writer.save(
@@ -151,8 +168,16 @@ def _read(what: str, run: Run) -> tuple[str, Sequence[tuple[series.Floats, serie
         return "ping.txt", [(ping.sent_s - settings.idle_s, ping.rtt_ms)]
     if what == "goodput":
         return "series.csv", [series.goodput(run.directory, settings)]
+    if what in _STEPS:
+        return "series.csv", series.by_second(run.directory, settings, what)
+    if what == "cwnd_at_acks":
+        return "cwnd-trace.txt", series.cwnd_at_acks(run.directory, settings)
+    if what == "received":
+        return f"tcp-{settings.receiver}.csv", series.received(run.directory, settings)
     over_time = series.over_time(run.directory, settings)
-    flows = [(flow["time_s"], flow["cwnd"]) for flow in over_time.flows]
+    column = "srtt_ms" if what == "rtt" else what
+    known = [(flow["time_s"], flow[column]) for flow in over_time.flows]
+    flows = [(times_s[own == own], own[own == own]) for times_s, own in known]
     return f"tcp-{settings.sender}.csv", flows
 
 

@@ -3,12 +3,12 @@
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from airtcp.figures import MetricFigure, TimeFigure
 from airtcp.metrics import METRICS
-from airtcp.parameters import Parameters
+from airtcp.parameters import NUMBERS, Parameters
 from airtcp.report.model import Measured, Published, factor, readable, words
 from airtcp.statistics import Summary
 
@@ -99,6 +99,18 @@ def lay_out(figure: MetricFigure | TimeFigure, cells: Sequence[Measured]) -> Lay
     )
 
 
+def with_factor(cell: Measured, name: str) -> Measured:
+    """The cell with a number of its parameters among what was measured, and published."""
+    value = NUMBERS[name].of(cell.runs[0].settings)
+    if value is None:
+        return cell
+    return replace(
+        cell,
+        summaries={**cell.summaries, name: Summary(value, None, len(cell.runs))},
+        published={**cell.published, name: Published(value, "", False)},
+    )
+
+
 def points(places: Iterable[Place], x: str, y: str) -> list[tuple[str, Summary, Summary]]:
     """Of those that have both metrics: the label, and the means."""
     return [
@@ -133,12 +145,15 @@ def axis(metrics: Sequence[str]) -> str:
     words_of_each = zip(*(one.split() for one in named), strict=False)
     same = itertools.takewhile(lambda words: len(set(words)) == 1, words_of_each)
     common = " ".join(first for first, *_ in same).rstrip(",") or " and ".join(named)
-    unit = METRICS[metrics[0]].unit
+    own = NUMBERS if metrics[0] in NUMBERS else METRICS
+    unit = own[metrics[0]].unit
     return f"{common} ({unit})" if unit else common
 
 
 def name(metric: str) -> str:
-    """`ping_rtt_ms_p50` is ping RTT, median."""
+    """`ping_rtt_ms_p50` is ping RTT, median; of a factor its own words."""
+    if metric in NUMBERS:
+        return words(metric)
     parts = []
     for word in metric.split("_"):
         percentile = f", {word[1:]}th percentile" if word[:1] == "p" and word[1:].isdigit() else ""

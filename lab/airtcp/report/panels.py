@@ -54,11 +54,15 @@ _Values = tuple[NDArray[numpy.float64], NDArray[numpy.float64]]
 
 @dataclass(frozen=True)
 class Traces:
-    """One thing over time in a place: a flow each. steps: of intervals, whose ends are given."""
+    """One thing over time in a place: a flow each. steps: of intervals, whose ends are given.
+
+    apart: flows have dashes of their own.
+    """
 
     place: Place
     flows: Sequence[_Values]
     steps: bool
+    apart: bool = False
 
 
 @dataclass(frozen=True)
@@ -91,7 +95,7 @@ def against(laid_out: Layout, figure: MetricFigure) -> Figure:
                     [y.mean for _, _, y in points],
                     color=colour,
                     marker=marker,
-                    linestyle=_dash(number) if figure.along else "none",
+                    linestyle=_dash(number) if figure.joined else "none",
                     zorder=3,
                     **_POINT,
                 )
@@ -136,7 +140,9 @@ def over_time(laid_out: Layout, traces: Sequence[Traces], what: str) -> Figure:
         axes = panels[one.place.row, one.place.panel]
         number = laid_out.lines.index(one.place.line)
         look: dict[str, Any] = {"color": _colour(number), "linestyle": _dash(number), "zorder": 3}
-        for times_s, values in one.flows:
+        for which, (times_s, values) in enumerate(one.flows):
+            if one.apart:
+                look["linestyle"] = _DASHES[which % len(_DASHES)]
             if one.steps:
                 axes.stairs(values, [0.0, *times_s], baseline=None, linewidth=0.9, **look)
             else:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from airtcp import capture, overtime, runfiles
 from airtcp.errors import AirtcpError
+from airtcp.nodes import ADDRESSES
 from airtcp.parameters import Parameters
 from airtcp.transfers import transfers
 
@@ -64,6 +65,39 @@ def over_time(run_dir: Path, parameters: Parameters) -> OverTime:
             }
         )
     return OverTime(flows, *goodput(run_dir, parameters))
+
+
+def by_second(run_dir: Path, parameters: Parameters, what: str) -> list[tuple[Floats, Floats]]:
+    """(end of each second, value) of what overtime.Flow has; goodput of each flow, else the sum."""
+    read = overtime.read(run_dir, parameters, overtime.CSV_STEP_S)
+    ends_s = read.ends_s - parameters.idle_s
+    if what == "flow_goodput":
+        return [(ends_s, flow.goodput_mbps) for flow in read.flows]
+    column = {"segments": "segments_per_s", "acks": "acks_per_s"}[what]
+    values = [getattr(flow, column) for flow in read.flows]
+    if any(own is None for own in values):
+        raise AirtcpError(f"{run_dir}: UDP has no {what}")
+    return [(ends_s, numpy.sum(values, axis=0))]
+
+
+def cwnd_at_acks(run_dir: Path, parameters: Parameters) -> list[tuple[Floats, Floats]]:
+    """(s since the first, segments) of each connection, at every segment that its sender got."""
+    found = runfiles.read_cwnd_trace(run_dir, ADDRESSES[parameters.sender])
+    start_s = min(float(times_s[0]) for times_s, _ in found)
+    return [(times_s - start_s, cwnd) for times_s, cwnd in found]
+
+
+def received(run_dir: Path, parameters: Parameters) -> list[tuple[Floats, Floats]]:
+    """(s since the first sample, segments with data so far) of each connection."""
+    if parameters.workload == "bulk":
+        traces = runfiles.read_flows(run_dir, transfers(parameters)).received
+    else:
+        traces = runfiles.read_exchange_ends(run_dir, parameters.receiver, parameters.sender)
+    start_ns = min(trace.columns["time_ns"][0] for trace in traces)
+    return [
+        ((trace.columns["time_ns"] - start_ns) / 1e9, trace.columns["data_segs_in"])
+        for trace in traces
+    ]
 
 
 def goodput(run_dir: Path, parameters: Parameters) -> tuple[Floats, Floats]:

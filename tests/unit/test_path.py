@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Cables, paths, slow processors and stages of ACK filtering in a run's plan."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from airtcp import ackfilter, processor, runfiles
+from airtcp.errors import AirtcpError
+from airtcp.parameters import NUMBERS, Parameters
+from airtcp.quantity import Plain
+from airtcp.run import plan
+
+CABLES: dict[str, Plain] = {"access": "ethernet", "ethernet_rate": "100Mbit"}
+CABLE = "overhead 24 mpu 84 burst 1514b latency 400000us"
+
+
+def planned(**values: Plain) -> str:
+    return plan(Parameters().replace(values))
+
+
+def section(text: str, node: str) -> list[str]:
+    """The commands that run in a node."""
+    return text.partition(f"in_node {node} <<'END'\n")[2].partition("\nEND")[0].splitlines()
+
+
+def queues(text: str, node: str) -> list[str]:
+    words = "must tc qdisc add dev "
+    return [line.removeprefix(words) for line in section(text, node) if line.startswith(words)]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {**CABLES, "stations": 2, "router": "cisco881"},
+        {**CABLES, "direction": "upload", "slow_host": "receiver", "host_packet": "20us"},
+        {"ack_filter": "police+hold", "ack_filter_rate": "1Mbit", "direction": "both"},
+        {"ack_filter": "shape+multicast", "ack_filter_rate": "1Mbit", "direction": "upload"},
+        {"path": "satellite", "ack_filter": "cake", "router": "custom", "router_packet": "9us"},
+        {**CABLES, "workload": "transfer", "transfer_size": "1B", "cwnd_trace": "on"},
+    ],
+)
+def test_a_shell_can_read_every_plan(values: dict[str, Plain]) -> None:
+    text = planned(**values)
+    bodies = ["\n".join(section(text, node)) for node in ("server", "router", "ap", "station")]
+    for body in (text, *bodies):
+        checked = subprocess.run(
+            ["sh", "-n"], input=body, text=True, capture_output=True, check=False
+        )
+        assert checked.stderr == ""
+
+
+def test_on_cables_there_are_no_radios() -> None:
+    text = planned(**CABLES, stations=2)
+    for word in ("airsim radio add", "hostapd", "iw dev", "wlan0", "ieee80211"):
+        assert word not in text
+    assert "peer name port2 netns ap" in text
+
+
+def test_frames_take_their_time_on_every_cable() -> None:
+    text = planned(**CABLES, delay="3ms", wire_loss=0.01, rate="40Mbit")
+    assert queues(text, "server") == [f"eth0 root handle 2: tbf rate 40000000bit {CABLE}"]
+    assert queues(text, "ap") == [
+        "eth0 root handle 1: netem delay 1us limit 1000",
+        f"eth0 parent 1:1 handle 2: tbf rate 100000000bit {CABLE}",
+        "eth0 parent 2:1 handle 3: pfifo limit 100",
+        "port1 root handle 1: netem delay 3000us loss 1% limit 1000",
+        f"port1 parent 1:1 handle 2: tbf rate 100000000bit {CABLE}",
+    ]
+    assert queues(text, "station") == [f"eth0 root handle 2: tbf rate 100000000bit {CABLE}"]
+
+
+def test_the_way_back_is_at_the_bridge() -> None:
+    assert queues(planned(), "ap") == []
+    text = planned(return_delay="7ms", return_rate="1Mbit", return_queue=9)
+    assert queues(text, "ap") == [
+        "eth0 root handle 1: netem delay 7000us limit 1000",
+        f"eth0 parent 1:1 handle 2: tbf rate 1000000bit {CABLE}",
+        "eth0 parent 2:1 handle 3: pfifo limit 9",
+    ]
+    adsl = planned(path="adsl", ack_filter="cake-aggressive")
+    assert queues(adsl, "ap")[1:] == [
+        f"eth0 parent 1:1 handle 2: tbf rate 128000bit {CABLE}",
+        "eth0 parent 2:1 handle 3: cake unlimited besteffort ack-filter-aggressive",
+    ]
+    assert "netem delay 15000us" in queues(adsl, "server")[0]
+
+
+def test_a_router_is_between_server_and_bridge() -> None:
+    text = planned(router="custom", router_packet="20us", router_byte="2ns", router_queue=75)
+    router = section(text, "router")
+    assert "must ip route add 10.0.0.1/32 dev eth0" in router
+    assert "must ip route add 10.0.0.2/32 dev eth1" in router
+    assert "set_sysctl ip_forward 1" in router
+    # 2 ns a byte are 4 Gbit/s; 20 us are 10,000 bytes.
+    assert "must tc qdisc add dev ifb0 root handle 1: tbf rate 4000000000bit \\" in router
+    assert "\toverhead 10000 burst 1514b limit 10000000" in router
+    assert "ifb0 parent 1:1 handle 2: pfifo limit 75" in queues(text, "router")
+    redirected = [line.split()[5] for line in router if "mirred" in line]
+    assert redirected == ["eth0", "eth1"]
+    assert "lladdr 02:00:00:00:10:03" in "\n".join(section(text, "server"))
+    assert "lladdr 02:00:00:00:10:04" in "\n".join(section(text, "station"))
+    assert "router" not in planned()
+
+
+def test_a_slow_host_pays_for_what_it_sends_and_receives() -> None:
+    text = planned(**CABLES, slow_host="sender", host_packet="20us")
+    ways = [line.split()[6] for line in section(text, "server") if "mirred" in line]
+    assert ways == ["ingress", "egress"]
+    assert "ifb0" not in "\n".join(section(text, "station"))
+    assert "processor-server-before.json" in text
+
+
+def test_utilisation_is_the_time_of_what_was_served(tmp_path: Path) -> None:
+    for when, packets, octets in (("before", 100, 50_000), ("after", 1100, 1_050_000)):
+        counters = {"kind": "tbf", "bytes": octets, "packets": packets, "drops": 0}
+        path = tmp_path / processor.file("router", when)
+        path.write_text(json.dumps([{"kind": "pfifo"}, counters]))
+    # 1,000 packets of 20 us and 1,000,000 bytes of 10 ns: 30 ms of 100.
+    cost = processor.Cost(20e-6, 10e-9, 75)
+    assert processor.utilisation(tmp_path, "router", cost, 0.1) == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize(
+    ("values", "device", "ends"),
+    [
+        ({}, "wlan0", "src 10.0.0.2/32 match ip dst 10.0.0.1/32"),
+        (CABLES, "port1", "src 10.0.0.2/32 match ip dst 10.0.0.1/32"),
+        ({"direction": "upload"}, "eth0", "src 10.0.0.1/32 match ip dst 10.0.0.2/32"),
+        ({"router": "cisco881", "ack_filter_at": "router"}, "eth1", "src 10.0.0.2/32"),
+    ],
+)
+def test_acks_are_policed_where_they_come_in(
+    values: dict[str, Plain], device: str, ends: str
+) -> None:
+    text = planned(**values, ack_filter="police", ack_filter_rate="80kbit")
+    node = "router" if values.get("ack_filter_at") == "router" else "ap"
+    filters = [line for line in section(text, node) if "police" in line]
+    assert [f"dev {device} ingress" in line and ends in line for line in filters] == [True, True]
+    # Those without options, those with timestamps alone: they share a bucket.
+    assert "match u16 40 0xffff at 2" in filters[0] and "match u16 52 0xffff at 2" in filters[1]
+    assert "rate 80000bit burst 5000b conform-exceed drop/continue index 1" in filters[0]
+    assert filters[1].endswith("action police index 1")
+
+
+def test_only_the_first_stations_acks_may_be_filtered() -> None:
+    given: dict[str, Plain] = {**CABLES, "stations": 3, "ack_filter": "police"}
+    text = planned(**given, ack_filter_rate="80kbit")
+    assert text.count("conform-exceed") == 3
+    text = planned(**given, ack_filter_rate="80kbit", ack_filter_stations="first")
+    assert text.count("conform-exceed") == 1
+
+
+def test_stages_are_joined_and_told_in_one_order() -> None:
+    given = {"ack_filter_rate": "1Mbit", "direction": "upload"}
+    one = Parameters().replace({**given, "ack_filter": "multicast+police"})
+    assert one.ack_filter == ("police", "multicast")
+    assert one.plain()["ack_filter"] == "police+multicast"
+    assert one.replace(one.plain()) == one
+
+
+@pytest.mark.parametrize(
+    ("stages", "message"),
+    [
+        ("drop", "'drop' is not a stage of ACK filtering; allowed: none police shape cake"),
+        ("police+shape", "'police+shape' has both of police and shape; choose one"),
+        ("", "'' is not a stage"),
+    ],
+)
+def test_stages_that_there_are_not_are_told(stages: str, message: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        Parameters().replace({"ack_filter": stages})
+    assert message in caught.value.errors()[0]["msg"]
+
+
+def test_what_each_stage_has_dropped_is_read_from_its_own_tool(tmp_path: Path) -> None:
+    (tmp_path / "ack-filter-police.txt").write_text(
+        " Sent 5200 bytes 100 pkt (dropped 80, overlimits 80 requeues 0)\n"
+        " Sent 52 bytes 1 pkt (dropped 3, overlimits 0 requeues 0)\n"
+    )
+    (tmp_path / "ack-filter-txq.txt").write_text("mode on\nfiltered 7\nmode on\nfiltered 5\n")
+    (tmp_path / "airsim-after.txt").write_text("acks_suppressed 11\nacks_held 4\n")
+    (tmp_path / "qdisc-bridge.json").write_text('[{"tins": [{"drops": 9, "ack_drops": 2}]}]')
+    assert ackfilter.filtered(tmp_path, ("police",)) == 83
+    assert ackfilter.filtered(tmp_path, ("cake", "txq", "hold")) == 2 + 12 + 11
+
+
+def test_numbers_are_compared_in_peoples_units() -> None:
+    given = Parameters().replace({"delay": "250ms", "ack_count": 4, "return_rate": "128kbit"})
+    numbers = {name: NUMBERS[name] for name in ("delay", "ack_count", "return_rate", "rate")}
+    assert {name: one.of(given) for name, one in numbers.items()} == {
+        "delay": 250,
+        "ack_count": 4,
+        "return_rate": 0.128,
+        "rate": None,
+    }
+    assert [one.unit for one in numbers.values()] == ["ms", "", "Mbit/s", "Mbit/s"]
+    assert "congestion_control" not in NUMBERS and "walk" not in NUMBERS
+
+
+def test_a_processor_without_counters_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "processor-router-before.json"
+    path.write_text("[]")
+    with pytest.raises(AirtcpError, match="no counters of a qdisc tbf"):
+        runfiles.read_qdisc(path, "tbf")
+
+
+def test_windows_are_read_for_each_ack_that_the_sender_gets(tmp_path: Path) -> None:
+    def probe(time: str, source: str, peer: str, cwnd: int) -> str:
+        return (
+            f"  exchange-77 [000] ..s.. {time}: tcp_probe: family=AF_INET src={source} dest={peer} "
+            f"mark=0x0 data_len=0 snd_nxt=0x1 snd_una=0x1 snd_cwnd={cwnd} ssthresh=9 snd_wnd=1\n"
+        )
+
+    lines = [
+        probe("7.000001", "10.0.0.1:5201", "10.0.0.2:40000", 3),
+        probe("7.100000", "10.0.0.2:40000", "10.0.0.1:5201", 10),
+        probe("7.250001", "10.0.0.1:5201", "10.0.0.2:40000", 6),
+        probe("7.250001", "10.0.0.1:22", "10.0.0.2:40001", 1),
+    ]
+    (tmp_path / "cwnd-trace.txt").write_text("# tracer: nop\n" + "".join(lines))
+    [(times_s, cwnd)] = runfiles.read_cwnd_trace(tmp_path, "10.0.0.1")
+    assert times_s.tolist() == [7.000001, 7.250001]
+    assert cwnd.tolist() == [3, 6]
+    with pytest.raises(AirtcpError, match=r"no ACK reached 10\.0\.0\.9"):
+        runfiles.read_cwnd_trace(tmp_path, "10.0.0.9")
