@@ -10,7 +10,7 @@ directory of the run, which is the plan's working directory.
 
 from typing import NamedTuple
 
-from airtcp import ackfilter, processor, walk
+from airtcp import ackfilter, processor, walk, wires
 from airtcp.nodes import ADDRESSES, SERVER_ADDRESS, radio_mac, station_node
 from airtcp.parameters import Parameters
 from airtcp.transfers import (
@@ -140,16 +140,21 @@ def _trace_end(parameters: Parameters) -> str:
 
 
 def _drain(parameters: Parameters) -> str:
-    """A closed connection goes with its last packet, which may wait behind thousands of ACKs."""
-    if parameters.protocol != "tcp" or parameters.access != "wifi":
+    """A closed connection goes with its last packet, on the wire or behind thousands of ACKs."""
+    if parameters.protocol != "tcp":
         return ""
+    path = wires.path(parameters)
+    delay_s = path.forward.delay_s + path.back.delay_s
+    on_the_wire = f"sleep {delay_s:g}\n" if delay_s else ""
+    if parameters.access != "wifi":
+        return on_the_wire
     return f"""\
 sent() {{
 	awk '$4 ~ /^[1-9]/ {{ exit 1 }}' {_QUEUES}/phy*/netdev:wlan0/stations/*/aqm &&
 		grep -qx "tx_queued 0" /sys/kernel/debug/airsim/stats
 }}
 wait_until 60 "the radios have sent all that they hold" sent
-"""
+{on_the_wire}"""
 
 
 def _ends(parameters: Parameters) -> list[str]:

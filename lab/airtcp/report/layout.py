@@ -30,6 +30,10 @@ _WORDS: Mapping[str, str] = {
 }
 
 
+# Words that leave a parameter to somebody else, or out.
+_NOT_CHOSEN = ("none", "kernel", "preset", "unlimited")
+
+
 @dataclass(frozen=True)
 class Place:
     """A measured cell, and the labels of its panel, its line and its point."""
@@ -127,10 +131,14 @@ def differing(several: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def line(own: Sequence[str], others: Sequence[str], of: Mapping[str, Any]) -> str:
-    """What a line is called. A value that is a word says by itself what it is."""
+    """What a line is called. A value that is a word says by itself what it is.
+
+    Of the others those are left out that are not chosen, so that a word stands in their place.
+    """
     labels = [
         str(of[name]) if _is_word(of[name]) and name in own else factor(name, of[name])
         for name in (*own, *others)
+        if name in own or str(of[name]) not in _NOT_CHOSEN
     ]
     return ", ".join(labels)
 
