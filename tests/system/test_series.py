@@ -69,7 +69,7 @@ def test_applies_and_gives_what_the_laboratory_builds(
     patchseries.git(applied, "commit", "--quiet", "--message=before")
     patchseries.git(applied, "am", "--quiet", "--empty=drop", *map(str, series))
     subjects = patchseries.git(applied, "log", "--format=%s", "--reverse").splitlines()[1:]
-    assert 1 < len(subjects) == len(series) - 1 <= MAX_PATCHES
+    assert 0 < len(subjects) == len(series) - 1 <= MAX_PATCHES
 
     ours = read_changes([topic])
     upto = ["lab", *earlier, topic]
@@ -131,4 +131,4 @@ def test_links_after_each_patch_with_and_without_policies(
                 built.append(name)
             if name == "with" and last == len(series) - 1:
                 check_fragments([policies], config)
-    assert built.count("without") == len(series) - 1 >= built.count("with") > 1
+    assert built.count("without") == len(series) - 1 >= built.count("with") > 0
