@@ -13,10 +13,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from instructions import FRAGMENT, PARAMETERS, POLICIES, say
+from instructions import FRAGMENT, POLICIES, count, say
 
-from airtcp import kernel, qemu
-from airtcp.errors import AirtcpError
+from airtcp import kernel
 from airtcp.guesttools import GuestTools, build_tools
 from airtcp.kernel import Kernel
 
@@ -53,18 +52,7 @@ def measure(built: Kernel, tools: GuestTools) -> dict[str, tuple[float, float]]:
         )
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
-        (directory / "plan.sh").write_text(plan)
-        result = qemu.boot(
-            built,
-            tools,
-            directory,
-            cpus=1,
-            instructions=True,
-            parameters=PARAMETERS,
-            timeout_wall_s=3600,
-        )
-        if result.status != "ok":
-            raise AirtcpError(f"{result.reason}\n{result.console.read_text(errors='replace')}")
+        count(built, tools, directory, plan)
         lines = (directory / "costs").read_text().splitlines()
     costs = {}
     for line in lines:

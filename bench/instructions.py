@@ -72,6 +72,22 @@ def rows() -> list[Row]:
     return [Row("idle", 0), Row("plain", 32), Row("plain", 2), *bursts, *equal]
 
 
+def count(built: Kernel, tools: GuestTools, directory: Path, plan: str) -> None:
+    """Run a plan in a guest whose clock counts instructions. AirtcpError if it fails."""
+    (directory / "plan.sh").write_text(plan)
+    result = qemu.boot(
+        built,
+        tools,
+        directory,
+        cpus=1,
+        instructions=True,
+        parameters=PARAMETERS,
+        timeout_wall_s=3600,
+    )
+    if result.status != "ok":
+        raise AirtcpError(f"{result.reason}\n{result.console.read_text(errors='replace')}")
+
+
 def measure(built: Kernel, tools: GuestTools, chosen: list[Row]) -> dict[Row, Cost]:
     """Run each row in a network namespace of its own, in one guest. AirtcpError if it fails."""
     with tempfile.TemporaryDirectory() as name:
@@ -86,18 +102,7 @@ def measure(built: Kernel, tools: GuestTools, chosen: list[Row]) -> dict[Row, Co
             settings = "".join(f"sysctl -q -w net.ipv4.{text} && " for text in row.sysctls)
             run = f"/tmp/receive_cost {BURSTS} {row.burst} {PERIOD_US}"
             plan += f"unshare -n sh -c '{settings}{run}' >>costs || exit 1\n"
-        (directory / "plan.sh").write_text(plan)
-        result = qemu.boot(
-            built,
-            tools,
-            directory,
-            cpus=1,
-            instructions=True,
-            parameters=PARAMETERS,
-            timeout_wall_s=3600,
-        )
-        if result.status != "ok":
-            raise AirtcpError(f"{result.reason}\n{result.console.read_text(errors='replace')}")
+        count(built, tools, directory, plan)
         lines = (directory / "costs").read_text().splitlines()
     figures = [float(line.split()[1]) for line in lines]
     # Instructions, segments, ACKs of each run.
