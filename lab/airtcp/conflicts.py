@@ -188,6 +188,8 @@ def _ack_filters(parameters: "Parameters") -> Iterator[Conflict]:
             yield Conflict("ack_filter", f"{stage} needs ack_filter_rate, as in 100kbit")
         if stage in _RADIO_STAGES and parameters.access != "wifi":
             yield Conflict("ack_filter", f"{stage} is a matter of radios; allowed: access wifi")
+        if stage.startswith("txq") and parameters.queue == "fifo":
+            yield _not_with("ack_filter", stage, "queue fifo, where no packet waits", "queue txq")
         if stage.startswith("cake") and not _has_way_back(parameters):
             yield Conflict(
                 "ack_filter",

@@ -96,6 +96,11 @@ CABLES: dict[str, Plain] = {"access": "ethernet"}
         ({"ack_filter_rate": "1Mbit"}, "ack_filter_rate", "with ack_filter none; allowed: none"),
         ({"ack_filter": "txq", "ack_hold": 3}, "ack_hold", "3 is not allowed with ack_filter txq"),
         ({**CABLES, "ack_filter": "txq"}, "ack_filter", "matter of radios; allowed: access wifi"),
+        (
+            {"ack_filter": "txq", "queue": "fifo"},
+            "ack_filter",
+            "txq is not allowed with queue fifo, where no packet waits; allowed: queue txq",
+        ),
         ({"ack_filter": "cake"}, "ack_filter", "needs a bottleneck on the way back: return_rate"),
         ({"ack_filter": "multicast"}, "ack_filter", "allowed: direction upload"),
         (

@@ -133,12 +133,12 @@ def differing(several: Sequence[Mapping[str, Any]]) -> list[str]:
 def line(own: Sequence[str], others: Sequence[str], of: Mapping[str, Any]) -> str:
     """What a line is called. A value that is a word says by itself what it is.
 
-    Of the others those are left out that are not chosen, so that a word stands in their place.
+    Those are left out that are not chosen, so that a word stands in their place, unless none is.
     """
+    chosen = [name for name in (*own, *others) if str(of[name]) not in _NOT_CHOSEN]
     labels = [
         str(of[name]) if _is_word(of[name]) and name in own else factor(name, of[name])
-        for name in (*own, *others)
-        if name in own or str(of[name]) not in _NOT_CHOSEN
+        for name in chosen or own
     ]
     return ", ".join(labels)
 
