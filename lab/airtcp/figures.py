@@ -106,7 +106,9 @@ class MetricFigure(_Panelled):
 
 
 class TimeFigure(_Panelled):
-    """One thing over time, of the first seed."""
+    """One thing over time, of the first seed; or how often it has each value."""
+
+    histogram: OnOff = False
 
     over_time: Literal[
         "cwnd",
@@ -121,7 +123,8 @@ class TimeFigure(_Panelled):
     ]
 
     def described(self) -> str:
-        return f"{self.over_time} over time{self._laid_out()}"
+        shown = "values of {}" if self.histogram else "{} over time"
+        return f"{shown.format(self.over_time)}{self._laid_out()}"
 
 
 class ModelFigure(Strict):

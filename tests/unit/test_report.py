@@ -410,6 +410,7 @@ def test_declared_figures_have_their_values_as_tables(tmp_path: Path) -> None:
         {"title": what, "over_time": what, "lines": "ack_policy", "panels": "delay"}
         for what in ("cwnd", "goodput", "ping")
     ]
+    over_time.append(over_time[-1] | {"histogram": "on"})
     figures = [AGAINST, AGAINST | {"y": ["ping_rtt_ms_p50", "ping_rtt_ms_p95"]}, *over_time, MODEL]
     out_dir = write_results(tmp_path / "out", ("0ms", "50ms"), figures)
     report = write_report(out_dir).read_text()
@@ -428,7 +429,7 @@ def test_declared_figures_have_their_values_as_tables(tmp_path: Path) -> None:
     assert ["pacing factor 2", "10", "9.60", *measured, *measured] in rows
     assert "base rtt 3 ms" in report and "RTT 10.00 ms (10.00%)" in report
     written = {path.name for path in (out_dir / "figures").iterdir()}
-    assert {f"figure-{number}.pdf" for number in range(1, 7)} <= written
+    assert {f"figure-{number}.pdf" for number in range(1, 8)} <= written
 
 
 def test_a_declared_figure_marks_what_was_published(tmp_path: Path) -> None:

@@ -147,8 +147,9 @@ def _over_time(
     if of_one and any(one.place.measured.runs[0].settings.stations > 1 for one in traces):
         caption += " Of several stations the first."
     columns = [*heads, "file", "seed", "values", *(f"{kind} {text}" for kind in _SPREAD)]
+    draw_panels = panels.histogram if figure.histogram else panels.over_time
     return writer.save(
-        panels.over_time(laid_out, traces, text),
+        draw_panels(laid_out, traces, text),
         slug,
         figure.title,
         caption,

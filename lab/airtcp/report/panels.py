@@ -48,6 +48,7 @@ _LEGEND_ROW_IN = 0.14
 _PLACES = ((2.2, 1.6), (2.2, -1.6), (-2.2, 1.6), (-2.2, -1.6), (4, 0), (-4, 0), (0, 4), (0, -4))
 _LABEL_POINTS = 5.5
 _MODEL_SAMPLES = 400
+_BINS = 40
 
 _Values = tuple[NDArray[numpy.float64], NDArray[numpy.float64]]
 
@@ -153,6 +154,30 @@ def over_time(laid_out: Layout, traces: Sequence[Traces], what: str) -> Figure:
     first.set_xlim(0, longest_s)
     first.set_ylim(0, 1.06 * largest or 1.0)
     _name_axes(drawn, panels, "virtual time (s)", what)
+    _legend(drawn, _line_handles(laid_out, [""]))
+    return drawn
+
+
+def histogram(laid_out: Layout, traces: Sequence[Traces], what: str) -> Figure:
+    """How often each value is taken, in the same steps everywhere; all flows of a line together."""
+    drawn, panels = _panels(laid_out)
+    pooled = [numpy.concatenate([own for _, own in one.flows]) for one in traces]
+    edges = numpy.histogram_bin_edges(numpy.concatenate(pooled), bins=_BINS)
+    for one, values in zip(traces, pooled, strict=True):
+        number = laid_out.lines.index(one.place.line)
+        counts, _ = numpy.histogram(values, edges)
+        panels[one.place.row, one.place.panel].stairs(
+            100 * counts / len(values),
+            edges,
+            color=_colour(number),
+            linestyle=_dash(number),
+            linewidth=0.9,
+            zorder=3,
+        )
+    first = next(iter(panels.values()))
+    first.set_xlim(edges[0], edges[-1])
+    first.set_ylim(bottom=0)
+    _name_axes(drawn, panels, what, "share (%)")
     _legend(drawn, _line_handles(laid_out, [""]))
     return drawn
 
