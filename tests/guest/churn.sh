@@ -95,12 +95,16 @@ change_settings() {
 	radio set 3 errors snr x_mm 20000 vx_mm_per_s 5000
 	radio set 0 hand_up coalesced coalesce_mpdus 256 coalesce_us 100000
 	radio set 0 hand_up ppdu gro_flush_us 1000
+	radio set 0 ack_hold 8 ack_hold_us 3000
+	radio set 1 ack_hold 65535 ack_hold_us 100000
+	radio set 2 ack_hold 2 ack_hold_us 0
 	radio set 0 ampdu_mpdus 2 ampdu_duration_us 500 fifo_mpdus 1 formed_ppdus 8
 	radio set 1 gro off fifo_mpdus 3 bar off formed_ppdus 2
 	link set 1 2 blocked
 	link set 2 1 blocked
 	link set 0 3 blocked
 	radio set 0 bar on ampdu_mpdus 64 ampdu_duration_us 4000 fifo_mpdus 500 formed_ppdus 0
+	radio set 1 ack_hold 0
 	air set sense_mdbm -60000
 	radio set 0 x_mm 0
 	air set sense_mdbm -82000
