@@ -29,6 +29,9 @@ SIGNS = re.compile(
     r"|kmemleak: .*(?:disabled|new suspected)|turning off the locking|refcount_t|list_(?:add|del)"
 )
 
+# How metrics begin that a run has only with something on the way: filters, slow processors.
+OF_THE_PATH = ("acks_filtered", "router_", "host_")
+
 Say = Callable[[str], None]
 Measure = Callable[..., Result]
 

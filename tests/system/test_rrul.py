@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy
 import pytest
-from conftest import Measure, thesis_cell
+from conftest import OF_THE_PATH, Measure, thesis_cell
 
 from airtcp.guesttools import GuestTools
 from airtcp.kernel import Kernel
@@ -34,7 +34,7 @@ ASKED = ("workload=request_response", "exchanges=300")
 WEB = ("workload=web", "pages=6", "reading=200ms")
 
 CLASSES = ("BE", "BK", "CS5", "EF")
-OTHER_WORKLOADS = ("request_response_ms", "completion_time_ms", "page_time_ms")
+OTHERS = ("request_response_ms", "completion_time_ms", "page_time_ms", *OF_THE_PATH)
 
 
 class Runs:
@@ -82,7 +82,7 @@ def goodputs_mbps(run_dir: Path, duration_s: int) -> Mapping[tuple[str, str, str
 
 def test_rrul_has_every_metric_and_all_of_its_flows(runs: Runs) -> None:
     result = runs(*RRUL)
-    assert missing(result) == {"goodput_jain"} | named(*OTHER_WORKLOADS)
+    assert missing(result) == {"goodput_jain"} | named(*OTHERS)
     flows = goodputs_mbps(runs.directory(result), 4)
     assert set(flows) == {(way, name, "1") for way in ("download", "upload") for name in CLASSES}
     for name in CLASSES:
@@ -104,7 +104,7 @@ def test_rrul_has_every_metric_and_all_of_its_flows(runs: Runs) -> None:
 def test_both_directions_share_the_medium(runs: Runs) -> None:
     result = runs(*BOTH)
     metrics = result["metrics"]
-    assert missing(result) == {"goodput_jain", "ping_idle_ms_p50"} | named(*OTHER_WORKLOADS)
+    assert missing(result) == {"goodput_jain", "ping_idle_ms_p50"} | named(*OTHERS)
     parts = metrics["goodput_download_mbps"], metrics["goodput_upload_mbps"]
     assert metrics["goodput_mbps"] == pytest.approx(sum(parts))
     assert min(parts) > 0.1 * sum(parts)

@@ -2,7 +2,7 @@
 """Whole runs on the laboratory's kernel: every metric, every failure."""
 
 import pytest
-from conftest import Measure
+from conftest import OF_THE_PATH, Measure
 
 from airtcp import run
 from airtcp.metrics import METRICS
@@ -14,7 +14,7 @@ OTHERS = {
     if name.startswith(
         (
             *("request_response_", "completion_time_", "page_time_"),
-            *("ping_idle_", "udp_ping_", "acks_filtered", "router_", "host_"),
+            *("ping_idle_", "udp_ping_", *OF_THE_PATH),
         )
     )
 }

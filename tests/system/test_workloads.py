@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from conftest import Measure, thesis_cell
+from conftest import OF_THE_PATH, Measure, thesis_cell
 
 from airtcp import capture, run
 from airtcp.guesttools import GuestTools
@@ -49,7 +49,7 @@ def test_a_run_has_every_metric_of_its_workload(
     assert result["error"] is None
     metrics = result["metrics"]
     of_others = ("goodput", "flow_jain", "ping_", "udp_ping_", "page_time_ms", *others)
-    of_others += ("acks_filtered", "router_", "host_")
+    of_others += OF_THE_PATH
     missing = {name for name, value in metrics.items() if value is None}
     assert missing == {name for name in METRICS if name.startswith(of_others)}
     # What the wire delays, and some of the radio; for a new connection twice as much at least.
