@@ -20,7 +20,7 @@ from airtcp.guesttools import GuestTools, build_tools
 from airtcp.kernel import Kernel
 
 FILE_BYTES = 200_000_000
-# A little delay, as a cable has, and a rate that no processor here would reach.
+# Without the loop that says once a second how far the guest is.
 NETWORK = """\
 for pid in $(pgrep -P 1); do [ "$pid" = $$ ] || kill "$pid"; done
 mkdir -p /run/netns

@@ -6,23 +6,19 @@ and what radios' drivers do. With the guest they go.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
 from pydantic import BeforeValidator, PlainSerializer
 
-# What a stage is, for people; the order in which they are named.
-STAGES: Mapping[str, str] = {
-    "police": "drops bare ACKs beyond a rate where they enter the bridge (tc police)",
-    "shape": "of those beyond a rate the newest of each connection waits its turn (CAKE)",
-    "cake": "CAKE's ack-filter at the bottleneck back to the server",
-    "cake-aggressive": "CAKE's ack-filter-aggressive there",
-    "txq": "a newer ACK takes the place of older ones in mac80211's queues",
-    "txq-aggressive": "the same, whatever windows they tell",
-    "hold": "the radio's driver lets the newest stand for several",
-    "multicast": "ACKs go over the air to a group, so that no 802.11 ACK answers them",
-}
+from airtcp import wiring
+
+# In the order in which they are named; docs/ack-filter.md says what each does.
+STAGES = (
+    *("police", "shape", "cake", "cake-aggressive", "txq", "txq-aggressive"),
+    *("hold", "multicast"),
+)
 NONE = "none"
 # Of each group one at most.
 _ALTERNATIVES = (("police", "shape"), ("cake", "cake-aggressive"), ("txq", "txq-aggressive"))
@@ -86,7 +82,7 @@ def police(flow: Flow, number: int, rate_bps: float, burst_bytes: int) -> str:
         f"conform-exceed drop/continue index {number}"
     )
     again = f"police index {number}"
-    return _ingress(flow.device) + "".join(
+    return wiring.classified(flow.device) + "".join(
         f"must tc filter add dev {flow.device} ingress protocol ip prio 1 {match} action {action}\n"
         for match, action in zip(_bare_acks(flow), (first, again), strict=True)
     )
@@ -99,22 +95,18 @@ def shape(flows: list[Flow], rate_bps: float) -> str:
     connection is behind it, so the last one always comes.
     """
     lines = [
-        "must ip link add ifb1 type ifb\nmust ip link set ifb1 up\n"
+        f"{wiring.functional_block('ifb1')}"
         f"must tc qdisc add dev ifb1 root cake bandwidth {round(rate_bps)}bit besteffort "
         "ack-filter-aggressive\n"
     ]
     for flow in flows:
-        lines.append(_ingress(flow.device))
+        lines.append(wiring.classified(flow.device))
         lines += [
             f"must tc filter add dev {flow.device} ingress protocol ip prio 1 {match} "
             "action mirred egress redirect dev ifb1\n"
             for match in _bare_acks(flow)
         ]
     return "".join(lines)
-
-
-def _ingress(device: str) -> str:
-    return f"tc qdisc add dev {device} clsact 2>/dev/null\n"
 
 
 def _bare_acks(flow: Flow) -> list[str]:
@@ -171,28 +163,57 @@ def txq(stages: tuple[str, ...], radio: int) -> str:
     return f"must sh -c 'echo {chosen[0]} >{file}'\n" if chosen else ""
 
 
-# Of each stage: the file with what it has counted, and how to read the ACKs dropped.
-_DROPS = re.compile(r"dropped (\d+)")
-_ACK_DROPS = re.compile(r'"ack_drops":\s*(\d+)')
-_FILTERED = re.compile(r"^filtered (\d+)$", re.MULTILINE)
-_SUPPRESSED = re.compile(r"^acks_suppressed (\d+)$", re.MULTILINE)
+class Counted(NamedTuple):
+    """What a stage has counted: the file, the ACKs dropped in it, the command that writes it.
 
-FILES: Mapping[str, tuple[str, Callable[[str], list[str]]]] = {
-    "police": ("ack-filter-police.txt", _DROPS.findall),
-    "shape": ("ack-filter-shape.json", _ACK_DROPS.findall),
-    "cake": ("qdisc-bridge.json", _ACK_DROPS.findall),
-    "cake-aggressive": ("qdisc-bridge.json", _ACK_DROPS.findall),
-    "txq": ("ack-filter-txq.txt", _FILTERED.findall),
-    "txq-aggressive": ("ack-filter-txq.txt", _FILTERED.findall),
-    "hold": ("airsim-after.txt", _SUPPRESSED.findall),
+    No command: the file is there anyway. {node} is where ACKs are policed or shaped.
+    """
+
+    file: str
+    drops: re.Pattern[str]
+    command: str = ""
+
+
+_ACK_DROPS = re.compile(r'"ack_drops":\s*(\d+)')
+_CAKE = Counted("qdisc-bridge.json", _ACK_DROPS, "ip netns exec ap tc -s -j qdisc show dev eth0")
+_TXQ = Counted(
+    "ack-filter-txq.txt",
+    re.compile(r"^filtered (\d+)$", re.MULTILINE),
+    "cat /sys/kernel/debug/ieee80211/phy*/ack_filter",
+)
+
+COUNTED: Mapping[str, Counted] = {
+    "police": Counted(
+        "ack-filter-police.txt",
+        re.compile(r"dropped (\d+)"),
+        "ip netns exec {node} tc -s actions list action police",
+    ),
+    "shape": Counted(
+        "ack-filter-shape.json",
+        _ACK_DROPS,
+        "ip netns exec {node} tc -s -j qdisc show dev ifb1",
+    ),
+    "cake": _CAKE,
+    "cake-aggressive": _CAKE,
+    "txq": _TXQ,
+    "txq-aggressive": _TXQ,
+    "hold": Counted("airsim-after.txt", re.compile(r"^acks_suppressed (\d+)$", re.MULTILINE)),
 }
+
+
+def counted(stages: tuple[str, ...], node: str) -> str:
+    """Shell: what the stages have done until now. node: where ACKs are policed or shaped."""
+    own = [COUNTED[stage] for stage in stages if stage in COUNTED]
+    return "".join(
+        f"must {one.command.format(node=node)} >{one.file}\n" for one in own if one.command
+    )
 
 
 def filtered(run_dir: Path, stages: tuple[str, ...]) -> int:
     """ACKs that the stages have dropped since boot; drops of full queues are not among them."""
-    total = 0
-    for stage in stages:
-        if stage in FILES:
-            name, find = FILES[stage]
-            total += sum(map(int, find((run_dir / name).read_text())))
-    return total
+    own = [COUNTED[stage] for stage in stages if stage in COUNTED]
+    return sum(
+        int(dropped)
+        for one in own
+        for dropped in one.drops.findall((run_dir / one.file).read_text())
+    )

@@ -178,11 +178,7 @@ def _slow(parameters: "Parameters") -> Iterator[Conflict]:
 
 def _ack_filters(parameters: "Parameters") -> Iterator[Conflict]:
     stages = parameters.ack_filter
-    plain, usual = parameters.plain(), type(parameters).usual()
-    for name, users in _OF_STAGES.items():
-        if plain[name] != usual[name] and not set(users) & set(stages):
-            given = f"ack_filter {plain['ack_filter']}"
-            yield _not_with(name, plain[name], given, usual[name])
+    yield from _idle(parameters, "ack_filter", _OF_STAGES)
     for stage in stages:
         if stage in ("police", "shape") and parameters.ack_filter_rate_bps is None:
             yield Conflict("ack_filter", f"{stage} needs ack_filter_rate, as in 100kbit")
@@ -216,10 +212,14 @@ def _has_way_back(parameters: "Parameters") -> bool:
 def _idle(
     parameters: "Parameters", chooser: str, users: Mapping[str, Sequence[str]]
 ) -> Iterator[Conflict]:
-    """Parameters whose value would do nothing, for the chooser has not chosen one of its users."""
+    """Parameters whose value would do nothing, for the chooser has not chosen one of its users.
+
+    A chooser of several has them joined by +.
+    """
     plain, usual = parameters.plain(), type(parameters).usual()
+    chosen = str(plain[chooser]).split("+")
     for name, choices in users.items():
-        if plain[chooser] not in choices and plain[name] != usual[name]:
+        if not set(chosen) & set(choices) and plain[name] != usual[name]:
             yield _not_with(name, plain[name], f"{chooser} {plain[chooser]}", usual[name])
 
 

@@ -108,8 +108,6 @@ class MetricFigure(_Panelled):
 class TimeFigure(_Panelled):
     """One thing over time, of the first seed; or how often it has each value."""
 
-    histogram: OnOff = False
-
     over_time: Literal[
         "cwnd",
         "cwnd_at_acks",
@@ -121,6 +119,7 @@ class TimeFigure(_Panelled):
         "acks",
         "received",
     ]
+    histogram: OnOff = False
 
     def described(self) -> str:
         shown = "values of {}" if self.histogram else "{} over time"

@@ -340,10 +340,11 @@ def _sampled(run_dir: Path, sender: Sequence[runfiles.TcpTrace]) -> dict[str, fl
 def _path(run_dir: Path, parameters: Parameters) -> dict[str, float | None]:
     """What the nodes on the way have done."""
     values: dict[str, float | None] = {}
-    if set(parameters.ack_filter) & set(ackfilter.FILES):
+    if set(parameters.ack_filter) & set(ackfilter.COUNTED):
         values["acks_filtered"] = ackfilter.filtered(run_dir, parameters.ack_filter)
-    duration_s = runfiles.read_airsim(run_dir)["time_ns"] / 1e9
-    for node, cost in processor.nodes(parameters).items():
+    costs = processor.nodes(parameters)
+    duration_s = runfiles.read_airsim(run_dir)["time_ns"] / 1e9 if costs else 0.0
+    for node, cost in costs.items():
         name = "router_utilisation" if node == "router" else "host_utilisation"
         values[name] = processor.utilisation(run_dir, node, cost, duration_s)
     return values

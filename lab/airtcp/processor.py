@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from airtcp import wiring
 from airtcp.parameters import Parameters
 from airtcp.runfiles import read_qdisc
 
-_FRAME_BYTES = 1514
 _DEVICE = "ifb0"
 
 
@@ -65,10 +65,9 @@ def _own(packet_s: float, byte_s: float, queue_packets: int) -> Cost | None:
 def commands(cost: Cost, ingress: tuple[str, ...], egress: tuple[str, ...] = ()) -> str:
     """Shell: what passes these devices of the node costs its processor time."""
     return f"""\
-must ip link add {_DEVICE} type ifb
-must ip link set {_DEVICE} up
+{wiring.functional_block(_DEVICE)}\
 must tc qdisc add dev {_DEVICE} root handle 1: tbf rate {round(8 / cost.byte_s)}bit \\
-	overhead {round(cost.packet_s / cost.byte_s)} burst {_FRAME_BYTES}b limit 10000000
+	overhead {round(cost.packet_s / cost.byte_s)} burst {wiring.FRAME_BYTES}b limit 10000000
 must tc qdisc add dev {_DEVICE} parent 1:1 handle 2: pfifo limit {cost.queue_packets}
 {"".join(_redirected(device, "ingress") for device in ingress)}\
 {"".join(_redirected(device, "egress") for device in egress)}"""
@@ -76,7 +75,7 @@ must tc qdisc add dev {_DEVICE} parent 1:1 handle 2: pfifo limit {cost.queue_pac
 
 def _redirected(device: str, way: Literal["ingress", "egress"]) -> str:
     return (
-        f"tc qdisc add dev {device} clsact 2>/dev/null\n"
+        f"{wiring.classified(device)}"
         f"must tc filter add dev {device} {way} prio 9 matchall "
         f"action mirred egress redirect dev {_DEVICE}\n"
     )

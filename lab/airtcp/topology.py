@@ -110,7 +110,7 @@ in_node server <<'END'
 def _radios(parameters: Parameters) -> str:
     return f"""\
 # The radios. Their errors start after the warm-up: how stations associate is not what is measured.
-for radio in {_words(range(parameters.stations + 1))}; do
+for radio in {" ".join(map(str, range(parameters.stations + 1)))}; do
 	must airsim radio add {wifi.radio_keys(parameters)} >/dev/null
 done
 
@@ -180,7 +180,7 @@ def _nodes(parameters: Parameters) -> str:
             ("server", SERVER_MAC, "router", "eth0", ROUTER_SERVER_MAC),
             ("ap", AP_WIRE_MAC, "router", "eth1", ROUTER_LAN_MAC),
         ]
-    lines = [f"for node in {_words(names)}; do must ip netns add $node; done\n"]
+    lines = [f"for node in {' '.join(names)}; do must ip netns add $node; done\n"]
     if parameters.access == "ethernet":
         links += [
             (name, radio_mac(number), "ap", bridge_port(number), "")
@@ -367,10 +367,6 @@ wait_until 30 "the station is associated" associated
 must iw dev wlan0 set power_save off
 {group}\
 {wifi.rts(parameters, number)}"""
-
-
-def _words(values: range | list[str]) -> str:
-    return " ".join(map(str, values))
 
 
 def _offloads(parameters: Parameters, device: str) -> str:

@@ -10,12 +10,11 @@ bridge), what comes back from them at the bridge. Qdiscs see whole Ethernet fram
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from airtcp import wiring
 from airtcp.parameters import Parameters
 
 # Of each frame on a cable, beside what a qdisc sees: preamble, FCS, inter-frame gap; the shortest.
 _ETHERNET = "overhead 24 mpu 84"
-# A frame of the usual MTU: longer ones are taken apart, as a network card does.
-_FRAME_BYTES = 1514
 # Some 200 m of cable.
 _LEAST_DELAY_US = 1
 
@@ -116,7 +115,8 @@ def _netem(device: str, at: str, way: Way, queue_packets: int) -> str:
 
 
 def _cable(device: str, at: str, rate_bps: float, latency_s: float) -> str:
+    # What is longer than a frame is taken apart, as a network card does.
     return (
         f"must tc qdisc add dev {device} {at} handle 2: tbf rate {round(rate_bps)}bit "
-        f"{_ETHERNET} burst {_FRAME_BYTES}b latency {round(latency_s * 1e6)}us\n"
+        f"{_ETHERNET} burst {wiring.FRAME_BYTES}b latency {round(latency_s * 1e6)}us\n"
     )

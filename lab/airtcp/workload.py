@@ -71,6 +71,7 @@ def plan(parameters: Parameters) -> str:
     """The shell script of the transfers; it follows topology.plan(parameters)."""
     kinds = {"bulk": _bulk, "web": _pages}
     work = kinds.get(parameters.workload, _exchanges)(parameters)
+    filtering = "ap" if parameters.ack_filter_at == "bridge" else "router"
     return f"""\
 {_HELPERS}
 {_instruments(parameters)}
@@ -97,7 +98,7 @@ done
 stop
 {_trace_end(parameters)}\
 must ip netns exec server tc -s -j qdisc show dev eth0 >qdisc-server.json
-{_filtered(parameters)}\
+{ackfilter.counted(parameters.ack_filter, filtering)}\
 must ip netns exec server nstat -azsj >nstat-server.json
 must ip netns exec station nstat -azsj >nstat-station.json
 must airsim radio show >radios.txt
@@ -112,22 +113,6 @@ def _queues(parameters: Parameters) -> str:
 must cp {_QUEUES}/phy0/netdev:wlan0/stations/{radio_mac(1)}/aqm queues-ap.txt
 must cp {_QUEUES}/phy1/netdev:wlan0/stations/{radio_mac(0)}/aqm queues-station.txt
 """
-
-
-def _filtered(parameters: Parameters) -> str:
-    """What the stages of ACK filtering have done."""
-    node = "ap" if parameters.ack_filter_at == "bridge" else "router"
-    stages, lines = parameters.ack_filter, []
-    if "police" in stages:
-        lines.append(f"must ip netns exec {node} tc -s actions list action police >{{file}}\n")
-    if "shape" in stages:
-        lines.append(f"must ip netns exec {node} tc -s -j qdisc show dev ifb1 >{{file}}\n")
-    if "cake" in stages or "cake-aggressive" in stages:
-        lines.append("must ip netns exec ap tc -s -j qdisc show dev eth0 >{file}\n")
-    if "txq" in stages or "txq-aggressive" in stages:
-        lines.append(f"must cat {_QUEUES}/phy*/ack_filter >{{file}}\n")
-    names = [ackfilter.FILES[stage][0] for stage in stages if stage not in ("hold", "multicast")]
-    return "".join(line.format(file=name) for line, name in zip(lines, names, strict=True))
 
 
 def _trace_end(parameters: Parameters) -> str:

@@ -1,29 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A run's plan is text: what each parameter changes in it, and that a shell can read it."""
 
-import subprocess
-
 import pytest
+from plans import check_shell, planned, section
 
 from airtcp import transfers
 from airtcp.parameters import Parameters
 from airtcp.quantity import Plain
-from airtcp.run import plan
 from airtcp.wifi import hostapd_conf, radio_keys
-
-
-def planned(**values: Plain) -> str:
-    return plan(Parameters().replace(values))
 
 
 def lines(text: str) -> list[str]:
     return text.splitlines()
-
-
-def section(text: str, node: str) -> list[str]:
-    """The commands that run in a node."""
-    after = text.partition(f"in_node {node} <<'END'\n")[2]
-    return lines(after.partition("\nEND")[0])
 
 
 @pytest.mark.parametrize(
@@ -40,16 +28,7 @@ def section(text: str, node: str) -> list[str]:
     ],
 )
 def test_a_shell_can_read_every_plan(values: dict[str, Plain]) -> None:
-    text = planned(**values)
-    checked = subprocess.run(["sh", "-n"], input=text, text=True, capture_output=True, check=False)
-    assert checked.stderr == ""
-    for node in ("server", "ap", "station"):
-        body = "\n".join(section(text, node))
-        assert body
-        checked = subprocess.run(
-            ["sh", "-n"], input=body, text=True, capture_output=True, check=False
-        )
-        assert checked.stderr == ""
+    check_shell(planned(**values), ("server", "ap", "station"))
 
 
 def test_a_plan_is_a_function_of_the_parameters() -> None:

@@ -167,8 +167,6 @@ def _read(what: str, run: Run) -> tuple[str, Sequence[tuple[series.Floats, serie
     if what == "ping":
         ping = runfiles.read_ping(run.directory)
         return "ping.txt", [(ping.sent_s - settings.idle_s, ping.rtt_ms)]
-    if what == "goodput":
-        return "series.csv", [series.goodput(run.directory, settings)]
     if what in _STEPS:
         return "series.csv", series.by_second(run.directory, settings, what)
     if what == "cwnd_at_acks":

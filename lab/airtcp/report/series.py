@@ -64,17 +64,18 @@ def over_time(run_dir: Path, parameters: Parameters) -> OverTime:
                 "srtt_ms": numpy.where(srtt_ms > 0, srtt_ms, numpy.nan),  # 0: none measured yet
             }
         )
-    return OverTime(flows, *goodput(run_dir, parameters))
+    [goodput] = by_second(run_dir, parameters, "goodput")
+    return OverTime(flows, *goodput)
 
 
 def by_second(run_dir: Path, parameters: Parameters, what: str) -> list[tuple[Floats, Floats]]:
-    """(end of each second, value) of what overtime.Flow has; goodput of each flow, else the sum."""
+    """(end of each second, value) of what overtime.Flow has: of each flow, or the sum."""
     read = overtime.read(run_dir, parameters, overtime.CSV_STEP_S)
     ends_s = read.ends_s - parameters.idle_s
     if what == "flow_goodput":
         return [(ends_s, flow.goodput_mbps) for flow in read.flows]
-    column = {"segments": "segments_per_s", "acks": "acks_per_s"}[what]
-    values = [getattr(flow, column) for flow in read.flows]
+    columns = {"goodput": "goodput_mbps", "segments": "segments_per_s", "acks": "acks_per_s"}
+    values = [getattr(flow, columns[what]) for flow in read.flows]
     if any(own is None for own in values):
         raise AirtcpError(f"{run_dir}: UDP has no {what}")
     return [(ends_s, numpy.sum(values, axis=0))]
@@ -98,13 +99,6 @@ def received(run_dir: Path, parameters: Parameters) -> list[tuple[Floats, Floats
         ((trace.columns["time_ns"] - start_ns) / 1e9, trace.columns["data_segs_in"])
         for trace in traces
     ]
-
-
-def goodput(run_dir: Path, parameters: Parameters) -> tuple[Floats, Floats]:
-    """(end of each second of the transfers, goodput of all flows in it in Mbit/s)."""
-    by_second = overtime.read(run_dir, parameters, overtime.CSV_STEP_S)
-    goodput_mbps = numpy.sum([flow.goodput_mbps for flow in by_second.flows], axis=0)
-    return by_second.ends_s - parameters.idle_s, goodput_mbps
 
 
 def arrivals(run_dir: Path, parameters: Parameters) -> Arrivals | None:
