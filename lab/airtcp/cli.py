@@ -8,12 +8,24 @@ import shlex
 import signal
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import get_args
 
-from airtcp import deb, doctor, experiment, figures, kernel, patchseries, results, shell
-from airtcp.errors import AirtcpError
+from airtcp import (
+    catalogue,
+    deb,
+    doctor,
+    experiment,
+    figures,
+    kernel,
+    patchseries,
+    reproduction,
+    results,
+    shell,
+)
+from airtcp.errors import AirtcpError, InputError
 from airtcp.experiment import Cell, Experiment, Setting
 from airtcp.guesttools import build_tools
 from airtcp.parameters import OBSERVATION, Parameters
@@ -59,9 +71,54 @@ def _say(text: str) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
+    if options.experiment == catalogue.ALL:
+        return _run_all(options)
     chosen = experiment.load(options.experiment)
-    cells = chosen.cells(_settings(options))
-    out_dir = options.out or Path("results") / chosen.name
+    measurement = _measure(options, chosen, options.out or Path("results") / chosen.name)
+    if measurement.document:
+        if options.json:
+            print(json.dumps(measurement.document, indent=1))
+        else:
+            out_dir = measurement.out_dir
+            written = out_dir / results.FILE
+            table = results.table(measurement.document)
+            print(f"{table}\n\n{written}; next: ./airtcp report {out_dir}")
+    return measurement.code
+
+
+def _run_all(options: argparse.Namespace) -> int:
+    """Every experiment, then the page over them. A failed run does not end it."""
+    if not (options.quick or options.full) or options.set or options.duration or options.json:
+        raise InputError("run all: give --quick or --full, and none of --set --duration --json")
+    out_dir = options.out or Path("results") / catalogue.ALL
+    documents, code = [], 0
+    found = catalogue.experiments()
+    for number, chosen in enumerate(found, start=1):
+        _say(f"{chosen.name} ({number} of {len(found)})")
+        measurement = _measure(options, chosen, out_dir / chosen.name)
+        code = code or measurement.code
+        if measurement.code == INTERRUPTED:
+            break
+        if measurement.document:
+            documents.append((chosen, measurement.document))
+    if documents:
+        written = out_dir / "reproduction.md"
+        written.write_text(reproduction.page(documents, options.command))
+        print(written)
+    return code
+
+
+@dataclass(frozen=True)
+class _Measurement:
+    """What a sweep left: its document, None where no run ended, and the exit code."""
+
+    document: results.Document | None
+    out_dir: Path
+    code: int
+
+
+def _measure(options: argparse.Namespace, chosen: Experiment, out_dir: Path) -> _Measurement:
+    cells = catalogue.quick(chosen) if options.quick else chosen.cells(_settings(options))
     doctor.require_programs()
     built = kernel.build(options.kernel_source, say=_say)
     tools = build_tools(_say)
@@ -74,28 +131,20 @@ def _run(options: argparse.Namespace) -> int:
     outcome = sweep(built, tools, todo, out_dir, options.jobs, progress)
 
     have = done | outcome.results
+    document = None
     if have:
-        document = results.document(
-            chosen,
-            cells,
-            built,
-            [(job.cell, result) for job, result in have.items()],
-            options.command,
-        )
-        written = results.write(out_dir, document)
-        if options.json:
-            print(json.dumps(document, indent=1))
-        else:
-            print(f"{results.table(document)}\n\n{written}; next: ./airtcp report {out_dir}")
+        runs = [(job.cell, result) for job, result in have.items()]
+        document = results.document(chosen, cells, built, runs, options.command)
+        results.write(out_dir, document)
     if outcome.interrupted:
         _say(
             f"airtcp: interrupted: {len(have)} of {len(jobs)} runs are kept in {out_dir}; "
             "the same command goes on from there"
         )
-        return INTERRUPTED
+        return _Measurement(document, out_dir, INTERRUPTED)
     for job, message in outcome.failures.items():
         _say(f"airtcp: {job.name}: {message}")
-    return 1 if outcome.failures else 0
+    return _Measurement(document, out_dir, 1 if outcome.failures else 0)
 
 
 def _write(text: str) -> None:
@@ -111,13 +160,8 @@ def _settings(options: argparse.Namespace) -> list[Setting]:
 
 
 def _list(options: argparse.Namespace) -> int:
-    found = [experiment.load(name) for name in experiment.names()]
-    if options.json:
-        print(json.dumps([{"name": one.name, "title": one.title} for one in found], indent=1))
-    else:
-        width = max((len(one.name) for one in found), default=0)
-        for one in found:
-            print(f"{one.name.ljust(width)}  {one.title}")
+    found = catalogue.experiments()
+    print(json.dumps(catalogue.listed(found), indent=1) if options.json else catalogue.table(found))
     return 0
 
 
@@ -139,7 +183,7 @@ def _show(options: argparse.Namespace) -> int:
     for cell in cells:
         factors = " ".join(f"{name}={value}" for name, value in cell.factors.items())
         published = [
-            f"{one.metric} {one.value:g} ({one.source})"
+            f"{one.metric} {one.value} ({one.source})"
             for one in chosen.published
             if chosen.published_for(cell.parameters, one.metric) is one
         ]
@@ -240,7 +284,8 @@ def _parser() -> argparse.ArgumentParser:
         help="run an experiment",
         description=(
             "Run every cell of an experiment with every seed. Runs that OUT has already, "
-            "with the same kernel, plan and seed, are not repeated."
+            "with the same kernel, plan and seed, are not repeated. EXPERIMENT may be `all`, "
+            "with --quick or --full: every experiment, then a page of what reproduces."
         ),
     )
     _add_experiment(run)
@@ -262,6 +307,13 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--out", metavar="DIR", type=Path, help="where runs and results go (default: results/NAME)"
     )
+    extent = run.add_mutually_exclusive_group()
+    extent.add_argument(
+        "--quick",
+        action="store_true",
+        help="only what published figures are about, for 10 s at most",
+    )
+    extent.add_argument("--full", action="store_true", help="the whole design (the default)")
     _add_kernel_source(run)
     _add_json(run, "print one JSON document, and no table")
     run.set_defaults(do=_run)

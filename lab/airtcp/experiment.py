@@ -7,17 +7,18 @@ factors.
 
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal, get_args
 
 import yaml
-from pydantic import BaseModel, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
 from airtcp.errors import InputError
 from airtcp.figures import KIND, KINDS, Figure, ModelFigure, tsq_packets
+from airtcp.literature import Paper, Word
 from airtcp.metrics import METRICS
 from airtcp.parameters import CONFLICT, OBSERVATION, PARAMETER_NAMES, Strict
 from airtcp.parameters import Parameters as Parameters
@@ -26,14 +27,38 @@ from airtcp.quantity import Plain
 EXPERIMENTS_DIR = Path(__file__).resolve().parents[2] / "experiments"
 
 
+def _read_value(value: object) -> float | str:
+    text = str(value)
+    if text in get_args(Word):
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        words = ", ".join(get_args(Word))
+        raise ValueError(f"{text!r} is not a number; with relative_to also {words}") from None
+
+
 class Published(Strict):
-    """A figure that others measured, and the factor values at which they did."""
+    """A figure that others measured, and the factor values at which they did.
+
+    With relative_to the value is a ratio: the metric over that at the same factor values but for
+    these; or in words what is said of it. reason: why ours differs, as far as it is known; where it
+    is empty that of the experiment.
+    """
 
     when: dict[str, str]
+    relative_to: dict[str, str] = Field(default_factory=dict)
     metric: str
-    value: float
+    value: Annotated[float | Word, BeforeValidator(_read_value)]
     precision: Literal["exact", "approximate"]
     source: str
+    reason: str = ""
+
+    @model_validator(mode="after")
+    def _comparable(self) -> "Published":
+        if isinstance(self.value, str) and not self.relative_to:
+            raise ValueError(f"value {self.value}: say than when, by relative_to")
+        return self
 
 
 @dataclass(frozen=True)
@@ -77,8 +102,11 @@ class Experiment(Strict):
 
     name: str
     title: str
+    paper: Paper = "own"
     source: str
     description: str
+    expects: str = ""
+    reason: str = ""
     parameters: Parameters = Parameters()
     design: tuple[dict[str, list[str]], ...] = ({},)
     published: tuple[Published, ...] = ()
@@ -111,15 +139,19 @@ class Experiment(Strict):
             if "ack_policy" not in factors:
                 factors["ack_policy"] = self.policies()
             products = [factors]
-        names = list(dict.fromkeys(name for product in products for name in product))
-        cells: dict[str, Cell] = {}
-        for product in products:
-            for values in itertools.product(*product.values()):
-                parameters = _set(base, dict(zip(product, values, strict=True)))
-                plain = parameters.plain()
-                cell = Cell({name: plain[name] for name in names}, parameters)
-                cells.setdefault(cell.slug, cell)
-        return list(cells.values())
+        combinations = [
+            dict(zip(product, values, strict=True))
+            for product in products
+            for values in itertools.product(*product.values())
+        ]
+        return _cells(base, dict.fromkeys(itertools.chain(*products)), combinations)
+
+    def published_cells(self) -> list[Cell]:
+        """The cells that published figures are about, in order and each once."""
+        combinations = [one.when for one in self.published]
+        combinations += [one.when | one.relative_to for one in self.published if one.relative_to]
+        names = dict.fromkeys(itertools.chain(*self.design, *combinations))
+        return _cells(self.parameters, names, combinations)
 
     def policies(self) -> tuple[str, ...]:
         """The ACK policies of the design, each once."""
@@ -128,17 +160,31 @@ class Experiment(Strict):
 
     def published_for(self, parameters: Parameters, metric: str) -> Published | None:
         """The figure published for these very conditions, if any: all but OBSERVATION equal."""
-        conditions = _conditions(parameters)
+        under = conditions(parameters)
         for figure in self.published:
-            if figure.metric == metric and conditions == _conditions(
-                self.parameters.replace(figure.when)
-            ):
+            if figure.metric != metric or figure.relative_to:
+                continue
+            if under == conditions(self.parameters.replace(figure.when)):
                 return figure
         return None
 
 
-def _conditions(parameters: Parameters) -> dict[str, Plain]:
+def conditions(parameters: Parameters) -> dict[str, Plain]:
+    """What a figure is measured under: all but how long and how closely one looks."""
     return {name: value for name, value in parameters.plain().items() if name not in OBSERVATION}
+
+
+def _cells(
+    base: Parameters, names: Iterable[str], combinations: Iterable[Mapping[str, str]]
+) -> list[Cell]:
+    """One for each combination of factor values; two that mean the same are one."""
+    cells: dict[str, Cell] = {}
+    for values in combinations:
+        parameters = _set(base, values)
+        plain = parameters.plain()
+        cell = Cell({name: plain[name] for name in names}, parameters)
+        cells.setdefault(cell.slug, cell)
+    return list(cells.values())
 
 
 def _set(parameters: Parameters, values: Mapping[str, Plain]) -> Parameters:
@@ -249,8 +295,9 @@ class _Reader:
                 if not values:
                     raise self._error(("design", number, name), "give at least one value")
         for number, figure in enumerate(experiment.published):
-            for name, value in figure.when.items():
-                self._check_value(name, value, ("published", number, "when", name), ())
+            for key, factors in (("when", figure.when), ("relative_to", figure.relative_to)):
+                for name, value in factors.items():
+                    self._check_value(name, value, ("published", number, key, name), ())
             if figure.metric not in METRICS:
                 raise self._error(
                     ("published", number, "metric"),
@@ -285,6 +332,8 @@ class _Reader:
         ]
         for number, figure in enumerate(experiment.published):
             combinations.append((("published", number, "when"), figure.when))
+            other = figure.when | figure.relative_to
+            combinations.append((("published", number, "relative_to"), other))
         for at, values in combinations:
             try:
                 experiment.parameters.replace(values)

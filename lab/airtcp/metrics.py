@@ -56,6 +56,7 @@ METRICS: Mapping[str, Metric] = {
     "data_segments": Metric(
         "segments", "segments with data that the sender sent (its final tcpi_data_segs_out)"
     ),
+    "delivery_share": Metric("", "data_segments that were not sent again, of all of them"),
     "acks_sent": Metric(
         "segments",
         "segments without data that the receiver sent: tcpi_segs_out - tcpi_data_segs_out,"
@@ -312,12 +313,14 @@ def _counted(
         return sum(final[name] for final in finals)
 
     acks_sent = total(receiver, "segs_out") - total(receiver, "data_segs_out")
+    retransmits, segments_sent = total(sender, "retrans"), total(sender, "data_segs_out")
     segments_received = total(receiver, "data_segs_in")
     if not segments_received:
         raise AirtcpError(f"{run_dir}: {_NO_DATA}")
     return {
-        "retransmits": total(sender, "retrans"),
-        "data_segments": total(sender, "data_segs_out"),
+        "retransmits": retransmits,
+        "data_segments": segments_sent,
+        "delivery_share": 1 - retransmits / segments_sent,
         "acks_sent": acks_sent,
         "acks_per_segment": acks_sent / segments_received,
     }

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from airtcp import figures, modelfit
+from airtcp import figures, modelfit, reproduction
 from airtcp.errors import InputError
 from airtcp.experiment import Cell, Experiment
 from airtcp.kernel import Kernel
@@ -15,6 +15,7 @@ from airtcp.run import Result, write_json
 from airtcp.statistics import Summary, paired_ratio, summarize
 
 SCHEMA = 1
+FILE = "results.json"
 
 Document = dict[str, Any]
 
@@ -29,8 +30,9 @@ def document(
     """Schema 1: the runs, cell by cell, and a summary of each cell and metric.
 
     mean and ci95 (half the width of the 95% interval, Student's t; null for one run) are over the
-    runs that ended well. published is what others measured under the same conditions, or null.
-    figures are the experiment's, a model's with its points.
+    runs that ended well. published is what others measured under the same conditions, or null; the
+    list of that name has every published figure beside ours (reproduction.compare). figures are the
+    experiment's, a model's with its points.
     """
     by_cell: dict[str, list[Result]] = {cell.slug: [] for cell in cells}
     for cell, result in results:
@@ -54,6 +56,9 @@ def document(
             for cell in cells
             for metric, summary in summaries[cell.slug].items()
         ],
+        "published": reproduction.compare(
+            experiment, [run for runs in by_cell.values() for run in runs]
+        ),
         "figures": [_figure(figure, cells, summaries) for figure in experiment.figures],
     }
 
@@ -102,14 +107,14 @@ def _summarized(
 
 def write(out_dir: Path, results: Document) -> Path:
     """Write results.json into the directory of the runs."""
-    path = out_dir / "results.json"
+    path = out_dir / FILE
     write_json(path, results)
     return path
 
 
 def read(out_dir: Path) -> Document:
     """Read results.json of a directory of runs. Raises InputError."""
-    path = out_dir / "results.json"
+    path = out_dir / FILE
     try:
         results = json.loads(path.read_text())
     except OSError as error:

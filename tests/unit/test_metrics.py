@@ -43,6 +43,7 @@ SAMPLED = {"tcp_rtt_ms_p50", "tcp_rtt_ms_p95", "cwnd_segments_mean"}
 TCP_ONLY = {
     "retransmits",
     "data_segments",
+    "delivery_share",
     "acks_sent",
     "acks_per_segment",
     "tcp_rtt_ms_p50",
@@ -59,6 +60,7 @@ def test_every_metric_of_a_download(tmp_path: Path) -> None:
             **dict.fromkeys(UPLOAD | OF_MORE | OTHER_WORKLOADS),
             "retransmits": 5,
             "data_segments": 1000,
+            "delivery_share": 0.995,
             "acks_sent": 500,
             "acks_per_segment": 500 / 995,
             "tcp_rtt_ms_p50": 20.0,  # of 10, 20, 30; the 0 is no measurement yet

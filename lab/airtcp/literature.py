@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The literature that the experiments reproduce, and how a published figure fares.
+
+What counts as reproduced in size: a value within a tenth of the published one, a fifth where that
+is approximate (read off a figure, or given as "close to"). For a ratio its change from 1 counts:
+1.3 is a change of 0.3, and ours must be two thirds to one and a half times that; where the
+published ratio is 1 within 2%, ours must be within 5% of it, 10% if approximate.
+"""
+
+from collections.abc import Mapping
+from typing import Literal
+
+Paper = Literal["avkhadeev-2025", "grazia-2022", "statkus-2017", "arcia-moret-2012", "own"]
+
+CITATIONS: Mapping[Paper, str] = {
+    "avkhadeev-2025": "Avkhadeev, Performance Evaluation of Delayed Acknowledgment in TCP over "
+    "Wi-Fi (thesis, Innopolis University, 2025): TCP-AAD",
+    "grazia-2022": "Grazia et al., Aggregating Without Bloating: Hard Times for TCP on Wi-Fi "
+    "(IEEE/ACM Transactions on Networking, 2022): small queues and pacing",
+    "statkus-2017": "Statkus, Performance Investigation of Data Packets Transport Control Protocol "
+    "in Heterogeneous Networks (dissertation, VGTU, 2017): ACK filtering and limiting",
+    "arcia-moret-2012": "Arcia-Moret, Diaz, Montavont, A Tunable Slow Start for TCP "
+    "(GIIS, 2012): ACK division",
+    "own": "airtcp's own",
+}
+
+Word = Literal["more", "less", "same"]
+Verdict = Literal["in size", "in direction", "no", "not measured"]
+
+_WITHIN = {"exact": 0.1, "approximate": 0.2}
+_UNCHANGED = 0.02
+_UNCHANGED_WITHIN = {"exact": 0.05, "approximate": 0.1}
+_CHANGE_WITHIN = 1.5
+_SEEN = 0.01
+
+
+def of_value(measured: float, published: float, precision: str, ordered: bool) -> Verdict:
+    """Verdict on a value; ordered: whether ours lies to others as the published one does."""
+    if abs(measured / published - 1) <= _WITHIN[precision]:
+        return "in size"
+    return "in direction" if ordered else "no"
+
+
+def of_ratio(measured: float, published: float, precision: str) -> Verdict:
+    """Verdict on a ratio of two values of one metric."""
+    ours, theirs = measured - 1, published - 1
+    if abs(theirs) < _UNCHANGED:
+        return "in size" if abs(ours) <= _UNCHANGED_WITHIN[precision] else "no"
+    if ours * theirs <= 0 or abs(ours) < _SEEN:
+        return "no"
+    return "in size" if 1 / _CHANGE_WITHIN <= ours / theirs <= _CHANGE_WITHIN else "in direction"
+
+
+def of_word(measured: float, said: Word) -> Verdict:
+    """Verdict on a ratio of which only a word is published."""
+    if said == "same":
+        return "in size" if abs(measured - 1) <= _UNCHANGED_WITHIN["approximate"] else "no"
+    seen = measured - 1 if said == "more" else 1 - measured
+    return "in direction" if seen >= _SEEN else "no"

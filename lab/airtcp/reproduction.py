@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Published figures beside ours: of one experiment, and the page over all of them."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, get_args
+
+from airtcp import literature
+from airtcp.experiment import Experiment, Published, conditions
+from airtcp.literature import CITATIONS, Paper, Verdict
+from airtcp.metrics import METRICS
+from airtcp.parameters import OBSERVATION
+from airtcp.quantity import Plain
+from airtcp.statistics import Summary, paired_ratio, summarize
+
+BASELINE = "default"
+
+# Two published values that differ by less say nothing of an order.
+_APART = 0.05
+_ORDERED_SHARE = 0.75
+
+_Conditions = Mapping[str, Plain]
+_BySeed = Mapping[int, float]
+
+
+def compare(experiment: Experiment, runs: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Each published figure, and each gain that they give, with ours.
+
+    runs: as in results.json. For each figure its factors, relative_to, metric, published,
+    precision, source, measured and ci95 (null when not measured), n, ratio (measured over
+    published; null for words), verdict and reason. A gain is the ratio of two published values that
+    differ in the ACK policy only, one of which is of the default.
+    """
+    measured = _Measured(experiment, runs)
+    declared = list(experiment.published)
+    return [_compared(one, declared, measured) for one in (*declared, *_gains(declared))]
+
+
+class _Measured:
+    """The runs of an experiment, by what they were measured under."""
+
+    def __init__(self, experiment: Experiment, runs: Iterable[Mapping[str, Any]]) -> None:
+        self.reason = experiment.reason
+        self._parameters = experiment.parameters
+        self._runs = [
+            (
+                {name: run["parameters"][name] for name in run["parameters"].keys() - OBSERVATION},
+                run,
+            )
+            for run in runs
+            if run["status"] == "ok"
+        ]
+
+    def conditions(self, when: Mapping[str, str]) -> _Conditions:
+        return conditions(self._parameters.replace(when))
+
+    def by_seed(self, when: Mapping[str, str], metric: str) -> _BySeed:
+        wanted = self.conditions(when)
+        values = (
+            (int(run["seed"]), run["metrics"].get(metric))
+            for under, run in self._runs
+            if under == wanted
+        )
+        return {seed: value for seed, value in values if value is not None}
+
+    def summary(self, one: Published) -> Summary | None:
+        values = self.by_seed(one.when, one.metric)
+        if one.relative_to:
+            return paired_ratio(self.by_seed(one.when | one.relative_to, one.metric), values)
+        return summarize(list(values.values())) if values else None
+
+
+def _gains(published: Sequence[Published]) -> Iterator[Published]:
+    baselines = {
+        _key(one.when, one.metric): one
+        for one in published
+        if not one.relative_to and one.when.get("ack_policy") == BASELINE
+    }
+    for one in published:
+        policy = one.when.get("ack_policy", BASELINE)
+        base = baselines.get(_key(one.when, one.metric))
+        if policy != BASELINE and base and not one.relative_to:
+            ratio = float(one.value) / float(base.value)
+            relative = {"relative_to": {"ack_policy": BASELINE}, "value": ratio}
+            yield one.model_copy(update=relative)
+
+
+def _key(when: Mapping[str, str], metric: str) -> tuple[Any, ...]:
+    others = sorted((name, value) for name, value in when.items() if name != "ack_policy")
+    return metric, *others
+
+
+def _compared(one: Published, declared: Sequence[Published], measured: _Measured) -> dict[str, Any]:
+    summary = measured.summary(one)
+    number = isinstance(one.value, float)
+    return {
+        "factors": one.when,
+        "relative_to": one.relative_to,
+        "metric": one.metric,
+        "published": one.value,
+        "precision": one.precision,
+        "source": one.source,
+        "measured": summary.mean if summary else None,
+        "ci95": summary.ci95 if summary else None,
+        "n": summary.n if summary else 0,
+        "ratio": summary.mean / float(one.value) if summary and number else None,
+        "verdict": _verdict(one, summary, declared, measured),
+        "reason": one.reason or measured.reason,
+    }
+
+
+def _verdict(
+    one: Published, summary: Summary | None, declared: Sequence[Published], measured: _Measured
+) -> Verdict:
+    if summary is None:
+        return "not measured"
+    if isinstance(one.value, str):
+        return literature.of_word(summary.mean, one.value)
+    if one.relative_to:
+        return literature.of_ratio(summary.mean, one.value, one.precision)
+    ordered = _ordered(one, summary.mean, declared, measured)
+    return literature.of_value(summary.mean, one.value, one.precision, ordered)
+
+
+def _ordered(
+    one: Published, mean: float, declared: Sequence[Published], measured: _Measured
+) -> bool:
+    """Whether ours lies to others as the published figure does.
+
+    The others are published figures of this metric that differ in one factor and by 5% or more; of
+    those that we have three quarters must lie on the side that the published ones are on.
+    """
+    under = measured.conditions(one.when)
+    agreeing = []
+    for other in declared:
+        beside = measured.summary(other)
+        if other.metric != one.metric or other.relative_to or beside is None:
+            continue
+        differing = sum(
+            under[name] != value for name, value in measured.conditions(other.when).items()
+        )
+        apart = float(one.value) - float(other.value)
+        if differing == 1 and abs(apart) >= _APART * float(other.value):
+            agreeing.append((mean - beside.mean) * apart > 0)
+    return bool(agreeing) and sum(agreeing) >= _ORDERED_SHARE * len(agreeing)
+
+
+def page(documents: Sequence[tuple[Experiment, Mapping[str, Any]]], command: str) -> str:
+    """Markdown: what of the literature reproduces, with the documents of results.json.
+
+    A row for each published figure; what has none is named at the end.
+    """
+    lines = [
+        "# Published figures and ours",
+        "",
+        f"Written by `{command}`; do not edit. Linux {documents[0][1]['kernel']['version']}.",
+        "",
+        *_explained(),
+        "",
+        "| Source | " + " | ".join(get_args(Verdict)) + " |",
+        "|---" * (1 + len(get_args(Verdict))) + "|",
+    ]
+    lines += [_totals(paper, documents) for paper in CITATIONS if _of(paper, documents)]
+    for paper in CITATIONS:
+        found = _of(paper, documents)
+        if found:
+            lines += ["", f"## {CITATIONS[paper]}"]
+        for experiment, document in found:
+            lines += ["", *_section(experiment, document)]
+    silent = [experiment.name for experiment, document in documents if not document["published"]]
+    if silent:
+        names = ", ".join(f"`{name}`" for name in silent)
+        lines += ["", f"Of these experiments nothing is published: {names}."]
+    return "\n".join(lines) + "\n"
+
+
+def _explained() -> list[str]:
+    assert literature.__doc__
+    _, _, explanation = literature.__doc__.partition("\n\n")
+    return [
+        *explanation.strip().splitlines(),
+        "A value that differs by more is reproduced in direction if it lies above or below the",
+        "other published ones, of those that differ in one factor, as the published one does.",
+        "± is half of the 95% interval over seeds (Student t); one seed has none.",
+    ]
+
+
+def _of(
+    paper: Paper, documents: Sequence[tuple[Experiment, Mapping[str, Any]]]
+) -> list[tuple[Experiment, Mapping[str, Any]]]:
+    return [one for one in documents if one[0].paper == paper and one[1]["published"]]
+
+
+def _totals(paper: Paper, documents: Sequence[tuple[Experiment, Mapping[str, Any]]]) -> str:
+    counts = Counter(
+        row["verdict"] for _, document in _of(paper, documents) for row in document["published"]
+    )
+    cells = " | ".join(str(counts[verdict]) for verdict in get_args(Verdict))
+    return f"| {CITATIONS[paper]} | {cells} |"
+
+
+def _section(experiment: Experiment, document: Mapping[str, Any]) -> Iterator[str]:
+    yield f"### `{experiment.name}`: {experiment.title}"
+    yield ""
+    if experiment.expects:
+        yield f"{experiment.expects}"
+        yield ""
+    yield "| Published | Where | Metric | Theirs | Ours | Ratio | Reproduced | Why not in size |"
+    yield "|---|---|---|---|---|---|---|---|"
+    for row in document["published"]:
+        yield "| " + " | ".join(_cells(row)) + " |"
+
+
+def _cells(row: Mapping[str, Any]) -> list[str]:
+    where = _factors(row["factors"]) or "all as set"
+    if row["relative_to"]:
+        where += f", relative to {_factors(row['relative_to'])}"
+    unit = "" if row["relative_to"] else f" {METRICS[row['metric']].unit}"
+    ratio = "" if row["ratio"] is None else f"{row['ratio']:.2f}"
+    short = row["verdict"] in ("in size", "not measured")
+    why = "" if short else row["reason"] or "not known"
+    return [
+        row["source"].replace("|", "\\|"),
+        where,
+        f"`{row['metric']}`{unit}",
+        _theirs(row),
+        _ours(row),
+        ratio,
+        row["verdict"],
+        why,
+    ]
+
+
+def _factors(factors: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in factors.items())
+
+
+def _theirs(row: Mapping[str, Any]) -> str:
+    if isinstance(row["published"], str):
+        return str(row["published"])
+    about = "≈ " if row["precision"] == "approximate" else ""
+    return f"{about}{_number(row['published'])}"
+
+
+def _ours(row: Mapping[str, Any]) -> str:
+    if row["measured"] is None:
+        return "-"
+    spread = "" if row["ci95"] is None else f" ± {_number(row['ci95'])}"
+    return _number(row["measured"]) + spread
+
+
+def _number(value: float) -> str:
+    return f"{value:.4g}" if abs(value) < 1000 else f"{value:.0f}"
