@@ -34,21 +34,25 @@ done
 ip -n a address add 10.0.0.1/24 dev eth0
 ip -n b address add 10.0.0.2/24 dev eth0
 ip netns exec b ping -nq -c 1 10.0.0.1 >/dev/null || exit 1
-spent() { awk '$1 == "cpu" { print $4 + $7 + $8, $2 + $3 + $4 + $7 + $8 }' /proc/stat; }
+# Ticks of the kernel, ticks of all, segments that the receiver got, and that it sent.
+spent() {
+	awk '$1 == "cpu" { print $4 + $7 + $8, $2 + $3 + $4 + $7 + $8 }' /proc/stat
+	ip netns exec b awk '$1 == "Tcp:" && $11 ~ /[0-9]/ { print $11, $12 }' /proc/net/snmp
+}
 """
 
 
-def measure(built: Kernel, tools: GuestTools) -> dict[str, tuple[float, float]]:
-    """For each policy: seconds of the kernel, and of all, for a gigabyte. AirtcpError."""
+def measure(built: Kernel, tools: GuestTools) -> dict[str, tuple[float, float, float]]:
+    """By policy: seconds of the kernel, and of all, for a gigabyte; ACKs a segment. AirtcpError."""
     plan = NETWORK
     fetch = f"exchange -C cubic fetch 10.0.0.1 100 {FILE_BYTES} 1"
     for policy in POLICIES:
         plan += (
             f"ip netns exec b sysctl -q -w net.ipv4.tcp_ack_policy={policy} || exit 1\n"
             f"ip netns exec a exchange -C cubic serve 100 {FILE_BYTES} 1 & server=$!\n"
-            "before=$(spent)\n"
+            "before=$(echo $(spent))\n"
             f"ip netns exec b {fetch} >times || exit 1\n"
-            f'wait "$server" || exit 1\necho "{policy} $before $(spent)" >>costs\n'
+            f'wait "$server" || exit 1\necho "{policy} $before" $(spent) >>costs\n'
         )
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
@@ -56,11 +60,14 @@ def measure(built: Kernel, tools: GuestTools) -> dict[str, tuple[float, float]]:
         lines = (directory / "costs").read_text().splitlines()
     costs = {}
     for line in lines:
-        policy, *ticks = line.split()
-        own, everything, own_after, everything_after = map(int, ticks)
+        policy, *counters = line.split()
+        before, after = counters[:4], counters[4:]
+        own, everything, received, sent = (
+            int(late) - int(early) for early, late in zip(before, after, strict=True)
+        )
         # /proc/stat counts hundredths of a second.
         scale = 0.01 * 1e9 / FILE_BYTES
-        costs[policy] = (scale * (own_after - own), scale * (everything_after - everything))
+        costs[policy] = (scale * own, scale * everything, sent / received)
     return costs
 
 
@@ -69,12 +76,12 @@ def main() -> int:
     tools = build_tools(say)
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     costs = measure(patched, tools)
-    own, everything = costs["default"]
+    own, everything, _ = costs["default"]
     print("a gigabyte delivered, both ends; a second is 10^9 instructions")
-    print(f"{'policy':11}  {'kernel':>9}  {'all':>9}  over default")
-    for policy, (mine, of_all) in costs.items():
+    print(f"{'policy':11}  {'kernel':>9}  {'all':>9}  {'ACKs':>5}  over default")
+    for policy, (mine, of_all, acks) in costs.items():
         over = f"{100 * (mine / own - 1):+.1f}%  {100 * (of_all / everything - 1):+.1f}%"
-        print(f"{policy:11}  {mine:7.2f} s  {of_all:7.2f} s  {over}")
+        print(f"{policy:11}  {mine:7.2f} s  {of_all:7.2f} s  {acks:5.3f}  {over}")
     return 0
 
 

@@ -82,12 +82,20 @@ class _Panelled(Strict):
 class MetricFigure(_Panelled):
     """Metrics against another, or against a factor with a number, a point a cell.
 
-    Points of a line are joined along a factor, which may be that of the axis.
+    Points of a line are joined along a factor, which may be that of the axis. relative_to is a
+    value of the factor of the lines: the others are drawn as ratios to that line, at the same x.
     """
 
     x: Annotated[str, AfterValidator(_metric_or_number)]
     y: Annotated[tuple[_Metric, ...], BeforeValidator(_listed), Field(min_length=1)]
     along: str | None = None
+    relative_to: str | None = None
+
+    @model_validator(mode="after")
+    def _relative(self) -> "MetricFigure":
+        if self.relative_to is not None and not (self.lines and self.x in NUMBERS):
+            raise ValueError("relative_to: needs lines, and x a parameter with a number")
+        return self
 
     @model_validator(mode="after")
     def _one_axis(self) -> "MetricFigure":
@@ -97,7 +105,8 @@ class MetricFigure(_Panelled):
         return self
 
     def described(self) -> str:
-        return f"{' and '.join(self.y)} against {self.x}{self._laid_out()}"
+        relative = f" relative to {self.relative_to}" if self.relative_to else ""
+        return f"{' and '.join(self.y)}{relative} against {self.x}{self._laid_out()}"
 
     @property
     def joined(self) -> bool:

@@ -440,6 +440,19 @@ def test_a_declared_figure_marks_what_was_published(tmp_path: Path) -> None:
     assert "Published: Table &lt;5.1&gt;" in report
 
 
+def test_a_declared_figure_relative_to_a_line(tmp_path: Path) -> None:
+    figure = {
+        **{"title": "Gain", "x": "delay", "y": ["goodput_mbps"]},
+        **{"lines": "ack_policy", "relative_to": "default"},
+    }
+    out_dir = write_results(tmp_path / "out", ("0ms", "50ms"), [figure])
+    report = write_report(out_dir).read_text()
+    assert "goodput relative to default" in report
+    rows = Elements(report).rows
+    for delay, ratio in (("0", "1.10"), ("50.00", "0.9500")):
+        assert ["aad", delay, f"{ratio} ± 0", "2", EN_DASH, EN_DASH] in rows
+
+
 def test_factors_that_a_figure_does_not_name_make_lines(tmp_path: Path) -> None:
     out_dir = write_results(tmp_path / "out", ("0ms", "50ms"))
     cells = model.load(out_dir).cells

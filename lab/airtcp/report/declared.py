@@ -74,6 +74,10 @@ def _against(
         raise AirtcpError(f"left out: no run has both {figure.x} and {' or '.join(figure.y)}.")
     if lacking := len(results.cells) - len(having):
         missing.append(f"{_cells(lacking)} without these metrics left out.")
+    if figure.relative_to:
+        having = layout.relative(figure, having)
+        if not having:
+            raise AirtcpError(f"left out: {figure.relative_to}, or what is beside it, is missing.")
     laid_out = layout.lay_out(figure, having)
     heads, labels = _columns(figure, laid_out)
     if figure.along:
@@ -90,7 +94,8 @@ def _against(
             row.append(f"{about}{number(one.value)}" if one else _DASH)
             sources += [one.source] if one and one.source else []
         rows.append(row)
-    units = [layout.axis([metric]) for metric in metrics]
+    units = [layout.axis([figure.x])]
+    units += [layout.axis([metric], figure.relative_to) for metric in figure.y]
     caption = ["Mean over seeds."]
     if any(one.summaries[figure.x].ci95 is not None for one in having):
         caption.append("Thin bars: 95% interval (Student t), which may go on beyond the axes.")

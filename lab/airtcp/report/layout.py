@@ -10,7 +10,7 @@ from airtcp.figures import MetricFigure, TimeFigure
 from airtcp.metrics import METRICS
 from airtcp.parameters import NUMBERS, Parameters
 from airtcp.report.model import Measured, Published, factor, readable, words
-from airtcp.statistics import Summary
+from airtcp.statistics import Summary, paired_ratio
 
 # Words of the names of metrics as people write them; units are said apart.
 _WORDS: Mapping[str, str] = {
@@ -115,6 +115,29 @@ def with_factor(cell: Measured, name: str) -> Measured:
     )
 
 
+def relative(figure: MetricFigure, cells: Sequence[Measured]) -> list[Measured]:
+    """The cells beside the baseline, their metrics as ratios, seed by seed, to the baseline's."""
+    lines = figure.factors()["lines"]
+    others = [name for name in figure.factors().values() if name != lines]
+
+    def key(cell: Measured) -> tuple[str, ...]:
+        return tuple(str(cell.runs[0].parameters[name]) for name in others)
+
+    def is_baseline(cell: Measured) -> bool:
+        return str(cell.runs[0].parameters[lines]) == figure.relative_to
+
+    baselines = {key(cell): cell for cell in cells if is_baseline(cell)}
+    found = []
+    for cell in cells:
+        if is_baseline(cell) or key(cell) not in baselines:
+            continue
+        base = baselines[key(cell)]
+        ratios = {y: paired_ratio(base.by_seed(y), cell.by_seed(y)) for y in figure.y}
+        known = {y: ratio for y, ratio in ratios.items() if ratio}
+        found.append(replace(cell, summaries={**cell.summaries, **known}, published={}))
+    return found
+
+
 def points(places: Iterable[Place], x: str, y: str) -> list[tuple[str, Summary, Summary]]:
     """Of those that have both metrics: the label, and the means."""
     return [
@@ -147,15 +170,22 @@ def _is_word(value: object) -> bool:
     return str(value).isidentifier() and value not in ("on", "off")
 
 
-def axis(metrics: Sequence[str]) -> str:
-    """What stands at an axis: the words with which all begin, and their unit."""
-    named = [name(metric) for metric in metrics]
-    words_of_each = zip(*(one.split() for one in named), strict=False)
-    same = itertools.takewhile(lambda words: len(set(words)) == 1, words_of_each)
-    common = " ".join(first for first, *_ in same).rstrip(",") or " and ".join(named)
+def axis(metrics: Sequence[str], relative_to: str | None = None) -> str:
+    """What stands at an axis: the words with which all begin, and the unit, or of what a ratio."""
+    common = _common(metrics)
+    if relative_to:
+        return f"{common} relative to {relative_to}"
     own = NUMBERS if metrics[0] in NUMBERS else METRICS
     unit = own[metrics[0]].unit
     return f"{common} ({unit})" if unit else common
+
+
+def _common(metrics: Sequence[str]) -> str:
+    """The words with which the names of all begin, or all the names."""
+    named = [name(metric) for metric in metrics]
+    words_of_each = zip(*(one.split() for one in named), strict=False)
+    same = itertools.takewhile(lambda words: len(set(words)) == 1, words_of_each)
+    return " ".join(first for first, *_ in same).rstrip(",") or " and ".join(named)
 
 
 def name(metric: str) -> str:

@@ -116,7 +116,8 @@ def against(laid_out: Layout, figure: MetricFigure) -> Figure:
     first = next(iter(panels.values()))
     first.set_xlim(_limits([(x, half) for x, half, _, _ in (*shown, *published)]))
     first.set_ylim(_limits([(y, half) for _, _, y, half in (*shown, *published)]))
-    _name_axes(drawn, panels, layout.axis([figure.x]), layout.axis(figure.y))
+    y_axis = layout.axis(figure.y, figure.relative_to)
+    _name_axes(drawn, panels, layout.axis([figure.x]), y_axis)
     several = len(figure.y) > 1
     handles = _line_handles(laid_out, [""] if several else _MARKERS)
     if several:
