@@ -25,9 +25,10 @@ from airtcp import (
     results,
     shell,
 )
+from airtcp.cache import locked
 from airtcp.errors import AirtcpError, InputError
 from airtcp.experiment import Cell, Experiment, Setting
-from airtcp.guesttools import build_tools
+from airtcp.guesttools import GuestTools, build_tools
 from airtcp.parameters import OBSERVATION, Parameters
 from airtcp.report import write_report
 from airtcp.source import POSTED
@@ -122,7 +123,19 @@ def _measure(options: argparse.Namespace, chosen: Experiment, out_dir: Path) -> 
     doctor.require_programs()
     built = kernel.build(options.kernel_source, say=_say)
     tools = build_tools(_say)
+    # Guests of a sweep that was killed may take a moment to end, with the lock still held.
+    with locked(out_dir / ".lock", _say):
+        return _sweep(options, chosen, cells, built, tools, out_dir)
 
+
+def _sweep(
+    options: argparse.Namespace,
+    chosen: Experiment,
+    cells: Sequence[Cell],
+    built: kernel.Kernel,
+    tools: GuestTools,
+    out_dir: Path,
+) -> _Measurement:
     jobs = jobs_of(cells, range(1, options.seeds + 1))
     done, todo = split(built, tools, jobs, out_dir)
     if done:

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from airtcp import figures, modelfit, reproduction
+from airtcp import durable, figures, modelfit, reproduction
 from airtcp.errors import InputError
 from airtcp.experiment import Cell, Experiment
 from airtcp.kernel import Kernel
 from airtcp.metrics import HEADLINES, METRICS, Headline
-from airtcp.run import Result, write_json
+from airtcp.run import Result
 from airtcp.statistics import Summary, paired_ratio, summarize
 
 SCHEMA = 1
@@ -108,7 +108,7 @@ def _summarized(
 def write(out_dir: Path, results: Document) -> Path:
     """Write results.json into the directory of the runs."""
     path = out_dir / FILE
-    write_json(path, results)
+    durable.write_json(path, results)
     return path
 
 

@@ -7,13 +7,12 @@ is one element of "runs" in the document of results.py.
 
 import hashlib
 import json
-import os
-import shutil
 from pathlib import Path
 from typing import Any
 
 from airtcp import (
     capture,
+    durable,
     flentfile,
     guest,
     metrics,
@@ -37,7 +36,10 @@ _SOURCES = (
     *("overtime.py", "processor.py", "run.py", "runfiles.py", "transfers.py", "web.py"),
 )
 
-_NOT_ARTIFACTS = frozenset({"result.json", "exit", "progress"})
+RESULT_FILE = "result.json"
+"""The file of a run that is written last: where it is, all others are whole."""
+
+_NOT_ARTIFACTS = frozenset({RESULT_FILE, "exit", "progress"})
 
 
 def run_directory(out_dir: Path, cell: Cell, seed: int) -> Path:
@@ -63,7 +65,7 @@ def finished(
     """The result of this very run (same kernel, programs, plan and seed), if it has been done."""
     try:
         result = json.loads((run_directory(out_dir, cell, seed) / "result.json").read_text())
-        same = result["identity"] == _identity(kernel, tools, cell, seed)
+        same = result["identity"] == identity(kernel, tools, cell, seed)
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return result if same and result["status"] == "ok" else None
@@ -77,8 +79,7 @@ def run_one(kernel: Kernel, tools: GuestTools, cell: Cell, seed: int, out_dir: P
     """
     run_dir = run_directory(out_dir, cell, seed)
     try:
-        if run_dir.exists():
-            shutil.rmtree(run_dir)
+        durable.remove(run_dir, RESULT_FILE)
         run_dir.mkdir(parents=True)
         (run_dir / "plan.sh").write_text(plan(cell.parameters))
         if cell.parameters.workload == "web":
@@ -105,7 +106,7 @@ def run_one(kernel: Kernel, tools: GuestTools, cell: Cell, seed: int, out_dir: P
             "artifacts": {},
             "parameters": cell.parameters.plain(),
             "kernel": {"version": kernel.version, "hash": kernel.hash},
-            "identity": _identity(kernel, tools, cell, seed),
+            "identity": identity(kernel, tools, cell, seed),
         }
         if ended.status == "ok":
             try:
@@ -117,23 +118,14 @@ def run_one(kernel: Kernel, tools: GuestTools, cell: Cell, seed: int, out_dir: P
         else:
             result["error"] = _failure(ended, run_dir)
         result["artifacts"] = _artifacts(run_dir, out_dir)
-        write_json(run_dir / "result.json", result)
+        durable.flush(run_dir)
+        durable.write_json(run_dir / RESULT_FILE, result)
     except OSError as error:
         raise AirtcpError(f"{error.filename or run_dir}: {error.strerror}") from None
     return result
 
 
-def write_json(path: Path, document: object) -> None:
-    """Write all or nothing: a reader never sees half a file."""
-    scratch = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        scratch.write_text(json.dumps(document, indent=1) + "\n")
-        scratch.replace(path)
-    finally:
-        scratch.unlink(missing_ok=True)
-
-
-def _identity(kernel: Kernel, tools: GuestTools, cell: Cell, seed: int) -> str:
+def identity(kernel: Kernel, tools: GuestTools, cell: Cell, seed: int) -> str:
     """What two runs have in common that must give equal results."""
     facts = [
         kernel.hash,

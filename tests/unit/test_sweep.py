@@ -148,6 +148,25 @@ def test_only_the_very_same_run_is_taken_from_before(
         assert sweep.split(kernel, TOOLS, jobs, tmp_path) == ({}, jobs)
 
 
+def test_a_result_is_written_when_its_files_are_on_the_disk(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def boot(_kernel: Kernel, _tools: GuestTools, run_dir: Path, **_rest: object) -> object:
+        console = run_dir / "console.log"
+        console.write_text("hello\n")
+        return guest.GuestResult("failed", 1, 1.0, 0.9, console, "it broke")
+
+    def flush(directory: Path) -> None:
+        flushed.extend(path.name for path in directory.iterdir())
+
+    flushed: list[str] = []
+    monkeypatch.setattr(run.guest, "boot", boot)
+    monkeypatch.setattr(run.durable, "flush", flush)
+    [cell] = cells(1)
+    failed = run.run_one(KERNEL, TOOLS, cell, 1, tmp_path)
+    assert sorted(flushed) == sorted(failed["artifacts"]) == ["console.log", "plan.sh"]
+
+
 def test_a_failed_guest_is_told_in_one_line(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Files that are whole or not there: the order in which they reach the disk."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from airtcp import durable
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """What has been done to the disk, in order."""
+    done: list[tuple[str, str]] = []
+    fsync, replace, unlink = os.fsync, Path.replace, Path.unlink
+
+    def spy_fsync(descriptor: int) -> None:
+        done.append(("fsync", Path(f"/proc/self/fd/{descriptor}").readlink().name))
+        fsync(descriptor)
+
+    def spy_replace(path: Path, target: Path) -> Path:
+        done.append(("replace", target.name))
+        return replace(path, target)
+
+    def spy_unlink(path: Path, missing_ok: bool = False) -> None:
+        done.append(("unlink", path.name))
+        unlink(path, missing_ok)
+
+    monkeypatch.setattr(os, "fsync", spy_fsync)
+    monkeypatch.setattr(Path, "replace", spy_replace)
+    monkeypatch.setattr(Path, "unlink", spy_unlink)
+    return done
+
+
+def test_a_file_is_on_the_disk_before_it_has_its_name(
+    tmp_path: Path, calls: list[tuple[str, str]]
+) -> None:
+    durable.write(tmp_path / "x", b"new")
+    assert (tmp_path / "x").read_bytes() == b"new"
+    assert calls[:3] == [("fsync", ".x.new"), ("replace", "x"), ("fsync", tmp_path.name)]
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
+def test_a_write_that_fails_leaves_what_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    (tmp_path / "x").write_bytes(b"old")
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        durable.write(tmp_path / "x", b"new")
+    assert (tmp_path / "x").read_bytes() == b"old"
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
+def test_a_directory_loses_its_mark_first(tmp_path: Path, calls: list[tuple[str, str]]) -> None:
+    run_dir = tmp_path / "run"
+    run_dir.mkdir()
+    for name in ("a", "mark", "z"):
+        (run_dir / name).touch()
+    durable.remove(run_dir, "mark")
+    assert calls[:2] == [("unlink", "mark"), ("fsync", "run")]
+    assert not run_dir.exists()
+    durable.remove(run_dir, "mark")
+
+
+def test_what_is_packed_is_unpacked_whole(tmp_path: Path, calls: list[tuple[str, str]]) -> None:
+    one = tmp_path / "one"
+    one.mkdir()
+    (one / "program").write_bytes(b"\0\1")
+    (one / "program").chmod(0o755)
+    (one / "text").write_text("text\n")
+    (tmp_path / ".two.new").mkdir()
+    (tmp_path / ".two.new" / "rubbish").touch()
+    durable.unpack(durable.pack(one), tmp_path / "two")
+    assert {("fsync", "program"), ("fsync", "text"), ("fsync", ".two.new")} <= set(calls)
+    two = {path.name: path.read_bytes() for path in (tmp_path / "two").iterdir()}
+    assert two == {"program": b"\0\1", "text": b"text\n"}
+    assert os.access(tmp_path / "two" / "program", os.X_OK)
+    assert not os.access(tmp_path / "two" / "text", os.X_OK)
