@@ -146,9 +146,12 @@ def _sweep(
     have = done | outcome.results
     document = None
     if have:
+        from airtcp import runtable  # with Arrow, which takes a while to load
+
         runs = [(job.cell, result) for job, result in have.items()]
         document = results.document(chosen, cells, built, runs, options.command)
         results.write(out_dir, document)
+        runtable.write(out_dir, document)
     if outcome.interrupted:
         _say(
             f"airtcp: interrupted: {len(have)} of {len(jobs)} runs are kept in {out_dir}; "
@@ -158,6 +161,34 @@ def _sweep(
     for job, message in outcome.failures.items():
         _say(f"airtcp: {job.name}: {message}")
     return _Measurement(document, out_dir, 1 if outcome.failures else 0)
+
+
+def _results_query(options: argparse.Namespace) -> int:
+    from airtcp import analysis
+
+    print(analysis.query(options.sql, options.directories).text(options.form), end="")
+    return 0
+
+
+def _results_compare(options: argparse.Namespace) -> int:
+    from airtcp import analysis
+
+    pairs = analysis.pair(options.first, options.second)
+    answer = analysis.compare(pairs, options.metric)
+    print(answer.text(options.form), end="")
+    if options.form == "table" and (few := results.note(answer.column("n"))):
+        print(few)
+    for directory, alone in zip((options.first, options.second), pairs.alone, strict=True):
+        if alone:
+            _say(f"{alone} runs of {directory} have no partner of equal parameters and seed")
+    return 0
+
+
+def _results_export(options: argparse.Namespace) -> int:
+    from airtcp import analysis
+
+    print(analysis.export(options.directory).text("csv"), end="")
+    return 0
 
 
 def _write(text: str) -> None:
@@ -352,6 +383,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     report.set_defaults(do=_report)
 
+    _add_results(verbs.add_parser("results", help="ask finished sweeps: SQL, comparison, CSV"))
+
     kernels = verbs.add_parser(
         "kernel", help="build a kernel, say where it is, write patches or packages"
     )
@@ -423,6 +456,56 @@ def _parser() -> argparse.ArgumentParser:
     _add_json(check, "print JSON")
     check.set_defaults(do=_doctor)
     return parser
+
+
+def _add_results(parser: argparse.ArgumentParser) -> None:
+    verbs = parser.add_subparsers(metavar="VERB", required=True)
+    query = verbs.add_parser(
+        "query",
+        help="ask SQL of the runs of sweeps",
+        description=(
+            "Run SQL (DuckDB's) over the view `runs`: a row for each run, a column for each "
+            "parameter and metric, and `sweep`, which is the directory."
+        ),
+    )
+    query.add_argument("sql", metavar="SQL", help="such as 'SELECT seed, goodput_mbps FROM runs'")
+    query.add_argument(
+        "directories", metavar="DIR", type=Path, nargs="+", help="OUT of a `run`, or several"
+    )
+    _add_form(query)
+    query.set_defaults(do=_results_query)
+
+    compare = verbs.add_parser(
+        "compare",
+        help="one sweep against another, run by run",
+        description=(
+            "Pair the runs of two sweeps that have equal parameters and seed, of another kernel or "
+            "version; for each cell the means, the mean of DIR2 / DIR1 and its 95%% interval."
+        ),
+    )
+    compare.add_argument("first", metavar="DIR1", type=Path, help="OUT of a `run`")
+    compare.add_argument("second", metavar="DIR2", type=Path, help="OUT of another")
+    compare.add_argument(
+        "--metric",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="what to compare; may be given again (default: what the workload is about)",
+    )
+    _add_form(compare)
+    compare.set_defaults(do=_results_compare)
+
+    export = verbs.add_parser("export", help="print the table of all runs as CSV")
+    export.add_argument("directory", metavar="DIR", type=Path, help="OUT of a `run`")
+    export.set_defaults(do=_results_export)
+
+
+def _add_form(parser: argparse.ArgumentParser) -> None:
+    form = parser.add_mutually_exclusive_group()
+    for name, text in (("csv", "print CSV"), ("json", "print JSON")):
+        form.add_argument(
+            f"--{name}", dest="form", action="store_const", const=name, default="table", help=text
+        )
 
 
 def _add_experiment(parser: argparse.ArgumentParser) -> None:

@@ -2,7 +2,7 @@
 """The document that an experiment gives (results.json, --json), and the table for the terminal."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -143,7 +143,22 @@ def table(results: Document) -> str:
     for figure in results.get("figures", ()):
         if figure.get("points"):
             parts.append(_model_table(figure))
-    return "\n\n".join(parts)
+    text = "\n\n".join(parts)
+    few = note([summary["n"] for summary in results["summary"] if summary["n"]])
+    return f"{text}\n{few}" if few else text
+
+
+def note(counts: Sequence[int]) -> str | None:
+    """What to make of intervals when a cell has too few runs; counts: the runs of each cell."""
+    match min(counts, default=0):
+        case 1:
+            return "note: one run of a cell has no interval; --seeds 5 makes five"
+        case 2:
+            return (
+                "note: with two runs the 95% interval is ± 12.7 standard errors (Student's t, one "
+                "degree of freedom); more --seeds narrow it"
+            )
+    return None
 
 
 def _workload(results: Document, summary: Mapping[str, Any]) -> str:
@@ -169,13 +184,13 @@ def _tables(
                 f"{ratio:.2f}" if ratio else "-",
             ]
         )
-    yield _aligned(rows)
+    yield aligned(rows)
     change = (
         "change from default (less is better)" if headline.less_is_better else "gain over default"
     )
     changes = [["", change, "95%", "published"], *_changes(results, headline.metric, summaries)]
     if len(changes) > 1:
-        yield _aligned(changes)
+        yield aligned(changes)
 
 
 def _model_table(figure: Mapping[str, Any]) -> str:
@@ -190,7 +205,7 @@ def _model_table(figure: Mapping[str, Any]) -> str:
     rows.append(["mean absolute error"])
     for name, percent in (("throughput_mbps", "throughput_percent"), ("rtt_ms", "rtt_percent")):
         rows[-1] += ["", "", _number(mean[name]), f"{mean[percent]:.1f}"]
-    return _aligned(rows)
+    return aligned(rows)
 
 
 def _changes(
@@ -242,11 +257,14 @@ def _published(published: Mapping[str, Any] | None) -> str:
     return f"{about}{published['value']:g}"
 
 
-def _aligned(rows: Sequence[Sequence[str]]) -> str:
-    """Columns: the first to the left, figures to the right."""
+def aligned(rows: Sequence[Sequence[str]], texts: Container[int] = (0,)) -> str:
+    """Columns: those numbered in `texts` to the left, figures to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
-    for first, *rest in rows:
-        figures = [cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True)]
-        lines.append("  ".join([first.ljust(widths[0]), *figures]).rstrip())
+    for row in rows:
+        cells = [
+            cell.ljust(width) if number in texts else cell.rjust(width)
+            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)

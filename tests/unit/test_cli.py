@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from airtcp import cli
+from airtcp import cli, runtable
 from airtcp.errors import AirtcpError
 from airtcp.guesttools import GuestTools
 from airtcp.kernel import Kernel
@@ -40,6 +40,8 @@ def sweep_with(
                 "factors": dict(job.cell.factors),
                 "seed": job.seed,
                 "status": "failed" if job.seed in failing else "ok",
+                "error": "it broke (console: x)" if job.seed in failing else None,
+                "identity": f"{job.name}",
                 "metrics": {} if job.seed in failing else dict.fromkeys(METRICS, 1.0),
                 "parameters": job.cell.parameters.plain(),
             }
@@ -62,6 +64,7 @@ def test_json_is_one_document_and_nothing_else(
     assert len(document["runs"]) == 12
     assert document["command"] == "./airtcp " + " ".join(arguments)
     assert json.loads((tmp_path / "results.json").read_text()) == document
+    assert len(runtable.read(tmp_path)) == 12
 
 
 def test_a_failed_run_is_one_line_and_exit_code_1(
@@ -93,6 +96,9 @@ def test_ctrl_c_is_130_and_says_how_to_go_on(
         (["run", "thesis-lan", "--set", "delay=1mm"], "write a number and a unit (ns us ms s)"),
         (["run", "thesis-lan", "--duration", "2"], "'2' is not a duration"),
         (["report", "/nowhere"], "/nowhere/results.json: No such file"),
+        (["results", "query", "SELECT 1", "/nowhere"], "/nowhere/results.parquet: No such file"),
+        (["results", "compare", "/nowhere", "/"], "/nowhere/results.parquet: No such file"),
+        (["results", "export", "/nowhere"], "/nowhere/results.parquet: No such file"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(
@@ -135,6 +141,29 @@ def test_no_failure_is_a_traceback(
     monkeypatch.setattr(cli.kernel, "build", build)
     assert cli.main(["kernel", "build"]) == code
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_results_are_asked_in_sql_and_compared(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sweep_with(monkeypatch, failing=[3])
+    arguments = ["run", "thesis-lan", "--set", "mcs=7", "--set", "ack_policy=aad"]
+    for name, seeds in (("a", "3"), ("b", "4")):
+        cli.main([*arguments, "--seeds", seeds, "--out", str(tmp_path / name)])
+    capsys.readouterr()
+    sql = "SELECT count(*) AS runs, avg(goodput_mbps) AS mean, max(error) AS error FROM runs"
+    both = [str(tmp_path / name) for name in "ab"]
+    assert cli.main(["results", "query", sql, *both]) == 0
+    assert capsys.readouterr().out == ("runs  mean  error\n   7     1  it broke (console: x)\n")
+    assert cli.main(["results", "compare", *both]) == 0
+    said = capsys.readouterr()
+    assert said.out.splitlines()[1].split() == (
+        ["mcs=7", "ack_policy=aad", "goodput_mbps", *"21110"]
+    )
+    assert "12.7 standard errors" in said.out.splitlines()[2]
+    assert said.err == f"1 runs of {both[1]} have no partner of equal parameters and seed\n"
+    assert cli.main(["results", "export", both[0]]) == 0
+    assert capsys.readouterr().out.count("\n") == 4
 
 
 def test_list_and_show_tell_the_same_in_text_and_json(capsys: pytest.CaptureFixture[str]) -> None:

@@ -100,6 +100,20 @@ def test_the_table_puts_published_figures_beside_ours() -> None:
 
 
 @pytest.mark.parametrize(
+    ("runs", "words"),
+    [(1, "one run of a cell has no interval; --seeds"), (2, "12.7 standard errors"), (3, None)],
+)
+def test_too_few_runs_are_said_under_the_table(runs: int, words: str | None) -> None:
+    goodputs: list[float | None] = [100.0 + seed for seed in range(runs)]
+    text = results.table(document({"default": goodputs, "aad": goodputs}))
+    last = text.splitlines()[-1]
+    if words is None:
+        assert "note" not in text
+    else:
+        assert last.startswith("note: ") and words in last and "--seeds" in last
+
+
+@pytest.mark.parametrize(
     "factors", [("workload=bulk,request_response",), ("workload=request_response",)]
 )
 def test_each_workload_has_its_table_with_its_own_cells(factors: tuple[str, ...]) -> None:
@@ -190,8 +204,8 @@ def test_the_errors_of_a_model_are_printed(tmp_path: Path) -> None:
         *("100.16", "111.29", "+11.13", "+11.1"),
         *("5.57", "4.57", "-1.00", "-18.0"),
     ]
-    assert len(lines) == 6  # 4ms is no limit in packets
-    assert lines[-1].split() == ["mean", "absolute", "error", "6.45", "5.6", "0.50", "8.3"]
+    assert len(lines) == 7  # 4ms is no limit in packets; the last one is a note
+    assert lines[-2].split() == ["mean", "absolute", "error", "6.45", "5.6", "0.50", "8.3"]
 
 
 def test_pacing_need_not_multiply_the_limit(tmp_path: Path) -> None:

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""SQL over sweeps, and one sweep against another."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airtcp import analysis, runtable
+from airtcp.errors import InputError
+from airtcp.parameters import Parameters
+
+
+def write(out_dir: Path, goodputs: dict[tuple[int, int], float | None], **values: Any) -> Path:
+    """A sweep: goodput by MCS and seed."""
+    out_dir.mkdir()
+    runs = [
+        {
+            "factors": {"mcs": mcs},
+            "seed": seed,
+            "status": "ok",
+            "error": None,
+            "identity": f"{mcs} {seed}",
+            "metrics": {"goodput_mbps": goodput},
+            "parameters": Parameters().replace({"mcs": mcs, **values}).plain(),
+        }
+        for (mcs, seed), goodput in goodputs.items()
+    ]
+    kernel = {"version": "6.12.1", "hash": out_dir.name}
+    runtable.write(out_dir, {"experiment": "x", "kernel": kernel, "runs": runs})
+    return out_dir
+
+
+def test_sql_sees_all_sweeps_by_their_directories(tmp_path: Path) -> None:
+    one = write(tmp_path / "it's one", {(7, 1): 10.0, (7, 2): None})
+    other = write(tmp_path / "other", {(7, 1): 30.0})
+    sql = "SELECT sweep, seed, goodput_mbps FROM runs ORDER BY sweep, seed"
+    answer = analysis.query(sql, [one, other])
+    assert answer.names == ["sweep", "seed", "goodput_mbps"]
+    assert answer.rows == [(str(one), 1, 10.0), (str(one), 2, None), (str(other), 1, 30.0)]
+    assert answer.text("csv").splitlines()[1:3] == [f"{one},1,10.0", f"{one},2,"]
+    assert json.loads(answer.text("json"))[1] == {
+        "sweep": str(one),
+        "seed": 2,
+        "goodput_mbps": None,
+    }
+    assert answer.text("table").splitlines()[2].split()[-2:] == ["2", "-"]
+
+
+@pytest.mark.parametrize("sql", ["SELEC 1", "SELECT goodput FROM runs", "SELECT 1 FROM run", "("])
+def test_bad_sql_is_one_line(tmp_path: Path, sql: str) -> None:
+    one = write(tmp_path / "one", {(7, 1): 10.0})
+    with pytest.raises(InputError, match=r"^SQL: [^\n]+$"):
+        analysis.query(sql, [one])
+
+
+def test_sweeps_are_compared_run_by_run(tmp_path: Path) -> None:
+    # Seeds 1 and 2 have ratios of 1.1 and 1.3; seed 3 has no figure, 4 no partner.
+    one = write(
+        tmp_path / "one", {(7, 1): 100.0, (7, 2): 200.0, (7, 3): None, (7, 4): 1.0, (5, 1): 50.0}
+    )
+    other = write(tmp_path / "other", {(7, 3): 1.0, (7, 2): 260.0, (7, 1): 110.0, (6, 1): 9.0})
+    pairs = analysis.pair(one, other)
+    assert pairs.alone == (2, 1)
+    [row] = analysis.compare(pairs, ()).rows
+    cell, metric, n, first, second, ratio, ci95 = row
+    assert (cell, metric, n, first, second) == ("mcs=7", "goodput_mbps", 2, 150, 185)
+    assert ratio == pytest.approx(1.2)
+    # Student's t for one degree of freedom is 12.706; the standard error is 0.1.
+    assert ci95 == pytest.approx(1.2706, abs=1e-4)
+    [row] = analysis.compare(pairs, ["retransmits"]).rows
+    assert row == ("mcs=7", "retransmits", 0, None, None, None, None)
+
+
+def test_runs_of_other_parameters_are_no_partners(tmp_path: Path) -> None:
+    one = write(tmp_path / "one", {(7, 1): 100.0})
+    other = write(tmp_path / "other", {(7, 1): 100.0}, delay="1ms")
+    pairs = analysis.pair(one, other)
+    assert pairs.alone == (1, 1)
+    assert analysis.compare(pairs, ()).rows == []
+
+
+def test_a_parameter_that_a_sweep_lacks_was_what_is_usual(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new = write(tmp_path / "new", {(7, 1): 100.0})
+    other = write(tmp_path / "other", {(7, 1): 100.0}, wire_loss=0.5)
+    old = tmp_path / "old"
+    old.mkdir()
+    table = runtable.read(new).drop_columns(["wire_loss", "ack_count"])
+    read = runtable.read
+    monkeypatch.setattr(runtable, "read", lambda path: table if path == old else read(path))
+    assert analysis.pair(old, new).alone == (0, 0)
+    assert analysis.pair(old, other).alone == (1, 1)
+    assert analysis.query("SELECT count(*), sum(wire_loss) FROM runs", [old, other]).rows == [
+        (2, 0.5)
+    ]
+
+
+def test_an_unknown_metric_is_told_with_the_nearest(tmp_path: Path) -> None:
+    one = write(tmp_path / "one", {(7, 1): 100.0})
+    with pytest.raises(InputError, match="did you mean goodput_mbps"):
+        analysis.compare(analysis.pair(one, one), ["goodput_mpbs"])

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""results.parquet: typed columns, the same bytes for the same runs, read by DuckDB and Arrow."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow
+import pytest
+from pyarrow import parquet
+
+from airtcp import runtable
+from airtcp.errors import InputError
+from airtcp.experiment import load, names
+from airtcp.metrics import METRICS
+from airtcp.parameters import PARAMETER_NAMES, Parameters
+
+
+def document(*parameters: Parameters, out_dir: Path = Path("out")) -> dict[str, Any]:
+    """A run each, of which the first failed."""
+    runs = [
+        {
+            "factors": {"mcs": one.mcs},
+            "seed": seed,
+            "status": "ok" if seed > 1 else "failed",
+            "error": None if seed > 1 else f"it broke (console: {out_dir}/runs/x/console.log)",
+            "identity": f"{seed:064x}",
+            "metrics": dict.fromkeys(METRICS) | {"retransmits": 7} if seed > 1 else {},
+            "cost": {"wall_s": 1.0},
+            "parameters": one.plain(),
+        }
+        for seed, one in enumerate(parameters, start=1)
+    ]
+    kernel = {"version": "6.12.1", "hash": "0123456789abcdef"}
+    return {"experiment": "x", "kernel": kernel, "command": "./airtcp run", "runs": runs}
+
+
+def test_every_parameter_and_metric_is_a_column_once(tmp_path: Path) -> None:
+    runtable.write(tmp_path, document(Parameters()))
+    found = runtable.read(tmp_path).column_names
+    assert len(found) == len(set(found)) == 7 + len(PARAMETER_NAMES) + len(METRICS)
+    assert found[7:] == [*PARAMETER_NAMES, *METRICS]
+
+
+def test_columns_have_one_type_in_every_experiment(tmp_path: Path) -> None:
+    schemas = set()
+    for name in names():
+        cells = load(name).cells()
+        runtable.write(tmp_path, document(*(cell.parameters for cell in cells)))
+        found = runtable.read(tmp_path)
+        schemas.add(tuple((field.name, str(field.type)) for field in found.schema))
+        for cell, row in zip(cells, found.to_pylist(), strict=True):
+            for parameter, value in cell.parameters.plain().items():
+                word = (found.schema.field(parameter).metadata or {}).get(b"null")
+                assert row[parameter] == (None if word and word.decode() == value else value)
+                assert row[parameter] is not None or word
+    assert len(schemas) == 1
+
+
+def test_words_in_place_of_numbers_are_null_and_named(tmp_path: Path) -> None:
+    some = Parameters().replace({"ack_count": 4, "delay": "10ms", "wire_loss": 0.5})
+    runtable.write(tmp_path, document(Parameters(), some))
+    found = runtable.read(tmp_path)
+    assert found["ack_count"].to_pylist() == [None, 4]
+    assert found.schema.field("ack_count").metadata == {b"null": b"kernel"}
+    assert found["delay"].to_pylist() == ["0ms", "10ms"]
+    assert found["wire_loss"].to_pylist() == [0.0, 0.5]
+    assert found["retransmits"].to_pylist() == [None, 7.0]
+    assert found.schema.field("ping_rtt_ms_p50").metadata == {b"unit": b"ms"}
+    about = {key.decode(): value for key, value in found.schema.metadata.items()}
+    assert json.loads(about["airtcp.factors"]) == runtable.factors(found) == ["mcs"]
+    assert json.loads(about["airtcp.units"])["goodput_mbps"] == "Mbit/s"
+    assert about["airtcp.schema"] == b"1"
+
+
+def test_equal_sweeps_have_equal_bytes_wherever_they_are(tmp_path: Path) -> None:
+    written = []
+    for name in ("a", "another-directory"):
+        out_dir = tmp_path / name
+        out_dir.mkdir()
+        runs = document(Parameters(), Parameters(), out_dir=out_dir)
+        runs["runs"][1]["cost"]["wall_s"] = len(name)
+        written.append(runtable.write(out_dir, runs).read_bytes())
+    assert written[0] == written[1]
+    assert runtable.read(tmp_path / "a")["error"][0].as_py() == (
+        "it broke (console: runs/x/console.log)"
+    )
+
+
+def test_duckdb_reads_it(tmp_path: Path) -> None:
+    path = runtable.write(tmp_path, document(Parameters(), Parameters()))
+    asked = f"SELECT seed, ack_policy, retransmits FROM '{path}' ORDER BY seed"
+    assert duckdb.sql(asked).fetchall() == [(1, "default", None), (2, "default", 7.0)]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(None, "No such file"), (b"", "not Parquet"), (b"PAR1xxPAR1", "not Parquet")],
+)
+def test_a_directory_without_the_table_is_bad_input(
+    tmp_path: Path, content: bytes | None, message: str
+) -> None:
+    if content is not None:
+        (tmp_path / runtable.FILE).write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        runtable.read(tmp_path)
+
+
+def test_another_table_is_bad_input(tmp_path: Path) -> None:
+    parquet.write_table(pyarrow.table({"a": [1]}), tmp_path / runtable.FILE)
+    with pytest.raises(InputError, match="not a table of schema 1"):
+        runtable.read(tmp_path)
