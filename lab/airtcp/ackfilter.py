@@ -12,7 +12,7 @@ from typing import Annotated, NamedTuple
 
 from pydantic import BeforeValidator, PlainSerializer
 
-from airtcp import wiring
+from airtcp import wiring, words
 
 # In the order in which they are named; docs/ack-filter.md says what each does.
 STAGES = (
@@ -37,10 +37,8 @@ def _read(value: object) -> tuple[str, ...]:
     chosen = () if text == NONE else tuple(text.split("+"))
     for stage in chosen:
         if stage not in STAGES:
-            allowed = " ".join([NONE, *STAGES])
-            raise ValueError(
-                f"{stage!r} is not a stage of ACK filtering; allowed: {allowed}, joined by +"
-            )
+            known = words.allowed(stage, (NONE, *STAGES), "stages joined by +")
+            raise ValueError(f"{stage!r} is not a stage of ACK filtering; {known}")
     for group in _ALTERNATIVES:
         if sum(stage in group for stage in chosen) > 1:
             raise ValueError(f"{text!r} has both of {' and '.join(group)}; choose one")

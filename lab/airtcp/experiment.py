@@ -16,13 +16,17 @@ import yaml
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
+from airtcp import words
 from airtcp.errors import InputError
-from airtcp.figures import KIND, KINDS, Figure, ModelFigure, tsq_packets
+from airtcp.figures import KIND, KINDS, Figure, ModelFigure, tsq_packets, unknown_metric
 from airtcp.literature import Paper, Word
 from airtcp.metrics import METRICS
 from airtcp.parameters import CONFLICT, OBSERVATION, PARAMETER_NAMES, Strict
 from airtcp.parameters import Parameters as Parameters
 from airtcp.quantity import Plain
+
+# Where the list of parameters is, which is too long for a message.
+_PARAMETERS_IN = "all: docs/experiments.md"
 
 EXPERIMENTS_DIR = Path(__file__).resolve().parents[2] / "experiments"
 
@@ -87,9 +91,7 @@ class Setting:
         """Raises InputError unless the text is NAME=V1,V2... of a known parameter."""
         name, equals, values = text.partition("=")
         if name not in PARAMETER_NAMES:
-            raise InputError(
-                f"--set {text}: unknown factor {name!r}; allowed: " + " ".join(PARAMETER_NAMES)
-            )
+            raise InputError(f"--set {text}: unknown factor {name!r}; {_parameters_like(name)}")
         # A list of capture points, and that of the points of a walk, is one value.
         listed = (values,) if name in ("capture", "walk") else tuple(values.split(","))
         if not equals or not all(listed):
@@ -209,11 +211,11 @@ def load(experiment: str | Path) -> Experiment:
     if path.suffix not in (".yaml", ".yml"):
         path = EXPERIMENTS_DIR / f"{experiment}.yaml"
         if not path.is_file():
-            raise InputError(
-                f"unknown experiment {str(experiment)!r}; known: "
-                + (" ".join(names()) or "none")
-                + " (or the path of a .yaml file)"
-            )
+            here = [
+                file for file in (f"{experiment}.yaml", f"{experiment}.yml") if Path(file).is_file()
+            ]
+            known = words.allowed(str(experiment), [*here, *names()], "or the path of a .yaml file")
+            raise InputError(f"unknown experiment {str(experiment)!r}; {known}")
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -260,7 +262,7 @@ class _Reader:
         try:
             experiment = Experiment.model_validate(self._data(node, ()))
         except ValidationError as error:
-            first = error.errors()[0]
+            first = _telling(error)
             at = first["loc"]
             # pydantic names the kind of a figure after its number; the file has no such key there.
             key = (*at[:2], *at[3:]) if at[0] == "figures" else at
@@ -301,7 +303,7 @@ class _Reader:
             if figure.metric not in METRICS:
                 raise self._error(
                     ("published", number, "metric"),
-                    f"unknown metric {figure.metric!r}; allowed: " + " ".join(METRICS),
+                    unknown_metric(figure.metric),
                 )
         self._check_conflicts(experiment)
 
@@ -313,7 +315,8 @@ class _Reader:
                 if factor not in factors:
                     raise self._error(
                         ("figures", number, key),
-                        f"{factor!r} is not a factor of the design; allowed: " + " ".join(factors),
+                        f"{factor!r} is not a factor of the design; "
+                        + words.allowed(factor, factors),
                     )
             if isinstance(figure, ModelFigure) and not any(
                 tsq_packets(cell.parameters.plain()["tsq"]) for cell in experiment.cells()
@@ -344,7 +347,7 @@ class _Reader:
 
     def _check_value(self, name: str, value: str, at: _Location, within: _Location) -> None:
         if name not in PARAMETER_NAMES:
-            raise self._error(at, "unknown factor; allowed: " + " ".join(PARAMETER_NAMES))
+            raise self._error(at, f"unknown factor; {_parameters_like(name)}")
         try:
             Parameters.model_validate({name: value})
         except ValidationError as error:
@@ -365,6 +368,18 @@ class _Reader:
         )
 
 
+def _telling(error: ValidationError) -> ErrorDetails:
+    """The error that says most: a key that is missing may be there, but misspelt."""
+    first, *others = error.errors()
+    if first["type"] != "missing":
+        return first
+    return next((one for one in others if one["type"] == "extra_forbidden"), first)
+
+
+def _parameters_like(name: str) -> str:
+    return words.allowed(name, PARAMETER_NAMES, _PARAMETERS_IN)
+
+
 def _model_at(at: _Location) -> type[BaseModel]:
     """The model whose keys stand at a place: for the list of what is allowed."""
     if len(at) < 2:
@@ -378,11 +393,12 @@ def _explain(error: ErrorDetails, model: type[BaseModel]) -> str:
     """pydantic's words in ours: what is wrong and what is allowed."""
     if error["type"] == "extra_forbidden":
         keys = (field.alias or name for name, field in model.model_fields.items())
-        return "unknown key; allowed: " + " ".join(keys)
+        more = _PARAMETERS_IN if model is Parameters else ""
+        return f"unknown key; {words.allowed(str(error['loc'][-1]), keys, more)}"
     if error["type"] == "missing":
         return "missing"
     if error["type"] == "literal_error":
-        return f"{error['input']!r} is not allowed; allowed: {error['ctx']['expected']}"
+        return words.not_allowed(error["input"], re.findall("'(.*?)'", error["ctx"]["expected"]))
     if error["type"] == "value_error":
         return str(error["ctx"]["error"])
     if error["type"] in (CONFLICT, KIND):

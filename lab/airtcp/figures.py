@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
+from airtcp import words
 from airtcp.equations.aggregation import Station
 from airtcp.metrics import METRICS
 from airtcp.parameters import NUMBERS, Strict
@@ -20,16 +21,25 @@ from airtcp.units import format_rate_bps, parse_rate_bps
 KIND = "figure_kind"
 
 
+# Where the list is, which is too long for a message.
+_METRICS_IN = "all: docs/metrics.md"
+
+
+def unknown_metric(name: str) -> str:
+    """What is wrong with a name that no metric has."""
+    return f"unknown metric {name!r}; {words.allowed(name, METRICS, _METRICS_IN)}"
+
+
 def _known(metric: str) -> str:
     if metric not in METRICS:
-        raise ValueError(f"unknown metric {metric!r}; allowed: " + " ".join(METRICS))
+        raise ValueError(unknown_metric(metric))
     return metric
 
 
 def _time(metric: str) -> str:
     if METRICS[metric].unit != "ms":
         times = (name for name, one in METRICS.items() if one.unit == "ms")
-        raise ValueError(f"{metric!r} is not a time; allowed: " + " ".join(times))
+        raise ValueError(f"{metric!r} is not a time; {words.allowed(metric, times)}")
     return metric
 
 
@@ -43,8 +53,8 @@ _Metric = Annotated[str, AfterValidator(_known)]
 def _metric_or_number(name: str) -> str:
     if name not in METRICS and name not in NUMBERS:
         raise ValueError(
-            f"{name!r} is neither a metric nor a parameter with a number; allowed: "
-            + " ".join((*METRICS, *NUMBERS))
+            f"{name!r} is neither a metric nor a parameter with a number; "
+            + words.allowed(name, (*METRICS, *NUMBERS), _METRICS_IN)
         )
     return name
 
@@ -200,9 +210,14 @@ KINDS: Mapping[str, type[MetricFigure | TimeFigure | ModelFigure]] = {
 
 
 def _kind(given: Any) -> str | None:
-    """The kind of a mapping: that of the key that only this kind has."""
+    """The kind of a mapping: that of the key that only this kind has, or that is meant for it."""
     keys = given if isinstance(given, dict) else ()
-    return next((kind for kind in KINDS if kind in keys), "x" if "y" in keys else None)
+    chosen = next((kind for kind in KINDS if kind in keys), "x" if "y" in keys else None)
+    known = {
+        field.alias or name for kind in KINDS.values() for name, field in kind.model_fields.items()
+    }
+    meant = (words.nearest(key, KINDS) for key in keys if key not in known)
+    return chosen or next(filter(None, meant), None)
 
 
 Figure = Annotated[

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, GetCoreSchemaHandler, PlainSerializer
 from pydantic_core import CoreSchema, core_schema
 
+from airtcp import words
 from airtcp.units import (
     format_duration_s,
     format_rate_bps,
@@ -44,7 +45,10 @@ class Quantity:
         try:
             number = self.parse(text)
         except ValueError as error:
-            also = f", or {self.none!r}" if self.none else ""
+            if self.none is None:
+                raise
+            meant = words.nearest(text, [self.none])
+            also = f"; did you mean {meant!r}?" if meant else f", or {self.none!r}"
             raise ValueError(f"{error}{also}") from None
         if not self.low <= number <= self.high:
             raise ValueError(f"{text!r} is out of range; allowed: {self.allowed()}")
@@ -158,10 +162,13 @@ def level(low_dbm: float, high_dbm: float) -> Quantity:
     )
 
 
+SWITCH = ("on", "off")
+
+
 def _read_on_off(value: object) -> bool:
-    if value in ("on", "off"):
+    if value in SWITCH:
         return value == "on"
-    raise ValueError(f"{value!r} is not a switch; allowed: on, off")
+    raise ValueError(f"{value!r} is not a switch; {words.allowed(str(value), SWITCH)}")
 
 
 def _write_on_off(value: bool) -> str:
@@ -179,10 +186,8 @@ def _read_capture(value: object) -> tuple[str, ...]:
     points = [point.strip() for point in str(value).split(",")]
     for point in points:
         if point not in CAPTURE_POINTS:
-            raise ValueError(
-                f"{point!r} is not a capture point; allowed: off, or any of "
-                + ",".join(CAPTURE_POINTS)
-            )
+            known = words.allowed(point, ("off", *CAPTURE_POINTS), "points joined by ,")
+            raise ValueError(f"{point!r} is not a capture point; {known}")
     return tuple(point for point in CAPTURE_POINTS if point in points)
 
 

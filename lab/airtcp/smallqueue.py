@@ -9,6 +9,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, PlainSerializer
 
+from airtcp import words
 from airtcp.units import (
     format_duration_s,
     format_size_bytes,
@@ -38,7 +39,10 @@ def _read(value: object) -> str | None:
         else:
             limit, unit = round(parse_duration_s(text) * 1e6), "us"
     except ValueError:
-        raise ValueError(f"{text!r} is not a limit of small queues; allowed: {_ALLOWED}") from None
+        meant = f"did you mean {one!r}? " if (one := words.nearest(text, _WORDS)) else ""
+        raise ValueError(
+            f"{text!r} is not a limit of small queues; {meant}allowed: {_ALLOWED}"
+        ) from None
     if not 1 <= limit <= _MOST[unit]:
         raise ValueError(f"{text!r} is out of range; allowed: {_ALLOWED}")
     return f"{limit} {unit}"

@@ -90,9 +90,15 @@ def test_ctrl_c_is_130_and_says_how_to_go_on(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["show", "nope"], "unknown experiment 'nope'; known: "),
-        (["run", "thesis-lan", "--set", "dealy=1ms"], "unknown factor 'dealy'; allowed: "),
-        (["run", "thesis-lan", "--set", "ack_policy=add"], "'add' is not allowed; allowed: "),
+        (["show", "nope"], "unknown experiment 'nope'; allowed: "),
+        (
+            ["run", "thesis-lan", "--set", "dealy=1ms"],
+            "unknown factor 'dealy'; did you mean 'delay'? allowed: ",
+        ),
+        (
+            ["run", "thesis-lan", "--set", "ack_policy=add"],
+            "'add' is not allowed; did you mean 'aad'? allowed: ",
+        ),
         (["run", "thesis-lan", "--set", "delay=1mm"], "write a number and a unit (ns us ms s)"),
         (["run", "thesis-lan", "--duration", "2"], "'2' is not a duration"),
         (["report", "/nowhere"], "/nowhere/results.json: No such file"),

@@ -119,7 +119,7 @@ def test_a_published_figure_is_for_its_very_conditions(tmp_path: Path) -> None:
         (
             "  delay: 10ms",
             "  dealy: 10ms",
-            "small.yaml:6: parameters.dealy: unknown key; allowed: ",
+            "small.yaml:6: parameters.dealy: unknown key; did you mean 'delay'? allowed: ",
         ),
         ("  delay: 10ms", "  delay: 10", "small.yaml:6: parameters.delay: '10' is not a duration"),
         ("  delay: 10ms", "  delay: 11s", "small.yaml:6: parameters.delay: '11s' is out of range"),
@@ -161,7 +161,7 @@ def test_a_published_figure_is_for_its_very_conditions(tmp_path: Path) -> None:
         (
             "[default, aad]",
             "[default, add]",
-            "'add' is not allowed; allowed: 'default', 'aad', 'aad-",
+            "'add' is not allowed; did you mean 'aad'? allowed: default aad aad-listing",
         ),
         ("metric: goodput_mbps", "metric: speed", "small.yaml:14: published[0].metric: unknown"),
         ("rate: 10Mbit}", "rate: fast}", "small.yaml:13: published[0].when.rate: 'fast' is not"),
@@ -223,13 +223,52 @@ def test_an_error_names_file_line_key_and_what_is_allowed(
             "model: bianchi",
             "figures[1].model: 'bianchi' is not allowed; allowed:",
         ),
-        ("figures:", "figured:", "18: figured: unknown key; allowed: name title"),
+        (
+            "figures:",
+            "figured:",
+            "18: figured: unknown key; did you mean 'figures'? allowed: name title",
+        ),
     ],
 )
 def test_a_wrong_figure_is_told_as_anything_else(
     tmp_path: Path, old: str, new: str, message: str
 ) -> None:
     assert message in refused(tmp_path, GOOD + FIGURES.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("sack: off", "capture: srver", "'srver' is not a capture point; did you mean 'server'?"),
+        ("sack: off", "sack: of", "'of' is not a switch; did you mean 'off'? allowed: on off"),
+        ("sack: off", "rate: unlimted", "as in 50Mbit; did you mean 'unlimited'?"),
+        ("sack: off", "tsq: drvier", "small queues; did you mean 'driver'? allowed: kernel"),
+        ("sack: off", "ack_filter: polcie", "ACK filtering; did you mean 'police'? allowed: none"),
+        ("sack: off", "congestion_control: cubci", "'cubci' is not allowed; did you mean 'cubic'?"),
+        (
+            "goodput_mbps\n    value",
+            "goodput\n    value",
+            "'goodput'; did you mean 'goodput_mbps'?",
+        ),
+        (
+            "over_time: cwnd",
+            "over_tiem: cwnd",
+            "figures[1].over_tiem: unknown key; did you mean 'o",
+        ),
+        (
+            "over_time: cwnd",
+            "over_time: gooput",
+            "'gooput' is not allowed; did you mean 'goodput'?",
+        ),
+        ("lines: ack_policy", "lines: ack_polcy", "of the design; did you mean 'ack_policy'? all"),
+        ("x: ping_rtt_ms_p50", "x: ping_rtt_p50", "did you mean 'ping_rtt_ms_p50'? allowed: good"),
+    ],
+)
+def test_the_nearest_word_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert old in GOOD + FIGURES
+    said = refused(tmp_path, (GOOD + FIGURES).replace(old, new))
+    assert message in said
+    assert len(said.removeprefix(str(tmp_path))) < 600
 
 
 @pytest.mark.parametrize(
@@ -285,7 +324,7 @@ def test_the_figures_in_the_docs_are_right(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("dealy=1ms", "unknown factor 'dealy'; allowed: ack_policy"),
+        ("dealy=1ms", "unknown factor 'dealy'; did you mean 'delay'? allowed: ack_policy"),
         ("delay", "give values"),
         ("delay=", "give values"),
         ("delay=1ms,", "give values"),
@@ -326,7 +365,9 @@ def test_a_factor_is_set_once(tmp_path: Path) -> None:
 
 
 def test_an_unknown_experiment_is_told_the_known_ones() -> None:
-    with pytest.raises(InputError, match=r"unknown experiment 'thesis'; known: .*thesis-lan"):
+    with pytest.raises(
+        InputError, match=r"unknown experiment 'thesis'; did you mean 'thesis-lan'\? allowed: "
+    ):
         load("thesis")
 
 
