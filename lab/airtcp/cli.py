@@ -20,7 +20,9 @@ from airtcp import (
     experiment,
     figures,
     kernel,
+    ownpolicy,
     patchseries,
+    policies,
     reproduction,
     results,
     shell,
@@ -29,6 +31,8 @@ from airtcp.cache import locked
 from airtcp.errors import AirtcpError, InputError
 from airtcp.experiment import Cell, Experiment, Setting
 from airtcp.guesttools import GuestTools, build_tools
+from airtcp.kernel import Kernel
+from airtcp.ownpolicy import OwnPolicy
 from airtcp.parameters import OBSERVATION, Parameters
 from airtcp.report import write_report
 from airtcp.source import POSTED
@@ -72,10 +76,11 @@ def _say(text: str) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
+    own = _own_policy(options)
     if options.experiment == catalogue.ALL:
-        return _run_all(options)
+        return _run_all(options, own)
     chosen = experiment.load(options.experiment)
-    measurement = _measure(options, chosen, options.out or Path("results") / chosen.name)
+    measurement = _measure(options, own, chosen, options.out or Path("results") / chosen.name)
     if measurement.document:
         if options.json:
             print(json.dumps(measurement.document, indent=1))
@@ -87,7 +92,7 @@ def _run(options: argparse.Namespace) -> int:
     return measurement.code
 
 
-def _run_all(options: argparse.Namespace) -> int:
+def _run_all(options: argparse.Namespace, own: OwnPolicy | None) -> int:
     """Every experiment, then the page over them. A failed run does not end it."""
     if not (options.quick or options.full) or options.set or options.duration or options.json:
         raise InputError("run all: give --quick or --full, and none of --set --duration --json")
@@ -96,7 +101,7 @@ def _run_all(options: argparse.Namespace) -> int:
     found = catalogue.experiments()
     for number, chosen in enumerate(found, start=1):
         _say(f"{chosen.name} ({number} of {len(found)})")
-        measurement = _measure(options, chosen, out_dir / chosen.name)
+        measurement = _measure(options, own, chosen, out_dir / chosen.name)
         code = code or measurement.code
         if measurement.code == INTERRUPTED:
             break
@@ -118,10 +123,12 @@ class _Measurement:
     code: int
 
 
-def _measure(options: argparse.Namespace, chosen: Experiment, out_dir: Path) -> _Measurement:
+def _measure(
+    options: argparse.Namespace, own: OwnPolicy | None, chosen: Experiment, out_dir: Path
+) -> _Measurement:
     cells = catalogue.quick(chosen) if options.quick else chosen.cells(_settings(options))
     doctor.require_programs()
-    built = kernel.build(options.kernel_source, say=_say)
+    built = ownpolicy.build(own, options.kernel_source, say=_say)
     tools = build_tools(_say)
     # Guests of a sweep that was killed may take a moment to end, with the lock still held.
     with locked(out_dir / ".lock", _say):
@@ -132,7 +139,7 @@ def _sweep(
     options: argparse.Namespace,
     chosen: Experiment,
     cells: Sequence[Cell],
-    built: kernel.Kernel,
+    built: Kernel,
     tools: GuestTools,
     out_dir: Path,
 ) -> _Measurement:
@@ -196,6 +203,15 @@ def _write(text: str) -> None:
     sys.stderr.flush()
 
 
+def _own_policy(options: argparse.Namespace) -> OwnPolicy | None:
+    """That of --policy, whose names are allowed from here on."""
+    if options.policy is None:
+        return None
+    own = ownpolicy.read(options.policy)
+    policies.allow(own.names)
+    return own
+
+
 def _settings(options: argparse.Namespace) -> list[Setting]:
     settings = [Setting.parse(text) for text in options.set]
     if options.duration:
@@ -210,6 +226,7 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _show(options: argparse.Namespace) -> int:
+    _own_policy(options)
     chosen = experiment.load(options.experiment)
     cells = chosen.cells(_settings(options))
     if options.json:
@@ -258,14 +275,19 @@ def _report(options: argparse.Namespace) -> int:
     return 0
 
 
+def _kernel(options: argparse.Namespace) -> Kernel:
+    own = _own_policy(options)
+    return ownpolicy.build(own, options.kernel_source, arch=options.arch, say=_say)
+
+
 def _kernel_build(options: argparse.Namespace) -> int:
-    built = kernel.build(options.kernel_source, arch=options.arch, say=_say)
+    built = _kernel(options)
     print(f"{built.path} (Linux {built.version}, {built.hash})")
     return 0
 
 
 def _kernel_path(options: argparse.Namespace) -> int:
-    print(kernel.build(options.kernel_source, arch=options.arch, say=_say).path)
+    print(_kernel(options).path)
     return 0
 
 
@@ -282,10 +304,11 @@ def _kernel_deb(options: argparse.Namespace) -> int:
 
 
 def _shell(options: argparse.Namespace) -> int:
+    own = _own_policy(options)
     chosen = experiment.load(options.experiment)
     cell = chosen.cells(_settings(options))[0]
     doctor.require_programs()
-    built = kernel.build(options.kernel_source, say=_say)
+    built = ownpolicy.build(own, options.kernel_source, say=_say)
     return shell.interact(built, build_tools(_say), cell)
 
 
@@ -334,6 +357,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_experiment(run)
     _add_settings(run)
+    _add_policy(run)
     run.add_argument(
         "--seeds",
         metavar="N",
@@ -369,6 +393,7 @@ def _parser() -> argparse.ArgumentParser:
     show = verbs.add_parser("show", help="show an experiment: parameters, cells, published figures")
     _add_experiment(show)
     _add_settings(show)
+    _add_policy(show)
     _add_json(show, "print JSON")
     show.set_defaults(do=_show)
 
@@ -400,6 +425,7 @@ def _parser() -> argparse.ArgumentParser:
             default="um",
             help="um: the laboratory's (default); x86_64: for QEMU, policies as modules",
         )
+        _add_policy(verb)
         _add_kernel_source(verb)
         verb.set_defaults(do=do)
     series = kernel_verbs.add_parser(
@@ -449,6 +475,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_experiment(prompt)
     _add_settings(prompt)
+    _add_policy(prompt)
     _add_kernel_source(prompt)
     prompt.set_defaults(do=_shell)
 
@@ -526,6 +553,16 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
         + " only changes how runs are observed",
     )
     parser.add_argument("--duration", metavar="D", help="the same as --set duration=D")
+
+
+def _add_policy(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--policy",
+        metavar="DIR",
+        type=Path,
+        help="ACK policies of your own, as in samples/ackpol: they are built into the kernel, and "
+        "ack_policy allows their names",
+    )
 
 
 def _add_kernel_source(parser: argparse.ArgumentParser) -> None:

@@ -86,6 +86,7 @@ def build(
     *,
     patches: Literal["all", "lab"] = "all",
     fragments: Sequence[str] | None = None,
+    extra: Changes | None = None,
     arch: Arch = "um",
     say: Say,
 ) -> Kernel:
@@ -93,9 +94,10 @@ def build(
 
     source: a Linux 6.12.y tree or tarball, else Debian's package. patches="lab": the plain TCP of
     Linux with the patches that do not touch it. fragments: names of kernel/configs/<name>.config,
-    merged in this order over allnoconfig; None: those of `arch`, as far as the patches allow. arch:
-    what make calls ARCH; the fragments have to be for it. Raises InputError for a bad source, patch
-    list or fragment, AirtcpError when the compilation fails.
+    merged in this order over allnoconfig; None: those of `arch`, as far as the patches allow.
+    extra: what is laid over besides, last. arch: what make calls ARCH; the fragments have to be for
+    it. Raises InputError for a bad source, patch list or fragment, AirtcpError when the compilation
+    fails.
     """
     for program in ("gcc", "make", "flex", "bison", "bc", "ccache", "patch", "ld", "strip"):
         if not shutil.which(program):
@@ -106,6 +108,8 @@ def build(
         fragments = all_of_it if patches == "all" else plain
     fragment_files = [_fragment(name) for name in fragments]
     changes = read_changes(TOPICS if patches == "all" else TOPICS_OF_PLAIN_TCP)
+    if extra:
+        changes = Changes(changes.patches + extra.patches, changes.files | extra.files)
     source = find_source(source)
     compiler = _output("gcc", "--version") + _output("ld", "--version")
     source_id = identity(source)

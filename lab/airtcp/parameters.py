@@ -11,6 +11,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from airtcp.ackfilter import Stages
 from airtcp.conflicts import conflicts
+from airtcp.policies import Policy
 from airtcp.quantity import (
     Capture,
     OnOff,
@@ -80,9 +81,7 @@ def _field(default: Any, alias: str, description: str) -> Any:
 class Parameters(Strict):
     """Everything that decides a run, beside its seed. One flat list; aliases are the YAML keys."""
 
-    ack_policy: Literal[
-        "default", "aad", "aad-listing", "limit", "every", "count", "tack", "divack"
-    ] = _field(
+    ack_policy: Policy = _field(
         "default", "ack_policy", "ACK policy of the receiver of the data (net.ipv4.tcp_ack_policy)"
     )
     aad_alpha: Annotated[float | None, fraction(0, 1, _KERNEL)] = _field(

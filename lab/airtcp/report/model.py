@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from airtcp import results, statistics
+from airtcp import policies, results, statistics
 from airtcp.errors import AirtcpError, InputError
 from airtcp.figures import Figure
 from airtcp.metrics import HEADLINES, Headline
@@ -54,6 +54,8 @@ class Run:
     @property
     def settings(self) -> Parameters:
         """The parameters as such. Raises AirtcpError for those of another version."""
+        # A policy of the user's own was in the kernel of the run, whatever is known here.
+        policies.allow([str(self.parameters.get(_POLICY, "default"))])
         try:
             return Parameters.model_validate(dict(self.parameters))
         except ValidationError as error:

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A policy out of the tree, built into the laboratory's kernel: it decides, and errors are told."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from conftest import Say, thesis_cell
+
+from airtcp import ownpolicy, policies
+from airtcp.errors import AirtcpError
+from airtcp.guesttools import GuestTools
+from airtcp.kernel import Kernel
+from airtcp.run import run_one
+
+SAMPLE = Path(__file__).parents[2] / "samples" / "ackpol"
+
+
+def test_it_decides_when_acks_leave(
+    lab_kernel: Kernel, tools: GuestTools, say: Say, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An ACK waits 5 ms from the first segment that it is for, as the sample says."""
+    monkeypatch.setattr(policies, "_own", [])
+    own = ownpolicy.read(SAMPLE)
+    policies.allow(own.names)
+    built = ownpolicy.build(own, None, say=say)
+    assert built.hash != lab_kernel.hash
+
+    cell = thesis_cell("ack_policy=fixed", "ack_trace=on", "duration=1s")
+    result = run_one(built, tools, cell, 1, tmp_path)
+    assert result["error"] is None
+    [trace] = tmp_path.rglob("ack-trace.txt")
+    delays_us = re.findall(r"reason=delayed .* ato_us=(\d+) segs=1 ", trace.read_text())
+    assert len(delays_us) > 100
+    assert set(delays_us) == {"5000"}
+
+
+def test_what_the_compiler_says_first_is_shown(
+    lab_kernel: Kernel, say: Say, tmp_path: Path
+) -> None:
+    broken = tmp_path / "broken"
+    shutil.copytree(SAMPLE, broken)
+    module = broken / "tcp_ackpol_fixed.c"
+    module.write_text(module.read_text().replace("READ_ONCE(delay_us)", "READ_ONCE(delay_u)"))
+    line = (
+        module.read_text()
+        .splitlines()
+        .index("\tu64 due_us = tp->ackpol.first_us + READ_ONCE(delay_u);")
+    )
+    with pytest.raises(AirtcpError) as error:
+        ownpolicy.build(ownpolicy.read(broken), None, say=say)
+    assert f"{module}:{line + 1}:" in str(error.value)
+    assert "delay_u" in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_makefile_without_a_module_is_told(lab_kernel: Kernel, say: Say, tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    shutil.copytree(SAMPLE, empty)
+    (empty / "Makefile").write_text("# nothing\n")
+    with pytest.raises(AirtcpError, match="obj-m of the Makefile names no module"):
+        ownpolicy.build(ownpolicy.read(empty), None, say=say)

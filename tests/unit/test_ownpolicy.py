@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What is a directory with ACK policies of the user's own, what is refused, what it brings."""
+
+from pathlib import Path
+
+import pytest
+
+from airtcp import cli, ownpolicy, policies, source
+from airtcp.errors import InputError
+
+SAMPLE = Path(__file__).parents[2] / "samples" / "ackpol"
+
+
+@pytest.fixture(autouse=True)
+def only_shipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(policies, "_own", [])
+    monkeypatch.setattr(cli.signal, "signal", lambda *_: None)
+
+
+def test_the_sample_is_a_policy() -> None:
+    own = ownpolicy.read(SAMPLE)
+    assert own.names == ("fixed",)
+    assert {Path(name).name for name in own.files} == {"Kbuild", "Makefile", "tcp_ackpol_fixed.c"}
+    assert own.files["net/ipv4/own_policy/Makefile"] == SAMPLE / "Makefile"
+
+
+def test_what_make_left_is_no_source(tmp_path: Path) -> None:
+    write(tmp_path, MODULE)
+    for name in ("x.mod.c", "x.o", "x.ko", ".x.o.cmd"):
+        (tmp_path / name).write_text('MODULE_ALIAS_TCP_ACKPOL("other");')
+    own = ownpolicy.read(tmp_path)
+    assert own.names == ("mine",)
+    assert sorted(Path(name).name for name in own.files) == ["Kbuild", "Makefile", "x.c"]
+
+
+def test_a_users_kbuild_goes_before_his_makefile(tmp_path: Path) -> None:
+    write(tmp_path, MODULE)
+    (tmp_path / "Kbuild").write_text("obj-m := x.o\n")
+    assert ownpolicy.read(tmp_path).files["net/ipv4/own_policy/Makefile"] == tmp_path / "Kbuild"
+
+
+MODULE = 'MODULE_ALIAS_TCP_ACKPOL("mine");\n'
+
+
+def write(directory: Path, module: str) -> None:
+    (directory / "Makefile").write_text("obj-m := x.o\n")
+    (directory / "x.c").write_text(module)
+
+
+@pytest.mark.parametrize(
+    ("module", "message"),
+    [
+        ("int x;", "no policy in it: no C file has MODULE_ALIAS_TCP_ACKPOL"),
+        (MODULE.replace("mine", "aad"), "'aad' is a policy of the laboratory"),
+        (MODULE * 2, "'mine' is in "),
+        (MODULE.replace("mine", "m" * 16), "is not a name; allowed: up to 15 of"),
+        (MODULE.replace("mine", "My Own"), "is not a name; allowed: up to 15 of"),
+    ],
+)
+def test_what_is_no_policy_is_told_by_file(tmp_path: Path, module: str, message: str) -> None:
+    write(tmp_path, module)
+    with pytest.raises(InputError) as error:
+        ownpolicy.read(tmp_path)
+    assert message in str(error.value)
+    assert str(tmp_path) in str(error.value)
+
+
+def test_a_directory_without_a_makefile_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no Makefile in it"):
+        ownpolicy.read(tmp_path)
+    with pytest.raises(InputError, match="not a directory"):
+        ownpolicy.read(tmp_path / "none")
+
+
+def test_the_hook_fits_where_the_policies_are_hooked_in() -> None:
+    """Else no kernel with a policy of one's own can be built: patches go in without fuzz."""
+    hook = (source.REPOSITORY / "lab" / "own_policy" / "hook.patch").read_text()
+    series = [patch.read_text() for patch in source.read_changes().patches]
+    lines = [line[1:] for line in hook.splitlines() if line.startswith(" ")]
+    assert len(lines) == 2
+    assert all(any(f"+{line}\n" in patch for patch in series) for line in lines)
+
+
+def test_its_names_are_words_of_ack_policy(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["show", "thesis-lan", "--set", "ack_policy=default,fixed", "--set", "delay=0ms"]
+    assert cli.main(arguments) == 2
+    assert "'fixed' is not allowed; allowed: default" in capsys.readouterr().err
+    assert cli.main([*arguments, "--policy", str(SAMPLE)]) == 0
+    assert "ack_policy=fixed delay=0ms" in capsys.readouterr().out
