@@ -366,7 +366,7 @@ def test_a_factor_is_set_once(tmp_path: Path) -> None:
 
 def test_an_unknown_experiment_is_told_the_known_ones() -> None:
     with pytest.raises(
-        InputError, match=r"unknown experiment 'thesis'; did you mean 'thesis-lan'\? allowed: "
+        InputError, match=r"unknown experiment 'thesis'; did you mean 'thesis-wan'\? allowed: "
     ):
         load("thesis")
 
