@@ -13,6 +13,7 @@ from typing import Annotated, NamedTuple
 from pydantic import BeforeValidator, PlainSerializer
 
 from airtcp import wiring, words
+from airtcp.shape import Shape, joined
 
 # In the order in which they are named; docs/ack-filter.md says what each does.
 STAGES = (
@@ -49,6 +50,7 @@ Stages = Annotated[
     tuple[str, ...],
     BeforeValidator(_read),
     PlainSerializer(lambda stages: "+".join(stages) or NONE),
+    Shape(lambda: joined(STAGES, "+", NONE)),
 ]
 
 

@@ -25,6 +25,7 @@ from airtcp import (
     policies,
     reproduction,
     results,
+    schema,
     shell,
 )
 from airtcp.cache import locked
@@ -269,6 +270,12 @@ def _described(chosen: Experiment, cells: Sequence[Cell]) -> dict[str, object]:
     }
 
 
+def _schema(options: argparse.Namespace) -> int:
+    _own_policy(options)
+    print(schema.text(), end="")
+    return 0
+
+
 def _report(options: argparse.Namespace) -> int:
     results.read(options.directory)
     print(write_report(options.directory, options.timeline))
@@ -396,6 +403,12 @@ def _parser() -> argparse.ArgumentParser:
     _add_policy(show)
     _add_json(show, "print JSON")
     show.set_defaults(do=_show)
+
+    described = verbs.add_parser(
+        "schema", help="print the JSON Schema of an experiment's file, for editors"
+    )
+    _add_policy(described)
+    described.set_defaults(do=_schema)
 
     report = verbs.add_parser("report", help="write report.html and figures for finished runs")
     report.add_argument("directory", metavar="DIR", type=Path, help="OUT of a `run`")

@@ -7,16 +7,23 @@ factors.
 
 import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, get_args
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    ValidationError,
+    model_validator,
+)
 from pydantic_core import ErrorDetails
 
-from airtcp import words
+from airtcp import shape, words
 from airtcp.errors import InputError
 from airtcp.figures import KIND, KINDS, Figure, ModelFigure, tsq_packets, unknown_metric
 from airtcp.literature import Paper, Word
@@ -24,11 +31,27 @@ from airtcp.metrics import METRICS
 from airtcp.parameters import CONFLICT, OBSERVATION, PARAMETER_NAMES, Strict
 from airtcp.parameters import Parameters as Parameters
 from airtcp.quantity import Plain
+from airtcp.shape import PARAMETER, Json, Shape
+
+_NAME = "[a-z0-9][a-z0-9-]*"
 
 # Where the list of parameters is, which is too long for a message.
 _PARAMETERS_IN = "all: docs/experiments.md"
 
 EXPERIMENTS_DIR = Path(__file__).resolve().parents[2] / "experiments"
+
+
+def _parameter(name: str) -> Json:
+    return {PARAMETER: name}
+
+
+def _values(name: str) -> Json:
+    return {"type": "array", "items": _parameter(name), "minItems": 1}
+
+
+def _by_parameter(schema: Callable[[str], Json]) -> Json:
+    properties = {name: schema(name) for name in PARAMETER_NAMES}
+    return {"type": "object", "properties": properties, "additionalProperties": False}
 
 
 def _read_value(value: object) -> float | str:
@@ -38,8 +61,12 @@ def _read_value(value: object) -> float | str:
     try:
         return float(text)
     except ValueError:
-        words = ", ".join(get_args(Word))
-        raise ValueError(f"{text!r} is not a number; with relative_to also {words}") from None
+        allowed = ", ".join(get_args(Word))
+        raise ValueError(f"{text!r} is not a number; with relative_to also {allowed}") from None
+
+
+def _value_shape() -> Json:
+    return shape.either(dict(shape.NUMBER), shape.words(get_args(Word)))
 
 
 class Published(Strict):
@@ -50,13 +77,24 @@ class Published(Strict):
     is empty that of the experiment.
     """
 
-    when: dict[str, str]
-    relative_to: dict[str, str] = Field(default_factory=dict)
-    metric: str
-    value: Annotated[float | Word, BeforeValidator(_read_value)]
-    precision: Literal["exact", "approximate"]
-    source: str
-    reason: str = ""
+    when: Annotated[dict[str, str], Shape(lambda: _by_parameter(_parameter))] = Field(
+        description="the parameters at which it was measured, where they differ from those above"
+    )
+    relative_to: Annotated[dict[str, str], Shape(lambda: _by_parameter(_parameter))] = Field(
+        default_factory=dict,
+        description="makes the figure a ratio: to the metric at the same parameters but for these",
+    )
+    metric: Annotated[str, Shape(lambda: shape.words(METRICS, "a metric"))] = Field(
+        description="what was measured (docs/metrics.md)"
+    )
+    value: Annotated[float | Word, BeforeValidator(_read_value), Shape(_value_shape)] = Field(
+        description="the figure, in the unit of the metric; of a ratio also more, less or same"
+    )
+    precision: Literal["exact", "approximate"] = Field(
+        description="exact: printed as a number; approximate: read off a plot or a text"
+    )
+    source: str = Field(description="where it stands: table, figure, page")
+    reason: str = Field("", description="why ours differs, as far as it is known")
 
     @model_validator(mode="after")
     def _comparable(self) -> "Published":
@@ -99,26 +137,47 @@ class Setting:
         return cls(name, listed)
 
 
+def checked_name(name: str) -> str:
+    """The name; raises ValueError unless an experiment may have it."""
+    if not re.fullmatch(_NAME, name):
+        raise ValueError(f"{name!r} is not a name; allowed: lower-case letters, digits and dashes")
+    return name
+
+
+def _name_shape() -> Json:
+    return {"type": ["string", "integer"], "pattern": f"^{_NAME}$"}
+
+
 class Experiment(Strict):
-    """One file of experiments/."""
+    """One file of experiments/, or of a user's own."""
 
-    name: str
-    title: str
-    paper: Paper = "own"
-    source: str
-    description: str
-    expects: str = ""
-    reason: str = ""
-    parameters: Parameters = Parameters()
-    design: tuple[dict[str, list[str]], ...] = ({},)
-    published: tuple[Published, ...] = ()
-    figures: tuple[Figure, ...] = ()
-
-    @model_validator(mode="after")
-    def _described(self) -> "Experiment":
-        if not re.fullmatch("[a-z0-9][a-z0-9-]*", self.name):
-            raise ValueError(f"name {self.name!r} must be lower-case letters, digits and dashes")
-        return self
+    name: Annotated[str, AfterValidator(checked_name), Shape(_name_shape)] = Field(
+        description="lower-case letters, digits and dashes; results go to results/NAME"
+    )
+    title: str = Field(description="one line, for `list` and the report")
+    paper: Paper = Field("own", description="the literature that it reproduces, for `list`")
+    source: str = Field(description="where the set-up comes from: a paper, a thesis, yourself")
+    description: str = Field(description="what is measured, and what was chosen and why")
+    expects: str = Field("", description="what should be seen")
+    reason: str = Field(
+        "", description="why figures differ from the published ones that say no reason themselves"
+    )
+    parameters: Parameters = Field(
+        Parameters(), description="what all cells have in common, where it is not the default"
+    )
+    design: tuple[Annotated[dict[str, list[str]], Shape(lambda: _by_parameter(_values))], ...] = (
+        Field(
+            ({},),
+            description="what differs: every entry gives parameters lists of values, its cells are "
+            "all their combinations",
+        )
+    )
+    published: tuple[Published, ...] = Field(
+        (), description="figures that others measured, which the results stand beside"
+    )
+    figures: tuple[Figure, ...] = Field(
+        (), description="figures of the report, beside those that every report has"
+    )
 
     def cells(self, settings: Sequence[Setting] = ()) -> list[Cell]:
         """The cells to run, in order and each once.

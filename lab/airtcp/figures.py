@@ -10,12 +10,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
-from airtcp import words
+from airtcp import shape, words
 from airtcp.equations.aggregation import Station
 from airtcp.metrics import METRICS
-from airtcp.parameters import NUMBERS, Strict
-from airtcp.quantity import OnOff, Plain, Quantity, duration, fraction, size
-from airtcp.units import format_rate_bps, parse_rate_bps
+from airtcp.parameters import NUMBERS, PARAMETER_NAMES, Strict
+from airtcp.quantity import OnOff, Plain, duration, fraction, rate, size
+from airtcp.shape import TOLD, Json, Shape
 
 # Type of the error for a figure that is of no kind.
 KIND = "figure_kind"
@@ -47,7 +47,24 @@ def _listed(value: object) -> object:
     return (value,) if isinstance(value, str) else value
 
 
-_Metric = Annotated[str, AfterValidator(_known)]
+_Metric = Annotated[str, AfterValidator(_known), Shape(lambda: shape.words(METRICS, "a metric"))]
+_Factor = Annotated[str, Shape(lambda: shape.words(PARAMETER_NAMES, "a factor of the design"))]
+
+
+def _metrics() -> Json:
+    one = shape.words(METRICS)
+    several = {"type": "array", "items": one, "minItems": 1}
+    return {"anyOf": [one, several], TOLD: "metrics"}
+
+
+def _times() -> Json:
+    return shape.words(
+        (name for name, one in METRICS.items() if one.unit == "ms"), "a metric in ms"
+    )
+
+
+def _title() -> Any:
+    return Field(description="stands above the figure")
 
 
 def _metric_or_number(name: str) -> str:
@@ -62,10 +79,10 @@ def _metric_or_number(name: str) -> str:
 class _Panelled(Strict):
     """What is drawn in panels: a line for each value of a factor, a panel for each of another."""
 
-    title: str
-    lines: str | None = None
-    panels: str | None = None
-    rows: str | None = None
+    title: str = _title()
+    lines: _Factor | None = Field(None, description="factor: a line for each value")
+    panels: _Factor | None = Field(None, description="factor: a panel for each value")
+    rows: _Factor | None = Field(None, description="factor: a row of panels for each value")
 
     @model_validator(mode="after")
     def _distinct(self) -> "_Panelled":
@@ -96,10 +113,20 @@ class MetricFigure(_Panelled):
     value of the factor of the lines: the others are drawn as ratios to that line, at the same x.
     """
 
-    x: Annotated[str, AfterValidator(_metric_or_number)]
-    y: Annotated[tuple[_Metric, ...], BeforeValidator(_listed), Field(min_length=1)]
-    along: str | None = None
-    relative_to: str | None = None
+    x: Annotated[
+        str,
+        AfterValidator(_metric_or_number),
+        Shape(lambda: shape.words((*METRICS, *NUMBERS), "a metric, or a factor that is a number")),
+    ] = Field(description="a metric, or a factor that is a number")
+    y: Annotated[tuple[_Metric, ...], BeforeValidator(_listed), Shape(_metrics)] = Field(
+        min_length=1, description="a metric, or a list of metrics with the same unit"
+    )
+    along: _Factor | None = Field(
+        None, description="factor: joins the points of a line in the order of the design"
+    )
+    relative_to: str | None = Field(
+        None, description="value of the factor of lines: the others are ratios to that line"
+    )
 
     @model_validator(mode="after")
     def _relative(self) -> "MetricFigure":
@@ -137,8 +164,8 @@ class TimeFigure(_Panelled):
         "segments",
         "acks",
         "received",
-    ]
-    histogram: OnOff = False
+    ] = Field(description="what is shown over time, of the first seed")
+    histogram: OnOff = Field(False, description="how often it has each value, instead of when")
 
     def described(self) -> str:
         shown = "values of {}" if self.histogram else "{} over time"
@@ -153,23 +180,43 @@ class ModelFigure(Strict):
     of both where pacing multiplies the limit, and 1 where it does not.
     """
 
-    title: str
-    model: Literal["aggregation"]
-    rtt: Annotated[_Metric, AfterValidator(_time)] = "tcp_rtt_ms_p50"
-    pacing_multiplies: OnOff = True
-    pacing_ratio: Annotated[float, fraction(0.1, 10)] = 1.2
-    packet_bytes: Annotated[int, size(1, 65535)] = Field(Station.packet_bytes, alias="packet")
-    payload_bytes: Annotated[int | None, size(1, 65535, "packet")] = Field(None, alias="payload")
-    overhead_bytes: Annotated[int, size(0, 65535)] = Field(Station.overhead_bytes, alias="overhead")
-    rate_bps: Annotated[float, Quantity(parse_rate_bps, format_rate_bps, 1e4, 1e11)] = Field(
-        Station.rate_bps, alias="rate"
+    title: str = _title()
+    model: Literal["aggregation"] = Field(description="aggregation: that of docs/small-queues.md")
+    rtt: Annotated[_Metric, AfterValidator(_time), Shape(_times)] = Field(
+        "tcp_rtt_ms_p50", description="the metric that stands beside the RTT of the model"
+    )
+    pacing_multiplies: OnOff = Field(
+        True, description="pacing multiplies the limit; off: p is 1, whatever the pacing"
+    )
+    pacing_ratio: Annotated[float, fraction(0.1, 10)] = Field(
+        1.2, description="p at pacing_factor 1"
+    )
+    packet_bytes: Annotated[int, size(1, 65535)] = Field(
+        Station.packet_bytes, alias="packet", description="l, a packet"
+    )
+    payload_bytes: Annotated[int | None, size(1, 65535, "packet")] = Field(
+        None, alias="payload", description="bytes of a packet that goodput counts"
+    )
+    overhead_bytes: Annotated[int, size(0, 65535)] = Field(
+        Station.overhead_bytes, alias="overhead", description="l_oh, added to each packet"
+    )
+    rate_bps: Annotated[float, rate()] = Field(
+        Station.rate_bps, alias="rate", description="r, of data"
     )
     most_aggregate_s: Annotated[float, duration(0, 1)] = Field(
-        Station.most_aggregate_s, alias="most_aggregate"
+        Station.most_aggregate_s,
+        alias="most_aggregate",
+        description="mxg, the longest aggregate",
     )
-    access_s: Annotated[float, duration(0, 1)] = Field(Station.access_s, alias="access")
-    base_rtt_s: Annotated[float, duration(0, 10)] = Field(Station.base_rtt_s, alias="base_rtt")
-    backlog_factor: Annotated[float, fraction(0, 1)] = Station.backlog_factor
+    access_s: Annotated[float, duration(0, 1)] = Field(
+        Station.access_s, alias="access", description="t_oh, access to the medium"
+    )
+    base_rtt_s: Annotated[float, duration(0, 10)] = Field(
+        Station.base_rtt_s, alias="base_rtt", description="RTT_base, without load"
+    )
+    backlog_factor: Annotated[float, fraction(0, 1)] = Field(
+        Station.backlog_factor, description="c, the share of the limit that waits at the radio"
+    )
 
     @property
     def station(self) -> Station:

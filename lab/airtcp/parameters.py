@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
+from airtcp import shape
 from airtcp.ackfilter import Stages
 from airtcp.conflicts import conflicts
 from airtcp.policies import Policy
@@ -27,6 +28,7 @@ from airtcp.quantity import (
     size,
     whole_seconds,
 )
+from airtcp.shape import Shape
 from airtcp.smallqueue import SmallQueue
 from airtcp.standards import (
     CHANNELS_2GHZ,
@@ -62,6 +64,8 @@ def _read_channel(value: object) -> int:
         raise ValueError(f"{text!r} is not a channel; allowed: {' '.join(map(str, CHANNELS))}")
     return int(text)
 
+
+Channel = Annotated[int, BeforeValidator(_read_channel), Shape(lambda: shape.words(CHANNELS))]
 
 # The words that leave a value to the kernel, or to the radio's preset.
 _KERNEL = "kernel"
@@ -348,7 +352,7 @@ class Parameters(Strict):
     standard: Literal["802.11a", "802.11g", "802.11n", "802.11ac", "802.11ax"] = _field(
         "802.11n", "standard", "newest amendment that the radios speak"
     )
-    channel: Annotated[int, BeforeValidator(_read_channel)] = _field(
+    channel: Channel = _field(
         36, "channel", "primary channel; from 40 MHz on the secondary is the next above"
     )
     width: Literal["20MHz", "40MHz", "80MHz", "160MHz"] = _field("20MHz", "width", "channel width")

@@ -6,6 +6,8 @@ from typing import Annotated
 
 from pydantic import BeforeValidator
 
+from airtcp import shape
+from airtcp.shape import Shape
 from airtcp.words import not_allowed
 
 SHIPPED = ("default", "aad", "aad-listing", "limit", "every", "count", "tack", "divack")
@@ -30,4 +32,4 @@ def _read(value: object) -> str:
     raise ValueError(not_allowed(name, known(), "and what --policy brings"))
 
 
-Policy = Annotated[str, BeforeValidator(_read)]
+Policy = Annotated[str, BeforeValidator(_read), Shape(lambda: shape.words(known()))]

@@ -14,8 +14,12 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, GetCoreSchemaHandler, PlainSerializer
 from pydantic_core import CoreSchema, core_schema
 
-from airtcp import words
+from airtcp import shape, words
+from airtcp.shape import COUNT, FRACTION, Form, Json, Shape, joined, with_sign, with_unit
 from airtcp.units import (
+    DURATION_UNITS,
+    RATE_UNITS,
+    SIZE_UNITS,
     format_duration_s,
     format_rate_bps,
     format_size_bytes,
@@ -23,6 +27,14 @@ from airtcp.units import (
     parse_rate_bps,
     parse_size_bytes,
 )
+
+DURATION = with_unit(DURATION_UNITS, "10ms", "zero")
+SECONDS = with_unit(DURATION_UNITS, "10s", "zero")
+RATE = with_unit(RATE_UNITS, "20Mbit", "zero")
+SIZE = with_unit(SIZE_UNITS, "64KiB", "integer")
+DISTANCE = with_sign("m", "5m")
+RATIO = with_sign("dB", "20dB")
+LEVEL = with_sign("dBm", "-82dBm")
 
 # A value as it stands in JSON and in YAML.
 Plain = str | int | float
@@ -34,6 +46,7 @@ class Quantity:
 
     parse: Callable[[str], float]
     write: Callable[[Any], Plain]
+    form: Form
     low: float
     high: float
     none: str | None = None
@@ -68,6 +81,9 @@ class Quantity:
             self.read,
             serialization=core_schema.plain_serializer_function_ser_schema(self.plain),
         )
+
+    def __get_pydantic_json_schema__(self, _core: object, _handler: object) -> Json:
+        return self.form.schema(self.low, self.high, self.none, self.allowed())
 
 
 def _parse_count(text: str) -> int:
@@ -116,37 +132,38 @@ def format_distance_m(metres: float) -> str:
 
 
 def duration(low_s: float, high_s: float, none: str | None = None) -> Quantity:
-    return Quantity(parse_duration_s, format_duration_s, low_s, high_s, none)
+    return Quantity(parse_duration_s, format_duration_s, DURATION, low_s, high_s, none)
 
 
 def whole_seconds(low_s: float, high_s: float) -> Quantity:
-    return Quantity(_parse_seconds, format_duration_s, low_s, high_s)
+    return Quantity(_parse_seconds, format_duration_s, SECONDS, low_s, high_s)
 
 
 def rate(none: str | None = None) -> Quantity:
-    return Quantity(parse_rate_bps, format_rate_bps, 1e4, 1e11, none)
+    return Quantity(parse_rate_bps, format_rate_bps, RATE, 1e4, 1e11, none)
 
 
 def size(low: int, high: int, none: str | None = None) -> Quantity:
-    return Quantity(parse_size_bytes, format_size_bytes, low, high, none)
+    return Quantity(parse_size_bytes, format_size_bytes, SIZE, low, high, none)
 
 
 def count(low: int, high: int, none: str | None = None) -> Quantity:
-    return Quantity(_parse_count, int, low, high, none)
+    return Quantity(_parse_count, int, COUNT, low, high, none)
 
 
 def fraction(low: float, high: float, none: str | None = None) -> Quantity:
-    return Quantity(_parse_fraction, float, low, high, none)
+    return Quantity(_parse_fraction, float, FRACTION, low, high, none)
 
 
 def distance(low_m: float, high_m: float, none: str) -> Quantity:
-    return Quantity(parse_distance_m, format_distance_m, low_m, high_m, none)
+    return Quantity(parse_distance_m, format_distance_m, DISTANCE, low_m, high_m, none)
 
 
 def ratio(low_db: float, high_db: float, none: str) -> Quantity:
     return Quantity(
         lambda text: _with_unit(text, "dB", "a ratio of levels", "20dB"),
         lambda decibels: _write_with_unit(decibels, "dB"),
+        RATIO,
         low_db,
         high_db,
         none,
@@ -157,6 +174,7 @@ def level(low_dbm: float, high_dbm: float) -> Quantity:
     return Quantity(
         lambda text: _with_unit(text, "dBm", "a level", "-82dBm"),
         lambda dbm: _write_with_unit(dbm, "dBm"),
+        LEVEL,
         low_dbm,
         high_dbm,
     )
@@ -175,7 +193,12 @@ def _write_on_off(value: bool) -> str:
     return "on" if value else "off"
 
 
-OnOff = Annotated[bool, BeforeValidator(_read_on_off), PlainSerializer(_write_on_off)]
+OnOff = Annotated[
+    bool,
+    BeforeValidator(_read_on_off),
+    PlainSerializer(_write_on_off),
+    Shape(lambda: shape.words(SWITCH)),
+]
 
 CAPTURE_POINTS = ("server", "station", "air")
 
@@ -196,5 +219,8 @@ def _write_capture(points: tuple[str, ...]) -> str:
 
 
 Capture = Annotated[
-    tuple[str, ...], BeforeValidator(_read_capture), PlainSerializer(_write_capture)
+    tuple[str, ...],
+    BeforeValidator(_read_capture),
+    PlainSerializer(_write_capture),
+    Shape(lambda: joined(CAPTURE_POINTS, ",", "off")),
 ]

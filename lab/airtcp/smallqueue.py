@@ -9,7 +9,8 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, PlainSerializer
 
-from airtcp import words
+from airtcp import shape, words
+from airtcp.shape import Json, Shape, either, text
 from airtcp.units import (
     format_duration_s,
     format_size_bytes,
@@ -60,4 +61,11 @@ def _write(given: str | None) -> str:
     return limit + unit
 
 
-SmallQueue = Annotated[str | None, BeforeValidator(_read), PlainSerializer(_write)]
+def _shape() -> Json:
+    limit = text(
+        r"[0-9]+(\.[0-9]+)?\s*(ns|us|ms|s|B|KiB|MiB|GiB)|[0-9]+\s*packets", "40packets", _ALLOWED
+    )
+    return either(limit, shape.words(_WORDS))
+
+
+SmallQueue = Annotated[str | None, BeforeValidator(_read), PlainSerializer(_write), Shape(_shape)]

@@ -14,6 +14,8 @@ _DURATION_NS: Mapping[str, int] = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_
 _RATE_BPS: Mapping[str, int] = {"Gbit": 10**9, "Mbit": 10**6, "kbit": 10**3, "bit": 1}
 _SIZE_BYTES: Mapping[str, int] = {"GiB": 1 << 30, "MiB": 1 << 20, "KiB": 1 << 10, "B": 1}
 
+DURATION_UNITS, RATE_UNITS, SIZE_UNITS = tuple(_DURATION_NS), tuple(_RATE_BPS), tuple(_SIZE_BYTES)
+
 _QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)")
 
 

@@ -6,7 +6,9 @@ from typing import Annotated, NamedTuple
 
 from pydantic import BeforeValidator, PlainSerializer
 
+from airtcp import shape
 from airtcp.quantity import format_distance_m, parse_distance_m
+from airtcp.shape import Json, Shape, either, text
 from airtcp.units import format_duration_s, parse_duration_s
 
 NONE = "none"
@@ -81,4 +83,12 @@ def _write(points: tuple[Point, ...] | None) -> str:
     )
 
 
-Walk = Annotated[tuple[Point, ...] | None, BeforeValidator(_read), PlainSerializer(_write)]
+def _shape() -> Json:
+    point = r"[0-9.]+\s*[a-z]*\s*=\s*[0-9.]+\s*m"
+    told = f"points joined by , from 0s on, as in 0s=5m,10s=40m, or {NONE!r}"
+    return either(text(f"{point}(,{point})*", "0s=5m,10s=40m", told), shape.words([NONE]))
+
+
+Walk = Annotated[
+    tuple[Point, ...] | None, BeforeValidator(_read), PlainSerializer(_write), Shape(_shape)
+]

@@ -167,6 +167,7 @@ def test_a_published_figure_is_for_its_very_conditions(tmp_path: Path) -> None:
         ("rate: 10Mbit}", "rate: fast}", "small.yaml:13: published[0].when.rate: 'fast' is not"),
         ("precision: exact", "precision: fair", "small.yaml:16: published[0].precision: 'fair'"),
         ("title: A small one\n", "", "small.yaml:1: title: missing"),
+        ("name: small", "name: Too Big", "small.yaml:1: name: 'Too Big' is not a name; allowed:"),
         ("title: A", "title: [A", "not YAML: "),
         (GOOD, "", "small.yaml:1: must be"),
         (GOOD, "- a\n- b\n", "small.yaml:1: must be"),
