@@ -13,13 +13,14 @@
 # delivery   what a delivered gigabyte costs the kernel, by ACK policy
 # selftests  the kernel's own tests of TCP, on plain Linux and on ours
 # bianchi    saturated stations against Bianchi's model, and the picture of it in docs
+# tables     writes the tables of docs/experiments.md from the schema
 # clean      removes results; distclean: the cache of kernels and libraries too
 
 CACHE := $(or $(AIRTCP_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/airtcp)
 PYTHON := python=$$(lab/setup.sh) && PYTHONPATH=lab "$$python"
 CHECKPATCH := $(CACHE)/kernel/work-*/linux/scripts/checkpatch.pl
 
-.PHONY: demo test test-debug fuzz soak series-check deb-check lint bench instructions delivery selftests bianchi clean distclean
+.PHONY: demo test test-debug fuzz soak series-check deb-check lint bench instructions delivery selftests bianchi tables clean distclean
 
 demo:
 	./airtcp run thesis-lan --set ack_policy=default,aad --set delay=0ms,10ms \
@@ -72,6 +73,9 @@ selftests:
 
 bianchi:
 	$(PYTHON) bench/bianchi.py
+
+tables:
+	$(PYTHON) -m airtcp.keytable docs/experiments.md
 
 clean:
 	rm -rf results .mypy_cache .pytest_cache .ruff_cache

@@ -27,6 +27,7 @@ from airtcp import (
     results,
     schema,
     shell,
+    template,
 )
 from airtcp.cache import locked
 from airtcp.errors import AirtcpError, InputError
@@ -270,6 +271,14 @@ def _described(chosen: Experiment, cells: Sequence[Cell]) -> dict[str, object]:
     }
 
 
+def _new(options: argparse.Namespace) -> int:
+    experiment_file, *others = template.write(options.experiment)
+    for path in (experiment_file, *others):
+        print(path)
+    _say(f"next: ./airtcp run {experiment_file}")
+    return 0
+
+
 def _schema(options: argparse.Namespace) -> int:
     _own_policy(options)
     print(schema.text(), end="")
@@ -403,6 +412,12 @@ def _parser() -> argparse.ArgumentParser:
     _add_policy(show)
     _add_json(show, "print JSON")
     show.set_defaults(do=_show)
+
+    new = verbs.add_parser("new", help="write an experiment of your own to begin with")
+    new.add_argument(
+        "experiment", metavar="NAME|PATH", help="NAME.yaml is written here, or the file named"
+    )
+    new.set_defaults(do=_new)
 
     described = verbs.add_parser(
         "schema", help="print the JSON Schema of an experiment's file, for editors"

@@ -31,7 +31,7 @@ from airtcp.metrics import METRICS
 from airtcp.parameters import CONFLICT, OBSERVATION, PARAMETER_NAMES, Strict
 from airtcp.parameters import Parameters as Parameters
 from airtcp.quantity import Plain
-from airtcp.shape import PARAMETER, Json, Shape
+from airtcp.shape import PARAMETER, TOLD, Json, Shape
 
 _NAME = "[a-z0-9][a-z0-9-]*"
 
@@ -145,7 +145,7 @@ def checked_name(name: str) -> str:
 
 
 def _name_shape() -> Json:
-    return {"type": ["string", "integer"], "pattern": f"^{_NAME}$"}
+    return {"type": ["string", "integer"], "pattern": f"^{_NAME}$", TOLD: "a-z 0-9 -"}
 
 
 class Experiment(Strict):

@@ -63,7 +63,7 @@ def _finish(schema: object) -> None:
         return
     if PARAMETER in schema:
         schema["$ref"] = f"#/$defs/Parameters/properties/{schema.pop(PARAMETER)}"
-    if TOLD in schema and "description" in schema and "enum" not in schema:
+    if TOLD in schema and "description" in schema and schema.keys() & {"anyOf", "pattern"}:
         schema["description"] += f". Allowed: {schema[TOLD]}"
     for one in schema.values():
         _finish(one)

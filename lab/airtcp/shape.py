@@ -27,8 +27,11 @@ _FOR_PEOPLE = ("examples", TOLD)
 # Stands for the schema of the parameter that it names.
 PARAMETER = "$parameter"
 
-SCALAR: Json = {"type": ["string", "number", "boolean"]}
-NUMBER: Json = {"anyOf": [{"type": "number"}, {"type": "string", "pattern": f"^{_ANY_NUMBER}$"}]}
+SCALAR: Json = {"type": ["string", "number", "boolean"], TOLD: "text"}
+NUMBER: Json = {
+    "anyOf": [{"type": "number"}, {"type": "string", "pattern": f"^{_ANY_NUMBER}$"}],
+    TOLD: "a number",
+}
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The tables of docs/experiments.md are those of the schema."""
+
+from pathlib import Path
+
+from airtcp.keytable import with_tables
+from airtcp.schema import schema
+
+PAGE = Path(__file__).parents[2] / "docs" / "experiments.md"
+
+
+def test_the_tables_in_the_docs_are_up_to_date() -> None:
+    page = PAGE.read_text()
+    assert page == with_tables(page), "make tables"
+
+
+def test_every_model_has_its_table() -> None:
+    page = PAGE.read_text()
+    made = schema()
+    for name, model in {"Experiment": made, **made["$defs"]}.items():
+        table = page.partition(f"<!-- table: {name} -->\n")[2].partition("<!-- end -->\n")[0]
+        for key in model["properties"]:
+            assert f"| `{key}` | " in table, (name, key)

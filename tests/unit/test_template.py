@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""`new`: a file that is right, is never overwritten, and in which every misspelt key is told."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+from airtcp import cli, template
+from airtcp.errors import InputError
+from airtcp.experiment import Experiment, load
+from airtcp.schema import schema
+from airtcp.template import SCHEMA
+
+
+def written(directory: Path) -> Path:
+    return template.write(str(directory / "mine"))[0]
+
+
+def test_it_is_right_and_shows_every_section(tmp_path: Path) -> None:
+    path, described = template.write(str(tmp_path / "mine.yaml"))
+    experiment = load(path)
+    assert experiment.name == "mine"
+    assert experiment.model_fields_set == set(Experiment.model_fields)
+    assert len(experiment.cells()) == 4
+    published = [
+        experiment.published_for(one.parameters, "goodput_mbps") for one in experiment.cells()
+    ]
+    assert [one.value if one else None for one in published] == [9, None, 9.41, None]
+    text = path.read_text()
+    assert text.startswith(f"# yaml-language-server: $schema={described.name}\n")
+    assert max(map(len, text.splitlines())) <= 100
+    jsonschema.validate(yaml.safe_load(text), schema())
+
+
+def test_it_leaves_alone_what_is_there(tmp_path: Path) -> None:
+    path, described = template.write(str(tmp_path / "mine"))
+    path.write_text("mine")
+    described.write_text("{}")
+    with pytest.raises(InputError, match=r"mine\.yaml: is there already, and is left as it is"):
+        template.write(str(tmp_path / "mine"))
+    assert template.write(str(tmp_path / "other")) == [tmp_path / "other.yaml"]
+    assert (path.read_text(), described.read_text()) == ("mine", "{}")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("My Own", "'My Own' is not a name; allowed"), ("no/mine", "no/mine.yaml: No such file")],
+)
+def test_a_name_that_cannot_be_is_one_line(
+    name: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=message):
+        template.write(name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_it_is_written_where_one_is_and_shown_by_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(cli.signal, "signal", lambda *_: None)
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["new", "mine"]) == 0
+    said = capsys.readouterr()
+    assert said.out.splitlines() == ["mine.yaml", SCHEMA]
+    assert said.err == "next: ./airtcp run mine.yaml\n"
+    assert cli.main(["show", "mine.yaml"]) == 0
+    capsys.readouterr()
+    assert cli.main(["show", "mine"]) == 2
+    assert "did you mean 'mine.yaml'? " in capsys.readouterr().err
+
+
+def keys(node: yaml.Node) -> Iterator[yaml.ScalarNode]:
+    """Every key at every depth."""
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            yield key
+            yield from keys(value)
+    elif isinstance(node, yaml.SequenceNode):
+        for value in node.value:
+            yield from keys(value)
+
+
+def misspelt(word: str) -> str:
+    """Two letters in the wrong order; of a short word, one twice."""
+    if len(word) < 4:
+        return word + word[-1]
+    middle = len(word) // 2
+    return word[: middle - 1] + word[middle] + word[middle - 1] + word[middle + 1 :]
+
+
+def test_every_misspelt_key_is_told_with_its_line_and_the_right_one(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    text = path.read_text()
+    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    assert root is not None
+    found = list(keys(root))
+    assert len(found) > 40
+    for key in found:
+        wrong = misspelt(key.value)
+        start, end = key.start_mark.index, key.end_mark.index
+        path.write_text(text[:start] + wrong + text[end:])
+        with pytest.raises(InputError) as error:
+            load(path)
+        said = str(error.value)
+        place, _, rest = said.partition(": ")
+        assert place == f"{path}:{key.start_mark.line + 1}", said
+        assert rest.partition(": ")[0].endswith(wrong), said
+        assert f"; did you mean {key.value!r}? allowed: " in said, said
+        assert "\n" not in said
+        assert len(said.removeprefix(str(path))) < 600, said
