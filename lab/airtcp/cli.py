@@ -292,8 +292,14 @@ def _report(options: argparse.Namespace) -> int:
 
 
 def _kernel(options: argparse.Namespace) -> Kernel:
-    own = _own_policy(options)
-    return ownpolicy.build(own, options.kernel_source, arch=options.arch, say=_say)
+    if options.arch == "um":
+        return ownpolicy.build(_own_policy(options), options.kernel_source, say=_say)
+    if options.policy:
+        raise InputError(
+            f"--policy {options.policy}: is for the laboratory's kernel; for {options.arch} build "
+            "it as a module (docs/kernel.md)"
+        )
+    return kernel.build(options.kernel_source, arch=options.arch, say=_say)
 
 
 def _kernel_build(options: argparse.Namespace) -> int:

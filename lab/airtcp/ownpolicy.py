@@ -12,7 +12,7 @@ from pathlib import Path
 from airtcp import kernel, policies
 from airtcp.cache import REPOSITORY
 from airtcp.errors import AirtcpError, InputError
-from airtcp.kernel import Arch, Kernel, Say
+from airtcp.kernel import Kernel, Say
 from airtcp.source import Changes
 
 _PARTS = REPOSITORY / "lab" / "own_policy"
@@ -83,12 +83,12 @@ def _check(name: str, path: Path, others: dict[str, Path]) -> None:
         raise InputError(f"{path}: {name!r} is not a name; allowed: up to 15 of a-z 0-9 - _")
 
 
-def build(own: OwnPolicy | None, source: Path | None, *, arch: Arch = "um", say: Say) -> Kernel:
-    """The kernel with these policies, too, as kernel.build(); errors name the user's own files."""
+def build(own: OwnPolicy | None, source: Path | None, *, say: Say) -> Kernel:
+    """The laboratory's kernel with these policies, too; errors name the user's own files."""
     if own is None:
-        return kernel.build(source, arch=arch, say=say)
+        return kernel.build(source, say=say)
     try:
-        return kernel.build(source, extra=own.changes, arch=arch, say=say)
+        return kernel.build(source, extra=own.changes, say=say)
     except AirtcpError as error:
         text = re.sub(rf"[./]*{_IN_TREE}/", f"{own.directory}/", str(error))
         raise type(error)(text) from None

@@ -7,6 +7,7 @@ import pytest
 
 from airtcp import cli, ownpolicy, policies, source
 from airtcp.errors import InputError
+from airtcp.report.model import Run
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "ackpol"
 
@@ -87,3 +88,15 @@ def test_its_names_are_words_of_ack_policy(capsys: pytest.CaptureFixture[str]) -
     assert "'fixed' is not allowed; allowed: default" in capsys.readouterr().err
     assert cli.main([*arguments, "--policy", str(SAMPLE)]) == 0
     assert "ack_policy=fixed delay=0ms" in capsys.readouterr().out
+
+
+def test_it_is_for_the_laboratorys_kernel(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["kernel", "build", "--arch", "x86_64", "--policy", str(SAMPLE)]
+    assert cli.main(arguments) == 2
+    assert "build it as a module (docs/kernel.md)" in capsys.readouterr().err
+
+
+def test_a_report_takes_whatever_policy_there_was(tmp_path: Path) -> None:
+    """`report` is not told of the directory, which may be gone."""
+    run = Run(1, tmp_path, {"ack_policy": "fixed", "delay": "1ms"}, {}, {}, {}, "")
+    assert run.settings.ack_policy == "fixed"
