@@ -81,7 +81,7 @@ class Published(Strict):
         description="the parameters at which it was measured, where they differ from those above"
     )
     relative_to: Annotated[dict[str, str], Shape(lambda: _by_parameter(_parameter))] = Field(
-        default_factory=dict,
+        {},
         description="makes the figure a ratio: to the metric at the same parameters but for these",
     )
     metric: Annotated[str, Shape(lambda: shape.words(METRICS, "a metric"))] = Field(

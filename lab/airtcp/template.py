@@ -9,6 +9,7 @@ from airtcp import schema
 from airtcp.errors import InputError
 from airtcp.experiment import checked_name
 from airtcp.figures import TimeFigure
+from airtcp.literature import Paper
 from airtcp.metrics import METRICS
 from airtcp.parameters import Parameters
 from airtcp.policies import known
@@ -50,6 +51,7 @@ def _text(name: str, path: Path) -> str:
         for key in ("direction", "congestion_control", "standard", "width", "guard_interval")
     }
     words["ack_policy"] = f"One of: {' '.join(known())}."
+    words["paper"] = f"One of: {' '.join(get_args(Paper))}."
     words["metrics"] = " ".join(list(METRICS)[:3])
     words["over_time"] = " ".join(get_args(TimeFigure.model_fields["over_time"].annotation))
     return Template(_TEMPLATE.read_text(encoding="utf-8")).substitute(
