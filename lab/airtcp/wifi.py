@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from airtcp import walk
 from airtcp.parameters import TX_POWER_DBM, Parameters
-from airtcp.standards import STANDARDS, centre_channel, is_2ghz
+from airtcp.standards import STANDARDS, centre_channel, frequency_mhz, is_2ghz
 
 SSID = "airtcp"
 
@@ -14,6 +14,33 @@ def rts(parameters: Parameters, radio: int) -> str:
     """Shell: frames that are announced."""
     threshold = parameters.rts_threshold_bytes
     return "" if threshold is None else f"must iw phy phy{radio} set rts {threshold}\n"
+
+
+def beaconing(conf: str) -> str:
+    """Shell: hostapd at an access point, until it has started the network."""
+    return f"""\
+must hostapd -B {conf}
+beaconing() {{ iw dev wlan0 info | grep -q channel; }}
+wait_until 60 "hostapd has started the network" beaconing
+"""
+
+
+def associating(parameters: Parameters, ssid: str = SSID) -> str:
+    """Shell: a station joins, and never sleeps."""
+    return f"""\
+connect() {{ iw dev wlan0 connect {ssid} {frequency_mhz(parameters.channel)}; }}
+must connect
+# An attempt fails when the scan misses the access point: another one every second.
+polls=0
+associated() {{
+	iw dev wlan0 link | grep -q Connected && return
+	polls=$((polls + 1))
+	[ $((polls % 10)) -ne 0 ] || connect
+	return 1
+}}
+wait_until 30 "the station is associated" associated
+must iw dev wlan0 set power_save off
+"""
 
 
 def hostapd_conf(parameters: Parameters, ssid: str = SSID) -> str:
@@ -127,6 +154,13 @@ def _microseconds(seconds: float | None) -> int | None:
 def errors(parameters: Parameters) -> str:
     """Shell: what makes the radios lose frames, from now on."""
     lines = _air(parameters) + _places(parameters) + _losses(parameters)
+    keys = error_keys(parameters)
+    lines += [f"airsim radio set {radio} {keys}" for radio in range(parameters.stations + 1)]
+    return "".join(f"must {line}\n" for line in lines)
+
+
+def error_keys(parameters: Parameters) -> str:
+    """What `airsim radio set` is given of a radio's errors."""
     chances: dict[str, float] = {}
     if parameters.error_model == "fixed":
         chances["mpdu_error"] = parameters.error_rate
@@ -141,9 +175,7 @@ def errors(parameters: Parameters) -> str:
         chances["response_error"] = parameters.response_error_rate
     keys: dict[str, object] = {"errors": parameters.error_model}
     keys |= {f"{name}_ppm": round(chance * 1e6) for name, chance in chances.items()}
-    words = _words(f"{key} {value}" for key, value in keys.items())
-    lines += [f"airsim radio set {radio} {words}" for radio in range(parameters.stations + 1)]
-    return "".join(f"must {line}\n" for line in lines)
+    return _words(f"{key} {value}" for key, value in keys.items())
 
 
 def _air(parameters: Parameters) -> list[str]:
@@ -169,13 +201,18 @@ def _places(parameters: Parameters) -> list[str]:
 
 
 def _losses(parameters: Parameters) -> list[str]:
-    """A signal that arrives with the SNR asked for, both ways, has lost so much."""
+    return [line for number in parameters.station_numbers for line in loss(parameters, 0, number)]
+
+
+def loss(parameters: Parameters, access_point: int, station: int) -> list[str]:
+    """A signal that arrives with the SNR asked for, both ways, has lost so much.
+
+    Commands; none where the SNR is not given. Both are numbers of radios.
+    """
     if parameters.snr_db is None:
         return []
     loss_mdb = round((TX_POWER_DBM - parameters.noise_dbm - parameters.snr_db) * 1000)
-    links = [
-        link for number in parameters.station_numbers for link in (f"0 {number}", f"{number} 0")
-    ]
+    links = (f"{access_point} {station}", f"{station} {access_point}")
     return [f"airsim link set {link} loss_mdb {loss_mdb}" for link in links]
 
 
