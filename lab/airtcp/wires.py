@@ -78,6 +78,11 @@ def at_server(parameters: Parameters) -> str:
     return "".join(lines)
 
 
+def changed_at_server(parameters: Parameters) -> str:
+    """Shell: the same once more, of what has another delay, rate or loss by now."""
+    return at_server(parameters).replace("tc qdisc add", "tc qdisc change")
+
+
 def to_station(parameters: Parameters, device: str) -> str:
     """What leaves a port of the bridge for a station on a cable."""
     way = path(parameters).forward
@@ -91,17 +96,17 @@ def cable(parameters: Parameters, device: str) -> str:
     return _cable(device, "root", parameters.ethernet_rate_bps, parameters.rate_latency_s)
 
 
-def back(parameters: Parameters, filtered: str = "") -> str:
+def back(parameters: Parameters, filtered: str = "", device: str = "eth0") -> str:
     """What leaves the bridge for the server. filtered: the qdisc at the bottleneck, else a FIFO."""
     way, ethernet = path(parameters).back, parameters.access == "ethernet"
     if not ethernet and way == Way(0.0, None):
         return ""
-    lines = [_netem("eth0", "root", way, parameters.wire_queue_packets)]
+    lines = [_netem(device, "root", way, parameters.wire_queue_packets)]
     rate_bps = way.rate_bps or (parameters.ethernet_rate_bps if ethernet else None)
     if rate_bps is not None:
-        lines.append(_cable("eth0", "parent 1:1", rate_bps, parameters.rate_latency_s))
+        lines.append(_cable(device, "parent 1:1", rate_bps, parameters.rate_latency_s))
         queue = filtered or f"pfifo limit {parameters.return_queue_packets}"
-        lines.append(f"must tc qdisc add dev eth0 parent 2:1 handle 3: {queue}\n")
+        lines.append(f"must tc qdisc add dev {device} parent 2:1 handle 3: {queue}\n")
     return "".join(lines)
 
 

@@ -11,6 +11,19 @@ directory of the run, which is the plan's working directory.
 from typing import NamedTuple
 
 from airtcp import ackfilter, processor, walk, wires
+from airtcp.instruments import (
+    AIR,
+    AIR_DEVICE,
+    HELPERS,
+    LEAD_S,
+    QUEUES,
+    capture,
+    closed,
+    drained,
+    traces,
+    traces_end,
+    watch,
+)
 from airtcp.nodes import ADDRESSES, SERVER_ADDRESS, radio_mac, station_node
 from airtcp.parameters import Parameters
 from airtcp.transfers import (
@@ -26,36 +39,6 @@ from airtcp.transfers import (
     udp_probes,
 )
 from airtcp.web import PAGES
-
-# Instruments start this long before the transfer.
-_LEAD_S = 1
-
-# Bytes kept of a packet: headers, with those of radiotap and 802.11 on the air.
-_CAPTURED_BYTES = {"server": 128, "station": 128, "air": 160}
-_CAPTURE_BUFFER_KIB = 16384
-
-# mac80211's own queues, for each peer and TID: what they hold, sent and dropped.
-_QUEUES = "/sys/kernel/debug/ieee80211"
-
-_TRACING = "/sys/kernel/tracing"
-# Some 200,000 lines; what comes later takes the place of what came first.
-_TRACE_BUFFER_KIB = 32768
-
-_HELPERS = """\
-# Instruments: `start COMMAND...` in the background, `stop` ends all and waits for them.
-pids=
-start() { "$@" & pids="$pids $!"; }
-check() {
-	for pid in $pids; do
-		kill -0 "$pid" || fail "an instrument ended early: see the lines above"
-	done
-}
-stop() {
-	for pid in $pids; do kill "$pid" 2>/dev/null; done
-	for pid in $pids; do wait "$pid"; done
-	pids=
-}
-"""
 
 
 class _Work(NamedTuple):
@@ -73,10 +56,10 @@ def plan(parameters: Parameters) -> str:
     work = kinds.get(parameters.workload, _exchanges)(parameters)
     filtering = "ap" if parameters.ack_filter_at == "bridge" else "router"
     return f"""\
-{_HELPERS}
-{_instruments(parameters)}
+{HELPERS}
+{_instruments(parameters)}\
 {work.listening}\
-sleep {_LEAD_S}
+sleep {LEAD_S}
 check
 
 {work.before}\
@@ -89,14 +72,10 @@ must cp /sys/kernel/debug/airsim/stats airsim-after.txt
 {_walk_end(parameters)}\
 {_queues(parameters)}\
 {work.after}\
-# tcpwatch tells a connection's last counters when both ends have let it go.
-closed() {{ [ -z "$(ip netns exec "$1" ss -Htn state connected exclude time-wait)" ]; }}
-for node in {" ".join(_ends(parameters))}; do
-	wait_until 60 "the connections at $node are closed" closed "$node"
-done
+{closed(_ends(parameters))}\
 {_drain(parameters)}\
 stop
-{_trace_end(parameters)}\
+{traces_end(parameters)}\
 must ip netns exec server tc -s -j qdisc show dev eth0 >qdisc-server.json
 {ackfilter.counted(parameters.ack_filter, filtering)}\
 must ip netns exec server nstat -azsj >nstat-server.json
@@ -110,36 +89,16 @@ def _queues(parameters: Parameters) -> str:
     if parameters.access != "wifi":
         return ""
     return f"""\
-must cp {_QUEUES}/phy0/netdev:wlan0/stations/{radio_mac(1)}/aqm queues-ap.txt
-must cp {_QUEUES}/phy1/netdev:wlan0/stations/{radio_mac(0)}/aqm queues-station.txt
+must cp {QUEUES}/phy0/netdev:wlan0/stations/{radio_mac(1)}/aqm queues-ap.txt
+must cp {QUEUES}/phy1/netdev:wlan0/stations/{radio_mac(0)}/aqm queues-station.txt
 """
 
 
-def _trace_end(parameters: Parameters) -> str:
-    lines = []
-    if parameters.ack_trace:
-        lines.append(f"must cp {_TRACING}/trace ack-trace.txt\n")
-    if parameters.cwnd_trace:
-        lines.append(f"must cp {_TRACING}/instances/cwnd/trace cwnd-trace.txt\n")
-    return "".join(lines)
-
-
 def _drain(parameters: Parameters) -> str:
-    """A closed connection goes with its last packet, on the wire or behind thousands of ACKs."""
     if parameters.protocol != "tcp":
         return ""
     path = wires.path(parameters)
-    delay_s = path.forward.delay_s + path.back.delay_s
-    on_the_wire = f"sleep {delay_s:g}\n" if delay_s else ""
-    if parameters.access != "wifi":
-        return on_the_wire
-    return f"""\
-sent() {{
-	awk '$4 ~ /^[1-9]/ {{ exit 1 }}' {_QUEUES}/phy*/netdev:wlan0/stations/*/aqm &&
-		grep -qx "tx_queued 0" /sys/kernel/debug/airsim/stats
-}}
-wait_until 60 "the radios have sent all that they hold" sent
-{on_the_wire}"""
+    return drained(path.forward.delay_s + path.back.delay_s, parameters.access == "wifi")
 
 
 def _ends(parameters: Parameters) -> list[str]:
@@ -218,44 +177,20 @@ def _sender(parameters: Parameters, transfer: Transfer, last: bool) -> str:
 
 
 def _instruments(parameters: Parameters) -> str:
-    sample_us = round(parameters.tcp_sample_s * 1e6)
     nodes = ["server", *(station_node(number) for number in parameters.station_numbers)]
-    last = last_port(parameters)
-    ports = "" if last == PORT else f" {PORT} {last}"
-    lines = [
-        f"start ip netns exec {node} tcpwatch {sample_us} tcp-{node}.csv{ports}" for node in nodes
-    ]
-    for point in parameters.capture:
-        inside = "" if point == "air" else f"ip netns exec {point} "
-        device, kept = capture_device(parameters, point), _CAPTURED_BYTES[point]
-        limit = ""
-        if parameters.capture_duration_s is not None:
-            limit_s = _LEAD_S + parameters.idle_s + parameters.capture_duration_s
-            limit = f"timeout -s INT {limit_s:g} "
-        if point == "air":
-            lines.append(f"must ip link set {device} up")
-        lines.append(
-            f"start {inside}{limit}tcpdump -Z root -n -i {device} -s {kept} "
-            f"-B {_CAPTURE_BUFFER_KIB} --time-stamp-precision=nano -w {point}.pcap"
-        )
-    if parameters.ack_trace:
-        lines.append(f"echo mono >{_TRACING}/trace_clock")
-        lines.append(f"echo {_TRACE_BUFFER_KIB} >{_TRACING}/buffer_size_kb")
-        lines.append(f'echo 1 >{_TRACING}/events/tcp_ackpol/enable || fail "cannot trace"')
-    if parameters.cwnd_trace:
-        own = f"{_TRACING}/instances/cwnd"
-        lines += [
-            f"must mkdir {own}",
-            f"echo mono >{own}/trace_clock",
-            f"echo {_TRACE_BUFFER_KIB} >{own}/buffer_size_kb",
-            f'echo 1 >{own}/events/tcp/tcp_probe/enable || fail "cannot trace"',
+    points = parameters.capture
+    return "".join(
+        [
+            watch(parameters, nodes, PORT, last_port(parameters)),
+            *(capture(parameters, point, capture_device(parameters, point)) for point in points),
+            traces(parameters),
         ]
-    return "\n".join(lines)
+    )
 
 
 def capture_device(parameters: Parameters, point: str) -> str:
     """The network device of a capture point."""
-    return {"server": "eth0", "air": "airsim0"}.get(point, parameters.station_device)
+    return {"server": "eth0", AIR: AIR_DEVICE}.get(point, parameters.station_device)
 
 
 def _probe_s(parameters: Parameters) -> int:
