@@ -28,6 +28,9 @@ from airtcp.errors import InputError
 from airtcp.figures import KIND, KINDS, Figure, ModelFigure, tsq_packets, unknown_metric
 from airtcp.literature import Paper, Word
 from airtcp.metrics import METRICS
+from airtcp.network.checks import problems
+from airtcp.network.model import Change, Flow, Network, Topology, model_at
+from airtcp.network.scene import Scene
 from airtcp.parameters import CONFLICT, OBSERVATION, PARAMETER_NAMES, Strict
 from airtcp.parameters import Parameters as Parameters
 from airtcp.quantity import Plain
@@ -109,6 +112,12 @@ class Cell:
 
     factors: Mapping[str, Plain]
     parameters: Parameters
+    network: Network | None = None
+
+    @property
+    def scene(self) -> Scene | None:
+        """The network of the experiment's own with these parameters; None for the usual one."""
+        return Scene(self.network, self.parameters) if self.network else None
 
     @property
     def slug(self) -> str:
@@ -165,6 +174,11 @@ class Experiment(Strict):
     parameters: Parameters = Field(
         Parameters(), description="what all cells have in common, where it is not the default"
     )
+    topology: Topology | None = Field(
+        None, description="a network of one's own, in place of that of the parameters"
+    )
+    flows: tuple[Flow, ...] = Field((), description="what is sent in a topology of one's own")
+    schedule: tuple[Change, ...] = Field((), description="what changes in it while it runs")
     design: tuple[Annotated[dict[str, list[str]], Shape(lambda: _by_parameter(_values))], ...] = (
         Field(
             ({},),
@@ -178,6 +192,13 @@ class Experiment(Strict):
     figures: tuple[Figure, ...] = Field(
         (), description="figures of the report, beside those that every report has"
     )
+
+    @property
+    def network(self) -> Network | None:
+        """That of the file; None where the parameters say all."""
+        if self.topology is None:
+            return None
+        return Network(topology=self.topology, flows=self.flows, schedule=self.schedule)
 
     def cells(self, settings: Sequence[Setting] = ()) -> list[Cell]:
         """The cells to run, in order and each once.
@@ -205,14 +226,21 @@ class Experiment(Strict):
             for product in products
             for values in itertools.product(*product.values())
         ]
-        return _cells(base, dict.fromkeys(itertools.chain(*products)), combinations)
+        names = dict.fromkeys(itertools.chain(*products))
+        cells = _cells(base, self.network, names, combinations)
+        for cell in cells:
+            for problem in problems(cell.network, cell.parameters) if cell.network else ():
+                at = ".".join(map(str, problem.at))
+                given = " ".join(f"{one.name}={','.join(one.values)}" for one in settings)
+                raise InputError(f"--set {given}: {at}: {problem.text}")
+        return cells
 
     def published_cells(self) -> list[Cell]:
         """The cells that published figures are about, in order and each once."""
         combinations = [one.when for one in self.published]
         combinations += [one.when | one.relative_to for one in self.published if one.relative_to]
         names = dict.fromkeys(itertools.chain(*self.design, *combinations))
-        return _cells(self.parameters, names, combinations)
+        return _cells(self.parameters, self.network, names, combinations)
 
     def policies(self) -> tuple[str, ...]:
         """The ACK policies of the design, each once."""
@@ -236,14 +264,17 @@ def conditions(parameters: Parameters) -> dict[str, Plain]:
 
 
 def _cells(
-    base: Parameters, names: Iterable[str], combinations: Iterable[Mapping[str, str]]
+    base: Parameters,
+    network: Network | None,
+    names: Iterable[str],
+    combinations: Iterable[Mapping[str, str]],
 ) -> list[Cell]:
     """One for each combination of factor values; two that mean the same are one."""
     cells: dict[str, Cell] = {}
     for values in combinations:
         parameters = _set(base, values)
         plain = parameters.plain()
-        cell = Cell({name: plain[name] for name in names}, parameters)
+        cell = Cell({name: plain[name] for name in names}, parameters, network)
         cells.setdefault(cell.slug, cell)
     return list(cells.values())
 
@@ -326,6 +357,9 @@ class _Reader:
             # pydantic names the kind of a figure after its number; the file has no such key there.
             key = (*at[:2], *at[3:]) if at[0] == "figures" else at
             raise self._error(key, _explain(first, _model_at(at))) from None
+        for name in ("flows", "schedule"):
+            if experiment.topology is None and (name,) in self._lines:
+                raise self._error((name,), "is for networks with a `topology`")
         self._check_factors(experiment)
         self._check_figures(experiment)
         return experiment
@@ -398,11 +432,14 @@ class _Reader:
             combinations.append((("published", number, "relative_to"), other))
         for at, values in combinations:
             try:
-                experiment.parameters.replace(values)
+                parameters = experiment.parameters.replace(values)
             except ValidationError as error:
                 first = error.errors()[0]
                 text = f"{_named(first, values)}: {_explain(first, Parameters)}"
                 raise self._error(at, text) from None
+            for problem in problems(experiment.network, parameters) if experiment.network else ():
+                given = " ".join(f"{name}={value}" for name, value in values.items())
+                raise self._error(problem.at, f"{problem.text}{given and f' (with {given})'}")
 
     def _check_value(self, name: str, value: str, at: _Location, within: _Location) -> None:
         if name not in PARAMETER_NAMES:
@@ -441,6 +478,8 @@ def _parameters_like(name: str) -> str:
 
 def _model_at(at: _Location) -> type[BaseModel]:
     """The model whose keys stand at a place: for the list of what is allowed."""
+    if own := model_at(at):
+        return own
     if len(at) < 2:
         return Experiment
     if at[0] == "figures" and len(at) > 2:

@@ -73,6 +73,15 @@ def set_sysctls(sysctls: Mapping[str, str]) -> str:
     return "".join(f"set_sysctl {name} {value}\n" for name, value in sysctls.items())
 
 
+def changed(before: Parameters, after: Parameters) -> str:
+    """Shell: the sysctls that differ by now; what has gone from them is Linux' own again."""
+    old, new = ({**ack_policy(one), **sending(one)} for one in (before, after))
+    usual = {"tcp_ack_policy": "default"}
+    usual |= {name: str(percent) for name, percent in _PACING_PERCENT.items()}
+    now = {name: new.get(name) or usual[name] for name in dict.fromkeys([*old, *new])}
+    return set_sysctls({name: value for name, value in now.items() if old.get(name) != value})
+
+
 def sending(parameters: Parameters) -> dict[str, str]:
     """Only what differs from the kernel's own."""
     sysctls = {}

@@ -97,10 +97,7 @@ def traces_end(parameters: Parameters) -> str:
 
 
 def closed(nodes: Iterable[str]) -> str:
-    """Shell: wait until these nodes, senders first, have let go of their connections.
-
-    tcpwatch tells a connection's last counters when both ends have.
-    """
+    """Shell: wait until these nodes, senders first, have let go of their connections."""
     return f"""\
 # tcpwatch tells a connection's last counters when both ends have let it go.
 closed() {{ [ -z "$(ip netns exec "$1" ss -Htn state connected exclude time-wait)" ]; }}

@@ -25,7 +25,8 @@ METRICS: Mapping[str, Metric] = {
     "goodput_mbps": Metric(
         "Mbit/s",
         "payload bits that reached the receivers per second (iperf3 sum_received); several TCP "
-        "transfers (stations, directions, classes): while all of them were at it",
+        "transfers (stations, directions, classes): while all of them were at it; with a topology: "
+        "over the whole run",
     ),
     "goodput_download_mbps": Metric("Mbit/s", "the same of what the stations receive"),
     "goodput_upload_mbps": Metric("Mbit/s", "the same of what the stations send"),
@@ -136,6 +137,7 @@ HEADLINES: Mapping[str, Headline] = {
 }
 
 _SHARES = ("data", "ack", "idle", "collision")
+_BUSY = ("data", "ack", "other", "collision")
 
 # Metrics that are counters of airsim.
 _COUNTED = {
@@ -168,10 +170,10 @@ def compute(run_dir: Path, parameters: Parameters) -> dict[str, float | None]:
     Raises AirtcpError for a file that is missing, cut short or corrupt, and when frames went astray
     in the radios.
     """
-    _check_fates(run_dir)
+    check_fates(run_dir)
     own = _bulk if parameters.workload == "bulk" else _exchanges
     values = dict.fromkeys(METRICS) | own(run_dir, parameters) | _path(run_dir, parameters)
-    return values | (_air(run_dir) if parameters.access == "wifi" else {})
+    return values | (air(run_dir) if parameters.access == "wifi" else {})
 
 
 def _bulk(run_dir: Path, parameters: Parameters) -> dict[str, float | None]:
@@ -183,8 +185,8 @@ def _bulk(run_dir: Path, parameters: Parameters) -> dict[str, float | None]:
     values: dict[str, float | None] = {}
     if parameters.protocol == "tcp":
         sender, receiver = runfiles.read_flows(run_dir, pairs)
-        values |= _counted(run_dir, [one.final for one in sender], [one.final for one in receiver])
-        values |= _sampled(run_dir, sender)
+        values |= counted(run_dir, [one.final for one in sender], [one.final for one in receiver])
+        values |= sampled(run_dir, sender)
         if len(receiver) > 1:
             flows_mbps = _together_mbps(run_dir, receiver, parameters)
             values["flow_jain"] = jain(flows_mbps)
@@ -244,11 +246,11 @@ def _exchanges(run_dir: Path, parameters: Parameters) -> dict[str, float | None]
     sender = runfiles.read_connections(run_dir, parameters.sender)
     receiver = runfiles.read_connections(run_dir, parameters.receiver)
     ends = runfiles.exchange_ends(exchanges, parameters.receiver, parameters.sender)
-    values |= _counted(run_dir, sender.finals(ends), receiver.finals(ends))
+    values |= counted(run_dir, sender.finals(ends), receiver.finals(ends))
     if asked:
         values[f"{name}_p99"] = float(numpy.percentile(exchanges.times_ms, 99))
         values[f"{name}_max"] = float(exchanges.times_ms.max())
-        values |= _sampled(run_dir, sender.traces(ends))
+        values |= sampled(run_dir, sender.traces(ends))
     return values
 
 
@@ -285,7 +287,7 @@ def jain(shares: NDArray[numpy.float64]) -> float | None:
     return float(shares.sum()) ** 2 / (len(shares) * squares) if squares else None
 
 
-def _check_fates(run_dir: Path) -> None:
+def check_fates(run_dir: Path) -> None:
     """Frames do not vanish: since boot, what came in is what came out, was dropped or is there."""
     totals = runfiles.read_airsim_totals(run_dir)
     _need(run_dir, totals, [name for pair in _FATES.items() for name in (pair[0], *pair[1])])
@@ -304,10 +306,10 @@ def _need(run_dir: Path, counters: Mapping[str, int], names: Sequence[str]) -> N
         raise AirtcpError(f"{run_dir / 'airsim-after.txt'}: no line {missing[0]!r}")
 
 
-def _counted(
+def counted(
     run_dir: Path, sender: Sequence[Mapping[str, int]], receiver: Sequence[Mapping[str, int]]
 ) -> dict[str, float | None]:
-    """From the last counters of each connection."""
+    """Segments and ACKs, from the last counters of each connection."""
 
     def total(finals: Sequence[Mapping[str, int]], name: str) -> int:
         return sum(final[name] for final in finals)
@@ -326,7 +328,8 @@ def _counted(
     }
 
 
-def _sampled(run_dir: Path, sender: Sequence[runfiles.TcpTrace]) -> dict[str, float | None]:
+def sampled(run_dir: Path, sender: Sequence[runfiles.TcpTrace]) -> dict[str, float | None]:
+    """RTTs and windows, from all samples of the senders."""
     srtt_us = numpy.concatenate([trace.columns["srtt_us"] for trace in sender])
     srtt_us = srtt_us[srtt_us > 0]  # 0: not yet measured
     if not srtt_us.size:
@@ -353,16 +356,19 @@ def _path(run_dir: Path, parameters: Parameters) -> dict[str, float | None]:
     return values
 
 
-def _air(run_dir: Path) -> dict[str, float | None]:
+def air(run_dir: Path, media: int = 1) -> dict[str, float | None]:
+    """What the media and the radios did; media: channels that are no part of each other."""
     counters = runfiles.read_airsim(run_dir)
-    shares = [f"airtime_{kind}_ns" for kind in _SHARES]
-    _need(run_dir, counters, ["time_ns", *shares, *_COUNTED.values()])
+    busy = [f"airtime_{kind}_ns" for kind in _BUSY]
+    _need(run_dir, counters, ["time_ns", "airtime_idle_ns", *busy, *_COUNTED.values()])
     sizes = runfiles.ampdu_sizes(counters)
     if counters["time_ns"] <= 0 or not sizes:
         raise AirtcpError(f"{run_dir / 'airsim-after.txt'}: no data was sent on the air")
+    time_ns = media * counters["time_ns"]
+    if media > 1:  # airsim knows one time, which that of all of them is more than
+        counters["airtime_idle_ns"] = time_ns - sum(counters[name] for name in busy)
     values: dict[str, float | None] = {
-        f"airtime_{kind}_share": counters[f"airtime_{kind}_ns"] / counters["time_ns"]
-        for kind in _SHARES
+        f"airtime_{kind}_share": counters[f"airtime_{kind}_ns"] / time_ns for kind in _SHARES
     }
     values |= {name: counters[counter] for name, counter in _COUNTED.items()}
     values["ampdu_mpdus_mean"] = sum(size * count for size, count in sizes.items()) / sum(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from airtcp import runfiles
 from airtcp.parameters import Parameters
-from airtcp.transfers import Direction, Transfer, transfers
+from airtcp.transfers import Pair, transfers
 
 CSV_STEP_S = 1.0
 CSV_COLUMNS = (
@@ -32,7 +32,7 @@ class Flow:
     are those in the step. Of UDP all but goodput is None.
     """
 
-    transfer: Transfer
+    transfer: Pair
     number: int
     goodput_mbps: NDArray[numpy.float64]
     cwnd_segments: NDArray[numpy.float64] | None = None
@@ -42,7 +42,7 @@ class Flow:
     acks_per_s: NDArray[numpy.float64] | None = None
 
     @property
-    def direction(self) -> Direction:
+    def direction(self) -> str:
         return self.transfer.direction
 
 
@@ -54,26 +54,36 @@ class OverTime:
     flows: Sequence[Flow]
 
 
-def read(run_dir: Path, parameters: Parameters, step_s: float) -> OverTime:
-    """All flows of a run of bulk. Raises AirtcpError when a file is missing or corrupt."""
+def read(
+    run_dir: Path, parameters: Parameters, step_s: float, streams: Sequence[Pair] | None = None
+) -> OverTime:
+    """All flows of a run of bulk. Raises AirtcpError when a file is missing or corrupt.
+
+    streams: those of a network of one's own, which tells when its run began.
+    """
     total_s = parameters.duration_s + 2 * parameters.idle_s
     edges_s = step_s * numpy.arange(round(total_s / step_s) + 1, dtype=numpy.float64)
     since_begin_s = edges_s - parameters.idle_s
-    pairs = transfers(parameters)
-    if parameters.protocol == "udp":
-        return OverTime(edges_s[1:], _udp(run_dir, pairs, since_begin_s))
-    senders, receivers = runfiles.read_flows(run_dir, pairs)
-    start_ns = min(int(trace.columns["time_ns"][0]) for trace in (*senders, *receivers))
-    owners = [(pair, number) for pair in pairs for number in range(1, pair.flows + 1)]
-    flows = [
-        _tcp(owner, sender, receiver, start_ns, since_begin_s)
-        for owner, sender, receiver in zip(owners, senders, receivers, strict=True)
-    ]
-    return OverTime(edges_s[1:], flows)
+    pairs = transfers(parameters) if streams is None else streams
+    over_tcp = [pair for pair in pairs if pair.protocol == "tcp"]
+    flows: list[Flow] = []
+    if over_tcp:
+        senders, receivers = runfiles.read_flows(run_dir, over_tcp)
+        start_ns = min(int(trace.columns["time_ns"][0]) for trace in (*senders, *receivers))
+        if streams is not None:
+            start_ns = runfiles.read_began_ns(run_dir)
+        owners = [(pair, number) for pair in over_tcp for number in range(1, pair.flows + 1)]
+        flows += [
+            _tcp(owner, sender, receiver, start_ns, since_begin_s)
+            for owner, sender, receiver in zip(owners, senders, receivers, strict=True)
+        ]
+    over_udp = [pair for pair in pairs if pair.protocol == "udp"]
+    flows += _udp(run_dir, over_udp, since_begin_s)
+    return OverTime(edges_s[1:], sorted(flows, key=lambda flow: pairs.index(flow.transfer)))
 
 
 def _tcp(
-    owner: tuple[Transfer, int],
+    owner: tuple[Pair, int],
     sender: runfiles.TcpTrace,
     receiver: runfiles.TcpTrace,
     start_ns: int,
@@ -95,9 +105,9 @@ def _tcp(
     )
 
 
-def _udp(run_dir: Path, pairs: Sequence[Transfer], edges_s: NDArray[numpy.float64]) -> list[Flow]:
+def _udp(run_dir: Path, pairs: Sequence[Pair], edges_s: NDArray[numpy.float64]) -> list[Flow]:
     return [
-        Flow(pair, number, _rate_mbps(times_s, bits, edges_s))
+        Flow(pair, number, _rate_mbps(times_s + pair.start_s, bits, edges_s))
         for pair in pairs
         for number, (times_s, bits) in enumerate(
             runfiles.read_iperf3(run_dir / pair.file("server")).stream_series(), start=1
@@ -128,9 +138,11 @@ def _means(
     return numpy.where(counts > 0, sums / numpy.maximum(counts, 1), numpy.nan)
 
 
-def write_csv(path: Path, run_dir: Path, parameters: Parameters) -> None:
+def write_csv(
+    path: Path, run_dir: Path, parameters: Parameters, streams: Sequence[Pair] | None = None
+) -> None:
     """A row for each flow and second of a run of bulk; columns: CSV_COLUMNS."""
-    over_time = read(run_dir, parameters, CSV_STEP_S)
+    over_time = read(run_dir, parameters, CSV_STEP_S, streams)
     with path.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(CSV_COLUMNS)
@@ -148,7 +160,7 @@ def _row(flow: Flow, step: int) -> list[Any]:
         flow.transfer.station,
         flow.direction,
         flow.transfer.service or "",
-        flow.number,
+        flow.transfer.label or flow.number,
         *("" if column is None else _text(column[step]) for column in measured),
     ]
 

@@ -58,6 +58,23 @@ TX_POWER_DBM = 20.0
 _NOISE_DBM_PER_HZ = -174.0 + 7.0
 
 
+CongestionControl = Literal[
+    "cubic",
+    "reno",
+    "bbr",
+    "bbr_plain",
+    "bbr2",
+    "bbrp",
+    "nv",
+    "yeah",
+    "highspeed",
+    "westwood",
+    "illinois",
+    "scalable",
+    "hybla",
+]
+
+
 def _read_channel(value: object) -> int:
     text = str(value)
     if text not in map(str, CHANNELS):
@@ -284,21 +301,7 @@ class Parameters(Strict):
         True, "patience", "iperf3 waits in the kernel instead of polling: same packets, sooner done"
     )
 
-    congestion_control: Literal[
-        "cubic",
-        "reno",
-        "bbr",
-        "bbr_plain",
-        "bbr2",
-        "bbrp",
-        "nv",
-        "yeah",
-        "highspeed",
-        "westwood",
-        "illinois",
-        "scalable",
-        "hybla",
-    ] = _field(
+    congestion_control: CongestionControl = _field(
         "cubic",
         "congestion_control",
         "congestion control of the sender; bbr_plain: BBR without its room for aggregation",

@@ -26,6 +26,8 @@ from airtcp.errors import AirtcpError
 from airtcp.experiment import Cell
 from airtcp.guesttools import GuestTools
 from airtcp.kernel import Kernel
+from airtcp.network import build, measured, traffic
+from airtcp.network.scene import Scene
 from airtcp.parameters import Parameters
 
 Result = dict[str, Any]
@@ -34,6 +36,7 @@ Result = dict[str, Any]
 _SOURCES = (
     *("ackfilter.py", "capture.py", "flentfile.py", "guest.py", "metrics.py", "nodes.py"),
     *("overtime.py", "processor.py", "run.py", "runfiles.py", "transfers.py", "web.py"),
+    *("network/measured.py", "network/scene.py"),
 )
 
 RESULT_FILE = "result.json"
@@ -47,8 +50,10 @@ def run_directory(out_dir: Path, cell: Cell, seed: int) -> Path:
     return out_dir / "runs" / cell.slug / f"seed-{seed}"
 
 
-def plan(parameters: Parameters) -> str:
-    """The shell script that the guest runs."""
+def plan(parameters: Parameters, scene: Scene | None = None) -> str:
+    """The shell script that the guest runs. scene: a network of one's own."""
+    if scene:
+        return f"{build.plan(scene)}\n{traffic.plan(scene)}"
     return f"{topology.plan(parameters)}\n{workload.plan(parameters)}"
 
 
@@ -81,7 +86,7 @@ def run_one(kernel: Kernel, tools: GuestTools, cell: Cell, seed: int, out_dir: P
     try:
         durable.remove(run_dir, RESULT_FILE)
         run_dir.mkdir(parents=True)
-        (run_dir / "plan.sh").write_text(plan(cell.parameters))
+        (run_dir / "plan.sh").write_text(plan(cell.parameters, cell.scene))
         if cell.parameters.workload == "web":
             web.write(run_dir / web.PAGES, cell.parameters, seed)
         ended = guest.boot(
@@ -89,8 +94,8 @@ def run_one(kernel: Kernel, tools: GuestTools, cell: Cell, seed: int, out_dir: P
             tools,
             run_dir,
             seed=seed,
-            memory_mb=_memory_mb(cell.parameters),
-            timeout_wall_s=_timeout_wall_s(cell.parameters),
+            memory_mb=_memory_mb(cell),
+            timeout_wall_s=_timeout_wall_s(cell),
         )
         result: Result = {
             "factors": dict(cell.factors),
@@ -105,13 +110,18 @@ def run_one(kernel: Kernel, tools: GuestTools, cell: Cell, seed: int, out_dir: P
             },
             "artifacts": {},
             "parameters": cell.parameters.plain(),
+            **({"network": cell.network.plain(), "flows": []} if cell.network else {}),
             "kernel": {"version": kernel.version, "hash": kernel.hash},
             "identity": identity(kernel, tools, cell, seed),
         }
         if ended.status == "ok":
             try:
-                _convert_captures(run_dir, cell.parameters)
-                result["metrics"] = metrics.compute(run_dir, cell.parameters)
+                _convert_captures(run_dir, cell)
+                if cell.scene:
+                    result["metrics"] = measured.compute(run_dir, cell.scene)
+                    result["flows"] = measured.flows(run_dir, cell.scene)
+                else:
+                    result["metrics"] = metrics.compute(run_dir, cell.parameters)
                 _write_series(run_dir, cell, seed)
             except AirtcpError as error:
                 result |= {"status": "failed", "error": str(error)}
@@ -130,19 +140,23 @@ def identity(kernel: Kernel, tools: GuestTools, cell: Cell, seed: int) -> str:
     facts = [
         kernel.hash,
         tools.directory.name,
-        plan(cell.parameters),
+        plan(cell.parameters, cell.scene),
         seed,
         cell.parameters.plain(),
         dict(cell.factors),
     ]
     digest = hashlib.sha256(json.dumps(facts).encode())
     for name in _SOURCES:
-        digest.update(Path(__file__).with_name(name).read_bytes())
+        digest.update((Path(__file__).parent / name).read_bytes())
     return digest.hexdigest()
 
 
-def _timeout_wall_s(parameters: Parameters) -> float:
+def _timeout_wall_s(cell: Cell) -> float:
     # Far more than any run takes: it ends guests that hang.
+    parameters = cell.parameters
+    if cell.scene:
+        rates = sum(node.parameters.radio_rate.bps for node in cell.scene.access_points) / 10e6
+        return 120 + 10 * len(cell.scene.nodes) + (30 + rates) * parameters.duration_s
     base = 120 + 10 * parameters.stations
     if parameters.workload == "web":
         return base + parameters.pages * (5 + parameters.reading_s)
@@ -153,9 +167,11 @@ def _timeout_wall_s(parameters: Parameters) -> float:
     return base + (30 + at_rate) * parameters.duration_s + 2 * parameters.idle_s
 
 
-def _memory_mb(parameters: Parameters) -> int:
-    # A station's programs and buffers take some.
-    return 512 + 16 * (parameters.stations - 1)
+def _memory_mb(cell: Cell) -> int:
+    # A station's programs and buffers take some, and so do those of each node and flow.
+    if cell.scene:
+        return 512 + 16 * (len(cell.scene.nodes) + len(cell.scene.streams))
+    return 512 + 16 * (cell.parameters.stations - 1)
 
 
 def _virtual_s(run_dir: Path) -> float | None:
@@ -167,15 +183,21 @@ def _virtual_s(run_dir: Path) -> float | None:
     return None
 
 
-def _convert_captures(run_dir: Path, parameters: Parameters) -> None:
-    for point in parameters.capture:
+def _convert_captures(run_dir: Path, cell: Cell) -> None:
+    devices = {
+        point: workload.capture_device(cell.parameters, point) for point in cell.parameters.capture
+    }
+    for point, device in (traffic.captures(cell.scene) if cell.scene else devices).items():
         pcap = run_dir / f"{point}.pcap"
-        device = workload.capture_device(parameters, point)
         capture.convert(pcap, run_dir / f"{point}.pcapng", device)
         pcap.unlink()
 
 
 def _write_series(run_dir: Path, cell: Cell, seed: int) -> None:
+    if cell.scene:
+        # No test of Flent's is of such a network.
+        overtime.write_csv(run_dir / "series.csv", run_dir, cell.parameters, cell.scene.streams)
+        return
     if cell.parameters.workload == "bulk":
         overtime.write_csv(run_dir / "series.csv", run_dir, cell.parameters)
     title = " ".join([*(f"{name}={value}" for name, value in cell.factors.items()), f"seed={seed}"])

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from airtcp.errors import AirtcpError
 from airtcp.nodes import ADDRESSES
-from airtcp.transfers import PORT, Transfer
+from airtcp.transfers import PORT, Pair
 
 # The columns of tcpwatch that the metrics and figures need.
 _TCP_COLUMNS = frozenset(
@@ -193,7 +193,7 @@ class Flows(NamedTuple):
     received: list[TcpTrace]
 
 
-def read_flows(run_dir: Path, pairs: Sequence[Transfer]) -> Flows:
+def read_flows(run_dir: Path, pairs: Sequence[Pair]) -> Flows:
     """Each file once: with both directions a node is sender and receiver."""
     nodes = dict.fromkeys(node for pair in pairs for node in (pair.sender, pair.receiver))
     seen = {node: read_connections(run_dir, node) for node in nodes}
@@ -223,7 +223,7 @@ _PROBE = re.compile(
 
 
 def read_cwnd_trace(
-    run_dir: Path, sender: str
+    run_dir: Path, sender: str, transfer_port: int = PORT
 ) -> list[tuple[NDArray[numpy.float64], NDArray[numpy.float64]]]:
     """cwnd-trace.txt: (time in s, cwnd in segments) of each connection of the transfer's port.
 
@@ -232,11 +232,24 @@ def read_cwnd_trace(
     path = run_dir / "cwnd-trace.txt"
     found: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for time_s, source, port, peer, cwnd in _PROBE.findall(_text(path)):
-        if source == sender and str(PORT) in (port, peer):
+        if source == sender and str(transfer_port) in (port, peer):
             found.setdefault((port, peer), []).append((float(time_s), float(cwnd)))
     if not found:
         raise AirtcpError(f"{path}: no ACK reached {sender}")
     return [(own[0], own[1]) for own in (numpy.array(rows).T for rows in found.values())]
+
+
+BEGAN = "began"
+"""When the flows of a network of one's own began, in ns of the guest's clock."""
+
+
+def read_began_ns(run_dir: Path) -> int:
+    """Read it."""
+    path = run_dir / BEGAN
+    try:
+        return int(_text(path))
+    except ValueError:
+        raise AirtcpError(f"{path}: not a time in ns") from None
 
 
 def read_airsim(run_dir: Path) -> dict[str, int]:
@@ -277,9 +290,9 @@ class Latency:
         return self.rtt_ms[~numpy.isnan(self.rtt_ms)]
 
 
-def read_ping(run_dir: Path) -> Latency:
-    """The replies in ping.txt. At least one; ping does not tell of those that are missing."""
-    path = run_dir / "ping.txt"
+def read_ping(run_dir: Path, file: str = "ping.txt") -> Latency:
+    """The replies in a file. At least one; ping does not tell of those that are missing."""
+    path = run_dir / file
     replies = _PING_REPLY.findall(_text(path))
     if not replies:
         raise AirtcpError(f"{path}: no ping was answered")

@@ -111,6 +111,14 @@ def centre_channel(channel: int, width_mhz: int) -> int:
     return _CENTRES[width_mhz][channel] if width_mhz in _CENTRES else 0
 
 
+def spanned(channel: int, width_mhz: int) -> range:
+    """The channels of 20 MHz that a wider one is made of."""
+    centre = centre_channel(channel, width_mhz)
+    half = (width_mhz - 20) // 10
+    first = centre - half if centre else channel
+    return range(first, first + 2 * half + 1, 4)
+
+
 def widths_mhz(standard: Standard, channel: int) -> tuple[int, ...]:
     """The widths that a standard has around a channel."""
     if is_2ghz(channel):

@@ -6,7 +6,7 @@ their classes.
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 from airtcp.guesttools import GUEST_DIR
 from airtcp.nodes import SERVER_ADDRESS, numbered, server_address, station_address, station_node
@@ -20,7 +20,45 @@ PORT = 5201
 RRUL_CLASSES = {"BE": 0, "BK": 8, "CS5": 40, "EF": 46}
 
 # Payload that fills an Ethernet frame: 1500 less the headers of IPv4 and UDP.
-_UDP_PAYLOAD_BYTES = 1472
+UDP_PAYLOAD_BYTES = 1472
+
+
+Transport = Literal["tcp", "udp"]
+
+
+class Pair(Protocol):
+    """An iperf3 that sends and one that receives, whatever the network; addresses as in the files.
+
+    start_s: when it starts, since the run's transfers do. station: the number or name of the
+    station at one end. flows: how many go beside each other. label: a name of the only one.
+    """
+
+    @property
+    def sender(self) -> str: ...
+    @property
+    def receiver(self) -> str: ...
+    @property
+    def sender_address(self) -> str: ...
+    @property
+    def receiver_address(self) -> str: ...
+    @property
+    def port(self) -> int: ...
+    @property
+    def protocol(self) -> Transport: ...
+    @property
+    def start_s(self) -> float: ...
+    @property
+    def station(self) -> int | str: ...
+    @property
+    def direction(self) -> str: ...
+    @property
+    def service(self) -> str | None: ...
+    @property
+    def flows(self) -> int: ...
+    @property
+    def label(self) -> str: ...
+
+    def file(self, role: Literal["client", "server"]) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -28,6 +66,7 @@ class Transfer:
     """The flows of a station in one direction, or those of one class among them.
 
     kind is what its files have in their names to tell them from those of others of the station.
+    All start together, and have no names.
     """
 
     station: int
@@ -35,6 +74,9 @@ class Transfer:
     flows: int
     service: str | None
     kind: str
+    protocol: Transport = "tcp"
+    start_s: float = 0.0
+    label: str = ""
 
     @property
     def sender(self) -> str:
@@ -71,7 +113,10 @@ def directions(parameters: Parameters) -> tuple[Direction, ...]:
 def transfers(parameters: Parameters) -> list[Transfer]:
     """All of a run, station by station."""
     return [
-        Transfer(station, direction, flows, service, _kind(parameters, direction, service))
+        Transfer(
+            *(station, direction, flows, service, _kind(parameters, direction, service)),
+            protocol=parameters.protocol,
+        )
         for station in range(1, parameters.stations + 1)
         for direction in directions(parameters)
         for service, flows in _classes(parameters).items()
@@ -114,7 +159,7 @@ def client(parameters: Parameters, transfer: Transfer) -> str:
     words.append(f"-t {round(parameters.duration_s)} -P {transfer.flows}")
     if parameters.protocol == "udp":
         rate_bps = parameters.udp_rate_bps or unlimited_bps(parameters)
-        words.append(f"-u -l {_UDP_PAYLOAD_BYTES} -b {round(rate_bps / parameters.flows)}")
+        words.append(f"-u -l {UDP_PAYLOAD_BYTES} -b {round(rate_bps / parameters.flows)}")
     else:
         words.append(f"-C {parameters.congestion_control}")
         if not parameters.nagle:

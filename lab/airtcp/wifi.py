@@ -127,6 +127,16 @@ def radio_keys(parameters: Parameters) -> str:
     return _words(f"{key} {value}" for key, value in keys.items() if value not in (None, "preset"))
 
 
+def changed(before: Parameters, after: Parameters) -> str:
+    """What `airsim radio set` is given of a radio's rate and errors, where they differ by now."""
+    found = []
+    if after.rate_control == "fixed" and after.radio_rate != before.radio_rate:
+        found.append(_words(f"{key} {value}" for key, value in _rate_keys(after).items()))
+    if error_keys(after) != error_keys(before):
+        found.append(error_keys(after))
+    return _words(found)
+
+
 def _radio_width_mhz(parameters: Parameters) -> int:
     """The channel's; but mac80211 takes a radio at 5 GHz without 80 MHz for one of 802.11n."""
     standard = STANDARDS[parameters.standard]
@@ -153,7 +163,7 @@ def _microseconds(seconds: float | None) -> int | None:
 
 def errors(parameters: Parameters) -> str:
     """Shell: what makes the radios lose frames, from now on."""
-    lines = _air(parameters) + _places(parameters) + _losses(parameters)
+    lines = air(parameters) + _places(parameters) + _losses(parameters)
     keys = error_keys(parameters)
     lines += [f"airsim radio set {radio} {keys}" for radio in range(parameters.stations + 1)]
     return "".join(f"must {line}\n" for line in lines)
@@ -178,7 +188,8 @@ def error_keys(parameters: Parameters) -> str:
     return _words(f"{key} {value}" for key, value in keys.items())
 
 
-def _air(parameters: Parameters) -> list[str]:
+def air(parameters: Parameters) -> list[str]:
+    """Commands: what differs from the usual for all radios."""
     usual = Parameters()
     keys = {}
     if parameters.sense_dbm != usual.sense_dbm:

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What cannot be in a network of one's own, and where in the file it stands."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from pydantic import ValidationError
+
+from airtcp.network.model import (
+    ACK_POLICY,
+    CABLE_CHANGES,
+    ERRORS,
+    RATE,
+    SENDER,
+    Flow,
+    Network,
+)
+from airtcp.network.scene import SWITCH, Scene, flow_names, rest_s
+from airtcp.parameters import Parameters
+from airtcp.quantity import Plain
+from airtcp.units import format_duration_s
+
+MOST_STATIONS = 64
+MOST_OTHERS = 16
+
+_NAME = re.compile("[a-z][a-z0-9-]{0,19}")
+_LIKE = "up to 20 lower-case letters, digits and dashes, a letter first"
+# Of the plan's own: a node, a capture, a file.
+_RESERVED = (SWITCH, "air", "helpers")
+
+# Parameters that say what the usual network is, and what it carries: a topology, its flows and its
+# schedule do.
+_OF_THE_USUAL = (
+    *("stations", "direction", "workload", "protocol", "udp_rate", "flows", "idle", "marking"),
+    *("access", "ethernet_rate", "path", "distance", "walk", "udp_ping_interval"),
+    *("router", "slow_host", "ack_filter"),
+)
+
+_RADIO_CHANGES = (*RATE, *ERRORS)
+_CHANGES = {
+    "servers": (*ACK_POLICY, *SENDER, *CABLE_CHANGES),
+    "access_points": _RADIO_CHANGES,
+    "stations": (*ACK_POLICY, *SENDER, *_RADIO_CHANGES, "snr"),
+}
+# Words for what the kernel has when it boots, which nobody knows later.
+_UNKNOWN = ("kernel", "preset")
+
+
+class Problem(NamedTuple):
+    """What is wrong, and the keys that lead to it."""
+
+    at: tuple[str | int, ...]
+    text: str
+
+
+def problems(network: Network, parameters: Parameters) -> Iterator[Problem]:
+    """Those of a cell, the first ones first: what comes later may hang on them."""
+    for kind in (_names, _links, _nodes, _flows, _schedule):
+        found = list(kind(Scene(network, parameters)))
+        yield from found
+        if found:
+            return
+
+
+def _names(scene: Scene) -> Iterator[Problem]:
+    topology = scene.network.topology
+    groups: dict[str, tuple[Mapping[str, object], int, int]] = {
+        "servers": (topology.servers, 0, MOST_OTHERS),
+        "access_points": (topology.access_points, 1, MOST_OTHERS),
+        "stations": (topology.stations, 1, MOST_STATIONS),
+    }
+    seen: dict[str, str] = {}
+    for group, (nodes, least, most) in groups.items():
+        at = ("topology", group)
+        if not least <= len(nodes) <= most:
+            yield Problem(at, f"{len(nodes)} of them; allowed: {least} to {most}")
+        for name in nodes:
+            if not _NAME.fullmatch(name) or name in _RESERVED:
+                text = f"not a name of a node; allowed: {_LIKE}, but not {_words(_RESERVED)}"
+                yield Problem((*at, name), text)
+            elif name in seen:
+                yield Problem((*at, name), f"a node of this name stands under {seen[name]}")
+            seen[name] = group
+
+
+def _links(scene: Scene) -> Iterator[Problem]:
+    topology = scene.network.topology
+    known = topology.access_points
+    for name, station in topology.stations.items():
+        if station.access_point not in known:
+            yield Problem(
+                ("topology", "stations", name, "access_point"),
+                f"unknown access point {station.access_point!r}; allowed: {_words(known)}",
+            )
+    radios = [*topology.access_points, *topology.stations]
+    for number, pair in enumerate(topology.hidden):
+        at = ("topology", "hidden", number)
+        if unknown := [name for name in pair if name not in radios]:
+            yield Problem(at, f"no radio {unknown[0]!r}; allowed: {_words(radios)}")
+        elif pair[0] == pair[1]:
+            yield Problem(at, f"{pair[0]!r} twice; give two radios")
+
+
+def _nodes(scene: Scene) -> Iterator[Problem]:
+    plain, usual = scene.parameters.plain(), Parameters.usual()
+    for name in _OF_THE_USUAL:
+        if plain[name] != usual[name]:
+            yield Problem(
+                ("parameters", name),
+                f"{name} {plain[name]} is not allowed with a topology; allowed: {usual[name]}",
+            )
+            return
+    topology = scene.network.topology
+    for group in ("servers", "access_points", "stations"):
+        for name in getattr(topology, group):
+            own = scene.own(name)
+            if problem := _conflict(scene.parameters, own, ("topology", group, name)):
+                yield problem
+
+
+def _conflict(
+    base: Parameters, values: Mapping[str, Plain], at: tuple[str | int, ...]
+) -> Problem | None:
+    """Why these parameters cannot be with the others. Each is allowed by itself."""
+    try:
+        base.replace(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0])
+        return Problem((*at, name), str(first["msg"]))
+    return None
+
+
+def _flows(scene: Scene) -> Iterator[Problem]:
+    network, topology = scene.network, scene.network.topology
+    hosts = [*topology.servers, *topology.stations]
+    if not network.flows:
+        yield Problem(("flows",), "give at least one, as in {from: SERVER, to: STATION}")
+    for number, flow in enumerate(network.flows):
+        at = ("flows", number)
+        for key, name in (("from", flow.sender), ("to", flow.receiver)):
+            if name not in hosts:
+                yield Problem((*at, key), f"unknown host {name!r}; allowed: {_words(hosts)}")
+        if flow.sender == flow.receiver:
+            yield Problem((*at, "to"), f"from {flow.sender!r} to itself; give another host")
+        yield from (Problem((*at, key), text) for key, text in _times(scene.parameters, flow))
+        yield from (Problem((*at, key), text) for key, text in _transport(flow))
+    for number, flow in enumerate(network.flows):
+        if flow.name is not None and not _NAME.fullmatch(flow.name):
+            yield Problem(("flows", number, "name"), f"not a name of a flow; allowed: {_LIKE}")
+    names = flow_names(network)
+    if twice := [name for name, count in Counter(names).items() if count > 1]:
+        second = [number for number, name in enumerate(names) if name == twice[0]][1]
+        yield Problem(("flows", second), f"two flows are named {twice[0]!r}; give one a `name`")
+
+
+def _times(parameters: Parameters, flow: Flow) -> Iterator[tuple[str, str]]:
+    rest = rest_s(parameters, flow)
+    length = format_duration_s(parameters.duration_s)
+    if rest < 1:
+        most = format_duration_s(parameters.duration_s - 1)
+        yield "start", f"the run has a duration of {length}; allowed: 0ms to {most}"
+    elif flow.duration_s is not None and flow.duration_s > rest:
+        yield (
+            "duration",
+            f"the run ends before, after {length}; allowed: 1s to {format_duration_s(rest)}",
+        )
+
+
+def _transport(flow: Flow) -> Iterator[tuple[str, str]]:
+    if flow.protocol == "tcp":
+        return
+    if flow.rate_bps is None:
+        yield "protocol", "udp needs a rate, as in 5Mbit"
+    if flow.congestion_control is not None:
+        yield "congestion_control", "udp has none"
+
+
+def _schedule(scene: Scene) -> Iterator[Problem]:
+    network, duration_s = scene.network, scene.parameters.duration_s
+    now: dict[str, Parameters] = {}
+    order = sorted(range(len(network.schedule)), key=lambda number: network.schedule[number].at_s)
+    for number in order:
+        change, at = network.schedule[number], ("schedule", number)
+        group = network.topology.group(change.node)
+        if group is None:
+            nodes = network.topology
+            known = [*nodes.servers, *nodes.access_points, *nodes.stations]
+            yield Problem((*at, "node"), f"unknown node {change.node!r}; allowed: {_words(known)}")
+            continue
+        if change.at_s >= duration_s:
+            length = format_duration_s(duration_s)
+            yield Problem((*at, "at"), f"the run has ended by then; allowed: less than {length}")
+        before = now.get(change.node) or scene.nodes[change.node].parameters
+        values = change.settings.plain()
+        if not values:
+            yield Problem((*at, "set"), f"give at least one; allowed: {_words(_CHANGES[group])}")
+        for key, value in values.items():
+            if text := _unchangeable(group, before, key, value):
+                yield Problem((*at, "set", key), text)
+                return
+        if problem := _conflict(before, values, (*at, "set")):
+            yield problem
+            return
+        now[change.node] = before.replace(values)
+
+
+def _unchangeable(group: str, before: Parameters, key: str, value: Plain) -> str | None:
+    if key not in _CHANGES[group]:
+        return f"cannot change at one of the {group}; allowed: {_words(_CHANGES[group])}"
+    if value in _UNKNOWN:
+        return f"{value!r} is what there was when it booted; give the value itself"
+    if key == "rate" and (before.rate_bps is None or value == "unlimited"):
+        return "may change where the cable has a rate from the start, and to another rate"
+    if key in RATE and before.rate_control != "fixed":
+        return f"the rate is chosen by rate_control {before.rate_control}; allowed with fixed"
+    if key == "snr" and value == "none":
+        return "'none' is no ratio; give one, as in 20dB"
+    return None
+
+
+def _words(names: Iterable[str]) -> str:
+    return " ".join(names) or "none"

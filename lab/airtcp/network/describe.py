@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A network of one's own in words: for `show`, and the keys for its page of the docs."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel
+
+from airtcp.network.model import (
+    AccessPoint,
+    Change,
+    Flow,
+    Network,
+    Server,
+    Settings,
+    Station,
+    Topology,
+)
+from airtcp.parameters import PARAMETER_NAMES
+
+_KEYS: Mapping[str, type[BaseModel]] = {
+    "topology": Topology,
+    "flows[]": Flow,
+    "schedule[]": Change,
+}
+_OWN: Mapping[str, type[BaseModel]] = {
+    "server": Server,
+    "access point": AccessPoint,
+    "station": Station,
+    "schedule": Settings,
+}
+
+
+def lines(network: Network) -> Iterator[str]:
+    """A line a node, flow and change."""
+    topology = network.topology.model_dump(mode="json", exclude_unset=True)
+    for group, kind in (
+        ("servers", "server"),
+        ("access_points", "access point"),
+        ("stations", "station"),
+    ):
+        for name, own in topology.get(group, {}).items():
+            yield f"{kind} {name}{_words(own, ': ')}"
+    for pair in network.topology.hidden:
+        yield f"hidden from each other: {' and '.join(pair)}"
+    for flow in network.flows:
+        said = flow.model_dump(mode="json", exclude_unset=True)
+        yield f"flow {said.pop('from')} to {said.pop('to')}{_words(said, ': ')}"
+    for change in network.schedule:
+        said = change.model_dump(mode="json", exclude_unset=True)
+        yield f"at {said['at']} {said['node']}{_words(said['set'], ': ')}"
+
+
+def _words(said: Mapping[str, Any], before: str) -> str:
+    words = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in said.items())
+    return f"{before}{words}" if words else ""
+
+
+def tables() -> str:
+    """Markdown: what may be set of nodes, flows and changes."""
+    parts = [
+        _table([f"`{at}`", "Meaning"], [[f"`{key}`", text] for key, text in _keys(model).items()])
+        for at, model in _KEYS.items()
+    ]
+    known = {who: _keys(model) for who, model in _OWN.items()}
+    meanings = {key: text for keys in known.values() for key, text in keys.items()}
+    order = [key for key in ("access_point", *PARAMETER_NAMES) if key in meanings]
+    rows = [
+        [f"`{key}`", *("x" if key in keys else "" for keys in known.values()), meanings[key]]
+        for key in order
+    ]
+    return "\n\n".join([*parts, _table(["Parameter", *known, "Meaning"], rows)])
+
+
+def _keys(model: type[BaseModel]) -> dict[str, str]:
+    fields = model.model_fields.items()
+    return {field.alias or name: str(field.description) for name, field in fields}
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join(
+        f"|{'|'.join(f' {cell} ' if cell else ' ' for cell in line)}|" for line in lines
+    )

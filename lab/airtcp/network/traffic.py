@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The second half of the plan of a network of one's own: flows, changes, instruments.
+
+Every flow has an iperf3 at both ends and a port of its own. The files are left in the directory of
+the run, which is the plan's working directory.
+"""
+
+from airtcp import instruments, wires
+from airtcp.network import build
+from airtcp.network.scene import Node, Scene, Stream
+from airtcp.runfiles import BEGAN
+from airtcp.transfers import PORT, UDP_PAYLOAD_BYTES, in_node
+
+
+def plan(scene: Scene) -> str:
+    """The shell script of the flows; it follows build.plan(scene)."""
+    parameters = scene.parameters
+    names = [node.name for node in scene.hosts]
+    senders = {stream.sender for stream in scene.streams}
+    first_to_close = sorted(names, key=lambda name: name not in senders)
+    points = captures(scene)
+    return f"""\
+{instruments.HELPERS}
+{instruments.watch(parameters, names, PORT, PORT + len(scene.streams) - 1)}\
+{"".join(instruments.capture(parameters, point, points[point]) for point in points)}\
+{instruments.traces(parameters)}
+waiting=
+{"".join(_receiver(scene, stream) for stream in scene.streams)}\
+{build.programs(scene)}\
+sleep {instruments.LEAD_S}
+check
+
+must cp /sys/kernel/debug/airsim/stats airsim-before.txt
+date +%s%N >{BEGAN}
+{_changing(scene)}\
+{"".join(_ping(scene, node) for node in scene.stations)}\
+{"".join(_sender(scene, stream) for stream in scene.streams)}\
+sleep {parameters.duration_s:g}
+for pid in $waiting; do wait "$pid" || fail "a flow, a ping or a change: see above"; done
+must cp /sys/kernel/debug/airsim/stats airsim-after.txt
+{instruments.closed(first_to_close)}\
+{instruments.drained(_longest_delay_s(scene), radios=True)}\
+stop
+{instruments.traces_end(parameters)}\
+{"".join(_counted(node) for node in scene.hosts)}\
+must airsim radio show >radios.txt
+must cp /proc/uptime uptime
+"""
+
+
+def captures(scene: Scene) -> dict[str, str]:
+    """The device of each capture point: `server` and `station` are all of their kind."""
+    points: dict[str, str] = {}
+    for word, nodes in (("server", scene.servers), ("station", scene.stations)):
+        if word in scene.parameters.capture:
+            points |= {node.name: node.device for node in nodes}
+    if instruments.AIR in scene.parameters.capture:
+        points[instruments.AIR] = instruments.AIR_DEVICE
+    return points
+
+
+def ping_file(node: str) -> str:
+    return f"ping-{node}.txt"
+
+
+def pinging(scene: Scene) -> list[Node]:
+    """The stations from which there is ping, to the host of their first flow."""
+    if not scene.parameters.ping_interval_s:
+        return []
+    return [node for node in scene.stations if scene.peers(node)]
+
+
+def _receiver(scene: Scene, stream: Stream) -> str:
+    command = in_node(scene.parameters, stream.receiver, f"iperf3 -4 -s -1 -J -p {stream.port}")
+    return f'{command} >{stream.file("server")} & waiting="$waiting $!"\n'
+
+
+def _sender(scene: Scene, stream: Stream) -> str:
+    command = in_node(scene.parameters, stream.sender, _client(stream))
+    start = f"sleep {stream.start_s:.9g}; " if stream.start_s else ""
+    run = f"{{ {start}must {command} >{stream.file('client')}; }}"
+    return f'{run} & waiting="$waiting $!"\n'
+
+
+def _client(stream: Stream) -> str:
+    words = [f"iperf3 -4 -J -c {stream.receiver_address} -p {stream.port}"]
+    words.append(f"-t {round(stream.duration_s)}")
+    if stream.rate_bps is not None:
+        words.append(f"-b {round(stream.rate_bps)}")
+    if stream.protocol == "udp":
+        words.append(f"-u -l {UDP_PAYLOAD_BYTES}")
+    else:
+        words.append(f"-C {stream.congestion_control}{'' if stream.nagle else ' -N'}")
+    return " ".join(words)
+
+
+def _changing(scene: Scene) -> str:
+    changes = build.changes(scene)
+    return f'{{\n{changes}}} & waiting="$waiting $!"\n' if changes else ""
+
+
+def _ping(scene: Scene, node: Node) -> str:
+    if node not in pinging(scene):
+        return ""
+    interval_s, length_s = scene.parameters.ping_interval_s, round(scene.parameters.duration_s)
+    peer = scene.peers(node)[0].address
+    return (
+        f"ip netns exec {node.name} ping -n -D -i {interval_s:g} -w {length_s} {peer} "
+        f'>{ping_file(node.name)} & waiting="$waiting $!"\n'
+    )
+
+
+def _longest_delay_s(scene: Scene) -> float:
+    """There and back, with what the schedule makes of it."""
+    of_servers = [node.parameters for node in scene.servers]
+    of_servers += [after for _, node, after in scene.after_changes() if node.kind == "servers"]
+    paths = [wires.path(parameters) for parameters in of_servers]
+    return sum(
+        max((getattr(path, way).delay_s for path in paths), default=0.0)
+        for way in ("forward", "back")
+    )
+
+
+def _counted(node: Node) -> str:
+    qdisc = ""
+    if node.kind == "servers":
+        qdisc = f"must ip netns exec {node.name} tc -s -j qdisc show dev eth0"
+        qdisc += f" >qdisc-{node.name}.json\n"
+    return f"{qdisc}must ip netns exec {node.name} nstat -azsj >nstat-{node.name}.json\n"

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A network of one's own: its flows come and go as told, share the air, and a policy changes."""
+
+import csv
+from collections import defaultdict
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import numpy
+import pytest
+
+from airtcp.experiment import Cell, load
+from airtcp.guesttools import GuestTools
+from airtcp.kernel import Kernel
+from airtcp.report import model, series
+from airtcp.results import document, write
+from airtcp.run import Result, run_directory, run_one
+
+EXPERIMENT = """\
+name: network
+title: A network
+source: Nobody
+description: None
+parameters:
+  duration: 5s
+  mcs: 3
+  delay: 2ms
+  capture: server,air
+  capture_duration: 300ms
+topology:
+  servers:
+    near: {}
+    far: {delay: 20ms, rate: 200Mbit}
+  access_points:
+    ap1: {}
+    ap2: {channel: 36}
+  stations:
+    laptop: {access_point: ap1, ack_policy: aad}
+    phone: {access_point: ap2}
+    tablet: {access_point: ap2, mcs: 1}
+flows:
+  - {from: near, to: laptop}
+  - {from: far, to: phone, congestion_control: bbr, start: 2s, duration: 2s}
+  - {from: laptop, to: near, protocol: udp, rate: 1Mbit, start: 1s, duration: 2s}
+  - {from: tablet, to: near, rate: 1Mbit, start: 500ms, duration: 1s}
+schedule:
+  - {at: 2s, node: laptop, set: {ack_policy: default}}
+design:
+  - channel: ["36", "44"]
+"""
+CAPTURES = ("near.pcapng", "far.pcapng", "air.pcapng")
+
+Runs = Callable[[str, str], tuple[Cell, Result, Path]]
+Rows = dict[str, list[dict[str, float]]]
+
+
+@pytest.fixture(scope="module")
+def run(lab_kernel: Kernel, tools: GuestTools, tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    """A cell by the channel of ap1, run once in a directory of a name."""
+    out_dir = tmp_path_factory.mktemp("network")
+    path = out_dir / "network.yaml"
+    path.write_text(EXPERIMENT)
+    cells = {str(cell.factors["channel"]): cell for cell in load(path).cells()}
+
+    @cache
+    def one(channel: str, name: str) -> tuple[Cell, Result, Path]:
+        result = run_one(lab_kernel, tools, cells[channel], 1, out_dir / name)
+        assert result["error"] is None
+        return cells[channel], result, out_dir / name
+
+    return one
+
+
+def seconds(run: tuple[Cell, Result, Path]) -> Rows:
+    """What series.csv has of each flow, second by second."""
+    cell, _, out_dir = run
+    found: Rows = defaultdict(list)
+    with (run_directory(out_dir, cell, 1) / "series.csv").open() as file:
+        for row in csv.DictReader(file):
+            names = ("goodput_mbps", "segments_per_s", "acks_per_s")
+            found[row["flow"]].append({name: float(row[name] or "nan") for name in names})
+    return found
+
+
+def goodput(rows: Rows, flow: str) -> list[float]:
+    return [row["goodput_mbps"] for row in rows[flow]]
+
+
+def test_every_flow_starts_and_ends_as_told(run: Runs) -> None:
+    shared = run("36", "first")
+    flows = {flow["name"]: flow for flow in shared[1]["flows"]}
+    assert list(flows) == ["near-laptop", "far-phone", "laptop-near", "tablet-near"]
+    assert all(flow["goodput_mbps"] > 0 for flow in flows.values())
+    assert flows["far-phone"]["congestion_control"] == "bbr"
+    rows = seconds(shared)
+    active = {name: [value > 0 for value in goodput(rows, name)] for name in flows}
+    assert active["near-laptop"] == [True] * 5
+    # Flows begin and end some round trips of time later than told.
+    for name, first, last in (("far-phone", 2, 4), ("laptop-near", 1, 3), ("tablet-near", 0, 2)):
+        told = [first <= second < last for second in range(5)]
+        late = [first <= second <= last for second in range(5)]
+        assert active[name] in (told, late), name
+
+
+def test_a_policy_changes_while_its_flow_goes_on(run: Runs) -> None:
+    rows = seconds(run("36", "first"))["near-laptop"]
+    ratios = numpy.array([row["acks_per_s"] / row["segments_per_s"] for row in rows])
+    assert ratios[1] < 0.3  # aad
+    assert (ratios[2:] > 0.4).all()  # Linux: one for two
+
+
+def test_cells_share_a_channel_and_not_two(run: Runs) -> None:
+    shared, apart = (seconds(run(*which)) for which in (("36", "first"), ("44", "apart")))
+    alone_mbps = goodput(apart, "near-laptop")[3]
+
+    def together_mbps(rows: Rows) -> float:
+        return goodput(rows, "near-laptop")[3] + goodput(rows, "far-phone")[3]
+
+    assert together_mbps(shared) < alone_mbps
+    assert together_mbps(apart) > 1.7 * alone_mbps
+    shares = ("data", "ack", "idle", "collision")
+    for _, result, _ in (run("36", "first"), run("44", "apart")):
+        values = [result["metrics"][f"airtime_{kind}_share"] for kind in shares]
+        assert min(values) >= 0 and sum(values) <= 1
+
+
+def test_the_same_seed_gives_the_same_bytes(run: Runs) -> None:
+    _, first, _ = run("36", "first")
+    _, again, _ = run("36", "another-directory")
+    assert first["metrics"] == again["metrics"] and first["flows"] == again["flows"]
+    for name in CAPTURES:
+        assert first["artifacts"][name]["sha256"] == again["artifacts"][name]["sha256"]
+
+
+def test_a_report_finds_every_flow_and_ping(run: Runs, lab_kernel: Kernel) -> None:
+    cell, result, out_dir = run("36", "first")
+    experiment = load(out_dir.parent / "network.yaml")
+    write(out_dir, document(experiment, [cell], lab_kernel, [(cell, result)], "test"))
+    [found] = model.load(out_dir).runs
+    assert found.scene == cell.scene and len(found.pings) == 3
+    over_time = series.over_time(found.directory, found.settings, found.streams)
+    assert len(over_time.flows) == 3  # that of UDP has no window
+    by_second = series.by_second(found.directory, found.settings, "flow_goodput", found.streams)
+    assert [values.sum() > 0 for _, values in by_second] == [True] * 4

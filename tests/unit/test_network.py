@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Networks of one's own: what a file may say of them, its plan, and what it may not say."""
+
+from pathlib import Path
+
+import pytest
+from plans import check_shell, section
+
+from airtcp.errors import InputError
+from airtcp.experiment import Cell, Setting, load
+from airtcp.network import build, describe
+from airtcp.network.model import Network
+from airtcp.network.scene import Scene
+from airtcp.run import plan
+
+GOOD = """\
+name: small
+title: Small
+source: Nobody
+description: None
+parameters: {delay: 2ms, duration: 5s, ping_interval: 0ms}
+topology:
+  servers:
+    near: {}
+    far: {delay: 50ms, rate: 100Mbit, tsq: 4ms}
+  access_points:
+    ap1: {channel: 36}
+    ap2: {channel: 44, mcs: 5}
+  stations:
+    laptop: {access_point: ap1, error_rate: 0.1}
+    phone: {access_point: ap2, ack_policy: aad}
+    tablet: {access_point: ap2, mcs: 3}
+  hidden: [[ap1, phone]]
+flows:
+  - {from: near, to: laptop}
+  - {from: far, to: phone, congestion_control: bbr, start: 1500ms, duration: 3s}
+  - {from: laptop, to: near, protocol: udp, rate: 5Mbit, start: 2s}
+  - {from: near, to: laptop, start: 4s}
+  - {from: phone, to: tablet, name: aside, rate: 1Mbit}
+schedule:
+  - {at: 3s, node: far, set: {delay: 60ms}}
+  - {at: 2s, node: phone, set: {ack_policy: default, mcs: 2}}
+  - {at: 3s, node: phone, set: {aad_beta: 2, error_rate: 0.5}}
+"""
+
+
+def loaded(directory: Path, text: str = GOOD, *settings: str) -> Cell:
+    path = directory / "small.yaml"
+    path.write_text(text)
+    return load(path).cells([Setting.parse(one) for one in settings])[0]
+
+
+def planned(directory: Path, text: str = GOOD, *settings: str) -> str:
+    cell = loaded(directory, text, *settings)
+    return plan(cell.parameters, cell.scene)
+
+
+def scene(directory: Path) -> Scene:
+    found = loaded(directory).scene
+    assert found
+    return found
+
+
+def test_a_shell_can_read_the_plan_and_that_of_every_node(tmp_path: Path) -> None:
+    nodes = ("switch", "near", "far", "ap1", "ap2", "laptop", "phone", "tablet")
+    check_shell(planned(tmp_path), nodes)
+
+
+def test_a_node_has_what_it_says_then_what_its_access_point_says_then_the_parameters(
+    tmp_path: Path,
+) -> None:
+    nodes = scene(tmp_path).nodes
+    assert [nodes[name].parameters.mcs for name in ("ap1", "laptop", "phone", "tablet")] == [
+        *(7, 7, 5, 3)
+    ]
+    assert [nodes[name].parameters.channel for name in ("laptop", "tablet")] == [36, 44]
+    assert [nodes[name].parameters.delay_s for name in ("near", "far")] == [0.002, 0.05]
+    assert [nodes[name].parameters.tsq for name in ("near", "far")] == [None, "4000 us"]
+
+
+def test_factors_reach_the_nodes_without_an_opinion(tmp_path: Path) -> None:
+    text = planned(tmp_path, GOOD, "ack_policy=tack", "delay=7ms")
+    policies = {"laptop": "tack", "phone": "aad", "tablet": "tack"}
+    for name, policy in policies.items():
+        assert f"set_sysctl tcp_ack_policy {policy}" in section(text, name)
+    assert "must tc qdisc add dev eth0 root handle 1: netem delay 7000us limit 1000" in section(
+        text, "near"
+    )
+
+
+def test_addresses_and_radios_are_each_ones_own(tmp_path: Path) -> None:
+    found = scene(tmp_path)
+    assert [(node.name, node.radio) for node in found.radios] == [
+        *(("ap1", 0), ("ap2", 1), ("laptop", 2), ("phone", 3), ("tablet", 4))
+    ]
+    addresses = [node.address for node in found.hosts]
+    assert addresses == ["10.0.0.1", "10.0.0.2", "10.0.0.101", "10.0.0.102", "10.0.0.103"]
+    macs = [node.mac for node in found.hosts]
+    assert len(set(macs)) == len(macs) and macs[3] == "02:00:00:00:03:00"
+
+
+def test_flows_have_names_ports_and_times(tmp_path: Path) -> None:
+    streams = scene(tmp_path).streams
+    assert [(one.label, one.port, one.direction) for one in streams] == [
+        ("near-laptop", 5201, "download"),
+        ("far-phone", 5202, "download"),
+        ("laptop-near", 5203, "upload"),
+        ("near-laptop-2", 5204, "download"),
+        ("aside", 5205, "across"),
+    ]
+    text = planned(tmp_path)
+    assert "iperf3 -4 -J -c 10.0.0.101 -p 5201 -t 5 -C cubic >iperf3-client-near-" in text
+    assert "{ sleep 1.5; must ip netns exec far env" in text
+    assert "iperf3 -4 -J -c 10.0.0.102 -p 5202 -t 3 -C bbr >" in text
+    assert "iperf3 -4 -J -c 10.0.0.1 -p 5203 -t 3 -b 5000000 -u -l 1472 >" in text
+    assert "{ sleep 4; must ip netns exec near env" in text
+    assert "-p 5205 -t 5 -b 1000000 -C cubic >" in text
+
+
+CHANGES = """\
+sleep 2
+in_node phone <<'END'
+set_sysctl tcp_ack_policy default
+must python3 -B /tmp/repolicy.py default
+END
+must airsim radio set 3 rate_format ht rate_mcs 2 rate_streams 1 rate_width_mhz 20 rate_gi_ns 800
+sleep 1
+in_node far <<'END'
+must tc qdisc change dev eth0 root handle 1: netem delay 60000us limit 1000
+must tc qdisc change dev eth0 parent 1:1 handle 2: tbf rate 100000000bit burst 4000b \
+latency 400000us
+END
+in_node phone <<'END'
+set_sysctl tcp_aad_beta_percent 200
+END
+must airsim radio set 3 errors fixed mpdu_error_ppm 500000 response_error_ppm 0
+"""
+
+
+def test_changes_come_in_order_of_time_and_say_only_what_changes(tmp_path: Path) -> None:
+    assert build.changes(scene(tmp_path)) == CHANGES
+
+
+def test_hidden_radios_and_errors_are_set(tmp_path: Path) -> None:
+    text = planned(tmp_path)
+    assert "must airsim link set 0 3 blocked\nmust airsim link set 3 0 blocked\n" in text
+    assert "must airsim radio set 2 errors fixed mpdu_error_ppm 100000 " in text
+
+
+def test_a_ratio_of_signal_to_noise_is_each_stations_own(tmp_path: Path) -> None:
+    text = GOOD.replace("delay: 2ms,", "delay: 2ms, error_model: snr, snr: 30dB,")
+    text = text.replace("error_rate: 0.1", "snr: 20dB").replace(", error_rate: 0.5", ", snr: 10dB")
+    found = planned(tmp_path, text)
+    links = [line.split()[4:] for line in found.splitlines() if "loss_mdb" in line]
+    assert [link[:2] for link in links[:6]] == [
+        *(["0", "2"], ["2", "0"], ["1", "3"], ["3", "1"], ["1", "4"], ["4", "1"])
+    ]
+    laptop, _, phone, _, tablet, _, later, again = (int(link[-1]) for link in links)
+    assert phone == tablet == laptop - 10_000
+    assert links[6][:2] == ["1", "3"] and later == again == phone + 20_000
+
+
+def test_captures_are_of_all_nodes_of_a_kind(tmp_path: Path) -> None:
+    text = planned(tmp_path, GOOD, "capture=server,air")
+    assert [line.split()[-1] for line in text.splitlines() if "tcpdump" in line] == [
+        *("near.pcap", "far.pcap", "air.pcap")
+    ]
+
+
+def test_a_network_is_read_back_as_it_is_written(tmp_path: Path) -> None:
+    network = scene(tmp_path).network
+    assert Network.model_validate(network.plain()) == network
+    assert "station phone: access point ap2, ack policy aad" in list(describe.lines(network))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "says"),
+    [
+        ("    near: {}", "    phone: {}", 15, "topology.stations.phone: a node of this name"),
+        ("    near: {}", "    Near_1: {}", 8, "topology.servers.Near_1: not a name of a node"),
+        ("    near: {}", "    air: {}", 8, "but not switch air helpers"),
+        ("    near: {}", "    near: {mcs: 3}", 8, "near.mcs: unknown key; allowed: ack_policy"),
+        ("    near: {}", "    near: {}\n    near: {}", 9, "topology.servers.near: given twice"),
+        ("channel: 36", "channel: 37", 11, "ap1.channel: '37' is not a channel; allowed: 1 6 11"),
+        ("mcs: 5", "mcs: 9", 12, "ap2.mcs: 9 is not allowed with 802.11n at 20MHz"),
+        ("access_point: ap1", "access_point: ap3", 14, "access_point: unknown access point 'ap3'"),
+        ("access_point: ap1, ", "", 14, "topology.stations.laptop.access_point: missing"),
+        ("[[ap1, phone]]", "[[ap1, near]]", 17, "hidden[0]: no radio 'near'; allowed: ap1 ap2"),
+        ("{from: near, to: laptop}", "{from: near, to: lap}", 19, "to: unknown host 'lap'"),
+        ("{from: near, to: laptop}", "{from: near, to: near}", 19, "flows[0].to: from 'near' to"),
+        ("{from: near, to: laptop}", "{from: near, to: ap1}", 19, "to: unknown host 'ap1'"),
+        ("rate: 5Mbit, ", "", 21, "flows[2].protocol: udp needs a rate"),
+        ("start: 2s}", "start: 5s}", 21, "flows[2].start: the run has a duration of 5s"),
+        ("duration: 3s}", "duration: 4s}", 20, "flows[1].duration: the run ends before, after 5s"),
+        ("start: 4s}", "bytes: 1MiB}", 22, "flows[3].bytes: unknown key; allowed: from to name"),
+        ("name: aside", "name: near-laptop", 23, "flows[4]: two flows are named 'near-laptop'"),
+        ("{at: 2s", "{at: 5s", 26, "schedule[1].at: the run has ended by then"),
+        ("node: phone", "node: phones", 26, "schedule[1].node: unknown node 'phones'; allowed:"),
+        ("mcs: 2", "delay: 2ms", 26, "set.delay: cannot change at one of the stations; allowed:"),
+        ("mcs: 2", "mcs: 9", 26, "schedule[1].set.mcs: 9 is not allowed with 802.11n"),
+        ("mcs: 2", "tsq: kernel", 26, "set.tsq: 'kernel' is what there was when it booted"),
+        ("mcs: 2", "gro: off", 26, "schedule[1].set.gro: unknown key; allowed: ack_policy"),
+        ("rate: 100Mbit, ", "", 25, ""),
+        ("delay: 2ms,", "delay: 2ms, stations: 2,", 5, "parameters.stations: stations 2 is not"),
+    ],
+)
+def test_what_cannot_be_is_told_with_its_line(
+    tmp_path: Path, old: str, new: str, line: int, says: str
+) -> None:
+    text = GOOD.replace(old, new, 1)
+    if not says:
+        text, says = text.replace("{delay: 60ms}", "{rate: 1Mbit}"), "set.rate: may change where"
+    with pytest.raises(InputError) as error:
+        loaded(tmp_path, text)
+    assert "\n" not in str(error.value)
+    assert f"small.yaml:{line}: " in str(error.value), error.value
+    assert says in str(error.value)
+
+
+def test_a_setting_that_does_not_fit_the_network_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"--set direction=upload: parameters\.direction: "):
+        loaded(tmp_path, GOOD, "direction=upload")
+    with pytest.raises(InputError, match=r"--set duration=2s: flows\.1\.start: the run has a"):
+        loaded(tmp_path, GOOD, "duration=2s")
+
+
+def test_flows_are_for_networks_of_ones_own(tmp_path: Path) -> None:
+    head, _, rest = GOOD.partition("topology:")
+    flows = rest[rest.index("flows:") :]
+    with pytest.raises(InputError, match=r"small.yaml:6: flows: is for networks"):
+        loaded(tmp_path, head + flows)
+
+
+def test_the_page_has_every_key() -> None:
+    page = Path(__file__).parents[2] / "docs" / "topologies.md"
+    assert describe.tables() in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "media"),
+    [
+        ("channel: 36", "channel: 36", 1),
+        ("channel: 36", "channel: 44", 2),
+        ("channel: 36, width: 40MHz", "channel: 44, width: 40MHz", 2),
+        ("channel: 36, standard: 802.11ac, width: 80MHz", "channel: 44", 1),
+        ("channel: 6", "channel: 11", 2),
+    ],
+)
+def test_cells_share_a_medium_where_their_channels_overlap(
+    tmp_path: Path, first: str, second: str, media: int
+) -> None:
+    text = GOOD.replace("{channel: 36}", f"{{{first}}}").replace("channel: 44", second)
+    found = loaded(tmp_path, text).scene
+    assert found and found.media == media
