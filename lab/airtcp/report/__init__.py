@@ -205,12 +205,12 @@ def _readable(
 
 def _over_time(one: model.Measured) -> series.OverTime:
     run = one.runs[0]
-    return series.over_time(run.directory, run.settings)
+    return series.over_time(run.directory, run.settings, run.streams)
 
 
 def _arrivals(one: model.Measured) -> series.Arrivals | None:
     run = one.runs[0]
-    return series.arrivals(run.directory, run.settings)
+    return series.arrivals(run.directory, run.settings, run.streams)
 
 
 def _aggregates(one: model.Measured) -> Counter[int]:
@@ -223,8 +223,7 @@ def _aggregates(one: model.Measured) -> Counter[int]:
 
 def _ping_ms(one: model.Measured) -> list[float]:
     """Round-trip times over all seeds; none where ping was off."""
-    pinged = [run for run in one.runs if run.metrics.get("ping_rtt_ms_p50") is not None]
-    return [float(rtt) for run in pinged for rtt in runfiles.read_ping(run.directory).rtt_ms]
+    return [float(rtt) for run in one.runs for ping in run.pings for rtt in ping.rtt_ms]
 
 
 def _exchange_ms(one: model.Measured) -> list[float]:

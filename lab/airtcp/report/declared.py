@@ -170,15 +170,15 @@ def _read(what: str, run: Run) -> tuple[str, Sequence[tuple[series.Floats, serie
     """(the file, time in s and value of each flow). Raises AirtcpError."""
     settings = run.settings
     if what == "ping":
-        ping = runfiles.read_ping(run.directory)
-        return "ping.txt", [(ping.sent_s - settings.idle_s, ping.rtt_ms)]
+        pings = run.pings or [runfiles.read_ping(run.directory)]
+        return "ping.txt", [(ping.sent_s - settings.idle_s, ping.rtt_ms) for ping in pings]
     if what in _STEPS:
-        return "series.csv", series.by_second(run.directory, settings, what)
+        return "series.csv", series.by_second(run.directory, settings, what, run.streams)
     if what == "cwnd_at_acks":
-        return "cwnd-trace.txt", series.cwnd_at_acks(run.directory, settings)
+        return "cwnd-trace.txt", series.cwnd_at_acks(run.directory, settings, run.streams)
     if what == "received":
-        return f"tcp-{settings.receiver}.csv", series.received(run.directory, settings)
-    over_time = series.over_time(run.directory, settings)
+        return f"tcp-{settings.receiver}.csv", series.received(run.directory, settings, run.streams)
+    over_time = series.over_time(run.directory, settings, run.streams)
     column = "srtt_ms" if what == "rtt" else what
     known = [(flow["time_s"], flow[column]) for flow in over_time.flows]
     flows = [(times_s[own == own], own[own == own]) for times_s, own in known]

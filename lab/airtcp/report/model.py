@@ -13,12 +13,16 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from airtcp import policies, results, statistics
+from airtcp import policies, results, runfiles, statistics
 from airtcp.errors import AirtcpError, InputError
 from airtcp.figures import Figure
 from airtcp.metrics import HEADLINES, Headline
 from airtcp.modelfit import Point
+from airtcp.network import traffic
+from airtcp.network.model import Network
+from airtcp.network.scene import Scene
 from airtcp.parameters import Parameters
+from airtcp.transfers import Pair
 
 BASELINE = "default"
 _POLICY = "ack_policy"
@@ -50,6 +54,8 @@ class Run:
     cost: Mapping[str, float]
     artifacts: Mapping[str, Mapping[str, str]]
     identity: str  # hash of all that decides the run
+    network: Mapping[str, Any] | None = None  # of one's own
+    flows: Sequence[Mapping[str, Any]] = ()  # in such a network
 
     @property
     def settings(self) -> Parameters:
@@ -63,6 +69,32 @@ class Run:
             raise AirtcpError(
                 f"{self.directory}: not parameters of this version: {reason}"
             ) from None
+
+    @property
+    def scene(self) -> Scene | None:
+        """A network of one's own. Raises AirtcpError for that of another version."""
+        if self.network is None:
+            return None
+        try:
+            return Scene(Network.model_validate(self.network), self.settings)
+        except ValidationError as error:
+            reason = error.errors()[0]["msg"]
+            raise AirtcpError(f"{self.directory}: no network of this version: {reason}") from None
+
+    @property
+    def streams(self) -> Sequence[Pair] | None:
+        """Its flows."""
+        return self.scene.streams if self.scene else None
+
+    @property
+    def pings(self) -> list[runfiles.Latency]:
+        """Of each station from which there was ping. Raises AirtcpError."""
+        if self.metrics.get("ping_rtt_ms_p50") is None:
+            return []
+        if self.scene is None:
+            return [runfiles.read_ping(self.directory)]
+        files = [traffic.ping_file(node.name) for node in traffic.pinging(self.scene)]
+        return [runfiles.read_ping(self.directory, file) for file in files]
 
 
 @dataclass(frozen=True)
@@ -294,6 +326,8 @@ def _run(out_dir: Path, run: Mapping[str, Any]) -> Run:
         cost=run["cost"],
         artifacts=run["artifacts"],
         identity=run["identity"],
+        network=run.get("network"),
+        flows=run.get("flows", ()),
     )
 
 

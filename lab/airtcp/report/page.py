@@ -21,7 +21,7 @@ from airtcp.report.model import (
     readable,
 )
 from airtcp.report.plots import PALETTE, Plot, policy_role
-from airtcp.statistics import Summary, paired_difference
+from airtcp.statistics import Summary, paired_difference, summarize
 
 _MINUS = "\N{MINUS SIGN}"
 
@@ -76,7 +76,7 @@ def render(
         overview=overview,
         timelines=timelines,
         timeline_notes=timeline_notes,
-        inside=[(one, _metric_rows(one.condition)) for one in inside],
+        inside=[(one, _metric_rows(one.condition), _flow_rows(one.condition)) for one in inside],
         costs=[
             (condition.label, measured.policy, _added(measured.runs))
             for condition in results.conditions
@@ -212,6 +212,35 @@ def _metric_rows(condition: Condition) -> list[MetricRow]:
             )
         )
     return rows
+
+
+@dataclass(frozen=True)
+class FlowRow:
+    """One flow of a network of one's own: a cell for each policy."""
+
+    name: str
+    route: str
+    protocol: str
+    start_s: float
+    cells: Sequence[str]
+
+
+def _flow_rows(condition: Condition) -> list[FlowRow]:
+    first = condition.policies[0].runs[0].flows
+    return [
+        FlowRow(
+            flow["name"],
+            f"{flow['from']} to {flow['to']}",
+            flow["congestion_control"] or flow["protocol"],
+            flow["start_s"],
+            [_flow_goodput(one, number) for one in condition.policies],
+        )
+        for number, flow in enumerate(first)
+    ]
+
+
+def _flow_goodput(measured: Measured, number: int) -> str:
+    return with_interval(summarize([run.flows[number]["goodput_mbps"] for run in measured.runs]))
 
 
 def _others(condition: Condition) -> list[Measured]:

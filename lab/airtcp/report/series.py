@@ -14,7 +14,7 @@ from airtcp import capture, overtime, runfiles
 from airtcp.errors import AirtcpError
 from airtcp.nodes import ADDRESSES
 from airtcp.parameters import Parameters
-from airtcp.transfers import transfers
+from airtcp.transfers import PORT, Pair, transfers
 
 Floats = NDArray[numpy.float64]
 
@@ -50,9 +50,21 @@ class Arrivals:
     aggregates_from_air: bool
 
 
-def over_time(run_dir: Path, parameters: Parameters) -> OverTime:
+Streams = Sequence[Pair] | None
+"""The flows of a network of one's own; None: those that the parameters say."""
+
+
+def _over_tcp(run_dir: Path, parameters: Parameters, streams: Streams) -> list[Pair]:
+    pairs = transfers(parameters) if streams is None else streams
+    over_tcp = [pair for pair in pairs if pair.protocol == "tcp"]
+    if not over_tcp:
+        raise AirtcpError(f"{run_dir}: no flow is of TCP")
+    return over_tcp
+
+
+def over_time(run_dir: Path, parameters: Parameters, streams: Streams = None) -> OverTime:
     """Raises AirtcpError when a file is missing or corrupt."""
-    traces = runfiles.read_flows(run_dir, transfers(parameters)).sent
+    traces = runfiles.read_flows(run_dir, _over_tcp(run_dir, parameters, streams)).sent
     start_ns = min(trace.columns["time_ns"][0] for trace in traces)
     flows = []
     for trace in traces:
@@ -64,13 +76,15 @@ def over_time(run_dir: Path, parameters: Parameters) -> OverTime:
                 "srtt_ms": numpy.where(srtt_ms > 0, srtt_ms, numpy.nan),  # 0: none measured yet
             }
         )
-    [goodput] = by_second(run_dir, parameters, "goodput")
+    [goodput] = by_second(run_dir, parameters, "goodput", streams)
     return OverTime(flows, *goodput)
 
 
-def by_second(run_dir: Path, parameters: Parameters, what: str) -> list[tuple[Floats, Floats]]:
+def by_second(
+    run_dir: Path, parameters: Parameters, what: str, streams: Streams = None
+) -> list[tuple[Floats, Floats]]:
     """(end of each second, value) of what overtime.Flow has: of each flow, or the sum."""
-    read = overtime.read(run_dir, parameters, overtime.CSV_STEP_S)
+    read = overtime.read(run_dir, parameters, overtime.CSV_STEP_S, streams)
     ends_s = read.ends_s - parameters.idle_s
     if what == "flow_goodput":
         return [(ends_s, flow.goodput_mbps) for flow in read.flows]
@@ -81,17 +95,26 @@ def by_second(run_dir: Path, parameters: Parameters, what: str) -> list[tuple[Fl
     return [(ends_s, numpy.sum(values, axis=0))]
 
 
-def cwnd_at_acks(run_dir: Path, parameters: Parameters) -> list[tuple[Floats, Floats]]:
+def cwnd_at_acks(
+    run_dir: Path, parameters: Parameters, streams: Streams = None
+) -> list[tuple[Floats, Floats]]:
     """(s since the first, segments) of each connection, at every segment that its sender got."""
-    found = runfiles.read_cwnd_trace(run_dir, ADDRESSES[parameters.sender])
+    ends = [(ADDRESSES[parameters.sender], PORT)]
+    if streams is not None:
+        pairs = _over_tcp(run_dir, parameters, streams)
+        ends = [(pair.sender_address, pair.port) for pair in pairs]
+    found = [one for end in ends for one in runfiles.read_cwnd_trace(run_dir, *end)]
     start_s = min(float(times_s[0]) for times_s, _ in found)
     return [(times_s - start_s, cwnd) for times_s, cwnd in found]
 
 
-def received(run_dir: Path, parameters: Parameters) -> list[tuple[Floats, Floats]]:
+def received(
+    run_dir: Path, parameters: Parameters, streams: Streams = None
+) -> list[tuple[Floats, Floats]]:
     """(s since the first sample, segments with data so far) of each connection."""
     if parameters.workload == "bulk":
-        traces = runfiles.read_flows(run_dir, transfers(parameters)).received
+        pairs = _over_tcp(run_dir, parameters, streams)
+        traces = runfiles.read_flows(run_dir, pairs).received
     else:
         traces = runfiles.read_exchange_ends(run_dir, parameters.receiver, parameters.sender)
     start_ns = min(trace.columns["time_ns"][0] for trace in traces)
@@ -101,12 +124,12 @@ def received(run_dir: Path, parameters: Parameters) -> list[tuple[Floats, Floats
     ]
 
 
-def arrivals(run_dir: Path, parameters: Parameters) -> Arrivals | None:
+def arrivals(run_dir: Path, parameters: Parameters, streams: Streams = None) -> Arrivals | None:
     """Read them from the capture at the first receiver; None if there is no such capture.
 
     Raises AirtcpError when a capture is corrupt or holds too few segments.
     """
-    first = transfers(parameters)[0]
+    first = _over_tcp(run_dir, parameters, streams)[0]
     path = run_dir / f"{first.receiver}.pcapng"
     if not path.exists():
         return None
