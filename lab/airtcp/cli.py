@@ -34,6 +34,7 @@ from airtcp.errors import AirtcpError, InputError
 from airtcp.experiment import Cell, Experiment, Setting
 from airtcp.guesttools import GuestTools, build_tools
 from airtcp.kernel import Kernel
+from airtcp.network import describe
 from airtcp.ownpolicy import OwnPolicy
 from airtcp.parameters import OBSERVATION, Parameters
 from airtcp.report import write_report
@@ -242,6 +243,10 @@ def _show(options: argparse.Namespace) -> int:
         value = chosen.parameters.plain()[name]
         mark = " " if value == usual[name] else "*"
         print(f"  {mark} {name:<20} {value!s:<20} {field.description}")
+    if chosen.network:
+        print("\nNetwork:")
+        for line in describe.lines(chosen.network):
+            print(f"    {line}")
     print(f"\nCells ({len(cells)}), and what has been published for them:")
     for cell in cells:
         factors = " ".join(f"{name}={value}" for name, value in cell.factors.items())
@@ -265,6 +270,7 @@ def _described(chosen: Experiment, cells: Sequence[Cell]) -> dict[str, object]:
         "source": chosen.source,
         "description": chosen.description,
         "parameters": chosen.parameters.plain(),
+        "network": chosen.network.plain() if chosen.network else None,
         "cells": [dict(cell.factors) for cell in cells],
         "published": [one.model_dump(mode="json") for one in chosen.published],
         "figures": [figures.documented(one) for one in chosen.figures],
@@ -504,7 +510,7 @@ def _parser() -> argparse.ArgumentParser:
         help="the network of an experiment up, and a prompt in it",
         description=(
             "Boot the first cell's network in real time and give "
-            "a prompt; server, ap and station enter a node."
+            "a prompt; the name of a node (server, ap, station) enters it."
         ),
     )
     _add_experiment(prompt)

@@ -8,15 +8,15 @@ from airtcp import guest, topology
 from airtcp.experiment import Cell
 from airtcp.guesttools import GuestTools
 from airtcp.kernel import Kernel
+from airtcp.network import build
 from airtcp.nodes import ADDRESSES
-from airtcp.parameters import Parameters
 
 _DAY_S = 86400.0
 
 _PROMPT = """\
-# `server`, `ap` and `station` enter a node, or run one command in it.
+# A command of its name enters each node, or runs one command in it.
 must mkdir /tmp/bin
-for node in server ap station; do
+for node in {nodes}; do
 	cat >/tmp/bin/$node <<END
 #!/bin/sh
 [ \\$# -gt 0 ] || set -- env PS1='$node# ' sh -i
@@ -24,22 +24,34 @@ exec ip netns exec $node "\\$@"
 END
 	chmod +x /tmp/bin/$node
 done
-echo "server {server}, ap {ap}, station {station}: server, ap or station enters a node;"
-echo "\\`station ping {server}\\` runs one command in it; exit ends the guest."
+echo "{addresses}: the name of a node enters it;"
+echo "\\`{example}\\` runs one command in it; exit ends the guest."
 PATH=/tmp/bin:$PATH PS1='airtcp# ' sh -i
 true
 """
 
 
-def plan(parameters: Parameters) -> str:
+def plan(cell: Cell) -> str:
     """The script that builds the network and gives a prompt."""
-    return f"{topology.plan(parameters)}\n{_PROMPT.format(**ADDRESSES)}"
+    addresses, network = dict(ADDRESSES), topology.plan(cell.parameters)
+    example = f"station ping {ADDRESSES['server']}"
+    if cell.scene:
+        addresses = dict.fromkeys(cell.scene.nodes, "")
+        addresses |= {node.name: node.address for node in cell.scene.hosts}
+        stream, network = cell.scene.streams[0], build.plan(cell.scene)
+        example = f"{stream.sender} ping {stream.receiver_address}"
+    prompt = _PROMPT.format(
+        nodes=" ".join(addresses),
+        addresses=", ".join(f"{name} {address}".strip() for name, address in addresses.items()),
+        example=example,
+    )
+    return f"{network}\n{prompt}"
 
 
 def interact(kernel: Kernel, tools: GuestTools, cell: Cell) -> int:
     """Give the user the prompt until he leaves it: 0, or 1 when the network did not come up."""
     with tempfile.TemporaryDirectory(prefix="airtcp-shell-") as scratch:
         run_dir = Path(scratch)
-        (run_dir / "plan.sh").write_text(plan(cell.parameters))
+        (run_dir / "plan.sh").write_text(plan(cell))
         ended = guest.boot(kernel, tools, run_dir, seed=1, timeout_wall_s=_DAY_S, interactive=True)
     return 0 if ended.status == "ok" else 1
