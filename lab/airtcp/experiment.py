@@ -175,7 +175,7 @@ class Experiment(Strict):
         Parameters(), description="what all cells have in common, where it is not the default"
     )
     topology: Topology | None = Field(
-        None, description="a network of one's own, in place of that of the parameters"
+        None, description="a network of one's own, in place of the usual one: docs/topologies.md"
     )
     flows: tuple[Flow, ...] = Field((), description="what is sent in a topology of one's own")
     schedule: tuple[Change, ...] = Field((), description="what changes in it while it runs")

@@ -6,6 +6,9 @@ from pathlib import Path
 from airtcp.keytable import with_tables
 from airtcp.schema import schema
 
+# docs/topologies.md has these in one table, test_network.py holds it to them.
+ELSEWHERE = {"Topology", "Server", "AccessPoint", "Station", "Flow", "Change", "Settings"}
+
 PAGE = Path(__file__).parents[2] / "docs" / "experiments.md"
 
 
@@ -17,7 +20,8 @@ def test_the_tables_in_the_docs_are_up_to_date() -> None:
 def test_every_model_has_its_table() -> None:
     page = PAGE.read_text()
     made = schema()
-    for name, model in {"Experiment": made, **made["$defs"]}.items():
+    models = {"Experiment": made, **made["$defs"]}
+    for name in models.keys() - ELSEWHERE:
         table = page.partition(f"<!-- table: {name} -->\n")[2].partition("<!-- end -->\n")[0]
-        for key in model["properties"]:
+        for key in models[name]["properties"]:
             assert f"| `{key}` | " in table, (name, key)
