@@ -55,6 +55,17 @@ class Transmission:
         return sum(self.mpdu_octets)
 
 
+def begin_ns(path: Path) -> int:
+    """When the first frame of the capture began, by the guest's monotonic clock.
+
+    Raises AirtcpError as read().
+    """
+    first = next(enumerate(read_packets(path), start=1), None)
+    if first is None:
+        raise AirtcpError(f"{path}: holds no frame")
+    return _frame(path, *first).start_ns
+
+
 def length_ns(path: Path) -> int:
     """From the start of the first frame to the end of the last. Raises AirtcpError as read()."""
     packets = enumerate(read_packets(path), start=1)

@@ -9,6 +9,7 @@ Link types read: Ethernet, and radiotap followed by 802.11 (https://www.radiotap
 looked for in IPv4 only, which is all that the laboratory's topology carries.
 """
 
+import math
 import struct
 from collections.abc import Iterator
 from contextlib import closing
@@ -131,11 +132,12 @@ def read_packets(path: Path) -> Iterator[Packet]:
         yield from _read(source, path).packets
 
 
-def read_tcp(path: Path) -> Iterator[Segment]:
-    """Yield the TCP segments of a pcap or pcapng file, other packets left out.
+def read_tcp(path: Path, from_ns: float = 0, to_ns: float = math.inf) -> Iterator[Segment]:
+    """Yield the TCP segments of a pcap or pcapng file in [from_ns, to_ns), nothing else.
 
-    On the air every transmission counts, so a retried frame gives a segment each time.
-    Raises AirtcpError for a corrupt file or a link type other than those named above.
+    The file is in the order of time. On the air every transmission counts, so a retried frame
+    gives a segment each time. Raises AirtcpError for a corrupt file or a link type other than
+    those named above.
     """
     with closing(_open(path)) as source:
         capture = _read(source, path)
@@ -145,6 +147,10 @@ def read_tcp(path: Path) -> Iterator[Segment]:
                 f"known: {LINKTYPE_ETHERNET} (Ethernet), {LINKTYPE_RADIOTAP} (radiotap)"
             )
         for packet in capture.packets:
+            if packet.time_ns < from_ns:
+                continue
+            if packet.time_ns >= to_ns:
+                break
             if capture.link_type == LINKTYPE_ETHERNET:
                 segment = _ethernet_tcp(packet)
             else:

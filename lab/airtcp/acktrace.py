@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""When the timers of ACK policies ran, from ack-trace.txt, which ack_trace=on leaves.
+
+A socket whose policy delays an ACK has its timer armed; what has arrived is then acknowledged by
+the timer, or sooner for another reason, with which the timer has nothing left to do.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from airtcp.errors import AirtcpError
+
+FILE = "ack-trace.txt"
+
+_EVENT = re.compile(
+    r" ([0-9.]+): tcp_ackpol_(decision|ack): .*?(?:reason=(\w+) )?(?:iat_us=-?\d+ )?"
+    r"(?:ato_us=(\d+) )?segs=(\d+) .*sock_cookie=(\w+)"
+)
+# No policy waits longer, so a timer that runs at a time was armed no longer before.
+_LONGEST_NS = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class Wait:
+    """From the segment that armed a timer to the ACK; by the guest's monotonic clock.
+
+    delay_us: what the policy chose at the last arrival before. segments: how many the ACK
+    acknowledges. fired: it was sent by the timer.
+    """
+
+    armed_ns: int
+    ended_ns: int
+    delay_us: int
+    segments: int
+    fired: bool
+
+
+def read_waits(path: Path, from_ns: float, to_ns: float) -> Iterator[Wait]:
+    """Yield those that overlap [from_ns, to_ns), by their ends. Raises AirtcpError."""
+    armed: dict[str, tuple[int, int]] = {}  # by socket: since when, and the delay
+    fired: set[str] = set()
+    try:
+        with path.open(encoding="utf-8") as lines:
+            for line in lines:
+                event = _EVENT.search(line)
+                if event is None:
+                    continue
+                time_s, kind, reason, delay_us, segments, socket = event.groups()
+                time_ns = round(float(time_s) * 1e6) * 1000
+                if time_ns < from_ns - _LONGEST_NS:
+                    continue
+                if reason == "delayed":
+                    since_ns, _ = armed.get(socket, (time_ns, 0))
+                    armed[socket] = since_ns, int(delay_us)
+                    if since_ns >= to_ns:
+                        break
+                elif reason == "timer":
+                    fired.add(socket)
+                elif kind == "ack" and socket in armed:
+                    since_ns, last_us = armed.pop(socket)
+                    if time_ns >= from_ns and since_ns < to_ns:
+                        by_timer = socket in fired
+                        yield Wait(since_ns, time_ns, last_us, int(segments), by_timer)
+                    fired.discard(socket)
+    except OSError as error:
+        raise AirtcpError(f"{path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise AirtcpError(f"{path}: not text") from None

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""When ACK timers ran, from lines as the kernel writes them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from airtcp.acktrace import Wait, read_waits
+from airtcp.errors import AirtcpError
+
+EVERYTHING = (0, 10**12)
+
+
+def decision(at_us: int, reason: str, ato_us: int = 0, segs: int = 1, cookie: str = "1") -> str:
+    return (
+        f"          <idle>-0       [000] .ns..     {at_us / 1e6:.6f}: "
+        "tcp_ackpol_decision: family=2 "
+        f"sport=5201 dport=58084 reason={reason} iat_us=-1 ato_us={ato_us} segs={segs} "
+        f"rcv_nxt=3829078245 sock_cookie={cookie}"
+    )
+
+
+def ack(at_us: int, segs: int, cookie: str = "1") -> str:
+    return (
+        f"          iperf3-113     [000] .....     {at_us / 1e6:.6f}: tcp_ackpol_ack: family=2 "
+        f"sport=5201 dport=58084 segs={segs} waited_us=0 rcv_nxt=3829078245 sock_cookie={cookie}"
+    )
+
+
+def waits(
+    tmp_path: Path, lines: Sequence[str], window_ns: tuple[int, int] = EVERYTHING
+) -> list[Wait]:
+    path = tmp_path / "ack-trace.txt"
+    path.write_text("\n".join(["# tracer: nop", *lines, ""]))
+    return list(read_waits(path, *window_ns))
+
+
+def test_a_timer_runs_from_the_first_delay_until_it_fires(tmp_path: Path) -> None:
+    lines = [
+        decision(1000, "delayed", 400),
+        decision(1100, "delayed", 300, 2),
+        decision(1400, "timer", 0, 2),
+        ack(1400, 2),
+    ]
+    assert waits(tmp_path, lines) == [Wait(1_000_000, 1_400_000, 300, 2, True)]
+
+
+def test_an_ack_for_another_reason_cancels_it(tmp_path: Path) -> None:
+    lines = [
+        decision(1000, "delayed", 400),
+        decision(1200, "policy", 0, 2),
+        ack(1200, 2),
+        ack(1300, 0),
+        decision(1500, "delayed", 400),
+        decision(1900, "timer"),
+        ack(1900, 1),
+    ]
+    assert [(one.ended_ns, one.fired) for one in waits(tmp_path, lines)] == [
+        (1_200_000, False),
+        (1_900_000, True),
+    ]
+
+
+def test_sockets_have_timers_of_their_own(tmp_path: Path) -> None:
+    lines = [
+        decision(1000, "delayed", 400),
+        decision(1100, "delayed", 400, cookie="2f"),
+        ack(1200, 1, "2f"),
+        ack(1300, 1),
+    ]
+    found = waits(tmp_path, lines)
+    assert [(one.armed_ns, one.ended_ns) for one in found] == [
+        (1_100_000, 1_200_000),
+        (1_000_000, 1_300_000),
+    ]
+
+
+def test_only_those_are_told_that_run_in_the_window(tmp_path: Path) -> None:
+    lines = [
+        line
+        for start in (1000, 2000, 3000)
+        for line in (decision(start, "delayed", 400), ack(start + 500, 1))
+    ]
+    found = waits(tmp_path, lines, (1_600_000, 2_400_000))
+    assert [one.armed_ns for one in found] == [2_000_000]
+
+
+def test_a_trace_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(AirtcpError, match=r"ack-trace\.txt: No such file"):
+        list(read_waits(tmp_path / "ack-trace.txt", *EVERYTHING))
