@@ -293,7 +293,7 @@ def _schema(options: argparse.Namespace) -> int:
 
 def _report(options: argparse.Namespace) -> int:
     results.read(options.directory)
-    print(write_report(options.directory, options.timeline))
+    print(write_report(options.directory, options.timeline, options.run))
     return 0
 
 
@@ -445,6 +445,12 @@ def _parser() -> argparse.ArgumentParser:
         type=_not_negative,
         help="the 50 ms on the air to show, in virtual ms since the capture began "
         "(default: those in its middle)",
+    )
+    report.add_argument(
+        "--run",
+        metavar="CELL/seed-N",
+        help="the run whose time on the air to show, a directory of DIR/runs "
+        "(default: the first of each policy)",
     )
     report.set_defaults(do=_report)
 

@@ -121,6 +121,11 @@ class Headline(NamedTuple):
     title: str
 
     @property
+    def slug(self) -> str:
+        """What its figure's files are called."""
+        return self.title.replace(" ", "-")
+
+    @property
     def unit(self) -> str:
         return METRICS[self.metric].unit
 

@@ -14,6 +14,7 @@ from test_report import Elements, write_results
 from airtcp import airtrace, cli
 from airtcp.errors import InputError
 from airtcp.report import model, page, plots, timeline
+from airtcp.report.writer import Writer
 
 COLLIDED = 0x01
 LOST_COLOUR = "#dd3322"
@@ -193,7 +194,7 @@ def write_captures(out_dir: Path) -> model.Results:
 
 def test_each_policy_has_a_figure_with_what_each_box_is(tmp_path: Path) -> None:
     results = write_captures(tmp_path)
-    found, notes = timeline.plots(results, plots.Writer(tmp_path / "figures"), 0)
+    found, notes = timeline.plots(results, Writer(tmp_path / "figures"), 0)
     assert [one.title for one in found] == [
         "Who held the medium: default",
         "Who held the medium: aad",
@@ -216,7 +217,7 @@ def test_equal_captures_give_equal_bytes(tmp_path: Path) -> None:
     written = []
     for name in ("one", "two"):
         results = write_captures(tmp_path / name)
-        found, _ = timeline.plots(results, plots.Writer(tmp_path / name / "figures"))
+        found, _ = timeline.plots(results, Writer(tmp_path / name / "figures"))
         files = sorted((tmp_path / name / "figures").iterdir())
         written.append((found, [file.read_bytes() for file in files]))
     assert written[0] == written[1]
@@ -224,7 +225,7 @@ def test_equal_captures_give_equal_bytes(tmp_path: Path) -> None:
 
 def test_the_page_has_them(tmp_path: Path) -> None:
     results = write_captures(tmp_path)
-    found, notes = timeline.plots(results, plots.Writer(tmp_path / "figures"))
+    found, notes = timeline.plots(results, Writer(tmp_path / "figures"))
     text = page.render(results, [], [], found, notes)
     elements = Elements(text)
     assert not elements.open
@@ -236,7 +237,7 @@ def test_the_page_has_them(tmp_path: Path) -> None:
 
 def test_without_a_capture_a_note_says_how_to_get_one(tmp_path: Path) -> None:
     results = model.load(write_results(tmp_path))
-    writer = plots.Writer(tmp_path / "figures")
+    writer = Writer(tmp_path / "figures")
     found, (note,) = timeline.plots(results, writer)
     assert not found
     assert "--set capture=air" in note
@@ -248,7 +249,7 @@ def test_a_corrupt_capture_is_left_out_and_named(tmp_path: Path) -> None:
     results = write_captures(tmp_path)
     path = tmp_path / "runs" / "aad_0ms" / "seed-1" / "air.pcapng"
     path.write_bytes(path.read_bytes()[:-3])
-    found, (note,) = timeline.plots(results, plots.Writer(tmp_path / "figures"))
+    found, (note,) = timeline.plots(results, Writer(tmp_path / "figures"))
     assert [one.title for one in found] == ["Who held the medium: default"]
     assert note.startswith("Left out, aad: ")
     assert "air.pcapng: ends inside" in note
@@ -257,7 +258,7 @@ def test_a_corrupt_capture_is_left_out_and_named(tmp_path: Path) -> None:
 def test_a_start_that_no_capture_reaches_is_refused(tmp_path: Path) -> None:
     results = write_captures(tmp_path)
     with pytest.raises(InputError, match=r"--timeline 61: .*air\.pcapng holds 60\.0 ms"):
-        timeline.plots(results, plots.Writer(tmp_path / "figures"), 61)
+        timeline.plots(results, Writer(tmp_path / "figures"), 61)
 
 
 def test_the_report_shows_the_time_asked_for(

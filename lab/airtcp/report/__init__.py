@@ -10,41 +10,44 @@ from matplotlib.figure import Figure
 
 from airtcp import runfiles
 from airtcp.errors import AirtcpError
-from airtcp.metrics import Headline
 from airtcp.report import declared, model, page, plots, series, timeline
+from airtcp.report.writer import Plot, Writer
 
 _T = TypeVar("_T")
 
 
-def write_report(out_dir: Path, timeline_ms: int | None = None) -> Path:
+def write_report(
+    out_dir: Path, timeline_ms: int | None = None, timeline_of: str | None = None
+) -> Path:
     """Write out_dir/report.html and out_dir/figures/ from out_dir/results.json and its runs.
 
     timeline_ms: where the timelines of the medium start, in virtual time since their captures
-    began; None: in the middle. Returns the page's path. Raises InputError when results.json is
-    missing or corrupt or no capture reaches timeline_ms, AirtcpError when nothing can be written.
+    began; None: in the middle. timeline_of: the run to show there, as `CELL/seed-N`; None: the
+    first of each policy. Returns the page's path. Raises InputError when results.json is missing or
+    corrupt, there is no such run or no capture reaches timeline_ms, AirtcpError when nothing can be
+    written.
     A figure whose files are missing is left out, and the page says so.
     """
     results = model.load(out_dir)
     path = out_dir / "report.html"
     try:
         with plots.style():
-            writer = plots.Writer(out_dir / "figures")
+            writer = Writer(out_dir / "figures")
             drawing = plots.Drawing(results)
-            timelines = timeline.plots(results, writer, timeline_ms)
+            timelines = timeline.plots(results, writer, timeline_ms, timeline_of)
             own = declared.draw(results, writer)
             overview = _overview(results, drawing, writer)
             inside = [_inside(condition, drawing, writer) for condition in results.conditions]
+            writer.add_plotly()
         path.write_text(page.render(results, overview, inside, *timelines, *own), encoding="utf-8")
     except OSError as error:
         raise AirtcpError(f"{error.filename or path}: {error.strerror}") from error
     return path
 
 
-def _overview(
-    results: model.Results, drawing: plots.Drawing, writer: plots.Writer
-) -> list[plots.Plot]:
+def _overview(results: model.Results, drawing: plots.Drawing, writer: Writer) -> list[Plot]:
     """The figures that compare all conditions."""
-    found: list[plots.Plot] = []
+    found: list[Plot] = []
 
     def save(figure: Figure, slug: str, title: str, caption: str, values: list[str]) -> None:
         found.append(writer.save(figure, slug, title, caption, "; ".join(values)))
@@ -53,7 +56,7 @@ def _overview(
     for headline, having in model.headlines(results):
         save(
             plots.Drawing(having).bars(headline.metric, f"{headline.title} ({headline.unit})"),
-            _slug(headline),
+            headline.slug,
             headline.title.capitalize(),
             "Mean over seeds; whiskers: 95% interval (Student t).",
             _values(every, headline.metric, f" {headline.unit}"),
@@ -76,7 +79,7 @@ def _overview(
             continue
         save(
             plots.Drawing(having).gains(gains, headline.title),
-            f"{_slug(headline)}-gain",
+            f"{headline.slug}-gain",
             f"{headline.title.capitalize()} relative to {model.BASELINE}",
             "Ratio of runs with the same seed, mean and 95% interval, which may go on beyond the "
             "axis; published: ratio of the published means."
@@ -99,10 +102,6 @@ def _overview(
     return found
 
 
-def _slug(headline: Headline) -> str:
-    return headline.title.replace(" ", "-")
-
-
 def _values(
     rows: list[tuple[model.Condition, model.Measured]], metric: str, unit: str
 ) -> list[str]:
@@ -114,12 +113,10 @@ def _values(
     ]
 
 
-def _inside(
-    condition: model.Condition, drawing: plots.Drawing, writer: plots.Writer
-) -> page.Inside:
+def _inside(condition: model.Condition, drawing: plots.Drawing, writer: Writer) -> page.Inside:
     """The figures that look into the runs of one condition."""
     notes: list[str] = []
-    found: list[plots.Plot] = []
+    found: list[Plot] = []
     first = [one.runs[0] for one in condition.policies]
     seeds = " and ".join(f"seed {seed}" for seed in sorted({run.seed for run in first}))
 

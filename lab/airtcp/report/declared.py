@@ -14,7 +14,7 @@ from airtcp.report import layout, panels, series
 from airtcp.report.layout import Layout, Place
 from airtcp.report.model import Declared, Results, Run, is_bulk, readable, words
 from airtcp.report.page import number, with_interval
-from airtcp.report.plots import Plot, Table, Writer
+from airtcp.report.writer import Plot, Table, Writer
 from airtcp.statistics import Summary
 
 _DASH = "\N{EN DASH}"

@@ -20,7 +20,8 @@ from airtcp.report.model import (
     is_bulk,
     readable,
 )
-from airtcp.report.plots import PALETTE, Plot, policy_role
+from airtcp.report.plots import PALETTE, policy_role
+from airtcp.report.writer import Plot
 from airtcp.statistics import Summary, paired_difference, summarize
 
 _MINUS = "\N{MINUS SIGN}"
@@ -48,23 +49,10 @@ def render(
 
     declared are the experiment's own figures. The notes say why some figures are left out.
     """
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
-        "number": number,
-        "interval": interval,
-        "percent": percent,
-        "percent_interval": percent_interval,
-        "readable": readable,
-    }
-    return environment.get_template("page.html").render(
+    return fill(
+        "page.html",
         results=results,
-        palette=PALETTE,
+        roles={light: role for role, (light, _) in PALETTE.items()},
         summary=summary(results),
         headlines=[
             (headline, [(one, _gains_of(one, having, headline)) for one in having.conditions])
@@ -89,6 +77,25 @@ def render(
         colour=lambda policy: policy_role(results.policies.index(policy)),
         differences=lambda condition: [one.policy for one in _others(condition)],
     )
+
+
+def fill(template: str, **values: object) -> str:
+    """A template of this directory, with values."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "number": number,
+        "interval": interval,
+        "percent": percent,
+        "percent_interval": percent_interval,
+        "readable": readable,
+    }
+    return environment.get_template(template).render(palette=PALETTE, **values)
 
 
 def _gains_of(condition: Condition, results: Results, headline: Headline) -> list[Gain]:

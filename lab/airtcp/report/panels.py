@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from airtcp.figures import MetricFigure, ModelFigure
 from airtcp.modelfit import Compared, Point, expected
 from airtcp.report import layout
+from airtcp.report.interactive import entries
 from airtcp.report.layout import Layout, Place
 from airtcp.report.plots import PALETTE, POLICY_COLOURS, WIDE_IN, WIDTH_IN, policy_role
 
@@ -34,6 +35,7 @@ _HOLLOW: Mapping[str, Any] = {
     "markeredgewidth": 0.8,
     "zorder": 4,
 }
+_PUBLISHED, _MEASURED, _MODEL = "published", "measured", "model"
 _INTERVAL: Mapping[str, Any] = {"elinewidth": 0.5, "capsize": 0, "fmt": "none", "alpha": 0.6}
 
 # Panels beside each other, and the height of each with its share of the axes' labels.
@@ -71,6 +73,7 @@ class _Label:
     text: str
     at: tuple[float, float]
     colour: str
+    entries: str
 
 
 _Shown = tuple[float, float, float, float]  # x, half its interval, y, half its interval
@@ -91,6 +94,7 @@ def against(laid_out: Layout, figure: MetricFigure) -> Figure:
             for which, metric in enumerate(figure.y):
                 marker = _MARKERS[(which if len(figure.y) > 1 else number) % len(_MARKERS)]
                 points = layout.points(places, figure.x, metric)
+                named = [line, layout.name(metric) if len(figure.y) > 1 else ""]
                 axes.plot(
                     [x.mean for _, x, _ in points],
                     [y.mean for _, _, y in points],
@@ -98,6 +102,7 @@ def against(laid_out: Layout, figure: MetricFigure) -> Figure:
                     marker=marker,
                     linestyle=_dash(number) if figure.joined else "none",
                     zorder=3,
+                    label=entries(*named, each=[along for along, _, _ in points]),
                     **_POINT,
                 )
                 for along, x, y in points:
@@ -105,13 +110,16 @@ def against(laid_out: Layout, figure: MetricFigure) -> Figure:
                         *(x.mean, y.mean, y.ci95, x.ci95), color=colour, zorder=2, **_INTERVAL
                     )
                     shown.append((x.mean, x.ci95 or 0.0, y.mean, y.ci95 or 0.0))
-                    own.append(_Label(along, (x.mean, y.mean), colour))
+                    own.append(_Label(along, (x.mean, y.mean), colour, entries(*named)))
                 for place in places:
                     if pair := place.published((figure.x, metric)):
                         x_y = (pair[0].value, pair[1].value)
-                        axes.plot(*x_y, marker=marker, markeredgecolor=colour, **_HOLLOW)
+                        label = entries(*named, _PUBLISHED, told=place.along)
+                        axes.plot(
+                            *x_y, marker=marker, markeredgecolor=colour, label=label, **_HOLLOW
+                        )
                         published.append((x_y[0], 0.0, x_y[1], 0.0))
-                        others.append(_Label(place.along, x_y, colour))
+                        others.append(_Label(place.along, x_y, colour, label))
         labels[axes] = [*_ends_first(own), *others]
     first = next(iter(panels.values()))
     first.set_xlim(_limits([(x, half) for x, half, _, _ in (*shown, *published)]))
@@ -127,7 +135,7 @@ def against(laid_out: Layout, figure: MetricFigure) -> Figure:
         ]
     if published:
         handles.append(
-            Line2D([], [], marker="o", markeredgecolor=_INK, label="published", **_HOLLOW)
+            Line2D([], [], marker="o", markeredgecolor=_INK, label=_PUBLISHED, **_HOLLOW)
         )
     _legend(drawn, handles)
     if len(laid_out.alongs) > 1:
@@ -142,6 +150,7 @@ def over_time(laid_out: Layout, traces: Sequence[Traces], what: str) -> Figure:
         axes = panels[one.place.row, one.place.panel]
         number = laid_out.lines.index(one.place.line)
         look: dict[str, Any] = {"color": _colour(number), "linestyle": _dash(number), "zorder": 3}
+        look["label"] = one.place.line
         for which, (times_s, values) in enumerate(one.flows):
             if one.apart:
                 look["linestyle"] = _DASHES[which % len(_DASHES)]
@@ -174,6 +183,7 @@ def histogram(laid_out: Layout, traces: Sequence[Traces], what: str) -> Figure:
             linestyle=_dash(number),
             linewidth=0.9,
             zorder=3,
+            label=one.place.line,
         )
     first = next(iter(panels.values()))
     first.set_xlim(edges[0], edges[-1])
@@ -194,14 +204,17 @@ def model(figure: ModelFigure, lines: Mapping[str, Sequence[Point]]) -> Figure:
     for pacing, label in _curves(figure, lines).items():
         told = [expected(figure, float(limit), pacing) for limit in packets]
         colour = colours.get(label, _INK)
-        upper.plot(packets, [mbps for _, mbps, _ in told], color=colour, zorder=2)
-        lower.plot(packets, [rtt_ms for *_, rtt_ms in told], color=colour, zorder=2)
+        look: dict[str, Any] = {"color": colour, "zorder": 2, "label": entries(_MODEL, told=label)}
+        upper.plot(packets, [mbps for _, mbps, _ in told], **look)
+        lower.plot(packets, [rtt_ms for *_, rtt_ms in told], **look)
     for number, (label, own) in enumerate(lines.items()):
         for axes, compared in (
             (upper, [point.throughput_mbps for point in own]),
             (lower, [point.rtt_ms for point in own]),
         ):
-            _measured(axes, own, compared, colours[label], _MARKERS[number % len(_MARKERS)])
+            look = {"color": colours[label], "marker": _MARKERS[number % len(_MARKERS)]}
+            look["label"] = label or _MEASURED
+            _measured(axes, own, compared, look)
     for axes, text in ((upper, "throughput (Mbit/s)"), (lower, "RTT (ms)")):
         axes.set_ylabel(text)
         axes.set_ylim(bottom=0)
@@ -209,10 +222,10 @@ def model(figure: ModelFigure, lines: Mapping[str, Sequence[Point]]) -> Figure:
     lower.set_xlabel("limit of small queues (packets)")
     drawn.align_ylabels()
     handles = [
-        _handle(label or "measured", number, marker, "none")
+        _handle(label or _MEASURED, number, marker, "none")
         for number, (label, marker) in enumerate(zip(lines, _MARKERS * 9, strict=False))
     ]
-    _legend(drawn, [*handles, Line2D([], [], color=_INK, label="model")])
+    _legend(drawn, [*handles, Line2D([], [], color=_INK, label=_MODEL)])
     return drawn
 
 
@@ -229,13 +242,13 @@ def _curves(figure: ModelFigure, lines: Mapping[str, Sequence[Point]]) -> dict[f
 
 
 def _measured(
-    axes: Axes, points: Sequence[Point], compared: Sequence[Compared], colour: str, marker: str
+    axes: Axes, points: Sequence[Point], compared: Sequence[Compared], look: Mapping[str, Any]
 ) -> None:
     packets = [point.tsq_packets for point in points]
     values = [one.measured for one in compared]
-    axes.plot(packets, values, color=colour, marker=marker, linestyle="none", zorder=3, **_POINT)
+    axes.plot(packets, values, linestyle="none", zorder=3, **look, **_POINT)
     for x, one in zip(packets, compared, strict=True):
-        axes.errorbar(x, one.measured, one.ci95, color=colour, zorder=2, **_INTERVAL)
+        axes.errorbar(x, one.measured, one.ci95, color=look["color"], zorder=2, **_INTERVAL)
 
 
 def _panels(laid_out: Layout) -> tuple[Figure, dict[tuple[str, str], Axes]]:
@@ -366,6 +379,7 @@ def _label(drawn: Figure, labels: Mapping[Axes, Sequence[_Label]]) -> None:
                     verticalalignment=_align(up, "bottom", "top"),
                     fontsize=_LABEL_POINTS,
                     color=label.colour,
+                    label=label.entries,
                 )
                 text.set_in_layout(False)
                 box = text.get_window_extent()

@@ -1,18 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The figures of the report, drawn once for print (PDF, PNG) and for the page (SVG).
+"""The figures that every report has, drawn once for print and for the page.
 
-The page's SVG keeps its text as text and takes its colours from the page's style sheet, so that
-one drawing serves light and dark. Equal results give equal bytes: no dates, no random ids.
+An artist's label names the entry of the legend that it belongs to; see interactive.
 """
 
-import io
-import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from html import escape
-from pathlib import Path
 from typing import Any
 
 import matplotlib
@@ -23,12 +18,12 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from airtcp.report.interactive import entries
 from airtcp.report.model import BASELINE, Condition, Gain, Measured, Results
 from airtcp.report.series import Arrivals, OverTime
 
 WIDTH_IN = 3.5  # one column of a two-column paper, and about the width of a phone
 WIDE_IN = 7.16  # both columns
-_PNG_DPI = 300
 _BAR_POINTS = 190  # width of all bars side by side: nearly that of the axes
 
 # Colours by role: (in print and on a light page, on a dark page). The policies' are Okabe and
@@ -36,7 +31,7 @@ _BAR_POINTS = 190  # width of all bars side by side: nearly that of the axes
 # frames differ in height as well.
 PALETTE: Mapping[str, tuple[str, str]] = {
     "ink": ("#1b1f24", "#e6e8eb"),
-    "faint": ("#6a737d", "#9aa4af"),
+    "faint": ("#667079", "#9aa4af"),
     "grid": ("#dfe3e8", "#343b44"),
     "policy0": ("#0072b2", "#4aa8e0"),
     "policy1": ("#d55e00", "#f28e3c"),
@@ -119,32 +114,6 @@ _AIRTIME_LABELS = {
 }
 
 
-@dataclass(frozen=True)
-class Table:
-    """What a figure shows, as text: the first columns, so many, are words, the others figures."""
-
-    head: Sequence[str]
-    words: int
-    rows: Sequence[Sequence[str]]
-    notes: Sequence[str] = ()
-
-
-@dataclass(frozen=True)
-class Plot:
-    """A finished figure: inline SVG for the page, and the names of the files made of it.
-
-    wide: for the whole width of the page; a small screen scrolls it.
-    """
-
-    title: str
-    caption: str
-    svg: str
-    pdf: str
-    png: str
-    wide: bool = False
-    table: Table | None = None
-
-
 @contextmanager
 def style() -> Iterator[None]:
     """Every figure must be drawn and saved inside this."""
@@ -152,73 +121,6 @@ def style() -> Iterator[None]:
         matplotlib.rcdefaults()  # whatever the user's own matplotlibrc says
         matplotlib.rcParams.update(_STYLE)
         yield
-
-
-class Writer:
-    """Saves figures into one directory."""
-
-    def __init__(self, figures_dir: Path) -> None:
-        self._dir = figures_dir
-        figures_dir.mkdir(parents=True, exist_ok=True)
-
-    def save(
-        self,
-        figure: Figure,
-        slug: str,
-        title: str,
-        caption: str,
-        description: str,
-        tips: Mapping[str, str] | None = None,
-        table: Table | None = None,
-    ) -> Plot:
-        """description says to a person who cannot see the figure what it shows.
-
-        tips: what the page says when a pointer rests on the artist with this gid.
-        """
-        figure.draw_without_rendering()
-        figure.set_layout_engine("none")  # laid out once: the three files agree, and sooner
-        pdf, png = f"{slug}.pdf", f"{slug}.png"
-        undated = {"CreationDate": None, "Producer": None, "Creator": "airtcp", "Title": title}
-        figure.savefig(self._dir / pdf, metadata=undated)
-        figure.savefig(
-            self._dir / png, dpi=_PNG_DPI, facecolor="white", metadata={"Software": None}
-        )
-        drawing = io.StringIO()
-        figure.savefig(drawing, format="svg", transparent=True, metadata={"Date": None})
-        svg = _for_page(_with_tips(drawing.getvalue(), tips or {}), slug, title, description)
-        folder = self._dir.name
-        wide = figure.get_figwidth() > WIDTH_IN
-        return Plot(title, caption, svg, f"{folder}/{pdf}", f"{folder}/{png}", wide, table)
-
-
-def _with_tips(svg: str, tips: Mapping[str, str]) -> str:
-    """The SVG with a <title> in each group whose id is a key of tips."""
-
-    def with_tip(group: re.Match[str]) -> str:
-        tip = tips.get(group[1])
-        return group[0] if tip is None else f"{group[0]}<title>{escape(tip)}</title>"
-
-    return re.sub(r'<g id="([^"]*)">', with_tip, svg) if tips else svg
-
-
-def _for_page(svg: str, slug: str, title: str, description: str) -> str:
-    """An SVG document of matplotlib's as an accessible element of an HTML page."""
-    svg = svg[svg.index("<svg ") :]
-    svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r"<!--.*?-->\s*", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{slug}-", svg)  # unique in the page
-    for role, (light, _) in PALETTE.items():
-        svg = svg.replace(light, f"var(--{role})")
-    svg = svg.replace("'DejaVu Sans'", "var(--sans)")
-    view_box = re.search(r'viewBox="[^"]*"', svg)
-    assert view_box
-    head = (
-        f'<svg {view_box[0]} role="img" aria-labelledby="{slug}-t {slug}-d"'
-        ' xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">'
-        f'<title id="{slug}-t">{escape(title)}</title>'
-        f'<desc id="{slug}-d">{escape(description)}</desc>'
-    )
-    return head + svg[svg.index(">") + 1 :]
 
 
 @dataclass(frozen=True)
@@ -253,16 +155,17 @@ class Drawing:
         for row in rows:
             summary = row.measured.summaries[metric]
             published = row.measured.published.get(metric)
+            policy = row.measured.policy
             values = [summary.mean + (summary.ci95 or 0.0)]
-            axes.barh(
-                row.y, summary.mean, 0.8, color=self._colours[row.measured.policy], linewidth=0
-            )
+            colour = self._colours[policy]
+            axes.barh(row.y, summary.mean, 0.8, color=colour, linewidth=0, label=policy)
             if summary.ci95 is not None:
                 axes.errorbar(summary.mean, row.y, xerr=summary.ci95, color=_INK, **_WHISKERS)
             if published is not None:
-                axes.plot(published.value, row.y, **_PUBLISHED_MARKER)
+                of_others = entries(_PUBLISHED, told=policy)
+                axes.plot(published.value, row.y, label=of_others, **_PUBLISHED_MARKER)
                 values.append(published.value)
-            _annotate(axes, f"{summary.mean:.3g}", max(values), row.y)
+            _annotate(axes, f"{summary.mean:.3g}", max(values), row.y, label=policy)
             largest = max(largest, *values)
         axes.set_xlim(0, largest * 1.14)
         axes.set_xlabel(label)
@@ -282,10 +185,12 @@ class Drawing:
                     fmt="o",
                     markersize=3,
                     color=self._colours[gain.policy],
+                    label=gain.policy,
                     **_WHISKERS,
                 )
             if gain.published is not None:
-                axes.plot(gain.published, y, **_PUBLISHED_MARKER)
+                label = entries(_PUBLISHED, told=gain.policy)
+                axes.plot(gain.published, y, label=label, **_PUBLISHED_MARKER)
         axes.axvline(1, color=_FAINT, linewidth=0.8, zorder=1)
         # Two runs may have intervals so wide that nothing else could be seen.
         largest = max(
@@ -314,7 +219,8 @@ class Drawing:
             left = 0.0
             for kind, share in airtime_shares(row.measured).items():
                 colour = PALETTE[f"air-{kind}"][0]
-                axes.barh(row.y, share * 100, 0.8, left=left, color=colour, linewidth=0)
+                label = entries(_AIRTIME_LABELS[kind], told=row.measured.policy)
+                axes.barh(*(row.y, share * 100, 0.8, left), color=colour, linewidth=0, label=label)
                 left += share * 100
             if len(self._results.policies) > 1:
                 _annotate(axes, row.measured.policy, 100, row.y)
@@ -335,10 +241,12 @@ class Drawing:
         for policy, one in series.items():
             colour = self._colours[policy]
             for flow in one.flows:
-                window.plot(flow["time_s"], flow["cwnd"], color=colour)
-                rtt.plot(flow["time_s"], flow["srtt_ms"], color=colour)
+                window.plot(flow["time_s"], flow["cwnd"], color=colour, label=policy)
+                rtt.plot(flow["time_s"], flow["srtt_ms"], color=colour, label=policy)
             edges = [0.0, *one.goodput_end_s]
-            goodput.stairs(one.goodput_mbps, edges, color=colour, linewidth=1.0, baseline=None)
+            goodput.stairs(
+                one.goodput_mbps, edges, color=colour, linewidth=1.0, baseline=None, label=policy
+            )
         goodput.use_sticky_edges = False  # room above the steps
         for axes, label in (
             (window, "cwnd (segments)"),
@@ -361,8 +269,16 @@ class Drawing:
         for policy, counts in sizes.items():
             total = sum(counts.values())
             shares = [100 * counts.get(size, 0) / total for size in range(1, largest + 1)]
-            axes.stairs(shares, edges, fill=True, color=self._colours[policy], alpha=0.22)
-            axes.stairs(shares, edges, color=self._colours[policy], linewidth=1.0)
+            colour = self._colours[policy]
+            axes.stairs(
+                shares,
+                edges,
+                fill=True,
+                facecolor=(colour, 0.22),
+                edgecolor=colour,
+                linewidth=1.0,
+                label=policy,
+            )
         axes.set_xlim(0.5, largest + 0.5)
         axes.set_ylim(bottom=0)
         axes.set_xlabel("MPDUs in a data PPDU")
@@ -375,7 +291,7 @@ class Drawing:
         """Distribution of times."""
         figure, axes = _figure(1.9)
         for policy, values in times_ms.items():
-            axes.ecdf(values, color=self._colours[policy], linewidth=1.1)
+            axes.ecdf(values, color=self._colours[policy], linewidth=1.1, label=policy)
         axes.set_xlim(left=0)
         axes.set_ylim(0, 1)
         axes.set_xlabel(f"{what} (ms)")
@@ -401,10 +317,12 @@ class Drawing:
                     numpy.maximum(one.gaps_ms[chosen], lowest),
                     color=colour,
                     linewidth=_BAR_POINTS / len(numbers),
+                    label=policy,
                 )
             axes.plot(
                 numpy.array(one.acks_after) + 0.5,
                 [highest * 1.7] * len(one.acks_after),
+                label=entries(policy, _ACK_SENT),
                 **_ACK_MARKER,
             )
             axes.set_yscale("log")
@@ -414,7 +332,7 @@ class Drawing:
             axes.yaxis.set_major_formatter("{x:g}")
             axes.grid(axis="x", visible=False)
         grid[-1].set_xlabel("data segment at the receiver")
-        marker = Line2D([], [], label="ACK sent", **_ACK_MARKER)
+        marker = Line2D([], [], label=_ACK_SENT, **_ACK_MARKER)
         self._legend(figure, list(series), extra=[marker])
         return figure
 
@@ -452,13 +370,14 @@ class Drawing:
             else:
                 handles.append(Patch(color=colour, label=policy))
         if published:
-            handles.append(Line2D([], [], label="published", **_PUBLISHED_MARKER))
+            handles.append(Line2D([], [], label=_PUBLISHED, **_PUBLISHED_MARKER))
         handles += extra
         figure.legend(
             handles=handles, loc="outside upper center", ncols=min(len(handles), _LEGEND_COLUMNS)
         )
 
 
+_ACK_SENT, _PUBLISHED = "ACK sent", "published"
 _ACK_MARKER: Mapping[str, Any] = {
     "linestyle": "none",
     "marker": "|",
@@ -494,7 +413,7 @@ def airtime_shares(measured: Measured) -> dict[str, float]:
     return {kind: shares[kind] for kind in AIRTIME_KINDS}
 
 
-def _annotate(axes: Axes, text: str, x: float, y: float) -> None:
+def _annotate(axes: Axes, text: str, x: float, y: float, label: str = "") -> None:
     """Text to the right of a bar."""
     axes.annotate(
         text,
@@ -503,6 +422,7 @@ def _annotate(axes: Axes, text: str, x: float, y: float) -> None:
         textcoords="offset points",
         verticalalignment="center",
         fontsize=6.5,
+        label=label,
     )
 
 

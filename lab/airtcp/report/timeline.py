@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Who held the medium when: 50 ms of what was on the air, one lane a radio."""
+"""Who held the medium when: 50 ms of what was on the air, one lane a radio, below TCP's lanes."""
 
 import itertools
 import math
@@ -19,8 +19,11 @@ from matplotlib.patches import Patch, Rectangle
 from airtcp import airtrace
 from airtcp.airtrace import Transmission
 from airtcp.errors import AirtcpError, InputError
-from airtcp.report.model import Measured, Results
-from airtcp.report.plots import PALETTE, WIDE_IN, Plot, Writer
+from airtcp.report import tcplanes
+from airtcp.report.model import Results, Run
+from airtcp.report.plots import PALETTE, WIDE_IN
+from airtcp.report.tcplanes import Lanes
+from airtcp.report.writer import Plot, Writer
 
 LENGTH_MS = 50
 _ROW_MS = 10
@@ -110,25 +113,26 @@ def read(path: Path, start_ms: float | None) -> Timeline:
 
 
 def plots(
-    results: Results, writer: Writer, start_ms: float | None = None
+    results: Results, writer: Writer, start_ms: float | None = None, of: str | None = None
 ) -> tuple[list[Plot], list[str]]:
     """A timeline of each policy that has a capture on the air, and notes on those left out.
 
-    It shows the first seed under the first condition that the policy was run under. Raises
-    InputError when start_ms is given and no capture reaches so far.
+    It shows the first seed under the first condition that the policy was run under, or only the
+    run that is named by of, as `CELL/seed-N`. Raises InputError when there is no such run, or
+    start_ms is given and no capture reaches so far.
     """
     found: list[Plot] = []
     notes: list[str] = []
     captured = False
-    for policy in results.policies:
-        label, measured = _first(results, policy)
-        run = measured.runs[0]
+    shown = [_named(results, of)] if of else [_first(results, one) for one in results.policies]
+    for label, policy, run in shown:
         path = run.directory / "air.pcapng"
         if not path.exists():
             continue
         captured = True
         try:
             timeline = read(path, start_ms)
+            lanes = tcplanes.read(run, timeline.start_ms, timeline.start_ms + LENGTH_MS)
         except InputError:
             raise
         except AirtcpError as error:
@@ -137,12 +141,12 @@ def plots(
         told = f"{label}, {policy}, seed {run.seed}"
         found.append(
             writer.save(
-                draw(timeline),
+                draw(timeline, lanes),
                 f"timeline-{policy}",
                 f"Who held the medium: {policy}",
-                f"{told}. {caption(timeline)}",
+                f"{told}. {caption(timeline)} {tcplanes.caption(lanes)}".rstrip(),
                 f"{told}. {_counts(timeline)}",
-                _tips(timeline),
+                {**_tips(timeline), **tcplanes.tips(lanes, LENGTH_MS // _ROW_MS)},
             )
         )
     if not captured:
@@ -153,14 +157,28 @@ def plots(
     return found, notes
 
 
-def _first(results: Results, policy: str) -> tuple[str, Measured]:
-    """The first condition that a policy was measured under: its label, and what was measured."""
-    return next(
-        (condition.label, measured)
+def _first(results: Results, policy: str) -> tuple[str, str, Run]:
+    """The first run of a policy, under the first condition that it was measured under."""
+    return next(one for one in _runs(results) if one[1] == policy)
+
+
+def _named(results: Results, name: str) -> tuple[str, str, Run]:
+    known = {
+        f"{one[2].directory.parent.name}/{one[2].directory.name}": one for one in _runs(results)
+    }
+    if name not in known:
+        raise InputError(f"--run {name}: no such run; allowed: {' '.join(known)}")
+    return known[name]
+
+
+def _runs(results: Results) -> list[tuple[str, str, Run]]:
+    """Each with its condition and its policy, by seed."""
+    return [
+        (condition.label, measured.policy, run)
         for condition in results.conditions
         for measured in condition.policies
-        if measured.policy == policy
-    )
+        for run in measured.runs
+    ]
 
 
 def collisions(transmissions: Sequence[Transmission]) -> list[tuple[int, int]]:
@@ -263,28 +281,30 @@ def _tip(one: Transmission) -> str:
 # --- picture ---------------------------------------------------------------------------------
 
 
-def draw(timeline: Timeline) -> Figure:
-    """Rows of _ROW_MS from the top down."""
+def draw(timeline: Timeline, of_tcp: Lanes = tcplanes.NONE) -> Figure:
+    """Rows of _ROW_MS from the top down; in each the lanes of TCP, then those of the air."""
     rows = LENGTH_MS // _ROW_MS
     lanes = timeline.lanes
-    height_in = 0.65 + rows * (_LANE_IN * max(1, len(lanes)) + 0.24)
+    above = len(of_tcp.names)
+    height_in = 0.65 + rows * (_LANE_IN * max(1, above + len(lanes)) + 0.24)
     figure = Figure(figsize=(WIDE_IN, height_in), layout="constrained")
     spoiled = collisions(timeline.transmissions)
     for row, axes in enumerate(figure.subplots(rows, 1, squeeze=False)[:, 0]):
         start_ms = timeline.start_ms + row * _ROW_MS
-        _prepare(axes, start_ms, timeline)
+        _prepare(axes, start_ms, timeline, of_tcp.names)
+        tcplanes.draw(axes, of_tcp, row)
         for start_ns, end_ns in spoiled:
-            _draw_collision(axes, start_ns / _NS_PER_MS, end_ns / _NS_PER_MS, len(lanes))
+            _draw_collision(axes, start_ns / _NS_PER_MS, end_ns / _NS_PER_MS, above)
         for number, one in enumerate(timeline.transmissions):
             in_row = (
                 one.end_ns > start_ms * _NS_PER_MS
                 and one.start_ns < (start_ms + _ROW_MS) * _NS_PER_MS
             )
             if in_row and one.sender in lanes:
-                _draw_ppdu(axes, one, lanes.index(one.sender), _gid(number, row))
+                _draw_ppdu(axes, one, above + lanes.index(one.sender), _gid(number, row))
         if row == rows - 1:
             axes.set_xlabel("virtual time since the capture began (ms)")
-    handles = _legend(timeline, bool(spoiled))
+    handles = [*tcplanes.legend(of_tcp), *_legend(timeline, bool(spoiled))]
     if handles:
         figure.legend(
             handles=handles,
@@ -295,18 +315,16 @@ def draw(timeline: Timeline) -> Figure:
     return figure
 
 
-def _prepare(axes: Axes, start_ms: float, timeline: Timeline) -> None:
+def _prepare(axes: Axes, start_ms: float, timeline: Timeline, above: Sequence[str]) -> None:
     """The lanes of a row, the first on top: lane n has y from n to n + 1, downwards."""
-    lanes = timeline.lanes
     aps = {one.sender for one in timeline.transmissions if one.from_ap}
+    radios = [f"radio {radio}" + (" (AP)" if radio in aps else "") for radio in timeline.lanes]
+    lanes = [*above, *radios]
     axes.set_xlim(start_ms, start_ms + _ROW_MS)
     axes.set_ylim(max(1, len(lanes)) + 0.04, 0)
     axes.set_xticks([start_ms + step for step in range(_ROW_MS + 1)])
     axes.xaxis.set_major_formatter("{x:g}")
-    axes.set_yticks(
-        [lane + 1 - _FULL / 2 for lane in range(len(lanes))],
-        [f"radio {radio}" + (" (AP)" if radio in aps else "") for radio in lanes],
-    )
+    axes.set_yticks([lane + 1 - _FULL / 2 for lane in range(len(lanes))], lanes)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="y", visible=False)
     axes.spines["left"].set_visible(False)
@@ -314,13 +332,21 @@ def _prepare(axes: Axes, start_ms: float, timeline: Timeline) -> None:
         axes.axhline(lane, color=_GRID, linewidth=0.5, zorder=0.5)
 
 
-def _draw_collision(axes: Axes, start_ms: float, end_ms: float, lanes: int) -> None:
+def _draw_collision(axes: Axes, start_ms: float, end_ms: float, top: int) -> None:
+    """Over the lanes of the air, which begin at top."""
     low, high = axes.get_xlim()
     start_ms, end_ms = max(start_ms, low), min(end_ms, high)
     if start_ms >= end_ms:
         return
-    axes.axvspan(start_ms, end_ms, color=_LOST, alpha=_COLLISION_OPACITY, linewidth=0, zorder=0.8)
-    axes.plot((start_ms + end_ms) / 2, 0, clip_on=False, zorder=4, **_COLLISION_MARKER)
+    lowest, _ = axes.get_ylim()
+    axes.axvspan(
+        *(start_ms, end_ms, 0, 1 - top / lowest),
+        color=_LOST,
+        alpha=_COLLISION_OPACITY,
+        linewidth=0,
+        zorder=0.8,
+    )
+    axes.plot((start_ms + end_ms) / 2, top, clip_on=False, zorder=4, **_COLLISION_MARKER)
 
 
 def _draw_ppdu(axes: Axes, one: Transmission, lane: int, gid: str) -> None:

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""TCP's lanes above those of the air: whatever is captured stands where the clocks say."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from fake_capture import ethernet, tcp_packet, write_pcap
+from matplotlib.patches import Rectangle
+from test_acktrace import ack, decision
+from test_airtrace import MEDIUM_NS, frame, write_air
+from test_report import write_results
+
+from airtcp import capture
+from airtcp.guest import EPOCH_NS
+from airtcp.report import model, plots, tcplanes, timeline
+from airtcp.report.writer import Writer
+
+
+@pytest.fixture(autouse=True)
+def style() -> Iterator[None]:
+    with plots.style():
+        yield
+
+
+def write_captured(path: Path, packets: Sequence[tuple[int, bytes]]) -> None:
+    """Of (time in us since the air's capture began, packet)."""
+    stamped = [(EPOCH_NS + MEDIUM_NS + us * 1000, ethernet(packet)) for us, packet in packets]
+    pcap = write_pcap(path.with_suffix(".pcap"), capture.LINKTYPE_ETHERNET, stamped)
+    capture.convert(pcap, path, path.stem)
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> model.Results:
+    """Three segments that are sent and arrive, an ACK of them back, by the timer."""
+    out_dir = write_results(tmp_path)
+    run_dir = out_dir / "runs" / "aad_0ms" / "seed-1"
+    write_air(run_dir, [frame(0, 300), frame(59_000, 60_000)])
+    data = [tcp_packet(sequence=1000 * n, payload_bytes=1000) for n in (1, 2, 3)]
+    pure = tcp_packet(from_server=False, acknowledgment=4000)
+    write_captured(
+        run_dir / "server.pcapng",
+        [(9_000, data[0]), (9_010, data[1]), (9_500, data[2]), (12_000, pure)],
+    )
+    write_captured(
+        run_dir / "station.pcapng",
+        [(10_000, data[0]), (10_050, data[1]), (10_100, data[2]), (11_000, pure)],
+    )
+    begin_us = MEDIUM_NS // 1000
+    lines = [
+        decision(begin_us + 10_000, "delayed", 900, cookie="7"),
+        decision(begin_us + 11_000, "timer", 0, 3, "7"),
+        ack(begin_us + 11_000, 3, "7"),
+    ]
+    (run_dir / "ack-trace.txt").write_text("\n".join([*lines, ""]))
+    return model.load(out_dir)
+
+
+def lanes_of(results: model.Results) -> tcplanes.Lanes:
+    run = results.conditions[0].policies[1].runs[0]
+    return tcplanes.read(run, 0, 50)
+
+
+def test_each_end_has_a_lane_and_the_timer_one(results: model.Results) -> None:
+    lanes = lanes_of(results)
+    assert lanes.names == ["server", "station", "ACK timer"]
+    # Of segments 490 us apart each is told of alone.
+    told = [
+        [(len(one.segments), one.is_data, one.sent) for one in lanes.bursts[node]]
+        for node in ("server", "station")
+    ]
+    assert sorted(told[0]) == [(1, False, False), (1, True, True), (2, True, True)]
+    assert sorted(told[1]) == [(1, False, True), (3, True, False)]
+
+
+def test_tips_say_what_and_when(results: model.Results) -> None:
+    texts = set(tcplanes.tips(lanes_of(results), 1).values())
+    assert "3 segments with data received; 10.000 ms to 10.100 ms; 3000 octets; " in " ".join(texts)
+    assert "ACK sent; 11.000 ms; up to acknowledgment number 4000" in texts
+    assert (
+        "ACK timer armed 10.000 ms, fired 11.000 ms; at last 900 us after an arrival; "
+        "3 segments acknowledged"
+    ) in texts
+
+
+def test_they_are_drawn_above_the_radios(results: model.Results) -> None:
+    run = results.conditions[0].policies[1].runs[0]
+    drawn = timeline.draw(timeline.read(run.directory / "air.pcapng", 0), lanes_of(results))
+    second_row = drawn.axes[1]
+    labels = [label.get_text() for label in second_row.get_yticklabels()]
+    assert labels[:3] == ["server", "station", "ACK timer"]
+    assert labels[3].startswith("radio 0")
+    boxes = {
+        str(one.get_gid()): one
+        for one in second_row.patches
+        if isinstance(one, Rectangle) and one.get_gid()
+    }
+    timer = boxes["ack-timer0-row1"]
+    assert (round(timer.get_x(), 6), round(timer.get_width(), 6)) == (10, 1)
+    assert 2 < timer.get_y() < timer.get_y() + timer.get_height() < 3
+
+
+def test_one_run_can_be_chosen(results: model.Results, tmp_path: Path) -> None:
+    found, _ = timeline.plots(results, Writer(tmp_path / "figures"), 0, "aad_0ms/seed-1")
+    assert [one.files["pdf"] for one in found] == ["figures/timeline-aad.pdf"]
+    assert found[0].caption.endswith(
+        "ACK timer: from armed to the ACK, which it sent itself 1 of 1 "
+        "times; otherwise another reason came first."
+    )
+    assert "<title>3 segments with data received" in found[0].svg
