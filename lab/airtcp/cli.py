@@ -38,6 +38,7 @@ from airtcp.network import describe
 from airtcp.ownpolicy import OwnPolicy
 from airtcp.parameters import OBSERVATION, Parameters
 from airtcp.report import write_report
+from airtcp.report.index import write_index
 from airtcp.source import POSTED
 from airtcp.sweep import Progress, jobs_of, split, sweep
 
@@ -292,6 +293,11 @@ def _schema(options: argparse.Namespace) -> int:
 
 
 def _report(options: argparse.Namespace) -> int:
+    if options.index:
+        if options.run or options.timeline is not None:
+            raise InputError("--index: shows no run; allowed with it: DIR alone")
+        print(write_index(options.directory))
+        return 0
     results.read(options.directory)
     print(write_report(options.directory, options.timeline, options.run))
     return 0
@@ -451,6 +457,11 @@ def _parser() -> argparse.ArgumentParser:
         metavar="CELL/seed-N",
         help="the run whose time on the air to show, a directory of DIR/runs "
         "(default: the first of each policy)",
+    )
+    report.add_argument(
+        "--index",
+        action="store_true",
+        help="write DIR/index.html instead, over the reports in the directories of DIR",
     )
     report.set_defaults(do=_report)
 

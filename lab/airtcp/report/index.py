@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""An index of experiments: index.html, a card for each directory that has a report."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from airtcp import results
+from airtcp.errors import AirtcpError, InputError
+from airtcp.metrics import HEADLINES
+from airtcp.report.page import fill
+from airtcp.report.writer import for_page
+
+
+@dataclass(frozen=True)
+class Card:
+    """One experiment. ratios: least and greatest of measured over published; None without any.
+
+    svg: its first figure, for the page; None where there is none.
+    """
+
+    title: str
+    name: str
+    source: str
+    link: str
+    runs: int
+    failed: int
+    ratios: tuple[float, float] | None
+    svg: str | None
+
+
+def write_index(directory: Path) -> Path:
+    """Write directory/index.html over the experiments in it, and return its path.
+
+    Raises InputError when none has a report or a results.json is corrupt, AirtcpError when nothing
+    can be written.
+    """
+    path = directory / "index.html"
+    cards, without = [], []
+    for found in sorted(directory.glob("*/results.json")):
+        if (found.parent / "report.html").exists():
+            cards.append(_card(found.parent))
+        else:
+            without.append(found.parent)
+    if not cards:
+        raise InputError(
+            f"{directory}: no directory in it has a report.html, which `report` writes"
+        )
+    try:
+        path.write_text(fill("index.html", cards=cards, without=without), encoding="utf-8")
+    except OSError as error:
+        raise AirtcpError(f"{path}: {error.strerror}") from error
+    return path
+
+
+def _card(out_dir: Path) -> Card:
+    document = results.read(out_dir)
+    try:
+        done = [run["status"] == "ok" for run in document["runs"]]
+        return Card(
+            title=document["title"],
+            name=out_dir.name,
+            source=document["source"],
+            link=f"{quote(out_dir.name)}/report.html",
+            runs=sum(done),
+            failed=len(done) - sum(done),
+            ratios=_ratios(document),
+            svg=_picture(out_dir, document["title"]),
+        )
+    except (KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{out_dir / 'results.json'}: not a whole document ({error!r})") from None
+
+
+def _ratios(document: Mapping[str, Any]) -> tuple[float, float] | None:
+    """Of the metrics that the workloads are about."""
+    metrics = {headline.metric for headline in HEADLINES.values()}
+    ratios = [
+        one["mean"] / one["published"]["value"]
+        for one in document["summary"]
+        if one["metric"] in metrics and one["published"] and one["mean"] is not None
+    ]
+    return (min(ratios), max(ratios)) if ratios else None
+
+
+def _picture(out_dir: Path, title: str) -> str | None:
+    """The first that the experiment declares, or else what its workload is about."""
+    names = ["figure-1", *(headline.slug for headline in HEADLINES.values())]
+    paths = (out_dir / "figures" / f"{name}.svg" for name in names)
+    path = next((one for one in paths if one.exists()), None)
+    if path is None:
+        return None
+    told = f"The first figure of the report of {out_dir.name}"
+    return for_page(path.read_text(encoding="utf-8"), f"card-{out_dir.name}", title, told)

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The index over experiments, and the report's choice of a run."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from test_report import Elements, write_results
+
+from airtcp import cli
+from airtcp.report import write_report
+
+
+@pytest.fixture(scope="module")
+def reported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out_dir = write_results(tmp_path_factory.mktemp("reported"))
+    write_report(out_dir)
+    return out_dir
+
+
+def test_a_card_for_each_report(reported: Path, tmp_path: Path) -> None:
+    for name in ("first one", "second"):
+        shutil.copytree(reported, tmp_path / name)
+    shutil.copytree(reported, tmp_path / "bare")
+    (tmp_path / "bare" / "report.html").unlink()
+    assert cli.main(["report", "--index", str(tmp_path)]) == 0
+    text = (tmp_path / "index.html").read_text()
+    elements = Elements(text)
+    assert not elements.open
+    assert len(elements.ids) == len(set(elements.ids))
+    links = [one for one in elements.references if not one.startswith("#")]
+    assert links == ["first%20one/report.html", "second/report.html"]
+    # 101 of 157.4, 111.1 of 174.4.
+    assert "0.64 to 0.64" in text
+    assert "A &lt;small&gt; experiment" in text
+    assert f"./airtcp report {tmp_path / 'bare'}" in text
+    assert cli.main(["report", "--index", str(tmp_path)]) == 0
+    assert (tmp_path / "index.html").read_text() == text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--index"], "no directory in it has a report.html"),
+        (["--index", "--run", "aad_0ms/seed-1"], "--index: shows no run"),
+    ],
+)
+def test_what_makes_no_index_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], told: str
+) -> None:
+    assert cli.main(["report", str(tmp_path), *arguments]) == 2
+    error = capsys.readouterr().err
+    assert told in error and error.count("\n") == 1
+
+
+def test_a_run_that_is_not_there_is_refused(
+    reported: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["report", str(reported), "--run", "aad_0ms/seed-9"]) == 2
+    error = capsys.readouterr().err
+    assert "allowed: default_0ms/seed-1 default_0ms/seed-2 aad_0ms/seed-1" in error
+    assert error.count("\n") == 1
