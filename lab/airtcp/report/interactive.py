@@ -286,7 +286,7 @@ class _Panel:
                 "x1": x,
                 "y0": 0,
                 "y1": 1,
-                "layer": "between",
+                "layer": "above",
                 "line": {"color": _hex(line.get_color()), "width": 1},
             }
         )
