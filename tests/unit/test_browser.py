@@ -104,11 +104,18 @@ def shown(figure: Locator) -> int:
 
 def test_hovering_tells_the_values_of_a_bar(report: Page) -> None:
     figure = plot(report, "Goodput relative to default")
+    told = ""
+    for _ in range(50):  # plots above that are drawn meanwhile move this one
+        box = figure.locator(".points path.point").first.bounding_box()
+        assert box
+        report.mouse.move(box["x"] + 20, box["y"] + 20)
+        report.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=3)
+        report.wait_for_timeout(200)
+        told = figure.locator(".hoverlayer").text_content() or ""
+        if told:
+            break
     # Paired by seed the ratio is 1.1 both times.
-    figure.locator(".points path.point").first.hover(force=True)
-    told = figure.locator(".hoverlayer")
-    told.get_by_text("1.1", exact=False).first.wait_for()
-    assert "aad" in (told.text_content() or "")
+    assert "aad" in told and ": 1.1" in told and "delay 0 ms" in told
 
 
 def test_a_legends_button_hides_and_shows_its_series(report: Page) -> None:
