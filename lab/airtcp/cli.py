@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import get_args
+from typing import NoReturn, get_args
 
 from airtcp import (
     catalogue,
@@ -40,7 +40,7 @@ from airtcp.parameters import OBSERVATION, Parameters
 from airtcp.report import write_report
 from airtcp.report.index import write_index
 from airtcp.source import POSTED
-from airtcp.sweep import Progress, jobs_of, split, sweep
+from airtcp.sweep import Job, Outcome, Progress, jobs_of, split, sweep
 
 INTERRUPTED = 130
 
@@ -151,8 +151,7 @@ def _sweep(
     done, todo = split(built, tools, jobs, out_dir)
     if done:
         _say(f"{len(done)} of {len(jobs)} runs are in {out_dir} already")
-    progress = Progress(todo, _write, sys.stderr.isatty())
-    outcome = sweep(built, tools, todo, out_dir, options.jobs, progress)
+    outcome = _do(options, built, tools, todo, out_dir)
 
     have = done | outcome.results
     document = None
@@ -172,6 +171,41 @@ def _sweep(
     for job, message in outcome.failures.items():
         _say(f"airtcp: {job.name}: {message}")
     return _Measurement(document, out_dir, 1 if outcome.failures else 0)
+
+
+def _do(
+    options: argparse.Namespace,
+    built: kernel.Kernel,
+    tools: GuestTools,
+    todo: Sequence[Job],
+    out_dir: Path,
+) -> Outcome:
+    progress = Progress(todo, _write, sys.stderr.isatty())
+    if not options.cluster:
+        jobs = options.jobs or os.cpu_count() or 1
+        return sweep(built, tools, todo, out_dir, jobs, progress)
+    from airtcp import cluster
+
+    where = options.cluster
+    return cluster.sweep(built, tools, todo, out_dir, where, options.jobs, progress, _say)
+
+
+def _scheduler(options: argparse.Namespace) -> int:
+    _become("dask_scheduler", "--port", str(options.port))
+
+
+def _worker(options: argparse.Namespace) -> int:
+    doctor.require_programs()
+    jobs = options.jobs or os.cpu_count() or 1
+    # Guests are other processes: what they take is not the worker's to limit.
+    alone = ("--nthreads", str(jobs), "--no-nanny", "--memory-limit", "0")
+    _become("dask_worker", options.scheduler, *alone)
+
+
+def _become(program: str, *arguments: str) -> NoReturn:
+    """Go on as a program of Dask, with the very libraries of this one."""
+    command = [sys.executable, "-m", f"distributed.cli.{program}", "--no-dashboard", *arguments]
+    os.execv(sys.executable, command)
 
 
 def _results_query(options: argparse.Namespace) -> int:
@@ -399,12 +433,12 @@ def _parser() -> argparse.ArgumentParser:
         default=1,
         help="runs of each cell, with seeds 1 to N (default: 1)",
     )
+    _add_jobs(run)
     run.add_argument(
-        "--jobs",
-        metavar="J",
-        type=_positive,
-        default=os.cpu_count() or 1,
-        help="runs at once (default: one a core)",
+        "--cluster",
+        metavar="tcp://HOST:PORT|FILE",
+        help="run on the workers of a Dask scheduler (see `scheduler` and `worker`), or in batch "
+        "jobs, such as Slurm's, that a configuration of dask-jobqueue describes",
     )
     run.add_argument(
         "--out", metavar="DIR", type=Path, help="where runs and results go (default: results/NAME)"
@@ -466,6 +500,17 @@ def _parser() -> argparse.ArgumentParser:
     report.set_defaults(do=_report)
 
     _add_results(verbs.add_parser("results", help="ask finished sweeps: SQL, comparison, CSV"))
+
+    scheduler = verbs.add_parser("scheduler", help="hand the runs of `run --cluster` to workers")
+    scheduler.add_argument(
+        "--port", metavar="PORT", type=_positive, default=8786, help="where (default: 8786)"
+    )
+    scheduler.set_defaults(do=_scheduler)
+
+    worker = verbs.add_parser("worker", help="do runs for a scheduler, until it ends")
+    worker.add_argument("scheduler", metavar="tcp://HOST:PORT", help="where `scheduler` runs")
+    _add_jobs(worker)
+    worker.set_defaults(do=_worker)
 
     kernels = verbs.add_parser(
         "kernel", help="build a kernel, say where it is, write patches or packages"
@@ -540,6 +585,12 @@ def _parser() -> argparse.ArgumentParser:
     _add_json(check, "print JSON")
     check.set_defaults(do=_doctor)
     return parser
+
+
+def _add_jobs(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--jobs", metavar="J", type=_positive, help="runs at once (default: one a core)"
+    )
 
 
 def _add_results(parser: argparse.ArgumentParser) -> None:

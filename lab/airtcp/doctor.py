@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -118,6 +119,14 @@ def _require(programs: dict[str, str]) -> None:
             f"missing: {', '.join(lacking)}; install with: apt-get install {packages} "
             "(./airtcp doctor lists everything)"
         )
+
+
+def files_of_programs() -> list[Path]:
+    """The programs that a run needs, and the libraries that they load."""
+    programs = [path for name in _RUN_PROGRAMS if (path := _find(name))]
+    linked = subprocess.run(["ldd", *programs], capture_output=True, text=True).stdout
+    libraries = re.findall(r"(/\S+) \(0x", linked)
+    return sorted({Path(path).resolve() for path in (*programs, *libraries)})
 
 
 def main(*, as_json: bool) -> int:

@@ -10,12 +10,13 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import FrameType
+from typing import NamedTuple
 
 from airtcp.errors import AirtcpError
 from airtcp.experiment import Cell
@@ -81,23 +82,60 @@ def split(
     return done, [job for job in jobs if job not in done]
 
 
+class Step(NamedTuple):
+    """What happens in a sweep: jobs run, with the virtual seconds each has reached; one ended."""
+
+    running: Sequence[tuple[Job, float]]
+    job: Job | None = None
+    end: Result | Failure | None = None
+
+
+Watch = Callable[[Sequence[tuple[Job, float]], Job | None, Result | Failure | None], None]
+
+
 def sweep(
     kernel: Kernel,
     tools: GuestTools,
     todo: Sequence[Job],
     out_dir: Path,
     processes: int,
-    watch: Callable[[Sequence[tuple[Job, float]], Job | None, Result | Failure | None], None],
+    watch: Watch,
 ) -> Outcome:
-    """Do the jobs, at most `processes` at once.
+    """Do the jobs here, at most `processes` at once.
 
     watch(running, job, end) is called twice a second with the jobs that run and the virtual seconds
     each has reached, and once for each job that ends. Ctrl-C ends the guests and keeps the results.
     """
-    waiting = list(todo)
-    running: list[_Worker] = []
+    return collect(_steps(kernel, tools, todo, out_dir, processes), watch)
+
+
+def collect(steps: Generator[Step], watch: Watch) -> Outcome:
+    """What has come of a sweep's steps, at their end or at Ctrl-C, which closes them."""
     results: dict[Job, Result] = {}
     failures: dict[Job, str] = {}
+    try:
+        for running, job, end in steps:
+            if job is None or end is None:
+                pass
+            elif isinstance(end, Failure):
+                failures[job] = end.message
+            else:
+                results[job] = end
+                if end["error"]:
+                    failures[job] = end["error"]
+            watch(running, job, end)
+    except KeyboardInterrupt:
+        return Outcome(results, failures, interrupted=True)
+    finally:
+        steps.close()
+    return Outcome(results, failures, interrupted=False)
+
+
+def _steps(
+    kernel: Kernel, tools: GuestTools, todo: Sequence[Job], out_dir: Path, processes: int
+) -> Generator[Step]:
+    waiting = list(todo)
+    running: list[_Worker] = []
     try:
         while waiting or running:
             while waiting and len(running) < processes:
@@ -106,22 +144,13 @@ def sweep(
             for worker in [worker for worker in running if worker.answer.poll()]:
                 running.remove(worker)
                 end = _answer(worker)
-                if isinstance(end, Failure):
-                    failures[worker.job] = end.message
-                else:
-                    results[worker.job] = end
-                    if end["error"]:
-                        failures[worker.job] = end["error"]
-                watch(_reached(running, out_dir), worker.job, end)
-            watch(_reached(running, out_dir), None, None)
-    except KeyboardInterrupt:
-        return Outcome(results, failures, interrupted=True)
+                yield Step(_reached(running, out_dir), worker.job, end)
+            yield Step(_reached(running, out_dir))
     finally:
         for worker in running:
             worker.process.terminate()
         for worker in running:
             worker.process.join()
-    return Outcome(results, failures, interrupted=False)
 
 
 def _start(kernel: Kernel, tools: GuestTools, job: Job, out_dir: Path) -> _Worker:
@@ -137,21 +166,29 @@ def _start(kernel: Kernel, tools: GuestTools, job: Job, out_dir: Path) -> _Worke
 def _work(
     kernel: Kernel, tools: GuestTools, job: Job, out_dir: Path, answer: Connection, parent: int
 ) -> None:
-    """In the worker's process. Ctrl-C is for the parent, which ends its workers by SIGTERM.
-
-    A parent that is killed ends them, too.
-    """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, _interrupt)
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-    if os.getppid() != parent:  # it was killed before that
-        return
+    """In the worker's process."""
     try:
+        end_with(parent)
         answer.send(run_one(kernel, tools, job.cell, job.seed, out_dir))
     except AirtcpError as error:
         answer.send(Failure(str(error)))
     except KeyboardInterrupt:
         pass
+
+
+def end_with(parent: int) -> None:
+    """Have this process interrupted when its parent ends it, or is killed.
+
+    Ctrl-C is for the parent alone, which ends its workers by SIGTERM. A signal that kills the
+    parent's whole group must not hit this process, which has to end all processes of its guest:
+    those whose leader is killed alone may stay.
+    """
+    os.setpgid(0, 0)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, _interrupt)
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != parent:  # it was killed before that
+        raise KeyboardInterrupt
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:

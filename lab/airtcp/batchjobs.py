@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Workers in the jobs of a batch system, Slurm for one, by a configuration of dask-jobqueue."""
+
+import shutil
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import dask
+import yaml
+
+from airtcp.cache import REPOSITORY
+from airtcp.errors import AirtcpError, InputError
+
+
+@cache
+def _kinds() -> dict[str, Any]:
+    """The clusters of dask-jobqueue by the names of their sections."""
+    interrupted = signal.getsignal(signal.SIGINT)
+    import dask_jobqueue.local
+
+    signal.signal(signal.SIGINT, interrupted)  # its import has made Ctrl-C a quiet exit
+    known: Any = dask_jobqueue
+    return {
+        kind.job_cls.config_name: kind
+        for kind in (
+            known.HTCondorCluster,
+            known.LSFCluster,
+            known.MoabCluster,
+            known.OARCluster,
+            known.PBSCluster,
+            known.SGECluster,
+            known.SLURMCluster,
+            known.local.LocalCluster,
+        )
+    }
+
+
+@contextmanager
+def submitted(path: Path, processes: int | None) -> Iterator[Any]:
+    """Batch jobs as the file describes them: for `processes` runs at once (None: one job).
+
+    Raises InputError for a bad file, AirtcpError when the batch system refuses.
+    """
+    name, section = _read(path)
+    kind = _kinds()[name]
+    command = kind.job_cls.submit_command
+    if command and not shutil.which(command):
+        raise InputError(f"{path}: no program {command} here to submit batch jobs with")
+    # The very Python and files of this machine, unless the file has others.
+    usual = {"python": f"env PYTHONPATH={REPOSITORY / 'lab'} {sys.executable}", "processes": 1}
+    scheduler = {"dashboard": False, "dashboard_address": ":0"}
+    scheduler |= section.pop("scheduler-options", None) or {}
+    settings = {f"jobqueue.{name}.{key}": value for key, value in (usual | section).items()}
+    with dask.config.set(settings):
+        try:
+            cluster = kind(nanny=False, scheduler_options=scheduler, silence_logs=False)
+        except (RuntimeError, TypeError, ValueError) as error:
+            raise InputError(f"{path}: {_one_line(error)}") from None
+        with cluster:
+            cluster.scale(**({"cores": processes} if processes else {"jobs": 1}))
+            try:
+                cluster.sync(cluster._correct_state)
+            except (OSError, RuntimeError) as error:
+                raise AirtcpError(f"{path}: {command}: {_one_line(error)}") from None
+            yield cluster
+
+
+def _one_line(error: Exception) -> str:
+    """Of a command that failed what it said."""
+    text = str(error)
+    return " ".join((text.partition("stderr:\n")[2] or text).split())
+
+
+def _read(path: Path) -> tuple[str, dict[str, Any]]:
+    """The kind of batch system and its section. InputError for what dask-jobqueue has not."""
+    try:
+        found = yaml.safe_load(path.read_text())
+    except OSError as error:
+        raise InputError(
+            f"--cluster {path}: {error.strerror}; give tcp://HOST:PORT or a .yaml file"
+        ) from None
+    except (UnicodeDecodeError, yaml.YAMLError):
+        raise InputError(f"--cluster {path}: not YAML") from None
+    if isinstance(found, dict) and isinstance(found.get("jobqueue"), dict):
+        found = found["jobqueue"]
+    if not isinstance(found, dict) or len(found) != 1 or next(iter(found)) not in _kinds():
+        raise InputError(f"{path}: must have one section; allowed: {' '.join(_kinds())}")
+    [(name, section)] = found.items()
+    if not isinstance(section, dict):
+        raise InputError(f"{path}: {name}: must be `key: value` lines, cores and memory among them")
+    known = dask.config.get(f"jobqueue.{name}")
+    for key in section:
+        if key not in known:
+            raise InputError(f"{path}: {name}.{key}: unknown; allowed: {' '.join(known)}")
+    for key in ("cores", "memory"):
+        if not section.get(key):
+            raise InputError(f"{path}: {name}.{key}: missing; what one batch job has")
+    return str(name), section

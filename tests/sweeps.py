@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Sweeps as a user starts them, and whether two of them left the same."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+LAB = Path(__file__).resolve().parents[1] / "lab"
+AIRTCP = [sys.executable, "-m", "airtcp"]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(LAB)}
+
+
+def command(out_dir: Path, *arguments: str) -> list[str]:
+    """A sweep of thesis-lan, a second a run and without captures."""
+    few = ["--set", "ack_policy=default", "--set", "capture=off", "--duration", "1s"]
+    return [*AIRTCP, "run", "thesis-lan", "--out", str(out_dir), *few, *arguments]
+
+
+def run(out_dir: Path, *arguments: str) -> None:
+    """The sweep, to its end."""
+    done = subprocess.run(
+        command(out_dir, *arguments), env=ENVIRONMENT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def results(out_dir: Path) -> dict[str, Path]:
+    """result.json of every run that has one, by its place."""
+    return {
+        str(path.relative_to(out_dir)): path
+        for path in (out_dir / "runs").glob("*/seed-*/result.json")
+    }
+
+
+def left(out_dir: Path) -> dict[str, Any]:
+    """All that a sweep leaves of its runs, by place: bytes, and results without what they cost."""
+    files: dict[str, Any] = {
+        str(path.relative_to(out_dir)): path.read_bytes()
+        for path in (out_dir / "runs").rglob("*")
+        if path.is_file()
+    }
+    for name, path in results(out_dir).items():
+        files[name] = {**json.loads(path.read_text()), "cost": None}
+    files["results.parquet"] = (out_dir / "results.parquet").read_bytes()
+    return files
+
+
+def assert_same(one: Path, other: Path) -> None:
+    """Two sweeps left the same, byte for byte."""
+    ours, theirs = left(one), left(other)
+    assert ours.keys() == theirs.keys()
+    assert [name for name, content in ours.items() if content != theirs[name]] == []

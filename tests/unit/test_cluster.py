@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Sweeps on a Dask cluster in this process, with a stand-in for the guest's process."""
+
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from distributed import LocalCluster
+
+from airtcp import batchjobs, cluster, clusterworker, durable
+from airtcp.errors import AirtcpError, InputError
+from airtcp.experiment import Cell
+from airtcp.guesttools import GuestTools
+from airtcp.jobprocess import Done
+from airtcp.kernel import Kernel
+from airtcp.parameters import Parameters
+from airtcp.run import run_directory
+from airtcp.sweep import Failure, Job, Outcome, jobs_of
+
+
+@pytest.fixture
+def scheduler() -> Iterator[str]:
+    with LocalCluster(
+        n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0", protocol="tcp"
+    ) as made:
+        yield made.scheduler_address
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Kernel, GuestTools]:
+    """A kernel and programs here, and a cache that has neither."""
+    image = tmp_path / "0123456789abcdef" / "linux"
+    tools = tmp_path / "fedcba9876543210"
+    for directory, name in ((image.parent, "linux"), (tools, "init")):
+        directory.mkdir()
+        (directory / name).write_text(name)
+    monkeypatch.setenv("AIRTCP_CACHE", str(tmp_path / "cache"))
+    return Kernel(image, "6.12.0", image.parent.name), GuestTools(tools)
+
+
+def answer(task: clusterworker.Task) -> bytes:
+    """A run that ends well for seed 1, badly for 2, not at all for 3, and breaks for 4."""
+    if task.seed == 3:
+        return pickle.dumps(Failure("no answer"))
+    if task.seed == 4:
+        raise ValueError("two\nlines")
+    scratch = Path("/scratch")
+    error = f"it broke (console: {scratch}/runs/console.log)" if task.seed == 2 else None
+    status = "failed" if error else "ok"
+    result = {"seed": task.seed, "status": status, "error": error, "metrics": {}, "cost": {}}
+    written = clusterworker.cache_dir() / f"files-{task.seed}"
+    written.mkdir()
+    (written / "plan.sh").write_text("true\n")
+    durable.write_json(written / "result.json", result)
+    return pickle.dumps(Done(result, durable.pack(written), scratch))
+
+
+def go(
+    where: str, machine: tuple[Kernel, GuestTools], out_dir: Path, seeds: int, said: list[str]
+) -> tuple[list[Job], Outcome]:
+    todo = jobs_of([Cell({"mcs": 7}, Parameters())], range(1, seeds + 1))
+    outcome = cluster.sweep(
+        *machine, todo, out_dir, where, None, lambda *_: None, lambda text: said.append(text)
+    )
+    return todo, outcome
+
+
+def test_what_workers_answer_is_placed_and_told(
+    scheduler: str,
+    machine: tuple[Kernel, GuestTools],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cluster, "work", answer)
+    out_dir = tmp_path / "out"
+    half_written = run_directory(out_dir, Cell({"mcs": 7}, Parameters()), 1)
+    half_written.mkdir(parents=True)
+    (half_written / "rubbish").touch()
+    todo, outcome = go(scheduler, machine, out_dir, 4, [])
+    assert [outcome.results[job]["status"] for job in todo[:2]] == ["ok", "failed"]
+    assert [outcome.failures.get(job) for job in todo] == [
+        None,
+        f"it broke (console: {out_dir}/runs/console.log)",
+        "no answer",
+        "ValueError: two lines",
+    ]
+    found = {str(path.relative_to(out_dir)) for path in out_dir.rglob("*") if path.is_file()}
+    assert found == {
+        f"runs/mcs-7/seed-{seed}/{name}" for seed in (1, 2) for name in ("plan.sh", "result.json")
+    }
+    cache = tmp_path / "cache"
+    assert (cache / "kernel" / machine[0].hash / "linux").read_text() == "linux"
+    assert (cache / "tools" / machine[1].directory.name / "init").read_text() == "init"
+
+
+def test_a_worker_with_other_programs_is_refused(
+    scheduler: str,
+    machine: tuple[Kernel, GuestTools],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    other = clusterworker.Terms("other", *list(vars(clusterworker.terms()).values())[1:])
+    monkeypatch.setattr(cluster, "terms", lambda: other)
+    with pytest.raises(AirtcpError, match=r"has not the same airtcp as this machine"):
+        go(scheduler, machine, tmp_path / "out", 1, [])
+
+
+def test_a_scheduler_that_cannot_be_reached_is_one_line(
+    machine: tuple[Kernel, GuestTools], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "_CONNECT_S", 1)
+    with pytest.raises(AirtcpError, match=r"^--cluster tcp://127.0.0.1:1: cannot connect"):
+        go("tcp://127.0.0.1:1", machine, tmp_path / "out", 1, [])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "No such file"),
+        ("a: [", "not YAML"),
+        ("[]", "must have one section; allowed: htcondor"),
+        ("slurms: {}", "must have one section"),
+        ("slurm: 3", "`key: value` lines"),
+        ("slurm: {cores: 1, memory: 1GB, quue: x}", "slurm.quue: unknown; allowed: "),
+        ("slurm: {cores: 1}", "slurm.memory: missing"),
+        ("jobqueue: {slurm: {cores: 1, memory: 1GB}}", "no program sbatch here"),
+    ],
+)
+def test_a_bad_file_is_told_in_one_line(tmp_path: Path, text: str | None, message: str) -> None:
+    path = tmp_path / "cluster.yaml"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(InputError, match=message), batchjobs.submitted(path, None):
+        pass
