@@ -127,7 +127,9 @@ def read(out_dir: Path) -> pyarrow.Table:
     """Read results.parquet of a directory of runs. Raises InputError."""
     path = out_dir / FILE
     try:
-        found = parquet.read_table(pyarrow.BufferReader(path.read_bytes()))
+        # In this thread alone: at the end of a program Arrow's threads now and then abort it.
+        file = parquet.ParquetFile(pyarrow.BufferReader(path.read_bytes()))
+        found = file.read(use_threads=False)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}; a directory that `run` wrote has it") from None
     except pyarrow.ArrowInvalid:
