@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Workers in the jobs of a batch system, Slurm for one, by a configuration of dask-jobqueue."""
 
+import math
 import shutil
 import signal
 import sys
@@ -12,6 +13,7 @@ from typing import Any
 
 import dask
 import yaml
+from distributed import Status
 
 from airtcp.cache import REPOSITORY
 from airtcp.errors import AirtcpError, InputError
@@ -62,10 +64,14 @@ def submitted(path: Path, processes: int | None) -> Iterator[Any]:
         except (RuntimeError, TypeError, ValueError) as error:
             raise InputError(f"{path}: {_one_line(error)}") from None
         with cluster:
-            cluster.scale(**({"cores": processes} if processes else {"jobs": 1}))
+            # Not by scale(), which tells nobody when the batch system refuses.
+            for _ in range(math.ceil((processes or 1) / section["cores"])):
+                cluster.worker_spec.update(cluster.new_worker_spec())
             try:
                 cluster.sync(cluster._correct_state)
             except (OSError, RuntimeError) as error:
+                for job in cluster._created:  # or close() insists that each has been there
+                    job.status = Status.failed
                 raise AirtcpError(f"{path}: {command}: {_one_line(error)}") from None
             yield cluster
 
@@ -97,7 +103,8 @@ def _read(path: Path) -> tuple[str, dict[str, Any]]:
     for key in section:
         if key not in known:
             raise InputError(f"{path}: {name}.{key}: unknown; allowed: {' '.join(known)}")
-    for key in ("cores", "memory"):
-        if not section.get(key):
-            raise InputError(f"{path}: {name}.{key}: missing; what one batch job has")
+    if not isinstance(section.get("cores"), int) or section["cores"] < 1:
+        raise InputError(f"{path}: {name}.cores: how many a batch job has; allowed: 1 and more")
+    if not section.get("memory"):
+        raise InputError(f"{path}: {name}.memory: missing; what a batch job has, as in 4GB")
     return str(name), section

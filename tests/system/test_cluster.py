@@ -96,6 +96,7 @@ def machines(tmp_path: Path) -> Iterator[list[Machine]]:
                 os.kill(pid, signal.SIGKILL)
             if machine.worker:
                 machine.worker.communicate()
+            subprocess.run(["ip", "link", "del", machine.namespace], capture_output=True)
             ip("netns", "del", machine.namespace)
 
 
