@@ -84,7 +84,8 @@ def _steps(
 @contextmanager
 def _connected(where: str, processes: int | None, say: Say) -> Iterator[Client]:
     # What goes wrong is said in our own words.
-    logging.getLogger("distributed").setLevel(logging.CRITICAL + 1)
+    for name in ("distributed", "distributed.client"):
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     if "://" in where:
         if processes:
             raise InputError("--jobs: with a scheduler each worker says how much it does at once")
@@ -92,10 +93,15 @@ def _connected(where: str, processes: int | None, say: Say) -> Iterator[Client]:
             client = Client(where, timeout=_CONNECT_S, set_as_default=False)
         except (OSError, ValueError) as error:
             raise AirtcpError(f"--cluster {where}: cannot connect to a Dask scheduler") from error
-        with client:
-            if not client.scheduler_info()["workers"]:
-                say(f"{where} has no workers yet; on each machine: ./airtcp worker {where}")
-            yield client
+        try:
+            with client:
+                if not client.scheduler_info()["workers"]:
+                    say(f"{where} has no workers yet; on each machine: ./airtcp worker {where}")
+                yield client
+        except OSError as error:
+            if error.errno is not None:  # a file of ours; Dask's own have no number
+                raise
+            raise _gone(where) from None
         return
     with (
         batchjobs.submitted(Path(where), processes) as cluster,
@@ -116,9 +122,7 @@ def _supplied(client: Client, kernel: Kernel, tools: GuestTools, name: str) -> I
 
 def _end(future: "Future[bytes]", job: Job, out_dir: Path, where: str) -> Result | Failure:
     if future.status == "cancelled":
-        raise AirtcpError(
-            f"--cluster {where}: the scheduler is gone; the same command goes on from here"
-        )
+        raise _gone(where)
     error = future.exception()
     if isinstance(error, WrongWorkerError):
         raise error
@@ -126,6 +130,10 @@ def _end(future: "Future[bytes]", job: Job, out_dir: Path, where: str) -> Result
         return Failure(f"{type(error).__name__}: {' '.join(str(error).split())}")
     answer: Done | Failure = pickle.loads(future.result())
     return answer if isinstance(answer, Failure) else _place(answer, job, out_dir)
+
+
+def _gone(where: str) -> AirtcpError:
+    return AirtcpError(f"--cluster {where}: the scheduler is gone; the same command goes on later")
 
 
 def _place(done: Done, job: Job, out_dir: Path) -> Result:

@@ -160,6 +160,25 @@ def test_ctrl_c_ends_guests_and_keeps_runs(
     assert len(sweeps.results(tmp_path)) == 1
 
 
+def test_a_lost_scheduler_is_one_line(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, machines: list[Machine]
+) -> None:
+    assert lab_kernel and tools
+    port = free_port()
+    scheduler = start(*sweeps.AIRTCP, "scheduler", "--port", str(port))
+    machine = machines[0]
+    machine.work(port)
+    address = f"tcp://127.0.0.1:{port}"
+    sweep = start(*sweeps.command(tmp_path, "--set", "mcs=7", "--cluster", address))
+    wait_until(lambda: len(machine.processes()) > 3, "no run")
+    scheduler.kill()
+    scheduler.communicate()
+    _, said = sweep.communicate(timeout=PATIENCE_S)
+    assert sweep.returncode == 1
+    assert said.splitlines()[-1].startswith(f"airtcp: --cluster {address}: the scheduler is gone")
+    wait_until(lambda: not machine.processes(), "its guest goes on")
+
+
 @pytest.fixture
 def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Slurm's commands, with this machine alone as the cluster; the scripts are kept."""
