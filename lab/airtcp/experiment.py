@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal, get_args
+from typing import Annotated, get_args
 
 import yaml
 from pydantic import (
@@ -26,7 +26,7 @@ from pydantic_core import ErrorDetails
 from airtcp import shape, words
 from airtcp.errors import InputError
 from airtcp.figures import KIND, KINDS, Figure, ModelFigure, tsq_packets, unknown_metric
-from airtcp.literature import Paper, Word
+from airtcp.literature import Paper, Precision, Word
 from airtcp.metrics import METRICS
 from airtcp.network.checks import problems
 from airtcp.network.model import Change, Flow, Network, Topology, model_at
@@ -93,8 +93,8 @@ class Published(Strict):
     value: Annotated[float | Word, BeforeValidator(_read_value), Shape(_value_shape)] = Field(
         description="the figure, in the unit of the metric; of a ratio also more, less or same"
     )
-    precision: Literal["exact", "approximate"] = Field(
-        description="exact: printed as a number; approximate: read off a plot or a text"
+    precision: Precision = Field(
+        description="exact: printed as a number; approximate: read off a plot or a text; or a bound"
     )
     source: str = Field(description="where it stands: table, figure, page")
     reason: str = Field("", description="why ours differs, as far as it is known")
@@ -103,6 +103,8 @@ class Published(Strict):
     def _comparable(self) -> "Published":
         if isinstance(self.value, str) and not self.relative_to:
             raise ValueError(f"value {self.value}: say than when, by relative_to")
+        if self.relative_to and self.precision not in ("exact", "approximate"):
+            raise ValueError(f"precision {self.precision}: is of values, not of ratios")
         return self
 
 

@@ -4,7 +4,8 @@
 What counts as reproduced in size: a value within a tenth of the published one, a fifth where that
 is approximate (read off a figure, or given as "close to"). For a ratio its change from 1 counts:
 1.3 is a change of 0.3, and ours must be two thirds to one and a half times that; where the
-published ratio is 1 within 2%, ours must be within 5% of it, 10% if approximate.
+published ratio is 1 within 2%, ours must be within 5% of it, 10% if approximate. What is at most
+or at least a value may pass it by a tenth.
 """
 
 from collections.abc import Mapping
@@ -24,24 +25,33 @@ CITATIONS: Mapping[Paper, str] = {
     "own": "airtcp's own",
 }
 
+Precision = Literal["exact", "approximate", "at most", "at least"]
 Word = Literal["more", "less", "same"]
 Verdict = Literal["in size", "in direction", "no", "not measured"]
 
-_WITHIN = {"exact": 0.1, "approximate": 0.2}
+_WITHIN: Mapping[Precision, float] = {
+    **{"exact": 0.1, "approximate": 0.2},
+    **{"at most": 0.1, "at least": 0.1},
+}
 _UNCHANGED = 0.02
-_UNCHANGED_WITHIN = {"exact": 0.05, "approximate": 0.1}
+_UNCHANGED_WITHIN: Mapping[Precision, float] = {"exact": 0.05, "approximate": 0.1}
 _CHANGE_WITHIN = 1.5
 _SEEN = 0.01
 
 
-def of_value(measured: float, published: float, precision: str, ordered: bool) -> Verdict:
+def of_value(measured: float, published: float, precision: Precision, ordered: bool) -> Verdict:
     """Verdict on a value; ordered: whether ours lies to others as the published one does."""
-    if abs(measured / published - 1) <= _WITHIN[precision]:
+    beyond = measured / published - 1
+    if precision == "at least":
+        beyond = -beyond
+    elif precision != "at most":
+        beyond = abs(beyond)
+    if beyond <= _WITHIN[precision]:
         return "in size"
     return "in direction" if ordered else "no"
 
 
-def of_ratio(measured: float, published: float, precision: str) -> Verdict:
+def of_ratio(measured: float, published: float, precision: Precision) -> Verdict:
     """Verdict on a ratio of two values of one metric."""
     ours, theirs = measured - 1, published - 1
     if abs(theirs) < _UNCHANGED:

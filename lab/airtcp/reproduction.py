@@ -19,6 +19,8 @@ BASELINE = "default"
 _APART = 0.05
 _ORDERED_SHARE = 0.75
 
+_ABOUT = {"exact": "", "approximate": "≈ ", "at most": "≤ ", "at least": "≥ "}
+
 _Conditions = Mapping[str, Plain]
 _BySeed = Mapping[int, float]
 
@@ -28,8 +30,8 @@ def compare(experiment: Experiment, runs: Iterable[Mapping[str, Any]]) -> list[d
 
     runs: as in results.json. For each figure its factors, relative_to, metric, published,
     precision, source, measured and ci95 (null when not measured), n, ratio (measured over
-    published; null for words), verdict and reason. A gain is the ratio of two published values that
-    differ in the ACK policy only, one of which is of the default.
+    published; null for words), verdict and the reason of its own. A gain is the ratio of two
+    published values that differ in the ACK policy only, one of which is of the default.
     """
     measured = _Measured(experiment, runs)
     declared = list(experiment.published)
@@ -40,7 +42,6 @@ class _Measured:
     """The runs of an experiment, by what they were measured under."""
 
     def __init__(self, experiment: Experiment, runs: Iterable[Mapping[str, Any]]) -> None:
-        self.reason = experiment.reason
         self._parameters = experiment.parameters
         self._runs = [
             (
@@ -105,7 +106,7 @@ def _compared(one: Published, declared: Sequence[Published], measured: _Measured
         "n": summary.n if summary else 0,
         "ratio": summary.mean / float(one.value) if summary and number else None,
         "verdict": _verdict(one, summary, declared, measured),
-        "reason": one.reason or measured.reason,
+        "reason": one.reason,
     }
 
 
@@ -205,10 +206,19 @@ def _section(experiment: Experiment, document: Mapping[str, Any]) -> Iterator[st
     if experiment.expects:
         yield f"{experiment.expects}"
         yield ""
-    yield "| Published | Where | Metric | Theirs | Ours | Ratio | Reproduced | Why not in size |"
-    yield "|---|---|---|---|---|---|---|---|"
+    yield "| Published | Where | Metric | Theirs | Ours | Ratio | Reproduced |"
+    yield "|---|---|---|---|---|---|---|"
     for row in document["published"]:
         yield "| " + " | ".join(_cells(row)) + " |"
+    if any(map(_needs_reason, document["published"])):
+        yield ""
+        yield f"Why not in size: {experiment.reason or 'not known.'}"
+
+
+def _needs_reason(row: Mapping[str, Any]) -> bool:
+    """Whether more could be reproduced than is, and the row does not say itself why not."""
+    most = "in direction" if row["published"] in ("more", "less") else "in size"
+    return row["verdict"] not in (most, "in size", "not measured") and not row["reason"]
 
 
 def _cells(row: Mapping[str, Any]) -> list[str]:
@@ -217,8 +227,9 @@ def _cells(row: Mapping[str, Any]) -> list[str]:
         where += f", relative to {_factors(row['relative_to'])}"
     unit = "" if row["relative_to"] else f" {METRICS[row['metric']].unit}"
     ratio = "" if row["ratio"] is None else f"{row['ratio']:.2f}"
-    short = row["verdict"] in ("in size", "not measured")
-    why = "" if short else row["reason"] or "not known"
+    verdict = row["verdict"]
+    if row["reason"] and verdict != "in size":
+        verdict += f": {row['reason']}"
     return [
         row["source"].replace("|", "\\|"),
         where,
@@ -226,8 +237,7 @@ def _cells(row: Mapping[str, Any]) -> list[str]:
         _theirs(row),
         _ours(row),
         ratio,
-        row["verdict"],
-        why,
+        verdict,
     ]
 
 
@@ -238,8 +248,7 @@ def _factors(factors: Mapping[str, Any]) -> str:
 def _theirs(row: Mapping[str, Any]) -> str:
     if isinstance(row["published"], str):
         return str(row["published"])
-    about = "≈ " if row["precision"] == "approximate" else ""
-    return f"{about}{_number(row['published'])}"
+    return _ABOUT[row["precision"]] + _number(row["published"])
 
 
 def _ours(row: Mapping[str, Any]) -> str:

@@ -253,7 +253,7 @@ def _number(value: float | None) -> str:
 def _published(published: Mapping[str, Any] | None) -> str:
     if published is None:
         return "-"
-    about = "~" if published["precision"] == "approximate" else ""
+    about = "" if published["precision"] == "exact" else "~"
     return f"{about}{published['value']:g}"
 
 

@@ -308,7 +308,7 @@ def _measured(
             one["metric"]: Published(
                 float(one["published"]["value"]),
                 one["published"]["source"],
-                one["published"]["precision"] == "approximate",
+                one["published"]["precision"] != "exact",
             )
             for one in summaries
             if one.get("published")
