@@ -164,6 +164,8 @@ def _command(kernel: Kernel, seed: int, memory_mb: int, interactive: bool) -> li
         *(f"mem={memory_mb}M", "rootfstype=hostfs", "rootflags=/", "ro"),
         *(*clock, f"rng_seed={seed}", "norandmaps", "umid=airtcp"),
         *("con=null", "con0=fd:0,fd:1", "quiet", "panic=-1", *mode),
+        # tcpwatch's question goes through all buckets of connections, of which there are few.
+        "thash_entries=256",
         *("init=/bin/sh", "--", "-c", f'"{_FIRST_STEPS}"'),
     ]
 
