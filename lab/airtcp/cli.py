@@ -37,8 +37,6 @@ from airtcp.kernel import Kernel
 from airtcp.network import describe
 from airtcp.ownpolicy import OwnPolicy
 from airtcp.parameters import OBSERVATION, Parameters
-from airtcp.report import write_report
-from airtcp.report.index import write_index
 from airtcp.source import POSTED
 from airtcp.sweep import Job, Outcome, Progress, jobs_of, split, sweep
 
@@ -330,9 +328,14 @@ def _report(options: argparse.Namespace) -> int:
     if options.index:
         if options.run or options.timeline is not None:
             raise InputError("--index: shows no run; allowed with it: DIR alone")
+        # Only here and below, for Matplotlib takes as long to load as some runs.
+        from airtcp.report.index import write_index
+
         print(write_index(options.directory))
         return 0
     results.read(options.directory)
+    from airtcp.report import write_report
+
     print(write_report(options.directory, options.timeline, options.run))
     return 0
 
