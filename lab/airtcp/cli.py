@@ -8,7 +8,6 @@ import shlex
 import signal
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn, get_args
@@ -29,16 +28,15 @@ from airtcp import (
     shell,
     template,
 )
-from airtcp.cache import locked
 from airtcp.errors import AirtcpError, InputError
 from airtcp.experiment import Cell, Experiment, Setting
-from airtcp.guesttools import GuestTools, build_tools
+from airtcp.guesttools import build_tools
 from airtcp.kernel import Kernel
+from airtcp.measure import Measured, Order, measure
 from airtcp.network import describe
 from airtcp.ownpolicy import OwnPolicy
 from airtcp.parameters import OBSERVATION, Parameters
 from airtcp.source import POSTED
-from airtcp.sweep import Job, Outcome, Progress, jobs_of, split, sweep
 
 INTERRUPTED = 130
 
@@ -82,16 +80,23 @@ def _run(options: argparse.Namespace) -> int:
     if options.experiment == catalogue.ALL:
         return _run_all(options, own)
     chosen = experiment.load(options.experiment)
-    measurement = _measure(options, own, chosen, options.out or Path("results") / chosen.name)
-    if measurement.document:
+    cells = _cells(options, chosen)
+    out_dir = options.out or Path("results") / chosen.name
+    measured = measure(_order(options, own), chosen, cells, out_dir)
+    if measured.document:
         if options.json:
-            print(json.dumps(measurement.document, indent=1))
+            print(json.dumps(measured.document, indent=1))
         else:
-            out_dir = measurement.out_dir
             written = out_dir / results.FILE
-            table = results.table(measurement.document)
+            table = results.table(measured.document)
             print(f"{table}\n\n{written}; next: ./airtcp report {out_dir}")
-    return measurement.code
+    return _code(measured)
+
+
+def _code(measured: Measured) -> int:
+    if measured.interrupted:
+        return INTERRUPTED
+    return 1 if measured.failed else 0
 
 
 def _run_all(options: argparse.Namespace, own: OwnPolicy | None) -> int:
@@ -101,14 +106,15 @@ def _run_all(options: argparse.Namespace, own: OwnPolicy | None) -> int:
     out_dir = options.out or Path("results") / catalogue.ALL
     documents, code = [], 0
     found = catalogue.experiments()
+    order = _order(options, own)
     for number, chosen in enumerate(found, start=1):
         _say(f"{chosen.name} ({number} of {len(found)})")
-        measurement = _measure(options, own, chosen, out_dir / chosen.name)
-        code = code or measurement.code
-        if measurement.code == INTERRUPTED:
+        measured = measure(order, chosen, _cells(options, chosen), out_dir / chosen.name)
+        code = code or _code(measured)
+        if measured.document:
+            documents.append((chosen, measured.document))
+        if measured.interrupted:
             break
-        if measurement.document:
-            documents.append((chosen, measurement.document))
     if documents:
         written = out_dir / "reproduction.md"
         written.write_text(reproduction.page(documents, options.command))
@@ -116,76 +122,21 @@ def _run_all(options: argparse.Namespace, own: OwnPolicy | None) -> int:
     return code
 
 
-@dataclass(frozen=True)
-class _Measurement:
-    """What a sweep left: its document, None where no run ended, and the exit code."""
-
-    document: results.Document | None
-    out_dir: Path
-    code: int
-
-
-def _measure(
-    options: argparse.Namespace, own: OwnPolicy | None, chosen: Experiment, out_dir: Path
-) -> _Measurement:
-    cells = catalogue.quick(chosen) if options.quick else chosen.cells(_settings(options))
+def _order(options: argparse.Namespace, own: OwnPolicy | None) -> Order:
     doctor.require_programs()
-    built = ownpolicy.build(own, options.kernel_source, say=_say)
-    tools = build_tools(_say)
-    # Guests of a sweep that was killed may take a moment to end, with the lock still held.
-    with locked(out_dir / ".lock", _say):
-        return _sweep(options, chosen, cells, built, tools, out_dir)
+    return Order(
+        kernel=ownpolicy.build(own, options.kernel_source, say=_say),
+        tools=build_tools(_say),
+        seeds=options.seeds,
+        jobs=options.jobs,
+        cluster=options.cluster,
+        command=options.command,
+        say=_say,
+    )
 
 
-def _sweep(
-    options: argparse.Namespace,
-    chosen: Experiment,
-    cells: Sequence[Cell],
-    built: Kernel,
-    tools: GuestTools,
-    out_dir: Path,
-) -> _Measurement:
-    jobs = jobs_of(cells, range(1, options.seeds + 1))
-    done, todo = split(built, tools, jobs, out_dir)
-    if done:
-        _say(f"{len(done)} of {len(jobs)} runs are in {out_dir} already")
-    outcome = _do(options, built, tools, todo, out_dir)
-
-    have = done | outcome.results
-    document = None
-    if have:
-        from airtcp import runtable  # with Arrow, which takes a while to load
-
-        runs = [(job.cell, result) for job, result in have.items()]
-        document = results.document(chosen, cells, built, runs, options.command)
-        results.write(out_dir, document)
-        runtable.write(out_dir, document)
-    if outcome.interrupted:
-        _say(
-            f"airtcp: interrupted: {len(have)} of {len(jobs)} runs are kept in {out_dir}; "
-            "the same command goes on from there"
-        )
-        return _Measurement(document, out_dir, INTERRUPTED)
-    for job, message in outcome.failures.items():
-        _say(f"airtcp: {job.name}: {message}")
-    return _Measurement(document, out_dir, 1 if outcome.failures else 0)
-
-
-def _do(
-    options: argparse.Namespace,
-    built: kernel.Kernel,
-    tools: GuestTools,
-    todo: Sequence[Job],
-    out_dir: Path,
-) -> Outcome:
-    progress = Progress(todo, _write, sys.stderr.isatty())
-    if not options.cluster:
-        jobs = options.jobs or os.cpu_count() or 1
-        return sweep(built, tools, todo, out_dir, jobs, progress)
-    from airtcp import cluster
-
-    where = options.cluster
-    return cluster.sweep(built, tools, todo, out_dir, where, options.jobs, progress, _say)
+def _cells(options: argparse.Namespace, chosen: Experiment) -> list[Cell]:
+    return catalogue.quick(chosen) if options.quick else chosen.cells(_settings(options))
 
 
 def _scheduler(options: argparse.Namespace) -> int:
@@ -232,11 +183,6 @@ def _results_export(options: argparse.Namespace) -> int:
 
     print(analysis.export(options.directory).text("csv"), end="")
     return 0
-
-
-def _write(text: str) -> None:
-    sys.stderr.write(text)
-    sys.stderr.flush()
 
 
 def _own_policy(options: argparse.Namespace) -> OwnPolicy | None:
