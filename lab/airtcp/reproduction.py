@@ -30,12 +30,14 @@ def compare(experiment: Experiment, runs: Iterable[Mapping[str, Any]]) -> list[d
 
     runs: as in results.json. For each figure its factors, relative_to, metric, published,
     precision, source, measured and ci95 (null when not measured), n, ratio (measured over
-    published; null for words), verdict and the reason of its own. A gain is the ratio of two
-    published values that differ in the ACK policy only, one of which is of the default.
+    published; null for words), verdict and the reason of its own. A gain (derived) is the ratio of
+    two published values that differ in the ACK policy only, one of which is of the default.
     """
     measured = _Measured(experiment, runs)
     declared = list(experiment.published)
-    return [_compared(one, declared, measured) for one in (*declared, *_gains(declared))]
+    rows = [_compared(one, declared, measured) | {"derived": False} for one in declared]
+    gains = [_compared(one, declared, measured) | {"derived": True} for one in _gains(declared)]
+    return rows + gains
 
 
 class _Measured:
@@ -146,6 +148,16 @@ def _ordered(
     return bool(agreeing) and sum(agreeing) >= _ORDERED_SHARE * len(agreeing)
 
 
+def ratios(rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """For the terminal: published ratios, and words, that have been measured; with a head."""
+    table = [["relative to others", "ratio", "published", "reproduced"]]
+    for row in rows:
+        if row["relative_to"] and not row["derived"] and row["measured"] is not None:
+            what = f"{row['metric']}: {_where(row)}"
+            table.append([what, _ours(row), _theirs(row), row["verdict"]])
+    return table if len(table) > 1 else []
+
+
 def page(documents: Sequence[tuple[Experiment, Mapping[str, Any]]], command: str) -> str:
     """Markdown: what of the literature reproduces, with the documents of results.json.
 
@@ -222,9 +234,6 @@ def _needs_reason(row: Mapping[str, Any]) -> bool:
 
 
 def _cells(row: Mapping[str, Any]) -> list[str]:
-    where = _factors(row["factors"]) or "all as set"
-    if row["relative_to"]:
-        where += f", relative to {_factors(row['relative_to'])}"
     unit = "" if row["relative_to"] else f" {METRICS[row['metric']].unit}"
     ratio = "" if row["ratio"] is None else f"{row['ratio']:.2f}"
     verdict = row["verdict"]
@@ -232,13 +241,19 @@ def _cells(row: Mapping[str, Any]) -> list[str]:
         verdict += f": {row['reason']}"
     return [
         row["source"].replace("|", "\\|"),
-        where,
+        _where(row),
         f"`{row['metric']}`{unit}",
         _theirs(row),
         _ours(row),
         ratio,
         verdict,
     ]
+
+
+def _where(row: Mapping[str, Any]) -> str:
+    where = _factors(row["factors"]) or "all as set"
+    other = _factors(row["relative_to"])
+    return f"{where}, relative to {other}" if other else where
 
 
 def _factors(factors: Mapping[str, Any]) -> str:

@@ -129,7 +129,8 @@ def read(out_dir: Path) -> Document:
 def table(results: Document) -> str:
     """For each workload: its headline in every cell, what others published, the policies' gains.
 
-    Then, for each model that the experiment has a figure of, the error of every point.
+    Then published ratios beside ours, and, for each model that the experiment has a figure of, the
+    error of every point.
     """
     parts: list[str] = []
     for workload, headline in HEADLINES.items():
@@ -140,6 +141,8 @@ def table(results: Document) -> str:
         ]
         if summaries:
             parts += _tables(results, headline, summaries)
+    if ratios := reproduction.ratios(results.get("published", ())):
+        parts.append(aligned(ratios))
     for figure in results.get("figures", ()):
         if figure.get("points"):
             parts.append(_model_table(figure))

@@ -32,6 +32,9 @@ from airtcp.parameters import Parameters
 
 Result = dict[str, Any]
 
+# Version of result.json. A key that is new makes no new one, one that means something else does.
+SCHEMA = 1
+
 # What decides a run beside the plan, the kernel and the guest's programs.
 _SOURCES = (
     *("ackfilter.py", "capture.py", "flentfile.py", "guest.py", "metrics.py", "nodes.py"),
@@ -98,6 +101,7 @@ def run_one(kernel: Kernel, tools: GuestTools, cell: Cell, seed: int, out_dir: P
             timeout_wall_s=_timeout_wall_s(cell),
         )
         result: Result = {
+            "schema": SCHEMA,
             "factors": dict(cell.factors),
             "seed": seed,
             "status": ended.status,

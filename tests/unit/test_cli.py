@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from airtcp import cli, runtable
+from airtcp import cli, measure, runtable
 from airtcp.errors import AirtcpError
+from airtcp.experiment import load
 from airtcp.guesttools import GuestTools
 from airtcp.kernel import Kernel
 from airtcp.metrics import METRICS
@@ -50,7 +51,7 @@ def sweep_with(
         failures = {job: "it broke (console: x)" for job in todo if job.seed in failing}
         return Outcome(results, failures, interrupted)
 
-    monkeypatch.setattr(cli, "sweep", sweep)
+    monkeypatch.setattr(measure, "sweep", sweep)
 
 
 def test_json_is_one_document_and_nothing_else(
@@ -65,6 +66,28 @@ def test_json_is_one_document_and_nothing_else(
     assert document["command"] == "./airtcp " + " ".join(arguments)
     assert json.loads((tmp_path / "results.json").read_text()) == document
     assert len(runtable.read(tmp_path)) == 12
+
+
+def test_all_is_every_experiment_and_the_page_over_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sweep_with(monkeypatch)
+    names = ["thesis-lan", "acklimit-vm"]
+    monkeypatch.setattr(cli.catalogue, "experiments", lambda: list(map(load, names)))
+    assert cli.main(["run", "all", "--quick", "--out", str(tmp_path)]) == 0
+    assert capsys.readouterr().out == f"{tmp_path / 'reproduction.md'}\n"
+    page = (tmp_path / "reproduction.md").read_text()
+    for name in names:
+        assert f"### `{name}`" in page
+        assert (tmp_path / name / "results.parquet").is_file()
+
+
+@pytest.mark.parametrize("more", [[], ["--full", "--set", "mcs=7"], ["--quick", "--json"]])
+def test_all_needs_its_extent_and_nothing_else(
+    more: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["run", "all", *more]) == 2
+    assert "run all: give --quick or --full" in capsys.readouterr().err
 
 
 def test_a_failed_run_is_one_line_and_exit_code_1(

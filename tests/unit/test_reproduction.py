@@ -128,8 +128,12 @@ def test_gains_come_from_published_values(tmp_path: Path) -> None:
 
 def test_a_ratio_is_paired_by_seed(tmp_path: Path) -> None:
     of = experiment(tmp_path, published("ack_policy: aad", 3, relative_to="ack_policy: default"))
-    [row] = compared(of, {("default", "0ms"): [10, 100], ("aad", "0ms"): [30, 300]})
+    rows = compared(of, {("default", "0ms"): [10, 100], ("aad", "0ms"): [30, 300]})
+    [row] = rows
     assert (row["measured"], row["ratio"], row["ci95"]) == (3, 1, pytest.approx(0))
+    _, shown = reproduction.ratios(rows)
+    what = "goodput_mbps: ack_policy aad, relative to ack_policy default"
+    assert shown == [what, "3 ± 0", "3", "in size"]
 
 
 def test_the_direction_is_that_of_the_neighbours(tmp_path: Path) -> None:
