@@ -8,7 +8,8 @@
 # series-check  builds the kernel after each patch of the series for posting
 # deb-check  builds Debian packages of a small kernel and boots it with the sample policy
 # lint       style and types
-# bench      virtual seconds per wall second, what stations cost
+# bench      virtual seconds per wall second, what stations and rates cost, ns-3 beside it (it
+#            installs ns-3)
 # instructions  what a received segment costs: plain Linux, and every ACK policy
 # delivery   what a delivered gigabyte costs the kernel, by ACK policy
 # selftests  the kernel's own tests of TCP, on plain Linux and on ours
@@ -61,6 +62,7 @@ lint:
 bench:
 	$(PYTHON) bench/speed.py
 	$(PYTHON) bench/stations.py
+	$(PYTHON) bench/ns3.py
 
 instructions:
 	$(PYTHON) bench/instructions.py

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What stations cost: wall time per frame on the air, with a saturating flow for each station.
+"""What stations and rates cost: wall time per frame on the air, a saturating flow a station.
 
 802.11n, the flows go up. What counts is the wall time between two marks that the guest sets ten
 virtual seconds apart while the traffic runs, so neither boot nor set-up is in it. The fit is that
 of the wall time per frame over the number of stations: its power is 0 if wall time grows as frames
-on the air do, and no faster.
+on the air do, and no faster. The rates are those of one station: fewer frames a virtual second, and
+fewer of them in an A-MPDU, the slower it is.
 """
 
 import os
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy
@@ -24,17 +26,22 @@ from radio import Cell, difference, flow, run  # noqa: E402
 
 STATIONS = (1, 2, 4, 8, 16, 32, 64)
 SECONDS = 10
+HEADER = f"  {'wall s':>6}  {'PPDUs':>8}  {'MPDUs':>8}  {'us per MPDU':>11}"
 RADIO = {"standard": "802.11n", "width": "40MHz", "guard_interval": "400ns", "mcs": 5, "streams": 2}
+# 802.11n's MCS 0, 7 and 15, as modulation and coding of so many streams.
+RATES = {"MCS 0": (0, 1), "MCS 7": (7, 1), "MCS 15": (7, 2)}
 
 
 def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def cost(kernel: Kernel, tools: GuestTools, stations: int) -> tuple[float, int, int]:
+def cost(
+    kernel: Kernel, tools: GuestTools, stations: int, radio: Mapping[str, str | int]
+) -> tuple[float, int, int]:
     """Wall seconds, PPDUs and MPDUs of the traffic between the marks."""
     names = [f"sta{number}" for number in range(stations)]
-    cells = [Cell("ap", names, Parameters().replace(RADIO))]
+    cells = [Cell("ap", names, Parameters().replace(radio))]
     script = "".join(flow(cells, name, "ap", SECONDS + 3, 0, 200_000) for name in names)
     script += f"sleep 1\nsample before\n: >began\nsleep {SECONDS}\n: >ended\nsample after\n"
     with tempfile.TemporaryDirectory() as name:
@@ -46,21 +53,28 @@ def cost(kernel: Kernel, tools: GuestTools, stations: int) -> tuple[float, int, 
     return ended - began, ppdus, nodes["ap"]["received"]
 
 
+def row(
+    kernel: Kernel, tools: GuestTools, name: str, stations: int, radio: Mapping[str, str | int]
+) -> float:
+    """Print what a setting costs; wall seconds per frame."""
+    spent_s, ppdus, mpdus = cost(kernel, tools, stations, radio)
+    print(
+        f"{name:>10}  {spent_s:6.2f}  {ppdus:8}  {mpdus:8}  {1e6 * spent_s / mpdus:11.1f}",
+        flush=True,
+    )
+    return spent_s / (mpdus + ppdus)
+
+
 def main() -> int:
     kernel, tools = build(say=say), build_tools(say)
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    print(f"{'stations':>8}  {'wall s':>6}  {'PPDUs':>8}  {'MPDUs':>8}  {'us per MPDU':>11}")
-    rows = []
-    for stations in STATIONS:
-        spent_s, ppdus, mpdus = cost(kernel, tools, stations)
-        rows.append((spent_s, mpdus + ppdus))
-        print(
-            f"{stations:8}  {spent_s:6.2f}  {ppdus:8}  {mpdus:8}  {1e6 * spent_s / mpdus:11.1f}",
-            flush=True,
-        )
-    costs = numpy.array([spent_s / frames for spent_s, frames in rows])
+    print(f"{'stations':>10}{HEADER}")
+    costs = [row(kernel, tools, str(stations), stations, RADIO) for stations in STATIONS]
     slope, _ = numpy.polyfit(numpy.log(STATIONS), numpy.log(costs), 1)
     print(f"wall time per frame (MPDUs and PPDUs) grows as stations to the power of {slope:.2f}")
+    print(f"\n{'rate':>10}{HEADER}")
+    for name, (mcs, streams) in RATES.items():
+        row(kernel, tools, name, 1, {**RADIO, "mcs": mcs, "streams": streams})
     return 0
 
 
