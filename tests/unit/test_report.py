@@ -453,6 +453,32 @@ def test_a_declared_figure_relative_to_a_line(tmp_path: Path) -> None:
         assert ["aad", delay, f"{ratio} ± 0", "2", EN_DASH, EN_DASH] in rows
 
 
+def test_cables_have_no_airtime(tmp_path: Path) -> None:
+    out_dir = write_results(tmp_path / "out")
+    path = out_dir / "results.json"
+    document = json.loads(path.read_text())
+    for one in document["summary"]:
+        if one["metric"].startswith("airtime"):
+            one["mean"] = one["ci95"] = None
+    path.write_text(json.dumps(document))
+    report = write_report(out_dir).read_text()
+    assert "goodput (Mbit/s)" in report
+    assert not (out_dir / "figures" / "airtime.pdf").exists()
+
+
+def test_published_ratios_stand_beside_ours(tmp_path: Path) -> None:
+    out_dir = write_results(tmp_path / "out")
+    path = out_dir / "results.json"
+    row = {
+        **{"factors": {"ack_policy": "aad"}, "relative_to": {"ack_policy": "default"}},
+        **{"metric": "goodput_mbps", "published": "more", "precision": "approximate"},
+        **{"measured": 1.1, "ci95": None, "derived": False, "verdict": "in direction"},
+    }
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"published": [row]}))
+    what = "goodput_mbps: ack_policy aad, relative to ack_policy default"
+    assert [what, "1.1", "more", "in direction"] in Elements(write_report(out_dir).read_text()).rows
+
+
 def test_factors_that_a_figure_does_not_name_make_lines(tmp_path: Path) -> None:
     out_dir = write_results(tmp_path / "out", ("0ms", "50ms"))
     cells = model.load(out_dir).cells

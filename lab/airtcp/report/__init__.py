@@ -61,18 +61,20 @@ def _overview(results: model.Results, drawing: plots.Drawing, writer: Writer) ->
             "Mean over seeds; whiskers: 95% interval (Student t).",
             _values(every, headline.metric, f" {headline.unit}"),
         )
-    save(
-        drawing.airtime(),
-        "airtime",
-        "Airtime",
-        "An exchange is a PPDU, SIFS and the response. TCP ACKs: exchanges that carry nothing "
-        "else. Idle includes AIFS and backoff.",
-        [
-            f"{condition.label}, {one.policy}: "
-            + ", ".join(f"{kind} {share:.1%}" for kind, share in plots.airtime_shares(one).items())
-            for condition, one in every
-        ],
-    )
+    on_air = model.having(results, "airtime_data_share")
+    if on_air.conditions:
+        save(
+            plots.Drawing(on_air).airtime(),
+            "airtime",
+            "Airtime",
+            "An exchange is a PPDU, SIFS and the response. TCP ACKs: exchanges that carry nothing "
+            "else. Idle includes AIFS and backoff.",
+            [
+                f"{condition.label}, {one.policy}: {_airtime(one)}"
+                for condition in on_air.conditions
+                for one in condition.policies
+            ],
+        )
     for headline, having in model.headlines(results):
         gains = model.gains(having, headline.metric)
         if not gains:
@@ -100,6 +102,11 @@ def _overview(results: model.Results, drawing: plots.Drawing, writer: Writer) ->
             _values(every, "acks_per_segment", ""),
         )
     return found
+
+
+def _airtime(one: model.Measured) -> str:
+    shares = plots.airtime_shares(one).items()
+    return ", ".join(f"{kind} {share:.1%}" for kind, share in shares)
 
 
 def _values(

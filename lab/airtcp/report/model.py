@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from airtcp import policies, results, runfiles, statistics
+from airtcp import policies, reproduction, results, runfiles, statistics
 from airtcp.errors import AirtcpError, InputError
 from airtcp.figures import Figure
 from airtcp.metrics import HEADLINES, Headline
@@ -156,6 +156,7 @@ class Results:
     conditions: Sequence[Condition]
     failures: Sequence[str]
     figures: Sequence[Declared]
+    ratios: Sequence[Sequence[str]]  # published ones beside ours, as reproduction.ratios has them
 
     @property
     def cells(self) -> list[Measured]:
@@ -171,18 +172,20 @@ def is_bulk(run: Run) -> bool:
     return bool(run.parameters.get("workload", "bulk") == "bulk")
 
 
+def having(of: Results, metric: str) -> Results:
+    """The conditions that have a figure of it: of some there is none, such as airtime of cables."""
+    conditions = [
+        condition
+        for condition in of.conditions
+        if any(metric in one.summaries for one in condition.policies)
+    ]
+    return replace(of, conditions=conditions)
+
+
 def headlines(of: Results) -> list[tuple[Headline, Results]]:
     """What its workloads are about, each with the conditions that have a figure of it."""
-    found = []
-    for headline in HEADLINES.values():
-        conditions = [
-            condition
-            for condition in of.conditions
-            if any(headline.metric in one.summaries for one in condition.policies)
-        ]
-        if conditions:
-            found.append((headline, replace(of, conditions=conditions)))
-    return found
+    found = [(headline, having(of, headline.metric)) for headline in HEADLINES.values()]
+    return [(headline, those) for headline, those in found if those.conditions]
 
 
 def gains(of: Results, metric: str) -> list[Gain]:
@@ -238,6 +241,7 @@ def _results(out_dir: Path, document: Mapping[str, Any]) -> Results:
             if not _finished(run)
         ],
         figures=[_declared(one) for one in document.get("figures", ())],
+        ratios=reproduction.ratios(document.get("published", ())),
     )
 
 
