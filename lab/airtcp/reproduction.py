@@ -12,6 +12,7 @@ from airtcp.metrics import METRICS
 from airtcp.parameters import OBSERVATION
 from airtcp.quantity import Plain
 from airtcp.statistics import Summary, paired_ratio, summarize
+from airtcp.units import parse_duration_s
 
 BASELINE = "default"
 
@@ -166,7 +167,8 @@ def page(documents: Sequence[tuple[Experiment, Mapping[str, Any]]], command: str
     lines = [
         "# Published figures and ours",
         "",
-        f"Written by `{command}`; do not edit. Linux {documents[0][1]['kernel']['version']}.",
+        f"Written by `{command}`; do not edit. Linux {documents[0][1]['kernel']['version']}. "
+        + _extent(documents),
         "",
         *_explained(),
         "",
@@ -185,6 +187,13 @@ def page(documents: Sequence[tuple[Experiment, Mapping[str, Any]]], command: str
         names = ", ".join(f"`{name}`" for name in silent)
         lines += ["", f"Of these experiments nothing is published: {names}."]
     return "\n".join(lines) + "\n"
+
+
+def _extent(documents: Sequence[tuple[Experiment, Mapping[str, Any]]]) -> str:
+    runs = [run for _, document in documents for run in document["runs"]]
+    longest_s = max(parse_duration_s(run["parameters"]["duration"]) for run in runs)
+    seeds = len({run["seed"] for run in runs})
+    return f"{len(runs)} runs of at most {longest_s:.0f} s, {seeds} of each cell at most."
 
 
 def _explained() -> list[str]:

@@ -155,7 +155,8 @@ def test_the_page_has_a_row_for_each_figure_and_the_reasons(tmp_path: Path) -> N
     of = experiment(tmp_path, published("delay: 0ms", 100), published("delay: 10ms", 50))
     rows = compared(of, {("default", "0ms"): [99], ("default", "10ms"): [80]})
     silent = load("thesis-iat")
-    kernel = {"kernel": {"version": "6.12.0"}}
+    run = {"seed": 1, "parameters": {"duration": "10s"}}
+    kernel: dict[str, Any] = {"kernel": {"version": "6.12.0"}, "runs": [run]}
     documents = [(of, kernel | {"published": rows}), (silent, kernel | {"published": []})]
     page = reproduction.page(documents, "./airtcp run all --quick")
     assert "| a table | delay 0ms | `goodput_mbps` Mbit/s | 100 | 99 | 0.99 | in size |" in page
@@ -163,6 +164,7 @@ def test_the_page_has_a_row_for_each_figure_and_the_reasons(tmp_path: Path) -> N
     assert f"| {literature.CITATIONS['statkus-2017']} | 1 | 1 | 0 | 0 |" in page
     assert "nothing is published: `thesis-iat`" in page
     assert "Much." in page
+    assert "2 runs of at most 10 s, 1 of each cell at most." in page
 
 
 def test_a_document_has_the_comparison(tmp_path: Path) -> None:
