@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -153,7 +154,12 @@ class TcpConnections:
 def read_connections(run_dir: Path, node: str) -> TcpConnections:
     """Read tcp-NODE.csv; that of the server has the connections of all stations."""
     path = run_dir / f"tcp-{node}.csv"
-    reader = csv.DictReader(io.StringIO(_text(path)))
+    return _connections(path, _text(path))
+
+
+@lru_cache(maxsize=2)  # metrics, series.csv and run.flent.gz are made of the same two files
+def _connections(path: Path, text: str) -> TcpConnections:
+    reader = csv.DictReader(io.StringIO(text))
     if missing := _TCP_COLUMNS.difference(reader.fieldnames or ()):
         raise AirtcpError(f"{path}: no column {min(missing)!r}")
     text_columns = ("event", "local", "remote", "state")
