@@ -74,9 +74,7 @@ def test_the_link_is_what_was_asked_for(
 ) -> None:
     plan, mark = run.plan, "must airsim radio show"
     look = "for what in info link; do ip netns exec station iw dev wlan0 $what; done >iw.txt\n"
-    monkeypatch.setattr(
-        run, "plan", lambda parameters: plan(parameters).replace(mark, f"{look}{mark}")
-    )
+    monkeypatch.setattr(run, "plan", lambda *of: plan(*of).replace(mark, f"{look}{mark}"))
     result = measure(*settings, "rate=5Mbit", "duration=1s")
     assert result["error"] is None
     lines = (tmp_path / result["artifacts"]["iw.txt"]["path"]).read_text().splitlines()

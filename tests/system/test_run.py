@@ -62,7 +62,7 @@ def test_a_udp_run_has_the_metrics_that_are_not_tcps(measure: Measure) -> None:
     assert result["error"] is None
     missing = {name for name, value in result["metrics"].items() if value is None}
     assert missing == {
-        *("retransmits", "data_segments", "acks_sent", "acks_per_segment"),
+        *("retransmits", "data_segments", "delivery_share", "acks_sent", "acks_per_segment"),
         *("tcp_rtt_ms_p50", "tcp_rtt_ms_p95", "cwnd_segments_mean", "goodput_jain"),
         *("flow_jain", UPLOAD, *OTHERS),
     }
@@ -91,9 +91,7 @@ def test_gro_thins_the_acks_of_the_default_policy(measure: Measure) -> None:
 
 def test_a_command_that_fails_is_named(measure: Measure, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = run.plan
-    monkeypatch.setattr(
-        run, "plan", lambda parameters: plan(parameters).replace("netem delay", "netem dealy")
-    )
+    monkeypatch.setattr(run, "plan", lambda *of: plan(*of).replace("netem delay", "netem dealy"))
     result = measure("delay=50ms")
     assert result["status"] == "failed"
     assert result["error"].startswith("tc qdisc add dev eth0 root handle 1: netem dealy 50000us")
@@ -104,8 +102,6 @@ def test_a_kernel_without_what_is_asked_says_so(
     measure: Measure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan = run.plan
-    monkeypatch.setattr(
-        run, "plan", lambda parameters: plan(parameters).replace("tcp_sack", "tcp_sock")
-    )
+    monkeypatch.setattr(run, "plan", lambda *of: plan(*of).replace("tcp_sack", "tcp_sock"))
     error = measure()["error"]
     assert error.startswith("this kernel has no sysctl net.ipv4.tcp_sock, so it cannot be set to 0")

@@ -4,7 +4,6 @@
 import subprocess
 from itertools import pairwise
 from pathlib import Path
-from typing import get_args
 
 import pytest
 from conftest import OF_THE_PATH, Measure, thesis_cell
@@ -13,7 +12,7 @@ from airtcp import capture, run
 from airtcp.guesttools import GuestTools
 from airtcp.kernel import Kernel
 from airtcp.metrics import METRICS
-from airtcp.parameters import Parameters
+from airtcp.policies import SHIPPED
 from airtcp.run import Result, run_one
 
 CAPTURES = ("server.pcapng", "station.pcapng", "air.pcapng")
@@ -58,9 +57,7 @@ def test_a_run_has_every_metric_of_its_workload(
     assert metrics["retransmits"] == 0
 
 
-@pytest.mark.parametrize(
-    "policy", get_args(Parameters.model_fields["ack_policy"].annotation), ids=str
-)
+@pytest.mark.parametrize("policy", SHIPPED)
 def test_every_policy_runs_every_workload(measure: Measure, policy: str) -> None:
     """With divack thousands of ACKs still wait at the station when the bulk has ended."""
     for settings in (MESSAGES, FILES, ("duration=2s", "sack=on")):
@@ -129,9 +126,7 @@ def test_a_server_that_is_not_there_is_named(
     measure: Measure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan = run.plan
-    monkeypatch.setattr(
-        run, "plan", lambda parameters: plan(parameters).replace("serve 100", "serve 0")
-    )
+    monkeypatch.setattr(run, "plan", lambda *of: plan(*of).replace("serve 100", "serve 0"))
     error = measure(*MESSAGES)["error"]
     assert error.startswith("ip netns exec station exchange -C cubic -N ask 10.0.0.1 100 100 50")
 
