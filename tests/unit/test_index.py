@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The index over experiments, and the report's choice of a run."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -23,6 +24,9 @@ def test_a_card_for_each_report(reported: Path, tmp_path: Path) -> None:
         shutil.copytree(reported, tmp_path / name)
     shutil.copytree(reported, tmp_path / "bare")
     (tmp_path / "bare" / "report.html").unlink()
+    path = tmp_path / "second" / "results.json"
+    rows = [{"verdict": verdict} for verdict in ("no", "in size", "no")]
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"published": rows}))
     assert cli.main(["report", "--index", str(tmp_path)]) == 0
     text = (tmp_path / "index.html").read_text()
     elements = Elements(text)
@@ -30,8 +34,8 @@ def test_a_card_for_each_report(reported: Path, tmp_path: Path) -> None:
     assert len(elements.ids) == len(set(elements.ids))
     links = [one for one in elements.references if not one.startswith("#")]
     assert links == ["first%20one/report.html", "second/report.html"]
-    # 101 of 157.4, 111.1 of 174.4.
-    assert "0.64 to 0.64" in text
+    assert "<dd>1 in size, 2 not</dd>" in text
+    assert "<dd>nothing published</dd>" in text
     assert "A &lt;small&gt; experiment" in text
     assert f"./airtcp report {tmp_path / 'bare'}" in text
     assert cli.main(["report", "--index", str(tmp_path)]) == 0

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """An index of experiments: index.html, a card for each directory that has a report."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 from urllib.parse import quote
 
 from airtcp import results
 from airtcp.errors import AirtcpError, InputError
+from airtcp.literature import Verdict
 from airtcp.metrics import HEADLINES
 from airtcp.report.page import fill
 from airtcp.report.writer import for_page
@@ -16,10 +18,7 @@ from airtcp.report.writer import for_page
 
 @dataclass(frozen=True)
 class Card:
-    """One experiment. ratios: least and greatest of measured over published; None without any.
-
-    svg: its first figure, for the page; None where there is none.
-    """
+    """One experiment. svg: its first figure, for the page; None where there is none."""
 
     title: str
     name: str
@@ -27,7 +26,7 @@ class Card:
     link: str
     runs: int
     failed: int
-    ratios: tuple[float, float] | None
+    reproduced: str
     svg: str | None
 
 
@@ -66,22 +65,19 @@ def _card(out_dir: Path) -> Card:
             link=f"{quote(out_dir.name)}/report.html",
             runs=sum(done),
             failed=len(done) - sum(done),
-            ratios=_ratios(document),
+            reproduced=_reproduced(document),
             svg=_picture(out_dir, document["title"]),
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{out_dir / 'results.json'}: not a whole document ({error!r})") from None
 
 
-def _ratios(document: Mapping[str, Any]) -> tuple[float, float] | None:
-    """Of the metrics that the workloads are about."""
-    metrics = {headline.metric for headline in HEADLINES.values()}
-    ratios = [
-        one["mean"] / one["published"]["value"]
-        for one in document["summary"]
-        if one["metric"] in metrics and one["published"] and one["mean"] is not None
-    ]
-    return (min(ratios), max(ratios)) if ratios else None
+def _reproduced(document: Mapping[str, Any]) -> str:
+    """How its published figures have fared, by verdict."""
+    counts = Counter(row["verdict"] for row in document.get("published", ()))
+    words = {"no": "not"}
+    told = [f"{counts[one]} {words.get(one, one)}" for one in get_args(Verdict) if counts[one]]
+    return ", ".join(told) or "nothing published"
 
 
 def _picture(out_dir: Path, title: str) -> str | None:

@@ -30,7 +30,7 @@ _POLICY = "ack_policy"
 _MICRO = "\N{MICRO SIGN}"
 
 # Values of a factor that mean "nothing was done"; a label names the others.
-_NEUTRAL = frozenset({"0ms", "unlimited", "none"})
+_NEUTRAL = frozenset({"0ms", "unlimited", "none", "kernel", "preset"})
 _QUANTITY = re.compile(r"([0-9.]+)(s|ms|us|ns|[kMG]?bit|[KMG]i?B|B|MHz|packets)")
 
 
