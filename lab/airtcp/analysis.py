@@ -17,7 +17,7 @@ from airtcp import runtable
 from airtcp.errors import InputError
 from airtcp.metrics import HEADLINES, METRICS
 from airtcp.parameters import PARAMETER_NAMES, Parameters
-from airtcp.results import aligned
+from airtcp.results import aligned, cell_name
 from airtcp.statistics import paired_ratio, summarize
 
 Form = Literal["table", "csv", "json"]
@@ -167,7 +167,7 @@ def _compared(
     factors: Sequence[str], seeds: dict[int, tuple[Run, Run]], metric: str
 ) -> Sequence[Any]:
     some, _ = next(iter(seeds.values()))
-    cell = " ".join(f"{name}={some[name]}" for name in factors) or "(one cell)"
+    cell = cell_name({name: some[name] for name in factors})
     values = {
         seed: (one[metric], other[metric])
         for seed, (one, other) in seeds.items()

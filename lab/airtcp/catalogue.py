@@ -31,7 +31,7 @@ def listed(found: Sequence[Experiment]) -> list[dict[str, Any]]:
             "paper": one.paper,
             "source": one.source,
             "expects": one.expects,
-            "factors": list(dict.fromkeys(name for product in one.design for name in product)),
+            "factors": one.factors,
             "cells": len(one.cells()),
             "published": [figure.model_dump(mode="json") for figure in one.published],
         }

@@ -202,6 +202,11 @@ class Experiment(Strict):
             return None
         return Network(topology=self.topology, flows=self.flows, schedule=self.schedule)
 
+    @property
+    def factors(self) -> list[str]:
+        """Those of the design, each once."""
+        return list(dict.fromkeys(itertools.chain(*self.design)))
+
     def cells(self, settings: Sequence[Setting] = ()) -> list[Cell]:
         """The cells to run, in order and each once.
 
@@ -241,7 +246,7 @@ class Experiment(Strict):
         """The cells that published figures are about, in order and each once."""
         combinations = [one.when for one in self.published]
         combinations += [one.when | one.relative_to for one in self.published if one.relative_to]
-        names = dict.fromkeys(itertools.chain(*self.design, *combinations))
+        names = dict.fromkeys(itertools.chain(self.factors, *combinations))
         return _cells(self.parameters, self.network, names, combinations)
 
     def policies(self) -> tuple[str, ...]:
@@ -404,7 +409,7 @@ class _Reader:
 
     def _check_figures(self, experiment: Experiment) -> None:
         """Figures name factors of the design; a model has something to be compared with."""
-        factors = dict.fromkeys(name for product in experiment.design for name in product)
+        factors = experiment.factors
         for number, figure in enumerate(experiment.figures):
             for key, factor in figure.factors().items():
                 if factor not in factors:

@@ -10,7 +10,10 @@ from airtcp import shape
 from airtcp.shape import Shape
 from airtcp.words import not_allowed
 
-SHIPPED = ("default", "aad", "aad-listing", "limit", "every", "count", "tack", "divack")
+# Linux' own, with which the others are compared.
+BASELINE = "default"
+
+SHIPPED = (BASELINE, "aad", "aad-listing", "limit", "every", "count", "tack", "divack")
 
 _own: list[str] = []
 

@@ -3,6 +3,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, get_args
 
 from airtcp import literature
@@ -10,20 +11,16 @@ from airtcp.experiment import Experiment, Published, conditions
 from airtcp.literature import CITATIONS, Paper, Verdict
 from airtcp.metrics import METRICS
 from airtcp.parameters import OBSERVATION
+from airtcp.policies import BASELINE
 from airtcp.quantity import Plain
 from airtcp.statistics import Summary, paired_ratio, summarize
 from airtcp.units import parse_duration_s
-
-BASELINE = "default"
 
 # Two published values that differ by less say nothing of an order.
 _APART = 0.05
 _ORDERED_SHARE = 0.75
 
 _ABOUT = {"exact": "", "approximate": "≈ ", "at most": "≤ ", "at least": "≥ "}
-
-_Conditions = Mapping[str, Plain]
-_BySeed = Mapping[int, float]
 
 
 def compare(experiment: Experiment, runs: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -35,10 +32,21 @@ def compare(experiment: Experiment, runs: Iterable[Mapping[str, Any]]) -> list[d
     two published values that differ in the ACK policy only, one of which is of the default.
     """
     measured = _Measured(experiment, runs)
-    declared = list(experiment.published)
-    rows = [_compared(one, declared, measured) | {"derived": False} for one in declared]
-    gains = [_compared(one, declared, measured) | {"derived": True} for one in _gains(declared)]
-    return rows + gains
+    declared = [measured.figure(one) for one in experiment.published]
+    gains = [measured.figure(one) for one in _gains(experiment.published)]
+    return [
+        *(_compared(one, declared) | {"derived": False} for one in declared),
+        *(_compared(one, declared) | {"derived": True} for one in gains),
+    ]
+
+
+@dataclass(frozen=True)
+class _Figure:
+    """A published figure, the conditions that it was measured under, and ours; None without any."""
+
+    published: Published
+    under: Mapping[str, Plain]
+    summary: Summary | None
 
 
 class _Measured:
@@ -55,23 +63,25 @@ class _Measured:
             if run["status"] == "ok"
         ]
 
-    def conditions(self, when: Mapping[str, str]) -> _Conditions:
+    def figure(self, one: Published) -> _Figure:
+        """The figure with what the runs have of it."""
+        under = self._conditions(one.when)
+        values = self._by_seed(under, one.metric)
+        if one.relative_to:
+            others = self._conditions(one.when | one.relative_to)
+            return _Figure(one, under, paired_ratio(self._by_seed(others, one.metric), values))
+        return _Figure(one, under, summarize(list(values.values())) if values else None)
+
+    def _conditions(self, when: Mapping[str, str]) -> Mapping[str, Plain]:
         return conditions(self._parameters.replace(when))
 
-    def by_seed(self, when: Mapping[str, str], metric: str) -> _BySeed:
-        wanted = self.conditions(when)
+    def _by_seed(self, wanted: Mapping[str, Plain], metric: str) -> dict[int, float]:
         values = (
             (int(run["seed"]), run["metrics"].get(metric))
             for under, run in self._runs
             if under == wanted
         )
         return {seed: value for seed, value in values if value is not None}
-
-    def summary(self, one: Published) -> Summary | None:
-        values = self.by_seed(one.when, one.metric)
-        if one.relative_to:
-            return paired_ratio(self.by_seed(one.when | one.relative_to, one.metric), values)
-        return summarize(list(values.values())) if values else None
 
 
 def _gains(published: Sequence[Published]) -> Iterator[Published]:
@@ -94,8 +104,8 @@ def _key(when: Mapping[str, str], metric: str) -> tuple[Any, ...]:
     return metric, *others
 
 
-def _compared(one: Published, declared: Sequence[Published], measured: _Measured) -> dict[str, Any]:
-    summary = measured.summary(one)
+def _compared(figure: _Figure, declared: Sequence[_Figure]) -> dict[str, Any]:
+    one, summary = figure.published, figure.summary
     number = isinstance(one.value, float)
     return {
         "factors": one.when,
@@ -108,44 +118,39 @@ def _compared(one: Published, declared: Sequence[Published], measured: _Measured
         "ci95": summary.ci95 if summary else None,
         "n": summary.n if summary else 0,
         "ratio": summary.mean / float(one.value) if summary and number else None,
-        "verdict": _verdict(one, summary, declared, measured),
+        "verdict": _verdict(figure, declared),
         "reason": one.reason,
     }
 
 
-def _verdict(
-    one: Published, summary: Summary | None, declared: Sequence[Published], measured: _Measured
-) -> Verdict:
+def _verdict(figure: _Figure, declared: Sequence[_Figure]) -> Verdict:
+    one, summary = figure.published, figure.summary
     if summary is None:
         return "not measured"
     if isinstance(one.value, str):
         return literature.of_word(summary.mean, one.value)
     if one.relative_to:
         return literature.of_ratio(summary.mean, one.value, one.precision)
-    ordered = _ordered(one, summary.mean, declared, measured)
+    ordered = _ordered(figure, summary.mean, declared)
     return literature.of_value(summary.mean, one.value, one.precision, ordered)
 
 
-def _ordered(
-    one: Published, mean: float, declared: Sequence[Published], measured: _Measured
-) -> bool:
+def _ordered(figure: _Figure, mean: float, declared: Sequence[_Figure]) -> bool:
     """Whether ours lies to others as the published figure does.
 
     The others are published figures of this metric that differ in one factor and by 5% or more; of
     those that we have three quarters must lie on the side that the published ones are on.
     """
-    under = measured.conditions(one.when)
+    one = figure.published
     agreeing = []
-    for other in declared:
-        beside = measured.summary(other)
-        if other.metric != one.metric or other.relative_to or beside is None:
+    for beside in declared:
+        other = beside.published
+        if other.metric != one.metric or other.relative_to or beside.summary is None:
             continue
-        differing = sum(
-            under[name] != value for name, value in measured.conditions(other.when).items()
-        )
+        differing = sum(figure.under[name] != value for name, value in beside.under.items())
         apart = float(one.value) - float(other.value)
         if differing == 1 and abs(apart) >= _APART * float(other.value):
-            agreeing.append((mean - beside.mean) * apart > 0)
+            agreeing.append((mean - beside.summary.mean) * apart > 0)
     return bool(agreeing) and sum(agreeing) >= _ORDERED_SHARE * len(agreeing)
 
 
@@ -225,7 +230,7 @@ def _section(experiment: Experiment, document: Mapping[str, Any]) -> Iterator[st
     yield f"### `{experiment.name}`: {experiment.title}"
     yield ""
     if experiment.expects:
-        yield f"{experiment.expects}"
+        yield experiment.expects
         yield ""
     yield "| Published | Where | Metric | Theirs | Ours | Ratio | Reproduced |"
     yield "|---|---|---|---|---|---|---|"

@@ -11,6 +11,7 @@ from airtcp.errors import InputError
 from airtcp.experiment import Cell, Experiment
 from airtcp.kernel import Kernel
 from airtcp.metrics import HEADLINES, METRICS, Headline
+from airtcp.policies import BASELINE
 from airtcp.run import Result
 from airtcp.statistics import Summary, paired_ratio, summarize
 
@@ -179,7 +180,7 @@ def _tables(
         ratio = published and summary["mean"] and summary["mean"] / published["value"]
         rows.append(
             [
-                _factors(summary["factors"]),
+                cell_name(summary["factors"]),
                 str(summary["n"]),
                 _number(summary["mean"]),
                 f"± {_number(summary['ci95'])}",
@@ -200,7 +201,7 @@ def _model_table(figure: Mapping[str, Any]) -> str:
     """Measured, model, and what the model says too much, in percent of the measured."""
     rows = [[figure["title"], "Mbit/s", "model", "error", "%", "RTT ms", "model", "error", "%"]]
     for point in map(modelfit.Point.read, figure["points"]):
-        rows.append([_factors(point.factors)])
+        rows.append([cell_name(point.factors)])
         for one in (point.throughput_mbps, point.rtt_ms):
             rows[-1] += [_number(one.measured), _number(one.model)]
             rows[-1] += [f"{one.error:+.2f}", f"{one.error_percent:+.1f}"]
@@ -222,18 +223,18 @@ def _changes(
     for run in results["runs"]:
         value = run["metrics"].get(metric)
         if value is not None:
-            values.setdefault(_factors(run["factors"]), {})[run["seed"]] = value
+            values.setdefault(cell_name(run["factors"]), {})[run["seed"]] = value
     published = {
-        _factors(summary["factors"]): summary["published"]["value"]
+        cell_name(summary["factors"]): summary["published"]["value"]
         for summary in summaries
         if summary["published"]
     }
     rows = []
     for summary in summaries:
         factors = summary["factors"]
-        if factors.get("ack_policy", "default") == "default":
+        if factors.get("ack_policy", BASELINE) == BASELINE:
             continue
-        other, baseline = _factors(factors), _factors({**factors, "ack_policy": "default"})
+        other, baseline = cell_name(factors), cell_name({**factors, "ack_policy": BASELINE})
         ratio = paired_ratio(values.get(baseline, {}), values.get(other, {}))
         if ratio is None:
             continue
@@ -245,7 +246,8 @@ def _changes(
     return rows
 
 
-def _factors(factors: Mapping[str, Any]) -> str:
+def cell_name(factors: Mapping[str, Any]) -> str:
+    """What a cell is called in tables."""
     return " ".join(f"{name}={value}" for name, value in factors.items()) or "(one cell)"
 
 

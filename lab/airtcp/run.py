@@ -72,7 +72,7 @@ def finished(
 ) -> Result | None:
     """The result of this very run (same kernel, programs, plan and seed), if it has been done."""
     try:
-        result = json.loads((run_directory(out_dir, cell, seed) / "result.json").read_text())
+        result = json.loads((run_directory(out_dir, cell, seed) / RESULT_FILE).read_text())
         same = result["identity"] == identity(kernel, tools, cell, seed)
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from airtcp import runfiles
 from airtcp.errors import AirtcpError
+from airtcp.policies import BASELINE
 from airtcp.report import declared, model, page, plots, series, timeline
 from airtcp.report.writer import Plot, Writer
 
@@ -82,7 +83,7 @@ def _overview(results: model.Results, drawing: plots.Drawing, writer: Writer) ->
         save(
             plots.Drawing(having).gains(gains, headline.title),
             f"{headline.slug}-gain",
-            f"{headline.title.capitalize()} relative to {model.BASELINE}",
+            f"{headline.title.capitalize()} relative to {BASELINE}",
             "Ratio of runs with the same seed, mean and 95% interval, which may go on beyond the "
             "axis; published: ratio of the published means."
             + (" Less is better." if headline.less_is_better else ""),

@@ -22,9 +22,9 @@ from airtcp.network import traffic
 from airtcp.network.model import Network
 from airtcp.network.scene import Scene
 from airtcp.parameters import Parameters
+from airtcp.policies import BASELINE
 from airtcp.transfers import Pair
 
-BASELINE = "default"
 _POLICY = "ack_policy"
 
 _MICRO = "\N{MICRO SIGN}"
@@ -61,7 +61,7 @@ class Run:
     def settings(self) -> Parameters:
         """The parameters as such. Raises AirtcpError for those of another version."""
         # A policy of the user's own was in the kernel of the run, whatever is known here.
-        policies.allow([str(self.parameters.get(_POLICY, "default"))])
+        policies.allow([str(self.parameters.get(_POLICY, BASELINE))])
         try:
             return Parameters.model_validate(dict(self.parameters))
         except ValidationError as error:

@@ -8,8 +8,8 @@ from pathlib import Path
 import jinja2
 
 from airtcp.metrics import METRICS, Headline, Metric
+from airtcp.policies import BASELINE
 from airtcp.report.model import (
-    BASELINE,
     Condition,
     Gain,
     Measured,

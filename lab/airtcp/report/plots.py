@@ -18,8 +18,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from airtcp.policies import BASELINE
 from airtcp.report.interactive import entries
-from airtcp.report.model import BASELINE, Condition, Gain, Measured, Results
+from airtcp.report.model import Condition, Gain, Measured, Results
 from airtcp.report.series import Arrivals, OverTime
 
 WIDTH_IN = 3.5  # one column of a two-column paper, and about the width of a phone
