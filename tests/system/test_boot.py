@@ -6,12 +6,15 @@ import os
 import shutil
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
+from conftest import GUEST
 
+from airtcp import guest
 from airtcp.errors import InputError
 from airtcp.guest import GuestResult, boot
-from airtcp.guesttools import GuestTools
+from airtcp.guesttools import GuestTools, compile_program
 from airtcp.kernel import Kernel
 
 # Everything that could tell two runs apart: addresses, ports, random numbers, times.
@@ -126,6 +129,30 @@ def test_another_seed_another_run(lab_kernel: Kernel, tools: GuestTools, tmp_pat
     assert run(lab_kernel, tools, one, REVEALING_PLAN, seed=1).status == "ok"
     assert run(lab_kernel, tools, two, REVEALING_PLAN, seed=2).status == "ok"
     assert digests(one)["packets.pcap"] != digests(two)["packets.pcap"]
+
+
+def test_programs_keep_their_registers_memory_and_signals(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the host has seccomp and where programs have to be traced: the same, byte for byte."""
+    command = guest._command
+
+    def traced(*given: Any) -> list[str]:
+        *words, init, end, option, script = command(*given)
+        return [*words, "seccomp=off", init, end, option, script]
+
+    ways = {}
+    for way, boots in (("seccomp", command), ("ptrace", traced)):
+        monkeypatch.setattr(guest, "_command", boots)
+        run_dir = tmp_path / way
+        run_dir.mkdir()
+        compile_program(run_dir / "programs", GUEST / "programs.c", "-pthread")
+        result = run(lab_kernel, tools, run_dir, f"{REVEALING_PLAN}./programs >checks || exit 1\n")
+        checks = (run_dir / "checks").read_text()
+        assert result.status == "ok", (result.reason, checks)
+        assert checks.count("holds: ") == 10
+        ways[way] = (digests(run_dir), checks)
+    assert ways["seccomp"] == ways["ptrace"]
 
 
 def digests(run_dir: Path) -> dict[str, str]:
