@@ -41,6 +41,7 @@ _RUN_PROGRAMS = {
     "sysctl": "procps",
     "setarch": "util-linux",
     "setpriv": "util-linux",
+    "taskset": "util-linux",
 }
 _TEST_PROGRAMS = {
     "qemu-system-x86_64": "qemu-system-x86",

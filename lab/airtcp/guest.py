@@ -22,6 +22,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
+from airtcp import hostcpu
 from airtcp.errors import AirtcpError, InputError
 from airtcp.guesttools import GUEST_DIR, GuestTools
 from airtcp.kernel import Kernel
@@ -80,8 +81,8 @@ def boot(
     since boot, a few times a second. `interactive` gives the guest the user's terminal, and real
     instead of virtual time. A guest that fails is no exception: the status says it.
     """
-    with _scratch(run_dir, tools, memory_mb) as scratch:
-        command = _command(kernel, seed, memory_mb, interactive)
+    with _scratch(run_dir, tools, memory_mb) as scratch, hostcpu.reserved() as cpu:
+        command = _command(kernel, seed, memory_mb, interactive, cpu)
         environment = {"PATH": "/usr/bin:/bin", "HOME": str(scratch), "TMPDIR": str(scratch)}
         return run_guest(
             command, scratch, environment, run_dir, timeout_wall_s, interactive, on_progress
@@ -149,12 +150,13 @@ def can_fix_addresses() -> bool:
     return subprocess.run(["setarch", "-R", "true"], capture_output=True).returncode == 0
 
 
-def _command(kernel: Kernel, seed: int, memory_mb: int, interactive: bool) -> list[str]:
+def _command(kernel: Kernel, seed: int, memory_mb: int, interactive: bool, cpu: int) -> list[str]:
     clock = [] if interactive else ["time-travel=inf-cpu", f"time-travel-start={EPOCH_NS}"]
     mode = ["AIRTCP_INTERACTIVE=1"] if interactive else []
     return [
         # A guest ends with whoever waits for it, even one that is killed.
         *("setpriv", "--pdeathsig", "KILL"),
+        *("taskset", "-c", str(cpu)),
         # A panic aborts; nobody wants a core file of the guest's memory.
         *("prlimit", "--core=0"),
         *(("setarch", "-R") if can_fix_addresses() else ()),
