@@ -28,10 +28,14 @@ as_root() {
 
 missing_packages() {
 	names=$(sed 's/[# ].*//' "$here/packages.txt")
+	# Without a process for each: every command waits for this.
 	# shellcheck disable=SC2016,SC2086
-	installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' $names 2>/dev/null) || true
+	found=$(dpkg-query -W -f ' ${Package}:${db:Status-Status} ' $names 2>/dev/null) || true
 	for name in $names; do
-		echo "$installed" | grep -qx "$name installed" || echo "$name"
+		case $found in
+		*" $name:installed "*) ;;
+		*) echo "$name" ;;
+		esac
 	done
 }
 
