@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -159,27 +160,31 @@ def read_connections(run_dir: Path, node: str) -> TcpConnections:
 
 @lru_cache(maxsize=2)  # metrics, series.csv and run.flent.gz are made of the same two files
 def _connections(path: Path, text: str) -> TcpConnections:
-    reader = csv.DictReader(io.StringIO(text))
-    if missing := _TCP_COLUMNS.difference(reader.fieldnames or ()):
+    reader = csv.reader(io.StringIO(text))
+    columns = next(reader, [])
+    if missing := _TCP_COLUMNS.difference(columns):
         raise AirtcpError(f"{path}: no column {min(missing)!r}")
     text_columns = ("event", "local", "remote", "state")
-    names = [name for name in reader.fieldnames or () if name not in text_columns]
+    names = [name for name in columns if name not in text_columns]
+    # Of a long run there are many rows.
+    texts_of = itemgetter(*map(columns.index, ("event", "local", "remote")))
+    numbers_of = itemgetter(*map(columns.index, names))
     samples: dict[tuple[str, str], list[list[int]]] = {}
     closed: dict[tuple[str, str], list[int]] = {}
-    for row in reader:
+    for row in filter(None, reader):
         try:
-            ends = (row["local"], row["remote"])
-            for end in ends:
-                _port(end)
-            values = [int(row[name]) for name in names]
-        except (KeyError, TypeError, ValueError, AttributeError):
+            event, local, remote = texts_of(row)
+            values = list(map(int, numbers_of(row)))
+            if (local, remote) not in samples:
+                _port(local), _port(remote)
+        except (IndexError, ValueError):
             raise AirtcpError(
                 f"{path}:{reader.line_num}: not a row of tcpwatch, or cut short"
             ) from None
-        if row["event"] == "close":
-            closed[ends] = values
+        if event == "close":
+            closed[local, remote] = values
         else:
-            samples.setdefault(ends, []).append(values)
+            samples.setdefault((local, remote), []).append(values)
     return TcpConnections(path, names, samples, closed)
 
 
