@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy
-from scipy import special
 
 _CONFIDENCE = 0.95
 
@@ -33,7 +32,10 @@ def summarize(values: Sequence[float]) -> Summary:
     if n == 1:
         return Summary(mean, None, n)
     standard_error = float(numpy.std(values, ddof=1)) / math.sqrt(n)
-    # Student's t; scipy.stats has the same and takes a second to load.
+    # Student's t. Loaded here, for it takes longer than the whole of a command that has no use for
+    # it; scipy.stats has the same and takes a second.
+    from scipy import special
+
     quantile = float(special.stdtrit(n - 1, (1 + _CONFIDENCE) / 2))
     return Summary(mean, quantile * standard_error, n)
 
