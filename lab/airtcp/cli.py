@@ -231,8 +231,7 @@ def _show(options: argparse.Namespace) -> int:
         factors = " ".join(f"{name}={value}" for name, value in cell.factors.items())
         published = [
             f"{one.metric} {one.value} ({one.source})"
-            for one in chosen.published
-            if chosen.published_for(cell.parameters, one.metric) is one
+            for one in chosen.published_for(cell.parameters).values()
         ]
         print(f"    {factors}  {'; '.join(published)}".rstrip())
     if chosen.figures:

@@ -4,6 +4,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from airtcp.quantity import Plain
 from airtcp.standards import STANDARDS, Standard, mcs_of, widths_mhz
 
 if TYPE_CHECKING:  # the schema of parameters itself needs conflicts()
@@ -81,17 +82,18 @@ class Conflict(NamedTuple):
 def conflicts(parameters: "Parameters") -> Iterator[Conflict]:
     """All that is wrong, what the rest follows from first."""
     standard = STANDARDS[parameters.standard]
-    yield from _idle(parameters, "access", _OF_ACCESS)
+    plain = parameters.plain()
+    yield from _idle(parameters, plain, "access", _OF_ACCESS)
     yield from _operating_point(parameters, standard)
     yield from _aggregation(parameters, standard)
-    yield from _errors(parameters)
-    yield from _idle(parameters, "workload", _OF_WORKLOAD)
-    yield from _idle(parameters, "congestion_control", _OF_CONGESTION_CONTROL)
-    yield from _idle(parameters, "path", _OF_PATH)
+    yield from _errors(parameters, plain)
+    yield from _idle(parameters, plain, "workload", _OF_WORKLOAD)
+    yield from _idle(parameters, plain, "congestion_control", _OF_CONGESTION_CONTROL)
+    yield from _idle(parameters, plain, "path", _OF_PATH)
     if "air" in parameters.capture and parameters.access != "wifi":
         yield _not_with("capture", "air", f"access {parameters.access}", "server station")
-    yield from _slow(parameters)
-    yield from _ack_filters(parameters)
+    yield from _slow(parameters, plain)
+    yield from _ack_filters(parameters, plain)
     if parameters.queue == "fifo" and parameters.formed_ppdus:
         yield _not_with("formed_ppdus", parameters.formed_ppdus, "queue fifo", "0 or 'preset'")
     if parameters.direction == "both" and parameters.workload != "bulk":
@@ -136,11 +138,11 @@ def _aggregation(parameters: "Parameters", standard: Standard) -> Iterator[Confl
         yield _not_with("ampdu_bytes", octets, name, f"2048 to {most} or 'preset'")
 
 
-def _errors(parameters: "Parameters") -> Iterator[Conflict]:
-    yield from _idle(parameters, "error_model", _OF_MODEL)
+def _errors(parameters: "Parameters", plain: Mapping[str, Plain]) -> Iterator[Conflict]:
+    yield from _idle(parameters, plain, "error_model", _OF_MODEL)
     if parameters.error_model != "snr":
         return
-    plain, usual = parameters.plain(), type(parameters).usual()
+    usual = type(parameters).usual()
     given = [name for name in _PLACES if plain[name] != usual[name]]
     if len(given) != 1:
         what = f"given are {' and '.join(given)}" if given else "none is given"
@@ -156,10 +158,10 @@ def _errors(parameters: "Parameters") -> Iterator[Conflict]:
             )
 
 
-def _slow(parameters: "Parameters") -> Iterator[Conflict]:
+def _slow(parameters: "Parameters", plain: Mapping[str, Plain]) -> Iterator[Conflict]:
     """Routers and hosts with a slow processor."""
-    yield from _idle(parameters, "router", _OF_ROUTER)
-    yield from _idle(parameters, "slow_host", _OF_HOST)
+    yield from _idle(parameters, plain, "router", _OF_ROUTER)
+    yield from _idle(parameters, plain, "slow_host", _OF_HOST)
     if parameters.slow_host != "none" and not parameters.host_packet_s:
         yield Conflict("slow_host", "needs host_packet, as in 20us")
     costs = {
@@ -176,9 +178,9 @@ def _slow(parameters: "Parameters") -> Iterator[Conflict]:
             )
 
 
-def _ack_filters(parameters: "Parameters") -> Iterator[Conflict]:
+def _ack_filters(parameters: "Parameters", plain: Mapping[str, Plain]) -> Iterator[Conflict]:
     stages = parameters.ack_filter
-    yield from _idle(parameters, "ack_filter", _OF_STAGES)
+    yield from _idle(parameters, plain, "ack_filter", _OF_STAGES)
     for stage in stages:
         if stage in ("police", "shape") and parameters.ack_filter_rate_bps is None:
             yield Conflict("ack_filter", f"{stage} needs ack_filter_rate, as in 100kbit")
@@ -210,13 +212,16 @@ def _has_way_back(parameters: "Parameters") -> bool:
 
 
 def _idle(
-    parameters: "Parameters", chooser: str, users: Mapping[str, Sequence[str]]
+    parameters: "Parameters",
+    plain: Mapping[str, Plain],
+    chooser: str,
+    users: Mapping[str, Sequence[str]],
 ) -> Iterator[Conflict]:
     """Parameters whose value would do nothing, for the chooser has not chosen one of its users.
 
     A chooser of several has them joined by +.
     """
-    plain, usual = parameters.plain(), type(parameters).usual()
+    usual = type(parameters).usual()
     chosen = str(plain[chooser]).split("+")
     for name, choices in users.items():
         if not set(chosen) & set(choices) and plain[name] != usual[name]:

@@ -254,15 +254,16 @@ class Experiment(Strict):
         listed = [policy for product in self.design for policy in product.get("ack_policy", ())]
         return tuple(dict.fromkeys(listed)) or (self.parameters.ack_policy,)
 
-    def published_for(self, parameters: Parameters, metric: str) -> Published | None:
-        """The figure published for these very conditions, if any: all but OBSERVATION equal."""
+    def published_for(self, parameters: Parameters) -> dict[str, Published]:
+        """By metric the figure published for these very conditions: all but OBSERVATION equal."""
         under = conditions(parameters)
+        found: dict[str, Published] = {}
         for figure in self.published:
-            if figure.metric != metric or figure.relative_to:
+            if figure.metric in found or figure.relative_to:
                 continue
             if under == conditions(self.parameters.replace(figure.when)):
-                return figure
-        return None
+                found[figure.metric] = figure
+        return found
 
 
 def conditions(parameters: Parameters) -> dict[str, Plain]:
@@ -345,7 +346,7 @@ class _Reader:
 
     def experiment(self, text: str) -> Experiment:
         try:
-            node = yaml.compose(text, Loader=yaml.SafeLoader)
+            node = _composed(text)
         except yaml.MarkedYAMLError as error:
             line = error.problem_mark.line + 1 if error.problem_mark else 1
             raise InputError(f"{self._shown}:{line}: not YAML: {error.problem}") from None
@@ -469,6 +470,14 @@ class _Reader:
         return InputError(
             f"{self._shown}:{self._lines[known]}: {key.lstrip('.')}{separator}{message}"
         )
+
+
+def _composed(text: str) -> yaml.Node | None:
+    """The text's tree: by libyaml, for Python is slow, and says more of errors."""
+    try:
+        return yaml.compose(text, Loader=yaml.CSafeLoader)
+    except yaml.YAMLError:
+        return yaml.compose(text, Loader=yaml.SafeLoader)
 
 
 def _telling(error: ValidationError) -> ErrorDetails:

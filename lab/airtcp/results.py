@@ -8,7 +8,7 @@ from typing import Any
 
 from airtcp import durable, figures, modelfit, reproduction
 from airtcp.errors import InputError
-from airtcp.experiment import Cell, Experiment
+from airtcp.experiment import Cell, Experiment, Published
 from airtcp.kernel import Kernel
 from airtcp.metrics import HEADLINES, METRICS, Headline
 from airtcp.policies import BASELINE
@@ -53,8 +53,9 @@ def document(
         "kernel": {"version": kernel.version, "hash": kernel.hash},
         "runs": [run for runs in by_cell.values() for run in runs],
         "summary": [
-            _summarized(experiment, cell, metric, summary)
+            _summarized(cell, metric, summary, published.get(metric))
             for cell in cells
+            for published in [experiment.published_for(cell.parameters)]
             for metric, summary in summaries[cell.slug].items()
         ],
         "published": reproduction.compare(
@@ -88,9 +89,8 @@ def _figure(
 
 
 def _summarized(
-    experiment: Experiment, cell: Cell, metric: str, summary: Summary | None
+    cell: Cell, metric: str, summary: Summary | None, published: Published | None
 ) -> dict[str, Any]:
-    published = experiment.published_for(cell.parameters, metric)
     return {
         "factors": dict(cell.factors),
         "metric": metric,
