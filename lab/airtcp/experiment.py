@@ -436,8 +436,9 @@ class _Reader:
         ]
         for number, figure in enumerate(experiment.published):
             combinations.append((("published", number, "when"), figure.when))
-            other = figure.when | figure.relative_to
-            combinations.append((("published", number, "relative_to"), other))
+            if figure.relative_to:
+                other = figure.when | figure.relative_to
+                combinations.append((("published", number, "relative_to"), other))
         for at, values in combinations:
             try:
                 parameters = experiment.parameters.replace(values)
