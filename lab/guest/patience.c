@@ -22,6 +22,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <stdbool.h>
+#include <string.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -31,14 +32,18 @@ enum { BLOCK_BYTES = 16384, SOCKETS = 1024, READ_US = 10000, ASK_US = 1000 };
 
 static bool written = true;
 
+/* What is known of a file descriptor until it is closed. */
+static struct {
+	bool asked, is_tcp, waits;
+} known[SOCKETS];
+
 static void make_blocking(int fd)
 {
-	static bool done[SOCKETS];
 	const struct timeval limit = { .tv_usec = READ_US };
 
-	if (done[fd])
+	if (known[fd].waits)
 		return;
-	done[fd] = true;
+	known[fd].waits = true;
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
 }
@@ -48,15 +53,31 @@ static bool is_tcp(int fd)
 	int protocol = 0;
 	socklen_t length = sizeof(protocol);
 
-	return !getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &length) &&
-	       protocol == IPPROTO_TCP;
+	if (!known[fd].asked) {
+		known[fd].asked = true;
+		known[fd].is_tcp = !getsockopt(fd, SOL_SOCKET, SO_PROTOCOL,
+					       &protocol, &length) &&
+				   protocol == IPPROTO_TCP;
+	}
+	return known[fd].is_tcp;
+}
+
+int close(int fd)
+{
+	static int (*next)(int);
+
+	if (!next)
+		next = dlsym(RTLD_NEXT, "close");
+	if (fd >= 0 && fd < SOCKETS)
+		memset(&known[fd], 0, sizeof(known[fd]));
+	return next(fd);
 }
 
 ssize_t read(int fd, void *buffer, size_t bytes)
 {
 	static ssize_t (*next)(int, void *, size_t);
 
-	if (bytes >= BLOCK_BYTES && fd < SOCKETS && is_tcp(fd)) {
+	if (bytes >= BLOCK_BYTES && fd >= 0 && fd < SOCKETS && is_tcp(fd)) {
 		make_blocking(fd);
 		return recv(fd, buffer, bytes, MSG_WAITALL);
 	}
