@@ -111,7 +111,7 @@ static bool watched(__be16 port)
 	return ntohs(port) >= first_port && ntohs(port) <= last_port;
 }
 
-static void read_message(FILE *out, long long time_ns, const char *event,
+static void read_message(FILE *out, long long time_ns, bool sampled,
 			 const struct nlmsghdr *header)
 {
 	const struct inet_diag_msg *message = NLMSG_DATA(header);
@@ -133,42 +133,68 @@ static void read_message(FILE *out, long long time_ns, const char *event,
 		if (size > sizeof(info))
 			size = sizeof(info);
 		memcpy(&info, RTA_DATA(attribute), size);
-		print_row(out, time_ns, event, message, &info);
+		print_row(out, time_ns, sampled ? "sample" : "close", message,
+			  &info);
 		return;
 	}
 }
 
-/*
- * Write the messages of one datagram. True when more of a dump is to come:
- * a dump ends with NLMSG_DONE. A listener that must not wait has flags
- * MSG_DONTWAIT: false when there is nothing to read.
- */
-static bool receive(int fd, int flags, FILE *out, long long time_ns,
-		    const char *event)
-{
-	static char buffer[65536] __attribute__((aligned(NLMSG_ALIGNTO)));
-	const struct nlmsghdr *header;
-	ssize_t length;
+enum { DATAGRAMS = 8, DATAGRAM_BYTES = 65536, OF_DUMP = 1 };
 
-	length = recv(fd, buffer, sizeof(buffer), flags);
-	if (length < 0) {
-		if (errno == EAGAIN)
-			return false;
-		if (errno == EINTR)
-			return true;
-		fail("receiving from sock_diag");
-	}
-	for (header = (const void *)buffer; NLMSG_OK(header, length);
+/* There is more to come of a dump. */
+static bool dumping;
+
+/*
+ * Write the messages of one datagram: those of a dump, and what the kernel tells
+ * of closed connections.
+ */
+static void read_datagram(FILE *out, long long time_ns, const void *buffer,
+			  size_t length)
+{
+	const struct nlmsghdr *header;
+
+	for (header = buffer; NLMSG_OK(header, length);
 	     header = NLMSG_NEXT(header, length)) {
-		if (header->nlmsg_type == NLMSG_DONE)
-			return false;
+		if (header->nlmsg_type == NLMSG_DONE) {
+			dumping = false;
+			return;
+		}
 		if (header->nlmsg_type == NLMSG_ERROR) {
 			errno = -((struct nlmsgerr *)NLMSG_DATA(header))->error;
 			fail("sock_diag");
 		}
-		read_message(out, time_ns, event, header);
+		read_message(out, time_ns, header->nlmsg_seq == OF_DUMP,
+			     header);
 	}
-	return true;
+}
+
+/*
+ * Read what there is, as a rule in one system call: flags MSG_WAITFORONE waits
+ * for something, MSG_DONTWAIT does not. False when there is nothing more.
+ */
+static bool receive(int fd, int flags, FILE *out, long long time_ns)
+{
+	static char buffers[DATAGRAMS][DATAGRAM_BYTES]
+		__attribute__((aligned(NLMSG_ALIGNTO)));
+	struct mmsghdr messages[DATAGRAMS] = {};
+	struct iovec parts[DATAGRAMS];
+	int i, count;
+
+	for (i = 0; i < DATAGRAMS; i++) {
+		parts[i].iov_base = buffers[i];
+		parts[i].iov_len = DATAGRAM_BYTES;
+		messages[i].msg_hdr.msg_iov = &parts[i];
+		messages[i].msg_hdr.msg_iovlen = 1;
+	}
+	count = recvmmsg(fd, messages, DATAGRAMS, flags, NULL);
+	if (count < 0) {
+		if (errno == EAGAIN || errno == EINTR)
+			return false;
+		fail("receiving from sock_diag");
+	}
+	for (i = 0; i < count; i++)
+		read_datagram(out, time_ns, buffers[i], messages[i].msg_len);
+	return count == DATAGRAMS;
 }
 
 static void sample(int fd, FILE *out)
@@ -180,6 +206,7 @@ static void sample(int fd, FILE *out)
 		.header.nlmsg_len = sizeof(dump),
 		.header.nlmsg_type = SOCK_DIAG_BY_FAMILY,
 		.header.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP,
+		.header.nlmsg_seq = OF_DUMP,
 		.request.sdiag_family = AF_INET,
 		.request.sdiag_protocol = IPPROTO_TCP,
 		.request.idiag_ext = 1 << (INET_DIAG_INFO - 1),
@@ -189,20 +216,22 @@ static void sample(int fd, FILE *out)
 
 	if (send(fd, &dump, sizeof(dump), 0) < 0)
 		fail("asking sock_diag");
-	while (receive(fd, 0, out, time_ns, "sample"))
-		;
+	dumping = true;
+	while (dumping)
+		receive(fd, MSG_WAITFORONE, out, time_ns);
 }
 
 static void read_closed(int fd, FILE *out)
 {
 	long long time_ns = now_ns(CLOCK_REALTIME);
 
-	while (receive(fd, MSG_DONTWAIT, out, time_ns, "close"))
+	while (receive(fd, MSG_DONTWAIT, out, time_ns))
 		;
 }
 
-static int open_diag(int group)
+static int open_diag(void)
 {
+	const int group = SKNLGRP_INET_TCP_DESTROY;
 	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
 	struct sockaddr_nl address = { .nl_family = AF_NETLINK };
 
@@ -210,8 +239,8 @@ static int open_diag(int group)
 		fail("opening sock_diag");
 	if (bind(fd, (struct sockaddr *)&address, sizeof(address)))
 		fail("binding to sock_diag");
-	if (group && setsockopt(fd, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &group,
-				sizeof(group)))
+	if (setsockopt(fd, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &group,
+		       sizeof(group)))
 		fail("joining sock_diag's group of closed connections");
 	return fd;
 }
@@ -230,7 +259,7 @@ int main(int count, char **arguments)
 {
 	struct sigaction on_stop = { .sa_handler = stop };
 	long long next_ns, interval_ns;
-	int diag, closed;
+	int diag;
 	FILE *out;
 
 	if (count < 3 || count > 5) {
@@ -250,18 +279,16 @@ int main(int count, char **arguments)
 
 	sigaction(SIGTERM, &on_stop, NULL);
 	sigaction(SIGINT, &on_stop, NULL);
-	closed = open_diag(SKNLGRP_INET_TCP_DESTROY);
-	diag = open_diag(0);
+	diag = open_diag();
 	next_ns = now_ns(CLOCK_MONOTONIC);
 	while (!stopped) {
 		sample(diag, out);
-		read_closed(closed, out);
 		next_ns += interval_ns;
 		sleep_until(next_ns);
 	}
 	sample(diag, out);
 	sleep_until(now_ns(CLOCK_MONOTONIC) + LAST_WORDS_NS);
-	read_closed(closed, out);
+	read_closed(diag, out);
 	if (fclose(out))
 		fail(arguments[2]);
 	return 0;
