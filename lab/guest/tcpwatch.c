@@ -6,9 +6,12 @@
  *
  * Every INTERVAL_US microseconds it asks the kernel (sock_diag) for all
  * connections of this network namespace with PORT (default 5201), or a port up to
- * LAST_PORT, at either end and writes a `sample` row for each. When a connection is gone the kernel
- * says so with its last counters: a `close` row; its time is that of the next
- * sample. Ends on SIGTERM or SIGINT.
+ * LAST_PORT, at either end and writes a `sample` row for each. When a connection
+ * is gone the kernel says so with its last counters: a `close` row; its time is
+ * that of the next sample. That is when its last packet has gone, which may be
+ * on a wire or behind thousands of others in a radio. Ends after SIGTERM or
+ * SIGINT when there is a `close` row for each connection; with status 1 if that
+ * takes longer than a minute.
  *
  * It wakes once a sample and writes in large blocks, for in a time-travel
  * guest the wake-ups and system calls of programs are what costs.
@@ -40,6 +43,7 @@
 #define STATES		(0xfff & ~(1 << 6 | 1 << 7 | 1 << 10))
 /* The kernel tells of a closed socket from a work queue: wait that long. */
 #define LAST_WORDS_NS	10000000
+#define PATIENCE_NS	(60 * NSEC_PER_SEC)
 
 static const char header[] =
 	"time_ns,event,local,remote,state,cwnd,ssthresh,srtt_us,rttvar_us,"
@@ -57,6 +61,10 @@ static const char * const states[] = {
 static uint16_t first_port = DEFAULT_PORT, last_port = DEFAULT_PORT;
 
 static volatile sig_atomic_t stopped;
+
+/* The kernel's numbers of connections with a `sample` row and no `close` row. */
+static uint64_t *living;
+static size_t living_count, living_room;
 
 static void stop(int signal)
 {
@@ -111,6 +119,27 @@ static bool watched(__be16 port)
 	return ntohs(port) >= first_port && ntohs(port) <= last_port;
 }
 
+static void note(uint64_t connection, bool alive)
+{
+	size_t i;
+
+	for (i = 0; i < living_count && living[i] != connection; i++)
+		;
+	if (!alive) {
+		if (i < living_count)
+			living[i] = living[--living_count];
+		return;
+	}
+	if (i == living_room) {
+		living_room = 2 * living_room + 64;
+		living = realloc(living, living_room * sizeof(*living));
+		if (!living)
+			fail("connections");
+	}
+	if (i == living_count)
+		living[living_count++] = connection;
+}
+
 static void read_message(FILE *out, long long time_ns, bool sampled,
 			 const struct nlmsghdr *header)
 {
@@ -135,6 +164,8 @@ static void read_message(FILE *out, long long time_ns, bool sampled,
 		memcpy(&info, RTA_DATA(attribute), size);
 		print_row(out, time_ns, sampled ? "sample" : "close", message,
 			  &info);
+		note((uint64_t)message->id.idiag_cookie[1] << 32 |
+		     message->id.idiag_cookie[0], sampled);
 		return;
 	}
 }
@@ -258,7 +289,7 @@ static void sleep_until(long long time_ns)
 int main(int count, char **arguments)
 {
 	struct sigaction on_stop = { .sa_handler = stop };
-	long long next_ns, interval_ns;
+	long long next_ns, interval_ns, give_up_ns;
 	int diag;
 	FILE *out;
 
@@ -286,10 +317,18 @@ int main(int count, char **arguments)
 		next_ns += interval_ns;
 		sleep_until(next_ns);
 	}
-	sample(diag, out);
-	sleep_until(now_ns(CLOCK_MONOTONIC) + LAST_WORDS_NS);
-	read_closed(diag, out);
+	give_up_ns = now_ns(CLOCK_MONOTONIC) + PATIENCE_NS;
+	do {
+		sample(diag, out);
+		sleep_until(now_ns(CLOCK_MONOTONIC) + LAST_WORDS_NS);
+		read_closed(diag, out);
+	} while (living_count && now_ns(CLOCK_MONOTONIC) < give_up_ns);
 	if (fclose(out))
 		fail(arguments[2]);
+	if (living_count) {
+		fprintf(stderr, "tcpwatch: %s: connections are still open\n",
+			arguments[2]);
+		return 1;
+	}
 	return 0;
 }
