@@ -54,7 +54,7 @@ lint:
 	$(PYTHON) -m ruff check
 	$(PYTHON) -m ruff format --check
 	$(PYTHON) -m mypy lab/airtcp
-	shellcheck airtcp lab/setup.sh lab/guest/init .ci/run
+	shellcheck airtcp lab/setup.sh lab/guest/modprobe .ci/run
 	@ls $(CHECKPATCH) >/dev/null 2>&1 || ./airtcp kernel build
 	set -- $(CHECKPATCH) && find kernel -name '*.[ch]' ! -path '*/trace/*' -print0 | \
 		xargs -0 perl "$$1" --no-tree --strict --terse --quiet --no-summary -f

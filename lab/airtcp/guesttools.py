@@ -18,15 +18,14 @@ GUEST_DIR = "/run/tools"
 """Where the guest sees the directory of these programs; it is on its PATH."""
 
 _FLAGS = ["-std=gnu17", "-O2", "-Wall", "-Wextra", "-Werror"]
-_SCRIPTS = ("init", "modprobe")
+_SCRIPTS = ("modprobe",)
 _COMPILE = {
-    "poweroff": ["poweroff.c"],
+    "init": ["-static", "init.c"],
     "exchange": ["exchange.c"],
     "udpecho": ["udpecho.c"],
     "airsim": ["airsim.c", f"-I{UAPI}", "-lmnl"],
     "saturate": ["saturate.c"],
     "tcpwatch": ["tcpwatch.c"],
-    "wakeat": ["wakeat.c"],
     "patience.so": ["-shared", "-fPIC", "patience.c"],
 }
 
@@ -36,11 +35,6 @@ class GuestTools:
     """Host paths; in the guest each is GUEST_DIR/<name>."""
 
     directory: Path
-
-    @property
-    def poweroff(self) -> Path:
-        """Switches the guest off."""
-        return self.directory / "poweroff"
 
     @property
     def tcpwatch(self) -> Path:
