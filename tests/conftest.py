@@ -18,7 +18,7 @@ from airtcp.guest import boot
 from airtcp.guesttools import GuestTools
 from airtcp.kernel import Kernel
 from airtcp.run import Result, run_one
-from airtcp.topology import HELPERS
+from airtcp.script import HELPERS
 
 GUEST = Path(__file__).parent / "guest"
 DEBUG = bool(os.environ.get("AIRTCP_TEST_DEBUG"))

@@ -9,11 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from airtcp import guest, topology, wifi
+from airtcp import guest, wifi
 from airtcp.guesttools import GuestTools
 from airtcp.kernel import Kernel
 from airtcp.nodes import radio_mac
 from airtcp.parameters import Parameters
+from airtcp.script import HELPERS
 from airtcp.standards import frequency_mhz
 
 PORT = 9
@@ -82,7 +83,7 @@ def run(
 def plan(cells: Sequence[Cell], script: str, keys: str = "") -> str:
     names = nodes_of(cells)
     index = {name: number for number, name in enumerate(names)}
-    parts = [f"#!/bin/sh\n{topology.HELPERS}{_helpers(names)}"]
+    parts = [f"#!/bin/sh\n{HELPERS}{_helpers(names)}"]
     for cell in cells:
         for name in (cell.ap, *cell.stations):
             words = f"{wifi.radio_keys(cell.own.get(name, cell.parameters))} {keys}"
@@ -118,7 +119,6 @@ sample() {{
 	{{ echo "time $(date +%s.%N)"
 {shows}	}} >"$1"
 }}
-must mkdir -p /run/netns
 """
 
 

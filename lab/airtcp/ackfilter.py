@@ -160,7 +160,7 @@ def txq(stages: tuple[str, ...], radio: int) -> str:
     modes = {"txq": "on", "txq-aggressive": "aggressive"}
     chosen = [mode for stage, mode in modes.items() if stage in stages]
     file = f"/sys/kernel/debug/ieee80211/phy{radio}/ack_filter"
-    return f"must sh -c 'echo {chosen[0]} >{file}'\n" if chosen else ""
+    return f"put {chosen[0]} {file}\n" if chosen else ""
 
 
 class Counted(NamedTuple):
@@ -175,7 +175,7 @@ class Counted(NamedTuple):
 
 
 _ACK_DROPS = re.compile(r'"ack_drops":\s*(\d+)')
-_CAKE = Counted("qdisc-bridge.json", _ACK_DROPS, "ip netns exec ap tc -s -j qdisc show dev eth0")
+_CAKE = Counted("qdisc-bridge.json", _ACK_DROPS, "node ap tc -s -j qdisc show dev eth0")
 _TXQ = Counted(
     "ack-filter-txq.txt",
     re.compile(r"^filtered (\d+)$", re.MULTILINE),
@@ -186,12 +186,12 @@ COUNTED: Mapping[str, Counted] = {
     "police": Counted(
         "ack-filter-police.txt",
         re.compile(r"dropped (\d+)"),
-        "ip netns exec {node} tc -s actions list action police",
+        "node {node} tc -s actions list action police",
     ),
     "shape": Counted(
         "ack-filter-shape.json",
         _ACK_DROPS,
-        "ip netns exec {node} tc -s -j qdisc show dev ifb1",
+        "node {node} tc -s -j qdisc show dev ifb1",
     ),
     "cake": _CAKE,
     "cake-aggressive": _CAKE,

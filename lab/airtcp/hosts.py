@@ -64,7 +64,7 @@ def tcp(parameters: Parameters, receives: bool, sends: bool) -> str:
         sysctls |= ack_policy(parameters)
     if sends:
         sysctls |= sending(parameters)
-    hystart = "" if parameters.hystart else f"must sh -c 'echo 0 >{_HYSTART}'\n"
+    hystart = "" if parameters.hystart else f"put 0 {_HYSTART}\n"
     return hystart + set_sysctls(sysctls)
 
 

@@ -12,9 +12,6 @@ LEAD_S = 1
 _CAPTURED_BYTES, _CAPTURED_ON_AIR_BYTES = 128, 160
 _CAPTURE_BUFFER_KIB = 16384
 
-# mac80211's own queues, for each peer and TID: what they hold, sent and dropped.
-QUEUES = "/sys/kernel/debug/ieee80211"
-
 AIR = "air"
 """The capture point of what all radios send."""
 AIR_DEVICE = "airsim0"
@@ -27,15 +24,24 @@ HELPERS = """\
 # Instruments: `start COMMAND...` in the background, `stop` ends all and waits for them.
 pids=
 start() { "$@" & pids="$pids $!"; }
-check() {
-	for pid in $pids; do
-		kill -0 "$pid" || fail "an instrument ended early: see the lines above"
-	done
-}
 stop() {
 	for pid in $pids; do kill "$pid" 2>/dev/null; done
 	for pid in $pids; do wait "$pid"; done
 	pids=
+}
+# `watch NODE COMMAND...` is for tcpwatch, which when told to ends with the last connection.
+watching=
+watch() { node "$@" & watching="$watching $!"; }
+closed() {
+	for pid in $watching; do kill "$pid"; done
+	for pid in $watching; do
+		wait "$pid" || fail "gave up waiting until connections are closed: see above"
+	done
+}
+check() {
+	for pid in $watching $pids; do
+		kill -0 "$pid" || fail "an instrument ended early: see the lines above"
+	done
 }
 """
 
@@ -44,15 +50,13 @@ def watch(parameters: Parameters, nodes: Iterable[str], first_port: int, last_po
     """Shell: the state of TCP at these nodes, in tcp-NODE.csv."""
     sample_us = round(parameters.tcp_sample_s * 1e6)
     ports = "" if last_port == first_port else f" {first_port} {last_port}"
-    return "".join(
-        f"start ip netns exec {node} tcpwatch {sample_us} tcp-{node}.csv{ports}\n" for node in nodes
-    )
+    return "".join(f"watch {node} tcpwatch {sample_us} tcp-{node}.csv{ports}\n" for node in nodes)
 
 
 def capture(parameters: Parameters, point: str, device: str) -> str:
     """Shell: POINT.pcap of a node's device, or of the air."""
     on_air = point == AIR
-    inside, up = f"ip netns exec {point} ", ""
+    inside, up = f"node {point} ", ""
     if on_air:
         inside, up = "", f"must ip link set {device} up\n"
     limit = ""
@@ -94,31 +98,3 @@ def traces_end(parameters: Parameters) -> str:
     if parameters.cwnd_trace:
         lines.append(f"must cp {_TRACING}/instances/cwnd/trace cwnd-trace.txt\n")
     return "".join(lines)
-
-
-def closed(nodes: Iterable[str]) -> str:
-    """Shell: wait until these nodes, senders first, have let go of their connections."""
-    return f"""\
-# tcpwatch tells a connection's last counters when both ends have let it go.
-closed() {{ [ -z "$(ip netns exec "$1" ss -Htn state connected exclude time-wait)" ]; }}
-for node in {" ".join(nodes)}; do
-	wait_until 60 "the connections at $node are closed" closed "$node"
-done
-"""
-
-
-def drained(delay_s: float, radios: bool) -> str:
-    """Shell: wait for what is on the wires, whose delays both ways are given, and in the radios.
-
-    A closed connection goes with its last packet, on the wire or behind thousands of ACKs.
-    """
-    on_the_wire = f"sleep {delay_s:g}\n" if delay_s else ""
-    if not radios:
-        return on_the_wire
-    return f"""\
-sent() {{
-	awk '$4 ~ /^[1-9]/ {{ exit 1 }}' {QUEUES}/phy*/netdev:wlan0/stations/*/aqm &&
-		grep -qx "tx_queued 0" /sys/kernel/debug/airsim/stats
-}}
-wait_until 60 "the radios have sent all that they hold" sent
-{on_the_wire}"""

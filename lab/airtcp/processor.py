@@ -64,10 +64,13 @@ def _own(packet_s: float, byte_s: float, queue_packets: int) -> Cost | None:
 
 def commands(cost: Cost, ingress: tuple[str, ...], egress: tuple[str, ...] = ()) -> str:
     """Shell: what passes these devices of the node costs its processor time."""
+    bucket = (
+        f"rate {round(8 / cost.byte_s)}bit overhead {round(cost.packet_s / cost.byte_s)} "
+        f"burst {wiring.FRAME_BYTES}b limit 10000000"
+    )
     return f"""\
 {wiring.functional_block(_DEVICE)}\
-must tc qdisc add dev {_DEVICE} root handle 1: tbf rate {round(8 / cost.byte_s)}bit \\
-	overhead {round(cost.packet_s / cost.byte_s)} burst {wiring.FRAME_BYTES}b limit 10000000
+must tc qdisc add dev {_DEVICE} root handle 1: tbf {bucket}
 must tc qdisc add dev {_DEVICE} parent 1:1 handle 2: pfifo limit {cost.queue_packets}
 {"".join(_redirected(device, "ingress") for device in ingress)}\
 {"".join(_redirected(device, "egress") for device in egress)}"""
@@ -94,7 +97,7 @@ def nodes(parameters: Parameters) -> dict[str, Cost]:
 def snapshot(parameters: Parameters, when: Literal["before", "after"]) -> str:
     """Shell: what the processors have done until now."""
     return "".join(
-        f"must ip netns exec {node} tc -s -j qdisc show dev {_DEVICE} >{file(node, when)}\n"
+        f"must node {node} tc -s -j qdisc show dev {_DEVICE} >{file(node, when)}\n"
         for node in nodes(parameters)
     )
 

@@ -17,6 +17,7 @@ from airtcp import (
     guest,
     metrics,
     overtime,
+    script,
     topology,
     transfers,
     web,
@@ -56,8 +57,8 @@ def run_directory(out_dir: Path, cell: Cell, seed: int) -> Path:
 def plan(parameters: Parameters, scene: Scene | None = None) -> str:
     """The shell script that the guest runs. scene: a network of one's own."""
     if scene:
-        return f"{build.plan(scene)}\n{traffic.plan(scene)}"
-    return f"{topology.plan(parameters)}\n{workload.plan(parameters)}"
+        return script.batched(f"{build.plan(scene)}\n{traffic.plan(scene)}")
+    return script.batched(f"{topology.plan(parameters)}\n{workload.plan(parameters)}")
 
 
 def expected_virtual_s(parameters: Parameters) -> float:
@@ -211,10 +212,10 @@ def _write_series(run_dir: Path, cell: Cell, seed: int) -> None:
 def _failure(ended: guest.GuestResult, run_dir: Path) -> str:
     """One line: the command that failed, in the words of iperf3 if it was iperf3; the console."""
     lines = ended.console.read_text(errors="replace").splitlines()
-    failures = [line for line in lines if line.startswith(topology.FAILURE)]
+    failures = [line for line in lines if line.startswith(script.FAILURE)]
     if ended.status != "failed" or not failures:
         return ended.reason
-    said = failures[0].removeprefix(topology.FAILURE)
+    said = failures[0].removeprefix(script.FAILURE)
     for path in sorted(run_dir.glob("iperf3-client*.json")):
         try:
             return f"{said}: {json.loads(path.read_text())['error']} (console: {ended.console})"

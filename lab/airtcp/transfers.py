@@ -179,8 +179,8 @@ def server(parameters: Parameters, transfer: Transfer) -> str:
 
 def in_node(parameters: Parameters, node: str, command: str) -> str:
     """iperf3 in a node, made to wait in the kernel where the parameters say so."""
-    preload = f"env LD_PRELOAD={GUEST_DIR}/patience.so " if parameters.patience else ""
-    return f"ip netns exec {node} {preload}{command}"
+    preload = f"LD_PRELOAD={GUEST_DIR}/patience.so " if parameters.patience else ""
+    return f"node {node} {preload}{command}"
 
 
 def access_rate_bps(parameters: Parameters) -> float:

@@ -20,8 +20,7 @@ def beaconing(conf: str) -> str:
     """Shell: hostapd at an access point, until it has started the network."""
     return f"""\
 must hostapd -B {conf}
-beaconing() {{ iw dev wlan0 info | grep -q channel; }}
-wait_until 60 "hostapd has started the network" beaconing
+wait_until 60 "hostapd has started the network" linked wlan0
 """
 
 
@@ -33,9 +32,9 @@ must connect
 # An attempt fails when the scan misses the access point: another one every second.
 polls=0
 associated() {{
-	iw dev wlan0 link | grep -q Connected && return
+	linked wlan0 && return
 	polls=$((polls + 1))
-	[ $((polls % 10)) -ne 0 ] || connect
+	[ $((polls % 2)) -ne 0 ] || connect
 	return 1
 }}
 wait_until 30 "the station is associated" associated

@@ -10,16 +10,13 @@ directory of the run, which is the plan's working directory.
 
 from typing import NamedTuple
 
-from airtcp import ackfilter, processor, walk, wires
+from airtcp import ackfilter, processor, walk
 from airtcp.instruments import (
     AIR,
     AIR_DEVICE,
     HELPERS,
     LEAD_S,
-    QUEUES,
     capture,
-    closed,
-    drained,
     traces,
     traces_end,
     watch,
@@ -39,6 +36,8 @@ from airtcp.transfers import (
     udp_probes,
 )
 from airtcp.web import PAGES
+
+_QUEUES = "/sys/kernel/debug/ieee80211"
 
 
 class _Work(NamedTuple):
@@ -63,48 +62,33 @@ sleep {LEAD_S}
 check
 
 {work.before}\
-must cp /sys/kernel/debug/airsim/stats airsim-before.txt
+must keep /sys/kernel/debug/airsim/stats airsim-before.txt
 {processor.snapshot(parameters, "before")}\
 {_walk(parameters)}\
 {work.measured}\
-must cp /sys/kernel/debug/airsim/stats airsim-after.txt
+must keep /sys/kernel/debug/airsim/stats airsim-after.txt{_queues(parameters)}
 {processor.snapshot(parameters, "after")}\
 {_walk_end(parameters)}\
-{_queues(parameters)}\
 {work.after}\
-{closed(_ends(parameters))}\
-{_drain(parameters)}\
+closed
 stop
 {traces_end(parameters)}\
-must ip netns exec server tc -s -j qdisc show dev eth0 >qdisc-server.json
+must node server tc -s -j qdisc show dev eth0 >qdisc-server.json
 {ackfilter.counted(parameters.ack_filter, filtering)}\
-must ip netns exec server nstat -azsj >nstat-server.json
-must ip netns exec station nstat -azsj >nstat-station.json
+must node server nstat -azsj >nstat-server.json
+must node station nstat -azsj >nstat-station.json
 must airsim radio show >radios.txt
-must cp /proc/uptime uptime
+must keep /proc/uptime uptime
 """
 
 
 def _queues(parameters: Parameters) -> str:
+    """More words for `keep`: mac80211's own queues, what they hold, sent and dropped."""
     if parameters.access != "wifi":
         return ""
-    return f"""\
-must cp {QUEUES}/phy0/netdev:wlan0/stations/{radio_mac(1)}/aqm queues-ap.txt
-must cp {QUEUES}/phy1/netdev:wlan0/stations/{radio_mac(0)}/aqm queues-station.txt
-"""
-
-
-def _drain(parameters: Parameters) -> str:
-    if parameters.protocol != "tcp":
-        return ""
-    path = wires.path(parameters)
-    return drained(path.forward.delay_s + path.back.delay_s, parameters.access == "wifi")
-
-
-def _ends(parameters: Parameters) -> list[str]:
-    """The nodes of the transfers, that of the senders first."""
-    names = [station_node(number) for number in parameters.station_numbers]
-    return ["server", *names] if parameters.direction == "download" else [*names, "server"]
+    return f""" \\
+	{_QUEUES}/phy0/netdev:wlan0/stations/{radio_mac(1)}/aqm queues-ap.txt \\
+	{_QUEUES}/phy1/netdev:wlan0/stations/{radio_mac(0)}/aqm queues-station.txt"""
 
 
 def _bulk(parameters: Parameters) -> _Work:
@@ -139,10 +123,10 @@ def _exchanges(parameters: Parameters) -> _Work:
     }[parameters.workload]
     sender, receiver = parameters.sender, parameters.receiver
     return _Work(
-        listening=f"ip netns exec {sender} exchange {options} serve {request} {reply} "
+        listening=f"node {sender} exchange {options} serve {request} {reply} "
         f"{connections} & server=$!\n",
         before="",
-        measured=f"must ip netns exec {receiver} exchange {options} {verb} {ADDRESSES[sender]} "
+        measured=f"must node {receiver} exchange {options} {verb} {ADDRESSES[sender]} "
         f"{request} {reply} {parameters.exchange_count} >exchanges.csv\n"
         f'wait "$server" || fail "exchange at the {sender}"\n',
         after="",
@@ -153,9 +137,9 @@ def _pages(parameters: Parameters) -> _Work:
     """Pages of the web, as pages.txt in the directory of the run has them."""
     sender, options = parameters.sender, _options(parameters)
     return _Work(
-        listening=f"start ip netns exec {sender} exchange {options} host\n",
+        listening=f"start node {sender} exchange {options} host\n",
         before="",
-        measured=f"must ip netns exec {parameters.receiver} exchange {options} browse "
+        measured=f"must node {parameters.receiver} exchange {options} browse "
         f"{ADDRESSES[sender]} {PAGES} >exchanges.csv\n",
         after="",
     )
@@ -202,13 +186,13 @@ def _ping(parameters: Parameters) -> str:
     if not parameters.ping_interval_s:
         return ""
     return (
-        f"ip netns exec station ping -n -D -i {parameters.ping_interval_s:g} "
+        f"node station ping -n -D -i {parameters.ping_interval_s:g} "
         f"-w {_probe_s(parameters)} {SERVER_ADDRESS} >ping.txt &\nping=$!\n"
     )
 
 
 def _udp_echo(parameters: Parameters) -> str:
-    return "start ip netns exec server udpecho serve\n" if parameters.udp_ping_interval_s else ""
+    return "start node server udpecho serve\n" if parameters.udp_ping_interval_s else ""
 
 
 def _udp_probes(parameters: Parameters) -> str:
@@ -216,7 +200,7 @@ def _udp_probes(parameters: Parameters) -> str:
     if not parameters.udp_ping_interval_s:
         return ""
     lines = [
-        f"ip netns exec station udpecho probe {SERVER_ADDRESS} {RRUL_CLASSES[service]} "
+        f"node station udpecho probe {SERVER_ADDRESS} {RRUL_CLASSES[service]} "
         f"{round(parameters.udp_ping_interval_s * 1e6)} {_probe_s(parameters)} "
         f'>{udp_probe_file(service)} & probes="$probes $!"\n'
         for service in udp_probes(parameters)

@@ -11,8 +11,11 @@
  *	airsim air set KEY VALUE...
  *	airsim air show
  *	airsim preset list
+ *	airsim -batch -
  *
- * Keys are the attributes of the generic netlink family "airsim". Exit status:
+ * The last does the lines on standard input, each a command without the word
+ * airsim, and as ip and tc do it ends with the first that fails, whose number
+ * it tells. Keys are the attributes of the generic netlink family "airsim". Exit status:
  * 2 for a request that cannot be understood, 1 for one that the kernel refuses.
  */
 #include <errno.h>
@@ -28,6 +31,7 @@
 #include <string.h>
 
 #define BUFFER_OCTETS	32768
+#define MOST_WORDS	128
 #define ARRAY_SIZE(array)	(sizeof(array) / sizeof(*(array)))
 
 enum type { U8, U16, U32, S32, BOOLEAN, WORD, TEXT, ADDRESS, COUNTERS };
@@ -198,7 +202,7 @@ static _Noreturn void fail_usage(void)
 	fail(2, "usage: airsim radio add [preset NAME] [KEY VALUE]... | "
 	     "radio del N | radio set N KEY VALUE... | radio show [N] | "
 	     "link set FROM TO loss_mdb X|blocked|clear | link show | "
-	     "air set KEY VALUE... | air show | preset list");
+	     "air set KEY VALUE... | air show | preset list | -batch -");
 }
 
 static const struct key *key_of_attr(uint16_t attr)
@@ -622,10 +626,10 @@ static void open_kernel(void)
 /* Send what was begun, now that it is complete. */
 static void ask(struct nlmsghdr *header, mnl_cb_t take, void *data)
 {
-	open_kernel();
+	if (!kernel)
+		open_kernel();
 	header->nlmsg_type = family;
 	exchange(header, take, data);
-	mnl_socket_close(kernel);
 }
 
 static void radio_add(int count, char **texts)
@@ -745,18 +749,61 @@ static const struct {
 	{ "preset", "list", preset_list },
 };
 
-int main(int count, char **texts)
+static int batch_line;
+
+static void tell_line(void)
 {
-	if (count < 3)
+	if (batch_line)
+		fprintf(stderr, "Command failed -:%d\n", batch_line);
+}
+
+/* texts: those of one command, and NULL. */
+static void run(int count, char **texts)
+{
+	if (count < 2)
 		fail_usage();
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
-		if (strcmp(commands[i].object, texts[1]) ||
-		    strcmp(commands[i].verb, texts[2]))
+		if (strcmp(commands[i].object, texts[0]) ||
+		    strcmp(commands[i].verb, texts[1]))
 			continue;
-		commands[i].run(count - 3, texts + 3);
-		if (fflush(stdout) || ferror(stdout))
-			fail(1, "writing: %s", strerror(errno));
-		return 0;
+		commands[i].run(count - 2, texts + 2);
+		return;
 	}
 	fail_usage();
+}
+
+static void run_batch(void)
+{
+	char *line = NULL, *texts[MOST_WORDS + 1];
+	size_t size = 0;
+	int number = 0;
+
+	atexit(tell_line);
+	while (getline(&line, &size, stdin) >= 0) {
+		int count = 0;
+
+		batch_line = ++number;
+		for (char *text = strtok(line, " \t\n"); text;
+		     text = strtok(NULL, " \t\n")) {
+			if (count == MOST_WORDS)
+				fail(2, "more than %d words", MOST_WORDS);
+			texts[count++] = text;
+		}
+		texts[count] = NULL;
+		if (count)
+			run(count, texts);
+	}
+	batch_line = 0;
+	free(line);
+}
+
+int main(int count, char **texts)
+{
+	if (count == 3 && !strcmp(texts[1], "-batch") && !strcmp(texts[2], "-"))
+		run_batch();
+	else
+		run(count - 1, texts + 1);
+	if (fflush(stdout) || ferror(stdout))
+		fail(1, "writing: %s", strerror(errno));
+	return 0;
 }

@@ -128,7 +128,7 @@ def test_a_server_that_is_not_there_is_named(
     plan = run.plan
     monkeypatch.setattr(run, "plan", lambda *of: plan(*of).replace("serve 100", "serve 0"))
     error = measure(*MESSAGES)["error"]
-    assert error.startswith("ip netns exec station exchange -C cubic -N ask 10.0.0.1 100 100 50")
+    assert error.startswith("node station exchange -C cubic -N ask 10.0.0.1 100 100 50")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What the tests of plans have in common: a plan, the commands of a node, a shell that reads."""
 
+import re
 import subprocess
 from collections.abc import Iterable
 
@@ -14,8 +15,18 @@ def planned(**values: Plain) -> str:
 
 
 def section(text: str, node: str) -> list[str]:
-    """The commands that run in a node."""
-    return text.partition(f"in_node {node} <<'END'\n")[2].partition("\nEND")[0].splitlines()
+    """The commands that run in a node, each by itself."""
+    body = text.partition(f"in_node {node} <<'END'\n")[2].partition("\nEND")[0]
+    return apart(body).splitlines()
+
+
+def apart(text: str) -> str:
+    """A plan whose commands share no programs."""
+
+    def commands(match: re.Match[str]) -> str:
+        return re.sub("^", f"must {match[1]} ", match[2], flags=re.MULTILINE)
+
+    return re.sub(r"^batch (\w+) '\n(.*?)\n'$", commands, text, flags=re.DOTALL | re.MULTILINE)
 
 
 def check_shell(text: str, nodes: Iterable[str]) -> None:

@@ -4,7 +4,7 @@
 from pathlib import Path
 
 import pytest
-from plans import check_shell, section
+from plans import apart, check_shell, section
 
 from airtcp.errors import InputError
 from airtcp.experiment import Cell, Setting, load
@@ -110,10 +110,10 @@ def test_flows_have_names_ports_and_times(tmp_path: Path) -> None:
     ]
     text = planned(tmp_path)
     assert "iperf3 -4 -J -c 10.0.0.101 -p 5201 -t 5 -C cubic >iperf3-client-near-" in text
-    assert "{ sleep 1.5; must ip netns exec far env" in text
+    assert "{ sleep 1.5; must node far LD_PRELOAD" in text
     assert "iperf3 -4 -J -c 10.0.0.102 -p 5202 -t 3 -C bbr >" in text
     assert "iperf3 -4 -J -c 10.0.0.1 -p 5203 -t 3 -b 5000000 -u -l 1472 >" in text
-    assert "{ sleep 4; must ip netns exec near env" in text
+    assert "{ sleep 4; must node near LD_PRELOAD" in text
     assert "-p 5205 -t 5 -b 1000000 -C cubic >" in text
 
 
@@ -142,7 +142,7 @@ def test_changes_come_in_order_of_time_and_say_only_what_changes(tmp_path: Path)
 
 
 def test_hidden_radios_and_errors_are_set(tmp_path: Path) -> None:
-    text = planned(tmp_path)
+    text = apart(planned(tmp_path))
     assert "must airsim link set 0 3 blocked\nmust airsim link set 3 0 blocked\n" in text
     assert "must airsim radio set 2 errors fixed mpdu_error_ppm 100000 " in text
 
@@ -150,7 +150,7 @@ def test_hidden_radios_and_errors_are_set(tmp_path: Path) -> None:
 def test_a_ratio_of_signal_to_noise_is_each_stations_own(tmp_path: Path) -> None:
     text = GOOD.replace("delay: 2ms,", "delay: 2ms, error_model: snr, snr: 30dB,")
     text = text.replace("error_rate: 0.1", "snr: 20dB").replace(", error_rate: 0.5", ", snr: 10dB")
-    found = planned(tmp_path, text)
+    found = apart(planned(tmp_path, text))
     links = [line.split()[4:] for line in found.splitlines() if "loss_mdb" in line]
     assert [link[:2] for link in links[:6]] == [
         *(["0", "2"], ["2", "0"], ["1", "3"], ["3", "1"], ["1", "4"], ["4", "1"])

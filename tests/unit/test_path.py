@@ -82,8 +82,8 @@ def test_a_router_is_between_server_and_bridge() -> None:
     assert "must ip route add 10.0.0.2/32 dev eth1" in router
     assert "set_sysctl ip_forward 1" in router
     # 2 ns a byte are 4 Gbit/s; 20 us are 10,000 bytes.
-    assert "must tc qdisc add dev ifb0 root handle 1: tbf rate 4000000000bit \\" in router
-    assert "\toverhead 10000 burst 1514b limit 10000000" in router
+    bucket = "rate 4000000000bit overhead 10000 burst 1514b limit 10000000"
+    assert f"must tc qdisc add dev ifb0 root handle 1: tbf {bucket}" in router
     assert "ifb0 parent 1:1 handle 2: pfifo limit 75" in queues(text, "router")
     redirected = [line.split()[5] for line in router if "mirred" in line]
     assert redirected == ["eth0", "eth1"]

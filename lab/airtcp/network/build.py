@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from airtcp import hosts, topology, wifi, wires
+from airtcp import hosts, script, wifi, wires
 from airtcp.network import repolicy
 from airtcp.network.scene import SWITCH, Node, Scene
 from airtcp.parameters import Parameters
@@ -14,7 +14,7 @@ _REPOLICY = "/tmp/repolicy.py"
 def plan(scene: Scene) -> str:
     """The shell script that builds the network and waits until the stations are joined."""
     return f"""\
-{topology.beginning()}\
+{script.beginning()}\
 # The radios. Their errors start after the warm-up: how stations associate is not what is measured.
 {"".join(_radio(node) for node in scene.radios)}
 {_nodes(scene)}\
@@ -35,24 +35,23 @@ def _in(node: str, commands: str) -> str:
 
 
 def _radio(node: Node) -> str:
-    return f"must airsim radio add {wifi.radio_keys(node.parameters)} >/dev/null\n"
+    return f"must airsim radio add {wifi.radio_keys(node.parameters)}\n"
 
 
 def _nodes(scene: Scene) -> str:
-    names = " ".join([SWITCH, *scene.nodes])
+    names = "".join(f"must ip netns add {name}\n" for name in (SWITCH, *scene.nodes))
     moved = "".join(
         f"must iw phy phy{node.radio} set netns name {node.name}\n" for node in scene.radios
     )
     cables = "".join(
-        f"must ip link add eth0 netns {node.name} address {node.wire_mac} type veth \\\n"
-        f"\tpeer name {node.port} netns {SWITCH}\n"
+        f"must ip link add eth0 netns {node.name} address {node.wire_mac} type veth "
+        f"peer name {node.port} netns {SWITCH}\n"
         for node in (*scene.servers, *scene.access_points)
     )
     return f"""\
-must mkdir -p /run/netns
-for node in {names}; do must ip netns add $node; done
-{moved}\
-{cables}
+{names}\
+{cables}\
+{moved}
 """
 
 
@@ -82,9 +81,9 @@ must ip link set lo up
 must ip address add {node.address}/24 dev {device}
 must ip link set {device} up
 {"".join(neighbours)}\
-{hosts.offloads(parameters, device)}\
 {hosts.gso_segments(parameters, device)}\
 {hosts.initcwnd(parameters, device) if scene.sends(node) else ""}\
+{hosts.offloads(parameters, device)}\
 {hosts.tcp(parameters, scene.receives(node), scene.sends(node))}"""
 
 
@@ -106,7 +105,7 @@ must ip link set br0 up
 {wifi.beaconing(conf)}\
 {wifi.rts(node.parameters, node.radio or 0)}"""
     return f"""
-cat >{conf} <<'END'
+keep /dev/stdin {conf} <<'END'
 {wifi.hostapd_conf(node.parameters, ssid=node.name)}END
 {_in(node.name, commands)}"""
 
@@ -122,7 +121,7 @@ def _joining(scene: Scene, node: Node) -> str:
 def _first_ping(scene: Scene, node: Node) -> str:
     """It proves the path and opens the radio's sessions."""
     return "".join(
-        f"must ip netns exec {node.name} ping -nq -c 1 -w 10 {peer.address} >/dev/null\n"
+        f"must node {node.name} ping -nq -c 1 -w 10 {peer.address} >/dev/null\n"
         for peer in scene.peers(node)[:1]
     )
 
@@ -151,7 +150,7 @@ def programs(scene: Scene) -> str:
     if policies <= {(node.name, node.parameters.ack_policy) for node in scene.nodes.values()}:
         return ""
     source = Path(repolicy.__file__).read_text(encoding="utf-8")
-    return f"cat >{_REPOLICY} <<'END'\n{source}END\n"
+    return f"keep /dev/stdin {_REPOLICY} <<'END'\n{source}END\n"
 
 
 def changes(scene: Scene) -> str:

@@ -5,7 +5,7 @@ Every flow has an iperf3 at both ends and a port of its own. The files are left 
 the run, which is the plan's working directory.
 """
 
-from airtcp import instruments, wires
+from airtcp import instruments
 from airtcp.network import build
 from airtcp.network.scene import Node, Scene, Stream
 from airtcp.runfiles import BEGAN
@@ -16,8 +16,6 @@ def plan(scene: Scene) -> str:
     """The shell script of the flows; it follows build.plan(scene)."""
     parameters = scene.parameters
     names = [node.name for node in scene.hosts]
-    senders = {stream.sender for stream in scene.streams}
-    first_to_close = sorted(names, key=lambda name: name not in senders)
     points = captures(scene)
     return f"""\
 {instruments.HELPERS}
@@ -30,21 +28,20 @@ waiting=
 sleep {instruments.LEAD_S}
 check
 
-must cp /sys/kernel/debug/airsim/stats airsim-before.txt
+must keep /sys/kernel/debug/airsim/stats airsim-before.txt
 date +%s%N >{BEGAN}
 {_changing(scene)}\
 {"".join(_ping(scene, node) for node in scene.stations)}\
 {"".join(_sender(scene, stream) for stream in scene.streams)}\
 sleep {parameters.duration_s:g}
 for pid in $waiting; do wait "$pid" || fail "a flow, a ping or a change: see above"; done
-must cp /sys/kernel/debug/airsim/stats airsim-after.txt
-{instruments.closed(first_to_close)}\
-{instruments.drained(_longest_delay_s(scene), radios=True)}\
+must keep /sys/kernel/debug/airsim/stats airsim-after.txt
+closed
 stop
 {instruments.traces_end(parameters)}\
 {"".join(_counted(node) for node in scene.hosts)}\
 must airsim radio show >radios.txt
-must cp /proc/uptime uptime
+must keep /proc/uptime uptime
 """
 
 
@@ -105,25 +102,14 @@ def _ping(scene: Scene, node: Node) -> str:
     interval_s, length_s = scene.parameters.ping_interval_s, round(scene.parameters.duration_s)
     peer = scene.peers(node)[0].address
     return (
-        f"ip netns exec {node.name} ping -n -D -i {interval_s:g} -w {length_s} {peer} "
+        f"node {node.name} ping -n -D -i {interval_s:g} -w {length_s} {peer} "
         f'>{ping_file(node.name)} & waiting="$waiting $!"\n'
-    )
-
-
-def _longest_delay_s(scene: Scene) -> float:
-    """There and back, with what the schedule makes of it."""
-    of_servers = [node.parameters for node in scene.servers]
-    of_servers += [after for _, node, after in scene.after_changes() if node.kind == "servers"]
-    paths = [wires.path(parameters) for parameters in of_servers]
-    return sum(
-        max((getattr(path, way).delay_s for path in paths), default=0.0)
-        for way in ("forward", "back")
     )
 
 
 def _counted(node: Node) -> str:
     qdisc = ""
     if node.kind == "servers":
-        qdisc = f"must ip netns exec {node.name} tc -s -j qdisc show dev eth0"
+        qdisc = f"must node {node.name} tc -s -j qdisc show dev eth0"
         qdisc += f" >qdisc-{node.name}.json\n"
-    return f"{qdisc}must ip netns exec {node.name} nstat -azsj >nstat-{node.name}.json\n"
+    return f"{qdisc}must node {node.name} nstat -azsj >nstat-{node.name}.json\n"

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Commands of a plan that share a program, and what is said when one of them fails."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from airtcp.script import FAILURE, HELPERS, batched
+
+LINES = """\
+must ip link set lo up
+must ip address add 10.0.0.1/24 dev eth0
+must tc qdisc add dev eth0 root pfifo
+must ip link set eth0 up
+must ip link set eth1 up
+must ip route show >routes
+set_sysctl ip_forward 1
+"""
+
+TOGETHER = """\
+batch ip '
+link set lo up
+address add 10.0.0.1/24 dev eth0
+'
+must tc qdisc add dev eth0 root pfifo
+batch ip '
+link set eth0 up
+link set eth1 up
+'
+must ip route show >routes
+set_sysctl ip_forward 1
+"""
+
+
+def test_neighbours_share_a_program_and_the_order_stays() -> None:
+    assert batched(LINES) == TOGETHER
+    assert batched(TOGETHER) == TOGETHER
+
+
+@pytest.mark.parametrize(
+    ("program", "code", "said"),
+    [
+        ("true", 0, ""),
+        ("echo Warning: odd >&2", 0, "Warning: odd\n"),
+        (
+            "echo Error: no such device. >&2; echo Command failed -:3 >&2; exit 1",
+            1,
+            "Error: no such device.\nCommand failed -:3\n"
+            f"{FAILURE}ip link set eth1 up (exit code 1)\n",
+        ),
+        (
+            "echo Error: not a prefix. >&2; exit 255",
+            1,
+            f"Error: not a prefix.\n{FAILURE}ip -batch: Error: not a prefix. (exit code 255)\n",
+        ),
+    ],
+)
+def test_the_command_that_fails_is_named(
+    tmp_path: Path, program: str, code: int, said: str
+) -> None:
+    (tmp_path / "ip").write_text(f"#!/bin/sh\ncat >{tmp_path}/read\n{program}\n")
+    (tmp_path / "ip").chmod(0o755)
+    lines = "batch ip '\nlink set eth0 up\nlink set eth1 up\n'\n"
+    done = subprocess.run(
+        ["sh", "-c", HELPERS + lines],
+        env={"PATH": f"{tmp_path}:/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (code, said)
+    assert (tmp_path / "read").read_text() == "\nlink set eth0 up\nlink set eth1 up\n\n"
