@@ -4,7 +4,7 @@
 import tempfile
 from pathlib import Path
 
-from airtcp import guest, topology
+from airtcp import guest, script, topology
 from airtcp.experiment import Cell
 from airtcp.guesttools import GuestTools
 from airtcp.kernel import Kernel
@@ -45,7 +45,7 @@ def plan(cell: Cell) -> str:
         addresses=", ".join(f"{name} {address}".strip() for name, address in addresses.items()),
         example=example,
     )
-    return f"{network}\n{prompt}"
+    return script.batched(f"{network}\n{prompt}")
 
 
 def interact(kernel: Kernel, tools: GuestTools, cell: Cell) -> int:
