@@ -77,7 +77,7 @@ bianchi:
 	$(PYTHON) bench/bianchi.py
 
 tables:
-	$(PYTHON) -m airtcp.keytable docs/experiments.md
+	$(PYTHON) -m airtcp.inputs.keytable docs/experiments.md
 
 clean:
 	rm -rf results .mypy_cache .pytest_cache .ruff_cache

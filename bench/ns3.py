@@ -22,8 +22,8 @@ from statistics import median
 
 from airtcp.cache import REPOSITORY
 from airtcp.errors import AirtcpError
-from airtcp.guesttools import build_tools
-from airtcp.kernel import Kernel, build
+from airtcp.linux.kernel import Kernel, build
+from airtcp.machine.guesttools import build_tools
 
 SOURCE = Path(__file__).with_name("ns3-download.cc")
 TURNS = 3

@@ -10,10 +10,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from airtcp.experiment import Setting, load
-from airtcp.guesttools import build_tools
-from airtcp.kernel import build
-from airtcp.run import run_one
+from airtcp.inputs.experiment import Setting, load
+from airtcp.linux.kernel import build
+from airtcp.machine.guesttools import build_tools
+from airtcp.sweeps.run import run_one
 
 DURATION_S = 30
 ROWS = (

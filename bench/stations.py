@@ -16,9 +16,9 @@ from pathlib import Path
 
 import numpy
 
-from airtcp.guesttools import GuestTools, build_tools
-from airtcp.kernel import Kernel, build
-from airtcp.parameters import Parameters
+from airtcp.inputs.parameters import Parameters
+from airtcp.linux.kernel import Kernel, build
+from airtcp.machine.guesttools import GuestTools, build_tools
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(REPOSITORY / "tests"))

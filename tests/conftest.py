@@ -12,13 +12,14 @@ from typing import Any
 
 import pytest
 
-from airtcp import guesttools, kernel
-from airtcp.experiment import Cell, Setting, load
-from airtcp.guest import boot
-from airtcp.guesttools import GuestTools
-from airtcp.kernel import Kernel
-from airtcp.run import Result, run_one
-from airtcp.script import HELPERS
+from airtcp.inputs.experiment import Cell, Setting, load
+from airtcp.linux import kernel
+from airtcp.linux.kernel import Kernel
+from airtcp.machine import guesttools
+from airtcp.machine.guest import boot
+from airtcp.machine.guesttools import GuestTools
+from airtcp.plan.script import HELPERS
+from airtcp.sweeps.run import Result, run_one
 
 GUEST = Path(__file__).parent / "guest"
 DEBUG = bool(os.environ.get("AIRTCP_TEST_DEBUG"))

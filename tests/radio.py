@@ -9,13 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from airtcp import guest, wifi
-from airtcp.guesttools import GuestTools
-from airtcp.kernel import Kernel
-from airtcp.nodes import radio_mac
-from airtcp.parameters import Parameters
-from airtcp.script import HELPERS
-from airtcp.standards import frequency_mhz
+from airtcp.inputs.parameters import Parameters
+from airtcp.inputs.standards import frequency_mhz
+from airtcp.linux.kernel import Kernel
+from airtcp.machine import guest
+from airtcp.machine.guesttools import GuestTools
+from airtcp.plan import wifi
+from airtcp.plan.nodes import radio_mac
+from airtcp.plan.script import HELPERS
 
 PORT = 9
 OCTETS = 1472

@@ -19,13 +19,14 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from airtcp import kernel, qemu
 from airtcp.cache import REPOSITORY, cache_dir, make_dir
 from airtcp.errors import AirtcpError
-from airtcp.guest import RUN_DIR_IN_GUEST
-from airtcp.guesttools import GuestTools, build_tools
-from airtcp.kernel import Kernel
-from airtcp.source import find_source, identity
+from airtcp.linux import kernel
+from airtcp.linux.kernel import Kernel
+from airtcp.linux.source import find_source, identity
+from airtcp.machine import qemu
+from airtcp.machine.guest import RUN_DIR_IN_GUEST
+from airtcp.machine.guesttools import GuestTools, build_tools
 
 RESULTS = REPOSITORY / "results" / "selftests"
 FRAGMENT = "x86-selftests"

@@ -12,31 +12,21 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn, get_args
 
-from airtcp import (
-    catalogue,
-    deb,
-    doctor,
-    experiment,
-    figures,
-    kernel,
-    ownpolicy,
-    patchseries,
-    policies,
-    reproduction,
-    results,
-    schema,
-    shell,
-    template,
-)
+from airtcp import doctor
+from airtcp.catalogue import catalogue, reproduction
 from airtcp.errors import AirtcpError, InputError
-from airtcp.experiment import Cell, Experiment, Setting
-from airtcp.guesttools import build_tools
-from airtcp.kernel import Kernel
-from airtcp.measure import Measured, Order, measure
+from airtcp.inputs import experiment, policies, schema, template
+from airtcp.inputs.experiment import Cell, Experiment, Setting
+from airtcp.inputs.parameters import OBSERVATION, Parameters
+from airtcp.linux import deb, kernel, ownpolicy, patchseries
+from airtcp.linux.kernel import Kernel
+from airtcp.linux.ownpolicy import OwnPolicy
+from airtcp.linux.source import POSTED
+from airtcp.machine import shell
+from airtcp.machine.guesttools import build_tools
 from airtcp.network import describe
-from airtcp.ownpolicy import OwnPolicy
-from airtcp.parameters import OBSERVATION, Parameters
-from airtcp.source import POSTED
+from airtcp.outputs import figures, results
+from airtcp.sweeps.measure import Measured, Order, measure
 
 INTERRUPTED = 130
 
@@ -158,14 +148,14 @@ def _become(program: str, *arguments: str) -> NoReturn:
 
 
 def _results_query(options: argparse.Namespace) -> int:
-    from airtcp import analysis
+    from airtcp.outputs import analysis
 
     print(analysis.query(options.sql, options.directories).text(options.form), end="")
     return 0
 
 
 def _results_compare(options: argparse.Namespace) -> int:
-    from airtcp import analysis
+    from airtcp.outputs import analysis
 
     pairs = analysis.pair(options.first, options.second)
     answer = analysis.compare(pairs, options.metric)
@@ -179,7 +169,7 @@ def _results_compare(options: argparse.Namespace) -> int:
 
 
 def _results_export(options: argparse.Namespace) -> int:
-    from airtcp import analysis
+    from airtcp.outputs import analysis
 
     print(analysis.export(options.directory).text("csv"), end="")
     return 0

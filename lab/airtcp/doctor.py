@@ -13,8 +13,8 @@ from pathlib import Path
 
 from airtcp.cache import cache_dir
 from airtcp.errors import AirtcpError
-from airtcp.guest import can_fix_addresses, memory_dir
-from airtcp.source import DEBIAN_TARBALL, SERIES
+from airtcp.linux.source import DEBIAN_TARBALL, SERIES
+from airtcp.machine.guest import can_fix_addresses, memory_dir
 
 # Program -> the Debian package that brings it.
 _BUILD_PROGRAMS = {

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from airtcp.experiment import Setting, load
-from airtcp.guesttools import GuestTools
-from airtcp.kernel import Kernel
-from airtcp.run import Result, run_one
+from airtcp.inputs.experiment import Setting, load
+from airtcp.linux.kernel import Kernel
+from airtcp.machine.guesttools import GuestTools
+from airtcp.sweeps.run import Result, run_one
 
 CAPTURES = ("server.pcapng", "station.pcapng", "air.pcapng")
 

@@ -18,16 +18,17 @@ import numpy
 import pytest
 from conftest import GUEST, splats
 
-from airtcp import guest, topology
-from airtcp.ackfilter import STAGES
 from airtcp.cache import REPOSITORY
 from airtcp.equations import dcf
-from airtcp.experiment import Cell, Setting, load
-from airtcp.guesttools import GuestTools
-from airtcp.kernel import Kernel
-from airtcp.parameters import Parameters
-from airtcp.quantity import Plain
-from airtcp.run import run_one
+from airtcp.inputs.experiment import Cell, Setting, load
+from airtcp.inputs.parameters import Parameters
+from airtcp.inputs.quantity import Plain
+from airtcp.linux.kernel import Kernel
+from airtcp.machine import guest
+from airtcp.machine.guesttools import GuestTools
+from airtcp.plan import topology
+from airtcp.plan.ackfilter import STAGES
+from airtcp.sweeps.run import run_one
 
 SEEDS = 1000
 # No option, no offload: TCP's segments are the frames.

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from conftest import Measure, Say, thesis_cell
 
-from airtcp import kernel
-from airtcp.guesttools import GuestTools
-from airtcp.kernel import Kernel
-from airtcp.run import run_one
+from airtcp.linux import kernel
+from airtcp.linux.kernel import Kernel
+from airtcp.machine.guesttools import GuestTools
+from airtcp.sweeps.run import run_one
 
 CAPTURES = ("server.pcapng", "station.pcapng", "air.pcapng")
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from conftest import GUEST, told_by
 
-from airtcp.guesttools import GuestTools
-from airtcp.kernel import Kernel
+from airtcp.linux.kernel import Kernel
+from airtcp.machine.guesttools import GuestTools
 
 SCRIPT = GUEST / "ackpol_api.py"
 NONE = 0xFFFFFFFF

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from conftest import GUEST, Say, give_helpers, splats
 
-from airtcp import kernel
 from airtcp.cache import REPOSITORY
-from airtcp.guest import boot
-from airtcp.guesttools import GuestTools, compile_program
+from airtcp.linux import kernel
+from airtcp.machine.guest import boot
+from airtcp.machine.guesttools import GuestTools, compile_program
 
 PAGE = REPOSITORY / "kernel" / "Documentation" / "networking" / "tcp_ackpol.rst"
 SOURCE = GUEST / "ackpol_fuzz.c"

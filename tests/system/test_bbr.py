@@ -8,12 +8,12 @@ from typing import get_args
 import pytest
 from conftest import Measure
 
-from airtcp.guest import boot
-from airtcp.guesttools import GuestTools
-from airtcp.kernel import Kernel
-from airtcp.parameters import Parameters
-from airtcp.runfiles import read_flows
-from airtcp.transfers import transfers
+from airtcp.inputs.parameters import Parameters
+from airtcp.linux.kernel import Kernel
+from airtcp.machine.guest import boot
+from airtcp.machine.guesttools import GuestTools
+from airtcp.outputs.runfiles import read_flows
+from airtcp.plan.transfers import transfers
 
 GAINS = {
     **{"bbr_startup_gain": (1, 739, 1023), "bbr_drain_gain": (1, 88, 1023)},

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from conftest import GUEST
 
-from airtcp import guest
 from airtcp.errors import InputError
-from airtcp.guest import GuestResult, boot
-from airtcp.guesttools import GuestTools, compile_program
-from airtcp.kernel import Kernel
+from airtcp.linux.kernel import Kernel
+from airtcp.machine import guest
+from airtcp.machine.guest import GuestResult, boot
+from airtcp.machine.guesttools import GuestTools, compile_program
 
 # Everything that could tell two runs apart: addresses, ports, random numbers, times.
 REVEALING_PLAN = """\

@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 import sweeps
 
-from airtcp.guesttools import GuestTools
-from airtcp.kernel import Kernel
+from airtcp.linux.kernel import Kernel
+from airtcp.machine.guesttools import GuestTools
 
 RUNS = ("--set", "mcs=5,7", "--seeds", "3")
 PATIENCE_S = 120

@@ -18,9 +18,9 @@ from radio import (
     saturated_uplink,
 )
 
-from airtcp.guesttools import GuestTools
-from airtcp.kernel import Kernel
-from airtcp.parameters import Parameters
+from airtcp.inputs.parameters import Parameters
+from airtcp.linux.kernel import Kernel
+from airtcp.machine.guesttools import GuestTools
 
 LEGACY = Parameters().replace({"standard": "802.11a", "preset": "wifi-11a", "width": "20MHz"})
 HT = Parameters().replace(

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from conftest import GUEST, give_helpers, splats, thesis_cell
 
-from airtcp import kernel
-from airtcp.guest import boot
-from airtcp.guesttools import GuestTools
-from airtcp.kernel import Kernel
-from airtcp.run import run_one
+from airtcp.linux import kernel
+from airtcp.linux.kernel import Kernel
+from airtcp.machine.guest import boot
+from airtcp.machine.guesttools import GuestTools
+from airtcp.sweeps.run import run_one
 
 CHURN = ("churn.sh", "churn_load.py")
 

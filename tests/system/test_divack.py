@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from airtcp.guest import boot
-from airtcp.guesttools import GuestTools
-from airtcp.kernel import Kernel
+from airtcp.linux.kernel import Kernel
+from airtcp.machine.guest import boot
+from airtcp.machine.guesttools import GuestTools
 
 GUEST = Path(__file__).parents[1] / "guest"
 

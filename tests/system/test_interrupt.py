@@ -9,8 +9,8 @@ import sys
 import time
 from pathlib import Path
 
-from airtcp.guesttools import GuestTools
-from airtcp.kernel import Kernel
+from airtcp.linux.kernel import Kernel
+from airtcp.machine.guesttools import GuestTools
 
 LAB = Path(__file__).resolve().parents[2] / "lab"
 

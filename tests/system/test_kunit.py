@@ -5,9 +5,9 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from airtcp import kernel
-from airtcp.guest import boot
-from airtcp.guesttools import GuestTools
+from airtcp.linux import kernel
+from airtcp.machine.guest import boot
+from airtcp.machine.guesttools import GuestTools
 
 
 def test_kunit_suites_pass(tools: GuestTools, tmp_path: Path, say: Callable[[str], None]) -> None:

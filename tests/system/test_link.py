@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from conftest import Measure
 
-from airtcp import run
+from airtcp.sweeps import run
 
 # Settings over thesis-lan (40 MHz, MCS 5, two streams); centre and width; the rate received at.
 LINKS = [

@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy
 import pytest
 
-from airtcp.experiment import Cell, load
-from airtcp.guesttools import GuestTools
-from airtcp.kernel import Kernel
+from airtcp.inputs.experiment import Cell, load
+from airtcp.linux.kernel import Kernel
+from airtcp.machine.guesttools import GuestTools
+from airtcp.outputs.results import document, write
 from airtcp.report import model, series
-from airtcp.results import document, write
-from airtcp.run import Result, run_directory, run_one
+from airtcp.sweeps.run import Result, run_directory, run_one
 
 EXPERIMENT = """\
 name: network

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 from conftest import Say, thesis_cell
 
-from airtcp import ownpolicy, policies
 from airtcp.errors import AirtcpError
-from airtcp.guesttools import GuestTools
-from airtcp.kernel import Kernel
-from airtcp.run import run_one
+from airtcp.inputs import policies
+from airtcp.linux import ownpolicy
+from airtcp.linux.kernel import Kernel
+from airtcp.machine.guesttools import GuestTools
+from airtcp.sweeps.run import run_one
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "ackpol"
 

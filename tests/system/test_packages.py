@@ -14,10 +14,11 @@ from pathlib import Path
 import pytest
 from conftest import Say, splats
 
-from airtcp import deb, kernel, qemu
 from airtcp.cache import cache_dir
-from airtcp.guesttools import GuestTools
-from airtcp.kernel import Kernel
+from airtcp.linux import deb, kernel
+from airtcp.linux.kernel import Kernel
+from airtcp.machine import qemu
+from airtcp.machine.guesttools import GuestTools
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "ackpol"
 MODULES = re.findall(r"^CONFIG_(TCP_ACKPOL_\w+)=m$", deb.policies_as_modules(), re.M)

@@ -9,11 +9,11 @@ import pytest
 from radio import MPDU_OCTETS, OCTETS, Cell, Sample, address, difference, flow, run
 from wifi_timing import Format, Rate, ppdu_us, psdu_octets
 
-from airtcp.guesttools import GuestTools
-from airtcp.kernel import Kernel
-from airtcp.nodes import radio_mac
-from airtcp.parameters import Parameters
-from airtcp.runfiles import ampdu_sizes
+from airtcp.inputs.parameters import Parameters
+from airtcp.linux.kernel import Kernel
+from airtcp.machine.guesttools import GuestTools
+from airtcp.outputs.runfiles import ampdu_sizes
+from airtcp.plan.nodes import radio_mac
 
 HT = Parameters().replace(
     {"standard": "802.11n", "width": "40MHz", "guard_interval": "400ns", "mcs": 5, "streams": 2}

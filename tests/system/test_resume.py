@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 import sweeps
 
-from airtcp.guesttools import GuestTools
-from airtcp.kernel import Kernel
+from airtcp.linux.kernel import Kernel
+from airtcp.machine.guesttools import GuestTools
 
 KILLS = 20
 RUNS = ("--set", "mcs=5,6,7", "--seeds", "4", "--jobs", "2")

@@ -11,11 +11,11 @@ import numpy
 import pytest
 from conftest import OF_THE_PATH, Measure, thesis_cell
 
-from airtcp.guesttools import GuestTools
-from airtcp.kernel import Kernel
-from airtcp.metrics import METRICS
-from airtcp.run import Result, run_one
-from airtcp.runfiles import read_exchanges, read_udp_ping
+from airtcp.linux.kernel import Kernel
+from airtcp.machine.guesttools import GuestTools
+from airtcp.outputs.metrics import METRICS
+from airtcp.outputs.runfiles import read_exchanges, read_udp_ping
+from airtcp.sweeps.run import Result, run_one
 
 # The paper's radio, as in the experiment tsq-size.
 ATH9K = (

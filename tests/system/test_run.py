@@ -4,8 +4,8 @@
 import pytest
 from conftest import OF_THE_PATH, Measure
 
-from airtcp import run
-from airtcp.metrics import METRICS
+from airtcp.outputs.metrics import METRICS
+from airtcp.sweeps import run
 
 # What other workloads measure, or probes that are off.
 OTHERS = {

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from conftest import Say
 
-from airtcp import patchseries
 from airtcp.cache import cache_dir, make_dir
-from airtcp.kernel import check_fragments, run_make
-from airtcp.source import (
+from airtcp.linux import patchseries
+from airtcp.linux.kernel import check_fragments, run_make
+from airtcp.linux.source import (
     OVERLAY,
     POSTED,
     Changes,

@@ -16,10 +16,11 @@ from pathlib import Path
 import pytest
 from conftest import GUEST, Say, give_helpers, splats
 
-from airtcp import kernel, qemu
-from airtcp.guest import GuestResult
-from airtcp.guesttools import GuestTools, compile_program
-from airtcp.kernel import Kernel
+from airtcp.linux import kernel
+from airtcp.linux.kernel import Kernel
+from airtcp.machine import qemu
+from airtcp.machine.guest import GuestResult
+from airtcp.machine.guesttools import GuestTools, compile_program
 
 CONNECTIONS = int(os.environ.get("AIRTCP_SOAK", "0"))
 IN_ONE_GUEST = 20_000

@@ -6,9 +6,9 @@ import itertools
 import json
 from pathlib import Path
 
-from airtcp.guest import boot
-from airtcp.guesttools import GuestTools
-from airtcp.kernel import Kernel
+from airtcp.linux.kernel import Kernel
+from airtcp.machine.guest import boot
+from airtcp.machine.guesttools import GuestTools
 
 PLAN = """\
 sleep 1

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 from conftest import OF_THE_PATH, Measure, thesis_cell
 
-from airtcp import capture, run
-from airtcp.guesttools import GuestTools
-from airtcp.kernel import Kernel
-from airtcp.metrics import METRICS
-from airtcp.policies import SHIPPED
-from airtcp.run import Result, run_one
+from airtcp.inputs.policies import SHIPPED
+from airtcp.linux.kernel import Kernel
+from airtcp.machine.guesttools import GuestTools
+from airtcp.outputs import capture
+from airtcp.outputs.metrics import METRICS
+from airtcp.sweeps import run
+from airtcp.sweeps.run import Result, run_one
 
 CAPTURES = ("server.pcapng", "station.pcapng", "air.pcapng")
 MESSAGES = ("workload=request_response", "exchanges=50", "message=100B")

@@ -5,9 +5,9 @@ import re
 import subprocess
 from collections.abc import Iterable
 
-from airtcp.parameters import Parameters
-from airtcp.quantity import Plain
-from airtcp.run import plan
+from airtcp.inputs.parameters import Parameters
+from airtcp.inputs.quantity import Plain
+from airtcp.sweeps.run import plan
 
 
 def planned(**values: Plain) -> str:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from airtcp.acktrace import Wait, read_waits
 from airtcp.errors import AirtcpError
+from airtcp.outputs.acktrace import Wait, read_waits
 
 EVERYTHING = (0, 10**12)
 

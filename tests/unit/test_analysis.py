@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from airtcp import analysis, runtable
 from airtcp.errors import InputError
-from airtcp.parameters import Parameters
+from airtcp.inputs.parameters import Parameters
+from airtcp.outputs import analysis, runtable
 
 
 def write(out_dir: Path, goodputs: dict[tuple[int, int], float | None], **values: Any) -> Path:

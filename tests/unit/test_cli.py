@@ -8,13 +8,15 @@ from typing import Any
 
 import pytest
 
-from airtcp import cli, measure, runtable
+from airtcp import cli
 from airtcp.errors import AirtcpError
-from airtcp.experiment import load
-from airtcp.guesttools import GuestTools
-from airtcp.kernel import Kernel
-from airtcp.metrics import METRICS
-from airtcp.sweep import Job, Outcome
+from airtcp.inputs.experiment import load
+from airtcp.linux.kernel import Kernel
+from airtcp.machine.guesttools import GuestTools
+from airtcp.outputs import runtable
+from airtcp.outputs.metrics import METRICS
+from airtcp.sweeps import measure
+from airtcp.sweeps.sweep import Job, Outcome
 
 
 @pytest.fixture(autouse=True)

@@ -8,15 +8,16 @@ from pathlib import Path
 import pytest
 from distributed import LocalCluster
 
-from airtcp import batchjobs, cluster, clusterworker, durable
+from airtcp import durable
 from airtcp.errors import AirtcpError, InputError
-from airtcp.experiment import Cell
-from airtcp.guesttools import GuestTools
-from airtcp.jobprocess import Done
-from airtcp.kernel import Kernel
-from airtcp.parameters import Parameters
-from airtcp.run import run_directory
-from airtcp.sweep import Failure, Job, Outcome, jobs_of
+from airtcp.inputs.experiment import Cell
+from airtcp.inputs.parameters import Parameters
+from airtcp.linux.kernel import Kernel
+from airtcp.machine.guesttools import GuestTools
+from airtcp.sweeps import batchjobs, cluster, clusterworker
+from airtcp.sweeps.jobprocess import Done
+from airtcp.sweeps.run import run_directory
+from airtcp.sweeps.sweep import Failure, Job, Outcome, jobs_of
 
 
 @pytest.fixture

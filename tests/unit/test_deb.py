@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from airtcp import cli, deb
+from airtcp import cli
 from airtcp.errors import AirtcpError, InputError
+from airtcp.linux import deb
 
 PACKAGES = (
     "linux-headers-6.12.9-airtcp_6.12.9-1_amd64.deb",

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from airtcp import doctor, guest
+from airtcp import doctor
 from airtcp.errors import AirtcpError
+from airtcp.machine import guest
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from pydantic import TypeAdapter
 
 from airtcp.equations.aggregation import Station
 from airtcp.errors import InputError
-from airtcp.experiment import Setting, load
-from airtcp.figures import Figure, MetricFigure, ModelFigure, TimeFigure, documented
-from airtcp.parameters import PARAMETER_NAMES, Parameters
+from airtcp.inputs.experiment import Setting, load
+from airtcp.inputs.parameters import PARAMETER_NAMES, Parameters
+from airtcp.outputs.figures import Figure, MetricFigure, ModelFigure, TimeFigure, documented
 
 GOOD = """\
 name: small

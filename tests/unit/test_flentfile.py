@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from fake_run import DATA_PORT, write_both, write_exchanges, write_pages, write_run, write_udp_ping
 
-from airtcp import flentfile
-from airtcp.parameters import Parameters
-from airtcp.quantity import Plain
+from airtcp.inputs.parameters import Parameters
+from airtcp.inputs.quantity import Plain
+from airtcp.outputs import flentfile
 
 FOUR_SECONDS = {"duration": "4s"}
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from airtcp import kernel
 from airtcp.errors import InputError
-from airtcp.source import Changes
+from airtcp.linux import kernel
+from airtcp.linux.source import Changes
 
 
 def key(tmp_path: Path, **changed: str) -> str:

@@ -7,11 +7,11 @@ import pytest
 from plans import apart, check_shell, section
 
 from airtcp.errors import InputError
-from airtcp.experiment import Cell, Setting, load
+from airtcp.inputs.experiment import Cell, Setting, load
 from airtcp.network import build, describe
 from airtcp.network.model import Network
 from airtcp.network.scene import Scene
-from airtcp.run import plan
+from airtcp.sweeps.run import plan
 
 GOOD = """\
 name: small

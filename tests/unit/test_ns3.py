@@ -7,7 +7,7 @@ import pytest
 
 from airtcp.cache import REPOSITORY
 from airtcp.errors import AirtcpError
-from airtcp.experiment import Setting, load
+from airtcp.inputs.experiment import Setting, load
 
 sys.path.insert(0, str(REPOSITORY / "bench"))
 import ns3

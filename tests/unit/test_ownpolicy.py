@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from airtcp import cli, ownpolicy, policies, source
+from airtcp import cli
 from airtcp.errors import InputError
+from airtcp.inputs import policies
+from airtcp.linux import ownpolicy, source
 from airtcp.report.model import Run
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "ackpol"

@@ -4,10 +4,10 @@
 import pytest
 from pydantic import ValidationError
 
-from airtcp.parameters import Parameters
-from airtcp.quantity import Plain
-from airtcp.standards import STANDARDS, centre_channel, mcs_of
-from airtcp.walk import Leg, legs
+from airtcp.inputs.parameters import Parameters
+from airtcp.inputs.quantity import Plain
+from airtcp.inputs.standards import STANDARDS, centre_channel, mcs_of
+from airtcp.plan.walk import Leg, legs
 
 AC = {"standard": "802.11ac"}
 AX = {"standard": "802.11ax"}

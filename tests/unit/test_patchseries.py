@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from airtcp import cli, patchseries
+from airtcp import cli
 from airtcp.errors import AirtcpError, InputError
+from airtcp.linux import patchseries
 
 MAKEFILE = "VERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 9\n"
 

@@ -8,10 +8,11 @@ import pytest
 from plans import check_shell, planned, section
 from pydantic import ValidationError
 
-from airtcp import ackfilter, processor, runfiles
 from airtcp.errors import AirtcpError
-from airtcp.parameters import NUMBERS, Parameters
-from airtcp.quantity import Plain
+from airtcp.inputs.parameters import NUMBERS, Parameters
+from airtcp.inputs.quantity import Plain
+from airtcp.outputs import runfiles
+from airtcp.plan import ackfilter, processor
 
 CABLES: dict[str, Plain] = {"access": "ethernet", "ethernet_rate": "100Mbit"}
 CABLE = "overhead 24 mpu 84 burst 1514b latency 400000us"

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from airtcp import qemu
 from airtcp.errors import AirtcpError, InputError
-from airtcp.guesttools import GuestTools
-from airtcp.kernel import Kernel
+from airtcp.linux.kernel import Kernel
+from airtcp.machine import qemu
+from airtcp.machine.guesttools import GuestTools
 
 # Prints its arguments, one on each line, as a guest that ends early would its console.
 FAKE_QEMU = '#!/bin/sh\nprintf "%s\\n" "$@"\n'

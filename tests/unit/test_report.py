@@ -12,12 +12,12 @@ import pytest
 from fake_capture import ethernet, on_air, tcp_packet, write_pcap
 from fake_run import DATA_PORT, START_NS, write_exchanges, write_run
 
-from airtcp import capture
 from airtcp.errors import InputError
-from airtcp.figures import MetricFigure, TimeFigure
-from airtcp.metrics import METRICS, compute
-from airtcp.parameters import Parameters
-from airtcp.policies import SHIPPED
+from airtcp.inputs.parameters import Parameters
+from airtcp.inputs.policies import SHIPPED
+from airtcp.outputs import capture
+from airtcp.outputs.figures import MetricFigure, TimeFigure
+from airtcp.outputs.metrics import METRICS, compute
 from airtcp.report import layout, model, page, plots, series, write_report
 from airtcp.statistics import Summary, summarize
 

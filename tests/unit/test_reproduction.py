@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from airtcp import catalogue, literature, reproduction, results
-from airtcp.experiment import Experiment, load
-from airtcp.kernel import Kernel
+from airtcp.catalogue import catalogue, literature, reproduction
+from airtcp.inputs.experiment import Experiment, load
+from airtcp.linux.kernel import Kernel
+from airtcp.outputs import results
 
 KERNEL = Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from airtcp import results
 from airtcp.errors import InputError
-from airtcp.experiment import Cell, Experiment, Setting, load
-from airtcp.kernel import Kernel
-from airtcp.metrics import METRICS
+from airtcp.inputs.experiment import Cell, Experiment, Setting, load
+from airtcp.linux.kernel import Kernel
+from airtcp.outputs import results
+from airtcp.outputs.metrics import METRICS
 
 KERNEL = Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
 

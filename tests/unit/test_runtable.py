@@ -10,11 +10,11 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from airtcp import runtable
 from airtcp.errors import InputError
-from airtcp.experiment import load, names
-from airtcp.metrics import METRICS
-from airtcp.parameters import PARAMETER_NAMES, Parameters
+from airtcp.inputs.experiment import load, names
+from airtcp.inputs.parameters import PARAMETER_NAMES, Parameters
+from airtcp.outputs import runtable
+from airtcp.outputs.metrics import METRICS
 
 
 def document(*parameters: Parameters, out_dir: Path = Path("out")) -> dict[str, Any]:

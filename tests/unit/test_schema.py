@@ -10,10 +10,11 @@ import jsonschema
 import pytest
 import yaml
 
-from airtcp import cli, policies, schema
+from airtcp import cli
 from airtcp.errors import InputError
-from airtcp.experiment import EXPERIMENTS_DIR, load, names
-from airtcp.parameters import PARAMETER_NAMES, Parameters
+from airtcp.inputs import policies, schema
+from airtcp.inputs.experiment import EXPERIMENTS_DIR, load, names
+from airtcp.inputs.parameters import PARAMETER_NAMES, Parameters
 
 GOOD = """\
 name: small

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from airtcp import source
 from airtcp.errors import AirtcpError, InputError
+from airtcp.linux import source
 
 MAKEFILE = "# SPDX\nVERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 9\n"
 

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from airtcp import guest, run, sweep
 from airtcp.errors import AirtcpError
-from airtcp.experiment import Cell
-from airtcp.guesttools import GuestTools
-from airtcp.kernel import Kernel
-from airtcp.parameters import Parameters
-from airtcp.run import Result
+from airtcp.inputs.experiment import Cell
+from airtcp.inputs.parameters import Parameters
+from airtcp.linux.kernel import Kernel
+from airtcp.machine import guest
+from airtcp.machine.guesttools import GuestTools
+from airtcp.sweeps import run, sweep
+from airtcp.sweeps.run import Result
 
 KERNEL = Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
 TOOLS = GuestTools(Path("tools"))

@@ -11,8 +11,8 @@ from test_acktrace import ack, decision
 from test_airtrace import MEDIUM_NS, frame, write_air
 from test_report import write_results
 
-from airtcp import capture
-from airtcp.guest import EPOCH_NS
+from airtcp.machine.guest import EPOCH_NS
+from airtcp.outputs import capture
 from airtcp.report import model, plots, tcplanes, timeline
 from airtcp.report.writer import Writer
 

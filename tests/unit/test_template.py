@@ -8,11 +8,12 @@ import jsonschema
 import pytest
 import yaml
 
-from airtcp import cli, template
+from airtcp import cli
 from airtcp.errors import InputError
-from airtcp.experiment import Experiment, load
-from airtcp.schema import schema
-from airtcp.template import SCHEMA
+from airtcp.inputs import template
+from airtcp.inputs.experiment import Experiment, load
+from airtcp.inputs.schema import schema
+from airtcp.inputs.template import SCHEMA
 
 
 def written(directory: Path) -> Path:

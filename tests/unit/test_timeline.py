@@ -11,8 +11,9 @@ from matplotlib.patches import Rectangle
 from test_airtrace import ACK, BEACON, BLOCKACK, TO_AP, Record, ampdu, frame, write_air
 from test_report import Elements, write_results
 
-from airtcp import airtrace, cli
+from airtcp import cli
 from airtcp.errors import InputError
+from airtcp.outputs import airtrace
 from airtcp.report import model, page, plots, timeline
 from airtcp.report.writer import Writer
 

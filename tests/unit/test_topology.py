@@ -4,10 +4,10 @@
 import pytest
 from plans import apart, check_shell, planned, section
 
-from airtcp import transfers
-from airtcp.parameters import Parameters
-from airtcp.quantity import Plain
-from airtcp.wifi import hostapd_conf, radio_keys
+from airtcp.inputs.parameters import Parameters
+from airtcp.inputs.quantity import Plain
+from airtcp.plan import transfers
+from airtcp.plan.wifi import hostapd_conf, radio_keys
 
 
 def lines(text: str) -> list[str]:

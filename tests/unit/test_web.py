@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from airtcp import web
-from airtcp.parameters import Parameters
+from airtcp.inputs.parameters import Parameters
+from airtcp.plan import web
 
 MANY = Parameters().replace({"workload": "web", "pages": 10000, "reading": "500ms"})
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from airtcp.inputs.parameters import PARAMETER_NAMES
 from airtcp.network.model import (
     AccessPoint,
     Change,
@@ -16,7 +17,6 @@ from airtcp.network.model import (
     Station,
     Topology,
 )
-from airtcp.parameters import PARAMETER_NAMES
 
 _KEYS: Mapping[str, type[BaseModel]] = {
     "topology": Topology,

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy
 
-from airtcp import metrics, runfiles
 from airtcp.network import traffic
 from airtcp.network.scene import Scene, Stream
+from airtcp.outputs import metrics, runfiles
 
 Value = float | None
 

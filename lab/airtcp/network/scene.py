@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from airtcp.inputs.parameters import Parameters
+from airtcp.inputs.quantity import Plain
+from airtcp.inputs.standards import spanned
 from airtcp.network.model import Flow, Network
-from airtcp.nodes import radio_mac
-from airtcp.parameters import Parameters
-from airtcp.quantity import Plain
-from airtcp.standards import spanned
-from airtcp.transfers import PORT, Transport
+from airtcp.plan.nodes import radio_mac
+from airtcp.plan.transfers import PORT, Transport
 
 SWITCH = "switch"
 

@@ -5,11 +5,11 @@ Every flow has an iperf3 at both ends and a port of its own. The files are left 
 the run, which is the plan's working directory.
 """
 
-from airtcp import instruments
 from airtcp.network import build
 from airtcp.network.scene import Node, Scene, Stream
-from airtcp.runfiles import BEGAN
-from airtcp.transfers import PORT, UDP_PAYLOAD_BYTES, in_node
+from airtcp.outputs.runfiles import BEGAN
+from airtcp.plan import instruments
+from airtcp.plan.transfers import PORT, UDP_PAYLOAD_BYTES, in_node
 
 
 def plan(scene: Scene) -> str:

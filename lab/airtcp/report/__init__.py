@@ -8,9 +8,9 @@ from typing import TypeVar
 
 from matplotlib.figure import Figure
 
-from airtcp import runfiles
 from airtcp.errors import AirtcpError
-from airtcp.policies import BASELINE
+from airtcp.inputs.policies import BASELINE
+from airtcp.outputs import runfiles
 from airtcp.report import declared, model, page, plots, series, timeline
 from airtcp.report.writer import Plot, Writer
 

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy
 
-from airtcp import runfiles
 from airtcp.errors import AirtcpError
-from airtcp.figures import MetricFigure, ModelFigure, TimeFigure
-from airtcp.modelfit import THROUGHPUT, Compared, Point
-from airtcp.parameters import NUMBERS
+from airtcp.inputs.parameters import NUMBERS
+from airtcp.outputs import runfiles
+from airtcp.outputs.figures import MetricFigure, ModelFigure, TimeFigure
+from airtcp.outputs.modelfit import THROUGHPUT, Compared, Point
 from airtcp.report import layout, panels, series
 from airtcp.report.layout import Layout, Place
 from airtcp.report.model import Declared, Results, Run, is_bulk, readable, words

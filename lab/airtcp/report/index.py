@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, get_args
 from urllib.parse import quote
 
-from airtcp import results
+from airtcp.catalogue.literature import Verdict
 from airtcp.errors import AirtcpError, InputError
-from airtcp.literature import Verdict
-from airtcp.metrics import HEADLINES
+from airtcp.outputs import results
+from airtcp.outputs.metrics import HEADLINES
 from airtcp.report.page import fill
 from airtcp.report.writer import for_page
 

@@ -13,17 +13,20 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from airtcp import policies, reproduction, results, runfiles, statistics
+from airtcp import statistics
+from airtcp.catalogue import reproduction
 from airtcp.errors import AirtcpError, InputError
-from airtcp.figures import Figure
-from airtcp.metrics import HEADLINES, Headline
-from airtcp.modelfit import Point
+from airtcp.inputs import policies
+from airtcp.inputs.parameters import Parameters
+from airtcp.inputs.policies import BASELINE
 from airtcp.network import traffic
 from airtcp.network.model import Network
 from airtcp.network.scene import Scene
-from airtcp.parameters import Parameters
-from airtcp.policies import BASELINE
-from airtcp.transfers import Pair
+from airtcp.outputs import results, runfiles
+from airtcp.outputs.figures import Figure
+from airtcp.outputs.metrics import HEADLINES, Headline
+from airtcp.outputs.modelfit import Point
+from airtcp.plan.transfers import Pair
 
 _POLICY = "ack_policy"
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import jinja2
 
-from airtcp.metrics import METRICS, Headline, Metric
-from airtcp.policies import BASELINE
+from airtcp.inputs.policies import BASELINE
+from airtcp.outputs.metrics import METRICS, Headline, Metric
 from airtcp.report.model import (
     Condition,
     Gain,

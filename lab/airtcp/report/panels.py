@@ -14,8 +14,8 @@ from matplotlib.lines import Line2D
 from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
-from airtcp.figures import MetricFigure, ModelFigure
-from airtcp.modelfit import Compared, Point, expected
+from airtcp.outputs.figures import MetricFigure, ModelFigure
+from airtcp.outputs.modelfit import Compared, Point, expected
 from airtcp.report import layout
 from airtcp.report.interactive import entries
 from airtcp.report.layout import Layout, Place

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy
 from numpy.typing import NDArray
 
-from airtcp import capture, overtime, runfiles
 from airtcp.errors import AirtcpError
-from airtcp.nodes import ADDRESSES
-from airtcp.parameters import Parameters
-from airtcp.transfers import PORT, Pair, transfers
+from airtcp.inputs.parameters import Parameters
+from airtcp.outputs import capture, overtime, runfiles
+from airtcp.plan.nodes import ADDRESSES
+from airtcp.plan.transfers import PORT, Pair, transfers
 
 Floats = NDArray[numpy.float64]
 

@@ -9,11 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch, PathPatch, Rectangle
 from matplotlib.path import Path as Outline
 
-from airtcp import acktrace, airtrace, capture
-from airtcp.acktrace import Wait
-from airtcp.capture import Segment
-from airtcp.guest import EPOCH_NS
-from airtcp.nodes import station_address
+from airtcp.machine.guest import EPOCH_NS
+from airtcp.outputs import acktrace, airtrace, capture
+from airtcp.outputs.acktrace import Wait
+from airtcp.outputs.capture import Segment
+from airtcp.plan.nodes import station_address
 from airtcp.report.model import Run
 from airtcp.report.plots import PALETTE
 

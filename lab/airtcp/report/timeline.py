@@ -16,9 +16,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 
-from airtcp import airtrace
-from airtcp.airtrace import Transmission
 from airtcp.errors import AirtcpError, InputError
+from airtcp.outputs import airtrace
+from airtcp.outputs.airtrace import Transmission
 from airtcp.report import tcplanes
 from airtcp.report.model import Results, Run
 from airtcp.report.plots import PALETTE, WIDE_IN

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The experiments that come with the laboratory, all together."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from airtcp.catalogue.literature import CITATIONS
+from airtcp.inputs import experiment
+from airtcp.inputs.experiment import Cell, Experiment
+
+ALL = "all"
+
+# --quick: no transfer is longer, and no time beside it.
+_QUICK_DURATION_S = 10
+_QUICK_IDLE_S = 1
+
+
+def experiments() -> list[Experiment]:
+    """All of them, those of one source together."""
+    found = [experiment.load(name) for name in experiment.names()]
+    papers = list(CITATIONS)
+    return sorted(found, key=lambda one: papers.index(one.paper))
+
+
+def listed(found: Sequence[Experiment]) -> list[dict[str, Any]]:
+    """For `list --json`: what each is, its factors, and what has been published."""
+    return [
+        {
+            "name": one.name,
+            "title": one.title,
+            "paper": one.paper,
+            "source": one.source,
+            "expects": one.expects,
+            "factors": one.factors,
+            "cells": len(one.cells()),
+            "published": [figure.model_dump(mode="json") for figure in one.published],
+        }
+        for one in found
+    ]
+
+
+def table(found: Sequence[Experiment]) -> str:
+    """For `list`: a paragraph a source."""
+    width = max((len(one.name) for one in found), default=0)
+    parts = []
+    for paper, citation in CITATIONS.items():
+        of_paper = [one for one in found if one.paper == paper]
+        if of_paper:
+            lines = [f"  {one.name.ljust(width)}  {one.title}" for one in of_paper]
+            parts.append("\n".join([citation, *lines]))
+    return "\n\n".join(parts)
+
+
+def quick(chosen: Experiment) -> list[Cell]:
+    """What published figures are about, each cell for 10 s at most; else the first cell."""
+    own = chosen.parameters
+    shorter = {}
+    if own.duration_s > _QUICK_DURATION_S:
+        shorter["duration"] = f"{_QUICK_DURATION_S}s"
+    if own.idle_s > _QUICK_IDLE_S:
+        shorter["idle"] = f"{_QUICK_IDLE_S}s"
+    short = chosen.model_copy(update={"parameters": own.replace(shorter)})
+    return short.published_cells() or short.cells()[:1]

@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Published figures beside ours: of one experiment, and the page over all of them."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from airtcp.catalogue import literature
+from airtcp.catalogue.literature import CITATIONS, Paper, Verdict
+from airtcp.inputs.experiment import Experiment, Published, conditions
+from airtcp.inputs.parameters import OBSERVATION
+from airtcp.inputs.policies import BASELINE
+from airtcp.inputs.quantity import Plain
+from airtcp.outputs.metrics import METRICS
+from airtcp.statistics import Summary, paired_ratio, summarize
+from airtcp.units import parse_duration_s
+
+# Two published values that differ by less say nothing of an order.
+_APART = 0.05
+_ORDERED_SHARE = 0.75
+
+_ABOUT = {"exact": "", "approximate": "≈ ", "at most": "≤ ", "at least": "≥ "}
+
+
+def compare(experiment: Experiment, runs: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Each published figure, and each gain that they give, with ours.
+
+    runs: as in results.json. For each figure its factors, relative_to, metric, published,
+    precision, source, measured and ci95 (null when not measured), n, ratio (measured over
+    published; null for words), verdict and the reason of its own. A gain (derived) is the ratio of
+    two published values that differ in the ACK policy only, one of which is of the default.
+    """
+    measured = _Measured(experiment, runs)
+    declared = [measured.figure(one) for one in experiment.published]
+    gains = [measured.figure(one) for one in _gains(experiment.published)]
+    return [
+        *(_compared(one, declared) | {"derived": False} for one in declared),
+        *(_compared(one, declared) | {"derived": True} for one in gains),
+    ]
+
+
+@dataclass(frozen=True)
+class _Figure:
+    """A published figure, the conditions that it was measured under, and ours; None without any."""
+
+    published: Published
+    under: Mapping[str, Plain]
+    summary: Summary | None
+
+
+class _Measured:
+    """The runs of an experiment, by what they were measured under."""
+
+    def __init__(self, experiment: Experiment, runs: Iterable[Mapping[str, Any]]) -> None:
+        self._parameters = experiment.parameters
+        self._runs = [
+            (
+                {name: run["parameters"][name] for name in run["parameters"].keys() - OBSERVATION},
+                run,
+            )
+            for run in runs
+            if run["status"] == "ok"
+        ]
+
+    def figure(self, one: Published) -> _Figure:
+        """The figure with what the runs have of it."""
+        under = self._conditions(one.when)
+        values = self._by_seed(under, one.metric)
+        if one.relative_to:
+            others = self._conditions(one.when | one.relative_to)
+            return _Figure(one, under, paired_ratio(self._by_seed(others, one.metric), values))
+        return _Figure(one, under, summarize(list(values.values())) if values else None)
+
+    def _conditions(self, when: Mapping[str, str]) -> Mapping[str, Plain]:
+        return conditions(self._parameters.replace(when))
+
+    def _by_seed(self, wanted: Mapping[str, Plain], metric: str) -> dict[int, float]:
+        values = (
+            (int(run["seed"]), run["metrics"].get(metric))
+            for under, run in self._runs
+            if under == wanted
+        )
+        return {seed: value for seed, value in values if value is not None}
+
+
+def _gains(published: Sequence[Published]) -> Iterator[Published]:
+    baselines = {
+        _key(one.when, one.metric): one
+        for one in published
+        if not one.relative_to and one.when.get("ack_policy") == BASELINE
+    }
+    for one in published:
+        policy = one.when.get("ack_policy", BASELINE)
+        base = baselines.get(_key(one.when, one.metric))
+        if policy != BASELINE and base and not one.relative_to:
+            ratio = float(one.value) / float(base.value)
+            relative = {"relative_to": {"ack_policy": BASELINE}, "value": ratio}
+            yield one.model_copy(update=relative)
+
+
+def _key(when: Mapping[str, str], metric: str) -> tuple[Any, ...]:
+    others = sorted((name, value) for name, value in when.items() if name != "ack_policy")
+    return metric, *others
+
+
+def _compared(figure: _Figure, declared: Sequence[_Figure]) -> dict[str, Any]:
+    one, summary = figure.published, figure.summary
+    number = isinstance(one.value, float)
+    return {
+        "factors": one.when,
+        "relative_to": one.relative_to,
+        "metric": one.metric,
+        "published": one.value,
+        "precision": one.precision,
+        "source": one.source,
+        "measured": summary.mean if summary else None,
+        "ci95": summary.ci95 if summary else None,
+        "n": summary.n if summary else 0,
+        "ratio": summary.mean / float(one.value) if summary and number else None,
+        "verdict": _verdict(figure, declared),
+        "reason": one.reason,
+    }
+
+
+def _verdict(figure: _Figure, declared: Sequence[_Figure]) -> Verdict:
+    one, summary = figure.published, figure.summary
+    if summary is None:
+        return "not measured"
+    if isinstance(one.value, str):
+        return literature.of_word(summary.mean, one.value)
+    if one.relative_to:
+        return literature.of_ratio(summary.mean, one.value, one.precision)
+    ordered = _ordered(figure, summary.mean, declared)
+    return literature.of_value(summary.mean, one.value, one.precision, ordered)
+
+
+def _ordered(figure: _Figure, mean: float, declared: Sequence[_Figure]) -> bool:
+    """Whether ours lies to others as the published figure does.
+
+    The others are published figures of this metric that differ in one factor and by 5% or more; of
+    those that we have three quarters must lie on the side that the published ones are on.
+    """
+    one = figure.published
+    agreeing = []
+    for beside in declared:
+        other = beside.published
+        if other.metric != one.metric or other.relative_to or beside.summary is None:
+            continue
+        differing = sum(figure.under[name] != value for name, value in beside.under.items())
+        apart = float(one.value) - float(other.value)
+        if differing == 1 and abs(apart) >= _APART * float(other.value):
+            agreeing.append((mean - beside.summary.mean) * apart > 0)
+    return bool(agreeing) and sum(agreeing) >= _ORDERED_SHARE * len(agreeing)
+
+
+def ratios(rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """For the terminal: published ratios, and words, that have been measured; with a head."""
+    table = [["relative to others", "ratio", "published", "reproduced"]]
+    for row in rows:
+        if row["relative_to"] and not row["derived"] and row["measured"] is not None:
+            what = f"{row['metric']}: {_where(row)}"
+            table.append([what, _ours(row), _theirs(row), row["verdict"]])
+    return table if len(table) > 1 else []
+
+
+def page(documents: Sequence[tuple[Experiment, Mapping[str, Any]]], command: str) -> str:
+    """Markdown: what of the literature reproduces, with the documents of results.json.
+
+    A row for each published figure; what has none is named at the end.
+    """
+    lines = [
+        "# Published figures and ours",
+        "",
+        f"Written by `{command}`; do not edit. Linux {documents[0][1]['kernel']['version']}. "
+        + _extent(documents),
+        "",
+        *_explained(),
+        "",
+        "| Source | " + " | ".join(get_args(Verdict)) + " |",
+        "|---" * (1 + len(get_args(Verdict))) + "|",
+    ]
+    lines += [_totals(paper, documents) for paper in CITATIONS if _of(paper, documents)]
+    for paper in CITATIONS:
+        found = _of(paper, documents)
+        if found:
+            lines += ["", f"## {CITATIONS[paper]}"]
+        for experiment, document in found:
+            lines += ["", *_section(experiment, document)]
+    silent = [experiment.name for experiment, document in documents if not document["published"]]
+    if silent:
+        names = ", ".join(f"`{name}`" for name in silent)
+        lines += ["", f"Of these experiments nothing is published: {names}."]
+    return "\n".join(lines) + "\n"
+
+
+def _extent(documents: Sequence[tuple[Experiment, Mapping[str, Any]]]) -> str:
+    runs = [run for _, document in documents for run in document["runs"]]
+    longest_s = max(parse_duration_s(run["parameters"]["duration"]) for run in runs)
+    seeds = len({run["seed"] for run in runs})
+    return f"{len(runs)} runs of at most {longest_s:.0f} s, {seeds} of each cell at most."
+
+
+def _explained() -> list[str]:
+    assert literature.__doc__
+    _, _, explanation = literature.__doc__.partition("\n\n")
+    return [
+        *explanation.strip().splitlines(),
+        "A value that differs by more is reproduced in direction if it lies above or below the",
+        "other published ones, of those that differ in one factor, as the published one does.",
+        "± is half of the 95% interval over seeds (Student t); one seed has none.",
+    ]
+
+
+def _of(
+    paper: Paper, documents: Sequence[tuple[Experiment, Mapping[str, Any]]]
+) -> list[tuple[Experiment, Mapping[str, Any]]]:
+    return [one for one in documents if one[0].paper == paper and one[1]["published"]]
+
+
+def _totals(paper: Paper, documents: Sequence[tuple[Experiment, Mapping[str, Any]]]) -> str:
+    counts = Counter(
+        row["verdict"] for _, document in _of(paper, documents) for row in document["published"]
+    )
+    cells = " | ".join(str(counts[verdict]) for verdict in get_args(Verdict))
+    return f"| {CITATIONS[paper]} | {cells} |"
+
+
+def _section(experiment: Experiment, document: Mapping[str, Any]) -> Iterator[str]:
+    yield f"### `{experiment.name}`: {experiment.title}"
+    yield ""
+    if experiment.expects:
+        yield experiment.expects
+        yield ""
+    yield "| Published | Where | Metric | Theirs | Ours | Ratio | Reproduced |"
+    yield "|---|---|---|---|---|---|---|"
+    for row in document["published"]:
+        yield "| " + " | ".join(_cells(row)) + " |"
+    if any(map(_needs_reason, document["published"])):
+        yield ""
+        yield f"Why not in size: {experiment.reason or 'not known.'}"
+
+
+def _needs_reason(row: Mapping[str, Any]) -> bool:
+    """Whether more could be reproduced than is, and the row does not say itself why not."""
+    most = "in direction" if row["published"] in ("more", "less") else "in size"
+    return row["verdict"] not in (most, "in size", "not measured") and not row["reason"]
+
+
+def _cells(row: Mapping[str, Any]) -> list[str]:
+    unit = "" if row["relative_to"] else f" {METRICS[row['metric']].unit}"
+    ratio = "" if row["ratio"] is None else f"{row['ratio']:.2f}"
+    verdict = row["verdict"]
+    if row["reason"] and verdict != "in size":
+        verdict += f": {row['reason']}"
+    return [
+        row["source"].replace("|", "\\|"),
+        _where(row),
+        f"`{row['metric']}`{unit}",
+        _theirs(row),
+        _ours(row),
+        ratio,
+        verdict,
+    ]
+
+
+def _where(row: Mapping[str, Any]) -> str:
+    where = _factors(row["factors"]) or "all as set"
+    other = _factors(row["relative_to"])
+    return f"{where}, relative to {other}" if other else where
+
+
+def _factors(factors: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in factors.items())
+
+
+def _theirs(row: Mapping[str, Any]) -> str:
+    if isinstance(row["published"], str):
+        return str(row["published"])
+    return _ABOUT[row["precision"]] + _number(row["published"])
+
+
+def _ours(row: Mapping[str, Any]) -> str:
+    if row["measured"] is None:
+        return "-"
+    spread = "" if row["ci95"] is None else f" ± {_number(row['ci95'])}"
+    return _number(row["measured"]) + spread
+
+
+def _number(value: float) -> str:
+    return f"{value:.4g}" if abs(value) < 1000 else f"{value:.0f}"

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The words of ack_policy: Linux and the policies of kernel/, and those of a user's own module."""
+
+from collections.abc import Iterable
+from typing import Annotated
+
+from pydantic import BeforeValidator
+
+from airtcp.inputs import shape
+from airtcp.inputs.shape import Shape
+from airtcp.words import not_allowed
+
+# Linux' own, with which the others are compared.
+BASELINE = "default"
+
+SHIPPED = (BASELINE, "aad", "aad-listing", "limit", "every", "count", "tack", "divack")
+
+_own: list[str] = []
+
+
+def allow(names: Iterable[str]) -> None:
+    """Take these names too, from now on: their policies are in the kernel that is used."""
+    _own.extend(name for name in names if name not in known())
+
+
+def known() -> tuple[str, ...]:
+    """All that is allowed."""
+    return (*SHIPPED, *_own)
+
+
+def _read(value: object) -> str:
+    name = str(value)
+    if name in known():
+        return name
+    raise ValueError(not_allowed(name, known(), "and what --policy brings"))
+
+
+Policy = Annotated[str, BeforeValidator(_read), Shape(lambda: shape.words(known()))]

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Types of parameters: numbers with a range and a unit, words, switches, lists.
+
+Each reads the text of YAML or of the command line, raises ValueError with what is allowed, and
+writes what it has read back as text.
+"""
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, GetCoreSchemaHandler, PlainSerializer
+from pydantic_core import CoreSchema, core_schema
+
+from airtcp import words
+from airtcp.inputs import shape
+from airtcp.inputs.shape import COUNT, FRACTION, Form, Json, Shape, joined, with_sign, with_unit
+from airtcp.units import (
+    DURATION_UNITS,
+    RATE_UNITS,
+    SIZE_UNITS,
+    format_duration_s,
+    format_rate_bps,
+    format_size_bytes,
+    parse_duration_s,
+    parse_rate_bps,
+    parse_size_bytes,
+)
+
+DURATION = with_unit(DURATION_UNITS, "10ms", "zero")
+SECONDS = with_unit(DURATION_UNITS, "10s", "zero")
+RATE = with_unit(RATE_UNITS, "20Mbit", "zero")
+SIZE = with_unit(SIZE_UNITS, "64KiB", "integer")
+DISTANCE = with_sign("m", "5m")
+RATIO = with_sign("dB", "20dB")
+LEVEL = with_sign("dBm", "-82dBm")
+
+# A value as it stands in JSON and in YAML.
+Plain = str | int | float
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number in a range, with a unit or without, or one word that stands for None."""
+
+    parse: Callable[[str], float]
+    write: Callable[[Any], Plain]
+    form: Form
+    low: float
+    high: float
+    none: str | None = None
+
+    def read(self, value: object) -> float | None:
+        text = str(value)
+        if self.none is not None and text == self.none:
+            return None
+        try:
+            number = self.parse(text)
+        except ValueError as error:
+            if self.none is None:
+                raise
+            meant = words.nearest(text, [self.none])
+            also = f"; did you mean {meant!r}?" if meant else f", or {self.none!r}"
+            raise ValueError(f"{error}{also}") from None
+        if not self.low <= number <= self.high:
+            raise ValueError(f"{text!r} is out of range; allowed: {self.allowed()}")
+        return number
+
+    def plain(self, value: float | None) -> Plain | None:
+        return self.none if value is None else self.write(value)
+
+    def allowed(self) -> str:
+        bounds = f"{self.write(self.low)} to {self.write(self.high)}"
+        return f"{bounds} or {self.none!r}" if self.none else bounds
+
+    def __get_pydantic_core_schema__(
+        self, _source: object, _handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(
+            self.read,
+            serialization=core_schema.plain_serializer_function_ser_schema(self.plain),
+        )
+
+    def __get_pydantic_json_schema__(self, _core: object, _handler: object) -> Json:
+        return self.form.schema(self.low, self.high, self.none, self.allowed())
+
+
+def _parse_count(text: str) -> int:
+    if not re.fullmatch("[0-9]+", text):
+        raise ValueError(f"{text!r} is not a whole number")
+    return int(text)
+
+
+def _parse_fraction(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"{text!r} is not a number")
+    return number
+
+
+def _parse_seconds(text: str) -> float:
+    seconds = parse_duration_s(text)
+    if seconds != int(seconds):
+        raise ValueError(f"{text!r} is not a whole number of seconds, which iperf3 needs")
+    return seconds
+
+
+def _with_unit(text: str, unit: str, what: str, example: str) -> float:
+    """A number and its unit, to a thousandth."""
+    match = re.fullmatch(r"(-?[0-9]+(?:\.[0-9]+)?)\s*" + unit, text.strip())
+    if not match:
+        raise ValueError(f"{text!r} is not {what}; write a number and {unit}, as in {example}")
+    return round(float(match.group(1)), 3)
+
+
+def _write_with_unit(number: float, unit: str) -> str:
+    return f"{number:.3f}".rstrip("0").rstrip(".") + unit
+
+
+def parse_distance_m(text: str) -> float:
+    """`12.5m` -> 12.5, to a millimetre."""
+    return _with_unit(text, "m", "a distance", "5m")
+
+
+def format_distance_m(metres: float) -> str:
+    """12.5 -> `12.5m`."""
+    return _write_with_unit(metres, "m")
+
+
+def duration(low_s: float, high_s: float, none: str | None = None) -> Quantity:
+    return Quantity(parse_duration_s, format_duration_s, DURATION, low_s, high_s, none)
+
+
+def whole_seconds(low_s: float, high_s: float) -> Quantity:
+    return Quantity(_parse_seconds, format_duration_s, SECONDS, low_s, high_s)
+
+
+def rate(none: str | None = None) -> Quantity:
+    return Quantity(parse_rate_bps, format_rate_bps, RATE, 1e4, 1e11, none)
+
+
+def size(low: int, high: int, none: str | None = None) -> Quantity:
+    return Quantity(parse_size_bytes, format_size_bytes, SIZE, low, high, none)
+
+
+def count(low: int, high: int, none: str | None = None) -> Quantity:
+    return Quantity(_parse_count, int, COUNT, low, high, none)
+
+
+def fraction(low: float, high: float, none: str | None = None) -> Quantity:
+    return Quantity(_parse_fraction, float, FRACTION, low, high, none)
+
+
+def distance(low_m: float, high_m: float, none: str) -> Quantity:
+    return Quantity(parse_distance_m, format_distance_m, DISTANCE, low_m, high_m, none)
+
+
+def ratio(low_db: float, high_db: float, none: str) -> Quantity:
+    return Quantity(
+        lambda text: _with_unit(text, "dB", "a ratio of levels", "20dB"),
+        lambda decibels: _write_with_unit(decibels, "dB"),
+        RATIO,
+        low_db,
+        high_db,
+        none,
+    )
+
+
+def level(low_dbm: float, high_dbm: float) -> Quantity:
+    return Quantity(
+        lambda text: _with_unit(text, "dBm", "a level", "-82dBm"),
+        lambda dbm: _write_with_unit(dbm, "dBm"),
+        LEVEL,
+        low_dbm,
+        high_dbm,
+    )
+
+
+SWITCH = ("on", "off")
+
+
+def _read_on_off(value: object) -> bool:
+    if value in SWITCH:
+        return value == "on"
+    raise ValueError(f"{value!r} is not a switch; {words.allowed(str(value), SWITCH)}")
+
+
+def _write_on_off(value: bool) -> str:
+    return "on" if value else "off"
+
+
+OnOff = Annotated[
+    bool,
+    BeforeValidator(_read_on_off),
+    PlainSerializer(_write_on_off),
+    Shape(lambda: shape.words(SWITCH)),
+]
+
+CAPTURE_POINTS = ("server", "station", "air")
+
+
+def _read_capture(value: object) -> tuple[str, ...]:
+    if value == "off":
+        return ()
+    points = [point.strip() for point in str(value).split(",")]
+    for point in points:
+        if point not in CAPTURE_POINTS:
+            known = words.allowed(point, ("off", *CAPTURE_POINTS), "points joined by ,")
+            raise ValueError(f"{point!r} is not a capture point; {known}")
+    return tuple(point for point in CAPTURE_POINTS if point in points)
+
+
+def _write_capture(points: tuple[str, ...]) -> str:
+    return ",".join(points) or "off"
+
+
+Capture = Annotated[
+    tuple[str, ...],
+    BeforeValidator(_read_capture),
+    PlainSerializer(_write_capture),
+    Shape(lambda: joined(CAPTURE_POINTS, ",", "off")),
+]

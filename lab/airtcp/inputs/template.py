@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""An experiment to begin with: template.yaml, which runs as it stands, and the schema beside it."""
+
+from pathlib import Path
+from string import Template
+from typing import get_args
+
+from airtcp.catalogue.literature import Paper
+from airtcp.errors import InputError
+from airtcp.inputs import schema
+from airtcp.inputs.experiment import checked_name
+from airtcp.inputs.parameters import Parameters
+from airtcp.inputs.policies import known
+from airtcp.outputs.figures import TimeFigure
+from airtcp.outputs.metrics import METRICS
+
+_TEMPLATE = Path(__file__).with_name("template.yaml")
+SCHEMA = "airtcp.schema.json"
+
+
+def write(name_or_path: str) -> list[Path]:
+    """Write NAME.yaml, and the schema beside it unless that is there; returns what was written.
+
+    Raises InputError for a bad name and for a file that is there already.
+    """
+    path = Path(name_or_path)
+    if path.suffix not in (".yaml", ".yml"):
+        path = path.with_name(f"{path.name}.yaml")
+    try:
+        name = checked_name(path.stem)
+    except ValueError as error:
+        raise InputError(f"new {name_or_path}: {error}") from None
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(_text(name, path))
+    except FileExistsError:
+        raise InputError(f"{path}: is there already, and is left as it is") from None
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from None
+    described = path.with_name(SCHEMA)
+    if described.exists():
+        return [path]
+    described.write_text(schema.text(), encoding="utf-8")
+    return [path, described]
+
+
+def _text(name: str, path: Path) -> str:
+    fields = Parameters.model_fields
+    words = {
+        key: f"One of: {' '.join(get_args(fields[key].annotation))}."
+        for key in ("direction", "congestion_control", "standard", "width", "guard_interval")
+    }
+    words["ack_policy"] = f"One of: {' '.join(known())}."
+    words["paper"] = f"One of: {' '.join(get_args(Paper))}."
+    words["metrics"] = " ".join(list(METRICS)[:3])
+    words["over_time"] = " ".join(get_args(TimeFigure.model_fields["over_time"].annotation))
+    return Template(_TEMPLATE.read_text(encoding="utf-8")).substitute(
+        words, name=name, file=path.name
+    )

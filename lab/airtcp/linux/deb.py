@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Build Debian packages of Linux for x86-64 with the ACK policies as modules.
+
+The policies are the files of the laboratory's kernel; what the laboratory alone needs is left out.
+"""
+
+import hashlib
+import platform
+import re
+import shutil
+from functools import partial
+from pathlib import Path
+
+from airtcp import doctor
+from airtcp.cache import cache_dir, locked, make_dir
+from airtcp.errors import AirtcpError, InputError
+from airtcp.linux.kernel import Say, check_fragments, run_make
+from airtcp.linux.source import OVERLAY, POSTED, find_source, identity, prepare_tree, read_changes
+
+# A distribution's configuration names keys that its own builders have, and debug information.
+_LEFT_OUT = re.compile(
+    r"^(?:# )?CONFIG_(?:SYSTEM_TRUSTED_KEYS|SYSTEM_REVOCATION_KEYS|DEBUG_INFO\w*)[= ].*\n", re.M
+)
+_DEBUG_INFO_OFF = "CONFIG_DEBUG_INFO_NONE=y\n"
+
+
+def build(
+    out: Path, source: Path | None = None, *, config: Path | None = None, say: Say
+) -> list[Path]:
+    """Build linux-image and linux-headers packages, copy them to `out`, return their paths.
+
+    config: a .config of Linux for x86-64 to build upon, else the running kernel's in /boot, else
+    the kernel's own default. Raises InputError when it cannot be read or does not allow the
+    policies, AirtcpError when the build fails.
+    """
+    if platform.machine() != "x86_64":
+        raise AirtcpError(
+            f"packages are built on x86-64 only; this machine is {platform.machine()}"
+        )
+    doctor.require_deb_programs()
+    base = _read_config(config, say)
+    changes = read_changes(POSTED)
+    source = find_source(source)
+    make_dir(out)
+    home = make_dir(cache_dir() / "kernel")
+    work = home / f"work-deb-{hashlib.sha256(identity(source).encode()).hexdigest()[:12]}"
+    with locked(home / "deb.lock", say):
+        tree = prepare_tree(source, changes, work, say, complete=True)
+        # Inside the tree for the reason that kernel.py has. The packages appear beside it.
+        output = make_dir(tree / "build-deb")
+        log = work / "build.log"
+        log.unlink(missing_ok=True)
+        make = partial(run_make, tree, output, "x86_64", log)
+        if base is None:
+            make(["x86_64_defconfig"])
+            base = (output / ".config").read_text()
+        wanted = work / "wanted.config"
+        wanted.write_text(policies_as_modules() + (OVERLAY / "configs" / "deb.config").read_text())
+        base = _LEFT_OUT.sub("", f"{base}\n") + _DEBUG_INFO_OFF
+        (output / ".config").write_text(base + wanted.read_text())
+        make(["olddefconfig"])
+        check_fragments([wanted], (output / ".config").read_text())
+        say(f"building packages: minutes to hours, as the configuration is (log: {log})")
+        # xz, the default, takes as long as compiling a small kernel.
+        make(["bindeb-pkg", "KDEB_COMPRESS=zstd"], say=say)
+        return _collect(output, out)
+
+
+def policies_as_modules() -> str:
+    """ackpol.config with what can be a module as a module."""
+    text = (OVERLAY / "configs" / "ackpol.config").read_text()
+    return re.sub(r"^(CONFIG_TCP_ACKPOL_\w+)=y$", r"\1=m", text, flags=re.M)
+
+
+def _read_config(given: Path | None, say: Say) -> str | None:
+    path = given or Path("/boot") / f"config-{platform.release()}"
+    try:
+        text = path.read_text(errors="replace")
+    except OSError as error:
+        if given:
+            raise InputError(
+                f"--config {given}: {error.strerror}; a .config of Linux is allowed"
+            ) from None
+        say(f"no {path}: building upon the kernel's own x86_64_defconfig")
+        return None
+    if not re.search(r"^CONFIG_\w+=", text, re.M):
+        raise InputError(f"{path}: no CONFIG_...= in it; a .config of Linux is allowed")
+    say(f"building upon {path}")
+    return text
+
+
+def _collect(output: Path, out: Path) -> list[Path]:
+    """Copy the packages that belong on a machine: linux-libc-dev would replace Debian's own."""
+    names = [line.split()[0] for line in (output / "debian" / "files").read_text().splitlines()]
+    kept = [name for name in names if re.match(r"linux-(?:image|headers)-.*\.deb$", name)]
+    packages = [Path(shutil.copy(output.parent / name, out)) for name in sorted(kept)]
+    for path in output.parent.glob("linux-*_*"):
+        path.unlink()
+    return packages

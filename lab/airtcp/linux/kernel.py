@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Build a kernel (User Mode Linux, or for x86-64), once for each content.
+
+cache/kernel/<hash>/{linux,config,build.json} is a finished kernel, with lib/modules/ where it has
+modules; cache/kernel/work-*/ is the tree that kernels of one kind are built in again and again (see
+source.py).
+"""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from airtcp.cache import cache_dir, locked, make_dir
+from airtcp.errors import AirtcpError, InputError
+from airtcp.linux.source import (
+    OVERLAY,
+    TOPICS,
+    TOPICS_OF_PLAIN_TCP,
+    Changes,
+    find_source,
+    identity,
+    prepare_tree,
+    read_changes,
+    version_of_tree,
+)
+
+Say = Callable[[str], None]
+
+FRAGMENTS_OF_PLAIN_TCP = ("lab",)
+FRAGMENTS = (*FRAGMENTS_OF_PLAIN_TCP, "ackpol", "tsq")
+FRAGMENTS_OF_X86_PLAIN_TCP = ("x86",)
+FRAGMENTS_OF_X86 = (*FRAGMENTS_OF_X86_PLAIN_TCP, "x86-ackpol")
+
+Arch = Literal["um", "x86_64"]
+
+_IMAGES: dict[Arch, str] = {"um": "linux", "x86_64": "arch/x86/boot/bzImage"}
+
+_PROGRESS_EVERY_S = 15.0
+
+# The same source gives the same image, whoever builds it, wherever, whenever.
+_REPRODUCIBLE = {
+    "KBUILD_BUILD_TIMESTAMP": "Wed Jan  1 00:00:00 UTC 2025",
+    "KBUILD_BUILD_USER": "airtcp",
+    "KBUILD_BUILD_HOST": "airtcp",
+    "KBUILD_BUILD_VERSION": "1",
+}
+
+# The configuration, which is part of the image, would record the versions of these.
+_NOT_USED = ["RUSTC=false", "BINDGEN=false", "PAHOLE=false"]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A built kernel: its image, the version of Linux, 16 digits that name its content.
+
+    Modules are beside the image, in lib/modules/.
+    """
+
+    path: Path
+    version: str
+    hash: str
+
+
+def build_pair(fragment: str, say: Say) -> tuple[Kernel, Kernel]:
+    """For x86-64, plain Linux and ours, each with one more fragment: to be compared."""
+    plain = (*FRAGMENTS_OF_X86_PLAIN_TCP, fragment)
+    ours = (*FRAGMENTS_OF_X86, fragment)
+    return (
+        build(patches="lab", fragments=plain, arch="x86_64", say=say),
+        build(fragments=ours, arch="x86_64", say=say),
+    )
+
+
+def build(
+    source: Path | None = None,
+    *,
+    patches: Literal["all", "lab"] = "all",
+    fragments: Sequence[str] | None = None,
+    extra: Changes | None = None,
+    arch: Arch = "um",
+    say: Say,
+) -> Kernel:
+    """Build the kernel, or return at once when the cache has it.
+
+    source: a Linux 6.12.y tree or tarball, else Debian's package. patches="lab": the plain TCP of
+    Linux with the patches that do not touch it. fragments: names of kernel/configs/<name>.config,
+    merged in this order over allnoconfig; None: those of `arch`, as far as the patches allow.
+    extra: what is laid over besides, last. arch: what make calls ARCH; the fragments have to be for
+    it. Raises InputError for a bad source, patch list or fragment, AirtcpError when the compilation
+    fails.
+    """
+    for program in ("gcc", "make", "flex", "bison", "bc", "ccache", "patch", "ld", "strip"):
+        if not shutil.which(program):
+            raise AirtcpError(f"{program} is missing: ./airtcp doctor says how to get it")
+    if fragments is None:
+        plain = FRAGMENTS_OF_PLAIN_TCP if arch == "um" else FRAGMENTS_OF_X86_PLAIN_TCP
+        all_of_it = FRAGMENTS if arch == "um" else FRAGMENTS_OF_X86
+        fragments = all_of_it if patches == "all" else plain
+    fragment_files = [_fragment(name) for name in fragments]
+    changes = read_changes(TOPICS if patches == "all" else TOPICS_OF_PLAIN_TCP)
+    if extra:
+        changes = Changes(changes.patches + extra.patches, changes.files | extra.files)
+    source = find_source(source)
+    compiler = _output("gcc", "--version") + _output("ld", "--version")
+    source_id = identity(source)
+
+    def key() -> str:
+        return cache_key(source_id, changes, fragment_files, compiler, arch)
+
+    home = make_dir(cache_dir() / "kernel")
+    target = home / key()
+    if not target.is_dir():
+        with locked(home / "lock", say):
+            if not target.is_dir():  # another process may just have built it
+                kind = hashlib.sha256(f"{source_id} {patches}".encode()).hexdigest()
+                work = home / f"work-{kind[:12]}"
+                _build(source, changes, fragment_files, arch, work, target, key, say)
+    facts = json.loads((target / "build.json").read_text())
+    return Kernel(target / "linux", facts["version"], target.name)
+
+
+def _output(*command: str) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def cache_key(
+    source_id: str, changes: Changes, fragments: Sequence[Path], compiler: str, arch: Arch
+) -> str:
+    """16 hexadecimal digits that change with anything that could change the image."""
+    digest = hashlib.sha256()
+    digest.update(f"{source_id}\0{compiler}\0{arch}\0".encode())
+    digest.update(f"{sorted(_REPRODUCIBLE.items())}{_NOT_USED}\0".encode())
+    named = [(path.name, path) for path in (*changes.patches, *fragments)]
+    for name, path in [*named, *sorted(changes.files.items())]:
+        content = path.read_bytes()
+        digest.update(f"{name}\0{len(content)}\0".encode() + content)
+    return digest.hexdigest()[:16]
+
+
+def _fragment(name: str) -> Path:
+    path = OVERLAY / "configs" / f"{name}.config"
+    if not path.is_file():
+        known = ", ".join(sorted(x.stem for x in path.parent.glob("*.config")))
+        raise InputError(f"no Kconfig fragment named {name} in {path.parent}; there are: {known}")
+    return path
+
+
+def _build(
+    source: Path,
+    changes: Changes,
+    fragments: Sequence[Path],
+    arch: Arch,
+    work: Path,
+    target: Path,
+    key: Callable[[], str],
+    say: Say,
+) -> None:
+    began = time.monotonic()
+    tree = prepare_tree(source, changes, work, say)
+    version = version_of_tree(tree)
+    # Inside the tree, so that make uses relative paths and ccache finds what another tree compiled.
+    output = tree / "-".join(["build", *(path.stem for path in fragments)])
+    make_dir(output)
+    log = work / "build.log"
+    log.unlink(missing_ok=True)
+    make = partial(run_make, tree, output, arch, log)
+    cpu_s = _configure(make, output, fragments)
+    config = (output / ".config").read_text()
+    modules = "CONFIG_MODULES=y" in config.splitlines()
+    say(f"building Linux {version} (some minutes the first time; log: {log})")
+    image = Path(_IMAGES[arch])
+    cpu_s += make([image.name, *(["modules"] if modules else [])], say=say)
+
+    with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
+        new = Path(scratch) / "new"
+        new.mkdir()
+        shutil.copy(output / image, new / "linux")
+        if arch == "um":
+            subprocess.run(["strip", new / "linux"], check=True)
+        if modules:
+            cpu_s += make([f"INSTALL_MOD_PATH={new}", "INSTALL_MOD_STRIP=1", "modules_install"])
+        (new / "config").write_text(config)
+        facts = {"version": version, "cpu_s": round(cpu_s, 1), "source": source.name}
+        (new / "build.json").write_text(json.dumps(facts, indent=1) + "\n")
+        if key() != target.name:
+            raise AirtcpError("the kernel's patches or files changed during the build: build again")
+        new.rename(target)
+    wall_s = time.monotonic() - began
+    say(f"built Linux {version} in {wall_s:.0f} s ({cpu_s:.0f} CPU seconds): {target}")
+
+
+def _configure(
+    make: Callable[[Sequence[str]], float], output: Path, fragments: Sequence[Path]
+) -> float:
+    """Merge the fragments over allnoconfig and check that every line took. Returns CPU seconds."""
+    merged = output / "merged.config"
+    merged.write_text("\n".join(path.read_text() for path in fragments))
+    cpu_s = make([f"KCONFIG_ALLCONFIG={merged}", "allnoconfig"])
+    check_fragments(fragments, (output / ".config").read_text())
+    return cpu_s
+
+
+def check_fragments(fragments: Sequence[Path], config: str) -> None:
+    """InputError for the first fragment line that .config does not have. A later line overrides."""
+    wanted: dict[str, tuple[str, str]] = {}
+    for path in fragments:
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if match := re.fullmatch(r"(CONFIG_\w+)=(.+)", line.strip()):
+                wanted[match[1]] = (match[2], f"{path}:{number}")
+            elif match := re.fullmatch(r"# (CONFIG_\w+) is not set", line.strip()):
+                wanted[match[1]] = ("n", f"{path}:{number}")
+            elif line.strip() and not line.strip().startswith("#"):
+                raise InputError(f"{path}:{number}: {line.strip()}: CONFIG_NAME=value is allowed")
+    actual = dict(re.findall(r"^(CONFIG_\w+)=(.+)$", config, re.M))
+    for name, (value, where) in wanted.items():
+        if (got := actual.get(name, "n")) != value:
+            raise InputError(
+                f"{where}: {name}={value} did not take: it is {got} (no such option here, "
+                "or something it depends on is off, or something else selects it)"
+            )
+
+
+def run_make(
+    tree: Path,
+    output: Path,
+    arch: Arch,
+    log: Path,
+    targets: Sequence[str],
+    say: Say | None = None,
+) -> float:
+    """Run make, its output appended to the log. Returns CPU seconds, AirtcpError on failure."""
+    command = ["make", "-C", str(tree), f"O={output}", f"ARCH={arch}", "CC=ccache gcc"]
+    command += _NOT_USED
+    command += [f"-j{os.cpu_count() or 1}", *targets]
+    environment = {**os.environ, **_REPRODUCIBLE, "LC_ALL": "C"}
+    environment |= {"CCACHE_DIR": str(cache_dir() / "ccache"), "CCACHE_COMPILERCHECK": "content"}
+    environment.pop("MAKEFLAGS", None)  # of a make that called us
+    environment.pop("MAKELEVEL", None)
+    with log.open("ab") as file:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            env=environment,
+        )
+        try:
+            cpu_s = _watch(process, log, say)
+        except BaseException:
+            process.terminate()  # make ends its children
+            process.wait()
+            raise
+    if process.returncode:
+        raise AirtcpError(f"the kernel does not build: {first_error(log.read_text())} (log: {log})")
+    return cpu_s
+
+
+def _watch(process: "subprocess.Popen[bytes]", log: Path, say: Say | None) -> float:
+    shown = time.monotonic()
+    while True:
+        pid, code, usage = os.wait4(process.pid, os.WNOHANG)
+        if pid:
+            process.returncode = os.waitstatus_to_exitcode(code)
+            return usage.ru_utime + usage.ru_stime
+        if say and time.monotonic() - shown > _PROGRESS_EVERY_S:
+            shown = time.monotonic()
+            count = len(re.findall(r"^  (?:CC|AS) ", log.read_text(errors="replace"), re.M))
+            say(f"building: {count} files compiled")
+        time.sleep(0.1)
+
+
+def first_error(log: str) -> str:
+    """The line of a build log that says what went wrong."""
+    lines = [line.strip() for line in log.splitlines()]
+    for sign in (
+        "No space left on device",
+        "error:",
+        "can't open file",
+        "undefined reference",
+        "Error ",
+        "***",
+    ):
+        for line in lines:
+            if sign in line:
+                return line
+    return lines[-1] if lines else "it said nothing"

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Boot a kernel for x86-64 in QEMU: several processors in real time.
+
+User Mode Linux has one processor and virtual time, in which races between processors cannot happen.
+Here they can. The guest is as in guest.py: its root is the host's own file system, read-only, and
+plan.sh runs in the directory of the run. No two runs are alike.
+"""
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from airtcp.errors import AirtcpError
+from airtcp.linux.kernel import Kernel
+from airtcp.machine.guest import RUN_DIR_IN_GUEST, GuestResult, run_guest
+from airtcp.machine.guesttools import GUEST_DIR, GuestTools
+
+_PROGRAM = "qemu-system-x86_64"
+_KERNEL_DIR = "/run/kernel"
+
+_9P = "trans=virtio,version=9p2000.L,msize=262144"
+_FIRST_STEPS = (
+    "PATH=/usr/sbin:/usr/bin:/sbin:/bin;"
+    "mount -t tmpfs tmpfs /run &&"
+    f"mkdir {RUN_DIR_IN_GUEST} {GUEST_DIR} {_KERNEL_DIR} &&"
+    f"mount -t 9p -o {_9P} run {RUN_DIR_IN_GUEST} &&"
+    f"mount -t 9p -o ro,cache=loose,{_9P} tools {GUEST_DIR} &&"
+    f"mount -t 9p -o ro,cache=loose,{_9P} kernel {_KERNEL_DIR} &&"
+    f"exec {GUEST_DIR}/init"
+)
+
+# What goes wrong ends the guest: on the console is the first report, and none that follows from it.
+_FATAL = (
+    *("panic=-1", "oops=panic", "panic_on_warn=1", "kasan.fault=panic"),
+    "sysctl.kernel.panic_on_rcu_stall=1",
+    # Seconds; a processor of the guest may itself have to wait for one of the host.
+    *("watchdog_thresh=30", "rcupdate.rcu_cpu_stall_timeout=60"),
+)
+
+# A busy host starts QEMU's threads late, and the kernel finds that a timer does not work.
+_CLOCK = ("no_timer_check",)
+
+# Translated: a host's processor would not count.
+_COUNTED = ("-accel", "tcg", "-icount", "shift=0,sleep=off")
+
+
+def has_kvm() -> bool:
+    """Whether the host's processor runs the guest; else QEMU translates it, ten times slower.
+
+    A virtual machine may have a /dev/kvm and no processor that can: that is slower still.
+    """
+    flags = re.search(r"^flags\s*:.*$", Path("/proc/cpuinfo").read_text(), re.M)
+    able = bool(flags and re.search(r" (vmx|svm)\b", flags[0]))
+    return able and os.access("/dev/kvm", os.R_OK | os.W_OK)
+
+
+def boot(
+    kernel: Kernel,
+    tools: GuestTools,
+    run_dir: Path,
+    *,
+    cpus: int = 4,
+    memory_mb: int = 2048,
+    instructions: bool = False,
+    parameters: Sequence[str] = (),
+    timeout_wall_s: float,
+    on_progress: Callable[[float], None] | None = None,
+) -> GuestResult:
+    """Run run_dir/plan.sh in a guest and wait until it has ended; all is as in guest.boot().
+
+    instructions: the guest's clocks count its instructions, one a nanosecond, and skip the time in
+    which it has nothing to do: how fast or busy the host is does not show. parameters: more for the
+    kernel's command line. AirtcpError when QEMU is missing. A warning, an oops or a stall of the
+    kernel is a panic.
+    """
+    program = shutil.which(_PROGRAM)
+    if not program:
+        raise AirtcpError(
+            f"{_PROGRAM} is missing: install it with: apt-get install qemu-system-x86"
+        )
+    accelerator = _COUNTED if instructions else ["-accel", "kvm" if has_kvm() else "tcg"]
+    command = _command(program, kernel, tools, run_dir, accelerator, cpus, memory_mb, parameters)
+    environment = {"PATH": "/usr/bin:/bin", "HOME": "/"}
+    return run_guest(
+        command, run_dir, environment, run_dir, timeout_wall_s, on_progress=on_progress
+    )
+
+
+def _command(
+    program: str,
+    kernel: Kernel,
+    tools: GuestTools,
+    run_dir: Path,
+    accelerator: Sequence[str],
+    cpus: int,
+    memory_mb: int,
+    parameters: Sequence[str],
+) -> list[str]:
+    words = [
+        *("console=ttyS0", "loglevel=5", *_FATAL, *_CLOCK, *parameters),
+        *("root=root", "rootfstype=9p", "ro", f"rootflags=cache=loose,{_9P}"),
+        *("init=/bin/sh", "--", "-c", f'"{_FIRST_STEPS}"'),
+    ]
+    return [
+        # A guest ends with whoever waits for it, even one that is killed.
+        *("setpriv", "--pdeathsig", "KILL"),
+        *(program, "-nodefaults", "-no-user-config", "-no-reboot"),
+        *("-display", "none", "-serial", "stdio"),
+        *("-machine", "q35", *accelerator, "-cpu", "max"),
+        *("-smp", str(cpus), "-m", f"{memory_mb}M"),
+        *_share("root", Path("/"), writable=False),
+        *_share("run", run_dir, writable=True),
+        *_share("tools", tools.directory, writable=False),
+        *_share("kernel", kernel.path.parent, writable=False),
+        *("-kernel", str(kernel.path.absolute()), "-append", " ".join(words)),
+    ]
+
+
+def _share(tag: str, directory: Path, *, writable: bool) -> list[str]:
+    path = str(directory.resolve()).replace(",", ",,")
+    options = f"local,path={path},mount_tag={tag},security_model=none,multidevs=remap"
+    return ["-virtfs", options if writable else f"{options},readonly=on"]

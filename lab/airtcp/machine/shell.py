@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A prompt in the network of an experiment, in real time."""
+
+import tempfile
+from pathlib import Path
+
+from airtcp.inputs.experiment import Cell
+from airtcp.linux.kernel import Kernel
+from airtcp.machine import guest
+from airtcp.machine.guesttools import GuestTools
+from airtcp.network import build
+from airtcp.plan import script, topology
+from airtcp.plan.nodes import ADDRESSES
+
+_DAY_S = 86400.0
+
+_PROMPT = """\
+# A command of its name enters each node, or runs one command in it.
+must mkdir /tmp/bin
+for node in {nodes}; do
+	cat >/tmp/bin/$node <<END
+#!/bin/sh
+[ \\$# -gt 0 ] || set -- env PS1='$node# ' sh -i
+exec ip netns exec $node "\\$@"
+END
+	chmod +x /tmp/bin/$node
+done
+echo "{addresses}: the name of a node enters it;"
+echo "\\`{example}\\` runs one command in it; exit ends the guest."
+PATH=/tmp/bin:$PATH PS1='airtcp# ' sh -i
+true
+"""
+
+
+def plan(cell: Cell) -> str:
+    """The script that builds the network and gives a prompt."""
+    addresses, network = dict(ADDRESSES), topology.plan(cell.parameters)
+    example = f"station ping {ADDRESSES['server']}"
+    if cell.scene:
+        addresses = dict.fromkeys(cell.scene.nodes, "")
+        addresses |= {node.name: node.address for node in cell.scene.hosts}
+        stream, network = cell.scene.streams[0], build.plan(cell.scene)
+        example = f"{stream.sender} ping {stream.receiver_address}"
+    prompt = _PROMPT.format(
+        nodes=" ".join(addresses),
+        addresses=", ".join(f"{name} {address}".strip() for name, address in addresses.items()),
+        example=example,
+    )
+    return script.batched(f"{network}\n{prompt}")
+
+
+def interact(kernel: Kernel, tools: GuestTools, cell: Cell) -> int:
+    """Give the user the prompt until he leaves it: 0, or 1 when the network did not come up."""
+    with tempfile.TemporaryDirectory(prefix="airtcp-shell-") as scratch:
+        run_dir = Path(scratch)
+        (run_dir / "plan.sh").write_text(plan(cell))
+        ended = guest.boot(kernel, tools, run_dir, seed=1, timeout_wall_s=_DAY_S, interactive=True)
+    return 0 if ended.status == "ok" else 1

@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What was on the air, from the capture of airsim's monitor interface: who sent what, and when.
+
+Each frame there has a radiotap header (https://www.radiotap.org) with a vendor field of airsim's,
+which tells in nanoseconds when its PPDU began and ended, which radio sent it to which, and whether
+another transmission spoiled it.
+"""
+
+import math
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from airtcp.errors import AirtcpError
+from airtcp.outputs.capture import Packet, read_packets
+
+Kind = Literal["data", "multicast", "management", "beacon", "rts", "cts", "bar", "ack", "blockack"]
+
+# Nothing on the air lasts longer than this: 2346 octets at 1 Mbit/s take 19 ms.
+_LONGEST_NS = 20_000_000
+
+# A frame's stamp is taken in or after its PPDU: by how much the two clocks may lie apart when
+# frames far before the window are passed over.
+_STAMP_SLACK_NS = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class Transmission:
+    """One PPDU. Times are in nanoseconds since the first frame of the capture began.
+
+    sender and receiver are indexes of radios; receiver is None for frames to a group. lost: which
+    MPDUs were, by their place in the PPDU. mpdu_octets: the MPDUs that the capture holds, with
+    their FCS; fewer than mpdus where it lacks some.
+    """
+
+    start_ns: int
+    end_ns: int
+    sender: int
+    receiver: int | None
+    kind: Kind
+    from_ap: bool  # a beacon, or data that come out of the distribution system
+    mpdus: int
+    lost: tuple[int, ...]
+    mpdu_octets: tuple[int, ...]
+    collided: bool
+    retry: bool
+    rate: str
+    channel_mhz: int
+
+    @property
+    def octets(self) -> int:
+        return sum(self.mpdu_octets)
+
+
+def begin_ns(path: Path) -> int:
+    """When the first frame of the capture began, by the guest's monotonic clock.
+
+    Raises AirtcpError as read().
+    """
+    first = next(enumerate(read_packets(path), start=1), None)
+    if first is None:
+        raise AirtcpError(f"{path}: holds no frame")
+    return _frame(path, *first).start_ns
+
+
+def length_ns(path: Path) -> int:
+    """From the start of the first frame to the end of the last. Raises AirtcpError as read()."""
+    packets = enumerate(read_packets(path), start=1)
+    first = last = next(packets, None)
+    if first is None or last is None:
+        raise AirtcpError(f"{path}: holds no frame")
+    for numbered in packets:
+        last = numbered
+    return _frame(path, *last).end_ns - _frame(path, *first).start_ns
+
+
+def read(path: Path, from_s: float = 0.0, to_s: float = math.inf) -> Iterator[Transmission]:
+    """Yield what was on the air in [from_s, to_s) since the capture began: each radio's in order.
+
+    Raises AirtcpError when the file is missing, is corrupt or holds a frame without airsim's field.
+    """
+    from_ns, to_ns = from_s * 1e9, to_s * 1e9
+    for frames in _ppdus(path, from_ns, to_ns):
+        start_ns, end_ns = frames[0].start_ns, frames[0].end_ns
+        if end_ns > from_ns and start_ns < to_ns:
+            yield _transmission(frames)
+
+
+class _Frame(NamedTuple):
+    """One MPDU as captured."""
+
+    start_ns: int
+    end_ns: int
+    sender: int
+    receiver: int | None
+    collided: bool
+    retry: bool
+    mpdus: int
+    place: int
+    channel_mhz: int
+    lost: bool
+    octets: int
+    kind: Kind
+    from_ap: bool
+    rate: str
+
+
+def _ppdus(path: Path, from_ns: float, to_ns: float) -> Iterator[list[_Frame]]:
+    """The frames of each PPDU; passes over most that end before from_ns or start at or past to_ns.
+
+    Those of several radios may be mixed, but a radio sends one PPDU after the other: the next one
+    tells that all of the last one has been seen.
+    """
+    begin_ns: int | None = None
+    first_stamp_ns = 0
+    under_way: dict[int, list[_Frame]] = {}
+    for number, packet in enumerate(read_packets(path), start=1):
+        if begin_ns is None:
+            begin_ns, first_stamp_ns = _frame(path, number, packet).start_ns, packet.time_ns
+        elif packet.time_ns - first_stamp_ns < from_ns - _STAMP_SLACK_NS:
+            continue
+        frame = _frame(path, number, packet)
+        frame = frame._replace(start_ns=frame.start_ns - begin_ns, end_ns=frame.end_ns - begin_ns)
+        if frame.start_ns >= to_ns + _LONGEST_NS:
+            break
+        frames = under_way.setdefault(frame.sender, [])
+        if frames and frames[0].start_ns != frame.start_ns:
+            yield frames
+            under_way[frame.sender] = frames = []
+        frames.append(frame)
+    yield from under_way.values()
+
+
+def _transmission(frames: Sequence[_Frame]) -> Transmission:
+    first = frames[0]
+    return Transmission(
+        start_ns=first.start_ns,
+        end_ns=first.end_ns,
+        sender=first.sender,
+        receiver=first.receiver,
+        kind=first.kind,
+        from_ap=first.from_ap,
+        # The count stops at 255, of which an A-MPDU of 802.11ax may have one more.
+        mpdus=max(first.mpdus, max(frame.place for frame in frames) + 1),
+        lost=tuple(frame.place for frame in frames if frame.lost),
+        mpdu_octets=tuple(frame.octets for frame in frames),
+        collided=any(frame.collided for frame in frames),
+        retry=any(frame.retry for frame in frames),
+        rate=first.rate,
+        channel_mhz=first.channel_mhz,
+    )
+
+
+# --- headers ---------------------------------------------------------------------------------
+
+# Size and alignment in bytes of the radiotap fields 0 to 27.
+_FIELDS = (
+    (8, 8), (1, 1), (1, 1), (4, 2), (2, 2), (1, 1), (1, 1), (2, 2), (2, 2), (2, 2), (1, 1),
+    (1, 1), (1, 1), (1, 1), (2, 2), (2, 2), (1, 1), (1, 1), (8, 4), (3, 1), (8, 4), (12, 2),
+    (12, 8), (12, 2), (12, 2), (6, 2), (1, 1), (4, 2),
+)  # fmt: skip
+_FLAGS, _RATE, _MCS, _VHT, _HE, _VENDOR = 1, 2, 19, 21, 23, 30
+_HAS_FCS, _BAD_FCS = 0x10, 0x40
+_FCS_OCTETS = 4
+
+_VENDOR_HEAD = bytes([0x02, 0, 0, 1])  # OUI and sub-namespace; the length of the data follows
+_AIRSIM = struct.Struct("<QQHHBBBxI")  # the octet left out is the EDCA function
+_COLLIDED, _RETRY = 0x01, 0x02
+_NO_RECEIVER = 0xFFFF
+
+_VHT_WIDTHS_MHZ = {0: 20, 1: 40, 4: 80, 11: 160}
+_HE_WIDTHS_MHZ = {0: 20, 1: 40, 2: 80, 3: 160}
+_HE_GUARD_NS = {0: 800, 1: 1600, 2: 3200}
+
+_CONTROL_KINDS: dict[int, Kind] = {8: "bar", 9: "blockack", 11: "rts", 12: "cts", 13: "ack"}
+
+
+def _frame(path: Path, number: int, packet: Packet) -> _Frame:
+    try:
+        return _parse(packet)
+    except (struct.error, IndexError):
+        raise AirtcpError(f"{path}: frame {number} is cut short") from None
+    except ValueError as error:
+        raise AirtcpError(f"{path}: frame {number} {error}") from None
+
+
+def _parse(packet: Packet) -> _Frame:
+    """Raises struct.error or IndexError for a frame cut short, ValueError for another's."""
+    data = packet.data
+    version, length = struct.unpack_from("<BxH", data)
+    if version != 0 or length > len(data):
+        raise ValueError("has no whole radiotap header")
+    at = _layout(_presence(data))
+    vendor = at.get(_VENDOR, length)
+    (skip,) = struct.unpack_from("<H", data, vendor + 4) if vendor < length else (0,)
+    if data[vendor : vendor + 4] != _VENDOR_HEAD or skip < _AIRSIM.size:
+        raise ValueError("has no field of airsim's; run again to capture with this kernel")
+    start_ns, end_ns, sender, receiver, marks, mpdus, place, channel_mhz = _AIRSIM.unpack_from(
+        data, vendor + 6
+    )
+    flags = data[at[_FLAGS]] if _FLAGS in at else 0
+    fcs_left_out = 0 if flags & _HAS_FCS else _FCS_OCTETS
+    kind = _kind(data[length], data[length + 4])
+    return _Frame(
+        start_ns=start_ns,
+        end_ns=end_ns,
+        sender=sender,
+        receiver=None if receiver == _NO_RECEIVER else receiver,
+        collided=bool(marks & _COLLIDED),
+        retry=bool(marks & _RETRY),
+        mpdus=mpdus,
+        place=place,
+        channel_mhz=channel_mhz,
+        lost=bool(flags & _BAD_FCS),
+        octets=packet.wire_length - length + fcs_left_out,
+        kind=kind,
+        from_ap=kind == "beacon"
+        or (kind in ("data", "multicast") and data[length + 1] & 0x03 == 0x02),
+        rate=_rate(data, at),
+    )
+
+
+def _presence(data: bytes) -> tuple[int, ...]:
+    """The words that say which fields follow: bit 31 of each announces another."""
+    words: list[int] = []
+    while not words or words[-1] >> 31:
+        words += struct.unpack_from("<I", data, 4 + 4 * len(words))
+    return tuple(words)
+
+
+@cache
+def _layout(presence: tuple[int, ...]) -> dict[int, int]:
+    """Where the fields are, up to the first vendor field; a radio sends few different headers."""
+    at: dict[int, int] = {}
+    offset = 4 + 4 * len(presence)
+    for word in presence:
+        for number, (size, alignment) in enumerate(_FIELDS):
+            if word >> number & 1:
+                offset = -(-offset // alignment) * alignment
+                at[number] = offset
+                offset += size
+        if word >> _VENDOR & 1:
+            at[_VENDOR] = offset + offset % 2
+            break
+    return at
+
+
+def _kind(control: int, first_octet_of_receiver: int) -> Kind:
+    """By the first octet of Frame Control and of Address 1."""
+    frame_type, subtype = control >> 2 & 3, control >> 4
+    if frame_type == 2:
+        return "multicast" if first_octet_of_receiver & 1 else "data"
+    if frame_type == 1:
+        return _CONTROL_KINDS.get(subtype, "management")
+    return "beacon" if subtype == 8 else "management"
+
+
+def _rate(data: bytes, at: dict[int, int]) -> str:
+    """For people, as `VHT 80 MHz MCS 9 x2 SGI` or `6 Mbit/s`."""
+    if _HE in at:
+        _, _, data3, _, data5, data6 = struct.unpack_from("<6H", data, at[_HE])
+        he_width, guard_ns = _HE_WIDTHS_MHZ.get(data5 & 0x0F), _HE_GUARD_NS.get(data5 >> 4 & 3)
+        return f"HE {he_width} MHz MCS {data3 >> 8 & 0x0F} x{data6 & 0x0F} GI {guard_ns} ns"
+    if _VHT in at:
+        _, flags, width, user = struct.unpack_from("<HBBB", data, at[_VHT])
+        sgi = " SGI" if flags & 0x04 else ""
+        return f"VHT {_VHT_WIDTHS_MHZ.get(width)} MHz MCS {user >> 4} x{user & 0x0F}{sgi}"
+    if _MCS in at:
+        _, flags, index = struct.unpack_from("BBB", data, at[_MCS])
+        sgi = " SGI" if flags & 0x04 else ""
+        return f"HT {40 if flags & 0x03 == 1 else 20} MHz MCS {index}{sgi}"
+    return f"{data[at[_RATE]] / 2:g} Mbit/s" if _RATE in at else "rate unknown"

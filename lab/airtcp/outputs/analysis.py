@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Questions to finished sweeps: SQL over their runs, one sweep against another."""
+
+import csv
+import difflib
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import duckdb
+import pyarrow
+
+from airtcp.errors import InputError
+from airtcp.inputs.parameters import PARAMETER_NAMES, Parameters
+from airtcp.outputs import runtable
+from airtcp.outputs.metrics import HEADLINES, METRICS
+from airtcp.outputs.results import aligned, cell_name
+from airtcp.statistics import paired_ratio, summarize
+
+Form = Literal["table", "csv", "json"]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Rows with named columns."""
+
+    names: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+
+    def column(self, name: str) -> list[Any]:
+        """What the rows have there, but for None and 0."""
+        number = self.names.index(name)
+        return [row[number] for row in self.rows if row[number]]
+
+    def text(self, form: Form) -> str:
+        """As people or programs read it; None is - in a table, empty in CSV, null in JSON."""
+        if form == "json":
+            return json.dumps(self._objects(), indent=1, default=str) + "\n"
+        return self._csv() if form == "csv" else self._table() + "\n"
+
+    def _objects(self) -> list[dict[str, Any]]:
+        return [dict(zip(self.names, row, strict=True)) for row in self.rows]
+
+    def _csv(self) -> str:
+        written = io.StringIO()
+        writer = csv.writer(written, lineterminator="\n")
+        writer.writerow(self.names)
+        writer.writerows(self.rows)
+        return written.getvalue()
+
+    def _table(self) -> str:
+        texts = [
+            number
+            for number in range(len(self.names))
+            if any(isinstance(row[number], str) for row in self.rows)
+        ]
+        return aligned([self.names, *(list(map(_shown, row)) for row in self.rows)], texts)
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def runs(directories: Sequence[Path]) -> pyarrow.Table:
+    """The runs of sweeps, one after the other; the first column, sweep, names the directory."""
+    tables = []
+    for directory in directories:
+        found = runtable.read(directory)
+        names = pyarrow.array([str(directory)] * len(found), pyarrow.string())
+        tables.append(found.add_column(0, "sweep", names))
+    # Sweeps of another version may lack a column: null.
+    return pyarrow.concat_tables(tables, promote_options="default")
+
+
+def query(sql: str, directories: Sequence[Path]) -> Answer:
+    """What DuckDB answers with the view `runs` over these sweeps. InputError for bad SQL."""
+    with duckdb.connect() as connection:
+        connection.register("runs", runs(directories))
+        try:
+            connection.execute(sql)
+            names = [column[0] for column in connection.description or ()]
+            return Answer(names, connection.fetchall())
+        except duckdb.Error as error:
+            raise InputError(f"SQL: {_one_line(str(error))}") from None
+
+
+def _one_line(message: str) -> str:
+    """DuckDB's words without the query, which it repeats with an arrow below."""
+    return " ".join(message.partition("\nLINE ")[0].split())
+
+
+def export(directory: Path) -> Answer:
+    """The whole table of a sweep."""
+    found = runtable.read(directory)
+    rows = zip(*(column.to_pylist() for column in found.columns), strict=True)
+    return Answer(found.column_names, list(rows))
+
+
+Run = dict[str, Any]
+_Key = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Runs of two sweeps with equal parameters and seed: by cell, then by seed.
+
+    alone counts the runs of each sweep that the other one lacks.
+    """
+
+    factors: Sequence[str]
+    cells: Sequence[dict[int, tuple[Run, Run]]]
+    alone: tuple[int, int]
+
+
+def pair(first: Path, second: Path) -> Pairs:
+    """Raises InputError for a directory without the table of a sweep."""
+    tables = [runtable.read(first), runtable.read(second)]
+    one, other = ({_key(run): run for run in table.to_pylist()} for table in tables)
+    cells: dict[_Key, dict[int, tuple[Run, Run]]] = {}
+    for key, run in one.items():
+        if key in other:
+            cells.setdefault(key[:-1], {})[run["seed"]] = (run, other[key])
+    factors = dict.fromkeys(name for table in tables for name in runtable.factors(table))
+    alone = len(one.keys() - other.keys()), len(other.keys() - one.keys())
+    return Pairs(list(factors), list(cells.values()), alone)
+
+
+def _key(run: Run) -> _Key:
+    # A parameter that a sweep of an older version lacks was what is usual.
+    known = runtable.parameters(Parameters.usual()) | run
+    return (*(known[name] for name in PARAMETER_NAMES), run["seed"])
+
+
+def compare(pairs: Pairs, metrics: Sequence[str]) -> Answer:
+    """A row for each cell and metric (none given: the headline of the cell's workload).
+
+    first and second are means over the n runs that have the metric in both sweeps, ratio is the
+    mean of second / first run by run, ci95 half of its 95% interval. InputError for an unknown
+    metric.
+    """
+    for metric in metrics:
+        if metric not in METRICS:
+            [near] = difflib.get_close_matches(metric, METRICS, n=1, cutoff=0)
+            raise InputError(
+                f"--metric {metric}: unknown metric; did you mean {near}? allowed: "
+                + " ".join(METRICS)
+            )
+    rows = [
+        _compared(pairs.factors, seeds, metric)
+        for seeds in pairs.cells
+        for metric in metrics or [_headline(seeds)]
+    ]
+    return Answer(("cell", "metric", "n", "first", "second", "ratio", "ci95"), rows)
+
+
+def _headline(seeds: dict[int, tuple[Run, Run]]) -> str:
+    run, _ = next(iter(seeds.values()))
+    return HEADLINES[run["workload"]].metric
+
+
+def _compared(
+    factors: Sequence[str], seeds: dict[int, tuple[Run, Run]], metric: str
+) -> Sequence[Any]:
+    some, _ = next(iter(seeds.values()))
+    cell = cell_name({name: some[name] for name in factors})
+    values = {
+        seed: (one[metric], other[metric])
+        for seed, (one, other) in seeds.items()
+        if one.get(metric) is not None and other.get(metric) is not None
+    }
+    if not values:
+        return cell, metric, 0, None, None, None, None
+    first = {seed: value for seed, (value, _) in values.items()}
+    second = {seed: value for seed, (_, value) in values.items()}
+    means = [summarize(list(one.values())).mean for one in (first, second)]
+    ratio = paired_ratio(first, second)
+    interval = (ratio.mean, ratio.ci95) if ratio else (None, None)
+    return cell, metric, len(values), *means, *interval

@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The figures that an experiment declares for its report: what they show, laid out how.
+
+Three kinds: metrics against each other, something over time, and a model beside what was measured.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
+
+from airtcp import words
+from airtcp.equations.aggregation import Station
+from airtcp.inputs import shape
+from airtcp.inputs.parameters import NUMBERS, PARAMETER_NAMES, Strict
+from airtcp.inputs.quantity import OnOff, Plain, duration, fraction, rate, size
+from airtcp.inputs.shape import TOLD, Json, Shape
+from airtcp.outputs.metrics import METRICS
+
+# Type of the error for a figure that is of no kind.
+KIND = "figure_kind"
+
+
+# Where the list is, which is too long for a message.
+_METRICS_IN = "all: docs/metrics.md"
+
+
+def unknown_metric(name: str) -> str:
+    """What is wrong with a name that no metric has."""
+    return f"unknown metric {name!r}; {words.allowed(name, METRICS, _METRICS_IN)}"
+
+
+def _known(metric: str) -> str:
+    if metric not in METRICS:
+        raise ValueError(unknown_metric(metric))
+    return metric
+
+
+def _time(metric: str) -> str:
+    if METRICS[metric].unit != "ms":
+        times = (name for name, one in METRICS.items() if one.unit == "ms")
+        raise ValueError(f"{metric!r} is not a time; {words.allowed(metric, times)}")
+    return metric
+
+
+def _listed(value: object) -> object:
+    return (value,) if isinstance(value, str) else value
+
+
+_Metric = Annotated[str, AfterValidator(_known), Shape(lambda: shape.words(METRICS, "a metric"))]
+_Factor = Annotated[str, Shape(lambda: shape.words(PARAMETER_NAMES, "a factor of the design"))]
+
+
+def _metrics() -> Json:
+    one = shape.words(METRICS)
+    several = {"type": "array", "items": one, "minItems": 1}
+    return {"anyOf": [one, several], TOLD: "metrics"}
+
+
+def _times() -> Json:
+    return shape.words(
+        (name for name, one in METRICS.items() if one.unit == "ms"), "a metric in ms"
+    )
+
+
+def _title() -> Any:
+    return Field(description="stands above the figure")
+
+
+def _metric_or_number(name: str) -> str:
+    if name not in METRICS and name not in NUMBERS:
+        raise ValueError(
+            f"{name!r} is neither a metric nor a parameter with a number; "
+            + words.allowed(name, (*METRICS, *NUMBERS), _METRICS_IN)
+        )
+    return name
+
+
+class _Panelled(Strict):
+    """What is drawn in panels: a line for each value of a factor, a panel for each of another."""
+
+    title: str = _title()
+    lines: _Factor | None = Field(None, description="factor: a line for each value")
+    panels: _Factor | None = Field(None, description="factor: a panel for each value")
+    rows: _Factor | None = Field(None, description="factor: a row of panels for each value")
+
+    @model_validator(mode="after")
+    def _distinct(self) -> "_Panelled":
+        seen: dict[str, str] = {}
+        for key, factor in self.factors().items():
+            if factor in seen:
+                raise ValueError(f"{key}: {factor!r} is {seen[factor]} already; name another")
+            seen[factor] = key
+        if self.rows and not self.panels:
+            raise ValueError("rows: are of panels; name a factor for panels, too")
+        return self
+
+    def factors(self) -> dict[str, str]:
+        """The factors that it names, by key."""
+        keys = ("x", "lines", "along", "panels", "rows")
+        given = {key: getattr(self, key, None) for key in keys}
+        return {key: factor for key, factor in given.items() if factor and factor not in METRICS}
+
+    def _laid_out(self) -> str:
+        laid_out = self.factors().items()
+        return "".join(f", {key} {factor}" for key, factor in laid_out if key != "x")
+
+
+class MetricFigure(_Panelled):
+    """Metrics against another, or against a factor with a number, a point a cell.
+
+    Points of a line are joined along a factor, which may be that of the axis. relative_to is a
+    value of the factor of the lines: the others are drawn as ratios to that line, at the same x.
+    """
+
+    x: Annotated[
+        str,
+        AfterValidator(_metric_or_number),
+        Shape(lambda: shape.words((*METRICS, *NUMBERS), "a metric, or a factor that is a number")),
+    ] = Field(description="a metric, or a factor that is a number")
+    y: Annotated[tuple[_Metric, ...], BeforeValidator(_listed), Shape(_metrics)] = Field(
+        min_length=1, description="a metric, or a list of metrics with the same unit"
+    )
+    along: _Factor | None = Field(
+        None, description="factor: joins the points of a line in the order of the design"
+    )
+    relative_to: str | None = Field(
+        None, description="value of the factor of lines: the others are ratios to that line"
+    )
+
+    @model_validator(mode="after")
+    def _relative(self) -> "MetricFigure":
+        if self.relative_to is not None and not (self.lines and self.x in NUMBERS):
+            raise ValueError("relative_to: needs lines, and x a parameter with a number")
+        return self
+
+    @model_validator(mode="after")
+    def _one_axis(self) -> "MetricFigure":
+        if len({METRICS[metric].unit for metric in self.y}) > 1:
+            units = ", ".join(f"{metric} in {METRICS[metric].unit or '1'}" for metric in self.y)
+            raise ValueError(f"y: one axis needs one unit, not {units}")
+        return self
+
+    def described(self) -> str:
+        relative = f" relative to {self.relative_to}" if self.relative_to else ""
+        return f"{' and '.join(self.y)}{relative} against {self.x}{self._laid_out()}"
+
+    @property
+    def joined(self) -> bool:
+        """Whether the points of a line are."""
+        return self.along is not None or self.x in NUMBERS
+
+
+class TimeFigure(_Panelled):
+    """One thing over time, of the first seed; or how often it has each value."""
+
+    over_time: Literal[
+        "cwnd",
+        "cwnd_at_acks",
+        "goodput",
+        "flow_goodput",
+        "ping",
+        "rtt",
+        "segments",
+        "acks",
+        "received",
+    ] = Field(description="what is shown over time, of the first seed")
+    histogram: OnOff = Field(False, description="how often it has each value, instead of when")
+
+    def described(self) -> str:
+        shown = "values of {}" if self.histogram else "{} over time"
+        return f"{shown.format(self.over_time)}{self._laid_out()}"
+
+
+class ModelFigure(Strict):
+    """Throughput and RTT over the limit of small queues in packets, measured and as in a model.
+
+    The defaults are those of the model, whose throughput counts whole packets; payload_bytes is
+    what goodput counts of each. pacing_ratio is what pacing_factor 1 stands for; p is the product
+    of both where pacing multiplies the limit, and 1 where it does not.
+    """
+
+    title: str = _title()
+    model: Literal["aggregation"] = Field(description="aggregation: that of docs/small-queues.md")
+    rtt: Annotated[_Metric, AfterValidator(_time), Shape(_times)] = Field(
+        "tcp_rtt_ms_p50", description="the metric that stands beside the RTT of the model"
+    )
+    pacing_multiplies: OnOff = Field(
+        True, description="pacing multiplies the limit; off: p is 1, whatever the pacing"
+    )
+    pacing_ratio: Annotated[float, fraction(0.1, 10)] = Field(
+        1.2, description="p at pacing_factor 1"
+    )
+    packet_bytes: Annotated[int, size(1, 65535)] = Field(
+        Station.packet_bytes, alias="packet", description="l, a packet"
+    )
+    payload_bytes: Annotated[int | None, size(1, 65535, "packet")] = Field(
+        None, alias="payload", description="bytes of a packet that goodput counts"
+    )
+    overhead_bytes: Annotated[int, size(0, 65535)] = Field(
+        Station.overhead_bytes, alias="overhead", description="l_oh, added to each packet"
+    )
+    rate_bps: Annotated[float, rate()] = Field(
+        Station.rate_bps, alias="rate", description="r, of data"
+    )
+    most_aggregate_s: Annotated[float, duration(0, 1)] = Field(
+        Station.most_aggregate_s,
+        alias="most_aggregate",
+        description="mxg, the longest aggregate",
+    )
+    access_s: Annotated[float, duration(0, 1)] = Field(
+        Station.access_s, alias="access", description="t_oh, access to the medium"
+    )
+    base_rtt_s: Annotated[float, duration(0, 10)] = Field(
+        Station.base_rtt_s, alias="base_rtt", description="RTT_base, without load"
+    )
+    backlog_factor: Annotated[float, fraction(0, 1)] = Field(
+        Station.backlog_factor, description="c, the share of the limit that waits at the radio"
+    )
+
+    @property
+    def station(self) -> Station:
+        return Station(
+            packet_bytes=self.packet_bytes,
+            overhead_bytes=self.overhead_bytes,
+            rate_bps=self.rate_bps,
+            most_aggregate_s=self.most_aggregate_s,
+            access_s=self.access_s,
+            base_rtt_s=self.base_rtt_s,
+            backlog_factor=self.backlog_factor,
+        )
+
+    @property
+    def payload_share(self) -> float:
+        """What goodput counts of the throughput of whole packets."""
+        return 1.0 if self.payload_bytes is None else self.payload_bytes / self.packet_bytes
+
+    def pacing(self, factor: float) -> float:
+        """p of equation 1 at a pacing_factor."""
+        return self.pacing_ratio * factor if self.pacing_multiplies else 1.0
+
+    def factors(self) -> dict[str, str]:
+        """None: those of the model are not a matter of choice."""
+        return {}
+
+    def described(self) -> str:
+        set_up = self.model_dump(mode="json", exclude={"title", "model"})
+        chosen = ", ".join(f"{name} {value}" for name, value in set_up.items())
+        return f"goodput and RTT beside the model of {self.model}: {chosen}"
+
+
+KINDS: Mapping[str, type[MetricFigure | TimeFigure | ModelFigure]] = {
+    "x": MetricFigure,
+    "over_time": TimeFigure,
+    "model": ModelFigure,
+}
+
+
+def _kind(given: Any) -> str | None:
+    """The kind of a mapping: that of the key that only this kind has, or that is meant for it."""
+    keys = given if isinstance(given, dict) else ()
+    chosen = next((kind for kind in KINDS if kind in keys), "x" if "y" in keys else None)
+    known = {
+        field.alias or name for kind in KINDS.values() for name, field in kind.model_fields.items()
+    }
+    meant = (words.nearest(key, KINDS) for key in keys if key not in known)
+    return chosen or next(filter(None, meant), None)
+
+
+Figure = Annotated[
+    Annotated[MetricFigure, Tag("x")]
+    | Annotated[TimeFigure, Tag("over_time")]
+    | Annotated[ModelFigure, Tag("model")],
+    Discriminator(
+        _kind,
+        custom_error_type=KIND,
+        custom_error_message="no kind of figure; give one of: x and y, over_time, model",
+    ),
+]
+
+
+def tsq_packets(tsq: Plain) -> int | None:
+    """The limit of small queues in packets; None where it is in anything else."""
+    match = re.fullmatch("([0-9]+)packets", str(tsq))
+    return int(match[1]) if match else None
+
+
+def documented(figure: Figure) -> dict[str, Any]:
+    """The declaration as it stands in YAML, with every default."""
+    return figure.model_dump(mode="json", exclude_none=True)
+
+
+def show(declared: tuple[Figure, ...]) -> Iterator[str]:
+    """A line for people about each."""
+    return (f"{figure.title}: {figure.described()}" for figure in declared)

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Each flow of a run of bulk over time, in steps of equal length."""
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from airtcp.inputs.parameters import Parameters
+from airtcp.outputs import runfiles
+from airtcp.plan.transfers import Pair, transfers
+
+CSV_STEP_S = 1.0
+CSV_COLUMNS = (
+    *("time_s", "station", "direction", "class", "flow"),
+    *("goodput_mbps", "cwnd_segments", "tcp_rtt_ms", "retransmits"),
+    *("segments_per_s", "acks_per_s"),
+)
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A flow: where it belongs, and a value for each step.
+
+    number counts the flows of a station and direction from 1. goodput_mbps is at the receiver, as
+    are segments_per_s, those with data that arrived, and acks_per_s, those without that it sent.
+    cwnd_segments and tcp_rtt_ms are the sender's means, NaN in steps without a sample; retransmits
+    are those in the step. Of UDP all but goodput is None.
+    """
+
+    transfer: Pair
+    number: int
+    goodput_mbps: NDArray[numpy.float64]
+    cwnd_segments: NDArray[numpy.float64] | None = None
+    tcp_rtt_ms: NDArray[numpy.float64] | None = None
+    retransmits: NDArray[numpy.float64] | None = None
+    segments_per_s: NDArray[numpy.float64] | None = None
+    acks_per_s: NDArray[numpy.float64] | None = None
+
+    @property
+    def direction(self) -> str:
+        return self.transfer.direction
+
+
+@dataclass(frozen=True)
+class OverTime:
+    """ends_s: when each step ends, in s since probing began; the flows begin at `idle`."""
+
+    ends_s: NDArray[numpy.float64]
+    flows: Sequence[Flow]
+
+
+def read(
+    run_dir: Path, parameters: Parameters, step_s: float, streams: Sequence[Pair] | None = None
+) -> OverTime:
+    """All flows of a run of bulk. Raises AirtcpError when a file is missing or corrupt.
+
+    streams: those of a network of one's own, which tells when its run began.
+    """
+    total_s = parameters.duration_s + 2 * parameters.idle_s
+    edges_s = step_s * numpy.arange(round(total_s / step_s) + 1, dtype=numpy.float64)
+    since_begin_s = edges_s - parameters.idle_s
+    pairs = transfers(parameters) if streams is None else streams
+    over_tcp = [pair for pair in pairs if pair.protocol == "tcp"]
+    flows: list[Flow] = []
+    if over_tcp:
+        senders, receivers = runfiles.read_flows(run_dir, over_tcp)
+        start_ns = min(int(trace.columns["time_ns"][0]) for trace in (*senders, *receivers))
+        if streams is not None:
+            start_ns = runfiles.read_began_ns(run_dir)
+        owners = [(pair, number) for pair in over_tcp for number in range(1, pair.flows + 1)]
+        flows += [
+            _tcp(owner, sender, receiver, start_ns, since_begin_s)
+            for owner, sender, receiver in zip(owners, senders, receivers, strict=True)
+        ]
+    over_udp = [pair for pair in pairs if pair.protocol == "udp"]
+    flows += _udp(run_dir, over_udp, since_begin_s)
+    return OverTime(edges_s[1:], sorted(flows, key=lambda flow: pairs.index(flow.transfer)))
+
+
+def _tcp(
+    owner: tuple[Pair, int],
+    sender: runfiles.TcpTrace,
+    receiver: runfiles.TcpTrace,
+    start_ns: int,
+    edges_s: NDArray[numpy.float64],
+) -> Flow:
+    times_s = (sender.columns["time_ns"] - start_ns) / 1e9
+    srtt_ms = sender.columns["srtt_us"] / 1000
+    received_s = (receiver.columns["time_ns"] - start_ns) / 1e9
+    acks = receiver.columns["segs_out"] - receiver.columns["data_segs_out"]
+    steps_s = numpy.diff(edges_s)
+    return Flow(
+        *owner,
+        goodput_mbps=_rate_mbps(received_s, 8 * receiver.columns["bytes_received"], edges_s),
+        cwnd_segments=_means(times_s, sender.columns["cwnd"], edges_s),
+        tcp_rtt_ms=_means(times_s, numpy.where(srtt_ms > 0, srtt_ms, numpy.nan), edges_s),
+        retransmits=_growth(times_s, sender.columns["retrans"], edges_s),
+        segments_per_s=_growth(received_s, receiver.columns["data_segs_in"], edges_s) / steps_s,
+        acks_per_s=_growth(received_s, acks, edges_s) / steps_s,
+    )
+
+
+def _udp(run_dir: Path, pairs: Sequence[Pair], edges_s: NDArray[numpy.float64]) -> list[Flow]:
+    return [
+        Flow(pair, number, _rate_mbps(times_s + pair.start_s, bits, edges_s))
+        for pair in pairs
+        for number, (times_s, bits) in enumerate(
+            runfiles.read_iperf3(run_dir / pair.file("server")).stream_series(), start=1
+        )
+    ]
+
+
+def _growth(
+    times_s: NDArray[numpy.float64], total: NDArray[numpy.float64], edges_s: NDArray[numpy.float64]
+) -> NDArray[numpy.float64]:
+    """By how much a total grew in each step; it stands still before and after its samples."""
+    return numpy.diff(numpy.interp(edges_s, times_s, total))
+
+
+def _rate_mbps(
+    times_s: NDArray[numpy.float64], bits: NDArray[numpy.float64], edges_s: NDArray[numpy.float64]
+) -> NDArray[numpy.float64]:
+    return _growth(times_s, bits, edges_s) / numpy.diff(edges_s) / 1e6
+
+
+def _means(
+    times_s: NDArray[numpy.float64], values: NDArray[numpy.float64], edges_s: NDArray[numpy.float64]
+) -> NDArray[numpy.float64]:
+    """The mean of the samples in each step; NaN where there is none."""
+    known = ~numpy.isnan(values)
+    counts, _ = numpy.histogram(times_s[known], edges_s)
+    sums, _ = numpy.histogram(times_s[known], edges_s, weights=values[known])
+    return numpy.where(counts > 0, sums / numpy.maximum(counts, 1), numpy.nan)
+
+
+def write_csv(
+    path: Path, run_dir: Path, parameters: Parameters, streams: Sequence[Pair] | None = None
+) -> None:
+    """A row for each flow and second of a run of bulk; columns: CSV_COLUMNS."""
+    over_time = read(run_dir, parameters, CSV_STEP_S, streams)
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(CSV_COLUMNS)
+        for step, end_s in enumerate(over_time.ends_s):
+            for flow in over_time.flows:
+                writer.writerow([f"{end_s:g}", *_row(flow, step)])
+
+
+def _row(flow: Flow, step: int) -> list[Any]:
+    measured = (
+        *(flow.goodput_mbps, flow.cwnd_segments, flow.tcp_rtt_ms, flow.retransmits),
+        *(flow.segments_per_s, flow.acks_per_s),
+    )
+    return [
+        flow.transfer.station,
+        flow.direction,
+        flow.transfer.service or "",
+        flow.transfer.label or flow.number,
+        *("" if column is None else _text(column[step]) for column in measured),
+    ]
+
+
+def _text(value: float) -> str:
+    return "" if numpy.isnan(value) else f"{value:.3f}"

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The runs of a sweep as one table of typed columns: results.parquet.
+
+Equal sweeps give equal bytes: rows in the order of cells and seeds, and nothing in them that two
+equal runs do not share, such as wall times.
+"""
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+from pyarrow import parquet
+
+from airtcp import durable
+from airtcp.errors import InputError
+from airtcp.inputs.parameters import Parameters
+from airtcp.inputs.quantity import Plain, Quantity
+from airtcp.outputs.metrics import METRICS
+
+SCHEMA = 1
+FILE = "results.parquet"
+
+# Columns before those of parameters and metrics.
+_RUN = {
+    "experiment": pyarrow.string(),
+    "seed": pyarrow.int64(),
+    "status": pyarrow.string(),
+    "error": pyarrow.string(),
+    "identity": pyarrow.string(),
+    "kernel_version": pyarrow.string(),
+    "kernel_hash": pyarrow.string(),
+}
+
+_TYPES = {str: pyarrow.string(), int: pyarrow.int64(), float: pyarrow.float64()}
+
+
+def columns() -> list[pyarrow.Field]:
+    """Every column: its type is the same in every sweep."""
+    return [
+        *(pyarrow.field(name, kind) for name, kind in _RUN.items()),
+        *_parameter_columns().values(),
+        *(_metric_column(name) for name in METRICS),
+    ]
+
+
+@cache
+def _parameter_columns() -> Mapping[str, pyarrow.Field]:
+    return {
+        field.alias or name: _parameter_column(field.alias or name, field.metadata)
+        for name, field in Parameters.model_fields.items()
+    }
+
+
+def _parameter_column(name: str, metadata: list[Any]) -> pyarrow.Field:
+    """As Parameters.plain() has it. A word that stands for a number is null; the column names it.
+
+    A quantity with a unit is a text, whatever word it may be.
+    """
+    for quantity in metadata:
+        if isinstance(quantity, Quantity):
+            if quantity.write not in (int, float):
+                break
+            word = {"null": quantity.none} if quantity.none else None
+            return pyarrow.field(name, _TYPES[quantity.write], metadata=word)
+    return pyarrow.field(name, _TYPES[type(Parameters.usual()[name])])
+
+
+def _metric_column(name: str) -> pyarrow.Field:
+    unit = METRICS[name].unit
+    return pyarrow.field(name, pyarrow.float64(), metadata={"unit": unit} if unit else None)
+
+
+def table(document: Mapping[str, Any], out_dir: Path) -> pyarrow.Table:
+    """The runs of a document of results.py, whose files are in out_dir."""
+    runs = document["runs"]
+    about = {
+        "airtcp.schema": str(SCHEMA),
+        "airtcp.factors": json.dumps(list(runs[0]["factors"])),
+        "airtcp.units": json.dumps({name: metric.unit for name, metric in METRICS.items()}),
+    }
+    rows = [_row(document, run, out_dir) for run in runs]
+    return pyarrow.Table.from_pylist(rows, schema=pyarrow.schema(columns(), metadata=about))
+
+
+def _row(document: Mapping[str, Any], run: Mapping[str, Any], out_dir: Path) -> dict[str, Any]:
+    # Where the sweep is kept is no property of a run.
+    error = run["error"] and run["error"].replace(f"{out_dir}/", "")
+    about = {
+        "experiment": document["experiment"],
+        "seed": run["seed"],
+        "status": run["status"],
+        "error": error,
+        "identity": run["identity"],
+        "kernel_version": document["kernel"]["version"],
+        "kernel_hash": document["kernel"]["hash"],
+    }
+    measured = {name: run["metrics"].get(name) for name in METRICS}
+    return about | parameters(run["parameters"]) | measured
+
+
+def parameters(plain: Mapping[str, Plain]) -> dict[str, Plain | None]:
+    """What the columns have of the parameters that Parameters.plain() gives."""
+    return {
+        name: None if _is_word(column, plain[name]) else plain[name]
+        for name, column in _parameter_columns().items()
+    }
+
+
+def _is_word(column: pyarrow.Field, value: object) -> bool:
+    words = column.metadata or {}
+    return isinstance(value, str) and words.get(b"null") == value.encode()
+
+
+def write(out_dir: Path, document: Mapping[str, Any]) -> Path:
+    """Write results.parquet into the directory of the runs."""
+    path = out_dir / FILE
+    sink = pyarrow.BufferOutputStream()
+    parquet.write_table(table(document, out_dir), sink)
+    durable.write(path, sink.getvalue().to_pybytes())
+    return path
+
+
+def read(out_dir: Path) -> pyarrow.Table:
+    """Read results.parquet of a directory of runs. Raises InputError."""
+    path = out_dir / FILE
+    try:
+        # In this thread alone: at the end of a program Arrow's threads now and then abort it.
+        file = parquet.ParquetFile(pyarrow.BufferReader(path.read_bytes()))
+        found = file.read(use_threads=False)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}; a directory that `run` wrote has it") from None
+    except pyarrow.ArrowInvalid:
+        raise InputError(f"{path}: not Parquet, or cut short") from None
+    schema = (found.schema.metadata or {}).get(b"airtcp.schema", b"").decode()
+    if schema != str(SCHEMA):
+        raise InputError(f"{path}: not a table of schema {SCHEMA}")
+    return found
+
+
+def factors(found: pyarrow.Table) -> list[str]:
+    """Names of the factors of a table that was read."""
+    names: list[str] = json.loads(found.schema.metadata[b"airtcp.factors"])
+    return names

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The limit of TCP small queues: a time, a size, a number of packets, or a word.
+
+`kernel` leaves net.ipv4.tcp_small_queue alone, so that it is also the choice for a kernel without.
+"""
+
+import re
+from typing import Annotated
+
+from pydantic import BeforeValidator, PlainSerializer
+
+from airtcp import words
+from airtcp.inputs import shape
+from airtcp.inputs.shape import Json, Shape, either, text
+from airtcp.units import (
+    format_duration_s,
+    format_size_bytes,
+    parse_duration_s,
+    parse_size_bytes,
+)
+
+_WORDS = {"kernel": None, "driver": "driver", "off": "off"}
+# What the kernel takes, in the unit of its sysctl.
+_MOST = {"us": 10**6, "bytes": 1 << 28, "packets": 65535}
+
+_ALLOWED = (
+    "kernel, driver, off, 1us to 1s, 1B to 268435456B, or 1 to 65535 packets, as in 40packets"
+)
+
+
+def _read(value: object) -> str | None:
+    """What the sysctl is given, or None. Raises ValueError with what is allowed."""
+    text = str(value).strip()
+    if text in _WORDS:
+        return _WORDS[text]
+    try:
+        if match := re.fullmatch(r"([0-9]+)\s*packets", text):
+            limit, unit = int(match[1]), "packets"
+        elif text.endswith("B"):
+            limit, unit = parse_size_bytes(text), "bytes"
+        else:
+            limit, unit = round(parse_duration_s(text) * 1e6), "us"
+    except ValueError:
+        meant = f"did you mean {one!r}? " if (one := words.nearest(text, _WORDS)) else ""
+        raise ValueError(
+            f"{text!r} is not a limit of small queues; {meant}allowed: {_ALLOWED}"
+        ) from None
+    if not 1 <= limit <= _MOST[unit]:
+        raise ValueError(f"{text!r} is out of range; allowed: {_ALLOWED}")
+    return f"{limit} {unit}"
+
+
+def _write(given: str | None) -> str:
+    if given is None:
+        return "kernel"
+    limit, _, unit = given.partition(" ")
+    match unit:
+        case "us":
+            return format_duration_s(int(limit) / 1e6)
+        case "bytes":
+            return format_size_bytes(int(limit))
+    return limit + unit
+
+
+def _shape() -> Json:
+    limit = text(
+        r"[0-9]+(\.[0-9]+)?\s*(ns|us|ms|s|B|KiB|MiB|GiB)|[0-9]+\s*packets", "40packets", _ALLOWED
+    )
+    return either(limit, shape.words(_WORDS))
+
+
+SmallQueue = Annotated[str | None, BeforeValidator(_read), PlainSerializer(_write), Shape(_shape)]

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The pages that the workload web loads: how many objects of what sizes, and the pauses between.
+
+The model is that of IEEE 802.16m's evaluation methodology (10.2, web browsing), which 3GPP2 uses
+too: log-normal sizes, a Pareto number of embedded objects, exponential pauses.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy
+
+from airtcp.errors import AirtcpError
+from airtcp.inputs.parameters import Parameters
+
+PAGES = "pages.txt"
+
+
+class _LogNormal(NamedTuple):
+    mu: float
+    sigma: float
+    least_bytes: int
+    most_bytes: int = 2_000_000
+
+    def draw(self, chance: numpy.random.Generator) -> int:
+        """Sizes beyond the ends are drawn again."""
+        while True:
+            size = round(float(chance.lognormal(self.mu, self.sigma)))
+            if self.least_bytes <= size <= self.most_bytes:
+                return size
+
+
+_MAIN = _LogNormal(8.37, 1.37, 100)  # mean 10.7 kB
+_EMBEDDED = _LogNormal(6.17, 2.36, 50)  # mean 7.8 kB
+# Embedded objects: a Pareto number from _FEWEST to _MOST, of which _FEWEST are taken off: mean 5.6.
+_SHAPE, _FEWEST, _MOST = 1.1, 2, 55
+_PARSE_S = 0.13
+
+
+class Page(NamedTuple):
+    """Before the page nothing is loaded; after its main object that is parsed, then come others."""
+
+    reading_us: int
+    parse_us: int
+    sizes_bytes: tuple[int, ...]
+
+
+def pages(parameters: Parameters, seed: int) -> Iterator[Page]:
+    """The same for every policy that is run with a seed."""
+    chance = numpy.random.default_rng(seed)
+    for _ in range(parameters.pages):
+        pareto = _FEWEST * (1 - chance.random()) ** (-1 / _SHAPE)
+        embedded = min(_MOST, round(pareto)) - _FEWEST
+        yield Page(
+            round(chance.exponential(parameters.reading_s) * 1e6),
+            round(chance.exponential(_PARSE_S) * 1e6),
+            (_MAIN.draw(chance), *(_EMBEDDED.draw(chance) for _ in range(embedded))),
+        )
+
+
+def write(path: Path, parameters: Parameters, seed: int) -> None:
+    """Write the pages for the guest's program exchange: a line each, pauses first, then sizes."""
+    path.write_text(
+        "".join(
+            f"{page.reading_us} {page.parse_us} {' '.join(map(str, page.sizes_bytes))}\n"
+            for page in pages(parameters, seed)
+        )
+    )
+
+
+def object_count(path: Path) -> int:
+    """How many objects the pages of a file have. Raises AirtcpError when it cannot be read."""
+    try:
+        lines = path.read_text().splitlines()
+    except OSError as error:
+        raise AirtcpError(f"{path}: {error.strerror}") from None
+    return sum(len(line.split()) - 2 for line in lines)

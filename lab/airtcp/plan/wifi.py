@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The radios of a run: what they are, hostapd's configuration, and what makes them lose frames."""
+
+from collections.abc import Iterable
+
+from airtcp.inputs.parameters import TX_POWER_DBM, Parameters
+from airtcp.inputs.standards import STANDARDS, centre_channel, frequency_mhz, is_2ghz
+from airtcp.plan import walk
+
+SSID = "airtcp"
+
+
+def rts(parameters: Parameters, radio: int) -> str:
+    """Shell: frames that are announced."""
+    threshold = parameters.rts_threshold_bytes
+    return "" if threshold is None else f"must iw phy phy{radio} set rts {threshold}\n"
+
+
+def beaconing(conf: str) -> str:
+    """Shell: hostapd at an access point, until it has started the network."""
+    return f"""\
+must hostapd -B {conf}
+wait_until 60 "hostapd has started the network" linked wlan0
+"""
+
+
+def associating(parameters: Parameters, ssid: str = SSID) -> str:
+    """Shell: a station joins, and never sleeps."""
+    return f"""\
+connect() {{ iw dev wlan0 connect {ssid} {frequency_mhz(parameters.channel)}; }}
+must connect
+# An attempt fails when the scan misses the access point: another one every second.
+polls=0
+associated() {{
+	linked wlan0 && return
+	polls=$((polls + 1))
+	[ $((polls % 2)) -ne 0 ] || connect
+	return 1
+}}
+wait_until 30 "the station is associated" associated
+must iw dev wlan0 set power_save off
+"""
+
+
+def hostapd_conf(parameters: Parameters, ssid: str = SSID) -> str:
+    """hostapd's configuration: an open network of the standard, on one channel."""
+    standard = STANDARDS[parameters.standard]
+    lines = [
+        "interface=wlan0",
+        "bridge=br0",
+        "driver=nl80211",
+        f"ssid={ssid}",
+        f"hw_mode={'g' if is_2ghz(parameters.channel) else 'a'}",
+        f"channel={parameters.channel}",
+    ]
+    if not standard.legacy:
+        lines += ["ieee80211n=1", f"ht_capab={_ht_capabilities(parameters)}"]
+    if standard.format in ("vht", "he") and not is_2ghz(parameters.channel):
+        lines += [
+            "ieee80211ac=1",
+            f"vht_capab={_vht_capabilities(parameters)}",
+            *_operation("vht", parameters),
+        ]
+    if standard.format == "he":
+        lines += ["ieee80211ax=1", *_operation("he", parameters)]
+    return "\n".join([*lines, f"wmm_enabled={int(parameters.wmm)}", ""])
+
+
+def _ht_capabilities(parameters: Parameters) -> str:
+    wide = parameters.width_mhz > 20
+    names = ["HT40+"] if wide else []
+    if _short_guard(parameters):
+        names += ["SHORT-GI-20", "SHORT-GI-40"] if wide else ["SHORT-GI-20"]
+    return "".join(f"[{name}]" for name in names)
+
+
+def _vht_capabilities(parameters: Parameters) -> str:
+    names = ["MAX-A-MPDU-LEN-EXP7"]
+    if parameters.width_mhz > 80:
+        names.append("VHT160")
+    if _short_guard(parameters):
+        names += [f"SHORT-GI-{width}" for width in (80, 160) if width <= parameters.width_mhz]
+    return "".join(f"[{name}]" for name in names)
+
+
+def _short_guard(parameters: Parameters) -> bool:
+    return parameters.rate_control == "minstrel" or parameters.guard_ns == 400
+
+
+def _operation(prefix: str, parameters: Parameters) -> list[str]:
+    """The channel's width in the terms of VHT Operation, which HE shares."""
+    width = {20: 0, 40: 0, 80: 1, 160: 2}[parameters.width_mhz]
+    centre = centre_channel(parameters.channel, parameters.width_mhz)
+    return [f"{prefix}_oper_chwidth={width}", f"{prefix}_oper_centr_freq_seg0_idx={centre}"]
+
+
+def radio_keys(parameters: Parameters) -> str:
+    """What `airsim radio add` is given: the preset, and over it whatever is not left to it."""
+    keys: dict[str, object] = {
+        "preset": parameters.preset,
+        "standard": parameters.standard,
+        "streams": parameters.streams,
+        "width_mhz": _radio_width_mhz(parameters),
+        "ba_window": STANDARDS[parameters.standard].ba_window,
+        "amsdu": parameters.amsdu,
+        "queueing": parameters.queue,
+        "ampdu_mpdus": parameters.ampdu_mpdus,
+        "ampdu_octets": parameters.ampdu_bytes,
+        "ampdu_duration_us": _microseconds(parameters.ampdu_duration_s),
+        "bar": parameters.block_ack_request,
+        "formed_ppdus": parameters.formed_ppdus,
+        "fifo_mpdus": parameters.fifo_mpdus,
+        "hand_up": parameters.hand_up,
+        "coalesce_mpdus": parameters.coalesce_mpdus,
+        "coalesce_us": _microseconds(parameters.coalesce_s),
+        "gro_flush_us": _microseconds(parameters.gro_flush_s),
+    }
+    if "hold" in parameters.ack_filter:
+        keys |= {
+            "ack_hold": parameters.ack_hold,
+            "ack_hold_us": _microseconds(parameters.ack_hold_delay_s),
+            "ack_hold_kbps": round((parameters.ack_hold_rate_bps or 0) / 1000),
+        }
+    if parameters.rate_control == "fixed":
+        keys |= _rate_keys(parameters)
+    return _words(f"{key} {value}" for key, value in keys.items() if value not in (None, "preset"))
+
+
+def changed(before: Parameters, after: Parameters) -> str:
+    """What `airsim radio set` is given of a radio's rate and errors, where they differ by now."""
+    found = []
+    if after.rate_control == "fixed" and after.radio_rate != before.radio_rate:
+        found.append(_words(f"{key} {value}" for key, value in _rate_keys(after).items()))
+    if error_keys(after) != error_keys(before):
+        found.append(error_keys(after))
+    return _words(found)
+
+
+def _radio_width_mhz(parameters: Parameters) -> int:
+    """The channel's; but mac80211 takes a radio at 5 GHz without 80 MHz for one of 802.11n."""
+    standard = STANDARDS[parameters.standard]
+    least = 80 if standard.format in ("vht", "he") and not is_2ghz(parameters.channel) else 20
+    return max(least, parameters.width_mhz)
+
+
+def _rate_keys(parameters: Parameters) -> dict[str, object]:
+    rate = parameters.radio_rate
+    if rate.format == "ofdm":
+        return {"rate_format": "ofdm", "rate_legacy_kbps": rate.legacy_mbps * 1000}
+    return {
+        "rate_format": rate.format,
+        "rate_mcs": rate.mcs,
+        "rate_streams": rate.streams,
+        "rate_width_mhz": rate.width_mhz,
+        "rate_gi_ns": rate.guard_ns,
+    }
+
+
+def _microseconds(seconds: float | None) -> int | None:
+    return None if seconds is None else round(seconds * 1e6)
+
+
+def errors(parameters: Parameters) -> str:
+    """Shell: what makes the radios lose frames, from now on."""
+    lines = air(parameters) + _places(parameters) + _losses(parameters)
+    keys = error_keys(parameters)
+    lines += [f"airsim radio set {radio} {keys}" for radio in range(parameters.stations + 1)]
+    return "".join(f"must {line}\n" for line in lines)
+
+
+def error_keys(parameters: Parameters) -> str:
+    """What `airsim radio set` is given of a radio's errors."""
+    chances: dict[str, float] = {}
+    if parameters.error_model == "fixed":
+        chances["mpdu_error"] = parameters.error_rate
+    if parameters.error_model == "burst":
+        chances |= {
+            "burst_enter": parameters.burst_enter,
+            "burst_leave": parameters.burst_leave,
+            "burst_good_error": parameters.burst_good_error,
+            "burst_bad_error": parameters.burst_bad_error,
+        }
+    if parameters.error_model != "snr":
+        chances["response_error"] = parameters.response_error_rate
+    keys: dict[str, object] = {"errors": parameters.error_model}
+    keys |= {f"{name}_ppm": round(chance * 1e6) for name, chance in chances.items()}
+    return _words(f"{key} {value}" for key, value in keys.items())
+
+
+def air(parameters: Parameters) -> list[str]:
+    """Commands: what differs from the usual for all radios."""
+    usual = Parameters()
+    keys = {}
+    if parameters.sense_dbm != usual.sense_dbm:
+        keys["sense_mdbm"] = round(parameters.sense_dbm * 1000)
+    if parameters.path_loss_exponent != usual.path_loss_exponent:
+        keys["path_loss_exponent_milli"] = round(parameters.path_loss_exponent * 1000)
+    words = _words(f"{key} {value}" for key, value in keys.items())
+    return [f"airsim air set {words}"] if words else []
+
+
+def _places(parameters: Parameters) -> list[str]:
+    if parameters.walk:
+        first_mm = walk.legs(parameters.walk)[0].from_mm
+    elif parameters.distance_m is not None:
+        first_mm = round(parameters.distance_m * 1000)
+    else:
+        return []
+    places_mm = [0, *(first_mm for _ in parameters.station_numbers)]
+    return [f"airsim radio set {radio} x_mm {x_mm} y_mm 0" for radio, x_mm in enumerate(places_mm)]
+
+
+def _losses(parameters: Parameters) -> list[str]:
+    return [line for number in parameters.station_numbers for line in loss(parameters, 0, number)]
+
+
+def loss(parameters: Parameters, access_point: int, station: int) -> list[str]:
+    """A signal that arrives with the SNR asked for, both ways, has lost so much.
+
+    Commands; none where the SNR is not given. Both are numbers of radios.
+    """
+    if parameters.snr_db is None:
+        return []
+    loss_mdb = round((TX_POWER_DBM - parameters.noise_dbm - parameters.snr_db) * 1000)
+    links = (f"{access_point} {station}", f"{station} {access_point}")
+    return [f"airsim link set {link} loss_mdb {loss_mdb}" for link in links]
+
+
+def _words(values: Iterable[object]) -> str:
+    return " ".join(map(str, values))

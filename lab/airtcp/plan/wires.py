@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Cables and what lies behind them: delay, rate, loss and queues, both ways.
+
+    server eth0 --------- [eth0 router eth1] --------- eth0 bridge ...
+
+What goes to the stations waits at the server (with cables to the stations: at their ports of the
+bridge), what comes back from them at the bridge. Qdiscs see whole Ethernet frames without the FCS.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from airtcp.inputs.parameters import Parameters
+from airtcp.plan import wiring
+
+# Of each frame on a cable, beside what a qdisc sees: preamble, FCS, inter-frame gap; the shortest.
+_ETHERNET = "overhead 24 mpu 84"
+# Some 200 m of cable.
+_LEAST_DELAY_US = 1
+
+
+@dataclass(frozen=True)
+class Way:
+    """A path in one direction. rate_bps None: no limit beyond that of the cable."""
+
+    delay_s: float
+    rate_bps: float | None
+    loss: float = 0.0
+
+
+@dataclass(frozen=True)
+class Path:
+    """Between the server and the access network."""
+
+    forward: Way
+    back: Way
+
+
+# Rates of an asymmetry at which ACKs, one for two segments, fill the way back (RFC 3449, section
+# 2): more than 44 to 1 with the timestamps of TCP. Delays as such accesses have them.
+PATHS: Mapping[str, Path] = {
+    "satellite": Path(Way(0.270, 20e6), Way(0.270, 256e3)),
+    "adsl": Path(Way(0.015, 8e6), Way(0.015, 128e3)),
+    "lte": Path(Way(0.025, 50e6), Way(0.025, 1e6)),
+}
+
+
+def path(parameters: Parameters) -> Path:
+    """That of the parameters, or of the preset that they name."""
+    if parameters.path != "none":
+        preset = PATHS[parameters.path]
+        return replace(preset, forward=replace(preset.forward, loss=parameters.wire_loss))
+    return Path(
+        Way(parameters.delay_s, parameters.rate_bps, parameters.wire_loss),
+        Way(parameters.return_delay_s, parameters.return_rate_bps),
+    )
+
+
+def at_server(parameters: Parameters) -> str:
+    """What leaves the server.
+
+    With radios there is always a delay. Delayed packets no longer count against their socket, as
+    when a network card has sent them; without, they would until the radio has, and TCP small queues
+    at the server would feel the access point's queue.
+    """
+    way = path(parameters).forward
+    if parameters.access == "ethernet":
+        # The cable's own rate, at which packets count against their socket; delay comes after it.
+        rate_bps = min(parameters.ethernet_rate_bps, way.rate_bps or parameters.ethernet_rate_bps)
+        return _cable("eth0", "root", rate_bps, parameters.rate_latency_s)
+    lines = [_netem("eth0", "root", way, parameters.wire_queue_packets)]
+    if way.rate_bps is not None:
+        lines.append(
+            f"must tc qdisc add dev eth0 parent 1:1 handle 2: tbf "
+            f"rate {round(way.rate_bps)}bit burst {parameters.rate_burst_bytes}b "
+            f"latency {round(parameters.rate_latency_s * 1e6)}us\n"
+        )
+    return "".join(lines)
+
+
+def changed_at_server(parameters: Parameters) -> str:
+    """Shell: the same once more, of what has another delay, rate or loss by now."""
+    return at_server(parameters).replace("tc qdisc add", "tc qdisc change")
+
+
+def to_station(parameters: Parameters, device: str) -> str:
+    """What leaves a port of the bridge for a station on a cable."""
+    way = path(parameters).forward
+    return _netem(device, "root", way, parameters.wire_queue_packets) + _cable(
+        device, "parent 1:1", parameters.ethernet_rate_bps, parameters.rate_latency_s
+    )
+
+
+def cable(parameters: Parameters, device: str) -> str:
+    """What leaves a device for a cable, and nothing else is on the way."""
+    return _cable(device, "root", parameters.ethernet_rate_bps, parameters.rate_latency_s)
+
+
+def back(parameters: Parameters, filtered: str = "", device: str = "eth0") -> str:
+    """What leaves the bridge for the server. filtered: the qdisc at the bottleneck, else a FIFO."""
+    way, ethernet = path(parameters).back, parameters.access == "ethernet"
+    if not ethernet and way == Way(0.0, None):
+        return ""
+    lines = [_netem(device, "root", way, parameters.wire_queue_packets)]
+    rate_bps = way.rate_bps or (parameters.ethernet_rate_bps if ethernet else None)
+    if rate_bps is not None:
+        lines.append(_cable(device, "parent 1:1", rate_bps, parameters.rate_latency_s))
+        queue = filtered or f"pfifo limit {parameters.return_queue_packets}"
+        lines.append(f"must tc qdisc add dev {device} parent 2:1 handle 3: {queue}\n")
+    return "".join(lines)
+
+
+def _netem(device: str, at: str, way: Way, queue_packets: int) -> str:
+    delay_us = max(_LEAST_DELAY_US, round(way.delay_s * 1e6))
+    loss = f" loss {100 * way.loss:g}%" if way.loss else ""
+    return (
+        f"must tc qdisc add dev {device} {at} handle 1: netem "
+        f"delay {delay_us}us{loss} limit {queue_packets}\n"
+    )
+
+
+def _cable(device: str, at: str, rate_bps: float, latency_s: float) -> str:
+    # What is longer than a frame is taken apart, as a network card does.
+    return (
+        f"must tc qdisc add dev {device} {at} handle 2: tbf rate {round(rate_bps)}bit "
+        f"{_ETHERNET} burst {wiring.FRAME_BYTES}b latency {round(latency_s * 1e6)}us\n"
+    )

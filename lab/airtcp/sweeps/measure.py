@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Cells of an experiment measured into a directory, with what is there already; its documents."""
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from airtcp.cache import locked
+from airtcp.inputs.experiment import Cell, Experiment
+from airtcp.linux.kernel import Kernel
+from airtcp.machine.guesttools import GuestTools
+from airtcp.outputs import results
+from airtcp.sweeps.sweep import Job, Outcome, Progress, jobs_of, split, sweep
+
+
+@dataclass(frozen=True)
+class Order:
+    """How runs are done: seeds 1 to so many of each cell, so many at once (None: one a core)."""
+
+    kernel: Kernel
+    tools: GuestTools
+    seeds: int
+    jobs: int | None
+    cluster: str | None
+    command: str
+    say: Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a sweep has left: its document, None where no run ended well."""
+
+    document: results.Document | None
+    failed: bool
+    interrupted: bool
+
+
+def measure(order: Order, chosen: Experiment, cells: Sequence[Cell], out_dir: Path) -> Measured:
+    """Do the runs that out_dir has not, write results.json and results.parquet. AirtcpError."""
+    # Guests of a sweep that was killed may take a moment to end, with the lock still held.
+    with locked(out_dir / ".lock", order.say):
+        return _measure(order, chosen, cells, out_dir)
+
+
+def _measure(order: Order, chosen: Experiment, cells: Sequence[Cell], out_dir: Path) -> Measured:
+    jobs = jobs_of(cells, range(1, order.seeds + 1))
+    done, todo = split(order.kernel, order.tools, jobs, out_dir)
+    if done:
+        order.say(f"{len(done)} of {len(jobs)} runs are in {out_dir} already")
+    outcome = _do(order, todo, out_dir)
+
+    have = done | outcome.results
+    document = None
+    if have:
+        from airtcp.outputs import runtable  # with Arrow, which takes a while to load
+
+        runs = [(job.cell, result) for job, result in have.items()]
+        document = results.document(chosen, cells, order.kernel, runs, order.command)
+        results.write(out_dir, document)
+        runtable.write(out_dir, document)
+    if outcome.interrupted:
+        order.say(
+            f"airtcp: interrupted: {len(have)} of {len(jobs)} runs are kept in {out_dir}; "
+            "the same command goes on from there"
+        )
+    else:
+        for job, message in outcome.failures.items():
+            order.say(f"airtcp: {job.name}: {message}")
+    return Measured(document, bool(outcome.failures), outcome.interrupted)
+
+
+def _do(order: Order, todo: Sequence[Job], out_dir: Path) -> Outcome:
+    progress = Progress(todo, _write, sys.stderr.isatty())
+    if not order.cluster:
+        jobs = order.jobs or os.cpu_count() or 1
+        return sweep(order.kernel, order.tools, todo, out_dir, jobs, progress)
+    from airtcp.sweeps import cluster
+
+    where = order.cluster
+    return cluster.sweep(
+        order.kernel, order.tools, todo, out_dir, where, order.jobs, progress, order.say
+    )
+
+
+def _write(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()

@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""One run: plan, boot, collect. All that it leaves is in one directory, result.json last.
+
+OUT/runs/<cell>/seed-<n>/ holds the plan, the console, the instruments' files and result.json, which
+is one element of "runs" in the document of results.py.
+"""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from airtcp import durable
+from airtcp.errors import AirtcpError
+from airtcp.inputs.experiment import Cell
+from airtcp.inputs.parameters import Parameters
+from airtcp.linux.kernel import Kernel
+from airtcp.machine import guest
+from airtcp.machine.guesttools import GuestTools
+from airtcp.network import build, measured, traffic
+from airtcp.network.scene import Scene
+from airtcp.outputs import capture, flentfile, metrics, overtime
+from airtcp.plan import script, topology, transfers, web, workload
+
+Result = dict[str, Any]
+
+# Version of result.json. A key that is new makes no new one, one that means something else does.
+SCHEMA = 1
+
+_PACKAGE = Path(__file__).parents[1]
+# What decides a run beside the plan, the kernel and the guest's programs.
+_SOURCES = (
+    *("machine/guest.py", "network/measured.py", "network/scene.py"),
+    *("outputs/capture.py", "outputs/flentfile.py", "outputs/metrics.py", "outputs/overtime.py"),
+    *("outputs/runfiles.py", "plan/ackfilter.py", "plan/nodes.py", "plan/processor.py"),
+    *("plan/transfers.py", "plan/web.py", "sweeps/run.py"),
+)
+
+RESULT_FILE = "result.json"
+"""The file of a run that is written last: where it is, all others are whole."""
+
+_NOT_ARTIFACTS = frozenset({RESULT_FILE, "exit", "progress"})
+
+
+def run_directory(out_dir: Path, cell: Cell, seed: int) -> Path:
+    """Where a run leaves its files."""
+    return out_dir / "runs" / cell.slug / f"seed-{seed}"
+
+
+def plan(parameters: Parameters, scene: Scene | None = None) -> str:
+    """The shell script that the guest runs. scene: a network of one's own."""
+    if scene:
+        return script.batched(f"{build.plan(scene)}\n{traffic.plan(scene)}")
+    return script.batched(f"{topology.plan(parameters)}\n{workload.plan(parameters)}")
+
+
+def expected_virtual_s(parameters: Parameters) -> float:
+    """Virtual time from boot to power-off, about: the network takes 5 s to stand."""
+    if parameters.workload == "web":
+        return parameters.pages * (parameters.reading_s + 1) + 5
+    return parameters.duration_s + 2 * parameters.idle_s + 5
+
+
+def finished(
+    kernel: Kernel, tools: GuestTools, cell: Cell, seed: int, out_dir: Path
+) -> Result | None:
+    """The result of this very run (same kernel, programs, plan and seed), if it has been done."""
+    try:
+        result = json.loads((run_directory(out_dir, cell, seed) / RESULT_FILE).read_text())
+        same = result["identity"] == identity(kernel, tools, cell, seed)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return result if same and result["status"] == "ok" else None
+
+
+def run_one(kernel: Kernel, tools: GuestTools, cell: Cell, seed: int, out_dir: Path) -> Result:
+    """Run a cell with a seed; what an earlier run left in its directory is replaced.
+
+    A guest that fails gives a result with its status and error. Raises AirtcpError when the files
+    of the run cannot be written.
+    """
+    run_dir = run_directory(out_dir, cell, seed)
+    try:
+        durable.remove(run_dir, RESULT_FILE)
+        run_dir.mkdir(parents=True)
+        (run_dir / "plan.sh").write_text(plan(cell.parameters, cell.scene))
+        if cell.parameters.workload == "web":
+            web.write(run_dir / web.PAGES, cell.parameters, seed)
+        ended = guest.boot(
+            kernel,
+            tools,
+            run_dir,
+            seed=seed,
+            memory_mb=_memory_mb(cell),
+            timeout_wall_s=_timeout_wall_s(cell),
+        )
+        result: Result = {
+            "schema": SCHEMA,
+            "factors": dict(cell.factors),
+            "seed": seed,
+            "status": ended.status,
+            "error": None,
+            "metrics": {},
+            "cost": {
+                "wall_s": round(ended.wall_s, 3),
+                "cpu_s": round(ended.cpu_s, 3),
+                "virtual_s": _virtual_s(run_dir),
+            },
+            "artifacts": {},
+            "parameters": cell.parameters.plain(),
+            **({"network": cell.network.plain(), "flows": []} if cell.network else {}),
+            "kernel": {"version": kernel.version, "hash": kernel.hash},
+            "identity": identity(kernel, tools, cell, seed),
+        }
+        if ended.status == "ok":
+            try:
+                _convert_captures(run_dir, cell)
+                if cell.scene:
+                    result["metrics"] = measured.compute(run_dir, cell.scene)
+                    result["flows"] = measured.flows(run_dir, cell.scene)
+                else:
+                    result["metrics"] = metrics.compute(run_dir, cell.parameters)
+                _write_series(run_dir, cell, seed)
+            except AirtcpError as error:
+                result |= {"status": "failed", "error": str(error)}
+        else:
+            result["error"] = _failure(ended, run_dir)
+        result["artifacts"] = _artifacts(run_dir, out_dir)
+        durable.flush(run_dir)
+        durable.write_json(run_dir / RESULT_FILE, result)
+    except OSError as error:
+        raise AirtcpError(f"{error.filename or run_dir}: {error.strerror}") from None
+    return result
+
+
+def identity(kernel: Kernel, tools: GuestTools, cell: Cell, seed: int) -> str:
+    """What two runs have in common that must give equal results."""
+    facts = [
+        kernel.hash,
+        tools.directory.name,
+        plan(cell.parameters, cell.scene),
+        seed,
+        cell.parameters.plain(),
+        dict(cell.factors),
+    ]
+    digest = hashlib.sha256(json.dumps(facts).encode())
+    for name in _SOURCES:
+        digest.update((_PACKAGE / name).read_bytes())
+    return digest.hexdigest()
+
+
+def _timeout_wall_s(cell: Cell) -> float:
+    # Far more than any run takes: it ends guests that hang.
+    parameters = cell.parameters
+    if cell.scene:
+        rates = sum(node.parameters.radio_rate.bps for node in cell.scene.access_points) / 10e6
+        return 120 + 10 * len(cell.scene.nodes) + (30 + rates) * parameters.duration_s
+    base = 120 + 10 * parameters.stations
+    if parameters.workload == "web":
+        return base + parameters.pages * (5 + parameters.reading_s)
+    if parameters.workload != "bulk":
+        exchanged_mb = (parameters.transfer_size_bytes or parameters.message_bytes) / 1e6
+        return base + parameters.exchange_count * (1 + exchanged_mb)
+    at_rate = transfers.access_rate_bps(parameters) / 10e6
+    return base + (30 + at_rate) * parameters.duration_s + 2 * parameters.idle_s
+
+
+def _memory_mb(cell: Cell) -> int:
+    # A station's programs and buffers take some, and so do those of each node and flow.
+    if cell.scene:
+        return 512 + 16 * (len(cell.scene.nodes) + len(cell.scene.streams))
+    return 512 + 16 * (cell.parameters.stations - 1)
+
+
+def _virtual_s(run_dir: Path) -> float | None:
+    for name in ("uptime", "progress"):
+        try:
+            return float((run_dir / name).read_text().split()[0])
+        except (OSError, ValueError, IndexError):
+            continue
+    return None
+
+
+def _convert_captures(run_dir: Path, cell: Cell) -> None:
+    devices = {
+        point: workload.capture_device(cell.parameters, point) for point in cell.parameters.capture
+    }
+    for point, device in (traffic.captures(cell.scene) if cell.scene else devices).items():
+        pcap = run_dir / f"{point}.pcap"
+        capture.convert(pcap, run_dir / f"{point}.pcapng", device)
+        pcap.unlink()
+
+
+def _write_series(run_dir: Path, cell: Cell, seed: int) -> None:
+    if cell.scene:
+        # No test of Flent's is of such a network.
+        overtime.write_csv(run_dir / "series.csv", run_dir, cell.parameters, cell.scene.streams)
+        return
+    if cell.parameters.workload == "bulk":
+        overtime.write_csv(run_dir / "series.csv", run_dir, cell.parameters)
+    title = " ".join([*(f"{name}={value}" for name, value in cell.factors.items()), f"seed={seed}"])
+    flentfile.write(run_dir / "run.flent.gz", run_dir, cell.parameters, title)
+
+
+def _failure(ended: guest.GuestResult, run_dir: Path) -> str:
+    """One line: the command that failed, in the words of iperf3 if it was iperf3; the console."""
+    lines = ended.console.read_text(errors="replace").splitlines()
+    failures = [line for line in lines if line.startswith(script.FAILURE)]
+    if ended.status != "failed" or not failures:
+        return ended.reason
+    said = failures[0].removeprefix(script.FAILURE)
+    for path in sorted(run_dir.glob("iperf3-client*.json")):
+        try:
+            return f"{said}: {json.loads(path.read_text())['error']} (console: {ended.console})"
+        except (OSError, ValueError, KeyError, TypeError):
+            pass
+    return f"{said} (console: {ended.console})"
+
+
+def _artifacts(run_dir: Path, out_dir: Path) -> dict[str, dict[str, str]]:
+    return {
+        path.name: {
+            "path": str(path.relative_to(out_dir)),
+            "sha256": _sha256(path),
+        }
+        for path in sorted(run_dir.iterdir())
+        if path.name not in _NOT_ARTIFACTS
+    }
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

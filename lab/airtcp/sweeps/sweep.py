@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Many runs, a few at a time, each in a process of its own.
+
+Every cell is run with the same seeds, so that what chance does is common to the policies compared.
+"""
+
+import ctypes
+import multiprocessing
+import os
+import shutil
+import signal
+import time
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from types import FrameType
+from typing import NamedTuple
+
+from airtcp.errors import AirtcpError
+from airtcp.inputs.experiment import Cell
+from airtcp.linux.kernel import Kernel
+from airtcp.machine.guesttools import GuestTools
+from airtcp.outputs.metrics import HEADLINES
+from airtcp.sweeps.run import Result, expected_virtual_s, finished, run_directory, run_one
+
+_POLL_S = 0.5
+_PR_SET_PDEATHSIG = 1  # linux/prctl.h
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """One run to do. Equal to itself alone, so that it can be a key."""
+
+    cell: Cell
+    seed: int
+
+    @property
+    def name(self) -> str:
+        factors = " ".join(f"{name}={value}" for name, value in self.cell.factors.items())
+        return f"{factors} seed={self.seed}".strip()
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A run of which nothing can be told but why."""
+
+    message: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a sweep has: a result a job that ended, and whether it was cut short by Ctrl-C."""
+
+    results: dict[Job, Result]
+    failures: dict[Job, str]
+    interrupted: bool
+
+
+@dataclass(frozen=True)
+class _Worker:
+    job: Job
+    process: BaseProcess
+    answer: Connection
+    began: float = field(default_factory=time.monotonic)
+
+
+def jobs_of(cells: Sequence[Cell], seeds: Sequence[int]) -> list[Job]:
+    """All cells with the first seed, then all with the next: early figures for every cell."""
+    return [Job(cell, seed) for seed in seeds for cell in cells]
+
+
+def split(
+    kernel: Kernel, tools: GuestTools, jobs: Sequence[Job], out_dir: Path
+) -> tuple[dict[Job, Result], list[Job]]:
+    """The results that are there already, and the jobs that are still to do."""
+    done = {}
+    for job in jobs:
+        if result := finished(kernel, tools, job.cell, job.seed, out_dir):
+            done[job] = result
+    return done, [job for job in jobs if job not in done]
+
+
+class Step(NamedTuple):
+    """What happens in a sweep: jobs run, with the virtual seconds each has reached; one ended."""
+
+    running: Sequence[tuple[Job, float]]
+    job: Job | None = None
+    end: Result | Failure | None = None
+
+
+Watch = Callable[[Sequence[tuple[Job, float]], Job | None, Result | Failure | None], None]
+
+
+def sweep(
+    kernel: Kernel,
+    tools: GuestTools,
+    todo: Sequence[Job],
+    out_dir: Path,
+    processes: int,
+    watch: Watch,
+) -> Outcome:
+    """Do the jobs here, at most `processes` at once.
+
+    watch(running, job, end) is called twice a second with the jobs that run and the virtual seconds
+    each has reached, and once for each job that ends. Ctrl-C ends the guests and keeps the results.
+    """
+    return collect(_steps(kernel, tools, todo, out_dir, processes), watch)
+
+
+def collect(steps: Generator[Step], watch: Watch) -> Outcome:
+    """What has come of a sweep's steps, at their end or at Ctrl-C, which closes them."""
+    results: dict[Job, Result] = {}
+    failures: dict[Job, str] = {}
+    try:
+        for running, job, end in steps:
+            if job is None or end is None:
+                pass
+            elif isinstance(end, Failure):
+                failures[job] = end.message
+            else:
+                results[job] = end
+                if end["error"]:
+                    failures[job] = end["error"]
+            watch(running, job, end)
+    except KeyboardInterrupt:
+        return Outcome(results, failures, interrupted=True)
+    finally:
+        steps.close()
+    return Outcome(results, failures, interrupted=False)
+
+
+def _steps(
+    kernel: Kernel, tools: GuestTools, todo: Sequence[Job], out_dir: Path, processes: int
+) -> Generator[Step]:
+    waiting = list(todo)
+    running: list[_Worker] = []
+    try:
+        while waiting or running:
+            while waiting and len(running) < processes:
+                running.append(_start(kernel, tools, waiting.pop(0), out_dir))
+            wait([worker.answer for worker in running], timeout=_POLL_S)
+            for worker in [worker for worker in running if worker.answer.poll()]:
+                running.remove(worker)
+                end = _answer(worker)
+                yield Step(_reached(running, out_dir), worker.job, end)
+            yield Step(_reached(running, out_dir))
+    finally:
+        for worker in running:
+            worker.process.terminate()
+        for worker in running:
+            worker.process.join()
+
+
+def _start(kernel: Kernel, tools: GuestTools, job: Job, out_dir: Path) -> _Worker:
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe(duplex=False)
+    arguments = (kernel, tools, job, out_dir, theirs, os.getpid())
+    process = context.Process(target=_work, args=arguments)
+    process.start()
+    theirs.close()
+    return _Worker(job, process, ours)
+
+
+def _work(
+    kernel: Kernel, tools: GuestTools, job: Job, out_dir: Path, answer: Connection, parent: int
+) -> None:
+    """In the worker's process."""
+    try:
+        end_with(parent)
+        answer.send(run_one(kernel, tools, job.cell, job.seed, out_dir))
+    except AirtcpError as error:
+        answer.send(Failure(str(error)))
+    except KeyboardInterrupt:
+        pass
+
+
+def end_with(parent: int) -> None:
+    """Have this process interrupted when its parent ends it, or is killed.
+
+    Ctrl-C is for the parent alone, which ends its workers by SIGTERM. A signal that kills the
+    parent's whole group must not hit this process, which has to end all processes of its guest:
+    those whose leader is killed alone may stay.
+    """
+    os.setpgid(0, 0)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, _interrupt)
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != parent:  # it was killed before that
+        raise KeyboardInterrupt
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _answer(worker: _Worker) -> Result | Failure:
+    try:
+        end: Result | Failure = worker.answer.recv()
+    except EOFError:
+        end = Failure(f"{worker.job.name}: its process ended without an answer")
+    worker.process.join()
+    return end
+
+
+def _reached(running: Sequence[_Worker], out_dir: Path) -> list[tuple[Job, float]]:
+    return [(worker.job, _virtual_s(worker, out_dir)) for worker in running]
+
+
+def _virtual_s(worker: _Worker, out_dir: Path) -> float:
+    """The guest writes its uptime once a virtual second."""
+    progress = run_directory(out_dir, worker.job.cell, worker.job.seed) / "progress"
+    try:
+        return float(progress.read_text())
+    except (OSError, ValueError):
+        return 0.0
+
+
+class Progress:
+    """How far a sweep is: on a terminal in one line that it rewrites, elsewhere a line a run."""
+
+    def __init__(self, todo: Sequence[Job], write: Callable[[str], None], tty: bool) -> None:
+        self._weights = {job: expected_virtual_s(job.cell.parameters) for job in todo}
+        self._ended: set[Job] = set()
+        self._write = write
+        self._tty = tty
+        self._began = time.monotonic()
+
+    def __call__(
+        self,
+        running: Sequence[tuple[Job, float]],
+        job: Job | None,
+        end: Result | Failure | None,
+    ) -> None:
+        if job is not None and end is not None:
+            self._ended.add(job)
+            self._line(f"[{len(self._ended)}/{len(self._weights)}] {job.name}: {_verdict(end)}")
+        elif self._tty and running:
+            now = "  ".join(f"{job.name} at {virtual_s:.0f} s" for job, virtual_s in running)
+            eta = self._eta_s(running)
+            left = f"  {eta:.0f} s left" if eta is not None else ""
+            line = f"[{len(self._ended)}/{len(self._weights)}]{left}  {now}"
+            self._write(f"\r\033[K{line[: shutil.get_terminal_size().columns - 1]}")
+
+    def _line(self, text: str) -> None:
+        self._write(f"\r\033[K{text}\n" if self._tty else f"{text}\n")
+
+    def _eta_s(self, running: Sequence[tuple[Job, float]]) -> float | None:
+        """Wall seconds to the end, at the virtual seconds a wall second seen so far."""
+        total = sum(self._weights.values())
+        done = sum(self._weights[job] for job in self._ended)
+        done += sum(min(virtual_s, self._weights[job]) for job, virtual_s in running)
+        elapsed_s = time.monotonic() - self._began
+        return elapsed_s * (total - done) / done if done else None
+
+
+def _verdict(end: Result | Failure) -> str:
+    # Why a run failed is said once, when all have ended.
+    if isinstance(end, Failure):
+        return "failed"
+    if end["error"]:
+        return str(end["status"])
+    # The last: pages have the times of their objects too.
+    headline = [one for one in HEADLINES.values() if end["metrics"].get(one.metric) is not None][-1]
+    figure = f"{end['metrics'][headline.metric]:.2f} {headline.unit}"
+    return f"{figure}, {end['cost']['wall_s']:.1f} s"
