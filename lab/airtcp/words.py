@@ -16,7 +16,7 @@ def allowed(word: str, words: Iterable[str], more: str = "") -> str:
     """
     known = list(words)
     meant = f"did you mean {one!r}? " if (one := nearest(word, known)) else ""
-    listed = textwrap.shorten(" ".join(known), _MOST_CHARACTERS, placeholder=" ...")
+    listed = textwrap.shorten(" ".join(known), _MOST_CHARACTERS, placeholder=" ...") or "none"
     return f"{meant}allowed: {listed}" + (f" ({more})" if more else "")
 
 

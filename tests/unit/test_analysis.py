@@ -100,5 +100,5 @@ def test_a_parameter_that_a_sweep_lacks_was_what_is_usual(
 
 def test_an_unknown_metric_is_told_with_the_nearest(tmp_path: Path) -> None:
     one = write(tmp_path / "one", {(7, 1): 100.0})
-    with pytest.raises(InputError, match="did you mean goodput_mbps"):
+    with pytest.raises(InputError, match="did you mean 'goodput_mbps'"):
         analysis.compare(analysis.pair(one, one), ["goodput_mpbs"])

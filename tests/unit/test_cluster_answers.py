@@ -17,7 +17,7 @@ from airtcp.machine.guesttools import GuestTools
 from airtcp.sweeps import batchjobs, cluster, clusterworker
 from airtcp.sweeps.jobprocess import Done
 from airtcp.sweeps.run import run_directory
-from airtcp.sweeps.sweep import Failure, Job, Outcome, jobs_of
+from airtcp.sweeps.sweep import Failure, Job, Outcome, collect, jobs_of
 
 
 @pytest.fixture
@@ -61,10 +61,8 @@ def go(
     where: str, machine: tuple[Kernel, GuestTools], out_dir: Path, seeds: int, said: list[str]
 ) -> tuple[list[Job], Outcome]:
     todo = jobs_of([Cell({"mcs": 7}, Parameters())], range(1, seeds + 1))
-    outcome = cluster.sweep(
-        *machine, todo, out_dir, where, None, lambda *_: None, lambda text: said.append(text)
-    )
-    return todo, outcome
+    steps = cluster.steps(*machine, todo, out_dir, where, None, lambda text: said.append(text))
+    return todo, collect(steps, lambda *_: None)
 
 
 def test_what_workers_answer_is_placed_and_told(

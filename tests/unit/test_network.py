@@ -195,7 +195,12 @@ def test_a_network_is_read_back_as_it_is_written(tmp_path: Path) -> None:
         ("start: 4s}", "bytes: 1MiB}", 22, "flows[3].bytes: unknown key; allowed: from to name"),
         ("name: aside", "name: near-laptop", 23, "flows[4]: two flows are named 'near-laptop'"),
         ("{at: 2s", "{at: 5s", 26, "schedule[1].at: the run has ended by then"),
-        ("node: phone", "node: phones", 26, "schedule[1].node: unknown node 'phones'; allowed:"),
+        (
+            "node: phone",
+            "node: phones",
+            26,
+            "schedule[1].node: unknown node 'phones'; did you mean 'phone'?",
+        ),
         ("mcs: 2", "delay: 2ms", 26, "set.delay: cannot change at one of the stations; allowed:"),
         ("mcs: 2", "mcs: 9", 26, "schedule[1].set.mcs: 9 is not allowed with 802.11n"),
         ("mcs: 2", "tsq: kernel", 26, "set.tsq: 'kernel' is what there was when it booted"),

@@ -146,7 +146,7 @@ def _errors(scene: Scene) -> str:
 
 def programs(scene: Scene) -> str:
     """Shell: what changes() needs."""
-    policies = {(node.name, after.ack_policy) for _, node, after in scene.after_changes()}
+    policies = {(node.name, after.ack_policy) for _, node, _, after in scene.changes()}
     if policies <= {(node.name, node.parameters.ack_policy) for node in scene.nodes.values()}:
         return ""
     source = Path(repolicy.__file__).read_text(encoding="utf-8")
@@ -156,13 +156,11 @@ def programs(scene: Scene) -> str:
 def changes(scene: Scene) -> str:
     """Shell: what the schedule says, from now on; it ends with the last change."""
     lines, clock_s = [], 0.0
-    now = {name: node.parameters for name, node in scene.nodes.items()}
-    for at_s, node, after in scene.after_changes():
+    for at_s, node, before, after in scene.changes():
         if at_s > clock_s:
             lines.append(f"sleep {at_s - clock_s:.9g}\n")
             clock_s = at_s
-        lines.append(_change(scene, node, now[node.name], after))
-        now[node.name] = after
+        lines.append(_change(scene, node, before, after))
     return "".join(lines)
 
 

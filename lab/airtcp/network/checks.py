@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
+from airtcp import words
 from airtcp.inputs.parameters import Parameters
 from airtcp.inputs.quantity import Plain
 from airtcp.network.model import (
@@ -92,13 +93,13 @@ def _links(scene: Scene) -> Iterator[Problem]:
         if station.access_point not in known:
             yield Problem(
                 ("topology", "stations", name, "access_point"),
-                f"unknown access point {station.access_point!r}; allowed: {_words(known)}",
+                f"unknown access point {_told(station.access_point, known)}",
             )
     radios = [*topology.access_points, *topology.stations]
     for number, pair in enumerate(topology.hidden):
         at = ("topology", "hidden", number)
         if unknown := [name for name in pair if name not in radios]:
-            yield Problem(at, f"no radio {unknown[0]!r}; allowed: {_words(radios)}")
+            yield Problem(at, f"no radio {_told(unknown[0], radios)}")
         elif pair[0] == pair[1]:
             yield Problem(at, f"{pair[0]!r} twice; give two radios")
 
@@ -142,7 +143,7 @@ def _flows(scene: Scene) -> Iterator[Problem]:
         at = ("flows", number)
         for key, name in (("from", flow.sender), ("to", flow.receiver)):
             if name not in hosts:
-                yield Problem((*at, key), f"unknown host {name!r}; allowed: {_words(hosts)}")
+                yield Problem((*at, key), f"unknown host {_told(name, hosts)}")
         if flow.sender == flow.receiver:
             yield Problem((*at, "to"), f"from {flow.sender!r} to itself; give another host")
         yield from (Problem((*at, key), text) for key, text in _times(scene.parameters, flow))
@@ -188,7 +189,7 @@ def _schedule(scene: Scene) -> Iterator[Problem]:
         if group is None:
             nodes = network.topology
             known = [*nodes.servers, *nodes.access_points, *nodes.stations]
-            yield Problem((*at, "node"), f"unknown node {change.node!r}; allowed: {_words(known)}")
+            yield Problem((*at, "node"), f"unknown node {_told(change.node, known)}")
             continue
         if change.at_s >= duration_s:
             length = format_duration_s(duration_s)
@@ -223,3 +224,7 @@ def _unchangeable(group: str, before: Parameters, key: str, value: Plain) -> str
 
 def _words(names: Iterable[str]) -> str:
     return " ".join(names) or "none"
+
+
+def _told(word: str, known: Iterable[str]) -> str:
+    return f"{word!r}; {words.allowed(word, known)}"

@@ -215,13 +215,14 @@ class Scene:
         others = [name for pair in ends if node.name in pair for name in pair - {node.name}]
         return [self.nodes[name] for name in dict.fromkeys(others)]
 
-    def after_changes(self) -> "list[tuple[float, Node, Parameters]]":
-        """(time, node, its parameters from then on) of each change, in order of time."""
+    def changes(self) -> "list[tuple[float, Node, Parameters, Parameters]]":
+        """(time, node, its parameters until then and from then on), in order of time."""
         now = {name: node.parameters for name, node in self.nodes.items()}
         found = []
         for change in sorted(self.network.schedule, key=lambda one: one.at_s):
-            now[change.node] = now[change.node].replace(change.settings.plain())
-            found.append((change.at_s, self.nodes[change.node], now[change.node]))
+            before = now[change.node]
+            now[change.node] = before.replace(change.settings.plain())
+            found.append((change.at_s, self.nodes[change.node], before, now[change.node]))
         return found
 
 

@@ -2,7 +2,6 @@
 """Questions to finished sweeps: SQL over their runs, one sweep against another."""
 
 import csv
-import difflib
 import io
 import json
 from collections.abc import Sequence
@@ -13,6 +12,7 @@ from typing import Any, Literal
 import duckdb
 import pyarrow
 
+from airtcp import words
 from airtcp.errors import InputError
 from airtcp.inputs.parameters import PARAMETER_NAMES, Parameters
 from airtcp.outputs import runtable
@@ -145,11 +145,7 @@ def compare(pairs: Pairs, metrics: Sequence[str]) -> Answer:
     """
     for metric in metrics:
         if metric not in METRICS:
-            [near] = difflib.get_close_matches(metric, METRICS, n=1, cutoff=0)
-            raise InputError(
-                f"--metric {metric}: unknown metric; did you mean {near}? allowed: "
-                + " ".join(METRICS)
-            )
+            raise InputError(f"--metric: {words.not_allowed(metric, METRICS, 'docs/metrics.md')}")
     rows = [
         _compared(pairs.factors, seeds, metric)
         for seeds in pairs.cells

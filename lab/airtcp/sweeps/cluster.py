@@ -21,33 +21,14 @@ from airtcp.sweeps import batchjobs
 from airtcp.sweeps.clusterworker import Supplies, Task, WrongWorkerError, terms, work
 from airtcp.sweeps.jobprocess import Done
 from airtcp.sweeps.run import RESULT_FILE, Result, run_directory
-from airtcp.sweeps.sweep import Failure, Job, Outcome, Step, Watch, collect
+from airtcp.sweeps.sweep import Failure, Job, Step
 
 Say = Callable[[str], None]
 
 _CONNECT_S = 10
 
 
-def sweep(
-    kernel: Kernel,
-    tools: GuestTools,
-    todo: Sequence[Job],
-    out_dir: Path,
-    where: str,
-    processes: int | None,
-    watch: Watch,
-    say: Say,
-) -> Outcome:
-    """As sweep.sweep(), on the workers of `where`: a scheduler's address, or a file of batch jobs.
-
-    processes: how many runs at once batch jobs are asked for (None: what one of them does). Raises
-    InputError for a bad file or address, AirtcpError when the scheduler cannot be reached, or a
-    worker is not like this machine.
-    """
-    return collect(_steps(kernel, tools, todo, out_dir, where, processes, say), watch)
-
-
-def _steps(
+def steps(
     kernel: Kernel,
     tools: GuestTools,
     todo: Sequence[Job],
@@ -56,6 +37,12 @@ def _steps(
     processes: int | None,
     say: Say,
 ) -> Generator[Step]:
+    """Do the jobs on the workers of `where`: a scheduler's address, or a file of batch jobs.
+
+    For collect(). processes: how many runs at once batch jobs are asked for (None: what one of them
+    does). Raises InputError for a bad file or address, AirtcpError when the scheduler cannot be
+    reached, or a worker is not like this machine.
+    """
     if not todo:
         return
     name = f"airtcp-{uuid.uuid4().hex}"

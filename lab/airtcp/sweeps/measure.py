@@ -12,7 +12,7 @@ from airtcp.inputs.experiment import Cell, Experiment
 from airtcp.linux.kernel import Kernel
 from airtcp.machine.guesttools import GuestTools
 from airtcp.outputs import results
-from airtcp.sweeps.sweep import Job, Outcome, Progress, jobs_of, split, sweep
+from airtcp.sweeps.sweep import Job, Outcome, Progress, collect, jobs_of, split, sweep
 
 
 @dataclass(frozen=True)
@@ -79,9 +79,8 @@ def _do(order: Order, todo: Sequence[Job], out_dir: Path) -> Outcome:
     from airtcp.sweeps import cluster
 
     where = order.cluster
-    return cluster.sweep(
-        order.kernel, order.tools, todo, out_dir, where, order.jobs, progress, order.say
-    )
+    steps = cluster.steps(order.kernel, order.tools, todo, out_dir, where, order.jobs, order.say)
+    return collect(steps, progress)
 
 
 def _write(text: str) -> None:
