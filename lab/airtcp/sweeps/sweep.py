@@ -199,7 +199,7 @@ def _answer(worker: _Worker) -> Result | Failure:
     try:
         end: Result | Failure = worker.answer.recv()
     except EOFError:
-        end = Failure(f"{worker.job.name}: its process ended without an answer")
+        end = Failure("its process ended without an answer")
     worker.process.join()
     return end
 
