@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What airtcp needs of this machine: what is there, what is missing, how to get it."""
 
+import ctypes
 import json
 import os
 import re
@@ -15,6 +16,9 @@ from airtcp.cache import cache_dir
 from airtcp.errors import AirtcpError
 from airtcp.linux.source import DEBIAN_TARBALL, SERIES
 from airtcp.machine.guest import can_fix_addresses, memory_dir
+
+# Of linux/seccomp.h and asm/unistd_64.h.
+_SECCOMP, _SECCOMP_GET_ACTION_AVAIL, _SECCOMP_RET_TRAP = 317, 2, 0x00030000
 
 # Program -> the Debian package that brings it.
 _BUILD_PROGRAMS = {
@@ -94,6 +98,7 @@ def checks() -> Iterator[Check]:
     yield _cache()
     yield _guest_memory()
     yield _ptrace()
+    yield _seccomp()
     yield _addresses()
 
 
@@ -183,7 +188,7 @@ def _guest_memory() -> Check:
 
 
 def _ptrace() -> Check:
-    """User Mode Linux traces the guest's programs; ask a child to be traced, as it does."""
+    """User Mode Linux traces a child when it starts; ask one to be traced, as it does."""
     traceme = "import ctypes, sys; sys.exit(ctypes.CDLL(None).ptrace(0, 0, 0, 0) != 0)"
     works = subprocess.run([sys.executable, "-c", traceme], capture_output=True).returncode == 0
     return Check(
@@ -192,6 +197,20 @@ def _ptrace() -> Check:
         "permitted" if works else "forbidden",
         "set the sysctl kernel.yama.ptrace_scope to 0 or 1; in a container, allow it "
         "(docker run --cap-add SYS_PTRACE)",
+    )
+
+
+def _seccomp() -> Check:
+    """User Mode Linux runs programs under seccomp if this call says it can, else it traces them."""
+    trap = ctypes.c_uint32(_SECCOMP_RET_TRAP)
+    asked = (_SECCOMP, _SECCOMP_GET_ACTION_AVAIL, 0, ctypes.byref(trap))
+    works = ctypes.CDLL(None).syscall(*asked) == 0
+    return Check(
+        "seccomp",
+        works,
+        "permitted" if works else "forbidden: programs are traced, half as long again",
+        "allow seccomp(2) (docker run --security-opt seccomp=unconfined)",
+        optional=True,
     )
 
 
