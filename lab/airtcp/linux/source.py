@@ -2,7 +2,7 @@
 """The Linux source tree that a kernel is built from, and what this repository lays over it.
 
 A work tree is unpacked once and then only brought up to date: the files that the patches and
-kernel/{net,include,drivers,Documentation} touch are made anew in a staging directory from kept
+kernel/{net,include,drivers,arch,Documentation} touch are made anew in a staging directory from kept
 originals, and a file is written into the tree only where its content differs. So make sees
 exactly what changed, and a rebuild after an edit takes seconds.
 """
@@ -29,7 +29,7 @@ TOPICS = ("lab", "tcp", "tsq", "wifi")
 TOPICS_OF_PLAIN_TCP = ("lab", "wifi")
 POSTED = TOPICS[1:]
 
-_OVERLAY_PARTS = ("net", "include", "drivers", "Documentation")
+_OVERLAY_PARTS = ("net", "include", "drivers", "arch", "Documentation")
 
 # Not unpacked: what no ARCH=um or x86_64 build and no patch of ours reads, 1 GB of the 1.7. Kconfig
 # files and Makefiles stay.
