@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What plans are written in: a POSIX shell script for the guest, with few programs.
 
-To start a program costs the host 5 to 16 ms, for User Mode Linux runs it by ptrace: more than most
-of what the programs of a plan do. So a node's commands run in one shell there, and those of ip, tc
-and airsim that follow one another in one program.
+To start a program costs the host 3 to 7 ms, for User Mode Linux has another process map its pages
+one by one: more than most of what the programs of a plan do. So a node's commands run in one shell
+there, and those of ip, tc and airsim that follow one another in one program.
 
 Each command goes through `must`, so that the one that fails is named, on the console, in a line
 that starts with FAILURE.
