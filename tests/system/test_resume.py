@@ -17,7 +17,7 @@ from airtcp.linux.kernel import Kernel
 from airtcp.machine.guesttools import GuestTools
 
 KILLS = 20
-RUNS = ("--set", "mcs=5,6,7", "--seeds", "4", "--jobs", "2")
+RUNS = ("--set", "mcs=5,6,7", "--seeds", "24", "--jobs", "2")
 PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 
 
@@ -101,6 +101,7 @@ def test_a_sweep_killed_again_and_again_ends_as_if_undisturbed(
         now = seen(killed)
         assert finished.items() <= now.items()
         finished = now
+    print(f"killed {hits} times of {KILLS}")
     assert hits > KILLS / 2
     assert finished
     sweeps.run(killed, *RUNS)
