@@ -109,13 +109,12 @@ def address(cell: int, index: int) -> str:
 def _helpers(names: Sequence[str]) -> str:
     shows = "".join(
         f'\techo "node {name} $(airsim radio show {number} | tr "\\n" " ") '
-        f"packets $(ip netns exec {name} cat "
+        f"packets $(node {name} cat "
         f'/sys/class/net/wlan0/statistics/rx_packets)"\n'
         for number, name in enumerate(names)
     )
     return f"""\
 joining=
-node() {{ name=$1; shift; ip netns exec "$name" "$@"; }}
 sample() {{
 	{{ echo "time $(date +%s.%N)"
 {shows}	}} >"$1"

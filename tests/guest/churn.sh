@@ -16,8 +16,6 @@ fail() {
 	exit 1
 }
 
-node() { name=$1; shift; ip netns exec "$name" "$@"; }
-
 # add NODE INDEX KEYS...: a radio, in its node as wlan0.
 add() {
 	place=$1 index=$2

@@ -12,10 +12,10 @@ from typing import Any, Literal
 import duckdb
 import pyarrow
 
-from airtcp import words
 from airtcp.errors import InputError
 from airtcp.inputs.parameters import PARAMETER_NAMES, Parameters
 from airtcp.outputs import runtable
+from airtcp.outputs.figures import unknown_metric
 from airtcp.outputs.metrics import HEADLINES, METRICS
 from airtcp.outputs.results import aligned, cell_name
 from airtcp.statistics import paired_ratio, summarize
@@ -145,7 +145,7 @@ def compare(pairs: Pairs, metrics: Sequence[str]) -> Answer:
     """
     for metric in metrics:
         if metric not in METRICS:
-            raise InputError(f"--metric: {words.not_allowed(metric, METRICS, 'docs/metrics.md')}")
+            raise InputError(f"--metric: {unknown_metric(metric)}")
     rows = [
         _compared(pairs.factors, seeds, metric)
         for seeds in pairs.cells

@@ -176,7 +176,8 @@ def _connections(path: Path, text: str) -> TcpConnections:
             event, local, remote = texts_of(row)
             values = list(map(int, numbers_of(row)))
             if (local, remote) not in samples:
-                _port(local), _port(remote)
+                for end in (local, remote):
+                    _port(end)
         except (IndexError, ValueError):
             raise AirtcpError(
                 f"{path}:{reader.line_num}: not a row of tcpwatch, or cut short"

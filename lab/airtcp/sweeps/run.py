@@ -50,8 +50,10 @@ def run_directory(out_dir: Path, cell: Cell, seed: int) -> Path:
 def plan(parameters: Parameters, scene: Scene | None = None) -> str:
     """The shell script that the guest runs. scene: a network of one's own."""
     if scene:
-        return script.batched(f"{build.plan(scene)}\n{traffic.plan(scene)}")
-    return script.batched(f"{topology.plan(parameters)}\n{workload.plan(parameters)}")
+        network, work = build.plan(scene), traffic.plan(scene)
+    else:
+        network, work = topology.plan(parameters), workload.plan(parameters)
+    return script.batched(f"{network}\n{work}")
 
 
 def expected_virtual_s(parameters: Parameters) -> float:
