@@ -5,7 +5,8 @@
 # test-debug the tests of the radio on a kernel with KASAN, UBSAN and lockdep
 # fuzz       a million random inputs for the ACK policies, on such a kernel
 # soak       100,000 connections on x86-64 with SMP, under QEMU; make soak CONNECTIONS=40 for some
-# series-check  builds the kernel after each patch of the series for posting
+# series-check  builds the kernel after each patch of the series for posting; make series-check
+#            PYTEST="-k postable-03" for one
 # deb-check  builds Debian packages of a small kernel and boots it with the sample policy
 # lint       style and types
 # bench      virtual seconds per wall second, what stations and rates cost, ns-3 beside it (it
@@ -44,7 +45,7 @@ soak:
 	AIRTCP_SOAK=$(CONNECTIONS) $(MAKE) test PYTEST=tests/system/test_smp.py
 
 series-check:
-	AIRTCP_TEST_STEPS=1 $(MAKE) test PYTEST=tests/system/test_series.py
+	AIRTCP_TEST_STEPS=1 $(MAKE) test PYTEST='tests/system/test_series.py $(PYTEST)'
 
 deb-check:
 	AIRTCP_TEST_DEB=1 $(MAKE) test PYTEST=tests/system/test_packages.py

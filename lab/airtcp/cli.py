@@ -21,7 +21,6 @@ from airtcp.inputs.parameters import OBSERVATION, Parameters
 from airtcp.linux import deb, kernel, ownpolicy, patchseries
 from airtcp.linux.kernel import Kernel
 from airtcp.linux.ownpolicy import OwnPolicy
-from airtcp.linux.source import POSTED
 from airtcp.machine import shell
 from airtcp.machine.guesttools import build_tools
 from airtcp.network import describe
@@ -298,8 +297,15 @@ def _kernel_path(options: argparse.Namespace) -> int:
 
 
 def _kernel_series(options: argparse.Namespace) -> int:
-    for patch in patchseries.write(options.directory, options.kernel_source, topic=options.topic):
+    for patch in patchseries.write(
+        options.directory, options.kernel_source, topic=options.topic, author=options.author
+    ):
         print(patch)
+    if options.author == patchseries.PLACEHOLDER:
+        _say(
+            f"airtcp: {options.author} is a placeholder: the patches cannot be sent as they are; "
+            "--author 'Name <name@example.org>' sets From and Signed-off-by"
+        )
     return 0
 
 
@@ -479,9 +485,22 @@ def _parser() -> argparse.ArgumentParser:
     series.add_argument("directory", metavar="DIR", type=Path, help="a new or an empty directory")
     series.add_argument(
         "--topic",
-        choices=POSTED,
-        default="tcp",
-        help="tcp: the ACK policies (the default); tsq: small queues and BBR's gains, upon them",
+        metavar="TOPIC",
+        default="postable",
+        help=(
+            "postable: the ACK policy engine and policies, for netdev (default); research: further "
+            "policies, small queues and BBR's variants, which apply on top of postable; wifi: an "
+            "ACK filter for mac80211, the one of sch_cake, independent of the others"
+        ),
+    )
+    series.add_argument(
+        "--author",
+        metavar="'NAME <MAIL>'",
+        default=patchseries.PLACEHOLDER,
+        help=(
+            "who sends the patches, in From, Signed-off-by and MAINTAINERS (default: a "
+            "placeholder, with which they cannot be sent)"
+        ),
     )
     _add_kernel_source(series)
     series.set_defaults(do=_kernel_series)

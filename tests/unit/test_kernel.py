@@ -7,7 +7,7 @@ import pytest
 
 from airtcp.errors import InputError
 from airtcp.linux import kernel
-from airtcp.linux.source import Changes
+from airtcp.linux.source import Step
 
 
 def key(tmp_path: Path, **changed: str) -> str:
@@ -24,7 +24,7 @@ def key(tmp_path: Path, **changed: str) -> str:
     patch.write_text(inputs["patch"])
     file.write_text(inputs["file"])
     fragment.write_text(inputs["fragment"])
-    changes = Changes((patch,), {inputs["file_path"]: file})
+    changes = (Step(patch, {inputs["file_path"]: file}),)
     return kernel.cache_key(inputs["source"], changes, [fragment], inputs["compiler"], "um")
 
 
@@ -39,6 +39,21 @@ def test_key_is_16_hexadecimal_digits_and_stable(tmp_path: Path) -> None:
 )
 def test_key_changes_with_each_input(tmp_path: Path, name: str) -> None:
     assert key(tmp_path, **{name: "another"}) != key(tmp_path)
+
+
+def test_key_changes_with_the_order_of_steps(tmp_path: Path) -> None:
+    """A file may be brought before a patch that changes it, or after."""
+    for name in ("1.patch", "2.patch", "x.c", "y.c"):
+        (tmp_path / name).write_text(name)
+    first, second, x, y = (tmp_path / name for name in ("1.patch", "2.patch", "x.c", "y.c"))
+    orders = (
+        (Step(first, {"x.c": x, "y.c": y}), Step(second, {})),
+        (Step(first, {"x.c": x}), Step(second, {"y.c": y})),
+        (Step(first, {}), Step(second, {"x.c": x, "y.c": y})),
+        (Step(second, {}), Step(first, {"x.c": x, "y.c": y})),
+    )
+    keys = {kernel.cache_key("sha", changes, [], "gcc 12", "um") for changes in orders}
+    assert len(keys) == len(orders)
 
 
 def test_fragment_lines_that_took_are_fine(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def test_a_directory_without_a_makefile_is_refused(tmp_path: Path) -> None:
 def test_the_hook_fits_where_the_policies_are_hooked_in() -> None:
     """Else no kernel with a policy of one's own can be built: patches go in without fuzz."""
     hook = (source.REPOSITORY / "lab" / "own_policy" / "hook.patch").read_text()
-    series = [patch.read_text() for patch in source.read_changes().patches]
+    series = [step.patch.read_text() for step in source.read_changes()]
     lines = [line[1:] for line in hook.splitlines() if line.startswith(" ")]
     assert len(lines) == 2
     assert all(any(f"+{line}\n" in patch for patch in series) for line in lines)

@@ -2,7 +2,9 @@
 """The series of patches, from a (tiny) Linux: what is in it, its order, its bytes."""
 
 import subprocess
+from email import message_from_bytes, policy
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -35,6 +37,25 @@ BUILD = (
     .replace("two", "old")
 )
 
+EXTEND = """\
+From 0000000000000000000000000000000000000000 Mon Sep 17 00:00:00 2001
+From: airtcp <airtcp@localhost>
+Subject: [PATCH] tcp: extend the policy
+
+Signed-off-by: airtcp <airtcp@localhost>
+---
+--- a/net/ackpol.c
++++ b/net/ackpol.c
+@@ -1 +1,2 @@
+ ops
++more
+--- a/MAINTAINERS
++++ b/MAINTAINERS
+@@ -1 +1,2 @@
+ people
++M:\tairtcp <airtcp@localhost>
+"""
+
 
 @pytest.fixture
 def linux(tmp_path: Path) -> Path:
@@ -43,22 +64,29 @@ def linux(tmp_path: Path) -> Path:
     (tree / "Makefile").write_text(MAKEFILE)
     (tree / "net" / "tcp.c").write_text("one\ntwo\n")
     (tree / "net" / "Makefile").write_text("one\nold\n")
+    (tree / "MAINTAINERS").write_text("people\n")
     return tree
 
 
 @pytest.fixture
 def overlay(tmp_path: Path) -> Path:
     kernel = tmp_path / "kernel"
-    for directory in ("patches/lab", "patches/tcp", "net", "include"):
-        (kernel / directory).mkdir(parents=True)
-    (kernel / "patches" / "tcp" / "cover-letter.txt").write_text("tcp: policies\n\nA choice.\n")
+    for directory in ("lab", "postable", "research", "wifi"):
+        (kernel / "patches" / directory).mkdir(parents=True)
+    for directory in ("net", "include"):
+        (kernel / directory).mkdir()
+    for topic in ("postable", "research"):
+        cover = kernel / "patches" / topic / "cover-letter.txt"
+        cover.write_text("tcp: policies\n\nA choice.\n")
     (kernel / "patches" / "lab" / "radio.patch").write_text("not for posting\n")
-    (kernel / "patches" / "tcp" / "hook.patch").write_text(HOOK)
-    (kernel / "patches" / "tcp" / "build.patch").write_text(BUILD)
+    (kernel / "patches" / "postable" / "hook.patch").write_text(HOOK)
+    (kernel / "patches" / "postable" / "build.patch").write_text(BUILD)
+    (kernel / "patches" / "research" / "extend.patch").write_text(EXTEND)
     (kernel / "patches" / "series").write_text(
         "lab/radio.patch net/radio.c\n"
-        "tcp/hook.patch include/ackpol.h\n"
-        "tcp/build.patch net/ackpol.c\n"
+        "postable/hook.patch include/ackpol.h\n"
+        "postable/build.patch net/ackpol.c\n"
+        "research/extend.patch\n"
     )
     (kernel / "include" / "ackpol.h").write_text("struct ops;\n")
     (kernel / "net" / "ackpol.c").write_text("ops\n")
@@ -87,6 +115,99 @@ def test_cover_letter_has_text_list_and_size(linux: Path, overlay: Path, tmp_pat
     assert "***" not in cover
     assert "Someone (2):\n  tcp: ask the policy\n  tcp: build it\n" in cover
     assert " 4 files changed, 4 insertions(+), 2 deletions(-)\n" in cover
+
+
+def test_topic_that_needs_another_has_only_its_own_patches(
+    linux: Path, overlay: Path, tmp_path: Path
+) -> None:
+    """It changes a file that the other brings."""
+    cover, extend = patchseries.write(tmp_path / "out", linux, overlay, topic="research")
+    assert "Subject: [PATCH net-next 0/1] tcp: policies\n" in cover.read_text()
+    assert extend.name == "0001-tcp-extend-the-policy.patch"
+    assert "+++ b/net/ackpol.c\n@@ -1 +1,2 @@\n ops\n+more\n" in extend.read_text()
+
+
+def test_topic_changes_the_files_that_it_brings(linux: Path, overlay: Path, tmp_path: Path) -> None:
+    (overlay / "patches" / "postable" / "extend.patch").write_text(EXTEND)
+    series = overlay / "patches" / "series"
+    series.write_text(series.read_text().replace("research/", "postable/"))
+    *_, build, extend = patchseries.write(tmp_path / "out", linux, overlay)
+    assert "+++ b/net/ackpol.c\n@@ -0,0 +1 @@\n+ops\n" in build.read_text()
+    assert "+++ b/net/ackpol.c\n@@ -1 +1,2 @@\n ops\n+more\n" in extend.read_text()
+
+
+@pytest.mark.parametrize(
+    ("topic", "message"),
+    [
+        ("lab", "--topic lab is not for posting; allowed: postable, research, wifi"),
+        ("radio", "--topic radio is no topic; allowed: postable, research, wifi"),
+        ("wifi", "series: no patch of the topic wifi"),
+    ],
+)
+def test_topic_that_cannot_be_posted_is_refused(
+    linux: Path, overlay: Path, tmp_path: Path, topic: str, message: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        patchseries.write(tmp_path / "out", linux, overlay, topic=topic)
+    assert message in str(caught.value)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "author", ["Zoë O. Example <zoe@example.org>", "A, Jr <a.b+c@example.org>"]
+)
+def test_author_replaces_the_placeholder(
+    linux: Path, overlay: Path, tmp_path: Path, author: str
+) -> None:
+    cover, extend = patchseries.write(
+        tmp_path / "out", linux, overlay, topic="research", author=author
+    )
+    name, _, address = author.rstrip(">").partition(" <")
+    mail = message_from_bytes(extend.read_bytes(), policy=policy.default)
+    [sender] = mail["From"].addresses
+    assert (sender.display_name, sender.addr_spec) == (name, address)
+    assert f'\nFrom: "{name}" <{address}>\n' in cover.read_text()
+    text = extend.read_text()
+    assert f"\nSigned-off-by: {author}\n" in text
+    assert f"\n+M:\t{author}\n" in text
+    assert "localhost" not in text
+
+
+def test_author_of_another_patch_stays(linux: Path, overlay: Path, tmp_path: Path) -> None:
+    author = "Jo Example <jo@example.org>"
+    _, hook, _ = patchseries.write(tmp_path / "out", linux, overlay, author=author)
+    assert "From: Someone <someone@example.com>\n" in hook.read_text()
+
+
+@pytest.mark.parametrize(
+    "author", ["", "Jo", "jo@example.org", "<jo@example.org>", "Jo <jo>", "Jo <jo@x>\nCc: <y@z>"]
+)
+def test_author_that_is_no_name_and_address_is_refused(tmp_path: Path, author: str) -> None:
+    with pytest.raises(InputError, match=r"--author .*: 'Name <name@example\.org>' is allowed"):
+        patchseries.write(tmp_path / "out", author=author)
+
+
+def test_command_line_says_that_a_placeholder_cannot_be_sent(
+    linux: Path,
+    overlay: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def write(*arguments: Path, **options: str) -> list[Path]:
+        return patchseries.write(arguments[0], linux, overlay, **options)
+
+    monkeypatch.setattr(cli.signal, "signal", lambda *_: None)
+    monkeypatch.setattr(cli, "patchseries", SimpleNamespace(**vars(patchseries) | {"write": write}))
+    placeholder = "airtcp: airtcp <airtcp@localhost> is a placeholder: "
+    assert cli.main(["kernel", "series", str(tmp_path / "one")]) == 0
+    written, said = capsys.readouterr()
+    assert len(written.splitlines()) == 3
+    assert said.startswith(placeholder)
+    assert said.count("\n") == 1
+    author = ["--author", "Jo Example <jo@example.org>"]
+    assert cli.main(["kernel", "series", str(tmp_path / "two"), *author]) == 0
+    assert capsys.readouterr().err == ""
 
 
 def test_tarball_and_tree_give_the_same_bytes(

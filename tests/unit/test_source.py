@@ -29,6 +29,14 @@ MAKES_A_FILE = """\
 +new
 """
 
+CHANGES_THE_POLICY = """\
+--- a/net/ackpol.c
++++ b/net/ackpol.c
+@@ -1 +1 @@
+-policy
++better policy
+"""
+
 
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,76 +58,125 @@ def tarball(tmp_path: Path) -> Path:
 @pytest.fixture
 def overlay(tmp_path: Path) -> Path:
     kernel = tmp_path / "kernel"
-    (kernel / "patches" / "lab").mkdir(parents=True)
-    (kernel / "patches" / "tcp").mkdir()
+    for topic in ("lab", "postable", "research", "wifi"):
+        (kernel / "patches" / topic).mkdir(parents=True)
     (kernel / "patches" / "lab" / "1.patch").write_text(PATCH)
-    (kernel / "patches" / "tcp" / "2.patch").write_text(MAKES_A_FILE)
+    (kernel / "patches" / "postable" / "2.patch").write_text(MAKES_A_FILE)
     (kernel / "patches" / "series").write_text(
-        "# what for\n\nlab/1.patch  # a comment\ntcp/2.patch\n"
+        "# what for\n\nlab/1.patch  # a comment\npostable/2.patch net/ackpol.c\n"
     )
     (kernel / "net").mkdir()
     (kernel / "net" / "ackpol.c").write_text("policy\n")
     return kernel
 
 
+@pytest.fixture
+def divided(overlay: Path) -> Path:
+    """All topics, and patches of "lab" among and after the others."""
+    (overlay / "include").mkdir()
+    (overlay / "include" / "debug.h").write_text("debug\n")
+    names = ("lab/1", "postable/2", "lab/3", "postable/4", "research/5", "lab/6", "wifi/7", "lab/8")
+    for name in names[2:]:
+        (overlay / "patches" / f"{name}.patch").write_text("")
+    lines = [f"{name}.patch" for name in names]
+    lines[1] += " net/ackpol.c"
+    lines[5] += " include/debug.h"
+    (overlay / "patches" / "series").write_text("\n".join(lines))
+    return overlay
+
+
 def quiet(_: str) -> None:
     pass
 
 
+def patches(changes: source.Changes) -> list[str]:
+    return [f"{step.topic}/{step.patch.stem}" for step in changes]
+
+
 def test_series_is_read_in_order_without_comments(overlay: Path) -> None:
-    assert [path.name for path in source.read_changes(overlay=overlay).patches] == [
-        "1.patch",
-        "2.patch",
-    ]
+    assert patches(source.read_changes(overlay=overlay)) == ["lab/1", "postable/2"]
 
 
-def test_lab_leaves_out_the_hooks_of_tcp(overlay: Path) -> None:
-    assert [path.name for path in source.read_changes(["lab"], overlay).patches] == ["1.patch"]
+@pytest.mark.parametrize(
+    ("topics", "expected"),
+    [
+        ("lab", "lab/1"),
+        ("postable", "postable/2 postable/4"),
+        ("research", "postable/2 postable/4 research/5"),
+        ("wifi", "wifi/7"),
+        ("lab wifi", "lab/1 wifi/7"),
+        ("lab postable", "lab/1 postable/2 lab/3 postable/4"),
+        ("lab research", "lab/1 postable/2 lab/3 postable/4 research/5 lab/6"),
+    ],
+)
+def test_topic_comes_with_those_it_needs_and_lab_with_those_before_it(
+    divided: Path, topics: str, expected: str
+) -> None:
+    changes = source.read_changes(topics.split(), divided)
+    assert patches(changes) == expected.split()
+    files = {name for step in changes for name in step.files}
+    assert ("include/debug.h" in files) == ("lab/6" in expected)
 
 
-@pytest.mark.parametrize("entry", ["lab/none.patch", "other/1.patch"])
+def test_all_topics_are_all_lines_of_the_series(divided: Path) -> None:
+    lines = (divided / "patches" / "series").read_text().splitlines()
+    assert len(source.read_changes(overlay=divided)) == len(lines)
+
+
+def test_topic_before_one_it_needs_is_named(divided: Path) -> None:
+    series = divided / "patches" / "series"
+    series.write_text(f"{series.read_text()}\npostable/9.patch\n")
+    with pytest.raises(
+        InputError, match=r"series:9: postable/9\.patch: .* before research/5\.patch"
+    ):
+        source.read_changes(["wifi"], divided)
+
+
+@pytest.mark.parametrize("entry", ["lab/none.patch", "other/1.patch", "lab/more/1.patch"])
 def test_bad_series_entry_names_file_and_line(overlay: Path, entry: str) -> None:
     (overlay / "patches" / "series").write_text(f"lab/1.patch\n{entry}\n")
     with pytest.raises(InputError, match=rf"series:2: .*{entry}"):
         source.read_changes(overlay=overlay)
 
 
-def test_tcp_has_only_the_files_that_its_patches_bring(overlay: Path) -> None:
+def test_topic_has_only_the_files_that_its_patches_bring(overlay: Path) -> None:
     (overlay / "drivers" / "radio").mkdir(parents=True)
     (overlay / "drivers" / "radio" / "air.c").write_text("air\n")
     (overlay / "patches" / "series").write_text(
-        "lab/1.patch  drivers/radio\ntcp/2.patch  net/ackpol.c  # a comment\n"
+        "lab/1.patch  drivers/radio\npostable/2.patch  net/ackpol.c  # a comment\n"
     )
-    changes = source.read_changes(["tcp"], overlay)
-    assert [path.name for path in changes.patches] == ["2.patch"]
-    assert changes.files == {"net/ackpol.c": overlay / "net" / "ackpol.c"}
-    assert source.read_changes(overlay=overlay).files.keys() == {
-        "net/ackpol.c",
-        "drivers/radio/air.c",
-    }
+    [step] = source.read_changes(["postable"], overlay)
+    assert step.patch.name == "2.patch"
+    assert step.files == {"net/ackpol.c": overlay / "net" / "ackpol.c"}
+    assert [sorted(step.files) for step in source.read_changes(overlay=overlay)] == [
+        ["drivers/radio/air.c"],
+        ["net/ackpol.c"],
+    ]
 
 
 def test_directory_in_the_series_is_all_below_it(overlay: Path) -> None:
     (overlay / "net" / "ipv4").mkdir()
     (overlay / "net" / "ipv4" / "tcp.c").write_text("tcp\n")
-    (overlay / "patches" / "series").write_text("tcp/2.patch  net\n")
+    (overlay / "patches" / "series").write_text("postable/2.patch  net\n")
     [step] = source.read_series(overlay)
-    assert step.files == ("net/ackpol.c", "net/ipv4/tcp.c")
+    assert list(step.files) == ["net/ackpol.c", "net/ipv4/tcp.c"]
 
 
-def test_file_that_no_patch_brings_is_named(overlay: Path) -> None:
+@pytest.mark.parametrize("topics", [["postable"], ["lab"], source.TOPICS])
+def test_file_that_no_patch_brings_is_named(overlay: Path, topics: list[str]) -> None:
+    (overlay / "patches" / "series").write_text("lab/1.patch\npostable/2.patch\n")
     with pytest.raises(InputError, match=r"series: no patch brings net/ackpol\.c"):
-        source.read_changes(["tcp"], overlay)
+        source.read_changes(topics, overlay)
 
 
 def test_file_that_two_patches_bring_is_named(overlay: Path) -> None:
-    (overlay / "patches" / "series").write_text("lab/1.patch net\ntcp/2.patch net/ackpol.c\n")
+    (overlay / "patches" / "series").write_text("lab/1.patch net\npostable/2.patch net/ackpol.c\n")
     with pytest.raises(InputError, match=r"series:2: net/ackpol\.c: line 1 brings it already"):
         source.read_series(overlay)
 
 
 def test_file_of_the_series_that_is_missing_is_named(overlay: Path) -> None:
-    (overlay / "patches" / "series").write_text("tcp/2.patch net/none.c\n")
+    (overlay / "patches" / "series").write_text("postable/2.patch net/none.c\n")
     with pytest.raises(InputError, match=r"series:1: there is no .*net/none\.c"):
         source.read_series(overlay)
 
@@ -132,6 +189,46 @@ def test_tree_has_patches_and_files(tarball: Path, overlay: Path, tmp_path: Path
     assert (tree / "net" / "ackpol.c").read_text() == "policy\n"
 
 
+@pytest.mark.parametrize("topic", ["postable", "research", "lab"])
+def test_patch_changes_a_file_that_an_earlier_step_brings(
+    tarball: Path, overlay: Path, tmp_path: Path, topic: str
+) -> None:
+    (overlay / "patches" / topic / "3.patch").write_text(CHANGES_THE_POLICY)
+    with (overlay / "patches" / "series").open("a") as series:
+        series.write(f"{topic}/3.patch\n")
+    changes = source.read_changes(overlay=overlay)
+    tree = source.prepare_tree(tarball, changes, tmp_path / "work", quiet)
+    assert (tree / "net" / "ackpol.c").read_text() == "better policy\n"
+    assert source.files_of_linux(changes) == {"net/tcp.c"}
+    # Without the step, in the same tree, and with it once more.
+    source.prepare_tree(tarball, changes[:-1], tmp_path / "work", quiet)
+    assert (tree / "net" / "ackpol.c").read_text() == "policy\n"
+    source.prepare_tree(tarball, changes, tmp_path / "work", quiet)
+    assert (tree / "net" / "ackpol.c").read_text() == "better policy\n"
+
+
+def test_patch_cannot_change_a_file_that_a_later_step_brings(
+    tarball: Path, overlay: Path, tmp_path: Path
+) -> None:
+    (overlay / "patches" / "lab" / "1.patch").write_text(CHANGES_THE_POLICY)
+    changes = source.read_changes(overlay=overlay)
+    assert source.files_of_linux(changes) == {"net/ackpol.c"}
+    with pytest.raises(AirtcpError, match=r"1\.patch does not apply"):
+        source.prepare_tree(tarball, changes, tmp_path / "work", quiet)
+
+
+def test_what_is_given_besides_comes_last(tarball: Path, overlay: Path, tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "hook.patch").write_text(CHANGES_THE_POLICY)
+    (own / "own.c").write_text("own\n")
+    extra = (source.Step(own / "hook.patch", {"net/own.c": own / "own.c"}),)
+    changes = source.read_changes(overlay=overlay) + extra
+    tree = source.prepare_tree(tarball, changes, tmp_path / "work", quiet)
+    assert (tree / "net" / "ackpol.c").read_text() == "better policy\n"
+    assert (tree / "net" / "own.c").read_text() == "own\n"
+
+
 def test_second_preparation_touches_only_what_changed(
     tarball: Path, overlay: Path, tmp_path: Path
 ) -> None:
@@ -142,6 +239,20 @@ def test_second_preparation_touches_only_what_changed(
     source.prepare_tree(tarball, source.read_changes(overlay=overlay), work, quiet)
     changed = {path.name for path, then in before.items() if path.stat().st_mtime_ns != then}
     assert changed == {"ackpol.c"}
+
+
+def test_what_no_patch_of_ours_reads_is_not_unpacked(
+    tarball: Path, overlay: Path, tmp_path: Path
+) -> None:
+    tests = tmp_path / "linux-6.12" / "tools" / "testing"
+    for name in ("kunit/a.py", "selftests/net/Makefile"):
+        (tests / name).parent.mkdir(parents=True)
+        (tests / name).touch()
+    subprocess.run(["tar", "-C", tmp_path, "-cJf", tarball, "linux-6.12"], check=True)
+    changes = source.read_changes(overlay=overlay)
+    tree = source.prepare_tree(tarball, changes, tmp_path / "work", quiet) / "tools" / "testing"
+    found = {str(path.relative_to(tree)) for path in tree.rglob("*") if path.is_file()}
+    assert found == {"selftests/net/Makefile"}
 
 
 def test_what_is_no_longer_laid_over_goes_back(

@@ -86,7 +86,7 @@ def build(
     *,
     patches: Literal["all", "lab"] = "all",
     fragments: Sequence[str] | None = None,
-    extra: Changes | None = None,
+    extra: Changes = (),
     arch: Arch = "um",
     say: Say,
 ) -> Kernel:
@@ -95,9 +95,9 @@ def build(
     source: a Linux 6.12.y tree or tarball, else Debian's package. patches="lab": the plain TCP of
     Linux with the patches that do not touch it. fragments: names of kernel/configs/<name>.config,
     merged in this order over allnoconfig; None: those of `arch`, as far as the patches allow.
-    extra: what is laid over besides, last. arch: what make calls ARCH; the fragments have to be for
-    it. Raises InputError for a bad source, patch list or fragment, AirtcpError when the compilation
-    fails.
+    extra: what is done to Linux besides, last. arch: what make calls ARCH; the fragments have to be
+    for it. Raises InputError for a bad source, patch list or fragment, AirtcpError when the
+    compilation fails.
     """
     for program in ("gcc", "make", "flex", "bison", "bc", "ccache", "patch", "ld", "strip"):
         if not shutil.which(program):
@@ -107,9 +107,7 @@ def build(
         all_of_it = FRAGMENTS if arch == "um" else FRAGMENTS_OF_X86
         fragments = all_of_it if patches == "all" else plain
     fragment_files = [_fragment(name) for name in fragments]
-    changes = read_changes(TOPICS if patches == "all" else TOPICS_OF_PLAIN_TCP)
-    if extra:
-        changes = Changes(changes.patches + extra.patches, changes.files | extra.files)
+    changes = read_changes(TOPICS if patches == "all" else TOPICS_OF_PLAIN_TCP) + extra
     source = find_source(source)
     compiler = _output("gcc", "--version") + _output("ld", "--version")
     source_id = identity(source)
@@ -140,8 +138,10 @@ def cache_key(
     digest = hashlib.sha256()
     digest.update(f"{source_id}\0{compiler}\0{arch}\0".encode())
     digest.update(f"{sorted(_REPRODUCIBLE.items())}{_NOT_USED}\0".encode())
-    named = [(path.name, path) for path in (*changes.patches, *fragments)]
-    for name, path in [*named, *sorted(changes.files.items())]:
+    named: list[tuple[str, Path]] = []
+    for step in changes:
+        named += [(step.patch.name, step.patch), *sorted(step.files.items())]
+    for name, path in [*named, *((path.name, path) for path in fragments)]:
         content = path.read_bytes()
         digest.update(f"{name}\0{len(content)}\0".encode() + content)
     return digest.hexdigest()[:16]

@@ -14,7 +14,7 @@ from airtcp.errors import AirtcpError, InputError
 from airtcp.inputs import policies
 from airtcp.linux import kernel
 from airtcp.linux.kernel import Kernel, Say
-from airtcp.linux.source import Changes
+from airtcp.linux.source import Changes, Step
 
 _PARTS = REPOSITORY / "lab" / "own_policy"
 _IN_TREE = "net/ipv4/own_policy"
@@ -34,8 +34,8 @@ class OwnPolicy:
 
     @property
     def changes(self) -> Changes:
-        """What is laid over Linux for it, beside everything else."""
-        return Changes((_PARTS / "hook.patch",), self.files)
+        """What is done to Linux for it, after everything else."""
+        return (Step(_PARTS / "hook.patch", self.files),)
 
 
 def read(directory: Path) -> OwnPolicy:

@@ -6,71 +6,82 @@ The same input gives the same bytes.
 """
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 from airtcp.errors import AirtcpError, InputError
 from airtcp.linux.source import (
     OVERLAY,
     POSTED,
+    TOPICS,
+    files_of_linux,
     find_source,
-    patched_files,
     read_changes,
-    read_series,
     version_of_tree,
 )
 
-_IDENTITY = {
-    f"GIT_{role}_{part}": value
-    for role in ("AUTHOR", "COMMITTER")
-    for part, value in {
-        "NAME": "airtcp",
-        "EMAIL": "airtcp@localhost",
-        "DATE": "2025-01-01T00:00:00+0000",
-    }.items()
-}
+# Stands in kernel/patches for whoever sends them.
+PLACEHOLDER = "airtcp <airtcp@localhost>"
+_AUTHOR = re.compile(r"([^<>\s](?:[^<>\n]*[^<>\s])?) <([^<>@\s]+@[^<>@\s]+)>")
+_DATE = "2025-01-01T00:00:00+0000"
 
 
 def write(
-    directory: Path, source: Path | None = None, overlay: Path = OVERLAY, topic: str = "tcp"
+    directory: Path,
+    source: Path | None = None,
+    overlay: Path = OVERLAY,
+    *,
+    topic: str = "postable",
+    author: str = PLACEHOLDER,
 ) -> list[Path]:
     """Write directory/NNNN-*.patch, as git format-patch does, and return their paths.
 
     0000 is the cover letter. topic: one of source.POSTED; its patches apply to Linux with the
-    topics before it. source: the Linux 6.12.y tree or tarball, else Debian's. InputError for a
-    directory that is not empty, and when some whole file belongs to no patch.
+    topics that it needs. source: the Linux 6.12.y tree or tarball, else Debian's. author: replaces
+    PLACEHOLDER in From, Signed-off-by and MAINTAINERS. InputError for a directory that is not
+    empty, for a topic that cannot be posted or has no patch, and as of source.read_series().
     """
+    if not _AUTHOR.fullmatch(author):
+        raise InputError(f"--author {author!r}: 'Name <name@example.org>' is allowed")
+    if topic not in POSTED:
+        reason = "is not for posting" if topic in TOPICS else "is no topic"
+        raise InputError(f"--topic {topic} {reason}; allowed: {', '.join(POSTED)}")
     if directory.exists() and not (directory.is_dir() and not any(directory.iterdir())):
         raise InputError(f"{directory} is there already; a new or an empty directory is allowed")
     if not shutil.which("git"):
         raise AirtcpError("git is missing: install it with: apt-get install git")
-    changes = read_changes(POSTED[: POSTED.index(topic) + 1], overlay)
-    steps = [step for step in read_series(overlay) if step.patch in changes.patches]
+    changes = read_changes([topic], overlay)
+    if topic not in {step.topic for step in changes}:
+        raise InputError(f"{overlay / 'patches' / 'series'}: no patch of the topic {topic}")
+    run = partial(git, author=author)
     with tempfile.TemporaryDirectory() as scratch:
         tree = Path(scratch) / "linux"
-        touched = {name for patch in changes.patches for name in patched_files(patch)}
-        extract(find_source(source), ["Makefile", *sorted(touched)], tree)
+        extract(find_source(source), ["Makefile", *sorted(files_of_linux(changes))], tree)
         cover = (overlay / "patches" / topic / "cover-letter.txt").read_text()
-        git(tree, "init", "--quiet", "--initial-branch=series")
-        git(tree, "config", "branch.series.description", cover)
-        git(tree, "add", "--all")
-        git(tree, "commit", "--quiet", "--message", f"Linux {version_of_tree(tree)}")
-        git(tree, "tag", "base")
-        for step in steps:
-            git(tree, "am", "--quiet", str(step.patch))
-            for name in step.files:
+        run(tree, "init", "--quiet", "--initial-branch=series")
+        run(tree, "config", "branch.series.description", cover)
+        run(tree, "add", "--all")
+        run(tree, "commit", "--quiet", "--message", f"Linux {version_of_tree(tree)}")
+        run(tree, "tag", "base")
+        for step in changes:
+            mail = Path(scratch) / step.topic / step.patch.name
+            mail.parent.mkdir(exist_ok=True)
+            mail.write_bytes(step.patch.read_bytes().replace(PLACEHOLDER.encode(), author.encode()))
+            run(tree, "am", "--quiet", f"../{step.topic}/{step.patch.name}")
+            for name, path in step.files.items():
                 (tree / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(overlay / name, tree / name)
-            git(tree, "add", "--all")
-            date = f"--date={_IDENTITY['GIT_AUTHOR_DATE']}"
-            git(tree, "commit", "--quiet", "--amend", "--no-edit", date)
-            if step.patch.parent.name != topic:
-                git(tree, "tag", "--force", "base")
+                shutil.copyfile(path, tree / name)
+            run(tree, "add", "--all")
+            run(tree, "commit", "--quiet", "--amend", "--no-edit", f"--date={_DATE}")
+            if step.topic != topic:
+                run(tree, "tag", "--force", "base")
         patches = Path(scratch) / "patches"
-        git(
+        run(
             tree,
             *("-c", "core.abbrev=12", "format-patch", "--quiet", f"--output-directory={patches}"),
             *("--subject-prefix=PATCH net-next", "--numbered", "--no-signature", "--zero-commit"),
@@ -97,10 +108,13 @@ def extract(source: Path, names: Iterable[str], tree: Path) -> None:
         raise AirtcpError(f"cannot read {source}: {said[0]}")
 
 
-def git(tree: Path, *arguments: str) -> str:
+def git(tree: Path, *arguments: str, author: str = PLACEHOLDER) -> str:
     """Run git, untouched by its user's settings, and return what it prints."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
-    environment |= _IDENTITY
+    name, _, mail = author.removesuffix(">").partition(" <")
+    for role in ("AUTHOR", "COMMITTER"):
+        identity = {"NAME": name, "EMAIL": mail, "DATE": _DATE}
+        environment |= {f"GIT_{role}_{part}": value for part, value in identity.items()}
     environment |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C"}
     done = subprocess.run(
         ["git", *arguments], cwd=tree, env=environment, capture_output=True, text=True

@@ -22,12 +22,20 @@ from airtcp.errors import AirtcpError, InputError
 DEBIAN_TARBALL = Path("/usr/src/linux-source-6.12.tar.xz")
 SERIES = "6.12"
 OVERLAY = REPOSITORY / "kernel"
-# Directories of kernel/patches, each built upon those before it: what the laboratory needs of
-# Linux, acknowledgment policies, small queues and BBR, ACKs in mac80211's queues. All but the first
-# are fit for any Linux.
-TOPICS = ("lab", "tcp", "tsq", "wifi")
+# Topics, which are directories of kernel/patches, and all topics that each applies on top of. "lab"
+# is what the laboratory needs, not for posting; it also depends on its place, see read_changes().
+NEEDS: dict[str, tuple[str, ...]] = {
+    "lab": (),
+    "postable": (),
+    "research": ("postable",),
+    "wifi": (),
+    # The names until kernel/patches is divided into the above.
+    "tcp": (),
+    "tsq": ("tcp",),
+}
+TOPICS = tuple(NEEDS)
 TOPICS_OF_PLAIN_TCP = ("lab", "wifi")
-POSTED = TOPICS[1:]
+POSTED = tuple(topic for topic in TOPICS if topic != "lab")
 
 _OVERLAY_PARTS = ("net", "include", "drivers", "arch", "Documentation")
 
@@ -40,7 +48,7 @@ _NOT_UNPACKED = (
     "*/drivers/net/ethernet/*.[chS]",
     "*/sound/*.[chS]",
     "*/tools/perf/*",
-    "*/tools/testing/*",
+    "*/tools/testing/[!s]*",  # patches for netdev come with selftests
     "*.dts*",
 )
 
@@ -48,19 +56,25 @@ Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Changes:
-    """What is laid over Linux: patches in order, then whole files (path in the tree -> file)."""
-
-    patches: tuple[Path, ...]
-    files: dict[str, Path]
-
-
-@dataclass(frozen=True)
 class Step:
-    """A line of kernel/patches/series: a patch, and the whole files that come with it."""
+    """A patch, then the whole files that it brings (path in the tree -> file)."""
 
     patch: Path
-    files: tuple[str, ...]
+    files: dict[str, Path]
+
+    @property
+    def topic(self) -> str:
+        """The directory of kernel/patches that the patch is in."""
+        return self.patch.parent.name
+
+    @property
+    def touched(self) -> set[str]:
+        """The files, relative to the tree, that the step changes, makes or removes."""
+        return _paths(self.patch, r"---|\+\+\+") | self.files.keys()
+
+
+# What is done to Linux, in this order. A patch can change a file that an earlier step brings.
+Changes = tuple[Step, ...]
 
 
 def find_source(given: Path | None) -> Path:
@@ -132,52 +146,73 @@ def version_of_tree(tree: Path) -> str:
 
 
 def read_series(overlay: Path = OVERLAY) -> list[Step]:
-    """Read kernel/patches/series; InputError when it names what is not there, or a file twice."""
+    """Read kernel/patches/series, a step for each line.
+
+    InputError when it names what is not there, when a file is in no line or in two, and when a
+    topic's patch is after one of a topic that needs it.
+    """
     series = overlay / "patches" / "series"
-    steps = []
+    steps: list[Step] = []
     brought: dict[str, int] = {}
     for number, line in enumerate(series.read_text().splitlines(), 1):
         name, *paths = line.split("#")[0].split() or [""]
         if not name:
             continue
-        if name.split("/")[0] not in TOPICS:
+        topic, _, rest = name.partition("/")
+        if topic not in TOPICS or "/" in rest:
             allowed = ", ".join(f"{topic}/..." for topic in TOPICS)
             raise InputError(f"{series}:{number}: {name}: allowed are {allowed}")
+        for step in steps:
+            if topic in NEEDS[step.topic]:
+                other = f"{step.topic}/{step.patch.name}"
+                raise InputError(f"{series}:{number}: {name}: has to be before {other}")
         patch = series.parent / name
         if not patch.is_file():
             raise InputError(f"{series}:{number}: there is no {patch}")
-        files = []
+        files: dict[str, Path] = {}
         for path in paths:
             found = _whole_files(overlay, path)
             if not found:
                 raise InputError(f"{series}:{number}: there is no {overlay / path}")
-            files += sorted(found)
+            files |= found
         for file in files:
             if file in brought:
                 raise InputError(
                     f"{series}:{number}: {file}: line {brought[file]} brings it already"
                 )
             brought[file] = number
-        steps.append(Step(patch, tuple(files)))
+        steps.append(Step(patch, files))
+    for part in _OVERLAY_PARTS:
+        for file in _whole_files(overlay, part):
+            if file not in brought:
+                raise InputError(f"{series}: no patch brings {file}")
     return steps
 
 
 def read_changes(topics: Sequence[str] = TOPICS, overlay: Path = OVERLAY) -> Changes:
-    """Read kernel/patches/series: the patches of some topics, and the files that are laid over.
+    """The steps of kernel/patches/series that belong to some topics and to those that they need.
 
-    With "lab" among them these are all files, for a file alone does nothing: a patch has to hook it
-    in. Else they are those that the patches bring; InputError when no patch brings some file.
+    A patch of "lab" needs all topics with a patch before it in the series: without one of these it
+    is left out. InputError as of read_series().
     """
-    steps = read_series(overlay)
-    chosen = [step for step in steps if step.patch.parent.name in topics]
-    files: dict[str, Path] = {}
-    for part in _OVERLAY_PARTS:
-        files |= _whole_files(overlay, part)
-    if "lab" not in topics:
-        for name in sorted(files.keys() - {name for step in steps for name in step.files}):
-            raise InputError(f"{overlay / 'patches' / 'series'}: no patch brings {name}")
-        files = {name: files[name] for step in chosen for name in step.files}
-    return Changes(tuple(step.patch for step in chosen), files)
+    wanted = {needed for topic in topics for needed in (*NEEDS[topic], topic)}
+    chosen: list[Step] = []
+    before: set[str] = set()
+    for step in read_series(overlay):
+        if step.topic in wanted and (step.topic != "lab" or before <= wanted):
+            chosen.append(step)
+        before.add(step.topic)
+    return tuple(chosen)
+
+
+def files_of_linux(changes: Changes) -> set[str]:
+    """The files that Linux has to have: patches change them, and no earlier step brings them."""
+    needed: set[str] = set()
+    brought: set[str] = set()
+    for step in changes:
+        needed |= _paths(step.patch, "---") - brought
+        brought |= step.touched
+    return needed
 
 
 def _whole_files(overlay: Path, name: str) -> dict[str, Path]:
@@ -238,24 +273,22 @@ def _apply(changes: Changes, work: Path) -> None:
     tree, originals, staging = work / "linux", work / "originals", work / "staging"
     shutil.rmtree(staging, ignore_errors=True)
     staging.mkdir()
-    touched = {name for patch in changes.patches for name in patched_files(patch)}
-    for name in sorted(touched | changes.files.keys()):
+    for name in sorted({name for step in changes for name in step.touched}):
         _keep_original(tree, originals, name)
-    for name in touched:
         if (originals / name).is_file():
             _copy(originals / name, staging / name)
-    for patch in changes.patches:
+    for step in changes:
         command = ["patch", "-p1", "--batch", "--forward", "--fuzz=0", "--no-backup-if-mismatch"]
         done = subprocess.run(
-            [*command, "-d", str(staging), "-i", str(patch)], capture_output=True, text=True
+            [*command, "-d", str(staging), "-i", str(step.patch)], capture_output=True, text=True
         )
         if done.returncode:
             lines = done.stdout.splitlines()
             signs = ("FAILED", "can't find", "malformed")
             said = next((x for x in lines if any(sign in x for sign in signs)), " ".join(lines[:1]))
-            raise AirtcpError(f"{patch} does not apply: {said}")
-    for name, path in changes.files.items():
-        _copy(path, staging / name)
+            raise AirtcpError(f"{step.patch} does not apply: {said}")
+        for name, path in step.files.items():
+            _copy(path, staging / name)
 
     for path in _files(originals):
         name = str(path.relative_to(originals)).removesuffix(".absent")
@@ -268,10 +301,9 @@ def _apply(changes: Changes, work: Path) -> None:
             _write_if_different(path, tree / name)
 
 
-def patched_files(patch: Path) -> set[str]:
-    """The files, relative to the tree, that a patch changes, makes or removes."""
-    names = re.findall(r"^(?:---|\+\+\+) [ab]/(\S+)", patch.read_text(errors="replace"), re.M)
-    return set(names)
+def _paths(patch: Path, signs: str) -> set[str]:
+    """What a patch names in its lines of "---" (files as they were) or "+++" (as they become)."""
+    return set(re.findall(rf"^(?:{signs}) [ab]/(\S+)", patch.read_text(errors="replace"), re.M))
 
 
 def _keep_original(tree: Path, originals: Path, name: str) -> None:
