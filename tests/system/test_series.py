@@ -132,10 +132,8 @@ def test_passes_checkpatch(series_of: Callable[[str], list[Path]], topic: str, l
     ] == []
 
 
-def test_maintainers_has_every_new_file(applied: Path, topic: str) -> None:
+def test_maintainers_has_every_new_file(applied: Path) -> None:
     """From the patch on that brings it."""
-    if topic == "tcp":
-        pytest.skip("its last patch changes MAINTAINERS, until kernel/patches is divided")
     for commit in commits(applied):
         added = patchseries.git(
             applied, "diff-tree", "-r", "--no-commit-id", "--name-only", "--diff-filter=A", commit

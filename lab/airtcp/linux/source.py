@@ -29,9 +29,6 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "postable": (),
     "research": ("postable",),
     "wifi": (),
-    # The names until kernel/patches is divided into the above.
-    "tcp": (),
-    "tsq": ("tcp",),
 }
 TOPICS = tuple(NEEDS)
 TOPICS_OF_PLAIN_TCP = ("lab", "wifi")
