@@ -31,12 +31,11 @@ MODULE_PARM_DESC(delay_us, "from a first segment to its ACK; 0 to 499999");
 
 static u32 tcp_fixed_ack_delay_us(struct sock *sk)
 {
-	const struct tcp_sock *tp = tcp_sk(sk);
-	u64 due_us = tp->ackpol.first_us + READ_ONCE(delay_us);
+	const struct tcp_ackpol *ap = tcp_ackpol(sk);
+	u64 due_us = ap->first_us + READ_ONCE(delay_us);
 
 	/* The answer counts from the last arrival */
-	return due_us > tp->ackpol.arrival_us ?
-	       due_us - tp->ackpol.arrival_us : 0;
+	return due_us > ap->arrival_us ? due_us - ap->arrival_us : 0;
 }
 
 static struct tcp_ackpol_ops tcp_fixed __read_mostly = {

@@ -25,7 +25,8 @@ RTM_NEWROUTE, RTM_DELROUTE, RTM_GETROUTE = 24, 25, 26
 RTA_DST, RTA_OIF, RTA_METRICS, RTAX_ACK_POLICY = 1, 4, 8, 18
 RT_TABLE_MAIN, RTPROT_BOOT, RT_SCOPE_LINK, RTN_UNICAST = 254, 3, 253, 1
 SOCK_DIAG_BY_FAMILY = 20
-INET_DIAG_INFO, INET_DIAG_ACKPOL, ACKPOL_NAME, ACKPOL_INFO = 2, 23, 1, 2
+INET_DIAG_INFO, INET_DIAG_ACKPOL = 2, 23
+ACKPOL_NAME, ACKPOL_SEGS, ACKPOL_IAT_US, ACKPOL_DELAY_US, ACKPOL_DUE_US, ACKPOL_STATE = range(1, 7)
 NLA_TYPE = 0x3FFF
 LOOPBACK = 1
 
@@ -109,11 +110,22 @@ def diagnosed(port: int) -> dict[str, Any]:
     for answer in netlink(NETLINK_SOCK_DIAG, SOCK_DIAG_BY_FAMILY, NLM_F_DUMP, request + bytes(48)):
         if struct.unpack_from(">H", answer, 4)[0] != port:
             continue
-        policy = attributes(attributes(answer[72:])[INET_DIAG_ACKPOL])
+        reported = attributes(answer[72:])
+        if INET_DIAG_ACKPOL not in reported:
+            return {}
+        policy = attributes(reported[INET_DIAG_ACKPOL])
         said: dict[str, Any] = {"name": policy[ACKPOL_NAME].rstrip(b"\0").decode()}
-        if ACKPOL_INFO in policy:
-            keys = ("segs", "iat_us", "delay_us", "due_us", "first", "second")
-            said |= dict(zip(keys, struct.unpack_from("=6I", policy[ACKPOL_INFO]), strict=True))
+        numbers = {
+            "segs": ACKPOL_SEGS,
+            "iat_us": ACKPOL_IAT_US,
+            "delay_us": ACKPOL_DELAY_US,
+            "due_us": ACKPOL_DUE_US,
+        }
+        for key, kind in numbers.items():
+            if kind in policy:
+                [said[key]] = struct.unpack("=I", policy[kind])
+        state = attributes(policy.get(ACKPOL_STATE, b""))
+        said["state"] = {kind: struct.unpack("=I", value)[0] for kind, value in state.items()}
         return said
     raise LookupError(f"no socket with port {port}")
 

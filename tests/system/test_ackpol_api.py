@@ -10,7 +10,6 @@ from airtcp.linux.kernel import Kernel
 from airtcp.machine.guesttools import GuestTools
 
 SCRIPT = GUEST / "ackpol_api.py"
-NONE = 0xFFFFFFFF
 
 
 @pytest.fixture(scope="module")
@@ -61,16 +60,9 @@ def test_a_route_counts_more_than_the_namespace_less_than_the_socket(said: dict[
 
 def test_diagnosis_tells_policy_and_state(said: dict[str, Any]) -> None:
     told = said["diagnosis"]
-    assert told["default"] == {"name": "default"}
-    unknown = {"first": NONE, "second": NONE}
-    assert told["aad"] == {
-        "name": "aad",
-        "segs": 0,
-        "iat_us": NONE,
-        "delay_us": 0,
-        "due_us": NONE,
-        **unknown,
-    }
+    assert told["default"] == {}
+    assert told["aad"] == {"name": "aad", "segs": 0, "delay_us": 0, "state": {}}
     waits = told["aad waits"]
     assert waits["segs"] >= 1
-    assert 0 < waits["due_us"] <= waits["delay_us"] <= 500_000
+    assert 0 < waits["due_us"] <= 200_000
+    assert waits["due_us"] <= waits["delay_us"] <= 500_000

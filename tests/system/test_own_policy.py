@@ -47,7 +47,7 @@ def test_what_the_compiler_says_first_is_shown(
     line = (
         module.read_text()
         .splitlines()
-        .index("\tu64 due_us = tp->ackpol.first_us + READ_ONCE(delay_u);")
+        .index("\tu64 due_us = ap->first_us + READ_ONCE(delay_u);")
     )
     with pytest.raises(AirtcpError) as error:
         ownpolicy.build(ownpolicy.read(broken), None, say=say)

@@ -2,6 +2,7 @@
 """What each ACK policy does, segment by segment: tests/packets, run by tests/guest/packets.py."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,26 @@ def test_script(results: dict[str, Any], script: str) -> None:
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_script_fails(results: dict[str, Any], name: str) -> None:
     assert WRONG[name][1] in results[f"wrong {name}"]["problem"]
+
+
+def marked(sent: list[str]) -> list[int]:
+    """The octets, by hundred, that ACKs with ECE acknowledged."""
+    found: list[int] = []
+    acked = 1
+    for line in sent:
+        match = re.search(r"> (?:\[\w+\] )?(\S+) .* ack (\d+)", line)
+        assert match, line
+        if "S" not in match[1]:
+            found += range(acked, int(match[2]), 100) if "E" in match[1] else []
+            acked = max(acked, int(match[2]))
+    return found
+
+
+@pytest.mark.parametrize("policy", ["aad", "count", "limit", "tack", "every"])
+def test_dctcp_marks_are_those_of_default(results: dict[str, Any], policy: str) -> None:
+    expected = marked(results["dctcp-default.pkt"]["sent"])
+    assert expected == list(range(5001, 8001, 100))
+    assert marked(results[f"dctcp-{policy}.pkt"]["sent"]) == expected
 
 
 def test_every_policy_is_covered() -> None:

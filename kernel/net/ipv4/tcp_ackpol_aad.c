@@ -17,34 +17,36 @@
  * The timer alone decides; the rule of two segments does not apply.  With fewer
  * than tcp_aad_segments pending T is tcp_aad_max_delay_us.
  *
- * This is policy "aad", the pseudocode of
- *   [1] A. Avkhadeev, "Performance evaluation of delayed acknowledgment scheme
- *       of TCP over Wi-Fi", thesis, Innopolis University, 2025, listing 3.1,
- * which the kernel patch there (listings 4.1 to 4.5) follows only in part: it
- * puts T in the place of Linux' delay and lets all else be, so two full
- * segments are acknowledged at once.  That reading is policy "aad-listing".
+ * This is the pseudocode of
+ *   A. Avkhadeev, "Performance evaluation of delayed acknowledgment scheme of
+ *   TCP over Wi-Fi", thesis, Innopolis University, 2025, listing 3.1,
+ * but for its longest delay, 0.5 s after the last segment: TCP's bound on the
+ * wait of an ACK is shorter and counts from the first, see
+ * tcp_ackpol_latest_us().
  */
 
 #include <linux/module.h>
-#include <linux/sysctl.h>
-#include <net/net_namespace.h>
-#include <net/netns/generic.h>
 #include <net/tcp_ackpol.h>
 
 #include "tcp_ackpol_aad.h"
 
-struct tcp_aad_net {
-	struct tcp_aad_params params;
-	struct ctl_table_header *sysctl;
+static const struct tcp_aad_params tcp_aad_default = TCP_AAD_PARAMS_DEFAULT;
+
+static const struct tcp_ackpol_param tcp_aad_param_list[] = {
+	TCP_ACKPOL_PARAM("tcp_aad_alpha_percent", 0, 100),
+	/* 100 times the weighted IAT */
+	TCP_ACKPOL_PARAM("tcp_aad_beta_percent", 1, 10000),
+	TCP_ACKPOL_PARAM("tcp_aad_min_iat_us", 0, USEC_PER_SEC),
+	TCP_ACKPOL_PARAM("tcp_aad_reset_ms", 1, 3600 * MSEC_PER_SEC),
+	TCP_ACKPOL_PARAM("tcp_aad_segments", 1, 65535),
+	TCP_ACKPOL_PARAM("tcp_aad_max_delay_us", 1, USEC_PER_SEC / 2),
 };
 
-static unsigned int tcp_aad_net_id __read_mostly;
+static struct tcp_ackpol_ops tcp_aad;
 
 static const struct tcp_aad_params *tcp_aad_params(const struct sock *sk)
 {
-	struct tcp_aad_net *an = net_generic(sock_net(sk), tcp_aad_net_id);
-
-	return &an->params;
+	return tcp_ackpol_params(sk, &tcp_aad);
 }
 
 static void tcp_aad_init(struct sock *sk)
@@ -54,136 +56,39 @@ static void tcp_aad_init(struct sock *sk)
 
 static void tcp_aad_data_recv(struct sock *sk)
 {
-	const struct tcp_sock *tp = tcp_sk(sk);
+	const struct tcp_ackpol *ap = tcp_ackpol(sk);
 
 	BUILD_BUG_ON(TCP_AAD_INF != TCP_ACKPOL_IAT_NONE);
 
 	tcp_aad_arrival(tcp_ackpol_priv(sk), tcp_aad_params(sk),
-			tp->ackpol.arrival_us, tp->ackpol.iat_us);
+			ap->arrival_us, ap->iat_us);
 }
 
 static u32 tcp_aad_ack_delay_us(struct sock *sk)
 {
 	return tcp_aad_delay_us(tcp_ackpol_priv(sk), tcp_aad_params(sk),
-				tcp_sk(sk)->ackpol.segs);
-}
-
-static u32 tcp_aad_listing_ack_delay_us(struct sock *sk)
-{
-	if (tcp_ackpol_exceeds(sk, 1))
-		return 0;
-
-	return tcp_aad_ack_delay_us(sk);
-}
-
-static void tcp_aad_get_info(const struct sock *sk,
-			     union tcp_ackpol_state *info)
-{
-	const struct tcp_aad *aad = tcp_ackpol_priv(sk);
-
-	BUILD_BUG_ON(TCP_AAD_INF != TCP_ACKPOL_US_NONE);
-
-	info->aad.iat_min_us = aad->iat_min_us;
-	info->aad.iat_curr_us = aad->iat_curr_us;
+				tcp_ackpol(sk)->segs);
 }
 
 static struct tcp_ackpol_ops tcp_aad __read_mostly = {
 	.ack_delay_us	= tcp_aad_ack_delay_us,
 	.data_recv	= tcp_aad_data_recv,
-	.get_info	= tcp_aad_get_info,
 	.init		= tcp_aad_init,
+	TCP_ACKPOL_PARAMS(tcp_aad_param_list, tcp_aad_default),
 	.name		= "aad",
 	.owner		= THIS_MODULE,
 };
 
-static struct tcp_ackpol_ops tcp_aad_listing __read_mostly = {
-	.ack_delay_us	= tcp_aad_listing_ack_delay_us,
-	.data_recv	= tcp_aad_data_recv,
-	.flags		= TCP_ACKPOL_F_LINUX_RULES,
-	.get_info	= tcp_aad_get_info,
-	.init		= tcp_aad_init,
-	.name		= "aad-listing",
-	.owner		= THIS_MODULE,
-};
-
-static const struct tcp_aad_params tcp_aad_default = TCP_AAD_PARAMS_DEFAULT;
-
-static int beta_max = 10000;		/* 100 times the weighted IAT */
-static int min_iat_max = USEC_PER_SEC;
-static int reset_max = 3600 * MSEC_PER_SEC;
-static int segments_max = 65535;
-static int delay_max = USEC_PER_SEC / 2;	/* RFC 1122, 4.2.3.2 */
-
-#define TCP_AAD_SYSCTL(member, least, most)				\
-	TCP_ACKPOL_SYSCTL("tcp_aad_" #member, struct tcp_aad_params,	\
-			  member, least, most)
-
-static const struct ctl_table tcp_aad_table[] = {
-	TCP_AAD_SYSCTL(alpha_percent, SYSCTL_ZERO, SYSCTL_ONE_HUNDRED),
-	TCP_AAD_SYSCTL(beta_percent, SYSCTL_ONE, &beta_max),
-	TCP_AAD_SYSCTL(min_iat_us, SYSCTL_ZERO, &min_iat_max),
-	TCP_AAD_SYSCTL(reset_ms, SYSCTL_ONE, &reset_max),
-	TCP_AAD_SYSCTL(segments, SYSCTL_ONE, &segments_max),
-	TCP_AAD_SYSCTL(max_delay_us, SYSCTL_ONE, &delay_max),
-};
-
-static int __net_init tcp_aad_net_init(struct net *net)
-{
-	struct tcp_aad_net *an = net_generic(net, tcp_aad_net_id);
-
-	an->params = tcp_aad_default;
-	an->sysctl = tcp_ackpol_register_sysctl(net, tcp_aad_table,
-						ARRAY_SIZE(tcp_aad_table),
-						&an->params);
-	return PTR_ERR_OR_ZERO(an->sysctl);
-}
-
-static void __net_exit tcp_aad_net_exit(struct net *net)
-{
-	struct tcp_aad_net *an = net_generic(net, tcp_aad_net_id);
-
-	tcp_ackpol_unregister_sysctl(an->sysctl);
-}
-
-static struct pernet_operations tcp_aad_net_ops = {
-	.init	= tcp_aad_net_init,
-	.exit	= tcp_aad_net_exit,
-	.id	= &tcp_aad_net_id,
-	.size	= sizeof(struct tcp_aad_net),
-};
-
 static int __init tcp_aad_register(void)
 {
-	int ret;
-
 	TCP_ACKPOL_CHECK_PRIV(struct tcp_aad);
 
-	ret = register_pernet_subsys(&tcp_aad_net_ops);
-	if (ret)
-		return ret;
-
-	ret = tcp_register_ackpol(&tcp_aad);
-	if (ret)
-		goto unregister_subsys;
-
-	ret = tcp_register_ackpol(&tcp_aad_listing);
-	if (ret)
-		goto unregister_aad;
-
-	return 0;
-
-unregister_aad:
-	tcp_unregister_ackpol(&tcp_aad);
-unregister_subsys:
-	unregister_pernet_subsys(&tcp_aad_net_ops);
-	return ret;
+	return tcp_register_ackpol(&tcp_aad);
 }
 
 static void __exit tcp_aad_unregister(void)
 {
-	tcp_unregister_ackpol(&tcp_aad_listing);
 	tcp_unregister_ackpol(&tcp_aad);
-	unregister_pernet_subsys(&tcp_aad_net_ops);
 }
 
 module_init(tcp_aad_register);
@@ -192,4 +97,3 @@ module_exit(tcp_aad_unregister);
 MODULE_LICENSE("GPL");
 MODULE_DESCRIPTION("TCP aggregation aware delayed acknowledgment (TCP-AAD)");
 MODULE_ALIAS_TCP_ACKPOL("aad");
-MODULE_ALIAS_TCP_ACKPOL("aad-listing");

@@ -32,20 +32,21 @@
  */
 
 #include <linux/module.h>
-#include <linux/sysctl.h>
 #include <linux/time64.h>
-#include <net/net_namespace.h>
-#include <net/netns/generic.h>
+#include <net/netlink.h>
 #include <net/tcp.h>
 
 #include "tcp_ackpol_divack.h"
 
-struct tcp_divack_net {
-	struct tcp_divack_params params;
-	struct ctl_table_header *sysctl;
+static const struct tcp_divack_params tcp_divack_default =
+	TCP_DIVACK_PARAMS_DEFAULT;
+
+static const struct tcp_ackpol_param tcp_divack_param_list[] = {
+	TCP_ACKPOL_PARAM("tcp_divack", 0, TCP_DIVACK_PARTS_MAX),
+	TCP_ACKPOL_PARAM("tcp_divack_spread_us", 0, USEC_PER_SEC / 2),
 };
 
-static unsigned int tcp_divack_net_id __read_mostly;
+static struct tcp_ackpol_ops tcp_divack;
 
 /* Send the parts that are left of the series */
 static void tcp_divack_send_parts(struct sock *sk, struct tcp_divack *divack)
@@ -62,7 +63,6 @@ static void tcp_divack_send_parts(struct sock *sk, struct tcp_divack *divack)
 static bool tcp_divack_begin(struct sock *sk, struct tcp_divack *divack)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
-	const struct tcp_divack_net *dn;
 	u32 acked = tp->rcv_wup;
 
 	if (divack->left) {
@@ -75,8 +75,8 @@ static bool tcp_divack_begin(struct sock *sk, struct tcp_divack *divack)
 		__tcp_send_ack(sk, divack->end, 0);
 	}
 
-	dn = net_generic(sock_net(sk), tcp_divack_net_id);
-	tcp_divack_start(divack, &dn->params, acked, tp->rcv_nxt);
+	tcp_divack_start(divack, tcp_ackpol_params(sk, &tcp_divack), acked,
+			 tp->rcv_nxt);
 	if (tp->ecn_flags & TCP_ECN_DEMAND_CWR)
 		tcp_divack_whole(divack);
 	return true;
@@ -139,12 +139,12 @@ static void tcp_divack_ack_sent(struct sock *sk)
 	divack->left = 0;
 }
 
-static void tcp_divack_get_info(const struct sock *sk,
-				union tcp_ackpol_state *info)
+static int tcp_divack_get_info(const struct sock *sk, struct sk_buff *skb)
 {
 	const struct tcp_divack *divack = tcp_ackpol_priv(sk);
 
-	info->divack.parts = divack->left ? divack->left - 1 : 0;
+	return nla_put_u32(skb, TCP_ACKPOL_DIVACK_A_PARTS,
+			   divack->left ? divack->left - 1 : 0);
 }
 
 static struct tcp_ackpol_ops tcp_divack __read_mostly = {
@@ -154,68 +154,21 @@ static struct tcp_ackpol_ops tcp_divack __read_mostly = {
 	.timer		= tcp_divack_timer,
 	.flags		= TCP_ACKPOL_F_QUICK,
 	.get_info	= tcp_divack_get_info,
+	TCP_ACKPOL_PARAMS(tcp_divack_param_list, tcp_divack_default),
 	.name		= "divack",
 	.owner		= THIS_MODULE,
 };
 
-static const struct tcp_divack_params tcp_divack_default =
-	TCP_DIVACK_PARAMS_DEFAULT;
-
-static int parts_max = TCP_DIVACK_PARTS_MAX;
-static int spread_max = USEC_PER_SEC / 2;	/* RFC 1122, 4.2.3.2 */
-
-static const struct ctl_table tcp_divack_table[] = {
-	TCP_ACKPOL_SYSCTL("tcp_divack", struct tcp_divack_params, parts,
-			  SYSCTL_ZERO, &parts_max),
-	TCP_ACKPOL_SYSCTL("tcp_divack_spread_us", struct tcp_divack_params,
-			  spread_us, SYSCTL_ZERO, &spread_max),
-};
-
-static int __net_init tcp_divack_net_init(struct net *net)
-{
-	struct tcp_divack_net *dn = net_generic(net, tcp_divack_net_id);
-
-	dn->params = tcp_divack_default;
-	dn->sysctl = tcp_ackpol_register_sysctl(net, tcp_divack_table,
-						ARRAY_SIZE(tcp_divack_table),
-						&dn->params);
-	return PTR_ERR_OR_ZERO(dn->sysctl);
-}
-
-static void __net_exit tcp_divack_net_exit(struct net *net)
-{
-	struct tcp_divack_net *dn = net_generic(net, tcp_divack_net_id);
-
-	tcp_ackpol_unregister_sysctl(dn->sysctl);
-}
-
-static struct pernet_operations tcp_divack_net_ops = {
-	.init	= tcp_divack_net_init,
-	.exit	= tcp_divack_net_exit,
-	.id	= &tcp_divack_net_id,
-	.size	= sizeof(struct tcp_divack_net),
-};
-
 static int __init tcp_divack_register(void)
 {
-	int ret;
-
 	TCP_ACKPOL_CHECK_PRIV(struct tcp_divack);
 
-	ret = register_pernet_subsys(&tcp_divack_net_ops);
-	if (ret)
-		return ret;
-
-	ret = tcp_register_ackpol(&tcp_divack);
-	if (ret)
-		unregister_pernet_subsys(&tcp_divack_net_ops);
-	return ret;
+	return tcp_register_ackpol(&tcp_divack);
 }
 
 static void __exit tcp_divack_unregister(void)
 {
 	tcp_unregister_ackpol(&tcp_divack);
-	unregister_pernet_subsys(&tcp_divack_net_ops);
 }
 
 module_init(tcp_divack_register);

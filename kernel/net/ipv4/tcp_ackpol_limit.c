@@ -57,19 +57,20 @@
  */
 
 #include <linux/module.h>
-#include <linux/sysctl.h>
-#include <net/net_namespace.h>
-#include <net/netns/generic.h>
-#include <net/tcp_ackpol.h>
+#include <net/netlink.h>
+#include <net/tcp.h>
 
 #include "tcp_ackpol_limit.h"
 
-struct tcp_limit_net {
-	struct tcp_limit_params params;
-	struct ctl_table_header *sysctl;
+static const struct tcp_limit_params tcp_limit_default =
+	TCP_LIMIT_PARAMS_DEFAULT;
+
+static const struct tcp_ackpol_param tcp_limit_param_list[] = {
+	TCP_ACKPOL_PARAM("tcp_ack_limit", 0, INT_MAX),
+	TCP_ACKPOL_PARAM("tcp_ack_limit_max", 1, 65535),
 };
 
-static unsigned int tcp_limit_net_id __read_mostly;
+static struct tcp_ackpol_ops tcp_limit;
 
 static void tcp_limit_init(struct sock *sk)
 {
@@ -78,11 +79,12 @@ static void tcp_limit_init(struct sock *sk)
 
 static void tcp_limit_data_recv(struct sock *sk)
 {
-	const struct tcp_limit_net *ln = net_generic(sock_net(sk),
-						     tcp_limit_net_id);
+	const struct tcp_limit_params *params;
+	const struct tcp_ackpol *ap = tcp_ackpol(sk);
 	struct tcp_limit *limit = tcp_ackpol_priv(sk);
 	const struct tcp_sock *tp = tcp_sk(sk);
-	u32 segs = tp->ackpol.segs;
+
+	params = tcp_ackpol_params(sk, &tcp_limit);
 
 	/* The first segment beyond a hole is not in the queue yet, but the one
 	 * that fills it comes by while it is.
@@ -90,11 +92,11 @@ static void tcp_limit_data_recv(struct sock *sk)
 	if (!RB_EMPTY_ROOT(&tp->out_of_order_queue))
 		tcp_limit_reset(limit);
 	else
-		tcp_limit_arrival(limit, &ln->params, tp->ackpol.arrival_us,
-				  segs - limit->seen_segs,
+		tcp_limit_arrival(limit, params, ap->arrival_us,
+				  ap->segs - limit->seen_segs,
 				  tp->rcv_wnd /
 				  inet_csk(sk)->icsk_ack.rcv_mss);
-	limit->seen_segs = segs;
+	limit->seen_segs = ap->segs;
 }
 
 static void tcp_limit_ack_sent(struct sock *sk)
@@ -111,16 +113,20 @@ static u32 tcp_limit_ack_delay_us(struct sock *sk)
 	return tcp_ackpol_exceeds(sk, limit->ratio) ? 0 : TCP_ACKPOL_DELACK;
 }
 
-static void tcp_limit_get_info(const struct sock *sk,
-			       union tcp_ackpol_state *info)
+static int tcp_limit_get_info(const struct sock *sk, struct sk_buff *skb)
 {
 	const struct tcp_limit *limit = tcp_ackpol_priv(sk);
 
-	info->limit.ratio = limit->ratio;
-	info->limit.ratio_max = limit->ratio_max;
-	info->limit.start_segs = limit->start_segs;
-	info->limit.count_segs = limit->count_segs;
-	info->limit.window_us = limit->window_us;
+	if (nla_put_u32(skb, TCP_ACKPOL_LIMIT_A_RATIO, limit->ratio) ||
+	    nla_put_u32(skb, TCP_ACKPOL_LIMIT_A_RATIO_MAX, limit->ratio_max) ||
+	    nla_put_u32(skb, TCP_ACKPOL_LIMIT_A_START_SEGS,
+			limit->start_segs) ||
+	    nla_put_u32(skb, TCP_ACKPOL_LIMIT_A_COUNT_SEGS,
+			limit->count_segs) ||
+	    nla_put_u32(skb, TCP_ACKPOL_LIMIT_A_WINDOW_US, limit->window_us))
+		return -EMSGSIZE;
+
+	return 0;
 }
 
 static struct tcp_ackpol_ops tcp_limit __read_mostly = {
@@ -129,67 +135,21 @@ static struct tcp_ackpol_ops tcp_limit __read_mostly = {
 	.ack_sent	= tcp_limit_ack_sent,
 	.get_info	= tcp_limit_get_info,
 	.init		= tcp_limit_init,
+	TCP_ACKPOL_PARAMS(tcp_limit_param_list, tcp_limit_default),
 	.name		= "limit",
 	.owner		= THIS_MODULE,
 };
 
-static const struct tcp_limit_params tcp_limit_default =
-	TCP_LIMIT_PARAMS_DEFAULT;
-
-static int limit_max_max = 65535;
-
-static const struct ctl_table tcp_limit_table[] = {
-	TCP_ACKPOL_SYSCTL("tcp_ack_limit", struct tcp_limit_params, limit,
-			  SYSCTL_ZERO, SYSCTL_INT_MAX),
-	TCP_ACKPOL_SYSCTL("tcp_ack_limit_max", struct tcp_limit_params,
-			  limit_max, SYSCTL_ONE, &limit_max_max),
-};
-
-static int __net_init tcp_limit_net_init(struct net *net)
-{
-	struct tcp_limit_net *ln = net_generic(net, tcp_limit_net_id);
-
-	ln->params = tcp_limit_default;
-	ln->sysctl = tcp_ackpol_register_sysctl(net, tcp_limit_table,
-						ARRAY_SIZE(tcp_limit_table),
-						&ln->params);
-	return PTR_ERR_OR_ZERO(ln->sysctl);
-}
-
-static void __net_exit tcp_limit_net_exit(struct net *net)
-{
-	struct tcp_limit_net *ln = net_generic(net, tcp_limit_net_id);
-
-	tcp_ackpol_unregister_sysctl(ln->sysctl);
-}
-
-static struct pernet_operations tcp_limit_net_ops = {
-	.init	= tcp_limit_net_init,
-	.exit	= tcp_limit_net_exit,
-	.id	= &tcp_limit_net_id,
-	.size	= sizeof(struct tcp_limit_net),
-};
-
 static int __init tcp_limit_register(void)
 {
-	int ret;
-
 	TCP_ACKPOL_CHECK_PRIV(struct tcp_limit);
 
-	ret = register_pernet_subsys(&tcp_limit_net_ops);
-	if (ret)
-		return ret;
-
-	ret = tcp_register_ackpol(&tcp_limit);
-	if (ret)
-		unregister_pernet_subsys(&tcp_limit_net_ops);
-	return ret;
+	return tcp_register_ackpol(&tcp_limit);
 }
 
 static void __exit tcp_limit_unregister(void)
 {
 	tcp_unregister_ackpol(&tcp_limit);
-	unregister_pernet_subsys(&tcp_limit_net_ops);
 }
 
 module_init(tcp_limit_register);

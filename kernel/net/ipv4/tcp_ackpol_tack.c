@@ -35,9 +35,8 @@
  * a slow path; after a longer one the first regime holds until the next
  * measurement.  Until RTT and bandwidth are known Linux' own rule applies.
  *
- * Linux senders probe for a lost tail after 2 smoothed RTTs, so minimum RTT /
- * beta does not make them; it is never longer than a delayed ACK may be
- * (icsk_delack_max), whatever the RTT.
+ * Senders probe for a lost tail after 2 smoothed RTTs, so minimum RTT / beta does
+ * not make them.
  *
  * TCP itself acknowledges at once when data is missing and when the window runs
  * out, for which [1] has instant ACKs (IACK).  Left out is all that needs the
@@ -49,26 +48,23 @@
  */
 
 #include <linux/module.h>
-#include <linux/sysctl.h>
-#include <net/net_namespace.h>
-#include <net/netns/generic.h>
-#include <net/tcp_ackpol.h>
+#include <net/netlink.h>
+#include <net/tcp.h>
 
 #include "tcp_ackpol_tack.h"
 
-struct tcp_tack_net {
-	struct tcp_tack_params params;
-	struct ctl_table_header *sysctl;
+static const struct tcp_tack_params tcp_tack_default = TCP_TACK_PARAMS_DEFAULT;
+
+static const struct tcp_ackpol_param tcp_tack_param_list[] = {
+	TCP_ACKPOL_PARAM("tcp_tack_segments", 1, 65535),
+	TCP_ACKPOL_PARAM("tcp_tack_beta", 1, 65535),
 };
 
-static unsigned int tcp_tack_net_id __read_mostly;
+static struct tcp_ackpol_ops tcp_tack;
 
 static const struct tcp_tack_params *tcp_tack_params(const struct sock *sk)
 {
-	const struct tcp_tack_net *tn = net_generic(sock_net(sk),
-						    tcp_tack_net_id);
-
-	return &tn->params;
+	return tcp_ackpol_params(sk, &tcp_tack);
 }
 
 static void tcp_tack_data_recv(struct sock *sk)
@@ -86,20 +82,19 @@ static void tcp_tack_data_recv(struct sock *sk)
 	    (!rtt_us || tp->srtt_us < rtt_us))
 		rtt_us = tp->srtt_us;
 
-	tcp_tack_arrival(tack, tp->ackpol.arrival_us, tp->rcv_nxt, rtt_us >> 3);
+	tcp_tack_arrival(tack, tcp_ackpol(sk)->arrival_us, tp->rcv_nxt, rtt_us >> 3);
 }
 
 static u32 tcp_tack_ack_delay_us(struct sock *sk)
 {
 	const struct tcp_tack_params *params = tcp_tack_params(sk);
-	const struct inet_connection_sock *icsk = inet_csk(sk);
 	const struct tcp_tack *tack = tcp_ackpol_priv(sk);
-	const struct tcp_sock *tp = tcp_sk(sk);
+	const struct tcp_ackpol *ap = tcp_ackpol(sk);
 	u32 interval_us, segs;
 	u64 due_us;
 
 	interval_us = tcp_tack_interval_us(tack, params,
-					   icsk->icsk_ack.rcv_mss);
+					   inet_csk(sk)->icsk_ack.rcv_mss);
 	if (interval_us > tcp_tack_period_us(tack, params)) {
 		segs = interval_us == U32_MAX ? 2 :
 						READ_ONCE(params->segments);
@@ -107,94 +102,50 @@ static u32 tcp_tack_ack_delay_us(struct sock *sk)
 							  TCP_ACKPOL_DELACK;
 	}
 
-	due_us = tp->ackpol.first_us +
-		 min(interval_us, jiffies_to_usecs(icsk->icsk_delack_max));
-	if (due_us <= tp->ackpol.arrival_us)
-		return 0;
-	return due_us - tp->ackpol.arrival_us;
+	due_us = ap->first_us + interval_us;
+	return due_us <= ap->arrival_us ? 0 : due_us - ap->arrival_us;
 }
 
-static void tcp_tack_get_info(const struct sock *sk,
-			      union tcp_ackpol_state *info)
+static int tcp_tack_get_info(const struct sock *sk, struct sk_buff *skb)
 {
 	const struct tcp_tack *tack = tcp_ackpol_priv(sk);
 	u32 rtt_us = tcp_tack_rtt_us(tack);
+	u32 interval_us;
 
-	BUILD_BUG_ON(TCP_ACKPOL_US_NONE != U32_MAX);
+	interval_us = tcp_tack_interval_us(tack, tcp_tack_params(sk),
+					   inet_csk(sk)->icsk_ack.rcv_mss);
+	if (rtt_us &&
+	    nla_put_u32(skb, TCP_ACKPOL_TACK_A_MIN_RTT_US, rtt_us))
+		return -EMSGSIZE;
 
-	info->tack.min_rtt_us = rtt_us ? rtt_us : TCP_ACKPOL_US_NONE;
-	info->tack.interval_us =
-		tcp_tack_interval_us(tack, tcp_tack_params(sk),
-				     inet_csk(sk)->icsk_ack.rcv_mss);
-	info->tack.bytes_per_s = (u64)minmax_get(&tack->bytes_per_ms) *
-				 MSEC_PER_SEC;
+	if (nla_put_u32(skb, TCP_ACKPOL_TACK_A_INTERVAL_US, interval_us) ||
+	    nla_put_u64_64bit(skb, TCP_ACKPOL_TACK_A_BYTES_PER_S,
+			      (u64)minmax_get(&tack->bytes_per_ms) *
+			      MSEC_PER_SEC, TCP_ACKPOL_TACK_A_PAD))
+		return -EMSGSIZE;
+
+	return 0;
 }
 
 static struct tcp_ackpol_ops tcp_tack __read_mostly = {
 	.ack_delay_us	= tcp_tack_ack_delay_us,
 	.data_recv	= tcp_tack_data_recv,
 	.get_info	= tcp_tack_get_info,
+	TCP_ACKPOL_PARAMS(tcp_tack_param_list, tcp_tack_default),
 	.name		= "tack",
 	.owner		= THIS_MODULE,
 };
 
-static const struct tcp_tack_params tcp_tack_default = TCP_TACK_PARAMS_DEFAULT;
-
-static int segments_max = 65535;
-static int beta_max = 65535;
-
-static const struct ctl_table tcp_tack_table[] = {
-	TCP_ACKPOL_SYSCTL("tcp_tack_segments", struct tcp_tack_params,
-			  segments, SYSCTL_ONE, &segments_max),
-	TCP_ACKPOL_SYSCTL("tcp_tack_beta", struct tcp_tack_params, beta,
-			  SYSCTL_ONE, &beta_max),
-};
-
-static int __net_init tcp_tack_net_init(struct net *net)
-{
-	struct tcp_tack_net *tn = net_generic(net, tcp_tack_net_id);
-
-	tn->params = tcp_tack_default;
-	tn->sysctl = tcp_ackpol_register_sysctl(net, tcp_tack_table,
-						ARRAY_SIZE(tcp_tack_table),
-						&tn->params);
-	return PTR_ERR_OR_ZERO(tn->sysctl);
-}
-
-static void __net_exit tcp_tack_net_exit(struct net *net)
-{
-	struct tcp_tack_net *tn = net_generic(net, tcp_tack_net_id);
-
-	tcp_ackpol_unregister_sysctl(tn->sysctl);
-}
-
-static struct pernet_operations tcp_tack_net_ops = {
-	.init	= tcp_tack_net_init,
-	.exit	= tcp_tack_net_exit,
-	.id	= &tcp_tack_net_id,
-	.size	= sizeof(struct tcp_tack_net),
-};
-
 static int __init tcp_tack_register(void)
 {
-	int ret;
-
 	TCP_ACKPOL_CHECK_PRIV(struct tcp_tack);
 
-	ret = register_pernet_subsys(&tcp_tack_net_ops);
-	if (ret)
-		return ret;
-
-	ret = tcp_register_ackpol(&tcp_tack);
-	if (ret)
-		unregister_pernet_subsys(&tcp_tack_net_ops);
-	return ret;
+	return tcp_register_ackpol(&tcp_tack);
 }
 
 static void __exit tcp_tack_unregister(void)
 {
 	tcp_unregister_ackpol(&tcp_tack);
-	unregister_pernet_subsys(&tcp_tack_net_ops);
 }
 
 module_init(tcp_tack_register);

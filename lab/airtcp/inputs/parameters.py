@@ -105,6 +105,11 @@ class Parameters(Strict):
     ack_policy: Policy = _field(
         "default", "ack_policy", "ACK policy of the receiver of the data (net.ipv4.tcp_ack_policy)"
     )
+    ack_delay_bound: OnOff = _field(
+        True,
+        "ack_delay_bound",
+        "TCP bounds how long an ACK may wait (RFC 1122, RFC 5681); off: as long as the policy says",
+    )
     aad_alpha: Annotated[float | None, fraction(0, 1, _KERNEL)] = _field(
         None, "aad_alpha", "AAD: weight of the smallest inter-arrival time"
     )

@@ -16,7 +16,8 @@ from airtcp.inputs.quantity import Plain, duration, rate, whole_seconds
 _DAY_S = 86400
 
 ACK_POLICY = (
-    *("ack_policy", "aad_alpha", "aad_beta", "aad_min_iat", "aad_reset", "aad_segments"),
+    *("ack_policy", "ack_delay_bound"),
+    *("aad_alpha", "aad_beta", "aad_min_iat", "aad_reset", "aad_segments"),
     *("aad_max_delay", "ack_limit", "ack_limit_max", "ack_count", "ack_count_delay"),
     *("tack_segments", "tack_beta", "divack", "divack_spread"),
 )

@@ -76,7 +76,7 @@ def set_sysctls(sysctls: Mapping[str, str]) -> str:
 def changed(before: Parameters, after: Parameters) -> str:
     """Shell: the sysctls that differ by now; what has gone from them is Linux' own again."""
     old, new = ({**ack_policy(one), **sending(one)} for one in (before, after))
-    usual = {"tcp_ack_policy": "default"}
+    usual = {"tcp_ack_policy": "default", "tcp_ack_policy_unbounded": "0"}
     usual |= {name: str(percent) for name, percent in _PACING_PERCENT.items()}
     now = {name: new.get(name) or usual[name] for name in dict.fromkeys([*old, *new])}
     return set_sysctls({name: value for name, value in now.items() if old.get(name) != value})
@@ -104,6 +104,7 @@ def ack_policy(parameters: Parameters) -> dict[str, str]:
         return None if value is None else str(round(value * factor))
 
     asked = {
+        "tcp_ack_policy_unbounded": None if parameters.ack_delay_bound else "1",
         "tcp_aad_alpha_percent": scaled(parameters.aad_alpha, 100),
         "tcp_aad_beta_percent": scaled(parameters.aad_beta, 100),
         "tcp_aad_min_iat_us": scaled(parameters.aad_min_iat_s, 1e6),

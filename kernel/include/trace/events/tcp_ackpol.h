@@ -33,8 +33,8 @@ TRACE_DEFINE_ENUM(TCP_ACKPOL_WINDOW);
 
 /* One line for each decision of a socket with a policy.
  * iat_us: time between the last two arrivals, -1 after the first
- * ato_us: the delay that the policy chose, 0 if it was not asked,
- *	TCP_ACKPOL_DELACK if it is Linux' own
+ * ato_us: the delay that the policy returned, 0 if it was not asked,
+ *	TCP_ACKPOL_DELACK if it leaves it to the delayed ACK timer
  * segs: segments that the ACK will acknowledge
  */
 TRACE_EVENT(tcp_ackpol_decision,
@@ -56,14 +56,14 @@ TRACE_EVENT(tcp_ackpol_decision,
 	),
 
 	TP_fast_assign(
-		const struct tcp_sock *tp = tcp_sk(sk);
+		const struct tcp_ackpol *ap = tcp_ackpol(sk);
 
 		__entry->sock_cookie = sock_gen_cookie(sk);
-		__entry->iat_us = tp->ackpol.iat_us == TCP_ACKPOL_IAT_NONE ?
-				  -1LL : tp->ackpol.iat_us;
+		__entry->iat_us = ap->iat_us == TCP_ACKPOL_IAT_NONE ?
+				  -1LL : ap->iat_us;
 		__entry->ato_us = ato_us;
-		__entry->segs = tp->ackpol.segs;
-		__entry->rcv_nxt = tp->rcv_nxt;
+		__entry->segs = ap->segs;
+		__entry->rcv_nxt = tcp_sk(sk)->rcv_nxt;
 		__entry->sport = ntohs(inet_sk(sk)->inet_sport);
 		__entry->dport = ntohs(inet_sk(sk)->inet_dport);
 		__entry->family = sk->sk_family;
@@ -77,8 +77,8 @@ TRACE_EVENT(tcp_ackpol_decision,
 		  __entry->rcv_nxt, __entry->sock_cookie)
 );
 
-/* One line for each ACK of all that arrived in order, whatever path it takes:
- * a policy's, a timer's, an answer to data out of order, on data.
+/* One line for each ACK of all that arrived in order, whatever sends it: a
+ * policy, a timer, data out of order, data that goes back.
  * segs: segments received since the ACK before
  * waited_us: since the first of them arrived, 0 if there is none
  */
@@ -99,14 +99,13 @@ TRACE_EVENT(tcp_ackpol_ack,
 	),
 
 	TP_fast_assign(
-		const struct tcp_sock *tp = tcp_sk(sk);
+		const struct tcp_ackpol *ap = tcp_ackpol(sk);
 
 		__entry->sock_cookie = sock_gen_cookie(sk);
-		__entry->waited_us = tp->ackpol.segs ?
-				     tcp_clock_us() -
-				     tp->ackpol.first_us : 0;
-		__entry->segs = tp->ackpol.segs;
-		__entry->rcv_nxt = tp->rcv_nxt;
+		__entry->waited_us = ap->segs ?
+				     tcp_clock_us() - ap->first_us : 0;
+		__entry->segs = ap->segs;
+		__entry->rcv_nxt = tcp_sk(sk)->rcv_nxt;
 		__entry->sport = ntohs(inet_sk(sk)->inet_sport);
 		__entry->dport = ntohs(inet_sk(sk)->inet_dport);
 		__entry->family = sk->sk_family;

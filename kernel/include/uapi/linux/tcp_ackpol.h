@@ -1,78 +1,35 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
 /*
- * TCP acknowledgment policies: what INET_DIAG_ACKPOL tells.
+ * TCP acknowledgment policies: the attributes of INET_DIAG_ACKPOL.
  * See Documentation/networking/tcp_ackpol.rst.
  */
 #ifndef _UAPI_LINUX_TCP_ACKPOL_H
 #define _UAPI_LINUX_TCP_ACKPOL_H
 
-#include <linux/types.h>
-
-/* Length of a policy's name, with the closing zero */
-#define TCP_ACKPOL_NAME_MAX	16
-
-/* Attributes nested in INET_DIAG_ACKPOL */
+/* Nested in INET_DIAG_ACKPOL, which sockets with "default" do not have.  A
+ * time that is not known has no attribute.
+ */
 enum {
-	TCP_ACKPOL_DIAG_UNSPEC,
-	TCP_ACKPOL_DIAG_NAME,		/* string */
-	TCP_ACKPOL_DIAG_INFO,		/* struct tcp_ackpol_info */
-	__TCP_ACKPOL_DIAG_MAX,
+	TCP_ACKPOL_A_UNSPEC,
+	TCP_ACKPOL_A_NAME,	/* string */
+	TCP_ACKPOL_A_SEGS,	/* u32, received and not yet acknowledged */
+	TCP_ACKPOL_A_IAT_US,	/* u32, between the last two arrivals */
+	TCP_ACKPOL_A_DELAY_US,	/* u32, what the policy last returned */
+	TCP_ACKPOL_A_DUE_US,	/* u32, until the policy's timer expires */
+	TCP_ACKPOL_A_STATE,	/* nest, attributes of the policy's own */
+	__TCP_ACKPOL_A_MAX,
 };
 
-#define TCP_ACKPOL_DIAG_MAX	(__TCP_ACKPOL_DIAG_MAX - 1)
+#define TCP_ACKPOL_A_MAX	(__TCP_ACKPOL_A_MAX - 1)
 
-/* An unknown time */
-#define TCP_ACKPOL_US_NONE	0xffffffffU
-
-/* policies "aad" and "aad-listing" */
-struct tcp_ackpol_aad_state {
-	__u32	iat_min_us;	/* least time between aggregates, or NONE */
-	__u32	iat_curr_us;	/* last time between aggregates, or NONE */
+/* In TCP_ACKPOL_A_STATE, policy "aad" */
+enum {
+	TCP_ACKPOL_AAD_A_UNSPEC,
+	TCP_ACKPOL_AAD_A_IAT_MIN_US,	/* u32, least time between aggregates */
+	TCP_ACKPOL_AAD_A_IAT_CURR_US,	/* u32, last time between aggregates */
+	__TCP_ACKPOL_AAD_A_MAX,
 };
 
-/* policy "limit" */
-struct tcp_ackpol_limit_state {
-	__u32	ratio;		/* an ACK when more than so many segments wait */
-	__u32	ratio_max;
-	__u32	start_segs;	/* segments before limiting starts */
-	__u32	count_segs;	/* segments counted towards that, or of the
-				 * window being timed
-				 */
-	__u32	window_us;	/* what the last window of segments took */
-};
-
-/* policies "every" and "count" */
-struct tcp_ackpol_count_state {
-	__u32	segs;		/* segments an ACK */
-};
-
-/* policy "tack" */
-struct tcp_ackpol_tack_state {
-	__u32	min_rtt_us;	/* or NONE */
-	__u32	interval_us;	/* between ACKs */
-	__u64	bytes_per_s;	/* rate of delivery */
-};
-
-/* policy "divack" */
-struct tcp_ackpol_divack_state {
-	__u32	parts;		/* still to be sent before the full ACK */
-};
-
-union tcp_ackpol_state {
-	struct tcp_ackpol_aad_state	aad;
-	struct tcp_ackpol_limit_state	limit;
-	struct tcp_ackpol_count_state	count;
-	struct tcp_ackpol_tack_state	tack;
-	struct tcp_ackpol_divack_state	divack;
-	__u64				other[4];
-};
-
-struct tcp_ackpol_info {
-	__u32	segs;		/* received and not yet acknowledged */
-	__u32	iat_us;		/* between the last two arrivals, or NONE */
-	__u32	delay_us;	/* what the policy last chose */
-	__u32	due_us;		/* until the policy's timer expires, or NONE */
-	union tcp_ackpol_state state;
-};
+#define TCP_ACKPOL_AAD_A_MAX	(__TCP_ACKPOL_AAD_A_MAX - 1)
 
 #endif /* _UAPI_LINUX_TCP_ACKPOL_H */

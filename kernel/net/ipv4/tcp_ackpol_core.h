@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the files of the framework of ACK policies share */
+#ifndef _TCP_ACKPOL_CORE_H
+#define _TCP_ACKPOL_CORE_H
+
+#include <net/tcp_ackpol.h>
+
+#define TCP_ACKPOL_DEFAULT	"default"
+
+/* Registered policies may have so many parameters together */
+#define TCP_ACKPOL_PARAMS_MAX	64
+
+/**
+ * struct tcp_ackpol_net - the ACK policies of a network namespace
+ * @ops: policy of new sockets, NULL for "default"; holds its module
+ * @sysctl: the namespace's own sysctls
+ * @params_sysctl: a policy's sysctls, at the index of its first parameter
+ * @params: values of the parameters of all policies
+ */
+struct tcp_ackpol_net {
+	const struct tcp_ackpol_ops __rcu *ops;
+	struct ctl_table_header *sysctl;
+	struct ctl_table_header *params_sysctl[TCP_ACKPOL_PARAMS_MAX];
+	int params[TCP_ACKPOL_PARAMS_MAX];
+};
+
+struct tcp_ackpol_net *tcp_ackpol_pernet(const struct net *net);
+void tcp_ackpol_enable(bool may_sleep);
+
+const struct tcp_ackpol_ops *tcp_ackpol_find(const char *name);
+int tcp_ackpol_get(const char *name, bool load,
+		   const struct tcp_ackpol_ops **ops);
+int tcp_ackpol_attach(struct sock *sk, const struct tcp_ackpol_ops *ops);
+
+/* For a loop under rcu_read_lock() */
+extern struct list_head tcp_ackpol_list;
+
+/* The name of a policy, or "default" for NULL */
+static inline const char *tcp_ackpol_name(const struct tcp_ackpol_ops *ops)
+{
+	return ops ? ops->name : TCP_ACKPOL_DEFAULT;
+}
+
+#ifdef CONFIG_SYSCTL
+int tcp_ackpol_sysctl_init(struct net *net);
+void tcp_ackpol_sysctl_exit(struct net *net);
+int tcp_ackpol_params_sysctl_init(struct net *net,
+				  const struct tcp_ackpol_ops *ops);
+void tcp_ackpol_params_sysctl_exit(struct net *net,
+				   const struct tcp_ackpol_ops *ops);
+#else
+static inline int tcp_ackpol_sysctl_init(struct net *net)
+{
+	return 0;
+}
+
+static inline void tcp_ackpol_sysctl_exit(struct net *net)
+{
+}
+
+static inline int
+tcp_ackpol_params_sysctl_init(struct net *net, const struct tcp_ackpol_ops *ops)
+{
+	return 0;
+}
+
+static inline void
+tcp_ackpol_params_sysctl_exit(struct net *net, const struct tcp_ackpol_ops *ops)
+{
+}
+#endif
+
+#endif /* _TCP_ACKPOL_CORE_H */

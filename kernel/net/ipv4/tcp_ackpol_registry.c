@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Pluggable TCP acknowledgment policies: which there are, and which a socket
+ * has
+ *
+ * A socket takes the policy of its network namespace when it is created or
+ * accepted, unless a choice that is more specific was made.  One with the
+ * policy "default" has no state, and while no policy has ever been chosen the
+ * hooks of TCP are no-ops.
+ *
+ * Subflows of MPTCP always have "default": MPTCP has rules of its own for
+ * acknowledging (mptcp_subflow_cleanup_rbuf()), and a DATA_ACK that waits would
+ * hold up the whole connection.
+ */
+
+#include <linux/bitmap.h>
+#include <linux/ctype.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <net/mptcp.h>
+#include <net/net_namespace.h>
+#include <net/netns/generic.h>
+#include <net/tcp.h>
+
+#include "tcp_ackpol_core.h"
+
+DEFINE_STATIC_KEY_FALSE(tcp_ackpol_key);
+
+LIST_HEAD(tcp_ackpol_list);
+
+static unsigned int tcp_ackpol_net_id __read_mostly;
+static DEFINE_SPINLOCK(tcp_ackpol_list_lock);
+
+/* Which of struct tcp_ackpol_net's parameters are in use; under
+ * pernet_ops_rwsem
+ */
+static DECLARE_BITMAP(tcp_ackpol_params_used, TCP_ACKPOL_PARAMS_MAX);
+
+struct tcp_ackpol_net *tcp_ackpol_pernet(const struct net *net)
+{
+	return net_generic(net, tcp_ackpol_net_id);
+}
+
+static void tcp_ackpol_enable_work(struct work_struct *work)
+{
+	static_branch_enable(&tcp_ackpol_key);
+}
+
+static DECLARE_WORK(tcp_ackpol_work, tcp_ackpol_enable_work);
+
+/* A policy has been chosen: from now on the hooks of TCP look for one */
+void tcp_ackpol_enable(bool may_sleep)
+{
+	if (static_branch_likely(&tcp_ackpol_key))
+		return;
+
+	if (may_sleep)
+		static_branch_enable(&tcp_ackpol_key);
+	else
+		schedule_work(&tcp_ackpol_work);
+}
+
+/* Call under rcu_read_lock() or the list's lock */
+const struct tcp_ackpol_ops *tcp_ackpol_find(const char *name)
+{
+	const struct tcp_ackpol_ops *ops;
+
+	list_for_each_entry_rcu(ops, &tcp_ackpol_list, list,
+				lockdep_is_held(&tcp_ackpol_list_lock)) {
+		if (!strcmp(ops->name, name))
+			return ops;
+	}
+
+	return NULL;
+}
+
+/* Find a policy, loading its module if need be and allowed.
+ * Call under rcu_read_lock(), which is dropped meanwhile.
+ */
+static const struct tcp_ackpol_ops *tcp_ackpol_find_load(const char *name)
+{
+	const struct tcp_ackpol_ops *ops = tcp_ackpol_find(name);
+
+#ifdef CONFIG_MODULES
+	if (!ops && capable(CAP_NET_ADMIN)) {
+		rcu_read_unlock();
+		request_module("tcp-ackpol-%s", name);
+		rcu_read_lock();
+		ops = tcp_ackpol_find(name);
+	}
+#endif
+	return ops;
+}
+
+/* Get a policy by name, with a reference to its module; *@ops is NULL for
+ * "default".
+ *
+ * Return: 0, -ENOENT if there is none of that name, -EBUSY if its module is
+ * going away.
+ */
+int tcp_ackpol_get(const char *name, bool load,
+		   const struct tcp_ackpol_ops **ops)
+{
+	const struct tcp_ackpol_ops *found;
+	int ret = 0;
+
+	*ops = NULL;
+	if (!strcmp(name, TCP_ACKPOL_DEFAULT))
+		return 0;
+
+	rcu_read_lock();
+	found = load ? tcp_ackpol_find_load(name) : tcp_ackpol_find(name);
+	if (!found)
+		ret = -ENOENT;
+	else if (!try_module_get(found->owner))
+		ret = -EBUSY;
+	else
+		*ops = found;
+	rcu_read_unlock();
+
+	return ret;
+}
+
+/* Give a namespace the parameters of a policy */
+static int tcp_ackpol_params_init(struct net *net,
+				  const struct tcp_ackpol_ops *ops)
+{
+	int *params = tcp_ackpol_pernet(net)->params + ops->first_param;
+
+	if (!ops->nr_params)
+		return 0;
+
+	memcpy(params, ops->defaults, ops->nr_params * sizeof(*params));
+	return tcp_ackpol_params_sysctl_init(net, ops);
+}
+
+static bool tcp_ackpol_valid(const struct tcp_ackpol_ops *ops)
+{
+	const char *c;
+
+	for (c = ops->name; *c; c++) {
+		if (!isalnum(*c) && *c != '-' && *c != '_')
+			return false;
+	}
+
+	return ops->ack_delay_us && ops->name[0] &&
+	       ops->nr_params <= TCP_ACKPOL_PARAMS_MAX &&
+	       (!ops->nr_params || (ops->params && ops->defaults));
+}
+
+/* Find room for a policy's parameters, and set them in all namespaces */
+static int tcp_ackpol_add_params(struct tcp_ackpol_ops *ops)
+{
+	struct net *net, *last;
+	int ret;
+
+	ops->first_param = bitmap_find_next_zero_area(tcp_ackpol_params_used,
+						      TCP_ACKPOL_PARAMS_MAX, 0,
+						      ops->nr_params, 0);
+	if (ops->first_param + ops->nr_params > TCP_ACKPOL_PARAMS_MAX)
+		return -ENOSPC;
+
+	for_each_net(net) {
+		ret = tcp_ackpol_params_init(net, ops);
+		if (ret)
+			goto undo;
+	}
+	bitmap_set(tcp_ackpol_params_used, ops->first_param, ops->nr_params);
+	return 0;
+
+undo:
+	last = net;
+	for_each_net(net) {
+		if (net == last)
+			break;
+		tcp_ackpol_params_sysctl_exit(net, ops);
+	}
+	return ret;
+}
+
+/**
+ * tcp_register_ackpol() - make an ACK policy available
+ * @ops: the policy
+ *
+ * Return: 0, -EINVAL if @ops lacks a required hook or has a name other than
+ * letters, digits, "-" and "_", -EEXIST if the name is taken, -ENOSPC if there
+ * is no room for its parameters, -ENOMEM.
+ */
+int tcp_register_ackpol(struct tcp_ackpol_ops *ops)
+{
+	int ret = -EEXIST;
+
+	if (!tcp_ackpol_valid(ops))
+		return -EINVAL;
+
+	/* No namespace comes or goes meanwhile, and no other policy */
+	down_write(&pernet_ops_rwsem);
+	rcu_read_lock();
+	if (strcmp(ops->name, TCP_ACKPOL_DEFAULT) && !tcp_ackpol_find(ops->name))
+		ret = 0;
+	rcu_read_unlock();
+
+	if (!ret)
+		ret = tcp_ackpol_add_params(ops);
+	if (!ret) {
+		spin_lock(&tcp_ackpol_list_lock);
+		list_add_tail_rcu(&ops->list, &tcp_ackpol_list);
+		spin_unlock(&tcp_ackpol_list_lock);
+	}
+	up_write(&pernet_ops_rwsem);
+
+	return ret;
+}
+EXPORT_SYMBOL_GPL(tcp_register_ackpol);
+
+/**
+ * tcp_unregister_ackpol() - remove an ACK policy
+ * @ops: the policy
+ *
+ * Sockets and namespaces that use a policy hold its module, so there are none
+ * when its module exits.
+ */
+void tcp_unregister_ackpol(struct tcp_ackpol_ops *ops)
+{
+	struct net *net;
+
+	down_write(&pernet_ops_rwsem);
+	spin_lock(&tcp_ackpol_list_lock);
+	list_del_rcu(&ops->list);
+	spin_unlock(&tcp_ackpol_list_lock);
+
+	for_each_net(net)
+		tcp_ackpol_params_sysctl_exit(net, ops);
+	bitmap_clear(tcp_ackpol_params_used, ops->first_param, ops->nr_params);
+	up_write(&pernet_ops_rwsem);
+
+	/* Someone may have found it and not yet tried to get its module */
+	synchronize_rcu();
+}
+EXPORT_SYMBOL_GPL(tcp_unregister_ackpol);
+
+/**
+ * tcp_ackpol_params() - the parameters of a policy, as a socket has them
+ * @sk: socket
+ * @ops: a policy with parameters
+ *
+ * Users change them at any time: read them with READ_ONCE().
+ *
+ * Return: the values that apply in the socket's namespace, in the order of
+ * @ops->params.
+ */
+const void *tcp_ackpol_params(const struct sock *sk,
+			      const struct tcp_ackpol_ops *ops)
+{
+	return tcp_ackpol_pernet(sock_net(sk))->params + ops->first_param;
+}
+EXPORT_SYMBOL_GPL(tcp_ackpol_params);
+
+/* @ap or NULL takes the place of the socket's policy and state.
+ * compressed_ack_timer may be left to fire: its handler looks at what is there
+ * then.
+ */
+static void tcp_ackpol_replace(struct sock *sk, struct tcp_ackpol *ap)
+{
+	struct tcp_ackpol *old = tcp_ackpol(sk);
+
+	if (old && old->ops->release)
+		old->ops->release(sk);
+
+	/* Readers without the lock look at ap->ops only */
+	smp_store_release(&tcp_sk(sk)->ackpol, ap);
+	if (old) {
+		module_put(old->ops->owner);
+		kfree_rcu(old, rcu);
+	}
+}
+
+/* Attach a policy, whose module is held, to a socket in place of the one it
+ * has; NULL for "default".  The reference is the socket's if it succeeds.
+ *
+ * Return: 0 or -ENOMEM; the socket then keeps the policy that it has.
+ */
+int tcp_ackpol_attach(struct sock *sk, const struct tcp_ackpol_ops *ops)
+{
+	struct tcp_ackpol *ap = NULL;
+
+	if (ops) {
+		ap = kzalloc(sizeof(*ap), GFP_ATOMIC);
+		if (!ap)
+			return -ENOMEM;
+		ap->ops = ops;
+	}
+
+	tcp_ackpol_replace(sk, ap);
+	if (ap && ops->init)
+		ops->init(sk);
+	return 0;
+}
+
+/* What the namespace chose; the socket has none yet.  Without memory that is
+ * "default".
+ */
+static void tcp_ackpol_attach_pernet(struct sock *sk)
+{
+	const struct tcp_ackpol_ops *ops;
+
+	if (sk_is_mptcp(sk))
+		return;
+
+	rcu_read_lock();
+	ops = rcu_dereference(tcp_ackpol_pernet(sock_net(sk))->ops);
+	if (ops && !try_module_get(ops->owner))
+		ops = NULL;
+	rcu_read_unlock();
+
+	if (ops && tcp_ackpol_attach(sk, ops))
+		module_put(ops->owner);
+}
+
+void __tcp_ackpol_assign(struct sock *sk)
+{
+	tcp_ackpol_release(sk);
+	tcp_ackpol_attach_pernet(sk);
+}
+
+void __tcp_ackpol_assign_child(struct sock *sk)
+{
+	tcp_sk(sk)->ackpol = NULL;	/* it is the listening socket's */
+	tcp_ackpol_attach_pernet(sk);
+}
+
+void __tcp_ackpol_release(struct sock *sk)
+{
+	tcp_ackpol_replace(sk, NULL);
+}
+
+/* A new namespace starts with the initial one's policy, as it does with its
+ * congestion control.
+ */
+static int __net_init tcp_ackpol_net_init(struct net *net)
+{
+	struct tcp_ackpol_net *an = tcp_ackpol_pernet(net);
+	const struct tcp_ackpol_ops *ops;
+	int ret;
+
+	ret = tcp_ackpol_sysctl_init(net);
+	if (ret)
+		return ret;
+
+	/* tcp_register_ackpol() waits for this */
+	lockdep_assert_held(&pernet_ops_rwsem);
+	list_for_each_entry(ops, &tcp_ackpol_list, list) {
+		ret = tcp_ackpol_params_init(net, ops);
+		if (ret)
+			goto undo;
+	}
+
+	rcu_read_lock();
+	ops = rcu_dereference(tcp_ackpol_pernet(&init_net)->ops);
+	if (ops && try_module_get(ops->owner))
+		rcu_assign_pointer(an->ops, ops);
+	rcu_read_unlock();
+	return 0;
+
+undo:
+	list_for_each_entry_continue_reverse(ops, &tcp_ackpol_list, list)
+		tcp_ackpol_params_sysctl_exit(net, ops);
+	tcp_ackpol_sysctl_exit(net);
+	return ret;
+}
+
+static void __net_exit tcp_ackpol_net_exit(struct net *net)
+{
+	const struct tcp_ackpol_ops *ops;
+
+	list_for_each_entry(ops, &tcp_ackpol_list, list)
+		tcp_ackpol_params_sysctl_exit(net, ops);
+	tcp_ackpol_sysctl_exit(net);
+
+	ops = rcu_dereference_protected(tcp_ackpol_pernet(net)->ops, true);
+	if (ops)
+		module_put(ops->owner);
+}
+
+static struct pernet_operations tcp_ackpol_net_ops __net_initdata = {
+	.init	= tcp_ackpol_net_init,
+	.exit	= tcp_ackpol_net_exit,
+	.id	= &tcp_ackpol_net_id,
+	.size	= sizeof(struct tcp_ackpol_net),
+};
+
+void __init tcp_ackpol_init(void)
+{
+	if (register_pernet_subsys(&tcp_ackpol_net_ops))
+		panic("TCP: failed to register ACK policies");
+}

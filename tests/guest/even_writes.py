@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Evenly spaced small writes on a path without loss: does the sender ever send anything twice?
+
+Runs in a guest as root. For each policy, spacing and with or without tail loss probes, one
+connection over loopback in a namespace of its own. Prints the counters of each as JSON, by
+"POLICY GAP_MS TLP".
+"""
+
+import ctypes
+import json
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+WRITES, SIZE = 300, 100
+GAPS_MS = (20, 60, 100, 150, 190, 400)
+POLICIES = ("default", "aad", "count", "tack", "limit", "every", "aad unbounded")
+COUNTERS = ("TCPLossProbes", "TCPTimeouts", "TCPDSACKRecv", "RetransSegs")
+CLONE_NEWNET, PR_SET_TIMERSLACK = 0x40000000, 1
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def counters() -> dict[str, int]:
+    found: dict[str, int] = {}
+    for name in ("netstat", "snmp"):
+        lines = Path(f"/proc/thread-self/net/{name}").read_text().splitlines()
+        for names, values in zip(lines[::2], lines[1::2], strict=True):
+            found |= dict(zip(names.split()[1:], map(int, values.split()[1:]), strict=True))
+    return {name: found[name] for name in COUNTERS}
+
+
+def read_all(connection: socket.socket) -> None:
+    while connection.recv(65536):
+        pass
+
+
+def run(policy: str, gap_ms: int, early_retrans: int) -> dict[str, int]:
+    if libc.unshare(CLONE_NEWNET):
+        raise OSError(ctypes.get_errno(), "unshare")
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    ipv4 = Path("/proc/sys/net/ipv4")
+    (ipv4 / "tcp_ack_policy").write_text(policy.split()[0])
+    (ipv4 / "tcp_ack_policy_unbounded").write_text(str(int("unbounded" in policy)))
+    (ipv4 / "tcp_early_retrans").write_text(str(early_retrans))
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        sender = socket.create_connection(listening.getsockname())
+        receiver, _ = listening.accept()
+    with sender, receiver:
+        sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        reader = threading.Thread(target=read_all, args=(receiver,))
+        reader.start()
+        start = time.monotonic()
+        for count in range(WRITES):
+            sender.sendall(bytes(SIZE))
+            time.sleep(max(0.0, start + (count + 1) * gap_ms / 1000 - time.monotonic()))
+        time.sleep(1)
+        counted = counters()
+        sender.shutdown(socket.SHUT_WR)
+        reader.join()
+    return counted
+
+
+def main() -> None:
+    libc.prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0)
+    told = {
+        f"{policy} {gap_ms} {'TLP' if early_retrans else 'no TLP'}": run(
+            policy, gap_ms, early_retrans
+        )
+        for policy in sys.argv[1:] or POLICIES
+        for gap_ms in GAPS_MS
+        for early_retrans in (3, 0)
+    }
+    print(json.dumps(told))
+
+
+if __name__ == "__main__":
+    main()

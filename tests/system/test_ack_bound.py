@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""No policy delays an ACK so long that a sender without losses sends anything twice."""
+
+from typing import Any
+
+import pytest
+from conftest import GUEST, told_by
+
+from airtcp.linux.kernel import Kernel
+from airtcp.machine.guesttools import GuestTools
+
+POLICIES = ("default", "aad", "count", "tack", "limit", "every")
+GAPS_MS = (20, 60, 100, 150, 190, 400)
+
+
+@pytest.fixture(scope="module")
+def counted(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Any]:
+    """By "POLICY GAP_MS TLP", the sender's counters after 300 writes of 100 bytes."""
+    return told_by(GUEST / "even_writes.py", lab_kernel, tools, tmp_path_factory.mktemp("even"))
+
+
+@pytest.mark.parametrize("tlp", ["TLP", "no TLP"])
+@pytest.mark.parametrize("gap_ms", GAPS_MS)
+@pytest.mark.parametrize("policy", POLICIES)
+def test_even_spacing_costs_no_retransmission(
+    counted: dict[str, Any], policy: str, gap_ms: int, tlp: str
+) -> None:
+    found = counted[f"{policy} {gap_ms} {tlp}"]
+    assert len(found) == 4
+    assert {name: value for name, value in found.items() if value} == {}
+
+
+def test_without_the_bound_the_sender_retransmits(counted: dict[str, Any]) -> None:
+    assert counted["aad unbounded 100 TLP"]["TCPLossProbes"] > 0
+    assert counted["aad unbounded 100 no TLP"]["TCPTimeouts"] > 0
