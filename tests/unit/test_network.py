@@ -163,7 +163,7 @@ def test_a_ratio_of_signal_to_noise_is_each_stations_own(tmp_path: Path) -> None
 def test_captures_are_of_all_nodes_of_a_kind(tmp_path: Path) -> None:
     text = planned(tmp_path, GOOD, "capture=server,air")
     assert [line.split()[-1] for line in text.splitlines() if "tcpdump" in line] == [
-        *("near.pcap", "far.pcap", "air.pcap")
+        *(">near.pcap", ">far.pcap", ">air.pcap")
     ]
 
 

@@ -489,7 +489,7 @@ def test_captures_are_asked_for_and_end() -> None:
     assert len(captures) == 2
     assert captures[0].startswith("start node server timeout -s INT 3 tcpdump")
     assert captures[1].startswith("start timeout -s INT 3 tcpdump")
-    assert "--time-stamp-precision=nano -w air.pcap" in captures[1]
+    assert "--time-stamp-precision=nano -w - >air.pcap" in captures[1]
 
 
 def test_decisions_on_acks_are_kept_when_asked_for() -> None:

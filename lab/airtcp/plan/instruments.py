@@ -63,10 +63,12 @@ def capture(parameters: Parameters, point: str, device: str) -> str:
     if parameters.capture_duration_s is not None:
         limit_s = LEAD_S + parameters.idle_s + parameters.capture_duration_s
         limit = f"timeout -s INT {limit_s:g} "
+    # The shell opens the file: tcpdump would give one of its own to root, which only root may do on
+    # the host. -Z root: it stays root.
     return (
         f"{up}start {inside}{limit}tcpdump -Z root -n -i {device} "
         f"-s {_CAPTURED_ON_AIR_BYTES if on_air else _CAPTURED_BYTES} "
-        f"-B {_CAPTURE_BUFFER_KIB} --time-stamp-precision=nano -w {point}.pcap\n"
+        f"-B {_CAPTURE_BUFFER_KIB} --time-stamp-precision=nano -w - >{point}.pcap\n"
     )
 
 
