@@ -7,16 +7,35 @@
 set -eu
 exec 3>&1 >&2
 
-here=$(dirname "$(readlink -f "$0")")
-if [ -n "${AIRTCP_CACHE:-}" ]; then
-	cache=$AIRTCP_CACHE
-else
-	cache=${XDG_CACHE_HOME:-$HOME/.cache}/airtcp
-fi
-
 say() {
 	echo "airtcp: $*"
 }
+
+refuse() {
+	say "$*"
+	exit 2
+}
+
+env pwd >/dev/null 2>&1 || refuse "the current directory has been removed: change to one that is there"
+
+here=$(dirname "$(readlink -f "$0")")
+if [ -n "${AIRTCP_CACHE:-}" ]; then
+	cache=$AIRTCP_CACHE
+elif [ -n "${XDG_CACHE_HOME:-}" ]; then
+	cache=$XDG_CACHE_HOME/airtcp
+elif [ -n "${HOME:-}" ]; then
+	cache=$HOME/.cache/airtcp
+else
+	refuse "no directory to keep kernels in: set HOME, or AIRTCP_CACHE to a directory"
+fi
+case $cache in
+/*) ;;
+*) cache=$(pwd)/$cache ;;
+esac
+# As cache.py says.
+case $cache in
+*[[:space:]:]*) refuse "$cache: the kernel does not build in a path with spaces or colons: set AIRTCP_CACHE to another" ;;
+esac
 
 as_root() {
 	if [ "$(id -u)" = 0 ]; then
@@ -68,9 +87,20 @@ add_suite_of_kernel_source() {
 	done
 }
 
+# May this user, perhaps after a password, install packages?
+can_be_root() {
+	[ "$(id -u)" = 0 ] && return
+	command -v sudo >/dev/null && { [ -t 0 ] || sudo -n true 2>/dev/null; }
+}
+
 install_packages() {
 	missing=$(missing_packages)
 	[ -n "$missing" ] || return 0
+	can_be_root || {
+		# shellcheck disable=SC2086
+		say "missing Debian packages, which root has to install:" $missing
+		return 0
+	}
 	say "these Debian packages are needed and will be installed:"
 	for name in $missing; do
 		grep "^$name " "$here/packages.txt" | sed 's/^/  /'
@@ -93,19 +123,31 @@ install_packages() {
 	as_root "$@" || { as_root apt-get -q update && as_root "$@"; }
 }
 
+# Whole when it was made, and its Python is there. What else is missing __main__.py says.
+environment_works() {
+	[ -e "$venv/complete" ] && [ -x "$venv/bin/python" ]
+}
+
 make_environment() {
-	key=$({ python3 -VV && cat "$here/requirements.txt"; } | sha256sum | cut -c 1-12)
+	version=$(python3 -VV) || return 1
+	libraries=$(cat "$here/requirements.txt") || return 1
+	key=$(printf '%s\n%s\n' "$version" "$libraries" | sha256sum | cut -c 1-12)
+	[ -n "$key" ] || return 1
 	venv=$cache/venv-$key
-	[ -e "$venv/complete" ] && return 0
+	environment_works && return 0
 	mkdir -p "$cache" || return 1
 	exec 9>"$cache/venv.lock"
 	flock 9
-	[ -e "$venv/complete" ] && return 0
+	environment_works && return 0
+	if [ -e "$venv/complete" ]; then
+		say "the Python environment in $venv is damaged: its Python is gone"
+	fi
 	say "installing airtcp's Python libraries in $venv"
 	rm -rf "$venv"
 	python3 -m venv "$venv" &&
 		"$venv/bin/python" -m pip --disable-pip-version-check install -q \
 			-r "$here/requirements.txt" &&
+		sync -f "$venv" &&
 		touch "$venv/complete"
 }
 
