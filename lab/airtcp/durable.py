@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Files and directories that are whole or not there, whatever ends the program or the machine."""
 
+import hashlib
 import io
 import json
 import os
 import shutil
 import tarfile
 from pathlib import Path
+from typing import Any
+
+from airtcp.errors import AirtcpError
+
+CONTENTS = "contents.json"
+"""The file of an installed directory that has the hashes of the others."""
 
 
 def write(path: Path, content: bytes) -> None:
@@ -29,10 +36,10 @@ def write_json(path: Path, document: object) -> None:
 
 
 def flush(directory: Path) -> None:
-    """Return when the files of a directory are on the disk."""
-    for path in directory.iterdir():
-        _flush(path)
-    _flush(directory)
+    """Return when all that is in a directory is on the disk."""
+    for path in (*directory.rglob("*"), directory):
+        if not path.is_symlink():
+            _flush(path)
 
 
 def _flush(path: Path) -> None:
@@ -44,12 +51,66 @@ def _flush(path: Path) -> None:
 
 
 def remove(directory: Path, mark: str) -> None:
-    """Remove a directory, first of all the file that says that it is whole."""
+    """Remove a directory, first of all the file that says that it is whole.
+
+    AirtcpError for what is no directory of our making.
+    """
+    if directory.is_symlink() or directory.is_file():
+        kind = "a symbolic link" if directory.is_symlink() else "a file"
+        raise AirtcpError(f"{directory}: is {kind}, where files of a run have to go: remove it")
     if not directory.exists():
         return
     (directory / mark).unlink(missing_ok=True)
     _flush(directory)
     shutil.rmtree(directory)
+
+
+def sha256(path: Path) -> str:
+    """Of the content of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def install(new: Path, target: Path) -> None:
+    """Give a filled directory its name, when it is on the disk with the hashes of its files.
+
+    They are in the same file system. What has that name is replaced. For one process at a time.
+    """
+    files = (path for path in sorted(new.rglob("*")) if path.is_file())
+    write_json(new / CONTENTS, {str(path.relative_to(new)): _facts(path) for path in files})
+    _place(new, target)
+
+
+def damage(directory: Path) -> str | None:
+    """What is wrong with an installed directory, in a few words; None: it is as it was made."""
+    try:
+        listed: dict[str, dict[str, Any]] = json.loads((directory / CONTENTS).read_text())
+        for name, facts in listed.items():
+            path = directory / name
+            if not path.is_file():
+                return f"{name} is missing"
+            if facts != _facts(path):
+                return f"{name} has changed"
+    except FileNotFoundError:
+        return f"{CONTENTS} is missing"
+    except (OSError, ValueError, AttributeError):
+        return f"{CONTENTS} cannot be read"
+    return None
+
+
+def _facts(path: Path) -> dict[str, Any]:
+    return {"sha256": sha256(path), "executable": os.access(path, os.X_OK)}
+
+
+def _place(new: Path, target: Path) -> None:
+    flush(new)
+    old = target.with_name(f".{target.name}.old")
+    shutil.rmtree(old, ignore_errors=True)
+    if target.exists():
+        target.rename(old)
+    new.rename(target)
+    _flush(target.parent)
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def pack(directory: Path) -> bytes:
@@ -62,7 +123,7 @@ def pack(directory: Path) -> bytes:
 
 
 def unpack(packed: bytes, directory: Path) -> None:
-    """Make a directory of what pack() gave; it must not be there, and is filled before it is.
+    """Make a directory of what pack() gave, filled before it has its name, which it takes over.
 
     For one process at a time.
     """
@@ -71,6 +132,4 @@ def unpack(packed: bytes, directory: Path) -> None:
         shutil.rmtree(scratch)
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         archive.extractall(scratch, filter="data")
-    flush(scratch)
-    scratch.rename(directory)
-    _flush(directory.parent)
+    _place(scratch, directory)

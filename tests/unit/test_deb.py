@@ -40,7 +40,13 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Made:
     calls: Made = []
 
     def run_make(
-        tree: Path, output: Path, arch: str, log: Path, targets: Sequence[str], say: object = None
+        tree: Path,
+        output: Path,
+        arch: str,
+        log: Path,
+        targets: Sequence[str],
+        say: object = None,
+        lock: int | None = None,
     ) -> float:
         config = output / ".config"
         if targets == ["x86_64_defconfig"]:
@@ -111,7 +117,7 @@ def test_configuration_without_tcp_says_what_did_not_take(
     (tmp_path / "config").write_text(DISTRIBUTION)
     without = deb.run_make
 
-    def loses_policies(*arguments: object) -> float:
+    def loses_policies(*arguments: object, **_lock: object) -> float:
         done = without(*arguments)  # type: ignore[arg-type]
         config = arguments[1] / ".config"  # type: ignore[operator]
         config.write_text(config.read_text().replace("CONFIG_TCP_ACKPOL", "CONFIG_ELSE"))

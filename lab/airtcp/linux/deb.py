@@ -44,13 +44,13 @@ def build(
     make_dir(out)
     home = make_dir(cache_dir() / "kernel")
     work = home / f"work-deb-{hashlib.sha256(identity(source).encode()).hexdigest()[:12]}"
-    with locked(home / "deb.lock", say):
+    with locked(home / "deb.lock", say) as lock:
         tree = prepare_tree(source, changes, work, say, complete=True)
         # Inside the tree for the reason that kernel.py has. The packages appear beside it.
         output = make_dir(tree / "build-deb")
         log = work / "build.log"
         log.unlink(missing_ok=True)
-        make = partial(run_make, tree, output, "x86_64", log)
+        make = partial(run_make, tree, output, "x86_64", log, lock=lock)
         if base is None:
             make(["x86_64_defconfig"])
             base = (output / ".config").read_text()

@@ -2,7 +2,8 @@
 """Build a kernel (User Mode Linux, or for x86-64), once for each content.
 
 cache/kernel/<hash>/{linux,config,build.json} is a finished kernel, with lib/modules/ where it has
-modules; cache/kernel/work-*/ is the tree that kernels of one kind are built in again and again (see
+modules, and with the hashes of them all, by which it is checked before it is used;
+cache/kernel/work-*/ is the tree that kernels of one kind are built in again and again (see
 source.py).
 """
 
@@ -12,7 +13,6 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,8 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from airtcp.cache import cache_dir, locked, make_dir
+from airtcp import durable
+from airtcp.cache import cache_dir, locked, make_dir, scratch_in
 from airtcp.errors import AirtcpError, InputError
 from airtcp.linux.source import (
     OVERLAY,
@@ -46,6 +47,8 @@ Arch = Literal["um", "x86_64"]
 _IMAGES: dict[Arch, str] = {"um": "linux", "x86_64": "arch/x86/boot/bzImage"}
 
 _PROGRESS_EVERY_S = 15.0
+
+_PROGRAMS = ["gcc", "make", "flex", "bison", "bc", "ccache", "patch", "ld", "strip", "setpriv"]
 
 # The same source gives the same image, whoever builds it, wherever, whenever.
 _REPRODUCIBLE = {
@@ -99,7 +102,7 @@ def build(
     for it. Raises InputError for a bad source, patch list or fragment, AirtcpError when the
     compilation fails.
     """
-    for program in ("gcc", "make", "flex", "bison", "bc", "ccache", "patch", "ld", "strip"):
+    for program in _PROGRAMS:
         if not shutil.which(program):
             raise AirtcpError(f"{program} is missing: ./airtcp doctor says how to get it")
     if fragments is None:
@@ -117,12 +120,14 @@ def build(
 
     home = make_dir(cache_dir() / "kernel")
     target = home / key()
-    if not target.is_dir():
-        with locked(home / "lock", say):
-            if not target.is_dir():  # another process may just have built it
+    if durable.damage(target):
+        with locked(home / "lock", say) as lock:
+            if damage := durable.damage(target):  # another process may just have built it
+                if target.exists():
+                    say(f"the kernel in {target} is damaged ({damage}): building it anew")
                 kind = hashlib.sha256(f"{source_id} {patches}".encode()).hexdigest()
                 work = home / f"work-{kind[:12]}"
-                _build(source, changes, fragment_files, arch, work, target, key, say)
+                _build(source, changes, fragment_files, arch, work, target, key, lock, say)
     facts = json.loads((target / "build.json").read_text())
     return Kernel(target / "linux", facts["version"], target.name)
 
@@ -163,6 +168,7 @@ def _build(
     work: Path,
     target: Path,
     key: Callable[[], str],
+    lock: int,
     say: Say,
 ) -> None:
     began = time.monotonic()
@@ -170,10 +176,13 @@ def _build(
     version = version_of_tree(tree)
     # Inside the tree, so that make uses relative paths and ccache finds what another tree compiled.
     output = tree / "-".join(["build", *(path.stem for path in fragments)])
+    if (target / durable.CONTENTS).exists():
+        # What has damaged the kernel may have damaged what it is made of.
+        shutil.rmtree(output, ignore_errors=True)
     make_dir(output)
     log = work / "build.log"
     log.unlink(missing_ok=True)
-    make = partial(run_make, tree, output, arch, log)
+    make = partial(run_make, tree, output, arch, log, lock=lock)
     cpu_s = _configure(make, output, fragments)
     config = (output / ".config").read_text()
     modules = "CONFIG_MODULES=y" in config.splitlines()
@@ -181,8 +190,8 @@ def _build(
     image = Path(_IMAGES[arch])
     cpu_s += make([image.name, *(["modules"] if modules else [])], say=say)
 
-    with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
-        new = Path(scratch) / "new"
+    with scratch_in(target.parent) as scratch:
+        new = scratch / "new"
         new.mkdir()
         shutil.copy(output / image, new / "linux")
         if arch == "um":
@@ -194,7 +203,7 @@ def _build(
         (new / "build.json").write_text(json.dumps(facts, indent=1) + "\n")
         if key() != target.name:
             raise AirtcpError("the kernel's patches or files changed during the build: build again")
-        new.rename(target)
+        durable.install(new, target)
     wall_s = time.monotonic() - began
     say(f"built Linux {version} in {wall_s:.0f} s ({cpu_s:.0f} CPU seconds): {target}")
 
@@ -237,10 +246,15 @@ def run_make(
     log: Path,
     targets: Sequence[str],
     say: Say | None = None,
+    lock: int | None = None,
 ) -> float:
-    """Run make, its output appended to the log. Returns CPU seconds, AirtcpError on failure."""
-    command = ["make", "-C", str(tree), f"O={output}", f"ARCH={arch}", "CC=ccache gcc"]
-    command += _NOT_USED
+    """Run make, its output appended to the log. Returns CPU seconds, AirtcpError on failure.
+
+    make ends with this process, even one that is killed. lock: the descriptor of the tree's lock,
+    which make and its children hold until the last of them has ended.
+    """
+    command = ["setpriv", "--pdeathsig", "TERM", "make", "-C", str(tree), f"O={output}"]
+    command += [f"ARCH={arch}", "CC=ccache gcc", *_NOT_USED]
     command += [f"-j{os.cpu_count() or 1}", *targets]
     environment = {**os.environ, **_REPRODUCIBLE, "LC_ALL": "C"}
     environment |= {"CCACHE_DIR": str(cache_dir() / "ccache"), "CCACHE_COMPILERCHECK": "content"}
@@ -253,6 +267,7 @@ def run_make(
             stdout=file,
             stderr=subprocess.STDOUT,
             env=environment,
+            pass_fds=[] if lock is None else [lock],
         )
         try:
             cpu_s = _watch(process, log, say)

@@ -16,7 +16,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from airtcp.cache import REPOSITORY, cache_dir, make_dir
+from airtcp import durable
+from airtcp.cache import REPOSITORY, cache_dir, locked, make_dir
 from airtcp.errors import AirtcpError, InputError
 
 DEBIAN_TARBALL = Path("/usr/src/linux-source-6.12.tar.xz")
@@ -112,16 +113,21 @@ def _tarball_sha256(tarball: Path) -> str:
     stat = tarball.stat()
     key = f"{tarball} {stat.st_size} {stat.st_mtime_ns}"
     memory = cache_dir() / "kernel" / "sources.json"
+    if known := _remembered(memory).get(key):
+        return known
+    with locked(memory.with_name("sources.lock"), lambda _: None):
+        known = _remembered(memory).get(key) or durable.sha256(tarball)
+        durable.write_json(memory, _remembered(memory) | {key: known})
+        return known
+
+
+def _remembered(memory: Path) -> dict[str, str]:
+    """Nothing where it is not there or damaged."""
     try:
-        known: dict[str, str] = json.loads(memory.read_text())
-    except (OSError, ValueError):
-        known = {}
-    if key not in known:
-        with tarball.open("rb") as file:
-            known[key] = hashlib.file_digest(file, "sha256").hexdigest()
-        make_dir(memory.parent)
-        memory.write_text(json.dumps(known, indent=1))
-    return known[key]
+        found = json.loads(memory.read_text())
+        return {str(key): str(value) for key, value in found.items()}
+    except (OSError, ValueError, AttributeError):
+        return {}
 
 
 def version_of_tree(tree: Path) -> str:
@@ -253,6 +259,8 @@ def _unpack(source: Path, tree: Path, left_out: Sequence[str], say: Say) -> None
         say(f"unpacking {source}")
         command = ["tar", "-C", str(tree), "--strip-components=1", "-xf", str(source)]
         command += [f"--exclude={pattern}" for pattern in left_out]
+    # Not to go on in a tree that another may have taken over.
+    command = ["setpriv", "--pdeathsig", "KILL", *command]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         shutil.rmtree(tree, ignore_errors=True)

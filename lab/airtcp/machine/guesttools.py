@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The small C programs that run inside the guest: compiled once, cached by content."""
+"""The small C programs that run inside the guest: compiled once, cached by content, checked."""
 
 import hashlib
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from airtcp.cache import REPOSITORY, cache_dir, make_dir
+from airtcp import durable
+from airtcp.cache import REPOSITORY, cache_dir, locked, make_dir, scratch_in
 from airtcp.errors import AirtcpError
 
 SOURCES = REPOSITORY / "lab" / "guest"
@@ -60,25 +60,27 @@ def build_tools(say: Callable[[str], None]) -> GuestTools:
     digest = hashlib.sha256(version.stdout.encode() + made.encode())
     for source in [*sorted(SOURCES.iterdir()), UAPI / "linux" / "airsim.h"]:
         digest.update(f"{source.name}\0".encode() + source.read_bytes())
-    directory = cache_dir() / "tools" / digest.hexdigest()[:16]
-    if directory.is_dir():
-        return GuestTools(directory)
+    home = make_dir(cache_dir() / "tools")
+    directory = home / digest.hexdigest()[:16]
+    if durable.damage(directory):
+        with locked(home / "lock", say):
+            if damage := durable.damage(directory):  # another process may just have made them
+                if directory.exists():
+                    say(f"the guest's programs in {directory} are damaged ({damage})")
+                _compile(directory, say)
+    return GuestTools(directory)
 
+
+def _compile(directory: Path, say: Callable[[str], None]) -> None:
     say("compiling the guest's programs")
-    make_dir(directory.parent)
-    with tempfile.TemporaryDirectory(dir=directory.parent) as scratch:
-        new = Path(scratch) / "new"
+    with scratch_in(directory.parent) as scratch:
+        new = scratch / "new"
         new.mkdir()
         for script in _SCRIPTS:
             shutil.copy(SOURCES / script, new / script)
         for name, arguments in _COMPILE.items():
             compile_program(new / name, *arguments)
-        try:
-            new.rename(directory)
-        except OSError:
-            if not directory.is_dir():  # else another process was quicker: same content
-                raise
-    return GuestTools(directory)
+        durable.install(new, directory)
 
 
 def compile_program(target: Path, *arguments: str | Path) -> None:

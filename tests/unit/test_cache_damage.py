@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What is in the cache is checked before it is used, and made anew when it is damaged."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from airtcp import durable
+from airtcp.linux import kernel, source
+from airtcp.machine import guesttools
+
+LAB = Path(__file__).parents[2] / "lab"
+
+
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
+    "empty": (lambda made: (made / "linux").write_bytes(b""), "linux has changed"),
+    "flipped": (lambda made: flip(made / "linux"), "linux has changed"),
+    "not executable": (lambda made: (made / "linux").chmod(0o644), "linux has changed"),
+    "gone": (lambda made: (made / "lib" / "x.ko").unlink(), "lib/x.ko is missing"),
+    "torn": (lambda made: (made / "build.json").write_text("{"), "build.json has changed"),
+    "no list": (lambda made: (made / "contents.json").unlink(), "contents.json is missing"),
+    "torn list": (
+        lambda made: (made / "contents.json").write_text('{"linux": '),
+        "contents.json cannot be read",
+    ),
+    "other list": (
+        lambda made: (made / "contents.json").write_text("[]"),
+        "contents.json cannot be read",
+    ),
+}
+
+
+def fill(new: Path) -> None:
+    (new / "lib").mkdir(parents=True)
+    (new / "lib" / "x.ko").write_text("module")
+    (new / "linux").write_text("image")
+    (new / "linux").chmod(0o755)
+    (new / "build.json").write_text(json.dumps({"version": "6.12.9"}))
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_damage_is_found(tmp_path: Path, kind: str) -> None:
+    fill(tmp_path / "new")
+    made = tmp_path / "made"
+    durable.install(tmp_path / "new", made)
+    assert durable.damage(made) is None
+    damage, told = DAMAGE[kind]
+    damage(made)
+    assert durable.damage(made) == told
+    fill(tmp_path / "new")
+    durable.install(tmp_path / "new", made)
+    assert durable.damage(made) is None
+    assert [path.name for path in tmp_path.iterdir()] == ["made"]
+
+
+def test_a_directory_is_on_the_disk_before_it_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flushed: set[str] = set()
+    fsync, rename = os.fsync, Path.rename
+
+    def spy_fsync(descriptor: int) -> None:
+        flushed.add(Path(f"/proc/self/fd/{descriptor}").readlink().name)
+        fsync(descriptor)
+
+    def spy_rename(path: Path, target: Path) -> Path:
+        assert {"linux", "build.json", "x.ko", "lib", "contents.json", "new"} <= flushed
+        return rename(path, target)
+
+    monkeypatch.setattr(os, "fsync", spy_fsync)
+    monkeypatch.setattr(Path, "rename", spy_rename)
+    fill(tmp_path / "new")
+    durable.install(tmp_path / "new", tmp_path / "made")
+
+
+@pytest.fixture
+def builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The kernels that have been built, by a stand-in for make."""
+    built: list[Path] = []
+
+    def build(*arguments: object) -> None:
+        target = arguments[5]
+        assert isinstance(target, Path)
+        fill(tmp_path / "new")
+        durable.install(tmp_path / "new", target)
+        built.append(target)
+
+    tarball = tmp_path / "linux.tar"
+    tarball.write_text("Linux")
+    monkeypatch.setenv("AIRTCP_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(kernel, "find_source", lambda _: tarball)
+    monkeypatch.setattr(kernel, "_build", build)
+    return built
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_a_damaged_kernel_is_built_anew(builds: list[Path], kind: str) -> None:
+    said: list[str] = []
+    first = kernel.build(say=said.append)
+    assert kernel.build(say=said.append) == first
+    assert len(builds) == 1 and not said
+    damage, told = DAMAGE[kind]
+    damage(first.path.parent)
+    assert kernel.build(say=said.append) == first
+    assert len(builds) == 2
+    assert said == [f"the kernel in {first.path.parent} is damaged ({told}): building it anew"]
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '["a"]', "null", '{"a": 1}'])
+def test_a_damaged_memory_of_tarballs_is_written_anew(
+    builds: list[Path], tmp_path: Path, text: str
+) -> None:
+    first = kernel.build(say=print)
+    memory = tmp_path / "cache" / "kernel" / "sources.json"
+    memory.write_text(text)
+    assert kernel.build(say=print) == first
+    assert durable.sha256(tmp_path / "linux.tar") in json.loads(memory.read_text()).values()
+    assert len(builds) == 1
+
+
+def test_every_tarball_is_remembered(
+    builds: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / "other.tar"
+    other.write_text("other")
+    for path in (tmp_path / "linux.tar", other):
+        source.identity(path)
+    monkeypatch.setattr(source.durable, "sha256", None)
+    assert source.identity(tmp_path / "linux.tar") != source.identity(other)
+
+
+def test_programs_are_compiled_once_by_all_and_anew_when_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AIRTCP_CACHE", str(tmp_path))
+    left = tmp_path / "tools" / "tmpkilled" / "new"
+    left.mkdir(parents=True)
+    command = "from airtcp.machine.guesttools import build_tools; build_tools(print)"
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", command],
+            env={**os.environ, "PYTHONPATH": str(LAB)},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(4)
+    ]
+    said = [process.communicate()[0].splitlines() for process in started]
+    assert [process.returncode for process in started] == [0] * 4
+    compiling = "compiling the guest's programs"
+    assert sum(lines.count(compiling) for lines in said) == 1
+    assert not left.exists()
+
+    again: list[str] = []
+    tools = guesttools.build_tools(again.append)
+    assert again == []
+    content = tools.patience.read_bytes()
+    tools.patience.write_bytes(b"")
+    assert guesttools.build_tools(again.append) == tools
+    assert again == [
+        f"the guest's programs in {tools.directory} are damaged (patience.so has changed)",
+        compiling,
+    ]
+    assert tools.patience.read_bytes() == content
+    assert sorted(path.name for path in (tmp_path / "tools").iterdir()) == sorted(
+        ["lock", tools.directory.name]
+    )

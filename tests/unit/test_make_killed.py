@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""SIGKILL of airtcp while make runs: make ends, and until it has, the tree is locked."""
+
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+LAB = Path(__file__).parents[2] / "lab"
+
+BUILD = """\
+import sys
+from pathlib import Path
+from airtcp.cache import locked
+from airtcp.linux.kernel import run_make
+tree = Path(sys.argv[1])
+with locked(tree / "lock", print) as lock:
+    run_make(tree, tree / "build", "um", tree / "log", ["all"], lock=lock)
+"""
+
+# What it compiles takes its time to end.
+MAKEFILE = """\
+all:
+\t@$(MAKE) -f $(firstword $(MAKEFILE_LIST)) inner
+inner:
+\t@trap '' TERM; touch began; sleep 1.5; touch ended
+"""
+
+
+def is_locked(path: Path) -> bool:
+    with path.open("r+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_make_ends_with_who_started_it_and_keeps_the_lock_until_then(tmp_path: Path) -> None:
+    (tmp_path / "Makefile").write_text(MAKEFILE)
+    builder = subprocess.Popen(
+        [sys.executable, "-c", BUILD, tmp_path],
+        env={**os.environ, "PYTHONPATH": str(LAB), "AIRTCP_CACHE": str(tmp_path / "cache")},
+        start_new_session=True,
+    )
+    wait_until((tmp_path / "began").exists)
+    os.kill(builder.pid, signal.SIGKILL)
+    builder.wait()
+    assert is_locked(tmp_path / "lock")
+    wait_until(lambda: not is_locked(tmp_path / "lock"))
+    # The compiler, which would not end, has ended by itself; and make before it.
+    assert (tmp_path / "ended").exists()
+    assert "Terminated" in (tmp_path / "log").read_text()
