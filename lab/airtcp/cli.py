@@ -626,7 +626,7 @@ def _add_policy(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         type=Path,
         help="ACK policies of your own, as in samples/ackpol: they are built into the kernel, and "
-        "ack_policy allows their names",
+        "ack_policy allows their names; its Makefile is executed, so take only what you trust",
     )
 
 
