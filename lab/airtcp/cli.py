@@ -24,7 +24,7 @@ from airtcp.linux.ownpolicy import OwnPolicy
 from airtcp.machine import shell
 from airtcp.machine.guesttools import build_tools
 from airtcp.network import describe
-from airtcp.outputs import figures, results
+from airtcp.outputs import artifacts, figures, results
 from airtcp.sweeps.measure import Measured, Order, measure
 
 INTERRUPTED = 130
@@ -267,10 +267,13 @@ def _report(options: argparse.Namespace) -> int:
 
         print(write_index(options.directory))
         return 0
-    results.read(options.directory)
+    document = results.read(options.directory)
     from airtcp.report import write_report
 
-    print(write_report(options.directory, options.timeline, options.run))
+    page = write_report(options.directory, options.timeline, options.run)
+    for line in artifacts.changed_runs(document["runs"], options.directory):
+        _say(f"airtcp: {line} since the run; the same `run` does it again")
+    print(page)
     return 0
 
 

@@ -12,6 +12,7 @@ import pytest
 from fake_capture import ethernet, on_air, tcp_packet, write_pcap
 from fake_run import DATA_PORT, START_NS, write_exchanges, write_run
 
+from airtcp import durable
 from airtcp.errors import InputError
 from airtcp.inputs.parameters import Parameters
 from airtcp.inputs.policies import SHIPPED
@@ -51,6 +52,7 @@ def write_results(
         for seed, rate in enumerate(rates, start=1):
             directory = Path("runs") / f"{policy}_{delay}" / f"seed-{seed}"
             write_run(out_dir / directory, goodput_mbps=rate)
+            ping = directory / "ping.txt"
             metrics.append(compute(out_dir / directory, resolved))
             runs.append(
                 {
@@ -60,7 +62,9 @@ def write_results(
                     "error": None,
                     "metrics": metrics[-1],
                     "cost": {"wall_s": 2.0, "cpu_s": 1.5, "virtual_s": 15.0},
-                    "artifacts": {"ping.txt": {"path": f"{directory}/ping.txt", "sha256": "ab12"}},
+                    "artifacts": {
+                        "ping.txt": {"path": str(ping), "sha256": durable.sha256(out_dir / ping)}
+                    },
                     "parameters": resolved.plain(),
                     "identity": "cd34",
                 }
@@ -172,8 +176,9 @@ def test_summary_is_made_of_the_data(report: str) -> None:
     assert f"from {MINUS}5.0% (delay 50 ms) to +10.0% (delay 0 ms)" in report
 
 
-def test_page_says_how_to_make_it_again(report: str) -> None:
-    for text in ("./airtcp run small --seeds 2", "6.12.9", "0123456789abcdef", "ab12", "cd34"):
+def test_page_says_how_to_make_it_again(report: str, tmp_path: Path) -> None:
+    ping = durable.sha256(write_run(tmp_path / "run") / "ping.txt")
+    for text in ("./airtcp run small --seeds 2", "6.12.9", "0123456789abcdef", ping, "cd34"):
         assert text in report
 
 

@@ -139,14 +139,14 @@ def test_only_the_very_same_run_is_taken_from_before(
     assert (tmp_path / done["artifacts"]["plan.sh"]["path"]).is_file()
 
     jobs = sweep.jobs_of([cell], [1, 2])
-    have, todo = sweep.split(KERNEL, TOOLS, jobs, tmp_path)
+    have, todo = sweep.split(KERNEL, TOOLS, jobs, tmp_path, print)
     assert have == {jobs[0]: done}
     assert todo == [jobs[1]]
     longer = Cell(cell.factors, cell.parameters.replace({"duration": "11s"}))
     other = Kernel(Path("linux"), "6.12.0", "fedcba9876543210")
     for kernel, changed in ((KERNEL, longer), (other, cell)):
         jobs = sweep.jobs_of([changed], [1])
-        assert sweep.split(kernel, TOOLS, jobs, tmp_path) == ({}, jobs)
+        assert sweep.split(kernel, TOOLS, jobs, tmp_path, print) == ({}, jobs)
 
 
 def test_a_result_is_written_when_its_files_are_on_the_disk(
@@ -188,7 +188,7 @@ def test_a_failed_guest_is_told_in_one_line(
     console = tmp_path / failed["artifacts"]["console.log"]["path"]
     assert failed["error"] == f"tc qdisc add dev eth0 (exit code 2) (console: {console})"
     jobs = sweep.jobs_of([cell], [1])
-    assert sweep.split(KERNEL, TOOLS, jobs, tmp_path) == ({}, jobs)
+    assert sweep.split(KERNEL, TOOLS, jobs, tmp_path, print) == ({}, jobs)
 
 
 def test_a_full_disk_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

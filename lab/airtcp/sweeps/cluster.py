@@ -20,7 +20,7 @@ from airtcp.machine.guesttools import GuestTools
 from airtcp.sweeps import batchjobs
 from airtcp.sweeps.clusterworker import Supplies, Task, WrongWorkerError, terms, work
 from airtcp.sweeps.jobprocess import Done
-from airtcp.sweeps.run import RESULT_FILE, Result, run_directory
+from airtcp.sweeps.run import RESULT_FILE, Result, identity, run_directory
 from airtcp.sweeps.sweep import Failure, Job, Step
 
 Say = Callable[[str], None]
@@ -58,6 +58,7 @@ def steps(
                     cell=job.cell,
                     seed=job.seed,
                     terms=terms(),
+                    identity=identity(kernel, tools, job.cell, job.seed),
                 )
                 jobs[client.submit(work, task, key=task.key)] = job
             for future in as_completed(list(jobs), loop=client.loop):

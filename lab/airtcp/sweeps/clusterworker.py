@@ -85,7 +85,7 @@ class Supplies(WorkerPlugin):
         for place, packed in self._packed.items():
             directory = cache_dir() / place
             with locked(directory.parent / "supplies.lock", print):
-                if not directory.is_dir():
+                if durable.damage(directory):
                     durable.unpack(packed, directory)
 
 
@@ -100,6 +100,7 @@ class Task:
     cell: Cell
     seed: int
     terms: Terms
+    identity: str
 
 
 def work(task: Task) -> bytes:
@@ -111,6 +112,7 @@ def work(task: Task) -> bytes:
         GuestTools(cache_dir() / "tools" / task.tools),
         task.cell,
         task.seed,
+        task.identity,
     )
     worker = get_worker()
     with tempfile.TemporaryFile() as answer:

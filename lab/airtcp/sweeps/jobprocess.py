@@ -5,6 +5,7 @@ A worker of a cluster starts it. It leaves nothing behind, however the worker en
 """
 
 import pickle
+import platform
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -15,18 +16,19 @@ from airtcp.errors import AirtcpError
 from airtcp.inputs.experiment import Cell
 from airtcp.linux.kernel import Kernel
 from airtcp.machine.guesttools import GuestTools
-from airtcp.sweeps.run import Result, run_directory, run_one
+from airtcp.sweeps.run import Result, identity, run_directory, run_one
 from airtcp.sweeps.sweep import Failure, end_with
 
 
 @dataclass(frozen=True)
 class Order:
-    """What to run."""
+    """What to run. identity: as whoever ordered it has it."""
 
     kernel: Kernel
     tools: GuestTools
     cell: Cell
     seed: int
+    identity: str
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,9 @@ class Done:
 
 
 def _do(order: Order) -> Done | Failure:
+    if identity(order.kernel, order.tools, order.cell, order.seed) != order.identity:
+        # This process has loaded them just now, the worker long ago.
+        return Failure(f"airtcp has changed on {platform.node()}: start its worker again")
     with tempfile.TemporaryDirectory(prefix="airtcp-job-") as scratch:
         out_dir = Path(scratch)
         try:

@@ -7,12 +7,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from airtcp import durable
 from airtcp.cache import locked
+from airtcp.errors import InputError
 from airtcp.inputs.experiment import Cell, Experiment
 from airtcp.linux.kernel import Kernel
 from airtcp.machine.guesttools import GuestTools
 from airtcp.outputs import results
 from airtcp.sweeps.sweep import Job, Outcome, Progress, collect, jobs_of, split, sweep
+
+# Says whose runs a directory has, even where no table has been written yet.
+_EXPERIMENT = ".experiment"
 
 
 @dataclass(frozen=True)
@@ -38,15 +43,43 @@ class Measured:
 
 
 def measure(order: Order, chosen: Experiment, cells: Sequence[Cell], out_dir: Path) -> Measured:
-    """Do the runs that out_dir has not, write results.json and results.parquet. AirtcpError."""
+    """Do the runs that out_dir has not, write results.json and results.parquet. AirtcpError.
+
+    InputError when out_dir is that of another experiment.
+    """
     # Guests of a sweep that was killed may take a moment to end, with the lock still held.
     with locked(out_dir / ".lock", order.say):
+        _claim(out_dir, chosen.name)
         return _measure(order, chosen, cells, out_dir)
+
+
+def _claim(out_dir: Path, name: str) -> None:
+    """Make a directory that of an experiment, or InputError: it is another's."""
+    mark = out_dir / _EXPERIMENT
+    try:
+        owner = mark.read_text().strip() or name
+    except FileNotFoundError:
+        owner = _experiment_of_results(out_dir) or name
+    if owner != name:
+        raise InputError(
+            f"{out_dir} has the runs of the experiment {owner}, which those of {name} would "
+            "replace: give --out another directory, or remove this one"
+        )
+    if not mark.exists():
+        durable.write(mark, f"{name}\n".encode())
+
+
+def _experiment_of_results(out_dir: Path) -> str | None:
+    """What results.json, which has been there before the mark, is of."""
+    try:
+        return str(results.read(out_dir)["experiment"])
+    except (InputError, KeyError):
+        return None
 
 
 def _measure(order: Order, chosen: Experiment, cells: Sequence[Cell], out_dir: Path) -> Measured:
     jobs = jobs_of(cells, range(1, order.seeds + 1))
-    done, todo = split(order.kernel, order.tools, jobs, out_dir)
+    done, todo = split(order.kernel, order.tools, jobs, out_dir, order.say)
     if done:
         order.say(f"{len(done)} of {len(jobs)} runs are in {out_dir} already")
     outcome = _do(order, todo, out_dir)

@@ -7,6 +7,7 @@ is one element of "runs" in the document of results.py.
 
 import hashlib
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,11 @@ from airtcp.machine import guest
 from airtcp.machine.guesttools import GuestTools
 from airtcp.network import build, measured, traffic
 from airtcp.network.scene import Scene
-from airtcp.outputs import capture, flentfile, metrics, overtime
+from airtcp.outputs import artifacts, capture, flentfile, metrics, overtime
 from airtcp.plan import script, topology, transfers, web, workload
 
 Result = dict[str, Any]
+Say = Callable[[str], None]
 
 # Version of result.json. A key that is new makes no new one, one that means something else does.
 SCHEMA = 1
@@ -36,9 +38,22 @@ _SOURCES = (
     *("plan/transfers.py", "plan/web.py", "sweeps/run.py"),
 )
 
+
+def _hash_of_sources() -> str:
+    digest = hashlib.sha256()
+    for name in _SOURCES:
+        digest.update((_PACKAGE / name).read_bytes())
+    return digest.hexdigest()
+
+
+# Of what this process has loaded, whatever becomes of the files while it runs.
+_LOADED = _hash_of_sources()
+
 RESULT_FILE = "result.json"
 """The file of a run that is written last: where it is, all others are whole."""
 
+# What whoever reads a result takes for granted.
+_TABLES = ("factors", "metrics", "cost", "artifacts", "parameters", "kernel")
 _NOT_ARTIFACTS = frozenset({RESULT_FILE, "exit", "progress"})
 
 
@@ -64,15 +79,36 @@ def expected_virtual_s(parameters: Parameters) -> float:
 
 
 def finished(
-    kernel: Kernel, tools: GuestTools, cell: Cell, seed: int, out_dir: Path
+    kernel: Kernel, tools: GuestTools, cell: Cell, seed: int, out_dir: Path, say: Say
 ) -> Result | None:
-    """The result of this very run (same kernel, programs, plan and seed), if it has been done."""
+    """The result of this very run (same kernel, programs, plan and seed), if it has been done.
+
+    None, and a line, when it has been done but its files are not as it has left them.
+    """
+    run_dir = run_directory(out_dir, cell, seed)
     try:
-        result = json.loads((run_directory(out_dir, cell, seed) / RESULT_FILE).read_text())
-        same = result["identity"] == identity(kernel, tools, cell, seed)
+        result: Result = json.loads((run_dir / RESULT_FILE).read_text())
+        if result["identity"] != identity(kernel, tools, cell, seed) or result["status"] != "ok":
+            return None
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return result if same and result["status"] == "ok" else None
+    if wrong := _wrong(result, out_dir):
+        say(f"{run_dir}: {wrong}: this run is done again")
+        return None
+    return result
+
+
+def _wrong(result: Result, out_dir: Path) -> str:
+    """Why a result of the past cannot be used; empty when it can."""
+    if result.get("schema") != SCHEMA:
+        return f"{RESULT_FILE} is of schema {result.get('schema')}, not {SCHEMA}"
+    for name in _TABLES:
+        if not isinstance(result.get(name), dict):
+            return f"{RESULT_FILE} has no {name}"
+    try:
+        return ", ".join(artifacts.changes(result["artifacts"], out_dir))
+    except (KeyError, TypeError):
+        return f"{RESULT_FILE}: not what artifacts are"
 
 
 def run_one(kernel: Kernel, tools: GuestTools, cell: Cell, seed: int, out_dir: Path) -> Result:
@@ -127,7 +163,7 @@ def run_one(kernel: Kernel, tools: GuestTools, cell: Cell, seed: int, out_dir: P
                 result |= {"status": "failed", "error": str(error)}
         else:
             result["error"] = _failure(ended, run_dir)
-        result["artifacts"] = _artifacts(run_dir, out_dir)
+        result["artifacts"] = artifacts.record(run_dir, out_dir, _NOT_ARTIFACTS)
         durable.flush(run_dir)
         durable.write_json(run_dir / RESULT_FILE, result)
     except OSError as error:
@@ -145,10 +181,7 @@ def identity(kernel: Kernel, tools: GuestTools, cell: Cell, seed: int) -> str:
         cell.parameters.plain(),
         dict(cell.factors),
     ]
-    digest = hashlib.sha256(json.dumps(facts).encode())
-    for name in _SOURCES:
-        digest.update((_PACKAGE / name).read_bytes())
-    return digest.hexdigest()
+    return hashlib.sha256(f"{json.dumps(facts)}{_LOADED}".encode()).hexdigest()
 
 
 def _timeout_wall_s(cell: Cell) -> float:
@@ -217,19 +250,3 @@ def _failure(ended: guest.GuestResult, run_dir: Path) -> str:
         except (OSError, ValueError, KeyError, TypeError):
             pass
     return f"{said} (console: {ended.console})"
-
-
-def _artifacts(run_dir: Path, out_dir: Path) -> dict[str, dict[str, str]]:
-    return {
-        path.name: {
-            "path": str(path.relative_to(out_dir)),
-            "sha256": _sha256(path),
-        }
-        for path in sorted(run_dir.iterdir())
-        if path.name not in _NOT_ARTIFACTS
-    }
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

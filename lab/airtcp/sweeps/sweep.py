@@ -11,6 +11,7 @@ import shutil
 import signal
 import time
 from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -23,7 +24,14 @@ from airtcp.inputs.experiment import Cell
 from airtcp.linux.kernel import Kernel
 from airtcp.machine.guesttools import GuestTools
 from airtcp.outputs.metrics import HEADLINES
-from airtcp.sweeps.run import Result, expected_virtual_s, finished, run_directory, run_one
+from airtcp.sweeps.run import (
+    Result,
+    Say,
+    expected_virtual_s,
+    finished,
+    run_directory,
+    run_one,
+)
 
 _POLL_S = 0.5
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
@@ -72,13 +80,14 @@ def jobs_of(cells: Sequence[Cell], seeds: Sequence[int]) -> list[Job]:
 
 
 def split(
-    kernel: Kernel, tools: GuestTools, jobs: Sequence[Job], out_dir: Path
+    kernel: Kernel, tools: GuestTools, jobs: Sequence[Job], out_dir: Path, say: Say
 ) -> tuple[dict[Job, Result], list[Job]]:
     """The results that are there already, and the jobs that are still to do."""
-    done = {}
-    for job in jobs:
-        if result := finished(kernel, tools, job.cell, job.seed, out_dir):
-            done[job] = result
+    with ThreadPoolExecutor(os.cpu_count()) as threads:  # all files of the runs are read
+        found = threads.map(
+            lambda job: finished(kernel, tools, job.cell, job.seed, out_dir, say), jobs
+        )
+        done = {job: result for job, result in zip(jobs, found, strict=True) if result}
     return done, [job for job in jobs if job not in done]
 
 

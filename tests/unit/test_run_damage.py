@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs whose files are not as they were left, and directories that are another experiment's."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from airtcp import cli
+from airtcp.errors import AirtcpError, InputError
+from airtcp.inputs import experiment
+from airtcp.inputs.experiment import Cell
+from airtcp.inputs.parameters import Parameters
+from airtcp.linux.kernel import Kernel
+from airtcp.machine import guest
+from airtcp.machine.guesttools import GuestTools
+from airtcp.outputs import artifacts
+from airtcp.sweeps import jobprocess, measure, run, sweep
+from airtcp.sweeps.run import Result, run_directory
+
+KERNEL = Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
+TOOLS = GuestTools(Path("tools"))
+CELL = Cell({"mcs": 7}, Parameters())
+JOBS = sweep.jobs_of([CELL], [1])
+
+
+@pytest.fixture(autouse=True)
+def no_guest(monkeypatch: pytest.MonkeyPatch) -> None:
+    def boot(_kernel: Kernel, _tools: GuestTools, run_dir: Path, **_rest: object) -> object:
+        (run_dir / "uptime").write_text("15.5 10.0\n")
+        (run_dir / "ping.txt").write_text("rtt\n")
+        (run_dir / "console.log").write_text("hello\n")
+        return guest.GuestResult("ok", 0, 1.0, 0.9, run_dir / "console.log", "")
+
+    monkeypatch.setattr(run.guest, "boot", boot)
+    monkeypatch.setattr(run.metrics, "compute", lambda *_: {"goodput_mbps": 1.0})
+    monkeypatch.setattr(run.overtime, "write_csv", lambda path, *_: path.touch())
+    monkeypatch.setattr(run.flentfile, "write", lambda path, *_: path.touch())
+
+
+def edit(run_dir: Path, **changed: object) -> None:
+    path = run_dir / "result.json"
+    result = json.loads(path.read_text()) | changed
+    path.write_text(json.dumps({key: value for key, value in result.items() if value is not None}))
+
+
+DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
+    "deleted": (lambda run: (run / "ping.txt").unlink(), "ping.txt is missing"),
+    "emptied": (lambda run: (run / "ping.txt").write_text(""), "ping.txt has changed"),
+    "longer": (lambda run: (run / "ping.txt").write_text("rtt\n\0"), "ping.txt has changed"),
+    "two": (
+        lambda run: [(run / name).unlink() for name in ("ping.txt", "uptime")],
+        "ping.txt is missing, uptime is missing",
+    ),
+    "a directory": (
+        lambda run: [(run / "ping.txt").unlink(), (run / "ping.txt").mkdir()],
+        "ping.txt: Is a directory",
+    ),
+    "of another schema": (
+        lambda run: edit(run, schema=99),
+        "result.json is of schema 99, not 1",
+    ),
+    "without metrics": (lambda run: edit(run, metrics=None), "result.json has no metrics"),
+    "other artifacts": (
+        lambda run: edit(run, artifacts={"ping.txt": {}}),
+        "result.json: not what artifacts are",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_a_run_whose_files_have_changed_is_done_again(tmp_path: Path, kind: str) -> None:
+    said: list[str] = []
+    done = run.run_one(KERNEL, TOOLS, CELL, 1, tmp_path)
+    assert sweep.split(KERNEL, TOOLS, JOBS, tmp_path, said.append) == ({JOBS[0]: done}, [])
+    assert said == []
+    damage, told = DAMAGE[kind]
+    run_dir = run_directory(tmp_path, CELL, 1)
+    damage(run_dir)
+    assert sweep.split(KERNEL, TOOLS, JOBS, tmp_path, said.append) == ({}, JOBS)
+    assert said == [f"{run_dir}: {told}: this run is done again"]
+    again = run.run_one(KERNEL, TOOLS, CELL, 1, tmp_path)
+    assert again == done
+    assert sweep.split(KERNEL, TOOLS, JOBS, tmp_path, said.append) == ({JOBS[0]: done}, [])
+
+
+def test_a_report_names_what_has_changed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = [run.run_one(KERNEL, TOOLS, CELL, seed, tmp_path) for seed in (1, 2)]
+    assert list(artifacts.changed_runs(runs, tmp_path)) == []
+    (run_directory(tmp_path, CELL, 2) / "uptime").unlink()
+    (tmp_path / "results.json").write_text(json.dumps({"schema": 1, "runs": runs}))
+    monkeypatch.setattr(cli.signal, "signal", lambda *_: None)
+    monkeypatch.setattr("airtcp.report.write_report", lambda *_: "report.html")
+    assert cli.main(["report", str(tmp_path)]) == 0
+    assert capsys.readouterr() == (
+        "report.html\n",
+        f"airtcp: {tmp_path}/runs/mcs-7/seed-2: uptime is missing since the run; "
+        "the same `run` does it again\n",
+    )
+
+
+@pytest.mark.parametrize("kind", ["a symbolic link", "a file"])
+def test_what_is_no_directory_in_the_place_of_a_run_is_one_line(tmp_path: Path, kind: str) -> None:
+    run_dir = run_directory(tmp_path, CELL, 1)
+    run_dir.parent.mkdir(parents=True)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "precious").touch()
+    if kind == "a file":
+        run_dir.touch()
+    else:
+        run_dir.symlink_to(elsewhere)
+    with pytest.raises(AirtcpError) as error:
+        run.run_one(KERNEL, TOOLS, CELL, 1, tmp_path)
+    assert str(error.value) == f"{run_dir}: is {kind}, where files of a run have to go: remove it"
+    assert (elsewhere / "precious").exists()
+
+
+def order(said: list[str]) -> measure.Order:
+    return measure.Order(KERNEL, TOOLS, 1, 1, None, "./airtcp run", said.append)
+
+
+def measured(name: str, out_dir: Path, said: list[str]) -> measure.Measured:
+    chosen = experiment.load("thesis-lan").model_copy(update={"name": name})
+    return measure.measure(order(said), chosen, [CELL], out_dir)
+
+
+def files(directory: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("lost", [[], [".experiment"], ["results.json", "results.parquet"]])
+def test_a_directory_is_that_of_one_experiment(tmp_path: Path, lost: list[str]) -> None:
+    """Also one of before there was the mark, and that of a sweep that was killed."""
+    said: list[str] = []
+    measured("first", tmp_path, said)
+    for name in lost:
+        (tmp_path / name).unlink()
+    before = files(tmp_path)
+    with pytest.raises(InputError) as error:
+        measured("second", tmp_path, said)
+    assert str(error.value) == (
+        f"{tmp_path} has the runs of the experiment first, which those of second would replace: "
+        "give --out another directory, or remove this one"
+    )
+    assert files(tmp_path) == before
+    measured("first", tmp_path, said)
+    assert said == [f"1 of 1 runs are in {tmp_path} already"]
+
+
+def test_the_hash_of_sources_is_of_what_is_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A `git pull` during a sweep changes the files, not what computes."""
+    before = run.identity(KERNEL, TOOLS, CELL, 1)
+    package = tmp_path / "airtcp"
+    shutil.copytree(run._PACKAGE, package)
+    with (package / "outputs" / "metrics.py").open("a") as file:
+        file.write("# changed\n")
+    monkeypatch.setattr(run, "_PACKAGE", package)
+    assert run.identity(KERNEL, TOOLS, CELL, 1) == before
+    # Whoever starts now has the new files.
+    assert run._hash_of_sources() != run._LOADED
+
+
+def test_a_worker_whose_files_have_changed_does_nothing(tmp_path: Path) -> None:
+    ordered = jobprocess.Order(KERNEL, TOOLS, CELL, 1, "identity of other sources")
+    end: object = jobprocess._do(ordered)
+    assert isinstance(end, sweep.Failure)
+    assert end.message.startswith("airtcp has changed on ")
+    result: Result = run.run_one(KERNEL, TOOLS, CELL, 1, tmp_path)
+    good = jobprocess.Order(KERNEL, TOOLS, CELL, 1, result["identity"])
+    assert isinstance(jobprocess._do(good), jobprocess.Done)
