@@ -20,7 +20,7 @@ from airtcp.machine.guesttools import GuestTools, compile_program
 # Everything that could tell two runs apart: addresses, ports, random numbers, times.
 REVEALING_PLAN = """\
 sleep 1
-tcpdump -i lo --time-stamp-precision=nano -Z root -w packets.pcap 2>/dev/null &
+tcpdump -i lo --time-stamp-precision=nano -Z root -w - >packets.pcap 2>/dev/null &
 tcpdump=$!
 tc qdisc add dev lo root netem delay 5ms 2ms loss 1%
 iperf3 -s -1 >/dev/null &
