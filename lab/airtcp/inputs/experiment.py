@@ -26,7 +26,7 @@ from pydantic_core import ErrorDetails
 from airtcp import words
 from airtcp.catalogue.literature import Paper, Precision, Word
 from airtcp.errors import InputError
-from airtcp.inputs import shape
+from airtcp.inputs import shape, yamlfile
 from airtcp.inputs.parameters import CONFLICT, OBSERVATION, PARAMETER_NAMES, Strict
 from airtcp.inputs.parameters import Parameters as Parameters
 from airtcp.inputs.quantity import Plain
@@ -315,12 +315,7 @@ def load(experiment: str | Path) -> Experiment:
             ]
             known = words.allowed(str(experiment), [*here, *names()], "or the path of a .yaml file")
             raise InputError(f"unknown experiment {str(experiment)!r}; {known}")
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-        raise InputError(f"{path}: {reason}") from None
-    return _Reader(_shown(path)).experiment(text)
+    return _Reader(_shown(path)).experiment(yamlfile.read(path))
 
 
 def names() -> list[str]:
@@ -346,13 +341,7 @@ class _Reader:
         self._lines: dict[_Location, int] = {}
 
     def experiment(self, text: str) -> Experiment:
-        try:
-            node = _composed(text)
-        except yaml.MarkedYAMLError as error:
-            line = error.problem_mark.line + 1 if error.problem_mark else 1
-            raise InputError(f"{self._shown}:{line}: not YAML: {error.problem}") from None
-        except yaml.YAMLError as error:
-            raise InputError(f"{self._shown}:1: not YAML: {error}") from None
+        node = yamlfile.compose(text, self._shown)
         if not isinstance(node, yaml.MappingNode):
             raise InputError(
                 f"{self._shown}:1: must be a list of `key: value` lines; keys: "
@@ -381,6 +370,9 @@ class _Reader:
         if isinstance(node, yaml.MappingNode):
             mapping: dict[str, object] = {}
             for key, value in node.value:
+                if not isinstance(key, yaml.ScalarNode):
+                    self._lines[at] = key.start_mark.line + 1
+                    raise self._error(at, "a key is a word, not a list or keys of its own")
                 where = (*at, str(key.value))
                 if key.value in mapping:
                     self._lines[where] = key.start_mark.line + 1

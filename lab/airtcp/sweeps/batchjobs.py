@@ -17,6 +17,7 @@ from distributed import Status
 
 from airtcp.cache import REPOSITORY
 from airtcp.errors import AirtcpError, InputError
+from airtcp.inputs import yamlfile
 
 
 @cache
@@ -85,12 +86,13 @@ def _one_line(error: Exception) -> str:
 def _read(path: Path) -> tuple[str, dict[str, Any]]:
     """The kind of batch system and its section. InputError for what dask-jobqueue has not."""
     try:
-        found = yaml.safe_load(path.read_text())
-    except OSError as error:
-        raise InputError(
-            f"--cluster {path}: {error.strerror}; give tcp://HOST:PORT or a .yaml file"
-        ) from None
-    except (UnicodeDecodeError, yaml.YAMLError):
+        text = yamlfile.read(path)
+    except InputError as error:
+        raise InputError(f"--cluster {error}; give tcp://HOST:PORT or a .yaml file") from None
+    yamlfile.compose(text, f"--cluster {path}")
+    try:
+        found = yaml.safe_load(text)
+    except (ValueError, yaml.YAMLError):
         raise InputError(f"--cluster {path}: not YAML") from None
     if isinstance(found, dict) and isinstance(found.get("jobqueue"), dict):
         found = found["jobqueue"]

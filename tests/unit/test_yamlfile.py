@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Experiments that are too much: one line that says where, at once."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from airtcp.errors import InputError
+from airtcp.inputs import yamlfile
+from airtcp.inputs.experiment import load
+
+# Nine names for nine of the one before: 9^11 values.
+BOMB = "a0: &a0 x\n" + "".join(
+    f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 9)}]\n" for level in range(1, 12)
+)
+CHAIN = "a0: &a0 [x]\n" + "".join(
+    f"a{level}: &a{level} [*a{level - 1}]\n" for level in range(1, 5000)
+)
+
+
+def refused(path: Path) -> str:
+    with pytest.raises(InputError) as error:
+        load(path)
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (BOMB, "7: too much, with aliases expanded; allowed: 100000 values"),
+        (CHAIN, "20: nested too deep; allowed: 20 levels"),
+        ("a:\n- &x [1, *x]\n", "2: the alias *x is part of what it names"),
+        ("a:\n  " + "[" * 200_000, "2: nested too deep; allowed: 20 levels"),
+        ("a:\n  " + "{b: " * 50_000, "2: nested too deep; allowed: 20 levels"),
+        ("\n" + "- " * 100_000, "2: nested too deep; allowed: 20 levels"),
+        ("name: x\ntitle: a\0b\n", "2: not YAML: the character #x0000 is not allowed"),
+        ("name: é\n\n\0", "3: not YAML: the character #x0000 is not allowed"),
+        ("name: x\ntitle: *y\n", "2: not YAML: found undefined alias"),
+        ("name: x\n? [a, b]\n: c\n", "2: a key is a word, not a list or keys of its own"),
+    ],
+)
+def test_what_is_too_much_is_one_line(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "big.yaml"
+    path.write_text(text)
+    assert refused(path).startswith(f"{path}:{message}")
+
+
+def test_files_have_a_size(tmp_path: Path) -> None:
+    path = tmp_path / "big.yaml"
+    path.write_bytes(b"#" * (yamlfile.MAX_BYTES + 1))
+    assert refused(path) == f"{path}: too long; allowed: 256 KiB"
+
+
+def test_only_regular_files_are_read(tmp_path: Path) -> None:
+    endless, pipe = tmp_path / "endless.yaml", tmp_path / "pipe.yaml"
+    endless.symlink_to("/dev/zero")
+    os.mkfifo(pipe)
+    for path in (endless, pipe):
+        assert refused(path) == f"{path}: not a regular file"
+    (tmp_path / "directory.yaml").mkdir()
+    assert refused(tmp_path / "directory.yaml").endswith("directory.yaml: Is a directory")
+
+
+def test_aliases_are_allowed(tmp_path: Path) -> None:
+    path = tmp_path / "small.yaml"
+    path.write_text(
+        "name: small\ntitle: &t Small\nsource: *t\ndescription: *t\n"
+        "design:\n- &d {rate: [10Mbit], delay: [1ms]}\n- *d\n"
+    )
+    assert load(path).source == "Small"
+    assert len(load(path).cells()) == 1
