@@ -165,6 +165,16 @@ def test_a_published_figure_is_for_its_very_conditions(tmp_path: Path) -> None:
         ),
         ("metric: goodput_mbps", "metric: speed", "small.yaml:14: published[0].metric: unknown"),
         ("rate: 10Mbit}", "rate: fast}", "small.yaml:13: published[0].when.rate: 'fast' is not"),
+        (
+            "rate: 10Mbit}",
+            "rate: 11Mbit}",
+            "13: published[0].when: no case of the design has ack_policy=aad rate=11Mbit",
+        ),
+        (
+            "    metric: goodput",
+            "    relative_to: {ack_policy: count}\n    metric: goodput",
+            "14: published[0].relative_to: no case of the design has ack_policy=count rate=10Mbit",
+        ),
         ("precision: exact", "precision: fair", "small.yaml:16: published[0].precision: 'fair'"),
         ("title: A small one\n", "", "small.yaml:1: title: missing"),
         ("name: small", "name: Too Big", "small.yaml:1: name: 'Too Big' is not a name; allowed:"),
@@ -397,3 +407,10 @@ def test_thesis_lan_has_its_published_figures() -> None:
         *(9, 47.8, 95.6),
         *(9.41, 47.8, 95.6) * 2,
     ]
+
+
+@pytest.mark.parametrize("when", ["rate: 0.01Gbit}", "rate: 10Mbit, duration: 5s}"])
+def test_a_case_is_found_however_its_values_are_written(tmp_path: Path, when: str) -> None:
+    text = GOOD.replace("rate: 10Mbit}", when)
+    assert text != GOOD
+    assert load(write(tmp_path, text)).published

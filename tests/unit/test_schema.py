@@ -31,7 +31,7 @@ design:
     rate: [10Mbit, unlimited]
     tsq: [4packets]
 published:
-  - when: {ack_policy: aad, rate: 10Mbit}
+  - when: {ack_policy: aad, rate: 10Mbit, tsq: 4packets}
     metric: goodput_mbps
     value: 9.5
     precision: exact
@@ -126,7 +126,7 @@ def changes() -> list[tuple[str, str, bool]]:
         ("value: 9.5", "value: 1e3", True),
         ("precision: exact", "precision: fair", False),
         ("{ack_policy: aad, rate", "{ack_polcy: aad, rate", False),
-        ("{ack_policy: aad, rate: 10Mbit}", "{ack_policy: aad, rate: fast}", False),
+        ("{ack_policy: aad, rate: 10Mbit, ", "{ack_policy: aad, rate: fast, ", False),
         ("    source: a table\n", "", False),
         ("y: [goodput_mbps]", "y: goodput_mbps", True),
         ("y: [goodput_mbps]", "y: []", False),
@@ -198,7 +198,6 @@ def test_parameters_have_the_defaults_of_the_laboratory() -> None:
 def test_it_is_printed_with_the_names_of_own_policies(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(cli.signal, "signal", lambda *_: None)
     monkeypatch.setattr(policies, "_own", [])
     assert cli.main(["schema"]) == 0
     printed = json.loads(capsys.readouterr().out)

@@ -360,6 +360,7 @@ class _Reader:
                 raise self._error((name,), "is for networks with a `topology`")
         self._check_factors(experiment)
         self._check_figures(experiment)
+        self._check_published(experiment)
         return experiment
 
     def _data(self, node: yaml.Node, at: _Location) -> object:
@@ -443,6 +444,28 @@ class _Reader:
                 given = " ".join(f"{name}={value}" for name, value in values.items())
                 raise self._error(problem.at, f"{problem.text}{given and f' (with {given})'}")
 
+    def _check_published(self, experiment: Experiment) -> None:
+        """Every published figure is about a case of the design."""
+        base = experiment.parameters.plain()
+        design = [
+            {name: set(values) for name, values in product.items()} for product in experiment.design
+        ]
+        for number, figure in enumerate(experiment.published):
+            when = {"when": figure.when}
+            if figure.relative_to:
+                when["relative_to"] = figure.when | figure.relative_to
+            for key, values in when.items():
+                # As text first: values of parameters take a while.
+                if any(_fits(values, product, base) for product in design):
+                    continue
+                under = conditions(experiment.parameters.replace(values))
+                if under not in (conditions(cell.parameters) for cell in experiment.cells()):
+                    given = " ".join(f"{name}={value}" for name, value in values.items())
+                    raise self._error(
+                        ("published", number, key),
+                        f"no case of the design has {given or 'the parameters above'}",
+                    )
+
     def _check_value(self, name: str, value: str, at: _Location, within: _Location) -> None:
         if name not in PARAMETER_NAMES:
             raise self._error(at, f"unknown factor; {_parameters_like(name)}")
@@ -466,12 +489,15 @@ class _Reader:
         )
 
 
-def _composed(text: str) -> yaml.Node | None:
-    """The text's tree: by libyaml, for Python is slow, and says more of errors."""
-    try:
-        return yaml.compose(text, Loader=yaml.CSafeLoader)
-    except yaml.YAMLError:
-        return yaml.compose(text, Loader=yaml.SafeLoader)
+def _fits(
+    values: Mapping[str, str], product: Mapping[str, set[str]], base: Mapping[str, Plain]
+) -> bool:
+    """Whether a combination of the product has these values, all of them as text."""
+    return all(
+        values.get(name, str(base[name])) in product.get(name, {str(base[name])})
+        for name in values.keys() | product.keys()
+        if name not in OBSERVATION
+    )
 
 
 def _telling(error: ValidationError) -> ErrorDetails:
