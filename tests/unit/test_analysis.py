@@ -2,6 +2,10 @@
 """SQL over sweeps, and one sweep against another."""
 
 import json
+import os
+import signal
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -102,3 +106,58 @@ def test_an_unknown_metric_is_told_with_the_nearest(tmp_path: Path) -> None:
     one = write(tmp_path / "one", {(7, 1): 100.0})
     with pytest.raises(InputError, match="did you mean 'goodput_mbps'"):
         analysis.compare(analysis.pair(one, one), ["goodput_mpbs"])
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "COPY runs TO '{}/stolen.csv'",
+        "COPY (SELECT 1) TO '{}/results.parquet' (FORMAT parquet)",
+        "EXPORT DATABASE '{}/exported'",
+        "ATTACH '{}/attached.db'",
+        "SELECT * FROM read_csv('/etc/passwd')",
+        "SELECT * FROM read_text('/etc/passwd')",
+        "SELECT * FROM '{}/results.parquet'",
+        "SELECT * FROM glob('/*')",
+        "INSTALL httpfs",
+        "LOAD '{}/extension.so'",
+        "SET enable_external_access = true",
+        "SET temp_directory = '{}'",
+        "PRAGMA profiling_output = '{}/profile'",
+        "CREATE PERSISTENT SECRET s (TYPE s3)",
+        "SELECT * FROM directories",
+    ],
+)
+def test_sql_reads_and_writes_no_file(
+    tmp_path: Path, sql: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = write(tmp_path / "one", {(7, 1): 10.0})
+    before = (one / "results.parquet").read_bytes()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=r"^SQL: [^\n]+$"):
+        analysis.query(sql.format(one), [one])
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["one", "results.parquet"]
+    assert (one / "results.parquet").read_bytes() == before
+
+
+@pytest.mark.parametrize("sql", ["", " ;", "-- nothing"])
+def test_sql_without_a_statement_is_told(tmp_path: Path, sql: str) -> None:
+    one = write(tmp_path / "one", {(7, 1): 10.0})
+    with pytest.raises(InputError, match=r"^SQL: no statement in it; give one, such as SELECT "):
+        analysis.query(sql, [one])
+
+
+def test_a_long_query_ends_with_ctrl_c(tmp_path: Path) -> None:
+    one = write(tmp_path / "one", {(7, 1): 10.0})
+    threading.Timer(1, os.kill, (os.getpid(), signal.SIGINT)).start()
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        analysis.query("SELECT count(*) FROM range(10000000000000)", [one])
+    assert time.monotonic() - began < 60
+
+
+def test_what_differs_is_named_where_there_is_no_pair(tmp_path: Path) -> None:
+    one = write(tmp_path / "one", {(7, 1): 1.0})
+    other = write(tmp_path / "other", {(7, 1): 1.0, (6, 1): 1.0}, delay="1ms")
+    assert analysis.pair(one, other).differing == ["delay (0ms; 1ms)"]
+    assert analysis.pair(one, one).differing == ()

@@ -2,6 +2,7 @@
 """results.parquet: typed columns, the same bytes for the same runs, read by DuckDB and Arrow."""
 
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -111,3 +112,23 @@ def test_another_table_is_bad_input(tmp_path: Path) -> None:
     parquet.write_table(pyarrow.table({"a": [1]}), tmp_path / runtable.FILE)
     with pytest.raises(InputError, match="not a table of schema 1"):
         runtable.read(tmp_path)
+
+
+def test_a_flipped_bit_is_never_another_value(tmp_path: Path) -> None:
+    path = runtable.write(tmp_path, document(Parameters(), Parameters()))
+    whole, expected = path.read_bytes(), runtable.read(tmp_path)
+    chance = random.Random(1)
+    refused = 0
+    for _ in range(200):
+        flipped = bytearray(whole)
+        flipped[chance.randrange(len(whole))] ^= 1 << chance.randrange(8)
+        path.write_bytes(flipped)
+        try:
+            found = runtable.read(tmp_path)
+        except InputError as error:
+            assert str(error).startswith(f"{path}: not "), error
+            assert "None" not in str(error)
+            refused += 1
+        else:
+            assert found.replace_schema_metadata().equals(expected.replace_schema_metadata())
+    assert refused > 50

@@ -5,6 +5,7 @@ import csv
 import io
 import json
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -77,16 +78,45 @@ def runs(directories: Sequence[Path]) -> pyarrow.Table:
     return pyarrow.concat_tables(tables, promote_options="default")
 
 
+# SQL sees the view `runs` and nothing else: no file, no network, no variable of this program.
+_CONFIGURATION: dict[str, Any] = {
+    "allow_community_extensions": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "enable_external_access": "false",
+    "python_enable_replacements": "false",
+    "temp_directory": "",
+}
+
+
 def query(sql: str, directories: Sequence[Path]) -> Answer:
     """What DuckDB answers with the view `runs` over these sweeps. InputError for bad SQL."""
-    with duckdb.connect() as connection:
-        connection.register("runs", runs(directories))
+    found = runs(directories)
+    with (
+        duckdb.connect(config=_CONFIGURATION) as connection,
+        # A thread of its own: DuckDB looks for Ctrl-C only now and then.
+        ThreadPoolExecutor(1) as thread,
+    ):
+        connection.register("runs", found)
+        connection.execute("SET lock_configuration = true")
+        answer = thread.submit(_asked, connection, sql)
         try:
-            connection.execute(sql)
-            names = [column[0] for column in connection.description or ()]
-            return Answer(names, connection.fetchall())
+            return answer.result()
         except duckdb.Error as error:
             raise InputError(f"SQL: {_one_line(str(error))}") from None
+        except KeyboardInterrupt:
+            while not answer.done():
+                connection.interrupt()
+                wait([answer], timeout=0.05)
+            raise
+
+
+def _asked(connection: duckdb.DuckDBPyConnection, sql: str) -> Answer:
+    if not connection.extract_statements(sql):
+        raise InputError("SQL: no statement in it; give one, such as SELECT seed FROM runs")
+    connection.execute(sql)
+    names = [column[0] for column in connection.description or ()]
+    return Answer(names, connection.fetchall())
 
 
 def _one_line(message: str) -> str:
@@ -109,12 +139,14 @@ _Key = tuple[Any, ...]
 class Pairs:
     """Runs of two sweeps with equal parameters and seed: by cell, then by seed.
 
-    alone counts the runs of each sweep that the other one lacks.
+    alone counts the runs of each sweep that the other one lacks. differing: of sweeps without a
+    pair, the parameters (and seed) of which they have no value in common, as `delay (0ms; 10ms)`.
     """
 
     factors: Sequence[str]
     cells: Sequence[dict[int, tuple[Run, Run]]]
     alone: tuple[int, int]
+    differing: Sequence[str] = ()
 
 
 def pair(first: Path, second: Path) -> Pairs:
@@ -127,7 +159,17 @@ def pair(first: Path, second: Path) -> Pairs:
             cells.setdefault(key[:-1], {})[run["seed"]] = (run, other[key])
     factors = dict.fromkeys(name for table in tables for name in runtable.factors(table))
     alone = len(one.keys() - other.keys()), len(other.keys() - one.keys())
-    return Pairs(list(factors), list(cells.values()), alone)
+    differing = () if cells else _differing(list(one), list(other))
+    return Pairs(list(factors), list(cells.values()), alone, differing)
+
+
+def _differing(one: Sequence[_Key], other: Sequence[_Key]) -> list[str]:
+    found = []
+    for number, name in enumerate((*PARAMETER_NAMES, "seed")):
+        values = [list(dict.fromkeys(str(key[number]) for key in keys)) for keys in (one, other)]
+        if set(values[0]).isdisjoint(values[1]):
+            found.append(f"{name} ({'; '.join(' '.join(each) for each in values)})")
+    return found
 
 
 def _key(run: Run) -> _Key:

@@ -5,8 +5,9 @@ Equal sweeps give equal bytes: rows in the order of cells and seeds, and nothing
 equal runs do not share, such as wall times.
 """
 
+import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,7 @@ def table(document: Mapping[str, Any], out_dir: Path) -> pyarrow.Table:
     about = {
         "airtcp.schema": str(SCHEMA),
         "airtcp.factors": json.dumps(list(runs[0]["factors"])),
+        "airtcp.columns": _columns_hash(columns()),
         "airtcp.units": json.dumps({name: metric.unit for name, metric in METRICS.items()}),
     }
     rows = [_row(document, run, out_dir) for run in runs]
@@ -118,7 +120,7 @@ def write(out_dir: Path, document: Mapping[str, Any]) -> Path:
     """Write results.parquet into the directory of the runs."""
     path = out_dir / FILE
     sink = pyarrow.BufferOutputStream()
-    parquet.write_table(table(document, out_dir), sink)
+    parquet.write_table(table(document, out_dir), sink, write_page_checksum=True)
     durable.write(path, sink.getvalue().to_pybytes())
     return path
 
@@ -127,17 +129,41 @@ def read(out_dir: Path) -> pyarrow.Table:
     """Read results.parquet of a directory of runs. Raises InputError."""
     path = out_dir / FILE
     try:
-        # In this thread alone: at the end of a program Arrow's threads now and then abort it.
-        file = parquet.ParquetFile(pyarrow.BufferReader(path.read_bytes()))
-        found = file.read(use_threads=False)
+        content = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}; a directory that `run` wrote has it") from None
-    except pyarrow.ArrowInvalid:
-        raise InputError(f"{path}: not Parquet, or cut short") from None
-    schema = (found.schema.metadata or {}).get(b"airtcp.schema", b"").decode()
-    if schema != str(SCHEMA):
+    try:
+        # In this thread alone: at the end of a program Arrow's threads now and then abort it.
+        file = parquet.ParquetFile(pyarrow.BufferReader(content), page_checksum_verification=True)
+        found = file.read(use_threads=False)
+    except (pyarrow.ArrowException, OSError, ValueError):
+        raise _damaged(path) from None
+    about = found.schema.metadata or {}
+    if about.get(b"airtcp.schema") != str(SCHEMA).encode():
         raise InputError(f"{path}: not a table of schema {SCHEMA}")
+    # Parquet has checksums for values alone.
+    columns_hash = about.get(b"airtcp.columns", b"").decode(errors="replace")
+    if columns_hash and columns_hash != _columns_hash(found.schema):
+        raise _damaged(path)
+    try:
+        known = set(factors(found)) <= set(found.column_names)
+    except (KeyError, TypeError, ValueError):
+        known = False
+    if not known:
+        raise _damaged(path)
     return found
+
+
+def _damaged(path: Path) -> InputError:
+    return InputError(
+        f"{path}: not Parquet, cut short or damaged; the `run` that wrote it writes it again"
+    )
+
+
+def _columns_hash(columns: Iterable[pyarrow.Field]) -> str:
+    """Of their names and types, a line each."""
+    lines = "".join(f"{column.name} {column.type}\n" for column in columns)
+    return hashlib.sha256(lines.encode()).hexdigest()
 
 
 def factors(found: pyarrow.Table) -> list[str]:
