@@ -30,7 +30,7 @@ demo:
 	./airtcp report results/demo
 
 test:
-	$(PYTHON) -m pytest $(PYTEST)
+	$(PYTHON) -P -m pytest $(PYTEST)
 
 test-debug:
 	AIRTCP_TEST_DEBUG=1 $(MAKE) test PYTEST="-k 'not bianchi' tests/system/test_radio.py \
@@ -52,9 +52,9 @@ deb-check:
 
 # checkpatch does not understand the macros of tracepoints.
 lint:
-	$(PYTHON) -m ruff check
-	$(PYTHON) -m ruff format --check
-	$(PYTHON) -m mypy lab/airtcp
+	$(PYTHON) -P -m ruff check
+	$(PYTHON) -P -m ruff format --check
+	$(PYTHON) -P -m mypy lab/airtcp
 	shellcheck airtcp lab/setup.sh lab/guest/modprobe .ci/run
 	@ls $(CHECKPATCH) >/dev/null 2>&1 || ./airtcp kernel build
 	set -- $(CHECKPATCH) && find kernel -name '*.[ch]' ! -path '*/trace/*' -print0 | \
@@ -78,7 +78,7 @@ bianchi:
 	$(PYTHON) bench/bianchi.py
 
 tables:
-	$(PYTHON) -m airtcp.inputs.keytable docs/experiments.md
+	$(PYTHON) -P -m airtcp.inputs.keytable docs/experiments.md
 
 clean:
 	rm -rf results .mypy_cache .pytest_cache .ruff_cache

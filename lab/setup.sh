@@ -144,8 +144,8 @@ make_environment() {
 	fi
 	say "installing airtcp's Python libraries in $venv"
 	rm -rf "$venv"
-	python3 -m venv "$venv" &&
-		"$venv/bin/python" -m pip --disable-pip-version-check install -q \
+	python3 -I -m venv "$venv" &&
+		"$venv/bin/python" -I -m pip --disable-pip-version-check install -q \
 			-r "$here/requirements.txt" &&
 		sync -f "$venv" &&
 		touch "$venv/complete"

@@ -5,14 +5,12 @@ import argparse
 import json
 import os
 import shlex
-import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from types import FrameType
 from typing import NoReturn, get_args
 
-from airtcp import doctor
+from airtcp import doctor, interrupts, streams
 from airtcp.catalogue import catalogue, reproduction
 from airtcp.errors import AirtcpError, InputError
 from airtcp.inputs import experiment, policies, schema, template
@@ -27,37 +25,42 @@ from airtcp.network import describe
 from airtcp.outputs import artifacts, figures, results
 from airtcp.sweeps.measure import Measured, Order, measure
 
-INTERRUPTED = 130
-
 
 def main(arguments: Sequence[str]) -> int:
     """Do what the arguments say; every failure is one line on standard error."""
-    signal.signal(signal.SIGTERM, _terminated)
-    options = _parser().parse_args(arguments)
-    options.command = "./airtcp " + shlex.join(arguments)
     try:
+        try:
+            options = _parser().parse_args(arguments)
+        except SystemExit:  # after --help, too
+            sys.stdout.flush()
+            raise
+        options.command = "./airtcp " + shlex.join(arguments)
         code: int = options.do(options)
         sys.stdout.flush()
         return code
-    except AirtcpError as error:
-        _say(f"airtcp: {error}")
-        return error.exit_code
     except KeyboardInterrupt:
-        _say("airtcp: interrupted")
-        return INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read our output has had enough; Python would complain once more at its exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+        return _interrupted()
     except OSError as error:
+        if error.filename == streams.OUTPUT:
+            streams.give_up_output()
+            if isinstance(error, BrokenPipeError):  # whoever reads it has enough
+                return 1
         where = f"{error.filename}: " if error.filename else ""
         _say(f"airtcp: {where}{error.strerror}")
         return 1
+    except Exception as error:
+        # Pydantic for one turns the exception of Ctrl-C into one of its own.
+        if interrupts.came():
+            return _interrupted()
+        if not isinstance(error, AirtcpError):
+            raise
+        _say(f"airtcp: {error}")
+        return error.exit_code
 
 
-def _terminated(_number: int, _frame: FrameType | None) -> None:
-    # As Ctrl-C: guests are ended, finished runs are kept.
-    raise KeyboardInterrupt
+def _interrupted() -> int:
+    _say("airtcp: interrupted")
+    return interrupts.CODE
 
 
 def _say(text: str) -> None:
@@ -84,7 +87,7 @@ def _run(options: argparse.Namespace) -> int:
 
 def _code(measured: Measured) -> int:
     if measured.interrupted:
-        return INTERRUPTED
+        return interrupts.CODE
     return 1 if measured.failed else 0
 
 
@@ -106,7 +109,7 @@ def _run_all(options: argparse.Namespace, own: OwnPolicy | None) -> int:
             break
     if documents:
         written = out_dir / "reproduction.md"
-        written.write_text(reproduction.page(documents, options.command))
+        written.write_text(reproduction.page(documents, options.command), encoding="utf-8")
         print(written)
     return code
 
@@ -142,7 +145,8 @@ def _worker(options: argparse.Namespace) -> int:
 
 def _become(program: str, *arguments: str) -> NoReturn:
     """Go on as a program of Dask, with the very libraries of this one."""
-    command = [sys.executable, "-m", f"distributed.cli.{program}", "--no-dashboard", *arguments]
+    module = f"distributed.cli.{program}"
+    command = [sys.executable, "-P", "-m", module, "--no-dashboard", *arguments]
     os.execv(sys.executable, command)
 
 
@@ -331,6 +335,14 @@ def _doctor(options: argparse.Namespace) -> int:
     return doctor.main(as_json=options.json)
 
 
+def _path(text: str) -> Path:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not UTF-8; rename it") from None
+    return Path(text)
+
+
 def _positive(text: str) -> int:
     if not (text.isascii() and text.isdigit()) or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
@@ -388,7 +400,7 @@ def _parser() -> argparse.ArgumentParser:
         "jobs, such as Slurm's, that a configuration of dask-jobqueue describes",
     )
     run.add_argument(
-        "--out", metavar="DIR", type=Path, help="where runs and results go (default: results/NAME)"
+        "--out", metavar="DIR", type=_path, help="where runs and results go (default: results/NAME)"
     )
     extent = run.add_mutually_exclusive_group()
     extent.add_argument(
@@ -425,7 +437,7 @@ def _parser() -> argparse.ArgumentParser:
     described.set_defaults(do=_schema)
 
     report = verbs.add_parser("report", help="write report.html and figures for finished runs")
-    report.add_argument("directory", metavar="DIR", type=Path, help="OUT of a `run`")
+    report.add_argument("directory", metavar="DIR", type=_path, help="OUT of a `run`")
     report.add_argument(
         "--timeline",
         metavar="START_MS",
@@ -565,7 +577,7 @@ def _add_results(parser: argparse.ArgumentParser) -> None:
     )
     query.add_argument("sql", metavar="SQL", help="such as 'SELECT seed, goodput_mbps FROM runs'")
     query.add_argument(
-        "directories", metavar="DIR", type=Path, nargs="+", help="OUT of a `run`, or several"
+        "directories", metavar="DIR", type=_path, nargs="+", help="OUT of a `run`, or several"
     )
     _add_form(query)
     query.set_defaults(do=_results_query)
@@ -575,11 +587,11 @@ def _add_results(parser: argparse.ArgumentParser) -> None:
         help="one sweep against another, run by run",
         description=(
             "Pair the runs of two sweeps that have equal parameters and seed, of another kernel or "
-            "version; for each cell the means, the mean of DIR2 / DIR1 and its 95%% interval."
+            "version; for each cell the means, the mean of DIR2 / DIR1 and its 95% interval."
         ),
     )
-    compare.add_argument("first", metavar="DIR1", type=Path, help="OUT of a `run`")
-    compare.add_argument("second", metavar="DIR2", type=Path, help="OUT of another")
+    compare.add_argument("first", metavar="DIR1", type=_path, help="OUT of a `run`")
+    compare.add_argument("second", metavar="DIR2", type=_path, help="OUT of another")
     compare.add_argument(
         "--metric",
         metavar="NAME",
@@ -591,7 +603,7 @@ def _add_results(parser: argparse.ArgumentParser) -> None:
     compare.set_defaults(do=_results_compare)
 
     export = verbs.add_parser("export", help="print the table of all runs as CSV")
-    export.add_argument("directory", metavar="DIR", type=Path, help="OUT of a `run`")
+    export.add_argument("directory", metavar="DIR", type=_path, help="OUT of a `run`")
     export.set_defaults(do=_results_export)
 
 

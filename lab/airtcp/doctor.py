@@ -190,7 +190,8 @@ def _guest_memory() -> Check:
 def _ptrace() -> Check:
     """User Mode Linux traces a child when it starts; ask one to be traced, as it does."""
     traceme = "import ctypes, sys; sys.exit(ctypes.CDLL(None).ptrace(0, 0, 0, 0) != 0)"
-    works = subprocess.run([sys.executable, "-c", traceme], capture_output=True).returncode == 0
+    asked = [sys.executable, "-P", "-c", traceme]
+    works = subprocess.run(asked, capture_output=True).returncode == 0
     return Check(
         "ptrace",
         works,

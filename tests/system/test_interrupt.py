@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Ctrl-C in the middle of a sweep: no guest is left, finished runs are kept and not repeated."""
+"""Ctrl-C in the middle of a sweep: no guest is left, finished runs are kept and not repeated.
+
+Nor is anything lost when nobody can read what the sweep says.
+"""
 
 import json
 import os
@@ -8,6 +11,9 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+
+import pytest
+import sweeps
 
 from airtcp.linux.kernel import Kernel
 from airtcp.machine.guesttools import GuestTools
@@ -30,8 +36,9 @@ def start(out_dir: Path) -> "subprocess.Popen[str]":
     )
 
 
+@pytest.mark.parametrize("signals", [[signal.SIGINT], [signal.SIGTERM] * 4, [signal.SIGINT] * 5])
 def test_ctrl_c_keeps_what_is_finished(
-    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, signals: list[signal.Signals]
 ) -> None:
     assert lab_kernel and tools  # built beforehand, so that runs start at once
     first, second = (
@@ -43,11 +50,15 @@ def test_ctrl_c_keeps_what_is_finished(
         assert sweep.poll() is None and time.monotonic() < deadline
         time.sleep(0.1)
     # As a terminal does: to the whole foreground group.
-    os.killpg(sweep.pid, signal.SIGINT)
+    for number in signals:
+        os.killpg(sweep.pid, number)
+        time.sleep(0.01)
     out, said = sweep.communicate(timeout=30)
     assert sweep.returncode == 130
     assert said.splitlines()[-1].startswith("airtcp: interrupted: 1 of 2 runs are kept")
+    assert len(said.splitlines()) == 2, said
     assert len(json.loads(out)["runs"]) == 1
+    assert json.loads((tmp_path / "results.json").read_text()) == json.loads(out)
     assert not (second / "result.json").exists()
     kept = (first / "result.json").stat().st_mtime_ns
 
@@ -57,3 +68,15 @@ def test_ctrl_c_keeps_what_is_finished(
     assert "1 of 2 runs are in" in said
     assert [run["status"] for run in json.loads(out)["runs"]] == ["ok", "ok"]
     assert (first / "result.json").stat().st_mtime_ns == kept
+
+
+def test_a_sweep_goes_on_when_nobody_reads(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
+) -> None:
+    assert lab_kernel and tools
+    undisturbed, unread = tmp_path / "undisturbed", tmp_path / "unread"
+    runs = ("--set", "mcs=5", "--seeds", "2")
+    sweeps.run(undisturbed, *runs)
+    closed = ["sh", "-c", 'exec "$@" >&- 2>/dev/full', "sh", *sweeps.command(unread, *runs)]
+    assert subprocess.run(closed, env=sweeps.ENVIRONMENT).returncode == 0
+    sweeps.assert_same(undisturbed, unread)

@@ -21,8 +21,7 @@ from airtcp.sweeps.sweep import Job, Outcome
 
 @pytest.fixture(autouse=True)
 def no_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No kernel, no guest's programs, and signals left alone."""
-    monkeypatch.setattr(cli.signal, "signal", lambda *_: None)
+    """No kernel and no guest's programs."""
     monkeypatch.setattr(cli.doctor, "require_programs", lambda: None)
     monkeypatch.setattr(
         cli.kernel, "build", lambda *_, **__: Kernel(Path("linux"), "6.12.0", "0123456789abcdef")

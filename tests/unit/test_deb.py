@@ -92,7 +92,6 @@ def test_image_and_headers_are_copied_and_nothing_else(made: Made, tmp_path: Pat
 def test_command_line_prints_the_packages(
     made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(cli.signal, "signal", lambda *_: None)
     (tmp_path / "config").write_text(DISTRIBUTION)
     arguments = ["--config", str(tmp_path / "config"), "--out", str(tmp_path / "out")]
     assert cli.main(["kernel", "deb", *arguments]) == 0

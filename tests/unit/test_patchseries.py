@@ -235,7 +235,6 @@ def test_directory_with_something_in_it_is_left_alone(
 def test_command_line_refuses_it_in_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(cli.signal, "signal", lambda *_: None)
     (tmp_path / "mine").touch()
     assert cli.main(["kernel", "series", str(tmp_path)]) == 2
     said = f"airtcp: {tmp_path} is there already; a new or an empty directory is allowed\n"

@@ -63,7 +63,6 @@ def test_a_name_that_cannot_be_is_one_line(
 def test_it_is_written_where_one_is_and_shown_by_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(cli.signal, "signal", lambda *_: None)
     monkeypatch.chdir(tmp_path)
     assert cli.main(["new", "mine"]) == 0
     said = capsys.readouterr()

@@ -43,6 +43,11 @@ def _kinds() -> dict[str, Any]:
     }
 
 
+def python() -> str:
+    """The command of a batch job's Python: with airtcp, and no module of the working directory."""
+    return f"env PYTHONPATH={REPOSITORY / 'lab'} {sys.executable} -P"
+
+
 @contextmanager
 def submitted(path: Path, processes: int | None) -> Iterator[Any]:
     """Batch jobs as the file describes them: for `processes` runs at once (None: one job).
@@ -55,7 +60,7 @@ def submitted(path: Path, processes: int | None) -> Iterator[Any]:
     if command and not shutil.which(command):
         raise InputError(f"{path}: no program {command} here to submit batch jobs with")
     # The very Python and files of this machine, unless the file has others.
-    usual = {"python": f"env PYTHONPATH={REPOSITORY / 'lab'} {sys.executable}", "processes": 1}
+    usual = {"python": python(), "processes": 1}
     scheduler = {"dashboard": False, "dashboard_address": ":0"}
     scheduler |= section.pop("scheduler-options", None) or {}
     settings = {f"jobqueue.{name}.{key}": value for key, value in (usual | section).items()}

@@ -25,6 +25,7 @@ from airtcp.sweeps import jobprocess
 from airtcp.sweeps.sweep import Failure
 
 _POLL_S = 0.25
+JOB_PROCESS = (sys.executable, "-P", "-c", "from airtcp.sweeps.jobprocess import main; main()")
 _LIBRARIES = REPOSITORY / "lab" / "requirements.txt"
 
 
@@ -116,8 +117,7 @@ def work(task: Task) -> bytes:
     )
     worker = get_worker()
     with tempfile.TemporaryFile() as answer:
-        command = [sys.executable, "-c", "from airtcp.sweeps.jobprocess import main; main()"]
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=answer)
+        process = subprocess.Popen(JOB_PROCESS, stdin=subprocess.PIPE, stdout=answer)
         assert process.stdin
         with process.stdin as channel:
             channel.write(pickle.dumps(os.getpid()) + pickle.dumps(order))

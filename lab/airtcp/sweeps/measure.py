@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from airtcp import durable
+from airtcp import durable, interrupts
 from airtcp.cache import locked
 from airtcp.errors import InputError
 from airtcp.inputs.experiment import Cell, Experiment
@@ -87,12 +87,13 @@ def _measure(order: Order, chosen: Experiment, cells: Sequence[Cell], out_dir: P
     have = done | outcome.results
     document = None
     if have:
-        from airtcp.outputs import runtable  # with Arrow, which takes a while to load
+        with interrupts.held():
+            from airtcp.outputs import runtable  # with Arrow, which takes a while to load
 
-        runs = [(job.cell, result) for job, result in have.items()]
-        document = results.document(chosen, cells, order.kernel, runs, order.command)
-        results.write(out_dir, document)
-        runtable.write(out_dir, document)
+            runs = [(job.cell, result) for job, result in have.items()]
+            document = results.document(chosen, cells, order.kernel, runs, order.command)
+            results.write(out_dir, document)
+            runtable.write(out_dir, document)
     if outcome.interrupted:
         order.say(
             f"airtcp: interrupted: {len(have)} of {len(jobs)} runs are kept in {out_dir}; "

@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from types import FrameType
 from typing import NamedTuple
 
+from airtcp import interrupts
 from airtcp.errors import AirtcpError
 from airtcp.inputs.experiment import Cell
 from airtcp.linux.kernel import Kernel
@@ -122,22 +122,25 @@ def collect(steps: Generator[Step], watch: Watch) -> Outcome:
     """What has come of a sweep's steps, at their end or at Ctrl-C, which closes them."""
     results: dict[Job, Result] = {}
     failures: dict[Job, str] = {}
+    interrupted = False
     try:
-        for running, job, end in steps:
-            if job is None or end is None:
-                pass
-            elif isinstance(end, Failure):
-                failures[job] = end.message
-            else:
-                results[job] = end
-                if end["error"]:
-                    failures[job] = end["error"]
-            watch(running, job, end)
+        try:
+            for running, job, end in steps:
+                if job is None or end is None:
+                    pass
+                elif isinstance(end, Failure):
+                    failures[job] = end.message
+                else:
+                    results[job] = end
+                    if end["error"]:
+                        failures[job] = end["error"]
+                watch(running, job, end)
+                interrupts.check()
+        finally:
+            steps.close()
     except KeyboardInterrupt:
-        return Outcome(results, failures, interrupted=True)
-    finally:
-        steps.close()
-    return Outcome(results, failures, interrupted=False)
+        interrupted = True
+    return Outcome(results, failures, interrupted)
 
 
 def _steps(
@@ -148,7 +151,8 @@ def _steps(
     try:
         while waiting or running:
             while waiting and len(running) < processes:
-                running.append(_start(kernel, tools, waiting.pop(0), out_dir))
+                with interrupts.held():  # or nobody would end its process
+                    running.append(_start(kernel, tools, waiting.pop(0), out_dir))
             wait([worker.answer for worker in running], timeout=_POLL_S)
             for worker in [worker for worker in running if worker.answer.poll()]:
                 running.remove(worker)
@@ -193,15 +197,10 @@ def end_with(parent: int) -> None:
     those whose leader is killed alone may stay.
     """
     os.setpgid(0, 0)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, _interrupt)
+    interrupts.install_in_child()
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
     if os.getppid() != parent:  # it was killed before that
         raise KeyboardInterrupt
-
-
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 def _answer(worker: _Worker) -> Result | Failure:

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""How commands start: with no module of the working directory, and so that Ctrl-C is one line."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from airtcp import cli
+from airtcp.sweeps import batchjobs, clusterworker
+
+ROOT = Path(__file__).parents[2]
+MODULES = ("airtcp/__init__", "ctypes", "json", "numpy", "pickle", "statistics", "token", "types")
+
+
+@pytest.fixture
+def trap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory of modules that leave a file when they are imported."""
+    directory, sprung = tmp_path / "cwd", tmp_path / "sprung"
+    (directory / "airtcp").mkdir(parents=True)
+    for name in (*MODULES, "yaml"):
+        (directory / f"{name}.py").write_text(f"open({str(sprung)!r}, 'a').write({name!r})\n")
+    monkeypatch.chdir(directory)
+    return sprung
+
+
+@pytest.mark.parametrize("arguments", [["list"], ["doctor"], ["show", "thesis-lan"]])
+def test_no_file_of_the_working_directory_is_a_module(trap: Path, arguments: list[str]) -> None:
+    done = subprocess.run([ROOT / "airtcp", *arguments], capture_output=True, text=True)
+    assert "Traceback" not in done.stderr
+    assert done.stdout
+    assert not trap.exists(), trap.read_text()
+
+
+def test_nor_is_one_for_the_processes_of_a_cluster(
+    trap: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "lab"))
+    subprocess.run(clusterworker.JOB_PROCESS, input=b"", capture_output=True)
+    started: list[list[str]] = []
+    monkeypatch.setattr(os, "execv", lambda _path, command: started.append(command))
+    cli.main(["scheduler"])
+    subprocess.run([*started[0][:4], "--help"], capture_output=True, check=True)
+    python = batchjobs.python()
+    subprocess.run(f"{python} -m distributed.cli.dask_worker --help", shell=True, check=True)
+    assert not trap.exists(), trap.read_text()
+
+
+def test_ctrl_c_at_any_moment_of_the_start_is_one_line() -> None:
+    def start() -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [ROOT / "airtcp", "list"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    began = time.monotonic()
+    start().communicate()
+    takes_s = time.monotonic() - began
+    codes = []
+    for number in range(10):
+        command = start()
+        time.sleep(takes_s * number / 10)
+        os.killpg(command.pid, signal.SIGINT)
+        _, said = command.communicate()
+        # Between two programs the signal does what it usually does, in silence.
+        assert (command.returncode, said) in [
+            (130, "airtcp: interrupted\n"),
+            (-signal.SIGINT, ""),
+            (0, ""),
+        ]
+        codes.append(command.returncode)
+    assert codes.count(130) > 2, codes
+
+
+def test_ctrl_c_while_modules_are_imported_is_130() -> None:
+    """Blocked until Python can handle it, and then handled before anything else."""
+    command = [sys.executable, "-P", "-m", "airtcp", "list"]
+    done = subprocess.run(
+        ["env", "--block-signal=INT", "sh", "-c", 'kill -INT $$; exec "$@"', "sh", *command],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "lab")},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "airtcp: interrupted\n")
