@@ -2,6 +2,7 @@
 """The command line. Exit codes: 0 done, 1 a run or build failed, 2 bad input, 130 Ctrl-C."""
 
 import argparse
+import errno
 import json
 import os
 import shlex
@@ -73,7 +74,7 @@ def _run(options: argparse.Namespace) -> int:
         return _run_all(options, own)
     chosen = experiment.load(options.experiment)
     cells = _cells(options, chosen)
-    out_dir = options.out or Path("results") / chosen.name
+    out_dir = _out_dir(options, chosen.name)
     measured = measure(_order(options, own), chosen, cells, out_dir)
     if measured.document:
         if options.json:
@@ -95,7 +96,7 @@ def _run_all(options: argparse.Namespace, own: OwnPolicy | None) -> int:
     """Every experiment, then the page over them. A failed run does not end it."""
     if not (options.quick or options.full) or options.set or options.duration or options.json:
         raise InputError("run all: give --quick or --full, and none of --set --duration --json")
-    out_dir = options.out or Path("results") / catalogue.ALL
+    out_dir = _out_dir(options, catalogue.ALL)
     documents, code = [], 0
     found = catalogue.experiments()
     order = _order(options, own)
@@ -112,6 +113,21 @@ def _run_all(options: argparse.Namespace, own: OwnPolicy | None) -> int:
         written.write_text(reproduction.page(documents, options.command), encoding="utf-8")
         print(written)
     return code
+
+
+def _out_dir(options: argparse.Namespace, name: str) -> Path:
+    """That of --out, made now: later would be after minutes of building a kernel."""
+    out_dir: Path = options.out or Path("results") / name
+    try:
+        out_dir.mkdir(parents=True, exist_ok=True)
+        if not os.access(out_dir, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+            raise
+        why = "is a file" if isinstance(error, FileExistsError) else error.strerror
+        raise InputError(f"--out {out_dir}: {why}; a directory is allowed, or a new one") from None
+    return out_dir
 
 
 def _order(options: argparse.Namespace, own: OwnPolicy | None) -> Order:
@@ -161,6 +177,12 @@ def _results_compare(options: argparse.Namespace) -> int:
     from airtcp.outputs import analysis
 
     pairs = analysis.pair(options.first, options.second)
+    if not pairs.cells:
+        differing = ", ".join(pairs.differing) or "combinations of parameters and seeds"
+        raise InputError(
+            f"no run of {options.first} has the parameters and seed of one of {options.second}; "
+            f"they differ in {differing}"
+        )
     answer = analysis.compare(pairs, options.metric)
     print(answer.text(options.form), end="")
     if options.form == "table" and (few := results.note(answer.column("n"))):
@@ -190,6 +212,8 @@ def _own_policy(options: argparse.Namespace) -> OwnPolicy | None:
 def _settings(options: argparse.Namespace) -> list[Setting]:
     settings = [Setting.parse(text) for text in options.set]
     if options.duration:
+        if any(setting.name == "duration" for setting in settings):
+            raise InputError("--duration and --set duration: give one of them")
         settings.append(Setting.parse(f"duration={options.duration}"))
     return settings
 
@@ -208,6 +232,9 @@ def _show(options: argparse.Namespace) -> int:
         print(json.dumps(_described(chosen, cells), indent=1))
         return 0
     print(f"{chosen.name}: {chosen.title}\nSource: {chosen.source}\n\n{chosen.description}\n")
+    for title, text in (("Expected", chosen.expects), ("Why values differ", chosen.reason)):
+        if text:
+            print(f"{title}: {text}\n")
     print("Parameters (* differs from the laboratory's default; each may be set with --set):")
     usual = Parameters().plain()
     for field in Parameters.model_fields.values():
@@ -240,6 +267,8 @@ def _described(chosen: Experiment, cells: Sequence[Cell]) -> dict[str, object]:
         "title": chosen.title,
         "source": chosen.source,
         "description": chosen.description,
+        "expects": chosen.expects,
+        "reason": chosen.reason,
         "parameters": chosen.parameters.plain(),
         "network": chosen.network.plain() if chosen.network else None,
         "cells": [dict(cell.factors) for cell in cells],

@@ -129,6 +129,16 @@ def test_ctrl_c_is_130_and_says_how_to_go_on(
         (["results", "query", "SELECT 1", "/nowhere"], "/nowhere/results.parquet: No such file"),
         (["results", "compare", "/nowhere", "/"], "/nowhere/results.parquet: No such file"),
         (["results", "export", "/nowhere"], "/nowhere/results.parquet: No such file"),
+        (["new", ""], "new '': not a name; give NAME or the path of a file"),
+        (["new", "/"], "new '/': not a name"),
+        (
+            ["show", "thesis-lan", "--duration", "5s", "--set", "duration=3s"],
+            "--duration and --set duration: give one of them",
+        ),
+        (["run", "thesis-lan", "--out", "/dev/null"], "--out /dev/null: is a file; a directory"),
+        (["run", "thesis-lan", "--out", "/dev/null/x"], "--out /dev/null/x: Not a directory; "),
+        (["run", "thesis-lan", "--out", "/proc/foo"], "--out /proc/foo: No such file or dir"),
+        (["run", "all", "--quick", "--out", "/dev/null"], "--out /dev/null: is a file; a dir"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(
@@ -196,6 +206,41 @@ def test_results_are_asked_in_sql_and_compared(
     assert capsys.readouterr().out.count("\n") == 4
 
 
+def test_sweeps_without_a_pair_are_not_compared(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sweep_with(monkeypatch)
+    arguments = ["run", "thesis-lan", "--set", "mcs=7", "--set", "ack_policy=aad"]
+    both = [str(tmp_path / name) for name in "ab"]
+    for out_dir, duration in zip(both, ("2s", "5s"), strict=True):
+        cli.main([*arguments, "--duration", duration, "--out", out_dir])
+    capsys.readouterr()
+    assert cli.main(["results", "compare", *both]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err == (
+        f"airtcp: no run of {both[0]} has the parameters and seed of one of {both[1]}; "
+        "they differ in duration (2s; 5s)\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["results", "compare"], ["its 95% interval"]),
+        (["kernel", "series"], ["tcp: the ACK", "tsq: small queues", "wifi: the ACK filter"]),
+    ],
+)
+def test_help_says(
+    arguments: list[str], words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as left:
+        cli.main([*arguments, "--help"])
+    assert left.value.code == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert all(word in text for word in words), text
+
+
 def test_list_and_show_tell_the_same_in_text_and_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["list", "--json"]) == 0
     assert "thesis-lan" in [one["name"] for one in json.loads(capsys.readouterr().out)]
@@ -206,6 +251,9 @@ def test_list_and_show_tell_the_same_in_text_and_json(capsys: pytest.CaptureFixt
     text = capsys.readouterr().out
     assert 'goodput_mbps 157.4 (Table 5.1, "LAN. No restrictions", default)' in text
     assert all(name in text for name in shown["parameters"])
+    assert "9.75%" in shown["expects"]
+    assert f"Expected: {shown['expects']}\n" in text
+    assert f"Why values differ: {shown['reason']}\n" in text
 
 
 def test_show_lists_the_figures_of_an_experiment(capsys: pytest.CaptureFixture[str]) -> None:

@@ -24,6 +24,8 @@ def write(name_or_path: str) -> list[Path]:
     Raises InputError for a bad name and for a file that is there already.
     """
     path = Path(name_or_path)
+    if not path.name:
+        raise InputError(f"new {name_or_path!r}: not a name; give NAME or the path of a file")
     if path.suffix not in (".yaml", ".yml"):
         path = path.with_name(f"{path.name}.yaml")
     try:
