@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from airtcp import cli
-from airtcp.errors import AirtcpError
+from airtcp import cli, interrupts
+from airtcp.errors import AirtcpError, InputError
 from airtcp.inputs.experiment import load
 from airtcp.linux.kernel import Kernel
 from airtcp.machine.guesttools import GuestTools
@@ -181,6 +181,18 @@ def test_no_failure_is_a_traceback(
     monkeypatch.setattr(cli.kernel, "build", build)
     assert cli.main(["kernel", "build"]) == code
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_an_error_that_ctrl_c_has_become_is_130(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def build(*_: object, **__: object) -> Kernel:
+        monkeypatch.setattr(interrupts, "came", lambda: True)
+        raise InputError("Error calling function `plain`: KeyboardInterrupt: ")
+
+    monkeypatch.setattr(cli.kernel, "build", build)
+    assert cli.main(["kernel", "build"]) == 130
+    assert capsys.readouterr().err == "airtcp: interrupted\n"
 
 
 def test_results_are_asked_in_sql_and_compared(

@@ -118,6 +118,7 @@ def test_a_scheduler_that_cannot_be_reached_is_one_line(
     [
         (None, "No such file"),
         ("a: [", "not YAML"),
+        ("[" * 5000, ":1: nested too deep; allowed: 20 levels"),
         ("[]", "must have one section; allowed: htcondor"),
         ("slurms: {}", "must have one section"),
         ("slurm: 3", "`key: value` lines"),
