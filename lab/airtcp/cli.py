@@ -368,7 +368,7 @@ def _path(text: str) -> Path:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not UTF-8; rename it") from None
+        raise InputError(f"directory {text!r} is not UTF-8; rename it") from None
     return Path(text)
 
 
