@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Random sysctls, socket options and segments on a kernel that checks itself.
 
-AIRTCP_TEST_FUZZ is how many inputs there are, else 100,000; `make fuzz` gives it a million.
+AIRTCP_TEST_FUZZ is how many inputs there are, else 100,000; `make fuzz` gives it a million. Each
+guest has a seed of its own and IN_ONE_GUEST of them at most.
 """
 
 import os
 import re
 from pathlib import Path
 
-from conftest import GUEST, Say, give_helpers, splats
+import pytest
+from conftest import GUEST, Figure, Say, give_helpers, splats
 
 from airtcp.cache import REPOSITORY
 from airtcp.linux import kernel
@@ -18,6 +20,7 @@ from airtcp.machine.guesttools import GuestTools, compile_program
 PAGES = sorted((REPOSITORY / "kernel/Documentation/networking").glob("tcp_ackpol*.rst"))
 SOURCE = GUEST / "ackpol_fuzz.c"
 INPUTS = int(os.environ.get("AIRTCP_TEST_FUZZ", "100000"))
+IN_ONE_GUEST = 200_000
 
 
 def documented_bounds() -> dict[str, tuple[int, int]]:
@@ -27,24 +30,36 @@ def documented_bounds() -> dict[str, tuple[int, int]]:
     return {name: (int(least), int(most)) for name, least, most in rows}
 
 
-def test_random_inputs_are_taken_or_refused_in_silence(
-    tools: GuestTools, say: Say, tmp_path: Path
-) -> None:
-    debug_kernel = kernel.build(fragments=(*kernel.FRAGMENTS, "debug"), say=say)
+def write_bounds(path: Path) -> None:
+    """What the fuzzer reads: each documented sysctl, its least and its most."""
     bounds = documented_bounds()
     assert len(bounds) >= 14
     lines = [f"{name} {least} {most}\n" for name, (least, most) in bounds.items()]
-    (tmp_path / "bounds").write_text("".join(lines))
+    path.write_text("".join(lines))
+
+
+def guests() -> list[tuple[int, int]]:
+    """The seed and the inputs of each."""
+    starts = range(0, INPUTS, IN_ONE_GUEST)
+    return [(seed, min(IN_ONE_GUEST, INPUTS - start)) for seed, start in enumerate(starts, 1)]
+
+
+@pytest.mark.parametrize(("seed", "inputs"), guests(), ids=[f"seed-{seed}" for seed, _ in guests()])
+def test_random_inputs_are_taken_or_refused_in_silence(
+    tools: GuestTools, say: Say, tmp_path: Path, record_property: Figure, seed: int, inputs: int
+) -> None:
+    debug_kernel = kernel.build(fragments=(*kernel.FRAGMENTS, "debug"), say=say)
+    write_bounds(tmp_path / "bounds")
     give_helpers(tmp_path)
     compile_program(tmp_path / "fuzz", SOURCE)
     (tmp_path / "plan.sh").write_text(
         "set -e\n. ./helpers.sh\nip link set lo up\n"
-        f"timeout 100000 ./fuzz 1 {INPUTS} bounds >counts\n"
+        f"timeout 100000 ./fuzz {seed} {inputs} bounds >counts\n"
         ". ./leaks.sh\n"
         "cat /proc/net/netstat >netstat\n"
     )
-    limit_s = 120 + INPUTS / 300
-    result = boot(debug_kernel, tools, tmp_path, seed=1, memory_mb=1024, timeout_wall_s=limit_s)
+    limit_s = 120 + inputs / 300
+    result = boot(debug_kernel, tools, tmp_path, seed=seed, memory_mb=1024, timeout_wall_s=limit_s)
     console = result.console.read_text(errors="replace")
     assert splats(result.console) == []
     assert result.status == "ok", (result.reason, console[-2000:])
@@ -52,6 +67,9 @@ def test_random_inputs_are_taken_or_refused_in_silence(
 
     counts = dict(line.split() for line in (tmp_path / "counts").read_text().splitlines())
     for key, part in {"sysctls": 16, "options": 16, "segments": 2, "replies": 16}.items():
-        assert int(counts[key]) > INPUTS / part, (key, counts)
+        assert int(counts[key]) > inputs / part, (key, counts)
     for key in ("sysctls_refused", "options_refused", "connections"):
         assert int(counts[key]) > 0, key
+    record_property("inputs", inputs)
+    record_property("segments", counts["segments"])
+    record_property("connections", counts["connections"])
