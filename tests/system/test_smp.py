@@ -14,7 +14,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from conftest import GUEST, Say, give_helpers, splats
+from conftest import GUEST, Figure, Say, give_helpers, splats
+from test_ackpol_fuzz import SOURCE as FUZZER
+from test_ackpol_fuzz import write_bounds
 
 from airtcp.linux import kernel
 from airtcp.linux.kernel import Kernel
@@ -30,6 +32,10 @@ PAUSE_S = 0.1 if qemu.has_kvm() else 0.3
 CPUS = max(2, min(4, os.cpu_count() or 1))
 # What costs a third of the time in a long soak; a short one has it.
 UNCHECKED = ("kmemleak=off", "no_debug_objects")
+
+# A translated processor looks for data races in so many at a reasonable time.
+RACING_CONNECTIONS = max(min(40, CONNECTIONS), CONNECTIONS // 50)
+RACING_INPUTS = RACING_CONNECTIONS * 10
 
 pytestmark = pytest.mark.skipif(not CONNECTIONS, reason="takes long: make soak")
 
@@ -82,20 +88,21 @@ def test_policies_pass_their_unit_tests(
     assert [name for verdict, name in suites if verdict != "ok"] == []
 
 
-def rounds() -> list[tuple[int, tuple[str, ...]]]:
+def rounds() -> dict[str, tuple[int, tuple[str, ...]]]:
     """How many connections a guest makes, and its kernel parameters: the first finds leaks."""
-    long = [
-        (min(IN_ONE_GUEST, CONNECTIONS - done), UNCHECKED)
-        for done in range(0, CONNECTIONS, IN_ONE_GUEST)
-    ]
-    return [(min(1000, CONNECTIONS), ()), *(long if CONNECTIONS > 1000 else [])]
+    long = {
+        f"round-{number}": (min(IN_ONE_GUEST, CONNECTIONS - done), UNCHECKED)
+        for number, done in enumerate(range(0, CONNECTIONS, IN_ONE_GUEST), 1)
+    }
+    return {"all-checks": (min(1000, CONNECTIONS), ()), **(long if CONNECTIONS > 1000 else {})}
 
 
-@pytest.mark.parametrize(("connections", "parameters"), rounds())
+@pytest.mark.parametrize(("connections", "parameters"), rounds().values(), ids=rounds())
 def test_policies_switch_unload_and_vanish_under_load(
     checked_kernel: Kernel,
     tools: GuestTools,
     tmp_path: Path,
+    record_property: Figure,
     connections: int,
     parameters: tuple[str, ...],
 ) -> None:
@@ -131,6 +138,9 @@ def test_policies_switch_unload_and_vanish_under_load(
         reasons += ["Now", "Window"]
     for name in reasons:
         assert counters[f"TcpExtTCPAckPol{name}"] > 0, name
+    record_property("connections", load["finished"])
+    record_property("policies_switched", load["switched"])
+    record_property("modules_unloaded", modules["unloaded"])
 
 
 def test_senders_switch_and_unload_under_load(
@@ -150,10 +160,51 @@ def test_senders_switch_and_unload_under_load(
     assert told["left"] == 0
 
 
-def test_policies_have_no_data_race(say: Say, tools: GuestTools, tmp_path: Path) -> None:
-    racing = kernel.build(fragments=(*kernel.FRAGMENTS_OF_X86, "x86-kcsan"), arch="x86_64", say=say)
-    # Linux has races of its own, which are not to end the guest.
-    result = soak(racing, tools, tmp_path, CONNECTIONS // 50, "panic_on_warn=0")
-    assert result.status == "ok", result.reason
+@pytest.fixture(scope="module")
+def racing_kernel(say: Say) -> Kernel:
+    return kernel.build(fragments=(*kernel.FRAGMENTS_OF_X86, "x86-kcsan"), arch="x86_64", say=say)
+
+
+# Linux has races of its own, which are not to end the guest.
+RACING = "panic_on_warn=0"
+
+
+def assert_no_race_of_ours(result: GuestResult) -> None:
     reports = result.console.read_text(errors="replace").split("=" * 66)
-    assert [text for text in reports if "BUG: KCSAN" in text and "ackpol" in text] == []
+    races = [text for text in reports if "BUG: KCSAN" in text]
+    assert [text for text in races if re.search(r"ackpol|small_queue", text)] == []
+
+
+def test_policies_have_no_data_race(
+    racing_kernel: Kernel, tools: GuestTools, tmp_path: Path, record_property: Figure
+) -> None:
+    result = soak(racing_kernel, tools, tmp_path, RACING_CONNECTIONS, RACING)
+    assert_no_race_of_ours(result)
+    assert result.status == "ok", result.reason
+    record_property("connections", figures(tmp_path / "load")["finished"])
+
+
+def test_fuzzed_policies_have_no_data_race(
+    racing_kernel: Kernel, tools: GuestTools, tmp_path: Path, record_property: Figure
+) -> None:
+    """A fuzzer for each processor, while others read sockets and sysctls of its namespace."""
+    write_bounds(tmp_path / "bounds")
+    give_helpers(tmp_path)
+    shutil.copy(GUEST / "fuzz_smp.sh", tmp_path)
+    compile_program(tmp_path / "fuzz", FUZZER)
+    (tmp_path / "plan.sh").write_text(f"exec sh ./fuzz_smp.sh {CPUS} {RACING_INPUTS}\n")
+    result = qemu.boot(
+        racing_kernel,
+        tools,
+        tmp_path,
+        cpus=CPUS,
+        parameters=(RACING,),
+        timeout_wall_s=900 + RACING_INPUTS / 5,
+    )
+    assert_no_race_of_ours(result)
+    assert result.status == "ok", result.reason
+    counts = figures(tmp_path / "counts")
+    assert counts["segments"] > CPUS * RACING_INPUTS / 2
+    assert counts["readings"] > CPUS
+    record_property("inputs", CPUS * RACING_INPUTS)
+    record_property("readings", counts["readings"])
