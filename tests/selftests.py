@@ -5,8 +5,11 @@ What is run is tools/testing/selftests/net of the source that the kernel is buil
 whose clock counts instructions: a busy host makes no test late. On our kernel all runs twice: with
 the policy `default`, which has to give the verdicts of plain Linux, and with `aad`, which is for
 information. Tests of other protocols are left out. Logs: results/selftests/.
+With the name of a guest (plain, default, aad) only that one is run, and nothing is compared;
+with --reuse only those guests are run whose logs, of the same kernels and tests, are not there.
 """
 
+import argparse
 import hashlib
 import os
 import re
@@ -130,6 +133,9 @@ for directory in proc sys dev run; do
 	mount --rbind /$directory $root/$directory
 done
 """
+GUESTS = ("plain", "default", "aad")
+"""Plain Linux, and ours with these policies."""
+
 LIMIT_S = 900
 """Of the guest's time, for a test."""
 
@@ -210,9 +216,16 @@ def missing(tests: Path, test: Test) -> str:
     return reason.read_text() if reason.is_file() else ""
 
 
-def run(built: Kernel, tools: GuestTools, tests: Path, name: str, policy: str) -> Path:
-    """Run all tests in a guest; returns the directory of their logs and exit statuses."""
+def run(built: Kernel, tools: GuestTools, tests: Path, name: str, reuse: bool) -> Path:
+    """Run all tests in a guest; returns the directory of their logs and exit statuses.
+
+    reuse: do nothing if it has been done with this kernel and these tests.
+    """
     directory = RESULTS / name
+    ran, what = directory / "ran", f"{built.hash} {tests.name}\n"
+    if reuse and ran.is_file() and ran.read_text() == what:
+        return directory
+    policy = "" if name == "plain" else name
     shutil.rmtree(directory, ignore_errors=True)
     make_dir(directory)
     shutil.copytree(tests, directory / "net")
@@ -239,6 +252,7 @@ def run(built: Kernel, tools: GuestTools, tests: Path, name: str, policy: str) -
     shutil.rmtree(directory / "net")
     if result.status != "ok":
         raise AirtcpError(f"{name}: {result.reason}")
+    ran.write_text(what)
     return directory
 
 
@@ -280,13 +294,22 @@ def differences(name: str, plain: Verdict, ours: Verdict) -> list[str]:
 
 
 def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("guest", nargs="?", choices=GUESTS, help="only this one, not compared")
+    parser.add_argument("--reuse", action="store_true", help="the logs that are there")
+    options = parser.parse_args()
     plain, patched = kernel.build_pair(FRAGMENT, say)
     tools, tests = build_tools(say), compile_tests()
-    columns = {
-        "plain": run(plain, tools, tests, "plain", ""),
-        "default": run(patched, tools, tests, "default", "default"),
-        "aad": run(patched, tools, tests, "aad", "aad"),
-    }
+
+    def directory(name: str) -> Path:
+        return run(plain if name == "plain" else patched, tools, tests, name, options.reuse)
+
+    if options.guest:
+        path = directory(options.guest)
+        counts = Counter(verdict(tests, path, name).whole for name in TESTS)
+        print(", ".join(f"{number} {whole}" for whole, number in sorted(counts.items())))
+        return 0
+    columns = {name: directory(name) for name in GUESTS}
     wide = max(map(len, TESTS))
     print(f"{'test':{wide}}  {'plain Linux':22}  {'default':22}  aad")
     differ: list[str] = []
