@@ -24,6 +24,23 @@ from airtcp.sweeps.run import Result, run_one
 GUEST = Path(__file__).parent / "guest"
 DEBUG = bool(os.environ.get("AIRTCP_TEST_DEBUG"))
 
+# Files and tests that want lab_kernel, and that AIRTCP_TEST_DEBUG leaves out: why.
+_COMMAND_LINE = "runs the command line, which builds the ordinary kernel"
+NOT_ON_DEBUG = {
+    **dict.fromkeys(
+        (
+            *("test_cluster.py", "test_docs.py", "test_interrupt.py", "test_new.py"),
+            *("test_resume.py", "test_shell.py"),
+            "test_rules_go_with_the_experiment_whatever_ends_it",
+        ),
+        _COMMAND_LINE,
+    ),
+    "test_own_policy.py": "builds a kernel of its own with a user's policy",
+    "test_default_is_linux_to_the_packet": "compares with a kernel of plain Linux, without debug",
+    "test_panic_is_told": "its kernel panics, and says so",
+    "test_saturated_stations_are_as_bianchi_says": "24 minutes of virtual time",
+}
+
 # KASAN and BUG(), lockdep and RCU, WARN(), UBSAN, debug objects, allocation failures.
 SIGNS = re.compile(
     r"BUG:|WARNING:|INFO:|KASAN|UBSAN|ODEBUG|suspicious RCU|unreferenced object|Call Trace"
@@ -35,6 +52,8 @@ OF_THE_PATH = ("acks_filtered", "router_", "host_")
 
 Say = Callable[[str], None]
 Measure = Callable[..., Result]
+Figure = Callable[[str, object], None]
+"""pytest's record_property: a count that `make verify` adds up and shows."""
 
 # A shell ignores Ctrl-C for what it starts in the background; the tests send it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -79,9 +98,30 @@ def say(pytestconfig: pytest.Config) -> Say:
     return print_at_once
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With AIRTCP_TEST_DEBUG set only those tests are left whose guests run the debug kernel."""
+    if DEBUG:
+        left_out = [item for item in items if not on_debug_kernel(item)]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
+
+
+def on_debug_kernel(item: pytest.Item) -> bool:
+    """Whether a test's guests run the kernel of lab_kernel, so that it may be the debug kernel."""
+    names = (item.path.name, getattr(item, "originalname", ""))
+    return "fragments" in getattr(item, "fixturenames", ()) and NOT_ON_DEBUG.keys().isdisjoint(
+        names
+    )
+
+
 @pytest.fixture(scope="session")
-def lab_kernel(say: Say) -> Kernel:
-    fragments = (*kernel.FRAGMENTS, *(["debug"] if DEBUG else []))
+def fragments() -> tuple[str, ...]:
+    """Of the kernel in User Mode Linux: which of kernel/configs are merged."""
+    return (*kernel.FRAGMENTS, *(["debug"] if DEBUG else []))
+
+
+@pytest.fixture(scope="session")
+def lab_kernel(fragments: tuple[str, ...], say: Say) -> Kernel:
     return kernel.build(fragments=fragments, say=say)
 
 
@@ -90,6 +130,14 @@ def silent_consoles(tmp_path: Path) -> Iterator[None]:
     """With AIRTCP_TEST_DEBUG set every guest's kernel checks itself, and has to keep quiet."""
     yield
     for console in tmp_path.rglob("console.log"):
+        assert splats(console) == [], console
+
+
+@pytest.fixture(scope="session", autouse=DEBUG)
+def silent_consoles_of_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The same for guests that several tests share, whose directories are there until the end."""
+    yield
+    for console in tmp_path_factory.getbasetemp().rglob("console.log"):
         assert splats(console) == [], console
 
 

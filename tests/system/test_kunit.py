@@ -2,16 +2,19 @@
 """The KUnit tests of our kernel parts: they run at boot and leave KTAP in the kernel's log."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
+
+from conftest import Say
 
 from airtcp.linux import kernel
 from airtcp.machine.guest import boot
 from airtcp.machine.guesttools import GuestTools
 
 
-def test_kunit_suites_pass(tools: GuestTools, tmp_path: Path, say: Callable[[str], None]) -> None:
-    built = kernel.build(fragments=(*kernel.FRAGMENTS, "kunit"), say=say)
+def test_kunit_suites_pass(
+    fragments: tuple[str, ...], tools: GuestTools, tmp_path: Path, say: Say
+) -> None:
+    built = kernel.build(fragments=(*fragments, "kunit"), say=say)
     (tmp_path / "plan.sh").write_text("dmesg --notime >dmesg.txt")
     result = boot(built, tools, tmp_path, seed=1, timeout_wall_s=120)
     assert result.status == "ok", result.reason
