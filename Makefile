@@ -2,12 +2,15 @@
 #
 # demo       a small thesis-lan, default against aad: prints the table, writes report.html
 # test       unit, system and KUnit tests; make test PYTEST=tests/unit for some of them
-# test-debug the tests of the radio on a kernel with KASAN, UBSAN and lockdep
+# test-debug all tests in User Mode Linux on a kernel with KASAN, UBSAN, lockdep and kmemleak
 # fuzz       a million random inputs for the ACK policies, on such a kernel
+# kcsan      a part of soak and fuzz on a kernel that finds data races
 # soak       100,000 connections on x86-64 with SMP, under QEMU; make soak CONNECTIONS=40 for some
 # series-check  builds the kernel after each patch of the series for posting; make series-check
 #            PYTEST="-k postable-03" for one
 # deb-check  builds Debian packages of a small kernel and boots it with the sample policy
+# verify     soak, kcsan, fuzz, selftests, series-check, deb-check, test-debug, instructions, in
+#            parts that resume; make verify STEPS="fuzz soak" for some (CONTRIBUTING.md)
 # lint       style and types
 # bench      virtual seconds per wall second, what stations and rates cost, ns-3 beside it (it
 #            installs ns-3)
@@ -22,7 +25,8 @@ CACHE := $(or $(AIRTCP_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/airtcp)
 PYTHON := python=$$(lab/setup.sh) && PYTHONPATH=lab "$$python"
 CHECKPATCH := $(CACHE)/kernel/work-*/linux/scripts/checkpatch.pl
 
-.PHONY: demo test test-debug fuzz soak series-check deb-check lint bench instructions delivery selftests bianchi tables clean distclean
+.PHONY: demo test test-debug fuzz soak kcsan series-check deb-check verify lint bench instructions \
+	delivery selftests bianchi tables clean distclean
 
 demo:
 	./airtcp run thesis-lan --set ack_policy=default,aad --set delay=0ms,10ms \
@@ -33,9 +37,7 @@ test:
 	$(PYTHON) -P -m pytest $(PYTEST)
 
 test-debug:
-	AIRTCP_TEST_DEBUG=1 $(MAKE) test PYTEST="-k 'not bianchi' tests/system/test_radio.py \
-		tests/system/test_contention.py tests/system/test_netlink.py \
-		tests/system/test_link.py"
+	AIRTCP_TEST_DEBUG=1 $(MAKE) test PYTEST="$(or $(PYTEST),tests/system tests/determinism)"
 
 fuzz:
 	AIRTCP_TEST_FUZZ=1000000 $(MAKE) test PYTEST=tests/system/test_ackpol_fuzz.py
@@ -44,17 +46,25 @@ CONNECTIONS ?= 100000
 soak:
 	AIRTCP_SOAK=$(CONNECTIONS) $(MAKE) test PYTEST=tests/system/test_smp.py
 
+kcsan:
+	AIRTCP_SOAK=$(CONNECTIONS) $(MAKE) test PYTEST="-k race tests/system/test_smp.py"
+
 series-check:
 	AIRTCP_TEST_STEPS=1 $(MAKE) test PYTEST='tests/system/test_series.py $(PYTEST)'
 
 deb-check:
 	AIRTCP_TEST_DEB=1 $(MAKE) test PYTEST=tests/system/test_packages.py
 
+# make signals its child alone, which has to be Python.
+verify:
+	python=$$(lab/setup.sh) && exec env PYTHONPATH=lab "$$python" tests/verify.py \
+		$(if $(AGAIN),--again) $(if $(SMALL),--small) $(STEPS)
+
 # checkpatch does not understand the macros of tracepoints.
 lint:
 	$(PYTHON) -P -m ruff check
 	$(PYTHON) -P -m ruff format --check
-	$(PYTHON) -P -m mypy lab/airtcp
+	$(PYTHON) -P -m mypy lab/airtcp tests/verify.py
 	shellcheck airtcp lab/setup.sh lab/guest/modprobe .ci/run
 	@ls $(CHECKPATCH) >/dev/null 2>&1 || ./airtcp kernel build
 	set -- $(CHECKPATCH) && find kernel -name '*.[ch]' ! -path '*/trace/*' -print0 | \

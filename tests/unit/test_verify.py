@@ -1,0 +1,396 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""`make verify` with steps that take no time: resumed, interrupted, failed, skipped, shown."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import verify
+from verification import record as records
+from verification import steps
+from verification.page import page, verdict
+from verification.record import KernelId, Outcome, Record, kernel_id, load_notes
+from verification.runner import run_part, run_steps
+from verification.steps import Part, Step, clean_environment, real_steps
+
+from airtcp.cache import REPOSITORY
+from airtcp.errors import AirtcpError, InputError
+
+OLD, NEW = KernelId("0123456789abcdef", "6.12.9"), KernelId("fedcba9876543210", "6.12.10")
+
+
+def program(name: str, text: str) -> Part:
+    return Part(name, ("-c", text), 1, tests=False)
+
+
+def counted(directory: Path, name: str, text: str = "pass") -> Part:
+    """A program that leaves a line each time it runs."""
+    return program(name, f"open({str(directory / name)!r}, 'a').write('ran\\n'); {text}")
+
+
+def runs(directory: Path, name: str) -> int:
+    path = directory / name
+    return len(path.read_text().splitlines()) if path.is_file() else 0
+
+
+def run(
+    chosen: list[Step], directory: Path, kernel: KernelId = OLD, again: bool = False
+) -> tuple[Record, list[str]]:
+    """Run steps as a new process would: with the record as it is on the disk."""
+    said: list[str] = []
+    record = Record.load(directory / "verification.json")
+    run_steps(chosen, record, directory / "logs", lambda: kernel, said.append, again=again)
+    return Record.load(directory / "verification.json"), said
+
+
+def test_a_recorded_part_is_not_run_again_until_the_kernel_changes(tmp_path: Path) -> None:
+    step = Step("fuzz", "", [counted(tmp_path, "one"), counted(tmp_path, "two")])
+    run([step], tmp_path)
+    record, said = run([step], tmp_path)
+    assert said == []
+    assert (runs(tmp_path, "one"), runs(tmp_path, "two")) == (1, 1)
+    assert verdict(step, record.of(OLD.hash, "fuzz")) == "passed"
+
+    record, _ = run([step], tmp_path, NEW)
+    assert (runs(tmp_path, "one"), runs(tmp_path, "two")) == (2, 2)
+    # All is known of the new kernel: nothing is kept of the old one.
+    assert record.of(OLD.hash, "fuzz") == {}
+
+
+def test_a_part_that_is_new_is_run_alone(tmp_path: Path) -> None:
+    one, two = counted(tmp_path, "one"), counted(tmp_path, "two")
+    run([Step("fuzz", "", [one])], tmp_path)
+    run([Step("fuzz", "", [one, two])], tmp_path)
+    assert (runs(tmp_path, "one"), runs(tmp_path, "two")) == (1, 1)
+
+
+def test_a_failure_is_recorded_and_the_rest_is_run(tmp_path: Path) -> None:
+    failing = "print('bench: aad: +9%'); print('more'); raise SystemExit(1)"
+    step = Step("soak", "", [counted(tmp_path, "bad", failing), counted(tmp_path, "good")])
+    record, _ = run([step], tmp_path)
+    known = record.of(OLD.hash, "soak")
+    assert known["bad"].result == "failed"
+    assert known["bad"].detail == "bench: aad: +9% (exit code 1)"
+    assert known["good"].result == "passed"
+    assert verdict(step, known) == "**failed** (1 failed, 1 passed)"
+
+    run([step], tmp_path)
+    assert runs(tmp_path, "bad") == 1
+    run([step], tmp_path, again=True)
+    assert (runs(tmp_path, "bad"), runs(tmp_path, "good")) == (2, 1)
+
+
+def test_what_a_program_says_last_is_the_detail_and_all_is_logged(tmp_path: Path) -> None:
+    text = f"print('a table'); print('0 verdicts differ, see {REPOSITORY}/results'); print()"
+    outcome = run_part(program("comparison", text), tmp_path / "a.log")
+    assert outcome.detail == "0 verdicts differ, see ./results"
+    assert "a table" in (tmp_path / "a.log").read_text()
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", outcome.date)
+
+
+def test_a_part_that_hangs_fails(tmp_path: Path) -> None:
+    outcome = run_part(program("hangs", "import time; time.sleep(60)"), tmp_path / "a.log", 0.5)
+    assert (outcome.result, outcome.detail) == ("failed", "not finished after 0.5 s")
+
+
+def test_a_part_that_is_killed_names_the_signal(tmp_path: Path) -> None:
+    outcome = run_part(program("dies", "import os; os.kill(os.getpid(), 9)"), tmp_path / "a.log")
+    assert (outcome.result, outcome.detail) == ("failed", "no output (signal 9)")
+
+
+def pytest_part(directory: Path, text: str) -> Part:
+    """Tests of a file of this text."""
+    file = directory / "test_sample.py"
+    file.write_text(f"import pytest\n\n{text}")
+    (directory / "pytest.ini").write_text("[pytest]\n")
+    return Part("sample", (str(file), "-c", str(directory / "pytest.ini")), 1)
+
+
+def test_figures_and_skipped_tests_of_pytest_are_kept(tmp_path: Path) -> None:
+    part = pytest_part(
+        tmp_path,
+        "def test_a(record_property): record_property('segments', '70')\n"
+        "def test_b(record_property): record_property('segments', 5)\n"
+        "@pytest.mark.skip(reason='qemu is missing')\n"
+        "def test_c(): pass\n",
+    )
+    outcome = run_part(part, tmp_path / "a.log")
+    assert outcome.result == "passed", (tmp_path / "a.log").read_text()
+    assert outcome.figures == {"tests": 2, "segments": 75}
+    assert outcome.skipped == ["1 skipped: qemu is missing"]
+    step = Step("fuzz", "", [part])
+    assert verdict(step, {"sample": outcome}) == "passed, with tests skipped"
+
+
+def test_a_part_with_all_tests_skipped_is_not_run_and_is_tried_again(tmp_path: Path) -> None:
+    text = "pytestmark = pytest.mark.skip(reason='takes minutes')\ndef test_a(): pass\n"
+    step = Step("deb-check", "", [pytest_part(tmp_path, text)])
+    record, _ = run([step], tmp_path)
+    outcome = record.of(OLD.hash, "deb-check")["sample"]
+    assert (outcome.result, outcome.detail) == ("not run", "1 skipped: takes minutes")
+    assert verdict(step, {"sample": outcome}) == "not run"
+    _, said = run([step], tmp_path)
+    assert "parts to run: 1," in said[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "result", "detail"),
+    [
+        (
+            "def test_a(): assert 0, 'splat\\nmore'\n",
+            "failed",
+            "test_a: AssertionError: splat",
+        ),
+        ("def other(): pass\n", "not run", "no test is chosen"),
+        ("import nosuch\n", "failed", "nosuch"),
+        ("import os\ndef test_a(): os._exit(3)\n", "failed", "(exit code 3)"),
+    ],
+)
+def test_how_pytest_fails(tmp_path: Path, text: str, result: str, detail: str) -> None:
+    outcome = run_part(pytest_part(tmp_path, text), tmp_path / "a.log")
+    assert outcome.result == result
+    assert detail in outcome.detail
+
+
+def test_a_kernel_that_changes_meanwhile_is_not_recorded(tmp_path: Path) -> None:
+    kernels = [OLD, OLD, NEW]
+    record = Record.load(tmp_path / "verification.json")
+    step = Step("fuzz", "", [program("one", "pass"), program("two", "pass")])
+    with pytest.raises(AirtcpError, match=r"kernel/ changed while fuzz: two ran"):
+        run_steps([step], record, tmp_path, lambda: kernels.pop(0), lambda _: None)
+    assert list(record.of(OLD.hash, "fuzz")) == ["one"]
+    assert record.of(NEW.hash, "fuzz") == {}
+
+
+MAIN = """\
+import sys
+from pathlib import Path
+import verify
+from verification.record import KernelId
+from verification.steps import Part, Step
+verify.kernel_id = lambda: KernelId("0123456789abcdef", "6.12.9")
+verify.REPOSITORY = Path(sys.argv.pop(1))
+text = (
+    "import os, sys, time; open(sys.argv[1], 'w').write(str(os.getpid())); "
+    "time.sleep(float(sys.argv[2]))"
+)
+def part(name, seconds):
+    return Part(name, ("-c", text, str(verify.REPOSITORY / name), str(seconds)), 1, tests=False)
+verify.real_steps = lambda size: [Step("soak", "", [part("short", 0), part("long", LONG)])]
+sys.exit(verify.main())
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_an_interrupted_part_is_ended_and_is_all_that_is_lost(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "cache").mkdir()
+    path = os.pathsep.join(map(str, (REPOSITORY / "tests", REPOSITORY / "lab")))
+    environment = {**os.environ, "PYTHONPATH": path, "AIRTCP_CACHE": str(tmp_path / "cache")}
+
+    def start(seconds: float) -> "subprocess.Popen[str]":
+        command = [sys.executable, "-c", MAIN.replace("LONG", str(seconds)), str(tmp_path), "soak"]
+        return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+
+    verifying = start(100)
+    wait_until(lambda: (tmp_path / "long").is_file() and (tmp_path / "long").read_text())
+    child = int((tmp_path / "long").read_text())
+    verifying.send_signal(number)
+    said = verifying.communicate(timeout=60)[1]
+    wait_until(lambda: not Path(f"/proc/{child}").exists() or is_zombie(child))
+    assert verifying.returncode == (130 if number != signal.SIGKILL else -9)
+    if number != signal.SIGKILL:
+        assert said.splitlines()[-1].startswith("verify: interrupted;")
+        assert (
+            "not finished (1 passed, 1 not run)"
+            in (tmp_path / "docs" / "verification.md").read_text()
+        )
+    kernels = json.loads((tmp_path / "docs" / "verification.json").read_text())["kernels"]
+    assert list(kernels[OLD.hash]["steps"]["soak"]) == ["short"]
+
+    (tmp_path / "short").unlink()
+    again = start(0)
+    said = again.communicate(timeout=60)[1]
+    assert again.returncode == 0, said
+    assert "1/1 soak: long" in said
+    assert not (tmp_path / "short").exists()
+    assert "| passed |" in (tmp_path / "docs" / "verification.md").read_text()
+
+
+def wait_until(true: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def is_zombie(pid: int) -> bool:
+    return ") Z " in Path(f"/proc/{pid}/stat").read_text()
+
+
+def outcome(
+    result: records.Result, detail: str = "", figures: dict[str, int] | None = None
+) -> Outcome:
+    return Outcome(result, "2026-11-22T10:00:00Z", 61.0, "abc", detail, figures or {})
+
+
+def shown(chosen: list[Step], record: Record, notes: records.Notes | None = None) -> list[str]:
+    return page(chosen, record, notes or {}, NEW).splitlines()
+
+
+def test_the_page_without_outcomes_says_not_run(tmp_path: Path) -> None:
+    step = Step("soak", "connections", [program("one", "")])
+    lines = shown([step], Record(tmp_path / "verification.json"))
+    assert "| `soak` |  |  |  | not run |  |" in lines
+    assert "- `soak`: connections; 1 part" in lines
+    assert not any("## Failures" in line or "## Parts" in line for line in lines)
+
+
+def test_the_page_adds_parts_up(tmp_path: Path) -> None:
+    step = Step("fuzz", "", [program("one", ""), program("two", "")])
+    record = Record(tmp_path / "verification.json")
+    record.add(NEW, "fuzz", "one", outcome("passed", figures={"segments": 700_000}))
+    lines = shown([step], record)
+    row = f"| `fuzz` | 2026-11-22 | `{NEW.hash}` | 0:01:01 | not finished (1 passed, 1 not run)"
+    assert f"{row} | 700,000 segments |" in lines
+    record.add(NEW, "fuzz", "two", outcome("passed", figures={"segments": 300_001}))
+    assert any("| passed | 1,000,001 segments |" in line for line in shown([step], record))
+
+
+def test_the_page_names_an_earlier_kernel_as_such(tmp_path: Path) -> None:
+    step = Step("fuzz", "", [program("one", "")])
+    record = Record(tmp_path / "verification.json")
+    record.add(OLD, "fuzz", "one", outcome("passed"))
+    said = f"earlier kernel `{OLD.hash}` (Linux 6.12.9), 2026-11-22: passed"
+    assert f"| `fuzz` |  |  |  | not run | {said} |" in shown([step], record)
+
+
+def test_the_page_has_failures_with_reason_and_fix(tmp_path: Path) -> None:
+    step = Step("soak", "", [program("one", ""), program("two", "")])
+    record = Record(tmp_path / "verification.json")
+    record.add(NEW, "soak", "one", outcome("failed", "BUG: a | b"))
+    record.add(NEW, "soak", "two", outcome("failed", "stalled"))
+    (tmp_path / "notes.yaml").write_text("soak:\n  one: {reason: a race, fix: a lock}\n")
+    notes = load_notes(tmp_path / "notes.yaml", {"soak": ["one", "two"]})
+    lines = shown([step], record, notes)
+    assert "| soak | one | BUG: a \\| b | a race | a lock |" in lines
+    assert "| soak | two | stalled | not known yet | none yet |" in lines
+    assert any("**failed** (2 failed) | one: BUG: a \\| b |" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("soap: {}\n", "soap: no such step; allowed are soak"),
+        ("soak: {two: {reason: a, fix: b}}\n", "soak: two: no such part; allowed are one"),
+        ("soak: {one: {reason: a}}\n", "soak: one: fix: Field required; allowed is STEP"),
+        ("soak: [\n", "notes.yaml: while parsing"),
+    ],
+)
+def test_notes_that_are_wrong_are_one_line(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "notes.yaml"
+    path.write_text(text)
+    with pytest.raises(InputError) as failure:
+        load_notes(path, {"soak": ["one"]})
+    assert said in str(failure.value)
+    assert "\n" not in str(failure.value)
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"schema": 9}', '{"schema": 1, "kernels": {"a": 1}}'])
+def test_a_record_that_is_damaged_is_one_line(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "verification.json"
+    path.write_text(text)
+    with pytest.raises(InputError) as failure:
+        Record.load(path)
+    assert str(failure.value).startswith(f"{path}: ")
+    assert "\n" not in str(failure.value)
+
+
+def test_the_kernel_is_named_by_its_source_and_every_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(records, "find_source", lambda _: Path("linux.tar.xz"))
+    monkeypatch.setattr(records, "identity", lambda _: "other source")
+    (tmp_path / "net").mkdir()
+    (tmp_path / "net" / "a.c").write_text("int a;\n")
+    other = kernel_id(tmp_path).hash
+    monkeypatch.setattr(records, "identity", lambda _: "source")
+    names = [other, kernel_id(tmp_path).hash]
+    (tmp_path / "net" / "a.c").write_text("int b;\n")
+    names.append(kernel_id(tmp_path).hash)
+    (tmp_path / "net" / "a.c").rename(tmp_path / "net" / "b.c")
+    names.append(kernel_id(tmp_path).hash)
+    assert len(set(names)) == 4
+    (tmp_path / "net" / "__pycache__").mkdir()
+    (tmp_path / "net" / "__pycache__" / "a.pyc").touch()
+    assert kernel_id(tmp_path).hash == names[-1]
+
+
+def test_how_long_a_part_takes_is_known_from_the_last_time(tmp_path: Path) -> None:
+    step = Step("soak", "", [program("one", "pass")])
+    record = Record(tmp_path / "verification.json")
+    record.add(OLD, "soak", "one", Outcome("passed", "2026-11-22T10:00:00Z", 7200, "abc"))
+    said: list[str] = []
+    run_steps([step], record, tmp_path, lambda: NEW, said.append)
+    assert said[0] == f"kernel {NEW.hash}: parts to run: 1, which takes some 2.0 h"
+
+
+def test_an_unknown_step_is_bad_input() -> None:
+    with pytest.raises(InputError, match="STEPS: soap: no such step; allowed are soak, fuzz"):
+        verify.chosen([Step("soak", "", []), Step("fuzz", "", [])], ["soap"])
+
+
+def test_nothing_of_the_caller_chooses_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AIRTCP_TEST_DEBUG", "1")
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-k nothing")
+    environment = clean_environment(Part("", (), 1, {"AIRTCP_SOAK": "40"}))
+    assert environment["AIRTCP_SOAK"] == "40"
+    assert not {"AIRTCP_TEST_DEBUG", "PYTEST_ADDOPTS"} & environment.keys()
+
+
+def test_every_step_has_parts_that_can_be_run() -> None:
+    chosen = {step.name: step.parts for step in real_steps()}
+    assert all(chosen.values())
+    for part in (part for parts in chosen.values() for part in parts):
+        assert (REPOSITORY / part.arguments[0].partition("::")[0]).is_file()
+    assert len(chosen["fuzz"]) == 5
+    assert len(chosen["kcsan"]) == 2
+    connections = [part for part in chosen["soak"] if "under load [" in part.name]
+    assert len(connections) == 6
+    assert "tests/system/test_packets.py" in [part.name for part in chosen["test-debug"]]
+    # Its guests do not run the debug kernel.
+    assert "tests/system/test_shell.py" not in [part.name for part in chosen["test-debug"]]
+
+
+def test_tests_that_cannot_be_listed_are_one_line() -> None:
+    with pytest.raises(AirtcpError, match=r"^pytest cannot list tests/nosuch\.py: ERROR: .*$"):
+        steps.collected(("tests/nosuch.py",), {})
+
+
+def test_make_help_names_the_steps() -> None:
+    """The header of the Makefile has a line for each step but those without a target."""
+    header = (REPOSITORY / "Makefile").read_text().partition("\nCACHE")[0]
+    for step in ("verify", "soak", "kcsan", "fuzz", "selftests", "series-check", "deb-check"):
+        assert re.search(rf"^# {step}\b", header, re.M), step
+
+
+def test_the_recipe_passes_signals_on() -> None:
+    """make signals its child only, which is a shell unless it gives way to Python."""
+    done = subprocess.run(
+        ["make", "-n", "verify", "STEPS=fuzz soak", "AGAIN=1"],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+    )
+    words = done.stdout.replace("\\\n", "").split()
+    assert "exec" in words
+    assert words[-3:] == ["--again", "fuzz", "soak"]

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the parts of verification came to, by kernel: docs/verification.json, and people's notes."""
+
+import hashlib
+import json
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from airtcp import durable
+from airtcp.errors import InputError
+from airtcp.linux.source import OVERLAY, SERIES, find_source, identity
+
+SCHEMA = 1
+
+Result = Literal["passed", "failed", "not run"]
+
+
+@dataclass(frozen=True)
+class KernelId:
+    """The content of kernel/ and of the Linux source below it; the version is for readers."""
+
+    hash: str
+    linux: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a part came to.
+
+    date is UTC, ISO 8601, when it ended; commit is that of the tests, with "+" when files had
+    changed; figures are counts that add up over the parts of a step; detail is one line: the first
+    failure, why it was not run, or what a program said last.
+    """
+
+    result: Result
+    date: str
+    duration_s: float
+    commit: str
+    detail: str = ""
+    figures: dict[str, int] = field(default_factory=dict)
+    skipped: list[str] = field(default_factory=list)
+
+    @property
+    def settled(self) -> bool:
+        """Whether there is nothing to find out by running it again."""
+        return self.result != "not run"
+
+
+@dataclass
+class Record:
+    """Outcomes by kernel hash, step and part; versions of Linux by kernel hash."""
+
+    path: Path
+    linux: dict[str, str] = field(default_factory=dict)
+    outcomes: dict[str, dict[str, dict[str, Outcome]]] = field(default_factory=dict)
+
+    @classmethod
+    def load(cls, path: Path) -> "Record":
+        """Read the file, if there is one. InputError when it is not such a record."""
+        if not path.is_file():
+            return cls(path)
+        try:
+            document = json.loads(path.read_text())
+            if document["schema"] != SCHEMA:
+                raise InputError(f"{path}: schema {document['schema']}; allowed is {SCHEMA}")
+            kernels = document["kernels"]
+            outcomes = TypeAdapter(dict[str, dict[str, dict[str, Outcome]]]).validate_python(
+                {name: kernel["steps"] for name, kernel in kernels.items()}
+            )
+            return cls(path, {name: str(k["linux"]) for name, k in kernels.items()}, outcomes)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            said = str(error).splitlines()[0]
+            raise InputError(
+                f"{path}: not a record of verification ({said}); restore it from git, or remove it"
+            ) from None
+
+    def of(self, kernel: str, step: str) -> Mapping[str, Outcome]:
+        """The outcomes of a step's parts, by name."""
+        return self.outcomes.get(kernel, {}).get(step, {})
+
+    def add(self, kernel: KernelId, step: str, part: str, outcome: Outcome) -> None:
+        """Add or replace an outcome and write the file, all or nothing."""
+        self.linux[kernel.hash] = kernel.linux
+        self.outcomes.setdefault(kernel.hash, {}).setdefault(step, {})[part] = outcome
+        self._write()
+
+    def drop_earlier(self, kernel: str, step: str) -> None:
+        """Remove what other kernels have of a step: this one's parts are all settled."""
+        for other, steps in list(self.outcomes.items()):
+            if other != kernel and steps.pop(step, None) is not None and not steps:
+                del self.outcomes[other], self.linux[other]
+        self._write()
+
+    def earlier(self, kernel: str, step: str) -> str | None:
+        """The other kernel that has the newest outcome of a step."""
+        newest = {
+            other: max(outcome.date for outcome in steps[step].values())
+            for other, steps in self.outcomes.items()
+            if other != kernel and steps.get(step)
+        }
+        return max(newest, key=newest.__getitem__) if newest else None
+
+    def duration_s(self, step: str, part: str) -> float | None:
+        """How long a part took last, with whatever kernel."""
+        known = [
+            outcome
+            for steps in self.outcomes.values()
+            if (outcome := steps.get(step, {}).get(part)) and outcome.settled
+        ]
+        return max(known, key=lambda outcome: outcome.date).duration_s if known else None
+
+    def _write(self) -> None:
+        kernels = {
+            name: {
+                "linux": self.linux[name],
+                "steps": {
+                    step: {part: asdict(outcome) for part, outcome in sorted(parts.items())}
+                    for step, parts in sorted(steps.items())
+                },
+            }
+            for name, steps in sorted(self.outcomes.items())
+        }
+        durable.write_json(self.path, {"schema": SCHEMA, "kernels": kernels})
+
+
+def kernel_id(overlay: Path = OVERLAY) -> KernelId:
+    """Of the working tree as it is now. InputError when there is no Linux source."""
+    digest = hashlib.sha256(identity(find_source(None)).encode())
+    for path in sorted(overlay.rglob("*")):
+        name = path.relative_to(overlay)
+        if path.is_file() and not any(x.startswith((".", "__")) for x in name.parts):
+            content = path.read_bytes()
+            digest.update(f"\0{name}\0{len(content)}\0".encode() + content)
+    return KernelId(digest.hexdigest()[:16], _version())
+
+
+def _version() -> str:
+    """As the package has it: unpacking the source to look would take a minute."""
+    command = ["dpkg-query", "-W", "-f", "${source:Upstream-Version}", f"linux-source-{SERIES}"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True).stdout or SERIES
+    except OSError:
+        return SERIES
+
+
+class Note(BaseModel):
+    """Why a part fails, and what is planned about it, in a person's words."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    reason: str
+    fix: str
+
+
+Notes = dict[str, dict[str, Note]]
+"""By step and part."""
+
+
+def load_notes(path: Path, parts: Mapping[str, Sequence[str]]) -> Notes:
+    """Read the notes. parts: the parts of each step. InputError for what is not one of them."""
+    if not path.is_file():
+        return {}
+    try:
+        notes = TypeAdapter(Notes).validate_python(yaml.safe_load(path.read_text()) or {})
+    except yaml.YAMLError as error:
+        raise InputError(f"{path}: {' '.join(str(error).split())}") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ": ".join(map(str, first["loc"]))
+        raise InputError(
+            f"{path}: {where}: {first['msg']}; allowed is STEP: PART: {{reason: ..., fix: ...}}"
+        ) from None
+    for step, found in notes.items():
+        if step not in parts:
+            raise InputError(f"{path}: {step}: no such step; allowed are {', '.join(parts)}")
+        for part in found:
+            if part not in parts[step]:
+                allowed = ", ".join(parts[step])
+                raise InputError(f"{path}: {step}: {part}: no such part; allowed are {allowed}")
+    return notes

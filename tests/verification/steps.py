@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The steps of verification and the parts they are run in.
+
+A part is a program, a test or the tests of a file: some 20 minutes at most on two processors where
+QEMU has to translate, which is what an interruption loses. pytest lists the tests, so that none is
+forgotten. Minutes are those of such a machine, with kernels built.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from airtcp.cache import REPOSITORY
+from airtcp.errors import AirtcpError
+
+SMP = "tests/system/test_smp.py"
+FUZZ = "tests/system/test_ackpol_fuzz.py"
+SERIES = "tests/system/test_series.py"
+PACKAGES = "tests/system/test_packages.py"
+SELFTESTS = "tests/selftests.py"
+SELFTESTS_GUESTS = ("plain", "default", "aad")
+DEBUG = {"AIRTCP_TEST_DEBUG": "1"}
+# In the names of tests that look for data races.
+RACES = "data race"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A command: arguments of Python, or with `tests`, of pytest; variables of its environment."""
+
+    name: str
+    arguments: tuple[str, ...]
+    minutes: float
+    environment: Mapping[str, str] = field(default_factory=dict)
+    tests: bool = True
+
+    def command(self) -> list[str]:
+        return [sys.executable, *(("-m", "pytest") if self.tests else ()), *self.arguments]
+
+
+@dataclass(frozen=True)
+class Step:
+    """What `make verify STEPS=name` runs; a step is passed when all of its parts are."""
+
+    name: str
+    what: str
+    parts: Sequence[Part]
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is done: connections of the soak, inputs of the fuzzer."""
+
+    connections: int
+    inputs: int
+
+
+FULL = Size(100_000, 1_000_000)
+# Enough to see that every step runs here.
+SMALL = Size(40, 2000)
+
+
+def real_steps(size: Size = FULL) -> list[Step]:
+    """All of them, of the working tree as it is. AirtcpError when pytest cannot list the tests."""
+    variables = {
+        "AIRTCP_SOAK": str(size.connections),
+        "AIRTCP_TEST_FUZZ": str(size.inputs),
+        "AIRTCP_TEST_STEPS": "1",
+        "AIRTCP_TEST_DEB": "1",
+    }
+    tests = collected((SMP, FUZZ, SERIES), variables)
+    debug = collected(("tests/system", "tests/determinism"), DEBUG)
+    soak = parts(tests[SMP], variables, 18 if size == FULL else 3)
+    links = [node for node in tests[SERIES] if "::test_links_" in node]
+    rest = [node for node in tests[SERIES] if node not in links]
+    guests = [Part(name, (SELFTESTS, name), 20, tests=False) for name in SELFTESTS_GUESTS]
+    return [
+        Step(
+            "soak",
+            f"{size.connections:,} connections on x86-64 with SMP, KASAN and lockdep",
+            [part for part in soak if RACES not in part.name],
+        ),
+        Step(
+            "kcsan",
+            "soak and random inputs, with KCSAN, which finds data races",
+            [part for part in soak if RACES in part.name],
+        ),
+        Step(
+            "fuzz",
+            f"{size.inputs:,} random inputs, with KASAN, UBSAN and lockdep",
+            parts(tests[FUZZ], variables, 13 if size == FULL else 1),
+        ),
+        Step(
+            "selftests",
+            "the kernel's own tests of TCP, plain Linux beside ours",
+            [*guests, Part("comparison", (SELFTESTS, "--reuse"), 1, tests=False)],
+        ),
+        Step(
+            "series-check",
+            "a kernel after each patch of the series for posting",
+            [Part("without a build", tuple(rest), 2, variables), *parts(links, variables, 4)],
+        ),
+        Step(
+            "deb-check",
+            "Debian packages, and a policy built against them",
+            [Part("packages", (PACKAGES,), 20, variables)],
+        ),
+        Step(
+            "test-debug",
+            "system tests on User Mode Linux with KASAN, UBSAN, lockdep and kmemleak",
+            [Part(file, (file,), 10, DEBUG) for file in debug],
+        ),
+        Step(
+            "instructions",
+            "what a received segment costs, within bounds",
+            [Part("instructions", ("bench/instructions.py",), 10, tests=False)],
+        ),
+    ]
+
+
+def parts(nodes: Sequence[str], variables: Mapping[str, str], minutes: float) -> list[Part]:
+    """One for each test, named for it."""
+    names = (node.partition("::test_")[2].replace("_", " ").replace("[", " [") for node in nodes)
+    return [
+        Part(name, (node,), minutes, variables) for name, node in zip(names, nodes, strict=True)
+    ]
+
+
+def collected(arguments: Sequence[str], environment: Mapping[str, str]) -> dict[str, list[str]]:
+    """The tests that pytest would run, by file. AirtcpError when it cannot say."""
+    part = Part("", ("--collect-only", "-q", *arguments), 0, environment)
+    done = subprocess.run(
+        part.command(), cwd=REPOSITORY, env=clean_environment(part), capture_output=True, text=True
+    )
+    lines = (done.stdout + done.stderr).splitlines()
+    if done.returncode:
+        said = next((line for line in lines if line.startswith(("E ", "ERROR"))), "no message")
+        raise AirtcpError(f"pytest cannot list {' '.join(arguments)}: {said}")
+    files: dict[str, list[str]] = {}
+    for line in lines:
+        file, separator, _ = line.partition("::")
+        if separator:
+            files.setdefault(file, []).append(line)
+    return files
+
+
+def clean_environment(part: Part) -> dict[str, str]:
+    """Of a part: ours without what would choose other tests, with what the part says."""
+    chosen = ("AIRTCP_TEST_", "AIRTCP_SOAK", "PYTEST_", "MAKEFLAGS", "MAKELEVEL", "MFLAGS")
+    ours = {name: value for name, value in os.environ.items() if not name.startswith(chosen)}
+    return {**ours, "PYTHONPATH": str(REPOSITORY / "lab"), **part.environment}

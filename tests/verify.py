@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Run what takes hours, in parts, and write docs/verification.md.
+
+`make verify` runs all steps, `make verify STEPS="fuzz soak"` some. A part with an outcome for this
+kernel is not run again, so the same command resumes whatever was interrupted. AGAIN=1 repeats the
+parts that failed. SMALL=1 does little of each, to see that it works on this machine, and records it
+in the cache only. Logs are in the cache, in verify/<kernel>/<step>/.
+"""
+
+import argparse
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+
+from verification.page import page, passed, verdict
+from verification.record import KernelId, Notes, Record, kernel_id, load_notes
+from verification.runner import Say, run_steps
+from verification.steps import FULL, SMALL, Step, real_steps
+
+from airtcp import durable
+from airtcp.cache import REPOSITORY, cache_dir, locked, make_dir
+from airtcp.errors import AirtcpError, InputError
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def chosen(steps: Sequence[Step], names: Sequence[str]) -> list[Step]:
+    """The steps of these names, in the order of `steps`; all of them without names."""
+    for name in names:
+        if name not in [step.name for step in steps]:
+            allowed = ", ".join(step.name for step in steps)
+            raise InputError(f"STEPS: {name}: no such step; allowed are {allowed}")
+    return [step for step in steps if not names or step.name in names]
+
+
+def write_page(steps: Sequence[Step], record: Record, notes: Notes, kernel: KernelId) -> None:
+    path = record.path.with_suffix(".md")
+    durable.write(path, page(steps, record, notes, kernel).encode())
+
+
+def verify(
+    steps: Sequence[Step], names: Sequence[str], docs: Path, logs: Path, say: Say, again: bool
+) -> int:
+    """Run the steps of these names, write the page, say what each came to: 1 unless all passed."""
+    wanted = chosen(steps, names)
+    parts = {step.name: [part.name for part in step.parts] for step in steps}
+    notes = load_notes(docs / "verification-notes.yaml", parts)
+    record = Record.load(docs / "verification.json")
+    try:
+        run_steps(wanted, record, logs, kernel_id, say, again=again)
+    finally:
+        kernel = kernel_id()
+        write_page(steps, record, notes, kernel)
+    for step in wanted:
+        say(f"{step.name}: {verdict(step, record.of(kernel.hash, step.name)).replace('*', '')}")
+    say(f"written: {record.path.with_suffix('.md')}")
+    return 0 if all(passed(step, record.of(kernel.hash, step.name)) for step in wanted) else 1
+
+
+def _interrupt(number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt(signal.Signals(number).name)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("steps", nargs="*", metavar="STEP", help="a step; without: all of them")
+    parser.add_argument("--again", action="store_true", help="parts that failed, too")
+    parser.add_argument("--small", action="store_true", help="little of each, not for the record")
+    parser.add_argument("--page", action="store_true", help="write the page and run nothing")
+    options = parser.parse_args()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # nohup
+            signal.signal(number, _interrupt)
+    logs = cache_dir() / "verify"
+    docs = REPOSITORY / "docs"
+    if options.small:
+        logs = docs = make_dir(logs / "small")
+    try:
+        steps = real_steps(SMALL if options.small else FULL)
+        with locked(make_dir(cache_dir() / "verify") / "lock", say):
+            if options.page:
+                names = {step.name: [part.name for part in step.parts] for step in steps}
+                notes = load_notes(docs / "verification-notes.yaml", names)
+                write_page(steps, Record.load(docs / "verification.json"), notes, kernel_id())
+                return 0
+            return verify(steps, options.steps, docs, logs, say, options.again)
+    except AirtcpError as error:
+        say(f"verify: {error}")
+        return error.exit_code
+    except KeyboardInterrupt:
+        say("verify: interrupted; what has ended is recorded, and the same command goes on")
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())
