@@ -45,9 +45,7 @@ def test_what_the_compiler_says_first_is_shown(
     module = broken / "tcp_ackpol_fixed.c"
     module.write_text(module.read_text().replace("READ_ONCE(delay_us)", "READ_ONCE(delay_u)"))
     line = (
-        module.read_text()
-        .splitlines()
-        .index("\tu64 due_us = ap->first_us + READ_ONCE(delay_u);")
+        module.read_text().splitlines().index("\tu64 due_us = ap->first_us + READ_ONCE(delay_u);")
     )
     with pytest.raises(AirtcpError) as error:
         ownpolicy.build(ownpolicy.read(broken), None, say=say)
