@@ -135,17 +135,13 @@ const void *tcp_ackpol_params(const struct sock *sk,
 #define TCP_ACKPOL_PARAM(_name, _min, _max)				\
 	{ .name = _name, .min = _min, .max = _max }
 
-/* For a policy whose parameters are a struct of int, with its defaults */
-#define TCP_ACKPOL_PARAMS(_list, _defaults)				\
-	.params		= _list,					\
-	.defaults	= (const int *)&(_defaults),			\
-	.nr_params	= ARRAY_SIZE(_list) +				\
-			  BUILD_BUG_ON_ZERO(sizeof(_defaults) !=	\
-					    ARRAY_SIZE(_list) * sizeof(int))
-
 /* A policy checks the size of its state with TCP_ACKPOL_CHECK_PRIV(type) */
 #define TCP_ACKPOL_CHECK_PRIV(type)					\
 	BUILD_BUG_ON(sizeof(type) > sizeof_field(struct tcp_ackpol, priv))
+
+/* and that its parameters, a struct of int, are those that it registers */
+#define TCP_ACKPOL_CHECK_PARAMS(list, defaults)				\
+	BUILD_BUG_ON(sizeof(defaults) != ARRAY_SIZE(list) * sizeof(int))
 
 #ifdef CONFIG_TCP_ACKPOL
 

@@ -74,7 +74,9 @@ static struct tcp_ackpol_ops tcp_aad __read_mostly = {
 	.ack_delay_us	= tcp_aad_ack_delay_us,
 	.data_recv	= tcp_aad_data_recv,
 	.init		= tcp_aad_init,
-	TCP_ACKPOL_PARAMS(tcp_aad_param_list, tcp_aad_default),
+	.params		= tcp_aad_param_list,
+	.defaults	= (const int *)&tcp_aad_default,
+	.nr_params	= ARRAY_SIZE(tcp_aad_param_list),
 	.name		= "aad",
 	.owner		= THIS_MODULE,
 };
@@ -82,6 +84,7 @@ static struct tcp_ackpol_ops tcp_aad __read_mostly = {
 static int __init tcp_aad_register(void)
 {
 	TCP_ACKPOL_CHECK_PRIV(struct tcp_aad);
+	TCP_ACKPOL_CHECK_PARAMS(tcp_aad_param_list, tcp_aad_default);
 
 	return tcp_register_ackpol(&tcp_aad);
 }

@@ -84,7 +84,9 @@ static struct tcp_ackpol_ops tcp_every __read_mostly = {
 static struct tcp_ackpol_ops tcp_count __read_mostly = {
 	.ack_delay_us	= tcp_count_ack_delay_us,
 	.get_info	= tcp_count_get_info,
-	TCP_ACKPOL_PARAMS(tcp_count_param_list, tcp_count_default),
+	.params		= tcp_count_param_list,
+	.defaults	= (const int *)&tcp_count_default,
+	.nr_params	= ARRAY_SIZE(tcp_count_param_list),
 	.name		= "count",
 	.owner		= THIS_MODULE,
 };
@@ -92,6 +94,8 @@ static struct tcp_ackpol_ops tcp_count __read_mostly = {
 static int __init tcp_count_register(void)
 {
 	int ret;
+
+	TCP_ACKPOL_CHECK_PARAMS(tcp_count_param_list, tcp_count_default);
 
 	ret = tcp_register_ackpol(&tcp_every);
 	if (ret)

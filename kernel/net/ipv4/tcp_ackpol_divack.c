@@ -154,7 +154,9 @@ static struct tcp_ackpol_ops tcp_divack __read_mostly = {
 	.timer		= tcp_divack_timer,
 	.flags		= TCP_ACKPOL_F_QUICK,
 	.get_info	= tcp_divack_get_info,
-	TCP_ACKPOL_PARAMS(tcp_divack_param_list, tcp_divack_default),
+	.params		= tcp_divack_param_list,
+	.defaults	= (const int *)&tcp_divack_default,
+	.nr_params	= ARRAY_SIZE(tcp_divack_param_list),
 	.name		= "divack",
 	.owner		= THIS_MODULE,
 };
@@ -162,6 +164,7 @@ static struct tcp_ackpol_ops tcp_divack __read_mostly = {
 static int __init tcp_divack_register(void)
 {
 	TCP_ACKPOL_CHECK_PRIV(struct tcp_divack);
+	TCP_ACKPOL_CHECK_PARAMS(tcp_divack_param_list, tcp_divack_default);
 
 	return tcp_register_ackpol(&tcp_divack);
 }

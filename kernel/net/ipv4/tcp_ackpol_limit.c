@@ -135,7 +135,9 @@ static struct tcp_ackpol_ops tcp_limit __read_mostly = {
 	.ack_sent	= tcp_limit_ack_sent,
 	.get_info	= tcp_limit_get_info,
 	.init		= tcp_limit_init,
-	TCP_ACKPOL_PARAMS(tcp_limit_param_list, tcp_limit_default),
+	.params		= tcp_limit_param_list,
+	.defaults	= (const int *)&tcp_limit_default,
+	.nr_params	= ARRAY_SIZE(tcp_limit_param_list),
 	.name		= "limit",
 	.owner		= THIS_MODULE,
 };
@@ -143,6 +145,7 @@ static struct tcp_ackpol_ops tcp_limit __read_mostly = {
 static int __init tcp_limit_register(void)
 {
 	TCP_ACKPOL_CHECK_PRIV(struct tcp_limit);
+	TCP_ACKPOL_CHECK_PARAMS(tcp_limit_param_list, tcp_limit_default);
 
 	return tcp_register_ackpol(&tcp_limit);
 }

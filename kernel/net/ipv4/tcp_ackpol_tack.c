@@ -131,7 +131,9 @@ static struct tcp_ackpol_ops tcp_tack __read_mostly = {
 	.ack_delay_us	= tcp_tack_ack_delay_us,
 	.data_recv	= tcp_tack_data_recv,
 	.get_info	= tcp_tack_get_info,
-	TCP_ACKPOL_PARAMS(tcp_tack_param_list, tcp_tack_default),
+	.params		= tcp_tack_param_list,
+	.defaults	= (const int *)&tcp_tack_default,
+	.nr_params	= ARRAY_SIZE(tcp_tack_param_list),
 	.name		= "tack",
 	.owner		= THIS_MODULE,
 };
@@ -139,6 +141,7 @@ static struct tcp_ackpol_ops tcp_tack __read_mostly = {
 static int __init tcp_tack_register(void)
 {
 	TCP_ACKPOL_CHECK_PRIV(struct tcp_tack);
+	TCP_ACKPOL_CHECK_PARAMS(tcp_tack_param_list, tcp_tack_default);
 
 	return tcp_register_ackpol(&tcp_tack);
 }
