@@ -59,9 +59,8 @@ def path(parameters: Parameters) -> Path:
 def at_server(parameters: Parameters) -> str:
     """What leaves the server.
 
-    With radios there is always a delay. Delayed packets no longer count against their socket, as
-    when a network card has sent them; without, they would until the radio has, and TCP small queues
-    at the server would feel the access point's queue.
+    With radios there is always a delay, if only that of a cable. A delayed packet no longer counts
+    against its socket, as when a network card has sent it.
     """
     way = path(parameters).forward
     if parameters.access == "ethernet":

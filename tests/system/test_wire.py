@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A cable ends what a sender's kernel knows of its packets: no radio behind it changes the sender.
+
+mac80211 asks for a longer small queue of every socket whose packets it sees, and TCP at once builds
+larger bursts; IP forwarding takes packets from their socket, so behind a router it never did.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+import yaml
+
+from airtcp.inputs.experiment import Cell, load
+from airtcp.inputs.parameters import Parameters
+from airtcp.linux.kernel import Kernel
+from airtcp.machine.guesttools import GuestTools
+from airtcp.sweeps.run import run_one
+
+# BBR without its room for aggregation: nothing but its bursts makes its window larger.
+LAN = {
+    **{"duration": "5s", "congestion_control": "bbr_plain", "sack": "off", "nagle": "off"},
+    **{"gro": "off", "gso": "off", "tso": "off", "tcp_sample": "1ms"},
+    **{"preset": "tl-wdr4300", "standard": "802.11n", "width": "40MHz", "streams": 2, "mcs": 5},
+    **{"guard_interval": "400ns", "ampdu_mpdus": 64, "formed_ppdus": 0},
+}
+OWN = """\
+name: own
+title: The same network, as a topology
+source: Nobody
+description: None
+topology:
+  servers:
+    server: {}
+  access_points:
+    ap: {}
+  stations:
+    station: {access_point: ap}
+flows:
+  - {from: server, to: station}
+design:
+  - {}
+"""
+
+Metrics = Mapping[str, float]
+
+
+@pytest.fixture(scope="module")
+def metrics(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path_factory: pytest.TempPathFactory
+) -> "dict[str, Metrics]":
+    """By how the server's packets reach the access point."""
+    out_dir = tmp_path_factory.mktemp("wire")
+    path = out_dir / "own.yaml"
+    path.write_text(OWN + yaml.safe_dump({"parameters": LAN}))
+    chosen = {
+        name: Cell({"router": router}, Parameters().replace({**LAN, "router": router}))
+        for name, router in (("bridged", "none"), ("routed", "custom"))
+    }
+    [chosen["own topology"]] = load(path).cells()
+    return {name: _measured(lab_kernel, tools, cell, out_dir) for name, cell in chosen.items()}
+
+
+def _measured(kernel: Kernel, tools: GuestTools, cell: Cell, out_dir: Path) -> Metrics:
+    result = run_one(kernel, tools, cell, 1, out_dir)
+    assert result["error"] is None
+    found: Metrics = result["metrics"]
+    return found
+
+
+@pytest.mark.parametrize("network", ["bridged", "own topology"])
+def test_a_server_sends_as_behind_a_router(metrics: dict[str, Metrics], network: str) -> None:
+    routed, here = metrics["routed"], metrics[network]
+    for name, tolerance in (("goodput_mbps", 0.02), ("cwnd_segments_mean", 0.1)):
+        print(f"{name}: {network} {here[name]:.1f}, routed {routed[name]:.1f}")
+        assert here[name] == pytest.approx(routed[name], rel=tolerance), name
