@@ -53,6 +53,8 @@ static int __init airsim_init(void)
 remove_radios:
 	airsim_registry_clear();
 remove_monitor:
+	/* Somebody may have used the radios that there were. */
+	airsim_medium_exit();
 	airsim_monitor_exit();
 	return err;
 }
