@@ -16,12 +16,14 @@ static bool is_bare_ack(const struct tcphdr *tcp)
 static bool ipv4_bare_ack(const u8 *data, unsigned int octets)
 {
 	const struct iphdr *ip = (const void *)data;
-	const struct tcphdr *tcp = (const void *)(data + ip->ihl * 4);
+	const struct tcphdr *tcp;
 
-	return octets >= sizeof(*ip) + sizeof(*tcp) &&
-	       ip->protocol == IPPROTO_TCP &&
-	       octets >= ip->ihl * 4 + sizeof(*tcp) &&
-	       ntohs(ip->tot_len) == ip->ihl * 4 + tcp->doff * 4 &&
+	if (octets < sizeof(*ip) + sizeof(*tcp) ||
+	    ip->protocol != IPPROTO_TCP ||
+	    octets < ip->ihl * 4 + sizeof(*tcp))
+		return false;
+	tcp = (const void *)(data + ip->ihl * 4);
+	return ntohs(ip->tot_len) == ip->ihl * 4 + tcp->doff * 4 &&
 	       is_bare_ack(tcp);
 }
 
