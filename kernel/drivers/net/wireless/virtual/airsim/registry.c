@@ -35,11 +35,13 @@ int airsim_radio_add(const struct airsim_hardware *hardware,
 	mutex_lock(&mutex);
 	err = xa_alloc(&radios, &index, NULL,
 		       XA_LIMIT(0, AIRSIM_MAX_RADIOS - 1), GFP_KERNEL);
-	if (err) {
+	if (err == -EBUSY)
 		NL_SET_ERR_MSG_FMT(extack, "no more than %u radios are possible",
 				   AIRSIM_MAX_RADIOS);
+	else if (err)
+		NL_SET_ERR_MSG(extack, "no memory for the radio");
+	if (err)
 		goto unlock;
-	}
 	radio = airsim_radio_create(hardware, settings, index);
 	if (IS_ERR(radio)) {
 		err = PTR_ERR(radio);
