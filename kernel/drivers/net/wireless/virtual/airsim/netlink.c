@@ -7,7 +7,6 @@
  */
 #include <linux/kernel.h>
 #include <linux/ktime.h>
-#include <linux/math64.h>
 #include <linux/mutex.h>
 #include <net/genetlink.h>
 #include <uapi/linux/airsim.h>
@@ -318,24 +317,22 @@ static int put_counters(struct sk_buff *skb,
 	return 0;
 }
 
-static s32 position(s32 from_mm, s32 mm_per_s, u64 elapsed_us)
+static s32 position(s32 start_mm, s32 mm_per_s, s64 elapsed_ns)
 {
-	s64 mm = from_mm + div_s64(mm_per_s * (s64)elapsed_us, USEC_PER_SEC);
-
-	return clamp_t(s64, mm, airsim_place_mm_range.min,
-		       airsim_place_mm_range.max);
+	return clamp_t(s64, airsim_coordinate_mm(start_mm, mm_per_s, elapsed_ns),
+		       airsim_place_mm_range.min, airsim_place_mm_range.max);
 }
 
 /* Where a radio is now, and how it walks on. */
 static struct airsim_place place_now(const struct airsim_place *then)
 {
 	struct airsim_place now = *then;
-	u64 elapsed_us;
+	s64 elapsed_ns;
 
 	now.since_ns = ktime_get_ns();
-	elapsed_us = div_u64(now.since_ns - then->since_ns, NSEC_PER_USEC);
-	now.x_mm = position(then->x_mm, then->vx_mm_per_s, elapsed_us);
-	now.y_mm = position(then->y_mm, then->vy_mm_per_s, elapsed_us);
+	elapsed_ns = now.since_ns - then->since_ns;
+	now.x_mm = position(then->x_mm, then->vx_mm_per_s, elapsed_ns);
+	now.y_mm = position(then->y_mm, then->vy_mm_per_s, elapsed_ns);
 	return now;
 }
 

@@ -16,9 +16,17 @@
 /* -174 dBm/Hz at 290 K, a noise figure of 7 dB, 10 log10(1 MHz / 1 Hz). */
 #define NOISE_MDBM_PER_MHZ	(-174000 + 7000 + 60000)
 
-/* Seconds and the rest apart, lest the product overflows in a long run. */
-static s64 coordinate_mm(s32 start_mm, s32 mm_per_s, s64 elapsed_ns)
+/**
+ * airsim_coordinate_mm - how far somebody has walked along an axis
+ * @start_mm: where that began
+ * @mm_per_s: velocity
+ * @elapsed_ns: for how long
+ *
+ * Return: millimetres, of any length of time.
+ */
+s64 airsim_coordinate_mm(s32 start_mm, s32 mm_per_s, s64 elapsed_ns)
 {
+	/* Seconds and the rest apart, lest the product overflows. */
 	s32 rest_ns;
 	s64 seconds = div_s64_rem(elapsed_ns, NSEC_PER_SEC, &rest_ns);
 
@@ -40,10 +48,10 @@ u32 airsim_distance_mm(const struct airsim_place *a,
 {
 	s64 a_ns = now_ns - a->since_ns;
 	s64 b_ns = now_ns - b->since_ns;
-	s64 x_mm = coordinate_mm(a->x_mm, a->vx_mm_per_s, a_ns) -
-		   coordinate_mm(b->x_mm, b->vx_mm_per_s, b_ns);
-	s64 y_mm = coordinate_mm(a->y_mm, a->vy_mm_per_s, a_ns) -
-		   coordinate_mm(b->y_mm, b->vy_mm_per_s, b_ns);
+	s64 x_mm = airsim_coordinate_mm(a->x_mm, a->vx_mm_per_s, a_ns) -
+		   airsim_coordinate_mm(b->x_mm, b->vx_mm_per_s, b_ns);
+	s64 y_mm = airsim_coordinate_mm(a->y_mm, a->vy_mm_per_s, a_ns) -
+		   airsim_coordinate_mm(b->y_mm, b->vy_mm_per_s, b_ns);
 
 	x_mm = clamp_t(s64, x_mm, -S32_MAX, S32_MAX);
 	y_mm = clamp_t(s64, y_mm, -S32_MAX, S32_MAX);

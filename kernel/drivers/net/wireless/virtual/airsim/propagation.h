@@ -31,6 +31,7 @@ struct airsim_propagation {
 	u32 reference_mdb;
 };
 
+s64 airsim_coordinate_mm(s32 start_mm, s32 mm_per_s, s64 elapsed_ns);
 u32 airsim_distance_mm(const struct airsim_place *a,
 		       const struct airsim_place *b, u64 now_ns);
 s32 airsim_path_loss_mdb(const struct airsim_propagation *propagation,

@@ -71,6 +71,9 @@ static void long_walk_test(struct kunit *test)
 			airsim_distance_mm(&left, &slower, SECONDS(46117)));
 	KUNIT_EXPECT_EQ(test, S32_MAX,
 			airsim_distance_mm(&still, &left, SECONDS(604800)));
+	/* 200 days: in microseconds and millimetres the product overflows. */
+	KUNIT_EXPECT_EQ(test, -17280000000000LL,
+			airsim_coordinate_mm(0, -1000000, SECONDS(17280000)));
 }
 
 static void path_loss_test(struct kunit *test)
