@@ -32,7 +32,7 @@ struct flow {
  * @flows: connections, by hash
  * @suppressed: acknowledgments that were dropped for a newer one
  * @held: acknowledgments that wait
- * @hooks: of the interfaces
+ * @hook: of the interface
  */
 struct airsim_ack_hold {
 	struct airsim_radio *radio;
@@ -41,7 +41,7 @@ struct airsim_ack_hold {
 	struct flow flows[FLOWS];
 	u64 suppressed;
 	u32 held;
-	struct nf_hook_ops hooks[AIRSIM_MAX_VIFS];
+	struct nf_hook_ops hook;
 };
 
 static void take(struct airsim_ack_hold *hold, struct flow *flow,
@@ -194,17 +194,6 @@ static enum hrtimer_restart expired(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-static struct nf_hook_ops *hook_of(struct airsim_ack_hold *hold,
-				   const struct net_device *device)
-{
-	int i;
-
-	for (i = 0; i < AIRSIM_MAX_VIFS; i++)
-		if (hold->hooks[i].dev == device)
-			return &hold->hooks[i];
-	return NULL;
-}
-
 /**
  * airsim_ack_hold_create - make room for what a radio holds back
  * @radio: the radio
@@ -245,11 +234,8 @@ void airsim_ack_hold_destroy(struct airsim_radio *radio)
 int airsim_ack_hold_attach(struct airsim_radio *radio,
 			   struct net_device *device)
 {
-	struct nf_hook_ops *hook = hook_of(radio->ack_hold, NULL);
-	int err;
+	struct nf_hook_ops *hook = &radio->ack_hold->hook;
 
-	if (!hook)
-		return -EBUSY;
 	*hook = (struct nf_hook_ops) {
 		.hook = egress,
 		.dev = device,
@@ -257,10 +243,7 @@ int airsim_ack_hold_attach(struct airsim_radio *radio,
 		.pf = NFPROTO_NETDEV,
 		.hooknum = NF_NETDEV_EGRESS,
 	};
-	err = nf_register_net_hook(dev_net(device), hook);
-	if (err)
-		hook->dev = NULL;
-	return err;
+	return nf_register_net_hook(dev_net(device), hook);
 }
 
 /**
@@ -272,15 +255,11 @@ void airsim_ack_hold_detach(struct airsim_radio *radio,
 			    struct net_device *device)
 {
 	struct airsim_ack_hold *hold = radio->ack_hold;
-	struct nf_hook_ops *hook = hook_of(hold, device);
 	struct sk_buff_head out;
 
-	if (!hook)
-		return;
-	nf_unregister_net_hook(dev_net(device), hook);
+	nf_unregister_net_hook(dev_net(device), &hold->hook);
 	/* Those that were in the hook have left it. */
 	synchronize_net();
-	hook->dev = NULL;
 	__skb_queue_head_init(&out);
 	spin_lock_bh(&hold->lock);
 	take_device(hold, device, &out);

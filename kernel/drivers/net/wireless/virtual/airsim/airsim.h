@@ -25,8 +25,10 @@
  *	debugfs.c	the counters
  *
  * Locking: the medium's lock guards the medium, the radios' state on the air,
- * their settings and the queues between mac80211 and the air. mac80211 is
- * never called with the lock held but to dequeue a frame.
+ * their settings and counters, and the queues between mac80211 and the air.
+ * With the lock held mac80211 is called only by aggregate.c and rates.c, for
+ * what it answers without calling back: ieee80211_tx_dequeue(), the
+ * ieee80211_*_txq() around it and ieee80211_get_tx_rates().
  */
 #ifndef AIRSIM_H
 #define AIRSIM_H
@@ -43,8 +45,6 @@
 #include "config.h"
 #include "control.h"
 #include "edca.h"
-
-#define AIRSIM_MAX_VIFS		4
 
 /* The access categories, in mac80211's order, and the beacons before them. */
 enum { AIRSIM_BEACON = IEEE80211_NUM_ACS, AIRSIM_EDCAS };
@@ -304,7 +304,7 @@ struct airsim_reply {
  * @frames: frames that came by the tx callback, by EDCA function
  * @retry_txqs: queues with pending MPDUs, by access category
  * @fifo_mpdus: MPDUs that it holds, with AIRSIM_QUEUE_FIFO
- * @vifs: its interfaces
+ * @vif: its interface, or NULL
  * @beacon_timer: next beacon
  * @beacon_interval_us: 0 while no beacons are sent
  * @beacon_vif: whose beacons
@@ -347,7 +347,7 @@ struct airsim_radio {
 	struct sk_buff_head frames[AIRSIM_EDCAS];
 	struct list_head retry_txqs[IEEE80211_NUM_ACS];
 	u32 fifo_mpdus;
-	struct ieee80211_vif *vifs[AIRSIM_MAX_VIFS];
+	struct ieee80211_vif *vif;
 	struct hrtimer beacon_timer;
 	u32 beacon_interval_us;
 	struct ieee80211_vif *beacon_vif;

@@ -25,7 +25,7 @@ static void airsim_tx(struct ieee80211_hw *hw,
 {
 	struct airsim_radio *radio = hw->priv;
 
-	if (!radio->started) {
+	if (!READ_ONCE(radio->started)) {
 		ieee80211_free_txskb(hw, skb);
 		return;
 	}
@@ -69,32 +69,46 @@ static int airsim_start(struct ieee80211_hw *hw)
 	struct airsim_radio *radio = hw->priv;
 
 	napi_enable(&radio->napi);
-	radio->started = true;
+	WRITE_ONCE(radio->started, true);
 	return 0;
+}
+
+/* Drops what a radio has received and what it has not sent. */
+static void drop_all(struct airsim_radio *radio)
+{
+	struct sk_buff_head received, unsent;
+	struct sk_buff *skb;
+	int i;
+
+	__skb_queue_head_init(&received);
+	__skb_queue_head_init(&unsent);
+	spin_lock_bh(&airsim_medium.lock);
+	skb_queue_splice_init(&radio->arrived, &received);
+	spin_lock(&radio->received.lock);
+	skb_queue_splice_init(&radio->received, &received);
+	spin_unlock(&radio->received.lock);
+	for (i = 0; i < AIRSIM_EDCAS; i++) {
+		radio->edca[i].wants = false;
+		skb_queue_splice_tail_init(&radio->frames[i], &unsent);
+	}
+	radio->count.rx_dropped_stopped += skb_queue_len(&received);
+	radio->count.dropped_stopped += skb_queue_len(&unsent);
+	spin_unlock_bh(&airsim_medium.lock);
+	__skb_queue_purge(&received);
+	while ((skb = __skb_dequeue(&unsent)))
+		ieee80211_free_txskb(radio->hw, skb);
 }
 
 static void airsim_stop(struct ieee80211_hw *hw, bool suspend)
 {
 	struct airsim_radio *radio = hw->priv;
-	struct sk_buff *skb;
-	int i;
 
 	hrtimer_cancel(&radio->beacon_timer);
-	radio->started = false;
+	WRITE_ONCE(radio->started, false);
 	airsim_medium_leave(radio);
 	hrtimer_cancel(&radio->coalesce_timer);
 	napi_disable(&radio->napi);
-	radio->count.rx_dropped_stopped += skb_queue_len(&radio->arrived) +
-					   skb_queue_len(&radio->received);
-	__skb_queue_purge(&radio->arrived);
-	skb_queue_purge(&radio->received);
-	for (i = 0; i < AIRSIM_EDCAS; i++) {
-		radio->edca[i].wants = false;
-		while ((skb = __skb_dequeue(&radio->frames[i]))) {
-			radio->count.dropped_stopped++;
-			ieee80211_free_txskb(hw, skb);
-		}
-	}
+	drop_all(radio);
 }
 
 static void init_txqs(struct ieee80211_txq **txq, int count)
@@ -104,20 +118,11 @@ static void init_txqs(struct ieee80211_txq **txq, int count)
 			airsim_txq_init(txq[count]);
 }
 
-static int replace_vif(struct airsim_radio *radio, struct ieee80211_vif *old,
-		       struct ieee80211_vif *new)
+static void set_vif(struct airsim_radio *radio, struct ieee80211_vif *vif)
 {
-	int i, err = -EBUSY;
-
 	spin_lock_bh(&airsim_medium.lock);
-	for (i = 0; err && i < AIRSIM_MAX_VIFS; i++) {
-		if (radio->vifs[i] == old) {
-			radio->vifs[i] = new;
-			err = 0;
-		}
-	}
+	radio->vif = vif;
 	spin_unlock_bh(&airsim_medium.lock);
-	return err;
 }
 
 static struct net_device *device_of(struct ieee80211_vif *vif)
@@ -132,14 +137,17 @@ static int airsim_add_interface(struct ieee80211_hw *hw,
 	struct airsim_radio *radio = hw->priv;
 	int err;
 
+	/* There are no combinations of interfaces: mac80211 adds one only. */
+	if (WARN_ON_ONCE(radio->vif))
+		return -EBUSY;
+	if (device) {
+		err = airsim_ack_hold_attach(radio, device);
+		if (err)
+			return err;
+	}
 	init_txqs(&vif->txq, 1);
-	err = replace_vif(radio, NULL, vif);
-	if (err || !device)
-		return err;
-	err = airsim_ack_hold_attach(radio, device);
-	if (err)
-		replace_vif(radio, vif, NULL);
-	return err;
+	set_vif(radio, vif);
+	return 0;
 }
 
 static void forget_txqs(struct airsim_radio *radio, struct ieee80211_txq **txq,
@@ -164,7 +172,7 @@ static void airsim_remove_interface(struct ieee80211_hw *hw,
 	if (device_of(vif))
 		airsim_ack_hold_detach(hw->priv, device_of(vif));
 	forget_txqs(hw->priv, &vif->txq, 1);
-	replace_vif(hw->priv, vif, NULL);
+	set_vif(hw->priv, NULL);
 }
 
 static int airsim_config(struct ieee80211_hw *hw, u32 changed)

@@ -28,13 +28,8 @@ u8 airsim_legacy_index(enum nl80211_band band, u16 kbps)
 u16 airsim_basic_rates(struct airsim_radio *radio)
 {
 	u8 shift = airsim_band(radio) == NL80211_BAND_5GHZ ? AIRSIM_CCK_RATES : 0;
-	u16 basic = 0;
-	int i;
 
-	for (i = 0; i < AIRSIM_MAX_VIFS && !basic; i++)
-		if (radio->vifs[i])
-			basic = radio->vifs[i]->bss_conf.basic_rates;
-	return basic << shift;
+	return radio->vif ? radio->vif->bss_conf.basic_rates << shift : 0;
 }
 
 static void read_legacy(struct airsim_radio *radio, s8 index,

@@ -20,13 +20,7 @@
  */
 bool airsim_radio_hears(const struct airsim_radio *radio, const u8 *address)
 {
-	int i;
-
-	for (i = 0; i < AIRSIM_MAX_VIFS; i++)
-		if (radio->vifs[i] &&
-		    ether_addr_equal(radio->vifs[i]->addr, address))
-			return true;
-	return false;
+	return radio->vif && ether_addr_equal(radio->vif->addr, address);
 }
 
 static void fill_status(const struct airsim_radio *radio,
@@ -132,18 +126,23 @@ int airsim_poll(struct napi_struct *napi, int budget)
 {
 	struct airsim_radio *radio =
 		container_of(napi, struct airsim_radio, napi);
-	struct napi_struct *gro = radio->settings.gro ? napi : NULL;
+	struct napi_struct *gro = NULL;
 	struct sk_buff *skb;
+	unsigned long flush_ns;
 	int done = 0;
 
+	if (READ_ONCE(radio->settings.gro))
+		gro = napi;
 	while (done < budget && (skb = skb_dequeue(&radio->received))) {
 		ieee80211_rx_napi(radio->hw, NULL, skb, gro);
 		done++;
 	}
+	spin_lock_bh(&airsim_medium.lock);
 	radio->count.handed_up += done;
+	flush_ns = radio->settings.gro_flush_us * NSEC_PER_USEC;
+	spin_unlock_bh(&airsim_medium.lock);
 	if (done < budget) {
-		napi->dev->gro_flush_timeout =
-			radio->settings.gro_flush_us * NSEC_PER_USEC;
+		WRITE_ONCE(napi->dev->gro_flush_timeout, flush_ns);
 		napi_complete_done(napi, done);
 	}
 	return done;
