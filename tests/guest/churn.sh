@@ -55,7 +55,7 @@ start_ap() {
 	must node ap hostapd -B -P /tmp/hostapd.pid /tmp/hostapd.conf >>./hostapd.log
 	wait_until 10 "hostapd has started the network" beaconing
 	for i in 1 2 3; do
-		must node ap ip neighbour replace "10.0.0.$i" lladdr "02:00:00:00:0$i:00" dev wlan0
+		must node ap ip neighbour replace "10.0.0.$i" lladdr "02:61:69:72:0$i:00" dev wlan0
 	done
 }
 
@@ -76,7 +76,7 @@ try_join() {
 join() {
 	must node "sta$1" ip link set wlan0 up
 	must node "sta$1" ip address replace "10.0.0.$1/24" dev wlan0
-	must node "sta$1" ip neighbour replace 10.0.0.254 lladdr 02:00:00:00:00:00 dev wlan0
+	must node "sta$1" ip neighbour replace 10.0.0.254 lladdr 02:61:69:72:00:00 dev wlan0
 	wait_until 5 "sta$1 is associated" try_join "$1"
 }
 
@@ -119,7 +119,7 @@ change_settings() {
 
 # What mac80211 does to a radio and its stations, while frames for them wait.
 change_stations() {
-	must node ap iw dev wlan0 station del 02:00:00:00:02:00
+	must node ap iw dev wlan0 station del 02:61:69:72:02:00
 	must node sta3 ip link set wlan0 down
 	node sta1 iw dev wlan0 scan freq 5180 5200 >/dev/null || fail "sta1 does not scan"
 	join 2

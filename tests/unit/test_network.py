@@ -96,7 +96,7 @@ def test_addresses_and_radios_are_each_ones_own(tmp_path: Path) -> None:
     addresses = [node.address for node in found.hosts]
     assert addresses == ["10.0.0.1", "10.0.0.2", "10.0.0.101", "10.0.0.102", "10.0.0.103"]
     macs = [node.mac for node in found.hosts]
-    assert len(set(macs)) == len(macs) and macs[3] == "02:00:00:00:03:00"
+    assert len(set(macs)) == len(macs) and macs[3] == "02:61:69:72:03:00"
 
 
 def test_flows_have_names_ports_and_times(tmp_path: Path) -> None:

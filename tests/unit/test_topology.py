@@ -421,7 +421,7 @@ def test_stations_join_at_once_and_are_all_watched() -> None:
     assert watched == [f"tcp-{node}.csv" for node in ("server", "station", "station2", "station3")]
     server = "\n".join(section(text, "server"))
     for number in (1, 2, 3):
-        assert f"replace 10.0.0.{number + 1} lladdr 02:00:00:00:{number:02x}:00" in server
+        assert f"replace 10.0.0.{number + 1} lladdr 02:61:69:72:{number:02x}:00" in server
     for number, node in enumerate(("station", "station2", "station3"), start=1):
         assert f"must ip link set wlan{number} name wlan0" in section(text, node)
         assert f"must ip address add 10.0.0.{number + 1}/24 dev wlan0" in section(text, node)

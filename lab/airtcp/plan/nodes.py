@@ -39,7 +39,7 @@ def radio_mac(number: int) -> str:
 
     On a cable a station has the same.
     """
-    return f"02:00:00:00:{number:02x}:00"
+    return f"02:61:69:72:{number:02x}:00"
 
 
 def numbered(name: str, number: int, suffix: str = "") -> str:

@@ -9,6 +9,9 @@
 
 #define FLUSH_TRIES	200
 
+/* Of a radio's address: local, and others than mac80211_hwsim's. */
+static const u8 first_octets[] = { 0x02, 'a', 'i', 'r' };
+
 static void enqueue(struct airsim_radio *radio, struct sk_buff *skb, u8 ac)
 {
 	memset(airsim_mpdu(skb), 0, sizeof(struct airsim_mpdu));
@@ -398,7 +401,7 @@ static void init_radio(struct airsim_radio *radio,
 	hrtimer_init(&radio->coalesce_timer, CLOCK_MONOTONIC,
 		     HRTIMER_MODE_REL_SOFT);
 	radio->coalesce_timer.function = airsim_coalesce_timer;
-	radio->address.addr[0] = 0x02;
+	memcpy(radio->address.addr, first_octets, sizeof(first_octets));
 	radio->address.addr[4] = index;
 }
 
@@ -407,7 +410,7 @@ static void init_radio(struct airsim_radio *radio,
  * @hardware: what it is
  * @settings: how it is set
  * @index: which radio it is; the fifth octet of its MAC address,
- *	02:00:00:00:XX:00
+ *	02:61:69:72:XX:00
  *
  * Return: the radio, or an ERR_PTR().
  */
