@@ -9,9 +9,12 @@
  *	config.c	limits of what can be configured
  *	presets.c	radios of the field
  *	netlink.c	radios are made, changed and removed from user space
- *	medium.c	signals: who hears whom, who senses what, what spoils what
+ *	medium.c	radios tune and leave, and do what they are to do in time
  *	exchange.c	frame exchanges: RTS, CTS, PPDU, answer, TXOP
  *	aggregate.c	builds PPDUs from mac80211's queues, settles them after
+ *	response.c	what answers a PPDU
+ *	signal.c	who hears whom, who senses what, what spoils what
+ *	events.c	what radios are to do, in order of time
  *	rates.c		the rates of mac80211 and those of the air
  *	status.c	tells mac80211 what has become of its frames
  *	receive.c	hands received MPDUs up
@@ -23,6 +26,9 @@
  *	classify.c	tells TCP acknowledgments from data, for the counters
  *	ack_hold.c	holds TCP acknowledgments back above mac80211
  *	debugfs.c	the counters
+ *
+ * Calls go one way: no file calls another that calls it, if only by way of a
+ * third.
  *
  * Locking: the medium's lock guards the medium, the radios' state on the air,
  * their settings and counters, and the queues between mac80211 and the air.
@@ -449,6 +455,17 @@ static inline enum nl80211_band airsim_band(const struct airsim_radio *radio)
 						NL80211_BAND_2GHZ;
 }
 
+/* It transmits, or hears somebody. */
+static inline bool airsim_busy(const struct airsim_radio *radio)
+{
+	return radio->emitting || radio->reception.audible;
+}
+
+static inline bool airsim_tuned(const struct airsim_radio *radio)
+{
+	return !list_empty(&radio->list);
+}
+
 static inline u8 airsim_retry_limit(const struct airsim_radio *radio)
 {
 	return radio->hw->conf.short_frame_max_tx_count;
@@ -484,22 +501,6 @@ void airsim_medium_tune(struct airsim_radio *radio,
 			const struct cfg80211_chan_def *channel);
 void airsim_medium_leave(struct airsim_radio *radio);
 void airsim_medium_request(struct airsim_radio *radio, u8 ac);
-void airsim_schedule(struct airsim_radio *radio, enum airsim_event_kind kind,
-		     u64 at_ns);
-void airsim_cancel(struct airsim_radio *radio, enum airsim_event_kind kind);
-bool airsim_scheduled(const struct airsim_radio *radio,
-		      enum airsim_event_kind kind);
-void airsim_emit(struct airsim_radio *radio);
-bool airsim_disturbed(const struct airsim_emission *emission);
-bool airsim_spoiled(const struct airsim_radio *radio, u64 from_ns, u64 to_ns);
-void airsim_contend(struct airsim_radio *radio);
-void airsim_freeze(struct airsim_radio *radio, u64 busy_from_ns);
-u64 airsim_nav_ns(const struct airsim_radio *radio);
-bool airsim_control_lost(struct airsim_radio *radio,
-			 const struct airsim_rate *rate, u32 octets);
-bool airsim_mpdu_lost(struct airsim_radio *radio,
-		      const struct airsim_rate *rate,
-		      const struct sk_buff *mpdu);
 
 /* exchange.c */
 void airsim_exchange_begin(struct airsim_radio *radio, u64 now_ns);
@@ -509,7 +510,6 @@ void airsim_exchange_mpdu_ended(struct airsim_radio *radio);
 void airsim_exchange_emission_ended(struct airsim_radio *radio, u64 now_ns,
 				    bool arrived);
 void airsim_exchange_break(struct airsim_radio *radio);
-u32 airsim_response_ns(struct airsim_radio *radio);
 
 /* aggregate.c */
 void airsim_txq_init(struct ieee80211_txq *txq);
@@ -518,6 +518,36 @@ void airsim_txq_forget(struct airsim_radio *radio, struct ieee80211_txq *txq,
 void airsim_take_ahead(struct airsim_radio *radio, u8 ac);
 bool airsim_ppdu_build(struct airsim_radio *radio, u8 ac, u64 limit_ns);
 void airsim_ppdu_settle(struct airsim_radio *radio, bool answered);
+
+/* response.c */
+u32 airsim_control_octets(enum airsim_frame frame,
+			  const struct airsim_ppdu *ppdu);
+enum airsim_frame airsim_response_frame(const struct airsim_ppdu *ppdu);
+u32 airsim_response_ns(struct airsim_radio *radio);
+
+/* signal.c */
+u64 airsim_nav_ns(const struct airsim_radio *radio);
+void airsim_contend(struct airsim_radio *radio);
+void airsim_freeze(struct airsim_radio *radio, u64 busy_from_ns);
+bool airsim_disturbed(const struct airsim_emission *emission);
+bool airsim_spoiled(const struct airsim_radio *radio, u64 from_ns, u64 to_ns);
+bool airsim_control_lost(struct airsim_radio *radio,
+			 const struct airsim_rate *rate, u32 octets);
+bool airsim_mpdu_lost(struct airsim_radio *radio,
+		      const struct airsim_rate *rate,
+		      const struct sk_buff *mpdu);
+u64 airsim_next_on_air_ns(const struct airsim_radio *radio);
+void airsim_emit(struct airsim_radio *radio);
+bool airsim_emission_end(struct airsim_radio *radio, u64 now_ns);
+void airsim_emission_break(struct airsim_radio *radio, u64 now_ns);
+
+/* events.c */
+void airsim_schedule(struct airsim_radio *radio, enum airsim_event_kind kind,
+		     u64 at_ns);
+void airsim_cancel(struct airsim_radio *radio, enum airsim_event_kind kind);
+bool airsim_scheduled(const struct airsim_radio *radio,
+		      enum airsim_event_kind kind);
+void airsim_events_arm(void);
 
 /* rates.c */
 u8 airsim_legacy_index(enum nl80211_band band, u16 kbps);

@@ -35,53 +35,6 @@ static struct airsim_radio *find_receiver(const struct airsim_radio *radio)
 	return NULL;
 }
 
-static u32 control_octets(enum airsim_frame frame, u16 window)
-{
-	switch (frame) {
-	case AIRSIM_RTS:
-		return AIRSIM_RTS_OCTETS;
-	case AIRSIM_CTS:
-		return AIRSIM_CTS_OCTETS;
-	case AIRSIM_BLOCKACK:
-		return airsim_blockack_octets(window);
-	case AIRSIM_ACK:
-	case AIRSIM_PPDU:
-		break;
-	}
-	return AIRSIM_ACK_OCTETS;
-}
-
-static enum airsim_frame response_frame(const struct airsim_ppdu *ppdu)
-{
-	return ppdu->response == AIRSIM_RESPONSE_BLOCKACK ? AIRSIM_BLOCKACK :
-							    AIRSIM_ACK;
-}
-
-/* The reorder buffer of the queue that a PPDU comes from. */
-static u16 window(const struct airsim_ppdu *ppdu)
-{
-	return ppdu->txq ? airsim_txq(ppdu->txq)->buf_size : 0;
-}
-
-/**
- * airsim_response_ns - SIFS and the answer to a PPDU
- * @radio: its sender, the medium locked
- *
- * Return: nanoseconds, 0 if no answer is due.
- */
-u32 airsim_response_ns(struct airsim_radio *radio)
-{
-	const struct airsim_ppdu *ppdu = &radio->ppdu;
-	struct airsim_rate rate;
-
-	if (ppdu->response == AIRSIM_NO_RESPONSE)
-		return 0;
-	rate = airsim_response_rate(&ppdu->rate, airsim_basic_rates(radio));
-	return radio->phy->sifs_ns +
-	       airsim_ppdu_ns(&rate, control_octets(response_frame(ppdu),
-						    window(ppdu)));
-}
-
 static u32 ppdu_ns(const struct airsim_ppdu *ppdu)
 {
 	return airsim_ppdu_ns(&ppdu->rate, ppdu->psdu_octets);
@@ -313,8 +266,7 @@ void airsim_exchange_reply(struct airsim_radio *radio, u64 now_ns)
 	emission->start_ns = now_ns;
 	emission->end_ns = now_ns +
 		airsim_ppdu_ns(&emission->rate,
-			       control_octets(reply->frame,
-					      window(&to->ppdu)));
+			       airsim_control_octets(reply->frame, &to->ppdu));
 	emission->nav_until_ns = reply->nav_until_ns;
 	airsim_emit(radio);
 	/* It has begun in time. */
@@ -420,7 +372,7 @@ static void ppdu_ended(struct airsim_radio *radio, u64 now_ns)
 		return exchange_over(radio, now_ns, true);
 	airsim_schedule(radio, AIRSIM_EVENT_STEP, timeout_ns(radio, now_ns));
 	if (emission->to && ppdu->arrived)
-		owe(emission->to, radio, response_frame(ppdu), now_ns);
+		owe(emission->to, radio, airsim_response_frame(ppdu), now_ns);
 }
 
 static void answer_ended(struct airsim_radio *radio, u64 now_ns, bool arrived)
@@ -431,7 +383,7 @@ static void answer_ended(struct airsim_radio *radio, u64 now_ns, bool arrived)
 
 	if (!to)
 		return;
-	octets = control_octets(emission->frame, window(&to->ppdu));
+	octets = airsim_control_octets(emission->frame, &to->ppdu);
 	arrived = arrived && !airsim_control_lost(to, &emission->rate, octets);
 	airsim_monitor_control(radio, octets, arrived);
 	/* Else it times out, or has timed out and begun another exchange. */

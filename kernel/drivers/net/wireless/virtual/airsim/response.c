@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What answers a PPDU, and how long that takes. */
+#include "airsim.h"
+
+/* The reorder buffer of the queue that a PPDU comes from. */
+static u16 window(const struct airsim_ppdu *ppdu)
+{
+	return ppdu->txq ? airsim_txq(ppdu->txq)->buf_size : 0;
+}
+
+/**
+ * airsim_control_octets - length of a control frame, FCS included
+ * @frame: which; not a PPDU
+ * @ppdu: the PPDU that it goes before, or answers
+ */
+u32 airsim_control_octets(enum airsim_frame frame,
+			  const struct airsim_ppdu *ppdu)
+{
+	switch (frame) {
+	case AIRSIM_RTS:
+		return AIRSIM_RTS_OCTETS;
+	case AIRSIM_CTS:
+		return AIRSIM_CTS_OCTETS;
+	case AIRSIM_BLOCKACK:
+		return airsim_blockack_octets(window(ppdu));
+	case AIRSIM_ACK:
+	case AIRSIM_PPDU:
+		break;
+	}
+	return AIRSIM_ACK_OCTETS;
+}
+
+/**
+ * airsim_response_frame - what answers a PPDU
+ * @ppdu: the PPDU, which an answer is due to
+ */
+enum airsim_frame airsim_response_frame(const struct airsim_ppdu *ppdu)
+{
+	return ppdu->response == AIRSIM_RESPONSE_BLOCKACK ? AIRSIM_BLOCKACK :
+							    AIRSIM_ACK;
+}
+
+/**
+ * airsim_response_ns - SIFS and the answer to a PPDU
+ * @radio: its sender, the medium locked
+ *
+ * Return: nanoseconds, 0 if no answer is due.
+ */
+u32 airsim_response_ns(struct airsim_radio *radio)
+{
+	const struct airsim_ppdu *ppdu = &radio->ppdu;
+	struct airsim_rate rate;
+
+	if (ppdu->response == AIRSIM_NO_RESPONSE)
+		return 0;
+	rate = airsim_response_rate(&ppdu->rate, airsim_basic_rates(radio));
+	return radio->phy->sifs_ns +
+	       airsim_ppdu_ns(&rate,
+			      airsim_control_octets(airsim_response_frame(ppdu),
+						    ppdu));
+}
