@@ -53,40 +53,40 @@ struct key {
 };
 
 static const char * const standards[] = {
-	[AIRSIM_NL_80211A] = "802.11a",
-	[AIRSIM_NL_80211G] = "802.11g",
-	[AIRSIM_NL_80211N] = "802.11n",
-	[AIRSIM_NL_80211AC] = "802.11ac",
-	[AIRSIM_NL_80211AX] = "802.11ax",
+	[AIRSIM_80211A] = "802.11a",
+	[AIRSIM_80211G] = "802.11g",
+	[AIRSIM_80211N] = "802.11n",
+	[AIRSIM_80211AC] = "802.11ac",
+	[AIRSIM_80211AX] = "802.11ax",
 	NULL
 };
 
 static const char * const queueings[] = {
-	[AIRSIM_NL_QUEUE_TXQ] = "txq",
-	[AIRSIM_NL_QUEUE_FIFO] = "fifo",
+	[AIRSIM_QUEUE_TXQ] = "txq",
+	[AIRSIM_QUEUE_FIFO] = "fifo",
 	NULL
 };
 
 static const char * const hand_ups[] = {
-	[AIRSIM_NL_HAND_UP_MPDU] = "mpdu",
-	[AIRSIM_NL_HAND_UP_PPDU] = "ppdu",
-	[AIRSIM_NL_HAND_UP_COALESCED] = "coalesced",
+	[AIRSIM_HAND_UP_MPDU] = "mpdu",
+	[AIRSIM_HAND_UP_PPDU] = "ppdu",
+	[AIRSIM_HAND_UP_COALESCED] = "coalesced",
 	NULL
 };
 
 static const char * const error_models[] = {
-	[AIRSIM_NL_ERRORS_FIXED] = "fixed",
-	[AIRSIM_NL_ERRORS_SNR] = "snr",
-	[AIRSIM_NL_ERRORS_BURST] = "burst",
+	[AIRSIM_ERRORS_FIXED] = "fixed",
+	[AIRSIM_ERRORS_SNR] = "snr",
+	[AIRSIM_ERRORS_BURST] = "burst",
 	NULL
 };
 
 static const char * const formats[] = {
-	[AIRSIM_NL_CCK] = "cck",
-	[AIRSIM_NL_OFDM] = "ofdm",
-	[AIRSIM_NL_HT] = "ht",
-	[AIRSIM_NL_VHT] = "vht",
-	[AIRSIM_NL_HE] = "he",
+	[AIRSIM_CCK] = "cck",
+	[AIRSIM_OFDM] = "ofdm",
+	[AIRSIM_HT] = "ht",
+	[AIRSIM_VHT] = "vht",
+	[AIRSIM_HE] = "he",
 	NULL
 };
 

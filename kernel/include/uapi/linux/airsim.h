@@ -51,12 +51,12 @@ enum airsim_cmd {
  * @AIRSIM_ATTR_ADDRESS: 6 octets, its MAC address; in replies
  * @AIRSIM_ATTR_PRESET: string, name of a preset
  * @AIRSIM_ATTR_COUNTERS: nested, see enum airsim_counter; in replies
- * @AIRSIM_ATTR_STANDARD: u32, enum airsim_nl_standard; hardware
+ * @AIRSIM_ATTR_STANDARD: u32, enum airsim_standard; hardware
  * @AIRSIM_ATTR_STREAMS: u8, spatial streams, 1 to 4; hardware
  * @AIRSIM_ATTR_WIDTH_MHZ: u16, widest channel, 20 to 160; hardware
  * @AIRSIM_ATTR_BA_WINDOW: u16, MPDUs under one BlockAck, 1 to 256; hardware
  * @AIRSIM_ATTR_AMSDU: u8, 1 lets mac80211 build A-MSDUs; hardware
- * @AIRSIM_ATTR_QUEUEING: u32, enum airsim_nl_queueing; hardware
+ * @AIRSIM_ATTR_QUEUEING: u32, enum airsim_queueing; hardware
  * @AIRSIM_ATTR_AMPDU_MPDUS: u32, MPDUs in an A-MPDU at most, 1 to 256
  * @AIRSIM_ATTR_AMPDU_OCTETS: u32, octets in an A-MPDU at most, 2048 to 1048575
  * @AIRSIM_ATTR_AMPDU_DURATION_US: u32, duration of a PPDU at most, 100 to 5484
@@ -65,7 +65,7 @@ enum airsim_cmd {
  * @AIRSIM_ATTR_FORMED_PPDUS: u32, PPDUs of an access category formed before they
  *	win the medium, that on the air among them, 0 to 8
  * @AIRSIM_ATTR_FIFO_MPDUS: u32, depth of the FIFO, 1 to 65535
- * @AIRSIM_ATTR_HAND_UP: u32, enum airsim_nl_hand_up
+ * @AIRSIM_ATTR_HAND_UP: u32, enum airsim_hand_up
  * @AIRSIM_ATTR_COALESCE_MPDUS: u32, MPDUs handed up together, 1 to 256
  * @AIRSIM_ATTR_COALESCE_US: u32, how long the first may wait, 0 to 100000
  * @AIRSIM_ATTR_ACK_HOLD: u32, TCP acknowledgments of a connection for which the
@@ -74,7 +74,7 @@ enum airsim_cmd {
  * @AIRSIM_ATTR_ACK_HOLD_KBPS: u32, while the radio sends at this rate or more
  * @AIRSIM_ATTR_GRO: u8, 1: received MPDUs pass GRO
  * @AIRSIM_ATTR_GRO_FLUSH_US: u32, how long GRO may hold one, 0 to 100000
- * @AIRSIM_ATTR_ERRORS: u32, enum airsim_nl_errors
+ * @AIRSIM_ATTR_ERRORS: u32, enum airsim_error_model
  * @AIRSIM_ATTR_MPDU_ERROR_PPM: u32, data MPDUs not received, 0 to 1000000
  * @AIRSIM_ATTR_RESPONSE_ERROR_PPM: u32, responses not received, 0 to 1000000
  * @AIRSIM_ATTR_BURST_ENTER_PPM: u32, chance to turn bad, 0 to 1000000
@@ -90,7 +90,7 @@ enum airsim_cmd {
  * @AIRSIM_ATTR_VY_MM_PER_S: s32, velocity, -1000000 to 1000000
  * @AIRSIM_ATTR_RATE_FIXED: u8, 0 gives the rate back to rate control; any
  *	attribute of the rate sets it to 1
- * @AIRSIM_ATTR_RATE_FORMAT: u32, enum airsim_nl_format; starts from the lowest
+ * @AIRSIM_ATTR_RATE_FORMAT: u32, enum airsim_format; starts from the lowest
  *	rate of that format
  * @AIRSIM_ATTR_RATE_MCS: u8, MCS of one stream, 0 to 11
  * @AIRSIM_ATTR_RATE_STREAMS: u8, spatial streams, 1 to 4
@@ -225,69 +225,69 @@ enum airsim_counter {
 #define AIRSIM_COUNTER_MAX	(__AIRSIM_COUNTER_MAX - 1)
 
 /**
- * enum airsim_nl_standard - newest amendment that a radio speaks
- * @AIRSIM_NL_80211A: 802.11a
- * @AIRSIM_NL_80211G: 802.11g
- * @AIRSIM_NL_80211N: 802.11n
- * @AIRSIM_NL_80211AC: 802.11ac
- * @AIRSIM_NL_80211AX: 802.11ax
+ * enum airsim_standard - newest amendment that a radio speaks
+ * @AIRSIM_80211A: 802.11a
+ * @AIRSIM_80211G: 802.11g
+ * @AIRSIM_80211N: 802.11n
+ * @AIRSIM_80211AC: 802.11ac
+ * @AIRSIM_80211AX: 802.11ax
  */
-enum airsim_nl_standard {
-	AIRSIM_NL_80211A,
-	AIRSIM_NL_80211G,
-	AIRSIM_NL_80211N,
-	AIRSIM_NL_80211AC,
-	AIRSIM_NL_80211AX,
+enum airsim_standard {
+	AIRSIM_80211A,
+	AIRSIM_80211G,
+	AIRSIM_80211N,
+	AIRSIM_80211AC,
+	AIRSIM_80211AX,
 };
 
 /**
- * enum airsim_nl_queueing - where packets wait
- * @AIRSIM_NL_QUEUE_TXQ: in mac80211's queues
- * @AIRSIM_NL_QUEUE_FIFO: in a FIFO of the driver
+ * enum airsim_queueing - where packets wait
+ * @AIRSIM_QUEUE_TXQ: in mac80211's queues: FQ-CoDel, AQL
+ * @AIRSIM_QUEUE_FIFO: in a FIFO of the driver, which takes all it can
  */
-enum airsim_nl_queueing {
-	AIRSIM_NL_QUEUE_TXQ,
-	AIRSIM_NL_QUEUE_FIFO,
+enum airsim_queueing {
+	AIRSIM_QUEUE_TXQ,
+	AIRSIM_QUEUE_FIFO,
 };
 
 /**
- * enum airsim_nl_hand_up - when received MPDUs are handed up
- * @AIRSIM_NL_HAND_UP_MPDU: each at its end
- * @AIRSIM_NL_HAND_UP_PPDU: all of a PPDU at its end
- * @AIRSIM_NL_HAND_UP_COALESCED: after so many, or so long
+ * enum airsim_hand_up - when received MPDUs are handed up
+ * @AIRSIM_HAND_UP_MPDU: each at its end
+ * @AIRSIM_HAND_UP_PPDU: all of a PPDU at its end
+ * @AIRSIM_HAND_UP_COALESCED: after so many, or so long
  */
-enum airsim_nl_hand_up {
-	AIRSIM_NL_HAND_UP_MPDU,
-	AIRSIM_NL_HAND_UP_PPDU,
-	AIRSIM_NL_HAND_UP_COALESCED,
+enum airsim_hand_up {
+	AIRSIM_HAND_UP_MPDU,
+	AIRSIM_HAND_UP_PPDU,
+	AIRSIM_HAND_UP_COALESCED,
 };
 
 /**
- * enum airsim_nl_errors - what says which frames are not received
- * @AIRSIM_NL_ERRORS_FIXED: mpdu_error_ppm and response_error_ppm
- * @AIRSIM_NL_ERRORS_SNR: signal, noise, modulation and length
- * @AIRSIM_NL_ERRORS_BURST: a channel that is good or bad, response_error_ppm
+ * enum airsim_error_model - what says which frames are not received
+ * @AIRSIM_ERRORS_FIXED: mpdu_error_ppm and response_error_ppm
+ * @AIRSIM_ERRORS_SNR: signal, noise, modulation and length
+ * @AIRSIM_ERRORS_BURST: a channel that is good or bad, response_error_ppm
  */
-enum airsim_nl_errors {
-	AIRSIM_NL_ERRORS_FIXED,
-	AIRSIM_NL_ERRORS_SNR,
-	AIRSIM_NL_ERRORS_BURST,
+enum airsim_error_model {
+	AIRSIM_ERRORS_FIXED,
+	AIRSIM_ERRORS_SNR,
+	AIRSIM_ERRORS_BURST,
 };
 
 /**
- * enum airsim_nl_format - PHY of a rate
- * @AIRSIM_NL_CCK: DSSS and HR/DSSS
- * @AIRSIM_NL_OFDM: OFDM
- * @AIRSIM_NL_HT: 802.11n
- * @AIRSIM_NL_VHT: 802.11ac
- * @AIRSIM_NL_HE: 802.11ax
+ * enum airsim_format - PHY of a rate
+ * @AIRSIM_CCK: DSSS and HR/DSSS, long preamble (clauses 15 and 16)
+ * @AIRSIM_OFDM: OFDM and ERP-OFDM, 20 MHz (clauses 17 and 18)
+ * @AIRSIM_HT: 802.11n, HT-mixed format (clause 19)
+ * @AIRSIM_VHT: 802.11ac (clause 21)
+ * @AIRSIM_HE: 802.11ax, HE SU (clause 27)
  */
-enum airsim_nl_format {
-	AIRSIM_NL_CCK,
-	AIRSIM_NL_OFDM,
-	AIRSIM_NL_HT,
-	AIRSIM_NL_VHT,
-	AIRSIM_NL_HE,
+enum airsim_format {
+	AIRSIM_CCK,
+	AIRSIM_OFDM,
+	AIRSIM_HT,
+	AIRSIM_VHT,
+	AIRSIM_HE,
 };
 
 #endif

@@ -7,6 +7,7 @@
 #define AIRSIM_AIRTIME_H
 
 #include <linux/types.h>
+#include <uapi/linux/airsim.h>
 
 #define AIRSIM_FCS_OCTETS	4
 #define AIRSIM_RTS_OCTETS	20
@@ -16,14 +17,6 @@
 #define AIRSIM_DELIMITER_OCTETS	4
 /* aPPDUMaxTime, the same for HT, VHT and HE. */
 #define AIRSIM_MAX_PPDU_NS	5484000
-
-enum airsim_format {
-	AIRSIM_CCK,		/* clauses 15, 16: DSSS and HR/DSSS, long preamble */
-	AIRSIM_OFDM,		/* clauses 17, 18: OFDM and ERP-OFDM, 20 MHz */
-	AIRSIM_HT,		/* clause 19: HT-mixed format */
-	AIRSIM_VHT,		/* clause 21 */
-	AIRSIM_HE,		/* clause 27: HE SU */
-};
 
 /* Legacy rates, CCK first; bit i of a basic rate set is the i-th of these. */
 #define AIRSIM_LEGACY_RATES	12

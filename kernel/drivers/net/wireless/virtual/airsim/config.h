@@ -9,37 +9,13 @@
 
 #include <linux/netlink.h>
 #include <linux/types.h>
+#include <uapi/linux/airsim.h>
 #include "airtime.h"
 #include "loss.h"
 #include "propagation.h"
 
 #define AIRSIM_MAX_RADIOS	256
 #define AIRSIM_MAX_MPDUS	256
-
-enum airsim_standard {
-	AIRSIM_80211A,
-	AIRSIM_80211G,
-	AIRSIM_80211N,
-	AIRSIM_80211AC,
-	AIRSIM_80211AX,
-};
-
-enum airsim_queueing {
-	AIRSIM_QUEUE_TXQ,	/* mac80211's queues: FQ-CoDel, AQL */
-	AIRSIM_QUEUE_FIFO,	/* the driver takes all it can, first in first out */
-};
-
-enum airsim_hand_up {
-	AIRSIM_HAND_UP_MPDU,	/* each MPDU at its end */
-	AIRSIM_HAND_UP_PPDU,	/* all MPDUs of a PPDU at its end */
-	AIRSIM_HAND_UP_COALESCED, /* after so many MPDUs, or so long */
-};
-
-enum airsim_error_model {
-	AIRSIM_ERRORS_FIXED,
-	AIRSIM_ERRORS_SNR,
-	AIRSIM_ERRORS_BURST,
-};
 
 /**
  * struct airsim_hardware - what a radio is

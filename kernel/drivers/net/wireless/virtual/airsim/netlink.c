@@ -13,27 +13,6 @@
 #include "control.h"
 #include "ranges.h"
 
-#define SAME(_name) static_assert((int)AIRSIM_NL_##_name == (int)AIRSIM_##_name)
-
-SAME(80211A);
-SAME(80211G);
-SAME(80211N);
-SAME(80211AC);
-SAME(80211AX);
-SAME(QUEUE_TXQ);
-SAME(QUEUE_FIFO);
-SAME(HAND_UP_MPDU);
-SAME(HAND_UP_PPDU);
-SAME(HAND_UP_COALESCED);
-SAME(ERRORS_FIXED);
-SAME(ERRORS_SNR);
-SAME(ERRORS_BURST);
-SAME(CCK);
-SAME(OFDM);
-SAME(HT);
-SAME(VHT);
-SAME(HE);
-
 static const struct netlink_range_validation legacy_kbps_range = {
 	.min = 1000, .max = 54000,
 };
