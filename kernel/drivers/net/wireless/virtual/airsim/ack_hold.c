@@ -44,8 +44,8 @@ struct airsim_ack_hold {
 	struct nf_hook_ops hook;
 };
 
-static void take(struct airsim_ack_hold *hold, struct flow *flow,
-		 struct sk_buff_head *out)
+static void airsim_ack_hold_take(struct airsim_ack_hold *hold,
+				 struct flow *flow, struct sk_buff_head *out)
 {
 	if (!flow->skb)
 		return;
@@ -54,18 +54,18 @@ static void take(struct airsim_ack_hold *hold, struct flow *flow,
 	hold->held--;
 }
 
-static void take_device(struct airsim_ack_hold *hold,
-			const struct net_device *device,
-			struct sk_buff_head *out)
+static void airsim_ack_hold_take_device(struct airsim_ack_hold *hold,
+					const struct net_device *device,
+					struct sk_buff_head *out)
 {
 	int i;
 
 	for (i = 0; hold->held && i < FLOWS; i++)
 		if (hold->flows[i].skb && hold->flows[i].skb->dev == device)
-			take(hold, &hold->flows[i], out);
+			airsim_ack_hold_take(hold, &hold->flows[i], out);
 }
 
-static void send(struct sk_buff_head *out)
+static void airsim_ack_hold_send(struct sk_buff_head *out)
 {
 	struct sk_buff *skb;
 
@@ -75,8 +75,8 @@ static void send(struct sk_buff_head *out)
 	}
 }
 
-static struct flow *flow_of(struct airsim_ack_hold *hold,
-			    const struct tcp_bare_ack *bare)
+static struct flow *airsim_ack_hold_flow(struct airsim_ack_hold *hold,
+					 const struct tcp_bare_ack *bare)
 {
 	u32 ports = (__force u32)bare->source << 16 | (__force u32)bare->dest;
 	u32 hash = jhash_2words(ipv6_addr_hash(&bare->daddr), ports,
@@ -85,7 +85,8 @@ static struct flow *flow_of(struct airsim_ack_hold *hold,
 	return &hold->flows[hash % FLOWS];
 }
 
-static void start_timer(struct airsim_ack_hold *hold, u64 due_ns)
+static void airsim_ack_hold_start_timer(struct airsim_ack_hold *hold,
+					u64 due_ns)
 {
 	if (!hrtimer_is_queued(&hold->timer) ||
 	    due_ns < ktime_to_ns(hrtimer_get_expires(&hold->timer)))
@@ -94,11 +95,13 @@ static void start_timer(struct airsim_ack_hold *hold, u64 due_ns)
 }
 
 /* Whether the acknowledgment stays here. */
-static bool keep(struct airsim_ack_hold *hold, struct sk_buff *skb,
-		 const struct tcp_bare_ack *bare, u32 most,
-		 struct sk_buff_head *out, struct sk_buff **superseded)
+static bool airsim_ack_hold_keep(struct airsim_ack_hold *hold,
+				 struct sk_buff *skb,
+				 const struct tcp_bare_ack *bare, u32 most,
+				 struct sk_buff_head *out,
+				 struct sk_buff **superseded)
 {
-	struct flow *flow = flow_of(hold, bare);
+	struct flow *flow = airsim_ack_hold_flow(hold, bare);
 	u64 wait_ns = (u64)READ_ONCE(hold->radio->settings.ack_hold_us) *
 		      NSEC_PER_USEC;
 	bool more;
@@ -109,7 +112,7 @@ static bool keep(struct airsim_ack_hold *hold, struct sk_buff *skb,
 		hold->held--;
 		hold->suppressed++;
 	} else {
-		take(hold, flow, out);
+		airsim_ack_hold_take(hold, flow, out);
 		flow->acks = 0;
 		flow->due_ns = ktime_get_ns() + wait_ns;
 	}
@@ -121,11 +124,11 @@ static bool keep(struct airsim_ack_hold *hold, struct sk_buff *skb,
 		return false;
 	flow->skb = skb;
 	hold->held++;
-	start_timer(hold, flow->due_ns);
+	airsim_ack_hold_start_timer(hold, flow->due_ns);
 	return true;
 }
 
-static bool is_tcp(const struct sk_buff *skb)
+static bool airsim_ack_hold_is_tcp(const struct sk_buff *skb)
 {
 	int at = skb_network_offset(skb);
 	u8 protocol;
@@ -140,8 +143,8 @@ static bool is_tcp(const struct sk_buff *skb)
 	       protocol == IPPROTO_TCP;
 }
 
-static unsigned int egress(void *priv, struct sk_buff *skb,
-			   const struct nf_hook_state *state)
+static unsigned int airsim_ack_hold_egress(void *priv, struct sk_buff *skb,
+					   const struct nf_hook_state *state)
 {
 	struct airsim_ack_hold *hold = priv;
 	struct airsim_radio *radio = hold->radio;
@@ -153,23 +156,24 @@ static unsigned int egress(void *priv, struct sk_buff *skb,
 
 	if (most < 2 && !READ_ONCE(hold->held))
 		return NF_ACCEPT;
-	if (!is_tcp(skb))
+	if (!airsim_ack_hold_is_tcp(skb))
 		return NF_ACCEPT;
 	__skb_queue_head_init(&out);
 	spin_lock_bh(&hold->lock);
 	if (most >= 2 && READ_ONCE(radio->started) &&
 	    READ_ONCE(radio->tx_kbps) >= radio->settings.ack_hold_kbps &&
 	    tcp_bare_ack_read(skb, &bare))
-		kept = keep(hold, skb, &bare, most, &out, &superseded);
+		kept = airsim_ack_hold_keep(hold, skb, &bare, most, &out,
+					    &superseded);
 	else
-		take_device(hold, skb->dev, &out);
+		airsim_ack_hold_take_device(hold, skb->dev, &out);
 	spin_unlock_bh(&hold->lock);
 	consume_skb(superseded);
-	send(&out);
+	airsim_ack_hold_send(&out);
 	return kept ? NF_STOLEN : NF_ACCEPT;
 }
 
-static enum hrtimer_restart expired(struct hrtimer *timer)
+static enum hrtimer_restart airsim_ack_hold_expired(struct hrtimer *timer)
 {
 	struct airsim_ack_hold *hold =
 		container_of(timer, struct airsim_ack_hold, timer);
@@ -183,14 +187,14 @@ static enum hrtimer_restart expired(struct hrtimer *timer)
 	for (i = 0; i < FLOWS; i++) {
 		flow = &hold->flows[i];
 		if (flow->skb && flow->due_ns <= now_ns)
-			take(hold, flow, &out);
+			airsim_ack_hold_take(hold, flow, &out);
 		else if (flow->skb)
 			next_ns = min(next_ns, flow->due_ns);
 	}
 	if (next_ns != U64_MAX)
-		start_timer(hold, next_ns);
+		airsim_ack_hold_start_timer(hold, next_ns);
 	spin_unlock_bh(&hold->lock);
-	send(&out);
+	airsim_ack_hold_send(&out);
 	return HRTIMER_NORESTART;
 }
 
@@ -209,7 +213,7 @@ int airsim_ack_hold_create(struct airsim_radio *radio)
 	hold->radio = radio;
 	spin_lock_init(&hold->lock);
 	hrtimer_init(&hold->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
-	hold->timer.function = expired;
+	hold->timer.function = airsim_ack_hold_expired;
 	radio->ack_hold = hold;
 	return 0;
 }
@@ -236,8 +240,8 @@ int airsim_ack_hold_attach(struct airsim_radio *radio,
 {
 	struct nf_hook_ops *hook = &radio->ack_hold->hook;
 
-	*hook = (struct nf_hook_ops) {
-		.hook = egress,
+	*hook = (struct nf_hook_ops){
+		.hook = airsim_ack_hold_egress,
 		.dev = device,
 		.priv = radio->ack_hold,
 		.pf = NFPROTO_NETDEV,
@@ -262,7 +266,7 @@ void airsim_ack_hold_detach(struct airsim_radio *radio,
 	synchronize_net();
 	__skb_queue_head_init(&out);
 	spin_lock_bh(&hold->lock);
-	take_device(hold, device, &out);
+	airsim_ack_hold_take_device(hold, device, &out);
 	spin_unlock_bh(&hold->lock);
 	__skb_queue_purge(&out);
 }

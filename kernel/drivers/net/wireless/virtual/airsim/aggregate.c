@@ -53,7 +53,7 @@ void airsim_txq_forget(struct airsim_radio *radio, struct ieee80211_txq *txq,
 	}
 }
 
-static bool wants_answer(struct sk_buff *skb)
+static bool airsim_mpdu_wants_answer(struct sk_buff *skb)
 {
 	struct ieee80211_hdr *hdr = (void *)skb->data;
 
@@ -61,7 +61,7 @@ static bool wants_answer(struct sk_buff *skb)
 	       !(IEEE80211_SKB_CB(skb)->flags & IEEE80211_TX_CTL_NO_ACK);
 }
 
-static void append(struct airsim_ppdu *ppdu, struct sk_buff *skb)
+static void airsim_ppdu_append(struct airsim_ppdu *ppdu, struct sk_buff *skb)
 {
 	u32 octets = airsim_mpdu_octets(skb);
 
@@ -69,15 +69,15 @@ static void append(struct airsim_ppdu *ppdu, struct sk_buff *skb)
 	ppdu->mpdu[ppdu->count++] = skb;
 }
 
-static u16 sequence(const struct sk_buff *skb)
+static u16 airsim_mpdu_sequence(const struct sk_buff *skb)
 {
 	const struct ieee80211_hdr *hdr = (const void *)skb->data;
 
 	return IEEE80211_SEQ_TO_SN(le16_to_cpu(hdr->seq_ctrl));
 }
 
-static struct sk_buff *take_new(struct airsim_radio *radio,
-				struct ieee80211_txq *txq)
+static struct sk_buff *airsim_txq_take_new(struct airsim_radio *radio,
+					   struct ieee80211_txq *txq)
 {
 	struct sk_buff *skb;
 
@@ -92,15 +92,15 @@ static struct sk_buff *take_new(struct airsim_radio *radio,
 }
 
 /* Whether MPDUs are taken from mac80211 before their PPDU wins the medium. */
-static bool takes_ahead(const struct airsim_radio *radio)
+static bool airsim_takes_ahead(const struct airsim_radio *radio)
 {
 	return radio->hardware.queueing == AIRSIM_QUEUE_FIFO ||
 	       radio->settings.formed_ppdus;
 }
 
 /* The next MPDU of a queue: one that waits, or a new one from mac80211. */
-static struct sk_buff *take(struct airsim_radio *radio,
-			    struct ieee80211_txq *txq)
+static struct sk_buff *airsim_txq_take(struct airsim_radio *radio,
+				       struct ieee80211_txq *txq)
 {
 	struct airsim_txq *own = airsim_txq(txq);
 	struct sk_buff *skb = __skb_dequeue(&own->pending);
@@ -109,13 +109,13 @@ static struct sk_buff *take(struct airsim_radio *radio,
 		airsim_mpdu(skb)->begins = false;
 		own->formed--;
 	}
-	if (skb || takes_ahead(radio))
+	if (skb || airsim_takes_ahead(radio))
 		return skb;
-	return take_new(radio, txq);
+	return airsim_txq_take_new(radio, txq);
 }
 
 /* Whether what waits next is of another PPDU. */
-static bool next_begins(const struct airsim_txq *own)
+static bool airsim_txq_next_begins(const struct airsim_txq *own)
 {
 	struct sk_buff *next = skb_peek(&own->pending);
 
@@ -123,8 +123,8 @@ static bool next_begins(const struct airsim_txq *own)
 }
 
 /* Most octets that the receiver takes in an A-MPDU. */
-static u32 receiver_octets(const struct ieee80211_sta *sta,
-			   enum airsim_format format)
+static u32 airsim_receiver_octets(const struct ieee80211_sta *sta,
+				  enum airsim_format format)
 {
 	const struct ieee80211_link_sta *link;
 
@@ -142,32 +142,34 @@ static u32 receiver_octets(const struct ieee80211_sta *sta,
  * Whether an MPDU of @octets may follow in the A-MPDU whose subframes so far
  * take @psdu_octets. @limit_ns: what is left of a TXOP, answer included, or 0.
  */
-static bool fits(struct airsim_radio *radio, const struct ieee80211_sta *sta,
-		 const struct airsim_rate *rate, u32 psdu_octets, u32 octets,
-		 u64 limit_ns)
+static bool airsim_ppdu_fits(struct airsim_radio *radio,
+			     const struct ieee80211_sta *sta,
+			     const struct airsim_rate *rate, u32 psdu_octets,
+			     u32 octets, u64 limit_ns)
 {
 	const struct airsim_settings *set = &radio->settings;
 	u32 total = psdu_octets + AIRSIM_DELIMITER_OCTETS + octets;
 	u32 ns;
 
-	if (total > min(set->ampdu_octets, receiver_octets(sta, rate->format)))
+	if (total >
+	    min(set->ampdu_octets, airsim_receiver_octets(sta, rate->format)))
 		return false;
 	ns = airsim_ppdu_ns(rate, total);
 	return ns <= set->ampdu_duration_us * 1000 &&
 	       (!limit_ns || ns + airsim_response_ns(radio) <= limit_ns);
 }
 
-static u32 ampdu_limit(const struct airsim_radio *radio,
-		       const struct airsim_txq *own)
+static u32 airsim_ampdu_limit(const struct airsim_radio *radio,
+			      const struct airsim_txq *own)
 {
 	return min3((u32)own->buf_size, radio->settings.ampdu_mpdus,
 		    (u32)AIRSIM_MAX_MPDUS);
 }
 
 /* Octets of an A-MPDU until the next MPDU: @last is the one before it. */
-static u32 subframe_octets(const struct airsim_rate *rate,
-			   const struct ieee80211_sta *sta,
-			   const struct sk_buff *last)
+static u32 airsim_spaced_octets(const struct airsim_rate *rate,
+				const struct ieee80211_sta *sta,
+				const struct sk_buff *last)
 {
 	u8 density = sta->deflink.ht_cap.ampdu_density;
 
@@ -180,43 +182,45 @@ static u32 subframe_octets(const struct airsim_rate *rate,
  * the limits on MPDUs, octets and duration and the receiver's reorder window,
  * which begins at the oldest MPDU not yet acknowledged - the first.
  */
-static void fill(struct airsim_radio *radio, struct ieee80211_txq *txq,
-		 u64 limit_ns)
+static void airsim_ampdu_fill(struct airsim_radio *radio,
+			      struct ieee80211_txq *txq, u64 limit_ns)
 {
 	struct airsim_ppdu *ppdu = &radio->ppdu;
 	struct airsim_txq *own = airsim_txq(txq);
-	u32 limit = ampdu_limit(radio, own);
-	u16 window_start = sequence(ppdu->mpdu[0]);
+	u32 limit = airsim_ampdu_limit(radio, own);
+	u16 window_start = airsim_mpdu_sequence(ppdu->mpdu[0]);
 	u32 psdu_octets = 0;
 	struct sk_buff *skb;
 
-	while (ppdu->count < limit && !next_begins(own)) {
-		u32 subframe = subframe_octets(&ppdu->rate, txq->sta,
-					       ppdu->mpdu[ppdu->count - 1]);
+	while (ppdu->count < limit && !airsim_txq_next_begins(own)) {
+		const struct sk_buff *last = ppdu->mpdu[ppdu->count - 1];
+		u32 subframe = airsim_spaced_octets(&ppdu->rate, txq->sta,
+						    last);
 		struct ieee80211_tx_info *info;
 
-		skb = take(radio, txq);
+		skb = airsim_txq_take(radio, txq);
 		if (!skb)
 			break;
 		info = IEEE80211_SKB_CB(skb);
 		if (!(info->flags & IEEE80211_TX_CTL_AMPDU) ||
 		    info->flags & IEEE80211_TX_CTL_RATE_CTRL_PROBE ||
-		    ieee80211_sn_sub(sequence(skb), window_start) >=
-		    own->buf_size ||
-		    !fits(radio, txq->sta, &ppdu->rate, psdu_octets + subframe,
-			  airsim_mpdu_octets(skb), limit_ns)) {
+		    ieee80211_sn_sub(airsim_mpdu_sequence(skb), window_start) >=
+			    own->buf_size ||
+		    !airsim_ppdu_fits(radio, txq->sta, &ppdu->rate,
+				      psdu_octets + subframe,
+				      airsim_mpdu_octets(skb), limit_ns)) {
 			__skb_queue_head(&own->pending, skb);
 			break;
 		}
 		psdu_octets += subframe;
 		ppdu->subframe_octets[ppdu->count - 1] = subframe;
-		append(ppdu, skb);
+		airsim_ppdu_append(ppdu, skb);
 	}
 	ppdu->psdu_octets = psdu_octets;
 }
 
 /* A BlockAckReq for the oldest MPDU that waits. */
-static struct sk_buff *make_bar(const struct sk_buff *oldest)
+static struct sk_buff *airsim_bar_make(const struct sk_buff *oldest)
 {
 	const struct ieee80211_qos_hdr *hdr = (const void *)oldest->data;
 	struct sk_buff *skb = dev_alloc_skb(sizeof(struct ieee80211_bar));
@@ -237,7 +241,8 @@ static struct sk_buff *make_bar(const struct sk_buff *oldest)
 	return skb;
 }
 
-static bool build_bar(struct airsim_radio *radio, struct ieee80211_txq *txq)
+static bool airsim_bar_build(struct airsim_radio *radio,
+			     struct ieee80211_txq *txq)
 {
 	const struct airsim_rate best = {
 		.format = AIRSIM_OFDM, .streams = 1, .width_mhz = 20,
@@ -250,20 +255,20 @@ static bool build_bar(struct airsim_radio *radio, struct ieee80211_txq *txq)
 	airsim_txq(txq)->bar_due = oldest;
 	if (!oldest)
 		return false;
-	skb = make_bar(oldest);
+	skb = airsim_bar_make(oldest);
 	if (!skb)
 		return false;
 	ppdu->bar = true;
 	ppdu->txq = txq;
 	ppdu->rate = airsim_response_rate(&best, airsim_basic_rates(radio));
 	ppdu->chosen.idx = -1;
-	append(ppdu, skb);
+	airsim_ppdu_append(ppdu, skb);
 	radio->count.bar_sent++;
 	return true;
 }
 
-static bool may_aggregate(const struct airsim_rate *rate,
-			  struct sk_buff *skb, u16 buf_size)
+static bool airsim_may_aggregate(const struct airsim_rate *rate,
+				 struct sk_buff *skb, u16 buf_size)
 {
 	const struct ieee80211_tx_info *info = IEEE80211_SKB_CB(skb);
 
@@ -272,17 +277,17 @@ static bool may_aggregate(const struct airsim_rate *rate,
 	       !(info->flags & IEEE80211_TX_CTL_RATE_CTRL_PROBE);
 }
 
-static bool build_from_txq(struct airsim_radio *radio,
-			   struct ieee80211_txq *txq, u64 limit_ns)
+static bool airsim_build_from_txq(struct airsim_radio *radio,
+				  struct ieee80211_txq *txq, u64 limit_ns)
 {
 	struct airsim_txq *own = airsim_txq(txq);
 	struct airsim_ppdu *ppdu = &radio->ppdu;
 	struct ieee80211_tx_info *info;
 	struct sk_buff *skb;
 
-	if (own->bar_due && build_bar(radio, txq))
+	if (own->bar_due && airsim_bar_build(radio, txq))
 		return true;
-	skb = take(radio, txq);
+	skb = airsim_txq_take(radio, txq);
 	if (!skb)
 		return false;
 	info = IEEE80211_SKB_CB(skb);
@@ -294,15 +299,15 @@ static bool build_from_txq(struct airsim_radio *radio,
 	ppdu->protect = airsim_rate_read(radio, skb, txq, own->unanswered,
 					 &ppdu->chosen, &ppdu->rate);
 	ppdu->response = AIRSIM_RESPONSE_ACK;
-	if (limit_ns && !fits(radio, txq->sta, &ppdu->rate, 0,
-			      airsim_mpdu_octets(skb), limit_ns)) {
+	if (limit_ns && !airsim_ppdu_fits(radio, txq->sta, &ppdu->rate, 0,
+					  airsim_mpdu_octets(skb), limit_ns)) {
 		__skb_queue_head(&own->pending, skb);
 		return false;
 	}
-	append(ppdu, skb);
-	if (may_aggregate(&ppdu->rate, skb, own->buf_size)) {
+	airsim_ppdu_append(ppdu, skb);
+	if (airsim_may_aggregate(&ppdu->rate, skb, own->buf_size)) {
 		ppdu->response = AIRSIM_RESPONSE_BLOCKACK;
-		fill(radio, txq, limit_ns);
+		airsim_ampdu_fill(radio, txq, limit_ns);
 	}
 	return true;
 }
@@ -312,7 +317,8 @@ static bool build_from_txq(struct airsim_radio *radio,
  * due with mac80211, which knows nothing of them: they would starve while other
  * queues have something to send.
  */
-static void list_pending(struct airsim_radio *radio, struct ieee80211_txq *txq)
+static void airsim_txq_list_pending(struct airsim_radio *radio,
+				    struct ieee80211_txq *txq)
 {
 	struct airsim_txq *own = airsim_txq(txq);
 
@@ -322,26 +328,28 @@ static void list_pending(struct airsim_radio *radio, struct ieee80211_txq *txq)
 	}
 	if (list_empty(&own->retry_list))
 		list_add_tail(&own->retry_list, &radio->retry_txqs[txq->ac]);
-	if (!takes_ahead(radio))
+	if (!airsim_takes_ahead(radio))
 		ieee80211_schedule_txq(radio->hw, txq);
 }
 
-static bool fifo_has_room(const struct airsim_radio *radio)
+static bool airsim_fifo_has_room(const struct airsim_radio *radio)
 {
 	return radio->fifo_mpdus < radio->settings.fifo_mpdus;
 }
 
-static void fill_fifo(struct airsim_radio *radio, struct ieee80211_txq *txq)
+static void airsim_fifo_fill(struct airsim_radio *radio,
+			     struct ieee80211_txq *txq)
 {
 	struct sk_buff *skb;
 
-	while (fifo_has_room(radio) && (skb = take_new(radio, txq))) {
+	while (airsim_fifo_has_room(radio) &&
+	       (skb = airsim_txq_take_new(radio, txq))) {
 		__skb_queue_tail(&airsim_txq(txq)->pending, skb);
 		radio->fifo_mpdus++;
 	}
 }
 
-static bool may_form(const struct airsim_radio *radio, u8 ac)
+static bool airsim_may_form(const struct airsim_radio *radio, u8 ac)
 {
 	const struct airsim_txq *own;
 	u32 formed;
@@ -359,10 +367,11 @@ static bool may_form(const struct airsim_radio *radio, u8 ac)
  * That MPDUs are as long as the one before is a guess; what does not fit after
  * all goes first next time.
  */
-static void form(struct airsim_radio *radio, struct ieee80211_txq *txq)
+static void airsim_form_ppdu(struct airsim_radio *radio,
+			     struct ieee80211_txq *txq)
 {
 	struct airsim_txq *own = airsim_txq(txq);
-	struct sk_buff *skb = take_new(radio, txq);
+	struct sk_buff *skb = airsim_txq_take_new(radio, txq);
 	u32 psdu_octets = 0, count = 1;
 	struct ieee80211_tx_rate chosen;
 	struct airsim_rate rate;
@@ -373,13 +382,14 @@ static void form(struct airsim_radio *radio, struct ieee80211_txq *txq)
 	airsim_mpdu(skb)->begins = true;
 	own->formed++;
 	__skb_queue_tail(&own->pending, skb);
-	while (count < ampdu_limit(radio, own) &&
-	       may_aggregate(&rate, skb, own->buf_size)) {
-		psdu_octets += subframe_octets(&rate, txq->sta, skb);
-		if (!fits(radio, txq->sta, &rate, psdu_octets,
-			  airsim_mpdu_octets(skb), 0))
+	while (count < airsim_ampdu_limit(radio, own) &&
+	       airsim_may_aggregate(&rate, skb, own->buf_size)) {
+		psdu_octets +=
+			airsim_spaced_octets(&rate, txq->sta, skb);
+		if (!airsim_ppdu_fits(radio, txq->sta, &rate, psdu_octets,
+				      airsim_mpdu_octets(skb), 0))
 			break;
-		skb = take_new(radio, txq);
+		skb = airsim_txq_take_new(radio, txq);
 		if (!skb)
 			break;
 		__skb_queue_tail(&own->pending, skb);
@@ -398,24 +408,25 @@ void airsim_take_ahead(struct airsim_radio *radio, u8 ac)
 	struct ieee80211_hw *hw = radio->hw;
 	struct ieee80211_txq *txq;
 
-	if (!takes_ahead(radio))
+	if (!airsim_takes_ahead(radio))
 		return;
 	ieee80211_txq_schedule_start(hw, ac);
-	while ((fifo ? fifo_has_room(radio) : may_form(radio, ac)) &&
+	while ((fifo ? airsim_fifo_has_room(radio) :
+		       airsim_may_form(radio, ac)) &&
 	       (txq = ieee80211_next_txq(hw, ac))) {
 		if (fifo)
-			fill_fifo(radio, txq);
+			airsim_fifo_fill(radio, txq);
 		else
-			form(radio, txq);
-		list_pending(radio, txq);
+			airsim_form_ppdu(radio, txq);
+		airsim_txq_list_pending(radio, txq);
 		ieee80211_return_txq(hw, txq, false);
 	}
 	ieee80211_txq_schedule_end(hw, ac);
 }
 
 /* mac80211 says whose turn it is. */
-static bool build_from_mac80211(struct airsim_radio *radio, u8 ac,
-				u64 limit_ns)
+static bool airsim_build_from_mac80211(struct airsim_radio *radio, u8 ac,
+				       u64 limit_ns)
 {
 	struct ieee80211_hw *hw = radio->hw;
 	struct ieee80211_txq *txq;
@@ -423,8 +434,8 @@ static bool build_from_mac80211(struct airsim_radio *radio, u8 ac,
 
 	ieee80211_txq_schedule_start(hw, ac);
 	while (!built && (txq = ieee80211_next_txq(hw, ac))) {
-		built = build_from_txq(radio, txq, limit_ns);
-		list_pending(radio, txq);
+		built = airsim_build_from_txq(radio, txq, limit_ns);
+		airsim_txq_list_pending(radio, txq);
 		ieee80211_return_txq(hw, txq, false);
 	}
 	ieee80211_txq_schedule_end(hw, ac);
@@ -435,7 +446,8 @@ static bool build_from_mac80211(struct airsim_radio *radio, u8 ac,
  * Queues that mac80211 holds back, because too much of theirs is in the driver
  * already, still get rid of what is pending here. So do all of a FIFO.
  */
-static bool build_from_pending(struct airsim_radio *radio, u8 ac, u64 limit_ns)
+static bool airsim_build_from_pending(struct airsim_radio *radio, u8 ac,
+				      u64 limit_ns)
 {
 	struct airsim_txq *own =
 		list_first_entry_or_null(&radio->retry_txqs[ac],
@@ -445,21 +457,21 @@ static bool build_from_pending(struct airsim_radio *radio, u8 ac, u64 limit_ns)
 	if (!own)
 		return false;
 	list_del_init(&own->retry_list);
-	built = build_from_txq(radio, own->txq, limit_ns);
-	list_pending(radio, own->txq);
+	built = airsim_build_from_txq(radio, own->txq, limit_ns);
+	airsim_txq_list_pending(radio, own->txq);
 	return built;
 }
 
-static bool build_data(struct airsim_radio *radio, u8 ac, u64 limit_ns)
+static bool airsim_build_data(struct airsim_radio *radio, u8 ac, u64 limit_ns)
 {
-	if (takes_ahead(radio))
+	if (airsim_takes_ahead(radio))
 		airsim_take_ahead(radio, ac);
-	else if (build_from_mac80211(radio, ac, limit_ns))
+	else if (airsim_build_from_mac80211(radio, ac, limit_ns))
 		return true;
-	return build_from_pending(radio, ac, limit_ns);
+	return airsim_build_from_pending(radio, ac, limit_ns);
 }
 
-static bool build_frame(struct airsim_radio *radio, u8 ac)
+static bool airsim_build_frame(struct airsim_radio *radio, u8 ac)
 {
 	struct airsim_ppdu *ppdu = &radio->ppdu;
 	struct sk_buff *skb = __skb_dequeue(&radio->frames[ac]);
@@ -469,22 +481,22 @@ static bool build_frame(struct airsim_radio *radio, u8 ac)
 	ppdu->protect = airsim_rate_read(radio, skb, NULL,
 					 airsim_mpdu(skb)->attempts,
 					 &ppdu->chosen, &ppdu->rate);
-	append(ppdu, skb);
+	airsim_ppdu_append(ppdu, skb);
 	return true;
 }
 
-static enum airsim_response due_response(const struct airsim_ppdu *ppdu)
+static enum airsim_response airsim_due_response(const struct airsim_ppdu *ppdu)
 {
 	struct ieee80211_hdr *hdr = (void *)ppdu->mpdu[0]->data;
 
-	if (!ppdu->bar && !wants_answer(ppdu->mpdu[0]))
+	if (!ppdu->bar && !airsim_mpdu_wants_answer(ppdu->mpdu[0]))
 		return AIRSIM_NO_RESPONSE;
 	if (ppdu->count > 1 || ieee80211_is_back_req(hdr->frame_control))
 		return AIRSIM_RESPONSE_BLOCKACK;
 	return AIRSIM_RESPONSE_ACK;
 }
 
-static void finish_lengths(struct airsim_ppdu *ppdu)
+static void airsim_ppdu_finish_lengths(struct airsim_ppdu *ppdu)
 {
 	u32 last = airsim_mpdu_octets(ppdu->mpdu[ppdu->count - 1]);
 
@@ -519,12 +531,12 @@ bool airsim_ppdu_build(struct airsim_radio *radio, u8 ac, u64 limit_ns)
 	ppdu->psdu_octets = 0;
 	ppdu->ac = ac;
 	memset(ppdu->octets, 0, sizeof(ppdu->octets));
-	if ((limit_ns || !build_frame(radio, ac)) &&
-	    (ac == AIRSIM_BEACON || !build_data(radio, ac, limit_ns)))
+	if ((limit_ns || !airsim_build_frame(radio, ac)) &&
+	    (ac == AIRSIM_BEACON || !airsim_build_data(radio, ac, limit_ns)))
 		return false;
 
-	finish_lengths(ppdu);
-	ppdu->response = due_response(ppdu);
+	airsim_ppdu_finish_lengths(ppdu);
+	ppdu->response = airsim_due_response(ppdu);
 	if (ppdu->response == AIRSIM_NO_RESPONSE)
 		ppdu->protect = false;
 	else if (ppdu->psdu_octets > radio->hw->wiphy->rts_threshold)
@@ -539,7 +551,8 @@ bool airsim_ppdu_build(struct airsim_radio *radio, u8 ac, u64 limit_ns)
  * The rates that an MPDU has been sent at. Those of a BlockAck session are told
  * by PPDU; of another one the series still stands in its skb.
  */
-static void set_rates(struct airsim_radio *radio, struct sk_buff *skb)
+static void airsim_mpdu_set_rates(struct airsim_radio *radio,
+				  struct sk_buff *skb)
 {
 	struct ieee80211_tx_info *info = IEEE80211_SKB_CB(skb);
 	struct ieee80211_tx_rate *series = info->status.rates;
@@ -565,13 +578,13 @@ static void set_rates(struct airsim_radio *radio, struct sk_buff *skb)
 		series[i + 1].idx = -1;
 }
 
-static void set_status(struct airsim_radio *radio, struct sk_buff *skb,
-		       bool acked)
+static void airsim_mpdu_set_status(struct airsim_radio *radio,
+				   struct sk_buff *skb, bool acked)
 {
 	struct ieee80211_tx_info *info = IEEE80211_SKB_CB(skb);
 
-	set_rates(radio, skb);
-	if (acked && wants_answer(skb)) {
+	airsim_mpdu_set_rates(radio, skb);
+	if (acked && airsim_mpdu_wants_answer(skb)) {
 		info->flags |= IEEE80211_TX_STAT_ACK;
 		radio->count.acked++;
 	} else if (acked) {
@@ -586,7 +599,8 @@ static void set_status(struct airsim_radio *radio, struct sk_buff *skb,
 }
 
 /* Gets ready for another attempt, with rates that are up to date then. */
-static void try_again(struct sk_buff *skb, struct sk_buff_head *origin)
+static void airsim_mpdu_try_again(struct sk_buff *skb,
+				  struct sk_buff_head *origin)
 {
 	struct ieee80211_tx_info *info = IEEE80211_SKB_CB(skb);
 	struct ieee80211_hdr *hdr = (void *)skb->data;
@@ -600,8 +614,8 @@ static void try_again(struct sk_buff *skb, struct sk_buff_head *origin)
 	__skb_queue_head(origin, skb);
 }
 
-static void begin_report(struct airsim_radio *radio,
-			 struct airsim_report *report)
+static void airsim_report_begin(struct airsim_radio *radio,
+				struct airsim_report *report)
 {
 	struct airsim_ppdu *ppdu = &radio->ppdu;
 	struct sk_buff *first = ppdu->mpdu[0];
@@ -627,8 +641,8 @@ static void begin_report(struct airsim_radio *radio,
 	report->acked = 0;
 }
 
-static void settle_bar(struct airsim_radio *radio, struct sk_buff_head *done,
-		       bool answered)
+static void airsim_bar_settle(struct airsim_radio *radio,
+			      struct sk_buff_head *done, bool answered)
 {
 	struct airsim_ppdu *ppdu = &radio->ppdu;
 	struct sk_buff *skb, *next;
@@ -648,10 +662,10 @@ static void settle_bar(struct airsim_radio *radio, struct sk_buff_head *done,
 			continue;
 		__skb_unlink(skb, &own->pending);
 		radio->fifo_mpdus -= !!radio->fifo_mpdus;
-		set_status(radio, skb, true);
+		airsim_mpdu_set_status(radio, skb, true);
 		__skb_queue_tail(done, skb);
 	}
-	list_pending(radio, ppdu->txq);
+	airsim_txq_list_pending(radio, ppdu->txq);
 }
 
 /*
@@ -660,7 +674,7 @@ static void settle_bar(struct airsim_radio *radio, struct sk_buff_head *done,
  * TXOP after the other, would come when the window has gone half way round:
  * the receiver would take what follows for old.
  */
-static void ask_to_go_on(struct sk_buff *skb, bool *asked)
+static void airsim_ask_to_go_on(struct sk_buff *skb, bool *asked)
 {
 	struct ieee80211_tx_info *info = IEEE80211_SKB_CB(skb);
 
@@ -670,8 +684,8 @@ static void ask_to_go_on(struct sk_buff *skb, bool *asked)
 	*asked = true;
 }
 
-static void settle_mpdus(struct airsim_radio *radio, struct sk_buff_head *done,
-			 bool answered)
+static void airsim_settle_mpdus(struct airsim_radio *radio,
+				struct sk_buff_head *done, bool answered)
 {
 	u8 retry_limit = airsim_retry_limit(radio);
 	struct airsim_report *report = &airsim_medium.report;
@@ -687,19 +701,19 @@ static void settle_mpdus(struct airsim_radio *radio, struct sk_buff_head *done,
 	for (i = ppdu->count - 1; i >= 0; i--) {
 		struct sk_buff *skb = ppdu->mpdu[i];
 		struct airsim_mpdu *mpdu = airsim_mpdu(skb);
-		bool acked = !wants_answer(skb) ||
+		bool acked = !airsim_mpdu_wants_answer(skb) ||
 			     (answered && mpdu->received);
 
 		report->acked += acked;
 		if (!acked && origin && mpdu->attempts < retry_limit) {
-			try_again(skb, origin);
+			airsim_mpdu_try_again(skb, origin);
 			continue;
 		}
 		if (ppdu->queued)
 			radio->fifo_mpdus -= !!radio->fifo_mpdus;
 		if (!acked)
-			ask_to_go_on(skb, &asked);
-		set_status(radio, skb, acked);
+			airsim_ask_to_go_on(skb, &asked);
+		airsim_mpdu_set_status(radio, skb, acked);
 		__skb_queue_head(done, skb);
 	}
 }
@@ -718,10 +732,10 @@ void airsim_ppdu_settle(struct airsim_radio *radio, bool answered)
 	struct airsim_ppdu *ppdu = &radio->ppdu;
 	struct airsim_txq *own;
 
-	begin_report(radio, report);
+	airsim_report_begin(radio, report);
 	if (ppdu->bar)
-		return settle_bar(radio, &report->done, answered);
-	settle_mpdus(radio, &report->done, answered);
+		return airsim_bar_settle(radio, &report->done, answered);
+	airsim_settle_mpdus(radio, &report->done, answered);
 	if (!ppdu->txq)
 		return;
 	own = airsim_txq(ppdu->txq);
@@ -730,5 +744,5 @@ void airsim_ppdu_settle(struct airsim_radio *radio, bool answered)
 		       ppdu->response == AIRSIM_RESPONSE_BLOCKACK &&
 		       radio->exchange.stage == AIRSIM_STAGE_PPDU &&
 		       !skb_queue_empty(&own->pending);
-	list_pending(radio, ppdu->txq);
+	airsim_txq_list_pending(radio, ppdu->txq);
 }

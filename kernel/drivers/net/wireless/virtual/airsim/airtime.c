@@ -80,13 +80,13 @@ static const struct {
 	{ 10, 5, 6, 54000 },
 };
 
-static bool is_legacy(const struct airsim_rate *rate)
+static bool airsim_rate_is_legacy(const struct airsim_rate *rate)
 {
 	return rate->format == AIRSIM_CCK || rate->format == AIRSIM_OFDM;
 }
 
 /* Place in airsim_legacy_kbps; AIRSIM_LEGACY_RATES: it is not there. */
-static unsigned int legacy_index(u16 kbps)
+static unsigned int airsim_legacy_place(u16 kbps)
 {
 	unsigned int i;
 
@@ -97,7 +97,7 @@ static unsigned int legacy_index(u16 kbps)
 }
 
 /* What 21.5 leaves out, as the bits would not divide among the encoders. */
-static bool vht_leaves_out(const struct airsim_rate *rate)
+static bool airsim_vht_leaves_out(const struct airsim_rate *rate)
 {
 	switch (rate->width_mhz) {
 	case 20:
@@ -111,13 +111,13 @@ static bool vht_leaves_out(const struct airsim_rate *rate)
 	}
 }
 
-static bool width_valid(const struct airsim_rate *rate)
+static bool airsim_width_valid(const struct airsim_rate *rate)
 {
 	switch (rate->width_mhz) {
 	case 20:
 		return true;
 	case 40:
-		return !is_legacy(rate);
+		return !airsim_rate_is_legacy(rate);
 	case 80:
 	case 160:
 		return rate->format == AIRSIM_VHT || rate->format == AIRSIM_HE;
@@ -126,7 +126,7 @@ static bool width_valid(const struct airsim_rate *rate)
 	}
 }
 
-static bool gi_valid(const struct airsim_rate *rate)
+static bool airsim_gi_valid(const struct airsim_rate *rate)
 {
 	switch (rate->gi_ns) {
 	case SHORT_GI_NS:
@@ -149,9 +149,9 @@ static bool gi_valid(const struct airsim_rate *rate)
  */
 bool airsim_rate_valid(const struct airsim_rate *rate)
 {
-	unsigned int legacy = legacy_index(rate->legacy_kbps);
+	unsigned int legacy = airsim_legacy_place(rate->legacy_kbps);
 
-	if (rate->streams < 1 || rate->streams > 4 || !width_valid(rate))
+	if (rate->streams < 1 || rate->streams > 4 || !airsim_width_valid(rate))
 		return false;
 	if (rate->extension_ns && rate->extension_ns != EXTENSION_NS)
 		return false;
@@ -164,18 +164,18 @@ bool airsim_rate_valid(const struct airsim_rate *rate)
 		return rate->streams == 1 && legacy >= AIRSIM_CCK_RATES &&
 		       legacy < AIRSIM_LEGACY_RATES;
 	case AIRSIM_HT:
-		return rate->mcs <= 7 && gi_valid(rate);
+		return rate->mcs <= 7 && airsim_gi_valid(rate);
 	case AIRSIM_VHT:
-		return rate->mcs <= 9 && gi_valid(rate) &&
-		       !vht_leaves_out(rate);
+		return rate->mcs <= 9 && airsim_gi_valid(rate) &&
+		       !airsim_vht_leaves_out(rate);
 	case AIRSIM_HE:
-		return rate->mcs <= 11 && gi_valid(rate);
+		return rate->mcs <= 11 && airsim_gi_valid(rate);
 	}
 	return false;
 }
 
 /* N_SD: 19.3.6, 21.3.6 and 27.3.9. */
-static u32 data_subcarriers(const struct airsim_rate *rate)
+static u32 airsim_data_subcarriers(const struct airsim_rate *rate)
 {
 	bool he = rate->format == AIRSIM_HE;
 
@@ -202,9 +202,9 @@ u32 airsim_bits_per_symbol(const struct airsim_rate *rate)
 {
 	u32 coded_bits;
 
-	if (is_legacy(rate))
+	if (airsim_rate_is_legacy(rate))
 		return rate->legacy_kbps * (LEGACY_SYMBOL_NS / 1000) / 1000;
-	coded_bits = data_subcarriers(rate) * rate->streams *
+	coded_bits = airsim_data_subcarriers(rate) * rate->streams *
 		     mcs_table[rate->mcs].coded_bits;
 	return coded_bits * mcs_table[rate->mcs].numerator /
 	       mcs_table[rate->mcs].denominator;
@@ -216,7 +216,7 @@ u32 airsim_bits_per_symbol(const struct airsim_rate *rate)
  */
 u32 airsim_symbol_ns(const struct airsim_rate *rate)
 {
-	if (is_legacy(rate))
+	if (airsim_rate_is_legacy(rate))
 		return LEGACY_SYMBOL_NS;
 	return (rate->format == AIRSIM_HE ? 12800 : 3200) + rate->gi_ns;
 }
@@ -260,14 +260,14 @@ u32 airsim_preamble_ns(const struct airsim_rate *rate)
 	return 20000 + 4000 + 8000 + 4000 + trainings * he_ltf_ns;
 }
 
-static u32 symbols_ns(const struct airsim_rate *rate, u32 bits)
+static u32 airsim_symbols_ns(const struct airsim_rate *rate, u32 bits)
 {
 	return DIV_ROUND_UP(bits, airsim_bits_per_symbol(rate)) *
 	       airsim_symbol_ns(rate);
 }
 
 /* CCK in whole microseconds, as its LENGTH field has it. */
-static u32 cck_ns(const struct airsim_rate *rate, u32 octets)
+static u32 airsim_cck_ns(const struct airsim_rate *rate, u32 octets)
 {
 	return DIV_ROUND_UP(80 * octets, rate->legacy_kbps / 100) * 1000;
 }
@@ -282,8 +282,8 @@ static u32 cck_ns(const struct airsim_rate *rate, u32 octets)
 u32 airsim_payload_ns(const struct airsim_rate *rate, u32 octets)
 {
 	if (rate->format == AIRSIM_CCK)
-		return cck_ns(rate, octets);
-	return symbols_ns(rate, SERVICE_BITS + 8 * octets);
+		return airsim_cck_ns(rate, octets);
+	return airsim_symbols_ns(rate, SERVICE_BITS + 8 * octets);
 }
 
 /*
@@ -292,7 +292,7 @@ u32 airsim_payload_ns(const struct airsim_rate *rate, u32 octets)
  * is 1080 and 2160 bits a symbol. The tables of 21.5 have a single exception
  * up to four streams: 11232 coded bits go into six encoders, not into five.
  */
-static u32 tail_bits(const struct airsim_rate *rate)
+static u32 airsim_tail_bits(const struct airsim_rate *rate)
 {
 	u32 bits = airsim_bits_per_symbol(rate);
 
@@ -324,10 +324,11 @@ u32 airsim_ppdu_ns(const struct airsim_rate *rate, u32 psdu_octets)
 	u32 data_ns;
 
 	if (rate->format == AIRSIM_CCK)
-		return airsim_preamble_ns(rate) + cck_ns(rate, psdu_octets);
+		return airsim_preamble_ns(rate) +
+		       airsim_cck_ns(rate, psdu_octets);
 
-	data_ns = symbols_ns(rate, SERVICE_BITS + 8 * psdu_octets +
-			     tail_bits(rate));
+	data_ns = airsim_symbols_ns(rate, SERVICE_BITS + 8 * psdu_octets +
+						  airsim_tail_bits(rate));
 	if (rate->gi_ns == SHORT_GI_NS)
 		data_ns = roundup(data_ns, 4000);
 	return airsim_preamble_ns(rate) + data_ns + rate->extension_ns;
@@ -373,9 +374,9 @@ u32 airsim_blockack_octets(u16 window)
 }
 
 /* CCK or OFDM by the rate alone. */
-static struct airsim_rate legacy_rate(u16 kbps, u16 extension_ns)
+static struct airsim_rate airsim_legacy_rate(u16 kbps, u16 extension_ns)
 {
-	bool cck = legacy_index(kbps) < AIRSIM_CCK_RATES;
+	bool cck = airsim_legacy_place(kbps) < AIRSIM_CCK_RATES;
 
 	return (struct airsim_rate) {
 		.format = cck ? AIRSIM_CCK : AIRSIM_OFDM,
@@ -387,7 +388,7 @@ static struct airsim_rate legacy_rate(u16 kbps, u16 extension_ns)
 }
 
 /* Highest rate of a set that is not above another; 0: all are. */
-static u16 highest_kbps(u16 set, u16 most)
+static u16 airsim_highest_kbps(u16 set, u16 most)
 {
 	u16 highest = 0;
 	int i;
@@ -418,12 +419,13 @@ struct airsim_rate airsim_response_rate(const struct airsim_rate *rate,
 		class = CCK_SET;
 		mandatory = CCK_SET;
 	}
-	most = is_legacy(rate) ? rate->legacy_kbps :
-				 mcs_table[rate->mcs].reference_kbps;
-	kbps = highest_kbps(basic_rates & class, most);
+	most = airsim_rate_is_legacy(rate) ?
+		       rate->legacy_kbps :
+		       mcs_table[rate->mcs].reference_kbps;
+	kbps = airsim_highest_kbps(basic_rates & class, most);
 	if (!kbps)
-		kbps = highest_kbps(mandatory, most);
-	return legacy_rate(kbps, rate->extension_ns);
+		kbps = airsim_highest_kbps(mandatory, most);
+	return airsim_legacy_rate(kbps, rate->extension_ns);
 }
 
 /**
@@ -435,8 +437,8 @@ struct airsim_rate airsim_response_rate(const struct airsim_rate *rate,
  */
 u32 airsim_eifs_extra_ns(const struct airsim_phy *phy)
 {
-	struct airsim_rate rate = legacy_rate(phy->lowest_kbps,
-					      phy->extension_ns);
+	struct airsim_rate rate =
+		airsim_legacy_rate(phy->lowest_kbps, phy->extension_ns);
 
 	return phy->sifs_ns + airsim_ppdu_ns(&rate, AIRSIM_ACK_OCTETS);
 }

@@ -9,14 +9,14 @@
 #define CHANNEL_2(mhz) CHANNEL(NL80211_BAND_2GHZ, mhz)
 #define CHANNEL_5(mhz) CHANNEL(NL80211_BAND_5GHZ, mhz)
 
-static const struct ieee80211_channel channels_2ghz[] = {
+static const struct ieee80211_channel airsim_channels_2ghz[] = {
 	CHANNEL_2(2412), CHANNEL_2(2417), CHANNEL_2(2422), CHANNEL_2(2427),
 	CHANNEL_2(2432), CHANNEL_2(2437), CHANNEL_2(2442), CHANNEL_2(2447),
 	CHANNEL_2(2452), CHANNEL_2(2457), CHANNEL_2(2462), CHANNEL_2(2467),
 	CHANNEL_2(2472),
 };
 
-static const struct ieee80211_channel channels_5ghz[] = {
+static const struct ieee80211_channel airsim_channels_5ghz[] = {
 	CHANNEL_5(5180), CHANNEL_5(5200), CHANNEL_5(5220), CHANNEL_5(5240),
 	CHANNEL_5(5260), CHANNEL_5(5280), CHANNEL_5(5300), CHANNEL_5(5320),
 	CHANNEL_5(5500), CHANNEL_5(5520), CHANNEL_5(5540), CHANNEL_5(5560),
@@ -30,7 +30,7 @@ static const struct ieee80211_channel channels_5ghz[] = {
  * In units of 100 kbit/s, in the order of airsim_legacy_kbps; at 5 GHz those
  * from the fifth on. Without short preambles.
  */
-static struct ieee80211_rate legacy_rates[AIRSIM_LEGACY_RATES] = {
+static struct ieee80211_rate airsim_legacy_rates[AIRSIM_LEGACY_RATES] = {
 	{ .bitrate = 10 }, { .bitrate = 20 }, { .bitrate = 55 },
 	{ .bitrate = 110 },
 	{ .bitrate = 60 }, { .bitrate = 90 }, { .bitrate = 120 },
@@ -42,7 +42,7 @@ static struct ieee80211_rate legacy_rates[AIRSIM_LEGACY_RATES] = {
  * The air is simulated, so both bands may be used, and no user-space database
  * is waited for.
  */
-static const struct ieee80211_regdomain regulatory = {
+static const struct ieee80211_regdomain airsim_regulatory = {
 	.n_reg_rules = 2,
 	.alpha2 = "99",
 	.reg_rules = {
@@ -51,8 +51,8 @@ static const struct ieee80211_regdomain regulatory = {
 	},
 };
 
-static void describe_ht(const struct airsim_hardware *hardware,
-			struct ieee80211_sta_ht_cap *ht)
+static void airsim_describe_ht(const struct airsim_hardware *hardware,
+			       struct ieee80211_sta_ht_cap *ht)
 {
 	int i;
 
@@ -75,7 +75,7 @@ static void describe_ht(const struct airsim_hardware *hardware,
 }
 
 /* Two bits a stream: @support for those that there are, 3 for the others. */
-static __le16 mcs_map(u8 streams, u16 support)
+static __le16 airsim_mcs_map(u8 streams, u16 support)
 {
 	u16 map = 0;
 	int i;
@@ -85,8 +85,8 @@ static __le16 mcs_map(u8 streams, u16 support)
 	return cpu_to_le16(map);
 }
 
-static void describe_vht(const struct airsim_hardware *hardware,
-			 struct ieee80211_sta_vht_cap *vht)
+static void airsim_describe_vht(const struct airsim_hardware *hardware,
+				struct ieee80211_sta_vht_cap *vht)
 {
 	vht->vht_supported = true;
 	vht->cap = IEEE80211_VHT_CAP_SHORT_GI_80 |
@@ -96,19 +96,20 @@ static void describe_vht(const struct airsim_hardware *hardware,
 			    IEEE80211_VHT_CAP_SHORT_GI_160;
 	if (hardware->amsdu)
 		vht->cap |= IEEE80211_VHT_CAP_MAX_MPDU_LENGTH_11454;
-	vht->vht_mcs.rx_mcs_map = mcs_map(hardware->streams,
-					  IEEE80211_VHT_MCS_SUPPORT_0_9);
+	vht->vht_mcs.rx_mcs_map = airsim_mcs_map(hardware->streams,
+						 IEEE80211_VHT_MCS_SUPPORT_0_9);
 	vht->vht_mcs.tx_mcs_map = vht->vht_mcs.rx_mcs_map;
 }
 
-static void describe_he(const struct airsim_hardware *hardware,
-			enum nl80211_band band,
-			struct ieee80211_sband_iftype_data *data)
+static void airsim_describe_he(const struct airsim_hardware *hardware,
+			       enum nl80211_band band,
+			       struct ieee80211_sband_iftype_data *data)
 {
 	struct ieee80211_he_mcs_nss_supp *mcs = &data->he_cap.he_mcs_nss_supp;
 	struct ieee80211_he_cap_elem *elem = &data->he_cap.he_cap_elem;
-	__le16 map = mcs_map(hardware->streams, IEEE80211_HE_MCS_SUPPORT_0_11);
-	__le16 none = mcs_map(0, 0);
+	__le16 map = airsim_mcs_map(hardware->streams,
+				    IEEE80211_HE_MCS_SUPPORT_0_11);
+	__le16 none = airsim_mcs_map(0, 0);
 	u8 *width = &elem->phy_cap_info[0];
 
 	data->types_mask = BIT(NL80211_IFTYPE_STATION) |
@@ -135,9 +136,11 @@ static void describe_he(const struct airsim_hardware *hardware,
 	mcs->tx_mcs_80p80 = none;
 }
 
-static int describe_band(struct airsim_radio *radio, enum nl80211_band band,
-			 const struct ieee80211_channel *channels,
-			 unsigned int n_channels, unsigned int first_rate)
+static int airsim_describe_band(struct airsim_radio *radio,
+				enum nl80211_band band,
+				const struct ieee80211_channel *channels,
+				unsigned int n_channels,
+				unsigned int first_rate)
 {
 	const struct airsim_hardware *hardware = &radio->hardware;
 	struct ieee80211_supported_band *sband = &radio->bands[band];
@@ -149,28 +152,28 @@ static int describe_band(struct airsim_radio *radio, enum nl80211_band band,
 				       n_channels * sizeof(*channels),
 				       GFP_KERNEL);
 	sband->n_channels = n_channels;
-	sband->bitrates = devm_kmemdup(dev, legacy_rates, sizeof(legacy_rates),
-				       GFP_KERNEL);
+	sband->bitrates = devm_kmemdup(dev, airsim_legacy_rates,
+				       sizeof(airsim_legacy_rates), GFP_KERNEL);
 	if (!sband->channels || !sband->bitrates)
 		return -ENOMEM;
 	sband->bitrates += first_rate;
 	sband->n_bitrates = AIRSIM_LEGACY_RATES - first_rate;
 	if (hardware->standard >= AIRSIM_80211N)
-		describe_ht(hardware, &sband->ht_cap);
+		airsim_describe_ht(hardware, &sband->ht_cap);
 	if (hardware->standard >= AIRSIM_80211AC && band == NL80211_BAND_5GHZ)
-		describe_vht(hardware, &sband->vht_cap);
+		airsim_describe_vht(hardware, &sband->vht_cap);
 	if (hardware->standard == AIRSIM_80211AX) {
 		he = devm_kzalloc(dev, sizeof(*he), GFP_KERNEL);
 		if (!he)
 			return -ENOMEM;
-		describe_he(hardware, band, he);
+		airsim_describe_he(hardware, band, he);
 		_ieee80211_set_sband_iftype_data(sband, he, 1);
 	}
 	radio->hw->wiphy->bands[band] = sband;
 	return 0;
 }
 
-static void describe_hw(struct airsim_radio *radio)
+static void airsim_describe_hw(struct airsim_radio *radio)
 {
 	const struct airsim_hardware *hardware = &radio->hardware;
 	struct ieee80211_hw *hw = radio->hw;
@@ -220,14 +223,16 @@ int airsim_describe(struct airsim_radio *radio)
 {
 	int err = 0;
 
-	describe_hw(radio);
+	airsim_describe_hw(radio);
 	if (radio->hardware.standard != AIRSIM_80211A)
-		err = describe_band(radio, NL80211_BAND_2GHZ, channels_2ghz,
-				    ARRAY_SIZE(channels_2ghz), 0);
+		err = airsim_describe_band(radio, NL80211_BAND_2GHZ,
+					   airsim_channels_2ghz,
+					   ARRAY_SIZE(airsim_channels_2ghz), 0);
 	if (!err && radio->hardware.standard != AIRSIM_80211G)
-		err = describe_band(radio, NL80211_BAND_5GHZ, channels_5ghz,
-				    ARRAY_SIZE(channels_5ghz),
-				    AIRSIM_CCK_RATES);
-	wiphy_apply_custom_regulatory(radio->hw->wiphy, &regulatory);
+		err = airsim_describe_band(radio, NL80211_BAND_5GHZ,
+					   airsim_channels_5ghz,
+					   ARRAY_SIZE(airsim_channels_5ghz),
+					   AIRSIM_CCK_RATES);
+	wiphy_apply_custom_regulatory(radio->hw->wiphy, &airsim_regulatory);
 	return err;
 }

@@ -8,12 +8,12 @@
 #include <linux/tcp.h>
 #include "airsim.h"
 
-static bool is_bare_ack(const struct tcphdr *tcp)
+static bool airsim_is_bare_ack(const struct tcphdr *tcp)
 {
 	return tcp->ack && !tcp->syn && !tcp->fin && !tcp->rst;
 }
 
-static bool ipv4_bare_ack(const u8 *data, unsigned int octets)
+static bool airsim_ipv4_bare_ack(const u8 *data, unsigned int octets)
 {
 	const struct iphdr *ip = (const void *)data;
 	const struct tcphdr *tcp;
@@ -24,10 +24,10 @@ static bool ipv4_bare_ack(const u8 *data, unsigned int octets)
 		return false;
 	tcp = (const void *)(data + ip->ihl * 4);
 	return ntohs(ip->tot_len) == ip->ihl * 4 + tcp->doff * 4 &&
-	       is_bare_ack(tcp);
+	       airsim_is_bare_ack(tcp);
 }
 
-static bool ipv6_bare_ack(const u8 *data, unsigned int octets)
+static bool airsim_ipv6_bare_ack(const u8 *data, unsigned int octets)
 {
 	const struct ipv6hdr *ip = (const void *)data;
 	const struct tcphdr *tcp = (const void *)(ip + 1);
@@ -35,7 +35,7 @@ static bool ipv6_bare_ack(const u8 *data, unsigned int octets)
 	return octets >= sizeof(*ip) + sizeof(*tcp) &&
 	       ip->nexthdr == IPPROTO_TCP &&
 	       ntohs(ip->payload_len) == tcp->doff * 4 &&
-	       is_bare_ack(tcp);
+	       airsim_is_bare_ack(tcp);
 }
 
 /**
@@ -60,8 +60,10 @@ enum airsim_kind airsim_classify(const struct sk_buff *skb)
 	llc = skb->data + offset;
 	memcpy(&type, llc + 6, sizeof(type));
 	offset = skb_headlen(skb) - offset - 8;
-	if ((type == htons(ETH_P_IP) && ipv4_bare_ack(llc + 8, offset)) ||
-	    (type == htons(ETH_P_IPV6) && ipv6_bare_ack(llc + 8, offset)))
+	if ((type == htons(ETH_P_IP) &&
+	     airsim_ipv4_bare_ack(llc + 8, offset)) ||
+	    (type == htons(ETH_P_IPV6) &&
+	     airsim_ipv6_bare_ack(llc + 8, offset)))
 		return AIRSIM_KIND_TCP_ACK;
 	return AIRSIM_KIND_DATA;
 }

@@ -68,7 +68,7 @@ static const struct {
 	[AIRSIM_80211AX] = { 160, 256, 4, true },
 };
 
-static bool is_width(u16 mhz)
+static bool airsim_is_width(u16 mhz)
 {
 	return mhz == 20 || mhz == 40 || mhz == 80 || mhz == 160;
 }
@@ -94,7 +94,7 @@ int airsim_hardware_check(const struct airsim_hardware *hardware,
 				   most[standard].streams);
 		return -EINVAL;
 	}
-	if (!is_width(hardware->width_mhz) ||
+	if (!airsim_is_width(hardware->width_mhz) ||
 	    hardware->width_mhz > most[standard].width_mhz) {
 		NL_SET_ERR_MSG_FMT(extack, "width_mhz: 20, 40, 80, 160; this standard up to %u",
 				   most[standard].width_mhz);
@@ -158,8 +158,8 @@ static const struct {
 	LIMIT(place.vy_mm_per_s, airsim_mm_per_s_range),
 };
 
-static int check_limits(const struct airsim_settings *settings,
-			struct netlink_ext_ack *extack)
+static int airsim_check_limits(const struct airsim_settings *settings,
+			       struct netlink_ext_ack *extack)
 {
 	unsigned int i;
 
@@ -199,9 +199,9 @@ static const enum airsim_standard since[] = {
 	[AIRSIM_HE] = AIRSIM_80211AX,
 };
 
-static int check_rate(const struct airsim_hardware *hardware,
-		      const struct airsim_rate *rate,
-		      struct netlink_ext_ack *extack)
+static int airsim_check_rate(const struct airsim_hardware *hardware,
+			     const struct airsim_rate *rate,
+			     struct netlink_ext_ack *extack)
 {
 	if (!airsim_rate_valid(rate)) {
 		NL_SET_ERR_MSG(extack, "rate: rate_format has no such rate");
@@ -236,7 +236,7 @@ int airsim_settings_check(const struct airsim_hardware *hardware,
 			  const struct airsim_settings *settings,
 			  struct netlink_ext_ack *extack)
 {
-	int err = check_limits(settings, extack);
+	int err = airsim_check_limits(settings, extack);
 
 	if (err)
 		return err;
@@ -249,6 +249,6 @@ int airsim_settings_check(const struct airsim_hardware *hardware,
 		return -EINVAL;
 	}
 	if (settings->rate_fixed)
-		return check_rate(hardware, &settings->rate, extack);
+		return airsim_check_rate(hardware, &settings->rate, extack);
 	return 0;
 }

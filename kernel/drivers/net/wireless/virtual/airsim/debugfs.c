@@ -7,9 +7,9 @@
 #include <linux/seq_file.h>
 #include "airsim.h"
 
-static struct dentry *directory;
+static struct dentry *airsim_debugfs_dir;
 
-static void show_radios(struct seq_file *file)
+static void airsim_stats_show_radios(struct seq_file *file)
 {
 	struct airsim_radio_counters sum = {};
 	struct airsim_radio_info *info;
@@ -48,7 +48,7 @@ static void show_radios(struct seq_file *file)
 	seq_printf(file, "rx_waiting %llu\n", sum.rx_waiting);
 }
 
-static int stats_show(struct seq_file *file, void *unused)
+static int airsim_stats_show(struct seq_file *file, void *unused)
 {
 	struct airsim_counters *counters;
 	u64 busy_ns, now_ns;
@@ -76,7 +76,7 @@ static int stats_show(struct seq_file *file, void *unused)
 	/* All channels are summed: with several busy ones none is left. */
 	seq_printf(file, "airtime_idle_ns %llu\n",
 		   now_ns - min(busy_ns, now_ns));
-	show_radios(file);
+	airsim_stats_show_radios(file);
 	for (i = 1; i <= AIRSIM_MAX_MPDUS; i++)
 		if (i <= 64 || counters->ampdu_sizes[i])
 			seq_printf(file, "ampdu_size_%d %llu\n", i,
@@ -84,17 +84,18 @@ static int stats_show(struct seq_file *file, void *unused)
 	kfree(counters);
 	return 0;
 }
-DEFINE_SHOW_ATTRIBUTE(stats);
+DEFINE_SHOW_ATTRIBUTE(airsim_stats);
 
 /** airsim_debugfs_init - make the files */
 void airsim_debugfs_init(void)
 {
-	directory = debugfs_create_dir("airsim", NULL);
-	debugfs_create_file("stats", 0444, directory, NULL, &stats_fops);
+	airsim_debugfs_dir = debugfs_create_dir("airsim", NULL);
+	debugfs_create_file("stats", 0444, airsim_debugfs_dir, NULL,
+			    &airsim_stats_fops);
 }
 
 /** airsim_debugfs_exit - remove them */
 void airsim_debugfs_exit(void)
 {
-	debugfs_remove(directory);
+	debugfs_remove(airsim_debugfs_dir);
 }

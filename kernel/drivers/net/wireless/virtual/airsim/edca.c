@@ -44,8 +44,9 @@ void airsim_edca_draw(struct airsim_edca *edca, struct rnd_state *rnd)
 	edca->backoff = (draw * (edca->cw + 1)) >> 32;
 }
 
-static u64 first_boundary_ns(const struct airsim_edca *edca,
-			     const struct airsim_phy *phy, u64 idle_from_ns)
+static u64 airsim_edca_first_boundary_ns(const struct airsim_edca *edca,
+					 const struct airsim_phy *phy,
+					 u64 idle_from_ns)
 {
 	return idle_from_ns + phy->sifs_ns + edca->aifsn * phy->slot_ns;
 }
@@ -60,7 +61,7 @@ u64 airsim_edca_access_ns(const struct airsim_edca *edca,
 			  const struct airsim_phy *phy, u64 idle_from_ns)
 {
 	return max(edca->wanted_from_ns,
-		   first_boundary_ns(edca, phy, idle_from_ns) +
+		   airsim_edca_first_boundary_ns(edca, phy, idle_from_ns) +
 		   edca->backoff * phy->slot_ns);
 }
 
@@ -96,7 +97,7 @@ void airsim_edca_request(struct airsim_edca *edca, u64 now_ns,
 void airsim_edca_freeze(struct airsim_edca *edca, const struct airsim_phy *phy,
 			u64 idle_from_ns, u64 busy_from_ns)
 {
-	u64 first_ns = first_boundary_ns(edca, phy, idle_from_ns);
+	u64 first_ns = airsim_edca_first_boundary_ns(edca, phy, idle_from_ns);
 	u64 boundaries;
 
 	if (busy_from_ns < first_ns)

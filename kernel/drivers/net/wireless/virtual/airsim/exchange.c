@@ -10,21 +10,22 @@
 #include "airsim.h"
 
 /* Beacons first, then voice to background. */
-static const u8 priority[AIRSIM_EDCAS] = {
+static const u8 airsim_priority[AIRSIM_EDCAS] = {
 	AIRSIM_BEACON, IEEE80211_AC_VO, IEEE80211_AC_VI, IEEE80211_AC_BE,
 	IEEE80211_AC_BK,
 };
 
-static const u8 *receiver_address(const struct airsim_ppdu *ppdu)
+static const u8 *airsim_receiver_address(const struct airsim_ppdu *ppdu)
 {
 	const struct ieee80211_hdr *hdr = (const void *)ppdu->mpdu[0]->data;
 
 	return hdr->addr1;
 }
 
-static struct airsim_radio *find_receiver(const struct airsim_radio *radio)
+static struct airsim_radio *
+airsim_find_receiver(const struct airsim_radio *radio)
 {
-	const u8 *address = receiver_address(&radio->ppdu);
+	const u8 *address = airsim_receiver_address(&radio->ppdu);
 	struct airsim_radio *other;
 
 	if (is_multicast_ether_addr(address))
@@ -35,13 +36,13 @@ static struct airsim_radio *find_receiver(const struct airsim_radio *radio)
 	return NULL;
 }
 
-static u32 ppdu_ns(const struct airsim_ppdu *ppdu)
+static u32 airsim_exchange_ppdu_ns(const struct airsim_ppdu *ppdu)
 {
 	return airsim_ppdu_ns(&ppdu->rate, ppdu->psdu_octets);
 }
 
 /* When a sender gives up waiting for the answer to begin (10.3.2.11). */
-static u64 timeout_ns(struct airsim_radio *radio, u64 now_ns)
+static u64 airsim_exchange_timeout_ns(struct airsim_radio *radio, u64 now_ns)
 {
 	struct airsim_rate answer =
 		airsim_response_rate(&radio->emission.rate,
@@ -51,7 +52,7 @@ static u64 timeout_ns(struct airsim_radio *radio, u64 now_ns)
 	       airsim_preamble_ns(&answer);
 }
 
-static void send_rts(struct airsim_radio *radio, u64 now_ns)
+static void airsim_exchange_send_rts(struct airsim_radio *radio, u64 now_ns)
 {
 	struct airsim_emission *emission = &radio->emission;
 	struct airsim_ppdu *ppdu = &radio->ppdu;
@@ -67,14 +68,15 @@ static void send_rts(struct airsim_radio *radio, u64 now_ns)
 	emission->end_ns = now_ns + airsim_ppdu_ns(&emission->rate,
 						   AIRSIM_RTS_OCTETS);
 	emission->nav_until_ns = emission->end_ns + sifs_ns +
-		airsim_ppdu_ns(&cts, AIRSIM_CTS_OCTETS) + sifs_ns +
-		ppdu_ns(ppdu) + airsim_response_ns(radio);
+				 airsim_ppdu_ns(&cts, AIRSIM_CTS_OCTETS) +
+				 sifs_ns + airsim_exchange_ppdu_ns(ppdu) +
+				 airsim_response_ns(radio);
 	radio->exchange.stage = AIRSIM_STAGE_RTS;
 	radio->count.rts_sent++;
 	airsim_emit(radio);
 }
 
-static void send_ppdu(struct airsim_radio *radio, u64 now_ns)
+static void airsim_exchange_send_ppdu(struct airsim_radio *radio, u64 now_ns)
 {
 	struct airsim_emission *emission = &radio->emission;
 	struct airsim_ppdu *ppdu = &radio->ppdu;
@@ -86,7 +88,7 @@ static void send_ppdu(struct airsim_radio *radio, u64 now_ns)
 	emission->to = radio->exchange.peer;
 	emission->rate = ppdu->rate;
 	emission->start_ns = now_ns;
-	emission->end_ns = now_ns + ppdu_ns(ppdu);
+	emission->end_ns = now_ns + airsim_exchange_ppdu_ns(ppdu);
 	emission->nav_until_ns = emission->end_ns + airsim_response_ns(radio);
 	for (i = 0; i < ppdu->count; i++) {
 		u32 end = offset + airsim_mpdu_octets(ppdu->mpdu[i]);
@@ -125,7 +127,7 @@ void airsim_exchange_begin(struct airsim_radio *radio, u64 now_ns)
 	int i;
 
 	for (i = 0; i < AIRSIM_EDCAS; i++) {
-		struct airsim_edca *edca = &radio->edca[priority[i]];
+		struct airsim_edca *edca = &radio->edca[airsim_priority[i]];
 
 		if (!edca->wants ||
 		    airsim_edca_access_ns(edca, radio->phy,
@@ -133,8 +135,8 @@ void airsim_exchange_begin(struct airsim_radio *radio, u64 now_ns)
 		    now_ns)
 			continue;
 		if (winner)
-			outranked |= BIT(priority[i]);
-		else if (airsim_ppdu_build(radio, priority[i], 0))
+			outranked |= BIT(airsim_priority[i]);
+		else if (airsim_ppdu_build(radio, airsim_priority[i], 0))
 			winner = edca;
 		else
 			edca->wants = false;
@@ -154,17 +156,17 @@ void airsim_exchange_begin(struct airsim_radio *radio, u64 now_ns)
 			airsim_edca_failed(&radio->edca[i],
 					   airsim_retry_limit(radio),
 					   &airsim_medium.backoff_rnd);
-	radio->exchange.peer = find_receiver(radio);
+	radio->exchange.peer = airsim_find_receiver(radio);
 	radio->exchange.txop_end_ns = winner->txop_ns ?
 				      now_ns + winner->txop_ns : 0;
 	radio->exchange.airtime_ns = 0;
 	if (radio->ppdu.protect)
-		send_rts(radio, now_ns);
+		airsim_exchange_send_rts(radio, now_ns);
 	else
-		send_ppdu(radio, now_ns);
+		airsim_exchange_send_ppdu(radio, now_ns);
 }
 
-static void count_airtime(struct airsim_radio *radio)
+static void airsim_exchange_count_airtime(struct airsim_radio *radio)
 {
 	const struct airsim_ppdu *ppdu = &radio->ppdu;
 	u64 octets = 0;
@@ -179,7 +181,7 @@ static void count_airtime(struct airsim_radio *radio)
 }
 
 /* Whether another exchange of the same function begins within the TXOP. */
-static bool txop_goes_on(struct airsim_radio *radio, u64 now_ns)
+static bool airsim_txop_goes_on(struct airsim_radio *radio, u64 now_ns)
 {
 	u64 begin_ns = now_ns + radio->phy->sifs_ns;
 
@@ -187,27 +189,27 @@ static bool txop_goes_on(struct airsim_radio *radio, u64 now_ns)
 	    !airsim_ppdu_build(radio, radio->ppdu.ac,
 			       radio->exchange.txop_end_ns - begin_ns))
 		return false;
-	radio->exchange.peer = find_receiver(radio);
+	radio->exchange.peer = airsim_find_receiver(radio);
 	radio->exchange.airtime_ns = 0;
 	radio->exchange.stage = AIRSIM_STAGE_READY;
 	airsim_schedule(radio, AIRSIM_EVENT_STEP, begin_ns);
 	return true;
 }
 
-static void exchange_over(struct airsim_radio *radio, u64 now_ns,
-			  bool answered)
+static void airsim_exchange_over(struct airsim_radio *radio, u64 now_ns,
+				 bool answered)
 {
 	struct airsim_reception *reception = &radio->reception;
 	struct airsim_edca *edca = &radio->edca[radio->ppdu.ac];
 
 	airsim_cancel(radio, AIRSIM_EVENT_STEP);
-	count_airtime(radio);
+	airsim_exchange_count_airtime(radio);
 	airsim_ppdu_settle(radio, answered);
 	radio->exchange.stage = AIRSIM_STAGE_NONE;
 	/* Before its MPDUs are handed back, for which TCP may send more. */
 	if (radio->ppdu.queued && radio->settings.formed_ppdus)
 		airsim_take_ahead(radio, radio->ppdu.ac);
-	if (answered && txop_goes_on(radio, now_ns))
+	if (answered && airsim_txop_goes_on(radio, now_ns))
 		return;
 	if (answered) {
 		airsim_edca_succeeded(edca, &airsim_medium.backoff_rnd);
@@ -227,16 +229,17 @@ static void exchange_over(struct airsim_radio *radio, u64 now_ns,
 void airsim_exchange_step(struct airsim_radio *radio, u64 now_ns)
 {
 	if (radio->exchange.stage != AIRSIM_STAGE_READY)
-		exchange_over(radio, now_ns, false);
+		airsim_exchange_over(radio, now_ns, false);
 	else if (radio->emitting)
 		airsim_schedule(radio, AIRSIM_EVENT_STEP,
 				radio->emission.end_ns + radio->phy->sifs_ns);
 	else
-		send_ppdu(radio, now_ns);
+		airsim_exchange_send_ppdu(radio, now_ns);
 }
 
-static void owe(struct airsim_radio *radio, struct airsim_radio *to,
-		enum airsim_frame frame, u64 now_ns)
+static void airsim_schedule_reply(struct airsim_radio *radio,
+				  struct airsim_radio *to,
+				  enum airsim_frame frame, u64 now_ns)
 {
 	radio->reply.to = to;
 	radio->reply.frame = frame;
@@ -275,8 +278,9 @@ void airsim_exchange_reply(struct airsim_radio *radio, u64 now_ns)
 		airsim_cancel(to, AIRSIM_EVENT_STEP);
 }
 
-static bool mpdu_arrives(struct airsim_radio *radio, struct airsim_radio *to,
-			 u64 from_ns, u64 end_ns)
+static bool airsim_mpdu_arrives(struct airsim_radio *radio,
+				struct airsim_radio *to, u64 from_ns,
+				u64 end_ns)
 {
 	struct airsim_ppdu *ppdu = &radio->ppdu;
 
@@ -303,13 +307,14 @@ void airsim_exchange_mpdu_ended(struct airsim_radio *radio)
 	int i;
 
 	if (emission->to) {
-		received = mpdu_arrives(radio, emission->to, from_ns, end_ns);
+		received = airsim_mpdu_arrives(radio, emission->to, from_ns,
+					       end_ns);
 		ppdu->arrived += received;
-	} else if (is_multicast_ether_addr(receiver_address(ppdu))) {
+	} else if (is_multicast_ether_addr(airsim_receiver_address(ppdu))) {
 		for_each_set_bit(i, emission->heard_by, AIRSIM_MAX_RADIOS)
-			received |= mpdu_arrives(radio,
-						 airsim_medium.tuned[i],
-						 from_ns, end_ns);
+			received |= airsim_mpdu_arrives(radio,
+							airsim_medium.tuned[i],
+							from_ns, end_ns);
 	}
 	if (received)
 		airsim_mpdu(ppdu->mpdu[ppdu->next])->received = true;
@@ -318,13 +323,13 @@ void airsim_exchange_mpdu_ended(struct airsim_radio *radio)
 }
 
 /* 10.3.2.9: who has been asked to defer does not answer an RTS. */
-static bool may_send_cts(const struct airsim_radio *radio, u64 now_ns)
+static bool airsim_may_send_cts(const struct airsim_radio *radio, u64 now_ns)
 {
 	return airsim_nav_ns(radio) <= now_ns &&
 	       radio->exchange.stage == AIRSIM_STAGE_NONE;
 }
 
-static void count_emission(struct airsim_radio *radio, u64 now_ns)
+static void airsim_count_emission(struct airsim_radio *radio, u64 now_ns)
 {
 	const struct airsim_emission *emission = &radio->emission;
 	struct airsim_medium *medium = &airsim_medium;
@@ -348,7 +353,8 @@ static void count_emission(struct airsim_radio *radio, u64 now_ns)
 	medium->collided_until_ns = now_ns;
 }
 
-static void rts_ended(struct airsim_radio *radio, u64 now_ns, bool arrived)
+static void airsim_rts_ended(struct airsim_radio *radio, u64 now_ns,
+			     bool arrived)
 {
 	struct airsim_emission *emission = &radio->emission;
 	struct airsim_radio *to = emission->to;
@@ -356,26 +362,30 @@ static void rts_ended(struct airsim_radio *radio, u64 now_ns, bool arrived)
 	arrived = arrived && !airsim_control_lost(to, &emission->rate,
 						  AIRSIM_RTS_OCTETS);
 	airsim_monitor_control(radio, AIRSIM_RTS_OCTETS, arrived);
-	count_emission(radio, now_ns);
-	airsim_schedule(radio, AIRSIM_EVENT_STEP, timeout_ns(radio, now_ns));
-	if (arrived && may_send_cts(to, now_ns))
-		owe(to, radio, AIRSIM_CTS, now_ns);
+	airsim_count_emission(radio, now_ns);
+	airsim_schedule(radio, AIRSIM_EVENT_STEP,
+			airsim_exchange_timeout_ns(radio, now_ns));
+	if (arrived && airsim_may_send_cts(to, now_ns))
+		airsim_schedule_reply(to, radio, AIRSIM_CTS, now_ns);
 }
 
-static void ppdu_ended(struct airsim_radio *radio, u64 now_ns)
+static void airsim_ppdu_ended(struct airsim_radio *radio, u64 now_ns)
 {
 	struct airsim_emission *emission = &radio->emission;
 	struct airsim_ppdu *ppdu = &radio->ppdu;
 
-	count_emission(radio, now_ns);
+	airsim_count_emission(radio, now_ns);
 	if (ppdu->response == AIRSIM_NO_RESPONSE)
-		return exchange_over(radio, now_ns, true);
-	airsim_schedule(radio, AIRSIM_EVENT_STEP, timeout_ns(radio, now_ns));
+		return airsim_exchange_over(radio, now_ns, true);
+	airsim_schedule(radio, AIRSIM_EVENT_STEP,
+			airsim_exchange_timeout_ns(radio, now_ns));
 	if (emission->to && ppdu->arrived)
-		owe(emission->to, radio, airsim_response_frame(ppdu), now_ns);
+		airsim_schedule_reply(emission->to, radio,
+				      airsim_response_frame(ppdu), now_ns);
 }
 
-static void answer_ended(struct airsim_radio *radio, u64 now_ns, bool arrived)
+static void airsim_answer_ended(struct airsim_radio *radio, u64 now_ns,
+				bool arrived)
 {
 	struct airsim_emission *emission = &radio->emission;
 	struct airsim_radio *to = emission->to;
@@ -393,7 +403,7 @@ static void answer_ended(struct airsim_radio *radio, u64 now_ns, bool arrived)
 		to->exchange.airtime_ns += now_ns - emission->start_ns +
 					   to->phy->sifs_ns;
 	if (emission->frame != AIRSIM_CTS || !arrived)
-		return exchange_over(to, now_ns, arrived);
+		return airsim_exchange_over(to, now_ns, arrived);
 	to->exchange.airtime_ns += to->phy->sifs_ns;
 	to->exchange.stage = AIRSIM_STAGE_READY;
 	airsim_schedule(to, AIRSIM_EVENT_STEP, now_ns + to->phy->sifs_ns);
@@ -410,13 +420,13 @@ void airsim_exchange_emission_ended(struct airsim_radio *radio, u64 now_ns,
 {
 	switch (radio->emission.frame) {
 	case AIRSIM_RTS:
-		return rts_ended(radio, now_ns, arrived);
+		return airsim_rts_ended(radio, now_ns, arrived);
 	case AIRSIM_PPDU:
-		return ppdu_ended(radio, now_ns);
+		return airsim_ppdu_ended(radio, now_ns);
 	case AIRSIM_CTS:
 	case AIRSIM_ACK:
 	case AIRSIM_BLOCKACK:
-		return answer_ended(radio, now_ns, arrived);
+		return airsim_answer_ended(radio, now_ns, arrived);
 	}
 }
 

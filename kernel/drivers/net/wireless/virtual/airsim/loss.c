@@ -34,7 +34,7 @@ static const enum loss_modulation mcs_modulation[] = {
 	QAM64_3_4, QAM64_5_6, QAM256_3_4, QAM256_5_6, QAM1024_3_4, QAM1024_5_6,
 };
 
-static enum loss_modulation modulation_of(const struct airsim_rate *rate)
+static enum loss_modulation airsim_modulation_of(const struct airsim_rate *rate)
 {
 	unsigned int i;
 
@@ -47,7 +47,7 @@ static enum loss_modulation modulation_of(const struct airsim_rate *rate)
 }
 
 /* Between two points of the table, and as at its ends beyond them. */
-static u64 log2_hazard_above_floor(const struct loss_curve *curve, s64 snr_mdb)
+static u64 airsim_log2_hazard(const struct loss_curve *curve, s64 snr_mdb)
 {
 	u32 offset = clamp_t(s64, snr_mdb - curve->first_mdb, 0,
 			     (LOSS_POINTS - 1) * LOSS_STEP_MDB - 1);
@@ -63,7 +63,7 @@ static u64 log2_hazard_above_floor(const struct loss_curve *curve, s64 snr_mdb)
  * 2 to the power of a fraction: the series of exp(), which ends where its
  * terms are less than the last digit. Return: a mantissa from 1 to less than 2.
  */
-static u64 exp2_fraction(u64 fraction)
+static u64 airsim_exp2_fraction(u64 fraction)
 {
 	u64 x = fraction * LN2 >> (EXPONENT_BITS + LN2_BITS - MANTISSA_BITS);
 	u64 sum = BIT_ULL(MANTISSA_BITS);
@@ -76,15 +76,15 @@ static u64 exp2_fraction(u64 fraction)
 }
 
 /* 1 - 2^-exponent as a fraction of 2^32. */
-static u32 one_less_exp2(u64 exponent)
+static u32 airsim_one_less_exp2(u64 exponent)
 {
 	u64 whole = (exponent + EXPONENT_MASK) >> EXPONENT_BITS;
 	u64 survival;
 
 	if (whole > 32)
 		return U32_MAX;
-	survival = exp2_fraction((whole << EXPONENT_BITS) - exponent) <<
-		   (32 - MANTISSA_BITS) >> whole;
+	survival = airsim_exp2_fraction((whole << EXPONENT_BITS) - exponent);
+	survival = survival << (32 - MANTISSA_BITS) >> whole;
 	return min(BIT_ULL(32) - survival, U32_MAX);
 }
 
@@ -129,13 +129,14 @@ bool airsim_burst_lost(const struct airsim_burst *burst, bool *bad,
 u32 airsim_snr_loss(const struct airsim_rate *rate, s32 snr_mdb, u32 octets)
 {
 	s64 stream_snr_mdb = (s64)snr_mdb - stream_share_mdb[rate->streams - 1];
-	u64 level = log2_hazard_above_floor(&loss_curves[modulation_of(rate)],
-					    stream_snr_mdb);
+	u64 level = airsim_log2_hazard(&loss_curves[airsim_modulation_of(rate)],
+				       stream_snr_mdb);
 	s32 whole = (s32)(level >> EXPONENT_BITS) + LOSS_LOG2_FLOOR;
-	u64 hazard = exp2_fraction(level & EXPONENT_MASK) * octets;
+	u64 hazard = airsim_exp2_fraction(level & EXPONENT_MASK) * octets;
 
 	/* No hazard reaches 8, so this shifts to the right. */
-	return one_less_exp2(hazard >> (MANTISSA_BITS - EXPONENT_BITS - whole));
+	return airsim_one_less_exp2(hazard >>
+				    (MANTISSA_BITS - EXPONENT_BITS - whole));
 }
 
 /**

@@ -11,7 +11,7 @@ static char *preset = "generic";
 module_param(preset, charp, 0444);
 MODULE_PARM_DESC(preset, "What they are (default generic)");
 
-static int add_radios(void)
+static int airsim_add_radios(void)
 {
 	const struct airsim_preset *chosen = airsim_preset_find(preset);
 	unsigned int i;
@@ -41,7 +41,7 @@ static int __init airsim_init(void)
 	err = airsim_monitor_init();
 	if (err)
 		return err;
-	err = add_radios();
+	err = airsim_add_radios();
 	if (err)
 		goto remove_monitor;
 	err = airsim_netlink_init();

@@ -13,14 +13,14 @@
  * is found 4 dB above the noise of 20 MHz. (Receivers have to find one at -82
  * dBm, 17.3.10.6; they do better.)
  */
-static const struct airsim_air air_default = {
+static const struct airsim_air airsim_air_default = {
 	.propagation = { .exponent_milli = 3000, .reference_mdb = 46677 },
 	.sense_mdbm = -90000,
 };
 
 struct airsim_medium airsim_medium;
 
-static void air(struct airsim_radio *radio, u64 now_ns)
+static void airsim_emission_event(struct airsim_radio *radio, u64 now_ns)
 {
 	struct airsim_ppdu *ppdu = &radio->ppdu;
 
@@ -37,13 +37,13 @@ static void air(struct airsim_radio *radio, u64 now_ns)
 				airsim_next_on_air_ns(radio));
 }
 
-static void happen(struct airsim_event *event, u64 now_ns)
+static void airsim_dispatch(struct airsim_event *event, u64 now_ns)
 {
 	switch (event->kind) {
 	case AIRSIM_EVENT_ACCESS:
 		return airsim_exchange_begin(event->radio, now_ns);
 	case AIRSIM_EVENT_AIR:
-		return air(event->radio, now_ns);
+		return airsim_emission_event(event->radio, now_ns);
 	case AIRSIM_EVENT_STEP:
 		return airsim_exchange_step(event->radio, now_ns);
 	case AIRSIM_EVENT_REPLY:
@@ -54,7 +54,7 @@ static void happen(struct airsim_event *event, u64 now_ns)
 }
 
 /* Takes the report over, so that it can be passed on without the lock. */
-static bool take_report(struct airsim_report *report)
+static bool airsim_take_report(struct airsim_report *report)
 {
 	struct airsim_report *ready = &airsim_medium.report;
 
@@ -67,7 +67,7 @@ static bool take_report(struct airsim_report *report)
 	return true;
 }
 
-static enum hrtimer_restart medium_timer(struct hrtimer *timer)
+static enum hrtimer_restart airsim_medium_timer(struct hrtimer *timer)
 {
 	u64 now_ns = ktime_get_ns();
 	struct airsim_report report;
@@ -78,9 +78,9 @@ static enum hrtimer_restart medium_timer(struct hrtimer *timer)
 	while ((node = timerqueue_getnext(&airsim_medium.events)) &&
 	       ktime_to_ns(node->expires) <= now_ns) {
 		timerqueue_del(&airsim_medium.events, node);
-		happen(container_of(node, struct airsim_event, node),
-		       ktime_to_ns(node->expires));
-		if (take_report(&report)) {
+		airsim_dispatch(container_of(node, struct airsim_event, node),
+				ktime_to_ns(node->expires));
+		if (airsim_take_report(&report)) {
 			spin_unlock(&airsim_medium.lock);
 			airsim_report_flush(&report);
 			spin_lock(&airsim_medium.lock);
@@ -120,7 +120,7 @@ void airsim_medium_request(struct airsim_radio *radio, u8 ac)
 }
 
 /* Whose answer breaks off is not to be waited for: its time-out is now. */
-static void stop_waiting(struct airsim_radio *radio, u64 now_ns)
+static void airsim_stop_waiting(struct airsim_radio *radio, u64 now_ns)
 {
 	radio->exchange.peer = NULL;
 	if (radio->exchange.stage != AIRSIM_STAGE_NONE && !radio->emitting &&
@@ -129,7 +129,7 @@ static void stop_waiting(struct airsim_radio *radio, u64 now_ns)
 }
 
 /* Nobody shall wait for, or answer, a radio that goes. */
-static void be_forgotten(struct airsim_radio *radio, u64 now_ns)
+static void airsim_detach_peers(struct airsim_radio *radio, u64 now_ns)
 {
 	struct airsim_radio *other;
 
@@ -138,7 +138,7 @@ static void be_forgotten(struct airsim_radio *radio, u64 now_ns)
 		if (other->emission.to == radio)
 			other->emission.to = NULL;
 		if (other->exchange.peer == radio)
-			stop_waiting(other, now_ns);
+			airsim_stop_waiting(other, now_ns);
 		if (other->reply.to == radio) {
 			other->reply.to = NULL;
 			airsim_cancel(other, AIRSIM_EVENT_REPLY);
@@ -164,7 +164,7 @@ void airsim_medium_leave(struct airsim_radio *radio)
 	spin_lock_bh(&airsim_medium.lock);
 	if (airsim_tuned(radio)) {
 		now_ns = ktime_get_ns();
-		be_forgotten(radio, now_ns);
+		airsim_detach_peers(radio, now_ns);
 		if (radio->emitting)
 			airsim_emission_break(radio, now_ns);
 		airsim_exchange_break(radio);
@@ -174,7 +174,7 @@ void airsim_medium_leave(struct airsim_radio *radio)
 		airsim_medium.tuned[radio->index] = NULL;
 		memset(&radio->reception, 0, sizeof(radio->reception));
 		radio->committed = false;
-		told = take_report(&report);
+		told = airsim_take_report(&report);
 		airsim_events_arm();
 	}
 	spin_unlock_bh(&airsim_medium.lock);
@@ -226,8 +226,8 @@ void airsim_medium_init(void)
 	__skb_queue_head_init(&airsim_medium.report.done);
 	hrtimer_init(&airsim_medium.timer, CLOCK_MONOTONIC,
 		     HRTIMER_MODE_ABS_SOFT);
-	airsim_medium.timer.function = medium_timer;
-	airsim_medium.air = air_default;
+	airsim_medium.timer.function = airsim_medium_timer;
+	airsim_medium.air = airsim_air_default;
 	prandom_seed_state(&airsim_medium.backoff_rnd, seed);
 	prandom_seed_state(&airsim_medium.error_rnd, seed + 1);
 }

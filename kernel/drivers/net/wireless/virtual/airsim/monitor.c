@@ -40,7 +40,7 @@ enum {
 	VENDOR_NOISE = BIT(2),		/* lost without a collision */
 };
 
-static struct net_device *monitor;
+static struct net_device *airsim_monitor;
 
 /* A radiotap header in the making. */
 struct header {
@@ -50,8 +50,9 @@ struct header {
 };
 
 /* Adds a field, or its first part, aligned to its own size. */
-static void put(struct header *header, int bit, const void *field,
-		unsigned int octets, unsigned int align)
+static void airsim_radiotap_put(struct header *header, int bit,
+				const void *field, unsigned int octets,
+				unsigned int align)
 {
 	unsigned int at = ALIGN(header->length, align);
 
@@ -61,7 +62,8 @@ static void put(struct header *header, int bit, const void *field,
 	header->length = at + octets;
 }
 
-static void put_ht(struct header *header, const struct airsim_rate *rate)
+static void airsim_radiotap_put_ht(struct header *header,
+				   const struct airsim_rate *rate)
 {
 	u8 mcs[3] = {
 		IEEE80211_RADIOTAP_MCS_HAVE_BW |
@@ -76,11 +78,13 @@ static void put_ht(struct header *header, const struct airsim_rate *rate)
 		mcs[1] |= IEEE80211_RADIOTAP_MCS_BW_40;
 	if (rate->gi_ns == 400)
 		mcs[1] |= IEEE80211_RADIOTAP_MCS_SGI;
-	put(header, IEEE80211_RADIOTAP_MCS, mcs, sizeof(mcs), 1);
+	airsim_radiotap_put(header, IEEE80211_RADIOTAP_MCS, mcs, sizeof(mcs),
+			    1);
 }
 
-static void put_ampdu(struct header *header, const struct airsim_ppdu *ppdu,
-		      unsigned int index)
+static void airsim_radiotap_put_ampdu(struct header *header,
+				      const struct airsim_ppdu *ppdu,
+				      unsigned int index)
 {
 	struct {
 		__le32 reference;
@@ -93,10 +97,12 @@ static void put_ampdu(struct header *header, const struct airsim_ppdu *ppdu,
 
 	if (index + 1 == ppdu->count)
 		ampdu.flags |= cpu_to_le16(IEEE80211_RADIOTAP_AMPDU_IS_LAST);
-	put(header, IEEE80211_RADIOTAP_AMPDU_STATUS, &ampdu, sizeof(ampdu), 4);
+	airsim_radiotap_put(header, IEEE80211_RADIOTAP_AMPDU_STATUS, &ampdu,
+			    sizeof(ampdu), 4);
 }
 
-static void put_vht(struct header *header, const struct airsim_rate *rate)
+static void airsim_radiotap_put_vht(struct header *header,
+				    const struct airsim_rate *rate)
 {
 	struct {
 		__le16 known;
@@ -117,10 +123,12 @@ static void put_vht(struct header *header, const struct airsim_rate *rate)
 	/* 20, 40, 80 and 160 MHz are values 0, 1, 4 and 11. */
 	vht.bandwidth = rate->width_mhz == 160 ? 11 :
 			rate->width_mhz == 80 ? 4 : rate->width_mhz == 40;
-	put(header, IEEE80211_RADIOTAP_VHT, &vht, sizeof(vht), 2);
+	airsim_radiotap_put(header, IEEE80211_RADIOTAP_VHT, &vht, sizeof(vht),
+			    2);
 }
 
-static void put_he(struct header *header, const struct airsim_rate *rate)
+static void airsim_radiotap_put_he(struct header *header,
+				   const struct airsim_rate *rate)
 {
 	u16 bandwidth = ilog2(rate->width_mhz / 20);
 	u16 guard = rate->gi_ns == 3200 ? IEEE80211_RADIOTAP_HE_DATA5_GI_3_2 :
@@ -142,11 +150,12 @@ static void put_he(struct header *header, const struct airsim_rate *rate)
 	le16p_replace_bits(&he.data5, guard, IEEE80211_RADIOTAP_HE_DATA5_GI);
 	le16p_replace_bits(&he.data6, rate->streams,
 			   IEEE80211_RADIOTAP_HE_DATA6_NSTS);
-	put(header, IEEE80211_RADIOTAP_HE, &he, sizeof(he), 2);
+	airsim_radiotap_put(header, IEEE80211_RADIOTAP_HE, &he, sizeof(he), 2);
 }
 
-static void put_vendor(struct header *header, const struct airsim_radio *radio,
-		       unsigned int index, bool received)
+static void airsim_radiotap_put_vendor(struct header *header,
+				       const struct airsim_radio *radio,
+				       unsigned int index, bool received)
 {
 	const struct airsim_emission *emission = &radio->emission;
 	const struct airsim_ppdu *ppdu = &radio->ppdu;
@@ -181,12 +190,13 @@ static void put_vendor(struct header *header, const struct airsim_radio *radio,
 		vendor.flags |= VENDOR_COLLIDED;
 	else if (!received)
 		vendor.flags |= VENDOR_NOISE;
-	put(header, IEEE80211_RADIOTAP_VENDOR_NAMESPACE, &vendor,
-	    sizeof(vendor), 2);
+	airsim_radiotap_put(header, IEEE80211_RADIOTAP_VENDOR_NAMESPACE,
+			    &vendor, sizeof(vendor), 2);
 }
 
-static void make_header(struct header *header, const struct airsim_radio *radio,
-			unsigned int index, bool received)
+static void airsim_radiotap_make(struct header *header,
+				 const struct airsim_radio *radio,
+				 unsigned int index, bool received)
 {
 	const struct airsim_emission *emission = &radio->emission;
 	const struct airsim_rate *rate = &emission->rate;
@@ -207,44 +217,49 @@ static void make_header(struct header *header, const struct airsim_radio *radio,
 
 	header->length = sizeof(fixed);
 	header->present = 0;
-	put(header, IEEE80211_RADIOTAP_TSFT, &tsft_us, sizeof(tsft_us), 8);
-	put(header, IEEE80211_RADIOTAP_FLAGS, &flags, sizeof(flags), 1);
+	airsim_radiotap_put(header, IEEE80211_RADIOTAP_TSFT, &tsft_us,
+			    sizeof(tsft_us), 8);
+	airsim_radiotap_put(header, IEEE80211_RADIOTAP_FLAGS, &flags,
+			    sizeof(flags), 1);
 	if (rate->format <= AIRSIM_OFDM)
-		put(header, IEEE80211_RADIOTAP_RATE, &rate_500kbps, 1, 1);
-	put(header, IEEE80211_RADIOTAP_CHANNEL, channel, sizeof(channel), 2);
-	put(header, IEEE80211_RADIOTAP_DBM_TX_POWER, &signal_dbm, 1, 1);
+		airsim_radiotap_put(header, IEEE80211_RADIOTAP_RATE,
+				    &rate_500kbps, 1, 1);
+	airsim_radiotap_put(header, IEEE80211_RADIOTAP_CHANNEL, channel,
+			    sizeof(channel), 2);
+	airsim_radiotap_put(header, IEEE80211_RADIOTAP_DBM_TX_POWER,
+			    &signal_dbm, 1, 1);
 	if (rate->format == AIRSIM_HT)
-		put_ht(header, rate);
+		airsim_radiotap_put_ht(header, rate);
 	if (emission->frame == AIRSIM_PPDU && airsim_ppdu_is_ampdu(&radio->ppdu))
-		put_ampdu(header, &radio->ppdu, index);
+		airsim_radiotap_put_ampdu(header, &radio->ppdu, index);
 	if (rate->format == AIRSIM_VHT)
-		put_vht(header, rate);
+		airsim_radiotap_put_vht(header, rate);
 	if (rate->format == AIRSIM_HE)
-		put_he(header, rate);
-	put_vendor(header, radio, index, received);
+		airsim_radiotap_put_he(header, rate);
+	airsim_radiotap_put_vendor(header, radio, index, received);
 	fixed.it_len = cpu_to_le16(header->length);
 	fixed.it_present = cpu_to_le32(header->present);
 	memcpy(header->octets, &fixed, sizeof(fixed));
 }
 
 /* Return: where the frame of @octets octets is to be put, zeroed. */
-static void *new_frame(const struct airsim_radio *radio, unsigned int index,
-		       bool received, unsigned int octets,
-		       struct sk_buff **skb)
+static void *airsim_monitor_new_frame(const struct airsim_radio *radio,
+				      unsigned int index, bool received,
+				      unsigned int octets, struct sk_buff **skb)
 {
 	struct header header;
 
-	if (!netif_running(monitor))
+	if (!netif_running(airsim_monitor))
 		return NULL;
-	make_header(&header, radio, index, received);
-	*skb = netdev_alloc_skb(monitor, header.length + octets);
+	airsim_radiotap_make(&header, radio, index, received);
+	*skb = netdev_alloc_skb(airsim_monitor, header.length + octets);
 	if (!*skb)
 		return NULL;
 	skb_put_data(*skb, header.octets, header.length);
 	return skb_put_zero(*skb, octets);
 }
 
-static void show(struct sk_buff *skb)
+static void airsim_monitor_deliver(struct sk_buff *skb)
 {
 	skb_reset_mac_header(skb);
 	skb->ip_summed = CHECKSUM_UNNECESSARY;
@@ -266,15 +281,16 @@ void airsim_monitor_mpdu(const struct airsim_radio *radio, unsigned int index,
 	struct sk_buff *skb;
 	void *frame;
 
-	frame = new_frame(radio, index, received, mpdu->len, &skb);
+	frame = airsim_monitor_new_frame(radio, index, received, mpdu->len,
+					 &skb);
 	if (!frame)
 		return;
 	skb_copy_bits(mpdu, 0, frame, mpdu->len);
-	show(skb);
+	airsim_monitor_deliver(skb);
 }
 
-static void put_bitmap(u8 *bitmap, unsigned int bits,
-		       const struct airsim_ppdu *ppdu, u16 start)
+static void airsim_monitor_put_bitmap(u8 *bitmap, unsigned int bits,
+				      const struct airsim_ppdu *ppdu, u16 start)
 {
 	unsigned int i;
 
@@ -289,8 +305,8 @@ static void put_bitmap(u8 *bitmap, unsigned int bits,
 }
 
 /* Fills a BlockAck in that answers @ppdu; the bitmap ends it. */
-static void put_blockack(u8 *frame, unsigned int octets,
-			 const struct airsim_ppdu *ppdu)
+static void airsim_monitor_put_blockack(u8 *frame, unsigned int octets,
+					const struct airsim_ppdu *ppdu)
 {
 	const struct ieee80211_hdr *hdr = (const void *)ppdu->mpdu[0]->data;
 	u16 start = le16_to_cpu(hdr->seq_ctrl) & IEEE80211_SCTL_SEQ;
@@ -307,8 +323,8 @@ static void put_blockack(u8 *frame, unsigned int octets,
 	field = cpu_to_le16(start | (octets > 32 ? 4 : 0));
 	memcpy(frame + 18, &field, sizeof(field));
 	if (ieee80211_is_data_qos(hdr->frame_control))
-		put_bitmap(frame + 20, 8 * (octets - 20), ppdu,
-			   IEEE80211_SEQ_TO_SN(start));
+		airsim_monitor_put_bitmap(frame + 20, 8 * (octets - 20), ppdu,
+					  IEEE80211_SEQ_TO_SN(start));
 }
 
 /**
@@ -342,7 +358,7 @@ void airsim_monitor_control(const struct airsim_radio *radio, u32 octets,
 	else
 		return;
 	octets -= AIRSIM_FCS_OCTETS;
-	frame = new_frame(radio, 0, received, octets, &skb);
+	frame = airsim_monitor_new_frame(radio, 0, received, octets, &skb);
 	if (!frame)
 		return;
 	frame->frame_control = cpu_to_le16(IEEE80211_FTYPE_CTL |
@@ -355,26 +371,27 @@ void airsim_monitor_control(const struct airsim_radio *radio, u32 octets,
 		ether_addr_copy(frame->ra, hdr->addr2);
 	}
 	if (emission->frame == AIRSIM_BLOCKACK)
-		put_blockack((u8 *)frame, octets, &to->ppdu);
-	show(skb);
+		airsim_monitor_put_blockack((u8 *)frame, octets, &to->ppdu);
+	airsim_monitor_deliver(skb);
 }
 
-static netdev_tx_t monitor_xmit(struct sk_buff *skb, struct net_device *dev)
+static netdev_tx_t airsim_monitor_xmit(struct sk_buff *skb,
+				       struct net_device *dev)
 {
 	dev_kfree_skb(skb);
 	return NETDEV_TX_OK;
 }
 
-static const struct net_device_ops monitor_ops = {
-	.ndo_start_xmit = monitor_xmit,
+static const struct net_device_ops airsim_monitor_ops = {
+	.ndo_start_xmit = airsim_monitor_xmit,
 };
 
-static void monitor_setup(struct net_device *dev)
+static void airsim_monitor_setup(struct net_device *dev)
 {
 	static const u8 address[ETH_ALEN] = { 0x12 };
 
 	ether_setup(dev);
-	dev->netdev_ops = &monitor_ops;
+	dev->netdev_ops = &airsim_monitor_ops;
 	dev->needs_free_netdev = true;
 	dev->priv_flags |= IFF_NO_QUEUE;
 	dev->type = ARPHRD_IEEE80211_RADIOTAP;
@@ -390,17 +407,18 @@ int airsim_monitor_init(void)
 {
 	int err;
 
-	monitor = alloc_netdev(0, "airsim0", NET_NAME_ENUM, monitor_setup);
-	if (!monitor)
+	airsim_monitor =
+		alloc_netdev(0, "airsim0", NET_NAME_ENUM, airsim_monitor_setup);
+	if (!airsim_monitor)
 		return -ENOMEM;
-	err = register_netdev(monitor);
+	err = register_netdev(airsim_monitor);
 	if (err)
-		free_netdev(monitor);
+		free_netdev(airsim_monitor);
 	return err;
 }
 
 /** airsim_monitor_exit - remove airsim0 */
 void airsim_monitor_exit(void)
 {
-	unregister_netdev(monitor);
+	unregister_netdev(airsim_monitor);
 }

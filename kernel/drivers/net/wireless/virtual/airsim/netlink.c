@@ -222,12 +222,12 @@ static const struct field counters[] = {
 };
 
 /* Settings are read, changed and applied by one request at a time. */
-static DEFINE_MUTEX(changing);
+static DEFINE_MUTEX(airsim_nl_mutex);
 
 /* The first attribute of these fields that the request has, or NULL. */
-static struct nlattr *first_given(const struct genl_info *info,
-				  const struct field *fields,
-				  unsigned int count)
+static struct nlattr *airsim_nl_first_given(const struct genl_info *info,
+					    const struct field *fields,
+					    unsigned int count)
 {
 	unsigned int i;
 
@@ -237,8 +237,9 @@ static struct nlattr *first_given(const struct genl_info *info,
 	return NULL;
 }
 
-static void get_fields(const struct genl_info *info,
-		       const struct field *fields, unsigned int count, void *to)
+static void airsim_nl_get_fields(const struct genl_info *info,
+				 const struct field *fields, unsigned int count,
+				 void *to)
 {
 	unsigned int i;
 
@@ -251,7 +252,7 @@ static void get_fields(const struct genl_info *info,
 	}
 }
 
-static int octets(u8 type)
+static int airsim_nl_octets(u8 type)
 {
 	switch (type) {
 	case NLA_U8:
@@ -263,22 +264,23 @@ static int octets(u8 type)
 	}
 }
 
-static int put_fields(struct sk_buff *skb, const struct nla_policy *policy,
-		      const struct field *fields, unsigned int count,
-		      const void *from)
+static int airsim_nl_put_fields(struct sk_buff *skb,
+				const struct nla_policy *policy,
+				const struct field *fields, unsigned int count,
+				const void *from)
 {
 	unsigned int i;
 
 	for (i = 0; i < count; i++)
 		if (nla_put(skb, fields[i].attr,
-			    octets(policy[fields[i].attr].type),
+			    airsim_nl_octets(policy[fields[i].attr].type),
 			    from + fields[i].offset))
 			return -EMSGSIZE;
 	return 0;
 }
 
-static int put_counters(struct sk_buff *skb,
-			const struct airsim_radio_counters *from)
+static int airsim_nl_put_counters(struct sk_buff *skb,
+				  const struct airsim_radio_counters *from)
 {
 	struct nlattr *nest = nla_nest_start(skb, AIRSIM_ATTR_COUNTERS);
 	unsigned int i;
@@ -296,46 +298,49 @@ static int put_counters(struct sk_buff *skb,
 	return 0;
 }
 
-static s32 position(s32 start_mm, s32 mm_per_s, s64 elapsed_ns)
+static s32 airsim_nl_position(s32 start_mm, s32 mm_per_s, s64 elapsed_ns)
 {
 	return clamp_t(s64, airsim_coordinate_mm(start_mm, mm_per_s, elapsed_ns),
 		       airsim_place_mm_range.min, airsim_place_mm_range.max);
 }
 
 /* Where a radio is now, and how it walks on. */
-static struct airsim_place place_now(const struct airsim_place *then)
+static struct airsim_place airsim_nl_place_now(const struct airsim_place *then)
 {
 	struct airsim_place now = *then;
 	s64 elapsed_ns;
 
 	now.since_ns = ktime_get_ns();
 	elapsed_ns = now.since_ns - then->since_ns;
-	now.x_mm = position(then->x_mm, then->vx_mm_per_s, elapsed_ns);
-	now.y_mm = position(then->y_mm, then->vy_mm_per_s, elapsed_ns);
+	now.x_mm =
+		airsim_nl_position(then->x_mm, then->vx_mm_per_s, elapsed_ns);
+	now.y_mm =
+		airsim_nl_position(then->y_mm, then->vy_mm_per_s, elapsed_ns);
 	return now;
 }
 
-static int put_settings(struct sk_buff *skb,
-			const struct airsim_settings *settings)
+static int airsim_nl_put_settings(struct sk_buff *skb,
+				  const struct airsim_settings *settings)
 {
-	struct airsim_place place = place_now(&settings->place);
+	struct airsim_place place = airsim_nl_place_now(&settings->place);
 
-	if (put_fields(skb, radio_policy, settings_fields,
-		       ARRAY_SIZE(settings_fields), settings))
+	if (airsim_nl_put_fields(skb, radio_policy, settings_fields,
+				 ARRAY_SIZE(settings_fields), settings))
 		return -EMSGSIZE;
 	if (settings->placed &&
-	    put_fields(skb, radio_policy, place_fields,
-		       ARRAY_SIZE(place_fields), &place))
+	    airsim_nl_put_fields(skb, radio_policy, place_fields,
+				 ARRAY_SIZE(place_fields), &place))
 		return -EMSGSIZE;
 	if (settings->rate_fixed &&
-	    put_fields(skb, radio_policy, rate_fields, ARRAY_SIZE(rate_fields),
-		       &settings->rate))
+	    airsim_nl_put_fields(skb, radio_policy, rate_fields,
+				 ARRAY_SIZE(rate_fields), &settings->rate))
 		return -EMSGSIZE;
 	return 0;
 }
 
-static int put_radio(struct sk_buff *skb, const struct genl_info *info,
-		     int flags, const struct airsim_radio_info *radio)
+static int airsim_nl_put_radio(struct sk_buff *skb,
+			       const struct genl_info *info, int flags,
+			       const struct airsim_radio_info *radio)
 {
 	void *header = __genlmsg_iput(skb, info, flags);
 
@@ -344,10 +349,11 @@ static int put_radio(struct sk_buff *skb, const struct genl_info *info,
 	if (nla_put_u32(skb, AIRSIM_ATTR_INDEX, radio->index) ||
 	    nla_put_string(skb, AIRSIM_ATTR_WIPHY, radio->wiphy) ||
 	    nla_put(skb, AIRSIM_ATTR_ADDRESS, ETH_ALEN, radio->address) ||
-	    put_fields(skb, radio_policy, hardware_fields,
-		       ARRAY_SIZE(hardware_fields), &radio->hardware) ||
-	    put_settings(skb, &radio->settings) ||
-	    put_counters(skb, &radio->counters)) {
+	    airsim_nl_put_fields(skb, radio_policy, hardware_fields,
+				 ARRAY_SIZE(hardware_fields),
+				 &radio->hardware) ||
+	    airsim_nl_put_settings(skb, &radio->settings) ||
+	    airsim_nl_put_counters(skb, &radio->counters)) {
 		genlmsg_cancel(skb, header);
 		return -EMSGSIZE;
 	}
@@ -355,17 +361,19 @@ static int put_radio(struct sk_buff *skb, const struct genl_info *info,
 	return 0;
 }
 
-static int put_preset(struct sk_buff *skb, const struct genl_info *info,
-		      int flags, const struct airsim_preset *preset)
+static int airsim_nl_put_preset(struct sk_buff *skb,
+				const struct genl_info *info, int flags,
+				const struct airsim_preset *preset)
 {
 	void *header = __genlmsg_iput(skb, info, flags);
 
 	if (!header)
 		return -EMSGSIZE;
 	if (nla_put_string(skb, AIRSIM_ATTR_PRESET, preset->name) ||
-	    put_fields(skb, radio_policy, hardware_fields,
-		       ARRAY_SIZE(hardware_fields), &preset->hardware) ||
-	    put_settings(skb, &preset->settings)) {
+	    airsim_nl_put_fields(skb, radio_policy, hardware_fields,
+				 ARRAY_SIZE(hardware_fields),
+				 &preset->hardware) ||
+	    airsim_nl_put_settings(skb, &preset->settings)) {
 		genlmsg_cancel(skb, header);
 		return -EMSGSIZE;
 	}
@@ -373,8 +381,8 @@ static int put_preset(struct sk_buff *skb, const struct genl_info *info,
 	return 0;
 }
 
-static int put_link(struct sk_buff *skb, const struct genl_info *info,
-		    int flags, u32 from, u32 to, s32 loss_mdb)
+static int airsim_nl_put_link(struct sk_buff *skb, const struct genl_info *info,
+			      int flags, u32 from, u32 to, s32 loss_mdb)
 {
 	void *header = __genlmsg_iput(skb, info, flags);
 	int err;
@@ -395,15 +403,15 @@ static int put_link(struct sk_buff *skb, const struct genl_info *info,
 	return 0;
 }
 
-static int refuse(const struct genl_info *info, const struct nlattr *attr,
-		  const char *why)
+static int airsim_nl_refuse(const struct genl_info *info,
+			    const struct nlattr *attr, const char *why)
 {
 	NL_SET_ERR_MSG_ATTR_FMT(info->extack, attr, "%s", why);
 	return -EINVAL;
 }
 
 /* The lowest rate of a format. */
-static struct airsim_rate lowest_rate(enum airsim_format format)
+static struct airsim_rate airsim_nl_lowest_rate(enum airsim_format format)
 {
 	struct airsim_rate rate = {
 		.format = format,
@@ -419,31 +427,31 @@ static struct airsim_rate lowest_rate(enum airsim_format format)
 	return rate;
 }
 
-static int get_place(const struct genl_info *info,
-		     struct airsim_settings *settings)
+static int airsim_nl_get_place(const struct genl_info *info,
+			       struct airsim_settings *settings)
 {
-	struct nlattr *given = first_given(info, place_fields,
-					   ARRAY_SIZE(place_fields));
+	struct nlattr *given = airsim_nl_first_given(info, place_fields,
+						     ARRAY_SIZE(place_fields));
 	struct airsim_place place = {};
 
 	if (given && info->attrs[AIRSIM_ATTR_PLACED] &&
 	    !nla_get_u8(info->attrs[AIRSIM_ATTR_PLACED]))
-		return refuse(info, given,
-			      "placed 0 takes the place away: give none with it");
+		return airsim_nl_refuse(info, given,
+					"placed 0 takes the place away: give none with it");
 	if (!given && !info->attrs[AIRSIM_ATTR_PLACED])
 		return 0;
 	if (settings->placed)
 		place = settings->place;
-	settings->place = place_now(&place);
-	get_fields(info, place_fields, ARRAY_SIZE(place_fields),
-		   &settings->place);
+	settings->place = airsim_nl_place_now(&place);
+	airsim_nl_get_fields(info, place_fields, ARRAY_SIZE(place_fields),
+			     &settings->place);
 	settings->placed |= !!given;
 	return 0;
 }
 
 /* An attribute of the rate that its format has no use for, or NULL. */
-static struct nlattr *useless(const struct genl_info *info,
-			      const struct airsim_rate *rate)
+static struct nlattr *airsim_nl_useless(const struct genl_info *info,
+					const struct airsim_rate *rate)
 {
 	if (rate->format > AIRSIM_OFDM)
 		return info->attrs[AIRSIM_ATTR_RATE_LEGACY_KBPS];
@@ -452,50 +460,51 @@ static struct nlattr *useless(const struct genl_info *info,
 	return info->attrs[AIRSIM_ATTR_RATE_GI_NS];
 }
 
-static int get_rate(const struct genl_info *info,
-		    struct airsim_settings *settings)
+static int airsim_nl_get_rate(const struct genl_info *info,
+			      struct airsim_settings *settings)
 {
-	struct nlattr *given = first_given(info, rate_fields,
-					   ARRAY_SIZE(rate_fields));
+	struct nlattr *given = airsim_nl_first_given(info, rate_fields,
+						     ARRAY_SIZE(rate_fields));
 	struct nlattr *format = info->attrs[AIRSIM_ATTR_RATE_FORMAT];
 
 	if (!given)
 		return 0;
 	if (info->attrs[AIRSIM_ATTR_RATE_FIXED] &&
 	    !nla_get_u8(info->attrs[AIRSIM_ATTR_RATE_FIXED]))
-		return refuse(info, given,
-			      "rate_fixed 0 is for rate control: give no rate with it");
+		return airsim_nl_refuse(info, given,
+					"rate_fixed 0 is for rate control: give no rate with it");
 	if (format)
-		settings->rate = lowest_rate(nla_get_u32(format));
-	if (useless(info, &settings->rate))
-		return refuse(info, useless(info, &settings->rate),
-			      "no such thing in this rate_format");
-	get_fields(info, rate_fields, ARRAY_SIZE(rate_fields),
-		   &settings->rate);
+		settings->rate = airsim_nl_lowest_rate(nla_get_u32(format));
+	if (airsim_nl_useless(info, &settings->rate))
+		return airsim_nl_refuse(info, airsim_nl_useless(info, &settings->rate),
+					"no such thing in this rate_format");
+	airsim_nl_get_fields(info, rate_fields, ARRAY_SIZE(rate_fields),
+			     &settings->rate);
 	settings->rate_fixed = true;
 	return 0;
 }
 
 /* What the request gives goes over what @settings has. */
-static int get_settings(const struct genl_info *info,
-			const struct airsim_hardware *hardware,
-			struct airsim_settings *settings)
+static int airsim_nl_get_settings(const struct genl_info *info,
+				  const struct airsim_hardware *hardware,
+				  struct airsim_settings *settings)
 {
 	int err;
 
-	err = get_place(info, settings);
+	err = airsim_nl_get_place(info, settings);
 	if (err)
 		return err;
-	err = get_rate(info, settings);
+	err = airsim_nl_get_rate(info, settings);
 	if (err)
 		return err;
-	get_fields(info, settings_fields, ARRAY_SIZE(settings_fields),
-		   settings);
+	airsim_nl_get_fields(info, settings_fields, ARRAY_SIZE(settings_fields),
+			     settings);
 	return airsim_settings_check(hardware, settings, info->extack);
 }
 
 /* Names a missing attribute both ways: by number and in words. */
-static bool lacks(const struct genl_info *info, u32 attr, const char *name)
+static bool airsim_nl_lacks(const struct genl_info *info, u32 attr,
+			    const char *name)
 {
 	if (!GENL_REQ_ATTR_CHECK(info, attr))
 		return false;
@@ -503,7 +512,7 @@ static bool lacks(const struct genl_info *info, u32 attr, const char *name)
 	return true;
 }
 
-static int no_such_radio(const struct genl_info *info)
+static int airsim_nl_no_such_radio(const struct genl_info *info)
 {
 	const struct nlattr *index = info->attrs[AIRSIM_ATTR_INDEX];
 
@@ -512,8 +521,8 @@ static int no_such_radio(const struct genl_info *info)
 	return -ENODEV;
 }
 
-static int choose_preset(const struct genl_info *info,
-			 const struct airsim_preset **preset)
+static int airsim_nl_choose_preset(const struct genl_info *info,
+				   const struct airsim_preset **preset)
 {
 	struct nlattr *name = info->attrs[AIRSIM_ATTR_PRESET];
 
@@ -526,7 +535,7 @@ static int choose_preset(const struct genl_info *info,
 	return -ENOENT;
 }
 
-static int new_radio(struct sk_buff *request, struct genl_info *info)
+static int airsim_nl_new_radio(struct sk_buff *request, struct genl_info *info)
 {
 	const struct airsim_preset *preset;
 	struct airsim_hardware hardware;
@@ -536,19 +545,19 @@ static int new_radio(struct sk_buff *request, struct genl_info *info)
 	int index, err;
 
 	if (info->attrs[AIRSIM_ATTR_INDEX])
-		return refuse(info, info->attrs[AIRSIM_ATTR_INDEX],
-			      "index: a new radio gets one, it is not asked for");
-	err = choose_preset(info, &preset);
+		return airsim_nl_refuse(info, info->attrs[AIRSIM_ATTR_INDEX],
+					"index: a new radio gets one, it is not asked for");
+	err = airsim_nl_choose_preset(info, &preset);
 	if (err)
 		return err;
 	hardware = preset->hardware;
-	get_fields(info, hardware_fields, ARRAY_SIZE(hardware_fields),
-		   &hardware);
+	airsim_nl_get_fields(info, hardware_fields, ARRAY_SIZE(hardware_fields),
+			     &hardware);
 	err = airsim_hardware_check(&hardware, info->extack);
 	if (err)
 		return err;
 	settings = preset->settings;
-	err = get_settings(info, &hardware, &settings);
+	err = airsim_nl_get_settings(info, &hardware, &settings);
 	if (err)
 		return err;
 
@@ -565,7 +574,7 @@ static int new_radio(struct sk_buff *request, struct genl_info *info)
 		NL_SET_ERR_MSG(info->extack, "the radio was removed at once");
 		goto free_reply;
 	}
-	err = put_radio(reply, info, 0, &radio);
+	err = airsim_nl_put_radio(reply, info, 0, &radio);
 	if (err)
 		goto free_reply;
 	return genlmsg_reply(reply, info);
@@ -575,29 +584,29 @@ free_reply:
 	return err;
 }
 
-static int del_radio(struct sk_buff *request, struct genl_info *info)
+static int airsim_nl_del_radio(struct sk_buff *request, struct genl_info *info)
 {
-	if (lacks(info, AIRSIM_ATTR_INDEX, "index"))
+	if (airsim_nl_lacks(info, AIRSIM_ATTR_INDEX, "index"))
 		return -EINVAL;
 	return airsim_radio_remove(nla_get_u32(info->attrs[AIRSIM_ATTR_INDEX]),
 				   info->extack);
 }
 
-static int get_radio(struct sk_buff *request, struct genl_info *info)
+static int airsim_nl_get_radio(struct sk_buff *request, struct genl_info *info)
 {
 	struct airsim_radio_info radio;
 	struct sk_buff *reply;
 	int err;
 
-	if (lacks(info, AIRSIM_ATTR_INDEX, "index"))
+	if (airsim_nl_lacks(info, AIRSIM_ATTR_INDEX, "index"))
 		return -EINVAL;
 	if (airsim_radio_read(nla_get_u32(info->attrs[AIRSIM_ATTR_INDEX]),
 			      &radio))
-		return no_such_radio(info);
+		return airsim_nl_no_such_radio(info);
 	reply = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
 	if (!reply)
 		return -ENOMEM;
-	err = put_radio(reply, info, 0, &radio);
+	err = airsim_nl_put_radio(reply, info, 0, &radio);
 	if (err) {
 		nlmsg_free(reply);
 		return err;
@@ -610,65 +619,71 @@ struct progress {
 	u32 next;
 };
 
-static struct progress *dump_progress(struct netlink_callback *cb)
+static struct progress *airsim_nl_dump_progress(struct netlink_callback *cb)
 {
 	NL_ASSERT_DUMP_CTX_FITS(struct progress);
 	return (struct progress *)cb->ctx;
 }
 
-static int dump_radios(struct sk_buff *skb, struct netlink_callback *cb)
+static int airsim_nl_dump_radios(struct sk_buff *skb,
+				 struct netlink_callback *cb)
 {
-	struct progress *at = dump_progress(cb);
+	struct progress *at = airsim_nl_dump_progress(cb);
 	struct airsim_radio_info radio;
 	int err;
 
 	for (; at->next < AIRSIM_MAX_RADIOS; at->next++) {
 		if (airsim_radio_read(at->next, &radio))
 			continue;
-		err = put_radio(skb, genl_info_dump(cb), NLM_F_MULTI, &radio);
+		err = airsim_nl_put_radio(skb, genl_info_dump(cb), NLM_F_MULTI,
+					  &radio);
 		if (err)
 			return err;
 	}
 	return 0;
 }
 
-static int set_radio(struct sk_buff *request, struct genl_info *info)
+static int airsim_nl_set_radio(struct sk_buff *request, struct genl_info *info)
 {
 	struct airsim_radio_info radio;
 	struct nlattr *fixed;
 	u32 index;
 	int err;
 
-	if (lacks(info, AIRSIM_ATTR_INDEX, "index"))
+	if (airsim_nl_lacks(info, AIRSIM_ATTR_INDEX, "index"))
 		return -EINVAL;
-	fixed = first_given(info, hardware_fields, ARRAY_SIZE(hardware_fields));
+	fixed = airsim_nl_first_given(info, hardware_fields,
+				      ARRAY_SIZE(hardware_fields));
 	if (!fixed)
 		fixed = info->attrs[AIRSIM_ATTR_PRESET];
 	if (fixed)
-		return refuse(info, fixed,
-			      "hardware and preset are allowed for a new radio only");
+		return airsim_nl_refuse(info, fixed,
+					"hardware and preset are allowed for a new radio only");
 	index = nla_get_u32(info->attrs[AIRSIM_ATTR_INDEX]);
 
-	mutex_lock(&changing);
+	mutex_lock(&airsim_nl_mutex);
 	err = airsim_radio_read(index, &radio);
 	if (err)
-		err = no_such_radio(info);
+		err = airsim_nl_no_such_radio(info);
 	else
-		err = get_settings(info, &radio.hardware, &radio.settings);
+		err = airsim_nl_get_settings(info, &radio.hardware,
+					     &radio.settings);
 	if (!err)
 		err = airsim_radio_set(index, &radio.settings, info->extack);
-	mutex_unlock(&changing);
+	mutex_unlock(&airsim_nl_mutex);
 	return err;
 }
 
-static int dump_presets(struct sk_buff *skb, struct netlink_callback *cb)
+static int airsim_nl_dump_presets(struct sk_buff *skb,
+				  struct netlink_callback *cb)
 {
-	struct progress *at = dump_progress(cb);
+	struct progress *at = airsim_nl_dump_progress(cb);
 	const struct airsim_preset *preset;
 	int err;
 
 	while ((preset = airsim_preset_at(at->next))) {
-		err = put_preset(skb, genl_info_dump(cb), NLM_F_MULTI, preset);
+		err = airsim_nl_put_preset(skb, genl_info_dump(cb), NLM_F_MULTI,
+					   preset);
 		if (err)
 			return err;
 		at->next++;
@@ -676,7 +691,7 @@ static int dump_presets(struct sk_buff *skb, struct netlink_callback *cb)
 	return 0;
 }
 
-static int set_link(struct sk_buff *request, struct genl_info *info)
+static int airsim_nl_set_link(struct sk_buff *request, struct genl_info *info)
 {
 	struct nlattr *loss = info->attrs[AIRSIM_ATTR_LOSS_MDB];
 	struct nlattr *blocked = info->attrs[AIRSIM_ATTR_BLOCKED];
@@ -684,19 +699,20 @@ static int set_link(struct sk_buff *request, struct genl_info *info)
 	s32 loss_mdb;
 	u32 from, to;
 
-	if (lacks(info, AIRSIM_ATTR_FROM, "from") ||
-	    lacks(info, AIRSIM_ATTR_TO, "to"))
+	if (airsim_nl_lacks(info, AIRSIM_ATTR_FROM, "from") ||
+	    airsim_nl_lacks(info, AIRSIM_ATTR_TO, "to"))
 		return -EINVAL;
 	if (loss && blocked)
-		return refuse(info, blocked,
-			      "loss_mdb and blocked: only one of them is allowed");
-	if (!loss && lacks(info, AIRSIM_ATTR_BLOCKED, "loss_mdb or blocked"))
+		return airsim_nl_refuse(info, blocked,
+					"loss_mdb and blocked: only one of them is allowed");
+	if (!loss &&
+	    airsim_nl_lacks(info, AIRSIM_ATTR_BLOCKED, "loss_mdb or blocked"))
 		return -EINVAL;
 	from = nla_get_u32(info->attrs[AIRSIM_ATTR_FROM]);
 	to = nla_get_u32(info->attrs[AIRSIM_ATTR_TO]);
 	if (from == to)
-		return refuse(info, info->attrs[AIRSIM_ATTR_TO],
-			      "from and to are the same radio");
+		return airsim_nl_refuse(info, info->attrs[AIRSIM_ATTR_TO],
+					"from and to are the same radio");
 	if (loss) {
 		loss_mdb = nla_get_s32(loss);
 	} else {
@@ -706,9 +722,10 @@ static int set_link(struct sk_buff *request, struct genl_info *info)
 	return airsim_link_set(from, to, given, loss_mdb, info->extack);
 }
 
-static int dump_links(struct sk_buff *skb, struct netlink_callback *cb)
+static int airsim_nl_dump_links(struct sk_buff *skb,
+				struct netlink_callback *cb)
 {
-	struct progress *at = dump_progress(cb);
+	struct progress *at = airsim_nl_dump_progress(cb);
 	s32 loss_mdb;
 	int err;
 
@@ -718,27 +735,27 @@ static int dump_links(struct sk_buff *skb, struct netlink_callback *cb)
 
 		if (airsim_link_read(from, to, &loss_mdb))
 			continue;
-		err = put_link(skb, genl_info_dump(cb), NLM_F_MULTI, from, to,
-			       loss_mdb);
+		err = airsim_nl_put_link(skb, genl_info_dump(cb), NLM_F_MULTI,
+					 from, to, loss_mdb);
 		if (err)
 			return err;
 	}
 	return 0;
 }
 
-static int set_air(struct sk_buff *request, struct genl_info *info)
+static int airsim_nl_set_air(struct sk_buff *request, struct genl_info *info)
 {
 	struct airsim_air air;
 
-	mutex_lock(&changing);
+	mutex_lock(&airsim_nl_mutex);
 	airsim_air_read(&air);
-	get_fields(info, air_fields, ARRAY_SIZE(air_fields), &air);
+	airsim_nl_get_fields(info, air_fields, ARRAY_SIZE(air_fields), &air);
 	airsim_air_set(&air);
-	mutex_unlock(&changing);
+	mutex_unlock(&airsim_nl_mutex);
 	return 0;
 }
 
-static int get_air(struct sk_buff *request, struct genl_info *info)
+static int airsim_nl_get_air(struct sk_buff *request, struct genl_info *info)
 {
 	struct sk_buff *reply;
 	struct airsim_air air;
@@ -749,9 +766,8 @@ static int get_air(struct sk_buff *request, struct genl_info *info)
 		return -ENOMEM;
 	header = genlmsg_iput(reply, info);
 	airsim_air_read(&air);
-	if (!header ||
-	    put_fields(reply, air_policy, air_fields, ARRAY_SIZE(air_fields),
-		       &air)) {
+	if (!header || airsim_nl_put_fields(reply, air_policy, air_fields,
+					    ARRAY_SIZE(air_fields), &air)) {
 		nlmsg_free(reply);
 		return -EMSGSIZE;
 	}
@@ -759,88 +775,88 @@ static int get_air(struct sk_buff *request, struct genl_info *info)
 	return genlmsg_reply(reply, info);
 }
 
-static const struct genl_split_ops operations[] = {
+static const struct genl_split_ops airsim_nl_ops[] = {
 	{
 		.cmd = AIRSIM_CMD_NEW_RADIO,
-		.doit = new_radio,
+		.doit = airsim_nl_new_radio,
 		.flags = GENL_CMD_CAP_DO | GENL_ADMIN_PERM,
 		.policy = radio_policy,
 		.maxattr = ARRAY_SIZE(radio_policy) - 1,
 	},
 	{
 		.cmd = AIRSIM_CMD_DEL_RADIO,
-		.doit = del_radio,
+		.doit = airsim_nl_del_radio,
 		.flags = GENL_CMD_CAP_DO | GENL_ADMIN_PERM,
 		.policy = index_policy,
 		.maxattr = ARRAY_SIZE(index_policy) - 1,
 	},
 	{
 		.cmd = AIRSIM_CMD_GET_RADIO,
-		.doit = get_radio,
+		.doit = airsim_nl_get_radio,
 		.flags = GENL_CMD_CAP_DO,
 		.policy = index_policy,
 		.maxattr = ARRAY_SIZE(index_policy) - 1,
 	},
 	{
 		.cmd = AIRSIM_CMD_GET_RADIO,
-		.dumpit = dump_radios,
+		.dumpit = airsim_nl_dump_radios,
 		.flags = GENL_CMD_CAP_DUMP,
 		.policy = empty_policy,
 		.maxattr = ARRAY_SIZE(empty_policy) - 1,
 	},
 	{
 		.cmd = AIRSIM_CMD_SET_RADIO,
-		.doit = set_radio,
+		.doit = airsim_nl_set_radio,
 		.flags = GENL_CMD_CAP_DO | GENL_ADMIN_PERM,
 		.policy = radio_policy,
 		.maxattr = ARRAY_SIZE(radio_policy) - 1,
 	},
 	{
 		.cmd = AIRSIM_CMD_GET_PRESET,
-		.dumpit = dump_presets,
+		.dumpit = airsim_nl_dump_presets,
 		.flags = GENL_CMD_CAP_DUMP,
 		.policy = empty_policy,
 		.maxattr = ARRAY_SIZE(empty_policy) - 1,
 	},
 	{
 		.cmd = AIRSIM_CMD_SET_LINK,
-		.doit = set_link,
+		.doit = airsim_nl_set_link,
 		.flags = GENL_CMD_CAP_DO | GENL_ADMIN_PERM,
 		.policy = link_policy,
 		.maxattr = ARRAY_SIZE(link_policy) - 1,
 	},
 	{
 		.cmd = AIRSIM_CMD_GET_LINK,
-		.dumpit = dump_links,
+		.dumpit = airsim_nl_dump_links,
 		.flags = GENL_CMD_CAP_DUMP,
 		.policy = empty_policy,
 		.maxattr = ARRAY_SIZE(empty_policy) - 1,
 	},
 	{
 		.cmd = AIRSIM_CMD_SET_AIR,
-		.doit = set_air,
+		.doit = airsim_nl_set_air,
 		.flags = GENL_CMD_CAP_DO | GENL_ADMIN_PERM,
 		.policy = air_policy,
 		.maxattr = ARRAY_SIZE(air_policy) - 1,
 	},
 	{
 		.cmd = AIRSIM_CMD_GET_AIR,
-		.doit = get_air,
+		.doit = airsim_nl_get_air,
 		.flags = GENL_CMD_CAP_DO,
 		.policy = empty_policy,
 		.maxattr = ARRAY_SIZE(empty_policy) - 1,
 	},
 };
 
-static struct genl_family family __ro_after_init = {
+static struct genl_family airsim_nl_family __ro_after_init = {
 	.name = AIRSIM_GENL_NAME,
 	.version = AIRSIM_GENL_VERSION,
 	.module = THIS_MODULE,
 	.parallel_ops = true,
 	/* Every command is validated strictly. */
 	.resv_start_op = AIRSIM_CMD_NEW_RADIO,
-	.split_ops = operations,
-	.n_split_ops = ARRAY_SIZE(operations),
+	.split_ops = airsim_nl_ops,
+	.n_split_ops = ARRAY_SIZE(airsim_nl_ops),
 };
 
 /**
@@ -852,7 +868,7 @@ static struct genl_family family __ro_after_init = {
  */
 int airsim_netlink_init(void)
 {
-	return genl_register_family(&family);
+	return genl_register_family(&airsim_nl_family);
 }
 
 /**
@@ -862,5 +878,5 @@ int airsim_netlink_init(void)
  */
 void airsim_netlink_exit(void)
 {
-	genl_unregister_family(&family);
+	genl_unregister_family(&airsim_nl_family);
 }

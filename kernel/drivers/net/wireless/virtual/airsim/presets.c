@@ -49,7 +49,7 @@
 }
 
 /* The first is the default. */
-static const struct airsim_preset presets[] = {
+static const struct airsim_preset airsim_presets[] = {
 	{
 		/* No device: the most that 802.11ax and this driver allow. */
 		.name = "generic",
@@ -192,7 +192,8 @@ static const struct airsim_preset presets[] = {
  */
 const struct airsim_preset *airsim_preset_at(unsigned int index)
 {
-	return index < ARRAY_SIZE(presets) ? &presets[index] : NULL;
+	return index < ARRAY_SIZE(airsim_presets) ? &airsim_presets[index] :
+						    NULL;
 }
 
 /**
@@ -205,8 +206,8 @@ const struct airsim_preset *airsim_preset_find(const char *name)
 {
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(presets); i++)
-		if (!strcmp(presets[i].name, name))
-			return &presets[i];
+	for (i = 0; i < ARRAY_SIZE(airsim_presets); i++)
+		if (!strcmp(airsim_presets[i].name, name))
+			return &airsim_presets[i];
 	return NULL;
 }

@@ -10,9 +10,10 @@
 #define FLUSH_TRIES	200
 
 /* Of a radio's address: local, and others than mac80211_hwsim's. */
-static const u8 first_octets[] = { 0x02, 'a', 'i', 'r' };
+static const u8 airsim_first_octets[] = { 0x02, 'a', 'i', 'r' };
 
-static void enqueue(struct airsim_radio *radio, struct sk_buff *skb, u8 ac)
+static void airsim_enqueue(struct airsim_radio *radio, struct sk_buff *skb,
+			   u8 ac)
 {
 	memset(airsim_mpdu(skb), 0, sizeof(struct airsim_mpdu));
 	spin_lock_bh(&airsim_medium.lock);
@@ -32,7 +33,7 @@ static void airsim_tx(struct ieee80211_hw *hw,
 		ieee80211_free_txskb(hw, skb);
 		return;
 	}
-	enqueue(radio, skb, skb_get_queue_mapping(skb));
+	airsim_enqueue(radio, skb, skb_get_queue_mapping(skb));
 }
 
 static void airsim_wake_tx_queue(struct ieee80211_hw *hw,
@@ -41,12 +42,12 @@ static void airsim_wake_tx_queue(struct ieee80211_hw *hw,
 	airsim_medium_request(hw->priv, txq->ac);
 }
 
-static ktime_t interval(const struct airsim_radio *radio)
+static ktime_t airsim_beacon_interval(const struct airsim_radio *radio)
 {
 	return ns_to_ktime((u64)radio->beacon_interval_us * NSEC_PER_USEC);
 }
 
-static enum hrtimer_restart beacon_timer(struct hrtimer *timer)
+static enum hrtimer_restart airsim_beacon_timer(struct hrtimer *timer)
 {
 	struct airsim_radio *radio =
 		container_of(timer, struct airsim_radio, beacon_timer);
@@ -59,11 +60,11 @@ static enum hrtimer_restart beacon_timer(struct hrtimer *timer)
 		mgmt = (void *)skb->data;
 		mgmt->u.beacon.timestamp =
 			cpu_to_le64(div_u64(ktime_get_ns(), NSEC_PER_USEC));
-		enqueue(radio, skb, AIRSIM_BEACON);
+		airsim_enqueue(radio, skb, AIRSIM_BEACON);
 	}
 	while ((skb = ieee80211_get_buffered_bc(radio->hw, vif)))
-		enqueue(radio, skb, AIRSIM_BEACON);
-	hrtimer_forward_now(timer, interval(radio));
+		airsim_enqueue(radio, skb, AIRSIM_BEACON);
+	hrtimer_forward_now(timer, airsim_beacon_interval(radio));
 	return HRTIMER_RESTART;
 }
 
@@ -77,7 +78,7 @@ static int airsim_start(struct ieee80211_hw *hw)
 }
 
 /* Drops what a radio has received and what it has not sent. */
-static void drop_all(struct airsim_radio *radio)
+static void airsim_drop_all(struct airsim_radio *radio)
 {
 	struct sk_buff_head received, unsent;
 	struct sk_buff *skb;
@@ -111,24 +112,25 @@ static void airsim_stop(struct ieee80211_hw *hw, bool suspend)
 	airsim_medium_leave(radio);
 	hrtimer_cancel(&radio->coalesce_timer);
 	napi_disable(&radio->napi);
-	drop_all(radio);
+	airsim_drop_all(radio);
 }
 
-static void init_txqs(struct ieee80211_txq **txq, int count)
+static void airsim_init_txqs(struct ieee80211_txq **txq, int count)
 {
 	while (count--)
 		if (txq[count])
 			airsim_txq_init(txq[count]);
 }
 
-static void set_vif(struct airsim_radio *radio, struct ieee80211_vif *vif)
+static void airsim_set_vif(struct airsim_radio *radio,
+			   struct ieee80211_vif *vif)
 {
 	spin_lock_bh(&airsim_medium.lock);
 	radio->vif = vif;
 	spin_unlock_bh(&airsim_medium.lock);
 }
 
-static struct net_device *device_of(struct ieee80211_vif *vif)
+static struct net_device *airsim_device_of(struct ieee80211_vif *vif)
 {
 	return ieee80211_vif_to_wdev(vif)->netdev;
 }
@@ -136,7 +138,7 @@ static struct net_device *device_of(struct ieee80211_vif *vif)
 static int airsim_add_interface(struct ieee80211_hw *hw,
 				struct ieee80211_vif *vif)
 {
-	struct net_device *device = device_of(vif);
+	struct net_device *device = airsim_device_of(vif);
 	struct airsim_radio *radio = hw->priv;
 	int err;
 
@@ -148,13 +150,13 @@ static int airsim_add_interface(struct ieee80211_hw *hw,
 		if (err)
 			return err;
 	}
-	init_txqs(&vif->txq, 1);
-	set_vif(radio, vif);
+	airsim_init_txqs(&vif->txq, 1);
+	airsim_set_vif(radio, vif);
 	return 0;
 }
 
-static void forget_txqs(struct airsim_radio *radio, struct ieee80211_txq **txq,
-			int count)
+static void airsim_forget_txqs(struct airsim_radio *radio,
+			       struct ieee80211_txq **txq, int count)
 {
 	struct sk_buff_head done;
 	struct sk_buff *skb;
@@ -172,10 +174,10 @@ static void forget_txqs(struct airsim_radio *radio, struct ieee80211_txq **txq,
 static void airsim_remove_interface(struct ieee80211_hw *hw,
 				    struct ieee80211_vif *vif)
 {
-	if (device_of(vif))
-		airsim_ack_hold_detach(hw->priv, device_of(vif));
-	forget_txqs(hw->priv, &vif->txq, 1);
-	set_vif(hw->priv, NULL);
+	if (airsim_device_of(vif))
+		airsim_ack_hold_detach(hw->priv, airsim_device_of(vif));
+	airsim_forget_txqs(hw->priv, &vif->txq, 1);
+	airsim_set_vif(hw->priv, NULL);
 }
 
 static int airsim_config(struct ieee80211_hw *hw, u32 changed)
@@ -194,7 +196,7 @@ static void airsim_configure_filter(struct ieee80211_hw *hw,
 	*total &= FIF_ALLMULTI;
 }
 
-static void set_slot(struct airsim_radio *radio, bool is_short)
+static void airsim_set_slot(struct airsim_radio *radio, bool is_short)
 {
 	spin_lock_bh(&airsim_medium.lock);
 	if (radio->phy != &airsim_phy_5ghz)
@@ -211,7 +213,7 @@ static void airsim_bss_info_changed(struct ieee80211_hw *hw,
 	struct airsim_radio *radio = hw->priv;
 
 	if (changed & BSS_CHANGED_ERP_SLOT)
-		set_slot(radio, info->use_short_slot);
+		airsim_set_slot(radio, info->use_short_slot);
 	if (!(changed & (BSS_CHANGED_BEACON_ENABLED | BSS_CHANGED_BEACON_INT)))
 		return;
 	hrtimer_cancel(&radio->beacon_timer);
@@ -219,7 +221,7 @@ static void airsim_bss_info_changed(struct ieee80211_hw *hw,
 		return;
 	radio->beacon_vif = vif;
 	radio->beacon_interval_us = info->beacon_int * 1024;
-	hrtimer_start(&radio->beacon_timer, interval(radio),
+	hrtimer_start(&radio->beacon_timer, airsim_beacon_interval(radio),
 		      HRTIMER_MODE_REL_SOFT);
 }
 
@@ -248,8 +250,8 @@ static u64 airsim_get_tsf(struct ieee80211_hw *hw, struct ieee80211_vif *vif)
 	return div_u64(ktime_get_ns(), NSEC_PER_USEC);
 }
 
-static void set_buf_size(struct airsim_radio *radio, struct ieee80211_txq *txq,
-			 u16 mpdus)
+static void airsim_set_buf_size(struct airsim_radio *radio,
+				struct ieee80211_txq *txq, u16 mpdus)
 {
 	spin_lock_bh(&airsim_medium.lock);
 	airsim_txq(txq)->buf_size = mpdus;
@@ -269,12 +271,12 @@ static int airsim_ampdu_action(struct ieee80211_hw *hw,
 	case IEEE80211_AMPDU_TX_START:
 		return IEEE80211_AMPDU_TX_START_IMMEDIATE;
 	case IEEE80211_AMPDU_TX_OPERATIONAL:
-		set_buf_size(hw->priv, txq, params->buf_size);
+		airsim_set_buf_size(hw->priv, txq, params->buf_size);
 		return 0;
 	case IEEE80211_AMPDU_TX_STOP_CONT:
 	case IEEE80211_AMPDU_TX_STOP_FLUSH:
 	case IEEE80211_AMPDU_TX_STOP_FLUSH_CONT:
-		set_buf_size(hw->priv, txq, 0);
+		airsim_set_buf_size(hw->priv, txq, 0);
 		ieee80211_stop_tx_ba_cb_irqsafe(vif, params->sta->addr,
 						params->tid);
 		return 0;
@@ -285,7 +287,7 @@ static int airsim_ampdu_action(struct ieee80211_hw *hw,
 static int airsim_sta_add(struct ieee80211_hw *hw, struct ieee80211_vif *vif,
 			  struct ieee80211_sta *sta)
 {
-	init_txqs(sta->txq, ARRAY_SIZE(sta->txq));
+	airsim_init_txqs(sta->txq, ARRAY_SIZE(sta->txq));
 	return 0;
 }
 
@@ -293,7 +295,7 @@ static void airsim_sta_pre_rcu_remove(struct ieee80211_hw *hw,
 				      struct ieee80211_vif *vif,
 				      struct ieee80211_sta *sta)
 {
-	forget_txqs(hw->priv, sta->txq, ARRAY_SIZE(sta->txq));
+	airsim_forget_txqs(hw->priv, sta->txq, ARRAY_SIZE(sta->txq));
 }
 
 #ifdef CONFIG_MAC80211_DEBUGFS
@@ -309,7 +311,7 @@ static void airsim_sta_add_debugfs(struct ieee80211_hw *hw,
 }
 #endif
 
-static bool nothing_queued(struct airsim_radio *radio)
+static bool airsim_nothing_queued(struct airsim_radio *radio)
 {
 	bool empty = radio->exchange.stage == AIRSIM_STAGE_NONE;
 	int i;
@@ -325,11 +327,11 @@ static void airsim_flush(struct ieee80211_hw *hw, struct ieee80211_vif *vif,
 	struct airsim_radio *radio = hw->priv;
 	int tries = FLUSH_TRIES;
 
-	while (!nothing_queued(radio) && tries--)
+	while (!airsim_nothing_queued(radio) && tries--)
 		usleep_range(500, 1000);
 }
 
-static const struct ieee80211_ops operations = {
+static const struct ieee80211_ops airsim_ops = {
 	.tx = airsim_tx,
 	.wake_tx_queue = airsim_wake_tx_queue,
 	.start = airsim_start,
@@ -355,7 +357,7 @@ static const struct ieee80211_ops operations = {
 	.switch_vif_chanctx = ieee80211_emulate_switch_vif_chanctx,
 };
 
-static int attach_napi(struct airsim_radio *radio)
+static int airsim_attach_napi(struct airsim_radio *radio)
 {
 	radio->napi_dev = alloc_netdev_dummy(0);
 	if (!radio->napi_dev)
@@ -364,15 +366,15 @@ static int attach_napi(struct airsim_radio *radio)
 	return 0;
 }
 
-static void detach_napi(struct airsim_radio *radio)
+static void airsim_detach_napi(struct airsim_radio *radio)
 {
 	netif_napi_del(&radio->napi);
 	free_netdev(radio->napi_dev);
 }
 
-static void init_radio(struct airsim_radio *radio,
-		       const struct airsim_hardware *hardware,
-		       const struct airsim_settings *settings, u32 index)
+static void airsim_radio_init(struct airsim_radio *radio,
+			      const struct airsim_hardware *hardware,
+			      const struct airsim_settings *settings, u32 index)
 {
 	int i;
 
@@ -397,11 +399,12 @@ static void init_radio(struct airsim_radio *radio,
 	airsim_edca_configure(&radio->edca[AIRSIM_BEACON], 1, 0, 0);
 	hrtimer_init(&radio->beacon_timer, CLOCK_MONOTONIC,
 		     HRTIMER_MODE_REL_SOFT);
-	radio->beacon_timer.function = beacon_timer;
+	radio->beacon_timer.function = airsim_beacon_timer;
 	hrtimer_init(&radio->coalesce_timer, CLOCK_MONOTONIC,
 		     HRTIMER_MODE_REL_SOFT);
 	radio->coalesce_timer.function = airsim_coalesce_timer;
-	memcpy(radio->address.addr, first_octets, sizeof(first_octets));
+	memcpy(radio->address.addr, airsim_first_octets,
+	       sizeof(airsim_first_octets));
 	radio->address.addr[4] = index;
 }
 
@@ -423,12 +426,12 @@ struct airsim_radio *airsim_radio_create(const struct airsim_hardware *hardware,
 	struct ieee80211_hw *hw;
 	int err = -ENOMEM;
 
-	hw = ieee80211_alloc_hw(sizeof(*radio), &operations);
+	hw = ieee80211_alloc_hw(sizeof(*radio), &airsim_ops);
 	if (!hw)
 		return ERR_PTR(err);
 	radio = hw->priv;
 	radio->hw = hw;
-	init_radio(radio, hardware, settings, index);
+	airsim_radio_init(radio, hardware, settings, index);
 	device = platform_device_register_simple("airsim", index, NULL, 0);
 	if (IS_ERR(device)) {
 		err = PTR_ERR(device);
@@ -437,7 +440,7 @@ struct airsim_radio *airsim_radio_create(const struct airsim_hardware *hardware,
 	radio->device = device;
 	SET_IEEE80211_DEV(hw, &device->dev);
 	SET_IEEE80211_PERM_ADDR(hw, radio->address.addr);
-	err = attach_napi(radio);
+	err = airsim_attach_napi(radio);
 	if (err)
 		goto remove_device;
 	err = airsim_ack_hold_create(radio);
@@ -454,7 +457,7 @@ struct airsim_radio *airsim_radio_create(const struct airsim_hardware *hardware,
 destroy_hold:
 	airsim_ack_hold_destroy(radio);
 detach:
-	detach_napi(radio);
+	airsim_detach_napi(radio);
 remove_device:
 	platform_device_unregister(device);
 free_hw:
@@ -471,7 +474,7 @@ void airsim_radio_destroy(struct airsim_radio *radio)
 	ieee80211_unregister_hw(radio->hw);
 	hrtimer_cancel(&radio->beacon_timer);
 	airsim_ack_hold_destroy(radio);
-	detach_napi(radio);
+	airsim_detach_napi(radio);
 	platform_device_unregister(radio->device);
 	xa_destroy(&radio->losses_mdb);
 	ieee80211_free_hw(radio->hw);

@@ -32,8 +32,8 @@ u16 airsim_basic_rates(struct airsim_radio *radio)
 	return radio->vif ? radio->vif->bss_conf.basic_rates << shift : 0;
 }
 
-static void read_legacy(struct airsim_radio *radio, s8 index,
-			struct airsim_rate *rate)
+static void airsim_rate_read_legacy(struct airsim_radio *radio, s8 index,
+				    struct airsim_rate *rate)
 {
 	u8 first = airsim_band(radio) == NL80211_BAND_5GHZ ? AIRSIM_CCK_RATES : 0;
 	u8 i = first + clamp(index, 0, AIRSIM_LEGACY_RATES - 1 - first);
@@ -46,7 +46,7 @@ static void read_legacy(struct airsim_radio *radio, s8 index,
 	};
 }
 
-static u16 read_width_mhz(u16 flags)
+static u16 airsim_rate_width_mhz(u16 flags)
 {
 	if (flags & IEEE80211_TX_RC_160_MHZ_WIDTH)
 		return 160;
@@ -55,15 +55,15 @@ static u16 read_width_mhz(u16 flags)
 	return flags & IEEE80211_TX_RC_40_MHZ_WIDTH ? 40 : 20;
 }
 
-static void read_chosen(struct airsim_radio *radio,
-			const struct ieee80211_tx_rate *chosen,
-			struct airsim_rate *rate)
+static void airsim_rate_read_chosen(struct airsim_radio *radio,
+				    const struct ieee80211_tx_rate *chosen,
+				    struct airsim_rate *rate)
 {
 	if (!(chosen->flags & (IEEE80211_TX_RC_MCS |
 			       IEEE80211_TX_RC_VHT_MCS)))
-		return read_legacy(radio, chosen->idx, rate);
+		return airsim_rate_read_legacy(radio, chosen->idx, rate);
 	*rate = (struct airsim_rate){
-		.width_mhz = read_width_mhz(chosen->flags),
+		.width_mhz = airsim_rate_width_mhz(chosen->flags),
 		.gi_ns = chosen->flags & IEEE80211_TX_RC_SHORT_GI ? 400 : 800,
 	};
 	if (chosen->flags & IEEE80211_TX_RC_VHT_MCS) {
@@ -78,9 +78,9 @@ static void read_chosen(struct airsim_radio *radio,
 }
 
 /* In mac80211's terms; it has none for HE. */
-static void write_chosen(const struct airsim_radio *radio,
-			 const struct airsim_rate *rate,
-			 struct ieee80211_tx_rate *chosen)
+static void airsim_rate_write_chosen(const struct airsim_radio *radio,
+				     const struct airsim_rate *rate,
+				     struct ieee80211_tx_rate *chosen)
 {
 	*chosen = (struct ieee80211_tx_rate){ .count = 1 };
 	if (rate->gi_ns == 400)
@@ -106,8 +106,8 @@ static void write_chosen(const struct airsim_radio *radio,
 }
 
 /* Whether a station understands a rate that the user has fixed. */
-static bool understands(const struct ieee80211_sta *sta,
-			const struct airsim_rate *rate)
+static bool airsim_sta_understands(const struct ieee80211_sta *sta,
+				   const struct airsim_rate *rate)
 {
 	const struct ieee80211_link_sta *link = &sta->deflink;
 
@@ -129,23 +129,23 @@ static bool understands(const struct ieee80211_sta *sta,
 }
 
 /* The fixed rate for data, the lowest basic rate for all else. */
-static void read_fixed(struct airsim_radio *radio,
-		       const struct ieee80211_sta *sta,
-		       struct airsim_rate *rate)
+static void airsim_rate_read_fixed(struct airsim_radio *radio,
+				   const struct ieee80211_sta *sta,
+				   struct airsim_rate *rate)
 {
 	u16 basic = airsim_basic_rates(radio);
 
 	*rate = radio->settings.rate;
-	if (sta && understands(sta, rate))
+	if (sta && airsim_sta_understands(sta, rate))
 		return;
 	if (airsim_band(radio) == NL80211_BAND_5GHZ)
 		basic >>= AIRSIM_CCK_RATES;
-	read_legacy(radio, basic ? __ffs(basic) : 0, rate);
+	airsim_rate_read_legacy(radio, basic ? __ffs(basic) : 0, rate);
 }
 
 /* Which rate of a series is due after so many tries. */
 static const struct ieee80211_tx_rate *
-at_try(const struct ieee80211_tx_rate *series, unsigned int tries)
+airsim_rate_at_try(const struct ieee80211_tx_rate *series, unsigned int tries)
 {
 	int i;
 
@@ -158,7 +158,7 @@ at_try(const struct ieee80211_tx_rate *series, unsigned int tries)
 }
 
 /* Stations that know no HT, or might not, in the BSS or near it. */
-static bool legacy_nearby(const struct ieee80211_vif *vif)
+static bool airsim_legacy_nearby(const struct ieee80211_vif *vif)
 {
 	switch (vif->bss_conf.ht_operation_mode &
 		IEEE80211_HT_OP_MODE_PROTECTION) {
@@ -192,24 +192,24 @@ bool airsim_rate_read(struct airsim_radio *radio, struct sk_buff *skb,
 	bool protect;
 
 	if (radio->settings.rate_fixed) {
-		read_fixed(radio, sta, rate);
-		write_chosen(radio, rate, chosen);
+		airsim_rate_read_fixed(radio, sta, rate);
+		airsim_rate_write_chosen(radio, rate, chosen);
 	} else {
 		if (sta)
 			ieee80211_get_tx_rates(txq->vif, sta, skb, series,
 					       IEEE80211_TX_MAX_RATES);
-		*chosen = *at_try(series, tries);
-		read_chosen(radio, chosen, rate);
+		*chosen = *airsim_rate_at_try(series, tries);
+		airsim_rate_read_chosen(radio, chosen, rate);
 	}
 	protect = chosen->flags & IEEE80211_TX_RC_USE_RTS_CTS;
 	chosen->count = 1;
 	rate->extension_ns = rate->format == AIRSIM_CCK ?
 			     0 : radio->phy->extension_ns;
 	return protect || (txq && rate->format >= AIRSIM_HT &&
-			   legacy_nearby(txq->vif));
+			   airsim_legacy_nearby(txq->vif));
 }
 
-static enum rate_info_bw width_info(u16 width_mhz)
+static enum rate_info_bw airsim_width_info(u16 width_mhz)
 {
 	switch (width_mhz) {
 	case 40:
@@ -222,7 +222,7 @@ static enum rate_info_bw width_info(u16 width_mhz)
 	return RATE_INFO_BW_20;
 }
 
-static u8 he_gi(u16 gi_ns)
+static u8 airsim_he_gi(u16 gi_ns)
 {
 	switch (gi_ns) {
 	case 1600:
@@ -241,7 +241,7 @@ static u8 he_gi(u16 gi_ns)
 void airsim_rate_to_rx_status(const struct airsim_rate *rate,
 			      struct ieee80211_rx_status *status)
 {
-	status->bw = width_info(rate->width_mhz);
+	status->bw = airsim_width_info(rate->width_mhz);
 	status->rate_idx = rate->mcs;
 	status->nss = rate->streams;
 	if (rate->gi_ns == 400)
@@ -261,7 +261,7 @@ void airsim_rate_to_rx_status(const struct airsim_rate *rate,
 		break;
 	case AIRSIM_HE:
 		status->encoding = RX_ENC_HE;
-		status->he_gi = he_gi(rate->gi_ns);
+		status->he_gi = airsim_he_gi(rate->gi_ns);
 		break;
 	}
 }
@@ -278,7 +278,7 @@ void airsim_rate_to_info(const struct airsim_rate *rate,
 		.flags = RATE_INFO_FLAGS_HE_MCS,
 		.mcs = rate->mcs,
 		.nss = rate->streams,
-		.bw = width_info(rate->width_mhz),
-		.he_gi = he_gi(rate->gi_ns),
+		.bw = airsim_width_info(rate->width_mhz),
+		.he_gi = airsim_he_gi(rate->gi_ns),
 	};
 }

@@ -23,9 +23,10 @@ bool airsim_radio_hears(const struct airsim_radio *radio, const u8 *address)
 	return radio->vif && ether_addr_equal(radio->vif->addr, address);
 }
 
-static void fill_status(const struct airsim_radio *radio,
-			const struct airsim_ppdu *ppdu, unsigned int index,
-			struct ieee80211_rx_status *status)
+static void airsim_receive_fill_status(const struct airsim_radio *radio,
+				       const struct airsim_ppdu *ppdu,
+				       unsigned int index,
+				       struct ieee80211_rx_status *status)
 {
 	memset(status, 0, sizeof(*status));
 	status->mactime = div_u64(ppdu->mpdu_end_ns[index], NSEC_PER_USEC);
@@ -43,7 +44,7 @@ static void fill_status(const struct airsim_radio *radio,
 	}
 }
 
-static void interrupt(struct airsim_radio *radio)
+static void airsim_receive_interrupt(struct airsim_radio *radio)
 {
 	if (skb_queue_empty(&radio->arrived))
 		return;
@@ -53,12 +54,12 @@ static void interrupt(struct airsim_radio *radio)
 	napi_schedule(&radio->napi);
 }
 
-static void coalesce(struct airsim_radio *radio)
+static void airsim_receive_coalesce(struct airsim_radio *radio)
 {
 	u64 wait_ns = (u64)radio->settings.coalesce_us * NSEC_PER_USEC;
 
 	if (skb_queue_len(&radio->arrived) >= radio->settings.coalesce_mpdus)
-		interrupt(radio);
+		airsim_receive_interrupt(radio);
 	else if (skb_queue_len(&radio->arrived) == 1)
 		hrtimer_start(&radio->coalesce_timer, ns_to_ktime(wait_ns),
 			      HRTIMER_MODE_REL_SOFT);
@@ -82,12 +83,12 @@ void airsim_receive(struct airsim_radio *radio, const struct sk_buff *sent,
 		return;
 	}
 	skb_copy_bits(sent, 0, skb_put(skb, sent->len), sent->len);
-	fill_status(radio, ppdu, index, IEEE80211_SKB_RXCB(skb));
+	airsim_receive_fill_status(radio, ppdu, index, IEEE80211_SKB_RXCB(skb));
 	__skb_queue_tail(&radio->arrived, skb);
 	if (radio->settings.hand_up == AIRSIM_HAND_UP_MPDU)
-		interrupt(radio);
+		airsim_receive_interrupt(radio);
 	else if (radio->settings.hand_up == AIRSIM_HAND_UP_COALESCED)
-		coalesce(radio);
+		airsim_receive_coalesce(radio);
 }
 
 /**
@@ -97,7 +98,7 @@ void airsim_receive(struct airsim_radio *radio, const struct sk_buff *sent,
 void airsim_receive_ended(struct airsim_radio *radio)
 {
 	if (radio->settings.hand_up != AIRSIM_HAND_UP_COALESCED)
-		interrupt(radio);
+		airsim_receive_interrupt(radio);
 }
 
 /**
@@ -110,7 +111,7 @@ enum hrtimer_restart airsim_coalesce_timer(struct hrtimer *timer)
 		container_of(timer, struct airsim_radio, coalesce_timer);
 
 	spin_lock(&airsim_medium.lock);
-	interrupt(radio);
+	airsim_receive_interrupt(radio);
 	spin_unlock(&airsim_medium.lock);
 	return HRTIMER_NORESTART;
 }

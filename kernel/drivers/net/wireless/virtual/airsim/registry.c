@@ -3,13 +3,14 @@
 #include <linux/netlink.h>
 #include "airsim.h"
 
-static DEFINE_XARRAY_ALLOC(radios);
+static DEFINE_XARRAY_ALLOC(airsim_radios);
 /* Radios come and go under it. */
-static DEFINE_MUTEX(mutex);
+static DEFINE_MUTEX(airsim_registry_mutex);
 
-static struct airsim_radio *find(u32 index, struct netlink_ext_ack *extack)
+static struct airsim_radio *airsim_registry_find(u32 index,
+						 struct netlink_ext_ack *extack)
 {
-	struct airsim_radio *radio = xa_load(&radios, index);
+	struct airsim_radio *radio = xa_load(&airsim_radios, index);
 
 	if (!radio)
 		NL_SET_ERR_MSG_FMT(extack, "there is no radio %u", index);
@@ -32,8 +33,8 @@ int airsim_radio_add(const struct airsim_hardware *hardware,
 	u32 index;
 	int err;
 
-	mutex_lock(&mutex);
-	err = xa_alloc(&radios, &index, NULL,
+	mutex_lock(&airsim_registry_mutex);
+	err = xa_alloc(&airsim_radios, &index, NULL,
 		       XA_LIMIT(0, AIRSIM_MAX_RADIOS - 1), GFP_KERNEL);
 	if (err == -EBUSY)
 		NL_SET_ERR_MSG_FMT(extack, "no more than %u radios are possible",
@@ -45,24 +46,24 @@ int airsim_radio_add(const struct airsim_hardware *hardware,
 	radio = airsim_radio_create(hardware, settings, index);
 	if (IS_ERR(radio)) {
 		err = PTR_ERR(radio);
-		xa_erase(&radios, index);
+		xa_erase(&airsim_radios, index);
 		NL_SET_ERR_MSG(extack, "mac80211 does not take the radio");
 		goto unlock;
 	}
-	xa_store(&radios, index, radio, GFP_KERNEL);
+	xa_store(&airsim_radios, index, radio, GFP_KERNEL);
 	err = index;
 unlock:
-	mutex_unlock(&mutex);
+	mutex_unlock(&airsim_registry_mutex);
 	return err;
 }
 
 /* Links of a radio that goes shall not be those of the next of its index. */
-static void forget_links(u32 index)
+static void airsim_registry_forget_links(u32 index)
 {
 	struct airsim_radio *other;
 	unsigned long i;
 
-	xa_for_each(&radios, i, other)
+	xa_for_each(&airsim_radios, i, other)
 		xa_erase_bh(&other->losses_mdb, index);
 }
 
@@ -77,14 +78,14 @@ int airsim_radio_remove(u32 index, struct netlink_ext_ack *extack)
 {
 	struct airsim_radio *radio;
 
-	mutex_lock(&mutex);
-	radio = find(index, extack);
+	mutex_lock(&airsim_registry_mutex);
+	radio = airsim_registry_find(index, extack);
 	if (radio) {
-		xa_erase(&radios, index);
+		xa_erase(&airsim_radios, index);
 		airsim_radio_destroy(radio);
-		forget_links(index);
+		airsim_registry_forget_links(index);
 	}
-	mutex_unlock(&mutex);
+	mutex_unlock(&airsim_registry_mutex);
 	return radio ? 0 : -ENODEV;
 }
 
@@ -94,12 +95,12 @@ void airsim_registry_clear(void)
 	struct airsim_radio *radio;
 	unsigned long index;
 
-	xa_for_each(&radios, index, radio)
+	xa_for_each(&airsim_radios, index, radio)
 		airsim_radio_remove(index, NULL);
 }
 
 /* MPDUs that a radio has at this moment, wherever they wait. */
-static u64 count_queued(struct airsim_radio *radio)
+static u64 airsim_count_queued(struct airsim_radio *radio)
 {
 	const struct airsim_txq *own;
 	u64 queued = 0;
@@ -126,8 +127,8 @@ int airsim_radio_read(u32 index, struct airsim_radio_info *info)
 {
 	struct airsim_radio *radio;
 
-	mutex_lock(&mutex);
-	radio = xa_load(&radios, index);
+	mutex_lock(&airsim_registry_mutex);
+	radio = xa_load(&airsim_radios, index);
 	if (radio) {
 		memset(info, 0, sizeof(*info));
 		info->index = index;
@@ -137,13 +138,13 @@ int airsim_radio_read(u32 index, struct airsim_radio_info *info)
 		spin_lock_bh(&airsim_medium.lock);
 		info->settings = radio->settings;
 		info->counters = radio->count;
-		info->counters.queued = count_queued(radio);
+		info->counters.queued = airsim_count_queued(radio);
 		info->counters.rx_waiting = skb_queue_len(&radio->arrived) +
 			skb_queue_len_lockless(&radio->received);
 		spin_unlock_bh(&airsim_medium.lock);
 		airsim_ack_hold_count(radio, &info->counters);
 	}
-	mutex_unlock(&mutex);
+	mutex_unlock(&airsim_registry_mutex);
 	return radio ? 0 : -ENODEV;
 }
 
@@ -162,8 +163,8 @@ int airsim_radio_set(u32 index, const struct airsim_settings *settings,
 	struct airsim_radio *radio;
 	int err = -ENODEV;
 
-	mutex_lock(&mutex);
-	radio = find(index, extack);
+	mutex_lock(&airsim_registry_mutex);
+	radio = airsim_registry_find(index, extack);
 	if (radio && settings->rate_fixed != radio->settings.rate_fixed) {
 		NL_SET_ERR_MSG_FMT(extack, "radio %u was made with%s a fixed rate",
 				   index, settings->rate_fixed ? "out" : "");
@@ -174,7 +175,7 @@ int airsim_radio_set(u32 index, const struct airsim_settings *settings,
 		spin_unlock_bh(&airsim_medium.lock);
 		err = 0;
 	}
-	mutex_unlock(&mutex);
+	mutex_unlock(&airsim_registry_mutex);
 	return err;
 }
 
@@ -194,9 +195,9 @@ int airsim_link_set(u32 from, u32 to, bool given, s32 loss_mdb,
 	struct airsim_radio *receiver;
 	int err = -ENODEV;
 
-	mutex_lock(&mutex);
-	receiver = find(to, extack);
-	if (!receiver || !find(from, extack))
+	mutex_lock(&airsim_registry_mutex);
+	receiver = airsim_registry_find(to, extack);
+	if (!receiver || !airsim_registry_find(from, extack))
 		goto unlock;
 	err = 0;
 	if (given)
@@ -207,7 +208,7 @@ int airsim_link_set(u32 from, u32 to, bool given, s32 loss_mdb,
 	if (err)
 		NL_SET_ERR_MSG(extack, "no memory for the link");
 unlock:
-	mutex_unlock(&mutex);
+	mutex_unlock(&airsim_registry_mutex);
 	return err;
 }
 
@@ -224,11 +225,11 @@ int airsim_link_read(u32 from, u32 to, s32 *loss_mdb)
 	struct airsim_radio *receiver;
 	void *given = NULL;
 
-	mutex_lock(&mutex);
-	receiver = xa_load(&radios, to);
+	mutex_lock(&airsim_registry_mutex);
+	receiver = xa_load(&airsim_radios, to);
 	if (receiver)
 		given = xa_load(&receiver->losses_mdb, from);
-	mutex_unlock(&mutex);
+	mutex_unlock(&airsim_registry_mutex);
 	if (!given)
 		return -ENOENT;
 	*loss_mdb = xa_to_value(given);

@@ -3,7 +3,7 @@
 #include "airsim.h"
 
 /* The reorder buffer of the queue that a PPDU comes from. */
-static u16 window(const struct airsim_ppdu *ppdu)
+static u16 airsim_response_window(const struct airsim_ppdu *ppdu)
 {
 	return ppdu->txq ? airsim_txq(ppdu->txq)->buf_size : 0;
 }
@@ -22,7 +22,7 @@ u32 airsim_control_octets(enum airsim_frame frame,
 	case AIRSIM_CTS:
 		return AIRSIM_CTS_OCTETS;
 	case AIRSIM_BLOCKACK:
-		return airsim_blockack_octets(window(ppdu));
+		return airsim_blockack_octets(airsim_response_window(ppdu));
 	case AIRSIM_ACK:
 	case AIRSIM_PPDU:
 		break;

@@ -28,7 +28,7 @@ u64 airsim_nav_ns(const struct airsim_radio *radio)
 	return reception->nav_until_ns;
 }
 
-static u64 first_access_ns(const struct airsim_radio *radio)
+static u64 airsim_first_access_ns(const struct airsim_radio *radio)
 {
 	u64 idle_from_ns = radio->reception.idle_from_ns;
 	u64 first_ns = U64_MAX;
@@ -55,7 +55,7 @@ void airsim_contend(struct airsim_radio *radio)
 
 	if (radio->committed)
 		return;
-	first_ns = first_access_ns(radio);
+	first_ns = airsim_first_access_ns(radio);
 	if (!airsim_tuned(radio) || airsim_busy(radio) || first_ns == U64_MAX ||
 	    radio->exchange.stage != AIRSIM_STAGE_NONE)
 		airsim_cancel(radio, AIRSIM_EVENT_ACCESS);
@@ -78,7 +78,7 @@ void airsim_freeze(struct airsim_radio *radio, u64 busy_from_ns)
 				   busy_from_ns);
 }
 
-static void turned_busy(struct airsim_radio *radio, u64 now_ns)
+static void airsim_turned_busy(struct airsim_radio *radio, u64 now_ns)
 {
 	struct airsim_reception *reception = &radio->reception;
 	ktime_t access = radio->event[AIRSIM_EVENT_ACCESS].node.expires;
@@ -99,7 +99,7 @@ static void turned_busy(struct airsim_radio *radio, u64 now_ns)
 	airsim_cancel(radio, AIRSIM_EVENT_ACCESS);
 }
 
-static void turned_idle(struct airsim_radio *radio, u64 now_ns)
+static void airsim_turned_idle(struct airsim_radio *radio, u64 now_ns)
 {
 	struct airsim_reception *reception = &radio->reception;
 
@@ -109,8 +109,8 @@ static void turned_idle(struct airsim_radio *radio, u64 now_ns)
 	airsim_contend(radio);
 }
 
-static s32 loss_mdb(const struct airsim_radio *radio,
-		    const struct airsim_radio *from, u64 now_ns)
+static s32 airsim_link_loss_mdb(const struct airsim_radio *radio,
+				const struct airsim_radio *from, u64 now_ns)
 {
 	const struct airsim_settings *here = &radio->settings;
 	const struct airsim_settings *there = &from->settings;
@@ -126,23 +126,23 @@ static s32 loss_mdb(const struct airsim_radio *radio,
 }
 
 /* Channels that overlap disturb each other. Return: whether it is audible. */
-static bool hears(const struct airsim_radio *radio,
-		  const struct airsim_radio *from, u64 now_ns,
-		  s32 *signal_mdbm)
+static bool airsim_hears(const struct airsim_radio *radio,
+			 const struct airsim_radio *from, u64 now_ns,
+			 s32 *signal_mdbm)
 {
 	s32 loss;
 
 	if (radio->high_mhz <= from->low_mhz || from->high_mhz <= radio->low_mhz)
 		return false;
-	loss = loss_mdb(radio, from, now_ns);
+	loss = airsim_link_loss_mdb(radio, from, now_ns);
 	if (loss == AIRSIM_LINK_BLOCKED)
 		return false;
 	*signal_mdbm = from->settings.tx_power_mdbm - loss;
 	return *signal_mdbm >= airsim_medium.air.sense_mdbm;
 }
 
-static void hear_begin(struct airsim_radio *radio,
-		       struct airsim_emission *emission, s32 signal_mdbm)
+static void airsim_hear_begin(struct airsim_radio *radio,
+			      struct airsim_emission *emission, s32 signal_mdbm)
 {
 	struct airsim_reception *reception = &radio->reception;
 
@@ -151,7 +151,7 @@ static void hear_begin(struct airsim_radio *radio,
 						 emission->start_ns);
 		reception->spoiled_to_ns = U64_MAX;
 	} else if (!airsim_busy(radio)) {
-		turned_busy(radio, emission->start_ns);
+		airsim_turned_busy(radio, emission->start_ns);
 		if (radio->frequency_mhz == emission->from->frequency_mhz) {
 			reception->locked = emission;
 			reception->signal_mdbm = signal_mdbm;
@@ -162,23 +162,23 @@ static void hear_begin(struct airsim_radio *radio,
 	reception->audible++;
 }
 
-static s32 snr_mdb(const struct airsim_radio *radio, u16 width_mhz)
+static s32 airsim_snr_mdb(const struct airsim_radio *radio, u16 width_mhz)
 {
 	return radio->reception.signal_mdbm - airsim_noise_mdbm(width_mhz);
 }
 
 /* Whether a bystander can read the Duration field of what it receives. */
-static bool readable(const struct airsim_radio *radio,
-		     const struct airsim_rate *rate)
+static bool airsim_readable(const struct airsim_radio *radio,
+			    const struct airsim_rate *rate)
 {
 	if (radio->settings.errors != AIRSIM_ERRORS_SNR)
 		return true;
-	return airsim_snr_loss(rate, snr_mdb(radio, rate->width_mhz),
+	return airsim_snr_loss(rate, airsim_snr_mdb(radio, rate->width_mhz),
 			       AIRSIM_RTS_OCTETS) <= U32_MAX / 2;
 }
 
-static void defer(struct airsim_radio *radio,
-		  const struct airsim_emission *emission)
+static void airsim_defer(struct airsim_radio *radio,
+			 const struct airsim_emission *emission)
 {
 	struct airsim_reception *reception = &radio->reception;
 	const struct airsim_phy *phy = radio->phy;
@@ -198,8 +198,8 @@ static void defer(struct airsim_radio *radio,
 	}
 }
 
-static void hear_end(struct airsim_radio *radio,
-		     const struct airsim_emission *emission, u64 now_ns)
+static void airsim_hear_end(struct airsim_radio *radio,
+			    const struct airsim_emission *emission, u64 now_ns)
 {
 	struct airsim_reception *reception = &radio->reception;
 
@@ -208,9 +208,9 @@ static void hear_end(struct airsim_radio *radio,
 		reception->locked = NULL;
 		airsim_receive_ended(radio);
 		reception->failed = reception->spoiled_from_ns != U64_MAX ||
-				    !readable(radio, &emission->rate);
+				    !airsim_readable(radio, &emission->rate);
 		if (!reception->failed && emission->to != radio)
-			defer(radio, emission);
+			airsim_defer(radio, emission);
 	} else {
 		if (reception->locked)
 			reception->spoiled_to_ns = now_ns;
@@ -219,7 +219,7 @@ static void hear_end(struct airsim_radio *radio,
 			reception->failed = true;
 	}
 	if (!airsim_busy(radio))
-		turned_idle(radio, now_ns);
+		airsim_turned_idle(radio, now_ns);
 }
 
 /**
@@ -272,7 +272,8 @@ bool airsim_mpdu_lost(struct airsim_radio *radio,
 	struct rnd_state *rnd = &airsim_medium.error_rnd;
 
 	if (settings->errors == AIRSIM_ERRORS_SNR)
-		return airsim_snr_lost(rate, snr_mdb(radio, rate->width_mhz),
+		return airsim_snr_lost(rate,
+				       airsim_snr_mdb(radio, rate->width_mhz),
 				       airsim_mpdu_octets(mpdu), rnd);
 	if (!ieee80211_is_data_present(hdr->frame_control))
 		return false;
@@ -295,7 +296,8 @@ bool airsim_control_lost(struct airsim_radio *radio,
 	struct rnd_state *rnd = &airsim_medium.error_rnd;
 
 	if (settings->errors == AIRSIM_ERRORS_SNR)
-		return airsim_snr_lost(rate, snr_mdb(radio, rate->width_mhz),
+		return airsim_snr_lost(rate,
+				       airsim_snr_mdb(radio, rate->width_mhz),
 				       octets, rnd);
 	return settings->response_error_ppm &&
 	       airsim_chance_ppm(rnd, settings->response_error_ppm);
@@ -326,7 +328,7 @@ void airsim_emit(struct airsim_radio *radio)
 	s32 signal_mdbm;
 
 	if (!airsim_busy(radio))
-		turned_busy(radio, emission->start_ns);
+		airsim_turned_busy(radio, emission->start_ns);
 	airsim_cancel(radio, AIRSIM_EVENT_ACCESS);
 	radio->committed = false;
 	radio->reception.locked = NULL;
@@ -336,10 +338,11 @@ void airsim_emit(struct airsim_radio *radio)
 	bitmap_zero(emission->heard_by, AIRSIM_MAX_RADIOS);
 	list_for_each_entry(other, &airsim_medium.radios, list) {
 		if (other == radio ||
-		    !hears(other, radio, emission->start_ns, &signal_mdbm))
+		    !airsim_hears(other, radio, emission->start_ns,
+				  &signal_mdbm))
 			continue;
 		__set_bit(other->index, emission->heard_by);
-		hear_begin(other, emission, signal_mdbm);
+		airsim_hear_begin(other, emission, signal_mdbm);
 	}
 	airsim_schedule(radio, AIRSIM_EVENT_AIR, airsim_next_on_air_ns(radio));
 }
@@ -363,11 +366,11 @@ bool airsim_emission_end(struct airsim_radio *radio, u64 now_ns)
 	arrived = to && to->reception.locked == emission &&
 		  !emission->collided;
 	for_each_set_bit(i, emission->heard_by, AIRSIM_MAX_RADIOS)
-		hear_end(airsim_medium.tuned[i], emission, now_ns);
+		airsim_hear_end(airsim_medium.tuned[i], emission, now_ns);
 	radio->emitting = false;
 	radio->reception.failed = false;
 	if (!airsim_busy(radio))
-		turned_idle(radio, now_ns);
+		airsim_turned_idle(radio, now_ns);
 	return arrived;
 }
 
@@ -387,6 +390,6 @@ void airsim_emission_break(struct airsim_radio *radio, u64 now_ns)
 
 		if (other->reception.locked == emission)
 			other->reception.spoiled_from_ns = 0;
-		hear_end(other, emission, now_ns);
+		airsim_hear_end(other, emission, now_ns);
 	}
 }

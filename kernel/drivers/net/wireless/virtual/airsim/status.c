@@ -6,8 +6,8 @@
 #include <linux/ieee80211.h>
 #include "airsim.h"
 
-static void tell_outcome(const struct airsim_report *report,
-			 struct ieee80211_tx_info *info)
+static void airsim_tell_outcome(const struct airsim_report *report,
+				struct ieee80211_tx_info *info)
 {
 	info->flags |= IEEE80211_TX_STAT_AMPDU;
 	if (report->probe)
@@ -22,19 +22,19 @@ static void tell_outcome(const struct airsim_report *report,
  * Rate control hears of every PPDU: by the first MPDU that is done with, which
  * tells AQL too, or by itself if all are to be sent again.
  */
-static void feed_rate_control(struct ieee80211_hw *hw,
-			      struct ieee80211_sta *sta,
-			      struct airsim_report *report)
+static void airsim_feed_rate_control(struct ieee80211_hw *hw,
+				     struct ieee80211_sta *sta,
+				     struct airsim_report *report)
 {
 	struct ieee80211_tx_info info = { .flags = IEEE80211_TX_CTL_AMPDU };
 	struct sk_buff *first = skb_peek(&report->done);
 
 	if (first) {
-		tell_outcome(report, IEEE80211_SKB_CB(first));
+		airsim_tell_outcome(report, IEEE80211_SKB_CB(first));
 		return;
 	}
 	info.band = hw->conf.chandef.chan->band;
-	tell_outcome(report, &info);
+	airsim_tell_outcome(report, &info);
 	ieee80211_tx_rate_update(hw, sta, &info);
 }
 
@@ -42,8 +42,8 @@ static void feed_rate_control(struct ieee80211_hw *hw,
  * minstrel_ht asks for BlockAck sessions; with fixed rates nobody else does.
  * As minstrel_ht it leaves voice alone.
  */
-static void ask_for_session(struct ieee80211_hw *hw, struct ieee80211_sta *sta,
-			    u8 tid)
+static void airsim_ask_for_session(struct ieee80211_hw *hw,
+				   struct ieee80211_sta *sta, u8 tid)
 {
 	if (ieee80211_hw_check(hw, HAS_RATE_CONTROL) &&
 	    sta->deflink.ht_cap.ht_supported &&
@@ -70,9 +70,9 @@ void airsim_report_flush(struct airsim_report *report)
 		ieee80211_sta_register_airtime(status.sta, report->tid,
 					       report->airtime_us, 0);
 	if (status.sta && report->session)
-		feed_rate_control(hw, status.sta, report);
+		airsim_feed_rate_control(hw, status.sta, report);
 	else if (status.sta && report->qos)
-		ask_for_session(hw, status.sta, report->tid);
+		airsim_ask_for_session(hw, status.sta, report->tid);
 	if (report->rate.format == AIRSIM_HE) {
 		airsim_rate_to_info(&report->rate, &rate.rate_idx);
 		status.rates = &rate;
