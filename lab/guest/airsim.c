@@ -109,6 +109,7 @@ static const struct key keys[] = {
 	KEY("streams", STREAMS, U8, HARDWARE),
 	KEY("width_mhz", WIDTH_MHZ, U16, HARDWARE),
 	KEY("ba_window", BA_WINDOW, U16, HARDWARE),
+	KEY("mpdu_spacing_ns", MPDU_SPACING_NS, U16, HARDWARE),
 	SWITCH("amsdu", AMSDU, HARDWARE),
 	CHOICE("queueing", QUEUEING, HARDWARE, queueings),
 	KEY("ampdu_mpdus", AMPDU_MPDUS, U32, SETTING),

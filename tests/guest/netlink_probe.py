@@ -34,7 +34,9 @@ COMMANDS = [
     "set_air",
     "get_air",
 ]
-HARDWARE = ["standard", "streams", "width_mhz", "ba_window", "amsdu", "queueing"]
+HARDWARE = [
+    *("standard", "streams", "width_mhz", "ba_window", "mpdu_spacing_ns", "amsdu", "queueing"),
+]
 PLACE = ["x_mm", "y_mm", "vx_mm_per_s", "vy_mm_per_s"]
 RATE = [
     "rate_format",
@@ -116,6 +118,7 @@ INTEGERS = {
     "streams": Integer("B", 1, 4),
     "width_mhz": Integer("H", 20, 160),
     "ba_window": Integer("H", 1, 256),
+    "mpdu_spacing_ns": Integer("H", 0, 16000),
     "amsdu": SWITCH,
     "queueing": Integer("I", 0, 1),
     "ampdu_mpdus": Integer("I", 1, 256),
@@ -335,6 +338,7 @@ def unfitting(one: int, other: int, gone: int) -> Iterator[Case]:
         ("window of 802.11n", {"standard": N, "width_mhz": 40, "ba_window": 65}),
         ("window of 802.11ac", {"standard": AC, "ba_window": 65}),
         ("no such width", {"width_mhz": 30}),
+        ("no such spacing", {"mpdu_spacing_ns": 3000}),
         ("a rate that it has not", {"preset": "ar9271", "rate_format": HT, "rate_streams": 2}),
     ]
     for what, values in new:

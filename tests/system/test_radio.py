@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from radio import MPDU_OCTETS, OCTETS, Cell, Sample, address, difference, flow, run
-from wifi_timing import Format, Rate, ppdu_us, psdu_octets
+from wifi_timing import Format, Rate, ppdu_us, psdu_octets, saturated_goodput_mbps
 
 from airtcp.inputs.parameters import Parameters
 from airtcp.linux.kernel import Kernel
@@ -122,6 +122,38 @@ def test_amsdus_carry_several_packets(guest_run: Run) -> None:
     assert plain.nodes["sta"]["packets"] <= plain.nodes["sta"]["received"]
     assert packets > 1.8
     assert mbps(amsdu) > 1.2 * mbps(plain)
+
+
+@pytest.mark.parametrize("spacing_ns", [0, 8000, 16000])
+def test_mpdus_start_as_far_apart_as_their_receiver_asks(guest_run: Run, spacing_ns: int) -> None:
+    """MPDUs of 166 octets take less than 6 us at 240 Mbit/s; delimiters fill up the rest."""
+    send = f"node ap saturate send {address(0, 1)} 9 100 4 &\n"
+    script = f"{send}sleep 0.5\nsample before\nsleep 3\nsample after\n"
+    sample = counted(guest_run(script, keys=f"mpdu_spacing_ns {spacing_ns}"))
+    packets = sample.nodes["sta"]["packets"] / sample.time_s
+    mpdu = 100 + MPDU_OCTETS - OCTETS
+    expected = saturated_goodput_mbps(HT_RATE, 100, mpdu, min_spacing_us=spacing_ns / 1000)
+    print(f"{spacing_ns} ns: {packets * 800 / 1e6:.2f} of {expected:.2f} Mbit/s")
+    assert packets * 800 / 1e6 == pytest.approx(expected, rel=0.01)
+
+
+def test_a_preset_asks_for_the_spacing_of_its_driver(guest_run: Run) -> None:
+    radios = {
+        "preset ar9580": "8000",
+        "preset qca6178": "8000",
+        "preset qca6178 mpdu_spacing_ns 500": "500",
+        "standard 802.11n width_mhz 40 ba_window 64": "8000",
+        "standard 802.11ac ba_window 64": "0",
+        "preset generic": "0",
+    }
+    lines = "".join(
+        f"must airsim radio add {keys} >/dev/null\nairsim radio show {number} >radio-{number}\n"
+        for number, keys in enumerate(radios, start=2)
+    )
+    directory = guest_run(lines)
+    for number, (keys, spacing_ns) in enumerate(radios.items(), start=2):
+        shown = (directory / f"radio-{number}").read_text().splitlines()
+        assert f"mpdu_spacing_ns {spacing_ns}" in shown, keys
 
 
 def test_a_txop_holds_as_many_exchanges_as_fit(guest_run: Run) -> None:

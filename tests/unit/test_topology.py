@@ -245,12 +245,13 @@ def test_what_is_left_to_the_preset_is_not_said() -> None:
     given = keys(
         **{"ampdu_mpdus": 16, "ampdu_bytes": 8191, "ampdu_duration": "1ms", "queue": "fifo"},
         **{"block_ack_request": "off", "fifo_mpdus": 99, "hand_up": "coalesced", "amsdu": "on"},
-        **{"coalesce_mpdus": 8, "coalesce": "2ms"},
+        **{"coalesce_mpdus": 8, "coalesce": "2ms", "mpdu_spacing": "0.25us"},
     )
     assert {key: given[key] for key in set(given) - set(usual)} == {
         **{"ampdu_mpdus": "16", "ampdu_octets": "8191", "ampdu_duration_us": "1000"},
         **{"queueing": "fifo", "fifo_mpdus": "99", "bar": "off", "amsdu": "on"},
         **{"hand_up": "coalesced", "coalesce_mpdus": "8", "coalesce_us": "2000"},
+        **{"mpdu_spacing_ns": "250"},
     }
 
 

@@ -41,7 +41,8 @@ _OF_WORKLOAD = {
 _RADIO = (
     *("preset", "standard", "channel", "width", "streams", "rate_control", "mcs"),
     *("guard_interval", "legacy_rate", "wmm", "rts_threshold", "ampdu_mpdus", "ampdu_bytes"),
-    *("ampdu_duration", "block_ack_request", "amsdu", "queue", "formed_ppdus", "fifo_mpdus"),
+    *("mpdu_spacing", "ampdu_duration", "block_ack_request", "amsdu", "queue"),
+    *("formed_ppdus", "fifo_mpdus"),
     *("hand_up", "coalesce_mpdus", "coalesce", "gro_flush", "error_model", "error_rate"),
     *("response_error_rate", "burst_enter", "burst_leave", "snr", "distance", "walk", "sense"),
 )
@@ -131,6 +132,8 @@ def _aggregation(parameters: "Parameters", standard: Standard) -> Iterator[Confl
         # Without A-MPDUs their limits say nothing, as an MCS does.
         if parameters.amsdu == "on":
             yield _not_with("amsdu", "on", name, "off or 'preset'")
+        if parameters.mpdu_spacing != "preset":
+            yield _not_with("mpdu_spacing", parameters.mpdu_spacing, name, "'preset'")
         return
     if mpdus is not None and mpdus > standard.ba_window:
         yield _not_with("ampdu_mpdus", mpdus, name, f"1 to {standard.ba_window} or 'preset'")

@@ -393,6 +393,14 @@ class Parameters(Strict):
     ampdu_bytes: Annotated[int | None, size(2048, 1048575, _PRESET)] = _field(
         None, "ampdu_bytes", "most bytes in an aggregate (802.11n: 65535)"
     )
+    mpdu_spacing: Literal[
+        "0us", "0.25us", "0.5us", "1us", "2us", "4us", "8us", "16us", "preset"
+    ] = _field(
+        "preset",
+        "mpdu_spacing",
+        "least time between the starts of two MPDUs of an aggregate, as its receiver asks (Minimum "
+        "MPDU Start Spacing); without a preset's radio 8us with 802.11n, else none",
+    )
     ampdu_duration_s: Annotated[float | None, duration(100e-6, 5484e-6, _PRESET)] = _field(
         None, "ampdu_duration", "longest PPDU (5484us is the most that the standard allows)"
     )

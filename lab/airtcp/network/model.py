@@ -41,8 +41,9 @@ _RADIO = (
     *RATE,
     *ERRORS,
     *("snr", "streams", "preset", "rate_control", "rts_threshold"),
-    *("ampdu_mpdus", "ampdu_bytes", "ampdu_duration", "block_ack_request", "amsdu", "queue"),
-    *("formed_ppdus", "fifo_mpdus", "hand_up", "coalesce_mpdus", "coalesce", "gro_flush"),
+    *("ampdu_mpdus", "ampdu_bytes", "mpdu_spacing", "ampdu_duration", "block_ack_request"),
+    *("amsdu", "queue", "formed_ppdus", "fifo_mpdus"),
+    *("hand_up", "coalesce_mpdus", "coalesce", "gro_flush"),
 )
 _CELL = ("standard", "channel", "width", "wmm")
 

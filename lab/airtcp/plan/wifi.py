@@ -102,6 +102,7 @@ def radio_keys(parameters: Parameters) -> str:
         "streams": parameters.streams,
         "width_mhz": _radio_width_mhz(parameters),
         "ba_window": STANDARDS[parameters.standard].ba_window,
+        "mpdu_spacing_ns": _spacing_ns(parameters),
         "amsdu": parameters.amsdu,
         "queueing": parameters.queue,
         "ampdu_mpdus": parameters.ampdu_mpdus,
@@ -154,6 +155,11 @@ def _rate_keys(parameters: Parameters) -> dict[str, object]:
         "rate_width_mhz": rate.width_mhz,
         "rate_gi_ns": rate.guard_ns,
     }
+
+
+def _spacing_ns(parameters: Parameters) -> int | None:
+    spacing = parameters.mpdu_spacing
+    return None if spacing == "preset" else round(float(spacing.removesuffix("us")) * 1000)
 
 
 def _microseconds(seconds: float | None) -> int | None:

@@ -55,6 +55,9 @@ enum airsim_cmd {
  * @AIRSIM_ATTR_STREAMS: u8, spatial streams, 1 to 4; hardware
  * @AIRSIM_ATTR_WIDTH_MHZ: u16, widest channel, 20 to 160; hardware
  * @AIRSIM_ATTR_BA_WINDOW: u16, MPDUs under one BlockAck, 1 to 256; hardware
+ * @AIRSIM_ATTR_MPDU_SPACING_NS: u16, least time between the starts of two MPDUs
+ *	of an A-MPDU that it receives: 0, 250, 500, 1000, 2000, 4000, 8000 or
+ *	16000; hardware
  * @AIRSIM_ATTR_AMSDU: u8, 1 lets mac80211 build A-MSDUs; hardware
  * @AIRSIM_ATTR_QUEUEING: u32, enum airsim_queueing; hardware
  * @AIRSIM_ATTR_AMPDU_MPDUS: u32, MPDUs in an A-MPDU at most, 1 to 256
@@ -120,6 +123,7 @@ enum airsim_attr {
 	AIRSIM_ATTR_STREAMS,
 	AIRSIM_ATTR_WIDTH_MHZ,
 	AIRSIM_ATTR_BA_WINDOW,
+	AIRSIM_ATTR_MPDU_SPACING_NS,
 	AIRSIM_ATTR_AMSDU,
 	AIRSIM_ATTR_QUEUEING,
 	AIRSIM_ATTR_AMPDU_MPDUS,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What a radio tells mac80211 that it can do. */
+#include <linux/log2.h>
 #include <linux/platform_device.h>
 #include <net/cfg80211.h>
 #include <net/regulatory.h>
@@ -65,10 +66,9 @@ static void airsim_describe_ht(const struct airsim_hardware *hardware,
 	if (hardware->amsdu)
 		ht->cap |= IEEE80211_HT_CAP_MAX_AMSDU;
 	ht->ampdu_factor = IEEE80211_HT_MAX_AMPDU_64K;
-	/* That of 802.11n hardware; faster radios need no pause. */
-	ht->ampdu_density = hardware->standard == AIRSIM_80211N ?
-			    IEEE80211_HT_MPDU_DENSITY_8 :
-			    IEEE80211_HT_MPDU_DENSITY_NONE;
+	/* Of d it means 2^(d - 3) us. */
+	if (hardware->mpdu_spacing_ns)
+		ht->ampdu_density = ilog2(hardware->mpdu_spacing_ns / 125);
 	for (i = 0; i < hardware->streams; i++)
 		ht->mcs.rx_mask[i] = 0xff;
 	ht->mcs.tx_params = IEEE80211_HT_MCS_TX_DEFINED;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What a radio may be, and how it may be set. */
 #include <linux/kernel.h>
+#include <linux/log2.h>
 #include "config.h"
 #include "ranges.h"
 
@@ -73,6 +74,25 @@ static bool airsim_is_width(u16 mhz)
 	return mhz == 20 || mhz == 40 || mhz == 80 || mhz == 160;
 }
 
+/* Table 9-184. */
+static bool airsim_is_spacing(u16 ns)
+{
+	return !ns || (ns >= 250 && ns <= 16000 && ns % 250 == 0 &&
+		       is_power_of_2(ns / 250));
+}
+
+/**
+ * airsim_usual_spacing_ns - Minimum MPDU Start Spacing of no device in particular
+ * @standard: newest amendment that it speaks
+ *
+ * Return: that of ath9k with 802.11n, none with what is newer: ath11k and rtw89
+ * ask for none.
+ */
+u16 airsim_usual_spacing_ns(enum airsim_standard standard)
+{
+	return standard == AIRSIM_80211N ? 8000 : 0;
+}
+
 /**
  * airsim_hardware_check - whether there may be such a radio
  * @hardware: what it is to be
@@ -104,6 +124,10 @@ int airsim_hardware_check(const struct airsim_hardware *hardware,
 	    hardware->ba_window > most[standard].ba_window) {
 		NL_SET_ERR_MSG_FMT(extack, "ba_window: this standard allows 1 to %u",
 				   most[standard].ba_window);
+		return -EINVAL;
+	}
+	if (!airsim_is_spacing(hardware->mpdu_spacing_ns)) {
+		NL_SET_ERR_MSG(extack, "mpdu_spacing_ns: 0, 250, 500, ... to 16000 are allowed");
 		return -EINVAL;
 	}
 	if (hardware->amsdu && !most[standard].amsdu) {

@@ -23,6 +23,9 @@
  * @streams: spatial streams, 1 to 4
  * @width_mhz: widest channel: 20, 40, 80 or 160
  * @ba_window: most MPDUs under one BlockAck: 1 to 64, ax up to 256
+ * @mpdu_spacing_ns: Minimum MPDU Start Spacing that it asks of its senders: 0,
+ *	250 and its doubles up to 16000; without A-MPDUs, in 802.11a and g, it
+ *	says nothing
  * @amsdu: lets mac80211 build A-MSDUs
  * @queueing: where packets wait
  */
@@ -31,6 +34,7 @@ struct airsim_hardware {
 	u8 streams;
 	u16 width_mhz;
 	u16 ba_window;
+	u16 mpdu_spacing_ns;
 	bool amsdu;
 	enum airsim_queueing queueing;
 };
@@ -114,6 +118,7 @@ struct airsim_preset {
 };
 
 /* config.c */
+u16 airsim_usual_spacing_ns(enum airsim_standard standard);
 int airsim_hardware_check(const struct airsim_hardware *hardware,
 			  struct netlink_ext_ack *extack);
 int airsim_settings_check(const struct airsim_hardware *hardware,

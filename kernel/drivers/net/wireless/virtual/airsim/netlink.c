@@ -44,6 +44,7 @@ static const struct nla_policy radio_policy[] = {
 	[AIRSIM_ATTR_WIDTH_MHZ] = NLA_POLICY_RANGE(NLA_U16, 20, 160),
 	[AIRSIM_ATTR_BA_WINDOW] =
 		NLA_POLICY_FULL_RANGE(NLA_U16, &airsim_ampdu_mpdus_range),
+	[AIRSIM_ATTR_MPDU_SPACING_NS] = NLA_POLICY_MAX(NLA_U16, 16000),
 	[AIRSIM_ATTR_AMSDU] = NLA_POLICY_MAX(NLA_U8, 1),
 	[AIRSIM_ATTR_QUEUEING] = NLA_POLICY_MAX(NLA_U32, AIRSIM_QUEUE_FIFO),
 	[AIRSIM_ATTR_AMPDU_MPDUS] =
@@ -140,6 +141,7 @@ static const struct field hardware_fields[] = {
 	FIELD(STREAMS, airsim_hardware, streams),
 	FIELD(WIDTH_MHZ, airsim_hardware, width_mhz),
 	FIELD(BA_WINDOW, airsim_hardware, ba_window),
+	FIELD(MPDU_SPACING_NS, airsim_hardware, mpdu_spacing_ns),
 	FIELD(AMSDU, airsim_hardware, amsdu),
 	FIELD(QUEUEING, airsim_hardware, queueing),
 };
@@ -553,6 +555,11 @@ static int airsim_nl_new_radio(struct sk_buff *request, struct genl_info *info)
 	hardware = preset->hardware;
 	airsim_nl_get_fields(info, hardware_fields, ARRAY_SIZE(hardware_fields),
 			     &hardware);
+	/* The generic radio, the first, has what is usual for its standard. */
+	if (preset == airsim_preset_at(0) &&
+	    !info->attrs[AIRSIM_ATTR_MPDU_SPACING_NS])
+		hardware.mpdu_spacing_ns =
+			airsim_usual_spacing_ns(hardware.standard);
 	err = airsim_hardware_check(&hardware, info->extack);
 	if (err)
 		return err;

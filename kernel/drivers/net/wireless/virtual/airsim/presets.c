@@ -38,6 +38,8 @@
  * ath_tx_complete_aggr() queues the whole aggregate again; only for MPDUs that
  * it gives up does it call ath_send_bar(). ath_txq_schedule() forms aggregates
  * as long as fewer than ATH_AGGR_MIN_QDEPTH (2) are with the hardware.
+ * ath9k_cmn_setup_ht_cap(), for ath9k_htc too, asks for 8 us between the starts
+ * of MPDUs.
  */
 #define ATH9K_SETTINGS { \
 	.ampdu_mpdus = 32, \
@@ -83,6 +85,7 @@ static const struct airsim_preset airsim_presets[] = {
 			.streams = 1,
 			.width_mhz = 40,
 			.ba_window = 64,
+			.mpdu_spacing_ns = 8000,
 			.queueing = AIRSIM_QUEUE_FIFO,
 		},
 		.settings = {
@@ -102,6 +105,7 @@ static const struct airsim_preset airsim_presets[] = {
 			.streams = 3,
 			.width_mhz = 40,
 			.ba_window = 64,
+			.mpdu_spacing_ns = 8000,
 			.queueing = AIRSIM_QUEUE_TXQ,
 		},
 		.settings = ATH9K_SETTINGS,
@@ -114,6 +118,7 @@ static const struct airsim_preset airsim_presets[] = {
 			.streams = 2,
 			.width_mhz = 40,
 			.ba_window = 64,
+			.mpdu_spacing_ns = 8000,
 			.queueing = AIRSIM_QUEUE_TXQ,
 		},
 		.settings = ATH9K_SETTINGS,
@@ -124,8 +129,10 @@ static const struct airsim_preset airsim_presets[] = {
 		 * driver has no FQ-CoDel: packets for one flow delay those of
 		 * another. ath10k knows no QCA6178; its 2x2 chips, the QCA6174,
 		 * run firmware for which it queues TARGET_TLV_NUM_MSDU_DESC
-		 * (1056). ATH10K_HTT_MAX_NUM_AMPDU_DEFAULT is 64; the rest
-		 * is the firmware's, unknown: the standard's limits.
+		 * (1056). ATH10K_HTT_MAX_NUM_AMPDU_DEFAULT is 64, and
+		 * ath10k_get_ht_cap() asks for 8 us between the starts of
+		 * MPDUs; the rest is the firmware's, unknown: the standard's
+		 * limits.
 		 */
 		.name = "qca6178",
 		.hardware = {
@@ -133,6 +140,7 @@ static const struct airsim_preset airsim_presets[] = {
 			.streams = 2,
 			.width_mhz = 80,
 			.ba_window = 64,
+			.mpdu_spacing_ns = 8000,
 			.queueing = AIRSIM_QUEUE_FIFO,
 		},
 		.settings = {
@@ -156,6 +164,7 @@ static const struct airsim_preset airsim_presets[] = {
 			.streams = 2,
 			.width_mhz = 40,
 			.ba_window = 64,
+			.mpdu_spacing_ns = 8000,
 			.queueing = AIRSIM_QUEUE_TXQ,
 		},
 		.settings = ATH9K_SETTINGS,
