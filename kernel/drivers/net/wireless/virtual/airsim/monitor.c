@@ -15,6 +15,9 @@
 
 #define VENDOR_SUBNAMESPACE	1
 
+/* The MCS field's number of extension spatial streams is known. */
+#define RADIOTAP_MCS_HAVE_NESS	0x40
+
 /*
  * What radiotap has no field for, in a vendor namespace of the locally
  * administered OUI 02:00:00. Times are those of the PPDU on the air.
@@ -62,6 +65,7 @@ static void airsim_radiotap_put(struct header *header, int bit,
 	header->length = at + octets;
 }
 
+/* HT is coded with BCC, without STBC or extension streams: all that is zero. */
 static void airsim_radiotap_put_ht(struct header *header,
 				   const struct airsim_rate *rate)
 {
@@ -69,7 +73,10 @@ static void airsim_radiotap_put_ht(struct header *header,
 		IEEE80211_RADIOTAP_MCS_HAVE_BW |
 		IEEE80211_RADIOTAP_MCS_HAVE_MCS |
 		IEEE80211_RADIOTAP_MCS_HAVE_GI |
-		IEEE80211_RADIOTAP_MCS_HAVE_FMT,
+		IEEE80211_RADIOTAP_MCS_HAVE_FMT |
+		IEEE80211_RADIOTAP_MCS_HAVE_FEC |
+		IEEE80211_RADIOTAP_MCS_HAVE_STBC |
+		RADIOTAP_MCS_HAVE_NESS,
 		0,
 		rate->mcs + 8 * (rate->streams - 1),
 	};
@@ -101,6 +108,7 @@ static void airsim_radiotap_put_ampdu(struct header *header,
 			    sizeof(ampdu), 4);
 }
 
+/* BCC, no STBC, no beamforming: zero, too. */
 static void airsim_radiotap_put_vht(struct header *header,
 				    const struct airsim_rate *rate)
 {
@@ -113,8 +121,11 @@ static void airsim_radiotap_put_vht(struct header *header,
 		u8 group_id;
 		__le16 partial_aid;
 	} vht = {
-		.known = cpu_to_le16(IEEE80211_RADIOTAP_VHT_KNOWN_GI |
-				     IEEE80211_RADIOTAP_VHT_KNOWN_BANDWIDTH),
+		.known = cpu_to_le16(IEEE80211_RADIOTAP_VHT_KNOWN_STBC |
+			IEEE80211_RADIOTAP_VHT_KNOWN_GI |
+			IEEE80211_RADIOTAP_VHT_KNOWN_LDPC_EXTRA_OFDM_SYM |
+			IEEE80211_RADIOTAP_VHT_KNOWN_BEAMFORMED |
+			IEEE80211_RADIOTAP_VHT_KNOWN_BANDWIDTH),
 		.mcs_nss[0] = rate->mcs << 4 | rate->streams,
 	};
 
@@ -127,19 +138,34 @@ static void airsim_radiotap_put_vht(struct header *header,
 			    2);
 }
 
+/*
+ * LDPC without its extra symbol, no STBC, beamforming, dual carriers, Doppler or
+ * midambles. HE-LTFs are as airtime.c has them.
+ */
 static void airsim_radiotap_put_he(struct header *header,
 				   const struct airsim_rate *rate)
 {
+	u16 ltf_size = rate->gi_ns == 3200 ?
+		       IEEE80211_RADIOTAP_HE_DATA5_LTF_SIZE_4X :
+		       IEEE80211_RADIOTAP_HE_DATA5_LTF_SIZE_2X;
 	u16 bandwidth = ilog2(rate->width_mhz / 20);
+	u16 ltf_symbols = min(rate->streams - 1, 2);
 	u16 guard = rate->gi_ns == 3200 ? IEEE80211_RADIOTAP_HE_DATA5_GI_3_2 :
 		    rate->gi_ns == 1600 ? IEEE80211_RADIOTAP_HE_DATA5_GI_1_6 :
 					  IEEE80211_RADIOTAP_HE_DATA5_GI_0_8;
 	struct ieee80211_radiotap_he he = {
 		.data1 = cpu_to_le16(IEEE80211_RADIOTAP_HE_DATA1_FORMAT_SU |
 			IEEE80211_RADIOTAP_HE_DATA1_DATA_MCS_KNOWN |
+			IEEE80211_RADIOTAP_HE_DATA1_DATA_DCM_KNOWN |
 			IEEE80211_RADIOTAP_HE_DATA1_CODING_KNOWN |
-			IEEE80211_RADIOTAP_HE_DATA1_BW_RU_ALLOC_KNOWN),
-		.data2 = cpu_to_le16(IEEE80211_RADIOTAP_HE_DATA2_GI_KNOWN),
+			IEEE80211_RADIOTAP_HE_DATA1_LDPC_XSYMSEG_KNOWN |
+			IEEE80211_RADIOTAP_HE_DATA1_STBC_KNOWN |
+			IEEE80211_RADIOTAP_HE_DATA1_BW_RU_ALLOC_KNOWN |
+			IEEE80211_RADIOTAP_HE_DATA1_DOPPLER_KNOWN),
+		.data2 = cpu_to_le16(IEEE80211_RADIOTAP_HE_DATA2_GI_KNOWN |
+			IEEE80211_RADIOTAP_HE_DATA2_NUM_LTF_SYMS_KNOWN |
+			IEEE80211_RADIOTAP_HE_DATA2_TXBF_KNOWN |
+			IEEE80211_RADIOTAP_HE_DATA2_MIDAMBLE_KNOWN),
 		.data3 = cpu_to_le16(IEEE80211_RADIOTAP_HE_DATA3_CODING),
 	};
 
@@ -148,6 +174,11 @@ static void airsim_radiotap_put_he(struct header *header,
 	le16p_replace_bits(&he.data5, bandwidth,
 			   IEEE80211_RADIOTAP_HE_DATA5_DATA_BW_RU_ALLOC);
 	le16p_replace_bits(&he.data5, guard, IEEE80211_RADIOTAP_HE_DATA5_GI);
+	le16p_replace_bits(&he.data5, ltf_size,
+			   IEEE80211_RADIOTAP_HE_DATA5_LTF_SIZE);
+	/* 1, 2 and 4 symbols, for 1, 2, and 3 or 4 streams. */
+	le16p_replace_bits(&he.data5, ltf_symbols,
+			   IEEE80211_RADIOTAP_HE_DATA5_NUM_LTF_SYMS);
 	le16p_replace_bits(&he.data6, rate->streams,
 			   IEEE80211_RADIOTAP_HE_DATA6_NSTS);
 	airsim_radiotap_put(header, IEEE80211_RADIOTAP_HE, &he, sizeof(he), 2);

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What Wireshark makes of the frames on the air: all that it asks for is there."""
+
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from conftest import Measure
+
+WARNING = "_ws.expert.severity >= 0x600000"
+
+# Settings over thesis-lan; the PHY that Wireshark finds (its own numbers), and the rate of data in
+# Mbit/s that it works out.
+STANDARDS = {
+    "802.11a": (
+        ("width=20MHz", "streams=1", "guard_interval=800ns", "rts_threshold=1000"),
+        ("5", "54"),
+    ),
+    "802.11g": (
+        ("channel=6", "width=20MHz", "streams=1", "guard_interval=800ns"),
+        ("6", "54"),
+    ),
+    "802.11n": ((), ("7", "240")),
+    "802.11ac": (("width=80MHz", "mcs=9"), ("8", "866.667")),
+    "802.11ax": (
+        ("width=80MHz", "guard_interval=3200ns", "mcs=11", "streams=3"),
+        ("11", "1531.3"),
+    ),
+}
+
+
+def tshark(path: Path, shown: str, *fields: str) -> Counter[str]:
+    """How often frames of the filter have which values of the fields. TCP is not looked into."""
+    words = [word for field in fields for word in ("-e", field)]
+    done = subprocess.run(
+        ["tshark", "-r", path, "--disable-protocol", "tcp", "-Y", shown, "-T", "fields", *words],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return Counter(done.stdout.splitlines())
+
+
+@pytest.mark.parametrize("standard", list(STANDARDS))
+def test_wireshark_warns_of_nothing(measure: Measure, tmp_path: Path, standard: str) -> None:
+    settings, data = STANDARDS[standard]
+    result = measure(f"standard={standard}", *settings, "capture=air", "capture_duration=500ms")
+    assert result["error"] is None
+    path = tmp_path / result["artifacts"]["air.pcapng"]["path"]
+    assert tshark(path, WARNING, "_ws.expert.message") == {}
+    of_data = "wlan.fc.type_subtype == 40 && wlan.ta == 02:61:69:72:00:00"
+    found = tshark(path, of_data, "wlan_radio.phy", "wlan_radio.data_rate")
+    print(standard, dict(found))
+    assert found.most_common(1)[0][0].split("\t") == list(data)
