@@ -103,6 +103,16 @@ def test_every_flow_starts_and_ends_as_told(run: Runs) -> None:
         assert active[name] in (told, late), name
 
 
+def test_mac80211s_queues_are_kept_of_every_link(run: Runs) -> None:
+    cell, _, out_dir = run("36", "first")
+    directory = run_directory(out_dir, cell, 1)
+    links = {"ap1-laptop": 1000, "ap2-phone": 1000, "laptop": 100, "phone": 100, "tablet": 100}
+    for link, least in links.items():
+        head, *rows = (directory / f"queues-{link}.txt").read_text().splitlines()
+        column = head.split().index("tx-packets")
+        assert sum(int(row.split()[column]) for row in rows) > least, link
+
+
 def test_a_policy_changes_while_its_flow_goes_on(run: Runs) -> None:
     rows = seconds(run("36", "first"))["near-laptop"]
     ratios = numpy.array([row["acks_per_s"] / row["segments_per_s"] for row in rows])

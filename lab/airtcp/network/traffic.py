@@ -8,7 +8,7 @@ the run, which is the plan's working directory.
 from airtcp.network import build
 from airtcp.network.scene import Node, Scene, Stream
 from airtcp.outputs.runfiles import BEGAN
-from airtcp.plan import instruments
+from airtcp.plan import instruments, wifi
 from airtcp.plan.transfers import PORT, UDP_PAYLOAD_BYTES, in_node
 
 
@@ -36,6 +36,7 @@ date +%s%N >{BEGAN}
 sleep {parameters.duration_s:g}
 for pid in $waiting; do wait "$pid" || fail "a flow, a ping or a change: see above"; done
 must keep /sys/kernel/debug/airsim/stats airsim-after.txt
+{"".join(_queues(scene, node) for node in scene.stations)}\
 closed
 stop
 {instruments.traces_end(parameters)}\
@@ -105,6 +106,16 @@ def _ping(scene: Scene, node: Node) -> str:
         f"node {node.name} ping -n -D -i {interval_s:g} -w {length_s} {peer} "
         f'>{ping_file(node.name)} & waiting="$waiting $!"\n'
     )
+
+
+def _queues(scene: Scene, node: Node) -> str:
+    """mac80211's own queues, both ways; a station that was lost on the way has none."""
+    station, ap = node.radio or 0, scene.nodes[node.cell].radio or 0
+    files = {
+        f"queues-{node.cell}-{node.name}.txt": wifi.queues(ap, station),
+        f"queues-{node.name}.txt": wifi.queues(station, ap),
+    }
+    return "".join(f"[ ! -r {path} ] || must keep {path} {name}\n" for name, path in files.items())
 
 
 def _counted(node: Node) -> str:

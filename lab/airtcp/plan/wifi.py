@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from airtcp.inputs.parameters import TX_POWER_DBM, Parameters
 from airtcp.inputs.standards import STANDARDS, centre_channel, frequency_mhz, is_2ghz
 from airtcp.plan import walk
+from airtcp.plan.nodes import radio_mac
 
 SSID = "airtcp"
 
@@ -14,6 +15,12 @@ def rts(parameters: Parameters, radio: int) -> str:
     """Shell: frames that are announced."""
     threshold = parameters.rts_threshold_bytes
     return "" if threshold is None else f"must iw phy phy{radio} set rts {threshold}\n"
+
+
+def queues(radio: int, peer: int) -> str:
+    """mac80211's file of what a radio has queued for another, sent to it and dropped."""
+    stations = f"/sys/kernel/debug/ieee80211/phy{radio}/netdev:wlan0/stations"
+    return f"{stations}/{radio_mac(peer)}/aqm"
 
 
 def beaconing(conf: str) -> str:

@@ -11,7 +11,7 @@ directory of the run, which is the plan's working directory.
 from typing import NamedTuple
 
 from airtcp.inputs.parameters import Parameters
-from airtcp.plan import ackfilter, processor, walk
+from airtcp.plan import ackfilter, processor, walk, wifi
 from airtcp.plan.instruments import (
     AIR,
     AIR_DEVICE,
@@ -22,7 +22,7 @@ from airtcp.plan.instruments import (
     traces_end,
     watch,
 )
-from airtcp.plan.nodes import ADDRESSES, SERVER_ADDRESS, radio_mac, station_node
+from airtcp.plan.nodes import ADDRESSES, SERVER_ADDRESS, station_node
 from airtcp.plan.transfers import (
     PORT,
     RRUL_CLASSES,
@@ -36,8 +36,6 @@ from airtcp.plan.transfers import (
     udp_probes,
 )
 from airtcp.plan.web import PAGES
-
-_QUEUES = "/sys/kernel/debug/ieee80211"
 
 
 class _Work(NamedTuple):
@@ -87,8 +85,8 @@ def _queues(parameters: Parameters) -> str:
     if parameters.access != "wifi":
         return ""
     return f""" \\
-	{_QUEUES}/phy0/netdev:wlan0/stations/{radio_mac(1)}/aqm queues-ap.txt \\
-	{_QUEUES}/phy1/netdev:wlan0/stations/{radio_mac(0)}/aqm queues-station.txt"""
+	{wifi.queues(0, 1)} queues-ap.txt \\
+	{wifi.queues(1, 0)} queues-station.txt"""
 
 
 def _bulk(parameters: Parameters) -> _Work:
