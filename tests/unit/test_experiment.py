@@ -358,6 +358,16 @@ def test_values_that_do_not_go_together_are_told(tmp_path: Path) -> None:
     assert len(experiment.cells(settings("standard=802.11ac,802.11ax", "width=80MHz"))) == 4
 
 
+def test_signals_have_a_strength(tmp_path: Path) -> None:
+    wanted = r"error_model: snr needs one of snr distance walk; none is given"
+    with pytest.raises(InputError, match=rf"^--set error_model=snr: parameters\.{wanted}"):
+        load(write(tmp_path, GOOD)).cells(settings("error_model=snr"))
+    path = write(tmp_path, GOOD.replace("parameters:\n", "parameters:\n  error_model: snr\n"))
+    line = path.read_text().splitlines().index("  error_model: snr") + 1
+    with pytest.raises(InputError, match=rf":{line}: parameters\.{wanted}"):
+        load(path)
+
+
 def test_a_walk_is_one_value(tmp_path: Path) -> None:
     settled = settings("error_model=snr", "walk=0s=5m,10s=40m")
     cells = load(write(tmp_path, GOOD)).cells(settled)

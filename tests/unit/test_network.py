@@ -160,6 +160,19 @@ def test_a_ratio_of_signal_to_noise_is_each_stations_own(tmp_path: Path) -> None
     assert links[6][:2] == ["1", "3"] and later == again == phone + 20_000
 
 
+def test_each_station_may_say_its_ratio_alone(tmp_path: Path) -> None:
+    text = GOOD.replace("delay: 2ms,", "delay: 2ms, error_model: snr,").replace(
+        "ap2: {channel: 44, mcs: 5}", "ap2: {channel: 44, mcs: 5, snr: 30dB}"
+    )
+    text = text.replace(", error_rate: 0.5", "")
+    found = apart(planned(tmp_path, text.replace("error_rate: 0.1", "snr: 20dB")))
+    losses = [line.split()[-1] for line in found.splitlines() if "loss_mdb" in line]
+    assert len(losses) == 6 and int(losses[0]) == int(losses[2]) + 10_000
+    needs = r"stations\.laptop: error_model snr needs an snr: here, at its access point or in"
+    with pytest.raises(InputError, match=needs):
+        planned(tmp_path, text.replace(", error_rate: 0.1", ""))
+
+
 def test_captures_are_of_all_nodes_of_a_kind(tmp_path: Path) -> None:
     text = planned(tmp_path, GOOD, "capture=server,air")
     assert [line.split()[-1] for line in text.splitlines() if "tcpdump" in line] == [

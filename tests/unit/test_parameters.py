@@ -46,7 +46,6 @@ CABLES: dict[str, Plain] = {"access": "ethernet"}
         ({"burst_enter": 0.1}, "burst_enter", "not allowed with error_model fixed"),
         ({"snr": "20dB"}, "snr", "not allowed with error_model fixed; allowed: none"),
         ({"walk": "0s=5m"}, "walk", "0ms=5m is not allowed with error_model fixed"),
-        ({"error_model": "snr"}, "error_model", "one of snr distance walk; none is given"),
         (
             {"error_model": "snr", "snr": "20dB", "distance": "5m"},
             "error_model",

@@ -103,6 +103,18 @@ def conflicts(parameters: "Parameters") -> Iterator[Conflict]:
         yield Conflict("workload", "transfer needs transfer_size, as in 100000B")
 
 
+def unsaid(parameters: "Parameters") -> Iterator[Conflict]:
+    """What parameters have to say where no topology does, station by station."""
+    snr = parameters.error_model == "snr"
+    if snr and not _given_places(parameters, parameters.plain()):
+        yield Conflict("error_model", f"snr needs one of {_words(_PLACES)}; none is given")
+
+
+def _given_places(parameters: "Parameters", plain: Mapping[str, Plain]) -> list[str]:
+    usual = type(parameters).usual()
+    return [name for name in _PLACES if plain[name] != usual[name]]
+
+
 def _operating_point(parameters: "Parameters", standard: Standard) -> Iterator[Conflict]:
     name, channel, width = parameters.standard, parameters.channel, parameters.width_mhz
     if channel not in standard.channels:
@@ -145,10 +157,8 @@ def _errors(parameters: "Parameters", plain: Mapping[str, Plain]) -> Iterator[Co
     yield from _idle(parameters, plain, "error_model", _OF_MODEL)
     if parameters.error_model != "snr":
         return
-    usual = type(parameters).usual()
-    given = [name for name in _PLACES if plain[name] != usual[name]]
-    if len(given) != 1:
-        what = f"given are {' and '.join(given)}" if given else "none is given"
+    if len(given := _given_places(parameters, plain)) > 1:
+        what = f"given are {' and '.join(given)}"
         yield Conflict("error_model", f"snr needs one of {_words(_PLACES)}; {what}")
     if parameters.snr_db is not None:
         least_db = parameters.sense_dbm - parameters.noise_dbm

@@ -7,7 +7,7 @@ factors.
 
 import itertools
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, get_args
@@ -27,11 +27,12 @@ from airtcp import words
 from airtcp.catalogue.literature import Paper, Precision, Word
 from airtcp.errors import InputError
 from airtcp.inputs import shape, yamlfile
+from airtcp.inputs.conflicts import unsaid
 from airtcp.inputs.parameters import CONFLICT, OBSERVATION, PARAMETER_NAMES, Strict
 from airtcp.inputs.parameters import Parameters as Parameters
 from airtcp.inputs.quantity import Plain
 from airtcp.inputs.shape import PARAMETER, TOLD, Json, Shape
-from airtcp.network.checks import problems
+from airtcp.network.checks import Problem, problems
 from airtcp.network.model import Change, Flow, Network, Topology, model_at
 from airtcp.network.scene import Scene
 from airtcp.outputs.figures import KIND, KINDS, Figure, ModelFigure, tsq_packets, unknown_metric
@@ -237,7 +238,7 @@ class Experiment(Strict):
         names = dict.fromkeys(itertools.chain(*products))
         cells = _cells(base, self.network, names, combinations)
         for cell in cells:
-            for problem in problems(cell.network, cell.parameters) if cell.network else ():
+            for problem in _problems(cell.network, cell.parameters):
                 at = ".".join(map(str, problem.at))
                 given = " ".join(f"{one.name}={','.join(one.values)}" for one in settings)
                 raise InputError(f"--set {given}: {at}: {problem.text}")
@@ -286,6 +287,14 @@ def _cells(
         cell = Cell({name: plain[name] for name in names}, parameters, network)
         cells.setdefault(cell.slug, cell)
     return list(cells.values())
+
+
+def _problems(network: Network | None, parameters: Parameters) -> Iterator[Problem]:
+    """What is wrong with a cell, though its parameters can be together."""
+    if network:
+        yield from problems(network, parameters)
+    else:
+        yield from (Problem(("parameters", name), text) for name, text in unsaid(parameters))
 
 
 def _set(parameters: Parameters, values: Mapping[str, Plain]) -> Parameters:
@@ -440,7 +449,7 @@ class _Reader:
                 first = error.errors()[0]
                 text = f"{_named(first, values)}: {_explain(first, Parameters)}"
                 raise self._error(at, text) from None
-            for problem in problems(experiment.network, parameters) if experiment.network else ():
+            for problem in _problems(experiment.network, parameters):
                 given = " ".join(f"{name}={value}" for name, value in values.items())
                 raise self._error(problem.at, f"{problem.text}{given and f' (with {given})'}")
 

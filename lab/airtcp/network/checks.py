@@ -116,9 +116,16 @@ def _nodes(scene: Scene) -> Iterator[Problem]:
     topology = scene.network.topology
     for group in ("servers", "access_points", "stations"):
         for name in getattr(topology, group):
-            own = scene.own(name)
-            if problem := _conflict(scene.parameters, own, ("topology", group, name)):
+            own, at = scene.own(name), ("topology", group, name)
+            if problem := _conflict(scene.parameters, own, at):
                 yield problem
+            elif group == "stations" and _without_snr(scene.parameters.replace(own)):
+                text = "error_model snr needs an snr: here, at its access point or in parameters"
+                yield Problem(at, text)
+
+
+def _without_snr(parameters: Parameters) -> bool:
+    return parameters.error_model == "snr" and parameters.snr_db is None
 
 
 def _conflict(
