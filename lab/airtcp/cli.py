@@ -23,6 +23,7 @@ from airtcp.linux.ownpolicy import OwnPolicy
 from airtcp.machine import shell
 from airtcp.machine.guesttools import build_tools
 from airtcp.network import describe
+from airtcp.network.checks import warnings
 from airtcp.outputs import artifacts, figures, results
 from airtcp.sweeps.measure import Measured, Order, measure
 
@@ -68,12 +69,19 @@ def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
+def _warn(cells: Sequence[Cell]) -> None:
+    scenes = [cell.scene for cell in cells if cell.scene]
+    for line in dict.fromkeys(line for scene in scenes for line in warnings(scene)):
+        _say(f"warning: {line}")
+
+
 def _run(options: argparse.Namespace) -> int:
     own = _own_policy(options)
     if options.experiment == catalogue.ALL:
         return _run_all(options, own)
     chosen = experiment.load(options.experiment)
     cells = _cells(options, chosen)
+    _warn(cells)
     out_dir = _out_dir(options, chosen.name)
     measured = measure(_order(options, own), chosen, cells, out_dir)
     if measured.document:
@@ -228,6 +236,7 @@ def _show(options: argparse.Namespace) -> int:
     _own_policy(options)
     chosen = experiment.load(options.experiment)
     cells = chosen.cells(_settings(options))
+    _warn(cells)
     if options.json:
         print(json.dumps(_described(chosen, cells), indent=1))
         return 0

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 from plans import apart, check_shell, section
 
+from airtcp import cli
 from airtcp.errors import InputError
 from airtcp.inputs.experiment import Cell, Setting, load
-from airtcp.network import build, describe
+from airtcp.network import build, checks, describe
 from airtcp.network.model import Network
 from airtcp.network.scene import Scene
 from airtcp.sweeps.run import plan
@@ -171,6 +172,21 @@ def test_each_station_may_say_its_ratio_alone(tmp_path: Path) -> None:
     needs = r"stations\.laptop: error_model snr needs an snr: here, at its access point or in"
     with pytest.raises(InputError, match=needs):
         planned(tmp_path, text.replace(", error_rate: 0.1", ""))
+
+
+def test_a_fixed_rate_that_a_station_cannot_receive_is_warned_of(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert list(checks.warnings(scene(tmp_path))) == []
+    path = tmp_path / "small.yaml"
+    path.write_text(GOOD.replace("mcs: 5}", "mcs: 5, streams: 2}").replace("mcs: 3", "streams: 1"))
+    assert cli.main(["show", str(path), "--set", "nagle=on,off"]) == 0
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith("warning: ap2 sends to tablet at the lowest basic rate, without A-MPDUs")
+    assert "its fixed rate has 2 streams, tablet 1; " in line
+    path.write_text(path.read_text().replace("streams: 1", "streams: 2"))
+    assert cli.main(["show", str(path)]) == 0
+    assert capsys.readouterr().err == ""
 
 
 def test_captures_are_of_all_nodes_of_a_kind(tmp_path: Path) -> None:

@@ -65,6 +65,20 @@ def problems(network: Network, parameters: Parameters) -> Iterator[Problem]:
             return
 
 
+def warnings(scene: Scene) -> Iterator[str]:
+    """What is allowed, but may not be what is wanted."""
+    for station in scene.stations:
+        ap = scene.nodes[station.cell]
+        for sender, receiver in ((ap, station), (station, ap)):
+            most, rate = receiver.parameters.streams, sender.parameters.radio_rate
+            if sender.parameters.rate_control == "fixed" and rate.streams > most:
+                yield (
+                    f"{sender.name} sends to {receiver.name} at the lowest basic rate, without "
+                    f"A-MPDUs: its fixed rate has {rate.streams} streams, {receiver.name} {most}; "
+                    f"give {sender.name} as few streams, or rate_control minstrel"
+                )
+
+
 def _names(scene: Scene) -> Iterator[Problem]:
     topology = scene.network.topology
     groups: dict[str, tuple[Mapping[str, object], int, int]] = {
