@@ -15,7 +15,7 @@ import pytest
 from airtcp.inputs.experiment import Cell, Setting, load
 from airtcp.linux import kernel
 from airtcp.linux.kernel import Kernel
-from airtcp.machine import guesttools
+from airtcp.machine import guest, guesttools
 from airtcp.machine.guest import boot
 from airtcp.machine.guesttools import GuestTools
 from airtcp.plan.script import HELPERS
@@ -84,6 +84,17 @@ def told_by(
     assert result.status == "ok", (result.reason, result.console.read_text()[-2000:])
     told: dict[str, Any] = json.loads((run_dir / "said.json").read_text())
     return told
+
+
+def boots_with(*options: str) -> Callable[..., list[str]]:
+    """What guest._command() says, with more options for the guest's kernel."""
+    command = guest._command
+
+    def more(*given: Any) -> list[str]:
+        *words, init, end, option, script = command(*given)
+        return [*words, *options, init, end, option, script]
+
+    return more
 
 
 @pytest.fixture(scope="session")

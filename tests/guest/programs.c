@@ -151,6 +151,22 @@ static void check_faults(void)
 	check(seen.si_signo == SIGTRAP, "a breakpoint");
 }
 
+/* One that has no handler, so that the kernel has a word to say */
+static void check_fatal_fault(void)
+{
+	int status;
+	pid_t child = fork();
+
+	if (!child) {
+		signal(SIGSEGV, SIG_DFL);
+		*(volatile char *)NULL = 1;
+		_exit(0);
+	}
+	waitpid(child, &status, 0);
+	check(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV,
+	      "a fault without a handler ends its process");
+}
+
 static atomic_int alarms;
 
 static void on_alarm(int number)
@@ -226,6 +242,7 @@ int main(void)
 {
 	check_threads();
 	check_faults();
+	check_fatal_fault();
 	check_alarm();
 	check_memory();
 	check_traced();

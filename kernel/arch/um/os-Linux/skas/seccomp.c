@@ -1,24 +1,46 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Programs that are not traced: a seccomp filter makes each of their system
- * calls a signal, and the stub's handler of signals and the kernel take turns
- * by a futex in memory that both have. The handler's frame holds the program's
- * registers. A way into the kernel and out costs four system calls of the host
- * instead of a dozen, a page fault one such way instead of three.
+ * Programs that are not traced. A seccomp filter makes each of their system
+ * calls a signal, as faults are; the handler of signals, in the stub's page,
+ * stops by a call of which the filter notifies the kernel, whose answer lets it
+ * go on. The frame of the signal holds the program's registers. A way into the
+ * kernel and out costs three system calls of the host instead of a dozen.
+ *
+ * A program may jump to any instruction of the stub with any registers, so the
+ * stub is no more trusted than the program:
+ *
+ * - The thread that runs programs may stop, return from a signal and set the
+ *   bases of FS and GS. Anything else that the stub's page calls kills it.
+ * - Memory is changed by a second thread of the same process, which runs
+ *   stub_memory_thread() and nothing else, on orders from a page that programs
+ *   can only read.
+ * - While the kernel runs no program does: the host has stopped it, and it is
+ *   not its own word that says so. What it had in its registers and wrote to
+ *   its signal stack is checked before use, and does not change meanwhile.
  */
 
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 #include <errno.h>
+#include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
-#include <time.h>
+#include <asm/prctl.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#if __GLIBC_PREREQ(2, 35)
+#include <sys/rseq.h>
+#endif
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
+#include <linux/audit.h>
 #include <linux/filter.h>
-#include <linux/futex.h>
 #include <linux/seccomp.h>
 #include <as-layout.h>
 #include <init.h>
@@ -34,7 +56,6 @@
 
 extern char __syscall_stub_start[];
 
-/* Decided before the first program runs, not changed thereafter */
 int using_seccomp;
 
 #ifdef __x86_64__
@@ -52,7 +73,18 @@ static const int signals[] = {
 	SIGSYS, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGALRM
 };
 
+/* Where the addresses end that the host gives out */
+#define HOST_END 0x7ffffffff000UL
+
+/* Since Linux 6.11 a listener learns at once that the last listened to ended. */
+#define ENDS_ARE_TOLD(major, minor) ((major) * 1000 + (minor) >= 6011)
+#define ASK_EVERY_MS 100
+
+#define RSEQ_MIN_LEN 32
+#define RSEQ_MAX_LEN 1024
+
 static int seccomp_off;
+static int ends_are_told;
 
 static int __init seccomp_param(char *line, int *add)
 {
@@ -66,16 +98,186 @@ __uml_setup("seccomp=", seccomp_param,
 	    "    Trace programs with ptrace(), although the host's seccomp would do.\n\n"
 );
 
+static int install_filter(struct sock_filter *filter, unsigned short length)
+{
+	struct sock_fprog program = { length, filter };
+
+	return syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER,
+		       SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
+}
+
+static int send_answer(struct stub_thread *thread, long value)
+{
+	struct seccomp_notif_resp answer = { .id = thread->id, .val = value };
+	int err;
+
+	CATCH_EINTR(err = ioctl(thread->fd, SECCOMP_IOCTL_NOTIF_SEND, &answer));
+	return err ? -errno : 0;
+}
+
+static bool has_ended(int pid, int fd, int wait_ms)
+{
+	struct pollfd listener = { .fd = fd, .events = POLLIN };
+	siginfo_t info = { .si_pid = 0 };
+
+	if (poll(&listener, 1, wait_ms) > 0)
+		return listener.revents & ~POLLIN;
+
+	/* Whether it is not a child any more or one that has ended */
+	return waitid(P_PID, pid, &info,
+		      WEXITED | WNOHANG | WNOWAIT | __WALL) || info.si_pid;
+}
+
+/* Wait until a thread stops; -ESRCH when its process has ended. */
+static int wait_for(int pid, struct stub_thread *thread)
+{
+	struct seccomp_notif notif;
+
+	do {
+		while (!ends_are_told) {
+			struct pollfd listener = {
+				.fd = thread->fd,
+				.events = POLLIN,
+			};
+
+			if (poll(&listener, 1, ASK_EVERY_MS) > 0 &&
+			    listener.revents == POLLIN)
+				break;
+			if (has_ended(pid, thread->fd, 0))
+				return -ESRCH;
+		}
+
+		memset(&notif, 0, sizeof(notif));
+		if (!ioctl(thread->fd, SECCOMP_IOCTL_NOTIF_RECV, &notif)) {
+			thread->id = notif.id;
+			memcpy(thread->args, notif.data.args,
+			       sizeof(thread->args));
+			return 0;
+		}
+	} while (errno == EINTR ||
+		 (errno == ENOENT && !has_ended(pid, thread->fd, 0)));
+
+	return -ESRCH;
+}
+
+/* Let a stopped thread go on, and wait until it stops again. */
+static int run(int pid, struct stub_thread *thread, long value)
+{
+	int err;
+
+	/*
+	 * A host that freezes its processes, or stops them at a terminal, takes
+	 * the call back and has it repeated afterwards.
+	 */
+	while ((err = send_answer(thread, value)) == -ENOENT) {
+		struct stub_thread before = *thread;
+
+		err = wait_for(pid, thread);
+		if (err)
+			return err;
+		if (memcmp(before.args, thread->args, sizeof(before.args)))
+			return -EPROTO;
+	}
+	return err ?: wait_for(pid, thread);
+}
+
+/* libc has the host write to memory that will not be there any more. */
+static void unregister_rseq(void)
+{
+#ifdef RSEQ_SIG
+	char *area = (char *)__builtin_thread_pointer() + __rseq_offset;
+	unsigned int length;
+
+	/* The length that libc registered is not the one that it says. */
+	for (length = RSEQ_MIN_LEN; length <= RSEQ_MAX_LEN;
+	     length += RSEQ_MIN_LEN)
+		if (!syscall(__NR_rseq, area, length, RSEQ_FLAG_UNREGISTER,
+			     RSEQ_SIG))
+			return;
+#endif
+}
+
+/* What the memory that both see tells of a process that tries it out */
+struct trial {
+	int fd, ready;
+};
+
+static int try_as_child(void *p)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, STUB_STOP_NR, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct trial *trial = p;
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	trial->fd = install_filter(filter, ARRAY_SIZE(filter));
+	__atomic_store_n(&trial->ready, 1, __ATOMIC_SEQ_CST);
+	_exit(syscall(STUB_STOP_NR) != STUB_SET_BASES);
+}
+
+/* Whether a process can be listened to, as start_seccomp_stub() will */
+static bool __init can_listen(void)
+{
+	unsigned long size = 4 * UM_KERN_PAGE_SIZE;
+	struct stub_thread thread;
+	struct trial *trial;
+	int pid, status = -1;
+
+	trial = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (trial == MAP_FAILED)
+		return false;
+	pid = clone(try_as_child, (void *)trial + size, CLONE_FILES | SIGCHLD,
+		    trial);
+	if (pid > 0) {
+		while (!__atomic_load_n(&trial->ready, __ATOMIC_SEQ_CST) &&
+		       waitpid(pid, &status, WNOHANG) != pid)
+			sched_yield();
+		thread.fd = trial->fd;
+		if (trial->ready && thread.fd >= 0) {
+			if (wait_for(pid, &thread) ||
+			    send_answer(&thread, STUB_SET_BASES))
+				kill(pid, SIGKILL);
+			close(thread.fd);
+		}
+		if (trial->ready)
+			CATCH_EINTR(waitpid(pid, &status, 0));
+	}
+	munmap(trial, size);
+	return !status;
+}
+
 /* Say at boot which way it is; both give the same virtual time. */
 void __init check_seccomp(void)
 {
-	unsigned int action = SECCOMP_RET_TRAP;
+	struct seccomp_notif_sizes sizes = { .seccomp_notif = 0 };
+	int major = 0, minor = 0;
+	struct rlimit files;
+	struct utsname host;
+
+	if (!uname(&host))
+		sscanf(host.release, "%d.%d", &major, &minor);
+	ends_are_told = ENDS_ARE_TOLD(major, minor);
 
 	using_seccomp = !seccomp_off &&
-			!syscall(__NR_seccomp, SECCOMP_GET_ACTION_AVAIL, 0,
-				 &action);
+			!syscall(__NR_seccomp, SECCOMP_GET_NOTIF_SIZES, 0,
+				 &sizes) &&
+			sizes.seccomp_notif == sizeof(struct seccomp_notif) &&
+			can_listen();
 	os_info("Programs enter the kernel by %s\n",
 		using_seccomp ? "seccomp" : "ptrace");
+	if (!using_seccomp)
+		return;
+
+	/* Each program takes two. */
+	if (!getrlimit(RLIMIT_NOFILE, &files)) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
 }
 
 static void *in_stub(void *function)
@@ -91,7 +293,6 @@ static void install_handlers(void)
 		.restorer = in_stub(stub_signal_restorer),
 		.mask = ~0UL,
 	};
-	sigset_t none;
 	unsigned int i;
 
 	/* What ends the kernel must not run its handlers here. */
@@ -101,109 +302,231 @@ static void install_handlers(void)
 	for (i = 0; i < ARRAY_SIZE(signals); i++)
 		if (syscall(__NR_rt_sigaction, signals[i], &action, NULL,
 			    sizeof(action.mask)))
-			exit(1);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+			_exit(1);
 }
 
-/* Only the stub may call the host. */
-static void install_filter(void)
+/*
+ * The program's own calls become signals. Of the stub's it may stop, return
+ * from a signal, set the bases of FS and GS.
+ */
+static int filter_program(void)
 {
-	const unsigned int ip = offsetof(struct seccomp_data,
-					 instruction_pointer);
-	const unsigned int first = (unsigned int)STUB_CODE;
 	struct sock_filter filter[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ip + 4),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, instruction_pointer) + 4),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, STUB_CODE >> 32, 0, 3),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ip),
-		BPF_STMT(BPF_ALU | BPF_SUB | BPF_K, first),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, instruction_pointer)),
+		BPF_STMT(BPF_ALU | BPF_SUB | BPF_K, (unsigned int)STUB_CODE),
 		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, UM_KERN_PAGE_SIZE, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, arch)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 0, 7),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, STUB_STOP_NR, 6, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_rt_sigreturn, 6, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_arch_prctl, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, args)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCH_SET_FS, 3, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCH_SET_GS, 2, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	struct sock_fprog program = { ARRAY_SIZE(filter), filter };
 
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-	    syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program))
-		exit(1);
+	return install_filter(filter, ARRAY_SIZE(filter));
+}
+
+/* Nothing but what stub_memory_thread() calls */
+static int filter_memory(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, instruction_pointer) + 4),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, STUB_CODE >> 32, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, instruction_pointer)),
+		BPF_STMT(BPF_ALU | BPF_SUB | BPF_K, (unsigned int)STUB_CODE),
+		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, UM_KERN_PAGE_SIZE, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, arch)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 0, 5),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, STUB_STOP_NR, 4, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_mmap, 4, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_munmap, 3, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_mprotect, 2, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+
+	return install_filter(filter, ARRAY_SIZE(filter));
+}
+
+static void tell_listener(struct stub_data *data, struct stub_thread *thread,
+			  int fd)
+{
+	if (fd < 0)
+		_exit(1);
+	thread->fd = fd;
+	__atomic_add_fetch(&data->listeners, 1, __ATOMIC_SEQ_CST);
+}
+
+/* Never returns: it stops, with the registers of the first program to come. */
+static int run_programs(void *p)
+{
+	struct stub_data *data = p;
+	sigset_t none;
+
+	set_sigstack((void *)STUB_DATA + offsetof(struct stub_data, sigstack),
+		     sizeof(data->sigstack));
+	sigemptyset(&none);
+	syscall(__NR_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof(long));
+	tell_listener(data, &data->program, filter_program());
+	syscall(__NR_getpid);
+	_exit(1);
 }
 
 /**
- * enter_seccomp_stub() - give the kernel the first turn
+ * enter_seccomp_stub() - become a program's process
+ * @data: of the program, where the kernel has it
  *
  * For the process that is to run programs, with the stub's pages in place.
- * Returns with the registers of the first program, that is not at all.
+ * Never returns.
  */
-void enter_seccomp_stub(void)
+void enter_seccomp_stub(struct stub_data *data)
 {
+	const int flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND |
+			  CLONE_THREAD | CLONE_SYSVSEM;
+	struct rlimit no_core = { .rlim_cur = 0 };
+	sigset_t all;
+	void *stack;
+
+	unregister_rseq();
+	setrlimit(RLIMIT_CORE, &no_core);
 	install_handlers();
-	install_filter();
-	syscall(__NR_getpid);
-	exit(1);
-}
+	sigfillset(&all);
+	syscall(__NR_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof(long));
 
-static void check_alive(int pid)
-{
-	int status;
+	stack = mmap(NULL, UM_KERN_PAGE_SIZE, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (stack == MAP_FAILED ||
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    mprotect((void *)STUB_DATA, offsetof(struct stub_data, sigstack),
+		     PROT_READ) ||
+	    clone(run_programs, stack + UM_KERN_PAGE_SIZE, flags, data) < 0)
+		_exit(1);
 
-	if (waitpid(pid, &status, WNOHANG | __WALL) != pid)
-		return;
-	os_warn("a program's process ended: pid %d, status 0x%x\n", pid, status);
-	fatal_sigsegv();
-}
-
-/**
- * wait_seccomp_stub() - wait for the kernel's turn
- * @mm_idp: the program's memory
- */
-void wait_seccomp_stub(struct mm_id *mm_idp)
-{
-	struct stub_data *data = (void *)mm_idp->stack;
-	const struct timespec second = { .tv_sec = 1 };
-
-	while (__atomic_load_n(&data->turn, __ATOMIC_SEQ_CST) !=
-	       STUB_TURN_KERNEL)
-		if (syscall(__NR_futex, &data->turn, FUTEX_WAIT,
-			    STUB_TURN_PROGRAM, &second) && errno == ETIMEDOUT)
-			check_alive(mm_idp->pid);
+	tell_listener(data, &data->memory, filter_memory());
+	asm volatile("jmp *%0"
+		     : : "r" (in_stub(stub_memory_thread)), "b" (STUB_DATA));
+	__builtin_unreachable();
 }
 
 /**
- * run_seccomp_stub() - do what is to be done in a program's memory, and run it
+ * start_seccomp_stub() - wait until a program's process can be used
  * @mm_idp: the program's memory
  *
- * Returns when the program has stopped; without having run it when stay is set
- * or when the work fails, with the error in syscall_data_len.
+ * Returns 0, or -EAGAIN when the process could not become one, most likely for
+ * want of descriptors.
  */
-void run_seccomp_stub(struct mm_id *mm_idp)
+int start_seccomp_stub(struct mm_id *mm_idp)
 {
 	struct stub_data *data = (void *)mm_idp->stack;
+	siginfo_t info = { .si_pid = 0 };
 
-	data->syscall_data_len = mm_idp->syscall_data_len;
-	__atomic_store_n(&data->turn, STUB_TURN_PROGRAM, __ATOMIC_SEQ_CST);
-	syscall(__NR_futex, &data->turn, FUTEX_WAKE, 1);
-	wait_seccomp_stub(mm_idp);
-
-	if (data->err < 0) {
-		syscall_stub_dump_error(mm_idp);
-		mm_idp->syscall_data_len = data->err;
-	} else {
-		mm_idp->syscall_data_len = 0;
+	while (__atomic_load_n(&data->listeners, __ATOMIC_SEQ_CST) < 2) {
+		if (waitid(P_PID, mm_idp->pid, &info,
+			   WEXITED | WNOHANG | WNOWAIT | __WALL) || info.si_pid)
+			goto fail;
+		sched_yield();
 	}
+	mm_idp->syscall_data_len = 0;
+
+	/* No program can have these: the first one's are set in any case. */
+	data->fs_base = ~0UL;
+	data->gs_base = ~0UL;
+
+	if (wait_for(mm_idp->pid, &data->program) ||
+	    wait_for(mm_idp->pid, &data->memory))
+		goto fail;
+
+	/* What there is of the kernel's own process */
+	unmap(mm_idp, 0, STUB_START);
+	unmap(mm_idp, STUB_END, HOST_END - STUB_END);
+	return 0;
+
+fail:
+	close_seccomp_stub(data);
+	return -EAGAIN;
 }
 
-/* Errors of work on the memory that was done before, or just now */
-static void check_memory(struct mm_id *mm_idp)
+/**
+ * close_seccomp_stub() - forget a program's process, which has ended
+ * @data: of the program
+ */
+void close_seccomp_stub(struct stub_data *data)
 {
-	int err = mm_idp->syscall_data_len;
+	/* 0 where it did not come to listening */
+	if (data->program.fd > 0)
+		close(data->program.fd);
+	if (data->memory.fd > 0)
+		close(data->memory.fd);
+}
 
-	if (err >= 0)
-		return;
-	mm_idp->syscall_data_len = 0;
-	if (err == -ENOMEM)
-		report_enomem();
-	os_warn("the stub's system calls failed: %d\n", err);
-	fatal_sigsegv();
+/**
+ * change_seccomp_memory() - do what is to be done in a stopped program's memory
+ * @mm_idp: the program's memory
+ *
+ * Returns 0 or an error, which is also in syscall_data_len then.
+ */
+int change_seccomp_memory(struct mm_id *mm_idp)
+{
+	struct stub_data *data = (void *)mm_idp->stack;
+	unsigned long *args = data->memory.args;
+	int err;
+
+	data->syscall_data_len = mm_idp->syscall_data_len;
+	err = run(mm_idp->pid, &data->memory, 0);
+	if (!err && args[STOP_RESULT]) {
+		err = args[STOP_RESULT];
+		data->err = err;
+		data->syscall_data_len = args[STOP_DONE];
+		syscall_stub_dump_error(mm_idp);
+	}
+	mm_idp->syscall_data_len = err;
+	return err;
+}
+
+static int run_program(struct uml_pt_regs *regs, siginfo_t *si,
+		       struct mm_id *mm_idp)
+{
+	struct stub_data *data = (void *)mm_idp->stack;
+	int err, todo;
+
+	current_mm_sync();
+	err = syscall_stub_flush(mm_idp);
+	if (err)
+		return err;
+
+	todo = put_stub_regs(regs, data);
+	if (todo < 0)
+		return todo;
+
+	err = run(mm_idp->pid, &data->program, todo);
+	if (err)
+		return err;
+
+	regs->is_user = 1;
+	return get_stub_regs(regs, si, data) ? 0 : -EFAULT;
 }
 
 /**
@@ -215,40 +538,37 @@ void userspace_seccomp(struct uml_pt_regs *regs)
 	while (1) {
 		struct mm_id *mm_idp = current_mm_id();
 		struct stub_data *data = (void *)mm_idp->stack;
-		struct siginfo *si;
-		int sig;
+		siginfo_t si;
+		int err, sig;
 
 		time_travel_print_bc_msg();
-		current_mm_sync();
-		check_memory(mm_idp);
 
-		put_stub_regs(regs, data);
-		run_seccomp_stub(mm_idp);
-		check_memory(mm_idp);
+		err = run_program(regs, &si, mm_idp);
+		if (err)
+			fail_seccomp_program(err);
 
-		regs->is_user = 1;
-		get_stub_regs(regs, data);
 		UPT_SYSCALL_NR(regs) = -1; /* Assume: It's not a syscall */
-		sig = data->signal;
-		si = (void *)data + (data->siginfo - STUB_DATA);
+		sig = data->program.args[STOP_SIGNAL];
 
 		switch (sig) {
 		case SIGSYS:
 			handle_syscall(regs);
 			break;
 		case SIGSEGV:
-			segv(regs->faultinfo, 0, 1, NULL);
-			break;
 		case SIGTRAP:
-			relay_signal(SIGTRAP, si, regs);
+			(*sig_info[sig])(sig, (struct siginfo *)&si, regs);
 			break;
 		case SIGALRM:
 			break;
-		default:
+		case SIGILL:
+		case SIGBUS:
+		case SIGFPE:
 			block_signals_trace();
-			(*sig_info[sig])(sig, si, regs);
+			(*sig_info[sig])(sig, (struct siginfo *)&si, regs);
 			unblock_signals_trace();
 			break;
+		default:
+			fail_seccomp_program(-EPROTO);
 		}
 		interrupt_end();
 	}
@@ -260,16 +580,22 @@ void __init check_seccomp(void)
 {
 }
 
-void enter_seccomp_stub(void)
+void enter_seccomp_stub(struct stub_data *data)
 {
 }
 
-void wait_seccomp_stub(struct mm_id *mm_idp)
+int start_seccomp_stub(struct mm_id *mm_idp)
+{
+	return -EINVAL;
+}
+
+void close_seccomp_stub(struct stub_data *data)
 {
 }
 
-void run_seccomp_stub(struct mm_id *mm_idp)
+int change_seccomp_memory(struct mm_id *mm_idp)
 {
+	return -EINVAL;
 }
 
 void userspace_seccomp(struct uml_pt_regs *regs)

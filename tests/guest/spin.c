@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Never enters the kernel again. */
+int main(void)
+{
+	for (volatile int i = 0;; i++)
+		;
+}

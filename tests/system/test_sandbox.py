@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a program of the guest can do to the host and to the guest's kernel: nothing."""
+
+import os
+import re
+import signal
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import GUEST, boots_with, splats
+
+from airtcp.linux.kernel import Kernel
+from airtcp.machine import guest
+from airtcp.machine.guest import GuestResult, boot
+from airtcp.machine.guesttools import GuestTools, compile_program
+
+WAYS: dict[str, tuple[str, ...]] = {"seccomp": (), "ptrace": ("seccomp=off",)}
+FUZZ_RUNS = int(os.environ.get("AIRTCP_TEST_FUZZ_STUB", "10000"))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_calls_of_the_stub_do_not_reach_the_host(
+    way: str,
+    lab_kernel: Kernel,
+    tools: GuestTools,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    target = tmp_path / "reached"
+    plan = f"./escape {target} >said 2>&1; echo $? >code; ./programs >checks\n"
+    result = run(lab_kernel, tools, tmp_path / way, plan, monkeypatch, WAYS[way])
+    said = (tmp_path / way / "said").read_text()
+    assert result.status == "ok", (result.reason, said)
+    assert not target.exists()
+    rows = re.findall(r"^(.*): killed (\d+), reached (\d+), others (\d+)$", said, re.M)
+    assert len(rows) == 22, said
+    assert all(int(killed) and reached == others == "0" for _, killed, reached, others in rows), (
+        said
+    )
+    assert (tmp_path / way / "code").read_text() == "0\n", said
+    # The guest is as it was.
+    assert (tmp_path / way / "checks").read_text().count("holds: ") == 11
+    assert splats(result.console) == []
+
+
+def test_wild_jumps_into_the_stub_end_their_process_only(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """AIRTCP_TEST_FUZZ_STUB says how many; 10,000 take some 15 s of processor time."""
+    plan = f"./stubfuzz {FUZZ_RUNS} 1 >said 2>&1 || exit 1; ./programs >checks\n"
+    before = set(tmp_path.iterdir())
+    result = run(
+        lab_kernel, tools, tmp_path / "run", plan, monkeypatch, (), timeout_wall_s=FUZZ_RUNS
+    )
+    said = (tmp_path / "run" / "said").read_text()
+    assert result.status == "ok", (result.reason, said)
+    ends = [int(count) for count in re.findall(r"^(\d+) ended by signal \d+$", said, re.M)]
+    assert sum(ends) == FUZZ_RUNS, said
+    assert (tmp_path / "run" / "checks").read_text().count("holds: ") == 11
+    assert splats(result.console) == []
+    assert set(tmp_path.iterdir()) - before == {tmp_path / "run"}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_process_that_the_host_kills_ends_its_program_only(
+    way: str,
+    lab_kernel: Kernel,
+    tools: GuestTools,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As the host does that runs out of memory: the guest's kernel must not wait for ever."""
+    killer = threading.Thread(target=kill_who_spins)
+    killer.start()
+    plan = "./spin; echo $? >code; ./programs >checks\n"
+    result = run(lab_kernel, tools, tmp_path / way, plan, monkeypatch, WAYS[way])
+    killer.join()
+    assert result.status == "ok", result.reason
+    assert (tmp_path / way / "code").read_text() == f"{128 + signal.SIGSEGV}\n"
+    assert (tmp_path / way / "checks").read_text().count("holds: ") == 11
+
+
+def kill_who_spins() -> None:
+    """Kill the process of this session's guests that has used half a second of processor time."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                pid, _, rest = stat.read_text().replace(")", "(").split("(")
+            except (OSError, ValueError):
+                continue
+            fields = rest.split()
+            parent, user_ticks = int(fields[1]), int(fields[11])
+            if user_ticks > os.sysconf("SC_CLK_TCK") // 2 and is_guest_of_ours(parent):
+                os.kill(int(pid), signal.SIGKILL)
+                return
+        time.sleep(0.1)
+
+
+def is_guest_of_ours(pid: int) -> bool:
+    try:
+        command = Path(f"/proc/{pid}/cmdline").read_bytes()
+        parent = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except (OSError, ValueError):
+        return False
+    return b"rootfstype=hostfs" in command and parent == os.getpid()
+
+
+def run(
+    kernel: Kernel,
+    tools: GuestTools,
+    run_dir: Path,
+    plan: str,
+    monkeypatch: pytest.MonkeyPatch,
+    options: tuple[str, ...],
+    **settings: Any,
+) -> GuestResult:
+    run_dir.mkdir()
+    for program in ("escape", "stubfuzz", "spin", "programs"):
+        compile_program(run_dir / program, GUEST / f"{program}.c", "-pthread")
+    (run_dir / "plan.sh").write_text(plan)
+    monkeypatch.setattr(guest, "_command", boots_with(*options))
+    return boot(kernel, tools, run_dir, seed=1, **{"timeout_wall_s": 120, **settings})
