@@ -148,6 +148,16 @@ def test_programs_keep_their_registers_memory_and_signals(
     assert ways["seccomp"] == ways["ptrace"]
 
 
+def test_threads_whose_state_was_read_end(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
+) -> None:
+    """The kernel once spun for ever, so that virtual time stood still: the dentry of stat."""
+    compile_program(tmp_path / "threads", GUEST / "threads.c", "-pthread")
+    result = run(lab_kernel, tools, tmp_path, "./threads")
+    assert result.status == "ok", result.reason
+    assert "ended: 200 of 200" in result.console.read_text()
+
+
 def digests(run_dir: Path) -> dict[str, str]:
     return {
         name: hashlib.sha256((run_dir / name).read_bytes()).hexdigest()
