@@ -64,6 +64,32 @@ def test_wild_jumps_into_the_stub_end_their_process_only(
     assert set(tmp_path.iterdir()) - before == {tmp_path / "run"}
 
 
+def test_root_writes_only_to_the_directory_of_the_run(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where mount() may not, mount(8) mounts read-only."""
+    plan = f"""\
+try() {{ "$@" 2>/dev/null && echo "$*" >>possible; }}
+mkdir /tmp/host
+mount -t hostfs -o {tmp_path} none /tmp/host
+try ls /tmp/host/run
+try touch /tmp/host/reached
+try mount -o remount,rw /tmp/host
+umount /tmp/host
+mount -t hostfs -o /proc/self/cwd/run/./.. none /tmp/host
+try touch /tmp/host/reached
+try mount -o remount,rw /
+try touch {tmp_path}/reached
+try touch here
+"""
+    result = run(lab_kernel, tools, tmp_path / "run", plan, monkeypatch, ())
+    assert result.status == "ok", result.reason
+    possible = (tmp_path / "run" / "possible").read_text()
+    assert possible.splitlines() == ["ls /tmp/host/run", "touch here"]
+    assert not (tmp_path / "reached").exists()
+    assert (tmp_path / "run" / "here").exists()
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_process_that_the_host_kills_ends_its_program_only(
     way: str,

@@ -34,12 +34,15 @@ EPOCH_NS = 1_735_689_600_000_000_000
 
 _POLL_S = 0.25
 
+# As the guest mounts it: the only directory of the host that it may write to.
+_RUN_DIR = "/proc/self/cwd/run/."
+
 _FIRST_STEPS = (
     "PATH=/usr/sbin:/usr/bin:/sbin:/bin;"
     "mount -t tmpfs tmpfs /run &&"
     f"mkdir {RUN_DIR_IN_GUEST} {GUEST_DIR} &&"
     # Whether a read changes a file's access time hangs on the host: none does.
-    f"mount -t hostfs -o noatime,/proc/self/cwd/run/. none {RUN_DIR_IN_GUEST} &&"
+    f"mount -t hostfs -o noatime,{_RUN_DIR} none {RUN_DIR_IN_GUEST} &&"
     f"mount -t hostfs -o ro,/proc/self/cwd/tools/. none {GUEST_DIR} &&"
     f"exec {GUEST_DIR}/init"
 )
@@ -164,6 +167,7 @@ def _command(kernel: Kernel, seed: int, memory_mb: int, interactive: bool, cpu: 
         # The plan makes its radios itself.
         "airsim.radios=0",
         *(f"mem={memory_mb}M", "rootfstype=hostfs", "rootflags=/", "ro"),
+        f"hostfs=,writable={_RUN_DIR}",
         *(*clock, f"rng_seed={seed}", "norandmaps", "umid=airtcp"),
         *("con=null", "con0=fd:0,fd:1", "quiet", "panic=-1", *mode),
         # tcpwatch's question goes through all buckets of connections, of which there are few.
