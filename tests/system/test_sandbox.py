@@ -126,6 +126,41 @@ def kill_who_spins() -> None:
         time.sleep(0.1)
 
 
+def test_guest_that_the_host_stops_and_continues_goes_on(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At a terminal, or when the machine sleeps: the host takes back what it notified of."""
+    stopped: list[int] = []
+    stopper = threading.Thread(target=stop_and_continue, args=(stopped,))
+    stopper.start()
+    plan = "for i in 1 2 3 4 5; do ./programs || exit 1; done >checks\n"
+    result = run(lab_kernel, tools, tmp_path / "run", plan, monkeypatch, ())
+    stopper.join()
+    assert result.status == "ok", result.reason
+    assert (tmp_path / "run" / "checks").read_text().count("holds: ") == 5 * 11
+    assert len(stopped) > 5
+
+
+def stop_and_continue(stopped: list[int]) -> None:
+    """Stop the guest of this session for a moment, again and again until it has ended."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        guests = [
+            int(x.name) for x in Path("/proc").glob("[0-9]*") if is_guest_of_ours(int(x.name))
+        ]
+        if not guests and stopped:
+            return
+        for pid in guests:
+            try:
+                os.killpg(pid, signal.SIGSTOP)
+                time.sleep(0.01)
+                os.killpg(pid, signal.SIGCONT)
+                stopped.append(pid)
+            except ProcessLookupError:
+                pass
+        time.sleep(0.03)
+
+
 def is_guest_of_ours(pid: int) -> bool:
     try:
         command = Path(f"/proc/{pid}/cmdline").read_bytes()
