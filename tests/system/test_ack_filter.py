@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy
 import pytest
-from conftest import GUEST, splats
+from conftest import GUEST, splats, told_by
 
 from airtcp.cache import REPOSITORY
 from airtcp.equations import dcf
@@ -101,6 +101,63 @@ def test_the_last_ack_is_lost_only_where_nobody_looks_after_it(
         assert metrics["retransmits"]
     else:
         assert metrics["retransmits"] == 0
+
+
+def ack(number: int, **other: Plain) -> dict[str, Plain]:
+    return {"ack": number, **other}
+
+
+FIN_ACK, PSH_ACK, ECE_ACK = 0x11, 0x18, 0x50
+SACK_10_20, SACK_10_30 = (f"0101050a{10:08x}{end:08x}" for end in (20, 30))
+STAMPS_5, STAMPS_6 = (f"0101080a{value:08x}{1:08x}" for value in (5, 6))
+
+# Segments that are queued at once; places of those that stay in CAKE's queue with ack-filter, and
+# with ack-filter-aggressive. Linux 6.12 as it is gives the same.
+QUEUED: dict[str, tuple[list[dict[str, Plain]], list[int], list[int]]] = {
+    "greater numbers": ([ack(1), ack(2), ack(3), ack(4)], [2, 3], [3]),
+    "duplicates": ([ack(5), ack(5), ack(5)], [0, 1, 2], [0, 1, 2]),
+    "numbers that wrap": ([ack(2**32 - 2), ack(2**32 - 1), ack(1)], [1, 2], [2]),
+    "windows": ([ack(1, window=7), ack(2), ack(3, window=9), ack(3)], [1, 2, 3], [2, 3]),
+    "data": ([ack(1, payload=9), ack(2), ack(3), ack(4, payload=9)], [0, 2, 3], [0, 3]),
+    "FIN, PSH": (
+        [ack(1, flags=PSH_ACK), ack(2), ack(3), ack(4, flags=FIN_ACK)],
+        [0, 2, 3],
+        [0, 3],
+    ),
+    "ECE that begins": ([ack(1), ack(2), ack(3, flags=ECE_ACK)], [1, 2], [1, 2]),
+    "ECE that ends": ([ack(1, flags=ECE_ACK), ack(2), ack(3)], [0, 1, 2], [0, 2]),
+    "SACK": (
+        [ack(1, options=SACK_10_20), ack(1, options=SACK_10_30), ack(1, options=SACK_10_30)],
+        [0, 1, 2],
+        [1, 2],
+    ),
+    "SACK that ends": ([ack(1, options=SACK_10_20), ack(30), ack(31)], [0, 1, 2], [0, 2]),
+    "timestamps": (
+        [ack(1, options=STAMPS_6), ack(2, options=STAMPS_6), ack(3, options=STAMPS_5)],
+        [0, 1, 2],
+        [1, 2],
+    ),
+    "two connections": (
+        [ack(1), ack(1, port=1), ack(2), ack(2, port=1), ack(3), ack(3, port=1)],
+        [2, 3, 4, 5],
+        [2, 3, 4, 5],
+    ),
+    "IPv6": ([ack(1, family=6), ack(2, family=6), ack(3, family=6)], [1, 2], [2]),
+    "6in4": ([ack(1, family=64), ack(2, family=64), ack(3, family=64)], [1, 2], [2]),
+}
+
+
+@pytest.mark.parametrize(("mode", "column"), [("ack-filter", 1), ("ack-filter-aggressive", 2)])
+def test_cake_drops_what_a_newer_ack_repeats(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, mode: str, column: int
+) -> None:
+    """CAKE shares what it compares with mac80211; the walk over the queue is its own."""
+    (tmp_path / "cases.json").write_text(json.dumps([case[0] for case in QUEUED.values()]))
+    told = told_by(GUEST / "cake_acks.py", lab_kernel, tools, tmp_path, mode, "cases.json")
+    expected = {name: case[column] for name, case in QUEUED.items()}
+    assert dict(zip(QUEUED, told["left"], strict=True)) == expected
+    queued = sum(len(case[0]) for case in QUEUED.values())
+    assert told["ack_drops"] == queued - sum(map(len, told["left"]))
 
 
 def rules() -> list[str]:
@@ -213,6 +270,35 @@ def test_recovery_is_no_slower_by_the_default_filter_over_a_thousand_seeds(
     assert cake_ms.mean() <= 1.005 * plain_ms.mean()
     assert cake_ms[lossy].mean() <= 1.005 * plain_ms[lossy].mean()
     assert numpy.percentile(cake_ms, 90) <= 1.005 * numpy.percentile(plain_ms, 90)
+
+
+# The same, for files over the air; then what mac80211 has counted.
+COUNTS = """\
+. /tmp/helpers.sh
+ip netns exec server exchange -C cubic serve 100 5000000 1 & server=$!
+sleep 1
+must ip netns exec station exchange -C cubic fetch 10.0.0.1 100 5000000 1
+wait "$server" || fail "exchange at the server"
+cd /sys/kernel/debug/ieee80211
+must cat phy*/ack_filter >/run/airtcp/radios.txt
+must cat phy*/netdev:*/stations/*/acks_filtered >/run/airtcp/stations.txt
+"""
+
+
+def test_mac80211_counts_dropped_acks_of_radios_and_stations(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
+) -> None:
+    parameters = Parameters().replace({"ack_filter": "txq", **BARE})
+    (tmp_path / "plan.sh").write_text(f"{topology.plan(parameters)}\n{COUNTS}")
+    result = guest.boot(lab_kernel, tools, tmp_path, seed=1, timeout_wall_s=120)
+    assert result.status == "ok", result.reason
+    lines = (tmp_path / "radios.txt").read_text().splitlines()
+    radios = [int(line.split()[1]) for line in lines if line.startswith("filtered ")]
+    stations = [int(line) for line in (tmp_path / "stations.txt").read_text().splitlines()]
+    assert len(radios) == len(stations) == 2
+    # The receiver's ACKs wait in its own radio's queue, for the access point.
+    assert sorted(radios) == sorted(stations)
+    assert max(radios) > 100
 
 
 @pytest.mark.parametrize("segments", [1, 2, 3, 4, 6, 8, 12, 16])

@@ -1,196 +1,171 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* KUnit tests of which TCP acknowledgments a newer one makes superfluous. */
+/* KUnit tests of the filter of TCP ACKs in transmit queues */
+
 #include <kunit/skbuff.h>
 #include <kunit/test.h>
-#include <linux/unaligned.h>
-#include <net/tcp_ack_filter.h>
+#include <linux/ip.h>
+#include <linux/tcp.h>
+#include "../ieee80211_i.h"
 
-#define FLAG(_name)	(TCPHDR_##_name)
+MODULE_IMPORT_NS(EXPORTED_FOR_KUNIT_TESTING);
 
-/* What a test asks for; the rest is a bare acknowledgment of an IPv4 flow. */
-struct segment {
-	u8 flags;
-	u8 payload;
-	u8 options[40];
-	u8 option_octets;
-	u16 source;
-	u32 ack;
-	u16 window;
-	bool ipv6;
-	bool fragment;
-	bool ip_options;
-	u8 reserved;
+#define QOS_HDR_LEN	26
+#define WALK		64
+
+struct queue {
+	struct ieee80211_local *local;
+	struct sk_buff_head skbs;
 };
 
-static const u8 timestamps[] = { TCPOPT_NOP, TCPOPT_NOP, TCPOPT_TIMESTAMP,
-				 TCPOLEN_TIMESTAMP, 1, 2, 3, 4, 5, 6, 7, 8 };
-static const u8 sack[] = { TCPOPT_NOP, TCPOPT_NOP, TCPOPT_SACK, 10,
-			   0, 0, 0, 1, 0, 0, 0, 2 };
-
-static void put_ip(struct sk_buff *skb, const struct segment *segment,
-		   u16 octets)
+static struct sk_buff *make(struct kunit *test, u32 ack, u16 payload)
 {
-	struct ipv6hdr *ip6;
+	struct sk_buff *skb = kunit_zalloc_skb(test, 1024, GFP_KERNEL);
+	struct tcphdr *th;
 	struct iphdr *ip;
 
-	skb_reset_network_header(skb);
-	if (segment->ipv6) {
-		ip6 = skb_put_zero(skb, sizeof(*ip6));
-		ip6->version = 6;
-		ip6->nexthdr = IPPROTO_TCP;
-		ip6->payload_len = htons(octets);
-		ip6->saddr.s6_addr[15] = 1;
-		ip6->daddr.s6_addr[15] = 2;
-		skb->protocol = htons(ETH_P_IPV6);
-		return;
-	}
-	ip = skb_put_zero(skb, sizeof(*ip) + 4 * segment->ip_options);
-	ip->version = 4;
-	ip->ihl = 5 + segment->ip_options;
-	ip->protocol = IPPROTO_TCP;
-	ip->tot_len = htons(ip->ihl * 4 + octets);
-	ip->frag_off = segment->fragment ? htons(IP_MF) : htons(IP_DF);
-	ip->saddr = htonl(0x0a000001);
-	ip->daddr = htonl(0x0a000002);
-	skb->protocol = htons(ETH_P_IP);
-}
-
-static bool read(struct kunit *test, const struct segment *segment,
-		 struct tcp_bare_ack *bare)
-{
-	u8 options = round_up(segment->option_octets, 4);
-	u16 octets = sizeof(struct tcphdr) + options + segment->payload;
-	struct tcphdr *th;
-	struct sk_buff *skb;
-
-	skb = kunit_zalloc_skb(test, 200, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, skb);
-	/* As in a queue of mac80211: something before the network header. */
-	skb_put_zero(skb, 32);
-	put_ip(skb, segment, octets);
-	skb_set_network_header(skb, 32);
+	skb_put_zero(skb, QOS_HDR_LEN);
+	skb_set_network_header(skb, QOS_HDR_LEN);
+	ip = skb_put_zero(skb, sizeof(*ip));
+	ip->version = 4;
+	ip->ihl = sizeof(*ip) / 4;
+	ip->protocol = IPPROTO_TCP;
+	ip->tot_len = htons(sizeof(*ip) + sizeof(*th) + payload);
 	th = skb_put_zero(skb, sizeof(*th));
-	th->source = htons(segment->source ?: 1000);
-	th->dest = htons(2000);
-	th->ack_seq = htonl(segment->ack);
-	th->window = htons(segment->window);
-	th->doff = (sizeof(*th) + options) / 4;
-	((u8 *)th)[12] |= segment->reserved;
-	((u8 *)th)[13] = segment->flags ?: FLAG(ACK);
-	memcpy(skb_put_zero(skb, options), segment->options,
-	       segment->option_octets);
-	skb_put_zero(skb, segment->payload);
-	return tcp_bare_ack_read(skb, bare);
+	th->doff = sizeof(*th) / 4;
+	th->ack = 1;
+	th->ack_seq = htonl(ack);
+	skb_put_zero(skb, payload);
+	skb->protocol = htons(ETH_P_IP);
+	return skb;
 }
 
-static bool bare(struct kunit *test, const struct segment *segment)
+static void init(struct kunit *test, struct queue *queue,
+		 enum ieee80211_ack_filter_mode mode)
 {
-	struct tcp_bare_ack unused;
-
-	return read(test, segment, &unused);
+	queue->local = kunit_kzalloc(test, sizeof(*queue->local), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, queue->local);
+	queue->local->ack_filter = mode;
+	__skb_queue_head_init(&queue->skbs);
 }
 
-static void bare_acks(struct kunit *test)
+/* Queues a packet and drops what the filter finds, which is returned. */
+static struct sk_buff *enqueue(struct queue *queue, struct sk_buff *skb)
 {
-	struct segment segment = { .ack = 1 };
-	struct tcp_bare_ack ack;
+	struct sk_buff *ack;
 
-	KUNIT_EXPECT_TRUE(test, bare(test, &segment));
-	segment.option_octets = sizeof(timestamps);
-	memcpy(segment.options, timestamps, sizeof(timestamps));
-	segment.ack = 0x12345678;
-	segment.window = 4321;
-	KUNIT_EXPECT_TRUE(test, read(test, &segment, &ack));
-	KUNIT_EXPECT_EQ(test, ack.ack, 0x12345678);
-	KUNIT_EXPECT_EQ(test, ack.window, 4321);
-	KUNIT_EXPECT_EQ(test, ntohs(ack.source), 1000);
-	segment.ipv6 = true;
-	KUNIT_EXPECT_TRUE(test, read(test, &segment, &ack));
-	KUNIT_EXPECT_EQ(test, ack.daddr.s6_addr[15], 2);
+	ack = ieee80211_ack_filter(queue->local, &queue->skbs, skb);
+	if (ack)
+		__skb_unlink(ack, &queue->skbs);
+	__skb_queue_tail(&queue->skbs, skb);
+	return ack;
 }
 
-static void all_else_is_kept(struct kunit *test)
+static void newest_stay(struct kunit *test, enum ieee80211_ack_filter_mode mode,
+			int left)
 {
-	static const u8 flags[] = {
-		FLAG(ACK) | FLAG(PSH), FLAG(ACK) | FLAG(FIN),
-		FLAG(ACK) | FLAG(SYN), FLAG(ACK) | FLAG(RST),
-		FLAG(ACK) | FLAG(ECE), FLAG(ACK) | FLAG(CWR),
-		FLAG(ACK) | FLAG(URG), FLAG(RST),
-	};
-	struct segment segment = {};
+	struct sk_buff *skb = NULL;
+	struct queue queue;
 	int i;
 
-	for (i = 0; i < ARRAY_SIZE(flags); i++) {
-		segment.flags = flags[i];
-		KUNIT_EXPECT_FALSE(test, bare(test, &segment));
+	init(test, &queue, mode);
+	for (i = 1; i <= 200; i++) {
+		skb = make(test, i, 0);
+		enqueue(&queue, skb);
+		KUNIT_EXPECT_EQ(test, skb_queue_len(&queue.skbs),
+				min(i, left));
 	}
-	segment.flags = 0;
-	segment.payload = 1;
-	KUNIT_EXPECT_FALSE(test, bare(test, &segment));
-	segment.payload = 0;
-	segment.reserved = 1; /* AccECN's third bit */
-	KUNIT_EXPECT_FALSE(test, bare(test, &segment));
-	segment.reserved = 0;
-	segment.fragment = true;
-	KUNIT_EXPECT_FALSE(test, bare(test, &segment));
-	segment.fragment = false;
-	segment.ip_options = true;
-	KUNIT_EXPECT_FALSE(test, bare(test, &segment));
-	segment.ip_options = false;
-	segment.option_octets = sizeof(sack);
-	memcpy(segment.options, sack, sizeof(sack));
-	KUNIT_EXPECT_FALSE(test, bare(test, &segment));
-	/* An option that ends beyond the header. */
-	segment.option_octets = 4;
-	segment.options[0] = TCPOPT_TIMESTAMP;
-	segment.options[1] = TCPOLEN_TIMESTAMP;
-	KUNIT_EXPECT_FALSE(test, bare(test, &segment));
+	KUNIT_EXPECT_PTR_EQ(test, skb_peek_tail(&queue.skbs), skb);
+	KUNIT_EXPECT_EQ(test, queue.local->ack_filter_limited, 0);
 }
 
-static void only_what_says_less(struct kunit *test)
+static void the_newest_acks_stay(struct kunit *test)
 {
-	struct segment older = { .ack = 100, .window = 7 };
-	struct segment newer = { .ack = 101, .window = 7 };
-	struct tcp_bare_ack old, new;
-
-	KUNIT_ASSERT_TRUE(test, read(test, &older, &old));
-	KUNIT_ASSERT_TRUE(test, read(test, &newer, &new));
-	KUNIT_EXPECT_TRUE(test, tcp_bare_ack_supersedes(&new, &old, true));
-	KUNIT_EXPECT_FALSE(test, tcp_bare_ack_supersedes(&old, &new, true));
-	/* A duplicate, by which loss is found, or a window update. */
-	KUNIT_EXPECT_FALSE(test, tcp_bare_ack_supersedes(&old, &old, true));
-	new.window = 8;
-	KUNIT_EXPECT_FALSE(test, tcp_bare_ack_supersedes(&new, &old, true));
-	KUNIT_EXPECT_TRUE(test, tcp_bare_ack_supersedes(&new, &old, false));
-	new.ack = old.ack;
-	KUNIT_EXPECT_FALSE(test, tcp_bare_ack_supersedes(&new, &old, false));
-	new.window = old.window;
-	/* Numbers wrap. */
-	old.ack = U32_MAX;
-	new.ack = 5;
-	KUNIT_EXPECT_TRUE(test, tcp_bare_ack_supersedes(&new, &old, true));
+	newest_stay(test, IEEE80211_ACK_FILTER_ON, 2);
+	newest_stay(test, IEEE80211_ACK_FILTER_AGGRESSIVE, 1);
 }
 
-static void only_of_the_same_connection(struct kunit *test)
+static void data_drop_acks_and_stay(struct kunit *test)
 {
-	struct segment older = { .ack = 100 };
-	struct segment newer = { .ack = 101, .source = 1001 };
-	struct tcp_bare_ack old, new;
+	struct sk_buff *ack = make(test, 2, 0);
+	struct queue queue;
 
-	KUNIT_ASSERT_TRUE(test, read(test, &older, &old));
-	KUNIT_ASSERT_TRUE(test, read(test, &newer, &new));
-	KUNIT_EXPECT_FALSE(test, tcp_bare_ack_supersedes(&new, &old, false));
-	new.source = old.source;
-	KUNIT_EXPECT_TRUE(test, tcp_bare_ack_supersedes(&new, &old, false));
-	new.daddr.s6_addr[15]++;
-	KUNIT_EXPECT_FALSE(test, tcp_bare_ack_supersedes(&new, &old, false));
+	init(test, &queue, IEEE80211_ACK_FILTER_AGGRESSIVE);
+	KUNIT_EXPECT_NULL(test, enqueue(&queue, make(test, 1, 800)));
+	KUNIT_EXPECT_NULL(test, enqueue(&queue, ack));
+	KUNIT_EXPECT_PTR_EQ(test, enqueue(&queue, make(test, 3, 800)), ack);
+	KUNIT_EXPECT_NULL(test, enqueue(&queue, make(test, 4, 0)));
+	KUNIT_EXPECT_EQ(test, skb_queue_len(&queue.skbs), 3);
+}
+
+static void other_protocols_stay(struct kunit *test)
+{
+	struct sk_buff *other = make(test, 1, 0);
+	struct queue queue;
+
+	init(test, &queue, IEEE80211_ACK_FILTER_AGGRESSIVE);
+	other->protocol = htons(ETH_P_PAE);
+	KUNIT_EXPECT_NULL(test, enqueue(&queue, other));
+	KUNIT_EXPECT_NULL(test, enqueue(&queue, make(test, 2, 0)));
+	other = make(test, 3, 0);
+	other->protocol = htons(ETH_P_PAE);
+	KUNIT_EXPECT_NULL(test, enqueue(&queue, other));
+	/* no network header at all */
+	other = make(test, 4, 0);
+	other->protocol = 0;
+	other->network_header = 0;
+	KUNIT_EXPECT_NULL(test, enqueue(&queue, other));
+}
+
+static void amsdus_stay(struct kunit *test)
+{
+	struct sk_buff *amsdu = make(test, 1, 0);
+	struct sk_buff *acks[3];
+	struct queue queue;
+	int i;
+
+	IEEE80211_SKB_CB(amsdu)->control.flags |= IEEE80211_TX_CTRL_AMSDU;
+	init(test, &queue, IEEE80211_ACK_FILTER_AGGRESSIVE);
+	KUNIT_EXPECT_NULL(test, enqueue(&queue, amsdu));
+	for (i = 0; i < ARRAY_SIZE(acks); i++)
+		acks[i] = make(test, 2 + i, 0);
+	KUNIT_EXPECT_NULL(test, enqueue(&queue, acks[0]));
+	KUNIT_EXPECT_PTR_EQ(test, enqueue(&queue, acks[1]), acks[0]);
+
+	/* What is before one is not compared with what is after it. */
+	IEEE80211_SKB_CB(acks[1])->control.flags |= IEEE80211_TX_CTRL_AMSDU;
+	init(test, &queue, IEEE80211_ACK_FILTER_ON);
+	KUNIT_EXPECT_NULL(test, enqueue(&queue, make(test, 1, 0)));
+	__skb_queue_tail(&queue.skbs, acks[1]);
+	KUNIT_EXPECT_NULL(test, enqueue(&queue, acks[2]));
+	KUNIT_EXPECT_NULL(test, enqueue(&queue, make(test, 5, 0)));
+}
+
+static void the_walk_is_limited(struct kunit *test)
+{
+	struct queue queue;
+	int i;
+
+	init(test, &queue, IEEE80211_ACK_FILTER_AGGRESSIVE);
+	for (i = 0; i < WALK - 1; i++)
+		KUNIT_EXPECT_NULL(test, enqueue(&queue, make(test, i, 800)));
+	KUNIT_EXPECT_NULL(test, enqueue(&queue, make(test, WALK, 0)));
+	KUNIT_EXPECT_NOT_NULL(test, enqueue(&queue, make(test, WALK + 1, 0)));
+	KUNIT_EXPECT_EQ(test, queue.local->ack_filter_limited, 0);
+	KUNIT_EXPECT_NOT_NULL(test,
+			      enqueue(&queue, make(test, WALK + 2, 800)));
+	KUNIT_EXPECT_NULL(test, enqueue(&queue, make(test, WALK + 3, 0)));
+	KUNIT_EXPECT_EQ(test, queue.local->ack_filter_limited, 0);
+	KUNIT_EXPECT_NULL(test, enqueue(&queue, make(test, WALK + 4, 0)));
+	KUNIT_EXPECT_EQ(test, queue.local->ack_filter_limited, 1);
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE(bare_acks),
-	KUNIT_CASE(all_else_is_kept),
-	KUNIT_CASE(only_what_says_less),
-	KUNIT_CASE(only_of_the_same_connection),
+	KUNIT_CASE(the_newest_acks_stay),
+	KUNIT_CASE(data_drop_acks_and_stay),
+	KUNIT_CASE(other_protocols_stay),
+	KUNIT_CASE(amsdus_stay),
+	KUNIT_CASE(the_walk_is_limited),
 	{}
 };
 

@@ -11,10 +11,77 @@
  */
 #include <linux/jhash.h>
 #include <linux/netfilter_netdev.h>
+#include <linux/unaligned.h>
+#include <net/tcp.h>
 #include <net/tcp_ack_filter.h>
 #include "airsim.h"
 
 #define FLOWS	64
+
+#define ALIGNED_TIMESTAMPS	(TCPOPT_NOP << 24 | TCPOPT_NOP << 16 | \
+				 TCPOPT_TIMESTAMP << 8 | TCPOLEN_TIMESTAMP)
+
+/*
+ * An acknowledgment that does nothing else. It is kept when its packet has been
+ * sent; IPv4 addresses are mapped.
+ */
+struct tcp_bare_ack {
+	struct in6_addr saddr;
+	struct in6_addr daddr;
+	__be16 source;
+	__be16 dest;
+	u32 ack;
+	u16 window;
+};
+
+/* No data, no flag but ACK, no option but timestamps as Linux aligns them */
+static bool tcp_bare_ack_read(const struct sk_buff *skb,
+			      struct tcp_bare_ack *bare)
+{
+	const struct ipv6hdr *ip6;
+	struct tcp_ack_filter ack;
+	const struct tcphdr *tcph;
+	const struct iphdr *ip;
+
+	if (!tcp_ack_filter_init(&ack, skb))
+		return false;
+	tcph = ack.newer.tcph;
+	if (ack.newer.len != __tcp_hdrlen(tcph) ||
+	    (tcp_flag_word(tcph) & htonl(0x0fff0000)) != TCP_FLAG_ACK ||
+	    (tcph->doff != 5 &&
+	     (tcph->doff != 5 + TCPOLEN_TSTAMP_ALIGNED / 4 ||
+	      get_unaligned_be32(tcph + 1) != ALIGNED_TIMESTAMPS)))
+		return false;
+	ip = ack.newer.iph;
+	ip6 = (const struct ipv6hdr *)ip;
+	if (ip->version == 4) {
+		ipv6_addr_set_v4mapped(ip->saddr, &bare->saddr);
+		ipv6_addr_set_v4mapped(ip->daddr, &bare->daddr);
+	} else {
+		bare->saddr = ip6->saddr;
+		bare->daddr = ip6->daddr;
+	}
+	bare->source = tcph->source;
+	bare->dest = tcph->dest;
+	bare->ack = ntohl(tcph->ack_seq);
+	bare->window = ntohs(tcph->window);
+	return true;
+}
+
+static bool tcp_bare_ack_same_flow(const struct tcp_bare_ack *one,
+				   const struct tcp_bare_ack *other)
+{
+	return one->source == other->source && one->dest == other->dest &&
+	       ipv6_addr_equal(&one->saddr, &other->saddr) &&
+	       ipv6_addr_equal(&one->daddr, &other->daddr);
+}
+
+static bool tcp_bare_ack_supersedes(const struct tcp_bare_ack *newer,
+				    const struct tcp_bare_ack *older)
+{
+	return tcp_bare_ack_same_flow(newer, older) &&
+	       after(newer->ack, older->ack) && newer->window == older->window;
+}
 
 /* What a connection has here. Two that share a place do not wait for long. */
 struct flow {
@@ -106,7 +173,7 @@ static bool airsim_ack_hold_keep(struct airsim_ack_hold *hold,
 		      NSEC_PER_USEC;
 	bool more;
 
-	if (flow->skb && tcp_bare_ack_supersedes(bare, &flow->bare, true)) {
+	if (flow->skb && tcp_bare_ack_supersedes(bare, &flow->bare)) {
 		*superseded = flow->skb;
 		flow->skb = NULL;
 		hold->held--;
