@@ -198,7 +198,7 @@ def configurations(topic: str, changes: tuple[Step, ...]) -> dict[str, str]:
     Before there is an option both are the same, and only "without" is there.
     """
     text = "".join(step.patch.read_text() for step in changes)
-    brought = set(re.findall(r"^\+(?:menu)?config (\w+)\n\+\t(?:bool|tristate)\b", text, re.M))
+    brought = set(re.findall(r"^\+(?:menu)?config (\w+)\n\+\t(?:bool|tristate) \"", text, re.M))
     groups = CHANGED_OPTIONS.get(topic, ())
     options = sorted(brought.union(*groups))
     chosen = {"with": set(options), "without": set()} if options else {"without": set()}

@@ -197,7 +197,6 @@ def test_command_line_says_that_a_placeholder_cannot_be_sent(
     def write(*arguments: Path, **options: str) -> list[Path]:
         return patchseries.write(arguments[0], linux, overlay, **options)
 
-    monkeypatch.setattr(cli.signal, "signal", lambda *_: None)
     monkeypatch.setattr(cli, "patchseries", SimpleNamespace(**vars(patchseries) | {"write": write}))
     placeholder = "airtcp: airtcp <airtcp@localhost> is a placeholder: "
     assert cli.main(["kernel", "series", str(tmp_path / "one")]) == 0

@@ -93,7 +93,6 @@ def test_a_report_names_what_has_changed(
     assert list(artifacts.changed_runs(runs, tmp_path)) == []
     (run_directory(tmp_path, CELL, 2) / "uptime").unlink()
     (tmp_path / "results.json").write_text(json.dumps({"schema": 1, "runs": runs}))
-    monkeypatch.setattr(cli.signal, "signal", lambda *_: None)
     monkeypatch.setattr("airtcp.report.write_report", lambda *_: "report.html")
     assert cli.main(["report", str(tmp_path)]) == 0
     assert capsys.readouterr() == (

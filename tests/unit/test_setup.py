@@ -23,7 +23,7 @@ PYTHON = """\
 #!/bin/sh
 case "$*" in
 -VV) echo "Python 3.11.0" ;;
-"-m venv "*) mkdir -p "$3/bin" && cp -p "$0" "$3/bin/python" && echo made >>"$3.made" ;;
+"-I -m venv "*) mkdir -p "$4/bin" && cp -p "$0" "$4/bin/python" && echo made >>"$4.made" ;;
 esac
 """
 

@@ -386,7 +386,7 @@ def test_make_help_names_the_steps() -> None:
 def test_the_recipe_passes_signals_on() -> None:
     """make signals its child only, which is a shell unless it gives way to Python."""
     done = subprocess.run(
-        ["make", "-n", "verify", "STEPS=fuzz soak", "AGAIN=1"],
+        ["make", "--no-print-directory", "-n", "verify", "STEPS=fuzz soak", "AGAIN=1"],
         cwd=REPOSITORY,
         capture_output=True,
         text=True,
