@@ -9,7 +9,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn, get_args
+from typing import get_args
 
 from airtcp import doctor, interrupts, streams
 from airtcp.catalogue import catalogue, reproduction
@@ -25,6 +25,8 @@ from airtcp.machine.guesttools import build_tools
 from airtcp.network import describe
 from airtcp.network.checks import warnings
 from airtcp.outputs import artifacts, figures, results
+from airtcp.sweeps import certificates
+from airtcp.sweeps.certificates import Certificates
 from airtcp.sweeps.measure import Measured, Order, measure
 
 
@@ -139,6 +141,9 @@ def _out_dir(options: argparse.Namespace, name: str) -> Path:
 
 
 def _order(options: argparse.Namespace, own: OwnPolicy | None) -> Order:
+    known = _certificates(options)
+    if options.cluster and "://" in options.cluster:
+        certificates.address(options.cluster, known)
     doctor.require_programs()
     return Order(
         kernel=ownpolicy.build(own, options.kernel_source, say=_say),
@@ -146,6 +151,7 @@ def _order(options: argparse.Namespace, own: OwnPolicy | None) -> Order:
         seeds=options.seeds,
         jobs=options.jobs,
         cluster=options.cluster,
+        certificates=known,
         command=options.command,
         say=_say,
     )
@@ -156,22 +162,24 @@ def _cells(options: argparse.Namespace, chosen: Experiment) -> list[Cell]:
 
 
 def _scheduler(options: argparse.Namespace) -> int:
-    _become("dask_scheduler", "--port", str(options.port))
+    from airtcp.sweeps import clusterservers
+
+    if options.create_certificates:
+        print(certificates.create(options.create_certificates).directory)
+        return 0
+    clusterservers.scheduler(options.host, options.port, _certificates(options))
 
 
 def _worker(options: argparse.Namespace) -> int:
+    from airtcp.sweeps import clusterservers
+
     doctor.require_programs()
     jobs = options.jobs or os.cpu_count() or 1
-    # Guests are other processes: what they take is not the worker's to limit.
-    alone = ("--nthreads", str(jobs), "--no-nanny", "--memory-limit", "0")
-    _become("dask_worker", options.scheduler, *alone)
+    clusterservers.worker(options.scheduler, jobs, _certificates(options))
 
 
-def _become(program: str, *arguments: str) -> NoReturn:
-    """Go on as a program of Dask, with the very libraries of this one."""
-    module = f"distributed.cli.{program}"
-    command = [sys.executable, "-P", "-m", module, "--no-dashboard", *arguments]
-    os.execv(sys.executable, command)
+def _certificates(options: argparse.Namespace) -> Certificates | None:
+    return certificates.read(options.certificates) if options.certificates else None
 
 
 def _results_query(options: argparse.Namespace) -> int:
@@ -393,6 +401,12 @@ def _not_negative(text: str) -> int:
     return int(text)
 
 
+def _port(text: str) -> int:
+    if not (text.isascii() and text.isdigit()) or not 1 <= int(text) <= 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port; allowed: 1 to 65535")
+    return int(text)
+
+
 _EPILOG = """\
 examples:
   ./airtcp run thesis-lan --set delay=0ms,50ms --set ack_policy=default,aad --seeds 3
@@ -433,10 +447,11 @@ def _parser() -> argparse.ArgumentParser:
     _add_jobs(run)
     run.add_argument(
         "--cluster",
-        metavar="tcp://HOST:PORT|FILE",
+        metavar="tls://HOST:PORT|FILE",
         help="run on the workers of a Dask scheduler (see `scheduler` and `worker`), or in batch "
         "jobs, such as Slurm's, that a configuration of dask-jobqueue describes",
     )
+    _add_certificates(run)
     run.add_argument(
         "--out", metavar="DIR", type=_path, help="where runs and results go (default: results/NAME)"
     )
@@ -500,12 +515,31 @@ def _parser() -> argparse.ArgumentParser:
 
     scheduler = verbs.add_parser("scheduler", help="hand the runs of `run --cluster` to workers")
     scheduler.add_argument(
-        "--port", metavar="PORT", type=_positive, default=8786, help="where (default: 8786)"
+        "--port", metavar="PORT", type=_port, default=8786, help="where (default: 8786)"
+    )
+    scheduler.add_argument(
+        "--host",
+        metavar="ADDRESS",
+        default="127.0.0.1",
+        help="the address of this machine to listen on, 0.0.0.0 for all of them (default: "
+        "127.0.0.1, for this machine alone); others take --certificates",
+    )
+    _add_certificates(scheduler)
+    scheduler.add_argument(
+        "--create-certificates",
+        metavar="DIR",
+        type=_path,
+        help="make the certificates of a cluster in a new directory, and end",
     )
     scheduler.set_defaults(do=_scheduler)
 
     worker = verbs.add_parser("worker", help="do runs for a scheduler, until it ends")
-    worker.add_argument("scheduler", metavar="tcp://HOST:PORT", help="where `scheduler` runs")
+    worker.add_argument(
+        "scheduler",
+        metavar="tls://HOST:PORT",
+        help="where `scheduler` runs; without certificates tcp://127.0.0.1:PORT",
+    )
+    _add_certificates(worker)
     _add_jobs(worker)
     worker.set_defaults(do=_worker)
 
@@ -600,6 +634,17 @@ def _parser() -> argparse.ArgumentParser:
 def _add_jobs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--jobs", metavar="J", type=_positive, help="runs at once (default: one a core)"
+    )
+
+
+def _add_certificates(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--certificates",
+        metavar="DIR",
+        type=_path,
+        default=os.environ.get(certificates.ENVIRONMENT) or None,
+        help="those of the cluster, by which its machines know each other (default: "
+        f"${certificates.ENVIRONMENT})",
     )
 
 

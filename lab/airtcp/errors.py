@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """How airtcp fails; the command line turns each into one line and an exit code."""
 
+import errno
+import resource
+
 
 class AirtcpError(Exception):
     """A run, a build or a tool failed. The message is one line: what, where, what to do."""
@@ -12,3 +15,17 @@ class InputError(AirtcpError):
     """What the user gave is wrong. The message is one line: what, where, what is allowed."""
 
     exit_code = 2
+
+
+def reason(error: OSError) -> str:
+    """What the system says, and which of its limits that is."""
+    said = error.strerror or str(error)
+    limits = {
+        errno.EMFILE: ("n", resource.RLIMIT_NOFILE, "files at once"),
+        errno.EFBIG: ("f", resource.RLIMIT_FSIZE, "bytes a file"),
+    }
+    if error.errno not in limits:
+        return said
+    option, limit, what = limits[error.errno]
+    soft, _ = resource.getrlimit(limit)
+    return f"{said} (ulimit -{option}: {soft} {what})" if soft != resource.RLIM_INFINITY else said

@@ -8,7 +8,9 @@ import json
 import os
 import signal
 import socket
+import stat
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,6 +19,7 @@ from pathlib import Path
 import pytest
 import sweeps
 
+from airtcp.cache import cache_dir
 from airtcp.linux.kernel import Kernel
 from airtcp.machine.guesttools import GuestTools
 
@@ -62,11 +65,14 @@ class Machine:
     cache: Path
     worker: "subprocess.Popen[str] | None" = None
 
-    def work(self, port: int) -> None:
-        inside = ["ip", "netns", "exec", self.namespace, *sweeps.AIRTCP]
-        scheduler = f"tcp://{self.gateway}:{port}"
+    def inside(self, *command: str | Path) -> list[str | Path]:
+        return ["ip", "netns", "exec", self.namespace, *command]
+
+    def work(self, port: int, certificates: Path) -> None:
+        scheduler = f"tls://{self.gateway}:{port}"
+        command = (*sweeps.AIRTCP, "worker", scheduler, "--jobs", "1")
         self.worker = start(
-            *inside, "worker", scheduler, "--jobs", "1", AIRTCP_CACHE=str(self.cache)
+            *self.inside(*command, "--certificates", certificates), AIRTCP_CACHE=str(self.cache)
         )
 
     def processes(self) -> set[int]:
@@ -100,26 +106,61 @@ def machines(tmp_path: Path) -> Iterator[list[Machine]]:
             ip("netns", "del", machine.namespace)
 
 
+def created(directory: Path) -> Path:
+    """Certificates, as a user makes them."""
+    command = [*sweeps.AIRTCP, "scheduler", "--create-certificates", directory]
+    done = subprocess.run(command, env=sweeps.ENVIRONMENT, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, f"{directory}\n"), done.stderr
+    return directory
+
+
 @pytest.fixture
-def port() -> Iterator[int]:
+def certificates(tmp_path: Path) -> Path:
+    return created(tmp_path / "certificates")
+
+
+def start_scheduler(port: int, certificates: Path) -> "subprocess.Popen[str]":
+    """On all addresses."""
+    where = ("--host", "0.0.0.0", "--port", str(port), "--certificates", certificates)
+    return start(*sweeps.AIRTCP, "scheduler", *where)
+
+
+@pytest.fixture
+def port(certificates: Path) -> Iterator[int]:
     """Where a scheduler listens."""
     chosen = free_port()
-    scheduler = start(*sweeps.AIRTCP, "scheduler", "--port", str(chosen))
+    scheduler = start_scheduler(chosen, certificates)
     yield chosen
     scheduler.terminate()
     scheduler.communicate()
 
 
+def cluster(port: int, certificates: Path) -> tuple[str, ...]:
+    """The options of a sweep there."""
+    return ("--cluster", f"tls://127.0.0.1:{port}", "--certificates", str(certificates))
+
+
+def listening(pid: int) -> set[str]:
+    """The addresses on which a process takes connections."""
+    found = subprocess.run(["ss", "-Hltnp"], capture_output=True, text=True).stdout
+    mine = [line for line in found.splitlines() if f"pid={pid}," in line]
+    return {line.split()[3].rpartition(":")[0] for line in mine}
+
+
 def test_two_workers_leave_what_a_sweep_here_does(
-    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, machines: list[Machine], port: int
+    lab_kernel: Kernel,
+    tools: GuestTools,
+    tmp_path: Path,
+    machines: list[Machine],
+    port: int,
+    certificates: Path,
 ) -> None:
     assert lab_kernel and tools
     here, there = tmp_path / "here", tmp_path / "there"
     sweeps.run(here, *RUNS)
     for machine in machines:
-        machine.work(port)
-    address = f"tcp://127.0.0.1:{port}"
-    sweep = start(*sweeps.command(there, *RUNS, "--cluster", address))
+        machine.work(port, certificates)
+    sweep = start(*sweeps.command(there, *RUNS, *cluster(port, certificates)))
 
     # The first machine crashes in the middle of a run: the other one does it again.
     victim = machines[0]
@@ -142,12 +183,17 @@ def test_two_workers_leave_what_a_sweep_here_does(
 
 
 def test_ctrl_c_ends_guests_and_keeps_runs(
-    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, machines: list[Machine], port: int
+    lab_kernel: Kernel,
+    tools: GuestTools,
+    tmp_path: Path,
+    machines: list[Machine],
+    port: int,
+    certificates: Path,
 ) -> None:
     assert lab_kernel and tools
     machine = machines[0]
-    machine.work(port)
-    runs = ("--seeds", "2", "--set", "mcs=7", "--cluster", f"tcp://127.0.0.1:{port}")
+    machine.work(port, certificates)
+    runs = ("--seeds", "2", "--set", "mcs=7", *cluster(port, certificates))
     sweep = start(*sweeps.command(tmp_path, *runs))
     wait_until(lambda: sweeps.results(tmp_path), "no run ends")
     wait_until(lambda: len(machine.processes()) > 3, "no second run")
@@ -161,22 +207,150 @@ def test_ctrl_c_ends_guests_and_keeps_runs(
 
 
 def test_a_lost_scheduler_is_one_line(
-    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, machines: list[Machine]
+    lab_kernel: Kernel,
+    tools: GuestTools,
+    tmp_path: Path,
+    machines: list[Machine],
+    certificates: Path,
 ) -> None:
     assert lab_kernel and tools
     port = free_port()
-    scheduler = start(*sweeps.AIRTCP, "scheduler", "--port", str(port))
+    scheduler = start_scheduler(port, certificates)
     machine = machines[0]
-    machine.work(port)
-    address = f"tcp://127.0.0.1:{port}"
-    sweep = start(*sweeps.command(tmp_path, "--set", "mcs=7", "--cluster", address))
+    machine.work(port, certificates)
+    sweep = start(*sweeps.command(tmp_path, "--set", "mcs=7", *cluster(port, certificates)))
     wait_until(lambda: len(machine.processes()) > 3, "no run")
     scheduler.kill()
     scheduler.communicate()
     _, said = sweep.communicate(timeout=PATIENCE_S)
     assert sweep.returncode == 1
-    assert said.splitlines()[-1].startswith(f"airtcp: --cluster {address}: the scheduler is gone")
+    assert said.splitlines()[-1].startswith(
+        f"airtcp: --cluster tls://127.0.0.1:{port}: the scheduler is gone"
+    )
     wait_until(lambda: not machine.processes(), "its guest goes on")
+
+
+def test_without_a_certificate_nobody_connects(
+    tmp_path: Path, machines: list[Machine], port: int, certificates: Path
+) -> None:
+    machine = machines[0]
+    wait_until(lambda: connects(port), "no scheduler")
+    scheduler = f"tls://{machine.gateway}:{port}"
+    ask = (
+        "import sys; from distributed import Client, Security; from pathlib import Path; "
+        "from airtcp.sweeps.certificates import Certificates; "
+        "known = Certificates(Path(sys.argv[2])).security() if sys.argv[2] else None; "
+        "print(len(Client(sys.argv[1], timeout=4, security=known).scheduler_info()['workers']))"
+    )
+
+    def asked(address: str, known: Path | str) -> "subprocess.CompletedProcess[str]":
+        command = machine.inside(sys.executable, "-c", ask, address, known)
+        return subprocess.run(command, env=sweeps.ENVIRONMENT, capture_output=True, text=True)
+
+    # Of no authority, of another, in clear: Dask's own client; it is no fault of the cable.
+    assert asked(scheduler, created(tmp_path / "others")).returncode != 0
+    assert asked(scheduler.replace("tls", "tcp"), "").returncode != 0
+    assert bare_tls(machine, port) == "refused"
+    assert asked(scheduler, certificates).stdout == "0\n"
+    # Neither does a worker join, with others' certificates.
+    machine.work(port, tmp_path / "others")
+    assert machine.worker
+    time.sleep(4)
+    assert machine.worker.poll() is None
+    assert asked(scheduler, certificates).stdout == "0\n"
+
+
+def connects(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def bare_tls(machine: Machine, port: int) -> str:
+    """What a TLS client gets that shows no certificate."""
+    ask = (
+        "import socket, ssl, sys\n"
+        "context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)\n"
+        "context.check_hostname, context.verify_mode = False, ssl.CERT_NONE\n"
+        "with socket.create_connection((sys.argv[1], int(sys.argv[2]))) as plain:\n"
+        "    try:\n"
+        "        secure = context.wrap_socket(plain)\n"
+        "        print(len(secure.recv(1)))\n"
+        "    except ssl.SSLError:\n"
+        "        print('refused')\n"
+    )
+    command = machine.inside(sys.executable, "-c", ask, machine.gateway, str(port))
+    return subprocess.run(command, capture_output=True, text=True).stdout.strip()
+
+
+def plain_answer(port: int) -> bytes:
+    """The first byte that one gets who does not speak TLS."""
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as plain:
+        plain.sendall(b"GET / HTTP/1.0\r\n\r\n")
+        try:
+            return plain.recv(1)
+        except ConnectionResetError:
+            return b""
+
+
+def test_what_a_cluster_listens_on(tmp_path: Path, certificates: Path) -> None:
+    port = free_port()
+    alone = start(*sweeps.AIRTCP, "scheduler", "--port", str(port))
+    worker = start(*sweeps.AIRTCP, "worker", f"tcp://127.0.0.1:{port}", "--jobs", "1")
+    try:
+        wait_until(lambda: len(listening(alone.pid)) and len(listening(worker.pid)), "no cluster")
+        assert listening(alone.pid) == listening(worker.pid) == {"127.0.0.1"}
+    finally:
+        for process in (worker, alone):
+            process.terminate()
+            process.communicate()
+    # Open to others: one port alone, that of TLS.
+    scheduler = start_scheduler(port, certificates)
+    try:
+        wait_until(lambda: len(listening(scheduler.pid)) == 2, "no scheduler")
+        assert listening(scheduler.pid) == {"127.0.0.1", "0.0.0.0"}
+        assert plain_answer(port) in (b"", b"\x15")  # at most TLS' alert
+    finally:
+        scheduler.terminate()
+        scheduler.communicate()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("scheduler", "--host", "0.0.0.0"), "others can reach it"),
+        (("scheduler", "--host", "10.1.2.3"), "others can reach it"),
+        (("scheduler", "--port", "99999"), "allowed: 1 to 65535"),
+        (("scheduler", "--certificates", "/none"), "--create-certificates DIR"),
+        (("worker", "foo"), "is not a scheduler's address; allowed: tcp://127.0.0.1:PORT"),
+        (("worker", "tcp://10.1.2.3:8786"), "for others: tls://HOST:PORT"),
+        (("worker", "tls://10.1.2.3:8786"), "--certificates DIR"),
+        (("run", "thesis-lan", "--cluster", "bogus://x"), "is not a scheduler's address"),
+        (("run", "thesis-lan", "--cluster", "tcp://10.1.2.3:8786"), "for others: tls://HOST:PORT"),
+    ],
+)
+def test_what_is_refused(arguments: tuple[str, ...], message: str) -> None:
+    command = [*sweeps.AIRTCP, *arguments]
+    done = subprocess.run(
+        command, env=sweeps.ENVIRONMENT, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 2
+    assert message in done.stderr.splitlines()[-1]
+
+
+def test_certificates_are_private(certificates: Path) -> None:
+    assert stat.S_IMODE(certificates.stat().st_mode) == 0o700
+    assert {path.name for path in certificates.iterdir()} == {
+        "ca.pem",
+        "certificate.pem",
+        "key.pem",
+    }
+    key = certificates / "key.pem"
+    assert stat.S_IMODE(key.stat().st_mode) == 0o600
+    key.chmod(0o640)
+    command = [*sweeps.AIRTCP, "scheduler", "--certificates", certificates]
+    done = subprocess.run(command, env=sweeps.ENVIRONMENT, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert f"others may read key.pem: chmod 600 {key}" in done.stderr
 
 
 @pytest.fixture
@@ -205,7 +379,9 @@ def test_batch_jobs_of_slurm(lab_kernel: Kernel, tools: GuestTools, slurm: Path)
     script = (slurm / "job.sh").read_text()
     assert "#SBATCH -p short" in script
     assert "--nthreads 2" in script
+    assert "tls://" in script and "--tls-key" in script
     assert (slurm / "cancelled").read_text().strip()
+    assert not list(cache_dir().glob("certificates-*"))
 
 
 def test_a_batch_system_that_refuses_is_one_line(

@@ -3,6 +3,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from airtcp import cli
-from airtcp.sweeps import batchjobs, clusterworker
+from airtcp.sweeps import batchjobs, clusterservers, clusterworker
 
 ROOT = Path(__file__).parents[2]
 MODULES = ("airtcp/__init__", "ctypes", "json", "numpy", "pickle", "statistics", "token", "types")
@@ -42,11 +43,17 @@ def test_nor_is_one_for_the_processes_of_a_cluster(
     monkeypatch.setenv("PYTHONPATH", str(ROOT / "lab"))
     subprocess.run(clusterworker.JOB_PROCESS, input=b"", capture_output=True)
     started: list[list[str]] = []
-    monkeypatch.setattr(os, "execv", lambda _path, command: started.append(command))
-    cli.main(["scheduler"])
-    subprocess.run([*started[0][:4], "--help"], capture_output=True, check=True)
+    monkeypatch.setattr(os, "execve", lambda _path, command, _environment: started.append(command))
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = str(probe.getsockname()[1])
+    cli.main(["scheduler", "--port", port])
+    cli.main(["worker", f"tcp://127.0.0.1:{port}"])
+    assert len(started) == 2
+    for command in started:
+        subprocess.run([*command[:4], "--help"], capture_output=True, check=True)
     python = batchjobs.python()
-    subprocess.run(f"{python} -m distributed.cli.dask_worker --help", shell=True, check=True)
+    subprocess.run(f"{python} -m {clusterservers.WORKER} --help", shell=True, check=True)
     assert not trap.exists(), trap.read_text()
 
 

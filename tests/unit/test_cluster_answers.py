@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Sweeps on a Dask cluster in this process, with a stand-in for the guest's process."""
 
+import errno
 import pickle
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from distributed import LocalCluster
+from distributed import Scheduler, SpecCluster, Worker
 
 from airtcp import durable
 from airtcp.errors import AirtcpError, InputError
@@ -14,7 +16,7 @@ from airtcp.inputs.experiment import Cell
 from airtcp.inputs.parameters import Parameters
 from airtcp.linux.kernel import Kernel
 from airtcp.machine.guesttools import GuestTools
-from airtcp.sweeps import batchjobs, cluster, clusterworker
+from airtcp.sweeps import batchjobs, certificates, cluster, clusterworker
 from airtcp.sweeps.jobprocess import Done
 from airtcp.sweeps.run import run_directory
 from airtcp.sweeps.sweep import Failure, Job, Outcome, collect, jobs_of
@@ -22,9 +24,23 @@ from airtcp.sweeps.sweep import Failure, Job, Outcome, collect, jobs_of
 
 @pytest.fixture
 def scheduler() -> Iterator[str]:
-    with LocalCluster(
-        n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0", protocol="tcp"
-    ) as made:
+    with cluster_of(clusterworker.marks()) as address:
+        yield address
+
+
+@contextmanager
+def cluster_of(*marks: dict[str, float]) -> Iterator[str]:
+    """A scheduler with a worker for each of the marks; its address."""
+    worker = {"cls": Worker, "options": {"nthreads": 2, "dashboard_address": ":0"}}
+    scheduler = {
+        "cls": Scheduler,
+        "options": {"host": "127.0.0.1", "protocol": "tcp", "dashboard_address": ":0"},
+    }
+    workers = {
+        number: {**worker, "options": {**worker["options"], "resources": resources}}
+        for number, resources in enumerate(marks)
+    }
+    with SpecCluster(workers=workers, scheduler=scheduler) as made:
         yield made.scheduler_address
 
 
@@ -61,7 +77,8 @@ def go(
     where: str, machine: tuple[Kernel, GuestTools], out_dir: Path, seeds: int, said: list[str]
 ) -> tuple[list[Job], Outcome]:
     todo = jobs_of([Cell({"mcs": 7}, Parameters())], range(1, seeds + 1))
-    steps = cluster.steps(*machine, todo, out_dir, where, None, lambda text: said.append(text))
+    place = cluster.Cluster(where, None, None)
+    steps = cluster.steps(*machine, todo, out_dir, place, lambda text: said.append(text))
     return todo, collect(steps, lambda *_: None)
 
 
@@ -93,15 +110,46 @@ def test_what_workers_answer_is_placed_and_told(
     assert (cache / "tools" / machine[1].directory.name / "init").read_text() == "init"
 
 
-def test_a_worker_with_other_programs_is_refused(
+def other_marks() -> dict[str, float]:
+    """Those of a worker of another version."""
+    ours = clusterworker.marks()
+    return {("airtcp:airtcp:other" if "airtcp:airtcp" in mark else mark): 1 for mark in ours}
+
+
+def test_a_worker_with_other_programs_gets_no_runs(
+    machine: tuple[Kernel, GuestTools], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "work", answer)
+    said: list[str] = []
+    with cluster_of(other_marks(), clusterworker.marks()) as address:
+        todo, outcome = go(address, machine, tmp_path / "out", 1, said)
+    assert list(outcome.results) == todo
+    [line] = said
+    assert "has not the same airtcp as this machine and gets no runs" in line
+
+
+def test_a_cluster_of_other_programs_alone_is_an_error(
+    machine: tuple[Kernel, GuestTools], tmp_path: Path
+) -> None:
+    with (
+        cluster_of(other_marks()) as address,
+        pytest.raises(AirtcpError, match=r"has not the same airtcp as this machine"),
+    ):
+        go(address, machine, tmp_path / "out", 1, [])
+
+
+def test_a_worker_that_cannot_keep_the_kernel_is_one_line(
     scheduler: str,
     machine: tuple[Kernel, GuestTools],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    other = clusterworker.Terms("other", *list(vars(clusterworker.terms()).values())[1:])
-    monkeypatch.setattr(cluster, "terms", lambda: other)
-    with pytest.raises(AirtcpError, match=r"has not the same airtcp as this machine"):
+    def full(_packed: bytes, directory: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(clusterworker.durable, "unpack", full)
+    kept = tmp_path / "cache" / "kernel" / machine[0].hash
+    with pytest.raises(AirtcpError, match=f"cannot keep {kept}: No space left on device$"):
         go(scheduler, machine, tmp_path / "out", 1, [])
 
 
@@ -111,6 +159,9 @@ def test_a_scheduler_that_cannot_be_reached_is_one_line(
     monkeypatch.setattr(cluster, "_CONNECT_S", 1)
     with pytest.raises(AirtcpError, match=r"^--cluster tcp://127.0.0.1:1: cannot connect"):
         go("tcp://127.0.0.1:1", machine, tmp_path / "out", 1, [])
+
+
+NONE = certificates.Certificates(Path("none"))
 
 
 @pytest.mark.parametrize(
@@ -124,6 +175,10 @@ def test_a_scheduler_that_cannot_be_reached_is_one_line(
         ("slurm: 3", "`key: value` lines"),
         ("slurm: {cores: 1, memory: 1GB, quue: x}", "slurm.quue: unknown; allowed: "),
         ("slurm: {cores: 1}", "slurm.memory: missing"),
+        (
+            "local: {cores: 1, memory: 1GB, scheduler-options: {protocol: tcp}}",
+            "local.scheduler-options.protocol: is airtcp's",
+        ),
         ("jobqueue: {slurm: {cores: 1, memory: 1GB}}", "no program sbatch here"),
     ],
 )
@@ -131,5 +186,5 @@ def test_a_bad_file_is_told_in_one_line(tmp_path: Path, text: str | None, messag
     path = tmp_path / "cluster.yaml"
     if text is not None:
         path.write_text(text)
-    with pytest.raises(InputError, match=message), batchjobs.submitted(path, None):
+    with pytest.raises(InputError, match=message), batchjobs.submitted(path, None, NONE):
         pass

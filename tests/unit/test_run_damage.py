@@ -120,7 +120,7 @@ def test_what_is_no_directory_in_the_place_of_a_run_is_one_line(tmp_path: Path, 
 
 
 def order(said: list[str]) -> measure.Order:
-    return measure.Order(KERNEL, TOOLS, 1, 1, None, "./airtcp run", said.append)
+    return measure.Order(KERNEL, TOOLS, 1, 1, None, None, "./airtcp run", said.append)
 
 
 def measured(name: str, out_dir: Path, said: list[str]) -> measure.Measured:

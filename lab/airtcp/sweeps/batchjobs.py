@@ -18,6 +18,11 @@ from distributed import Status
 from airtcp.cache import REPOSITORY
 from airtcp.errors import AirtcpError, InputError
 from airtcp.inputs import yamlfile
+from airtcp.sweeps.certificates import Certificates
+from airtcp.sweeps.clusterservers import WORKER, worker_options
+
+# Of the scheduler: what decides who can connect.
+_OURS = {"dashboard", "dashboard_address", "http_prefix", "jupyter", "protocol", "security"}
 
 
 @cache
@@ -49,9 +54,10 @@ def python() -> str:
 
 
 @contextmanager
-def submitted(path: Path, processes: int | None) -> Iterator[Any]:
+def submitted(path: Path, processes: int | None, known: Certificates) -> Iterator[Any]:
     """Batch jobs as the file describes them: for `processes` runs at once (None: one job).
 
+    The scheduler is in this process; it and the workers are on a network, and use certificates.
     Raises InputError for a bad file, AirtcpError when the batch system refuses.
     """
     name, section = _read(path)
@@ -60,13 +66,23 @@ def submitted(path: Path, processes: int | None) -> Iterator[Any]:
     if command and not shutil.which(command):
         raise InputError(f"{path}: no program {command} here to submit batch jobs with")
     # The very Python and files of this machine, unless the file has others.
-    usual = {"python": python(), "processes": 1}
-    scheduler = {"dashboard": False, "dashboard_address": ":0"}
-    scheduler |= section.pop("scheduler-options", None) or {}
+    usual = {"python": python(), "processes": 1, "worker-command": WORKER}
+    extra = [*(section.pop("worker-extra-args", None) or []), *worker_options()]
+    options = section.pop("scheduler-options", None) or {}
+    for key in _OURS & options.keys():
+        raise InputError(f"{path}: {name}.scheduler-options.{key}: is airtcp's, which encrypts")
+    options |= {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
     settings = {f"jobqueue.{name}.{key}": value for key, value in (usual | section).items()}
+    settings |= {"distributed.scheduler.http.routes": []}
     with dask.config.set(settings):
         try:
-            cluster = kind(nanny=False, scheduler_options=scheduler, silence_logs=False)
+            cluster = kind(
+                nanny=False,
+                scheduler_options=options,
+                worker_extra_args=extra,
+                security=known.security(),
+                silence_logs=False,
+            )
         except (RuntimeError, TypeError, ValueError) as error:
             raise InputError(f"{path}: {_one_line(error)}") from None
         with cluster:

@@ -6,19 +6,23 @@ A worker sends back the files of a run; they are put where a run here would have
 
 import logging
 import pickle
+import queue
 import uuid
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
-from distributed import Client, Future, as_completed
+from distributed import Client, Future
 
 from airtcp import durable
+from airtcp.cache import cache_dir
 from airtcp.errors import AirtcpError, InputError
 from airtcp.linux.kernel import Kernel
 from airtcp.machine.guesttools import GuestTools
-from airtcp.sweeps import batchjobs
-from airtcp.sweeps.clusterworker import Supplies, Task, WrongWorkerError, terms, work
+from airtcp.sweeps import batchjobs, certificates
+from airtcp.sweeps.certificates import Certificates
+from airtcp.sweeps.clusterworker import Supplies, Task, WorkerError, lacking, marks, work
 from airtcp.sweeps.jobprocess import Done
 from airtcp.sweeps.run import RESULT_FILE, Result, identity, run_directory
 from airtcp.sweeps.sweep import Failure, Job, Step
@@ -26,6 +30,19 @@ from airtcp.sweeps.sweep import Failure, Job, Step
 Say = Callable[[str], None]
 
 _CONNECT_S = 10
+_POLL_S = 1
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Where the runs of a sweep are done: a scheduler's address, or a file of batch jobs.
+
+    processes: how many runs at once batch jobs are asked for (None: what one of them does).
+    """
+
+    where: str
+    processes: int | None
+    certificates: Certificates | None
 
 
 def steps(
@@ -33,70 +50,122 @@ def steps(
     tools: GuestTools,
     todo: Sequence[Job],
     out_dir: Path,
-    where: str,
-    processes: int | None,
+    cluster: Cluster,
     say: Say,
 ) -> Generator[Step]:
-    """Do the jobs on the workers of `where`: a scheduler's address, or a file of batch jobs.
+    """Do the jobs on the workers of a cluster, for collect().
 
-    For collect(). processes: how many runs at once batch jobs are asked for (None: what one of them
-    does). Raises InputError for a bad file or address, AirtcpError when the scheduler cannot be
-    reached, or a worker is not like this machine.
+    Raises InputError for a bad file or address, AirtcpError when the scheduler cannot be
+    reached, no worker is like this machine, or one cannot do any run.
     """
     if not todo:
         return
     name = f"airtcp-{uuid.uuid4().hex}"
-    with _connected(where, processes, say) as client, _supplied(client, kernel, tools, name):
-        jobs: dict[Future[bytes], Job] = {}
+    with _connected(cluster, say) as client, _supplied(client, kernel, tools, name):
+        workers = _Workers(client, cluster.where, say)
+        waiting = list(enumerate(todo))
+        running: dict[Future[bytes], Job] = {}
+        ended: queue.SimpleQueue[Future[bytes]] = queue.SimpleQueue()
         try:
-            for number, job in enumerate(todo):
-                task = Task(
-                    key=(name, number),
-                    kernel_version=kernel.version,
-                    kernel_hash=kernel.hash,
-                    tools=tools.directory.name,
-                    cell=job.cell,
-                    seed=job.seed,
-                    terms=terms(),
-                    identity=identity(kernel, tools, job.cell, job.seed),
-                )
-                jobs[client.submit(work, task, key=task.key)] = job
-            for future in as_completed(list(jobs), loop=client.loop):
-                job = jobs.pop(future)
-                end = _end(future, job, out_dir, where)
+            while waiting or running:
+                # As many as can run: what waits on a worker that dies counts as a failure of it.
+                places = workers.places()
+                while waiting and len(running) < max(1, places):
+                    number, job = waiting.pop(0)
+                    task = Task(
+                        key=(name, number),
+                        kernel_version=kernel.version,
+                        kernel_hash=kernel.hash,
+                        tools=tools.directory.name,
+                        cell=job.cell,
+                        seed=job.seed,
+                        identity=identity(kernel, tools, job.cell, job.seed),
+                    )
+                    future = client.submit(
+                        work, task, key=task.key, resources=dict.fromkeys(marks(), 1)
+                    )
+                    running[future] = job
+                    future.add_done_callback(ended.put)
+                try:
+                    future = ended.get(timeout=_POLL_S)
+                except queue.Empty:
+                    continue
+                job = running.pop(future)
+                end = _end(future, job, out_dir, cluster.where)
                 future.release()
                 yield Step((), job, end)
         finally:
-            client.cancel(list(jobs))
+            client.cancel(list(running))
+
+
+class _Workers:
+    """The workers of a scheduler that this machine may send runs to."""
+
+    def __init__(self, client: Client, where: str, say: Say) -> None:
+        self._client = client
+        self._where = where
+        self._say = say
+        self._told: set[str] = set()
+
+    def places(self) -> int:
+        """How many runs they do at once. AirtcpError when there are others alone."""
+        if self._client.status != "running":
+            raise _gone(self._where)
+        workers = self._client.scheduler_info()["workers"]
+        wrong = {
+            address: f"the worker on {worker['host']} has not the same {' and '.join(lacks)} as "
+            "this machine and gets no runs: install the same versions on both"
+            for address, worker in workers.items()
+            if (lacks := lacking(worker["resources"]))
+        }
+        if wrong and len(wrong) == len(workers):
+            raise AirtcpError(next(iter(wrong.values())))
+        for address in wrong.keys() - self._told:
+            self._say(f"airtcp: {wrong[address]}")
+            self._told.add(address)
+        return sum(workers[one]["nthreads"] for one in workers.keys() - wrong.keys())
 
 
 @contextmanager
-def _connected(where: str, processes: int | None, say: Say) -> Iterator[Client]:
+def _connected(cluster: Cluster, say: Say) -> Iterator[Client]:
     # What goes wrong is said in our own words.
     for name in ("distributed", "distributed.client"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
-    if "://" in where:
-        if processes:
-            raise InputError("--jobs: with a scheduler each worker says how much it does at once")
-        try:
-            client = Client(where, timeout=_CONNECT_S, set_as_default=False)
-        except (OSError, ValueError) as error:
-            raise AirtcpError(f"--cluster {where}: cannot connect to a Dask scheduler") from error
-        try:
-            with client:
-                if not client.scheduler_info()["workers"]:
-                    say(f"{where} has no workers yet; on each machine: ./airtcp worker {where}")
-                yield client
-        except OSError as error:
-            if error.errno is not None:  # a file of ours; Dask's own have no number
-                raise
-            raise _gone(where) from None
+    where, known = cluster.where, cluster.certificates
+    if "://" not in where:
+        with (
+            _certificates(known) as certificates_,
+            batchjobs.submitted(Path(where), cluster.processes, certificates_) as jobs,
+            Client(jobs, set_as_default=False) as client,
+        ):
+            yield client
         return
-    with (
-        batchjobs.submitted(Path(where), processes) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
-        yield client
+    if cluster.processes:
+        raise InputError("--jobs: with a scheduler each worker says how much it does at once")
+    security = known.security() if known and where.startswith("tls") else None
+    try:
+        client = Client(where, timeout=_CONNECT_S, set_as_default=False, security=security)
+    except (OSError, ValueError) as error:
+        raise AirtcpError(f"--cluster {where}: cannot connect to a Dask scheduler") from error
+    try:
+        with client:
+            if not client.scheduler_info()["workers"]:
+                say(f"{where} has no workers yet; on each machine: ./airtcp worker {where}")
+            yield client
+    except OSError as error:
+        if error.errno is not None:  # a file of ours; Dask's own have no number
+            raise
+        raise _gone(where) from None
+
+
+@contextmanager
+def _certificates(known: Certificates | None) -> Iterator[Certificates]:
+    """Those given, else some for this sweep, where batch jobs have their Python from."""
+    if known:
+        yield known
+        return
+    with certificates.temporary(cache_dir()) as made:
+        yield made
 
 
 @contextmanager
@@ -113,7 +182,7 @@ def _end(future: "Future[bytes]", job: Job, out_dir: Path, where: str) -> Result
     if future.status == "cancelled":
         raise _gone(where)
     error = future.exception()
-    if isinstance(error, WrongWorkerError):
+    if isinstance(error, WorkerError):
         raise error
     if error is not None:
         return Failure(f"{type(error).__name__}: {' '.join(str(error).split())}")

@@ -9,6 +9,7 @@ import platform
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from distributed.core import Status
 
 from airtcp import doctor, durable
 from airtcp.cache import REPOSITORY, cache_dir, locked
-from airtcp.errors import AirtcpError
+from airtcp.errors import AirtcpError, reason
 from airtcp.inputs.experiment import Cell
 from airtcp.linux.kernel import Kernel
 from airtcp.machine.guesttools import GuestTools
@@ -29,30 +30,41 @@ JOB_PROCESS = (sys.executable, "-P", "-c", "from airtcp.sweeps.jobprocess import
 _LIBRARIES = REPOSITORY / "lab" / "requirements.txt"
 
 
-@dataclass(frozen=True)
-class Terms:
-    """What a worker must have in common with who sends it runs, or they would not be the same."""
-
-    airtcp: str
-    python: str
-    libraries: str
-    programs: str
+class WorkerError(AirtcpError):
+    """A worker cannot do any runs."""
 
 
-class WrongWorkerError(AirtcpError):
-    """A worker has other programs than the one who sends it runs."""
+# A mark says that a worker has something; runs do not use it up.
+_PLENTY = 1 << 20
 
 
 @functools.cache
-def terms() -> Terms:
-    """Those of this machine: hashes of files, Python's version."""
+def terms() -> dict[str, str]:
+    """What a worker must have in common with who sends it runs, or they would not be the same.
+
+    Those of this machine: hashes of files, Python's version.
+    """
     sources = sorted(Path(__file__).parents[1].rglob("*.py"))
-    return Terms(
-        airtcp=_hash(sources),
-        python=platform.python_version(),
-        libraries=_hash([_LIBRARIES]),
-        programs=_hash(doctor.files_of_programs()),
-    )
+    return {
+        "airtcp": _hash(sources),
+        "python": platform.python_version(),
+        "libraries": _hash([_LIBRARIES]),
+        "programs": _hash(doctor.files_of_programs()),
+    }
+
+
+def marks() -> dict[str, float]:
+    """The terms as resources of a worker, by which Dask gives it those runs alone that fit."""
+    return dict.fromkeys(map(_mark, terms().items()), _PLENTY)
+
+
+def lacking(resources: Mapping[str, float]) -> list[str]:
+    """The terms that a worker with these resources has not in common with this machine."""
+    return [name for name, value in terms().items() if _mark((name, value)) not in resources]
+
+
+def _mark(term: tuple[str, str]) -> str:
+    return f"airtcp:{term[0]}:{term[1]}"
 
 
 def _hash(paths: list[Path]) -> str:
@@ -63,15 +75,6 @@ def _hash(paths: list[Path]) -> str:
     return digest.hexdigest()[:16]
 
 
-def _check(theirs: Terms) -> None:
-    different = [name for name, value in vars(theirs).items() if value != vars(terms())[name]]
-    if different:
-        raise WrongWorkerError(
-            f"the worker on {platform.node()} has not the same {' and '.join(different)} as this "
-            "machine: install the same versions on both"
-        )
-
-
 class Supplies(WorkerPlugin):
     """Gives every worker the kernel and the guest programs, which it keeps in its cache."""
 
@@ -80,14 +83,21 @@ class Supplies(WorkerPlugin):
             f"kernel/{kernel.hash}": durable.pack(kernel.path.parent),
             f"tools/{tools.directory.name}": durable.pack(tools.directory),
         }
+        self.failed = ""
 
     def setup(self, worker: Worker) -> None:
         """Dask calls it once in each worker, be it there already or not yet."""
         for place, packed in self._packed.items():
             directory = cache_dir() / place
-            with locked(directory.parent / "supplies.lock", print):
-                if durable.damage(directory):
-                    durable.unpack(packed, directory)
+            try:
+                with locked(directory.parent / "supplies.lock", print):
+                    if durable.damage(directory):
+                        durable.unpack(packed, directory)
+            except (AirtcpError, OSError) as error:
+                said = reason(error) if isinstance(error, OSError) else str(error)
+                self.failed = f"the worker on {platform.node()} cannot keep {directory}: {said}"
+                print(f"airtcp: {self.failed}", file=sys.stderr, flush=True)
+                return
 
 
 @dataclass(frozen=True)
@@ -100,13 +110,19 @@ class Task:
     tools: str
     cell: Cell
     seed: int
-    terms: Terms
     identity: str
 
 
 def work(task: Task) -> bytes:
-    """Do the run; what jobprocess answers. Ends the guest when the run is no longer wanted."""
-    _check(task.terms)
+    """Do the run; what jobprocess answers. Ends the guest when the run is no longer wanted.
+
+    Raises WorkerError when the worker has not got what it takes.
+    """
+    worker = get_worker()
+    supplies = worker.plugins[task.key[0]]
+    assert isinstance(supplies, Supplies)
+    if supplies.failed:
+        raise WorkerError(supplies.failed)
     image = cache_dir() / "kernel" / task.kernel_hash / "linux"
     order = jobprocess.Order(
         Kernel(image, task.kernel_version, task.kernel_hash),
@@ -115,7 +131,6 @@ def work(task: Task) -> bytes:
         task.seed,
         task.identity,
     )
-    worker = get_worker()
     with tempfile.TemporaryFile() as answer:
         process = subprocess.Popen(JOB_PROCESS, stdin=subprocess.PIPE, stdout=answer)
         assert process.stdin

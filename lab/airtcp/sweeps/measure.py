@@ -14,6 +14,7 @@ from airtcp.inputs.experiment import Cell, Experiment
 from airtcp.linux.kernel import Kernel
 from airtcp.machine.guesttools import GuestTools
 from airtcp.outputs import results
+from airtcp.sweeps.certificates import Certificates
 from airtcp.sweeps.sweep import Job, Outcome, Progress, collect, jobs_of, split, sweep
 
 # Says whose runs a directory has, even where no table has been written yet.
@@ -29,6 +30,7 @@ class Order:
     seeds: int
     jobs: int | None
     cluster: str | None
+    certificates: Certificates | None
     command: str
     say: Callable[[str], None]
 
@@ -112,8 +114,8 @@ def _do(order: Order, todo: Sequence[Job], out_dir: Path) -> Outcome:
         return sweep(order.kernel, order.tools, todo, out_dir, jobs, progress)
     from airtcp.sweeps import cluster
 
-    where = order.cluster
-    steps = cluster.steps(order.kernel, order.tools, todo, out_dir, where, order.jobs, order.say)
+    where = cluster.Cluster(order.cluster, order.jobs, order.certificates)
+    steps = cluster.steps(order.kernel, order.tools, todo, out_dir, where, order.say)
     return collect(steps, progress)
 
 

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Certificates of a cluster, with which its machines know each other, and where they are needed.
+
+Whoever can connect to a scheduler or a worker can run programs there. So both listen to this
+machine alone, or take only connections by TLS from those that have a certificate of the cluster.
+"""
+
+import ipaddress
+import re
+import shutil
+import socket
+import ssl
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from airtcp.cache import make_dir
+from airtcp.errors import AirtcpError, InputError
+
+if TYPE_CHECKING:
+    from distributed import Security
+
+ENVIRONMENT = "AIRTCP_CERTIFICATES"
+"""The variable that names the directory, for those who do not give it as an option."""
+
+_AUTHORITY, _CERTIFICATE, _KEY = "ca.pem", "certificate.pem", "key.pem"
+_DAYS = "3650"
+_ADDRESS = re.compile(r"(\w+)://(\[[0-9a-fA-F:.]+\]|[^\[\]:/]+):(\d{1,5})")
+
+
+@dataclass(frozen=True)
+class Certificates:
+    """A directory with the certificate of the cluster's authority, one by it, and its key."""
+
+    directory: Path
+
+    def security(self) -> "Security":
+        """For Dask's programs: TLS alone, and both sides must show a certificate."""
+        from distributed import Security
+
+        ours = {
+            f"tls_{role}_{what}": str(self.directory / name)
+            for role in ("client", "scheduler", "worker")
+            for what, name in (("cert", _CERTIFICATE), ("key", _KEY))
+        }
+        authority = str(self.directory / _AUTHORITY)
+        return Security(require_encryption=True, tls_ca_file=authority, **ours)
+
+    def options(self) -> list[str]:
+        """The same, for Dask's command lines."""
+        files = (("ca-file", _AUTHORITY), ("cert", _CERTIFICATE), ("key", _KEY))
+        options = [(f"--tls-{what}", str(self.directory / name)) for what, name in files]
+        return ["--protocol", "tls", *(text for option in options for text in option)]
+
+
+def address(text: str, certificates: Certificates | None) -> str | None:
+    """Check tcp://HOST:PORT or tls://HOST:PORT: of tcp:// the address of this machine for itself.
+
+    Raises InputError, also where certificates are needed.
+    """
+    match = _ADDRESS.fullmatch(text)
+    if not match or match[1] not in ("tcp", "tls") or not 1 <= int(match[3]) <= 65535:
+        raise InputError(
+            f"{text!r} is not a scheduler's address; allowed: tcp://127.0.0.1:PORT on this "
+            "machine, tls://HOST:PORT with certificates, PORT from 1 to 65535"
+        )
+    if match[1] == "tls":
+        if not certificates:
+            raise InputError(f"{text}: needs the cluster's certificates: --certificates DIR")
+        return None
+    inner = loopback(match[2].strip("[]"))
+    if not inner:
+        raise InputError(
+            f"{text}: tcp:// takes connections from anybody and is for this machine alone "
+            "(127.0.0.1); for others: tls://HOST:PORT with --certificates DIR"
+        )
+    return inner
+
+
+def loopback(host: str) -> str | None:
+    """The address of a host's that is of this machine for itself; None: others can reach it."""
+    try:
+        known = {str(entry[4][0]) for entry in socket.getaddrinfo(host, None)}
+    except (OSError, UnicodeError):
+        raise InputError(f"{host}: no such host") from None
+    inner = [
+        one for one in sorted(known) if ipaddress.ip_address(one.partition("%")[0]).is_loopback
+    ]
+    return inner[0] if len(inner) == len(known) else None
+
+
+def read(directory: Path) -> Certificates:
+    """Those of a directory. InputError when they are not there, not private or do not fit."""
+    certificates = Certificates(directory.absolute())
+    where = f"--certificates {directory}"
+    try:
+        for name in (_AUTHORITY, _CERTIFICATE, _KEY):
+            (directory / name).open("rb").close()
+        if (directory / _KEY).stat().st_mode & 0o077:
+            raise InputError(f"{where}: others may read {_KEY}: chmod 600 {directory / _KEY}")
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.load_verify_locations(directory / _AUTHORITY)
+        # Without a password OpenSSL would ask the terminal for that of an encrypted key.
+        context.load_cert_chain(directory / _CERTIFICATE, directory / _KEY, password="")
+    except ssl.SSLError as error:
+        said = error.reason or "not PEM"
+        raise InputError(
+            f"{where}: {_AUTHORITY}, {_CERTIFICATE} and {_KEY} do not fit together ({said})"
+        ) from None
+    except OSError as error:
+        raise InputError(
+            f"{where}: {error.filename}: {error.strerror}; make them once, with "
+            "./airtcp scheduler --create-certificates DIR, and copy DIR to every machine"
+        ) from None
+    return certificates
+
+
+def create(directory: Path) -> Certificates:
+    """Make new ones, in a directory that must not be there, or be empty. 0700, its key 0600.
+
+    The authority's own key is not kept: nothing else will ever have its certificate.
+    """
+    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+        raise InputError(f"--create-certificates {directory}: is there; allowed: a new directory")
+    make_dir(directory.absolute().parent)
+    scratch = Path(tempfile.mkdtemp(prefix=".certificates-", dir=directory.absolute().parent))
+    authority = scratch / "authority.key"
+    usage = ("basicConstraints=critical,CA:FALSE", "extendedKeyUsage=serverAuth,clientAuth")
+    try:
+        _openssl(authority, scratch / _AUTHORITY, "/CN=airtcp cluster authority")
+        _openssl(
+            *(scratch / _KEY, scratch / _CERTIFICATE, "/CN=airtcp cluster"),
+            *("-CA", scratch / _AUTHORITY, "-CAkey", authority),
+            *(text for extension in usage for text in ("-addext", extension)),
+        )
+        authority.unlink()
+        (scratch / _KEY).chmod(0o600)
+        scratch.rename(directory)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return Certificates(directory.absolute())
+
+
+@contextmanager
+def temporary(parent: Path) -> Iterator[Certificates]:
+    """New ones, in a directory that is removed."""
+    with tempfile.TemporaryDirectory(prefix="certificates-", dir=make_dir(parent)) as scratch:
+        yield create(Path(scratch) / "cluster")
+
+
+def _openssl(key: Path, certificate: Path, subject: str, *options: str | Path) -> None:
+    """A new key and its certificate, by itself or, with -CA, by another."""
+    command = [
+        *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"),
+        *("-nodes", "-days", _DAYS, "-subj", subject),
+        *("-keyout", key, "-out", certificate, *options),
+    ]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True)
+    except FileNotFoundError:
+        raise AirtcpError("missing: openssl; install with: apt-get install openssl") from None
+    if done.returncode:
+        raise AirtcpError(f"openssl cannot make certificates: {' '.join(done.stderr.split())}")

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The processes of a cluster: Dask's scheduler and its workers, who may connect, what they show."""
+
+import os
+import socket
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from airtcp.errors import InputError, reason
+from airtcp.sweeps import certificates
+from airtcp.sweeps.certificates import Certificates
+
+# Dask opens the port of its web pages even without them: no others may reach it, and it is empty.
+_NO_PAGES = ("--no-dashboard", "--dashboard-address", "127.0.0.1:0")
+_CONFIGURATION = {
+    "DASK_DISTRIBUTED__SCHEDULER__HTTP__ROUTES": "[]",
+    "DASK_DISTRIBUTED__WORKER__HTTP__ROUTES": "[]",
+}
+_ENCRYPTED = {"DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION": "True"}
+
+WORKER = "airtcp.sweeps.workerprocess"
+
+
+def worker_options() -> list[str]:
+    """What Dask's command line of every worker has, beside what differs."""
+    # Guests are other processes: what they take is not the worker's to limit.
+    return ["--no-nanny", "--memory-limit", "0", *_NO_PAGES]
+
+
+def scheduler(host: str, port: int, known: Certificates | None) -> NoReturn:
+    """Become a scheduler. InputError when it would serve strangers, or cannot listen there."""
+    if not known and not certificates.loopback(host):
+        raise InputError(
+            f"--host {host}: others can reach it, and would run programs here: give --certificates "
+            "DIR (--create-certificates makes them); allowed without: 127.0.0.1"
+        )
+    try:
+        _try(host, port)
+    except OSError as error:
+        raise InputError(
+            f"--host {host} --port {port}: {reason(error)}; allowed: an address of this machine "
+            "and a port that is free"
+        ) from None
+    where = ["--host", f"[{host}]" if ":" in host else host, "--port", str(port), *_NO_PAGES]
+    _become("distributed.cli.dask_scheduler", [*where, *_encryption(known)], known)
+
+
+def worker(scheduler: str, jobs: int, known: Certificates | None) -> NoReturn:
+    """Become a worker of the scheduler at the address. InputError when it must not be."""
+    # A worker listens as well.
+    inner = certificates.address(scheduler, known)
+    encrypted = None if inner else known
+    where = ["--host", f"[{inner}]" if ":" in inner else inner] if inner else []
+    options = [scheduler, "--nthreads", str(jobs), *where, *worker_options()]
+    _become(WORKER, [*options, *_encryption(encrypted)], encrypted)
+
+
+def _encryption(known: Certificates | None) -> list[str]:
+    return known.options() if known else ["--protocol", "tcp"]
+
+
+def _try(host: str, port: int) -> None:
+    family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    with socket.socket(family, kind) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind(address)
+
+
+def _become(program: str, options: Sequence[str], known: Certificates | None) -> NoReturn:
+    """Go on as a program of Dask, with the very libraries of this one."""
+    environment = {**os.environ, **_CONFIGURATION, **(_ENCRYPTED if known else {})}
+    os.execve(sys.executable, [sys.executable, "-P", "-m", program, *options], environment)

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A worker's process: Dask's, which tells its scheduler what runs would meet on this machine.
+
+It takes the arguments of Dask's own worker.
+"""
+
+import sys
+
+from distributed.cli import dask_worker
+
+from airtcp.sweeps import clusterworker
+
+if __name__ == "__main__":
+    marks = " ".join(f"{mark}={count:g}" for mark, count in clusterworker.marks().items())
+    dask_worker.main([*sys.argv[1:], "--resources", marks])
