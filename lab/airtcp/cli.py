@@ -13,7 +13,7 @@ from typing import get_args
 
 from airtcp import doctor, interrupts, streams
 from airtcp.catalogue import catalogue, reproduction
-from airtcp.errors import AirtcpError, InputError
+from airtcp.errors import AirtcpError, InputError, reason
 from airtcp.inputs import experiment, policies, schema, template
 from airtcp.inputs.experiment import Cell, Experiment, Setting
 from airtcp.inputs.parameters import OBSERVATION, Parameters
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str]) -> int:
             if isinstance(error, BrokenPipeError):  # whoever reads it has enough
                 return 1
         where = f"{error.filename}: " if error.filename else ""
-        _say(f"airtcp: {where}{error.strerror}")
+        _say(f"airtcp: {where}{reason(error)}")
         return 1
     except Exception as error:
         # Pydantic for one turns the exception of Ctrl-C into one of its own.

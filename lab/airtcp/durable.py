@@ -7,10 +7,11 @@ import json
 import os
 import shutil
 import tarfile
+import tempfile
 from pathlib import Path
 from typing import Any
 
-from airtcp.errors import AirtcpError
+from airtcp.errors import AirtcpError, reason
 
 CONTENTS = "contents.json"
 """The file of an installed directory that has the hashes of the others."""
@@ -130,6 +131,21 @@ def unpack(packed: bytes, directory: Path) -> None:
     scratch = directory.with_name(f".{directory.name}.new")
     if scratch.exists():
         shutil.rmtree(scratch)
-    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
-        archive.extractall(scratch, filter="data")
-    _place(scratch, directory)
+    try:
+        with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+            archive.extractall(scratch, filter="data")
+        _place(scratch, directory)
+    except OSError:
+        shutil.rmtree(scratch, ignore_errors=True)
+        raise
+
+
+def no_room(directory: Path) -> str:
+    """Why nothing more can be written there, a megabyte for one; empty: it can."""
+    try:
+        with tempfile.TemporaryFile(dir=directory, buffering=0) as probe:
+            probe.write(bytes(1 << 20))
+            probe.write(b"0")  # of a write that does not fit a part is written
+    except OSError as error:
+        return reason(error)
+    return ""

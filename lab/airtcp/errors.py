@@ -17,6 +17,28 @@ class InputError(AirtcpError):
     exit_code = 2
 
 
+class StopError(AirtcpError):
+    """What ended a run would end the next as well: a full disk, a system call that is refused."""
+
+
+class CrowdedError(AirtcpError):
+    """This machine has not enough of something for so many runs at once."""
+
+
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+_TOO_MANY = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)
+
+
+def of_file(error: OSError, path: object) -> AirtcpError:
+    """The same as one line, with the file; path: what was written, if the error does not say."""
+    kind = AirtcpError
+    if error.errno in (*_NO_SPACE, errno.EFBIG):
+        kind = StopError
+    elif error.errno in _TOO_MANY:
+        kind = CrowdedError
+    return kind(f"{error.filename or path}: {reason(error)}")
+
+
 def reason(error: OSError) -> str:
     """What the system says, and which of its limits that is."""
     said = error.strerror or str(error)

@@ -6,6 +6,7 @@ The workers are in network namespaces and have caches of their own, as on other 
 
 import json
 import os
+import platform
 import signal
 import socket
 import stat
@@ -13,9 +14,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import mounts
 import pytest
 import sweeps
 
@@ -258,6 +261,102 @@ def test_without_a_certificate_nobody_connects(
     time.sleep(4)
     assert machine.worker.poll() is None
     assert asked(scheduler, certificates).stdout == "0\n"
+
+
+@pytest.fixture
+def alone() -> Iterator[str]:
+    """The address of a scheduler for this machine alone."""
+    port = free_port()
+    with ended(start(*sweeps.AIRTCP, "scheduler", "--port", str(port))):
+        yield f"tcp://127.0.0.1:{port}"
+
+
+@contextmanager
+def ended(process: "subprocess.Popen[str]") -> "Iterator[subprocess.Popen[str]]":
+    """End a process after use."""
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.communicate()
+
+
+def work_for(address: str) -> list[str]:
+    return [*sweeps.AIRTCP, "worker", address, "--jobs", "1"]
+
+
+def test_a_full_cache_of_a_worker_is_one_line(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, alone: str
+) -> None:
+    assert lab_kernel and tools
+    mounts.require()
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    mounted = f'mount -t tmpfs -o size=4m tmpfs {cache}; exec "$@"'
+    inside = ["unshare", "-m", "sh", "-e", "-c", mounted, "sh", *work_for(alone)]
+    with ended(start(*inside, AIRTCP_CACHE=str(cache))):
+        sweep = sweeps.command(tmp_path / "out", "--set", "mcs=7", "--cluster", alone)
+        done = subprocess.run(sweep, env=sweeps.ENVIRONMENT, capture_output=True, text=True)
+    assert done.returncode == 1
+    line = done.stderr.splitlines()[-1]
+    assert line.startswith(f"airtcp: the worker on {platform.node()} cannot keep {cache}/kernel/")
+    assert line.endswith(": No space left on device")
+
+
+def test_no_room_for_what_workers_send_is_one_line(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, alone: str
+) -> None:
+    assert lab_kernel and tools
+    mounts.require()
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    runs = ("--set", "mcs=7", "--seeds", "3", "--cluster", alone)
+    with ended(start(*work_for(alone))):
+        done = mounts.run(
+            f'mount -t tmpfs -o size=300k tmpfs {disk}; "$@"',
+            *sweeps.command(disk / "out", *runs),
+            **sweeps.ENVIRONMENT,
+        )
+    assert done.returncode == 1
+    line = done.stderr.splitlines()[-1]
+    assert line.startswith(f"airtcp: {disk}/out/runs/ack_policy-default_mcs-7/seed-")
+    assert ": No space left on device; 1 of 3 runs are kept in " in line
+
+
+def test_a_run_that_is_killed_on_a_worker_leaves_nothing(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, alone: str
+) -> None:
+    assert lab_kernel and tools
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    with ended(start(*work_for(alone), TMPDIR=str(scratch))) as worker:
+        sweep = start(*sweeps.command(tmp_path / "out", "--set", "mcs=7", "--cluster", alone))
+        wait_until(lambda: guests(scratch), "no guest")
+        [job] = jobs_of(worker.pid)
+        os.kill(job, signal.SIGKILL)
+        _, said = sweep.communicate(timeout=PATIENCE_S)
+        assert sweep.returncode == 1
+        killed = f"on {platform.node()} its process was ended by SIGKILL (out of memory, most"
+        assert killed in said.splitlines()[-1]
+        assert not guests(scratch)
+        assert not list(scratch.glob("airtcp-*"))
+
+
+def jobs_of(worker: int) -> list[int]:
+    """The processes of a worker's runs."""
+    children = Path(f"/proc/{worker}/task").glob("*/children")
+    found = [int(pid) for path in children for pid in path.read_text().split()]
+    return [pid for pid in found if "jobprocess" in Path(f"/proc/{pid}/cmdline").read_text()]
+
+
+def guests(place: Path) -> list[Path]:
+    """The directories of guests whose runs are in a place."""
+    found = []
+    for scratch in Path("/dev/shm").glob("airtcp-*"):
+        with suppress(OSError):
+            if (scratch / "run").readlink().is_relative_to(place):
+                found.append(scratch)
+    return found
 
 
 def connects(port: int) -> bool:

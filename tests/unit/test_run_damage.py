@@ -167,10 +167,11 @@ def test_the_hash_of_sources_is_of_what_is_loaded(
 
 
 def test_a_worker_whose_files_have_changed_does_nothing(tmp_path: Path) -> None:
-    ordered = jobprocess.Order(KERNEL, TOOLS, CELL, 1, "identity of other sources")
+    scratch = tmp_path / "scratch"
+    ordered = jobprocess.Order(KERNEL, TOOLS, CELL, 1, "identity of other sources", scratch)
     end: object = jobprocess._do(ordered)
     assert isinstance(end, sweep.Failure)
     assert end.message.startswith("airtcp has changed on ")
     result: Result = run.run_one(KERNEL, TOOLS, CELL, 1, tmp_path)
-    good = jobprocess.Order(KERNEL, TOOLS, CELL, 1, result["identity"])
+    good = jobprocess.Order(KERNEL, TOOLS, CELL, 1, result["identity"], scratch)
     assert isinstance(jobprocess._do(good), jobprocess.Done)

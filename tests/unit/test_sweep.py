@@ -47,7 +47,7 @@ def go(
     monkeypatch.setattr(sweep, "run_one", run_one)
     said: list[str] = []
     progress = sweep.Progress(todo, said.append, tty=False)
-    return sweep.sweep(KERNEL, TOOLS, todo, out_dir, 2, progress), said
+    return sweep.sweep(KERNEL, TOOLS, todo, out_dir, 2, progress, said.append), said
 
 
 def test_every_job_is_done_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_a_job_that_fails_does_not_stop_the_others(
     assert [outcome.failures.get(job) for job in todo] == [
         "the disk is full",
         "it panicked",
-        "its process ended without an answer",
+        "its process ended with exit code 3, without an answer",
         None,
     ]
     assert [todo.index(job) for job in outcome.results] in ([1, 3], [3, 1])

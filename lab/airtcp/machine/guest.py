@@ -7,7 +7,9 @@ byte, whatever the directory, the user or the load. That is why the paths of the
 reached through /proc/self/cwd (a fixed string of fixed length) and why the environment is fixed.
 """
 
+import errno
 import os
+import resource
 import select
 import shutil
 import signal
@@ -22,7 +24,8 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from airtcp.errors import AirtcpError, InputError
+from airtcp import durable
+from airtcp.errors import AirtcpError, CrowdedError, InputError, StopError, reason
 from airtcp.linux.kernel import Kernel
 from airtcp.machine import hostcpu
 from airtcp.machine.guesttools import GUEST_DIR, GuestTools
@@ -36,6 +39,14 @@ _POLL_S = 0.25
 
 # As the guest mounts it: the only directory of the host that it may write to.
 _RUN_DIR = "/proc/self/cwd/run/."
+# What is kept of a console: all of one that long, else its end. A run leaves some hundred bytes.
+_CONSOLE_MB = 16
+_TAIL_KB = 256
+
+_OPEN_FILES = 256
+
+_PREFIX = "airtcp-"
+"""How a guest's directory begins, in those of _memory_dirs()."""
 
 _FIRST_STEPS = (
     "PATH=/usr/sbin:/usr/bin:/sbin:/bin;"
@@ -55,7 +66,8 @@ class GuestResult:
     """How a guest ended.
 
     exit_code is that of plan.sh (None when it never ended); wall_s and cpu_s (user and system time
-    of all its processes) are seconds of the host; reason is one line, empty when all went well.
+    of all its processes) are seconds of the host; reason is one line, empty when all went well;
+    ended_by the signal that ended it.
     """
 
     status: Status
@@ -64,6 +76,7 @@ class GuestResult:
     cpu_s: float
     console: Path
     reason: str
+    ended_by: signal.Signals | None = None
 
 
 def boot(
@@ -82,14 +95,101 @@ def boot(
     The guest finds run_dir, writable, at RUN_DIR_IN_GUEST (its working directory) and the tools
     at GUEST_DIR. Its console is kept in run_dir/console.log. on_progress gets the virtual seconds
     since boot, a few times a second. `interactive` gives the guest the user's terminal, and real
-    instead of virtual time. A guest that fails is no exception: the status says it.
+    instead of virtual time. A guest that fails is no exception: the status says it. Raises
+    StopError or CrowdedError when this machine cannot run it, or not beside so many others.
     """
+    _allow_open_files()
+    kills = oom_kills()
     with _scratch(run_dir, tools, memory_mb) as scratch, hostcpu.reserved() as cpu:
         command = _command(kernel, seed, memory_mb, interactive, cpu)
         environment = {"PATH": "/usr/bin:/bin", "HOME": str(scratch), "TMPDIR": str(scratch)}
-        return run_guest(
+        result = run_guest(
             command, scratch, environment, run_dir, timeout_wall_s, interactive, on_progress
         )
+        _remove_warning(result.console, scratch)
+    if result.status != "ok":
+        _blame_host(result, kills)
+    return result
+
+
+def _allow_open_files() -> None:
+    """Each file that a program of the guest has open is one of the host's process, too."""
+    try:
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    except PermissionError:
+        raise StopError(refusal("prlimit64")) from None
+    if soft < _OPEN_FILES <= hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (_OPEN_FILES, hard))
+    elif soft < _OPEN_FILES:
+        raise StopError(f"a guest needs {_OPEN_FILES} open files, and ulimit -n is {soft}")
+
+
+def _blame_host(result: GuestResult, kills: int) -> None:
+    """Raise StopError or CrowdedError where not the guest is at fault, but this machine."""
+    if full := durable.no_room(result.console.parent):
+        raise StopError(f"{result.console.parent}: {full}")
+    if result.ended_by == signal.SIGXFSZ:
+        raise StopError(f"the guest's memory: {reason(OSError(errno.EFBIG, 'File too large'))}")
+    if oom_kills() > kills or _BUS_ERROR in result.reason:
+        raise CrowdedError(f"this machine has not enough memory for the guest: {result.reason}")
+    if result.exit_code is None and (refused := _refused(_begin(result.console))):
+        raise StopError(refused)
+
+
+# How User Mode Linux ends when a page of its memory finds no room on the host.
+_BUS_ERROR = f"Kernel mode signal {signal.SIGBUS.value}"
+
+# What the first lines of a console say where the host refuses a system call to a guest.
+_REFUSALS = {
+    b"setpriv: ": "prctl(PR_SET_PDEATHSIG)",
+    b"taskset: ": "sched_setaffinity",
+    b"prlimit: ": "prlimit64",
+    b"ptrace": "ptrace",
+}
+
+
+def _refused(console: bytes) -> str:
+    for sign, call in _REFUSALS.items():
+        if sign in console:
+            return refusal(call)
+    return ""
+
+
+def refusal(call: str) -> str:
+    """One line: this machine does not let a guest use a system call."""
+    cure = "in a container allow it (docker run --security-opt seccomp=unconfined)"
+    if call == "ptrace":
+        cure = (
+            "set the sysctl kernel.yama.ptrace_scope to 0 or 1; in a container allow it "
+            "(docker run --cap-add SYS_PTRACE)"
+        )
+    return f"this machine refuses guests the system call {call}: {cure}"
+
+
+def oom_kills() -> int:
+    """How many processes Linux has ended for lack of memory, since boot."""
+    try:
+        lines = Path("/proc/vmstat").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
+
+
+def ended_by(code: int) -> str:
+    """The signal that a negative return code stands for, and what that may mean."""
+    hint = " (out of memory, most likely)" if code == -signal.SIGKILL else ""
+    return f"ended by {signal.Signals(-code).name}{hint}"
+
+
+def remove_leftovers(run_dir: Path) -> None:
+    """Remove what the guest of a run has left, whose process was killed: it ends with it."""
+    for directory in _memory_dirs():
+        for scratch in directory.glob(f"{_PREFIX}*"):
+            try:
+                if (scratch / "run").readlink() == run_dir.resolve():
+                    shutil.rmtree(scratch, ignore_errors=True)
+            except OSError:
+                continue
 
 
 def run_guest(
@@ -118,29 +218,35 @@ def run_guest(
         )
     wall_s = time.monotonic() - began
     exit_code = _plan_exit_code(run_dir)
-    status, reason = _verdict(console, exit_code, code, timed_out, timeout_wall_s)
-    return GuestResult(status, exit_code, wall_s, cpu_s, console, reason)
+    status, said = _verdict(console, exit_code, code, timed_out, timeout_wall_s)
+    number = signal.Signals(-code) if code < 0 and not timed_out else None
+    return GuestResult(status, exit_code, wall_s, cpu_s, console, said, number)
 
 
 def memory_dir(memory_mb: int) -> Path:
     """A directory for the guest's memory file: it must allow programs to be mapped, and hold it.
 
     /dev/shm when it will do, for a file on disk is written back; else the directory for temporary
-    files. AirtcpError when neither will do.
+    files. CrowdedError when neither will do, or has not so much free.
     """
-    candidates = [Path("/dev/shm"), Path(tempfile.gettempdir())]
+    candidates = _memory_dirs()
     for directory in candidates:
         try:
             stat = os.statvfs(directory)
         except OSError:
             continue
         free_mb = stat.f_bavail * stat.f_frsize >> 20
-        if not stat.f_flag & os.ST_NOEXEC and free_mb >= memory_mb:
+        usable = not stat.f_flag & os.ST_NOEXEC and os.access(directory, os.W_OK | os.X_OK)
+        if usable and free_mb >= memory_mb:
             return directory
-    raise AirtcpError(
-        f"a guest needs {memory_mb} MB on a file system without noexec, and neither "
-        f"{' nor '.join(map(str, candidates))} has that: set TMPDIR to a directory that has"
+    raise CrowdedError(
+        f"a guest needs {memory_mb} MB on a file system that is writable and without noexec, and "
+        f"neither {' nor '.join(map(str, candidates))} has that: set TMPDIR to a directory that has"
     )
+
+
+def _memory_dirs() -> list[Path]:
+    return [Path("/dev/shm"), Path(tempfile.gettempdir())]
 
 
 @cache
@@ -184,7 +290,7 @@ def _scratch(run_dir: Path, tools: GuestTools, memory_mb: int) -> Iterator[Path]
     """
     where = memory_dir(memory_mb)
     try:
-        scratch = Path(tempfile.mkdtemp(prefix="airtcp-", dir=where))
+        scratch = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=where))
     except OSError as error:
         raise AirtcpError(f"cannot make a directory in {where}: {error.strerror}") from None
     try:
@@ -216,19 +322,32 @@ def _wait(
         )
     deadline = time.monotonic() + timeout_wall_s
     timed_out = False
-    ended = select.poll()
-    pidfd = os.pidfd_open(process.pid)
     try:
-        ended.register(pidfd, select.POLLIN)
-        while not ended.poll(_POLL_S * 1000):
-            watch()
-            if time.monotonic() > deadline:
-                timed_out = True
-                break
+        with _end_of(process) as ended:
+            while not ended.poll(_POLL_S * 1000):
+                watch()
+                if _too_long(console):
+                    break
+                if time.monotonic() > deadline:
+                    timed_out = True
+                    break
     finally:
-        os.close(pidfd)
         code, cpu_s = _reap(process)
     return code, cpu_s, timed_out
+
+
+@contextmanager
+def _end_of(process: "subprocess.Popen[bytes]") -> "Iterator[select.poll]":
+    try:
+        pidfd = os.pidfd_open(process.pid)
+    except PermissionError:
+        raise StopError(refusal("pidfd_open")) from None
+    try:
+        ended = select.poll()
+        ended.register(pidfd, select.POLLIN)
+        yield ended
+    finally:
+        os.close(pidfd)
 
 
 def _attend(
@@ -287,24 +406,54 @@ def _plan_exit_code(run_dir: Path) -> int | None:
 def _verdict(
     console: Path, exit_code: int | None, code: int, timed_out: bool, timeout_wall_s: float
 ) -> tuple[Status, str]:
-    text = console.read_text(errors="replace")
-    lines = [line.strip() for line in text.splitlines() if "reboot: Power down" not in line]
-    panics = [line for line in lines if "Kernel panic" in line]
-    if panics:
-        return "panic", f"{panics[0]} (console: {console})"
+    if _too_long(console):
+        _cut(console)
+        return "failed", (
+            f"the guest wrote more than {_CONSOLE_MB} MB to its console and was ended; its end is "
+            f"kept (console: {console})"
+        )
+    panic, last = "", "nothing"
+    with console.open(errors="replace") as lines:
+        for line in lines:
+            if not panic and "Kernel panic" in line:
+                panic = line.strip()
+            if line.strip() and "reboot: Power down" not in line:
+                last = line.strip()
+    if panic:
+        return "panic", f"{panic} (console: {console})"
     if timed_out:
         return "timeout", f"not finished after {timeout_wall_s:g} s (console: {console})"
-    last = next((line for line in reversed(lines) if line), "nothing")
     said = f"the console's last line is: {last} (console: {console})"
     if exit_code is None:
-        return "failed", f"the guest ended early (code {code}); {said}{_full_disk(console)}"
+        early = f"was {ended_by(code)}" if code < 0 else f"ended early (code {code})"
+        return "failed", f"the guest {early}; {said}"
     if exit_code != 0:
-        return "failed", f"plan.sh ended with {exit_code}; {said}{_full_disk(console)}"
+        return "failed", f"plan.sh ended with {exit_code}; {said}"
     return "ok", ""
 
 
-def _full_disk(path: Path) -> str:
-    stat = os.statvfs(path.parent)
-    if stat.f_bavail * stat.f_frsize < 1 << 20:
-        return f"; the disk is full ({path.parent})"
-    return ""
+def _too_long(console: Path) -> bool:
+    return console.stat().st_size > _CONSOLE_MB << 20
+
+
+def _cut(console: Path) -> None:
+    """Keep the end of a console."""
+    with console.open("r+b") as file:
+        size = file.seek(-_TAIL_KB << 10, os.SEEK_END)
+        tail = file.read()
+        file.seek(0)
+        file.write(f"airtcp: {size} bytes were here\n".encode() + tail)
+        file.truncate()
+
+
+def _begin(console: Path) -> bytes:
+    """What it says before Linux does."""
+    with console.open("rb") as file:
+        return file.read(4096)
+
+
+def _remove_warning(console: Path, scratch: Path) -> None:
+    """Of User Mode Linux, if its memory is not in /dev/shm: runs leave the same bytes anywhere."""
+    warning = f"Warning: tempdir {scratch} is not on tmpfs\n".encode()
+    if warning in _begin(console):
+        console.write_bytes(console.read_bytes().replace(warning, b"", 1))

@@ -17,7 +17,7 @@ from distributed import Client, Future
 
 from airtcp import durable
 from airtcp.cache import cache_dir
-from airtcp.errors import AirtcpError, InputError
+from airtcp.errors import AirtcpError, InputError, of_file
 from airtcp.linux.kernel import Kernel
 from airtcp.machine.guesttools import GuestTools
 from airtcp.sweeps import batchjobs, certificates
@@ -195,13 +195,16 @@ def _gone(where: str) -> AirtcpError:
 
 
 def _place(done: Done, job: Job, out_dir: Path) -> Result:
-    """Put the files of a run where a run here leaves them."""
+    """Put the files of a run where a run here leaves them. StopError when there is no room."""
     run_dir = run_directory(out_dir, job.cell, job.seed)
-    durable.remove(run_dir, RESULT_FILE)
-    run_dir.parent.mkdir(parents=True, exist_ok=True)
-    durable.unpack(done.packed, run_dir)
     result = done.result
-    if result["error"]:
-        result["error"] = result["error"].replace(str(done.out_dir), str(out_dir))
-        durable.write_json(run_dir / RESULT_FILE, result)
+    try:
+        durable.remove(run_dir, RESULT_FILE)
+        run_dir.parent.mkdir(parents=True, exist_ok=True)
+        durable.unpack(done.packed, run_dir)
+        if result["error"]:
+            result["error"] = result["error"].replace(str(done.out_dir), str(out_dir))
+            durable.write_json(run_dir / RESULT_FILE, result)
+    except OSError as error:
+        raise of_file(error, run_dir) from None
     return result

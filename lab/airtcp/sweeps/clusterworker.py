@@ -21,9 +21,10 @@ from airtcp.cache import REPOSITORY, cache_dir, locked
 from airtcp.errors import AirtcpError, reason
 from airtcp.inputs.experiment import Cell
 from airtcp.linux.kernel import Kernel
+from airtcp.machine import guest
 from airtcp.machine.guesttools import GuestTools
 from airtcp.sweeps import jobprocess
-from airtcp.sweeps.sweep import Failure
+from airtcp.sweeps.sweep import Failure, no_answer
 
 _POLL_S = 0.25
 JOB_PROCESS = (sys.executable, "-P", "-c", "from airtcp.sweeps.jobprocess import main; main()")
@@ -124,14 +125,19 @@ def work(task: Task) -> bytes:
     if supplies.failed:
         raise WorkerError(supplies.failed)
     image = cache_dir() / "kernel" / task.kernel_hash / "linux"
-    order = jobprocess.Order(
-        Kernel(image, task.kernel_version, task.kernel_hash),
-        GuestTools(cache_dir() / "tools" / task.tools),
-        task.cell,
-        task.seed,
-        task.identity,
-    )
-    with tempfile.TemporaryFile() as answer:
+    kills = guest.oom_kills()
+    with (
+        tempfile.TemporaryFile() as answer,
+        tempfile.TemporaryDirectory(prefix="airtcp-job-", ignore_cleanup_errors=True) as scratch,
+    ):
+        order = jobprocess.Order(
+            Kernel(image, task.kernel_version, task.kernel_hash),
+            GuestTools(cache_dir() / "tools" / task.tools),
+            task.cell,
+            task.seed,
+            task.identity,
+            Path(scratch),
+        )
         process = subprocess.Popen(JOB_PROCESS, stdin=subprocess.PIPE, stdout=answer)
         assert process.stdin
         with process.stdin as channel:
@@ -142,7 +148,8 @@ def work(task: Task) -> bytes:
         answer.seek(0)
         if process.returncode == 0:
             return answer.read()
-    return pickle.dumps(Failure(f"on {platform.node()} its process ended without an answer"))
+        failure = no_answer(process.returncode, order.run_dir, kills)
+    return pickle.dumps(Failure(f"on {platform.node()} {failure.message}"))
 
 
 def _ended(process: "subprocess.Popen[bytes]") -> bool:

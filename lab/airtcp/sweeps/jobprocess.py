@@ -6,13 +6,13 @@ A worker of a cluster starts it. It leaves nothing behind, however the worker en
 
 import pickle
 import platform
+import shutil
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from airtcp import durable
-from airtcp.errors import AirtcpError
+from airtcp.errors import AirtcpError, reason
 from airtcp.inputs.experiment import Cell
 from airtcp.linux.kernel import Kernel
 from airtcp.machine.guesttools import GuestTools
@@ -29,6 +29,12 @@ class Order:
     cell: Cell
     seed: int
     identity: str
+    scratch: Path
+
+    @property
+    def run_dir(self) -> Path:
+        """Where the run leaves its files, until they are packed."""
+        return run_directory(self.scratch, self.cell, self.seed)
 
 
 @dataclass(frozen=True)
@@ -41,16 +47,17 @@ class Done:
 
 
 def _do(order: Order) -> Done | Failure:
-    if identity(order.kernel, order.tools, order.cell, order.seed) != order.identity:
-        # This process has loaded them just now, the worker long ago.
-        return Failure(f"airtcp has changed on {platform.node()}: start its worker again")
-    with tempfile.TemporaryDirectory(prefix="airtcp-job-") as scratch:
-        out_dir = Path(scratch)
-        try:
-            result = run_one(order.kernel, order.tools, order.cell, order.seed, out_dir)
-        except AirtcpError as error:
-            return Failure(str(error))
-        return Done(result, durable.pack(run_directory(out_dir, order.cell, order.seed)), out_dir)
+    try:
+        if identity(order.kernel, order.tools, order.cell, order.seed) != order.identity:
+            # This process has loaded them just now, the worker long ago.
+            return Failure(f"airtcp has changed on {platform.node()}: start its worker again")
+        result = run_one(order.kernel, order.tools, order.cell, order.seed, order.scratch)
+        return Done(result, durable.pack(order.run_dir), order.scratch)
+    except AirtcpError as error:
+        return Failure(str(error))
+    finally:
+        # Whoever started this process does it too, but may have been killed.
+        shutil.rmtree(order.scratch, ignore_errors=True)
 
 
 def main() -> None:
@@ -58,6 +65,13 @@ def main() -> None:
     parent = pickle.load(sys.stdin.buffer)
     try:
         end_with(parent)
-        pickle.dump(_do(pickle.load(sys.stdin.buffer)), sys.stdout.buffer)
+        answer = _do(pickle.load(sys.stdin.buffer))
+        try:
+            pickle.dump(answer, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
+        except OSError as error:
+            sys.stdout.buffer.seek(0)
+            sys.stdout.buffer.truncate()
+            pickle.dump(Failure(f"the run's files: {reason(error)}"), sys.stdout.buffer)
     except KeyboardInterrupt:
         pass

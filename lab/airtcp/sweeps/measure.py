@@ -9,7 +9,7 @@ from pathlib import Path
 
 from airtcp import durable, interrupts
 from airtcp.cache import locked
-from airtcp.errors import InputError
+from airtcp.errors import InputError, of_file
 from airtcp.inputs.experiment import Cell, Experiment
 from airtcp.linux.kernel import Kernel
 from airtcp.machine.guesttools import GuestTools
@@ -87,6 +87,7 @@ def _measure(order: Order, chosen: Experiment, cells: Sequence[Cell], out_dir: P
     outcome = _do(order, todo, out_dir)
 
     have = done | outcome.results
+    stopped = outcome.stopped
     document = None
     if have:
         with interrupts.held():
@@ -94,24 +95,33 @@ def _measure(order: Order, chosen: Experiment, cells: Sequence[Cell], out_dir: P
 
             runs = [(job.cell, result) for job, result in have.items()]
             document = results.document(chosen, cells, order.kernel, runs, order.command)
-            results.write(out_dir, document)
-            runtable.write(out_dir, document)
+            try:
+                results.write(out_dir, document)
+                runtable.write(out_dir, document)
+            except OSError as error:
+                document = None
+                stopped = (
+                    f"{of_file(error, out_dir)}; results.json and results.parquet are not written"
+                )
+    kept = (
+        f"{len(have)} of {len(jobs)} runs are kept in {out_dir}; the same command goes on from "
+        "there"
+    )
     if outcome.interrupted:
-        order.say(
-            f"airtcp: interrupted: {len(have)} of {len(jobs)} runs are kept in {out_dir}; "
-            "the same command goes on from there"
-        )
+        order.say(f"airtcp: interrupted: {kept}")
     else:
         for job, message in outcome.failures.items():
             order.say(f"airtcp: {job.name}: {message}")
-    return Measured(document, bool(outcome.failures), outcome.interrupted)
+    if stopped:
+        order.say(f"airtcp: {stopped}; {kept}")
+    return Measured(document, bool(outcome.failures or stopped), outcome.interrupted)
 
 
 def _do(order: Order, todo: Sequence[Job], out_dir: Path) -> Outcome:
     progress = Progress(todo, _write, sys.stderr.isatty())
     if not order.cluster:
         jobs = order.jobs or os.cpu_count() or 1
-        return sweep(order.kernel, order.tools, todo, out_dir, jobs, progress)
+        return sweep(order.kernel, order.tools, todo, out_dir, jobs, progress, order.say)
     from airtcp.sweeps import cluster
 
     where = cluster.Cluster(order.cluster, order.jobs, order.certificates)

@@ -7,12 +7,13 @@ is one element of "runs" in the document of results.py.
 
 import hashlib
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from airtcp import durable
-from airtcp.errors import AirtcpError
+from airtcp.errors import AirtcpError, StopError, of_file
 from airtcp.inputs.experiment import Cell
 from airtcp.inputs.parameters import Parameters
 from airtcp.linux.kernel import Kernel
@@ -115,10 +116,11 @@ def run_one(kernel: Kernel, tools: GuestTools, cell: Cell, seed: int, out_dir: P
     """Run a cell with a seed; what an earlier run left in its directory is replaced.
 
     A guest that fails gives a result with its status and error. Raises AirtcpError when the files
-    of the run cannot be written.
+    of the run cannot be written; of StopError nothing is left.
     """
     run_dir = run_directory(out_dir, cell, seed)
     try:
+        guest.remove_leftovers(run_dir)
         durable.remove(run_dir, RESULT_FILE)
         run_dir.mkdir(parents=True)
         (run_dir / "plan.sh").write_text(plan(cell.parameters, cell.scene))
@@ -163,11 +165,19 @@ def run_one(kernel: Kernel, tools: GuestTools, cell: Cell, seed: int, out_dir: P
                 result |= {"status": "failed", "error": str(error)}
         else:
             result["error"] = _failure(ended, run_dir)
+        if result["error"] and (full := durable.no_room(run_dir)):
+            raise StopError(f"{run_dir}: {full}")
         result["artifacts"] = artifacts.record(run_dir, out_dir, _NOT_ARTIFACTS)
         durable.flush(run_dir)
         durable.write_json(run_dir / RESULT_FILE, result)
+    except StopError:
+        shutil.rmtree(run_dir, ignore_errors=True)
+        raise
     except OSError as error:
-        raise AirtcpError(f"{error.filename or run_dir}: {error.strerror}") from None
+        failure = of_file(error, run_dir)
+        if isinstance(failure, StopError):
+            shutil.rmtree(run_dir, ignore_errors=True)
+        raise failure from None
     return result
 
 
@@ -239,11 +249,11 @@ def _write_series(run_dir: Path, cell: Cell, seed: int) -> None:
 
 def _failure(ended: guest.GuestResult, run_dir: Path) -> str:
     """One line: the command that failed, in the words of iperf3 if it was iperf3; the console."""
-    lines = ended.console.read_text(errors="replace").splitlines()
-    failures = [line for line in lines if line.startswith(script.FAILURE)]
-    if ended.status != "failed" or not failures:
+    with ended.console.open(errors="replace") as lines:
+        failed = next((line for line in lines if line.startswith(script.FAILURE)), None)
+    if ended.status != "failed" or not failed:
         return ended.reason
-    said = failures[0].removeprefix(script.FAILURE)
+    said = failed.strip().removeprefix(script.FAILURE)
     for path in sorted(run_dir.glob("iperf3-client*.json")):
         try:
             return f"{said}: {json.loads(path.read_text())['error']} (console: {ended.console})"

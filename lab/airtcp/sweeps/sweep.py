@@ -12,16 +12,18 @@ import signal
 import time
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from airtcp import interrupts
-from airtcp.errors import AirtcpError
+from airtcp.errors import AirtcpError, CrowdedError, StopError, reason
 from airtcp.inputs.experiment import Cell
 from airtcp.linux.kernel import Kernel
+from airtcp.machine import guest
 from airtcp.machine.guesttools import GuestTools
 from airtcp.outputs.metrics import HEADLINES
 from airtcp.sweeps.run import (
@@ -52,18 +54,33 @@ class Job:
 
 @dataclass(frozen=True)
 class Failure:
-    """A run of which nothing can be told but why."""
+    """A run of which nothing can be told but why.
+
+    of: who else will fail: no other run, all, or those that have as many beside them.
+    """
 
     message: str
+    of: Literal["run", "all", "crowd"] = "run"
+
+    @classmethod
+    def by(cls, error: AirtcpError) -> "Failure":
+        """What run_one raised."""
+        if isinstance(error, StopError):
+            return cls(str(error), "all")
+        return cls(str(error), "crowd" if isinstance(error, CrowdedError) else "run")
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a sweep has: a result a job that ended, and whether it was cut short by Ctrl-C."""
+    """What a sweep has: a result a job that ended, and whether it was cut short by Ctrl-C.
+
+    stopped: why no other run was tried; empty when all were.
+    """
 
     results: dict[Job, Result]
     failures: dict[Job, str]
     interrupted: bool
+    stopped: str = ""
 
 
 @dataclass(frozen=True)
@@ -71,7 +88,7 @@ class _Worker:
     job: Job
     process: BaseProcess
     answer: Connection
-    began: float = field(default_factory=time.monotonic)
+    oom_kills: int = field(default_factory=guest.oom_kills)
 
 
 def jobs_of(cells: Sequence[Cell], seeds: Sequence[int]) -> list[Job]:
@@ -109,20 +126,21 @@ def sweep(
     out_dir: Path,
     processes: int,
     watch: Watch,
+    say: Say,
 ) -> Outcome:
-    """Do the jobs here, at most `processes` at once.
+    """Do the jobs here, at most `processes` at once, fewer when this machine has not enough memory.
 
     watch(running, job, end) is called twice a second with the jobs that run and the virtual seconds
     each has reached, and once for each job that ends. Ctrl-C ends the guests and keeps the results.
     """
-    return collect(_steps(kernel, tools, todo, out_dir, processes), watch)
+    return collect(_steps(kernel, tools, todo, out_dir, processes, say), watch)
 
 
 def collect(steps: Generator[Step], watch: Watch) -> Outcome:
-    """What has come of a sweep's steps, at their end or at Ctrl-C, which closes them."""
+    """What has come of a sweep's steps, at their end, at Ctrl-C or StopError; they are closed."""
     results: dict[Job, Result] = {}
     failures: dict[Job, str] = {}
-    interrupted = False
+    interrupted, stopped = False, ""
     try:
         try:
             for running, job, end in steps:
@@ -140,30 +158,75 @@ def collect(steps: Generator[Step], watch: Watch) -> Outcome:
             steps.close()
     except KeyboardInterrupt:
         interrupted = True
-    return Outcome(results, failures, interrupted)
+    except StopError as error:
+        stopped = str(error)
+    return Outcome(results, failures, interrupted, stopped)
 
 
 def _steps(
-    kernel: Kernel, tools: GuestTools, todo: Sequence[Job], out_dir: Path, processes: int
+    kernel: Kernel,
+    tools: GuestTools,
+    todo: Sequence[Job],
+    out_dir: Path,
+    processes: int,
+    say: Say,
 ) -> Generator[Step]:
     waiting = list(todo)
     running: list[_Worker] = []
+    order = {job: number for number, job in enumerate(todo)}
+    limit = told = processes
+    why = ""
     try:
         while waiting or running:
-            while waiting and len(running) < processes:
-                with interrupts.held():  # or nobody would end its process
-                    running.append(_start(kernel, tools, waiting.pop(0), out_dir))
-            wait([worker.answer for worker in running], timeout=_POLL_S)
+            crowded = ""
+            while waiting and len(running) < limit and not crowded:
+                try:
+                    with interrupts.held():  # or nobody would end its process
+                        running.append(_start(kernel, tools, waiting[0], out_dir))
+                except OSError as error:
+                    if not running:
+                        raise AirtcpError(f"cannot start a run: {reason(error)}") from None
+                    crowded = reason(error)
+                else:
+                    waiting.pop(0)
+            if not crowded:
+                wait([worker.answer for worker in running], timeout=_POLL_S)
             for worker in [worker for worker in running if worker.answer.poll()]:
                 running.remove(worker)
-                end = _answer(worker)
-                yield Step(_reached(running, out_dir), worker.job, end)
+                end = _answer(worker, out_dir)
+                if isinstance(end, Failure) and end.of == "all":
+                    raise StopError(end.message)
+                if isinstance(end, Failure) and end.of == "crowd" and limit > 1:
+                    crowded = end.message
+                    waiting.append(worker.job)
+                    waiting.sort(key=order.__getitem__)
+                else:
+                    yield Step(_reached(running, out_dir), worker.job, end)
+            if crowded:
+                limit, why = max(1, min(limit - 1, len(running))), crowded
+            elif limit < told:
+                told = limit
+                say(f"airtcp: {why}; from here on at most {limit} at once")
             yield Step(_reached(running, out_dir))
+    except StopError:
+        # Room for the tables of what is finished, if it is room that is missing.
+        _end(running)
+        for worker in running:
+            shutil.rmtree(_directory(worker, out_dir), ignore_errors=True)
+        raise
     finally:
-        for worker in running:
-            worker.process.terminate()
-        for worker in running:
-            worker.process.join()
+        _end(running)
+
+
+def _end(running: Sequence[_Worker]) -> None:
+    for worker in running:
+        worker.process.terminate()
+    for worker in running:
+        worker.process.join()
+
+
+def _directory(worker: _Worker, out_dir: Path) -> Path:
+    return run_directory(out_dir, worker.job.cell, worker.job.seed)
 
 
 def _start(kernel: Kernel, tools: GuestTools, job: Job, out_dir: Path) -> _Worker:
@@ -171,8 +234,12 @@ def _start(kernel: Kernel, tools: GuestTools, job: Job, out_dir: Path) -> _Worke
     ours, theirs = context.Pipe(duplex=False)
     arguments = (kernel, tools, job, out_dir, theirs, os.getpid())
     process = context.Process(target=_work, args=arguments)
-    process.start()
-    theirs.close()
+    with theirs:
+        try:
+            process.start()
+        except OSError:
+            ours.close()
+            raise
     return _Worker(job, process, ours)
 
 
@@ -184,7 +251,7 @@ def _work(
         end_with(parent)
         answer.send(run_one(kernel, tools, job.cell, job.seed, out_dir))
     except AirtcpError as error:
-        answer.send(Failure(str(error)))
+        answer.send(Failure.by(error))
     except KeyboardInterrupt:
         pass
 
@@ -198,18 +265,40 @@ def end_with(parent: int) -> None:
     """
     os.setpgid(0, 0)
     interrupts.install_in_child()
+    _volunteer()
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
     if os.getppid() != parent:  # it was killed before that
         raise KeyboardInterrupt
 
 
-def _answer(worker: _Worker) -> Result | Failure:
+def _volunteer() -> None:
+    """Without memory Linux shall end a run, and not the sweep."""
+    badness = Path("/proc/self/oom_score_adj")
+    with suppress(OSError):
+        badness.write_text(str(max(500, int(badness.read_text()))))
+
+
+def _answer(worker: _Worker, out_dir: Path) -> Result | Failure:
     try:
-        end: Result | Failure = worker.answer.recv()
+        end: Result | Failure | None = worker.answer.recv()
     except EOFError:
-        end = Failure("its process ended without an answer")
+        end = None
+    worker.answer.close()
     worker.process.join()
-    return end
+    return end or no_answer(
+        worker.process.exitcode or 0, _directory(worker, out_dir), worker.oom_kills
+    )
+
+
+def no_answer(code: int, run_dir: Path, oom_kills: int) -> Failure:
+    """Of a run whose process was killed: why, and its guest's directory removed.
+
+    oom_kills: as guest.oom_kills() were before it.
+    """
+    guest.remove_leftovers(run_dir)
+    how = f"was {guest.ended_by(code)}" if code < 0 else f"ended with exit code {code}"
+    message = f"its process {how}, without an answer"
+    return Failure(message, "crowd" if guest.oom_kills() > oom_kills else "run")
 
 
 def _reached(running: Sequence[_Worker], out_dir: Path) -> list[tuple[Job, float]]:
@@ -218,7 +307,7 @@ def _reached(running: Sequence[_Worker], out_dir: Path) -> list[tuple[Job, float
 
 def _virtual_s(worker: _Worker, out_dir: Path) -> float:
     """The guest writes its uptime once a virtual second."""
-    progress = run_directory(out_dir, worker.job.cell, worker.job.seed) / "progress"
+    progress = _directory(worker, out_dir) / "progress"
     try:
         return float(progress.read_text())
     except (OSError, ValueError):

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Run a command to whom Linux refuses system calls (EPERM), as in a container.
+
+python refusing.py NAME[,NAME] COMMAND...
+"""
+
+import ctypes
+import os
+import struct
+import sys
+
+# Of asm/unistd_64.h.
+CALLS = {
+    "ptrace": 101,
+    "prctl": 157,
+    "sched_setaffinity": 203,
+    "prlimit64": 302,
+    "pidfd_open": 434,
+}
+
+_SET_NO_NEW_PRIVS, _SET_SECCOMP, _MODE_FILTER = 38, 22, 2  # linux/prctl.h, linux/seccomp.h
+_LOAD, _EQUAL, _RETURN = 0x20, 0x15, 0x06  # linux/bpf_common.h: of the call's number
+_ALLOW, _REFUSE = 0x7FFF0000, 0x00050001  # SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO | EPERM
+
+
+def refuse(names: list[str]) -> None:
+    """From here on, for this process and all that it starts."""
+    steps = [(_LOAD, 0, 0, 0)]
+    for name in names:
+        steps += [(_EQUAL, 0, 1, CALLS[name]), (_RETURN, 0, 0, _REFUSE)]
+    steps.append((_RETURN, 0, 0, _ALLOW))
+    code = b"".join(struct.pack("HBBI", *step) for step in steps)
+    held = ctypes.create_string_buffer(code, len(code))
+    program = struct.pack("HxxxxxxP", len(steps), ctypes.addressof(held))
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(_SET_NO_NEW_PRIVS, 1, 0, 0, 0) or libc.prctl(
+        _SET_SECCOMP, _MODE_FILTER, program, 0, 0
+    ):
+        raise OSError(ctypes.get_errno(), "seccomp")
+
+
+if __name__ == "__main__":
+    refuse(sys.argv[1].split(","))
+    os.execvp(sys.argv[2], sys.argv[2:])

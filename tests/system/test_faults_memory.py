@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Sweeps with too little memory or too few files, and runs whose processes are killed."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import sweeps
+
+from airtcp.linux.kernel import Kernel
+from airtcp.machine.guesttools import GuestTools
+
+RUNS = ("--set", "mcs=7", "--seeds", "4")
+PATIENCE_S = 60
+
+
+@pytest.fixture(scope="module")
+def undisturbed(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    assert lab_kernel and tools
+    out_dir = tmp_path_factory.mktemp("undisturbed")
+    sweeps.run(out_dir, *RUNS)
+    return out_dir
+
+
+@pytest.fixture
+def limited() -> Iterator[Path]:
+    """The file of a new memory cgroup to which a process adds itself; the limit is 120 MB."""
+    line = next(
+        (line for line in Path("/proc/self/cgroup").read_text().splitlines() if "memory:" in line),
+        None,
+    )
+    if line is None:
+        pytest.skip("needs the memory controller of cgroups, version 1")
+    group = Path("/sys/fs/cgroup/memory") / line.split(":")[2].strip("/") / f"test-{os.getpid()}"
+    try:
+        group.mkdir()
+    except OSError as error:
+        pytest.skip(f"needs to make a memory cgroup: {error}")
+    (group / "memory.limit_in_bytes").write_text("120m")
+    yield group / "cgroup.procs"
+    group.rmdir()
+
+
+def guests_of(out_dir: Path) -> list[Path]:
+    """The directories of guests whose runs are there."""
+    found = []
+    for scratch in Path("/dev/shm").glob("airtcp-*"):
+        try:
+            if (scratch / "run").readlink().is_relative_to(out_dir):
+                found.append(scratch)
+        except OSError:
+            continue
+    return found
+
+
+def test_runs_for_which_there_is_no_memory_are_done_later(
+    undisturbed: Path, tmp_path: Path, limited: Path
+) -> None:
+    command = ["sh", "-c", f'echo $$ >{limited}; exec "$@"', "sh"]
+    done = subprocess.run(
+        command + sweeps.command(tmp_path, *RUNS, "--jobs", "4"),
+        env=sweeps.ENVIRONMENT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    [*_, line] = [line for line in done.stderr.splitlines() if line.startswith("airtcp: ")]
+    assert "SIGKILL (out of memory, most likely)" in line
+    assert "; from here on at most " in line
+    sweeps.assert_same(undisturbed, tmp_path)
+    assert guests_of(tmp_path) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])
+def test_a_run_whose_process_is_killed_leaves_nothing(
+    undisturbed: Path, tmp_path: Path, number: signal.Signals
+) -> None:
+    sweep = subprocess.Popen(
+        sweeps.command(tmp_path, *RUNS, "--jobs", "1"),
+        env=sweeps.ENVIRONMENT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + PATIENCE_S
+    while not (guests := guests_of(tmp_path)):
+        assert time.monotonic() < deadline and sweep.poll() is None
+        time.sleep(0.02)
+    [worker] = Path(f"/proc/{sweep.pid}/task/{sweep.pid}/children").read_text().split()
+    os.kill(int(worker), number)
+    _, said = sweep.communicate(timeout=PATIENCE_S)
+    assert sweep.returncode == 1
+    *_, line = said.splitlines()
+    hint = " (out of memory, most likely)" if number == signal.SIGKILL else ""
+    assert line.endswith(f": its process was ended by {number.name}{hint}, without an answer")
+    assert not [guest for guest in guests if guest.exists()]
+    sweeps.run(tmp_path, *RUNS)
+    sweeps.assert_same(undisturbed, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("limit", "message"),
+    [
+        ("-n 64", "a guest needs 256 open files, and ulimit -n is 64"),
+        ("-f 100", "File too large (ulimit -f: 51200 bytes a file)"),
+    ],
+)
+def test_limits_that_no_run_can_meet_are_one_line(
+    undisturbed: Path, tmp_path: Path, limit: str, message: str
+) -> None:
+    command = ["sh", "-c", f'ulimit {limit}; exec "$@"', "sh"]
+    done = subprocess.run(
+        command + sweeps.command(tmp_path, *RUNS, "--jobs", "2"),
+        env=sweeps.ENVIRONMENT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    [line] = done.stderr.splitlines()
+    assert message in line
+    assert line.endswith(f"0 of 4 runs are kept in {tmp_path}; the same command goes on from there")
+    assert guests_of(tmp_path) == []
+    sweeps.run(tmp_path, *RUNS)
+    sweeps.assert_same(undisturbed, tmp_path)
+
+
+def test_a_low_limit_of_files_is_raised(undisturbed: Path, tmp_path: Path) -> None:
+    command = ["sh", "-c", 'ulimit -S -n 64; exec "$@"', "sh", *sweeps.command(tmp_path, *RUNS)]
+    done = subprocess.run(command, env=sweeps.ENVIRONMENT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    sweeps.assert_same(undisturbed, tmp_path)
