@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,16 @@ def results(out_dir: Path) -> dict[str, Path]:
         str(path.relative_to(out_dir)): path
         for path in (out_dir / "runs").glob("*/seed-*/result.json")
     }
+
+
+def guests_of(place: Path) -> list[Path]:
+    """The directories of guests whose runs are in a place."""
+    found = []
+    for scratch in Path("/dev/shm").glob("airtcp-*"):
+        with suppress(OSError):  # it has just ended
+            if (scratch / "run").readlink().is_relative_to(place):
+                found.append(scratch)
+    return found
 
 
 def left(out_dir: Path) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import get_args
 
 from airtcp import doctor, interrupts, streams
 from airtcp.catalogue import catalogue, reproduction
-from airtcp.errors import AirtcpError, InputError, reason
+from airtcp.errors import NO_SPACE, AirtcpError, InputError, reason
 from airtcp.inputs import experiment, policies, schema, template
 from airtcp.inputs.experiment import Cell, Experiment, Setting
 from airtcp.inputs.parameters import OBSERVATION, Parameters
@@ -133,7 +133,7 @@ def _out_dir(options: argparse.Namespace, name: str) -> Path:
         if not os.access(out_dir, os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+        if error.errno in (*NO_SPACE, errno.EIO):
             raise
         why = "is a file" if isinstance(error, FileExistsError) else error.strerror
         raise InputError(f"--out {out_dir}: {why}; a directory is allowed, or a new one") from None

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from airtcp.errors import AirtcpError, reason
+from airtcp.errors import NO_SPACE, AirtcpError, reason
 
 CONTENTS = "contents.json"
 """The file of an installed directory that has the hashes of the others."""
@@ -141,11 +141,11 @@ def unpack(packed: bytes, directory: Path) -> None:
 
 
 def no_room(directory: Path) -> str:
-    """Why nothing more can be written there, a megabyte for one; empty: it can."""
+    """What the system says of a full disk there, on which a megabyte has no room; empty: it has."""
     try:
         with tempfile.TemporaryFile(dir=directory, buffering=0) as probe:
             probe.write(bytes(1 << 20))
             probe.write(b"0")  # of a write that does not fit a part is written
     except OSError as error:
-        return reason(error)
+        return reason(error) if error.errno in NO_SPACE else ""
     return ""

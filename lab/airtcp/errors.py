@@ -25,14 +25,16 @@ class CrowdedError(AirtcpError):
     """This machine has not enough of something for so many runs at once."""
 
 
-_NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
+"""How the system says that a disk is full."""
+
 _TOO_MANY = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)
 
 
 def of_file(error: OSError, path: object) -> AirtcpError:
     """The same as one line, with the file; path: what was written, if the error does not say."""
     kind = AirtcpError
-    if error.errno in (*_NO_SPACE, errno.EFBIG):
+    if error.errno in (*NO_SPACE, errno.EROFS, errno.EFBIG):
         kind = StopError
     elif error.errno in _TOO_MANY:
         kind = CrowdedError

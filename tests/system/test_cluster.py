@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -331,14 +331,14 @@ def test_a_run_that_is_killed_on_a_worker_leaves_nothing(
     scratch.mkdir()
     with ended(start(*work_for(alone), TMPDIR=str(scratch))) as worker:
         sweep = start(*sweeps.command(tmp_path / "out", "--set", "mcs=7", "--cluster", alone))
-        wait_until(lambda: guests(scratch), "no guest")
+        wait_until(lambda: sweeps.guests_of(scratch), "no guest")
         [job] = jobs_of(worker.pid)
         os.kill(job, signal.SIGKILL)
         _, said = sweep.communicate(timeout=PATIENCE_S)
         assert sweep.returncode == 1
         killed = f"on {platform.node()} its process was ended by SIGKILL (out of memory, most"
         assert killed in said.splitlines()[-1]
-        assert not guests(scratch)
+        assert not sweeps.guests_of(scratch)
         assert not list(scratch.glob("airtcp-*"))
 
 
@@ -347,16 +347,6 @@ def jobs_of(worker: int) -> list[int]:
     children = Path(f"/proc/{worker}/task").glob("*/children")
     found = [int(pid) for path in children for pid in path.read_text().split()]
     return [pid for pid in found if "jobprocess" in Path(f"/proc/{pid}/cmdline").read_text()]
-
-
-def guests(place: Path) -> list[Path]:
-    """The directories of guests whose runs are in a place."""
-    found = []
-    for scratch in Path("/dev/shm").glob("airtcp-*"):
-        with suppress(OSError):
-            if (scratch / "run").readlink().is_relative_to(place):
-                found.append(scratch)
-    return found
 
 
 def connects(port: int) -> bool:

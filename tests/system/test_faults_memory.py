@@ -47,18 +47,6 @@ def limited() -> Iterator[Path]:
     group.rmdir()
 
 
-def guests_of(out_dir: Path) -> list[Path]:
-    """The directories of guests whose runs are there."""
-    found = []
-    for scratch in Path("/dev/shm").glob("airtcp-*"):
-        try:
-            if (scratch / "run").readlink().is_relative_to(out_dir):
-                found.append(scratch)
-        except OSError:
-            continue
-    return found
-
-
 def test_runs_for_which_there_is_no_memory_are_done_later(
     undisturbed: Path, tmp_path: Path, limited: Path
 ) -> None:
@@ -74,7 +62,7 @@ def test_runs_for_which_there_is_no_memory_are_done_later(
     assert "SIGKILL (out of memory, most likely)" in line
     assert "; from here on at most " in line
     sweeps.assert_same(undisturbed, tmp_path)
-    assert guests_of(tmp_path) == []
+    assert sweeps.guests_of(tmp_path) == []
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])
@@ -89,7 +77,7 @@ def test_a_run_whose_process_is_killed_leaves_nothing(
         text=True,
     )
     deadline = time.monotonic() + PATIENCE_S
-    while not (guests := guests_of(tmp_path)):
+    while not (guests := sweeps.guests_of(tmp_path)):
         assert time.monotonic() < deadline and sweep.poll() is None
         time.sleep(0.02)
     [worker] = Path(f"/proc/{sweep.pid}/task/{sweep.pid}/children").read_text().split()
@@ -125,7 +113,7 @@ def test_limits_that_no_run_can_meet_are_one_line(
     [line] = done.stderr.splitlines()
     assert message in line
     assert line.endswith(f"0 of 4 runs are kept in {tmp_path}; the same command goes on from there")
-    assert guests_of(tmp_path) == []
+    assert sweeps.guests_of(tmp_path) == []
     sweeps.run(tmp_path, *RUNS)
     sweeps.assert_same(undisturbed, tmp_path)
 

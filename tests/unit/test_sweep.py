@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from airtcp.errors import AirtcpError
+from airtcp.errors import AirtcpError, CrowdedError, StopError
 from airtcp.inputs.experiment import Cell
 from airtcp.inputs.parameters import Parameters
 from airtcp.linux.kernel import Kernel
@@ -89,6 +89,50 @@ def test_a_job_that_fails_does_not_stop_the_others(
         None,
     ]
     assert [todo.index(job) for job in outcome.results] in ([1, 3], [3, 1])
+
+
+def test_what_would_end_all_runs_ends_the_sweep(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def run_one(_k: Kernel, _t: GuestTools, cell: Cell, seed: int, out: Path) -> Result:
+        (out / f"tried-{cell.factors['mcs']}").touch()
+        if cell.factors["mcs"] == 2:
+            raise StopError("no space left")
+        if cell.factors["mcs"] == 1:
+            run.run_directory(out, cell, seed).mkdir(parents=True)
+            time.sleep(60)
+        return result(cell, seed)
+
+    todo = sweep.jobs_of(cells(8), [1])
+    outcome, _ = go(monkeypatch, run_one, todo, tmp_path)
+    assert outcome.stopped == "no space left"
+    assert list(outcome.results) == [todo[0]]
+    assert not outcome.failures and not outcome.interrupted
+    assert {path.name for path in tmp_path.glob("tried-*")} == {"tried-0", "tried-1", "tried-2"}
+    assert not list((tmp_path / "runs").glob("*/*"))
+
+
+def test_runs_that_find_no_room_are_done_later_with_fewer_at_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def run_one(_k: Kernel, _t: GuestTools, cell: Cell, seed: int, out: Path) -> Result:
+        if cell.factors["mcs"] == 3:
+            raise CrowdedError("never any room")
+        mark = out / "memory"
+        try:
+            mark.mkdir()
+        except FileExistsError:
+            raise CrowdedError("no room beside another") from None
+        time.sleep(0.2)
+        mark.rmdir()
+        return result(cell, seed)
+
+    todo = sweep.jobs_of(cells(4), [1])
+    outcome, said = go(monkeypatch, run_one, todo, tmp_path)
+    assert set(outcome.results) == set(todo[:3])
+    assert outcome.failures == {todo[3]: "never any room"}
+    [line] = [line for line in said if line.startswith("airtcp:")]
+    assert line == "airtcp: no room beside another; from here on at most 1 at once"
 
 
 def test_ctrl_c_ends_what_runs_and_keeps_what_is_finished(

@@ -7,9 +7,7 @@ byte, whatever the directory, the user or the load. That is why the paths of the
 reached through /proc/self/cwd (a fixed string of fixed length) and why the environment is fixed.
 """
 
-import errno
 import os
-import resource
 import select
 import shutil
 import signal
@@ -24,10 +22,9 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from airtcp import durable
-from airtcp.errors import AirtcpError, CrowdedError, InputError, StopError, reason
+from airtcp.errors import AirtcpError, CrowdedError, InputError
 from airtcp.linux.kernel import Kernel
-from airtcp.machine import hostcpu
+from airtcp.machine import console, hostcpu, hostlimits
 from airtcp.machine.guesttools import GUEST_DIR, GuestTools
 
 RUN_DIR_IN_GUEST = "/run/airtcp"
@@ -39,11 +36,6 @@ _POLL_S = 0.25
 
 # As the guest mounts it: the only directory of the host that it may write to.
 _RUN_DIR = "/proc/self/cwd/run/."
-# What is kept of a console: all of one that long, else its end. A run leaves some hundred bytes.
-_CONSOLE_MB = 16
-_TAIL_KB = 256
-
-_OPEN_FILES = 256
 
 _PREFIX = "airtcp-"
 """How a guest's directory begins, in those of _memory_dirs()."""
@@ -67,7 +59,7 @@ class GuestResult:
 
     exit_code is that of plan.sh (None when it never ended); wall_s and cpu_s (user and system time
     of all its processes) are seconds of the host; reason is one line, empty when all went well;
-    ended_by the signal that ended it.
+    code is what the host's process ended with, negative the signal that ended it.
     """
 
     status: Status
@@ -76,7 +68,7 @@ class GuestResult:
     cpu_s: float
     console: Path
     reason: str
-    ended_by: signal.Signals | None = None
+    code: int = 0
 
 
 def boot(
@@ -98,87 +90,20 @@ def boot(
     instead of virtual time. A guest that fails is no exception: the status says it. Raises
     StopError or CrowdedError when this machine cannot run it, or not beside so many others.
     """
-    _allow_open_files()
-    kills = oom_kills()
+    hostlimits.allow_open_files()
+    kills = hostlimits.oom_kills()
     with _scratch(run_dir, tools, memory_mb) as scratch, hostcpu.reserved() as cpu:
         command = _command(kernel, seed, memory_mb, interactive, cpu)
         environment = {"PATH": "/usr/bin:/bin", "HOME": str(scratch), "TMPDIR": str(scratch)}
         result = run_guest(
             command, scratch, environment, run_dir, timeout_wall_s, interactive, on_progress
         )
-        _remove_warning(result.console, scratch)
+        console.remove_warning(result.console, scratch)
     if result.status != "ok":
-        _blame_host(result, kills)
+        begun = result.exit_code is not None
+        first = b"" if begun else console.beginning(result.console)
+        hostlimits.blame(result.reason, result.code, first, kills)
     return result
-
-
-def _allow_open_files() -> None:
-    """Each file that a program of the guest has open is one of the host's process, too."""
-    try:
-        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    except PermissionError:
-        raise StopError(refusal("prlimit64")) from None
-    if soft < _OPEN_FILES <= hard:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (_OPEN_FILES, hard))
-    elif soft < _OPEN_FILES:
-        raise StopError(f"a guest needs {_OPEN_FILES} open files, and ulimit -n is {soft}")
-
-
-def _blame_host(result: GuestResult, kills: int) -> None:
-    """Raise StopError or CrowdedError where not the guest is at fault, but this machine."""
-    if full := durable.no_room(result.console.parent):
-        raise StopError(f"{result.console.parent}: {full}")
-    if result.ended_by == signal.SIGXFSZ:
-        raise StopError(f"the guest's memory: {reason(OSError(errno.EFBIG, 'File too large'))}")
-    if oom_kills() > kills or _BUS_ERROR in result.reason:
-        raise CrowdedError(f"this machine has not enough memory for the guest: {result.reason}")
-    if result.exit_code is None and (refused := _refused(_begin(result.console))):
-        raise StopError(refused)
-
-
-# How User Mode Linux ends when a page of its memory finds no room on the host.
-_BUS_ERROR = f"Kernel mode signal {signal.SIGBUS.value}"
-
-# What the first lines of a console say where the host refuses a system call to a guest.
-_REFUSALS = {
-    b"setpriv: ": "prctl(PR_SET_PDEATHSIG)",
-    b"taskset: ": "sched_setaffinity",
-    b"prlimit: ": "prlimit64",
-    b"ptrace": "ptrace",
-}
-
-
-def _refused(console: bytes) -> str:
-    for sign, call in _REFUSALS.items():
-        if sign in console:
-            return refusal(call)
-    return ""
-
-
-def refusal(call: str) -> str:
-    """One line: this machine does not let a guest use a system call."""
-    cure = "in a container allow it (docker run --security-opt seccomp=unconfined)"
-    if call == "ptrace":
-        cure = (
-            "set the sysctl kernel.yama.ptrace_scope to 0 or 1; in a container allow it "
-            "(docker run --cap-add SYS_PTRACE)"
-        )
-    return f"this machine refuses guests the system call {call}: {cure}"
-
-
-def oom_kills() -> int:
-    """How many processes Linux has ended for lack of memory, since boot."""
-    try:
-        lines = Path("/proc/vmstat").read_text().splitlines()
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
-
-
-def ended_by(code: int) -> str:
-    """The signal that a negative return code stands for, and what that may mean."""
-    hint = " (out of memory, most likely)" if code == -signal.SIGKILL else ""
-    return f"ended by {signal.Signals(-code).name}{hint}"
 
 
 def remove_leftovers(run_dir: Path) -> None:
@@ -206,21 +131,18 @@ def run_guest(
         raise InputError(f"{run_dir}: no plan.sh in it")
     for name in ("exit", "progress"):
         (run_dir / name).unlink(missing_ok=True)
-    console = run_dir / "console.log"
+    log = run_dir / "console.log"
     began = time.monotonic()
     if interactive:
         code, cpu_s, timed_out = _attend(command, directory, environment)
-        console.write_text("(the console of an interactive guest is not kept)\n")
+        log.write_text("(the console of an interactive guest is not kept)\n")
     else:
         watch = _progress_reader(run_dir, on_progress)
-        code, cpu_s, timed_out = _wait(
-            command, directory, environment, console, timeout_wall_s, watch
-        )
+        code, cpu_s, timed_out = _wait(command, directory, environment, log, timeout_wall_s, watch)
     wall_s = time.monotonic() - began
     exit_code = _plan_exit_code(run_dir)
-    status, said = _verdict(console, exit_code, code, timed_out, timeout_wall_s)
-    number = signal.Signals(-code) if code < 0 and not timed_out else None
-    return GuestResult(status, exit_code, wall_s, cpu_s, console, said, number)
+    status, said = _verdict(log, exit_code, code, timed_out, timeout_wall_s)
+    return GuestResult(status, exit_code, wall_s, cpu_s, log, said, code)
 
 
 def memory_dir(memory_mb: int) -> Path:
@@ -305,12 +227,12 @@ def _wait(
     command: list[str],
     directory: Path,
     environment: dict[str, str],
-    console: Path,
+    log_path: Path,
     timeout_wall_s: float,
     watch: Callable[[], None],
 ) -> tuple[int, float, bool]:
     """Run until the end or the timeout: wait status, CPU seconds, whether time ran out."""
-    with console.open("wb") as log:
+    with log_path.open("wb") as log:
         process = subprocess.Popen(
             command,
             cwd=directory,
@@ -326,7 +248,7 @@ def _wait(
         with _end_of(process) as ended:
             while not ended.poll(_POLL_S * 1000):
                 watch()
-                if _too_long(console):
+                if console.too_long(log_path):
                     break
                 if time.monotonic() > deadline:
                     timed_out = True
@@ -341,7 +263,7 @@ def _end_of(process: "subprocess.Popen[bytes]") -> "Iterator[select.poll]":
     try:
         pidfd = os.pidfd_open(process.pid)
     except PermissionError:
-        raise StopError(refusal("pidfd_open")) from None
+        raise hostlimits.refused("pidfd_open") from None
     try:
         ended = select.poll()
         ended.register(pidfd, select.POLLIN)
@@ -404,56 +326,23 @@ def _plan_exit_code(run_dir: Path) -> int | None:
 
 
 def _verdict(
-    console: Path, exit_code: int | None, code: int, timed_out: bool, timeout_wall_s: float
+    log: Path, exit_code: int | None, code: int, timed_out: bool, timeout_wall_s: float
 ) -> tuple[Status, str]:
-    if _too_long(console):
-        _cut(console)
+    if console.too_long(log):
+        console.cut(log)
         return "failed", (
-            f"the guest wrote more than {_CONSOLE_MB} MB to its console and was ended; its end is "
-            f"kept (console: {console})"
+            f"the guest wrote more than {console.LIMIT_MB} MB to its console and was ended; its "
+            f"end is kept (console: {log})"
         )
-    panic, last = "", "nothing"
-    with console.open(errors="replace") as lines:
-        for line in lines:
-            if not panic and "Kernel panic" in line:
-                panic = line.strip()
-            if line.strip() and "reboot: Power down" not in line:
-                last = line.strip()
+    panic, last = console.read(log)
     if panic:
-        return "panic", f"{panic} (console: {console})"
+        return "panic", f"{panic} (console: {log})"
     if timed_out:
-        return "timeout", f"not finished after {timeout_wall_s:g} s (console: {console})"
-    said = f"the console's last line is: {last} (console: {console})"
+        return "timeout", f"not finished after {timeout_wall_s:g} s (console: {log})"
+    said = f"the console's last line is: {last} (console: {log})"
     if exit_code is None:
-        early = f"was {ended_by(code)}" if code < 0 else f"ended early (code {code})"
+        early = f"was {hostlimits.ended_by(code)}" if code < 0 else f"ended early (code {code})"
         return "failed", f"the guest {early}; {said}"
     if exit_code != 0:
         return "failed", f"plan.sh ended with {exit_code}; {said}"
     return "ok", ""
-
-
-def _too_long(console: Path) -> bool:
-    return console.stat().st_size > _CONSOLE_MB << 20
-
-
-def _cut(console: Path) -> None:
-    """Keep the end of a console."""
-    with console.open("r+b") as file:
-        size = file.seek(-_TAIL_KB << 10, os.SEEK_END)
-        tail = file.read()
-        file.seek(0)
-        file.write(f"airtcp: {size} bytes were here\n".encode() + tail)
-        file.truncate()
-
-
-def _begin(console: Path) -> bytes:
-    """What it says before Linux does."""
-    with console.open("rb") as file:
-        return file.read(4096)
-
-
-def _remove_warning(console: Path, scratch: Path) -> None:
-    """Of User Mode Linux, if its memory is not in /dev/shm: runs leave the same bytes anywhere."""
-    warning = f"Warning: tempdir {scratch} is not on tmpfs\n".encode()
-    if warning in _begin(console):
-        console.write_bytes(console.read_bytes().replace(warning, b"", 1))

@@ -21,7 +21,7 @@ from airtcp.cache import REPOSITORY, cache_dir, locked
 from airtcp.errors import AirtcpError, reason
 from airtcp.inputs.experiment import Cell
 from airtcp.linux.kernel import Kernel
-from airtcp.machine import guest
+from airtcp.machine import hostlimits
 from airtcp.machine.guesttools import GuestTools
 from airtcp.sweeps import jobprocess
 from airtcp.sweeps.sweep import Failure, no_answer
@@ -125,7 +125,7 @@ def work(task: Task) -> bytes:
     if supplies.failed:
         raise WorkerError(supplies.failed)
     image = cache_dir() / "kernel" / task.kernel_hash / "linux"
-    kills = guest.oom_kills()
+    kills = hostlimits.oom_kills()
     with (
         tempfile.TemporaryFile() as answer,
         tempfile.TemporaryDirectory(prefix="airtcp-job-", ignore_cleanup_errors=True) as scratch,

@@ -33,7 +33,7 @@ SCHEMA = 1
 _PACKAGE = Path(__file__).parents[1]
 # What decides a run beside the plan, the kernel and the guest's programs.
 _SOURCES = (
-    *("machine/guest.py", "network/measured.py", "network/scene.py"),
+    *("machine/console.py", "machine/guest.py", "network/measured.py", "network/scene.py"),
     *("outputs/capture.py", "outputs/flentfile.py", "outputs/metrics.py", "outputs/overtime.py"),
     *("outputs/runfiles.py", "plan/ackfilter.py", "plan/nodes.py", "plan/processor.py"),
     *("plan/transfers.py", "plan/web.py", "sweeps/run.py"),

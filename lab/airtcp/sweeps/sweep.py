@@ -23,7 +23,7 @@ from airtcp import interrupts
 from airtcp.errors import AirtcpError, CrowdedError, StopError, reason
 from airtcp.inputs.experiment import Cell
 from airtcp.linux.kernel import Kernel
-from airtcp.machine import guest
+from airtcp.machine import guest, hostlimits
 from airtcp.machine.guesttools import GuestTools
 from airtcp.outputs.metrics import HEADLINES
 from airtcp.sweeps.run import (
@@ -56,11 +56,11 @@ class Job:
 class Failure:
     """A run of which nothing can be told but why.
 
-    of: who else will fail: no other run, all, or those that have as many beside them.
+    affects: this run alone, all others as well, or those with as many beside them.
     """
 
     message: str
-    of: Literal["run", "all", "crowd"] = "run"
+    affects: Literal["run", "all", "crowd"] = "run"
 
     @classmethod
     def by(cls, error: AirtcpError) -> "Failure":
@@ -88,7 +88,7 @@ class _Worker:
     job: Job
     process: BaseProcess
     answer: Connection
-    oom_kills: int = field(default_factory=guest.oom_kills)
+    oom_kills: int = field(default_factory=hostlimits.oom_kills)
 
 
 def jobs_of(cells: Sequence[Cell], seeds: Sequence[int]) -> list[Job]:
@@ -194,9 +194,9 @@ def _steps(
             for worker in [worker for worker in running if worker.answer.poll()]:
                 running.remove(worker)
                 end = _answer(worker, out_dir)
-                if isinstance(end, Failure) and end.of == "all":
+                if isinstance(end, Failure) and end.affects == "all":
                     raise StopError(end.message)
-                if isinstance(end, Failure) and end.of == "crowd" and limit > 1:
+                if isinstance(end, Failure) and end.affects == "crowd" and limit > 1:
                     crowded = end.message
                     waiting.append(worker.job)
                     waiting.sort(key=order.__getitem__)
@@ -265,14 +265,14 @@ def end_with(parent: int) -> None:
     """
     os.setpgid(0, 0)
     interrupts.install_in_child()
-    _volunteer()
+    _prefer_to_sweep()
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
     if os.getppid() != parent:  # it was killed before that
         raise KeyboardInterrupt
 
 
-def _volunteer() -> None:
-    """Without memory Linux shall end a run, and not the sweep."""
+def _prefer_to_sweep() -> None:
+    """Have Linux, when memory runs out, end this process and its guest before the sweep."""
     badness = Path("/proc/self/oom_score_adj")
     with suppress(OSError):
         badness.write_text(str(max(500, int(badness.read_text()))))
@@ -281,7 +281,7 @@ def _volunteer() -> None:
 def _answer(worker: _Worker, out_dir: Path) -> Result | Failure:
     try:
         end: Result | Failure | None = worker.answer.recv()
-    except EOFError:
+    except (EOFError, OSError):  # it has ended before, or while it answered
         end = None
     worker.answer.close()
     worker.process.join()
@@ -293,12 +293,12 @@ def _answer(worker: _Worker, out_dir: Path) -> Result | Failure:
 def no_answer(code: int, run_dir: Path, oom_kills: int) -> Failure:
     """Of a run whose process was killed: why, and its guest's directory removed.
 
-    oom_kills: as guest.oom_kills() were before it.
+    oom_kills: as hostlimits.oom_kills() were before it.
     """
     guest.remove_leftovers(run_dir)
-    how = f"was {guest.ended_by(code)}" if code < 0 else f"ended with exit code {code}"
+    how = f"was {hostlimits.ended_by(code)}" if code < 0 else f"ended with exit code {code}"
     message = f"its process {how}, without an answer"
-    return Failure(message, "crowd" if guest.oom_kills() > oom_kills else "run")
+    return Failure(message, "crowd" if hostlimits.oom_kills() > oom_kills else "run")
 
 
 def _reached(running: Sequence[_Worker], out_dir: Path) -> list[tuple[Job, float]]:
