@@ -285,22 +285,36 @@ def work_for(address: str) -> list[str]:
     return [*sweeps.AIRTCP, "worker", address, "--jobs", "1"]
 
 
-def test_a_full_cache_of_a_worker_is_one_line(
-    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, alone: str
+@pytest.mark.parametrize(
+    ("variable", "size", "message"),
+    [
+        ("AIRTCP_CACHE", "4m", "the worker on {node} cannot keep {disk}/kernel/"),
+        ("TMPDIR", "100k", "on {node}: {disk}/airtcp-job-"),
+    ],
+)
+def test_a_full_disk_of_a_worker_is_one_line(
+    lab_kernel: Kernel,
+    tools: GuestTools,
+    tmp_path: Path,
+    alone: str,
+    variable: str,
+    size: str,
+    message: str,
 ) -> None:
     assert lab_kernel and tools
     mounts.require()
-    cache = tmp_path / "cache"
-    cache.mkdir()
-    mounted = f'mount -t tmpfs -o size=4m tmpfs {cache}; exec "$@"'
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = f'mount -t tmpfs -o size={size} tmpfs {disk}; exec "$@"'
     inside = ["unshare", "-m", "sh", "-e", "-c", mounted, "sh", *work_for(alone)]
-    with ended(start(*inside, AIRTCP_CACHE=str(cache))):
-        sweep = sweeps.command(tmp_path / "out", "--set", "mcs=7", "--cluster", alone)
+    with ended(start(*inside, **{variable: str(disk)})):
+        runs = ("--set", "mcs=7", "--seeds", "3", "--cluster", alone)
+        sweep = sweeps.command(tmp_path / "out", *runs)
         done = subprocess.run(sweep, env=sweeps.ENVIRONMENT, capture_output=True, text=True)
     assert done.returncode == 1
-    line = done.stderr.splitlines()[-1]
-    assert line.startswith(f"airtcp: the worker on {platform.node()} cannot keep {cache}/kernel/")
-    assert line.endswith(": No space left on device")
+    [*_, line] = done.stderr.splitlines()
+    assert line.startswith(f"airtcp: {message.format(node=platform.node(), disk=disk)}")
+    assert ": No space left on device" in line
 
 
 def test_no_room_for_what_workers_send_is_one_line(

@@ -31,20 +31,26 @@ def undisturbed(
 @pytest.fixture
 def limited() -> Iterator[Path]:
     """The file of a new memory cgroup to which a process adds itself; the limit is 120 MB."""
-    line = next(
-        (line for line in Path("/proc/self/cgroup").read_text().splitlines() if "memory:" in line),
-        None,
-    )
-    if line is None:
-        pytest.skip("needs the memory controller of cgroups, version 1")
-    group = Path("/sys/fs/cgroup/memory") / line.split(":")[2].strip("/") / f"test-{os.getpid()}"
-    try:
-        group.mkdir()
-    except OSError as error:
-        pytest.skip(f"needs to make a memory cgroup: {error}")
-    (group / "memory.limit_in_bytes").write_text("120m")
-    yield group / "cgroup.procs"
-    group.rmdir()
+    lines = Path("/proc/self/cgroup").read_text().splitlines()
+    own = [line.split(":")[2].strip("/") for line in lines if ":memory:" in line]
+    name = f"airtcp-test-{os.getpid()}"
+    places = [(Path("/sys/fs/cgroup/memory", *own, name), "memory.limit_in_bytes")]
+    # A group of version 2 that has processes has no others in it, but for the root.
+    places.append((Path("/sys/fs/cgroup", name), "memory.max"))
+    for group, limit in places:
+        try:
+            group.mkdir()
+        except OSError:
+            continue
+        if (group / limit).exists():
+            (group / limit).write_text("120m")
+            if (group / "memory.swap.max").exists():
+                (group / "memory.swap.max").write_text("0")
+            yield group / "cgroup.procs"
+            group.rmdir()
+            return
+        group.rmdir()
+    pytest.skip("needs to make a memory cgroup")
 
 
 def test_runs_for_which_there_is_no_memory_are_done_later(

@@ -57,9 +57,14 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Kernel, Gu
 
 
 def answer(task: clusterworker.Task) -> bytes:
-    """A run that ends well for seed 1, badly for 2, not at all for 3, and breaks for 4."""
+    """A run that ends well for seed 1, badly for 2, not at all for 3, breaks for 4.
+
+    For seed 5 it fails as all others would.
+    """
     if task.seed == 3:
         return pickle.dumps(Failure("no answer"))
+    if task.seed == 5:
+        return pickle.dumps(Failure("on machine: no space left", "all"))
     if task.seed == 4:
         raise ValueError("two\nlines")
     scratch = Path("/scratch")
@@ -108,6 +113,17 @@ def test_what_workers_answer_is_placed_and_told(
     cache = tmp_path / "cache"
     assert (cache / "kernel" / machine[0].hash / "linux").read_text() == "linux"
     assert (cache / "tools" / machine[1].directory.name / "init").read_text() == "init"
+
+
+def test_a_worker_on_which_all_runs_would_fail_ends_the_sweep(
+    scheduler: str,
+    machine: tuple[Kernel, GuestTools],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cluster, "work", answer)
+    _, outcome = go(scheduler, machine, tmp_path / "out", 7, [])
+    assert outcome.stopped == "on machine: no space left"
 
 
 def other_marks() -> dict[str, float]:

@@ -172,6 +172,7 @@ def test_a_worker_whose_files_have_changed_does_nothing(tmp_path: Path) -> None:
     end: object = jobprocess._do(ordered)
     assert isinstance(end, sweep.Failure)
     assert end.message.startswith("airtcp has changed on ")
+    assert end.affects == "all"
     result: Result = run.run_one(KERNEL, TOOLS, CELL, 1, tmp_path)
     good = jobprocess.Order(KERNEL, TOOLS, CELL, 1, result["identity"], scratch)
     assert isinstance(jobprocess._do(good), jobprocess.Done)

@@ -17,7 +17,7 @@ from distributed import Client, Future
 
 from airtcp import durable
 from airtcp.cache import cache_dir
-from airtcp.errors import AirtcpError, InputError, of_file
+from airtcp.errors import AirtcpError, InputError, StopError, of_file
 from airtcp.linux.kernel import Kernel
 from airtcp.machine.guesttools import GuestTools
 from airtcp.sweeps import batchjobs, certificates
@@ -187,7 +187,11 @@ def _end(future: "Future[bytes]", job: Job, out_dir: Path, where: str) -> Result
     if error is not None:
         return Failure(f"{type(error).__name__}: {' '.join(str(error).split())}")
     answer: Done | Failure = pickle.loads(future.result())
-    return answer if isinstance(answer, Failure) else _place(answer, job, out_dir)
+    if isinstance(answer, Done):
+        return _place(answer, job, out_dir)
+    if answer.affects == "all":  # or that worker would have every other run fail
+        raise StopError(answer.message)
+    return answer
 
 
 def _gone(where: str) -> AirtcpError:

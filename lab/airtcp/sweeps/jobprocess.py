@@ -8,7 +8,7 @@ import pickle
 import platform
 import shutil
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from airtcp import durable
@@ -50,11 +50,13 @@ def _do(order: Order) -> Done | Failure:
     try:
         if identity(order.kernel, order.tools, order.cell, order.seed) != order.identity:
             # This process has loaded them just now, the worker long ago.
-            return Failure(f"airtcp has changed on {platform.node()}: start its worker again")
+            said = f"airtcp has changed on {platform.node()}: start its worker again"
+            return Failure(said, "all")
         result = run_one(order.kernel, order.tools, order.cell, order.seed, order.scratch)
         return Done(result, durable.pack(order.run_dir), order.scratch)
     except AirtcpError as error:
-        return Failure(str(error))
+        failure = Failure.by(error)
+        return replace(failure, message=f"on {platform.node()}: {failure.message}")
     finally:
         # Whoever started this process does it too, but may have been killed.
         shutil.rmtree(order.scratch, ignore_errors=True)
@@ -72,6 +74,7 @@ def main() -> None:
         except OSError as error:
             sys.stdout.buffer.seek(0)
             sys.stdout.buffer.truncate()
-            pickle.dump(Failure(f"the run's files: {reason(error)}"), sys.stdout.buffer)
+            said = f"on {platform.node()}: a run's files for the scheduler: {reason(error)}"
+            pickle.dump(Failure(said, "all"), sys.stdout.buffer)
     except KeyboardInterrupt:
         pass
