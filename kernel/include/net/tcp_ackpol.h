@@ -181,7 +181,7 @@ void __tcp_ackpol_release(struct sock *sk);
 void __tcp_ackpol_data_recv(struct sock *sk, const struct sk_buff *skb);
 void __tcp_ackpol_ack_sent(struct sock *sk);
 void __tcp_ackpol_expire(struct sock *sk);
-void __tcp_ackpol_yield_timer(struct sock *sk);
+void tcp_ackpol_yield_timer(struct sock *sk);
 bool tcp_ackpol_ack_now(struct sock *sk, bool quickack);
 
 /* A new socket, or one that starts anew after tcp_disconnect() */
@@ -243,7 +243,7 @@ static inline void __tcp_ackpol_expire(struct sock *sk)
 {
 }
 
-static inline void __tcp_ackpol_yield_timer(struct sock *sk)
+static inline void tcp_ackpol_yield_timer(struct sock *sk)
 {
 }
 
@@ -289,13 +289,6 @@ static inline void tcp_ackpol_expire(struct sock *sk)
 {
 	if (tcp_ackpol_on(sk))
 		__tcp_ackpol_expire(sk);
-}
-
-/* SACK compression may need the timer */
-static inline void tcp_ackpol_yield_timer(struct sock *sk)
-{
-	if (tcp_ackpol_on(sk))
-		__tcp_ackpol_yield_timer(sk);
 }
 
 #endif /* _NET_TCP_ACKPOL_H */

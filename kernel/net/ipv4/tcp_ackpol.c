@@ -160,7 +160,7 @@ void __tcp_ackpol_expire(struct sock *sk)
 }
 
 /* While data is missing the timer is SACK compression's */
-void __tcp_ackpol_yield_timer(struct sock *sk)
+void tcp_ackpol_yield_timer(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 
