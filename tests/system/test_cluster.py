@@ -472,7 +472,11 @@ def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         f"#!/bin/sh\ncp $1 {tmp_path}/job.sh\nsetsid sh {tmp_path}/job.sh >/dev/null 2>&1 &\n"
         "echo Submitted batch job $!\n"
     )
-    (programs / "scancel").write_text(f"#!/bin/sh\necho $1 >>{tmp_path}/cancelled\nkill -- -$1\n")
+    # Slurm, too, kills after a while what SIGTERM has not ended (KillWait).
+    (programs / "scancel").write_text(
+        f"#!/bin/sh\necho $1 >>{tmp_path}/cancelled\nkill -- -$1\n"
+        "(sleep 10; kill -s KILL -- -$1) >/dev/null 2>&1 &\n"
+    )
     for program in programs.iterdir():
         program.chmod(0o755)
     monkeypatch.setitem(sweeps.ENVIRONMENT, "PATH", f"{programs}:{os.environ['PATH']}")
