@@ -162,6 +162,15 @@ def test_directory_in_the_series_is_all_below_it(overlay: Path) -> None:
     assert list(step.files) == ["net/ackpol.c", "net/ipv4/tcp.c"]
 
 
+def test_only_tests_below_tools_belong_to_linux(overlay: Path) -> None:
+    (overlay / "tools" / "testing").mkdir(parents=True)
+    (overlay / "tools" / "ours.py").write_text("")
+    assert len(source.read_series(overlay)) == 2
+    (overlay / "tools" / "testing" / "one.pkt").write_text("")
+    with pytest.raises(InputError, match=r"series: no patch brings tools/testing/one\.pkt"):
+        source.read_series(overlay)
+
+
 @pytest.mark.parametrize("topics", [["postable"], ["lab"], source.TOPICS])
 def test_file_that_no_patch_brings_is_named(overlay: Path, topics: list[str]) -> None:
     (overlay / "patches" / "series").write_text("lab/1.patch\npostable/2.patch\n")

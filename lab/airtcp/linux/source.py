@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The Linux source tree that a kernel is built from, and what this repository lays over it.
 
-A work tree is unpacked once and then only brought up to date: the files that the patches and
-kernel/{net,include,drivers,arch,Documentation} touch are made anew in a staging directory from kept
-originals, and a file is written into the tree only where its content differs. So make sees
-exactly what changed, and a rebuild after an edit takes seconds.
+A work tree is unpacked once and then only brought up to date: the files that kernel/patches/series
+touches are made anew in a staging directory from kept originals, and a file is written into the
+tree only where its content differs. So make sees exactly what changed, and a rebuild after an edit
+takes seconds.
 """
 
 import hashlib
@@ -35,7 +35,7 @@ TOPICS = tuple(NEEDS)
 TOPICS_OF_PLAIN_TCP = ("lab", "wifi")
 POSTED = tuple(topic for topic in TOPICS if topic != "lab")
 
-_OVERLAY_PARTS = ("net", "include", "drivers", "arch", "Documentation")
+_OVERLAY_PARTS = ("net", "include", "drivers", "arch", "Documentation", "tools/testing")
 
 # Not unpacked: what no ARCH=um or x86_64 build and no patch of ours reads, 1 GB of the 1.7. Kconfig
 # files and Makefiles stay.
