@@ -9,8 +9,9 @@
 # series-check  builds the kernel after each patch of the series for posting; make series-check
 #            PYTEST="-k postable-03" for one
 # deb-check  builds Debian packages of a small kernel and boots it with the sample policy
-# verify     soak, kcsan, fuzz, selftests, series-check, deb-check, test-debug, instructions, in
-#            parts that resume; make verify STEPS="fuzz soak" for some (CONTRIBUTING.md)
+# bpf-check  BPF programs choose ACK policies on x86-64 with lockdep; MPTCP; TCP's hooks are no-ops
+# verify     soak, kcsan, fuzz, selftests, series-check, deb-check, bpf, test-debug, instructions,
+#            in parts that resume; make verify STEPS="fuzz soak" for some (CONTRIBUTING.md)
 # lint       style and types
 # bench      virtual seconds per wall second, what stations and rates cost, ns-3 beside it (it
 #            installs ns-3)
@@ -25,8 +26,8 @@ CACHE := $(or $(AIRTCP_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/airtcp)
 PYTHON := python=$$(lab/setup.sh) && PYTHONPATH=lab "$$python"
 CHECKPATCH := $(CACHE)/kernel/work-*/linux/scripts/checkpatch.pl
 
-.PHONY: demo test test-debug fuzz soak kcsan series-check deb-check verify lint bench instructions \
-	delivery selftests bianchi tables clean distclean
+.PHONY: demo test test-debug fuzz soak kcsan series-check deb-check bpf-check verify lint bench \
+	instructions delivery selftests bianchi tables clean distclean
 
 demo:
 	./airtcp run thesis-lan --set ack_policy=default,aad --set delay=0ms,10ms \
@@ -54,6 +55,9 @@ series-check:
 
 deb-check:
 	AIRTCP_TEST_DEB=1 $(MAKE) test PYTEST=tests/system/test_packages.py
+
+bpf-check:
+	AIRTCP_TEST_BPF=1 $(MAKE) test PYTEST="tests/system/test_bpf.py tests/system/test_no_op_hooks.py"
 
 # make signals its child alone, which has to be Python.
 verify:

@@ -379,7 +379,8 @@ def test_tests_that_cannot_be_listed_are_one_line() -> None:
 def test_make_help_names_the_steps() -> None:
     """The header of the Makefile has a line for each step but those without a target."""
     header = (REPOSITORY / "Makefile").read_text().partition("\nCACHE")[0]
-    for step in ("verify", "soak", "kcsan", "fuzz", "selftests", "series-check", "deb-check"):
+    names = ("soak", "kcsan", "fuzz", "selftests", "series-check", "deb-check", "bpf")
+    for step in ("verify", *names):
         assert re.search(rf"^# {step}\b", header, re.M), step
 
 

@@ -19,6 +19,7 @@ SMP = "tests/system/test_smp.py"
 FUZZ = "tests/system/test_ackpol_fuzz.py"
 SERIES = "tests/system/test_series.py"
 PACKAGES = "tests/system/test_packages.py"
+BPF = ("tests/system/test_bpf.py", "tests/system/test_no_op_hooks.py")
 SELFTESTS = "tests/selftests.py"
 SELFTESTS_GUESTS = ("plain", "default", "aad")
 DEBUG = {"AIRTCP_TEST_DEBUG": "1"}
@@ -69,6 +70,7 @@ def real_steps(size: Size = FULL) -> list[Step]:
         "AIRTCP_TEST_FUZZ": str(size.inputs),
         "AIRTCP_TEST_STEPS": "1",
         "AIRTCP_TEST_DEB": "1",
+        "AIRTCP_TEST_BPF": "1",
     }
     tests = collected((SMP, FUZZ, SERIES), variables)
     debug = collected(("tests/system", "tests/determinism"), DEBUG)
@@ -106,6 +108,11 @@ def real_steps(size: Size = FULL) -> list[Step]:
             "deb-check",
             "Debian packages, and a policy built against them",
             [Part("packages", (PACKAGES,), 20, variables)],
+        ),
+        Step(
+            "bpf",
+            "BPF programs that choose policies, MPTCP, and hooks that are no-ops",
+            [Part("programs and object code", BPF, 5, variables)],
         ),
         Step(
             "test-debug",
