@@ -116,8 +116,8 @@ def test_mac80211s_queues_are_kept_of_every_link(run: Runs) -> None:
 def test_a_policy_changes_while_its_flow_goes_on(run: Runs) -> None:
     rows = seconds(run("36", "first"))["near-laptop"]
     ratios = numpy.array([row["acks_per_s"] / row["segments_per_s"] for row in rows])
-    assert ratios[1] < 0.3  # aad
-    assert (ratios[2:] > 0.4).all()  # Linux: one for two
+    assert (ratios[2:] > 0.4).all()  # Linux: one for two, and those of data out of order
+    assert ratios[1] < 0.65 * ratios[2:].min()  # aad
 
 
 def test_cells_share_a_channel_and_not_two(run: Runs) -> None:
