@@ -61,6 +61,14 @@ def test_the_default_policy_asks_nothing_of_the_kernel() -> None:
     assert "set_sysctl tcp_a" not in planned()
 
 
+def test_the_bound_is_lifted_for_a_policy_alone() -> None:
+    """A kernel without policies runs `default`, and does not know the sysctl."""
+    asked = "set_sysctl tcp_ack_policy_unbounded 1"
+    assert asked in section(planned(ack_policy="aad", ack_delay_bound="off"), "station")
+    assert asked not in planned(ack_policy="aad")
+    assert asked not in planned(ack_policy="default", ack_delay_bound="off")
+
+
 def test_aad_is_set_before_it_is_chosen_in_the_kernels_units() -> None:
     station = section(
         planned(

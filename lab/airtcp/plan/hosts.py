@@ -103,8 +103,9 @@ def ack_policy(parameters: Parameters) -> dict[str, str]:
     def scaled(value: float | None, factor: float) -> str | None:
         return None if value is None else str(round(value * factor))
 
+    policy = None if parameters.ack_policy == "default" else parameters.ack_policy
     asked = {
-        "tcp_ack_policy_unbounded": None if parameters.ack_delay_bound else "1",
+        "tcp_ack_policy_unbounded": "1" if policy and not parameters.ack_delay_bound else None,
         "tcp_aad_alpha_percent": scaled(parameters.aad_alpha, 100),
         "tcp_aad_beta_percent": scaled(parameters.aad_beta, 100),
         "tcp_aad_min_iat_us": scaled(parameters.aad_min_iat_s, 1e6),
@@ -119,6 +120,6 @@ def ack_policy(parameters: Parameters) -> dict[str, str]:
         "tcp_tack_beta": scaled(parameters.tack_beta, 1),
         "tcp_divack": scaled(parameters.divack, 1),
         "tcp_divack_spread_us": scaled(parameters.divack_spread_s, 1e6),
-        "tcp_ack_policy": None if parameters.ack_policy == "default" else parameters.ack_policy,
+        "tcp_ack_policy": policy,
     }
     return {name: value for name, value in asked.items() if value is not None}
