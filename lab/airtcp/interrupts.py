@@ -46,6 +46,11 @@ def install_in_child() -> None:
     check()
 
 
+def at_end_of_child() -> None:
+    """A child that install_in_child() began has answered: a signal changes nothing any more."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+
 def at_end() -> None:
     """Everything has been written: a signal ends the rest at once."""
     _handle(lambda _number, _frame: os._exit(CODE))

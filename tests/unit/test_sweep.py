@@ -6,6 +6,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,26 @@ def test_what_would_end_all_runs_ends_the_sweep(
     assert not outcome.failures and not outcome.interrupted
     assert {path.name for path in tmp_path.glob("tried-*")} == {"tried-0", "tried-1", "tried-2"}
     assert not list((tmp_path / "runs").glob("*/*"))
+
+
+def test_runs_that_answer_when_the_sweep_ends_are_silent(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def run_one(_k: Kernel, _t: GuestTools, cell: Cell, seed: int, _out: Path) -> Result:
+        if cell.factors["mcs"] == 0:
+            raise StopError("no space left")
+        return result(cell, seed)
+
+    send = Connection.send
+
+    def send_and_be_ended(self: Connection, end: object) -> None:
+        send(self, end)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(Connection, "send", send_and_be_ended)
+    outcome, _ = go(monkeypatch, run_one, sweep.jobs_of(cells(2), [1]), tmp_path)
+    assert outcome.stopped == "no space left"
+    assert capfd.readouterr().err == ""
 
 
 def test_runs_that_find_no_room_are_done_later_with_fewer_at_once(

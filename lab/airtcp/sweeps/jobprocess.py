@@ -11,7 +11,7 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from airtcp import durable
+from airtcp import durable, interrupts
 from airtcp.errors import AirtcpError, reason
 from airtcp.inputs.experiment import Cell
 from airtcp.linux.kernel import Kernel
@@ -76,5 +76,6 @@ def main() -> None:
             sys.stdout.buffer.truncate()
             said = f"on {platform.node()}: a run's files for the scheduler: {reason(error)}"
             pickle.dump(Failure(said, "all"), sys.stdout.buffer)
+        interrupts.at_end_of_child()
     except KeyboardInterrupt:
         pass

@@ -249,9 +249,13 @@ def _work(
     """In the worker's process."""
     try:
         end_with(parent)
-        answer.send(run_one(kernel, tools, job.cell, job.seed, out_dir))
-    except AirtcpError as error:
-        answer.send(Failure.by(error))
+        end: Result | Failure
+        try:
+            end = run_one(kernel, tools, job.cell, job.seed, out_dir)
+        except AirtcpError as error:
+            end = Failure.by(error)
+        answer.send(end)
+        interrupts.at_end_of_child()
     except KeyboardInterrupt:
         pass
 
