@@ -78,7 +78,7 @@ def test_program_that_alternates_while_acks_are_sent_is_not_called_again(
     assert said["bytes"] == 400 * 2000
     assert said["deepest"] == 1
     assert said["depth"] == 0
-    assert said["set"] == said["calls"] > 400
+    assert said["set"] == said["calls"] > 50
     assert said["last"] in ("aad", "count")
 
 
