@@ -98,7 +98,7 @@ def test_memory_on_a_disk_leaves_the_same_bytes(undisturbed: Path, tmp_path: Pat
 
 
 def test_runs_that_find_no_room_for_their_memory_wait(undisturbed: Path, tmp_path: Path) -> None:
-    """The room of a guest shrinks as it touches pages, so that only later runs find none for sure."""
+    """A guest takes room as it touches pages: of the first runs perhaps none has to wait."""
     out_dir, scratch, reference = tmp_path / "out", tmp_path / "scratch", tmp_path / "reference"
     scratch.mkdir()
     many = (*RUNS, "--seeds", "12")

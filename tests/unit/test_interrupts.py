@@ -13,7 +13,8 @@ from airtcp import interrupts
 @pytest.fixture(autouse=True)
 def signals_put_back() -> Iterator[None]:
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = [signal.getsignal(number) for number in numbers]
+    # Not as under nohup.
+    before = [signal.signal(number, signal.SIG_DFL) for number in numbers]
     interrupts.install()
     yield
     interrupts.install()
