@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,7 @@ def test_a_terminal_that_hangs_up_ends_a_sweep_as_ctrl_c_does(
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=partial(signal.signal, signal.SIGHUP, signal.SIG_DFL),  # not as under nohup
     )
     deadline = time.monotonic() + PATIENCE_S
     second = tmp_path / "runs" / "ack_policy-default_mcs-7" / "seed-2"
