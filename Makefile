@@ -20,6 +20,7 @@
 # selftests  the kernel's own tests of TCP, on plain Linux and on ours
 # bianchi    saturated stations against Bianchi's model, and the picture of it in docs
 # tables     writes the tables of docs/experiments.md from the schema
+# plan-hashes  records the hash of the plan of every case of experiments/, after a change of plans
 # clean      removes results; distclean: the cache of kernels and libraries too
 
 CACHE := $(or $(AIRTCP_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/airtcp)
@@ -27,7 +28,7 @@ PYTHON := python=$$(lab/setup.sh) && PYTHONPATH=lab "$$python"
 CHECKPATCH := $(CACHE)/kernel/work-*/linux/scripts/checkpatch.pl
 
 .PHONY: demo test test-debug fuzz soak kcsan series-check deb-check bpf-check verify lint bench \
-	instructions delivery selftests bianchi tables clean distclean
+	instructions delivery selftests bianchi tables plan-hashes clean distclean
 
 demo:
 	./airtcp run thesis-lan --set ack_policy=default,aad --set delay=0ms,10ms \
@@ -96,6 +97,9 @@ bianchi:
 
 tables:
 	$(PYTHON) -P -m airtcp.inputs.keytable docs/experiments.md
+
+plan-hashes:
+	$(PYTHON) -P tests/unit/test_plan_hashes.py
 
 clean:
 	rm -rf results .mypy_cache .pytest_cache .ruff_cache

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The plan of every case of every experiment is the recorded one: refactoring changes no plan.
+
+plan-hashes.json has the first 16 digits of the SHA-256 of each plan.sh, which is the same for every
+seed. After a change that is meant to change plans `make plan-hashes` records them again.
+"""
+
+import hashlib
+import json
+from pathlib import Path
+
+from airtcp.inputs import experiment
+from airtcp.sweeps.run import plan
+
+RECORDED = Path(__file__).parents[1] / "plan-hashes.json"
+
+Hashes = dict[str, dict[str, str]]
+
+
+def hashes() -> Hashes:
+    """By experiment and case."""
+    loaded = map(experiment.load, experiment.names())
+    return {one.name: {case.slug: _hash(case) for case in one.cells()} for one in loaded}
+
+
+def _hash(case: experiment.Cell) -> str:
+    return hashlib.sha256(plan(case.parameters, case.scene).encode()).hexdigest()[:16]
+
+
+def test_plans_are_as_recorded() -> None:
+    recorded: Hashes = json.loads(RECORDED.read_text())
+    planned = hashes()
+    assert planned.keys() == recorded.keys(), "make plan-hashes"
+    for name, cases in planned.items():
+        assert cases.keys() == recorded[name].keys(), f"{name}: make plan-hashes"
+        changed = [case for case, digest in cases.items() if digest != recorded[name][case]]
+        assert not changed, f"{name}: the plans of {len(changed)} of {len(cases)} cases differ"
+
+
+if __name__ == "__main__":
+    RECORDED.write_text(json.dumps(hashes(), indent=1) + "\n")
