@@ -19,12 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 
-from airtcp.cache import REPOSITORY
 from airtcp.errors import AirtcpError
 from airtcp.linux import kernel
 from airtcp.linux.kernel import Kernel
 from airtcp.machine import qemu
 from airtcp.machine.guesttools import GuestTools, build_tools, compile_program
+from airtcp.paths import REPOSITORY
 
 # The kernels of `make selftests`: with TCP-AO, MD5, TLS, MPTCP, VRFs, as distributions have them.
 FRAGMENT = "x86-selftests"

@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from airtcp.cache import REPOSITORY
 from airtcp.errors import AirtcpError
 from airtcp.linux.kernel import Kernel, build
 from airtcp.machine.guesttools import build_tools
+from airtcp.paths import REPOSITORY
 
 SOURCE = Path(__file__).with_name("ns3-download.cc")
 TURNS = 3

@@ -22,14 +22,14 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from airtcp.cache import REPOSITORY, cache_dir, make_dir
+from airtcp.cache import cache_dir, make_dir
 from airtcp.errors import AirtcpError
 from airtcp.linux import kernel
 from airtcp.linux.kernel import Kernel
 from airtcp.linux.source import find_source, identity
 from airtcp.machine import qemu
-from airtcp.machine.guest import RUN_DIR_IN_GUEST
 from airtcp.machine.guesttools import GuestTools, build_tools
+from airtcp.paths import REPOSITORY, RUN_DIR_IN_GUEST
 
 RESULTS = REPOSITORY / "results" / "selftests"
 FRAGMENT = "x86-selftests"

@@ -19,9 +19,10 @@ from verification.record import KernelId, Notes, Record, kernel_id, load_notes
 from verification.runner import Say, run_steps
 from verification.steps import FULL, SMALL, Step, real_steps
 
-from airtcp import durable
-from airtcp.cache import REPOSITORY, cache_dir, locked, make_dir
+from airtcp import atomicfile
+from airtcp.cache import cache_dir, locked, make_dir
 from airtcp.errors import AirtcpError, InputError
+from airtcp.paths import REPOSITORY
 
 
 def say(text: str) -> None:
@@ -39,7 +40,7 @@ def chosen(steps: Sequence[Step], names: Sequence[str]) -> list[Step]:
 
 def write_page(steps: Sequence[Step], record: Record, notes: Notes, kernel: KernelId) -> None:
     path = record.path.with_suffix(".md")
-    durable.write(path, page(steps, record, notes, kernel).encode())
+    atomicfile.write(path, page(steps, record, notes, kernel).encode())
 
 
 def verify(

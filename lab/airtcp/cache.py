@@ -12,8 +12,6 @@ from pathlib import Path
 
 from airtcp.errors import AirtcpError, InputError
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-
 
 def cache_dir() -> Path:
     """$AIRTCP_CACHE, else $XDG_CACHE_HOME/airtcp, else $HOME/.cache/airtcp (as in lab/setup.sh).

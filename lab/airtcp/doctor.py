@@ -4,14 +4,13 @@
 import ctypes
 import json
 import os
-import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from airtcp import programs
 from airtcp.cache import cache_dir
 from airtcp.errors import AirtcpError
 from airtcp.linux.source import DEBIAN_TARBALL, SERIES
@@ -19,51 +18,6 @@ from airtcp.machine.guest import can_fix_addresses, memory_dir
 
 # Of linux/seccomp.h and asm/unistd_64.h.
 _SECCOMP, _SECCOMP_GET_ACTION_AVAIL, _SECCOMP_RET_TRAP = 317, 2, 0x00030000
-
-# Program -> the Debian package that brings it.
-_BUILD_PROGRAMS = {
-    "gcc": "gcc",
-    "make": "make",
-    "flex": "flex",
-    "bison": "bison",
-    "bc": "bc",
-    "patch": "patch",
-    "ccache": "ccache",
-    "xz": "xz-utils",
-}
-_RUN_PROGRAMS = {
-    "ip": "iproute2",
-    "tc": "iproute2",
-    "nstat": "iproute2",
-    "nft": "nftables",
-    "iw": "iw",
-    "hostapd": "hostapd",
-    "iperf3": "iperf3",
-    "ping": "iputils-ping",
-    "ethtool": "ethtool",
-    "tcpdump": "tcpdump",
-    "sysctl": "procps",
-    "setarch": "util-linux",
-    "setpriv": "util-linux",
-    "taskset": "util-linux",
-}
-_TEST_PROGRAMS = {
-    "qemu-system-x86_64": "qemu-system-x86",
-    "modprobe": "kmod",
-    "flent": "flent",
-}
-# For `kernel deb` alone; "x.h" is a header file.
-_DEB_PROGRAMS = {
-    "dpkg-buildpackage": "dpkg-dev",
-    "dh_builddeb": "debhelper",
-    "rsync": "rsync",
-    "cpio": "cpio",
-    "depmod": "kmod",
-    "openssl": "openssl",
-    "gelf.h": "libelf-dev",
-    "openssl/opensslv.h": "libssl-dev",
-}
-_GUEST_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 
 # A kernel's work tree 0.8 GB, compiler cache, a few images.
 _CACHE_NEEDS_MB = 2048
@@ -86,12 +40,12 @@ class Check:
 
 def checks() -> Iterator[Check]:
     """Look at everything, the cheap things first."""
-    programs = _BUILD_PROGRAMS | _RUN_PROGRAMS | _TEST_PROGRAMS
-    for program, package in programs.items():
-        path = _find(program)
+    needed = {**programs.BUILD, **programs.RUN, **programs.TEST}
+    for program, package in needed.items():
+        path = programs.find(program)
         yield Check(program, bool(path), path or "missing", f"apt-get install {package}")
-    for program, package in _DEB_PROGRAMS.items():
-        path = _find(program)
+    for program, package in programs.DEB.items():
+        path = programs.find(program)
         remedy = f"apt-get install {package} (for ./airtcp kernel deb)"
         yield Check(program, bool(path), path or "missing", remedy, optional=True)
     yield _kernel_source()
@@ -107,32 +61,9 @@ def require_programs() -> None:
 
     Cheap enough to be called before every run.
     """
-    _require(_RUN_PROGRAMS)
+    programs.require(programs.RUN)
     if not can_fix_addresses():
         print(f"warning: {_addresses().found}; {_addresses().remedy}", file=sys.stderr)
-
-
-def require_deb_programs() -> None:
-    """AirtcpError, in one line, when something is missing that building packages needs."""
-    _require(_BUILD_PROGRAMS | _DEB_PROGRAMS)
-
-
-def _require(programs: dict[str, str]) -> None:
-    lacking = {name: package for name, package in programs.items() if not _find(name)}
-    if lacking:
-        packages = " ".join(sorted(set(lacking.values())))
-        raise AirtcpError(
-            f"missing: {', '.join(lacking)}; install with: apt-get install {packages} "
-            "(./airtcp doctor lists everything)"
-        )
-
-
-def files_of_programs() -> list[Path]:
-    """The programs that a run needs, and the libraries that they load."""
-    programs = [path for name in _RUN_PROGRAMS if (path := _find(name))]
-    linked = subprocess.run(["ldd", *programs], capture_output=True, text=True).stdout
-    libraries = re.findall(r"(/\S+) \(0x", linked)
-    return sorted({Path(path).resolve() for path in (*programs, *libraries)})
 
 
 def main(*, as_json: bool) -> int:
@@ -147,14 +78,6 @@ def main(*, as_json: bool) -> int:
             mark = "ok " if check.ok else "-- " if check.optional else "NO "
             print(f"{mark} {check.name:{width}}  {check.found}{remedy}")
     return 0 if all(check.ok or check.optional for check in done) else 1
-
-
-def _find(program: str) -> str | None:
-    """A program on the guest's PATH, for a user's own often lacks /usr/sbin; or a header file."""
-    if program.endswith(".h"):
-        header = Path("/usr/include") / program
-        return str(header) if header.is_file() else None
-    return shutil.which(program, path=f"{os.environ.get('PATH', '')}:{_GUEST_PATH}")
 
 
 def _kernel_source() -> Check:

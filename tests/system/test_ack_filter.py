@@ -18,7 +18,6 @@ import numpy
 import pytest
 from conftest import GUEST, splats, told_by
 
-from airtcp.cache import REPOSITORY
 from airtcp.equations import dcf
 from airtcp.inputs.experiment import Cell, Setting, load
 from airtcp.inputs.parameters import Parameters
@@ -26,6 +25,7 @@ from airtcp.inputs.quantity import Plain
 from airtcp.linux.kernel import Kernel
 from airtcp.machine import guest
 from airtcp.machine.guesttools import GuestTools
+from airtcp.paths import REPOSITORY
 from airtcp.plan import topology
 from airtcp.plan.ackfilter import STAGES
 from airtcp.sweeps.run import run_one

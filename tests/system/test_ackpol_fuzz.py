@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from conftest import GUEST, Figure, Say, give_helpers, splats
 
-from airtcp.cache import REPOSITORY
 from airtcp.linux import kernel
 from airtcp.machine.guest import boot
 from airtcp.machine.guesttools import GuestTools, compile_program
+from airtcp.paths import REPOSITORY
 
 PAGES = sorted((REPOSITORY / "kernel/Documentation/networking").glob("tcp_ackpol*.rst"))
 SOURCE = GUEST / "ackpol_fuzz.c"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from airtcp import durable
+from airtcp import atomicfile
 from airtcp.linux import kernel, source
 from airtcp.machine import guesttools
 
@@ -53,14 +53,14 @@ def fill(new: Path) -> None:
 def test_damage_is_found(tmp_path: Path, kind: str) -> None:
     fill(tmp_path / "new")
     made = tmp_path / "made"
-    durable.install(tmp_path / "new", made)
-    assert durable.damage(made) is None
+    atomicfile.install(tmp_path / "new", made)
+    assert atomicfile.damage(made) is None
     damage, told = DAMAGE[kind]
     damage(made)
-    assert durable.damage(made) == told
+    assert atomicfile.damage(made) == told
     fill(tmp_path / "new")
-    durable.install(tmp_path / "new", made)
-    assert durable.damage(made) is None
+    atomicfile.install(tmp_path / "new", made)
+    assert atomicfile.damage(made) is None
     assert [path.name for path in tmp_path.iterdir()] == ["made"]
 
 
@@ -81,7 +81,7 @@ def test_a_directory_is_on_the_disk_before_it_has_its_name(
     monkeypatch.setattr(os, "fsync", spy_fsync)
     monkeypatch.setattr(Path, "rename", spy_rename)
     fill(tmp_path / "new")
-    durable.install(tmp_path / "new", tmp_path / "made")
+    atomicfile.install(tmp_path / "new", tmp_path / "made")
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
         target = arguments[5]
         assert isinstance(target, Path)
         fill(tmp_path / "new")
-        durable.install(tmp_path / "new", target)
+        atomicfile.install(tmp_path / "new", target)
         built.append(target)
 
     tarball = tmp_path / "linux.tar"
@@ -125,7 +125,7 @@ def test_a_damaged_memory_of_tarballs_is_written_anew(
     memory = tmp_path / "cache" / "kernel" / "sources.json"
     memory.write_text(text)
     assert kernel.build(say=print) == first
-    assert durable.sha256(tmp_path / "linux.tar") in json.loads(memory.read_text()).values()
+    assert atomicfile.sha256(tmp_path / "linux.tar") in json.loads(memory.read_text()).values()
     assert len(builds) == 1
 
 
@@ -136,7 +136,7 @@ def test_every_tarball_is_remembered(
     other.write_text("other")
     for path in (tmp_path / "linux.tar", other):
         source.identity(path)
-    monkeypatch.setattr(source.durable, "sha256", None)
+    monkeypatch.setattr(source.atomicfile, "sha256", None)
     assert source.identity(tmp_path / "linux.tar") != source.identity(other)
 
 

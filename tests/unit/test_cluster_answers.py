@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from distributed import Scheduler, SpecCluster, Worker
 
-from airtcp import durable
+from airtcp import atomicfile
 from airtcp.errors import AirtcpError, InputError
 from airtcp.inputs.experiment import Cell
 from airtcp.inputs.parameters import Parameters
@@ -74,8 +74,8 @@ def answer(task: clusterworker.Task) -> bytes:
     written = clusterworker.cache_dir() / f"files-{task.seed}"
     written.mkdir()
     (written / "plan.sh").write_text("true\n")
-    durable.write_json(written / "result.json", result)
-    return pickle.dumps(Done(result, durable.pack(written), scratch))
+    atomicfile.write_json(written / "result.json", result)
+    return pickle.dumps(Done(result, atomicfile.pack(written), scratch))
 
 
 def go(
@@ -163,7 +163,7 @@ def test_a_worker_that_cannot_keep_the_kernel_is_one_line(
     def full(_packed: bytes, directory: Path) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(clusterworker.durable, "unpack", full)
+    monkeypatch.setattr(clusterworker.atomicfile, "unpack", full)
     kept = tmp_path / "cache" / "kernel" / machine[0].hash
     with pytest.raises(AirtcpError, match=f"cannot keep {kept}: No space left on device$"):
         go(scheduler, machine, tmp_path / "out", 1, [])

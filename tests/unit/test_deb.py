@@ -32,7 +32,7 @@ Made = list[tuple[str, str]]
 def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Made:
     """What is asked of make, each time with the .config as it is then."""
     monkeypatch.setenv("AIRTCP_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(deb.doctor, "_find", lambda program: program)
+    monkeypatch.setattr(deb.programs, "find", lambda program: program)
     monkeypatch.setattr(deb.platform, "machine", lambda: "x86_64")
     monkeypatch.setattr(deb, "find_source", lambda given: tmp_path / "linux.tar")
     monkeypatch.setattr(deb, "identity", lambda source: "identity")
@@ -144,7 +144,7 @@ def test_missing_programs_and_headers_are_one_line(
     made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lacking = ("rsync", "openssl/opensslv.h")
-    monkeypatch.setattr(deb.doctor, "_find", lambda name: None if name in lacking else name)
+    monkeypatch.setattr(deb.programs, "find", lambda name: None if name in lacking else name)
     with pytest.raises(
         AirtcpError,
         match=r"^missing: rsync, openssl/opensslv\.h; install with: apt-get install "

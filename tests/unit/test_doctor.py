@@ -14,7 +14,7 @@ from airtcp.machine import guest
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A machine with no programs, no kernel source, an unusable cache."""
-    monkeypatch.setattr(doctor, "_find", lambda program: None)
+    monkeypatch.setattr(doctor.programs, "find", lambda program: None)
     monkeypatch.setattr(doctor, "DEBIAN_TARBALL", tmp_path / "none")
     monkeypatch.setattr(doctor, "_free_mb", lambda directory: 3)
     monkeypatch.setattr(doctor, "can_fix_addresses", lambda: False)

@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
-from airtcp.cache import REPOSITORY
 from airtcp.errors import AirtcpError
 from airtcp.inputs.experiment import Setting, load
+from airtcp.paths import REPOSITORY
 
 sys.path.insert(0, str(REPOSITORY / "bench"))
 import ns3

@@ -12,7 +12,7 @@ import pytest
 from fake_capture import ethernet, on_air, tcp_packet, write_pcap
 from fake_run import DATA_PORT, START_NS, write_exchanges, write_run
 
-from airtcp import durable
+from airtcp import atomicfile
 from airtcp.errors import InputError
 from airtcp.inputs.parameters import Parameters
 from airtcp.inputs.policies import SHIPPED
@@ -63,7 +63,7 @@ def write_results(
                     "metrics": metrics[-1],
                     "cost": {"wall_s": 2.0, "cpu_s": 1.5, "virtual_s": 15.0},
                     "artifacts": {
-                        "ping.txt": {"path": str(ping), "sha256": durable.sha256(out_dir / ping)}
+                        "ping.txt": {"path": str(ping), "sha256": atomicfile.sha256(out_dir / ping)}
                     },
                     "parameters": resolved.plain(),
                     "identity": "cd34",
@@ -177,7 +177,7 @@ def test_summary_is_made_of_the_data(report: str) -> None:
 
 
 def test_page_says_how_to_make_it_again(report: str, tmp_path: Path) -> None:
-    ping = durable.sha256(write_run(tmp_path / "run") / "ping.txt")
+    ping = atomicfile.sha256(write_run(tmp_path / "run") / "ping.txt")
     for text in ("./airtcp run small --seeds 2", "6.12.9", "0123456789abcdef", ping, "cd34"):
         assert text in report
 

@@ -13,8 +13,9 @@ import yaml
 from airtcp import cli
 from airtcp.errors import InputError
 from airtcp.inputs import policies, schema
-from airtcp.inputs.experiment import EXPERIMENTS_DIR, load, names
+from airtcp.inputs.experiment import load, names
 from airtcp.inputs.parameters import PARAMETER_NAMES, Parameters
+from airtcp.paths import EXPERIMENTS_DIR
 
 GOOD = """\
 name: small

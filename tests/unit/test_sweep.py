@@ -227,7 +227,7 @@ def test_a_result_is_written_when_its_files_are_on_the_disk(
 
     flushed: list[str] = []
     monkeypatch.setattr(run.guest, "boot", boot)
-    monkeypatch.setattr(run.durable, "flush", flush)
+    monkeypatch.setattr(run.atomicfile, "flush", flush)
     [cell] = cells(1)
     failed = run.run_one(KERNEL, TOOLS, cell, 1, tmp_path)
     assert sorted(flushed) == sorted(failed["artifacts"]) == ["console.log", "plan.sh"]

@@ -20,8 +20,8 @@ from verification.record import KernelId, Outcome, Record, kernel_id, load_notes
 from verification.runner import run_part, run_steps
 from verification.steps import Part, Step, clean_environment, real_steps
 
-from airtcp.cache import REPOSITORY
 from airtcp.errors import AirtcpError, InputError
+from airtcp.paths import REPOSITORY
 
 OLD, NEW = KernelId("0123456789abcdef", "6.12.9"), KernelId("fedcba9876543210", "6.12.10")
 

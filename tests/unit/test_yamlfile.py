@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from airtcp import yamlfile
 from airtcp.errors import InputError
-from airtcp.inputs import yamlfile
 from airtcp.inputs.experiment import load
 
 # Nine names for nine of the one before: 9^11 values.

@@ -12,7 +12,7 @@ from typing import Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from airtcp import durable
+from airtcp import atomicfile
 from airtcp.errors import InputError
 from airtcp.linux.source import OVERLAY, SERIES, find_source, identity
 
@@ -126,7 +126,7 @@ class Record:
             }
             for name, steps in sorted(self.outcomes.items())
         }
-        durable.write_json(self.path, {"schema": SCHEMA, "kernels": kernels})
+        atomicfile.write_json(self.path, {"schema": SCHEMA, "kernels": kernels})
 
 
 def kernel_id(overlay: Path = OVERLAY) -> KernelId:

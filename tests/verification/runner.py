@@ -13,8 +13,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from xml.etree import ElementTree
 
-from airtcp.cache import REPOSITORY, cache_dir, make_dir
+from airtcp.cache import cache_dir, make_dir
 from airtcp.errors import AirtcpError
+from airtcp.paths import REPOSITORY
 from verification.record import KernelId, Outcome, Record, Result
 from verification.steps import Part, Step, clean_environment
 

@@ -12,8 +12,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from airtcp.cache import REPOSITORY
 from airtcp.errors import AirtcpError
+from airtcp.paths import REPOSITORY
 
 SMP = "tests/system/test_smp.py"
 FUZZ = "tests/system/test_ackpol_fuzz.py"

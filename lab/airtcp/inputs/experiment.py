@@ -23,10 +23,10 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails
 
-from airtcp import words
+from airtcp import suggest, yamlfile
 from airtcp.catalogue.literature import Paper, Precision, Word
 from airtcp.errors import InputError
-from airtcp.inputs import shape, yamlfile
+from airtcp.inputs import shape
 from airtcp.inputs.conflicts import unsaid
 from airtcp.inputs.parameters import CONFLICT, OBSERVATION, PARAMETER_NAMES, Strict
 from airtcp.inputs.parameters import Parameters as Parameters
@@ -37,13 +37,12 @@ from airtcp.network.model import Change, Flow, Network, Topology, model_at
 from airtcp.network.scene import Scene
 from airtcp.outputs.figures import KIND, KINDS, Figure, ModelFigure, tsq_packets, unknown_metric
 from airtcp.outputs.metrics import METRICS
+from airtcp.paths import EXPERIMENTS_DIR, REPOSITORY
 
 _NAME = "[a-z0-9][a-z0-9-]*"
 
 # Where the list of parameters is, which is too long for a message.
 _PARAMETERS_IN = "all: docs/experiments.md"
-
-EXPERIMENTS_DIR = Path(__file__).resolve().parents[3] / "experiments"
 
 
 def _parameter(name: str) -> Json:
@@ -322,7 +321,9 @@ def load(experiment: str | Path) -> Experiment:
             here = [
                 file for file in (f"{experiment}.yaml", f"{experiment}.yml") if Path(file).is_file()
             ]
-            known = words.allowed(str(experiment), [*here, *names()], "or the path of a .yaml file")
+            known = suggest.allowed(
+                str(experiment), [*here, *names()], "or the path of a .yaml file"
+            )
             raise InputError(f"unknown experiment {str(experiment)!r}; {known}")
     return _Reader(_shown(path)).experiment(yamlfile.read(path))
 
@@ -335,7 +336,7 @@ def names() -> list[str]:
 def _shown(path: Path) -> str:
     """The path as an error names it: short when it is one of ours."""
     path = path.resolve()
-    root = EXPERIMENTS_DIR.parent
+    root = REPOSITORY
     return str(path.relative_to(root)) if path.is_relative_to(root) else str(path)
 
 
@@ -420,7 +421,7 @@ class _Reader:
                     raise self._error(
                         ("figures", number, key),
                         f"{factor!r} is not a factor of the design; "
-                        + words.allowed(factor, factors),
+                        + suggest.allowed(factor, factors),
                     )
             if isinstance(figure, ModelFigure) and not any(
                 tsq_packets(cell.parameters.plain()["tsq"]) for cell in experiment.cells()
@@ -518,7 +519,7 @@ def _telling(error: ValidationError) -> ErrorDetails:
 
 
 def _parameters_like(name: str) -> str:
-    return words.allowed(name, PARAMETER_NAMES, _PARAMETERS_IN)
+    return suggest.allowed(name, PARAMETER_NAMES, _PARAMETERS_IN)
 
 
 def _model_at(at: _Location) -> type[BaseModel]:
@@ -537,11 +538,11 @@ def _explain(error: ErrorDetails, model: type[BaseModel]) -> str:
     if error["type"] == "extra_forbidden":
         keys = (field.alias or name for name, field in model.model_fields.items())
         more = _PARAMETERS_IN if model is Parameters else ""
-        return f"unknown key; {words.allowed(str(error['loc'][-1]), keys, more)}"
+        return f"unknown key; {suggest.allowed(str(error['loc'][-1]), keys, more)}"
     if error["type"] == "missing":
         return "missing"
     if error["type"] == "literal_error":
-        return words.not_allowed(error["input"], re.findall("'(.*?)'", error["ctx"]["expected"]))
+        return suggest.not_allowed(error["input"], re.findall("'(.*?)'", error["ctx"]["expected"]))
     if error["type"] == "value_error":
         return str(error["ctx"]["error"])
     if error["type"] in (CONFLICT, KIND):

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator
 
 from airtcp.inputs import shape
 from airtcp.inputs.shape import Shape
-from airtcp.words import not_allowed
+from airtcp.suggest import not_allowed
 
 # Linux' own, with which the others are compared.
 BASELINE = "default"

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, GetCoreSchemaHandler, PlainSerializer
 from pydantic_core import CoreSchema, core_schema
 
-from airtcp import words
+from airtcp import suggest
 from airtcp.inputs import shape
 from airtcp.inputs.shape import COUNT, FRACTION, Form, Json, Shape, joined, with_sign, with_unit
 from airtcp.units import (
@@ -61,7 +61,7 @@ class Quantity:
         except ValueError as error:
             if self.none is None:
                 raise
-            meant = words.nearest(text, [self.none])
+            meant = suggest.nearest(text, [self.none])
             also = f"; did you mean {meant!r}?" if meant else f", or {self.none!r}"
             raise ValueError(f"{error}{also}") from None
         if not self.low <= number <= self.high:
@@ -187,7 +187,7 @@ SWITCH = ("on", "off")
 def _read_on_off(value: object) -> bool:
     if value in SWITCH:
         return value == "on"
-    raise ValueError(f"{value!r} is not a switch; {words.allowed(str(value), SWITCH)}")
+    raise ValueError(f"{value!r} is not a switch; {suggest.allowed(str(value), SWITCH)}")
 
 
 def _write_on_off(value: bool) -> str:
@@ -210,7 +210,7 @@ def _read_capture(value: object) -> tuple[str, ...]:
     points = [point.strip() for point in str(value).split(",")]
     for point in points:
         if point not in CAPTURE_POINTS:
-            known = words.allowed(point, ("off", *CAPTURE_POINTS), "points joined by ,")
+            known = suggest.allowed(point, ("off", *CAPTURE_POINTS), "points joined by ,")
             raise ValueError(f"{point!r} is not a capture point; {known}")
     return tuple(point for point in CAPTURE_POINTS if point in points)
 

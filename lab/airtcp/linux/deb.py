@@ -11,7 +11,7 @@ import shutil
 from functools import partial
 from pathlib import Path
 
-from airtcp import doctor
+from airtcp import programs
 from airtcp.cache import cache_dir, locked, make_dir
 from airtcp.errors import AirtcpError, InputError
 from airtcp.linux.kernel import Say, check_fragments, run_make
@@ -37,7 +37,7 @@ def build(
         raise AirtcpError(
             f"packages are built on x86-64 only; this machine is {platform.machine()}"
         )
-    doctor.require_deb_programs()
+    programs.require({**programs.BUILD, **programs.DEB})
     base = _read_config(config, say)
     changes = read_changes(POSTED)
     source = find_source(source)

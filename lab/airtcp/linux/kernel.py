@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from airtcp import durable
+from airtcp import atomicfile
 from airtcp.cache import cache_dir, locked, make_dir, scratch_in
 from airtcp.errors import AirtcpError, InputError
 from airtcp.linux.source import (
@@ -120,9 +120,9 @@ def build(
 
     home = make_dir(cache_dir() / "kernel")
     target = home / key()
-    if durable.damage(target):
+    if atomicfile.damage(target):
         with locked(home / "lock", say) as lock:
-            if damage := durable.damage(target):  # another process may just have built it
+            if damage := atomicfile.damage(target):  # another process may just have built it
                 if target.exists():
                     say(f"the kernel in {target} is damaged ({damage}): building it anew")
                 kind = hashlib.sha256(f"{source_id} {patches}".encode()).hexdigest()
@@ -176,7 +176,7 @@ def _build(
     version = version_of_tree(tree)
     # Inside the tree, so that make uses relative paths and ccache finds what another tree compiled.
     output = tree / "-".join(["build", *(path.stem for path in fragments)])
-    if (target / durable.CONTENTS).exists():
+    if (target / atomicfile.CONTENTS).exists():
         # What has damaged the kernel may have damaged what it is made of.
         shutil.rmtree(output, ignore_errors=True)
     make_dir(output)
@@ -203,7 +203,7 @@ def _build(
         (new / "build.json").write_text(json.dumps(facts, indent=1) + "\n")
         if key() != target.name:
             raise AirtcpError("the kernel's patches or files changed during the build: build again")
-        durable.install(new, target)
+        atomicfile.install(new, target)
     wall_s = time.monotonic() - began
     say(f"built Linux {version} in {wall_s:.0f} s ({cpu_s:.0f} CPU seconds): {target}")
 

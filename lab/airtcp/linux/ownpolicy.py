@@ -9,12 +9,12 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from airtcp.cache import REPOSITORY
 from airtcp.errors import AirtcpError, InputError
 from airtcp.inputs import policies
 from airtcp.linux import kernel
 from airtcp.linux.kernel import Kernel, Say
 from airtcp.linux.source import Changes, Step
+from airtcp.paths import REPOSITORY
 
 _PARTS = REPOSITORY / "lab" / "own_policy"
 _IN_TREE = "net/ipv4/own_policy"

@@ -16,9 +16,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from airtcp import durable
-from airtcp.cache import REPOSITORY, cache_dir, locked, make_dir
+from airtcp import atomicfile
+from airtcp.cache import cache_dir, locked, make_dir
 from airtcp.errors import AirtcpError, InputError
+from airtcp.paths import REPOSITORY
 
 DEBIAN_TARBALL = Path("/usr/src/linux-source-6.12.tar.xz")
 SERIES = "6.12"
@@ -116,8 +117,8 @@ def _tarball_sha256(tarball: Path) -> str:
     if known := _remembered(memory).get(key):
         return known
     with locked(memory.with_name("sources.lock"), lambda _: None):
-        known = _remembered(memory).get(key) or durable.sha256(tarball)
-        durable.write_json(memory, _remembered(memory) | {key: known})
+        known = _remembered(memory).get(key) or atomicfile.sha256(tarball)
+        atomicfile.write_json(memory, _remembered(memory) | {key: known})
         return known
 
 

@@ -25,9 +25,8 @@ from typing import Literal
 from airtcp.errors import AirtcpError, CrowdedError, InputError
 from airtcp.linux.kernel import Kernel
 from airtcp.machine import console, hostcpu, hostlimits
-from airtcp.machine.guesttools import GUEST_DIR, GuestTools
-
-RUN_DIR_IN_GUEST = "/run/airtcp"
+from airtcp.machine.guesttools import GuestTools
+from airtcp.paths import GUEST_DIR, RUN_DIR_IN_GUEST
 
 EPOCH_NS = 1_735_689_600_000_000_000
 """The guest's clock at boot: 2025-01-01 00:00:00 UTC."""

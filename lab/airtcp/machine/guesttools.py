@@ -8,14 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from airtcp import durable
-from airtcp.cache import REPOSITORY, cache_dir, locked, make_dir, scratch_in
+from airtcp import atomicfile
+from airtcp.cache import cache_dir, locked, make_dir, scratch_in
 from airtcp.errors import AirtcpError
+from airtcp.paths import REPOSITORY
 
 SOURCES = REPOSITORY / "lab" / "guest"
 UAPI = REPOSITORY / "kernel" / "include" / "uapi"
-GUEST_DIR = "/run/tools"
-"""Where the guest sees the directory of these programs; it is on its PATH."""
 
 _FLAGS = ["-std=gnu17", "-O2", "-Wall", "-Wextra", "-Werror"]
 _SCRIPTS = ("modprobe",)
@@ -62,9 +61,9 @@ def build_tools(say: Callable[[str], None]) -> GuestTools:
         digest.update(f"{source.name}\0".encode() + source.read_bytes())
     home = make_dir(cache_dir() / "tools")
     directory = home / digest.hexdigest()[:16]
-    if durable.damage(directory):
+    if atomicfile.damage(directory):
         with locked(home / "lock", say):
-            if damage := durable.damage(directory):  # another process may just have made them
+            if damage := atomicfile.damage(directory):  # another process may just have made them
                 if directory.exists():
                     say(f"the guest's programs in {directory} are damaged ({damage})")
                 _compile(directory, say)
@@ -80,7 +79,7 @@ def _compile(directory: Path, say: Callable[[str], None]) -> None:
             shutil.copy(SOURCES / script, new / script)
         for name, arguments in _COMPILE.items():
             compile_program(new / name, *arguments)
-        durable.install(new, directory)
+        atomicfile.install(new, directory)
 
 
 def compile_program(target: Path, *arguments: str | Path) -> None:

@@ -14,8 +14,9 @@ from pathlib import Path
 
 from airtcp.errors import AirtcpError
 from airtcp.linux.kernel import Kernel
-from airtcp.machine.guest import RUN_DIR_IN_GUEST, GuestResult, run_guest
-from airtcp.machine.guesttools import GUEST_DIR, GuestTools
+from airtcp.machine.guest import GuestResult, run_guest
+from airtcp.machine.guesttools import GuestTools
+from airtcp.paths import GUEST_DIR, RUN_DIR_IN_GUEST
 
 _PROGRAM = "qemu-system-x86_64"
 _KERNEL_DIR = "/run/kernel"

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from airtcp import words
+from airtcp import suggest
 from airtcp.inputs.parameters import Parameters
 from airtcp.inputs.quantity import Plain
 from airtcp.network.model import (
@@ -248,4 +248,4 @@ def _words(names: Iterable[str]) -> str:
 
 
 def _told(word: str, known: Iterable[str]) -> str:
-    return f"{word!r}; {words.allowed(word, known)}"
+    return f"{word!r}; {suggest.allowed(word, known)}"

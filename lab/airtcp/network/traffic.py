@@ -7,7 +7,7 @@ the run, which is the plan's working directory.
 
 from airtcp.network import build
 from airtcp.network.scene import Node, Scene, Stream
-from airtcp.outputs.runfiles import BEGAN
+from airtcp.paths import BEGAN
 from airtcp.plan import instruments, wifi
 from airtcp.plan.transfers import PORT, UDP_PAYLOAD_BYTES, in_node
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from airtcp import durable
+from airtcp import atomicfile
 
 Artifacts = dict[str, dict[str, str]]
 
@@ -13,7 +13,7 @@ Artifacts = dict[str, dict[str, str]]
 def record(run_dir: Path, out_dir: Path, but: frozenset[str]) -> Artifacts:
     """All files of a run, but for those named; paths are relative to out_dir."""
     return {
-        path.name: {"path": str(path.relative_to(out_dir)), "sha256": durable.sha256(path)}
+        path.name: {"path": str(path.relative_to(out_dir)), "sha256": atomicfile.sha256(path)}
         for path in sorted(run_dir.iterdir())
         if path.name not in but
     }
@@ -23,7 +23,7 @@ def changes(artifacts: Mapping[str, Mapping[str, str]], out_dir: Path) -> Iterat
     """For each file that is not as the run has left it: which, and what is wrong."""
     for name, recorded in artifacts.items():
         try:
-            if durable.sha256(out_dir / recorded["path"]) != recorded["sha256"]:
+            if atomicfile.sha256(out_dir / recorded["path"]) != recorded["sha256"]:
                 yield f"{name} has changed"
         except FileNotFoundError:
             yield f"{name} is missing"

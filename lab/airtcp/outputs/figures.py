@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
-from airtcp import words
+from airtcp import suggest
 from airtcp.equations.aggregation import Station
 from airtcp.inputs import shape
 from airtcp.inputs.parameters import NUMBERS, PARAMETER_NAMES, Strict
@@ -28,7 +28,7 @@ _METRICS_IN = "all: docs/metrics.md"
 
 def unknown_metric(name: str) -> str:
     """What is wrong with a name that no metric has."""
-    return f"unknown metric {name!r}; {words.allowed(name, METRICS, _METRICS_IN)}"
+    return f"unknown metric {name!r}; {suggest.allowed(name, METRICS, _METRICS_IN)}"
 
 
 def _known(metric: str) -> str:
@@ -40,7 +40,7 @@ def _known(metric: str) -> str:
 def _time(metric: str) -> str:
     if METRICS[metric].unit != "ms":
         times = (name for name, one in METRICS.items() if one.unit == "ms")
-        raise ValueError(f"{metric!r} is not a time; {words.allowed(metric, times)}")
+        raise ValueError(f"{metric!r} is not a time; {suggest.allowed(metric, times)}")
     return metric
 
 
@@ -72,7 +72,7 @@ def _metric_or_number(name: str) -> str:
     if name not in METRICS and name not in NUMBERS:
         raise ValueError(
             f"{name!r} is neither a metric nor a parameter with a number; "
-            + words.allowed(name, (*METRICS, *NUMBERS), _METRICS_IN)
+            + suggest.allowed(name, (*METRICS, *NUMBERS), _METRICS_IN)
         )
     return name
 
@@ -264,7 +264,7 @@ def _kind(given: Any) -> str | None:
     known = {
         field.alias or name for kind in KINDS.values() for name, field in kind.model_fields.items()
     }
-    meant = (words.nearest(key, KINDS) for key in keys if key not in known)
+    meant = (suggest.nearest(key, KINDS) for key in keys if key not in known)
     return chosen or next(filter(None, meant), None)
 
 

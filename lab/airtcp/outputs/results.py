@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from airtcp import durable
+from airtcp import atomicfile
 from airtcp.catalogue import reproduction
 from airtcp.errors import InputError
 from airtcp.inputs.experiment import Cell, Experiment, Published
@@ -111,7 +111,7 @@ def _summarized(
 def write(out_dir: Path, results: Document) -> Path:
     """Write results.json into the directory of the runs."""
     path = out_dir / FILE
-    durable.write_json(path, results)
+    atomicfile.write_json(path, results)
     return path
 
 

@@ -20,6 +20,7 @@ import numpy
 from numpy.typing import NDArray
 
 from airtcp.errors import AirtcpError
+from airtcp.paths import BEGAN
 from airtcp.plan.nodes import ADDRESSES
 from airtcp.plan.transfers import PORT, Pair
 
@@ -251,12 +252,8 @@ def read_cwnd_trace(
     return [(own[0], own[1]) for own in (numpy.array(rows).T for rows in found.values())]
 
 
-BEGAN = "began"
-"""When the flows of a network of one's own began, in ns of the guest's clock."""
-
-
 def read_began_ns(run_dir: Path) -> int:
-    """Read it."""
+    """When the flows of a custom topology began, by the guest's clock."""
     path = run_dir / BEGAN
     try:
         return int(_text(path))

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow
 from pyarrow import parquet
 
-from airtcp import durable
+from airtcp import atomicfile
 from airtcp.errors import InputError
 from airtcp.inputs.parameters import Parameters
 from airtcp.inputs.quantity import Plain, Quantity
@@ -121,7 +121,7 @@ def write(out_dir: Path, document: Mapping[str, Any]) -> Path:
     path = out_dir / FILE
     sink = pyarrow.BufferOutputStream()
     parquet.write_table(table(document, out_dir), sink, write_page_checksum=True)
-    durable.write(path, sink.getvalue().to_pybytes())
+    atomicfile.write(path, sink.getvalue().to_pybytes())
     return path
 
 

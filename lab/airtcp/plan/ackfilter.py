@@ -12,7 +12,7 @@ from typing import Annotated, NamedTuple
 
 from pydantic import BeforeValidator, PlainSerializer
 
-from airtcp import words
+from airtcp import suggest
 from airtcp.inputs.shape import Shape, joined
 from airtcp.plan import wiring
 
@@ -39,7 +39,7 @@ def _read(value: object) -> tuple[str, ...]:
     chosen = () if text == NONE else tuple(text.split("+"))
     for stage in chosen:
         if stage not in STAGES:
-            known = words.allowed(stage, (NONE, *STAGES), "stages joined by +")
+            known = suggest.allowed(stage, (NONE, *STAGES), "stages joined by +")
             raise ValueError(f"{stage!r} is not a stage of ACK filtering; {known}")
     for group in _ALTERNATIVES:
         if sum(stage in group for stage in chosen) > 1:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, PlainSerializer
 
-from airtcp import words
+from airtcp import suggest
 from airtcp.inputs import shape
 from airtcp.inputs.shape import Json, Shape, either, text
 from airtcp.units import (
@@ -41,7 +41,7 @@ def _read(value: object) -> str | None:
         else:
             limit, unit = round(parse_duration_s(text) * 1e6), "us"
     except ValueError:
-        meant = f"did you mean {one!r}? " if (one := words.nearest(text, _WORDS)) else ""
+        meant = f"did you mean {one!r}? " if (one := suggest.nearest(text, _WORDS)) else ""
         raise ValueError(
             f"{text!r} is not a limit of small queues; {meant}allowed: {_ALLOWED}"
         ) from None

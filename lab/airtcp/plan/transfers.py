@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from airtcp.inputs.parameters import Parameters
-from airtcp.machine.guesttools import GUEST_DIR
+from airtcp.paths import GUEST_DIR
 from airtcp.plan.nodes import (
     SERVER_ADDRESS,
     numbered,

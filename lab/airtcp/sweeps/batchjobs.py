@@ -15,9 +15,9 @@ import dask
 import yaml
 from distributed import Status
 
-from airtcp.cache import REPOSITORY
+from airtcp import yamlfile
 from airtcp.errors import AirtcpError, InputError
-from airtcp.inputs import yamlfile
+from airtcp.paths import REPOSITORY
 from airtcp.sweeps.certificates import Certificates
 from airtcp.sweeps.clusterservers import WORKER, worker_options
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from distributed import Client, Future
 
-from airtcp import durable
+from airtcp import atomicfile
 from airtcp.cache import cache_dir
 from airtcp.errors import AirtcpError, InputError, StopError, of_file
 from airtcp.linux.kernel import Kernel
@@ -203,12 +203,12 @@ def _place(done: Done, job: Job, out_dir: Path) -> Result:
     run_dir = run_directory(out_dir, job.cell, job.seed)
     result = done.result
     try:
-        durable.remove(run_dir, RESULT_FILE)
+        atomicfile.remove(run_dir, RESULT_FILE)
         run_dir.parent.mkdir(parents=True, exist_ok=True)
-        durable.unpack(done.packed, run_dir)
+        atomicfile.unpack(done.packed, run_dir)
         if result["error"]:
             result["error"] = result["error"].replace(str(done.out_dir), str(out_dir))
-            durable.write_json(run_dir / RESULT_FILE, result)
+            atomicfile.write_json(run_dir / RESULT_FILE, result)
     except OSError as error:
         raise of_file(error, run_dir) from None
     return result

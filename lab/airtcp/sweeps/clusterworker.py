@@ -16,13 +16,14 @@ from pathlib import Path
 from distributed import Worker, WorkerPlugin, get_worker
 from distributed.core import Status
 
-from airtcp import doctor, durable
-from airtcp.cache import REPOSITORY, cache_dir, locked
+from airtcp import atomicfile, programs
+from airtcp.cache import cache_dir, locked
 from airtcp.errors import AirtcpError, reason
 from airtcp.inputs.experiment import Cell
 from airtcp.linux.kernel import Kernel
 from airtcp.machine import hostlimits
 from airtcp.machine.guesttools import GuestTools
+from airtcp.paths import REPOSITORY
 from airtcp.sweeps import jobprocess
 from airtcp.sweeps.sweep import Failure, no_answer
 
@@ -50,7 +51,7 @@ def terms() -> dict[str, str]:
         "airtcp": _hash(sources),
         "python": platform.python_version(),
         "libraries": _hash([_LIBRARIES]),
-        "programs": _hash(doctor.files_of_programs()),
+        "programs": _hash(programs.files()),
     }
 
 
@@ -81,8 +82,8 @@ class Supplies(WorkerPlugin):
 
     def __init__(self, kernel: Kernel, tools: GuestTools) -> None:
         self._packed = {
-            f"kernel/{kernel.hash}": durable.pack(kernel.path.parent),
-            f"tools/{tools.directory.name}": durable.pack(tools.directory),
+            f"kernel/{kernel.hash}": atomicfile.pack(kernel.path.parent),
+            f"tools/{tools.directory.name}": atomicfile.pack(tools.directory),
         }
         self.failed = ""
 
@@ -92,8 +93,8 @@ class Supplies(WorkerPlugin):
             directory = cache_dir() / place
             try:
                 with locked(directory.parent / "supplies.lock", print):
-                    if durable.damage(directory):
-                        durable.unpack(packed, directory)
+                    if atomicfile.damage(directory):
+                        atomicfile.unpack(packed, directory)
             except (AirtcpError, OSError) as error:
                 said = reason(error) if isinstance(error, OSError) else str(error)
                 self.failed = f"the worker on {platform.node()} cannot keep {directory}: {said}"

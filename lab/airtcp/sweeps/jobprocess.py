@@ -11,7 +11,7 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from airtcp import durable, interrupts
+from airtcp import atomicfile, interrupts
 from airtcp.errors import AirtcpError, reason
 from airtcp.inputs.experiment import Cell
 from airtcp.linux.kernel import Kernel
@@ -53,7 +53,7 @@ def _do(order: Order) -> Done | Failure:
             said = f"airtcp has changed on {platform.node()}: start its worker again"
             return Failure(said, "all")
         result = run_one(order.kernel, order.tools, order.cell, order.seed, order.scratch)
-        return Done(result, durable.pack(order.run_dir), order.scratch)
+        return Done(result, atomicfile.pack(order.run_dir), order.scratch)
     except AirtcpError as error:
         failure = Failure.by(error)
         return replace(failure, message=f"on {platform.node()}: {failure.message}")

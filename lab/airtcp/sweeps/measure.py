@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from airtcp import durable, interrupts
+from airtcp import atomicfile, interrupts
 from airtcp.cache import locked
 from airtcp.errors import InputError, of_file
 from airtcp.inputs.experiment import Cell, Experiment
@@ -68,7 +68,7 @@ def _claim(out_dir: Path, name: str) -> None:
             "replace: give --out another directory, or remove this one"
         )
     if not mark.exists():
-        durable.write(mark, f"{name}\n".encode())
+        atomicfile.write(mark, f"{name}\n".encode())
 
 
 def _experiment_of_results(out_dir: Path) -> str | None:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from airtcp import durable
+from airtcp import atomicfile
 from airtcp.errors import AirtcpError, StopError, of_file
 from airtcp.inputs.experiment import Cell
 from airtcp.inputs.parameters import Parameters
@@ -121,7 +121,7 @@ def run_one(kernel: Kernel, tools: GuestTools, cell: Cell, seed: int, out_dir: P
     run_dir = run_directory(out_dir, cell, seed)
     try:
         guest.remove_leftovers(run_dir)
-        durable.remove(run_dir, RESULT_FILE)
+        atomicfile.remove(run_dir, RESULT_FILE)
         run_dir.mkdir(parents=True)
         (run_dir / "plan.sh").write_text(plan(cell.parameters, cell.scene))
         if cell.parameters.workload == "web":
@@ -165,11 +165,11 @@ def run_one(kernel: Kernel, tools: GuestTools, cell: Cell, seed: int, out_dir: P
                 result |= {"status": "failed", "error": str(error)}
         else:
             result["error"] = _failure(ended, run_dir)
-        if result["error"] and (full := durable.no_room(run_dir)):
+        if result["error"] and (full := atomicfile.no_room(run_dir)):
             raise StopError(f"{run_dir}: {full}")
         result["artifacts"] = artifacts.record(run_dir, out_dir, _NOT_ARTIFACTS)
-        durable.flush(run_dir)
-        durable.write_json(run_dir / RESULT_FILE, result)
+        atomicfile.flush(run_dir)
+        atomicfile.write_json(run_dir / RESULT_FILE, result)
     except StopError:
         shutil.rmtree(run_dir, ignore_errors=True)
         raise

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from airtcp import durable
+from airtcp import atomicfile
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
 def test_a_file_is_on_the_disk_before_it_has_its_name(
     tmp_path: Path, calls: list[tuple[str, str]]
 ) -> None:
-    durable.write(tmp_path / "x", b"new")
+    atomicfile.write(tmp_path / "x", b"new")
     assert (tmp_path / "x").read_bytes() == b"new"
     assert calls[:3] == [("fsync", ".x.new"), ("replace", "x"), ("fsync", tmp_path.name)]
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
@@ -51,7 +51,7 @@ def test_a_write_that_fails_leaves_what_was_there(
     (tmp_path / "x").write_bytes(b"old")
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space"):
-        durable.write(tmp_path / "x", b"new")
+        atomicfile.write(tmp_path / "x", b"new")
     assert (tmp_path / "x").read_bytes() == b"old"
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
 
@@ -61,10 +61,10 @@ def test_a_directory_loses_its_mark_first(tmp_path: Path, calls: list[tuple[str,
     run_dir.mkdir()
     for name in ("a", "mark", "z"):
         (run_dir / name).touch()
-    durable.remove(run_dir, "mark")
+    atomicfile.remove(run_dir, "mark")
     assert calls[:2] == [("unlink", "mark"), ("fsync", "run")]
     assert not run_dir.exists()
-    durable.remove(run_dir, "mark")
+    atomicfile.remove(run_dir, "mark")
 
 
 def test_what_is_packed_is_unpacked_whole(tmp_path: Path, calls: list[tuple[str, str]]) -> None:
@@ -75,7 +75,7 @@ def test_what_is_packed_is_unpacked_whole(tmp_path: Path, calls: list[tuple[str,
     (one / "text").write_text("text\n")
     (tmp_path / ".two.new").mkdir()
     (tmp_path / ".two.new" / "rubbish").touch()
-    durable.unpack(durable.pack(one), tmp_path / "two")
+    atomicfile.unpack(atomicfile.pack(one), tmp_path / "two")
     assert {("fsync", "program"), ("fsync", "text"), ("fsync", ".two.new")} <= set(calls)
     two = {path.name: path.read_bytes() for path in (tmp_path / "two").iterdir()}
     assert two == {"program": b"\0\1", "text": b"text\n"}

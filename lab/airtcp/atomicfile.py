@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Files and directories that are whole or not there, whatever ends the program or the machine."""
+"""Atomic, fsynced writes of files and directories, and whether they are still as written."""
 
 import hashlib
 import io

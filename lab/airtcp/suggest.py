@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What is said of a word that is not known: the nearest of those that are, and which they are."""
+"""Messages about an unknown word: the closest known one, and all that are allowed."""
 
 import difflib
 import textwrap
