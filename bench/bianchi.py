@@ -15,7 +15,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter, ScalarFormatter
 
-from airtcp.linux.kernel import build
+from airtcp.kernel.image import build
 from airtcp.machine.guesttools import build_tools
 from airtcp.report.plots import PALETTE, style
 

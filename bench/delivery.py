@@ -15,8 +15,8 @@ from pathlib import Path
 
 from instructions import FRAGMENT, POLICIES, count, say
 
-from airtcp.linux import kernel
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel import image
+from airtcp.kernel.image import Kernel
 from airtcp.machine.guesttools import GuestTools, build_tools
 
 FILE_BYTES = 200_000_000
@@ -72,7 +72,7 @@ def measure(built: Kernel, tools: GuestTools) -> dict[str, tuple[float, float, f
 
 
 def main() -> int:
-    _, patched = kernel.build_pair(FRAGMENT, say)
+    _, patched = image.build_pair(FRAGMENT, say)
     tools = build_tools(say)
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     costs = measure(patched, tools)

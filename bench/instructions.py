@@ -20,8 +20,8 @@ from pathlib import Path
 from statistics import mean
 
 from airtcp.errors import AirtcpError
-from airtcp.linux import kernel
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel import image
+from airtcp.kernel.image import Kernel
 from airtcp.machine import qemu
 from airtcp.machine.guesttools import GuestTools, build_tools, compile_program
 from airtcp.paths import REPOSITORY
@@ -122,7 +122,7 @@ def measure(built: Kernel, tools: GuestTools, chosen: list[Row]) -> dict[Row, Co
 
 
 def main() -> int:
-    plain, patched = kernel.build_pair(FRAGMENT, say)
+    plain, patched = image.build_pair(FRAGMENT, say)
     tools = build_tools(say)
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     found = measure(plain, tools, [row for row in rows() if not row.sysctls])

@@ -21,7 +21,7 @@ from pathlib import Path
 from statistics import median
 
 from airtcp.errors import AirtcpError
-from airtcp.linux.kernel import Kernel, build
+from airtcp.kernel.image import Kernel, build
 from airtcp.machine.guesttools import build_tools
 from airtcp.paths import REPOSITORY
 

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from airtcp.inputs.experiment import Setting, load
-from airtcp.linux.kernel import build
+from airtcp.kernel.image import build
 from airtcp.machine.guesttools import build_tools
 from airtcp.sweeps.run import run_one
 

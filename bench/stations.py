@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy
 
 from airtcp.inputs.parameters import Parameters
-from airtcp.linux.kernel import Kernel, build
+from airtcp.kernel.image import Kernel, build
 from airtcp.machine.guesttools import GuestTools, build_tools
 
 REPOSITORY = Path(__file__).resolve().parent.parent

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from airtcp.inputs.experiment import Cell, Setting, load
-from airtcp.linux import kernel
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel import image
+from airtcp.kernel.image import Kernel
 from airtcp.machine import guest, guesttools
 from airtcp.machine.guest import boot
 from airtcp.machine.guesttools import GuestTools
@@ -128,12 +128,12 @@ def on_debug_kernel(item: pytest.Item) -> bool:
 @pytest.fixture(scope="session")
 def fragments() -> tuple[str, ...]:
     """Of the kernel in User Mode Linux: which of kernel/configs are merged."""
-    return (*kernel.FRAGMENTS, *(["debug"] if DEBUG else []))
+    return (*image.FRAGMENTS, *(["debug"] if DEBUG else []))
 
 
 @pytest.fixture(scope="session")
 def lab_kernel(fragments: tuple[str, ...], say: Say) -> Kernel:
-    return kernel.build(fragments=fragments, say=say)
+    return image.build(fragments=fragments, say=say)
 
 
 @pytest.fixture(autouse=DEBUG)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from airtcp.inputs.parameters import Parameters
 from airtcp.inputs.standards import frequency_mhz
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel.image import Kernel
 from airtcp.machine import guest
 from airtcp.machine.guesttools import GuestTools
 from airtcp.plan import wifi

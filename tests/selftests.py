@@ -24,9 +24,9 @@ from pathlib import Path
 
 from airtcp.cache import cache_dir, make_dir
 from airtcp.errors import AirtcpError
-from airtcp.linux import kernel
-from airtcp.linux.kernel import Kernel
-from airtcp.linux.source import find_source, identity
+from airtcp.kernel import image
+from airtcp.kernel.image import Kernel
+from airtcp.kernel.source import find_source, identity
 from airtcp.machine import qemu
 from airtcp.machine.guesttools import GuestTools, build_tools
 from airtcp.paths import REPOSITORY, RUN_DIR_IN_GUEST
@@ -298,7 +298,7 @@ def main() -> int:
     parser.add_argument("guest", nargs="?", choices=GUESTS, help="only this one, not compared")
     parser.add_argument("--reuse", action="store_true", help="the logs that are there")
     options = parser.parse_args()
-    plain, patched = kernel.build_pair(FRAGMENT, say)
+    plain, patched = image.build_pair(FRAGMENT, say)
     tools, tests = build_tools(say), compile_tests()
 
     def directory(name: str) -> Path:

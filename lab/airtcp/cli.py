@@ -17,9 +17,9 @@ from airtcp.errors import NO_SPACE, AirtcpError, InputError, reason
 from airtcp.inputs import experiment, policies, schema, template
 from airtcp.inputs.experiment import Cell, Experiment, Setting
 from airtcp.inputs.parameters import OBSERVATION, Parameters
-from airtcp.linux import deb, kernel, ownpolicy, patchseries
-from airtcp.linux.kernel import Kernel
-from airtcp.linux.ownpolicy import OwnPolicy
+from airtcp.kernel import deb, image, own_policy, series
+from airtcp.kernel.image import Kernel
+from airtcp.kernel.own_policy import OwnPolicy
 from airtcp.machine import shell
 from airtcp.machine.guesttools import build_tools
 from airtcp.network import describe
@@ -146,7 +146,7 @@ def _order(options: argparse.Namespace, own: OwnPolicy | None) -> Order:
         certificates.address(options.cluster, known)
     doctor.require_programs()
     return Order(
-        kernel=ownpolicy.build(own, options.kernel_source, say=_say),
+        kernel=own_policy.build(own, options.kernel_source, say=_say),
         tools=build_tools(_say),
         seeds=options.seeds,
         jobs=options.jobs,
@@ -220,7 +220,7 @@ def _own_policy(options: argparse.Namespace) -> OwnPolicy | None:
     """That of --policy, whose names are allowed from here on."""
     if options.policy is None:
         return None
-    own = ownpolicy.read(options.policy)
+    own = own_policy.read(options.policy)
     policies.allow(own.names)
     return own
 
@@ -329,13 +329,13 @@ def _report(options: argparse.Namespace) -> int:
 
 def _kernel(options: argparse.Namespace) -> Kernel:
     if options.arch == "um":
-        return ownpolicy.build(_own_policy(options), options.kernel_source, say=_say)
+        return own_policy.build(_own_policy(options), options.kernel_source, say=_say)
     if options.policy:
         raise InputError(
             f"--policy {options.policy}: is for the laboratory's kernel; for {options.arch} build "
             "it as a module (docs/kernel.md)"
         )
-    return kernel.build(options.kernel_source, arch=options.arch, say=_say)
+    return image.build(options.kernel_source, arch=options.arch, say=_say)
 
 
 def _kernel_build(options: argparse.Namespace) -> int:
@@ -350,11 +350,11 @@ def _kernel_path(options: argparse.Namespace) -> int:
 
 
 def _kernel_series(options: argparse.Namespace) -> int:
-    for patch in patchseries.write(
+    for patch in series.write(
         options.directory, options.kernel_source, topic=options.topic, author=options.author
     ):
         print(patch)
-    if options.author == patchseries.PLACEHOLDER:
+    if options.author == series.PLACEHOLDER:
         _say(
             f"airtcp: {options.author} is a placeholder: the patches cannot be sent as they are; "
             "--author 'Name <name@example.org>' sets From and Signed-off-by"
@@ -373,7 +373,7 @@ def _shell(options: argparse.Namespace) -> int:
     chosen = experiment.load(options.experiment)
     cell = chosen.cells(_settings(options))[0]
     doctor.require_programs()
-    built = ownpolicy.build(own, options.kernel_source, say=_say)
+    built = own_policy.build(own, options.kernel_source, say=_say)
     return shell.interact(built, build_tools(_say), cell)
 
 
@@ -554,14 +554,14 @@ def _parser() -> argparse.ArgumentParser:
         verb = kernel_verbs.add_parser(name, help=text)
         verb.add_argument(
             "--arch",
-            choices=get_args(kernel.Arch),
+            choices=get_args(image.Arch),
             default="um",
             help="um: the laboratory's (default); x86_64: for QEMU, policies as modules",
         )
         _add_policy(verb)
         _add_kernel_source(verb)
         verb.set_defaults(do=do)
-    series = kernel_verbs.add_parser(
+    patches = kernel_verbs.add_parser(
         "series",
         help="write the kernel's parts as patches that can be posted",
         description=(
@@ -569,8 +569,8 @@ def _parser() -> argparse.ArgumentParser:
             "git am --empty=drop DIR/*.patch applies it."
         ),
     )
-    series.add_argument("directory", metavar="DIR", type=Path, help="a new or an empty directory")
-    series.add_argument(
+    patches.add_argument("directory", metavar="DIR", type=Path, help="a new or an empty directory")
+    patches.add_argument(
         "--topic",
         metavar="TOPIC",
         default="postable",
@@ -580,17 +580,17 @@ def _parser() -> argparse.ArgumentParser:
             "ACK filter for mac80211, the one of sch_cake, independent of the others"
         ),
     )
-    series.add_argument(
+    patches.add_argument(
         "--author",
         metavar="'NAME <MAIL>'",
-        default=patchseries.PLACEHOLDER,
+        default=series.PLACEHOLDER,
         help=(
             "who sends the patches, in From, Signed-off-by and MAINTAINERS (default: a "
             "placeholder, with which they cannot be sent)"
         ),
     )
-    _add_kernel_source(series)
-    series.set_defaults(do=_kernel_series)
+    _add_kernel_source(patches)
+    patches.set_defaults(do=_kernel_series)
     packages = kernel_verbs.add_parser(
         "deb",
         help="build Debian packages of Linux for x86-64 with the ACK policies as modules",

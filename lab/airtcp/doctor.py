@@ -13,7 +13,7 @@ from pathlib import Path
 from airtcp import programs
 from airtcp.cache import cache_dir
 from airtcp.errors import AirtcpError
-from airtcp.linux.source import DEBIAN_TARBALL, SERIES
+from airtcp.kernel.source import DEBIAN_TARBALL, SERIES
 from airtcp.machine.guest import can_fix_addresses, memory_dir
 
 # Of linux/seccomp.h and asm/unistd_64.h.

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from airtcp.inputs.experiment import Setting, load
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel.image import Kernel
 from airtcp.machine.guesttools import GuestTools
 from airtcp.sweeps.run import Result, run_one
 

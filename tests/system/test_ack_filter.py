@@ -18,13 +18,13 @@ import numpy
 import pytest
 from conftest import GUEST, splats, told_by
 
-from airtcp.equations import dcf
 from airtcp.inputs.experiment import Cell, Setting, load
 from airtcp.inputs.parameters import Parameters
 from airtcp.inputs.quantity import Plain
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel.image import Kernel
 from airtcp.machine import guest
 from airtcp.machine.guesttools import GuestTools
+from airtcp.models import dcf
 from airtcp.paths import REPOSITORY
 from airtcp.plan import topology
 from airtcp.plan.ackfilter import STAGES

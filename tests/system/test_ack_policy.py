@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from conftest import Measure, Say, thesis_cell
 
-from airtcp.linux import kernel
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel import image
+from airtcp.kernel.image import Kernel
 from airtcp.machine.guesttools import GuestTools
 from airtcp.sweeps.run import run_one
 
@@ -23,7 +23,7 @@ def test_default_is_linux_to_the_packet(
     tmp_path: Path,
     settings: tuple[str, ...],
 ) -> None:
-    plain = kernel.build(patches="lab", say=say)
+    plain = image.build(patches="lab", say=say)
     assert plain.hash != lab_kernel.hash
     cell = thesis_cell("capture=server,station,air", "capture_duration=unlimited", *settings)
     ours = run_one(lab_kernel, tools, cell, 1, tmp_path / "ours")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from conftest import GUEST, told_by
 
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel.image import Kernel
 from airtcp.machine.guesttools import GuestTools
 
 SCRIPT = GUEST / "ackpol_api.py"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from conftest import GUEST, Figure, Say, give_helpers, splats
 
-from airtcp.linux import kernel
+from airtcp.kernel import image
 from airtcp.machine.guest import boot
 from airtcp.machine.guesttools import GuestTools, compile_program
 from airtcp.paths import REPOSITORY
@@ -48,7 +48,7 @@ def guests() -> list[tuple[int, int]]:
 def test_random_inputs_are_taken_or_refused_in_silence(
     tools: GuestTools, say: Say, tmp_path: Path, record_property: Figure, seed: int, inputs: int
 ) -> None:
-    debug_kernel = kernel.build(fragments=(*kernel.FRAGMENTS, "debug"), say=say)
+    debug_kernel = image.build(fragments=(*image.FRAGMENTS, "debug"), say=say)
     write_bounds(tmp_path / "bounds")
     give_helpers(tmp_path)
     compile_program(tmp_path / "fuzz", SOURCE)

@@ -9,7 +9,7 @@ import pytest
 from conftest import Measure
 
 from airtcp.inputs.parameters import Parameters
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel.image import Kernel
 from airtcp.machine.guest import boot
 from airtcp.machine.guesttools import GuestTools
 from airtcp.outputs.runfiles import read_flows

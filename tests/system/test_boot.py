@@ -11,7 +11,7 @@ import pytest
 from conftest import GUEST, boots_with
 
 from airtcp.errors import InputError
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel.image import Kernel
 from airtcp.machine import guest
 from airtcp.machine.guest import GuestResult, boot
 from airtcp.machine.guesttools import GuestTools, compile_program

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from conftest import GUEST, Say, splats
 
-from airtcp.linux import kernel
+from airtcp.kernel import image
 from airtcp.machine import qemu
 from airtcp.machine.guesttools import GuestTools
 
@@ -31,8 +31,8 @@ ENOENT = -2
 @pytest.fixture(scope="module")
 def told(say: Say, tools: GuestTools, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What bpf_policies.py prints. A warning, an oops or a stack that is used up is a panic."""
-    fragments = (*kernel.FRAGMENTS_OF_X86, "x86-bpf")
-    built = kernel.build(fragments=fragments, arch="x86_64", say=say)
+    fragments = (*image.FRAGMENTS_OF_X86, "x86-bpf")
+    built = image.build(fragments=fragments, arch="x86_64", say=say)
     directory = tmp_path_factory.mktemp("bpf")
     shutil.copy(GUEST / "bpf_policies.py", directory)
     (directory / "plan.sh").write_text(

@@ -23,7 +23,7 @@ import pytest
 import sweeps
 
 from airtcp.cache import cache_dir
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel.image import Kernel
 from airtcp.machine.guesttools import GuestTools
 
 RUNS = ("--set", "mcs=5,7", "--seeds", "3")

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from conftest import GUEST, give_helpers, splats, thesis_cell
 
-from airtcp.linux import kernel
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel import image
+from airtcp.kernel.image import Kernel
 from airtcp.machine.guest import boot
 from airtcp.machine.guesttools import GuestTools
 from airtcp.sweeps.run import run_one
@@ -24,7 +24,7 @@ CHURN = ("churn.sh", "churn_load.py")
 
 @pytest.fixture(scope="module")
 def debug_kernel(say: Callable[[str], None]) -> Kernel:
-    return kernel.build(fragments=(*kernel.FRAGMENTS, "debug"), say=say)
+    return image.build(fragments=(*image.FRAGMENTS, "debug"), say=say)
 
 
 @pytest.mark.parametrize("policy", ["default", "aad"])

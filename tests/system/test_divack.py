@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel.image import Kernel
 from airtcp.machine.guest import boot
 from airtcp.machine.guesttools import GuestTools
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel.image import Kernel
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]

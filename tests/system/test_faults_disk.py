@@ -8,7 +8,7 @@ import mounts
 import pytest
 import sweeps
 
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel.image import Kernel
 from airtcp.machine.guesttools import GuestTools
 
 RUNS = ("--set", "mcs=7", "--seeds", "4")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import sweeps
 
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel.image import Kernel
 from airtcp.machine.guesttools import GuestTools
 
 RUNS = ("--set", "mcs=7", "--seeds", "4")

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import sweeps
 
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel.image import Kernel
 from airtcp.machine.guesttools import GuestTools
 
 LAB = Path(__file__).resolve().parents[2] / "lab"

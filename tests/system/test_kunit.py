@@ -6,7 +6,7 @@ from pathlib import Path
 
 from conftest import Say
 
-from airtcp.linux import kernel
+from airtcp.kernel import image
 from airtcp.machine.guest import boot
 from airtcp.machine.guesttools import GuestTools
 
@@ -14,7 +14,7 @@ from airtcp.machine.guesttools import GuestTools
 def test_kunit_suites_pass(
     fragments: tuple[str, ...], tools: GuestTools, tmp_path: Path, say: Say
 ) -> None:
-    built = kernel.build(fragments=(*fragments, "kunit"), say=say)
+    built = image.build(fragments=(*fragments, "kunit"), say=say)
     (tmp_path / "plan.sh").write_text("dmesg --notime >dmesg.txt")
     result = boot(built, tools, tmp_path, seed=1, timeout_wall_s=120)
     assert result.status == "ok", result.reason

@@ -4,7 +4,7 @@
 import subprocess
 from pathlib import Path
 
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel.image import Kernel
 
 AIRTCP = Path(__file__).parents[2] / "airtcp"
 

@@ -17,13 +17,13 @@ import pytest
 from conftest import Say
 
 from airtcp.cache import cache_dir
-from airtcp.linux import kernel
+from airtcp.kernel import image
 
 pytestmark = pytest.mark.skipif(
     not os.environ.get("AIRTCP_TEST_BPF"), reason="takes minutes: make bpf-check"
 )
 
-FRAGMENTS = (*kernel.FRAGMENTS_OF_X86, "x86-bpf")
+FRAGMENTS = (*image.FRAGMENTS_OF_X86, "x86-bpf")
 # What enlarges the locks in a socket.
 LOCK_DEBUGGING = ("PROVE_LOCKING", "LOCKDEP", "DEBUG_LOCK_ALLOC", "DEBUG_SPINLOCK", "DEBUG_MUTEXES")
 KEY = "tcp_ackpol_key"
@@ -134,7 +134,7 @@ def add_branches(path: Path, read: ObjectFile) -> ObjectFile:
 
 @pytest.fixture(scope="module")
 def tree(say: Say) -> Path:
-    kernel.build(fragments=FRAGMENTS, arch="x86_64", say=say)
+    image.build(fragments=FRAGMENTS, arch="x86_64", say=say)
     name = "-".join(("build", *FRAGMENTS))
     trees = (cache_dir() / "kernel").glob(f"work-*/linux/{name}/Module.symvers")
     return max(trees, key=lambda path: path.stat().st_mtime).parent

@@ -11,7 +11,7 @@ import numpy
 import pytest
 
 from airtcp.inputs.experiment import Cell, load
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel.image import Kernel
 from airtcp.machine.guesttools import GuestTools
 from airtcp.outputs.results import document, write
 from airtcp.report import model, series

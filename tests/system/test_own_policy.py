@@ -10,8 +10,8 @@ from conftest import Say, thesis_cell
 
 from airtcp.errors import AirtcpError
 from airtcp.inputs import policies
-from airtcp.linux import ownpolicy
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel import own_policy
+from airtcp.kernel.image import Kernel
 from airtcp.machine.guesttools import GuestTools
 from airtcp.sweeps.run import run_one
 
@@ -23,9 +23,9 @@ def test_it_decides_when_acks_leave(
 ) -> None:
     """An ACK waits 5 ms from the first segment that it is for, as the sample says."""
     monkeypatch.setattr(policies, "_own", [])
-    own = ownpolicy.read(SAMPLE)
+    own = own_policy.read(SAMPLE)
     policies.allow(own.names)
-    built = ownpolicy.build(own, None, say=say)
+    built = own_policy.build(own, None, say=say)
     assert built.hash != lab_kernel.hash
 
     cell = thesis_cell("ack_policy=fixed", "ack_trace=on", "duration=1s")
@@ -48,7 +48,7 @@ def test_what_the_compiler_says_first_is_shown(
         module.read_text().splitlines().index("\tu64 due_us = ap->first_us + READ_ONCE(delay_u);")
     )
     with pytest.raises(AirtcpError) as error:
-        ownpolicy.build(ownpolicy.read(broken), None, say=say)
+        own_policy.build(own_policy.read(broken), None, say=say)
     assert f"{module}:{line + 1}:" in str(error.value)
     assert "delay_u" in str(error.value)
     assert "\n" not in str(error.value)
@@ -59,4 +59,4 @@ def test_a_makefile_without_a_module_is_told(lab_kernel: Kernel, say: Say, tmp_p
     shutil.copytree(SAMPLE, empty)
     (empty / "Makefile").write_text("# nothing\n")
     with pytest.raises(AirtcpError, match="obj-m of the Makefile names no module"):
-        ownpolicy.build(ownpolicy.read(empty), None, say=say)
+        own_policy.build(own_policy.read(empty), None, say=say)

@@ -15,8 +15,8 @@ import pytest
 from conftest import Say, splats
 
 from airtcp.cache import cache_dir
-from airtcp.linux import deb, kernel
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel import deb, image
+from airtcp.kernel.image import Kernel
 from airtcp.machine import qemu
 from airtcp.machine.guesttools import GuestTools
 
@@ -31,7 +31,7 @@ DEB = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def small(say: Say) -> Kernel:
-    return kernel.build(arch="x86_64", say=say)
+    return image.build(arch="x86_64", say=say)
 
 
 @pytest.fixture(scope="module")

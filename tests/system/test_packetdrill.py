@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from airtcp.linux import patchseries
-from airtcp.linux.kernel import Kernel
-from airtcp.linux.source import OVERLAY, find_source
+from airtcp.kernel import series
+from airtcp.kernel.image import Kernel
+from airtcp.kernel.source import OVERLAY, find_source
 from airtcp.machine.guest import boot
 from airtcp.machine.guesttools import GuestTools
 
@@ -57,7 +57,7 @@ def logs(
     subprocess.run([*compile_times, run_dir / "times.so", TIMES], check=True)
     linux = run_dir / "linux"
     helpers = [f"{PACKETDRILL}/{name}" for name in ("defaults.sh", "set_sysctls.py")]
-    patchseries.extract(find_source(None), helpers, linux)
+    series.extract(find_source(None), helpers, linux)
     for path in [*(linux / name for name in helpers), *SCRIPTS]:
         shutil.copy(path, run_dir)
     for name, (script, text, wrong, _) in WRONG.items():

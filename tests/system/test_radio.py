@@ -10,7 +10,7 @@ from radio import MPDU_OCTETS, OCTETS, Cell, Sample, address, difference, flow, 
 from wifi_timing import Format, Rate, ppdu_us, psdu_octets, saturated_goodput_mbps
 
 from airtcp.inputs.parameters import Parameters
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel.image import Kernel
 from airtcp.machine.guesttools import GuestTools
 from airtcp.outputs.runfiles import ampdu_sizes
 from airtcp.plan.nodes import radio_mac

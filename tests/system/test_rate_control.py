@@ -7,7 +7,7 @@ import pytest
 from radio import OCTETS, Cell, difference, flow, run
 
 from airtcp.inputs.parameters import Parameters
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel.image import Kernel
 from airtcp.machine.guesttools import GuestTools
 
 # Two streams of 802.11n at 20 MHz: from barely associated to the highest rate.

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import sweeps
 
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel.image import Kernel
 from airtcp.machine.guesttools import GuestTools
 
 KILLS = 20

@@ -11,7 +11,7 @@ import numpy
 import pytest
 from conftest import OF_THE_PATH, Measure, thesis_cell
 
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel.image import Kernel
 from airtcp.machine.guesttools import GuestTools
 from airtcp.outputs.metrics import METRICS
 from airtcp.outputs.runfiles import read_exchanges, read_udp_ping

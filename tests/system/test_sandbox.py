@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from conftest import GUEST, boots_with, splats
 
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel.image import Kernel
 from airtcp.machine import guest
 from airtcp.machine.guest import GuestResult, boot
 from airtcp.machine.guesttools import GuestTools, compile_program

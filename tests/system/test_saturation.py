@@ -13,7 +13,7 @@ from radio import MPDU_OCTETS, OCTETS, Cell, difference, flow, run
 from wifi_timing import Format, Rate, legacy, ppdu_us, saturated_goodput_mbps
 
 from airtcp.inputs.parameters import Parameters
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel.image import Kernel
 from airtcp.machine.guesttools import GuestTools
 
 OF_STANDARD = {

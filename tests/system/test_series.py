@@ -18,9 +18,9 @@ import pytest
 from conftest import Say
 
 from airtcp.cache import cache_dir, locked, make_dir
-from airtcp.linux import patchseries
-from airtcp.linux.kernel import check_fragments, run_make
-from airtcp.linux.source import (
+from airtcp.kernel import series
+from airtcp.kernel.image import check_fragments, run_make
+from airtcp.kernel.source import (
     NEEDS,
     OVERLAY,
     POSTED,
@@ -59,17 +59,17 @@ def linux(tmp_path_factory: pytest.TempPathFactory) -> Path:
     scripts = ("checkpatch.pl", "spelling.txt", "const_structs.checkpatch")
     names = {"Makefile", "MAINTAINERS", *(f"scripts/{name}" for name in scripts)}
     tree = tmp_path_factory.mktemp("plain") / "linux"
-    patchseries.extract(find_source(None), sorted(names | files_of_linux(read_changes())), tree)
+    series.extract(find_source(None), sorted(names | files_of_linux(read_changes())), tree)
     return tree
 
 
 @pytest.fixture(scope="module")
 def series_of(linux: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[Path]]:
     @cache
-    def series(topic: str) -> list[Path]:
-        return patchseries.write(tmp_path_factory.mktemp("series"), linux, topic=topic)
+    def written(topic: str) -> list[Path]:
+        return series.write(tmp_path_factory.mktemp("series"), linux, topic=topic)
 
-    return series
+    return written
 
 
 @pytest.fixture(scope="module", params=PATCHES)
@@ -87,16 +87,16 @@ def applied(
     """A git tree of Linux and what the topic needs, and then a commit for each of its patches."""
     work = tmp_path_factory.mktemp("applied") / "work"
     tree = prepare_tree(linux, read_changes(NEEDS[topic]), work, lambda _: None)
-    patchseries.git(tree, "init", "--quiet")
-    patchseries.git(tree, "add", "--all")
-    patchseries.git(tree, "commit", "--quiet", "--message=before")
-    patchseries.git(tree, "tag", "before")
-    patchseries.git(tree, "am", "--quiet", "--empty=drop", *map(str, series_of(topic)))
+    series.git(tree, "init", "--quiet")
+    series.git(tree, "add", "--all")
+    series.git(tree, "commit", "--quiet", "--message=before")
+    series.git(tree, "tag", "before")
+    series.git(tree, "am", "--quiet", "--empty=drop", *map(str, series_of(topic)))
     return tree
 
 
 def commits(applied: Path) -> list[str]:
-    return patchseries.git(applied, "rev-list", "--reverse", "before..").split()
+    return series.git(applied, "rev-list", "--reverse", "before..").split()
 
 
 def test_applies_and_gives_what_the_overlay_has(
@@ -107,7 +107,7 @@ def test_applies_and_gives_what_the_overlay_has(
     names = {name for step in read_series() if step.topic == topic for name in step.touched}
     for name in names:
         assert (applied / name).read_bytes() == (built / name).read_bytes(), name
-    changed = patchseries.git(applied, "diff", "--name-only", "before").split()
+    changed = series.git(applied, "diff", "--name-only", "before").split()
     assert set(changed) == names
 
 
@@ -137,10 +137,10 @@ def test_passes_checkpatch(series_of: Callable[[str], list[Path]], topic: str, l
 def test_maintainers_has_every_new_file(applied: Path) -> None:
     """From the patch on that brings it."""
     for commit in commits(applied):
-        added = patchseries.git(
+        added = series.git(
             applied, "diff-tree", "-r", "--no-commit-id", "--name-only", "--diff-filter=A", commit
         )
-        maintainers = patchseries.git(applied, "show", f"{commit}:MAINTAINERS")
+        maintainers = series.git(applied, "show", f"{commit}:MAINTAINERS")
         patterns = set(re.findall(r"^F:\s*(\S+)", maintainers, re.M)) - {"*", "*/"}
         for file in added.split():
             assert any(covers(pattern, file) for pattern in patterns), (commit, file)

@@ -9,7 +9,7 @@ import pytest
 from conftest import GUEST, told_by
 
 from airtcp.inputs.experiment import Setting, load
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel.image import Kernel
 from airtcp.machine.guesttools import GuestTools
 from airtcp.outputs.figures import ModelFigure
 from airtcp.outputs.modelfit import expected

@@ -18,8 +18,8 @@ from conftest import GUEST, Figure, Say, give_helpers, splats
 from test_ackpol_fuzz import SOURCE as FUZZER
 from test_ackpol_fuzz import write_bounds
 
-from airtcp.linux import kernel
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel import image
+from airtcp.kernel.image import Kernel
 from airtcp.machine import qemu
 from airtcp.machine.guest import GuestResult
 from airtcp.machine.guesttools import GuestTools, compile_program
@@ -42,7 +42,7 @@ pytestmark = pytest.mark.skipif(not CONNECTIONS, reason="takes long: make soak")
 
 @pytest.fixture(scope="module")
 def checked_kernel(say: Say) -> Kernel:
-    return kernel.build(fragments=(*kernel.FRAGMENTS_OF_X86, "x86-debug"), arch="x86_64", say=say)
+    return image.build(fragments=(*image.FRAGMENTS_OF_X86, "x86-debug"), arch="x86_64", say=say)
 
 
 def figures(path: Path) -> Counter[str]:
@@ -162,7 +162,7 @@ def test_senders_switch_and_unload_under_load(
 
 @pytest.fixture(scope="module")
 def racing_kernel(say: Say) -> Kernel:
-    return kernel.build(fragments=(*kernel.FRAGMENTS_OF_X86, "x86-kcsan"), arch="x86_64", say=say)
+    return image.build(fragments=(*image.FRAGMENTS_OF_X86, "x86-kcsan"), arch="x86_64", say=say)
 
 
 # Linux has races of its own, which are not to end the guest.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import sweeps
 
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel.image import Kernel
 from airtcp.machine.guesttools import GuestTools
 
 ROOT = Path(__file__).parents[2]

@@ -6,7 +6,7 @@ import itertools
 import json
 from pathlib import Path
 
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel.image import Kernel
 from airtcp.machine.guest import boot
 from airtcp.machine.guesttools import GuestTools
 

@@ -12,7 +12,7 @@ from tempfile import mkdtemp
 import pytest
 import sweeps
 
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel.image import Kernel
 from airtcp.machine.guesttools import GuestTools
 
 ROOT = Path(__file__).parents[2]

@@ -13,7 +13,7 @@ import yaml
 
 from airtcp.inputs.experiment import Cell, load
 from airtcp.inputs.parameters import Parameters
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel.image import Kernel
 from airtcp.machine.guesttools import GuestTools
 from airtcp.sweeps.run import run_one
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from conftest import OF_THE_PATH, Measure, thesis_cell
 
-from airtcp.inputs.policies import SHIPPED
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel.image import Kernel
+from airtcp.kernel.policies import SHIPPED
 from airtcp.machine.guesttools import GuestTools
 from airtcp.outputs import capture
 from airtcp.outputs.metrics import METRICS

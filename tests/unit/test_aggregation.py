@@ -3,7 +3,7 @@
 
 import pytest
 
-from airtcp.equations.aggregation import (
+from airtcp.models.aggregation import (
     Station,
     backlog_packets,
     bandwidth_bps,

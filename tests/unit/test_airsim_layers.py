@@ -4,7 +4,7 @@
 import re
 from graphlib import TopologicalSorter
 
-from airtcp.linux.source import OVERLAY
+from airtcp.kernel.source import OVERLAY
 
 AIRSIM = OVERLAY / "drivers/net/wireless/virtual/airsim"
 # The type may stand on a line of its own; a function's name begins a line, or follows it.

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from airtcp import atomicfile
-from airtcp.linux import kernel, source
+from airtcp.kernel import image, source
 from airtcp.machine import guesttools
 
 LAB = Path(__file__).parents[2] / "lab"
@@ -99,20 +99,20 @@ def builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     tarball = tmp_path / "linux.tar"
     tarball.write_text("Linux")
     monkeypatch.setenv("AIRTCP_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(kernel, "find_source", lambda _: tarball)
-    monkeypatch.setattr(kernel, "_build", build)
+    monkeypatch.setattr(image, "find_source", lambda _: tarball)
+    monkeypatch.setattr(image, "_build", build)
     return built
 
 
 @pytest.mark.parametrize("kind", DAMAGE)
 def test_a_damaged_kernel_is_built_anew(builds: list[Path], kind: str) -> None:
     said: list[str] = []
-    first = kernel.build(say=said.append)
-    assert kernel.build(say=said.append) == first
+    first = image.build(say=said.append)
+    assert image.build(say=said.append) == first
     assert len(builds) == 1 and not said
     damage, told = DAMAGE[kind]
     damage(first.path.parent)
-    assert kernel.build(say=said.append) == first
+    assert image.build(say=said.append) == first
     assert len(builds) == 2
     assert said == [f"the kernel in {first.path.parent} is damaged ({told}): building it anew"]
 
@@ -121,10 +121,10 @@ def test_a_damaged_kernel_is_built_anew(builds: list[Path], kind: str) -> None:
 def test_a_damaged_memory_of_tarballs_is_written_anew(
     builds: list[Path], tmp_path: Path, text: str
 ) -> None:
-    first = kernel.build(say=print)
+    first = image.build(say=print)
     memory = tmp_path / "cache" / "kernel" / "sources.json"
     memory.write_text(text)
-    assert kernel.build(say=print) == first
+    assert image.build(say=print) == first
     assert atomicfile.sha256(tmp_path / "linux.tar") in json.loads(memory.read_text()).values()
     assert len(builds) == 1
 

@@ -11,7 +11,7 @@ import pytest
 from airtcp import cli, interrupts
 from airtcp.errors import AirtcpError, InputError
 from airtcp.inputs.experiment import load
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel.image import Kernel
 from airtcp.machine.guesttools import GuestTools
 from airtcp.outputs import runtable
 from airtcp.outputs.metrics import METRICS
@@ -24,7 +24,7 @@ def no_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """No kernel and no guest's programs."""
     monkeypatch.setattr(cli.doctor, "require_programs", lambda: None)
     monkeypatch.setattr(
-        cli.kernel, "build", lambda *_, **__: Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
+        cli.image, "build", lambda *_, **__: Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
     )
     monkeypatch.setattr(cli, "build_tools", lambda _say: GuestTools(Path("tools")))
 
@@ -178,7 +178,7 @@ def test_no_failure_is_a_traceback(
     def build(*_: object, **__: object) -> Kernel:
         raise error
 
-    monkeypatch.setattr(cli.kernel, "build", build)
+    monkeypatch.setattr(cli.image, "build", build)
     assert cli.main(["kernel", "build"]) == code
     assert capsys.readouterr().err.count("\n") == 1
 
@@ -190,7 +190,7 @@ def test_an_error_that_ctrl_c_has_become_is_130(
         monkeypatch.setattr(interrupts, "came", lambda: True)
         raise InputError("Error calling function `plain`: KeyboardInterrupt: ")
 
-    monkeypatch.setattr(cli.kernel, "build", build)
+    monkeypatch.setattr(cli.image, "build", build)
     assert cli.main(["kernel", "build"]) == 130
     assert capsys.readouterr().err == "airtcp: interrupted\n"
 

@@ -14,7 +14,7 @@ from airtcp import atomicfile
 from airtcp.errors import AirtcpError, InputError
 from airtcp.inputs.experiment import Cell
 from airtcp.inputs.parameters import Parameters
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel.image import Kernel
 from airtcp.machine.guesttools import GuestTools
 from airtcp.sweeps import batchjobs, certificates, cluster, clusterworker
 from airtcp.sweeps.jobprocess import Done

@@ -9,7 +9,7 @@ import pytest
 
 from airtcp import cli
 from airtcp.errors import AirtcpError, InputError
-from airtcp.linux import deb
+from airtcp.kernel import deb
 
 PACKAGES = (
     "linux-headers-6.12.9-airtcp_6.12.9-1_amd64.deb",

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from pydantic import TypeAdapter
 
-from airtcp.equations.aggregation import Station
 from airtcp.errors import InputError
 from airtcp.inputs.experiment import Setting, load
 from airtcp.inputs.parameters import PARAMETER_NAMES, Parameters
+from airtcp.models.aggregation import Station
 from airtcp.outputs.figures import Figure, MetricFigure, ModelFigure, TimeFigure, documented
 
 GOOD = """\

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from airtcp.errors import InputError
-from airtcp.linux import kernel
-from airtcp.linux.source import Step
+from airtcp.kernel import image
+from airtcp.kernel.source import Step
 
 
 def key(tmp_path: Path, **changed: str) -> str:
@@ -25,7 +25,7 @@ def key(tmp_path: Path, **changed: str) -> str:
     file.write_text(inputs["file"])
     fragment.write_text(inputs["fragment"])
     changes = (Step(patch, {inputs["file_path"]: file}),)
-    return kernel.cache_key(inputs["source"], changes, [fragment], inputs["compiler"], "um")
+    return image.cache_key(inputs["source"], changes, [fragment], inputs["compiler"], "um")
 
 
 def test_key_is_16_hexadecimal_digits_and_stable(tmp_path: Path) -> None:
@@ -52,14 +52,14 @@ def test_key_changes_with_the_order_of_steps(tmp_path: Path) -> None:
         (Step(first, {}), Step(second, {"x.c": x, "y.c": y})),
         (Step(second, {}), Step(first, {"x.c": x, "y.c": y})),
     )
-    keys = {kernel.cache_key("sha", changes, [], "gcc 12", "um") for changes in orders}
+    keys = {image.cache_key("sha", changes, [], "gcc 12", "um") for changes in orders}
     assert len(keys) == len(orders)
 
 
 def test_fragment_lines_that_took_are_fine(tmp_path: Path) -> None:
     fragment = tmp_path / "lab.config"
     fragment.write_text('CONFIG_A=y\nCONFIG_B=n\n# CONFIG_C is not set\nCONFIG_D="x"\n# said why\n')
-    kernel.check_fragments([fragment], 'CONFIG_A=y\n# CONFIG_B is not set\nCONFIG_D="x"\n')
+    image.check_fragments([fragment], 'CONFIG_A=y\n# CONFIG_B is not set\nCONFIG_D="x"\n')
 
 
 @pytest.mark.parametrize(
@@ -75,26 +75,26 @@ def test_fragment_line_that_does_not_take_is_named(tmp_path: Path, line: str, co
     fragment = tmp_path / "lab.config"
     fragment.write_text(f"# first\n{line}\n")
     with pytest.raises(InputError, match=r"lab\.config:2: CONFIG_A=. did not take"):
-        kernel.check_fragments([fragment], config)
+        image.check_fragments([fragment], config)
 
 
 def test_later_fragment_overrides(tmp_path: Path) -> None:
     one, two = tmp_path / "one.config", tmp_path / "two.config"
     one.write_text("CONFIG_A=y\n")
     two.write_text("CONFIG_A=n\n")
-    kernel.check_fragments([one, two], "")
+    image.check_fragments([one, two], "")
 
 
 def test_fragment_line_that_is_no_option_is_refused(tmp_path: Path) -> None:
     fragment = tmp_path / "lab.config"
     fragment.write_text("CONFIG_A y\n")
     with pytest.raises(InputError, match=r"lab\.config:1: .*allowed"):
-        kernel.check_fragments([fragment], "")
+        image.check_fragments([fragment], "")
 
 
 def test_unknown_fragment_lists_those_there_are() -> None:
     with pytest.raises(InputError, match=r"nosuch.*there are: .*lab"):
-        kernel.build(fragments=("nosuch",), say=print)
+        image.build(fragments=("nosuch",), say=print)
 
 
 @pytest.mark.parametrize(
@@ -107,4 +107,4 @@ def test_unknown_fragment_lists_those_there_are() -> None:
     ],
 )
 def test_first_error_is_what_matters(log: str, expected: str) -> None:
-    assert kernel.first_error(log) == expected
+    assert image.first_error(log) == expected

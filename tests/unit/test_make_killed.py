@@ -16,7 +16,7 @@ BUILD = """\
 import sys
 from pathlib import Path
 from airtcp.cache import locked
-from airtcp.linux.kernel import run_make
+from airtcp.kernel.image import run_make
 tree = Path(sys.argv[1])
 with locked(tree / "lock", print) as lock:
     run_make(tree, tree / "build", "um", tree / "log", ["all"], lock=lock)

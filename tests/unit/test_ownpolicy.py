@@ -8,7 +8,7 @@ import pytest
 from airtcp import cli
 from airtcp.errors import InputError
 from airtcp.inputs import policies
-from airtcp.linux import ownpolicy, source
+from airtcp.kernel import own_policy, source
 from airtcp.report.model import Run
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "ackpol"
@@ -20,7 +20,7 @@ def only_shipped(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_sample_is_a_policy() -> None:
-    own = ownpolicy.read(SAMPLE)
+    own = own_policy.read(SAMPLE)
     assert own.names == ("fixed",)
     assert {Path(name).name for name in own.files} == {"Kbuild", "Makefile", "tcp_ackpol_fixed.c"}
     assert own.files["net/ipv4/own_policy/Makefile"] == SAMPLE / "Makefile"
@@ -30,7 +30,7 @@ def test_what_make_left_is_no_source(tmp_path: Path) -> None:
     write(tmp_path, MODULE)
     for name in ("x.mod.c", "x.o", "x.ko", ".x.o.cmd"):
         (tmp_path / name).write_text('MODULE_ALIAS_TCP_ACKPOL("other");')
-    own = ownpolicy.read(tmp_path)
+    own = own_policy.read(tmp_path)
     assert own.names == ("mine",)
     assert sorted(Path(name).name for name in own.files) == ["Kbuild", "Makefile", "x.c"]
 
@@ -38,7 +38,7 @@ def test_what_make_left_is_no_source(tmp_path: Path) -> None:
 def test_a_users_kbuild_goes_before_his_makefile(tmp_path: Path) -> None:
     write(tmp_path, MODULE)
     (tmp_path / "Kbuild").write_text("obj-m := x.o\n")
-    assert ownpolicy.read(tmp_path).files["net/ipv4/own_policy/Makefile"] == tmp_path / "Kbuild"
+    assert own_policy.read(tmp_path).files["net/ipv4/own_policy/Makefile"] == tmp_path / "Kbuild"
 
 
 MODULE = 'MODULE_ALIAS_TCP_ACKPOL("mine");\n'
@@ -62,16 +62,16 @@ def write(directory: Path, module: str) -> None:
 def test_what_is_no_policy_is_told_by_file(tmp_path: Path, module: str, message: str) -> None:
     write(tmp_path, module)
     with pytest.raises(InputError) as error:
-        ownpolicy.read(tmp_path)
+        own_policy.read(tmp_path)
     assert message in str(error.value)
     assert str(tmp_path) in str(error.value)
 
 
 def test_a_directory_without_a_makefile_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no Makefile in it"):
-        ownpolicy.read(tmp_path)
+        own_policy.read(tmp_path)
     with pytest.raises(InputError, match="not a directory"):
-        ownpolicy.read(tmp_path / "none")
+        own_policy.read(tmp_path / "none")
 
 
 def test_the_hook_fits_where_the_policies_are_hooked_in() -> None:

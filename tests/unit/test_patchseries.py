@@ -10,7 +10,7 @@ import pytest
 
 from airtcp import cli
 from airtcp.errors import AirtcpError, InputError
-from airtcp.linux import patchseries
+from airtcp.kernel import series
 
 MAKEFILE = "VERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 9\n"
 
@@ -95,7 +95,7 @@ def overlay(tmp_path: Path) -> Path:
 
 
 def test_each_patch_brings_its_files(linux: Path, overlay: Path, tmp_path: Path) -> None:
-    cover, hook, build = patchseries.write(tmp_path / "out", linux, overlay)
+    cover, hook, build = series.write(tmp_path / "out", linux, overlay)
     assert [path.name for path in (cover, hook, build)] == [
         "0000-cover-letter.patch",
         "0001-tcp-ask-the-policy.patch",
@@ -109,7 +109,7 @@ def test_each_patch_brings_its_files(linux: Path, overlay: Path, tmp_path: Path)
 
 
 def test_cover_letter_has_text_list_and_size(linux: Path, overlay: Path, tmp_path: Path) -> None:
-    cover = patchseries.write(tmp_path / "out", linux, overlay)[0].read_text()
+    cover = series.write(tmp_path / "out", linux, overlay)[0].read_text()
     assert "Subject: [PATCH net-next 0/2] tcp: policies\n" in cover
     assert "\n\nA choice.\n\n" in cover
     assert "***" not in cover
@@ -121,7 +121,7 @@ def test_topic_that_needs_another_has_only_its_own_patches(
     linux: Path, overlay: Path, tmp_path: Path
 ) -> None:
     """It changes a file that the other brings."""
-    cover, extend = patchseries.write(tmp_path / "out", linux, overlay, topic="research")
+    cover, extend = series.write(tmp_path / "out", linux, overlay, topic="research")
     assert "Subject: [PATCH net-next 0/1] tcp: policies\n" in cover.read_text()
     assert extend.name == "0001-tcp-extend-the-policy.patch"
     assert "+++ b/net/ackpol.c\n@@ -1 +1,2 @@\n ops\n+more\n" in extend.read_text()
@@ -129,9 +129,9 @@ def test_topic_that_needs_another_has_only_its_own_patches(
 
 def test_topic_changes_the_files_that_it_brings(linux: Path, overlay: Path, tmp_path: Path) -> None:
     (overlay / "patches" / "postable" / "extend.patch").write_text(EXTEND)
-    series = overlay / "patches" / "series"
-    series.write_text(series.read_text().replace("research/", "postable/"))
-    *_, build, extend = patchseries.write(tmp_path / "out", linux, overlay)
+    listed = overlay / "patches" / "series"
+    listed.write_text(listed.read_text().replace("research/", "postable/"))
+    *_, build, extend = series.write(tmp_path / "out", linux, overlay)
     assert "+++ b/net/ackpol.c\n@@ -0,0 +1 @@\n+ops\n" in build.read_text()
     assert "+++ b/net/ackpol.c\n@@ -1 +1,2 @@\n ops\n+more\n" in extend.read_text()
 
@@ -148,7 +148,7 @@ def test_topic_that_cannot_be_posted_is_refused(
     linux: Path, overlay: Path, tmp_path: Path, topic: str, message: str
 ) -> None:
     with pytest.raises(InputError) as caught:
-        patchseries.write(tmp_path / "out", linux, overlay, topic=topic)
+        series.write(tmp_path / "out", linux, overlay, topic=topic)
     assert message in str(caught.value)
     assert not (tmp_path / "out").exists()
 
@@ -159,9 +159,7 @@ def test_topic_that_cannot_be_posted_is_refused(
 def test_author_replaces_the_placeholder(
     linux: Path, overlay: Path, tmp_path: Path, author: str
 ) -> None:
-    cover, extend = patchseries.write(
-        tmp_path / "out", linux, overlay, topic="research", author=author
-    )
+    cover, extend = series.write(tmp_path / "out", linux, overlay, topic="research", author=author)
     name, _, address = author.rstrip(">").partition(" <")
     mail = message_from_bytes(extend.read_bytes(), policy=policy.default)
     [sender] = mail["From"].addresses
@@ -175,7 +173,7 @@ def test_author_replaces_the_placeholder(
 
 def test_author_of_another_patch_stays(linux: Path, overlay: Path, tmp_path: Path) -> None:
     author = "Jo Example <jo@example.org>"
-    _, hook, _ = patchseries.write(tmp_path / "out", linux, overlay, author=author)
+    _, hook, _ = series.write(tmp_path / "out", linux, overlay, author=author)
     assert "From: Someone <someone@example.com>\n" in hook.read_text()
 
 
@@ -184,7 +182,7 @@ def test_author_of_another_patch_stays(linux: Path, overlay: Path, tmp_path: Pat
 )
 def test_author_that_is_no_name_and_address_is_refused(tmp_path: Path, author: str) -> None:
     with pytest.raises(InputError, match=r"--author .*: 'Name <name@example\.org>' is allowed"):
-        patchseries.write(tmp_path / "out", author=author)
+        series.write(tmp_path / "out", author=author)
 
 
 def test_command_line_says_that_a_placeholder_cannot_be_sent(
@@ -195,9 +193,9 @@ def test_command_line_says_that_a_placeholder_cannot_be_sent(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     def write(*arguments: Path, **options: str) -> list[Path]:
-        return patchseries.write(arguments[0], linux, overlay, **options)
+        return series.write(arguments[0], linux, overlay, **options)
 
-    monkeypatch.setattr(cli, "patchseries", SimpleNamespace(**vars(patchseries) | {"write": write}))
+    monkeypatch.setattr(cli, "series", SimpleNamespace(**vars(series) | {"write": write}))
     placeholder = "airtcp: airtcp <airtcp@localhost> is a placeholder: "
     assert cli.main(["kernel", "series", str(tmp_path / "one")]) == 0
     written, said = capsys.readouterr()
@@ -214,10 +212,10 @@ def test_tarball_and_tree_give_the_same_bytes(
 ) -> None:
     tarball = tmp_path / "linux.tar.gz"
     subprocess.run(["tar", "-C", tmp_path, "-czf", tarball, linux.name], check=True)
-    one = patchseries.write(tmp_path / "one", linux, overlay)
+    one = series.write(tmp_path / "one", linux, overlay)
     monkeypatch.setenv("GIT_AUTHOR_DATE", "2001-01-01T00:00:00")
     monkeypatch.setenv("TZ", "Asia/Tokyo")
-    other = patchseries.write(tmp_path / "other", tarball, overlay)
+    other = series.write(tmp_path / "other", tarball, overlay)
     assert [path.read_bytes() for path in one] == [path.read_bytes() for path in other]
 
 
@@ -227,7 +225,7 @@ def test_directory_with_something_in_it_is_left_alone(
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "mine").touch()
     with pytest.raises(InputError, match="out is there already"):
-        patchseries.write(tmp_path / "out", linux, overlay)
+        series.write(tmp_path / "out", linux, overlay)
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["mine"]
 
 
@@ -245,7 +243,7 @@ def test_patch_that_does_not_apply_is_named_and_nothing_written(
 ) -> None:
     (linux / "net" / "Makefile").write_text("something else\n")
     with pytest.raises(AirtcpError, match=r"build\.patch: error: .*net/Makefile") as caught:
-        patchseries.write(tmp_path / "out", linux, overlay)
+        series.write(tmp_path / "out", linux, overlay)
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "out").exists()
 
@@ -255,4 +253,4 @@ def test_source_without_a_file_that_a_patch_changes(
 ) -> None:
     (linux / "net" / "tcp.c").unlink()
     with pytest.raises(AirtcpError, match=r"cannot read .*net/tcp\.c"):
-        patchseries.write(tmp_path / "out", linux, overlay)
+        series.write(tmp_path / "out", linux, overlay)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from airtcp.errors import AirtcpError, InputError
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel.image import Kernel
 from airtcp.machine import qemu
 from airtcp.machine.guesttools import GuestTools
 

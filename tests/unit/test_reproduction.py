@@ -8,7 +8,7 @@ import pytest
 
 from airtcp.catalogue import catalogue, literature, reproduction
 from airtcp.inputs.experiment import Experiment, load
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel.image import Kernel
 from airtcp.outputs import results
 
 KERNEL = Kernel(Path("linux"), "6.12.0", "0123456789abcdef")

@@ -9,7 +9,7 @@ import pytest
 
 from airtcp.errors import InputError
 from airtcp.inputs.experiment import Cell, Experiment, Setting, load
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel.image import Kernel
 from airtcp.outputs import results
 from airtcp.outputs.metrics import METRICS
 

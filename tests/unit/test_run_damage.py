@@ -13,7 +13,7 @@ from airtcp.errors import AirtcpError, InputError
 from airtcp.inputs import experiment
 from airtcp.inputs.experiment import Cell
 from airtcp.inputs.parameters import Parameters
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel.image import Kernel
 from airtcp.machine import guest
 from airtcp.machine.guesttools import GuestTools
 from airtcp.outputs import artifacts

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from airtcp.errors import AirtcpError, InputError
-from airtcp.linux import source
+from airtcp.kernel import source
 
 MAKEFILE = "# SPDX\nVERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 9\n"
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import pytest
 
-from airtcp.equations import ack_limit, dcf, retransmission, tcp_window
+from airtcp.models import ack_limit, dcf, retransmission, tcp_window
 
 SECOND, BYTE = (1, 0), (0, 1)
 BPS = (-1, 1)

@@ -14,7 +14,7 @@ import pytest
 from airtcp.errors import AirtcpError, CrowdedError, StopError
 from airtcp.inputs.experiment import Cell
 from airtcp.inputs.parameters import Parameters
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel.image import Kernel
 from airtcp.machine import guest
 from airtcp.machine.guesttools import GuestTools
 from airtcp.sweeps import run, sweep

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from airtcp import atomicfile
 from airtcp.errors import InputError
-from airtcp.linux.source import OVERLAY, SERIES, find_source, identity
+from airtcp.kernel.source import OVERLAY, SERIES, find_source, identity
 
 SCHEMA = 1
 

@@ -10,8 +10,8 @@ from airtcp.catalogue import literature
 from airtcp.catalogue.literature import CITATIONS, Paper, Verdict
 from airtcp.inputs.experiment import Experiment, Published, conditions
 from airtcp.inputs.parameters import OBSERVATION
-from airtcp.inputs.policies import BASELINE
 from airtcp.inputs.quantity import Plain
+from airtcp.kernel.policies import BASELINE
 from airtcp.outputs.metrics import METRICS
 from airtcp.statistics import Summary, paired_ratio, summarize
 from airtcp.units import parse_duration_s

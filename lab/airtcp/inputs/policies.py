@@ -8,12 +8,8 @@ from pydantic import BeforeValidator
 
 from airtcp.inputs import shape
 from airtcp.inputs.shape import Shape
+from airtcp.kernel.policies import SHIPPED
 from airtcp.suggest import not_allowed
-
-# Linux' own, with which the others are compared.
-BASELINE = "default"
-
-SHIPPED = (BASELINE, "aad", "aad-listing", "limit", "every", "count", "tack", "divack")
 
 _own: list[str] = []
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Literal
 
 from airtcp.errors import AirtcpError, CrowdedError, InputError
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel.image import Kernel
 from airtcp.machine import console, hostcpu, hostlimits
 from airtcp.machine.guesttools import GuestTools
 from airtcp.paths import GUEST_DIR, RUN_DIR_IN_GUEST

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from airtcp.errors import AirtcpError
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel.image import Kernel
 from airtcp.machine.guest import GuestResult, run_guest
 from airtcp.machine.guesttools import GuestTools
 from airtcp.paths import GUEST_DIR, RUN_DIR_IN_GUEST

@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 
 from airtcp.inputs.experiment import Cell
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel.image import Kernel
 from airtcp.machine import guest
 from airtcp.machine.guesttools import GuestTools
 from airtcp.network import build

@@ -11,11 +11,11 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from airtcp import suggest
-from airtcp.equations.aggregation import Station
 from airtcp.inputs import shape
 from airtcp.inputs.parameters import NUMBERS, PARAMETER_NAMES, Strict
 from airtcp.inputs.quantity import OnOff, Plain, duration, fraction, rate, size
 from airtcp.inputs.shape import TOLD, Json, Shape
+from airtcp.models.aggregation import Station
 from airtcp.outputs.metrics import METRICS
 
 # Type of the error for a figure that is of no kind.

@@ -10,8 +10,8 @@ from airtcp import atomicfile
 from airtcp.catalogue import reproduction
 from airtcp.errors import InputError
 from airtcp.inputs.experiment import Cell, Experiment, Published
-from airtcp.inputs.policies import BASELINE
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel.image import Kernel
+from airtcp.kernel.policies import BASELINE
 from airtcp.outputs import figures, modelfit
 from airtcp.outputs.metrics import HEADLINES, METRICS, Headline
 from airtcp.statistics import Summary, paired_ratio, summarize

@@ -9,7 +9,7 @@ from typing import TypeVar
 from matplotlib.figure import Figure
 
 from airtcp.errors import AirtcpError
-from airtcp.inputs.policies import BASELINE
+from airtcp.kernel.policies import BASELINE
 from airtcp.outputs import runfiles
 from airtcp.report import declared, model, page, plots, series, timeline
 from airtcp.report.writer import Plot, Writer

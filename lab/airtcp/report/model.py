@@ -18,7 +18,7 @@ from airtcp.catalogue import reproduction
 from airtcp.errors import AirtcpError, InputError
 from airtcp.inputs import policies
 from airtcp.inputs.parameters import Parameters
-from airtcp.inputs.policies import BASELINE
+from airtcp.kernel.policies import BASELINE
 from airtcp.network import traffic
 from airtcp.network.model import Network
 from airtcp.network.scene import Scene

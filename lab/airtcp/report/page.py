@@ -7,7 +7,7 @@ from pathlib import Path
 
 import jinja2
 
-from airtcp.inputs.policies import BASELINE
+from airtcp.kernel.policies import BASELINE
 from airtcp.outputs.metrics import METRICS, Headline, Metric
 from airtcp.report.model import (
     Condition,

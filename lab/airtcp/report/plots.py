@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from airtcp.inputs.policies import BASELINE
+from airtcp.kernel.policies import BASELINE
 from airtcp.report.interactive import entries
 from airtcp.report.model import Condition, Gain, Measured, Results
 from airtcp.report.series import Arrivals, OverTime

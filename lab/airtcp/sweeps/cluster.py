@@ -18,7 +18,7 @@ from distributed import Client, Future
 from airtcp import atomicfile
 from airtcp.cache import cache_dir
 from airtcp.errors import AirtcpError, InputError, StopError, of_file
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel.image import Kernel
 from airtcp.machine.guesttools import GuestTools
 from airtcp.sweeps import batchjobs, certificates
 from airtcp.sweeps.certificates import Certificates

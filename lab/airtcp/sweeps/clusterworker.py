@@ -20,7 +20,7 @@ from airtcp import atomicfile, programs
 from airtcp.cache import cache_dir, locked
 from airtcp.errors import AirtcpError, reason
 from airtcp.inputs.experiment import Cell
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel.image import Kernel
 from airtcp.machine import hostlimits
 from airtcp.machine.guesttools import GuestTools
 from airtcp.paths import REPOSITORY

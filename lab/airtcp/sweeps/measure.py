@@ -11,7 +11,7 @@ from airtcp import atomicfile, interrupts
 from airtcp.cache import locked
 from airtcp.errors import InputError, of_file
 from airtcp.inputs.experiment import Cell, Experiment
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel.image import Kernel
 from airtcp.machine.guesttools import GuestTools
 from airtcp.outputs import results
 from airtcp.sweeps.certificates import Certificates

@@ -16,7 +16,7 @@ from airtcp import atomicfile
 from airtcp.errors import AirtcpError, StopError, of_file
 from airtcp.inputs.experiment import Cell
 from airtcp.inputs.parameters import Parameters
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel.image import Kernel
 from airtcp.machine import guest
 from airtcp.machine.guesttools import GuestTools
 from airtcp.network import build, measured, traffic

@@ -22,7 +22,7 @@ from typing import Literal, NamedTuple
 from airtcp import interrupts
 from airtcp.errors import AirtcpError, CrowdedError, StopError, reason
 from airtcp.inputs.experiment import Cell
-from airtcp.linux.kernel import Kernel
+from airtcp.kernel.image import Kernel
 from airtcp.machine import guest, hostlimits
 from airtcp.machine.guesttools import GuestTools
 from airtcp.outputs.metrics import HEADLINES

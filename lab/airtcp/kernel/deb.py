@@ -14,8 +14,8 @@ from pathlib import Path
 from airtcp import programs
 from airtcp.cache import cache_dir, locked, make_dir
 from airtcp.errors import AirtcpError, InputError
-from airtcp.linux.kernel import Say, check_fragments, run_make
-from airtcp.linux.source import OVERLAY, POSTED, find_source, identity, prepare_tree, read_changes
+from airtcp.kernel.image import Say, check_fragments, run_make
+from airtcp.kernel.source import OVERLAY, POSTED, find_source, identity, prepare_tree, read_changes
 
 # A distribution's configuration names keys that its own builders have, and debug information.
 _LEFT_OUT = re.compile(
@@ -46,7 +46,7 @@ def build(
     work = home / f"work-deb-{hashlib.sha256(identity(source).encode()).hexdigest()[:12]}"
     with locked(home / "deb.lock", say) as lock:
         tree = prepare_tree(source, changes, work, say, complete=True)
-        # Inside the tree for the reason that kernel.py has. The packages appear beside it.
+        # Inside the tree for the reason that image.py has. The packages appear beside it.
         output = make_dir(tree / "build-deb")
         log = work / "build.log"
         log.unlink(missing_ok=True)

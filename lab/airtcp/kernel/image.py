@@ -23,7 +23,7 @@ from typing import Literal
 from airtcp import atomicfile
 from airtcp.cache import cache_dir, locked, make_dir, scratch_in
 from airtcp.errors import AirtcpError, InputError
-from airtcp.linux.source import (
+from airtcp.kernel.source import (
     OVERLAY,
     TOPICS,
     TOPICS_OF_PLAIN_TCP,

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from airtcp.errors import AirtcpError, InputError
-from airtcp.linux.source import (
+from airtcp.kernel.source import (
     OVERLAY,
     POSTED,
     TOPICS,

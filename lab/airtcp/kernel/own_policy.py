@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from airtcp.errors import AirtcpError, InputError
-from airtcp.inputs import policies
-from airtcp.linux import kernel
-from airtcp.linux.kernel import Kernel, Say
-from airtcp.linux.source import Changes, Step
+from airtcp.kernel import image, policies
+from airtcp.kernel.image import Kernel, Say
+from airtcp.kernel.source import Changes, Step
 from airtcp.paths import REPOSITORY
 
 _PARTS = REPOSITORY / "lab" / "own_policy"
@@ -87,9 +86,9 @@ def _check(name: str, path: Path, others: dict[str, Path]) -> None:
 def build(own: OwnPolicy | None, source: Path | None, *, say: Say) -> Kernel:
     """The laboratory's kernel with these policies, too; errors name the user's own files."""
     if own is None:
-        return kernel.build(source, say=say)
+        return image.build(source, say=say)
     try:
-        return kernel.build(source, extra=own.changes, say=say)
+        return image.build(source, extra=own.changes, say=say)
     except AirtcpError as error:
         text = re.sub(rf"[./]*{_IN_TREE}/", f"{own.directory}/", str(error))
         raise type(error)(text) from None

@@ -8,7 +8,7 @@ window nor its state. Windows are in bytes.
 
 import math
 
-from airtcp.equations.tcp_window import bdp_bytes, congestion_avoidance_bytes
+from airtcp.models.tcp_window import bdp_bytes, congestion_avoidance_bytes
 
 
 def acks_to_open(cwnd_bytes: float, smss_bytes: float) -> float:
