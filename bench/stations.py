@@ -16,9 +16,9 @@ from pathlib import Path
 
 import numpy
 
-from airtcp.inputs.parameters import Parameters
 from airtcp.kernel.image import Kernel, build
 from airtcp.machine.guesttools import GuestTools, build_tools
+from airtcp.parameters import Parameters
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(REPOSITORY / "tests"))

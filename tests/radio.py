@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from airtcp.inputs.parameters import Parameters
-from airtcp.inputs.standards import frequency_mhz
 from airtcp.kernel.image import Kernel
 from airtcp.machine import guest
 from airtcp.machine.guesttools import GuestTools
+from airtcp.parameters import Parameters
+from airtcp.parameters.ieee80211 import frequency_mhz
 from airtcp.plan import wifi
 from airtcp.plan.nodes import radio_mac
 from airtcp.plan.script import HELPERS

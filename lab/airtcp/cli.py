@@ -14,9 +14,8 @@ from typing import get_args
 from airtcp import doctor, interrupts, streams
 from airtcp.catalogue import catalogue, reproduction
 from airtcp.errors import NO_SPACE, AirtcpError, InputError, reason
-from airtcp.inputs import experiment, policies, schema, template
+from airtcp.inputs import experiment, schema, template
 from airtcp.inputs.experiment import Cell, Experiment, Setting
-from airtcp.inputs.parameters import OBSERVATION, Parameters
 from airtcp.kernel import deb, image, own_policy, series
 from airtcp.kernel.image import Kernel
 from airtcp.kernel.own_policy import OwnPolicy
@@ -25,6 +24,7 @@ from airtcp.machine.guesttools import build_tools
 from airtcp.network import describe
 from airtcp.network.checks import warnings
 from airtcp.outputs import artifacts, figures, results
+from airtcp.parameters import OBSERVATION, Parameters, policies
 from airtcp.sweeps import certificates
 from airtcp.sweeps.certificates import Certificates
 from airtcp.sweeps.measure import Measured, Order, measure

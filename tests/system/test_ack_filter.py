@@ -19,15 +19,15 @@ import pytest
 from conftest import GUEST, splats, told_by
 
 from airtcp.inputs.experiment import Cell, Setting, load
-from airtcp.inputs.parameters import Parameters
-from airtcp.inputs.quantity import Plain
 from airtcp.kernel.image import Kernel
 from airtcp.machine import guest
 from airtcp.machine.guesttools import GuestTools
 from airtcp.models import dcf
+from airtcp.parameters import Parameters
+from airtcp.parameters.ack_filter import STAGES
+from airtcp.parameters.quantity import Plain
 from airtcp.paths import REPOSITORY
 from airtcp.plan import topology
-from airtcp.plan.ackfilter import STAGES
 from airtcp.sweeps.run import run_one
 
 SEEDS = 1000

@@ -8,11 +8,11 @@ from typing import get_args
 import pytest
 from conftest import Measure
 
-from airtcp.inputs.parameters import Parameters
 from airtcp.kernel.image import Kernel
 from airtcp.machine.guest import boot
 from airtcp.machine.guesttools import GuestTools
 from airtcp.outputs.runfiles import read_flows
+from airtcp.parameters import Parameters
 from airtcp.plan.transfers import transfers
 
 GAINS = {

@@ -18,9 +18,9 @@ from radio import (
     saturated_uplink,
 )
 
-from airtcp.inputs.parameters import Parameters
 from airtcp.kernel.image import Kernel
 from airtcp.machine.guesttools import GuestTools
+from airtcp.parameters import Parameters
 
 LEGACY = Parameters().replace({"standard": "802.11a", "preset": "wifi-11a", "width": "20MHz"})
 HT = Parameters().replace(

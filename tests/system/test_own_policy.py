@@ -9,10 +9,10 @@ import pytest
 from conftest import Say, thesis_cell
 
 from airtcp.errors import AirtcpError
-from airtcp.inputs import policies
 from airtcp.kernel import own_policy
 from airtcp.kernel.image import Kernel
 from airtcp.machine.guesttools import GuestTools
+from airtcp.parameters import policies
 from airtcp.sweeps.run import run_one
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "ackpol"

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from radio import OCTETS, Cell, difference, flow, run
 
-from airtcp.inputs.parameters import Parameters
 from airtcp.kernel.image import Kernel
 from airtcp.machine.guesttools import GuestTools
+from airtcp.parameters import Parameters
 
 # Two streams of 802.11n at 20 MHz: from barely associated to the highest rate.
 BASE = {"standard": "802.11n", "width": "20MHz", "streams": 2, "mcs": 7, "guard_interval": "400ns"}

@@ -12,9 +12,9 @@ import pytest
 import yaml
 
 from airtcp.inputs.experiment import Cell, load
-from airtcp.inputs.parameters import Parameters
 from airtcp.kernel.image import Kernel
 from airtcp.machine.guesttools import GuestTools
+from airtcp.parameters import Parameters
 from airtcp.sweeps.run import run_one
 
 # BBR without its room for aggregation: nothing but its bursts makes its window larger.

@@ -5,8 +5,8 @@ import re
 import subprocess
 from collections.abc import Iterable
 
-from airtcp.inputs.parameters import Parameters
-from airtcp.inputs.quantity import Plain
+from airtcp.parameters import Parameters
+from airtcp.parameters.quantity import Plain
 from airtcp.sweeps.run import plan
 
 

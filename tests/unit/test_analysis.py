@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from airtcp.errors import InputError
-from airtcp.inputs.parameters import Parameters
 from airtcp.outputs import analysis, runtable
+from airtcp.parameters import Parameters
 
 
 def write(out_dir: Path, goodputs: dict[tuple[int, int], float | None], **values: Any) -> Path:

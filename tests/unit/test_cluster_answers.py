@@ -13,9 +13,9 @@ from distributed import Scheduler, SpecCluster, Worker
 from airtcp import atomicfile
 from airtcp.errors import AirtcpError, InputError
 from airtcp.inputs.experiment import Cell
-from airtcp.inputs.parameters import Parameters
 from airtcp.kernel.image import Kernel
 from airtcp.machine.guesttools import GuestTools
+from airtcp.parameters import Parameters
 from airtcp.sweeps import batchjobs, certificates, cluster, clusterworker
 from airtcp.sweeps.jobprocess import Done
 from airtcp.sweeps.run import run_directory

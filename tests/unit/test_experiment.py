@@ -10,9 +10,9 @@ from pydantic import TypeAdapter
 
 from airtcp.errors import InputError
 from airtcp.inputs.experiment import Setting, load
-from airtcp.inputs.parameters import PARAMETER_NAMES, Parameters
 from airtcp.models.aggregation import Station
 from airtcp.outputs.figures import Figure, MetricFigure, ModelFigure, TimeFigure, documented
+from airtcp.parameters import PARAMETER_NAMES, Parameters
 
 GOOD = """\
 name: small

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from fake_run import DATA_PORT, write_both, write_exchanges, write_pages, write_run, write_udp_ping
 
-from airtcp.inputs.parameters import Parameters
-from airtcp.inputs.quantity import Plain
 from airtcp.outputs import flentfile
+from airtcp.parameters import Parameters
+from airtcp.parameters.quantity import Plain
 
 FOUR_SECONDS = {"duration": "4s"}
 

@@ -24,9 +24,9 @@ from fake_run import (
 )
 
 from airtcp.errors import AirtcpError
-from airtcp.inputs.parameters import Parameters
 from airtcp.outputs.metrics import HEADLINES, METRICS, compute, jain
 from airtcp.outputs.runfiles import ampdu_sizes, read_airsim
+from airtcp.parameters import Parameters
 
 REQUEST_RESPONSE = {f"request_response_ms_{of}" for of in ("mean", "p50", "p95", "p99", "max")}
 TRANSFER = {f"completion_time_ms_{of}" for of in ("mean", "p50", "p95")}

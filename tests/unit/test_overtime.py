@@ -9,8 +9,8 @@ import numpy
 import pytest
 from fake_run import write_both, write_run
 
-from airtcp.inputs.parameters import Parameters
 from airtcp.outputs import overtime
+from airtcp.parameters import Parameters
 
 DOWNLOAD = Parameters().replace({"duration": "4s"})
 

@@ -7,8 +7,8 @@ import pytest
 
 from airtcp import cli
 from airtcp.errors import InputError
-from airtcp.inputs import policies
 from airtcp.kernel import own_policy, source
+from airtcp.parameters import policies
 from airtcp.report.model import Run
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "ackpol"

@@ -4,10 +4,10 @@
 import pytest
 from pydantic import ValidationError
 
-from airtcp.inputs.parameters import Parameters
-from airtcp.inputs.quantity import Plain
-from airtcp.inputs.standards import STANDARDS, centre_channel, mcs_of
-from airtcp.plan.walk import Leg, legs
+from airtcp.parameters import Parameters
+from airtcp.parameters.ieee80211 import STANDARDS, centre_channel, mcs_of
+from airtcp.parameters.mobility import Leg, legs
+from airtcp.parameters.quantity import Plain
 
 AC = {"standard": "802.11ac"}
 AX = {"standard": "802.11ax"}

@@ -9,9 +9,9 @@ from plans import check_shell, planned, section
 from pydantic import ValidationError
 
 from airtcp.errors import AirtcpError
-from airtcp.inputs.parameters import NUMBERS, Parameters
-from airtcp.inputs.quantity import Plain
 from airtcp.outputs import runfiles
+from airtcp.parameters import NUMBERS, Parameters
+from airtcp.parameters.quantity import Plain
 from airtcp.plan import ackfilter, processor
 
 CABLES: dict[str, Plain] = {"access": "ethernet", "ethernet_rate": "100Mbit"}

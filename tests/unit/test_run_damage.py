@@ -12,11 +12,11 @@ from airtcp import cli
 from airtcp.errors import AirtcpError, InputError
 from airtcp.inputs import experiment
 from airtcp.inputs.experiment import Cell
-from airtcp.inputs.parameters import Parameters
 from airtcp.kernel.image import Kernel
 from airtcp.machine import guest
 from airtcp.machine.guesttools import GuestTools
 from airtcp.outputs import artifacts
+from airtcp.parameters import Parameters
 from airtcp.sweeps import jobprocess, measure, run, sweep
 from airtcp.sweeps.run import Result, run_directory
 

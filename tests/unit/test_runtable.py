@@ -13,9 +13,9 @@ from pyarrow import parquet
 
 from airtcp.errors import InputError
 from airtcp.inputs.experiment import load, names
-from airtcp.inputs.parameters import PARAMETER_NAMES, Parameters
 from airtcp.outputs import runtable
 from airtcp.outputs.metrics import METRICS
+from airtcp.parameters import PARAMETER_NAMES, Parameters
 
 
 def document(*parameters: Parameters, out_dir: Path = Path("out")) -> dict[str, Any]:

@@ -12,9 +12,9 @@ import yaml
 
 from airtcp import cli
 from airtcp.errors import InputError
-from airtcp.inputs import policies, schema
+from airtcp.inputs import schema
 from airtcp.inputs.experiment import load, names
-from airtcp.inputs.parameters import PARAMETER_NAMES, Parameters
+from airtcp.parameters import PARAMETER_NAMES, Parameters, policies
 from airtcp.paths import EXPERIMENTS_DIR
 
 GOOD = """\

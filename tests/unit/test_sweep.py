@@ -13,10 +13,10 @@ import pytest
 
 from airtcp.errors import AirtcpError, CrowdedError, StopError
 from airtcp.inputs.experiment import Cell
-from airtcp.inputs.parameters import Parameters
 from airtcp.kernel.image import Kernel
 from airtcp.machine import guest
 from airtcp.machine.guesttools import GuestTools
+from airtcp.parameters import Parameters
 from airtcp.sweeps import run, sweep
 from airtcp.sweeps.run import Result
 

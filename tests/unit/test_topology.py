@@ -4,8 +4,8 @@
 import pytest
 from plans import apart, check_shell, planned, section
 
-from airtcp.inputs.parameters import Parameters
-from airtcp.inputs.quantity import Plain
+from airtcp.parameters import Parameters
+from airtcp.parameters.quantity import Plain
 from airtcp.plan import transfers
 from airtcp.plan.wifi import hostapd_conf, radio_keys
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Which transfers a run has: their files, ports and classes, and who sends."""
 
-from airtcp.inputs.parameters import Parameters
-from airtcp.inputs.quantity import Plain
+from airtcp.parameters import Parameters
+from airtcp.parameters.quantity import Plain
 from airtcp.plan.transfers import client, last_port, server, transfers, udp_probes
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from airtcp.inputs.parameters import Parameters
+from airtcp.parameters import Parameters
 from airtcp.plan import web
 
 MANY = Parameters().replace({"workload": "web", "pages": 10000, "reading": "500ms"})

@@ -9,10 +9,10 @@ from typing import Any, get_args
 from airtcp.catalogue import literature
 from airtcp.catalogue.literature import CITATIONS, Paper, Verdict
 from airtcp.inputs.experiment import Experiment, Published, conditions
-from airtcp.inputs.parameters import OBSERVATION
-from airtcp.inputs.quantity import Plain
 from airtcp.kernel.policies import BASELINE
 from airtcp.outputs.metrics import METRICS
+from airtcp.parameters import OBSERVATION
+from airtcp.parameters.quantity import Plain
 from airtcp.statistics import Summary, paired_ratio, summarize
 from airtcp.units import parse_duration_s
 

@@ -26,17 +26,16 @@ from pydantic_core import ErrorDetails
 from airtcp import suggest, yamlfile
 from airtcp.catalogue.literature import Paper, Precision, Word
 from airtcp.errors import InputError
-from airtcp.inputs import shape
-from airtcp.inputs.conflicts import unsaid
-from airtcp.inputs.parameters import CONFLICT, OBSERVATION, PARAMETER_NAMES, Strict
-from airtcp.inputs.parameters import Parameters as Parameters
-from airtcp.inputs.quantity import Plain
-from airtcp.inputs.shape import PARAMETER, TOLD, Json, Shape
 from airtcp.network.checks import Problem, problems
 from airtcp.network.model import Change, Flow, Network, Topology, model_at
 from airtcp.network.scene import Scene
 from airtcp.outputs.figures import KIND, KINDS, Figure, ModelFigure, tsq_packets, unknown_metric
 from airtcp.outputs.metrics import METRICS
+from airtcp.parameters import CONFLICT, OBSERVATION, PARAMETER_NAMES, Strict, jsonschema
+from airtcp.parameters import Parameters as Parameters
+from airtcp.parameters.conflicts import unsaid
+from airtcp.parameters.jsonschema import HINT, PARAMETER, Json, Shape
+from airtcp.parameters.quantity import Plain
 from airtcp.paths import EXPERIMENTS_DIR, REPOSITORY
 
 _NAME = "[a-z0-9][a-z0-9-]*"
@@ -70,7 +69,7 @@ def _read_value(value: object) -> float | str:
 
 
 def _value_shape() -> Json:
-    return shape.either(dict(shape.NUMBER), shape.words(get_args(Word)))
+    return jsonschema.either(dict(jsonschema.NUMBER), jsonschema.words(get_args(Word)))
 
 
 class Published(Strict):
@@ -88,7 +87,7 @@ class Published(Strict):
         {},
         description="makes the figure a ratio: to the metric at the same parameters but for these",
     )
-    metric: Annotated[str, Shape(lambda: shape.words(METRICS, "a metric"))] = Field(
+    metric: Annotated[str, Shape(lambda: jsonschema.words(METRICS, "a metric"))] = Field(
         description="what was measured (docs/metrics.md)"
     )
     value: Annotated[float | Word, BeforeValidator(_read_value), Shape(_value_shape)] = Field(
@@ -157,7 +156,7 @@ def checked_name(name: str) -> str:
 
 
 def _name_shape() -> Json:
-    return {"type": ["string", "integer"], "pattern": f"^{_NAME}$", TOLD: "a-z 0-9 -"}
+    return {"type": ["string", "integer"], "pattern": f"^{_NAME}$", HINT: "a-z 0-9 -"}
 
 
 class Experiment(Strict):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from airtcp.inputs.schema import schema
-from airtcp.inputs.shape import TOLD, Json
+from airtcp.parameters.jsonschema import HINT, Json
 
 _BEGIN, _END = "<!-- table: {} -->\n", "<!-- end -->\n"
 _HEAD = "| Key | Default | Allowed | What it is |\n|---|---|---|---|\n"
@@ -33,8 +33,8 @@ def _rows(model: Json) -> Iterable[str]:
 
 
 def _allowed(described: dict[str, Any]) -> str:
-    if TOLD in described:
-        return str(described[TOLD])
+    if HINT in described:
+        return str(described[HINT])
     # A word that YAML may read as something else stands there as that, too.
     words = [word for word in described.get("enum", ()) if isinstance(word, str)]
     return " ".join(words) or "see below"

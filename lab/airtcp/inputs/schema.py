@@ -13,7 +13,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import SchemaError, SchemaSerializer, core_schema
 
 from airtcp.inputs.experiment import Experiment
-from airtcp.inputs.shape import NUMBER, PARAMETER, SCALAR, TOLD, Json, words
+from airtcp.parameters.jsonschema import HINT, NUMBER, PARAMETER, SCALAR, Json, words
 
 
 class _Generator(GenerateJsonSchema):
@@ -63,8 +63,8 @@ def _finish(schema: object) -> None:
         return
     if PARAMETER in schema:
         schema["$ref"] = f"#/$defs/Parameters/properties/{schema.pop(PARAMETER)}"
-    if TOLD in schema and "description" in schema and schema.keys() & {"anyOf", "pattern"}:
-        schema["description"] += f". Allowed: {schema[TOLD]}"
+    if HINT in schema and "description" in schema and schema.keys() & {"anyOf", "pattern"}:
+        schema["description"] += f". Allowed: {schema[HINT]}"
     for one in schema.values():
         _finish(one)
 

@@ -9,10 +9,10 @@ from airtcp.catalogue.literature import Paper
 from airtcp.errors import InputError
 from airtcp.inputs import schema
 from airtcp.inputs.experiment import checked_name
-from airtcp.inputs.parameters import Parameters
-from airtcp.inputs.policies import known
 from airtcp.outputs.figures import TimeFigure
 from airtcp.outputs.metrics import METRICS
+from airtcp.parameters import Parameters
+from airtcp.parameters.policies import known
 
 _TEMPLATE = Path(__file__).with_name("template.yaml")
 SCHEMA = "airtcp.schema.json"

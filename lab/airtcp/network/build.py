@@ -3,9 +3,9 @@
 
 from pathlib import Path
 
-from airtcp.inputs.parameters import Parameters
 from airtcp.network import repolicy
 from airtcp.network.scene import SWITCH, Node, Scene
+from airtcp.parameters import Parameters
 from airtcp.plan import hosts, script, wifi, wires
 
 _REPOLICY = "/tmp/repolicy.py"

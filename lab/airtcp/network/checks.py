@@ -9,8 +9,6 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from airtcp import suggest
-from airtcp.inputs.parameters import Parameters
-from airtcp.inputs.quantity import Plain
 from airtcp.network.model import (
     ACK_POLICY,
     CABLE_CHANGES,
@@ -21,6 +19,8 @@ from airtcp.network.model import (
     Network,
 )
 from airtcp.network.scene import SWITCH, Scene, flow_names, rest_s
+from airtcp.parameters import Parameters
+from airtcp.parameters.quantity import Plain
 from airtcp.units import format_duration_s
 
 MOST_STATIONS = 64

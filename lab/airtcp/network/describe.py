@@ -6,7 +6,6 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from airtcp.inputs.parameters import PARAMETER_NAMES
 from airtcp.network.model import (
     AccessPoint,
     Change,
@@ -17,6 +16,7 @@ from airtcp.network.model import (
     Station,
     Topology,
 )
+from airtcp.parameters import PARAMETER_NAMES
 
 _KEYS: Mapping[str, type[BaseModel]] = {
     "topology": Topology,

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, create_model
 
-from airtcp.inputs.parameters import CongestionControl, Parameters, Strict
-from airtcp.inputs.quantity import Plain, duration, rate, whole_seconds
+from airtcp.parameters import CongestionControl, Parameters, Strict
+from airtcp.parameters.quantity import Plain, duration, rate, whole_seconds
 
 _DAY_S = 86400
 

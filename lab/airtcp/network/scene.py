@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from airtcp.inputs.parameters import Parameters
-from airtcp.inputs.quantity import Plain
-from airtcp.inputs.standards import spanned
 from airtcp.network.model import Flow, Network
+from airtcp.parameters import Parameters
+from airtcp.parameters.ieee80211 import spanned
+from airtcp.parameters.quantity import Plain
 from airtcp.plan.nodes import radio_mac
 from airtcp.plan.transfers import PORT, Transport
 

@@ -11,12 +11,11 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from airtcp import suggest
-from airtcp.inputs import shape
-from airtcp.inputs.parameters import NUMBERS, PARAMETER_NAMES, Strict
-from airtcp.inputs.quantity import OnOff, Plain, duration, fraction, rate, size
-from airtcp.inputs.shape import TOLD, Json, Shape
 from airtcp.models.aggregation import Station
 from airtcp.outputs.metrics import METRICS
+from airtcp.parameters import NUMBERS, PARAMETER_NAMES, Strict, jsonschema
+from airtcp.parameters.jsonschema import HINT, Json, Shape
+from airtcp.parameters.quantity import OnOff, Plain, duration, fraction, rate, size
 
 # Type of the error for a figure that is of no kind.
 KIND = "figure_kind"
@@ -48,18 +47,20 @@ def _listed(value: object) -> object:
     return (value,) if isinstance(value, str) else value
 
 
-_Metric = Annotated[str, AfterValidator(_known), Shape(lambda: shape.words(METRICS, "a metric"))]
-_Factor = Annotated[str, Shape(lambda: shape.words(PARAMETER_NAMES, "a factor of the design"))]
+_Metric = Annotated[
+    str, AfterValidator(_known), Shape(lambda: jsonschema.words(METRICS, "a metric"))
+]
+_Factor = Annotated[str, Shape(lambda: jsonschema.words(PARAMETER_NAMES, "a factor of the design"))]
 
 
 def _metrics() -> Json:
-    one = shape.words(METRICS)
+    one = jsonschema.words(METRICS)
     several = {"type": "array", "items": one, "minItems": 1}
-    return {"anyOf": [one, several], TOLD: "metrics"}
+    return {"anyOf": [one, several], HINT: "metrics"}
 
 
 def _times() -> Json:
-    return shape.words(
+    return jsonschema.words(
         (name for name, one in METRICS.items() if one.unit == "ms"), "a metric in ms"
     )
 
@@ -117,7 +118,9 @@ class MetricFigure(_Panelled):
     x: Annotated[
         str,
         AfterValidator(_metric_or_number),
-        Shape(lambda: shape.words((*METRICS, *NUMBERS), "a metric, or a factor that is a number")),
+        Shape(
+            lambda: jsonschema.words((*METRICS, *NUMBERS), "a metric, or a factor that is a number")
+        ),
     ] = Field(description="a metric, or a factor that is a number")
     y: Annotated[tuple[_Metric, ...], BeforeValidator(_listed), Shape(_metrics)] = Field(
         min_length=1, description="a metric, or a list of metrics with the same unit"

@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy
 from numpy.typing import NDArray
 
-from airtcp.inputs.parameters import Parameters
 from airtcp.machine.guest import EPOCH_NS
 from airtcp.outputs import overtime, runfiles
+from airtcp.parameters import Parameters
 from airtcp.plan.nodes import SERVER_ADDRESS
 from airtcp.plan.transfers import udp_probe_file, udp_probes
 

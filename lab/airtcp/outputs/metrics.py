@@ -9,8 +9,8 @@ import numpy
 from numpy.typing import NDArray
 
 from airtcp.errors import AirtcpError
-from airtcp.inputs.parameters import Parameters
 from airtcp.outputs import runfiles
+from airtcp.parameters import Parameters
 from airtcp.plan import ackfilter, processor, web
 from airtcp.plan.transfers import directions, transfers, udp_probe_file, udp_probes
 

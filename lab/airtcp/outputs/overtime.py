@@ -10,8 +10,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from airtcp.inputs.parameters import Parameters
 from airtcp.outputs import runfiles
+from airtcp.parameters import Parameters
 from airtcp.plan.transfers import Pair, transfers
 
 CSV_STEP_S = 1.0

@@ -17,9 +17,9 @@ from pyarrow import parquet
 
 from airtcp import atomicfile
 from airtcp.errors import InputError
-from airtcp.inputs.parameters import Parameters
-from airtcp.inputs.quantity import Plain, Quantity
 from airtcp.outputs.metrics import METRICS
+from airtcp.parameters import Parameters
+from airtcp.parameters.quantity import Plain, Quantity
 
 SCHEMA = 1
 FILE = "results.parquet"

@@ -8,51 +8,14 @@ and what radios' drivers do. With the guest they go.
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
-from pydantic import BeforeValidator, PlainSerializer
-
-from airtcp import suggest
-from airtcp.inputs.shape import Shape, joined
 from airtcp.plan import wiring
-
-# In the order in which they are named; docs/ack-filter.md says what each does.
-STAGES = (
-    *("police", "shape", "cake", "cake-aggressive", "txq", "txq-aggressive"),
-    *("hold", "multicast"),
-)
-NONE = "none"
-# Of each group one at most.
-_ALTERNATIVES = (("police", "shape"), ("cake", "cake-aggressive"), ("txq", "txq-aggressive"))
 
 # An address of the block that IANA has set apart for documentation (RFC 7042, section 2.1.2).
 GROUP_MAC = "01:00:5e:90:10:01"
 
 _BARE_ACK_BYTES = (40, 52)
-
-
-def _read(value: object) -> tuple[str, ...]:
-    """`police+multicast`; raises ValueError with what is allowed."""
-    if isinstance(value, tuple):
-        return value
-    text = str(value).strip()
-    chosen = () if text == NONE else tuple(text.split("+"))
-    for stage in chosen:
-        if stage not in STAGES:
-            known = suggest.allowed(stage, (NONE, *STAGES), "stages joined by +")
-            raise ValueError(f"{stage!r} is not a stage of ACK filtering; {known}")
-    for group in _ALTERNATIVES:
-        if sum(stage in group for stage in chosen) > 1:
-            raise ValueError(f"{text!r} has both of {' and '.join(group)}; choose one")
-    return tuple(stage for stage in STAGES if stage in chosen)
-
-
-Stages = Annotated[
-    tuple[str, ...],
-    BeforeValidator(_read),
-    PlainSerializer(lambda stages: "+".join(stages) or NONE),
-    Shape(lambda: joined(STAGES, "+", NONE)),
-]
 
 
 class Flow(NamedTuple):

@@ -3,7 +3,7 @@
 
 from collections.abc import Mapping
 
-from airtcp.inputs.parameters import Parameters
+from airtcp.parameters import Parameters
 from airtcp.plan.nodes import NETWORK
 
 # The kernel's own values of tcp_rmem and tcp_wmem, of which an experiment sets the last.

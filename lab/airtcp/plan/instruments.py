@@ -3,7 +3,7 @@
 
 from collections.abc import Iterable
 
-from airtcp.inputs.parameters import Parameters
+from airtcp.parameters import Parameters
 
 # Instruments start this long before the transfer.
 LEAD_S = 1

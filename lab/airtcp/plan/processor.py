@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from airtcp.inputs.parameters import Parameters
 from airtcp.outputs.runfiles import read_qdisc
+from airtcp.parameters import Parameters
 from airtcp.plan import wiring
 
 _DEVICE = "ifb0"

@@ -9,7 +9,7 @@ by cables it has a port for each of them. The plan is a shell script (script.py)
 of the parameters.
 """
 
-from airtcp.inputs.parameters import Parameters
+from airtcp.parameters import Parameters
 from airtcp.plan import ackfilter, hosts, processor, script, wifi, wires
 from airtcp.plan.nodes import (
     AP_ADDRESS,

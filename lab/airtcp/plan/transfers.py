@@ -8,7 +8,7 @@ their classes.
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from airtcp.inputs.parameters import Parameters
+from airtcp.parameters import Parameters
 from airtcp.paths import GUEST_DIR
 from airtcp.plan.nodes import (
     SERVER_ADDRESS,

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy
 
 from airtcp.errors import AirtcpError
-from airtcp.inputs.parameters import Parameters
+from airtcp.parameters import Parameters
 
 PAGES = "pages.txt"
 

@@ -3,9 +3,8 @@
 
 from collections.abc import Iterable
 
-from airtcp.inputs.parameters import TX_POWER_DBM, Parameters
-from airtcp.inputs.standards import STANDARDS, centre_channel, frequency_mhz, is_2ghz
-from airtcp.plan import walk
+from airtcp.parameters import TX_POWER_DBM, Parameters, mobility
+from airtcp.parameters.ieee80211 import STANDARDS, centre_channel, frequency_mhz, is_2ghz
 from airtcp.plan.nodes import radio_mac
 
 SSID = "airtcp"
@@ -214,7 +213,7 @@ def air(parameters: Parameters) -> list[str]:
 
 def _places(parameters: Parameters) -> list[str]:
     if parameters.walk:
-        first_mm = walk.legs(parameters.walk)[0].from_mm
+        first_mm = mobility.legs(parameters.walk)[0].from_mm
     elif parameters.distance_m is not None:
         first_mm = round(parameters.distance_m * 1000)
     else:

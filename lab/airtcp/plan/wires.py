@@ -10,7 +10,7 @@ bridge), what comes back from them at the bridge. Qdiscs see whole Ethernet fram
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from airtcp.inputs.parameters import Parameters
+from airtcp.parameters import Parameters
 from airtcp.plan import wiring
 
 # Of each frame on a cable, beside what a qdisc sees: preamble, FCS, inter-frame gap; the shortest.

@@ -10,8 +10,8 @@ directory of the run, which is the plan's working directory.
 
 from typing import NamedTuple
 
-from airtcp.inputs.parameters import Parameters
-from airtcp.plan import ackfilter, processor, walk, wifi
+from airtcp.parameters import Parameters, mobility
+from airtcp.plan import ackfilter, processor, wifi
 from airtcp.plan.instruments import (
     AIR,
     AIR_DEVICE,
@@ -217,11 +217,11 @@ def _probes_end(parameters: Parameters) -> str:
 def _walk(parameters: Parameters) -> str:
     if not parameters.walk:
         return ""
-    steps = "".join(_leg(parameters, leg) for leg in walk.legs(parameters.walk))
+    steps = "".join(_leg(parameters, leg) for leg in mobility.legs(parameters.walk))
     return f"walk() {{\n{steps}}}\nwalk & walker=$!\n"
 
 
-def _leg(parameters: Parameters, leg: walk.Leg) -> str:
+def _leg(parameters: Parameters, leg: mobility.Leg) -> str:
     lines = [
         f"\tmust airsim radio set {number} x_mm {leg.from_mm} vx_mm_per_s {leg.mm_per_s}\n"
         for number in parameters.station_numbers

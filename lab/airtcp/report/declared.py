@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy
 
 from airtcp.errors import AirtcpError
-from airtcp.inputs.parameters import NUMBERS
 from airtcp.outputs import runfiles
 from airtcp.outputs.figures import MetricFigure, ModelFigure, TimeFigure
 from airtcp.outputs.modelfit import THROUGHPUT, Compared, Point
+from airtcp.parameters import NUMBERS
 from airtcp.report import layout, panels, series
 from airtcp.report.layout import Layout, Place
 from airtcp.report.model import Declared, Results, Run, is_bulk, readable, words

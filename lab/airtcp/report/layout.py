@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from airtcp.inputs.parameters import NUMBERS, Parameters
 from airtcp.outputs.figures import MetricFigure, TimeFigure
 from airtcp.outputs.metrics import METRICS
+from airtcp.parameters import NUMBERS, Parameters
 from airtcp.report.model import Measured, Published, factor, readable, words
 from airtcp.statistics import Summary, paired_ratio
 

@@ -16,8 +16,6 @@ from pydantic import TypeAdapter, ValidationError
 from airtcp import statistics
 from airtcp.catalogue import reproduction
 from airtcp.errors import AirtcpError, InputError
-from airtcp.inputs import policies
-from airtcp.inputs.parameters import Parameters
 from airtcp.kernel.policies import BASELINE
 from airtcp.network import traffic
 from airtcp.network.model import Network
@@ -26,6 +24,7 @@ from airtcp.outputs import results, runfiles
 from airtcp.outputs.figures import Figure
 from airtcp.outputs.metrics import HEADLINES, Headline
 from airtcp.outputs.modelfit import Point
+from airtcp.parameters import Parameters, policies
 from airtcp.plan.transfers import Pair
 
 _POLICY = "ack_policy"

@@ -11,8 +11,8 @@ import numpy
 from numpy.typing import NDArray
 
 from airtcp.errors import AirtcpError
-from airtcp.inputs.parameters import Parameters
 from airtcp.outputs import capture, overtime, runfiles
+from airtcp.parameters import Parameters
 from airtcp.plan.nodes import ADDRESSES
 from airtcp.plan.transfers import PORT, Pair, transfers
 

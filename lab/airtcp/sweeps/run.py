@@ -15,13 +15,13 @@ from typing import Any
 from airtcp import atomicfile
 from airtcp.errors import AirtcpError, StopError, of_file
 from airtcp.inputs.experiment import Cell
-from airtcp.inputs.parameters import Parameters
 from airtcp.kernel.image import Kernel
 from airtcp.machine import guest
 from airtcp.machine.guesttools import GuestTools
 from airtcp.network import build, measured, traffic
 from airtcp.network.scene import Scene
 from airtcp.outputs import artifacts, capture, flentfile, metrics, overtime
+from airtcp.parameters import Parameters
 from airtcp.plan import script, topology, transfers, web, workload
 
 Result = dict[str, Any]

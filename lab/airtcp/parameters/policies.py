@@ -6,9 +6,9 @@ from typing import Annotated
 
 from pydantic import BeforeValidator
 
-from airtcp.inputs import shape
-from airtcp.inputs.shape import Shape
 from airtcp.kernel.policies import SHIPPED
+from airtcp.parameters import jsonschema
+from airtcp.parameters.jsonschema import Shape
 from airtcp.suggest import not_allowed
 
 _own: list[str] = []
@@ -31,4 +31,4 @@ def _read(value: object) -> str:
     raise ValueError(not_allowed(name, known(), "and what --policy brings"))
 
 
-Policy = Annotated[str, BeforeValidator(_read), Shape(lambda: shape.words(known()))]
+Policy = Annotated[str, BeforeValidator(_read), Shape(lambda: jsonschema.words(known()))]

@@ -6,9 +6,9 @@ from typing import Annotated, NamedTuple
 
 from pydantic import BeforeValidator, PlainSerializer
 
-from airtcp.inputs import shape
-from airtcp.inputs.quantity import format_distance_m, parse_distance_m
-from airtcp.inputs.shape import Json, Shape, either, text
+from airtcp.parameters import jsonschema
+from airtcp.parameters.jsonschema import Json, Shape, either, text
+from airtcp.parameters.quantity import format_distance_m, parse_distance_m
 from airtcp.units import format_duration_s, parse_duration_s
 
 NONE = "none"
@@ -86,7 +86,7 @@ def _write(points: tuple[Point, ...] | None) -> str:
 def _shape() -> Json:
     point = r"[0-9.]+\s*[a-z]*\s*=\s*[0-9.]+\s*m"
     told = f"points joined by , from 0s on, as in 0s=5m,10s=40m, or {NONE!r}"
-    return either(text(f"{point}(,{point})*", "0s=5m,10s=40m", told), shape.words([NONE]))
+    return either(text(f"{point}(,{point})*", "0s=5m,10s=40m", told), jsonschema.words([NONE]))
 
 
 Walk = Annotated[

@@ -10,8 +10,8 @@ from typing import Annotated
 from pydantic import BeforeValidator, PlainSerializer
 
 from airtcp import suggest
-from airtcp.inputs import shape
-from airtcp.inputs.shape import Json, Shape, either, text
+from airtcp.parameters import jsonschema
+from airtcp.parameters.jsonschema import Json, Shape, either, text
 from airtcp.units import (
     format_duration_s,
     format_size_bytes,
@@ -66,7 +66,7 @@ def _shape() -> Json:
     limit = text(
         r"[0-9]+(\.[0-9]+)?\s*(ns|us|ms|s|B|KiB|MiB|GiB)|[0-9]+\s*packets", "40packets", _ALLOWED
     )
-    return either(limit, shape.words(_WORDS))
+    return either(limit, jsonschema.words(_WORDS))
 
 
 SmallQueue = Annotated[str | None, BeforeValidator(_read), PlainSerializer(_write), Shape(_shape)]

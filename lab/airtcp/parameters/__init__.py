@@ -9,10 +9,14 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from airtcp.inputs import shape
-from airtcp.inputs.conflicts import conflicts
-from airtcp.inputs.policies import Policy
-from airtcp.inputs.quantity import (
+from airtcp.parameters import jsonschema
+from airtcp.parameters.ack_filter import Stages
+from airtcp.parameters.conflicts import conflicts
+from airtcp.parameters.ieee80211 import CHANNELS_2GHZ, CHANNELS_5GHZ, STANDARDS, Rate, fastest
+from airtcp.parameters.jsonschema import Shape
+from airtcp.parameters.mobility import FARTHEST_M, Walk
+from airtcp.parameters.policies import Policy
+from airtcp.parameters.quantity import (
     Capture,
     OnOff,
     Plain,
@@ -27,17 +31,7 @@ from airtcp.inputs.quantity import (
     size,
     whole_seconds,
 )
-from airtcp.inputs.shape import Shape
-from airtcp.inputs.standards import (
-    CHANNELS_2GHZ,
-    CHANNELS_5GHZ,
-    STANDARDS,
-    Rate,
-    fastest,
-)
-from airtcp.plan.ackfilter import Stages
-from airtcp.plan.smallqueue import SmallQueue
-from airtcp.plan.walk import FARTHEST_M, Walk
+from airtcp.parameters.small_queue import SmallQueue
 from airtcp.units import format_duration_s, format_rate_bps, format_size_bytes
 
 CHANNELS = CHANNELS_2GHZ + CHANNELS_5GHZ
@@ -82,7 +76,7 @@ def _read_channel(value: object) -> int:
     return int(text)
 
 
-Channel = Annotated[int, BeforeValidator(_read_channel), Shape(lambda: shape.words(CHANNELS))]
+Channel = Annotated[int, BeforeValidator(_read_channel), Shape(lambda: jsonschema.words(CHANNELS))]
 
 # The words that leave a value to the kernel, or to the radio's preset.
 _KERNEL = "kernel"

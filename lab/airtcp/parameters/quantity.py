@@ -15,8 +15,17 @@ from pydantic import BeforeValidator, GetCoreSchemaHandler, PlainSerializer
 from pydantic_core import CoreSchema, core_schema
 
 from airtcp import suggest
-from airtcp.inputs import shape
-from airtcp.inputs.shape import COUNT, FRACTION, Form, Json, Shape, joined, with_sign, with_unit
+from airtcp.parameters import jsonschema
+from airtcp.parameters.jsonschema import (
+    COUNT,
+    FRACTION,
+    Form,
+    Json,
+    Shape,
+    joined,
+    with_sign,
+    with_unit,
+)
 from airtcp.units import (
     DURATION_UNITS,
     RATE_UNITS,
@@ -198,7 +207,7 @@ OnOff = Annotated[
     bool,
     BeforeValidator(_read_on_off),
     PlainSerializer(_write_on_off),
-    Shape(lambda: shape.words(SWITCH)),
+    Shape(lambda: jsonschema.words(SWITCH)),
 ]
 
 CAPTURE_POINTS = ("server", "station", "air")

@@ -20,17 +20,17 @@ _ANY_NUMBER = r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?"
 _ZERO = r"0+(\.0+)?"
 
 # What is allowed, for people.
-TOLD = "$comment"
+HINT = "$comment"
 
-_FOR_PEOPLE = ("examples", TOLD)
+_FOR_PEOPLE = ("examples", HINT)
 
 # Stands for the schema of the parameter that it names.
 PARAMETER = "$parameter"
 
-SCALAR: Json = {"type": ["string", "number", "boolean"], TOLD: "text"}
+SCALAR: Json = {"type": ["string", "number", "boolean"], HINT: "text"}
 NUMBER: Json = {
     "anyOf": [{"type": "number"}, {"type": "string", "pattern": f"^{_ANY_NUMBER}$"}],
-    TOLD: "a number",
+    HINT: "a number",
 }
 
 
@@ -87,7 +87,7 @@ def words(allowed: Iterable[object], told: str | None = None) -> Json:
             listed.append(_BOOLEANS[word])
         elif word.isdigit():
             listed.append(int(word))
-    return {"enum": listed} | ({TOLD: told} if told else {})
+    return {"enum": listed} | ({HINT: told} if told else {})
 
 
 def text(pattern: str, example: str, allowed: str) -> Json:
@@ -96,7 +96,7 @@ def text(pattern: str, example: str, allowed: str) -> Json:
         "type": "string",
         "pattern": rf"^\s*({pattern})\s*$",
         "examples": [example],
-        TOLD: allowed,
+        HINT: allowed,
     }
 
 

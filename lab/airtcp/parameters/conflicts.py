@@ -4,11 +4,11 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from airtcp.inputs.quantity import Plain
-from airtcp.inputs.standards import STANDARDS, Standard, mcs_of, widths_mhz
+from airtcp.parameters.ieee80211 import STANDARDS, Standard, mcs_of, widths_mhz
+from airtcp.parameters.quantity import Plain
 
 if TYPE_CHECKING:  # the schema of parameters itself needs conflicts()
-    from airtcp.inputs.parameters import Parameters
+    from airtcp.parameters import Parameters
 
 # The error models that look at a parameter: with another its value would do nothing.
 _OF_MODEL = {
