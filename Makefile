@@ -96,7 +96,7 @@ bianchi:
 	$(PYTHON) bench/bianchi.py
 
 tables:
-	$(PYTHON) -P -m airtcp.inputs.keytable docs/experiments.md
+	$(PYTHON) -P -m airtcp.experiment.doctables docs/experiments.md
 
 plan-hashes:
 	$(PYTHON) -P tests/unit/test_plan_hashes.py

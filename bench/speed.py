@@ -10,7 +10,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from airtcp.inputs.experiment import Setting, load
+from airtcp.experiment.experiment import Setting
+from airtcp.experiment.reader import load
 from airtcp.kernel.image import build
 from airtcp.machine.guesttools import build_tools
 from airtcp.sweeps.run import run_one

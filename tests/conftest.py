@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from airtcp.inputs.experiment import Cell, Setting, load
+from airtcp.experiment.experiment import Cell, Setting
+from airtcp.experiment.reader import load
 from airtcp.kernel import image
 from airtcp.kernel.image import Kernel
 from airtcp.machine import guest, guesttools

@@ -12,19 +12,25 @@ from pathlib import Path
 from typing import get_args
 
 from airtcp import doctor, interrupts, streams
-from airtcp.catalogue import catalogue, reproduction
 from airtcp.errors import NO_SPACE, AirtcpError, InputError, reason
-from airtcp.inputs import experiment, schema, template
-from airtcp.inputs.experiment import Cell, Experiment, Setting
+from airtcp.experiment import (
+    catalogue,
+    figures,
+    reader,
+    schema,
+    template,
+    topology_text,
+)
+from airtcp.experiment.experiment import Cell, Experiment, Setting
+from airtcp.experiment.topology_checks import warnings
 from airtcp.kernel import deb, image, own_policy, series
 from airtcp.kernel.image import Kernel
 from airtcp.kernel.own_policy import OwnPolicy
 from airtcp.machine import shell
 from airtcp.machine.guesttools import build_tools
-from airtcp.network import describe
-from airtcp.network.checks import warnings
-from airtcp.outputs import artifacts, figures, results
+from airtcp.outputs import artifacts, results
 from airtcp.parameters import OBSERVATION, Parameters, policies
+from airtcp.results import reproduction
 from airtcp.sweeps import certificates
 from airtcp.sweeps.certificates import Certificates
 from airtcp.sweeps.measure import Measured, Order, measure
@@ -72,8 +78,8 @@ def _say(text: str) -> None:
 
 
 def _warn(cells: Sequence[Cell]) -> None:
-    scenes = [cell.scene for cell in cells if cell.scene]
-    for line in dict.fromkeys(line for scene in scenes for line in warnings(scene)):
+    networks = [(cell.network, cell.parameters) for cell in cells if cell.network]
+    for line in dict.fromkeys(line for one in networks for line in warnings(*one)):
         _say(f"warning: {line}")
 
 
@@ -81,7 +87,7 @@ def _run(options: argparse.Namespace) -> int:
     own = _own_policy(options)
     if options.experiment == catalogue.ALL:
         return _run_all(options, own)
-    chosen = experiment.load(options.experiment)
+    chosen = reader.load(options.experiment)
     cells = _cells(options, chosen)
     _warn(cells)
     out_dir = _out_dir(options, chosen.name)
@@ -242,7 +248,7 @@ def _list(options: argparse.Namespace) -> int:
 
 def _show(options: argparse.Namespace) -> int:
     _own_policy(options)
-    chosen = experiment.load(options.experiment)
+    chosen = reader.load(options.experiment)
     cells = chosen.cells(_settings(options))
     _warn(cells)
     if options.json:
@@ -261,7 +267,7 @@ def _show(options: argparse.Namespace) -> int:
         print(f"  {mark} {name:<20} {value!s:<20} {field.description}")
     if chosen.network:
         print("\nNetwork:")
-        for line in describe.lines(chosen.network):
+        for line in topology_text.lines(chosen.network):
             print(f"    {line}")
     print(f"\nCells ({len(cells)}), and what has been published for them:")
     for cell in cells:
@@ -370,7 +376,7 @@ def _kernel_deb(options: argparse.Namespace) -> int:
 
 def _shell(options: argparse.Namespace) -> int:
     own = _own_policy(options)
-    chosen = experiment.load(options.experiment)
+    chosen = reader.load(options.experiment)
     cell = chosen.cells(_settings(options))[0]
     doctor.require_programs()
     built = own_policy.build(own, options.kernel_source, say=_say)

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from airtcp.inputs.experiment import Setting, load
+from airtcp.experiment.experiment import Setting
+from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
 from airtcp.machine.guesttools import GuestTools
 from airtcp.sweeps.run import Result, run_one

@@ -18,7 +18,8 @@ import numpy
 import pytest
 from conftest import GUEST, splats, told_by
 
-from airtcp.inputs.experiment import Cell, Setting, load
+from airtcp.experiment.experiment import Cell, Setting
+from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
 from airtcp.machine import guest
 from airtcp.machine.guesttools import GuestTools

@@ -10,9 +10,11 @@ from pathlib import Path
 import numpy
 import pytest
 
-from airtcp.inputs.experiment import Cell, load
+from airtcp.experiment.experiment import Cell
+from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
 from airtcp.machine.guesttools import GuestTools
+from airtcp.network.scene import scene_of
 from airtcp.outputs.results import document, write
 from airtcp.report import model, series
 from airtcp.sweeps.run import Result, run_directory, run_one
@@ -149,7 +151,7 @@ def test_a_report_finds_every_flow_and_ping(run: Runs, lab_kernel: Kernel) -> No
     experiment = load(out_dir.parent / "network.yaml")
     write(out_dir, document(experiment, [cell], lab_kernel, [(cell, result)], "test"))
     [found] = model.load(out_dir).runs
-    assert found.scene == cell.scene and len(found.pings) == 3
+    assert found.scene == scene_of(cell) and len(found.pings) == 3
     over_time = series.over_time(found.directory, found.settings, found.streams)
     assert len(over_time.flows) == 3  # that of UDP has no window
     by_second = series.by_second(found.directory, found.settings, "flow_goodput", found.streams)

@@ -11,9 +11,9 @@ import numpy
 import pytest
 from conftest import OF_THE_PATH, Measure, thesis_cell
 
+from airtcp.experiment.metrics import METRICS
 from airtcp.kernel.image import Kernel
 from airtcp.machine.guesttools import GuestTools
-from airtcp.outputs.metrics import METRICS
 from airtcp.outputs.runfiles import read_exchanges, read_udp_ping
 from airtcp.sweeps.run import Result, run_one
 

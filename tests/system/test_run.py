@@ -4,7 +4,7 @@
 import pytest
 from conftest import OF_THE_PATH, Measure
 
-from airtcp.outputs.metrics import METRICS
+from airtcp.experiment.metrics import METRICS
 from airtcp.sweeps import run
 
 # What other workloads measure, or probes that are off.

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from conftest import GUEST, told_by
 
-from airtcp.inputs.experiment import Setting, load
+from airtcp.experiment.experiment import Setting
+from airtcp.experiment.figures import ModelFigure
+from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
 from airtcp.machine.guesttools import GuestTools
-from airtcp.outputs.figures import ModelFigure
 from airtcp.outputs.modelfit import expected
 from airtcp.sweeps.run import run_one
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from airtcp.inputs.experiment import Cell, load
+from airtcp.experiment.experiment import Cell
+from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
 from airtcp.machine.guesttools import GuestTools
 from airtcp.parameters import Parameters

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from conftest import OF_THE_PATH, Measure, thesis_cell
 
+from airtcp.experiment.metrics import METRICS
 from airtcp.kernel.image import Kernel
 from airtcp.kernel.policies import SHIPPED
 from airtcp.machine.guesttools import GuestTools
 from airtcp.outputs import capture
-from airtcp.outputs.metrics import METRICS
 from airtcp.sweeps import run
 from airtcp.sweeps.run import Result, run_one
 

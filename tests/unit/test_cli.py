@@ -10,11 +10,11 @@ import pytest
 
 from airtcp import cli, interrupts
 from airtcp.errors import AirtcpError, InputError
-from airtcp.inputs.experiment import load
+from airtcp.experiment.metrics import METRICS
+from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
 from airtcp.machine.guesttools import GuestTools
 from airtcp.outputs import runtable
-from airtcp.outputs.metrics import METRICS
 from airtcp.sweeps import measure
 from airtcp.sweeps.sweep import Job, Outcome
 

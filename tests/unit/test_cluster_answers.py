@@ -12,7 +12,7 @@ from distributed import Scheduler, SpecCluster, Worker
 
 from airtcp import atomicfile
 from airtcp.errors import AirtcpError, InputError
-from airtcp.inputs.experiment import Cell
+from airtcp.experiment.experiment import Cell
 from airtcp.kernel.image import Kernel
 from airtcp.machine.guesttools import GuestTools
 from airtcp.parameters import Parameters

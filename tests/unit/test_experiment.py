@@ -9,9 +9,10 @@ import pytest
 from pydantic import TypeAdapter
 
 from airtcp.errors import InputError
-from airtcp.inputs.experiment import Setting, load
+from airtcp.experiment.experiment import Setting
+from airtcp.experiment.figures import Figure, MetricFigure, ModelFigure, TimeFigure, documented
+from airtcp.experiment.reader import load
 from airtcp.models.aggregation import Station
-from airtcp.outputs.figures import Figure, MetricFigure, ModelFigure, TimeFigure, documented
 from airtcp.parameters import PARAMETER_NAMES, Parameters
 
 GOOD = """\

@@ -24,7 +24,8 @@ from fake_run import (
 )
 
 from airtcp.errors import AirtcpError
-from airtcp.outputs.metrics import HEADLINES, METRICS, compute, jain
+from airtcp.experiment.metrics import HEADLINES, METRICS
+from airtcp.outputs.metrics import compute, jain
 from airtcp.outputs.runfiles import ampdu_sizes, read_airsim
 from airtcp.parameters import Parameters
 

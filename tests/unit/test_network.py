@@ -8,10 +8,12 @@ from plans import apart, check_shell, section
 
 from airtcp import cli
 from airtcp.errors import InputError
-from airtcp.inputs.experiment import Cell, Setting, load
-from airtcp.network import build, checks, describe
-from airtcp.network.model import Network
-from airtcp.network.scene import Scene
+from airtcp.experiment import topology_checks, topology_text
+from airtcp.experiment.experiment import Cell, Setting
+from airtcp.experiment.reader import load
+from airtcp.experiment.topology import Network
+from airtcp.network import build
+from airtcp.network.scene import Scene, scene_of
 from airtcp.sweeps.run import plan
 
 GOOD = """\
@@ -53,11 +55,11 @@ def loaded(directory: Path, text: str = GOOD, *settings: str) -> Cell:
 
 def planned(directory: Path, text: str = GOOD, *settings: str) -> str:
     cell = loaded(directory, text, *settings)
-    return plan(cell.parameters, cell.scene)
+    return plan(cell.parameters, scene_of(cell))
 
 
 def scene(directory: Path) -> Scene:
-    found = loaded(directory).scene
+    found = scene_of(loaded(directory))
     assert found
     return found
 
@@ -177,7 +179,8 @@ def test_each_station_may_say_its_ratio_alone(tmp_path: Path) -> None:
 def test_a_fixed_rate_that_a_station_cannot_receive_is_warned_of(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert list(checks.warnings(scene(tmp_path))) == []
+    good = scene(tmp_path)
+    assert list(topology_checks.warnings(good.network, good.parameters)) == []
     path = tmp_path / "small.yaml"
     path.write_text(GOOD.replace("mcs: 5}", "mcs: 5, streams: 2}").replace("mcs: 3", "streams: 1"))
     assert cli.main(["show", str(path), "--set", "nagle=on,off"]) == 0
@@ -199,7 +202,7 @@ def test_captures_are_of_all_nodes_of_a_kind(tmp_path: Path) -> None:
 def test_a_network_is_read_back_as_it_is_written(tmp_path: Path) -> None:
     network = scene(tmp_path).network
     assert Network.model_validate(network.plain()) == network
-    assert "station phone: access point ap2, ack policy aad" in list(describe.lines(network))
+    assert "station phone: access point ap2, ack policy aad" in list(topology_text.lines(network))
 
 
 @pytest.mark.parametrize(
@@ -267,7 +270,7 @@ def test_flows_are_for_networks_of_ones_own(tmp_path: Path) -> None:
 
 def test_the_page_has_every_key() -> None:
     page = Path(__file__).parents[2] / "docs" / "topologies.md"
-    assert describe.tables() in page.read_text()
+    assert topology_text.tables() in page.read_text()
 
 
 @pytest.mark.parametrize(
@@ -284,5 +287,5 @@ def test_cells_share_a_medium_where_their_channels_overlap(
     tmp_path: Path, first: str, second: str, media: int
 ) -> None:
     text = GOOD.replace("{channel: 36}", f"{{{first}}}").replace("channel: 44", second)
-    found = loaded(tmp_path, text).scene
+    found = scene_of(loaded(tmp_path, text))
     assert found and found.media == media

@@ -6,7 +6,8 @@ import sys
 import pytest
 
 from airtcp.errors import AirtcpError
-from airtcp.inputs.experiment import Setting, load
+from airtcp.experiment.experiment import Setting
+from airtcp.experiment.reader import load
 from airtcp.paths import REPOSITORY
 
 sys.path.insert(0, str(REPOSITORY / "bench"))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from airtcp.outputs.metrics import METRICS
+from airtcp.experiment.metrics import METRICS
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -9,7 +9,8 @@ import hashlib
 import json
 from pathlib import Path
 
-from airtcp.inputs import experiment
+from airtcp.experiment import experiment, reader
+from airtcp.network.scene import scene_of
 from airtcp.sweeps.run import plan
 
 RECORDED = Path(__file__).parents[1] / "plan-hashes.json"
@@ -19,12 +20,12 @@ Hashes = dict[str, dict[str, str]]
 
 def hashes() -> Hashes:
     """By experiment and case."""
-    loaded = map(experiment.load, experiment.names())
+    loaded = map(reader.load, reader.names())
     return {one.name: {case.slug: _hash(case) for case in one.cells()} for one in loaded}
 
 
 def _hash(case: experiment.Cell) -> str:
-    return hashlib.sha256(plan(case.parameters, case.scene).encode()).hexdigest()[:16]
+    return hashlib.sha256(plan(case.parameters, scene_of(case)).encode()).hexdigest()[:16]
 
 
 def test_plans_are_as_recorded() -> None:

@@ -14,10 +14,11 @@ from fake_run import DATA_PORT, START_NS, write_exchanges, write_run
 
 from airtcp import atomicfile
 from airtcp.errors import InputError
+from airtcp.experiment.figures import MetricFigure, TimeFigure
+from airtcp.experiment.metrics import METRICS
 from airtcp.kernel.policies import SHIPPED
 from airtcp.outputs import capture
-from airtcp.outputs.figures import MetricFigure, TimeFigure
-from airtcp.outputs.metrics import METRICS, compute
+from airtcp.outputs.metrics import compute
 from airtcp.parameters import Parameters
 from airtcp.report import layout, model, page, plots, series, write_report
 from airtcp.statistics import Summary, summarize

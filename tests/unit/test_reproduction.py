@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
-from airtcp.catalogue import catalogue, literature, reproduction
-from airtcp.inputs.experiment import Experiment, load
+from airtcp.experiment import catalogue, papers
+from airtcp.experiment.experiment import Experiment
+from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
 from airtcp.outputs import results
+from airtcp.results import reproduction, verdicts
 
 KERNEL = Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
 
@@ -75,10 +77,10 @@ def compared(of: Experiment, goodputs: dict[tuple[str, str], list[float]]) -> li
     ],
 )
 def test_a_value(
-    measured: float, published: float, precision: literature.Precision, verdict: str
+    measured: float, published: float, precision: papers.Precision, verdict: str
 ) -> None:
-    assert literature.of_value(measured, published, precision, ordered=False) == verdict
-    ordered = literature.of_value(measured, published, precision, ordered=True)
+    assert verdicts.of_value(measured, published, precision, ordered=False) == verdict
+    ordered = verdicts.of_value(measured, published, precision, ordered=True)
     assert ordered == ("in direction" if verdict == "no" else verdict)
 
 
@@ -98,7 +100,7 @@ def test_a_value(
     ],
 )
 def test_a_ratio_counts_by_its_change(measured: float, published: float, verdict: str) -> None:
-    assert literature.of_ratio(measured, published, "exact") == verdict
+    assert verdicts.of_ratio(measured, published, "exact") == verdict
 
 
 @pytest.mark.parametrize(
@@ -112,8 +114,8 @@ def test_a_ratio_counts_by_its_change(measured: float, published: float, verdict
         (1.2, "same", "no"),
     ],
 )
-def test_a_word(measured: float, said: literature.Word, verdict: str) -> None:
-    assert literature.of_word(measured, said) == verdict
+def test_a_word(measured: float, said: papers.Word, verdict: str) -> None:
+    assert verdicts.of_word(measured, said) == verdict
 
 
 def test_gains_come_from_published_values(tmp_path: Path) -> None:
@@ -162,7 +164,7 @@ def test_the_page_has_a_row_for_each_figure_and_the_reasons(tmp_path: Path) -> N
     page = reproduction.page(documents, "./airtcp run all --quick")
     assert "| a table | delay 0ms | `goodput_mbps` Mbit/s | 100 | 99 | 0.99 | in size |" in page
     assert "| 50 | 80 | 1.60 | in direction |\n\nWhy not in size: The moon.\n" in page
-    assert f"| {literature.CITATIONS['statkus-2017']} | 1 | 1 | 0 | 0 |" in page
+    assert f"| {papers.CITATIONS['statkus-2017']} | 1 | 1 | 0 | 0 |" in page
     assert "nothing is published: `thesis-iat`" in page
     assert "Much." in page
     assert "2 runs of at most 10 s, 1 of each cell at most." in page

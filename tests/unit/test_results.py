@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from airtcp.errors import InputError
-from airtcp.inputs.experiment import Cell, Experiment, Setting, load
+from airtcp.experiment.experiment import Cell, Experiment, Setting
+from airtcp.experiment.metrics import METRICS
+from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
 from airtcp.outputs import results
-from airtcp.outputs.metrics import METRICS
 
 KERNEL = Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
 

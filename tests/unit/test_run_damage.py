@@ -10,8 +10,8 @@ import pytest
 
 from airtcp import cli
 from airtcp.errors import AirtcpError, InputError
-from airtcp.inputs import experiment
-from airtcp.inputs.experiment import Cell
+from airtcp.experiment import reader
+from airtcp.experiment.experiment import Cell
 from airtcp.kernel.image import Kernel
 from airtcp.machine import guest
 from airtcp.machine.guesttools import GuestTools
@@ -124,7 +124,7 @@ def order(said: list[str]) -> measure.Order:
 
 
 def measured(name: str, out_dir: Path, said: list[str]) -> measure.Measured:
-    chosen = experiment.load("thesis-lan").model_copy(update={"name": name})
+    chosen = reader.load("thesis-lan").model_copy(update={"name": name})
     return measure.measure(order(said), chosen, [CELL], out_dir)
 
 

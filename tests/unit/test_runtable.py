@@ -12,9 +12,9 @@ import pytest
 from pyarrow import parquet
 
 from airtcp.errors import InputError
-from airtcp.inputs.experiment import load, names
+from airtcp.experiment.metrics import METRICS
+from airtcp.experiment.reader import load, names
 from airtcp.outputs import runtable
-from airtcp.outputs.metrics import METRICS
 from airtcp.parameters import PARAMETER_NAMES, Parameters
 
 

@@ -12,8 +12,8 @@ import yaml
 
 from airtcp import cli
 from airtcp.errors import InputError
-from airtcp.inputs import schema
-from airtcp.inputs.experiment import load, names
+from airtcp.experiment import schema
+from airtcp.experiment.reader import load, names
 from airtcp.parameters import PARAMETER_NAMES, Parameters, policies
 from airtcp.paths import EXPERIMENTS_DIR
 

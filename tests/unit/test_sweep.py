@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from airtcp.errors import AirtcpError, CrowdedError, StopError
-from airtcp.inputs.experiment import Cell
+from airtcp.experiment.experiment import Cell
 from airtcp.kernel.image import Kernel
 from airtcp.machine import guest
 from airtcp.machine.guesttools import GuestTools

@@ -10,10 +10,11 @@ import yaml
 
 from airtcp import cli
 from airtcp.errors import InputError
-from airtcp.inputs import template
-from airtcp.inputs.experiment import Experiment, load
-from airtcp.inputs.schema import schema
-from airtcp.inputs.template import SCHEMA
+from airtcp.experiment import template
+from airtcp.experiment.experiment import Experiment
+from airtcp.experiment.reader import load
+from airtcp.experiment.schema import schema
+from airtcp.experiment.template import SCHEMA
 
 
 def written(directory: Path) -> Path:

@@ -8,7 +8,7 @@ import pytest
 
 from airtcp import yamlfile
 from airtcp.errors import InputError
-from airtcp.inputs.experiment import load
+from airtcp.experiment.reader import load
 
 # Nine names for nine of the one before: 9^11 values.
 BOMB = "a0: &a0 x\n" + "".join(

@@ -4,11 +4,12 @@
 import tempfile
 from pathlib import Path
 
-from airtcp.inputs.experiment import Cell
+from airtcp.experiment.experiment import Cell
 from airtcp.kernel.image import Kernel
 from airtcp.machine import guest
 from airtcp.machine.guesttools import GuestTools
 from airtcp.network import build
+from airtcp.network.scene import scene_of
 from airtcp.plan import script, topology
 from airtcp.plan.nodes import ADDRESSES
 
@@ -36,10 +37,10 @@ def plan(cell: Cell) -> str:
     """The script that builds the network and gives a prompt."""
     addresses, network = dict(ADDRESSES), topology.plan(cell.parameters)
     example = f"station ping {ADDRESSES['server']}"
-    if cell.scene:
-        addresses = dict.fromkeys(cell.scene.nodes, "")
-        addresses |= {node.name: node.address for node in cell.scene.hosts}
-        stream, network = cell.scene.streams[0], build.plan(cell.scene)
+    if scene := scene_of(cell):
+        addresses = dict.fromkeys(scene.nodes, "")
+        addresses |= {node.name: node.address for node in scene.hosts}
+        stream, network = scene.streams[0], build.plan(scene)
         example = f"{stream.sender} ping {stream.receiver_address}"
     prompt = _PROMPT.format(
         nodes=" ".join(addresses),

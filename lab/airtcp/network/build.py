@@ -3,8 +3,9 @@
 
 from pathlib import Path
 
+from airtcp.experiment.topology import SWITCH
 from airtcp.network import repolicy
-from airtcp.network.scene import SWITCH, Node, Scene
+from airtcp.network.scene import Node, Scene
 from airtcp.parameters import Parameters
 from airtcp.plan import hosts, script, wifi, wires
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy
 
+from airtcp.experiment.metrics import METRICS
 from airtcp.network import traffic
 from airtcp.network.scene import Scene, Stream
 from airtcp.outputs import metrics, runfiles
@@ -22,7 +23,7 @@ def compute(run_dir: Path, scene: Scene) -> dict[str, Value]:
     """
     metrics.check_fates(run_dir)
     length_s = runfiles.read_airsim(run_dir)["time_ns"] / 1e9
-    values: dict[str, Value] = dict.fromkeys(metrics.METRICS)
+    values: dict[str, Value] = dict.fromkeys(METRICS)
     received = {stream.label: _received_bits(run_dir, stream) for stream in scene.streams}
     for direction in ("download", "upload"):
         own = [received[one.label] for one in scene.streams if one.direction == direction]

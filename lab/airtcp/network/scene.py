@@ -9,20 +9,17 @@ All are of one network; the switch and the access points are bridges. Radios are
 those of the access points first.
 """
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from airtcp.network.model import Flow, Network
+from airtcp.experiment.experiment import Cell
+from airtcp.experiment.topology import Flow, Network, flow_names, rest_s
 from airtcp.parameters import Parameters
 from airtcp.parameters.ieee80211 import spanned
-from airtcp.parameters.quantity import Plain
 from airtcp.plan.nodes import radio_mac
 from airtcp.plan.transfers import PORT, Transport
-
-SWITCH = "switch"
 
 Kind = Literal["servers", "access_points", "stations"]
 _FIRST_HOST: Mapping[Kind, int] = {"servers": 1, "stations": 101}
@@ -102,21 +99,12 @@ class Stream:
 class Scene:
     """What a run is about: the network, and the parameters of its cell.
 
-    The properties raise pydantic's ValidationError or KeyError for what checks.problems() finds.
+    The properties raise pydantic's ValidationError or KeyError for what topology_checks.problems()
+    finds.
     """
 
     network: Network
     parameters: Parameters
-
-    def own(self, name: str) -> dict[str, Plain]:
-        """The parameters that a node has of its own: those of its access point, too."""
-        topology = self.network.topology
-        group = topology.group(name)
-        given: dict[str, Plain] = getattr(topology, str(group))[name].plain()
-        if group == "stations":
-            of_cell = topology.access_points[str(given.pop("access_point"))].plain()
-            return {**of_cell, **given}
-        return given
 
     @cached_property
     def servers(self) -> list[Node]:
@@ -145,7 +133,7 @@ class Scene:
         ]
 
     def _with(self, name: str) -> Parameters:
-        return self.parameters.replace(self.own(name))
+        return self.parameters.replace(self.network.own(name))
 
     @property
     def hosts(self) -> list[Node]:
@@ -226,17 +214,6 @@ class Scene:
         return found
 
 
-def rest_s(parameters: Parameters, flow: Flow) -> float:
-    """The whole seconds from a flow's start to the end of the run."""
-    return float(int(parameters.duration_s - flow.start_s))
-
-
-def flow_names(network: Network) -> list[str]:
-    """FROM-TO where no name is given, from the second on with a number."""
-    seen: Counter[str] = Counter()
-    names = []
-    for flow in network.flows:
-        pair = f"{flow.sender}-{flow.receiver}"
-        seen[pair] += flow.name is None
-        names.append(flow.name or (f"{pair}-{seen[pair]}" if seen[pair] > 1 else pair))
-    return names
+def scene_of(cell: Cell) -> Scene | None:
+    """The custom topology of a cell with its parameters; None for the default topology."""
+    return Scene(cell.network, cell.parameters) if cell.network else None

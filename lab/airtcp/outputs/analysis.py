@@ -14,9 +14,8 @@ import duckdb
 import pyarrow
 
 from airtcp.errors import InputError
+from airtcp.experiment.metrics import HEADLINES, METRICS, unknown_metric
 from airtcp.outputs import runtable
-from airtcp.outputs.figures import unknown_metric
-from airtcp.outputs.metrics import HEADLINES, METRICS
 from airtcp.outputs.results import aligned, cell_name
 from airtcp.parameters import PARAMETER_NAMES, Parameters
 from airtcp.statistics import paired_ratio, summarize

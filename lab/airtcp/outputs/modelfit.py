@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any
 
+from airtcp.experiment.figures import ModelFigure, tsq_packets
 from airtcp.models.aggregation import backlog_packets, bandwidth_bps, rtt_s
-from airtcp.outputs.figures import ModelFigure, tsq_packets
 from airtcp.parameters.quantity import Plain
 from airtcp.statistics import Summary
 

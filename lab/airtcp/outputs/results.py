@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from airtcp import atomicfile
-from airtcp.catalogue import reproduction
 from airtcp.errors import InputError
-from airtcp.inputs.experiment import Cell, Experiment, Published
+from airtcp.experiment import figures
+from airtcp.experiment.experiment import Cell, Experiment
+from airtcp.experiment.metrics import HEADLINES, METRICS, Headline
+from airtcp.experiment.published import Published
 from airtcp.kernel.image import Kernel
 from airtcp.kernel.policies import BASELINE
-from airtcp.outputs import figures, modelfit
-from airtcp.outputs.metrics import HEADLINES, METRICS, Headline
+from airtcp.outputs import modelfit
+from airtcp.results import reproduction
 from airtcp.statistics import Summary, paired_ratio, summarize
 from airtcp.sweeps.run import Result
 

@@ -17,7 +17,7 @@ from pyarrow import parquet
 
 from airtcp import atomicfile
 from airtcp.errors import InputError
-from airtcp.outputs.metrics import METRICS
+from airtcp.experiment.metrics import METRICS
 from airtcp.parameters import Parameters
 from airtcp.parameters.quantity import Plain, Quantity
 

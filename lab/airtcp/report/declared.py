@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy
 
 from airtcp.errors import AirtcpError
+from airtcp.experiment.figures import MetricFigure, ModelFigure, TimeFigure
 from airtcp.outputs import runfiles
-from airtcp.outputs.figures import MetricFigure, ModelFigure, TimeFigure
 from airtcp.outputs.modelfit import THROUGHPUT, Compared, Point
 from airtcp.parameters import NUMBERS
 from airtcp.report import layout, panels, series

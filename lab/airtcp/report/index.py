@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any, get_args
 from urllib.parse import quote
 
-from airtcp.catalogue.literature import Verdict
 from airtcp.errors import AirtcpError, InputError
+from airtcp.experiment.metrics import HEADLINES
 from airtcp.outputs import results
-from airtcp.outputs.metrics import HEADLINES
 from airtcp.report.page import fill
 from airtcp.report.writer import for_page
+from airtcp.results.verdicts import Verdict
 
 
 @dataclass(frozen=True)

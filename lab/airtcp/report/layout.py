@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from airtcp.outputs.figures import MetricFigure, TimeFigure
-from airtcp.outputs.metrics import METRICS
+from airtcp.experiment.figures import MetricFigure, TimeFigure
+from airtcp.experiment.metrics import METRICS
 from airtcp.parameters import NUMBERS, Parameters
 from airtcp.report.model import Measured, Published, factor, readable, words
 from airtcp.statistics import Summary, paired_ratio

@@ -14,18 +14,18 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from airtcp import statistics
-from airtcp.catalogue import reproduction
 from airtcp.errors import AirtcpError, InputError
+from airtcp.experiment.figures import Figure
+from airtcp.experiment.metrics import HEADLINES, Headline
+from airtcp.experiment.topology import Network
 from airtcp.kernel.policies import BASELINE
 from airtcp.network import traffic
-from airtcp.network.model import Network
 from airtcp.network.scene import Scene
 from airtcp.outputs import results, runfiles
-from airtcp.outputs.figures import Figure
-from airtcp.outputs.metrics import HEADLINES, Headline
 from airtcp.outputs.modelfit import Point
 from airtcp.parameters import Parameters, policies
 from airtcp.plan.transfers import Pair
+from airtcp.results import reproduction
 
 _POLICY = "ack_policy"
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import jinja2
 
+from airtcp.experiment.metrics import METRICS, Headline, Metric
 from airtcp.kernel.policies import BASELINE
-from airtcp.outputs.metrics import METRICS, Headline, Metric
 from airtcp.report.model import (
     Condition,
     Gain,

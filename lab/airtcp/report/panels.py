@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
-from airtcp.outputs.figures import MetricFigure, ModelFigure
+from airtcp.experiment.figures import MetricFigure, ModelFigure
 from airtcp.outputs.modelfit import Compared, Point, expected
 from airtcp.report import layout
 from airtcp.report.interactive import entries

@@ -19,7 +19,7 @@ from distributed.core import Status
 from airtcp import atomicfile, programs
 from airtcp.cache import cache_dir, locked
 from airtcp.errors import AirtcpError, reason
-from airtcp.inputs.experiment import Cell
+from airtcp.experiment.experiment import Cell
 from airtcp.kernel.image import Kernel
 from airtcp.machine import hostlimits
 from airtcp.machine.guesttools import GuestTools

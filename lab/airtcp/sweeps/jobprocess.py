@@ -13,7 +13,7 @@ from pathlib import Path
 
 from airtcp import atomicfile, interrupts
 from airtcp.errors import AirtcpError, reason
-from airtcp.inputs.experiment import Cell
+from airtcp.experiment.experiment import Cell
 from airtcp.kernel.image import Kernel
 from airtcp.machine.guesttools import GuestTools
 from airtcp.sweeps.run import Result, identity, run_directory, run_one

@@ -10,7 +10,7 @@ from pathlib import Path
 from airtcp import atomicfile, interrupts
 from airtcp.cache import locked
 from airtcp.errors import InputError, of_file
-from airtcp.inputs.experiment import Cell, Experiment
+from airtcp.experiment.experiment import Cell, Experiment
 from airtcp.kernel.image import Kernel
 from airtcp.machine.guesttools import GuestTools
 from airtcp.outputs import results

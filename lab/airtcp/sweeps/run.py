@@ -14,12 +14,12 @@ from typing import Any
 
 from airtcp import atomicfile
 from airtcp.errors import AirtcpError, StopError, of_file
-from airtcp.inputs.experiment import Cell
+from airtcp.experiment.experiment import Cell
 from airtcp.kernel.image import Kernel
 from airtcp.machine import guest
 from airtcp.machine.guesttools import GuestTools
 from airtcp.network import build, measured, traffic
-from airtcp.network.scene import Scene
+from airtcp.network.scene import Scene, scene_of
 from airtcp.outputs import artifacts, capture, flentfile, metrics, overtime
 from airtcp.parameters import Parameters
 from airtcp.plan import script, topology, transfers, web, workload
@@ -35,6 +35,7 @@ _PACKAGE = Path(__file__).parents[1]
 _SOURCES = (
     *("machine/console.py", "machine/guest.py", "network/measured.py", "network/scene.py"),
     *("outputs/capture.py", "outputs/flentfile.py", "outputs/metrics.py", "outputs/overtime.py"),
+    *("experiment/metrics.py", "experiment/topology.py"),
     *("outputs/runfiles.py", "plan/ackfilter.py", "plan/nodes.py", "plan/processor.py"),
     *("plan/transfers.py", "plan/web.py", "sweeps/run.py"),
 )
@@ -123,7 +124,7 @@ def run_one(kernel: Kernel, tools: GuestTools, cell: Cell, seed: int, out_dir: P
         guest.remove_leftovers(run_dir)
         atomicfile.remove(run_dir, RESULT_FILE)
         run_dir.mkdir(parents=True)
-        (run_dir / "plan.sh").write_text(plan(cell.parameters, cell.scene))
+        (run_dir / "plan.sh").write_text(plan(cell.parameters, scene_of(cell)))
         if cell.parameters.workload == "web":
             web.write(run_dir / web.PAGES, cell.parameters, seed)
         ended = guest.boot(
@@ -155,9 +156,9 @@ def run_one(kernel: Kernel, tools: GuestTools, cell: Cell, seed: int, out_dir: P
         if ended.status == "ok":
             try:
                 _convert_captures(run_dir, cell)
-                if cell.scene:
-                    result["metrics"] = measured.compute(run_dir, cell.scene)
-                    result["flows"] = measured.flows(run_dir, cell.scene)
+                if scene := scene_of(cell):
+                    result["metrics"] = measured.compute(run_dir, scene)
+                    result["flows"] = measured.flows(run_dir, scene)
                 else:
                     result["metrics"] = metrics.compute(run_dir, cell.parameters)
                 _write_series(run_dir, cell, seed)
@@ -186,7 +187,7 @@ def identity(kernel: Kernel, tools: GuestTools, cell: Cell, seed: int) -> str:
     facts = [
         kernel.hash,
         tools.directory.name,
-        plan(cell.parameters, cell.scene),
+        plan(cell.parameters, scene_of(cell)),
         seed,
         cell.parameters.plain(),
         dict(cell.factors),
@@ -197,9 +198,9 @@ def identity(kernel: Kernel, tools: GuestTools, cell: Cell, seed: int) -> str:
 def _timeout_wall_s(cell: Cell) -> float:
     # Far more than any run takes: it ends guests that hang.
     parameters = cell.parameters
-    if cell.scene:
-        rates = sum(node.parameters.radio_rate.bps for node in cell.scene.access_points) / 10e6
-        return 120 + 10 * len(cell.scene.nodes) + (30 + rates) * parameters.duration_s
+    if scene := scene_of(cell):
+        rates = sum(node.parameters.radio_rate.bps for node in scene.access_points) / 10e6
+        return 120 + 10 * len(scene.nodes) + (30 + rates) * parameters.duration_s
     base = 120 + 10 * parameters.stations
     if parameters.workload == "web":
         return base + parameters.pages * (5 + parameters.reading_s)
@@ -212,8 +213,8 @@ def _timeout_wall_s(cell: Cell) -> float:
 
 def _memory_mb(cell: Cell) -> int:
     # A station's programs and buffers take some, and so do those of each node and flow.
-    if cell.scene:
-        return 512 + 16 * (len(cell.scene.nodes) + len(cell.scene.streams))
+    if scene := scene_of(cell):
+        return 512 + 16 * (len(scene.nodes) + len(scene.streams))
     return 512 + 16 * (cell.parameters.stations - 1)
 
 
@@ -230,16 +231,17 @@ def _convert_captures(run_dir: Path, cell: Cell) -> None:
     devices = {
         point: workload.capture_device(cell.parameters, point) for point in cell.parameters.capture
     }
-    for point, device in (traffic.captures(cell.scene) if cell.scene else devices).items():
+    scene = scene_of(cell)
+    for point, device in (traffic.captures(scene) if scene else devices).items():
         pcap = run_dir / f"{point}.pcap"
         capture.convert(pcap, run_dir / f"{point}.pcapng", device)
         pcap.unlink()
 
 
 def _write_series(run_dir: Path, cell: Cell, seed: int) -> None:
-    if cell.scene:
+    if scene := scene_of(cell):
         # No test of Flent's is of such a network.
-        overtime.write_csv(run_dir / "series.csv", run_dir, cell.parameters, cell.scene.streams)
+        overtime.write_csv(run_dir / "series.csv", run_dir, cell.parameters, scene.streams)
         return
     if cell.parameters.workload == "bulk":
         overtime.write_csv(run_dir / "series.csv", run_dir, cell.parameters)

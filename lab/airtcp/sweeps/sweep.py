@@ -21,11 +21,11 @@ from typing import Literal, NamedTuple
 
 from airtcp import interrupts
 from airtcp.errors import AirtcpError, CrowdedError, StopError, reason
-from airtcp.inputs.experiment import Cell
+from airtcp.experiment.experiment import Cell
+from airtcp.experiment.metrics import HEADLINES
 from airtcp.kernel.image import Kernel
 from airtcp.machine import guest, hostlimits
 from airtcp.machine.guesttools import GuestTools
-from airtcp.outputs.metrics import HEADLINES
 from airtcp.sweeps.run import (
     Result,
     Say,

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import SchemaError, SchemaSerializer, core_schema
 
-from airtcp.inputs.experiment import Experiment
+from airtcp.experiment.experiment import Experiment
 from airtcp.parameters.jsonschema import HINT, NUMBER, PARAMETER, SCALAR, Json, words
 
 

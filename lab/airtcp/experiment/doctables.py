@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from airtcp.inputs.schema import schema
+from airtcp.experiment.schema import schema
 from airtcp.parameters.jsonschema import HINT, Json
 
 _BEGIN, _END = "<!-- table: {} -->\n", "<!-- end -->\n"

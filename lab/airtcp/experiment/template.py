@@ -5,12 +5,12 @@ from pathlib import Path
 from string import Template
 from typing import get_args
 
-from airtcp.catalogue.literature import Paper
 from airtcp.errors import InputError
-from airtcp.inputs import schema
-from airtcp.inputs.experiment import checked_name
-from airtcp.outputs.figures import TimeFigure
-from airtcp.outputs.metrics import METRICS
+from airtcp.experiment import schema
+from airtcp.experiment.experiment import checked_name
+from airtcp.experiment.figures import TimeFigure
+from airtcp.experiment.metrics import METRICS
+from airtcp.experiment.papers import Paper
 from airtcp.parameters import Parameters
 from airtcp.parameters.policies import known
 

@@ -11,23 +11,14 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from airtcp import suggest
+from airtcp.experiment.metrics import METRICS, METRICS_IN, unknown_metric
 from airtcp.models.aggregation import Station
-from airtcp.outputs.metrics import METRICS
 from airtcp.parameters import NUMBERS, PARAMETER_NAMES, Strict, jsonschema
 from airtcp.parameters.jsonschema import HINT, Json, Shape
 from airtcp.parameters.quantity import OnOff, Plain, duration, fraction, rate, size
 
 # Type of the error for a figure that is of no kind.
 KIND = "figure_kind"
-
-
-# Where the list is, which is too long for a message.
-_METRICS_IN = "all: docs/metrics.md"
-
-
-def unknown_metric(name: str) -> str:
-    """What is wrong with a name that no metric has."""
-    return f"unknown metric {name!r}; {suggest.allowed(name, METRICS, _METRICS_IN)}"
 
 
 def _known(metric: str) -> str:
@@ -73,7 +64,7 @@ def _metric_or_number(name: str) -> str:
     if name not in METRICS and name not in NUMBERS:
         raise ValueError(
             f"{name!r} is neither a metric nor a parameter with a number; "
-            + suggest.allowed(name, (*METRICS, *NUMBERS), _METRICS_IN)
+            + suggest.allowed(name, (*METRICS, *NUMBERS), METRICS_IN)
         )
     return name
 

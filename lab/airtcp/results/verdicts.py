@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The literature that the experiments reproduce, and how a published figure fares.
+"""How a published figure fares.
 
 What counts as reproduced in size: a value within a tenth of the published one, a fifth where that
 is approximate (read off a figure, or given as "close to"). For a ratio its change from 1 counts:
@@ -11,22 +11,8 @@ or at least a value may pass it by a tenth.
 from collections.abc import Mapping
 from typing import Literal
 
-Paper = Literal["avkhadeev-2025", "grazia-2022", "statkus-2017", "arcia-moret-2012", "own"]
+from airtcp.experiment.papers import Precision, Word
 
-CITATIONS: Mapping[Paper, str] = {
-    "avkhadeev-2025": "Avkhadeev, Performance Evaluation of Delayed Acknowledgment in TCP over "
-    "Wi-Fi (thesis, Innopolis University, 2025): TCP-AAD",
-    "grazia-2022": "Grazia et al., Aggregating Without Bloating: Hard Times for TCP on Wi-Fi "
-    "(IEEE/ACM Transactions on Networking, 2022): small queues and pacing",
-    "statkus-2017": "Statkus, Performance Investigation of Data Packets Transport Control Protocol "
-    "in Heterogeneous Networks (dissertation, VGTU, 2017): ACK filtering and limiting",
-    "arcia-moret-2012": "Arcia-Moret, Diaz, Montavont, A Tunable Slow Start for TCP "
-    "(GIIS, 2012): ACK division",
-    "own": "airtcp's own",
-}
-
-Precision = Literal["exact", "approximate", "at most", "at least"]
-Word = Literal["more", "less", "same"]
 Verdict = Literal["in size", "in direction", "no", "not measured"]
 
 _WITHIN: Mapping[Precision, float] = {

@@ -5,6 +5,7 @@ A node may have parameters of its own: those of `parameters:`, by the same names
 say is as the cell has it, so that a factor reaches every node without an opinion.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -12,6 +13,9 @@ from pydantic import BaseModel, Field, create_model
 
 from airtcp.parameters import CongestionControl, Parameters, Strict
 from airtcp.parameters.quantity import Plain, duration, rate, whole_seconds
+
+SWITCH = "switch"
+"""The node where all cables end, which no file names."""
 
 _DAY_S = 86400
 
@@ -168,6 +172,31 @@ class Network(Strict):
     def plain(self) -> dict[str, Any]:
         """As in YAML: what is given, no defaults."""
         return self.model_dump(mode="json", exclude_unset=True)
+
+    def own(self, name: str) -> dict[str, Plain]:
+        """The parameters that a node has of its own: those of its access point, too."""
+        group = self.topology.group(name)
+        given: dict[str, Plain] = getattr(self.topology, str(group))[name].plain()
+        if group == "stations":
+            of_cell = self.topology.access_points[str(given.pop("access_point"))].plain()
+            return {**of_cell, **given}
+        return given
+
+
+def rest_s(parameters: Parameters, flow: Flow) -> float:
+    """The whole seconds from a flow's start to the end of the run."""
+    return float(int(parameters.duration_s - flow.start_s))
+
+
+def flow_names(network: Network) -> list[str]:
+    """FROM-TO where no name is given, from the second on with a number."""
+    seen: Counter[str] = Counter()
+    names = []
+    for flow in network.flows:
+        pair = f"{flow.sender}-{flow.receiver}"
+        seen[pair] += flow.name is None
+        names.append(flow.name or (f"{pair}-{seen[pair]}" if seen[pair] > 1 else pair))
+    return names
 
 
 MODELS: dict[str, type[BaseModel]] = {

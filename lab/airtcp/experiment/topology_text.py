@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from airtcp.network.model import (
+from airtcp.experiment.topology import (
     AccessPoint,
     Change,
     Flow,

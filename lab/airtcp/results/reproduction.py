@@ -6,13 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from airtcp.catalogue import literature
-from airtcp.catalogue.literature import CITATIONS, Paper, Verdict
-from airtcp.inputs.experiment import Experiment, Published, conditions
+from airtcp.experiment.experiment import Experiment, conditions
+from airtcp.experiment.metrics import METRICS
+from airtcp.experiment.papers import CITATIONS, Paper
+from airtcp.experiment.published import Published
 from airtcp.kernel.policies import BASELINE
-from airtcp.outputs.metrics import METRICS
 from airtcp.parameters import OBSERVATION
 from airtcp.parameters.quantity import Plain
+from airtcp.results import verdicts
+from airtcp.results.verdicts import Verdict
 from airtcp.statistics import Summary, paired_ratio, summarize
 from airtcp.units import parse_duration_s
 
@@ -128,11 +130,11 @@ def _verdict(figure: _Figure, declared: Sequence[_Figure]) -> Verdict:
     if summary is None:
         return "not measured"
     if isinstance(one.value, str):
-        return literature.of_word(summary.mean, one.value)
+        return verdicts.of_word(summary.mean, one.value)
     if one.relative_to:
-        return literature.of_ratio(summary.mean, one.value, one.precision)
+        return verdicts.of_ratio(summary.mean, one.value, one.precision)
     ordered = _ordered(figure, summary.mean, declared)
-    return literature.of_value(summary.mean, one.value, one.precision, ordered)
+    return verdicts.of_value(summary.mean, one.value, one.precision, ordered)
 
 
 def _ordered(figure: _Figure, mean: float, declared: Sequence[_Figure]) -> bool:
@@ -202,8 +204,8 @@ def _extent(documents: Sequence[tuple[Experiment, Mapping[str, Any]]]) -> str:
 
 
 def _explained() -> list[str]:
-    assert literature.__doc__
-    _, _, explanation = literature.__doc__.partition("\n\n")
+    assert verdicts.__doc__
+    _, _, explanation = verdicts.__doc__.partition("\n\n")
     return [
         *explanation.strip().splitlines(),
         "A value that differs by more is reproduced in direction if it lies above or below the",

@@ -3,8 +3,8 @@
 
 from pathlib import Path
 
-from airtcp.inputs.keytable import with_tables
-from airtcp.inputs.schema import schema
+from airtcp.experiment.doctables import with_tables
+from airtcp.experiment.schema import schema
 
 # docs/topologies.md has these in one table, test_network.py holds it to them.
 ELSEWHERE = {"Topology", "Server", "AccessPoint", "Station", "Flow", "Change", "Settings"}

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What cannot be in a network of one's own, and where in the file it stands."""
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,16 +10,18 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from airtcp import suggest
-from airtcp.network.model import (
+from airtcp.experiment.topology import (
     ACK_POLICY,
     CABLE_CHANGES,
     ERRORS,
     RATE,
     SENDER,
+    SWITCH,
     Flow,
     Network,
+    flow_names,
+    rest_s,
 )
-from airtcp.network.scene import SWITCH, Scene, flow_names, rest_s
 from airtcp.parameters import Parameters
 from airtcp.parameters.quantity import Plain
 from airtcp.units import format_duration_s
@@ -59,28 +62,29 @@ class Problem(NamedTuple):
 def problems(network: Network, parameters: Parameters) -> Iterator[Problem]:
     """Those of a cell, the first ones first: what comes later may hang on them."""
     for kind in (_names, _links, _nodes, _flows, _schedule):
-        found = list(kind(Scene(network, parameters)))
+        found = list(kind(network, parameters))
         yield from found
         if found:
             return
 
 
-def warnings(scene: Scene) -> Iterator[str]:
+def warnings(network: Network, parameters: Parameters) -> Iterator[str]:
     """What is allowed, but may not be what is wanted."""
-    for station in scene.stations:
-        ap = scene.nodes[station.cell]
-        for sender, receiver in ((ap, station), (station, ap)):
-            most, rate = receiver.parameters.streams, sender.parameters.radio_rate
-            if sender.parameters.rate_control == "fixed" and rate.streams > most:
+    for name, station in network.topology.stations.items():
+        ends = (station.access_point, name)
+        nodes = {node: parameters.replace(network.own(node)) for node in ends}
+        for sender, receiver in itertools.permutations(ends):
+            most, rate = nodes[receiver].streams, nodes[sender].radio_rate
+            if nodes[sender].rate_control == "fixed" and rate.streams > most:
                 yield (
-                    f"{sender.name} sends to {receiver.name} at the lowest basic rate, without "
-                    f"A-MPDUs: its fixed rate has {rate.streams} streams, {receiver.name} {most}; "
-                    f"give {sender.name} as few streams, or rate_control minstrel"
+                    f"{sender} sends to {receiver} at the lowest basic rate, without "
+                    f"A-MPDUs: its fixed rate has {rate.streams} streams, {receiver} {most}; "
+                    f"give {sender} as few streams, or rate_control minstrel"
                 )
 
 
-def _names(scene: Scene) -> Iterator[Problem]:
-    topology = scene.network.topology
+def _names(network: Network, parameters: Parameters) -> Iterator[Problem]:
+    topology = network.topology
     groups: dict[str, tuple[Mapping[str, object], int, int]] = {
         "servers": (topology.servers, 0, MOST_OTHERS),
         "access_points": (topology.access_points, 1, MOST_OTHERS),
@@ -100,8 +104,8 @@ def _names(scene: Scene) -> Iterator[Problem]:
             seen[name] = group
 
 
-def _links(scene: Scene) -> Iterator[Problem]:
-    topology = scene.network.topology
+def _links(network: Network, parameters: Parameters) -> Iterator[Problem]:
+    topology = network.topology
     known = topology.access_points
     for name, station in topology.stations.items():
         if station.access_point not in known:
@@ -118,8 +122,8 @@ def _links(scene: Scene) -> Iterator[Problem]:
             yield Problem(at, f"{pair[0]!r} twice; give two radios")
 
 
-def _nodes(scene: Scene) -> Iterator[Problem]:
-    plain, usual = scene.parameters.plain(), Parameters.usual()
+def _nodes(network: Network, parameters: Parameters) -> Iterator[Problem]:
+    plain, usual = parameters.plain(), Parameters.usual()
     for name in _OF_THE_USUAL:
         if plain[name] != usual[name]:
             yield Problem(
@@ -127,13 +131,13 @@ def _nodes(scene: Scene) -> Iterator[Problem]:
                 f"{name} {plain[name]} is not allowed with a topology; allowed: {usual[name]}",
             )
             return
-    topology = scene.network.topology
+    topology = network.topology
     for group in ("servers", "access_points", "stations"):
         for name in getattr(topology, group):
-            own, at = scene.own(name), ("topology", group, name)
-            if problem := _conflict(scene.parameters, own, at):
+            own, at = network.own(name), ("topology", group, name)
+            if problem := _conflict(parameters, own, at):
                 yield problem
-            elif group == "stations" and _without_snr(scene.parameters.replace(own)):
+            elif group == "stations" and _without_snr(parameters.replace(own)):
                 text = "error_model snr needs an snr: here, at its access point or in parameters"
                 yield Problem(at, text)
 
@@ -155,8 +159,8 @@ def _conflict(
     return None
 
 
-def _flows(scene: Scene) -> Iterator[Problem]:
-    network, topology = scene.network, scene.network.topology
+def _flows(network: Network, parameters: Parameters) -> Iterator[Problem]:
+    topology = network.topology
     hosts = [*topology.servers, *topology.stations]
     if not network.flows:
         yield Problem(("flows",), "give at least one, as in {from: SERVER, to: STATION}")
@@ -167,7 +171,7 @@ def _flows(scene: Scene) -> Iterator[Problem]:
                 yield Problem((*at, key), f"unknown host {_told(name, hosts)}")
         if flow.sender == flow.receiver:
             yield Problem((*at, "to"), f"from {flow.sender!r} to itself; give another host")
-        yield from (Problem((*at, key), text) for key, text in _times(scene.parameters, flow))
+        yield from (Problem((*at, key), text) for key, text in _times(parameters, flow))
         yield from (Problem((*at, key), text) for key, text in _transport(flow))
     for number, flow in enumerate(network.flows):
         if flow.name is not None and not _NAME.fullmatch(flow.name):
@@ -200,8 +204,8 @@ def _transport(flow: Flow) -> Iterator[tuple[str, str]]:
         yield "congestion_control", "udp has none"
 
 
-def _schedule(scene: Scene) -> Iterator[Problem]:
-    network, duration_s = scene.network, scene.parameters.duration_s
+def _schedule(network: Network, parameters: Parameters) -> Iterator[Problem]:
+    duration_s = parameters.duration_s
     now: dict[str, Parameters] = {}
     order = sorted(range(len(network.schedule)), key=lambda number: network.schedule[number].at_s)
     for number in order:
@@ -215,7 +219,7 @@ def _schedule(scene: Scene) -> Iterator[Problem]:
         if change.at_s >= duration_s:
             length = format_duration_s(duration_s)
             yield Problem((*at, "at"), f"the run has ended by then; allowed: less than {length}")
-        before = now.get(change.node) or scene.nodes[change.node].parameters
+        before = now.get(change.node) or parameters.replace(network.own(change.node))
         values = change.settings.plain()
         if not values:
             yield Problem((*at, "set"), f"give at least one; allowed: {_words(_CHANGES[group])}")

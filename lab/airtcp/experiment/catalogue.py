@@ -4,9 +4,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from airtcp.catalogue.literature import CITATIONS
-from airtcp.inputs import experiment
-from airtcp.inputs.experiment import Cell, Experiment
+from airtcp.experiment import reader
+from airtcp.experiment.experiment import Cell, Experiment
+from airtcp.experiment.papers import CITATIONS
 
 ALL = "all"
 
@@ -17,7 +17,7 @@ _QUICK_IDLE_S = 1
 
 def experiments() -> list[Experiment]:
     """All of them, those of one source together."""
-    found = [experiment.load(name) for name in experiment.names()]
+    found = [reader.load(name) for name in reader.names()]
     papers = list(CITATIONS)
     return sorted(found, key=lambda one: papers.index(one.paper))
 

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The literature that experiments reproduce, and how exactly it gives a figure."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+Paper = Literal["avkhadeev-2025", "grazia-2022", "statkus-2017", "arcia-moret-2012", "own"]
+
+CITATIONS: Mapping[Paper, str] = {
+    "avkhadeev-2025": "Avkhadeev, Performance Evaluation of Delayed Acknowledgment in TCP over "
+    "Wi-Fi (thesis, Innopolis University, 2025): TCP-AAD",
+    "grazia-2022": "Grazia et al., Aggregating Without Bloating: Hard Times for TCP on Wi-Fi "
+    "(IEEE/ACM Transactions on Networking, 2022): small queues and pacing",
+    "statkus-2017": "Statkus, Performance Investigation of Data Packets Transport Control Protocol "
+    "in Heterogeneous Networks (dissertation, VGTU, 2017): ACK filtering and limiting",
+    "arcia-moret-2012": "Arcia-Moret, Diaz, Montavont, A Tunable Slow Start for TCP "
+    "(GIIS, 2012): ACK division",
+    "own": "airtcp's own",
+}
+
+Precision = Literal["exact", "approximate", "at most", "at least"]
+Word = Literal["more", "less", "same"]

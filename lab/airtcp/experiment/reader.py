@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""YAML becomes an experiment, or one line: file, line, key, what is wrong and what is allowed."""
+
+import itertools
+from collections.abc import Mapping
+from pathlib import Path
+
+import yaml
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from airtcp import suggest, yamlfile
+from airtcp.errors import InputError
+from airtcp.experiment.experiment import Experiment, conditions, problems_of
+from airtcp.experiment.figures import KINDS, ModelFigure, tsq_packets
+from airtcp.experiment.messages import explain, named, parameters_like
+from airtcp.experiment.metrics import METRICS, unknown_metric
+from airtcp.experiment.published import Published
+from airtcp.experiment.topology import model_at
+from airtcp.parameters import CONFLICT, OBSERVATION, PARAMETER_NAMES, Parameters
+from airtcp.parameters.quantity import Plain
+from airtcp.paths import EXPERIMENTS_DIR, REPOSITORY
+
+_Location = tuple[str | int, ...]
+
+
+def load(experiment: str | Path) -> Experiment:
+    """The experiment of a name in experiments/, or of a YAML file. Raises InputError."""
+    path = Path(experiment)
+    if path.suffix not in (".yaml", ".yml"):
+        path = EXPERIMENTS_DIR / f"{experiment}.yaml"
+        if not path.is_file():
+            here = [
+                file for file in (f"{experiment}.yaml", f"{experiment}.yml") if Path(file).is_file()
+            ]
+            known = suggest.allowed(
+                str(experiment), [*here, *names()], "or the path of a .yaml file"
+            )
+            raise InputError(f"unknown experiment {str(experiment)!r}; {known}")
+    return _Reader(_shown(path)).experiment(yamlfile.read(path))
+
+
+def names() -> list[str]:
+    """The experiments that come with the laboratory."""
+    return sorted(path.stem for path in EXPERIMENTS_DIR.glob("*.yaml"))
+
+
+def _shown(path: Path) -> str:
+    """The path as an error names it: short when it is one of ours."""
+    path = path.resolve()
+    root = REPOSITORY
+    return str(path.relative_to(root)) if path.is_relative_to(root) else str(path)
+
+
+class _Reader:
+    """Reads one YAML file into an Experiment and can say on which line each thing stands."""
+
+    def __init__(self, shown: str) -> None:
+        self._shown = shown
+        self._lines: dict[_Location, int] = {}
+
+    def experiment(self, text: str) -> Experiment:
+        node = yamlfile.compose(text, self._shown)
+        if not isinstance(node, yaml.MappingNode):
+            raise InputError(
+                f"{self._shown}:1: must be a list of `key: value` lines; keys: "
+                + " ".join(Experiment.model_fields)
+            )
+        try:
+            experiment = Experiment.model_validate(self._data(node, ()))
+        except ValidationError as error:
+            first = _telling(error)
+            at = first["loc"]
+            # pydantic names the kind of a figure after its number; the file has no such key there.
+            key = (*at[:2], *at[3:]) if at[0] == "figures" else at
+            raise self._error(key, explain(first, _model_at(at))) from None
+        for name in ("flows", "schedule"):
+            if experiment.topology is None and (name,) in self._lines:
+                raise self._error((name,), "is for networks with a `topology`")
+        self._check_factors(experiment)
+        self._check_figures(experiment)
+        self._check_published(experiment)
+        return experiment
+
+    def _data(self, node: yaml.Node, at: _Location) -> object:
+        """The node as dicts, lists and the very text of scalars: the schema gives the types."""
+        self._lines.setdefault(at, node.start_mark.line + 1)
+        if isinstance(node, yaml.SequenceNode):
+            return [self._data(item, (*at, index)) for index, item in enumerate(node.value)]
+        if isinstance(node, yaml.MappingNode):
+            mapping: dict[str, object] = {}
+            for key, value in node.value:
+                if not isinstance(key, yaml.ScalarNode):
+                    self._lines[at] = key.start_mark.line + 1
+                    raise self._error(at, "a key is a word, not a list or keys of its own")
+                where = (*at, str(key.value))
+                if key.value in mapping:
+                    self._lines[where] = key.start_mark.line + 1
+                    raise self._error(where, "given twice")
+                self._lines[where] = key.start_mark.line + 1
+                mapping[str(key.value)] = self._data(value, where)
+            return mapping
+        return node.value
+
+    def _check_factors(self, experiment: Experiment) -> None:
+        """Factor names and values of the design and of published figures are parameters."""
+        for number, product in enumerate(experiment.design):
+            for name, values in product.items():
+                for index, value in enumerate(values):
+                    self._check_value(name, value, ("design", number, name), (index,))
+                if not values:
+                    raise self._error(("design", number, name), "give at least one value")
+        for number, figure in enumerate(experiment.published):
+            for key, factors in (("when", figure.when), ("relative_to", figure.relative_to)):
+                for name, value in factors.items():
+                    self._check_value(name, value, ("published", number, key, name), ())
+            if figure.metric not in METRICS:
+                raise self._error(
+                    ("published", number, "metric"),
+                    unknown_metric(figure.metric),
+                )
+        self._check_conflicts(experiment)
+
+    def _check_figures(self, experiment: Experiment) -> None:
+        """Figures name factors of the design; a model has something to be compared with."""
+        factors = experiment.factors
+        for number, figure in enumerate(experiment.figures):
+            for key, factor in figure.factors().items():
+                if factor not in factors:
+                    raise self._error(
+                        ("figures", number, key),
+                        f"{factor!r} is not a factor of the design; "
+                        + suggest.allowed(factor, factors),
+                    )
+            if isinstance(figure, ModelFigure) and not any(
+                tsq_packets(cell.parameters.plain()["tsq"]) for cell in experiment.cells()
+            ):
+                raise self._error(
+                    ("figures", number, "model"),
+                    "no cell has a tsq in packets, as in 40packets, which the model is about",
+                )
+
+    def _check_conflicts(self, experiment: Experiment) -> None:
+        """Every cell, and the conditions of every published figure, are possible."""
+        combinations: list[tuple[_Location, dict[str, str]]] = [
+            (("design", number), dict(zip(product, values, strict=True)))
+            for number, product in enumerate(experiment.design)
+            for values in itertools.product(*product.values())
+        ]
+        for number, figure in enumerate(experiment.published):
+            combinations.append((("published", number, "when"), figure.when))
+            if figure.relative_to:
+                other = figure.when | figure.relative_to
+                combinations.append((("published", number, "relative_to"), other))
+        for at, values in combinations:
+            try:
+                parameters = experiment.parameters.replace(values)
+            except ValidationError as error:
+                first = error.errors()[0]
+                text = f"{named(first, values)}: {explain(first, Parameters)}"
+                raise self._error(at, text) from None
+            for problem in problems_of(experiment.network, parameters):
+                given = " ".join(f"{name}={value}" for name, value in values.items())
+                raise self._error(problem.at, f"{problem.text}{given and f' (with {given})'}")
+
+    def _check_published(self, experiment: Experiment) -> None:
+        """Every published figure is about a case of the design."""
+        base = experiment.parameters.plain()
+        design = [
+            {name: set(values) for name, values in product.items()} for product in experiment.design
+        ]
+        for number, figure in enumerate(experiment.published):
+            when = {"when": figure.when}
+            if figure.relative_to:
+                when["relative_to"] = figure.when | figure.relative_to
+            for key, values in when.items():
+                # As text first: values of parameters take a while.
+                if any(_fits(values, product, base) for product in design):
+                    continue
+                under = conditions(experiment.parameters.replace(values))
+                if under not in (conditions(cell.parameters) for cell in experiment.cells()):
+                    given = " ".join(f"{name}={value}" for name, value in values.items())
+                    raise self._error(
+                        ("published", number, key),
+                        f"no case of the design has {given or 'the parameters above'}",
+                    )
+
+    def _check_value(self, name: str, value: str, at: _Location, within: _Location) -> None:
+        if name not in PARAMETER_NAMES:
+            raise self._error(at, f"unknown factor; {parameters_like(name)}")
+        try:
+            Parameters.model_validate({name: value})
+        except ValidationError as error:
+            first = error.errors()[0]
+            # Whether values go together hangs on the others, too.
+            if first["type"] != CONFLICT:
+                raise self._error((*at, *within), explain(first, Parameters)) from None
+
+    def _error(self, at: _Location, message: str) -> InputError:
+        """`file:line: key: message`; a thing that is missing is reported where it should be."""
+        known = at
+        while known not in self._lines:
+            known = known[:-1]
+        key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in at)
+        separator = ": " if key else ""
+        return InputError(
+            f"{self._shown}:{self._lines[known]}: {key.lstrip('.')}{separator}{message}"
+        )
+
+
+def _fits(
+    values: Mapping[str, str], product: Mapping[str, set[str]], base: Mapping[str, Plain]
+) -> bool:
+    """Whether a combination of the product has these values, all of them as text."""
+    return all(
+        values.get(name, str(base[name])) in product.get(name, {str(base[name])})
+        for name in values.keys() | product.keys()
+        if name not in OBSERVATION
+    )
+
+
+def _telling(error: ValidationError) -> ErrorDetails:
+    """The error that says most: a key that is missing may be there, but misspelt."""
+    first, *others = error.errors()
+    if first["type"] != "missing":
+        return first
+    return next((one for one in others if one["type"] == "extra_forbidden"), first)
+
+
+def _model_at(at: _Location) -> type[BaseModel]:
+    """The model whose keys stand at a place: for the list of what is allowed."""
+    if own := model_at(at):
+        return own
+    if len(at) < 2:
+        return Experiment
+    if at[0] == "figures" and len(at) > 2:
+        return KINDS[str(at[2])]
+    return Parameters if at[0] == "parameters" else Published
