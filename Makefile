@@ -69,7 +69,7 @@ verify:
 lint:
 	$(PYTHON) -P -m ruff check
 	$(PYTHON) -P -m ruff format --check
-	$(PYTHON) -P -m mypy lab/airtcp tests/verify.py
+	$(PYTHON) -P -m mypy lab/airtcp lab/guest/set_policy.py tests/verify.py
 	shellcheck airtcp lab/setup.sh lab/guest/modprobe .ci/run
 	@ls $(CHECKPATCH) >/dev/null 2>&1 || ./airtcp kernel build
 	set -- $(CHECKPATCH) && find kernel -name '*.[ch]' ! -path '*/trace/*' \

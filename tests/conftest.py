@@ -19,7 +19,7 @@ from airtcp.kernel.image import Kernel
 from airtcp.machine import guest, guesttools
 from airtcp.machine.guest import boot
 from airtcp.machine.guesttools import GuestTools
-from airtcp.plan.script import HELPERS
+from airtcp.steps.script import HELPERS
 from airtcp.sweeps.run import Result, run_one
 
 GUEST = Path(__file__).parent / "guest"

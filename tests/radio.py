@@ -14,9 +14,9 @@ from airtcp.machine import guest
 from airtcp.machine.guesttools import GuestTools
 from airtcp.parameters import Parameters
 from airtcp.parameters.ieee80211 import frequency_mhz
-from airtcp.plan import wifi
-from airtcp.plan.nodes import radio_mac
-from airtcp.plan.script import HELPERS
+from airtcp.steps import wifi
+from airtcp.steps.script import HELPERS
+from airtcp.testbed.addresses import radio_mac
 
 PORT = 9
 OCTETS = 1472

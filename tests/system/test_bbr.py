@@ -13,7 +13,7 @@ from airtcp.machine.guest import boot
 from airtcp.machine.guesttools import GuestTools
 from airtcp.outputs.runfiles import read_flows
 from airtcp.parameters import Parameters
-from airtcp.plan.transfers import transfers
+from airtcp.testbed.flows import transfers
 
 GAINS = {
     **{"bbr_startup_gain": (1, 739, 1023), "bbr_drain_gain": (1, 88, 1023)},

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from conftest import Measure
 
+from airtcp.steps.plan import plan
 from airtcp.sweeps import run
 
 # Settings over thesis-lan (40 MHz, MCS 5, two streams); centre and width; the rate received at.
@@ -72,7 +73,7 @@ def test_the_link_is_what_was_asked_for(
     channel: str,
     rate: str,
 ) -> None:
-    plan, mark = run.plan, "must airsim radio show"
+    mark = "must airsim radio show"
     look = "for what in info link; do ip netns exec station iw dev wlan0 $what; done >iw.txt\n"
     monkeypatch.setattr(run, "plan", lambda *of: plan(*of).replace(mark, f"{look}{mark}"))
     result = measure(*settings, "rate=5Mbit", "duration=1s")

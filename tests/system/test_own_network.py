@@ -14,10 +14,10 @@ from airtcp.experiment.experiment import Cell
 from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
 from airtcp.machine.guesttools import GuestTools
-from airtcp.network.scene import scene_of
 from airtcp.outputs.results import document, write
 from airtcp.report import model, series
 from airtcp.sweeps.run import Result, run_directory, run_one
+from airtcp.testbed.topology import scene_of
 
 EXPERIMENT = """\
 name: network

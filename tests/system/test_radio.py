@@ -13,7 +13,7 @@ from airtcp.kernel.image import Kernel
 from airtcp.machine.guesttools import GuestTools
 from airtcp.outputs.runfiles import ampdu_sizes
 from airtcp.parameters import Parameters
-from airtcp.plan.nodes import radio_mac
+from airtcp.testbed.addresses import radio_mac
 
 HT = Parameters().replace(
     {"standard": "802.11n", "width": "40MHz", "guard_interval": "400ns", "mcs": 5, "streams": 2}

@@ -5,6 +5,7 @@ import pytest
 from conftest import OF_THE_PATH, Measure
 
 from airtcp.experiment.metrics import METRICS
+from airtcp.steps.plan import plan
 from airtcp.sweeps import run
 
 # What other workloads measure, or probes that are off.
@@ -90,7 +91,6 @@ def test_gro_thins_the_acks_of_the_default_policy(measure: Measure) -> None:
 
 
 def test_a_command_that_fails_is_named(measure: Measure, monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = run.plan
     monkeypatch.setattr(run, "plan", lambda *of: plan(*of).replace("netem delay", "netem dealy"))
     result = measure("delay=50ms")
     assert result["status"] == "failed"
@@ -101,7 +101,6 @@ def test_a_command_that_fails_is_named(measure: Measure, monkeypatch: pytest.Mon
 def test_a_kernel_without_what_is_asked_says_so(
     measure: Measure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan = run.plan
     monkeypatch.setattr(run, "plan", lambda *of: plan(*of).replace("tcp_sack", "tcp_sock"))
     error = measure()["error"]
     assert error.startswith("this kernel has no sysctl net.ipv4.tcp_sock, so it cannot be set to 0")

@@ -13,6 +13,7 @@ from airtcp.kernel.image import Kernel
 from airtcp.kernel.policies import SHIPPED
 from airtcp.machine.guesttools import GuestTools
 from airtcp.outputs import capture
+from airtcp.steps.plan import plan
 from airtcp.sweeps import run
 from airtcp.sweeps.run import Result, run_one
 
@@ -126,7 +127,6 @@ def test_the_same_seed_gives_the_same_bytes(
 def test_a_server_that_is_not_there_is_named(
     measure: Measure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan = run.plan
     monkeypatch.setattr(run, "plan", lambda *of: plan(*of).replace("serve 100", "serve 0"))
     error = measure(*MESSAGES)["error"]
     assert error.startswith("node station exchange -C cubic -N ask 10.0.0.1 100 100 50")

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from airtcp.parameters import Parameters
 from airtcp.parameters.quantity import Plain
-from airtcp.sweeps.run import plan
+from airtcp.steps.plan import plan
 
 
 def planned(**values: Plain) -> str:

@@ -12,9 +12,9 @@ from airtcp.experiment import topology_checks, topology_text
 from airtcp.experiment.experiment import Cell, Setting
 from airtcp.experiment.reader import load
 from airtcp.experiment.topology import Network
-from airtcp.network import build
-from airtcp.network.scene import Scene, scene_of
-from airtcp.sweeps.run import plan
+from airtcp.steps import topology_network
+from airtcp.steps.plan import plan
+from airtcp.testbed.topology import Scene, scene_of
 
 GOOD = """\
 name: small
@@ -141,7 +141,7 @@ must airsim radio set 3 errors fixed mpdu_error_ppm 500000 response_error_ppm 0
 
 
 def test_changes_come_in_order_of_time_and_say_only_what_changes(tmp_path: Path) -> None:
-    assert build.changes(scene(tmp_path)) == CHANGES
+    assert topology_network.changes(scene(tmp_path)) == CHANGES
 
 
 def test_hidden_radios_and_errors_are_set(tmp_path: Path) -> None:

@@ -9,10 +9,10 @@ from plans import check_shell, planned, section
 from pydantic import ValidationError
 
 from airtcp.errors import AirtcpError
-from airtcp.outputs import runfiles
+from airtcp.outputs import metrics, runfiles
 from airtcp.parameters import NUMBERS, Parameters
 from airtcp.parameters.quantity import Plain
-from airtcp.plan import ackfilter, processor
+from airtcp.steps import cpu_cost
 
 CABLES: dict[str, Plain] = {"access": "ethernet", "ethernet_rate": "100Mbit"}
 CABLE = "overhead 24 mpu 84 burst 1514b latency 400000us"
@@ -104,11 +104,11 @@ def test_a_slow_host_pays_for_what_it_sends_and_receives() -> None:
 def test_utilisation_is_the_time_of_what_was_served(tmp_path: Path) -> None:
     for when, packets, octets in (("before", 100, 50_000), ("after", 1100, 1_050_000)):
         counters = {"kind": "tbf", "bytes": octets, "packets": packets, "drops": 0}
-        path = tmp_path / processor.file("router", when)
+        path = tmp_path / cpu_cost.file("router", when)
         path.write_text(json.dumps([{"kind": "pfifo"}, counters]))
     # 1,000 packets of 20 us and 1,000,000 bytes of 10 ns: 30 ms of 100.
-    cost = processor.Cost(20e-6, 10e-9, 75)
-    assert processor.utilisation(tmp_path, "router", cost, 0.1) == pytest.approx(0.3)
+    cost = cpu_cost.Cost(20e-6, 10e-9, 75)
+    assert metrics.utilisation(tmp_path, "router", cost, 0.1) == pytest.approx(0.3)
 
 
 @pytest.mark.parametrize(
@@ -171,8 +171,8 @@ def test_what_each_stage_has_dropped_is_read_from_its_own_tool(tmp_path: Path) -
     (tmp_path / "ack-filter-txq.txt").write_text("mode on\nfiltered 7\nmode on\nfiltered 5\n")
     (tmp_path / "airsim-after.txt").write_text("acks_suppressed 11\nacks_held 4\n")
     (tmp_path / "qdisc-bridge.json").write_text('[{"tins": [{"drops": 9, "ack_drops": 2}]}]')
-    assert ackfilter.filtered(tmp_path, ("police",)) == 83
-    assert ackfilter.filtered(tmp_path, ("cake", "txq", "hold")) == 2 + 12 + 11
+    assert metrics.filtered(tmp_path, ("police",)) == 83
+    assert metrics.filtered(tmp_path, ("cake", "txq", "hold")) == 2 + 12 + 11
 
 
 def test_numbers_are_compared_in_peoples_units() -> None:

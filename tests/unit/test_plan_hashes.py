@@ -10,8 +10,8 @@ import json
 from pathlib import Path
 
 from airtcp.experiment import experiment, reader
-from airtcp.network.scene import scene_of
-from airtcp.sweeps.run import plan
+from airtcp.steps.plan import plan
+from airtcp.testbed.topology import scene_of
 
 RECORDED = Path(__file__).parents[1] / "plan-hashes.json"
 

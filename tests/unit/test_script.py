@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from airtcp.plan.script import FAILURE, HELPERS, batched
+from airtcp.steps.script import FAILURE, HELPERS, batched
 
 LINES = """\
 must ip link set lo up

@@ -6,8 +6,9 @@ from plans import apart, check_shell, planned, section
 
 from airtcp.parameters import Parameters
 from airtcp.parameters.quantity import Plain
-from airtcp.plan import transfers
-from airtcp.plan.wifi import hostapd_conf, radio_keys
+from airtcp.steps import iperf3
+from airtcp.steps.wifi import hostapd_conf, radio_keys
+from airtcp.testbed import flows
 
 
 def lines(text: str) -> list[str]:
@@ -442,7 +443,7 @@ def test_a_run_leaves_what_every_radio_was() -> None:
 
 def client_command(parameters: Parameters, station: int = 1) -> str:
     """That of a station's only transfer."""
-    return transfers.client(parameters, transfers.transfers(parameters)[station - 1])
+    return iperf3.client(parameters, flows.transfers(parameters)[station - 1])
 
 
 def test_the_sender_is_iperf3s_client() -> None:

@@ -3,7 +3,8 @@
 
 from airtcp.parameters import Parameters
 from airtcp.parameters.quantity import Plain
-from airtcp.plan.transfers import client, last_port, server, transfers, udp_probes
+from airtcp.steps.iperf3 import client, server
+from airtcp.testbed.flows import last_port, transfers, udp_probes
 
 
 def parameters(**values: Plain) -> Parameters:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from airtcp.parameters import Parameters
-from airtcp.plan import web
+from airtcp.steps import web
 
 MANY = Parameters().replace({"workload": "web", "pages": 10000, "reading": "500ms"})
 

@@ -8,10 +8,9 @@ from airtcp.experiment.experiment import Cell
 from airtcp.kernel.image import Kernel
 from airtcp.machine import guest
 from airtcp.machine.guesttools import GuestTools
-from airtcp.network import build
-from airtcp.network.scene import scene_of
-from airtcp.plan import script, topology
-from airtcp.plan.nodes import ADDRESSES
+from airtcp.steps import network, script, topology_network
+from airtcp.testbed.addresses import ADDRESSES
+from airtcp.testbed.topology import scene_of
 
 _DAY_S = 86400.0
 
@@ -35,12 +34,12 @@ true
 
 def plan(cell: Cell) -> str:
     """The script that builds the network and gives a prompt."""
-    addresses, network = dict(ADDRESSES), topology.plan(cell.parameters)
+    addresses, network = dict(ADDRESSES), network.plan(cell.parameters)
     example = f"station ping {ADDRESSES['server']}"
     if scene := scene_of(cell):
         addresses = dict.fromkeys(scene.nodes, "")
         addresses |= {node.name: node.address for node in scene.hosts}
-        stream, network = scene.streams[0], build.plan(scene)
+        stream, network = scene.streams[0], topology_network.plan(scene)
         example = f"{stream.sender} ping {stream.receiver_address}"
     prompt = _PROMPT.format(
         nodes=" ".join(addresses),

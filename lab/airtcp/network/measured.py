@@ -7,9 +7,9 @@ from typing import Any
 import numpy
 
 from airtcp.experiment.metrics import METRICS
-from airtcp.network import traffic
-from airtcp.network.scene import Scene, Stream
 from airtcp.outputs import metrics, runfiles
+from airtcp.steps import topology_traffic
+from airtcp.testbed.topology import Scene, Stream
 
 Value = float | None
 
@@ -76,7 +76,7 @@ def _received_bits(run_dir: Path, stream: Stream) -> float:
 
 
 def _ping(run_dir: Path, scene: Scene) -> dict[str, Value]:
-    files = [traffic.ping_file(node.name) for node in traffic.pinging(scene)]
+    files = [topology_traffic.ping_file(node.name) for node in topology_traffic.pinging(scene)]
     if not files:
         return {}
     rtts_ms = numpy.concatenate([runfiles.read_ping(run_dir, file).rtt_ms for file in files])

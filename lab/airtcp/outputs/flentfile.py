@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from airtcp.machine.guest import EPOCH_NS
 from airtcp.outputs import overtime, runfiles
 from airtcp.parameters import Parameters
-from airtcp.plan.nodes import SERVER_ADDRESS
-from airtcp.plan.transfers import udp_probe_file, udp_probes
+from airtcp.testbed.addresses import SERVER_ADDRESS
+from airtcp.testbed.flows import udp_probe_file, udp_probes
 
 _FORMAT = 4
 _STEP_S = 0.2

@@ -11,8 +11,8 @@ from airtcp.errors import AirtcpError
 from airtcp.experiment.metrics import METRICS
 from airtcp.outputs import runfiles
 from airtcp.parameters import Parameters
-from airtcp.plan import ackfilter, processor, web
-from airtcp.plan.transfers import directions, transfers, udp_probe_file, udp_probes
+from airtcp.steps import cpu_cost, filters, web
+from airtcp.testbed.flows import directions, transfers, udp_probe_file, udp_probes
 
 _SHARES = ("data", "ack", "idle", "collision")
 _BUSY = ("data", "ack", "other", "collision")
@@ -224,14 +224,33 @@ def sampled(run_dir: Path, sender: Sequence[runfiles.TcpTrace]) -> dict[str, flo
 def _path(run_dir: Path, parameters: Parameters) -> dict[str, float | None]:
     """What the nodes on the way have done."""
     values: dict[str, float | None] = {}
-    if set(parameters.ack_filter) & set(ackfilter.COUNTED):
-        values["acks_filtered"] = ackfilter.filtered(run_dir, parameters.ack_filter)
-    costs = processor.nodes(parameters)
+    if set(parameters.ack_filter) & set(filters.COUNTED):
+        values["acks_filtered"] = filtered(run_dir, parameters.ack_filter)
+    costs = cpu_cost.nodes(parameters)
     duration_s = runfiles.read_airsim(run_dir)["time_ns"] / 1e9 if costs else 0.0
     for node, cost in costs.items():
         name = "router_utilisation" if node == "router" else "host_utilisation"
-        values[name] = processor.utilisation(run_dir, node, cost, duration_s)
+        values[name] = utilisation(run_dir, node, cost, duration_s)
     return values
+
+
+def filtered(run_dir: Path, stages: tuple[str, ...]) -> int:
+    """ACKs that the stages have dropped since boot; drops of full queues are not among them."""
+    own = [filters.COUNTED[stage] for stage in stages if stage in filters.COUNTED]
+    return sum(
+        int(dropped)
+        for one in own
+        for dropped in one.drops.findall((run_dir / one.file).read_text())
+    )
+
+
+def utilisation(run_dir: Path, node: str, cost: cpu_cost.Cost, duration_s: float) -> float:
+    """The share of the time that the processor had work."""
+    before = runfiles.read_qdisc(run_dir / cpu_cost.file(node, "before"), "tbf")
+    after = runfiles.read_qdisc(run_dir / cpu_cost.file(node, "after"), "tbf")
+    packets = after["packets"] - before["packets"]
+    octets = after["bytes"] - before["bytes"]
+    return cost.time_s(packets, octets) / duration_s
 
 
 def air(run_dir: Path, media: int = 1) -> dict[str, float | None]:

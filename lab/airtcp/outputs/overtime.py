@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from airtcp.outputs import runfiles
 from airtcp.parameters import Parameters
-from airtcp.plan.transfers import Pair, transfers
+from airtcp.testbed.flows import Pair, transfers
 
 CSV_STEP_S = 1.0
 CSV_COLUMNS = (

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from airtcp.errors import AirtcpError
 from airtcp.paths import BEGAN
-from airtcp.plan.nodes import ADDRESSES
-from airtcp.plan.transfers import PORT, Pair
+from airtcp.testbed.addresses import ADDRESSES
+from airtcp.testbed.flows import PORT, Pair
 
 # The columns of tcpwatch that the metrics and figures need.
 _TCP_COLUMNS = frozenset(

@@ -19,13 +19,13 @@ from airtcp.experiment.figures import Figure
 from airtcp.experiment.metrics import HEADLINES, Headline
 from airtcp.experiment.topology import Network
 from airtcp.kernel.policies import BASELINE
-from airtcp.network import traffic
-from airtcp.network.scene import Scene
 from airtcp.outputs import results, runfiles
 from airtcp.outputs.modelfit import Point
 from airtcp.parameters import Parameters, policies
-from airtcp.plan.transfers import Pair
 from airtcp.results import reproduction
+from airtcp.steps import topology_traffic
+from airtcp.testbed.flows import Pair
+from airtcp.testbed.topology import Scene
 
 _POLICY = "ack_policy"
 
@@ -95,7 +95,9 @@ class Run:
             return []
         if self.scene is None:
             return [runfiles.read_ping(self.directory)]
-        files = [traffic.ping_file(node.name) for node in traffic.pinging(self.scene)]
+        files = [
+            topology_traffic.ping_file(node.name) for node in topology_traffic.pinging(self.scene)
+        ]
         return [runfiles.read_ping(self.directory, file) for file in files]
 
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from airtcp.errors import AirtcpError
 from airtcp.outputs import capture, overtime, runfiles
 from airtcp.parameters import Parameters
-from airtcp.plan.nodes import ADDRESSES
-from airtcp.plan.transfers import PORT, Pair, transfers
+from airtcp.testbed.addresses import ADDRESSES
+from airtcp.testbed.flows import PORT, Pair, transfers
 
 Floats = NDArray[numpy.float64]
 

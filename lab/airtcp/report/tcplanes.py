@@ -13,9 +13,9 @@ from airtcp.machine.guest import EPOCH_NS
 from airtcp.outputs import acktrace, airtrace, capture
 from airtcp.outputs.acktrace import Wait
 from airtcp.outputs.capture import Segment
-from airtcp.plan.nodes import station_address
 from airtcp.report.model import Run
 from airtcp.report.plots import PALETTE
+from airtcp.testbed.addresses import station_address
 
 _NS_PER_MS = 1_000_000
 _NODES = ("server", "station")

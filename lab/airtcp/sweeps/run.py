@@ -18,11 +18,13 @@ from airtcp.experiment.experiment import Cell
 from airtcp.kernel.image import Kernel
 from airtcp.machine import guest
 from airtcp.machine.guesttools import GuestTools
-from airtcp.network import build, measured, traffic
-from airtcp.network.scene import Scene, scene_of
+from airtcp.network import measured
 from airtcp.outputs import artifacts, capture, flentfile, metrics, overtime
 from airtcp.parameters import Parameters
-from airtcp.plan import script, topology, transfers, web, workload
+from airtcp.steps import script, topology_traffic, web, workload
+from airtcp.steps.plan import plan
+from airtcp.testbed import flows
+from airtcp.testbed.topology import scene_of
 
 Result = dict[str, Any]
 Say = Callable[[str], None]
@@ -33,11 +35,17 @@ SCHEMA = 1
 _PACKAGE = Path(__file__).parents[1]
 # What decides a run beside the plan, the kernel and the guest's programs.
 _SOURCES = (
-    *("machine/console.py", "machine/guest.py", "network/measured.py", "network/scene.py"),
+    *("machine/console.py", "machine/guest.py", "network/measured.py", "testbed/topology.py"),
     *("outputs/capture.py", "outputs/flentfile.py", "outputs/metrics.py", "outputs/overtime.py"),
     *("experiment/metrics.py", "experiment/topology.py"),
-    *("outputs/runfiles.py", "plan/ackfilter.py", "plan/nodes.py", "plan/processor.py"),
-    *("plan/transfers.py", "plan/web.py", "sweeps/run.py"),
+    *(
+        "outputs/runfiles.py",
+        "parameters/ack_filter.py",
+        "steps/filters.py",
+        "testbed/addresses.py",
+        "steps/cpu_cost.py",
+    ),
+    *("testbed/flows.py", "steps/iperf3.py", "steps/plan.py", "steps/web.py", "sweeps/run.py"),
 )
 
 
@@ -62,15 +70,6 @@ _NOT_ARTIFACTS = frozenset({RESULT_FILE, "exit", "progress"})
 def run_directory(out_dir: Path, cell: Cell, seed: int) -> Path:
     """Where a run leaves its files."""
     return out_dir / "runs" / cell.slug / f"seed-{seed}"
-
-
-def plan(parameters: Parameters, scene: Scene | None = None) -> str:
-    """The shell script that the guest runs. scene: a network of one's own."""
-    if scene:
-        network, work = build.plan(scene), traffic.plan(scene)
-    else:
-        network, work = topology.plan(parameters), workload.plan(parameters)
-    return script.batched(f"{network}\n{work}")
 
 
 def expected_virtual_s(parameters: Parameters) -> float:
@@ -207,7 +206,7 @@ def _timeout_wall_s(cell: Cell) -> float:
     if parameters.workload != "bulk":
         exchanged_mb = (parameters.transfer_size_bytes or parameters.message_bytes) / 1e6
         return base + parameters.exchange_count * (1 + exchanged_mb)
-    at_rate = transfers.access_rate_bps(parameters) / 10e6
+    at_rate = flows.access_rate_bps(parameters) / 10e6
     return base + (30 + at_rate) * parameters.duration_s + 2 * parameters.idle_s
 
 
@@ -232,7 +231,7 @@ def _convert_captures(run_dir: Path, cell: Cell) -> None:
         point: workload.capture_device(cell.parameters, point) for point in cell.parameters.capture
     }
     scene = scene_of(cell)
-    for point, device in (traffic.captures(scene) if scene else devices).items():
+    for point, device in (topology_traffic.captures(scene) if scene else devices).items():
         pcap = run_dir / f"{point}.pcap"
         capture.convert(pcap, run_dir / f"{point}.pcapng", device)
         pcap.unlink()

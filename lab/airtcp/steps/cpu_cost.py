@@ -9,12 +9,10 @@ bytes more. It may have saved up one packet's time.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
-from airtcp.outputs.runfiles import read_qdisc
 from airtcp.parameters import Parameters
-from airtcp.plan import wiring
+from airtcp.steps import links
 
 _DEVICE = "ifb0"
 
@@ -66,10 +64,10 @@ def commands(cost: Cost, ingress: tuple[str, ...], egress: tuple[str, ...] = ())
     """Shell: what passes these devices of the node costs its processor time."""
     bucket = (
         f"rate {round(8 / cost.byte_s)}bit overhead {round(cost.packet_s / cost.byte_s)} "
-        f"burst {wiring.FRAME_BYTES}b limit 10000000"
+        f"burst {links.FRAME_BYTES}b limit 10000000"
     )
     return f"""\
-{wiring.functional_block(_DEVICE)}\
+{links.functional_block(_DEVICE)}\
 must tc qdisc add dev {_DEVICE} root handle 1: tbf {bucket}
 must tc qdisc add dev {_DEVICE} parent 1:1 handle 2: pfifo limit {cost.queue_packets}
 {"".join(_redirected(device, "ingress") for device in ingress)}\
@@ -78,7 +76,7 @@ must tc qdisc add dev {_DEVICE} parent 1:1 handle 2: pfifo limit {cost.queue_pac
 
 def _redirected(device: str, way: Literal["ingress", "egress"]) -> str:
     return (
-        f"{wiring.classified(device)}"
+        f"{links.classified(device)}"
         f"must tc filter add dev {device} {way} prio 9 matchall "
         f"action mirred egress redirect dev {_DEVICE}\n"
     )
@@ -104,12 +102,3 @@ def snapshot(parameters: Parameters, when: Literal["before", "after"]) -> str:
 
 def file(node: str, when: str) -> str:
     return f"processor-{node}-{when}.json"
-
-
-def utilisation(run_dir: Path, node: str, cost: Cost, duration_s: float) -> float:
-    """The share of the time that the processor had work."""
-    before = read_qdisc(run_dir / file(node, "before"), "tbf")
-    after = read_qdisc(run_dir / file(node, "after"), "tbf")
-    packets = after["packets"] - before["packets"]
-    octets = after["bytes"] - before["bytes"]
-    return cost.time_s(packets, octets) / duration_s

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from airtcp.parameters import TX_POWER_DBM, Parameters, mobility
 from airtcp.parameters.ieee80211 import STANDARDS, centre_channel, frequency_mhz, is_2ghz
-from airtcp.plan.nodes import radio_mac
+from airtcp.testbed.addresses import radio_mac
 
 SSID = "airtcp"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The first half of a run's plan: the network, built in the guest with the real tools.
+"""The default topology, built in the guest with ip, tc, iw, hostapd and ethtool.
 
     server --cable-- [router --cable--] bridge ~~radio~~ station
                                                ~~radio~~ station2 ...
@@ -10,8 +10,8 @@ of the parameters.
 """
 
 from airtcp.parameters import Parameters
-from airtcp.plan import ackfilter, hosts, processor, script, wifi, wires
-from airtcp.plan.nodes import (
+from airtcp.steps import cpu_cost, filters, hosts, links, script, wifi
+from airtcp.testbed.addresses import (
     AP_ADDRESS,
     AP_WIRE_MAC,
     ROUTER_LAN_MAC,
@@ -69,13 +69,13 @@ for pid in $joining; do wait "$pid" || fail "a station has not joined: see above
 
 def _txq(parameters: Parameters) -> str:
     radios = range(parameters.stations + 1)
-    return "".join(ackfilter.txq(parameters.ack_filter, radio) for radio in radios)
+    return "".join(filters.txq(parameters.ack_filter, radio) for radio in radios)
 
 
 def _cabled(parameters: Parameters) -> str:
     ports = [bridge_port(number) for number in parameters.station_numbers]
     up = "".join(f"must ip link set {port} up master br0\n" for port in ports)
-    wired = "".join(wires.to_station(parameters, port) for port in ports)
+    wired = "".join(links.to_station(parameters, port) for port in ports)
     stations = "".join(
         f"in_node {station_node(number)} <<'END'\n{_station(parameters, number)}END\n"
         for number in parameters.station_numbers
@@ -148,7 +148,7 @@ must ip link set eth0 up
 {hosts.gso_segments(parameters, "eth0")}\
 {_initcwnd(parameters, "server", "eth0")}\
 {hosts.offloads(parameters, "eth0")}\
-{wires.at_server(parameters)}\
+{links.at_server(parameters)}\
 {_slow(parameters, "server", "eth0")}\
 {_tcp(parameters, "server")}"""
 
@@ -157,7 +157,7 @@ def _router(parameters: Parameters) -> str:
     """Between the server and the bridge, whose addresses are of one network: by host routes."""
     if parameters.router == "none":
         return ""
-    cost = processor.of_router(parameters)
+    cost = cpu_cost.of_router(parameters)
     ends = [(address, SERVER_MAC, "eth0") for address in _all_server_addresses(parameters)]
     ends += [
         (station_address(number), radio_mac(number), "eth1")
@@ -168,7 +168,7 @@ def _router(parameters: Parameters) -> str:
         for address, mac, device in ends
     )
     devices = ("eth0", "eth1")
-    cables = "".join(wires.cable(parameters, device) for device in devices)
+    cables = "".join(links.cable(parameters, device) for device in devices)
     up = "".join(f"must ip link set {device} up\n" for device in devices)
     whole = "".join(f"must ethtool -K {device} gro off gso off tso off\n" for device in devices)
     return f"""
@@ -180,7 +180,7 @@ must ip link set lo up
 set_sysctl ip_forward 1
 {cables if parameters.access == "ethernet" else ""}\
 {_filters(parameters, "router")}\
-{processor.commands(cost, devices) if cost else ""}END
+{cpu_cost.commands(cost, devices) if cost else ""}END
 """
 
 
@@ -192,12 +192,12 @@ must ip address add {AP_ADDRESS}/24 dev br0
 must ip link set eth0 up master br0
 must ip link set br0 up
 {hosts.offloads(parameters, "eth0")}\
-{wires.back(parameters, ackfilter.cake(parameters.ack_filter))}\
+{links.back(parameters, filters.cake(parameters.ack_filter))}\
 {_filters(parameters, "bridge")}"""
 
 
 def _access_point(parameters: Parameters) -> str:
-    group = ackfilter.to_group("wlan0") if "multicast" in parameters.ack_filter else ""
+    group = filters.to_group("wlan0") if "multicast" in parameters.ack_filter else ""
     return f"""\
 {_bridge(parameters)}\
 {hosts.offloads(parameters, "wlan0")}\
@@ -213,14 +213,14 @@ def _filters(parameters: Parameters, where: str) -> str:
         return ""
     flows = _ack_flows(parameters)
     if "shape" in stages:
-        return ackfilter.shape(flows, rate_bps)
+        return filters.shape(flows, rate_bps)
     return "".join(
-        ackfilter.police(flow, number, rate_bps, parameters.ack_filter_burst_bytes)
+        filters.police(flow, number, rate_bps, parameters.ack_filter_burst_bytes)
         for number, flow in enumerate(flows, start=1)
     )
 
 
-def _ack_flows(parameters: Parameters) -> list[ackfilter.Flow]:
+def _ack_flows(parameters: Parameters) -> list[filters.Flow]:
     """By receiver: where its ACKs enter the node that filters them."""
     numbers = parameters.station_numbers
     if parameters.ack_filter_stations == "first":
@@ -231,16 +231,16 @@ def _ack_flows(parameters: Parameters) -> list[ackfilter.Flow]:
         if parameters.direction != "upload":
             inner = "wlan0" if parameters.access == "wifi" else bridge_port(number)
             device = "eth1" if parameters.ack_filter_at == "router" else inner
-            flows.append(ackfilter.Flow(device, station, SERVER_ADDRESS))
+            flows.append(filters.Flow(device, station, SERVER_ADDRESS))
         if parameters.direction != "download":
-            flows.append(ackfilter.Flow("eth0", server_address(number), station))
+            flows.append(filters.Flow("eth0", server_address(number), station))
     return flows
 
 
 def _slow(parameters: Parameters, node: str, device: str) -> str:
     """A host with a slow processor: what it receives and what it sends."""
-    cost = processor.nodes(parameters).get(node)
-    return processor.commands(cost, (device,), (device,)) if cost else ""
+    cost = cpu_cost.nodes(parameters).get(node)
+    return cpu_cost.commands(cost, (device,), (device,)) if cost else ""
 
 
 def _joining(parameters: Parameters, number: int) -> str:
@@ -255,7 +255,7 @@ def _station(parameters: Parameters, number: int) -> str:
     radio = parameters.access == "wifi"
     # A host calls its only radio wlan0.
     named = f"must ip link set wlan{number} name wlan0\n" if radio else ""
-    cable = "" if radio else wires.cable(parameters, device)
+    cable = "" if radio else links.cable(parameters, device)
     return f"""\
 must ip link set lo up
 {named}\
@@ -277,7 +277,7 @@ must ping -nq -c 1 -w 10 {servers[0]} >/dev/null
 def _associating(parameters: Parameters, number: int) -> str:
     group = ""
     if "multicast" in parameters.ack_filter:
-        group = ackfilter.from_group("wlan0", station_address(number), radio_mac(number))
+        group = filters.from_group("wlan0", station_address(number), radio_mac(number))
     return f"""\
 {wifi.associating(parameters)}\
 {group}\

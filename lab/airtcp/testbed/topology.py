@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A network with the parameters of a cell: nodes with addresses and radios, streams with ports.
+"""A custom topology of a cell: nodes with addresses and radios, streams with ports.
 
     server --cable-- switch ---- access point ~~radio~~ station
     server --cable--   |   ----- access point ~~radio~~ station
@@ -18,8 +18,8 @@ from airtcp.experiment.experiment import Cell
 from airtcp.experiment.topology import Flow, Network, flow_names, rest_s
 from airtcp.parameters import Parameters
 from airtcp.parameters.ieee80211 import spanned
-from airtcp.plan.nodes import radio_mac
-from airtcp.plan.transfers import PORT, Transport
+from airtcp.testbed.addresses import radio_mac
+from airtcp.testbed.flows import PORT, Transport
 
 Kind = Literal["servers", "access_points", "stations"]
 _FIRST_HOST: Mapping[Kind, int] = {"servers": 1, "stations": 101}
@@ -68,7 +68,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Stream:
-    """A flow with everything decided: one of transfers.Pair.
+    """A flow with everything decided: one of flows.Pair.
 
     station: that which receives, or sends.
     """

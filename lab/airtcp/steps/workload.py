@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The second half of a run's plan: the transfers, and the instruments beside them.
+"""What is sent in the default topology, and the instruments beside it.
 
 Bulk: iperf3's transfers, all at the same time; from the first station to the server there is ping,
 and where asked a UDP request and its answer. The other workloads: at the receiver the guest's
@@ -11,8 +11,8 @@ directory of the run, which is the plan's working directory.
 from typing import NamedTuple
 
 from airtcp.parameters import Parameters, mobility
-from airtcp.plan import ackfilter, processor, wifi
-from airtcp.plan.instruments import (
+from airtcp.steps import cpu_cost, filters, wifi
+from airtcp.steps.instruments import (
     AIR,
     AIR_DEVICE,
     HELPERS,
@@ -22,20 +22,18 @@ from airtcp.plan.instruments import (
     traces_end,
     watch,
 )
-from airtcp.plan.nodes import ADDRESSES, SERVER_ADDRESS, station_node
-from airtcp.plan.transfers import (
+from airtcp.steps.iperf3 import client, in_node, server
+from airtcp.steps.web import PAGES
+from airtcp.testbed.addresses import ADDRESSES, SERVER_ADDRESS, station_node
+from airtcp.testbed.flows import (
     PORT,
     RRUL_CLASSES,
     Transfer,
-    client,
-    in_node,
     last_port,
-    server,
     transfers,
     udp_probe_file,
     udp_probes,
 )
-from airtcp.plan.web import PAGES
 
 
 class _Work(NamedTuple):
@@ -48,7 +46,7 @@ class _Work(NamedTuple):
 
 
 def plan(parameters: Parameters) -> str:
-    """The shell script of the transfers; it follows topology.plan(parameters)."""
+    """The shell script of the transfers; it follows network.plan(parameters)."""
     kinds = {"bulk": _bulk, "web": _pages}
     work = kinds.get(parameters.workload, _exchanges)(parameters)
     filtering = "ap" if parameters.ack_filter_at == "bridge" else "router"
@@ -61,18 +59,18 @@ check
 
 {work.before}\
 must keep /sys/kernel/debug/airsim/stats airsim-before.txt
-{processor.snapshot(parameters, "before")}\
+{cpu_cost.snapshot(parameters, "before")}\
 {_walk(parameters)}\
 {work.measured}\
 must keep /sys/kernel/debug/airsim/stats airsim-after.txt{_queues(parameters)}
-{processor.snapshot(parameters, "after")}\
+{cpu_cost.snapshot(parameters, "after")}\
 {_walk_end(parameters)}\
 {work.after}\
 closed
 stop
 {traces_end(parameters)}\
 must node server tc -s -j qdisc show dev eth0 >qdisc-server.json
-{ackfilter.counted(parameters.ack_filter, filtering)}\
+{filters.counted(parameters.ack_filter, filtering)}\
 must node server nstat -azsj >nstat-server.json
 must node station nstat -azsj >nstat-station.json
 must airsim radio show >radios.txt

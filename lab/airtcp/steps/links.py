@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from airtcp.parameters import Parameters
-from airtcp.plan import wiring
 
+# A whole Ethernet frame of the usual MTU without its FCS, as a qdisc sees it.
+FRAME_BYTES = 1514
 # Of each frame on a cable, beside what a qdisc sees: preamble, FCS, inter-frame gap; the shortest.
 _ETHERNET = "overhead 24 mpu 84"
 # Some 200 m of cable.
@@ -122,5 +123,15 @@ def _cable(device: str, at: str, rate_bps: float, latency_s: float) -> str:
     # What is longer than a frame is taken apart, as a network card does.
     return (
         f"must tc qdisc add dev {device} {at} handle 2: tbf rate {round(rate_bps)}bit "
-        f"{_ETHERNET} burst {wiring.FRAME_BYTES}b latency {round(latency_s * 1e6)}us\n"
+        f"{_ETHERNET} burst {FRAME_BYTES}b latency {round(latency_s * 1e6)}us\n"
     )
+
+
+def functional_block(name: str) -> str:
+    """Shell: a device of the node (ifb) through whose queue packets of others are sent."""
+    return f"must ip link add {name} type ifb\nmust ip link set {name} up\n"
+
+
+def classified(device: str) -> str:
+    """Shell: filters may be added to what enters and leaves a device; once or again."""
+    return f"must tc qdisc replace dev {device} clsact\n"

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from airtcp.parameters import Parameters
-from airtcp.paths import GUEST_DIR
-from airtcp.plan.nodes import (
+from airtcp.testbed.addresses import (
     SERVER_ADDRESS,
     numbered,
     server_address,
@@ -155,38 +154,6 @@ def udp_probe_file(service: str) -> str:
 
 def last_port(parameters: Parameters) -> int:
     return max(transfer.port for transfer in transfers(parameters))
-
-
-def client(parameters: Parameters, transfer: Transfer) -> str:
-    """iperf3's command at the sender."""
-    words = [f"iperf3 -4 -J -c {transfer.receiver_address}"]
-    if transfer.service is not None:
-        words.append(f"-p {transfer.port} --dscp {RRUL_CLASSES[transfer.service]}")
-    words.append(f"-t {round(parameters.duration_s)} -P {transfer.flows}")
-    if parameters.protocol == "udp":
-        rate_bps = parameters.udp_rate_bps or unlimited_bps(parameters)
-        words.append(f"-u -l {UDP_PAYLOAD_BYTES} -b {round(rate_bps / parameters.flows)}")
-    else:
-        words.append(f"-C {parameters.congestion_control}")
-        if not parameters.nagle:
-            words.append("-N")
-    return " ".join(words)
-
-
-def server(parameters: Parameters, transfer: Transfer) -> str:
-    """iperf3's command at the receiver."""
-    words = ["iperf3 -4 -s -1 -J"]
-    if transfer.direction == "upload" and parameters.stations > 1:
-        words.append(f"-B {transfer.receiver_address}")
-    if transfer.service is not None:
-        words.append(f"-p {transfer.port}")
-    return " ".join(words)
-
-
-def in_node(parameters: Parameters, node: str, command: str) -> str:
-    """iperf3 in a node, made to wait in the kernel where the parameters say so."""
-    preload = f"LD_PRELOAD={GUEST_DIR}/patience.so " if parameters.patience else ""
-    return f"node {node} {preload}{command}"
 
 
 def access_rate_bps(parameters: Parameters) -> float:

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The first half of the plan of a network of one's own: nodes, cables, radios."""
-
-from pathlib import Path
+"""A custom topology, built in the guest: nodes, cables, radios, and what changes there."""
 
 from airtcp.experiment.topology import SWITCH
-from airtcp.network import repolicy
-from airtcp.network.scene import Node, Scene
 from airtcp.parameters import Parameters
-from airtcp.plan import hosts, script, wifi, wires
+from airtcp.paths import REPOSITORY
+from airtcp.steps import hosts, links, script, wifi
+from airtcp.testbed.topology import Node, Scene
 
-_REPOLICY = "/tmp/repolicy.py"
+# What gives sockets another ACK policy: here, and in the guest.
+_SET_POLICY = REPOSITORY / "lab" / "guest" / "set_policy.py"
+_IN_GUEST = "/tmp/repolicy.py"
 
 
 def plan(scene: Scene) -> str:
@@ -59,7 +59,7 @@ def _nodes(scene: Scene) -> str:
 def _switch(scene: Scene) -> str:
     ports = [node.port for node in (*scene.servers, *scene.access_points)]
     up = "".join(f"must ip link set {port} up master br0\n" for port in ports)
-    back = "".join(wires.back(node.parameters, device=node.port) for node in scene.servers)
+    back = "".join(links.back(node.parameters, device=node.port) for node in scene.servers)
     return f"""\
 must ip link add br0 type bridge
 {up}\
@@ -70,7 +70,7 @@ must ip link set br0 up
 def _server(scene: Scene, node: Node) -> str:
     return f"""\
 {_host(scene, node)}\
-{wires.at_server(node.parameters)}"""
+{links.at_server(node.parameters)}"""
 
 
 def _host(scene: Scene, node: Node) -> str:
@@ -150,8 +150,8 @@ def programs(scene: Scene) -> str:
     policies = {(node.name, after.ack_policy) for _, node, _, after in scene.changes()}
     if policies <= {(node.name, node.parameters.ack_policy) for node in scene.nodes.values()}:
         return ""
-    source = Path(repolicy.__file__).read_text(encoding="utf-8")
-    return f"keep /dev/stdin {_REPOLICY} <<'END'\n{source}END\n"
+    source = _SET_POLICY.read_text(encoding="utf-8")
+    return f"keep /dev/stdin {_IN_GUEST} <<'END'\n{source}END\n"
 
 
 def changes(scene: Scene) -> str:
@@ -168,9 +168,9 @@ def changes(scene: Scene) -> str:
 def _change(scene: Scene, node: Node, before: Parameters, after: Parameters) -> str:
     inside = hosts.changed(before, after)
     if before.ack_policy != after.ack_policy:
-        inside += f"must python3 -B {_REPOLICY} {after.ack_policy}\n"
-    if node.kind == "servers" and wires.at_server(before) != wires.at_server(after):
-        inside += wires.changed_at_server(after)
+        inside += f"must python3 -B {_IN_GUEST} {after.ack_policy}\n"
+    if node.kind == "servers" and links.at_server(before) != links.at_server(after):
+        inside += links.changed_at_server(after)
     found = _in(node.name, inside) if inside else ""
     if node.radio is None:
         return found

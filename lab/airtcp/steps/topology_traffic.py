@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The second half of the plan of a network of one's own: flows, changes, instruments.
+"""What is sent in a custom topology: flows, changes, and the instruments beside them.
 
 Every flow has an iperf3 at both ends and a port of its own. The files are left in the directory of
 the run, which is the plan's working directory.
 """
 
-from airtcp.network import build
-from airtcp.network.scene import Node, Scene, Stream
 from airtcp.paths import BEGAN
-from airtcp.plan import instruments, wifi
-from airtcp.plan.transfers import PORT, UDP_PAYLOAD_BYTES, in_node
+from airtcp.steps import instruments, topology_network, wifi
+from airtcp.steps.iperf3 import in_node
+from airtcp.testbed.flows import PORT, UDP_PAYLOAD_BYTES
+from airtcp.testbed.topology import Node, Scene, Stream
 
 
 def plan(scene: Scene) -> str:
-    """The shell script of the flows; it follows build.plan(scene)."""
+    """The shell script of the flows; it follows topology_network.plan(scene)."""
     parameters = scene.parameters
     names = [node.name for node in scene.hosts]
     points = captures(scene)
@@ -24,7 +24,7 @@ def plan(scene: Scene) -> str:
 {instruments.traces(parameters)}
 waiting=
 {"".join(_receiver(scene, stream) for stream in scene.streams)}\
-{build.programs(scene)}\
+{topology_network.programs(scene)}\
 sleep {instruments.LEAD_S}
 check
 
@@ -93,7 +93,7 @@ def _client(stream: Stream) -> str:
 
 
 def _changing(scene: Scene) -> str:
-    changes = build.changes(scene)
+    changes = topology_network.changes(scene)
     return f'{{\n{changes}}} & waiting="$waiting $!"\n' if changes else ""
 
 

@@ -4,7 +4,7 @@
 from collections.abc import Mapping
 
 from airtcp.parameters import Parameters
-from airtcp.plan.nodes import NETWORK
+from airtcp.testbed.addresses import NETWORK
 
 # The kernel's own values of tcp_rmem and tcp_wmem, of which an experiment sets the last.
 _RMEM_MIN_DEFAULT = "4096 131072"

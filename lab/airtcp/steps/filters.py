@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Stages that thin TCP ACKs on their way, without either host knowing.
+"""The stages that thin TCP ACKs on their way, without either host knowing.
 
 All are made of the real tools in the guest: tc's policer, CAKE, nftables, mac80211's ACK filter,
 and what radios' drivers do. With the guest they go.
@@ -7,10 +7,9 @@ and what radios' drivers do. With the guest they go.
 
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import NamedTuple
 
-from airtcp.plan import wiring
+from airtcp.steps import links
 
 # An address of the block that IANA has set apart for documentation (RFC 7042, section 2.1.2).
 GROUP_MAC = "01:00:5e:90:10:01"
@@ -46,7 +45,7 @@ def police(flow: Flow, number: int, rate_bps: float, burst_bytes: int) -> str:
         f"conform-exceed drop/continue index {number}"
     )
     again = f"police index {number}"
-    return wiring.classified(flow.device) + "".join(
+    return links.classified(flow.device) + "".join(
         f"must tc filter add dev {flow.device} ingress protocol ip prio 1 {match} action {action}\n"
         for match, action in zip(_bare_acks(flow), (first, again), strict=True)
     )
@@ -59,12 +58,12 @@ def shape(flows: list[Flow], rate_bps: float) -> str:
     connection is behind it, so the last one always comes.
     """
     lines = [
-        f"{wiring.functional_block('ifb1')}"
+        f"{links.functional_block('ifb1')}"
         f"must tc qdisc add dev ifb1 root cake bandwidth {round(rate_bps)}bit besteffort "
         "ack-filter-aggressive\n"
     ]
     for flow in flows:
-        lines.append(wiring.classified(flow.device))
+        lines.append(links.classified(flow.device))
         lines += [
             f"must tc filter add dev {flow.device} ingress protocol ip prio 1 {match} "
             "action mirred egress redirect dev ifb1\n"
@@ -170,14 +169,4 @@ def counted(stages: tuple[str, ...], node: str) -> str:
     own = [COUNTED[stage] for stage in stages if stage in COUNTED]
     return "".join(
         f"must {one.command.format(node=node)} >{one.file}\n" for one in own if one.command
-    )
-
-
-def filtered(run_dir: Path, stages: tuple[str, ...]) -> int:
-    """ACKs that the stages have dropped since boot; drops of full queues are not among them."""
-    own = [COUNTED[stage] for stage in stages if stage in COUNTED]
-    return sum(
-        int(dropped)
-        for one in own
-        for dropped in one.drops.findall((run_dir / one.file).read_text())
     )
