@@ -15,8 +15,8 @@ from pathlib import Path
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter, ScalarFormatter
 
+from airtcp.backends.guesttools import build_tools
 from airtcp.kernel.image import build
-from airtcp.machine.guesttools import build_tools
 from airtcp.report.plots import PALETTE, style
 
 REPOSITORY = Path(__file__).resolve().parent.parent

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from instructions import FRAGMENT, POLICIES, count, say
 
+from airtcp.backends.guesttools import GuestTools, build_tools
 from airtcp.kernel import image
 from airtcp.kernel.image import Kernel
-from airtcp.machine.guesttools import GuestTools, build_tools
 
 FILE_BYTES = 200_000_000
 # Without the loop that says once a second how far the guest is.

@@ -19,11 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 
+from airtcp.backends import qemu
+from airtcp.backends.guesttools import GuestTools, build_tools, compile_program
 from airtcp.errors import AirtcpError
 from airtcp.kernel import image
 from airtcp.kernel.image import Kernel
-from airtcp.machine import qemu
-from airtcp.machine.guesttools import GuestTools, build_tools, compile_program
 from airtcp.paths import REPOSITORY
 
 # The kernels of `make selftests`: with TCP-AO, MD5, TLS, MPTCP, VRFs, as distributions have them.

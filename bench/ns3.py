@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+from airtcp.backends.guesttools import build_tools
 from airtcp.errors import AirtcpError
 from airtcp.kernel.image import Kernel, build
-from airtcp.machine.guesttools import build_tools
 from airtcp.paths import REPOSITORY
 
 SOURCE = Path(__file__).with_name("ns3-download.cc")

@@ -10,10 +10,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+from airtcp.backends.guesttools import build_tools
 from airtcp.experiment.experiment import Setting
 from airtcp.experiment.reader import load
 from airtcp.kernel.image import build
-from airtcp.machine.guesttools import build_tools
 from airtcp.sweeps.run import run_one
 
 DURATION_S = 30

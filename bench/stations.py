@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy
 
+from airtcp.backends.guesttools import GuestTools, build_tools
 from airtcp.kernel.image import Kernel, build
-from airtcp.machine.guesttools import GuestTools, build_tools
 from airtcp.parameters import Parameters
 
 REPOSITORY = Path(__file__).resolve().parent.parent

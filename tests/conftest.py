@@ -12,15 +12,16 @@ from typing import Any
 
 import pytest
 
+from airtcp.backends import guesttools, uml
+from airtcp.backends.guesttools import GuestTools
+from airtcp.backends.uml import boot
 from airtcp.experiment.experiment import Cell, Setting
 from airtcp.experiment.reader import load
 from airtcp.kernel import image
 from airtcp.kernel.image import Kernel
-from airtcp.machine import guest, guesttools
-from airtcp.machine.guest import boot
-from airtcp.machine.guesttools import GuestTools
+from airtcp.results.record import Result
 from airtcp.steps.script import HELPERS
-from airtcp.sweeps.run import Result, run_one
+from airtcp.sweeps.run import run_one
 
 GUEST = Path(__file__).parent / "guest"
 DEBUG = bool(os.environ.get("AIRTCP_TEST_DEBUG"))
@@ -88,8 +89,8 @@ def told_by(
 
 
 def boots_with(*options: str) -> Callable[..., list[str]]:
-    """What guest._command() says, with more options for the guest's kernel."""
-    command = guest._command
+    """What uml._command() says, with more options for the guest's kernel."""
+    command = uml._command
 
     def more(*given: Any) -> list[str]:
         *words, init, end, option, script = command(*given)

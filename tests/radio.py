@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from airtcp.backends import uml
+from airtcp.backends.guesttools import GuestTools
 from airtcp.kernel.image import Kernel
-from airtcp.machine import guest
-from airtcp.machine.guesttools import GuestTools
 from airtcp.parameters import Parameters
 from airtcp.parameters.ieee80211 import frequency_mhz
 from airtcp.steps import wifi
@@ -74,7 +74,7 @@ def run(
     """
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "plan.sh").write_text(plan(cells, script, keys))
-    ended = guest.boot(
+    ended = uml.boot(
         kernel, tools, directory, seed=seed, memory_mb=memory_mb, timeout_wall_s=timeout_wall_s
     )
     assert ended.status == "ok", ended.reason + "\n" + ended.console.read_text()[-2000:]

@@ -22,13 +22,13 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from airtcp.backends import qemu
+from airtcp.backends.guesttools import GuestTools, build_tools
 from airtcp.cache import cache_dir, make_dir
 from airtcp.errors import AirtcpError
 from airtcp.kernel import image
 from airtcp.kernel.image import Kernel
 from airtcp.kernel.source import find_source, identity
-from airtcp.machine import qemu
-from airtcp.machine.guesttools import GuestTools, build_tools
 from airtcp.paths import REPOSITORY, RUN_DIR_IN_GUEST
 
 RESULTS = REPOSITORY / "results" / "selftests"

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import get_args
 
 from airtcp import doctor, interrupts, streams
+from airtcp.backends import prompt
+from airtcp.backends.guesttools import build_tools
 from airtcp.errors import NO_SPACE, AirtcpError, InputError, reason
 from airtcp.experiment import (
     catalogue,
@@ -26,11 +28,8 @@ from airtcp.experiment.topology_checks import warnings
 from airtcp.kernel import deb, image, own_policy, series
 from airtcp.kernel.image import Kernel
 from airtcp.kernel.own_policy import OwnPolicy
-from airtcp.machine import shell
-from airtcp.machine.guesttools import build_tools
-from airtcp.outputs import artifacts, results
 from airtcp.parameters import OBSERVATION, Parameters, policies
-from airtcp.results import reproduction
+from airtcp.results import artifacts, documents, reproduction
 from airtcp.sweeps import certificates
 from airtcp.sweeps.certificates import Certificates
 from airtcp.sweeps.measure import Measured, Order, measure
@@ -96,8 +95,8 @@ def _run(options: argparse.Namespace) -> int:
         if options.json:
             print(json.dumps(measured.document, indent=1))
         else:
-            written = out_dir / results.FILE
-            table = results.table(measured.document)
+            written = out_dir / documents.FILE
+            table = documents.table(measured.document)
             print(f"{table}\n\n{written}; next: ./airtcp report {out_dir}")
     return _code(measured)
 
@@ -189,14 +188,14 @@ def _certificates(options: argparse.Namespace) -> Certificates | None:
 
 
 def _results_query(options: argparse.Namespace) -> int:
-    from airtcp.outputs import analysis
+    from airtcp.results import analysis
 
     print(analysis.query(options.sql, options.directories).text(options.form), end="")
     return 0
 
 
 def _results_compare(options: argparse.Namespace) -> int:
-    from airtcp.outputs import analysis
+    from airtcp.results import analysis
 
     pairs = analysis.pair(options.first, options.second)
     if not pairs.cells:
@@ -207,7 +206,7 @@ def _results_compare(options: argparse.Namespace) -> int:
         )
     answer = analysis.compare(pairs, options.metric)
     print(answer.text(options.form), end="")
-    if options.form == "table" and (few := results.note(answer.column("n"))):
+    if options.form == "table" and (few := documents.note(answer.column("n"))):
         print(few)
     for directory, alone in zip((options.first, options.second), pairs.alone, strict=True):
         if alone:
@@ -216,7 +215,7 @@ def _results_compare(options: argparse.Namespace) -> int:
 
 
 def _results_export(options: argparse.Namespace) -> int:
-    from airtcp.outputs import analysis
+    from airtcp.results import analysis
 
     print(analysis.export(options.directory).text("csv"), end="")
     return 0
@@ -323,7 +322,7 @@ def _report(options: argparse.Namespace) -> int:
 
         print(write_index(options.directory))
         return 0
-    document = results.read(options.directory)
+    document = documents.read(options.directory)
     from airtcp.report import write_report
 
     page = write_report(options.directory, options.timeline, options.run)
@@ -380,7 +379,7 @@ def _shell(options: argparse.Namespace) -> int:
     cell = chosen.cells(_settings(options))[0]
     doctor.require_programs()
     built = own_policy.build(own, options.kernel_source, say=_say)
-    return shell.interact(built, build_tools(_say), cell)
+    return prompt.interact(built, build_tools(_say), cell)
 
 
 def _doctor(options: argparse.Namespace) -> int:

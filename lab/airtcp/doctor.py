@@ -11,10 +11,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from airtcp import programs
+from airtcp.backends.uml import can_fix_addresses, memory_dir
 from airtcp.cache import cache_dir
 from airtcp.errors import AirtcpError
 from airtcp.kernel.source import DEBIAN_TARBALL, SERIES
-from airtcp.machine.guest import can_fix_addresses, memory_dir
 
 # Of linux/seccomp.h and asm/unistd_64.h.
 _SECCOMP, _SECCOMP_GET_ACTION_AVAIL, _SECCOMP_RET_TRAP = 317, 2, 0x00030000

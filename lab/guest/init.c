@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The first program of the guest. guest.py has mounted /run (tmpfs), /run/airtcp
+ * The first program of the guest. uml.py has mounted /run (tmpfs), /run/airtcp
  * (the directory of this run on the host, writable) and /run/tools (our programs).
  * It runs /run/airtcp/plan.sh, leaves its exit status in /run/airtcp/exit, powers
  * off. With AIRTCP_INTERACTIVE in its environment the plan has the terminal.

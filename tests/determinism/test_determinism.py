@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from airtcp.backends.guesttools import GuestTools
 from airtcp.experiment.experiment import Setting
 from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
-from airtcp.machine.guesttools import GuestTools
-from airtcp.sweeps.run import Result, run_one
+from airtcp.results.record import Result
+from airtcp.sweeps.run import run_one
 
 CAPTURES = ("server.pcapng", "station.pcapng", "air.pcapng")
 

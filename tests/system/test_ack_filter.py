@@ -18,11 +18,11 @@ import numpy
 import pytest
 from conftest import GUEST, splats, told_by
 
+from airtcp.backends import uml
+from airtcp.backends.guesttools import GuestTools
 from airtcp.experiment.experiment import Cell, Setting
 from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
-from airtcp.machine import guest
-from airtcp.machine.guesttools import GuestTools
 from airtcp.models import dcf
 from airtcp.parameters import Parameters
 from airtcp.parameters.ack_filter import STAGES
@@ -241,7 +241,7 @@ def times_under_loss(
     shutil.copy(GUEST / "netem_losses.py", run_dir)
     script = LOSSES.format(seeds=SEEDS, size=150_000)
     (run_dir / "plan.sh").write_text(f"{network.plan(parameters)}\n{script}")
-    result = guest.boot(kernel, tools, run_dir, seed=1, timeout_wall_s=900)
+    result = uml.boot(kernel, tools, run_dir, seed=1, timeout_wall_s=900)
     assert result.status == "ok", result.reason
     assert splats(result.console) == []
     rows = [line.split(",") for line in (run_dir / "times.csv").read_text().splitlines()]
@@ -291,7 +291,7 @@ def test_mac80211_counts_dropped_acks_of_radios_and_stations(
 ) -> None:
     parameters = Parameters().replace({"ack_filter": "txq", **BARE})
     (tmp_path / "plan.sh").write_text(f"{network.plan(parameters)}\n{COUNTS}")
-    result = guest.boot(lab_kernel, tools, tmp_path, seed=1, timeout_wall_s=120)
+    result = uml.boot(lab_kernel, tools, tmp_path, seed=1, timeout_wall_s=120)
     assert result.status == "ok", result.reason
     lines = (tmp_path / "radios.txt").read_text().splitlines()
     radios = [int(line.split()[1]) for line in lines if line.startswith("filtered ")]

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from conftest import Measure, Say, thesis_cell
 
+from airtcp.backends.guesttools import GuestTools
 from airtcp.kernel import image
 from airtcp.kernel.image import Kernel
-from airtcp.machine.guesttools import GuestTools
 from airtcp.sweeps.run import run_one
 
 CAPTURES = ("server.pcapng", "station.pcapng", "air.pcapng")

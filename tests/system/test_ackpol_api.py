@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from conftest import GUEST, told_by
 
+from airtcp.backends.guesttools import GuestTools
 from airtcp.kernel.image import Kernel
-from airtcp.machine.guesttools import GuestTools
 
 SCRIPT = GUEST / "ackpol_api.py"
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from conftest import GUEST, Figure, Say, give_helpers, splats
 
+from airtcp.backends.guesttools import GuestTools, compile_program
+from airtcp.backends.uml import boot
 from airtcp.kernel import image
-from airtcp.machine.guest import boot
-from airtcp.machine.guesttools import GuestTools, compile_program
 from airtcp.paths import REPOSITORY
 
 PAGES = sorted((REPOSITORY / "kernel/Documentation/networking").glob("tcp_ackpol*.rst"))

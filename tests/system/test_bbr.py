@@ -8,11 +8,11 @@ from typing import get_args
 import pytest
 from conftest import Measure
 
+from airtcp.backends.guesttools import GuestTools
+from airtcp.backends.uml import boot
 from airtcp.kernel.image import Kernel
-from airtcp.machine.guest import boot
-from airtcp.machine.guesttools import GuestTools
-from airtcp.outputs.runfiles import read_flows
 from airtcp.parameters import Parameters
+from airtcp.results.files.tcpwatch import read_flows
 from airtcp.testbed.flows import transfers
 
 GAINS = {

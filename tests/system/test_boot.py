@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 from conftest import GUEST, boots_with
 
+from airtcp.backends import uml
+from airtcp.backends.base import GuestResult
+from airtcp.backends.guesttools import GuestTools, compile_program
+from airtcp.backends.uml import boot
 from airtcp.errors import InputError
 from airtcp.kernel.image import Kernel
-from airtcp.machine import guest
-from airtcp.machine.guest import GuestResult, boot
-from airtcp.machine.guesttools import GuestTools, compile_program
 
 # Everything that could tell two runs apart: addresses, ports, random numbers, times.
 REVEALING_PLAN = """\
@@ -135,8 +136,8 @@ def test_programs_keep_their_registers_memory_and_signals(
 ) -> None:
     """Where the host has seccomp and where programs have to be traced: the same, byte for byte."""
     ways = {}
-    for way, boots in (("seccomp", guest._command), ("ptrace", boots_with("seccomp=off"))):
-        monkeypatch.setattr(guest, "_command", boots)
+    for way, boots in (("seccomp", uml._command), ("ptrace", boots_with("seccomp=off"))):
+        monkeypatch.setattr(uml, "_command", boots)
         run_dir = tmp_path / way
         run_dir.mkdir()
         compile_program(run_dir / "programs", GUEST / "programs.c", "-pthread")

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from conftest import GUEST, Say, splats
 
+from airtcp.backends import qemu
+from airtcp.backends.guesttools import GuestTools
 from airtcp.kernel import image
-from airtcp.machine import qemu
-from airtcp.machine.guesttools import GuestTools
 
 pytestmark = pytest.mark.skipif(
     not os.environ.get("AIRTCP_TEST_BPF"), reason="takes minutes: make bpf-check"

@@ -22,9 +22,9 @@ import mounts
 import pytest
 import sweeps
 
+from airtcp.backends.guesttools import GuestTools
 from airtcp.cache import cache_dir
 from airtcp.kernel.image import Kernel
-from airtcp.machine.guesttools import GuestTools
 
 RUNS = ("--set", "mcs=5,7", "--seeds", "3")
 PATIENCE_S = 120

@@ -18,8 +18,8 @@ from radio import (
     saturated_uplink,
 )
 
+from airtcp.backends.guesttools import GuestTools
 from airtcp.kernel.image import Kernel
-from airtcp.machine.guesttools import GuestTools
 from airtcp.parameters import Parameters
 
 LEGACY = Parameters().replace({"standard": "802.11a", "preset": "wifi-11a", "width": "20MHz"})

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from conftest import GUEST, give_helpers, splats, thesis_cell
 
+from airtcp.backends.guesttools import GuestTools
+from airtcp.backends.uml import boot
 from airtcp.kernel import image
 from airtcp.kernel.image import Kernel
-from airtcp.machine.guest import boot
-from airtcp.machine.guesttools import GuestTools
 from airtcp.sweeps.run import run_one
 
 CHURN = ("churn.sh", "churn_load.py")

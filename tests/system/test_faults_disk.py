@@ -8,8 +8,8 @@ import mounts
 import pytest
 import sweeps
 
+from airtcp.backends.guesttools import GuestTools
 from airtcp.kernel.image import Kernel
-from airtcp.machine.guesttools import GuestTools
 
 RUNS = ("--set", "mcs=7", "--seeds", "4")
 

@@ -13,9 +13,9 @@ import pytest
 import refusing
 import sweeps
 
+from airtcp.backends.guesttools import GuestTools
+from airtcp.backends.uml import boot
 from airtcp.kernel.image import Kernel
-from airtcp.machine.guest import boot
-from airtcp.machine.guesttools import GuestTools
 
 CURE = "docker run --security-opt seccomp=unconfined"
 PATIENCE_S = 60

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import sweeps
 
+from airtcp.backends.guesttools import GuestTools
 from airtcp.kernel.image import Kernel
-from airtcp.machine.guesttools import GuestTools
 
 RUNS = ("--set", "mcs=7", "--seeds", "4")
 PATIENCE_S = 60

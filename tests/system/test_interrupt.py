@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 import sweeps
 
+from airtcp.backends.guesttools import GuestTools
 from airtcp.kernel.image import Kernel
-from airtcp.machine.guesttools import GuestTools
 
 LAB = Path(__file__).resolve().parents[2] / "lab"
 

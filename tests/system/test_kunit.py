@@ -6,9 +6,9 @@ from pathlib import Path
 
 from conftest import Say
 
+from airtcp.backends.guesttools import GuestTools
+from airtcp.backends.uml import boot
 from airtcp.kernel import image
-from airtcp.machine.guest import boot
-from airtcp.machine.guesttools import GuestTools
 
 
 def test_kunit_suites_pass(

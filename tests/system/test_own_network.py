@@ -10,13 +10,14 @@ from pathlib import Path
 import numpy
 import pytest
 
+from airtcp.backends.guesttools import GuestTools
 from airtcp.experiment.experiment import Cell
 from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
-from airtcp.machine.guesttools import GuestTools
-from airtcp.outputs.results import document, write
 from airtcp.report import model, series
-from airtcp.sweeps.run import Result, run_directory, run_one
+from airtcp.results.documents import document, write
+from airtcp.results.record import Result
+from airtcp.sweeps.run import run_directory, run_one
 from airtcp.testbed.topology import scene_of
 
 EXPERIMENT = """\

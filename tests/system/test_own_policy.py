@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from conftest import Say, thesis_cell
 
+from airtcp.backends.guesttools import GuestTools
 from airtcp.errors import AirtcpError
 from airtcp.kernel import own_policy
 from airtcp.kernel.image import Kernel
-from airtcp.machine.guesttools import GuestTools
 from airtcp.parameters import policies
 from airtcp.sweeps.run import run_one
 

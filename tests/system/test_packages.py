@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 from conftest import Say, splats
 
+from airtcp.backends import qemu
+from airtcp.backends.guesttools import GuestTools
 from airtcp.cache import cache_dir
 from airtcp.kernel import deb, image
 from airtcp.kernel.image import Kernel
-from airtcp.machine import qemu
-from airtcp.machine.guesttools import GuestTools
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "ackpol"
 MODULES = re.findall(r"^CONFIG_(TCP_ACKPOL_\w+)=m$", deb.policies_as_modules(), re.M)

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from airtcp.backends.guesttools import GuestTools
+from airtcp.backends.uml import boot
 from airtcp.kernel import series
 from airtcp.kernel.image import Kernel
 from airtcp.kernel.source import OVERLAY, find_source
-from airtcp.machine.guest import boot
-from airtcp.machine.guesttools import GuestTools
 
 PACKETDRILL = "tools/testing/selftests/net/packetdrill"
 SCRIPTS = sorted((OVERLAY / PACKETDRILL).glob("*.pkt"))

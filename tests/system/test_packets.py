@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from airtcp.backends.guesttools import GuestTools
+from airtcp.backends.uml import boot
 from airtcp.kernel.image import Kernel
-from airtcp.machine.guest import boot
-from airtcp.machine.guesttools import GuestTools
 
 TESTS = Path(__file__).parents[1]
 INTERPRETER = TESTS / "guest" / "packets.py"

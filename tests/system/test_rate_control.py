@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from radio import OCTETS, Cell, difference, flow, run
 
+from airtcp.backends.guesttools import GuestTools
 from airtcp.kernel.image import Kernel
-from airtcp.machine.guesttools import GuestTools
 from airtcp.parameters import Parameters
 
 # Two streams of 802.11n at 20 MHz: from barely associated to the highest rate.

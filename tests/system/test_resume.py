@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 import sweeps
 
+from airtcp.backends.guesttools import GuestTools
 from airtcp.kernel.image import Kernel
-from airtcp.machine.guesttools import GuestTools
 
 KILLS = 20
 RUNS = ("--set", "mcs=5,6,7", "--seeds", "24", "--jobs", "2")

@@ -11,11 +11,13 @@ import numpy
 import pytest
 from conftest import OF_THE_PATH, Measure, thesis_cell
 
+from airtcp.backends.guesttools import GuestTools
 from airtcp.experiment.metrics import METRICS
 from airtcp.kernel.image import Kernel
-from airtcp.machine.guesttools import GuestTools
-from airtcp.outputs.runfiles import read_exchanges, read_udp_ping
-from airtcp.sweeps.run import Result, run_one
+from airtcp.results.files.exchanges import read_exchanges
+from airtcp.results.files.latency import read_udp_ping
+from airtcp.results.record import Result
+from airtcp.sweeps.run import run_one
 
 # The paper's radio, as in the experiment tsq-size.
 ATH9K = (

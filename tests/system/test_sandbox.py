@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 from conftest import GUEST, boots_with, splats
 
+from airtcp.backends import uml
+from airtcp.backends.base import GuestResult
+from airtcp.backends.guesttools import GuestTools, compile_program
+from airtcp.backends.uml import boot
 from airtcp.kernel.image import Kernel
-from airtcp.machine import guest
-from airtcp.machine.guest import GuestResult, boot
-from airtcp.machine.guesttools import GuestTools, compile_program
 
 WAYS: dict[str, tuple[str, ...]] = {"seccomp": (), "ptrace": ("seccomp=off",)}
 FUZZ_RUNS = int(os.environ.get("AIRTCP_TEST_FUZZ_STUB", "10000"))
@@ -183,5 +184,5 @@ def run(
     for program in ("escape", "stubfuzz", "spin", "programs"):
         compile_program(run_dir / program, GUEST / f"{program}.c", "-pthread")
     (run_dir / "plan.sh").write_text(plan)
-    monkeypatch.setattr(guest, "_command", boots_with(*options))
+    monkeypatch.setattr(uml, "_command", boots_with(*options))
     return boot(kernel, tools, run_dir, seed=1, **{"timeout_wall_s": 120, **settings})

@@ -12,8 +12,8 @@ import pytest
 from radio import MPDU_OCTETS, OCTETS, Cell, difference, flow, run
 from wifi_timing import Format, Rate, legacy, ppdu_us, saturated_goodput_mbps
 
+from airtcp.backends.guesttools import GuestTools
 from airtcp.kernel.image import Kernel
-from airtcp.machine.guesttools import GuestTools
 from airtcp.parameters import Parameters
 
 OF_STANDARD = {

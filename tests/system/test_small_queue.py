@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from conftest import GUEST, told_by
 
+from airtcp.backends.guesttools import GuestTools
 from airtcp.experiment.experiment import Setting
 from airtcp.experiment.figures import ModelFigure
 from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
-from airtcp.machine.guesttools import GuestTools
-from airtcp.outputs.modelfit import expected
+from airtcp.results.modelfit import expected
 from airtcp.sweeps.run import run_one
 
 SCRIPT = GUEST / "small_queue.py"

@@ -18,11 +18,11 @@ from conftest import GUEST, Figure, Say, give_helpers, splats
 from test_ackpol_fuzz import SOURCE as FUZZER
 from test_ackpol_fuzz import write_bounds
 
+from airtcp.backends import qemu
+from airtcp.backends.base import GuestResult
+from airtcp.backends.guesttools import GuestTools, compile_program
 from airtcp.kernel import image
 from airtcp.kernel.image import Kernel
-from airtcp.machine import qemu
-from airtcp.machine.guest import GuestResult
-from airtcp.machine.guesttools import GuestTools, compile_program
 
 CONNECTIONS = int(os.environ.get("AIRTCP_SOAK", "0"))
 IN_ONE_GUEST = 20_000

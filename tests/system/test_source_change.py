@@ -9,8 +9,8 @@ from pathlib import Path
 
 import sweeps
 
+from airtcp.backends.guesttools import GuestTools
 from airtcp.kernel.image import Kernel
-from airtcp.machine.guesttools import GuestTools
 
 ROOT = Path(__file__).parents[2]
 RUNS = ("--seeds", "3", "--jobs", "1")

@@ -6,9 +6,9 @@ import itertools
 import json
 from pathlib import Path
 
+from airtcp.backends.guesttools import GuestTools
+from airtcp.backends.uml import boot
 from airtcp.kernel.image import Kernel
-from airtcp.machine.guest import boot
-from airtcp.machine.guesttools import GuestTools
 
 PLAN = """\
 sleep 1

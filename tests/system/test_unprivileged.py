@@ -12,8 +12,8 @@ from tempfile import mkdtemp
 import pytest
 import sweeps
 
+from airtcp.backends.guesttools import GuestTools
 from airtcp.kernel.image import Kernel
-from airtcp.machine.guesttools import GuestTools
 
 ROOT = Path(__file__).parents[2]
 NOBODY = "65534"

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from airtcp.backends.guesttools import GuestTools
 from airtcp.experiment.experiment import Cell
 from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
-from airtcp.machine.guesttools import GuestTools
 from airtcp.parameters import Parameters
 from airtcp.sweeps.run import run_one
 

@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 from conftest import OF_THE_PATH, Measure, thesis_cell
 
+from airtcp.backends.guesttools import GuestTools
 from airtcp.experiment.metrics import METRICS
 from airtcp.kernel.image import Kernel
 from airtcp.kernel.policies import SHIPPED
-from airtcp.machine.guesttools import GuestTools
-from airtcp.outputs import capture
+from airtcp.results.files import capture
+from airtcp.results.record import Result
 from airtcp.steps.plan import plan
 from airtcp.sweeps import run
-from airtcp.sweeps.run import Result, run_one
+from airtcp.sweeps.run import run_one
 
 CAPTURES = ("server.pcapng", "station.pcapng", "air.pcapng")
 MESSAGES = ("workload=request_response", "exchanges=50", "message=100B")

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from airtcp.errors import InputError
-from airtcp.outputs import analysis, runtable
 from airtcp.parameters import Parameters
+from airtcp.results import analysis, parquet
 
 
 def write(out_dir: Path, goodputs: dict[tuple[int, int], float | None], **values: Any) -> Path:
@@ -32,7 +32,7 @@ def write(out_dir: Path, goodputs: dict[tuple[int, int], float | None], **values
         for (mcs, seed), goodput in goodputs.items()
     ]
     kernel = {"version": "6.12.1", "hash": out_dir.name}
-    runtable.write(out_dir, {"experiment": "x", "kernel": kernel, "runs": runs})
+    parquet.write(out_dir, {"experiment": "x", "kernel": kernel, "runs": runs})
     return out_dir
 
 
@@ -92,9 +92,9 @@ def test_a_parameter_that_a_sweep_lacks_was_what_is_usual(
     other = write(tmp_path / "other", {(7, 1): 100.0}, wire_loss=0.5)
     old = tmp_path / "old"
     old.mkdir()
-    table = runtable.read(new).drop_columns(["wire_loss", "ack_count"])
-    read = runtable.read
-    monkeypatch.setattr(runtable, "read", lambda path: table if path == old else read(path))
+    table = parquet.read(new).drop_columns(["wire_loss", "ack_count"])
+    read = parquet.read
+    monkeypatch.setattr(parquet, "read", lambda path: table if path == old else read(path))
     assert analysis.pair(old, new).alone == (0, 0)
     assert analysis.pair(old, other).alone == (1, 1)
     assert analysis.query("SELECT count(*), sum(wire_loss) FROM runs", [old, other]).rows == [

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from airtcp import atomicfile
+from airtcp.backends import guesttools
 from airtcp.kernel import image, source
-from airtcp.machine import guesttools
 
 LAB = Path(__file__).parents[2] / "lab"
 
@@ -146,7 +146,7 @@ def test_programs_are_compiled_once_by_all_and_anew_when_damaged(
     monkeypatch.setenv("AIRTCP_CACHE", str(tmp_path))
     left = tmp_path / "tools" / "tmpkilled" / "new"
     left.mkdir(parents=True)
-    command = "from airtcp.machine.guesttools import build_tools; build_tools(print)"
+    command = "from airtcp.backends.guesttools import build_tools; build_tools(print)"
     started = [
         subprocess.Popen(
             [sys.executable, "-c", command],

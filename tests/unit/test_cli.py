@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from airtcp import cli, interrupts
+from airtcp.backends.guesttools import GuestTools
 from airtcp.errors import AirtcpError, InputError
 from airtcp.experiment.metrics import METRICS
 from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
-from airtcp.machine.guesttools import GuestTools
-from airtcp.outputs import runtable
+from airtcp.results import parquet
 from airtcp.sweeps import measure
 from airtcp.sweeps.sweep import Job, Outcome
 
@@ -66,7 +66,7 @@ def test_json_is_one_document_and_nothing_else(
     assert len(document["runs"]) == 12
     assert document["command"] == "./airtcp " + " ".join(arguments)
     assert json.loads((tmp_path / "results.json").read_text()) == document
-    assert len(runtable.read(tmp_path)) == 12
+    assert len(parquet.read(tmp_path)) == 12
 
 
 def test_all_is_every_experiment_and_the_page_over_them(

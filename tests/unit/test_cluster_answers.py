@@ -11,10 +11,10 @@ import pytest
 from distributed import Scheduler, SpecCluster, Worker
 
 from airtcp import atomicfile
+from airtcp.backends.guesttools import GuestTools
 from airtcp.errors import AirtcpError, InputError
 from airtcp.experiment.experiment import Cell
 from airtcp.kernel.image import Kernel
-from airtcp.machine.guesttools import GuestTools
 from airtcp.parameters import Parameters
 from airtcp.sweeps import batchjobs, certificates, cluster, clusterworker
 from airtcp.sweeps.jobprocess import Done

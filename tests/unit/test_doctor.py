@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from airtcp import doctor
+from airtcp.backends import uml
 from airtcp.errors import AirtcpError
-from airtcp.machine import guest
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_text_has_a_line_a_check(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_guest_memory_needs_room() -> None:
     with pytest.raises(AirtcpError, match="TMPDIR"):
-        guest.memory_dir(1 << 40)
+        uml.memory_dir(1 << 40)
 
 
 def test_what_is_optional_is_told_and_no_failure(

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from airtcp.machine import hostcpu
-from airtcp.machine.hostcpu import reserved
+from airtcp.backends import hostcpu
+from airtcp.backends.hostcpu import reserved
 
 # Numbers that no processor has: guests may be running.
 ONE = 100_000 + 2 * os.getpid()
@@ -17,7 +17,7 @@ TWO = ONE + 1
 HOLDER = f"""
 import os
 os.sched_getaffinity = lambda _pid: {{{ONE}}}
-from airtcp.machine.hostcpu import reserved
+from airtcp.backends.hostcpu import reserved
 with reserved() as cpu:
     print(cpu, flush=True)
     input()

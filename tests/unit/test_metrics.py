@@ -25,9 +25,9 @@ from fake_run import (
 
 from airtcp.errors import AirtcpError
 from airtcp.experiment.metrics import HEADLINES, METRICS
-from airtcp.outputs.metrics import compute, jain
-from airtcp.outputs.runfiles import ampdu_sizes, read_airsim
 from airtcp.parameters import Parameters
+from airtcp.results.files.airsim import ampdu_sizes, read_airsim
+from airtcp.results.metrics import compute, jain
 
 REQUEST_RESPONSE = {f"request_response_ms_{of}" for of in ("mean", "p50", "p95", "p99", "max")}
 TRANSFER = {f"completion_time_ms_{of}" for of in ("mean", "p50", "p95")}

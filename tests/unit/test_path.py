@@ -9,9 +9,11 @@ from plans import check_shell, planned, section
 from pydantic import ValidationError
 
 from airtcp.errors import AirtcpError
-from airtcp.outputs import metrics, runfiles
 from airtcp.parameters import NUMBERS, Parameters
 from airtcp.parameters.quantity import Plain
+from airtcp.results import metrics
+from airtcp.results.files.cwndtrace import read_cwnd_trace
+from airtcp.results.files.qdisc import read_qdisc
 from airtcp.steps import cpu_cost
 
 CABLES: dict[str, Plain] = {"access": "ethernet", "ethernet_rate": "100Mbit"}
@@ -192,7 +194,7 @@ def test_a_processor_without_counters_is_told(tmp_path: Path) -> None:
     path = tmp_path / "processor-router-before.json"
     path.write_text("[]")
     with pytest.raises(AirtcpError, match="no counters of a qdisc tbf"):
-        runfiles.read_qdisc(path, "tbf")
+        read_qdisc(path, "tbf")
 
 
 def test_windows_are_read_for_each_ack_that_the_sender_gets(tmp_path: Path) -> None:
@@ -209,8 +211,8 @@ def test_windows_are_read_for_each_ack_that_the_sender_gets(tmp_path: Path) -> N
         probe("7.250001", "10.0.0.1:22", "10.0.0.2:40001", 1),
     ]
     (tmp_path / "cwnd-trace.txt").write_text("# tracer: nop\n" + "".join(lines))
-    [(times_s, cwnd)] = runfiles.read_cwnd_trace(tmp_path, "10.0.0.1")
+    [(times_s, cwnd)] = read_cwnd_trace(tmp_path, "10.0.0.1")
     assert times_s.tolist() == [7.000001, 7.250001]
     assert cwnd.tolist() == [3, 6]
     with pytest.raises(AirtcpError, match=r"no ACK reached 10\.0\.0\.9"):
-        runfiles.read_cwnd_trace(tmp_path, "10.0.0.9")
+        read_cwnd_trace(tmp_path, "10.0.0.9")

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from airtcp.backends import qemu
+from airtcp.backends.guesttools import GuestTools
 from airtcp.errors import AirtcpError, InputError
 from airtcp.kernel.image import Kernel
-from airtcp.machine import qemu
-from airtcp.machine.guesttools import GuestTools
 
 # Prints its arguments, one on each line, as a guest that ends early would its console.
 FAKE_QEMU = '#!/bin/sh\nprintf "%s\\n" "$@"\n'

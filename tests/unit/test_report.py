@@ -17,10 +17,10 @@ from airtcp.errors import InputError
 from airtcp.experiment.figures import MetricFigure, TimeFigure
 from airtcp.experiment.metrics import METRICS
 from airtcp.kernel.policies import SHIPPED
-from airtcp.outputs import capture
-from airtcp.outputs.metrics import compute
 from airtcp.parameters import Parameters
 from airtcp.report import layout, model, page, plots, series, write_report
+from airtcp.results.files import capture
+from airtcp.results.metrics import compute
 from airtcp.statistics import Summary, summarize
 
 EN_DASH = "\N{EN DASH}"

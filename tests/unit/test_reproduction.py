@@ -10,8 +10,7 @@ from airtcp.experiment import catalogue, papers
 from airtcp.experiment.experiment import Experiment
 from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
-from airtcp.outputs import results
-from airtcp.results import reproduction, verdicts
+from airtcp.results import documents, reproduction, verdicts
 
 KERNEL = Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
 
@@ -172,7 +171,7 @@ def test_the_page_has_a_row_for_each_figure_and_the_reasons(tmp_path: Path) -> N
 
 def test_a_document_has_the_comparison(tmp_path: Path) -> None:
     of = experiment(tmp_path, published("delay: 0ms", 100))
-    document = results.document(of, of.cells(), KERNEL, [], "./airtcp run small.yaml")
+    document = documents.document(of, of.cells(), KERNEL, [], "./airtcp run small.yaml")
     assert [row["verdict"] for row in document["published"]] == ["not measured"]
 
 

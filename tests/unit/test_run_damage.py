@@ -9,16 +9,17 @@ from pathlib import Path
 import pytest
 
 from airtcp import cli
+from airtcp.backends import base
+from airtcp.backends.guesttools import GuestTools
 from airtcp.errors import AirtcpError, InputError
 from airtcp.experiment import reader
 from airtcp.experiment.experiment import Cell
 from airtcp.kernel.image import Kernel
-from airtcp.machine import guest
-from airtcp.machine.guesttools import GuestTools
-from airtcp.outputs import artifacts
 from airtcp.parameters import Parameters
+from airtcp.results import artifacts
+from airtcp.results.record import Result
 from airtcp.sweeps import jobprocess, measure, run, sweep
-from airtcp.sweeps.run import Result, run_directory
+from airtcp.sweeps.run import run_directory
 
 KERNEL = Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
 TOOLS = GuestTools(Path("tools"))
@@ -32,12 +33,12 @@ def no_guest(monkeypatch: pytest.MonkeyPatch) -> None:
         (run_dir / "uptime").write_text("15.5 10.0\n")
         (run_dir / "ping.txt").write_text("rtt\n")
         (run_dir / "console.log").write_text("hello\n")
-        return guest.GuestResult("ok", 0, 1.0, 0.9, run_dir / "console.log", "")
+        return base.GuestResult("ok", 0, 1.0, 0.9, run_dir / "console.log", "")
 
-    monkeypatch.setattr(run.guest, "boot", boot)
+    monkeypatch.setattr(run.uml, "boot", boot)
     monkeypatch.setattr(run.metrics, "compute", lambda *_: {"goodput_mbps": 1.0})
-    monkeypatch.setattr(run.overtime, "write_csv", lambda path, *_: path.touch())
-    monkeypatch.setattr(run.flentfile, "write", lambda path, *_: path.touch())
+    monkeypatch.setattr(run.timeseries, "write_csv", lambda path, *_: path.touch())
+    monkeypatch.setattr(run.flent, "write", lambda path, *_: path.touch())
 
 
 def edit(run_dir: Path, **changed: object) -> None:
@@ -158,7 +159,7 @@ def test_the_hash_of_sources_is_of_what_is_loaded(
     before = run.identity(KERNEL, TOOLS, CELL, 1)
     package = tmp_path / "airtcp"
     shutil.copytree(run._PACKAGE, package)
-    with (package / "outputs" / "metrics.py").open("a") as file:
+    with (package / "results" / "metrics.py").open("a") as file:
         file.write("# changed\n")
     monkeypatch.setattr(run, "_PACKAGE", package)
     assert run.identity(KERNEL, TOOLS, CELL, 1) == before

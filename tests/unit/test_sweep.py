@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from airtcp.backends import base
+from airtcp.backends.guesttools import GuestTools
 from airtcp.errors import AirtcpError, CrowdedError, StopError
 from airtcp.experiment.experiment import Cell
 from airtcp.kernel.image import Kernel
-from airtcp.machine import guest
-from airtcp.machine.guesttools import GuestTools
 from airtcp.parameters import Parameters
+from airtcp.results.record import Result
 from airtcp.sweeps import run, sweep
-from airtcp.sweeps.run import Result
 
 KERNEL = Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
 TOOLS = GuestTools(Path("tools"))
@@ -189,12 +189,12 @@ def test_only_the_very_same_run_is_taken_from_before(
         (run_dir / "uptime").write_text("15.5 10.0\n")
         console = run_dir / "console.log"
         console.write_text("hello\n")
-        return guest.GuestResult("ok", 0, 1.0, 0.9, console, "")
+        return base.GuestResult("ok", 0, 1.0, 0.9, console, "")
 
-    monkeypatch.setattr(run.guest, "boot", boot)
+    monkeypatch.setattr(run.uml, "boot", boot)
     monkeypatch.setattr(run.metrics, "compute", lambda *_: {"goodput_mbps": 1.0})
-    monkeypatch.setattr(run.overtime, "write_csv", lambda path, *_: path.touch())
-    monkeypatch.setattr(run.flentfile, "write", lambda path, *_: path.touch())
+    monkeypatch.setattr(run.timeseries, "write_csv", lambda path, *_: path.touch())
+    monkeypatch.setattr(run.flent, "write", lambda path, *_: path.touch())
     [cell] = cells(1)
     done = run.run_one(KERNEL, TOOLS, cell, 1, tmp_path)
     assert done["status"] == "ok"
@@ -220,13 +220,13 @@ def test_a_result_is_written_when_its_files_are_on_the_disk(
     def boot(_kernel: Kernel, _tools: GuestTools, run_dir: Path, **_rest: object) -> object:
         console = run_dir / "console.log"
         console.write_text("hello\n")
-        return guest.GuestResult("failed", 1, 1.0, 0.9, console, "it broke")
+        return base.GuestResult("failed", 1, 1.0, 0.9, console, "it broke")
 
     def flush(directory: Path) -> None:
         flushed.extend(path.name for path in directory.iterdir())
 
     flushed: list[str] = []
-    monkeypatch.setattr(run.guest, "boot", boot)
+    monkeypatch.setattr(run.uml, "boot", boot)
     monkeypatch.setattr(run.atomicfile, "flush", flush)
     [cell] = cells(1)
     failed = run.run_one(KERNEL, TOOLS, cell, 1, tmp_path)
@@ -243,9 +243,9 @@ def test_a_failed_guest_is_told_in_one_line(
             "airtcp: failed: tc qdisc add dev eth0 (exit code 2)\n"
             "airtcp: failed: ip netns exec server sh /tmp/server.sh (exit code 1)\n"
         )
-        return guest.GuestResult("failed", 1, 1.0, 0.9, console, "plan.sh ended with 1")
+        return base.GuestResult("failed", 1, 1.0, 0.9, console, "plan.sh ended with 1")
 
-    monkeypatch.setattr(run.guest, "boot", boot)
+    monkeypatch.setattr(run.uml, "boot", boot)
     [cell] = cells(1)
     failed = run.run_one(KERNEL, TOOLS, cell, 1, tmp_path)
     assert failed["status"] == "failed"
@@ -260,7 +260,7 @@ def test_a_full_disk_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch, tmp_pa
     def boot(_kernel: Kernel, _tools: GuestTools, run_dir: Path, **_rest: object) -> object:
         raise OSError(28, "No space left on device", str(run_dir / "console.log"))
 
-    monkeypatch.setattr(run.guest, "boot", boot)
+    monkeypatch.setattr(run.uml, "boot", boot)
     [cell] = cells(1)
     with pytest.raises(AirtcpError, match=r"console.log: No space left on device"):
         run.run_one(KERNEL, TOOLS, cell, 1, tmp_path)

@@ -11,10 +11,10 @@ from test_acktrace import ack, decision
 from test_airtrace import MEDIUM_NS, frame, write_air
 from test_report import write_results
 
-from airtcp.machine.guest import EPOCH_NS
-from airtcp.outputs import capture
+from airtcp.backends.uml import EPOCH_NS
 from airtcp.report import model, plots, tcplanes, timeline
 from airtcp.report.writer import Writer
+from airtcp.results.files import capture
 
 
 @pytest.fixture(autouse=True)

@@ -13,9 +13,9 @@ from test_report import Elements, write_results
 
 from airtcp import cli
 from airtcp.errors import InputError
-from airtcp.outputs import airtrace
 from airtcp.report import model, page, plots, timeline
 from airtcp.report.writer import Writer
+from airtcp.results.files import airtrace
 
 COLLIDED = 0x01
 LOST_COLOUR = "#dd3322"

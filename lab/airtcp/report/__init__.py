@@ -10,9 +10,10 @@ from matplotlib.figure import Figure
 
 from airtcp.errors import AirtcpError
 from airtcp.kernel.policies import BASELINE
-from airtcp.outputs import runfiles
 from airtcp.report import declared, model, page, plots, series, timeline
 from airtcp.report.writer import Plot, Writer
+from airtcp.results.files.airsim import ampdu_sizes, read_airsim
+from airtcp.results.files.exchanges import read_exchanges
 
 _T = TypeVar("_T")
 
@@ -222,7 +223,7 @@ def _aggregates(one: model.Measured) -> Counter[int]:
     """Data PPDUs by how many MPDUs each carried, over all seeds."""
     total: Counter[int] = Counter()
     for run in one.runs:
-        total.update(runfiles.ampdu_sizes(runfiles.read_airsim(run.directory)))
+        total.update(ampdu_sizes(read_airsim(run.directory)))
     return total
 
 
@@ -234,5 +235,5 @@ def _ping_ms(one: model.Measured) -> list[float]:
 def _exchange_ms(one: model.Measured) -> list[float]:
     """Times of exchanges over all seeds; none with bulk."""
     exchanging = [run for run in one.runs if not model.is_bulk(run)]
-    times_ms = [runfiles.read_exchanges(run.directory).times_ms for run in exchanging]
+    times_ms = [read_exchanges(run.directory).times_ms for run in exchanging]
     return [float(time_ms) for of_run in times_ms for time_ms in of_run]

@@ -7,14 +7,14 @@ import numpy
 
 from airtcp.errors import AirtcpError
 from airtcp.experiment.figures import MetricFigure, ModelFigure, TimeFigure
-from airtcp.outputs import runfiles
-from airtcp.outputs.modelfit import THROUGHPUT, Compared, Point
 from airtcp.parameters import NUMBERS
 from airtcp.report import layout, panels, series
 from airtcp.report.layout import Layout, Place
 from airtcp.report.model import Declared, Results, Run, is_bulk, readable, words
 from airtcp.report.page import number, with_interval
 from airtcp.report.writer import Plot, Table, Writer
+from airtcp.results.files.latency import read_ping
+from airtcp.results.modelfit import THROUGHPUT, Compared, Point
 from airtcp.statistics import Summary
 
 _DASH = "\N{EN DASH}"
@@ -170,7 +170,7 @@ def _read(what: str, run: Run) -> tuple[str, Sequence[tuple[series.Floats, serie
     """(the file, time in s and value of each flow). Raises AirtcpError."""
     settings = run.settings
     if what == "ping":
-        pings = run.pings or [runfiles.read_ping(run.directory)]
+        pings = run.pings or [read_ping(run.directory)]
         return "ping.txt", [(ping.sent_s - settings.idle_s, ping.rtt_ms) for ping in pings]
     if what in _STEPS:
         return "series.csv", series.by_second(run.directory, settings, what, run.streams)

@@ -10,9 +10,9 @@ from urllib.parse import quote
 
 from airtcp.errors import AirtcpError, InputError
 from airtcp.experiment.metrics import HEADLINES
-from airtcp.outputs import results
 from airtcp.report.page import fill
 from airtcp.report.writer import for_page
+from airtcp.results import documents
 from airtcp.results.verdicts import Verdict
 
 
@@ -55,7 +55,7 @@ def write_index(directory: Path) -> Path:
 
 
 def _card(out_dir: Path) -> Card:
-    document = results.read(out_dir)
+    document = documents.read(out_dir)
     try:
         done = [run["status"] == "ok" for run in document["runs"]]
         return Card(

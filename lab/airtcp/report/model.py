@@ -19,10 +19,10 @@ from airtcp.experiment.figures import Figure
 from airtcp.experiment.metrics import HEADLINES, Headline
 from airtcp.experiment.topology import Network
 from airtcp.kernel.policies import BASELINE
-from airtcp.outputs import results, runfiles
-from airtcp.outputs.modelfit import Point
 from airtcp.parameters import Parameters, policies
-from airtcp.results import reproduction
+from airtcp.results import documents, reproduction
+from airtcp.results.files.latency import Latency, read_ping
+from airtcp.results.modelfit import Point
 from airtcp.steps import topology_traffic
 from airtcp.testbed.flows import Pair
 from airtcp.testbed.topology import Scene
@@ -89,16 +89,16 @@ class Run:
         return self.scene.streams if self.scene else None
 
     @property
-    def pings(self) -> list[runfiles.Latency]:
+    def pings(self) -> list[Latency]:
         """Of each station from which there was ping. Raises AirtcpError."""
         if self.metrics.get("ping_rtt_ms_p50") is None:
             return []
         if self.scene is None:
-            return [runfiles.read_ping(self.directory)]
+            return [read_ping(self.directory)]
         files = [
             topology_traffic.ping_file(node.name) for node in topology_traffic.pinging(self.scene)
         ]
-        return [runfiles.read_ping(self.directory, file) for file in files]
+        return [read_ping(self.directory, file) for file in files]
 
 
 @dataclass(frozen=True)
@@ -214,7 +214,7 @@ def gains(of: Results, metric: str) -> list[Gain]:
 
 def load(out_dir: Path) -> Results:
     """Read out_dir/results.json. Raises InputError when it is missing or not what it should be."""
-    document = results.read(out_dir)
+    document = documents.read(out_dir)
     try:
         return _results(out_dir, document)
     except (KeyError, TypeError, ValueError, AttributeError, StopIteration) as error:

@@ -15,11 +15,11 @@ from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
 from airtcp.experiment.figures import MetricFigure, ModelFigure
-from airtcp.outputs.modelfit import Compared, Point, expected
 from airtcp.report import layout
 from airtcp.report.interactive import entries
 from airtcp.report.layout import Layout, Place
 from airtcp.report.plots import PALETTE, POLICY_COLOURS, WIDE_IN, WIDTH_IN, policy_role
+from airtcp.results.modelfit import Compared, Point, expected
 
 _INK = PALETTE["ink"][0]
 

@@ -11,8 +11,12 @@ import numpy
 from numpy.typing import NDArray
 
 from airtcp.errors import AirtcpError
-from airtcp.outputs import capture, overtime, runfiles
 from airtcp.parameters import Parameters
+from airtcp.results import timeseries
+from airtcp.results.files import capture
+from airtcp.results.files.cwndtrace import read_cwnd_trace
+from airtcp.results.files.iperf3 import read_iperf3
+from airtcp.results.files.tcpwatch import read_exchange_ends, read_flows
 from airtcp.testbed.addresses import ADDRESSES
 from airtcp.testbed.flows import PORT, Pair, transfers
 
@@ -64,7 +68,7 @@ def _over_tcp(run_dir: Path, parameters: Parameters, streams: Streams) -> list[P
 
 def over_time(run_dir: Path, parameters: Parameters, streams: Streams = None) -> OverTime:
     """Raises AirtcpError when a file is missing or corrupt."""
-    traces = runfiles.read_flows(run_dir, _over_tcp(run_dir, parameters, streams)).sent
+    traces = read_flows(run_dir, _over_tcp(run_dir, parameters, streams)).sent
     start_ns = min(trace.columns["time_ns"][0] for trace in traces)
     flows = []
     for trace in traces:
@@ -83,8 +87,8 @@ def over_time(run_dir: Path, parameters: Parameters, streams: Streams = None) ->
 def by_second(
     run_dir: Path, parameters: Parameters, what: str, streams: Streams = None
 ) -> list[tuple[Floats, Floats]]:
-    """(end of each second, value) of what overtime.Flow has: of each flow, or the sum."""
-    read = overtime.read(run_dir, parameters, overtime.CSV_STEP_S, streams)
+    """(end of each second, value) of what timeseries.Flow has: of each flow, or the sum."""
+    read = timeseries.read(run_dir, parameters, timeseries.CSV_STEP_S, streams)
     ends_s = read.ends_s - parameters.idle_s
     if what == "flow_goodput":
         return [(ends_s, flow.goodput_mbps) for flow in read.flows]
@@ -103,7 +107,7 @@ def cwnd_at_acks(
     if streams is not None:
         pairs = _over_tcp(run_dir, parameters, streams)
         ends = [(pair.sender_address, pair.port) for pair in pairs]
-    found = [one for end in ends for one in runfiles.read_cwnd_trace(run_dir, *end)]
+    found = [one for end in ends for one in read_cwnd_trace(run_dir, *end)]
     start_s = min(float(times_s[0]) for times_s, _ in found)
     return [(times_s - start_s, cwnd) for times_s, cwnd in found]
 
@@ -114,9 +118,9 @@ def received(
     """(s since the first sample, segments with data so far) of each connection."""
     if parameters.workload == "bulk":
         pairs = _over_tcp(run_dir, parameters, streams)
-        traces = runfiles.read_flows(run_dir, pairs).received
+        traces = read_flows(run_dir, pairs).received
     else:
-        traces = runfiles.read_exchange_ends(run_dir, parameters.receiver, parameters.sender)
+        traces = read_exchange_ends(run_dir, parameters.receiver, parameters.sender)
     start_ns = min(trace.columns["time_ns"][0] for trace in traces)
     return [
         ((trace.columns["time_ns"] - start_ns) / 1e9, trace.columns["data_segs_in"])
@@ -134,7 +138,7 @@ def arrivals(run_dir: Path, parameters: Parameters, streams: Streams = None) -> 
     if not path.exists():
         return None
     # One flow: between flows, gaps say nothing of an aggregate.
-    port = min(runfiles.read_iperf3(run_dir / first.file("client")).data_ports)
+    port = min(read_iperf3(run_dir / first.file("client")).data_ports)
     segments = _window(
         segment
         for segment in capture.read_tcp(path)

@@ -9,12 +9,12 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch, PathPatch, Rectangle
 from matplotlib.path import Path as Outline
 
-from airtcp.machine.guest import EPOCH_NS
-from airtcp.outputs import acktrace, airtrace, capture
-from airtcp.outputs.acktrace import Wait
-from airtcp.outputs.capture import Segment
+from airtcp.backends.uml import EPOCH_NS
 from airtcp.report.model import Run
 from airtcp.report.plots import PALETTE
+from airtcp.results.files import acktrace, airtrace, capture
+from airtcp.results.files.acktrace import Wait
+from airtcp.results.files.capture import Segment
 from airtcp.testbed.addresses import station_address
 
 _NS_PER_MS = 1_000_000

@@ -17,13 +17,13 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 
 from airtcp.errors import AirtcpError, InputError
-from airtcp.outputs import airtrace
-from airtcp.outputs.airtrace import Transmission
 from airtcp.report import tcplanes
 from airtcp.report.model import Results, Run
 from airtcp.report.plots import PALETTE, WIDE_IN
 from airtcp.report.tcplanes import Lanes
 from airtcp.report.writer import Plot, Writer
+from airtcp.results.files import airtrace
+from airtcp.results.files.airtrace import Transmission
 
 LENGTH_MS = 50
 _ROW_MS = 10

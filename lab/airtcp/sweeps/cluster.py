@@ -16,15 +16,16 @@ from pathlib import Path
 from distributed import Client, Future
 
 from airtcp import atomicfile
+from airtcp.backends.guesttools import GuestTools
 from airtcp.cache import cache_dir
 from airtcp.errors import AirtcpError, InputError, StopError, of_file
 from airtcp.kernel.image import Kernel
-from airtcp.machine.guesttools import GuestTools
+from airtcp.results.record import RESULT_FILE, Result
 from airtcp.sweeps import batchjobs, certificates
 from airtcp.sweeps.certificates import Certificates
 from airtcp.sweeps.clusterworker import Supplies, Task, WorkerError, lacking, marks, work
 from airtcp.sweeps.jobprocess import Done
-from airtcp.sweeps.run import RESULT_FILE, Result, identity, run_directory
+from airtcp.sweeps.run import identity, run_directory
 from airtcp.sweeps.sweep import Failure, Job, Step
 
 Say = Callable[[str], None]

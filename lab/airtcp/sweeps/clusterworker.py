@@ -17,12 +17,12 @@ from distributed import Worker, WorkerPlugin, get_worker
 from distributed.core import Status
 
 from airtcp import atomicfile, programs
+from airtcp.backends import hostlimits
+from airtcp.backends.guesttools import GuestTools
 from airtcp.cache import cache_dir, locked
 from airtcp.errors import AirtcpError, reason
 from airtcp.experiment.experiment import Cell
 from airtcp.kernel.image import Kernel
-from airtcp.machine import hostlimits
-from airtcp.machine.guesttools import GuestTools
 from airtcp.paths import REPOSITORY
 from airtcp.sweeps import jobprocess
 from airtcp.sweeps.sweep import Failure, no_answer

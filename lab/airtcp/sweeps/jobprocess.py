@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from airtcp import atomicfile, interrupts
+from airtcp.backends.guesttools import GuestTools
 from airtcp.errors import AirtcpError, reason
 from airtcp.experiment.experiment import Cell
 from airtcp.kernel.image import Kernel
-from airtcp.machine.guesttools import GuestTools
-from airtcp.sweeps.run import Result, identity, run_directory, run_one
+from airtcp.results.record import Result
+from airtcp.sweeps.run import identity, run_directory, run_one
 from airtcp.sweeps.sweep import Failure, end_with
 
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from airtcp import atomicfile, interrupts
+from airtcp.backends.guesttools import GuestTools
 from airtcp.cache import locked
 from airtcp.errors import InputError, of_file
 from airtcp.experiment.experiment import Cell, Experiment
 from airtcp.kernel.image import Kernel
-from airtcp.machine.guesttools import GuestTools
-from airtcp.outputs import results
+from airtcp.results import documents
 from airtcp.sweeps.certificates import Certificates
 from airtcp.sweeps.sweep import Job, Outcome, Progress, collect, jobs_of, split, sweep
 
@@ -39,7 +39,7 @@ class Order:
 class Measured:
     """What a sweep has left: its document, None where no run ended well."""
 
-    document: results.Document | None
+    document: documents.Document | None
     failed: bool
     interrupted: bool
 
@@ -74,7 +74,7 @@ def _claim(out_dir: Path, name: str) -> None:
 def _experiment_of_results(out_dir: Path) -> str | None:
     """What results.json, which has been there before the mark, is of."""
     try:
-        return str(results.read(out_dir)["experiment"])
+        return str(documents.read(out_dir)["experiment"])
     except (InputError, KeyError):
         return None
 
@@ -91,13 +91,13 @@ def _measure(order: Order, chosen: Experiment, cells: Sequence[Cell], out_dir: P
     document = None
     if have:
         with interrupts.held():
-            from airtcp.outputs import runtable  # with Arrow, which takes a while to load
+            from airtcp.results import parquet  # with Arrow, which takes a while to load
 
             runs = [(job.cell, result) for job, result in have.items()]
-            document = results.document(chosen, cells, order.kernel, runs, order.command)
+            document = documents.document(chosen, cells, order.kernel, runs, order.command)
             try:
-                results.write(out_dir, document)
-                runtable.write(out_dir, document)
+                documents.write(out_dir, document)
+                parquet.write(out_dir, document)
             except OSError as error:
                 document = None
                 stopped = (

@@ -2,7 +2,7 @@
 """One run: plan, boot, collect. All that it leaves is in one directory, result.json last.
 
 OUT/runs/<cell>/seed-<n>/ holds the plan, the console, the instruments' files and result.json, which
-is one element of "runs" in the document of results.py.
+is one element of "runs" in the document of documents.py.
 """
 
 import hashlib
@@ -10,42 +10,36 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from airtcp import atomicfile
+from airtcp.backends import base, uml
+from airtcp.backends.guesttools import GuestTools
 from airtcp.errors import AirtcpError, StopError, of_file
 from airtcp.experiment.experiment import Cell
 from airtcp.kernel.image import Kernel
-from airtcp.machine import guest
-from airtcp.machine.guesttools import GuestTools
-from airtcp.network import measured
-from airtcp.outputs import artifacts, capture, flentfile, metrics, overtime
 from airtcp.parameters import Parameters
+from airtcp.results import artifacts, flent, metrics, timeseries, topology_metrics
+from airtcp.results.files import capture
+from airtcp.results.record import RESULT_FILE, SCHEMA, Result
 from airtcp.steps import script, topology_traffic, web, workload
 from airtcp.steps.plan import plan
 from airtcp.testbed import flows
 from airtcp.testbed.topology import scene_of
 
-Result = dict[str, Any]
 Say = Callable[[str], None]
-
-# Version of result.json. A key that is new makes no new one, one that means something else does.
-SCHEMA = 1
 
 _PACKAGE = Path(__file__).parents[1]
 # What decides a run beside the plan, the kernel and the guest's programs.
 _SOURCES = (
-    *("machine/console.py", "machine/guest.py", "network/measured.py", "testbed/topology.py"),
-    *("outputs/capture.py", "outputs/flentfile.py", "outputs/metrics.py", "outputs/overtime.py"),
-    *("experiment/metrics.py", "experiment/topology.py"),
-    *(
-        "outputs/runfiles.py",
-        "parameters/ack_filter.py",
-        "steps/filters.py",
-        "testbed/addresses.py",
-        "steps/cpu_cost.py",
-    ),
-    *("testbed/flows.py", "steps/iperf3.py", "steps/plan.py", "steps/web.py", "sweeps/run.py"),
+    *("backends/base.py", "backends/console.py", "backends/uml.py"),
+    *("experiment/metrics.py", "experiment/topology.py", "parameters/ack_filter.py", "paths.py"),
+    *("results/files/airsim.py", "results/files/capture.py", "results/files/clock.py"),
+    *("results/files/cwndtrace.py", "results/files/exchanges.py", "results/files/iperf3.py"),
+    *("results/files/latency.py", "results/files/qdisc.py", "results/files/tcpwatch.py"),
+    *("results/files/text.py", "results/flent.py", "results/metrics.py", "results/record.py"),
+    *("results/timeseries.py", "results/topology_metrics.py"),
+    *("steps/cpu_cost.py", "steps/filters.py", "steps/iperf3.py", "steps/plan.py", "steps/web.py"),
+    *("sweeps/run.py", "testbed/addresses.py", "testbed/flows.py", "testbed/topology.py"),
 )
 
 
@@ -58,9 +52,6 @@ def _hash_of_sources() -> str:
 
 # Of what this process has loaded, whatever becomes of the files while it runs.
 _LOADED = _hash_of_sources()
-
-RESULT_FILE = "result.json"
-"""The file of a run that is written last: where it is, all others are whole."""
 
 # What whoever reads a result takes for granted.
 _TABLES = ("factors", "metrics", "cost", "artifacts", "parameters", "kernel")
@@ -120,13 +111,13 @@ def run_one(kernel: Kernel, tools: GuestTools, cell: Cell, seed: int, out_dir: P
     """
     run_dir = run_directory(out_dir, cell, seed)
     try:
-        guest.remove_leftovers(run_dir)
+        uml.remove_leftovers(run_dir)
         atomicfile.remove(run_dir, RESULT_FILE)
         run_dir.mkdir(parents=True)
         (run_dir / "plan.sh").write_text(plan(cell.parameters, scene_of(cell)))
         if cell.parameters.workload == "web":
             web.write(run_dir / web.PAGES, cell.parameters, seed)
-        ended = guest.boot(
+        ended = uml.boot(
             kernel,
             tools,
             run_dir,
@@ -156,8 +147,8 @@ def run_one(kernel: Kernel, tools: GuestTools, cell: Cell, seed: int, out_dir: P
             try:
                 _convert_captures(run_dir, cell)
                 if scene := scene_of(cell):
-                    result["metrics"] = measured.compute(run_dir, scene)
-                    result["flows"] = measured.flows(run_dir, scene)
+                    result["metrics"] = topology_metrics.compute(run_dir, scene)
+                    result["flows"] = topology_metrics.flows(run_dir, scene)
                 else:
                     result["metrics"] = metrics.compute(run_dir, cell.parameters)
                 _write_series(run_dir, cell, seed)
@@ -240,15 +231,15 @@ def _convert_captures(run_dir: Path, cell: Cell) -> None:
 def _write_series(run_dir: Path, cell: Cell, seed: int) -> None:
     if scene := scene_of(cell):
         # No test of Flent's is of such a network.
-        overtime.write_csv(run_dir / "series.csv", run_dir, cell.parameters, scene.streams)
+        timeseries.write_csv(run_dir / "series.csv", run_dir, cell.parameters, scene.streams)
         return
     if cell.parameters.workload == "bulk":
-        overtime.write_csv(run_dir / "series.csv", run_dir, cell.parameters)
+        timeseries.write_csv(run_dir / "series.csv", run_dir, cell.parameters)
     title = " ".join([*(f"{name}={value}" for name, value in cell.factors.items()), f"seed={seed}"])
-    flentfile.write(run_dir / "run.flent.gz", run_dir, cell.parameters, title)
+    flent.write(run_dir / "run.flent.gz", run_dir, cell.parameters, title)
 
 
-def _failure(ended: guest.GuestResult, run_dir: Path) -> str:
+def _failure(ended: base.GuestResult, run_dir: Path) -> str:
     """One line: the command that failed, in the words of iperf3 if it was iperf3; the console."""
     with ended.console.open(errors="replace") as lines:
         failed = next((line for line in lines if line.startswith(script.FAILURE)), None)

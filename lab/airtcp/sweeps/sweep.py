@@ -20,20 +20,14 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from airtcp import interrupts
+from airtcp.backends import hostlimits, uml
+from airtcp.backends.guesttools import GuestTools
 from airtcp.errors import AirtcpError, CrowdedError, StopError, reason
 from airtcp.experiment.experiment import Cell
 from airtcp.experiment.metrics import HEADLINES
 from airtcp.kernel.image import Kernel
-from airtcp.machine import guest, hostlimits
-from airtcp.machine.guesttools import GuestTools
-from airtcp.sweeps.run import (
-    Result,
-    Say,
-    expected_virtual_s,
-    finished,
-    run_directory,
-    run_one,
-)
+from airtcp.results.record import Result
+from airtcp.sweeps.run import Say, expected_virtual_s, finished, run_directory, run_one
 
 _POLL_S = 0.5
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
@@ -299,7 +293,7 @@ def no_answer(code: int, run_dir: Path, oom_kills: int) -> Failure:
 
     oom_kills: as hostlimits.oom_kills() were before it.
     """
-    guest.remove_leftovers(run_dir)
+    uml.remove_leftovers(run_dir)
     how = f"was {hostlimits.ended_by(code)}" if code < 0 else f"ended with exit code {code}"
     message = f"its process {how}, without an answer"
     return Failure(message, "crowd" if hostlimits.oom_kills() > oom_kills else "run")

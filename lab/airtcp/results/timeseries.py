@@ -10,8 +10,10 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from airtcp.outputs import runfiles
 from airtcp.parameters import Parameters
+from airtcp.results.files.clock import read_began_ns
+from airtcp.results.files.iperf3 import read_iperf3
+from airtcp.results.files.tcpwatch import TcpTrace, read_flows
 from airtcp.testbed.flows import Pair, transfers
 
 CSV_STEP_S = 1.0
@@ -68,10 +70,10 @@ def read(
     over_tcp = [pair for pair in pairs if pair.protocol == "tcp"]
     flows: list[Flow] = []
     if over_tcp:
-        senders, receivers = runfiles.read_flows(run_dir, over_tcp)
+        senders, receivers = read_flows(run_dir, over_tcp)
         start_ns = min(int(trace.columns["time_ns"][0]) for trace in (*senders, *receivers))
         if streams is not None:
-            start_ns = runfiles.read_began_ns(run_dir)
+            start_ns = read_began_ns(run_dir)
         owners = [(pair, number) for pair in over_tcp for number in range(1, pair.flows + 1)]
         flows += [
             _tcp(owner, sender, receiver, start_ns, since_begin_s)
@@ -84,8 +86,8 @@ def read(
 
 def _tcp(
     owner: tuple[Pair, int],
-    sender: runfiles.TcpTrace,
-    receiver: runfiles.TcpTrace,
+    sender: TcpTrace,
+    receiver: TcpTrace,
     start_ns: int,
     edges_s: NDArray[numpy.float64],
 ) -> Flow:
@@ -110,7 +112,7 @@ def _udp(run_dir: Path, pairs: Sequence[Pair], edges_s: NDArray[numpy.float64]) 
         Flow(pair, number, _rate_mbps(times_s + pair.start_s, bits, edges_s))
         for pair in pairs
         for number, (times_s, bits) in enumerate(
-            runfiles.read_iperf3(run_dir / pair.file("server")).stream_series(), start=1
+            read_iperf3(run_dir / pair.file("server")).stream_series(), start=1
         )
     ]
 

@@ -14,10 +14,9 @@ from airtcp.experiment.metrics import HEADLINES, METRICS, Headline
 from airtcp.experiment.published import Published
 from airtcp.kernel.image import Kernel
 from airtcp.kernel.policies import BASELINE
-from airtcp.outputs import modelfit
-from airtcp.results import reproduction
+from airtcp.results import modelfit, reproduction
+from airtcp.results.record import Result
 from airtcp.statistics import Summary, paired_ratio, summarize
-from airtcp.sweeps.run import Result
 
 SCHEMA = 1
 FILE = "results.json"

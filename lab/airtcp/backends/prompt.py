@@ -4,10 +4,10 @@
 import tempfile
 from pathlib import Path
 
+from airtcp.backends import uml
+from airtcp.backends.guesttools import GuestTools
 from airtcp.experiment.experiment import Cell
 from airtcp.kernel.image import Kernel
-from airtcp.machine import guest
-from airtcp.machine.guesttools import GuestTools
 from airtcp.steps import network, script, topology_network
 from airtcp.testbed.addresses import ADDRESSES
 from airtcp.testbed.topology import scene_of
@@ -54,5 +54,5 @@ def interact(kernel: Kernel, tools: GuestTools, cell: Cell) -> int:
     with tempfile.TemporaryDirectory(prefix="airtcp-shell-") as scratch:
         run_dir = Path(scratch)
         (run_dir / "plan.sh").write_text(plan(cell))
-        ended = guest.boot(kernel, tools, run_dir, seed=1, timeout_wall_s=_DAY_S, interactive=True)
+        ended = uml.boot(kernel, tools, run_dir, seed=1, timeout_wall_s=_DAY_S, interactive=True)
     return 0 if ended.status == "ok" else 1

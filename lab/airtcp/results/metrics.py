@@ -9,8 +9,13 @@ from numpy.typing import NDArray
 
 from airtcp.errors import AirtcpError
 from airtcp.experiment.metrics import METRICS
-from airtcp.outputs import runfiles
 from airtcp.parameters import Parameters
+from airtcp.results.files.airsim import ampdu_sizes, read_airsim, read_airsim_totals
+from airtcp.results.files.exchanges import read_exchanges
+from airtcp.results.files.iperf3 import read_iperf3
+from airtcp.results.files.latency import read_ping, read_udp_ping
+from airtcp.results.files.qdisc import read_qdisc
+from airtcp.results.files.tcpwatch import TcpTrace, exchange_ends, read_connections, read_flows
 from airtcp.steps import cpu_cost, filters, web
 from airtcp.testbed.flows import directions, transfers, udp_probe_file, udp_probes
 
@@ -56,13 +61,13 @@ def compute(run_dir: Path, parameters: Parameters) -> dict[str, float | None]:
 
 def _bulk(run_dir: Path, parameters: Parameters) -> dict[str, float | None]:
     pairs = transfers(parameters)
-    clients = [runfiles.read_iperf3(run_dir / pair.file("client")) for pair in pairs]
+    clients = [read_iperf3(run_dir / pair.file("client")) for pair in pairs]
     goodputs_mbps = numpy.array(
         [client.number("end", "sum_received", "bits_per_second") / 1e6 for client in clients]
     )
     values: dict[str, float | None] = {}
     if parameters.protocol == "tcp":
-        sender, receiver = runfiles.read_flows(run_dir, pairs)
+        sender, receiver = read_flows(run_dir, pairs)
         values |= counted(run_dir, [one.final for one in sender], [one.final for one in receiver])
         values |= sampled(run_dir, sender)
         if len(receiver) > 1:
@@ -85,7 +90,7 @@ def _probed(run_dir: Path, parameters: Parameters) -> dict[str, float | None]:
     load_s = parameters.idle_s, parameters.idle_s + parameters.duration_s
     values: dict[str, float | None] = {}
     if parameters.ping_interval_s:
-        ping = runfiles.read_ping(run_dir)
+        ping = read_ping(run_dir)
         beside = ping.within(*load_s) if parameters.idle_s else ping
         if not beside.rtt_ms.size:
             raise AirtcpError(f"{run_dir / 'ping.txt'}: no ping was answered during the transfer")
@@ -97,7 +102,7 @@ def _probed(run_dir: Path, parameters: Parameters) -> dict[str, float | None]:
             values["ping_idle_ms_p50"] = float(numpy.percentile(rtts_ms, 50))
     if services := udp_probes(parameters):
         files = [run_dir / udp_probe_file(service) for service in services]
-        probes = [runfiles.read_udp_ping(path).within(*load_s) for path in files]
+        probes = [read_udp_ping(path).within(*load_s) for path in files]
         answered_ms = numpy.concatenate([one.answered_ms for one in probes])
         requests = sum(one.rtt_ms.size for one in probes)
         values["udp_ping_loss_share"] = 1 - answered_ms.size / requests
@@ -109,7 +114,7 @@ def _probed(run_dir: Path, parameters: Parameters) -> dict[str, float | None]:
 
 def _exchanges(run_dir: Path, parameters: Parameters) -> dict[str, float | None]:
     asked = parameters.workload == "request_response"
-    exchanges = runfiles.read_exchanges(run_dir)
+    exchanges = read_exchanges(run_dir)
     expected = parameters.exchange_count
     if parameters.workload == "web":
         expected = web.object_count(run_dir / web.PAGES)
@@ -121,9 +126,9 @@ def _exchanges(run_dir: Path, parameters: Parameters) -> dict[str, float | None]
     values = _distribution(name, exchanges.times_ms)
     if parameters.workload == "web":
         values |= _distribution("page_time_ms", exchanges.by_page().times_ms)
-    sender = runfiles.read_connections(run_dir, parameters.sender)
-    receiver = runfiles.read_connections(run_dir, parameters.receiver)
-    ends = runfiles.exchange_ends(exchanges, parameters.receiver, parameters.sender)
+    sender = read_connections(run_dir, parameters.sender)
+    receiver = read_connections(run_dir, parameters.receiver)
+    ends = exchange_ends(exchanges, parameters.receiver, parameters.sender)
     values |= counted(run_dir, sender.finals(ends), receiver.finals(ends))
     if asked:
         values[f"{name}_p99"] = float(numpy.percentile(exchanges.times_ms, 99))
@@ -141,7 +146,7 @@ def _distribution(name: str, times_ms: NDArray[numpy.float64]) -> dict[str, floa
 
 
 def _together_mbps(
-    run_dir: Path, receiver: Sequence[runfiles.TcpTrace], parameters: Parameters
+    run_dir: Path, receiver: Sequence[TcpTrace], parameters: Parameters
 ) -> NDArray[numpy.float64]:
     """Goodput of each flow while all of them were at it: not all begin and end together."""
     times_s = [trace.columns["time_ns"] / 1e9 for trace in receiver]
@@ -167,7 +172,7 @@ def jain(shares: NDArray[numpy.float64]) -> float | None:
 
 def check_fates(run_dir: Path) -> None:
     """Frames do not vanish: since boot, what came in is what came out, was dropped or is there."""
-    totals = runfiles.read_airsim_totals(run_dir)
+    totals = read_airsim_totals(run_dir)
     _need(run_dir, totals, [name for pair in _FATES.items() for name in (pair[0], *pair[1])])
     for total, fates in _FATES.items():
         known = sum(totals[name] for name in fates)
@@ -206,7 +211,7 @@ def counted(
     }
 
 
-def sampled(run_dir: Path, sender: Sequence[runfiles.TcpTrace]) -> dict[str, float | None]:
+def sampled(run_dir: Path, sender: Sequence[TcpTrace]) -> dict[str, float | None]:
     """RTTs and windows, from all samples of the senders."""
     srtt_us = numpy.concatenate([trace.columns["srtt_us"] for trace in sender])
     srtt_us = srtt_us[srtt_us > 0]  # 0: not yet measured
@@ -227,7 +232,7 @@ def _path(run_dir: Path, parameters: Parameters) -> dict[str, float | None]:
     if set(parameters.ack_filter) & set(filters.COUNTED):
         values["acks_filtered"] = filtered(run_dir, parameters.ack_filter)
     costs = cpu_cost.nodes(parameters)
-    duration_s = runfiles.read_airsim(run_dir)["time_ns"] / 1e9 if costs else 0.0
+    duration_s = read_airsim(run_dir)["time_ns"] / 1e9 if costs else 0.0
     for node, cost in costs.items():
         name = "router_utilisation" if node == "router" else "host_utilisation"
         values[name] = utilisation(run_dir, node, cost, duration_s)
@@ -246,8 +251,8 @@ def filtered(run_dir: Path, stages: tuple[str, ...]) -> int:
 
 def utilisation(run_dir: Path, node: str, cost: cpu_cost.Cost, duration_s: float) -> float:
     """The share of the time that the processor had work."""
-    before = runfiles.read_qdisc(run_dir / cpu_cost.file(node, "before"), "tbf")
-    after = runfiles.read_qdisc(run_dir / cpu_cost.file(node, "after"), "tbf")
+    before = read_qdisc(run_dir / cpu_cost.file(node, "before"), "tbf")
+    after = read_qdisc(run_dir / cpu_cost.file(node, "after"), "tbf")
     packets = after["packets"] - before["packets"]
     octets = after["bytes"] - before["bytes"]
     return cost.time_s(packets, octets) / duration_s
@@ -255,10 +260,10 @@ def utilisation(run_dir: Path, node: str, cost: cpu_cost.Cost, duration_s: float
 
 def air(run_dir: Path, media: int = 1) -> dict[str, float | None]:
     """What the media and the radios did; media: channels that are no part of each other."""
-    counters = runfiles.read_airsim(run_dir)
+    counters = read_airsim(run_dir)
     busy = [f"airtime_{kind}_ns" for kind in _BUSY]
     _need(run_dir, counters, ["time_ns", "airtime_idle_ns", *busy, *_COUNTED.values()])
-    sizes = runfiles.ampdu_sizes(counters)
+    sizes = ampdu_sizes(counters)
     if counters["time_ns"] <= 0 or not sizes:
         raise AirtcpError(f"{run_dir / 'airsim-after.txt'}: no data was sent on the air")
     time_ns = media * counters["time_ns"]

@@ -15,9 +15,9 @@ import pyarrow
 
 from airtcp.errors import InputError
 from airtcp.experiment.metrics import HEADLINES, METRICS, unknown_metric
-from airtcp.outputs import runtable
-from airtcp.outputs.results import aligned, cell_name
 from airtcp.parameters import PARAMETER_NAMES, Parameters
+from airtcp.results import parquet
+from airtcp.results.documents import aligned, cell_name
 from airtcp.statistics import paired_ratio, summarize
 
 Form = Literal["table", "csv", "json"]
@@ -70,7 +70,7 @@ def runs(directories: Sequence[Path]) -> pyarrow.Table:
     """The runs of sweeps, one after the other; the first column, sweep, names the directory."""
     tables = []
     for directory in directories:
-        found = runtable.read(directory)
+        found = parquet.read(directory)
         names = pyarrow.array([str(directory)] * len(found), pyarrow.string())
         tables.append(found.add_column(0, "sweep", names))
     # Sweeps of another version may lack a column: null.
@@ -125,7 +125,7 @@ def _one_line(message: str) -> str:
 
 def export(directory: Path) -> Answer:
     """The whole table of a sweep."""
-    found = runtable.read(directory)
+    found = parquet.read(directory)
     rows = zip(*(column.to_pylist() for column in found.columns), strict=True)
     return Answer(found.column_names, list(rows))
 
@@ -150,13 +150,13 @@ class Pairs:
 
 def pair(first: Path, second: Path) -> Pairs:
     """Raises InputError for a directory without the table of a sweep."""
-    tables = [runtable.read(first), runtable.read(second)]
+    tables = [parquet.read(first), parquet.read(second)]
     one, other = ({_key(run): run for run in table.to_pylist()} for table in tables)
     cells: dict[_Key, dict[int, tuple[Run, Run]]] = {}
     for key, run in one.items():
         if key in other:
             cells.setdefault(key[:-1], {})[run["seed"]] = (run, other[key])
-    factors = dict.fromkeys(name for table in tables for name in runtable.factors(table))
+    factors = dict.fromkeys(name for table in tables for name in parquet.factors(table))
     alone = len(one.keys() - other.keys()), len(other.keys() - one.keys())
     differing = () if cells else _differing(list(one), list(other))
     return Pairs(list(factors), list(cells.values()), alone, differing)
@@ -173,7 +173,7 @@ def _differing(one: Sequence[_Key], other: Sequence[_Key]) -> list[str]:
 
 def _key(run: Run) -> _Key:
     # A parameter that a sweep of an older version lacks was what is usual.
-    known = runtable.parameters(Parameters.usual()) | run
+    known = parquet.parameters(Parameters.usual()) | run
     return (*(known[name] for name in PARAMETER_NAMES), run["seed"])
 
 

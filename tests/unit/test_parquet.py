@@ -9,13 +9,13 @@ from typing import Any
 import duckdb
 import pyarrow
 import pytest
-from pyarrow import parquet
+from pyarrow.parquet import write_table
 
 from airtcp.errors import InputError
 from airtcp.experiment.metrics import METRICS
 from airtcp.experiment.reader import load, names
-from airtcp.outputs import runtable
 from airtcp.parameters import PARAMETER_NAMES, Parameters
+from airtcp.results import parquet
 
 
 def document(*parameters: Parameters, out_dir: Path = Path("out")) -> dict[str, Any]:
@@ -38,8 +38,8 @@ def document(*parameters: Parameters, out_dir: Path = Path("out")) -> dict[str, 
 
 
 def test_every_parameter_and_metric_is_a_column_once(tmp_path: Path) -> None:
-    runtable.write(tmp_path, document(Parameters()))
-    found = runtable.read(tmp_path).column_names
+    parquet.write(tmp_path, document(Parameters()))
+    found = parquet.read(tmp_path).column_names
     assert len(found) == len(set(found)) == 7 + len(PARAMETER_NAMES) + len(METRICS)
     assert found[7:] == [*PARAMETER_NAMES, *METRICS]
 
@@ -48,8 +48,8 @@ def test_columns_have_one_type_in_every_experiment(tmp_path: Path) -> None:
     schemas = set()
     for name in names():
         cells = load(name).cells()
-        runtable.write(tmp_path, document(*(cell.parameters for cell in cells)))
-        found = runtable.read(tmp_path)
+        parquet.write(tmp_path, document(*(cell.parameters for cell in cells)))
+        found = parquet.read(tmp_path)
         schemas.add(tuple((field.name, str(field.type)) for field in found.schema))
         for cell, row in zip(cells, found.to_pylist(), strict=True):
             for parameter, value in cell.parameters.plain().items():
@@ -61,8 +61,8 @@ def test_columns_have_one_type_in_every_experiment(tmp_path: Path) -> None:
 
 def test_words_in_place_of_numbers_are_null_and_named(tmp_path: Path) -> None:
     some = Parameters().replace({"ack_count": 4, "delay": "10ms", "wire_loss": 0.5})
-    runtable.write(tmp_path, document(Parameters(), some))
-    found = runtable.read(tmp_path)
+    parquet.write(tmp_path, document(Parameters(), some))
+    found = parquet.read(tmp_path)
     assert found["ack_count"].to_pylist() == [None, 4]
     assert found.schema.field("ack_count").metadata == {b"null": b"kernel"}
     assert found["delay"].to_pylist() == ["0ms", "10ms"]
@@ -70,7 +70,7 @@ def test_words_in_place_of_numbers_are_null_and_named(tmp_path: Path) -> None:
     assert found["retransmits"].to_pylist() == [None, 7.0]
     assert found.schema.field("ping_rtt_ms_p50").metadata == {b"unit": b"ms"}
     about = {key.decode(): value for key, value in found.schema.metadata.items()}
-    assert json.loads(about["airtcp.factors"]) == runtable.factors(found) == ["mcs"]
+    assert json.loads(about["airtcp.factors"]) == parquet.factors(found) == ["mcs"]
     assert json.loads(about["airtcp.units"])["goodput_mbps"] == "Mbit/s"
     assert about["airtcp.schema"] == b"1"
 
@@ -82,15 +82,15 @@ def test_equal_sweeps_have_equal_bytes_wherever_they_are(tmp_path: Path) -> None
         out_dir.mkdir()
         runs = document(Parameters(), Parameters(), out_dir=out_dir)
         runs["runs"][1]["cost"]["wall_s"] = len(name)
-        written.append(runtable.write(out_dir, runs).read_bytes())
+        written.append(parquet.write(out_dir, runs).read_bytes())
     assert written[0] == written[1]
-    assert runtable.read(tmp_path / "a")["error"][0].as_py() == (
+    assert parquet.read(tmp_path / "a")["error"][0].as_py() == (
         "it broke (console: runs/x/console.log)"
     )
 
 
 def test_duckdb_reads_it(tmp_path: Path) -> None:
-    path = runtable.write(tmp_path, document(Parameters(), Parameters()))
+    path = parquet.write(tmp_path, document(Parameters(), Parameters()))
     asked = f"SELECT seed, ack_policy, retransmits FROM '{path}' ORDER BY seed"
     assert duckdb.sql(asked).fetchall() == [(1, "default", None), (2, "default", 7.0)]
 
@@ -103,20 +103,20 @@ def test_a_directory_without_the_table_is_bad_input(
     tmp_path: Path, content: bytes | None, message: str
 ) -> None:
     if content is not None:
-        (tmp_path / runtable.FILE).write_bytes(content)
+        (tmp_path / parquet.FILE).write_bytes(content)
     with pytest.raises(InputError, match=message):
-        runtable.read(tmp_path)
+        parquet.read(tmp_path)
 
 
 def test_another_table_is_bad_input(tmp_path: Path) -> None:
-    parquet.write_table(pyarrow.table({"a": [1]}), tmp_path / runtable.FILE)
+    write_table(pyarrow.table({"a": [1]}), tmp_path / parquet.FILE)
     with pytest.raises(InputError, match="not a table of schema 1"):
-        runtable.read(tmp_path)
+        parquet.read(tmp_path)
 
 
 def test_a_flipped_bit_is_never_another_value(tmp_path: Path) -> None:
-    path = runtable.write(tmp_path, document(Parameters(), Parameters()))
-    whole, expected = path.read_bytes(), runtable.read(tmp_path)
+    path = parquet.write(tmp_path, document(Parameters(), Parameters()))
+    whole, expected = path.read_bytes(), parquet.read(tmp_path)
     chance = random.Random(1)
     refused = 0
     for _ in range(200):
@@ -124,7 +124,7 @@ def test_a_flipped_bit_is_never_another_value(tmp_path: Path) -> None:
         flipped[chance.randrange(len(whole))] ^= 1 << chance.randrange(8)
         path.write_bytes(flipped)
         try:
-            found = runtable.read(tmp_path)
+            found = parquet.read(tmp_path)
         except InputError as error:
             assert str(error).startswith(f"{path}: not "), error
             assert "None" not in str(error)

@@ -12,7 +12,7 @@ from airtcp.experiment.experiment import Cell, Experiment, Setting
 from airtcp.experiment.metrics import METRICS
 from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
-from airtcp.outputs import results
+from airtcp.results import documents
 
 KERNEL = Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
 
@@ -36,17 +36,17 @@ def thesis(*settings: str) -> tuple[Experiment, list[Cell]]:
     return experiment, experiment.cells([Setting.parse(text) for text in settings])
 
 
-def document(goodputs: dict[str, list[float | None]]) -> results.Document:
+def document(goodputs: dict[str, list[float | None]]) -> documents.Document:
     experiment, cells = thesis("delay=0ms", "ack_policy=default,aad")
     runs = [
         run(cell, seed, value)
         for cell in cells
         for seed, value in enumerate(goodputs[str(cell.factors["ack_policy"])], start=1)
     ]
-    return results.document(experiment, cells, KERNEL, reversed(runs), "./airtcp run thesis-lan")
+    return documents.document(experiment, cells, KERNEL, reversed(runs), "./airtcp run thesis-lan")
 
 
-def summary(found: results.Document, policy: str, metric: str) -> dict[str, Any]:
+def summary(found: documents.Document, policy: str, metric: str) -> dict[str, Any]:
     [one] = [
         one
         for one in found["summary"]
@@ -84,17 +84,17 @@ def test_a_failed_run_is_kept_and_not_counted() -> None:
     goodput = summary(found, "default", "goodput_mbps")
     assert (goodput["mean"], goodput["ci95"], goodput["n"]) == (160, None, 1)
     assert summary(found, "aad", "goodput_mbps")["n"] == 0
-    assert "± -" in results.table(found)
+    assert "± -" in documents.table(found)
 
 
 def test_gains_come_from_means_and_not_from_printed_percentages() -> None:
-    text = results.table(document({"default": [100, 200], "aad": [110, 220]}))
+    text = documents.table(document({"default": [100, 200], "aad": [110, 220]}))
     [gain] = [line for line in text.splitlines() if line.endswith("+10.8%")]
     assert gain.split() == ["delay=0ms", "ack_policy=aad", "+10.0%", "±", "0.0%", "+10.8%"]
 
 
 def test_the_table_puts_published_figures_beside_ours() -> None:
-    lines = results.table(document({"default": [157.4], "aad": [348.8]})).splitlines()
+    lines = documents.table(document({"default": [157.4], "aad": [348.8]})).splitlines()
     figures = ["1", "157.40", "±", "-", "157.4", "1.00"]
     assert lines[1].split() == ["delay=0ms", "ack_policy=default", *figures]
     assert lines[2].split()[-2:] == ["174.4", "2.00"]
@@ -106,7 +106,7 @@ def test_the_table_puts_published_figures_beside_ours() -> None:
 )
 def test_too_few_runs_are_said_under_the_table(runs: int, words: str | None) -> None:
     goodputs: list[float | None] = [100.0 + seed for seed in range(runs)]
-    text = results.table(document({"default": goodputs, "aad": goodputs}))
+    text = documents.table(document({"default": goodputs, "aad": goodputs}))
     last = text.splitlines()[-1]
     if words is None:
         assert "note" not in text
@@ -127,8 +127,8 @@ def test_each_workload_has_its_table_with_its_own_cells(factors: tuple[str, ...]
         for cell in cells
         for seed, value in enumerate(times_ms[str(cell.factors["ack_policy"])], start=1)
     ]
-    found = results.document(experiment, cells, KERNEL, runs, "./airtcp run thesis-lan")
-    tables = [part.splitlines() for part in results.table(found).split("\n\n")]
+    found = documents.document(experiment, cells, KERNEL, runs, "./airtcp run thesis-lan")
+    tables = [part.splitlines() for part in documents.table(found).split("\n\n")]
     if "bulk" in factors[0]:
         bulk = tables.pop(0)
         assert "goodput Mbit/s" in bulk[0]
@@ -160,7 +160,7 @@ MODEL_MBPS = {10: (111.2925, 146.8974), 100: (191.6234, 191.6234)}
 MODEL_MS = {10: (4.57022, 5.63689), 100: (2.5 + 2 * 4.44622, 2.5 + 3 * 4.44622)}
 
 
-def modelled(directory: Path, settings: str = "") -> results.Document:
+def modelled(directory: Path, settings: str = "") -> documents.Document:
     """Goodput is 10% below the model at 10 packets, RTT 1 ms above; else they are the model's."""
     path = directory / "model.yaml"
     path.write_text(MODEL + settings)
@@ -176,7 +176,7 @@ def modelled(directory: Path, settings: str = "") -> results.Document:
             document["metrics"]["goodput_mbps"] *= 0.9
             document["metrics"]["tcp_rtt_ms_p50"] += 1
         runs.append((one, document))
-    return results.document(experiment, cells, KERNEL, runs, "./airtcp run model")
+    return documents.document(experiment, cells, KERNEL, runs, "./airtcp run model")
 
 
 def test_measured_points_stand_beside_the_model(tmp_path: Path) -> None:
@@ -199,7 +199,7 @@ def test_measured_points_stand_beside_the_model(tmp_path: Path) -> None:
 
 
 def test_the_errors_of_a_model_are_printed(tmp_path: Path) -> None:
-    lines = results.table(modelled(tmp_path)).split("\n\n")[-1].splitlines()
+    lines = documents.table(modelled(tmp_path)).split("\n\n")[-1].splitlines()
     assert lines[0].split()[:4] == ["Data", "and", "model", "Mbit/s"]
     assert lines[1].split()[2:] == [
         *("100.16", "111.29", "+11.13", "+11.1"),
@@ -216,8 +216,8 @@ def test_pacing_need_not_multiply_the_limit(tmp_path: Path) -> None:
 
 def test_written_results_are_read_back(tmp_path: Path) -> None:
     found = document({"default": [1], "aad": [2]})
-    results.write(tmp_path, found)
-    assert results.read(tmp_path) == json.loads(json.dumps(found))
+    documents.write(tmp_path, found)
+    assert documents.read(tmp_path) == json.loads(json.dumps(found))
     assert [path.name for path in tmp_path.iterdir()] == ["results.json"]
 
 
@@ -231,4 +231,4 @@ def test_a_directory_without_results_is_bad_input(
     if text is not None:
         (tmp_path / "results.json").write_text(text)
     with pytest.raises(InputError, match=message):
-        results.read(tmp_path)
+        documents.read(tmp_path)

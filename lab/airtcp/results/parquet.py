@@ -75,7 +75,7 @@ def _metric_column(name: str) -> pyarrow.Field:
 
 
 def table(document: Mapping[str, Any], out_dir: Path) -> pyarrow.Table:
-    """The runs of a document of results.py, whose files are in out_dir."""
+    """The runs of a document of documents.py, whose files are in out_dir."""
     runs = document["runs"]
     about = {
         "airtcp.schema": str(SCHEMA),

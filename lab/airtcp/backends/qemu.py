@@ -2,7 +2,7 @@
 """Boot a kernel for x86-64 in QEMU: several processors in real time.
 
 User Mode Linux has one processor and virtual time, in which races between processors cannot happen.
-Here they can. The guest is as in guest.py: its root is the host's own file system, read-only, and
+Here they can. The guest is as in uml.py: its root is the host's own file system, read-only, and
 plan.sh runs in the directory of the run. No two runs are alike.
 """
 
@@ -12,10 +12,10 @@ import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from airtcp.backends.base import GuestResult, run_guest
+from airtcp.backends.guesttools import GuestTools
 from airtcp.errors import AirtcpError
 from airtcp.kernel.image import Kernel
-from airtcp.machine.guest import GuestResult, run_guest
-from airtcp.machine.guesttools import GuestTools
 from airtcp.paths import GUEST_DIR, RUN_DIR_IN_GUEST
 
 _PROGRAM = "qemu-system-x86_64"
@@ -69,7 +69,7 @@ def boot(
     timeout_wall_s: float,
     on_progress: Callable[[float], None] | None = None,
 ) -> GuestResult:
-    """Run run_dir/plan.sh in a guest and wait until it has ended; all is as in guest.boot().
+    """Run run_dir/plan.sh in a guest and wait until it has ended; all is as in uml.boot().
 
     instructions: the guest's clocks count its instructions, one a nanosecond, and skip the time in
     which it has nothing to do: how fast or busy the host is does not show. parameters: more for the

@@ -8,30 +8,23 @@ reached through /proc/self/cwd (a fixed string of fixed length) and why the envi
 """
 
 import os
-import select
 import shutil
-import signal
 import subprocess
 import tempfile
-import termios
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Literal
 
-from airtcp.errors import AirtcpError, CrowdedError, InputError
+from airtcp.backends import console, hostcpu, hostlimits
+from airtcp.backends.base import GuestResult, run_guest
+from airtcp.backends.guesttools import GuestTools
+from airtcp.errors import AirtcpError, CrowdedError
 from airtcp.kernel.image import Kernel
-from airtcp.machine import console, hostcpu, hostlimits
-from airtcp.machine.guesttools import GuestTools
 from airtcp.paths import GUEST_DIR, RUN_DIR_IN_GUEST
 
 EPOCH_NS = 1_735_689_600_000_000_000
 """The guest's clock at boot: 2025-01-01 00:00:00 UTC."""
-
-_POLL_S = 0.25
 
 # As the guest mounts it: the only directory of the host that it may write to.
 _RUN_DIR = "/proc/self/cwd/run/."
@@ -48,26 +41,6 @@ _FIRST_STEPS = (
     f"mount -t hostfs -o ro,/proc/self/cwd/tools/. none {GUEST_DIR} &&"
     f"exec {GUEST_DIR}/init"
 )
-
-Status = Literal["ok", "failed", "panic", "timeout"]
-
-
-@dataclass(frozen=True)
-class GuestResult:
-    """How a guest ended.
-
-    exit_code is that of plan.sh (None when it never ended); wall_s and cpu_s (user and system time
-    of all its processes) are seconds of the host; reason is one line, empty when all went well;
-    code is what the host's process ended with, negative the signal that ended it.
-    """
-
-    status: Status
-    exit_code: int | None
-    wall_s: float
-    cpu_s: float
-    console: Path
-    reason: str
-    code: int = 0
 
 
 def boot(
@@ -114,34 +87,6 @@ def remove_leftovers(run_dir: Path) -> None:
                     shutil.rmtree(scratch, ignore_errors=True)
             except OSError:
                 continue
-
-
-def run_guest(
-    command: list[str],
-    directory: Path,
-    environment: dict[str, str],
-    run_dir: Path,
-    timeout_wall_s: float,
-    interactive: bool = False,
-    on_progress: Callable[[float], None] | None = None,
-) -> GuestResult:
-    """Run the process that is a guest, in a directory, until its end; the rest is as in boot()."""
-    if not (run_dir / "plan.sh").is_file():
-        raise InputError(f"{run_dir}: no plan.sh in it")
-    for name in ("exit", "progress"):
-        (run_dir / name).unlink(missing_ok=True)
-    log = run_dir / "console.log"
-    began = time.monotonic()
-    if interactive:
-        code, cpu_s, timed_out = _attend(command, directory, environment)
-        log.write_text("(the console of an interactive guest is not kept)\n")
-    else:
-        watch = _progress_reader(run_dir, on_progress)
-        code, cpu_s, timed_out = _wait(command, directory, environment, log, timeout_wall_s, watch)
-    wall_s = time.monotonic() - began
-    exit_code = _plan_exit_code(run_dir)
-    status, said = _verdict(log, exit_code, code, timed_out, timeout_wall_s)
-    return GuestResult(status, exit_code, wall_s, cpu_s, log, said, code)
 
 
 def memory_dir(memory_mb: int) -> Path:
@@ -220,128 +165,3 @@ def _scratch(run_dir: Path, tools: GuestTools, memory_mb: int) -> Iterator[Path]
         yield scratch
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-
-
-def _wait(
-    command: list[str],
-    directory: Path,
-    environment: dict[str, str],
-    log_path: Path,
-    timeout_wall_s: float,
-    watch: Callable[[], None],
-) -> tuple[int, float, bool]:
-    """Run until the end or the timeout: wait status, CPU seconds, whether time ran out."""
-    with log_path.open("wb") as log:
-        process = subprocess.Popen(
-            command,
-            cwd=directory,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    deadline = time.monotonic() + timeout_wall_s
-    timed_out = False
-    try:
-        with _end_of(process) as ended:
-            while not ended.poll(_POLL_S * 1000):
-                watch()
-                if console.too_long(log_path):
-                    break
-                if time.monotonic() > deadline:
-                    timed_out = True
-                    break
-    finally:
-        code, cpu_s = _reap(process)
-    return code, cpu_s, timed_out
-
-
-@contextmanager
-def _end_of(process: "subprocess.Popen[bytes]") -> "Iterator[select.poll]":
-    try:
-        pidfd = os.pidfd_open(process.pid)
-    except PermissionError:
-        raise hostlimits.refused("pidfd_open") from None
-    try:
-        ended = select.poll()
-        ended.register(pidfd, select.POLLIN)
-        yield ended
-    finally:
-        os.close(pidfd)
-
-
-def _attend(
-    command: list[str], directory: Path, environment: dict[str, str]
-) -> tuple[int, float, bool]:
-    """Give the guest the terminal until it ends; put the terminal back as it was."""
-    if not os.isatty(0):
-        raise InputError("an interactive guest needs a terminal on standard input")
-    settings = termios.tcgetattr(0)
-    # A group of its own: a guest that panics ends its whole process group.
-    process = subprocess.Popen(command, cwd=directory, env=environment, process_group=0)
-    ignored = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
-    try:
-        os.tcsetpgrp(0, process.pid)
-        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-    finally:
-        os.tcsetpgrp(0, os.getpgrp())
-        termios.tcsetattr(0, termios.TCSADRAIN, settings)
-        signal.signal(signal.SIGTTOU, ignored)
-        code, cpu_s = _reap(process)
-    return code, cpu_s, False
-
-
-def _reap(process: "subprocess.Popen[bytes]") -> tuple[int, float]:
-    """End the process group: its leader's wait status, the CPU seconds of all it waited for."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-    _, code, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(code)
-    return process.returncode, usage.ru_utime + usage.ru_stime
-
-
-def _progress_reader(
-    run_dir: Path, on_progress: Callable[[float], None] | None
-) -> Callable[[], None]:
-    def read() -> None:
-        try:
-            virtual_s = float((run_dir / "progress").read_text())
-        except (OSError, ValueError):
-            return  # not there yet, or being written
-        if on_progress:
-            on_progress(virtual_s)
-
-    return read
-
-
-def _plan_exit_code(run_dir: Path) -> int | None:
-    try:
-        return int((run_dir / "exit").read_text())
-    except (OSError, ValueError):
-        return None
-
-
-def _verdict(
-    log: Path, exit_code: int | None, code: int, timed_out: bool, timeout_wall_s: float
-) -> tuple[Status, str]:
-    if console.too_long(log):
-        console.cut(log)
-        return "failed", (
-            f"the guest wrote more than {console.LIMIT_MB} MB to its console and was ended; its "
-            f"end is kept (console: {log})"
-        )
-    panic, last = console.read(log)
-    if panic:
-        return "panic", f"{panic} (console: {log})"
-    if timed_out:
-        return "timeout", f"not finished after {timeout_wall_s:g} s (console: {log})"
-    said = f"the console's last line is: {last} (console: {log})"
-    if exit_code is None:
-        early = f"was {hostlimits.ended_by(code)}" if code < 0 else f"ended early (code {code})"
-        return "failed", f"the guest {early}; {said}"
-    if exit_code != 0:
-        return "failed", f"plan.sh ended with {exit_code}; {said}"
-    return "ok", ""

@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 from fake_run import DATA_PORT, write_both, write_exchanges, write_pages, write_run, write_udp_ping
 
-from airtcp.outputs import flentfile
 from airtcp.parameters import Parameters
 from airtcp.parameters.quantity import Plain
+from airtcp.results import flent
 
 FOUR_SECONDS = {"duration": "4s"}
 
 
 def written(run: Path, **values: Plain) -> dict[str, Any]:
     path = run / "run.flent.gz"
-    flentfile.write(path, run, Parameters().replace({**FOUR_SECONDS, **values}), "small")
+    flent.write(path, run, Parameters().replace({**FOUR_SECONDS, **values}), "small")
     document: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
     assert document["version"] == 4
     assert set(document["metadata"]["SERIES_META"]) == set(document["results"])
@@ -85,7 +85,7 @@ def test_the_rrul_test_has_one_flow_of_each_class_in_each_direction(tmp_path: Pa
 )
 def test_what_is_not_quite_rrul_is_called_so(values: dict[str, Plain], name: str) -> None:
     parameters = Parameters().replace({"direction": "both", **values})
-    assert flentfile.test_name(parameters) == name
+    assert flent.test_name(parameters) == name
 
 
 def test_exchanges_are_latency_over_http(tmp_path: Path) -> None:

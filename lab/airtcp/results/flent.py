@@ -17,9 +17,11 @@ from typing import NamedTuple
 import numpy
 from numpy.typing import NDArray
 
-from airtcp.machine.guest import EPOCH_NS
-from airtcp.outputs import overtime, runfiles
+from airtcp.backends.uml import EPOCH_NS
 from airtcp.parameters import Parameters
+from airtcp.results import timeseries
+from airtcp.results.files.exchanges import read_exchanges
+from airtcp.results.files.latency import Latency, read_ping, read_udp_ping
 from airtcp.testbed.addresses import SERVER_ADDRESS
 from airtcp.testbed.flows import udp_probe_file, udp_probes
 
@@ -105,7 +107,7 @@ def _test_parameters(parameters: Parameters) -> dict[str, str]:
 def _bulk(
     run_dir: Path, parameters: Parameters
 ) -> tuple[NDArray[numpy.float64], dict[str, _Series]]:
-    over_time = overtime.read(run_dir, parameters, _STEP_S)
+    over_time = timeseries.read(run_dir, parameters, _STEP_S)
     series: dict[str, _Series] = {}
     prefix = parameters.protocol.upper()
     for direction in ("upload", "download"):
@@ -128,11 +130,9 @@ def _bulk(
         series[f"{prefix} totals"] = _over_time(over_time.ends_s, total)
     probes = {}
     if parameters.ping_interval_s:
-        probes["Ping (ms) ICMP"] = runfiles.read_ping(run_dir)
+        probes["Ping (ms) ICMP"] = read_ping(run_dir)
     for service in udp_probes(parameters):
-        probes[f"Ping (ms) UDP {service}"] = runfiles.read_udp_ping(
-            run_dir / udp_probe_file(service)
-        )
+        probes[f"Ping (ms) UDP {service}"] = read_udp_ping(run_dir / udp_probe_file(service))
     for name, probe in probes.items():
         series[name] = _latency(over_time.ends_s, probe)
     if probes and parameters.direction == "both":
@@ -142,7 +142,7 @@ def _bulk(
     return over_time.ends_s, series
 
 
-def _suffix(parameters: Parameters, flow: overtime.Flow, number: int) -> str:
+def _suffix(parameters: Parameters, flow: timeseries.Flow, number: int) -> str:
     """How Flent's test names a flow: by number, or by its class."""
     if _is_rrul(parameters):
         return f" {flow.transfer.service}"
@@ -162,7 +162,7 @@ def _over_time(
     return _Series(units, known, samples)
 
 
-def _latency(ends_s: NDArray[numpy.float64], probe: runfiles.Latency) -> _Series:
+def _latency(ends_s: NDArray[numpy.float64], probe: Latency) -> _Series:
     """Interpolated between answers, as Flent does; none before the first and after the last."""
     answered = ~numpy.isnan(probe.rtt_ms)
     sent_s, rtt_ms = probe.sent_s[answered], probe.rtt_ms[answered]
@@ -176,14 +176,14 @@ def _latency(ends_s: NDArray[numpy.float64], probe: runfiles.Latency) -> _Series
 def _exchanges(
     run_dir: Path, parameters: Parameters
 ) -> tuple[NDArray[numpy.float64], dict[str, _Series]]:
-    exchanges = runfiles.read_exchanges(run_dir)
+    exchanges = read_exchanges(run_dir)
     if parameters.workload == "web":
         # What Flent's client of HTTP times is a list of objects.
         exchanges = exchanges.by_page()
     begin_ns = min(exchanges.start_ns)
     ends_s = numpy.array([(end_ns - begin_ns) / 1e9 for end_ns in exchanges.end_ns])
     order = numpy.argsort(ends_s, kind="stable")
-    probe = runfiles.Latency(ends_s[order], exchanges.times_ms[order])
+    probe = Latency(ends_s[order], exchanges.times_ms[order])
     steps = max(_FEWEST_STEPS, math.ceil(ends_s.max() / _STEP_S))
     step_s = min(_STEP_S, round(ends_s.max() / steps, 6))
     steps_s = step_s * numpy.arange(1, steps + 1, dtype=numpy.float64)

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""airsim's counters."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from airtcp.errors import AirtcpError
+from airtcp.results.files.text import read_text
+
+_AMPDU_SIZE = re.compile(r"ampdu_size_(\d+)")
+
+
+def read_airsim(run_dir: Path) -> dict[str, int]:
+    """How much each counter of airsim grew from before the transfer to after it."""
+    before = _counters(run_dir / "airsim-before.txt")
+    after = read_airsim_totals(run_dir)
+    return {name: value - before.get(name, 0) for name, value in after.items()}
+
+
+def read_airsim_totals(run_dir: Path) -> dict[str, int]:
+    """Each counter of airsim after the transfer, since boot."""
+    return _counters(run_dir / "airsim-after.txt")
+
+
+def ampdu_sizes(counters: Mapping[str, int]) -> dict[int, int]:
+    """Number of data PPDUs by how many MPDUs each carried, smallest first."""
+    matches = ((_AMPDU_SIZE.fullmatch(name), count) for name, count in counters.items())
+    sizes = {int(match.group(1)): count for match, count in matches if match and count}
+    return dict(sorted(sizes.items()))
+
+
+def _counters(path: Path) -> dict[str, int]:
+    counters: dict[str, int] = {}
+    for number, line in enumerate(read_text(path).splitlines(), start=1):
+        name, _, value = line.partition(" ")
+        try:
+            counters[name] = int(value)
+        except ValueError:
+            raise AirtcpError(f"{path}:{number}: not a line `name value`") from None
+    return counters

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""cwnd-trace.txt: the sender's window at every ACK, from the kernel's trace."""
+
+import re
+from pathlib import Path
+
+import numpy
+from numpy.typing import NDArray
+
+from airtcp.errors import AirtcpError
+from airtcp.results.files.text import read_text
+from airtcp.testbed.flows import PORT
+
+_PROBE = re.compile(
+    r" ([0-9.]+): tcp_probe: .*? src=(\S+):(\d+) dest=\S+:(\d+) .*? snd_cwnd=(\d+) "
+)
+
+
+def read_cwnd_trace(
+    run_dir: Path, sender: str, transfer_port: int = PORT
+) -> list[tuple[NDArray[numpy.float64], NDArray[numpy.float64]]]:
+    """cwnd-trace.txt: (time in s, cwnd in segments) of each connection of the transfer's port.
+
+    sender: its address. A value for every segment that it received, before that had its effect.
+    """
+    path = run_dir / "cwnd-trace.txt"
+    found: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for time_s, source, port, peer, cwnd in _PROBE.findall(read_text(path)):
+        if source == sender and str(transfer_port) in (port, peer):
+            found.setdefault((port, peer), []).append((float(time_s), float(cwnd)))
+    if not found:
+        raise AirtcpError(f"{path}: no ACK reached {sender}")
+    return [(own[0], own[1]) for own in (numpy.array(rows).T for rows in found.values())]

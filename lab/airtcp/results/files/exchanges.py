@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""exchanges.csv: what the guest's program exchange measured."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy
+from numpy.typing import NDArray
+
+from airtcp.errors import AirtcpError
+from airtcp.results.files.text import read_text
+
+
+@dataclass(frozen=True)
+class Exchanges:
+    """What the guest's program exchange measured, of each: its times, its page, its port.
+
+    start_ns and end_ns are of CLOCK_REALTIME. page is 0 where there are no pages.
+    """
+
+    start_ns: Sequence[int]
+    end_ns: Sequence[int]
+    page: Sequence[int]
+    ports: frozenset[int]
+
+    @property
+    def times_ms(self) -> NDArray[numpy.float64]:
+        pairs = zip(self.start_ns, self.end_ns, strict=True)
+        return numpy.array([(end - start) / 1e6 for start, end in pairs])
+
+    def by_page(self) -> "Exchanges":
+        """Each page as a whole: from the start of its first object to the end of its last."""
+        first: dict[int, int] = {}
+        last: dict[int, int] = {}
+        for page, start, end in zip(self.page, self.start_ns, self.end_ns, strict=True):
+            first[page] = min(start, first.get(page, start))
+            last[page] = max(end, last.get(page, end))
+        pages = sorted(first)
+        starts, ends = [first[page] for page in pages], [last[page] for page in pages]
+        return Exchanges(starts, ends, pages, self.ports)
+
+
+def read_exchanges(run_dir: Path) -> Exchanges:
+    """Read exchanges.csv. At least one."""
+    path = run_dir / "exchanges.csv"
+    header, *lines = read_text(path).splitlines() or [""]
+    columns = ["port", "start_ns", "end_ns"]
+    if header.split(",") not in (columns, pages := [*columns, "page", "bytes"]):
+        raise AirtcpError(f"{path}: no header of exchange")
+    rows = []
+    for number, line in enumerate(lines, start=2):
+        try:
+            row = [int(word) for word in line.split(",")]
+        except ValueError:
+            row = []
+        if len(row) != len(header.split(",")):
+            raise AirtcpError(f"{path}:{number}: not a row of exchange, or cut short")
+        rows.append(row)
+    if not rows:
+        raise AirtcpError(f"{path}: no exchange")
+    return Exchanges(
+        start_ns=[row[1] for row in rows],
+        end_ns=[row[2] for row in rows],
+        page=[row[3] if header.split(",") == pages else 0 for row in rows],
+        ports=frozenset(row[0] for row in rows),
+    )

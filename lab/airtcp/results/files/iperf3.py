@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""iperf3's JSON documents."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from airtcp.errors import AirtcpError
+from airtcp.results.files.text import read_text
+
+
+@dataclass(frozen=True)
+class Iperf3:
+    """One iperf3 JSON document."""
+
+    path: Path
+    document: Mapping[str, Any]
+
+    def number(self, *keys: str) -> float:
+        """The number found at end.sum.seconds when keys are "end", "sum", "seconds"."""
+        value: Any = self.document
+        for key in keys:
+            value = value.get(key) if isinstance(value, dict) else None
+        if not isinstance(value, int | float):
+            raise AirtcpError(f"{self.path}: no number at {'.'.join(keys)}")
+        return float(value)
+
+    @property
+    def data_ports(self) -> frozenset[int]:
+        """Local ports of the data connections, which are the client's."""
+        try:
+            return frozenset(int(one["local_port"]) for one in self.document["start"]["connected"])
+        except (KeyError, TypeError, ValueError):
+            raise AirtcpError(f"{self.path}: no local_port in start.connected") from None
+
+    def stream_series(self) -> list[tuple[NDArray[numpy.float64], NDArray[numpy.float64]]]:
+        """For each flow: (times in s since the start, bits transferred until then)."""
+        streams: dict[int, list[tuple[float, float]]] = {}
+        try:
+            for interval in self.document["intervals"]:
+                for one in interval["streams"]:
+                    seen = streams.setdefault(int(one["socket"]), [(0.0, 0.0)])
+                    seen.append((float(one["end"]), seen[-1][1] + 8 * float(one["bytes"])))
+        except (KeyError, TypeError, ValueError):
+            raise AirtcpError(f"{self.path}: intervals are not as iperf3 writes them") from None
+        series = [numpy.array(seen).T for seen in streams.values()]
+        return [(times_s, bits) for times_s, bits in series]
+
+
+def read_iperf3(path: Path) -> Iperf3:
+    """Read the document of an iperf3; the client is the sender of the data."""
+    text = read_text(path)
+    try:
+        document = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise AirtcpError(f"{path}:{error.lineno}: not JSON, or cut short") from None
+    if not isinstance(document, dict):
+        raise AirtcpError(f"{path}: not an iperf3 document")
+    if "error" in document:
+        raise AirtcpError(f"{path}: iperf3 says: {document['error']}")
+    return Iperf3(path, document)

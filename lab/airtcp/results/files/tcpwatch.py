@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The state of TCP connections that tcpwatch has sampled."""
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from operator import itemgetter
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy
+from numpy.typing import NDArray
+
+from airtcp.errors import AirtcpError
+from airtcp.results.files.exchanges import Exchanges, read_exchanges
+from airtcp.results.files.iperf3 import read_iperf3
+from airtcp.results.files.text import read_text
+from airtcp.testbed.addresses import ADDRESSES
+from airtcp.testbed.flows import PORT, Pair
+
+# The columns of tcpwatch that the metrics and figures need.
+_TCP_COLUMNS = frozenset(
+    {"time_ns", "event", "local", "remote", "cwnd", "srtt_us", "retrans"}
+    | {"segs_out", "data_segs_out", "data_segs_in"}
+)
+
+
+@dataclass(frozen=True)
+class TcpTrace:
+    """One data connection as tcpwatch saw it at one end.
+
+    columns: every integer column of the samples, in time order. final: the exact counters when
+    the connection was destroyed.
+    """
+
+    port: int
+    columns: Mapping[str, NDArray[numpy.float64]]
+    final: Mapping[str, int]
+
+
+class Ends(NamedTuple):
+    """Connections from ports of a client to that of a server: their addresses.
+
+    A client may go from the same port to several ports of the server.
+    """
+
+    client: str
+    ports: frozenset[int]
+    server: str
+    server_port: int
+
+
+@dataclass(frozen=True)
+class TcpConnections:
+    """All that tcpwatch saw at a node: the rows of each connection, by its two ends."""
+
+    path: Path
+    columns: Sequence[str]
+    samples: Mapping[tuple[str, str], Sequence[Sequence[int]]]
+    closed: Mapping[tuple[str, str], Sequence[int]]
+
+    def traces(self, ends: "Ends") -> list[TcpTrace]:
+        """The connections between the ends, by port; each has samples and a final state."""
+        seen = self._between(ends)
+        return [self._trace(port, seen.get(port, ("", ""))) for port in sorted(ends.ports)]
+
+    def finals(self, ends: "Ends") -> list[Mapping[str, int]]:
+        """Their final states alone: connections may be too short for a sample."""
+        seen = self._between(ends)
+        return [self._final(port, seen.get(port, ("", ""))) for port in sorted(ends.ports)]
+
+    def _between(self, ends: "Ends") -> dict[int, tuple[str, str]]:
+        return {
+            _port(pair[here]): pair
+            for pair in self.samples.keys() | self.closed.keys()
+            for here in (0, 1)
+            if _port(pair[here]) in ends.ports
+            and _port(pair[1 - here]) == ends.server_port
+            and (_host(pair[here]), _host(pair[1 - here])) == (ends.client, ends.server)
+        }
+
+    def _trace(self, port: int, ends: tuple[str, str]) -> TcpTrace:
+        if ends not in self.samples:
+            raise AirtcpError(f"{self.path}: no sample of the data connection of port {port}")
+        values = numpy.array(self.samples[ends], dtype=numpy.float64).T
+        columns = dict(zip(self.columns, values, strict=True))
+        return TcpTrace(port, columns, self._final(port, ends))
+
+    def _final(self, port: int, ends: tuple[str, str]) -> Mapping[str, int]:
+        if ends not in self.closed:
+            raise AirtcpError(f"{self.path}: no close row for the data connection of port {port}")
+        return dict(zip(self.columns, self.closed[ends], strict=True))
+
+
+def read_connections(run_dir: Path, node: str) -> TcpConnections:
+    """Read tcp-NODE.csv; that of the server has the connections of all stations."""
+    path = run_dir / f"tcp-{node}.csv"
+    return _connections(path, read_text(path))
+
+
+@lru_cache(maxsize=2)  # metrics, series.csv and run.flent.gz are made of the same two files
+def _connections(path: Path, text: str) -> TcpConnections:
+    reader = csv.reader(io.StringIO(text))
+    columns = next(reader, [])
+    if missing := _TCP_COLUMNS.difference(columns):
+        raise AirtcpError(f"{path}: no column {min(missing)!r}")
+    text_columns = ("event", "local", "remote", "state")
+    names = [name for name in columns if name not in text_columns]
+    # Of a long run there are many rows.
+    texts_of = itemgetter(*map(columns.index, ("event", "local", "remote")))
+    numbers_of = itemgetter(*map(columns.index, names))
+    samples: dict[tuple[str, str], list[list[int]]] = {}
+    closed: dict[tuple[str, str], list[int]] = {}
+    for row in filter(None, reader):
+        try:
+            event, local, remote = texts_of(row)
+            values = list(map(int, numbers_of(row)))
+            if (local, remote) not in samples:
+                for end in (local, remote):
+                    _port(end)
+        except (IndexError, ValueError):
+            raise AirtcpError(
+                f"{path}:{reader.line_num}: not a row of tcpwatch, or cut short"
+            ) from None
+        if event == "close":
+            closed[local, remote] = values
+        else:
+            samples.setdefault((local, remote), []).append(values)
+    return TcpConnections(path, names, samples, closed)
+
+
+def _host(end: str) -> str:
+    """Of `10.0.0.1:5201` and of `[::ffff:10.0.0.1]:5201` it is 10.0.0.1."""
+    return end.rpartition(":")[0].strip("[]").removeprefix("::ffff:")
+
+
+def _port(end: str) -> int:
+    return int(end.rpartition(":")[2])
+
+
+class Flows(NamedTuple):
+    """The flows of all transfers in their order, as their senders and their receivers saw them."""
+
+    sent: list[TcpTrace]
+    received: list[TcpTrace]
+
+
+def read_flows(run_dir: Path, pairs: Sequence[Pair]) -> Flows:
+    """Each file once: with both directions a node is sender and receiver."""
+    nodes = dict.fromkeys(node for pair in pairs for node in (pair.sender, pair.receiver))
+    seen = {node: read_connections(run_dir, node) for node in nodes}
+    flows = Flows([], [])
+    for pair in pairs:
+        ports = read_iperf3(run_dir / pair.file("client")).data_ports
+        ends = Ends(pair.sender_address, ports, pair.receiver_address, pair.port)
+        flows.sent.extend(seen[pair.sender].traces(ends))
+        flows.received.extend(seen[pair.receiver].traces(ends))
+    return flows
+
+
+def exchange_ends(exchanges: Exchanges, asker: str, answerer: str) -> Ends:
+    """The connections of exchanges, from the node that asked to the one that answered."""
+    return Ends(ADDRESSES[asker], exchanges.ports, ADDRESSES[answerer], PORT)
+
+
+def read_exchange_ends(run_dir: Path, asker: str, answerer: str) -> list[TcpTrace]:
+    """The connections of exchanges as the node that asked saw them."""
+    ends = exchange_ends(read_exchanges(run_dir), asker, answerer)
+    return read_connections(run_dir, asker).traces(ends)

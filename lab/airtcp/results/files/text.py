@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The text of a file."""
+
+from pathlib import Path
+
+from airtcp.errors import AirtcpError
+
+
+def read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise AirtcpError(f"{path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise AirtcpError(f"{path}: not text") from None
