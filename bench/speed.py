@@ -14,7 +14,7 @@ from airtcp.backends.guesttools import build_tools
 from airtcp.experiment.experiment import Setting
 from airtcp.experiment.reader import load
 from airtcp.kernel.image import build
-from airtcp.sweeps.run import run_one
+from airtcp.sweep.run import run_one
 
 DURATION_S = 30
 ROWS = (

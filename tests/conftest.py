@@ -21,7 +21,7 @@ from airtcp.kernel import image
 from airtcp.kernel.image import Kernel
 from airtcp.results.record import Result
 from airtcp.steps.script import HELPERS
-from airtcp.sweeps.run import run_one
+from airtcp.sweep.run import run_one
 
 GUEST = Path(__file__).parent / "guest"
 DEBUG = bool(os.environ.get("AIRTCP_TEST_DEBUG"))

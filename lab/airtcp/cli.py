@@ -30,9 +30,9 @@ from airtcp.kernel.image import Kernel
 from airtcp.kernel.own_policy import OwnPolicy
 from airtcp.parameters import OBSERVATION, Parameters, policies
 from airtcp.results import artifacts, documents, reproduction
-from airtcp.sweeps import certificates
-from airtcp.sweeps.certificates import Certificates
-from airtcp.sweeps.measure import Measured, Order, measure
+from airtcp.sweep import certificates
+from airtcp.sweep.certificates import Certificates
+from airtcp.sweep.session import Measured, Order, measure
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -167,7 +167,7 @@ def _cells(options: argparse.Namespace, chosen: Experiment) -> list[Cell]:
 
 
 def _scheduler(options: argparse.Namespace) -> int:
-    from airtcp.sweeps import clusterservers
+    from airtcp.sweep import clusterservers
 
     if options.create_certificates:
         print(certificates.create(options.create_certificates).directory)
@@ -176,7 +176,7 @@ def _scheduler(options: argparse.Namespace) -> int:
 
 
 def _worker(options: argparse.Namespace) -> int:
-    from airtcp.sweeps import clusterservers
+    from airtcp.sweep import clusterservers
 
     doctor.require_programs()
     jobs = options.jobs or os.cpu_count() or 1

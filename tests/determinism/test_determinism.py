@@ -10,7 +10,7 @@ from airtcp.experiment.experiment import Setting
 from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
 from airtcp.results.record import Result
-from airtcp.sweeps.run import run_one
+from airtcp.sweep.run import run_one
 
 CAPTURES = ("server.pcapng", "station.pcapng", "air.pcapng")
 

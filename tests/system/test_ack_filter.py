@@ -29,7 +29,7 @@ from airtcp.parameters.ack_filter import STAGES
 from airtcp.parameters.quantity import Plain
 from airtcp.paths import REPOSITORY
 from airtcp.steps import network
-from airtcp.sweeps.run import run_one
+from airtcp.sweep.run import run_one
 
 SEEDS = 1000
 # No option, no offload: TCP's segments are the frames.

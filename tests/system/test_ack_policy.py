@@ -10,7 +10,7 @@ from conftest import Measure, Say, thesis_cell
 from airtcp.backends.guesttools import GuestTools
 from airtcp.kernel import image
 from airtcp.kernel.image import Kernel
-from airtcp.sweeps.run import run_one
+from airtcp.sweep.run import run_one
 
 CAPTURES = ("server.pcapng", "station.pcapng", "air.pcapng")
 

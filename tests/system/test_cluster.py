@@ -248,7 +248,7 @@ def test_without_a_certificate_nobody_connects(
     scheduler = f"tls://{machine.gateway}:{port}"
     ask = (
         "import sys; from distributed import Client, Security; from pathlib import Path; "
-        "from airtcp.sweeps.certificates import Certificates; "
+        "from airtcp.sweep.certificates import Certificates; "
         "known = Certificates(Path(sys.argv[2])).security() if sys.argv[2] else None; "
         "print(len(Client(sys.argv[1], timeout=4, security=known).scheduler_info()['workers']))"
     )

@@ -17,7 +17,7 @@ from airtcp.backends.guesttools import GuestTools
 from airtcp.backends.uml import boot
 from airtcp.kernel import image
 from airtcp.kernel.image import Kernel
-from airtcp.sweeps.run import run_one
+from airtcp.sweep.run import run_one
 
 CHURN = ("churn.sh", "churn_load.py")
 

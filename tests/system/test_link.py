@@ -7,7 +7,7 @@ import pytest
 from conftest import Measure
 
 from airtcp.steps.plan import plan
-from airtcp.sweeps import run
+from airtcp.sweep import run
 
 # Settings over thesis-lan (40 MHz, MCS 5, two streams); centre and width; the rate received at.
 LINKS = [

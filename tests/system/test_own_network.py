@@ -17,7 +17,7 @@ from airtcp.kernel.image import Kernel
 from airtcp.report import model, series
 from airtcp.results.documents import document, write
 from airtcp.results.record import Result
-from airtcp.sweeps.run import run_directory, run_one
+from airtcp.sweep.run import run_directory, run_one
 from airtcp.testbed.topology import scene_of
 
 EXPERIMENT = """\

@@ -13,7 +13,7 @@ from airtcp.errors import AirtcpError
 from airtcp.kernel import own_policy
 from airtcp.kernel.image import Kernel
 from airtcp.parameters import policies
-from airtcp.sweeps.run import run_one
+from airtcp.sweep.run import run_one
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "ackpol"
 

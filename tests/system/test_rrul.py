@@ -17,7 +17,7 @@ from airtcp.kernel.image import Kernel
 from airtcp.results.files.exchanges import read_exchanges
 from airtcp.results.files.latency import read_udp_ping
 from airtcp.results.record import Result
-from airtcp.sweeps.run import run_one
+from airtcp.sweep.run import run_one
 
 # The paper's radio, as in the experiment tsq-size.
 ATH9K = (

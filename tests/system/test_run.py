@@ -6,7 +6,7 @@ from conftest import OF_THE_PATH, Measure
 
 from airtcp.experiment.metrics import METRICS
 from airtcp.steps.plan import plan
-from airtcp.sweeps import run
+from airtcp.sweep import run
 
 # What other workloads measure, or probes that are off.
 OTHERS = {

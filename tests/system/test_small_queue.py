@@ -14,7 +14,7 @@ from airtcp.experiment.figures import ModelFigure
 from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
 from airtcp.results.modelfit import expected
-from airtcp.sweeps.run import run_one
+from airtcp.sweep.run import run_one
 
 SCRIPT = GUEST / "small_queue.py"
 

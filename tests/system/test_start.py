@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from airtcp import cli
-from airtcp.sweeps import batchjobs, clusterservers, clusterworker
+from airtcp.sweep import batchjobs, clusterservers, clusterworker
 
 ROOT = Path(__file__).parents[2]
 MODULES = ("airtcp/__init__", "ctypes", "json", "numpy", "pickle", "statistics", "token", "types")

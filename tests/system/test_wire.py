@@ -16,7 +16,7 @@ from airtcp.experiment.experiment import Cell
 from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
 from airtcp.parameters import Parameters
-from airtcp.sweeps.run import run_one
+from airtcp.sweep.run import run_one
 
 # BBR without its room for aggregation: nothing but its bursts makes its window larger.
 LAN = {

@@ -15,8 +15,8 @@ from airtcp.kernel.policies import SHIPPED
 from airtcp.results.files import capture
 from airtcp.results.record import Result
 from airtcp.steps.plan import plan
-from airtcp.sweeps import run
-from airtcp.sweeps.run import run_one
+from airtcp.sweep import run
+from airtcp.sweep.run import run_one
 
 CAPTURES = ("server.pcapng", "station.pcapng", "air.pcapng")
 MESSAGES = ("workload=request_response", "exchanges=50", "message=100B")

@@ -15,8 +15,8 @@ from airtcp.experiment.metrics import METRICS
 from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
 from airtcp.results import parquet
-from airtcp.sweeps import measure
-from airtcp.sweeps.sweep import Job, Outcome
+from airtcp.sweep import session
+from airtcp.sweep.sweep import Job, Outcome
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +52,7 @@ def sweep_with(
         failures = {job: "it broke (console: x)" for job in todo if job.seed in failing}
         return Outcome(results, failures, interrupted)
 
-    monkeypatch.setattr(measure, "sweep", sweep)
+    monkeypatch.setattr(session, "sweep", sweep)
 
 
 def test_json_is_one_document_and_nothing_else(

@@ -16,10 +16,10 @@ from airtcp.errors import AirtcpError, InputError
 from airtcp.experiment.experiment import Cell
 from airtcp.kernel.image import Kernel
 from airtcp.parameters import Parameters
-from airtcp.sweeps import batchjobs, certificates, cluster, clusterworker
-from airtcp.sweeps.jobprocess import Done
-from airtcp.sweeps.run import run_directory
-from airtcp.sweeps.sweep import Failure, Job, Outcome, collect, jobs_of
+from airtcp.sweep import batchjobs, certificates, cluster, clusterworker
+from airtcp.sweep.jobprocess import Done
+from airtcp.sweep.run import run_directory
+from airtcp.sweep.sweep import Failure, Job, Outcome, collect, jobs_of
 
 
 @pytest.fixture

@@ -18,8 +18,8 @@ from airtcp.kernel.image import Kernel
 from airtcp.parameters import Parameters
 from airtcp.results import artifacts
 from airtcp.results.record import Result
-from airtcp.sweeps import jobprocess, measure, run, sweep
-from airtcp.sweeps.run import run_directory
+from airtcp.sweep import jobprocess, run, session, sweep
+from airtcp.sweep.run import run_directory
 
 KERNEL = Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
 TOOLS = GuestTools(Path("tools"))
@@ -120,13 +120,13 @@ def test_what_is_no_directory_in_the_place_of_a_run_is_one_line(tmp_path: Path, 
     assert (elsewhere / "precious").exists()
 
 
-def order(said: list[str]) -> measure.Order:
-    return measure.Order(KERNEL, TOOLS, 1, 1, None, None, "./airtcp run", said.append)
+def order(said: list[str]) -> session.Order:
+    return session.Order(KERNEL, TOOLS, 1, 1, None, None, "./airtcp run", said.append)
 
 
-def measured(name: str, out_dir: Path, said: list[str]) -> measure.Measured:
+def measured(name: str, out_dir: Path, said: list[str]) -> session.Measured:
     chosen = reader.load("thesis-lan").model_copy(update={"name": name})
-    return measure.measure(order(said), chosen, [CELL], out_dir)
+    return session.measure(order(said), chosen, [CELL], out_dir)
 
 
 def files(directory: Path) -> dict[Path, bytes]:

@@ -18,7 +18,7 @@ from airtcp.experiment.experiment import Cell
 from airtcp.kernel.image import Kernel
 from airtcp.parameters import Parameters
 from airtcp.results.record import Result
-from airtcp.sweeps import run, sweep
+from airtcp.sweep import run, sweep
 
 KERNEL = Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
 TOOLS = GuestTools(Path("tools"))

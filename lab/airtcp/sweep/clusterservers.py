@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from airtcp.errors import InputError, reason
-from airtcp.sweeps import certificates
-from airtcp.sweeps.certificates import Certificates
+from airtcp.sweep import certificates
+from airtcp.sweep.certificates import Certificates
 
 # Dask opens the port of its web pages even without them: no others may reach it, and it is empty.
 _NO_PAGES = ("--no-dashboard", "--dashboard-address", "127.0.0.1:0")
@@ -19,7 +19,7 @@ _CONFIGURATION = {
 }
 _ENCRYPTED = {"DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION": "True"}
 
-WORKER = "airtcp.sweeps.workerprocess"
+WORKER = "airtcp.sweep.workerprocess"
 
 
 def worker_options() -> list[str]:

@@ -27,7 +27,7 @@ from airtcp.experiment.experiment import Cell
 from airtcp.experiment.metrics import HEADLINES
 from airtcp.kernel.image import Kernel
 from airtcp.results.record import Result
-from airtcp.sweeps.run import Say, expected_virtual_s, finished, run_directory, run_one
+from airtcp.sweep.run import Say, expected_virtual_s, finished, run_directory, run_one
 
 _POLL_S = 0.5
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h

@@ -14,8 +14,8 @@ from airtcp.errors import InputError, of_file
 from airtcp.experiment.experiment import Cell, Experiment
 from airtcp.kernel.image import Kernel
 from airtcp.results import documents
-from airtcp.sweeps.certificates import Certificates
-from airtcp.sweeps.sweep import Job, Outcome, Progress, collect, jobs_of, split, sweep
+from airtcp.sweep.certificates import Certificates
+from airtcp.sweep.sweep import Job, Outcome, Progress, collect, jobs_of, split, sweep
 
 # Says whose runs a directory has, even where no table has been written yet.
 _EXPERIMENT = ".experiment"
@@ -122,7 +122,7 @@ def _do(order: Order, todo: Sequence[Job], out_dir: Path) -> Outcome:
     if not order.cluster:
         jobs = order.jobs or os.cpu_count() or 1
         return sweep(order.kernel, order.tools, todo, out_dir, jobs, progress, order.say)
-    from airtcp.sweeps import cluster
+    from airtcp.sweep import cluster
 
     where = cluster.Cluster(order.cluster, order.jobs, order.certificates)
     steps = cluster.steps(order.kernel, order.tools, todo, out_dir, where, order.say)

@@ -18,8 +18,8 @@ from distributed import Status
 from airtcp import yamlfile
 from airtcp.errors import AirtcpError, InputError
 from airtcp.paths import REPOSITORY
-from airtcp.sweeps.certificates import Certificates
-from airtcp.sweeps.clusterservers import WORKER, worker_options
+from airtcp.sweep.certificates import Certificates
+from airtcp.sweep.clusterservers import WORKER, worker_options
 
 # Of the scheduler: what decides who can connect.
 _OURS = {"dashboard", "dashboard_address", "http_prefix", "jupyter", "protocol", "security"}

@@ -8,7 +8,7 @@ import sys
 
 from distributed.cli import dask_worker
 
-from airtcp.sweeps import clusterworker
+from airtcp.sweep import clusterworker
 
 if __name__ == "__main__":
     marks = " ".join(f"{mark}={count:g}" for mark, count in clusterworker.marks().items())

@@ -24,11 +24,11 @@ from airtcp.errors import AirtcpError, reason
 from airtcp.experiment.experiment import Cell
 from airtcp.kernel.image import Kernel
 from airtcp.paths import REPOSITORY
-from airtcp.sweeps import jobprocess
-from airtcp.sweeps.sweep import Failure, no_answer
+from airtcp.sweep import jobprocess
+from airtcp.sweep.sweep import Failure, no_answer
 
 _POLL_S = 0.25
-JOB_PROCESS = (sys.executable, "-P", "-c", "from airtcp.sweeps.jobprocess import main; main()")
+JOB_PROCESS = (sys.executable, "-P", "-c", "from airtcp.sweep.jobprocess import main; main()")
 _LIBRARIES = REPOSITORY / "lab" / "requirements.txt"
 
 

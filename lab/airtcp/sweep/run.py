@@ -2,7 +2,7 @@
 """One run: plan, boot, collect. All that it leaves is in one directory, result.json last.
 
 OUT/runs/<cell>/seed-<n>/ holds the plan, the console, the instruments' files and result.json, which
-is one element of "runs" in the document of documents.py.
+is one element of "runs" in results.json.
 """
 
 import hashlib
@@ -12,7 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from airtcp import atomicfile
-from airtcp.backends import base, uml
+from airtcp.backends import uml
+from airtcp.backends.base import GuestResult
 from airtcp.backends.guesttools import GuestTools
 from airtcp.errors import AirtcpError, StopError, of_file
 from airtcp.experiment.experiment import Cell
@@ -39,7 +40,7 @@ _SOURCES = (
     *("results/files/text.py", "results/flent.py", "results/metrics.py", "results/record.py"),
     *("results/timeseries.py", "results/topology_metrics.py"),
     *("steps/cpu_cost.py", "steps/filters.py", "steps/iperf3.py", "steps/plan.py", "steps/web.py"),
-    *("sweeps/run.py", "testbed/addresses.py", "testbed/flows.py", "testbed/topology.py"),
+    *("sweep/run.py", "testbed/addresses.py", "testbed/flows.py", "testbed/topology.py"),
 )
 
 
@@ -125,24 +126,7 @@ def run_one(kernel: Kernel, tools: GuestTools, cell: Cell, seed: int, out_dir: P
             memory_mb=_memory_mb(cell),
             timeout_wall_s=_timeout_wall_s(cell),
         )
-        result: Result = {
-            "schema": SCHEMA,
-            "factors": dict(cell.factors),
-            "seed": seed,
-            "status": ended.status,
-            "error": None,
-            "metrics": {},
-            "cost": {
-                "wall_s": round(ended.wall_s, 3),
-                "cpu_s": round(ended.cpu_s, 3),
-                "virtual_s": _virtual_s(run_dir),
-            },
-            "artifacts": {},
-            "parameters": cell.parameters.plain(),
-            **({"network": cell.network.plain(), "flows": []} if cell.network else {}),
-            "kernel": {"version": kernel.version, "hash": kernel.hash},
-            "identity": identity(kernel, tools, cell, seed),
-        }
+        result = _result(kernel, tools, cell, seed, ended, run_dir)
         if ended.status == "ok":
             try:
                 _convert_captures(run_dir, cell)
@@ -170,6 +154,35 @@ def run_one(kernel: Kernel, tools: GuestTools, cell: Cell, seed: int, out_dir: P
             shutil.rmtree(run_dir, ignore_errors=True)
         raise failure from None
     return result
+
+
+def _result(
+    kernel: Kernel,
+    tools: GuestTools,
+    cell: Cell,
+    seed: int,
+    ended: GuestResult,
+    run_dir: Path,
+) -> Result:
+    """What is known of a run when its guest has ended: all but metrics and files."""
+    return {
+        "schema": SCHEMA,
+        "factors": dict(cell.factors),
+        "seed": seed,
+        "status": ended.status,
+        "error": None,
+        "metrics": {},
+        "cost": {
+            "wall_s": round(ended.wall_s, 3),
+            "cpu_s": round(ended.cpu_s, 3),
+            "virtual_s": _virtual_s(run_dir),
+        },
+        "artifacts": {},
+        "parameters": cell.parameters.plain(),
+        **({"network": cell.network.plain(), "flows": []} if cell.network else {}),
+        "kernel": {"version": kernel.version, "hash": kernel.hash},
+        "identity": identity(kernel, tools, cell, seed),
+    }
 
 
 def identity(kernel: Kernel, tools: GuestTools, cell: Cell, seed: int) -> str:
@@ -239,7 +252,7 @@ def _write_series(run_dir: Path, cell: Cell, seed: int) -> None:
     flent.write(run_dir / "run.flent.gz", run_dir, cell.parameters, title)
 
 
-def _failure(ended: base.GuestResult, run_dir: Path) -> str:
+def _failure(ended: GuestResult, run_dir: Path) -> str:
     """One line: the command that failed, in the words of iperf3 if it was iperf3; the console."""
     with ended.console.open(errors="replace") as lines:
         failed = next((line for line in lines if line.startswith(script.FAILURE)), None)

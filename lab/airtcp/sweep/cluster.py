@@ -21,12 +21,12 @@ from airtcp.cache import cache_dir
 from airtcp.errors import AirtcpError, InputError, StopError, of_file
 from airtcp.kernel.image import Kernel
 from airtcp.results.record import RESULT_FILE, Result
-from airtcp.sweeps import batchjobs, certificates
-from airtcp.sweeps.certificates import Certificates
-from airtcp.sweeps.clusterworker import Supplies, Task, WorkerError, lacking, marks, work
-from airtcp.sweeps.jobprocess import Done
-from airtcp.sweeps.run import identity, run_directory
-from airtcp.sweeps.sweep import Failure, Job, Step
+from airtcp.sweep import batchjobs, certificates
+from airtcp.sweep.certificates import Certificates
+from airtcp.sweep.clusterworker import Supplies, Task, WorkerError, lacking, marks, work
+from airtcp.sweep.jobprocess import Done
+from airtcp.sweep.run import identity, run_directory
+from airtcp.sweep.sweep import Failure, Job, Step
 
 Say = Callable[[str], None]
 

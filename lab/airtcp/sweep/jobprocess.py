@@ -17,8 +17,8 @@ from airtcp.errors import AirtcpError, reason
 from airtcp.experiment.experiment import Cell
 from airtcp.kernel.image import Kernel
 from airtcp.results.record import Result
-from airtcp.sweeps.run import identity, run_directory, run_one
-from airtcp.sweeps.sweep import Failure, end_with
+from airtcp.sweep.run import identity, run_directory, run_one
+from airtcp.sweep.sweep import Failure, end_with
 
 
 @dataclass(frozen=True)
