@@ -10,9 +10,12 @@ import pytest
 
 from airtcp import cli, interrupts
 from airtcp.backends.guesttools import GuestTools
+from airtcp.cli import doctor
 from airtcp.errors import AirtcpError, InputError
+from airtcp.experiment import catalogue
 from airtcp.experiment.metrics import METRICS
 from airtcp.experiment.reader import load
+from airtcp.kernel import image
 from airtcp.kernel.image import Kernel
 from airtcp.results import parquet
 from airtcp.sweep import session
@@ -22,11 +25,11 @@ from airtcp.sweep.sweep import Job, Outcome
 @pytest.fixture(autouse=True)
 def no_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """No kernel and no guest's programs."""
-    monkeypatch.setattr(cli.doctor, "require_programs", lambda: None)
+    monkeypatch.setattr(doctor, "require_programs", lambda: None)
     monkeypatch.setattr(
-        cli.image, "build", lambda *_, **__: Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
+        image, "build", lambda *_, **__: Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
     )
-    monkeypatch.setattr(cli, "build_tools", lambda _say: GuestTools(Path("tools")))
+    monkeypatch.setattr(cli.run, "build_tools", lambda _say: GuestTools(Path("tools")))
 
 
 def sweep_with(
@@ -74,7 +77,7 @@ def test_all_is_every_experiment_and_the_page_over_them(
 ) -> None:
     sweep_with(monkeypatch)
     names = ["thesis-lan", "acklimit-vm"]
-    monkeypatch.setattr(cli.catalogue, "experiments", lambda: list(map(load, names)))
+    monkeypatch.setattr(catalogue, "experiments", lambda: list(map(load, names)))
     assert cli.main(["run", "all", "--quick", "--out", str(tmp_path)]) == 0
     assert capsys.readouterr().out == f"{tmp_path / 'reproduction.md'}\n"
     page = (tmp_path / "reproduction.md").read_text()
@@ -178,7 +181,7 @@ def test_no_failure_is_a_traceback(
     def build(*_: object, **__: object) -> Kernel:
         raise error
 
-    monkeypatch.setattr(cli.image, "build", build)
+    monkeypatch.setattr(image, "build", build)
     assert cli.main(["kernel", "build"]) == code
     assert capsys.readouterr().err.count("\n") == 1
 
@@ -190,7 +193,7 @@ def test_an_error_that_ctrl_c_has_become_is_130(
         monkeypatch.setattr(interrupts, "came", lambda: True)
         raise InputError("Error calling function `plain`: KeyboardInterrupt: ")
 
-    monkeypatch.setattr(cli.image, "build", build)
+    monkeypatch.setattr(image, "build", build)
     assert cli.main(["kernel", "build"]) == 130
     assert capsys.readouterr().err == "airtcp: interrupted\n"
 

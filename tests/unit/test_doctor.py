@@ -6,15 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from airtcp import doctor
+from airtcp import programs
 from airtcp.backends import uml
+from airtcp.cli import doctor
 from airtcp.errors import AirtcpError
 
 
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A machine with no programs, no kernel source, an unusable cache."""
-    monkeypatch.setattr(doctor.programs, "find", lambda program: None)
+    monkeypatch.setattr(programs, "find", lambda program: None)
     monkeypatch.setattr(doctor, "DEBIAN_TARBALL", tmp_path / "none")
     monkeypatch.setattr(doctor, "_free_mb", lambda directory: 3)
     monkeypatch.setattr(doctor, "can_fix_addresses", lambda: False)

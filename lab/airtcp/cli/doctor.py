@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What airtcp needs of this machine: what is there, what is missing, how to get it."""
 
+import argparse
 import ctypes
 import json
 import os
@@ -13,6 +14,7 @@ from pathlib import Path
 from airtcp import programs
 from airtcp.backends.uml import can_fix_addresses, memory_dir
 from airtcp.cache import cache_dir
+from airtcp.cli.options import Verbs, add_json
 from airtcp.errors import AirtcpError
 from airtcp.kernel.source import DEBIAN_TARBALL, SERIES
 
@@ -64,6 +66,17 @@ def require_programs() -> None:
     programs.require(programs.RUN)
     if not can_fix_addresses():
         print(f"warning: {_addresses().found}; {_addresses().remedy}", file=sys.stderr)
+
+
+def add(verbs: Verbs) -> None:
+    """Add `doctor`."""
+    check = verbs.add_parser("doctor", help="what is missing on this machine, and how to get it")
+    add_json(check, "print JSON")
+    check.set_defaults(do=_doctor)
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    return main(as_json=options.json)
 
 
 def main(*, as_json: bool) -> int:

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The verbs `scheduler` and `worker`."""
+
+import argparse
+import os
+
+from airtcp.cli import doctor
+from airtcp.cli.common import certificates_of
+from airtcp.cli.options import Verbs, add_certificates, add_jobs, path, port
+from airtcp.sweep import certificates
+
+
+def add(verbs: Verbs) -> None:
+    """Add `scheduler` and `worker`."""
+    scheduler = verbs.add_parser("scheduler", help="hand the runs of `run --cluster` to workers")
+    scheduler.add_argument(
+        "--port", metavar="PORT", type=port, default=8786, help="where (default: 8786)"
+    )
+    scheduler.add_argument(
+        "--host",
+        metavar="ADDRESS",
+        default="127.0.0.1",
+        help="the address of this machine to listen on, 0.0.0.0 for all of them (default: "
+        "127.0.0.1, for this machine alone); others take --certificates",
+    )
+    add_certificates(scheduler)
+    scheduler.add_argument(
+        "--create-certificates",
+        metavar="DIR",
+        type=path,
+        help="make the certificates of a cluster in a new directory, and end",
+    )
+    scheduler.set_defaults(do=_scheduler)
+
+    worker = verbs.add_parser("worker", help="do runs for a scheduler, until it ends")
+    worker.add_argument(
+        "scheduler",
+        metavar="tls://HOST:PORT",
+        help="where `scheduler` runs; without certificates tcp://127.0.0.1:PORT",
+    )
+    add_certificates(worker)
+    add_jobs(worker)
+    worker.set_defaults(do=_worker)
+
+
+def _scheduler(options: argparse.Namespace) -> int:
+    from airtcp.sweep import clusterservers
+
+    if options.create_certificates:
+        print(certificates.create(options.create_certificates).directory)
+        return 0
+    clusterservers.scheduler(options.host, options.port, certificates_of(options))
+
+
+def _worker(options: argparse.Namespace) -> int:
+    from airtcp.sweep import clusterservers
+
+    doctor.require_programs()
+    jobs = options.jobs or os.cpu_count() or 1
+    clusterservers.worker(options.scheduler, jobs, certificates_of(options))

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What several verbs need: messages, and objects from options."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from airtcp.errors import InputError
+from airtcp.experiment.experiment import Cell, Setting
+from airtcp.experiment.topology_checks import warnings
+from airtcp.kernel import own_policy
+from airtcp.kernel.own_policy import OwnPolicy
+from airtcp.parameters import policies
+from airtcp.sweep import certificates
+from airtcp.sweep.certificates import Certificates
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def warn(cells: Sequence[Cell]) -> None:
+    networks = [(cell.network, cell.parameters) for cell in cells if cell.network]
+    for line in dict.fromkeys(line for one in networks for line in warnings(*one)):
+        say(f"warning: {line}")
+
+
+def own_policy_of(options: argparse.Namespace) -> OwnPolicy | None:
+    """That of --policy, whose names are allowed from here on."""
+    if options.policy is None:
+        return None
+    own = own_policy.read(options.policy)
+    policies.allow(own.names)
+    return own
+
+
+def settings_of(options: argparse.Namespace) -> list[Setting]:
+    settings = [Setting.parse(text) for text in options.set]
+    if options.duration:
+        if any(setting.name == "duration" for setting in settings):
+            raise InputError("--duration and --set duration: give one of them")
+        settings.append(Setting.parse(f"duration={options.duration}"))
+    return settings
+
+
+def certificates_of(options: argparse.Namespace) -> Certificates | None:
+    return certificates.read(options.certificates) if options.certificates else None

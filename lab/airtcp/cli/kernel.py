@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The verb `kernel`."""
+
+import argparse
+from pathlib import Path
+from typing import get_args
+
+from airtcp.cli.common import own_policy_of, say
+from airtcp.cli.options import Verbs, add_kernel_source, add_policy
+from airtcp.errors import InputError
+from airtcp.kernel import deb, image, own_policy, series
+from airtcp.kernel.image import Kernel
+
+
+def add(verbs: Verbs) -> None:
+    """Add `kernel`."""
+    kernels = verbs.add_parser(
+        "kernel", help="build a kernel, say where it is, write patches or packages"
+    )
+    kernel_verbs = kernels.add_subparsers(metavar="VERB", required=True)
+    for name, do, text in (
+        ("build", _kernel_build, "build the kernel unless it is built"),
+        ("path", _kernel_path, "print the path of the kernel; builds it if need be"),
+    ):
+        verb = kernel_verbs.add_parser(name, help=text)
+        verb.add_argument(
+            "--arch",
+            choices=get_args(image.Arch),
+            default="um",
+            help="um: the laboratory's (default); x86_64: for QEMU, policies as modules",
+        )
+        add_policy(verb)
+        add_kernel_source(verb)
+        verb.set_defaults(do=do)
+    _add_series(kernel_verbs)
+    _add_deb(kernel_verbs)
+
+
+def _add_series(verbs: Verbs) -> None:
+    patches = verbs.add_parser(
+        "series",
+        help="write the kernel's parts as patches that can be posted",
+        description=(
+            "Write a part of the kernel's changes as a series for Linux 6.12, with a cover letter: "
+            "git am --empty=drop DIR/*.patch applies it."
+        ),
+    )
+    patches.add_argument("directory", metavar="DIR", type=Path, help="a new or an empty directory")
+    patches.add_argument(
+        "--topic",
+        metavar="TOPIC",
+        default="postable",
+        help=(
+            "postable: the ACK policy engine and policies, for netdev (default); research: further "
+            "policies, small queues and BBR's variants, which apply on top of postable; wifi: an "
+            "ACK filter for mac80211, the one of sch_cake, independent of the others"
+        ),
+    )
+    patches.add_argument(
+        "--author",
+        metavar="'NAME <MAIL>'",
+        default=series.PLACEHOLDER,
+        help=(
+            "who sends the patches, in From, Signed-off-by and MAINTAINERS (default: a "
+            "placeholder, with which they cannot be sent)"
+        ),
+    )
+    add_kernel_source(patches)
+    patches.set_defaults(do=_kernel_series)
+
+
+def _add_deb(verbs: Verbs) -> None:
+    packages = verbs.add_parser(
+        "deb",
+        help="build Debian packages of Linux for x86-64 with the ACK policies as modules",
+    )
+    packages.add_argument(
+        "--config",
+        metavar="FILE",
+        type=Path,
+        help="a .config of Linux to build upon (default: the running kernel's, else Linux' own)",
+    )
+    packages.add_argument(
+        "--out",
+        metavar="DIR",
+        type=Path,
+        default=Path("results") / "deb",
+        help="where the packages go (default: results/deb)",
+    )
+    add_kernel_source(packages)
+    packages.set_defaults(do=_kernel_deb)
+
+
+def _kernel(options: argparse.Namespace) -> Kernel:
+    if options.arch == "um":
+        return own_policy.build(own_policy_of(options), options.kernel_source, say=say)
+    if options.policy:
+        raise InputError(
+            f"--policy {options.policy}: is for the laboratory's kernel; for {options.arch} build "
+            "it as a module (docs/kernel.md)"
+        )
+    return image.build(options.kernel_source, arch=options.arch, say=say)
+
+
+def _kernel_build(options: argparse.Namespace) -> int:
+    built = _kernel(options)
+    print(f"{built.path} (Linux {built.version}, {built.hash})")
+    return 0
+
+
+def _kernel_path(options: argparse.Namespace) -> int:
+    print(_kernel(options).path)
+    return 0
+
+
+def _kernel_series(options: argparse.Namespace) -> int:
+    for patch in series.write(
+        options.directory, options.kernel_source, topic=options.topic, author=options.author
+    ):
+        print(patch)
+    if options.author == series.PLACEHOLDER:
+        say(
+            f"airtcp: {options.author} is a placeholder: the patches cannot be sent as they are; "
+            "--author 'Name <name@example.org>' sets From and Signed-off-by"
+        )
+    return 0
+
+
+def _kernel_deb(options: argparse.Namespace) -> int:
+    for package in deb.build(options.out, options.kernel_source, config=options.config, say=say):
+        print(package)
+    return 0

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The verb `shell`."""
+
+import argparse
+
+from airtcp.backends import prompt
+from airtcp.backends.guesttools import build_tools
+from airtcp.cli import doctor
+from airtcp.cli.common import own_policy_of, say, settings_of
+from airtcp.cli.options import Verbs, add_experiment, add_kernel_source, add_policy, add_settings
+from airtcp.experiment import reader
+from airtcp.kernel import own_policy
+
+
+def add(verbs: Verbs) -> None:
+    """Add `shell`."""
+    shell = verbs.add_parser(
+        "shell",
+        help="the network of an experiment up, and a prompt in it",
+        description=(
+            "Boot the first cell's network in real time and give "
+            "a prompt; the name of a node (server, ap, station) enters it."
+        ),
+    )
+    add_experiment(shell)
+    add_settings(shell)
+    add_policy(shell)
+    add_kernel_source(shell)
+    shell.set_defaults(do=_shell)
+
+
+def _shell(options: argparse.Namespace) -> int:
+    own = own_policy_of(options)
+    chosen = reader.load(options.experiment)
+    cell = chosen.cells(settings_of(options))[0]
+    doctor.require_programs()
+    built = own_policy.build(own, options.kernel_source, say=say)
+    return prompt.interact(built, build_tools(say), cell)

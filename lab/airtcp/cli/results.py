@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The verbs `report` and `results`."""
+
+import argparse
+
+from airtcp.cli.common import say
+from airtcp.cli.options import Verbs, add_form, not_negative, path
+from airtcp.errors import InputError
+from airtcp.results import artifacts, documents
+
+
+def add(verbs: Verbs) -> None:
+    """Add `report` and `results`."""
+    report = verbs.add_parser("report", help="write report.html and figures for finished runs")
+    report.add_argument("directory", metavar="DIR", type=path, help="OUT of a `run`")
+    report.add_argument(
+        "--timeline",
+        metavar="START_MS",
+        type=not_negative,
+        help="the 50 ms on the air to show, in virtual ms since the capture began "
+        "(default: those in its middle)",
+    )
+    report.add_argument(
+        "--run",
+        metavar="CELL/seed-N",
+        help="the run whose time on the air to show, a directory of DIR/runs "
+        "(default: the first of each policy)",
+    )
+    report.add_argument(
+        "--index",
+        action="store_true",
+        help="write DIR/index.html instead, over the reports in the directories of DIR",
+    )
+    report.set_defaults(do=_report)
+
+    _add_results(verbs.add_parser("results", help="ask finished sweeps: SQL, comparison, CSV"))
+
+
+def _add_results(parser: argparse.ArgumentParser) -> None:
+    verbs = parser.add_subparsers(metavar="VERB", required=True)
+    query = verbs.add_parser(
+        "query",
+        help="ask SQL of the runs of sweeps",
+        description=(
+            "Run SQL (DuckDB's) over the view `runs`: a row for each run, a column for each "
+            "parameter and metric, and `sweep`, which is the directory."
+        ),
+    )
+    query.add_argument("sql", metavar="SQL", help="such as 'SELECT seed, goodput_mbps FROM runs'")
+    query.add_argument(
+        "directories", metavar="DIR", type=path, nargs="+", help="OUT of a `run`, or several"
+    )
+    add_form(query)
+    query.set_defaults(do=_results_query)
+
+    compare = verbs.add_parser(
+        "compare",
+        help="one sweep against another, run by run",
+        description=(
+            "Pair the runs of two sweeps that have equal parameters and seed, of another kernel or "
+            "version; for each cell the means, the mean of DIR2 / DIR1 and its 95% interval."
+        ),
+    )
+    compare.add_argument("first", metavar="DIR1", type=path, help="OUT of a `run`")
+    compare.add_argument("second", metavar="DIR2", type=path, help="OUT of another")
+    compare.add_argument(
+        "--metric",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="what to compare; may be given again (default: what the workload is about)",
+    )
+    add_form(compare)
+    compare.set_defaults(do=_results_compare)
+
+    export = verbs.add_parser("export", help="print the table of all runs as CSV")
+    export.add_argument("directory", metavar="DIR", type=path, help="OUT of a `run`")
+    export.set_defaults(do=_results_export)
+
+
+def _report(options: argparse.Namespace) -> int:
+    if options.index:
+        if options.run or options.timeline is not None:
+            raise InputError("--index: shows no run; allowed with it: DIR alone")
+        # Only here and below, for Matplotlib takes as long to load as some runs.
+        from airtcp.report.index import write_index
+
+        print(write_index(options.directory))
+        return 0
+    document = documents.read(options.directory)
+    from airtcp.report import write_report
+
+    page = write_report(options.directory, options.timeline, options.run)
+    for line in artifacts.changed_runs(document["runs"], options.directory):
+        say(f"airtcp: {line} since the run; the same `run` does it again")
+    print(page)
+    return 0
+
+
+def _results_query(options: argparse.Namespace) -> int:
+    from airtcp.results import analysis
+
+    print(analysis.query(options.sql, options.directories).text(options.form), end="")
+    return 0
+
+
+def _results_compare(options: argparse.Namespace) -> int:
+    from airtcp.results import analysis
+
+    pairs = analysis.pair(options.first, options.second)
+    if not pairs.cells:
+        differing = ", ".join(pairs.differing) or "combinations of parameters and seeds"
+        raise InputError(
+            f"no run of {options.first} has the parameters and seed of one of {options.second}; "
+            f"they differ in {differing}"
+        )
+    answer = analysis.compare(pairs, options.metric)
+    print(answer.text(options.form), end="")
+    if options.form == "table" and (few := documents.note(answer.column("n"))):
+        print(few)
+    for directory, alone in zip((options.first, options.second), pairs.alone, strict=True):
+        if alone:
+            say(f"{alone} runs of {directory} have no partner of equal parameters and seed")
+    return 0
+
+
+def _results_export(options: argparse.Namespace) -> int:
+    from airtcp.results import analysis
+
+    print(analysis.export(options.directory).text("csv"), end="")
+    return 0

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The verb `run`."""
+
+import argparse
+import errno
+import json
+import os
+from pathlib import Path
+
+from airtcp import interrupts
+from airtcp.backends.guesttools import build_tools
+from airtcp.cli import doctor
+from airtcp.cli.common import certificates_of, own_policy_of, say, settings_of, warn
+from airtcp.cli.options import (
+    Verbs,
+    add_certificates,
+    add_experiment,
+    add_jobs,
+    add_json,
+    add_kernel_source,
+    add_policy,
+    add_settings,
+    path,
+    positive,
+)
+from airtcp.errors import NO_SPACE, InputError
+from airtcp.experiment import catalogue, reader
+from airtcp.experiment.experiment import Cell, Experiment
+from airtcp.kernel import own_policy
+from airtcp.kernel.own_policy import OwnPolicy
+from airtcp.results import documents, reproduction
+from airtcp.sweep import certificates
+from airtcp.sweep.session import Measured, Order, measure
+
+
+def add(verbs: Verbs) -> None:
+    """Add `run`."""
+    run = verbs.add_parser(
+        "run",
+        help="run an experiment",
+        description=(
+            "Run every cell of an experiment with every seed. Runs that OUT has already, "
+            "with the same kernel, plan and seed, are not repeated. EXPERIMENT may be `all`, "
+            "with --quick or --full: every experiment, then a page of what reproduces."
+        ),
+    )
+    add_experiment(run)
+    add_settings(run)
+    add_policy(run)
+    run.add_argument(
+        "--seeds",
+        metavar="N",
+        type=positive,
+        default=1,
+        help="runs of each cell, with seeds 1 to N (default: 1)",
+    )
+    add_jobs(run)
+    run.add_argument(
+        "--cluster",
+        metavar="tls://HOST:PORT|FILE",
+        help="run on the workers of a Dask scheduler (see `scheduler` and `worker`), or in batch "
+        "jobs, such as Slurm's, that a configuration of dask-jobqueue describes",
+    )
+    add_certificates(run)
+    run.add_argument(
+        "--out", metavar="DIR", type=path, help="where runs and results go (default: results/NAME)"
+    )
+    extent = run.add_mutually_exclusive_group()
+    extent.add_argument(
+        "--quick",
+        action="store_true",
+        help="only what published figures are about, for 10 s at most",
+    )
+    extent.add_argument("--full", action="store_true", help="the whole design (the default)")
+    add_kernel_source(run)
+    add_json(run, "print one JSON document, and no table")
+    run.set_defaults(do=_run)
+
+
+def _run(options: argparse.Namespace) -> int:
+    own = own_policy_of(options)
+    if options.experiment == catalogue.ALL:
+        return _run_all(options, own)
+    chosen = reader.load(options.experiment)
+    cells = _cells(options, chosen)
+    warn(cells)
+    out_dir = _out_dir(options, chosen.name)
+    measured = measure(_order(options, own), chosen, cells, out_dir)
+    if measured.document:
+        if options.json:
+            print(json.dumps(measured.document, indent=1))
+        else:
+            written = out_dir / documents.FILE
+            table = documents.table(measured.document)
+            print(f"{table}\n\n{written}; next: ./airtcp report {out_dir}")
+    return _code(measured)
+
+
+def _code(measured: Measured) -> int:
+    if measured.interrupted:
+        return interrupts.CODE
+    return 1 if measured.failed else 0
+
+
+def _run_all(options: argparse.Namespace, own: OwnPolicy | None) -> int:
+    """Every experiment, then the page over them. A failed run does not end it."""
+    if not (options.quick or options.full) or options.set or options.duration or options.json:
+        raise InputError("run all: give --quick or --full, and none of --set --duration --json")
+    out_dir = _out_dir(options, catalogue.ALL)
+    documents, code = [], 0
+    found = catalogue.experiments()
+    order = _order(options, own)
+    for number, chosen in enumerate(found, start=1):
+        say(f"{chosen.name} ({number} of {len(found)})")
+        measured = measure(order, chosen, _cells(options, chosen), out_dir / chosen.name)
+        code = code or _code(measured)
+        if measured.document:
+            documents.append((chosen, measured.document))
+        if measured.interrupted:
+            break
+    if documents:
+        written = out_dir / "reproduction.md"
+        written.write_text(reproduction.page(documents, options.command), encoding="utf-8")
+        print(written)
+    return code
+
+
+def _out_dir(options: argparse.Namespace, name: str) -> Path:
+    """That of --out, made now: later would be after minutes of building a kernel."""
+    out_dir: Path = options.out or Path("results") / name
+    try:
+        out_dir.mkdir(parents=True, exist_ok=True)
+        if not os.access(out_dir, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        if error.errno in (*NO_SPACE, errno.EIO):
+            raise
+        why = "is a file" if isinstance(error, FileExistsError) else error.strerror
+        raise InputError(f"--out {out_dir}: {why}; a directory is allowed, or a new one") from None
+    return out_dir
+
+
+def _order(options: argparse.Namespace, own: OwnPolicy | None) -> Order:
+    known = certificates_of(options)
+    if options.cluster and "://" in options.cluster:
+        certificates.address(options.cluster, known)
+    doctor.require_programs()
+    return Order(
+        kernel=own_policy.build(own, options.kernel_source, say=say),
+        tools=build_tools(say),
+        seeds=options.seeds,
+        jobs=options.jobs,
+        cluster=options.cluster,
+        certificates=known,
+        command=options.command,
+        say=say,
+    )
+
+
+def _cells(options: argparse.Namespace, chosen: Experiment) -> list[Cell]:
+    return catalogue.quick(chosen) if options.quick else chosen.cells(settings_of(options))
