@@ -12,7 +12,7 @@
 # bpf-check  BPF programs choose ACK policies on x86-64 with lockdep; MPTCP; TCP's hooks are no-ops
 # verify     soak, kcsan, fuzz, selftests, series-check, deb-check, bpf, test-debug, instructions,
 #            in parts that resume; make verify STEPS="fuzz soak" for some (CONTRIBUTING.md)
-# lint       style and types
+# lint       style, types, and that packages import only downwards
 # bench      virtual seconds per wall second, what stations and rates cost, ns-3 beside it (it
 #            installs ns-3)
 # instructions  what a received segment costs: plain Linux, and every ACK policy
@@ -69,6 +69,7 @@ verify:
 lint:
 	$(PYTHON) -P -m ruff check
 	$(PYTHON) -P -m ruff format --check
+	python=$$(lab/setup.sh) && PYTHONPATH=lab "$${python%/*}/lint-imports" --no-cache --no-logo
 	$(PYTHON) -P -m mypy lab/airtcp lab/guest/set_policy.py tests/verify.py
 	shellcheck airtcp lab/setup.sh lab/guest/modprobe .ci/run
 	@ls $(CHECKPATCH) >/dev/null 2>&1 || ./airtcp kernel build
