@@ -37,9 +37,9 @@ def main() -> int:
     for row in ROWS:
         usual = (f"duration={DURATION_S}s", "capture=off")
         settings = {text.partition("=")[0]: text for text in (*usual, *row)}
-        [cell] = experiment.cells([Setting.parse(text) for text in settings.values()])
+        [case] = experiment.cases([Setting.parse(text) for text in settings.values()])
         with tempfile.TemporaryDirectory() as out:
-            result = run_one(kernel, tools, cell, 1, Path(out))
+            result = run_one(kernel, tools, case, 1, Path(out))
         if result["error"]:
             say(f"bench: {result['error']}")
             return 1

@@ -15,7 +15,7 @@ import pytest
 from airtcp.backends import guesttools, uml
 from airtcp.backends.guesttools import GuestTools
 from airtcp.backends.uml import boot
-from airtcp.experiment.experiment import Cell, Setting
+from airtcp.experiment.experiment import Case, Setting
 from airtcp.experiment.reader import load
 from airtcp.kernel import image
 from airtcp.kernel.image import Kernel
@@ -61,12 +61,12 @@ Figure = Callable[[str, object], None]
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def thesis_cell(*settings: str) -> Cell:
-    """One cell of thesis-lan for 2 s without captures, with the settings on top."""
+def thesis_case(*settings: str) -> Case:
+    """One case of thesis-lan for 2 s without captures, with the settings on top."""
     texts = ("duration=2s", "capture=off", "ack_policy=default", *settings)
     chosen = {text.partition("=")[0]: text for text in texts}
-    [cell] = load("thesis-lan").cells([Setting.parse(text) for text in chosen.values()])
-    return cell
+    [case] = load("thesis-lan").cases([Setting.parse(text) for text in chosen.values()])
+    return case
 
 
 def give_helpers(run_dir: Path) -> None:
@@ -167,6 +167,6 @@ def tools(say: Say) -> GuestTools:
 @pytest.fixture
 def measure(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> Measure:
     def one(*settings: str, seed: int = 1) -> Result:
-        return run_one(lab_kernel, tools, thesis_cell(*settings), seed, tmp_path)
+        return run_one(lab_kernel, tools, thesis_case(*settings), seed, tmp_path)
 
     return one

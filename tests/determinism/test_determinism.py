@@ -19,8 +19,8 @@ def measure(
     lab_kernel: Kernel, tools: GuestTools, out_dir: Path, seed: int, policy: str = "default"
 ) -> Result:
     settings = ("duration=3s", "capture_duration=unlimited", "delay=10ms", f"ack_policy={policy}")
-    [cell] = load("thesis-lan").cells([Setting.parse(text) for text in settings])
-    result = run_one(lab_kernel, tools, cell, seed, out_dir)
+    [case] = load("thesis-lan").cases([Setting.parse(text) for text in settings])
+    result = run_one(lab_kernel, tools, case, seed, out_dir)
     assert result["error"] is None
     return result
 

@@ -20,7 +20,7 @@ from conftest import GUEST, splats, told_by
 
 from airtcp.backends import uml
 from airtcp.backends.guesttools import GuestTools
-from airtcp.experiment.experiment import Cell, Setting
+from airtcp.experiment.experiment import Case, Setting
 from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
 from airtcp.models import dcf
@@ -54,8 +54,8 @@ WORK: dict[str, dict[str, Plain]] = {
 def measured(
     kernel: Kernel, tools: GuestTools, out_dir: Path, **values: Plain
 ) -> dict[str, float | None]:
-    cell = Cell(values, Parameters().replace({"duration": "3s", **BARE, **values}))
-    result = run_one(kernel, tools, cell, 1, out_dir)
+    case = Case(values, Parameters().replace({"duration": "3s", **BARE, **values}))
+    result = run_one(kernel, tools, case, 1, out_dir)
     assert result["error"] is None
     metrics: dict[str, float | None] = result["metrics"]
     return metrics
@@ -211,10 +211,10 @@ def test_group_addressed_acks_are_not_answered(
     values: dict[str, Plain] = {**RADIO, "direction": "upload", "capture": "air", **BARE}
     frames = {}
     for stage in ("none", "multicast"):
-        cell = Cell({"ack_filter": stage}, Parameters().replace({**values, "ack_filter": stage}))
-        result = run_one(lab_kernel, tools, cell, 1, tmp_path)
+        case = Case({"ack_filter": stage}, Parameters().replace({**values, "ack_filter": stage}))
+        result = run_one(lab_kernel, tools, case, 1, tmp_path)
         assert result["error"] is None
-        run_dir = tmp_path / "runs" / cell.slug / "seed-1"
+        run_dir = tmp_path / "runs" / case.slug / "seed-1"
         stats = dict(
             line.split() for line in (run_dir / "airsim-after.txt").read_text().splitlines()
         )
@@ -306,7 +306,7 @@ def test_mac80211_counts_dropped_acks_of_radios_and_stations(
 def test_goodput_over_802_11a_is_that_of_equation_1_24(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, segments: int
 ) -> None:
-    cells = load("ackfilter-80211a").cells(
+    cases = load("ackfilter-80211a").cases(
         [
             Setting.parse("ack_policy=count"),
             Setting.parse("ack_count_delay=100ms"),
@@ -314,7 +314,7 @@ def test_goodput_over_802_11a_is_that_of_equation_1_24(
             Setting.parse("duration=5s"),
         ]
     )
-    result = run_one(lab_kernel, tools, cells[0], 1, tmp_path)
+    result = run_one(lab_kernel, tools, cases[0], 1, tmp_path)
     assert result["error"] is None
     goodput_mbps = result["metrics"]["goodput_mbps"]
     assert 1e6 * goodput_mbps == pytest.approx(dcf.tcp_goodput_bps(dcf.Phy(), segments), rel=0.03)

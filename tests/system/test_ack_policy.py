@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import Measure, Say, thesis_cell
+from conftest import Measure, Say, thesis_case
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.kernel import image
@@ -25,9 +25,9 @@ def test_default_is_linux_to_the_packet(
 ) -> None:
     plain = image.build(patches="lab", say=say)
     assert plain.hash != lab_kernel.hash
-    cell = thesis_cell("capture=server,station,air", "capture_duration=unlimited", *settings)
-    ours = run_one(lab_kernel, tools, cell, 1, tmp_path / "ours")
-    theirs = run_one(plain, tools, cell, 1, tmp_path / "theirs")
+    case = thesis_case("capture=server,station,air", "capture_duration=unlimited", *settings)
+    ours = run_one(lab_kernel, tools, case, 1, tmp_path / "ours")
+    theirs = run_one(plain, tools, case, 1, tmp_path / "theirs")
     assert ours["error"] is None
     assert theirs["error"] is None
     for name in CAPTURES:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A kernel that checks itself (KASAN, UBSAN, lockdep, debug objects, kmemleak) has nothing to say.
 
-The experiments' own cell, lossy and captured; and radios that are changed and removed under load.
+The experiments' own case, lossy and captured; and radios that are changed and removed under load.
 """
 
 import re
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import GUEST, give_helpers, splats, thesis_cell
+from conftest import GUEST, give_helpers, splats, thesis_case
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.backends.uml import boot
@@ -31,8 +31,8 @@ def debug_kernel(say: Callable[[str], None]) -> Kernel:
 def test_an_experiment_is_silent(
     debug_kernel: Kernel, tools: GuestTools, tmp_path: Path, policy: str
 ) -> None:
-    cell = thesis_cell(f"ack_policy={policy}", "error_rate=0.1", "capture=air")
-    result = run_one(debug_kernel, tools, cell, 1, tmp_path)
+    case = thesis_case(f"ack_policy={policy}", "error_rate=0.1", "capture=air")
+    result = run_one(debug_kernel, tools, case, 1, tmp_path)
     assert result["error"] is None
     [console] = tmp_path.rglob("console.log")
     assert splats(console) == []

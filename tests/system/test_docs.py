@@ -18,6 +18,12 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").g
 SKIPPED = {"make test", "make lint"}
 
 
+def _ignored(directory: str, names: list[str]) -> set[str]:
+    """What a clone would not have; `results` only at the root, as a package has that name."""
+    made = shutil.ignore_patterns(".git", ".*_cache", "__pycache__")(directory, names)
+    return made | ({"results"} & set(names) if Path(directory) == ROOT else set())
+
+
 def commands(page: Path) -> list[str]:
     blocks = re.findall(r"^```sh\n(.*?)^```", page.read_text(), re.M | re.S)
     lines = "".join(blocks).replace("\\\n", "").splitlines()
@@ -27,8 +33,7 @@ def commands(page: Path) -> list[str]:
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("docs") / "airtcp"
-    ignored = shutil.ignore_patterns(".git", "results", ".*_cache", "__pycache__")
-    shutil.copytree(ROOT, target, ignore=ignored)
+    shutil.copytree(ROOT, target, ignore=_ignored)
     return target
 
 

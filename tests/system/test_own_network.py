@@ -11,7 +11,7 @@ import numpy
 import pytest
 
 from airtcp.backends.guesttools import GuestTools
-from airtcp.experiment.experiment import Cell
+from airtcp.experiment.experiment import Case
 from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
 from airtcp.report import model, series
@@ -54,32 +54,32 @@ design:
 """
 CAPTURES = ("near.pcapng", "far.pcapng", "air.pcapng")
 
-Runs = Callable[[str, str], tuple[Cell, Result, Path]]
+Runs = Callable[[str, str], tuple[Case, Result, Path]]
 Rows = dict[str, list[dict[str, float]]]
 
 
 @pytest.fixture(scope="module")
 def run(lab_kernel: Kernel, tools: GuestTools, tmp_path_factory: pytest.TempPathFactory) -> Runs:
-    """A cell by the channel of ap1, run once in a directory of a name."""
+    """A case by the channel of ap1, run once in a directory of a name."""
     out_dir = tmp_path_factory.mktemp("network")
     path = out_dir / "network.yaml"
     path.write_text(EXPERIMENT)
-    cells = {str(cell.factors["channel"]): cell for cell in load(path).cells()}
+    cases = {str(case.factors["channel"]): case for case in load(path).cases()}
 
     @cache
-    def one(channel: str, name: str) -> tuple[Cell, Result, Path]:
-        result = run_one(lab_kernel, tools, cells[channel], 1, out_dir / name)
+    def one(channel: str, name: str) -> tuple[Case, Result, Path]:
+        result = run_one(lab_kernel, tools, cases[channel], 1, out_dir / name)
         assert result["error"] is None
-        return cells[channel], result, out_dir / name
+        return cases[channel], result, out_dir / name
 
     return one
 
 
-def seconds(run: tuple[Cell, Result, Path]) -> Rows:
+def seconds(run: tuple[Case, Result, Path]) -> Rows:
     """What series.csv has of each flow, second by second."""
-    cell, _, out_dir = run
+    case, _, out_dir = run
     found: Rows = defaultdict(list)
-    with (run_directory(out_dir, cell, 1) / "series.csv").open() as file:
+    with (run_directory(out_dir, case, 1) / "series.csv").open() as file:
         for row in csv.DictReader(file):
             names = ("goodput_mbps", "segments_per_s", "acks_per_s")
             found[row["flow"]].append({name: float(row[name] or "nan") for name in names})
@@ -107,8 +107,8 @@ def test_every_flow_starts_and_ends_as_told(run: Runs) -> None:
 
 
 def test_mac80211s_queues_are_kept_of_every_link(run: Runs) -> None:
-    cell, _, out_dir = run("36", "first")
-    directory = run_directory(out_dir, cell, 1)
+    case, _, out_dir = run("36", "first")
+    directory = run_directory(out_dir, case, 1)
     links = {"ap1-laptop": 1000, "ap2-phone": 1000, "laptop": 100, "phone": 100, "tablet": 100}
     for link, least in links.items():
         head, *rows = (directory / f"queues-{link}.txt").read_text().splitlines()
@@ -148,11 +148,11 @@ def test_the_same_seed_gives_the_same_bytes(run: Runs) -> None:
 
 
 def test_a_report_finds_every_flow_and_ping(run: Runs, lab_kernel: Kernel) -> None:
-    cell, result, out_dir = run("36", "first")
+    case, result, out_dir = run("36", "first")
     experiment = load(out_dir.parent / "network.yaml")
-    write(out_dir, document(experiment, [cell], lab_kernel, [(cell, result)], "test"))
+    write(out_dir, document(experiment, [case], lab_kernel, [(case, result)], "test"))
     [found] = model.load(out_dir).runs
-    assert found.scene == scene_of(cell) and len(found.pings) == 3
+    assert found.scene == scene_of(case) and len(found.pings) == 3
     over_time = series.over_time(found.directory, found.settings, found.streams)
     assert len(over_time.flows) == 3  # that of UDP has no window
     by_second = series.by_second(found.directory, found.settings, "flow_goodput", found.streams)

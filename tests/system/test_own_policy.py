@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from conftest import Say, thesis_cell
+from conftest import Say, thesis_case
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.errors import AirtcpError
@@ -28,8 +28,8 @@ def test_it_decides_when_acks_leave(
     built = own_policy.build(own, None, say=say)
     assert built.hash != lab_kernel.hash
 
-    cell = thesis_cell("ack_policy=fixed", "ack_trace=on", "duration=1s")
-    result = run_one(built, tools, cell, 1, tmp_path)
+    case = thesis_case("ack_policy=fixed", "ack_trace=on", "duration=1s")
+    result = run_one(built, tools, case, 1, tmp_path)
     assert result["error"] is None
     [trace] = tmp_path.rglob("ack-trace.txt")
     delays_us = re.findall(r"reason=delayed .* ato_us=(\d+) segs=1 ", trace.read_text())

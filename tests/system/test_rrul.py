@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy
 import pytest
-from conftest import OF_THE_PATH, Measure, thesis_cell
+from conftest import OF_THE_PATH, Measure, thesis_case
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.experiment.metrics import METRICS
@@ -48,8 +48,8 @@ class Runs:
 
     def __call__(self, *settings: str) -> Result:
         if settings not in self._done:
-            cell = thesis_cell(*settings)
-            self._done[settings] = run_one(self._kernel, self._tools, cell, 1, self._out_dir)
+            case = thesis_case(*settings)
+            self._done[settings] = run_one(self._kernel, self._tools, case, 1, self._out_dir)
         result = self._done[settings]
         assert result["error"] is None
         return result

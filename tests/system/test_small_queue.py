@@ -18,7 +18,7 @@ from airtcp.sweep.run import run_one
 
 SCRIPT = GUEST / "small_queue.py"
 
-OneCell = Callable[..., dict[str, float]]
+OneCase = Callable[..., dict[str, float]]
 
 
 @pytest.fixture(scope="module")
@@ -102,13 +102,13 @@ def assert_just_above(held: dict[str, int], bytes_allowed: int) -> None:
 
 
 @pytest.fixture
-def cell(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> OneCell:
-    """The metrics of one cell of an experiment, 5 s."""
+def case(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> OneCase:
+    """The metrics of one case of an experiment, 5 s."""
 
     def one(experiment: str, *settings: str) -> dict[str, float]:
         texts = ("duration=5s", "idle=0s", *settings)
-        [cell] = load(experiment).cells([Setting.parse(text) for text in texts])
-        result = run_one(lab_kernel, tools, cell, 1, tmp_path / experiment)
+        [case] = load(experiment).cases([Setting.parse(text) for text in texts])
+        result = run_one(lab_kernel, tools, case, 1, tmp_path / experiment)
         assert result["error"] is None
         metrics: dict[str, float] = result["metrics"]
         return metrics
@@ -116,9 +116,9 @@ def cell(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> OneCell:
     return one
 
 
-def test_an_upload_stays_far_below_a_download(cell: OneCell) -> None:
+def test_an_upload_stays_far_below_a_download(case: OneCase) -> None:
     down, up = (
-        cell("tsq-updown", "preset=ar9580", "streams=2", f"direction={direction}")["goodput_mbps"]
+        case("tsq-updown", "preset=ar9580", "streams=2", f"direction={direction}")["goodput_mbps"]
         for direction in ("download", "upload")
     )
     assert up < 0.75 * down
@@ -126,11 +126,11 @@ def test_an_upload_stays_far_below_a_download(cell: OneCell) -> None:
 
 @pytest.mark.parametrize("name", ["cubic", "bbr_plain"])
 def test_a_larger_queue_means_larger_aggregates_more_goodput_and_latency(
-    cell: OneCell, name: str
+    case: OneCase, name: str
 ) -> None:
     """That plain BBR does not respond, as the paper has it, does not reproduce."""
     small, large = (
-        cell("tsq-size", f"congestion_control={name}", f"tsq={tsq}") for tsq in ("1ms", "8ms")
+        case("tsq-size", f"congestion_control={name}", f"tsq={tsq}") for tsq in ("1ms", "8ms")
     )
     assert large["ampdu_mpdus_mean"] > 2 * small["ampdu_mpdus_mean"]
     assert large["goodput_mbps"] > 1.3 * small["goodput_mbps"]
@@ -138,36 +138,36 @@ def test_a_larger_queue_means_larger_aggregates_more_goodput_and_latency(
     assert large["ping_rtt_ms_p50"] > 2 * small["ping_rtt_ms_p50"]
 
 
-def test_plain_bbr_responds_to_pacing(cell: OneCell) -> None:
+def test_plain_bbr_responds_to_pacing(case: OneCase) -> None:
     once, thrice = (
-        cell("tp-rate", "congestion_control=bbr_plain", "tsq=1ms", f"pacing_factor={factor}")
+        case("tp-rate", "congestion_control=bbr_plain", "tsq=1ms", f"pacing_factor={factor}")
         for factor in (1, 3)
     )
     assert once["ampdu_mpdus_mean"] < 2 < 2 * once["ampdu_mpdus_mean"] < thrice["ampdu_mpdus_mean"]
     assert thrice["goodput_mbps"] > 1.5 * once["goodput_mbps"]
 
 
-def test_aggregates_formed_ahead_are_why(cell: OneCell) -> None:
+def test_aggregates_formed_ahead_are_why(case: OneCase) -> None:
     when_won, ahead = (
-        cell("tsq-size", "congestion_control=bbr_plain", "tsq=1ms", f"formed_ppdus={formed}")
+        case("tsq-size", "congestion_control=bbr_plain", "tsq=1ms", f"formed_ppdus={formed}")
         for formed in (0, 2)
     )
     assert ahead["ampdu_mpdus_mean"] < when_won["ampdu_mpdus_mean"] / 2
     assert ahead["goodput_mbps"] < 0.8 * when_won["goodput_mbps"]
 
 
-def test_tcp_that_joins_segments_aggregates_all_the_same(cell: OneCell) -> None:
+def test_tcp_that_joins_segments_aggregates_all_the_same(case: OneCase) -> None:
     apart, joined = (
-        cell("tsq-size", "congestion_control=bbr_plain", "tsq=1ms", f"gso_segments={segments}")
+        case("tsq-size", "congestion_control=bbr_plain", "tsq=1ms", f"gso_segments={segments}")
         for segments in ("1", "kernel")
     )
     assert joined["ampdu_mpdus_mean"] > 3 * apart["ampdu_mpdus_mean"]
     assert joined["goodput_mbps"] > 2 * apart["goodput_mbps"]
 
 
-def test_hystart_is_why_cubic_stays_below_new_reno_at_1_ms(cell: OneCell) -> None:
+def test_hystart_is_why_cubic_stays_below_new_reno_at_1_ms(case: OneCase) -> None:
     cubic, without, reno = (
-        cell("tsq-size", "tsq=1ms", *settings)
+        case("tsq-size", "tsq=1ms", *settings)
         for settings in (
             ("congestion_control=cubic",),
             ("congestion_control=cubic", "hystart=off"),
@@ -179,9 +179,9 @@ def test_hystart_is_why_cubic_stays_below_new_reno_at_1_ms(cell: OneCell) -> Non
     assert without["goodput_mbps"] > 0.95 * reno["goodput_mbps"]
 
 
-def test_a_larger_queue_at_the_station_shares_the_medium_under_rrul(cell: OneCell) -> None:
+def test_a_larger_queue_at_the_station_shares_the_medium_under_rrul(case: OneCase) -> None:
     def unfairness(tsq: str) -> float:
-        metrics = cell("rrul", "congestion_control=cubic", f"tsq={tsq}")
+        metrics = case("rrul", "congestion_control=cubic", f"tsq={tsq}")
         down, up = metrics["goodput_download_mbps"], metrics["goodput_upload_mbps"]
         return (down - up) / (down + up)
 
@@ -189,10 +189,10 @@ def test_a_larger_queue_at_the_station_shares_the_medium_under_rrul(cell: OneCel
     assert abs(unfairness("32ms")) < 0.3
 
 
-def test_ac_needs_a_larger_queue_than_n(cell: OneCell) -> None:
+def test_ac_needs_a_larger_queue_than_n(case: OneCase) -> None:
     def share_at_1_ms(experiment: str, *radio: str) -> float:
         small, large = (
-            cell(experiment, *radio, "congestion_control=cubic", f"tsq={tsq}")["goodput_mbps"]
+            case(experiment, *radio, "congestion_control=cubic", f"tsq={tsq}")["goodput_mbps"]
             for tsq in ("1ms", "8ms")
         )
         return small / large
@@ -203,12 +203,12 @@ def test_ac_needs_a_larger_queue_than_n(cell: OneCell) -> None:
     assert ac < 0.95 * n < 0.7
 
 
-def test_the_model_of_the_paper_tells_throughput_within_5_percent(cell: OneCell) -> None:
+def test_the_model_of_the_paper_tells_throughput_within_5_percent(case: OneCase) -> None:
     [figure] = load("tsq-model").figures
     assert isinstance(figure, ModelFigure)
     errors = []
     for packets in (4, 8, 16, 40, 100, 400):
-        metrics = cell("tsq-model", "pacing_factor=1", f"tsq={packets}packets")
+        metrics = case("tsq-model", "pacing_factor=1", f"tsq={packets}packets")
         backlog, model_mbps, _ = expected(figure, packets, factor=1)
         # All of the limit is at the radio, as far as an aggregate has room for it.
         assert metrics["ampdu_mpdus_mean"] == pytest.approx(min(backlog, 42), rel=0.05)

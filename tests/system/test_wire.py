@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from airtcp.backends.guesttools import GuestTools
-from airtcp.experiment.experiment import Cell
+from airtcp.experiment.experiment import Case
 from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
 from airtcp.parameters import Parameters
@@ -55,15 +55,15 @@ def metrics(
     path = out_dir / "own.yaml"
     path.write_text(OWN + yaml.safe_dump({"parameters": LAN}))
     chosen = {
-        name: Cell({"router": router}, Parameters().replace({**LAN, "router": router}))
+        name: Case({"router": router}, Parameters().replace({**LAN, "router": router}))
         for name, router in (("bridged", "none"), ("routed", "custom"))
     }
-    [chosen["own topology"]] = load(path).cells()
-    return {name: _measured(lab_kernel, tools, cell, out_dir) for name, cell in chosen.items()}
+    [chosen["own topology"]] = load(path).cases()
+    return {name: _measured(lab_kernel, tools, case, out_dir) for name, case in chosen.items()}
 
 
-def _measured(kernel: Kernel, tools: GuestTools, cell: Cell, out_dir: Path) -> Metrics:
-    result = run_one(kernel, tools, cell, 1, out_dir)
+def _measured(kernel: Kernel, tools: GuestTools, case: Case, out_dir: Path) -> Metrics:
+    result = run_one(kernel, tools, case, 1, out_dir)
     assert result["error"] is None
     found: Metrics = result["metrics"]
     return found

@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from conftest import OF_THE_PATH, Measure, thesis_cell
+from conftest import OF_THE_PATH, Measure, thesis_case
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.experiment.metrics import METRICS
@@ -111,8 +111,8 @@ def test_the_same_seed_gives_the_same_bytes(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, settings: tuple[str, ...]
 ) -> None:
     def measured(name: str, seed: int) -> Result:
-        cell = thesis_cell(*settings, *CAPTURED, "ack_policy=aad")
-        result = run_one(lab_kernel, tools, cell, seed, tmp_path / name)
+        case = thesis_case(*settings, *CAPTURED, "ack_policy=aad")
+        result = run_one(lab_kernel, tools, case, seed, tmp_path / name)
         assert result["error"] is None
         return result
 

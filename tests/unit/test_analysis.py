@@ -68,8 +68,8 @@ def test_sweeps_are_compared_run_by_run(tmp_path: Path) -> None:
     pairs = analysis.pair(one, other)
     assert pairs.alone == (2, 1)
     [row] = analysis.compare(pairs, ()).rows
-    cell, metric, n, first, second, ratio, ci95 = row
-    assert (cell, metric, n, first, second) == ("mcs=7", "goodput_mbps", 2, 150, 185)
+    case, metric, n, first, second, ratio, ci95 = row
+    assert (case, metric, n, first, second) == ("mcs=7", "goodput_mbps", 2, 150, 185)
     assert ratio == pytest.approx(1.2)
     # Student's t for one degree of freedom is 12.706; the standard error is 0.1.
     assert ci95 == pytest.approx(1.2706, abs=1e-4)

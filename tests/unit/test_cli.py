@@ -42,13 +42,13 @@ def sweep_with(
     ) -> Outcome:
         results: dict[Job, dict[str, Any]] = {
             job: {
-                "factors": dict(job.cell.factors),
+                "factors": dict(job.case.factors),
                 "seed": job.seed,
                 "status": "failed" if job.seed in failing else "ok",
                 "error": "it broke (console: x)" if job.seed in failing else None,
                 "identity": f"{job.name}",
                 "metrics": {} if job.seed in failing else dict.fromkeys(METRICS, 1.0),
-                "parameters": job.cell.parameters.plain(),
+                "parameters": job.case.parameters.plain(),
             }
             for job in todo
         }
@@ -264,7 +264,7 @@ def test_list_and_show_tell_the_same_in_text_and_json(capsys: pytest.CaptureFixt
     assert "thesis-lan" in [one["name"] for one in json.loads(capsys.readouterr().out)]
     assert cli.main(["show", "thesis-lan", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
-    assert len(shown["cells"]) == len(shown["published"]) == 21
+    assert len(shown["cases"]) == len(shown["published"]) == 21
     assert cli.main(["show", "thesis-lan"]) == 0
     text = capsys.readouterr().out
     assert 'goodput_mbps 157.4 (Table 5.1, "LAN. No restrictions", default)' in text

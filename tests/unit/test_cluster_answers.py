@@ -13,7 +13,7 @@ from distributed import Scheduler, SpecCluster, Worker
 from airtcp import atomicfile
 from airtcp.backends.guesttools import GuestTools
 from airtcp.errors import AirtcpError, InputError
-from airtcp.experiment.experiment import Cell
+from airtcp.experiment.experiment import Case
 from airtcp.kernel.image import Kernel
 from airtcp.parameters import Parameters
 from airtcp.sweep import batchjobs, certificates, cluster, clusterworker
@@ -81,7 +81,7 @@ def answer(task: clusterworker.Task) -> bytes:
 def go(
     where: str, machine: tuple[Kernel, GuestTools], out_dir: Path, seeds: int, said: list[str]
 ) -> tuple[list[Job], Outcome]:
-    todo = jobs_of([Cell({"mcs": 7}, Parameters())], range(1, seeds + 1))
+    todo = jobs_of([Case({"mcs": 7}, Parameters())], range(1, seeds + 1))
     place = cluster.Cluster(where, None, None)
     steps = cluster.steps(*machine, todo, out_dir, place, lambda text: said.append(text))
     return todo, collect(steps, lambda *_: None)
@@ -95,7 +95,7 @@ def test_what_workers_answer_is_placed_and_told(
 ) -> None:
     monkeypatch.setattr(cluster, "work", answer)
     out_dir = tmp_path / "out"
-    half_written = run_directory(out_dir, Cell({"mcs": 7}, Parameters()), 1)
+    half_written = run_directory(out_dir, Case({"mcs": 7}, Parameters()), 1)
     half_written.mkdir(parents=True)
     (half_written / "rubbish").touch()
     todo, outcome = go(scheduler, machine, out_dir, 4, [])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from airtcp.errors import InputError
-from airtcp.experiment.experiment import Cell, Experiment, Setting
+from airtcp.experiment.experiment import Case, Experiment, Setting
 from airtcp.experiment.metrics import METRICS
 from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
@@ -18,32 +18,32 @@ KERNEL = Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
 
 
 def run(
-    cell: Cell, seed: int, value: float | None, metric: str = "goodput_mbps"
-) -> tuple[Cell, dict[str, Any]]:
+    case: Case, seed: int, value: float | None, metric: str = "goodput_mbps"
+) -> tuple[Case, dict[str, Any]]:
     """A finished run with one metric alone, or a failed one."""
-    return cell, {
-        "factors": dict(cell.factors),
+    return case, {
+        "factors": dict(case.factors),
         "seed": seed,
         "status": "failed" if value is None else "ok",
         "error": "it broke" if value is None else None,
         "metrics": {} if value is None else dict.fromkeys(METRICS) | {metric: value},
-        "parameters": cell.parameters.plain(),
+        "parameters": case.parameters.plain(),
     }
 
 
-def thesis(*settings: str) -> tuple[Experiment, list[Cell]]:
+def thesis(*settings: str) -> tuple[Experiment, list[Case]]:
     experiment = load("thesis-lan")
-    return experiment, experiment.cells([Setting.parse(text) for text in settings])
+    return experiment, experiment.cases([Setting.parse(text) for text in settings])
 
 
 def document(goodputs: dict[str, list[float | None]]) -> documents.Document:
-    experiment, cells = thesis("delay=0ms", "ack_policy=default,aad")
+    experiment, cases = thesis("delay=0ms", "ack_policy=default,aad")
     runs = [
-        run(cell, seed, value)
-        for cell in cells
-        for seed, value in enumerate(goodputs[str(cell.factors["ack_policy"])], start=1)
+        run(case, seed, value)
+        for case in cases
+        for seed, value in enumerate(goodputs[str(case.factors["ack_policy"])], start=1)
     ]
-    return documents.document(experiment, cells, KERNEL, reversed(runs), "./airtcp run thesis-lan")
+    return documents.document(experiment, cases, KERNEL, reversed(runs), "./airtcp run thesis-lan")
 
 
 def summary(found: documents.Document, policy: str, metric: str) -> dict[str, Any]:
@@ -102,7 +102,7 @@ def test_the_table_puts_published_figures_beside_ours() -> None:
 
 @pytest.mark.parametrize(
     ("runs", "words"),
-    [(1, "one run of a cell has no interval; --seeds"), (2, "12.7 standard errors"), (3, None)],
+    [(1, "one run of a case has no interval; --seeds"), (2, "12.7 standard errors"), (3, None)],
 )
 def test_too_few_runs_are_said_under_the_table(runs: int, words: str | None) -> None:
     goodputs: list[float | None] = [100.0 + seed for seed in range(runs)]
@@ -118,16 +118,16 @@ def test_too_few_runs_are_said_under_the_table(runs: int, words: str | None) -> 
     "factors", [("workload=bulk,request_response",), ("workload=request_response",)]
 )
 def test_each_workload_has_its_table_with_its_own_cells(factors: tuple[str, ...]) -> None:
-    experiment, cells = thesis(*factors, "ack_policy=default,every")
+    experiment, cases = thesis(*factors, "ack_policy=default,every")
     times_ms = {"default": [10.0, 20.0], "every": [9.0, 18.0]}
     runs = [
-        run(cell, seed, value, "request_response_ms_mean")
-        if cell.parameters.workload == "request_response"
-        else run(cell, seed, None)
-        for cell in cells
-        for seed, value in enumerate(times_ms[str(cell.factors["ack_policy"])], start=1)
+        run(case, seed, value, "request_response_ms_mean")
+        if case.parameters.workload == "request_response"
+        else run(case, seed, None)
+        for case in cases
+        for seed, value in enumerate(times_ms[str(case.factors["ack_policy"])], start=1)
     ]
-    found = documents.document(experiment, cells, KERNEL, runs, "./airtcp run thesis-lan")
+    found = documents.document(experiment, cases, KERNEL, runs, "./airtcp run thesis-lan")
     tables = [part.splitlines() for part in documents.table(found).split("\n\n")]
     if "bulk" in factors[0]:
         bulk = tables.pop(0)
@@ -165,18 +165,18 @@ def modelled(directory: Path, settings: str = "") -> documents.Document:
     path = directory / "model.yaml"
     path.write_text(MODEL + settings)
     experiment = load(path)
-    cells = experiment.cells()
+    cases = experiment.cases()
     runs = []
-    for cell in cells:
-        packets = int(str(cell.factors["tsq"]).removesuffix("packets").removesuffix("ms"))
-        place = int(float(cell.factors["pacing_factor"])) - 1
-        one, document = run(cell, 1, MODEL_MBPS.get(packets, (1, 1))[place])
+    for case in cases:
+        packets = int(str(case.factors["tsq"]).removesuffix("packets").removesuffix("ms"))
+        place = int(float(case.factors["pacing_factor"])) - 1
+        one, document = run(case, 1, MODEL_MBPS.get(packets, (1, 1))[place])
         document["metrics"]["tcp_rtt_ms_p50"] = MODEL_MS.get(packets, (1, 1))[place]
         if packets == 10:
             document["metrics"]["goodput_mbps"] *= 0.9
             document["metrics"]["tcp_rtt_ms_p50"] += 1
         runs.append((one, document))
-    return documents.document(experiment, cells, KERNEL, runs, "./airtcp run model")
+    return documents.document(experiment, cases, KERNEL, runs, "./airtcp run model")
 
 
 def test_measured_points_stand_beside_the_model(tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Experiments: strict reading, errors that name the line, cells, published figures."""
+"""Experiments: strict reading, errors that name the line, cases, published figures."""
 
 import json
 import re
@@ -72,40 +72,40 @@ def settings(*texts: str) -> list[Setting]:
 
 
 def test_a_design_is_the_union_of_its_products(tmp_path: Path) -> None:
-    cells = load(write(tmp_path, GOOD)).cells()
-    assert [dict(cell.factors) for cell in cells] == [
+    cases = load(write(tmp_path, GOOD)).cases()
+    assert [dict(case.factors) for case in cases] == [
         {"ack_policy": "default", "rate": "10Mbit"},
         {"ack_policy": "aad", "rate": "10Mbit"},
         {"ack_policy": "default", "rate": "unlimited"},
     ]
-    assert all(cell.parameters.delay_s == 0.01 and not cell.parameters.sack for cell in cells)
+    assert all(case.parameters.delay_s == 0.01 and not case.parameters.sack for case in cases)
 
 
 def test_settings_replace_the_design_and_keep_its_policies(tmp_path: Path) -> None:
-    cells = load(write(tmp_path, GOOD)).cells(settings("mcs=3,7", "delay=0ms"))
-    assert [cell.slug for cell in cells] == [
+    cases = load(write(tmp_path, GOOD)).cases(settings("mcs=3,7", "delay=0ms"))
+    assert [case.slug for case in cases] == [
         "mcs-3_delay-0ms_ack_policy-default",
         "mcs-3_delay-0ms_ack_policy-aad",
         "mcs-7_delay-0ms_ack_policy-default",
         "mcs-7_delay-0ms_ack_policy-aad",
     ]
-    assert {cell.parameters.rate_bps for cell in cells} == {None}
+    assert {case.parameters.rate_bps for case in cases} == {None}
 
 
 def test_how_a_run_is_observed_is_no_factor(tmp_path: Path) -> None:
     experiment = load(write(tmp_path, GOOD))
-    cells = experiment.cells(settings("duration=2s", "capture=air,server"))
-    assert [cell.slug for cell in cells] == [cell.slug for cell in experiment.cells()]
-    assert cells[0].parameters.duration_s == 2
-    assert cells[0].parameters.capture == ("server", "air")
+    cases = experiment.cases(settings("duration=2s", "capture=air,server"))
+    assert [case.slug for case in cases] == [case.slug for case in experiment.cases()]
+    assert cases[0].parameters.duration_s == 2
+    assert cases[0].parameters.capture == ("server", "air")
 
 
 def test_a_published_figure_is_for_its_very_conditions(tmp_path: Path) -> None:
     experiment = load(write(tmp_path, GOOD))
 
     def found(*texts: str) -> list[float | None]:
-        cells = experiment.cells(settings(*texts))
-        figures = [experiment.published_for(cell.parameters).get("goodput_mbps") for cell in cells]
+        cases = experiment.cases(settings(*texts))
+        figures = [experiment.published_for(case.parameters).get("goodput_mbps") for case in cases]
         return [figure.value if figure else None for figure in figures]
 
     assert found() == [None, 9.5, None]
@@ -306,7 +306,7 @@ def test_parameters_of_a_model_have_units_and_ranges(
 
 def test_a_model_of_packets_needs_a_limit_in_packets(tmp_path: Path) -> None:
     figure = "figures:\n  - title: Model\n    model: aggregation\n"
-    message = "20: figures[0].model: no cell has a tsq in packets"
+    message = "20: figures[0].model: no case has a tsq in packets"
     assert message in refused(tmp_path, GOOD + figure)
     design = GOOD.replace("published:", IN_PACKETS + "published:")
     [model] = load(write(tmp_path, design + figure)).figures
@@ -353,16 +353,16 @@ def test_a_setting_must_name_a_parameter_and_values(text: str, message: str) -> 
 def test_values_that_do_not_go_together_are_told(tmp_path: Path) -> None:
     experiment = load(write(tmp_path, GOOD))
     with pytest.raises(InputError, match=r"^--set width: 80MHz is not allowed with 802\.11n"):
-        experiment.cells(settings("width=80MHz"))
+        experiment.cases(settings("width=80MHz"))
     with pytest.raises(InputError, match=r"^--set standard=802\.11g .*: channel: 36 is not"):
-        experiment.cells(settings("standard=802.11g"))
-    assert len(experiment.cells(settings("standard=802.11ac,802.11ax", "width=80MHz"))) == 4
+        experiment.cases(settings("standard=802.11g"))
+    assert len(experiment.cases(settings("standard=802.11ac,802.11ax", "width=80MHz"))) == 4
 
 
 def test_signals_have_a_strength(tmp_path: Path) -> None:
     wanted = r"error_model: snr needs one of snr distance walk; none is given"
     with pytest.raises(InputError, match=rf"^--set error_model=snr: parameters\.{wanted}"):
-        load(write(tmp_path, GOOD)).cells(settings("error_model=snr"))
+        load(write(tmp_path, GOOD)).cases(settings("error_model=snr"))
     path = write(tmp_path, GOOD.replace("parameters:\n", "parameters:\n  error_model: snr\n"))
     line = path.read_text().splitlines().index("  error_model: snr") + 1
     with pytest.raises(InputError, match=rf":{line}: parameters\.{wanted}"):
@@ -371,19 +371,19 @@ def test_signals_have_a_strength(tmp_path: Path) -> None:
 
 def test_a_walk_is_one_value(tmp_path: Path) -> None:
     settled = settings("error_model=snr", "walk=0s=5m,10s=40m")
-    cells = load(write(tmp_path, GOOD)).cells(settled)
-    assert [cell.factors["walk"] for cell in cells] == ["0ms=5m,10s=40m"] * 2
+    cases = load(write(tmp_path, GOOD)).cases(settled)
+    assert [case.factors["walk"] for case in cases] == ["0ms=5m,10s=40m"] * 2
 
 
 @pytest.mark.parametrize("text", ["delay=1mm", "ack_policy=add", "rate=fast", "capture=roof"])
 def test_a_setting_must_have_values_of_its_type(tmp_path: Path, text: str) -> None:
     with pytest.raises(InputError, match=f"--set {text.partition('=')[0]}: .*"):
-        load(write(tmp_path, GOOD)).cells(settings(text))
+        load(write(tmp_path, GOOD)).cases(settings(text))
 
 
 def test_a_factor_is_set_once(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="given twice"):
-        load(write(tmp_path, GOOD)).cells(settings("mcs=1", "mcs=2"))
+        load(write(tmp_path, GOOD)).cases(settings("mcs=1", "mcs=2"))
 
 
 def test_an_unknown_experiment_is_told_the_known_ones() -> None:
@@ -409,9 +409,9 @@ def test_parameters_survive_json() -> None:
 def test_thesis_lan_has_its_published_figures() -> None:
     """Table 5.1 has two figures for each condition; those of TCP-AAD are for both readings."""
     experiment = load("thesis-lan")
-    cells = experiment.cells()
-    assert len(cells) == 21
-    figures = [experiment.published_for(cell.parameters).get("goodput_mbps") for cell in cells]
+    cases = experiment.cases()
+    assert len(cases) == 21
+    figures = [experiment.published_for(case.parameters).get("goodput_mbps") for case in cases]
     assert [figure.value for figure in figures if figure] == [
         *(157.4, 125.8, 25, 5.91),
         *(174.4, 155.8, 51.62, 6.59) * 2,

@@ -9,7 +9,7 @@ from plans import apart, check_shell, section
 from airtcp import cli
 from airtcp.errors import InputError
 from airtcp.experiment import topology_checks, topology_text
-from airtcp.experiment.experiment import Cell, Setting
+from airtcp.experiment.experiment import Case, Setting
 from airtcp.experiment.reader import load
 from airtcp.experiment.topology import Network
 from airtcp.steps import topology_network
@@ -47,15 +47,15 @@ schedule:
 """
 
 
-def loaded(directory: Path, text: str = GOOD, *settings: str) -> Cell:
+def loaded(directory: Path, text: str = GOOD, *settings: str) -> Case:
     path = directory / "small.yaml"
     path.write_text(text)
-    return load(path).cells([Setting.parse(one) for one in settings])[0]
+    return load(path).cases([Setting.parse(one) for one in settings])[0]
 
 
 def planned(directory: Path, text: str = GOOD, *settings: str) -> str:
-    cell = loaded(directory, text, *settings)
-    return plan(cell.parameters, scene_of(cell))
+    case = loaded(directory, text, *settings)
+    return plan(case.parameters, scene_of(case))
 
 
 def scene(directory: Path) -> Scene:

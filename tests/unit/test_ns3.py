@@ -50,14 +50,14 @@ def test_medians() -> None:
 def test_settings_give_one_run_of_the_scenario(row: ns3.Row) -> None:
     words = ns3.ours(row, REPOSITORY)
     settings = [words[n + 1] for n, word in enumerate(words) if word == "--set"]
-    [cell] = load("thesis-lan").cells([Setting.parse(text) for text in settings])
-    parameters = cell.parameters
+    [case] = load("thesis-lan").cases([Setting.parse(text) for text in settings])
+    parameters = case.parameters
     assert (parameters.protocol, parameters.duration_s) == (row.protocol, row.seconds)
     assert parameters.sack
 
 
 def test_the_rate_is_that_of_the_experiment() -> None:
     """240 Mbit/s: what ns3-download sends UDP with, and its radios data."""
-    [cell, *_] = load("thesis-lan").cells([])
-    assert cell.parameters.radio_rate.bps == 240e6
+    [case, *_] = load("thesis-lan").cases([])
+    assert case.parameters.radio_rate.bps == 240e6
     assert '"240Mbps"' in ns3.SOURCE.read_text()

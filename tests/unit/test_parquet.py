@@ -47,12 +47,12 @@ def test_every_parameter_and_metric_is_a_column_once(tmp_path: Path) -> None:
 def test_columns_have_one_type_in_every_experiment(tmp_path: Path) -> None:
     schemas = set()
     for name in names():
-        cells = load(name).cells()
-        parquet.write(tmp_path, document(*(cell.parameters for cell in cells)))
+        cases = load(name).cases()
+        parquet.write(tmp_path, document(*(case.parameters for case in cases)))
         found = parquet.read(tmp_path)
         schemas.add(tuple((field.name, str(field.type)) for field in found.schema))
-        for cell, row in zip(cells, found.to_pylist(), strict=True):
-            for parameter, value in cell.parameters.plain().items():
+        for case, row in zip(cases, found.to_pylist(), strict=True):
+            for parameter, value in case.parameters.plain().items():
                 word = (found.schema.field(parameter).metadata or {}).get(b"null")
                 assert row[parameter] == (None if word and word.decode() == value else value)
                 assert row[parameter] is not None or word

@@ -21,10 +21,10 @@ Hashes = dict[str, dict[str, str]]
 def hashes() -> Hashes:
     """By experiment and case."""
     loaded = map(reader.load, reader.names())
-    return {one.name: {case.slug: _hash(case) for case in one.cells()} for one in loaded}
+    return {one.name: {case.slug: _hash(case) for case in one.cases()} for one in loaded}
 
 
-def _hash(case: experiment.Cell) -> str:
+def _hash(case: experiment.Case) -> str:
     return hashlib.sha256(plan(case.parameters, scene_of(case)).encode()).hexdigest()[:16]
 
 

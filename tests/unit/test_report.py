@@ -443,7 +443,7 @@ def test_a_declared_figure_marks_what_was_published(tmp_path: Path) -> None:
     figure = AGAINST | {"x": "goodput_mbps"}
     out_dir = write_results(tmp_path / "out", ("0ms", "50ms"), [figure])
     report = write_report(out_dir).read_text()
-    assert "Hollow: published for the same cell" in report
+    assert "Hollow: published for the same case" in report
     assert "Published: Table &lt;5.1&gt;" in report
 
 
@@ -488,14 +488,14 @@ def test_published_ratios_stand_beside_ours(tmp_path: Path) -> None:
 
 def test_factors_that_a_figure_does_not_name_make_lines(tmp_path: Path) -> None:
     out_dir = write_results(tmp_path / "out", ("0ms", "50ms"))
-    cells = model.load(out_dir).cells
-    alone = layout.lay_out(MetricFigure(title="", x="goodput_mbps", y=("goodput_mbps",)), cells)
+    cases = model.load(out_dir).cases
+    alone = layout.lay_out(MetricFigure(title="", x="goodput_mbps", y=("goodput_mbps",)), cases)
     assert alone.lines == [
         *("ack policy default, delay 0 ms", "ack policy aad, delay 0 ms"),
         *("ack policy default, delay 50 ms", "ack policy aad, delay 50 ms"),
     ]
     panels = TimeFigure(title="", over_time="cwnd", lines="delay", panels="ack_policy")
-    laid_out = layout.lay_out(panels, cells)
+    laid_out = layout.lay_out(panels, cases)
     assert laid_out.lines == ["delay 0 ms", "delay 50 ms"]
     assert laid_out.panels == [("", "ack policy default"), ("", "ack policy aad")]
 
@@ -521,7 +521,7 @@ def test_axes_for_people(metrics: list[str], text: str) -> None:
     ("figure", "note"),
     [
         (AGAINST | {"y": ["completion_time_ms_mean"]}, "left out: no run has both ping_rtt_ms_p50"),
-        (MODEL | {"points": [], "mean_absolute_error": None}, "left out: no cell has a tsq in"),
+        (MODEL | {"points": [], "mean_absolute_error": None}, "left out: no case has a tsq in"),
     ],
 )
 def test_a_declared_figure_without_points_is_left_out_and_told(

@@ -48,15 +48,15 @@ def experiment(directory: Path, *figures: str) -> Experiment:
 def compared(of: Experiment, goodputs: dict[tuple[str, str], list[float]]) -> list[dict[str, Any]]:
     """goodputs: by policy and delay, seed by seed."""
     runs = []
-    for cell in of.cells():
-        policy, delay = cell.factors["ack_policy"], cell.factors["delay"]
+    for case in of.cases():
+        policy, delay = case.factors["ack_policy"], case.factors["delay"]
         for seed, value in enumerate(goodputs.get((str(policy), str(delay)), []), start=1):
             runs.append(
                 {
                     "seed": seed,
                     "status": "ok",
                     "metrics": {"goodput_mbps": value},
-                    "parameters": cell.parameters.plain(),
+                    "parameters": case.parameters.plain(),
                 }
             )
     return reproduction.compare(of, runs)
@@ -166,12 +166,12 @@ def test_the_page_has_a_row_for_each_figure_and_the_reasons(tmp_path: Path) -> N
     assert f"| {papers.CITATIONS['statkus-2017']} | 1 | 1 | 0 | 0 |" in page
     assert "nothing is published: `thesis-iat`" in page
     assert "Much." in page
-    assert "2 runs of at most 10 s, 1 of each cell at most." in page
+    assert "2 runs of at most 10 s, 1 of each case at most." in page
 
 
 def test_a_document_has_the_comparison(tmp_path: Path) -> None:
     of = experiment(tmp_path, published("delay: 0ms", 100))
-    document = documents.document(of, of.cells(), KERNEL, [], "./airtcp run small.yaml")
+    document = documents.document(of, of.cases(), KERNEL, [], "./airtcp run small.yaml")
     assert [row["verdict"] for row in document["published"]] == ["not measured"]
 
 
@@ -188,15 +188,15 @@ def test_the_catalogue_names_what_it_reproduces() -> None:
 
 
 def test_quick_measures_what_figures_are_published_of() -> None:
-    cells = catalogue.quick(load("acklimit-vm"))
-    assert [cell.factors["ack_policy"] for cell in cells] == ["limit", "default"]
-    assert {cell.parameters.duration_s for cell in cells} == {10}
-    assert {cell.parameters.idle_s for cell in catalogue.quick(load("tsq-size"))} == {1}
+    cases = catalogue.quick(load("acklimit-vm"))
+    assert [case.factors["ack_policy"] for case in cases] == ["limit", "default"]
+    assert {case.parameters.duration_s for case in cases} == {10}
+    assert {case.parameters.idle_s for case in catalogue.quick(load("tsq-size"))} == {1}
     assert len(catalogue.quick(load("ack-latency"))) == 1
 
 
 def test_quick_is_bounded() -> None:
     """Some 200 runs of 10 s: half an hour on two cores."""
-    cells = [cell for one in catalogue.experiments() for cell in catalogue.quick(one)]
-    assert len(cells) < 220
-    assert all(cell.parameters.duration_s <= 10 for cell in cells)
+    cases = [case for one in catalogue.experiments() for case in catalogue.quick(one)]
+    assert len(cases) < 220
+    assert all(case.parameters.duration_s <= 10 for case in cases)

@@ -13,7 +13,7 @@ from airtcp.backends import base
 from airtcp.backends.guesttools import GuestTools
 from airtcp.errors import AirtcpError, InputError
 from airtcp.experiment import reader
-from airtcp.experiment.experiment import Cell
+from airtcp.experiment.experiment import Case
 from airtcp.kernel.image import Kernel
 from airtcp.parameters import Parameters
 from airtcp.results import artifacts
@@ -23,7 +23,7 @@ from airtcp.sweep.run import run_directory
 
 KERNEL = Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
 TOOLS = GuestTools(Path("tools"))
-CELL = Cell({"mcs": 7}, Parameters())
+CELL = Case({"mcs": 7}, Parameters())
 JOBS = sweep.jobs_of([CELL], [1])
 
 

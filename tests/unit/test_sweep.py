@@ -14,7 +14,7 @@ import pytest
 from airtcp.backends import base
 from airtcp.backends.guesttools import GuestTools
 from airtcp.errors import AirtcpError, CrowdedError, StopError
-from airtcp.experiment.experiment import Cell
+from airtcp.experiment.experiment import Case
 from airtcp.kernel.image import Kernel
 from airtcp.parameters import Parameters
 from airtcp.results.record import Result
@@ -23,16 +23,16 @@ from airtcp.sweep import run, sweep
 KERNEL = Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
 TOOLS = GuestTools(Path("tools"))
 
-RunOne = Callable[[Kernel, GuestTools, Cell, int, Path], Result]
+RunOne = Callable[[Kernel, GuestTools, Case, int, Path], Result]
 
 
-def cells(count: int) -> list[Cell]:
-    return [Cell({"mcs": mcs}, Parameters().replace({"mcs": mcs})) for mcs in range(count)]
+def cases(count: int) -> list[Case]:
+    return [Case({"mcs": mcs}, Parameters().replace({"mcs": mcs})) for mcs in range(count)]
 
 
-def result(cell: Cell, seed: int) -> Result:
+def result(case: Case, seed: int) -> Result:
     return {
-        "factors": dict(cell.factors),
+        "factors": dict(case.factors),
         "seed": seed,
         "status": "ok",
         "error": None,
@@ -52,13 +52,13 @@ def go(
 
 
 def test_every_job_is_done_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    todo = sweep.jobs_of(cells(3), [1, 2])
-    assert [(job.cell.factors["mcs"], job.seed) for job in todo] == [
+    todo = sweep.jobs_of(cases(3), [1, 2])
+    assert [(job.case.factors["mcs"], job.seed) for job in todo] == [
         *((0, 1), (1, 1), (2, 1)),
         *((0, 2), (1, 2), (2, 2)),
     ]
     outcome, said = go(
-        monkeypatch, lambda k, t, cell, seed, out: result(cell, seed), todo, tmp_path
+        monkeypatch, lambda k, t, case, seed, out: result(case, seed), todo, tmp_path
     )
     assert not outcome.failures and not outcome.interrupted
     assert {job: end["seed"] for job, end in outcome.results.items()} == {
@@ -71,17 +71,17 @@ def test_every_job_is_done_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 def test_a_job_that_fails_does_not_stop_the_others(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def run_one(_k: Kernel, _t: GuestTools, cell: Cell, seed: int, _out: Path) -> Result:
-        match cell.factors["mcs"]:
+    def run_one(_k: Kernel, _t: GuestTools, case: Case, seed: int, _out: Path) -> Result:
+        match case.factors["mcs"]:
             case 0:
                 raise AirtcpError("the disk is full")
             case 1:
-                return result(cell, seed) | {"status": "panic", "error": "it panicked"}
+                return result(case, seed) | {"status": "panic", "error": "it panicked"}
             case 2:
                 os._exit(3)
-        return result(cell, seed)
+        return result(case, seed)
 
-    todo = sweep.jobs_of(cells(4), [1])
+    todo = sweep.jobs_of(cases(4), [1])
     outcome, _ = go(monkeypatch, run_one, todo, tmp_path)
     assert [outcome.failures.get(job) for job in todo] == [
         "the disk is full",
@@ -95,16 +95,16 @@ def test_a_job_that_fails_does_not_stop_the_others(
 def test_what_would_end_all_runs_ends_the_sweep(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def run_one(_k: Kernel, _t: GuestTools, cell: Cell, seed: int, out: Path) -> Result:
-        (out / f"tried-{cell.factors['mcs']}").touch()
-        if cell.factors["mcs"] == 2:
+    def run_one(_k: Kernel, _t: GuestTools, case: Case, seed: int, out: Path) -> Result:
+        (out / f"tried-{case.factors['mcs']}").touch()
+        if case.factors["mcs"] == 2:
             raise StopError("no space left")
-        if cell.factors["mcs"] == 1:
-            run.run_directory(out, cell, seed).mkdir(parents=True)
+        if case.factors["mcs"] == 1:
+            run.run_directory(out, case, seed).mkdir(parents=True)
             time.sleep(60)
-        return result(cell, seed)
+        return result(case, seed)
 
-    todo = sweep.jobs_of(cells(8), [1])
+    todo = sweep.jobs_of(cases(8), [1])
     outcome, _ = go(monkeypatch, run_one, todo, tmp_path)
     assert outcome.stopped == "no space left"
     assert list(outcome.results) == [todo[0]]
@@ -116,10 +116,10 @@ def test_what_would_end_all_runs_ends_the_sweep(
 def test_runs_that_answer_when_the_sweep_ends_are_silent(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    def run_one(_k: Kernel, _t: GuestTools, cell: Cell, seed: int, _out: Path) -> Result:
-        if cell.factors["mcs"] == 0:
+    def run_one(_k: Kernel, _t: GuestTools, case: Case, seed: int, _out: Path) -> Result:
+        if case.factors["mcs"] == 0:
             raise StopError("no space left")
-        return result(cell, seed)
+        return result(case, seed)
 
     send = Connection.send
 
@@ -128,7 +128,7 @@ def test_runs_that_answer_when_the_sweep_ends_are_silent(
         os.kill(os.getpid(), signal.SIGTERM)
 
     monkeypatch.setattr(Connection, "send", send_and_be_ended)
-    outcome, _ = go(monkeypatch, run_one, sweep.jobs_of(cells(2), [1]), tmp_path)
+    outcome, _ = go(monkeypatch, run_one, sweep.jobs_of(cases(2), [1]), tmp_path)
     assert outcome.stopped == "no space left"
     assert capfd.readouterr().err == ""
 
@@ -136,8 +136,8 @@ def test_runs_that_answer_when_the_sweep_ends_are_silent(
 def test_runs_that_find_no_room_are_done_later_with_fewer_at_once(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def run_one(_k: Kernel, _t: GuestTools, cell: Cell, seed: int, out: Path) -> Result:
-        if cell.factors["mcs"] == 3:
+    def run_one(_k: Kernel, _t: GuestTools, case: Case, seed: int, out: Path) -> Result:
+        if case.factors["mcs"] == 3:
             raise CrowdedError("never any room")
         mark = out / "memory"
         try:
@@ -146,9 +146,9 @@ def test_runs_that_find_no_room_are_done_later_with_fewer_at_once(
             raise CrowdedError("no room beside another") from None
         time.sleep(0.2)
         mark.rmdir()
-        return result(cell, seed)
+        return result(case, seed)
 
-    todo = sweep.jobs_of(cells(4), [1])
+    todo = sweep.jobs_of(cases(4), [1])
     outcome, said = go(monkeypatch, run_one, todo, tmp_path)
     assert set(outcome.results) == set(todo[:3])
     assert outcome.failures == {todo[3]: "never any room"}
@@ -159,9 +159,9 @@ def test_runs_that_find_no_room_are_done_later_with_fewer_at_once(
 def test_ctrl_c_ends_what_runs_and_keeps_what_is_finished(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def run_one(_k: Kernel, _t: GuestTools, cell: Cell, seed: int, out: Path) -> Result:
-        if cell.factors["mcs"] == 0:
-            return result(cell, seed)
+    def run_one(_k: Kernel, _t: GuestTools, case: Case, seed: int, out: Path) -> Result:
+        if case.factors["mcs"] == 0:
+            return result(case, seed)
         try:
             time.sleep(60)
         finally:
@@ -172,7 +172,7 @@ def test_ctrl_c_ends_what_runs_and_keeps_what_is_finished(
         time.sleep(1)
         os.kill(os.getpid(), signal.SIGINT)
 
-    todo = sweep.jobs_of(cells(2), [1])
+    todo = sweep.jobs_of(cases(2), [1])
     threading.Thread(target=interrupt).start()
     began = time.monotonic()
     outcome, _ = go(monkeypatch, run_one, todo, tmp_path)
@@ -195,21 +195,21 @@ def test_only_the_very_same_run_is_taken_from_before(
     monkeypatch.setattr(run.metrics, "compute", lambda *_: {"goodput_mbps": 1.0})
     monkeypatch.setattr(run.timeseries, "write_csv", lambda path, *_: path.touch())
     monkeypatch.setattr(run.flent, "write", lambda path, *_: path.touch())
-    [cell] = cells(1)
-    done = run.run_one(KERNEL, TOOLS, cell, 1, tmp_path)
+    [case] = cases(1)
+    done = run.run_one(KERNEL, TOOLS, case, 1, tmp_path)
     assert done["status"] == "ok"
     assert done["cost"]["virtual_s"] == 15.5
     written = {"plan.sh", "console.log", "uptime", "series.csv", "run.flent.gz"}
     assert set(done["artifacts"]) == written
     assert (tmp_path / done["artifacts"]["plan.sh"]["path"]).is_file()
 
-    jobs = sweep.jobs_of([cell], [1, 2])
+    jobs = sweep.jobs_of([case], [1, 2])
     have, todo = sweep.split(KERNEL, TOOLS, jobs, tmp_path, print)
     assert have == {jobs[0]: done}
     assert todo == [jobs[1]]
-    longer = Cell(cell.factors, cell.parameters.replace({"duration": "11s"}))
+    longer = Case(case.factors, case.parameters.replace({"duration": "11s"}))
     other = Kernel(Path("linux"), "6.12.0", "fedcba9876543210")
-    for kernel, changed in ((KERNEL, longer), (other, cell)):
+    for kernel, changed in ((KERNEL, longer), (other, case)):
         jobs = sweep.jobs_of([changed], [1])
         assert sweep.split(kernel, TOOLS, jobs, tmp_path, print) == ({}, jobs)
 
@@ -228,8 +228,8 @@ def test_a_result_is_written_when_its_files_are_on_the_disk(
     flushed: list[str] = []
     monkeypatch.setattr(run.uml, "boot", boot)
     monkeypatch.setattr(run.atomicfile, "flush", flush)
-    [cell] = cells(1)
-    failed = run.run_one(KERNEL, TOOLS, cell, 1, tmp_path)
+    [case] = cases(1)
+    failed = run.run_one(KERNEL, TOOLS, case, 1, tmp_path)
     assert sorted(flushed) == sorted(failed["artifacts"]) == ["console.log", "plan.sh"]
 
 
@@ -246,13 +246,13 @@ def test_a_failed_guest_is_told_in_one_line(
         return base.GuestResult("failed", 1, 1.0, 0.9, console, "plan.sh ended with 1")
 
     monkeypatch.setattr(run.uml, "boot", boot)
-    [cell] = cells(1)
-    failed = run.run_one(KERNEL, TOOLS, cell, 1, tmp_path)
+    [case] = cases(1)
+    failed = run.run_one(KERNEL, TOOLS, case, 1, tmp_path)
     assert failed["status"] == "failed"
     assert failed["metrics"] == {}
     console = tmp_path / failed["artifacts"]["console.log"]["path"]
     assert failed["error"] == f"tc qdisc add dev eth0 (exit code 2) (console: {console})"
-    jobs = sweep.jobs_of([cell], [1])
+    jobs = sweep.jobs_of([case], [1])
     assert sweep.split(KERNEL, TOOLS, jobs, tmp_path, print) == ({}, jobs)
 
 
@@ -261,6 +261,6 @@ def test_a_full_disk_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch, tmp_pa
         raise OSError(28, "No space left on device", str(run_dir / "console.log"))
 
     monkeypatch.setattr(run.uml, "boot", boot)
-    [cell] = cells(1)
+    [case] = cases(1)
     with pytest.raises(AirtcpError, match=r"console.log: No space left on device"):
-        run.run_one(KERNEL, TOOLS, cell, 1, tmp_path)
+        run.run_one(KERNEL, TOOLS, case, 1, tmp_path)

@@ -27,9 +27,9 @@ def test_it_is_right_and_shows_every_section(tmp_path: Path) -> None:
     assert experiment.name == "mine"
     of_topologies = {"topology", "flows", "schedule"}  # docs/topologies.md begins with one
     assert experiment.model_fields_set == Experiment.model_fields.keys() - of_topologies
-    assert len(experiment.cells()) == 4
+    assert len(experiment.cases()) == 4
     published = [
-        experiment.published_for(one.parameters).get("goodput_mbps") for one in experiment.cells()
+        experiment.published_for(one.parameters).get("goodput_mbps") for one in experiment.cases()
     ]
     assert [one.value if one else None for one in published] == [9, None, 9.41, None]
     text = path.read_text()

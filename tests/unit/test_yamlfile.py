@@ -70,4 +70,4 @@ def test_aliases_are_allowed(tmp_path: Path) -> None:
         "design:\n- &d {rate: [10Mbit], delay: [1ms]}\n- *d\n"
     )
     assert load(path).source == "Small"
-    assert len(load(path).cells()) == 1
+    assert len(load(path).cases()) == 1

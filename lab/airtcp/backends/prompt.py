@@ -6,7 +6,7 @@ from pathlib import Path
 
 from airtcp.backends import uml
 from airtcp.backends.guesttools import GuestTools
-from airtcp.experiment.experiment import Cell
+from airtcp.experiment.experiment import Case
 from airtcp.kernel.image import Kernel
 from airtcp.steps import network, script, topology_network
 from airtcp.testbed.addresses import ADDRESSES
@@ -32,11 +32,11 @@ true
 """
 
 
-def plan(cell: Cell) -> str:
+def plan(case: Case) -> str:
     """The script that builds the network and gives a prompt."""
-    addresses, network = dict(ADDRESSES), network.plan(cell.parameters)
+    addresses, network = dict(ADDRESSES), network.plan(case.parameters)
     example = f"station ping {ADDRESSES['server']}"
-    if scene := scene_of(cell):
+    if scene := scene_of(case):
         addresses = dict.fromkeys(scene.nodes, "")
         addresses |= {node.name: node.address for node in scene.hosts}
         stream, network = scene.streams[0], topology_network.plan(scene)
@@ -49,10 +49,10 @@ def plan(cell: Cell) -> str:
     return script.batched(f"{network}\n{prompt}")
 
 
-def interact(kernel: Kernel, tools: GuestTools, cell: Cell) -> int:
+def interact(kernel: Kernel, tools: GuestTools, case: Case) -> int:
     """Give the user the prompt until he leaves it: 0, or 1 when the network did not come up."""
     with tempfile.TemporaryDirectory(prefix="airtcp-shell-") as scratch:
         run_dir = Path(scratch)
-        (run_dir / "plan.sh").write_text(plan(cell))
+        (run_dir / "plan.sh").write_text(plan(case))
         ended = uml.boot(kernel, tools, run_dir, seed=1, timeout_wall_s=_DAY_S, interactive=True)
     return 0 if ended.status == "ok" else 1

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from airtcp.errors import InputError
-from airtcp.experiment.experiment import Cell, Setting
+from airtcp.experiment.experiment import Case, Setting
 from airtcp.experiment.topology_checks import warnings
 from airtcp.kernel import own_policy
 from airtcp.kernel.own_policy import OwnPolicy
@@ -19,8 +19,8 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def warn(cells: Sequence[Cell]) -> None:
-    networks = [(cell.network, cell.parameters) for cell in cells if cell.network]
+def warn(cases: Sequence[Case]) -> None:
+    networks = [(case.network, case.parameters) for case in cases if case.network]
     for line in dict.fromkeys(line for one in networks for line in warnings(*one)):
         say(f"warning: {line}")
 

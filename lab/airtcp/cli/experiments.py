@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from airtcp.cli.common import own_policy_of, say, settings_of, warn
 from airtcp.cli.options import Verbs, add_experiment, add_json, add_policy, add_settings
 from airtcp.experiment import catalogue, figures, reader, schema, template, topology_text
-from airtcp.experiment.experiment import Cell, Experiment
+from airtcp.experiment.experiment import Case, Experiment
 from airtcp.parameters import Parameters
 
 
@@ -18,7 +18,7 @@ def add(verbs: Verbs) -> None:
     add_json(listing, "print JSON")
     listing.set_defaults(do=_list)
 
-    show = verbs.add_parser("show", help="show an experiment: parameters, cells, published figures")
+    show = verbs.add_parser("show", help="show an experiment: parameters, cases, published figures")
     add_experiment(show)
     add_settings(show)
     add_policy(show)
@@ -47,10 +47,10 @@ def _list(options: argparse.Namespace) -> int:
 def _show(options: argparse.Namespace) -> int:
     own_policy_of(options)
     chosen = reader.load(options.experiment)
-    cells = chosen.cells(settings_of(options))
-    warn(cells)
+    cases = chosen.cases(settings_of(options))
+    warn(cases)
     if options.json:
-        print(json.dumps(_described(chosen, cells), indent=1))
+        print(json.dumps(_described(chosen, cases), indent=1))
         return 0
     print(f"{chosen.name}: {chosen.title}\nSource: {chosen.source}\n\n{chosen.description}\n")
     for title, text in (("Expected", chosen.expects), ("Why values differ", chosen.reason)):
@@ -67,12 +67,12 @@ def _show(options: argparse.Namespace) -> int:
         print("\nNetwork:")
         for line in topology_text.lines(chosen.network):
             print(f"    {line}")
-    print(f"\nCells ({len(cells)}), and what has been published for them:")
-    for cell in cells:
-        factors = " ".join(f"{name}={value}" for name, value in cell.factors.items())
+    print(f"\nCells ({len(cases)}), and what has been published for them:")
+    for case in cases:
+        factors = " ".join(f"{name}={value}" for name, value in case.factors.items())
         published = [
             f"{one.metric} {one.value} ({one.source})"
-            for one in chosen.published_for(cell.parameters).values()
+            for one in chosen.published_for(case.parameters).values()
         ]
         print(f"    {factors}  {'; '.join(published)}".rstrip())
     if chosen.figures:
@@ -82,7 +82,7 @@ def _show(options: argparse.Namespace) -> int:
     return 0
 
 
-def _described(chosen: Experiment, cells: Sequence[Cell]) -> dict[str, object]:
+def _described(chosen: Experiment, cases: Sequence[Case]) -> dict[str, object]:
     return {
         "experiment": chosen.name,
         "title": chosen.title,
@@ -92,7 +92,7 @@ def _described(chosen: Experiment, cells: Sequence[Cell]) -> dict[str, object]:
         "reason": chosen.reason,
         "parameters": chosen.parameters.plain(),
         "network": chosen.network.plain() if chosen.network else None,
-        "cells": [dict(cell.factors) for cell in cells],
+        "cases": [dict(case.factors) for case in cases],
         "published": [one.model_dump(mode="json") for one in chosen.published],
         "figures": [figures.documented(one) for one in chosen.figures],
     }

@@ -51,7 +51,7 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=V1,V2",
         action="append",
         default=[],
-        help="give a factor these values; the cells are then the product of all "
+        help="give a factor these values; the cases are then the product of all "
         "factors set and the policies. One value of "
         + ", ".join(sorted(OBSERVATION))
         + " only changes how runs are observed",

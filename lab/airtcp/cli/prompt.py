@@ -18,7 +18,7 @@ def add(verbs: Verbs) -> None:
         "shell",
         help="the network of an experiment up, and a prompt in it",
         description=(
-            "Boot the first cell's network in real time and give "
+            "Boot the first case's network in real time and give "
             "a prompt; the name of a node (server, ap, station) enters it."
         ),
     )
@@ -32,7 +32,7 @@ def add(verbs: Verbs) -> None:
 def _shell(options: argparse.Namespace) -> int:
     own = own_policy_of(options)
     chosen = reader.load(options.experiment)
-    cell = chosen.cells(settings_of(options))[0]
+    case = chosen.cases(settings_of(options))[0]
     doctor.require_programs()
     built = own_policy.build(own, options.kernel_source, say=say)
-    return prompt.interact(built, build_tools(say), cell)
+    return prompt.interact(built, build_tools(say), case)

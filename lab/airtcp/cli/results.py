@@ -58,7 +58,7 @@ def _add_results(parser: argparse.ArgumentParser) -> None:
         help="one sweep against another, run by run",
         description=(
             "Pair the runs of two sweeps that have equal parameters and seed, of another kernel or "
-            "version; for each cell the means, the mean of DIR2 / DIR1 and its 95% interval."
+            "version; for each case the means, the mean of DIR2 / DIR1 and its 95% interval."
         ),
     )
     compare.add_argument("first", metavar="DIR1", type=path, help="OUT of a `run`")
@@ -108,7 +108,7 @@ def _results_compare(options: argparse.Namespace) -> int:
     from airtcp.results import analysis
 
     pairs = analysis.pair(options.first, options.second)
-    if not pairs.cells:
+    if not pairs.cases:
         differing = ", ".join(pairs.differing) or "combinations of parameters and seeds"
         raise InputError(
             f"no run of {options.first} has the parameters and seed of one of {options.second}; "

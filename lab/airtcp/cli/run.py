@@ -25,7 +25,7 @@ from airtcp.cli.options import (
 )
 from airtcp.errors import NO_SPACE, InputError
 from airtcp.experiment import catalogue, reader
-from airtcp.experiment.experiment import Cell, Experiment
+from airtcp.experiment.experiment import Case, Experiment
 from airtcp.kernel import own_policy
 from airtcp.kernel.own_policy import OwnPolicy
 from airtcp.results import documents, reproduction
@@ -39,7 +39,7 @@ def add(verbs: Verbs) -> None:
         "run",
         help="run an experiment",
         description=(
-            "Run every cell of an experiment with every seed. Runs that OUT has already, "
+            "Run every case of an experiment with every seed. Runs that OUT has already, "
             "with the same kernel, plan and seed, are not repeated. EXPERIMENT may be `all`, "
             "with --quick or --full: every experiment, then a page of what reproduces."
         ),
@@ -52,7 +52,7 @@ def add(verbs: Verbs) -> None:
         metavar="N",
         type=positive,
         default=1,
-        help="runs of each cell, with seeds 1 to N (default: 1)",
+        help="runs of each case, with seeds 1 to N (default: 1)",
     )
     add_jobs(run)
     run.add_argument(
@@ -82,10 +82,10 @@ def _run(options: argparse.Namespace) -> int:
     if options.experiment == catalogue.ALL:
         return _run_all(options, own)
     chosen = reader.load(options.experiment)
-    cells = _cells(options, chosen)
-    warn(cells)
+    cases = _cases(options, chosen)
+    warn(cases)
     out_dir = _out_dir(options, chosen.name)
-    measured = measure(_order(options, own), chosen, cells, out_dir)
+    measured = measure(_order(options, own), chosen, cases, out_dir)
     if measured.document:
         if options.json:
             print(json.dumps(measured.document, indent=1))
@@ -112,7 +112,7 @@ def _run_all(options: argparse.Namespace, own: OwnPolicy | None) -> int:
     order = _order(options, own)
     for number, chosen in enumerate(found, start=1):
         say(f"{chosen.name} ({number} of {len(found)})")
-        measured = measure(order, chosen, _cells(options, chosen), out_dir / chosen.name)
+        measured = measure(order, chosen, _cases(options, chosen), out_dir / chosen.name)
         code = code or _code(measured)
         if measured.document:
             documents.append((chosen, measured.document))
@@ -157,5 +157,5 @@ def _order(options: argparse.Namespace, own: OwnPolicy | None) -> Order:
     )
 
 
-def _cells(options: argparse.Namespace, chosen: Experiment) -> list[Cell]:
-    return catalogue.quick(chosen) if options.quick else chosen.cells(settings_of(options))
+def _cases(options: argparse.Namespace, chosen: Experiment) -> list[Case]:
+    return catalogue.quick(chosen) if options.quick else chosen.cases(settings_of(options))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from airtcp.experiment import reader
-from airtcp.experiment.experiment import Cell, Experiment
+from airtcp.experiment.experiment import Case, Experiment
 from airtcp.experiment.papers import CITATIONS
 
 ALL = "all"
@@ -32,7 +32,7 @@ def listed(found: Sequence[Experiment]) -> list[dict[str, Any]]:
             "source": one.source,
             "expects": one.expects,
             "factors": one.factors,
-            "cells": len(one.cells()),
+            "cases": len(one.cases()),
             "published": [figure.model_dump(mode="json") for figure in one.published],
         }
         for one in found
@@ -51,8 +51,8 @@ def table(found: Sequence[Experiment]) -> str:
     return "\n\n".join(parts)
 
 
-def quick(chosen: Experiment) -> list[Cell]:
-    """What published figures are about, each cell for 10 s at most; else the first cell."""
+def quick(chosen: Experiment) -> list[Case]:
+    """What published figures are about, each case for 10 s at most; else the first case."""
     own = chosen.parameters
     shorter = {}
     if own.duration_s > _QUICK_DURATION_S:
@@ -60,4 +60,4 @@ def quick(chosen: Experiment) -> list[Cell]:
     if own.idle_s > _QUICK_IDLE_S:
         shorter["idle"] = f"{_QUICK_IDLE_S}s"
     short = chosen.model_copy(update={"parameters": own.replace(shorter)})
-    return short.published_cells() or short.cells()[:1]
+    return short.published_cases() or short.cases()[:1]

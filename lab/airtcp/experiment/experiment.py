@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What an experiment is: its parameters, its design, its figures, what was published.
 
-A factor is a parameter that the design, or `--set`, gives values. A cell is one combination of
+A factor is a parameter that the design, or `--set`, gives values. A case is one combination of
 factors.
 """
 
@@ -33,7 +33,7 @@ def _values(name: str) -> Json:
 
 
 @dataclass(frozen=True)
-class Cell:
+class Case:
     """One combination of factor values, and all the parameters that it gives."""
 
     factors: Mapping[str, Plain]
@@ -93,7 +93,7 @@ class Experiment(Strict):
         "", description="why figures differ from the published ones that say no reason themselves"
     )
     parameters: Parameters = Field(
-        Parameters(), description="what all cells have in common, where it is not the default"
+        Parameters(), description="what all cases have in common, where it is not the default"
     )
     topology: Topology | None = Field(
         None, description="a network of one's own, in place of the usual one: docs/topologies.md"
@@ -103,7 +103,7 @@ class Experiment(Strict):
     design: tuple[Annotated[dict[str, list[str]], Shape(lambda: by_parameter(_values))], ...] = (
         Field(
             ({},),
-            description="what differs: every entry gives parameters lists of values, its cells are "
+            description="what differs: every entry gives parameters lists of values, its cases are "
             "all their combinations",
         )
     )
@@ -126,8 +126,8 @@ class Experiment(Strict):
         """Those of the design, each once."""
         return list(dict.fromkeys(itertools.chain(*self.design)))
 
-    def cells(self, settings: Sequence[Setting] = ()) -> list[Cell]:
-        """The cells to run, in order and each once.
+    def cases(self, settings: Sequence[Setting] = ()) -> list[Case]:
+        """The cases to run, in order and each once.
 
         Settings replace the design by the full product of their values; the experiment's policies
         stay where ack_policy is not among them. One value for a parameter that only observes
@@ -153,20 +153,20 @@ class Experiment(Strict):
             for values in itertools.product(*product.values())
         ]
         names = dict.fromkeys(itertools.chain(*products))
-        cells = _cells(base, self.network, names, combinations)
-        for cell in cells:
-            for problem in problems_of(cell.network, cell.parameters):
+        cases = _cases(base, self.network, names, combinations)
+        for case in cases:
+            for problem in problems_of(case.network, case.parameters):
                 at = ".".join(map(str, problem.at))
                 given = " ".join(f"{one.name}={','.join(one.values)}" for one in settings)
                 raise InputError(f"--set {given}: {at}: {problem.text}")
-        return cells
+        return cases
 
-    def published_cells(self) -> list[Cell]:
-        """The cells that published figures are about, in order and each once."""
+    def published_cases(self) -> list[Case]:
+        """The cases that published figures are about, in order and each once."""
         combinations = [one.when for one in self.published]
         combinations += [one.when | one.relative_to for one in self.published if one.relative_to]
         names = dict.fromkeys(itertools.chain(self.factors, *combinations))
-        return _cells(self.parameters, self.network, names, combinations)
+        return _cases(self.parameters, self.network, names, combinations)
 
     def policies(self) -> tuple[str, ...]:
         """The ACK policies of the design, each once."""
@@ -190,24 +190,24 @@ def conditions(parameters: Parameters) -> dict[str, Plain]:
     return {name: value for name, value in parameters.plain().items() if name not in OBSERVATION}
 
 
-def _cells(
+def _cases(
     base: Parameters,
     network: Network | None,
     names: Iterable[str],
     combinations: Iterable[Mapping[str, str]],
-) -> list[Cell]:
+) -> list[Case]:
     """One for each combination of factor values; two that mean the same are one."""
-    cells: dict[str, Cell] = {}
+    cases: dict[str, Case] = {}
     for values in combinations:
         parameters = _set(base, values)
         plain = parameters.plain()
-        cell = Cell({name: plain[name] for name in names}, parameters, network)
-        cells.setdefault(cell.slug, cell)
-    return list(cells.values())
+        case = Case({name: plain[name] for name in names}, parameters, network)
+        cases.setdefault(case.slug, case)
+    return list(cases.values())
 
 
 def problems_of(network: Network | None, parameters: Parameters) -> Iterator[Problem]:
-    """What is wrong with a cell, though its parameters can be together."""
+    """What is wrong with a case, though its parameters can be together."""
     if network:
         yield from problems(network, parameters)
     else:

@@ -100,7 +100,7 @@ class _Panelled(Strict):
 
 
 class MetricFigure(_Panelled):
-    """Metrics against another, or against a factor with a number, a point a cell.
+    """Metrics against another, or against a factor with a number, a point a case.
 
     Points of a line are joined along a factor, which may be that of the axis. relative_to is a
     value of the factor of the lines: the others are drawn as ratios to that line, at the same x.

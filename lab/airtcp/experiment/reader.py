@@ -133,15 +133,15 @@ class _Reader:
                         + suggest.allowed(factor, factors),
                     )
             if isinstance(figure, ModelFigure) and not any(
-                tsq_packets(cell.parameters.plain()["tsq"]) for cell in experiment.cells()
+                tsq_packets(case.parameters.plain()["tsq"]) for case in experiment.cases()
             ):
                 raise self._error(
                     ("figures", number, "model"),
-                    "no cell has a tsq in packets, as in 40packets, which the model is about",
+                    "no case has a tsq in packets, as in 40packets, which the model is about",
                 )
 
     def _check_conflicts(self, experiment: Experiment) -> None:
-        """Every cell, and the conditions of every published figure, are possible."""
+        """Every case, and the conditions of every published figure, are possible."""
         combinations: list[tuple[_Location, dict[str, str]]] = [
             (("design", number), dict(zip(product, values, strict=True)))
             for number, product in enumerate(experiment.design)
@@ -178,7 +178,7 @@ class _Reader:
                 if any(_fits(values, product, base) for product in design):
                     continue
                 under = conditions(experiment.parameters.replace(values))
-                if under not in (conditions(cell.parameters) for cell in experiment.cells()):
+                if under not in (conditions(case.parameters) for case in experiment.cases()):
                     given = " ".join(f"{name}={value}" for name, value in values.items())
                     raise self._error(
                         ("published", number, key),

@@ -2,7 +2,7 @@
 """What an experiment says of a network of its own, as it stands in YAML.
 
 A node may have parameters of its own: those of `parameters:`, by the same names. What it does not
-say is as the cell has it, so that a factor reaches every node without an opinion.
+say is as the case has it, so that a factor reaches every node without an opinion.
 """
 
 from collections import Counter

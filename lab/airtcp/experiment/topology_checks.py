@@ -60,7 +60,7 @@ class Problem(NamedTuple):
 
 
 def problems(network: Network, parameters: Parameters) -> Iterator[Problem]:
-    """Those of a cell, the first ones first: what comes later may hang on them."""
+    """Those of a case, the first ones first: what comes later may hang on them."""
     for kind in (_names, _links, _nodes, _flows, _schedule):
         found = list(kind(network, parameters))
         yield from found

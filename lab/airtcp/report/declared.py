@@ -62,18 +62,18 @@ def _against(
     figure: MetricFigure, results: Results, writer: Writer, slug: str, missing: list[str]
 ) -> Plot:
     metrics = (figure.x, *figure.y)
-    cells = results.cells
+    cases = results.cases
     if figure.x in NUMBERS:
-        cells = [layout.with_factor(cell, figure.x) for cell in cells]
+        cases = [layout.with_factor(case, figure.x) for case in cases]
     having = [
-        cell
-        for cell in cells
-        if figure.x in cell.summaries and any(metric in cell.summaries for metric in figure.y)
+        case
+        for case in cases
+        if figure.x in case.summaries and any(metric in case.summaries for metric in figure.y)
     ]
     if not having:
         raise AirtcpError(f"left out: no run has both {figure.x} and {' or '.join(figure.y)}.")
-    if lacking := len(results.cells) - len(having):
-        missing.append(f"{_cells(lacking)} without these metrics left out.")
+    if lacking := len(results.cases) - len(having):
+        missing.append(f"{_cases(lacking)} without these metrics left out.")
     if figure.relative_to:
         having = layout.relative(figure, having)
         if not having:
@@ -105,7 +105,7 @@ def _against(
             f"{', '.join(laid_out.alongs)}."
         )
     if any(place.published((figure.x, metric)) for place in laid_out.places for metric in figure.y):
-        caption.append("Hollow: published for the same cell; sources below the values.")
+        caption.append("Hollow: published for the same case; sources below the values.")
     return writer.save(
         panels.against(laid_out, figure),
         slug,
@@ -126,7 +126,7 @@ def _over_time(
 ) -> Plot:
     text, how = _OVER_TIME[figure.over_time]
     any_workload = figure.over_time in _OF_ANY_WORKLOAD
-    having = [cell for cell in results.cells if any_workload or is_bulk(cell.runs[0])]
+    having = [case for case in results.cases if any_workload or is_bulk(case.runs[0])]
     laid_out = layout.lay_out(figure, having)
     heads, labels = _columns(figure, laid_out)
     traces: list[panels.Traces] = []
@@ -196,10 +196,10 @@ def _model(
     points, mean = declared.points, declared.mean_absolute_error
     if not points or mean is None:
         raise AirtcpError(
-            f"left out: no cell has a tsq in packets, {THROUGHPUT} and {figure.rtt} together."
+            f"left out: no case has a tsq in packets, {THROUGHPUT} and {figure.rtt} together."
         )
-    if lacking := len(results.cells) - len(points):
-        missing.append(f"{_cells(lacking)} without a tsq in packets, or without RTT, left out.")
+    if lacking := len(results.cases) - len(points):
+        missing.append(f"{_cases(lacking)} without a tsq in packets, or without RTT, left out.")
     lines = _model_lines(points)
     rows = []
     for label, own in lines.items():
@@ -266,7 +266,7 @@ def _compared(one: Compared) -> Iterator[str]:
 def _columns(
     figure: MetricFigure | TimeFigure, laid_out: Layout
 ) -> tuple[list[str], Callable[[Place], list[str]]]:
-    """The columns that say which cell it is: their heads, and what stands in them."""
+    """The columns that say which case it is: their heads, and what stands in them."""
     heads = [layout.heading(figure.lines)]
     heads += [words(factor) for factor in (figure.panels, figure.rows) if factor]
 
@@ -281,9 +281,9 @@ def _columns(
 def _described(rows: Sequence[Sequence[str]], heads: Sequence[str]) -> str:
     """What a person who cannot see the figure reads."""
     return "; ".join(
-        ", ".join(f"{head} {cell}" for head, cell in zip(heads, row, strict=False)) for row in rows
+        ", ".join(f"{head} {case}" for head, case in zip(heads, row, strict=False)) for row in rows
     )
 
 
-def _cells(count: int) -> str:
-    return "one cell" if count == 1 else f"{count} cells"
+def _cases(count: int) -> str:
+    return "one case" if count == 1 else f"{count} cases"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Where each measured cell stands in a declared figure: in which panel, on which line."""
+"""Where each measured case stands in a declared figure: in which panel, on which line."""
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -36,7 +36,7 @@ _NOT_CHOSEN = ("none", "kernel", "preset", "unlimited")
 
 @dataclass(frozen=True)
 class Place:
-    """A measured cell, and the labels of its panel, its line and its point."""
+    """A measured case, and the labels of its panel, its line and its point."""
 
     row: str
     panel: str
@@ -45,20 +45,20 @@ class Place:
     measured: Measured
 
     def published(self, metrics: Sequence[str]) -> list[Published] | None:
-        """What others measured in the same cell; None unless they did every one of these."""
+        """What others measured in the same case; None unless they did every one of these."""
         found = [self.measured.published.get(metric) for metric in metrics]
         return None if None in found else [one for one in found if one]
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The places in the order of the cells, and every label of each kind in that order."""
+    """The places in the order of the cases, and every label of each kind in that order."""
 
     places: Sequence[Place]
 
     @property
     def panels(self) -> list[tuple[str, str]]:
-        """(row, panel), row by row; of those that have a cell."""
+        """(row, panel), row by row; of those that have a case."""
         there = {(one.row, one.panel) for one in self.places}
         columns = _each(self.places, lambda one: one.panel)
         each = itertools.product(self.rows, columns)
@@ -80,9 +80,9 @@ class Layout:
         return [one for one in self.places if (one.row, one.panel, one.line) == (row, panel, line)]
 
 
-def lay_out(figure: MetricFigure | TimeFigure, cells: Sequence[Measured]) -> Layout:
+def lay_out(figure: MetricFigure | TimeFigure, cases: Sequence[Measured]) -> Layout:
     """Factors that the figure does not name but that differ make lines of their own."""
-    parameters = [{**Parameters.usual(), **cell.runs[0].parameters} for cell in cells]
+    parameters = [{**Parameters.usual(), **case.runs[0].parameters} for case in cases]
     named = figure.factors()
     others = [name for name in differing(parameters) if name not in named.values()]
 
@@ -96,45 +96,45 @@ def lay_out(figure: MetricFigure | TimeFigure, cells: Sequence[Measured]) -> Lay
                 panel=one("panels", of),
                 line=line([named["lines"]] if "lines" in named else [], others, of),
                 along=readable(of[named["along"]]) if "along" in named else "",
-                measured=cell,
+                measured=case,
             )
-            for cell, of in zip(cells, parameters, strict=True)
+            for case, of in zip(cases, parameters, strict=True)
         ]
     )
 
 
-def with_factor(cell: Measured, name: str) -> Measured:
-    """The cell with a number of its parameters among what was measured, and published."""
-    value = NUMBERS[name].of(cell.runs[0].settings)
+def with_factor(case: Measured, name: str) -> Measured:
+    """The case with a number of its parameters among what was measured, and published."""
+    value = NUMBERS[name].of(case.runs[0].settings)
     if value is None:
-        return cell
+        return case
     return replace(
-        cell,
-        summaries={**cell.summaries, name: Summary(value, None, len(cell.runs))},
-        published={**cell.published, name: Published(value, "", False)},
+        case,
+        summaries={**case.summaries, name: Summary(value, None, len(case.runs))},
+        published={**case.published, name: Published(value, "", False)},
     )
 
 
-def relative(figure: MetricFigure, cells: Sequence[Measured]) -> list[Measured]:
-    """The cells beside the baseline, their metrics as ratios, seed by seed, to the baseline's."""
+def relative(figure: MetricFigure, cases: Sequence[Measured]) -> list[Measured]:
+    """The cases beside the baseline, their metrics as ratios, seed by seed, to the baseline's."""
     lines = figure.factors()["lines"]
     others = [name for name in figure.factors().values() if name != lines]
 
-    def key(cell: Measured) -> tuple[str, ...]:
-        return tuple(str(cell.runs[0].parameters[name]) for name in others)
+    def key(case: Measured) -> tuple[str, ...]:
+        return tuple(str(case.runs[0].parameters[name]) for name in others)
 
-    def is_baseline(cell: Measured) -> bool:
-        return str(cell.runs[0].parameters[lines]) == figure.relative_to
+    def is_baseline(case: Measured) -> bool:
+        return str(case.runs[0].parameters[lines]) == figure.relative_to
 
-    baselines = {key(cell): cell for cell in cells if is_baseline(cell)}
+    baselines = {key(case): case for case in cases if is_baseline(case)}
     found = []
-    for cell in cells:
-        if is_baseline(cell) or key(cell) not in baselines:
+    for case in cases:
+        if is_baseline(case) or key(case) not in baselines:
             continue
-        base = baselines[key(cell)]
-        ratios = {y: paired_ratio(base.by_seed(y), cell.by_seed(y)) for y in figure.y}
+        base = baselines[key(case)]
+        ratios = {y: paired_ratio(base.by_seed(y), case.by_seed(y)) for y in figure.y}
         known = {y: ratio for y, ratio in ratios.items() if ratio}
-        found.append(replace(cell, summaries={**cell.summaries, **known}, published={}))
+        found.append(replace(case, summaries={**case.summaries, **known}, published={}))
     return found
 
 

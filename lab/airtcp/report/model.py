@@ -163,12 +163,12 @@ class Results:
     ratios: Sequence[Sequence[str]]  # published ones beside ours, as reproduction.ratios has them
 
     @property
-    def cells(self) -> list[Measured]:
+    def cases(self) -> list[Measured]:
         return [one for condition in self.conditions for one in condition.policies]
 
     @property
     def runs(self) -> list[Run]:
-        return [run for one in self.cells for run in one.runs]
+        return [run for one in self.cases for run in one.runs]
 
 
 def is_bulk(run: Run) -> bool:

@@ -17,7 +17,7 @@ from airtcp.errors import InputError
 from airtcp.experiment.metrics import HEADLINES, METRICS, unknown_metric
 from airtcp.parameters import PARAMETER_NAMES, Parameters
 from airtcp.results import parquet
-from airtcp.results.documents import aligned, cell_name
+from airtcp.results.documents import aligned, case_name
 from airtcp.statistics import paired_ratio, summarize
 
 Form = Literal["table", "csv", "json"]
@@ -136,14 +136,14 @@ _Key = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Pairs:
-    """Runs of two sweeps with equal parameters and seed: by cell, then by seed.
+    """Runs of two sweeps with equal parameters and seed: by case, then by seed.
 
     alone counts the runs of each sweep that the other one lacks. differing: of sweeps without a
     pair, the parameters (and seed) of which they have no value in common, as `delay (0ms; 10ms)`.
     """
 
     factors: Sequence[str]
-    cells: Sequence[dict[int, tuple[Run, Run]]]
+    cases: Sequence[dict[int, tuple[Run, Run]]]
     alone: tuple[int, int]
     differing: Sequence[str] = ()
 
@@ -152,14 +152,14 @@ def pair(first: Path, second: Path) -> Pairs:
     """Raises InputError for a directory without the table of a sweep."""
     tables = [parquet.read(first), parquet.read(second)]
     one, other = ({_key(run): run for run in table.to_pylist()} for table in tables)
-    cells: dict[_Key, dict[int, tuple[Run, Run]]] = {}
+    cases: dict[_Key, dict[int, tuple[Run, Run]]] = {}
     for key, run in one.items():
         if key in other:
-            cells.setdefault(key[:-1], {})[run["seed"]] = (run, other[key])
+            cases.setdefault(key[:-1], {})[run["seed"]] = (run, other[key])
     factors = dict.fromkeys(name for table in tables for name in parquet.factors(table))
     alone = len(one.keys() - other.keys()), len(other.keys() - one.keys())
-    differing = () if cells else _differing(list(one), list(other))
-    return Pairs(list(factors), list(cells.values()), alone, differing)
+    differing = () if cases else _differing(list(one), list(other))
+    return Pairs(list(factors), list(cases.values()), alone, differing)
 
 
 def _differing(one: Sequence[_Key], other: Sequence[_Key]) -> list[str]:
@@ -178,7 +178,7 @@ def _key(run: Run) -> _Key:
 
 
 def compare(pairs: Pairs, metrics: Sequence[str]) -> Answer:
-    """A row for each cell and metric (none given: the headline of the cell's workload).
+    """A row for each case and metric (none given: the headline of the case's workload).
 
     first and second are means over the n runs that have the metric in both sweeps, ratio is the
     mean of second / first run by run, ci95 half of its 95% interval. InputError for an unknown
@@ -189,10 +189,10 @@ def compare(pairs: Pairs, metrics: Sequence[str]) -> Answer:
             raise InputError(f"--metric: {unknown_metric(metric)}")
     rows = [
         _compared(pairs.factors, seeds, metric)
-        for seeds in pairs.cells
+        for seeds in pairs.cases
         for metric in metrics or [_headline(seeds)]
     ]
-    return Answer(("cell", "metric", "n", "first", "second", "ratio", "ci95"), rows)
+    return Answer(("case", "metric", "n", "first", "second", "ratio", "ci95"), rows)
 
 
 def _headline(seeds: dict[int, tuple[Run, Run]]) -> str:
@@ -204,17 +204,17 @@ def _compared(
     factors: Sequence[str], seeds: dict[int, tuple[Run, Run]], metric: str
 ) -> Sequence[Any]:
     some, _ = next(iter(seeds.values()))
-    cell = cell_name({name: some[name] for name in factors})
+    case = case_name({name: some[name] for name in factors})
     values = {
         seed: (one[metric], other[metric])
         for seed, (one, other) in seeds.items()
         if one.get(metric) is not None and other.get(metric) is not None
     }
     if not values:
-        return cell, metric, 0, None, None, None, None
+        return case, metric, 0, None, None, None, None
     first = {seed: value for seed, (value, _) in values.items()}
     second = {seed: value for seed, (_, value) in values.items()}
     means = [summarize(list(one.values())).mean for one in (first, second)]
     ratio = paired_ratio(first, second)
     interval = (ratio.mean, ratio.ci95) if ratio else (None, None)
-    return cell, metric, len(values), *means, *interval
+    return case, metric, len(values), *means, *interval

@@ -9,7 +9,7 @@ from typing import Any
 from airtcp import atomicfile
 from airtcp.errors import InputError
 from airtcp.experiment import figures
-from airtcp.experiment.experiment import Cell, Experiment
+from airtcp.experiment.experiment import Case, Experiment
 from airtcp.experiment.metrics import HEADLINES, METRICS, Headline
 from airtcp.experiment.published import Published
 from airtcp.kernel.image import Kernel
@@ -26,26 +26,26 @@ Document = dict[str, Any]
 
 def document(
     experiment: Experiment,
-    cells: Sequence[Cell],
+    cases: Sequence[Case],
     kernel: Kernel,
-    results: Iterable[tuple[Cell, Result]],
+    results: Iterable[tuple[Case, Result]],
     command: str,
 ) -> Document:
-    """Schema 1: the runs, cell by cell, and a summary of each cell and metric.
+    """Schema 1: the runs, case by case, and a summary of each case and metric.
 
     mean and ci95 (half the width of the 95% interval, Student's t; null for one run) are over the
     runs that ended well. published is what others measured under the same conditions, or null; the
     list of that name has every published figure beside ours (reproduction.compare). figures are the
     experiment's, a model's with its points.
     """
-    by_cell: dict[str, list[Result]] = {cell.slug: [] for cell in cells}
-    for cell, result in results:
-        by_cell[cell.slug].append(result)
-    for runs in by_cell.values():
+    by_case: dict[str, list[Result]] = {case.slug: [] for case in cases}
+    for case, result in results:
+        by_case[case.slug].append(result)
+    for runs in by_case.values():
         runs.sort(key=lambda run: int(run["seed"]))
     summaries = {
-        cell.slug: {metric: _summary(by_cell[cell.slug], metric) for metric in METRICS}
-        for cell in cells
+        case.slug: {metric: _summary(by_case[case.slug], metric) for metric in METRICS}
+        for case in cases
     }
     return {
         "schema": SCHEMA,
@@ -54,17 +54,17 @@ def document(
         "source": experiment.source,
         "command": command,
         "kernel": {"version": kernel.version, "hash": kernel.hash},
-        "runs": [run for runs in by_cell.values() for run in runs],
+        "runs": [run for runs in by_case.values() for run in runs],
         "summary": [
-            _summarized(cell, metric, summary, published.get(metric))
-            for cell in cells
-            for published in [experiment.published_for(cell.parameters)]
-            for metric, summary in summaries[cell.slug].items()
+            _summarized(case, metric, summary, published.get(metric))
+            for case in cases
+            for published in [experiment.published_for(case.parameters)]
+            for metric, summary in summaries[case.slug].items()
         ],
         "published": reproduction.compare(
-            experiment, [run for runs in by_cell.values() for run in runs]
+            experiment, [run for runs in by_case.values() for run in runs]
         ),
-        "figures": [_figure(figure, cells, summaries) for figure in experiment.figures],
+        "figures": [_figure(figure, cases, summaries) for figure in experiment.figures],
     }
 
 
@@ -75,15 +75,15 @@ def _summary(runs: Sequence[Result], metric: str) -> Summary | None:
 
 def _figure(
     figure: figures.Figure,
-    cells: Sequence[Cell],
+    cases: Sequence[Case],
     summaries: Mapping[str, Mapping[str, Summary | None]],
 ) -> dict[str, Any]:
     """The declaration; of a model also each point with its error."""
     found = figures.documented(figure)
     if isinstance(figure, figures.ModelFigure):
         compared = (
-            modelfit.compare(figure, cell.factors, cell.parameters.plain(), summaries[cell.slug])
-            for cell in cells
+            modelfit.compare(figure, case.factors, case.parameters.plain(), summaries[case.slug])
+            for case in cases
         )
         points = [point for point in compared if point]
         found["points"] = [point.document() for point in points]
@@ -92,10 +92,10 @@ def _figure(
 
 
 def _summarized(
-    cell: Cell, metric: str, summary: Summary | None, published: Published | None
+    case: Case, metric: str, summary: Summary | None, published: Published | None
 ) -> dict[str, Any]:
     return {
-        "factors": dict(cell.factors),
+        "factors": dict(case.factors),
         "metric": metric,
         "mean": summary.mean if summary else None,
         "ci95": summary.ci95 if summary else None,
@@ -131,7 +131,7 @@ def read(out_dir: Path) -> Document:
 
 
 def table(results: Document) -> str:
-    """For each workload: its headline in every cell, what others published, the policies' gains.
+    """For each workload: its headline in every case, what others published, the policies' gains.
 
     Then published ratios beside ours, and, for each model that the experiment has a figure of, the
     error of every point.
@@ -156,10 +156,10 @@ def table(results: Document) -> str:
 
 
 def note(counts: Sequence[int]) -> str | None:
-    """What to make of intervals when a cell has too few runs; counts: the runs of each cell."""
+    """What to make of intervals when a case has too few runs; counts: the runs of each case."""
     match min(counts, default=0):
         case 1:
-            return "note: one run of a cell has no interval; --seeds 5 makes five"
+            return "note: one run of a case has no interval; --seeds 5 makes five"
         case 2:
             return (
                 "note: with two runs the 95% interval is ± 12.7 standard errors (Student's t, one "
@@ -169,7 +169,7 @@ def note(counts: Sequence[int]) -> str | None:
 
 
 def _workload(results: Document, summary: Mapping[str, Any]) -> str:
-    """That of a cell: a factor, or the same in every run."""
+    """That of a case: a factor, or the same in every run."""
     common = (run["parameters"].get("workload", "bulk") for run in results["runs"])
     return str(summary["factors"].get("workload") or next(common, "bulk"))
 
@@ -183,7 +183,7 @@ def _tables(
         ratio = published and summary["mean"] and summary["mean"] / published["value"]
         rows.append(
             [
-                cell_name(summary["factors"]),
+                case_name(summary["factors"]),
                 str(summary["n"]),
                 _number(summary["mean"]),
                 f"± {_number(summary['ci95'])}",
@@ -204,7 +204,7 @@ def _model_table(figure: Mapping[str, Any]) -> str:
     """Measured, model, and what the model says too much, in percent of the measured."""
     rows = [[figure["title"], "Mbit/s", "model", "error", "%", "RTT ms", "model", "error", "%"]]
     for point in map(modelfit.Point.read, figure["points"]):
-        rows.append([cell_name(point.factors)])
+        rows.append([case_name(point.factors)])
         for one in (point.throughput_mbps, point.rtt_ms):
             rows[-1] += [_number(one.measured), _number(one.model)]
             rows[-1] += [f"{one.error:+.2f}", f"{one.error_percent:+.1f}"]
@@ -226,9 +226,9 @@ def _changes(
     for run in results["runs"]:
         value = run["metrics"].get(metric)
         if value is not None:
-            values.setdefault(cell_name(run["factors"]), {})[run["seed"]] = value
+            values.setdefault(case_name(run["factors"]), {})[run["seed"]] = value
     published = {
-        cell_name(summary["factors"]): summary["published"]["value"]
+        case_name(summary["factors"]): summary["published"]["value"]
         for summary in summaries
         if summary["published"]
     }
@@ -237,7 +237,7 @@ def _changes(
         factors = summary["factors"]
         if factors.get("ack_policy", BASELINE) == BASELINE:
             continue
-        other, baseline = cell_name(factors), cell_name({**factors, "ack_policy": BASELINE})
+        other, baseline = case_name(factors), case_name({**factors, "ack_policy": BASELINE})
         ratio = paired_ratio(values.get(baseline, {}), values.get(other, {}))
         if ratio is None:
             continue
@@ -249,9 +249,9 @@ def _changes(
     return rows
 
 
-def cell_name(factors: Mapping[str, Any]) -> str:
-    """What a cell is called in tables."""
-    return " ".join(f"{name}={value}" for name, value in factors.items()) or "(one cell)"
+def case_name(factors: Mapping[str, Any]) -> str:
+    """What a case is called in tables."""
+    return " ".join(f"{name}={value}" for name, value in factors.items()) or "(one case)"
 
 
 def _number(value: float | None) -> str:
@@ -270,9 +270,9 @@ def aligned(rows: Sequence[Sequence[str]], texts: Container[int] = (0,)) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:
-        cells = [
-            cell.ljust(width) if number in texts else cell.rjust(width)
-            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
+        cases = [
+            case.ljust(width) if number in texts else case.rjust(width)
+            for number, (case, width) in enumerate(zip(row, widths, strict=True))
         ]
-        lines.append("  ".join(cells).rstrip())
+        lines.append("  ".join(cases).rstrip())
     return "\n".join(lines)

@@ -16,7 +16,7 @@ THROUGHPUT = "goodput_mbps"
 
 @dataclass(frozen=True)
 class Compared:
-    """One quantity of one cell. error: the model's value less the measured one."""
+    """One quantity of one case. error: the model's value less the measured one."""
 
     measured: float
     ci95: float | None
@@ -32,7 +32,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class Point:
-    """One cell. backlog_packets is k of equation 1."""
+    """One case. backlog_packets is k of equation 1."""
 
     factors: Mapping[str, Plain]
     tsq_packets: int
@@ -57,7 +57,7 @@ def compare(
     parameters: Mapping[str, Plain],
     summaries: Mapping[str, Summary | None],
 ) -> Point | None:
-    """A cell beside the model; None where its limit is not in packets or nothing was measured."""
+    """A case beside the model; None where its limit is not in packets or nothing was measured."""
     packets = tsq_packets(parameters["tsq"])
     throughput, rtt = summaries.get(THROUGHPUT), summaries.get(figure.rtt)
     if packets is None or not (throughput and throughput.mean and rtt and rtt.mean):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The runs of a sweep as one table of typed columns: results.parquet.
 
-Equal sweeps give equal bytes: rows in the order of cells and seeds, and nothing in them that two
+Equal sweeps give equal bytes: rows in the order of cases and seeds, and nothing in them that two
 equal runs do not share, such as wall times.
 """
 

@@ -200,7 +200,7 @@ def _extent(documents: Sequence[tuple[Experiment, Mapping[str, Any]]]) -> str:
     runs = [run for _, document in documents for run in document["runs"]]
     longest_s = max(parse_duration_s(run["parameters"]["duration"]) for run in runs)
     seeds = len({run["seed"] for run in runs})
-    return f"{len(runs)} runs of at most {longest_s:.0f} s, {seeds} of each cell at most."
+    return f"{len(runs)} runs of at most {longest_s:.0f} s, {seeds} of each case at most."
 
 
 def _explained() -> list[str]:
@@ -224,8 +224,8 @@ def _totals(paper: Paper, documents: Sequence[tuple[Experiment, Mapping[str, Any
     counts = Counter(
         row["verdict"] for _, document in _of(paper, documents) for row in document["published"]
     )
-    cells = " | ".join(str(counts[verdict]) for verdict in get_args(Verdict))
-    return f"| {CITATIONS[paper]} | {cells} |"
+    row = " | ".join(str(counts[verdict]) for verdict in get_args(Verdict))
+    return f"| {CITATIONS[paper]} | {row} |"
 
 
 def _section(experiment: Experiment, document: Mapping[str, Any]) -> Iterator[str]:
@@ -237,7 +237,7 @@ def _section(experiment: Experiment, document: Mapping[str, Any]) -> Iterator[st
     yield "| Published | Where | Metric | Theirs | Ours | Ratio | Reproduced |"
     yield "|---|---|---|---|---|---|---|"
     for row in document["published"]:
-        yield "| " + " | ".join(_cells(row)) + " |"
+        yield "| " + " | ".join(_cases(row)) + " |"
     if any(map(_needs_reason, document["published"])):
         yield ""
         yield f"Why not in size: {experiment.reason or 'not known.'}"
@@ -249,7 +249,7 @@ def _needs_reason(row: Mapping[str, Any]) -> bool:
     return row["verdict"] not in (most, "in size", "not measured") and not row["reason"]
 
 
-def _cells(row: Mapping[str, Any]) -> list[str]:
+def _cases(row: Mapping[str, Any]) -> list[str]:
     unit = "" if row["relative_to"] else f" {METRICS[row['metric']].unit}"
     ratio = "" if row["ratio"] is None else f"{row['ratio']:.2f}"
     verdict = row["verdict"]

@@ -78,9 +78,9 @@ def steps(
                         kernel_version=kernel.version,
                         kernel_hash=kernel.hash,
                         tools=tools.directory.name,
-                        cell=job.cell,
+                        case=job.case,
                         seed=job.seed,
-                        identity=identity(kernel, tools, job.cell, job.seed),
+                        identity=identity(kernel, tools, job.case, job.seed),
                     )
                     future = client.submit(
                         work, task, key=task.key, resources=dict.fromkeys(marks(), 1)
@@ -201,7 +201,7 @@ def _gone(where: str) -> AirtcpError:
 
 def _place(done: Done, job: Job, out_dir: Path) -> Result:
     """Put the files of a run where a run here leaves them. StopError when there is no room."""
-    run_dir = run_directory(out_dir, job.cell, job.seed)
+    run_dir = run_directory(out_dir, job.case, job.seed)
     result = done.result
     try:
         atomicfile.remove(run_dir, RESULT_FILE)

@@ -21,7 +21,7 @@ from airtcp.backends import hostlimits
 from airtcp.backends.guesttools import GuestTools
 from airtcp.cache import cache_dir, locked
 from airtcp.errors import AirtcpError, reason
-from airtcp.experiment.experiment import Cell
+from airtcp.experiment.experiment import Case
 from airtcp.kernel.image import Kernel
 from airtcp.paths import REPOSITORY
 from airtcp.sweep import jobprocess
@@ -110,7 +110,7 @@ class Task:
     kernel_version: str
     kernel_hash: str
     tools: str
-    cell: Cell
+    case: Case
     seed: int
     identity: str
 
@@ -134,7 +134,7 @@ def work(task: Task) -> bytes:
         order = jobprocess.Order(
             Kernel(image, task.kernel_version, task.kernel_hash),
             GuestTools(cache_dir() / "tools" / task.tools),
-            task.cell,
+            task.case,
             task.seed,
             task.identity,
             Path(scratch),

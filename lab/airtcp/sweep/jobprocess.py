@@ -14,7 +14,7 @@ from pathlib import Path
 from airtcp import atomicfile, interrupts
 from airtcp.backends.guesttools import GuestTools
 from airtcp.errors import AirtcpError, reason
-from airtcp.experiment.experiment import Cell
+from airtcp.experiment.experiment import Case
 from airtcp.kernel.image import Kernel
 from airtcp.results.record import Result
 from airtcp.sweep.run import identity, run_directory, run_one
@@ -27,7 +27,7 @@ class Order:
 
     kernel: Kernel
     tools: GuestTools
-    cell: Cell
+    case: Case
     seed: int
     identity: str
     scratch: Path
@@ -35,7 +35,7 @@ class Order:
     @property
     def run_dir(self) -> Path:
         """Where the run leaves its files, until they are packed."""
-        return run_directory(self.scratch, self.cell, self.seed)
+        return run_directory(self.scratch, self.case, self.seed)
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,11 @@ class Done:
 
 def _do(order: Order) -> Done | Failure:
     try:
-        if identity(order.kernel, order.tools, order.cell, order.seed) != order.identity:
+        if identity(order.kernel, order.tools, order.case, order.seed) != order.identity:
             # This process has loaded them just now, the worker long ago.
             said = f"airtcp has changed on {platform.node()}: start its worker again"
             return Failure(said, "all")
-        result = run_one(order.kernel, order.tools, order.cell, order.seed, order.scratch)
+        result = run_one(order.kernel, order.tools, order.case, order.seed, order.scratch)
         return Done(result, atomicfile.pack(order.run_dir), order.scratch)
     except AirtcpError as error:
         failure = Failure.by(error)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """One run: plan, boot, collect. All that it leaves is in one directory, result.json last.
 
-OUT/runs/<cell>/seed-<n>/ holds the plan, the console, the instruments' files and result.json, which
+OUT/runs/<case>/seed-<n>/ holds the plan, the console, the instruments' files and result.json, which
 is one element of "runs" in results.json.
 """
 
@@ -16,7 +16,7 @@ from airtcp.backends import uml
 from airtcp.backends.base import GuestResult
 from airtcp.backends.guesttools import GuestTools
 from airtcp.errors import AirtcpError, StopError, of_file
-from airtcp.experiment.experiment import Cell
+from airtcp.experiment.experiment import Case
 from airtcp.kernel.image import Kernel
 from airtcp.parameters import Parameters
 from airtcp.results import artifacts, flent, metrics, timeseries, topology_metrics
@@ -59,9 +59,9 @@ _TABLES = ("factors", "metrics", "cost", "artifacts", "parameters", "kernel")
 _NOT_ARTIFACTS = frozenset({RESULT_FILE, "exit", "progress"})
 
 
-def run_directory(out_dir: Path, cell: Cell, seed: int) -> Path:
+def run_directory(out_dir: Path, case: Case, seed: int) -> Path:
     """Where a run leaves its files."""
-    return out_dir / "runs" / cell.slug / f"seed-{seed}"
+    return out_dir / "runs" / case.slug / f"seed-{seed}"
 
 
 def expected_virtual_s(parameters: Parameters) -> float:
@@ -72,16 +72,16 @@ def expected_virtual_s(parameters: Parameters) -> float:
 
 
 def finished(
-    kernel: Kernel, tools: GuestTools, cell: Cell, seed: int, out_dir: Path, say: Say
+    kernel: Kernel, tools: GuestTools, case: Case, seed: int, out_dir: Path, say: Say
 ) -> Result | None:
     """The result of this very run (same kernel, programs, plan and seed), if it has been done.
 
     None, and a line, when it has been done but its files are not as it has left them.
     """
-    run_dir = run_directory(out_dir, cell, seed)
+    run_dir = run_directory(out_dir, case, seed)
     try:
         result: Result = json.loads((run_dir / RESULT_FILE).read_text())
-        if result["identity"] != identity(kernel, tools, cell, seed) or result["status"] != "ok":
+        if result["identity"] != identity(kernel, tools, case, seed) or result["status"] != "ok":
             return None
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -104,38 +104,38 @@ def _wrong(result: Result, out_dir: Path) -> str:
         return f"{RESULT_FILE}: not what artifacts are"
 
 
-def run_one(kernel: Kernel, tools: GuestTools, cell: Cell, seed: int, out_dir: Path) -> Result:
-    """Run a cell with a seed; what an earlier run left in its directory is replaced.
+def run_one(kernel: Kernel, tools: GuestTools, case: Case, seed: int, out_dir: Path) -> Result:
+    """Run a case with a seed; what an earlier run left in its directory is replaced.
 
     A guest that fails gives a result with its status and error. Raises AirtcpError when the files
     of the run cannot be written; of StopError nothing is left.
     """
-    run_dir = run_directory(out_dir, cell, seed)
+    run_dir = run_directory(out_dir, case, seed)
     try:
         uml.remove_leftovers(run_dir)
         atomicfile.remove(run_dir, RESULT_FILE)
         run_dir.mkdir(parents=True)
-        (run_dir / "plan.sh").write_text(plan(cell.parameters, scene_of(cell)))
-        if cell.parameters.workload == "web":
-            web.write(run_dir / web.PAGES, cell.parameters, seed)
+        (run_dir / "plan.sh").write_text(plan(case.parameters, scene_of(case)))
+        if case.parameters.workload == "web":
+            web.write(run_dir / web.PAGES, case.parameters, seed)
         ended = uml.boot(
             kernel,
             tools,
             run_dir,
             seed=seed,
-            memory_mb=_memory_mb(cell),
-            timeout_wall_s=_timeout_wall_s(cell),
+            memory_mb=_memory_mb(case),
+            timeout_wall_s=_timeout_wall_s(case),
         )
-        result = _result(kernel, tools, cell, seed, ended, run_dir)
+        result = _result(kernel, tools, case, seed, ended, run_dir)
         if ended.status == "ok":
             try:
-                _convert_captures(run_dir, cell)
-                if scene := scene_of(cell):
+                _convert_captures(run_dir, case)
+                if scene := scene_of(case):
                     result["metrics"] = topology_metrics.compute(run_dir, scene)
                     result["flows"] = topology_metrics.flows(run_dir, scene)
                 else:
-                    result["metrics"] = metrics.compute(run_dir, cell.parameters)
-                _write_series(run_dir, cell, seed)
+                    result["metrics"] = metrics.compute(run_dir, case.parameters)
+                _write_series(run_dir, case, seed)
             except AirtcpError as error:
                 result |= {"status": "failed", "error": str(error)}
         else:
@@ -159,7 +159,7 @@ def run_one(kernel: Kernel, tools: GuestTools, cell: Cell, seed: int, out_dir: P
 def _result(
     kernel: Kernel,
     tools: GuestTools,
-    cell: Cell,
+    case: Case,
     seed: int,
     ended: GuestResult,
     run_dir: Path,
@@ -167,7 +167,7 @@ def _result(
     """What is known of a run when its guest has ended: all but metrics and files."""
     return {
         "schema": SCHEMA,
-        "factors": dict(cell.factors),
+        "factors": dict(case.factors),
         "seed": seed,
         "status": ended.status,
         "error": None,
@@ -178,30 +178,30 @@ def _result(
             "virtual_s": _virtual_s(run_dir),
         },
         "artifacts": {},
-        "parameters": cell.parameters.plain(),
-        **({"network": cell.network.plain(), "flows": []} if cell.network else {}),
+        "parameters": case.parameters.plain(),
+        **({"network": case.network.plain(), "flows": []} if case.network else {}),
         "kernel": {"version": kernel.version, "hash": kernel.hash},
-        "identity": identity(kernel, tools, cell, seed),
+        "identity": identity(kernel, tools, case, seed),
     }
 
 
-def identity(kernel: Kernel, tools: GuestTools, cell: Cell, seed: int) -> str:
+def identity(kernel: Kernel, tools: GuestTools, case: Case, seed: int) -> str:
     """What two runs have in common that must give equal results."""
     facts = [
         kernel.hash,
         tools.directory.name,
-        plan(cell.parameters, scene_of(cell)),
+        plan(case.parameters, scene_of(case)),
         seed,
-        cell.parameters.plain(),
-        dict(cell.factors),
+        case.parameters.plain(),
+        dict(case.factors),
     ]
     return hashlib.sha256(f"{json.dumps(facts)}{_LOADED}".encode()).hexdigest()
 
 
-def _timeout_wall_s(cell: Cell) -> float:
+def _timeout_wall_s(case: Case) -> float:
     # Far more than any run takes: it ends guests that hang.
-    parameters = cell.parameters
-    if scene := scene_of(cell):
+    parameters = case.parameters
+    if scene := scene_of(case):
         rates = sum(node.parameters.radio_rate.bps for node in scene.access_points) / 10e6
         return 120 + 10 * len(scene.nodes) + (30 + rates) * parameters.duration_s
     base = 120 + 10 * parameters.stations
@@ -214,11 +214,11 @@ def _timeout_wall_s(cell: Cell) -> float:
     return base + (30 + at_rate) * parameters.duration_s + 2 * parameters.idle_s
 
 
-def _memory_mb(cell: Cell) -> int:
+def _memory_mb(case: Case) -> int:
     # A station's programs and buffers take some, and so do those of each node and flow.
-    if scene := scene_of(cell):
+    if scene := scene_of(case):
         return 512 + 16 * (len(scene.nodes) + len(scene.streams))
-    return 512 + 16 * (cell.parameters.stations - 1)
+    return 512 + 16 * (case.parameters.stations - 1)
 
 
 def _virtual_s(run_dir: Path) -> float | None:
@@ -230,26 +230,26 @@ def _virtual_s(run_dir: Path) -> float | None:
     return None
 
 
-def _convert_captures(run_dir: Path, cell: Cell) -> None:
+def _convert_captures(run_dir: Path, case: Case) -> None:
     devices = {
-        point: workload.capture_device(cell.parameters, point) for point in cell.parameters.capture
+        point: workload.capture_device(case.parameters, point) for point in case.parameters.capture
     }
-    scene = scene_of(cell)
+    scene = scene_of(case)
     for point, device in (topology_traffic.captures(scene) if scene else devices).items():
         pcap = run_dir / f"{point}.pcap"
         capture.convert(pcap, run_dir / f"{point}.pcapng", device)
         pcap.unlink()
 
 
-def _write_series(run_dir: Path, cell: Cell, seed: int) -> None:
-    if scene := scene_of(cell):
+def _write_series(run_dir: Path, case: Case, seed: int) -> None:
+    if scene := scene_of(case):
         # No test of Flent's is of such a network.
-        timeseries.write_csv(run_dir / "series.csv", run_dir, cell.parameters, scene.streams)
+        timeseries.write_csv(run_dir / "series.csv", run_dir, case.parameters, scene.streams)
         return
-    if cell.parameters.workload == "bulk":
-        timeseries.write_csv(run_dir / "series.csv", run_dir, cell.parameters)
-    title = " ".join([*(f"{name}={value}" for name, value in cell.factors.items()), f"seed={seed}"])
-    flent.write(run_dir / "run.flent.gz", run_dir, cell.parameters, title)
+    if case.parameters.workload == "bulk":
+        timeseries.write_csv(run_dir / "series.csv", run_dir, case.parameters)
+    title = " ".join([*(f"{name}={value}" for name, value in case.factors.items()), f"seed={seed}"])
+    flent.write(run_dir / "run.flent.gz", run_dir, case.parameters, title)
 
 
 def _failure(ended: GuestResult, run_dir: Path) -> str:

@@ -11,7 +11,7 @@ from airtcp import atomicfile, interrupts
 from airtcp.backends.guesttools import GuestTools
 from airtcp.cache import locked
 from airtcp.errors import InputError, of_file
-from airtcp.experiment.experiment import Cell, Experiment
+from airtcp.experiment.experiment import Case, Experiment
 from airtcp.kernel.image import Kernel
 from airtcp.results import documents
 from airtcp.sweep.certificates import Certificates
@@ -23,7 +23,7 @@ _EXPERIMENT = ".experiment"
 
 @dataclass(frozen=True)
 class Order:
-    """How runs are done: seeds 1 to so many of each cell, so many at once (None: one a core)."""
+    """How runs are done: seeds 1 to so many of each case, so many at once (None: one a core)."""
 
     kernel: Kernel
     tools: GuestTools
@@ -44,7 +44,7 @@ class Measured:
     interrupted: bool
 
 
-def measure(order: Order, chosen: Experiment, cells: Sequence[Cell], out_dir: Path) -> Measured:
+def measure(order: Order, chosen: Experiment, cases: Sequence[Case], out_dir: Path) -> Measured:
     """Do the runs that out_dir has not, write results.json and results.parquet. AirtcpError.
 
     InputError when out_dir is that of another experiment.
@@ -52,7 +52,7 @@ def measure(order: Order, chosen: Experiment, cells: Sequence[Cell], out_dir: Pa
     # Guests of a sweep that was killed may take a moment to end, with the lock still held.
     with locked(out_dir / ".lock", order.say):
         _claim(out_dir, chosen.name)
-        return _measure(order, chosen, cells, out_dir)
+        return _measure(order, chosen, cases, out_dir)
 
 
 def _claim(out_dir: Path, name: str) -> None:
@@ -79,8 +79,8 @@ def _experiment_of_results(out_dir: Path) -> str | None:
         return None
 
 
-def _measure(order: Order, chosen: Experiment, cells: Sequence[Cell], out_dir: Path) -> Measured:
-    jobs = jobs_of(cells, range(1, order.seeds + 1))
+def _measure(order: Order, chosen: Experiment, cases: Sequence[Case], out_dir: Path) -> Measured:
+    jobs = jobs_of(cases, range(1, order.seeds + 1))
     done, todo = split(order.kernel, order.tools, jobs, out_dir, order.say)
     if done:
         order.say(f"{len(done)} of {len(jobs)} runs are in {out_dir} already")
@@ -93,8 +93,8 @@ def _measure(order: Order, chosen: Experiment, cells: Sequence[Cell], out_dir: P
         with interrupts.held():
             from airtcp.results import parquet  # with Arrow, which takes a while to load
 
-            runs = [(job.cell, result) for job, result in have.items()]
-            document = documents.document(chosen, cells, order.kernel, runs, order.command)
+            runs = [(job.case, result) for job, result in have.items()]
+            document = documents.document(chosen, cases, order.kernel, runs, order.command)
             try:
                 documents.write(out_dir, document)
                 parquet.write(out_dir, document)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Many runs, a few at a time, each in a process of its own.
 
-Every cell is run with the same seeds, so that what chance does is common to the policies compared.
+Every case is run with the same seeds, so that what chance does is common to the policies compared.
 """
 
 import ctypes
@@ -23,7 +23,7 @@ from airtcp import interrupts
 from airtcp.backends import hostlimits, uml
 from airtcp.backends.guesttools import GuestTools
 from airtcp.errors import AirtcpError, CrowdedError, StopError, reason
-from airtcp.experiment.experiment import Cell
+from airtcp.experiment.experiment import Case
 from airtcp.experiment.metrics import HEADLINES
 from airtcp.kernel.image import Kernel
 from airtcp.results.record import Result
@@ -37,12 +37,12 @@ _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 class Job:
     """One run to do. Equal to itself alone, so that it can be a key."""
 
-    cell: Cell
+    case: Case
     seed: int
 
     @property
     def name(self) -> str:
-        factors = " ".join(f"{name}={value}" for name, value in self.cell.factors.items())
+        factors = " ".join(f"{name}={value}" for name, value in self.case.factors.items())
         return f"{factors} seed={self.seed}".strip()
 
 
@@ -85,9 +85,9 @@ class _Worker:
     oom_kills: int = field(default_factory=hostlimits.oom_kills)
 
 
-def jobs_of(cells: Sequence[Cell], seeds: Sequence[int]) -> list[Job]:
-    """All cells with the first seed, then all with the next: early figures for every cell."""
-    return [Job(cell, seed) for seed in seeds for cell in cells]
+def jobs_of(cases: Sequence[Case], seeds: Sequence[int]) -> list[Job]:
+    """All cases with the first seed, then all with the next: early figures for every case."""
+    return [Job(case, seed) for seed in seeds for case in cases]
 
 
 def split(
@@ -96,7 +96,7 @@ def split(
     """The results that are there already, and the jobs that are still to do."""
     with ThreadPoolExecutor(os.cpu_count()) as threads:  # all files of the runs are read
         found = threads.map(
-            lambda job: finished(kernel, tools, job.cell, job.seed, out_dir, say), jobs
+            lambda job: finished(kernel, tools, job.case, job.seed, out_dir, say), jobs
         )
         done = {job: result for job, result in zip(jobs, found, strict=True) if result}
     return done, [job for job in jobs if job not in done]
@@ -220,7 +220,7 @@ def _end(running: Sequence[_Worker]) -> None:
 
 
 def _directory(worker: _Worker, out_dir: Path) -> Path:
-    return run_directory(out_dir, worker.job.cell, worker.job.seed)
+    return run_directory(out_dir, worker.job.case, worker.job.seed)
 
 
 def _start(kernel: Kernel, tools: GuestTools, job: Job, out_dir: Path) -> _Worker:
@@ -245,7 +245,7 @@ def _work(
         end_with(parent)
         end: Result | Failure
         try:
-            end = run_one(kernel, tools, job.cell, job.seed, out_dir)
+            end = run_one(kernel, tools, job.case, job.seed, out_dir)
         except AirtcpError as error:
             end = Failure.by(error)
         answer.send(end)
@@ -316,7 +316,7 @@ class Progress:
     """How far a sweep is: on a terminal in one line that it rewrites, elsewhere a line a run."""
 
     def __init__(self, todo: Sequence[Job], write: Callable[[str], None], tty: bool) -> None:
-        self._weights = {job: expected_virtual_s(job.cell.parameters) for job in todo}
+        self._weights = {job: expected_virtual_s(job.case.parameters) for job in todo}
         self._ended: set[Job] = set()
         self._write = write
         self._tty = tty

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from airtcp.experiment.experiment import Cell
+from airtcp.experiment.experiment import Case
 from airtcp.experiment.topology import Flow, Network, flow_names, rest_s
 from airtcp.parameters import Parameters
 from airtcp.parameters.ieee80211 import spanned
@@ -214,6 +214,6 @@ class Scene:
         return found
 
 
-def scene_of(cell: Cell) -> Scene | None:
-    """The custom topology of a cell with its parameters; None for the default topology."""
-    return Scene(cell.network, cell.parameters) if cell.network else None
+def scene_of(case: Case) -> Scene | None:
+    """The custom topology of a case with its parameters; None for the default topology."""
+    return Scene(case.network, case.parameters) if case.network else None
