@@ -19,7 +19,7 @@
 # delivery   what a delivered gigabyte costs the kernel, by ACK policy
 # selftests  the kernel's own tests of TCP, on plain Linux and on ours
 # bianchi    saturated stations against Bianchi's model, and the picture of it in docs
-# tables     writes the tables of docs/experiments.md from the schema
+# tables     writes the tables of docs/reference/experiments.md from the schema
 # plan-hashes  records the hash of the plan of every case of experiments/, after a change of plans
 # clean      removes results; distclean: the cache of kernels and libraries too
 
@@ -97,7 +97,7 @@ bianchi:
 	$(PYTHON) bench/bianchi.py
 
 tables:
-	$(PYTHON) -P -m airtcp.experiment.doctables docs/experiments.md
+	$(PYTHON) -P -m airtcp.experiment.doctables docs/reference/experiments.md
 
 plan-hashes:
 	$(PYTHON) -P tests/unit/test_plan_hashes.py

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Run what takes hours, in parts, and write docs/verification.md.
+"""Run what takes hours, in parts, and write docs/reference/verification.md.
 
 `make verify` runs all steps, `make verify STEPS="fuzz soak"` some. A part with an outcome for this
 kernel is not run again, so the same command resumes whatever was interrupted. AGAIN=1 repeats the
@@ -77,7 +77,7 @@ def main() -> int:
         if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # nohup
             signal.signal(number, _interrupt)
     logs = cache_dir() / "verify"
-    docs = REPOSITORY / "docs"
+    docs = REPOSITORY / "docs" / "reference"
     if options.small:
         logs = docs = make_dir(logs / "small")
     try:

@@ -12,7 +12,7 @@ import pytest
 from airtcp.kernel.image import Kernel
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 # This very test is part of `make test`; the style is not a matter of behaviour.
 SKIPPED = {"make test", "make lint"}

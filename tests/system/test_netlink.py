@@ -16,7 +16,7 @@ from airtcp.kernel.image import Kernel
 
 ROOT = Path(__file__).parents[2]
 PROBE = ROOT / "tests" / "guest" / "netlink_probe.py"
-PAGE = ROOT / "docs" / "airsim-control.md"
+PAGE = ROOT / "docs" / "reference" / "airsim-control.md"
 
 # Each line: exit status, then what was said on standard error.
 FAULTS = """\

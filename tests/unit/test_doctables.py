@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The tables of docs/experiments.md are those of the schema."""
+"""The tables of docs/reference/experiments.md are those of the schema."""
 
 from pathlib import Path
 
 from airtcp.experiment.doctables import with_tables
 from airtcp.experiment.schema import schema
 
-# docs/topologies.md has these in one table, test_network.py holds it to them.
+# docs/reference/topologies.md has these in one table, test_network.py holds it to them.
 ELSEWHERE = {"Topology", "Server", "AccessPoint", "Station", "Flow", "Change", "Settings"}
 
-PAGE = Path(__file__).parents[2] / "docs" / "experiments.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "experiments.md"
 
 
 def test_the_tables_in_the_docs_are_up_to_date() -> None:

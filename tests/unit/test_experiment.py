@@ -322,8 +322,8 @@ def test_figures_survive_json(tmp_path: Path) -> None:
 
 
 def test_the_figures_in_the_docs_are_right(tmp_path: Path) -> None:
-    """The block of docs/figures.md, in an experiment whose design has what it names."""
-    text = (Path(__file__).parents[2] / "docs" / "figures.md").read_text()
+    """The block of docs/reference/figures.md, in an experiment whose design has what it names."""
+    text = (Path(__file__).parents[2] / "docs" / "reference" / "figures.md").read_text()
     [block] = re.findall(r"^```yaml\n(.*?)^```", text, re.M | re.S)
     design = "  - congestion_control: [cubic]\n    tsq: [4packets]\n    flows: [1]\n"
     declared = load(write(tmp_path, GOOD.replace("published:", design + "published:") + block))

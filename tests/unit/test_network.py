@@ -269,7 +269,7 @@ def test_flows_are_for_networks_of_ones_own(tmp_path: Path) -> None:
 
 
 def test_the_page_has_every_key() -> None:
-    page = Path(__file__).parents[2] / "docs" / "topologies.md"
+    page = Path(__file__).parents[2] / "docs" / "reference" / "topologies.md"
     assert topology_text.tables() in page.read_text()
 
 

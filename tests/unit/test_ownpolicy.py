@@ -94,7 +94,7 @@ def test_its_names_are_words_of_ack_policy(capsys: pytest.CaptureFixture[str]) -
 def test_it_is_for_the_laboratorys_kernel(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["kernel", "build", "--arch", "x86_64", "--policy", str(SAMPLE)]
     assert cli.main(arguments) == 2
-    assert "build it as a module (docs/kernel.md)" in capsys.readouterr().err
+    assert "build it as a module (docs/how-to/kernel.md)" in capsys.readouterr().err
 
 
 def test_a_report_takes_whatever_policy_there_was(tmp_path: Path) -> None:

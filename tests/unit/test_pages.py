@@ -9,11 +9,11 @@ import pytest
 from airtcp.experiment.metrics import METRICS
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def test_every_metric_is_documented_in_its_own_words() -> None:
-    text = (ROOT / "docs" / "metrics.md").read_text()
+    text = (ROOT / "docs" / "reference" / "metrics.md").read_text()
     for name, metric in METRICS.items():
         assert f"| `{name}` | {metric.unit or '1'} | {metric.how} |" in text
 

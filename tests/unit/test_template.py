@@ -25,7 +25,11 @@ def test_it_is_right_and_shows_every_section(tmp_path: Path) -> None:
     path, described = template.write(str(tmp_path / "mine.yaml"))
     experiment = load(path)
     assert experiment.name == "mine"
-    of_topologies = {"topology", "flows", "schedule"}  # docs/topologies.md begins with one
+    of_topologies = {
+        "topology",
+        "flows",
+        "schedule",
+    }  # docs/reference/topologies.md begins with one
     assert experiment.model_fields_set == Experiment.model_fields.keys() - of_topologies
     assert len(experiment.cases()) == 4
     published = [

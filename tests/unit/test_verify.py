@@ -192,7 +192,7 @@ sys.exit(verify.main())
 def test_an_interrupted_part_is_ended_and_is_all_that_is_lost(
     tmp_path: Path, number: signal.Signals
 ) -> None:
-    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "reference").mkdir(parents=True)
     (tmp_path / "cache").mkdir()
     path = os.pathsep.join(map(str, (REPOSITORY / "tests", REPOSITORY / "lab")))
     environment = {**os.environ, "PYTHONPATH": path, "AIRTCP_CACHE": str(tmp_path / "cache")}
@@ -212,9 +212,11 @@ def test_an_interrupted_part_is_ended_and_is_all_that_is_lost(
         assert said.splitlines()[-1].startswith("verify: interrupted;")
         assert (
             "not finished (1 passed, 1 not run)"
-            in (tmp_path / "docs" / "verification.md").read_text()
+            in (tmp_path / "docs" / "reference" / "verification.md").read_text()
         )
-    kernels = json.loads((tmp_path / "docs" / "verification.json").read_text())["kernels"]
+    kernels = json.loads((tmp_path / "docs" / "reference" / "verification.json").read_text())[
+        "kernels"
+    ]
     assert list(kernels[OLD.hash]["steps"]["soak"]) == ["short"]
 
     (tmp_path / "short").unlink()
@@ -223,7 +225,7 @@ def test_an_interrupted_part_is_ended_and_is_all_that_is_lost(
     assert again.returncode == 0, said
     assert "1/1 soak: long" in said
     assert not (tmp_path / "short").exists()
-    assert "| passed |" in (tmp_path / "docs" / "verification.md").read_text()
+    assert "| passed |" in (tmp_path / "docs" / "reference" / "verification.md").read_text()
 
 
 def wait_until(true: Callable[[], object]) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""docs/verification.md, from the record and the notes."""
+"""docs/reference/verification.md, from the record and the notes."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the parts of verification came to, by kernel: docs/verification.json, and people's notes."""
+"""Outcomes of verification by kernel, docs/reference/verification.json, and notes on them."""
 
 import hashlib
 import json

@@ -207,7 +207,7 @@ def commit() -> str:
     head = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True)
     if head.returncode:
         return ""
-    record = ("--", ":!docs/verification.*")
+    record = ("--", ":!docs/reference/verification.*")
     changed = subprocess.run([*git, "status", "--porcelain", *record], capture_output=True)
     return head.stdout.strip() + ("+" if changed.stdout else "")
 

@@ -97,7 +97,7 @@ def _kernel(options: argparse.Namespace) -> Kernel:
     if options.policy:
         raise InputError(
             f"--policy {options.policy}: is for the laboratory's kernel; for {options.arch} build "
-            "it as a module (docs/kernel.md)"
+            "it as a module (docs/how-to/kernel.md)"
         )
     return image.build(options.kernel_source, arch=options.arch, say=say)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The tables of docs/experiments.md, from the schema: `make tables` writes them."""
+"""The tables of docs/reference/experiments.md, from the schema: `make tables` writes them."""
 
 import sys
 from collections.abc import Iterable

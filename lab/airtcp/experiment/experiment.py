@@ -96,9 +96,10 @@ class Experiment(Strict):
         Parameters(), description="what all cases have in common, where it is not the default"
     )
     topology: Topology | None = Field(
-        None, description="a network of one's own, in place of the usual one: docs/topologies.md"
+        None,
+        description="a custom topology instead of the default one: docs/reference/topologies.md",
     )
-    flows: tuple[Flow, ...] = Field((), description="what is sent in a topology of one's own")
+    flows: tuple[Flow, ...] = Field((), description="what is sent in a custom topology")
     schedule: tuple[Change, ...] = Field((), description="what changes in it while it runs")
     design: tuple[Annotated[dict[str, list[str]], Shape(lambda: by_parameter(_values))], ...] = (
         Field(

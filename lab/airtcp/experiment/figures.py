@@ -176,7 +176,9 @@ class ModelFigure(Strict):
     """
 
     title: str = _title()
-    model: Literal["aggregation"] = Field(description="aggregation: that of docs/small-queues.md")
+    model: Literal["aggregation"] = Field(
+        description="aggregation: that of docs/explanation/small-queues.md"
+    )
     rtt: Annotated[_Metric, AfterValidator(_time), Shape(_times)] = Field(
         "tcp_rtt_ms_p50", description="the metric that stands beside the RTT of the model"
     )

@@ -13,7 +13,7 @@ from airtcp.parameters import CONFLICT, PARAMETER_NAMES, Parameters
 from airtcp.parameters.quantity import Plain
 
 # Where the list of parameters is, which is too long for a message.
-_PARAMETERS_IN = "all: docs/experiments.md"
+_PARAMETERS_IN = "all: docs/reference/experiments.md"
 
 
 def explain(error: ErrorDetails, model: type[BaseModel]) -> str:

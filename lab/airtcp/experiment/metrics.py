@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from airtcp import suggest
 
-METRICS_IN = "all: docs/metrics.md"
+METRICS_IN = "all: docs/reference/metrics.md"
 """Where the list is, which is too long for a message."""
 
 

@@ -54,7 +54,7 @@ class Published(Strict):
         description="makes the figure a ratio: to the metric at the same parameters but for these",
     )
     metric: Annotated[str, Shape(lambda: jsonschema.words(METRICS, "a metric"))] = Field(
-        description="what was measured (docs/metrics.md)"
+        description="what was measured (docs/reference/metrics.md)"
     )
     value: Annotated[float | Word, BeforeValidator(_read_value), Shape(_value_shape)] = Field(
         description="the figure, in the unit of the metric; of a ratio also more, less or same"

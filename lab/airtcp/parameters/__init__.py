@@ -185,7 +185,8 @@ class Parameters(Strict):
     path: Literal["none", "satellite", "adsl", "lte"] = _field(
         "none",
         "path",
-        "delays and rates of the wire both ways, where ACKs fill the way back (docs/ack-filter.md)",
+        "delays and rates of the wire both ways, where ACKs fill the way back "
+        "(docs/explanation/ack-filter.md)",
     )
     access: Literal["wifi", "ethernet"] = _field(
         "wifi", "access", "what joins the stations to the bridge: radios or cables"
@@ -222,7 +223,9 @@ class Parameters(Strict):
     )
 
     ack_filter: Stages = _field(
-        (), "ack_filter", "what thins ACKs on their way (docs/ack-filter.md); stages joined by +"
+        (),
+        "ack_filter",
+        "what thins ACKs on their way (docs/explanation/ack-filter.md); stages joined by +",
     )
     ack_filter_at: Literal["bridge", "router"] = _field(
         "bridge", "ack_filter_at", "police, shape: the node where ACKs are filtered as they enter"

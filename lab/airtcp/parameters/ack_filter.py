@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, PlainSerializer
 from airtcp import suggest
 from airtcp.parameters.jsonschema import Shape, joined
 
-# In the order in which they are named; docs/ack-filter.md says what each does.
+# In the order in which they are named; docs/explanation/ack-filter.md says what each does.
 STAGES = (
     *("police", "shape", "cake", "cake-aggressive", "txq", "txq-aggressive"),
     *("hold", "multicast"),
