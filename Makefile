@@ -25,6 +25,7 @@
 
 CACHE := $(or $(AIRTCP_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/airtcp)
 PYTHON := python=$$(lab/setup.sh) && PYTHONPATH=lab "$$python"
+BENCH := python=$$(lab/setup.sh) && PYTHONPATH=lab:tests/support "$$python"
 CHECKPATCH := $(CACHE)/kernel/work-*/linux/scripts/checkpatch.pl
 
 .PHONY: demo test test-debug fuzz soak kcsan series-check deb-check bpf-check verify lint bench \
@@ -80,21 +81,21 @@ lint:
 			-f kernel/net/core/tcp_ack_filter.c
 
 bench:
-	$(PYTHON) bench/speed.py
-	$(PYTHON) bench/stations.py
-	$(PYTHON) bench/ns3.py
+	$(BENCH) bench/speed.py
+	$(BENCH) bench/stations.py
+	$(BENCH) bench/ns3.py
 
 instructions:
-	$(PYTHON) bench/instructions.py
+	$(BENCH) bench/instructions.py
 
 delivery:
-	$(PYTHON) bench/delivery.py
+	$(BENCH) bench/delivery.py
 
 selftests:
-	$(PYTHON) tests/selftests.py
+	$(PYTHON) tests/verification/selftests.py
 
 bianchi:
-	$(PYTHON) bench/bianchi.py
+	$(BENCH) bench/bianchi.py
 
 tables:
 	$(PYTHON) -P -m airtcp.experiment.doctables docs/reference/experiments.md

@@ -12,25 +12,16 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+from edca_simulation import simulate
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter, ScalarFormatter
+from radio import saturated_uplink
 
 from airtcp.backends.guesttools import build_tools
 from airtcp.kernel.image import build
+from airtcp.models.bianchi import ACK_OCTETS, BEST_EFFORT, Edca, Prediction, ofdm_us, solve
+from airtcp.paths import REPOSITORY
 from airtcp.report.plots import PALETTE, style
-
-REPOSITORY = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(REPOSITORY / "tests"))
-from bianchi import (  # noqa: E402
-    ACK_OCTETS,
-    BEST_EFFORT,
-    Edca,
-    Prediction,
-    ofdm_us,
-    simulate,
-    solve,
-)
-from radio import saturated_uplink  # noqa: E402
 
 # Virtual seconds by number of stations: the fewer collide, the longer it takes to count them.
 SECONDS = {1: 5, 2: 250, 5: 50, 10: 30, 20: 20, 50: 15}

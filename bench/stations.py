@@ -15,14 +15,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy
+from radio import Cell, difference, flow, run
 
 from airtcp.backends.guesttools import GuestTools, build_tools
 from airtcp.kernel.image import Kernel, build
 from airtcp.parameters import Parameters
-
-REPOSITORY = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(REPOSITORY / "tests"))
-from radio import Cell, difference, flow, run  # noqa: E402
 
 STATIONS = (1, 2, 4, 8, 16, 32, 64)
 SECONDS = 10

@@ -4,7 +4,7 @@
 from typing import Any
 
 import pytest
-from conftest import GUEST, told_by
+from guests import GUEST, guest_output
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.kernel.image import Kernel
@@ -18,7 +18,9 @@ def counted(
     lab_kernel: Kernel, tools: GuestTools, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Any]:
     """By "POLICY GAP_MS TLP", the sender's counters after 300 writes of 100 bytes."""
-    return told_by(GUEST / "even_writes.py", lab_kernel, tools, tmp_path_factory.mktemp("even"))
+    return guest_output(
+        GUEST / "even_writes.py", lab_kernel, tools, tmp_path_factory.mktemp("even")
+    )
 
 
 @pytest.mark.parametrize("tlp", ["TLP", "no TLP"])

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy
 import pytest
-from conftest import GUEST, splats, told_by
+from guests import GUEST, guest_output, splats
 
 from airtcp.backends import uml
 from airtcp.backends.guesttools import GuestTools
@@ -154,7 +154,7 @@ def test_cake_drops_what_a_newer_ack_repeats(
 ) -> None:
     """CAKE shares what it compares with mac80211; the walk over the queue is its own."""
     (tmp_path / "cases.json").write_text(json.dumps([case[0] for case in QUEUED.values()]))
-    told = told_by(GUEST / "cake_acks.py", lab_kernel, tools, tmp_path, mode, "cases.json")
+    told = guest_output(GUEST / "cake_acks.py", lab_kernel, tools, tmp_path, mode, "cases.json")
     expected = {name: case[column] for name, case in QUEUED.items()}
     assert dict(zip(QUEUED, told["left"], strict=True)) == expected
     queued = sum(len(case[0]) for case in QUEUED.values())

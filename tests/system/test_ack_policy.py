@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import Measure, Say, thesis_case
+from guests import Measure, Say, thesis_case
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.kernel import image

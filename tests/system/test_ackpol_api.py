@@ -4,7 +4,7 @@
 from typing import Any
 
 import pytest
-from conftest import GUEST, told_by
+from guests import GUEST, guest_output
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.kernel.image import Kernel
@@ -16,7 +16,7 @@ SCRIPT = GUEST / "ackpol_api.py"
 def said(
     lab_kernel: Kernel, tools: GuestTools, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Any]:
-    return told_by(SCRIPT, lab_kernel, tools, tmp_path_factory.mktemp("api"))
+    return guest_output(SCRIPT, lab_kernel, tools, tmp_path_factory.mktemp("api"))
 
 
 def test_namespace(said: dict[str, Any]) -> None:

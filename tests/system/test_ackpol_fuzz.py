@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import GUEST, Figure, Say, give_helpers, splats
+from guests import GUEST, RecordCount, Say, copy_helpers, splats
 
 from airtcp.backends.guesttools import GuestTools, compile_program
 from airtcp.backends.uml import boot
@@ -46,11 +46,16 @@ def guests() -> list[tuple[int, int]]:
 
 @pytest.mark.parametrize(("seed", "inputs"), guests(), ids=[f"seed-{seed}" for seed, _ in guests()])
 def test_random_inputs_are_taken_or_refused_in_silence(
-    tools: GuestTools, say: Say, tmp_path: Path, record_property: Figure, seed: int, inputs: int
+    tools: GuestTools,
+    say: Say,
+    tmp_path: Path,
+    record_property: RecordCount,
+    seed: int,
+    inputs: int,
 ) -> None:
     debug_kernel = image.build(fragments=(*image.FRAGMENTS, "debug"), say=say)
     write_bounds(tmp_path / "bounds")
-    give_helpers(tmp_path)
+    copy_helpers(tmp_path)
     compile_program(tmp_path / "fuzz", SOURCE)
     (tmp_path / "plan.sh").write_text(
         "set -e\n. ./helpers.sh\nip link set lo up\n"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What airsim counts in a transfer."""
 
-from conftest import Measure
+from guests import Measure
 
 
 def test_the_shares_of_airtime_add_up(measure: Measure) -> None:

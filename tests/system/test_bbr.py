@@ -6,7 +6,7 @@ from statistics import median
 from typing import get_args
 
 import pytest
-from conftest import Measure
+from guests import Measure
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.backends.uml import boot

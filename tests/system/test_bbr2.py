@@ -7,7 +7,7 @@ from statistics import fmean, median
 from typing import Any
 
 import pytest
-from conftest import GUEST, told_by
+from guests import GUEST, guest_output
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.kernel.image import Kernel
@@ -40,7 +40,7 @@ def said(
     lab_kernel: Kernel, tools: GuestTools, tmp_path_factory: pytest.TempPathFactory
 ) -> Scenarios:
     return Scenarios(
-        lambda name: told_by(SCRIPT, lab_kernel, tools, tmp_path_factory.mktemp(name), name)
+        lambda name: guest_output(SCRIPT, lab_kernel, tools, tmp_path_factory.mktemp(name), name)
     )
 
 

@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from conftest import GUEST, boots_with
+from guests import GUEST, with_kernel_options
 
 from airtcp.backends import uml
 from airtcp.backends.base import GuestResult
@@ -136,7 +136,7 @@ def test_programs_keep_their_registers_memory_and_signals(
 ) -> None:
     """Where the host has seccomp and where programs have to be traced: the same, byte for byte."""
     ways = {}
-    for way, boots in (("seccomp", uml._command), ("ptrace", boots_with("seccomp=off"))):
+    for way, boots in (("seccomp", uml._command), ("ptrace", with_kernel_options("seccomp=off"))):
         monkeypatch.setattr(uml, "_command", boots)
         run_dir = tmp_path / way
         run_dir.mkdir()

@@ -11,7 +11,7 @@ import shutil
 from typing import Any
 
 import pytest
-from conftest import GUEST, Say, splats
+from guests import GUEST, Say, splats
 
 from airtcp.backends import qemu
 from airtcp.backends.guesttools import GuestTools

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import GUEST, give_helpers, splats, thesis_case
+from guests import GUEST, copy_helpers, splats, thesis_case
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.backends.uml import boot
@@ -44,7 +44,7 @@ def test_radios_that_go_under_load_leave_nothing(
 ) -> None:
     shutil.copy(GUEST / "churn.sh", tmp_path / "plan.sh")
     shutil.copy(GUEST / "churn_load.py", tmp_path)
-    give_helpers(tmp_path)
+    copy_helpers(tmp_path)
     result = boot(debug_kernel, tools, tmp_path, seed=1, memory_mb=1024, timeout_wall_s=600)
     assert splats(result.console) == []
     assert result.status == "ok", result.reason

@@ -9,8 +9,8 @@ import time
 from functools import partial
 from pathlib import Path
 
+import deny_syscalls
 import pytest
-import refusing
 import sweeps
 
 from airtcp.backends.guesttools import GuestTools
@@ -35,7 +35,7 @@ def test_a_system_call_that_is_refused_is_one_line(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, call: str, cure: str
 ) -> None:
     assert lab_kernel and tools
-    command = [sys.executable, refusing.__file__, call]
+    command = [sys.executable, deny_syscalls.__file__, call]
     done = subprocess.run(
         command + sweeps.command(tmp_path, "--set", "mcs=7", "--seeds", "3"),
         env=sweeps.ENVIRONMENT,

@@ -4,7 +4,7 @@
 import re
 from pathlib import Path
 
-from conftest import Say
+from guests import Say
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.backends.uml import boot

@@ -4,7 +4,7 @@
 from pathlib import Path
 
 import pytest
-from conftest import Measure
+from guests import Measure
 
 from airtcp.steps.plan import plan
 from airtcp.sweep import run

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from conftest import Say
+from guests import Say
 
 from airtcp.cache import cache_dir
 from airtcp.kernel import image

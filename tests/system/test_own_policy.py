@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from conftest import Say, thesis_case
+from guests import Say, thesis_case
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.errors import AirtcpError

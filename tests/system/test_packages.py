@@ -12,7 +12,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import Say, splats
+from guests import Say, splats
 
 from airtcp.backends import qemu
 from airtcp.backends.guesttools import GuestTools

@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from conftest import Measure
+from guests import Measure
 
 WARNING = "_ws.expert.severity >= 0x600000"
 

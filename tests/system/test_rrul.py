@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy
 import pytest
-from conftest import OF_THE_PATH, Measure, thesis_case
+from guests import PATH_METRICS, Measure, thesis_case
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.experiment.metrics import METRICS
@@ -36,7 +36,7 @@ ASKED = ("workload=request_response", "exchanges=300")
 WEB = ("workload=web", "pages=6", "reading=200ms")
 
 CLASSES = ("BE", "BK", "CS5", "EF")
-OTHERS = ("request_response_ms", "completion_time_ms", "page_time_ms", *OF_THE_PATH)
+OTHERS = ("request_response_ms", "completion_time_ms", "page_time_ms", *PATH_METRICS)
 
 
 class Runs:

@@ -2,7 +2,7 @@
 """Whole runs on the laboratory's kernel: every metric, every failure."""
 
 import pytest
-from conftest import OF_THE_PATH, Measure
+from guests import PATH_METRICS, Measure
 
 from airtcp.experiment.metrics import METRICS
 from airtcp.steps.plan import plan
@@ -15,7 +15,7 @@ OTHERS = {
     if name.startswith(
         (
             *("request_response_", "completion_time_", "page_time_"),
-            *("ping_idle_", "udp_ping_", *OF_THE_PATH),
+            *("ping_idle_", "udp_ping_", *PATH_METRICS),
         )
     )
 }

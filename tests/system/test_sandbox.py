@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import GUEST, boots_with, splats
+from guests import GUEST, splats, with_kernel_options
 
 from airtcp.backends import uml
 from airtcp.backends.base import GuestResult
@@ -184,5 +184,5 @@ def run(
     for program in ("escape", "stubfuzz", "spin", "programs"):
         compile_program(run_dir / program, GUEST / f"{program}.c", "-pthread")
     (run_dir / "plan.sh").write_text(plan)
-    monkeypatch.setattr(uml, "_command", boots_with(*options))
+    monkeypatch.setattr(uml, "_command", with_kernel_options(*options))
     return boot(kernel, tools, run_dir, seed=1, **{"timeout_wall_s": 120, **settings})

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Goodput of a lone saturated sender against the arithmetic of the standard, at many points.
 
-The arithmetic is tests/wifi_timing.py's, which shares nothing with the driver.
+The arithmetic is tests/support/wifi_timing.py's, which shares nothing with the driver.
 """
 
 from collections.abc import Sequence

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from conftest import Say
+from guests import Say
 
 from airtcp.cache import cache_dir, locked, make_dir
 from airtcp.kernel import series

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import GUEST, told_by
+from guests import GUEST, guest_output
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.experiment.experiment import Setting
@@ -25,7 +25,7 @@ OneCase = Callable[..., dict[str, float]]
 def said(
     lab_kernel: Kernel, tools: GuestTools, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Any]:
-    return told_by(SCRIPT, lab_kernel, tools, tmp_path_factory.mktemp("queue"))
+    return guest_output(SCRIPT, lab_kernel, tools, tmp_path_factory.mktemp("queue"))
 
 
 def test_a_namespace_chooses_in_words(said: dict[str, Any]) -> None:

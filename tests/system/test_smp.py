@@ -14,7 +14,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from conftest import GUEST, Figure, Say, give_helpers, splats
+from guests import GUEST, RecordCount, Say, copy_helpers, splats
 from test_ackpol_fuzz import SOURCE as FUZZER
 from test_ackpol_fuzz import write_bounds
 
@@ -60,7 +60,7 @@ def soak(
 ) -> GuestResult:
     for name in ("soak.sh", "soak_settings.py"):
         shutil.copy(GUEST / name, directory)
-    give_helpers(directory)
+    copy_helpers(directory)
     compile_program(directory / "soak", GUEST / "soak.c", "-pthread")
     (directory / "plan.sh").write_text(f"exec sh ./soak.sh {connections} {FLOWS} {PAUSE_S}\n")
     limit_s = 900 + connections / 5
@@ -102,7 +102,7 @@ def test_policies_switch_unload_and_vanish_under_load(
     checked_kernel: Kernel,
     tools: GuestTools,
     tmp_path: Path,
-    record_property: Figure,
+    record_property: RecordCount,
     connections: int,
     parameters: tuple[str, ...],
 ) -> None:
@@ -176,7 +176,7 @@ def assert_no_race_of_ours(result: GuestResult) -> None:
 
 
 def test_policies_have_no_data_race(
-    racing_kernel: Kernel, tools: GuestTools, tmp_path: Path, record_property: Figure
+    racing_kernel: Kernel, tools: GuestTools, tmp_path: Path, record_property: RecordCount
 ) -> None:
     result = soak(racing_kernel, tools, tmp_path, RACING_CONNECTIONS, RACING)
     assert_no_race_of_ours(result)
@@ -185,11 +185,11 @@ def test_policies_have_no_data_race(
 
 
 def test_fuzzed_policies_have_no_data_race(
-    racing_kernel: Kernel, tools: GuestTools, tmp_path: Path, record_property: Figure
+    racing_kernel: Kernel, tools: GuestTools, tmp_path: Path, record_property: RecordCount
 ) -> None:
     """A fuzzer for each processor, while others read sockets and sysctls of its namespace."""
     write_bounds(tmp_path / "bounds")
-    give_helpers(tmp_path)
+    copy_helpers(tmp_path)
     shutil.copy(GUEST / "fuzz_smp.sh", tmp_path)
     compile_program(tmp_path / "fuzz", FUZZER)
     (tmp_path / "plan.sh").write_text(f"exec sh ./fuzz_smp.sh {CPUS} {RACING_INPUTS}\n")

@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from conftest import OF_THE_PATH, Measure, thesis_case
+from guests import PATH_METRICS, Measure, thesis_case
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.experiment.metrics import METRICS
@@ -51,7 +51,7 @@ def test_a_run_has_every_metric_of_its_workload(
     assert result["error"] is None
     metrics = result["metrics"]
     of_others = ("goodput", "flow_jain", "ping_", "udp_ping_", "page_time_ms", *others)
-    of_others += OF_THE_PATH
+    of_others += PATH_METRICS
     missing = {name for name, value in metrics.items() if value is None}
     assert missing == {name for name in METRICS if name.startswith(of_others)}
     # What the wire delays, and some of the radio; for a new connection twice as much at least.

@@ -3,15 +3,13 @@
 
 import sys
 
+import ns3
 import pytest
 
 from airtcp.errors import AirtcpError
 from airtcp.experiment.experiment import Setting
 from airtcp.experiment.reader import load
 from airtcp.paths import REPOSITORY
-
-sys.path.insert(0, str(REPOSITORY / "bench"))
-import ns3
 
 
 def test_goodput_of_ns3() -> None:

@@ -20,7 +20,7 @@ FUZZ = "tests/system/test_ackpol_fuzz.py"
 SERIES = "tests/system/test_series.py"
 PACKAGES = "tests/system/test_packages.py"
 BPF = ("tests/system/test_bpf.py", "tests/system/test_no_op_hooks.py")
-SELFTESTS = "tests/selftests.py"
+SELFTESTS = "tests/verification/selftests.py"
 SELFTESTS_GUESTS = ("plain", "default", "aad")
 DEBUG = {"AIRTCP_TEST_DEBUG": "1"}
 # In the names of tests that look for data races.

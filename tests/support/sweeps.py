@@ -9,9 +9,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-LAB = Path(__file__).resolve().parents[1] / "lab"
+from airtcp.paths import REPOSITORY
+
 AIRTCP = [sys.executable, "-m", "airtcp"]
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(LAB)}
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(REPOSITORY / "lab")}
 
 
 def command(out_dir: Path, *arguments: str) -> list[str]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Run a command to whom Linux refuses system calls (EPERM), as in a container.
+"""Run a command with some system calls denied by seccomp (EPERM), as in a container.
 
-python refusing.py NAME[,NAME] COMMAND...
+python deny_syscalls.py NAME[,NAME] COMMAND...
 """
 
 import ctypes

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A Monte Carlo simulation of saturated EDCA stations, by the rules of airsim.
+
+It follows edca.c and the medium event by event, frame exchanges only. Beside Bianchi's model it
+shows how far the model's assumption holds, that stations attempt independently of each other. As
+in the model, every station always has a frame, all frames are equally long, none is lost but by
+collision; no A-MPDUs, no RTS.
+"""
+
+from math import ceil
+
+import numpy
+
+from airtcp.models.bianchi import BEST_EFFORT, Edca, Prediction
+
+
+def simulate(
+    n: int,
+    ppdu_us: float,
+    ack_us: float,
+    payload_octets: int = 1472,
+    edca: Edca = BEST_EFFORT,
+    *,
+    aligned: bool = False,
+    exchanges: int = 1_000_000,
+    seed: int = 1,
+) -> Prediction:
+    """n saturated stations by airsim's rules, on many media at once.
+
+    In true time the colliders' boundaries after a collision are not the bystanders': stations
+    whose accesses lie less than a slot apart collide. aligned: everybody waits EIFS, as the model
+    has it. Boundaries, for tau, are those of the stations that come first.
+    """
+    warm_up = 40 * n
+    steps = warm_up + 1000
+    media = ceil(exchanges / (steps - warm_up))
+    slot, sifs, aifs = 1000 * edca.slot_us, 1000 * edca.sifs_us, 1000 * edca.aifs_us
+    ppdu, ack = round(1000 * ppdu_us), round(1000 * ack_us)  # times are in ns from here on
+    eifs_extra = 1000 * edca.eifs_extra_us
+    timeout = eifs_extra if aligned else 1000 * edca.timeout_us
+    windows = edca.windows()
+
+    random = numpy.random.default_rng(seed)
+    failures = numpy.zeros((media, n), dtype=int)
+    backoff = random.integers(0, edca.cw_min + 1, (media, n))
+    first = numpy.full((media, n), aifs)  # each station's first boundary
+    transmissions = successes = boundaries = total = 0
+    for step in range(steps):
+        access = first + slot * backoff
+        start = access.min(axis=1, keepdims=True)
+        sends = access < start + slot
+        collided = sends.sum(axis=1, keepdims=True) > 1
+
+        passed = numpy.where(start >= first, (start - first) // slot + 1, 0)
+        failures = numpy.where(sends, numpy.where(collided, failures + 1, 0), failures)
+        failures %= edca.attempts
+        drawn = (random.random((media, n)) * windows[failures]).astype(int)
+        counted = backoff - numpy.minimum(backoff, passed)
+        backoff = numpy.where(sends, drawn, counted)
+
+        # A collider that hears another's end after its own has heard a frame it cannot read.
+        end = numpy.where(sends, access + ppdu, 0)
+        last = end.max(axis=1, keepdims=True)
+        wait = numpy.where(end == last, timeout, eifs_extra)
+        idle_from = last + numpy.where(collided, wait, sifs + ack)
+        earliest = idle_from.min(axis=1, keepdims=True)
+        if step >= warm_up:
+            transmissions += int(sends.sum())
+            successes += media - int(collided.sum())
+            first_of_all = first.min(axis=1, keepdims=True)
+            boundaries += int(((start - first_of_all) // slot + 1).sum())
+            total += int(earliest.sum())
+        first = idle_from - earliest + aifs
+
+    return Prediction(
+        8000 * payload_octets * successes / total,
+        1 - successes / transmissions,
+        transmissions / boundaries / n,
+    )

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Shared by tests that boot a guest: cases, scripts, and kernel warnings on a console."""
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from airtcp.backends import uml
+from airtcp.backends.guesttools import GuestTools
+from airtcp.backends.uml import boot
+from airtcp.experiment.experiment import Case, Setting
+from airtcp.experiment.reader import load
+from airtcp.kernel.image import Kernel
+from airtcp.results.record import Result
+from airtcp.steps.script import HELPERS
+
+GUEST = Path(__file__).parents[1] / "guest"
+
+# KASAN and BUG(), lockdep and RCU, WARN(), UBSAN, debug objects, allocation failures.
+SPLAT = re.compile(
+    r"BUG:|WARNING:|INFO:|KASAN|UBSAN|ODEBUG|suspicious RCU|unreferenced object|Call Trace"
+    r"|kmemleak: .*(?:disabled|new suspected)|turning off the locking|refcount_t|list_(?:add|del)"
+)
+
+# Prefixes of the metrics that only runs with ACK filters or slow processors have.
+PATH_METRICS = ("acks_filtered", "router_", "host_")
+
+Say = Callable[[str], None]
+Measure = Callable[..., Result]
+RecordCount = Callable[[str, object], None]
+"""pytest's record_property: a count that `make verify` adds up and shows."""
+
+
+def thesis_case(*settings: str) -> Case:
+    """One case of thesis-lan for 2 s without captures, with the settings on top."""
+    texts = ("duration=2s", "capture=off", "ack_policy=default", *settings)
+    chosen = {text.partition("=")[0]: text for text in texts}
+    [case] = load("thesis-lan").cases([Setting.parse(text) for text in chosen.values()])
+    return case
+
+
+def copy_helpers(run_dir: Path) -> None:
+    """Copy what scripts of tests/guest source: helpers.sh (the plans' helpers) and leaks.sh."""
+    (run_dir / "helpers.sh").write_text(HELPERS)
+    shutil.copy(GUEST / "leaks.sh", run_dir)
+
+
+def guest_output(
+    script: Path, kernel: Kernel, tools: GuestTools, run_dir: Path, *arguments: str
+) -> dict[str, Any]:
+    """Run a Python script of tests/guest in a guest; returns the JSON object that it prints."""
+    shutil.copy(script, run_dir)
+    command = " ".join(("python3 -B", script.name, *arguments))
+    (run_dir / "plan.sh").write_text(f"ip link set lo up\n{command} >output.json\n")
+    result = boot(kernel, tools, run_dir, seed=1, timeout_wall_s=120)
+    assert result.status == "ok", (result.reason, result.console.read_text()[-2000:])
+    output: dict[str, Any] = json.loads((run_dir / "output.json").read_text())
+    return output
+
+
+def with_kernel_options(*options: str) -> Callable[..., list[str]]:
+    """A replacement of uml._command() that adds options to the guest kernel's command line."""
+    command = uml._command
+
+    def extended(*arguments: Any) -> list[str]:
+        *argv, init, end, option, script = command(*arguments)
+        return [*argv, *options, init, end, option, script]
+
+    return extended
+
+
+def splats(console: Path) -> list[str]:
+    """The lines of a console on which a debugging kernel reports a problem."""
+    return [line for line in console.read_text(errors="replace").splitlines() if SPLAT.search(line)]
