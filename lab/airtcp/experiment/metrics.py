@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What is measured: the names of metrics, their units, and what each workload is about."""
+"""Names, units and descriptions of the metrics, and the headline metric of each workload."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -7,11 +7,11 @@ from typing import NamedTuple
 from airtcp import suggest
 
 METRICS_IN = "all: docs/reference/metrics.md"
-"""Where the list is, which is too long for a message."""
+"""Refers to the full list, which is too long for a message."""
 
 
 class Metric(NamedTuple):
-    """What a metric is: its unit, and how it is measured."""
+    """Unit of a metric, and how it is measured."""
 
     unit: str
     how: str
@@ -20,23 +20,25 @@ class Metric(NamedTuple):
 METRICS: Mapping[str, Metric] = {
     "goodput_mbps": Metric(
         "Mbit/s",
-        "payload bits that reached the receivers per second (iperf3 sum_received); several TCP "
-        "transfers (stations, directions, classes): while all of them were at it; with a topology: "
+        "payload bits received per second (iperf3 sum_received); with several TCP transfers "
+        "(stations, directions, classes): while all of them were active; with a custom topology: "
         "over the whole run",
     ),
-    "goodput_download_mbps": Metric("Mbit/s", "the same of what the stations receive"),
-    "goodput_upload_mbps": Metric("Mbit/s", "the same of what the stations send"),
+    "goodput_download_mbps": Metric("Mbit/s", "goodput_mbps of the data that stations receive"),
+    "goodput_upload_mbps": Metric("Mbit/s", "goodput_mbps of the data that stations send"),
     "goodput_jain": Metric(
         "", "Jain's fairness index of the stations' goodputs: 1 when all are equal, 1/N at worst"
     ),
-    "flow_jain": Metric("", "the same of the goodputs of all TCP flows while all were at it"),
+    "flow_jain": Metric(
+        "", "Jain's fairness index of the goodputs of all TCP flows while all were active"
+    ),
     "request_response_ms_mean": Metric(
         "ms", "request_response: mean time from sending a request to the last byte of the reply"
     ),
     "request_response_ms_p50": Metric("ms", "median of that time"),
     "request_response_ms_p95": Metric("ms", "95th percentile of that time"),
     "request_response_ms_p99": Metric("ms", "99th percentile of that time"),
-    "request_response_ms_max": Metric("ms", "longest of these times"),
+    "request_response_ms_max": Metric("ms", "maximum of that time"),
     "completion_time_ms_mean": Metric(
         "ms", "transfer, web: mean time from connect() to the last byte of the file or object"
     ),
@@ -48,41 +50,43 @@ METRICS: Mapping[str, Metric] = {
     "page_time_ms_p50": Metric("ms", "median of that time"),
     "page_time_ms_p95": Metric("ms", "95th percentile of that time"),
     "retransmits": Metric(
-        "segments", "segments that the sender sent again (its final tcpi_total_retrans)"
+        "segments", "segments that the sender retransmitted (its final tcpi_total_retrans)"
     ),
     "data_segments": Metric(
-        "segments", "segments with data that the sender sent (its final tcpi_data_segs_out)"
+        "segments", "data segments that the sender sent (its final tcpi_data_segs_out)"
     ),
-    "delivery_share": Metric("", "data_segments that were not sent again, of all of them"),
+    "delivery_share": Metric("", "1 - retransmits / data_segments"),
     "acks_sent": Metric(
         "segments",
-        "segments without data that the receiver sent: tcpi_segs_out - tcpi_data_segs_out,"
-        " so its FIN counts, and its SYN where it connects",
+        "segments without data that the receiver sent: tcpi_segs_out - tcpi_data_segs_out;"
+        " this includes its FIN, and its SYN if it connects",
     ),
     "acks_per_segment": Metric(
-        "", "acks_sent per segment with data that reached the receiver (tcpi_data_segs_in)"
+        "", "acks_sent per data segment that the receiver received (tcpi_data_segs_in)"
     ),
     "acks_filtered": Metric(
-        "segments", "ACKs that the stages of ack_filter dropped, from association on"
+        "segments", "ACKs that the stages of ack_filter dropped, starting at association"
     ),
     "router_utilisation": Metric(
-        "", "share of the transfer's time that the router's processor had packets to work on"
+        "", "share of the transfer's time in which the router's processor was busy"
     ),
-    "host_utilisation": Metric("", "the same of the slow host's"),
+    "host_utilisation": Metric(
+        "", "share of the transfer's time in which the slow host's processor was busy"
+    ),
     "tcp_rtt_ms_p50": Metric("ms", "median of the sender's smoothed RTT, sampled periodically"),
     "tcp_rtt_ms_p95": Metric(
         "ms", "95th percentile of the sender's smoothed RTT, sampled periodically"
     ),
-    "ping_rtt_ms_p50": Metric("ms", "median round-trip time of ping beside the transfer"),
-    "ping_rtt_ms_p95": Metric(
-        "ms", "95th percentile of the round-trip time of ping beside the transfer"
+    "ping_rtt_ms_p50": Metric("ms", "median round-trip time of ping during the transfer"),
+    "ping_rtt_ms_p95": Metric("ms", "95th percentile of that time"),
+    "ping_idle_ms_p50": Metric(
+        "ms", "median round-trip time of ping before and after the transfer"
     ),
-    "ping_idle_ms_p50": Metric("ms", "the same before the transfer and after it"),
     "udp_ping_rtt_ms_p50": Metric(
-        "ms", "median round-trip time of UDP requests beside the transfer, of all classes"
+        "ms", "median round-trip time of UDP requests during the transfer, over all classes"
     ),
     "udp_ping_rtt_ms_p95": Metric("ms", "95th percentile of that time"),
-    "udp_ping_loss_share": Metric("", "share of these requests that had no answer"),
+    "udp_ping_loss_share": Metric("", "share of these requests that were not answered"),
     "cwnd_segments_mean": Metric(
         "segments", "mean of the sender's congestion window, sampled periodically"
     ),
@@ -96,21 +100,22 @@ METRICS: Mapping[str, Metric] = {
         " PPDU, SIFS and response",
     ),
     "airtime_idle_share": Metric(
-        "", "share of the transfer's time when nobody transmits: AIFS, backoff, nothing to send"
+        "",
+        "share of the transfer's time without any transmission: AIFS, backoff, nothing to send",
     ),
     "airtime_collision_share": Metric(
         "", "share of the transfer's time taken by PPDUs that overlapped"
     ),
-    "tx_retries": Metric("MPDUs", "MPDUs sent again on the air, in both directions"),
-    "tx_drops": Metric("MPDUs", "MPDUs that the radios gave up after their last attempt"),
-    "collisions": Metric("PPDUs", "PPDUs and RTS that another one spoiled at their receiver"),
+    "tx_retries": Metric("MPDUs", "MPDUs retransmitted on the air, in both directions"),
+    "tx_drops": Metric("MPDUs", "MPDUs that the radios dropped after their last attempt"),
+    "collisions": Metric("PPDUs", "PPDUs and RTS frames lost at their receiver to a collision"),
 }
 
 
 class Headline(NamedTuple):
-    """The metric that a workload is about. Of a time less is better, of the others more.
+    """The main metric of a workload. For times less is better, for the others more.
 
-    Of times the mean: a median says nothing of a policy that now and then waits for a timer.
+    Times are means: a median would hide a policy that occasionally waits for a timer.
     """
 
     metric: str
@@ -118,7 +123,7 @@ class Headline(NamedTuple):
 
     @property
     def slug(self) -> str:
-        """What its figure's files are called."""
+        """Base name of the files of its figure."""
         return self.title.replace(" ", "-")
 
     @property
@@ -139,5 +144,5 @@ HEADLINES: Mapping[str, Headline] = {
 
 
 def unknown_metric(name: str) -> str:
-    """What is wrong with a name that no metric has."""
+    """Error message for the name of an unknown metric."""
     return f"unknown metric {name!r}; {suggest.allowed(name, METRICS, METRICS_IN)}"
