@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The models that the literature gives for what the laboratory measures, as functions."""
+"""Models from the literature, as functions, for comparison with measurements."""

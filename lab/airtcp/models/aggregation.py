@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Small queues, pacing and aggregation: the model of "Aggregating Without Bloating".
 
-C. A. Grazia et al., IEEE/ACM Transactions on Networking, 2022, section IV: one station that sends
-aggregates of k packets at a constant rate, alone, without errors.
+C. A. Grazia et al., IEEE/ACM Transactions on Networking, 2022, section IV: a single station sends
+aggregates of k packets at a constant rate, without errors.
 """
 
 import math
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Station:
-    """What the model has to know. The defaults are Table I's.
+    """Parameters of the model. The defaults are those of Table I.
 
-    Equation 2 adds l_oh to bits; Table I gives 48 bytes for it. They are taken for bytes here.
+    Equation 2 adds l_oh to bits, but Table I gives it as 48 bytes. It is in bytes here.
     """
 
     packet_bytes: int = 1500
@@ -26,31 +26,31 @@ class Station:
 
     @property
     def most_packets(self) -> int:
-        """mxg in packets: Table I gives the longest aggregate as a time at the station's rate."""
+        """mxg in packets; Table I gives the longest aggregate as a time at the station's rate."""
         bits = self.most_aggregate_s * self.rate_bps - 8 * self.overhead_bytes
         return max(1, math.floor(bits / (8 * self.packet_bytes)))
 
 
 def backlog_packets(station: Station, tsq_packets: float, pacing_ratio: float) -> float:
-    """Equation 1: k, the packets that wait at the radio."""
+    """Equation 1: k, the packets queued at the radio."""
     return tsq_packets * pacing_ratio * station.backlog_factor
 
 
 def tx_time_s(station: Station, packets: float) -> float:
-    """Equation 2: time to send an aggregate of so many packets."""
+    """Equation 2: time to send an aggregate of the given number of packets."""
     bits = 8 * (packets * station.packet_bytes + station.overhead_bytes)
     return bits / station.rate_bps + station.access_s
 
 
 def throughput_bps(station: Station, packets: float) -> float:
-    """Equation 3: with aggregates of so many packets, one after the other."""
+    """Equation 3: throughput with back-to-back aggregates of the given number of packets."""
     return 8 * packets * station.packet_bytes / tx_time_s(station, packets)
 
 
 def rtt_s(station: Station, packets: float) -> float:
-    """Equation 4: the longest RTT with so many packets at the radio.
+    """Equation 4: the longest RTT with the given number of packets queued at the radio.
 
-    Up to one aggregate a packet waits as long as it then takes to send all of them; beyond, the
+    Up to one aggregate, a packet waits for as long as sending all of them takes; beyond that, the
     wait grows by whole aggregates.
     """
     most = station.most_packets
@@ -60,5 +60,5 @@ def rtt_s(station: Station, packets: float) -> float:
 
 
 def bandwidth_bps(station: Station, packets: float) -> float:
-    """Equation 5: equation 3 up to the largest aggregate, and no more beyond."""
+    """Equation 5: equation 3 up to the largest aggregate, constant beyond."""
     return throughput_bps(station, min(packets, station.most_packets))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """TCP over 802.11's distributed coordination function: equations 1.19 to 1.24.
 
-A. Statkus' dissertation (2017), sections 1.12 to 1.14: frames one by one, each acknowledged, nobody
-else on the air, no collisions, no errors. Lengths of frames are those of the MPDU's body: for TCP
-over IPv4 its payload, 40 bytes of headers (52 with timestamps) and the 8 of LLC and SNAP.
+A. Statkus' dissertation (2017), sections 1.12 to 1.14: single frames, each acknowledged, no other
+stations, no collisions, no errors. Frame lengths are those of the MPDU body: for TCP over IPv4 the
+payload, 40 bytes of headers (52 with timestamps) and 8 of LLC and SNAP.
 """
 
 import math
@@ -18,9 +18,9 @@ _SERVICE_AND_TAIL_BITS = 22
 
 @dataclass(frozen=True)
 class Phy:
-    """Times of a physical layer and of its MAC. The defaults are OFDM's in 20 MHz (802.11a).
+    """Timing of a physical layer and its MAC. The defaults are OFDM in 20 MHz (802.11a).
 
-    mac_bytes: header and FCS; two more where frames have a QoS control field.
+    mac_bytes: header and FCS; two more if frames have a QoS control field.
     """
 
     preamble_s: float = 16e-6
@@ -35,19 +35,19 @@ class Phy:
 
 
 def backoff_s(phy: Phy, slots: float) -> float:
-    """Equation 1.19: the backoff of a number that was drawn from 0 to CW."""
+    """Equation 1.19: backoff time for a number of slots drawn from 0 to CW."""
     return slots * phy.slot_s
 
 
 def mean_backoff_s(phy: Phy) -> float:
-    """Equation 1.19 on average, at the first attempt."""
+    """Mean of equation 1.19 at the first attempt."""
     return backoff_s(phy, phy.cw_min / 2)
 
 
 def ppdu_s(phy: Phy, mpdu_bytes: float, rate_bps: float) -> float:
-    """Equations 1.22 and 1.23: time of a PPDU with an MPDU of so many bytes, at a data rate."""
+    """Equations 1.22 and 1.23: duration of a PPDU with an MPDU of mpdu_bytes at a data rate."""
     bits = _SERVICE_AND_TAIL_BITS + 8 * mpdu_bytes
-    # Rates are exact in bits a symbol: 54 Mbit/s are 216.
+    # Rates are whole numbers of bits per symbol: 54 Mbit/s are 216.
     symbols = math.ceil(bits / round(rate_bps * phy.symbol_s))
     return phy.preamble_s + phy.header_s + phy.symbol_s * symbols
 
@@ -60,7 +60,7 @@ def exchange_s(phy: Phy, body_bytes: float, rate_bps: float, ack_rate_bps: float
 
 
 def goodput_bps(phy: Phy, body_bytes: float, rate_bps: float, ack_rate_bps: float) -> float:
-    """Equation 1.20: what is carried when one station sends frames of a length."""
+    """Equation 1.20: goodput of one station that sends frames of a fixed length."""
     return 8 * body_bytes / exchange_s(phy, body_bytes, rate_bps, ack_rate_bps)
 
 
@@ -73,14 +73,14 @@ def tcp_goodput_bps(
     rate_bps: float = 54e6,
     ack_rate_bps: float = 24e6,
 ) -> float:
-    """Equation 1.24: N segments, each an exchange, and one more for their TCP ACK.
+    """Equation 1.24: N segments, each in an exchange, and one exchange for their TCP ACK.
 
-    rate_bps is that of data frames, TCP ACKs among them; ack_rate_bps that of 802.11 ACKs. The text
-    explains T_DCF_DATA twice, the second time meaning T_DCF_ACK.
+    rate_bps is the rate of data frames, including TCP ACKs; ack_rate_bps that of 802.11 ACKs. The
+    text explains T_DCF_DATA twice; the second time it means T_DCF_ACK.
 
-    The backoffs of data and of TCP ACKs are added up, and nothing collides. In truth they are those
-    of two stations, which count down at the same time and collide once in 16 times or less: what
-    the one gains the other loses, to 1%.
+    The equation adds the backoffs of data and TCP ACKs, and nothing collides. In reality two
+    stations count down at the same time and collide once in 16 times or less: the two effects
+    cancel to within 1%.
     """
     data_s = exchange_s(phy, payload_bytes + headers_bytes, rate_bps, ack_rate_bps)
     ack_s = exchange_s(phy, headers_bytes, rate_bps, ack_rate_bps)

@@ -5,19 +5,19 @@ from dataclasses import dataclass
 
 
 def rto_of_deviation_s(rtt_mean_s: float, rtt_deviation_s: float) -> float:
-    """Equation 1.13: the timeout of a mean RTT and of its deviation.
+    """Equation 1.13: the timeout for a mean RTT and its deviation.
 
-    The text has the root mean square of the deviation. TCP's is the smoothed mean of its absolute
-    value (1.17), which is smaller: 0.8 of it where RTTs are normally distributed.
+    The text uses the root mean square of the deviation. TCP uses the smoothed mean of its absolute
+    value (1.17), which is smaller: 0.8 of it if RTTs are normally distributed.
     """
     return rtt_mean_s + 4 * rtt_deviation_s
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a sender knows of its RTT; equations 1.14 to 1.18.
+    """A sender's estimate of its RTT; equations 1.14 to 1.18.
 
-    least_s: RFC 6298 has 1 s, Linux 0.2 s. granularity_s is that of the clock.
+    least_s: minimum timeout, 1 s in RFC 6298, 0.2 s in Linux. granularity_s is that of the clock.
     """
 
     srtt_s: float
@@ -31,12 +31,12 @@ class Estimate:
         return cls(rtt_s, rtt_s / 2, granularity_s, least_s)
 
     def measured(self, rtt_s: float, alpha: float = 1 / 8, beta: float = 1 / 4) -> "Estimate":
-        """Equations 1.17 and 1.18, in this order: RTTVAR takes the SRTT from before."""
+        """Equations 1.17 and 1.18, in this order: RTTVAR uses the previous SRTT."""
         rttvar_s = (1 - beta) * self.rttvar_s + beta * abs(self.srtt_s - rtt_s)
         srtt_s = (1 - alpha) * self.srtt_s + alpha * rtt_s
         return Estimate(srtt_s, rttvar_s, self.granularity_s, self.least_s)
 
     @property
     def rto_s(self) -> float:
-        """Equation 1.16, and no less than least_s."""
+        """Equation 1.16, at least least_s."""
         return max(self.least_s, self.srtt_s + max(self.granularity_s, 4 * self.rttvar_s))
