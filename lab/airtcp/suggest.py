@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Messages about an unknown word: the closest known one, and all that are allowed."""
+"""Messages about an unknown word: the closest match and all allowed words."""
 
 import difflib
 import textwrap
 from collections.abc import Iterable
 
-# A list longer than this is not read by anybody; the docs have it.
+# Longer lists are cut; the docs have them in full.
 _MOST_CHARACTERS = 400
 
 
 def allowed(word: str, words: Iterable[str], more: str = "") -> str:
     """`did you mean 'aad'? allowed: default aad`, in one line.
 
-    more: where the words come from; of a long list, where the rest is.
+    more: where the words come from, or where to find the rest of a long list.
     """
     known = list(words)
     meant = f"did you mean {one!r}? " if (one := nearest(word, known)) else ""
@@ -21,12 +21,12 @@ def allowed(word: str, words: Iterable[str], more: str = "") -> str:
 
 
 def not_allowed(word: str, words: Iterable[str], more: str = "") -> str:
-    """The whole message about a value."""
+    """The complete message about a value."""
     return f"{word!r} is not allowed; {allowed(word, words, more)}"
 
 
 def nearest(word: str, words: Iterable[str]) -> str | None:
-    """The known word that looks most like it, if any does."""
+    """The closest match among the known words, if any is close."""
     by_folded = {one.casefold(): one for one in words}
     found = difflib.get_close_matches(word.casefold(), list(by_folded), n=1)
     return by_folded[found[0]] if found else None

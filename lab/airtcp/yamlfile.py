@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""YAML files that users give, with limits: none may take all memory, or forever."""
+"""Reads YAML files from users, with limits on memory and time."""
 
 import stat
 from collections.abc import Iterable
@@ -16,9 +16,9 @@ MAX_VALUES = 100_000
 
 
 def read(path: Path) -> str:
-    """The text of a file. InputError unless it is a regular file of UTF-8, MAX_BYTES at most."""
+    """The text of a file. InputError unless it is a regular UTF-8 file of at most MAX_BYTES."""
     try:
-        # Before it is opened: a pipe would wait for a writer.
+        # Check before opening: a pipe would wait for a writer.
         if not stat.S_ISREG(path.stat().st_mode) and not path.is_dir():
             raise InputError(f"{path}: not a regular file")
         with path.open("rb") as file:
@@ -26,7 +26,7 @@ def read(path: Path) -> str:
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from None
     if len(content) > MAX_BYTES:
-        raise InputError(f"{path}: too long; allowed: {MAX_BYTES >> 10} KiB")
+        raise InputError(f"{path}: too large; allowed: {MAX_BYTES >> 10} KiB")
     try:
         return content.decode()
     except UnicodeDecodeError:
@@ -34,9 +34,9 @@ def read(path: Path) -> str:
 
 
 def compose(text: str, shown: str) -> yaml.Node | None:
-    """The text's tree. InputError, which calls the file `shown`, when it is not YAML or too much.
+    """Parse the text. InputError, with `shown` as file name, if it is not YAML or exceeds limits.
 
-    By libyaml: Python's reader takes a minute for a few KB of brackets.
+    Uses libyaml: the parser in Python takes a minute for a few KB of brackets.
     """
     try:
         _check(yaml.parse(text, Loader=yaml.CSafeLoader), shown)
@@ -52,7 +52,7 @@ def compose(text: str, shown: str) -> yaml.Node | None:
 
 @dataclass
 class _Open:
-    """A list or mapping whose end has not come: how many values came before, levels within."""
+    """An open list or mapping: number of values before it, and levels within it so far."""
 
     anchor: str | None
     before: int
@@ -60,9 +60,9 @@ class _Open:
 
 
 def _check(events: Iterable[yaml.Event], shown: str) -> None:
-    """InputError for more levels or values than allowed, each alias counted as what it names."""
+    """InputError for too many levels or values; an alias counts as much as its anchor's value."""
     opened: list[_Open] = []
-    named: dict[str, tuple[int, int]] = {}  # values and levels of what has an anchor
+    named: dict[str, tuple[int, int]] = {}  # values and levels by anchor
     values = 0
     for event in events:
         where = f"{shown}:{event.start_mark.line + 1 if event.start_mark else 1}"
@@ -81,14 +81,14 @@ def _check(events: Iterable[yaml.Event], shown: str) -> None:
                 named[event.anchor] = 1, 0
         elif isinstance(event, yaml.AliasEvent):
             if any(one.anchor == event.anchor for one in opened):
-                raise InputError(f"{where}: the alias *{event.anchor} is part of what it names")
+                raise InputError(f"{where}: the alias *{event.anchor} contains itself")
             count, height = named.get(event.anchor or "", (0, 0))
             values += count
         if len(opened) + height > MAX_DEPTH:
-            raise InputError(f"{where}: nested too deep; allowed: {MAX_DEPTH} levels")
+            raise InputError(f"{where}: nested too deeply; allowed: {MAX_DEPTH} levels")
         if values > MAX_VALUES:
             raise InputError(
-                f"{where}: too much, with aliases expanded; allowed: {MAX_VALUES} values"
+                f"{where}: too many values after expanding aliases; allowed: {MAX_VALUES}"
             )
         if opened:
             opened[-1].height = max(opened[-1].height, height + 1)

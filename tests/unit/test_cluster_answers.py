@@ -185,7 +185,7 @@ NONE = certificates.Certificates(Path("none"))
     [
         (None, "No such file"),
         ("a: [", "not YAML"),
-        ("[" * 5000, ":1: nested too deep; allowed: 20 levels"),
+        ("[" * 5000, ":1: nested too deeply; allowed: 20 levels"),
         ("[]", "must have one section; allowed: htcondor"),
         ("slurms: {}", "must have one section"),
         ("slurm: 3", "`key: value` lines"),

@@ -180,8 +180,8 @@ def test_a_published_figure_is_for_its_very_conditions(tmp_path: Path) -> None:
         ("title: A small one\n", "", "small.yaml:1: title: missing"),
         ("name: small", "name: Too Big", "small.yaml:1: name: 'Too Big' is not a name; allowed:"),
         ("title: A", "title: [A", "not YAML: "),
-        (GOOD, "", "small.yaml:1: must be"),
-        (GOOD, "- a\n- b\n", "small.yaml:1: must be"),
+        (GOOD, "", "small.yaml:1: must consist of"),
+        (GOOD, "- a\n- b\n", "small.yaml:1: must consist of"),
     ],
 )
 def test_an_error_names_file_line_key_and_what_is_allowed(
@@ -196,14 +196,14 @@ def test_an_error_names_file_line_key_and_what_is_allowed(
         (
             "x: ping_rtt_ms_p50",
             "x: ping",
-            "20: figures[0].x: 'ping' is neither a metric nor a parameter with a number",
+            "20: figures[0].x: 'ping' is neither a metric nor a numeric parameter",
         ),
         ("y: goodput_mbps", "y: [goodput_mbps, up]", "21: figures[0].y[1]: unknown metric 'up'"),
         ("y: goodput_mbps", "y: []", "21: figures[0].y: "),
         (
             "y: goodput_mbps",
             "y: [goodput_mbps, retransmits]",
-            "19: figures[0]: y: one axis needs one unit, not goodput_mbps in Mbit/s, retransmits",
+            "19: figures[0]: y: all metrics must have the same unit, not goodput_mbps in Mbit/s, ",
         ),
         ("    y: goodput_mbps\n", "", "19: figures[0].y: missing"),
         ("    x: ping_rtt_ms_p50\n", "", "19: figures[0].x: missing"),
@@ -215,10 +215,10 @@ def test_an_error_names_file_line_key_and_what_is_allowed(
         (
             "along: rate",
             "along: ack_policy",
-            "19: figures[0]: along: 'ack_policy' is lines already",
+            "19: figures[0]: along: 'ack_policy' is already used for lines",
         ),
         ("panels: rate", "along: rate", "26: figures[1].along: unknown key; allowed: title"),
-        ("    panels: rate\n", "", "24: figures[1]: rows: are of panels"),
+        ("    panels: rate\n", "", "24: figures[1]: rows: needs panels"),
         (
             "over_time: cwnd",
             "over_time: speed",
@@ -227,7 +227,7 @@ def test_an_error_names_file_line_key_and_what_is_allowed(
         (
             "    over_time: cwnd\n",
             "",
-            "24: figures[1]: no kind of figure; give one of: x and y, over_time, model",
+            "24: figures[1]: unknown kind of figure; give one of: x and y, over_time, model",
         ),
         ("  - title: The window\n    over", "  - over", "24: figures[1].title: missing"),
         (
@@ -306,7 +306,7 @@ def test_parameters_of_a_model_have_units_and_ranges(
 
 def test_a_model_of_packets_needs_a_limit_in_packets(tmp_path: Path) -> None:
     figure = "figures:\n  - title: Model\n    model: aggregation\n"
-    message = "20: figures[0].model: no case has a tsq in packets"
+    message = "20: figures[0].model: the model needs a case with tsq in packets"
     assert message in refused(tmp_path, GOOD + figure)
     design = GOOD.replace("published:", IN_PACKETS + "published:")
     [model] = load(write(tmp_path, design + figure)).figures

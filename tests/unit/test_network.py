@@ -208,8 +208,8 @@ def test_a_network_is_read_back_as_it_is_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "line", "says"),
     [
-        ("    near: {}", "    phone: {}", 15, "topology.stations.phone: a node of this name"),
-        ("    near: {}", "    Near_1: {}", 8, "topology.servers.Near_1: not a name of a node"),
+        ("    near: {}", "    phone: {}", 15, "topology.stations.phone: the name is already used"),
+        ("    near: {}", "    Near_1: {}", 8, "topology.servers.Near_1: not a node name"),
         ("    near: {}", "    air: {}", 8, "but not switch air helpers"),
         ("    near: {}", "    near: {mcs: 3}", 8, "near.mcs: unknown key; allowed: ack_policy"),
         ("    near: {}", "    near: {}\n    near: {}", 9, "topology.servers.near: given twice"),
@@ -217,13 +217,18 @@ def test_a_network_is_read_back_as_it_is_written(tmp_path: Path) -> None:
         ("mcs: 5", "mcs: 9", 12, "ap2.mcs: 9 is not allowed with 802.11n at 20MHz"),
         ("access_point: ap1", "access_point: ap3", 14, "access_point: unknown access point 'ap3'"),
         ("access_point: ap1, ", "", 14, "topology.stations.laptop.access_point: missing"),
-        ("[[ap1, phone]]", "[[ap1, near]]", 17, "hidden[0]: no radio 'near'; allowed: ap1 ap2"),
+        (
+            "[[ap1, phone]]",
+            "[[ap1, near]]",
+            17,
+            "hidden[0]: unknown radio 'near'; allowed: ap1 ap2",
+        ),
         ("{from: near, to: laptop}", "{from: near, to: lap}", 19, "to: unknown host 'lap'"),
         ("{from: near, to: laptop}", "{from: near, to: near}", 19, "flows[0].to: from 'near' to"),
         ("{from: near, to: laptop}", "{from: near, to: ap1}", 19, "to: unknown host 'ap1'"),
         ("rate: 5Mbit, ", "", 21, "flows[2].protocol: udp needs a rate"),
         ("start: 2s}", "start: 5s}", 21, "flows[2].start: the run has a duration of 5s"),
-        ("duration: 3s}", "duration: 4s}", 20, "flows[1].duration: the run ends before, after 5s"),
+        ("duration: 3s}", "duration: 4s}", 20, "flows[1].duration: the run ends earlier, after 5s"),
         ("start: 4s}", "bytes: 1MiB}", 22, "flows[3].bytes: unknown key; allowed: from to name"),
         ("name: aside", "name: near-laptop", 23, "flows[4]: two flows are named 'near-laptop'"),
         ("{at: 2s", "{at: 5s", 26, "schedule[1].at: the run has ended by then"),
@@ -233,9 +238,9 @@ def test_a_network_is_read_back_as_it_is_written(tmp_path: Path) -> None:
             26,
             "schedule[1].node: unknown node 'phones'; did you mean",
         ),
-        ("mcs: 2", "delay: 2ms", 26, "set.delay: cannot change at one of the stations; allowed:"),
+        ("mcs: 2", "delay: 2ms", 26, "set.delay: cannot change for stations; allowed:"),
         ("mcs: 2", "mcs: 9", 26, "schedule[1].set.mcs: 9 is not allowed with 802.11n"),
-        ("mcs: 2", "tsq: kernel", 26, "set.tsq: 'kernel' is what there was when it booted"),
+        ("mcs: 2", "tsq: kernel", 26, "set.tsq: 'kernel' is the value at boot"),
         ("mcs: 2", "gro: off", 26, "schedule[1].set.gro: unknown key; allowed: ack_policy"),
         ("rate: 100Mbit, ", "", 25, ""),
         ("delay: 2ms,", "delay: 2ms, stations: 2,", 5, "parameters.stations: stations 2 is not"),
@@ -246,7 +251,7 @@ def test_what_cannot_be_is_told_with_its_line(
 ) -> None:
     text = GOOD.replace(old, new, 1)
     if not says:
-        text, says = text.replace("{delay: 60ms}", "{rate: 1Mbit}"), "set.rate: may change where"
+        text, says = text.replace("{delay: 60ms}", "{rate: 1Mbit}"), "set.rate: can change only if"
     with pytest.raises(InputError) as error:
         loaded(tmp_path, text)
     assert "\n" not in str(error.value)
@@ -264,7 +269,7 @@ def test_a_setting_that_does_not_fit_the_network_is_refused(tmp_path: Path) -> N
 def test_flows_are_for_networks_of_ones_own(tmp_path: Path) -> None:
     head, _, rest = GOOD.partition("topology:")
     flows = rest[rest.index("flows:") :]
-    with pytest.raises(InputError, match=r"small.yaml:6: flows: is for networks"):
+    with pytest.raises(InputError, match=r"small.yaml:6: flows: needs a `topology`"):
         loaded(tmp_path, head + flows)
 
 

@@ -46,7 +46,7 @@ def test_it_leaves_alone_what_is_there(tmp_path: Path) -> None:
     path, described = template.write(str(tmp_path / "mine"))
     path.write_text("mine")
     described.write_text("{}")
-    with pytest.raises(InputError, match=r"mine\.yaml: is there already, and is left as it is"):
+    with pytest.raises(InputError, match=r"mine\.yaml: already exists; not overwritten"):
         template.write(str(tmp_path / "mine"))
     assert template.write(str(tmp_path / "other")) == [tmp_path / "other.yaml"]
     assert (path.read_text(), described.read_text()) == ("mine", "{}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The experiments that come with the laboratory, all together."""
+"""The set of all experiments that come with the laboratory."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,20 +10,20 @@ from airtcp.experiment.papers import CITATIONS
 
 ALL = "all"
 
-# --quick: no transfer is longer, and no time beside it.
+# --quick: upper limits for the transfer and for the idle baseline before and after it.
 _QUICK_DURATION_S = 10
 _QUICK_IDLE_S = 1
 
 
 def experiments() -> list[Experiment]:
-    """All of them, those of one source together."""
+    """All experiments, grouped by paper."""
     found = [reader.load(name) for name in reader.names()]
     papers = list(CITATIONS)
     return sorted(found, key=lambda one: papers.index(one.paper))
 
 
 def listed(found: Sequence[Experiment]) -> list[dict[str, Any]]:
-    """For `list --json`: what each is, its factors, and what has been published."""
+    """For `list --json`: title, factors and published values of each experiment."""
     return [
         {
             "name": one.name,
@@ -40,7 +40,7 @@ def listed(found: Sequence[Experiment]) -> list[dict[str, Any]]:
 
 
 def table(found: Sequence[Experiment]) -> str:
-    """For `list`: a paragraph a source."""
+    """For `list`: a paragraph per paper."""
     width = max((len(one.name) for one in found), default=0)
     parts = []
     for paper, citation in CITATIONS.items():
@@ -52,7 +52,7 @@ def table(found: Sequence[Experiment]) -> str:
 
 
 def quick(chosen: Experiment) -> list[Case]:
-    """What published figures are about, each case for 10 s at most; else the first case."""
+    """The cases with published values, or the first case if none; each limited to 10 s."""
     own = chosen.parameters
     shorter = {}
     if own.duration_s > _QUICK_DURATION_S:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The tables of docs/reference/experiments.md, from the schema: `make tables` writes them."""
+"""Writes the tables of docs/reference/experiments.md from the schema (`make tables`)."""
 
 import sys
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ _HEAD = "| Key | Default | Allowed | What it is |\n|---|---|---|---|\n"
 
 
 def with_tables(page: str) -> str:
-    """The page with what stands between `<!-- table: MODEL -->` and `<!-- end -->` made anew."""
+    """The page with new tables between `<!-- table: MODEL -->` and `<!-- end -->`."""
     made = schema()
     for name, model in {"Experiment": made, **made["$defs"]}.items():
         before, begin, rest = page.partition(_BEGIN.format(name))
@@ -35,7 +35,7 @@ def _rows(model: Json) -> Iterable[str]:
 def _allowed(described: dict[str, Any]) -> str:
     if HINT in described:
         return str(described[HINT])
-    # A word that YAML may read as something else stands there as that, too.
+    # A word that YAML may read as another type is also listed with that type.
     words = [word for word in described.get("enum", ()) if isinstance(word, str)]
     return " ".join(words) or "see below"
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What an experiment is: its parameters, its design, its figures, what was published.
+"""The model of an experiment: parameters, design, figures and published values.
 
-A factor is a parameter that the design, or `--set`, gives values. A case is one combination of
-factors.
+A factor is a parameter for which the design or `--set` gives values. A case is one combination of
+factor values.
 """
 
 import itertools
@@ -34,7 +34,7 @@ def _values(name: str) -> Json:
 
 @dataclass(frozen=True)
 class Case:
-    """One combination of factor values, and all the parameters that it gives."""
+    """One combination of factor values, and the resulting parameters."""
 
     factors: Mapping[str, Plain]
     parameters: Parameters
@@ -42,7 +42,7 @@ class Case:
 
     @property
     def slug(self) -> str:
-        """A name for a directory: letters, digits, dots, dashes and underscores only."""
+        """Directory name: only letters, digits, dots, dashes and underscores."""
         text = "_".join(f"{name}-{value}" for name, value in self.factors.items())
         return re.sub(r"[^A-Za-z0-9._-]", "+", text)
 
@@ -60,7 +60,7 @@ class Setting:
         name, equals, values = text.partition("=")
         if name not in PARAMETER_NAMES:
             raise InputError(f"--set {text}: unknown factor {name!r}; {parameters_like(name)}")
-        # A list of capture points, and that of the points of a walk, is one value.
+        # A list of capture points or of waypoints is a single value.
         listed = (values,) if name in ("capture", "walk") else tuple(values.split(","))
         if not equals or not all(listed):
             raise InputError(f"--set {text}: give values, as in --set {name}=V1,V2")
@@ -68,7 +68,7 @@ class Setting:
 
 
 def checked_name(name: str) -> str:
-    """The name; raises ValueError unless an experiment may have it."""
+    """The name; raises ValueError if it is not allowed for an experiment."""
     if not re.fullmatch(_NAME, name):
         raise ValueError(f"{name!r} is not a name; allowed: lower-case letters, digits and dashes")
     return name
@@ -79,60 +79,63 @@ def _name_shape() -> Json:
 
 
 class Experiment(Strict):
-    """One file of experiments/, or of a user's own."""
+    """One experiment file, from experiments/ or from a user."""
 
     name: Annotated[str, AfterValidator(checked_name), Shape(_name_shape)] = Field(
         description="lower-case letters, digits and dashes; results go to results/NAME"
     )
     title: str = Field(description="one line, for `list` and the report")
-    paper: Paper = Field("own", description="the literature that it reproduces, for `list`")
-    source: str = Field(description="where the set-up comes from: a paper, a thesis, yourself")
-    description: str = Field(description="what is measured, and what was chosen and why")
-    expects: str = Field("", description="what should be seen")
+    paper: Paper = Field("own", description="the publication that it reproduces, for `list`")
+    source: str = Field(description="origin of the setup: a paper, a thesis, yourself")
+    description: str = Field(description="what is measured, which choices were made and why")
+    expects: str = Field("", description="the expected result")
     reason: str = Field(
-        "", description="why figures differ from the published ones that say no reason themselves"
+        "",
+        description="why values differ from published ones, for those without their own `reason`",
     )
     parameters: Parameters = Field(
-        Parameters(), description="what all cases have in common, where it is not the default"
+        Parameters(), description="parameters of all cases that differ from the defaults"
     )
     topology: Topology | None = Field(
         None,
         description="a custom topology instead of the default one: docs/reference/topologies.md",
     )
-    flows: tuple[Flow, ...] = Field((), description="what is sent in a custom topology")
-    schedule: tuple[Change, ...] = Field((), description="what changes in it while it runs")
+    flows: tuple[Flow, ...] = Field((), description="flows in a custom topology")
+    schedule: tuple[Change, ...] = Field(
+        (), description="changes in a custom topology during the run"
+    )
     design: tuple[Annotated[dict[str, list[str]], Shape(lambda: by_parameter(_values))], ...] = (
         Field(
             ({},),
-            description="what differs: every entry gives parameters lists of values, its cases are "
-            "all their combinations",
+            description="what varies: each entry gives lists of values for parameters; its cases "
+            "are all combinations of these values",
         )
     )
     published: tuple[Published, ...] = Field(
-        (), description="figures that others measured, which the results stand beside"
+        (), description="values that others measured, for comparison with the results"
     )
     figures: tuple[Figure, ...] = Field(
-        (), description="figures of the report, beside those that every report has"
+        (), description="figures of the report, in addition to those that every report has"
     )
 
     @property
     def network(self) -> Network | None:
-        """That of the file; None where the parameters say all."""
+        """The custom topology; None for the default one."""
         if self.topology is None:
             return None
         return Network(topology=self.topology, flows=self.flows, schedule=self.schedule)
 
     @property
     def factors(self) -> list[str]:
-        """Those of the design, each once."""
+        """The factors of the design, each once."""
         return list(dict.fromkeys(itertools.chain(*self.design)))
 
     def cases(self, settings: Sequence[Setting] = ()) -> list[Case]:
-        """The cases to run, in order and each once.
+        """The cases to run, in order, each once.
 
         Settings replace the design by the full product of their values; the experiment's policies
-        stay where ack_policy is not among them. One value for a parameter that only observes
-        (OBSERVATION) changes that parameter and leaves the design. Raises InputError.
+        are kept unless ack_policy is set. A single value for a parameter that only observes
+        (OBSERVATION) changes that parameter and keeps the design. Raises InputError.
         """
         base = self.parameters
         products: list[Mapping[str, Sequence[str]]] = list(self.design)
@@ -141,7 +144,7 @@ class Experiment(Strict):
             if setting.name in OBSERVATION and len(setting.values) == 1:
                 base = _set(base, {setting.name: setting.values[0]})
             elif setting.name in factors:
-                raise InputError(f"--set {setting.name}: given twice; write all its values in one")
+                raise InputError(f"--set {setting.name}: given twice; give all values in one --set")
             else:
                 factors[setting.name] = setting.values
         if factors:
@@ -163,7 +166,7 @@ class Experiment(Strict):
         return cases
 
     def published_cases(self) -> list[Case]:
-        """The cases that published figures are about, in order and each once."""
+        """The cases with published values, in order, each once."""
         combinations = [one.when for one in self.published]
         combinations += [one.when | one.relative_to for one in self.published if one.relative_to]
         names = dict.fromkeys(itertools.chain(self.factors, *combinations))
@@ -175,7 +178,7 @@ class Experiment(Strict):
         return tuple(dict.fromkeys(listed)) or (self.parameters.ack_policy,)
 
     def published_for(self, parameters: Parameters) -> dict[str, Published]:
-        """By metric the figure published for these very conditions: all but OBSERVATION equal."""
+        """Published values for exactly these conditions (all but OBSERVATION), by metric."""
         under = conditions(parameters)
         found: dict[str, Published] = {}
         for figure in self.published:
@@ -187,7 +190,7 @@ class Experiment(Strict):
 
 
 def conditions(parameters: Parameters) -> dict[str, Plain]:
-    """What a figure is measured under: all but how long and how closely one looks."""
+    """The conditions of a measurement: all parameters but those in OBSERVATION."""
     return {name: value for name, value in parameters.plain().items() if name not in OBSERVATION}
 
 
@@ -197,7 +200,7 @@ def _cases(
     names: Iterable[str],
     combinations: Iterable[Mapping[str, str]],
 ) -> list[Case]:
-    """One for each combination of factor values; two that mean the same are one."""
+    """A case for each combination of factor values; equivalent combinations are merged."""
     cases: dict[str, Case] = {}
     for values in combinations:
         parameters = _set(base, values)
@@ -208,7 +211,7 @@ def _cases(
 
 
 def problems_of(network: Network | None, parameters: Parameters) -> Iterator[Problem]:
-    """What is wrong with a case, though its parameters can be together."""
+    """Problems of a case whose parameters do not conflict with each other."""
     if network:
         yield from problems(network, parameters)
     else:

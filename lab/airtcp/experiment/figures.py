@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The figures that an experiment declares for its report: what they show, laid out how.
+"""The figures that an experiment declares for its report: content and layout.
 
-Three kinds: metrics against each other, something over time, and a model beside what was measured.
+Three kinds: metrics against each other, a quantity over time, and a comparison with a model.
 """
 
 import re
@@ -17,7 +17,7 @@ from airtcp.parameters import NUMBERS, PARAMETER_NAMES, Strict, jsonschema
 from airtcp.parameters.jsonschema import HINT, Json, Shape
 from airtcp.parameters.quantity import OnOff, Plain, duration, fraction, rate, size
 
-# Type of the error for a figure that is of no kind.
+# Type of the error for a figure of unknown kind.
 KIND = "figure_kind"
 
 
@@ -57,20 +57,20 @@ def _times() -> Json:
 
 
 def _title() -> Any:
-    return Field(description="stands above the figure")
+    return Field(description="title above the figure")
 
 
 def _metric_or_number(name: str) -> str:
     if name not in METRICS and name not in NUMBERS:
         raise ValueError(
-            f"{name!r} is neither a metric nor a parameter with a number; "
+            f"{name!r} is neither a metric nor a numeric parameter; "
             + suggest.allowed(name, (*METRICS, *NUMBERS), METRICS_IN)
         )
     return name
 
 
 class _Panelled(Strict):
-    """What is drawn in panels: a line for each value of a factor, a panel for each of another."""
+    """A figure with panels: a line for each value of a factor, a panel for each of another."""
 
     title: str = _title()
     lines: _Factor | None = Field(None, description="factor: a line for each value")
@@ -82,14 +82,14 @@ class _Panelled(Strict):
         seen: dict[str, str] = {}
         for key, factor in self.factors().items():
             if factor in seen:
-                raise ValueError(f"{key}: {factor!r} is {seen[factor]} already; name another")
+                raise ValueError(f"{key}: {factor!r} is already used for {seen[factor]}")
             seen[factor] = key
         if self.rows and not self.panels:
-            raise ValueError("rows: are of panels; name a factor for panels, too")
+            raise ValueError("rows: needs panels")
         return self
 
     def factors(self) -> dict[str, str]:
-        """The factors that it names, by key."""
+        """The factors of the figure, by key."""
         keys = ("x", "lines", "along", "panels", "rows")
         given = {key: getattr(self, key, None) for key in keys}
         return {key: factor for key, factor in given.items() if factor and factor not in METRICS}
@@ -100,40 +100,38 @@ class _Panelled(Strict):
 
 
 class MetricFigure(_Panelled):
-    """Metrics against another, or against a factor with a number, a point a case.
+    """Metrics against another metric or a numeric factor, with one point per case.
 
-    Points of a line are joined along a factor, which may be that of the axis. relative_to is a
-    value of the factor of the lines: the others are drawn as ratios to that line, at the same x.
+    The points of a line are connected along a factor, which may be the one on the axis. relative_to
+    is a value of the `lines` factor: the other lines are ratios to that line, at the same x.
     """
 
     x: Annotated[
         str,
         AfterValidator(_metric_or_number),
-        Shape(
-            lambda: jsonschema.words((*METRICS, *NUMBERS), "a metric, or a factor that is a number")
-        ),
-    ] = Field(description="a metric, or a factor that is a number")
+        Shape(lambda: jsonschema.words((*METRICS, *NUMBERS), "a metric, or a numeric factor")),
+    ] = Field(description="a metric, or a numeric factor")
     y: Annotated[tuple[_Metric, ...], BeforeValidator(_listed), Shape(_metrics)] = Field(
         min_length=1, description="a metric, or a list of metrics with the same unit"
     )
     along: _Factor | None = Field(
-        None, description="factor: joins the points of a line in the order of the design"
+        None, description="factor: connects the points of a line in the order of the design"
     )
     relative_to: str | None = Field(
-        None, description="value of the factor of lines: the others are ratios to that line"
+        None, description="value of the `lines` factor: the other lines are ratios to that line"
     )
 
     @model_validator(mode="after")
     def _relative(self) -> "MetricFigure":
         if self.relative_to is not None and not (self.lines and self.x in NUMBERS):
-            raise ValueError("relative_to: needs lines, and x a parameter with a number")
+            raise ValueError("relative_to: needs lines, and a numeric parameter as x")
         return self
 
     @model_validator(mode="after")
     def _one_axis(self) -> "MetricFigure":
         if len({METRICS[metric].unit for metric in self.y}) > 1:
             units = ", ".join(f"{metric} in {METRICS[metric].unit or '1'}" for metric in self.y)
-            raise ValueError(f"y: one axis needs one unit, not {units}")
+            raise ValueError(f"y: all metrics must have the same unit, not {units}")
         return self
 
     def described(self) -> str:
@@ -142,12 +140,12 @@ class MetricFigure(_Panelled):
 
     @property
     def joined(self) -> bool:
-        """Whether the points of a line are."""
+        """Whether the points of a line are connected."""
         return self.along is not None or self.x in NUMBERS
 
 
 class TimeFigure(_Panelled):
-    """One thing over time, of the first seed; or how often it has each value."""
+    """A quantity over time for the first seed, or the distribution of its values."""
 
     over_time: Literal[
         "cwnd",
@@ -159,8 +157,10 @@ class TimeFigure(_Panelled):
         "segments",
         "acks",
         "received",
-    ] = Field(description="what is shown over time, of the first seed")
-    histogram: OnOff = Field(False, description="how often it has each value, instead of when")
+    ] = Field(description="quantity to show over time, for the first seed")
+    histogram: OnOff = Field(
+        False, description="distribution of the values instead of a plot over time"
+    )
 
     def described(self) -> str:
         shown = "values of {}" if self.histogram else "{} over time"
@@ -168,28 +168,28 @@ class TimeFigure(_Panelled):
 
 
 class ModelFigure(Strict):
-    """Throughput and RTT over the limit of small queues in packets, measured and as in a model.
+    """Throughput and RTT over the limit of small queues in packets, measured and from a model.
 
     The defaults are those of the model, whose throughput counts whole packets; payload_bytes is
-    what goodput counts of each. pacing_ratio is what pacing_factor 1 stands for; p is the product
-    of both where pacing multiplies the limit, and 1 where it does not.
+    the part of each packet that goodput counts. pacing_ratio is p at pacing_factor 1. p is the
+    product of both if pacing multiplies the limit, and 1 otherwise.
     """
 
     title: str = _title()
     model: Literal["aggregation"] = Field(
-        description="aggregation: that of docs/explanation/small-queues.md"
+        description="aggregation: the model in docs/explanation/small-queues.md"
     )
     rtt: Annotated[_Metric, AfterValidator(_time), Shape(_times)] = Field(
-        "tcp_rtt_ms_p50", description="the metric that stands beside the RTT of the model"
+        "tcp_rtt_ms_p50", description="the metric to compare with the RTT of the model"
     )
     pacing_multiplies: OnOff = Field(
-        True, description="pacing multiplies the limit; off: p is 1, whatever the pacing"
+        True, description="pacing multiplies the limit; off: p is 1 at any pacing"
     )
     pacing_ratio: Annotated[float, fraction(0.1, 10)] = Field(
         1.2, description="p at pacing_factor 1"
     )
     packet_bytes: Annotated[int, size(1, 65535)] = Field(
-        Station.packet_bytes, alias="packet", description="l, a packet"
+        Station.packet_bytes, alias="packet", description="l, size of a packet"
     )
     payload_bytes: Annotated[int | None, size(1, 65535, "packet")] = Field(
         None, alias="payload", description="bytes of a packet that goodput counts"
@@ -198,7 +198,7 @@ class ModelFigure(Strict):
         Station.overhead_bytes, alias="overhead", description="l_oh, added to each packet"
     )
     rate_bps: Annotated[float, rate()] = Field(
-        Station.rate_bps, alias="rate", description="r, of data"
+        Station.rate_bps, alias="rate", description="r, the data rate"
     )
     most_aggregate_s: Annotated[float, duration(0, 1)] = Field(
         Station.most_aggregate_s,
@@ -206,13 +206,13 @@ class ModelFigure(Strict):
         description="mxg, the longest aggregate",
     )
     access_s: Annotated[float, duration(0, 1)] = Field(
-        Station.access_s, alias="access", description="t_oh, access to the medium"
+        Station.access_s, alias="access", description="t_oh, time for access to the medium"
     )
     base_rtt_s: Annotated[float, duration(0, 10)] = Field(
-        Station.base_rtt_s, alias="base_rtt", description="RTT_base, without load"
+        Station.base_rtt_s, alias="base_rtt", description="RTT_base, the RTT without load"
     )
     backlog_factor: Annotated[float, fraction(0, 1)] = Field(
-        Station.backlog_factor, description="c, the share of the limit that waits at the radio"
+        Station.backlog_factor, description="c, the share of the limit that is queued at the radio"
     )
 
     @property
@@ -229,7 +229,7 @@ class ModelFigure(Strict):
 
     @property
     def payload_share(self) -> float:
-        """What goodput counts of the throughput of whole packets."""
+        """Ratio of goodput to the throughput of whole packets."""
         return 1.0 if self.payload_bytes is None else self.payload_bytes / self.packet_bytes
 
     def pacing(self, factor: float) -> float:
@@ -237,13 +237,13 @@ class ModelFigure(Strict):
         return self.pacing_ratio * factor if self.pacing_multiplies else 1.0
 
     def factors(self) -> dict[str, str]:
-        """None: those of the model are not a matter of choice."""
+        """Empty: the factors of the model are fixed."""
         return {}
 
     def described(self) -> str:
         set_up = self.model_dump(mode="json", exclude={"title", "model"})
         chosen = ", ".join(f"{name} {value}" for name, value in set_up.items())
-        return f"goodput and RTT beside the model of {self.model}: {chosen}"
+        return f"goodput and RTT compared with the {self.model} model: {chosen}"
 
 
 KINDS: Mapping[str, type[MetricFigure | TimeFigure | ModelFigure]] = {
@@ -254,7 +254,7 @@ KINDS: Mapping[str, type[MetricFigure | TimeFigure | ModelFigure]] = {
 
 
 def _kind(given: Any) -> str | None:
-    """The kind of a mapping: that of the key that only this kind has, or that is meant for it."""
+    """The kind of a figure: from a key that only this kind has, or from a misspelt one."""
     keys = given if isinstance(given, dict) else ()
     chosen = next((kind for kind in KINDS if kind in keys), "x" if "y" in keys else None)
     known = {
@@ -271,22 +271,22 @@ Figure = Annotated[
     Discriminator(
         _kind,
         custom_error_type=KIND,
-        custom_error_message="no kind of figure; give one of: x and y, over_time, model",
+        custom_error_message="unknown kind of figure; give one of: x and y, over_time, model",
     ),
 ]
 
 
 def tsq_packets(tsq: Plain) -> int | None:
-    """The limit of small queues in packets; None where it is in anything else."""
+    """The limit of small queues in packets; None if it is in another unit."""
     match = re.fullmatch("([0-9]+)packets", str(tsq))
     return int(match[1]) if match else None
 
 
 def documented(figure: Figure) -> dict[str, Any]:
-    """The declaration as it stands in YAML, with every default."""
+    """The declaration as in YAML, with all defaults."""
     return figure.model_dump(mode="json", exclude_none=True)
 
 
 def show(declared: tuple[Figure, ...]) -> Iterator[str]:
-    """A line for people about each."""
+    """A readable line for each figure."""
     return (f"{figure.title}: {figure.described()}" for figure in declared)

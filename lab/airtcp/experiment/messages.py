@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What is wrong with an experiment, in one line: pydantic's errors in our words."""
+"""Turns pydantic's errors about an experiment into one-line messages."""
 
 import re
 from collections.abc import Mapping
@@ -12,12 +12,12 @@ from airtcp.experiment.figures import KIND
 from airtcp.parameters import CONFLICT, PARAMETER_NAMES, Parameters
 from airtcp.parameters.quantity import Plain
 
-# Where the list of parameters is, which is too long for a message.
+# Refers to the list of parameters, which is too long for a message.
 _PARAMETERS_IN = "all: docs/reference/experiments.md"
 
 
 def explain(error: ErrorDetails, model: type[BaseModel]) -> str:
-    """What is wrong and what is allowed; model: that whose key it is."""
+    """The error and the allowed values; model: the model that has the key."""
     if error["type"] == "extra_forbidden":
         keys = (field.alias or name for name, field in model.model_fields.items())
         more = _PARAMETERS_IN if model is Parameters else ""
@@ -34,7 +34,7 @@ def explain(error: ErrorDetails, model: type[BaseModel]) -> str:
 
 
 def named(error: ErrorDetails, values: Mapping[str, Plain]) -> str:
-    """The parameter at fault; when it is not among the values, also those, which conflict."""
+    """The parameter at fault; if it is not among the values, also the values that conflict."""
     name = str(error["loc"][0])
     if name in values:
         return name
@@ -42,5 +42,5 @@ def named(error: ErrorDetails, values: Mapping[str, Plain]) -> str:
 
 
 def parameters_like(name: str) -> str:
-    """What is allowed where an unknown parameter is named."""
+    """The allowed names, in place of the name of an unknown parameter."""
     return suggest.allowed(name, PARAMETER_NAMES, _PARAMETERS_IN)

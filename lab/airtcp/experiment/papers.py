@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The literature that experiments reproduce, and how exactly it gives a figure."""
+"""The publications that experiments reproduce, and the precision of published values."""
 
 from collections.abc import Mapping
 from typing import Literal

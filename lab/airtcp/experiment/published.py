@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Figures that others have published, as an experiment declares them."""
+"""Published values, as declared in an experiment."""
 
 from collections.abc import Callable
 from typing import Annotated, get_args
@@ -13,12 +13,12 @@ from airtcp.parameters.jsonschema import PARAMETER, Json, Shape
 
 
 def parameter(name: str) -> Json:
-    """The shape of a value of the parameter."""
+    """JSON Schema of a value of the parameter."""
     return {PARAMETER: name}
 
 
 def by_parameter(schema: Callable[[str], Json]) -> Json:
-    """The shape of a mapping whose keys are parameters."""
+    """JSON Schema of a mapping whose keys are parameters."""
     properties = {name: schema(name) for name in PARAMETER_NAMES}
     return {"type": "object", "properties": properties, "additionalProperties": False}
 
@@ -31,7 +31,9 @@ def _read_value(value: object) -> float | str:
         return float(text)
     except ValueError:
         allowed = ", ".join(get_args(Word))
-        raise ValueError(f"{text!r} is not a number; with relative_to also {allowed}") from None
+        raise ValueError(
+            f"{text!r} is not a number; with relative_to also allowed: {allowed}"
+        ) from None
 
 
 def _value_shape() -> Json:
@@ -39,36 +41,36 @@ def _value_shape() -> Json:
 
 
 class Published(Strict):
-    """A figure that others measured, and the factor values at which they did.
+    """A value that others measured, and the factor values of that measurement.
 
-    With relative_to the value is a ratio: the metric over that at the same factor values but for
-    these; or in words what is said of it. reason: why ours differs, as far as it is known; where it
-    is empty that of the experiment.
+    With relative_to the value is a ratio of the metric to its value at the same factor values with
+    those of relative_to replaced, or a word for that ratio. reason: why our value differs, as far
+    as known; if empty, the reason of the experiment applies.
     """
 
     when: Annotated[dict[str, str], Shape(lambda: by_parameter(parameter))] = Field(
-        description="the parameters at which it was measured, where they differ from those above"
+        description="the parameters of the measurement that differ from those above"
     )
     relative_to: Annotated[dict[str, str], Shape(lambda: by_parameter(parameter))] = Field(
         {},
-        description="makes the figure a ratio: to the metric at the same parameters but for these",
+        description="makes the value a ratio: to the metric at the same parameters but these",
     )
     metric: Annotated[str, Shape(lambda: jsonschema.words(METRICS, "a metric"))] = Field(
         description="what was measured (docs/reference/metrics.md)"
     )
     value: Annotated[float | Word, BeforeValidator(_read_value), Shape(_value_shape)] = Field(
-        description="the figure, in the unit of the metric; of a ratio also more, less or same"
+        description="the value, in the unit of the metric; for a ratio also more, less or same"
     )
     precision: Precision = Field(
-        description="exact: printed as a number; approximate: read off a plot or a text; or a bound"
+        description="exact: printed as a number; approximate: from a plot or the text; or a bound"
     )
-    source: str = Field(description="where it stands: table, figure, page")
-    reason: str = Field("", description="why ours differs, as far as it is known")
+    source: str = Field(description="where it is published: table, figure, page")
+    reason: str = Field("", description="why our value differs, as far as known")
 
     @model_validator(mode="after")
     def _comparable(self) -> "Published":
         if isinstance(self.value, str) and not self.relative_to:
-            raise ValueError(f"value {self.value}: say than when, by relative_to")
+            raise ValueError(f"value {self.value}: needs relative_to, the case to compare with")
         if self.relative_to and self.precision not in ("exact", "approximate"):
-            raise ValueError(f"precision {self.precision}: is of values, not of ratios")
+            raise ValueError(f"precision {self.precision}: is for values, not for ratios")
         return self

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""YAML becomes an experiment, or one line: file, line, key, what is wrong and what is allowed."""
+"""Reads an experiment from YAML; errors are one line: file, line, key, error, allowed values."""
 
 import itertools
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ _Location = tuple[str | int, ...]
 
 
 def load(experiment: str | Path) -> Experiment:
-    """The experiment of a name in experiments/, or of a YAML file. Raises InputError."""
+    """The experiment with a name in experiments/, or in a YAML file. Raises InputError."""
     path = Path(experiment)
     if path.suffix not in (".yaml", ".yml"):
         path = EXPERIMENTS_DIR / f"{experiment}.yaml"
@@ -41,19 +41,19 @@ def load(experiment: str | Path) -> Experiment:
 
 
 def names() -> list[str]:
-    """The experiments that come with the laboratory."""
+    """Names of the experiments that come with the laboratory."""
     return sorted(path.stem for path in EXPERIMENTS_DIR.glob("*.yaml"))
 
 
 def _shown(path: Path) -> str:
-    """The path as an error names it: short when it is one of ours."""
+    """The path for error messages: relative if it is in the repository."""
     path = path.resolve()
     root = REPOSITORY
     return str(path.relative_to(root)) if path.is_relative_to(root) else str(path)
 
 
 class _Reader:
-    """Reads one YAML file into an Experiment and can say on which line each thing stands."""
+    """Reads one YAML file into an Experiment and records the line of each key and item."""
 
     def __init__(self, shown: str) -> None:
         self._shown = shown
@@ -63,27 +63,27 @@ class _Reader:
         node = yamlfile.compose(text, self._shown)
         if not isinstance(node, yaml.MappingNode):
             raise InputError(
-                f"{self._shown}:1: must be a list of `key: value` lines; keys: "
+                f"{self._shown}:1: must consist of `key: value` lines; allowed keys: "
                 + " ".join(Experiment.model_fields)
             )
         try:
             experiment = Experiment.model_validate(self._data(node, ()))
         except ValidationError as error:
-            first = _telling(error)
+            first = _most_specific(error)
             at = first["loc"]
-            # pydantic names the kind of a figure after its number; the file has no such key there.
+            # pydantic adds the kind of a figure after its index; the file has no such key.
             key = (*at[:2], *at[3:]) if at[0] == "figures" else at
             raise self._error(key, explain(first, _model_at(at))) from None
         for name in ("flows", "schedule"):
             if experiment.topology is None and (name,) in self._lines:
-                raise self._error((name,), "is for networks with a `topology`")
+                raise self._error((name,), "needs a `topology`")
         self._check_factors(experiment)
         self._check_figures(experiment)
         self._check_published(experiment)
         return experiment
 
     def _data(self, node: yaml.Node, at: _Location) -> object:
-        """The node as dicts, lists and the very text of scalars: the schema gives the types."""
+        """The node as dicts, lists and the text of scalars: the schema defines the types."""
         self._lines.setdefault(at, node.start_mark.line + 1)
         if isinstance(node, yaml.SequenceNode):
             return [self._data(item, (*at, index)) for index, item in enumerate(node.value)]
@@ -92,7 +92,7 @@ class _Reader:
             for key, value in node.value:
                 if not isinstance(key, yaml.ScalarNode):
                     self._lines[at] = key.start_mark.line + 1
-                    raise self._error(at, "a key is a word, not a list or keys of its own")
+                    raise self._error(at, "a key must be a word, not a list or a mapping")
                 where = (*at, str(key.value))
                 if key.value in mapping:
                     self._lines[where] = key.start_mark.line + 1
@@ -103,7 +103,7 @@ class _Reader:
         return node.value
 
     def _check_factors(self, experiment: Experiment) -> None:
-        """Factor names and values of the design and of published figures are parameters."""
+        """Check factor names and values of the design and of published values."""
         for number, product in enumerate(experiment.design):
             for name, values in product.items():
                 for index, value in enumerate(values):
@@ -122,7 +122,7 @@ class _Reader:
         self._check_conflicts(experiment)
 
     def _check_figures(self, experiment: Experiment) -> None:
-        """Figures name factors of the design; a model has something to be compared with."""
+        """Check that figures use factors of the design, and that a model can be compared."""
         factors = experiment.factors
         for number, figure in enumerate(experiment.figures):
             for key, factor in figure.factors().items():
@@ -137,11 +137,11 @@ class _Reader:
             ):
                 raise self._error(
                     ("figures", number, "model"),
-                    "no case has a tsq in packets, as in 40packets, which the model is about",
+                    "the model needs a case with tsq in packets, such as 40packets",
                 )
 
     def _check_conflicts(self, experiment: Experiment) -> None:
-        """Every case, and the conditions of every published figure, are possible."""
+        """Check that the parameters of every case and every published value are compatible."""
         combinations: list[tuple[_Location, dict[str, str]]] = [
             (("design", number), dict(zip(product, values, strict=True)))
             for number, product in enumerate(experiment.design)
@@ -164,7 +164,7 @@ class _Reader:
                 raise self._error(problem.at, f"{problem.text}{given and f' (with {given})'}")
 
     def _check_published(self, experiment: Experiment) -> None:
-        """Every published figure is about a case of the design."""
+        """Check that every published value belongs to a case of the design."""
         base = experiment.parameters.plain()
         design = [
             {name: set(values) for name, values in product.items()} for product in experiment.design
@@ -174,7 +174,7 @@ class _Reader:
             if figure.relative_to:
                 when["relative_to"] = figure.when | figure.relative_to
             for key, values in when.items():
-                # As text first: values of parameters take a while.
+                # Compare as text first: parsing parameters is slow.
                 if any(_fits(values, product, base) for product in design):
                     continue
                 under = conditions(experiment.parameters.replace(values))
@@ -192,12 +192,12 @@ class _Reader:
             Parameters.model_validate({name: value})
         except ValidationError as error:
             first = error.errors()[0]
-            # Whether values go together hangs on the others, too.
+            # Conflicts depend on other values, too.
             if first["type"] != CONFLICT:
                 raise self._error((*at, *within), explain(first, Parameters)) from None
 
     def _error(self, at: _Location, message: str) -> InputError:
-        """`file:line: key: message`; a thing that is missing is reported where it should be."""
+        """`file:line: key: message`; a missing key is reported at the line of its parent."""
         known = at
         while known not in self._lines:
             known = known[:-1]
@@ -211,7 +211,7 @@ class _Reader:
 def _fits(
     values: Mapping[str, str], product: Mapping[str, set[str]], base: Mapping[str, Plain]
 ) -> bool:
-    """Whether a combination of the product has these values, all of them as text."""
+    """Whether a combination of the product has these values, compared as text."""
     return all(
         values.get(name, str(base[name])) in product.get(name, {str(base[name])})
         for name in values.keys() | product.keys()
@@ -219,8 +219,8 @@ def _fits(
     )
 
 
-def _telling(error: ValidationError) -> ErrorDetails:
-    """The error that says most: a key that is missing may be there, but misspelt."""
+def _most_specific(error: ValidationError) -> ErrorDetails:
+    """The most specific error: a missing key may be present but misspelt."""
     first, *others = error.errors()
     if first["type"] != "missing":
         return first
@@ -228,7 +228,7 @@ def _telling(error: ValidationError) -> ErrorDetails:
 
 
 def _model_at(at: _Location) -> type[BaseModel]:
-    """The model whose keys stand at a place: for the list of what is allowed."""
+    """The model of the keys at a location, for the list of allowed keys."""
     if own := model_at(at):
         return own
     if len(at) < 2:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The JSON Schema of an experiment's file, from the models that read it: for editors and checks.
+"""The JSON Schema of an experiment file, generated from its models: for editors and checks.
 
-It says what the keys are and how each value is written. What hangs on other values (conflicts,
-factors of the design, what is out of range but has a unit) only the loader knows.
+It describes the keys and the format of each value. Only the loader checks what depends on other
+values (conflicts, factors of the design) and the range of values with a unit.
 """
 
 import json
@@ -17,7 +17,7 @@ from airtcp.parameters.jsonschema import HINT, NUMBER, PARAMETER, SCALAR, Json, 
 
 
 class _Generator(GenerateJsonSchema):
-    """pydantic's own, for a loader that takes the text of scalars."""
+    """pydantic's generator, adapted to a loader that reads scalars as text."""
 
     def generate(self, schema: Any, mode: Any = "validation") -> JsonSchemaValue:
         made = super().generate(schema, mode=mode)
@@ -37,11 +37,11 @@ class _Generator(GenerateJsonSchema):
         return self.generate_inner(schema["schema"])
 
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
-        """With the default as it stands in YAML; what is left out altogether has none."""
+        """With the default as written in YAML; omitted for sections and lists."""
         made = super().default_schema(schema)
         made.pop("default", None)
         default = schema["default"]
-        # An empty tuple may be a word in YAML, as no capture points are `off`.
+        # An empty tuple may be a word in YAML: no capture points are `off`.
         if isinstance(default, BaseModel) or (default and isinstance(default, tuple)):
             return made
         try:
@@ -55,7 +55,7 @@ class _Generator(GenerateJsonSchema):
 
 
 def _finish(schema: object) -> None:
-    """Point to parameters, and add to descriptions what is allowed where an editor has no list."""
+    """Resolve references to parameters; add allowed values that editors cannot list."""
     if isinstance(schema, list):
         for one in schema:
             _finish(one)
@@ -70,10 +70,10 @@ def _finish(schema: object) -> None:
 
 
 def schema() -> Json:
-    """Of everything that is in a file."""
+    """The schema of a whole file."""
     return Experiment.model_json_schema(schema_generator=_Generator)
 
 
 def text() -> str:
-    """As a file that an editor is told of."""
+    """The schema as the text of a file for editors."""
     return json.dumps(schema(), indent=1) + "\n"

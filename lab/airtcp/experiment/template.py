@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""An experiment to begin with: template.yaml, which runs as it stands, and the schema beside it."""
+"""Writes a new experiment from template.yaml, which runs unchanged, and its schema."""
 
 from pathlib import Path
 from string import Template
@@ -19,9 +19,9 @@ SCHEMA = "airtcp.schema.json"
 
 
 def write(name_or_path: str) -> list[Path]:
-    """Write NAME.yaml, and the schema beside it unless that is there; returns what was written.
+    """Write NAME.yaml, and the schema in the same directory unless it exists; returns their paths.
 
-    Raises InputError for a bad name and for a file that is there already.
+    Raises InputError for an invalid name or an existing file.
     """
     path = Path(name_or_path)
     if not path.name:
@@ -36,7 +36,7 @@ def write(name_or_path: str) -> list[Path]:
         with path.open("x", encoding="utf-8") as file:
             file.write(_text(name, path))
     except FileExistsError:
-        raise InputError(f"{path}: is there already, and is left as it is") from None
+        raise InputError(f"{path}: already exists; not overwritten") from None
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from None
     described = path.with_name(SCHEMA)

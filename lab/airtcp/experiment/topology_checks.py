@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What cannot be in a network of one's own, and where in the file it stands."""
+"""Checks of a custom topology: errors and their location in the file."""
 
 import itertools
 import re
@@ -31,11 +31,11 @@ MOST_OTHERS = 16
 
 _NAME = re.compile("[a-z][a-z0-9-]{0,19}")
 _LIKE = "up to 20 lower-case letters, digits and dashes, a letter first"
-# Of the plan's own: a node, a capture, a file.
+# Names that the plan uses for a node, a capture and a file.
 _RESERVED = (SWITCH, "air", "helpers")
 
-# Parameters that say what the usual network is, and what it carries: a topology, its flows and its
-# schedule do.
+# Parameters of the default topology and its traffic; a custom topology has its own nodes, flows and
+# schedule instead.
 _OF_THE_USUAL = (
     *("stations", "direction", "workload", "protocol", "udp_rate", "flows", "idle", "marking"),
     *("access", "ethernet_rate", "path", "distance", "walk", "udp_ping_interval"),
@@ -48,19 +48,19 @@ _CHANGES = {
     "access_points": _RADIO_CHANGES,
     "stations": (*ACK_POLICY, *SENDER, *_RADIO_CHANGES, "snr"),
 }
-# Words for what the kernel has when it boots, which nobody knows later.
+# Words for the value at boot, which is not known later.
 _UNKNOWN = ("kernel", "preset")
 
 
 class Problem(NamedTuple):
-    """What is wrong, and the keys that lead to it."""
+    """An error and the keys that lead to its location."""
 
     at: tuple[str | int, ...]
     text: str
 
 
 def problems(network: Network, parameters: Parameters) -> Iterator[Problem]:
-    """Those of a case, the first ones first: what comes later may hang on them."""
+    """Problems of a case; later checks run only if earlier ones find none."""
     for kind in (_names, _links, _nodes, _flows, _schedule):
         found = list(kind(network, parameters))
         yield from found
@@ -69,7 +69,7 @@ def problems(network: Network, parameters: Parameters) -> Iterator[Problem]:
 
 
 def warnings(network: Network, parameters: Parameters) -> Iterator[str]:
-    """What is allowed, but may not be what is wanted."""
+    """Settings that are allowed, but may not be intended."""
     for name, station in network.topology.stations.items():
         ends = (station.access_point, name)
         nodes = {node: parameters.replace(network.own(node)) for node in ends}
@@ -94,13 +94,13 @@ def _names(network: Network, parameters: Parameters) -> Iterator[Problem]:
     for group, (nodes, least, most) in groups.items():
         at = ("topology", group)
         if not least <= len(nodes) <= most:
-            yield Problem(at, f"{len(nodes)} of them; allowed: {least} to {most}")
+            yield Problem(at, f"{len(nodes)} given; allowed: {least} to {most}")
         for name in nodes:
             if not _NAME.fullmatch(name) or name in _RESERVED:
-                text = f"not a name of a node; allowed: {_LIKE}, but not {_words(_RESERVED)}"
+                text = f"not a node name; allowed: {_LIKE}, but not {_words(_RESERVED)}"
                 yield Problem((*at, name), text)
             elif name in seen:
-                yield Problem((*at, name), f"a node of this name stands under {seen[name]}")
+                yield Problem((*at, name), f"the name is already used in {seen[name]}")
             seen[name] = group
 
 
@@ -117,9 +117,9 @@ def _links(network: Network, parameters: Parameters) -> Iterator[Problem]:
     for number, pair in enumerate(topology.hidden):
         at = ("topology", "hidden", number)
         if unknown := [name for name in pair if name not in radios]:
-            yield Problem(at, f"no radio {_told(unknown[0], radios)}")
+            yield Problem(at, f"unknown radio {_told(unknown[0], radios)}")
         elif pair[0] == pair[1]:
-            yield Problem(at, f"{pair[0]!r} twice; give two radios")
+            yield Problem(at, f"{pair[0]!r} given twice; give two different radios")
 
 
 def _nodes(network: Network, parameters: Parameters) -> Iterator[Problem]:
@@ -149,7 +149,7 @@ def _without_snr(parameters: Parameters) -> bool:
 def _conflict(
     base: Parameters, values: Mapping[str, Plain], at: tuple[str | int, ...]
 ) -> Problem | None:
-    """Why these parameters cannot be with the others. Each is allowed by itself."""
+    """The conflict of these parameters with the others, each of which is valid alone."""
     try:
         base.replace(values)
     except ValidationError as error:
@@ -175,7 +175,7 @@ def _flows(network: Network, parameters: Parameters) -> Iterator[Problem]:
         yield from (Problem((*at, key), text) for key, text in _transport(flow))
     for number, flow in enumerate(network.flows):
         if flow.name is not None and not _NAME.fullmatch(flow.name):
-            yield Problem(("flows", number, "name"), f"not a name of a flow; allowed: {_LIKE}")
+            yield Problem(("flows", number, "name"), f"not a flow name; allowed: {_LIKE}")
     names = flow_names(network)
     if twice := [name for name, count in Counter(names).items() if count > 1]:
         second = [number for number, name in enumerate(names) if name == twice[0]][1]
@@ -191,7 +191,7 @@ def _times(parameters: Parameters, flow: Flow) -> Iterator[tuple[str, str]]:
     elif flow.duration_s is not None and flow.duration_s > rest:
         yield (
             "duration",
-            f"the run ends before, after {length}; allowed: 1s to {format_duration_s(rest)}",
+            f"the run ends earlier, after {length}; allowed: 1s to {format_duration_s(rest)}",
         )
 
 
@@ -199,9 +199,9 @@ def _transport(flow: Flow) -> Iterator[tuple[str, str]]:
     if flow.protocol == "tcp":
         return
     if flow.rate_bps is None:
-        yield "protocol", "udp needs a rate, as in 5Mbit"
+        yield "protocol", "udp needs a rate, such as 5Mbit"
     if flow.congestion_control is not None:
-        yield "congestion_control", "udp has none"
+        yield "congestion_control", "not allowed with udp"
 
 
 def _schedule(network: Network, parameters: Parameters) -> Iterator[Problem]:
@@ -235,15 +235,15 @@ def _schedule(network: Network, parameters: Parameters) -> Iterator[Problem]:
 
 def _unchangeable(group: str, before: Parameters, key: str, value: Plain) -> str | None:
     if key not in _CHANGES[group]:
-        return f"cannot change at one of the {group}; allowed: {_words(_CHANGES[group])}"
+        return f"cannot change for {group}; allowed: {_words(_CHANGES[group])}"
     if value in _UNKNOWN:
-        return f"{value!r} is what there was when it booted; give the value itself"
+        return f"{value!r} is the value at boot; give an explicit value"
     if key == "rate" and (before.rate_bps is None or value == "unlimited"):
-        return "may change where the cable has a rate from the start, and to another rate"
+        return "can change only if the cable has a rate from the start, and only to another rate"
     if key in RATE and before.rate_control != "fixed":
-        return f"the rate is chosen by rate_control {before.rate_control}; allowed with fixed"
+        return f"rate_control {before.rate_control} chooses the rate; allowed with fixed"
     if key == "snr" and value == "none":
-        return "'none' is no ratio; give one, as in 20dB"
+        return "'none' is not a ratio; give one, such as 20dB"
     return None
 
 

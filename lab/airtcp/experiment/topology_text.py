@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A network of one's own in words: for `show`, and the keys for its page of the docs."""
+"""A custom topology as text, for `show`; and the tables of its keys, for the docs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -32,7 +32,7 @@ _OWN: Mapping[str, type[BaseModel]] = {
 
 
 def lines(network: Network) -> Iterator[str]:
-    """A line a node, flow and change."""
+    """One line per node, flow and change."""
     topology = network.topology.model_dump(mode="json", exclude_unset=True)
     for group, kind in (
         ("servers", "server"),
@@ -57,7 +57,7 @@ def _words(said: Mapping[str, Any], before: str) -> str:
 
 
 def tables() -> str:
-    """Markdown: what may be set of nodes, flows and changes."""
+    """Markdown tables of the keys of nodes, flows and changes."""
     parts = [
         _table([f"`{at}`", "Meaning"], [[f"`{key}`", text] for key, text in _keys(model).items()])
         for at, model in _KEYS.items()
