@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Saturated EDCA stations on one medium: Bianchi's fixed point.
 
-Every station always has a frame, all frames are equally long, none is lost but by collision, no
-A-MPDUs, no RTS.
+Every station always has a frame to send, all frames have the same length, frames are lost only by
+collision, no A-MPDUs, no RTS.
 
 [Bianchi] G. Bianchi, "Performance Analysis of the IEEE 802.11 Distributed Coordination Function",
 IEEE JSAC 18(3), 2000.
@@ -25,19 +25,19 @@ Array = numpy.ndarray[Any, Any]
 
 
 def ofdm_us(mbps: int, octets: int) -> int:
-    """A PPDU of clause 17, 20 MHz: preamble, SIGNAL, SERVICE, PSDU, tail (17.4.3)."""
+    """Duration of a clause 17 PPDU, 20 MHz: preamble, SIGNAL, SERVICE, PSDU, tail (17.4.3)."""
     return 20 + 4 * ceil((16 + 8 * octets + 6) / (4 * mbps))
 
 
 @dataclass(frozen=True)
 class Edca:
-    """An access category; default: best effort at 5 GHz, as airsim has it."""
+    """An access category; default: airsim's best effort at 5 GHz."""
 
     aifsn: int = 3
     cw_min: int = 15
     cw_max: int = 1023
     attempts: int = 7
-    """A frame is given up after so many; the window then starts anew."""
+    """A frame is dropped after this many attempts; the window then starts again at its minimum."""
     slot_us: int = 9
     sifs_us: int = 16
     rx_start_us: int = 20
@@ -48,7 +48,7 @@ class Edca:
 
     @property
     def timeout_us(self) -> int:
-        """From the end of a PPDU until its sender gives up its ACK (10.3.2.11)."""
+        """From the end of a PPDU until its sender stops waiting for the ACK (10.3.2.11)."""
         return self.sifs_us + self.slot_us + self.rx_start_us
 
     @property
@@ -57,7 +57,7 @@ class Edca:
         return self.sifs_us + ofdm_us(6, ACK_OCTETS)
 
     def windows(self) -> Array:
-        """Backoffs to choose from (CW + 1), by failures so far."""
+        """Number of possible backoffs (CW + 1), by number of failures so far."""
         doubled = (self.cw_min + 1) * 2.0 ** numpy.arange(self.attempts)
         windows: Array = numpy.minimum(doubled, self.cw_max + 1)
         return windows
@@ -77,17 +77,17 @@ class Prediction:
 
 
 def attempt_probability(p: float, edca: Edca = BEST_EFFORT) -> float:
-    """tau of a station each of whose transmissions collides with probability p.
+    """tau of a station whose transmissions each collide with probability p.
 
-    [Bianchi]'s chain takes one step a slot, idle or busy, transmits at zero, and may draw a zero
-    for the very next slot. That is airsim's rule to the letter: at each boundary a function counts
-    down, that at which another transmits included, or transmits; and what a sender draws counts
-    from the first boundary after AIFS, as what the others have left does. So no slot is open to
-    some stations only, and the corrections of [Foh] and [Tinnirello], which are for DCF stations
-    that do not count the busy boundary, do not apply.
+    [Bianchi]'s chain takes one step per slot, idle or busy, transmits at zero, and may draw a zero
+    for the next slot. airsim follows exactly this rule: at each boundary, including one at which
+    another station transmits, a function either counts down or transmits; and a newly drawn
+    backoff counts from the first boundary after AIFS, like the remaining backoffs of the others.
+    So every slot is open to all stations, and the corrections of [Foh] and [Tinnirello], which are
+    for DCF stations that do not count the busy boundary, do not apply.
 
-    With a last attempt the chain gives the mean number of attempts for a frame over the mean
-    number of boundaries, of which a stage with W backoffs to choose from takes (W - 1) / 2 + 1.
+    With a limited number of attempts, the chain gives the mean number of attempts per frame over
+    the mean number of boundaries. A stage with W possible backoffs takes (W - 1) / 2 + 1 of them.
     """
     reached = p ** numpy.arange(edca.attempts)
     return float(reached.sum() / (reached * (edca.windows() + 1) / 2).sum())
@@ -96,16 +96,16 @@ def attempt_probability(p: float, edca: Edca = BEST_EFFORT) -> float:
 def solve(
     n: int, ppdu_us: float, ack_us: float, payload_octets: int = 1472, edca: Edca = BEST_EFFORT
 ) -> Prediction:
-    """n saturated stations; ppdu_us: a data frame on the air, ack_us: its ACK.
+    """n saturated stations; ppdu_us: duration of a data frame, ack_us: duration of its ACK.
 
     p = 1 - (1 - tau)^(n - 1) ([Bianchi] eq. 9) with tau = attempt_probability(p); throughput is
     the payload over the mean duration of a slot (eq. 13). A busy slot lasts from its boundary to
     the first boundary after it:
 
     - success: PPDU, SIFS, ACK, AIFS;
-    - collision: PPDU, EIFS - DIFS + AIFS. The colliders themselves come back after the ACK's
-      timeout and AIFS, 15 us sooner, which is left out; two stations have no bystanders, there it
-      is the timeout.
+    - collision: PPDU, EIFS - DIFS + AIFS. The colliding stations themselves resume after the ACK
+      timeout and AIFS, 15 us earlier, which is neglected. With two stations there are no others,
+      and the timeout applies.
 
     tests/models/test_bianchi_simulation.py compares it with a Monte Carlo simulation: tau and
     throughput agree within 1%; p within 1% from ten stations on, below that it is up to 6% too
