@@ -13,10 +13,10 @@
  *	airsim preset list
  *	airsim -batch -
  *
- * The last does the lines on standard input, each a command without the word
- * airsim, and as ip and tc do it ends with the first that fails, whose number
- * it tells. Keys are the attributes of the generic netlink family "airsim". Exit status:
- * 2 for a request that cannot be understood, 1 for one that the kernel refuses.
+ * The last one runs the lines on standard input, each a command without the word
+ * airsim. Like ip and tc it stops at the first one that fails and reports its line
+ * number. Keys are the attributes of the generic netlink family "airsim". Exit
+ * status: 2 for an invalid request, 1 for one that the kernel rejects.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -36,7 +36,7 @@
 
 enum type { U8, U16, U32, S32, BOOLEAN, WORD, TEXT, ADDRESS, COUNTERS };
 
-/* What a key may be given to; those with none are only shown. */
+/* Commands that accept a key; keys with none are only shown. */
 enum use {
 	SHOWN,
 	HARDWARE = 1,
@@ -99,7 +99,7 @@ static const char * const switches[] = { "off", "on", NULL };
 #define SWITCH(_name, _attr, _use) \
 	{ _name, AIRSIM_ATTR_##_attr, BOOLEAN, _use, switches }
 
-/* In the order in which they are shown. */
+/* In the order of output. */
 static const struct key keys[] = {
 	KEY("index", INDEX, U32, SHOWN),
 	KEY("wiphy", WIPHY, TEXT, SHOWN),
@@ -184,7 +184,7 @@ static uint16_t family;
 static char request[BUFFER_OCTETS];
 static char answer[BUFFER_OCTETS];
 
-/* One line on standard error, then the end. */
+/* Print one line to standard error and exit. */
 static _Noreturn __attribute__((format(printf, 2, 3)))
 void fail(int status, const char *format, ...)
 {
@@ -219,7 +219,7 @@ static const struct key *key_of_name(const char *name, unsigned int use)
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		if (keys[i].use & use && !strcmp(keys[i].name, name))
 			return &keys[i];
-	fprintf(stderr, "airsim: %s: unknown key; allowed are:", name);
+	fprintf(stderr, "airsim: %s: unknown key; allowed:", name);
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		if (keys[i].use & use)
 			fprintf(stderr, " %s", keys[i].name);
@@ -236,8 +236,8 @@ static int64_t number(const char *name, const char *text, int64_t min,
 	errno = 0;
 	value = strtoll(text, &end, 10);
 	if (end == text || *end || errno || value < min || value > max)
-		fail(2, "%s: %s: a number from %" PRId64 " to %" PRId64
-		     " is allowed", name, text, min, max);
+		fail(2, "%s: %s: not an integer from %" PRId64 " to %" PRId64,
+		     name, text, min, max);
 	return value;
 }
 
@@ -246,7 +246,7 @@ static uint32_t word(const struct key *key, const char *text)
 	for (uint32_t i = 0; key->words[i]; i++)
 		if (!strcmp(key->words[i], text))
 			return i;
-	fprintf(stderr, "airsim: %s: %s: allowed are:", key->name, text);
+	fprintf(stderr, "airsim: %s: %s; allowed:", key->name, text);
 	for (uint32_t i = 0; key->words[i]; i++)
 		fprintf(stderr, " %s", key->words[i]);
 	fputc('\n', stderr);
@@ -297,7 +297,7 @@ static void put(struct nlmsghdr *header, const struct key *key,
 	}
 }
 
-/* KEY VALUE...; each key once, lest the last one wins silently. */
+/* KEY VALUE...; a repeated key is an error. */
 static void put_pairs(struct nlmsghdr *header, unsigned int use, char **texts)
 {
 	bool given[ARRAY_SIZE(keys)] = {};
@@ -306,7 +306,7 @@ static void put_pairs(struct nlmsghdr *header, unsigned int use, char **texts)
 		const struct key *key = key_of_name(texts[0], use);
 
 		if (!texts[1])
-			fail(2, "%s: a value is missing", texts[0]);
+			fail(2, "%s: missing value", texts[0]);
 		if (given[key - keys])
 			fail(2, "%s: given twice", texts[0]);
 		given[key - keys] = true;
@@ -384,7 +384,7 @@ static void print(const struct key *key, const struct nlattr *attr)
 	}
 }
 
-/* The attributes of a message by number; NULL where there is none. */
+/* The attributes of a message by number; NULL for those not present. */
 static void index_attrs(const struct nlmsghdr *header,
 			const struct nlattr **attrs)
 {
@@ -396,7 +396,7 @@ static void index_attrs(const struct nlmsghdr *header,
 			attrs[mnl_attr_get_type(attr)] = attr;
 }
 
-/* Everything, a key a line; an empty line before all but the first. */
+/* Print all keys, one per line; an empty line before all but the first entry. */
 static int show(const struct nlmsghdr *header, void *shown)
 {
 	const struct nlattr *attrs[AIRSIM_ATTR_MAX + 1];
@@ -429,7 +429,7 @@ static int show_new(const struct nlmsghdr *header, void *data)
 	return MNL_CB_OK;
 }
 
-/* As `link set` takes it. */
+/* In the format of `link set`. */
 static int show_link(const struct nlmsghdr *header, void *data)
 {
 	const struct nlattr *attrs[AIRSIM_ATTR_MAX + 1];
@@ -460,7 +460,7 @@ static const struct key *key_at(uint32_t offset)
 	return NULL;
 }
 
-/* The range that the kernel's policy allows, if it tells one. */
+/* Print the range allowed by the kernel's policy, if it reports one. */
 static void print_range(const struct nlattr *policy)
 {
 	const struct nlattr *min = NULL, *max = NULL, *attr;
@@ -483,15 +483,15 @@ static void print_range(const struct nlattr *policy)
 	if (!min || !max)
 		return;
 	if (negative)
-		fprintf(stderr, ": %" PRId64 " to %" PRId64 " are allowed",
+		fprintf(stderr, "; allowed: %" PRId64 " to %" PRId64,
 			(int64_t)mnl_attr_get_u64(min),
 			(int64_t)mnl_attr_get_u64(max));
 	else
-		fprintf(stderr, ": %" PRIu64 " to %" PRIu64 " are allowed",
+		fprintf(stderr, "; allowed: %" PRIu64 " to %" PRIu64,
 			mnl_attr_get_u64(min), mnl_attr_get_u64(max));
 }
 
-/* "airsim: KEY: what the kernel says: what it allows", as far as it says. */
+/* "airsim: KEY: the kernel's message; allowed: range", as far as available. */
 static _Noreturn void fail_refused(int error, const struct nlattr **tlvs)
 {
 	const struct key *key = NULL;
@@ -573,7 +573,7 @@ static struct nlmsghdr *begin(uint8_t command, uint16_t flags)
 	return begin_in(request, command, flags);
 }
 
-/* Give each message of the answer to @take. */
+/* Send a request and pass each message of the answer to @take. */
 static void exchange(const struct nlmsghdr *header, mnl_cb_t take, void *data)
 {
 	ssize_t octets;
@@ -616,7 +616,7 @@ static void open_kernel(void)
 	if (!kernel || mnl_socket_bind(kernel, 0, MNL_SOCKET_AUTOPID))
 		fail(1, "opening generic netlink: %s", strerror(errno));
 	if (mnl_socket_setsockopt(kernel, NETLINK_EXT_ACK, &on, sizeof(on)))
-		fail(1, "asking for the kernel's messages: %s",
+		fail(1, "enabling extended acknowledgments: %s",
 		     strerror(errno));
 	header = begin_in(buffer, CTRL_CMD_GETFAMILY, 0);
 	header->nlmsg_type = GENL_ID_CTRL;
@@ -624,7 +624,7 @@ static void open_kernel(void)
 	exchange(header, read_family, NULL);
 }
 
-/* Send what was begun, now that it is complete. */
+/* Complete and send a request. */
 static void ask(struct nlmsghdr *header, mnl_cb_t take, void *data)
 {
 	if (!kernel)
@@ -691,7 +691,7 @@ static void link_set(int count, char **texts)
 	else if (count == 3 && !strcmp(texts[2], "clear"))
 		mnl_attr_put_u8(header, AIRSIM_ATTR_BLOCKED, 0);
 	else
-		fail(2, "%s: allowed are: loss_mdb X, blocked, clear",
+		fail(2, "%s; allowed: loss_mdb X, blocked, clear",
 		     texts[2]);
 	ask(header, NULL, NULL);
 }
@@ -752,13 +752,13 @@ static const struct {
 
 static int batch_line;
 
-static void tell_line(void)
+static void report_line(void)
 {
 	if (batch_line)
 		fprintf(stderr, "Command failed -:%d\n", batch_line);
 }
 
-/* texts: those of one command, and NULL. */
+/* texts: the words of one command, terminated by NULL. */
 static void run(int count, char **texts)
 {
 	if (count < 2)
@@ -779,7 +779,7 @@ static void run_batch(void)
 	size_t size = 0;
 	int number = 0;
 
-	atexit(tell_line);
+	atexit(report_line);
 	while (getline(&line, &size, stdin) >= 0) {
 		int count = 0;
 
@@ -798,12 +798,12 @@ static void run_batch(void)
 	free(line);
 }
 
-int main(int count, char **texts)
+int main(int argc, char **argv)
 {
-	if (count == 3 && !strcmp(texts[1], "-batch") && !strcmp(texts[2], "-"))
+	if (argc == 3 && !strcmp(argv[1], "-batch") && !strcmp(argv[2], "-"))
 		run_batch();
 	else
-		run(count - 1, texts + 1);
+		run(argc - 1, argv + 1);
 	if (fflush(stdout) || ferror(stdout))
 		fail(1, "writing: %s", strerror(errno));
 	return 0;

@@ -8,27 +8,27 @@
  *	exchange [-N] [-C CONGESTION] host
  *	exchange [-N] [-C CONGESTION] browse ADDRESS PAGES
  *
- * serve: answers each request of REQUEST bytes with REPLY bytes at once, for
- * so many connections, one after the other.
+ * serve: answers each request of REQUEST bytes with REPLY bytes immediately, for
+ * the given number of connections in sequence.
  *
- * ask: exchanges over one connection. The time of an exchange is from send()
- * until the last byte of the reply is read.
+ * ask: exchanges over one connection. An exchange lasts from send() until the
+ * last byte of the reply has been read.
  *
- * fetch: a new connection for each exchange, whose time is from connect() on.
+ * fetch: a new connection for each exchange, which starts with connect().
  *
- * host: answers each request, which is a number of bytes, with as many, any number
- * of connections at the same time.
+ * host: a request contains a number of bytes; answers with that many bytes, on
+ * any number of connections at the same time.
  *
- * browse: loads the pages of a file, one after the other. A line of it is a page:
- * the pauses before it and after its first object, in microseconds, and the bytes
- * of its objects. The others are fetched after the first, at most 6 at a time,
- * each over a new connection.
+ * browse: loads the pages listed in a file, in sequence. Each line is a page: the
+ * pauses before it and after its first object, in microseconds, and the sizes of
+ * its objects in bytes. The other objects are fetched after the first, at most 6
+ * at a time, each over a new connection.
  *
- * All print CSV, a row an exchange: the local port of its connection and when it
- * began and ended, in nanoseconds of CLOCK_REALTIME as in captures; browse also
- * the number of its page and the bytes.
+ * ask, fetch and browse print CSV with a row per exchange: the local port of its
+ * connection and its start and end, in nanoseconds of CLOCK_REALTIME as in
+ * captures; browse also prints the page number and the bytes.
  *
- * -N and -C are those of iperf3: TCP_NODELAY and the congestion control.
+ * -N and -C are as in iperf3: TCP_NODELAY and the congestion control.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -48,11 +48,11 @@
 
 #include "program.h"
 
-/* That of iperf3, which tcpwatch watches when not told. */
+/* iperf3's port, the default of tcpwatch. */
 #define PORT		5201
 #define MAX_BYTES	(1L << 30)
 #define MAX_COUNT	1000000
-/* Of browse and host: an object, a pause, connections of a page. */
+/* browse and host: size of an object, pause, connections per page. */
 #define MAX_OBJECT	(1L << 24)
 #define MAX_PAUSE_US	(24L * 3600 * 1000000)
 #define AT_ONCE		6
@@ -99,11 +99,11 @@ static uint16_t local_port(int fd)
 	socklen_t length = sizeof(here);
 
 	if (getsockname(fd, (struct sockaddr *)&here, &length))
-		fail("asking for the local port");
+		fail("getting the local port");
 	return ntohs(here.sin_port);
 }
 
-/* In one call, as an application that has the whole message sends it. */
+/* In one call, like an application that has the whole message. */
 static void send_message(int fd, const char *message, long bytes)
 {
 	long sent = 0;
@@ -119,9 +119,10 @@ static void send_message(int fd, const char *message, long bytes)
 }
 
 /*
- * The kernel collects the message, for its way out to a program is what costs.
- * TCP still wakes the reader for each segment and still copies each at once, so
- * what it acknowledges stays the same. False when the peer has closed instead.
+ * The kernel collects the message, because returning to the program is expensive.
+ * TCP still wakes the reader for each segment and still copies each one
+ * immediately, so its ACKs stay the same. Returns false if the peer has closed
+ * the connection.
  */
 static bool receive_message(int fd, long bytes)
 {
@@ -143,7 +144,7 @@ static bool receive_message(int fd, long bytes)
 		received += done;
 	}
 	if (received && received < bytes) {
-		fputs("exchange: a message was cut short\n", stderr);
+		fputs("exchange: connection closed within a message\n", stderr);
 		exit(1);
 	}
 	return received;
@@ -154,7 +155,7 @@ static char *message_of(long bytes)
 	char *message = calloc(1, bytes);
 
 	if (!message)
-		fail("making a message");
+		fail("allocating a message");
 	return message;
 }
 
@@ -233,8 +234,7 @@ static void exchange_over(int fd, long long start_ns, const char *message,
 {
 	send_message(fd, message, request);
 	if (!receive_message(fd, reply)) {
-		fputs("exchange: the server has closed the connection\n",
-		      stderr);
+		fputs("exchange: the server closed the connection\n", stderr);
 		exit(1);
 	}
 	printf("%u,%lld,%lld\n", local_port(fd), start_ns, now_ns(CLOCK_REALTIME));
@@ -265,7 +265,7 @@ static void fetch(const struct sockaddr_in *address, long request, long reply,
 	}
 }
 
-/* One write, for the children that load a page share the file. */
+/* A single write, because the children that load a page share the file. */
 static void fetch_object(const struct sockaddr_in *address, long page, long bytes)
 {
 	long long start_ns = now_ns(CLOCK_REALTIME);
@@ -274,7 +274,7 @@ static void fetch_object(const struct sockaddr_in *address, long page, long byte
 
 	send_message(fd, (const char *)&request, sizeof(request));
 	if (!receive_message(fd, bytes)) {
-		fputs("exchange: the host has closed the connection\n", stderr);
+		fputs("exchange: the host closed the connection\n", stderr);
 		exit(1);
 	}
 	if (dprintf(STDOUT_FILENO, "%u,%lld,%lld,%ld,%ld\n", local_port(fd),
@@ -371,7 +371,7 @@ static void read_address(const char *text, struct sockaddr_in *address)
 	}
 }
 
-int main(int count, char **words)
+int main(int argc, char **argv)
 {
 	struct sockaddr_in address = {
 		.sin_family = AF_INET,
@@ -380,7 +380,7 @@ int main(int count, char **words)
 	long request, reply, exchanges;
 	int option;
 
-	while ((option = getopt(count, words, "NC:")) != -1) {
+	while ((option = getopt(argc, argv, "NC:")) != -1) {
 		if (option == 'N')
 			nodelay = 1;
 		else if (option == 'C')
@@ -388,32 +388,32 @@ int main(int count, char **words)
 		else
 			usage();
 	}
-	words += optind;
-	count -= optind;
-	if (count == 4 && !strcmp(words[0], "serve")) {
-		serve(number(words[1], 1, MAX_BYTES), number(words[2], 1, MAX_BYTES),
-		      number(words[3], 1, MAX_COUNT));
+	argv += optind;
+	argc -= optind;
+	if (argc == 4 && !strcmp(argv[0], "serve")) {
+		serve(number(argv[1], 1, MAX_BYTES), number(argv[2], 1, MAX_BYTES),
+		      number(argv[3], 1, MAX_COUNT));
 		return 0;
 	}
-	if (count == 1 && !strcmp(words[0], "host"))
+	if (argc == 1 && !strcmp(argv[0], "host"))
 		host();
-	if (count == 3 && !strcmp(words[0], "browse")) {
-		read_address(words[1], &address);
+	if (argc == 3 && !strcmp(argv[0], "browse")) {
+		read_address(argv[1], &address);
 		puts("port,start_ns,end_ns,page,bytes");
 		fflush(stdout);
-		browse(&address, words[2]);
+		browse(&address, argv[2]);
 		return 0;
 	}
-	if (count != 5)
+	if (argc != 5)
 		usage();
-	read_address(words[1], &address);
-	request = number(words[2], 1, MAX_BYTES);
-	reply = number(words[3], 1, MAX_BYTES);
-	exchanges = number(words[4], 1, MAX_COUNT);
+	read_address(argv[1], &address);
+	request = number(argv[2], 1, MAX_BYTES);
+	reply = number(argv[3], 1, MAX_BYTES);
+	exchanges = number(argv[4], 1, MAX_COUNT);
 	puts("port,start_ns,end_ns");
-	if (!strcmp(words[0], "ask"))
+	if (!strcmp(argv[0], "ask"))
 		ask(&address, request, reply, exchanges);
-	else if (!strcmp(words[0], "fetch"))
+	else if (!strcmp(argv[0], "fetch"))
 		fetch(&address, request, reply, exchanges);
 	else
 		usage();

@@ -2,8 +2,9 @@
 /*
  * The first program of the guest. uml.py has mounted /run (tmpfs), /run/airtcp
  * (the directory of this run on the host, writable) and /run/tools (our programs).
- * It runs /run/airtcp/plan.sh, leaves its exit status in /run/airtcp/exit, powers
- * off. With AIRTCP_INTERACTIVE in its environment the plan has the terminal.
+ * It runs /run/airtcp/plan.sh, writes its exit status to /run/airtcp/exit and
+ * powers off. With AIRTCP_INTERACTIVE in the environment the plan gets the
+ * terminal.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -40,7 +41,7 @@ static void say(const char *what)
 	fprintf(stderr, "init: %s: %s\n", what, strerror(errno));
 }
 
-/* What is missing here may be nothing that the plan needs: it goes on. */
+/* A failed mount is not fatal, because the plan may not need it. */
 static void make_places(void)
 {
 	size_t i;
@@ -75,8 +76,8 @@ static void sleep_until(int second)
 	clock_nanosleep(CLOCK_BOOTTIME, TIMER_ABSTIME, &when, NULL);
 }
 
-/* Seconds since boot, for the host's progress display; until the guest ends. */
-static void tell_progress(int second)
+/* Write the seconds since boot for the host's progress display, forever. */
+static void report_progress(int second)
 {
 	int fd = open("progress", O_WRONLY | O_CREAT | O_TRUNC, 0644);
 	char text[16];
@@ -134,20 +135,20 @@ int main(void)
 	make_places();
 	start_loopback();
 	/*
-	 * By then the guest has high-resolution timers. And kernels that differ
-	 * need a few reads of the clock more or less to boot, 256 virtual
-	 * nanoseconds each; from here on they are at the same time.
+	 * By then the guest has high-resolution timers. Different kernels also
+	 * read the clock a few times more or less while booting, 256 virtual
+	 * nanoseconds each; from here on their time is the same.
 	 */
 	sleep_until(1);
 
 	if (!chdir("/run/airtcp")) {
 		if (!interactive && !fork())
-			tell_progress(2);
+			report_progress(2);
 		plan = fork();
 		if (!plan)
 			run_plan(interactive);
 		while (wait(&status) != plan)
-			; /* what has lost its parent */
+			; /* reap orphans */
 		leave_status(status);
 	}
 	sync();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * keep FILE COPY [FILE COPY]...: copy what the kernel tells in files, in one
- * program for all of them. To start one is what costs in User Mode Linux.
+ * keep FILE COPY [FILE COPY]...: copy files, such as those of sysfs and
+ * debugfs. One program copies all of them, because starting a program is
+ * expensive in User Mode Linux.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -31,15 +32,15 @@ static void copy(const char *from, const char *to)
 	close(in);
 }
 
-int main(int count, char **words)
+int main(int argc, char **argv)
 {
 	int i;
 
-	if (count < 3 || count % 2 == 0) {
+	if (argc < 3 || argc % 2 == 0) {
 		fputs("usage: keep FILE COPY [FILE COPY]...\n", stderr);
 		return 2;
 	}
-	for (i = 1; i < count; i += 2)
-		copy(words[i], words[i + 1]);
+	for (i = 1; i < argc; i += 2)
+		copy(argv[i], argv[i + 1]);
 	return 0;
 }

@@ -2,10 +2,10 @@
 /*
  * node NAME [VARIABLE=VALUE]... PROGRAM [ARGUMENT]...
  *
- * Run a program in a node of the network, a network namespace that `ip netns
- * add` has made. It finds there what it finds under `ip netns exec`: the node's
- * interfaces, also in /sys. In User Mode Linux a program costs what it makes the
- * kernel map, and ip has many libraries: it takes four times as long.
+ * Run a program in a node of the network, a network namespace created by `ip
+ * netns add`. As with `ip netns exec`, it sees the node's interfaces, also in
+ * /sys. In User Mode Linux the cost of a program is mapping its memory, and ip
+ * has many libraries: it takes four times as long.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -24,7 +24,7 @@ static void enter(const char *name)
 
 	if (fd < 0 || setns(fd, CLONE_NEWNET))
 		fail(name);
-	/* /sys shows the network of whoever has mounted it. */
+	/* /sys shows the network namespace of the process that mounted it. */
 	if (unshare(CLONE_NEWNS) ||
 	    mount("", "/", "none", MS_SLAVE | MS_REC, NULL) ||
 	    umount2("/sys", MNT_DETACH) ||
@@ -32,19 +32,19 @@ static void enter(const char *name)
 		fail("/sys");
 }
 
-int main(int count, char **words)
+int main(int argc, char **argv)
 {
 	int i = 2;
 
-	while (i < count && strchr(words[i], '='))
-		putenv(words[i++]);
-	if (i >= count) {
+	while (i < argc && strchr(argv[i], '='))
+		putenv(argv[i++]);
+	if (i >= argc) {
 		fputs("usage: node NAME [VARIABLE=VALUE]... PROGRAM [ARGUMENT]...\n",
 		      stderr);
 		return 2;
 	}
-	enter(words[1]);
-	execvp(words[i], words + i);
-	fail(words[i]);
+	enter(argv[1]);
+	execvp(argv[i], argv + i);
+	fail(argv[i]);
 	return 1;
 }

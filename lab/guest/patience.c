@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * LD_PRELOAD library: iperf3 waits inside the kernel instead of polling. Built
- * with -shared -fPIC.
+ * LD_PRELOAD library that makes iperf3 wait inside the kernel instead of
+ * polling. Built with -shared -fPIC.
  *
- * A system call leaves the guest's kernel, which in User Mode Linux costs more
- * than all else that happens to a segment.
+ * In User Mode Linux, returning from the guest's kernel to a program costs more
+ * than all other processing of a segment.
  *
  * A receiver calls select() and read() for every segment that arrives. Here a
  * large read() waits, for at most 10 ms, until its buffer is full. TCP still
- * wakes the reader for each segment and still copies each at once, so what it
- * acknowledges stays the same; only the way out to the program is saved.
+ * wakes the reader for each segment and still copies each one immediately, so
+ * its ACKs stay the same; only the return to the program is saved.
  *
- * A sender that waits for the other side to begin asks select() again and
- * again whether it may write, is told yes, and does not. Here, when nothing has
- * been written since it last asked, the answer takes up to 1 ms. It does so even
- * where its timers are due, which it does not run before the other side begins:
- * where that takes longer than a second, it would ask forever in no time.
+ * A sender that waits for the other side to begin calls select() repeatedly,
+ * which reports that it may write, but it does not. Here select() takes up to
+ * 1 ms if nothing has been written since the last call, even if timers of iperf3
+ * are due. iperf3 does not run its timers before the other side begins: if that
+ * takes longer than a second, it would otherwise poll forever while virtual time
+ * stands still.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -32,7 +33,7 @@ enum { BLOCK_BYTES = 16384, SOCKETS = 1024, READ_US = 10000, ASK_US = 1000 };
 
 static bool written = true;
 
-/* What is known of a file descriptor until it is closed. */
+/* State of each file descriptor, until it is closed. */
 static struct {
 	bool asked, is_tcp, waits;
 } known[SOCKETS];
@@ -96,7 +97,7 @@ ssize_t write(int fd, const void *buffer, size_t bytes)
 	return next(fd, buffer, bytes);
 }
 
-int select(int count, fd_set *reads, fd_set *writes, fd_set *errors,
+int select(int nfds, fd_set *reads, fd_set *writes, fd_set *errors,
 	   struct timeval *timeout)
 {
 	static int (*next)(int, fd_set *, fd_set *, fd_set *, struct timeval *);
@@ -106,15 +107,15 @@ int select(int count, fd_set *reads, fd_set *writes, fd_set *errors,
 	if (!next)
 		next = dlsym(RTLD_NEXT, "select");
 	if (reads && writes && !written) {
-		struct timeval patience = { .tv_usec = ASK_US };
-		fd_set waited = *reads;
+		struct timeval wait = { .tv_usec = ASK_US };
+		fd_set ready = *reads;
 
-		if (timeout && timercmp(timeout, &patience, <) &&
+		if (timeout && timercmp(timeout, &wait, <) &&
 		    !(due && was_due))
-			patience = *timeout;
-		next(count, &waited, NULL, NULL, &patience);
+			wait = *timeout;
+		next(nfds, &ready, NULL, NULL, &wait);
 	}
 	was_due = due;
 	written = false;
-	return next(count, reads, writes, errors, timeout);
+	return next(nfds, reads, writes, errors, timeout);
 }

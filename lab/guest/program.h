@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the guest's programs have in common. Needs _GNU_SOURCE. */
+/* Helpers shared by the guest's programs. Needs _GNU_SOURCE. */
 #ifndef AIRTCP_PROGRAM_H
 #define AIRTCP_PROGRAM_H
 
@@ -18,14 +18,14 @@ static inline void fail(const char *what)
 	exit(1);
 }
 
-/* A whole number from min to max, or the end of the program. */
+/* Parse an integer from min to max; exit with status 2 if it is invalid. */
 static inline long number(const char *text, long min, long max)
 {
 	char *end;
 	long value = strtol(text, &end, 0);
 
 	if (end == text || *end || value < min || value > max) {
-		fprintf(stderr, "%s: %s: a number from %ld to %ld is allowed\n",
+		fprintf(stderr, "%s: %s: not an integer from %ld to %ld\n",
 			program_invocation_short_name, text, min, max);
 		exit(2);
 	}

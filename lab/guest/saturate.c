@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Keep a radio's queue full of UDP datagrams, or take them.
+ * Keep a radio's queue full of UDP datagrams, or receive them.
  *
  *	saturate send ADDRESS PORT OCTETS SECONDS [TOS [BUFFER]]
  *	saturate sink PORT
  *
- * send: datagrams of OCTETS octets for SECONDS, then prints "sent N". They are
- * charged to a send buffer of BUFFER octets until the radio is done with them.
- * When it is full the program sleeps in the kernel, which wakes it when half
- * of it is free: few, long batches. What is left in the buffer at the end is
- * still transmitted.
+ * send: sends datagrams of OCTETS octets for SECONDS, then prints "sent N". They
+ * are charged to a send buffer of BUFFER octets until the radio has sent them.
+ * When the buffer is full, the program sleeps in the kernel until half of it is
+ * free, so it sends few, large batches. Datagrams left in the buffer at the end
+ * are still transmitted.
  *
- * sink: prints "ready" and never reads. When its small buffer is full the
- * kernel drops what arrives, which is all that has to happen to it.
+ * sink: prints "ready" and never reads. When its small buffer is full, the
+ * kernel drops further datagrams; nothing more is needed.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -31,16 +31,16 @@
 #include "program.h"
 
 #define MAX_OCTETS	65507
-/* The kernel takes no more in one sendmmsg(). */
+/* Limit of sendmmsg(). */
 #define BATCH		1024
 /*
- * Four of the longest A-MPDUs: 256 datagrams of 1500 octets, for each of which
+ * Four A-MPDUs of maximum size: 256 datagrams of 1500 octets, for each of which
  * the kernel charges up to 2816.
  */
 #define DEFAULT_BUFFER	(4 * 256 * 2816)
-/* The kernel charges at least so much beyond the payload: sk_buff and tail. */
+/* Minimum charged by the kernel in addition to the payload: sk_buff and tail. */
 #define LEAST_OVERHEAD	512
-/* Less time than any radio takes for the smallest part of a batch. */
+/* Shorter than any radio takes for the smallest part of a batch. */
 #define INSTANT_NS	100000
 #define PAUSE_NS	1000000
 
@@ -67,7 +67,7 @@ static struct timeval duration(const char *text)
 
 	if (end == text || *end || !(seconds >= 0.001 && seconds <= 1e6)) {
 		fprintf(stderr,
-			"saturate: %s: 0.001 to 1000000 seconds are allowed\n",
+			"saturate: %s: not 0.001 to 1000000 seconds\n",
 			text);
 		exit(2);
 	}
@@ -108,8 +108,8 @@ static int open_sender(const char *address, uint16_t port, int tos, int buffer)
 }
 
 /*
- * The alarm comes again each millisecond, in case the first one fell between
- * looking at expired and going to sleep in the kernel.
+ * The alarm repeats each millisecond, in case the first one occurs between
+ * checking expired and sleeping in the kernel.
  */
 static void set_alarm(struct timeval after)
 {
@@ -124,10 +124,10 @@ static void set_alarm(struct timeval after)
 }
 
 /*
- * When more has gone out in no time than the buffer holds, datagrams are being
- * dropped further down: the station is not associated, say, or the neighbour's
- * address not yet resolved. The buffer would never be full, and in virtual time
- * no time would pass until it is.
+ * If more is sent in an instant than the buffer holds, datagrams are being
+ * dropped below: the station is not associated, for example, or the neighbour's
+ * address is not yet resolved. The buffer would never be full, and virtual time
+ * would not advance.
  */
 static void pause_if_dropped(int sent, int octets, int buffer)
 {
@@ -188,24 +188,24 @@ static void sink(uint16_t port)
 		pause();
 }
 
-int main(int count, char **arguments)
+int main(int argc, char **argv)
 {
 	int octets, buffer = DEFAULT_BUFFER, tos = 0, fd;
 	struct timeval after;
 	uint16_t port;
 
-	if (count == 3 && !strcmp(arguments[1], "sink"))
-		sink(number(arguments[2], 1, UINT16_MAX));
-	if (count < 6 || count > 8 || strcmp(arguments[1], "send"))
+	if (argc == 3 && !strcmp(argv[1], "sink"))
+		sink(number(argv[2], 1, UINT16_MAX));
+	if (argc < 6 || argc > 8 || strcmp(argv[1], "send"))
 		usage();
-	port = number(arguments[3], 1, UINT16_MAX);
-	octets = number(arguments[4], 1, MAX_OCTETS);
-	after = duration(arguments[5]);
-	if (count > 6)
-		tos = number(arguments[6], 0, 255);
-	if (count > 7)
-		buffer = number(arguments[7], 4608, 1 << 30);
-	fd = open_sender(arguments[2], port, tos, buffer);
+	port = number(argv[3], 1, UINT16_MAX);
+	octets = number(argv[4], 1, MAX_OCTETS);
+	after = duration(argv[5]);
+	if (argc > 6)
+		tos = number(argv[6], 0, 255);
+	if (argc > 7)
+		buffer = number(argv[7], 4608, 1 << 30);
+	fd = open_sender(argv[2], port, tos, buffer);
 	set_alarm(after);
 	send_all(fd, octets, buffer);
 	return 0;

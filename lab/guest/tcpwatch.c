@@ -7,14 +7,14 @@
  * Every INTERVAL_US microseconds it asks the kernel (sock_diag) for all
  * connections of this network namespace with PORT (default 5201), or a port up to
  * LAST_PORT, at either end and writes a `sample` row for each. When a connection
- * is gone the kernel says so with its last counters: a `close` row; its time is
- * that of the next sample. That is when its last packet has gone, which may be
- * on a wire or behind thousands of others in a radio. Ends after SIGTERM or
- * SIGINT when there is a `close` row for each connection; with status 1 if that
- * takes longer than a minute.
+ * is destroyed, the kernel reports its last counters, which become a `close` row
+ * with the time of the next sample. This happens only after its last packet has
+ * been freed, which may be on a wire or behind thousands of others in a radio.
+ * After SIGTERM or SIGINT the program ends as soon as each connection has a
+ * `close` row; it ends with status 1 if that takes longer than a minute.
  *
- * It wakes once a sample and writes in large blocks, for in a time-travel
- * guest the wake-ups and system calls of programs are what costs.
+ * It wakes once per sample and writes in large blocks, because wake-ups and
+ * system calls of programs are expensive in a time-travel guest.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -41,9 +41,9 @@
 #define FILE_BUFFER	(1 << 20)
 /* Bits of enum tcp_state of the kernel: all but time-wait, close and listen. */
 #define STATES		(0xfff & ~(1 << 6 | 1 << 7 | 1 << 10))
-/* The kernel tells of a closed socket from a work queue: wait that long. */
-#define LAST_WORDS_NS	10000000
-#define PATIENCE_NS	(60 * NSEC_PER_SEC)
+/* The kernel reports closed sockets from a work queue: wait that long. */
+#define CLOSE_REPORT_NS	10000000
+#define CLOSE_LIMIT_NS	(60 * NSEC_PER_SEC)
 
 static const char header[] =
 	"time_ns,event,local,remote,state,cwnd,ssthresh,srtt_us,rttvar_us,"
@@ -80,7 +80,7 @@ static void print_end(FILE *out, const __be32 *address, __be16 port)
 	fprintf(out, ",%s:%u", text, ntohs(port));
 }
 
-/* tcp_info gives rates in bytes a second, and ~0 for one without limit. */
+/* tcp_info gives rates in bytes per second, and ~0 for unlimited. */
 static uint64_t bits(uint64_t bytes)
 {
 	return bytes > UINT64_MAX / 8 ? UINT64_MAX : bytes * 8;
@@ -172,11 +172,11 @@ static void read_message(FILE *out, long long time_ns, bool sampled,
 
 enum { DATAGRAMS = 8, DATAGRAM_BYTES = 65536, OF_DUMP = 1 };
 
-/* There is more to come of a dump. */
+/* A dump is not yet complete. */
 static bool dumping;
 
 /*
- * Write the messages of one datagram: those of a dump, and what the kernel tells
+ * Write the messages of one datagram: those of a dump, and the kernel's reports
  * of closed connections.
  */
 static void read_datagram(FILE *out, long long time_ns, const void *buffer,
@@ -200,8 +200,9 @@ static void read_datagram(FILE *out, long long time_ns, const void *buffer,
 }
 
 /*
- * Read what there is, as a rule in one system call: flags MSG_WAITFORONE waits
- * for something, MSG_DONTWAIT does not. False when there is nothing more.
+ * Read all available messages, usually in one system call: with MSG_WAITFORONE
+ * wait for the first, with MSG_DONTWAIT do not wait. Returns false if there are
+ * no more.
  */
 static bool receive(int fd, int flags, FILE *out, long long time_ns)
 {
@@ -286,25 +287,25 @@ static void sleep_until(long long time_ns)
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &wake, NULL);
 }
 
-int main(int count, char **arguments)
+int main(int argc, char **argv)
 {
 	struct sigaction on_stop = { .sa_handler = stop };
 	long long next_ns, interval_ns, give_up_ns;
 	int diag;
 	FILE *out;
 
-	if (count < 3 || count > 5) {
+	if (argc < 3 || argc > 5) {
 		fputs("usage: tcpwatch INTERVAL_US FILE [PORT [LAST_PORT]]\n", stderr);
 		return 2;
 	}
-	interval_ns = number(arguments[1], 1, 1000000000) * 1000LL;
-	if (count > 3)
-		first_port = last_port = number(arguments[3], 1, UINT16_MAX);
-	if (count > 4)
-		last_port = number(arguments[4], 1, UINT16_MAX);
-	out = fopen(arguments[2], "w");
+	interval_ns = number(argv[1], 1, 1000000000) * 1000LL;
+	if (argc > 3)
+		first_port = last_port = number(argv[3], 1, UINT16_MAX);
+	if (argc > 4)
+		last_port = number(argv[4], 1, UINT16_MAX);
+	out = fopen(argv[2], "w");
 	if (!out)
-		fail(arguments[2]);
+		fail(argv[2]);
 	setvbuf(out, NULL, _IOFBF, FILE_BUFFER);
 	fputs(header, out);
 
@@ -317,17 +318,17 @@ int main(int count, char **arguments)
 		next_ns += interval_ns;
 		sleep_until(next_ns);
 	}
-	give_up_ns = now_ns(CLOCK_MONOTONIC) + PATIENCE_NS;
+	give_up_ns = now_ns(CLOCK_MONOTONIC) + CLOSE_LIMIT_NS;
 	do {
 		sample(diag, out);
-		sleep_until(now_ns(CLOCK_MONOTONIC) + LAST_WORDS_NS);
+		sleep_until(now_ns(CLOCK_MONOTONIC) + CLOSE_REPORT_NS);
 		read_closed(diag, out);
 	} while (living_count && now_ns(CLOCK_MONOTONIC) < give_up_ns);
 	if (fclose(out))
-		fail(arguments[2]);
+		fail(argv[2]);
 	if (living_count) {
 		fprintf(stderr, "tcpwatch: %s: connections are still open\n",
-			arguments[2]);
+			argv[2]);
 		return 1;
 	}
 	return 0;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Measure latency by UDP requests that are answered at once.
+ * Measure latency by UDP requests that are answered immediately.
  *
  *	udpecho serve
  *	udpecho probe ADDRESS DSCP INTERVAL_US SECONDS
  *
- * serve: sends every datagram back, with the class that it came with.
+ * serve: sends every datagram back with the same traffic class.
  *
- * probe: prints CSV, a row a request: when it was sent, in nanoseconds of
+ * probe: prints CSV with a row per request: its send time, in nanoseconds of
  * CLOCK_REALTIME as in captures, and its round-trip time in nanoseconds, which
- * is empty where no answer came within a second of the last request.
+ * is empty if no answer arrived within a second of the last request.
  *
- * irtt, which does the same, is written in Go, whose runtime reads the host's
- * counter of cycles: no two runs would be alike.
+ * irtt does the same, but is written in Go, whose runtime reads the host's cycle
+ * counter: runs would not be reproducible.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -35,7 +35,7 @@
 #define MAX_DSCP	63
 #define MAX_SECONDS	86400
 #define MAX_REQUESTS	1000000
-/* The last answers may take so long. */
+/* How long to wait for the last answers. */
 #define GRACE_NS	NSEC_PER_SEC
 
 static int open_socket(void)
@@ -63,7 +63,7 @@ static void serve(void)
 	const int on = 1;
 
 	if (setsockopt(fd, IPPROTO_IP, IP_RECVTOS, &on, sizeof(on)))
-		fail("asking for the class of datagrams");
+		fail("requesting the class of datagrams");
 	if (bind(fd, (const struct sockaddr *)&here, sizeof(here)))
 		fail("binding to the port");
 	for (;;) {
@@ -91,7 +91,7 @@ static void serve(void)
 	}
 }
 
-/* Reads answers until a time; sooner when none is missing. */
+/* Reads answers until a given time, or until none is missing. */
 static void receive_until(int fd, long long until_ns, const long long *sent_ns,
 			  long long *rtts_ns, uint32_t requests, bool wait_for_all)
 {
@@ -130,7 +130,7 @@ static void probe(const struct sockaddr_in *address, int dscp, long long interva
 	uint32_t sent;
 
 	if (most > MAX_REQUESTS) {
-		fprintf(stderr, "udpecho: %lld requests: at most %d are allowed\n",
+		fprintf(stderr, "udpecho: %lld requests; allowed: at most %d\n",
 			most, MAX_REQUESTS);
 		exit(2);
 	}
@@ -141,7 +141,7 @@ static void probe(const struct sockaddr_in *address, int dscp, long long interva
 		uint32_t request = htonl(sent);
 
 		sent_ns[sent] = now_ns(CLOCK_REALTIME);
-		/* What a full queue drops is lost like any other. */
+		/* A request dropped by a full queue is lost like any other. */
 		if (send(fd, &request, sizeof(request), 0) < 0 &&
 		    errno != ENOBUFS && errno != ECONNREFUSED)
 			fail("sending");
@@ -158,27 +158,27 @@ static void probe(const struct sockaddr_in *address, int dscp, long long interva
 	}
 }
 
-int main(int count, char **words)
+int main(int argc, char **argv)
 {
 	struct sockaddr_in address = {
 		.sin_family = AF_INET,
 		.sin_port = htons(PORT),
 	};
 
-	if (count == 2 && !strcmp(words[1], "serve"))
+	if (argc == 2 && !strcmp(argv[1], "serve"))
 		serve();
-	if (count != 6 || strcmp(words[1], "probe")) {
+	if (argc != 6 || strcmp(argv[1], "probe")) {
 		fputs("usage: udpecho serve\n"
 		      "       udpecho probe ADDRESS DSCP INTERVAL_US SECONDS\n",
 		      stderr);
 		return 2;
 	}
-	if (inet_pton(AF_INET, words[2], &address.sin_addr) != 1) {
-		fprintf(stderr, "udpecho: %s: not an IPv4 address\n", words[2]);
+	if (inet_pton(AF_INET, argv[2], &address.sin_addr) != 1) {
+		fprintf(stderr, "udpecho: %s: not an IPv4 address\n", argv[2]);
 		return 2;
 	}
-	probe(&address, number(words[3], 0, MAX_DSCP),
-	      number(words[4], 1, MAX_SECONDS * 1000000L) * 1000,
-	      number(words[5], 1, MAX_SECONDS));
+	probe(&address, number(argv[3], 0, MAX_DSCP),
+	      number(argv[4], 1, MAX_SECONDS * 1000000L) * 1000,
+	      number(argv[5], 1, MAX_SECONDS));
 	return fflush(stdout) || ferror(stdout);
 }

@@ -133,13 +133,13 @@ def test_tool_tells_faults_in_one_line(
     colour, preset, mpdus, show, gone, maybe, air, link = (
         (run_dir / "faults").read_text().splitlines()
     )
-    assert colour.startswith("2 airsim: colour: unknown key; allowed are: preset standard ")
+    assert colour.startswith("2 airsim: colour: unknown key; allowed: preset standard ")
     assert preset.startswith("1 airsim: preset: there is no such preset")
-    assert mpdus == "1 airsim: ampdu_mpdus: integer out of range: 1 to 256 are allowed"
+    assert mpdus == "1 airsim: ampdu_mpdus: integer out of range; allowed: 1 to 256"
     assert show == "1 airsim: index: there is no radio 200"
     assert gone == "1 airsim: index: there is no radio 200"
-    assert maybe == "2 airsim: gro: maybe: allowed are: off on"
-    assert air == "1 airsim: sense_mdbm: integer out of range: -120000 to 0 are allowed"
+    assert maybe == "2 airsim: gro: maybe; allowed: off on"
+    assert air == "1 airsim: sense_mdbm: integer out of range; allowed: -120000 to 0"
     assert link == "1 airsim: to: from and to are the same radio"
 
 

@@ -140,9 +140,9 @@ def test_a_server_that_is_not_there_is_named(
         ("serve 64 64", "usage: "),
         ("tell 10.0.0.1 64 64 1", "usage: "),
         ("-x serve 64 64 1", "invalid option"),
-        ("serve 0 64 1", "exchange: 0: a number from 1 to 1073741824 is allowed"),
+        ("serve 0 64 1", "exchange: 0: not an integer from 1 to 1073741824"),
         ("ask 10.0.0 64 64 1", "exchange: 10.0.0: not an IPv4 address"),
-        ("fetch 10.0.0.1 64 64 many", "exchange: many: a number from 1 to 1000000 is allowed"),
+        ("fetch 10.0.0.1 64 64 many", "exchange: many: not an integer from 1 to 1000000"),
     ],
 )
 def test_bad_words_are_told(tools: GuestTools, words: str, message: str) -> None:
