@@ -21,7 +21,7 @@ def test_what_new_writes_runs_as_it_stands(lab_kernel: Kernel, tmp_path: Path) -
     assert "results/mine/results.json" in table
     assert airtcp("report", "results/mine") == "results/mine/report.html\n"
     page = (tmp_path / "results" / "mine" / "report.html").read_text()
-    assert "Goodput over the rate of the wire" in page
+    assert "Goodput over wire rate" in page
     assert {path.name for path in tmp_path.iterdir()} == {
         *("mine.yaml", "airtcp.schema.json", "results"),
     }
