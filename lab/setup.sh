@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Makes this machine able to run airtcp: the Debian packages of packages.txt, and a
-# Python environment with the libraries of requirements.txt in the cache directory.
-# Quick when there is nothing to do. Prints the path of the Python to use on standard
-# output, everything else on standard error.
+# Prepares this machine for airtcp: installs the Debian packages in packages.txt, and
+# creates a Python environment with the libraries in requirements.txt in the cache
+# directory. Fast if there is nothing to do. Prints the path of the Python interpreter on
+# standard output, everything else on standard error.
 set -eu
 exec 3>&1 >&2
 
@@ -16,7 +16,7 @@ refuse() {
 	exit 2
 }
 
-env pwd >/dev/null 2>&1 || refuse "the current directory has been removed: change to one that is there"
+env pwd >/dev/null 2>&1 || refuse "the current directory has been removed: change to an existing one"
 
 here=$(dirname "$(readlink -f "$0")")
 if [ -n "${AIRTCP_CACHE:-}" ]; then
@@ -26,15 +26,15 @@ elif [ -n "${XDG_CACHE_HOME:-}" ]; then
 elif [ -n "${HOME:-}" ]; then
 	cache=$HOME/.cache/airtcp
 else
-	refuse "no directory to keep kernels in: set HOME, or AIRTCP_CACHE to a directory"
+	refuse "no cache directory: set HOME, or set AIRTCP_CACHE to a directory"
 fi
 case $cache in
 /*) ;;
 *) cache=$(pwd)/$cache ;;
 esac
-# As cache.py says.
+# Same check as in cache.py.
 case $cache in
-*[[:space:]:]*) refuse "$cache: the kernel does not build in a path with spaces or colons: set AIRTCP_CACHE to another" ;;
+*[[:space:]:]*) refuse "$cache: the kernel cannot be built in a path with spaces or colons; set AIRTCP_CACHE to another directory" ;;
 esac
 
 as_root() {
@@ -47,7 +47,7 @@ as_root() {
 
 missing_packages() {
 	names=$(sed 's/[# ].*//' "$here/packages.txt")
-	# Without a process for each: every command waits for this.
+	# One process for all packages, because every command waits for this.
 	# shellcheck disable=SC2016,SC2086
 	found=$(dpkg-query -W -f ' ${Package}:${db:Status-Status} ' $names 2>/dev/null) || true
 	for name in $names; do
@@ -58,15 +58,15 @@ missing_packages() {
 	done
 }
 
-# Has apt a version of every package named?
+# Does apt have a version of every given package?
 available() {
 	for name; do
 		apt-cache policy "$name" 2>/dev/null | grep -q '^  Candidate: [^(]' || return 1
 	done
 }
 
-# Debian 12 has linux-source-6.12 in its security suite (or among the backports) only,
-# and a small installation may not list these. Add one, from the same mirror.
+# Debian 12 has linux-source-6.12 only in its security and backports suites, which a
+# minimal installation may not have in its sources. Add one of them, from the same mirror.
 add_suite_of_kernel_source() {
 	list=/etc/apt/sources.list.d/airtcp-kernel-source.list
 	# shellcheck disable=SC1091
@@ -77,7 +77,7 @@ add_suite_of_kernel_source() {
 	mirror=${mirror%/}
 	[ -n "$mirror" ] || return 0
 	for suite in "$mirror-security $codename-security" "$mirror $codename-backports"; do
-		say "adding '$suite' to apt's sources ($list): it has linux-source-6.12"
+		say "adding '$suite' to the apt sources ($list), for linux-source-6.12"
 		echo "deb $suite main" | as_root tee "$list" >/dev/null || return 0
 		as_root apt-get -q update || true
 		if available linux-source-6.12; then
@@ -87,7 +87,7 @@ add_suite_of_kernel_source() {
 	done
 }
 
-# May this user, perhaps after a password, install packages?
+# Can this user install packages, perhaps after entering a password?
 can_be_root() {
 	[ "$(id -u)" = 0 ] && return
 	command -v sudo >/dev/null && { [ -t 0 ] || sudo -n true 2>/dev/null; }
@@ -98,10 +98,10 @@ install_packages() {
 	[ -n "$missing" ] || return 0
 	can_be_root || {
 		# shellcheck disable=SC2086
-		say "missing Debian packages, which root has to install:" $missing
+		say "missing Debian packages, which must be installed as root:" $missing
 		return 0
 	}
-	say "these Debian packages are needed and will be installed:"
+	say "installing required Debian packages:"
 	for name in $missing; do
 		grep "^$name " "$here/packages.txt" | sed 's/^/  /'
 	done
@@ -110,20 +110,20 @@ install_packages() {
 	case " $missing" in
 	*linux-source-6.12*) available linux-source-6.12 || add_suite_of_kernel_source ;;
 	esac
-	# One that cannot be had must not keep the others away.
+	# Install the others even if one is unavailable.
 	for name in $missing; do
 		available "$name" || {
-			say "apt has no $name"
+			say "no package $name in the apt sources"
 			missing=$(echo "$missing" | grep -vx "$name")
 		}
 	done
 	# shellcheck disable=SC2086
 	set -- apt-get -q -y --no-install-recommends install $missing
-	# The lists may be older than the mirror: fetch them and try again.
+	# The package lists may be outdated: update them and try again.
 	as_root "$@" || { as_root apt-get -q update && as_root "$@"; }
 }
 
-# Whole when it was made, and its Python is there. What else is missing __main__.py says.
+# Was it installed completely, and does its Python exist? __main__.py reports missing libraries.
 environment_works() {
 	[ -e "$venv/complete" ] && [ -x "$venv/bin/python" ]
 }
@@ -140,7 +140,7 @@ make_environment() {
 	flock 9
 	environment_works && return 0
 	if [ -e "$venv/complete" ]; then
-		say "the Python environment in $venv is damaged: its Python is gone"
+		say "the Python environment in $venv is damaged: its Python interpreter is missing"
 	fi
 	say "installing airtcp's Python libraries in $venv"
 	rm -rf "$venv"
@@ -152,11 +152,11 @@ make_environment() {
 }
 
 if command -v apt-get >/dev/null; then
-	# The kernel source may come from --kernel-source, a program from elsewhere: go on.
+	# Continue: --kernel-source can replace the package, and programs may come from elsewhere.
 	install_packages || say "some packages could not be installed: ./airtcp doctor lists what is missing"
 fi
 make_environment || {
-	say "cannot make the Python environment in $cache (see above)"
+	say "cannot create the Python environment in $cache (see above)"
 	exit 1
 }
 echo "$venv/bin/python" >&3

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Where airtcp keeps what it can make again: kernels, guest programs, the Python environment."""
+"""The cache of everything that can be rebuilt: kernels, guest programs, the Python environment."""
 
 import fcntl
 import os
@@ -16,32 +16,31 @@ from airtcp.errors import AirtcpError, InputError
 def cache_dir() -> Path:
     """$AIRTCP_CACHE, else $XDG_CACHE_HOME/airtcp, else $HOME/.cache/airtcp (as in lab/setup.sh).
 
-    InputError when none is set, or the kernel's build would refuse the path.
+    Raises InputError if none is set, or if the kernel cannot be built in the path.
     """
-    if own := os.environ.get("AIRTCP_CACHE"):
-        path = Path(own)
+    if directory := os.environ.get("AIRTCP_CACHE"):
+        path = Path(directory)
     elif xdg := os.environ.get("XDG_CACHE_HOME"):
         path = Path(xdg, "airtcp")
     elif home := os.environ.get("HOME"):
         path = Path(home, ".cache", "airtcp")
     else:
-        raise InputError(
-            "no directory to keep kernels in: set HOME, or AIRTCP_CACHE to a directory"
-        )
+        raise InputError("no cache directory: set HOME, or set AIRTCP_CACHE to a directory")
     path = path.absolute()
     if re.search(r"[\s:]", str(path)):
         raise InputError(
-            f"{path}: the kernel does not build in a path with spaces or colons: set AIRTCP_CACHE "
-            "to another"
+            f"{path}: the kernel cannot be built in a path with spaces or colons; set AIRTCP_CACHE "
+            "to another directory"
         )
     return path
 
 
 @contextmanager
 def locked(path: Path, say: Callable[[str], None]) -> Iterator[int]:
-    """Hold the lock file `path`; wait for another process that holds it, and say so.
+    """Hold the lock file `path`; if another process holds it, report that and wait.
 
-    Yields its file descriptor: a process that inherits it holds the lock, too, until it ends.
+    Yields its file descriptor; a process that inherits the descriptor also holds the lock until it
+    exits.
     """
     make_dir(path.parent)
     with path.open("w") as lock:
@@ -55,20 +54,20 @@ def locked(path: Path, say: Callable[[str], None]) -> Iterator[int]:
 
 @contextmanager
 def scratch_in(directory: Path) -> Iterator[Path]:
-    """An empty directory there, gone afterwards, as are those that killed processes left.
+    """Create an empty directory in `directory` and remove it afterwards.
 
-    For one process at a time.
+    Also removes those that killed processes have left. For one process at a time.
     """
-    for left in directory.glob("tmp*"):
-        shutil.rmtree(left, ignore_errors=True)
+    for leftover in directory.glob("tmp*"):
+        shutil.rmtree(leftover, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix="tmp", dir=directory) as scratch:
         yield Path(scratch)
 
 
 def make_dir(path: Path) -> Path:
-    """Make a directory and its parents; AirtcpError when that cannot be done."""
+    """Create a directory and its parents. Raises AirtcpError if that fails."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise AirtcpError(f"cannot make the directory {path}: {error.strerror}") from None
+        raise AirtcpError(f"cannot create the directory {path}: {error.strerror}") from None
     return path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""How airtcp fails; the command line turns each into one line and an exit code."""
+"""Errors of airtcp; the command line turns each into one line and an exit code."""
 
 import errno
 import resource
@@ -12,27 +12,27 @@ class AirtcpError(Exception):
 
 
 class InputError(AirtcpError):
-    """What the user gave is wrong. The message is one line: what, where, what is allowed."""
+    """The user's input is wrong. The message is one line: what, where, what is allowed."""
 
     exit_code = 2
 
 
 class StopError(AirtcpError):
-    """What ended a run would end the next as well: a full disk, a system call that is refused."""
+    """A failure that would affect every run: a full disk, a system call that is not permitted."""
 
 
 class CrowdedError(AirtcpError):
-    """This machine has not enough of something for so many runs at once."""
+    """This machine lacks the resources for so many runs at once."""
 
 
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
-"""How the system says that a disk is full."""
+"""Error numbers for a full disk or an exceeded quota."""
 
 _TOO_MANY = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)
 
 
 def of_file(error: OSError, path: object) -> AirtcpError:
-    """The same as one line, with the file; path: what was written, if the error does not say."""
+    """Convert an OSError to an AirtcpError that names the file, or `path` if the error has none."""
     kind = AirtcpError
     if error.errno in (*NO_SPACE, errno.EROFS, errno.EFBIG):
         kind = StopError
@@ -42,14 +42,16 @@ def of_file(error: OSError, path: object) -> AirtcpError:
 
 
 def reason(error: OSError) -> str:
-    """What the system says, and which of its limits that is."""
-    said = error.strerror or str(error)
+    """The system's message for an error, with the resource limit that caused it."""
+    message = error.strerror or str(error)
     limits = {
-        errno.EMFILE: ("n", resource.RLIMIT_NOFILE, "files at once"),
-        errno.EFBIG: ("f", resource.RLIMIT_FSIZE, "bytes a file"),
+        errno.EMFILE: ("n", resource.RLIMIT_NOFILE, "open files"),
+        errno.EFBIG: ("f", resource.RLIMIT_FSIZE, "bytes per file"),
     }
     if error.errno not in limits:
-        return said
-    option, limit, what = limits[error.errno]
+        return message
+    option, limit, unit = limits[error.errno]
     soft, _ = resource.getrlimit(limit)
-    return f"{said} (ulimit -{option}: {soft} {what})" if soft != resource.RLIM_INFINITY else said
+    if soft == resource.RLIM_INFINITY:
+        return message
+    return f"{message} (ulimit -{option}: {soft} {unit})"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Ctrl-C, SIGTERM and SIGHUP: one KeyboardInterrupt, however many of them arrive.
+"""Ctrl-C, SIGTERM and SIGHUP: only the first of them raises KeyboardInterrupt.
 
-A second one must not cut short the clean-up and the writing of results that the first has begun.
+A second signal must not abort the clean-up and the writing of results that the first has started.
 """
 
 import os
@@ -20,23 +20,23 @@ _held = 0
 
 
 def at_start() -> None:
-    """Until install(): end at once. An exception in the middle of an import may be anything."""
+    """Until install(), exit at once: an import may turn KeyboardInterrupt into any other error."""
     _handle(_end_at_start)
-    # ./airtcp blocks it while Python starts.
+    # ./airtcp blocks SIGINT while Python starts.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 def install() -> None:
-    """From here on the first signal raises KeyboardInterrupt, and others do nothing."""
+    """From now on the first signal raises KeyboardInterrupt, and later ones are ignored."""
     global _wanted
     _wanted = False
     _handle(_interrupt)
 
 
 def install_in_child() -> None:
-    """In a process that this one has forked, perhaps in held(): of the signals SIGTERM alone.
+    """Handle only SIGTERM in a forked process, even if it was forked inside held().
 
-    Raises KeyboardInterrupt if there has been one since.
+    Raises KeyboardInterrupt if a signal has arrived since the fork.
     """
     global _held
     _held = 0
@@ -47,29 +47,29 @@ def install_in_child() -> None:
 
 
 def at_end_of_child() -> None:
-    """A child that install_in_child() began has answered: a signal changes nothing any more."""
+    """Ignore SIGTERM in a child process that has delivered its answer."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
 def at_end() -> None:
-    """Everything has been written: a signal ends the rest at once."""
+    """All results are written: from now on a signal exits at once."""
     _handle(lambda _number, _frame: os._exit(CODE))
 
 
 def came() -> bool:
-    """Whether there has been a signal: libraries in C may turn its exception into one of theirs."""
+    """Whether a signal has arrived, even if a library has replaced its KeyboardInterrupt."""
     return _wanted
 
 
 def check() -> None:
-    """Raise KeyboardInterrupt if a signal came whose exception was lost, as in a destructor."""
+    """Raise KeyboardInterrupt if a signal has arrived; a destructor may have lost its exception."""
     if _wanted:
         raise KeyboardInterrupt
 
 
 @contextmanager
 def held() -> Iterator[None]:
-    """Do this to its end; a signal raises KeyboardInterrupt after it."""
+    """Complete the block before a signal raises KeyboardInterrupt."""
     global _held
     before = _wanted
     _held += 1
@@ -83,7 +83,7 @@ def held() -> Iterator[None]:
 
 def _handle(handler: Callable[[int, FrameType | None], None]) -> None:
     for number in _SIGNALS:
-        # What was started with a signal ignored, as by nohup, goes on ignoring it.
+        # A signal that was ignored at start, for example by nohup, stays ignored.
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, handler)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The host's programs that builds, runs and tests need, and the Debian packages that bring them."""
+"""Host programs that builds, runs and tests need, and the Debian packages that contain them."""
 
 import os
 import re
@@ -41,7 +41,7 @@ TEST: Mapping[str, str] = {
     "modprobe": "kmod",
     "flent": "flent",
 }
-# For `kernel deb` alone; "x.h" is a header file.
+# For `kernel deb` only; "x.h" is a header file.
 DEB: Mapping[str, str] = {
     "dpkg-buildpackage": "dpkg-dev",
     "dh_builddeb": "debhelper",
@@ -56,7 +56,7 @@ _GUEST_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def find(program: str) -> str | None:
-    """A program on the guest's PATH, for a user's own often lacks /usr/sbin; or a header file."""
+    """Path of a program or header file, or None; /usr/sbin is searched even if not on PATH."""
     if program.endswith(".h"):
         header = Path("/usr/include") / program
         return str(header) if header.is_file() else None
@@ -64,18 +64,18 @@ def find(program: str) -> str | None:
 
 
 def require(programs: Mapping[str, str]) -> None:
-    """AirtcpError, in one line, when one of these programs is missing."""
-    lacking = {name: package for name, package in programs.items() if not find(name)}
-    if lacking:
-        packages = " ".join(sorted(set(lacking.values())))
+    """Raise AirtcpError if one of these programs is missing."""
+    missing = {name: package for name, package in programs.items() if not find(name)}
+    if missing:
+        packages = " ".join(sorted(set(missing.values())))
         raise AirtcpError(
-            f"missing: {', '.join(lacking)}; install with: apt-get install {packages} "
-            "(./airtcp doctor lists everything)"
+            f"missing: {', '.join(missing)}; install with: apt-get install {packages} "
+            "(./airtcp doctor lists all requirements)"
         )
 
 
 def files() -> list[Path]:
-    """The programs that a run needs, and the libraries that they load."""
+    """Paths of the programs that a run needs and of the libraries that they load."""
     found = [path for name in RUN if (path := find(name))]
     linked = subprocess.run(["ldd", *found], capture_output=True, text=True).stdout
     libraries = re.findall(r"(/\S+) \(0x", linked)

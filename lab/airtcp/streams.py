@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Standard output and standard error: trouble with them must not cost what has been measured."""
+"""Standard output and standard error; errors on them must not lose measured results."""
 
 import codecs
 import io
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 OUTPUT = "standard output"
-"""The file name in errors of standard output."""
+"""The file name in OSErrors of standard output."""
 
 _ERRORS = "airtcp"
 
 
 class _Output(io.FileIO):
-    """Standard output, with errors that say so."""
+    """Standard output; its errors carry OUTPUT as the file name."""
 
     def write(self, data: "ReadableBuffer", /) -> int:
         try:
@@ -27,7 +27,7 @@ class _Output(io.FileIO):
 
 
 class _Messages(io.FileIO):
-    """Standard error: if nobody can read a message it is lost, and the work goes on."""
+    """Standard error; a message that cannot be written is dropped."""
 
     def write(self, data: "ReadableBuffer", /) -> int:
         try:
@@ -37,12 +37,12 @@ class _Messages(io.FileIO):
 
 
 def prepare() -> None:
-    """Replace sys.stdout and sys.stderr. A stream that is closed becomes /dev/null."""
+    """Replace sys.stdout and sys.stderr. Closed standard streams become /dev/null."""
     for descriptor in range(3):
         try:
             os.fstat(descriptor)
         except OSError:
-            # The lowest that is free, which otherwise the next file would get.
+            # open() returns the lowest free descriptor, which the next file would get otherwise.
             os.open(os.devnull, os.O_RDWR)
     codecs.register_error(_ERRORS, _encode)
     sys.stdout = _text(_Output(1, "w", closefd=False), sys.stdout, os.isatty(1))
@@ -50,7 +50,7 @@ def prepare() -> None:
 
 
 def give_up_output() -> None:
-    """Python, which flushes it once more at its end, must not fail again."""
+    """Redirect standard output to /dev/null, so that the flush at exit cannot fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
@@ -61,8 +61,8 @@ def _text(raw: io.FileIO, replaced: TextIO | None, line_buffering: bool) -> Text
 
 
 def _encode(error: UnicodeError) -> tuple[bytes, int]:
-    """The bytes of file names that are not text as they are; ? for what the encoding lacks."""
+    """Encode undecodable bytes of file names unchanged, and other unencodable characters as ?."""
     assert isinstance(error, UnicodeEncodeError)
     text = error.object[error.start : error.end]
-    encoded = bytes(ord(one) - 0xDC00 if "\udc80" <= one <= "\udcff" else 0x3F for one in text)
+    encoded = bytes(ord(char) - 0xDC00 if "\udc80" <= char <= "\udcff" else 0x3F for char in text)
     return encoded, error.end

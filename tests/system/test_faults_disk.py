@@ -111,7 +111,7 @@ def test_runs_that_find_no_room_for_their_memory_wait(undisturbed: Path, tmp_pat
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("Mbit/s") == 12
     [line] = [line for line in done.stderr.splitlines() if "at most" in line][:1]
-    assert line.startswith("airtcp: a guest needs 512 MB on a file system that is writable")
+    assert line.startswith("airtcp: a guest needs 512 MB on a writable file system")
     sweeps.run(reference, *many)
     sweeps.assert_same(reference, out_dir)
 
@@ -126,7 +126,7 @@ def test_one_run_without_room_for_its_memory_fails(undisturbed: Path, tmp_path: 
         **{**sweeps.ENVIRONMENT, "TMPDIR": str(scratch)},
     )
     assert done.returncode == 1
-    assert "set TMPDIR to a directory that has" in done.stderr.splitlines()[-1]
+    assert "set TMPDIR to a directory on one" in done.stderr.splitlines()[-1]
 
 
 def test_memory_that_fills_up_in_a_run_is_named(undisturbed: Path, tmp_path: Path) -> None:
@@ -142,5 +142,5 @@ def test_memory_that_fills_up_in_a_run_is_named(undisturbed: Path, tmp_path: Pat
     )
     assert done.returncode == 1
     line = done.stderr.splitlines()[-1]
-    assert "this machine has not enough memory for the guest: " in line
+    assert "this machine does not have enough memory for the guest: " in line
     assert "Kernel mode signal 7" in line

@@ -44,7 +44,7 @@ def test_a_system_call_that_is_refused_is_one_line(
     )
     assert done.returncode == 1
     [line] = done.stderr.splitlines()
-    assert line.startswith(f"airtcp: this machine refuses guests the system call {call}")
+    assert line.startswith(f"airtcp: this machine does not permit guests the system call {call}")
     assert f"({cure}); 0 of 3 runs are kept in {tmp_path}" in line
     # The guest has ended: it had been started before pidfd_open was refused.
     assert subprocess.run(["pgrep", "-f", str(tmp_path)]).returncode == 1

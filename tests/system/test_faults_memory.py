@@ -65,7 +65,7 @@ def test_runs_for_which_there_is_no_memory_are_done_later(
     )
     assert done.returncode == 0, done.stderr
     [*_, line] = [line for line in done.stderr.splitlines() if line.startswith("airtcp: ")]
-    assert "SIGKILL (out of memory, most likely)" in line
+    assert "SIGKILL (probably out of memory)" in line
     assert "; from here on at most " in line
     sweeps.assert_same(undisturbed, tmp_path)
     assert sweeps.guests_of(tmp_path) == []
@@ -91,8 +91,8 @@ def test_a_run_whose_process_is_killed_leaves_nothing(
     _, said = sweep.communicate(timeout=PATIENCE_S)
     assert sweep.returncode == 1
     *_, line = said.splitlines()
-    hint = " (out of memory, most likely)" if number == signal.SIGKILL else ""
-    assert line.endswith(f": its process was ended by {number.name}{hint}, without an answer")
+    hint = " (probably out of memory)" if number == signal.SIGKILL else ""
+    assert line.endswith(f": its process was killed by {number.name}{hint}, without an answer")
     assert not [guest for guest in guests if guest.exists()]
     sweeps.run(tmp_path, *RUNS)
     sweeps.assert_same(undisturbed, tmp_path)
@@ -101,8 +101,8 @@ def test_a_run_whose_process_is_killed_leaves_nothing(
 @pytest.mark.parametrize(
     ("limit", "message"),
     [
-        ("-n 64", "a guest needs 256 open files, and ulimit -n is 64"),
-        ("-f 100", "File too large (ulimit -f: 51200 bytes a file)"),
+        ("-n 64", "a guest needs 256 open files, but ulimit -n is 64"),
+        ("-f 100", "File too large (ulimit -f: 51200 bytes per file)"),
     ],
 )
 def test_limits_that_no_run_can_meet_are_one_line(

@@ -114,7 +114,7 @@ def test_a_damaged_kernel_is_built_anew(builds: list[Path], kind: str) -> None:
     damage(first.path.parent)
     assert image.build(say=said.append) == first
     assert len(builds) == 2
-    assert said == [f"the kernel in {first.path.parent} is damaged ({told}): building it anew"]
+    assert said == [f"the kernel in {first.path.parent} is damaged ({told}): rebuilding it"]
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '["a"]', "null", '{"a": 1}'])
@@ -158,7 +158,7 @@ def test_programs_are_compiled_once_by_all_and_anew_when_damaged(
     ]
     said = [process.communicate()[0].splitlines() for process in started]
     assert [process.returncode for process in started] == [0] * 4
-    compiling = "compiling the guest's programs"
+    compiling = "compiling the guest programs"
     assert sum(lines.count(compiling) for lines in said) == 1
     assert not left.exists()
 
@@ -169,7 +169,8 @@ def test_programs_are_compiled_once_by_all_and_anew_when_damaged(
     tools.patience.write_bytes(b"")
     assert guesttools.build_tools(again.append) == tools
     assert again == [
-        f"the guest's programs in {tools.directory} are damaged (patience.so has changed)",
+        f"the guest programs in {tools.directory} are damaged (patience.so has changed): "
+        "rebuilding them",
         compiling,
     ]
     assert tools.patience.read_bytes() == content

@@ -91,7 +91,7 @@ def test_all_needs_its_extent_and_nothing_else(
     more: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(["run", "all", *more]) == 2
-    assert "run all: give --quick or --full" in capsys.readouterr().err
+    assert "run all: requires --quick or --full" in capsys.readouterr().err
 
 
 def test_a_failed_run_is_one_line_and_exit_code_1(
@@ -136,12 +136,12 @@ def test_ctrl_c_is_130_and_says_how_to_go_on(
         (["new", "/"], "new '/': not a name"),
         (
             ["show", "thesis-lan", "--duration", "5s", "--set", "duration=3s"],
-            "--duration and --set duration: give one of them",
+            "--duration and --set duration are both given: give only one",
         ),
-        (["run", "thesis-lan", "--out", "/dev/null"], "--out /dev/null: is a file; a directory"),
+        (["run", "thesis-lan", "--out", "/dev/null"], "--out /dev/null: is a file; an existing"),
         (["run", "thesis-lan", "--out", "/dev/null/x"], "--out /dev/null/x: Not a directory; "),
         (["run", "thesis-lan", "--out", "/proc/foo"], "--out /proc/foo: No such file or dir"),
-        (["run", "all", "--quick", "--out", "/dev/null"], "--out /dev/null: is a file; a dir"),
+        (["run", "all", "--quick", "--out", "/dev/null"], "--out /dev/null: is a file; an ex"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(
@@ -216,7 +216,7 @@ def test_results_are_asked_in_sql_and_compared(
         ["mcs=7", "ack_policy=aad", "goodput_mbps", *"21110"]
     )
     assert "12.7 standard errors" in said.out.splitlines()[2]
-    assert said.err == f"1 runs of {both[1]} have no partner of equal parameters and seed\n"
+    assert said.err == f"1 runs of {both[1]} have no partner with the same parameters and seed\n"
     assert cli.main(["results", "export", both[0]]) == 0
     assert capsys.readouterr().out.count("\n") == 4
 
@@ -234,7 +234,7 @@ def test_sweeps_without_a_pair_are_not_compared(
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err == (
-        f"airtcp: no run of {both[0]} has the parameters and seed of one of {both[1]}; "
+        f"airtcp: no run of {both[0]} has the same parameters and seed as a run of {both[1]}; "
         "they differ in duration (2s; 5s)\n"
     )
 
@@ -245,7 +245,7 @@ def test_sweeps_without_a_pair_are_not_compared(
         (["results", "compare"], ["its 95% interval"]),
         (
             ["kernel", "series"],
-            ["postable: the ACK policy", "research: further", "wifi: an ACK filter"],
+            ["postable: the ACK policy", "research: more", "wifi: the ACK filter"],
         ),
     ],
 )

@@ -46,7 +46,7 @@ def test_a_card_for_each_report(reported: Path, tmp_path: Path) -> None:
     ("arguments", "told"),
     [
         (["--index"], "no directory in it has a report.html"),
-        (["--index", "--run", "aad_0ms/seed-1"], "--index: shows no run"),
+        (["--index", "--run", "aad_0ms/seed-1"], "--index: --run and --timeline are not allowed"),
     ],
 )
 def test_what_makes_no_index_is_one_line(

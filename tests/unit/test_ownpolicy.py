@@ -52,11 +52,11 @@ def write(directory: Path, module: str) -> None:
 @pytest.mark.parametrize(
     ("module", "message"),
     [
-        ("int x;", "no policy in it: no C file has MODULE_ALIAS_TCP_ACKPOL"),
+        ("int x;", "no policy found: no C file has MODULE_ALIAS_TCP_ACKPOL"),
         (MODULE.replace("mine", "aad"), "'aad' is a policy of the laboratory"),
-        (MODULE * 2, "'mine' is in "),
-        (MODULE.replace("mine", "m" * 16), "is not a name; allowed: up to 15 of"),
-        (MODULE.replace("mine", "My Own"), "is not a name; allowed: up to 15 of"),
+        (MODULE * 2, "'mine' is already defined in "),
+        (MODULE.replace("mine", "m" * 16), "is not a valid name; allowed: up to 15 of"),
+        (MODULE.replace("mine", "My Own"), "is not a valid name; allowed: up to 15 of"),
     ],
 )
 def test_what_is_no_policy_is_told_by_file(tmp_path: Path, module: str, message: str) -> None:
@@ -68,7 +68,7 @@ def test_what_is_no_policy_is_told_by_file(tmp_path: Path, module: str, message:
 
 
 def test_a_directory_without_a_makefile_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no Makefile in it"):
+    with pytest.raises(InputError, match="contains no Makefile"):
         own_policy.read(tmp_path)
     with pytest.raises(InputError, match="not a directory"):
         own_policy.read(tmp_path / "none")

@@ -140,7 +140,7 @@ def test_topic_changes_the_files_that_it_brings(linux: Path, overlay: Path, tmp_
     ("topic", "message"),
     [
         ("lab", "--topic lab is not for posting; allowed: postable, research, wifi"),
-        ("radio", "--topic radio is no topic; allowed: postable, research, wifi"),
+        ("radio", "--topic radio does not exist; allowed: postable, research, wifi"),
         ("wifi", "series: no patch of the topic wifi"),
     ],
 )
@@ -181,7 +181,7 @@ def test_author_of_another_patch_stays(linux: Path, overlay: Path, tmp_path: Pat
     "author", ["", "Jo", "jo@example.org", "<jo@example.org>", "Jo <jo>", "Jo <jo@x>\nCc: <y@z>"]
 )
 def test_author_that_is_no_name_and_address_is_refused(tmp_path: Path, author: str) -> None:
-    with pytest.raises(InputError, match=r"--author .*: 'Name <name@example\.org>' is allowed"):
+    with pytest.raises(InputError, match=r"--author .*: expected 'Name <name@example\.org>'"):
         series.write(tmp_path / "out", author=author)
 
 
@@ -196,7 +196,7 @@ def test_command_line_says_that_a_placeholder_cannot_be_sent(
         return series.write(arguments[0], linux, overlay, **options)
 
     monkeypatch.setattr(cli.kernel, "series", SimpleNamespace(**vars(series) | {"write": write}))
-    placeholder = "airtcp: airtcp <airtcp@localhost> is a placeholder: "
+    placeholder = "airtcp: airtcp <airtcp@localhost> is a placeholder, "
     assert cli.main(["kernel", "series", str(tmp_path / "one")]) == 0
     written, said = capsys.readouterr()
     assert len(written.splitlines()) == 3
@@ -224,7 +224,7 @@ def test_directory_with_something_in_it_is_left_alone(
 ) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "mine").touch()
-    with pytest.raises(InputError, match="out is there already"):
+    with pytest.raises(InputError, match="out already exists"):
         series.write(tmp_path / "out", linux, overlay)
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["mine"]
 
@@ -234,7 +234,7 @@ def test_command_line_refuses_it_in_one_line(
 ) -> None:
     (tmp_path / "mine").touch()
     assert cli.main(["kernel", "series", str(tmp_path)]) == 2
-    said = f"airtcp: {tmp_path} is there already; a new or an empty directory is allowed\n"
+    said = f"airtcp: {tmp_path} already exists; give a new or empty directory\n"
     assert capsys.readouterr() == ("", said)
 
 

@@ -99,7 +99,7 @@ def test_a_report_names_what_has_changed(
     assert capsys.readouterr() == (
         "report.html\n",
         f"airtcp: {tmp_path}/runs/mcs-7/seed-2: uptime is missing since the run; "
-        "the same `run` does it again\n",
+        "repeat the same `run` to replace it\n",
     )
 
 

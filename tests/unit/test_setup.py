@@ -53,7 +53,7 @@ def test_without_a_home_it_says_what_to_set(
     programs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done = setup(programs)
-    expected = "no directory to keep kernels in: set HOME, or AIRTCP_CACHE to a directory"
+    expected = "no cache directory: set HOME, or set AIRTCP_CACHE to a directory"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"airtcp: {expected}\n")
     for name in ("HOME", "AIRTCP_CACHE", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
@@ -67,9 +67,9 @@ def test_a_cache_where_no_kernel_builds_is_refused(
 ) -> None:
     directory = tmp_path / name
     done = setup(programs, AIRTCP_CACHE=directory)
-    expected = f"{directory}: the kernel does not build in a path with spaces or colons: "
+    expected = f"{directory}: the kernel cannot be built in a path with spaces or colons; "
     assert done.returncode == 2
-    assert done.stderr == f"airtcp: {expected}set AIRTCP_CACHE to another\n"
+    assert done.stderr == f"airtcp: {expected}set AIRTCP_CACHE to another directory\n"
     assert not directory.exists()
     monkeypatch.setenv("AIRTCP_CACHE", str(directory))
     with pytest.raises(InputError) as error:
@@ -89,7 +89,7 @@ def test_a_directory_that_is_gone_is_said(programs: Path, tmp_path: Path) -> Non
     assert done.returncode == 2
     # The shell itself complains before it.
     assert done.stderr.splitlines()[-1] == (
-        "airtcp: the current directory has been removed: change to one that is there"
+        "airtcp: the current directory has been removed: change to an existing one"
     )
 
 
@@ -107,7 +107,7 @@ def test_an_environment_is_made_once_and_again_when_its_python_is_gone(
     python.unlink()
     done = setup(programs, HOME=tmp_path)
     assert done.returncode == 0
-    assert "is damaged: its Python is gone" in done.stderr
+    assert "is damaged: its Python interpreter is missing" in done.stderr
     assert python.exists()
     assert made.read_text() == "made\nmade\n"
 
@@ -116,7 +116,9 @@ def test_a_python_that_fails_makes_no_environment(programs: Path, tmp_path: Path
     give(programs, "python3", "#!/bin/sh\necho cannot fork >&2\nexit 1\n")
     done = setup(programs, HOME=tmp_path)
     assert done.returncode == 1
-    assert done.stderr.splitlines()[-1].startswith("airtcp: cannot make the Python environment in ")
+    assert done.stderr.splitlines()[-1].startswith(
+        "airtcp: cannot create the Python environment in "
+    )
     assert list(tmp_path.rglob("venv-*")) == []
 
 
@@ -133,7 +135,7 @@ def test_who_may_not_install_packages_is_told_which(programs: Path, tmp_path: Pa
     done = setup(programs, HOME=tmp_path)
     assert done.returncode == 0
     assert done.stderr.splitlines()[0] == (
-        "airtcp: missing Debian packages, which root has to install: iw"
+        "airtcp: missing Debian packages, which must be installed as root: iw"
     )
     assert not (tmp_path / "called").exists()
 

@@ -167,26 +167,26 @@ def test_only_tests_below_tools_belong_to_linux(overlay: Path) -> None:
     (overlay / "tools" / "ours.py").write_text("")
     assert len(source.read_series(overlay)) == 2
     (overlay / "tools" / "testing" / "one.pkt").write_text("")
-    with pytest.raises(InputError, match=r"series: no patch brings tools/testing/one\.pkt"):
+    with pytest.raises(InputError, match=r"series: tools/testing/one\.pkt is on no line"):
         source.read_series(overlay)
 
 
 @pytest.mark.parametrize("topics", [["postable"], ["lab"], source.TOPICS])
 def test_file_that_no_patch_brings_is_named(overlay: Path, topics: list[str]) -> None:
     (overlay / "patches" / "series").write_text("lab/1.patch\npostable/2.patch\n")
-    with pytest.raises(InputError, match=r"series: no patch brings net/ackpol\.c"):
+    with pytest.raises(InputError, match=r"series: net/ackpol\.c is on no line"):
         source.read_changes(topics, overlay)
 
 
 def test_file_that_two_patches_bring_is_named(overlay: Path) -> None:
     (overlay / "patches" / "series").write_text("lab/1.patch net\npostable/2.patch net/ackpol.c\n")
-    with pytest.raises(InputError, match=r"series:2: net/ackpol\.c: line 1 brings it already"):
+    with pytest.raises(InputError, match=r"series:2: net/ackpol\.c is already on line 1"):
         source.read_series(overlay)
 
 
 def test_file_of_the_series_that_is_missing_is_named(overlay: Path) -> None:
     (overlay / "patches" / "series").write_text("postable/2.patch net/none.c\n")
-    with pytest.raises(InputError, match=r"series:1: there is no .*net/none\.c"):
+    with pytest.raises(InputError, match=r"series:1: .*net/none\.c does not exist"):
         source.read_series(overlay)
 
 
@@ -285,7 +285,7 @@ def test_patch_that_does_not_apply_is_named(tarball: Path, overlay: Path, tmp_pa
 
 def test_other_version_is_refused(tmp_path: Path) -> None:
     (tmp_path / "Makefile").write_text(MAKEFILE.replace("12", "13"))
-    with pytest.raises(InputError, match=r"Linux 6\.13\.9; Linux 6\.12\.y is allowed"):
+    with pytest.raises(InputError, match=r"Linux 6\.13\.9; airtcp needs Linux 6\.12\.y"):
         source.find_source(tmp_path)
 
 
@@ -295,7 +295,7 @@ def test_directory_that_is_no_kernel_is_refused(tmp_path: Path) -> None:
 
 
 def test_file_that_is_no_tarball_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"\.tar\.xz.*allowed"):
+    with pytest.raises(InputError, match=r"\.tar\.xz.*give a Linux 6\.12\.y source tree"):
         source.find_source(tmp_path / "missing")
 
 

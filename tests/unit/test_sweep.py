@@ -243,7 +243,7 @@ def test_a_failed_guest_is_told_in_one_line(
             "airtcp: failed: tc qdisc add dev eth0 (exit code 2)\n"
             "airtcp: failed: ip netns exec server sh /tmp/server.sh (exit code 1)\n"
         )
-        return base.GuestResult("failed", 1, 1.0, 0.9, console, "plan.sh ended with 1")
+        return base.GuestResult("failed", 1, 1.0, 0.9, console, "plan.sh failed with exit code 1")
 
     monkeypatch.setattr(run.uml, "boot", boot)
     [case] = cases(1)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Guests: User Mode Linux or QEMU, a kernel image and a plan become the files of a run."""
+"""Guests (User Mode Linux or QEMU): run a plan on a kernel image and write the files of a run."""

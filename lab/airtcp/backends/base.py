@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A guest: a process of this machine that runs the plan of a run, and how it ended.
+"""Run a guest, a host process that executes the plan of a run, and report how it ended.
 
-uml.py and qemu.py say which process that is.
+uml.py and qemu.py define the process.
 """
 
 import os
@@ -28,9 +28,9 @@ Status = Literal["ok", "failed", "panic", "timeout"]
 class GuestResult:
     """How a guest ended.
 
-    exit_code is that of plan.sh (None when it never ended); wall_s and cpu_s (user and system time
-    of all its processes) are seconds of the host; reason is one line, empty when all went well;
-    code is what the host's process ended with, negative the signal that ended it.
+    exit_code is that of plan.sh (None if it did not finish). wall_s and cpu_s (user and system time
+    of all its processes) are host seconds. reason is one line, empty on success. code is the return
+    code of the host process, or the negative number of the signal that killed it.
     """
 
     status: Status
@@ -51,23 +51,23 @@ def run_guest(
     interactive: bool = False,
     on_progress: Callable[[float], None] | None = None,
 ) -> GuestResult:
-    """Run the process that is a guest, in a directory, until its end; the rest is as in boot()."""
+    """Run the process of a guest in a directory until it ends; other arguments as in boot()."""
     if not (run_dir / "plan.sh").is_file():
-        raise InputError(f"{run_dir}: no plan.sh in it")
+        raise InputError(f"{run_dir}: contains no plan.sh")
     for name in ("exit", "progress"):
         (run_dir / name).unlink(missing_ok=True)
     log = run_dir / "console.log"
     began = time.monotonic()
     if interactive:
         code, cpu_s, timed_out = _attend(command, directory, environment)
-        log.write_text("(the console of an interactive guest is not kept)\n")
+        log.write_text("(the console of an interactive guest is not recorded)\n")
     else:
         watch = _progress_reader(run_dir, on_progress)
         code, cpu_s, timed_out = _wait(command, directory, environment, log, timeout_wall_s, watch)
     wall_s = time.monotonic() - began
     exit_code = _plan_exit_code(run_dir)
-    status, said = _verdict(log, exit_code, code, timed_out, timeout_wall_s)
-    return GuestResult(status, exit_code, wall_s, cpu_s, log, said, code)
+    status, explanation = _verdict(log, exit_code, code, timed_out, timeout_wall_s)
+    return GuestResult(status, exit_code, wall_s, cpu_s, log, explanation, code)
 
 
 def _wait(
@@ -78,7 +78,7 @@ def _wait(
     timeout_wall_s: float,
     watch: Callable[[], None],
 ) -> tuple[int, float, bool]:
-    """Run until the end or the timeout: wait status, CPU seconds, whether time ran out."""
+    """Run until the end or the timeout; return code, CPU seconds, whether it timed out."""
     with log_path.open("wb") as log:
         process = subprocess.Popen(
             command,
@@ -122,11 +122,11 @@ def _end_of(process: "subprocess.Popen[bytes]") -> "Iterator[select.poll]":
 def _attend(
     command: list[str], directory: Path, environment: dict[str, str]
 ) -> tuple[int, float, bool]:
-    """Give the guest the terminal until it ends; put the terminal back as it was."""
+    """Give the terminal to the guest until it ends, then restore its settings."""
     if not os.isatty(0):
-        raise InputError("an interactive guest needs a terminal on standard input")
+        raise InputError("an interactive guest requires a terminal on standard input")
     settings = termios.tcgetattr(0)
-    # A group of its own: a guest that panics ends its whole process group.
+    # A separate process group: a guest that panics kills its whole group.
     process = subprocess.Popen(command, cwd=directory, env=environment, process_group=0)
     ignored = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
     try:
@@ -141,7 +141,7 @@ def _attend(
 
 
 def _reap(process: "subprocess.Popen[bytes]") -> tuple[int, float]:
-    """End the process group: its leader's wait status, the CPU seconds of all it waited for."""
+    """Kill the process group; return the leader's return code and the CPU seconds of the group."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
@@ -158,7 +158,7 @@ def _progress_reader(
         try:
             virtual_s = float((run_dir / "progress").read_text())
         except (OSError, ValueError):
-            return  # not there yet, or being written
+            return  # not written yet, or incomplete
         if on_progress:
             on_progress(virtual_s)
 
@@ -178,18 +178,18 @@ def _verdict(
     if console.too_long(log):
         console.cut(log)
         return "failed", (
-            f"the guest wrote more than {console.LIMIT_MB} MB to its console and was ended; its "
-            f"end is kept (console: {log})"
+            f"the guest wrote more than {console.LIMIT_MB} MB to its console and was killed; the "
+            f"end of the console is kept (console: {log})"
         )
     panic, last = console.read(log)
     if panic:
         return "panic", f"{panic} (console: {log})"
     if timed_out:
         return "timeout", f"not finished after {timeout_wall_s:g} s (console: {log})"
-    said = f"the console's last line is: {last} (console: {log})"
+    last_line = f"the console's last line is: {last} (console: {log})"
     if exit_code is None:
         early = f"was {hostlimits.ended_by(code)}" if code < 0 else f"ended early (code {code})"
-        return "failed", f"the guest {early}; {said}"
+        return "failed", f"the guest {early}; {last_line}"
     if exit_code != 0:
-        return "failed", f"plan.sh ended with {exit_code}; {said}"
+        return "failed", f"plan.sh failed with exit code {exit_code}; {last_line}"
     return "ok", ""

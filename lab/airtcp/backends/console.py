@@ -1,44 +1,44 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The file of a guest's console: bounded, and the same wherever the guest's memory is."""
+"""A guest's console file: limited in size, and independent of the guest's memory directory."""
 
 import os
 from pathlib import Path
 
-# What is kept: all of one that long, else its end. A run leaves some hundred bytes.
+# Up to LIMIT_MB are kept, of a longer console only the end. A run writes some hundred bytes.
 LIMIT_MB = 16
 _TAIL_KB = 256
 
 
 def too_long(console: Path) -> bool:
-    """Whether the guest has written more than it may."""
+    """Whether the guest has written more than LIMIT_MB."""
     return console.stat().st_size > LIMIT_MB << 20
 
 
 def cut(console: Path) -> None:
-    """Keep the end alone."""
+    """Keep only the end."""
     with console.open("r+b") as file:
         size = file.seek(-_TAIL_KB << 10, os.SEEK_END)
         tail = file.read()
         file.seek(0)
-        file.write(f"airtcp: {size} bytes were here\n".encode() + tail)
+        file.write(f"airtcp: {size} bytes omitted\n".encode() + tail)
         file.truncate()
 
 
 def beginning(console: Path) -> bytes:
-    """What is there before Linux says anything."""
+    """The beginning, which host programs write to before Linux does."""
     with console.open("rb") as file:
         return file.read(4096)
 
 
 def remove_warning(console: Path, directory: Path) -> None:
-    """Of User Mode Linux, that its memory is in a directory that is not on a tmpfs."""
+    """Remove the warning of User Mode Linux that its memory directory is not on tmpfs."""
     warning = f"Warning: tempdir {directory} is not on tmpfs\n".encode()
     if warning in beginning(console):
         console.write_bytes(console.read_bytes().replace(warning, b"", 1))
 
 
 def read(console: Path) -> tuple[str, str]:
-    """The first line with a panic, empty without; the last line, `nothing` without."""
+    """Return the first line with a panic (or empty) and the last line (or `nothing`)."""
     panic, last = "", "nothing"
     with console.open(errors="replace") as lines:
         for line in map(str.strip, lines):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The small C programs that run inside the guest: compiled once, cached by content, checked."""
+"""The C programs for the guest: compiled once, cached by content, verified before use."""
 
 import hashlib
 import shutil
@@ -18,7 +18,7 @@ UAPI = REPOSITORY / "kernel" / "include" / "uapi"
 
 _FLAGS = ["-std=gnu17", "-O2", "-Wall", "-Wextra", "-Werror"]
 _SCRIPTS = ("modprobe",)
-# What a run starts often is linked statically: it starts in a third of the time.
+# Programs that a run starts often are linked statically: they start in a third of the time.
 _COMPILE = {
     "init": ["-static", "init.c"],
     "node": ["-static", "node.c"],
@@ -34,7 +34,7 @@ _COMPILE = {
 
 @dataclass(frozen=True)
 class GuestTools:
-    """Host paths; in the guest each is GUEST_DIR/<name>."""
+    """Host paths of the programs; in the guest each is GUEST_DIR/<name>."""
 
     directory: Path
 
@@ -45,15 +45,15 @@ class GuestTools:
 
     @property
     def patience(self) -> Path:
-        """LD_PRELOAD library with which iperf3 waits inside the kernel."""
+        """LD_PRELOAD library that makes iperf3 wait inside the kernel."""
         return self.directory / "patience.so"
 
 
 def build_tools(say: Callable[[str], None]) -> GuestTools:
-    """Compile what is not yet in the cache. AirtcpError with the compiler's first error."""
+    """Compile the programs unless cached. Raises AirtcpError with the compiler's first error."""
     compiler = shutil.which("gcc")
     if not compiler:
-        raise AirtcpError("gcc is missing: install it with: apt-get install gcc libc6-dev")
+        raise AirtcpError("gcc is missing; install it with: apt-get install gcc libc6-dev")
     version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True)
     made = repr((_FLAGS, sorted(_COMPILE), _SCRIPTS))
     digest = hashlib.sha256(version.stdout.encode() + made.encode())
@@ -63,15 +63,17 @@ def build_tools(say: Callable[[str], None]) -> GuestTools:
     directory = home / digest.hexdigest()[:16]
     if atomicfile.damage(directory):
         with locked(home / "lock", say):
-            if damage := atomicfile.damage(directory):  # another process may just have made them
+            if damage := atomicfile.damage(directory):  # unless another process has just built them
                 if directory.exists():
-                    say(f"the guest's programs in {directory} are damaged ({damage})")
+                    say(
+                        f"the guest programs in {directory} are damaged ({damage}): rebuilding them"
+                    )
                 _compile(directory, say)
     return GuestTools(directory)
 
 
 def _compile(directory: Path, say: Callable[[str], None]) -> None:
-    say("compiling the guest's programs")
+    say("compiling the guest programs")
     with scratch_in(directory.parent) as scratch:
         new = scratch / "new"
         new.mkdir()
@@ -83,7 +85,7 @@ def _compile(directory: Path, say: Callable[[str], None]) -> None:
 
 
 def compile_program(target: Path, *arguments: str | Path) -> None:
-    """Compile a C program for the guest. AirtcpError with the compiler's first error.
+    """Compile a C program for the guest. Raises AirtcpError with the compiler's first error.
 
     arguments: sources, relative to lab/guest, and options.
     """
@@ -91,5 +93,5 @@ def compile_program(target: Path, *arguments: str | Path) -> None:
     done = subprocess.run(command, cwd=SOURCES, capture_output=True, text=True)
     if done.returncode:
         lines = done.stderr.splitlines() or ["?"]
-        said = next((line for line in lines if "error:" in line), lines[0])
-        raise AirtcpError(f"cannot compile {target.name}: {said}")
+        message = next((line for line in lines if "error:" in line), lines[0])
+        raise AirtcpError(f"cannot compile {target.name}: {message}")

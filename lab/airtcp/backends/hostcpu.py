@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A processor of the host for each guest.
+"""Reserve a host processor for each guest.
 
-User Mode Linux is one process for its kernel and one for each program in it, and only one of them
-runs at any time. The host's scheduler spreads them over its processors nonetheless, where handing
-over to the next takes several times as long as on one: it doubles the time of a run.
+User Mode Linux has one process for its kernel and one for each program in it, and only one of them
+runs at any time. The host's scheduler nevertheless spreads them over its processors, where
+switching from one to the next takes several times as long as on one processor. This doubles the
+time of a run.
 
-Which processors have guests is told by abstract Unix sockets. The kernel lets one socket have a
-name, and frees the name when its process ends, however it ends. All processes in a network
-namespace see the same names, whoever their user.
+Abstract Unix sockets mark the processors in use. The host's kernel allows only one socket to have
+a name, and frees the name when the process ends for any reason. All processes in a network
+namespace see the same names, regardless of user.
 """
 
 import ctypes
@@ -21,15 +22,15 @@ from contextlib import contextmanager
 
 @contextmanager
 def reserved() -> Iterator[int]:
-    """The number of a processor that this process may use, of those with the fewest guests.
+    """Yield the number of an allowed processor with the fewest guests.
 
-    The one that this process is on comes first: the host's scheduler has chosen it as idle. Guests
-    that are more than processors share them: a guest that the scheduler moves about costs more.
+    The current processor is preferred, because the host's scheduler has chosen it as idle. Guests
+    that outnumber the processors share them: a guest that the scheduler migrates costs more.
     """
     here = _here()
     allowed = sorted(os.sched_getaffinity(0), key=lambda cpu: cpu != here)
     with socket.socket(socket.AF_UNIX) as mark:
-        # The first guest of each before the second of any.
+        # Every processor gets a first guest before any gets a second one.
         for guest in itertools.count():
             for cpu in allowed:
                 if _named(mark, f"airtcp-cpu-{cpu}-{guest}"):
@@ -38,7 +39,7 @@ def reserved() -> Iterator[int]:
 
 
 def _named(mark: socket.socket, name: str) -> bool:
-    """Give the socket an abstract name; False: another has it."""
+    """Bind the socket to an abstract name; False if the name is in use."""
     try:
         mark.bind(f"\0{name}")
     except OSError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a host may deny a guest: memory, files, system calls. Each is one line, with its cure."""
+"""Host limits that stop guests: memory, files, system calls; each error names the remedy."""
 
 import errno
 import resource
@@ -10,10 +10,10 @@ from airtcp.errors import CrowdedError, StopError, reason
 
 _OPEN_FILES = 256
 
-# How User Mode Linux ends when a page of its memory finds no room on the host.
+# How User Mode Linux ends when the host has no room for a page of its memory.
 _BUS_ERROR = f"Kernel mode signal {signal.SIGBUS.value}"
 
-# What the first lines of a console say where the host refuses a system call.
+# Text in the first lines of a console -> the system call that the host rejects.
 _REFUSALS = {
     b"setpriv: ": "prctl(PR_SET_PDEATHSIG)",
     b"taskset: ": "sched_setaffinity",
@@ -23,9 +23,9 @@ _REFUSALS = {
 
 
 def allow_open_files() -> None:
-    """Raise the limit for a guest: what its programs open, the host's process has open, too.
+    """Raise the limit on open files: the host process also has the guest's open files open.
 
-    StopError when that is not allowed.
+    Raises StopError if that is not permitted.
     """
     try:
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -34,11 +34,11 @@ def allow_open_files() -> None:
     if soft < _OPEN_FILES <= hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (_OPEN_FILES, hard))
     elif soft < _OPEN_FILES:
-        raise StopError(f"a guest needs {_OPEN_FILES} open files, and ulimit -n is {soft}")
+        raise StopError(f"a guest needs {_OPEN_FILES} open files, but ulimit -n is {soft}")
 
 
 def oom_kills() -> int:
-    """How many processes Linux has ended for lack of memory, since boot."""
+    """Number of processes that the OOM killer has killed since boot."""
     try:
         lines = Path("/proc/vmstat").read_text().splitlines()
     except OSError:
@@ -46,33 +46,33 @@ def oom_kills() -> int:
     return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
 
 
-def blame(said: str, code: int, console: bytes, kills_before: int) -> None:
-    """Raise StopError or CrowdedError if the host is at fault that a guest failed.
+def blame(failure: str, code: int, console: bytes, kills_before: int) -> None:
+    """Raise StopError or CrowdedError if the host caused the failure of a guest.
 
-    said: how it ended; code: its return code; console: how its console begins; kills_before: what
-    oom_kills() was when it started.
+    failure: the reason of its GuestResult; code: its return code; console: the beginning of its
+    console; kills_before: oom_kills() when it started.
     """
     if code == -signal.SIGXFSZ:
         raise StopError(f"the guest's memory: {reason(OSError(errno.EFBIG, 'File too large'))}")
-    if oom_kills() > kills_before or _BUS_ERROR in said:
-        raise CrowdedError(f"this machine has not enough memory for the guest: {said}")
+    if oom_kills() > kills_before or _BUS_ERROR in failure:
+        raise CrowdedError(f"this machine does not have enough memory for the guest: {failure}")
     for sign, call in _REFUSALS.items():
         if sign in console:
             raise refused(call)
 
 
 def refused(call: str) -> StopError:
-    """This machine does not let a guest use a system call."""
-    cure = "in a container allow it (docker run --security-opt seccomp=unconfined)"
+    """The error for a system call that this machine does not permit."""
+    remedy = "in a container, allow it (docker run --security-opt seccomp=unconfined)"
     if call == "ptrace":
-        cure = (
-            "set the sysctl kernel.yama.ptrace_scope to 0 or 1; in a container allow it "
+        remedy = (
+            "set the sysctl kernel.yama.ptrace_scope to 0 or 1; in a container, allow it "
             "(docker run --cap-add SYS_PTRACE)"
         )
-    return StopError(f"this machine refuses guests the system call {call}: {cure}")
+    return StopError(f"this machine does not permit guests the system call {call}: {remedy}")
 
 
 def ended_by(code: int) -> str:
-    """The signal that a negative return code stands for, and what that may mean."""
-    hint = " (out of memory, most likely)" if code == -signal.SIGKILL else ""
-    return f"ended by {signal.Signals(-code).name}{hint}"
+    """Describe the signal of a negative return code, with its likely cause."""
+    hint = " (probably out of memory)" if code == -signal.SIGKILL else ""
+    return f"killed by {signal.Signals(-code).name}{hint}"

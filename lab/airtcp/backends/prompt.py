@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A prompt in the network of an experiment, in real time."""
+"""An interactive prompt in the network of an experiment, in real time."""
 
 import tempfile
 from pathlib import Path
@@ -15,7 +15,7 @@ from airtcp.testbed.topology import scene_of
 _DAY_S = 86400.0
 
 _PROMPT = """\
-# A command of its name enters each node, or runs one command in it.
+# For each node, a command with its name enters it or runs one command in it.
 must mkdir /tmp/bin
 for node in {nodes}; do
 	cat >/tmp/bin/$node <<END
@@ -25,15 +25,15 @@ exec ip netns exec $node "\\$@"
 END
 	chmod +x /tmp/bin/$node
 done
-echo "{addresses}: the name of a node enters it;"
-echo "\\`{example}\\` runs one command in it; exit ends the guest."
+echo "{addresses}: type the name of a node to enter it;"
+echo "\\`{example}\\` runs one command in it; exit shuts down the guest."
 PATH=/tmp/bin:$PATH PS1='airtcp# ' sh -i
 true
 """
 
 
 def plan(case: Case) -> str:
-    """The script that builds the network and gives a prompt."""
+    """Return the script that builds the network and gives a prompt."""
     addresses, network = dict(ADDRESSES), network.plan(case.parameters)
     example = f"station ping {ADDRESSES['server']}"
     if scene := scene_of(case):
@@ -50,7 +50,7 @@ def plan(case: Case) -> str:
 
 
 def interact(kernel: Kernel, tools: GuestTools, case: Case) -> int:
-    """Give the user the prompt until he leaves it: 0, or 1 when the network did not come up."""
+    """Run the prompt until the user exits. Returns 0, or 1 if the network did not come up."""
     with tempfile.TemporaryDirectory(prefix="airtcp-shell-") as scratch:
         run_dir = Path(scratch)
         (run_dir / "plan.sh").write_text(plan(case))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Boot a kernel for x86-64 in QEMU: several processors in real time.
+"""Boot an x86-64 kernel in QEMU, with several processors in real time.
 
-User Mode Linux has one processor and virtual time, in which races between processors cannot happen.
-Here they can. The guest is as in uml.py: its root is the host's own file system, read-only, and
-plan.sh runs in the directory of the run. No two runs are alike.
+User Mode Linux has one processor and virtual time, so races between processors cannot happen there.
+In QEMU they can. The guest is like that in uml.py: its root is the host's file system, read-only,
+and plan.sh runs in the directory of the run. No two runs are identical.
 """
 
 import os
@@ -32,25 +32,25 @@ _FIRST_STEPS = (
     f"exec {GUEST_DIR}/init"
 )
 
-# What goes wrong ends the guest: on the console is the first report, and none that follows from it.
+# Any error ends the guest, so the console shows the first report and not its consequences.
 _FATAL = (
     *("panic=-1", "oops=panic", "panic_on_warn=1", "kasan.fault=panic"),
     "sysctl.kernel.panic_on_rcu_stall=1",
-    # Seconds; a processor of the guest may itself have to wait for one of the host.
+    # Seconds; a guest processor may have to wait for a host processor.
     *("watchdog_thresh=30", "rcupdate.rcu_cpu_stall_timeout=60"),
 )
 
-# A busy host starts QEMU's threads late, and the kernel finds that a timer does not work.
+# A busy host starts QEMU's threads late, and the kernel concludes that the timer does not work.
 _CLOCK = ("no_timer_check",)
 
-# Translated: a host's processor would not count.
+# TCG, because KVM does not count instructions.
 _COUNTED = ("-accel", "tcg", "-icount", "shift=0,sleep=off")
 
 
 def has_kvm() -> bool:
-    """Whether the host's processor runs the guest; else QEMU translates it, ten times slower.
+    """Whether KVM can run the guest; otherwise QEMU translates it, which is ten times slower.
 
-    A virtual machine may have a /dev/kvm and no processor that can: that is slower still.
+    A virtual machine may have /dev/kvm without hardware virtualization, which is even slower.
     """
     flags = re.search(r"^flags\s*:.*$", Path("/proc/cpuinfo").read_text(), re.M)
     able = bool(flags and re.search(r" (vmx|svm)\b", flags[0]))
@@ -69,17 +69,16 @@ def boot(
     timeout_wall_s: float,
     on_progress: Callable[[float], None] | None = None,
 ) -> GuestResult:
-    """Run run_dir/plan.sh in a guest and wait until it has ended; all is as in uml.boot().
+    """Run run_dir/plan.sh in a guest and wait until it ends; other arguments as in uml.boot().
 
-    instructions: the guest's clocks count its instructions, one a nanosecond, and skip the time in
-    which it has nothing to do: how fast or busy the host is does not show. parameters: more for the
-    kernel's command line. AirtcpError when QEMU is missing. A warning, an oops or a stall of the
-    kernel is a panic.
+    instructions: the guest's clocks advance one nanosecond per instruction and skip idle time, so
+    the speed and load of the host have no effect. parameters: appended to the kernel command line.
+    A warning, oops or stall of the kernel is a panic. Raises AirtcpError if QEMU is missing.
     """
     program = shutil.which(_PROGRAM)
     if not program:
         raise AirtcpError(
-            f"{_PROGRAM} is missing: install it with: apt-get install qemu-system-x86"
+            f"{_PROGRAM} is missing; install it with: apt-get install qemu-system-x86"
         )
     accelerator = _COUNTED if instructions else ["-accel", "kvm" if has_kvm() else "tcg"]
     command = _command(program, kernel, tools, run_dir, accelerator, cpus, memory_mb, parameters)
@@ -99,13 +98,13 @@ def _command(
     memory_mb: int,
     parameters: Sequence[str],
 ) -> list[str]:
-    words = [
+    kernel_arguments = [
         *("console=ttyS0", "loglevel=5", *_FATAL, *_CLOCK, *parameters),
         *("root=root", "rootfstype=9p", "ro", f"rootflags=cache=loose,{_9P}"),
         *("init=/bin/sh", "--", "-c", f'"{_FIRST_STEPS}"'),
     ]
     return [
-        # A guest ends with whoever waits for it, even one that is killed.
+        # The guest ends with the process that waits for it, even if that process is killed.
         *("setpriv", "--pdeathsig", "KILL"),
         *(program, "-nodefaults", "-no-user-config", "-no-reboot"),
         *("-display", "none", "-serial", "stdio"),
@@ -115,7 +114,7 @@ def _command(
         *_share("run", run_dir, writable=True),
         *_share("tools", tools.directory, writable=False),
         *_share("kernel", kernel.path.parent, writable=False),
-        *("-kernel", str(kernel.path.absolute()), "-append", " ".join(words)),
+        *("-kernel", str(kernel.path.absolute()), "-append", " ".join(kernel_arguments)),
     ]
 
 

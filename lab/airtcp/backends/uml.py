@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Boot the laboratory kernel, let it run a plan, say how it ended.
+"""Boot the laboratory's kernel in User Mode Linux, run a plan and report how it ended.
 
-The guest is one process group on the host. Nothing of this machine that could change the
-guest's behaviour reaches it: the same kernel, tools, plan and seed give the same run, byte for
-byte, whatever the directory, the user or the load. That is why the paths of the host are
-reached through /proc/self/cwd (a fixed string of fixed length) and why the environment is fixed.
+The guest is one process group on the host. It is isolated from everything on the host that could
+change its behaviour: the same kernel, tools, plan and seed give the same run, byte for byte,
+regardless of directory, user and load. For this reason the guest accesses host paths through
+/proc/self/cwd (a string of fixed length), and the environment is fixed.
 """
 
 import os
@@ -26,17 +26,17 @@ from airtcp.paths import GUEST_DIR, RUN_DIR_IN_GUEST
 EPOCH_NS = 1_735_689_600_000_000_000
 """The guest's clock at boot: 2025-01-01 00:00:00 UTC."""
 
-# As the guest mounts it: the only directory of the host that it may write to.
+# As mounted by the guest: the only host directory that it can write to.
 _RUN_DIR = "/proc/self/cwd/run/."
 
 _PREFIX = "airtcp-"
-"""How a guest's directory begins, in those of _memory_dirs()."""
+"""Prefix of a guest's directory in one of _memory_dirs()."""
 
 _FIRST_STEPS = (
     "PATH=/usr/sbin:/usr/bin:/sbin:/bin;"
     "mount -t tmpfs tmpfs /run &&"
     f"mkdir {RUN_DIR_IN_GUEST} {GUEST_DIR} &&"
-    # Whether a read changes a file's access time hangs on the host: none does.
+    # Whether a read updates the access time would depend on the host: disabled.
     f"mount -t hostfs -o noatime,{_RUN_DIR} none {RUN_DIR_IN_GUEST} &&"
     f"mount -t hostfs -o ro,/proc/self/cwd/tools/. none {GUEST_DIR} &&"
     f"exec {GUEST_DIR}/init"
@@ -54,13 +54,14 @@ def boot(
     interactive: bool = False,
     on_progress: Callable[[float], None] | None = None,
 ) -> GuestResult:
-    """Run run_dir/plan.sh in a guest and wait until it has ended.
+    """Run run_dir/plan.sh in a guest and wait until it ends.
 
-    The guest finds run_dir, writable, at RUN_DIR_IN_GUEST (its working directory) and the tools
-    at GUEST_DIR. Its console is kept in run_dir/console.log. on_progress gets the virtual seconds
-    since boot, a few times a second. `interactive` gives the guest the user's terminal, and real
-    instead of virtual time. A guest that fails is no exception: the status says it. Raises
-    StopError or CrowdedError when this machine cannot run it, or not beside so many others.
+    In the guest, run_dir is writable at RUN_DIR_IN_GUEST (the working directory) and the tools are
+    at GUEST_DIR. The console is written to run_dir/console.log. on_progress is called with the
+    virtual seconds since boot, a few times per second. `interactive` gives the guest the user's
+    terminal and real instead of virtual time. The failure of a guest is reported by the status of
+    the result, not by an exception. Raises StopError or CrowdedError if this machine cannot run the
+    guest, or not together with the current number of others.
     """
     hostlimits.allow_open_files()
     kills = hostlimits.oom_kills()
@@ -79,7 +80,7 @@ def boot(
 
 
 def remove_leftovers(run_dir: Path) -> None:
-    """Remove what the guest of a run has left, whose process was killed: it ends with it."""
+    """Remove the directories of guests of a run whose airtcp process was killed."""
     for directory in _memory_dirs():
         for scratch in directory.glob(f"{_PREFIX}*"):
             try:
@@ -90,10 +91,10 @@ def remove_leftovers(run_dir: Path) -> None:
 
 
 def memory_dir(memory_mb: int) -> Path:
-    """A directory for the guest's memory file: it must allow programs to be mapped, and hold it.
+    """Return a directory for the guest's memory file that has room and allows executable mappings.
 
-    /dev/shm when it will do, for a file on disk is written back; else the directory for temporary
-    files. CrowdedError when neither will do, or has not so much free.
+    /dev/shm is preferred, because a file on disk is written back; otherwise the directory for
+    temporary files. Raises CrowdedError if neither is suitable.
     """
     candidates = _memory_dirs()
     for directory in candidates:
@@ -106,8 +107,8 @@ def memory_dir(memory_mb: int) -> Path:
         if usable and free_mb >= memory_mb:
             return directory
     raise CrowdedError(
-        f"a guest needs {memory_mb} MB on a file system that is writable and without noexec, and "
-        f"neither {' nor '.join(map(str, candidates))} has that: set TMPDIR to a directory that has"
+        f"a guest needs {memory_mb} MB on a writable file system without noexec, which neither "
+        f"{' nor '.join(map(str, candidates))} has; set TMPDIR to a directory on one"
     )
 
 
@@ -117,10 +118,10 @@ def _memory_dirs() -> list[Path]:
 
 @cache
 def can_fix_addresses() -> bool:
-    """Whether the host lets a process have the same addresses in every run.
+    """Whether the host allows address randomization to be disabled for a process.
 
-    Where it does not (some containers), guests run, but never twice alike: the kernel's memory
-    begins after the host process's heap, wherever that is.
+    If it does not (some containers), guests run, but no two runs are identical: the guest kernel's
+    memory starts after the heap of the host process, at a random address.
     """
     return subprocess.run(["setarch", "-R", "true"], capture_output=True).returncode == 0
 
@@ -129,20 +130,20 @@ def _command(kernel: Kernel, seed: int, memory_mb: int, interactive: bool, cpu: 
     clock = [] if interactive else ["time-travel=inf-cpu", f"time-travel-start={EPOCH_NS}"]
     mode = ["AIRTCP_INTERACTIVE=1"] if interactive else []
     return [
-        # A guest ends with whoever waits for it, even one that is killed.
+        # The guest ends with the process that waits for it, even if that process is killed.
         *("setpriv", "--pdeathsig", "KILL"),
         *("taskset", "-c", str(cpu)),
-        # A panic aborts; nobody wants a core file of the guest's memory.
+        # A panic aborts: do not write the guest's memory to a core file.
         *("prlimit", "--core=0"),
         *(("setarch", "-R") if can_fix_addresses() else ()),
         str(kernel.path.absolute()),
-        # The plan makes its radios itself.
+        # The plan creates the radios.
         "airsim.radios=0",
         *(f"mem={memory_mb}M", "rootfstype=hostfs", "rootflags=/", "ro"),
         f"hostfs=,writable={_RUN_DIR}",
         *(*clock, f"rng_seed={seed}", "norandmaps", "umid=airtcp"),
         *("con=null", "con0=fd:0,fd:1", "quiet", "panic=-1", *mode),
-        # tcpwatch's question goes through all buckets of connections, of which there are few.
+        # For each tcpwatch sample, sock_diag walks all hash buckets; few are needed.
         "thash_entries=256",
         *("init=/bin/sh", "--", "-c", f'"{_FIRST_STEPS}"'),
     ]
@@ -150,15 +151,15 @@ def _command(kernel: Kernel, seed: int, memory_mb: int, interactive: bool, cpu: 
 
 @contextmanager
 def _scratch(run_dir: Path, tools: GuestTools, memory_mb: int) -> Iterator[Path]:
-    """The working directory of the host's process: doors to what the guest may see.
+    """Create the working directory of the host process, with links to what the guest may access.
 
-    Also its HOME and TMPDIR, so that two guests never meet.
+    It is also HOME and TMPDIR, so that guests do not share files.
     """
     where = memory_dir(memory_mb)
     try:
         scratch = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=where))
     except OSError as error:
-        raise AirtcpError(f"cannot make a directory in {where}: {error.strerror}") from None
+        raise AirtcpError(f"cannot create a directory in {where}: {error.strerror}") from None
     try:
         (scratch / "run").symlink_to(run_dir.resolve())
         (scratch / "tools").symlink_to(tools.directory.resolve())

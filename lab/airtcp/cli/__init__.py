@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The command line. Exit codes: 0 done, 1 a run or build failed, 2 bad input, 130 Ctrl-C."""
+"""The command line. Exit codes: 0 success, 1 a run or build failed, 2 bad input, 130 Ctrl-C."""
 
 import shlex
 import sys
@@ -12,11 +12,11 @@ from airtcp.errors import AirtcpError, reason
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Do what the arguments say; every failure is one line on standard error."""
+    """Execute a command line; return the exit code. Each failure is one line on standard error."""
     try:
         try:
             options = parser.build().parse_args(arguments)
-        except SystemExit:  # after --help, too
+        except SystemExit:  # also raised by --help
             sys.stdout.flush()
             raise
         options.command = "./airtcp " + shlex.join(arguments)
@@ -28,13 +28,13 @@ def main(arguments: Sequence[str]) -> int:
     except OSError as error:
         if error.filename == streams.OUTPUT:
             streams.give_up_output()
-            if isinstance(error, BrokenPipeError):  # whoever reads it has enough
+            if isinstance(error, BrokenPipeError):  # the reader has closed the pipe
                 return 1
         where = f"{error.filename}: " if error.filename else ""
         say(f"airtcp: {where}{reason(error)}")
         return 1
     except Exception as error:
-        # Pydantic for one turns the exception of Ctrl-C into one of its own.
+        # Libraries such as Pydantic turn the KeyboardInterrupt of Ctrl-C into their own exceptions.
         if interrupts.came():
             return _interrupted()
         if not isinstance(error, AirtcpError):

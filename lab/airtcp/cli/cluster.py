@@ -12,31 +12,33 @@ from airtcp.sweep import certificates
 
 def add(verbs: Verbs) -> None:
     """Add `scheduler` and `worker`."""
-    scheduler = verbs.add_parser("scheduler", help="hand the runs of `run --cluster` to workers")
+    scheduler = verbs.add_parser(
+        "scheduler", help="distribute the runs of `run --cluster` to workers"
+    )
     scheduler.add_argument(
-        "--port", metavar="PORT", type=port, default=8786, help="where (default: 8786)"
+        "--port", metavar="PORT", type=port, default=8786, help="port to listen on (default: 8786)"
     )
     scheduler.add_argument(
         "--host",
         metavar="ADDRESS",
         default="127.0.0.1",
-        help="the address of this machine to listen on, 0.0.0.0 for all of them (default: "
-        "127.0.0.1, for this machine alone); others take --certificates",
+        help="local address to listen on, 0.0.0.0 for all addresses (default: 127.0.0.1, this "
+        "machine only); other addresses require --certificates",
     )
     add_certificates(scheduler)
     scheduler.add_argument(
         "--create-certificates",
         metavar="DIR",
         type=path,
-        help="make the certificates of a cluster in a new directory, and end",
+        help="create the certificates of a cluster in a new directory and exit",
     )
     scheduler.set_defaults(do=_scheduler)
 
-    worker = verbs.add_parser("worker", help="do runs for a scheduler, until it ends")
+    worker = verbs.add_parser("worker", help="execute runs for a scheduler until it exits")
     worker.add_argument(
         "scheduler",
         metavar="tls://HOST:PORT",
-        help="where `scheduler` runs; without certificates tcp://127.0.0.1:PORT",
+        help="address of the scheduler; without certificates tcp://127.0.0.1:PORT",
     )
     add_certificates(worker)
     add_jobs(worker)

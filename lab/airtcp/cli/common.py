@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What several verbs need: messages, and objects from options."""
+"""Shared by several verbs: messages, and objects built from options."""
 
 import argparse
 import sys
@@ -21,24 +21,24 @@ def say(text: str) -> None:
 
 def warn(cases: Sequence[Case]) -> None:
     networks = [(case.network, case.parameters) for case in cases if case.network]
-    for line in dict.fromkeys(line for one in networks for line in warnings(*one)):
+    for line in dict.fromkeys(line for network in networks for line in warnings(*network)):
         say(f"warning: {line}")
 
 
 def own_policy_of(options: argparse.Namespace) -> OwnPolicy | None:
-    """That of --policy, whose names are allowed from here on."""
+    """Read the policies of --policy and allow their names from now on; None without --policy."""
     if options.policy is None:
         return None
-    own = own_policy.read(options.policy)
-    policies.allow(own.names)
-    return own
+    policy = own_policy.read(options.policy)
+    policies.allow(policy.names)
+    return policy
 
 
 def settings_of(options: argparse.Namespace) -> list[Setting]:
     settings = [Setting.parse(text) for text in options.set]
     if options.duration:
         if any(setting.name == "duration" for setting in settings):
-            raise InputError("--duration and --set duration: give one of them")
+            raise InputError("--duration and --set duration are both given: give only one")
         settings.append(Setting.parse(f"duration={options.duration}"))
     return settings
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What airtcp needs of this machine: what is there, what is missing, how to get it."""
+"""Check what airtcp needs from this machine: what is present or missing, and how to get it."""
 
 import argparse
 import ctypes
@@ -18,19 +18,19 @@ from airtcp.cli.options import Verbs, add_json
 from airtcp.errors import AirtcpError
 from airtcp.kernel.source import DEBIAN_TARBALL, SERIES
 
-# Of linux/seccomp.h and asm/unistd_64.h.
+# From linux/seccomp.h and asm/unistd_64.h.
 _SECCOMP, _SECCOMP_GET_ACTION_AVAIL, _SECCOMP_RET_TRAP = 317, 2, 0x00030000
 
-# A kernel's work tree 0.8 GB, compiler cache, a few images.
+# A kernel's work tree of 0.8 GB, the compiler cache and a few images.
 _CACHE_NEEDS_MB = 2048
 _GUEST_MEMORY_MB = 512
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that airtcp needs. remedy: how to get it, when it is missing.
+    """One requirement of airtcp. remedy: how to satisfy it if it is not met.
 
-    Most of airtcp does without what is optional.
+    Most of airtcp works without the optional ones.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Check:
 
 
 def checks() -> Iterator[Check]:
-    """Look at everything, the cheap things first."""
+    """Check everything, cheap checks first."""
     needed = {**programs.BUILD, **programs.RUN, **programs.TEST}
     for program, package in needed.items():
         path = programs.find(program)
@@ -59,9 +59,9 @@ def checks() -> Iterator[Check]:
 
 
 def require_programs() -> None:
-    """AirtcpError, in one line, when a program that runs need is missing; a warning when not alike.
+    """Raise AirtcpError if a program that runs need is missing; warn if runs cannot be repeatable.
 
-    Cheap enough to be called before every run.
+    Cheap enough to call before every run.
     """
     programs.require(programs.RUN)
     if not can_fix_addresses():
@@ -70,7 +70,9 @@ def require_programs() -> None:
 
 def add(verbs: Verbs) -> None:
     """Add `doctor`."""
-    check = verbs.add_parser("doctor", help="what is missing on this machine, and how to get it")
+    check = verbs.add_parser(
+        "doctor", help="check this machine: what is missing and how to install it"
+    )
     add_json(check, "print JSON")
     check.set_defaults(do=_doctor)
 
@@ -80,23 +82,23 @@ def _doctor(options: argparse.Namespace) -> int:
 
 
 def main(*, as_json: bool) -> int:
-    """Print all checks: 0 when nothing is missing but what is optional, else 1."""
-    done = list(checks())
+    """Print all checks; return 0 if all required ones succeed, else 1."""
+    results = list(checks())
     if as_json:
-        print(json.dumps({"schema": 1, "checks": [asdict(check) for check in done]}, indent=1))
+        print(json.dumps({"schema": 1, "checks": [asdict(check) for check in results]}, indent=1))
     else:
-        width = max(len(check.name) for check in done)
-        for check in done:
+        width = max(len(check.name) for check in results)
+        for check in results:
             remedy = "" if check.ok else f"; {check.remedy}"
             mark = "ok " if check.ok else "-- " if check.optional else "NO "
             print(f"{mark} {check.name:{width}}  {check.found}{remedy}")
-    return 0 if all(check.ok or check.optional for check in done) else 1
+    return 0 if all(check.ok or check.optional for check in results) else 1
 
 
 def _kernel_source() -> Check:
     found = DEBIAN_TARBALL.is_file()
     remedy = (
-        f"apt-get install linux-source-{SERIES} (Debian 12: from its security suite), or give a "
+        f"apt-get install linux-source-{SERIES} (Debian 12: from the security suite), or pass a "
         f"Linux {SERIES}.y tree or tarball with --kernel-source"
     )
     return Check("kernel source", found, str(DEBIAN_TARBALL) if found else "missing", remedy)
@@ -111,7 +113,7 @@ def _cache() -> Check:
         "cache",
         writable and free_mb >= _CACHE_NEEDS_MB,
         f"{directory}: {free_mb} MB free" + ("" if writable else ", not writable"),
-        f"{_CACHE_NEEDS_MB} MB are needed: free some, or set AIRTCP_CACHE to another directory",
+        f"{_CACHE_NEEDS_MB} MB needed: free disk space, or set AIRTCP_CACHE to another directory",
     )
 
 
@@ -119,15 +121,15 @@ def _guest_memory() -> Check:
     try:
         directory = memory_dir(_GUEST_MEMORY_MB)
     except AirtcpError as error:
-        return Check("guest memory", False, "no place for it", str(error))
+        return Check("guest memory", False, "not available", str(error))
     return Check("guest memory", True, f"in {directory}: {_free_mb(directory)} MB free", "")
 
 
 def _ptrace() -> Check:
-    """User Mode Linux traces a child when it starts; ask one to be traced, as it does."""
+    """User Mode Linux traces a child at start; check that a child can be traced."""
     traceme = "import ctypes, sys; sys.exit(ctypes.CDLL(None).ptrace(0, 0, 0, 0) != 0)"
-    asked = [sys.executable, "-P", "-c", traceme]
-    works = subprocess.run(asked, capture_output=True).returncode == 0
+    command = [sys.executable, "-P", "-c", traceme]
+    works = subprocess.run(command, capture_output=True).returncode == 0
     return Check(
         "ptrace",
         works,
@@ -138,14 +140,14 @@ def _ptrace() -> Check:
 
 
 def _seccomp() -> Check:
-    """User Mode Linux runs programs under seccomp if this call says it can, else it traces them."""
+    """User Mode Linux runs programs under seccomp if this call succeeds, else it traces them."""
     trap = ctypes.c_uint32(_SECCOMP_RET_TRAP)
-    asked = (_SECCOMP, _SECCOMP_GET_ACTION_AVAIL, 0, ctypes.byref(trap))
-    works = ctypes.CDLL(None).syscall(*asked) == 0
+    arguments = (_SECCOMP, _SECCOMP_GET_ACTION_AVAIL, 0, ctypes.byref(trap))
+    works = ctypes.CDLL(None).syscall(*arguments) == 0
     return Check(
         "seccomp",
         works,
-        "permitted" if works else "forbidden: programs are traced, half as long again",
+        "permitted" if works else "forbidden: programs are traced, which takes 50% longer",
         "allow seccomp(2) (docker run --security-opt seccomp=unconfined)",
         optional=True,
     )
@@ -156,7 +158,7 @@ def _addresses() -> Check:
     return Check(
         "repeatable runs",
         works,
-        "possible" if works else "this machine randomizes addresses: no two runs are alike",
+        "possible" if works else "this machine randomizes addresses: no two runs are identical",
         "allow personality(ADDR_NO_RANDOMIZE) (docker run --security-opt seccomp=unconfined)",
     )
 

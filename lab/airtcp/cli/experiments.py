@@ -18,83 +18,90 @@ def add(verbs: Verbs) -> None:
     add_json(listing, "print JSON")
     listing.set_defaults(do=_list)
 
-    show = verbs.add_parser("show", help="show an experiment: parameters, cases, published figures")
+    show = verbs.add_parser("show", help="show an experiment: parameters, cases, published values")
     add_experiment(show)
     add_settings(show)
     add_policy(show)
     add_json(show, "print JSON")
     show.set_defaults(do=_show)
 
-    new = verbs.add_parser("new", help="write an experiment of your own to begin with")
+    new = verbs.add_parser("new", help="write a new experiment file to start from")
     new.add_argument(
-        "experiment", metavar="NAME|PATH", help="NAME.yaml is written here, or the file named"
+        "experiment",
+        metavar="NAME|PATH",
+        help="write NAME.yaml in this directory, or the given file",
     )
     new.set_defaults(do=_new)
 
     described = verbs.add_parser(
-        "schema", help="print the JSON Schema of an experiment's file, for editors"
+        "schema", help="print the JSON Schema of experiment files, for editors"
     )
     add_policy(described)
     described.set_defaults(do=_schema)
 
 
 def _list(options: argparse.Namespace) -> int:
-    found = catalogue.experiments()
-    print(json.dumps(catalogue.listed(found), indent=1) if options.json else catalogue.table(found))
+    experiments = catalogue.experiments()
+    print(
+        json.dumps(catalogue.listed(experiments), indent=1)
+        if options.json
+        else catalogue.table(experiments)
+    )
     return 0
 
 
 def _show(options: argparse.Namespace) -> int:
     own_policy_of(options)
-    chosen = reader.load(options.experiment)
-    cases = chosen.cases(settings_of(options))
+    experiment = reader.load(options.experiment)
+    cases = experiment.cases(settings_of(options))
     warn(cases)
     if options.json:
-        print(json.dumps(_described(chosen, cases), indent=1))
+        print(json.dumps(_described(experiment, cases), indent=1))
         return 0
-    print(f"{chosen.name}: {chosen.title}\nSource: {chosen.source}\n\n{chosen.description}\n")
-    for title, text in (("Expected", chosen.expects), ("Why values differ", chosen.reason)):
+    print(f"{experiment.name}: {experiment.title}\nSource: {experiment.source}\n")
+    print(f"{experiment.description}\n")
+    for title, text in (("Expected", experiment.expects), ("Why values differ", experiment.reason)):
         if text:
             print(f"{title}: {text}\n")
-    print("Parameters (* differs from the laboratory's default; each may be set with --set):")
-    usual = Parameters().plain()
+    print("Parameters (* differs from the default; --set changes any of them):")
+    default = Parameters().plain()
     for field in Parameters.model_fields.values():
         name = str(field.alias)
-        value = chosen.parameters.plain()[name]
-        mark = " " if value == usual[name] else "*"
+        value = experiment.parameters.plain()[name]
+        mark = " " if value == default[name] else "*"
         print(f"  {mark} {name:<20} {value!s:<20} {field.description}")
-    if chosen.network:
+    if experiment.network:
         print("\nNetwork:")
-        for line in topology_text.lines(chosen.network):
+        for line in topology_text.lines(experiment.network):
             print(f"    {line}")
-    print(f"\nCells ({len(cases)}), and what has been published for them:")
+    print(f"\nCases ({len(cases)}) and their published values:")
     for case in cases:
         factors = " ".join(f"{name}={value}" for name, value in case.factors.items())
         published = [
-            f"{one.metric} {one.value} ({one.source})"
-            for one in chosen.published_for(case.parameters).values()
+            f"{value.metric} {value.value} ({value.source})"
+            for value in experiment.published_for(case.parameters).values()
         ]
         print(f"    {factors}  {'; '.join(published)}".rstrip())
-    if chosen.figures:
-        print("\nFigures of the report, beside those that every report has:")
-        for line in figures.show(chosen.figures):
+    if experiment.figures:
+        print("\nFigures in the report, in addition to those in every report:")
+        for line in figures.show(experiment.figures):
             print(f"    {line}")
     return 0
 
 
-def _described(chosen: Experiment, cases: Sequence[Case]) -> dict[str, object]:
+def _described(experiment: Experiment, cases: Sequence[Case]) -> dict[str, object]:
     return {
-        "experiment": chosen.name,
-        "title": chosen.title,
-        "source": chosen.source,
-        "description": chosen.description,
-        "expects": chosen.expects,
-        "reason": chosen.reason,
-        "parameters": chosen.parameters.plain(),
-        "network": chosen.network.plain() if chosen.network else None,
+        "experiment": experiment.name,
+        "title": experiment.title,
+        "source": experiment.source,
+        "description": experiment.description,
+        "expects": experiment.expects,
+        "reason": experiment.reason,
+        "parameters": experiment.parameters.plain(),
+        "network": experiment.network.plain() if experiment.network else None,
         "cases": [dict(case.factors) for case in cases],
-        "published": [one.model_dump(mode="json") for one in chosen.published],
-        "figures": [figures.documented(one) for one in chosen.figures],
+        "published": [value.model_dump(mode="json") for value in experiment.published],
+        "figures": [figures.documented(figure) for figure in experiment.figures],
     }
 
 

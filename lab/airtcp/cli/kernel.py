@@ -15,19 +15,19 @@ from airtcp.kernel.image import Kernel
 def add(verbs: Verbs) -> None:
     """Add `kernel`."""
     kernels = verbs.add_parser(
-        "kernel", help="build a kernel, say where it is, write patches or packages"
+        "kernel", help="build a kernel, print its path, write patches or packages"
     )
     kernel_verbs = kernels.add_subparsers(metavar="VERB", required=True)
     for name, do, text in (
-        ("build", _kernel_build, "build the kernel unless it is built"),
-        ("path", _kernel_path, "print the path of the kernel; builds it if need be"),
+        ("build", _kernel_build, "build the kernel if it is not cached"),
+        ("path", _kernel_path, "print the path of the kernel; build it if needed"),
     ):
         verb = kernel_verbs.add_parser(name, help=text)
         verb.add_argument(
             "--arch",
             choices=get_args(image.Arch),
             default="um",
-            help="um: the laboratory's (default); x86_64: for QEMU, policies as modules",
+            help="um: the laboratory's (default); x86_64: for QEMU, with policies as modules",
         )
         add_policy(verb)
         add_kernel_source(verb)
@@ -39,21 +39,21 @@ def add(verbs: Verbs) -> None:
 def _add_series(verbs: Verbs) -> None:
     patches = verbs.add_parser(
         "series",
-        help="write the kernel's parts as patches that can be posted",
+        help="write kernel changes as a patch series for posting",
         description=(
-            "Write a part of the kernel's changes as a series for Linux 6.12, with a cover letter: "
-            "git am --empty=drop DIR/*.patch applies it."
+            "Write one topic of the kernel changes as a patch series for Linux 6.12, with a cover "
+            "letter. To apply it: git am --empty=drop DIR/*.patch"
         ),
     )
-    patches.add_argument("directory", metavar="DIR", type=Path, help="a new or an empty directory")
+    patches.add_argument("directory", metavar="DIR", type=Path, help="a new or empty directory")
     patches.add_argument(
         "--topic",
         metavar="TOPIC",
         default="postable",
         help=(
-            "postable: the ACK policy engine and policies, for netdev (default); research: further "
-            "policies, small queues and BBR's variants, which apply on top of postable; wifi: an "
-            "ACK filter for mac80211, the one of sch_cake, independent of the others"
+            "postable: the ACK policy engine and policies, for netdev (default); research: more "
+            "policies, small queues and BBR variants, on top of postable; wifi: the ACK filter of "
+            "sch_cake in mac80211, independent of the others"
         ),
     )
     patches.add_argument(
@@ -61,7 +61,7 @@ def _add_series(verbs: Verbs) -> None:
         metavar="'NAME <MAIL>'",
         default=series.PLACEHOLDER,
         help=(
-            "who sends the patches, in From, Signed-off-by and MAINTAINERS (default: a "
+            "sender of the patches, for From, Signed-off-by and MAINTAINERS (default: a "
             "placeholder, with which they cannot be sent)"
         ),
     )
@@ -78,14 +78,14 @@ def _add_deb(verbs: Verbs) -> None:
         "--config",
         metavar="FILE",
         type=Path,
-        help="a .config of Linux to build upon (default: the running kernel's, else Linux' own)",
+        help="Linux .config to start from (default: the running kernel's, else the kernel's own)",
     )
     packages.add_argument(
         "--out",
         metavar="DIR",
         type=Path,
         default=Path("results") / "deb",
-        help="where the packages go (default: results/deb)",
+        help="directory for the packages (default: results/deb)",
     )
     add_kernel_source(packages)
     packages.set_defaults(do=_kernel_deb)
@@ -96,8 +96,8 @@ def _kernel(options: argparse.Namespace) -> Kernel:
         return own_policy.build(own_policy_of(options), options.kernel_source, say=say)
     if options.policy:
         raise InputError(
-            f"--policy {options.policy}: is for the laboratory's kernel; for {options.arch} build "
-            "it as a module (docs/how-to/kernel.md)"
+            f"--policy {options.policy}: only for the laboratory's kernel; for {options.arch} "
+            "build it as a module (docs/how-to/kernel.md)"
         )
     return image.build(options.kernel_source, arch=options.arch, say=say)
 
@@ -120,7 +120,7 @@ def _kernel_series(options: argparse.Namespace) -> int:
         print(patch)
     if options.author == series.PLACEHOLDER:
         say(
-            f"airtcp: {options.author} is a placeholder: the patches cannot be sent as they are; "
+            f"airtcp: {options.author} is a placeholder, so the patches cannot be sent; "
             "--author 'Name <name@example.org>' sets From and Signed-off-by"
         )
     return 0

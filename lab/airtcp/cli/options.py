@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Options that several verbs have, and the types of their values."""
+"""Options shared by several verbs, and the types of their values."""
 
 import argparse
 import os
@@ -23,13 +23,13 @@ def path(text: str) -> Path:
 
 def positive(text: str) -> int:
     if not (text.isascii() and text.isdigit()) or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive integer")
     return int(text)
 
 
 def not_negative(text: str) -> int:
     if not (text.isascii() and text.isdigit()):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a non-negative integer")
     return int(text)
 
 
@@ -41,7 +41,7 @@ def port(text: str) -> int:
 
 def add_experiment(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "experiment", metavar="EXPERIMENT", help="a name that `list` gives, or a .yaml file"
+        "experiment", metavar="EXPERIMENT", help="an experiment from `list`, or a .yaml file"
     )
 
 
@@ -51,12 +51,12 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=V1,V2",
         action="append",
         default=[],
-        help="give a factor these values; the cases are then the product of all "
-        "factors set and the policies. One value of "
+        help="set a parameter to these values; several values make it a factor. The cases are the "
+        "combinations of all factors that are set, and of the policies. A single value of "
         + ", ".join(sorted(OBSERVATION))
-        + " only changes how runs are observed",
+        + " changes only how runs are observed",
     )
-    parser.add_argument("--duration", metavar="D", help="the same as --set duration=D")
+    parser.add_argument("--duration", metavar="D", help="short for --set duration=D")
 
 
 def add_policy(parser: argparse.ArgumentParser) -> None:
@@ -64,8 +64,9 @@ def add_policy(parser: argparse.ArgumentParser) -> None:
         "--policy",
         metavar="DIR",
         type=Path,
-        help="ACK policies of your own, as in samples/ackpol: they are built into the kernel, and "
-        "ack_policy allows their names; its Makefile is executed, so take only what you trust",
+        help="directory with your own ACK policies, like samples/ackpol: they are built into the "
+        "kernel, and ack_policy accepts their names; use only code that you trust, because the "
+        "Makefile is executed",
     )
 
 
@@ -74,13 +75,13 @@ def add_kernel_source(parser: argparse.ArgumentParser) -> None:
         "--kernel-source",
         metavar="DIR|TARBALL",
         type=Path,
-        help="Linux 6.12.y (default: Debian's linux-source-6.12)",
+        help="Linux 6.12.y source (default: Debian's linux-source-6.12)",
     )
 
 
 def add_jobs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--jobs", metavar="J", type=positive, help="runs at once (default: one a core)"
+        "--jobs", metavar="J", type=positive, help="number of parallel runs (default: one per core)"
     )
 
 
@@ -90,8 +91,8 @@ def add_certificates(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         type=path,
         default=os.environ.get(certificates.ENVIRONMENT) or None,
-        help="those of the cluster, by which its machines know each other (default: "
-        f"${certificates.ENVIRONMENT})",
+        help="certificates with which the machines of the cluster authenticate each other "
+        f"(default: ${certificates.ENVIRONMENT})",
     )
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The parser of the command line; each group of verbs adds its own."""
+"""The command-line parser; each group of verbs adds its own subparsers."""
 
 import argparse
 
@@ -10,15 +10,15 @@ examples:
   ./airtcp run thesis-lan --set delay=0ms,50ms --set ack_policy=default,aad --seeds 3
   ./airtcp run thesis-lan --duration 10s --jobs 2 --json > thesis-lan.json
   ./airtcp report results/thesis-lan
-exit codes: 0 done, 1 a run or a build failed, 2 bad input, 130 interrupted
+exit codes: 0 success, 1 a run or a build failed, 2 bad input, 130 interrupted
 """
 
 
 def build() -> argparse.ArgumentParser:
-    """With all verbs; each sets `do` to the function that does it."""
+    """Return the parser with all verbs; each sets `do` to the function that executes it."""
     parser = argparse.ArgumentParser(
         prog="airtcp",
-        description="TCP over Wi-Fi, measured: the Linux kernel over a simulated radio.",
+        description="Measure TCP over Wi-Fi: the Linux kernel over a simulated radio.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -16,10 +16,10 @@ def add(verbs: Verbs) -> None:
     """Add `shell`."""
     shell = verbs.add_parser(
         "shell",
-        help="the network of an experiment up, and a prompt in it",
+        help="boot the network of an experiment and give a prompt in it",
         description=(
-            "Boot the first case's network in real time and give "
-            "a prompt; the name of a node (server, ap, station) enters it."
+            "Boot the network of the first case in real time and give a prompt; the name of a node "
+            "(server, ap, station) enters that node."
         ),
     )
     add_experiment(shell)
@@ -30,9 +30,9 @@ def add(verbs: Verbs) -> None:
 
 
 def _shell(options: argparse.Namespace) -> int:
-    own = own_policy_of(options)
-    chosen = reader.load(options.experiment)
-    case = chosen.cases(settings_of(options))[0]
+    policy = own_policy_of(options)
+    experiment = reader.load(options.experiment)
+    case = experiment.cases(settings_of(options))[0]
     doctor.require_programs()
-    built = own_policy.build(own, options.kernel_source, say=say)
+    built = own_policy.build(policy, options.kernel_source, say=say)
     return prompt.interact(built, build_tools(say), case)

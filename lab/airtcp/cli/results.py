@@ -11,64 +11,66 @@ from airtcp.results import artifacts, documents
 
 def add(verbs: Verbs) -> None:
     """Add `report` and `results`."""
-    report = verbs.add_parser("report", help="write report.html and figures for finished runs")
+    report = verbs.add_parser("report", help="write report.html and figures of finished runs")
     report.add_argument("directory", metavar="DIR", type=path, help="OUT of a `run`")
     report.add_argument(
         "--timeline",
         metavar="START_MS",
         type=not_negative,
-        help="the 50 ms on the air to show, in virtual ms since the capture began "
-        "(default: those in its middle)",
+        help="start of the 50 ms timeline of the air, in virtual ms since the start of the capture "
+        "(default: the middle of the capture)",
     )
     report.add_argument(
         "--run",
-        metavar="CELL/seed-N",
-        help="the run whose time on the air to show, a directory of DIR/runs "
-        "(default: the first of each policy)",
+        metavar="CASE/seed-N",
+        help="the run whose timeline to show, a directory in DIR/runs (default: the first run of "
+        "each policy)",
     )
     report.add_argument(
         "--index",
         action="store_true",
-        help="write DIR/index.html instead, over the reports in the directories of DIR",
+        help="write DIR/index.html instead, an index of the reports in the subdirectories of DIR",
     )
     report.set_defaults(do=_report)
 
-    _add_results(verbs.add_parser("results", help="ask finished sweeps: SQL, comparison, CSV"))
+    _add_results(verbs.add_parser("results", help="query finished sweeps: SQL, comparison, CSV"))
 
 
 def _add_results(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(metavar="VERB", required=True)
     query = verbs.add_parser(
         "query",
-        help="ask SQL of the runs of sweeps",
+        help="query the runs of sweeps with SQL",
         description=(
-            "Run SQL (DuckDB's) over the view `runs`: a row for each run, a column for each "
-            "parameter and metric, and `sweep`, which is the directory."
+            "Run DuckDB SQL over the view `runs`: one row per run, one column per parameter and "
+            "metric, and the column `sweep` with the directory."
         ),
     )
-    query.add_argument("sql", metavar="SQL", help="such as 'SELECT seed, goodput_mbps FROM runs'")
     query.add_argument(
-        "directories", metavar="DIR", type=path, nargs="+", help="OUT of a `run`, or several"
+        "sql", metavar="SQL", help="for example 'SELECT seed, goodput_mbps FROM runs'"
+    )
+    query.add_argument(
+        "directories", metavar="DIR", type=path, nargs="+", help="OUT of one or more `run` commands"
     )
     add_form(query)
     query.set_defaults(do=_results_query)
 
     compare = verbs.add_parser(
         "compare",
-        help="one sweep against another, run by run",
+        help="compare two sweeps run by run",
         description=(
-            "Pair the runs of two sweeps that have equal parameters and seed, of another kernel or "
-            "version; for each case the means, the mean of DIR2 / DIR1 and its 95% interval."
+            "Pair the runs of two sweeps, for example of two kernels or versions, by parameters "
+            "and seed; print for each case the means, the mean of DIR2 / DIR1 and its 95% interval."
         ),
     )
     compare.add_argument("first", metavar="DIR1", type=path, help="OUT of a `run`")
-    compare.add_argument("second", metavar="DIR2", type=path, help="OUT of another")
+    compare.add_argument("second", metavar="DIR2", type=path, help="OUT of another `run`")
     compare.add_argument(
         "--metric",
         metavar="NAME",
         action="append",
         default=[],
-        help="what to compare; may be given again (default: what the workload is about)",
+        help="metric to compare; can be repeated (default: the main metrics of the workload)",
     )
     add_form(compare)
     compare.set_defaults(do=_results_compare)
@@ -81,8 +83,8 @@ def _add_results(parser: argparse.ArgumentParser) -> None:
 def _report(options: argparse.Namespace) -> int:
     if options.index:
         if options.run or options.timeline is not None:
-            raise InputError("--index: shows no run; allowed with it: DIR alone")
-        # Only here and below, for Matplotlib takes as long to load as some runs.
+            raise InputError("--index: --run and --timeline are not allowed with it, only DIR")
+        # Imported here and below because loading Matplotlib takes as long as some runs.
         from airtcp.report.index import write_index
 
         print(write_index(options.directory))
@@ -92,7 +94,7 @@ def _report(options: argparse.Namespace) -> int:
 
     page = write_report(options.directory, options.timeline, options.run)
     for line in artifacts.changed_runs(document["runs"], options.directory):
-        say(f"airtcp: {line} since the run; the same `run` does it again")
+        say(f"airtcp: {line} since the run; repeat the same `run` to replace it")
     print(page)
     return 0
 
@@ -111,8 +113,8 @@ def _results_compare(options: argparse.Namespace) -> int:
     if not pairs.cases:
         differing = ", ".join(pairs.differing) or "combinations of parameters and seeds"
         raise InputError(
-            f"no run of {options.first} has the parameters and seed of one of {options.second}; "
-            f"they differ in {differing}"
+            f"no run of {options.first} has the same parameters and seed as a run of "
+            f"{options.second}; they differ in {differing}"
         )
     answer = analysis.compare(pairs, options.metric)
     print(answer.text(options.form), end="")
@@ -120,7 +122,7 @@ def _results_compare(options: argparse.Namespace) -> int:
         print(few)
     for directory, alone in zip((options.first, options.second), pairs.alone, strict=True):
         if alone:
-            say(f"{alone} runs of {directory} have no partner of equal parameters and seed")
+            say(f"{alone} runs of {directory} have no partner with the same parameters and seed")
     return 0
 
 

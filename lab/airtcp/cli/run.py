@@ -39,9 +39,9 @@ def add(verbs: Verbs) -> None:
         "run",
         help="run an experiment",
         description=(
-            "Run every case of an experiment with every seed. Runs that OUT has already, "
-            "with the same kernel, plan and seed, are not repeated. EXPERIMENT may be `all`, "
-            "with --quick or --full: every experiment, then a page of what reproduces."
+            "Run every case of an experiment with every seed. Runs that OUT already has with the "
+            "same kernel, plan and seed are not repeated. EXPERIMENT can be `all`, with --quick "
+            "or --full: run every experiment, then write a page of what reproduces."
         ),
     )
     add_experiment(run)
@@ -52,40 +52,43 @@ def add(verbs: Verbs) -> None:
         metavar="N",
         type=positive,
         default=1,
-        help="runs of each case, with seeds 1 to N (default: 1)",
+        help="run each case with seeds 1 to N (default: 1)",
     )
     add_jobs(run)
     run.add_argument(
         "--cluster",
         metavar="tls://HOST:PORT|FILE",
         help="run on the workers of a Dask scheduler (see `scheduler` and `worker`), or in batch "
-        "jobs, such as Slurm's, that a configuration of dask-jobqueue describes",
+        "jobs, such as Slurm's, described by a dask-jobqueue configuration",
     )
     add_certificates(run)
     run.add_argument(
-        "--out", metavar="DIR", type=path, help="where runs and results go (default: results/NAME)"
+        "--out",
+        metavar="DIR",
+        type=path,
+        help="directory for runs and results (default: results/NAME)",
     )
     extent = run.add_mutually_exclusive_group()
     extent.add_argument(
         "--quick",
         action="store_true",
-        help="only what published figures are about, for 10 s at most",
+        help="only cases with published values, for at most 10 s each",
     )
-    extent.add_argument("--full", action="store_true", help="the whole design (the default)")
+    extent.add_argument("--full", action="store_true", help="all cases (the default)")
     add_kernel_source(run)
-    add_json(run, "print one JSON document, and no table")
+    add_json(run, "print one JSON document instead of a table")
     run.set_defaults(do=_run)
 
 
 def _run(options: argparse.Namespace) -> int:
-    own = own_policy_of(options)
+    policy = own_policy_of(options)
     if options.experiment == catalogue.ALL:
-        return _run_all(options, own)
-    chosen = reader.load(options.experiment)
-    cases = _cases(options, chosen)
+        return _run_all(options, policy)
+    experiment = reader.load(options.experiment)
+    cases = _cases(options, experiment)
     warn(cases)
-    out_dir = _out_dir(options, chosen.name)
-    measured = measure(_order(options, own), chosen, cases, out_dir)
+    out_dir = _out_dir(options, experiment.name)
+    measured = measure(_order(options, policy), experiment, cases, out_dir)
     if measured.document:
         if options.json:
             print(json.dumps(measured.document, indent=1))
@@ -102,20 +105,24 @@ def _code(measured: Measured) -> int:
     return 1 if measured.failed else 0
 
 
-def _run_all(options: argparse.Namespace, own: OwnPolicy | None) -> int:
-    """Every experiment, then the page over them. A failed run does not end it."""
+def _run_all(options: argparse.Namespace, policy: OwnPolicy | None) -> int:
+    """Run every experiment, then write the reproduction page. A failed run does not stop it."""
     if not (options.quick or options.full) or options.set or options.duration or options.json:
-        raise InputError("run all: give --quick or --full, and none of --set --duration --json")
+        raise InputError(
+            "run all: requires --quick or --full, and allows none of --set --duration --json"
+        )
     out_dir = _out_dir(options, catalogue.ALL)
     documents, code = [], 0
-    found = catalogue.experiments()
-    order = _order(options, own)
-    for number, chosen in enumerate(found, start=1):
-        say(f"{chosen.name} ({number} of {len(found)})")
-        measured = measure(order, chosen, _cases(options, chosen), out_dir / chosen.name)
+    experiments = catalogue.experiments()
+    order = _order(options, policy)
+    for number, experiment in enumerate(experiments, start=1):
+        say(f"{experiment.name} ({number} of {len(experiments)})")
+        measured = measure(
+            order, experiment, _cases(options, experiment), out_dir / experiment.name
+        )
         code = code or _code(measured)
         if measured.document:
-            documents.append((chosen, measured.document))
+            documents.append((experiment, measured.document))
         if measured.interrupted:
             break
     if documents:
@@ -126,7 +133,7 @@ def _run_all(options: argparse.Namespace, own: OwnPolicy | None) -> int:
 
 
 def _out_dir(options: argparse.Namespace, name: str) -> Path:
-    """That of --out, made now: later would be after minutes of building a kernel."""
+    """Create the directory of --out now, so that an error appears before a kernel is built."""
     out_dir: Path = options.out or Path("results") / name
     try:
         out_dir.mkdir(parents=True, exist_ok=True)
@@ -136,26 +143,28 @@ def _out_dir(options: argparse.Namespace, name: str) -> Path:
         if error.errno in (*NO_SPACE, errno.EIO):
             raise
         why = "is a file" if isinstance(error, FileExistsError) else error.strerror
-        raise InputError(f"--out {out_dir}: {why}; a directory is allowed, or a new one") from None
+        raise InputError(
+            f"--out {out_dir}: {why}; an existing or new directory is allowed"
+        ) from None
     return out_dir
 
 
-def _order(options: argparse.Namespace, own: OwnPolicy | None) -> Order:
-    known = certificates_of(options)
+def _order(options: argparse.Namespace, policy: OwnPolicy | None) -> Order:
+    cluster_certificates = certificates_of(options)
     if options.cluster and "://" in options.cluster:
-        certificates.address(options.cluster, known)
+        certificates.address(options.cluster, cluster_certificates)
     doctor.require_programs()
     return Order(
-        kernel=own_policy.build(own, options.kernel_source, say=say),
+        kernel=own_policy.build(policy, options.kernel_source, say=say),
         tools=build_tools(say),
         seeds=options.seeds,
         jobs=options.jobs,
         cluster=options.cluster,
-        certificates=known,
+        certificates=cluster_certificates,
         command=options.command,
         say=say,
     )
 
 
-def _cases(options: argparse.Namespace, chosen: Experiment) -> list[Case]:
-    return catalogue.quick(chosen) if options.quick else chosen.cases(settings_of(options))
+def _cases(options: argparse.Namespace, experiment: Experiment) -> list[Case]:
+    return catalogue.quick(experiment) if options.quick else experiment.cases(settings_of(options))

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Linux source and kernel/ become kernel images, patches to post and Debian packages."""
+"""Build kernel images, patch series and Debian packages from Linux source and kernel/."""

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Build Debian packages of Linux for x86-64 with the ACK policies as modules.
 
-The policies are the files of the laboratory's kernel; what the laboratory alone needs is left out.
+The policies are those of the laboratory's kernel; changes that only the laboratory needs are left
+out.
 """
 
 import hashlib
@@ -17,7 +18,7 @@ from airtcp.errors import AirtcpError, InputError
 from airtcp.kernel.image import Say, check_fragments, run_make
 from airtcp.kernel.source import OVERLAY, POSTED, find_source, identity, prepare_tree, read_changes
 
-# A distribution's configuration names keys that its own builders have, and debug information.
+# A distribution's configuration names signing keys of its own builders, and debug information.
 _LEFT_OUT = re.compile(
     r"^(?:# )?CONFIG_(?:SYSTEM_TRUSTED_KEYS|SYSTEM_REVOCATION_KEYS|DEBUG_INFO\w*)[= ].*\n", re.M
 )
@@ -29,13 +30,13 @@ def build(
 ) -> list[Path]:
     """Build linux-image and linux-headers packages, copy them to `out`, return their paths.
 
-    config: a .config of Linux for x86-64 to build upon, else the running kernel's in /boot, else
-    the kernel's own default. Raises InputError when it cannot be read or does not allow the
-    policies, AirtcpError when the build fails.
+    config: the Linux .config for x86-64 to start from, else the running kernel's in /boot, else the
+    kernel's own default. Raises InputError if it cannot be read or does not allow the policies,
+    AirtcpError if the build fails.
     """
     if platform.machine() != "x86_64":
         raise AirtcpError(
-            f"packages are built on x86-64 only; this machine is {platform.machine()}"
+            f"packages can be built only on x86-64; this machine is {platform.machine()}"
         )
     programs.require({**programs.BUILD, **programs.DEB})
     base = _read_config(config, say)
@@ -46,7 +47,7 @@ def build(
     work = home / f"work-deb-{hashlib.sha256(identity(source).encode()).hexdigest()[:12]}"
     with locked(home / "deb.lock", say) as lock:
         tree = prepare_tree(source, changes, work, say, complete=True)
-        # Inside the tree for the reason that image.py has. The packages appear beside it.
+        # Inside the tree, for the reason given in image.py. Packages are written next to it.
         output = make_dir(tree / "build-deb")
         log = work / "build.log"
         log.unlink(missing_ok=True)
@@ -60,14 +61,14 @@ def build(
         (output / ".config").write_text(base + wanted.read_text())
         make(["olddefconfig"])
         check_fragments([wanted], (output / ".config").read_text())
-        say(f"building packages: minutes to hours, as the configuration is (log: {log})")
-        # xz, the default, takes as long as compiling a small kernel.
+        say(f"building packages: minutes to hours, depending on the configuration (log: {log})")
+        # The default, xz, takes as long as compiling a small kernel.
         make(["bindeb-pkg", "KDEB_COMPRESS=zstd"], say=say)
         return _collect(output, out)
 
 
 def policies_as_modules() -> str:
-    """ackpol.config with what can be a module as a module."""
+    """Return ackpol.config with the policies as modules."""
     text = (OVERLAY / "configs" / "ackpol.config").read_text()
     return re.sub(r"^(CONFIG_TCP_ACKPOL_\w+)=y$", r"\1=m", text, flags=re.M)
 
@@ -78,19 +79,17 @@ def _read_config(given: Path | None, say: Say) -> str | None:
         text = path.read_text(errors="replace")
     except OSError as error:
         if given:
-            raise InputError(
-                f"--config {given}: {error.strerror}; a .config of Linux is allowed"
-            ) from None
-        say(f"no {path}: building upon the kernel's own x86_64_defconfig")
+            raise InputError(f"--config {given}: {error.strerror}; give a Linux .config") from None
+        say(f"no {path}: starting from the kernel's own x86_64_defconfig")
         return None
     if not re.search(r"^CONFIG_\w+=", text, re.M):
-        raise InputError(f"{path}: no CONFIG_...= in it; a .config of Linux is allowed")
-    say(f"building upon {path}")
+        raise InputError(f"{path}: contains no CONFIG_...= line; give a Linux .config")
+    say(f"starting from {path}")
     return text
 
 
 def _collect(output: Path, out: Path) -> list[Path]:
-    """Copy the packages that belong on a machine: linux-libc-dev would replace Debian's own."""
+    """Copy the packages to install, without linux-libc-dev, which would replace Debian's."""
     names = [line.split()[0] for line in (output / "debian" / "files").read_text().splitlines()]
     kept = [name for name in names if re.match(r"linux-(?:image|headers)-.*\.deb$", name)]
     packages = [Path(shutil.copy(output.parent / name, out)) for name in sorted(kept)]

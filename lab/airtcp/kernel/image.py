@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Build a kernel (User Mode Linux, or for x86-64), once for each content.
+"""Build a kernel (User Mode Linux or x86-64) and cache it by content.
 
-cache/kernel/<hash>/{linux,config,build.json} is a finished kernel, with lib/modules/ where it has
-modules, and with the hashes of them all, by which it is checked before it is used;
-cache/kernel/work-*/ is the tree that kernels of one kind are built in again and again (see
-source.py).
+cache/kernel/<hash>/{linux,config,build.json} is a finished kernel, with lib/modules/ if it has
+modules; the hashes of all its files are verified before use. cache/kernel/work-*/ is a work tree,
+reused for all kernels from the same source and set of patches (see source.py).
 """
 
 import hashlib
@@ -50,7 +49,7 @@ _PROGRESS_EVERY_S = 15.0
 
 _PROGRAMS = ["gcc", "make", "flex", "bison", "bc", "ccache", "patch", "ld", "strip", "setpriv"]
 
-# The same source gives the same image, whoever builds it, wherever, whenever.
+# Reproducible builds: the same source gives the same image for every user, machine and date.
 _REPRODUCIBLE = {
     "KBUILD_BUILD_TIMESTAMP": "Wed Jan  1 00:00:00 UTC 2025",
     "KBUILD_BUILD_USER": "airtcp",
@@ -58,15 +57,15 @@ _REPRODUCIBLE = {
     "KBUILD_BUILD_VERSION": "1",
 }
 
-# The configuration, which is part of the image, would record the versions of these.
+# The configuration, which is part of the image, would record the versions of these tools.
 _NOT_USED = ["RUSTC=false", "BINDGEN=false", "PAHOLE=false"]
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A built kernel: its image, the version of Linux, 16 digits that name its content.
+    """A built kernel: path of the image, Linux version, and a hash of 16 digits over its content.
 
-    Modules are beside the image, in lib/modules/.
+    Modules are next to the image, in lib/modules/.
     """
 
     path: Path
@@ -75,7 +74,7 @@ class Kernel:
 
 
 def build_pair(fragment: str, say: Say) -> tuple[Kernel, Kernel]:
-    """For x86-64, plain Linux and ours, each with one more fragment: to be compared."""
+    """Build plain Linux and ours for x86-64, each with an extra fragment, for comparison."""
     plain = (*FRAGMENTS_OF_X86_PLAIN_TCP, fragment)
     ours = (*FRAGMENTS_OF_X86, fragment)
     return (
@@ -93,18 +92,17 @@ def build(
     arch: Arch = "um",
     say: Say,
 ) -> Kernel:
-    """Build the kernel, or return at once when the cache has it.
+    """Build the kernel, or return it from the cache.
 
-    source: a Linux 6.12.y tree or tarball, else Debian's package. patches="lab": the plain TCP of
-    Linux with the patches that do not touch it. fragments: names of kernel/configs/<name>.config,
-    merged in this order over allnoconfig; None: those of `arch`, as far as the patches allow.
-    extra: what is done to Linux besides, last. arch: what make calls ARCH; the fragments have to be
-    for it. Raises InputError for a bad source, patch list or fragment, AirtcpError when the
-    compilation fails.
+    source: a Linux 6.12.y tree or tarball, else Debian's package. patches="lab": plain Linux TCP,
+    with only the patches that do not change it. fragments: names of kernel/configs/<name>.config,
+    merged in this order over allnoconfig; None: the default ones of `arch` that the patches allow.
+    extra: further changes, applied last. arch: make's ARCH; the fragments must be written for it.
+    Raises InputError for a bad source, patch list or fragment, AirtcpError if compilation fails.
     """
     for program in _PROGRAMS:
         if not shutil.which(program):
-            raise AirtcpError(f"{program} is missing: ./airtcp doctor says how to get it")
+            raise AirtcpError(f"{program} is missing: ./airtcp doctor shows how to install it")
     if fragments is None:
         plain = FRAGMENTS_OF_PLAIN_TCP if arch == "um" else FRAGMENTS_OF_X86_PLAIN_TCP
         all_of_it = FRAGMENTS if arch == "um" else FRAGMENTS_OF_X86
@@ -122,9 +120,9 @@ def build(
     target = home / key()
     if atomicfile.damage(target):
         with locked(home / "lock", say) as lock:
-            if damage := atomicfile.damage(target):  # another process may just have built it
+            if damage := atomicfile.damage(target):  # unless another process has just built it
                 if target.exists():
-                    say(f"the kernel in {target} is damaged ({damage}): building it anew")
+                    say(f"the kernel in {target} is damaged ({damage}): rebuilding it")
                 kind = hashlib.sha256(f"{source_id} {patches}".encode()).hexdigest()
                 work = home / f"work-{kind[:12]}"
                 _build(source, changes, fragment_files, arch, work, target, key, lock, say)
@@ -139,14 +137,14 @@ def _output(*command: str) -> str:
 def cache_key(
     source_id: str, changes: Changes, fragments: Sequence[Path], compiler: str, arch: Arch
 ) -> str:
-    """16 hexadecimal digits that change with anything that could change the image."""
+    """Hash everything that can change the image; return 16 hexadecimal digits."""
     digest = hashlib.sha256()
     digest.update(f"{source_id}\0{compiler}\0{arch}\0".encode())
     digest.update(f"{sorted(_REPRODUCIBLE.items())}{_NOT_USED}\0".encode())
-    named: list[tuple[str, Path]] = []
+    files: list[tuple[str, Path]] = []
     for step in changes:
-        named += [(step.patch.name, step.patch), *sorted(step.files.items())]
-    for name, path in [*named, *((path.name, path) for path in fragments)]:
+        files += [(step.patch.name, step.patch), *sorted(step.files.items())]
+    for name, path in [*files, *((path.name, path) for path in fragments)]:
         content = path.read_bytes()
         digest.update(f"{name}\0{len(content)}\0".encode() + content)
     return digest.hexdigest()[:16]
@@ -156,7 +154,7 @@ def _fragment(name: str) -> Path:
     path = OVERLAY / "configs" / f"{name}.config"
     if not path.is_file():
         known = ", ".join(sorted(x.stem for x in path.parent.glob("*.config")))
-        raise InputError(f"no Kconfig fragment named {name} in {path.parent}; there are: {known}")
+        raise InputError(f"no Kconfig fragment named {name} in {path.parent}; available: {known}")
     return path
 
 
@@ -177,7 +175,7 @@ def _build(
     # Inside the tree, so that make uses relative paths and ccache finds what another tree compiled.
     output = tree / "-".join(["build", *(path.stem for path in fragments)])
     if (target / atomicfile.CONTENTS).exists():
-        # What has damaged the kernel may have damaged what it is made of.
+        # The object files may be damaged like the kernel.
         shutil.rmtree(output, ignore_errors=True)
     make_dir(output)
     log = work / "build.log"
@@ -186,7 +184,7 @@ def _build(
     cpu_s = _configure(make, output, fragments)
     config = (output / ".config").read_text()
     modules = "CONFIG_MODULES=y" in config.splitlines()
-    say(f"building Linux {version} (some minutes the first time; log: {log})")
+    say(f"building Linux {version} (takes some minutes the first time; log: {log})")
     image = Path(_IMAGES[arch])
     cpu_s += make([image.name, *(["modules"] if modules else [])], say=say)
 
@@ -202,7 +200,9 @@ def _build(
         facts = {"version": version, "cpu_s": round(cpu_s, 1), "source": source.name}
         (new / "build.json").write_text(json.dumps(facts, indent=1) + "\n")
         if key() != target.name:
-            raise AirtcpError("the kernel's patches or files changed during the build: build again")
+            raise AirtcpError(
+                "the kernel's patches or files changed during the build: repeat the build"
+            )
         atomicfile.install(new, target)
     wall_s = time.monotonic() - began
     say(f"built Linux {version} in {wall_s:.0f} s ({cpu_s:.0f} CPU seconds): {target}")
@@ -211,7 +211,7 @@ def _build(
 def _configure(
     make: Callable[[Sequence[str]], float], output: Path, fragments: Sequence[Path]
 ) -> float:
-    """Merge the fragments over allnoconfig and check that every line took. Returns CPU seconds."""
+    """Merge the fragments over allnoconfig and check every line. Returns CPU seconds."""
     merged = output / "merged.config"
     merged.write_text("\n".join(path.read_text() for path in fragments))
     cpu_s = make([f"KCONFIG_ALLCONFIG={merged}", "allnoconfig"])
@@ -220,7 +220,7 @@ def _configure(
 
 
 def check_fragments(fragments: Sequence[Path], config: str) -> None:
-    """InputError for the first fragment line that .config does not have. A later line overrides."""
+    """Raise InputError for the first fragment line not in .config. Later lines override earlier."""
     wanted: dict[str, tuple[str, str]] = {}
     for path in fragments:
         for number, line in enumerate(path.read_text().splitlines(), 1):
@@ -229,13 +229,13 @@ def check_fragments(fragments: Sequence[Path], config: str) -> None:
             elif match := re.fullmatch(r"# (CONFIG_\w+) is not set", line.strip()):
                 wanted[match[1]] = ("n", f"{path}:{number}")
             elif line.strip() and not line.strip().startswith("#"):
-                raise InputError(f"{path}:{number}: {line.strip()}: CONFIG_NAME=value is allowed")
+                raise InputError(f"{path}:{number}: {line.strip()}: expected CONFIG_NAME=value")
     actual = dict(re.findall(r"^(CONFIG_\w+)=(.+)$", config, re.M))
     for name, (value, where) in wanted.items():
         if (got := actual.get(name, "n")) != value:
             raise InputError(
-                f"{where}: {name}={value} did not take: it is {got} (no such option here, "
-                "or something it depends on is off, or something else selects it)"
+                f"{where}: {name}={value} has no effect, the value is {got} (the option does not "
+                "exist, a dependency is off, or another option selects it)"
             )
 
 
@@ -248,17 +248,18 @@ def run_make(
     say: Say | None = None,
     lock: int | None = None,
 ) -> float:
-    """Run make, its output appended to the log. Returns CPU seconds, AirtcpError on failure.
+    """Run make and append its output to the log. Returns CPU seconds.
 
-    make ends with this process, even one that is killed. lock: the descriptor of the tree's lock,
-    which make and its children hold until the last of them has ended.
+    make ends when this process ends, even if it is killed. lock: the descriptor of the tree's lock,
+    which make and its children hold until the last of them has ended. Raises AirtcpError if make
+    fails.
     """
     command = ["setpriv", "--pdeathsig", "TERM", "make", "-C", str(tree), f"O={output}"]
     command += [f"ARCH={arch}", "CC=ccache gcc", *_NOT_USED]
     command += [f"-j{os.cpu_count() or 1}", *targets]
     environment = {**os.environ, **_REPRODUCIBLE, "LC_ALL": "C"}
     environment |= {"CCACHE_DIR": str(cache_dir() / "ccache"), "CCACHE_COMPILERCHECK": "content"}
-    environment.pop("MAKEFLAGS", None)  # of a make that called us
+    environment.pop("MAKEFLAGS", None)  # set if make started this process
     environment.pop("MAKELEVEL", None)
     with log.open("ab") as file:
         process = subprocess.Popen(
@@ -295,7 +296,7 @@ def _watch(process: "subprocess.Popen[bytes]", log: Path, say: Say | None) -> fl
 
 
 def first_error(log: str) -> str:
-    """The line of a build log that says what went wrong."""
+    """Return the line of a build log that shows the cause of the failure."""
     lines = [line.strip() for line in log.splitlines()]
     for sign in (
         "No space left on device",
@@ -308,4 +309,4 @@ def first_error(log: str) -> str:
         for line in lines:
             if sign in line:
                 return line
-    return lines[-1] if lines else "it said nothing"
+    return lines[-1] if lines else "the log is empty"

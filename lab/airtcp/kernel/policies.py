@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The ACK policies that the laboratory's kernel has: Linux' own, and those of kernel/."""
+"""The ACK policies in the laboratory's kernel: that of Linux, and those in kernel/."""
 
-# Linux' own, with which the others are compared.
+# The behaviour of plain Linux, with which the others are compared.
 BASELINE = "default"
 
 SHIPPED = (BASELINE, "aad", "aad-listing", "limit", "every", "count", "tack", "divack")

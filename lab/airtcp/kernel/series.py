@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Write a topic of kernel/patches as a series of patches that can be posted.
+"""Write a topic of kernel/patches as a patch series for posting.
 
-Each patch brings the whole files that kernel/patches/series names beside it.
-The same input gives the same bytes.
+Each patch includes the whole files that kernel/patches/series lists on its line. The same input
+gives the same bytes.
 """
 
 import os
@@ -25,7 +25,7 @@ from airtcp.kernel.source import (
     version_of_tree,
 )
 
-# Stands in kernel/patches for whoever sends them.
+# The sender in kernel/patches, to be replaced.
 PLACEHOLDER = "airtcp <airtcp@localhost>"
 _AUTHOR = re.compile(r"([^<>\s](?:[^<>\n]*[^<>\s])?) <([^<>@\s]+@[^<>@\s]+)>")
 _DATE = "2025-01-01T00:00:00+0000"
@@ -39,20 +39,21 @@ def write(
     topic: str = "postable",
     author: str = PLACEHOLDER,
 ) -> list[Path]:
-    """Write directory/NNNN-*.patch, as git format-patch does, and return their paths.
+    """Write directory/NNNN-*.patch like git format-patch, and return their paths.
 
     0000 is the cover letter. topic: one of source.POSTED; its patches apply to Linux with the
     topics that it needs. source: the Linux 6.12.y tree or tarball, else Debian's. author: replaces
-    PLACEHOLDER in From, Signed-off-by and MAINTAINERS. InputError for a directory that is not
-    empty, for a topic that cannot be posted or has no patch, and as of source.read_series().
+    PLACEHOLDER in From, Signed-off-by and MAINTAINERS. Raises InputError if the directory is not
+    empty, if the topic is not for posting or has no patch, and for the reasons of
+    source.read_series().
     """
     if not _AUTHOR.fullmatch(author):
-        raise InputError(f"--author {author!r}: 'Name <name@example.org>' is allowed")
+        raise InputError(f"--author {author!r}: expected 'Name <name@example.org>'")
     if topic not in POSTED:
-        reason = "is not for posting" if topic in TOPICS else "is no topic"
+        reason = "is not for posting" if topic in TOPICS else "does not exist"
         raise InputError(f"--topic {topic} {reason}; allowed: {', '.join(POSTED)}")
     if directory.exists() and not (directory.is_dir() and not any(directory.iterdir())):
-        raise InputError(f"{directory} is there already; a new or an empty directory is allowed")
+        raise InputError(f"{directory} already exists; give a new or empty directory")
     if not shutil.which("git"):
         raise AirtcpError("git is missing: install it with: apt-get install git")
     changes = read_changes([topic], overlay)
@@ -92,7 +93,7 @@ def write(
 
 
 def extract(source: Path, names: Iterable[str], tree: Path) -> None:
-    """Copy some files of a Linux tree or tarball. AirtcpError when one is not there."""
+    """Copy files from a Linux tree or tarball. Raises AirtcpError if one is missing."""
     tree.mkdir()
     if source.is_dir():
         command = ["cp", "--parents", "-t", str(tree), *names]
@@ -104,12 +105,12 @@ def extract(source: Path, names: Iterable[str], tree: Path) -> None:
         command, cwd=source if source.is_dir() else None, capture_output=True, text=True
     )
     if done.returncode:
-        said = done.stderr.splitlines() or ["no message"]
-        raise AirtcpError(f"cannot read {source}: {said[0]}")
+        messages = done.stderr.splitlines() or ["no message"]
+        raise AirtcpError(f"cannot read {source}: {messages[0]}")
 
 
 def git(tree: Path, *arguments: str, author: str = PLACEHOLDER) -> str:
-    """Run git, untouched by its user's settings, and return what it prints."""
+    """Run git without the user's settings and return its output."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
     name, _, mail = author.removesuffix(">").partition(" <")
     for role in ("AUTHOR", "COMMITTER"):
@@ -121,6 +122,6 @@ def git(tree: Path, *arguments: str, author: str = PLACEHOLDER) -> str:
     )
     if done.returncode:
         lines = (done.stderr + done.stdout).splitlines()
-        said = next((line for line in lines if line.startswith("error:")), " ".join(lines[:1]))
-        raise AirtcpError(f"git {' '.join(arguments)}: {said}")
+        message = next((line for line in lines if line.startswith("error:")), " ".join(lines[:1]))
+        raise AirtcpError(f"git {' '.join(arguments)}: {message}")
     return done.stdout

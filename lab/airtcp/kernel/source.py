@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The Linux source tree that a kernel is built from, and what this repository lays over it.
+"""The Linux source tree that a kernel is built from, and this repository's changes to it.
 
-A work tree is unpacked once and then only brought up to date: the files that kernel/patches/series
-touches are made anew in a staging directory from kept originals, and a file is written into the
-tree only where its content differs. So make sees exactly what changed, and a rebuild after an edit
-takes seconds.
+A work tree is unpacked once and then updated: the files that kernel/patches/series changes are
+rebuilt from saved originals in a staging directory, and a file is written to the tree only if its
+content differs. make therefore sees exactly what changed, so a rebuild after an edit takes
+seconds.
 """
 
 import hashlib
@@ -24,8 +24,9 @@ from airtcp.paths import REPOSITORY
 DEBIAN_TARBALL = Path("/usr/src/linux-source-6.12.tar.xz")
 SERIES = "6.12"
 OVERLAY = REPOSITORY / "kernel"
-# Topics, which are directories of kernel/patches, and all topics that each applies on top of. "lab"
-# is what the laboratory needs, not for posting; it also depends on its place, see read_changes().
+# Topics (directories of kernel/patches), each with all topics that it applies on top of. "lab" has
+# the laboratory's own changes, not for posting; its dependencies also depend on the order of
+# patches, see read_changes().
 NEEDS: dict[str, tuple[str, ...]] = {
     "lab": (),
     "postable": (),
@@ -38,8 +39,8 @@ POSTED = tuple(topic for topic in TOPICS if topic != "lab")
 
 _OVERLAY_PARTS = ("net", "include", "drivers", "arch", "Documentation", "tools/testing")
 
-# Not unpacked: what no ARCH=um or x86_64 build and no patch of ours reads, 1 GB of the 1.7. Kconfig
-# files and Makefiles stay.
+# Not unpacked: 1 of 1.7 GB that no ARCH=um or x86_64 build and none of our patches reads. Kconfig
+# files and Makefiles are kept.
 _NOT_UNPACKED = (
     "*/arch/[a-tvw]*/*.[chS]",
     "*/drivers/gpu/*.[chS]",
@@ -56,7 +57,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Step:
-    """A patch, then the whole files that it brings (path in the tree -> file)."""
+    """A patch, and the whole files added after it (path in the tree -> file)."""
 
     patch: Path
     files: dict[str, Path]
@@ -68,21 +69,21 @@ class Step:
 
     @property
     def touched(self) -> set[str]:
-        """The files, relative to the tree, that the step changes, makes or removes."""
+        """The files, relative to the tree, that the step changes, adds or removes."""
         return _paths(self.patch, r"---|\+\+\+") | self.files.keys()
 
 
-# What is done to Linux, in this order. A patch can change a file that an earlier step brings.
+# Changes to Linux, in order. A patch can change a file that an earlier step adds.
 Changes = tuple[Step, ...]
 
 
 def find_source(given: Path | None) -> Path:
-    """The tree or tarball to build: the given one, else Debian's. InputError when neither."""
+    """Return the given tree or tarball, else Debian's. Raises InputError if there is neither."""
     if given is None:
         if not DEBIAN_TARBALL.is_file():
             raise InputError(
                 f"no kernel source: {DEBIAN_TARBALL} is missing; install it with: apt-get install "
-                f"linux-source-{SERIES}, or name a Linux {SERIES}.y tree or tarball with "
+                f"linux-source-{SERIES}, or pass a Linux {SERIES}.y tree or tarball with "
                 "--kernel-source"
             )
         return DEBIAN_TARBALL
@@ -93,12 +94,12 @@ def find_source(given: Path | None) -> Path:
         return given.resolve()
     raise InputError(
         f"--kernel-source {given}: not a directory or a .tar, .tar.xz, .tar.gz, .tar.bz2, "
-        f".tar.zst file; a Linux {SERIES}.y source tree or tarball is allowed"
+        f".tar.zst file; give a Linux {SERIES}.y source tree or tarball"
     )
 
 
 def identity(source: Path) -> str:
-    """What names the content: a tarball's SHA-256, a directory's listing with sizes and times."""
+    """Hash the content of a tarball, or names, sizes and modification times of a directory."""
     if source.is_file():
         return _tarball_sha256(source)
     digest = hashlib.sha256(f"{source}\0".encode())
@@ -110,34 +111,34 @@ def identity(source: Path) -> str:
 
 
 def _tarball_sha256(tarball: Path) -> str:
-    """Remembered by path, size and time of change: reading 150 MB takes most of a second."""
+    """Cached by path, size and modification time: hashing 150 MB takes most of a second."""
     stat = tarball.stat()
     key = f"{tarball} {stat.st_size} {stat.st_mtime_ns}"
-    memory = cache_dir() / "kernel" / "sources.json"
-    if known := _remembered(memory).get(key):
+    cached = cache_dir() / "kernel" / "sources.json"
+    if known := _cached_hashes(cached).get(key):
         return known
-    with locked(memory.with_name("sources.lock"), lambda _: None):
-        known = _remembered(memory).get(key) or atomicfile.sha256(tarball)
-        atomicfile.write_json(memory, _remembered(memory) | {key: known})
+    with locked(cached.with_name("sources.lock"), lambda _: None):
+        known = _cached_hashes(cached).get(key) or atomicfile.sha256(tarball)
+        atomicfile.write_json(cached, _cached_hashes(cached) | {key: known})
         return known
 
 
-def _remembered(memory: Path) -> dict[str, str]:
-    """Nothing where it is not there or damaged."""
+def _cached_hashes(path: Path) -> dict[str, str]:
+    """Empty if the file is missing or damaged."""
     try:
-        found = json.loads(memory.read_text())
+        found = json.loads(path.read_text())
         return {str(key): str(value) for key, value in found.items()}
     except (OSError, ValueError, AttributeError):
         return {}
 
 
 def version_of_tree(tree: Path) -> str:
-    """For example 6.12.117; InputError when the directory is not Linux 6.12.y."""
+    """Return for example 6.12.117. Raises InputError if the directory is not Linux 6.12.y."""
     try:
         head = (tree / "Makefile").read_text(errors="replace")[:2000]
     except OSError:
         raise InputError(
-            f"{tree}: no Makefile in it; a Linux {SERIES}.y source tree is allowed"
+            f"{tree}: contains no Makefile; give a Linux {SERIES}.y source tree"
         ) from None
     parts = [
         match[1] if (match := re.search(rf"^{name} *= *(\d+)", head, re.M)) else "?"
@@ -145,19 +146,19 @@ def version_of_tree(tree: Path) -> str:
     ]
     version = ".".join(parts)
     if not version.startswith(f"{SERIES}."):
-        raise InputError(f"{tree}: this is Linux {version}; Linux {SERIES}.y is allowed")
+        raise InputError(f"{tree}: this is Linux {version}; airtcp needs Linux {SERIES}.y")
     return version
 
 
 def read_series(overlay: Path = OVERLAY) -> list[Step]:
-    """Read kernel/patches/series, a step for each line.
+    """Read kernel/patches/series, one step per line.
 
-    InputError when it names what is not there, when a file is in no line or in two, and when a
-    topic's patch is after one of a topic that needs it.
+    Raises InputError if it names a missing file, if a file is on no line or on two, or if a patch
+    comes after a patch of a topic that depends on its topic.
     """
     series = overlay / "patches" / "series"
     steps: list[Step] = []
-    brought: dict[str, int] = {}
+    line_of: dict[str, int] = {}
     for number, line in enumerate(series.read_text().splitlines(), 1):
         name, *paths = line.split("#")[0].split() or [""]
         if not name:
@@ -165,62 +166,60 @@ def read_series(overlay: Path = OVERLAY) -> list[Step]:
         topic, _, rest = name.partition("/")
         if topic not in TOPICS or "/" in rest:
             allowed = ", ".join(f"{topic}/..." for topic in TOPICS)
-            raise InputError(f"{series}:{number}: {name}: allowed are {allowed}")
+            raise InputError(f"{series}:{number}: {name}: allowed: {allowed}")
         for step in steps:
             if topic in NEEDS[step.topic]:
                 other = f"{step.topic}/{step.patch.name}"
-                raise InputError(f"{series}:{number}: {name}: has to be before {other}")
+                raise InputError(f"{series}:{number}: {name}: must come before {other}")
         patch = series.parent / name
         if not patch.is_file():
-            raise InputError(f"{series}:{number}: there is no {patch}")
+            raise InputError(f"{series}:{number}: {patch} does not exist")
         files: dict[str, Path] = {}
         for path in paths:
             found = _whole_files(overlay, path)
             if not found:
-                raise InputError(f"{series}:{number}: there is no {overlay / path}")
+                raise InputError(f"{series}:{number}: {overlay / path} does not exist")
             files |= found
         for file in files:
-            if file in brought:
-                raise InputError(
-                    f"{series}:{number}: {file}: line {brought[file]} brings it already"
-                )
-            brought[file] = number
+            if file in line_of:
+                raise InputError(f"{series}:{number}: {file} is already on line {line_of[file]}")
+            line_of[file] = number
         steps.append(Step(patch, files))
     for part in _OVERLAY_PARTS:
         for file in _whole_files(overlay, part):
-            if file not in brought:
-                raise InputError(f"{series}: no patch brings {file}")
+            if file not in line_of:
+                raise InputError(f"{series}: {file} is on no line")
     return steps
 
 
 def read_changes(topics: Sequence[str] = TOPICS, overlay: Path = OVERLAY) -> Changes:
-    """The steps of kernel/patches/series that belong to some topics and to those that they need.
+    """Return the steps of kernel/patches/series for the given topics and their dependencies.
 
-    A patch of "lab" needs all topics with a patch before it in the series: without one of these it
-    is left out. InputError as of read_series().
+    A patch of "lab" depends on every topic that has a patch before it in the series, and is left
+    out without one of these. Raises InputError like read_series().
     """
     wanted = {needed for topic in topics for needed in (*NEEDS[topic], topic)}
-    chosen: list[Step] = []
+    steps: list[Step] = []
     before: set[str] = set()
     for step in read_series(overlay):
         if step.topic in wanted and (step.topic != "lab" or before <= wanted):
-            chosen.append(step)
+            steps.append(step)
         before.add(step.topic)
-    return tuple(chosen)
+    return tuple(steps)
 
 
 def files_of_linux(changes: Changes) -> set[str]:
-    """The files that Linux has to have: patches change them, and no earlier step brings them."""
+    """The files that Linux must have: patches change them, and no earlier step adds them."""
     needed: set[str] = set()
-    brought: set[str] = set()
+    changed: set[str] = set()
     for step in changes:
-        needed |= _paths(step.patch, "---") - brought
-        brought |= step.touched
+        needed |= _paths(step.patch, "---") - changed
+        changed |= step.touched
     return needed
 
 
 def _whole_files(overlay: Path, name: str) -> dict[str, Path]:
-    """A file, or all below a directory, of the overlay."""
+    """A file of the overlay, or all files below a directory."""
     path = overlay / name
     files = sorted(path.rglob("*")) if path.is_dir() else [path]
     return {str(file.relative_to(overlay)): file for file in files if file.is_file()}
@@ -229,20 +228,20 @@ def _whole_files(overlay: Path, name: str) -> dict[str, Path]:
 def prepare_tree(
     source: Path, changes: Changes, work: Path, say: Say, *, complete: bool = False
 ) -> Path:
-    """Bring work/linux to source + changes and return it, as cheaply as possible.
+    """Update work/linux to source + changes with as little work as possible, and return it.
 
-    complete: with all drivers and architectures, which the laboratory does not need.
+    complete: include all drivers and architectures, which the laboratory does not need.
     """
     tree, unpacked = work / "linux", work / "unpacked"
     left_out = () if complete else _NOT_UNPACKED
     how = "\n".join(("without:", *left_out))
-    # A directory's content may have changed in any file: no short cut.
+    # Only for tarballs: any file of a directory may have changed.
     if source.is_file() and unpacked.is_file() and unpacked.read_text() == how:
         try:
             _apply(changes, work)
             return tree
         except (AirtcpError, OSError) as error:
-            say(f"unpacking the kernel anew ({error})")
+            say(f"unpacking the kernel again ({error})")
     shutil.rmtree(work, ignore_errors=True)
     make_dir(tree)
     _unpack(source, tree, left_out, say)
@@ -260,15 +259,15 @@ def _unpack(source: Path, tree: Path, left_out: Sequence[str], say: Say) -> None
         say(f"unpacking {source}")
         command = ["tar", "-C", str(tree), "--strip-components=1", "-xf", str(source)]
         command += [f"--exclude={pattern}" for pattern in left_out]
-    # Not to go on in a tree that another may have taken over.
+    # End with this process: another one may take over the tree.
     command = ["setpriv", "--pdeathsig", "KILL", *command]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         shutil.rmtree(tree, ignore_errors=True)
         lines = done.stderr.splitlines() or ["no message"]
-        said = next((line for line in lines if "No space left" in line), lines[0])
-        raise AirtcpError(f"cannot unpack {source}: {said}")
-    # A tree that has been built in cannot be built in another directory.
+        message = next((line for line in lines if "No space left" in line), lines[0])
+        raise AirtcpError(f"cannot unpack {source}: {message}")
+    # make refuses a separate output directory for a tree that contains a build.
     leftovers = [f"arch/{name}/include/generated" for name in ("um", "x86")]
     for leftover in (".config", "include/config", *leftovers):
         path = tree / leftover
@@ -291,8 +290,9 @@ def _apply(changes: Changes, work: Path) -> None:
         if done.returncode:
             lines = done.stdout.splitlines()
             signs = ("FAILED", "can't find", "malformed")
-            said = next((x for x in lines if any(sign in x for sign in signs)), " ".join(lines[:1]))
-            raise AirtcpError(f"{step.patch} does not apply: {said}")
+            reports = (line for line in lines if any(sign in line for sign in signs))
+            message = next(reports, " ".join(lines[:1]))
+            raise AirtcpError(f"{step.patch} does not apply: {message}")
         for name, path in step.files.items():
             _copy(path, staging / name)
 
@@ -308,7 +308,7 @@ def _apply(changes: Changes, work: Path) -> None:
 
 
 def _paths(patch: Path, signs: str) -> set[str]:
-    """What a patch names in its lines of "---" (files as they were) or "+++" (as they become)."""
+    """Paths in a patch's lines that begin with "---" (before) or "+++" (after)."""
     return set(re.findall(rf"^(?:{signs}) [ab]/(\S+)", patch.read_text(errors="replace"), re.M))
 
 
