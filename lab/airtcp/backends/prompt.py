@@ -34,19 +34,19 @@ true
 
 def plan(case: Case) -> str:
     """Return the script that builds the network and gives a prompt."""
-    addresses, network = dict(ADDRESSES), network.plan(case.parameters)
+    addresses, built = dict(ADDRESSES), network.plan(case.parameters)
     example = f"station ping {ADDRESSES['server']}"
     if scene := scene_of(case):
         addresses = dict.fromkeys(scene.nodes, "")
         addresses |= {node.name: node.address for node in scene.hosts}
-        stream, network = scene.streams[0], topology_network.plan(scene)
+        stream, built = scene.streams[0], topology_network.plan(scene)
         example = f"{stream.sender} ping {stream.receiver_address}"
     prompt = _PROMPT.format(
         nodes=" ".join(addresses),
         addresses=", ".join(f"{name} {address}".strip() for name, address in addresses.items()),
         example=example,
     )
-    return script.batched(f"{network}\n{prompt}")
+    return script.batched(f"{built}\n{prompt}")
 
 
 def interact(kernel: Kernel, tools: GuestTools, case: Case) -> int:
