@@ -1,9 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Prepares this machine for airtcp: installs the Debian packages in packages.txt, and
-# creates a Python environment with the libraries in requirements.txt in the cache
-# directory. Fast if there is nothing to do. Prints the path of the Python interpreter on
-# standard output, everything else on standard error.
+# Usage: lab/setup.sh [run|test|verify]
+#
+# Installs what airtcp needs to run (the default), what its tests need as well, or what
+# `make verify` needs as well: the Debian packages of packages.txt, and a Python
+# environment in the cache directory with the libraries of requirements.txt, for tests
+# those of requirements-test.txt too. Fast if there is nothing to do. Prints the path
+# of the Python interpreter on standard output, everything else on standard error.
 set -eu
 exec 3>&1 >&2
 
@@ -15,6 +18,13 @@ refuse() {
 	say "$*"
 	exit 2
 }
+
+case ${1-run} in
+run) sets=run ;;
+test) sets='run|test' ;;
+verify) sets='run|test|verify' ;;
+*) refuse "lab/setup.sh $1: allowed are run, test and verify" ;;
+esac
 
 env pwd >/dev/null 2>&1 || refuse "the current directory has been removed: change to an existing one"
 
@@ -46,7 +56,7 @@ as_root() {
 }
 
 missing_packages() {
-	names=$(sed 's/[# ].*//' "$here/packages.txt")
+	names=$(sed -En "s/^([^# ]+) +($sets) .*/\1/p" "$here/packages.txt")
 	# One process for all packages, because every command waits for this.
 	# shellcheck disable=SC2016,SC2086
 	found=$(dpkg-query -W -f ' ${Package}:${db:Status-Status} ' $names 2>/dev/null) || true
@@ -103,7 +113,7 @@ install_packages() {
 	}
 	say "installing required Debian packages:"
 	for name in $missing; do
-		grep "^$name " "$here/packages.txt" | sed 's/^/  /'
+		sed -En "s/^($name +)(run|test|verify) +/  \1/p" "$here/packages.txt"
 	done
 	# shellcheck disable=SC2086
 	available $missing || as_root apt-get -q update || true
@@ -125,12 +135,19 @@ install_packages() {
 
 # Was it installed completely, and does its Python exist? __main__.py reports missing libraries.
 environment_works() {
-	[ -e "$venv/complete" ] && [ -x "$venv/bin/python" ]
+	[ -e "$venv/complete" ] && [ -x "$venv/bin/python" ] &&
+		{ [ "$sets" = run ] || [ -e "$venv/complete-test" ]; }
+}
+
+install_libraries() {
+	"$venv/bin/python" -I -m pip --disable-pip-version-check install -q -r "$here/$1" &&
+		sync -f "$venv" &&
+		touch "$venv/$2"
 }
 
 make_environment() {
 	version=$(python3 -VV) || return 1
-	libraries=$(cat "$here/requirements.txt") || return 1
+	libraries=$(cat "$here/requirements.txt" "$here/requirements-test.txt") || return 1
 	key=$(printf '%s\n%s\n' "$version" "$libraries" | sha256sum | cut -c 1-12)
 	[ -n "$key" ] || return 1
 	venv=$cache/venv-$key
@@ -139,16 +156,19 @@ make_environment() {
 	exec 9>"$cache/venv.lock"
 	flock 9
 	environment_works && return 0
-	if [ -e "$venv/complete" ]; then
+	if [ -e "$venv/complete" ] && [ ! -x "$venv/bin/python" ]; then
 		say "the Python environment in $venv is damaged: its Python interpreter is missing"
+		rm -f "$venv/complete"
 	fi
-	say "installing airtcp's Python libraries in $venv"
-	rm -rf "$venv"
-	python3 -I -m venv "$venv" &&
-		"$venv/bin/python" -I -m pip --disable-pip-version-check install -q \
-			-r "$here/requirements.txt" &&
-		sync -f "$venv" &&
-		touch "$venv/complete"
+	if [ ! -e "$venv/complete" ]; then
+		say "installing airtcp's Python libraries in $venv"
+		rm -rf "$venv"
+		python3 -I -m venv "$venv" &&
+			install_libraries requirements.txt complete || return 1
+	fi
+	environment_works && return 0
+	say "installing the Python libraries of airtcp's tests in $venv"
+	install_libraries requirements-test.txt complete-test
 }
 
 if command -v apt-get >/dev/null; then

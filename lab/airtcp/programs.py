@@ -40,6 +40,8 @@ TEST: Mapping[str, str] = {
     "qemu-system-x86_64": "qemu-system-x86",
     "modprobe": "kmod",
     "flent": "flent",
+    "chromium": "chromium",
+    "tshark": "tshark",
 }
 # For `kernel deb` only; "x.h" is a header file.
 DEB: Mapping[str, str] = {

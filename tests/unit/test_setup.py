@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 
 from airtcp import cache
+from airtcp import programs as host
 from airtcp.errors import InputError
 
 ROOT = Path(__file__).parents[2]
 SETUP = ROOT / "lab" / "setup.sh"
 NEEDED = (
-    "awk cat cut dirname env flock grep id mkdir pwd readlink rm rmdir sed sha256sum sh sync touch"
+    "awk basename cat cut dirname env flock grep id mkdir pwd readlink rm rmdir sed sha256sum sh "
+    "sync touch"
 )
 
 # Makes environments as quickly as that, with a Python that says which one it is.
@@ -23,6 +25,7 @@ PYTHON = """\
 #!/bin/sh
 case "$*" in
 -VV) echo "Python 3.11.0" ;;
+*" -m pip "*) for file; do :; done; basename "$file" >>"${0%/bin/python}.made" ;;
 "-I -m venv "*) mkdir -p "$4/bin" && cp -p "$0" "$4/bin/python" && echo made >>"$4.made" ;;
 esac
 """
@@ -44,9 +47,11 @@ def programs(tmp_path: Path) -> Path:
     return directory
 
 
-def setup(programs: Path, **variables: object) -> "subprocess.CompletedProcess[str]":
+def setup(
+    programs: Path, *arguments: str, **variables: object
+) -> "subprocess.CompletedProcess[str]":
     environment = {"PATH": str(programs), **{name: str(value) for name, value in variables.items()}}
-    return subprocess.run([SETUP], env=environment, capture_output=True, text=True)
+    return subprocess.run([SETUP, *arguments], env=environment, capture_output=True, text=True)
 
 
 def test_without_a_home_it_says_what_to_set(
@@ -102,14 +107,40 @@ def test_an_environment_is_made_once_and_again_when_its_python_is_gone(
     python = Path(done.stdout.strip())
     made = python.parents[1].with_suffix(".made")
     assert python.is_relative_to(tmp_path / ".cache" / "airtcp")
-    assert made.read_text() == "made\n"
+    assert made.read_text() == "made\nrequirements.txt\n"
     assert done.stderr == ""
     python.unlink()
     done = setup(programs, HOME=tmp_path)
     assert done.returncode == 0
     assert "is damaged: its Python interpreter is missing" in done.stderr
     assert python.exists()
-    assert made.read_text() == "made\nmade\n"
+    assert made.read_text() == "made\nrequirements.txt\n" * 2
+
+
+def test_libraries_of_tests_are_added_once(programs: Path, tmp_path: Path) -> None:
+    python = setup(programs, HOME=tmp_path).stdout
+    for _ in range(2):
+        done = setup(programs, "test", HOME=tmp_path)
+        assert (done.returncode, done.stdout) == (0, python), done.stderr
+    assert done.stderr == ""
+    made = Path(python.strip()).parents[1].with_suffix(".made")
+    assert made.read_text().split() == ["made", "requirements.txt", "requirements-test.txt"]
+
+
+def test_libraries_of_tests_that_cannot_be_had_are_reported(programs: Path, tmp_path: Path) -> None:
+    failing = PYTHON.replace('*" -m pip "*)', '*/requirements-test.txt) exit 1 ;;\n*" -m pip "*)')
+    give(programs, "python3", failing)
+    done = setup(programs, "test", HOME=tmp_path)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.splitlines()[-1].startswith("airtcp: cannot make the Python environment in ")
+    assert setup(programs, HOME=tmp_path).returncode == 0
+
+
+def test_an_unknown_set_is_refused(programs: Path, tmp_path: Path) -> None:
+    done = setup(programs, "tests", HOME=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "airtcp: lab/setup.sh tests: allowed are run, test and verify\n"
 
 
 def test_a_python_that_fails_makes_no_environment(programs: Path, tmp_path: Path) -> None:
@@ -122,22 +153,67 @@ def test_a_python_that_fails_makes_no_environment(programs: Path, tmp_path: Path
     assert list(tmp_path.rglob("venv-*")) == []
 
 
-def test_who_may_not_install_packages_is_told_which(programs: Path, tmp_path: Path) -> None:
-    for name in ("apt-get", "apt-cache"):
-        give(programs, name, f"#!/bin/sh\ntouch {tmp_path}/called\n")
-    give(
-        programs,
-        "dpkg-query",
-        "#!/bin/sh\nshift 3\nprintf ' %s:installed ' \"$@\" | sed s/iw:i/iw:/\n",
-    )
+def machine(programs: Path, tmp_path: Path, *missing: str, user: int) -> Path:
+    """Fake Debian without some packages; the file to which apt-get writes what it installs."""
+    apt = tmp_path / "apt"
+    give(programs, "apt-get", f'#!/bin/sh\necho "$@" >>{apt}\n')
+    give(programs, "apt-cache", "#!/bin/sh\necho '  Candidate: 1.0'\n")
+    gone = "; ".join(f"s/ {name}:installed / {name}: /" for name in missing)
+    reply = f"#!/bin/sh\nshift 3\nprintf ' %s:installed ' \"$@\" | sed '{gone}'\n"
+    give(programs, "dpkg-query", reply)
     (programs / "id").unlink()
-    give(programs, "id", "#!/bin/sh\necho 1001\n")
+    give(programs, "id", f"#!/bin/sh\necho {user}\n")
+    return apt
+
+
+def test_packages_that_a_user_cannot_install_are_named(programs: Path, tmp_path: Path) -> None:
+    apt = machine(programs, tmp_path, "iw", user=1001)
     done = setup(programs, HOME=tmp_path)
     assert done.returncode == 0
     assert done.stderr.splitlines()[0] == (
         "airtcp: missing Debian packages, which must be installed as root: iw"
     )
-    assert not (tmp_path / "called").exists()
+    assert not apt.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ((), ["iw"]),
+        (("test",), ["iw", "chromium"]),
+        (("verify",), ["iw", "chromium", "rsync"]),
+    ],
+    ids=["run", "test", "verify"],
+)
+def test_only_the_packages_of_the_set_are_installed(
+    programs: Path, tmp_path: Path, arguments: tuple[str, ...], expected: list[str]
+) -> None:
+    apt = machine(programs, tmp_path, "iw", "chromium", "rsync", user=0)
+    done = setup(programs, *arguments, HOME=tmp_path)
+    assert done.returncode == 0
+    said, *packages = done.stderr.splitlines()[: len(expected) + 1]
+    assert said == "airtcp: these Debian packages are needed and will be installed:"
+    assert [line.split()[0] for line in packages] == expected
+    assert apt.read_text() == (f"-q -y --no-install-recommends install {' '.join(expected)}\n")
+
+
+def test_every_package_has_a_set_and_a_purpose() -> None:
+    lines = (ROOT / "lab" / "packages.txt").read_text().splitlines()
+    packages = [line.split(None, 2) for line in lines if not line.startswith("#")]
+    assert all(len(fields) == 3 and fields[1] in ("run", "test", "verify") for fields in packages)
+    sets = {name: group for name, group, _ in packages}
+    assert len(sets) == len(packages)
+    for needed, group in (
+        (host.BUILD, "run"),
+        (host.RUN, "run"),
+        (host.TEST, "test"),
+        (host.DEB, "verify"),
+    ):
+        # Essential packages are on every Debian.
+        for package in set(needed.values()) - {"util-linux"}:
+            assert ["run", "test", "verify"].index(sets[package]) <= (
+                ["run", "test", "verify"].index(group)
+            ), package
 
 
 @pytest.mark.parametrize(

@@ -42,14 +42,15 @@ class Check:
 
 def checks() -> Iterator[Check]:
     """Check everything, cheap checks first."""
-    needed = {**programs.BUILD, **programs.RUN, **programs.TEST}
-    for program, package in needed.items():
+    for program, package in {**programs.BUILD, **programs.RUN}.items():
         path = programs.find(program)
         yield Check(program, bool(path), path or "missing", f"apt-get install {package}")
-    for program, package in programs.DEB.items():
-        path = programs.find(program)
-        remedy = f"apt-get install {package} (for ./airtcp kernel deb)"
-        yield Check(program, bool(path), path or "missing", remedy, optional=True)
+    optional = ((programs.TEST, "make test"), (programs.DEB, "./airtcp kernel deb"))
+    for needed, command in optional:
+        for program, package in needed.items():
+            path = programs.find(program)
+            remedy = f"apt-get install {package} (for {command})"
+            yield Check(program, bool(path), path or "missing", remedy, optional=True)
     yield _kernel_source()
     yield _cache()
     yield _guest_memory()
