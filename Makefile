@@ -21,15 +21,16 @@
 # bianchi    saturated stations against Bianchi's model, and the picture of it in docs
 # tables     writes the tables of docs/reference/experiments.md from the schema
 # plan-hashes  records the hash of the plan of every case of experiments/, after a change of plans
+# lock       writes the versions of Python's libraries (lab/requirements*.txt) from pyproject.toml
 # clean      removes results; distclean: the cache of kernels and libraries too
 
 CACHE := $(or $(AIRTCP_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/airtcp)
-PYTHON := python=$$(lab/setup.sh) && PYTHONPATH=lab "$$python"
-BENCH := python=$$(lab/setup.sh) && PYTHONPATH=lab:tests/support "$$python"
+PYTHON := python=$$(lab/setup.sh test) && PYTHONPATH=lab "$$python"
+BENCH := python=$$(lab/setup.sh test) && PYTHONPATH=lab:tests/support "$$python"
 CHECKPATCH := $(CACHE)/kernel/work-*/linux/scripts/checkpatch.pl
 
 .PHONY: demo test test-debug fuzz soak kcsan series-check deb-check bpf-check verify lint bench \
-	instructions delivery selftests bianchi tables plan-hashes clean distclean
+	instructions delivery selftests bianchi tables plan-hashes lock clean distclean
 
 demo:
 	./airtcp run thesis-lan --set ack_policy=default,aad --set delay=0ms,10ms \
@@ -63,16 +64,16 @@ bpf-check:
 
 # make signals its child alone, which has to be Python.
 verify:
-	python=$$(lab/setup.sh) && exec env PYTHONPATH=lab "$$python" tests/verify.py \
+	python=$$(lab/setup.sh verify) && exec env PYTHONPATH=lab "$$python" tests/verify.py \
 		$(if $(AGAIN),--again) $(if $(SMALL),--small) $(STEPS)
 
 # checkpatch does not understand the macros of tracepoints, and takes the name Taht for "that".
 lint:
 	$(PYTHON) -P -m ruff check
 	$(PYTHON) -P -m ruff format --check
-	python=$$(lab/setup.sh) && PYTHONPATH=lab "$${python%/*}/lint-imports" --no-cache --no-logo
+	python=$$(lab/setup.sh test) && PYTHONPATH=lab "$${python%/*}/lint-imports" --no-cache --no-logo
 	$(PYTHON) -P -m mypy lab/airtcp lab/guest/set_policy.py tests/verify.py
-	shellcheck airtcp lab/setup.sh lab/guest/modprobe .ci/run
+	shellcheck airtcp lab/lock.sh lab/setup.sh lab/guest/modprobe .ci/run
 	@ls $(CHECKPATCH) >/dev/null 2>&1 || ./airtcp kernel build
 	set -- $(CHECKPATCH) && find kernel -name '*.[ch]' ! -path '*/trace/*' \
 		! -path '*/core/tcp_ack_filter.c' -print0 | \
@@ -99,6 +100,9 @@ bianchi:
 
 tables:
 	$(PYTHON) -P -m airtcp.experiment.doctables docs/reference/experiments.md
+
+lock:
+	lab/lock.sh
 
 plan-hashes:
 	$(PYTHON) -P tests/unit/test_plan_hashes.py

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""python -m airtcp"""
+"""python -m airtcp, and the program `airtcp` that pip installs."""
 
 import sys
 
-from airtcp import interrupts, streams
+from airtcp import interrupts, paths, streams
 
 
-def _start() -> int:
+def start() -> int:
+    """Run the command line; its exit code."""
     interrupts.at_start()
     streams.prepare()
+    if missing := paths.missing():
+        print(f"airtcp: {missing}", file=sys.stderr)
+        return 1
     # Only now, for it takes most of a second.
     try:
         from airtcp.cli import main
@@ -19,7 +23,7 @@ def _start() -> int:
         reason = " ".join(str(error.__cause__ or error).split())
         print(
             f"airtcp: {reason}: the Python environment in {sys.prefix} is damaged; remove it, and "
-            "the next ./airtcp makes it anew",
+            "the next ./airtcp makes it anew (or install airtcp in it again)",
             file=sys.stderr,
         )
         return 1
@@ -32,4 +36,4 @@ def _start() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(_start())
+    sys.exit(start())

@@ -5,7 +5,7 @@ import argparse
 import os
 
 from airtcp.cli import doctor
-from airtcp.cli.common import certificates_of
+from airtcp.cli.common import certificates_of, require_cluster_libraries
 from airtcp.cli.options import Verbs, add_certificates, add_jobs, path, port
 from airtcp.sweep import certificates
 
@@ -48,6 +48,7 @@ def add(verbs: Verbs) -> None:
 def _scheduler(options: argparse.Namespace) -> int:
     from airtcp.sweep import clusterservers
 
+    require_cluster_libraries()
     if options.create_certificates:
         print(certificates.create(options.create_certificates).directory)
         return 0
@@ -57,6 +58,7 @@ def _scheduler(options: argparse.Namespace) -> int:
 def _worker(options: argparse.Namespace) -> int:
     from airtcp.sweep import clusterservers
 
+    require_cluster_libraries()
     doctor.require_programs()
     jobs = options.jobs or os.cpu_count() or 1
     clusterservers.worker(options.scheduler, jobs, certificates_of(options))

@@ -2,10 +2,11 @@
 """Shared by several verbs: messages, and objects built from options."""
 
 import argparse
+import importlib.util
 import sys
 from collections.abc import Sequence
 
-from airtcp.errors import InputError
+from airtcp.errors import AirtcpError, InputError
 from airtcp.experiment.experiment import Case, Setting
 from airtcp.experiment.topology_checks import warnings
 from airtcp.kernel import own_policy
@@ -23,6 +24,15 @@ def warn(cases: Sequence[Case]) -> None:
     networks = [(case.network, case.parameters) for case in cases if case.network]
     for line in dict.fromkeys(line for network in networks for line in warnings(*network)):
         say(f"warning: {line}")
+
+
+def require_cluster_libraries() -> None:
+    """AirtcpError where airtcp has been installed without the extra `cluster`."""
+    if not all(map(importlib.util.find_spec, ("distributed", "dask_jobqueue"))):
+        raise AirtcpError(
+            "sweeps on other machines need Dask and dask-jobqueue: in the clone of airtcp's "
+            "repository, pip install -e '.[cluster]'"
+        )
 
 
 def own_policy_of(options: argparse.Namespace) -> OwnPolicy | None:

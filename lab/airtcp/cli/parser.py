@@ -3,6 +3,7 @@
 
 import argparse
 
+from airtcp import __version__
 from airtcp.cli import cluster, doctor, experiments, kernel, prompt, results, run
 
 _EPILOG = """\
@@ -22,6 +23,7 @@ def build() -> argparse.ArgumentParser:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("--version", action="version", version=f"airtcp {__version__}")
     verbs = parser.add_subparsers(metavar="VERB", required=True)
     for group in (run, experiments, results, cluster, kernel, prompt, doctor):
         group.add(verbs)

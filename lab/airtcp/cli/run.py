@@ -10,7 +10,14 @@ from pathlib import Path
 from airtcp import interrupts
 from airtcp.backends.guesttools import build_tools
 from airtcp.cli import doctor
-from airtcp.cli.common import certificates_of, own_policy_of, say, settings_of, warn
+from airtcp.cli.common import (
+    certificates_of,
+    own_policy_of,
+    require_cluster_libraries,
+    say,
+    settings_of,
+    warn,
+)
 from airtcp.cli.options import (
     Verbs,
     add_certificates,
@@ -151,6 +158,8 @@ def _out_dir(options: argparse.Namespace, name: str) -> Path:
 
 def _order(options: argparse.Namespace, policy: OwnPolicy | None) -> Order:
     cluster_certificates = certificates_of(options)
+    if options.cluster:
+        require_cluster_libraries()
     if options.cluster and "://" in options.cluster:
         certificates.address(options.cluster, cluster_certificates)
     doctor.require_programs()

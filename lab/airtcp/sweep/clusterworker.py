@@ -3,6 +3,7 @@
 
 import functools
 import hashlib
+import importlib.metadata
 import os
 import pickle
 import platform
@@ -44,15 +45,23 @@ _PLENTY = 1 << 20
 def terms() -> dict[str, str]:
     """What a worker must have in common with who sends it runs, or they would not be the same.
 
-    Those of this machine: hashes of files, Python's version.
+    Those of this machine: hashes of files, versions of Python and of the installed libraries.
     """
     sources = sorted(Path(__file__).parents[1].rglob("*.py"))
     return {
         "airtcp": _hash(sources),
         "python": platform.python_version(),
-        "libraries": _hash([_LIBRARIES]),
+        "libraries": _libraries(),
         "programs": _hash(programs.files()),
     }
+
+
+def _libraries() -> str:
+    """A hash of the installed versions of the locked libraries."""
+    lines = _LIBRARIES.read_text().splitlines()
+    names = [line.partition("==")[0] for line in lines if not line.startswith("#")]
+    versions = [f"{name} {importlib.metadata.version(name)}" for name in names]
+    return hashlib.sha256("\n".join(versions).encode()).hexdigest()[:16]
 
 
 def marks() -> dict[str, float]:

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""airtcp installed by pip in an environment of its own, without the network."""
+
+import ast
+import importlib.metadata
+import re
+import subprocess
+import sys
+import sysconfig
+import tomllib
+import venv
+from pathlib import Path
+
+import pytest
+
+import airtcp
+from airtcp.paths import REPOSITORY
+
+# Import names of libraries whose distributions have other names.
+DISTRIBUTIONS = {"yaml": "pyyaml"}
+
+
+def environment(directory: Path) -> Path:
+    """A new environment's programs; it has the libraries of this one, but not airtcp."""
+    venv.create(directory, symlinks=True)
+    python = directory / "bin" / "python"
+    ask = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    output = subprocess.run([python, "-c", ask], capture_output=True, text=True, check=True).stdout
+    libraries = sysconfig.get_path("purelib")
+    Path(output.strip(), "libraries.pth").write_text(f"{libraries}\n")
+    return python.parent
+
+
+def install(programs: Path, *what: str) -> None:
+    pip = [sys.executable, "-m", "pip", "--python", programs / "python", "install", "-q"]
+    subprocess.run(
+        [*pip, "--no-index", "--no-build-isolation", "--disable-pip-version-check", *what],
+        check=True,
+        capture_output=True,
+    )
+
+
+def run(programs: Path, cwd: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    """Run the installed program without the variables that this process has."""
+    return subprocess.run(
+        [programs / "airtcp", *arguments],
+        cwd=cwd,
+        env={"HOME": str(cwd), "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_editable_install_has_a_program_airtcp(tmp_path: Path) -> None:
+    """--no-index: the locked libraries have to satisfy the requirements in pyproject.toml."""
+    programs = environment(tmp_path / "venv")
+    install(programs, "-e", f"{REPOSITORY}[cluster,test]")
+    done = run(programs, tmp_path, "--version")
+    assert (done.returncode, done.stdout) == (0, f"airtcp {airtcp.__version__}\n"), done.stderr
+    done = run(programs, tmp_path, "show", "thesis-lan")
+    assert done.returncode == 0, done.stderr
+    assert "thesis-lan" in done.stdout
+    assert run(programs, tmp_path, "show", "no-such-experiment").returncode == 2
+
+
+def test_install_without_the_repository_says_how(tmp_path: Path) -> None:
+    programs = environment(tmp_path / "venv")
+    install(programs, "--no-deps", str(REPOSITORY))
+    done = run(programs, tmp_path, "list")
+    assert (done.returncode, done.stdout) == (1, "")
+    [line] = done.stderr.splitlines()
+    assert line.endswith("in a clone of it, run ./airtcp, or install it with `pip install -e .`")
+
+
+def test_cluster_verbs_without_dask_say_how_to_install_it(tmp_path: Path) -> None:
+    """An environment whose libraries are this one's but for those of the extra `cluster`."""
+    programs = environment(tmp_path / "venv")
+    install(programs, "-e", str(REPOSITORY))
+    hide = next((tmp_path / "venv").rglob("libraries.pth"))
+    for path in Path(sysconfig.get_path("purelib")).iterdir():
+        if path.name not in ("distributed", "dask_jobqueue"):
+            (hide.parent / path.name).exists() or (hide.parent / path.name).symlink_to(path)
+    hide.unlink()
+    for command in (["scheduler"], ["worker", "tcp://127.0.0.1:1"]):
+        done = run(programs, tmp_path, *command)
+        assert done.returncode == 1
+        [line] = done.stderr.splitlines()
+        assert line.endswith("pip install -e '.[cluster]'")
+    assert run(programs, tmp_path, "list").returncode == 0
+
+
+@pytest.mark.parametrize("lock", ["requirements.txt", "requirements-test.txt"])
+def test_installed_libraries_are_as_locked(lock: str) -> None:
+    lines = (REPOSITORY / "lab" / lock).read_text().splitlines()
+    locked = dict(line.split("==") for line in lines if not line.startswith("#"))
+    assert len(locked) > 20
+    assert {name: importlib.metadata.version(name) for name in locked} == locked
+
+
+def test_every_imported_library_is_declared() -> None:
+    imported = set()
+    for path in (REPOSITORY / "lab" / "airtcp").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                imported |= {name.name.partition(".")[0] for name in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                imported.add(node.module.partition(".")[0])
+    imported -= {*sys.stdlib_module_names, "airtcp", "_typeshed"}
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+    requirements = [*project["dependencies"], *project["optional-dependencies"]["cluster"]]
+    declared = {re.split(r"[>=<~ ]", text)[0] for text in requirements}
+    assert {DISTRIBUTIONS.get(name, name).replace("_", "-") for name in imported} == declared
