@@ -120,7 +120,7 @@ def plot(measured: Mapping[int, Sequence[Point]], path: Path) -> None:
 
 def measure(cw_min: int) -> list[Point]:
     kernel, tools = build(say=say), build_tools(say)
-    points = []
+    points: list[Point] = []
     for n, seconds in SECONDS.items():
         with tempfile.TemporaryDirectory() as directory:
             mbps, p = saturated_uplink(

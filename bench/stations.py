@@ -24,7 +24,13 @@ from airtcp.parameters import Parameters
 STATIONS = (1, 2, 4, 8, 16, 32, 64)
 SECONDS = 10
 HEADER = f"  {'wall s':>6}  {'PPDUs':>8}  {'MPDUs':>8}  {'us per MPDU':>11}"
-RADIO = {"standard": "802.11n", "width": "40MHz", "guard_interval": "400ns", "mcs": 5, "streams": 2}
+RADIO: dict[str, str | int] = {
+    "standard": "802.11n",
+    "width": "40MHz",
+    "guard_interval": "400ns",
+    "mcs": 5,
+    "streams": 2,
+}
 # 802.11n's MCS 0, 7 and 15, as modulation and coding of so many streams.
 RATES = {"MCS 0": (0, 1), "MCS 7": (7, 1), "MCS 15": (7, 2)}
 

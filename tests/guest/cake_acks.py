@@ -90,7 +90,7 @@ def main() -> None:
 
 def drain(came: socket.socket) -> list[int]:
     """Places of the segments that have come, in their order."""
-    places = []
+    places: list[int] = []
     while True:
         try:
             received, address = came.recvfrom(2000)

@@ -194,7 +194,7 @@ def gains() -> dict[str, Any]:
         ("bbr2", "tcp_bbr2_pacing_percent", 100, 200),
         ("bbrp", "tcp_bbrp_gain", 512, 768),
     ):
-        change = (2, lambda setting=setting, other=other: sysctl(setting, other))  # type: ignore[misc]
+        change = (2, lambda setting=setting, other=other: sysctl(setting, other))
         [said[name]] = transfer(Flow(name), duration_s=4, events=[change])
         sysctl(setting, usual)
     return said

@@ -17,7 +17,7 @@ TCP_COLUMNS = (
 )
 
 
-def tcp_row(event: str, time_ms: int, local: str, remote: str, **values: int) -> str:
+def tcp_row(event: str, time_ms: int, local: str, remote: str, /, **values: int) -> str:
     numbers = [
         str(values.get(name, 0))
         for name in TCP_COLUMNS.split(",")

@@ -33,10 +33,10 @@ from airtcp.sweep.run import run_one
 
 SEEDS = 1000
 # No option, no offload: TCP's segments are the frames.
-BARE = {"gro": "off", "gso": "off", "tso": "off", "gso_segments": 1}
-RADIO = {"standard": "802.11a", "preset": "wifi-11a", "wmm": "off"}
+BARE: dict[str, Plain] = {"gro": "off", "gso": "off", "tso": "off", "gso_segments": 1}
+RADIO: dict[str, Plain] = {"standard": "802.11a", "preset": "wifi-11a", "wmm": "off"}
 # A way back that ACKs fill, for the filters that need one; the others are given work, too.
-NARROW = {"return_rate": "500kbit"}
+NARROW: dict[str, Plain] = {"return_rate": "500kbit"}
 # Each stage where it has something to do.
 WORK: dict[str, dict[str, Plain]] = {
     "police": {"ack_filter_rate": "200kbit"},

@@ -118,7 +118,7 @@ def machines(tmp_path: Path) -> Iterator[list[Machine]]:
 
 def created(directory: Path) -> Path:
     """Certificates, as a user makes them."""
-    command = [*sweeps.AIRTCP, "scheduler", "--create-certificates", directory]
+    command = [*sweeps.AIRTCP, "scheduler", "--create-certificates", str(directory)]
     done = subprocess.run(command, env=sweeps.ENVIRONMENT, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, f"{directory}\n"), done.stderr
     return directory
@@ -212,7 +212,8 @@ def test_ctrl_c_ends_guests_and_keeps_runs(
     assert sweep.returncode == 130, said
     assert "1 of 2 runs are kept" in said
     assert machine.worker
-    wait_until(lambda: machine.processes() == {machine.worker.pid}, "the guest goes on")
+    worker = machine.worker.pid
+    wait_until(lambda: machine.processes() == {worker}, "the guest goes on")
     assert len(sweeps.results(tmp_path)) == 1
 
 
@@ -457,7 +458,7 @@ def test_certificates_are_private(certificates: Path) -> None:
     key = certificates / "key.pem"
     assert stat.S_IMODE(key.stat().st_mode) == 0o600
     key.chmod(0o640)
-    command = [*sweeps.AIRTCP, "scheduler", "--certificates", certificates]
+    command = [*sweeps.AIRTCP, "scheduler", "--certificates", str(certificates)]
     done = subprocess.run(command, env=sweeps.ENVIRONMENT, capture_output=True, text=True)
     assert done.returncode == 2
     assert f"others may read key.pem: chmod 600 {key}" in done.stderr

@@ -32,7 +32,15 @@ def environment(directory: Path) -> Path:
 
 
 def install(programs: Path, *what: str) -> None:
-    pip = [sys.executable, "-m", "pip", "--python", programs / "python", "install", "-q"]
+    pip: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        programs / "python",
+        "install",
+        "-q",
+    ]
     subprocess.run(
         [*pip, "--no-index", "--no-build-isolation", "--disable-pip-version-check", *what],
         check=True,
@@ -78,8 +86,9 @@ def test_cluster_verbs_without_dask_say_how_to_install_it(tmp_path: Path) -> Non
     install(programs, "-e", str(REPOSITORY))
     hide = next((tmp_path / "venv").rglob("libraries.pth"))
     for path in Path(sysconfig.get_path("purelib")).iterdir():
-        if path.name not in ("distributed", "dask_jobqueue"):
-            (hide.parent / path.name).exists() or (hide.parent / path.name).symlink_to(path)
+        link = hide.parent / path.name
+        if path.name not in ("distributed", "dask_jobqueue") and not link.exists():
+            link.symlink_to(path)
     hide.unlink()
     for command in (["scheduler"], ["worker", "tcp://127.0.0.1:1"]):
         done = run(programs, tmp_path, *command)

@@ -58,7 +58,7 @@ def build_sample(headers: Path, directory: Path) -> Path:
 
 
 def aliases(module: Path) -> set[str]:
-    command = ["/sbin/modinfo", "-F", "alias", module]
+    command = ["/sbin/modinfo", "-F", "alias", str(module)]
     return set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
 
 

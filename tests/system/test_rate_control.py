@@ -9,9 +9,16 @@ from radio import OCTETS, Cell, difference, flow, run
 from airtcp.backends.guesttools import GuestTools
 from airtcp.kernel.image import Kernel
 from airtcp.parameters import Parameters
+from airtcp.parameters.quantity import Plain
 
 # Two streams of 802.11n at 20 MHz: from barely associated to the highest rate.
-BASE = {"standard": "802.11n", "width": "20MHz", "streams": 2, "mcs": 7, "guard_interval": "400ns"}
+BASE: dict[str, Plain] = {
+    "standard": "802.11n",
+    "width": "20MHz",
+    "streams": 2,
+    "mcs": 7,
+    "guard_interval": "400ns",
+}
 SNRS_DB = tuple(range(6, 45, 3))
 # The model's errors know no guard interval, so the short one is always better.
 RATES = tuple((mcs, streams) for streams in (1, 2) for mcs in range(8))

@@ -121,7 +121,13 @@ def test_topics_of_a_laboratory_kernel_apply_together(
 
 
 def test_passes_checkpatch(series_of: Callable[[str], list[Path]], topic: str, linux: Path) -> None:
-    command = ["perl", linux / "scripts" / "checkpatch.pl", "--no-tree", "--strict", "--terse"]
+    command: list[str | Path] = [
+        "perl",
+        linux / "scripts" / "checkpatch.pl",
+        "--no-tree",
+        "--strict",
+        "--terse",
+    ]
     command += ["--show-types", "--showfile", "--no-summary", *series_of(topic)[1:]]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.stderr == ""

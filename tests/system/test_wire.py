@@ -16,10 +16,11 @@ from airtcp.experiment.experiment import Case
 from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
 from airtcp.parameters import Parameters
+from airtcp.parameters.quantity import Plain
 from airtcp.sweep.run import run_one
 
 # BBR without its room for aggregation: nothing but its bursts makes its window larger.
-LAN = {
+LAN: dict[str, Plain] = {
     **{"duration": "5s", "congestion_control": "bbr_plain", "sack": "off", "nagle": "off"},
     **{"gro": "off", "gso": "off", "tso": "off", "tcp_sample": "1ms"},
     **{"preset": "tl-wdr4300", "standard": "802.11n", "width": "40MHz", "streams": 2, "mcs": 5},

@@ -28,7 +28,8 @@ _SYSTEM_CALLS_NS = 20_000
 
 
 def directory(result: Result, out_dir: Path) -> Path:
-    return (out_dir / result["artifacts"]["exchanges.csv"]["path"]).parent
+    path: str = result["artifacts"]["exchanges.csv"]["path"]
+    return (out_dir / path).parent
 
 
 def times_ns(run_dir: Path) -> list[tuple[int, int]]:

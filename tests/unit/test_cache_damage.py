@@ -136,7 +136,7 @@ def test_every_tarball_is_remembered(
     other.write_text("other")
     for path in (tmp_path / "linux.tar", other):
         source.identity(path)
-    monkeypatch.setattr(source.atomicfile, "sha256", None)
+    monkeypatch.setattr(atomicfile, "sha256", None)
     assert source.identity(tmp_path / "linux.tar") != source.identity(other)
 
 

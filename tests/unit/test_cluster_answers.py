@@ -12,6 +12,7 @@ from distributed import Scheduler, SpecCluster, Worker
 
 from airtcp import atomicfile
 from airtcp.backends.guesttools import GuestTools
+from airtcp.cache import cache_dir
 from airtcp.errors import AirtcpError, InputError
 from airtcp.experiment.experiment import Case
 from airtcp.kernel.image import Kernel
@@ -31,13 +32,13 @@ def scheduler() -> Iterator[str]:
 @contextmanager
 def cluster_of(*marks: dict[str, float]) -> Iterator[str]:
     """A scheduler with a worker for each of the marks; its address."""
-    worker = {"cls": Worker, "options": {"nthreads": 2, "dashboard_address": ":0"}}
+    options = {"nthreads": 2, "dashboard_address": ":0"}
     scheduler = {
         "cls": Scheduler,
         "options": {"host": "127.0.0.1", "protocol": "tcp", "dashboard_address": ":0"},
     }
     workers = {
-        number: {**worker, "options": {**worker["options"], "resources": resources}}
+        number: {"cls": Worker, "options": {**options, "resources": resources}}
         for number, resources in enumerate(marks)
     }
     with SpecCluster(workers=workers, scheduler=scheduler) as made:
@@ -71,7 +72,7 @@ def answer(task: clusterworker.Task) -> bytes:
     error = f"it broke (console: {scratch}/runs/console.log)" if task.seed == 2 else None
     status = "failed" if error else "ok"
     result = {"seed": task.seed, "status": status, "error": error, "metrics": {}, "cost": {}}
-    written = clusterworker.cache_dir() / f"files-{task.seed}"
+    written = cache_dir() / f"files-{task.seed}"
     written.mkdir()
     (written / "plan.sh").write_text("true\n")
     atomicfile.write_json(written / "result.json", result)
@@ -163,7 +164,7 @@ def test_a_worker_that_cannot_keep_the_kernel_is_one_line(
     def full(_packed: bytes, directory: Path) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(clusterworker.atomicfile, "unpack", full)
+    monkeypatch.setattr(atomicfile, "unpack", full)
     kept = tmp_path / "cache" / "kernel" / machine[0].hash
     with pytest.raises(AirtcpError, match=f"cannot keep {kept}: No space left on device$"):
         go(scheduler, machine, tmp_path / "out", 1, [])

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Packages without a compilation: which configuration is built, what is copied, what is refused."""
 
+import platform
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
-from airtcp import cli
+from airtcp import cli, programs
 from airtcp.errors import AirtcpError, InputError
 from airtcp.kernel import deb
 
@@ -32,8 +33,8 @@ Made = list[tuple[str, str]]
 def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Made:
     """What is asked of make, each time with the .config as it is then."""
     monkeypatch.setenv("AIRTCP_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(deb.programs, "find", lambda program: program)
-    monkeypatch.setattr(deb.platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(programs, "find", lambda program: program)
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
     monkeypatch.setattr(deb, "find_source", lambda given: tmp_path / "linux.tar")
     monkeypatch.setattr(deb, "identity", lambda source: "identity")
     monkeypatch.setattr(deb, "prepare_tree", lambda _s, _c, work, _say, complete: work / "linux")
@@ -102,7 +103,7 @@ def test_command_line_prints_the_packages(
 def test_without_any_configuration_linux_own_is_taken(
     made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deb.platform, "release", lambda: "of-no-kernel")
+    monkeypatch.setattr(platform, "release", lambda: "of-no-kernel")
     said: list[str] = []
     deb.build(tmp_path / "out", say=said.append)
     assert [target for target, _ in made] == ["x86_64_defconfig", "olddefconfig", "bindeb-pkg"]
@@ -114,10 +115,10 @@ def test_configuration_without_tcp_says_what_did_not_take(
     made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "config").write_text(DISTRIBUTION)
-    without = deb.run_make
+    run_make: Callable[..., float] = vars(deb)["run_make"]  # the fixture's
 
     def loses_policies(*arguments: object, **_lock: object) -> float:
-        done = without(*arguments)  # type: ignore[arg-type]
+        done = run_make(*arguments)
         config = arguments[1] / ".config"  # type: ignore[operator]
         config.write_text(config.read_text().replace("CONFIG_TCP_ACKPOL", "CONFIG_ELSE"))
         return done
@@ -144,7 +145,7 @@ def test_missing_programs_and_headers_are_one_line(
     made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lacking = ("rsync", "openssl/opensslv.h")
-    monkeypatch.setattr(deb.programs, "find", lambda name: None if name in lacking else name)
+    monkeypatch.setattr(programs, "find", lambda name: None if name in lacking else name)
     with pytest.raises(
         AirtcpError,
         match=r"^missing: rsync, openssl/opensslv\.h; install with: apt-get install "

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from pydantic import TypeAdapter
+from pydantic import BaseModel, TypeAdapter
 
 from airtcp.errors import InputError
 from airtcp.experiment.experiment import Setting
@@ -103,7 +103,7 @@ def test_how_a_run_is_observed_is_no_factor(tmp_path: Path) -> None:
 def test_a_published_figure_is_for_its_very_conditions(tmp_path: Path) -> None:
     experiment = load(write(tmp_path, GOOD))
 
-    def found(*texts: str) -> list[float | None]:
+    def found(*texts: str) -> list[float | str | None]:
         cases = experiment.cases(settings(*texts))
         figures = [experiment.published_for(case.parameters).get("goodput_mbps") for case in cases]
         return [figure.value if figure else None for figure in figures]
@@ -327,7 +327,7 @@ def test_the_figures_in_the_docs_are_right(tmp_path: Path) -> None:
     [block] = re.findall(r"^```yaml\n(.*?)^```", text, re.M | re.S)
     design = "  - congestion_control: [cubic]\n    tsq: [4packets]\n    flows: [1]\n"
     declared = load(write(tmp_path, GOOD.replace("published:", design + "published:") + block))
-    kinds = [MetricFigure, TimeFigure, ModelFigure]
+    kinds: list[type[BaseModel]] = [MetricFigure, TimeFigure, ModelFigure]
     assert [type(one) for one in declared.figures] == kinds
     keys = {field.alias or name for kind in kinds for name, field in kind.model_fields.items()}
     assert all(f"`{key}`" in text or f"{key}:" in text for key in keys)

@@ -106,7 +106,9 @@ def test_bars_side_by_side_have_the_label_of_their_group() -> None:
     assert first["meta"]["entries"] == ["data"]
     assert first["customdata"] == [("", "delay 0 ms")]
     assert found.layout["yaxis"]["ticktext"] == ["delay 0 ms", "other"]
-    assert data_table(found.series).rows == [
+    table = data_table(found.series)
+    assert table
+    assert table.rows == [
         ["delay 0 ms", "data, aad", "60"],
         ["delay 0 ms", "idle, aad", "40"],
     ]
@@ -181,7 +183,9 @@ def test_panels_share_their_axes_and_have_titles() -> None:
     assert found.layout["xaxis3"]["title"]["text"] == "ping (ms)"
     assert [one["text"] for one in found.layout["annotations"]] == [f"{n} flows" for n in range(3)]
     assert found.data[2]["xaxis"] == "x3"
-    assert data_table(found.series).head == ["panel", "series", "ping (ms)", ""]
+    table = data_table(found.series)
+    assert table
+    assert table.head == ["panel", "series", "ping (ms)", ""]
 
 
 def test_the_legend_has_each_look() -> None:
@@ -210,5 +214,6 @@ def test_a_long_table_is_thinned_and_says_so() -> None:
     figure, axes = one_panel()
     axes.plot(range(1000), range(1000))
     table = data_table(converted(figure).series)
+    assert table
     assert 100 <= len(table.rows) <= 120
     assert table.notes == ["One of 9 values; 1000 are drawn."]

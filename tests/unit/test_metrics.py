@@ -127,8 +127,8 @@ def test_every_metric_of_transfers(tmp_path: Path) -> None:
     ):
         rows = []
         for port in range(DATA_PORT, DATA_PORT + 3):  # too short for a sample
-            ends = [end if ":" in end else f"{end}:{port}" for end in (local, remote)]
-            rows.append(tcp_row("close", 1, *ends, **closed))
+            here, there = (end if ":" in end else f"{end}:{port}" for end in (local, remote))
+            rows.append(tcp_row("close", 1, here, there, **closed))
         write_tcp(run / f"tcp-{node}.csv", rows)
     wanted = Parameters().replace(
         {"workload": "transfer", "transfer_size": "1000B", "transfers": 3}
@@ -162,7 +162,7 @@ def test_exchanges_that_are_missing_or_cut_short(
     if text is not None:
         (run / "exchanges.csv").write_text(text)
     with pytest.raises(AirtcpError, match=rf"exchanges\.csv.*{message}") as caught:
-        compute(run, Parameters(workload="transfer", transfer_size="1000B"))
+        compute(run, Parameters().replace({"workload": "transfer", "transfer_size": "1000B"}))
     assert "\n" not in str(caught.value)
 
 
@@ -278,8 +278,8 @@ def write_second_station(run: Path) -> None:
     path.write_text(path.read_text() + "\n".join(rows) + "\n")
     received = {"segs_out": 250, "data_segs_in": 590}
     rows = [
-        *arriving(*reversed(ends), [60] * 4, from_ms=500),
-        tcp_row("close", 5000, *reversed(ends), **received),
+        *arriving(ends[1], ends[0], [60] * 4, from_ms=500),
+        tcp_row("close", 5000, ends[1], ends[0], **received),
     ]
     write_tcp(run / "tcp-station2.csv", rows)
 

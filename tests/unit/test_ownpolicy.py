@@ -9,6 +9,7 @@ from airtcp import cli
 from airtcp.errors import InputError
 from airtcp.kernel import own_policy, source
 from airtcp.parameters import policies
+from airtcp.paths import REPOSITORY
 from airtcp.report.model import Run
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "ackpol"
@@ -76,7 +77,7 @@ def test_a_directory_without_a_makefile_is_refused(tmp_path: Path) -> None:
 
 def test_the_hook_fits_where_the_policies_are_hooked_in() -> None:
     """Else no kernel with a policy of one's own can be built: patches go in without fuzz."""
-    hook = (source.REPOSITORY / "lab" / "own_policy" / "hook.patch").read_text()
+    hook = (REPOSITORY / "lab" / "own_policy" / "hook.patch").read_text()
     series = [step.patch.read_text() for step in source.read_changes()]
     lines = [line[1:] for line in hook.splitlines() if line.startswith(" ")]
     assert len(lines) == 2

@@ -92,7 +92,7 @@ def test_equal_sweeps_have_equal_bytes_wherever_they_are(tmp_path: Path) -> None
 def test_duckdb_reads_it(tmp_path: Path) -> None:
     path = parquet.write(tmp_path, document(Parameters(), Parameters()))
     asked = f"SELECT seed, ack_policy, retransmits FROM '{path}' ORDER BY seed"
-    assert duckdb.sql(asked).fetchall() == [(1, "default", None), (2, "default", 7.0)]
+    assert duckdb.execute(asked).fetchall() == [(1, "default", None), (2, "default", 7.0)]
 
 
 @pytest.mark.parametrize(

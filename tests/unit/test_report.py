@@ -413,7 +413,7 @@ MODEL = {
 
 
 def test_declared_figures_have_their_values_as_tables(tmp_path: Path) -> None:
-    over_time = [
+    over_time: list[dict[str, Any]] = [
         {"title": what, "over_time": what, "lines": "ack_policy", "panels": "delay"}
         for what in ("cwnd", "goodput", "ping")
     ]

@@ -142,7 +142,7 @@ def test_the_direction_is_that_of_the_neighbours(tmp_path: Path) -> None:
     """Both far from the published values, and in their order, or against it."""
     of = experiment(tmp_path, published("delay: 0ms", 100), published("delay: 10ms", 50))
     for goodputs, verdict in (((30, 20), "in direction"), ((20, 30), "no")):
-        near, far = ([value] for value in goodputs)
+        near, far = ([float(value)] for value in goodputs)
         rows = compared(of, {("default", "0ms"): near, ("default", "10ms"): far})
         assert [row["verdict"] for row in rows] == [verdict, verdict]
 

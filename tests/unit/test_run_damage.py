@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from airtcp import cli
-from airtcp.backends import base
+from airtcp.backends import base, uml
 from airtcp.backends.guesttools import GuestTools
 from airtcp.errors import AirtcpError, InputError
 from airtcp.experiment import reader
 from airtcp.experiment.experiment import Case
 from airtcp.kernel.image import Kernel
 from airtcp.parameters import Parameters
-from airtcp.results import artifacts
+from airtcp.results import artifacts, flent, metrics, timeseries
 from airtcp.results.record import Result
 from airtcp.sweep import jobprocess, run, session, sweep
 from airtcp.sweep.run import run_directory
@@ -35,10 +35,10 @@ def no_guest(monkeypatch: pytest.MonkeyPatch) -> None:
         (run_dir / "console.log").write_text("hello\n")
         return base.GuestResult("ok", 0, 1.0, 0.9, run_dir / "console.log", "")
 
-    monkeypatch.setattr(run.uml, "boot", boot)
-    monkeypatch.setattr(run.metrics, "compute", lambda *_: {"goodput_mbps": 1.0})
-    monkeypatch.setattr(run.timeseries, "write_csv", lambda path, *_: path.touch())
-    monkeypatch.setattr(run.flent, "write", lambda path, *_: path.touch())
+    monkeypatch.setattr(uml, "boot", boot)
+    monkeypatch.setattr(metrics, "compute", lambda *_: {"goodput_mbps": 1.0})
+    monkeypatch.setattr(timeseries, "write_csv", lambda path, *_: path.touch())
+    monkeypatch.setattr(flent, "write", lambda path, *_: path.touch())
 
 
 def edit(run_dir: Path, **changed: object) -> None:
@@ -47,16 +47,26 @@ def edit(run_dir: Path, **changed: object) -> None:
     path.write_text(json.dumps({key: value for key, value in result.items() if value is not None}))
 
 
+def remove(*paths: Path) -> None:
+    for path in paths:
+        path.unlink()
+
+
+def replace_by_directory(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
 DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     "deleted": (lambda run: (run / "ping.txt").unlink(), "ping.txt is missing"),
     "emptied": (lambda run: (run / "ping.txt").write_text(""), "ping.txt has changed"),
     "longer": (lambda run: (run / "ping.txt").write_text("rtt\n\0"), "ping.txt has changed"),
     "two": (
-        lambda run: [(run / name).unlink() for name in ("ping.txt", "uptime")],
+        lambda run: remove(run / "ping.txt", run / "uptime"),
         "ping.txt is missing, uptime is missing",
     ),
     "a directory": (
-        lambda run: [(run / "ping.txt").unlink(), (run / "ping.txt").mkdir()],
+        lambda run: replace_by_directory(run / "ping.txt"),
         "ping.txt: Is a directory",
     ),
     "of another schema": (

@@ -74,9 +74,7 @@ Yaml12.yaml_implicit_resolvers = {
     key: [(tag, pattern) for tag, pattern in pairs if not tag.endswith(":bool")]
     for key, pairs in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
-Yaml12.add_implicit_resolver(  # type: ignore[no-untyped-call]
-    "tag:yaml.org,2002:bool", re.compile("true|false"), list("tf")
-)
+Yaml12.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("true|false"), list("tf"))
 
 
 @pytest.mark.parametrize("loader", [yaml.SafeLoader, Yaml12])

@@ -117,10 +117,10 @@ def test_table_1_1_counts_bits_and_ends_with_10_gbit() -> None:
 
 def test_slow_start_doubles_each_rtt() -> None:
     # 64 segments of 1000 bytes: 6 doublings from one, 3 from eight, none from a hundred.
-    given = {"rtt_s": 0.1, "rate_bps": 64 * 1000 * 8 / 0.1, "mss_bytes": 1000}
-    assert tcp_window.slow_start_s(**given) == pytest.approx(0.6)
-    assert tcp_window.slow_start_s(**given, first_segments=8) == pytest.approx(0.3)
-    assert tcp_window.slow_start_s(**given, first_segments=100) == 0
+    path = (0.1, 64 * 1000 * 8 / 0.1, 1000)
+    assert tcp_window.slow_start_s(*path) == pytest.approx(0.6)
+    assert tcp_window.slow_start_s(*path, first_segments=8) == pytest.approx(0.3)
+    assert tcp_window.slow_start_s(*path, first_segments=100) == 0
 
 
 def test_counting_acks_halves_the_growth_of_congestion_avoidance() -> None:

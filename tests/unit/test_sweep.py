@@ -11,12 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from airtcp.backends import base
+from airtcp import atomicfile
+from airtcp.backends import base, uml
 from airtcp.backends.guesttools import GuestTools
 from airtcp.errors import AirtcpError, CrowdedError, StopError
 from airtcp.experiment.experiment import Case
 from airtcp.kernel.image import Kernel
 from airtcp.parameters import Parameters
+from airtcp.results import flent, metrics, timeseries
 from airtcp.results.record import Result
 from airtcp.sweep import run, sweep
 
@@ -191,10 +193,10 @@ def test_only_the_very_same_run_is_taken_from_before(
         console.write_text("hello\n")
         return base.GuestResult("ok", 0, 1.0, 0.9, console, "")
 
-    monkeypatch.setattr(run.uml, "boot", boot)
-    monkeypatch.setattr(run.metrics, "compute", lambda *_: {"goodput_mbps": 1.0})
-    monkeypatch.setattr(run.timeseries, "write_csv", lambda path, *_: path.touch())
-    monkeypatch.setattr(run.flent, "write", lambda path, *_: path.touch())
+    monkeypatch.setattr(uml, "boot", boot)
+    monkeypatch.setattr(metrics, "compute", lambda *_: {"goodput_mbps": 1.0})
+    monkeypatch.setattr(timeseries, "write_csv", lambda path, *_: path.touch())
+    monkeypatch.setattr(flent, "write", lambda path, *_: path.touch())
     [case] = cases(1)
     done = run.run_one(KERNEL, TOOLS, case, 1, tmp_path)
     assert done["status"] == "ok"
@@ -226,8 +228,8 @@ def test_a_result_is_written_when_its_files_are_on_the_disk(
         flushed.extend(path.name for path in directory.iterdir())
 
     flushed: list[str] = []
-    monkeypatch.setattr(run.uml, "boot", boot)
-    monkeypatch.setattr(run.atomicfile, "flush", flush)
+    monkeypatch.setattr(uml, "boot", boot)
+    monkeypatch.setattr(atomicfile, "flush", flush)
     [case] = cases(1)
     failed = run.run_one(KERNEL, TOOLS, case, 1, tmp_path)
     assert sorted(flushed) == sorted(failed["artifacts"]) == ["console.log", "plan.sh"]
@@ -245,7 +247,7 @@ def test_a_failed_guest_is_told_in_one_line(
         )
         return base.GuestResult("failed", 1, 1.0, 0.9, console, "plan.sh failed with exit code 1")
 
-    monkeypatch.setattr(run.uml, "boot", boot)
+    monkeypatch.setattr(uml, "boot", boot)
     [case] = cases(1)
     failed = run.run_one(KERNEL, TOOLS, case, 1, tmp_path)
     assert failed["status"] == "failed"
@@ -260,7 +262,7 @@ def test_a_full_disk_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch, tmp_pa
     def boot(_kernel: Kernel, _tools: GuestTools, run_dir: Path, **_rest: object) -> object:
         raise OSError(28, "No space left on device", str(run_dir / "console.log"))
 
-    monkeypatch.setattr(run.uml, "boot", boot)
+    monkeypatch.setattr(uml, "boot", boot)
     [case] = cases(1)
     with pytest.raises(AirtcpError, match=r"console.log: No space left on device"):
         run.run_one(KERNEL, TOOLS, case, 1, tmp_path)

@@ -251,11 +251,12 @@ def test_what_is_left_to_the_preset_is_not_said() -> None:
         *("preset", "standard", "streams", "width_mhz", "ba_window", "gro_flush_us"),
         *("rate_format", "rate_mcs", "rate_streams", "rate_width_mhz", "rate_gi_ns"),
     }
-    given = keys(
+    values: dict[str, Plain] = {
         **{"ampdu_mpdus": 16, "ampdu_bytes": 8191, "ampdu_duration": "1ms", "queue": "fifo"},
         **{"block_ack_request": "off", "fifo_mpdus": 99, "hand_up": "coalesced", "amsdu": "on"},
         **{"coalesce_mpdus": 8, "coalesce": "2ms", "mpdu_spacing": "0.25us"},
-    )
+    }
+    given = keys(**values)
     assert {key: given[key] for key in set(given) - set(usual)} == {
         **{"ampdu_mpdus": "16", "ampdu_octets": "8191", "ampdu_duration_us": "1000"},
         **{"queueing": "fifo", "fifo_mpdus": "99", "bar": "off", "amsdu": "on"},
@@ -365,7 +366,7 @@ def test_bursts_have_four_chances() -> None:
     [("20MHz", 88990), ("160MHz", 79959)],
 )
 def test_an_snr_is_a_loss_on_both_ways(width: str, loss_mdb: int) -> None:
-    values = {"standard": "802.11ac", "width": width, "stations": 2}
+    values: dict[str, Plain] = {"standard": "802.11ac", "width": width, "stations": 2}
     assert after_warm_up(error_model="snr", snr="25dB", **values) == [
         *(f"link set {link} loss_mdb {loss_mdb}" for link in ("0 1", "1 0", "0 2", "2 0")),
         *(f"radio set {radio} errors snr" for radio in (0, 1, 2)),

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What contributors and their tools rely on: make's targets, pre-commit's hooks, versions."""
+
+import re
+import subprocess
+
+import yaml
+
+from airtcp.paths import REPOSITORY
+
+MAKEFILE = (REPOSITORY / "Makefile").read_text()
+
+
+def targets() -> list[str]:
+    """All phony targets of the Makefile."""
+    [names] = re.findall(r"^\.PHONY: ((?:.*\\\n)*.*)$", MAKEFILE, re.M)
+    return str(names).replace("\\\n", " ").split()
+
+
+def test_make_lists_every_target() -> None:
+    done = subprocess.run(
+        ["make", "--no-print-directory"], cwd=REPOSITORY, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    listed = [line.split(None, 1) for line in done.stdout.splitlines()]
+    assert sorted(name for name, _ in listed) == sorted(targets())
+
+
+def test_hooks_are_targets_of_make_and_download_nothing() -> None:
+    configuration = yaml.safe_load((REPOSITORY / ".pre-commit-config.yaml").read_text())
+    assert [one["repo"] for one in configuration["repos"]] == ["local"]
+    [local] = configuration["repos"]
+    for hook in local["hooks"]:
+        assert hook["language"] == "system"
+        assert hook["entry"].removeprefix("make ") in targets()
+
+
+def test_ci_lints_before_it_tests() -> None:
+    commands = (REPOSITORY / ".ci" / "run").read_text().splitlines()
+    assert commands[-2:] == ["make lint", "exec make test"]
