@@ -7,38 +7,17 @@ import signal
 import threading
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
+from fake_sweep import write_sweep
 
 from airtcp.errors import InputError
-from airtcp.parameters import Parameters
 from airtcp.results import analysis, parquet
 
 
-def write(out_dir: Path, goodputs: dict[tuple[int, int], float | None], **values: Any) -> Path:
-    """A sweep: goodput by MCS and seed."""
-    out_dir.mkdir()
-    runs = [
-        {
-            "factors": {"mcs": mcs},
-            "seed": seed,
-            "status": "ok",
-            "error": None,
-            "identity": f"{mcs} {seed}",
-            "metrics": {"goodput_mbps": goodput},
-            "parameters": Parameters().replace({"mcs": mcs, **values}).plain(),
-        }
-        for (mcs, seed), goodput in goodputs.items()
-    ]
-    kernel = {"version": "6.12.1", "hash": out_dir.name}
-    parquet.write(out_dir, {"experiment": "x", "kernel": kernel, "runs": runs})
-    return out_dir
-
-
 def test_sql_sees_all_sweeps_by_their_directories(tmp_path: Path) -> None:
-    one = write(tmp_path / "it's one", {(7, 1): 10.0, (7, 2): None})
-    other = write(tmp_path / "other", {(7, 1): 30.0})
+    one = write_sweep(tmp_path / "it's one", {(7, 1): 10.0, (7, 2): None})
+    other = write_sweep(tmp_path / "other", {(7, 1): 30.0})
     sql = "SELECT sweep, seed, goodput_mbps FROM runs ORDER BY sweep, seed"
     answer = analysis.query(sql, [one, other])
     assert answer.names == ["sweep", "seed", "goodput_mbps"]
@@ -54,17 +33,19 @@ def test_sql_sees_all_sweeps_by_their_directories(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("sql", ["SELEC 1", "SELECT goodput FROM runs", "SELECT 1 FROM run", "("])
 def test_bad_sql_is_one_line(tmp_path: Path, sql: str) -> None:
-    one = write(tmp_path / "one", {(7, 1): 10.0})
+    one = write_sweep(tmp_path / "one", {(7, 1): 10.0})
     with pytest.raises(InputError, match=r"^SQL: [^\n]+$"):
         analysis.query(sql, [one])
 
 
 def test_sweeps_are_compared_run_by_run(tmp_path: Path) -> None:
     # Seeds 1 and 2 have ratios of 1.1 and 1.3; seed 3 has no figure, 4 no partner.
-    one = write(
+    one = write_sweep(
         tmp_path / "one", {(7, 1): 100.0, (7, 2): 200.0, (7, 3): None, (7, 4): 1.0, (5, 1): 50.0}
     )
-    other = write(tmp_path / "other", {(7, 3): 1.0, (7, 2): 260.0, (7, 1): 110.0, (6, 1): 9.0})
+    other = write_sweep(
+        tmp_path / "other", {(7, 3): 1.0, (7, 2): 260.0, (7, 1): 110.0, (6, 1): 9.0}
+    )
     pairs = analysis.pair(one, other)
     assert pairs.alone == (2, 1)
     [row] = analysis.compare(pairs, ()).rows
@@ -78,8 +59,8 @@ def test_sweeps_are_compared_run_by_run(tmp_path: Path) -> None:
 
 
 def test_runs_of_other_parameters_are_no_partners(tmp_path: Path) -> None:
-    one = write(tmp_path / "one", {(7, 1): 100.0})
-    other = write(tmp_path / "other", {(7, 1): 100.0}, delay="1ms")
+    one = write_sweep(tmp_path / "one", {(7, 1): 100.0})
+    other = write_sweep(tmp_path / "other", {(7, 1): 100.0}, delay="1ms")
     pairs = analysis.pair(one, other)
     assert pairs.alone == (1, 1)
     assert analysis.compare(pairs, ()).rows == []
@@ -88,8 +69,8 @@ def test_runs_of_other_parameters_are_no_partners(tmp_path: Path) -> None:
 def test_a_parameter_that_a_sweep_lacks_was_what_is_usual(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    new = write(tmp_path / "new", {(7, 1): 100.0})
-    other = write(tmp_path / "other", {(7, 1): 100.0}, wire_loss=0.5)
+    new = write_sweep(tmp_path / "new", {(7, 1): 100.0})
+    other = write_sweep(tmp_path / "other", {(7, 1): 100.0}, wire_loss=0.5)
     old = tmp_path / "old"
     old.mkdir()
     table = parquet.read(new).drop_columns(["wire_loss", "ack_count"])
@@ -103,7 +84,7 @@ def test_a_parameter_that_a_sweep_lacks_was_what_is_usual(
 
 
 def test_an_unknown_metric_is_told_with_the_nearest(tmp_path: Path) -> None:
-    one = write(tmp_path / "one", {(7, 1): 100.0})
+    one = write_sweep(tmp_path / "one", {(7, 1): 100.0})
     with pytest.raises(InputError, match="did you mean 'goodput_mbps'"):
         analysis.compare(analysis.pair(one, one), ["goodput_mpbs"])
 
@@ -131,7 +112,7 @@ def test_an_unknown_metric_is_told_with_the_nearest(tmp_path: Path) -> None:
 def test_sql_reads_and_writes_no_file(
     tmp_path: Path, sql: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = write(tmp_path / "one", {(7, 1): 10.0})
+    one = write_sweep(tmp_path / "one", {(7, 1): 10.0})
     before = (one / "results.parquet").read_bytes()
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match=r"^SQL: [^\n]+$"):
@@ -142,13 +123,13 @@ def test_sql_reads_and_writes_no_file(
 
 @pytest.mark.parametrize("sql", ["", " ;", "-- nothing"])
 def test_sql_without_a_statement_is_told(tmp_path: Path, sql: str) -> None:
-    one = write(tmp_path / "one", {(7, 1): 10.0})
+    one = write_sweep(tmp_path / "one", {(7, 1): 10.0})
     with pytest.raises(InputError, match=r"^SQL: no statement in it; give one, such as SELECT "):
         analysis.query(sql, [one])
 
 
 def test_a_long_query_ends_with_ctrl_c(tmp_path: Path) -> None:
-    one = write(tmp_path / "one", {(7, 1): 10.0})
+    one = write_sweep(tmp_path / "one", {(7, 1): 10.0})
     threading.Timer(1, os.kill, (os.getpid(), signal.SIGINT)).start()
     began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
@@ -157,7 +138,7 @@ def test_a_long_query_ends_with_ctrl_c(tmp_path: Path) -> None:
 
 
 def test_what_differs_is_named_where_there_is_no_pair(tmp_path: Path) -> None:
-    one = write(tmp_path / "one", {(7, 1): 1.0})
-    other = write(tmp_path / "other", {(7, 1): 1.0, (6, 1): 1.0}, delay="1ms")
+    one = write_sweep(tmp_path / "one", {(7, 1): 1.0})
+    other = write_sweep(tmp_path / "other", {(7, 1): 1.0, (6, 1): 1.0}, delay="1ms")
     assert analysis.pair(one, other).differing == ["delay (0ms; 1ms)"]
     assert analysis.pair(one, one).differing == ()

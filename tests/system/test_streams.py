@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 import sweeps
-from test_analysis import write
+from fake_sweep import write_sweep
 
 
 @pytest.fixture
 def compare(tmp_path: Path) -> list[str]:
     """A command that prints ±."""
-    one = write(tmp_path / "one", {(7, 1): 10.0, (7, 2): 12.0})
+    one = write_sweep(tmp_path / "one", {(7, 1): 10.0, (7, 2): 12.0})
     return [*sweeps.AIRTCP, "results", "compare", str(one), str(one)]
 
 
