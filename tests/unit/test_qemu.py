@@ -36,7 +36,7 @@ def test_missing_qemu_is_one_line_that_names_the_package(
     parts: tuple[Kernel, GuestTools, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(AirtcpError, match=r"^qemu-system-x86_64 is missing: .*qemu-system-x86$"):
+    with pytest.raises(AirtcpError, match=r"^qemu-system-x86_64 is missing; .*qemu-system-x86$"):
         qemu.boot(*parts, timeout_wall_s=1)
 
 

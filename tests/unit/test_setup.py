@@ -133,7 +133,7 @@ def test_libraries_of_tests_that_cannot_be_had_are_reported(programs: Path, tmp_
     done = setup(programs, "test", HOME=tmp_path)
     assert done.returncode == 1
     assert done.stdout == ""
-    assert done.stderr.splitlines()[-1].startswith("airtcp: cannot make the Python environment in ")
+    assert done.stderr.splitlines()[-1].startswith("airtcp: cannot create the Python environment in ")
     assert setup(programs, HOME=tmp_path).returncode == 0
 
 
@@ -192,7 +192,7 @@ def test_only_the_packages_of_the_set_are_installed(
     done = setup(programs, *arguments, HOME=tmp_path)
     assert done.returncode == 0
     said, *packages = done.stderr.splitlines()[: len(expected) + 1]
-    assert said == "airtcp: these Debian packages are needed and will be installed:"
+    assert said == "airtcp: installing required Debian packages:"
     assert [line.split()[0] for line in packages] == expected
     assert apt.read_text() == (f"-q -y --no-install-recommends install {' '.join(expected)}\n")
 
