@@ -177,7 +177,7 @@ def page(documents: Sequence[tuple[Experiment, Mapping[str, Any]]], command: str
         f"Written by `{command}`; do not edit. Linux {documents[0][1]['kernel']['version']}. "
         + _extent(documents),
         "",
-        *_explained(),
+        *verdicts.CRITERIA.splitlines(),
         "",
         "| Source | " + " | ".join(get_args(Verdict)) + " |",
         "|---" * (1 + len(get_args(Verdict))) + "|",
@@ -201,17 +201,6 @@ def _extent(documents: Sequence[tuple[Experiment, Mapping[str, Any]]]) -> str:
     longest_s = max(parse_duration_s(run["parameters"]["duration"]) for run in runs)
     seeds = len({run["seed"] for run in runs})
     return f"{len(runs)} runs of at most {longest_s:.0f} s, {seeds} of each case at most."
-
-
-def _explained() -> list[str]:
-    assert verdicts.__doc__
-    _, _, explanation = verdicts.__doc__.partition("\n\n")
-    return [
-        *explanation.strip().splitlines(),
-        "A value that differs by more is reproduced in direction if it lies above or below the",
-        "other published ones, of those that differ in one factor, as the published one does.",
-        "± is half of the 95% interval over seeds (Student t); one seed has none.",
-    ]
 
 
 def _of(

@@ -1,12 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""How a published figure fares.
-
-What counts as reproduced in size: a value within a tenth of the published one, a fifth where that
-is approximate (read off a figure, or given as "close to"). For a ratio its change from 1 counts:
-1.3 is a change of 0.3, and ours must be two thirds to one and a half times that; where the
-published ratio is 1 within 2%, ours must be within 5% of it, 10% if approximate. What is at most
-or at least a value may pass it by a tenth.
-"""
+"""Verdicts on published values: whether a measured value reproduces one."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -14,6 +7,18 @@ from typing import Literal
 from airtcp.experiment.papers import Precision, Word
 
 Verdict = Literal["in size", "in direction", "no", "not measured"]
+
+# What the functions below decide, for docs/published.md.
+CRITERIA = """\
+What counts as reproduced in size: a value within a tenth of the published one, a fifth where that
+is approximate (read off a figure, or given as "close to"). For a ratio its change from 1 counts:
+1.3 is a change of 0.3, and ours must be two thirds to one and a half times that; where the
+published ratio is 1 within 2%, ours must be within 5% of it, 10% if approximate. What is at most
+or at least a value may pass it by a tenth.
+A value that differs by more is reproduced in direction if it lies above or below the
+other published ones, of those that differ in one factor, as the published one does.
+± is half of the 95% interval over seeds (Student t); one seed has none.
+"""
 
 _WITHIN: Mapping[Precision, float] = {
     **{"exact": 0.1, "approximate": 0.2},
