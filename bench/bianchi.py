@@ -21,7 +21,8 @@ from airtcp.backends.guesttools import build_tools
 from airtcp.kernel.image import build
 from airtcp.models.bianchi import ACK_OCTETS, BEST_EFFORT, Edca, Prediction, ofdm_us, solve
 from airtcp.paths import REPOSITORY
-from airtcp.report.plots import PALETTE, style
+from airtcp.report.mpl import style
+from airtcp.report.palette import PALETTE
 
 # Virtual seconds by number of stations: the fewer collide, the longer it takes to count them.
 SECONDS = {1: 5, 2: 250, 5: 50, 10: 30, 20: 20, 50: 15}

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Fixtures of tests that boot a guest, and which of these tests AIRTCP_TEST_DEBUG selects."""
+"""Fixtures of tests that boot a guest, which of these AIRTCP_TEST_DEBUG selects, one report."""
 
 import os
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 from guests import Measure, Say, splats, thesis_case
 
+from airtcp import cli
 from airtcp.backends import guesttools
 from airtcp.backends.guesttools import GuestTools
 from airtcp.kernel import image
@@ -105,3 +107,25 @@ def measure(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> Measure:
         return run_one(lab_kernel, tools, thesis_case(*settings), seed, tmp_path)
 
     return one
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two experiments with reports that show every kind of mark, and an index over them.
+
+    One for all tests that look at what was drawn: to draw a figure takes half a second.
+    """
+    # Only here, for other directories of tests do not have these modules in their path.
+    from test_airtrace import write_air
+    from test_report import AGAINST, write_results, write_station_capture
+    from test_timeline import records
+
+    site = tmp_path_factory.mktemp("site")
+    window = {"title": "Window", "over_time": "cwnd", "lines": "ack_policy", "panels": "delay"}
+    out_dir = write_results(site / "one", figures=[AGAINST, window])
+    write_air(out_dir / "runs" / "aad_0ms" / "seed-1", records())
+    write_station_capture(out_dir / "runs" / "aad_0ms" / "seed-1")
+    assert cli.main(["report", str(out_dir), "--timeline", "0"]) == 0
+    shutil.copytree(out_dir, site / "two")
+    assert cli.main(["report", "--index", str(site)]) == 0
+    return site

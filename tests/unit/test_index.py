@@ -6,23 +6,15 @@ import shutil
 from pathlib import Path
 
 import pytest
-from test_report import Elements, write_results
+from test_report import Elements
 
 from airtcp import cli
-from airtcp.report import write_report
 
 
-@pytest.fixture(scope="module")
-def reported(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out_dir = write_results(tmp_path_factory.mktemp("reported"))
-    write_report(out_dir)
-    return out_dir
-
-
-def test_a_card_for_each_report(reported: Path, tmp_path: Path) -> None:
+def test_a_card_for_each_report(site: Path, tmp_path: Path) -> None:
     for name in ("first one", "second"):
-        shutil.copytree(reported, tmp_path / name)
-    shutil.copytree(reported, tmp_path / "bare")
+        shutil.copytree(site / "one", tmp_path / name)
+    shutil.copytree(site / "one", tmp_path / "bare")
     (tmp_path / "bare" / "report.html").unlink()
     path = tmp_path / "second" / "results.json"
     rows = [{"verdict": verdict} for verdict in ("no", "in size", "no")]
@@ -57,10 +49,8 @@ def test_what_makes_no_index_is_one_line(
     assert told in error and error.count("\n") == 1
 
 
-def test_a_run_that_is_not_there_is_refused(
-    reported: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert cli.main(["report", str(reported), "--run", "aad_0ms/seed-9"]) == 2
+def test_a_run_that_is_not_there_is_refused(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["report", str(site / "one"), "--run", "aad_0ms/seed-9"]) == 2
     error = capsys.readouterr().err
     assert "allowed: default_0ms/seed-1 default_0ms/seed-2 aad_0ms/seed-1" in error
     assert error.count("\n") == 1

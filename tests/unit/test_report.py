@@ -3,10 +3,13 @@
 
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from html.parser import HTMLParser
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from fake_capture import ethernet, on_air, tcp_packet, write_pcap
@@ -14,11 +17,17 @@ from fake_run import DATA_PORT, START_NS, write_exchanges, write_run
 
 from airtcp import atomicfile
 from airtcp.errors import InputError
-from airtcp.experiment.figures import MetricFigure, TimeFigure
+from airtcp.experiment.figures import KINDS, MetricFigure, TimeFigure
 from airtcp.experiment.metrics import METRICS
 from airtcp.kernel.policies import SHIPPED
 from airtcp.parameters import Parameters
-from airtcp.report import layout, model, page, plots, series, write_report
+from airtcp.paths import REPOSITORY
+from airtcp.report import contents, formats, model, mpl, page, palette, series, write_report
+from airtcp.report.declared import layout, over_time
+from airtcp.report.figure import Labels, Line, Steps
+from airtcp.report.plot import Plot
+from airtcp.report.saved import Saved
+from airtcp.report.writer import Writer
 from airtcp.results.files import capture
 from airtcp.results.metrics import compute
 from airtcp.statistics import Summary, summarize
@@ -101,9 +110,20 @@ def write_results(
     return out_dir
 
 
+def text_of(out_dir: Path) -> str:
+    """The page, with empty figures: they are not drawn."""
+    shown = contents.describe(model.load(out_dir))
+    return page.render(shown, {plot.slug: Saved("<svg></svg>", {}, None) for plot in shown.plots})
+
+
+def plots_of(out_dir: Path) -> dict[str, Plot]:
+    """The figures of a report, by slug."""
+    return {plot.slug: plot for plot in contents.describe(model.load(out_dir)).plots}
+
+
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return write_report(write_results(tmp_path_factory.mktemp("out"), ("0ms", "50ms"))).read_text()
+    return text_of(write_results(tmp_path_factory.mktemp("out"), ("0ms", "50ms")))
 
 
 class Elements(HTMLParser):
@@ -141,7 +161,8 @@ class Elements(HTMLParser):
             self.rows[-1][-1] += data.strip()
 
 
-def test_page_is_well_formed_and_refers_to_nothing_outside(report: str) -> None:
+def test_page_is_well_formed_and_refers_to_nothing_outside(site: Path) -> None:
+    report = (site / "one" / "report.html").read_text()
     elements = Elements(report)
     assert not elements.open
     assert len(elements.ids) == len(set(elements.ids))
@@ -153,6 +174,29 @@ def test_page_is_well_formed_and_refers_to_nothing_outside(report: str) -> None:
     fragments = re.findall(r"url\(#([^)]+)\)", report)
     assert set(fragments) <= set(elements.ids)
     assert not re.search(r"@import|url\((?!#)", report)
+    assert "timelines" in elements.ids
+    assert "Ping &lt;and&gt; goodput" in report
+
+
+def test_every_figure_is_on_the_page_and_in_files(site: Path) -> None:
+    names = [*(f"figure-{number}" for number in (1, 2)), "goodput", "airtime", "goodput-gain"]
+    names += ["acks", "timeline-aad", *(f"delay-0-ms-{kind}" for kind in ("time", "arrivals"))]
+    names += ["delay-0-ms-ampdu", "delay-0-ms-ping"]
+    files = {f"{name}.{kind}" for name in names for kind in ("pdf", "png", "svg")}
+    figures = site / "one" / "figures"
+    assert {path.name for path in figures.iterdir()} == files | {"plotly.min.js"}
+    references = Elements((site / "one" / "report.html").read_text()).references
+    assert {f"figures/{file}" for file in files} <= set(references)
+    assert b"/FontFile2" in (figures / "goodput.pdf").read_bytes()  # fonts are embedded
+
+
+def test_a_timeline_tells_what_each_box_is(site: Path) -> None:
+    report = (site / "one" / "report.html").read_text()
+    start = report.index('aria-labelledby="timeline-aad-t')
+    svg = report[start : report.index("</svg>", start)]
+    assert re.search(r'<g id="timeline-aad-box\d+"><title>data, radio 0 to radio 1; 7\.000 ms', svg)
+    assert "#dd3322" not in svg  # the page's style sheet has the colours
+    assert "var(--frame-lost)" in svg
 
 
 def test_text_from_the_experiment_is_escaped(report: str) -> None:
@@ -185,34 +229,34 @@ def test_page_says_how_to_make_it_again(report: str, tmp_path: Path) -> None:
 
 def test_without_a_capture_the_page_says_how_to_get_one(report: str) -> None:
     assert "--set capture=server,station,air" in report
-    assert "delay-0-ms-arrivals" not in report
 
 
-def test_equal_results_give_equal_bytes(tmp_path: Path) -> None:
-    written = []
-    for name in ("one", "two"):
-        out_dir = write_results(tmp_path / name)
-        write_report(out_dir)
-        files = sorted([*(out_dir / "figures").iterdir(), out_dir / "report.html"])
-        written.append({file.name: file.read_bytes() for file in files})
-    assert written[0] == written[1]
-    assert {"goodput.pdf", "goodput.png", "airtime.pdf", "delay-0-ms-time.png"} < set(written[0])
-    assert b"/FontFile2" in written[0]["goodput.pdf"]  # fonts are embedded
+def test_equal_results_give_equal_bytes(site: Path, tmp_path: Path) -> None:
+    """Two figures of those of the report, drawn once more."""
+    plots = plots_of(site / "one")
+    again = Writer(tmp_path)
+    kinds = ["goodput", "figure-1"]
+    with mpl.style():
+        saved = {slug: again.save(plots[slug]) for slug in kinds}
+    for path in tmp_path.iterdir():
+        assert path.read_bytes() == (site / "one" / "figures" / path.name).read_bytes()
+    report = (site / "one" / "report.html").read_text()
+    assert all(one.svg in report for one in saved.values())
+    assert (saved["goodput"].interactive or "-") in report
 
 
 def test_a_missing_file_leaves_out_its_figure_and_is_named(tmp_path: Path) -> None:
     out_dir = write_results(tmp_path / "out")
     (out_dir / "runs" / "aad_0ms" / "seed-1" / "tcp-server.csv").unlink()
-    report = write_report(out_dir).read_text()
-    assert re.search(r"Left out, aad: .*tcp-server\.csv: No such file", report)
-    assert "delay-0-ms-ampdu" in report
+    assert re.search(r"Left out, aad: .*tcp-server\.csv: No such file", text_of(out_dir))
+    assert "delay-0-ms-ampdu" in plots_of(out_dir)
 
 
 def test_udp_has_no_figures_of_tcp(tmp_path: Path) -> None:
-    report = write_report(write_results(tmp_path / "out", protocol="udp")).read_text()
-    assert "delay-0-ms-ampdu" in report
-    assert "delay-0-ms-time" not in report
-    assert "ACKs per data segment" not in report
+    shown = plots_of(write_results(tmp_path / "out", protocol="udp"))
+    assert "delay-0-ms-ampdu" in shown
+    assert "delay-0-ms-time" not in shown
+    assert "acks" not in shown
 
 
 def test_latency_is_a_table_of_its_own_in_which_less_is_better(tmp_path: Path) -> None:
@@ -231,21 +275,21 @@ def test_latency_is_a_table_of_its_own_in_which_less_is_better(tmp_path: Path) -
             is_time = summary["metric"] != "goodput_mbps"
             summary |= {"published": None, "mean": time_ms if is_time else None, "n": 2}
     (out_dir / "results.json").write_text(json.dumps(document))
-    report = write_report(out_dir).read_text()
+    report = text_of(out_dir)
     rows = Elements(report).rows
     assert ["delay 0 ms", "default", "10.00", EN_DASH, "2", EN_DASH, EN_DASH] in rows
     assert ["change with aad", "+20.0%", "+20.0% to +20.0%", "2", EN_DASH, ""] in rows
     assert "Mean latency of aad against default: +20.0%" in report
     assert "Less is better" in report and "Table of goodput" not in report
-    figures = {path.name for path in (out_dir / "figures").iterdir()}
-    assert {"mean-latency.pdf", "mean-latency-gain.pdf"} <= figures
-    assert "delay-0-ms-exchanges.pdf" in figures and "delay-0-ms-time.pdf" not in figures
+    shown = plots_of(out_dir)
+    assert {"mean-latency", "mean-latency-gain", "delay-0-ms-exchanges"} <= shown.keys()
+    assert "delay-0-ms-time" not in shown
 
 
 def test_policies_have_colours_of_their_own() -> None:
     policies = SHIPPED
-    roles = [plots.policy_role(number) for number in range(len(policies))]
-    assert len({plots.PALETTE[role] for role in roles}) == len(policies)
+    roles = [palette.policy_role(number) for number in range(len(policies))]
+    assert len({palette.PALETTE[role] for role in roles}) == len(policies)
 
 
 def test_failed_runs_are_told_and_not_counted(tmp_path: Path) -> None:
@@ -253,7 +297,7 @@ def test_failed_runs_are_told_and_not_counted(tmp_path: Path) -> None:
     document = json.loads((out_dir / "results.json").read_text())
     document["runs"][0] |= {"status": "panic", "error": "the kernel panicked", "metrics": {}}
     (out_dir / "results.json").write_text(json.dumps(document))
-    report = write_report(out_dir).read_text()
+    report = text_of(out_dir)
     assert "the kernel panicked" in report
     assert "3 runs" in report
 
@@ -342,18 +386,22 @@ def test_a_capture_on_the_air_that_lacks_segments_is_not_used(tmp_path: Path) ->
     assert not found.aggregates_from_air
 
 
-def test_inter_arrival_times_are_in_the_report(tmp_path: Path) -> None:
+def test_inter_arrival_times_are_shown_with_acks(tmp_path: Path) -> None:
     out_dir = write_results(tmp_path / "out")
-    for policy in ("default", "aad"):
-        run = out_dir / "runs" / f"{policy}_0ms" / "seed-1"
-        write_station_capture(run)
-    report = write_report(out_dir).read_text()
-    assert "delay-0-ms-arrivals" in report
-    assert (out_dir / "figures" / "delay-0-ms-arrivals.pdf").exists()
+    assert "delay-0-ms-arrivals" not in plots_of(out_dir)
+    write_station_capture(out_dir / "runs" / "aad_0ms" / "seed-1")
+    plot = plots_of(out_dir)["delay-0-ms-arrivals"]
+    assert "gaps longer than twice the median" in plot.caption
+    assert plot.data
+    shown = {
+        row[0]: [one[2] for one in plot.data.rows if one[0] == row[0]] for row in plot.data.rows
+    }
+    assert shown["aad"] == ["0.05", "0.05", "0.4", "0.05", "0.3", "0.05", "0.05"]  # by shade
+    assert len(shown["aad, ACK sent"]) == len(ACKS_US)
 
 
 @pytest.mark.parametrize(
-    ("value", "text"),
+    ("value", "written"),
     [
         (None, EN_DASH),
         (0, "0"),
@@ -366,8 +414,8 @@ def test_inter_arrival_times_are_in_the_report(tmp_path: Path) -> None:
         (-2.5, f"{MINUS}2.50"),
     ],
 )
-def test_numbers_for_people(value: float | None, text: str) -> None:
-    assert page.number(value) == text
+def test_numbers_for_people(value: float | None, written: str) -> None:
+    assert formats.number(value) == written
 
 
 @pytest.mark.parametrize(
@@ -412,39 +460,85 @@ MODEL = {
 }
 
 
-def test_declared_figures_have_their_values_as_tables(tmp_path: Path) -> None:
-    over_time: list[dict[str, Any]] = [
+def declared(tmp_path: Path, *figures: Mapping[str, Any]) -> list[Plot]:
+    """The declared figures of results with two delays."""
+    out_dir = write_results(tmp_path / "out", ("0ms", "50ms"), figures)
+    return list(contents.describe(model.load(out_dir)).declared)
+
+
+def rows(plot: Plot) -> list[list[str]]:
+    assert plot.data
+    return [list(row) for row in plot.data.rows]
+
+
+def test_metrics_against_each_other(tmp_path: Path) -> None:
+    two = AGAINST | {"y": ["ping_rtt_ms_p50", "ping_rtt_ms_p95"]}
+    one_metric, two_metrics = declared(tmp_path, AGAINST, two)
+    # Pings of 1 to 5 ms; nobody has published a ping.
+    goodput = ["default", "0 ms", "3.00 ± 0", "101 ± 12.71", "2", EN_DASH, "157.4"]
+    assert goodput in rows(one_metric)
+    pings = ["aad", "50 ms", "3.00 ± 0", "3.00 ± 0", "4.80 ± 0", "2", *[EN_DASH] * 3]
+    assert pings in rows(two_metrics)
+    [panel] = one_metric.figure.panels
+    assert (panel.x.title, panel.y.title) == ("ping RTT, median (ms)", "goodput (Mbit/s)")
+    default, aad = (mark for mark in panel.marks if isinstance(mark, Line))
+    assert (list(default.x), list(default.y)) == ([3, 3], [101, 40])
+    assert default.y_half is not None and default.y_half[0] == pytest.approx(12.71, abs=0.01)
+    assert (default.notes, default.style.dash) == (["0 ms", "50 ms"], "solid")
+    assert default.style.colour != aad.style.colour
+    [labels] = [mark for mark in panel.marks if isinstance(mark, Labels)]
+    assert [one.text for one in labels.texts] == ["0 ms", "50 ms"] * 2
+    assert [entry.name for entry in one_metric.figure.legend.entries] == ["default", "aad"]
+    names = [entry.name for entry in two_metrics.figure.legend.entries]
+    assert names == ["default", "aad", "ping RTT, median", "ping RTT, 95th percentile"]
+
+
+def test_quantities_over_time_and_how_often_they_have_each_value(tmp_path: Path) -> None:
+    over_time = [
         {"title": what, "over_time": what, "lines": "ack_policy", "panels": "delay"}
         for what in ("cwnd", "goodput", "ping")
     ]
-    over_time.append(over_time[-1] | {"histogram": "on"})
-    figures = [AGAINST, AGAINST | {"y": ["ping_rtt_ms_p50", "ping_rtt_ms_p95"]}, *over_time, MODEL]
-    out_dir = write_results(tmp_path / "out", ("0ms", "50ms"), figures)
-    report = write_report(out_dir).read_text()
-    elements = Elements(report)
-    assert not elements.open and len(elements.ids) == len(set(elements.ids))
-    assert "Ping &lt;and&gt; goodput" in report
-    rows = elements.rows
-    # Pings of 1 to 5 ms; nobody has published a ping.
-    goodput = ["default", "0 ms", "3.00 ± 0", "101 ± 12.71", "2", EN_DASH, "157.4"]
-    assert goodput in rows
-    assert ["aad", "50 ms", "3.00 ± 0", "3.00 ± 0", "4.80 ± 0", "2", *[EN_DASH] * 3] in rows
-    assert ["default", "delay 50 ms", "tcp-server.csv", "1", "4", "25.00", "10.00", "40.00"] in rows
-    ping = "runs/default_50ms/seed-1/ping.txt"
-    assert ["default", "delay 50 ms", ping, "1", "5", "3.00", "1.00", "5.00"] in rows
+    cwnd, goodput, ping, histogram = declared(
+        tmp_path, *over_time, over_time[-1] | {"histogram": "on"}
+    )
+    spread = ["25.00", "10.00", "40.00"]
+    assert ["default", "delay 50 ms", "tcp-server.csv", "1", "4", *spread] in rows(cwnd)
+    path = "runs/default_50ms/seed-1/ping.txt"
+    assert ["default", "delay 50 ms", path, "1", "5", "3.00", "1.00", "5.00"] in rows(ping)
+    assert [panel.title for panel in cwnd.figure.panels] == ["delay 0 ms", "delay 50 ms"]
+    assert all(isinstance(mark, Line) for panel in cwnd.figure.panels for mark in panel.marks)
+    assert all(isinstance(mark, Steps) for panel in goodput.figure.panels for mark in panel.marks)
+    [default, _] = histogram.figure.panels[0].marks
+    assert isinstance(default, Steps)
+    assert default.heights.sum() == pytest.approx(100)
+    assert histogram.figure.panels[0].x.title == "ping RTT (ms)"
+
+
+def test_a_model_stands_beside_what_was_measured(tmp_path: Path) -> None:
+    [plot] = declared(tmp_path, MODEL)
     measured = ["100 ± 2.00", "90.00", f"{MINUS}10.00", f"{MINUS}10.00"]
-    assert ["pacing factor 2", "10", "9.60", *measured, *measured] in rows
-    assert "base rtt 3 ms" in report and "RTT 10.00 ms (10.00%)" in report
-    written = {path.name for path in (out_dir / "figures").iterdir()}
-    assert {f"figure-{number}.pdf" for number in range(1, 8)} <= written
+    assert ["pacing factor 2", "10", "9.60", *measured, *measured] in rows(plot)
+    assert plot.table and "base rtt 3 ms" in plot.table.notes[0]
+    assert "RTT 10.00 ms (10.00%)" in plot.caption
+    upper, lower = plot.figure.panels
+    names = [mark.name for mark in upper.marks]
+    assert names == [
+        *("model, pacing factor 1", "model, pacing factor 2"),
+        *("pacing factor 1", "pacing factor 2"),
+    ]
+    assert (upper.y.title, lower.y.title) == ("throughput (Mbit/s)", "RTT (ms)")
+    assert upper.y.limits[0] == lower.y.limits[0] == 0 and upper.y.limits[1] > 102
 
 
 def test_a_declared_figure_marks_what_was_published(tmp_path: Path) -> None:
-    figure = AGAINST | {"x": "goodput_mbps"}
-    out_dir = write_results(tmp_path / "out", ("0ms", "50ms"), [figure])
-    report = write_report(out_dir).read_text()
-    assert "Hollow: published for the same case" in report
-    assert "Published: Table &lt;5.1&gt;" in report
+    [plot] = declared(tmp_path, AGAINST | {"x": "goodput_mbps"})
+    assert "Hollow: published for the same case" in plot.caption
+    assert plot.table and plot.table.notes == ["Published: Table <5.1>"]
+    hollow = [
+        mark for mark in plot.figure.panels[0].marks if isinstance(mark, Line) and mark.style.hollow
+    ]
+    assert [float(mark.x[0]) for mark in hollow] == [157.4, 174.4]
+    assert hollow[0].name == "default, published, 0 ms"
 
 
 def test_a_declared_figure_relative_to_a_line(tmp_path: Path) -> None:
@@ -452,12 +546,28 @@ def test_a_declared_figure_relative_to_a_line(tmp_path: Path) -> None:
         **{"title": "Gain", "x": "delay", "y": ["goodput_mbps"]},
         **{"lines": "ack_policy", "relative_to": "default"},
     }
-    out_dir = write_results(tmp_path / "out", ("0ms", "50ms"), [figure])
-    report = write_report(out_dir).read_text()
-    assert "goodput relative to default" in report
-    rows = Elements(report).rows
+    [plot] = declared(tmp_path, figure)
+    assert plot.figure.panels[0].y.title == "goodput relative to default"
     for delay, ratio in (("0", "1.10"), ("50.00", "0.9500")):
-        assert ["aad", delay, f"{ratio} ± 0", "2", EN_DASH, EN_DASH] in rows
+        assert ["aad", delay, f"{ratio} ± 0", "2", EN_DASH, EN_DASH] in rows(plot)
+
+
+def test_matplotlib_is_loaded_only_to_draw() -> None:
+    program = (
+        "import sys, airtcp.report, airtcp.report.index; sys.exit('matplotlib' in sys.modules)"
+    )
+    subprocess.run(
+        [sys.executable, "-c", program], env={"PYTHONPATH": str(REPOSITORY / "lab")}, check=True
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS.values())
+def test_every_kind_of_declared_figure_has_a_builder(kind: Any) -> None:
+    assert callable(import_module(f"airtcp.report.declared.{kind.kind}").build)
+
+
+def test_everything_that_can_be_shown_over_time_can_be_read() -> None:
+    assert tuple(over_time.QUANTITIES) == get_args(TimeFigure.model_fields["over_time"].annotation)
 
 
 def test_cables_have_no_airtime(tmp_path: Path) -> None:
@@ -468,9 +578,8 @@ def test_cables_have_no_airtime(tmp_path: Path) -> None:
         if one["metric"].startswith("airtime"):
             one["mean"] = one["ci95"] = None
     path.write_text(json.dumps(document))
-    report = write_report(out_dir).read_text()
-    assert "goodput (Mbit/s)" in report
-    assert not (out_dir / "figures" / "airtime.pdf").exists()
+    shown = plots_of(out_dir)
+    assert "goodput" in shown and "airtime" not in shown
 
 
 def test_published_ratios_stand_beside_ours(tmp_path: Path) -> None:
@@ -483,7 +592,7 @@ def test_published_ratios_stand_beside_ours(tmp_path: Path) -> None:
     }
     path.write_text(json.dumps(json.loads(path.read_text()) | {"published": [row]}))
     what = "goodput_mbps: ack_policy aad, relative to ack_policy default"
-    assert [what, "1.1", "more", "in direction"] in Elements(write_report(out_dir).read_text()).rows
+    assert [what, "1.1", "more", "in direction"] in Elements(text_of(out_dir)).rows
 
 
 def test_factors_that_a_figure_does_not_name_make_lines(tmp_path: Path) -> None:
@@ -514,7 +623,7 @@ def test_factors_that_a_figure_does_not_name_make_lines(tmp_path: Path) -> None:
     ],
 )
 def test_axes_for_people(metrics: list[str], text: str) -> None:
-    assert layout.axis(metrics) == text
+    assert layout.axis(metrics).title == text
 
 
 @pytest.mark.parametrize(
@@ -528,14 +637,13 @@ def test_a_declared_figure_without_points_is_left_out_and_told(
     tmp_path: Path, figure: Mapping[str, Any], note: str
 ) -> None:
     out_dir = write_results(tmp_path / "out", figures=[figure])
-    assert note in write_report(out_dir).read_text()
-    assert not (out_dir / "figures" / "figure-1.pdf").exists()
+    assert note in text_of(out_dir)
+    assert "figure-1" not in plots_of(out_dir)
 
 
 def test_a_declared_figure_goes_without_a_run_whose_file_is_missing(tmp_path: Path) -> None:
     figure = {"title": "Window", "over_time": "cwnd", "lines": "ack_policy"}
     out_dir = write_results(tmp_path / "out", figures=[figure])
     (out_dir / "runs" / "aad_0ms" / "seed-1" / "tcp-server.csv").unlink()
-    report = write_report(out_dir).read_text()
-    assert re.search(r"Window: aad left out: .*tcp-server\.csv: No such file", report)
-    assert (out_dir / "figures" / "figure-1.pdf").exists()
+    assert re.search(r"Window: aad left out: .*tcp-server\.csv: No such file", text_of(out_dir))
+    assert "figure-1" in plots_of(out_dir)

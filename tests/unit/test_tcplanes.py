@@ -1,26 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """TCP's lanes above those of the air: whatever is captured stands where the clocks say."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from fake_capture import ethernet, tcp_packet, write_pcap
-from matplotlib.patches import Rectangle
 from test_acktrace import ack, decision
 from test_airtrace import MEDIUM_NS, frame, write_air
 from test_report import write_results
 
 from airtcp.backends.uml import EPOCH_NS
-from airtcp.report import model, plots, tcplanes, timeline
-from airtcp.report.writer import Writer
+from airtcp.report import medium, model, tcplanes, timeline
+from airtcp.report.figure import Box, Strokes
 from airtcp.results.files import capture
-
-
-@pytest.fixture(autouse=True)
-def style() -> Iterator[None]:
-    with plots.style():
-        yield
 
 
 def write_captured(path: Path, packets: Sequence[tuple[int, bytes]]) -> None:
@@ -64,17 +57,18 @@ def lanes_of(results: model.Results) -> tcplanes.Lanes:
 def test_each_end_has_a_lane_and_the_timer_one(results: model.Results) -> None:
     lanes = lanes_of(results)
     assert lanes.names == ["server", "station", "ACK timer"]
-    # Of segments 490 us apart each is told of alone.
-    told = [
+    # Segments 490 us apart are no burst.
+    bursts = [
         [(len(one.segments), one.is_data, one.sent) for one in lanes.bursts[node]]
         for node in ("server", "station")
     ]
-    assert sorted(told[0]) == [(1, False, False), (1, True, True), (2, True, True)]
-    assert sorted(told[1]) == [(1, False, True), (3, True, False)]
+    assert sorted(bursts[0]) == [(1, False, False), (1, True, True), (2, True, True)]
+    assert sorted(bursts[1]) == [(1, False, True), (3, True, False)]
 
 
 def test_tips_say_what_and_when(results: model.Results) -> None:
-    texts = set(tcplanes.tips(lanes_of(results), 1).values())
+    marks = tcplanes.marks(lanes_of(results), (0, 50))
+    texts = {mark.tip for mark in marks if isinstance(mark, Box)}
     assert "3 segments with data received; 10.000 ms to 10.100 ms; 3000 octets; " in " ".join(texts)
     assert "ACK sent; 11.000 ms; up to acknowledgment number 4000" in texts
     assert (
@@ -83,28 +77,33 @@ def test_tips_say_what_and_when(results: model.Results) -> None:
     ) in texts
 
 
-def test_they_are_drawn_above_the_radios(results: model.Results) -> None:
+def test_they_are_above_the_radios(results: model.Results) -> None:
     run = results.conditions[0].policies[1].runs[0]
-    drawn = timeline.draw(timeline.read(run.directory / "air.pcapng", 0), lanes_of(results))
-    second_row = drawn.axes[1]
-    labels = [label.get_text() for label in second_row.get_yticklabels()]
+    air = medium.read(run.directory / "air.pcapng", 0)
+    second_row = timeline.describe(air, lanes_of(results)).panels[1]
+    labels = [tick.label for tick in second_row.y.ticks]
     assert labels[:3] == ["server", "station", "ACK timer"]
     assert labels[3].startswith("radio 0")
-    boxes = {
-        str(one.get_gid()): one
-        for one in second_row.patches
-        if isinstance(one, Rectangle) and one.get_gid()
-    }
-    timer = boxes["ack-timer0-row1"]
-    assert (round(timer.get_x(), 6), round(timer.get_width(), 6)) == (10, 1)
-    assert 2 < timer.get_y() < timer.get_y() + timer.get_height() < 3
+    [timer] = [mark for mark in second_row.marks if isinstance(mark, Box) and "timer" in mark.tip]
+    assert (timer.left, timer.right) == pytest.approx((10, 11))
+    assert 2 < timer.top < timer.bottom < 3
 
 
-def test_one_run_can_be_chosen(results: model.Results, tmp_path: Path) -> None:
-    found, _ = timeline.plots(results, Writer(tmp_path / "figures"), 0, "aad_0ms/seed-1")
-    assert [one.files["pdf"] for one in found] == ["figures/timeline-aad.pdf"]
-    assert found[0].caption.endswith(
+def test_a_line_for_each_segment_in_its_row(results: model.Results) -> None:
+    marks = tcplanes.marks(lanes_of(results), (10, 20))
+    at_ms = [list(mark.x) for mark in marks if isinstance(mark, Strokes)]
+    # At the server an ACK; at the station three segments with data and an ACK.
+    assert at_ms == [
+        pytest.approx([12]),
+        pytest.approx([10, 10.05, 10.1]),
+        pytest.approx([11]),
+    ]
+
+
+def test_one_run_can_be_chosen(results: model.Results) -> None:
+    [found], _ = timeline.plots(results, 0, "aad_0ms/seed-1")
+    assert found.slug == "timeline-aad"
+    assert found.caption.endswith(
         "ACK timer: from armed to the ACK, which it sent itself 1 of 1 "
         "times; otherwise another reason came first."
     )
-    assert "<title>3 segments with data received" in found[0].svg

@@ -2,11 +2,12 @@
 """The figures that an experiment declares for its report: content and layout.
 
 Three kinds: metrics against each other, a quantity over time, and a comparison with a model.
+A module in report/declared/ of the same name describes the figures of each kind.
 """
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
@@ -106,6 +107,8 @@ class MetricFigure(_Panelled):
     is a value of the `lines` factor: the other lines are ratios to that line, at the same x.
     """
 
+    kind: ClassVar[str] = "metric"
+
     x: Annotated[
         str,
         AfterValidator(_metric_or_number),
@@ -147,6 +150,8 @@ class MetricFigure(_Panelled):
 class TimeFigure(_Panelled):
     """A quantity over time for the first seed, or the distribution of its values."""
 
+    kind: ClassVar[str] = "over_time"
+
     over_time: Literal[
         "cwnd",
         "cwnd_at_acks",
@@ -174,6 +179,8 @@ class ModelFigure(Strict):
     the part of each packet that goodput counts. pacing_ratio is p at pacing_factor 1. p is the
     product of both if pacing multiplies the limit, and 1 otherwise.
     """
+
+    kind: ClassVar[str] = "model"
 
     title: str = _title()
     model: Literal["aggregation"] = Field(

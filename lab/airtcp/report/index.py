@@ -11,7 +11,7 @@ from urllib.parse import quote
 from airtcp.errors import AirtcpError, InputError
 from airtcp.experiment.metrics import HEADLINES
 from airtcp.report.page import fill
-from airtcp.report.writer import for_page
+from airtcp.report.svg import for_page
 from airtcp.results import documents
 from airtcp.results.verdicts import Verdict
 
@@ -73,19 +73,19 @@ def _card(out_dir: Path) -> Card:
 
 
 def _reproduced(document: Mapping[str, Any]) -> str:
-    """How its published figures have fared, by verdict."""
+    """How many published values are reproduced, by verdict."""
     counts = Counter(row["verdict"] for row in document.get("published", ()))
-    words = {"no": "not"}
-    told = [f"{counts[one]} {words.get(one, one)}" for one in get_args(Verdict) if counts[one]]
-    return ", ".join(told) or "nothing published"
+    names = {"no": "not"}
+    found = [f"{counts[one]} {names.get(one, one)}" for one in get_args(Verdict) if counts[one]]
+    return ", ".join(found) or "nothing published"
 
 
 def _picture(out_dir: Path, title: str) -> str | None:
-    """The first that the experiment declares, or else what its workload is about."""
+    """The first declared figure, or else that of the workload's headline metric."""
     names = ["figure-1", *(headline.slug for headline in HEADLINES.values())]
     paths = (out_dir / "figures" / f"{name}.svg" for name in names)
     path = next((one for one in paths if one.exists()), None)
     if path is None:
         return None
-    told = f"The first figure of the report of {out_dir.name}"
-    return for_page(path.read_text(encoding="utf-8"), f"card-{out_dir.name}", title, told)
+    description = f"The first figure of the report of {out_dir.name}"
+    return for_page(path.read_text(encoding="utf-8"), f"card-{out_dir.name}", title, description)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Fills the page's template from the results and the plots."""
+"""Fills the page's template from the results and the saved figures."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +9,8 @@ import jinja2
 
 from airtcp.experiment.metrics import METRICS, Headline, Metric
 from airtcp.kernel.policies import BASELINE
+from airtcp.report.contents import Contents
+from airtcp.report.formats import interval, number, percent, percent_interval, with_interval
 from airtcp.report.model import (
     Condition,
     Gain,
@@ -20,38 +22,22 @@ from airtcp.report.model import (
     is_bulk,
     readable,
 )
-from airtcp.report.plots import PALETTE, policy_role
-from airtcp.report.writer import Plot
-from airtcp.statistics import Summary, paired_difference, summarize
-
-_MINUS = "\N{MINUS SIGN}"
+from airtcp.report.palette import PALETTE, policy_role
+from airtcp.report.saved import Saved
+from airtcp.statistics import paired_difference, summarize
 
 
-@dataclass(frozen=True)
-class Inside:
-    """The figures of one condition, and why some are left out."""
-
-    condition: Condition
-    plots: Sequence[Plot]
-    notes: Sequence[str]
-
-
-def render(
-    results: Results,
-    overview: Sequence[Plot],
-    inside: Sequence[Inside],
-    timelines: Sequence[Plot] = (),
-    timeline_notes: Sequence[str] = (),
-    declared: Sequence[Plot] = (),
-    declared_notes: Sequence[str] = (),
-) -> str:
+def render(contents: Contents, saved: Mapping[str, Saved]) -> str:
     """The whole page, which refers to nothing but the files in figures/.
 
-    declared are the experiment's own figures. The notes say why some figures are left out.
+    saved: each figure of the contents as it was saved, by its slug.
     """
+    results = contents.results
     return fill(
         "page.html",
+        contents=contents,
         results=results,
+        saved=saved,
         roles={light: role for role, (light, _) in PALETTE.items()},
         summary=summary(results),
         headlines=[
@@ -59,12 +45,9 @@ def render(
             for headline, having in headlines(results)
         ],
         sources=_sources(results),
-        declared=declared,
-        declared_notes=declared_notes,
-        overview=overview,
-        timelines=timelines,
-        timeline_notes=timeline_notes,
-        inside=[(one, _metric_rows(one.condition), _flow_rows(one.condition)) for one in inside],
+        inside=[
+            (one, _metric_rows(one.condition), _flow_rows(one.condition)) for one in contents.inside
+        ],
         costs=[
             (condition.label, measured.policy, _added(measured.runs))
             for condition in results.conditions
@@ -80,9 +63,9 @@ def render(
 
 
 def fill(template: str, **values: object) -> str:
-    """A template of this directory, with values."""
+    """Fill a template of templates/ with values."""
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -155,41 +138,6 @@ def _count(n: int, one: str, many: str | None = None) -> str:
     return f"{n} {one if n == 1 else many or one + 's'}"
 
 
-def number(value: float | None) -> str:
-    """Three or four significant digits; whole numbers as they are; a dash for None."""
-    if value is None:
-        return "\N{EN DASH}"
-    magnitude = abs(value)
-    if magnitude >= 1000:
-        text = f"{value:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
-    elif value == int(value) and (magnitude >= 100 or magnitude == 0):
-        text = f"{value:.0f}"
-    else:
-        text = f"{value:.{1 if magnitude >= 100 else 2 if magnitude >= 1 else 4}f}"
-    return text.replace("-", _MINUS)
-
-
-def interval(value: Summary | None) -> str:
-    """The bounds of the 95% interval; a dash when one run gives none."""
-    if value is None or value.ci95 is None:
-        return "\N{EN DASH}"
-    return f"{number(value.mean - value.ci95)} to {number(value.mean + value.ci95)}"
-
-
-def percent(ratio: float) -> str:
-    """A ratio as a signed change in percent: 1.108 is +10.8%."""
-    change = round((ratio - 1) * 100, 1)
-    sign = "+" if change > 0 else _MINUS if change < 0 else ""
-    return f"{sign}{abs(change):.1f}%"
-
-
-def percent_interval(value: Summary | None) -> str:
-    """The bounds of the 95% interval of a ratio, as changes in percent."""
-    if value is None or value.ci95 is None:
-        return "\N{EN DASH}"
-    return f"{percent(value.mean - value.ci95)} to {percent(value.mean + value.ci95)}"
-
-
 @dataclass(frozen=True)
 class MetricRow:
     """One metric under one condition: a cell for each policy, then the differences."""
@@ -223,7 +171,7 @@ def _metric_rows(condition: Condition) -> list[MetricRow]:
 
 @dataclass(frozen=True)
 class FlowRow:
-    """One flow of a network of one's own: a cell for each policy."""
+    """One flow of a custom topology: a cell for each policy."""
 
     name: str
     route: str
@@ -255,15 +203,6 @@ def _others(condition: Condition) -> list[Measured]:
     if condition.measured(BASELINE) is None:
         return []
     return [one for one in condition.policies if one.policy != BASELINE]
-
-
-def with_interval(value: Summary | None) -> str:
-    """A mean with half of its 95% interval; a dash for None."""
-    if value is None:
-        return "\N{EN DASH}"
-    if value.ci95 is None:
-        return number(value.mean)
-    return f"{number(value.mean)} ± {number(value.ci95)}"
 
 
 def _sources(results: Results) -> list[str]:

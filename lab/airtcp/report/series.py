@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the figures show of one run over time, read from its directory."""
+"""What figures show of one run over time, read from its directory."""
 
 import itertools
 from bisect import bisect_right
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy
-from numpy.typing import NDArray
 
 from airtcp.errors import AirtcpError
 from airtcp.parameters import Parameters
+from airtcp.report.figure import Floats
 from airtcp.results import timeseries
 from airtcp.results.files import capture
 from airtcp.results.files.cwndtrace import read_cwnd_trace
@@ -19,8 +19,6 @@ from airtcp.results.files.iperf3 import read_iperf3
 from airtcp.results.files.tcpwatch import read_exchange_ends, read_flows
 from airtcp.testbed.addresses import ADDRESSES
 from airtcp.testbed.flows import PORT, Pair, transfers
-
-Floats = NDArray[numpy.float64]
 
 # Inter-arrival times are shown from here on, past slow start, where the capture is that long.
 _ARRIVALS_AFTER_NS = 1_000_000_000
@@ -35,9 +33,9 @@ _GAP_OF_AGGREGATE = 2.0
 class OverTime:
     """The sender's TCP, by flow, and goodput; seconds since the first sample."""
 
-    flows: Sequence[Mapping[str, NDArray[numpy.float64]]]  # time_s, cwnd, srtt_ms
-    goodput_end_s: NDArray[numpy.float64]
-    goodput_mbps: NDArray[numpy.float64]
+    flows: Sequence[Mapping[str, Floats]]  # time_s, cwnd, srtt_ms
+    goodput_end_s: Floats
+    goodput_mbps: Floats
 
 
 @dataclass(frozen=True)
@@ -48,14 +46,14 @@ class Arrivals:
     acks_after: for each pure ACK sent, how many of these segments had arrived.
     """
 
-    gaps_ms: NDArray[numpy.float64]
+    gaps_ms: Floats
     aggregates: Sequence[int]
     acks_after: Sequence[int]
     aggregates_from_air: bool
 
 
 Streams = Sequence[Pair] | None
-"""The flows of a network of one's own; None: those that the parameters say."""
+"""The flows of a custom topology; None: those of the parameters."""
 
 
 def _over_tcp(run_dir: Path, parameters: Parameters, streams: Streams) -> list[Pair]:
@@ -179,7 +177,7 @@ def _window(segments: Iterator[capture.Segment]) -> list[capture.Segment]:
     return seen[shown[0] : shown[-1] + 1] if shown else []
 
 
-def _aggregates_by_gap(gaps_ms: NDArray[numpy.float64]) -> list[int]:
+def _aggregates_by_gap(gaps_ms: Floats) -> list[int]:
     """One number a segment after the first: it grows where the gap before it is long."""
     starts = gaps_ms > _GAP_OF_AGGREGATE * float(numpy.median(gaps_ms))
     return [int(number) for number in numpy.cumsum(starts)]

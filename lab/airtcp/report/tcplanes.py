@@ -1,37 +1,33 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What TCP did above the air: lanes of segments and ACKs at both ends, and of the ACK timer."""
+"""The lanes of TCP in a timeline: segments and ACKs at both ends, and the ACK timer."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from matplotlib.artist import Artist
-from matplotlib.axes import Axes
-from matplotlib.patches import Patch, PathPatch, Rectangle
-from matplotlib.path import Path as Outline
+import numpy
 
 from airtcp.backends.uml import EPOCH_NS
+from airtcp.report.figure import Box, Entry, Mark, Strokes, floats
+from airtcp.report.medium import NS_PER_MS
 from airtcp.report.model import Run
-from airtcp.report.plots import PALETTE
 from airtcp.results.files import acktrace, airtrace, capture
 from airtcp.results.files.acktrace import Wait
 from airtcp.results.files.capture import Segment
 from airtcp.testbed.addresses import station_address
 
-_NS_PER_MS = 1_000_000
 _NODES = ("server", "station")
 _TIMER = "ACK timer"
 
-# Segments of a kind that follow each other sooner than that are told of together.
+# Segments of a kind that follow each other sooner than that are one burst.
 _BURST_NS = 150_000
 
-# Of each kind: its role in PALETTE, that of the box behind a burst, and from where to where it
-# stands in its lane.
+# For each kind: its colour, that of the box behind a burst, and its top and bottom in its lane.
 _DATA = ("policy0", "tint0", 0.10, 0.52)
 _ACK = ("policy1", "tint1", 0.58, 0.90)
 _FIRED, _CANCELLED = "policy4", "tint7"
 _WAIT = (0.24, 0.80)
 _TICK_POINTS = 0.5
-_LEAST_BOX_MS = 0.01  # what a pointer finds
+_LEAST_BOX_MS = 0.01  # wide enough to point at
 
 
 @dataclass(frozen=True)
@@ -48,7 +44,7 @@ class _Burst:
 
 @dataclass(frozen=True)
 class Lanes:
-    """Of one run, in a time; begin_ns is when the capture on the air began, a monotonic time."""
+    """A run in a short time. begin_ns: monotonic time when the capture on the air began."""
 
     begin_ns: int
     bursts: Mapping[str, Sequence[_Burst]]
@@ -59,11 +55,11 @@ class Lanes:
         return [*self.bursts, *([_TIMER] if self.waits else [])]
 
     def ms(self, time_ns: int) -> float:
-        """On the axis, of a monotonic time."""
-        return (time_ns - self.begin_ns) / _NS_PER_MS
+        """A monotonic time on the axis."""
+        return (time_ns - self.begin_ns) / NS_PER_MS
 
     def captured_ms(self, segment: Segment) -> float:
-        """On the axis; captures are stamped with the time of day."""
+        """The time of a segment on the axis; captures have the time of day."""
         return self.ms(segment.time_ns - EPOCH_NS)
 
 
@@ -71,11 +67,11 @@ NONE = Lanes(0, {}, None)
 
 
 def read(run: Run, start_ms: float, end_ms: float) -> Lanes:
-    """Those that the run has left files of. Raises AirtcpError when one is corrupt."""
+    """The lanes for which the run left files. Raises AirtcpError when one is corrupt."""
     run_dir = run.directory
     stations = [station_address(number) for number in run.settings.station_numbers]
     begin_ns = airtrace.begin_ns(run_dir / "air.pcapng")
-    from_ns, to_ns = (begin_ns + ms * _NS_PER_MS for ms in (start_ms, end_ms))
+    from_ns, to_ns = (begin_ns + ms * NS_PER_MS for ms in (start_ms, end_ms))
     bursts = {}
     for node in _NODES:
         path = run_dir / f"{node}.pcapng"
@@ -124,28 +120,16 @@ def caption(lanes: Lanes) -> str:
     return " ".join(parts)
 
 
-def tips(lanes: Lanes, rows: int) -> dict[str, str]:
-    """What each box is, by its gid."""
-    texts = {
-        _gid(node, number): _tip(lanes, burst)
-        for node, bursts in lanes.bursts.items()
-        for number, burst in enumerate(bursts)
-    }
-    for number, wait in enumerate(lanes.waits or ()):
-        texts[_gid(_TIMER, number)] = _tip_of_wait(lanes, wait)
-    return {f"{gid}-row{row}": text for gid, text in texts.items() for row in range(rows)}
-
-
 def _tip(lanes: Lanes, burst: _Burst) -> str:
     first, last = burst.segments[0], burst.segments[-1]
     count = len(burst.segments)
     what = "segment with data" if burst.is_data else "ACK"
-    words = what if count == 1 else f"{count} {what.replace('segment', 'segments')}"
-    words += "s" if count > 1 and not burst.is_data else ""
+    counted = what if count == 1 else f"{count} {what.replace('segment', 'segments')}"
+    counted += "s" if count > 1 and not burst.is_data else ""
     times = f"{lanes.captured_ms(first):.3f} ms"
     if count > 1:
         times += f" to {lanes.captured_ms(last):.3f} ms"
-    parts = [f"{words} {'sent' if burst.sent else 'received'}", times]
+    parts = [f"{counted} {'sent' if burst.sent else 'received'}", times]
     if burst.is_data:
         parts.append(f"{sum(one.payload_bytes for one in burst.segments)} octets")
         parts.append(f"from sequence number {first.sequence}")
@@ -163,74 +147,74 @@ def _tip_of_wait(lanes: Lanes, wait: Wait) -> str:
     )
 
 
-def _gid(lane: str, number: int) -> str:
-    return f"{lane.replace(' ', '-').lower()}{number}"
-
-
-def draw(axes: Axes, lanes: Lanes, row: int) -> None:
-    """Those of a row, whose limits are set: lane n has y from n to n + 1, downwards."""
-    low, high = axes.get_xlim()
-    for lane, (node, bursts) in enumerate(lanes.bursts.items()):
+def marks(lanes: Lanes, limits_ms: tuple[float, float]) -> list[Mark]:
+    """What is within limits: lane n has y from n to n + 1, downwards."""
+    found: list[Mark] = []
+    for lane, bursts in enumerate(lanes.bursts.values()):
         for look, is_data in ((_DATA, True), (_ACK, False)):
-            role, behind, top, bottom = look
-            ticks_ms: list[float] = []
-            for number, burst in enumerate(bursts):
-                times_ms = [lanes.captured_ms(one) for one in burst.segments]
-                if burst.is_data != is_data or times_ms[-1] < low or times_ms[0] >= high:
-                    continue
-                gid = f"{_gid(node, number)}-row{row}"
-                height = (lane + top, lane + bottom)
-                _box(axes, (times_ms[0], times_ms[-1]), height, behind, gid, alpha=0.55)
-                ticks_ms += [at for at in times_ms if low <= at < high]
-            _ticks(axes, ticks_ms, (lane + top, lane + bottom), role)
+            own = [burst for burst in bursts if burst.is_data == is_data]
+            found += _bursts_marks(lanes, own, lane, look, limits_ms)
     lane = len(lanes.bursts)
-    for number, wait in enumerate(lanes.waits or ()):
-        span = (lanes.ms(wait.armed_ns), lanes.ms(wait.ended_ns))
-        if span[1] >= low and span[0] < high:
+    for wait in lanes.waits or ():
+        span_ms = (lanes.ms(wait.armed_ns), lanes.ms(wait.ended_ns))
+        if _is_within(span_ms, limits_ms):
             role = _FIRED if wait.fired else _CANCELLED
-            gid = f"{_gid(_TIMER, number)}-row{row}"
-            _box(axes, span, (lane + _WAIT[0], lane + _WAIT[1]), role, gid)
+            found.append(_box(span_ms, lane, _WAIT, role, _tip_of_wait(lanes, wait)))
+    return found
+
+
+def _bursts_marks(
+    lanes: Lanes,
+    bursts: Sequence[_Burst],
+    lane: int,
+    look: tuple[str, str, float, float],
+    limits_ms: tuple[float, float],
+) -> Iterator[Mark]:
+    """A box behind each burst, then a line for each segment."""
+    role, behind, top, bottom = look
+    ticks_ms: list[float] = []
+    for burst in bursts:
+        times_ms = [lanes.captured_ms(segment) for segment in burst.segments]
+        span_ms = (times_ms[0], times_ms[-1])
+        if _is_within(span_ms, limits_ms):
+            yield _box(span_ms, lane, (top, bottom), behind, _tip(lanes, burst), opacity=0.55)
+            ticks_ms += [at for at in times_ms if limits_ms[0] <= at < limits_ms[1]]
+    if ticks_ms:
+        yield Strokes(
+            x=floats(ticks_ms),
+            low=lane + top,
+            high=numpy.full(len(ticks_ms), lane + bottom),
+            colour=role,
+            width=_TICK_POINTS,
+        )
+
+
+def _is_within(span_ms: tuple[float, float], limits_ms: tuple[float, float]) -> bool:
+    """Whether a part of the span is."""
+    return span_ms[1] >= limits_ms[0] and span_ms[0] < limits_ms[1]
 
 
 def _box(
-    axes: Axes,
     span_ms: tuple[float, float],
+    lane: int,
     height: tuple[float, float],
     role: str,
-    gid: str,
-    alpha: float = 1.0,
-) -> None:
+    tip: str,
+    opacity: float = 1.0,
+) -> Box:
     start_ms, end_ms = span_ms
-    box = Rectangle(
-        (start_ms, height[0]),
-        max(end_ms - start_ms, _LEAST_BOX_MS),
-        height[1] - height[0],
-        facecolor=PALETTE[role][0],
-        alpha=alpha,
-        linewidth=0,
-        zorder=2,
+    return Box(
+        left=start_ms,
+        right=max(end_ms, start_ms + _LEAST_BOX_MS),
+        top=lane + height[0],
+        bottom=lane + height[1],
+        colour=role,
+        opacity=opacity,
+        tip=tip,
     )
-    box.set_gid(gid)
-    axes.add_patch(box)
 
 
-def _ticks(axes: Axes, times_ms: Sequence[float], height: tuple[float, float], role: str) -> None:
-    """All as one path: a run has thousands."""
-    if not times_ms:
-        return
-    points = [(at, y) for at in times_ms for y in height]
-    codes = [Outline.MOVETO, Outline.LINETO] * len(times_ms)
-    ticks = PathPatch(
-        Outline(points, codes),
-        edgecolor=PALETTE[role][0],
-        facecolor="none",
-        linewidth=_TICK_POINTS,
-        zorder=2.2,
-    )
-    axes.add_patch(ticks)
-
-
-def legend(lanes: Lanes) -> list[Artist]:
+def legend(lanes: Lanes) -> list[Entry]:
     """What occurs."""
     bursts = [burst for of_node in lanes.bursts.values() for burst in of_node]
     waits = lanes.waits or ()
@@ -240,8 +224,4 @@ def legend(lanes: Lanes) -> list[Artist]:
         "timer fired": (_FIRED, any(wait.fired for wait in waits)),
         "timer cancelled": (_CANCELLED, any(not wait.fired for wait in waits)),
     }
-    return [
-        Patch(color=PALETTE[role][0], label=name)
-        for name, (role, occurs) in found.items()
-        if occurs
-    ]
+    return [Entry(name, role) for name, (role, occurs) in found.items() if occurs]

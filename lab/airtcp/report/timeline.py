@@ -1,41 +1,45 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Who held the medium when: 50 ms of what was on the air, one lane a radio, below TCP's lanes."""
+"""The timeline of a run: 50 ms of the medium, a lane for each radio, below the lanes of TCP."""
 
 import itertools
-import math
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
-from matplotlib.artist import Artist
-from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch, Rectangle
+import numpy
 
 from airtcp.errors import AirtcpError, InputError
-from airtcp.report import tcplanes
+from airtcp.report import medium, tcplanes
+from airtcp.report.figure import (
+    PAGE_IN,
+    Axis,
+    Box,
+    Entry,
+    Figure,
+    Legend,
+    Line,
+    Mark,
+    Panel,
+    Rule,
+    Strokes,
+    Style,
+    Tick,
+    floats,
+)
+from airtcp.report.medium import LENGTH_MS, NS_PER_MS, Medium
 from airtcp.report.model import Results, Run
-from airtcp.report.plots import PALETTE, WIDE_IN
+from airtcp.report.plot import Plot
 from airtcp.report.tcplanes import Lanes
-from airtcp.report.writer import Plot, Writer
 from airtcp.results.files import airtrace
 from airtcp.results.files.airtrace import Transmission
 
-LENGTH_MS = 50
 _ROW_MS = 10
-_NS_PER_MS = 1_000_000
+_ROWS = LENGTH_MS // _ROW_MS
 
 _LANE_IN = 0.24
-_MOST_LANES = 12
 _ROW_POINTS = 440  # about the width of a row's axes
 _NARROWEST_SUBFRAME_POINTS = 0.7  # below, the lines between MPDUs would hide the box
 _MOST_IN_LEGEND_ROW = 9
 
-# What is drawn of each kind of frame: its role in PALETTE, its name and its height in a lane.
+# How each kind of frame is drawn: its colour, its name in the legend and its height in a lane.
 _FULL, _LOW = 0.74, 0.44
 _KINDS: Mapping[airtrace.Kind, tuple[str, str, float]] = {
     "data": ("air-data", "data", _FULL),
@@ -53,107 +57,52 @@ _NAMES: Mapping[airtrace.Kind, str] = {
     "rts": "RTS",
     "cts": "CTS",
 }
-_LOST, _PAPER, _GRID = (PALETTE[role][0] for role in ("frame-lost", "paper", "grid"))
+_LOST = "frame-lost"
 _COLLISION_OPACITY = 0.2
-_COLLISION_MARKER: Mapping[str, Any] = {
-    "linestyle": "none",
-    "marker": "x",
-    "markersize": 3.6,
-    "color": _LOST,
-}
-
-
-@dataclass(frozen=True)
-class Timeline:
-    """LENGTH_MS of a capture, from start_ms after its beginning; transmissions by their start."""
-
-    start_ms: float
-    transmissions: Sequence[Transmission]
-
-    @property
-    def radios(self) -> list[int]:
-        """Whoever sent or was sent something."""
-        seen = {one.sender for one in self.transmissions}
-        seen |= {one.receiver for one in self.transmissions if one.receiver is not None}
-        return sorted(seen)
-
-    @property
-    def lanes(self) -> list[int]:
-        """The radios that are drawn: those that held the medium longest."""
-        held_ns: Counter[int] = Counter(dict.fromkeys(self.radios, 0))
-        for one in self.transmissions:
-            held_ns[one.sender] += one.end_ns - one.start_ns
-        return sorted(radio for radio, _ in held_ns.most_common(_MOST_LANES))
-
-    @property
-    def held(self) -> float:
-        """The share of the time in which something was on the air."""
-        start_ns = self.start_ms * _NS_PER_MS
-        end_ns = start_ns + LENGTH_MS * _NS_PER_MS
-        spans = _merged([(one.start_ns, one.end_ns) for one in self.transmissions])
-        held_ns = sum(min(end, end_ns) - max(start, start_ns) for start, end in spans)
-        return held_ns / (end_ns - start_ns)
-
-
-def read(path: Path, start_ms: float | None) -> Timeline:
-    """The timeline from start_ms on; where that is None, from the middle of the capture.
-
-    Raises AirtcpError when the capture cannot be read, InputError when it ends before start_ms.
-    """
-    length_ms = airtrace.length_ns(path) / _NS_PER_MS
-    if start_ms is None:
-        start_ms = float(max(0, int((length_ms - LENGTH_MS) / 2)))
-    elif start_ms >= length_ms:
-        raise InputError(
-            f"--timeline {start_ms:g}: {path} holds {length_ms:.1f} ms; "
-            f"allowed: 0 to {math.ceil(length_ms) - 1}"
-        )
-    found = airtrace.read(path, start_ms / 1000, (start_ms + LENGTH_MS) / 1000)
-    return Timeline(start_ms, sorted(found, key=lambda one: (one.start_ns, one.sender)))
+_COLLISION_STYLE = Style(_LOST, marker="thin-cross", size=3.6, edge=1)
 
 
 def plots(
-    results: Results, writer: Writer, start_ms: float | None = None, of: str | None = None
+    results: Results, start_ms: float | None = None, name: str | None = None
 ) -> tuple[list[Plot], list[str]]:
     """A timeline of each policy that has a capture on the air, and notes on those left out.
 
     It shows the first seed under the first condition that the policy was run under, or only the
-    run that is named by of, as `CELL/seed-N`. Raises InputError when there is no such run, or
-    start_ms is given and no capture reaches so far.
+    run with this name, `CASE/seed-N`. Raises InputError when there is no such run, or start_ms is
+    given and no capture is that long.
     """
     found: list[Plot] = []
     notes: list[str] = []
     captured = False
-    shown = [_named(results, of)] if of else [_first(results, one) for one in results.policies]
+    shown = [_named(results, name)] if name else [_first(results, one) for one in results.policies]
     for label, policy, run in shown:
         path = run.directory / "air.pcapng"
         if not path.exists():
             continue
         captured = True
         try:
-            timeline = read(path, start_ms)
-            lanes = tcplanes.read(run, timeline.start_ms, timeline.start_ms + LENGTH_MS)
+            air = medium.read(path, start_ms)
+            lanes = tcplanes.read(run, air.start_ms, air.start_ms + LENGTH_MS)
         except InputError:
             raise
         except AirtcpError as error:
             notes.append(f"Left out, {policy}: {error}")
             continue
-        told = f"{label}, {policy}, seed {run.seed}"
+        which = f"{label}, {policy}, seed {run.seed}"
         found.append(
-            writer.save(
-                draw(timeline, lanes),
+            Plot(
                 f"timeline-{policy}",
                 f"Who held the medium: {policy}",
-                f"{told}. {caption(timeline)} {tcplanes.caption(lanes)}".rstrip(),
-                f"{told}. {_counts(timeline)}",
-                {**_tips(timeline), **tcplanes.tips(lanes, LENGTH_MS // _ROW_MS)},
+                f"{which}. {caption(air)} {tcplanes.caption(lanes)}".rstrip(),
+                f"{which}. {_counts(air)}",
+                describe(air, lanes),
             )
         )
     if not captured:
-        told = "Timelines of the medium need a capture on the air: run again with --set capture=air"
+        note = "Timelines of the medium need a capture on the air: run again with --set capture=air"
         if start_ms is not None:
-            raise InputError(f"--timeline {start_ms:g}: {told[0].lower()}{told[1:]}")
-        notes.append(told)
+            raise InputError(f"--timeline {start_ms:g}: {note[0].lower()}{note[1:]}")
+        notes.append(note)
     return found, notes
 
 
@@ -181,63 +130,26 @@ def _runs(results: Results) -> list[tuple[str, str, Run]]:
     ]
 
 
-def collisions(transmissions: Sequence[Transmission]) -> list[tuple[int, int]]:
-    """When frames that were spoiled lay over others on their channel: disjoint spans, in ns.
-
-    Where the capture does not hold the other frame, the whole spoiled one.
-    """
-    spans = []
-    for one in transmissions:
-        if not one.collided:
-            continue
-        over = [
-            (max(one.start_ns, other.start_ns), min(one.end_ns, other.end_ns))
-            for other in transmissions
-            if other.sender != one.sender and other.channel_mhz == one.channel_mhz
-        ]
-        spans += [(start, end) for start, end in over if start < end] or [
-            (one.start_ns, one.end_ns)
-        ]
-    return _merged(spans)
-
-
-def _merged(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The same time without overlaps, in order."""
-    merged: list[tuple[int, int]] = []
-    for start, end in sorted(spans):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = merged[-1][0], max(end, merged[-1][1])
-        else:
-            merged.append((start, end))
-    return merged
-
-
-# --- words -----------------------------------------------------------------------------------
-
-
-def caption(timeline: Timeline) -> str:
-    """What one sees, and what it adds up to."""
+def caption(air: Medium) -> str:
+    """What the timeline shows, and what it adds up to."""
     text = (
         f"{LENGTH_MS} ms of virtual time, {_ROW_MS} a row, a lane a radio; a box is a PPDU, "
         "low ones are control frames. Thin lines part the MPDUs of an A-MPDU where there is "
         "room; the red part of a box: MPDUs lost. A red band with a cross: frames that spoiled "
         "each other at a receiver. "
     )
-    if len(timeline.lanes) < len(timeline.radios):
-        text += (
-            f"The {len(timeline.lanes)} of {len(timeline.radios)} radios that held the medium "
-            "longest. "
-        )
-    return text + _counts(timeline)
+    if len(air.lanes) < len(air.radios):
+        text += f"The {len(air.lanes)} of {len(air.radios)} radios that held the medium longest. "
+    return text + _counts(air)
 
 
-def _counts(timeline: Timeline) -> str:
-    data = [one for one in timeline.transmissions if one.kind == "data"]
+def _counts(air: Medium) -> str:
+    data = [one for one in air.transmissions if one.kind == "data"]
     lost = sum(len(one.lost) for one in data)
-    collided = len(collisions(timeline.transmissions))
+    collided = len(medium.collisions(air.transmissions))
     return (
-        f"From {timeline.start_ms:g} ms after the capture began, the medium was held "
-        f"{timeline.held:.0%} of the time: {_many(len(data), 'data PPDU')} with "
+        f"From {air.start_ms:g} ms after the capture began, the medium was held "
+        f"{air.held:.0%} of the time: {_many(len(data), 'data PPDU')} with "
         f"{_many(sum(one.mpdus for one in data), 'MPDU')}, {lost} of them lost; "
         f"{_many(collided, 'collision')}."
     )
@@ -247,25 +159,11 @@ def _many(n: int, what: str) -> str:
     return f"{n} {what}" if n == 1 else f"{n} {what}s"
 
 
-def _tips(timeline: Timeline) -> dict[str, str]:
-    """What each box is, by its gid."""
-    return {
-        _gid(number, row): _tip(one)
-        for number, one in enumerate(timeline.transmissions)
-        for row in range(LENGTH_MS // _ROW_MS)
-    }
-
-
-def _gid(number: int, row: int) -> str:
-    """A box that goes over the end of a row is drawn in both."""
-    return f"ppdu{number}-row{row}"
-
-
 def _tip(one: Transmission) -> str:
     receiver = "all" if one.receiver is None else f"radio {one.receiver}"
     parts = [
         f"{_NAMES[one.kind]}, radio {one.sender} to {receiver}",
-        f"{one.start_ns / _NS_PER_MS:.3f} ms, {(one.end_ns - one.start_ns) / 1000:.1f} us",
+        f"{one.start_ns / NS_PER_MS:.3f} ms, {(one.end_ns - one.start_ns) / 1000:.1f} us",
         _many(one.mpdus, "MPDU") + f", {one.octets} octets",
         one.rate,
     ]
@@ -278,122 +176,118 @@ def _tip(one: Transmission) -> str:
     return "; ".join(parts)
 
 
-# --- picture ---------------------------------------------------------------------------------
-
-
-def draw(timeline: Timeline, of_tcp: Lanes = tcplanes.NONE) -> Figure:
+def describe(air: Medium, of_tcp: Lanes = tcplanes.NONE) -> Figure:
     """Rows of _ROW_MS from the top down; in each the lanes of TCP, then those of the air."""
-    rows = LENGTH_MS // _ROW_MS
-    lanes = timeline.lanes
-    above = len(of_tcp.names)
-    height_in = 0.65 + rows * (_LANE_IN * max(1, above + len(lanes)) + 0.24)
-    figure = Figure(figsize=(WIDE_IN, height_in), layout="constrained")
-    spoiled = collisions(timeline.transmissions)
-    for row, axes in enumerate(figure.subplots(rows, 1, squeeze=False)[:, 0]):
-        start_ms = timeline.start_ms + row * _ROW_MS
-        _prepare(axes, start_ms, timeline, of_tcp.names)
-        tcplanes.draw(axes, of_tcp, row)
-        for start_ns, end_ns in spoiled:
-            _draw_collision(axes, start_ns / _NS_PER_MS, end_ns / _NS_PER_MS, above)
-        for number, one in enumerate(timeline.transmissions):
-            in_row = (
-                one.end_ns > start_ms * _NS_PER_MS
-                and one.start_ns < (start_ms + _ROW_MS) * _NS_PER_MS
-            )
-            if in_row and one.sender in lanes:
-                _draw_ppdu(axes, one, above + lanes.index(one.sender), _gid(number, row))
-        if row == rows - 1:
-            axes.set_xlabel("virtual time since the capture began (ms)")
-    handles = [*tcplanes.legend(of_tcp), *_legend(timeline, bool(spoiled))]
-    if handles:
-        figure.legend(
-            handles=handles,
-            loc="outside upper center",
-            ncols=-(-len(handles) // -(-len(handles) // _MOST_IN_LEGEND_ROW)),  # rows alike
-            columnspacing=1.2,
-        )
-    return figure
+    spoiled = medium.collisions(air.transmissions)
+    lanes = len(of_tcp.names) + len(air.lanes)
+    entries = [*tcplanes.legend(of_tcp), *_legend(air, bool(spoiled))]
+    legend_rows = -(-len(entries) // _MOST_IN_LEGEND_ROW) or 1
+    return Figure(
+        [_row(air, of_tcp, spoiled, row) for row in range(_ROWS)],
+        0.65 + _ROWS * (_LANE_IN * max(1, lanes) + 0.24),
+        PAGE_IN,
+        Legend(entries, -(-len(entries) // legend_rows)),  # rows of the same length
+        is_picture=True,
+    )
 
 
-def _prepare(axes: Axes, start_ms: float, timeline: Timeline, above: Sequence[str]) -> None:
+def _row(air: Medium, of_tcp: Lanes, spoiled: Sequence[tuple[int, int]], row: int) -> Panel:
     """The lanes of a row, the first on top: lane n has y from n to n + 1, downwards."""
-    aps = {one.sender for one in timeline.transmissions if one.from_ap}
-    radios = [f"radio {radio}" + (" (AP)" if radio in aps else "") for radio in timeline.lanes]
-    lanes = [*above, *radios]
-    axes.set_xlim(start_ms, start_ms + _ROW_MS)
-    axes.set_ylim(max(1, len(lanes)) + 0.04, 0)
-    axes.set_xticks([start_ms + step for step in range(_ROW_MS + 1)])
-    axes.xaxis.set_major_formatter("{x:g}")
-    axes.set_yticks([lane + 1 - _FULL / 2 for lane in range(len(lanes))], lanes)
-    axes.tick_params(axis="y", length=0)
-    axes.grid(axis="y", visible=False)
-    axes.spines["left"].set_visible(False)
-    for lane in range(1, len(lanes)):
-        axes.axhline(lane, color=_GRID, linewidth=0.5, zorder=0.5)
+    names = [*of_tcp.names, *_radio_names(air)]
+    start_ms = air.start_ms + row * _ROW_MS
+    limits_ms = (start_ms, start_ms + _ROW_MS)
+    y = Axis(
+        limits=(max(1, len(names)) + 0.04, 0),
+        ticks=[Tick(lane + 1 - _FULL / 2, name) for lane, name in enumerate(names)],
+        grid=False,
+        line=False,
+    )
+    above = len(of_tcp.names)
+    marks: list[Mark] = [
+        Rule(axis="y", at=lane, colour="grid", width=0.5) for lane in range(1, len(names))
+    ]
+    marks += tcplanes.marks(of_tcp, limits_ms)
+    for start_ns, end_ns in spoiled:
+        spans_ms = (start_ns / NS_PER_MS, end_ns / NS_PER_MS)
+        marks += _collision(spans_ms, limits_ms, above, y.limits[0])
+    for one in air.transmissions:
+        in_row = one.end_ns > limits_ms[0] * NS_PER_MS and one.start_ns < limits_ms[1] * NS_PER_MS
+        if in_row and one.sender in air.lanes:
+            marks += _ppdu(one, above + air.lanes.index(one.sender))
+    x = Axis("virtual time since the capture began", "ms", limits_ms, step=1)
+    return Panel(x, y, marks, row=row)
 
 
-def _draw_collision(axes: Axes, start_ms: float, end_ms: float, top: int) -> None:
-    """Over the lanes of the air, which begin at top."""
-    low, high = axes.get_xlim()
-    start_ms, end_ms = max(start_ms, low), min(end_ms, high)
+def _radio_names(air: Medium) -> list[str]:
+    aps = {one.sender for one in air.transmissions if one.from_ap}
+    return [f"radio {radio}" + (" (AP)" if radio in aps else "") for radio in air.lanes]
+
+
+def _collision(
+    span_ms: tuple[float, float], limits_ms: tuple[float, float], top: float, bottom: float
+) -> list[Mark]:
+    """A band over the lanes of the air, from top to bottom, with a cross above it."""
+    start_ms, end_ms = max(span_ms[0], limits_ms[0]), min(span_ms[1], limits_ms[1])
     if start_ms >= end_ms:
-        return
-    lowest, _ = axes.get_ylim()
-    axes.axvspan(
-        *(start_ms, end_ms, 0, 1 - top / lowest),
-        color=_LOST,
-        alpha=_COLLISION_OPACITY,
-        linewidth=0,
-        zorder=0.8,
-    )
-    axes.plot((start_ms + end_ms) / 2, top, clip_on=False, zorder=4, **_COLLISION_MARKER)
+        return []
+    return [
+        Box(
+            left=start_ms,
+            right=end_ms,
+            top=top,
+            bottom=bottom,
+            colour=_LOST,
+            opacity=_COLLISION_OPACITY,
+        ),
+        Line(
+            x=floats([(start_ms + end_ms) / 2]),
+            y=floats([top]),
+            style=_COLLISION_STYLE,
+            clip=False,
+        ),
+    ]
 
 
-def _draw_ppdu(axes: Axes, one: Transmission, lane: int, gid: str) -> None:
+def _ppdu(one: Transmission, lane: int) -> Iterator[Mark]:
+    """A box, the MPDUs of it that were lost, and lines between MPDUs where there is room."""
     role, _, height = _KINDS[one.kind]
-    start_ms, end_ms = one.start_ns / _NS_PER_MS, one.end_ns / _NS_PER_MS
-    box = Rectangle(
-        (start_ms, lane + 1 - height),
-        end_ms - start_ms,
-        height,
-        facecolor=PALETTE[role][0],
-        linewidth=0,
-        zorder=2,
+    top, bottom = lane + 1 - height, lane + 1
+    yield Box(
+        left=one.start_ns / NS_PER_MS,
+        right=one.end_ns / NS_PER_MS,
+        top=top,
+        bottom=bottom,
+        colour=role,
+        tip=_tip(one),
     )
-    box.set_gid(gid)
-    axes.add_patch(box)
-    edges_ms = _edges(one)
+    edges_ms = _edges_ms(one)
     for first, last in _stretches(one.lost):
-        axes.add_patch(
-            Rectangle(
-                (edges_ms[first], lane + 1 - height),
-                edges_ms[last + 1] - edges_ms[first],
-                height / 2,
-                facecolor=_LOST,
-                linewidth=0,
-                zorder=2.2,
-            )
+        yield Box(
+            left=edges_ms[first],
+            right=edges_ms[last + 1],
+            top=top,
+            bottom=top + height / 2,
+            colour=_LOST,
         )
     narrowest_ms = min(after - before for before, after in itertools.pairwise(edges_ms))
     narrowest_points = narrowest_ms / _ROW_MS * _ROW_POINTS
     if one.mpdus > 1 and narrowest_points >= _NARROWEST_SUBFRAME_POINTS:
-        axes.add_collection(
-            LineCollection(
-                [[(edge, lane + 1 - height), (edge, lane + 1)] for edge in edges_ms[1:-1]],
-                colors=_PAPER,
-                linewidths=min(0.4, narrowest_points / 4),
-                zorder=2.4,
-            ),
-            autolim=False,
+        between_ms = floats(edges_ms[1:-1])
+        yield Strokes(
+            x=between_ms,
+            low=top,
+            high=numpy.full(len(between_ms), float(bottom)),
+            colour="paper",
+            width=min(0.4, narrowest_points / 4),
         )
 
 
-def _edges(one: Transmission) -> list[float]:
-    """Where the MPDUs of a PPDU begin and end, in ms: by their octets, if all are known."""
+def _edges_ms(one: Transmission) -> list[float]:
+    """Where the MPDUs of a PPDU begin and end: by their octets, if all are known."""
     octets = one.mpdu_octets if len(one.mpdu_octets) == one.mpdus else (1,) * one.mpdus
     step_ns = (one.end_ns - one.start_ns) / sum(octets)
     return [
-        (one.start_ns + before * step_ns) / _NS_PER_MS
+        (one.start_ns + before * step_ns) / NS_PER_MS
         for before in itertools.accumulate(octets, initial=0)
     ]
 
@@ -405,15 +299,13 @@ def _stretches(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
         yield stretch[0], stretch[-1]
 
 
-def _legend(timeline: Timeline, spoiled: bool) -> list[Artist]:
+def _legend(air: Medium, has_collisions: bool) -> list[Entry]:
     """What occurs, in the order of _KINDS."""
-    seen = {one.kind for one in timeline.transmissions}
+    seen = {one.kind for one in air.transmissions}
     roles = {role: name for kind, (role, name, _) in _KINDS.items() if kind in seen}
-    handles: list[Artist] = [
-        Patch(color=PALETTE[role][0], label=name) for role, name in roles.items()
-    ]
-    if any(one.lost for one in timeline.transmissions):
-        handles.append(Patch(color=_LOST, label="lost"))
-    if spoiled:
-        handles.append(Line2D([], [], label="collision", **_COLLISION_MARKER))
-    return handles
+    entries = [Entry(name, role) for role, name in roles.items()]
+    if any(one.lost for one in air.transmissions):
+        entries.append(Entry("lost", _LOST))
+    if has_collisions:
+        entries.append(Entry("collision", _COLLISION_STYLE))
+    return entries

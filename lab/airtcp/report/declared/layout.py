@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Where each measured case stands in a declared figure: in which panel, on which line."""
+"""The place of each measured case in a declared figure: its panel and its line."""
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,10 +9,11 @@ from typing import Any
 from airtcp.experiment.figures import MetricFigure, TimeFigure
 from airtcp.experiment.metrics import METRICS
 from airtcp.parameters import NUMBERS, Parameters
+from airtcp.report.figure import Axis
 from airtcp.report.model import Measured, Published, factor, readable, words
 from airtcp.statistics import Summary, paired_ratio
 
-# Words of the names of metrics as people write them; units are said apart.
+# Parts of the names of metrics as people write them. Units are written elsewhere.
 _WORDS: Mapping[str, str] = {
     "mbps": "",
     "ms": "",
@@ -30,7 +31,7 @@ _WORDS: Mapping[str, str] = {
 }
 
 
-# Words that leave a parameter to somebody else, or out.
+# Values that leave a parameter to somebody else, or out.
 _NOT_CHOSEN = ("none", "kernel", "preset", "unlimited")
 
 
@@ -154,9 +155,9 @@ def differing(several: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def line(own: Sequence[str], others: Sequence[str], of: Mapping[str, Any]) -> str:
-    """What a line is called. A value that is a word says by itself what it is.
+    """The name of a line. A value of its factors that is a word stands without the factor's name.
 
-    Those are left out that are not chosen, so that a word stands in their place, unless none is.
+    Factors whose value means that nothing was chosen are left out, unless all are such.
     """
     chosen = [name for name in (*own, *others) if str(of[name]) not in _NOT_CHOSEN]
     labels = [
@@ -170,26 +171,25 @@ def _is_word(value: object) -> bool:
     return str(value).isidentifier() and value not in ("on", "off")
 
 
-def axis(metrics: Sequence[str], relative_to: str | None = None) -> str:
-    """What stands at an axis: the words with which all begin, and the unit, or of what a ratio."""
+def axis(metrics: Sequence[str], relative_to: str | None = None) -> Axis:
+    """The axis of metrics of one unit: their names' common beginning, and the unit."""
     common = _common(metrics)
     if relative_to:
-        return f"{common} relative to {relative_to}"
+        return Axis(f"{common} relative to {relative_to}")
     own = NUMBERS if metrics[0] in NUMBERS else METRICS
-    unit = own[metrics[0]].unit
-    return f"{common} ({unit})" if unit else common
+    return Axis(common, own[metrics[0]].unit)
 
 
 def _common(metrics: Sequence[str]) -> str:
-    """The words with which the names of all begin, or all the names."""
+    """The first words that all names have in common, or all the names."""
     named = [name(metric) for metric in metrics]
-    words_of_each = zip(*(one.split() for one in named), strict=False)
-    same = itertools.takewhile(lambda words: len(set(words)) == 1, words_of_each)
+    columns = zip(*(one.split() for one in named), strict=False)
+    same = itertools.takewhile(lambda column: len(set(column)) == 1, columns)
     return " ".join(first for first, *_ in same).rstrip(",") or " and ".join(named)
 
 
 def name(metric: str) -> str:
-    """`ping_rtt_ms_p50` is ping RTT, median; of a factor its own words."""
+    """The name of a metric or a factor: `ping_rtt_ms_p50` is ping RTT, median."""
     if metric in NUMBERS:
         return words(metric)
     parts = []

@@ -1,4 +1,4 @@
-// Zoom into SVGs that have too many marks to be a plot of Plotly's, and what each mark is.
+// SVGs with too many marks for Plotly: zoom, and the tip of each mark.
 class Picture {
   constructor(svg) {
     this.svg = svg;
@@ -57,16 +57,16 @@ function dragged(svg, picture) {
   addEventListener("pointerup", () => { last = null; });
 }
 
-// The titles of marks, at once and upon a touch, too.
-function told(svg) {
+// Shows the titles of marks at once, and on touch screens.
+function showTips(svg) {
   const tip = made("div", { class: "tip", hidden: "" });
   document.body.append(tip);
   for (const title of svg.querySelectorAll("g[id] > title")) {
     title.parentElement.dataset.tip = title.textContent;
-    title.remove(); // the browser would say it once more, and later
+    title.remove(); // or the browser shows it, too, and later
   }
-  const tell = (event) => {
-    // Lines that part a box lie upon it.
+  const show = (event) => {
+    // Lines between MPDUs cover their box.
     const under = document.elementsFromPoint(event.clientX, event.clientY);
     const text = under.map((one) => one.closest("[data-tip]")).find(Boolean)?.dataset.tip;
     tip.hidden = !text;
@@ -76,8 +76,8 @@ function told(svg) {
     tip.style.left = `${Math.max(4, Math.min(innerWidth - width - 4, event.clientX + 12))}px`;
     tip.style.top = `${event.clientY + height + 24 > innerHeight ? event.clientY - height - 12 : event.clientY + 16}px`;
   };
-  svg.addEventListener("pointermove", tell);
-  svg.addEventListener("pointerdown", tell);
+  svg.addEventListener("pointermove", show);
+  svg.addEventListener("pointerdown", show);
   svg.addEventListener("pointerleave", () => { tip.hidden = true; });
 }
 
@@ -88,5 +88,5 @@ for (const frame of document.querySelectorAll(".picture")) {
   frame.before(made("div", { class: "tools" }, zoomButtons(title, picture)));
   listen(frame, picture);
   dragged(svg, picture);
-  told(svg);
+  showTips(svg);
 }

@@ -1,6 +1,5 @@
-// Plots by Plotly in place of the SVGs: made when they come near the screen, and drawn with the
-// colours of the page. Plotly brings neither a legend nor buttons that a keyboard reaches: both are
-// the page's own.
+// Plotly's plots in place of the SVGs: made when they come near the screen, in the colours of the
+// page. The page has its own legends and buttons, for the keyboard does not reach Plotly's.
 const plotly = (() => {
   let loading;
   return () => (loading ??= new Promise((done, failed) => {
@@ -22,7 +21,8 @@ function made(tag, attributes = {}, ...inside) {
   return one;
 }
 
-// Buttons for whom a wheel and a finger are no help. view has zoom(factor), move(x, y) and reset().
+// Zoom buttons, for those without a wheel or a touch screen. view has zoom(factor), move(x, y) and
+// reset().
 function zoomButtons(title, view) {
   const zoom = made("div", { class: "zoom", role: "group", "aria-label": `Zoom of ${title}` });
   const buttons = [
@@ -39,7 +39,7 @@ function zoomButtons(title, view) {
   return zoom;
 }
 
-// Keys, a wheel and two fingers upon an element. view as above; zoom takes a place on the screen.
+// Keys, wheel and two fingers on an element. view as above; zoom takes a place on the screen.
 function listen(element, view) {
   const keys = {
     "+": () => view.zoom(0.6), "=": () => view.zoom(0.6), "-": () => view.zoom(1 / 0.6),
@@ -53,8 +53,8 @@ function listen(element, view) {
     keys[event.key]();
   });
   element.addEventListener("pointerdown", () => element.focus({ preventScroll: true }), true);
-  // The wheel scrolls the page, unless the plot has been chosen or Ctrl is held, as a pinch on a
-  // touchpad says.
+  // The wheel scrolls the page unless the plot has the focus or Ctrl is pressed, as it is in a pinch
+  // on a touchpad.
   element.addEventListener("wheel", (event) => {
     event.stopPropagation();
     if (!event.ctrlKey && document.activeElement !== element) return;
@@ -96,7 +96,7 @@ function coloured(value) {
 }
 
 class Plot {
-  static PANEL_PX = 210; // the narrowest panel that says something
+  static PANEL_PX = 210; // the narrowest panel that is readable
 
   constructor(figure, given) {
     this.figure = figure;
@@ -157,7 +157,7 @@ class Plot {
     return legend;
   }
 
-  // The panels in as many columns as have room.
+  // The panels in as many columns as fit.
   arranged() {
     const { rows, columns, subplots } = this.given.layout.grid;
     const fit = Math.max(1, Math.floor(this.width / Plot.PANEL_PX));
@@ -206,7 +206,7 @@ class Plot {
     return layout;
   }
 
-  // Room for labels that go on to the right of their panel.
+  // Room for labels that extend to the right of their panel.
   beyond(px) {
     const within = this.width * 0.7;
     const needed = this.given.data.map((trace) => {
@@ -222,7 +222,7 @@ class Plot {
     return this.axes(letter).some((key) => this.given.layout[key].matches);
   }
 
-  // Inside of a grid of panels that share an axis, its labels stand once.
+  // In a grid of panels that share an axis, it is labelled once.
   dress(layout, key, outer, narrow) {
     const axis = layout[key];
     Object.assign(axis, {
@@ -234,7 +234,7 @@ class Plot {
     if (axis.ticktext && narrow) axis.ticktext = axis.ticktext.map((text) => wrapped(text, 15));
   }
 
-  // The ranges of axes, each from its own by turn(low, high, axis).
+  // Set the range of each axis to turn(low, high, axis).
   change(turn) {
     const update = {};
     for (const key of [...this.axes("x"), ...this.axes("y")]) {
@@ -245,7 +245,7 @@ class Plot {
     return Plotly.relayout(this.inner, update);
   }
 
-  // About a place on the screen: of axes that are not shared, those of the panel there.
+  // Around a place on the screen; axes that are not shared change in the panel there only.
   zoom(factor, clientX, clientY) {
     const box = this.inner.getBoundingClientRect();
     const at = { x: clientX - box.left, y: clientY - box.top };
@@ -287,7 +287,7 @@ class Plot {
   }
 }
 
-// Lines of at most so many letters, parted between words.
+// Wrap a text at words to lines of at most so many letters.
 function wrapped(text, letters) {
   const lines = [""];
   for (const word of text.split(/ |<br>/)) {
@@ -297,7 +297,7 @@ function wrapped(text, letters) {
   return lines.join("<br>");
 }
 
-// What a name in the legend stands beside. Its colours follow the page by themselves.
+// The symbol of a legend entry. Its colours follow the page by themselves.
 function swatch({ kind, color, dash, path, hollow }) {
   const paint = roles[color] ? `var(--${roles[color]})` : color;
   const svg = made("svg", { viewBox: "-12 -7 24 14", "aria-hidden": "true" });
@@ -324,7 +324,7 @@ const near = new IntersectionObserver((entries) => {
     if (!isIntersecting) continue;
     near.unobserve(target);
     const given = JSON.parse(target.querySelector('script[type="application/json"]').textContent);
-    // Without Plotly beside the page its SVG stays.
+    // Without Plotly beside the page the SVG stays.
     plotly().then(() => new Plot(target, given).show(), () => {});
   }
 }, { rootMargin: "300px" });

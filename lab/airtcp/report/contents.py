@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a report shows, before anything is drawn."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from airtcp.report import declared, inside, overview, timeline
+from airtcp.report.inside import Inside
+from airtcp.report.model import Results
+from airtcp.report.plot import Plot
+from airtcp.report.policies import Policies
+
+
+@dataclass(frozen=True)
+class Contents:
+    """The figures of each section, in the order of the page. Notes say why some are left out."""
+
+    results: Results
+    declared: Sequence[Plot]
+    declared_notes: Sequence[str]
+    overview: Sequence[Plot]
+    timelines: Sequence[Plot]
+    timeline_notes: Sequence[str]
+    inside: Sequence[Inside]
+
+    @property
+    def plots(self) -> Iterator[Plot]:
+        yield from (*self.declared, *self.overview, *self.timelines)
+        for one in self.inside:
+            yield from one.plots
+
+
+def describe(
+    results: Results, timeline_ms: int | None = None, timeline_of: str | None = None
+) -> Contents:
+    """Describe all figures of a report. See write_report() for the arguments and errors."""
+    timelines, timeline_notes = timeline.plots(results, timeline_ms, timeline_of)
+    own, own_notes = declared.plots(results)
+    return Contents(
+        results=results,
+        declared=own,
+        declared_notes=own_notes,
+        overview=list(overview.plots(results)),
+        timelines=timelines,
+        timeline_notes=timeline_notes,
+        inside=[inside.inside(one, Policies(results.policies)) for one in results.conditions],
+    )

@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Metrics against a metric or a factor: a point a case, joined along a factor."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from airtcp.errors import AirtcpError
+from airtcp.experiment.figures import MetricFigure
+from airtcp.parameters import NUMBERS
+from airtcp.report.declared import layout, panels
+from airtcp.report.declared.layout import Layout, Place
+from airtcp.report.figure import Entry, Figure, Labels, Line, Mark, Style, Text, floats
+from airtcp.report.formats import number, with_interval
+from airtcp.report.model import Declared, Measured, Results, words
+from airtcp.report.plot import Plot
+from airtcp.report.table import Table
+from airtcp.statistics import Summary
+
+_DASH = "\N{EN DASH}"
+_PUBLISHED = "published"
+_PUBLISHED_STYLE = Style("ink", marker="circle", size=4.6, edge=0.8, hollow=True)
+_LABEL_POINTS = 5.5
+
+
+def build(declared: Declared, results: Results, slug: str, notes: list[str]) -> Plot:
+    figure = declared.figure
+    assert isinstance(figure, MetricFigure)
+    shown = _cases(figure, results.cases, notes)
+    laid_out = layout.lay_out(figure, shown)
+    table = _table(figure, laid_out)
+    heads = 1 + len(figure.y) + table.text_columns
+    return Plot(
+        slug,
+        figure.title,
+        _caption(figure, laid_out, shown),
+        panels.described(table.rows, table.head[:heads]),
+        describe(figure, laid_out),
+        table,
+    )
+
+
+def _cases(figure: MetricFigure, cases: Sequence[Measured], notes: list[str]) -> list[Measured]:
+    """Those that have the metrics, as ratios where the figure is of ratios."""
+    if figure.x in NUMBERS:
+        cases = [layout.with_factor(case, figure.x) for case in cases]
+    having = [
+        case
+        for case in cases
+        if figure.x in case.summaries and any(metric in case.summaries for metric in figure.y)
+    ]
+    if not having:
+        raise AirtcpError(f"left out: no run has both {figure.x} and {' or '.join(figure.y)}.")
+    if lacking := len(cases) - len(having):
+        notes.append(f"{panels.count_cases(lacking)} without these metrics left out.")
+    if figure.relative_to:
+        having = layout.relative(figure, having)
+        if not having:
+            raise AirtcpError(f"left out: {figure.relative_to}, or what is beside it, is missing.")
+    return having
+
+
+def _table(figure: MetricFigure, laid_out: Layout) -> Table:
+    metrics = (figure.x, *figure.y)
+    heads, texts = panels.case_columns(figure, laid_out)
+    if figure.along:
+        heads.append(words(figure.along))
+    rows, sources = [], []
+    for place in laid_out.places:
+        of, published = place.measured, place.measured.published
+        row = [*texts(place), *([place.along] if figure.along else [])]
+        row += [with_interval(of.summaries.get(metric)) for metric in metrics]
+        row.append(str(max(of.summaries[one].n for one in metrics if one in of.summaries)))
+        for metric in metrics:
+            one = published.get(metric)
+            about = "≈ " if one and one.approximate else ""
+            row.append(f"{about}{number(one.value)}" if one else _DASH)
+            sources += [one.source] if one and one.source else []
+        rows.append(row)
+    titles = [layout.axis([figure.x]).title]
+    titles += [layout.axis([metric], figure.relative_to).title for metric in figure.y]
+    return Table(
+        [*heads, *titles, "runs", *(f"published {title}" for title in titles)],
+        len(heads),
+        rows,
+        [f"Published: {source}" for source in dict.fromkeys(sources)],
+    )
+
+
+def _caption(figure: MetricFigure, laid_out: Layout, shown: Sequence[Measured]) -> str:
+    caption = ["Mean over seeds."]
+    if any(one.summaries[figure.x].ci95 is not None for one in shown):
+        caption.append("Thin bars: 95% interval (Student t), which may go on beyond the axes.")
+    if figure.along and len(laid_out.alongs) > 1:
+        caption.append(
+            f"Points of a line are joined along {words(figure.along)}: "
+            f"{', '.join(laid_out.alongs)}."
+        )
+    if any(place.published((figure.x, metric)) for place in laid_out.places for metric in figure.y):
+        caption.append("Hollow: published for the same case; sources below the values.")
+    return " ".join(caption)
+
+
+@dataclass
+class _Shown:
+    """What is in a panel, in the order in which it is painted and labelled.
+
+    points: (x, half of its interval, y, half of its interval).
+    """
+
+    lines: list[Line] = field(default_factory=list)
+    published: list[Line] = field(default_factory=list)
+    labels: list[Text] = field(default_factory=list)
+    more_labels: list[Text] = field(default_factory=list)
+    points: list[tuple[float, float, float, float]] = field(default_factory=list)
+
+    def marks(self, has_labels: bool) -> list[Mark]:
+        labels = [*_ends_first(self.labels), *self.more_labels]
+        return [*self.lines, *self.published, *([Labels(texts=labels)] if has_labels else [])]
+
+
+def describe(figure: MetricFigure, laid_out: Layout) -> Figure:
+    """Points with their 95% intervals, joined along a factor; hollow where others published."""
+    shown = {which: _panel(figure, laid_out, *which) for which in laid_out.panels}
+    points = [point for one in shown.values() for point in one.points]
+    has_labels = len(laid_out.alongs) > 1
+    several = len(figure.y) > 1
+    entries = panels.line_entries(laid_out, [None] if several else panels.LINE_MARKERS)
+    if several:
+        entries += [
+            Entry(layout.name(metric), Style("ink", marker=marker))
+            for marker, metric in zip(panels.LINE_MARKERS, figure.y, strict=False)
+        ]
+    if any(one.published for one in shown.values()):
+        entries.append(Entry(_PUBLISHED, _PUBLISHED_STYLE))
+    x, y = layout.axis([figure.x]), layout.axis(figure.y, figure.relative_to)
+    return panels.figure(
+        laid_out,
+        {which: one.marks(has_labels) for which, one in shown.items()},
+        replace(x, limits=limits([(value, half) for value, half, _, _ in points])),
+        replace(y, limits=limits([(value, half) for _, _, value, half in points])),
+        entries,
+    )
+
+
+def _panel(figure: MetricFigure, laid_out: Layout, row: str, panel: str) -> _Shown:
+    shown = _Shown()
+    for line_number, line in enumerate(laid_out.lines):
+        places = laid_out.at(row, panel, line)
+        for metric_number, metric in enumerate(figure.y):
+            several = len(figure.y) > 1
+            which = metric_number if several else line_number
+            marker = panels.LINE_MARKERS[which % len(panels.LINE_MARKERS)]
+            style = panels.line_style(line_number, marker=marker)
+            style = style if figure.joined else replace(style, dash=None)
+            entries = [one for one in (line, layout.name(metric) if several else "") if one]
+            _add_line(shown, layout.points(places, figure.x, metric), style, entries)
+            _add_published(shown, places, (figure.x, metric), style, entries)
+    return shown
+
+
+def _add_line(
+    shown: _Shown,
+    points: Sequence[tuple[str, Summary, Summary]],
+    style: Style,
+    entries: Sequence[str],
+) -> None:
+    if not points:
+        return
+    alongs = [along for along, _, _ in points]
+    shown.lines.append(
+        Line(
+            entries=entries,
+            x=floats(x.mean for _, x, _ in points),
+            y=floats(y.mean for _, _, y in points),
+            x_half=floats(x.ci95 for _, x, _ in points),
+            y_half=floats(y.ci95 for _, _, y in points),
+            notes=alongs if any(alongs) else (),
+            style=style,
+        )
+    )
+    for along, x, y in points:
+        shown.points.append((x.mean, x.ci95 or 0.0, y.mean, y.ci95 or 0.0))
+        shown.labels.append(_label(along, x.mean, y.mean, style.colour, entries))
+
+
+def _add_published(
+    shown: _Shown,
+    places: Sequence[Place],
+    metrics: tuple[str, str],
+    style: Style,
+    entries: Sequence[str],
+) -> None:
+    look = replace(_PUBLISHED_STYLE, colour=style.colour, marker=style.marker)
+    names = [*entries, _PUBLISHED]
+    for place in places:
+        if pair := place.published(metrics):
+            x, y = (one.value for one in pair)
+            shown.published.append(
+                Line(entries=names, detail=place.along, x=floats([x]), y=floats([y]), style=look)
+            )
+            shown.points.append((x, 0.0, y, 0.0))
+            shown.more_labels.append(_label(place.along, x, y, style.colour, names))
+
+
+def _label(text: str, x: float, y: float, colour: str, entries: Sequence[str]) -> Text:
+    return Text(text=text, x=x, y=y, colour=colour, size=_LABEL_POINTS, entries=entries)
+
+
+def _ends_first(labels: Sequence[Text]) -> Iterator[Text]:
+    """Where not all labels have room, those at the ends of lines are the most useful."""
+    last = len(labels) - 1
+    is_end = [
+        number in (0, last)
+        or label.colour != labels[number - 1].colour
+        or label.colour != labels[number + 1].colour
+        for number, label in enumerate(labels)
+    ]
+    yield from (label for label, end in zip(labels, is_end, strict=True) if end)
+    yield from (label for label, end in zip(labels, is_end, strict=True) if not end)
+
+
+def limits(values: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Limits around (value, half of its interval), but intervals must not press values together.
+
+    They start at zero unless all values are far from it.
+    """
+    low, high = min(value for value, _ in values), max(value for value, _ in values)
+    room = (high - low or abs(high) or 1.0) * 0.2
+    bottom = max(min(value - half for value, half in values), low - room) - room / 3
+    if 0 <= low < high / 2 or bottom < 0 <= low:
+        bottom = 0.0
+    return bottom, min(max(value + half for value, half in values), high + room) + room / 3

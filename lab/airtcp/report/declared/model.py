@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Throughput and RTT over the limit of small queues: measured points and the model's curves."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy
+
+from airtcp.errors import AirtcpError
+from airtcp.experiment.figures import ModelFigure
+from airtcp.report.declared import layout, panels
+from airtcp.report.figure import (
+    COLUMN_IN,
+    Axis,
+    Entry,
+    Figure,
+    Line,
+    Mark,
+    Panel,
+    Style,
+    floats,
+    with_margin,
+)
+from airtcp.report.formats import number, with_interval
+from airtcp.report.model import Declared, Results, readable, words
+from airtcp.report.palette import policy_role
+from airtcp.report.plot import Plot
+from airtcp.report.table import Table
+from airtcp.results.modelfit import THROUGHPUT, Compared, Point, expected
+from airtcp.statistics import Summary
+
+_MEASURED, _MODEL = "measured", "model"
+_SAMPLES = 400  # of each curve
+
+Lines = Mapping[str, Sequence[Point]]
+"""The points by their line's name, which is empty where there is one line alone."""
+
+
+def build(declared: Declared, results: Results, slug: str, notes: list[str]) -> Plot:
+    figure, points, mean = declared.figure, declared.points, declared.mean_absolute_error
+    assert isinstance(figure, ModelFigure)
+    if not points or mean is None:
+        raise AirtcpError(
+            f"left out: no case has a tsq in packets, {THROUGHPUT} and {figure.rtt} together."
+        )
+    if lacking := len(results.cases) - len(points):
+        notes.append(
+            f"{panels.count_cases(lacking)} without a tsq in packets, or without RTT, left out."
+        )
+    lines = _lines(points)
+    errors = (
+        f"Mean absolute error: throughput {number(mean['throughput_mbps'])} Mbit/s "
+        f"({number(mean['throughput_percent'])}%), RTT {number(mean['rtt_ms'])} ms "
+        f"({number(mean['rtt_percent'])}%)."
+    )
+    return Plot(
+        slug,
+        figure.title,
+        f"Points: goodput and {layout.name(figure.rtt)}, means over seeds with 95% intervals. "
+        f"Lines: equations 1, 4 and 5; {_counted(figure)}. {errors}",
+        errors,
+        describe(figure, lines),
+        _table(figure, lines, mean),
+    )
+
+
+def _lines(points: Sequence[Point]) -> Lines:
+    """Points by the factors that differ, other than the limit, which is the axis."""
+    names = layout.differing([point.factors for point in points])
+    names.sort(key=lambda name: name != "pacing_factor")
+    lines: dict[str, list[Point]] = {}
+    for point in points:
+        label = layout.line([], [name for name in names if name != "tsq"], point.factors)
+        lines.setdefault(label, []).append(point)
+    return lines
+
+
+def _counted(figure: ModelFigure) -> str:
+    if figure.payload_bytes is None:
+        return "they count whole packets, goodput counts payload"
+    return f"goodput counts {figure.payload_bytes} of the {figure.packet_bytes} bytes of a packet"
+
+
+def _table(figure: ModelFigure, lines: Lines, mean: Mapping[str, float]) -> Table:
+    rows = []
+    for label, points in lines.items():
+        for point in points:
+            row = [label, str(point.tsq_packets), number(point.backlog_packets)]
+            for one in (point.throughput_mbps, point.rtt_ms):
+                row += _compared(one)
+            rows.append(row)
+    rows.append(
+        [
+            *("mean absolute error", "", "", "", ""),
+            *(number(mean["throughput_mbps"]), number(mean["throughput_percent"]), "", ""),
+            *(number(mean["rtt_ms"]), number(mean["rtt_percent"])),
+        ]
+    )
+    set_up = figure.model_dump(mode="json", exclude={"title", "model"})
+    chosen = ", ".join(f"{words(name)} {readable(value)}" for name, value in set_up.items())
+    columns = ["line", "limit (packets)", "k (packets)"]
+    for what, unit in (("throughput", "Mbit/s"), ("RTT", "ms")):
+        columns += [f"{what} ({unit})", "model", "error", "error (%)"]
+    notes = [f"The model's parameters: {chosen}.", "Error: model less measured."]
+    return Table(columns, 1, rows, notes)
+
+
+def _compared(one: Compared) -> Iterator[str]:
+    yield with_interval(Summary(one.measured, one.ci95, 0))
+    yield from map(number, (one.model, one.error, one.error_percent))
+
+
+def describe(figure: ModelFigure, lines: Lines) -> Figure:
+    """Throughput above RTT."""
+    styles = {
+        label: Style(
+            policy_role(which), marker=panels.LINE_MARKERS[which % len(panels.LINE_MARKERS)]
+        )
+        for which, label in enumerate(lines)
+    }
+    points = [point for own in lines.values() for point in own]
+    high = 1.04 * max(point.tsq_packets for point in points)
+    upper, lower = _curves(figure, lines, styles, high)
+    for label, own in lines.items():
+        for marks, compared in (
+            (upper, [point.throughput_mbps for point in own]),
+            (lower, [point.rtt_ms for point in own]),
+        ):
+            marks.append(
+                Line(
+                    entries=[label or _MEASURED],
+                    x=floats(point.tsq_packets for point in own),
+                    y=floats(one.measured for one in compared),
+                    y_half=floats(one.ci95 for one in compared),
+                    style=styles[label],
+                )
+            )
+    x = Axis("limit of small queues", "packets", (0, high))
+    entries = [Entry(label or _MEASURED, style) for label, style in styles.items()]
+    legend, legend_in = panels.legend_above(
+        [*entries, Entry(_MODEL, Style("ink", "solid"))], COLUMN_IN
+    )
+    return Figure(
+        [
+            Panel(x, Axis("throughput", "Mbit/s", _from_zero(upper)), upper, row=0),
+            Panel(x, Axis("RTT", "ms", _from_zero(lower)), lower, row=1),
+        ],
+        4.0 + legend_in,
+        legend=legend,
+        shared="x",
+    )
+
+
+def _curves(
+    figure: ModelFigure, lines: Lines, styles: Mapping[str, Style], high: float
+) -> tuple[list[Mark], list[Mark]]:
+    """The model's throughput and its RTT."""
+    upper: list[Mark] = []
+    lower: list[Mark] = []
+    packets = numpy.unique(numpy.linspace(1, high, _SAMPLES).round())
+    for pacing, label in _pacings(figure, lines).items():
+        curve = numpy.array([expected(figure, float(limit), pacing) for limit in packets])
+        style = Style(styles[label].colour if label in styles else "ink", "solid")
+        for marks, column in ((upper, 1), (lower, 2)):
+            marks.append(
+                Line(entries=[_MODEL], detail=label, x=packets, y=curve[:, column], style=style)
+            )
+    return upper, lower
+
+
+def _pacings(figure: ModelFigure, lines: Lines) -> dict[float, str]:
+    """The pacing factors that need a curve; of each the line that it alone belongs to, or ""."""
+    found: dict[float, tuple[float, str]] = {}
+    for label, points in lines.items():
+        for point in points:
+            p = figure.pacing(point.pacing_factor)
+            known = found.setdefault(p, (point.pacing_factor, label))
+            if known[1] != label:
+                found[p] = (known[0], "")
+    return dict(found.values())
+
+
+def _from_zero(marks: Sequence[Mark]) -> tuple[float, float]:
+    """Limits around all values and their intervals."""
+    ends: list[float] = []
+    for mark in marks:
+        assert isinstance(mark, Line)
+        halves = numpy.zeros(len(mark.y)) if mark.y_half is None else numpy.nan_to_num(mark.y_half)
+        ends += [float((mark.y - halves).min()), float((mark.y + halves).max())]
+    return with_margin(ends, low=0.0)

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""One thing over time, of the first seed, or how often it has each value."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy
+
+from airtcp.errors import AirtcpError
+from airtcp.experiment.figures import TimeFigure
+from airtcp.report import series
+from airtcp.report.declared import layout, panels
+from airtcp.report.declared.layout import Layout, Place
+from airtcp.report.figure import Axis, Figure, Floats, Line, Mark, Steps, floats
+from airtcp.report.formats import number
+from airtcp.report.model import Declared, Results, Run, is_bulk
+from airtcp.report.plot import Plot
+from airtcp.report.table import Table
+from airtcp.results.files.latency import read_ping
+
+Flows = Sequence[tuple[Floats, Floats]]
+"""(time in s, value) of each flow."""
+
+_BINS = 40
+_SPREAD = ("mean", "least", "most")
+
+
+@dataclass(frozen=True)
+class _Quantity:
+    """What can be shown over time.
+
+    read: returns the file that has the values, and the flows; raises AirtcpError. has_steps: values
+    are of intervals, whose ends read() returns. any_workload: not of bulk transfers only. apart:
+    each flow has a dash of its own.
+    """
+
+    axis: Axis
+    caption: str
+    read: Callable[[Run], tuple[str, Flows]]
+    has_steps: bool = False
+    any_workload: bool = False
+    apart: bool = False
+
+
+def _sampled(column: str) -> Callable[[Run], tuple[str, Flows]]:
+    """A column of what the sender's TCP was sampled for."""
+
+    def read(run: Run) -> tuple[str, Flows]:
+        settings = run.settings
+        over_time = series.over_time(run.directory, settings, run.streams)
+        known = [(flow["time_s"], flow[column]) for flow in over_time.flows]
+        flows = [(times_s[own == own], own[own == own]) for times_s, own in known]
+        return f"tcp-{settings.sender}.csv", flows
+
+    return read
+
+
+def _by_second(what: str) -> Callable[[Run], tuple[str, Flows]]:
+    return lambda run: (
+        "series.csv",
+        series.by_second(run.directory, run.settings, what, run.streams),
+    )
+
+
+def _cwnd_at_acks(run: Run) -> tuple[str, Flows]:
+    return "cwnd-trace.txt", series.cwnd_at_acks(run.directory, run.settings, run.streams)
+
+
+def _received(run: Run) -> tuple[str, Flows]:
+    settings = run.settings
+    file = f"tcp-{settings.receiver}.csv"
+    return file, series.received(run.directory, settings, run.streams)
+
+
+def _ping(run: Run) -> tuple[str, Flows]:
+    pings = run.pings or [read_ping(run.directory)]
+    return "ping.txt", [(ping.sent_s - run.settings.idle_s, ping.rtt_ms) for ping in pings]
+
+
+# The values of over_time in experiment/figures.py.
+QUANTITIES: Mapping[str, _Quantity] = {
+    "cwnd": _Quantity(
+        Axis("cwnd", "segments"),
+        "The sender's congestion window as sampled, a line a flow",
+        _sampled("cwnd"),
+    ),
+    "cwnd_at_acks": _Quantity(
+        Axis("cwnd", "segments"),
+        "The sender's congestion window at each ACK",
+        _cwnd_at_acks,
+        any_workload=True,
+    ),
+    "goodput": _Quantity(
+        Axis("goodput", "Mbit/s"),
+        "The receivers' goodput by second",
+        _by_second("goodput"),
+        has_steps=True,
+    ),
+    "flow_goodput": _Quantity(
+        Axis("goodput", "Mbit/s"),
+        "Goodput of each flow by second; solid is the first",
+        _by_second("flow_goodput"),
+        has_steps=True,
+        apart=True,
+    ),
+    "ping": _Quantity(
+        Axis("ping RTT", "ms"), "Round-trip time of each ping beside the transfer", _ping
+    ),
+    "rtt": _Quantity(
+        Axis("RTT", "ms"),
+        "The sender's smoothed RTT as sampled, a line a flow",
+        _sampled("srtt_ms"),
+    ),
+    "segments": _Quantity(
+        Axis("segments", "1/s"),
+        "Segments with data that reached the receivers, by second",
+        _by_second("segments"),
+        has_steps=True,
+    ),
+    "acks": _Quantity(
+        Axis("ACKs", "1/s"),
+        "Segments without data that the receivers sent, by second",
+        _by_second("acks"),
+        has_steps=True,
+    ),
+    "received": _Quantity(
+        Axis("received", "segments"),
+        "Segments with data that have reached the receiver",
+        _received,
+        any_workload=True,
+    ),
+}
+
+
+@dataclass(frozen=True)
+class _Read:
+    """What was read of the first run of a place."""
+
+    place: Place
+    file: str
+    flows: Flows
+
+    @property
+    def run(self) -> Run:
+        return self.place.measured.runs[0]
+
+    @property
+    def pooled(self) -> Floats:
+        """The values of all flows."""
+        return numpy.concatenate([values for _, values in self.flows])
+
+
+def build(declared: Declared, results: Results, slug: str, notes: list[str]) -> Plot:
+    figure = declared.figure
+    assert isinstance(figure, TimeFigure)
+    quantity = QUANTITIES[figure.over_time]
+    shown = [case for case in results.cases if quantity.any_workload or is_bulk(case.runs[0])]
+    laid_out = layout.lay_out(figure, shown)
+    _, texts = panels.case_columns(figure, laid_out)
+    found = []
+    for place in laid_out.places:
+        try:
+            found.append(_Read(place, *quantity.read(place.measured.runs[0])))
+        except AirtcpError as error:
+            notes.append(f"{', '.join(texts(place))} left out: {error}")
+    if not found:
+        raise AirtcpError("left out: no run has it.")
+    seeds = sorted({one.run.seed for one in found})
+    caption = f"{quantity.caption}; seed {' and '.join(map(str, seeds))}."
+    if figure.over_time == "ping" and any(one.run.settings.stations > 1 for one in found):
+        caption += " Of several stations the first."
+    table = _table(figure, laid_out, quantity, found)
+    describe = _histogram if figure.histogram else _over_time
+    return Plot(
+        slug,
+        figure.title,
+        caption,
+        panels.described(table.rows, table.head),
+        describe(laid_out, quantity, found),
+        table,
+    )
+
+
+def _table(
+    figure: TimeFigure, laid_out: Layout, quantity: _Quantity, found: Sequence[_Read]
+) -> Table:
+    heads, texts = panels.case_columns(figure, laid_out)
+    rows = []
+    for one in found:
+        values = one.pooled
+        path = one.run.artifacts.get(one.file, {}).get("path", one.file)
+        spread = (values.mean(), values.min(), values.max())
+        row = [*texts(one.place), path, str(one.run.seed), str(len(values))]
+        rows.append([*row, *map(number, spread)])
+    spreads = [f"{kind} {quantity.axis.title}" for kind in _SPREAD]
+    head = [*heads, "file", "seed", "values", *spreads]
+    return Table(head, len(heads) + 1, rows, ["Every value stands in the file."])
+
+
+def _over_time(laid_out: Layout, quantity: _Quantity, found: Sequence[_Read]) -> Figure:
+    """One line a flow."""
+    marks: dict[tuple[str, str], list[Mark]] = {}
+    for one in found:
+        own = marks.setdefault((one.place.row, one.place.panel), [])
+        own += _lines(laid_out, quantity, one)
+    longest_s = max(float(times_s[-1]) for one in found for times_s, _ in one.flows)
+    largest = max(float(one.pooled.max()) for one in found)
+    x = Axis("virtual time", "s", (0, longest_s))
+    y = replace(quantity.axis, limits=(0, 1.06 * largest or 1.0))
+    return panels.figure(laid_out, marks, x, y, panels.line_entries(laid_out))
+
+
+def _lines(laid_out: Layout, quantity: _Quantity, read: _Read) -> list[Mark]:
+    line = read.place.line
+    entries = [line] if line else []
+    style = panels.line_style(laid_out.lines.index(line), 0.9 if quantity.has_steps else 0.8)
+    marks: list[Mark] = []
+    for which, (times_s, values) in enumerate(read.flows):
+        if quantity.apart:
+            style = replace(style, dash=panels.DASHES[which % len(panels.DASHES)])
+        if quantity.has_steps:
+            edges = floats([0.0, *times_s])
+            marks.append(Steps(entries=entries, heights=values, edges=edges, style=style))
+        else:
+            marks.append(Line(entries=entries, x=times_s, y=values, style=style))
+    return marks
+
+
+def _histogram(laid_out: Layout, quantity: _Quantity, found: Sequence[_Read]) -> Figure:
+    """How often each value occurs, all flows of a line together, with the same bins everywhere."""
+    bins = numpy.histogram_bin_edges(numpy.concatenate([one.pooled for one in found]), bins=_BINS)
+    marks: dict[tuple[str, str], list[Mark]] = {}
+    most = 0.0
+    for one in found:
+        counts, _ = numpy.histogram(one.pooled, bins)
+        shares = 100 * counts / len(one.pooled)
+        most = max(most, float(shares.max()))
+        line = one.place.line
+        marks.setdefault((one.place.row, one.place.panel), []).append(
+            Steps(
+                entries=[line] if line else [],
+                heights=shares,
+                edges=bins,
+                style=panels.line_style(laid_out.lines.index(line)),
+                closed=True,
+            )
+        )
+    x = replace(quantity.axis, limits=(float(bins[0]), float(bins[-1])))
+    y = Axis("share", "%", (0, 1.05 * most))
+    return panels.figure(laid_out, marks, x, y, panels.line_entries(laid_out))

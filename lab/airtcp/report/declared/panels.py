@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What declared figures share: panels in a grid, the look of lines, the legend above them."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+from airtcp.experiment.figures import MetricFigure, TimeFigure
+from airtcp.report.declared import layout
+from airtcp.report.declared.layout import Layout, Place
+from airtcp.report.figure import (
+    COLUMN_IN,
+    PAGE_IN,
+    Axis,
+    Dash,
+    Entry,
+    Figure,
+    Legend,
+    Mark,
+    Panel,
+    Style,
+)
+from airtcp.report.markers import MARKERS, Name
+from airtcp.report.model import words
+from airtcp.report.palette import POLICY_COLOURS, policy_role
+
+# One for each line, or for each metric where there are several; colours are repeated sooner.
+LINE_MARKERS: Sequence[Name] = [name for name, marker in MARKERS.items() if not marker.is_thin]
+DASHES: Sequence[Dash] = ("solid", "dash", "dot", "dashdot")
+
+# Panels beside each other, and the height of each with its share of the axes' labels.
+_MOST_COLUMNS = 3
+_MOST_IN_ROW = 5
+_PANEL_IN = 1.75
+_ALONE_IN = 2.3
+_LEGEND_ROW_IN = 0.14
+
+Marks = Mapping[tuple[str, str], Sequence[Mark]]
+"""The marks of each panel, by its row and its panel in the layout."""
+
+
+def figure(laid_out: Layout, marks: Marks, x: Axis, y: Axis, entries: Sequence[Entry]) -> Figure:
+    """Panels with the same axes; the panels of a row in a row, if they have room there."""
+    which = laid_out.panels
+    rows = len(laid_out.rows)
+    columns = math.ceil(len(which) / rows)
+    if columns > (_MOST_COLUMNS if rows == 1 else _MOST_IN_ROW) or rows * columns > len(which):
+        rows = math.ceil(len(which) / _MOST_COLUMNS)
+        columns = math.ceil(len(which) / rows)
+    is_alone = len(which) == 1
+    width_in = COLUMN_IN if is_alone else PAGE_IN
+    panels = [
+        Panel(
+            x,
+            y,
+            marks.get((row, panel), ()),
+            title=", ".join(part for part in (panel, row) if part),
+            row=number // columns,
+            column=number % columns,
+        )
+        for number, (row, panel) in enumerate(which)
+    ]
+    legend, legend_in = legend_above(entries, width_in)
+    return Figure(
+        panels,
+        0.35 + (_ALONE_IN if is_alone else rows * _PANEL_IN) + legend_in,
+        width_in,
+        legend,
+        shared="xy",
+        labels="panel" if is_alone else "figure",
+    )
+
+
+def legend_above(entries: Sequence[Entry], width_in: float) -> tuple[Legend, float]:
+    """A legend, and how much height it needs beyond one row."""
+    if not entries:
+        return Legend(), 0.0
+    letters = max(len(entry.name) for entry in entries)
+    columns = max(1, int(width_in * 72 / (26 + 3.6 * letters)))
+    more_rows = math.ceil(len(entries) / columns) - 1
+    return Legend(entries, min(len(entries), columns)), more_rows * _LEGEND_ROW_IN
+
+
+def line_style(number: int, width: float = 0.9, marker: Name | None = None) -> Style:
+    """The look of a line by its number: colours are repeated sooner than dashes."""
+    dash = DASHES[number // POLICY_COLOURS % len(DASHES)]
+    return Style(policy_role(number), dash, width, marker)
+
+
+def line_entries(laid_out: Layout, markers: Sequence[Name | None] = (None,)) -> list[Entry]:
+    """The legend's entries of lines that have a name."""
+    return [
+        Entry(line, line_style(number, marker=markers[number % len(markers)]))
+        for number, line in enumerate(laid_out.lines)
+        if line
+    ]
+
+
+def case_columns(
+    figure: MetricFigure | TimeFigure, laid_out: Layout
+) -> tuple[list[str], Callable[[Place], list[str]]]:
+    """The columns of a table that identify a case: their heads, and a case's texts in them."""
+    heads = [layout.heading(figure.lines)]
+    heads += [words(factor) for factor in (figure.panels, figure.rows) if factor]
+
+    def texts(place: Place) -> list[str]:
+        own = [place.line or "all"]
+        own += [place.panel] if figure.panels else []
+        return [*own, *([place.row] if figure.rows else [])]
+
+    return heads, texts
+
+
+def described(rows: Sequence[Sequence[str]], heads: Sequence[str]) -> str:
+    """The rows of a table as text, for a person who cannot see the figure."""
+    return "; ".join(
+        ", ".join(f"{head} {cell}" for head, cell in zip(heads, row, strict=False)) for row in rows
+    )
+
+
+def count_cases(count: int) -> str:
+    return "one case" if count == 1 else f"{count} cases"

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Numbers as the page writes them."""
+
+from airtcp.statistics import Summary
+
+_MINUS = "\N{MINUS SIGN}"
+
+
+def number(value: float | None) -> str:
+    """Three or four significant digits; whole numbers as they are; a dash for None."""
+    if value is None:
+        return "\N{EN DASH}"
+    magnitude = abs(value)
+    if magnitude >= 1000:
+        text = f"{value:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+    elif value == int(value) and (magnitude >= 100 or magnitude == 0):
+        text = f"{value:.0f}"
+    else:
+        text = f"{value:.{1 if magnitude >= 100 else 2 if magnitude >= 1 else 4}f}"
+    return text.replace("-", _MINUS)
+
+
+def interval(value: Summary | None) -> str:
+    """The bounds of the 95% interval; a dash when one run gives none."""
+    if value is None or value.ci95 is None:
+        return "\N{EN DASH}"
+    return f"{number(value.mean - value.ci95)} to {number(value.mean + value.ci95)}"
+
+
+def percent(ratio: float) -> str:
+    """A ratio as a signed change in percent: 1.108 is +10.8%."""
+    change = round((ratio - 1) * 100, 1)
+    sign = "+" if change > 0 else _MINUS if change < 0 else ""
+    return f"{sign}{abs(change):.1f}%"
+
+
+def percent_interval(value: Summary | None) -> str:
+    """The bounds of the 95% interval of a ratio, as changes in percent."""
+    if value is None or value.ci95 is None:
+        return "\N{EN DASH}"
+    return f"{percent(value.mean - value.ci95)} to {percent(value.mean + value.ci95)}"
+
+
+def with_interval(value: Summary | None) -> str:
+    """A mean with half of its 95% interval; a dash for None."""
+    if value is None:
+        return "\N{EN DASH}"
+    if value.ci95 is None:
+        return number(value.mean)
+    return f"{number(value.mean)} ± {number(value.ci95)}"

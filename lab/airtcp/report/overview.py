@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The figures that compare all conditions: a row for each policy under each."""
+
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy
+
+from airtcp.experiment.metrics import Headline
+from airtcp.kernel.policies import BASELINE
+from airtcp.report import model
+from airtcp.report.figure import (
+    Axis,
+    Bars,
+    Entry,
+    Figure,
+    Legend,
+    Line,
+    Mark,
+    Panel,
+    Rule,
+    Style,
+    Text,
+    Tick,
+    floats,
+    with_margin,
+)
+from airtcp.report.formats import number, percent
+from airtcp.report.model import Condition, Gain, Measured, Results
+from airtcp.report.plot import Plot
+from airtcp.report.policies import Policies
+
+_LABEL_LETTERS = 30  # what fits beside the bars
+
+_PUBLISHED = "published"
+_PUBLISHED_STYLE = Style("ink", marker="diamond", size=4.2, edge=0.9, hollow=True)
+_MEANS = "Mean over seeds; whiskers: 95% interval (Student t)."
+
+_AIRTIME_KINDS: Mapping[str, str] = {
+    "data": "data",
+    "ack": "TCP ACKs",
+    "collision": "collisions",
+    "other": "management",
+    "idle": "idle",
+}
+
+
+def plots(results: Results) -> Iterator[Plot]:
+    """Each headline metric, airtime, gains over the baseline, ACKs per segment."""
+    headlines = model.headlines(results)
+    for headline, having in headlines:
+        metric = headline.metric
+        yield Plot(
+            headline.slug,
+            headline.title.capitalize(),
+            _MEANS,
+            _listed(having, metric, f" {headline.unit}"),
+            bars(having, metric, headline.title, headline.unit),
+        )
+    on_air = model.having(results, "airtime_data_share")
+    if on_air.conditions:
+        yield Plot(
+            "airtime",
+            "Airtime",
+            "An exchange is a PPDU, SIFS and the response. TCP ACKs: exchanges that carry nothing "
+            "else. Idle includes AIFS and backoff.",
+            "; ".join(
+                f"{row.condition.label}, {row.measured.policy}: {_listed_airtime(row.measured)}"
+                for row in _rows(on_air)
+            ),
+            airtime(on_air),
+        )
+    for headline, having in headlines:
+        found = model.gains(having, headline.metric)
+        if found:
+            yield _gains_plot(having, headline, found)
+    acks = "acks_per_segment"
+    if any(acks in row.measured.summaries for row in _rows(results)):
+        yield Plot(
+            "acks",
+            "ACKs per data segment",
+            _MEANS,
+            _listed(results, acks, ""),
+            bars(results, acks, "ACKs sent per data segment received"),
+        )
+
+
+def _gains_plot(results: Results, headline: Headline, found: Sequence[Gain]) -> Plot:
+    return Plot(
+        f"{headline.slug}-gain",
+        f"{headline.title.capitalize()} relative to {BASELINE}",
+        "Ratio of runs with the same seed, mean and 95% interval, which may go on beyond the "
+        "axis; published: ratio of the published means."
+        + (" Less is better." if headline.less_is_better else ""),
+        "; ".join(map(_listed_gain, found)),
+        gains(results, found, headline.title),
+    )
+
+
+@dataclass(frozen=True)
+class _Row:
+    """The place of a policy under a condition."""
+
+    y: float
+    condition: Condition
+    measured: Measured
+
+
+def _rows(results: Results) -> list[_Row]:
+    """From the top down: the policies of a condition together, a gap between conditions."""
+    rows: list[_Row] = []
+    y = 0.0
+    for condition in results.conditions:
+        for measured in condition.policies:
+            rows.append(_Row(y, condition, measured))
+            y -= 0.9
+        y -= 0.6
+    return rows
+
+
+def bars(results: Results, metric: str, name: str, unit: str = "") -> Figure:
+    """Bars of a metric's means with their intervals, and the published means."""
+    rows = [row for row in _rows(results) if metric in row.measured.summaries]
+    marks: list[Mark] = []
+    for policy in results.policies:
+        own = [row for row in rows if row.measured.policy == policy]
+        if own:
+            summaries = [row.measured.summaries[metric] for row in own]
+            marks.append(
+                Bars(
+                    entries=[policy],
+                    start=numpy.zeros(len(own)),
+                    length=floats(one.mean for one in summaries),
+                    half=floats(one.ci95 for one in summaries),
+                    y=floats(row.y for row in own),
+                    colour=Policies(results.policies).colour(policy),
+                )
+            )
+    texts: list[Mark] = []
+    largest = 0.0
+    for row in rows:
+        summary, policy = row.measured.summaries[metric], row.measured.policy
+        published = row.measured.published.get(metric)
+        end = summary.mean + (summary.ci95 or 0.0)
+        if published is not None:
+            marks.append(_published(published.value, row.y, policy))
+            end = max(end, published.value)
+        texts.append(Text(text=f"{summary.mean:.3g}", x=end, y=row.y, entries=[policy]))
+        largest = max(largest, end)
+    return _figure(
+        results,
+        Axis(name, unit, (0, largest * 1.14)),
+        [*marks, *texts],
+        _legend(results, results.policies, any(metric in row.measured.published for row in rows)),
+    )
+
+
+def gains(results: Results, gains: Sequence[Gain], name: str) -> Figure:
+    """A metric of each policy over the baseline's: measured, and published."""
+    marks: list[Mark] = [Rule(axis="x", at=1, colour="faint")]
+    published: list[Mark] = []
+    seen = [1.0]
+    for gain in gains:
+        y = _y_of_gain(results, gain)
+        if gain.measured is not None:
+            mean, half = gain.measured.mean, gain.measured.ci95
+            colour = Policies(results.policies).colour(gain.policy)
+            marks.append(
+                Line(
+                    entries=[gain.policy],
+                    x=floats([mean]),
+                    y=floats([y]),
+                    x_half=floats([half]),
+                    style=Style(colour, marker="circle", size=3, edge=1, whiskers="capped"),
+                )
+            )
+            seen += [mean - (half or 0.0), mean + (half or 0.0)]
+        if gain.published is not None:
+            published.append(_published(gain.published, y, gain.policy))
+            seen.append(gain.published)
+    # Two runs may have intervals so wide that nothing else could be seen.
+    means = [gain.measured.mean for gain in gains if gain.measured]
+    largest = max([1.0, *means, *(gain.published for gain in gains if gain.published)])
+    low, high = with_margin(seen)
+    limits = (max(0, low), min(high, 1.6 * largest))
+    policies = list(dict.fromkeys(gain.policy for gain in gains))
+    return _figure(
+        results,
+        Axis(f"{name} relative to the policy {BASELINE}", limits=limits),
+        [*marks, *published],
+        _legend(results, policies, bool(published)),
+    )
+
+
+def _y_of_gain(results: Results, gain: Gain) -> float:
+    """The policy's row; where it is the only one compared, the middle of the condition's."""
+    rows = [row for row in _rows(results) if row.condition is gain.condition]
+    own = [row for row in rows if row.measured.policy == gain.policy or len(rows) == 2]
+    return float(numpy.mean([row.y for row in own]))
+
+
+def airtime(results: Results) -> Figure:
+    """How the time of the transfer was spent on the air, in percent."""
+    rows = _rows(results)
+    marks: list[Mark] = []
+    for policy in results.policies:
+        own = [row for row in rows if row.measured.policy == policy]
+        shares = [_airtime_shares(row.measured) for row in own]
+        start = numpy.zeros(len(own))
+        for kind, label in _AIRTIME_KINDS.items():
+            percents = floats([100 * of[kind] for of in shares])
+            marks.append(
+                Bars(
+                    entries=[label],
+                    detail=policy,
+                    start=start,
+                    length=percents,
+                    y=floats(row.y for row in own),
+                    colour=f"air-{kind}",
+                )
+            )
+            start = start + percents
+    if len(results.policies) > 1:
+        marks += [Text(text=row.measured.policy, x=100, y=row.y) for row in rows]
+    entries = [Entry(label, f"air-{kind}") for kind, label in _AIRTIME_KINDS.items()]
+    return _figure(
+        results,
+        Axis("share of the transfer's time", "%", (0, 100), grid=False),
+        marks,
+        Legend(entries, len(entries), spacing=1),
+    )
+
+
+def _airtime_shares(measured: Measured) -> dict[str, float]:
+    """Mean share of each kind of airtime; what the metrics leave over is management."""
+    shares = {
+        kind: measured.summaries[f"airtime_{kind}_share"].mean
+        for kind in _AIRTIME_KINDS
+        if kind != "other"
+    }
+    shares["other"] = max(0.0, 1 - sum(shares.values()))
+    return {kind: shares[kind] for kind in _AIRTIME_KINDS}
+
+
+def _figure(results: Results, x: Axis, marks: Sequence[Mark], legend: Legend) -> Figure:
+    """One panel with a row for each policy, labelled by condition at the middle of its rows."""
+    rows = _rows(results)
+    ys = [row.y for row in rows]
+    ticks = [
+        Tick(
+            float(numpy.mean([row.y for row in rows if row.condition is condition])),
+            textwrap.fill(condition.label, _LABEL_LETTERS),
+        )
+        for condition in results.conditions
+    ]
+    y = Axis(limits=(min(ys) - 0.7, max(ys) + 0.7), ticks=ticks, grid=False)
+    height_in = 0.75 + 0.2 * (max(ys) - min(ys) + 1)
+    return Figure([Panel(x, y, marks)], height_in, legend=legend)
+
+
+def _legend(results: Results, shown: Iterable[str], has_published: bool) -> Legend:
+    more = [Entry(_PUBLISHED, _PUBLISHED_STYLE)] if has_published else []
+    return Policies(results.policies).legend(shown, more)
+
+
+def _published(x: float, y: float, policy: str) -> Line:
+    return Line(
+        entries=[_PUBLISHED], detail=policy, x=floats([x]), y=floats([y]), style=_PUBLISHED_STYLE
+    )
+
+
+def _listed(results: Results, metric: str, unit: str) -> str:
+    """The values of a metric, for a person who cannot see the bars."""
+    return "; ".join(
+        f"{row.condition.label}, {row.measured.policy}: "
+        f"{number(row.measured.summaries[metric].mean)}{unit}"
+        for row in _rows(results)
+        if metric in row.measured.summaries
+    )
+
+
+def _listed_airtime(measured: Measured) -> str:
+    shares = _airtime_shares(measured).items()
+    return ", ".join(f"{kind} {share:.1%}" for kind, share in shares)
+
+
+def _listed_gain(gain: Gain) -> str:
+    measured = percent(gain.measured.mean) if gain.measured else "not measured"
+    published = f", published {percent(gain.published)}" if gain.published else ""
+    return f"{gain.condition.label}, {gain.policy}: {measured}{published}"

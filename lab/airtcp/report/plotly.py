@@ -1,0 +1,339 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A described figure as a document of Plotly's: what the page shows where it may run scripts.
+
+Colours are those of print: the page puts its own, light or dark, in their places.
+"""
+
+import html
+import math
+from collections.abc import Sequence
+from functools import singledispatch
+from typing import Any
+
+import numpy
+
+from airtcp.report.figure import (
+    Axis,
+    Bars,
+    Entry,
+    Figure,
+    Floats,
+    Labels,
+    Line,
+    Mark,
+    Panel,
+    Rule,
+    Steps,
+    Strokes,
+    Style,
+    Text,
+    Valued,
+    Values,
+)
+from airtcp.report.markers import MARKERS
+from airtcp.report.palette import print_colour
+
+_PX_PER_IN = 150  # a column of a paper is as wide as the page shows a figure
+_PX_PER_POINT = 2.0
+_LINE_WIDTH = 0.8 * _PX_PER_POINT
+_FILL_OPACITY = 0.22
+Trace = dict[str, Any]
+
+
+def document(figure: Figure) -> dict[str, Any]:
+    """{data, layout} as Plotly takes it. layout.meta has the legend, which the page draws.
+
+    Raises NotImplementedError for marks that Plotly does not show.
+    """
+    data: list[Trace] = []
+    layout: dict[str, Any] = {}
+    for number, panel in enumerate(figure.panels, start=1):
+        ref = _ref(number)
+        for mark in panel.marks:
+            if isinstance(mark, Rule):
+                layout.setdefault("shapes", []).append(_shape(mark, ref))
+            else:
+                data += _placed(mark, panel, ref)
+        for letter, axis in (("x", panel.x), ("y", panel.y)):
+            matches = number > 1 and letter in figure.shared
+            layout[f"{letter}axis{ref}"] = _axis(axis, letter if matches else "")
+        if panel.title:
+            layout.setdefault("annotations", []).append(_title(panel.title, ref))
+    layout |= {
+        "height": round(figure.height_in * _PX_PER_IN),
+        "grid": _grid(figure),
+        "barmode": "overlay",
+        "hovermode": "closest",
+        "showlegend": False,
+        "meta": {"legend": [_entry(one) for one in figure.legend.entries]},
+    }
+    return {"data": data, "layout": layout}
+
+
+def _ref(number: int) -> str:
+    """What follows x and y in the name of an axis: nothing for the first."""
+    return "" if number == 1 else str(number)
+
+
+def _grid(figure: Figure) -> dict[str, Any]:
+    """Which panel is where."""
+    places = [["" for _ in range(figure.columns)] for _ in range(figure.rows)]
+    for number, panel in enumerate(figure.panels, start=1):
+        places[panel.row][panel.column] = f"x{_ref(number)}y{_ref(number)}"
+    return {"rows": figure.rows, "columns": figure.columns, "subplots": places}
+
+
+def _axis(axis: Axis, matches: str) -> dict[str, Any]:
+    is_log = axis.scale == "log"
+    limits = [math.log10(one) if is_log else one for one in axis.limits]
+    found: dict[str, Any] = {
+        "title": {"text": html.escape(axis.title)},
+        "type": axis.scale,
+        "range": [_number(one) for one in limits],
+        "showgrid": axis.grid,
+        "zeroline": False,
+        "automargin": True,
+    }
+    if is_log:
+        found["dtick"] = 1
+    if axis.ticks:
+        found |= {
+            "tickvals": [one.at for one in axis.ticks],
+            "ticktext": [html.escape(one.label).replace("\n", "<br>") for one in axis.ticks],
+            "fixedrange": True,
+        }
+    if matches:
+        found["matches"] = matches
+    return found
+
+
+def _title(title: str, ref: str) -> dict[str, Any]:
+    """A panel's, above it."""
+    return {
+        "text": html.escape(title),
+        "xref": f"x{ref} domain",
+        "yref": f"y{ref} domain",
+        "x": 0.5,
+        "y": 1,
+        "yanchor": "bottom",
+        "showarrow": False,
+    }
+
+
+def _shape(rule: Rule, ref: str) -> dict[str, Any]:
+    other = "y" if rule.axis == "x" else "x"
+    return {
+        "type": "line",
+        f"{rule.axis}ref": f"{rule.axis}{ref}",
+        f"{other}ref": f"{other}{ref} domain",
+        f"{rule.axis}0": rule.at,
+        f"{rule.axis}1": rule.at,
+        f"{other}0": 0,
+        f"{other}1": 1,
+        "layer": "above",
+        "line": {"color": print_colour(rule.colour), "width": 1},
+    }
+
+
+def _placed(mark: Mark, panel: Panel, ref: str) -> list[Trace]:
+    """The traces of a mark; the first has its values, others and texts only looks."""
+    traces = _traces(mark)
+    for number, trace in enumerate(traces):
+        trace |= {
+            "name": html.escape(mark.name),
+            "xaxis": f"x{ref}",
+            "yaxis": f"y{ref}",
+            "meta": {"entries": list(mark.entries)},
+        }
+        if number or isinstance(mark, Text):
+            trace["hoverinfo"] = "skip"
+        else:
+            assert isinstance(mark, Valued)
+            trace |= _hover(mark, panel)
+    return traces
+
+
+@singledispatch
+def _traces(mark: Mark) -> list[Trace]:
+    raise NotImplementedError(f"Plotly shows no {type(mark).__name__}")
+
+
+@_traces.register
+def _line_traces(mark: Line) -> list[Trace]:
+    if not mark.is_visible:
+        return []
+    values, style = mark.values, mark.style
+    trace: Trace = {"type": "scatter", "x": _plain(values.x), "y": _plain(values.y)}
+    modes = []
+    if style.dash is not None:
+        modes.append("lines")
+        trace["line"] = {**_line(style), "shape": "hv" if mark.steps else "linear"}
+    if style.marker:
+        modes.append("markers")
+        trace["marker"] = _marker(style)
+    trace["mode"] = "+".join(modes)
+    width = 3 if style.whiskers == "capped" else 0
+    return [trace | _intervals(values, style.colour, width)]
+
+
+@_traces.register
+def _bar_traces(mark: Bars) -> list[Trace]:
+    trace: Trace = {
+        "type": "bar",
+        "orientation": "h",
+        "x": _plain(mark.length),
+        "y": _plain(mark.y),
+        "base": _plain(mark.start),
+        "width": mark.height,
+        "marker": {"color": print_colour(mark.colour), "line": {"width": 0}},
+    }
+    return [trace | _intervals(mark.values, "ink", 3)]
+
+
+@_traces.register
+def _step_traces(mark: Steps) -> list[Trace]:
+    colour = print_colour(mark.style.colour)
+    outline: Trace = {
+        "type": "scatter",
+        "mode": "lines",
+        "x": _plain(mark.edges),
+        "y": _plain(numpy.append(mark.heights, mark.heights[-1:])),
+        "line": {**_line(mark.style), "shape": "hv"},
+    }
+    if not mark.filled:
+        return [outline]
+    bars: Trace = {
+        "type": "bar",
+        "x": _plain(mark.values.x),
+        "y": _plain(mark.heights),
+        "width": _plain(numpy.diff(mark.edges)),
+        "marker": {"color": colour, "opacity": _FILL_OPACITY, "line": {"width": 0}},
+    }
+    return [bars, outline]
+
+
+@_traces.register
+def _stroke_traces(mark: Strokes) -> list[Trace]:
+    """As bars, which are as wide as the strokes are apart."""
+    return [
+        {
+            "type": "bar",
+            "x": _plain(mark.x),
+            "y": _plain(mark.high),
+            "width": 0.75,
+            "marker": {"color": print_colour(mark.colour), "line": {"width": 0}},
+        }
+    ]
+
+
+@_traces.register
+def _text_traces(mark: Text) -> list[Trace]:
+    up = {"bottom": "top", "top": "bottom", "center": "middle"}[mark.align_y]
+    aside = {"left": "right", "right": "left", "center": "center"}[mark.align_x]
+    return [
+        {
+            "type": "scatter",
+            "mode": "text",
+            "x": [_number(mark.x)],
+            "y": [_number(mark.y)],
+            "text": [html.escape(f"\N{NO-BREAK SPACE}{mark.text}\N{NO-BREAK SPACE}")],
+            "textposition": f"{up} {aside}",
+            "textfont": {"color": print_colour(mark.colour)},
+            "cliponaxis": False,
+        }
+    ]
+
+
+@_traces.register
+def _no_traces(mark: Labels) -> list[Trace]:
+    """mpl.draw() turns those that find room into texts."""
+    return []
+
+
+def _line(style: Style) -> dict[str, Any]:
+    colour = print_colour(style.colour)
+    return {"color": colour, "width": style.width * _LINE_WIDTH, "dash": style.dash}
+
+
+def _marker(style: Style) -> dict[str, Any]:
+    assert style.marker
+    marker = MARKERS[style.marker]
+    has_outline = style.hollow or marker.is_thin
+    return {
+        "symbol": f"{marker.plotly}-open" if has_outline else marker.plotly,
+        "color": print_colour(style.colour),
+        "size": style.size * _PX_PER_POINT,
+        "line": {"width": style.edge * _PX_PER_POINT if has_outline else 0},
+    }
+
+
+def _intervals(values: Values, colour: str, width: int) -> Trace:
+    """Bars of intervals, whose ends are so wide, of points that have them."""
+    halves = {"x": values.x_half, "y": values.y_half}
+    return {
+        f"error_{letter}": {
+            "type": "data",
+            "array": [0 if math.isnan(one) else _number(one) for one in half],
+            "color": print_colour(colour),
+            "thickness": 1.2,
+            "width": width,
+        }
+        for letter, half in halves.items()
+        if not numpy.isnan(half).all()
+    }
+
+
+def _hover(mark: Valued, panel: Panel) -> Trace:
+    """What the page says about a point; customdata has what is not its values alone."""
+    asides = _asides(mark.values, panel)
+    lines = [f"<b>{html.escape(mark.name)}</b>"] if mark.name else []
+    for number, (letter, axis) in enumerate((("x", panel.x), ("y", panel.y))):
+        aside = f"%{{customdata[{number}]}}" if asides else ""
+        if axis.ticks:
+            lines.append(aside)
+            continue
+        value = f"%{{{letter}:.4~g}}{aside}" + (f" {html.escape(axis.unit)}" if axis.unit else "")
+        lines.append(f"{html.escape(axis.name)}: {value}" if axis.name else value)
+    if mark.values.notes:
+        lines.append("%{customdata[2]}")
+    hover: Trace = {"hovertemplate": "<br>".join(lines) + "<extra></extra>"}
+    return hover | ({"customdata": asides} if asides else {})
+
+
+def _asides(values: Values, panel: Panel) -> list[tuple[str, ...]]:
+    """For each point: what stands beside its two values or in place of one, and its note."""
+    columns = []
+    for axis, numbers, half in (
+        (panel.x, values.x, values.x_half),
+        (panel.y, values.y, values.y_half),
+    ):
+        if axis.ticks:
+            columns.append([html.escape(axis.label_at(float(one))) for one in numbers])
+        else:
+            columns.append(["" if math.isnan(one) else f" ± {one:.3g}" for one in half])
+    if values.notes:
+        columns.append([html.escape(one) for one in values.notes])
+    return list(zip(*columns, strict=True)) if any(map(any, columns)) else []
+
+
+def _entry(entry: Entry) -> dict[str, Any]:
+    """An entry of the legend; path is the outline of its marker, in a square of 1."""
+    look = entry.look
+    if isinstance(look, str):
+        return {"name": entry.name, "color": print_colour(look), "kind": "patch"}
+    found: dict[str, Any] = {"name": entry.name, "color": print_colour(look.colour), "kind": "line"}
+    if look.dash:
+        found["dash"] = look.dash
+    if look.marker:
+        marker = MARKERS[look.marker]
+        found |= {"path": marker.path, "hollow": look.hollow or marker.is_thin}
+    return found
+
+
+def _number(value: float) -> float:
+    """As exact as anybody can see."""
+    return float(f"{value:.6g}")
+
+
+def _plain(values: Floats | Sequence[float]) -> list[float]:
+    return [_number(float(value)) for value in values]

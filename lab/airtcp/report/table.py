@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The values of a figure as a table."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from airtcp.report.figure import Axis, Figure, Floats, Panel, Valued
+
+# What somebody may read through; everything that a run measured is in its files.
+_MOST_ROWS = 120
+
+
+@dataclass(frozen=True)
+class Table:
+    """text_columns: how many of the first columns are text; the others are numbers."""
+
+    head: Sequence[str]
+    text_columns: int
+    rows: Sequence[Sequence[str]]
+    notes: Sequence[str] = ()
+
+
+def data_table(figure: Figure) -> Table | None:
+    """The values that a figure shows; of many evenly some. None if it shows none."""
+    shown = list(_shown(figure))
+    total = sum(len(mark.values.x) for _, mark in shown)
+    if not total:
+        return None
+    step = math.ceil(total / _MOST_ROWS)
+    labelled = next((one for one in ("x", "y") if getattr(shown[0][0], one).ticks), "")
+    letters = [letter for letter in ("x", "y") if letter != labelled]
+    titles = {
+        letter: list(dict.fromkeys(getattr(panel, letter).title for panel, _ in shown))
+        for letter in letters
+    }
+    several = len(titles.get("y", ())) > 1
+    texts = {
+        "panel": [panel.title for panel, _ in shown],
+        "series": [mark.name for _, mark in shown],
+        "what": [panel.y.title if several else "" for panel, _ in shown],
+    }
+    texts = {head: column for head, column in texts.items() if any(column)}
+    rows: list[list[str]] = []
+    for number, (panel, mark) in enumerate(shown):
+        named = [column[number] for column in texts.values()]
+        labels = _column(panel, mark, labelled)[::step] if labelled else []
+        columns = [_column(panel, mark, letter)[::step] for letter in letters]
+        for place, cells in enumerate(zip(*columns, strict=True)):
+            rows.append([*labels[place : place + 1], *named, *cells])
+    heads = [*(["condition"] if labelled else []), *texts]
+    values = [title[0] if len(title) == 1 else "value" for title in titles.values()]
+    notes = [f"One of {step} values; {total} are drawn."] if step > 1 else []
+    return Table([*heads, *values], len(heads), rows, notes)
+
+
+def _shown(figure: Figure) -> Iterator[tuple[Panel, Valued]]:
+    for panel in figure.panels:
+        for mark in panel.marks:
+            if isinstance(mark, Valued) and mark.is_visible:
+                yield panel, mark
+
+
+def _column(panel: Panel, mark: Valued, letter: str) -> list[str]:
+    values = mark.values
+    if letter == "x":
+        return _texts(panel.x, values.x, values.x_half)
+    return _texts(panel.y, values.y, values.y_half)
+
+
+def _texts(axis: Axis, values: Floats, halves: Floats) -> list[str]:
+    """Each value with half of its interval, or the label in its place."""
+    if axis.ticks:
+        return [axis.label_at(float(value)) for value in values]
+    return [
+        f"{value:.4g}" + ("" if math.isnan(half) else f" ± {half:.3g}")
+        for value, half in zip(values, halves, strict=True)
+    ]

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Described figures as Matplotlib draws them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations
+
+import numpy
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.transforms import Bbox
+
+from airtcp.report import mpl
+from airtcp.report.figure import (
+    Axis,
+    Bars,
+    Box,
+    Entry,
+    Figure,
+    Labels,
+    Legend,
+    Line,
+    Mark,
+    Panel,
+    Style,
+    Text,
+    Tick,
+    floats,
+)
+from airtcp.report.mpl import Drawing
+
+DOTS = Style("policy0", marker="circle")
+TEN = Axis("x", "s", (0, 10))
+
+
+@pytest.fixture(autouse=True)
+def style() -> Iterator[None]:
+    with mpl.style():
+        yield
+
+
+def drawn(marks: Sequence[Mark], x: Axis = TEN, y: Axis = TEN) -> tuple[Drawing, Axes]:
+    drawing = mpl.draw(Figure([Panel(x, y, marks)], height_in=2))
+    [axes] = drawing.canvas.axes
+    return drawing, axes
+
+
+def placed(texts: Sequence[Text], points: Line) -> list[Text]:
+    drawing, _ = drawn([points, Labels(texts=texts)])
+    [panel] = drawing.described.panels
+    return [mark for mark in panel.marks if isinstance(mark, Text)]
+
+
+def test_axes_are_as_described() -> None:
+    lanes = Axis(limits=(2, 0), ticks=[Tick(0.5, "server"), Tick(1.5, "station")], line=False)
+    _, axes = drawn([], Axis("time", "ms", (20, 30), step=5), lanes)
+    assert (axes.get_xlim(), axes.get_ylim()) == ((20, 30), (2, 0))
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["server", "station"]
+    assert list(axes.get_xticks()) == [20, 25, 30]
+    assert axes.get_xlabel() == "time (ms)"
+    assert not axes.spines["left"].get_visible()
+
+
+def test_an_interval_reaches_half_of_it_to_both_sides() -> None:
+    bars = Bars(
+        length=floats([4, 6]),
+        y=floats([1, 2]),
+        start=floats([0, 1]),
+        half=floats([None, 2]),
+        colour="ink",
+    )
+    _, axes = drawn([bars])
+    [whiskers] = [one for one in axes.collections if len(one.get_paths())]
+    ends = [numpy.asarray(path.vertices).tolist() for path in whiskers.get_paths()]
+    assert [[5, 2], [9, 2]] in ends
+
+
+def test_the_tip_of_a_box_is_that_of_its_id() -> None:
+    box = Box(left=1, right=2, top=0, bottom=1, colour="air-data", tip="data")
+    drawing, axes = drawn([box, replace(box, left=3, right=4, tip=""), replace(box, tip="ACK")])
+    assert list(drawing.tips.values()) == ["data", "ACK"]
+    assert {one.get_gid() for one in axes.get_children()} - {None} == set(drawing.tips)
+
+
+def test_labels_cover_neither_markers_nor_each_other() -> None:
+    xs = [1.0, 1.5, 2.0, 9.9]
+    texts = [Text(text=f"{x:g} ms", x=x, y=5, colour="policy0", size=5.5) for x in xs]
+    points = Line(x=floats(xs), y=floats([5] * 4), style=DOTS)
+    drawing, axes = drawn([points, Labels(texts=texts)])
+    boxes = [text.get_window_extent() for text in axes.texts]
+    assert len(boxes) == 4
+    centres = axes.transData.transform([(x, 5) for x in xs])
+    assert not any(Bbox.overlaps(one, other) for one, other in combinations(boxes, 2))
+    assert not any(box.contains(*centre) for box in boxes for centre in centres)
+    inside = axes.get_window_extent()
+    assert all(inside.x0 <= box.x0 and box.x1 <= inside.x1 for box in boxes)
+    assert axes.texts[0].get_text() == "1 ms"
+    assert drawing.described.panels[0].marks[1:] == placed(texts, points)
+
+
+def test_labels_without_room_are_left_out_the_last_ones_first() -> None:
+    points = Line(x=floats([5] * 30), y=floats([5] * 30), style=DOTS)
+    texts = [Text(text=f"label {number}", x=5, y=5) for number in range(30)]
+    found = placed(texts, points)
+    assert 0 < len(found) < 30
+    assert [one.text for one in found] == [one.text for one in texts[: len(found)]]
+
+
+def test_panels_of_a_grid_have_their_labels_once() -> None:
+    panels = [Panel(TEN, TEN, [], title=f"{n} flows", row=n // 2, column=n % 2) for n in range(3)]
+    legend = Legend([Entry("aad", "policy0"), Entry("published", DOTS)], columns=2)
+    figure = Figure(panels, 3, 7, legend, shared="xy", labels="figure")
+    canvas = mpl.draw(figure).canvas
+    assert [axes.get_title() for axes in canvas.axes] == ["0 flows", "1 flows", "2 flows"]
+    assert canvas.get_supxlabel() == "x (s)"
+    assert not any(axes.get_xlabel() for axes in canvas.axes)
+    [drawn_legend] = canvas.legends
+    assert [text.get_text() for text in drawn_legend.get_texts()] == ["aad", "published"]
+
+
+def test_a_mark_that_matplotlib_does_not_draw_is_refused() -> None:
+    with pytest.raises(NotImplementedError, match="Mark"):
+        drawn([Mark()])
