@@ -133,7 +133,8 @@ def test_libraries_of_tests_that_cannot_be_had_are_reported(programs: Path, tmp_
     done = setup(programs, "test", HOME=tmp_path)
     assert done.returncode == 1
     assert done.stdout == ""
-    assert done.stderr.splitlines()[-1].startswith("airtcp: cannot create the Python environment in ")
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("airtcp: cannot create the Python environment in ")
     assert setup(programs, HOME=tmp_path).returncode == 0
 
 
