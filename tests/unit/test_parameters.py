@@ -49,7 +49,7 @@ CABLES: dict[str, Plain] = {"access": "ethernet"}
         (
             {"error_model": "snr", "snr": "20dB", "distance": "5m"},
             "error_model",
-            "one of snr distance walk; given are snr and distance",
+            "one of snr distance walk, not snr and distance",
         ),
         (
             {"error_model": "snr", "snr": "20dB", "response_error_rate": 0.1},
@@ -94,13 +94,21 @@ CABLES: dict[str, Plain] = {"access": "ethernet"}
         ({"ack_filter": "police"}, "ack_filter", "police needs ack_filter_rate, as in 100kbit"),
         ({"ack_filter_rate": "1Mbit"}, "ack_filter_rate", "with ack_filter none; allowed: none"),
         ({"ack_filter": "txq", "ack_hold": 3}, "ack_hold", "3 is not allowed with ack_filter txq"),
-        ({**CABLES, "ack_filter": "txq"}, "ack_filter", "matter of radios; allowed: access wifi"),
+        (
+            {**CABLES, "ack_filter": "txq"},
+            "ack_filter",
+            "is done by radios; allowed: access wifi",
+        ),
         (
             {"ack_filter": "txq", "queue": "fifo"},
             "ack_filter",
             "txq is not allowed with queue fifo, where no packet waits; allowed: queue txq",
         ),
-        ({"ack_filter": "cake"}, "ack_filter", "needs a bottleneck on the way back: return_rate"),
+        (
+            {"ack_filter": "cake"},
+            "ack_filter",
+            "a bottleneck on the return path: return_rate",
+        ),
         ({"ack_filter": "multicast"}, "ack_filter", "allowed: direction upload"),
         (
             {"ack_filter": "shape", "ack_filter_rate": "1Mbit", "ack_filter_at": "router"},

@@ -20,12 +20,14 @@ from airtcp.experiment.papers import Paper
 from airtcp.experiment.published import Published, by_parameter, parameter
 from airtcp.experiment.topology import Change, Flow, Network, Topology
 from airtcp.experiment.topology_checks import Problem, problems
-from airtcp.parameters import OBSERVATION, PARAMETER_NAMES, Parameters, Strict
-from airtcp.parameters.conflicts import unsaid
+from airtcp.parameters import OBSERVATION, PARAMETER_NAMES, Parameters
 from airtcp.parameters.jsonschema import HINT, Json, Shape
-from airtcp.parameters.quantity import Plain
+from airtcp.parameters.quantity import Plain, WithCommas
+from airtcp.parameters.section import Strict, facts, key_of
 
 _NAME = "[a-z0-9][a-z0-9-]*"
+
+_WITH_COMMAS = tuple(key_of(Parameters, name) for name, _ in facts(Parameters, WithCommas))
 
 
 def _values(name: str) -> Json:
@@ -60,8 +62,7 @@ class Setting:
         name, equals, values = text.partition("=")
         if name not in PARAMETER_NAMES:
             raise InputError(f"--set {text}: unknown factor {name!r}; {parameters_like(name)}")
-        # A list of capture points or of waypoints is a single value.
-        listed = (values,) if name in ("capture", "walk") else tuple(values.split(","))
+        listed = (values,) if name in _WITH_COMMAS else tuple(values.split(","))
         if not equals or not all(listed):
             raise InputError(f"--set {text}: give values, as in --set {name}=V1,V2")
         return cls(name, listed)
@@ -178,13 +179,12 @@ class Experiment(Strict):
         return tuple(dict.fromkeys(listed)) or (self.parameters.ack_policy,)
 
     def published_for(self, parameters: Parameters) -> dict[str, Published]:
-        """Published values for exactly these conditions (all but OBSERVATION), by metric."""
-        under = conditions(parameters)
+        """Published values for exactly these conditions (all but observation), by metric."""
         found: dict[str, Published] = {}
         for figure in self.published:
             if figure.metric in found or figure.relative_to:
                 continue
-            if under == conditions(self.parameters.replace(figure.when)):
+            if parameters.conditions == self.parameters.replace(figure.when).conditions:
                 found[figure.metric] = figure
         return found
 
@@ -204,8 +204,7 @@ def _cases(
     cases: dict[str, Case] = {}
     for values in combinations:
         parameters = _set(base, values)
-        plain = parameters.plain()
-        case = Case({name: plain[name] for name in names}, parameters, network)
+        case = Case(parameters.plain(names), parameters, network)
         cases.setdefault(case.slug, case)
     return list(cases.values())
 
@@ -215,7 +214,7 @@ def problems_of(network: Network | None, parameters: Parameters) -> Iterator[Pro
     if network:
         yield from problems(network, parameters)
     else:
-        yield from (Problem(("parameters", name), text) for name, text in unsaid(parameters))
+        yield from (Problem(("parameters", name), text) for name, text in parameters.incomplete())
 
 
 def _set(parameters: Parameters, values: Mapping[str, Plain]) -> Parameters:

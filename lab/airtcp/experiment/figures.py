@@ -14,9 +14,10 @@ from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag,
 from airtcp import suggest
 from airtcp.experiment.metrics import METRICS, METRICS_IN, unknown_metric
 from airtcp.models.aggregation import Station
-from airtcp.parameters import NUMBERS, PARAMETER_NAMES, Strict, jsonschema
+from airtcp.parameters import NUMBERS, PARAMETER_NAMES, jsonschema
 from airtcp.parameters.jsonschema import HINT, Json, Shape
 from airtcp.parameters.quantity import OnOff, Plain, duration, fraction, rate, size
+from airtcp.parameters.section import Strict
 
 # Type of the error for a figure of unknown kind.
 KIND = "figure_kind"

@@ -8,8 +8,9 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from airtcp.experiment.metrics import METRICS
 from airtcp.experiment.papers import Precision, Word
-from airtcp.parameters import PARAMETER_NAMES, Strict, jsonschema
+from airtcp.parameters import PARAMETER_NAMES, jsonschema
 from airtcp.parameters.jsonschema import PARAMETER, Json, Shape
+from airtcp.parameters.section import Strict
 
 
 def parameter(name: str) -> Json:

@@ -11,13 +11,13 @@ from pydantic_core import ErrorDetails
 
 from airtcp import suggest, yamlfile
 from airtcp.errors import InputError
-from airtcp.experiment.experiment import Experiment, conditions, problems_of
+from airtcp.experiment.experiment import Experiment, problems_of
 from airtcp.experiment.figures import KINDS, ModelFigure, tsq_packets
 from airtcp.experiment.messages import explain, named, parameters_like
 from airtcp.experiment.metrics import METRICS, unknown_metric
 from airtcp.experiment.published import Published
 from airtcp.experiment.topology import model_at
-from airtcp.parameters import CONFLICT, OBSERVATION, PARAMETER_NAMES, Parameters
+from airtcp.parameters import OBSERVATION, PARAMETER_NAMES, Parameters
 from airtcp.parameters.quantity import Plain
 from airtcp.paths import EXPERIMENTS_DIR, REPOSITORY
 
@@ -133,7 +133,7 @@ class _Reader:
                         + suggest.allowed(factor, factors),
                     )
             if isinstance(figure, ModelFigure) and not any(
-                tsq_packets(case.parameters.plain()["tsq"]) for case in experiment.cases()
+                tsq_packets(case.parameters.text("tsq")) for case in experiment.cases()
             ):
                 raise self._error(
                     ("figures", number, "model"),
@@ -177,8 +177,8 @@ class _Reader:
                 # Compare as text first: parsing parameters is slow.
                 if any(_fits(values, product, base) for product in design):
                     continue
-                under = conditions(experiment.parameters.replace(values))
-                if under not in (conditions(case.parameters) for case in experiment.cases()):
+                under = experiment.parameters.replace(values).conditions
+                if under not in (case.parameters.conditions for case in experiment.cases()):
                     given = " ".join(f"{name}={value}" for name, value in values.items())
                     raise self._error(
                         ("published", number, key),
@@ -189,12 +189,10 @@ class _Reader:
         if name not in PARAMETER_NAMES:
             raise self._error(at, f"unknown factor; {parameters_like(name)}")
         try:
-            Parameters.model_validate({name: value})
+            Parameters.check({name: value})
         except ValidationError as error:
             first = error.errors()[0]
-            # Conflicts depend on other values, too.
-            if first["type"] != CONFLICT:
-                raise self._error((*at, *within), explain(first, Parameters)) from None
+            raise self._error((*at, *within), explain(first, Parameters)) from None
 
     def _error(self, at: _Location, message: str) -> InputError:
         """`file:line: key: message`; a missing key is reported at the line of its parent."""

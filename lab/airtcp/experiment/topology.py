@@ -6,56 +6,38 @@ say is as the case has it, so that a factor reaches every node without an opinio
 """
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field
 
-from airtcp.parameters import CongestionControl, Parameters, Strict
+from airtcp.parameters import Parameters
+from airtcp.parameters.ack_policy import AckPolicy
+from airtcp.parameters.bss import Bss
+from airtcp.parameters.cable import Cable, Link
+from airtcp.parameters.errors import Errors
+from airtcp.parameters.host import Host
+from airtcp.parameters.jsonschema import Json
 from airtcp.parameters.quantity import Plain, duration, rate, whole_seconds
+from airtcp.parameters.radio import DataRate, Radio
+from airtcp.parameters.section import Strict
+from airtcp.parameters.sender import CongestionControl, Sender, SenderSysctls
 
 SWITCH = "switch"
 """The node where all cables end, which no file names."""
 
 _DAY_S = 86400
 
-ACK_POLICY = (
-    *("ack_policy", "ack_delay_bound"),
-    *("aad_alpha", "aad_beta", "aad_min_iat", "aad_reset", "aad_segments"),
-    *("aad_max_delay", "ack_limit", "ack_limit_max", "ack_count", "ack_count_delay"),
-    *("tack_segments", "tack_beta", "divack", "divack_spread"),
-)
-SENDER = ("divack_sender", "tsq", "tso_rtt_log", "pacing_factor")
-_HOST = (
-    *ACK_POLICY,
-    *SENDER,
-    *("congestion_control", "nagle", "initcwnd", "sack", "timestamps"),
-    *("tcp_rmem_max", "tcp_wmem_max", "gro", "gso", "gso_segments", "tso"),
-)
-_CABLE = (
-    *("delay", "rate", "rate_burst", "rate_latency", "wire_queue", "wire_loss"),
-    *("return_delay", "return_rate", "return_queue"),
-)
-RATE = ("mcs", "guard_interval", "legacy_rate")
-ERRORS = (
-    *("error_rate", "response_error_rate"),
-    *("burst_enter", "burst_leave", "burst_good_error", "burst_bad_error"),
-)
-_RADIO = (
-    *RATE,
-    *ERRORS,
-    *("snr", "streams", "preset", "rate_control", "rts_threshold"),
-    *("ampdu_mpdus", "ampdu_bytes", "mpdu_spacing", "ampdu_duration", "block_ack_request"),
-    *("amsdu", "queue", "formed_ppdus", "fifo_mpdus"),
-    *("hand_up", "coalesce_mpdus", "coalesce", "gro_flush"),
-)
-_CELL = ("standard", "channel", "width", "wmm")
 
-CABLE_CHANGES = ("delay", "rate", "wire_loss")
+def _without_defaults(schema: Json) -> None:
+    """What a node does not say is as the parameters have it."""
+    for described in schema["properties"].values():
+        described.pop("default", None)
 
 
-class Own(Strict):
-    """Parameters of a node's own: those that are given, and no others."""
+class NodeParameters(Strict):
+    """Parameters that a node has of its own: those that are given, and no others."""
+
+    model_config = ConfigDict(json_schema_extra=_without_defaults)
 
     def plain(self) -> dict[str, Plain]:
         """As in YAML, by the names of parameters."""
@@ -63,48 +45,24 @@ class Own(Strict):
         return given
 
 
-def _own(name: str, says: str, keys: Sequence[str], **more: Any) -> type[Own]:
-    """A model of some parameters, each as Parameters has it, but without a default."""
-    fields: dict[str, Any] = {}
-    for attribute, field in Parameters.model_fields.items():
-        if field.alias in keys:
-            kind = field.annotation
-            for extra in field.metadata:
-                kind = Annotated[kind, extra]  # type: ignore[assignment]
-            own = Field(default=None, alias=field.alias, description=field.description)
-            fields[attribute] = (kind, own)
-    return create_model(name, __base__=Own, __doc__=says, **more, **fields)
+class Server(Cable, Host, Sender, AckPolicy, NodeParameters):
+    """A host on a cable to the switch."""
 
 
-if TYPE_CHECKING:  # what the checker cannot see of models made of others' fields
+class AccessPoint(Errors, Radio, Bss, NodeParameters):
+    """A bridge between the switch and its radio; its stations inherit what it says."""
 
-    class Server(Own): ...
 
-    class AccessPoint(Own): ...
+class _Associated(NodeParameters):
+    access_point: str = Field(description="the access point that it joins")
 
-    class Station(Own):
-        access_point: str
 
-    class Settings(Own): ...
+class Station(Errors, Radio, Host, Sender, AckPolicy, _Associated):
+    """A host with a radio."""
 
-else:
-    Server = _own("Server", "A host on a cable to the switch.", (*_CABLE, *_HOST))
-    AccessPoint = _own(
-        "AccessPoint",
-        "A bridge between the switch and its radio; its stations inherit what it says.",
-        (*_CELL, *_RADIO),
-    )
-    Station = _own(
-        "Station",
-        "A host with a radio.",
-        (*_RADIO, *_HOST),
-        access_point=(str, Field(description="the access point that it joins")),
-    )
-    Settings = _own(
-        "Settings",
-        "What can change while a run goes on.",
-        (*ACK_POLICY, *SENDER, *CABLE_CHANGES, *RATE, *ERRORS, "snr"),
-    )
+
+class Settings(Errors, DataRate, Link, SenderSysctls, AckPolicy, NodeParameters):
+    """What can change while a run goes on."""
 
 
 class Topology(Strict):

@@ -11,19 +11,18 @@ from pydantic import ValidationError
 
 from airtcp import suggest
 from airtcp.experiment.topology import (
-    ACK_POLICY,
-    CABLE_CHANGES,
-    ERRORS,
-    RATE,
-    SENDER,
+    MODELS,
     SWITCH,
     Flow,
     Network,
+    Settings,
     flow_names,
     rest_s,
 )
 from airtcp.parameters import Parameters
 from airtcp.parameters.quantity import Plain
+from airtcp.parameters.radio import DataRate
+from airtcp.parameters.section import DefaultTopologyOnly, facts, key_of, keys
 from airtcp.units import format_duration_s
 
 MOST_STATIONS = 64
@@ -34,20 +33,6 @@ _LIKE = "up to 20 lower-case letters, digits and dashes, a letter first"
 # Names that the plan uses for a node, a capture and a file.
 _RESERVED = (SWITCH, "air", "helpers")
 
-# Parameters of the default topology and its traffic; a custom topology has its own nodes, flows and
-# schedule instead.
-_OF_THE_USUAL = (
-    *("stations", "direction", "workload", "protocol", "udp_rate", "flows", "idle", "marking"),
-    *("access", "ethernet_rate", "path", "distance", "walk", "udp_ping_interval"),
-    *("router", "slow_host", "ack_filter"),
-)
-
-_RADIO_CHANGES = (*RATE, *ERRORS)
-_CHANGES = {
-    "servers": (*ACK_POLICY, *SENDER, *CABLE_CHANGES),
-    "access_points": _RADIO_CHANGES,
-    "stations": (*ACK_POLICY, *SENDER, *_RADIO_CHANGES, "snr"),
-}
 # Words for the value at boot, which is not known later.
 _UNKNOWN = ("kernel", "preset")
 
@@ -123,12 +108,12 @@ def _links(network: Network, parameters: Parameters) -> Iterator[Problem]:
 
 
 def _nodes(network: Network, parameters: Parameters) -> Iterator[Problem]:
-    plain, usual = parameters.plain(), Parameters.usual()
-    for name in _OF_THE_USUAL:
-        if plain[name] != usual[name]:
+    for attribute, _ in facts(Parameters, DefaultTopologyOnly):
+        name = key_of(Parameters, attribute)
+        if (value := parameters.text(attribute)) != (default := Parameters.usual()[name]):
             yield Problem(
                 ("parameters", name),
-                f"{name} {plain[name]} is not allowed with a topology; allowed: {usual[name]}",
+                f"{name} {value} is not allowed with a topology; allowed: {default}",
             )
             return
     topology = network.topology
@@ -222,7 +207,7 @@ def _schedule(network: Network, parameters: Parameters) -> Iterator[Problem]:
         before = now.get(change.node) or parameters.replace(network.own(change.node))
         values = change.settings.plain()
         if not values:
-            yield Problem((*at, "set"), f"give at least one; allowed: {_words(_CHANGES[group])}")
+            yield Problem((*at, "set"), f"give at least one; allowed: {_words(_changeable(group))}")
         for key, value in values.items():
             if text := _unchangeable(group, before, key, value):
                 yield Problem((*at, "set", key), text)
@@ -233,14 +218,20 @@ def _schedule(network: Network, parameters: Parameters) -> Iterator[Problem]:
         now[change.node] = before.replace(values)
 
 
+def _changeable(group: str) -> list[str]:
+    """The keys of a node of this kind that may change; a BSS has an SNR for each station."""
+    known = [name for name in keys(Settings) if name in keys(MODELS[group])]
+    return [name for name in known if (group, name) != ("access_points", "snr")]
+
+
 def _unchangeable(group: str, before: Parameters, key: str, value: Plain) -> str | None:
-    if key not in _CHANGES[group]:
-        return f"cannot change for {group}; allowed: {_words(_CHANGES[group])}"
+    if key not in _changeable(group):
+        return f"cannot change for {group}; allowed: {_words(_changeable(group))}"
     if value in _UNKNOWN:
         return f"{value!r} is the value at boot; give an explicit value"
     if key == "rate" and (before.rate_bps is None or value == "unlimited"):
         return "can change only if the cable has a rate from the start, and only to another rate"
-    if key in RATE and before.rate_control != "fixed":
+    if key in keys(DataRate) and before.rate_control != "fixed":
         return f"rate_control {before.rate_control} chooses the rate; allowed with fixed"
     if key == "snr" and value == "none":
         return "'none' is not a ratio; give one, such as 20dB"

@@ -1,12 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The parameter ack_filter: stages that thin TCP ACKs on their way, joined by +."""
+"""ACK filtering: stages that thin TCP ACKs on their way."""
 
-from typing import Annotated
+from collections.abc import Iterator
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, PlainSerializer
 
 from airtcp import suggest
+from airtcp.parameters.cable import Cable
 from airtcp.parameters.jsonschema import Shape, joined
+from airtcp.parameters.path import Path
+from airtcp.parameters.quantity import count, duration, rate, size
+from airtcp.parameters.radio import Radio
+from airtcp.parameters.section import (
+    Conflict,
+    DefaultTopologyOnly,
+    OnlyWith,
+    not_with,
+    parameter,
+)
+from airtcp.parameters.workload import Workload
 
 # In the order in which they are named; docs/explanation/ack-filter.md says what each does.
 STAGES = (
@@ -16,6 +29,8 @@ STAGES = (
 NONE = "none"
 # Of each group one at most.
 _ALTERNATIVES = (("police", "shape"), ("cake", "cake-aggressive"), ("txq", "txq-aggressive"))
+# Those in a radio.
+_OF_RADIOS = ("txq", "txq-aggressive", "hold", "multicast")
 
 
 def _read(value: object) -> tuple[str, ...]:
@@ -40,3 +55,67 @@ Stages = Annotated[
     PlainSerializer(lambda stages: "+".join(stages) or NONE),
     Shape(lambda: joined(STAGES, "+", NONE)),
 ]
+
+_POLICE = OnlyWith("ack_filter", "police")
+_POLICE_OR_SHAPE = OnlyWith("ack_filter", "police", "shape")
+_HOLD = OnlyWith("ack_filter", "hold")
+
+
+class AckFilter(Radio, Workload, Path, Cable):
+    """Stages, and the parameters of each."""
+
+    ack_filter: Annotated[Stages, DefaultTopologyOnly()] = parameter(
+        "ack_filter",
+        (),
+        "stages that thin ACKs on their way, joined by + (docs/explanation/ack-filter.md)",
+    )
+    ack_filter_at: Annotated[Literal["bridge", "router"], _POLICE_OR_SHAPE] = parameter(
+        "ack_filter_at", "bridge", "police, shape: node at whose ingress ACKs are filtered"
+    )
+    ack_filter_rate_bps: Annotated[float | None, rate("none"), _POLICE_OR_SHAPE] = parameter(
+        "ack_filter_rate", None, "police, shape: maximum rate of ACKs"
+    )
+    ack_filter_burst_bytes: Annotated[int, size(64, 1 << 30), _POLICE] = parameter(
+        "ack_filter_burst", 5000, "police: bytes of ACKs that may pass at once"
+    )
+    ack_filter_stations: Annotated[Literal["all", "first"], _POLICE_OR_SHAPE] = parameter(
+        "ack_filter_stations", "all", "police, shape: stations whose connections are filtered"
+    )
+    ack_hold: Annotated[int, count(2, 65535), _HOLD] = parameter(
+        "ack_hold", 8, "hold: number of ACKs that are replaced by the newest of them"
+    )
+    ack_hold_delay_s: Annotated[float, duration(0, 0.1), _HOLD] = parameter(
+        "ack_hold_delay", 5e-3, "hold: maximum time that the first of them is held"
+    )
+    ack_hold_rate_bps: Annotated[float | None, rate("any"), _HOLD] = parameter(
+        "ack_hold_rate", None, "hold: only while the radio sends at this rate or a higher one"
+    )
+
+    def own_conflicts(self) -> Iterator[Conflict]:
+        for stage in self.ack_filter:
+            if stage in ("police", "shape") and self.ack_filter_rate_bps is None:
+                yield Conflict("ack_filter", f"{stage} needs ack_filter_rate, as in 100kbit")
+            if stage in _OF_RADIOS and self.access != "wifi":
+                yield Conflict("ack_filter", f"{stage} is done by radios; allowed: access wifi")
+            if stage.startswith("txq") and self.queue == "fifo":
+                yield not_with(
+                    "ack_filter", stage, "queue fifo, where no packet waits", "queue txq"
+                )
+            if stage.startswith("cake") and not self._has_return_bottleneck:
+                yield Conflict(
+                    "ack_filter",
+                    f"{stage} needs a bottleneck on the return path: return_rate, path, access "
+                    "ethernet",
+                )
+        if "multicast" in self.ack_filter and self.direction != "upload":
+            yield Conflict(
+                "ack_filter",
+                "multicast is for ACKs that an access point sends, as a station's frames go to it "
+                "alone; allowed: direction upload",
+            )
+        if self.ack_filter_at == "router" and self.router == "none":
+            yield not_with("ack_filter_at", "router", "router none", "bridge")
+
+    @property
+    def _has_return_bottleneck(self) -> bool:
+        return self.return_rate_bps is not None or self.path != "none" or self.access == "ethernet"

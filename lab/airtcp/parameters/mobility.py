@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, PlainSerializer
 
 from airtcp.parameters import jsonschema
 from airtcp.parameters.jsonschema import Json, Shape, either, text
-from airtcp.parameters.quantity import format_distance_m, parse_distance_m
+from airtcp.parameters.quantity import WithCommas, format_distance_m, parse_distance_m
 from airtcp.units import format_duration_s, parse_duration_s
 
 NONE = "none"
@@ -90,5 +90,9 @@ def _shape() -> Json:
 
 
 Walk = Annotated[
-    tuple[Point, ...] | None, BeforeValidator(_read), PlainSerializer(_write), Shape(_shape)
+    tuple[Point, ...] | None,
+    BeforeValidator(_read),
+    PlainSerializer(_write),
+    Shape(_shape),
+    WithCommas(),
 ]

@@ -228,9 +228,14 @@ def _write_capture(points: tuple[str, ...]) -> str:
     return ",".join(points) or "off"
 
 
+class WithCommas:
+    """Of a type whose text may have commas, which otherwise separate values of `--set`."""
+
+
 Capture = Annotated[
     tuple[str, ...],
     BeforeValidator(_read_capture),
     PlainSerializer(_write_capture),
     Shape(lambda: joined(CAPTURE_POINTS, ",", "off")),
+    WithCommas(),
 ]

@@ -3,7 +3,8 @@
 
 from collections.abc import Iterable
 
-from airtcp.parameters import TX_POWER_DBM, Parameters, mobility
+from airtcp.parameters import Parameters, mobility
+from airtcp.parameters.errors import TX_POWER_DBM
 from airtcp.parameters.ieee80211 import STANDARDS, centre_channel, frequency_mhz, is_2ghz
 from airtcp.testbed.addresses import radio_mac
 

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""How the parameters of BSS, radio, errors and propagation hang together."""
+
+from collections.abc import Iterator
+
+from airtcp.parameters.bss import Bss
+from airtcp.parameters.errors import Errors, Propagation
+from airtcp.parameters.ieee80211 import STANDARDS, Rate, Standard, fastest, mcs_of, widths_mhz
+from airtcp.parameters.radio import Radio
+from airtcp.parameters.section import PRESET, Conflict, listed, not_with
+
+# Longest A-MPDU (9.4.2.55.3, 9.4.2.157.2).
+_MOST_BYTES = {"ht": 65535, "vht": 1048575, "he": 1048575}
+
+
+class Air(Errors, Propagation, Radio, Bss):
+    """Has no parameters of its own."""
+
+    @property
+    def radio_rate(self) -> Rate:
+        """The rate of data frames; with minstrel the highest that it may choose."""
+        standard = STANDARDS[self.standard]
+        if self.rate_control == "minstrel":
+            return fastest(standard, self.channel, self.width_mhz, self.streams)
+        if standard.legacy:
+            return Rate("ofdm", legacy_mbps=int(self.legacy_rate.removesuffix("Mbit")))
+        return Rate(standard.format, self.width_mhz, self.mcs, self.streams, self.guard_ns)
+
+    def own_conflicts(self) -> Iterator[Conflict]:
+        standard = STANDARDS[self.standard]
+        yield from self._operating_point(standard)
+        yield from self._aggregation(standard)
+        yield from self._errors()
+
+    def incomplete(self) -> Iterator[Conflict]:
+        """What is missing, unless the stations of a topology have it."""
+        if self.error_model == "snr" and not any(self._places().values()):
+            yield Conflict("error_model", f"snr needs one of {listed(self._places())}")
+
+    def _places(self) -> dict[str, bool]:
+        """The parameters that give the SNR, and whether they are set."""
+        return {
+            "snr": self.snr_db is not None,
+            "distance": self.distance_m is not None,
+            "walk": self.walk is not None,
+        }
+
+    def _operating_point(self, standard: Standard) -> Iterator[Conflict]:
+        if self.channel not in standard.channels:
+            yield not_with("channel", self.channel, self.standard, listed(standard.channels))
+            return
+        widths = widths_mhz(standard, self.channel)
+        if self.width_mhz not in widths:
+            given = f"{self.standard} on channel {self.channel}"
+            yield not_with("width", self.width, given, listed(widths, "MHz"))
+            return
+        if self.streams > standard.streams:
+            allowed = listed(range(1, standard.streams + 1))
+            yield not_with("streams", self.streams, self.standard, allowed)
+            return
+        if self.rate_control != "fixed":
+            return
+        if self.guard_ns not in standard.guards_ns:
+            allowed = listed(standard.guards_ns, "ns")
+            yield not_with("guard_interval", self.guard_interval, self.standard, allowed)
+        if standard.legacy:
+            return
+        known = mcs_of(standard, self.width_mhz, self.streams)
+        if self.mcs not in known:
+            given = f"{self.standard} at {self.width} with streams {self.streams}"
+            yield not_with("mcs", self.mcs, given, listed(known))
+
+    def _aggregation(self, standard: Standard) -> Iterator[Conflict]:
+        name, mpdus, octets = self.standard, self.ampdu_mpdus, self.ampdu_bytes
+        if standard.legacy:
+            # There are no A-MPDUs; limits of them are no conflict, as an MCS is none.
+            if self.amsdu == "on":
+                yield not_with("amsdu", "on", name, "off or 'preset'")
+            if self.mpdu_spacing != PRESET:
+                yield not_with("mpdu_spacing", self.mpdu_spacing, name, "'preset'")
+            return
+        if mpdus is not None and mpdus > standard.ba_window:
+            yield not_with("ampdu_mpdus", mpdus, name, f"1 to {standard.ba_window} or 'preset'")
+        if octets is not None and octets > (most := _MOST_BYTES[standard.format]):
+            yield not_with("ampdu_bytes", octets, name, f"2048 to {most} or 'preset'")
+
+    def _errors(self) -> Iterator[Conflict]:
+        given = [name for name, is_set in self._places().items() if is_set]
+        if len(given) > 1:
+            text = f"snr needs one of {listed(self._places())}, not {' and '.join(given)}"
+            yield Conflict("error_model", text)
+        least_db = self.sense_dbm - self.noise_dbm
+        if self.snr_db is not None and self.snr_db < least_db:
+            yield not_with(
+                "snr",
+                self.text("snr_db"),
+                f"sense {self.text('sense_dbm')} at {self.width}",
+                f"{max(0.0, least_db):.3f}dB and more",
+            )

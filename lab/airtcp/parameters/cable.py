@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The wired link between a server and the access points."""
+
+from typing import Annotated
+
+from airtcp.parameters.quantity import count, duration, fraction, rate, size
+from airtcp.parameters.section import OnlyWith, Section, parameter
+
+
+class Link(Section):
+    """What may change while a run goes on."""
+
+    delay_s: Annotated[float, duration(0, 10), OnlyWith("path", "none")] = parameter(
+        "delay", 0.0, "one-way delay of the wired link, server to access point (netem)"
+    )
+    rate_bps: Annotated[float | None, rate("unlimited"), OnlyWith("path", "none")] = parameter(
+        "rate", None, "rate of the wired link, server to access point (tbf)"
+    )
+    wire_loss: Annotated[float, fraction(0, 1)] = parameter(
+        "wire_loss", 0.0, "loss probability of packets on the wired link, server to access point"
+    )
+
+
+class Cable(Link):
+    """What a link has from the start."""
+
+    rate_burst_bytes: Annotated[int, size(1600, 1 << 30)] = parameter(
+        "rate_burst", 4000, "bucket size of tbf (4000B is the 32kbit of most tc examples)"
+    )
+    rate_latency_s: Annotated[float, duration(0.001, 60)] = parameter(
+        "rate_latency", 0.4, "maximum time a packet waits in tbf's queue; more is dropped"
+    )
+    wire_queue_packets: Annotated[int, count(1, 10**7)] = parameter(
+        "wire_queue", 1000, "queue limit of netem in packets (1000 is tc's default)"
+    )
+    return_delay_s: Annotated[float, duration(0, 10), OnlyWith("path", "none")] = parameter(
+        "return_delay", 0.0, "one-way delay of the wired link, access point to server"
+    )
+    return_rate_bps: Annotated[float | None, rate("unlimited"), OnlyWith("path", "none")] = (
+        parameter(
+            "return_rate",
+            None,
+            "rate of the wired link, access point to server, Ethernet framing included",
+        )
+    )
+    return_queue_packets: Annotated[int, count(1, 10**6)] = parameter(
+        "return_queue", 100, "return_rate: queue limit in packets"
+    )

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Why frames are lost on the air."""
+
+from typing import Annotated, ClassVar, Literal
+
+from airtcp.parameters.mobility import FARTHEST_M, Walk
+from airtcp.parameters.quantity import distance, fraction, level, ratio
+from airtcp.parameters.section import DefaultTopologyOnly, OnlyWith, RadioKey, Section, parameter
+
+# Transmit power of every preset.
+TX_POWER_DBM = 20.0
+
+_WIFI = OnlyWith("access", "wifi")
+_FIXED = OnlyWith("error_model", "fixed")
+_FIXED_OR_BURST = OnlyWith("error_model", "fixed", "burst")
+_BURST = OnlyWith("error_model", "burst")
+_SNR = OnlyWith("error_model", "snr")
+
+
+class Propagation(Section):
+    """Of the whole medium."""
+
+    only_with: ClassVar = _WIFI
+
+    error_model: Literal["fixed", "snr", "burst"] = parameter(
+        "error_model",
+        "fixed",
+        "cause of frame losses: fixed probabilities, noise, or bursts (Gilbert-Elliott)",
+    )
+    distance_m: Annotated[
+        float | None, distance(0, FARTHEST_M, "none"), _SNR, DefaultTopologyOnly()
+    ] = parameter("distance", None, "distance of all stations from the access point")
+    walk: Annotated[Walk, _SNR, DefaultTopologyOnly()] = parameter(
+        "walk",
+        None,
+        "distance over time from the start of the transfer, as in 0s=5m,10s=40m; linear in between",
+    )
+    path_loss_exponent: Annotated[float, fraction(1, 10)] = parameter(
+        "path_loss_exponent", 3.0, "distance, walk: path loss exponent (2: free space)"
+    )
+    sense_dbm: Annotated[float, level(-120, 0)] = parameter(
+        "sense", -90.0, "snr, distance, walk: weaker signals are neither received nor sensed"
+    )
+
+
+class Errors(Section):
+    """Of what a radio receives. It may change while a run goes on."""
+
+    only_with: ClassVar = _WIFI
+
+    error_rate: Annotated[float, fraction(0, 1), _FIXED, RadioKey("mpdu_error_ppm", 1e6)] = (
+        parameter("error_rate", 0.0, "fixed: loss probability of an MPDU")
+    )
+    burst_enter: Annotated[float, fraction(0, 1), _BURST, RadioKey("burst_enter_ppm", 1e6)] = (
+        parameter("burst_enter", 0.0, "burst: probability per MPDU that the channel turns bad")
+    )
+    burst_leave: Annotated[float, fraction(0, 1), _BURST, RadioKey("burst_leave_ppm", 1e6)] = (
+        parameter(
+            "burst_leave", 1.0, "burst: probability per MPDU that the channel turns good again"
+        )
+    )
+    burst_good_error: Annotated[
+        float, fraction(0, 1), _BURST, RadioKey("burst_good_error_ppm", 1e6)
+    ] = parameter(
+        "burst_good_error", 0.0, "burst: loss probability of an MPDU while the channel is good"
+    )
+    burst_bad_error: Annotated[
+        float, fraction(0, 1), _BURST, RadioKey("burst_bad_error_ppm", 1e6)
+    ] = parameter(
+        "burst_bad_error", 1.0, "burst: loss probability of an MPDU while the channel is bad"
+    )
+    response_error_rate: Annotated[
+        float, fraction(0, 1), _FIXED_OR_BURST, RadioKey("response_error_ppm", 1e6)
+    ] = parameter(
+        "response_error_rate",
+        0.0,
+        "fixed, burst: loss probability of ACKs, BlockAcks, RTS and CTS",
+    )
+    snr_db: Annotated[float | None, ratio(0, 100, "none"), _SNR] = parameter(
+        "snr", None, "signal-to-noise ratio in the channel's width, access point to station"
+    )

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""TCP and interfaces of all hosts, whether they send or receive data."""
+
+from typing import Annotated
+
+from airtcp.parameters.quantity import OnOff, count, size
+from airtcp.parameters.section import KERNEL, Section, Sysctl, parameter
+
+# The kernel's own minimum and default sizes of buffers.
+_RMEM_MIN_DEFAULT = "4096 131072"
+_WMEM_MIN_DEFAULT = "4096 16384"
+
+
+class Host(Section):
+    """What a host has from the start."""
+
+    sack: Annotated[OnOff, Sysctl("tcp_sack")] = parameter(
+        "sack", True, "selective acknowledgments (net.ipv4.tcp_sack)"
+    )
+    timestamps: Annotated[OnOff, Sysctl("tcp_timestamps")] = parameter(
+        "timestamps", True, "TCP timestamps (net.ipv4.tcp_timestamps)"
+    )
+    tcp_rmem_max_bytes: Annotated[
+        int, size(4096, 1 << 31), Sysctl("tcp_rmem", before=_RMEM_MIN_DEFAULT)
+    ] = parameter("tcp_rmem_max", 6 << 20, "maximum receive buffer (net.ipv4.tcp_rmem)")
+    tcp_wmem_max_bytes: Annotated[
+        int, size(4096, 1 << 31), Sysctl("tcp_wmem", before=_WMEM_MIN_DEFAULT)
+    ] = parameter("tcp_wmem_max", 4 << 20, "maximum send buffer (net.ipv4.tcp_wmem)")
+    gro: OnOff = parameter("gro", True, "generic receive offload on every interface")
+    gso: OnOff = parameter("gso", True, "generic segmentation offload on every interface")
+    gso_segments: Annotated[int | None, count(1, 65535, KERNEL)] = parameter(
+        "gso_segments",
+        None,
+        "maximum segments per packet that TCP passes down (gso_max_segs of ip link); also with gso "
+        "off, where the stack segments them above the driver",
+    )
+    tso: OnOff = parameter("tso", True, "TCP segmentation offload, where an interface supports it")

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What lies between the hosts of the default topology: links, a router, slow processors."""
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from airtcp.parameters.quantity import count, duration, rate
+from airtcp.parameters.section import (
+    Conflict,
+    DefaultTopologyOnly,
+    OnlyWith,
+    Section,
+    parameter,
+)
+
+# The bucket of a processor counts up to so many bytes for a packet.
+_MOST_BYTES_OF_A_PACKET = 65535
+
+_ROUTER = OnlyWith("router", "custom")
+_SLOW_HOST = OnlyWith("slow_host", "sender", "receiver")
+
+
+class Path(Section):
+    """From the server to the stations."""
+
+    path: Annotated[Literal["none", "satellite", "adsl", "lte"], DefaultTopologyOnly()] = parameter(
+        "path",
+        "none",
+        "typical delays and rates of the wired link, where ACKs fill the return path "
+        "(docs/explanation/ack-filter.md)",
+    )
+    access: Annotated[Literal["wifi", "ethernet"], DefaultTopologyOnly()] = parameter(
+        "access", "wifi", "what connects the stations to the bridge: radios or cables"
+    )
+    ethernet_rate_bps: Annotated[
+        float, rate(), OnlyWith("access", "ethernet"), DefaultTopologyOnly()
+    ] = parameter("ethernet_rate", 1e9, "access ethernet: rate of each cable, both ways")
+
+    router: Annotated[Literal["none", "custom", "cisco881", "cisco1841"], DefaultTopologyOnly()] = (
+        parameter(
+            "router",
+            "none",
+            "router with one slow processor between server and bridge: a real model, or custom",
+        )
+    )
+    router_packet_s: Annotated[float, duration(0, 0.01), _ROUTER] = parameter(
+        "router_packet", 0.0, "router custom: processing time per packet"
+    )
+    router_byte_s: Annotated[float, duration(1e-9, 1e-3), _ROUTER] = parameter(
+        "router_byte", 1e-9, "router custom: processing time per byte, in addition"
+    )
+    router_queue: Annotated[int, count(1, 10**6), _ROUTER] = parameter(
+        "router_queue", 1000, "router custom: packets that may wait for the processor"
+    )
+    slow_host: Annotated[Literal["none", "sender", "receiver"], DefaultTopologyOnly()] = parameter(
+        "slow_host", "none", "host with one slow processor"
+    )
+    host_packet_s: Annotated[float, duration(0, 0.01), _SLOW_HOST] = parameter(
+        "host_packet", 0.0, "slow_host: processing time per packet sent or received"
+    )
+    host_byte_s: Annotated[float, duration(1e-9, 1e-3), _SLOW_HOST] = parameter(
+        "host_byte", 1e-9, "slow_host: processing time per byte, in addition"
+    )
+    host_queue: Annotated[int, count(1, 10**6), _SLOW_HOST] = parameter(
+        "host_queue", 1000, "slow_host: packets that may wait for the processor"
+    )
+
+    def own_conflicts(self) -> Iterator[Conflict]:
+        if self.slow_host != "none" and not self.host_packet_s:
+            yield Conflict("slow_host", "needs host_packet, as in 20us")
+        for packet, packet_s, byte, byte_s in (
+            ("router_packet", self.router_packet_s, "router_byte", self.router_byte_s),
+            ("host_packet", self.host_packet_s, "host_byte", self.host_byte_s),
+        ):
+            if packet_s > (most_s := _MOST_BYTES_OF_A_PACKET * byte_s):
+                yield Conflict(
+                    packet,
+                    f"is more than that of {_MOST_BYTES_OF_A_PACKET} bytes; allowed with {byte} "
+                    f"{round(byte_s * 1e9)}ns: up to {most_s * 1e6:.0f}us",
+                )
+
+    @property
+    def station_device(self) -> Literal["wlan0", "eth0"]:
+        """The only interface of a station."""
+        return "wlan0" if self.access == "wifi" else "eth0"

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The radio of a node: rates, aggregation, queues, delivery of what it receives."""
+
+from collections.abc import Iterator
+from typing import Annotated, ClassVar, Literal
+
+from airtcp.parameters.quantity import count, duration, size
+from airtcp.parameters.section import (
+    PRESET,
+    Conflict,
+    OnlyWith,
+    RadioKey,
+    Section,
+    not_with,
+    parameter,
+)
+
+_WIFI = OnlyWith("access", "wifi")
+
+_Switch = Literal["on", "off", "preset"]
+
+
+class DataRate(Section):
+    """The rate of data frames with rate_control fixed. It may change while a run goes on."""
+
+    only_with: ClassVar = _WIFI
+
+    mcs: Annotated[int, count(0, 11)] = parameter(
+        "mcs", 7, "fixed: MCS index per spatial stream; not for 802.11a and g"
+    )
+    guard_interval: Literal["400ns", "800ns", "1600ns", "3200ns"] = parameter(
+        "guard_interval", "800ns", "fixed: guard interval of data frames"
+    )
+    legacy_rate: Literal[
+        "6Mbit", "9Mbit", "12Mbit", "18Mbit", "24Mbit", "36Mbit", "48Mbit", "54Mbit"
+    ] = parameter("legacy_rate", "54Mbit", "fixed: rate of data frames with 802.11a and g")
+
+    @property
+    def guard_ns(self) -> int:
+        return int(self.guard_interval.removesuffix("ns"))
+
+
+class Radio(DataRate):
+    """What a radio has from the start."""
+
+    only_with: ClassVar = _WIFI
+
+    preset: Literal[
+        "generic", "ar9271", "ar9580", "ar5bhb116", "qca6178", "tl-wdr4300", "wifi-11a"
+    ] = parameter(
+        "preset", "generic", "real radio to imitate; it sets what is left at `preset` below"
+    )
+    streams: Annotated[int, count(1, 4)] = parameter("streams", 1, "spatial streams")
+    rate_control: Literal["fixed", "minstrel"] = parameter(
+        "rate_control",
+        "fixed",
+        "fixed: the rate above; minstrel: minstrel_ht, which has no HE rates, so that 802.11ax "
+        "sends at VHT rates (HT at 2.4 GHz)",
+    )
+    rts_threshold_bytes: Annotated[int | None, size(0, 2347, "off")] = parameter(
+        "rts_threshold", None, "PPDUs with more bytes are protected by RTS/CTS"
+    )
+    mpdu_spacing: Literal[
+        "0us", "0.25us", "0.5us", "1us", "2us", "4us", "8us", "16us", "preset"
+    ] = parameter(
+        "mpdu_spacing",
+        PRESET,
+        "Minimum MPDU Start Spacing in an A-MPDU, as its receiver asks; of the preset generic 8us "
+        "with 802.11n, else none",
+    )
+    amsdu: Annotated[_Switch, RadioKey("amsdu")] = parameter(
+        "amsdu", PRESET, "mac80211 aggregates packets into A-MSDUs"
+    )
+    queue: Annotated[Literal["txq", "fifo", "preset"], RadioKey("queueing")] = parameter(
+        "queue", PRESET, "packets wait in mac80211's TXQs (FQ-CoDel), or in the driver's FIFO"
+    )
+    ampdu_mpdus: Annotated[int | None, count(1, 256, PRESET), RadioKey("ampdu_mpdus")] = parameter(
+        "ampdu_mpdus", None, "maximum MPDUs per A-MPDU (802.11n and ac: 64, ax: 256)"
+    )
+    ampdu_bytes: Annotated[int | None, size(2048, 1048575, PRESET), RadioKey("ampdu_octets")] = (
+        parameter("ampdu_bytes", None, "maximum bytes per A-MPDU (802.11n: 65535)")
+    )
+    ampdu_duration_s: Annotated[
+        float | None, duration(100e-6, 5484e-6, PRESET), RadioKey("ampdu_duration_us", 1e6)
+    ] = parameter(
+        "ampdu_duration", None, "maximum duration of a PPDU (the standard's limit is 5484us)"
+    )
+    block_ack_request: Annotated[_Switch, RadioKey("bar")] = parameter(
+        "block_ack_request",
+        PRESET,
+        "after a lost BlockAck: send a BlockAckReq (on), or retransmit the MPDUs (off)",
+    )
+    formed_ppdus: Annotated[int | None, count(0, 8, PRESET), RadioKey("formed_ppdus")] = parameter(
+        "formed_ppdus",
+        None,
+        "queue txq: A-MPDUs that the driver forms ahead of channel access, the one on the air "
+        "included; 0: it forms them on access",
+    )
+    fifo_mpdus: Annotated[int | None, count(1, 65535, PRESET), RadioKey("fifo_mpdus")] = parameter(
+        "fifo_mpdus", None, "queue fifo: depth of the driver's FIFO in MPDUs"
+    )
+    hand_up: Annotated[Literal["mpdu", "ppdu", "coalesced", "preset"], RadioKey("hand_up")] = (
+        parameter(
+            "hand_up",
+            PRESET,
+            "received MPDUs are delivered to the stack one by one, per PPDU, or coalesced by "
+            "count or time",
+        )
+    )
+    coalesce_mpdus: Annotated[int | None, count(1, 256, PRESET), RadioKey("coalesce_mpdus")] = (
+        parameter("coalesce_mpdus", None, "hand_up coalesced: MPDUs per delivery")
+    )
+    coalesce_s: Annotated[float | None, duration(0, 0.1, PRESET), RadioKey("coalesce_us", 1e6)] = (
+        parameter(
+            "coalesce", None, "hand_up coalesced: maximum time from the first MPDU to delivery"
+        )
+    )
+    gro_flush_s: Annotated[float, duration(0, 0.1), RadioKey("gro_flush_us", 1e6)] = parameter(
+        "gro_flush", 100e-6, "maximum time that the radio's NAPI poll holds segments for GRO"
+    )
+
+    def own_conflicts(self) -> Iterator[Conflict]:
+        if self.queue == "fifo" and self.formed_ppdus:
+            yield not_with("formed_ppdus", self.formed_ppdus, "queue fifo", "0 or 'preset'")

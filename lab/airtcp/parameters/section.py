@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a section of the parameters is made of: fields, facts about fields, and conflicts.
+
+A section is a pydantic model; Parameters inherits all of them. What the laboratory has to know of a
+parameter stands at its field, as metadata of its type:
+
+    ack_hold: Annotated[int, count(2, 65535), OnlyWith("ack_filter", "hold")] = parameter(...)
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, ClassVar, NamedTuple, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from airtcp.parameters.quantity import Plain
+
+# Words that leave a value to the kernel, or to the radio's preset.
+KERNEL = "kernel"
+PRESET = "preset"
+
+_Fact = TypeVar("_Fact")
+
+
+class Strict(BaseModel):
+    """A model that takes the keys it knows and no others. Built when it is first used."""
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, serialize_by_alias=True, defer_build=True
+    )
+
+
+class OnlyWith:
+    """The parameter has an effect only where another one has one of these values."""
+
+    def __init__(self, name: str, *values: str) -> None:
+        self.name = name
+        self.values = frozenset(values)
+
+    def holds(self, section: "Section") -> bool:
+        chosen = getattr(section, self.name)
+        return not self.values.isdisjoint(chosen if isinstance(chosen, tuple) else (chosen,))
+
+
+@dataclass(frozen=True)
+class Sysctl:
+    """The parameter is a sysctl of net.ipv4 of a host: its number times scale, or its text."""
+
+    name: str
+    scale: float = 1
+    before: str = ""
+
+    def text(self, value: float | str) -> str:
+        """As the shell takes it; before: the values of the sysctl that stay as they are."""
+        if isinstance(value, str):
+            return f'"{value}"'
+        number = str(round(value * self.scale))
+        return f'"{self.before} {number}"' if self.before else number
+
+
+@dataclass(frozen=True)
+class RadioKey:
+    """The parameter is a key of `airsim radio`: its number times scale, or its word."""
+
+    name: str
+    scale: float = 1
+
+    def text(self, value: float | str) -> str:
+        return value if isinstance(value, str) else str(round(value * self.scale))
+
+
+class DefaultTopologyOnly:
+    """The parameter keeps its default where an experiment has a `topology`."""
+
+
+class Conflict(NamedTuple):
+    """The parameter at fault, and what is wrong with its value and what is allowed."""
+
+    name: str
+    text: str
+
+
+class Section(Strict):
+    """Parameters that belong together.
+
+    A section whose conflicts depend on another section's values inherits from it.
+    """
+
+    only_with: ClassVar[OnlyWith | None] = None
+    """A condition of all fields that the class itself declares."""
+
+    def conflicts(self) -> Iterator[Conflict]:
+        """Values that cannot be together, though each is allowed by itself. Section by section."""
+        values = vars(self)
+        for conditions, own_conflicts in _rules(type(self)):
+            for attribute, default, condition in conditions:
+                if values[attribute] != default and not condition.holds(self):
+                    yield self._without_effect(attribute, condition)
+            if own_conflicts:
+                yield from own_conflicts(self)
+
+    def own_conflicts(self) -> Iterator[Conflict]:
+        """Those that this class has to say of its fields and of those it inherits."""
+        return iter(())
+
+    def text(self, attribute: str) -> Plain:
+        """The value of one parameter as it stands in YAML."""
+        [value] = self.model_dump(mode="json", include={attribute}).values()
+        plain: Plain = value
+        return plain
+
+    def _without_effect(self, attribute: str, condition: OnlyWith) -> Conflict:
+        given = f"{condition.name} {self.text(condition.name)}"
+        default = type(self).model_construct().text(attribute)
+        return not_with(key_of(type(self), attribute), self.text(attribute), given, default)
+
+
+def parameter(name: str, default: Any, description: str) -> Any:
+    """A field: its key in YAML, its default, and its help in one line."""
+    return Field(default=default, alias=name, description=description)
+
+
+def key_of(model: type[BaseModel], attribute: str) -> str:
+    """The key in YAML of a field."""
+    return model.model_fields[attribute].alias or attribute
+
+
+def keys(model: type[BaseModel]) -> tuple[str, ...]:
+    """The keys in YAML of a model."""
+    return tuple(field.alias or name for name, field in model.model_fields.items())
+
+
+@cache
+def own_fields(section: type[Section]) -> tuple[str, ...]:
+    """The attributes of the fields that the class itself declares."""
+    return tuple(
+        name for name in vars(section).get("__annotations__", ()) if name in section.model_fields
+    )
+
+
+@cache
+def sections(model: type[Section]) -> tuple[type[Section], ...]:
+    """Those that a model is made of, in the order of their fields, and itself."""
+    found = (one for one in reversed(model.__mro__) if issubclass(one, Section))
+    return tuple(one for one in found if one is not Section)
+
+
+@cache
+def facts(model: type[BaseModel], kind: type[_Fact]) -> tuple[tuple[str, _Fact], ...]:
+    """(attribute, fact) of each field that has one of this kind."""
+    return tuple(
+        (name, fact)
+        for name, field in model.model_fields.items()
+        for fact in field.metadata
+        if isinstance(fact, kind)
+    )
+
+
+_Condition = tuple[str, object, OnlyWith]
+_OwnConflicts = Callable[[Section], Iterator[Conflict]]
+
+
+@cache
+def _rules(
+    model: type[Section],
+) -> tuple[tuple[tuple[_Condition, ...], _OwnConflicts | None], ...]:
+    """Of each section that a model is made of: conditions of its fields, and own_conflicts."""
+    found = ((_conditions(one), vars(one).get("own_conflicts")) for one in sections(model))
+    return tuple((conditions, own) for conditions, own in found if conditions or own)
+
+
+def _conditions(section: type[Section]) -> tuple[_Condition, ...]:
+    """(attribute, default, condition)"""
+    own = own_fields(section)
+    whole = [(name, vars(section).get("only_with")) for name in own]
+    each = [(name, fact) for name, fact in facts(section, OnlyWith) if name in own]
+    return tuple(
+        (name, section.model_fields[name].default, condition)
+        for name, condition in (*whole, *each)
+        if condition
+    )
+
+
+def sysctls(parameters: Section, section: type[Section]) -> dict[str, str]:
+    """What a section's parameters set, but for what is left to the kernel."""
+    given = ((fact, getattr(parameters, name)) for name, fact in facts(section, Sysctl))
+    return {fact.name: fact.text(value) for fact, value in given if value is not None}
+
+
+def radio_keys(parameters: Section, section: type[Section]) -> dict[str, str]:
+    """What a section's parameters tell airsim of a radio, but for what is left to the preset.
+
+    A parameter without effect tells nothing.
+    """
+    unused = {name for name, fact in facts(section, OnlyWith) if not fact.holds(parameters)}
+    given = (
+        (fact, getattr(parameters, name))
+        for name, fact in facts(section, RadioKey)
+        if name not in unused
+    )
+    return {fact.name: fact.text(value) for fact, value in given if value not in (None, PRESET)}
+
+
+def not_with(name: str, value: object, given: str, allowed: object) -> Conflict:
+    return Conflict(name, f"{value} is not allowed with {given}; allowed: {allowed}")
+
+
+def listed(values: Iterable[object], unit: str = "") -> str:
+    return " ".join(f"{value}{unit}" for value in values)

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""TCP of hosts that send data."""
+
+from typing import Annotated, Literal
+
+from airtcp.parameters.quantity import OnOff, count, fraction
+from airtcp.parameters.section import KERNEL, OnlyWith, Section, Sysctl, parameter
+from airtcp.parameters.small_queue import SmallQueue
+
+CongestionControl = Literal[
+    "cubic",
+    "reno",
+    "bbr",
+    "bbr_plain",
+    "bbr2",
+    "bbrp",
+    "nv",
+    "yeah",
+    "highspeed",
+    "westwood",
+    "illinois",
+    "scalable",
+    "hybla",
+]
+
+
+class SenderSysctls(Section):
+    """What may change while a run goes on."""
+
+    divack_sender: Annotated[int | None, count(0, 64, KERNEL), Sysctl("tcp_divack_sender")] = (
+        parameter(
+            "divack_sender",
+            None,
+            "partial ACKs of one segment that may each grow cwnd in slow start "
+            "(net.ipv4.tcp_divack_sender)",
+        )
+    )
+    tso_rtt_log: Annotated[int | None, count(0, 31, KERNEL), Sysctl("tcp_tso_rtt_log")] = parameter(
+        "tso_rtt_log",
+        None,
+        "how far a small RTT raises TSO bursts above 1 ms of data at the pacing rate "
+        "(net.ipv4.tcp_tso_rtt_log); 0: not at all, as before Linux 5.18",
+    )
+    tsq: Annotated[SmallQueue, Sysctl("tcp_small_queue")] = parameter(
+        "tsq",
+        None,
+        "TCP small queues: limit per socket (net.ipv4.tcp_small_queue) as a time at the pacing "
+        "rate, bytes or packets; off; driver: what the driver asks for; kernel: sysctl not set",
+    )
+    pacing_factor: Annotated[float, fraction(0.1, 5)] = parameter(
+        "pacing_factor",
+        1.0,
+        "factor on the sender's pacing ratios, BBR's too; 2 is called 2p in the literature",
+    )
+
+
+class Sender(SenderSysctls):
+    """What a sender has from the start."""
+
+    congestion_control: CongestionControl = parameter(
+        "congestion_control",
+        "cubic",
+        "congestion control of the sender; bbr_plain: BBR without its allowance for aggregation",
+    )
+    initcwnd_segments: Annotated[int | None, count(1, 1000, KERNEL)] = parameter(
+        "initcwnd",
+        None,
+        "initial congestion window in segments (initcwnd of ip route; Linux: 10)",
+    )
+    nagle: OnOff = parameter("nagle", True, "Nagle's algorithm; off: TCP_NODELAY (iperf3 -N)")
+
+
+class Cubic(Section):
+    """What the kernel has once for all hosts."""
+
+    hystart: Annotated[OnOff, OnlyWith("congestion_control", "cubic")] = parameter(
+        "hystart", True, "CUBIC: HyStart, which may end slow start before the first loss"
+    )

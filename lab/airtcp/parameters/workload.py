@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What is sent, by which hosts, to which."""
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from airtcp.parameters.quantity import OnOff, count, duration, rate, size
+from airtcp.parameters.section import (
+    Conflict,
+    DefaultTopologyOnly,
+    OnlyWith,
+    Section,
+    not_with,
+    parameter,
+)
+
+_BULK = OnlyWith("workload", "bulk")
+_EXCHANGE = OnlyWith("workload", "request_response")
+_TRANSFER = OnlyWith("workload", "transfer")
+_MESSAGE = OnlyWith("workload", "request_response", "transfer")
+_WEB = OnlyWith("workload", "web")
+
+
+class Workload(Section):
+    """Of the default topology, but for what all have in common."""
+
+    stations: Annotated[int, count(1, 64), _BULK, DefaultTopologyOnly()] = parameter(
+        "stations", 1, "number of stations, each with its own transfers at the same time"
+    )
+    direction: Annotated[Literal["download", "upload", "both"], DefaultTopologyOnly()] = parameter(
+        "direction",
+        "download",
+        "download: the server sends; upload: the station sends; both: at the same time, where "
+        "sender parameters are the station's and both hosts have the ACK policy",
+    )
+    workload: Annotated[
+        Literal["bulk", "request_response", "transfer", "web"], DefaultTopologyOnly()
+    ] = parameter(
+        "workload",
+        "bulk",
+        "bulk: data for `duration`; request_response: small messages back and forth over one "
+        "connection; transfer: files of one size, each over a new connection; web: pages of "
+        "objects of various sizes, each over a new connection",
+    )
+    message_bytes: Annotated[int, size(1, 1 << 30), _MESSAGE] = parameter(
+        "message",
+        64,
+        "request_response: size of request and reply; transfer: size of the request for a file",
+    )
+    exchanges: Annotated[int, count(1, 10**6), _EXCHANGE] = parameter(
+        "exchanges", 1000, "request_response: number of exchanges, one after another"
+    )
+    transfer_size_bytes: Annotated[int | None, size(1, 1 << 30, "none"), _TRANSFER] = parameter(
+        "transfer_size", None, "transfer: size of a file"
+    )
+    transfers: Annotated[int, count(1, 10000), _TRANSFER] = parameter(
+        "transfers", 20, "transfer: number of files, one after another"
+    )
+    pages: Annotated[int, count(1, 10000), _WEB] = parameter(
+        "pages", 20, "web: number of pages, one after another"
+    )
+    reading_s: Annotated[float, duration(0, 3600), _WEB] = parameter(
+        "reading", 1.0, "web: mean reading time between two pages (30s in the model's source)"
+    )
+    protocol: Annotated[Literal["tcp", "udp"], _BULK, DefaultTopologyOnly()] = parameter(
+        "protocol", "tcp", "transport protocol of the data"
+    )
+    udp_rate_bps: Annotated[float | None, rate("unlimited"), DefaultTopologyOnly()] = parameter(
+        "udp_rate", None, "rate at which UDP is sent; unlimited: that of the radio"
+    )
+    flows: Annotated[int, count(1, 128), _BULK, DefaultTopologyOnly()] = parameter(
+        "flows", 1, "parallel flows per station and direction"
+    )
+    marking: Annotated[Literal["none", "rrul"], _BULK, DefaultTopologyOnly()] = parameter(
+        "marking",
+        "none",
+        "bulk: DSCPs of the flows; rrul: best effort, background (CS1), CS5 and EF in turn, as in "
+        "the RRUL test",
+    )
+    patience: OnOff = parameter(
+        "patience", True, "iperf3 blocks in the kernel instead of polling: same packets, faster run"
+    )
+
+    def own_conflicts(self) -> Iterator[Conflict]:
+        if self.direction == "both" and self.workload != "bulk":
+            yield not_with("direction", "both", f"workload {self.workload}", "download upload")
+        if self.workload == "transfer" and self.transfer_size_bytes is None:
+            yield Conflict("workload", "transfer needs transfer_size, as in 100000B")
+
+    @property
+    def station_numbers(self) -> range:
+        return range(1, self.stations + 1)
+
+    @property
+    def sender(self) -> Literal["server", "station"]:
+        """Who sends the data, and so has the parameters of senders."""
+        return "server" if self.direction == "download" else "station"
+
+    @property
+    def receiver(self) -> Literal["server", "station"]:
+        """Who receives what the sender sends."""
+        return "station" if self.direction == "download" else "server"
+
+    @property
+    def receivers(self) -> tuple[str, ...]:
+        """All who receive data, and so have an ACK policy."""
+        return ("station", "server") if self.direction == "both" else (self.receiver,)
+
+    @property
+    def exchange_count(self) -> int:
+        """How many times are measured in a run, where that is known before."""
+        counts = {"request_response": self.exchanges, "transfer": self.transfers}
+        return counts.get(self.workload, 0)

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Facts about parameters, which stand at their fields, fit the parameters that they are about."""
+
+from typing import get_args
+
+import pytest
+
+from airtcp.experiment.topology import MODELS, Settings
+from airtcp.parameters import PARAMETER_NAMES, Parameters
+from airtcp.parameters.ack_filter import STAGES
+from airtcp.parameters.section import (
+    OnlyWith,
+    RadioKey,
+    Sysctl,
+    facts,
+    key_of,
+    keys,
+    own_fields,
+    sections,
+)
+
+CONDITIONS = {
+    *(condition for _, condition in facts(Parameters, OnlyWith)),
+    *(section.only_with for section in sections(Parameters) if section.only_with),
+}
+
+
+def test_every_parameter_is_declared_in_one_section() -> None:
+    declared = [name for section in sections(Parameters) for name in own_fields(section)]
+    assert sorted(declared) == sorted(Parameters.model_fields)
+
+
+@pytest.mark.parametrize("condition", CONDITIONS, ids=lambda one: one.name)
+def test_conditions_name_values_of_a_parameter(condition: OnlyWith) -> None:
+    assert condition.name in PARAMETER_NAMES
+    kind = Parameters.model_fields[condition.name].annotation
+    allowed = STAGES if condition.name == "ack_filter" else get_args(kind)
+    assert condition.values <= set(allowed)
+
+
+@pytest.mark.parametrize("kind", [Sysctl, RadioKey])
+def test_no_two_parameters_are_the_same_setting(kind: type[Sysctl | RadioKey]) -> None:
+    names = [fact.name for _, fact in facts(Parameters, kind)]
+    assert len(names) == len(set(names)) > 10
+
+
+def test_keys_are_attributes_without_their_unit() -> None:
+    units = ("", "_s", "_bps", "_bytes", "_packets", "_segments", "_m", "_db", "_dbm")
+    for attribute in Parameters.model_fields:
+        assert attribute in [key_of(Parameters, attribute) + unit for unit in units]
+
+
+@pytest.mark.parametrize("group", MODELS)
+def test_what_may_change_may_be_given_from_the_start(group: str) -> None:
+    assert set(keys(Settings)) & set(keys(MODELS[group]))
+    assert set(keys(Settings)) <= set(PARAMETER_NAMES)
