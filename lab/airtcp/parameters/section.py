@@ -188,7 +188,7 @@ def sysctls(parameters: Section, section: type[Section]) -> dict[str, str]:
     return {fact.name: fact.text(value) for fact, value in given if value is not None}
 
 
-def radio_keys(parameters: Section, section: type[Section]) -> dict[str, str]:
+def airsim_keys(parameters: Section, section: type[Section]) -> dict[str, str]:
     """What a section's parameters tell airsim of a radio, but for what is left to the preset.
 
     A parameter without effect tells nothing.

@@ -4,8 +4,10 @@
 from collections.abc import Iterable
 
 from airtcp.parameters import Parameters, mobility
-from airtcp.parameters.errors import TX_POWER_DBM
+from airtcp.parameters.errors import TX_POWER_DBM, Errors
 from airtcp.parameters.ieee80211 import STANDARDS, centre_channel, frequency_mhz, is_2ghz
+from airtcp.parameters.radio import Radio
+from airtcp.parameters.section import airsim_keys
 from airtcp.testbed.addresses import radio_mac
 
 SSID = "airtcp"
@@ -110,18 +112,7 @@ def radio_keys(parameters: Parameters) -> str:
         "width_mhz": _radio_width_mhz(parameters),
         "ba_window": STANDARDS[parameters.standard].ba_window,
         "mpdu_spacing_ns": _spacing_ns(parameters),
-        "amsdu": parameters.amsdu,
-        "queueing": parameters.queue,
-        "ampdu_mpdus": parameters.ampdu_mpdus,
-        "ampdu_octets": parameters.ampdu_bytes,
-        "ampdu_duration_us": _microseconds(parameters.ampdu_duration_s),
-        "bar": parameters.block_ack_request,
-        "formed_ppdus": parameters.formed_ppdus,
-        "fifo_mpdus": parameters.fifo_mpdus,
-        "hand_up": parameters.hand_up,
-        "coalesce_mpdus": parameters.coalesce_mpdus,
-        "coalesce_us": _microseconds(parameters.coalesce_s),
-        "gro_flush_us": _microseconds(parameters.gro_flush_s),
+        **airsim_keys(parameters, Radio),
     }
     if "hold" in parameters.ack_filter:
         keys |= {
@@ -183,20 +174,7 @@ def errors(parameters: Parameters) -> str:
 
 def error_keys(parameters: Parameters) -> str:
     """What `airsim radio set` is given of a radio's errors."""
-    chances: dict[str, float] = {}
-    if parameters.error_model == "fixed":
-        chances["mpdu_error"] = parameters.error_rate
-    if parameters.error_model == "burst":
-        chances |= {
-            "burst_enter": parameters.burst_enter,
-            "burst_leave": parameters.burst_leave,
-            "burst_good_error": parameters.burst_good_error,
-            "burst_bad_error": parameters.burst_bad_error,
-        }
-    if parameters.error_model != "snr":
-        chances["response_error"] = parameters.response_error_rate
-    keys: dict[str, object] = {"errors": parameters.error_model}
-    keys |= {f"{name}_ppm": round(chance * 1e6) for name, chance in chances.items()}
+    keys = {"errors": parameters.error_model, **airsim_keys(parameters, Errors)}
     return _words(f"{key} {value}" for key, value in keys.items())
 
 
