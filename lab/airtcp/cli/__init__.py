@@ -15,7 +15,7 @@ def main(arguments: Sequence[str]) -> int:
     """Execute a command line; return the exit code. Each failure is one line on standard error."""
     try:
         try:
-            options = parser.build().parse_args(arguments)
+            options = parser.build(arguments).parse_args(arguments)
         except SystemExit:  # also raised by --help
             sys.stdout.flush()
             raise

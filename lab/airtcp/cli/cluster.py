@@ -5,8 +5,9 @@ import argparse
 import os
 
 from airtcp.cli import doctor
-from airtcp.cli.common import certificates_of, require_cluster_libraries
-from airtcp.cli.options import Verbs, add_certificates, add_jobs, path, port
+from airtcp.cli.certificates import add_certificates, certificates_of
+from airtcp.cli.common import require_cluster_libraries
+from airtcp.cli.options import Verbs, add_jobs, path, port
 from airtcp.sweep import certificates
 
 

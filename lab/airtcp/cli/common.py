@@ -5,15 +5,15 @@ import argparse
 import importlib.util
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from airtcp.errors import AirtcpError, InputError
 from airtcp.experiment.experiment import Case, Setting
 from airtcp.experiment.topology_checks import warnings
-from airtcp.kernel import own_policy
-from airtcp.kernel.own_policy import OwnPolicy
 from airtcp.parameters import policies
-from airtcp.sweep import certificates
-from airtcp.sweep.certificates import Certificates
+
+if TYPE_CHECKING:
+    from airtcp.kernel.own_policy import OwnPolicy
 
 
 def say(text: str) -> None:
@@ -35,10 +35,12 @@ def require_cluster_libraries() -> None:
         )
 
 
-def own_policy_of(options: argparse.Namespace) -> OwnPolicy | None:
+def own_policy_of(options: argparse.Namespace) -> "OwnPolicy | None":
     """Read the policies of --policy and allow their names from now on; None without --policy."""
     if options.policy is None:
         return None
+    from airtcp.kernel import own_policy
+
     policy = own_policy.read(options.policy)
     policies.allow(policy.names)
     return policy
@@ -51,7 +53,3 @@ def settings_of(options: argparse.Namespace) -> list[Setting]:
             raise InputError("--duration and --set duration are both given: give only one")
         settings.append(Setting.parse(f"duration={options.duration}"))
     return settings
-
-
-def certificates_of(options: argparse.Namespace) -> Certificates | None:
-    return certificates.read(options.certificates) if options.certificates else None

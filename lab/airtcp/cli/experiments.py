@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from airtcp.cli.common import own_policy_of, say, settings_of, warn
 from airtcp.cli.options import Verbs, add_experiment, add_json, add_policy, add_settings
-from airtcp.experiment import catalogue, figures, reader, schema, template, topology_text
+from airtcp.experiment import catalogue, figures, reader, topology_text
 from airtcp.experiment.experiment import Case, Experiment
 from airtcp.parameters import Parameters
 
@@ -41,7 +41,7 @@ def add(verbs: Verbs) -> None:
 
 
 def _list(options: argparse.Namespace) -> int:
-    experiments = catalogue.experiments()
+    experiments = catalogue.experiments(checked=False)
     print(
         json.dumps(catalogue.listed(experiments), indent=1)
         if options.json
@@ -64,24 +64,19 @@ def _show(options: argparse.Namespace) -> int:
         if text:
             print(f"{title}: {text}\n")
     print("Parameters (* differs from the default; --set changes any of them):")
-    default = Parameters().plain()
-    for field in Parameters.model_fields.values():
-        name = str(field.alias)
-        value = experiment.parameters.plain()[name]
-        mark = " " if value == default[name] else "*"
+    fields = Parameters.model_fields.values()
+    for (name, value), field in zip(experiment.parameters.plain().items(), fields, strict=True):
+        mark = " " if value == Parameters.usual()[name] else "*"
         print(f"  {mark} {name:<20} {value!s:<20} {field.description}")
     if experiment.network:
         print("\nNetwork:")
         for line in topology_text.lines(experiment.network):
             print(f"    {line}")
     print(f"\nCases ({len(cases)}) and their published values:")
-    for case in cases:
+    for case, published in zip(cases, experiment.published_for(cases), strict=True):
         factors = " ".join(f"{name}={value}" for name, value in case.factors.items())
-        published = [
-            f"{value.metric} {value.value} ({value.source})"
-            for value in experiment.published_for(case.parameters).values()
-        ]
-        print(f"    {factors}  {'; '.join(published)}".rstrip())
+        values = [f"{value.metric} {value.value} ({value.source})" for value in published.values()]
+        print(f"    {factors}  {'; '.join(values)}".rstrip())
     if experiment.figures:
         print("\nFigures in the report, in addition to those in every report:")
         for line in figures.show(experiment.figures):
@@ -106,6 +101,8 @@ def _described(experiment: Experiment, cases: Sequence[Case]) -> dict[str, objec
 
 
 def _new(options: argparse.Namespace) -> int:
+    from airtcp.experiment import template
+
     experiment_file, *others = template.write(options.experiment)
     for path in (experiment_file, *others):
         print(path)
@@ -114,6 +111,8 @@ def _new(options: argparse.Namespace) -> int:
 
 
 def _schema(options: argparse.Namespace) -> int:
+    from airtcp.experiment import schema
+
     own_policy_of(options)
     print(schema.text(), end="")
     return 0

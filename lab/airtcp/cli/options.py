@@ -2,13 +2,11 @@
 """Options shared by several verbs, and the types of their values."""
 
 import argparse
-import os
 from pathlib import Path
 from typing import TypeAlias
 
 from airtcp.errors import InputError
 from airtcp.parameters import OBSERVATION
-from airtcp.sweep import certificates
 
 Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -82,17 +80,6 @@ def add_kernel_source(parser: argparse.ArgumentParser) -> None:
 def add_jobs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--jobs", metavar="J", type=positive, help="number of parallel runs (default: one per core)"
-    )
-
-
-def add_certificates(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--certificates",
-        metavar="DIR",
-        type=path,
-        default=os.environ.get(certificates.ENVIRONMENT) or None,
-        help="certificates with which the machines of the cluster authenticate each other "
-        f"(default: ${certificates.ENVIRONMENT})",
     )
 
 

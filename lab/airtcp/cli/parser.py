@@ -2,9 +2,22 @@
 """The command-line parser; each group of verbs adds its own subparsers."""
 
 import argparse
+from collections.abc import Mapping, Sequence
+from importlib import import_module
 
 from airtcp import __version__
-from airtcp.cli import cluster, doctor, experiments, kernel, prompt, results, run
+
+# The verbs that each module adds. Only the module of the verb given is imported: all of them and
+# what they need take longer than `list`.
+GROUPS: Mapping[str, Sequence[str]] = {
+    "run": ("run",),
+    "experiments": ("list", "show", "new", "schema"),
+    "results": ("report", "results"),
+    "cluster": ("scheduler", "worker"),
+    "kernel": ("kernel",),
+    "prompt": ("shell",),
+    "doctor": ("doctor",),
+}
 
 _EPILOG = """\
 examples:
@@ -15,8 +28,11 @@ exit codes: 0 success, 1 a run or a build failed, 2 bad input, 130 interrupted
 """
 
 
-def build() -> argparse.ArgumentParser:
-    """Return the parser with all verbs; each sets `do` to the function that executes it."""
+def build(arguments: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """Return the parser with the verb that the arguments begin with, else with all verbs.
+
+    Each verb sets `do` to the function that executes it.
+    """
     parser = argparse.ArgumentParser(
         prog="airtcp",
         description="Measure TCP over Wi-Fi: the Linux kernel over a simulated radio.",
@@ -25,6 +41,7 @@ def build() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"airtcp {__version__}")
     verbs = parser.add_subparsers(metavar="VERB", required=True)
-    for group in (run, experiments, results, cluster, kernel, prompt, doctor):
-        group.add(verbs)
+    given = [group for group, known in GROUPS.items() if arguments and arguments[0] in known]
+    for group in given or GROUPS:
+        import_module(f"airtcp.cli.{group}").add(verbs)
     return parser

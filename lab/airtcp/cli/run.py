@@ -10,8 +10,8 @@ from pathlib import Path
 from airtcp import interrupts
 from airtcp.backends.guesttools import build_tools
 from airtcp.cli import doctor
+from airtcp.cli.certificates import add_certificates, certificates_of
 from airtcp.cli.common import (
-    certificates_of,
     own_policy_of,
     require_cluster_libraries,
     say,
@@ -20,7 +20,6 @@ from airtcp.cli.common import (
 )
 from airtcp.cli.options import (
     Verbs,
-    add_certificates,
     add_experiment,
     add_jobs,
     add_json,

@@ -15,9 +15,9 @@ _QUICK_DURATION_S = 10
 _QUICK_IDLE_S = 1
 
 
-def experiments() -> list[Experiment]:
-    """All experiments, grouped by paper."""
-    found = [reader.load(name) for name in reader.names()]
+def experiments(checked: bool = True) -> list[Experiment]:
+    """All experiments, grouped by paper. checked: see reader.load."""
+    found = [reader.load(name, checked) for name in reader.names()]
     papers = list(CITATIONS)
     return sorted(found, key=lambda one: papers.index(one.paper))
 

@@ -178,15 +178,14 @@ class Experiment(Strict):
         listed = [policy for product in self.design for policy in product.get("ack_policy", ())]
         return tuple(dict.fromkeys(listed)) or (self.parameters.ack_policy,)
 
-    def published_for(self, parameters: Parameters) -> dict[str, Published]:
-        """Published values for exactly these conditions (all but observation), by metric."""
-        found: dict[str, Published] = {}
+    def published_for(self, cases: Iterable[Case]) -> list[dict[str, Published]]:
+        """For each case, the values published for exactly its conditions, by metric."""
+        found: dict[tuple[object, ...], dict[str, Published]] = {}
         for figure in self.published:
-            if figure.metric in found or figure.relative_to:
-                continue
-            if parameters.conditions == self.parameters.replace(figure.when).conditions:
-                found[figure.metric] = figure
-        return found
+            if not figure.relative_to:
+                under = self.parameters.replace(figure.when).conditions
+                found.setdefault(under, {}).setdefault(figure.metric, figure)
+        return [found.get(case.parameters.conditions, {}) for case in cases]
 
 
 def conditions(parameters: Parameters) -> dict[str, Plain]:

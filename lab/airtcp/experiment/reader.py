@@ -17,15 +17,18 @@ from airtcp.experiment.messages import explain, named, parameters_like
 from airtcp.experiment.metrics import METRICS, unknown_metric
 from airtcp.experiment.published import Published
 from airtcp.experiment.topology import model_at
-from airtcp.parameters import OBSERVATION, PARAMETER_NAMES, Parameters
+from airtcp.parameters import CONFLICT, OBSERVATION, PARAMETER_NAMES, Parameters
 from airtcp.parameters.quantity import Plain
 from airtcp.paths import EXPERIMENTS_DIR, REPOSITORY
 
 _Location = tuple[str | int, ...]
 
 
-def load(experiment: str | Path) -> Experiment:
-    """The experiment with a name in experiments/, or in a YAML file. Raises InputError."""
+def load(experiment: str | Path, checked: bool = True) -> Experiment:
+    """The experiment with a name in experiments/, or in a YAML file. Raises InputError.
+
+    checked: also check that every case is possible, which takes longer than reading the file.
+    """
     path = Path(experiment)
     if path.suffix not in (".yaml", ".yml"):
         path = EXPERIMENTS_DIR / f"{experiment}.yaml"
@@ -37,7 +40,7 @@ def load(experiment: str | Path) -> Experiment:
                 str(experiment), [*here, *names()], "or the path of a .yaml file"
             )
             raise InputError(f"unknown experiment {str(experiment)!r}; {known}")
-    return _Reader(_shown(path)).experiment(yamlfile.read(path))
+    return _Reader(_shown(path)).experiment(yamlfile.read(path), checked)
 
 
 def names() -> list[str]:
@@ -59,7 +62,7 @@ class _Reader:
         self._shown = shown
         self._lines: dict[_Location, int] = {}
 
-    def experiment(self, text: str) -> Experiment:
+    def experiment(self, text: str, checked: bool) -> Experiment:
         node = yamlfile.compose(text, self._shown)
         if not isinstance(node, yaml.MappingNode):
             raise InputError(
@@ -78,8 +81,10 @@ class _Reader:
             if experiment.topology is None and (name,) in self._lines:
                 raise self._error((name,), "needs a `topology`")
         self._check_factors(experiment)
-        self._check_figures(experiment)
-        self._check_published(experiment)
+        if checked:
+            self._check_cases(experiment)
+            self._check_figures(experiment)
+            self._check_published(experiment)
         return experiment
 
     def _data(self, node: yaml.Node, at: _Location) -> object:
@@ -103,23 +108,21 @@ class _Reader:
         return node.value
 
     def _check_factors(self, experiment: Experiment) -> None:
-        """Check factor names and values of the design and of published values."""
+        """Check that factors of the design and of published values are parameters with values."""
         for number, product in enumerate(experiment.design):
             for name, values in product.items():
-                for index, value in enumerate(values):
-                    self._check_value(name, value, ("design", number, name), (index,))
+                self._check_name(name, ("design", number, name))
                 if not values:
                     raise self._error(("design", number, name), "give at least one value")
         for number, figure in enumerate(experiment.published):
             for key, factors in (("when", figure.when), ("relative_to", figure.relative_to)):
-                for name, value in factors.items():
-                    self._check_value(name, value, ("published", number, key, name), ())
+                for name in factors:
+                    self._check_name(name, ("published", number, key, name))
             if figure.metric not in METRICS:
                 raise self._error(
                     ("published", number, "metric"),
                     unknown_metric(figure.metric),
                 )
-        self._check_conflicts(experiment)
 
     def _check_figures(self, experiment: Experiment) -> None:
         """Check that figures use factors of the design, and that a model can be compared."""
@@ -140,28 +143,36 @@ class _Reader:
                     "the model needs a case with tsq in packets, such as 40packets",
                 )
 
-    def _check_conflicts(self, experiment: Experiment) -> None:
-        """Check that the parameters of every case and every published value are compatible."""
-        combinations: list[tuple[_Location, dict[str, str]]] = [
-            (("design", number), dict(zip(product, values, strict=True)))
-            for number, product in enumerate(experiment.design)
-            for values in itertools.product(*product.values())
-        ]
+    def _check_cases(self, experiment: Experiment) -> None:
+        """Check that every case and the conditions of every published value are possible."""
+        for number, product in enumerate(experiment.design):
+            for values in itertools.product(*product.values()):
+                given = dict(zip(product, values, strict=True))
+                self._check_case(experiment, given, ("design", number))
         for number, figure in enumerate(experiment.published):
-            combinations.append((("published", number, "when"), figure.when))
+            self._check_case(experiment, figure.when, ("published", number, "when"))
             if figure.relative_to:
                 other = figure.when | figure.relative_to
-                combinations.append((("published", number, "relative_to"), other))
-        for at, values in combinations:
-            try:
-                parameters = experiment.parameters.replace(values)
-            except ValidationError as error:
-                first = error.errors()[0]
-                text = f"{named(first, values)}: {explain(first, Parameters)}"
-                raise self._error(at, text) from None
-            for problem in problems_of(experiment.network, parameters):
-                given = " ".join(f"{name}={value}" for name, value in values.items())
-                raise self._error(problem.at, f"{problem.text}{given and f' (with {given})'}")
+                self._check_case(experiment, other, ("published", number, "relative_to"))
+
+    def _check_case(self, experiment: Experiment, values: dict[str, str], at: _Location) -> None:
+        try:
+            parameters = experiment.parameters.replace(values)
+        except ValidationError as error:
+            first = error.errors()[0]
+            text = explain(first, Parameters)
+            if first["type"] == CONFLICT:
+                raise self._error(at, f"{named(first, values)}: {text}") from None
+            name = str(first["loc"][0])
+            index = (
+                (experiment.design[int(at[1])][name].index(values[name]),)
+                if at[0] == "design"
+                else ()
+            )
+            raise self._error((*at, name, *index), text) from None
+        for problem in problems_of(experiment.network, parameters):
+            given = " ".join(f"{name}={value}" for name, value in values.items())
+            raise self._error(problem.at, f"{problem.text}{given and f' (with {given})'}")
 
     def _check_published(self, experiment: Experiment) -> None:
         """Check that every published value belongs to a case of the design."""
@@ -185,14 +196,9 @@ class _Reader:
                         f"no case of the design has {given or 'the parameters above'}",
                     )
 
-    def _check_value(self, name: str, value: str, at: _Location, within: _Location) -> None:
+    def _check_name(self, name: str, at: _Location) -> None:
         if name not in PARAMETER_NAMES:
             raise self._error(at, f"unknown factor; {parameters_like(name)}")
-        try:
-            Parameters.check({name: value})
-        except ValidationError as error:
-            first = error.errors()[0]
-            raise self._error((*at, *within), explain(first, Parameters)) from None
 
     def _error(self, at: _Location, message: str) -> InputError:
         """`file:line: key: message`; a missing key is reported at the line of its parent."""

@@ -7,7 +7,7 @@ parameter stands at its field, as metadata of its type:
     ack_hold: Annotated[int, count(2, 65535), OnlyWith("ack_filter", "hold")] = parameter(...)
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar, NamedTuple, TypeVar
@@ -90,15 +90,21 @@ class Section(Strict):
     only_with: ClassVar[OnlyWith | None] = None
     """A condition of all fields that the class itself declares."""
 
-    def conflicts(self) -> Iterator[Conflict]:
-        """Values that cannot be together, though each is allowed by itself. Section by section."""
+    def conflicts(self, changed: Collection[str] | None = None) -> Iterator[Conflict]:
+        """Values that cannot be together, though each is allowed by itself. Section by section.
+
+        changed: the attributes that differ from parameters without conflicts; what none of them
+        has to do with is not looked at.
+        """
         values = vars(self)
-        for conditions, own_conflicts in _rules(type(self)):
-            for attribute, default, condition in conditions:
+        for rules in _rules(type(self)):
+            for attribute, default, condition in rules.conditions:
                 if values[attribute] != default and not condition.holds(self):
                     yield self._without_effect(attribute, condition)
-            if own_conflicts:
-                yield from own_conflicts(self)
+            if rules.own_conflicts and (
+                changed is None or not rules.attributes.isdisjoint(changed)
+            ):
+                yield from rules.own_conflicts(self)
 
     def own_conflicts(self) -> Iterator[Conflict]:
         """Those that this class has to say of its fields and of those it inherits."""
@@ -158,16 +164,23 @@ def facts(model: type[BaseModel], kind: type[_Fact]) -> tuple[tuple[str, _Fact],
 
 
 _Condition = tuple[str, object, OnlyWith]
-_OwnConflicts = Callable[[Section], Iterator[Conflict]]
+
+
+class _Rules(NamedTuple):
+    """Of a section: conditions of its own fields, own_conflicts, and the fields these look at."""
+
+    conditions: tuple[_Condition, ...]
+    own_conflicts: Callable[[Section], Iterator[Conflict]] | None
+    attributes: frozenset[str]
 
 
 @cache
-def _rules(
-    model: type[Section],
-) -> tuple[tuple[tuple[_Condition, ...], _OwnConflicts | None], ...]:
-    """Of each section that a model is made of: conditions of its fields, and own_conflicts."""
-    found = ((_conditions(one), vars(one).get("own_conflicts")) for one in sections(model))
-    return tuple((conditions, own) for conditions, own in found if conditions or own)
+def _rules(model: type[Section]) -> tuple[_Rules, ...]:
+    found = (
+        _Rules(_conditions(one), vars(one).get("own_conflicts"), frozenset(one.model_fields))
+        for one in sections(model)
+    )
+    return tuple(one for one in found if one.conditions or one.own_conflicts)
 
 
 def _conditions(section: type[Section]) -> tuple[_Condition, ...]:

@@ -57,8 +57,7 @@ def document(
         "runs": [run for runs in by_case.values() for run in runs],
         "summary": [
             _summarized(case, metric, summary, published.get(metric))
-            for case in cases
-            for published in [experiment.published_for(case.parameters)]
+            for case, published in zip(cases, experiment.published_for(cases), strict=True)
             for metric, summary in summaries[case.slug].items()
         ],
         "published": reproduction.compare(

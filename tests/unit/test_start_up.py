@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What `list` and `show` take: few imports, and no more quantities than change."""
+
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from types import CodeType, FrameType
+
+import pytest
+
+from airtcp.cli import parser
+from airtcp.experiment.reader import load
+from airtcp.parameters import Parameters
+from airtcp.parameters.quantity import Quantity
+
+PROBE = """
+import sys
+from airtcp.cli import main
+main(sys.argv[1:])
+print(*sys.modules, file=sys.stderr)
+"""
+
+HEAVY = {"numpy", "scipy", "matplotlib", "pyarrow", "duckdb", "distributed", "ssl", "subprocess"}
+LAYERS = {"cli", "experiment", "kernel", "models", "parameters"}
+
+
+@pytest.mark.parametrize("arguments", [["list"], ["list", "--json"], ["show", "thesis-lan"]])
+def test_only_what_reads_experiments_is_imported(arguments: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", PROBE, *arguments], capture_output=True, text=True, check=True
+    )
+    modules = done.stderr.split()
+    assert not HEAVY & set(modules)
+    packages = {name.split(".")[1] for name in modules if name.count(".") > 1 and "airtcp." in name}
+    assert packages == LAYERS
+    kernel = [name for name in modules if name.startswith("airtcp.kernel.")]
+    assert kernel == ["airtcp.kernel.policies"]
+
+
+@pytest.mark.parametrize("group", parser.GROUPS)
+def test_a_group_adds_the_verbs_by_which_it_is_found(group: str) -> None:
+    verbs = [parser.build([verb]).format_help() for verb in parser.GROUPS[group]]
+    assert len(set(verbs)) == 1
+    listed = re.findall("^    ([a-z]+)", verbs[0], re.MULTILINE)
+    assert listed == list(parser.GROUPS[group])
+
+
+def calls(do: Callable[[], object], *functions: Callable[..., object]) -> list[int]:
+    """How often each of the functions is called."""
+    counted: Counter[CodeType] = Counter()
+
+    def count(frame: FrameType, event: str, _argument: object) -> None:
+        counted[frame.f_code] += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        do()
+    finally:
+        sys.setprofile(before)
+    return [counted[function.__code__] for function in functions]
+
+
+def test_a_change_parses_the_quantities_that_change_and_formats_none() -> None:
+    parameters = Parameters().replace({"delay": "20ms", "rate": "50Mbit"})
+    changed = {"delay": "10ms", "gso": "off"}
+    assert calls(lambda: parameters.replace(changed), Quantity.read, Quantity.plain) == [1, 0]
+
+
+def test_a_case_formats_the_factors_and_no_other_parameters() -> None:
+    experiment = load("tsq-size")
+    cases = experiment.cases()
+    quantities = sum(name in ("delay", "rate") for case in cases for name in case.factors)
+    assert len(cases) > 30 and "tsq" in experiment.factors
+    assert calls(experiment.cases, Quantity.plain) == [quantities]
