@@ -20,7 +20,7 @@ DURATION_S = 30
 ROWS = (
     ("ack_policy=default",),
     ("ack_policy=aad",),
-    ("ack_policy=default", "patience=off"),
+    ("ack_policy=default", "iperf3_block=off"),
     ("ack_policy=default", "capture=server,station,air", "capture_duration=unlimited"),
 )
 

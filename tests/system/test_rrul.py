@@ -25,15 +25,15 @@ ATH9K = (
     *("gso=off", "tso=off", "gro=off", "tso_rtt_log=0"),
 )
 RRUL = (
-    *(*ATH9K, "direction=both", "flows=4", "marking=rrul"),
-    *("udp_ping_interval=200ms", "idle=2s", "duration=4s"),
+    *(*ATH9K, "direction=both", "flows=4", "dscp=rrul"),
+    *("udp_ping_interval=200ms", "baseline=2s", "duration=4s"),
 )
 BOTH = ("direction=both", "flows=2", "udp_ping_interval=200ms", "duration=3s")
 UPLOAD = ("direction=upload", "flows=8", "duration=4s")
 DOWNLOAD = ("duration=3s",)
 UDP = ("protocol=udp", "udp_rate=30Mbit", "duration=3s")
 ASKED = ("workload=request_response", "exchanges=300")
-WEB = ("workload=web", "pages=6", "reading=200ms")
+WEB = ("workload=web", "pages=6", "reading_time=200ms")
 
 CLASSES = ("BE", "BK", "CS5", "EF")
 OTHERS = ("request_response_ms", "completion_time_ms", "page_time_ms", *PATH_METRICS)
@@ -115,7 +115,7 @@ def test_both_directions_share_the_medium(runs: Runs) -> None:
 
 
 def test_idle_time_is_that_of_the_network_alone(runs: Runs) -> None:
-    with_idle = runs(*DOWNLOAD, "idle=2s")["metrics"]
+    with_idle = runs(*DOWNLOAD, "baseline=2s")["metrics"]
     without = runs(*DOWNLOAD)["metrics"]
     assert without["ping_idle_ms_p50"] is None
     assert 5 * with_idle["ping_idle_ms_p50"] < with_idle["ping_rtt_ms_p50"]
@@ -192,7 +192,7 @@ def test_the_same_seed_gives_the_same_bytes(
     [
         (UPLOAD, ("totals", "upload", "ping_cdf")),
         (DOWNLOAD, ("totals", "ping_cdf")),
-        ((*DOWNLOAD, "idle=2s"), ("totals",)),
+        ((*DOWNLOAD, "baseline=2s"), ("totals",)),
         (RRUL, ("all", "totals", "ping_cdf")),
         (BOTH, ("all", "totals")),
         (UDP, ("totals", "ping")),

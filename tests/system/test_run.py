@@ -29,7 +29,7 @@ UPLOAD, DOWNLOAD = "goodput_upload_mbps", "goodput_download_mbps"
         ("ack_policy=aad", "delay=50ms"),
         ("rate=10Mbit", "delay=10ms"),
         ("direction=upload", "flows=3", "congestion_control=bbr"),
-        ("gro=on", "gso=on", "tso=on", "sack=on", "nagle=on", "patience=off"),
+        ("gro=on", "gso=on", "tso=on", "sack=on", "nagle=on", "iperf3_block=off"),
         (
             *("width=20MHz", "guard_interval=800ns", "streams=1", "mcs=0", "error_rate=0.1"),
             "timestamps=off",
@@ -38,7 +38,7 @@ UPLOAD, DOWNLOAD = "goodput_upload_mbps", "goodput_download_mbps"
         ("standard=802.11ac", "preset=qca6178", "width=80MHz", "mcs=9", "queue=fifo"),
         ("standard=802.11ax", "preset=generic", "width=160MHz", "guard_interval=800ns", "mcs=11"),
         ("rate_control=minstrel", "error_model=snr", "snr=25dB", "rts_threshold=2000B"),
-        ("error_model=snr", "walk=0s=5m,1s=10m,2s=5m", "hand_up=coalesced"),
+        ("error_model=snr", "walk=0s=5m,1s=10m,2s=5m", "rx_delivery=coalesced"),
         ("error_model=burst", "burst_enter=0.01", "burst_leave=0.1", "burst_bad_error=0.5"),
     ],
     ids=" ".join,

@@ -106,7 +106,7 @@ def case(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> OneCase:
     """The metrics of one case of an experiment, 5 s."""
 
     def one(experiment: str, *settings: str) -> dict[str, float]:
-        texts = ("duration=5s", "idle=0s", *settings)
+        texts = ("duration=5s", "baseline=0s", *settings)
         [case] = load(experiment).cases([Setting.parse(text) for text in texts])
         result = run_one(lab_kernel, tools, case, 1, tmp_path / experiment)
         assert result["error"] is None

@@ -67,7 +67,7 @@ def test_both_directions(tmp_path: Path) -> None:
 def test_the_rrul_test_has_one_flow_of_each_class_in_each_direction(tmp_path: Path) -> None:
     names = ("BE", "BK", "CS5", "EF")
     run = write_both(tmp_path / "run", classes=names)
-    document = written(run, direction="both", marking="rrul", flows=4)
+    document = written(run, direction="both", dscp="rrul", flows=4)
     assert document["metadata"]["NAME"] == "rrul"
     flows = {f"TCP {way} {name}" for way in ("download", "upload") for name in names}
     assert flows < set(document["results"])
@@ -77,10 +77,10 @@ def test_the_rrul_test_has_one_flow_of_each_class_in_each_direction(tmp_path: Pa
 @pytest.mark.parametrize(
     ("values", "name"),
     [
-        ({"marking": "rrul", "flows": 8}, "rrul_be_nflows"),
-        ({"marking": "rrul", "flows": 4, "stations": 2}, "rrul_be_nflows"),
+        ({"dscp": "rrul", "flows": 8}, "rrul_be_nflows"),
+        ({"dscp": "rrul", "flows": 4, "stations": 2}, "rrul_be_nflows"),
         ({"protocol": "udp"}, "udp_flood"),
-        ({"direction": "upload", "marking": "rrul", "flows": 4}, "tcp_nup"),
+        ({"direction": "upload", "dscp": "rrul", "flows": 4}, "tcp_nup"),
     ],
 )
 def test_what_is_not_quite_rrul_is_called_so(values: dict[str, Plain], name: str) -> None:

@@ -329,7 +329,7 @@ def test_probes_beside_the_transfer_are_told_from_those_without_it(tmp_path: Pat
         )
     )
     write_udp_ping(run / "udp-ping-BE.csv", [1, 1, 7, None, 8, 9, None, 1], interval_s=1.0)
-    idle = {"duration": "4s", "idle": "2s", "udp_ping_interval": "1s"}
+    idle = {"duration": "4s", "baseline": "2s", "udp_ping_interval": "1s"}
     metrics = compute(run, Parameters().replace(idle))
     assert (metrics["ping_rtt_ms_p50"], metrics["ping_idle_ms_p50"]) == (35, 1.5)
     assert (metrics["udp_ping_rtt_ms_p50"], metrics["udp_ping_loss_share"]) == (8, 0.25)

@@ -191,7 +191,7 @@ def test_quick_measures_what_figures_are_published_of() -> None:
     cases = catalogue.quick(load("acklimit-vm"))
     assert [case.factors["ack_policy"] for case in cases] == ["limit", "default"]
     assert {case.parameters.duration_s for case in cases} == {10}
-    assert {case.parameters.idle_s for case in catalogue.quick(load("tsq-size"))} == {1}
+    assert {case.parameters.baseline_s for case in catalogue.quick(load("tsq-size"))} == {1}
     assert len(catalogue.quick(load("ack-latency"))) == 1
 
 

@@ -30,7 +30,7 @@ def test_rates_are_those_of_each_step(tmp_path: Path) -> None:
 
 def test_flows_begin_after_the_idle_time(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
-    idle = DOWNLOAD.replace({"idle": "2s"})
+    idle = DOWNLOAD.replace({"baseline": "2s"})
     over_time = timeseries.read(run, idle, 1.0)
     assert list(over_time.ends_s) == [1, 2, 3, 4, 5, 6, 7, 8]
     assert list(over_time.flows[0].goodput_mbps) == pytest.approx([0, 0, 70, 110, 110, 110, 0, 0])

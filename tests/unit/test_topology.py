@@ -21,7 +21,7 @@ def lines(text: str) -> list[str]:
         {},
         {"delay": "50ms", "rate": "10Mbit", "capture": "server,station,air"},
         {"direction": "upload", "protocol": "udp", "ping_interval": "0ms", "flows": 3},
-        {"gro": "off", "gso": "off", "tso": "off", "patience": "off"},
+        {"gro": "off", "gso": "off", "tso": "off", "iperf3_block": "off"},
         {"stations": 3, "direction": "upload", "rts_threshold": "500B"},
         {"workload": "request_response", "capture": "server,station,air"},
         {"workload": "transfer", "transfer_size": "1B", "direction": "upload", "nagle": "off"},
@@ -253,7 +253,7 @@ def test_what_is_left_to_the_preset_is_not_said() -> None:
     }
     values: dict[str, Plain] = {
         **{"ampdu_mpdus": 16, "ampdu_bytes": 8191, "ampdu_duration": "1ms", "queue": "fifo"},
-        **{"block_ack_request": "off", "fifo_mpdus": 99, "hand_up": "coalesced", "amsdu": "on"},
+        **{"block_ack_request": "off", "fifo_mpdus": 99, "rx_delivery": "coalesced", "amsdu": "on"},
         **{"coalesce_mpdus": 8, "coalesce": "2ms", "mpdu_spacing": "0.25us"},
     }
     given = keys(**values)
@@ -380,7 +380,7 @@ def test_a_distance_is_a_place_beside_the_access_point() -> None:
         *("radio set 0 x_mm 0 y_mm 0", "radio set 1 x_mm 12500 y_mm 0"),
         *("radio set 0 errors snr", "radio set 1 errors snr"),
     ]
-    assert after_warm_up(error_model="snr", snr="5dB", sense="-95dBm")[0] == (
+    assert after_warm_up(error_model="snr", snr="5dB", cca_threshold="-95dBm")[0] == (
         "air set sense_mdbm -95000"
     )
 
@@ -410,7 +410,7 @@ def test_rts_is_set_at_both_ends() -> None:
 
 def test_each_station_has_a_transfer_of_its_own() -> None:
     def commands(direction: str) -> list[str]:
-        text = planned(stations=3, direction=direction, patience="off", nagle="on")
+        text = planned(stations=3, direction=direction, iperf3_block="off", nagle="on")
         return [line for line in lines(text) if "iperf3 -4" in line]
 
     download = commands("download")
@@ -513,4 +513,4 @@ def test_decisions_on_acks_are_kept_when_asked_for() -> None:
 def test_both_ends_of_iperf3_are_patient() -> None:
     marked = [line for line in lines(planned()) if "LD_PRELOAD" in line]
     assert len(marked) == 2
-    assert "LD_PRELOAD" not in planned(patience="off")
+    assert "LD_PRELOAD" not in planned(iperf3_block="off")

@@ -36,18 +36,18 @@ def test_both_directions_of_several_stations_have_files_and_addresses_of_their_o
 
 def test_classes_are_dealt_over_flows_and_have_ports() -> None:
     def dealt(flows: int) -> list[tuple[str | None, int, int]]:
-        found = transfers(parameters(marking="rrul", flows=flows))
+        found = transfers(parameters(dscp="rrul", flows=flows))
         return [(one.service, one.port, one.flows) for one in found]
 
     assert dealt(1) == [("BE", 5201, 1)]
     assert dealt(4) == [(name, 5201 + n, 1) for n, name in enumerate(("BE", "BK", "CS5", "EF"))]
     assert dealt(6) == [("BE", 5201, 2), ("BK", 5202, 2), ("CS5", 5203, 1), ("EF", 5204, 1)]
-    assert last_port(parameters(marking="rrul", flows=3)) == 5203
+    assert last_port(parameters(dscp="rrul", flows=3)) == 5203
     assert last_port(parameters(flows=8, stations=3, direction="both")) == 5201
 
 
 def test_a_class_is_said_to_iperf3() -> None:
-    wanted = parameters(marking="rrul", flows=4, direction="both")
+    wanted = parameters(dscp="rrul", flows=4, direction="both")
     last = transfers(wanted)[-1]
     assert last.file("server") == "iperf3-server-upload-EF.json"
     assert client(wanted, last).startswith("iperf3 -4 -J -c 10.0.0.1 -p 5204 --dscp 46 -t 10 -P 1 ")
@@ -57,5 +57,5 @@ def test_a_class_is_said_to_iperf3() -> None:
 def test_udp_probes_are_of_classes_where_flows_are() -> None:
     assert udp_probes(parameters()) == ()
     assert udp_probes(parameters(udp_ping_interval="20ms")) == ("BE",)
-    marked = parameters(udp_ping_interval="20ms", marking="rrul")
+    marked = parameters(udp_ping_interval="20ms", dscp="rrul")
     assert udp_probes(marked) == ("BE", "BK", "EF")

@@ -9,7 +9,7 @@ import pytest
 from airtcp.parameters import Parameters
 from airtcp.steps import web
 
-MANY = Parameters().replace({"workload": "web", "pages": 10000, "reading": "500ms"})
+MANY = Parameters().replace({"workload": "web", "pages": 10000, "reading_time": "500ms"})
 
 
 def test_a_seed_has_its_pages() -> None:

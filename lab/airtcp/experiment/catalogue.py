@@ -12,7 +12,7 @@ ALL = "all"
 
 # --quick: upper limits for the transfer and for the idle baseline before and after it.
 _QUICK_DURATION_S = 10
-_QUICK_IDLE_S = 1
+_QUICK_BASELINE_S = 1
 
 
 def experiments(checked: bool = True) -> list[Experiment]:
@@ -57,7 +57,7 @@ def quick(chosen: Experiment) -> list[Case]:
     shorter = {}
     if own.duration_s > _QUICK_DURATION_S:
         shorter["duration"] = f"{_QUICK_DURATION_S}s"
-    if own.idle_s > _QUICK_IDLE_S:
-        shorter["idle"] = f"{_QUICK_IDLE_S}s"
+    if own.baseline_s > _QUICK_BASELINE_S:
+        shorter["baseline"] = f"{_QUICK_BASELINE_S}s"
     short = chosen.model_copy(update={"parameters": own.replace(shorter)})
     return short.published_cases() or short.cases()[:1]

@@ -89,11 +89,11 @@ class Air(Errors, Propagation, Radio, Bss):
         if len(given) > 1:
             text = f"snr needs one of {listed(self._places())}, not {' and '.join(given)}"
             yield Conflict("error_model", text)
-        least_db = self.sense_dbm - self.noise_dbm
+        least_db = self.cca_threshold_dbm - self.noise_dbm
         if self.snr_db is not None and self.snr_db < least_db:
             yield not_with(
                 "snr",
                 self.text("snr_db"),
-                f"sense {self.text('sense_dbm')} at {self.width}",
+                f"cca_threshold {self.text('cca_threshold_dbm')} at {self.width}",
                 f"{max(0.0, least_db):.3f}dB and more",
             )

@@ -38,8 +38,10 @@ class Propagation(Section):
     path_loss_exponent: Annotated[float, fraction(1, 10)] = parameter(
         "path_loss_exponent", 3.0, "distance, walk: path loss exponent (2: free space)"
     )
-    sense_dbm: Annotated[float, level(-120, 0)] = parameter(
-        "sense", -90.0, "snr, distance, walk: weaker signals are neither received nor sensed"
+    cca_threshold_dbm: Annotated[float, level(-120, 0)] = parameter(
+        "cca_threshold",
+        -90.0,
+        "snr, distance, walk: weaker signals are neither received nor sensed",
     )
 
 

@@ -26,8 +26,8 @@ class Observation(Path):
     duration_s: Annotated[float, whole_seconds(1, 86400)] = parameter(
         "duration", 10.0, "bulk: length of the transfer in virtual time, whole seconds"
     )
-    idle_s: Annotated[float, whole_seconds(0, 3600), _BULK, DefaultTopologyOnly()] = parameter(
-        "idle",
+    baseline_s: Annotated[float, whole_seconds(0, 3600), _BULK, DefaultTopologyOnly()] = parameter(
+        "baseline",
         0.0,
         "bulk: length of the idle baseline before and after the transfer, when only ping runs; "
         "whole seconds",

@@ -99,20 +99,20 @@ class Radio(DataRate):
     fifo_mpdus: Annotated[int | None, count(1, 65535, PRESET), RadioKey("fifo_mpdus")] = parameter(
         "fifo_mpdus", None, "queue fifo: depth of the driver's FIFO in MPDUs"
     )
-    hand_up: Annotated[Literal["mpdu", "ppdu", "coalesced", "preset"], RadioKey("hand_up")] = (
+    rx_delivery: Annotated[Literal["mpdu", "ppdu", "coalesced", "preset"], RadioKey("hand_up")] = (
         parameter(
-            "hand_up",
+            "rx_delivery",
             PRESET,
             "received MPDUs are delivered to the stack one by one, per PPDU, or coalesced by "
             "count or time",
         )
     )
     coalesce_mpdus: Annotated[int | None, count(1, 256, PRESET), RadioKey("coalesce_mpdus")] = (
-        parameter("coalesce_mpdus", None, "hand_up coalesced: MPDUs per delivery")
+        parameter("coalesce_mpdus", None, "rx_delivery coalesced: MPDUs per delivery")
     )
     coalesce_s: Annotated[float | None, duration(0, 0.1, PRESET), RadioKey("coalesce_us", 1e6)] = (
         parameter(
-            "coalesce", None, "hand_up coalesced: maximum time from the first MPDU to delivery"
+            "coalesce", None, "rx_delivery coalesced: maximum time from the first MPDU to delivery"
         )
     )
     gro_flush_s: Annotated[float, duration(0, 0.1), RadioKey("gro_flush_us", 1e6)] = parameter(

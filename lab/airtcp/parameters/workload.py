@@ -59,8 +59,8 @@ class Workload(Section):
     pages: Annotated[int, count(1, 10000), _WEB] = parameter(
         "pages", 20, "web: number of pages, one after another"
     )
-    reading_s: Annotated[float, duration(0, 3600), _WEB] = parameter(
-        "reading", 1.0, "web: mean reading time between two pages (30s in the model's source)"
+    reading_time_s: Annotated[float, duration(0, 3600), _WEB] = parameter(
+        "reading_time", 1.0, "web: mean reading time between two pages (30s in the model's source)"
     )
     protocol: Annotated[Literal["tcp", "udp"], _BULK, DefaultTopologyOnly()] = parameter(
         "protocol", "tcp", "transport protocol of the data"
@@ -71,14 +71,16 @@ class Workload(Section):
     flows: Annotated[int, count(1, 128), _BULK, DefaultTopologyOnly()] = parameter(
         "flows", 1, "parallel flows per station and direction"
     )
-    marking: Annotated[Literal["none", "rrul"], _BULK, DefaultTopologyOnly()] = parameter(
-        "marking",
+    dscp: Annotated[Literal["none", "rrul"], _BULK, DefaultTopologyOnly()] = parameter(
+        "dscp",
         "none",
         "bulk: DSCPs of the flows; rrul: best effort, background (CS1), CS5 and EF in turn, as in "
         "the RRUL test",
     )
-    patience: OnOff = parameter(
-        "patience", True, "iperf3 blocks in the kernel instead of polling: same packets, faster run"
+    iperf3_block: OnOff = parameter(
+        "iperf3_block",
+        True,
+        "iperf3 blocks in the kernel instead of polling: same packets, faster run",
     )
 
     def own_conflicts(self) -> Iterator[Conflict]:

@@ -87,7 +87,7 @@ def by_second(
 ) -> list[tuple[Floats, Floats]]:
     """(end of each second, value) of what timeseries.Flow has: of each flow, or the sum."""
     read = timeseries.read(run_dir, parameters, timeseries.CSV_STEP_S, streams)
-    ends_s = read.ends_s - parameters.idle_s
+    ends_s = read.ends_s - parameters.baseline_s
     if what == "flow_goodput":
         return [(ends_s, flow.goodput_mbps) for flow in read.flows]
     columns = {"goodput": "goodput_mbps", "segments": "segments_per_s", "acks": "acks_per_s"}

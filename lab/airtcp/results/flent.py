@@ -58,7 +58,7 @@ def write(path: Path, run_dir: Path, parameters: Parameters, title: str) -> None
             "T0": _BOOT_TEXT,
             "HOST": SERVER_ADDRESS,
             "LOCAL_HOST": "station",
-            "DELAY": round(parameters.idle_s),
+            "DELAY": round(parameters.baseline_s),
             "LENGTH": round(parameters.duration_s) if bulk else total_s,
             "TOTAL_LENGTH": total_s,
             "STEP_SIZE": float(ends_s[0]),
@@ -96,7 +96,7 @@ def test_name(parameters: Parameters) -> str:
 def _is_rrul(parameters: Parameters) -> bool:
     """Is there a flow of each class in each direction, and no other?"""
     both = parameters.direction == "both"
-    return both and (parameters.marking, parameters.flows, parameters.stations) == ("rrul", 4, 1)
+    return both and (parameters.dscp, parameters.flows, parameters.stations) == ("rrul", 4, 1)
 
 
 def _test_parameters(parameters: Parameters) -> dict[str, str]:

@@ -86,19 +86,19 @@ def _bulk(run_dir: Path, parameters: Parameters) -> dict[str, float | None]:
 
 
 def _probed(run_dir: Path, parameters: Parameters) -> dict[str, float | None]:
-    """Latency beside the transfer, which begins when there has been `idle` of probing."""
-    load_s = parameters.idle_s, parameters.idle_s + parameters.duration_s
+    """Latency beside the transfer, which begins when there has been `baseline` of probing."""
+    load_s = parameters.baseline_s, parameters.baseline_s + parameters.duration_s
     values: dict[str, float | None] = {}
     if parameters.ping_interval_s:
         ping = read_ping(run_dir)
-        beside = ping.within(*load_s) if parameters.idle_s else ping
+        beside = ping.within(*load_s) if parameters.baseline_s else ping
         if not beside.rtt_ms.size:
             raise AirtcpError(f"{run_dir / 'ping.txt'}: no ping was answered during the transfer")
         values["ping_rtt_ms_p50"] = float(numpy.percentile(beside.rtt_ms, 50))
         values["ping_rtt_ms_p95"] = float(numpy.percentile(beside.rtt_ms, 95))
         alone = [ping.within(-numpy.inf, load_s[0]), ping.within(load_s[1], numpy.inf)]
         rtts_ms = numpy.concatenate([one.rtt_ms for one in alone])
-        if parameters.idle_s and rtts_ms.size:
+        if parameters.baseline_s and rtts_ms.size:
             values["ping_idle_ms_p50"] = float(numpy.percentile(rtts_ms, 50))
     if services := udp_probes(parameters):
         files = [run_dir / udp_probe_file(service) for service in services]

@@ -50,7 +50,7 @@ class Flow:
 
 @dataclass(frozen=True)
 class OverTime:
-    """ends_s: when each step ends, in s since probing began; the flows begin at `idle`."""
+    """ends_s: when each step ends, in s since probing began; the flows begin at `baseline`."""
 
     ends_s: NDArray[numpy.float64]
     flows: Sequence[Flow]
@@ -63,9 +63,9 @@ def read(
 
     streams: those of a network of one's own, which tells when its run began.
     """
-    total_s = parameters.duration_s + 2 * parameters.idle_s
+    total_s = parameters.duration_s + 2 * parameters.baseline_s
     edges_s = step_s * numpy.arange(round(total_s / step_s) + 1, dtype=numpy.float64)
-    since_begin_s = edges_s - parameters.idle_s
+    since_begin_s = edges_s - parameters.baseline_s
     pairs = transfers(parameters) if streams is None else streams
     over_tcp = [pair for pair in pairs if pair.protocol == "tcp"]
     flows: list[Flow] = []

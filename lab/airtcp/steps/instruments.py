@@ -61,7 +61,7 @@ def capture(parameters: Parameters, point: str, device: str) -> str:
         inside, up = "", f"must ip link set {device} up\n"
     limit = ""
     if parameters.capture_duration_s is not None:
-        limit_s = LEAD_S + parameters.idle_s + parameters.capture_duration_s
+        limit_s = LEAD_S + parameters.baseline_s + parameters.capture_duration_s
         limit = f"timeout -s INT {limit_s:g} "
     # The shell opens the file: tcpdump would give one of its own to root, which only root may do on
     # the host. -Z root: it stays root.

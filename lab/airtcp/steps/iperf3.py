@@ -34,5 +34,5 @@ def server(parameters: Parameters, transfer: Transfer) -> str:
 
 def in_node(parameters: Parameters, node: str, command: str) -> str:
     """iperf3 in a node, made to wait in the kernel where the parameters say so."""
-    preload = f"LD_PRELOAD={GUEST_DIR}/patience.so " if parameters.patience else ""
+    preload = f"LD_PRELOAD={GUEST_DIR}/patience.so " if parameters.iperf3_block else ""
     return f"node {node} {preload}{command}"

@@ -53,7 +53,7 @@ def pages(parameters: Parameters, seed: int) -> Iterator[Page]:
         pareto = _FEWEST * (1 - chance.random()) ** (-1 / _SHAPE)
         embedded = min(_MOST, round(pareto)) - _FEWEST
         yield Page(
-            round(chance.exponential(parameters.reading_s) * 1e6),
+            round(chance.exponential(parameters.reading_time_s) * 1e6),
             round(chance.exponential(_PARSE_S) * 1e6),
             (_MAIN.draw(chance), *(_EMBEDDED.draw(chance) for _ in range(embedded))),
         )

@@ -182,8 +182,8 @@ def air(parameters: Parameters) -> list[str]:
     """Commands: what differs from the usual for all radios."""
     usual = Parameters()
     keys = {}
-    if parameters.sense_dbm != usual.sense_dbm:
-        keys["sense_mdbm"] = round(parameters.sense_dbm * 1000)
+    if parameters.cca_threshold_dbm != usual.cca_threshold_dbm:
+        keys["sense_mdbm"] = round(parameters.cca_threshold_dbm * 1000)
     if parameters.path_loss_exponent != usual.path_loss_exponent:
         keys["path_loss_exponent_milli"] = round(parameters.path_loss_exponent * 1000)
     words = _words(f"{key} {value}" for key, value in keys.items())

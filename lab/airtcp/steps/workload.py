@@ -92,7 +92,7 @@ def _bulk(parameters: Parameters) -> _Work:
     senders = [_sender(parameters, pair, last=pair is pairs[0]) for pair in reversed(pairs)]
     where = "receivers" if parameters.direction == "both" else parameters.receiver
     probes = _ping(parameters) + _udp_probes(parameters)
-    idle = f"sleep {round(parameters.idle_s)}\n" if parameters.idle_s else ""
+    idle = f"sleep {round(parameters.baseline_s)}\n" if parameters.baseline_s else ""
     return _Work(
         listening=f"""\
 receivers= senders=
@@ -175,7 +175,7 @@ def capture_device(parameters: Parameters, point: str) -> str:
 
 def _probe_s(parameters: Parameters) -> int:
     """How long latency is probed."""
-    return round(parameters.duration_s + 2 * parameters.idle_s)
+    return round(parameters.duration_s + 2 * parameters.baseline_s)
 
 
 def _ping(parameters: Parameters) -> str:

@@ -67,8 +67,8 @@ def run_directory(out_dir: Path, case: Case, seed: int) -> Path:
 def expected_virtual_s(parameters: Parameters) -> float:
     """Virtual time from boot to power-off, about: the network takes 5 s to stand."""
     if parameters.workload == "web":
-        return parameters.pages * (parameters.reading_s + 1) + 5
-    return parameters.duration_s + 2 * parameters.idle_s + 5
+        return parameters.pages * (parameters.reading_time_s + 1) + 5
+    return parameters.duration_s + 2 * parameters.baseline_s + 5
 
 
 def finished(
@@ -206,12 +206,12 @@ def _timeout_wall_s(case: Case) -> float:
         return 120 + 10 * len(scene.nodes) + (30 + rates) * parameters.duration_s
     base = 120 + 10 * parameters.stations
     if parameters.workload == "web":
-        return base + parameters.pages * (5 + parameters.reading_s)
+        return base + parameters.pages * (5 + parameters.reading_time_s)
     if parameters.workload != "bulk":
         exchanged_mb = (parameters.transfer_size_bytes or parameters.message_bytes) / 1e6
         return base + parameters.exchange_count * (1 + exchanged_mb)
     at_rate = flows.access_rate_bps(parameters) / 10e6
-    return base + (30 + at_rate) * parameters.duration_s + 2 * parameters.idle_s
+    return base + (30 + at_rate) * parameters.duration_s + 2 * parameters.baseline_s
 
 
 def _memory_mb(case: Case) -> int:

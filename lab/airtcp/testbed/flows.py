@@ -130,7 +130,7 @@ def transfers(parameters: Parameters) -> list[Transfer]:
 
 def _classes(parameters: Parameters) -> dict[str | None, int]:
     """How many flows of a direction are of each class; None where flows are not marked."""
-    if parameters.marking == "none":
+    if parameters.dscp == "none":
         return {None: parameters.flows}
     dealt = (parameters.flows + 3 - number for number in range(len(RRUL_CLASSES)))
     return {name: n // 4 for name, n in zip(RRUL_CLASSES, dealt, strict=True) if n >= 4}
@@ -145,7 +145,7 @@ def udp_probes(parameters: Parameters) -> tuple[str, ...]:
     """The classes of UDP requests that probe latency beside the transfers."""
     if not parameters.udp_ping_interval_s:
         return ()
-    return ("BE",) if parameters.marking == "none" else ("BE", "BK", "EF")
+    return ("BE",) if parameters.dscp == "none" else ("BE", "BK", "EF")
 
 
 def udp_probe_file(service: str) -> str:

@@ -74,7 +74,7 @@ def _received(run: Run) -> tuple[str, Flows]:
 
 def _ping(run: Run) -> tuple[str, Flows]:
     pings = run.pings or [read_ping(run.directory)]
-    return "ping.txt", [(ping.sent_s - run.settings.idle_s, ping.rtt_ms) for ping in pings]
+    return "ping.txt", [(ping.sent_s - run.settings.baseline_s, ping.rtt_ms) for ping in pings]
 
 
 # The values of over_time in experiment/figures.py.
