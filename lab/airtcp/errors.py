@@ -11,6 +11,10 @@ class AirtcpError(Exception):
     exit_code = 1
 
 
+class RenamedWarning(UserWarning):
+    """Input calls something by an earlier name, which the next version will not accept."""
+
+
 class InputError(AirtcpError):
     """The user's input is wrong. The message is one line: what, where, what is allowed."""
 

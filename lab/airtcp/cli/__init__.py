@@ -1,18 +1,38 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The command line. Exit codes: 0 success, 1 a run or build failed, 2 bad input, 130 Ctrl-C."""
 
+import functools
 import shlex
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from airtcp import interrupts, streams
 from airtcp.cli import parser
 from airtcp.cli.common import say
-from airtcp.errors import AirtcpError, reason
+from airtcp.errors import AirtcpError, RenamedWarning, reason
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Execute a command line; return the exit code. Each failure is one line on standard error."""
+    """Execute a command line; return the exit code.
+
+    Each failure and each warning is one line on standard error.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", RenamedWarning)
+        warnings.showwarning = functools.partial(_show_warning, warnings.showwarning)
+        return _main(arguments)
+
+
+def _show_warning(others: Callable[..., None], message: Warning | str, *where: Any) -> None:
+    if isinstance(message, RenamedWarning):
+        say(f"warning: {message}")
+    else:
+        others(message, *where)
+
+
+def _main(arguments: Sequence[str]) -> int:
     try:
         try:
             options = parser.build(arguments).parse_args(arguments)

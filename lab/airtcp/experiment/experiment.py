@@ -20,7 +20,7 @@ from airtcp.experiment.papers import Paper
 from airtcp.experiment.published import Published, by_parameter, parameter
 from airtcp.experiment.topology import Change, Flow, Network, Topology
 from airtcp.experiment.topology_checks import Problem, problems
-from airtcp.parameters import OBSERVATION, PARAMETER_NAMES, Parameters
+from airtcp.parameters import OBSERVATION, PARAMETER_NAMES, Parameters, renames
 from airtcp.parameters.jsonschema import HINT, Json, Shape
 from airtcp.parameters.quantity import Plain, WithCommas
 from airtcp.parameters.section import Strict, facts, key_of
@@ -60,6 +60,7 @@ class Setting:
     def parse(cls, text: str) -> "Setting":
         """Raises InputError unless the text is NAME=V1,V2... of a known parameter."""
         name, equals, values = text.partition("=")
+        name = renames.current(name, f"--set {text}")
         if name not in PARAMETER_NAMES:
             raise InputError(f"--set {text}: unknown factor {name!r}; {parameters_like(name)}")
         listed = (values,) if name in _WITH_COMMAS else tuple(values.split(","))
@@ -94,7 +95,7 @@ class Experiment(Strict):
         "",
         description="why values differ from published ones, for those without their own `reason`",
     )
-    parameters: Parameters = Field(
+    parameters: Annotated[Parameters, AfterValidator(Parameters.check)] = Field(
         Parameters(), description="parameters of all cases that differ from the defaults"
     )
     topology: Topology | None = Field(

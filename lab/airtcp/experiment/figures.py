@@ -22,6 +22,9 @@ from airtcp.parameters.section import Strict
 # Type of the error for a figure of unknown kind.
 KIND = "figure_kind"
 
+# The keys of a figure whose value may be the name of a factor.
+FACTOR_KEYS = ("x", "lines", "along", "panels", "rows")
+
 
 def _known(metric: str) -> str:
     if metric not in METRICS:
@@ -92,8 +95,7 @@ class _Panelled(Strict):
 
     def factors(self) -> dict[str, str]:
         """The factors of the figure, by key."""
-        keys = ("x", "lines", "along", "panels", "rows")
-        given = {key: getattr(self, key, None) for key in keys}
+        given = {key: getattr(self, key, None) for key in FACTOR_KEYS}
         return {key: factor for key, factor in given.items() if factor and factor not in METRICS}
 
     def _laid_out(self) -> str:

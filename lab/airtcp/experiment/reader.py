@@ -12,12 +12,12 @@ from pydantic_core import ErrorDetails
 from airtcp import suggest, yamlfile
 from airtcp.errors import InputError
 from airtcp.experiment.experiment import Experiment, problems_of
-from airtcp.experiment.figures import KINDS, ModelFigure, tsq_packets
+from airtcp.experiment.figures import FACTOR_KEYS, KINDS, ModelFigure, tsq_packets
 from airtcp.experiment.messages import explain, named, parameters_like
 from airtcp.experiment.metrics import METRICS, unknown_metric
 from airtcp.experiment.published import Published
-from airtcp.experiment.topology import model_at
-from airtcp.parameters import CONFLICT, OBSERVATION, PARAMETER_NAMES, Parameters
+from airtcp.experiment.topology import MODELS, model_at
+from airtcp.parameters import CONFLICT, OBSERVATION, PARAMETER_NAMES, Parameters, renames
 from airtcp.parameters.quantity import Plain
 from airtcp.paths import EXPERIMENTS_DIR, REPOSITORY
 
@@ -98,14 +98,20 @@ class _Reader:
                 if not isinstance(key, yaml.ScalarNode):
                     self._lines[at] = key.start_mark.line + 1
                     raise self._error(at, "a key must be a word, not a list or a mapping")
-                where = (*at, str(key.value))
-                if key.value in mapping:
-                    self._lines[where] = key.start_mark.line + 1
+                line = key.start_mark.line + 1
+                name = self._current(key.value, line) if _by_parameter(at) else str(key.value)
+                where = (*at, name)
+                self._lines[where] = line
+                if name in mapping:
                     raise self._error(where, "given twice")
-                self._lines[where] = key.start_mark.line + 1
-                mapping[str(key.value)] = self._data(value, where)
+                mapping[name] = self._data(value, where)
             return mapping
+        if at[:1] == ("figures",) and at[-1] in FACTOR_KEYS:
+            return self._current(node.value, node.start_mark.line + 1)
         return node.value
+
+    def _current(self, name: str, line: int) -> str:
+        return renames.current(str(name), f"{self._shown}:{line}")
 
     def _check_factors(self, experiment: Experiment) -> None:
         """Check that factors of the design and of published values are parameters with values."""
@@ -210,6 +216,18 @@ class _Reader:
         return InputError(
             f"{self._shown}:{self._lines[known]}: {key.lstrip('.')}{separator}{message}"
         )
+
+
+def _by_parameter(at: _Location) -> bool:
+    """Whether the keys at a place of the file are names of parameters."""
+    match at:
+        case ("parameters",) | ("design", _):
+            return True
+        case ("published", _, "when" | "relative_to") | ("schedule", _, "set"):
+            return True
+        case ("topology", group, _):
+            return group in MODELS
+    return False
 
 
 def _fits(

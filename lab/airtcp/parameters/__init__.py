@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Everything that decides a run beside its seed: each parameter's type, unit, range and default."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-from pydantic import ValidationError, ValidationInfo, model_validator
+from pydantic import ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from airtcp.parameters.ack_filter import AckFilter
@@ -27,9 +27,6 @@ from airtcp.units import format_duration_s, format_rate_bps, format_size_bytes
 # Type of the error for values that are allowed each by itself, but not together.
 CONFLICT = "conflict"
 
-# Context of a validation that looks at each value by itself.
-_EACH_BY_ITSELF = "each by itself"
-
 
 # pydantic collects fields from the last base to the first.
 class Parameters(
@@ -48,22 +45,24 @@ class Parameters(
     Sender,
     AckPolicy,
 ):
-    """All sections as one flat list; aliases are the YAML keys."""
+    """All sections as one flat list; aliases are the YAML keys.
 
-    @model_validator(mode="after")
-    def _together(self, info: ValidationInfo) -> "Parameters":
-        if info.context is not _EACH_BY_ITSELF:
-            self._check_conflicts()
-        return self
+    Validation looks at each value by itself; check() and replace() also at all of them together.
+    """
 
-    def _check_conflicts(self) -> None:
-        for conflict in self.conflicts():
+    def check(self, changed: Collection[str] | None = None) -> "Parameters":
+        """These parameters; raises pydantic's ValidationError if they cannot be together.
+
+        changed: as Section.conflicts() has it.
+        """
+        for conflict in self.conflicts(changed):
             error = InitErrorDetails(
                 type=PydanticCustomError(CONFLICT, "{text}", {"text": conflict.text}),
                 loc=(conflict.name,),
                 input=None,
             )
             raise ValidationError.from_exception_data("Parameters", [error])
+        return self
 
     @staticmethod
     @cache
@@ -80,24 +79,14 @@ class Parameters(
             return self.model_dump(mode="json")
         return {name: self.text(_ATTRIBUTES[name]) for name in names}
 
-    @staticmethod
-    def check(values: Mapping[str, Plain]) -> "Parameters":
-        """These values over the defaults, each checked by itself, whatever the others are.
-
-        Raises pydantic's ValidationError.
-        """
-        return Parameters.model_validate(values, context=_EACH_BY_ITSELF)
-
     def replace(self, values: Mapping[str, Plain]) -> "Parameters":
         """These parameters with some changed; only those are parsed.
 
         Raises pydantic's ValidationError for bad values, and for those that cannot be together.
         """
-        given = self.check(values)
+        given = Parameters.model_validate(values)
         changed = {name: getattr(given, name) for name in given.model_fields_set}
-        replaced = self.model_copy(update=changed)
-        replaced._check_conflicts()
-        return replaced
+        return self.model_copy(update=changed).check(changed.keys())
 
     @property
     def conditions(self) -> tuple[object, ...]:

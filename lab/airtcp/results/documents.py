@@ -14,7 +14,7 @@ from airtcp.experiment.metrics import HEADLINES, METRICS, Headline
 from airtcp.experiment.published import Published
 from airtcp.kernel.image import Kernel
 from airtcp.kernel.policies import BASELINE
-from airtcp.results import modelfit, reproduction
+from airtcp.results import earlier, modelfit, reproduction
 from airtcp.results.record import Result
 from airtcp.statistics import Summary, paired_ratio, summarize
 
@@ -126,7 +126,8 @@ def read(out_dir: Path) -> Document:
         raise InputError(f"{path}: not JSON, or cut short") from None
     if not isinstance(results, dict) or results.get("schema") != SCHEMA:
         raise InputError(f"{path}: not a document of schema {SCHEMA}")
-    return results
+    upgraded: Document = earlier.document(results, str(path))
+    return upgraded
 
 
 def table(results: Document) -> str:

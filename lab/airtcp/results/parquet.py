@@ -20,6 +20,7 @@ from airtcp.errors import InputError
 from airtcp.experiment.metrics import METRICS
 from airtcp.parameters import Parameters
 from airtcp.parameters.quantity import Plain, Quantity
+from airtcp.results import earlier
 
 SCHEMA = 1
 FILE = "results.parquet"
@@ -151,7 +152,7 @@ def read(out_dir: Path) -> pyarrow.Table:
         known = False
     if not known:
         raise _damaged(path)
-    return found
+    return earlier.table(found, str(path))
 
 
 def _damaged(path: Path) -> InputError:

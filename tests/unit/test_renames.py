@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Earlier names of parameters are accepted with one line that has the new one."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pytest
+
+from airtcp import cli
+from airtcp.errors import InputError, RenamedWarning
+from airtcp.experiment.experiment import Setting
+from airtcp.experiment.figures import MetricFigure
+from airtcp.experiment.reader import load
+from airtcp.parameters import PARAMETER_NAMES
+from airtcp.parameters.renames import RENAMED
+from airtcp.results import documents, earlier
+
+OLD = """\
+name: small
+title: A small one
+source: nobody
+description: For tests.
+parameters:
+  sense: -85dBm
+  duration: 20s
+design:
+  - idle: [1s, 2s]
+    hand_up: [mpdu, ppdu]
+published:
+  - when: {idle: 1s, hand_up: mpdu}
+    relative_to: {hand_up: ppdu}
+    metric: goodput_mbps
+    value: 1.5
+    precision: exact
+    source: a table
+figures:
+  - title: One
+    x: idle
+    y: goodput_mbps
+    lines: hand_up
+"""
+
+OLD_NETWORK = """\
+name: small
+title: A small one
+source: nobody
+description: For tests.
+topology:
+  access_points:
+    ap: {hand_up: ppdu}
+  servers:
+    server: {}
+  stations:
+    phone: {access_point: ap, hand_up: mpdu}
+flows:
+  - {from: server, to: phone}
+"""
+
+
+def write(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "small.yaml"
+    path.write_text(text)
+    return path
+
+
+def new(text: str) -> str:
+    return re.sub("[a-z_]+", lambda word: RENAMED.get(word[0], word[0]), text)
+
+
+def test_names_are_not_used_twice() -> None:
+    assert not set(RENAMED) & set(PARAMETER_NAMES)
+    assert set(RENAMED.values()) <= set(PARAMETER_NAMES)
+    assert len(set(RENAMED.values())) == len(RENAMED)
+
+
+@pytest.mark.parametrize("text", [OLD, OLD_NETWORK])
+def test_a_file_means_the_same_with_earlier_names(tmp_path: Path, text: str) -> None:
+    with pytest.warns(RenamedWarning):
+        earlier_one = load(write(tmp_path, text))
+    assert earlier_one == load(write(tmp_path, new(text)))
+
+
+def test_every_line_with_an_earlier_name_is_told_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path, OLD)
+    assert cli.main(["show", str(path), "--json", "--set", "marking=none"]) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["parameters"]["cca_threshold"] == "-85dBm"
+    lines = printed.err.splitlines()
+    assert lines[0] == (
+        f"warning: {path}:6: sense is now cca_threshold; accepted in this version only"
+    )
+    told = [line.split(": ", 2)[1:] for line in lines]
+    assert [(place.rpartition(":")[2], text.split()[0]) for place, text in told] == [
+        *(("6", "sense"), ("9", "idle"), ("10", "hand_up"), ("12", "idle"), ("12", "hand_up")),
+        *(("13", "hand_up"), ("20", "idle"), ("22", "hand_up"), ("--set marking=none", "marking")),
+    ]
+    assert cli.main(["show", "thesis-lan"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_both_names_are_one_too_many(tmp_path: Path) -> None:
+    text = OLD.replace("  sense: -85dBm\n", "  sense: -85dBm\n  cca_threshold: -85dBm\n")
+    with (
+        pytest.warns(RenamedWarning),
+        pytest.raises(InputError, match=r"yaml:7: parameters\.cca_threshold: given twice"),
+    ):
+        load(write(tmp_path, text))
+
+
+@pytest.mark.parametrize("name", RENAMED)
+def test_settings_have_the_names_of_now(name: str) -> None:
+    with pytest.warns(RenamedWarning, match=f"^--set {name}=x: {name} is now {RENAMED[name]};"):
+        assert Setting.parse(f"{name}=x") == Setting(RENAMED[name], ("x",))
+
+
+def test_other_names_are_still_unknown(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="did you mean 'baseline'"):
+        Setting.parse("baselin=1s")
+    with pytest.raises(InputError, match="did you mean 'rx_delivery'"):
+        load(write(tmp_path, new(OLD).replace("rx_delivery: [", "rx_deliver: [")))
+
+
+def recorded(names: dict[str, str]) -> dict[str, Any]:
+    """A document whose parameters have these names."""
+    idle, hand_up = names["idle"], names["hand_up"]
+    factors = {idle: "1s", hand_up: "mpdu"}
+    network = {"topology": {"stations": {"phone": {"access_point": "ap", hand_up: "mpdu"}}}}
+    figure = MetricFigure(title="One", x="baseline", y=("goodput_mbps",), lines="rx_delivery")
+    return {
+        "schema": documents.SCHEMA,
+        "runs": [
+            {
+                "factors": factors,
+                "parameters": {**factors, names["patience"]: "on"},
+                "network": network,
+                "metrics": {"idle": 1},
+            }
+        ],
+        "summary": [{"factors": factors, "metric": "goodput_mbps"}],
+        "published": [{"factors": factors, "relative_to": {hand_up: "ppdu"}}],
+        "figures": [{**figure.model_dump(), "x": idle, "lines": hand_up, "y": ["goodput_mbps"]}],
+    }
+
+
+def test_recorded_results_have_the_names_of_now(tmp_path: Path) -> None:
+    path = tmp_path / documents.FILE
+    path.write_text(json.dumps(recorded({name: name for name in RENAMED})))
+    wanted = "hand_up is now rx_delivery, idle is now baseline, patience is now iperf3_block"
+    with pytest.warns(RenamedWarning, match=wanted) as told:
+        found = documents.read(tmp_path)
+    assert len(told) == 1
+    assert found == recorded(dict(RENAMED))
+
+
+def test_recorded_tables_have_the_names_of_now() -> None:
+    about = {"airtcp.factors": json.dumps(["idle"]), "airtcp.schema": "1"}
+    old = pyarrow.table({"seed": [1], "idle": ["1s"], "sense": ["-85dBm"]}, metadata=about)
+    with pytest.warns(RenamedWarning, match="idle is now baseline, sense is now cca_threshold"):
+        found = earlier.table(old, "results.parquet")
+    assert found.to_pylist() == [{"seed": 1, "baseline": "1s", "cca_threshold": "-85dBm"}]
+    assert json.loads(found.schema.metadata[b"airtcp.factors"]) == ["baseline"]
+    assert found.schema.metadata[b"airtcp.schema"] == b"1"
+    assert earlier.table(found, "results.parquet") is found
