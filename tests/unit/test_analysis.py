@@ -66,7 +66,7 @@ def test_runs_of_other_parameters_are_no_partners(tmp_path: Path) -> None:
     assert analysis.compare(pairs, ()).rows == []
 
 
-def test_a_parameter_that_a_sweep_lacks_was_what_is_usual(
+def test_a_parameter_that_a_sweep_lacks_had_its_default(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     new = write_sweep(tmp_path / "new", {(7, 1): 100.0})

@@ -66,7 +66,7 @@ def _show(options: argparse.Namespace) -> int:
     print("Parameters (* differs from the default; --set changes any of them):")
     fields = Parameters.model_fields.values()
     for (name, value), field in zip(experiment.parameters.plain().items(), fields, strict=True):
-        mark = " " if value == Parameters.usual()[name] else "*"
+        mark = " " if value == Parameters.defaults()[name] else "*"
         print(f"  {mark} {name:<20} {value!s:<20} {field.description}")
     if experiment.network:
         print("\nNetwork:")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What an experiment says of a network of its own, as it stands in YAML.
+"""Custom topologies, as they stand in YAML.
 
-A node may have parameters of its own: those of `parameters:`, by the same names. What it does not
-say is as the case has it, so that a factor reaches every node without an opinion.
+A node may override parameters, by the same names as in `parameters:`. All others are those of the
+case, so that a factor reaches every node that does not override it.
 """
 
 from collections import Counter
@@ -29,13 +29,13 @@ _DAY_S = 86400
 
 
 def _without_defaults(schema: Json) -> None:
-    """What a node does not say is as the parameters have it."""
+    """What a node does not override has no default here: it is the case's."""
     for described in schema["properties"].values():
         described.pop("default", None)
 
 
 class NodeParameters(Strict):
-    """Parameters that a node has of its own: those that are given, and no others."""
+    """Parameters that a node overrides. Only those that are given count."""
 
     model_config = ConfigDict(json_schema_extra=_without_defaults)
 
@@ -50,7 +50,7 @@ class Server(Cable, Host, Sender, AckPolicy, NodeParameters):
 
 
 class AccessPoint(Errors, Radio, Bss, NodeParameters):
-    """A bridge between the switch and its radio; its stations inherit what it says."""
+    """A bridge between the switch and its radio; its stations inherit its parameters."""
 
 
 class _Associated(NodeParameters):
@@ -132,7 +132,7 @@ class Network(Strict):
         return self.model_dump(mode="json", exclude_unset=True)
 
     def own(self, name: str) -> dict[str, Plain]:
-        """The parameters that a node has of its own: those of its access point, too."""
+        """The parameters that a node overrides; a station inherits those of its access point."""
         group = self.topology.group(name)
         given: dict[str, Plain] = getattr(self.topology, str(group))[name].plain()
         if group == "stations":

@@ -22,7 +22,15 @@ from airtcp.experiment.topology import (
 from airtcp.parameters import Parameters
 from airtcp.parameters.quantity import Plain
 from airtcp.parameters.radio import DataRate
-from airtcp.parameters.section import DefaultTopologyOnly, facts, key_of, keys
+from airtcp.parameters.section import (
+    KERNEL,
+    PRESET,
+    DefaultTopologyOnly,
+    facts,
+    key_of,
+    keys,
+    listed,
+)
 from airtcp.units import format_duration_s
 
 MOST_STATIONS = 64
@@ -34,7 +42,7 @@ _LIKE = "up to 20 lower-case letters, digits and dashes, a letter first"
 _RESERVED = (SWITCH, "air", "helpers")
 
 # Words for the value at boot, which is not known later.
-_UNKNOWN = ("kernel", "preset")
+_AT_BOOT = (KERNEL, PRESET)
 
 
 class Problem(NamedTuple):
@@ -82,7 +90,7 @@ def _names(network: Network, parameters: Parameters) -> Iterator[Problem]:
             yield Problem(at, f"{len(nodes)} given; allowed: {least} to {most}")
         for name in nodes:
             if not _NAME.fullmatch(name) or name in _RESERVED:
-                text = f"not a node name; allowed: {_LIKE}, but not {_words(_RESERVED)}"
+                text = f"not a node name; allowed: {_LIKE}, but not {listed(_RESERVED)}"
                 yield Problem((*at, name), text)
             elif name in seen:
                 yield Problem((*at, name), f"the name is already used in {seen[name]}")
@@ -96,13 +104,13 @@ def _links(network: Network, parameters: Parameters) -> Iterator[Problem]:
         if station.access_point not in known:
             yield Problem(
                 ("topology", "stations", name, "access_point"),
-                f"unknown access point {_told(station.access_point, known)}",
+                f"unknown access point {_unknown(station.access_point, known)}",
             )
     radios = [*topology.access_points, *topology.stations]
     for number, pair in enumerate(topology.hidden):
         at = ("topology", "hidden", number)
         if unknown := [name for name in pair if name not in radios]:
-            yield Problem(at, f"unknown radio {_told(unknown[0], radios)}")
+            yield Problem(at, f"unknown radio {_unknown(unknown[0], radios)}")
         elif pair[0] == pair[1]:
             yield Problem(at, f"{pair[0]!r} given twice; give two different radios")
 
@@ -110,7 +118,7 @@ def _links(network: Network, parameters: Parameters) -> Iterator[Problem]:
 def _nodes(network: Network, parameters: Parameters) -> Iterator[Problem]:
     for attribute, _ in facts(Parameters, DefaultTopologyOnly):
         name = key_of(Parameters, attribute)
-        if (value := parameters.text(attribute)) != (default := Parameters.usual()[name]):
+        if (value := parameters.text(attribute)) != (default := Parameters.defaults()[name]):
             yield Problem(
                 ("parameters", name),
                 f"{name} {value} is not allowed with a topology; allowed: {default}",
@@ -153,7 +161,7 @@ def _flows(network: Network, parameters: Parameters) -> Iterator[Problem]:
         at = ("flows", number)
         for key, name in (("from", flow.sender), ("to", flow.receiver)):
             if name not in hosts:
-                yield Problem((*at, key), f"unknown host {_told(name, hosts)}")
+                yield Problem((*at, key), f"unknown host {_unknown(name, hosts)}")
         if flow.sender == flow.receiver:
             yield Problem((*at, "to"), f"from {flow.sender!r} to itself; give another host")
         yield from (Problem((*at, key), text) for key, text in _times(parameters, flow))
@@ -199,7 +207,7 @@ def _schedule(network: Network, parameters: Parameters) -> Iterator[Problem]:
         if group is None:
             nodes = network.topology
             known = [*nodes.servers, *nodes.access_points, *nodes.stations]
-            yield Problem((*at, "node"), f"unknown node {_told(change.node, known)}")
+            yield Problem((*at, "node"), f"unknown node {_unknown(change.node, known)}")
             continue
         if change.at_s >= duration_s:
             length = format_duration_s(duration_s)
@@ -207,7 +215,7 @@ def _schedule(network: Network, parameters: Parameters) -> Iterator[Problem]:
         before = now.get(change.node) or parameters.replace(network.own(change.node))
         values = change.settings.plain()
         if not values:
-            yield Problem((*at, "set"), f"give at least one; allowed: {_words(_changeable(group))}")
+            yield Problem((*at, "set"), f"give at least one; allowed: {listed(_changeable(group))}")
         for key, value in values.items():
             if text := _unchangeable(group, before, key, value):
                 yield Problem((*at, "set", key), text)
@@ -226,8 +234,8 @@ def _changeable(group: str) -> list[str]:
 
 def _unchangeable(group: str, before: Parameters, key: str, value: Plain) -> str | None:
     if key not in _changeable(group):
-        return f"cannot change for {group}; allowed: {_words(_changeable(group))}"
-    if value in _UNKNOWN:
+        return f"cannot change for {group}; allowed: {listed(_changeable(group))}"
+    if value in _AT_BOOT:
         return f"{value!r} is the value at boot; give an explicit value"
     if key == "rate" and (before.rate_bps is None or value == "unlimited"):
         return "can change only if the cable has a rate from the start, and only to another rate"
@@ -238,9 +246,5 @@ def _unchangeable(group: str, before: Parameters, key: str, value: Plain) -> str
     return None
 
 
-def _words(names: Iterable[str]) -> str:
-    return " ".join(names) or "none"
-
-
-def _told(word: str, known: Iterable[str]) -> str:
+def _unknown(word: str, known: Iterable[str]) -> str:
     return f"{word!r}; {suggest.allowed(word, known)}"

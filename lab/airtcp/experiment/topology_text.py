@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A custom topology as text, for `show`; and the tables of its keys, for the docs."""
+"""A custom topology as text for `show`, and the tables of its keys for the docs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -23,7 +23,7 @@ _KEYS: Mapping[str, type[BaseModel]] = {
     "flows[]": Flow,
     "schedule[]": Change,
 }
-_OWN: Mapping[str, type[BaseModel]] = {
+_NODES: Mapping[str, type[BaseModel]] = {
     "server": Server,
     "access point": AccessPoint,
     "station": Station,
@@ -40,20 +40,20 @@ def lines(network: Network) -> Iterator[str]:
         ("stations", "station"),
     ):
         for name, own in topology.get(group, {}).items():
-            yield f"{kind} {name}{_words(own, ': ')}"
+            yield f"{kind} {name}{_values(own, ': ')}"
     for pair in network.topology.hidden:
         yield f"hidden from each other: {' and '.join(pair)}"
     for flow in network.flows:
-        said = flow.model_dump(mode="json", exclude_unset=True)
-        yield f"flow {said.pop('from')} to {said.pop('to')}{_words(said, ': ')}"
+        given = flow.model_dump(mode="json", exclude_unset=True)
+        yield f"flow {given.pop('from')} to {given.pop('to')}{_values(given, ': ')}"
     for change in network.schedule:
-        said = change.model_dump(mode="json", exclude_unset=True)
-        yield f"at {said['at']} {said['node']}{_words(said['set'], ': ')}"
+        given = change.model_dump(mode="json", exclude_unset=True)
+        yield f"at {given['at']} {given['node']}{_values(given['set'], ': ')}"
 
 
-def _words(said: Mapping[str, Any], before: str) -> str:
-    words = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in said.items())
-    return f"{before}{words}" if words else ""
+def _values(given: Mapping[str, Any], before: str) -> str:
+    text = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in given.items())
+    return f"{before}{text}" if text else ""
 
 
 def tables() -> str:
@@ -62,7 +62,7 @@ def tables() -> str:
         _table([f"`{at}`", "Meaning"], [[f"`{key}`", text] for key, text in _keys(model).items()])
         for at, model in _KEYS.items()
     ]
-    known = {who: _keys(model) for who, model in _OWN.items()}
+    known = {who: _keys(model) for who, model in _NODES.items()}
     meanings = {key: text for keys in known.values() for key, text in keys.items()}
     order = [key for key in ("access_point", *PARAMETER_NAMES) if key in meanings]
     rows = [

@@ -66,8 +66,8 @@ class Parameters(
 
     @staticmethod
     @cache
-    def usual() -> Mapping[str, Plain]:
-        """What the parameters are that an experiment says nothing of."""
+    def defaults() -> Mapping[str, Plain]:
+        """All defaults, as plain() has them."""
         return Parameters.model_construct().plain()
 
     def plain(self, names: Iterable[str] | None = None) -> dict[str, Plain]:
@@ -90,7 +90,7 @@ class Parameters(
 
     @property
     def conditions(self) -> tuple[object, ...]:
-        """What a value is measured under: all parameters but those that only observe."""
+        """Equal for runs that a published value compares with: all but Observation."""
         return tuple(getattr(self, name) for name in _CONDITIONS)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The ACK policy of hosts that receive data. All of it may change while a run goes on."""
+"""The ACK policy of hosts that receive data. All of it may change during a run."""
 
 from typing import Annotated
 
@@ -9,7 +9,7 @@ from airtcp.parameters.section import KERNEL, Section, Sysctl, parameter
 
 
 class AckPolicy(Section):
-    """Policies are compared under equal parameters, so those of other policies are no conflict."""
+    """Policies are compared under equal parameters: those of other policies are no conflict."""
 
     ack_policy: Policy = parameter(
         "ack_policy", "default", "ACK policy of the data receiver (net.ipv4.tcp_ack_policy)"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""How the parameters of BSS, radio, errors and propagation hang together."""
+"""Conflicts between the parameters of BSS, radio, errors and propagation, and the data rate."""
 
 from collections.abc import Iterator
 
@@ -33,7 +33,7 @@ class Air(Errors, Propagation, Radio, Bss):
         yield from self._errors()
 
     def incomplete(self) -> Iterator[Conflict]:
-        """What is missing, unless the stations of a topology have it."""
+        """What is missing, unless the stations of a custom topology have it."""
         if self.error_model == "snr" and not any(self._places().values()):
             yield Conflict("error_model", f"snr needs one of {listed(self._places())}")
 

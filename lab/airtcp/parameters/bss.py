@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What all radios of a BSS have in common, and its access point decides."""
+"""Parameters that all radios of a BSS share; the access point sets them."""
 
 import math
 from typing import Annotated, ClassVar, Literal
@@ -29,7 +29,7 @@ Channel = Annotated[int, BeforeValidator(_read_channel), Shape(lambda: jsonschem
 
 
 class Bss(Section):
-    """Of the access point's BSS."""
+    """Standard, channel and channel access of a BSS."""
 
     only_with: ClassVar = OnlyWith("access", "wifi")
 

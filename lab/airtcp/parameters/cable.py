@@ -8,7 +8,7 @@ from airtcp.parameters.section import OnlyWith, Section, parameter
 
 
 class Link(Section):
-    """What may change while a run goes on."""
+    """Properties of a link that may change during a run."""
 
     delay_s: Annotated[float, duration(0, 10), OnlyWith("path", "none")] = parameter(
         "delay", 0.0, "one-way delay of the wired link, server to access point (netem)"
@@ -22,7 +22,7 @@ class Link(Section):
 
 
 class Cable(Link):
-    """What a link has from the start."""
+    """Properties of a link that do not change during a run."""
 
     rate_burst_bytes: Annotated[int, size(1600, 1 << 30)] = parameter(
         "rate_burst", 4000, "bucket size of tbf (4000B is the 32kbit of most tc examples)"

@@ -18,7 +18,7 @@ _SNR = OnlyWith("error_model", "snr")
 
 
 class Propagation(Section):
-    """Of the whole medium."""
+    """Parameters of the medium, the same for all radios."""
 
     only_with: ClassVar = _WIFI
 
@@ -46,7 +46,7 @@ class Propagation(Section):
 
 
 class Errors(Section):
-    """Of what a radio receives. It may change while a run goes on."""
+    """Errors of what a radio receives. They may change during a run."""
 
     only_with: ClassVar = _WIFI
 

@@ -12,7 +12,7 @@ _WMEM_MIN_DEFAULT = "4096 16384"
 
 
 class Host(Section):
-    """What a host has from the start."""
+    """Parameters of any host."""
 
     sack: Annotated[OnOff, Sysctl("tcp_sack")] = parameter(
         "sack", True, "selective acknowledgments (net.ipv4.tcp_sack)"

@@ -79,15 +79,15 @@ class Shape:
         return self.make()
 
 
-def words(allowed: Iterable[object], told: str | None = None) -> Json:
-    """One of these, however YAML reads them. told: what they are, where they are many."""
+def words(allowed: Iterable[object], hint: str | None = None) -> Json:
+    """One of these, however YAML reads them. hint: what they are, in place of a long list."""
     listed: list[str | int | bool] = [str(word) for word in allowed]
     for word in tuple(map(str, listed)):
         if word in _BOOLEANS:
             listed.append(_BOOLEANS[word])
         elif word.isdigit():
             listed.append(int(word))
-    return {"enum": listed} | ({HINT: told} if told else {})
+    return {"enum": listed} | ({HINT: hint} if hint else {})
 
 
 def text(pattern: str, example: str, allowed: str) -> Json:
@@ -101,11 +101,11 @@ def text(pattern: str, example: str, allowed: str) -> Json:
 
 
 def either(*shapes: Json) -> Json:
-    """One of these; people are told what the first says of itself."""
+    """One of these; examples and hint are those of the first."""
     [first, *_] = shapes
     bare = [{key: one[key] for key in one if key not in _FOR_PEOPLE} for one in shapes]
-    told = {key: first[key] for key in _FOR_PEOPLE if key in first}
-    return {**(bare[0] if len(bare) == 1 else {"anyOf": bare}), **told}
+    shown = {key: first[key] for key in _FOR_PEOPLE if key in first}
+    return {**(bare[0] if len(bare) == 1 else {"anyOf": bare}), **shown}
 
 
 def joined(allowed: Iterable[str], separator: str, none: str) -> Json:

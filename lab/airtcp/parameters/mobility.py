@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""How the stations walk: `0s=5m,10s=40m` is where they are when, at constant speed in between."""
+"""Mobility of the stations: `0s=5m,10s=40m` is distance over time, linear in between."""
 
 import itertools
 from typing import Annotated, NamedTuple
@@ -24,7 +24,7 @@ class Point(NamedTuple):
 
 
 class Leg(NamedTuple):
-    """From where at what speed for how long; the last leg lasts as long as the transfer."""
+    """Start, speed and duration of a movement; the last leg lasts as long as the transfer."""
 
     from_mm: int
     mm_per_s: int
@@ -32,7 +32,7 @@ class Leg(NamedTuple):
 
 
 def legs(points: tuple[Point, ...]) -> list[Leg]:
-    """What a station does, one after the other, from the transfer's start."""
+    """The movements of a station, in order, from the start of the transfer."""
     walked = [
         Leg(
             round(here.distance_m * 1000),
@@ -85,8 +85,8 @@ def _write(points: tuple[Point, ...] | None) -> str:
 
 def _shape() -> Json:
     point = r"[0-9.]+\s*[a-z]*\s*=\s*[0-9.]+\s*m"
-    told = f"points joined by , from 0s on, as in 0s=5m,10s=40m, or {NONE!r}"
-    return either(text(f"{point}(,{point})*", "0s=5m,10s=40m", told), jsonschema.words([NONE]))
+    hint = f"points joined by , from 0s on, as in 0s=5m,10s=40m, or {NONE!r}"
+    return either(text(f"{point}(,{point})*", "0s=5m,10s=40m", hint), jsonschema.words([NONE]))
 
 
 Walk = Annotated[

@@ -21,7 +21,7 @@ _Switch = Literal["on", "off", "preset"]
 
 
 class DataRate(Section):
-    """The rate of data frames with rate_control fixed. It may change while a run goes on."""
+    """The rate of data frames with rate_control fixed. It may change during a run."""
 
     only_with: ClassVar = _WIFI
 
@@ -41,7 +41,7 @@ class DataRate(Section):
 
 
 class Radio(DataRate):
-    """What a radio has from the start."""
+    """All parameters of a radio."""
 
     only_with: ClassVar = _WIFI
 

@@ -17,7 +17,7 @@ RENAMED: Mapping[str, str] = {
 
 
 def current(name: str, where: str) -> str:
-    """The name that a parameter has now. where: begins the warning about an earlier one."""
+    """The current name of a parameter. where: the place that a warning names."""
     if name not in RENAMED:
         return name
     warn([name], where)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a section of the parameters is made of: fields, facts about fields, and conflicts.
+"""Sections of the parameters: fields, facts about fields, and conflicts.
 
-A section is a pydantic model; Parameters inherits all of them. What the laboratory has to know of a
-parameter stands at its field, as metadata of its type:
+A section is a pydantic model; Parameters inherits all of them. Facts about a parameter are metadata
+of its field:
 
     ack_hold: Annotated[int, count(2, 65535), OnlyWith("ack_filter", "hold")] = parameter(...)
 """
@@ -24,7 +24,7 @@ _Fact = TypeVar("_Fact")
 
 
 class Strict(BaseModel):
-    """A model that takes the keys it knows and no others. Built when it is first used."""
+    """A frozen model that refuses unknown keys. It is built when it is first used."""
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, serialize_by_alias=True, defer_build=True
@@ -45,14 +45,14 @@ class OnlyWith:
 
 @dataclass(frozen=True)
 class Sysctl:
-    """The parameter is a sysctl of net.ipv4 of a host: its number times scale, or its text."""
+    """The parameter sets a sysctl of net.ipv4: to its number times scale, or to its text."""
 
     name: str
     scale: float = 1
     before: str = ""
 
     def text(self, value: float | str) -> str:
-        """As the shell takes it; before: the values of the sysctl that stay as they are."""
+        """The value, quoted for the shell; before: the leading values of a sysctl with several."""
         if isinstance(value, str):
             return f'"{value}"'
         number = str(round(value * self.scale))
@@ -61,7 +61,7 @@ class Sysctl:
 
 @dataclass(frozen=True)
 class RadioKey:
-    """The parameter is a key of `airsim radio`: its number times scale, or its word."""
+    """The parameter sets a key of `airsim radio`: to its number times scale, or to its word."""
 
     name: str
     scale: float = 1
@@ -91,10 +91,10 @@ class Section(Strict):
     """A condition of all fields that the class itself declares."""
 
     def conflicts(self, changed: Collection[str] | None = None) -> Iterator[Conflict]:
-        """Values that cannot be together, though each is allowed by itself. Section by section.
+        """Values that exclude each other, section by section.
 
-        changed: the attributes that differ from parameters without conflicts; what none of them
-        has to do with is not looked at.
+        changed: attributes that differ from parameters without conflicts; sections without any of
+        them are skipped.
         """
         values = vars(self)
         for rules in _rules(type(self)):
@@ -107,7 +107,7 @@ class Section(Strict):
                 yield from rules.own_conflicts(self)
 
     def own_conflicts(self) -> Iterator[Conflict]:
-        """Those that this class has to say of its fields and of those it inherits."""
+        """Conflicts that the class itself defines, between its fields, also inherited ones."""
         return iter(())
 
     def text(self, attribute: str) -> Plain:
@@ -167,7 +167,7 @@ _Condition = tuple[str, object, OnlyWith]
 
 
 class _Rules(NamedTuple):
-    """Of a section: conditions of its own fields, own_conflicts, and the fields these look at."""
+    """A section's conditions, its own_conflicts, and all attributes that these can read."""
 
     conditions: tuple[_Condition, ...]
     own_conflicts: Callable[[Section], Iterator[Conflict]] | None
@@ -196,15 +196,15 @@ def _conditions(section: type[Section]) -> tuple[_Condition, ...]:
 
 
 def sysctls(parameters: Section, section: type[Section]) -> dict[str, str]:
-    """What a section's parameters set, but for what is left to the kernel."""
+    """The sysctls that a section's parameters set; None leaves one to the kernel."""
     given = ((fact, getattr(parameters, name)) for name, fact in facts(section, Sysctl))
     return {fact.name: fact.text(value) for fact, value in given if value is not None}
 
 
 def airsim_keys(parameters: Section, section: type[Section]) -> dict[str, str]:
-    """What a section's parameters tell airsim of a radio, but for what is left to the preset.
+    """The keys of a radio that a section's parameters set.
 
-    A parameter without effect tells nothing.
+    Those left to the preset, and those without effect by OnlyWith, are not set.
     """
     unused = {name for name, fact in facts(section, OnlyWith) if not fact.holds(parameters)}
     given = (

@@ -25,7 +25,7 @@ CongestionControl = Literal[
 
 
 class SenderSysctls(Section):
-    """What may change while a run goes on."""
+    """Sysctls of a sender, which may change during a run."""
 
     divack_sender: Annotated[int | None, count(0, 64, KERNEL), Sysctl("tcp_divack_sender")] = (
         parameter(
@@ -55,7 +55,7 @@ class SenderSysctls(Section):
 
 
 class Sender(SenderSysctls):
-    """What a sender has from the start."""
+    """All parameters of a sender."""
 
     congestion_control: CongestionControl = parameter(
         "congestion_control",
@@ -71,7 +71,7 @@ class Sender(SenderSysctls):
 
 
 class Cubic(Section):
-    """What the kernel has once for all hosts."""
+    """Module parameters of CUBIC, which all hosts share."""
 
     hystart: Annotated[OnOff, OnlyWith("congestion_control", "cubic")] = parameter(
         "hystart", True, "CUBIC: HyStart, which may end slow start before the first loss"

@@ -22,7 +22,7 @@ _WEB = OnlyWith("workload", "web")
 
 
 class Workload(Section):
-    """Of the default topology, but for what all have in common."""
+    """The workload, and the hosts that take part in the default topology."""
 
     stations: Annotated[int, count(1, 64), _BULK, DefaultTopologyOnly()] = parameter(
         "stations", 1, "number of stations, each with its own transfers at the same time"

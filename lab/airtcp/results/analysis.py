@@ -172,8 +172,8 @@ def _differing(one: Sequence[_Key], other: Sequence[_Key]) -> list[str]:
 
 
 def _key(run: Run) -> _Key:
-    # A parameter that a sweep of an older version lacks was what is usual.
-    known = parquet.parameters(Parameters.usual()) | run
+    # A parameter that a sweep of an older version lacks had today's default.
+    known = parquet.parameters(Parameters.defaults()) | run
     return (*(known[name] for name in PARAMETER_NAMES), run["seed"])
 
 

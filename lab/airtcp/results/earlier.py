@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Results that an earlier version recorded, with the names that parameters have now."""
+"""Upgrades results of earlier versions to the current names of parameters."""
 
 import json
 from typing import Any

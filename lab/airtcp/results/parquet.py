@@ -67,7 +67,7 @@ def _parameter_column(name: str, metadata: list[Any]) -> pyarrow.Field:
                 break
             word = {"null": quantity.none} if quantity.none else None
             return pyarrow.field(name, _TYPES[quantity.write], metadata=word)
-    return pyarrow.field(name, _TYPES[type(Parameters.usual()[name])])
+    return pyarrow.field(name, _TYPES[type(Parameters.defaults()[name])])
 
 
 def _metric_column(name: str) -> pyarrow.Field:

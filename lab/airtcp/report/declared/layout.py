@@ -83,7 +83,7 @@ class Layout:
 
 def lay_out(figure: MetricFigure | TimeFigure, cases: Sequence[Measured]) -> Layout:
     """Factors that the figure does not name but that differ make lines of their own."""
-    parameters = [{**Parameters.usual(), **case.runs[0].parameters} for case in cases]
+    parameters = [{**Parameters.defaults(), **case.runs[0].parameters} for case in cases]
     named = figure.factors()
     others = [name for name in differing(parameters) if name not in named.values()]
 
