@@ -6,9 +6,10 @@ CACHE := $(or $(AIRTCP_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/airtcp)
 SETUP := test
 PYTHON = python=$$(lab/setup.sh $(SETUP)) && PYTHONPATH=lab "$$python"
 BENCH = python=$$(lab/setup.sh $(SETUP)) && PYTHONPATH=lab:tests/support "$$python"
+SYSTEM := tests/models tests/system tests/determinism
 CHECKPATCH := $(CACHE)/kernel/work-*/linux/scripts/checkpatch.pl
 
-.PHONY: help demo test test-all test-debug lint lint-python lint-shell lint-kernel verify fuzz soak \
+.PHONY: help demo test test-unit test-all test-debug lint lint-python lint-shell lint-kernel verify fuzz soak \
 	kcsan series-check deb-check bpf-check selftests bench instructions delivery bianchi tables \
 	plan-hashes lock clean distclean
 
@@ -20,27 +21,36 @@ demo: ## a small thesis-lan, default against aad: prints the table, writes repor
 		--duration 10s --seeds 3 --out results/demo
 	./airtcp report results/demo
 
-test: ## unit, system and KUnit tests but slow ones; PYTEST=tests/unit or PYTEST="-k radio" for others
-	$(PYTHON) -P -m pytest $(or $(PYTEST),-m "not slow")
+ifdef PYTEST
+test:
+	$(PYTHON) -P -m pytest $(PYTEST)
+else
+test: test-unit ## unit, system and KUnit tests but slow ones; PYTEST="-k radio" for others
+	$(PYTHON) -P -m pytest -m "not slow" $(SYSTEM)
+endif
 
-test-all: ## the slow ones, too
-	$(PYTHON) -P -m pytest
+# Side by side on several processors, a file on each.
+test-unit: ## unit tests, which need no kernel
+	$(PYTHON) -P -m pytest -n logical --maxprocesses 8 --dist loadfile tests/unit
+
+test-all: test-unit ## the slow ones, too
+	$(PYTHON) -P -m pytest $(SYSTEM)
 
 # Builds a kernel for checkpatch.pl where there is none yet; the tests use the same.
 lint: lint-python lint-shell lint-kernel ## style, types, and that packages import only downwards
 
-lint-python: ## lint of Python alone
+lint-python: ## that of Python alone
 	$(PYTHON) -P -m ruff check
 	$(PYTHON) -P -m ruff format --check
 	python=$$(lab/setup.sh test) && PYTHONPATH=lab "$${python%/*}/lint-imports" --no-cache --no-logo
 	$(PYTHON) -P -m mypy lab/airtcp lab/guest/set_policy.py tests bench
 
-lint-shell: ## lint of shell scripts alone
+lint-shell: ## that of shell scripts alone
 	python=$$(lab/setup.sh test) && \
 		shellcheck airtcp lab/lock.sh lab/setup.sh lab/guest/modprobe .ci/run
 
 # checkpatch does not understand the macros of tracepoints, and takes the name Taht for "that".
-lint-kernel: ## lint of C alone, by checkpatch.pl
+lint-kernel: ## that of C alone, by checkpatch.pl
 	@ls $(CHECKPATCH) >/dev/null 2>&1 || ./airtcp kernel build
 	set -- $(CHECKPATCH) && find kernel -name '*.[ch]' ! -path '*/trace/*' \
 		! -path '*/core/tcp_ack_filter.c' -print0 | \

@@ -6,6 +6,7 @@ import subprocess
 
 import yaml
 
+import airtcp
 from airtcp.paths import REPOSITORY
 
 MAKEFILE = (REPOSITORY / "Makefile").read_text()
@@ -38,3 +39,10 @@ def test_hooks_are_targets_of_make_and_download_nothing() -> None:
 def test_ci_lints_before_it_tests() -> None:
     commands = (REPOSITORY / ".ci" / "run").read_text().splitlines()
     assert commands[-2:] == ["make lint", "exec make test"]
+
+
+def test_changelog_has_the_version() -> None:
+    changelog = (REPOSITORY / "CHANGELOG.md").read_text()
+    unreleased, released, *_ = re.findall(r"^## (.*)$", changelog, re.M)
+    assert unreleased == "Unreleased"
+    assert re.fullmatch(rf"{re.escape(airtcp.__version__)} \(\d{{4}}-\d\d-\d\d\)", released)
