@@ -55,7 +55,7 @@ def write(
     if directory.exists() and not (directory.is_dir() and not any(directory.iterdir())):
         raise InputError(f"{directory} already exists; give a new or empty directory")
     if not shutil.which("git"):
-        raise AirtcpError("git is missing: install it with: apt-get install git")
+        raise AirtcpError("git is missing; install it with: apt-get install git")
     changes = read_changes([topic], overlay)
     if topic not in {step.topic for step in changes}:
         raise InputError(f"{overlay / 'patches' / 'series'}: no patch of the topic {topic}")
