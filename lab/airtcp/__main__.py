@@ -17,7 +17,9 @@ def start() -> int:
     # What is imported stays: a tenth of the time of `list` goes into looking for garbage in it.
     gc.disable()
     try:
-        from airtcp.cli import main
+        from airtcp.cli import main, parser
+
+        parser.load(sys.argv[1:])
     except ImportError as error:
         if (error.name or "").partition(".")[0] == "airtcp":
             raise

@@ -195,7 +195,8 @@ def test_command_line_says_that_a_placeholder_cannot_be_sent(
     def write(*arguments: Path, **options: str) -> list[Path]:
         return series.write(arguments[0], linux, overlay, **options)
 
-    monkeypatch.setattr(cli.kernel, "series", SimpleNamespace(**vars(series) | {"write": write}))
+    replaced = SimpleNamespace(**vars(series) | {"write": write})
+    monkeypatch.setattr("airtcp.cli.kernel.series", replaced)
     placeholder = "airtcp: airtcp <airtcp@localhost> is a placeholder, "
     assert cli.main(["kernel", "series", str(tmp_path / "one")]) == 0
     written, said = capsys.readouterr()

@@ -19,10 +19,12 @@ from airtcp.parameters.section import (
     sections,
 )
 
-CONDITIONS = {
-    *(condition for _, condition in facts(Parameters, OnlyWith)),
-    *(section.only_with for section in sections(Parameters) if section.only_with),
-}
+CONDITIONS = dict.fromkeys(
+    [
+        *(condition for _, condition in facts(Parameters, OnlyWith)),
+        *(section.only_with for section in sections(Parameters) if section.only_with),
+    ]
+)
 
 
 def test_every_parameter_is_declared_in_one_section() -> None:

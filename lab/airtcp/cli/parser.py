@@ -4,6 +4,7 @@
 import argparse
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from types import ModuleType
 
 from airtcp import __version__
 
@@ -28,6 +29,12 @@ exit codes: 0 success, 1 a run or a build failed, 2 bad input, 130 interrupted
 """
 
 
+def load(arguments: Sequence[str]) -> list[ModuleType]:
+    """Import the module of the verb that the arguments begin with, or else those of all verbs."""
+    given = [group for group, known in GROUPS.items() if arguments and arguments[0] in known]
+    return [import_module(f"airtcp.cli.{group}") for group in given or GROUPS]
+
+
 def build(arguments: Sequence[str] = ()) -> argparse.ArgumentParser:
     """Return the parser with the verb that the arguments begin with, else with all verbs.
 
@@ -41,7 +48,6 @@ def build(arguments: Sequence[str] = ()) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"airtcp {__version__}")
     verbs = parser.add_subparsers(metavar="VERB", required=True)
-    given = [group for group, known in GROUPS.items() if arguments and arguments[0] in known]
-    for group in given or GROUPS:
-        import_module(f"airtcp.cli.{group}").add(verbs)
+    for module in load(arguments):
+        module.add(verbs)
     return parser
