@@ -10,12 +10,12 @@ from typing import Any
 
 from airtcp.backends import uml
 from airtcp.backends.guesttools import GuestTools
+from airtcp.backends.shell import HELPERS
 from airtcp.backends.uml import boot
 from airtcp.experiment.experiment import Case, Setting
 from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
 from airtcp.results.record import Result
-from airtcp.steps.script import HELPERS
 
 GUEST = Path(__file__).parents[1] / "guest"
 

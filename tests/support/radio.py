@@ -11,11 +11,11 @@ from pathlib import Path
 
 from airtcp.backends import uml
 from airtcp.backends.guesttools import GuestTools
+from airtcp.backends.shell import HELPERS
 from airtcp.kernel.image import Kernel
 from airtcp.parameters import Parameters
 from airtcp.parameters.ieee80211 import frequency_mhz
 from airtcp.steps import wifi
-from airtcp.steps.script import HELPERS
 from airtcp.testbed.addresses import radio_mac
 
 PORT = 9

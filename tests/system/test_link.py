@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What `iw` says of the link for each standard: the channel and the rate that were asked for."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from guests import Measure
 
+from airtcp.steps import step
 from airtcp.steps.plan import plan
 from airtcp.sweep import run
 
@@ -64,6 +66,12 @@ LINKS = [
 ]
 
 
+def with_looks(steps: Sequence[step.Step], looks: Sequence[step.Step]) -> list[step.Step]:
+    """Looked while the transfer has just ended, and the stations are still there."""
+    at = steps.index(step.run("airsim radio show", stdout="radios.txt"))
+    return [*steps[:at], *looks, *steps[at:]]
+
+
 @pytest.mark.parametrize(("settings", "channel", "rate"), LINKS)
 def test_the_link_is_what_was_asked_for(
     measure: Measure,
@@ -73,12 +81,15 @@ def test_the_link_is_what_was_asked_for(
     channel: str,
     rate: str,
 ) -> None:
-    mark = "must airsim radio show"
-    look = "for what in info link; do ip netns exec station iw dev wlan0 $what; done >iw.txt\n"
-    monkeypatch.setattr(run, "plan", lambda *of: plan(*of).replace(mark, f"{look}{mark}"))
+    looks = [
+        step.run(f"iw dev wlan0 {what}", node="station", stdout=f"iw-{what}.txt")
+        for what in ("info", "link")
+    ]
+    monkeypatch.setattr(run, "plan", lambda *of: with_looks(plan(*of), looks))
     result = measure(*settings, "rate=5Mbit", "duration=1s")
     assert result["error"] is None
-    lines = (tmp_path / result["artifacts"]["iw.txt"]["path"]).read_text().splitlines()
+    files = [tmp_path / result["artifacts"][look.stdout]["path"] for look in looks]
+    lines = [line for file in files for line in file.read_text().splitlines()]
     [tuned] = [line for line in lines if "channel" in line]
     [received] = [line for line in lines if "rx bitrate" in line]
     assert channel in tuned

@@ -2,6 +2,7 @@
 """Whole runs on the laboratory's kernel: every metric, every failure."""
 
 import pytest
+from edits import with_word
 from guests import PATH_METRICS, Measure
 
 from airtcp.experiment.metrics import METRICS
@@ -91,7 +92,7 @@ def test_gro_thins_the_acks_of_the_default_policy(measure: Measure) -> None:
 
 
 def test_a_command_that_fails_is_named(measure: Measure, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "plan", lambda *of: plan(*of).replace("netem delay", "netem dealy"))
+    monkeypatch.setattr(run, "plan", lambda *of: with_word(plan(*of), "delay", "dealy"))
     result = measure("delay=50ms")
     assert result["status"] == "failed"
     assert result["error"].startswith("tc qdisc add dev eth0 root handle 1: netem dealy 50000us")
@@ -101,6 +102,6 @@ def test_a_command_that_fails_is_named(measure: Measure, monkeypatch: pytest.Mon
 def test_a_kernel_without_what_is_asked_says_so(
     measure: Measure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run, "plan", lambda *of: plan(*of).replace("tcp_sack", "tcp_sock"))
+    monkeypatch.setattr(run, "plan", lambda *of: with_word(plan(*of), "tcp_sack", "tcp_sock"))
     error = measure()["error"]
     assert error.startswith("this kernel has no sysctl net.ipv4.tcp_sock, so it cannot be set to 0")

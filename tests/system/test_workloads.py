@@ -6,6 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from edits import with_word
 from guests import PATH_METRICS, Measure, thesis_case
 
 from airtcp.backends.guesttools import GuestTools
@@ -129,7 +130,7 @@ def test_the_same_seed_gives_the_same_bytes(
 def test_a_server_that_is_not_there_is_named(
     measure: Measure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run, "plan", lambda *of: plan(*of).replace("serve 100", "serve 0"))
+    monkeypatch.setattr(run, "plan", lambda *of: with_word(plan(*of), "serve", "swerve"))
     error = measure(*MESSAGES)["error"]
     assert error.startswith("node station exchange -C cubic -N ask 10.0.0.1 100 100 50")
 

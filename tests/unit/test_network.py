@@ -4,9 +4,11 @@
 from pathlib import Path
 
 import pytest
-from plans import apart, check_shell, section
+from plans import check_shell, section
+from plans import text as text_of
 
 from airtcp import cli
+from airtcp.backends import shell
 from airtcp.errors import InputError
 from airtcp.experiment import topology_checks, topology_text
 from airtcp.experiment.experiment import Case, Setting
@@ -14,6 +16,7 @@ from airtcp.experiment.reader import load
 from airtcp.experiment.topology import Network
 from airtcp.steps import topology_network
 from airtcp.steps.plan import plan
+from airtcp.steps.step import Step
 from airtcp.testbed.topology import Scene, scene_of
 
 GOOD = """\
@@ -53,7 +56,7 @@ def loaded(directory: Path, text: str = GOOD, *settings: str) -> Case:
     return load(path).cases([Setting.parse(one) for one in settings])[0]
 
 
-def planned(directory: Path, text: str = GOOD, *settings: str) -> str:
+def planned(directory: Path, text: str = GOOD, *settings: str) -> list[Step]:
     case = loaded(directory, text, *settings)
     return plan(case.parameters, scene_of(case))
 
@@ -82,12 +85,12 @@ def test_a_node_has_what_it_says_then_what_its_access_point_says_then_the_parame
 
 
 def test_factors_reach_the_nodes_without_an_opinion(tmp_path: Path) -> None:
-    text = planned(tmp_path, GOOD, "ack_policy=tack", "delay=7ms")
+    steps = planned(tmp_path, GOOD, "ack_policy=tack", "delay=7ms")
     policies = {"laptop": "tack", "phone": "aad", "tablet": "tack"}
     for name, policy in policies.items():
-        assert f"set_sysctl tcp_ack_policy {policy}" in section(text, name)
+        assert f"set_sysctl tcp_ack_policy {policy}" in section(steps, name)
     assert "must tc qdisc add dev eth0 root handle 1: netem delay 7000us limit 1000" in section(
-        text, "near"
+        steps, "near"
     )
 
 
@@ -111,12 +114,12 @@ def test_flows_have_names_ports_and_times(tmp_path: Path) -> None:
         ("near-laptop-2", 5204, "download"),
         ("aside", 5205, "across"),
     ]
-    text = planned(tmp_path)
+    text = text_of(planned(tmp_path))
     assert "iperf3 -4 -J -c 10.0.0.101 -p 5201 -t 5 -C cubic >iperf3-client-near-" in text
-    assert "{ sleep 1.5; must node far LD_PRELOAD" in text
+    assert "sleep 1.5\nmust node far LD_PRELOAD" in text
     assert "iperf3 -4 -J -c 10.0.0.102 -p 5202 -t 3 -C bbr >" in text
     assert "iperf3 -4 -J -c 10.0.0.1 -p 5203 -t 3 -b 5000000 -u -l 1472 >" in text
-    assert "{ sleep 4; must node near LD_PRELOAD" in text
+    assert "sleep 4\nmust node near LD_PRELOAD" in text
     assert "-p 5205 -t 5 -b 1000000 -C cubic >" in text
 
 
@@ -129,9 +132,10 @@ END
 must airsim radio set 3 rate_format ht rate_mcs 2 rate_streams 1 rate_width_mhz 20 rate_gi_ns 800
 sleep 1
 in_node far <<'END'
-must tc qdisc change dev eth0 root handle 1: netem delay 60000us limit 1000
-must tc qdisc change dev eth0 parent 1:1 handle 2: tbf rate 100000000bit burst 4000b \
-latency 400000us
+batch tc '
+qdisc change dev eth0 root handle 1: netem delay 60000us limit 1000
+qdisc change dev eth0 parent 1:1 handle 2: tbf rate 100000000bit burst 4000b latency 400000us
+'
 END
 in_node phone <<'END'
 set_sysctl tcp_aad_beta_percent 200
@@ -141,11 +145,11 @@ must airsim radio set 3 errors fixed mpdu_error_ppm 500000 response_error_ppm 0
 
 
 def test_changes_come_in_order_of_time_and_say_only_what_changes(tmp_path: Path) -> None:
-    assert topology_network.changes(scene(tmp_path)) == CHANGES
+    assert "".join(map(shell.one_step, topology_network.changes(scene(tmp_path)))) == CHANGES
 
 
 def test_hidden_radios_and_errors_are_set(tmp_path: Path) -> None:
-    text = apart(planned(tmp_path))
+    text = text_of(planned(tmp_path))
     assert "must airsim link set 0 3 blocked\nmust airsim link set 3 0 blocked\n" in text
     assert "must airsim radio set 2 errors fixed mpdu_error_ppm 100000 " in text
 
@@ -153,7 +157,7 @@ def test_hidden_radios_and_errors_are_set(tmp_path: Path) -> None:
 def test_a_ratio_of_signal_to_noise_is_each_stations_own(tmp_path: Path) -> None:
     text = GOOD.replace("delay: 2ms,", "delay: 2ms, error_model: snr, snr: 30dB,")
     text = text.replace("error_rate: 0.1", "snr: 20dB").replace(", error_rate: 0.5", ", snr: 10dB")
-    found = apart(planned(tmp_path, text))
+    found = text_of(planned(tmp_path, text))
     links = [line.split()[4:] for line in found.splitlines() if "loss_mdb" in line]
     assert [link[:2] for link in links[:6]] == [
         *(["0", "2"], ["2", "0"], ["1", "3"], ["3", "1"], ["1", "4"], ["4", "1"])
@@ -168,7 +172,7 @@ def test_each_station_may_say_its_ratio_alone(tmp_path: Path) -> None:
         "ap2: {channel: 44, mcs: 5}", "ap2: {channel: 44, mcs: 5, snr: 30dB}"
     )
     text = text.replace(", error_rate: 0.5", "")
-    found = apart(planned(tmp_path, text.replace("error_rate: 0.1", "snr: 20dB")))
+    found = text_of(planned(tmp_path, text.replace("error_rate: 0.1", "snr: 20dB")))
     losses = [line.split()[-1] for line in found.splitlines() if "loss_mdb" in line]
     assert len(losses) == 6 and int(losses[0]) == int(losses[2]) + 10_000
     needs = r"stations\.laptop: error_model snr needs an snr: here, at its access point or in"
@@ -193,7 +197,7 @@ def test_a_fixed_rate_that_a_station_cannot_receive_is_warned_of(
 
 
 def test_captures_are_of_all_nodes_of_a_kind(tmp_path: Path) -> None:
-    text = planned(tmp_path, GOOD, "capture=server,air")
+    text = text_of(planned(tmp_path, GOOD, "capture=server,air"))
     assert [line.split()[-1] for line in text.splitlines() if "tcpdump" in line] == [
         *(">near.pcap", ">far.pcap", ">air.pcap")
     ]

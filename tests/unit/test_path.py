@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from plans import check_shell, planned, section
+from plans import check_shell, planned, section, text
 from pydantic import ValidationError
 
 from airtcp.errors import AirtcpError
@@ -15,14 +15,15 @@ from airtcp.results import metrics
 from airtcp.results.files.cwndtrace import read_cwnd_trace
 from airtcp.results.files.qdisc import read_qdisc
 from airtcp.steps import cpu_cost
+from airtcp.steps.step import Step
 
 CABLES: dict[str, Plain] = {"access": "ethernet", "ethernet_rate": "100Mbit"}
 CABLE = "overhead 24 mpu 84 burst 1514b latency 400000us"
 
 
-def queues(text: str, node: str) -> list[str]:
+def queues(plan: list[Step], node: str) -> list[str]:
     words = "must tc qdisc add dev "
-    return [line.removeprefix(words) for line in section(text, node) if line.startswith(words)]
+    return [line.removeprefix(words) for line in section(plan, node) if line.startswith(words)]
 
 
 @pytest.mark.parametrize(
@@ -37,35 +38,35 @@ def queues(text: str, node: str) -> list[str]:
     ],
 )
 def test_a_shell_can_read_every_plan(values: dict[str, Plain]) -> None:
-    text = planned(**values)
+    plan = planned(**values)
     nodes = ["server", *(["router"] if "router" in values else []), "ap", "station"]
-    check_shell(text, nodes)
+    check_shell(plan, nodes)
 
 
 def test_on_cables_there_are_no_radios() -> None:
-    text = planned(**CABLES, stations=2)
+    plan = planned(**CABLES, stations=2)
     for word in ("airsim radio add", "hostapd", "iw dev", "wlan0", "ieee80211"):
-        assert word not in text
-    assert "peer name port2 netns ap" in text
+        assert word not in text(plan)
+    assert "peer name port2 netns ap" in text(plan)
 
 
 def test_frames_take_their_time_on_every_cable() -> None:
-    text = planned(**CABLES, delay="3ms", wire_loss=0.01, rate="40Mbit")
-    assert queues(text, "server") == [f"eth0 root handle 2: tbf rate 40000000bit {CABLE}"]
-    assert queues(text, "ap") == [
+    plan = planned(**CABLES, delay="3ms", wire_loss=0.01, rate="40Mbit")
+    assert queues(plan, "server") == [f"eth0 root handle 2: tbf rate 40000000bit {CABLE}"]
+    assert queues(plan, "ap") == [
         "eth0 root handle 1: netem delay 1us limit 1000",
         f"eth0 parent 1:1 handle 2: tbf rate 100000000bit {CABLE}",
         "eth0 parent 2:1 handle 3: pfifo limit 100",
         "port1 root handle 1: netem delay 3000us loss 1% limit 1000",
         f"port1 parent 1:1 handle 2: tbf rate 100000000bit {CABLE}",
     ]
-    assert queues(text, "station") == [f"eth0 root handle 2: tbf rate 100000000bit {CABLE}"]
+    assert queues(plan, "station") == [f"eth0 root handle 2: tbf rate 100000000bit {CABLE}"]
 
 
 def test_the_way_back_is_at_the_bridge() -> None:
     assert queues(planned(), "ap") == []
-    text = planned(return_delay="7ms", return_rate="1Mbit", return_queue=9)
-    assert queues(text, "ap") == [
+    plan = planned(return_delay="7ms", return_rate="1Mbit", return_queue=9)
+    assert queues(plan, "ap") == [
         "eth0 root handle 1: netem delay 7000us limit 1000",
         f"eth0 parent 1:1 handle 2: tbf rate 1000000bit {CABLE}",
         "eth0 parent 2:1 handle 3: pfifo limit 9",
@@ -79,28 +80,28 @@ def test_the_way_back_is_at_the_bridge() -> None:
 
 
 def test_a_router_is_between_server_and_bridge() -> None:
-    text = planned(router="custom", router_packet="20us", router_byte="2ns", router_queue=75)
-    router = section(text, "router")
+    plan = planned(router="custom", router_packet="20us", router_byte="2ns", router_queue=75)
+    router = section(plan, "router")
     assert "must ip route add 10.0.0.1/32 dev eth0" in router
     assert "must ip route add 10.0.0.2/32 dev eth1" in router
     assert "set_sysctl ip_forward 1" in router
     # 2 ns a byte are 4 Gbit/s; 20 us are 10,000 bytes.
     bucket = "rate 4000000000bit overhead 10000 burst 1514b limit 10000000"
     assert f"must tc qdisc add dev ifb0 root handle 1: tbf {bucket}" in router
-    assert "ifb0 parent 1:1 handle 2: pfifo limit 75" in queues(text, "router")
+    assert "ifb0 parent 1:1 handle 2: pfifo limit 75" in queues(plan, "router")
     redirected = [line.split()[5] for line in router if "mirred" in line]
     assert redirected == ["eth0", "eth1"]
-    assert "lladdr 02:00:00:00:10:03" in "\n".join(section(text, "server"))
-    assert "lladdr 02:00:00:00:10:04" in "\n".join(section(text, "station"))
-    assert "router" not in planned()
+    assert "lladdr 02:00:00:00:10:03" in "\n".join(section(plan, "server"))
+    assert "lladdr 02:00:00:00:10:04" in "\n".join(section(plan, "station"))
+    assert "router" not in text(planned())
 
 
 def test_a_slow_host_pays_for_what_it_sends_and_receives() -> None:
-    text = planned(**CABLES, slow_host="sender", host_packet="20us")
-    ways = [line.split()[6] for line in section(text, "server") if "mirred" in line]
+    plan = planned(**CABLES, slow_host="sender", host_packet="20us")
+    ways = [line.split()[6] for line in section(plan, "server") if "mirred" in line]
     assert ways == ["ingress", "egress"]
-    assert "ifb0" not in "\n".join(section(text, "station"))
-    assert "processor-server-before.json" in text
+    assert "ifb0" not in "\n".join(section(plan, "station"))
+    assert "processor-server-before.json" in text(plan)
 
 
 def test_utilisation_is_the_time_of_what_was_served(tmp_path: Path) -> None:
@@ -125,9 +126,9 @@ def test_utilisation_is_the_time_of_what_was_served(tmp_path: Path) -> None:
 def test_acks_are_policed_where_they_come_in(
     values: dict[str, Plain], device: str, ends: str
 ) -> None:
-    text = planned(**values, ack_filter="police", ack_filter_rate="80kbit")
+    plan = planned(**values, ack_filter="police", ack_filter_rate="80kbit")
     node = "router" if values.get("ack_filter_at") == "router" else "ap"
-    filters = [line for line in section(text, node) if "police" in line]
+    filters = [line for line in section(plan, node) if "police" in line]
     assert [f"dev {device} ingress" in line and ends in line for line in filters] == [True, True]
     # Those without options, those with timestamps alone: they share a bucket.
     assert "match u16 40 0xffff at 2" in filters[0] and "match u16 52 0xffff at 2" in filters[1]
@@ -137,10 +138,10 @@ def test_acks_are_policed_where_they_come_in(
 
 def test_only_the_first_stations_acks_may_be_filtered() -> None:
     given: dict[str, Plain] = {**CABLES, "stations": 3, "ack_filter": "police"}
-    text = planned(**given, ack_filter_rate="80kbit")
-    assert text.count("conform-exceed") == 3
-    text = planned(**given, ack_filter_rate="80kbit", ack_filter_stations="first")
-    assert text.count("conform-exceed") == 1
+    plan = planned(**given, ack_filter_rate="80kbit")
+    assert text(plan).count("conform-exceed") == 3
+    plan = planned(**given, ack_filter_rate="80kbit", ack_filter_stations="first")
+    assert text(plan).count("conform-exceed") == 1
 
 
 def test_stages_are_joined_and_told_in_one_order() -> None:

@@ -9,6 +9,7 @@ import hashlib
 import json
 from pathlib import Path
 
+from airtcp.backends import shell
 from airtcp.experiment import experiment, reader
 from airtcp.steps.plan import plan
 from airtcp.testbed.topology import scene_of
@@ -25,7 +26,8 @@ def hashes() -> Hashes:
 
 
 def _hash(case: experiment.Case) -> str:
-    return hashlib.sha256(plan(case.parameters, scene_of(case)).encode()).hexdigest()[:16]
+    steps = plan(case.parameters, scene_of(case))
+    return hashlib.sha256(shell.render(steps).encode()).hexdigest()[:16]
 
 
 def test_plans_are_as_recorded() -> None:

@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A run's plan is text: what each parameter changes in it, and that a shell can read it."""
+"""A run's plan: what each parameter changes in it, and that a shell can read it."""
+
+import itertools
 
 import pytest
-from plans import apart, check_shell, planned, section
+from plans import check_shell, commands, planned, section, text
 
+from airtcp.backends import shell
 from airtcp.parameters import Parameters
 from airtcp.parameters.quantity import Plain
-from airtcp.steps import iperf3
+from airtcp.steps import iperf3, step
 from airtcp.steps.wifi import hostapd_conf, radio_keys
 from airtcp.testbed import flows
-
-
-def lines(text: str) -> list[str]:
-    return text.splitlines()
 
 
 @pytest.mark.parametrize(
@@ -59,15 +58,15 @@ def test_the_policy_is_the_receivers() -> None:
 
 
 def test_the_default_policy_asks_nothing_of_the_kernel() -> None:
-    assert "set_sysctl tcp_a" not in planned()
+    assert "set_sysctl tcp_a" not in text(planned())
 
 
 def test_the_bound_is_lifted_for_a_policy_alone() -> None:
     """A kernel without policies runs `default`, and does not know the sysctl."""
     asked = "set_sysctl tcp_ack_policy_unbounded 1"
     assert asked in section(planned(ack_policy="aad", ack_delay_bound="off"), "station")
-    assert asked not in planned(ack_policy="aad")
-    assert asked not in planned(ack_policy="default", ack_delay_bound="off")
+    for values in ({"ack_policy": "aad"}, {"ack_policy": "default", "ack_delay_bound": "off"}):
+        assert asked not in commands(planned(**values))
 
 
 def test_aad_is_set_before_it_is_chosen_in_the_kernels_units() -> None:
@@ -120,12 +119,12 @@ def test_aad_is_set_before_it_is_chosen_in_the_kernels_units() -> None:
 def test_every_policy_is_set_at_the_receiver_alone(
     policy: str, values: dict[str, Plain], sysctls: list[str]
 ) -> None:
-    text = planned(ack_policy=policy, **values)
+    plan = planned(ack_policy=policy, **values)
     asked = [f"set_sysctl {one}" for one in [*sysctls, f"tcp_ack_policy {policy}"]]
     not_policies = len(section(planned(), "station"))
-    assert [line for line in section(text, "station") if line in asked] == asked
-    assert len(section(text, "station")) == not_policies + len(asked)
-    assert section(text, "server") == section(planned(), "server")
+    assert [line for line in section(plan, "station") if line in asked] == asked
+    assert len(section(plan, "station")) == not_policies + len(asked)
+    assert section(plan, "server") == section(planned(), "server")
 
 
 def test_a_sender_that_takes_divided_acks_is_the_sender() -> None:
@@ -142,7 +141,7 @@ def test_a_sender_that_takes_divided_acks_is_the_sender() -> None:
         ({"tsq": "8ms"}, ['tcp_small_queue "8000 us"']),
         ({"tsq": "64KiB"}, ['tcp_small_queue "65536 bytes"']),
         ({"tsq": "40packets"}, ['tcp_small_queue "40 packets"']),
-        ({"tsq": "off"}, ['tcp_small_queue "off"']),
+        ({"tsq": "off"}, ["tcp_small_queue off"]),
         ({"tso_rtt_log": 0}, ["tcp_tso_rtt_log 0"]),
         (
             {"pacing_factor": 2},
@@ -161,16 +160,16 @@ def test_what_limits_a_sender_is_set_at_the_sender(
         ("download", "server", "station"),
         ("upload", "station", "server"),
     ):
-        text, plain = (planned(direction=direction, **more) for more in (values, {}))
-        added = [line for line in section(text, sender) if line not in section(plain, sender)]
+        plan, plain = (planned(direction=direction, **more) for more in (values, {}))
+        added = [line for line in section(plan, sender) if line not in section(plain, sender)]
         assert added == [f"set_sysctl {line}" for line in asked]
-        assert section(text, receiver) == section(plain, receiver)
+        assert section(plan, receiver) == section(plain, receiver)
 
 
 def commands_of_exchange(**values: Plain) -> list[str]:
-    text = planned(**values)
-    assert "iperf3" not in text and "ping.txt" not in text
-    return [line for line in lines(text) if " exchange -C " in line]
+    plan = planned(**values)
+    assert "iperf3" not in text(plan) and "ping.txt" not in text(plan)
+    return [line for line in commands(plan) if " exchange -C " in line]
 
 
 def test_the_receiver_asks_and_the_sender_answers() -> None:
@@ -196,8 +195,13 @@ def test_files_are_fetched_each_over_a_new_connection() -> None:
 
 def test_connections_end_when_their_last_packets_have_left() -> None:
     """A row of the last counters comes only then; tcpwatch must still be there."""
-    for text in (planned(), planned(workload="web"), planned(protocol="udp")):
-        assert text.index('kill "$pid"; done') < text.index("\nclosed\nstop\n")
+    for plan in (planned(), planned(workload="web"), planned(protocol="udp")):
+        [ended] = [at for at, one in enumerate(plan) if one == step.EndInstruments()]
+        busy = (step.Start, step.Wait, step.Instrument)
+        assert not any(isinstance(one, busy) for one in plan[ended:])
+        watching = [one for one in plan if isinstance(one, step.Instrument) and one.outlasts]
+        assert [one.run.argv[0] for one in watching] == ["tcpwatch"] * 2
+        assert "closed\nstop\n" in shell.render(plan)
 
 
 def test_offloads_off_must_go_off_and_on_may_be_missing() -> None:
@@ -214,10 +218,10 @@ def keys(**values: Plain) -> dict[str, str]:
 
 
 def test_every_station_and_the_access_point_have_a_radio_of_the_parameters() -> None:
-    text = planned(stations=2, width="40MHz")
-    assert apart(text).count("must airsim radio add preset generic standard") == 3
-    assert "must iw phy phy0 set netns name ap" in text
-    assert "must iw phy phy2 set netns name station2" in text
+    plan = planned(stations=2, width="40MHz")
+    assert text(plan).count("must airsim radio add preset generic standard") == 3
+    assert "must iw phy phy0 set netns name ap" in text(plan)
+    assert "must iw phy phy2 set netns name station2" in text(plan)
 
 
 @pytest.mark.parametrize(
@@ -322,7 +326,7 @@ def test_hostapd_is_told_what_the_standard_needs(
 ) -> None:
     common = ["interface=wlan0", "bridge=br0", "driver=nl80211", "ssid=x"]
     conf = hostapd_conf(Parameters().replace(values), ssid="x")
-    assert lines(conf) == [*common, *expected, "wmm_enabled=1"]
+    assert conf.splitlines() == [*common, *expected, "wmm_enabled=1"]
 
 
 def test_minstrel_may_use_the_short_guard_interval() -> None:
@@ -332,19 +336,21 @@ def test_minstrel_may_use_the_short_guard_interval() -> None:
 
 @pytest.mark.parametrize(("channel", "mhz"), [(36, 5180), (157, 5785), (1, 2412), (11, 2462)])
 def test_the_stations_scan_one_frequency(channel: int, mhz: int) -> None:
-    assert f"iw dev wlan0 connect airtcp {mhz};" in planned(channel=channel)
+    assert f"iw dev wlan0 connect airtcp {mhz};" in text(planned(channel=channel))
 
 
 def after_warm_up(**values: Plain) -> list[str]:
     """The commands to airsim once the stations are associated."""
-    text = apart(planned(**values)).rpartition("a station has not joined")[2]
-    told = (line.strip() for line in lines(text.partition("# Instruments")[0]))
-    return [line.removeprefix("must airsim ") for line in told if line.startswith("must airsim ")]
+    plan = planned(**values)
+    [joined] = [at for at, one in enumerate(plan) if getattr(one, "job", "") == "joining"][-1:]
+    told = itertools.takewhile(lambda one: not isinstance(one, step.Instrument), plan[joined:])
+    runs = (one for one in told if isinstance(one, step.Run))
+    return [" ".join(one.argv[1:]) for one in runs if one.argv[0] == "airsim"]
 
 
 def test_errors_on_the_air_start_after_the_warm_up() -> None:
-    text = planned(error_rate=0.1, response_error_rate=0.01, stations=2)
-    assert "error_ppm" not in text.partition("a station has not joined")[0]
+    plan = planned(error_rate=0.1, response_error_rate=0.01, stations=2)
+    assert "error_ppm" not in text(plan).partition("a station has not joined")[0]
     assert after_warm_up(error_rate=0.1, response_error_rate=0.01, stations=2) == [
         f"radio set {radio} errors fixed mpdu_error_ppm 100000 response_error_ppm 10000"
         for radio in (0, 1, 2)
@@ -386,60 +392,63 @@ def test_a_distance_is_a_place_beside_the_access_point() -> None:
 
 
 def test_a_walk_starts_with_the_transfer_and_ends_with_it() -> None:
-    text = planned(error_model="snr", walk="0s=5m,10s=40m,20s=5.5m")
-    assert "radio set 1 x_mm 5000 y_mm 0" in text
-    assert (
-        "walk() {\n"
-        "\tmust airsim radio set 1 x_mm 5000 vx_mm_per_s 3500\n\tsleep 10\n"
-        "\tmust airsim radio set 1 x_mm 40000 vx_mm_per_s -3450\n\tsleep 10\n"
-        "\tmust airsim radio set 1 x_mm 5500 vx_mm_per_s 0\n"
-        "}\nwalk & walker=$!\n"
-    ) in text
-    places = [text.index(mark) for mark in ("airsim-before", "walk &", "iperf3 -4 -J -c")]
-    assert places == sorted(places)
-    assert text.index('kill "$walker"') > text.index("iperf3 -4 -J -c")
-    assert "walk" not in planned(error_model="snr", distance="5m")
+    plan = planned(error_model="snr", walk="0s=5m,10s=40m,20s=5.5m")
+    assert step.run("airsim radio set 1 x_mm 5000 y_mm 0") in plan
+    walk = step.Start(
+        [
+            step.run("airsim radio set 1 x_mm 5000 vx_mm_per_s 3500"),
+            step.Sleep(10),
+            step.run("airsim radio set 1 x_mm 40000 vx_mm_per_s -3450"),
+            step.Sleep(10),
+            step.run("airsim radio set 1 x_mm 5500 vx_mm_per_s 0"),
+        ],
+        "walker",
+        only=True,
+    )
+    [sender] = [at for at, one in enumerate(plan) if isinstance(one, step.Run) and one.blocking]
+    assert plan.index(walk) < sender < plan.index(step.Cancel("walker", "the stations cannot walk"))
+    assert "walk" not in text(planned(error_model="snr", distance="5m"))
 
 
 def test_rts_is_set_at_both_ends() -> None:
-    text = planned(rts_threshold="500B", stations=2)
+    plan = planned(rts_threshold="500B", stations=2)
     for radio, node in enumerate(("ap", "station", "station2")):
-        assert f"must iw phy phy{radio} set rts 500" in section(text, node)
-    assert "set rts" not in planned()
+        assert f"must iw phy phy{radio} set rts 500" in section(plan, node)
+    assert "set rts" not in text(planned())
 
 
 def test_each_station_has_a_transfer_of_its_own() -> None:
-    def commands(direction: str) -> list[str]:
-        text = planned(stations=3, direction=direction, iperf3_block="off", nagle="on")
-        return [line for line in lines(text) if "iperf3 -4" in line]
+    def iperf3s(direction: str) -> list[str]:
+        plan = planned(stations=3, direction=direction, iperf3_block="off", nagle="on")
+        return [line for line in commands(plan) if "iperf3 -4" in line]
 
-    download = commands("download")
+    download = iperf3s("download")
     assert len(download) == 6
     assert "node station2 iperf3 -4 -s -1 -J >iperf3-server2.json &" in download[1]
     assert "node server iperf3 -4 -J -c 10.0.0.4 " in download[3]
     assert download[3].endswith('>iperf3-client3.json & senders="$senders $!"')
     # The one that the shell waits for, after the others have started.
     assert "-c 10.0.0.2 " in download[5] and download[5].endswith(">iperf3-client.json")
-    upload = commands("upload")
+    upload = iperf3s("upload")
     assert "node server iperf3 -4 -s -1 -J -B 10.0.0.103 >iperf3-server3.json" in upload[2]
     assert "node station3 iperf3 -4 -J -c 10.0.0.103 " in upload[3]
 
 
 def test_stations_join_at_once_and_are_all_watched() -> None:
-    text = planned(stations=3)
-    assert text.count('} & joining="$joining $!"') == 2
-    watched = [line.split()[-1] for line in lines(text) if "tcpwatch 10000" in line]
+    plan = planned(stations=3)
+    assert shell.render(plan).count('} & joining="$joining $!"') == 2
+    watched = [line.split()[-1] for line in commands(plan) if "tcpwatch 10000" in line]
     assert watched == [f"tcp-{node}.csv" for node in ("server", "station", "station2", "station3")]
-    server = "\n".join(section(text, "server"))
+    server = "\n".join(section(plan, "server"))
     for number in (1, 2, 3):
         assert f"replace 10.0.0.{number + 1} lladdr 02:61:69:72:{number:02x}:00" in server
     for number, node in enumerate(("station", "station2", "station3"), start=1):
-        assert f"must ip link set wlan{number} name wlan0" in section(text, node)
-        assert f"must ip address add 10.0.0.{number + 1}/24 dev wlan0" in section(text, node)
+        assert f"must ip link set wlan{number} name wlan0" in section(plan, node)
+        assert f"must ip address add 10.0.0.{number + 1}/24 dev wlan0" in section(plan, node)
 
 
 def test_a_run_leaves_what_every_radio_was() -> None:
-    assert "must airsim radio show >radios.txt" in lines(planned())
+    assert "must airsim radio show >radios.txt" in commands(planned())
 
 
 def client_command(parameters: Parameters, station: int = 1) -> str:
@@ -494,9 +503,9 @@ def test_stations_share_the_rate_of_unlimited_udp() -> None:
 
 
 def test_captures_are_asked_for_and_end() -> None:
-    assert "tcpdump" not in planned()
-    text = planned(capture="server,air", capture_duration="2s")
-    captures = [line for line in lines(text) if "tcpdump" in line]
+    assert "tcpdump" not in text(planned())
+    plan = planned(capture="server,air", capture_duration="2s")
+    captures = [line for line in commands(plan) if "tcpdump" in line]
     assert len(captures) == 2
     assert captures[0].startswith("start node server timeout -s INT 3 tcpdump")
     assert captures[1].startswith("start timeout -s INT 3 tcpdump")
@@ -504,13 +513,13 @@ def test_captures_are_asked_for_and_end() -> None:
 
 
 def test_decisions_on_acks_are_kept_when_asked_for() -> None:
-    assert "ack-trace" not in planned()
-    text = planned(ack_trace="on")
-    assert "echo 1 >/sys/kernel/tracing/events/tcp_ackpol/enable" in text
-    assert "must cp /sys/kernel/tracing/trace ack-trace.txt" in lines(text)
+    assert "ack-trace" not in text(planned())
+    plan = planned(ack_trace="on")
+    assert "echo 1 >/sys/kernel/tracing/events/tcp_ackpol/enable" in text(plan)
+    assert "must cp /sys/kernel/tracing/trace ack-trace.txt" in commands(plan)
 
 
 def test_both_ends_of_iperf3_are_patient() -> None:
-    marked = [line for line in lines(planned()) if "LD_PRELOAD" in line]
+    marked = [line for line in commands(planned()) if "LD_PRELOAD" in line]
     assert len(marked) == 2
-    assert "LD_PRELOAD" not in planned(iperf3_block="off")
+    assert "LD_PRELOAD" not in text(planned(iperf3_block="off"))

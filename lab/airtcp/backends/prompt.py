@@ -4,11 +4,11 @@
 import tempfile
 from pathlib import Path
 
-from airtcp.backends import uml
+from airtcp.backends import shell, uml
 from airtcp.backends.guesttools import GuestTools
 from airtcp.experiment.experiment import Case
 from airtcp.kernel.image import Kernel
-from airtcp.steps import network, script, topology_network
+from airtcp.steps import network, topology_network
 from airtcp.testbed.addresses import ADDRESSES
 from airtcp.testbed.topology import scene_of
 
@@ -33,20 +33,20 @@ true
 
 
 def plan(case: Case) -> str:
-    """Return the script that builds the network and gives a prompt."""
-    addresses, built = dict(ADDRESSES), network.plan(case.parameters)
+    """The script that builds the network and gives a prompt."""
+    addresses, steps = dict(ADDRESSES), network.plan(case.parameters)
     example = f"station ping {ADDRESSES['server']}"
     if scene := scene_of(case):
         addresses = dict.fromkeys(scene.nodes, "")
         addresses |= {node.name: node.address for node in scene.hosts}
-        stream, built = scene.streams[0], topology_network.plan(scene)
+        stream, steps = scene.streams[0], topology_network.plan(scene)
         example = f"{stream.sender} ping {stream.receiver_address}"
     prompt = _PROMPT.format(
         nodes=" ".join(addresses),
         addresses=", ".join(f"{name} {address}".strip() for name, address in addresses.items()),
         example=example,
     )
-    return script.batched(f"{built}\n{prompt}")
+    return f"{shell.render(steps)}\n{prompt}"
 
 
 def interact(kernel: Kernel, tools: GuestTools, case: Case) -> int:

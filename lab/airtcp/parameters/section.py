@@ -52,11 +52,10 @@ class Sysctl:
     before: str = ""
 
     def text(self, value: float | str) -> str:
-        """The value, quoted for the shell; before: the leading values of a sysctl with several."""
+        """The value; before: the leading values of a sysctl with several."""
         if isinstance(value, str):
-            return f'"{value}"'
-        number = str(round(value * self.scale))
-        return f'"{self.before} {number}"' if self.before else number
+            return value
+        return f"{self.before} {round(value * self.scale)}".strip()
 
 
 @dataclass(frozen=True)

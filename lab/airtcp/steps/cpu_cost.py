@@ -13,6 +13,7 @@ from typing import Literal
 
 from airtcp.parameters import Parameters
 from airtcp.steps import links
+from airtcp.steps.step import Step, run
 
 _DEVICE = "ifb0"
 
@@ -60,26 +61,23 @@ def _own(packet_s: float, byte_s: float, queue_packets: int) -> Cost | None:
     return Cost(packet_s, byte_s, queue_packets) if packet_s else None
 
 
-def commands(cost: Cost, ingress: tuple[str, ...], egress: tuple[str, ...] = ()) -> str:
-    """Shell: what passes these devices of the node costs its processor time."""
+def commands(cost: Cost, ingress: tuple[str, ...], egress: tuple[str, ...] = ()) -> list[Step]:
+    """What passes these devices of the node costs its processor time."""
     bucket = (
         f"rate {round(8 / cost.byte_s)}bit overhead {round(cost.packet_s / cost.byte_s)} "
         f"burst {links.FRAME_BYTES}b limit 10000000"
     )
-    return f"""\
-{links.functional_block(_DEVICE)}\
-must tc qdisc add dev {_DEVICE} root handle 1: tbf {bucket}
-must tc qdisc add dev {_DEVICE} parent 1:1 handle 2: pfifo limit {cost.queue_packets}
-{"".join(_redirected(device, "ingress") for device in ingress)}\
-{"".join(_redirected(device, "egress") for device in egress)}"""
-
-
-def _redirected(device: str, way: Literal["ingress", "egress"]) -> str:
-    return (
-        f"{links.classified(device)}"
-        f"must tc filter add dev {device} {way} prio 9 matchall "
-        f"action mirred egress redirect dev {_DEVICE}\n"
-    )
+    queue = f"pfifo limit {cost.queue_packets}"
+    ways = [(device, "ingress") for device in ingress] + [(device, "egress") for device in egress]
+    redirect = f"prio 9 matchall action mirred egress redirect dev {_DEVICE}"
+    found = [
+        *links.functional_block(_DEVICE),
+        run(f"tc qdisc add dev {_DEVICE} root handle 1: tbf {bucket}"),
+        run(f"tc qdisc add dev {_DEVICE} parent 1:1 handle 2: {queue}"),
+    ]
+    for device, way in ways:
+        found += [links.classified(device), run(f"tc filter add dev {device} {way} {redirect}")]
+    return found
 
 
 def nodes(parameters: Parameters) -> dict[str, Cost]:
@@ -92,12 +90,12 @@ def nodes(parameters: Parameters) -> dict[str, Cost]:
     return {node: cost for node, cost in costs.items() if cost is not None}
 
 
-def snapshot(parameters: Parameters, when: Literal["before", "after"]) -> str:
-    """Shell: what the processors have done until now."""
-    return "".join(
-        f"must node {node} tc -s -j qdisc show dev {_DEVICE} >{file(node, when)}\n"
+def snapshot(parameters: Parameters, when: Literal["before", "after"]) -> list[Step]:
+    """What the processors have done until now."""
+    return [
+        run(f"tc -s -j qdisc show dev {_DEVICE}", node=node, stdout=file(node, when))
         for node in nodes(parameters)
-    )
+    ]
 
 
 def file(node: str, when: str) -> str:

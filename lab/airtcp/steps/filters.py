@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from airtcp.steps import links
+from airtcp.steps.step import Put, Run, Step, run
 
 # An address of the block that IANA has set apart for documentation (RFC 7042, section 2.1.2).
 GROUP_MAC = "01:00:5e:90:10:01"
@@ -32,8 +33,8 @@ def cake(stages: tuple[str, ...]) -> str:
     return f"cake unlimited besteffort {chosen[0]}" if chosen else ""
 
 
-def police(flow: Flow, number: int, rate_bps: float, burst_bytes: int) -> str:
-    """Shell: a token bucket for the bare ACKs of a receiver, whatever they are dropped for.
+def police(flow: Flow, number: int, rate_bps: float, burst_bytes: int) -> list[Step]:
+    """A token bucket for the bare ACKs of a receiver, whatever they are dropped for.
 
     A. Statkus' dissertation (2017), section 1.10: committed information rate and committed burst
     size, counted as tc does on ingress, without the Ethernet header. Spared is what does more than
@@ -45,31 +46,42 @@ def police(flow: Flow, number: int, rate_bps: float, burst_bytes: int) -> str:
         f"conform-exceed drop/continue index {number}"
     )
     again = f"police index {number}"
-    return links.classified(flow.device) + "".join(
-        f"must tc filter add dev {flow.device} ingress protocol ip prio 1 {match} action {action}\n"
-        for match, action in zip(_bare_acks(flow), (first, again), strict=True)
-    )
+    return [
+        links.classified(flow.device),
+        *(
+            run(f"tc filter add dev {flow.device} ingress protocol ip prio 1 {match}", *action)
+            for match, action in zip(
+                _bare_acks(flow),
+                (("action", *first.split()), ("action", *again.split())),
+                strict=True,
+            )
+        ),
+    ]
 
 
-def shape(flows: list[Flow], rate_bps: float) -> str:
-    """Shell: bare ACKs share a rate; of each connection only the newest waits.
+def shape(flows: list[Flow], rate_bps: float) -> list[Step]:
+    """Bare ACKs share a rate; of each connection only the newest waits.
 
     Nothing is lost that the receiver of ACKs needs: CAKE drops an ACK only when a newer one of its
     connection is behind it, so the last one always comes.
     """
     lines = [
-        f"{links.functional_block('ifb1')}"
-        f"must tc qdisc add dev ifb1 root cake bandwidth {round(rate_bps)}bit besteffort "
-        "ack-filter-aggressive\n"
+        *links.functional_block("ifb1"),
+        run(
+            f"tc qdisc add dev ifb1 root cake bandwidth {round(rate_bps)}bit besteffort "
+            "ack-filter-aggressive"
+        ),
     ]
     for flow in flows:
         lines.append(links.classified(flow.device))
         lines += [
-            f"must tc filter add dev {flow.device} ingress protocol ip prio 1 {match} "
-            "action mirred egress redirect dev ifb1\n"
+            run(
+                f"tc filter add dev {flow.device} ingress protocol ip prio 1 {match} "
+                "action mirred egress redirect dev ifb1"
+            )
             for match in _bare_acks(flow)
         ]
-    return "".join(lines)
+    return lines
 
 
 def _bare_acks(flow: Flow) -> list[str]:
@@ -87,11 +99,10 @@ def _bare_acks(flow: Flow) -> list[str]:
     ]
 
 
-def to_group(device: str) -> str:
-    """Shell: bare ACKs leave the bridge's port for a group, which nobody acknowledges."""
+def to_group(device: str) -> Run:
+    """Bare ACKs leave the bridge's port for a group, which nobody acknowledges."""
     sizes = ", ".join(map(str, _BARE_ACK_BYTES))
-    return f"""\
-must nft -f - <<'RULES'
+    rules = f"""\
 table bridge airtcp {{
 	chain acks {{
 		type filter hook postrouting priority 0
@@ -99,14 +110,13 @@ table bridge airtcp {{
 			counter ether daddr set {GROUP_MAC}
 	}}
 }}
-RULES
 """
+    return _nft(rules)
 
 
-def from_group(device: str, address: str, mac: str) -> str:
-    """Shell: what came to the group for this host is given its own address again."""
-    return f"""\
-must nft -f - <<'RULES'
+def from_group(device: str, address: str, mac: str) -> Run:
+    """What came to the group for this host is given its own address again."""
+    rules = f"""\
 table netdev airtcp {{
 	chain acks {{
 		type filter hook ingress device "{device}" priority 0
@@ -114,31 +124,36 @@ table netdev airtcp {{
 			counter ether daddr set {mac} meta pkttype set host
 	}}
 }}
-RULES
 """
+    return _nft(rules)
 
 
-def txq(stages: tuple[str, ...], radio: int) -> str:
-    """Shell: mac80211's filter of a radio, by its number."""
+def _nft(rules: str) -> Run:
+    return Run(("nft", "-f", "-"), stdin=rules)
+
+
+def txq(stages: tuple[str, ...], radio: int) -> list[Step]:
+    """mac80211's filter of a radio, by its number."""
     modes = {"txq": "on", "txq-aggressive": "aggressive"}
     chosen = [mode for stage, mode in modes.items() if stage in stages]
     file = f"/sys/kernel/debug/ieee80211/phy{radio}/ack_filter"
-    return f"put {chosen[0]} {file}\n" if chosen else ""
+    return [Put(chosen[0], file)] if chosen else []
 
 
 class Counted(NamedTuple):
     """What a stage has counted: the file, the ACKs dropped in it, the command that writes it.
 
-    No command: the file is there anyway. {node} is where ACKs are policed or shaped.
+    No command: the file is there anyway. node `{node}` is where ACKs are policed or shaped.
     """
 
     file: str
     drops: re.Pattern[str]
     command: str = ""
+    node: str = ""
 
 
 _ACK_DROPS = re.compile(r'"ack_drops":\s*(\d+)')
-_CAKE = Counted("qdisc-bridge.json", _ACK_DROPS, "node ap tc -s -j qdisc show dev eth0")
+_CAKE = Counted("qdisc-bridge.json", _ACK_DROPS, "tc -s -j qdisc show dev eth0", "ap")
 _TXQ = Counted(
     "ack-filter-txq.txt",
     re.compile(r"^filtered (\d+)$", re.MULTILINE),
@@ -149,12 +164,14 @@ COUNTED: Mapping[str, Counted] = {
     "police": Counted(
         "ack-filter-police.txt",
         re.compile(r"dropped (\d+)"),
-        "node {node} tc -s actions list action police",
+        "tc -s actions list action police",
+        "{node}",
     ),
     "shape": Counted(
         "ack-filter-shape.json",
         _ACK_DROPS,
-        "node {node} tc -s -j qdisc show dev ifb1",
+        "tc -s -j qdisc show dev ifb1",
+        "{node}",
     ),
     "cake": _CAKE,
     "cake-aggressive": _CAKE,
@@ -164,9 +181,11 @@ COUNTED: Mapping[str, Counted] = {
 }
 
 
-def counted(stages: tuple[str, ...], node: str) -> str:
-    """Shell: what the stages have done until now. node: where ACKs are policed or shaped."""
+def counted(stages: tuple[str, ...], node: str) -> list[Step]:
+    """What the stages have done until now. node: where ACKs are policed or shaped."""
     own = [COUNTED[stage] for stage in stages if stage in COUNTED]
-    return "".join(
-        f"must {one.command.format(node=node)} >{one.file}\n" for one in own if one.command
-    )
+    return [
+        run(one.command, node=one.node.format(node=node), stdout=one.file)
+        for one in own
+        if one.command
+    ]

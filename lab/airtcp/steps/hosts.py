@@ -8,6 +8,7 @@ from airtcp.parameters.ack_policy import AckPolicy
 from airtcp.parameters.host import Host
 from airtcp.parameters.section import sysctls
 from airtcp.parameters.sender import Sender
+from airtcp.steps.step import Offload, Put, Run, Step, Sysctl, run
 from airtcp.testbed.addresses import NETWORK
 
 # Linux' own pacing rates over cwnd / RTT: in slow start, after it, and over what BBR and BBRv2 say.
@@ -24,52 +25,51 @@ _HYSTART = "/sys/module/tcp_cubic/parameters/hystart"
 _OFFLOADS = ("gro", "gso", "tso")
 
 
-def neighbour(address: str, mac: str, device: str) -> str:
-    """Shell: where an address is, so that nobody asks."""
-    return f"must ip neighbour replace {address} lladdr {mac} nud permanent dev {device}\n"
+def neighbour(address: str, mac: str, device: str) -> Run:
+    """Where an address is, so that nobody asks."""
+    return run(f"ip neighbour replace {address} lladdr {mac} nud permanent dev {device}")
 
 
-def offloads(parameters: Parameters, device: str) -> str:
-    """Shell: those that the parameters want, and no others."""
+def offloads(parameters: Parameters, device: str) -> list[Step]:
+    """Those that the parameters want, and no others."""
     states = {name: bool(getattr(parameters, name)) for name in _OFFLOADS}
-    off = "".join(f" {name} off" for name, on in states.items() if not on)
-    lines = [f"must ethtool -K {device}{off}"] if off else []
-    lines += [f"try_offload {device} {name}" for name, on in states.items() if on]
-    return "\n".join(lines) + "\n"
+    off = " ".join(f"{name} off" for name, on in states.items() if not on)
+    lines: list[Step] = [run(f"ethtool -K {device} {off}")] if off else []
+    return [*lines, *(Offload(device, name) for name, on in states.items() if on)]
 
 
-def gso_segments(parameters: Parameters, device: str) -> str:
-    """Shell: the most that TCP hands down as one packet."""
+def gso_segments(parameters: Parameters, device: str) -> list[Step]:
+    """The most that TCP hands down as one packet."""
     segments = parameters.gso_segments
-    return "" if segments is None else f"must ip link set {device} gso_max_segs {segments}\n"
+    return [] if segments is None else [run(f"ip link set {device} gso_max_segs {segments}")]
 
 
-def initcwnd(parameters: Parameters, device: str) -> str:
-    """Shell: of a sender."""
+def initcwnd(parameters: Parameters, device: str) -> list[Step]:
+    """Of a sender."""
     segments = parameters.initcwnd_segments
     if segments is None:
-        return ""
-    return f"must ip route change {NETWORK} dev {device} initcwnd {segments}\n"
+        return []
+    return [run(f"ip route change {NETWORK} dev {device} initcwnd {segments}")]
 
 
-def tcp(parameters: Parameters, receives: bool, sends: bool) -> str:
-    """Shell: the sysctls of a host that receives data, or sends them, or both."""
+def tcp(parameters: Parameters, receives: bool, sends: bool) -> list[Step]:
+    """The sysctls of a host that receives data, or sends them, or both."""
     values = sysctls(parameters, Host)
     if receives:
         values |= ack_policy(parameters)
     if sends:
         values |= sending(parameters)
-    hystart = "" if parameters.hystart else f"put 0 {_HYSTART}\n"
+    hystart: list[Step] = [] if parameters.hystart else [Put("0", _HYSTART)]
     return hystart + set_sysctls(values)
 
 
-def set_sysctls(values: Mapping[str, str]) -> str:
-    """Shell: values of net.ipv4 in the node."""
-    return "".join(f"set_sysctl {name} {value}\n" for name, value in values.items())
+def set_sysctls(values: Mapping[str, str]) -> list[Step]:
+    """Values of net.ipv4 in the node."""
+    return [Sysctl(name, value) for name, value in values.items()]
 
 
-def changed(before: Parameters, after: Parameters) -> str:
-    """Shell: the sysctls that differ by now; what has gone from them is Linux' own again."""
+def changed(before: Parameters, after: Parameters) -> list[Step]:
+    """The sysctls that differ by now; what has gone from them is Linux' own again."""
     old, new = ({**ack_policy(one), **sending(one)} for one in (before, after))
     usual = {"tcp_ack_policy": "default", "tcp_ack_policy_unbounded": "0"}
     usual |= {name: str(percent) for name, percent in _PACING_PERCENT.items()}

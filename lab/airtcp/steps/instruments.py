@@ -4,6 +4,7 @@
 from collections.abc import Iterable
 
 from airtcp.parameters import Parameters
+from airtcp.steps.step import Instrument, Step, Trace, run
 
 # Instruments start this long before the transfer.
 LEAD_S = 1
@@ -16,87 +17,56 @@ AIR = "air"
 """The capture point of what all radios send."""
 AIR_DEVICE = "airsim0"
 
-_TRACING = "/sys/kernel/tracing"
 # Some 200,000 lines; what comes later takes the place of what came first.
 _TRACE_BUFFER_KIB = 32768
 
-HELPERS = """\
-# Instruments: `start COMMAND...` in the background, `stop` ends all and waits for them.
-pids=
-start() { "$@" & pids="$pids $!"; }
-stop() {
-	for pid in $pids; do kill "$pid" 2>/dev/null; done
-	for pid in $pids; do wait "$pid"; done
-	pids=
-}
-# `watch NODE COMMAND...` is for tcpwatch, which when told to ends with the last connection.
-watching=
-watch() { node "$@" & watching="$watching $!"; }
-closed() {
-	for pid in $watching; do kill "$pid"; done
-	for pid in $watching; do
-		wait "$pid" || fail "gave up waiting until connections are closed: see above"
-	done
-}
-check() {
-	for pid in $watching $pids; do
-		kill -0 "$pid" || fail "an instrument ended early: see the lines above"
-	done
-}
-"""
+_ACKS = Trace("tcp_ackpol", _TRACE_BUFFER_KIB)
+_WINDOWS = Trace("tcp/tcp_probe", _TRACE_BUFFER_KIB, "cwnd")
 
 
-def watch(parameters: Parameters, nodes: Iterable[str], first_port: int, last_port: int) -> str:
-    """Shell: the state of TCP at these nodes, in tcp-NODE.csv."""
+def watch(
+    parameters: Parameters, nodes: Iterable[str], first_port: int, last_port: int
+) -> list[Step]:
+    """The state of TCP at these nodes, in tcp-NODE.csv."""
     sample_us = round(parameters.tcp_sample_s * 1e6)
-    ports = "" if last_port == first_port else f" {first_port} {last_port}"
-    return "".join(f"watch {node} tcpwatch {sample_us} tcp-{node}.csv{ports}\n" for node in nodes)
+    ports = [] if last_port == first_port else [str(first_port), str(last_port)]
+    return [
+        Instrument(run(f"tcpwatch {sample_us} tcp-{node}.csv", *ports, node=node), outlasts=True)
+        for node in nodes
+    ]
 
 
-def capture(parameters: Parameters, point: str, device: str) -> str:
-    """Shell: POINT.pcap of a node's device, or of the air."""
+def capture(parameters: Parameters, point: str, device: str) -> list[Step]:
+    """POINT.pcap of a node's device, or of the air."""
     on_air = point == AIR
-    inside, up = f"node {point} ", ""
-    if on_air:
-        inside, up = "", f"must ip link set {device} up\n"
     limit = ""
     if parameters.capture_duration_s is not None:
         limit_s = LEAD_S + parameters.baseline_s + parameters.capture_duration_s
         limit = f"timeout -s INT {limit_s:g} "
-    # The shell opens the file: tcpdump would give one of its own to root, which only root may do on
-    # the host. -Z root: it stays root.
-    return (
-        f"{up}start {inside}{limit}tcpdump -Z root -n -i {device} "
+    # The standard output is the file: tcpdump would give one of its own to root, which only root
+    # may do on the host. -Z root: it stays root.
+    tcpdump = run(
+        f"{limit}tcpdump -Z root -n -i {device} "
         f"-s {_CAPTURED_ON_AIR_BYTES if on_air else _CAPTURED_BYTES} "
-        f"-B {_CAPTURE_BUFFER_KIB} --time-stamp-precision=nano -w - >{point}.pcap\n"
+        f"-B {_CAPTURE_BUFFER_KIB} --time-stamp-precision=nano -w -",
+        node="" if on_air else point,
+        stdout=f"{point}.pcap",
     )
+    up: list[Step] = [run(f"ip link set {device} up")] if on_air else []
+    return [*up, Instrument(tcpdump)]
 
 
-def traces(parameters: Parameters) -> str:
-    """Shell: what the kernel traces, from now on."""
-    lines = []
+def traces(parameters: Parameters) -> list[Step]:
+    """What the kernel traces, from now on."""
+    asked = ((parameters.ack_trace, _ACKS), (parameters.cwnd_trace, _WINDOWS))
+    return [trace for wanted, trace in asked if wanted]
+
+
+def traces_end(parameters: Parameters) -> list[Step]:
+    """Keep what has been traced."""
+    found: list[Step] = []
     if parameters.ack_trace:
-        lines += [
-            f"echo mono >{_TRACING}/trace_clock",
-            f"echo {_TRACE_BUFFER_KIB} >{_TRACING}/buffer_size_kb",
-            f'echo 1 >{_TRACING}/events/tcp_ackpol/enable || fail "cannot trace"',
-        ]
+        found.append(run(f"cp {_ACKS.directory}/trace ack-trace.txt"))
     if parameters.cwnd_trace:
-        own = f"{_TRACING}/instances/cwnd"
-        lines += [
-            f"must mkdir {own}",
-            f"echo mono >{own}/trace_clock",
-            f"echo {_TRACE_BUFFER_KIB} >{own}/buffer_size_kb",
-            f'echo 1 >{own}/events/tcp/tcp_probe/enable || fail "cannot trace"',
-        ]
-    return "".join(f"{line}\n" for line in lines)
-
-
-def traces_end(parameters: Parameters) -> str:
-    """Shell: keep what has been traced."""
-    lines = []
-    if parameters.ack_trace:
-        lines.append(f"must cp {_TRACING}/trace ack-trace.txt\n")
-    if parameters.cwnd_trace:
-        lines.append(f"must cp {_TRACING}/instances/cwnd/trace cwnd-trace.txt\n")
-    return "".join(lines)
+        found.append(run(f"cp {_WINDOWS.directory}/trace cwnd-trace.txt"))
+    return found

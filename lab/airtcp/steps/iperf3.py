@@ -2,7 +2,7 @@
 """iperf3's commands of the workload bulk, and how it runs in a node."""
 
 from airtcp.parameters import Parameters
-from airtcp.paths import GUEST_DIR
+from airtcp.steps.step import Run
 from airtcp.testbed.flows import RRUL_CLASSES, UDP_PAYLOAD_BYTES, Transfer, unlimited_bps
 
 
@@ -32,7 +32,9 @@ def server(parameters: Parameters, transfer: Transfer) -> str:
     return " ".join(words)
 
 
-def in_node(parameters: Parameters, node: str, command: str) -> str:
+def in_node(
+    parameters: Parameters, node: str, command: str, stdout: str, required: bool = False
+) -> Run:
     """iperf3 in a node, made to wait in the kernel where the parameters say so."""
-    preload = f"LD_PRELOAD={GUEST_DIR}/patience.so " if parameters.iperf3_block else ""
-    return f"node {node} {preload}{command}"
+    argv = tuple(command.split())
+    return Run(argv, node=node, stdout=stdout, required=required, blocking=parameters.iperf3_block)

@@ -8,42 +8,54 @@ the run, which is the plan's working directory.
 from airtcp.paths import BEGAN
 from airtcp.steps import instruments, topology_network, wifi
 from airtcp.steps.iperf3 import in_node
+from airtcp.steps.step import (
+    CheckInstruments,
+    EndInstruments,
+    Jobs,
+    Keep,
+    Note,
+    Run,
+    Sleep,
+    Start,
+    Step,
+    Wait,
+    run,
+)
 from airtcp.testbed.flows import PORT, UDP_PAYLOAD_BYTES
 from airtcp.testbed.topology import Node, Scene, Stream
 
 
-def plan(scene: Scene) -> str:
-    """The shell script of the flows; it follows topology_network.plan(scene)."""
+def plan(scene: Scene) -> list[Step]:
+    """The flows; they follow topology_network.plan(scene)."""
     parameters = scene.parameters
     names = [node.name for node in scene.hosts]
     points = captures(scene)
-    return f"""\
-{instruments.HELPERS}
-{instruments.watch(parameters, names, PORT, PORT + len(scene.streams) - 1)}\
-{"".join(instruments.capture(parameters, point, points[point]) for point in points)}\
-{instruments.traces(parameters)}
-waiting=
-{"".join(_receiver(scene, stream) for stream in scene.streams)}\
-{topology_network.programs(scene)}\
-sleep {instruments.LEAD_S}
-check
-
-must keep /sys/kernel/debug/airsim/stats airsim-before.txt
-date +%s%N >{BEGAN}
-{_changing(scene)}\
-{"".join(_ping(scene, node) for node in scene.stations)}\
-{"".join(_sender(scene, stream) for stream in scene.streams)}\
-sleep {parameters.duration_s:g}
-for pid in $waiting; do wait "$pid" || fail "a flow, a ping or a change: see above"; done
-must keep /sys/kernel/debug/airsim/stats airsim-after.txt
-{"".join(_queues(scene, node) for node in scene.stations)}\
-closed
-stop
-{instruments.traces_end(parameters)}\
-{"".join(_counted(node) for node in scene.hosts)}\
-must airsim radio show >radios.txt
-must keep /proc/uptime uptime
-"""
+    airsim = "/sys/kernel/debug/airsim/stats"
+    return [
+        *instruments.watch(parameters, names, PORT, PORT + len(scene.streams) - 1),
+        *(one for at in points for one in instruments.capture(parameters, at, points[at])),
+        *instruments.traces(parameters),
+        Jobs(("waiting",)),
+        *(_receiver(scene, stream) for stream in scene.streams),
+        *topology_network.programs(scene),
+        Sleep(instruments.LEAD_S),
+        CheckInstruments(),
+        Note(),
+        Keep(((airsim, "airsim-before.txt"),)),
+        Run(("date", "+%s%N"), stdout=BEGAN, required=False),
+        *_changing(scene),
+        *(one for node in scene.stations for one in _ping(scene, node)),
+        *(_sender(scene, stream) for stream in scene.streams),
+        Sleep(parameters.duration_s),
+        Wait("waiting", "a flow, a ping or a change: see above"),
+        Keep(((airsim, "airsim-after.txt"),)),
+        *(one for node in scene.stations for one in _queues(scene, node)),
+        EndInstruments(),
+        *instruments.traces_end(parameters),
+        *(one for node in scene.hosts for one in _counted(node)),
+        run("airsim radio show", stdout="radios.txt"),
+        Keep((("/proc/uptime", "uptime"),)),
+    ]
 
 
 def captures(scene: Scene) -> dict[str, str]:
@@ -68,16 +80,15 @@ def pinging(scene: Scene) -> list[Node]:
     return [node for node in scene.stations if scene.peers(node)]
 
 
-def _receiver(scene: Scene, stream: Stream) -> str:
-    command = in_node(scene.parameters, stream.receiver, f"iperf3 -4 -s -1 -J -p {stream.port}")
-    return f'{command} >{stream.file("server")} & waiting="$waiting $!"\n'
+def _receiver(scene: Scene, stream: Stream) -> Step:
+    command, file = f"iperf3 -4 -s -1 -J -p {stream.port}", stream.file("server")
+    return Start([in_node(scene.parameters, stream.receiver, command, file)], "waiting")
 
 
-def _sender(scene: Scene, stream: Stream) -> str:
-    command = in_node(scene.parameters, stream.sender, _client(stream))
-    start = f"sleep {stream.start_s:.9g}; " if stream.start_s else ""
-    run = f"{{ {start}must {command} >{stream.file('client')}; }}"
-    return f'{run} & waiting="$waiting $!"\n'
+def _sender(scene: Scene, stream: Stream) -> Step:
+    command, file = _client(stream), stream.file("client")
+    sender = in_node(scene.parameters, stream.sender, command, file, required=True)
+    return Start([Sleep(stream.start_s), sender] if stream.start_s else [sender], "waiting")
 
 
 def _client(stream: Stream) -> str:
@@ -92,35 +103,31 @@ def _client(stream: Stream) -> str:
     return " ".join(words)
 
 
-def _changing(scene: Scene) -> str:
+def _changing(scene: Scene) -> list[Step]:
     changes = topology_network.changes(scene)
-    return f'{{\n{changes}}} & waiting="$waiting $!"\n' if changes else ""
+    return [Start(changes, "waiting")] if changes else []
 
 
-def _ping(scene: Scene, node: Node) -> str:
+def _ping(scene: Scene, node: Node) -> list[Step]:
     if node not in pinging(scene):
-        return ""
+        return []
     interval_s, length_s = scene.parameters.ping_interval_s, round(scene.parameters.duration_s)
-    peer = scene.peers(node)[0].address
-    return (
-        f"node {node.name} ping -n -D -i {interval_s:g} -w {length_s} {peer} "
-        f'>{ping_file(node.name)} & waiting="$waiting $!"\n'
-    )
+    words = f"ping -n -D -i {interval_s:g} -w {length_s} {scene.peers(node)[0].address}"
+    ping = Run(tuple(words.split()), node.name, ping_file(node.name), required=False)
+    return [Start([ping], "waiting")]
 
 
-def _queues(scene: Scene, node: Node) -> str:
+def _queues(scene: Scene, node: Node) -> list[Step]:
     """mac80211's own queues, both ways; a station that was lost on the way has none."""
     station, ap = node.radio or 0, scene.nodes[node.cell].radio or 0
-    files = {
-        f"queues-{node.cell}-{node.name}.txt": wifi.queues(ap, station),
-        f"queues-{node.name}.txt": wifi.queues(station, ap),
-    }
-    return "".join(f"[ ! -r {path} ] || must keep {path} {name}\n" for name, path in files.items())
+    files = (
+        (wifi.queues(ap, station), f"queues-{node.cell}-{node.name}.txt"),
+        (wifi.queues(station, ap), f"queues-{node.name}.txt"),
+    )
+    return [Keep((file,), optional=True) for file in files]
 
 
-def _counted(node: Node) -> str:
-    qdisc = ""
-    if node.kind == "servers":
-        qdisc = f"must node {node.name} tc -s -j qdisc show dev eth0"
-        qdisc += f" >qdisc-{node.name}.json\n"
-    return f"{qdisc}must node {node.name} nstat -azsj >nstat-{node.name}.json\n"
+def _counted(node: Node) -> list[Step]:
+    own = (node.name, "tc -s -j qdisc show dev eth0", f"qdisc-{node.name}.json")
+    queues = [run(own[1], node=own[0], stdout=own[2])] if node.kind == "servers" else []
+    return [*queues, run("nstat -azsj", node=node.name, stdout=f"nstat-{node.name}.json")]

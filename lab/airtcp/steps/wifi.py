@@ -8,15 +8,16 @@ from airtcp.parameters.errors import TX_POWER_DBM, Errors
 from airtcp.parameters.ieee80211 import STANDARDS, centre_channel, frequency_mhz, is_2ghz
 from airtcp.parameters.radio import Radio
 from airtcp.parameters.section import airsim_keys
+from airtcp.steps.step import Associate, AwaitCarrier, Step, run
 from airtcp.testbed.addresses import radio_mac
 
 SSID = "airtcp"
 
 
-def rts(parameters: Parameters, radio: int) -> str:
-    """Shell: frames that are announced."""
+def rts(parameters: Parameters, radio: int) -> list[Step]:
+    """Frames that are announced."""
     threshold = parameters.rts_threshold_bytes
-    return "" if threshold is None else f"must iw phy phy{radio} set rts {threshold}\n"
+    return [] if threshold is None else [run(f"iw phy phy{radio} set rts {threshold}")]
 
 
 def queues(radio: int, peer: int) -> str:
@@ -25,30 +26,18 @@ def queues(radio: int, peer: int) -> str:
     return f"{stations}/{radio_mac(peer)}/aqm"
 
 
-def beaconing(conf: str) -> str:
-    """Shell: hostapd at an access point, until it has started the network."""
-    return f"""\
-must hostapd -B {conf}
-wait_until 60 "hostapd has started the network" linked wlan0
-"""
+def beaconing(conf: str) -> list[Step]:
+    """hostapd at an access point, until it has started the network."""
+    what = "hostapd has started the network"
+    return [run(f"hostapd -B {conf}"), AwaitCarrier("wlan0", 60, what)]
 
 
-def associating(parameters: Parameters, ssid: str = SSID) -> str:
-    """Shell: a station joins, and never sleeps."""
-    return f"""\
-connect() {{ iw dev wlan0 connect {ssid} {frequency_mhz(parameters.channel)}; }}
-must connect
-# An attempt fails when the scan misses the access point: another one every second.
-polls=0
-associated() {{
-	linked wlan0 && return
-	polls=$((polls + 1))
-	[ $((polls % 2)) -ne 0 ] || connect
-	return 1
-}}
-wait_until 30 "the station is associated" associated
-must iw dev wlan0 set power_save off
-"""
+def associating(parameters: Parameters, ssid: str = SSID) -> list[Step]:
+    """A station joins, and never sleeps."""
+    return [
+        Associate(ssid, frequency_mhz(parameters.channel), 30),
+        run("iw dev wlan0 set power_save off"),
+    ]
 
 
 def hostapd_conf(parameters: Parameters, ssid: str = SSID) -> str:
@@ -164,12 +153,15 @@ def _microseconds(seconds: float | None) -> int | None:
     return None if seconds is None else round(seconds * 1e6)
 
 
-def errors(parameters: Parameters) -> str:
-    """Shell: what makes the radios lose frames, from now on."""
-    lines = air(parameters) + _places(parameters) + _losses(parameters)
+def errors(parameters: Parameters) -> list[Step]:
+    """What makes the radios lose frames, from now on."""
     keys = error_keys(parameters)
-    lines += [f"airsim radio set {radio} {keys}" for radio in range(parameters.stations + 1)]
-    return "".join(f"must {line}\n" for line in lines)
+    return [
+        *air(parameters),
+        *_places(parameters),
+        *_losses(parameters),
+        *(run(f"airsim radio set {radio} {keys}") for radio in range(parameters.stations + 1)),
+    ]
 
 
 def error_keys(parameters: Parameters) -> str:
@@ -178,8 +170,8 @@ def error_keys(parameters: Parameters) -> str:
     return _words(f"{key} {value}" for key, value in keys.items())
 
 
-def air(parameters: Parameters) -> list[str]:
-    """Commands: what differs from the usual for all radios."""
+def air(parameters: Parameters) -> list[Step]:
+    """What differs from the usual for all radios."""
     usual = Parameters()
     keys = {}
     if parameters.cca_threshold_dbm != usual.cca_threshold_dbm:
@@ -187,10 +179,10 @@ def air(parameters: Parameters) -> list[str]:
     if parameters.path_loss_exponent != usual.path_loss_exponent:
         keys["path_loss_exponent_milli"] = round(parameters.path_loss_exponent * 1000)
     words = _words(f"{key} {value}" for key, value in keys.items())
-    return [f"airsim air set {words}"] if words else []
+    return [run(f"airsim air set {words}")] if words else []
 
 
-def _places(parameters: Parameters) -> list[str]:
+def _places(parameters: Parameters) -> list[Step]:
     if parameters.walk:
         first_mm = mobility.legs(parameters.walk)[0].from_mm
     elif parameters.distance_m is not None:
@@ -198,23 +190,25 @@ def _places(parameters: Parameters) -> list[str]:
     else:
         return []
     places_mm = [0, *(first_mm for _ in parameters.station_numbers)]
-    return [f"airsim radio set {radio} x_mm {x_mm} y_mm 0" for radio, x_mm in enumerate(places_mm)]
+    return [
+        run(f"airsim radio set {radio} x_mm {x_mm} y_mm 0") for radio, x_mm in enumerate(places_mm)
+    ]
 
 
-def _losses(parameters: Parameters) -> list[str]:
-    return [line for number in parameters.station_numbers for line in loss(parameters, 0, number)]
+def _losses(parameters: Parameters) -> list[Step]:
+    return [one for number in parameters.station_numbers for one in loss(parameters, 0, number)]
 
 
-def loss(parameters: Parameters, access_point: int, station: int) -> list[str]:
+def loss(parameters: Parameters, access_point: int, station: int) -> list[Step]:
     """A signal that arrives with the SNR asked for, both ways, has lost so much.
 
-    Commands; none where the SNR is not given. Both are numbers of radios.
+    None where the SNR is not given. Both are numbers of radios.
     """
     if parameters.snr_db is None:
         return []
     loss_mdb = round((TX_POWER_DBM - parameters.noise_dbm - parameters.snr_db) * 1000)
     links = (f"{access_point} {station}", f"{station} {access_point}")
-    return [f"airsim link set {link} loss_mdb {loss_mdb}" for link in links]
+    return [run(f"airsim link set {link} loss_mdb {loss_mdb}") for link in links]
 
 
 def _words(values: Iterable[object]) -> str:

@@ -8,14 +8,13 @@ tcpdump captures where asked; nstat, tc, mac80211 and airsim count. The files ar
 directory of the run, which is the plan's working directory.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass, field
 
 from airtcp.parameters import Parameters, mobility
 from airtcp.steps import cpu_cost, filters, wifi
 from airtcp.steps.instruments import (
     AIR,
     AIR_DEVICE,
-    HELPERS,
     LEAD_S,
     capture,
     traces,
@@ -23,6 +22,21 @@ from airtcp.steps.instruments import (
     watch,
 )
 from airtcp.steps.iperf3 import client, in_node, server
+from airtcp.steps.step import (
+    Cancel,
+    CheckInstruments,
+    EndInstruments,
+    Instrument,
+    Jobs,
+    Keep,
+    Note,
+    Run,
+    Sleep,
+    Start,
+    Step,
+    Wait,
+    run,
+)
 from airtcp.steps.web import PAGES
 from airtcp.testbed.addresses import ADDRESSES, SERVER_ADDRESS, station_node
 from airtcp.testbed.flows import (
@@ -35,77 +49,80 @@ from airtcp.testbed.flows import (
     udp_probes,
 )
 
+_AIRSIM = "/sys/kernel/debug/airsim/stats"
 
-class _Work(NamedTuple):
+
+@dataclass(frozen=True)
+class _Work:
     """What a workload does: what listens, what comes before and after that which is measured."""
 
-    listening: str
-    before: str
-    measured: str
-    after: str
+    listening: list[Step]
+    measured: list[Step]
+    before: list[Step] = field(default_factory=list)
+    after: list[Step] = field(default_factory=list)
 
 
-def plan(parameters: Parameters) -> str:
-    """The shell script of the transfers; it follows network.plan(parameters)."""
+def plan(parameters: Parameters) -> list[Step]:
+    """The transfers; they follow network.plan(parameters)."""
     kinds = {"bulk": _bulk, "web": _pages}
     work = kinds.get(parameters.workload, _exchanges)(parameters)
     filtering = "ap" if parameters.ack_filter_at == "bridge" else "router"
-    return f"""\
-{HELPERS}
-{_instruments(parameters)}\
-{work.listening}\
-sleep {LEAD_S}
-check
-
-{work.before}\
-must keep /sys/kernel/debug/airsim/stats airsim-before.txt
-{cpu_cost.snapshot(parameters, "before")}\
-{_walk(parameters)}\
-{work.measured}\
-must keep /sys/kernel/debug/airsim/stats airsim-after.txt{_queues(parameters)}
-{cpu_cost.snapshot(parameters, "after")}\
-{_walk_end(parameters)}\
-{work.after}\
-closed
-stop
-{traces_end(parameters)}\
-must node server tc -s -j qdisc show dev eth0 >qdisc-server.json
-{filters.counted(parameters.ack_filter, filtering)}\
-must node server nstat -azsj >nstat-server.json
-must node station nstat -azsj >nstat-station.json
-must airsim radio show >radios.txt
-must keep /proc/uptime uptime
-"""
+    return [
+        *_instruments(parameters),
+        *work.listening,
+        Sleep(LEAD_S),
+        CheckInstruments(),
+        Note(),
+        *work.before,
+        Keep(((_AIRSIM, "airsim-before.txt"),)),
+        *cpu_cost.snapshot(parameters, "before"),
+        *_walk(parameters),
+        *work.measured,
+        Keep(((_AIRSIM, "airsim-after.txt"), *_queues(parameters))),
+        *cpu_cost.snapshot(parameters, "after"),
+        *_walk_end(parameters),
+        *work.after,
+        EndInstruments(),
+        *traces_end(parameters),
+        run("tc -s -j qdisc show dev eth0", node="server", stdout="qdisc-server.json"),
+        *filters.counted(parameters.ack_filter, filtering),
+        run("nstat -azsj", node="server", stdout="nstat-server.json"),
+        run("nstat -azsj", node="station", stdout="nstat-station.json"),
+        run("airsim radio show", stdout="radios.txt"),
+        Keep((("/proc/uptime", "uptime"),)),
+    ]
 
 
-def _queues(parameters: Parameters) -> str:
-    """More words for `keep`: mac80211's own queues, what they hold, sent and dropped."""
+def _queues(parameters: Parameters) -> list[tuple[str, str]]:
+    """mac80211's own queues: what they hold, sent and dropped."""
     if parameters.access != "wifi":
-        return ""
-    return f""" \\
-	{wifi.queues(0, 1)} queues-ap.txt \\
-	{wifi.queues(1, 0)} queues-station.txt"""
+        return []
+    return [
+        (wifi.queues(0, 1), "queues-ap.txt"),
+        (wifi.queues(1, 0), "queues-station.txt"),
+    ]
 
 
 def _bulk(parameters: Parameters) -> _Work:
-    pairs = transfers(parameters)
-    senders = [_sender(parameters, pair, last=pair is pairs[0]) for pair in reversed(pairs)]
+    first, *others = transfers(parameters)
     where = "receivers" if parameters.direction == "both" else parameters.receiver
     probes = _ping(parameters) + _udp_probes(parameters)
-    idle = f"sleep {round(parameters.baseline_s)}\n" if parameters.baseline_s else ""
+    idle: list[Step] = [Sleep(round(parameters.baseline_s))] if parameters.baseline_s else []
     return _Work(
-        listening=f"""\
-receivers= senders=
-{"".join(_receiver(parameters, pair) for pair in pairs)}\
-{_udp_echo(parameters)}""",
-        before=probes + idle if idle else "",
-        measured=f"""\
-{"" if idle else probes}\
-# The first station's last: until it ends the shell waits for it.
-{"".join(senders)}\
-for pid in $senders; do wait "$pid" || exit 1; done
-for pid in $receivers; do wait "$pid" || fail "iperf3 at the {where}"; done
-""",
+        listening=[
+            Jobs(("receivers", "senders")),
+            *(_receiver(parameters, pair) for pair in (first, *others)),
+            *_udp_echo(parameters),
+        ],
+        before=probes + idle if idle else [],
+        measured=[
+            *([] if idle else probes),
+            Note("The first station's last: until it ends the shell waits for it."),
+            *(Start([_sender(parameters, pair)], "senders") for pair in reversed(others)),
+            _sender(parameters, first),
+            Wait("senders"),
+            Wait("receivers", f"iperf3 at the {where}"),
+        ],
         after=idle + _probes_end(parameters),
     )
 
@@ -118,26 +135,26 @@ def _exchanges(parameters: Parameters) -> _Work:
         "transfer": ("fetch", parameters.transfer_size_bytes, parameters.transfers),
     }[parameters.workload]
     sender, receiver = parameters.sender, parameters.receiver
+    serve = f"exchange {options} serve {request} {reply} {connections}"
+    ask = f"exchange {options} {verb} {ADDRESSES[sender]} {request} {reply} "
     return _Work(
-        listening=f"node {sender} exchange {options} serve {request} {reply} "
-        f"{connections} & server=$!\n",
-        before="",
-        measured=f"must node {receiver} exchange {options} {verb} {ADDRESSES[sender]} "
-        f"{request} {reply} {parameters.exchange_count} >exchanges.csv\n"
-        f'wait "$server" || fail "exchange at the {sender}"\n',
-        after="",
+        listening=[
+            Start([Run(tuple(serve.split()), node=sender, required=False)], "server", only=True)
+        ],
+        measured=[
+            run(f"{ask}{parameters.exchange_count}", node=receiver, stdout="exchanges.csv"),
+            Wait("server", f"exchange at the {sender}", only=True),
+        ],
     )
 
 
 def _pages(parameters: Parameters) -> _Work:
     """Pages of the web, as pages.txt in the directory of the run has them."""
     sender, options = parameters.sender, _options(parameters)
+    browse = f"exchange {options} browse {ADDRESSES[sender]} {PAGES}"
     return _Work(
-        listening=f"start node {sender} exchange {options} host\n",
-        before="",
-        measured=f"must node {parameters.receiver} exchange {options} browse "
-        f"{ADDRESSES[sender]} {PAGES} >exchanges.csv\n",
-        after="",
+        listening=[Instrument(run(f"exchange {options} host", node=sender))],
+        measured=[run(browse, node=parameters.receiver, stdout="exchanges.csv")],
     )
 
 
@@ -145,27 +162,28 @@ def _options(parameters: Parameters) -> str:
     return f"-C {parameters.congestion_control}" + ("" if parameters.nagle else " -N")
 
 
-def _receiver(parameters: Parameters, transfer: Transfer) -> str:
-    command = in_node(parameters, transfer.receiver, server(parameters, transfer))
-    return f'{command} >{transfer.file("server")} & receivers="$receivers $!"\n'
+def _receiver(parameters: Parameters, transfer: Transfer) -> Step:
+    command = server(parameters, transfer)
+    file = transfer.file("server")
+    return Start([in_node(parameters, transfer.receiver, command, file)], "receivers")
 
 
-def _sender(parameters: Parameters, transfer: Transfer, last: bool) -> str:
-    command = in_node(parameters, transfer.sender, client(parameters, transfer))
-    others = "" if last else ' & senders="$senders $!"'
-    return f"must {command} >{transfer.file('client')}{others}\n"
+def _sender(parameters: Parameters, transfer: Transfer) -> Step:
+    command, file = client(parameters, transfer), transfer.file("client")
+    return in_node(parameters, transfer.sender, command, file, required=True)
 
 
-def _instruments(parameters: Parameters) -> str:
+def _instruments(parameters: Parameters) -> list[Step]:
     nodes = ["server", *(station_node(number) for number in parameters.station_numbers)]
-    points = parameters.capture
-    return "".join(
-        [
-            watch(parameters, nodes, PORT, last_port(parameters)),
-            *(capture(parameters, point, capture_device(parameters, point)) for point in points),
-            traces(parameters),
-        ]
+    captures = (
+        capture(parameters, point, capture_device(parameters, point))
+        for point in parameters.capture
     )
+    return [
+        *watch(parameters, nodes, PORT, last_port(parameters)),
+        *(one for found in captures for one in found),
+        *traces(parameters),
+    ]
 
 
 def capture_device(parameters: Parameters, point: str) -> str:
@@ -178,63 +196,66 @@ def _probe_s(parameters: Parameters) -> int:
     return round(parameters.duration_s + 2 * parameters.baseline_s)
 
 
-def _ping(parameters: Parameters) -> str:
+def _probe(words: str, file: str, job: str, only: bool = False) -> Step:
+    probe = Run(tuple(words.split()), node="station", stdout=file, required=False)
+    return Start([probe], job, only)
+
+
+def _ping(parameters: Parameters) -> list[Step]:
     if not parameters.ping_interval_s:
-        return ""
-    return (
-        f"node station ping -n -D -i {parameters.ping_interval_s:g} "
-        f"-w {_probe_s(parameters)} {SERVER_ADDRESS} >ping.txt &\nping=$!\n"
-    )
+        return []
+    ping = f"ping -n -D -i {parameters.ping_interval_s:g} -w {_probe_s(parameters)} "
+    return [_probe(f"{ping}{SERVER_ADDRESS}", "ping.txt", "ping", only=True)]
 
 
-def _udp_echo(parameters: Parameters) -> str:
-    return "start node server udpecho serve\n" if parameters.udp_ping_interval_s else ""
+def _udp_echo(parameters: Parameters) -> list[Step]:
+    asked = parameters.udp_ping_interval_s
+    return [Instrument(run("udpecho serve", node="server"))] if asked else []
 
 
-def _udp_probes(parameters: Parameters) -> str:
+def _udp_probes(parameters: Parameters) -> list[Step]:
     """UDP requests of each class that the RRUL test has; unmarked where flows are not marked."""
     if not parameters.udp_ping_interval_s:
-        return ""
-    lines = [
-        f"node station udpecho probe {SERVER_ADDRESS} {RRUL_CLASSES[service]} "
-        f"{round(parameters.udp_ping_interval_s * 1e6)} {_probe_s(parameters)} "
-        f'>{udp_probe_file(service)} & probes="$probes $!"\n'
-        for service in udp_probes(parameters)
+        return []
+    every = f"{round(parameters.udp_ping_interval_s * 1e6)} {_probe_s(parameters)}"
+    return [
+        Jobs(("probes",)),
+        *(
+            _probe(
+                f"udpecho probe {SERVER_ADDRESS} {RRUL_CLASSES[service]} {every}",
+                udp_probe_file(service),
+                "probes",
+            )
+            for service in udp_probes(parameters)
+        ),
     ]
-    return "".join(["probes=\n", *lines])
 
 
-def _probes_end(parameters: Parameters) -> str:
+def _probes_end(parameters: Parameters) -> list[Step]:
     # They end by themselves, when the transfer does or so long after it.
-    ping = 'wait "$ping" || fail "ping had no answer"\n' if parameters.ping_interval_s else ""
-    if not parameters.udp_ping_interval_s:
-        return ping
-    return ping + 'for pid in $probes; do wait "$pid" || fail "udpecho at the station"; done\n'
+    ends: list[Step] = []
+    if parameters.ping_interval_s:
+        ends.append(Wait("ping", "ping had no answer", only=True))
+    if parameters.udp_ping_interval_s:
+        ends.append(Wait("probes", "udpecho at the station"))
+    return ends
 
 
-def _walk(parameters: Parameters) -> str:
+def _walk(parameters: Parameters) -> list[Step]:
     if not parameters.walk:
-        return ""
-    steps = "".join(_leg(parameters, leg) for leg in mobility.legs(parameters.walk))
-    return f"walk() {{\n{steps}}}\nwalk & walker=$!\n"
+        return []
+    legs = mobility.legs(parameters.walk)
+    steps = [one for leg in legs for one in _leg(parameters, leg)]
+    return [Start(steps, "walker", only=True)]
 
 
-def _leg(parameters: Parameters, leg: mobility.Leg) -> str:
-    lines = [
-        f"\tmust airsim radio set {number} x_mm {leg.from_mm} vx_mm_per_s {leg.mm_per_s}\n"
-        for number in parameters.station_numbers
+def _leg(parameters: Parameters, leg: mobility.Leg) -> list[Step]:
+    moved = f"x_mm {leg.from_mm} vx_mm_per_s {leg.mm_per_s}"
+    return [
+        *(run(f"airsim radio set {number} {moved}") for number in parameters.station_numbers),
+        *([] if leg.seconds is None else [Sleep(leg.seconds)]),
     ]
-    if leg.seconds is not None:
-        lines.append(f"\tsleep {leg.seconds:g}\n")
-    return "".join(lines)
 
 
-def _walk_end(parameters: Parameters) -> str:
-    if not parameters.walk:
-        return ""
-    # 143: ended by this kill, for those who are still on their way.
-    return """\
-kill "$walker" 2>/dev/null
-wait "$walker"
-case $? in 0 | 143) ;; *) fail "the stations could not walk" ;; esac
-"""
+def _walk_end(parameters: Parameters) -> list[Step]:
+    return [Cancel("walker", "the stations cannot walk")] if parameters.walk else []

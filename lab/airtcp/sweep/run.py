@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from airtcp import atomicfile
-from airtcp.backends import uml
+from airtcp.backends import shell, uml
 from airtcp.backends.base import GuestResult
 from airtcp.backends.guesttools import GuestTools
 from airtcp.errors import AirtcpError, StopError, of_file
@@ -22,7 +22,7 @@ from airtcp.parameters import Parameters
 from airtcp.results import artifacts, flent, metrics, timeseries, topology_metrics
 from airtcp.results.files import capture
 from airtcp.results.record import RESULT_FILE, SCHEMA, Result
-from airtcp.steps import script, topology_traffic, web, workload
+from airtcp.steps import topology_traffic, web, workload
 from airtcp.steps.plan import plan
 from airtcp.testbed import flows
 from airtcp.testbed.topology import scene_of
@@ -115,7 +115,7 @@ def run_one(kernel: Kernel, tools: GuestTools, case: Case, seed: int, out_dir: P
         uml.remove_leftovers(run_dir)
         atomicfile.remove(run_dir, RESULT_FILE)
         run_dir.mkdir(parents=True)
-        (run_dir / "plan.sh").write_text(plan(case.parameters, scene_of(case)))
+        (run_dir / "plan.sh").write_text(_script(case))
         if case.parameters.workload == "web":
             web.write(run_dir / web.PAGES, case.parameters, seed)
         ended = uml.boot(
@@ -185,12 +185,16 @@ def _result(
     }
 
 
+def _script(case: Case) -> str:
+    return shell.render(plan(case.parameters, scene_of(case)))
+
+
 def identity(kernel: Kernel, tools: GuestTools, case: Case, seed: int) -> str:
     """What two runs have in common that must give equal results."""
     facts = [
         kernel.hash,
         tools.directory.name,
-        plan(case.parameters, scene_of(case)),
+        _script(case),
         seed,
         case.parameters.plain(),
         dict(case.factors),
@@ -255,10 +259,10 @@ def _write_series(run_dir: Path, case: Case, seed: int) -> None:
 def _failure(ended: GuestResult, run_dir: Path) -> str:
     """One line: the command that failed, in the words of iperf3 if it was iperf3; the console."""
     with ended.console.open(errors="replace") as lines:
-        failed = next((line for line in lines if line.startswith(script.FAILURE)), None)
+        failed = next((line for line in lines if line.startswith(shell.FAILURE)), None)
     if ended.status != "failed" or not failed:
         return ended.reason
-    said = failed.strip().removeprefix(script.FAILURE)
+    said = failed.strip().removeprefix(shell.FAILURE)
     for path in sorted(run_dir.glob("iperf3-client*.json")):
         try:
             return f"{said}: {json.loads(path.read_text())['error']} (console: {ended.console})"

@@ -6,17 +6,25 @@ from pathlib import Path
 
 import pytest
 
-from airtcp.steps.script import FAILURE, HELPERS, batched
+from airtcp.backends.shell import FAILURE, HELPERS, text
+from airtcp.steps.step import Note, Run, Step, Sysctl, run
 
-LINES = """\
-must ip link set lo up
-must ip address add 10.0.0.1/24 dev eth0
-must tc qdisc add dev eth0 root pfifo
-must ip link set eth0 up
-must ip link set eth1 up
-must ip route show >routes
-set_sysctl ip_forward 1
-"""
+STEPS: list[Step] = [
+    run("ip link set lo up"),
+    run("ip address add 10.0.0.1/24 dev eth0"),
+    run("tc qdisc add dev eth0 root pfifo"),
+    run("ip link set eth0 up"),
+    run("ip link set eth1 up"),
+    run("ip route show", stdout="routes"),
+    run("ip link show", node="ap"),
+    Run(("ip", "link", "show"), required=False),
+    run("ip link set eth1 down"),
+    Note(),
+    run("ip link set eth0 down"),
+    Sysctl("ip_forward", "1"),
+    Sysctl("tcp_rmem", "1 2 3"),
+    run("echo", "two words", "a;b"),
+]
 
 TOGETHER = """\
 batch ip '
@@ -29,13 +37,19 @@ link set eth0 up
 link set eth1 up
 '
 must ip route show >routes
+must node ap ip link show
+ip link show
+must ip link set eth1 down
+
+must ip link set eth0 down
 set_sysctl ip_forward 1
+set_sysctl tcp_rmem "1 2 3"
+must echo 'two words' 'a;b'
 """
 
 
 def test_neighbours_share_a_program_and_the_order_stays() -> None:
-    assert batched(LINES) == TOGETHER
-    assert batched(TOGETHER) == TOGETHER
+    assert text(STEPS) == TOGETHER
 
 
 @pytest.mark.parametrize(
