@@ -10,10 +10,11 @@ from airtcp.parameters.quantity import Plain
 from airtcp.steps import step
 from airtcp.steps.plan import plan
 from airtcp.steps.step import Step
+from airtcp.testbed.default import testbed
 
 
 def planned(**values: Plain) -> list[Step]:
-    return plan(Parameters().replace(values))
+    return plan(testbed(Parameters().replace(values)))
 
 
 def each(steps: Iterable[Step]) -> Iterator[Step]:

@@ -30,6 +30,7 @@ from airtcp.parameters.quantity import Plain
 from airtcp.paths import REPOSITORY
 from airtcp.steps import network
 from airtcp.sweep.run import run_one
+from airtcp.testbed.default import testbed
 
 SEEDS = 1000
 # No option, no offload: TCP's segments are the frames.
@@ -240,7 +241,7 @@ def times_under_loss(
     run_dir.mkdir()
     shutil.copy(GUEST / "netem_losses.py", run_dir)
     script = LOSSES.format(seeds=SEEDS, size=150_000)
-    (run_dir / "plan.sh").write_text(f"{shell.render(network.plan(parameters))}\n{script}")
+    (run_dir / "plan.sh").write_text(f"{shell.render(network.plan(testbed(parameters)))}\n{script}")
     result = uml.boot(kernel, tools, run_dir, seed=1, timeout_wall_s=900)
     assert result.status == "ok", result.reason
     assert splats(result.console) == []
@@ -290,7 +291,9 @@ def test_mac80211_counts_dropped_acks_of_radios_and_stations(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
 ) -> None:
     parameters = Parameters().replace({"ack_filter": "txq", **BARE})
-    (tmp_path / "plan.sh").write_text(f"{shell.render(network.plan(parameters))}\n{COUNTS}")
+    (tmp_path / "plan.sh").write_text(
+        f"{shell.render(network.plan(testbed(parameters)))}\n{COUNTS}"
+    )
     result = uml.boot(lab_kernel, tools, tmp_path, seed=1, timeout_wall_s=120)
     assert result.status == "ok", result.reason
     lines = (tmp_path / "radios.txt").read_text().splitlines()

@@ -13,7 +13,7 @@ from airtcp.backends.uml import boot
 from airtcp.kernel.image import Kernel
 from airtcp.parameters import Parameters
 from airtcp.results.files.tcpwatch import read_flows
-from airtcp.testbed.flows import transfers
+from airtcp.testbed.default import testbed
 
 GAINS = {
     **{"bbr_startup_gain": (1, 739, 1023), "bbr_drain_gain": (1, 88, 1023)},
@@ -68,7 +68,7 @@ def test_the_factor_of_pacing_holds_for_bbr(measure: Measure, tmp_path: Path, na
             f"pacing_factor={factor}",
         )
         [run_dir] = tmp_path.glob(f"runs/*pacing_factor-{factor}*/seed-1")
-        [trace] = read_flows(run_dir, transfers(Parameters())).sent
+        [trace] = read_flows(run_dir, testbed(Parameters()).flows).sent
         rates_bps = trace.columns["pacing_rate_bps"]
         # Start-up is over after a second or less.
         ratios.append(median(rates_bps[len(rates_bps) // 2 :]) / 20e6)

@@ -18,7 +18,7 @@ from airtcp.report import model, series
 from airtcp.results.documents import document, write
 from airtcp.results.record import Result
 from airtcp.sweep.run import run_directory, run_one
-from airtcp.testbed.topology import scene_of
+from airtcp.testbed.build import testbed_of
 
 EXPERIMENT = """\
 name: network
@@ -152,8 +152,8 @@ def test_a_report_finds_every_flow_and_ping(run: Runs, lab_kernel: Kernel) -> No
     experiment = load(out_dir.parent / "network.yaml")
     write(out_dir, document(experiment, [case], lab_kernel, [(case, result)], "test"))
     [found] = model.load(out_dir).runs
-    assert found.scene == scene_of(case) and len(found.pings) == 3
-    over_time = series.over_time(found.directory, found.settings, found.streams)
+    assert found.testbed == testbed_of(case) and len(found.pings) == 3
+    over_time = series.over_time(found.directory, found.testbed)
     assert len(over_time.flows) == 3  # that of UDP has no window
-    by_second = series.by_second(found.directory, found.settings, "flow_goodput", found.streams)
+    by_second = series.by_second(found.directory, found.testbed, "flow_goodput")
     assert [values.sum() > 0 for _, values in by_second] == [True] * 4

@@ -148,7 +148,7 @@ def test_udp_goes_both_ways(runs: Runs) -> None:
 
 def test_a_page_takes_as_long_as_its_slowest_object_at_least(runs: Runs) -> None:
     result = runs(*WEB)
-    exchanges = read_exchanges(runs.directory(result))
+    exchanges = read_exchanges(runs.directory(result) / "exchanges.csv")
     pages = exchanges.by_page()
     assert list(pages.page) == [1, 2, 3, 4, 5, 6]
     for number, page_ms in zip(pages.page, pages.times_ms, strict=True):

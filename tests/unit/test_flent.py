@@ -13,13 +13,15 @@ from fake_run import DATA_PORT, write_both, write_exchanges, write_pages, write_
 from airtcp.parameters import Parameters
 from airtcp.parameters.quantity import Plain
 from airtcp.results import flent
+from airtcp.testbed.default import testbed
 
 FOUR_SECONDS = {"duration": "4s"}
 
 
 def written(run: Path, **values: Plain) -> dict[str, Any]:
     path = run / "run.flent.gz"
-    flent.write(path, run, Parameters().replace({**FOUR_SECONDS, **values}), "small")
+    parameters = Parameters().replace({**FOUR_SECONDS, **values})
+    flent.write(path, run, testbed(parameters), "small")
     document: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
     assert document["version"] == 4
     assert set(document["metadata"]["SERIES_META"]) == set(document["results"])
@@ -85,7 +87,7 @@ def test_the_rrul_test_has_one_flow_of_each_class_in_each_direction(tmp_path: Pa
 )
 def test_what_is_not_quite_rrul_is_called_so(values: dict[str, Plain], name: str) -> None:
     parameters = Parameters().replace({"direction": "both", **values})
-    assert flent.test_name(parameters) == name
+    assert flent.test_name(testbed(parameters)) == name
 
 
 def test_exchanges_are_latency_over_http(tmp_path: Path) -> None:

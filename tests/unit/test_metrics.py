@@ -26,8 +26,10 @@ from fake_run import (
 from airtcp.errors import AirtcpError
 from airtcp.experiment.metrics import HEADLINES, METRICS
 from airtcp.parameters import Parameters
+from airtcp.results import metrics as run_metrics
 from airtcp.results.files.airsim import ampdu_sizes, read_airsim
-from airtcp.results.metrics import compute, jain
+from airtcp.results.workloads import Value, jain
+from airtcp.testbed.default import testbed
 
 REQUEST_RESPONSE = {f"request_response_ms_{of}" for of in ("mean", "p50", "p95", "p99", "max")}
 TRANSFER = {f"completion_time_ms_{of}" for of in ("mean", "p50", "p95")}
@@ -51,6 +53,10 @@ TCP_ONLY = {
     "tcp_rtt_ms_p95",
     "cwnd_segments_mean",
 }
+
+
+def compute(run: Path, parameters: Parameters) -> dict[str, Value]:
+    return run_metrics.compute(run, testbed(parameters))
 
 
 def test_every_metric_of_a_download(tmp_path: Path) -> None:

@@ -14,10 +14,11 @@ from airtcp.experiment import topology_checks, topology_text
 from airtcp.experiment.experiment import Case, Setting
 from airtcp.experiment.reader import load
 from airtcp.experiment.topology import Network
-from airtcp.steps import topology_network
+from airtcp.steps import events
 from airtcp.steps.plan import plan
-from airtcp.steps.step import Step
-from airtcp.testbed.topology import Scene, scene_of
+from airtcp.steps.step import Start, Step
+from airtcp.testbed.build import testbed_of
+from airtcp.testbed.model import Testbed
 
 GOOD = """\
 name: small
@@ -58,13 +59,11 @@ def loaded(directory: Path, text: str = GOOD, *settings: str) -> Case:
 
 def planned(directory: Path, text: str = GOOD, *settings: str) -> list[Step]:
     case = loaded(directory, text, *settings)
-    return plan(case.parameters, scene_of(case))
+    return plan(testbed_of(case))
 
 
-def scene(directory: Path) -> Scene:
-    found = scene_of(loaded(directory))
-    assert found
-    return found
+def testbed(directory: Path, text: str = GOOD) -> Testbed:
+    return testbed_of(loaded(directory, text))
 
 
 def test_a_shell_can_read_the_plan_and_that_of_every_node(tmp_path: Path) -> None:
@@ -75,7 +74,7 @@ def test_a_shell_can_read_the_plan_and_that_of_every_node(tmp_path: Path) -> Non
 def test_a_node_has_what_it_says_then_what_its_access_point_says_then_the_parameters(
     tmp_path: Path,
 ) -> None:
-    nodes = scene(tmp_path).nodes
+    nodes = testbed(tmp_path).by_name
     assert [nodes[name].parameters.mcs for name in ("ap1", "laptop", "phone", "tablet")] == [
         *(7, 7, 5, 3)
     ]
@@ -95,19 +94,19 @@ def test_factors_reach_the_nodes_without_an_opinion(tmp_path: Path) -> None:
 
 
 def test_addresses_and_radios_are_each_ones_own(tmp_path: Path) -> None:
-    found = scene(tmp_path)
-    assert [(node.name, node.radio) for node in found.radios] == [
+    found = testbed(tmp_path)
+    assert [(one.node, one.number) for one in found.radios] == [
         *(("ap1", 0), ("ap2", 1), ("laptop", 2), ("phone", 3), ("tablet", 4))
     ]
-    addresses = [node.address for node in found.hosts]
+    addresses = [address for node in found.hosts for address in node.addresses]
     assert addresses == ["10.0.0.1", "10.0.0.2", "10.0.0.101", "10.0.0.102", "10.0.0.103"]
     macs = [node.mac for node in found.hosts]
     assert len(set(macs)) == len(macs) and macs[3] == "02:61:69:72:03:00"
 
 
 def test_flows_have_names_ports_and_times(tmp_path: Path) -> None:
-    streams = scene(tmp_path).streams
-    assert [(one.label, one.port, one.direction) for one in streams] == [
+    flows = testbed(tmp_path).flows
+    assert [(one.label, one.port, one.direction) for one in flows] == [
         ("near-laptop", 5201, "download"),
         ("far-phone", 5202, "download"),
         ("laptop-near", 5203, "upload"),
@@ -115,12 +114,12 @@ def test_flows_have_names_ports_and_times(tmp_path: Path) -> None:
         ("aside", 5205, "across"),
     ]
     text = text_of(planned(tmp_path))
-    assert "iperf3 -4 -J -c 10.0.0.101 -p 5201 -t 5 -C cubic >iperf3-client-near-" in text
+    assert "iperf3 -4 -J -c 10.0.0.101 -t 5 -P 1 -C cubic >iperf3-client-near-" in text
     assert "sleep 1.5\nmust node far LD_PRELOAD" in text
-    assert "iperf3 -4 -J -c 10.0.0.102 -p 5202 -t 3 -C bbr >" in text
-    assert "iperf3 -4 -J -c 10.0.0.1 -p 5203 -t 3 -b 5000000 -u -l 1472 >" in text
+    assert "iperf3 -4 -J -c 10.0.0.102 -p 5202 -t 3 -P 1 -C bbr >" in text
+    assert "iperf3 -4 -J -c 10.0.0.1 -p 5203 -t 3 -P 1 -u -l 1472 -b 5000000 >" in text
     assert "sleep 4\nmust node near LD_PRELOAD" in text
-    assert "-p 5205 -t 5 -b 1000000 -C cubic >" in text
+    assert "-p 5205 -t 5 -P 1 -C cubic -b 1000000 >" in text
 
 
 CHANGES = """\
@@ -145,7 +144,9 @@ must airsim radio set 3 errors fixed mpdu_error_ppm 500000 response_error_ppm 0
 
 
 def test_changes_come_in_order_of_time_and_say_only_what_changes(tmp_path: Path) -> None:
-    assert "".join(map(shell.one_step, topology_network.changes(scene(tmp_path)))) == CHANGES
+    [start] = events.start(testbed(tmp_path))
+    assert isinstance(start, Start)
+    assert shell.text(start.steps) == CHANGES
 
 
 def test_hidden_radios_and_errors_are_set(tmp_path: Path) -> None:
@@ -183,7 +184,8 @@ def test_each_station_may_say_its_ratio_alone(tmp_path: Path) -> None:
 def test_a_fixed_rate_that_a_station_cannot_receive_is_warned_of(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    good = scene(tmp_path)
+    good = loaded(tmp_path)
+    assert good.network
     assert list(topology_checks.warnings(good.network, good.parameters)) == []
     path = tmp_path / "small.yaml"
     path.write_text(GOOD.replace("mcs: 5}", "mcs: 5, streams: 2}").replace("mcs: 3", "streams: 1"))
@@ -204,7 +206,8 @@ def test_captures_are_of_all_nodes_of_a_kind(tmp_path: Path) -> None:
 
 
 def test_a_network_is_read_back_as_it_is_written(tmp_path: Path) -> None:
-    network = scene(tmp_path).network
+    network = loaded(tmp_path).network
+    assert network
     assert Network.model_validate(network.plain()) == network
     assert "station phone: access point ap2, ack policy aad" in list(topology_text.lines(network))
 
@@ -296,5 +299,4 @@ def test_cells_share_a_medium_where_their_channels_overlap(
     tmp_path: Path, first: str, second: str, media: int
 ) -> None:
     text = GOOD.replace("{channel: 36}", f"{{{first}}}").replace("channel: 44", second)
-    found = scene_of(loaded(tmp_path, text))
-    assert found and found.media == media
+    assert testbed(tmp_path, text).media == media

@@ -16,6 +16,8 @@ from airtcp.results.files.cwndtrace import read_cwnd_trace
 from airtcp.results.files.qdisc import read_qdisc
 from airtcp.steps import cpu_cost
 from airtcp.steps.step import Step
+from airtcp.testbed.default import testbed
+from airtcp.testbed.processors import Cost
 
 CABLES: dict[str, Plain] = {"access": "ethernet", "ethernet_rate": "100Mbit"}
 CABLE = "overhead 24 mpu 84 burst 1514b latency 400000us"
@@ -110,7 +112,7 @@ def test_utilisation_is_the_time_of_what_was_served(tmp_path: Path) -> None:
         path = tmp_path / cpu_cost.file("router", when)
         path.write_text(json.dumps([{"kind": "pfifo"}, counters]))
     # 1,000 packets of 20 us and 1,000,000 bytes of 10 ns: 30 ms of 100.
-    cost = cpu_cost.Cost(20e-6, 10e-9, 75)
+    cost = Cost(20e-6, 10e-9, 75)
     assert metrics.utilisation(tmp_path, "router", cost, 0.1) == pytest.approx(0.3)
 
 
@@ -173,9 +175,15 @@ def test_what_each_stage_has_dropped_is_read_from_its_own_tool(tmp_path: Path) -
     )
     (tmp_path / "ack-filter-txq.txt").write_text("mode on\nfiltered 7\nmode on\nfiltered 5\n")
     (tmp_path / "airsim-after.txt").write_text("acks_suppressed 11\nacks_held 4\n")
+
+    def filtered(stages: str, **values: Plain) -> int:
+        rate: dict[str, Plain] = {"ack_filter_rate": "1Mbit"} if "police" in stages else {}
+        parameters = Parameters().replace({"ack_filter": stages, **rate, **values})
+        return metrics.filtered(tmp_path, testbed(parameters).filters)
+
     (tmp_path / "qdisc-bridge.json").write_text('[{"tins": [{"drops": 9, "ack_drops": 2}]}]')
-    assert metrics.filtered(tmp_path, ("police",)) == 83
-    assert metrics.filtered(tmp_path, ("cake", "txq", "hold")) == 2 + 12 + 11
+    assert filtered("police") == 83
+    assert filtered("cake+txq+hold", return_rate="1Mbit") == 2 + 12 + 11
 
 
 def test_numbers_are_compared_in_peoples_units() -> None:

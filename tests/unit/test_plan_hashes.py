@@ -12,7 +12,7 @@ from pathlib import Path
 from airtcp.backends import shell
 from airtcp.experiment import experiment, reader
 from airtcp.steps.plan import plan
-from airtcp.testbed.topology import scene_of
+from airtcp.testbed.build import testbed_of
 
 RECORDED = Path(__file__).parents[1] / "plan-hashes.json"
 
@@ -26,7 +26,7 @@ def hashes() -> Hashes:
 
 
 def _hash(case: experiment.Case) -> str:
-    steps = plan(case.parameters, scene_of(case))
+    steps = plan(testbed_of(case))
     return hashlib.sha256(shell.render(steps).encode()).hexdigest()[:16]
 
 

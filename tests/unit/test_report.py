@@ -31,6 +31,7 @@ from airtcp.report.writer import Writer
 from airtcp.results.files import capture
 from airtcp.results.metrics import compute
 from airtcp.statistics import Summary, summarize
+from airtcp.testbed.default import testbed
 
 EN_DASH = "\N{EN DASH}"
 MINUS = "\N{MINUS SIGN}"
@@ -63,7 +64,7 @@ def write_results(
             directory = Path("runs") / f"{policy}_{delay}" / f"seed-{seed}"
             write_run(out_dir / directory, goodput_mbps=rate)
             ping = directory / "ping.txt"
-            metrics.append(compute(out_dir / directory, resolved))
+            metrics.append(compute(out_dir / directory, testbed(resolved)))
             runs.append(
                 {
                     "factors": factors,
@@ -340,9 +341,9 @@ def segment(sequence: int, is_data: bool) -> bytes:
 
 def test_inter_arrival_times_aggregates_and_acks(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
-    assert series.arrivals(run, Parameters()) is None
+    assert series.arrivals(run, testbed(Parameters())) is None
     write_station_capture(run)
-    found = series.arrivals(run, Parameters())
+    found = series.arrivals(run, testbed(Parameters()))
     assert found is not None
     assert [round(gap, 6) for gap in found.gaps_ms] == [0.05, 0.05, 0.3, 0.05, 0.05, 0.4, 0.05]
     assert found.aggregates == [0, 0, 1, 1, 1, 2, 2]  # by gaps of more than twice 0.05 ms
@@ -369,7 +370,7 @@ def test_aggregates_are_those_of_the_air_where_it_was_captured(tmp_path: Path) -
         ),
     )
     capture.convert(run / "air.pcap", run / "air.pcapng", "airsim0")
-    found = series.arrivals(run, Parameters())
+    found = series.arrivals(run, testbed(Parameters()))
     assert found is not None
     assert found.aggregates == [0, 0, 0, 1, 1, 1, 2]  # of the segments after the first
     assert found.aggregates_from_air
@@ -380,7 +381,7 @@ def test_a_capture_on_the_air_that_lacks_segments_is_not_used(tmp_path: Path) ->
     write_station_capture(run)
     write_pcap(run / "air.pcap", capture.LINKTYPE_RADIOTAP, [(START_NS, on_air(segment(0, True)))])
     capture.convert(run / "air.pcap", run / "air.pcapng", "airsim0")
-    found = series.arrivals(run, Parameters())
+    found = series.arrivals(run, testbed(Parameters()))
     assert found is not None
     assert found.aggregates == [0, 0, 1, 1, 1, 2, 2]
     assert not found.aggregates_from_air

@@ -11,15 +11,16 @@ from fake_run import write_both, write_run
 
 from airtcp.parameters import Parameters
 from airtcp.results import timeseries
+from airtcp.testbed.default import testbed
 
 DOWNLOAD = Parameters().replace({"duration": "4s"})
 
 
 def test_rates_are_those_of_each_step(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
-    [flow] = timeseries.read(run, DOWNLOAD, 1.0).flows
+    [flow] = timeseries.read(run, testbed(DOWNLOAD), 1.0).flows
     assert list(flow.goodput_mbps) == pytest.approx([70, 110, 110, 110])
-    halves = timeseries.read(run, DOWNLOAD, 0.5)
+    halves = timeseries.read(run, testbed(DOWNLOAD), 0.5)
     assert list(halves.ends_s) == [0.5 * n for n in range(1, 9)]
     assert list(halves.flows[0].goodput_mbps) == pytest.approx([70, 70, *[110] * 6])
     # The sender was sampled in the first step alone: windows 10, 20, 30, 40; RTTs 10, 20, 30.
@@ -31,7 +32,7 @@ def test_rates_are_those_of_each_step(tmp_path: Path) -> None:
 def test_flows_begin_after_the_idle_time(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
     idle = DOWNLOAD.replace({"baseline": "2s"})
-    over_time = timeseries.read(run, idle, 1.0)
+    over_time = timeseries.read(run, testbed(idle), 1.0)
     assert list(over_time.ends_s) == [1, 2, 3, 4, 5, 6, 7, 8]
     assert list(over_time.flows[0].goodput_mbps) == pytest.approx([0, 0, 70, 110, 110, 110, 0, 0])
 
@@ -44,14 +45,15 @@ def test_udp_is_what_its_receiver_says(tmp_path: Path) -> None:
     intervals = [{"streams": list(both)} for both in zip(*streams, strict=True)]
     (tmp_path / "iperf3-server.json").write_text(json.dumps({"intervals": intervals}))
     wanted = Parameters().replace({"protocol": "udp", "flows": 2, "duration": "2s"})
-    first, second = timeseries.read(tmp_path, wanted, 1.0).flows
+    first, second = timeseries.read(tmp_path, testbed(wanted), 1.0).flows
     assert [*first.goodput_mbps, *second.goodput_mbps] == pytest.approx([8, 4, 1, 2])
     assert first.retransmits is None and first.cwnd_segments is None
 
 
 def test_a_row_for_each_flow_and_second(tmp_path: Path) -> None:
     run = write_both(tmp_path / "run")
-    timeseries.write_csv(run / "series.csv", run, DOWNLOAD.replace({"direction": "both"}))
+    both = testbed(DOWNLOAD.replace({"direction": "both"}))
+    timeseries.write_csv(run / "series.csv", run, both)
     with (run / "series.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert tuple(rows[0]) == timeseries.CSV_COLUMNS

@@ -9,9 +9,10 @@ from plans import check_shell, commands, planned, section, text
 from airtcp.backends import shell
 from airtcp.parameters import Parameters
 from airtcp.parameters.quantity import Plain
-from airtcp.steps import iperf3, step
+from airtcp.steps import step
 from airtcp.steps.wifi import hostapd_conf, radio_keys
-from airtcp.testbed import flows
+from airtcp.steps.workloads import bulk
+from airtcp.testbed.default import testbed
 
 
 @pytest.mark.parametrize(
@@ -330,7 +331,9 @@ def test_hostapd_is_told_what_the_standard_needs(
 
 
 def test_minstrel_may_use_the_short_guard_interval() -> None:
-    conf = hostapd_conf(Parameters().replace({"rate_control": "minstrel", "width": "40MHz"}))
+    conf = hostapd_conf(
+        Parameters().replace({"rate_control": "minstrel", "width": "40MHz"}), ssid="x"
+    )
     assert "ht_capab=[HT40+][SHORT-GI-20][SHORT-GI-40]" in conf
 
 
@@ -402,12 +405,16 @@ def test_a_walk_starts_with_the_transfer_and_ends_with_it() -> None:
             step.Sleep(10),
             step.run("airsim radio set 1 x_mm 5500 vx_mm_per_s 0"),
         ],
-        "walker",
+        "events",
         only=True,
     )
     [sender] = [at for at, one in enumerate(plan) if isinstance(one, step.Run) and one.blocking]
-    assert plan.index(walk) < sender < plan.index(step.Cancel("walker", "the stations cannot walk"))
-    assert "walk" not in text(planned(error_model="snr", distance="5m"))
+    assert (
+        plan.index(walk)
+        < sender
+        < plan.index(step.Cancel("events", "a change or a move: see above"))
+    )
+    assert "events" not in text(planned(error_model="snr", distance="5m"))
 
 
 def test_rts_is_set_at_both_ends() -> None:
@@ -453,7 +460,7 @@ def test_a_run_leaves_what_every_radio_was() -> None:
 
 def client_command(parameters: Parameters, station: int = 1) -> str:
     """That of a station's only transfer."""
-    return iperf3.client(parameters, flows.transfers(parameters)[station - 1])
+    return bulk.client(testbed(parameters).flows[station - 1])
 
 
 def test_the_sender_is_iperf3s_client() -> None:

@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Which transfers a run has: their files, ports and classes, and who sends."""
+"""Which flows a run has: their files, ports and classes, and who sends."""
 
 from airtcp.parameters import Parameters
 from airtcp.parameters.quantity import Plain
-from airtcp.steps.iperf3 import client, server
-from airtcp.testbed.flows import last_port, transfers, udp_probes
+from airtcp.steps.workloads.bulk import client, server
+from airtcp.testbed.default import testbed, udp_classes
+from airtcp.testbed.model import Flow
 
 
 def parameters(**values: Plain) -> Parameters:
     return Parameters().replace(values)
+
+
+def transfers(wanted: Parameters) -> list[Flow]:
+    return list(testbed(wanted).flows)
 
 
 def test_a_single_transfer_has_files_of_the_plain_name() -> None:
@@ -42,20 +47,20 @@ def test_classes_are_dealt_over_flows_and_have_ports() -> None:
     assert dealt(1) == [("BE", 5201, 1)]
     assert dealt(4) == [(name, 5201 + n, 1) for n, name in enumerate(("BE", "BK", "CS5", "EF"))]
     assert dealt(6) == [("BE", 5201, 2), ("BK", 5202, 2), ("CS5", 5203, 1), ("EF", 5204, 1)]
-    assert last_port(parameters(dscp="rrul", flows=3)) == 5203
-    assert last_port(parameters(flows=8, stations=3, direction="both")) == 5201
+    several = transfers(parameters(flows=8, stations=3, direction="both"))
+    assert {one.port for one in several} == {5201}
 
 
 def test_a_class_is_said_to_iperf3() -> None:
     wanted = parameters(dscp="rrul", flows=4, direction="both")
     last = transfers(wanted)[-1]
     assert last.file("server") == "iperf3-server-upload-EF.json"
-    assert client(wanted, last).startswith("iperf3 -4 -J -c 10.0.0.1 -p 5204 --dscp 46 -t 10 -P 1 ")
-    assert server(wanted, last) == "iperf3 -4 -s -1 -J -p 5204"
+    assert client(last).startswith("iperf3 -4 -J -c 10.0.0.1 -p 5204 --dscp 46 -t 10 -P 1 ")
+    assert server(last) == "iperf3 -4 -s -1 -J -p 5204"
 
 
 def test_udp_probes_are_of_classes_where_flows_are() -> None:
-    assert udp_probes(parameters()) == ()
-    assert udp_probes(parameters(udp_ping_interval="20ms")) == ("BE",)
+    assert udp_classes(parameters()) == ()
+    assert udp_classes(parameters(udp_ping_interval="20ms")) == ("BE",)
     marked = parameters(udp_ping_interval="20ms", dscp="rrul")
-    assert udp_probes(marked) == ("BE", "BK", "EF")
+    assert udp_classes(marked) == ("BE", "BK", "EF")

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from airtcp.parameters import Parameters
-from airtcp.steps import web
+from airtcp.steps.workloads import WORKLOADS, web
+from airtcp.testbed.default import testbed
 
 MANY = Parameters().replace({"workload": "web", "pages": 10000, "reading_time": "500ms"})
 
@@ -38,7 +39,9 @@ def test_pages_are_near_their_model() -> None:
 
 def test_objects_of_a_file_are_counted(tmp_path: Path) -> None:
     few = MANY.replace({"pages": 7})
-    web.write(tmp_path / web.PAGES, few, 3)
+    [flow] = testbed(few).flows
+    [(name, text)] = WORKLOADS["web"].files(flow, 3).items()
+    (tmp_path / name).write_text(text)
     pages = list(web.pages(few, 3))
-    assert web.object_count(tmp_path / web.PAGES) == sum(len(page.sizes_bytes) for page in pages)
-    assert len((tmp_path / web.PAGES).read_text().splitlines()) == 7
+    assert web.object_count(tmp_path / name) == sum(len(page.sizes_bytes) for page in pages)
+    assert len(text.splitlines()) == 7

@@ -8,9 +8,8 @@ from airtcp.backends import shell, uml
 from airtcp.backends.guesttools import GuestTools
 from airtcp.experiment.experiment import Case
 from airtcp.kernel.image import Kernel
-from airtcp.steps import network, topology_network
-from airtcp.testbed.addresses import ADDRESSES
-from airtcp.testbed.topology import scene_of
+from airtcp.steps import network
+from airtcp.testbed.build import testbed_of
 
 _DAY_S = 86400.0
 
@@ -34,19 +33,15 @@ true
 
 def plan(case: Case) -> str:
     """The script that builds the network and gives a prompt."""
-    addresses, steps = dict(ADDRESSES), network.plan(case.parameters)
-    example = f"station ping {ADDRESSES['server']}"
-    if scene := scene_of(case):
-        addresses = dict.fromkeys(scene.nodes, "")
-        addresses |= {node.name: node.address for node in scene.hosts}
-        stream, steps = scene.streams[0], topology_network.plan(scene)
-        example = f"{stream.sender} ping {stream.receiver_address}"
+    testbed = testbed_of(case)
+    nodes = [node for node in testbed.nodes if node.kind != "switch"]
+    flow = testbed.flows[0]
     prompt = _PROMPT.format(
-        nodes=" ".join(addresses),
-        addresses=", ".join(f"{name} {address}".strip() for name, address in addresses.items()),
-        example=example,
+        nodes=" ".join(node.name for node in nodes),
+        addresses=", ".join(" ".join([node.name, *node.addresses[:1]]) for node in nodes),
+        example=f"{flow.receiver} ping {flow.sender_address}",
     )
-    return f"{shell.render(steps)}\n{prompt}"
+    return f"{shell.render(network.plan(testbed))}\n{prompt}"
 
 
 def interact(kernel: Kernel, tools: GuestTools, case: Case) -> int:

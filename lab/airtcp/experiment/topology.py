@@ -79,6 +79,11 @@ class Topology(Strict):
         default=(), description="pairs of access points and stations that do not hear each other"
     )
 
+    @property
+    def names(self) -> list[str]:
+        """Those of all nodes."""
+        return [*self.servers, *self.access_points, *self.stations]
+
     def group(self, name: str) -> str | None:
         """The key under which a node stands; None for no node of that name."""
         groups = ("servers", "access_points", "stations")
@@ -108,6 +113,13 @@ class Flow(Strict):
         alias="duration",
         description="for how long, whole seconds; as many as the run has left unless given",
     )
+
+    def own(self, sender: Parameters) -> Parameters:
+        """The parameters of its workload, where the sender has these."""
+        given: dict[str, Plain] = {"protocol": self.protocol}
+        if self.congestion_control:
+            given["congestion_control"] = self.congestion_control
+        return sender.replace(given)
 
 
 class Change(Strict):

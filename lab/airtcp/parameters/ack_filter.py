@@ -30,7 +30,7 @@ NONE = "none"
 # Of each group one at most.
 _ALTERNATIVES = (("police", "shape"), ("cake", "cake-aggressive"), ("txq", "txq-aggressive"))
 # Those in a radio.
-_OF_RADIOS = ("txq", "txq-aggressive", "hold", "multicast")
+RADIO_STAGES = ("txq", "txq-aggressive", "hold", "multicast")
 
 
 def _read(value: object) -> tuple[str, ...]:
@@ -95,7 +95,7 @@ class AckFilter(Radio, Workload, Path, Cable):
         for stage in self.ack_filter:
             if stage in ("police", "shape") and self.ack_filter_rate_bps is None:
                 yield Conflict("ack_filter", f"{stage} needs ack_filter_rate, as in 100kbit")
-            if stage in _OF_RADIOS and self.access != "wifi":
+            if stage in RADIO_STAGES and self.access != "wifi":
                 yield Conflict("ack_filter", f"{stage} is done by radios; allowed: access wifi")
             if stage.startswith("txq") and self.queue == "fifo":
                 yield not_with(

@@ -260,12 +260,12 @@ def _readable(
 
 def _over_time(measured: Measured) -> series.OverTime:
     run = measured.runs[0]
-    return series.over_time(run.directory, run.settings, run.streams)
+    return series.over_time(run.directory, run.testbed)
 
 
 def _arrivals(measured: Measured) -> series.Arrivals | None:
     run = measured.runs[0]
-    return series.arrivals(run.directory, run.settings, run.streams)
+    return series.arrivals(run.directory, run.testbed)
 
 
 def _aggregates(measured: Measured) -> Counter[int]:
@@ -283,6 +283,9 @@ def _ping_ms(measured: Measured) -> list[float]:
 
 def _exchange_ms(measured: Measured) -> list[float]:
     """Times of exchanges over all seeds; none with bulk."""
-    exchanging = [run for run in measured.runs if not model.is_bulk(run)]
-    times_ms = [read_exchanges(run.directory).times_ms for run in exchanging]
+    times_ms = [
+        read_exchanges(run.directory / flow.exchanges_file).times_ms
+        for run in measured.runs
+        for flow in run.testbed.exchanges
+    ]
     return [float(time_ms) for of_run in times_ms for time_ms in of_run]

@@ -23,9 +23,8 @@ from airtcp.parameters import Parameters, policies
 from airtcp.results import documents, reproduction
 from airtcp.results.files.latency import Latency, read_ping
 from airtcp.results.modelfit import Point
-from airtcp.steps import topology_traffic
-from airtcp.testbed.flows import Pair
-from airtcp.testbed.topology import Scene
+from airtcp.testbed.build import build
+from airtcp.testbed.model import Testbed
 
 _POLICY = "ack_policy"
 
@@ -73,31 +72,22 @@ class Run:
             ) from None
 
     @property
-    def scene(self) -> Scene | None:
-        """A network of one's own. Raises AirtcpError for that of another version."""
+    def testbed(self) -> Testbed:
+        """What it was about. Raises AirtcpError for a topology of another version."""
         if self.network is None:
-            return None
+            return build(self.settings)
         try:
-            return Scene(Network.model_validate(self.network), self.settings)
+            return build(self.settings, Network.model_validate(self.network))
         except ValidationError as error:
             reason = error.errors()[0]["msg"]
             raise AirtcpError(f"{self.directory}: no network of this version: {reason}") from None
-
-    @property
-    def streams(self) -> Sequence[Pair] | None:
-        """Its flows."""
-        return self.scene.streams if self.scene else None
 
     @property
     def pings(self) -> list[Latency]:
         """Of each station from which there was ping. Raises AirtcpError."""
         if self.metrics.get("ping_rtt_ms_p50") is None:
             return []
-        if self.scene is None:
-            return [read_ping(self.directory)]
-        files = [
-            topology_traffic.ping_file(node.name) for node in topology_traffic.pinging(self.scene)
-        ]
+        files = [probe.file for probe in self.testbed.probes if probe.tool == "ping"]
         return [read_ping(self.directory, file) for file in files]
 
 
@@ -172,7 +162,9 @@ class Results:
 
 
 def is_bulk(run: Run) -> bool:
-    """Whether the run is of the workload bulk, as all were before there were others."""
+    """Whether a flow is of the workload bulk, as all were before there were others."""
+    if run.network is not None:
+        return any(flow.get("workload", "bulk") == "bulk" for flow in run.flows)
     return bool(run.parameters.get("workload", "bulk") == "bulk")
 
 

@@ -195,7 +195,8 @@ def _flow_rows(condition: Condition) -> list[FlowRow]:
 
 
 def _flow_goodput(measured: Measured, number: int) -> str:
-    return with_interval(summarize([run.flows[number]["goodput_mbps"] for run in measured.runs]))
+    found = [run.flows[number]["goodput_mbps"] for run in measured.runs]
+    return with_interval(None if None in found else summarize(found))
 
 
 def _others(condition: Condition) -> list[Measured]:

@@ -10,15 +10,13 @@ from pathlib import Path
 import numpy
 
 from airtcp.errors import AirtcpError
-from airtcp.parameters import Parameters
 from airtcp.report.figure import Floats
 from airtcp.results import timeseries
 from airtcp.results.files import capture
 from airtcp.results.files.cwndtrace import read_cwnd_trace
 from airtcp.results.files.iperf3 import read_iperf3
 from airtcp.results.files.tcpwatch import read_exchange_ends, read_flows
-from airtcp.testbed.addresses import ADDRESSES
-from airtcp.testbed.flows import PORT, Pair, transfers
+from airtcp.testbed.model import Flow, Testbed
 
 # Inter-arrival times are shown from here on, past slow start, where the capture is that long.
 _ARRIVALS_AFTER_NS = 1_000_000_000
@@ -52,21 +50,16 @@ class Arrivals:
     aggregates_from_air: bool
 
 
-Streams = Sequence[Pair] | None
-"""The flows of a custom topology; None: those of the parameters."""
-
-
-def _over_tcp(run_dir: Path, parameters: Parameters, streams: Streams) -> list[Pair]:
-    pairs = transfers(parameters) if streams is None else streams
-    over_tcp = [pair for pair in pairs if pair.protocol == "tcp"]
+def _over_tcp(run_dir: Path, testbed: Testbed) -> list[Flow]:
+    over_tcp = testbed.over("tcp")
     if not over_tcp:
         raise AirtcpError(f"{run_dir}: no flow is of TCP")
     return over_tcp
 
 
-def over_time(run_dir: Path, parameters: Parameters, streams: Streams = None) -> OverTime:
+def over_time(run_dir: Path, testbed: Testbed) -> OverTime:
     """Raises AirtcpError when a file is missing or corrupt."""
-    traces = read_flows(run_dir, _over_tcp(run_dir, parameters, streams)).sent
+    traces = read_flows(run_dir, _over_tcp(run_dir, testbed)).sent
     start_ns = min(trace.columns["time_ns"][0] for trace in traces)
     flows = []
     for trace in traces:
@@ -78,16 +71,14 @@ def over_time(run_dir: Path, parameters: Parameters, streams: Streams = None) ->
                 "srtt_ms": numpy.where(srtt_ms > 0, srtt_ms, numpy.nan),  # 0: none measured yet
             }
         )
-    [goodput] = by_second(run_dir, parameters, "goodput", streams)
+    [goodput] = by_second(run_dir, testbed, "goodput")
     return OverTime(flows, *goodput)
 
 
-def by_second(
-    run_dir: Path, parameters: Parameters, what: str, streams: Streams = None
-) -> list[tuple[Floats, Floats]]:
+def by_second(run_dir: Path, testbed: Testbed, what: str) -> list[tuple[Floats, Floats]]:
     """(end of each second, value) of what timeseries.Flow has: of each flow, or the sum."""
-    read = timeseries.read(run_dir, parameters, timeseries.CSV_STEP_S, streams)
-    ends_s = read.ends_s - parameters.baseline_s
+    read = timeseries.read(run_dir, testbed, timeseries.CSV_STEP_S)
+    ends_s = read.ends_s - testbed.parameters.baseline_s
     if what == "flow_goodput":
         return [(ends_s, flow.goodput_mbps) for flow in read.flows]
     columns = {"goodput": "goodput_mbps", "segments": "segments_per_s", "acks": "acks_per_s"}
@@ -97,28 +88,20 @@ def by_second(
     return [(ends_s, numpy.sum(values, axis=0))]
 
 
-def cwnd_at_acks(
-    run_dir: Path, parameters: Parameters, streams: Streams = None
-) -> list[tuple[Floats, Floats]]:
+def cwnd_at_acks(run_dir: Path, testbed: Testbed) -> list[tuple[Floats, Floats]]:
     """(s since the first, segments) of each connection, at every segment that its sender got."""
-    ends = [(ADDRESSES[parameters.sender], PORT)]
-    if streams is not None:
-        pairs = _over_tcp(run_dir, parameters, streams)
-        ends = [(pair.sender_address, pair.port) for pair in pairs]
+    flows = [flow for flow in testbed.flows if flow.protocol == "tcp"]
+    ends = dict.fromkeys((flow.sender_address, flow.port) for flow in flows)
     found = [one for end in ends for one in read_cwnd_trace(run_dir, *end)]
     start_s = min(float(times_s[0]) for times_s, _ in found)
     return [(times_s - start_s, cwnd) for times_s, cwnd in found]
 
 
-def received(
-    run_dir: Path, parameters: Parameters, streams: Streams = None
-) -> list[tuple[Floats, Floats]]:
+def received(run_dir: Path, testbed: Testbed) -> list[tuple[Floats, Floats]]:
     """(s since the first sample, segments with data so far) of each connection."""
-    if parameters.workload == "bulk":
-        pairs = _over_tcp(run_dir, parameters, streams)
-        traces = read_flows(run_dir, pairs).received
-    else:
-        traces = read_exchange_ends(run_dir, parameters.receiver, parameters.sender)
+    traces = [one for flow in testbed.exchanges for one in read_exchange_ends(run_dir, flow)]
+    if not traces:
+        traces = read_flows(run_dir, _over_tcp(run_dir, testbed)).received
     start_ns = min(trace.columns["time_ns"][0] for trace in traces)
     return [
         ((trace.columns["time_ns"] - start_ns) / 1e9, trace.columns["data_segs_in"])
@@ -126,12 +109,12 @@ def received(
     ]
 
 
-def arrivals(run_dir: Path, parameters: Parameters, streams: Streams = None) -> Arrivals | None:
+def arrivals(run_dir: Path, testbed: Testbed) -> Arrivals | None:
     """Read them from the capture at the first receiver; None if there is no such capture.
 
     Raises AirtcpError when a capture is corrupt or holds too few segments.
     """
-    first = _over_tcp(run_dir, parameters, streams)[0]
+    first = _over_tcp(run_dir, testbed)[0]
     path = run_dir / f"{first.receiver}.pcapng"
     if not path.exists():
         return None

@@ -9,6 +9,7 @@ guest's.
 import gzip
 import json
 import math
+from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,12 +19,10 @@ import numpy
 from numpy.typing import NDArray
 
 from airtcp.backends.uml import EPOCH_NS
-from airtcp.parameters import Parameters
 from airtcp.results import timeseries
 from airtcp.results.files.exchanges import read_exchanges
 from airtcp.results.files.latency import Latency, read_ping, read_udp_ping
-from airtcp.testbed.addresses import SERVER_ADDRESS
-from airtcp.testbed.flows import udp_probe_file, udp_probes
+from airtcp.testbed.model import RRUL_CLASSES, Flow, Testbed
 
 _FORMAT = 4
 _STEP_S = 0.2
@@ -43,21 +42,21 @@ class _Series(NamedTuple):
     samples: Sequence[tuple[float, float]] = ()
 
 
-def write(path: Path, run_dir: Path, parameters: Parameters, title: str) -> None:
+def write(path: Path, run_dir: Path, testbed: Testbed, title: str) -> None:
     """Write the run in run_dir as a .flent.gz. Raises AirtcpError for files that are missing."""
-    bulk = parameters.workload == "bulk"
-    ends_s, series = (_bulk if bulk else _exchanges)(run_dir, parameters)
+    parameters, bulk = testbed.parameters, bool(testbed.bulk)
+    ends_s, series = (_bulk if bulk else _exchanges)(run_dir, testbed)
     total_s = float(ends_s[-1])
     epoch_s = _BOOT.timestamp()
     document = {
         "version": _FORMAT,
         "metadata": {
-            "NAME": test_name(parameters),
+            "NAME": test_name(testbed),
             "TITLE": title,
             "TIME": _BOOT_TEXT,
             "T0": _BOOT_TEXT,
-            "HOST": SERVER_ADDRESS,
-            "LOCAL_HOST": "station",
+            "HOST": testbed.hosts[0].addresses[0],
+            "LOCAL_HOST": testbed.stations[0].name,
             "DELAY": round(parameters.baseline_s),
             "LENGTH": round(parameters.duration_s) if bulk else total_s,
             "TOTAL_LENGTH": total_s,
@@ -65,7 +64,7 @@ def write(path: Path, run_dir: Path, parameters: Parameters, title: str) -> None
             "IP_VERSION": 4,
             "NOTE": None,
             "DATA_FILENAME": path.name,
-            "TEST_PARAMETERS": _test_parameters(parameters),
+            "TEST_PARAMETERS": _test_parameters(testbed),
             "SERIES_META": {name: {"UNITS": one.units} for name, one in series.items()},
         },
         "x_values": [round(float(end_s), 3) for end_s in ends_s],
@@ -81,72 +80,104 @@ def write(path: Path, run_dir: Path, parameters: Parameters, title: str) -> None
         packed.write(json.dumps(document, sort_keys=True).encode())
 
 
-def test_name(parameters: Parameters) -> str:
+def test_name(testbed: Testbed) -> str:
     """The test of Flent's whose series and plots are those of the run."""
-    if parameters.workload != "bulk":
+    if not testbed.bulk:
         # Its only series is a time over TCP; that of Flent's ping is of ICMP and UDP.
         return "http"
-    if parameters.protocol == "udp":
+    directions = _directions(testbed)
+    if not testbed.over("tcp"):
         return "udp_flood"
-    if parameters.direction == "both":
-        return "rrul" if _is_rrul(parameters) else "rrul_be_nflows"
-    return "tcp_nup" if parameters.direction == "upload" else "tcp_ndown"
+    if len(directions) > 1:
+        return "rrul" if _is_rrul(testbed) else "rrul_be_nflows"
+    return "tcp_nup" if "upload" in directions else "tcp_ndown"
 
 
-def _is_rrul(parameters: Parameters) -> bool:
-    """Is there a flow of each class in each direction, and no other?"""
-    both = parameters.direction == "both"
-    return both and (parameters.dscp, parameters.flows, parameters.stations) == ("rrul", 4, 1)
+def _direction(flow: Flow) -> str:
+    """Flent knows two: what goes between stations or servers is a download, too."""
+    return "upload" if flow.direction == "upload" else "download"
 
 
-def _test_parameters(parameters: Parameters) -> dict[str, str]:
-    flows = str(parameters.flows * parameters.stations)
-    return {"upload_streams": flows, "download_streams": flows}
+def _directions(testbed: Testbed) -> set[str]:
+    return {_direction(flow) for flow in testbed.bulk}
 
 
-def _bulk(
-    run_dir: Path, parameters: Parameters
-) -> tuple[NDArray[numpy.float64], dict[str, _Series]]:
-    over_time = timeseries.read(run_dir, parameters, _STEP_S)
-    series: dict[str, _Series] = {}
-    prefix = parameters.protocol.upper()
+def _is_rrul(testbed: Testbed) -> bool:
+    """Is there a flow of each class in each direction, and no other, of one station?"""
+    found = sorted((_direction(one), str(one.service), one.flows) for one in testbed.bulk)
+    wanted = sorted((way, name, 1) for way in ("upload", "download") for name in RRUL_CLASSES)
+    return found == wanted and len({flow.station for flow in testbed.bulk}) == 1
+
+
+def _test_parameters(testbed: Testbed) -> dict[str, str]:
+    connections = Counter[str]()
+    for flow in testbed.bulk or testbed.flows:
+        connections[_direction(flow)] += flow.flows
+    most = str(max(connections.values()))
+    return {"upload_streams": most, "download_streams": most}
+
+
+def _bulk(run_dir: Path, testbed: Testbed) -> tuple[NDArray[numpy.float64], dict[str, _Series]]:
+    over_time = timeseries.read(run_dir, testbed, _STEP_S)
+    ends_s, series = over_time.ends_s, dict[str, _Series]()
+    both = len(_directions(testbed)) > 1
     for direction in ("upload", "download"):
-        flows = [flow for flow in over_time.flows if flow.direction == direction]
-        if not flows:
-            continue
-        goodputs = numpy.array([flow.goodput_mbps for flow in flows])
-        if prefix == "UDP":
-            # Flent's flood goes one way, which is its upload.
-            name = "UDP upload" if parameters.direction != "both" else f"UDP {direction}"
-            series[name] = _over_time(over_time.ends_s, goodputs.sum(axis=0))
-            continue
-        for number, flow in enumerate(flows, start=1):
-            name = f"TCP {direction}{_suffix(parameters, flow, number)}"
-            series[name] = _over_time(over_time.ends_s, flow.goodput_mbps)
-        series[f"TCP {direction} avg"] = _over_time(over_time.ends_s, goodputs.mean(axis=0))
-        series[f"TCP {direction} sum"] = _over_time(over_time.ends_s, goodputs.sum(axis=0))
-    if parameters.direction == "both":
+        for protocol in ("TCP", "UDP"):
+            flows = [
+                flow
+                for flow in over_time.flows
+                if (_direction(flow.transfer), flow.transfer.protocol)
+                == (direction, protocol.lower())
+            ]
+            if flows:
+                series |= _one_way(testbed, protocol, direction, ends_s, flows)
+    if both:
         total = numpy.sum([flow.goodput_mbps for flow in over_time.flows], axis=0)
-        series[f"{prefix} totals"] = _over_time(over_time.ends_s, total)
-    probes = {}
-    if parameters.ping_interval_s:
-        probes["Ping (ms) ICMP"] = read_ping(run_dir)
-    for service in udp_probes(parameters):
-        probes[f"Ping (ms) UDP {service}"] = read_udp_ping(run_dir / udp_probe_file(service))
+        prefix = "TCP" if testbed.over("tcp") else "UDP"
+        series[f"{prefix} totals"] = _over_time(ends_s, total)
+    probes = _probes(run_dir, testbed)
     for name, probe in probes.items():
-        series[name] = _latency(over_time.ends_s, probe)
-    if probes and parameters.direction == "both":
+        series[name] = _latency(ends_s, probe)
+    if probes and both:
         columns = [series[name].values for name in probes]
         means = [_mean(values) for values in zip(*columns, strict=True)]
-        series["Ping (ms) avg"] = _over_time(over_time.ends_s, numpy.array(means), "ms")
-    return over_time.ends_s, series
+        series["Ping (ms) avg"] = _over_time(ends_s, numpy.array(means), "ms")
+    return ends_s, series
 
 
-def _suffix(parameters: Parameters, flow: timeseries.Flow, number: int) -> str:
-    """How Flent's test names a flow: by number, or by its class."""
-    if _is_rrul(parameters):
-        return f" {flow.transfer.service}"
-    return f" BE::{number}" if parameters.direction == "both" else f"::{number}"
+def _one_way(
+    testbed: Testbed,
+    protocol: str,
+    direction: str,
+    ends_s: NDArray[numpy.float64],
+    flows: Sequence[timeseries.Flow],
+) -> dict[str, _Series]:
+    goodputs = numpy.array([flow.goodput_mbps for flow in flows])
+    both, total = len(_directions(testbed)) > 1, _over_time(ends_s, goodputs.sum(axis=0))
+    if protocol == "UDP":
+        # Flent's flood goes one way, which is its upload.
+        return {f"UDP {direction if both else 'upload'}": total}
+    suffixes = [f" BE::{number}" if both else f"::{number}" for number in range(1, len(flows) + 1)]
+    if _is_rrul(testbed):
+        suffixes = [f" {flow.transfer.service}" for flow in flows]
+    found = {
+        f"TCP {direction}{suffix}": _over_time(ends_s, flow.goodput_mbps)
+        for suffix, flow in zip(suffixes, flows, strict=True)
+    }
+    found[f"TCP {direction} avg"] = _over_time(ends_s, goodputs.mean(axis=0))
+    return {**found, f"TCP {direction} sum": total}
+
+
+def _probes(run_dir: Path, testbed: Testbed) -> dict[str, Latency]:
+    """By Flent's names, which tell no stations apart: those of the first that has them."""
+    found: dict[str, Latency] = {}
+    for probe in testbed.probes:
+        if probe.tool == "ping":
+            found.setdefault("Ping (ms) ICMP", read_ping(run_dir, probe.file))
+        else:
+            name = f"Ping (ms) UDP {probe.service}"
+            found.setdefault(name, read_udp_ping(run_dir / probe.file))
+    return found
 
 
 def _over_time(
@@ -174,16 +205,16 @@ def _latency(ends_s: NDArray[numpy.float64], probe: Latency) -> _Series:
 
 
 def _exchanges(
-    run_dir: Path, parameters: Parameters
+    run_dir: Path, testbed: Testbed
 ) -> tuple[NDArray[numpy.float64], dict[str, _Series]]:
-    exchanges = read_exchanges(run_dir)
-    if parameters.workload == "web":
-        # What Flent's client of HTTP times is a list of objects.
-        exchanges = exchanges.by_page()
-    begin_ns = min(exchanges.start_ns)
-    ends_s = numpy.array([(end_ns - begin_ns) / 1e9 for end_ns in exchanges.end_ns])
+    read = [read_exchanges(run_dir / flow.exchanges_file) for flow in testbed.exchanges]
+    # What Flent's client of HTTP times is a list of objects.
+    found = [one.by_page() if any(one.page) else one for one in read]
+    begin_ns = min(start_ns for one in found for start_ns in one.start_ns)
+    ends_s = numpy.array([(end_ns - begin_ns) / 1e9 for one in found for end_ns in one.end_ns])
+    times_ms = numpy.concatenate([one.times_ms for one in found])
     order = numpy.argsort(ends_s, kind="stable")
-    probe = Latency(ends_s[order], exchanges.times_ms[order])
+    probe = Latency(ends_s[order], times_ms[order])
     steps = max(_FEWEST_STEPS, math.ceil(ends_s.max() / _STEP_S))
     step_s = min(_STEP_S, round(ends_s.max() / steps, 6))
     steps_s = step_s * numpy.arange(1, steps + 1, dtype=numpy.float64)

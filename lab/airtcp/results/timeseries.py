@@ -10,11 +10,11 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from airtcp.parameters import Parameters
 from airtcp.results.files.clock import read_began_ns
 from airtcp.results.files.iperf3 import read_iperf3
 from airtcp.results.files.tcpwatch import TcpTrace, read_flows
-from airtcp.testbed.flows import Pair, transfers
+from airtcp.testbed.model import Flow as Sent
+from airtcp.testbed.model import Testbed
 
 CSV_STEP_S = 1.0
 CSV_COLUMNS = (
@@ -34,7 +34,7 @@ class Flow:
     are those in the step. Of UDP all but goodput is None.
     """
 
-    transfer: Pair
+    transfer: Sent
     number: int
     goodput_mbps: NDArray[numpy.float64]
     cwnd_segments: NDArray[numpy.float64] | None = None
@@ -56,36 +56,30 @@ class OverTime:
     flows: Sequence[Flow]
 
 
-def read(
-    run_dir: Path, parameters: Parameters, step_s: float, streams: Sequence[Pair] | None = None
-) -> OverTime:
-    """All flows of a run of bulk. Raises AirtcpError when a file is missing or corrupt.
-
-    streams: those of a network of one's own, which tells when its run began.
-    """
+def read(run_dir: Path, testbed: Testbed, step_s: float) -> OverTime:
+    """The flows of bulk data of a run. Raises AirtcpError when a file is missing or corrupt."""
+    parameters, pairs = testbed.parameters, testbed.bulk
     total_s = parameters.duration_s + 2 * parameters.baseline_s
     edges_s = step_s * numpy.arange(round(total_s / step_s) + 1, dtype=numpy.float64)
     since_begin_s = edges_s - parameters.baseline_s
-    pairs = transfers(parameters) if streams is None else streams
-    over_tcp = [pair for pair in pairs if pair.protocol == "tcp"]
+    over_tcp = testbed.over("tcp")
     flows: list[Flow] = []
     if over_tcp:
         senders, receivers = read_flows(run_dir, over_tcp)
         start_ns = min(int(trace.columns["time_ns"][0]) for trace in (*senders, *receivers))
-        if streams is not None:
+        if testbed.staggered:
             start_ns = read_began_ns(run_dir)
         owners = [(pair, number) for pair in over_tcp for number in range(1, pair.flows + 1)]
         flows += [
             _tcp(owner, sender, receiver, start_ns, since_begin_s)
             for owner, sender, receiver in zip(owners, senders, receivers, strict=True)
         ]
-    over_udp = [pair for pair in pairs if pair.protocol == "udp"]
-    flows += _udp(run_dir, over_udp, since_begin_s)
+    flows += _udp(run_dir, testbed.over("udp"), since_begin_s)
     return OverTime(edges_s[1:], sorted(flows, key=lambda flow: pairs.index(flow.transfer)))
 
 
 def _tcp(
-    owner: tuple[Pair, int],
+    owner: tuple[Sent, int],
     sender: TcpTrace,
     receiver: TcpTrace,
     start_ns: int,
@@ -107,7 +101,7 @@ def _tcp(
     )
 
 
-def _udp(run_dir: Path, pairs: Sequence[Pair], edges_s: NDArray[numpy.float64]) -> list[Flow]:
+def _udp(run_dir: Path, pairs: Sequence[Sent], edges_s: NDArray[numpy.float64]) -> list[Flow]:
     return [
         Flow(pair, number, _rate_mbps(times_s + pair.start_s, bits, edges_s))
         for pair in pairs
@@ -140,11 +134,9 @@ def _means(
     return numpy.where(counts > 0, sums / numpy.maximum(counts, 1), numpy.nan)
 
 
-def write_csv(
-    path: Path, run_dir: Path, parameters: Parameters, streams: Sequence[Pair] | None = None
-) -> None:
-    """A row for each flow and second of a run of bulk; columns: CSV_COLUMNS."""
-    over_time = read(run_dir, parameters, CSV_STEP_S, streams)
+def write_csv(path: Path, run_dir: Path, testbed: Testbed) -> None:
+    """A row for each flow of bulk data and second; columns: CSV_COLUMNS."""
+    over_time = read(run_dir, testbed, CSV_STEP_S)
     with path.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(CSV_COLUMNS)

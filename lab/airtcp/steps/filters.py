@@ -6,11 +6,10 @@ and what radios' drivers do. With the guest they go.
 """
 
 import re
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
 
-from airtcp.steps import links
 from airtcp.steps.step import Put, Run, Step, run
+from airtcp.testbed.model import AckFilter, AckFlow, Testbed
 
 # An address of the block that IANA has set apart for documentation (RFC 7042, section 2.1.2).
 GROUP_MAC = "01:00:5e:90:10:01"
@@ -18,22 +17,37 @@ GROUP_MAC = "01:00:5e:90:10:01"
 _BARE_ACK_BYTES = (40, 52)
 
 
-class Flow(NamedTuple):
-    """Whose ACKs a policer is for: the receiver of the data, and where they come in."""
-
-    device: str
-    source: str
-    destination: str
-
-
-def cake(stages: tuple[str, ...]) -> str:
+def cake(stage: str) -> str:
     """The qdisc at the bottleneck; empty: no stage is there."""
     words = {"cake": "ack-filter", "cake-aggressive": "ack-filter-aggressive"}
-    chosen = [word for stage, word in words.items() if stage in stages]
-    return f"cake unlimited besteffort {chosen[0]}" if chosen else ""
+    return f"cake unlimited besteffort {words[stage]}" if stage else ""
 
 
-def police(flow: Flow, number: int, rate_bps: float, burst_bytes: int) -> list[Step]:
+def functional_block(name: str) -> list[Step]:
+    """A device of the node (ifb) through whose queue packets of others are sent."""
+    return [run(f"ip link add {name} type ifb"), run(f"ip link set {name} up")]
+
+
+def classified(device: str) -> Run:
+    """Filters may be added to what enters and leaves a device; once or again."""
+    return run(f"tc qdisc replace dev {device} clsact")
+
+
+def at_node(filters: Sequence[AckFilter]) -> list[Step]:
+    """All policing and shaping of a node. Each policer has an index there."""
+    steps: list[Step] = []
+    polices = 0
+    for one in filters:
+        if one.stage == "shape":
+            steps += shape(one.flows, one.rate_bps, one.device)
+        if one.stage == "police":
+            for flow in one.flows:
+                polices += 1
+                steps += police(flow, polices, one.rate_bps, one.burst_bytes)
+    return steps
+
+
+def police(flow: AckFlow, number: int, rate_bps: float, burst_bytes: int) -> list[Step]:
     """A token bucket for the bare ACKs of a receiver, whatever they are dropped for.
 
     A. Statkus' dissertation (2017), section 1.10: committed information rate and committed burst
@@ -47,7 +61,7 @@ def police(flow: Flow, number: int, rate_bps: float, burst_bytes: int) -> list[S
     )
     again = f"police index {number}"
     return [
-        links.classified(flow.device),
+        classified(flow.device),
         *(
             run(f"tc filter add dev {flow.device} ingress protocol ip prio 1 {match}", *action)
             for match, action in zip(
@@ -59,32 +73,32 @@ def police(flow: Flow, number: int, rate_bps: float, burst_bytes: int) -> list[S
     ]
 
 
-def shape(flows: list[Flow], rate_bps: float) -> list[Step]:
+def shape(flows: Sequence[AckFlow], rate_bps: float, device: str) -> list[Step]:
     """Bare ACKs share a rate; of each connection only the newest waits.
 
     Nothing is lost that the receiver of ACKs needs: CAKE drops an ACK only when a newer one of its
     connection is behind it, so the last one always comes.
     """
     lines = [
-        *links.functional_block("ifb1"),
+        *functional_block(device),
         run(
-            f"tc qdisc add dev ifb1 root cake bandwidth {round(rate_bps)}bit besteffort "
+            f"tc qdisc add dev {device} root cake bandwidth {round(rate_bps)}bit besteffort "
             "ack-filter-aggressive"
         ),
     ]
     for flow in flows:
-        lines.append(links.classified(flow.device))
+        lines.append(classified(flow.device))
         lines += [
             run(
                 f"tc filter add dev {flow.device} ingress protocol ip prio 1 {match} "
-                "action mirred egress redirect dev ifb1"
+                f"action mirred egress redirect dev {device}"
             )
             for match in _bare_acks(flow)
         ]
     return lines
 
 
-def _bare_acks(flow: Flow) -> list[str]:
+def _bare_acks(flow: AckFlow) -> list[str]:
     """u32 matches of ACKs with no option, and with timestamps alone."""
     common = (
         f"u32 match ip protocol 6 0xff match u8 0x45 0xff at 0 "
@@ -140,52 +154,38 @@ def txq(stages: tuple[str, ...], radio: int) -> list[Step]:
     return [Put(chosen[0], file)] if chosen else []
 
 
-class Counted(NamedTuple):
-    """What a stage has counted: the file, the ACKs dropped in it, the command that writes it.
-
-    No command: the file is there anyway. node `{node}` is where ACKs are policed or shaped.
-    """
-
-    file: str
-    drops: re.Pattern[str]
-    command: str = ""
-    node: str = ""
-
-
 _ACK_DROPS = re.compile(r'"ack_drops":\s*(\d+)')
-_CAKE = Counted("qdisc-bridge.json", _ACK_DROPS, "tc -s -j qdisc show dev eth0", "ap")
-_TXQ = Counted(
-    "ack-filter-txq.txt",
-    re.compile(r"^filtered (\d+)$", re.MULTILINE),
-    "cat /sys/kernel/debug/ieee80211/phy*/ack_filter",
-)
+_FILTERED = re.compile(r"^filtered (\d+)$", re.MULTILINE)
 
-COUNTED: Mapping[str, Counted] = {
-    "police": Counted(
-        "ack-filter-police.txt",
-        re.compile(r"dropped (\d+)"),
-        "tc -s actions list action police",
-        "{node}",
-    ),
-    "shape": Counted(
-        "ack-filter-shape.json",
-        _ACK_DROPS,
-        "tc -s -j qdisc show dev ifb1",
-        "{node}",
-    ),
-    "cake": _CAKE,
-    "cake-aggressive": _CAKE,
-    "txq": _TXQ,
-    "txq-aggressive": _TXQ,
-    "hold": Counted("airsim-after.txt", re.compile(r"^acks_suppressed (\d+)$", re.MULTILINE)),
+DROPS: Mapping[str, re.Pattern[str]] = {
+    "police": re.compile(r"dropped (\d+)"),
+    "shape": _ACK_DROPS,
+    "cake": _ACK_DROPS,
+    "cake-aggressive": _ACK_DROPS,
+    "txq": _FILTERED,
+    "txq-aggressive": _FILTERED,
+    "hold": re.compile(r"^acks_suppressed (\d+)$", re.MULTILINE),
 }
+"""The ACKs that a stage has dropped, in what it has counted."""
 
 
-def counted(stages: tuple[str, ...], node: str) -> list[Step]:
-    """What the stages have done until now. node: where ACKs are policed or shaped."""
-    own = [COUNTED[stage] for stage in stages if stage in COUNTED]
+def counted(testbed: Testbed) -> list[Step]:
+    """What the stages have done until now."""
     return [
-        run(one.command, node=one.node.format(node=node), stdout=one.file)
-        for one in own
-        if one.command
+        run(command, node=one.node, stdout=one.file)
+        for one in testbed.filters
+        for command in _counters(one)
     ]
+
+
+def _counters(one: AckFilter) -> tuple[str, ...]:
+    match one.stage:
+        case "police":
+            return ("tc -s actions list action police",)
+        case "shape":
+            return (f"tc -s -j qdisc show dev {one.device}",)
+        case "cake" | "cake-aggressive":
+            return (f"tc -s -j qdisc show dev {one.device}",)
+        case "txq" | "txq-aggressive":
+            return ("cat /sys/kernel/debug/ieee80211/phy*/ack_filter",)
+    return ()

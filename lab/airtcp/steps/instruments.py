@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The instruments beside the transfers: tcpwatch, tcpdump, the kernel's traces; and their end."""
 
-from collections.abc import Iterable
-
 from airtcp.parameters import Parameters
 from airtcp.steps.step import Instrument, Step, Trace, run
+from airtcp.testbed.model import AIR, PORT, Testbed
 
 # Instruments start this long before the transfer.
 LEAD_S = 1
@@ -13,10 +12,6 @@ LEAD_S = 1
 _CAPTURED_BYTES, _CAPTURED_ON_AIR_BYTES = 128, 160
 _CAPTURE_BUFFER_KIB = 16384
 
-AIR = "air"
-"""The capture point of what all radios send."""
-AIR_DEVICE = "airsim0"
-
 # Some 200,000 lines; what comes later takes the place of what came first.
 _TRACE_BUFFER_KIB = 32768
 
@@ -24,15 +19,27 @@ _ACKS = Trace("tcp_ackpol", _TRACE_BUFFER_KIB)
 _WINDOWS = Trace("tcp/tcp_probe", _TRACE_BUFFER_KIB, "cwnd")
 
 
-def watch(
-    parameters: Parameters, nodes: Iterable[str], first_port: int, last_port: int
-) -> list[Step]:
-    """The state of TCP at these nodes, in tcp-NODE.csv."""
-    sample_us = round(parameters.tcp_sample_s * 1e6)
-    ports = [] if last_port == first_port else [str(first_port), str(last_port)]
+def instruments(testbed: Testbed) -> list[Step]:
+    """All of them, from now on."""
+    parameters, points = testbed.parameters, testbed.captures
     return [
-        Instrument(run(f"tcpwatch {sample_us} tcp-{node}.csv", *ports, node=node), outlasts=True)
-        for node in nodes
+        *_watch(testbed),
+        *(one for point in points for one in capture(parameters, point, points[point])),
+        *traces(parameters),
+    ]
+
+
+def _watch(testbed: Testbed) -> list[Step]:
+    """The state of TCP at all hosts, in tcp-NODE.csv."""
+    sample_us = round(testbed.parameters.tcp_sample_s * 1e6)
+    last_port = max(flow.port for flow in testbed.flows)
+    ports = [] if last_port == PORT else [str(PORT), str(last_port)]
+    return [
+        Instrument(
+            run(f"tcpwatch {sample_us} tcp-{node.name}.csv", *ports, node=node.name),
+            outlasts=True,
+        )
+        for node in testbed.hosts
     ]
 
 

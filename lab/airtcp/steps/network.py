@@ -1,283 +1,243 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The default topology, built in the guest with ip, tc, iw, hostapd and ethtool.
+"""The network of a testbed, built with ip, tc, iw, hostapd and ethtool."""
 
-    server --cable-- [router --cable--] bridge ~~radio~~ station
-                                               ~~radio~~ station2 ...
-
-The bridge is the access point's (node ap: br0 = eth0 + wlan0, hostapd). Where stations are joined
-by cables it has a port for each of them.
-"""
-
-from airtcp.parameters import Parameters
 from airtcp.steps import cpu_cost, filters, hosts, links, wifi
 from airtcp.steps.step import In, Jobs, Note, Start, Step, Sysctl, Wait, WriteFile, run
-from airtcp.testbed.addresses import (
-    AP_ADDRESS,
-    AP_WIRE_MAC,
-    ROUTER_LAN_MAC,
-    ROUTER_SERVER_MAC,
-    SERVER_ADDRESS,
-    SERVER_MAC,
-    bridge_port,
-    radio_mac,
-    server_address,
-    station_address,
-    station_node,
-)
+from airtcp.testbed.model import Node, Testbed
 
+_CONF = "/tmp/hostapd.conf"
+
+_RADIOS = (
+    "The radios. Their errors start after the warm-up: how stations associate is not what is "
+    "measured."
+)
 _AT_ONCE = "All stations at once, for most of the time they wait; the shell waits for the first."
 
 
-def plan(parameters: Parameters) -> list[Step]:
+def plan(testbed: Testbed) -> list[Step]:
     """The network is built; the stations are joined at the end."""
-    wireless = parameters.access == "wifi"
     return [
-        *(_radios(parameters) if wireless else []),
-        *_nodes(parameters),
+        *_radios(testbed),
+        *_nodes(testbed),
         Note(),
-        In("server", _server(parameters)),
-        *_router(parameters),
+        *(In(node.name, _switch(testbed, node)) for node in testbed.of_kind("switch")),
+        *(In(node.name, _host(testbed, node)) for node in testbed.servers),
+        *(one for node in testbed.of_kind("router") for one in _router(testbed, node)),
+        *(one for node in testbed.access_points for one in _access_point(testbed, node)),
+        *(In(node.name, _station(testbed, node)) for node in _stations(testbed, wireless=False)),
+        *_joining(testbed),
+        *_late_pings(testbed),
         Note(),
-        *(_joined(parameters) if wireless else _cabled(parameters)),
-        Note(),
-        *(wifi.errors(parameters) if wireless else []),
+        *_errors(testbed),
     ]
 
 
-def _radios(parameters: Parameters) -> list[Step]:
-    radio = run(f"airsim radio add {wifi.radio_keys(parameters)}")
-    why = "The radios. Their errors start after the warm-up: how stations associate is not what is"
-    return [Note(f"{why} measured."), *[radio] * (parameters.stations + 1), Note()]
+def _stations(testbed: Testbed, wireless: bool) -> list[Node]:
+    return [node for node in testbed.stations if (node.radio is not None) == wireless]
 
 
-def _joined(parameters: Parameters) -> list[Step]:
-    """By radio."""
-    conf = "/tmp/hostapd.conf"
-    first, *others = (
-        In(station_node(number), _station(parameters, number))
-        for number in parameters.station_numbers
-    )
+def _radios(testbed: Testbed) -> list[Step]:
+    if not testbed.radios:
+        return []
+    keys = (wifi.radio_keys(testbed.by_name[radio.node].parameters) for radio in testbed.radios)
+    return [Note(_RADIOS), *(run(f"airsim radio add {words}") for words in keys), Note()]
+
+
+def _nodes(testbed: Testbed) -> list[Step]:
+    def cable(end: str) -> str:
+        return f" address {end}" if end else ""
+
     return [
-        WriteFile(conf, wifi.hostapd_conf(parameters)),
-        Note(),
-        In("ap", _access_point(parameters, conf)),
+        *(run(f"ip netns add {node.name}") for node in testbed.nodes),
+        *(
+            run(
+                f"ip link add {one.device} netns {one.node}{cable(one.mac)} type veth "
+                f"peer name {other.device} netns {other.node}{cable(other.mac)}"
+            )
+            for one, other in ((link.one, link.other) for link in testbed.links)
+        ),
+        *(run(f"iw phy phy{radio.number} set netns name {radio.node}") for radio in testbed.radios),
+    ]
+
+
+def _switch(testbed: Testbed, node: Node) -> list[Step]:
+    ends = testbed.ends(node.name)
+    return [
+        run("ip link add br0 type bridge"),
+        *(run(f"ip link set {end.device} up master br0") for end in ends),
+        run("ip link set br0 up"),
+        *(one for end in ends for one in links.shaped(end)),
+        *_filters(testbed, node),
+    ]
+
+
+def _host(testbed: Testbed, node: Node) -> list[Step]:
+    parameters, device = node.parameters, node.device
+    peers = testbed.peers(node.name)
+    return [
+        run("ip link set lo up"),
+        *_named(node),
+        *(run(f"ip address add {address}/24 dev {device}") for address in node.addresses),
+        run(f"ip link set {device} up"),
+        *(
+            hosts.neighbour(address, testbed.next_mac(node.name, peer), device)
+            for peer, address in peers
+        ),
+        *hosts.gso_segments(parameters, device),
+        *(hosts.initcwnd(parameters, device) if node.sends else []),
+        *hosts.offloads(parameters, device),
+        *(one for end in testbed.ends(node.name) for one in links.shaped(end)),
+        *(cpu_cost.commands(node.cost, (device,), (device,)) if node.cost else []),
+        *hosts.tcp(parameters, node.receives, node.sends),
+    ]
+
+
+def _named(node: Node) -> list[Step]:
+    """A node calls its only radio wlan0."""
+    return [run(f"ip link set wlan{node.radio} name wlan0")] if node.radio else []
+
+
+def _router(testbed: Testbed, node: Node) -> list[Step]:
+    """Between a server and the bridges, whose addresses are of one network: by host routes."""
+    near, far = testbed.ends(node.name)
+    [server] = [one for one in testbed.servers if one.router == node.name]
+    routes = [(address, server.mac, near.device) for address in server.addresses]
+    for peer, address in testbed.peers(server.name):
+        other = testbed.by_name[peer]
+        mac = testbed.ends(other.router)[1].mac if other.router else other.mac
+        routes.append((address, mac, far.device))
+    devices = (near.device, far.device)
+    steps: list[Step] = [run("ip link set lo up")]
+    steps += [run(f"ip link set {device} up") for device in devices]
+    for address, mac, device in routes:
+        steps.append(run(f"ip route add {address}/32 dev {device}"))
+        steps.append(hosts.neighbour(address, mac, device))
+    steps += [run(f"ethtool -K {device} gro off gso off tso off") for device in devices]
+    steps.append(Sysctl("ip_forward", "1"))
+    steps += [one for end in (near, far) for one in links.shaped(end)]
+    steps += _filters(testbed, node)
+    steps += cpu_cost.commands(node.cost, devices) if node.cost else []
+    return [Note(), In(node.name, steps)]
+
+
+def _access_point(testbed: Testbed, node: Node) -> list[Step]:
+    uplink, *ports = testbed.ends(node.name)
+    steps: list[Step] = [
+        run("ip link set lo up"),
+        *_named(node),
+        run("ip link add br0 type bridge"),
+        *(run(f"ip address add {address}/24 dev br0") for address in node.addresses),
+        run(f"ip link set {uplink.device} up master br0"),
+        run("ip link set br0 up"),
+        *hosts.offloads(node.parameters, uplink.device),
+        *links.shaped(uplink),
+        *_filters(testbed, node),
+        *(run(f"ip link set {port.device} up master br0") for port in ports),
+        *(one for port in ports for one in links.shaped(port)),
+    ]
+    if node.radio is None:
+        return [Note(), In(node.name, steps)]
+    conf = f"/tmp/hostapd-{node.name}.conf" if len(testbed.access_points) > 1 else _CONF
+    steps += [
+        *hosts.offloads(node.parameters, "wlan0"),
+        *wifi.beaconing(conf),
+        *wifi.rts(node.parameters, node.radio),
+    ]
+    if "multicast" in node.parameters.ack_filter:
+        steps.append(filters.to_group("wlan0"))
+    contents = wifi.hostapd_conf(node.parameters, node.ssid)
+    return [Note(), WriteFile(conf, contents), Note(), In(node.name, steps)]
+
+
+def _filters(testbed: Testbed, node: Node) -> list[Step]:
+    """Policing and shaping of ACKs, at the node where they are to be."""
+    return filters.at_node([one for one in testbed.filters if one.node == node.name])
+
+
+def _joining(testbed: Testbed) -> list[Step]:
+    """By radio."""
+    stations = [
+        In(node.name, _station(testbed, node)) for node in _stations(testbed, wireless=True)
+    ]
+    if not stations:
+        return []
+    first, *others = stations
+    return [
         Note(),
         Note(_AT_ONCE),
         Jobs(("joining",)),
         *(Start([station], "joining") for station in reversed(others)),
         first,
         Wait("joining", "a station has not joined: see above"),
-        *_txq(parameters),
+        *(
+            one
+            for radio in testbed.radios
+            for one in filters.txq(testbed.by_name[radio.node].parameters.ack_filter, radio.number)
+        ),
+        *(
+            run(f"airsim link set {one} {other} blocked")
+            for pair in testbed.hidden
+            for one, other in (pair, pair[::-1])
+        ),
     ]
 
 
-def _txq(parameters: Parameters) -> list[Step]:
-    radios = range(parameters.stations + 1)
-    return [one for radio in radios for one in filters.txq(parameters.ack_filter, radio)]
+def _station(testbed: Testbed, node: Node) -> list[Step]:
+    steps = _host(testbed, node)
+    if node.radio is not None:
+        steps += wifi.associating(node.parameters, testbed.by_name[node.access_point].ssid)
+        if "multicast" in node.parameters.ack_filter:
+            steps.append(filters.from_group("wlan0", node.addresses[0], node.mac))
+        steps += wifi.rts(node.parameters, node.radio)
+    return [*steps, *_early_ping(testbed, node)]
 
 
-def _cabled(parameters: Parameters) -> list[Step]:
-    ports = [bridge_port(number) for number in parameters.station_numbers]
-    bridge = [
-        *_bridge(parameters),
-        *(run(f"ip link set {port} up master br0") for port in ports),
-        *(one for port in ports for one in links.to_station(parameters, port)),
-    ]
-    stations = (
-        In(station_node(number), _station(parameters, number))
-        for number in parameters.station_numbers
-    )
-    return [In("ap", bridge), *stations]
+_PING = "ping -nq -c 1 -w 10"
 
 
-def _server_addresses(parameters: Parameters, number: int) -> list[str]:
-    """Those of the server that a station has to do with."""
-    sending = [] if parameters.direction == "upload" else [SERVER_ADDRESS]
-    receiving = [] if parameters.direction == "download" else [server_address(number)]
-    return list(dict.fromkeys([*sending, *receiving]))
-
-
-def _all_server_addresses(parameters: Parameters) -> list[str]:
-    numbers = parameters.station_numbers
-    return list(
-        dict.fromkeys(own for number in numbers for own in _server_addresses(parameters, number))
-    )
-
-
-def _nodes(parameters: Parameters) -> list[Step]:
-    stations = [station_node(number) for number in parameters.station_numbers]
-    routed = parameters.router != "none"
-    names = ["server", *(["router"] if routed else []), "ap", *stations]
-    links = [("server", SERVER_MAC, "ap", "eth0", AP_WIRE_MAC)]
-    if routed:
-        links = [
-            ("server", SERVER_MAC, "router", "eth0", ROUTER_SERVER_MAC),
-            ("ap", AP_WIRE_MAC, "router", "eth1", ROUTER_LAN_MAC),
-        ]
-    if parameters.access == "ethernet":
-        links += [
-            (name, radio_mac(number), "ap", bridge_port(number), "")
-            for number, name in zip(parameters.station_numbers, stations, strict=True)
-        ]
-    lines: list[Step] = [run(f"ip netns add {name}") for name in names]
-    lines += [
-        run(
-            f"ip link add eth0 netns {node} address {mac} type veth "
-            f"peer name {device} netns {peer}{f' address {peer_mac}' if peer_mac else ''}"
+def _early_ping(testbed: Testbed, node: Node) -> list[Step]:
+    """From a station to a server, which is there already."""
+    return [
+        step
+        for peer, address in testbed.peers(node.name)[:1]
+        if testbed.by_name[peer].kind == "server"
+        for step in (
+            Note("One ping proves the path and opens the radio's sessions."),
+            run(f"{_PING} {address}", stdout="/dev/null"),
         )
-        for node, mac, peer, device, peer_mac in links
     ]
-    if parameters.access == "wifi":
-        lines += [
-            run(f"iw phy phy{index} set netns name {name}")
-            for index, name in enumerate(["ap", *stations])
+
+
+def _late_pings(testbed: Testbed) -> list[Step]:
+    """From stations to others, when these have joined."""
+    return [
+        run(f"{_PING} {address}", node=node.name, stdout="/dev/null")
+        for node in testbed.stations
+        for peer, address in testbed.peers(node.name)[:1]
+        if testbed.by_name[peer].kind != "server"
+    ]
+
+
+def _errors(testbed: Testbed) -> list[Step]:
+    """What makes the radios lose frames, from now on."""
+    if not testbed.radios:
+        return []
+    steps = wifi.air(testbed.parameters)
+    if any(radio.x_mm is not None for radio in testbed.radios):
+        steps += [
+            run(f"airsim radio set {radio.number} x_mm {radio.x_mm or 0} y_mm 0")
+            for radio in testbed.radios
         ]
-    return lines
-
-
-def _server(parameters: Parameters) -> list[Step]:
-    next_hop = None if parameters.router == "none" else ROUTER_SERVER_MAC
+    for node in _stations(testbed, wireless=True):
+        access_point = testbed.radio(node.access_point)
+        steps += wifi.loss(node.parameters, access_point, testbed.radio(node.name))
     return [
-        run("ip link set lo up"),
+        *steps,
         *(
-            run(f"ip address add {address}/24 dev eth0")
-            for address in _all_server_addresses(parameters)
+            run(
+                f"airsim radio set {radio.number} "
+                f"{wifi.error_keys(testbed.by_name[radio.node].parameters)}"
+            )
+            for radio in testbed.radios
         ),
-        run("ip link set eth0 up"),
-        *(
-            hosts.neighbour(station_address(number), next_hop or radio_mac(number), "eth0")
-            for number in parameters.station_numbers
-        ),
-        *hosts.gso_segments(parameters, "eth0"),
-        *_initcwnd(parameters, "server", "eth0"),
-        *hosts.offloads(parameters, "eth0"),
-        *links.at_server(parameters),
-        *_slow(parameters, "server", "eth0"),
-        *_tcp(parameters, "server"),
     ]
-
-
-def _router(parameters: Parameters) -> list[Step]:
-    """Between the server and the bridge, whose addresses are of one network: by host routes."""
-    if parameters.router == "none":
-        return []
-    cost = cpu_cost.of_router(parameters)
-    ends = [(address, SERVER_MAC, "eth0") for address in _all_server_addresses(parameters)]
-    ends += [
-        (station_address(number), radio_mac(number), "eth1")
-        for number in parameters.station_numbers
-    ]
-    devices = ("eth0", "eth1")
-    cables = devices if parameters.access == "ethernet" else ()
-    steps: list[Step] = [run("ip link set lo up")]
-    steps += [run(f"ip link set {device} up") for device in devices]
-    for address, mac, device in ends:
-        steps.append(run(f"ip route add {address}/32 dev {device}"))
-        steps.append(hosts.neighbour(address, mac, device))
-    steps += [run(f"ethtool -K {device} gro off gso off tso off") for device in devices]
-    steps.append(Sysctl("ip_forward", "1"))
-    steps += [links.cable(parameters, device) for device in cables]
-    steps += _filters(parameters, "router")
-    steps += cpu_cost.commands(cost, devices) if cost else []
-    return [Note(), In("router", steps)]
-
-
-def _bridge(parameters: Parameters) -> list[Step]:
-    return [
-        run("ip link set lo up"),
-        run("ip link add br0 type bridge"),
-        run(f"ip address add {AP_ADDRESS}/24 dev br0"),
-        run("ip link set eth0 up master br0"),
-        run("ip link set br0 up"),
-        *hosts.offloads(parameters, "eth0"),
-        *links.back(parameters, filters.cake(parameters.ack_filter)),
-        *_filters(parameters, "bridge"),
-    ]
-
-
-def _access_point(parameters: Parameters, conf: str) -> list[Step]:
-    return [
-        *_bridge(parameters),
-        *hosts.offloads(parameters, "wlan0"),
-        *wifi.beaconing(conf),
-        *wifi.rts(parameters, 0),
-        *([filters.to_group("wlan0")] if "multicast" in parameters.ack_filter else []),
-    ]
-
-
-def _filters(parameters: Parameters, where: str) -> list[Step]:
-    """Policing and shaping of ACKs, at the node where they are to be."""
-    stages, rate_bps = parameters.ack_filter, parameters.ack_filter_rate_bps
-    if rate_bps is None or where != parameters.ack_filter_at:
-        return []
-    flows = _ack_flows(parameters)
-    if "shape" in stages:
-        return filters.shape(flows, rate_bps)
-    return [
-        one
-        for number, flow in enumerate(flows, start=1)
-        for one in filters.police(flow, number, rate_bps, parameters.ack_filter_burst_bytes)
-    ]
-
-
-def _ack_flows(parameters: Parameters) -> list[filters.Flow]:
-    """By receiver: where its ACKs enter the node that filters them."""
-    numbers = parameters.station_numbers
-    if parameters.ack_filter_stations == "first":
-        numbers = numbers[:1]
-    flows = []
-    for number in numbers:
-        station = station_address(number)
-        if parameters.direction != "upload":
-            inner = "wlan0" if parameters.access == "wifi" else bridge_port(number)
-            device = "eth1" if parameters.ack_filter_at == "router" else inner
-            flows.append(filters.Flow(device, station, SERVER_ADDRESS))
-        if parameters.direction != "download":
-            flows.append(filters.Flow("eth0", server_address(number), station))
-    return flows
-
-
-def _slow(parameters: Parameters, node: str, device: str) -> list[Step]:
-    """A host with a slow processor: what it receives and what it sends."""
-    cost = cpu_cost.nodes(parameters).get(node)
-    return cpu_cost.commands(cost, (device,), (device,)) if cost else []
-
-
-def _station(parameters: Parameters, number: int) -> list[Step]:
-    servers, device = _server_addresses(parameters, number), parameters.station_device
-    next_hop = SERVER_MAC if parameters.router == "none" else ROUTER_LAN_MAC
-    radio = parameters.access == "wifi"
-    return [
-        run("ip link set lo up"),
-        # A host calls its only radio wlan0.
-        *([run(f"ip link set wlan{number} name wlan0")] if radio else []),
-        run(f"ip address add {station_address(number)}/24 dev {device}"),
-        run(f"ip link set {device} up"),
-        *(hosts.neighbour(server, next_hop, device) for server in servers),
-        *hosts.gso_segments(parameters, device),
-        *_initcwnd(parameters, "station", device),
-        *hosts.offloads(parameters, device),
-        *([] if radio else [links.cable(parameters, device)]),
-        *_slow(parameters, station_node(number), device),
-        *_tcp(parameters, "station"),
-        *(_associating(parameters, number) if radio else []),
-        Note("One ping proves the path and opens the radio's sessions."),
-        run(f"ping -nq -c 1 -w 10 {servers[0]}", stdout="/dev/null"),
-    ]
-
-
-def _associating(parameters: Parameters, number: int) -> list[Step]:
-    address, group = station_address(number), "multicast" in parameters.ack_filter
-    return [
-        *wifi.associating(parameters),
-        *([filters.from_group("wlan0", address, radio_mac(number))] if group else []),
-        *wifi.rts(parameters, number),
-    ]
-
-
-def _initcwnd(parameters: Parameters, node: str, device: str) -> list[Step]:
-    return hosts.initcwnd(parameters, device) if node == parameters.sender else []
-
-
-def _tcp(parameters: Parameters, node: str) -> list[Step]:
-    return hosts.tcp(parameters, node in parameters.receivers, node == parameters.sender)

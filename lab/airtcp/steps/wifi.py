@@ -3,15 +3,13 @@
 
 from collections.abc import Iterable
 
-from airtcp.parameters import Parameters, mobility
+from airtcp.parameters import Parameters
 from airtcp.parameters.errors import TX_POWER_DBM, Errors
 from airtcp.parameters.ieee80211 import STANDARDS, centre_channel, frequency_mhz, is_2ghz
 from airtcp.parameters.radio import Radio
 from airtcp.parameters.section import airsim_keys
 from airtcp.steps.step import Associate, AwaitCarrier, Step, run
 from airtcp.testbed.addresses import radio_mac
-
-SSID = "airtcp"
 
 
 def rts(parameters: Parameters, radio: int) -> list[Step]:
@@ -32,7 +30,7 @@ def beaconing(conf: str) -> list[Step]:
     return [run(f"hostapd -B {conf}"), AwaitCarrier("wlan0", 60, what)]
 
 
-def associating(parameters: Parameters, ssid: str = SSID) -> list[Step]:
+def associating(parameters: Parameters, ssid: str) -> list[Step]:
     """A station joins, and never sleeps."""
     return [
         Associate(ssid, frequency_mhz(parameters.channel), 30),
@@ -40,7 +38,7 @@ def associating(parameters: Parameters, ssid: str = SSID) -> list[Step]:
     ]
 
 
-def hostapd_conf(parameters: Parameters, ssid: str = SSID) -> str:
+def hostapd_conf(parameters: Parameters, ssid: str) -> str:
     """hostapd's configuration: an open network of the standard, on one channel."""
     standard = STANDARDS[parameters.standard]
     lines = [
@@ -153,17 +151,6 @@ def _microseconds(seconds: float | None) -> int | None:
     return None if seconds is None else round(seconds * 1e6)
 
 
-def errors(parameters: Parameters) -> list[Step]:
-    """What makes the radios lose frames, from now on."""
-    keys = error_keys(parameters)
-    return [
-        *air(parameters),
-        *_places(parameters),
-        *_losses(parameters),
-        *(run(f"airsim radio set {radio} {keys}") for radio in range(parameters.stations + 1)),
-    ]
-
-
 def error_keys(parameters: Parameters) -> str:
     """What `airsim radio set` is given of a radio's errors."""
     keys = {"errors": parameters.error_model, **airsim_keys(parameters, Errors)}
@@ -180,23 +167,6 @@ def air(parameters: Parameters) -> list[Step]:
         keys["path_loss_exponent_milli"] = round(parameters.path_loss_exponent * 1000)
     words = _words(f"{key} {value}" for key, value in keys.items())
     return [run(f"airsim air set {words}")] if words else []
-
-
-def _places(parameters: Parameters) -> list[Step]:
-    if parameters.walk:
-        first_mm = mobility.legs(parameters.walk)[0].from_mm
-    elif parameters.distance_m is not None:
-        first_mm = round(parameters.distance_m * 1000)
-    else:
-        return []
-    places_mm = [0, *(first_mm for _ in parameters.station_numbers)]
-    return [
-        run(f"airsim radio set {radio} x_mm {x_mm} y_mm 0") for radio, x_mm in enumerate(places_mm)
-    ]
-
-
-def _losses(parameters: Parameters) -> list[Step]:
-    return [one for number in parameters.station_numbers for one in loss(parameters, 0, number)]
 
 
 def loss(parameters: Parameters, access_point: int, station: int) -> list[Step]:

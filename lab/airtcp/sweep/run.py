@@ -18,14 +18,14 @@ from airtcp.backends.guesttools import GuestTools
 from airtcp.errors import AirtcpError, StopError, of_file
 from airtcp.experiment.experiment import Case
 from airtcp.kernel.image import Kernel
-from airtcp.parameters import Parameters
-from airtcp.results import artifacts, flent, metrics, timeseries, topology_metrics
+from airtcp.results import artifacts, flent, metrics, timeseries
 from airtcp.results.files import capture
 from airtcp.results.record import RESULT_FILE, SCHEMA, Result
-from airtcp.steps import topology_traffic, web, workload
 from airtcp.steps.plan import plan
-from airtcp.testbed import flows
-from airtcp.testbed.topology import scene_of
+from airtcp.steps.workloads import WORKLOADS
+from airtcp.testbed.build import testbed_of
+from airtcp.testbed.default import access_rate_bps
+from airtcp.testbed.model import Testbed
 
 Say = Callable[[str], None]
 
@@ -38,9 +38,10 @@ _SOURCES = (
     *("results/files/cwndtrace.py", "results/files/exchanges.py", "results/files/iperf3.py"),
     *("results/files/latency.py", "results/files/qdisc.py", "results/files/tcpwatch.py"),
     *("results/files/text.py", "results/flent.py", "results/metrics.py", "results/record.py"),
-    *("results/timeseries.py", "results/topology_metrics.py"),
-    *("steps/cpu_cost.py", "steps/filters.py", "steps/iperf3.py", "steps/plan.py", "steps/web.py"),
-    *("sweep/run.py", "testbed/addresses.py", "testbed/flows.py", "testbed/topology.py"),
+    *("results/timeseries.py", "results/workloads.py", "steps/cpu_cost.py", "steps/filters.py"),
+    *("steps/workloads/web.py", "sweep/run.py"),
+    *("testbed/addresses.py", "testbed/build.py", "testbed/cables.py", "testbed/custom.py"),
+    *("testbed/default.py", "testbed/model.py", "testbed/processors.py"),
 )
 
 
@@ -64,11 +65,11 @@ def run_directory(out_dir: Path, case: Case, seed: int) -> Path:
     return out_dir / "runs" / case.slug / f"seed-{seed}"
 
 
-def expected_virtual_s(parameters: Parameters) -> float:
+def expected_virtual_s(case: Case) -> float:
     """Virtual time from boot to power-off, about: the network takes 5 s to stand."""
-    if parameters.workload == "web":
-        return parameters.pages * (parameters.reading_time_s + 1) + 5
-    return parameters.duration_s + 2 * parameters.baseline_s + 5
+    flows = testbed_of(case).flows
+    ends_s = (one.start_s + WORKLOADS[one.workload].expected_s(one.parameters) for one in flows)
+    return max(ends_s) + 2 * case.parameters.baseline_s + 5
 
 
 def finished(
@@ -110,32 +111,31 @@ def run_one(kernel: Kernel, tools: GuestTools, case: Case, seed: int, out_dir: P
     A guest that fails gives a result with its status and error. Raises AirtcpError when the files
     of the run cannot be written; of StopError nothing is left.
     """
-    run_dir = run_directory(out_dir, case, seed)
+    run_dir, testbed = run_directory(out_dir, case, seed), testbed_of(case)
     try:
         uml.remove_leftovers(run_dir)
         atomicfile.remove(run_dir, RESULT_FILE)
         run_dir.mkdir(parents=True)
         (run_dir / "plan.sh").write_text(_script(case))
-        if case.parameters.workload == "web":
-            web.write(run_dir / web.PAGES, case.parameters, seed)
+        for flow in testbed.flows:
+            for name, text in WORKLOADS[flow.workload].files(flow, seed).items():
+                (run_dir / name).write_text(text)
         ended = uml.boot(
             kernel,
             tools,
             run_dir,
             seed=seed,
-            memory_mb=_memory_mb(case),
-            timeout_wall_s=_timeout_wall_s(case),
+            memory_mb=testbed.memory_mb,
+            timeout_wall_s=_timeout_wall_s(testbed),
         )
         result = _result(kernel, tools, case, seed, ended, run_dir)
         if ended.status == "ok":
             try:
-                _convert_captures(run_dir, case)
-                if scene := scene_of(case):
-                    result["metrics"] = topology_metrics.compute(run_dir, scene)
-                    result["flows"] = topology_metrics.flows(run_dir, scene)
-                else:
-                    result["metrics"] = metrics.compute(run_dir, case.parameters)
-                _write_series(run_dir, case, seed)
+                _convert_captures(run_dir, testbed)
+                result["metrics"] = metrics.compute(run_dir, testbed)
+                if case.network:
+                    result["flows"] = metrics.flows(run_dir, testbed)
+                _write_series(run_dir, testbed, case, seed)
             except AirtcpError as error:
                 result |= {"status": "failed", "error": str(error)}
         else:
@@ -186,7 +186,7 @@ def _result(
 
 
 def _script(case: Case) -> str:
-    return shell.render(plan(case.parameters, scene_of(case)))
+    return shell.render(plan(testbed_of(case)))
 
 
 def identity(kernel: Kernel, tools: GuestTools, case: Case, seed: int) -> str:
@@ -202,27 +202,11 @@ def identity(kernel: Kernel, tools: GuestTools, case: Case, seed: int) -> str:
     return hashlib.sha256(f"{json.dumps(facts)}{_LOADED}".encode()).hexdigest()
 
 
-def _timeout_wall_s(case: Case) -> float:
+def _timeout_wall_s(testbed: Testbed) -> float:
     # Far more than any run takes: it ends guests that hang.
-    parameters = case.parameters
-    if scene := scene_of(case):
-        rates = sum(node.parameters.radio_rate.bps for node in scene.access_points) / 10e6
-        return 120 + 10 * len(scene.nodes) + (30 + rates) * parameters.duration_s
-    base = 120 + 10 * parameters.stations
-    if parameters.workload == "web":
-        return base + parameters.pages * (5 + parameters.reading_time_s)
-    if parameters.workload != "bulk":
-        exchanged_mb = (parameters.transfer_size_bytes or parameters.message_bytes) / 1e6
-        return base + parameters.exchange_count * (1 + exchanged_mb)
-    at_rate = flows.access_rate_bps(parameters) / 10e6
-    return base + (30 + at_rate) * parameters.duration_s + 2 * parameters.baseline_s
-
-
-def _memory_mb(case: Case) -> int:
-    # A station's programs and buffers take some, and so do those of each node and flow.
-    if scene := scene_of(case):
-        return 512 + 16 * (len(scene.nodes) + len(scene.streams))
-    return 512 + 16 * (case.parameters.stations - 1)
+    rate_bps = sum(access_rate_bps(node.parameters) for node in testbed.access_points)
+    needed = [WORKLOADS[flow.workload].timeout_s(flow, rate_bps) for flow in testbed.flows]
+    return 120 + 10 * len(testbed.nodes) + max(needed) + 2 * testbed.parameters.baseline_s
 
 
 def _virtual_s(run_dir: Path) -> float | None:
@@ -234,26 +218,18 @@ def _virtual_s(run_dir: Path) -> float | None:
     return None
 
 
-def _convert_captures(run_dir: Path, case: Case) -> None:
-    devices = {
-        point: workload.capture_device(case.parameters, point) for point in case.parameters.capture
-    }
-    scene = scene_of(case)
-    for point, device in (topology_traffic.captures(scene) if scene else devices).items():
+def _convert_captures(run_dir: Path, testbed: Testbed) -> None:
+    for point, device in testbed.captures.items():
         pcap = run_dir / f"{point}.pcap"
         capture.convert(pcap, run_dir / f"{point}.pcapng", device)
         pcap.unlink()
 
 
-def _write_series(run_dir: Path, case: Case, seed: int) -> None:
-    if scene := scene_of(case):
-        # No test of Flent's is of such a network.
-        timeseries.write_csv(run_dir / "series.csv", run_dir, case.parameters, scene.streams)
-        return
-    if case.parameters.workload == "bulk":
-        timeseries.write_csv(run_dir / "series.csv", run_dir, case.parameters)
+def _write_series(run_dir: Path, testbed: Testbed, case: Case, seed: int) -> None:
+    if testbed.bulk:
+        timeseries.write_csv(run_dir / "series.csv", run_dir, testbed)
     title = " ".join([*(f"{name}={value}" for name, value in case.factors.items()), f"seed={seed}"])
-    flent.write(run_dir / "run.flent.gz", run_dir, case.parameters, title)
+    flent.write(run_dir / "run.flent.gz", run_dir, testbed, title)
 
 
 def _failure(ended: GuestResult, run_dir: Path) -> str:

@@ -316,7 +316,7 @@ class Progress:
     """How far a sweep is: on a terminal in one line that it rewrites, elsewhere a line a run."""
 
     def __init__(self, todo: Sequence[Job], write: Callable[[str], None], tty: bool) -> None:
-        self._weights = {job: expected_virtual_s(job.case.parameters) for job in todo}
+        self._weights = {job: expected_virtual_s(job.case) for job in todo}
         self._ended: set[Job] = set()
         self._write = write
         self._tty = tty

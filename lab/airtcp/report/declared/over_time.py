@@ -47,7 +47,7 @@ def _sampled(column: str) -> Callable[[Run], tuple[str, Flows]]:
 
     def read(run: Run) -> tuple[str, Flows]:
         settings = run.settings
-        over_time = series.over_time(run.directory, settings, run.streams)
+        over_time = series.over_time(run.directory, run.testbed)
         known = [(flow["time_s"], flow[column]) for flow in over_time.flows]
         flows = [(times_s[own == own], own[own == own]) for times_s, own in known]
         return f"tcp-{settings.sender}.csv", flows
@@ -58,18 +58,18 @@ def _sampled(column: str) -> Callable[[Run], tuple[str, Flows]]:
 def _by_second(what: str) -> Callable[[Run], tuple[str, Flows]]:
     return lambda run: (
         "series.csv",
-        series.by_second(run.directory, run.settings, what, run.streams),
+        series.by_second(run.directory, run.testbed, what),
     )
 
 
 def _cwnd_at_acks(run: Run) -> tuple[str, Flows]:
-    return "cwnd-trace.txt", series.cwnd_at_acks(run.directory, run.settings, run.streams)
+    return "cwnd-trace.txt", series.cwnd_at_acks(run.directory, run.testbed)
 
 
 def _received(run: Run) -> tuple[str, Flows]:
     settings = run.settings
     file = f"tcp-{settings.receiver}.csv"
-    return file, series.received(run.directory, settings, run.streams)
+    return file, series.received(run.directory, run.testbed)
 
 
 def _ping(run: Run) -> tuple[str, Flows]:

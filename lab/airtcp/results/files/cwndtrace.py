@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from airtcp.errors import AirtcpError
 from airtcp.results.files.text import read_text
-from airtcp.testbed.flows import PORT
+from airtcp.testbed.model import PORT
 
 _PROBE = re.compile(
     r" ([0-9.]+): tcp_probe: .*? src=(\S+):(\d+) dest=\S+:(\d+) .*? snd_cwnd=(\d+) "

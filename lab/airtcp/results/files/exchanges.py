@@ -41,9 +41,8 @@ class Exchanges:
         return Exchanges(starts, ends, pages, self.ports)
 
 
-def read_exchanges(run_dir: Path) -> Exchanges:
-    """Read exchanges.csv. At least one."""
-    path = run_dir / "exchanges.csv"
+def read_exchanges(path: Path) -> Exchanges:
+    """Read what the program has written. At least one."""
     header, *lines = read_text(path).splitlines() or [""]
     columns = ["port", "start_ns", "end_ns"]
     if header.split(",") not in (columns, pages := [*columns, "page", "bytes"]):

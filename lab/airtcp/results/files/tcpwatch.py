@@ -17,8 +17,7 @@ from airtcp.errors import AirtcpError
 from airtcp.results.files.exchanges import Exchanges, read_exchanges
 from airtcp.results.files.iperf3 import read_iperf3
 from airtcp.results.files.text import read_text
-from airtcp.testbed.addresses import ADDRESSES
-from airtcp.testbed.flows import PORT, Pair
+from airtcp.testbed.model import Flow
 
 # The columns of tcpwatch that the metrics and figures need.
 _TCP_COLUMNS = frozenset(
@@ -141,13 +140,13 @@ def _port(end: str) -> int:
 
 
 class Flows(NamedTuple):
-    """The flows of all transfers in their order, as their senders and their receivers saw them."""
+    """The connections of flows in their order, as their senders and their receivers saw them."""
 
     sent: list[TcpTrace]
     received: list[TcpTrace]
 
 
-def read_flows(run_dir: Path, pairs: Sequence[Pair]) -> Flows:
+def read_flows(run_dir: Path, pairs: Sequence[Flow]) -> Flows:
     """Each file once: with both directions a node is sender and receiver."""
     nodes = dict.fromkeys(node for pair in pairs for node in (pair.sender, pair.receiver))
     seen = {node: read_connections(run_dir, node) for node in nodes}
@@ -160,12 +159,12 @@ def read_flows(run_dir: Path, pairs: Sequence[Pair]) -> Flows:
     return flows
 
 
-def exchange_ends(exchanges: Exchanges, asker: str, answerer: str) -> Ends:
-    """The connections of exchanges, from the node that asked to the one that answered."""
-    return Ends(ADDRESSES[asker], exchanges.ports, ADDRESSES[answerer], PORT)
+def exchange_ends(exchanges: Exchanges, flow: Flow) -> Ends:
+    """The connections of exchanges, from the receiver of the data, which asked, to its sender."""
+    return Ends(flow.receiver_address, exchanges.ports, flow.sender_address, flow.port)
 
 
-def read_exchange_ends(run_dir: Path, asker: str, answerer: str) -> list[TcpTrace]:
-    """The connections of exchanges as the node that asked saw them."""
-    ends = exchange_ends(read_exchanges(run_dir), asker, answerer)
-    return read_connections(run_dir, asker).traces(ends)
+def read_exchange_ends(run_dir: Path, flow: Flow) -> list[TcpTrace]:
+    """The connections of exchanges as the receiver of the data saw them."""
+    ends = exchange_ends(read_exchanges(run_dir / flow.exchanges_file), flow)
+    return read_connections(run_dir, flow.receiver).traces(ends)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The pages that the workload web loads: how many objects of what sizes, and the pauses between.
+"""web: pages of objects, each over a new connection, with pauses between.
 
 The model is that of IEEE 802.16m's evaluation methodology (10.2, web browsing), which 3GPP2 uses
 too: log-normal sizes, a Pareto number of embedded objects, exponential pauses.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,8 +13,10 @@ import numpy
 
 from airtcp.errors import AirtcpError
 from airtcp.parameters import Parameters
-
-PAGES = "pages.txt"
+from airtcp.steps.step import Instrument, Run, Step, run
+from airtcp.steps.workloads.exchange import options
+from airtcp.steps.workloads.workload import Workload
+from airtcp.testbed.model import Flow
 
 
 class _LogNormal(NamedTuple):
@@ -59,14 +61,13 @@ def pages(parameters: Parameters, seed: int) -> Iterator[Page]:
         )
 
 
-def write(path: Path, parameters: Parameters, seed: int) -> None:
-    """Write the pages for the guest's program exchange: a line each, pauses first, then sizes."""
-    path.write_text(
-        "".join(
-            f"{page.reading_us} {page.parse_us} {' '.join(map(str, page.sizes_bytes))}\n"
-            for page in pages(parameters, seed)
-        )
+def _files(flow: Flow, seed: int) -> Mapping[str, str]:
+    """The pages for the guest's program exchange: a line each, pauses first, then sizes."""
+    lines = (
+        f"{page.reading_us} {page.parse_us} {' '.join(map(str, page.sizes_bytes))}\n"
+        for page in pages(flow.parameters, seed)
     )
+    return {flow.pages_file: "".join(lines)}
 
 
 def object_count(path: Path) -> int:
@@ -76,3 +77,23 @@ def object_count(path: Path) -> int:
     except OSError as error:
         raise AirtcpError(f"{path}: {error.strerror}") from None
     return sum(len(line.split()) - 2 for line in lines)
+
+
+def _listening(flow: Flow) -> list[Step]:
+    return [Instrument(run(f"exchange {options(flow)} host", node=flow.sender))]
+
+
+def _measured(flow: Flow) -> Run:
+    words = f"exchange {options(flow)} browse {flow.sender_address} {flow.pages_file}"
+    return run(words, node=flow.receiver, stdout=flow.exchanges_file)
+
+
+def _expected_s(parameters: Parameters) -> float:
+    return parameters.pages * (parameters.reading_time_s + 1)
+
+
+def _timeout_s(flow: Flow, rate_bps: float) -> float:
+    return flow.start_s + flow.parameters.pages * (5 + flow.parameters.reading_time_s)
+
+
+WORKLOADS = {"web": Workload(_listening, _measured, _expected_s, _timeout_s, files=_files)}

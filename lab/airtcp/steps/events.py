@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What changes while flows go on: nodes' parameters, and places of radios that move."""
+
+from dataclasses import replace
+
+from airtcp.paths import REPOSITORY
+from airtcp.steps import hosts, links, wifi
+from airtcp.steps.step import Cancel, In, Sleep, Start, Step, WriteFile, run
+from airtcp.testbed import cables
+from airtcp.testbed.model import Change, Move, Testbed
+
+# What gives sockets another ACK policy: here, and in the guest.
+_SET_POLICY = REPOSITORY / "lab" / "guest" / "set_policy.py"
+_IN_GUEST = "/tmp/repolicy.py"
+
+
+def programs(testbed: Testbed) -> list[Step]:
+    """What the events need."""
+    changes = (event for event in testbed.events if isinstance(event, Change))
+    if all(one.before.ack_policy == one.after.ack_policy for one in changes):
+        return []
+    return [WriteFile(_IN_GUEST, _SET_POLICY.read_text(encoding="utf-8"))]
+
+
+def start(testbed: Testbed) -> list[Step]:
+    """All events at their times, from now on."""
+    steps: list[Step] = []
+    clock_s = 0.0
+    for event in sorted(testbed.events, key=lambda event: event.at_s):
+        if event.at_s > clock_s:
+            steps.append(Sleep(event.at_s - clock_s))
+            clock_s = event.at_s
+        steps += _change(testbed, event) if isinstance(event, Change) else [_move(event)]
+    return [Start(steps, "events", only=True)] if steps else []
+
+
+def end(testbed: Testbed) -> list[Step]:
+    """Those that were to come later do not."""
+    return [Cancel("events", "a change or a move: see above")] if testbed.events else []
+
+
+def _move(move: Move) -> Step:
+    return run(f"airsim radio set {move.radio} x_mm {move.x_mm} vx_mm_per_s {move.mm_per_s}")
+
+
+def _change(testbed: Testbed, change: Change) -> list[Step]:
+    node, before, after = testbed.by_name[change.node], change.before, change.after
+    inside = hosts.changed(before, after)
+    if before.ack_policy != after.ack_policy:
+        inside.append(run(f"python3 -B {_IN_GUEST} {after.ack_policy}"))
+    if node.kind == "server" and cables.path(before) != cables.path(after):
+        [end] = testbed.ends(node.name)
+        inside += links.shaped(replace(end, shaper=cables.forward(after)), "change")
+    found: list[Step] = [In(node.name, inside)] if inside else []
+    if node.radio is None:
+        return found
+    if keys := wifi.changed(before, after):
+        found.append(run(f"airsim radio set {node.radio} {keys}"))
+    if node.access_point and before.snr_db != after.snr_db:
+        found += wifi.loss(after, testbed.radio(node.access_point), node.radio)
+    return found

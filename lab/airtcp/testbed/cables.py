@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Cables and what lies behind them: delay, rate, loss and queues, in one direction each."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from airtcp.parameters import Parameters
+
+# A whole Ethernet frame of the usual MTU without its FCS, as a qdisc sees it.
+FRAME_BYTES = 1514
+
+
+@dataclass(frozen=True)
+class Way:
+    """A path in one direction. rate_bps None: no limit beyond that of the cable."""
+
+    delay_s: float
+    rate_bps: float | None
+    loss: float = 0.0
+
+
+@dataclass(frozen=True)
+class Path:
+    """Between the server and the access network."""
+
+    forward: Way
+    back: Way
+
+
+# Rates of an asymmetry at which ACKs, one for two segments, fill the way back (RFC 3449, section
+# 2): more than 44 to 1 with the timestamps of TCP. Delays as such accesses have them.
+PATHS: Mapping[str, Path] = {
+    "satellite": Path(Way(0.270, 20e6), Way(0.270, 256e3)),
+    "adsl": Path(Way(0.015, 8e6), Way(0.015, 128e3)),
+    "lte": Path(Way(0.025, 50e6), Way(0.025, 1e6)),
+}
+
+
+def path(parameters: Parameters) -> Path:
+    """That of the parameters, or of the preset that they name."""
+    if parameters.path != "none":
+        preset = PATHS[parameters.path]
+        return replace(preset, forward=replace(preset.forward, loss=parameters.wire_loss))
+    return Path(
+        Way(parameters.delay_s, parameters.rate_bps, parameters.wire_loss),
+        Way(parameters.return_delay_s, parameters.return_rate_bps),
+    )
+
+
+@dataclass(frozen=True)
+class Shaper:
+    """What a packet meets that leaves a device for a cable.
+
+    way: its delay and loss, of at most wire_packets at once; None: none. rate_bps: at which it then
+    leaves, of whole Ethernet frames with their gaps, one at a time, unless burst_bytes may leave
+    together. queue_packets: how many wait for that; None: as many as latency_s is long.
+    ack_filter: the stage (parameters/ack_filter.py) that the queue is.
+    """
+
+    way: Way | None = None
+    wire_packets: int = 1000
+    rate_bps: float | None = None
+    latency_s: float = 0.4
+    burst_bytes: int | None = None
+    queue_packets: int | None = None
+    ack_filter: str = ""
+
+
+def cable(parameters: Parameters) -> Shaper:
+    """A cable of Ethernet, and nothing else."""
+    return Shaper(rate_bps=parameters.ethernet_rate_bps, latency_s=parameters.rate_latency_s)
+
+
+def forward(parameters: Parameters) -> Shaper:
+    """The whole path from a server to its access network.
+
+    With radios there is always a delay, if only that of a cable. A delayed packet no longer counts
+    against its socket, as when a network card has sent it.
+    """
+    way = path(parameters).forward
+    ethernet = parameters.access == "ethernet"
+    return Shaper(
+        way,
+        parameters.wire_queue_packets,
+        _slower_bps(parameters) if ethernet else way.rate_bps,
+        parameters.rate_latency_s,
+        None if ethernet else parameters.rate_burst_bytes,
+    )
+
+
+def forward_near(parameters: Parameters) -> Shaper:
+    """Of a path to cables the first half: the rate, at which packets count against their socket."""
+    return Shaper(rate_bps=_slower_bps(parameters), latency_s=parameters.rate_latency_s)
+
+
+def forward_far(parameters: Parameters) -> Shaper:
+    """The other half: delay and loss, then the cable to a station."""
+    way = path(parameters).forward
+    return replace(cable(parameters), way=way, wire_packets=parameters.wire_queue_packets)
+
+
+def _slower_bps(parameters: Parameters) -> float:
+    rate_bps = path(parameters).forward.rate_bps
+    return min(parameters.ethernet_rate_bps, rate_bps or parameters.ethernet_rate_bps)
+
+
+def back(parameters: Parameters) -> Shaper | None:
+    """The path from the access network to a server."""
+    way, ethernet = path(parameters).back, parameters.access == "ethernet"
+    if not ethernet and way == Way(0.0, None):
+        return None
+    rate_bps = way.rate_bps or (parameters.ethernet_rate_bps if ethernet else None)
+    cake = [stage for stage in parameters.ack_filter if stage.startswith("cake")]
+    return Shaper(
+        way,
+        parameters.wire_queue_packets,
+        rate_bps,
+        parameters.rate_latency_s,
+        queue_packets=parameters.return_queue_packets,
+        ack_filter=cake[0] if cake else "",
+    )

@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The default topology, made of parameters alone.
+
+    server --cable-- [router --cable--] ap ~~radio~~ station
+                                           ~~radio~~ station2 ...
+
+`access: ethernet` has cables in place of the radios. Stations are numbered from 1; the number of a
+station is also that of its radio.
+"""
+
+from collections.abc import Iterator
+
+from airtcp.parameters import Parameters, mobility
+from airtcp.testbed import cables, processors
+from airtcp.testbed.addresses import (
+    AP_ADDRESS,
+    AP_WIRE_MAC,
+    ROUTER_LAN_MAC,
+    ROUTER_SERVER_MAC,
+    SERVER_ADDRESS,
+    SERVER_MAC,
+    bridge_port,
+    numbered,
+    radio_mac,
+    server_address,
+    station_address,
+    station_node,
+)
+from airtcp.testbed.model import (
+    AIR,
+    AIR_DEVICE,
+    PORT,
+    RRUL_CLASSES,
+    AckFilter,
+    AckFlow,
+    Direction,
+    End,
+    Flow,
+    Link,
+    Move,
+    Node,
+    Probe,
+    QueueFile,
+    Radio,
+    Testbed,
+)
+
+SSID = "airtcp"
+
+
+def testbed(parameters: Parameters) -> Testbed:
+    """The testbed of a case without a topology."""
+    wireless = parameters.access == "wifi"
+    queues = (QueueFile(0, 1, "queues-ap.txt"), QueueFile(1, 0, "queues-station.txt"))
+    devices = {"server": "eth0", "station": parameters.station_device, AIR: AIR_DEVICE}
+    return Testbed(
+        parameters=parameters,
+        nodes=tuple(_nodes(parameters)),
+        links=tuple(_links(parameters)),
+        radios=tuple(_radios(parameters)) if wireless else (),
+        flows=tuple(_flows(parameters)),
+        probes=tuple(_probes(parameters)),
+        filters=tuple(_filters(parameters)),
+        events=tuple(_events(parameters)),
+        captures={point: devices[point] for point in parameters.capture},
+        counted=("server", "station"),
+        queues=queues if wireless else (),
+        memory_mb=512 + 16 * (parameters.stations - 1),
+    )
+
+
+def _nodes(parameters: Parameters) -> Iterator[Node]:
+    numbers, wireless = parameters.station_numbers, parameters.access == "wifi"
+    sends = {node: node == parameters.sender for node in ("server", "station")}
+    receives = {node: node in parameters.receivers for node in ("server", "station")}
+    # Where data go both ways the station is the sender, and the server the receiver.
+    costs = {
+        node: processors.of_host(parameters, sends[node], node == parameters.receiver)
+        for node in ("server", "station")
+    }
+    routed = parameters.router != "none"
+    yield Node(
+        "server",
+        "server",
+        parameters,
+        addresses=tuple(dict.fromkeys(_server_addresses(parameters))),
+        device="eth0",
+        mac=SERVER_MAC,
+        router="router" if routed else "",
+        sends=sends["server"],
+        receives=receives["server"],
+        cost=costs["server"],
+    )
+    if routed:
+        yield Node("router", "router", parameters, cost=processors.of_router(parameters))
+    ap_radio = 0 if wireless else None
+    yield Node("ap", "access_point", parameters, addresses=(AP_ADDRESS,), radio=ap_radio, ssid=SSID)
+    for number in numbers:
+        yield Node(
+            station_node(number),
+            "station",
+            parameters,
+            number,
+            addresses=(station_address(number),),
+            device=parameters.station_device,
+            mac=radio_mac(number),
+            radio=number if wireless else None,
+            access_point="ap",
+            sends=sends["station"],
+            receives=receives["station"],
+            cost=costs["station"] if number == 1 else None,
+        )
+
+
+def _server_addresses(parameters: Parameters) -> Iterator[str]:
+    """Those that stations have to do with."""
+    for number in parameters.station_numbers:
+        if parameters.direction != "upload":
+            yield SERVER_ADDRESS
+        if parameters.direction != "download":
+            yield server_address(number)
+
+
+def _links(parameters: Parameters) -> Iterator[Link]:
+    wired = parameters.access == "ethernet"
+    cable = cables.cable(parameters) if wired else None
+    forward = cables.forward_near(parameters) if wired else cables.forward(parameters)
+    server = End("server", "eth0", SERVER_MAC, forward)
+    ap = End("ap", "eth0", AP_WIRE_MAC, cables.back(parameters))
+    if parameters.router == "none":
+        yield Link(server, ap)
+    else:
+        yield Link(server, End("router", "eth0", ROUTER_SERVER_MAC, cable))
+        yield Link(ap, End("router", "eth1", ROUTER_LAN_MAC, cable))
+    if wired:
+        far = cables.forward_far(parameters)
+        for number in parameters.station_numbers:
+            station = End(station_node(number), "eth0", radio_mac(number), cable)
+            yield Link(station, End("ap", bridge_port(number), shaper=far))
+
+
+def _radios(parameters: Parameters) -> Iterator[Radio]:
+    """Where any has a place the access point is at 0."""
+    place = None
+    if parameters.walk:
+        place = mobility.legs(parameters.walk)[0].from_mm
+    elif parameters.distance_m is not None:
+        place = round(parameters.distance_m * 1000)
+    yield Radio(0, "ap", None if place is None else 0)
+    for number in parameters.station_numbers:
+        yield Radio(number, station_node(number), place)
+
+
+def _events(parameters: Parameters) -> Iterator[Move]:
+    at_s = 0.0
+    for leg in mobility.legs(parameters.walk) if parameters.walk else ():
+        for number in parameters.station_numbers:
+            yield Move(at_s, number, leg.from_mm, leg.mm_per_s)
+        at_s += leg.seconds or 0.0
+
+
+def directions(parameters: Parameters) -> tuple[Direction, ...]:
+    return ("download", "upload") if parameters.direction == "both" else (parameters.direction,)
+
+
+def _flows(parameters: Parameters) -> Iterator[Flow]:
+    """Station by station."""
+    for station in parameters.station_numbers:
+        for direction in directions(parameters):
+            for service, flows in classes(parameters).items():
+                yield _flow(parameters, station, direction, service, flows)
+
+
+def _flow(
+    parameters: Parameters, station: int, direction: Direction, service: str | None, flows: int
+) -> Flow:
+    ends = [("server", SERVER_ADDRESS), (station_node(station), station_address(station))]
+    if direction == "upload":
+        ends = [ends[1], ("server", server_address(station))]
+    (sender, sender_address), (receiver, receiver_address) = ends
+    udp_bps = parameters.udp_rate_bps or unlimited_bps(parameters)
+    return Flow(
+        workload=parameters.workload,
+        sender=sender,
+        receiver=receiver,
+        sender_address=sender_address,
+        receiver_address=receiver_address,
+        station=station,
+        direction=direction,
+        parameters=parameters,
+        port=PORT if service is None else PORT + list(RRUL_CLASSES).index(service),
+        protocol=parameters.protocol,
+        congestion_control=parameters.congestion_control,
+        flows=flows,
+        rate_bps=udp_bps / parameters.flows if parameters.protocol == "udp" else None,
+        service=service,
+        duration_s=parameters.duration_s if parameters.workload == "bulk" else None,
+        suffix=numbered(_kind(parameters, direction, service), station),
+        bind=direction == "upload" and parameters.stations > 1,
+    )
+
+
+def classes(parameters: Parameters) -> dict[str | None, int]:
+    """How many flows of a direction are of each class; None where flows are not marked."""
+    if parameters.dscp == "none":
+        return {None: parameters.flows}
+    dealt = (parameters.flows + 3 - number for number in range(len(RRUL_CLASSES)))
+    return {name: n // 4 for name, n in zip(RRUL_CLASSES, dealt, strict=True) if n >= 4}
+
+
+def _kind(parameters: Parameters, direction: Direction, service: str | None) -> str:
+    parts = [direction] if parameters.direction == "both" else []
+    return "".join(f"-{part}" for part in (*parts, *((service,) if service else ())))
+
+
+def access_rate_bps(parameters: Parameters) -> float:
+    """The rate at which the access sends data, overhead aside; with minstrel at most."""
+    if parameters.access == "ethernet":
+        return parameters.ethernet_rate_bps
+    return parameters.radio_rate.bps
+
+
+def unlimited_bps(parameters: Parameters) -> float:
+    """What `unlimited` UDP sends in a direction of a station: its share of the access's rate.
+
+    Overhead always takes a part of that rate. In virtual time a program is infinitely fast: a
+    sender that nothing limits would let no time pass, and one far above what that can carry
+    costs time for packets that only drop.
+    """
+    return access_rate_bps(parameters) / (parameters.stations * len(directions(parameters)))
+
+
+def udp_classes(parameters: Parameters) -> tuple[str, ...]:
+    """The classes of UDP requests that probe latency beside the flows."""
+    if not parameters.udp_ping_interval_s:
+        return ()
+    return ("BE",) if parameters.dscp == "none" else ("BE", "BK", "EF")
+
+
+def _probes(parameters: Parameters) -> Iterator[Probe]:
+    if parameters.workload != "bulk":
+        return
+    ends = ("station", "server", SERVER_ADDRESS)
+    if parameters.ping_interval_s:
+        yield Probe("ping", *ends, parameters.ping_interval_s, "ping.txt")
+    for service in udp_classes(parameters):
+        file = f"udp-ping-{service}.csv"
+        yield Probe("udp", *ends, parameters.udp_ping_interval_s, file, service)
+
+
+def _filters(parameters: Parameters) -> Iterator[AckFilter]:
+    at = "ap" if parameters.ack_filter_at == "bridge" else "router"
+    for stage in parameters.ack_filter:
+        if stage in ("police", "shape"):
+            yield AckFilter(
+                stage,
+                f"ack-filter-{stage}.{'txt' if stage == 'police' else 'json'}",
+                at,
+                "ifb1" if stage == "shape" else "",
+                flows=tuple(_ack_flows(parameters)),
+                rate_bps=parameters.ack_filter_rate_bps or 0.0,
+                burst_bytes=parameters.ack_filter_burst_bytes,
+            )
+        elif stage.startswith("cake"):
+            yield AckFilter(stage, "qdisc-bridge.json", "ap", "eth0")
+        else:
+            yield AckFilter(stage, of_radios(stage))
+
+
+def of_radios(stage: str) -> str:
+    """What a stage of all radios has counted is in this file; empty: it does not count."""
+    files = {"hold": "airsim-after.txt", "multicast": ""}
+    return files.get(stage, "ack-filter-txq.txt")
+
+
+def _ack_flows(parameters: Parameters) -> Iterator[AckFlow]:
+    """By receiver: where its ACKs enter the node that filters them."""
+    numbers = parameters.station_numbers
+    if parameters.ack_filter_stations == "first":
+        numbers = numbers[:1]
+    for number in numbers:
+        station = station_address(number)
+        if parameters.direction != "upload":
+            inner = "wlan0" if parameters.access == "wifi" else bridge_port(number)
+            device = "eth1" if parameters.ack_filter_at == "router" else inner
+            yield AckFlow(device, station, SERVER_ADDRESS)
+        if parameters.direction != "download":
+            yield AckFlow("eth0", server_address(number), station)
