@@ -2,11 +2,11 @@
 /*
  * Exchange messages over TCP and measure how long each exchange takes.
  *
- *	exchange [-N] [-C CONGESTION] serve REQUEST REPLY CONNECTIONS
- *	exchange [-N] [-C CONGESTION] ask ADDRESS REQUEST REPLY EXCHANGES
- *	exchange [-N] [-C CONGESTION] fetch ADDRESS REQUEST REPLY EXCHANGES
- *	exchange [-N] [-C CONGESTION] host
- *	exchange [-N] [-C CONGESTION] browse ADDRESS PAGES
+ *	exchange [OPTIONS] serve REQUEST REPLY CONNECTIONS
+ *	exchange [OPTIONS] ask ADDRESS REQUEST REPLY EXCHANGES
+ *	exchange [OPTIONS] fetch ADDRESS REQUEST REPLY EXCHANGES
+ *	exchange [OPTIONS] host
+ *	exchange [OPTIONS] browse ADDRESS PAGES
  *
  * serve: answers each request of REQUEST bytes with REPLY bytes immediately, for
  * the given number of connections in sequence.
@@ -28,7 +28,8 @@
  * connection and its start and end, in nanoseconds of CLOCK_REALTIME as in
  * captures; browse also prints the page number and the bytes.
  *
- * -N and -C are as in iperf3: TCP_NODELAY and the congestion control.
+ * Options: -N (TCP_NODELAY) and -C CONGESTION as in iperf3; -p PORT of serve and
+ * host.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -59,13 +60,14 @@
 
 static const char *congestion;
 static int nodelay;
+static in_port_t port = PORT;
 
 static void usage(void)
 {
-	fputs("usage: exchange [-N] [-C CONGESTION] serve REQUEST REPLY CONNECTIONS\n"
-	      "       exchange [-N] [-C CONGESTION] ask|fetch ADDRESS REQUEST REPLY EXCHANGES\n"
-	      "       exchange [-N] [-C CONGESTION] host\n"
-	      "       exchange [-N] [-C CONGESTION] browse ADDRESS PAGES\n",
+	fputs("usage: exchange [OPTIONS] serve REQUEST REPLY CONNECTIONS\n"
+	      "       exchange [OPTIONS] ask|fetch ADDRESS REQUEST REPLY EXCHANGES\n"
+	      "       exchange [OPTIONS] host\n"
+	      "       exchange [OPTIONS] browse ADDRESS PAGES\n",
 	      stderr);
 	exit(2);
 }
@@ -164,7 +166,7 @@ static int open_listener(void)
 {
 	const struct sockaddr_in here = {
 		.sin_family = AF_INET,
-		.sin_port = htons(PORT),
+		.sin_port = htons(port),
 	};
 	int listener = open_socket();
 
@@ -375,21 +377,23 @@ int main(int argc, char **argv)
 {
 	struct sockaddr_in address = {
 		.sin_family = AF_INET,
-		.sin_port = htons(PORT),
 	};
 	long request, reply, exchanges;
 	int option;
 
-	while ((option = getopt(argc, argv, "NC:")) != -1) {
+	while ((option = getopt(argc, argv, "NC:p:")) != -1) {
 		if (option == 'N')
 			nodelay = 1;
 		else if (option == 'C')
 			congestion = optarg;
+		else if (option == 'p')
+			port = number(optarg, 1, 65535);
 		else
 			usage();
 	}
 	argv += optind;
 	argc -= optind;
+	address.sin_port = htons(port);
 	if (argc == 4 && !strcmp(argv[0], "serve")) {
 		serve(number(argv[1], 1, MAX_BYTES), number(argv[2], 1, MAX_BYTES),
 		      number(argv[3], 1, MAX_COUNT));

@@ -176,7 +176,7 @@ def test_each_station_may_say_its_ratio_alone(tmp_path: Path) -> None:
     found = text_of(planned(tmp_path, text.replace("error_rate: 0.1", "snr: 20dB")))
     losses = [line.split()[-1] for line in found.splitlines() if "loss_mdb" in line]
     assert len(losses) == 6 and int(losses[0]) == int(losses[2]) + 10_000
-    needs = r"stations\.laptop: error_model snr needs an snr: here, at its access point or in"
+    needs = r"stations\.laptop: error_model snr needs one of snr, distance, walk: here, at its acc"
     with pytest.raises(InputError, match=needs):
         planned(tmp_path, text.replace(", error_rate: 0.1", ""))
 

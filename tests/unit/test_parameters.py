@@ -113,12 +113,6 @@ CABLES: dict[str, Plain] = {"access": "ethernet"}
             "ack_filter",
             "a bottleneck on the return path: return_rate",
         ),
-        ({"ack_filter": "multicast"}, "ack_filter", "allowed: direction upload"),
-        (
-            {"ack_filter": "shape", "ack_filter_rate": "1Mbit", "ack_filter_at": "router"},
-            "ack_filter_at",
-            "router is not allowed with router none; allowed: bridge",
-        ),
         (
             {"error_model": "snr", "snr": "3dB"},
             "snr",
@@ -135,6 +129,34 @@ def test_what_cannot_be_together_is_told_with_what_can(
     assert error["loc"] == (name,)
     assert message in error["msg"]
     assert "\n" not in error["msg"]
+
+
+@pytest.mark.parametrize(
+    ("values", "name", "message"),
+    [
+        ({"ack_filter": "multicast"}, "ack_filter", "allowed: direction upload"),
+        (
+            {"ack_filter": "shape", "ack_filter_rate": "1Mbit", "ack_filter_at": "router"},
+            "ack_filter_at",
+            "router is not allowed with router none; allowed: bridge",
+        ),
+        ({"error_model": "snr"}, "error_model", "snr needs one of snr distance walk"),
+    ],
+)
+def test_what_the_default_topology_has_no_place_for_is_told(
+    values: dict[str, Plain], name: str, message: str
+) -> None:
+    [misfit] = Parameters().replace(values).misfits()
+    assert misfit.name == name and message in misfit.text
+
+
+def test_what_has_no_effect_in_a_node_is_not_the_cases() -> None:
+    case = Parameters().replace({"channel": 44, "error_rate": 0.1, "capture": "server,air"})
+    wired = case.override({"access": "ethernet"})
+    assert (wired.channel, wired.error_rate, wired.capture) == (36, 0, ())
+    with pytest.raises(ValidationError, match="44 is not allowed with access ethernet"):
+        case.override({"access": "ethernet", "channel": 44})
+    assert case.override({"router": "cisco881"}).channel == 44
 
 
 @pytest.mark.parametrize(

@@ -214,7 +214,7 @@ def problems_of(network: Network | None, parameters: Parameters) -> Iterator[Pro
     if network:
         yield from problems(network, parameters)
     else:
-        yield from (Problem(("parameters", name), text) for name, text in parameters.incomplete())
+        yield from (Problem(("parameters", name), text) for name, text in parameters.misfits())
 
 
 def _set(parameters: Parameters, values: Mapping[str, Plain]) -> Parameters:

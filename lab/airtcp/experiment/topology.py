@@ -6,32 +6,42 @@ case, so that a factor reaches every node that does not override it.
 """
 
 from collections import Counter
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from airtcp.parameters import Parameters
+from airtcp.parameters import PARAMETER_NAMES, Parameters
+from airtcp.parameters.ack_filter import Stage
 from airtcp.parameters.ack_policy import AckPolicy
 from airtcp.parameters.bss import Bss
 from airtcp.parameters.cable import Cable, Link
-from airtcp.parameters.errors import Errors
+from airtcp.parameters.errors import Errors, Place
 from airtcp.parameters.host import Host
 from airtcp.parameters.jsonschema import Json
+from airtcp.parameters.path import Access, LinkPreset, Router, SlowHost
 from airtcp.parameters.quantity import Plain, duration, rate, whole_seconds
 from airtcp.parameters.radio import DataRate, Radio
 from airtcp.parameters.section import Strict
 from airtcp.parameters.sender import CongestionControl, Sender, SenderSysctls
+from airtcp.parameters.workload import Traffic
 
 SWITCH = "switch"
 """The node where all cables end, which no file names."""
 
+ROUTER = "router-"
+"""How the name of a server's router begins, before that of the server."""
+
 _DAY_S = 86400
+
+# A station has one of these: others that the case has, or its access point, do not count.
+_PLACES = ("snr", "distance", "walk")
 
 
 def _without_defaults(schema: Json) -> None:
     """What a node does not override has no default here: it is the case's."""
-    for described in schema["properties"].values():
-        described.pop("default", None)
+    for name, described in schema["properties"].items():
+        if name in PARAMETER_NAMES:
+            described.pop("default", None)
 
 
 class NodeParameters(Strict):
@@ -45,11 +55,11 @@ class NodeParameters(Strict):
         return given
 
 
-class Server(Cable, Host, Sender, AckPolicy, NodeParameters):
-    """A host on a cable to the switch."""
+class Server(Stage, SlowHost, Router, LinkPreset, Cable, Host, Sender, AckPolicy, NodeParameters):
+    """A host on a cable to the switch, or to a router of its own."""
 
 
-class AccessPoint(Errors, Radio, Bss, NodeParameters):
+class AccessPoint(Stage, Errors, Radio, Bss, NodeParameters):
     """A bridge between the switch and its radio; its stations inherit its parameters."""
 
 
@@ -57,8 +67,8 @@ class _Associated(NodeParameters):
     access_point: str = Field(description="the access point that it joins")
 
 
-class Station(Errors, Radio, Host, Sender, AckPolicy, _Associated):
-    """A host with a radio."""
+class Station(Stage, SlowHost, Access, Place, Errors, Radio, Host, Sender, AckPolicy, _Associated):
+    """A host with a radio, or on a cable to its access point."""
 
 
 class Settings(Errors, DataRate, Link, SenderSysctls, AckPolicy, NodeParameters):
@@ -74,7 +84,7 @@ class Topology(Strict):
     access_points: dict[str, AccessPoint] = Field(
         description="bridges between the switch and their radios"
     )
-    stations: dict[str, Station] = Field(description="hosts with radios")
+    stations: dict[str, Station] = Field(description="hosts with radios, or on cables")
     hidden: tuple[tuple[str, str], ...] = Field(
         default=(), description="pairs of access points and stations that do not hear each other"
     )
@@ -90,17 +100,21 @@ class Topology(Strict):
         return next((group for group in groups if name in getattr(self, group)), None)
 
 
-class Flow(Strict):
-    """One connection, or UDP at a rate, from a host to another."""
-
+class _Ends(NodeParameters):
     sender: str = Field(alias="from", description="the host that sends")
     receiver: str = Field(alias="to", description="the host that receives")
     name: str | None = Field(
         default=None, description="of its results and files; FROM-TO, numbered, unless given"
     )
-    protocol: Literal["tcp", "udp"] = Field(default="tcp", description="transport")
+
+
+class Flow(Traffic, _Ends):
+    """What is sent from a host to another, and parameters of its own."""
+
     rate_bps: Annotated[float | None, rate("unlimited")] = Field(
-        default=None, alias="rate", description="rate at which the program sends; UDP needs one"
+        default=None,
+        alias="rate",
+        description="bulk: rate at which the program sends; UDP needs one, here or udp_rate",
     )
     congestion_control: CongestionControl | None = Field(
         default=None, description="tcp: its own; that of the sender unless given"
@@ -111,15 +125,13 @@ class Flow(Strict):
     duration_s: Annotated[float | None, whole_seconds(1, _DAY_S)] = Field(
         default=None,
         alias="duration",
-        description="for how long, whole seconds; as many as the run has left unless given",
+        description="bulk: for how long, whole seconds; as many as the run has left unless given",
     )
 
-    def own(self, sender: Parameters) -> Parameters:
-        """The parameters of its workload, where the sender has these."""
-        given: dict[str, Plain] = {"protocol": self.protocol}
-        if self.congestion_control:
-            given["congestion_control"] = self.congestion_control
-        return sender.replace(given)
+    def overrides(self) -> dict[str, Plain]:
+        """The parameters that it has of its own."""
+        own = {*Traffic.model_fields, "congestion_control"} & self.model_fields_set
+        return self.model_dump(mode="json", include=own, exclude_none=True)
 
 
 class Change(Strict):
@@ -147,10 +159,21 @@ class Network(Strict):
         """The parameters that a node overrides; a station inherits those of its access point."""
         group = self.topology.group(name)
         given: dict[str, Plain] = getattr(self.topology, str(group))[name].plain()
-        if group == "stations":
-            of_cell = self.topology.access_points[str(given.pop("access_point"))].plain()
-            return {**of_cell, **given}
-        return given
+        if group != "stations":
+            return given
+        of_cell = self.topology.access_points[str(given.pop("access_point"))].plain()
+        if places := [place for place in _PLACES if place in given]:
+            elsewhere = {place: "none" for place in _PLACES if place not in places}
+            return {**of_cell, **elsewhere, **given}
+        return {**of_cell, **given}
+
+    def of_node(self, name: str, parameters: Parameters) -> Parameters:
+        """Those of a node. Raises pydantic's ValidationError for some that cannot be together."""
+        return parameters.override(self.own(name))
+
+    def of_flow(self, flow: Flow, parameters: Parameters) -> Parameters:
+        """Those of a flow, whose sender's it has. Raises pydantic's ValidationError."""
+        return self.of_node(flow.sender, parameters).override(flow.overrides())
 
 
 def rest_s(parameters: Parameters, flow: Flow) -> float:

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from airtcp import suggest
 from airtcp.experiment.topology import (
     MODELS,
+    ROUTER,
     SWITCH,
     Flow,
     Network,
@@ -65,8 +66,10 @@ def warnings(network: Network, parameters: Parameters) -> Iterator[str]:
     """Settings that are allowed, but may not be intended."""
     for name, station in network.topology.stations.items():
         ends = (station.access_point, name)
-        nodes = {node: parameters.replace(network.own(node)) for node in ends}
+        nodes = {node: network.of_node(node, parameters) for node in ends}
         for sender, receiver in itertools.permutations(ends):
+            if nodes[name].access != "wifi":
+                continue
             most, rate = nodes[receiver].streams, nodes[sender].radio_rate
             if nodes[sender].rate_control == "fixed" and rate.streams > most:
                 yield (
@@ -92,6 +95,8 @@ def _names(network: Network, parameters: Parameters) -> Iterator[Problem]:
             if not _NAME.fullmatch(name) or name in _RESERVED:
                 text = f"not a node name; allowed: {_LIKE}, but not {listed(_RESERVED)}"
                 yield Problem((*at, name), text)
+            elif name.removeprefix(ROUTER) in topology.servers and name.startswith(ROUTER):
+                yield Problem((*at, name), f"{ROUTER}SERVER is the name of a server's router")
             elif name in seen:
                 yield Problem((*at, name), f"the name is already used in {seen[name]}")
             seen[name] = group
@@ -106,13 +111,18 @@ def _links(network: Network, parameters: Parameters) -> Iterator[Problem]:
                 ("topology", "stations", name, "access_point"),
                 f"unknown access point {_unknown(station.access_point, known)}",
             )
-    radios = [*topology.access_points, *topology.stations]
+    wireless = [name for name in topology.stations if _access(network, name, parameters) == "wifi"]
+    radios = [*topology.access_points, *wireless]
     for number, pair in enumerate(topology.hidden):
         at = ("topology", "hidden", number)
         if unknown := [name for name in pair if name not in radios]:
             yield Problem(at, f"unknown radio {_unknown(unknown[0], radios)}")
         elif pair[0] == pair[1]:
             yield Problem(at, f"{pair[0]!r} given twice; give two different radios")
+
+
+def _access(network: Network, name: str, parameters: Parameters) -> str:
+    return str(network.topology.stations[name].plain().get("access", parameters.access))
 
 
 def _nodes(network: Network, parameters: Parameters) -> Iterator[Problem]:
@@ -124,19 +134,29 @@ def _nodes(network: Network, parameters: Parameters) -> Iterator[Problem]:
                 f"{name} {value} is not allowed with a topology; allowed: {default}",
             )
             return
-    topology = network.topology
-    for group in ("servers", "access_points", "stations"):
-        for name in getattr(topology, group):
-            own, at = network.own(name), ("topology", group, name)
-            if problem := _conflict(parameters, own, at):
-                yield problem
-            elif group == "stations" and _without_snr(parameters.replace(own)):
-                text = "error_model snr needs an snr: here, at its access point or in parameters"
-                yield Problem(at, text)
+    found = False
+    for name in network.topology.names:
+        at = ("topology", str(network.topology.group(name)), name)
+        if problem := _conflict(parameters, network.own(name), at):
+            yield problem
+            found = True
+    for name in () if found else network.topology.stations:
+        at = ("topology", "stations", name)
+        yield from (Problem(at, text) for text in _joined(network, name, parameters))
 
 
-def _without_snr(parameters: Parameters) -> bool:
-    return parameters.error_model == "snr" and parameters.snr_db is None
+def _joined(network: Network, name: str, parameters: Parameters) -> Iterator[str]:
+    """What is wrong with a station at its access point."""
+    station = network.of_node(name, parameters)
+    access_point = network.of_node(network.topology.stations[name].access_point, parameters)
+    if any(text for _, text in station.incomplete()):
+        yield (
+            "error_model snr needs one of snr, distance, walk: here, at its access point or in "
+            "parameters"
+        )
+    stages = [one.ack_filter for one in (station, access_point)]
+    if station.access == "wifi" and len({"multicast" in one for one in stages}) > 1:
+        yield "ack_filter multicast is of an access point and all of its stations, or of none"
 
 
 def _conflict(
@@ -144,7 +164,7 @@ def _conflict(
 ) -> Problem | None:
     """The conflict of these parameters with the others, each of which is valid alone."""
     try:
-        base.replace(values)
+        base.override(values)
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0])
@@ -165,7 +185,8 @@ def _flows(network: Network, parameters: Parameters) -> Iterator[Problem]:
         if flow.sender == flow.receiver:
             yield Problem((*at, "to"), f"from {flow.sender!r} to itself; give another host")
         yield from (Problem((*at, key), text) for key, text in _times(parameters, flow))
-        yield from (Problem((*at, key), text) for key, text in _transport(flow))
+        if flow.sender in hosts and (problem := _traffic(network, parameters, flow, at)):
+            yield problem
     for number, flow in enumerate(network.flows):
         if flow.name is not None and not _NAME.fullmatch(flow.name):
             yield Problem(("flows", number, "name"), f"not a flow name; allowed: {_LIKE}")
@@ -188,13 +209,42 @@ def _times(parameters: Parameters, flow: Flow) -> Iterator[tuple[str, str]]:
         )
 
 
-def _transport(flow: Flow) -> Iterator[tuple[str, str]]:
-    if flow.protocol == "tcp":
-        return
-    if flow.rate_bps is None:
-        yield "protocol", "udp needs a rate, such as 5Mbit"
-    if flow.congestion_control is not None:
-        yield "congestion_control", "not allowed with udp"
+def _traffic(
+    network: Network, parameters: Parameters, flow: Flow, at: tuple[str | int, ...]
+) -> Problem | None:
+    """What is wrong with the parameters of a flow."""
+    sender = network.of_node(flow.sender, parameters)
+    if problem := _conflict(sender, flow.overrides(), at):
+        return problem
+    own = sender.override(flow.overrides())
+    if own.protocol == "udp":
+        if flow.rate_bps is None and own.udp_rate_bps is None:
+            return Problem((*at, "protocol"), "udp needs a rate, such as 5Mbit")
+        if flow.congestion_control is not None:
+            return Problem((*at, "congestion_control"), "not allowed with udp")
+    of_bulk = {"rate": flow.rate_bps, "duration": flow.duration_s}
+    given = [name for name, value in of_bulk.items() if value is not None]
+    if own.workload != "bulk" and given:
+        text = f"is not allowed with workload {own.workload}; allowed: workload bulk"
+        return Problem((*at, given[0]), text)
+    return _filtered(network, parameters, flow, at)
+
+
+def _filtered(
+    network: Network, parameters: Parameters, flow: Flow, at: tuple[str | int, ...]
+) -> Problem | None:
+    """The ACKs of a flow are filtered where there is nothing."""
+    if network.topology.group(flow.receiver) is None:
+        return None
+    receiver = network.of_node(flow.receiver, parameters)
+    if receiver.ack_filter_at != "router":
+        return None
+    ends = [name for name in (flow.receiver, flow.sender) if name in network.topology.servers]
+    if any(network.of_node(name, parameters).router != "none" for name in ends):
+        return None
+    return Problem(
+        at, f"{flow.receiver} has ack_filter_at router, and neither end of the flow a router"
+    )
 
 
 def _schedule(network: Network, parameters: Parameters) -> Iterator[Problem]:
@@ -212,7 +262,7 @@ def _schedule(network: Network, parameters: Parameters) -> Iterator[Problem]:
         if change.at_s >= duration_s:
             length = format_duration_s(duration_s)
             yield Problem((*at, "at"), f"the run has ended by then; allowed: less than {length}")
-        before = now.get(change.node) or parameters.replace(network.own(change.node))
+        before = now.get(change.node) or network.of_node(change.node, parameters)
         values = change.settings.plain()
         if not values:
             yield Problem((*at, "set"), f"give at least one; allowed: {listed(_changeable(group))}")
@@ -223,7 +273,7 @@ def _schedule(network: Network, parameters: Parameters) -> Iterator[Problem]:
         if problem := _conflict(before, values, (*at, "set")):
             yield problem
             return
-        now[change.node] = before.replace(values)
+        now[change.node] = before.override(values)
 
 
 def _changeable(group: str) -> list[str]:

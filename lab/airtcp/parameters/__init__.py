@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Everything that decides a run beside its seed: each parameter's type, unit, range and default."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ from airtcp.parameters.observation import Observation
 from airtcp.parameters.path import Path
 from airtcp.parameters.quantity import Plain, Quantity
 from airtcp.parameters.radio import Radio
-from airtcp.parameters.section import key_of, own_fields
+from airtcp.parameters.section import Conflict, key_of, own_fields
 from airtcp.parameters.sender import Cubic, Sender
 from airtcp.parameters.workload import Workload
 from airtcp.units import format_duration_s, format_rate_bps, format_size_bytes
@@ -87,6 +87,29 @@ class Parameters(
         given = Parameters.model_validate(values)
         changed = {name: getattr(given, name) for name in given.model_fields_set}
         return self.model_copy(update=changed).check(changed.keys())
+
+    def override(self, values: Mapping[str, Plain]) -> "Parameters":
+        """These parameters where a node or a flow has its own; raises as replace() does.
+
+        The others are at their defaults where they have no effect beside these: a station on a
+        cable has no channel.
+        """
+        given = Parameters.model_validate(values)
+        own = {name: getattr(given, name) for name in given.model_fields_set}
+        # Captures are of the whole run.
+        found = self.model_copy(update={"capture": (), **own})
+        while idle := {
+            name: default
+            for name, default in found.without_effect()
+            if name not in own and getattr(found, name) != default
+        }:
+            found = found.model_copy(update=idle)
+        return found.check()
+
+    def misfits(self) -> Iterator[Conflict]:
+        """What the default topology needs, or has no place for."""
+        yield from self.incomplete()
+        yield from self.misplaced()
 
     @property
     def conditions(self) -> tuple[object, ...]:

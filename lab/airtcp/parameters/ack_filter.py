@@ -16,6 +16,7 @@ from airtcp.parameters.section import (
     Conflict,
     DefaultTopologyOnly,
     OnlyWith,
+    Section,
     not_with,
     parameter,
 )
@@ -61,10 +62,10 @@ _POLICE_OR_SHAPE = OnlyWith("ack_filter", "police", "shape")
 _HOLD = OnlyWith("ack_filter", "hold")
 
 
-class AckFilter(Radio, Workload, Path, Cable):
+class Stage(Section):
     """Stages, and the parameters of each."""
 
-    ack_filter: Annotated[Stages, DefaultTopologyOnly()] = parameter(
+    ack_filter: Stages = parameter(
         "ack_filter",
         (),
         "stages that thin ACKs on their way, joined by + (docs/explanation/ack-filter.md)",
@@ -78,7 +79,9 @@ class AckFilter(Radio, Workload, Path, Cable):
     ack_filter_burst_bytes: Annotated[int, size(64, 1 << 30), _POLICE] = parameter(
         "ack_filter_burst", 5000, "police: bytes of ACKs that may pass at once"
     )
-    ack_filter_stations: Annotated[Literal["all", "first"], _POLICE_OR_SHAPE] = parameter(
+    ack_filter_stations: Annotated[
+        Literal["all", "first"], _POLICE_OR_SHAPE, DefaultTopologyOnly()
+    ] = parameter(
         "ack_filter_stations", "all", "police, shape: stations whose connections are filtered"
     )
     ack_hold: Annotated[int, count(2, 65535), _HOLD] = parameter(
@@ -90,6 +93,10 @@ class AckFilter(Radio, Workload, Path, Cable):
     ack_hold_rate_bps: Annotated[float | None, rate("any"), _HOLD] = parameter(
         "ack_hold_rate", None, "hold: only while the radio sends at this rate or a higher one"
     )
+
+
+class AckFilter(Stage, Radio, Workload, Path, Cable):
+    """Stages, and what they are on."""
 
     def own_conflicts(self) -> Iterator[Conflict]:
         for stage in self.ack_filter:
@@ -107,6 +114,9 @@ class AckFilter(Radio, Workload, Path, Cable):
                     f"{stage} needs a bottleneck on the return path: return_rate, path, access "
                     "ethernet",
                 )
+
+    def misplaced(self) -> Iterator[Conflict]:
+        """What the default topology has no place for."""
         if "multicast" in self.ack_filter and self.direction != "upload":
             yield Conflict(
                 "ack_filter",

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 
 from airtcp.parameters.mobility import FARTHEST_M, Walk
 from airtcp.parameters.quantity import distance, fraction, level, ratio
-from airtcp.parameters.section import DefaultTopologyOnly, OnlyWith, RadioKey, Section, parameter
+from airtcp.parameters.section import OnlyWith, RadioKey, Section, parameter
 
 # Transmit power of every preset.
 TX_POWER_DBM = 20.0
@@ -17,8 +17,8 @@ _BURST = OnlyWith("error_model", "burst")
 _SNR = OnlyWith("error_model", "snr")
 
 
-class Propagation(Section):
-    """Parameters of the medium, the same for all radios."""
+class ErrorModel(Section):
+    """What loses frames."""
 
     only_with: ClassVar = _WIFI
 
@@ -27,14 +27,28 @@ class Propagation(Section):
         "fixed",
         "cause of frame losses: fixed probabilities, noise, or bursts (Gilbert-Elliott)",
     )
-    distance_m: Annotated[
-        float | None, distance(0, FARTHEST_M, "none"), _SNR, DefaultTopologyOnly()
-    ] = parameter("distance", None, "distance of all stations from the access point")
-    walk: Annotated[Walk, _SNR, DefaultTopologyOnly()] = parameter(
+
+
+class Place(Section):
+    """Where a station is."""
+
+    only_with: ClassVar = _WIFI
+
+    distance_m: Annotated[float | None, distance(0, FARTHEST_M, "none"), _SNR] = parameter(
+        "distance", None, "distance of all stations from the access point"
+    )
+    walk: Annotated[Walk, _SNR] = parameter(
         "walk",
         None,
         "distance over time from the start of the transfer, as in 0s=5m,10s=40m; linear in between",
     )
+
+
+class Propagation(Place, ErrorModel):
+    """Parameters of the medium, the same for all radios."""
+
+    only_with: ClassVar = _WIFI
+
     path_loss_exponent: Annotated[float, fraction(1, 10)] = parameter(
         "path_loss_exponent", 3.0, "distance, walk: path loss exponent (2: free space)"
     )

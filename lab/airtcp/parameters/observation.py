@@ -11,7 +11,6 @@ from airtcp.parameters.path import Path
 from airtcp.parameters.quantity import Capture, OnOff, duration, whole_seconds
 from airtcp.parameters.section import (
     Conflict,
-    DefaultTopologyOnly,
     OnlyWith,
     not_with,
     parameter,
@@ -26,7 +25,7 @@ class Observation(Path):
     duration_s: Annotated[float, whole_seconds(1, 86400)] = parameter(
         "duration", 10.0, "bulk: length of the transfer in virtual time, whole seconds"
     )
-    baseline_s: Annotated[float, whole_seconds(0, 3600), _BULK, DefaultTopologyOnly()] = parameter(
+    baseline_s: Annotated[float, whole_seconds(0, 3600), _BULK] = parameter(
         "baseline",
         0.0,
         "bulk: length of the idle baseline before and after the transfer, when only ping runs; "
@@ -35,12 +34,10 @@ class Observation(Path):
     ping_interval_s: Annotated[float, duration(0, 60)] = parameter(
         "ping_interval", 0.2, "bulk: interval of pings from station to server; 0ms: none"
     )
-    udp_ping_interval_s: Annotated[float, duration(0, 60), _BULK, DefaultTopologyOnly()] = (
-        parameter(
-            "udp_ping_interval",
-            0.0,
-            "bulk: interval of UDP requests and replies between station and server; 0ms: none",
-        )
+    udp_ping_interval_s: Annotated[float, duration(0, 60), _BULK] = parameter(
+        "udp_ping_interval",
+        0.0,
+        "bulk: interval of UDP requests and replies between station and server; 0ms: none",
     )
     tcp_sample_s: Annotated[float, duration(0.001, 60)] = parameter(
         "tcp_sample", 0.01, "interval at which the state of TCP is sampled"

@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 from airtcp.parameters.quantity import count, duration, rate
 from airtcp.parameters.section import (
     Conflict,
-    DefaultTopologyOnly,
     OnlyWith,
     Section,
     parameter,
@@ -20,28 +19,35 @@ _ROUTER = OnlyWith("router", "custom")
 _SLOW_HOST = OnlyWith("slow_host", "sender", "receiver")
 
 
-class Path(Section):
-    """From the server to the stations."""
+class LinkPreset(Section):
+    """The wired link as a whole."""
 
-    path: Annotated[Literal["none", "satellite", "adsl", "lte"], DefaultTopologyOnly()] = parameter(
+    path: Literal["none", "satellite", "adsl", "lte"] = parameter(
         "path",
         "none",
         "typical delays and rates of the wired link, where ACKs fill the return path "
         "(docs/explanation/ack-filter.md)",
     )
-    access: Annotated[Literal["wifi", "ethernet"], DefaultTopologyOnly()] = parameter(
+
+
+class Access(Section):
+    """How a station is connected."""
+
+    access: Literal["wifi", "ethernet"] = parameter(
         "access", "wifi", "what connects the stations to the bridge: radios or cables"
     )
-    ethernet_rate_bps: Annotated[
-        float, rate(), OnlyWith("access", "ethernet"), DefaultTopologyOnly()
-    ] = parameter("ethernet_rate", 1e9, "access ethernet: rate of each cable, both ways")
+    ethernet_rate_bps: Annotated[float, rate(), OnlyWith("access", "ethernet")] = parameter(
+        "ethernet_rate", 1e9, "access ethernet: rate of each cable, both ways"
+    )
 
-    router: Annotated[Literal["none", "custom", "cisco881", "cisco1841"], DefaultTopologyOnly()] = (
-        parameter(
-            "router",
-            "none",
-            "router with one slow processor between server and bridge: a real model, or custom",
-        )
+
+class Router(Section):
+    """A router between a server and the bridges."""
+
+    router: Literal["none", "custom", "cisco881", "cisco1841"] = parameter(
+        "router",
+        "none",
+        "router with one slow processor between server and bridge: a real model, or custom",
     )
     router_packet_s: Annotated[float, duration(0, 0.01), _ROUTER] = parameter(
         "router_packet", 0.0, "router custom: processing time per packet"
@@ -52,7 +58,12 @@ class Path(Section):
     router_queue: Annotated[int, count(1, 10**6), _ROUTER] = parameter(
         "router_queue", 1000, "router custom: packets that may wait for the processor"
     )
-    slow_host: Annotated[Literal["none", "sender", "receiver"], DefaultTopologyOnly()] = parameter(
+
+
+class SlowHost(Section):
+    """A host's processor."""
+
+    slow_host: Literal["none", "sender", "receiver"] = parameter(
         "slow_host", "none", "host with one slow processor"
     )
     host_packet_s: Annotated[float, duration(0, 0.01), _SLOW_HOST] = parameter(
@@ -64,6 +75,10 @@ class Path(Section):
     host_queue: Annotated[int, count(1, 10**6), _SLOW_HOST] = parameter(
         "host_queue", 1000, "slow_host: packets that may wait for the processor"
     )
+
+
+class Path(SlowHost, Router, Access, LinkPreset):
+    """From a server to the stations."""
 
     def own_conflicts(self) -> Iterator[Conflict]:
         if self.slow_host != "none" and not self.host_packet_s:

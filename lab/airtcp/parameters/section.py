@@ -105,6 +105,13 @@ class Section(Strict):
             ):
                 yield from rules.own_conflicts(self)
 
+    def without_effect(self) -> Iterator[tuple[str, object]]:
+        """(attribute, default) of what has no effect beside the others."""
+        for rules in _rules(type(self)):
+            for attribute, default, condition in rules.conditions:
+                if not condition.holds(self):
+                    yield attribute, default
+
     def own_conflicts(self) -> Iterator[Conflict]:
         """Conflicts that the class itself defines, between its fields, also inherited ones."""
         return iter(())

@@ -21,8 +21,8 @@ _MESSAGE = OnlyWith("workload", "request_response", "transfer")
 _WEB = OnlyWith("workload", "web")
 
 
-class Workload(Section):
-    """The workload, and the hosts that take part in the default topology."""
+class Stations(Section):
+    """The size of the default topology, and which hosts send there."""
 
     stations: Annotated[int, count(1, 64), _BULK, DefaultTopologyOnly()] = parameter(
         "stations", 1, "number of stations, each with its own transfers at the same time"
@@ -33,9 +33,12 @@ class Workload(Section):
         "download: the server sends; upload: the station sends; both: at the same time, where "
         "sender parameters are the station's and both hosts have the ACK policy",
     )
-    workload: Annotated[
-        Literal["bulk", "request_response", "transfer", "web"], DefaultTopologyOnly()
-    ] = parameter(
+
+
+class Traffic(Section):
+    """What a flow carries."""
+
+    workload: Literal["bulk", "request_response", "transfer", "web"] = parameter(
         "workload",
         "bulk",
         "bulk: data for `duration`; request_response: small messages back and forth over one "
@@ -62,20 +65,25 @@ class Workload(Section):
     reading_time_s: Annotated[float, duration(0, 3600), _WEB] = parameter(
         "reading_time", 1.0, "web: mean reading time between two pages (30s in the model's source)"
     )
-    protocol: Annotated[Literal["tcp", "udp"], _BULK, DefaultTopologyOnly()] = parameter(
+    protocol: Annotated[Literal["tcp", "udp"], _BULK] = parameter(
         "protocol", "tcp", "transport protocol of the data"
     )
-    udp_rate_bps: Annotated[float | None, rate("unlimited"), DefaultTopologyOnly()] = parameter(
-        "udp_rate", None, "rate at which UDP is sent; unlimited: that of the radio"
-    )
-    flows: Annotated[int, count(1, 128), _BULK, DefaultTopologyOnly()] = parameter(
+    flows: Annotated[int, count(1, 128), _BULK] = parameter(
         "flows", 1, "parallel flows per station and direction"
     )
-    dscp: Annotated[Literal["none", "rrul"], _BULK, DefaultTopologyOnly()] = parameter(
+    dscp: Annotated[Literal["none", "rrul"], _BULK] = parameter(
         "dscp",
         "none",
         "bulk: DSCPs of the flows; rrul: best effort, background (CS1), CS5 and EF in turn, as in "
         "the RRUL test",
+    )
+
+
+class Workload(Traffic, Stations):
+    """What is sent, and how."""
+
+    udp_rate_bps: Annotated[float | None, rate("unlimited")] = parameter(
+        "udp_rate", None, "rate at which UDP is sent; unlimited: that of the radio"
     )
     iperf3_block: OnOff = parameter(
         "iperf3_block",

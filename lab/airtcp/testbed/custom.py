@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import count
 
-from airtcp.experiment.topology import SWITCH, Network, flow_names, rest_s
+from airtcp.experiment.topology import ROUTER, SWITCH, Network, flow_names, rest_s
 from airtcp.parameters import Parameters, mobility
 from airtcp.parameters.ack_filter import RADIO_STAGES
 from airtcp.testbed import cables, processors
@@ -72,13 +72,13 @@ def testbed(network: Network, parameters: Parameters) -> Testbed:
 
 
 def _nodes(network: Network, parameters: Parameters) -> Iterator[Node]:
-    own = {name: parameters.replace(network.own(name)) for name in network.topology.names}
+    own = {name: network.of_node(name, parameters) for name in network.topology.names}
     radios, of = count(), network.topology
     wireless = {name: own[name].access == "wifi" for name in of.stations}
     yield Node(SWITCH, "switch", parameters)
     for number, name in enumerate(of.servers, start=1):
         routed = own[name].router != "none"
-        router = f"router-{name}" if routed else ""
+        router = f"{ROUTER}{name}" if routed else ""
         yield Node(
             *(name, "server", own[name], number),
             addresses=(f"10.0.0.{number}",),
@@ -165,7 +165,7 @@ def _changes(network: Network, nodes: Mapping[str, Node]) -> Iterator[Change]:
     now = {name: node.parameters for name, node in nodes.items()}
     for change in sorted(network.schedule, key=lambda one: one.at_s):
         before = now[change.node]
-        now[change.node] = after = before.replace(change.settings.plain())
+        now[change.node] = after = before.override(change.settings.plain())
         yield Change(change.at_s, change.node, before, after)
 
 
@@ -175,7 +175,7 @@ def _flows(network: Network, parameters: Parameters, nodes: Mapping[str, Node]) 
     for flow, label in zip(network.flows, flow_names(network), strict=True):
         sender, receiver = nodes[flow.sender], nodes[flow.receiver]
         ends = [node.name for node in (receiver, sender) if node.kind == "station"]
-        own = flow.own(sender.parameters)
+        own = sender.parameters.override(flow.overrides())
         lasting = flow.duration_s or rest_s(parameters, flow)
         for service, connections in classes(own).items():
             name = f"{label}-{service.lower()}" if service else label
@@ -194,13 +194,19 @@ def _flows(network: Network, parameters: Parameters, nodes: Mapping[str, Node]) 
                 protocol=own.protocol,
                 congestion_control=own.congestion_control,
                 flows=connections,
-                rate_bps=None if flow.rate_bps is None else flow.rate_bps / own.flows,
+                rate_bps=_rate_bps(flow.rate_bps, own),
                 service=service,
                 start_s=flow.start_s,
                 duration_s=lasting if own.workload == "bulk" else None,
                 label=name,
                 suffix=f"-{name}",
             )
+
+
+def _rate_bps(given_bps: float | None, own: Parameters) -> float | None:
+    """Of each connection of a flow."""
+    rate_bps = given_bps or (own.udp_rate_bps if own.protocol == "udp" else None)
+    return None if rate_bps is None else rate_bps / own.flows
 
 
 def _captures(parameters: Parameters, nodes: Mapping[str, Node]) -> dict[str, str]:
