@@ -10,14 +10,15 @@ import signal
 import subprocess
 import termios
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 from airtcp.backends import console, hostlimits
 from airtcp.errors import InputError
+from airtcp.steps.step import Step
 
 _POLL_S = 0.25
 
@@ -40,6 +41,33 @@ class GuestResult:
     console: Path
     reason: str
     code: int = 0
+
+
+class Backend(Protocol):
+    """What runs the steps of a run, wherever the nodes are.
+
+    A new one is a package with a class of this kind; nothing but sweep/run.py chooses among them.
+    """
+
+    def clean(self, run_dir: Path) -> None:
+        """Remove what an earlier run in the directory has left elsewhere, if it was killed."""
+
+    def run(
+        self,
+        steps: Sequence[Step],
+        run_dir: Path,
+        *,
+        seed: int,
+        memory_mb: int,
+        timeout_wall_s: float,
+    ) -> GuestResult:
+        """Take the steps one after the other, until the last one or one that fails.
+
+        The files that they write, and how they went (console.log), are then in run_dir. A run that
+        fails is no exception: the status says it. Raises StopError or CrowdedError where this
+        machine cannot run it, or not beside so many others.
+        """
+        ...
 
 
 def run_guest(

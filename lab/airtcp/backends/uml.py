@@ -11,17 +11,19 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from airtcp.backends import console, hostcpu, hostlimits
+from airtcp.backends import console, hostcpu, hostlimits, shell
 from airtcp.backends.base import GuestResult, run_guest
 from airtcp.backends.guesttools import GuestTools
 from airtcp.errors import AirtcpError, CrowdedError
 from airtcp.kernel.image import Kernel
 from airtcp.paths import GUEST_DIR, RUN_DIR_IN_GUEST
+from airtcp.steps.step import Step
 
 EPOCH_NS = 1_735_689_600_000_000_000
 """The guest's clock at boot: 2025-01-01 00:00:00 UTC."""
@@ -41,6 +43,37 @@ _FIRST_STEPS = (
     f"mount -t hostfs -o ro,/proc/self/cwd/tools/. none {GUEST_DIR} &&"
     f"exec {GUEST_DIR}/init"
 )
+
+
+@dataclass(frozen=True)
+class Uml:
+    """The backend of runs: one guest has all nodes, in network namespaces."""
+
+    kernel: Kernel
+    tools: GuestTools
+
+    def clean(self, run_dir: Path) -> None:
+        remove_leftovers(run_dir)
+
+    def run(
+        self,
+        steps: Sequence[Step],
+        run_dir: Path,
+        *,
+        seed: int,
+        memory_mb: int,
+        timeout_wall_s: float,
+    ) -> GuestResult:
+        """The steps are in run_dir/plan.sh; the rest is as in boot()."""
+        (run_dir / "plan.sh").write_text(shell.render(steps))
+        return boot(
+            self.kernel,
+            self.tools,
+            run_dir,
+            seed=seed,
+            memory_mb=memory_mb,
+            timeout_wall_s=timeout_wall_s,
+        )
 
 
 def boot(

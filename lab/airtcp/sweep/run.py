@@ -13,7 +13,7 @@ from pathlib import Path
 
 from airtcp import atomicfile
 from airtcp.backends import shell, uml
-from airtcp.backends.base import GuestResult
+from airtcp.backends.base import Backend, GuestResult
 from airtcp.backends.guesttools import GuestTools
 from airtcp.errors import AirtcpError, StopError, of_file
 from airtcp.experiment.experiment import Case
@@ -112,17 +112,16 @@ def run_one(kernel: Kernel, tools: GuestTools, case: Case, seed: int, out_dir: P
     of the run cannot be written; of StopError nothing is left.
     """
     run_dir, testbed = run_directory(out_dir, case, seed), testbed_of(case)
+    backend: Backend = uml.Uml(kernel, tools)
     try:
-        uml.remove_leftovers(run_dir)
+        backend.clean(run_dir)
         atomicfile.remove(run_dir, RESULT_FILE)
         run_dir.mkdir(parents=True)
-        (run_dir / "plan.sh").write_text(_script(case))
         for flow in testbed.flows:
             for name, text in WORKLOADS[flow.workload].files(flow, seed).items():
                 (run_dir / name).write_text(text)
-        ended = uml.boot(
-            kernel,
-            tools,
+        ended = backend.run(
+            plan(testbed),
             run_dir,
             seed=seed,
             memory_mb=testbed.memory_mb,
