@@ -4,7 +4,7 @@
 from pathlib import Path
 
 import pytest
-from plans import check_shell, section
+from plans import check_shell, commands, section
 from plans import text as text_of
 
 from airtcp import cli
@@ -300,3 +300,130 @@ def test_cells_share_a_medium_where_their_channels_overlap(
 ) -> None:
     text = GOOD.replace("{channel: 36}", f"{{{first}}}").replace("channel: 44", second)
     assert testbed(tmp_path, text).media == media
+
+
+WHOLE = """\
+name: whole
+title: Whole
+source: Nobody
+description: None
+parameters: {duration: 5s, error_model: snr, channel: 44, udp_ping_interval: 200ms}
+topology:
+  servers:
+    near: {return_rate: 1Mbit, ack_filter: cake}
+    far: {router: cisco881}
+  access_points:
+    ap: {ack_filter: txq}
+  stations:
+    laptop: {access_point: ap, snr: 30dB, ack_filter: shape, ack_filter_rate: 1Mbit}
+    phone: {access_point: ap, walk: "0s=2m,2s=6m"}
+    desk: {access_point: ap, access: ethernet, ack_filter: none, slow_host: receiver, \
+host_packet: 9us}
+flows:
+  - {from: far, to: laptop, dscp: rrul, flows: 6}
+  - {from: laptop, to: far, dscp: rrul, flows: 4}
+  - {from: near, to: phone, workload: web, pages: 3, congestion_control: reno}
+  - {from: near, to: desk, workload: request_response, start: 1s}
+"""
+
+
+def test_a_server_may_have_a_router_of_its_own(tmp_path: Path) -> None:
+    steps = planned(tmp_path, WHOLE)
+    router = section(steps, "router-far")
+    assert "must ip route add 10.0.0.2/32 dev eth0" in router
+    assert "must ip route add 10.0.0.101/32 dev eth1" in router
+    assert any("mirred egress redirect dev ifb0" in line for line in router)
+    # Each side sends to the router's own address there.
+    assert any("lladdr 02:00:00:00:13:02" in line for line in section(steps, "far"))
+    assert any("lladdr 02:00:00:00:14:02" in line for line in section(steps, "laptop"))
+    assert not any("router-near" in line for line in commands(steps))
+
+
+def test_acks_are_filtered_where_they_are_said_to_be(tmp_path: Path) -> None:
+    steps = planned(tmp_path, WHOLE)
+    shaped = [line for line in section(steps, "ap") if "redirect dev ifb1" in line]
+    assert len(shaped) == 2 and all("dev wlan0 ingress" in line for line in shaped)
+    assert all("src 10.0.0.101/32 match ip dst 10.0.0.2/32" in line for line in shaped)
+    [cake] = [line for line in section(steps, "switch") if "cake" in line]
+    assert cake == (
+        "must tc qdisc add dev server1 parent 2:1 handle 3: cake unlimited besteffort ack-filter"
+    )
+    filters = {one.stage: one.file for one in testbed(tmp_path, WHOLE).filters}
+    assert filters == {
+        "shape": "ack-filter-shape-ap-laptop.json",
+        "cake": "qdisc-switch-near.json",
+        "txq": "ack-filter-txq.txt",
+    }
+
+
+def test_stations_walk_or_are_on_cables(tmp_path: Path) -> None:
+    found = testbed(tmp_path, WHOLE)
+    assert [(one.node, one.x_mm) for one in found.radios] == [
+        ("ap", 0),
+        ("laptop", 0),
+        ("phone", 2000),
+    ]
+    text = text_of(planned(tmp_path, WHOLE))
+    assert "must airsim radio set 2 x_mm 2000 vx_mm_per_s 2000\nsleep 2\n" in text
+    desk = found.by_name["desk"]
+    assert (desk.radio, desk.device, desk.parameters.channel) == (None, "eth0", 36)
+    assert "must ip link set port3 up master br0" in section(planned(tmp_path, WHOLE), "ap")
+    assert [node.name for node in found.slow] == ["router-far", "desk"]
+
+
+def test_flows_have_classes_and_workloads_and_a_port_each(tmp_path: Path) -> None:
+    flows = testbed(tmp_path, WHOLE).flows
+    assert [(one.label, one.service, one.flows) for one in flows[:4]] == [
+        *(("far-laptop-be", "BE", 2), ("far-laptop-bk", "BK", 2)),
+        *(("far-laptop-cs5", "CS5", 1), ("far-laptop-ef", "EF", 1)),
+    ]
+    assert [one.port for one in flows] == list(range(5201, 5211))
+    text = text_of(planned(tmp_path, WHOLE))
+    assert "start node near exchange -C reno -p 5209 host\n" in text
+    assert (
+        "must node desk exchange -C cubic -p 5210 ask 10.0.0.1 64 64 1000 "
+        ">exchanges-near-desk.csv" in text
+    )
+    probes = [one.file for one in testbed(tmp_path, WHOLE).probes]
+    assert probes == [
+        "ping-laptop.txt",
+        *(f"udp-ping-{one}-laptop.csv" for one in ("BE", "BK", "EF")),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "says"),
+    [
+        ("laptop: {", "router-far: {", 13, "router-SERVER is the name of a server's router"),
+        ("pages: 3", "dscp: rrul", 19, "flows[2].dscp: rrul is not allowed with workload web"),
+        ("start: 1s", "duration: 2s", 20, "flows[3].duration: is not allowed with workload"),
+        ("access: ethernet", "access: ethernet, channel: 36", 15, "channel: unknown key"),
+        ("access: ethernet", "access: ethernet, mcs: 3", 15, "mcs: 3 is not allowed with access"),
+        (
+            "ack_filter: txq",
+            "ack_filter: multicast",
+            13,
+            "give it to the access point and all of its",
+        ),
+        ("snr: 30dB, ", "", 13, "error_model snr needs one of snr, distance, walk: here, at its"),
+        (
+            "ack_filter: shape, ack_filter_rate: 1Mbit",
+            "ack_filter: shape, ack_filter_rate: 1Mbit, ack_filter_at: router",
+            17,
+            "",
+        ),
+        ("router: cisco881", "router: custom, router_packet: 1s", 9, "router_packet"),
+    ],
+)
+def test_what_a_node_or_flow_cannot_have_is_told(
+    tmp_path: Path, old: str, new: str, line: int, says: str
+) -> None:
+    text = WHOLE.replace(old, new, 1)
+    if not says:
+        text = text.replace("far: {router: cisco881}", "far: {}")
+        says = "laptop has ack_filter_at router, and neither end of the flow a router"
+    if "router-far" in new:
+        text = text.replace("laptop", "router-far")
+    with pytest.raises(InputError) as error:
+        loaded(tmp_path, text)
+    assert f"small.yaml:{line}: " in str(error.value) and says in str(error.value), error.value

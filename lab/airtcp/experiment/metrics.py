@@ -21,8 +21,8 @@ METRICS: Mapping[str, Metric] = {
     "goodput_mbps": Metric(
         "Mbit/s",
         "payload bits received per second (iperf3 sum_received); with several TCP transfers "
-        "(stations, directions, classes): while all of them were active; with a custom topology: "
-        "over the whole run",
+        "(stations, directions, classes): while all of them were active; with flows that do not "
+        "last for the whole run: over the whole run",
     ),
     "goodput_download_mbps": Metric("Mbit/s", "goodput_mbps of the data that stations receive"),
     "goodput_upload_mbps": Metric("Mbit/s", "goodput_mbps of the data that stations send"),

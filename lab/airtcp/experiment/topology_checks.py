@@ -156,7 +156,7 @@ def _joined(network: Network, name: str, parameters: Parameters) -> Iterator[str
         )
     stages = [one.ack_filter for one in (station, access_point)]
     if station.access == "wifi" and len({"multicast" in one for one in stages}) > 1:
-        yield "ack_filter multicast is of an access point and all of its stations, or of none"
+        yield "ack_filter multicast: give it to the access point and all of its stations"
 
 
 def _conflict(
@@ -224,7 +224,7 @@ def _traffic(
             return Problem((*at, "congestion_control"), "not allowed with udp")
     of_bulk = {"rate": flow.rate_bps, "duration": flow.duration_s}
     given = [name for name, value in of_bulk.items() if value is not None]
-    if own.workload != "bulk" and given:
+    if given and not own.lasts:
         text = f"is not allowed with workload {own.workload}; allowed: workload bulk"
         return Problem((*at, given[0]), text)
     return _filtered(network, parameters, flow, at)

@@ -78,6 +78,11 @@ class Traffic(Section):
         "the RRUL test",
     )
 
+    @property
+    def lasts(self) -> bool:
+        """Whether data are sent for a time, not until all has been exchanged."""
+        return self.workload == "bulk"
+
 
 class Workload(Traffic, Stations):
     """What is sent, and how."""

@@ -197,7 +197,7 @@ def _flows(network: Network, parameters: Parameters, nodes: Mapping[str, Node]) 
                 rate_bps=_rate_bps(flow.rate_bps, own),
                 service=service,
                 start_s=flow.start_s,
-                duration_s=lasting if own.workload == "bulk" else None,
+                duration_s=lasting if own.lasts else None,
                 label=name,
                 suffix=f"-{name}",
             )

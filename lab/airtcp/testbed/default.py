@@ -194,7 +194,7 @@ def _flow(
         flows=flows,
         rate_bps=udp_bps / parameters.flows if parameters.protocol == "udp" else None,
         service=service,
-        duration_s=parameters.duration_s if parameters.workload == "bulk" else None,
+        duration_s=parameters.duration_s if parameters.lasts else None,
         suffix=numbered(_kind(parameters, direction, service), station),
         bind=direction == "upload" and parameters.stations > 1,
     )
@@ -238,7 +238,7 @@ def udp_classes(parameters: Parameters) -> tuple[str, ...]:
 
 
 def _probes(parameters: Parameters) -> Iterator[Probe]:
-    if parameters.workload != "bulk":
+    if not parameters.lasts:
         return
     ends = ("station", "server", SERVER_ADDRESS)
     if parameters.ping_interval_s:
