@@ -27,13 +27,13 @@ NOT_ON_DEBUG = {
         (
             *("test_cluster.py", "test_docs.py", "test_interrupt.py", "test_new.py"),
             *("test_resume.py", "test_shell.py"),
-            "test_rules_go_with_the_experiment_whatever_ends_it",
+            "test_rules_are_removed_however_the_run_ends",
         ),
         _COMMAND_LINE,
     ),
     "test_own_policy.py": "builds a kernel of its own with a user's policy",
     "test_default_is_linux_to_the_packet": "compares with a kernel of plain Linux, without debug",
-    "test_panic_is_told": "its kernel panics, and says so",
+    "test_kernel_panic_is_reported": "its kernel panics, and says so",
     "test_saturated_stations_are_as_bianchi_says": "24 minutes of virtual time",
 }
 

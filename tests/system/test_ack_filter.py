@@ -181,7 +181,7 @@ def guests(out_dir: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("ending", [None, signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_rules_go_with_the_experiment_whatever_ends_it(
+def test_rules_are_removed_however_the_run_ends(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, ending: signal.Signals | None
 ) -> None:
     assert lab_kernel and tools  # built beforehand, so that runs start at once
@@ -250,7 +250,7 @@ def times_under_loss(
     return numpy.array([(int(end) - int(start)) / 1e6 for _, start, end, *_ in rows])
 
 
-def test_recovery_is_no_slower_by_the_default_filter_over_a_thousand_seeds(
+def test_default_filter_does_not_slow_recovery(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
 ) -> None:
     """1% of loss, 10 ms, a way back that ACKs fill for a while: the same losses with and without.

@@ -48,7 +48,7 @@ def test_the_unprivileged_choose_what_is_allowed(said: dict[str, Any]) -> None:
     assert told["sysctl"] == "EACCES"
 
 
-def test_a_route_counts_more_than_the_namespace_less_than_the_socket(said: dict[str, Any]) -> None:
+def test_socket_overrides_route_overrides_namespace(said: dict[str, Any]) -> None:
     told = said["route"]
     assert told["unknown"] == "EINVAL"
     assert told["dumped"] == {"192.0.2.7": "aad"}

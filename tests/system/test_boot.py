@@ -67,7 +67,7 @@ def test_failed_plan_is_told_with_its_code_and_console(
     assert "no radio" in result.console.read_text()
 
 
-def test_panic_is_told(lab_kernel: Kernel, tmp_path: Path) -> None:
+def test_kernel_panic_is_reported(lab_kernel: Kernel, tmp_path: Path) -> None:
     (tmp_path / "init").write_text("#!/bin/sh\nexit 1\n")
     (tmp_path / "init").chmod(0o755)
     result = run(lab_kernel, GuestTools(tmp_path), tmp_path / "run", "")

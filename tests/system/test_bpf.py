@@ -71,7 +71,7 @@ def test_program_cannot_load_a_policy(told: dict[str, Any], name: str) -> None:
     assert name not in told["choice"]["available"]
 
 
-def test_program_that_alternates_while_acks_are_sent_is_not_called_again(
+def test_program_that_alternates_is_not_called_again(
     told: dict[str, Any],
 ) -> None:
     said = told["alternating"]
@@ -82,7 +82,7 @@ def test_program_that_alternates_while_acks_are_sent_is_not_called_again(
     assert said["last"] in ("aad", "count")
 
 
-def test_waiting_ack_leaves_with_the_next_jiffy_when_the_policy_changes(
+def test_waiting_ack_leaves_when_the_policy_changes(
     told: dict[str, Any],
 ) -> None:
     alone, changed = told["waiting ack"]["left alone"], told["waiting ack"]["policy changed"]

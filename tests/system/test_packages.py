@@ -91,7 +91,7 @@ def test_sample_is_built_against_a_built_tree(tmp_path: Path) -> None:
 
 
 @DEB
-def test_sample_built_against_the_headers_decides_on_the_packaged_kernel(
+def test_sample_policy_works_on_the_packaged_kernel(
     root: Path, tools: GuestTools, tmp_path: Path
 ) -> None:
     [headers] = (root / "usr" / "src").iterdir()

@@ -125,9 +125,7 @@ def test_an_upload_stays_far_below_a_download(case: OneCase) -> None:
 
 
 @pytest.mark.parametrize("name", ["cubic", "bbr_plain"])
-def test_a_larger_queue_means_larger_aggregates_more_goodput_and_latency(
-    case: OneCase, name: str
-) -> None:
+def test_larger_queue_gives_larger_aggregates_and_latency(case: OneCase, name: str) -> None:
     """That plain BBR does not respond, as the paper has it, does not reproduce."""
     small, large = (
         case("tsq-size", f"congestion_control={name}", f"tsq={tsq}") for tsq in ("1ms", "8ms")
@@ -179,7 +177,7 @@ def test_hystart_is_why_cubic_stays_below_new_reno_at_1_ms(case: OneCase) -> Non
     assert without["goodput_mbps"] > 0.95 * reno["goodput_mbps"]
 
 
-def test_a_larger_queue_at_the_station_shares_the_medium_under_rrul(case: OneCase) -> None:
+def test_larger_station_queue_shares_the_medium_under_rrul(case: OneCase) -> None:
     def unfairness(tsq: str) -> float:
         metrics = case("rrul", "congestion_control=cubic", f"tsq={tsq}")
         down, up = metrics["goodput_download_mbps"], metrics["goodput_upload_mbps"]
@@ -203,7 +201,7 @@ def test_ac_needs_a_larger_queue_than_n(case: OneCase) -> None:
     assert ac < 0.95 * n < 0.7
 
 
-def test_the_model_of_the_paper_tells_throughput_within_5_percent(case: OneCase) -> None:
+def test_paper_model_predicts_throughput_within_5_percent(case: OneCase) -> None:
     [figure] = load("tsq-model").figures
     assert isinstance(figure, ModelFigure)
     errors = []

@@ -38,7 +38,7 @@ def test_four_milliseconds_are_71_packets() -> None:
     assert Station(most_aggregate_s=1e-6).most_packets == 1
 
 
-def test_bandwidth_is_that_of_the_largest_aggregate_from_there_on() -> None:
+def test_bandwidth_stays_that_of_the_largest_aggregate() -> None:
     assert bandwidth_bps(TABLE_1, 10) == throughput_bps(TABLE_1, 10)
     assert bandwidth_bps(TABLE_1, 400) == bandwidth_bps(TABLE_1, 71) == throughput_bps(TABLE_1, 71)
 

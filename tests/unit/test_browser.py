@@ -122,7 +122,7 @@ def test_buttons_and_keys_zoom_move_and_show_all(report: Page) -> None:
     assert x_range(figure) == whole
 
 
-def test_the_mouse_zooms_and_the_wheel_scrolls_the_page_until_a_plot_is_chosen(
+def test_wheel_scrolls_the_page_until_a_plot_is_selected(
     report: Page,
 ) -> None:
     figure = plot(report, "Latency beside the transfer")
@@ -175,7 +175,7 @@ def test_the_timeline_zooms_and_tells_what_a_box_is(report: Page) -> None:
 
 
 @pytest.mark.parametrize("system", ["light", "dark"])
-def test_the_button_overrides_the_systems_theme_and_is_remembered(visit: Open, system: str) -> None:
+def test_theme_button_overrides_the_system_and_persists(visit: Open, system: str) -> None:
     page = visit("one/report.html", color_scheme=system)
     other = {"light": "dark", "dark": "light"}[system]
     figure = plot(page, "Latency beside the transfer")

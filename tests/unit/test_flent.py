@@ -66,7 +66,7 @@ def test_both_directions(tmp_path: Path) -> None:
     assert (means[1], means[2]) == (5, None)
 
 
-def test_the_rrul_test_has_one_flow_of_each_class_in_each_direction(tmp_path: Path) -> None:
+def test_rrul_has_a_flow_per_class_and_direction(tmp_path: Path) -> None:
     names = ("BE", "BK", "CS5", "EF")
     run = write_both(tmp_path / "run", classes=names)
     document = written(run, direction="both", dscp="rrul", flows=4)

@@ -174,7 +174,7 @@ def test_the_table_reaches_from_certain_loss_to_none(name: str) -> None:
     assert 11454 * 2 ** log2_hazards[-1] < 2**-24
 
 
-def test_6_mbit_frames_of_1000_octets_lose_a_tenth_where_theory_says() -> None:
+def test_6_mbit_frames_lose_a_tenth_at_the_predicted_snr() -> None:
     expected = brentq(lambda db: ofdm_survival("BPSK_1_2", 10 ** (db / 10)) ** 1000 - 0.9, 2, 8)
     assert snr_for_loss_db("BPSK_1_2", 1000, 0.1) == pytest.approx(expected, abs=0.005)
 

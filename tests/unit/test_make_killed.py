@@ -47,7 +47,7 @@ def wait_until(true: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-def test_make_ends_with_who_started_it_and_keeps_the_lock_until_then(tmp_path: Path) -> None:
+def test_make_ends_with_its_parent_and_holds_the_lock(tmp_path: Path) -> None:
     (tmp_path / "Makefile").write_text(MAKEFILE)
     builder = subprocess.Popen(
         [sys.executable, "-c", BUILD, tmp_path],

@@ -325,7 +325,7 @@ def test_every_metric_of_both_directions(tmp_path: Path) -> None:
     assert metrics["udp_ping_rtt_ms_p50"] == 9
 
 
-def test_probes_beside_the_transfer_are_told_from_those_without_it(tmp_path: Path) -> None:
+def test_probes_during_and_outside_the_transfer_differ(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
     replies = enumerate([1, 1, 20, 30, 40, 50, 2, 3], start=1_700_000_000)
     (run / "ping.txt").write_text(
@@ -408,7 +408,7 @@ def test_every_metric_is_documented() -> None:
     assert all(metric.how for metric in METRICS.values())
 
 
-def test_every_workload_has_a_headline_and_says_which_way_is_better() -> None:
+def test_every_workload_has_a_headline_and_a_direction() -> None:
     workloads = get_args(Parameters.model_fields["workload"].annotation)
     assert {
         workload: (headline.metric in METRICS, headline.less_is_better)

@@ -110,7 +110,7 @@ def test_a_hollow_marker_stays_hollow() -> None:
     assert marker["line"]["width"] > 0
 
 
-def test_bars_start_where_they_are_told_and_have_the_label_of_their_group() -> None:
+def test_bars_have_the_base_and_label_of_their_group() -> None:
     bars = Bars(
         entries=["idle"],
         detail="aad",
@@ -137,7 +137,7 @@ def test_steps_go_on_to_the_end_of_the_last() -> None:
     assert trace["line"]["shape"] == "hv"
 
 
-def test_filled_steps_are_bars_with_an_outline_that_tells_nothing() -> None:
+def test_filled_steps_are_bars_with_a_silent_outline() -> None:
     steps = Steps(heights=floats([3, 4]), edges=floats([0, 1, 2]), style=SOLID, filled=True)
     bars, outline = documented([steps])["data"]
     assert (bars["type"], bars["x"], bars["width"]) == ("bar", [0.5, 1.5], [1, 1])

@@ -642,7 +642,7 @@ def test_a_declared_figure_without_points_is_left_out_and_told(
     assert "figure-1" not in plots_of(out_dir)
 
 
-def test_a_declared_figure_goes_without_a_run_whose_file_is_missing(tmp_path: Path) -> None:
+def test_declared_figure_omits_runs_without_their_file(tmp_path: Path) -> None:
     figure = {"title": "Window", "over_time": "cwnd", "lines": "ack_policy"}
     out_dir = write_results(tmp_path / "out", figures=[figure])
     (out_dir / "runs" / "aad_0ms" / "seed-1" / "tcp-server.csv").unlink()

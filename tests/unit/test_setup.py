@@ -98,9 +98,7 @@ def test_a_directory_that_is_gone_is_said(programs: Path, tmp_path: Path) -> Non
     )
 
 
-def test_an_environment_is_made_once_and_again_when_its_python_is_gone(
-    programs: Path, tmp_path: Path
-) -> None:
+def test_environment_is_made_once_and_repaired(programs: Path, tmp_path: Path) -> None:
     for _ in range(2):
         done = setup(programs, HOME=tmp_path)
         assert done.returncode == 0, done.stderr

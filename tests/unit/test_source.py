@@ -109,9 +109,7 @@ def test_series_is_read_in_order_without_comments(overlay: Path) -> None:
         ("lab research", "lab/1 postable/2 lab/3 postable/4 research/5 lab/6"),
     ],
 )
-def test_topic_comes_with_those_it_needs_and_lab_with_those_before_it(
-    divided: Path, topics: str, expected: str
-) -> None:
+def test_topics_include_those_they_depend_on(divided: Path, topics: str, expected: str) -> None:
     changes = source.read_changes(topics.split(), divided)
     assert patches(changes) == expected.split()
     files = {name for step in changes for name in step.files}

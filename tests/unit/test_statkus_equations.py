@@ -128,7 +128,7 @@ def test_counting_acks_halves_the_growth_of_congestion_avoidance() -> None:
     assert tcp_window.growth_per_rtt_bytes(146000, 1460, 1) == 1460
 
 
-def test_cubic_begins_where_a_loss_leaves_it_and_comes_back_after_k() -> None:
+def test_cubic_starts_after_a_loss_and_recovers_after_k() -> None:
     assert tcp_window.cubic_segments(0, 120) == pytest.approx(
         tcp_window.cubic_after_loss_segments(120)
     )
@@ -168,7 +168,7 @@ def test_table_2_1_and_back() -> None:
     assert [ack_limit.window_after(acks, 1) for acks in table] == pytest.approx(range(1, 15))
 
 
-def test_the_rfcs_window_grows_as_the_root_until_its_growth_is_a_byte() -> None:
+def test_rfc_window_grows_as_the_root_until_a_byte_a_step() -> None:
     # W^2 grows by 2 SMSS^2 an ACK.
     grown = ack_limit.window_of_rfc_bytes(10_000, 1460)
     assert grown == pytest.approx(1460 * math.sqrt(2 * 10_000), rel=0.01)

@@ -135,7 +135,7 @@ def test_runs_that_answer_when_the_sweep_ends_are_silent(
     assert capfd.readouterr().err == ""
 
 
-def test_runs_that_find_no_room_are_done_later_with_fewer_at_once(
+def test_runs_short_of_memory_are_retried_with_fewer_at_once(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def run_one(_k: Kernel, _t: GuestTools, case: Case, seed: int, out: Path) -> Result:

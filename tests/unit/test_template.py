@@ -96,7 +96,7 @@ def misspelt(word: str) -> str:
     return word[: middle - 1] + word[middle] + word[middle - 1] + word[middle + 1 :]
 
 
-def test_every_misspelt_key_is_told_with_its_line_and_the_right_one(tmp_path: Path) -> None:
+def test_misspelt_keys_are_reported_with_line_and_suggestion(tmp_path: Path) -> None:
     path = written(tmp_path)
     text = path.read_text()
     root = yaml.compose(text, Loader=yaml.SafeLoader)

@@ -128,7 +128,7 @@ def test_mpdus_are_parted_by_their_octets_and_lost_ones_marked(tmp_path: Path) -
     assert (lost.left, lost.right, lost.colour) == (9, 11, "frame-lost")
 
 
-def test_lines_between_mpdus_are_left_out_where_they_would_hide_the_box(tmp_path: Path) -> None:
+def test_lines_between_mpdus_are_omitted_when_too_dense(tmp_path: Path) -> None:
     first_row = shown(write_air(tmp_path, ampdu(0, 300, (100,) * 64)))[0]
     assert len(boxes(first_row)) == 1
     assert not [mark for mark in first_row.marks if isinstance(mark, Strokes)]
@@ -163,7 +163,7 @@ def test_a_time_without_frames_is_shown(tmp_path: Path) -> None:
     assert len(timeline.describe(found).panels) == 5
 
 
-def test_of_many_radios_those_that_held_the_medium_longest_are_drawn(tmp_path: Path) -> None:
+def test_only_the_busiest_of_many_radios_are_drawn(tmp_path: Path) -> None:
     # Radio n sends for n + 1 us, all to radio 99.
     path = write_air(
         tmp_path,

@@ -49,7 +49,7 @@ def run(
     return Record.load(directory / "verification.json"), said
 
 
-def test_a_recorded_part_is_not_run_again_until_the_kernel_changes(tmp_path: Path) -> None:
+def test_recorded_part_reruns_only_on_a_new_kernel(tmp_path: Path) -> None:
     step = Step("fuzz", "", [counted(tmp_path, "one"), counted(tmp_path, "two")])
     run([step], tmp_path)
     record, said = run([step], tmp_path)
@@ -86,7 +86,7 @@ def test_a_failure_is_recorded_and_the_rest_is_run(tmp_path: Path) -> None:
     assert (runs(tmp_path, "bad"), runs(tmp_path, "good")) == (2, 1)
 
 
-def test_what_a_program_says_last_is_the_detail_and_all_is_logged(tmp_path: Path) -> None:
+def test_last_line_is_the_detail_and_all_output_is_logged(tmp_path: Path) -> None:
     text = f"print('a table'); print('0 verdicts differ, see {REPOSITORY}/results'); print()"
     outcome = run_part(program("comparison", text), tmp_path / "a.log")
     assert outcome.detail == "0 verdicts differ, see ./results"
@@ -128,7 +128,7 @@ def test_figures_and_skipped_tests_of_pytest_are_kept(tmp_path: Path) -> None:
     assert verdict(step, {"sample": outcome}) == "passed, with tests skipped"
 
 
-def test_a_part_with_all_tests_skipped_is_not_run_and_is_tried_again(tmp_path: Path) -> None:
+def test_part_with_only_skipped_tests_counts_as_not_run(tmp_path: Path) -> None:
     text = "pytestmark = pytest.mark.skip(reason='takes minutes')\ndef test_a(): pass\n"
     step = Step("deb-check", "", [pytest_part(tmp_path, text)])
     record, _ = run([step], tmp_path)
