@@ -250,6 +250,7 @@ def times_under_loss(
     return numpy.array([(int(end) - int(start)) / 1e6 for _, start, end, *_ in rows])
 
 
+@pytest.mark.slow
 def test_default_filter_does_not_slow_recovery(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
 ) -> None:

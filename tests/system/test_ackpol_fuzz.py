@@ -17,6 +17,8 @@ from airtcp.backends.uml import boot
 from airtcp.kernel import image
 from airtcp.paths import REPOSITORY
 
+pytestmark = pytest.mark.slow
+
 PAGES = sorted((REPOSITORY / "kernel/Documentation/networking").glob("tcp_ackpol*.rst"))
 SOURCE = GUEST / "ackpol_fuzz.c"
 INPUTS = int(os.environ.get("AIRTCP_TEST_FUZZ", "100000"))

@@ -145,6 +145,7 @@ def test_loss_below_2_percent_costs_little_and_above_much(said: dict[str, Any]) 
     assert max(many["bbr2"]["cwnd"]) < BDP_PACKETS < max(few["bbr2"]["cwnd"])
 
 
+@pytest.mark.slow
 def test_it_keeps_to_what_a_shallow_queue_holds(said: dict[str, Any]) -> None:
     ours, mainline = (within(said["shallow"][name], 2) for name in ("bbr2", "bbr"))
     assert goodput_mbps(ours) > 0.9 * GOODPUT_MBPS
@@ -152,6 +153,7 @@ def test_it_keeps_to_what_a_shallow_queue_holds(said: dict[str, Any]) -> None:
     assert lost_percent(ours) < lost_percent(mainline) / 5
 
 
+@pytest.mark.slow
 def test_two_come_closer_to_equal_shares(said: dict[str, Any]) -> None:
     early, late = (
         [goodput_mbps(within(columns, *times_s)) for columns in said["two"]]
@@ -163,6 +165,7 @@ def test_two_come_closer_to_equal_shares(said: dict[str, Any]) -> None:
     assert max(late) / min(late) < max(early) / min(early) / 2
 
 
+@pytest.mark.slow
 def test_it_follows_the_rate_of_the_path(said: dict[str, Any]) -> None:
     columns = said["slower_and_faster"]
     # The maximum of two cycles of 2 to 3 s has to pass, and ProbeRTT begins a cycle again.

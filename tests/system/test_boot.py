@@ -108,6 +108,7 @@ def test_same_seed_same_bytes_wherever_and_beside_another(
     assert digests(here) == digests(there)
 
 
+@pytest.mark.slow
 def test_access_times_of_the_host_do_not_matter(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
 ) -> None:

@@ -192,6 +192,7 @@ def test_two_workers_leave_what_a_sweep_here_does(
         assert (machine.cache / "tools" / tools.directory.name / "tcpwatch").is_file()
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_guests_and_keeps_runs(
     lab_kernel: Kernel,
     tools: GuestTools,
@@ -217,6 +218,7 @@ def test_ctrl_c_ends_guests_and_keeps_runs(
     assert len(sweeps.results(tmp_path)) == 1
 
 
+@pytest.mark.slow
 def test_a_lost_scheduler_is_one_line(
     lab_kernel: Kernel,
     tools: GuestTools,
@@ -293,6 +295,7 @@ def work_for(address: str) -> list[str]:
     return [*sweeps.AIRTCP, "worker", address, "--jobs", "1"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("variable", "size", "message"),
     [
@@ -325,6 +328,7 @@ def test_a_full_disk_of_a_worker_is_one_line(
     assert ": No space left on device" in line
 
 
+@pytest.mark.slow
 def test_no_room_for_what_workers_send_is_one_line(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, alone: str
 ) -> None:
@@ -345,6 +349,7 @@ def test_no_room_for_what_workers_send_is_one_line(
     assert ": No space left on device; 1 of 3 runs are kept in " in line
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_on_a_worker_leaves_nothing(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, alone: str
 ) -> None:

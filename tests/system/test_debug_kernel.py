@@ -19,6 +19,8 @@ from airtcp.kernel import image
 from airtcp.kernel.image import Kernel
 from airtcp.sweep.run import run_one
 
+pytestmark = pytest.mark.slow
+
 CHURN = ("churn.sh", "churn_load.py")
 
 

@@ -14,6 +14,8 @@ from airtcp.kernel.image import Kernel
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
+# README's demo, run and report are part of `make test`, the other pages of `make test-all`.
+QUICK = {"README.md"}
 # This very test is part of `make test`; the style is not a matter of behaviour.
 SKIPPED = {"make test", "make lint"}
 
@@ -38,7 +40,12 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if commands(page)], ids=lambda page: page.name
+    "page",
+    [
+        pytest.param(page, id=page.name, marks=[] if page.name in QUICK else pytest.mark.slow)
+        for page in PAGES
+        if commands(page)
+    ],
 )
 def test_every_command_works(lab_kernel: Kernel, copy: Path, page: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if name != "MAKEFLAGS"}

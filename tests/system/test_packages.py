@@ -20,6 +20,8 @@ from airtcp.cache import cache_dir
 from airtcp.kernel import deb, image
 from airtcp.kernel.image import Kernel
 
+pytestmark = pytest.mark.slow
+
 SAMPLE = Path(__file__).parents[2] / "samples" / "ackpol"
 MODULES = re.findall(r"^CONFIG_(TCP_ACKPOL_\w+)=m$", deb.policies_as_modules(), re.M)
 

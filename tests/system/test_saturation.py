@@ -148,7 +148,13 @@ def _script(cells: Sequence[Cell], standard: str) -> str:
     return "".join(parts)
 
 
-@pytest.mark.parametrize("standard", list(POINTS))
+@pytest.mark.parametrize(
+    "standard",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name in ("802.11n", "802.11ac") else [])
+        for name in POINTS
+    ],
+)
 def test_a_lone_sender_reaches_what_the_standard_allows(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, standard: str
 ) -> None:
