@@ -118,4 +118,6 @@ def test_every_imported_library_is_declared() -> None:
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
     requirements = [*project["dependencies"], *project["optional-dependencies"]["cluster"]]
     declared = {re.split(r"[>=<~ ]", text)[0] for text in requirements}
-    assert {DISTRIBUTIONS.get(name, name).replace("_", "-") for name in imported} == declared
+    # Reports contain Plotly's JavaScript, which is copied from its package without importing it.
+    used = {"plotly", *(DISTRIBUTIONS.get(name, name).replace("_", "-") for name in imported)}
+    assert used == declared

@@ -34,9 +34,9 @@ def test_a_sweep_computes_with_the_sources_that_it_has_loaded(
     while not sweeps.results(changed):
         assert sweep.poll() is None
         time.sleep(0.02)
-    source = tmp_path / "lab" / "airtcp" / "outputs" / "metrics.py"
+    source = tmp_path / "lab" / "airtcp" / "results" / "workloads.py"
     text = source.read_text()
-    line = '["goodput_mbps"] = float('
+    line = '{"goodput_mbps": float('
     assert text.count(line) == 1
     source.write_text(text.replace(line, line.replace("float", "2 * float")))
     assert sweep.communicate()[1].count("seed=") == 3
