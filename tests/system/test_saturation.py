@@ -151,7 +151,7 @@ def _script(cells: Sequence[Cell], standard: str) -> str:
 @pytest.mark.parametrize(
     "standard",
     [
-        pytest.param(name, marks=pytest.mark.slow if name in ("802.11n", "802.11ac") else [])
+        pytest.param(name, marks=pytest.mark.slow if name in ("802.11ac", "802.11ax") else [])
         for name in POINTS
     ],
 )
