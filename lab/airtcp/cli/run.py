@@ -80,7 +80,7 @@ def add(verbs: Verbs) -> None:
         action="store_true",
         help="only cases with published values, for at most 10 s each",
     )
-    extent.add_argument("--full", action="store_true", help="all cases (the default)")
+    extent.add_argument("--full", action="store_true", help="all cases (the default, except for `all`)")
     add_kernel_source(run)
     add_json(run, "print one JSON document instead of a table")
     run.set_defaults(do=_run)

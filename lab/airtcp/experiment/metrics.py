@@ -65,7 +65,7 @@ METRICS: Mapping[str, Metric] = {
         "", "acks_sent per data segment that the receiver received (tcpi_data_segs_in)"
     ),
     "acks_filtered": Metric(
-        "segments", "ACKs that the stages of ack_filter dropped, starting at association"
+        "segments", "ACKs that the stages of ack_filter dropped during the run"
     ),
     "router_utilisation": Metric(
         "", "share of the transfer's time in which the router's processor was busy"
