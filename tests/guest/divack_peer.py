@@ -14,7 +14,9 @@ from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
 
-from packets import Run, Script, Segment, ip, make_network
+from packet_scripts import Script
+from packet_segments import Segment
+from packets import Run, ip, make_network
 
 MSS = 1460
 BUFFERS = ["net.ipv4.tcp_wmem=4096 8000000 8000000", "net.ipv4.tcp_rmem=4096 8000000 8000000"]

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A Monte Carlo simulation of saturated EDCA stations, by the rules of airsim.
 
-It follows edca.c and the medium event by event, frame exchanges only. Beside Bianchi's model it
-shows how far the model's assumption holds, that stations attempt independently of each other. As
-in the model, every station always has a frame, all frames are equally long, none is lost but by
-collision; no A-MPDUs, no RTS.
+It follows edca.c and the medium event by event, frame exchanges only. Compared with Bianchi's
+model, it shows how far the model's assumption holds that stations attempt independently of each
+other. As in the model, every station always has a frame to send, all frames have the same length,
+and only collisions destroy frames; there are no A-MPDUs and no RTS.
 """
 
 from math import ceil
 
 import numpy
+from numpy.typing import NDArray
 
 from airtcp.models.bianchi import BEST_EFFORT, Edca, Prediction
+
+Array = NDArray[numpy.int64]
 
 
 def simulate(
@@ -25,11 +28,11 @@ def simulate(
     exchanges: int = 1_000_000,
     seed: int = 1,
 ) -> Prediction:
-    """n saturated stations by airsim's rules, on many media at once.
+    """Simulate n saturated stations, on many media at once.
 
-    In true time the colliders' boundaries after a collision are not the bystanders': stations
-    whose accesses lie less than a slot apart collide. aligned: everybody waits EIFS, as the model
-    has it. Boundaries, for tau, are those of the stations that come first.
+    After a collision, the slot boundaries of the stations that collided differ from those of the
+    others, and stations that access the medium within a slot of each other collide. aligned: all
+    stations wait EIFS, as in the model. tau counts the boundaries of the earliest stations.
     """
     warm_up = 40 * n
     steps = warm_up + 1000
@@ -43,7 +46,7 @@ def simulate(
     random = numpy.random.default_rng(seed)
     failures = numpy.zeros((media, n), dtype=int)
     backoff = random.integers(0, edca.cw_min + 1, (media, n))
-    first = numpy.full((media, n), aifs)  # each station's first boundary
+    first = numpy.full((media, n), aifs)  # the first boundary of each station
     transmissions = successes = boundaries = total = 0
     for step in range(steps):
         access = first + slot * backoff
@@ -58,11 +61,8 @@ def simulate(
         counted = backoff - numpy.minimum(backoff, passed)
         backoff = numpy.where(sends, drawn, counted)
 
-        # A collider that hears another's end after its own has heard a frame it cannot read.
         end = numpy.where(sends, access + ppdu, 0)
-        last = end.max(axis=1, keepdims=True)
-        wait = numpy.where(end == last, timeout, eifs_extra)
-        idle_from = last + numpy.where(collided, wait, sifs + ack)
+        idle_from = _idle_from(end, collided, sifs + ack, timeout, eifs_extra)
         earliest = idle_from.min(axis=1, keepdims=True)
         if step >= warm_up:
             transmissions += int(sends.sum())
@@ -77,3 +77,17 @@ def simulate(
         1 - successes / transmissions,
         transmissions / boundaries / n,
     )
+
+
+def _idle_from(
+    end: Array, collided: Array, after_success: int, timeout: int, eifs_extra: int
+) -> Array:
+    """The time from which the medium is idle for each station, without AIFS.
+
+    A station whose colliding frame ends before another one receives the end of that frame as an
+    error, and waits EIFS like the stations that did not send.
+    """
+    last = end.max(axis=1, keepdims=True)
+    wait = numpy.where(end == last, timeout, eifs_extra)
+    idle_from: Array = last + numpy.where(collided, wait, after_success)
+    return idle_from

@@ -86,8 +86,8 @@ def results(
 ) -> dict[str, Any]:
     """By function of divack_peer.py and case; one guest runs all."""
     run_dir = tmp_path_factory.mktemp("divack")
-    for name in ("packets.py", "divack_peer.py"):
-        shutil.copy(GUEST / name, run_dir)
+    for path in (*GUEST.glob("packet*.py"), GUEST / "divack_peer.py"):
+        shutil.copy(path, run_dir)
     attacks = {name: given for name, (given, _) in (IGNORED | BOUNDED).items()}
     for name, (given, _) in NOT_COUNTED.items():
         attacks[f"{name}, honest"] = {**given, "bound": 16, "step": ALL}

@@ -14,7 +14,6 @@ from airtcp.backends.uml import boot
 from airtcp.kernel.image import Kernel
 
 TESTS = Path(__file__).parents[1]
-INTERPRETER = TESTS / "guest" / "packets.py"
 SCRIPTS = sorted((TESTS / "packets").glob("*.pkt"))
 
 WRONG = {
@@ -40,7 +39,8 @@ def results(
 ) -> dict[str, Any]:
     """By file, what went wrong and what TCP sent; one guest runs all."""
     run_dir = tmp_path_factory.mktemp("packets")
-    shutil.copy(INTERPRETER, run_dir)
+    for path in (TESTS / "guest").glob("packet*.py"):
+        shutil.copy(path, run_dir)
     (run_dir / "scripts").mkdir()
     for path in SCRIPTS:
         shutil.copy(path, run_dir / "scripts")
@@ -49,7 +49,7 @@ def results(
         assert "+41ms > . 1:1(0) ack 17001\n" in lone
         wrong = lone.replace("+41ms > . 1:1(0) ack 17001", line)
         (run_dir / "scripts" / f"wrong {name}").write_text(wrong)
-    (run_dir / "plan.sh").write_text(f"python3 -B {INTERPRETER.name} scripts/* >results.json\n")
+    (run_dir / "plan.sh").write_text("python3 -B packets.py scripts/* >results.json\n")
     result = boot(lab_kernel, tools, run_dir, seed=1, timeout_wall_s=300)
     assert result.status == "ok", result.reason
     told: dict[str, Any] = json.loads((run_dir / "results.json").read_text())

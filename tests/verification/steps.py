@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The steps of verification and the parts they are run in.
+"""The steps of verification, and their parts.
 
-A part is a program, a test or the tests of a file: some 20 minutes at most on two processors where
-QEMU has to translate, which is what an interruption loses. pytest lists the tests, so that none is
+A part is a program, a test or the tests of a file, and takes at most about 20 minutes on two
+processors without KVM: an interruption loses no more. pytest lists the tests, so that none is
 forgotten. Minutes are those of such a machine, with kernels built.
 """
 
@@ -29,7 +29,7 @@ RACES = "data race"
 
 @dataclass(frozen=True)
 class Part:
-    """A command: arguments of Python, or with `tests`, of pytest; variables of its environment."""
+    """A command: arguments of Python, or of pytest with `tests`, and its environment variables."""
 
     name: str
     arguments: tuple[str, ...]
@@ -43,7 +43,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Step:
-    """What `make verify STEPS=name` runs; a step is passed when all of its parts are."""
+    """What `make verify STEPS=name` runs. A step has passed if all its parts have."""
 
     name: str
     what: str
@@ -52,19 +52,19 @@ class Step:
 
 @dataclass(frozen=True)
 class Size:
-    """How much is done: connections of the soak, inputs of the fuzzer."""
+    """The number of connections of the soak test, and of inputs of the fuzzer."""
 
     connections: int
     inputs: int
 
 
 FULL = Size(100_000, 1_000_000)
-# Enough to see that every step runs here.
+# Enough to see that every step runs.
 SMALL = Size(40, 2000)
 
 
 def real_steps(size: Size = FULL) -> list[Step]:
-    """All of them, of the working tree as it is. AirtcpError when pytest cannot list the tests."""
+    """All steps, for the working tree. Raises AirtcpError if pytest cannot list the tests."""
     variables = {
         "AIRTCP_SOAK": str(size.connections),
         "AIRTCP_TEST_FUZZ": str(size.inputs),
@@ -75,9 +75,6 @@ def real_steps(size: Size = FULL) -> list[Step]:
     tests = collected((SMP, FUZZ, SERIES), variables)
     debug = collected(("tests/system", "tests/determinism"), DEBUG)
     soak = parts(tests[SMP], variables, 18 if size == FULL else 3)
-    links = [node for node in tests[SERIES] if "::test_links_" in node]
-    rest = [node for node in tests[SERIES] if node not in links]
-    guests = [Part(name, (SELFTESTS, name), 20, tests=False) for name in SELFTESTS_GUESTS]
     return [
         Step(
             "soak",
@@ -97,12 +94,12 @@ def real_steps(size: Size = FULL) -> list[Step]:
         Step(
             "selftests",
             "the kernel's own tests of TCP, plain Linux beside ours",
-            [*guests, Part("comparison", (SELFTESTS, "--reuse"), 1, tests=False)],
+            selftests(),
         ),
         Step(
             "series-check",
             "a kernel after each patch of the series for posting",
-            [Part("without a build", tuple(rest), 2, variables), *parts(links, variables, 4)],
+            series(tests[SERIES], variables),
         ),
         Step(
             "deb-check",
@@ -127,8 +124,21 @@ def real_steps(size: Size = FULL) -> list[Step]:
     ]
 
 
+def selftests() -> list[Part]:
+    """A guest for each kernel, and the comparison of their results."""
+    guests = [Part(name, (SELFTESTS, name), 20, tests=False) for name in SELFTESTS_GUESTS]
+    return [*guests, Part("comparison", (SELFTESTS, "--reuse"), 1, tests=False)]
+
+
+def series(nodes: Sequence[str], variables: Mapping[str, str]) -> list[Part]:
+    """A part for each patch, which builds a kernel, and one for all other tests."""
+    links = [node for node in nodes if "::test_links_" in node]
+    rest = tuple(node for node in nodes if node not in links)
+    return [Part("without a build", rest, 2, variables), *parts(links, variables, 4)]
+
+
 def parts(nodes: Sequence[str], variables: Mapping[str, str], minutes: float) -> list[Part]:
-    """One for each test, named for it."""
+    """A part for each test, with its name."""
     names = (node.partition("::test_")[2].replace("_", " ").replace("[", " [") for node in nodes)
     return [
         Part(name, (node,), minutes, variables) for name, node in zip(names, nodes, strict=True)
@@ -136,7 +146,7 @@ def parts(nodes: Sequence[str], variables: Mapping[str, str], minutes: float) ->
 
 
 def collected(arguments: Sequence[str], environment: Mapping[str, str]) -> dict[str, list[str]]:
-    """The tests that pytest would run, by file. AirtcpError when it cannot say."""
+    """The tests that pytest would run, by file. Raises AirtcpError if pytest fails."""
     part = Part("", ("--collect-only", "-q", *arguments), 0, environment)
     done = subprocess.run(
         part.command(), cwd=REPOSITORY, env=clean_environment(part), capture_output=True, text=True
@@ -154,7 +164,7 @@ def collected(arguments: Sequence[str], environment: Mapping[str, str]) -> dict[
 
 
 def clean_environment(part: Part) -> dict[str, str]:
-    """Of a part: ours without what would choose other tests, with what the part says."""
+    """The environment of a part: this process's, without variables that select tests."""
     chosen = ("AIRTCP_TEST_", "AIRTCP_SOAK", "PYTEST_", "MAKEFLAGS", "MAKELEVEL", "MFLAGS")
     ours = {name: value for name, value in os.environ.items() if not name.startswith(chosen)}
     return {**ours, "PYTHONPATH": str(REPOSITORY / "lab"), **part.environment}
