@@ -4,7 +4,6 @@
 The workers are in network namespaces and have caches of their own, as on other machines.
 """
 
-import json
 import os
 import platform
 import signal
@@ -13,107 +12,25 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import mounts
 import pytest
 import sweeps
+from machines import PATIENCE_S, Machine, free_port, start, two_machines, wait_until
 
 from airtcp.backends.guesttools import GuestTools
-from airtcp.cache import cache_dir
 from airtcp.kernel.image import Kernel
 
 RUNS = ("--set", "mcs=5,7", "--seeds", "3")
-PATIENCE_S = 120
-
-
-def ip(*arguments: str) -> str:
-    done = subprocess.run(["ip", *arguments], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def wait_until(true: Callable[[], object], what: str) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not true():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.1)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("", 0))
-        return int(probe.getsockname()[1])
-
-
-def start(*command: str | Path, **environment: str) -> "subprocess.Popen[str]":
-    return subprocess.Popen(
-        command,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**sweeps.ENVIRONMENT, **environment},
-    )
-
-
-@dataclass
-class Machine:
-    """A worker in a network namespace, which has nothing else in it."""
-
-    namespace: str
-    gateway: str
-    cache: Path
-    worker: "subprocess.Popen[str] | None" = None
-
-    def inside(self, *command: str | Path) -> list[str | Path]:
-        return ["ip", "netns", "exec", self.namespace, *command]
-
-    def work(self, port: int, certificates: Path) -> None:
-        scheduler = f"tls://{self.gateway}:{port}"
-        command = (*sweeps.AIRTCP, "worker", scheduler, "--jobs", "1")
-        self.worker = start(
-            *self.inside(*command, "--certificates", certificates), AIRTCP_CACHE=str(self.cache)
-        )
-
-    def processes(self) -> set[int]:
-        return set(map(int, ip("netns", "pids", self.namespace).split()))
-
-    def has_guest(self) -> bool:
-        commands = []
-        for pid in self.processes():
-            with suppress(OSError):  # it has just ended
-                commands.append(Path(f"/proc/{pid}/cmdline").read_text())
-        return any("umid=airtcp" in command for command in commands)
 
 
 @pytest.fixture
 def machines(tmp_path: Path) -> Iterator[list[Machine]]:
-    """Two, each with a cable to this one."""
-    made = []
-    try:
-        for number in (1, 2):
-            name = f"airtcp{os.getpid() % 100000}-{number}"
-            net = f"10.213.{number}"
-            ip("netns", "add", name)
-            made.append(Machine(name, f"{net}.1", tmp_path / f"cache-{number}"))
-            ip("link", "add", name, "type", "veth", "peer", "name", "eth0", "netns", name)
-            ip("address", "add", f"{net}.1/30", "dev", name)
-            ip("link", "set", name, "up")
-            ip("-n", name, "address", "add", f"{net}.2/30", "dev", "eth0")
-            ip("-n", name, "link", "set", "lo", "up")
-            ip("-n", name, "link", "set", "eth0", "up")
+    with two_machines(tmp_path) as made:
         yield made
-    finally:
-        for machine in made:
-            for pid in machine.processes():
-                os.kill(pid, signal.SIGKILL)
-            if machine.worker:
-                machine.worker.communicate()
-            subprocess.run(["ip", "link", "del", machine.namespace], capture_output=True)
-            ip("netns", "del", machine.namespace)
 
 
 def created(directory: Path) -> Path:
@@ -467,51 +384,3 @@ def test_certificates_are_private(certificates: Path) -> None:
     done = subprocess.run(command, env=sweeps.ENVIRONMENT, capture_output=True, text=True)
     assert done.returncode == 2
     assert f"others may read key.pem: chmod 600 {key}" in done.stderr
-
-
-@pytest.fixture
-def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Slurm's commands, with this machine alone as the cluster; the scripts are kept."""
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    (programs / "sbatch").write_text(
-        f"#!/bin/sh\ncp $1 {tmp_path}/job.sh\nsetsid sh {tmp_path}/job.sh >/dev/null 2>&1 &\n"
-        "echo Submitted batch job $!\n"
-    )
-    # Slurm, too, kills after a while what SIGTERM has not ended (KillWait).
-    (programs / "scancel").write_text(
-        f"#!/bin/sh\necho $1 >>{tmp_path}/cancelled\nkill -- -$1\n"
-        "(sleep 10; kill -s KILL -- -$1) >/dev/null 2>&1 &\n"
-    )
-    for program in programs.iterdir():
-        program.chmod(0o755)
-    monkeypatch.setitem(sweeps.ENVIRONMENT, "PATH", f"{programs}:{os.environ['PATH']}")
-    return tmp_path
-
-
-def test_batch_jobs_of_slurm(lab_kernel: Kernel, tools: GuestTools, slurm: Path) -> None:
-    assert lab_kernel and tools
-    configuration = slurm / "slurm.yaml"
-    configuration.write_text("slurm:\n  cores: 2\n  memory: 2GB\n  queue: short\n")
-    sweeps.run(slurm / "out", "--set", "mcs=7", "--cluster", str(configuration))
-    [result] = sweeps.results(slurm / "out").values()
-    assert json.loads(result.read_text())["status"] == "ok"
-    script = (slurm / "job.sh").read_text()
-    assert "#SBATCH -p short" in script
-    assert "--nthreads 2" in script
-    assert "tls://" in script and "--tls-key" in script
-    assert (slurm / "cancelled").read_text().strip()
-    assert not list(cache_dir().glob("certificates-*"))
-
-
-def test_a_batch_system_that_refuses_is_one_line(
-    lab_kernel: Kernel, tools: GuestTools, slurm: Path
-) -> None:
-    assert lab_kernel and tools
-    (slurm / "bin" / "sbatch").write_text("#!/bin/sh\necho no partition short >&2\nexit 1\n")
-    configuration = slurm / "slurm.yaml"
-    configuration.write_text("jobqueue:\n  slurm: {cores: 1, memory: 2GB}\n")
-    command = sweeps.command(slurm / "out", "--cluster", str(configuration))
-    done = subprocess.run(command, env=sweeps.ENVIRONMENT, capture_output=True, text=True)
-    assert done.returncode == 1
-    assert done.stderr == f"airtcp: {configuration}: sbatch: no partition short\n"
