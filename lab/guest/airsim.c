@@ -18,6 +18,7 @@
  * number. Keys are the attributes of the generic netlink family "airsim". Exit
  * status: 2 for an invalid request, 1 for one that the kernel rejects.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <libmnl/libmnl.h>
@@ -34,150 +35,64 @@
 #define MOST_WORDS	128
 #define ARRAY_SIZE(array)	(sizeof(array) / sizeof(*(array)))
 
-enum type { U8, U16, U32, S32, BOOLEAN, WORD, TEXT, ADDRESS, COUNTERS };
+enum type { u8, u16, u32, s32, BOOLEAN, WORD, TEXT, ADDRESS, COUNTERS };
 
 /* Commands that accept a key; keys with none are only shown. */
 enum use {
 	SHOWN,
-	HARDWARE = 1,
-	SETTING = 2,
-	AIR = 4,
+	RADIO_ADD = 1,
+	RADIO_SET = 2,
+	AIR_SET = 4,
 };
 
 struct key {
-	const char *name;
-	uint16_t attr;
+	char name[32];
 	enum type type;
 	unsigned int use;
 	const char * const *words;
 };
 
-static const char * const standards[] = {
-	[AIRSIM_80211A] = "802.11a",
-	[AIRSIM_80211G] = "802.11g",
-	[AIRSIM_80211N] = "802.11n",
-	[AIRSIM_80211AC] = "802.11ac",
-	[AIRSIM_80211AX] = "802.11ax",
-	NULL
-};
-
-static const char * const queueings[] = {
-	[AIRSIM_QUEUE_TXQ] = "txq",
-	[AIRSIM_QUEUE_FIFO] = "fifo",
-	NULL
-};
-
-static const char * const hand_ups[] = {
-	[AIRSIM_HAND_UP_MPDU] = "mpdu",
-	[AIRSIM_HAND_UP_PPDU] = "ppdu",
-	[AIRSIM_HAND_UP_COALESCED] = "coalesced",
-	NULL
-};
-
-static const char * const error_models[] = {
-	[AIRSIM_ERRORS_FIXED] = "fixed",
-	[AIRSIM_ERRORS_SNR] = "snr",
-	[AIRSIM_ERRORS_BURST] = "burst",
-	NULL
-};
-
-static const char * const formats[] = {
-	[AIRSIM_CCK] = "cck",
-	[AIRSIM_OFDM] = "ofdm",
-	[AIRSIM_HT] = "ht",
-	[AIRSIM_VHT] = "vht",
-	[AIRSIM_HE] = "he",
-	NULL
-};
-
 static const char * const switches[] = { "off", "on", NULL };
 
-#define KEY(_name, _attr, _type, _use) \
-	{ _name, AIRSIM_ATTR_##_attr, _type, _use, NULL }
-#define CHOICE(_name, _attr, _use, _words) \
-	{ _name, AIRSIM_ATTR_##_attr, WORD, _use, _words }
-#define SWITCH(_name, _attr, _use) \
-	{ _name, AIRSIM_ATTR_##_attr, BOOLEAN, _use, switches }
+#define KEY(_name, _type, _use) \
+	[AIRSIM_ATTR_##_name] = { #_name, _type, _use, NULL },
+#define SWITCH(_name, _use) \
+	[AIRSIM_ATTR_##_name] = { #_name, BOOLEAN, _use, switches },
+#define CHOICE(_name, _use, ...) \
+	[AIRSIM_ATTR_##_name] = { #_name, WORD, _use, \
+		(const char * const []){ __VA_ARGS__, NULL } },
 
-/* In the order of output. */
-static const struct key keys[] = {
-	KEY("index", INDEX, U32, SHOWN),
-	KEY("wiphy", WIPHY, TEXT, SHOWN),
-	KEY("address", ADDRESS, ADDRESS, SHOWN),
-	KEY("preset", PRESET, TEXT, HARDWARE),
-	CHOICE("standard", STANDARD, HARDWARE, standards),
-	KEY("streams", STREAMS, U8, HARDWARE),
-	KEY("width_mhz", WIDTH_MHZ, U16, HARDWARE),
-	KEY("ba_window", BA_WINDOW, U16, HARDWARE),
-	KEY("mpdu_spacing_ns", MPDU_SPACING_NS, U16, HARDWARE),
-	SWITCH("amsdu", AMSDU, HARDWARE),
-	CHOICE("queueing", QUEUEING, HARDWARE, queueings),
-	KEY("ampdu_mpdus", AMPDU_MPDUS, U32, SETTING),
-	KEY("ampdu_octets", AMPDU_OCTETS, U32, SETTING),
-	KEY("ampdu_duration_us", AMPDU_DURATION_US, U32, SETTING),
-	SWITCH("bar", BAR, SETTING),
-	KEY("formed_ppdus", FORMED_PPDUS, U32, SETTING),
-	KEY("fifo_mpdus", FIFO_MPDUS, U32, SETTING),
-	CHOICE("hand_up", HAND_UP, SETTING, hand_ups),
-	KEY("coalesce_mpdus", COALESCE_MPDUS, U32, SETTING),
-	KEY("coalesce_us", COALESCE_US, U32, SETTING),
-	KEY("ack_hold", ACK_HOLD, U32, SETTING),
-	KEY("ack_hold_us", ACK_HOLD_US, U32, SETTING),
-	KEY("ack_hold_kbps", ACK_HOLD_KBPS, U32, SETTING),
-	SWITCH("gro", GRO, SETTING),
-	KEY("gro_flush_us", GRO_FLUSH_US, U32, SETTING),
-	CHOICE("errors", ERRORS, SETTING, error_models),
-	KEY("mpdu_error_ppm", MPDU_ERROR_PPM, U32, SETTING),
-	KEY("response_error_ppm", RESPONSE_ERROR_PPM, U32, SETTING),
-	KEY("burst_enter_ppm", BURST_ENTER_PPM, U32, SETTING),
-	KEY("burst_leave_ppm", BURST_LEAVE_PPM, U32, SETTING),
-	KEY("burst_good_error_ppm", BURST_GOOD_ERROR_PPM, U32, SETTING),
-	KEY("burst_bad_error_ppm", BURST_BAD_ERROR_PPM, U32, SETTING),
-	KEY("tx_power_mdbm", TX_POWER_MDBM, S32, SETTING),
-	SWITCH("placed", PLACED, SETTING),
-	KEY("x_mm", X_MM, S32, SETTING),
-	KEY("y_mm", Y_MM, S32, SETTING),
-	KEY("vx_mm_per_s", VX_MM_PER_S, S32, SETTING),
-	KEY("vy_mm_per_s", VY_MM_PER_S, S32, SETTING),
-	SWITCH("rate_fixed", RATE_FIXED, SETTING),
-	CHOICE("rate_format", RATE_FORMAT, SETTING, formats),
-	KEY("rate_mcs", RATE_MCS, U8, SETTING),
-	KEY("rate_streams", RATE_STREAMS, U8, SETTING),
-	KEY("rate_width_mhz", RATE_WIDTH_MHZ, U16, SETTING),
-	KEY("rate_gi_ns", RATE_GI_NS, U16, SETTING),
-	KEY("rate_legacy_kbps", RATE_LEGACY_KBPS, U16, SETTING),
-	KEY("counters", COUNTERS, COUNTERS, SHOWN),
-	KEY("from", FROM, U32, SHOWN),
-	KEY("to", TO, U32, SHOWN),
-	KEY("loss_mdb", LOSS_MDB, S32, SHOWN),
-	SWITCH("blocked", BLOCKED, SHOWN),
-	KEY("path_loss_exponent_milli", PATH_LOSS_EXPONENT_MILLI, U32, AIR),
-	KEY("path_loss_reference_mdb", PATH_LOSS_REFERENCE_MDB, U32, AIR),
-	KEY("sense_mdbm", SENSE_MDBM, S32, AIR),
+#define HARDWARE_INT(_name, _member, _type, ...) KEY(_name, _type, RADIO_ADD)
+#define HARDWARE_BOOL(_name, ...) SWITCH(_name, RADIO_ADD)
+#define HARDWARE_ENUM(_name, _member, _tag, _default, ...) \
+	CHOICE(_name, RADIO_ADD, __VA_ARGS__)
+#define SETTING_INT(_name, _member, _type, ...) \
+	KEY(_name, _type, RADIO_ADD | RADIO_SET)
+#define SETTING_BOOL(_name, ...) SWITCH(_name, RADIO_ADD | RADIO_SET)
+#define SETTING_ENUM(_name, _member, _tag, _default, ...) \
+	CHOICE(_name, RADIO_ADD | RADIO_SET, __VA_ARGS__)
+#define LINK_INT(_name, _member, _type, ...) KEY(_name, _type, SHOWN)
+#define LINK_BOOL(_name, ...) SWITCH(_name, SHOWN)
+#define AIR_INT(_name, _member, _type, ...) KEY(_name, _type, AIR_SET)
+
+/* By attribute, and shown in this order; main() makes the names lower case. */
+static struct key keys[AIRSIM_ATTR_MAX + 1] = {
+	KEY(INDEX, u32, SHOWN)
+	KEY(WIPHY, TEXT, SHOWN)
+	KEY(ADDRESS, ADDRESS, SHOWN)
+	KEY(PRESET, TEXT, RADIO_ADD)
+	KEY(COUNTERS, COUNTERS, SHOWN)
+	AIRSIM_HARDWARE(HARDWARE_INT, HARDWARE_BOOL, HARDWARE_ENUM)
+	AIRSIM_SETTINGS(SETTING_INT, SETTING_BOOL, SETTING_ENUM)
+	AIRSIM_BURST(SETTING_INT, SETTING_BOOL, SETTING_ENUM)
+	AIRSIM_PLACE(SETTING_INT, SETTING_BOOL, SETTING_ENUM)
+	AIRSIM_RATE(SETTING_INT, SETTING_BOOL, SETTING_ENUM)
+	AIRSIM_LINK(LINK_INT, LINK_BOOL,)
+	AIRSIM_AIR(AIR_INT,,)
 };
 
-static const char * const counters[] = {
-	[AIRSIM_COUNTER_TAKEN] = "taken",
-	[AIRSIM_COUNTER_ACKED] = "acked",
-	[AIRSIM_COUNTER_UNANSWERABLE] = "unanswerable",
-	[AIRSIM_COUNTER_DROPPED_RETRIES] = "dropped_retries",
-	[AIRSIM_COUNTER_DROPPED_STOPPED] = "dropped_stopped",
-	[AIRSIM_COUNTER_DROPPED_QUEUE_GONE] = "dropped_queue_gone",
-	[AIRSIM_COUNTER_QUEUED] = "queued",
-	[AIRSIM_COUNTER_RECEIVED] = "received",
-	[AIRSIM_COUNTER_HANDED_UP] = "handed_up",
-	[AIRSIM_COUNTER_RX_NO_MEMORY] = "rx_no_memory",
-	[AIRSIM_COUNTER_RX_DROPPED_STOPPED] = "rx_dropped_stopped",
-	[AIRSIM_COUNTER_RX_WAITING] = "rx_waiting",
-	[AIRSIM_COUNTER_PPDUS] = "ppdus",
-	[AIRSIM_COUNTER_COLLIDED] = "collided",
-	[AIRSIM_COUNTER_RETRIES] = "retries",
-	[AIRSIM_COUNTER_TX_AIRTIME_NS] = "tx_airtime_ns",
-	[AIRSIM_COUNTER_RTS_SENT] = "rts_sent",
-	[AIRSIM_COUNTER_BAR_SENT] = "bar_sent",
-	[AIRSIM_COUNTER_ACKS_SUPPRESSED] = "acks_suppressed",
-	[AIRSIM_COUNTER_ACKS_HELD] = "acks_held",
-};
+#define COUNTER(_name, _member) [AIRSIM_COUNTER_##_name] = #_member,
+static const char * const counters[] = { AIRSIM_COUNTERS(COUNTER) };
 
 static struct mnl_socket *kernel;
 static uint16_t family;
@@ -206,15 +121,12 @@ static _Noreturn void fail_usage(void)
 	     "air set KEY VALUE... | air show | preset list | -batch -");
 }
 
-static const struct key *key_of_attr(uint16_t attr)
+static uint16_t attr_of(const struct key *key)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
-		if (keys[i].attr == attr)
-			return &keys[i];
-	return NULL;
+	return key - keys;
 }
 
-static const struct key *key_of_name(const char *name, unsigned int use)
+static const struct key *find_key(const char *name, unsigned int use)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		if (keys[i].use & use && !strcmp(keys[i].name, name))
@@ -262,33 +174,34 @@ static void put(struct nlmsghdr *header, const struct key *key,
 		const char *text)
 {
 	const char *name = key->name;
+	uint16_t attr = attr_of(key);
 
 	switch (key->type) {
-	case U8:
-		mnl_attr_put_u8(header, key->attr,
+	case u8:
+		mnl_attr_put_u8(header, attr,
 				number(name, text, 0, UINT8_MAX));
 		break;
-	case U16:
-		mnl_attr_put_u16(header, key->attr,
+	case u16:
+		mnl_attr_put_u16(header, attr,
 				 number(name, text, 0, UINT16_MAX));
 		break;
-	case U32:
-		mnl_attr_put_u32(header, key->attr,
+	case u32:
+		mnl_attr_put_u32(header, attr,
 				 number(name, text, 0, UINT32_MAX));
 		break;
-	case S32:
-		mnl_attr_put_u32(header, key->attr,
+	case s32:
+		mnl_attr_put_u32(header, attr,
 				 number(name, text, INT32_MIN, INT32_MAX));
 		break;
 	case BOOLEAN:
-		mnl_attr_put_u8(header, key->attr, word(key, text));
+		mnl_attr_put_u8(header, attr, word(key, text));
 		break;
 	case WORD:
-		mnl_attr_put_u32(header, key->attr, word(key, text));
+		mnl_attr_put_u32(header, attr, word(key, text));
 		break;
 	case TEXT:
 		if (!mnl_attr_put_strz_check(header, sizeof(request),
-					     key->attr, text))
+					     attr, text))
 			fail(2, "%s: too long", name);
 		break;
 	case ADDRESS:
@@ -303,7 +216,7 @@ static void put_pairs(struct nlmsghdr *header, unsigned int use, char **texts)
 	bool given[ARRAY_SIZE(keys)] = {};
 
 	for (; texts[0]; texts += 2) {
-		const struct key *key = key_of_name(texts[0], use);
+		const struct key *key = find_key(texts[0], use);
 
 		if (!texts[1])
 			fail(2, "%s: missing value", texts[0]);
@@ -352,16 +265,16 @@ static void print_address(const struct nlattr *attr)
 static void print(const struct key *key, const struct nlattr *attr)
 {
 	switch (key->type) {
-	case U8:
+	case u8:
 		printf("%s %u\n", key->name, mnl_attr_get_u8(attr));
 		break;
-	case U16:
+	case u16:
 		printf("%s %u\n", key->name, mnl_attr_get_u16(attr));
 		break;
-	case U32:
+	case u32:
 		printf("%s %u\n", key->name, mnl_attr_get_u32(attr));
 		break;
-	case S32:
+	case s32:
 		printf("%s %d\n", key->name, (int32_t)mnl_attr_get_u32(attr));
 		break;
 	case BOOLEAN:
@@ -379,8 +292,7 @@ static void print(const struct key *key, const struct nlattr *attr)
 		putchar('\n');
 		break;
 	case COUNTERS:
-		print_counters(attr);
-		break;
+		break; /* show() prints them */
 	}
 }
 
@@ -396,7 +308,9 @@ static void index_attrs(const struct nlmsghdr *header,
 			attrs[mnl_attr_get_type(attr)] = attr;
 }
 
-/* Print all keys, one per line; an empty line before all but the first entry. */
+/* Print all keys, one per line, counters last; an empty line before all but the
+ * first entry.
+ */
 static int show(const struct nlmsghdr *header, void *shown)
 {
 	const struct nlattr *attrs[AIRSIM_ATTR_MAX + 1];
@@ -407,8 +321,10 @@ static int show(const struct nlmsghdr *header, void *shown)
 		putchar('\n');
 	*before = true;
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
-		if (attrs[keys[i].attr])
-			print(&keys[i], attrs[keys[i].attr]);
+		if (attrs[i] && i != AIRSIM_ATTR_COUNTERS)
+			print(&keys[i], attrs[i]);
+	if (attrs[AIRSIM_ATTR_COUNTERS])
+		print_counters(attrs[AIRSIM_ATTR_COUNTERS]);
 	return MNL_CB_OK;
 }
 
@@ -441,8 +357,7 @@ static int show_link(const struct nlmsghdr *header, void *data)
 	printf("%u %u ", mnl_attr_get_u32(attrs[AIRSIM_ATTR_FROM]),
 	       mnl_attr_get_u32(attrs[AIRSIM_ATTR_TO]));
 	if (attrs[AIRSIM_ATTR_LOSS_MDB])
-		print(key_of_attr(AIRSIM_ATTR_LOSS_MDB),
-		      attrs[AIRSIM_ATTR_LOSS_MDB]);
+		print(&keys[AIRSIM_ATTR_LOSS_MDB], attrs[AIRSIM_ATTR_LOSS_MDB]);
 	else
 		puts("blocked");
 	return MNL_CB_OK;
@@ -456,7 +371,7 @@ static const struct key *key_at(uint32_t offset)
 
 	mnl_attr_for_each(attr, header, sizeof(struct genlmsghdr))
 		if ((const char *)attr - request == (ptrdiff_t)offset)
-			return key_of_attr(mnl_attr_get_type(attr));
+			return &keys[mnl_attr_get_type(attr)];
 	return NULL;
 }
 
@@ -638,7 +553,7 @@ static void radio_add(int count, char **texts)
 	struct nlmsghdr *header = begin(AIRSIM_CMD_NEW_RADIO, 0);
 
 	(void)count;
-	put_pairs(header, HARDWARE | SETTING, texts);
+	put_pairs(header, RADIO_ADD, texts);
 	ask(header, show_new, NULL);
 }
 
@@ -659,7 +574,7 @@ static void radio_set(int count, char **texts)
 	if (count < 3)
 		fail_usage();
 	mnl_attr_put_u32(header, AIRSIM_ATTR_INDEX, radio(texts[0]));
-	put_pairs(header, SETTING, texts + 1);
+	put_pairs(header, RADIO_SET, texts + 1);
 	ask(header, NULL, NULL);
 }
 
@@ -685,7 +600,7 @@ static void link_set(int count, char **texts)
 	mnl_attr_put_u32(header, AIRSIM_ATTR_FROM, radio(texts[0]));
 	mnl_attr_put_u32(header, AIRSIM_ATTR_TO, radio(texts[1]));
 	if (count == 4 && !strcmp(texts[2], "loss_mdb"))
-		put(header, key_of_attr(AIRSIM_ATTR_LOSS_MDB), texts[3]);
+		put(header, &keys[AIRSIM_ATTR_LOSS_MDB], texts[3]);
 	else if (count == 3 && !strcmp(texts[2], "blocked"))
 		mnl_attr_put_u8(header, AIRSIM_ATTR_BLOCKED, 1);
 	else if (count == 3 && !strcmp(texts[2], "clear"))
@@ -710,7 +625,7 @@ static void air_set(int count, char **texts)
 
 	if (!count)
 		fail_usage();
-	put_pairs(header, AIR, texts);
+	put_pairs(header, AIR_SET, texts);
 	ask(header, NULL, NULL);
 }
 
@@ -800,6 +715,9 @@ static void run_batch(void)
 
 int main(int argc, char **argv)
 {
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		for (char *c = keys[i].name; *c; c++)
+			*c = tolower((unsigned char)*c);
 	if (argc == 3 && !strcmp(argv[1], "-batch") && !strcmp(argv[2], "-"))
 		run_batch();
 	else

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Asks airsim for what it must refuse, and for what it must do; prints what came of it as JSON.
 
-Runs in a guest as root, with nothing but Python itself. The tables here are written from the
-documentation, not read from the kernel; what the kernel's policies have beyond them is reported
-as `unprobed`.
+Runs in a guest as root, with nothing but Python itself, beside airsim_attrs.py and a copy of
+<uapi/linux/airsim.h>, from which come the attributes and their ranges. What the kernel's policies
+have beyond them is reported as `unprobed`.
 """
 
 import json
@@ -11,7 +11,10 @@ import os
 import socket
 import struct
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
+
+from airsim_attrs import Attr, attrs, numbers
 
 NLM_F_REQUEST, NLM_F_ACK, NLM_F_DUMP, NLM_F_CAPPED, NLM_F_ACK_TLVS = 1, 4, 0x300, 0x100, 0x200
 NLMSG_ERROR, NLMSG_DONE = 2, 3
@@ -34,61 +37,23 @@ COMMANDS = [
     "set_air",
     "get_air",
 ]
-HARDWARE = [
-    *("standard", "streams", "width_mhz", "ba_window", "mpdu_spacing_ns", "amsdu", "queueing"),
-]
-PLACE = ["x_mm", "y_mm", "vx_mm_per_s", "vy_mm_per_s"]
-RATE = [
-    "rate_format",
-    "rate_mcs",
-    "rate_streams",
-    "rate_width_mhz",
-    "rate_gi_ns",
-    "rate_legacy_kbps",
-]
-SETTINGS = [
-    "ampdu_mpdus",
-    "ampdu_octets",
-    "ampdu_duration_us",
-    "bar",
-    "formed_ppdus",
-    "fifo_mpdus",
-    "hand_up",
-    "coalesce_mpdus",
-    "coalesce_us",
-    "ack_hold",
-    "ack_hold_us",
-    "ack_hold_kbps",
-    "gro",
-    "gro_flush_us",
-    "errors",
-    "mpdu_error_ppm",
-    "response_error_ppm",
-    "burst_enter_ppm",
-    "burst_leave_ppm",
-    "burst_good_error_ppm",
-    "burst_bad_error_ppm",
-    "tx_power_mdbm",
-    "placed",
-    *PLACE,
-    "rate_fixed",
-    *RATE,
-]
-LINK = ["from", "to", "loss_mdb", "blocked"]
-AIR = ["path_loss_exponent_milli", "path_loss_reference_mdb", "sense_mdbm"]
-NAMES = [
-    "unspec",
-    "index",
-    "wiphy",
-    "address",
-    "preset",
-    "counters",
-    *HARDWARE,
-    *SETTINGS,
-    *LINK,
-    *AIR,
-]
-NUMBERS = {name: number for number, name in enumerate(NAMES)}
+HEADER = Path("airsim.h")
+NUMBERS = numbers(HEADER)
+NAMES = list(NUMBERS)
+RADIO = Attr("", "I", 0, 255, 0, ())
+INTEGERS = {"index": RADIO, **attrs(HEADER)}
+
+
+def names_of(*objects: str) -> list[str]:
+    return [name for name, attr in INTEGERS.items() if attr.object in objects]
+
+
+HARDWARE = names_of("hardware")
+PLACE = names_of("place")
+RATE = names_of("rate")
+SETTINGS = names_of("settings", "burst", "place", "rate")
+LINK = names_of("link")
+AIR = names_of("air")
 
 TAKES = {
     "new_radio": ["index", "preset", *HARDWARE, *SETTINGS],
@@ -100,69 +65,6 @@ TAKES = {
     "get_air": [],
 }
 
-
-class Integer(NamedTuple):
-    """How an attribute is packed, and the least and greatest value that is allowed."""
-
-    code: str
-    low: int
-    high: int
-
-
-PPM = Integer("I", 0, 1_000_000)
-SWITCH = Integer("B", 0, 1)
-RADIO = Integer("I", 0, 255)
-INTEGERS = {
-    "index": RADIO,
-    "standard": Integer("I", 0, 4),
-    "streams": Integer("B", 1, 4),
-    "width_mhz": Integer("H", 20, 160),
-    "ba_window": Integer("H", 1, 256),
-    "mpdu_spacing_ns": Integer("H", 0, 16000),
-    "amsdu": SWITCH,
-    "queueing": Integer("I", 0, 1),
-    "ampdu_mpdus": Integer("I", 1, 256),
-    "ampdu_octets": Integer("I", 2048, 1_048_575),
-    "ampdu_duration_us": Integer("I", 100, 5484),
-    "bar": SWITCH,
-    "formed_ppdus": Integer("I", 0, 8),
-    "fifo_mpdus": Integer("I", 1, 65535),
-    "hand_up": Integer("I", 0, 2),
-    "coalesce_mpdus": Integer("I", 1, 256),
-    "coalesce_us": Integer("I", 0, 100_000),
-    "ack_hold": Integer("I", 0, 65535),
-    "ack_hold_us": Integer("I", 0, 100_000),
-    "ack_hold_kbps": Integer("I", 0, 2**32 - 1),
-    "gro": SWITCH,
-    "gro_flush_us": Integer("I", 0, 100_000),
-    "errors": Integer("I", 0, 2),
-    "mpdu_error_ppm": PPM,
-    "response_error_ppm": PPM,
-    "burst_enter_ppm": PPM,
-    "burst_leave_ppm": PPM,
-    "burst_good_error_ppm": PPM,
-    "burst_bad_error_ppm": PPM,
-    "tx_power_mdbm": Integer("i", -20_000, 40_000),
-    "placed": SWITCH,
-    "x_mm": Integer("i", -1_000_000_000, 1_000_000_000),
-    "y_mm": Integer("i", -1_000_000_000, 1_000_000_000),
-    "vx_mm_per_s": Integer("i", -1_000_000, 1_000_000),
-    "vy_mm_per_s": Integer("i", -1_000_000, 1_000_000),
-    "rate_fixed": SWITCH,
-    "rate_format": Integer("I", 0, 4),
-    "rate_mcs": Integer("B", 0, 11),
-    "rate_streams": Integer("B", 1, 4),
-    "rate_width_mhz": Integer("H", 20, 160),
-    "rate_gi_ns": Integer("H", 400, 3200),
-    "rate_legacy_kbps": Integer("H", 1000, 54_000),
-    "from": RADIO,
-    "to": RADIO,
-    "loss_mdb": Integer("i", 0, 300_000),
-    "blocked": SWITCH,
-    "path_loss_exponent_milli": Integer("I", 1000, 10_000),
-    "path_loss_reference_mdb": Integer("I", 0, 200_000),
-    "sense_mdbm": Integer("i", -120_000, 0),
-}
 CCK, OFDM, HT, VHT, HE = range(5)
 A, G, N, AC, AX = range(5)
 
@@ -288,7 +190,7 @@ def bad_payloads(name: str) -> Iterator[tuple[str, bytes]]:
         yield "too long", b"g" * 32 + b"\0"
         yield "unknown", b"nonesuch\0"
         return
-    code, low, high = INTEGERS[name]
+    code, low, high = INTEGERS[name].code, INTEGERS[name].low, INTEGERS[name].high
     good = struct.pack(code, low)
     yield "empty", b""
     if len(good) > 1:

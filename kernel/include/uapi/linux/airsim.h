@@ -9,6 +9,13 @@
 #define AIRSIM_GENL_NAME	"airsim"
 #define AIRSIM_GENL_VERSION	1
 
+#define AIRSIM_MAX_RADIOS	256
+#define AIRSIM_MAX_MPDUS	256
+/* aPPDUMaxTime of 802.11n, ac and ax. */
+#define AIRSIM_MAX_PPDU_US	5484
+/* 1000 km */
+#define AIRSIM_MAX_MM		1000000000
+
 /**
  * enum airsim_cmd - commands
  * @AIRSIM_CMD_UNSPEC: unused
@@ -46,71 +53,73 @@ enum airsim_cmd {
 /**
  * enum airsim_attr - attributes
  * @AIRSIM_ATTR_UNSPEC: unused
- * @AIRSIM_ATTR_INDEX: u32, number of a radio, chosen when it is added
- * @AIRSIM_ATTR_WIPHY: string, name of its wiphy; in replies
- * @AIRSIM_ATTR_ADDRESS: 6 octets, its MAC address; in replies
+ * @AIRSIM_ATTR_INDEX: u32, number of a radio, assigned when it is added
+ * @AIRSIM_ATTR_WIPHY: string, name of its wiphy; replies only
+ * @AIRSIM_ATTR_ADDRESS: 6 octets, its MAC address; replies only
  * @AIRSIM_ATTR_PRESET: string, name of a preset
- * @AIRSIM_ATTR_COUNTERS: nested, see enum airsim_counter; in replies
- * @AIRSIM_ATTR_STANDARD: u32, enum airsim_standard; hardware
- * @AIRSIM_ATTR_STREAMS: u8, spatial streams, 1 to 4; hardware
- * @AIRSIM_ATTR_WIDTH_MHZ: u16, widest channel, 20 to 160; hardware
- * @AIRSIM_ATTR_BA_WINDOW: u16, MPDUs under one BlockAck, 1 to 256; hardware
- * @AIRSIM_ATTR_MPDU_SPACING_NS: u16, least time between the starts of two MPDUs
- *	of an A-MPDU that it receives: 0, 250, 500, 1000, 2000, 4000, 8000 or
- *	16000; hardware
- * @AIRSIM_ATTR_AMSDU: u8, 1 lets mac80211 build A-MSDUs; hardware
- * @AIRSIM_ATTR_QUEUEING: u32, enum airsim_queueing; hardware
- * @AIRSIM_ATTR_AMPDU_MPDUS: u32, MPDUs in an A-MPDU at most, 1 to 256
- * @AIRSIM_ATTR_AMPDU_OCTETS: u32, octets in an A-MPDU at most, 2048 to 1048575
- * @AIRSIM_ATTR_AMPDU_DURATION_US: u32, duration of a PPDU at most, 100 to 5484
- * @AIRSIM_ATTR_BAR: u8, 1: a BlockAckReq after a BlockAck that did not come;
- *	0: the MPDUs again
- * @AIRSIM_ATTR_FORMED_PPDUS: u32, PPDUs of an access category formed before they
- *	win the medium, that on the air among them, 0 to 8
- * @AIRSIM_ATTR_FIFO_MPDUS: u32, depth of the FIFO, 1 to 65535
- * @AIRSIM_ATTR_HAND_UP: u32, enum airsim_hand_up
- * @AIRSIM_ATTR_COALESCE_MPDUS: u32, MPDUs handed up together, 1 to 256
- * @AIRSIM_ATTR_COALESCE_US: u32, how long the first may wait, 0 to 100000
- * @AIRSIM_ATTR_ACK_HOLD: u32, TCP acknowledgments of a connection for which the
- *	newest stands; 0 and 1: all are sent; to 65535
- * @AIRSIM_ATTR_ACK_HOLD_US: u32, how long the first may wait, 0 to 100000
- * @AIRSIM_ATTR_ACK_HOLD_KBPS: u32, while the radio sends at this rate or more
- * @AIRSIM_ATTR_GRO: u8, 1: received MPDUs pass GRO
- * @AIRSIM_ATTR_GRO_FLUSH_US: u32, how long GRO may hold one, 0 to 100000
- * @AIRSIM_ATTR_ERRORS: u32, enum airsim_error_model
- * @AIRSIM_ATTR_MPDU_ERROR_PPM: u32, data MPDUs not received, 0 to 1000000
- * @AIRSIM_ATTR_RESPONSE_ERROR_PPM: u32, responses not received, 0 to 1000000
- * @AIRSIM_ATTR_BURST_ENTER_PPM: u32, chance to turn bad, 0 to 1000000
- * @AIRSIM_ATTR_BURST_LEAVE_PPM: u32, chance to turn good, 0 to 1000000
- * @AIRSIM_ATTR_BURST_GOOD_ERROR_PPM: u32, lost while good, 0 to 1000000
- * @AIRSIM_ATTR_BURST_BAD_ERROR_PPM: u32, lost while bad, 0 to 1000000
- * @AIRSIM_ATTR_TX_POWER_MDBM: s32, transmit power, -20000 to 40000
- * @AIRSIM_ATTR_PLACED: u8, 0 takes the place away; any attribute of the place
- *	sets it to 1
- * @AIRSIM_ATTR_X_MM: s32, place now, -1000000000 to 1000000000
- * @AIRSIM_ATTR_Y_MM: s32, place now, -1000000000 to 1000000000
- * @AIRSIM_ATTR_VX_MM_PER_S: s32, velocity, -1000000 to 1000000
- * @AIRSIM_ATTR_VY_MM_PER_S: s32, velocity, -1000000 to 1000000
- * @AIRSIM_ATTR_RATE_FIXED: u8, 0 gives the rate back to rate control; any
- *	attribute of the rate sets it to 1
- * @AIRSIM_ATTR_RATE_FORMAT: u32, enum airsim_format; starts from the lowest
- *	rate of that format
- * @AIRSIM_ATTR_RATE_MCS: u8, MCS of one stream, 0 to 11
- * @AIRSIM_ATTR_RATE_STREAMS: u8, spatial streams, 1 to 4
- * @AIRSIM_ATTR_RATE_WIDTH_MHZ: u16, 20 to 160
- * @AIRSIM_ATTR_RATE_GI_NS: u16, guard interval, 400 to 3200
- * @AIRSIM_ATTR_RATE_LEGACY_KBPS: u16, rate of CCK and OFDM, 1000 to 54000
- * @AIRSIM_ATTR_FROM: u32, the radio that sends
- * @AIRSIM_ATTR_TO: u32, the radio that receives
- * @AIRSIM_ATTR_LOSS_MDB: s32, loss on the way, 0 to 300000
- * @AIRSIM_ATTR_BLOCKED: u8, 1: nothing is heard; 0: the link is forgotten, the
- *	path loss is what it was
- * @AIRSIM_ATTR_PATH_LOSS_EXPONENT_MILLI: u32, 1000 to 10000
- * @AIRSIM_ATTR_PATH_LOSS_REFERENCE_MDB: u32, loss at 1 m, 0 to 200000
- * @AIRSIM_ATTR_SENSE_MDBM: s32, weaker signals are not heard, -120000 to 0
+ * @AIRSIM_ATTR_COUNTERS: nested, see enum airsim_counter; replies only
+ * @AIRSIM_ATTR_STANDARD: newest amendment that the radio supports
+ * @AIRSIM_ATTR_STREAMS: spatial streams
+ * @AIRSIM_ATTR_WIDTH_MHZ: widest channel
+ * @AIRSIM_ATTR_BA_WINDOW: BlockAck window, MPDUs
+ * @AIRSIM_ATTR_MPDU_SPACING_NS: Minimum MPDU Start Spacing that the radio asks
+ *	of its peers: 0, 250, 500, 1000, 2000, 4000, 8000 or 16000
+ * @AIRSIM_ATTR_AMSDU: whether mac80211 may build A-MSDUs
+ * @AIRSIM_ATTR_QUEUEING: where frames wait for transmission
+ * @AIRSIM_ATTR_AMPDU_MPDUS: maximum MPDUs in an A-MPDU
+ * @AIRSIM_ATTR_AMPDU_OCTETS: maximum A-MPDU length; at least one large A-MSDU,
+ *	at most the longest A-MPDU of VHT (table 9-271)
+ * @AIRSIM_ATTR_AMPDU_DURATION_US: maximum duration of a PPDU
+ * @AIRSIM_ATTR_BAR: after a missing BlockAck, send a BlockAckReq rather than
+ *	the MPDUs again
+ * @AIRSIM_ATTR_FORMED_PPDUS: maximum PPDUs of an access category that are built
+ *	before they win the medium, including the one on the air
+ * @AIRSIM_ATTR_FIFO_MPDUS: depth of the FIFO
+ * @AIRSIM_ATTR_HAND_UP: when received MPDUs are delivered to mac80211
+ * @AIRSIM_ATTR_COALESCE_MPDUS: coalesced delivery: maximum MPDUs
+ * @AIRSIM_ATTR_COALESCE_US: coalesced delivery: maximum delay of the first MPDU
+ * @AIRSIM_ATTR_ACK_HOLD: TCP ACKs of a connection that the newest may replace;
+ *	0 and 1: none
+ * @AIRSIM_ATTR_ACK_HOLD_US: maximum delay of the first held ACK
+ * @AIRSIM_ATTR_ACK_HOLD_KBPS: lowest transmit rate at which ACKs are held
+ * @AIRSIM_ATTR_GRO: whether received MPDUs pass through GRO
+ * @AIRSIM_ATTR_GRO_FLUSH_US: maximum time that GRO holds a segment
+ * @AIRSIM_ATTR_ERRORS: error model of the receiver
+ * @AIRSIM_ATTR_MPDU_ERROR_PPM: fixed errors: data MPDUs lost
+ * @AIRSIM_ATTR_RESPONSE_ERROR_PPM: fixed and burst errors: ACK, BlockAck, RTS
+ *	and CTS frames lost
+ * @AIRSIM_ATTR_BURST_ENTER_PPM: burst errors: transitions to the bad state, per
+ *	frame
+ * @AIRSIM_ATTR_BURST_LEAVE_PPM: burst errors: transitions to the good state,
+ *	per frame
+ * @AIRSIM_ATTR_BURST_GOOD_ERROR_PPM: burst errors: frames lost in the good state
+ * @AIRSIM_ATTR_BURST_BAD_ERROR_PPM: burst errors: frames lost in the bad state
+ * @AIRSIM_ATTR_TX_POWER_MDBM: transmit power
+ * @AIRSIM_ATTR_PLACED: whether the radio has a position; set by any attribute of
+ *	the position
+ * @AIRSIM_ATTR_X_MM: current position
+ * @AIRSIM_ATTR_Y_MM: current position
+ * @AIRSIM_ATTR_VX_MM_PER_S: velocity
+ * @AIRSIM_ATTR_VY_MM_PER_S: velocity
+ * @AIRSIM_ATTR_RATE_FIXED: whether the rate is fixed rather than chosen by rate
+ *	control; set by any attribute of the rate
+ * @AIRSIM_ATTR_RATE_FORMAT: PHY format; starts from its lowest rate
+ * @AIRSIM_ATTR_RATE_MCS: MCS of one stream
+ * @AIRSIM_ATTR_RATE_STREAMS: spatial streams
+ * @AIRSIM_ATTR_RATE_WIDTH_MHZ: channel width
+ * @AIRSIM_ATTR_RATE_GI_NS: guard interval
+ * @AIRSIM_ATTR_RATE_LEGACY_KBPS: rate of CCK and OFDM
+ * @AIRSIM_ATTR_FROM: transmitting radio
+ * @AIRSIM_ATTR_TO: receiving radio
+ * @AIRSIM_ATTR_LOSS_MDB: attenuation, in place of the path loss
+ * @AIRSIM_ATTR_BLOCKED: 1: nothing is received; 0: back to the path loss
+ * @AIRSIM_ATTR_PATH_LOSS_EXPONENT_MILLI: path loss exponent, in thousandths
+ * @AIRSIM_ATTR_PATH_LOSS_REFERENCE_MDB: loss at 1 m; default: Friis at 5.15 GHz
+ * @AIRSIM_ATTR_SENSE_MDBM: weaker signals are not detected
  * @__AIRSIM_ATTR_MAX: end
  *
- * Levels are in thousandths of a decibel, chances in millionths.
+ * Levels are in thousandths of a decibel, probabilities in millionths. Types and
+ * ranges are in the tables below.
  */
 enum airsim_attr {
 	AIRSIM_ATTR_UNSPEC,
@@ -172,6 +181,97 @@ enum airsim_attr {
 
 #define AIRSIM_ATTR_MAX	(__AIRSIM_ATTR_MAX - 1)
 
+/*
+ * The attributes of each object, AIRSIM_ATTR_NAME. A row is one of
+ *
+ *	INT(NAME, member, type, min, max, default)
+ *	BOOL(NAME, member, default), sent as u8
+ *	ENUM(NAME, member, tag, default, words...), sent as u32
+ *
+ * The netlink policies, struct airsim_hardware, struct airsim_settings and the
+ * defaults are generated from these rows, and so are the keys of the program
+ * airsim: NAME in lower case. The words of an enum are in the order of its
+ * values.
+ */
+
+/* Fixed when a radio is added. */
+#define AIRSIM_HARDWARE(INT, BOOL, ENUM) \
+	ENUM(STANDARD, standard, airsim_standard, AIRSIM_80211AX, \
+	     "802.11a", "802.11g", "802.11n", "802.11ac", "802.11ax") \
+	INT(STREAMS, streams, u8, 1, 4, 4) \
+	INT(WIDTH_MHZ, width_mhz, u16, 20, 160, 160) \
+	INT(BA_WINDOW, ba_window, u16, 1, AIRSIM_MAX_MPDUS, AIRSIM_MAX_MPDUS) \
+	INT(MPDU_SPACING_NS, mpdu_spacing_ns, u16, 0, 16000, 0) \
+	BOOL(AMSDU, amsdu, 0) \
+	ENUM(QUEUEING, queueing, airsim_queueing, AIRSIM_QUEUE_TXQ, \
+	     "txq", "fifo")
+
+/* May change at any time. */
+#define AIRSIM_SETTINGS(INT, BOOL, ENUM) \
+	INT(AMPDU_MPDUS, ampdu_mpdus, u32, 1, AIRSIM_MAX_MPDUS, \
+	    AIRSIM_MAX_MPDUS) \
+	INT(AMPDU_OCTETS, ampdu_octets, u32, 2048, 1048575, 1048575) \
+	INT(AMPDU_DURATION_US, ampdu_duration_us, u32, 100, AIRSIM_MAX_PPDU_US, \
+	    AIRSIM_MAX_PPDU_US) \
+	BOOL(BAR, bar, 1) \
+	INT(FORMED_PPDUS, formed_ppdus, u32, 0, 8, 0) \
+	INT(FIFO_MPDUS, fifo_mpdus, u32, 1, 65535, 1424) \
+	ENUM(HAND_UP, hand_up, airsim_hand_up, AIRSIM_HAND_UP_MPDU, \
+	     "mpdu", "ppdu", "coalesced") \
+	INT(COALESCE_MPDUS, coalesce_mpdus, u32, 1, AIRSIM_MAX_MPDUS, 16) \
+	INT(COALESCE_US, coalesce_us, u32, 0, 100000, 100) \
+	INT(ACK_HOLD, ack_hold, u32, 0, 65535, 0) \
+	INT(ACK_HOLD_US, ack_hold_us, u32, 0, 100000, 5000) \
+	INT(ACK_HOLD_KBPS, ack_hold_kbps, u32, 0, 4294967295, 0) \
+	BOOL(GRO, gro, 1) \
+	INT(GRO_FLUSH_US, gro_flush_us, u32, 0, 100000, 100) \
+	ENUM(ERRORS, errors, airsim_error_model, AIRSIM_ERRORS_FIXED, \
+	     "fixed", "snr", "burst") \
+	INT(MPDU_ERROR_PPM, mpdu_error_ppm, u32, 0, 1000000, 0) \
+	INT(RESPONSE_ERROR_PPM, response_error_ppm, u32, 0, 1000000, 0) \
+	INT(TX_POWER_MDBM, tx_power_mdbm, s32, -20000, 40000, 20000) \
+	BOOL(PLACED, placed, 0) \
+	BOOL(RATE_FIXED, rate_fixed, 0)
+
+/* Settings: states of the channel with AIRSIM_ERRORS_BURST. */
+#define AIRSIM_BURST(INT, BOOL, ENUM) \
+	INT(BURST_ENTER_PPM, enter_ppm, u32, 0, 1000000, 0) \
+	INT(BURST_LEAVE_PPM, leave_ppm, u32, 0, 1000000, 0) \
+	INT(BURST_GOOD_ERROR_PPM, good_error_ppm, u32, 0, 1000000, 0) \
+	INT(BURST_BAD_ERROR_PPM, bad_error_ppm, u32, 0, 1000000, 0)
+
+/* Settings: position, up to 1000 km, and velocity, up to 1 km/s. */
+#define AIRSIM_PLACE(INT, BOOL, ENUM) \
+	INT(X_MM, x_mm, s32, -AIRSIM_MAX_MM, AIRSIM_MAX_MM, 0) \
+	INT(Y_MM, y_mm, s32, -AIRSIM_MAX_MM, AIRSIM_MAX_MM, 0) \
+	INT(VX_MM_PER_S, vx_mm_per_s, s32, -1000000, 1000000, 0) \
+	INT(VY_MM_PER_S, vy_mm_per_s, s32, -1000000, 1000000, 0)
+
+/* Settings: the rate of data frames, where it is fixed. */
+#define AIRSIM_RATE(INT, BOOL, ENUM) \
+	ENUM(RATE_FORMAT, format, airsim_format, AIRSIM_OFDM, \
+	     "cck", "ofdm", "ht", "vht", "he") \
+	INT(RATE_MCS, mcs, u8, 0, 11, 0) \
+	INT(RATE_STREAMS, streams, u8, 1, 4, 1) \
+	INT(RATE_WIDTH_MHZ, width_mhz, u16, 20, 160, 20) \
+	INT(RATE_GI_NS, gi_ns, u16, 400, 3200, 800) \
+	INT(RATE_LEGACY_KBPS, legacy_kbps, u16, 1000, 54000, 6000)
+
+/* One direction between two radios. */
+#define AIRSIM_LINK(INT, BOOL, ENUM) \
+	INT(FROM, from, u32, 0, AIRSIM_MAX_RADIOS - 1, 0) \
+	INT(TO, to, u32, 0, AIRSIM_MAX_RADIOS - 1, 0) \
+	INT(LOSS_MDB, loss_mdb, s32, 0, 300000, 0) \
+	BOOL(BLOCKED, blocked, 0)
+
+/* Propagation, for all radios. */
+#define AIRSIM_AIR(INT, BOOL, ENUM) \
+	INT(PATH_LOSS_EXPONENT_MILLI, propagation.exponent_milli, u32, \
+	    1000, 10000, 3000) \
+	INT(PATH_LOSS_REFERENCE_MDB, propagation.reference_mdb, u32, \
+	    0, 200000, 46677) \
+	INT(SENSE_MDBM, sense_mdbm, s32, -120000, 0, -90000)
+
 /**
  * enum airsim_counter - in %AIRSIM_ATTR_COUNTERS, u64 each
  * @AIRSIM_COUNTER_UNSPEC: unused
@@ -227,6 +327,29 @@ enum airsim_counter {
 };
 
 #define AIRSIM_COUNTER_MAX	(__AIRSIM_COUNTER_MAX - 1)
+
+/* X(NAME, member); the program airsim prints the member's name. */
+#define AIRSIM_COUNTERS(X) \
+	X(TAKEN, taken) \
+	X(ACKED, acked) \
+	X(UNANSWERABLE, unanswerable) \
+	X(DROPPED_RETRIES, dropped_retries) \
+	X(DROPPED_STOPPED, dropped_stopped) \
+	X(DROPPED_QUEUE_GONE, dropped_queue_gone) \
+	X(QUEUED, queued) \
+	X(RECEIVED, received) \
+	X(HANDED_UP, handed_up) \
+	X(RX_NO_MEMORY, rx_no_memory) \
+	X(RX_DROPPED_STOPPED, rx_dropped_stopped) \
+	X(RX_WAITING, rx_waiting) \
+	X(PPDUS, ppdus) \
+	X(COLLIDED, collided) \
+	X(RETRIES, retries) \
+	X(TX_AIRTIME_NS, tx_airtime_ns) \
+	X(RTS_SENT, rts_sent) \
+	X(BAR_SENT, bar_sent) \
+	X(ACKS_SUPPRESSED, acks_suppressed) \
+	X(ACKS_HELD, acks_held)
 
 /**
  * enum airsim_standard - newest amendment that a radio speaks

@@ -16,7 +16,7 @@
 #define AIRSIM_BAR_OCTETS	24
 #define AIRSIM_DELIMITER_OCTETS	4
 /* aPPDUMaxTime, the same for HT, VHT and HE. */
-#define AIRSIM_MAX_PPDU_NS	5484000
+#define AIRSIM_MAX_PPDU_NS	(AIRSIM_MAX_PPDU_US * 1000)
 
 /* Legacy rates, CCK first; bit i of a basic rate set is the i-th of these. */
 #define AIRSIM_LEGACY_RATES	12

@@ -12,50 +12,11 @@
 /* Loss of a link on which nothing is heard. */
 #define AIRSIM_LINK_BLOCKED		S32_MAX
 
-/**
- * struct airsim_radio_counters - what a radio has done, mostly as transmitter
- * @taken: MPDUs taken from mac80211 or made by the radio
- * @acked: MPDUs acknowledged
- * @unanswerable: MPDUs sent to which no answer was due
- * @dropped_retries: MPDUs given up after the last attempt
- * @dropped_stopped: MPDUs dropped as the radio was down
- * @dropped_queue_gone: MPDUs dropped as their queue went
- * @queued: MPDUs that the radio has now
- * @received: MPDUs that arrived here
- * @handed_up: MPDUs given to mac80211
- * @rx_no_memory: MPDUs that arrived and found no memory
- * @rx_dropped_stopped: MPDUs that arrived and went as the radio went down
- * @rx_waiting: MPDUs that are to be handed up
- * @ppdus: PPDUs sent
- * @collided: PPDUs and RTS that another one spoiled at their receiver
- * @retries: MPDUs sent again
- * @tx_airtime_ns: time on the air
- * @rts_sent: RTS sent
- * @bar_sent: BlockAckReqs sent
- * @acks_suppressed: TCP acknowledgments dropped for a newer one (ack_hold)
- * @acks_held: TCP acknowledgments that wait for one
- */
+#define AIRSIM_COUNTER_MEMBER(_name, _member)	u64 _member;
+
+/* The members are documented in enum airsim_counter. */
 struct airsim_radio_counters {
-	u64 taken;
-	u64 acked;
-	u64 unanswerable;
-	u64 dropped_retries;
-	u64 dropped_stopped;
-	u64 dropped_queue_gone;
-	u64 queued;
-	u64 received;
-	u64 handed_up;
-	u64 rx_no_memory;
-	u64 rx_dropped_stopped;
-	u64 rx_waiting;
-	u64 ppdus;
-	u64 collided;
-	u64 retries;
-	u64 tx_airtime_ns;
-	u64 rts_sent;
-	u64 bar_sent;
-	u64 acks_suppressed;
-	u64 acks_held;
+	AIRSIM_COUNTERS(AIRSIM_COUNTER_MEMBER)
 };
 
 /**

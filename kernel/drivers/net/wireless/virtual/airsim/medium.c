@@ -14,8 +14,7 @@
  * dBm, 17.3.10.6; they do better.)
  */
 static const struct airsim_air airsim_air_default = {
-	.propagation = { .exponent_milli = 3000, .reference_mdb = 46677 },
-	.sense_mdbm = -90000,
+	AIRSIM_DEFAULTS(AIRSIM_AIR)
 };
 
 struct airsim_medium airsim_medium;

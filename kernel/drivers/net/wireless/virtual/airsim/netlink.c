@@ -5,29 +5,35 @@
  * refused changes nothing. The policy of each command refuses what is malformed
  * in itself, config.c what does not fit together.
  */
+#include <linux/args.h>
 #include <linux/kernel.h>
 #include <linux/ktime.h>
 #include <linux/mutex.h>
 #include <net/genetlink.h>
 #include <uapi/linux/airsim.h>
 #include "control.h"
-#include "ranges.h"
 
-static const struct netlink_range_validation legacy_kbps_range = {
-	.min = 1000, .max = 54000,
-};
+#define AIRSIM_RANGE(_suffix, _min, _max) \
+	(&(const struct netlink_range_validation##_suffix){ \
+		.min = (_min), .max = (_max) })
+#define AIRSIM_POLICY_u8(...) \
+	NLA_POLICY_FULL_RANGE(NLA_U8, AIRSIM_RANGE(, __VA_ARGS__))
+#define AIRSIM_POLICY_u16(...) \
+	NLA_POLICY_FULL_RANGE(NLA_U16, AIRSIM_RANGE(, __VA_ARGS__))
+#define AIRSIM_POLICY_u32(...) \
+	NLA_POLICY_FULL_RANGE(NLA_U32, AIRSIM_RANGE(, __VA_ARGS__))
+#define AIRSIM_POLICY_s32(...) \
+	NLA_POLICY_FULL_RANGE_SIGNED(NLA_S32, AIRSIM_RANGE(_signed, __VA_ARGS__))
 
-static const struct netlink_range_validation_signed loss_mdb_range = {
-	.max = 300000,
-};
-
-static const struct netlink_range_validation reference_mdb_range = {
-	.max = 200000,
-};
-
-static const struct netlink_range_validation_signed sense_mdbm_range = {
-	.min = -120000,
-};
+#define AIRSIM_INT_POLICY(_name, _member, _type, _min, _max, ...) \
+	[AIRSIM_ATTR_##_name] = AIRSIM_POLICY_##_type(_min, _max),
+#define AIRSIM_BOOL_POLICY(_name, ...) \
+	[AIRSIM_ATTR_##_name] = NLA_POLICY_MAX(NLA_U8, 1),
+#define AIRSIM_ENUM_POLICY(_name, _member, _tag, _default, ...) \
+	[AIRSIM_ATTR_##_name] = \
+		NLA_POLICY_MAX(NLA_U32, COUNT_ARGS(__VA_ARGS__) - 1),
+#define AIRSIM_POLICIES(_rows) \
+	_rows(AIRSIM_INT_POLICY, AIRSIM_BOOL_POLICY, AIRSIM_ENUM_POLICY)
 
 /* For requests that take no attributes: without a policy, they take any. */
 static const struct nla_policy empty_policy[AIRSIM_ATTR_INDEX + 1];
@@ -39,188 +45,73 @@ static const struct nla_policy index_policy[] = {
 static const struct nla_policy radio_policy[] = {
 	[AIRSIM_ATTR_INDEX] = NLA_POLICY_MAX(NLA_U32, AIRSIM_MAX_RADIOS - 1),
 	[AIRSIM_ATTR_PRESET] = { .type = NLA_NUL_STRING, .len = 31 },
-	[AIRSIM_ATTR_STANDARD] = NLA_POLICY_MAX(NLA_U32, AIRSIM_80211AX),
-	[AIRSIM_ATTR_STREAMS] = NLA_POLICY_RANGE(NLA_U8, 1, 4),
-	[AIRSIM_ATTR_WIDTH_MHZ] = NLA_POLICY_RANGE(NLA_U16, 20, 160),
-	[AIRSIM_ATTR_BA_WINDOW] =
-		NLA_POLICY_FULL_RANGE(NLA_U16, &airsim_ampdu_mpdus_range),
-	[AIRSIM_ATTR_MPDU_SPACING_NS] = NLA_POLICY_MAX(NLA_U16, 16000),
-	[AIRSIM_ATTR_AMSDU] = NLA_POLICY_MAX(NLA_U8, 1),
-	[AIRSIM_ATTR_QUEUEING] = NLA_POLICY_MAX(NLA_U32, AIRSIM_QUEUE_FIFO),
-	[AIRSIM_ATTR_AMPDU_MPDUS] =
-		NLA_POLICY_FULL_RANGE(NLA_U32, &airsim_ampdu_mpdus_range),
-	[AIRSIM_ATTR_AMPDU_OCTETS] =
-		NLA_POLICY_FULL_RANGE(NLA_U32, &airsim_ampdu_octets_range),
-	[AIRSIM_ATTR_AMPDU_DURATION_US] =
-		NLA_POLICY_FULL_RANGE(NLA_U32,
-				      &airsim_ampdu_duration_us_range),
-	[AIRSIM_ATTR_BAR] = NLA_POLICY_MAX(NLA_U8, 1),
-	[AIRSIM_ATTR_FORMED_PPDUS] =
-		NLA_POLICY_FULL_RANGE(NLA_U32, &airsim_formed_ppdus_range),
-	[AIRSIM_ATTR_FIFO_MPDUS] =
-		NLA_POLICY_FULL_RANGE(NLA_U32, &airsim_fifo_mpdus_range),
-	[AIRSIM_ATTR_HAND_UP] =
-		NLA_POLICY_MAX(NLA_U32, AIRSIM_HAND_UP_COALESCED),
-	[AIRSIM_ATTR_COALESCE_MPDUS] =
-		NLA_POLICY_FULL_RANGE(NLA_U32, &airsim_ampdu_mpdus_range),
-	[AIRSIM_ATTR_COALESCE_US] =
-		NLA_POLICY_FULL_RANGE(NLA_U32, &airsim_wait_us_range),
-	[AIRSIM_ATTR_ACK_HOLD] =
-		NLA_POLICY_FULL_RANGE(NLA_U32, &airsim_ack_hold_range),
-	[AIRSIM_ATTR_ACK_HOLD_US] =
-		NLA_POLICY_FULL_RANGE(NLA_U32, &airsim_wait_us_range),
-	[AIRSIM_ATTR_ACK_HOLD_KBPS] = { .type = NLA_U32 },
-	[AIRSIM_ATTR_GRO] = NLA_POLICY_MAX(NLA_U8, 1),
-	[AIRSIM_ATTR_GRO_FLUSH_US] =
-		NLA_POLICY_FULL_RANGE(NLA_U32, &airsim_wait_us_range),
-	[AIRSIM_ATTR_ERRORS] = NLA_POLICY_MAX(NLA_U32, AIRSIM_ERRORS_BURST),
-	[AIRSIM_ATTR_MPDU_ERROR_PPM] =
-		NLA_POLICY_FULL_RANGE(NLA_U32, &airsim_ppm_range),
-	[AIRSIM_ATTR_RESPONSE_ERROR_PPM] =
-		NLA_POLICY_FULL_RANGE(NLA_U32, &airsim_ppm_range),
-	[AIRSIM_ATTR_BURST_ENTER_PPM] =
-		NLA_POLICY_FULL_RANGE(NLA_U32, &airsim_ppm_range),
-	[AIRSIM_ATTR_BURST_LEAVE_PPM] =
-		NLA_POLICY_FULL_RANGE(NLA_U32, &airsim_ppm_range),
-	[AIRSIM_ATTR_BURST_GOOD_ERROR_PPM] =
-		NLA_POLICY_FULL_RANGE(NLA_U32, &airsim_ppm_range),
-	[AIRSIM_ATTR_BURST_BAD_ERROR_PPM] =
-		NLA_POLICY_FULL_RANGE(NLA_U32, &airsim_ppm_range),
-	[AIRSIM_ATTR_TX_POWER_MDBM] =
-		NLA_POLICY_FULL_RANGE_SIGNED(NLA_S32,
-					     &airsim_tx_power_mdbm_range),
-	[AIRSIM_ATTR_PLACED] = NLA_POLICY_MAX(NLA_U8, 1),
-	[AIRSIM_ATTR_X_MM] =
-		NLA_POLICY_FULL_RANGE_SIGNED(NLA_S32, &airsim_place_mm_range),
-	[AIRSIM_ATTR_Y_MM] =
-		NLA_POLICY_FULL_RANGE_SIGNED(NLA_S32, &airsim_place_mm_range),
-	[AIRSIM_ATTR_VX_MM_PER_S] =
-		NLA_POLICY_FULL_RANGE_SIGNED(NLA_S32, &airsim_mm_per_s_range),
-	[AIRSIM_ATTR_VY_MM_PER_S] =
-		NLA_POLICY_FULL_RANGE_SIGNED(NLA_S32, &airsim_mm_per_s_range),
-	[AIRSIM_ATTR_RATE_FIXED] = NLA_POLICY_MAX(NLA_U8, 1),
-	[AIRSIM_ATTR_RATE_FORMAT] = NLA_POLICY_MAX(NLA_U32, AIRSIM_HE),
-	[AIRSIM_ATTR_RATE_MCS] = NLA_POLICY_MAX(NLA_U8, 11),
-	[AIRSIM_ATTR_RATE_STREAMS] = NLA_POLICY_RANGE(NLA_U8, 1, 4),
-	[AIRSIM_ATTR_RATE_WIDTH_MHZ] = NLA_POLICY_RANGE(NLA_U16, 20, 160),
-	[AIRSIM_ATTR_RATE_GI_NS] = NLA_POLICY_RANGE(NLA_U16, 400, 3200),
-	[AIRSIM_ATTR_RATE_LEGACY_KBPS] =
-		NLA_POLICY_FULL_RANGE(NLA_U16, &legacy_kbps_range),
+	AIRSIM_POLICIES(AIRSIM_HARDWARE)
+	AIRSIM_POLICIES(AIRSIM_SETTINGS)
+	AIRSIM_POLICIES(AIRSIM_BURST)
+	AIRSIM_POLICIES(AIRSIM_PLACE)
+	AIRSIM_POLICIES(AIRSIM_RATE)
 };
 
 static const struct nla_policy link_policy[] = {
-	[AIRSIM_ATTR_FROM] = NLA_POLICY_MAX(NLA_U32, AIRSIM_MAX_RADIOS - 1),
-	[AIRSIM_ATTR_TO] = NLA_POLICY_MAX(NLA_U32, AIRSIM_MAX_RADIOS - 1),
-	[AIRSIM_ATTR_LOSS_MDB] =
-		NLA_POLICY_FULL_RANGE_SIGNED(NLA_S32, &loss_mdb_range),
-	[AIRSIM_ATTR_BLOCKED] = NLA_POLICY_MAX(NLA_U8, 1),
+	AIRSIM_POLICIES(AIRSIM_LINK)
 };
 
 static const struct nla_policy air_policy[] = {
-	[AIRSIM_ATTR_PATH_LOSS_EXPONENT_MILLI] =
-		NLA_POLICY_RANGE(NLA_U32, 1000, 10000),
-	[AIRSIM_ATTR_PATH_LOSS_REFERENCE_MDB] =
-		NLA_POLICY_FULL_RANGE(NLA_U32, &reference_mdb_range),
-	[AIRSIM_ATTR_SENSE_MDBM] =
-		NLA_POLICY_FULL_RANGE_SIGNED(NLA_S32, &sense_mdbm_range),
+	AIRSIM_POLICIES(AIRSIM_AIR)
 };
 
-/* An attribute that is a member of a struct; the policy knows its size. */
+/* An attribute whose value is a member of a struct. */
 struct field {
 	u16 attr;
 	u16 offset;
+	u16 octets;
 };
 
-#define FIELD(_attr, _struct, _member) { \
-	.attr = AIRSIM_ATTR_##_attr, \
+#define AIRSIM_FIELD(_attr, _struct, _member) { \
+	.attr = _attr, \
 	.offset = offsetof(struct _struct, _member), \
-}
+	.octets = sizeof_field(struct _struct, _member), \
+},
+#define AIRSIM_FIELDS(_rows, _field)	_rows(_field, _field, _field)
+
+#define HARDWARE_FIELD(_name, _member, ...) \
+	AIRSIM_FIELD(AIRSIM_ATTR_##_name, airsim_hardware, _member)
+#define SETTINGS_FIELD(_name, _member, ...) \
+	AIRSIM_FIELD(AIRSIM_ATTR_##_name, airsim_settings, _member)
+#define BURST_FIELD(_name, _member, ...) \
+	AIRSIM_FIELD(AIRSIM_ATTR_##_name, airsim_settings, burst._member)
+#define PLACE_FIELD(_name, _member, ...) \
+	AIRSIM_FIELD(AIRSIM_ATTR_##_name, airsim_place, _member)
+#define RATE_FIELD(_name, _member, ...) \
+	AIRSIM_FIELD(AIRSIM_ATTR_##_name, airsim_rate, _member)
+#define AIR_FIELD(_name, _member, ...) \
+	AIRSIM_FIELD(AIRSIM_ATTR_##_name, airsim_air, _member)
+#define COUNTER_FIELD(_name, _member) \
+	AIRSIM_FIELD(AIRSIM_COUNTER_##_name, airsim_radio_counters, _member)
 
 static const struct field hardware_fields[] = {
-	FIELD(STANDARD, airsim_hardware, standard),
-	FIELD(STREAMS, airsim_hardware, streams),
-	FIELD(WIDTH_MHZ, airsim_hardware, width_mhz),
-	FIELD(BA_WINDOW, airsim_hardware, ba_window),
-	FIELD(MPDU_SPACING_NS, airsim_hardware, mpdu_spacing_ns),
-	FIELD(AMSDU, airsim_hardware, amsdu),
-	FIELD(QUEUEING, airsim_hardware, queueing),
+	AIRSIM_FIELDS(AIRSIM_HARDWARE, HARDWARE_FIELD)
 };
 
 static const struct field settings_fields[] = {
-	FIELD(AMPDU_MPDUS, airsim_settings, ampdu_mpdus),
-	FIELD(AMPDU_OCTETS, airsim_settings, ampdu_octets),
-	FIELD(AMPDU_DURATION_US, airsim_settings, ampdu_duration_us),
-	FIELD(BAR, airsim_settings, bar),
-	FIELD(FORMED_PPDUS, airsim_settings, formed_ppdus),
-	FIELD(FIFO_MPDUS, airsim_settings, fifo_mpdus),
-	FIELD(HAND_UP, airsim_settings, hand_up),
-	FIELD(COALESCE_MPDUS, airsim_settings, coalesce_mpdus),
-	FIELD(COALESCE_US, airsim_settings, coalesce_us),
-	FIELD(ACK_HOLD, airsim_settings, ack_hold),
-	FIELD(ACK_HOLD_US, airsim_settings, ack_hold_us),
-	FIELD(ACK_HOLD_KBPS, airsim_settings, ack_hold_kbps),
-	FIELD(GRO, airsim_settings, gro),
-	FIELD(GRO_FLUSH_US, airsim_settings, gro_flush_us),
-	FIELD(ERRORS, airsim_settings, errors),
-	FIELD(MPDU_ERROR_PPM, airsim_settings, mpdu_error_ppm),
-	FIELD(RESPONSE_ERROR_PPM, airsim_settings, response_error_ppm),
-	FIELD(BURST_ENTER_PPM, airsim_settings, burst.enter_ppm),
-	FIELD(BURST_LEAVE_PPM, airsim_settings, burst.leave_ppm),
-	FIELD(BURST_GOOD_ERROR_PPM, airsim_settings, burst.good_error_ppm),
-	FIELD(BURST_BAD_ERROR_PPM, airsim_settings, burst.bad_error_ppm),
-	FIELD(TX_POWER_MDBM, airsim_settings, tx_power_mdbm),
-	FIELD(PLACED, airsim_settings, placed),
-	FIELD(RATE_FIXED, airsim_settings, rate_fixed),
+	AIRSIM_FIELDS(AIRSIM_SETTINGS, SETTINGS_FIELD)
+	AIRSIM_FIELDS(AIRSIM_BURST, BURST_FIELD)
 };
 
 static const struct field place_fields[] = {
-	FIELD(X_MM, airsim_place, x_mm),
-	FIELD(Y_MM, airsim_place, y_mm),
-	FIELD(VX_MM_PER_S, airsim_place, vx_mm_per_s),
-	FIELD(VY_MM_PER_S, airsim_place, vy_mm_per_s),
+	AIRSIM_FIELDS(AIRSIM_PLACE, PLACE_FIELD)
 };
 
 static const struct field rate_fields[] = {
-	FIELD(RATE_FORMAT, airsim_rate, format),
-	FIELD(RATE_MCS, airsim_rate, mcs),
-	FIELD(RATE_STREAMS, airsim_rate, streams),
-	FIELD(RATE_WIDTH_MHZ, airsim_rate, width_mhz),
-	FIELD(RATE_GI_NS, airsim_rate, gi_ns),
-	FIELD(RATE_LEGACY_KBPS, airsim_rate, legacy_kbps),
+	AIRSIM_FIELDS(AIRSIM_RATE, RATE_FIELD)
 };
 
 static const struct field air_fields[] = {
-	FIELD(PATH_LOSS_EXPONENT_MILLI, airsim_air, propagation.exponent_milli),
-	FIELD(PATH_LOSS_REFERENCE_MDB, airsim_air, propagation.reference_mdb),
-	FIELD(SENSE_MDBM, airsim_air, sense_mdbm),
+	AIRSIM_FIELDS(AIRSIM_AIR, AIR_FIELD)
 };
 
-#define COUNTER(_attr, _member) { \
-	.attr = AIRSIM_COUNTER_##_attr, \
-	.offset = offsetof(struct airsim_radio_counters, _member), \
-}
-
 static const struct field counters[] = {
-	COUNTER(TAKEN, taken),
-	COUNTER(ACKED, acked),
-	COUNTER(UNANSWERABLE, unanswerable),
-	COUNTER(DROPPED_RETRIES, dropped_retries),
-	COUNTER(DROPPED_STOPPED, dropped_stopped),
-	COUNTER(DROPPED_QUEUE_GONE, dropped_queue_gone),
-	COUNTER(QUEUED, queued),
-	COUNTER(RECEIVED, received),
-	COUNTER(HANDED_UP, handed_up),
-	COUNTER(RX_NO_MEMORY, rx_no_memory),
-	COUNTER(RX_DROPPED_STOPPED, rx_dropped_stopped),
-	COUNTER(RX_WAITING, rx_waiting),
-	COUNTER(PPDUS, ppdus),
-	COUNTER(COLLIDED, collided),
-	COUNTER(RETRIES, retries),
-	COUNTER(TX_AIRTIME_NS, tx_airtime_ns),
-	COUNTER(RTS_SENT, rts_sent),
-	COUNTER(BAR_SENT, bar_sent),
-	COUNTER(ACKS_SUPPRESSED, acks_suppressed),
-	COUNTER(ACKS_HELD, acks_held),
+	AIRSIM_COUNTERS(COUNTER_FIELD)
 };
 
 /* Settings are read, changed and applied by one request at a time. */
@@ -250,32 +141,18 @@ static void airsim_nl_get_fields(const struct genl_info *info,
 
 		if (attr)
 			memcpy(to + fields[i].offset, nla_data(attr),
-			       nla_len(attr));
-	}
-}
-
-static int airsim_nl_octets(u8 type)
-{
-	switch (type) {
-	case NLA_U8:
-		return sizeof(u8);
-	case NLA_U16:
-		return sizeof(u16);
-	default:
-		return sizeof(u32);
+			       fields[i].octets);
 	}
 }
 
 static int airsim_nl_put_fields(struct sk_buff *skb,
-				const struct nla_policy *policy,
 				const struct field *fields, unsigned int count,
 				const void *from)
 {
 	unsigned int i;
 
 	for (i = 0; i < count; i++)
-		if (nla_put(skb, fields[i].attr,
-			    airsim_nl_octets(policy[fields[i].attr].type),
+		if (nla_put(skb, fields[i].attr, fields[i].octets,
 			    from + fields[i].offset))
 			return -EMSGSIZE;
 	return 0;
@@ -303,7 +180,7 @@ static int airsim_nl_put_counters(struct sk_buff *skb,
 static s32 airsim_nl_position(s32 start_mm, s32 mm_per_s, s64 elapsed_ns)
 {
 	return clamp_t(s64, airsim_coordinate_mm(start_mm, mm_per_s, elapsed_ns),
-		       airsim_place_mm_range.min, airsim_place_mm_range.max);
+		       -AIRSIM_MAX_MM, AIRSIM_MAX_MM);
 }
 
 /* Where a radio is now, and how it walks on. */
@@ -326,16 +203,16 @@ static int airsim_nl_put_settings(struct sk_buff *skb,
 {
 	struct airsim_place place = airsim_nl_place_now(&settings->place);
 
-	if (airsim_nl_put_fields(skb, radio_policy, settings_fields,
+	if (airsim_nl_put_fields(skb, settings_fields,
 				 ARRAY_SIZE(settings_fields), settings))
 		return -EMSGSIZE;
 	if (settings->placed &&
-	    airsim_nl_put_fields(skb, radio_policy, place_fields,
-				 ARRAY_SIZE(place_fields), &place))
+	    airsim_nl_put_fields(skb, place_fields, ARRAY_SIZE(place_fields),
+				 &place))
 		return -EMSGSIZE;
 	if (settings->rate_fixed &&
-	    airsim_nl_put_fields(skb, radio_policy, rate_fields,
-				 ARRAY_SIZE(rate_fields), &settings->rate))
+	    airsim_nl_put_fields(skb, rate_fields, ARRAY_SIZE(rate_fields),
+				 &settings->rate))
 		return -EMSGSIZE;
 	return 0;
 }
@@ -351,7 +228,7 @@ static int airsim_nl_put_radio(struct sk_buff *skb,
 	if (nla_put_u32(skb, AIRSIM_ATTR_INDEX, radio->index) ||
 	    nla_put_string(skb, AIRSIM_ATTR_WIPHY, radio->wiphy) ||
 	    nla_put(skb, AIRSIM_ATTR_ADDRESS, ETH_ALEN, radio->address) ||
-	    airsim_nl_put_fields(skb, radio_policy, hardware_fields,
+	    airsim_nl_put_fields(skb, hardware_fields,
 				 ARRAY_SIZE(hardware_fields),
 				 &radio->hardware) ||
 	    airsim_nl_put_settings(skb, &radio->settings) ||
@@ -372,7 +249,7 @@ static int airsim_nl_put_preset(struct sk_buff *skb,
 	if (!header)
 		return -EMSGSIZE;
 	if (nla_put_string(skb, AIRSIM_ATTR_PRESET, preset->name) ||
-	    airsim_nl_put_fields(skb, radio_policy, hardware_fields,
+	    airsim_nl_put_fields(skb, hardware_fields,
 				 ARRAY_SIZE(hardware_fields),
 				 &preset->hardware) ||
 	    airsim_nl_put_settings(skb, &preset->settings)) {
@@ -501,7 +378,10 @@ static int airsim_nl_get_settings(const struct genl_info *info,
 		return err;
 	airsim_nl_get_fields(info, settings_fields, ARRAY_SIZE(settings_fields),
 			     settings);
-	return airsim_settings_check(hardware, settings, info->extack);
+	if (settings->rate_fixed)
+		return airsim_rate_check(hardware, &settings->rate,
+					 info->extack);
+	return 0;
 }
 
 /* Names a missing attribute both ways: by number and in words. */
@@ -773,7 +653,7 @@ static int airsim_nl_get_air(struct sk_buff *request, struct genl_info *info)
 		return -ENOMEM;
 	header = genlmsg_iput(reply, info);
 	airsim_air_read(&air);
-	if (!header || airsim_nl_put_fields(reply, air_policy, air_fields,
+	if (!header || airsim_nl_put_fields(reply, air_fields,
 					    ARRAY_SIZE(air_fields), &air)) {
 		nlmsg_free(reply);
 		return -EMSGSIZE;

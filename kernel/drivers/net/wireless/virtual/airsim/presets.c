@@ -17,19 +17,9 @@
 #include <linux/string.h>
 #include "config.h"
 
-/* What the documents do not speak of, and the drivers have in common. */
-#define COMMON \
-	.fifo_mpdus = 1424, \
-	.hand_up = AIRSIM_HAND_UP_MPDU, \
-	.coalesce_mpdus = 16, \
-	.coalesce_us = 100, \
-	.ack_hold_us = 5000, \
-	.gro = true, \
-	.gro_flush_us = 100, \
-	.errors = AIRSIM_ERRORS_FIXED, \
-	.tx_power_mdbm = 20000, \
-	.rate = { .format = AIRSIM_OFDM, .streams = 1, .width_mhz = 20, \
-		  .gi_ns = 800, .legacy_kbps = 6000 }
+#define DEFAULTS \
+	AIRSIM_DEFAULTS(AIRSIM_SETTINGS) \
+	.rate = { AIRSIM_DEFAULTS(AIRSIM_RATE) }
 
 /*
  * ath9k. [TSQ], table I: aggregates last 4 ms at most, which is
@@ -42,12 +32,12 @@
  * of MPDUs.
  */
 #define ATH9K_SETTINGS { \
+	DEFAULTS, \
 	.ampdu_mpdus = 32, \
 	.ampdu_octets = 65535, \
 	.ampdu_duration_us = 4000, \
 	.bar = false, \
 	.formed_ppdus = 2, \
-	COMMON \
 }
 
 /* The first is the default. */
@@ -55,20 +45,8 @@ static const struct airsim_preset airsim_presets[] = {
 	{
 		/* No device: the most that 802.11ax and this driver allow. */
 		.name = "generic",
-		.hardware = {
-			.standard = AIRSIM_80211AX,
-			.streams = 4,
-			.width_mhz = 160,
-			.ba_window = 256,
-			.queueing = AIRSIM_QUEUE_TXQ,
-		},
-		.settings = {
-			.ampdu_mpdus = 256,
-			.ampdu_octets = 1048575,
-			.ampdu_duration_us = 5484,
-			.bar = true,
-			COMMON
-		},
+		.hardware = { AIRSIM_DEFAULTS(AIRSIM_HARDWARE) },
+		.settings = { DEFAULTS },
 	},
 	{
 		/*
@@ -89,11 +67,11 @@ static const struct airsim_preset airsim_presets[] = {
 			.queueing = AIRSIM_QUEUE_FIFO,
 		},
 		.settings = {
+			DEFAULTS,
 			.ampdu_mpdus = 17,
 			.ampdu_octets = 65535,
 			.ampdu_duration_us = 4000,
 			.bar = false,
-			COMMON,
 			.fifo_mpdus = 246,
 		},
 	},
@@ -144,11 +122,8 @@ static const struct airsim_preset airsim_presets[] = {
 			.queueing = AIRSIM_QUEUE_FIFO,
 		},
 		.settings = {
+			DEFAULTS,
 			.ampdu_mpdus = 64,
-			.ampdu_octets = 1048575,
-			.ampdu_duration_us = 5484,
-			.bar = true,
-			COMMON,
 			.fifo_mpdus = 1056,
 		},
 	},
@@ -183,11 +158,10 @@ static const struct airsim_preset airsim_presets[] = {
 			.queueing = AIRSIM_QUEUE_FIFO,
 		},
 		.settings = {
+			DEFAULTS,
 			.ampdu_mpdus = 1,
 			.ampdu_octets = 65535,
-			.ampdu_duration_us = 5484,
 			.bar = false,
-			COMMON,
 			.fifo_mpdus = 1000,
 		},
 	},
