@@ -76,7 +76,7 @@ def test_policies_are_laid_over_the_given_configuration(made: Made, tmp_path: Pa
     assert [target for target, _ in made] == ["olddefconfig", "bindeb-pkg"]
     config = made[0][1].splitlines()
     assert config[:2] == ["CONFIG_NET=y", 'CONFIG_MODULE_SIG_KEY=""']
-    assert {"CONFIG_TCP_ACKPOL=y", "CONFIG_TCP_ACKPOL_AAD=m"} <= set(config)
+    assert {"CONFIG_TCP_ACKPOL=y", "CONFIG_TCP_ACKPOL_ALL=m"} <= set(config)
     assert {'CONFIG_LOCALVERSION="-airtcp"', "CONFIG_DEBUG_INFO_NONE=y"} <= set(config)
     assert not [line for line in config if re.search("certs|DWARF|DEBUG_INFO=y", line)]
 
