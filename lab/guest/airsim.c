@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Add, remove, set and show simulated radios while the system runs.
+ * Add, remove, configure and show simulated radios.
  *
  *	airsim radio add [preset NAME] [KEY VALUE]...
  *	airsim radio del N
@@ -13,10 +13,11 @@
  *	airsim preset list
  *	airsim -batch -
  *
- * The last one runs the lines on standard input, each a command without the word
- * airsim. Like ip and tc it stops at the first one that fails and reports its line
- * number. Keys are the attributes of the generic netlink family "airsim". Exit
- * status: 2 for an invalid request, 1 for one that the kernel rejects.
+ * -batch runs commands from standard input, one per line and without the word
+ * airsim; like ip and tc it stops at the first that fails, and prints its line
+ * number. Keys are the attributes of the generic netlink family "airsim".
+ *
+ * Exit status: 2 for an invalid request, 1 for one that the kernel rejects.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -32,7 +33,7 @@
 #include <string.h>
 
 #define BUFFER_OCTETS	32768
-#define MOST_WORDS	128
+#define MAX_ARGS	128
 #define ARRAY_SIZE(array)	(sizeof(array) / sizeof(*(array)))
 
 enum type { u8, u16, u32, s32, BOOLEAN, WORD, TEXT, ADDRESS, COUNTERS };
@@ -85,7 +86,7 @@ static struct key keys[AIRSIM_ATTR_MAX + 1] = {
 	AIRSIM_HARDWARE(HARDWARE_INT, HARDWARE_BOOL, HARDWARE_ENUM)
 	AIRSIM_SETTINGS(SETTING_INT, SETTING_BOOL, SETTING_ENUM)
 	AIRSIM_BURST(SETTING_INT, SETTING_BOOL, SETTING_ENUM)
-	AIRSIM_PLACE(SETTING_INT, SETTING_BOOL, SETTING_ENUM)
+	AIRSIM_POSITION(SETTING_INT, SETTING_BOOL, SETTING_ENUM)
 	AIRSIM_RATE(SETTING_INT, SETTING_BOOL, SETTING_ENUM)
 	AIRSIM_LINK(LINK_INT, LINK_BOOL,)
 	AIRSIM_AIR(AIR_INT,,)
@@ -148,8 +149,7 @@ static int64_t number(const char *name, const char *text, int64_t min,
 	errno = 0;
 	value = strtoll(text, &end, 10);
 	if (end == text || *end || errno || value < min || value > max)
-		fail(2, "%s: %s: not an integer from %" PRId64 " to %" PRId64,
-		     name, text, min, max);
+		fail(2, "%s: %s: not an integer from %" PRId64 " to %" PRId64, name, text, min, max);
 	return value;
 }
 
@@ -210,20 +210,20 @@ static void put(struct nlmsghdr *header, const struct key *key,
 	}
 }
 
-/* KEY VALUE...; a repeated key is an error. */
-static void put_pairs(struct nlmsghdr *header, unsigned int use, char **texts)
+/* KEY VALUE...; each key at most once. */
+static void put_pairs(struct nlmsghdr *header, unsigned int use, char **argv)
 {
 	bool given[ARRAY_SIZE(keys)] = {};
 
-	for (; texts[0]; texts += 2) {
-		const struct key *key = find_key(texts[0], use);
+	for (; argv[0]; argv += 2) {
+		const struct key *key = find_key(argv[0], use);
 
-		if (!texts[1])
-			fail(2, "%s: missing value", texts[0]);
+		if (!argv[1])
+			fail(2, "%s: missing value", argv[0]);
 		if (given[key - keys])
-			fail(2, "%s: given twice", texts[0]);
+			fail(2, "%s: given twice", argv[0]);
 		given[key - keys] = true;
-		put(header, key, texts[1]);
+		put(header, key, argv[1]);
 	}
 }
 
@@ -296,7 +296,7 @@ static void print(const struct key *key, const struct nlattr *attr)
 	}
 }
 
-/* The attributes of a message by number; NULL for those not present. */
+/* Sorts the attributes of a message by number; NULL if absent. */
 static void index_attrs(const struct nlmsghdr *header,
 			const struct nlattr **attrs)
 {
@@ -336,7 +336,7 @@ static int show_new(const struct nlmsghdr *header, void *data)
 	index_attrs(header, attrs);
 	if (!attrs[AIRSIM_ATTR_INDEX] || !attrs[AIRSIM_ATTR_WIPHY] ||
 	    !attrs[AIRSIM_ATTR_ADDRESS])
-		fail(1, "the kernel's answer lacks an attribute");
+		fail(1, "the kernel's reply lacks an attribute");
 	printf("radio %u wiphy %s address ",
 	       mnl_attr_get_u32(attrs[AIRSIM_ATTR_INDEX]),
 	       mnl_attr_get_str(attrs[AIRSIM_ATTR_WIPHY]));
@@ -353,7 +353,7 @@ static int show_link(const struct nlmsghdr *header, void *data)
 	(void)data;
 	index_attrs(header, attrs);
 	if (!attrs[AIRSIM_ATTR_FROM] || !attrs[AIRSIM_ATTR_TO])
-		fail(1, "the kernel's answer lacks an attribute");
+		fail(1, "the kernel's reply lacks an attribute");
 	printf("%u %u ", mnl_attr_get_u32(attrs[AIRSIM_ATTR_FROM]),
 	       mnl_attr_get_u32(attrs[AIRSIM_ATTR_TO]));
 	if (attrs[AIRSIM_ATTR_LOSS_MDB])
@@ -363,7 +363,7 @@ static int show_link(const struct nlmsghdr *header, void *data)
 	return MNL_CB_OK;
 }
 
-/* The key at an offset of the request, or NULL. */
+/* The key at an offset in the request, or NULL. */
 static const struct key *key_at(uint32_t offset)
 {
 	const struct nlmsghdr *header = (const void *)request;
@@ -375,7 +375,7 @@ static const struct key *key_at(uint32_t offset)
 	return NULL;
 }
 
-/* Print the range allowed by the kernel's policy, if it reports one. */
+/* The range in the kernel's policy, if there is one. */
 static void print_range(const struct nlattr *policy)
 {
 	const struct nlattr *min = NULL, *max = NULL, *attr;
@@ -406,7 +406,7 @@ static void print_range(const struct nlattr *policy)
 			mnl_attr_get_u64(min), mnl_attr_get_u64(max));
 }
 
-/* "airsim: KEY: the kernel's message; allowed: range", as far as available. */
+/* "airsim: KEY: MESSAGE: RANGE", as far as the kernel reports them. */
 static _Noreturn void fail_refused(int error, const struct nlattr **tlvs)
 {
 	const struct key *key = NULL;
@@ -445,7 +445,7 @@ static int acknowledged(const struct nlmsghdr *header, void *data)
 	if (!error->error)
 		return MNL_CB_STOP;
 	if (!family)
-		fail(1, "this kernel has no airsim, or not in this network namespace");
+		fail(1, "no airsim in this kernel, or not in this network namespace");
 	if (!(header->nlmsg_flags & NLM_F_CAPPED))
 		offset += error->msg.nlmsg_len - sizeof(error->msg);
 	if (header->nlmsg_flags & NLM_F_ACK_TLVS)
@@ -488,24 +488,24 @@ static struct nlmsghdr *begin(uint8_t command, uint16_t flags)
 	return begin_in(request, command, flags);
 }
 
-/* Send a request and pass each message of the answer to @take. */
+/* Sends a request and calls @take for each message of the reply. */
 static void exchange(const struct nlmsghdr *header, mnl_cb_t take, void *data)
 {
 	ssize_t octets;
 	int more;
 
 	if (mnl_socket_sendto(kernel, header, header->nlmsg_len) < 0)
-		fail(1, "asking the kernel: %s", strerror(errno));
+		fail(1, "sending the request: %s", strerror(errno));
 	do {
 		octets = mnl_socket_recvfrom(kernel, answer, sizeof(answer));
 		if (octets < 0)
-			fail(1, "reading the kernel's answer: %s",
+			fail(1, "reading the kernel's reply: %s",
 			     strerror(errno));
 		more = mnl_cb_run2(answer, octets, 0,
 				   mnl_socket_get_portid(kernel), take, data,
 				   control, ARRAY_SIZE(control));
 		if (more < 0)
-			fail(1, "reading the kernel's answer: %s",
+			fail(1, "reading the kernel's reply: %s",
 			     strerror(errno));
 	} while (more > MNL_CB_STOP);
 }
@@ -539,7 +539,7 @@ static void open_kernel(void)
 	exchange(header, read_family, NULL);
 }
 
-/* Complete and send a request. */
+/* Sends a complete request. */
 static void ask(struct nlmsghdr *header, mnl_cb_t take, void *data)
 {
 	if (!kernel)
@@ -548,103 +548,103 @@ static void ask(struct nlmsghdr *header, mnl_cb_t take, void *data)
 	exchange(header, take, data);
 }
 
-static void radio_add(int count, char **texts)
+static void radio_add(int argc, char **argv)
 {
 	struct nlmsghdr *header = begin(AIRSIM_CMD_NEW_RADIO, 0);
 
-	(void)count;
-	put_pairs(header, RADIO_ADD, texts);
+	(void)argc;
+	put_pairs(header, RADIO_ADD, argv);
 	ask(header, show_new, NULL);
 }
 
-static void radio_del(int count, char **texts)
+static void radio_del(int argc, char **argv)
 {
 	struct nlmsghdr *header = begin(AIRSIM_CMD_DEL_RADIO, 0);
 
-	if (count != 1)
+	if (argc != 1)
 		fail_usage();
-	mnl_attr_put_u32(header, AIRSIM_ATTR_INDEX, radio(texts[0]));
+	mnl_attr_put_u32(header, AIRSIM_ATTR_INDEX, radio(argv[0]));
 	ask(header, NULL, NULL);
 }
 
-static void radio_set(int count, char **texts)
+static void radio_set(int argc, char **argv)
 {
 	struct nlmsghdr *header = begin(AIRSIM_CMD_SET_RADIO, 0);
 
-	if (count < 3)
+	if (argc < 3)
 		fail_usage();
-	mnl_attr_put_u32(header, AIRSIM_ATTR_INDEX, radio(texts[0]));
-	put_pairs(header, RADIO_SET, texts + 1);
+	mnl_attr_put_u32(header, AIRSIM_ATTR_INDEX, radio(argv[0]));
+	put_pairs(header, RADIO_SET, argv + 1);
 	ask(header, NULL, NULL);
 }
 
-static void radio_show(int count, char **texts)
+static void radio_show(int argc, char **argv)
 {
 	struct nlmsghdr *header;
 	bool shown = false;
 
-	if (count > 1)
+	if (argc > 1)
 		fail_usage();
-	header = begin(AIRSIM_CMD_GET_RADIO, count ? 0 : NLM_F_DUMP);
-	if (count)
-		mnl_attr_put_u32(header, AIRSIM_ATTR_INDEX, radio(texts[0]));
+	header = begin(AIRSIM_CMD_GET_RADIO, argc ? 0 : NLM_F_DUMP);
+	if (argc)
+		mnl_attr_put_u32(header, AIRSIM_ATTR_INDEX, radio(argv[0]));
 	ask(header, show, &shown);
 }
 
-static void link_set(int count, char **texts)
+static void link_set(int argc, char **argv)
 {
 	struct nlmsghdr *header = begin(AIRSIM_CMD_SET_LINK, 0);
 
-	if (count < 3)
+	if (argc < 3)
 		fail_usage();
-	mnl_attr_put_u32(header, AIRSIM_ATTR_FROM, radio(texts[0]));
-	mnl_attr_put_u32(header, AIRSIM_ATTR_TO, radio(texts[1]));
-	if (count == 4 && !strcmp(texts[2], "loss_mdb"))
-		put(header, &keys[AIRSIM_ATTR_LOSS_MDB], texts[3]);
-	else if (count == 3 && !strcmp(texts[2], "blocked"))
+	mnl_attr_put_u32(header, AIRSIM_ATTR_FROM, radio(argv[0]));
+	mnl_attr_put_u32(header, AIRSIM_ATTR_TO, radio(argv[1]));
+	if (argc == 4 && !strcmp(argv[2], "loss_mdb"))
+		put(header, &keys[AIRSIM_ATTR_LOSS_MDB], argv[3]);
+	else if (argc == 3 && !strcmp(argv[2], "blocked"))
 		mnl_attr_put_u8(header, AIRSIM_ATTR_BLOCKED, 1);
-	else if (count == 3 && !strcmp(texts[2], "clear"))
+	else if (argc == 3 && !strcmp(argv[2], "clear"))
 		mnl_attr_put_u8(header, AIRSIM_ATTR_BLOCKED, 0);
 	else
 		fail(2, "%s; allowed: loss_mdb X, blocked, clear",
-		     texts[2]);
+		     argv[2]);
 	ask(header, NULL, NULL);
 }
 
-static void link_show(int count, char **texts)
+static void link_show(int argc, char **argv)
 {
-	(void)texts;
-	if (count)
+	(void)argv;
+	if (argc)
 		fail_usage();
 	ask(begin(AIRSIM_CMD_GET_LINK, NLM_F_DUMP), show_link, NULL);
 }
 
-static void air_set(int count, char **texts)
+static void air_set(int argc, char **argv)
 {
 	struct nlmsghdr *header = begin(AIRSIM_CMD_SET_AIR, 0);
 
-	if (!count)
+	if (!argc)
 		fail_usage();
-	put_pairs(header, AIR_SET, texts);
+	put_pairs(header, AIR_SET, argv);
 	ask(header, NULL, NULL);
 }
 
-static void air_show(int count, char **texts)
+static void air_show(int argc, char **argv)
 {
 	bool shown = false;
 
-	(void)texts;
-	if (count)
+	(void)argv;
+	if (argc)
 		fail_usage();
 	ask(begin(AIRSIM_CMD_GET_AIR, 0), show, &shown);
 }
 
-static void preset_list(int count, char **texts)
+static void preset_list(int argc, char **argv)
 {
 	bool shown = false;
 
-	(void)texts;
-	if (count)
+	(void)argv;
+	if (argc)
 		fail_usage();
 	ask(begin(AIRSIM_CMD_GET_PRESET, NLM_F_DUMP), show, &shown);
 }
@@ -652,7 +652,7 @@ static void preset_list(int count, char **texts)
 static const struct {
 	const char *object;
 	const char *verb;
-	void (*run)(int count, char **texts);
+	void (*run)(int argc, char **argv);
 } commands[] = {
 	{ "radio", "add", radio_add },
 	{ "radio", "del", radio_del },
@@ -673,16 +673,16 @@ static void report_line(void)
 		fprintf(stderr, "Command failed -:%d\n", batch_line);
 }
 
-/* texts: the words of one command, terminated by NULL. */
-static void run(int count, char **texts)
+/* argv: one command, NULL-terminated */
+static void run(int argc, char **argv)
 {
-	if (count < 2)
+	if (argc < 2)
 		fail_usage();
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
-		if (strcmp(commands[i].object, texts[0]) ||
-		    strcmp(commands[i].verb, texts[1]))
+		if (strcmp(commands[i].object, argv[0]) ||
+		    strcmp(commands[i].verb, argv[1]))
 			continue;
-		commands[i].run(count - 2, texts + 2);
+		commands[i].run(argc - 2, argv + 2);
 		return;
 	}
 	fail_usage();
@@ -690,24 +690,24 @@ static void run(int count, char **texts)
 
 static void run_batch(void)
 {
-	char *line = NULL, *texts[MOST_WORDS + 1];
+	char *line = NULL, *argv[MAX_ARGS + 1];
 	size_t size = 0;
 	int number = 0;
 
 	atexit(report_line);
 	while (getline(&line, &size, stdin) >= 0) {
-		int count = 0;
+		int argc = 0;
 
 		batch_line = ++number;
 		for (char *text = strtok(line, " \t\n"); text;
 		     text = strtok(NULL, " \t\n")) {
-			if (count == MOST_WORDS)
-				fail(2, "more than %d words", MOST_WORDS);
-			texts[count++] = text;
+			if (argc == MAX_ARGS)
+				fail(2, "more than %d words", MAX_ARGS);
+			argv[argc++] = text;
 		}
-		texts[count] = NULL;
-		if (count)
-			run(count, texts);
+		argv[argc] = NULL;
+		if (argc)
+			run(argc, argv);
 	}
 	batch_line = 0;
 	free(line);

@@ -88,11 +88,11 @@ change_settings() {
 		sleep 0.01
 	done <<-END
 	radio set 0 errors burst burst_enter_ppm 50000 burst_leave_ppm 200000 burst_bad_error_ppm 800000
-	radio set 1 hand_up coalesced coalesce_mpdus 8 coalesce_us 300
+	radio set 1 rx_delivery coalesced coalesce_mpdus 8 coalesce_us 300
 	radio set 2 response_error_ppm 200000 mpdu_error_ppm 100000
 	radio set 3 errors snr x_mm 20000 vx_mm_per_s 5000
-	radio set 0 hand_up coalesced coalesce_mpdus 256 coalesce_us 100000
-	radio set 0 hand_up ppdu gro_flush_us 1000
+	radio set 0 rx_delivery coalesced coalesce_mpdus 256 coalesce_us 100000
+	radio set 0 rx_delivery ppdu gro_flush_us 1000
 	radio set 0 ack_hold 8 ack_hold_us 3000
 	radio set 1 ack_hold 65535 ack_hold_us 100000
 	radio set 2 ack_hold 2 ack_hold_us 0
@@ -103,13 +103,13 @@ change_settings() {
 	link set 0 3 blocked
 	radio set 0 bar on ampdu_mpdus 64 ampdu_duration_us 4000 fifo_mpdus 500 formed_ppdus 0
 	radio set 1 ack_hold 0
-	air set sense_mdbm -60000
+	air set cca_threshold_mdbm -60000
 	radio set 0 x_mm 0
-	air set sense_mdbm -82000
+	air set cca_threshold_mdbm -82000
 	link set 0 3 clear
 	link set 1 2 clear
 	link set 2 1 clear
-	radio set 1 hand_up mpdu gro on bar on
+	radio set 1 rx_delivery mpdu gro on bar on
 	radio set 3 errors fixed mpdu_error_ppm 50000
 	END
 	must airsim radio show >/dev/null
@@ -130,7 +130,7 @@ change_stations() {
 round() {
 	echo "round: $*"
 	start_ap "$1"
-	add_station 1 "$2" hand_up coalesced
+	add_station 1 "$2" rx_delivery coalesced
 	add_station 2 "$3" rate_format ofdm rate_legacy_kbps 24000
 	add_station 3 "$4" errors burst
 	for i in 1 2 3; do join $i; done

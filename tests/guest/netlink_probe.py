@@ -49,9 +49,9 @@ def names_of(*objects: str) -> list[str]:
 
 
 HARDWARE = names_of("hardware")
-PLACE = names_of("place")
+POSITION = names_of("position")
 RATE = names_of("rate")
-SETTINGS = names_of("settings", "burst", "place", "rate")
+SETTINGS = names_of("settings", "burst", "position", "rate")
 LINK = names_of("link")
 AIR = names_of("air")
 
@@ -249,7 +249,7 @@ def unfitting(one: int, other: int, gone: int) -> Iterator[Case]:
     ht: Values = {"rate_format": HT}
     settings: list[tuple[str, Values]] = [
         ("preset", {"preset": "generic"}),
-        ("place taken away and given", {"placed": 0, "x_mm": 1}),
+        ("position removed and set", {"placed": 0, "x_mm": 1}),
         ("rate given back", {"rate_fixed": 0}),
         ("rate given back and fixed", {"rate_fixed": 0, "rate_format": OFDM}),
         ("MCS of HT", {**ht, "rate_mcs": 8}),
@@ -304,11 +304,11 @@ def try_refused(kernel: Kernel, case: Case) -> dict[str, Any]:
 def accepted(one: int, other: int) -> Iterator[tuple[str, Values, str, Values]]:
     """What must be done: command, attributes, the command that reads back, what it must tell."""
     for name in SETTINGS:
-        if name in PLACE or name in RATE or name in ("placed", "rate_fixed"):
+        if name in POSITION or name in RATE or name in ("placed", "rate_fixed"):
             continue
         for value in (INTEGERS[name].low, INTEGERS[name].high):
             yield "set_radio", {"index": one, name: value}, "get_radio", {name: value}
-    for name in PLACE:
+    for name in POSITION:
         for value in (INTEGERS[name].low, INTEGERS[name].high, 0):
             told: Values = {name: value, "placed": 1}
             yield "set_radio", {"index": one, name: value}, "get_radio", told
@@ -408,7 +408,7 @@ def main() -> None:
         "get_radio": {"index": one},
         "set_radio": radio,
         "set_link": {"from": one, "to": other, "loss_mdb": 12_345},
-        "set_air": {"sense_mdbm": -70_123, "path_loss_reference_mdb": 1},
+        "set_air": {"cca_threshold_mdbm": -70_123, "path_loss_reference_mdb": 1},
         "get_air": {},
     }
     required = {name: ["index"] for name in ("del_radio", "get_radio", "set_radio")}

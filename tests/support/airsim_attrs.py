@@ -16,7 +16,7 @@ CODES = {"u8": "B", "u16": "H", "u32": "I", "s32": "i"}
 class Attr(NamedTuple):
     """An attribute with a value: how it is packed, what is allowed.
 
-    object: "hardware", "settings", "burst", "place", "rate", "link" or "air". words: of an enum.
+    object: "hardware", "settings", "burst", "position", "rate", "link" or "air". words: of an enum.
     """
 
     object: str

@@ -33,7 +33,7 @@ try() {
 	try radio show 200
 	try radio set 200 gro off
 	try radio set 0 gro maybe
-	try air set sense_mdbm 1
+	try air set cca_threshold_mdbm 1
 	try link set 0 0 blocked
 } >faults
 """
@@ -136,12 +136,12 @@ def test_tool_tells_faults_in_one_line(
         (run_dir / "faults").read_text().splitlines()
     )
     assert colour.startswith("2 airsim: colour: unknown key; allowed: preset standard ")
-    assert preset.startswith("1 airsim: preset: there is no such preset")
+    assert preset.startswith("1 airsim: preset: unknown preset")
     assert mpdus == "1 airsim: ampdu_mpdus: integer out of range; allowed: 1 to 256"
-    assert show == "1 airsim: index: there is no radio 200"
-    assert gone == "1 airsim: index: there is no radio 200"
+    assert show == "1 airsim: index: radio 200 does not exist"
+    assert gone == "1 airsim: index: radio 200 does not exist"
     assert maybe == "2 airsim: gro: maybe; allowed: off on"
-    assert air == "1 airsim: sense_mdbm: integer out of range; allowed: -120000 to 0"
+    assert air == "1 airsim: cca_threshold_mdbm: integer out of range; allowed: -120000 to 0"
     assert link == "1 airsim: to: from and to are the same radio"
 
 

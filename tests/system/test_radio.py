@@ -66,10 +66,10 @@ def test_a_fifo_delays_what_fq_codel_does_not(guest_run: Run) -> None:
 @pytest.mark.parametrize(
     ("keys", "least", "most"),
     [
-        ("hand_up mpdu", 1, 1.1),
-        ("hand_up ppdu", 35, 45),
-        ("hand_up coalesced coalesce_mpdus 16 coalesce_us 2000", 13, 16.5),
-        ("hand_up coalesced coalesce_mpdus 256 coalesce_us 500", 6, 14),
+        ("rx_delivery mpdu", 1, 1.1),
+        ("rx_delivery ppdu", 35, 45),
+        ("rx_delivery coalesced coalesce_mpdus 16 coalesce_us 2000", 13, 16.5),
+        ("rx_delivery coalesced coalesce_mpdus 256 coalesce_us 500", 6, 14),
     ],
 )
 def test_mpdus_are_handed_up_as_asked(guest_run: Run, keys: str, least: float, most: float) -> None:

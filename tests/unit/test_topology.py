@@ -265,7 +265,7 @@ def test_what_is_left_to_the_preset_is_not_said() -> None:
     assert {key: given[key] for key in set(given) - set(usual)} == {
         **{"ampdu_mpdus": "16", "ampdu_octets": "8191", "ampdu_duration_us": "1000"},
         **{"queueing": "fifo", "fifo_mpdus": "99", "bar": "off", "amsdu": "on"},
-        **{"hand_up": "coalesced", "coalesce_mpdus": "8", "coalesce_us": "2000"},
+        **{"rx_delivery": "coalesced", "coalesce_mpdus": "8", "coalesce_us": "2000"},
         **{"mpdu_spacing_ns": "250"},
     }
 
@@ -390,7 +390,7 @@ def test_a_distance_is_a_place_beside_the_access_point() -> None:
         *("radio set 0 errors snr", "radio set 1 errors snr"),
     ]
     assert after_warm_up(error_model="snr", snr="5dB", cca_threshold="-95dBm")[0] == (
-        "air set sense_mdbm -95000"
+        "air set cca_threshold_mdbm -95000"
     )
 
 

@@ -99,13 +99,13 @@ class Radio(DataRate):
     fifo_mpdus: Annotated[int | None, count(1, 65535, PRESET), RadioKey("fifo_mpdus")] = parameter(
         "fifo_mpdus", None, "queue fifo: depth of the driver's FIFO in MPDUs"
     )
-    rx_delivery: Annotated[Literal["mpdu", "ppdu", "coalesced", "preset"], RadioKey("hand_up")] = (
-        parameter(
-            "rx_delivery",
-            PRESET,
-            "received MPDUs are delivered to the stack one by one, per PPDU, or coalesced by "
-            "count or time",
-        )
+    rx_delivery: Annotated[
+        Literal["mpdu", "ppdu", "coalesced", "preset"], RadioKey("rx_delivery")
+    ] = parameter(
+        "rx_delivery",
+        PRESET,
+        "received MPDUs are delivered to the stack one by one, per PPDU, or coalesced by "
+        "count or time",
     )
     coalesce_mpdus: Annotated[int | None, count(1, 256, PRESET), RadioKey("coalesce_mpdus")] = (
         parameter("coalesce_mpdus", None, "rx_delivery coalesced: MPDUs per delivery")

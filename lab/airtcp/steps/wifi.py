@@ -162,7 +162,7 @@ def air(parameters: Parameters) -> list[Step]:
     usual = Parameters()
     keys = {}
     if parameters.cca_threshold_dbm != usual.cca_threshold_dbm:
-        keys["sense_mdbm"] = round(parameters.cca_threshold_dbm * 1000)
+        keys["cca_threshold_mdbm"] = round(parameters.cca_threshold_dbm * 1000)
     if parameters.path_loss_exponent != usual.path_loss_exponent:
         keys["path_loss_exponent_milli"] = round(parameters.path_loss_exponent * 1000)
     words = _words(f"{key} {value}" for key, value in keys.items())

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
 /*
- * Generic netlink family "airsim": simulated radios, added, removed and set
- * while the system runs. Known in the initial network namespace only.
+ * Generic netlink family "airsim": adds, removes and configures simulated
+ * radios. It exists in the initial network namespace only.
  */
 #ifndef _UAPI_LINUX_AIRSIM_H
 #define _UAPI_LINUX_AIRSIM_H
@@ -19,19 +19,19 @@
 /**
  * enum airsim_cmd - commands
  * @AIRSIM_CMD_UNSPEC: unused
- * @AIRSIM_CMD_NEW_RADIO: add a radio: optionally %AIRSIM_ATTR_PRESET and
- *	attributes of the hardware and of the settings that differ from the
- *	preset; replies with the new radio
+ * @AIRSIM_CMD_NEW_RADIO: add a radio: optional %AIRSIM_ATTR_PRESET, and
+ *	hardware and settings attributes that differ from the preset; replies
+ *	with the new radio
  * @AIRSIM_CMD_DEL_RADIO: remove the radio %AIRSIM_ATTR_INDEX
- * @AIRSIM_CMD_GET_RADIO: the radio %AIRSIM_ATTR_INDEX; as a dump all of them
+ * @AIRSIM_CMD_GET_RADIO: get the radio %AIRSIM_ATTR_INDEX; dump: all radios
  * @AIRSIM_CMD_SET_RADIO: change settings of the radio %AIRSIM_ATTR_INDEX
- * @AIRSIM_CMD_GET_PRESET: dump: the presets
- * @AIRSIM_CMD_SET_LINK: what is lost from %AIRSIM_ATTR_FROM to %AIRSIM_ATTR_TO
+ * @AIRSIM_CMD_GET_PRESET: dump: presets
+ * @AIRSIM_CMD_SET_LINK: set the loss from %AIRSIM_ATTR_FROM to %AIRSIM_ATTR_TO
  *	in place of the path loss: either %AIRSIM_ATTR_LOSS_MDB or
  *	%AIRSIM_ATTR_BLOCKED
- * @AIRSIM_CMD_GET_LINK: dump: the links that were set
- * @AIRSIM_CMD_SET_AIR: change how signals spread
- * @AIRSIM_CMD_GET_AIR: how signals spread
+ * @AIRSIM_CMD_GET_LINK: dump: links that were set
+ * @AIRSIM_CMD_SET_AIR: change the propagation parameters
+ * @AIRSIM_CMD_GET_AIR: get the propagation parameters
  * @__AIRSIM_CMD_MAX: end
  */
 enum airsim_cmd {
@@ -75,7 +75,7 @@ enum airsim_cmd {
  * @AIRSIM_ATTR_FORMED_PPDUS: maximum PPDUs of an access category that are built
  *	before they win the medium, including the one on the air
  * @AIRSIM_ATTR_FIFO_MPDUS: depth of the FIFO
- * @AIRSIM_ATTR_HAND_UP: when received MPDUs are delivered to mac80211
+ * @AIRSIM_ATTR_RX_DELIVERY: when received MPDUs are delivered to mac80211
  * @AIRSIM_ATTR_COALESCE_MPDUS: coalesced delivery: maximum MPDUs
  * @AIRSIM_ATTR_COALESCE_US: coalesced delivery: maximum delay of the first MPDU
  * @AIRSIM_ATTR_ACK_HOLD: TCP ACKs of a connection that the newest may replace;
@@ -92,11 +92,11 @@ enum airsim_cmd {
  *	frame
  * @AIRSIM_ATTR_BURST_LEAVE_PPM: burst errors: transitions to the good state,
  *	per frame
- * @AIRSIM_ATTR_BURST_GOOD_ERROR_PPM: burst errors: frames lost in the good state
- * @AIRSIM_ATTR_BURST_BAD_ERROR_PPM: burst errors: frames lost in the bad state
+ * @AIRSIM_ATTR_BURST_GOOD_ERROR_PPM: burst errors: loss in the good state
+ * @AIRSIM_ATTR_BURST_BAD_ERROR_PPM: burst errors: loss in the bad state
  * @AIRSIM_ATTR_TX_POWER_MDBM: transmit power
- * @AIRSIM_ATTR_PLACED: whether the radio has a position; set by any attribute of
- *	the position
+ * @AIRSIM_ATTR_PLACED: whether the radio has a position; set by any attribute
+ *	of the position
  * @AIRSIM_ATTR_X_MM: current position
  * @AIRSIM_ATTR_Y_MM: current position
  * @AIRSIM_ATTR_VX_MM_PER_S: velocity
@@ -115,11 +115,11 @@ enum airsim_cmd {
  * @AIRSIM_ATTR_BLOCKED: 1: nothing is received; 0: back to the path loss
  * @AIRSIM_ATTR_PATH_LOSS_EXPONENT_MILLI: path loss exponent, in thousandths
  * @AIRSIM_ATTR_PATH_LOSS_REFERENCE_MDB: loss at 1 m; default: Friis at 5.15 GHz
- * @AIRSIM_ATTR_SENSE_MDBM: weaker signals are not detected
+ * @AIRSIM_ATTR_CCA_THRESHOLD_MDBM: weaker signals are not detected
  * @__AIRSIM_ATTR_MAX: end
  *
- * Levels are in thousandths of a decibel, probabilities in millionths. Types and
- * ranges are in the tables below.
+ * Levels are in thousandths of a decibel, probabilities in millionths. Types
+ * and ranges are in the tables below.
  */
 enum airsim_attr {
 	AIRSIM_ATTR_UNSPEC,
@@ -141,7 +141,7 @@ enum airsim_attr {
 	AIRSIM_ATTR_BAR,
 	AIRSIM_ATTR_FORMED_PPDUS,
 	AIRSIM_ATTR_FIFO_MPDUS,
-	AIRSIM_ATTR_HAND_UP,
+	AIRSIM_ATTR_RX_DELIVERY,
 	AIRSIM_ATTR_COALESCE_MPDUS,
 	AIRSIM_ATTR_COALESCE_US,
 	AIRSIM_ATTR_ACK_HOLD,
@@ -175,7 +175,7 @@ enum airsim_attr {
 	AIRSIM_ATTR_BLOCKED,
 	AIRSIM_ATTR_PATH_LOSS_EXPONENT_MILLI,
 	AIRSIM_ATTR_PATH_LOSS_REFERENCE_MDB,
-	AIRSIM_ATTR_SENSE_MDBM,
+	AIRSIM_ATTR_CCA_THRESHOLD_MDBM,
 	__AIRSIM_ATTR_MAX,
 };
 
@@ -216,7 +216,7 @@ enum airsim_attr {
 	BOOL(BAR, bar, 1) \
 	INT(FORMED_PPDUS, formed_ppdus, u32, 0, 8, 0) \
 	INT(FIFO_MPDUS, fifo_mpdus, u32, 1, 65535, 1424) \
-	ENUM(HAND_UP, hand_up, airsim_hand_up, AIRSIM_HAND_UP_MPDU, \
+	ENUM(RX_DELIVERY, rx_delivery, airsim_rx_delivery, AIRSIM_RX_DELIVERY_MPDU, \
 	     "mpdu", "ppdu", "coalesced") \
 	INT(COALESCE_MPDUS, coalesce_mpdus, u32, 1, AIRSIM_MAX_MPDUS, 16) \
 	INT(COALESCE_US, coalesce_us, u32, 0, 100000, 100) \
@@ -241,7 +241,7 @@ enum airsim_attr {
 	INT(BURST_BAD_ERROR_PPM, bad_error_ppm, u32, 0, 1000000, 0)
 
 /* Settings: position, up to 1000 km, and velocity, up to 1 km/s. */
-#define AIRSIM_PLACE(INT, BOOL, ENUM) \
+#define AIRSIM_POSITION(INT, BOOL, ENUM) \
 	INT(X_MM, x_mm, s32, -AIRSIM_MAX_MM, AIRSIM_MAX_MM, 0) \
 	INT(Y_MM, y_mm, s32, -AIRSIM_MAX_MM, AIRSIM_MAX_MM, 0) \
 	INT(VX_MM_PER_S, vx_mm_per_s, s32, -1000000, 1000000, 0) \
@@ -270,34 +270,34 @@ enum airsim_attr {
 	    1000, 10000, 3000) \
 	INT(PATH_LOSS_REFERENCE_MDB, propagation.reference_mdb, u32, \
 	    0, 200000, 46677) \
-	INT(SENSE_MDBM, sense_mdbm, s32, -120000, 0, -90000)
+	INT(CCA_THRESHOLD_MDBM, cca_threshold_mdbm, s32, -120000, 0, -90000)
 
 /**
  * enum airsim_counter - in %AIRSIM_ATTR_COUNTERS, u64 each
  * @AIRSIM_COUNTER_UNSPEC: unused
  * @AIRSIM_COUNTER_PAD: padding
- * @AIRSIM_COUNTER_TAKEN: MPDUs taken from mac80211 or made by the radio
+ * @AIRSIM_COUNTER_TAKEN: MPDUs taken from mac80211 or generated by the radio
  * @AIRSIM_COUNTER_ACKED: MPDUs acknowledged
- * @AIRSIM_COUNTER_UNANSWERABLE: MPDUs sent to which no answer was due
- * @AIRSIM_COUNTER_DROPPED_RETRIES: MPDUs given up after the last attempt
- * @AIRSIM_COUNTER_DROPPED_STOPPED: MPDUs dropped as the radio was down
- * @AIRSIM_COUNTER_DROPPED_QUEUE_GONE: MPDUs dropped as their queue went
+ * @AIRSIM_COUNTER_UNANSWERABLE: MPDUs sent that require no response
+ * @AIRSIM_COUNTER_DROPPED_RETRIES: MPDUs dropped at the retry limit
+ * @AIRSIM_COUNTER_DROPPED_STOPPED: MPDUs dropped when the radio went down
+ * @AIRSIM_COUNTER_DROPPED_QUEUE_GONE: MPDUs dropped when their queue was
+ *	removed
  * @AIRSIM_COUNTER_QUEUED: MPDUs that the radio has now
- * @AIRSIM_COUNTER_RECEIVED: MPDUs that arrived here
- * @AIRSIM_COUNTER_HANDED_UP: MPDUs given to mac80211
- * @AIRSIM_COUNTER_RX_NO_MEMORY: MPDUs that arrived and found no memory
- * @AIRSIM_COUNTER_RX_DROPPED_STOPPED: MPDUs that arrived and went as the radio
+ * @AIRSIM_COUNTER_RECEIVED: MPDUs received
+ * @AIRSIM_COUNTER_HANDED_UP: MPDUs delivered to mac80211
+ * @AIRSIM_COUNTER_RX_NO_MEMORY: MPDUs dropped on reception for lack of memory
+ * @AIRSIM_COUNTER_RX_DROPPED_STOPPED: MPDUs received and dropped when the radio
  *	went down
- * @AIRSIM_COUNTER_RX_WAITING: MPDUs that are to be handed up
+ * @AIRSIM_COUNTER_RX_WAITING: MPDUs received and not yet delivered
  * @AIRSIM_COUNTER_PPDUS: PPDUs sent
- * @AIRSIM_COUNTER_COLLIDED: PPDUs and RTS that another one spoiled at their
- *	receiver
- * @AIRSIM_COUNTER_RETRIES: MPDUs sent again
- * @AIRSIM_COUNTER_TX_AIRTIME_NS: time on the air
+ * @AIRSIM_COUNTER_COLLIDED: PPDUs and RTS that collided at their receiver
+ * @AIRSIM_COUNTER_RETRIES: retransmissions of MPDUs
+ * @AIRSIM_COUNTER_TX_AIRTIME_NS: transmit airtime
  * @AIRSIM_COUNTER_RTS_SENT: RTS sent
  * @AIRSIM_COUNTER_BAR_SENT: BlockAckReqs sent
- * @AIRSIM_COUNTER_ACKS_SUPPRESSED: TCP acknowledgments dropped for a newer one
- * @AIRSIM_COUNTER_ACKS_HELD: TCP acknowledgments that wait for one
+ * @AIRSIM_COUNTER_ACKS_SUPPRESSED: TCP ACKs dropped in favour of a newer one
+ * @AIRSIM_COUNTER_ACKS_HELD: TCP ACKs held now
  * @__AIRSIM_COUNTER_MAX: end
  */
 enum airsim_counter {
@@ -352,7 +352,7 @@ enum airsim_counter {
 	X(ACKS_HELD, acks_held)
 
 /**
- * enum airsim_standard - newest amendment that a radio speaks
+ * enum airsim_standard - newest amendment that a radio supports
  * @AIRSIM_80211A: 802.11a
  * @AIRSIM_80211G: 802.11g
  * @AIRSIM_80211N: 802.11n
@@ -368,9 +368,9 @@ enum airsim_standard {
 };
 
 /**
- * enum airsim_queueing - where packets wait
+ * enum airsim_queueing - where frames wait for transmission
  * @AIRSIM_QUEUE_TXQ: in mac80211's queues: FQ-CoDel, AQL
- * @AIRSIM_QUEUE_FIFO: in a FIFO of the driver, which takes all it can
+ * @AIRSIM_QUEUE_FIFO: in a FIFO of the driver, which drains mac80211's queues
  */
 enum airsim_queueing {
 	AIRSIM_QUEUE_TXQ,
@@ -378,22 +378,22 @@ enum airsim_queueing {
 };
 
 /**
- * enum airsim_hand_up - when received MPDUs are handed up
- * @AIRSIM_HAND_UP_MPDU: each at its end
- * @AIRSIM_HAND_UP_PPDU: all of a PPDU at its end
- * @AIRSIM_HAND_UP_COALESCED: after so many, or so long
+ * enum airsim_rx_delivery - when received MPDUs are delivered to mac80211
+ * @AIRSIM_RX_DELIVERY_MPDU: each at its end
+ * @AIRSIM_RX_DELIVERY_PPDU: all of a PPDU at its end
+ * @AIRSIM_RX_DELIVERY_COALESCED: coalesced by count or time
  */
-enum airsim_hand_up {
-	AIRSIM_HAND_UP_MPDU,
-	AIRSIM_HAND_UP_PPDU,
-	AIRSIM_HAND_UP_COALESCED,
+enum airsim_rx_delivery {
+	AIRSIM_RX_DELIVERY_MPDU,
+	AIRSIM_RX_DELIVERY_PPDU,
+	AIRSIM_RX_DELIVERY_COALESCED,
 };
 
 /**
- * enum airsim_error_model - what says which frames are not received
+ * enum airsim_error_model - error model of a receiver
  * @AIRSIM_ERRORS_FIXED: mpdu_error_ppm and response_error_ppm
  * @AIRSIM_ERRORS_SNR: signal, noise, modulation and length
- * @AIRSIM_ERRORS_BURST: a channel that is good or bad, response_error_ppm
+ * @AIRSIM_ERRORS_BURST: Gilbert-Elliott model, and response_error_ppm
  */
 enum airsim_error_model {
 	AIRSIM_ERRORS_FIXED,
@@ -402,7 +402,7 @@ enum airsim_error_model {
 };
 
 /**
- * enum airsim_format - PHY of a rate
+ * enum airsim_format - PHY format of a rate
  * @AIRSIM_CCK: DSSS and HR/DSSS, long preamble (clauses 15 and 16)
  * @AIRSIM_OFDM: OFDM and ERP-OFDM, 20 MHz (clauses 17 and 18)
  * @AIRSIM_HT: 802.11n, HT-mixed format (clause 19)

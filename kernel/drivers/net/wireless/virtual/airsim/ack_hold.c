@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Holds TCP acknowledgments back, as drivers below TCP do: of each connection
- * the newest waits until it stands for enough of them, or long enough.
+ * Holds back TCP ACKs in the driver, as some vendors' drivers do: the newest
+ * ACK of a connection waits until it replaces enough earlier ones, or until a
+ * timeout.
  *
- * Vendors' drivers see Ethernet frames, before a sequence number is given to
- * them, and so does this: at the egress hook of the interface, before
- * mac80211. What acknowledges less than what waits, or says something else
- * besides, goes at once and takes with it what waits: the order is kept, and
- * nothing but a bare acknowledgment that a newer one repeats is dropped.
+ * Vendors' drivers see Ethernet frames before they get a sequence number. This
+ * code does the same at the egress hook of the interface, above mac80211. A
+ * segment that acknowledges less than the held ACK, or carries more than an
+ * acknowledgment, is sent at once, after the held ACK. So the order is kept,
+ * and only pure ACKs that a newer one repeats are dropped.
  */
 #include <linux/jhash.h>
 #include <linux/netfilter_netdev.h>
@@ -22,10 +23,10 @@
 				 TCPOPT_TIMESTAMP << 8 | TCPOLEN_TIMESTAMP)
 
 /*
- * An acknowledgment that does nothing else. It is kept when its packet has been
- * sent; IPv4 addresses are mapped.
+ * The fields of a pure ACK that are needed after its packet has been sent. IPv4
+ * addresses are mapped.
  */
-struct tcp_bare_ack {
+struct airsim_bare_ack {
 	struct in6_addr saddr;
 	struct in6_addr daddr;
 	__be16 source;
@@ -34,9 +35,9 @@ struct tcp_bare_ack {
 	u16 window;
 };
 
-/* No data, no flag but ACK, no option but timestamps as Linux aligns them */
-static bool tcp_bare_ack_read(const struct sk_buff *skb,
-			      struct tcp_bare_ack *bare)
+/* No data, no flag but ACK, no option but timestamps in Linux' alignment */
+static bool airsim_bare_ack_parse(const struct sk_buff *skb,
+				  struct airsim_bare_ack *bare)
 {
 	const struct ipv6hdr *ip6;
 	struct tcp_ack_filter ack;
@@ -68,51 +69,55 @@ static bool tcp_bare_ack_read(const struct sk_buff *skb,
 	return true;
 }
 
-static bool tcp_bare_ack_same_flow(const struct tcp_bare_ack *one,
-				   const struct tcp_bare_ack *other)
+static bool airsim_bare_ack_same_flow(const struct airsim_bare_ack *one,
+				      const struct airsim_bare_ack *other)
 {
 	return one->source == other->source && one->dest == other->dest &&
 	       ipv6_addr_equal(&one->saddr, &other->saddr) &&
 	       ipv6_addr_equal(&one->daddr, &other->daddr);
 }
 
-static bool tcp_bare_ack_supersedes(const struct tcp_bare_ack *newer,
-				    const struct tcp_bare_ack *older)
+static bool airsim_bare_ack_supersedes(const struct airsim_bare_ack *newer,
+				       const struct airsim_bare_ack *older)
 {
-	return tcp_bare_ack_same_flow(newer, older) &&
+	return airsim_bare_ack_same_flow(newer, older) &&
 	       after(newer->ack, older->ack) && newer->window == older->window;
 }
 
-/* What a connection has here. Two that share a place do not wait for long. */
-struct flow {
+/*
+ * The held ACK of a connection. Connections with the same hash evict each
+ * other.
+ */
+struct airsim_ack_flow {
 	struct sk_buff *skb;
-	struct tcp_bare_ack bare;
+	struct airsim_bare_ack bare;
 	u32 acks;
 	u64 due_ns;
 };
 
 /**
- * struct airsim_ack_hold - what a radio's driver holds back
- * @radio: whose
- * @lock: guards all below
- * @timer: sends what has waited long enough
+ * struct airsim_ack_hold - ACKs held back by a radio
+ * @radio: the radio
+ * @lock: protects the members below
+ * @timer: sends ACKs whose delay has expired
  * @flows: connections, by hash
- * @suppressed: acknowledgments that were dropped for a newer one
- * @held: acknowledgments that wait
- * @hook: of the interface
+ * @suppressed: ACKs dropped in favour of a newer one
+ * @held: ACKs held now
+ * @hook: egress hook of the interface
  */
 struct airsim_ack_hold {
 	struct airsim_radio *radio;
-	spinlock_t lock; /* a leaf: nothing is called with it held */
+	spinlock_t lock; /* leaf lock */
 	struct hrtimer timer;
-	struct flow flows[FLOWS];
+	struct airsim_ack_flow flows[FLOWS];
 	u64 suppressed;
 	u32 held;
 	struct nf_hook_ops hook;
 };
 
 static void airsim_ack_hold_take(struct airsim_ack_hold *hold,
-				 struct flow *flow, struct sk_buff_head *out)
+				 struct airsim_ack_flow *flow,
+				 struct sk_buff_head *out)
 {
 	if (!flow->skb)
 		return;
@@ -142,8 +147,9 @@ static void airsim_ack_hold_send(struct sk_buff_head *out)
 	}
 }
 
-static struct flow *airsim_ack_hold_flow(struct airsim_ack_hold *hold,
-					 const struct tcp_bare_ack *bare)
+static struct airsim_ack_flow *
+airsim_ack_hold_flow(struct airsim_ack_hold *hold,
+		     const struct airsim_bare_ack *bare)
 {
 	u32 ports = (__force u32)bare->source << 16 | (__force u32)bare->dest;
 	u32 hash = jhash_2words(ipv6_addr_hash(&bare->daddr), ports,
@@ -161,19 +167,19 @@ static void airsim_ack_hold_start_timer(struct airsim_ack_hold *hold,
 			      HRTIMER_MODE_ABS_SOFT);
 }
 
-/* Whether the acknowledgment stays here. */
+/* Returns whether the ACK is held. */
 static bool airsim_ack_hold_keep(struct airsim_ack_hold *hold,
 				 struct sk_buff *skb,
-				 const struct tcp_bare_ack *bare, u32 most,
+				 const struct airsim_bare_ack *bare, u32 most,
 				 struct sk_buff_head *out,
 				 struct sk_buff **superseded)
 {
-	struct flow *flow = airsim_ack_hold_flow(hold, bare);
+	struct airsim_ack_flow *flow = airsim_ack_hold_flow(hold, bare);
 	u64 wait_ns = (u64)READ_ONCE(hold->radio->settings.ack_hold_us) *
 		      NSEC_PER_USEC;
 	bool more;
 
-	if (flow->skb && tcp_bare_ack_supersedes(bare, &flow->bare)) {
+	if (flow->skb && airsim_bare_ack_supersedes(bare, &flow->bare)) {
 		*superseded = flow->skb;
 		flow->skb = NULL;
 		hold->held--;
@@ -183,10 +189,10 @@ static bool airsim_ack_hold_keep(struct airsim_ack_hold *hold,
 		flow->acks = 0;
 		flow->due_ns = ktime_get_ns() + wait_ns;
 	}
-	more = tcp_bare_ack_same_flow(bare, &flow->bare) &&
+	more = airsim_bare_ack_same_flow(bare, &flow->bare) &&
 	       !after(bare->ack, flow->bare.ack);
 	flow->bare = *bare;
-	/* A duplicate, or a window update: it says what nobody has said. */
+	/* Duplicate ACKs and window updates carry information of their own. */
 	if (more || ++flow->acks >= most)
 		return false;
 	flow->skb = skb;
@@ -217,7 +223,7 @@ static unsigned int airsim_ack_hold_egress(void *priv, struct sk_buff *skb,
 	struct airsim_radio *radio = hold->radio;
 	u32 most = READ_ONCE(radio->settings.ack_hold);
 	struct sk_buff *superseded = NULL;
-	struct tcp_bare_ack bare;
+	struct airsim_bare_ack bare;
 	struct sk_buff_head out;
 	bool kept = false;
 
@@ -229,7 +235,7 @@ static unsigned int airsim_ack_hold_egress(void *priv, struct sk_buff *skb,
 	spin_lock_bh(&hold->lock);
 	if (most >= 2 && READ_ONCE(radio->started) &&
 	    READ_ONCE(radio->tx_kbps) >= radio->settings.ack_hold_kbps &&
-	    tcp_bare_ack_read(skb, &bare))
+	    airsim_bare_ack_parse(skb, &bare))
 		kept = airsim_ack_hold_keep(hold, skb, &bare, most, &out,
 					    &superseded);
 	else
@@ -246,7 +252,7 @@ static enum hrtimer_restart airsim_ack_hold_expired(struct hrtimer *timer)
 		container_of(timer, struct airsim_ack_hold, timer);
 	u64 now_ns = ktime_get_ns(), next_ns = U64_MAX;
 	struct sk_buff_head out;
-	struct flow *flow;
+	struct airsim_ack_flow *flow;
 	int i;
 
 	__skb_queue_head_init(&out);
@@ -266,7 +272,7 @@ static enum hrtimer_restart airsim_ack_hold_expired(struct hrtimer *timer)
 }
 
 /**
- * airsim_ack_hold_create - make room for what a radio holds back
+ * airsim_ack_hold_create - allocate the state of a radio
  * @radio: the radio
  *
  * Return: 0 or -ENOMEM.
@@ -286,7 +292,7 @@ int airsim_ack_hold_create(struct airsim_radio *radio)
 }
 
 /**
- * airsim_ack_hold_destroy - free it; no interface is left
+ * airsim_ack_hold_destroy - free the state of a radio without interfaces
  * @radio: the radio
  */
 void airsim_ack_hold_destroy(struct airsim_radio *radio)
@@ -296,7 +302,7 @@ void airsim_ack_hold_destroy(struct airsim_radio *radio)
 }
 
 /**
- * airsim_ack_hold_attach - look at what is sent by an interface
+ * airsim_ack_hold_attach - hook into the egress path of an interface
  * @radio: its radio
  * @device: the interface, about to come up
  *
@@ -318,7 +324,7 @@ int airsim_ack_hold_attach(struct airsim_radio *radio,
 }
 
 /**
- * airsim_ack_hold_detach - look no longer, and drop what waits
+ * airsim_ack_hold_detach - remove the hook and drop held ACKs
  * @radio: its radio
  * @device: the interface, which is down
  */
@@ -329,7 +335,7 @@ void airsim_ack_hold_detach(struct airsim_radio *radio,
 	struct sk_buff_head out;
 
 	nf_unregister_net_hook(dev_net(device), &hold->hook);
-	/* Those that were in the hook have left it. */
+	/* Wait for senders inside the hook. */
 	synchronize_net();
 	__skb_queue_head_init(&out);
 	spin_lock_bh(&hold->lock);
@@ -339,9 +345,9 @@ void airsim_ack_hold_detach(struct airsim_radio *radio,
 }
 
 /**
- * airsim_ack_hold_count - how many were dropped, and how many wait
+ * airsim_ack_hold_count - read the counters
  * @radio: the radio
- * @count: filled in
+ * @count: acks_suppressed and acks_held are filled in
  */
 void airsim_ack_hold_count(struct airsim_radio *radio,
 			   struct airsim_radio_counters *count)

@@ -1,59 +1,59 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Builds PPDUs from mac80211's queues and settles them when their answer has
- * come, or has not.
+ * Builds PPDUs from mac80211's queues and processes their MPDUs after the
+ * exchange.
  *
- * A PPDU is built at the moment that its access category wins the medium, so
- * that everything queued by then can be aggregated; or its MPDUs are chosen
- * before, as drivers do that keep the hardware's queue supplied. MPDUs taken
- * from mac80211 that did not fit, or were not acknowledged, wait in their
- * queue's pending list, in order of sequence number, and go first next time.
+ * A PPDU is built when its access category wins the medium, so that everything
+ * queued by then can be aggregated. Alternatively MPDUs are dequeued earlier,
+ * as drivers do that keep a hardware queue filled. MPDUs taken from mac80211
+ * that did not fit or were not acknowledged are kept in the pending list of
+ * their queue, in order of sequence number, and are sent first.
  */
 #include <linux/etherdevice.h>
 #include <linux/ieee80211.h>
 #include "airsim.h"
 
 /**
- * airsim_txq_init - prepare the driver's part of a transmit queue
+ * airsim_txq_init - initialize the driver's part of a transmit queue
  * @txq: mac80211's queue
  */
 void airsim_txq_init(struct ieee80211_txq *txq)
 {
-	struct airsim_txq *own = airsim_txq(txq);
+	struct airsim_txq *atxq = airsim_txq(txq);
 
-	__skb_queue_head_init(&own->pending);
-	INIT_LIST_HEAD(&own->retry_list);
-	own->txq = txq;
-	own->formed = 0;
-	own->gone = false;
+	__skb_queue_head_init(&atxq->pending);
+	INIT_LIST_HEAD(&atxq->retry_list);
+	atxq->txq = txq;
+	atxq->prebuilt = 0;
+	atxq->detached = false;
 }
 
 /**
- * airsim_txq_forget - let go of a queue that is about to disappear
- * @radio: the radio, the medium locked
+ * airsim_txq_detach - release a queue that is about to be removed
+ * @radio: the radio; the medium is locked
  * @txq: the queue
- * @done: gets its pending MPDUs
+ * @done: receives its pending MPDUs
  */
-void airsim_txq_forget(struct airsim_radio *radio, struct ieee80211_txq *txq,
+void airsim_txq_detach(struct airsim_radio *radio, struct ieee80211_txq *txq,
 		       struct sk_buff_head *done)
 {
-	struct airsim_txq *own = airsim_txq(txq);
-	u32 mpdus = skb_queue_len(&own->pending);
+	struct airsim_txq *atxq = airsim_txq(txq);
+	u32 mpdus = skb_queue_len(&atxq->pending);
 
-	/* mac80211 may offer it until the RCU grace period is over. */
-	own->gone = true;
+	/* mac80211 may still return it until the RCU grace period has ended. */
+	atxq->detached = true;
 	radio->fifo_mpdus -= min(mpdus, radio->fifo_mpdus);
 	radio->count.dropped_queue_gone += mpdus;
-	skb_queue_splice_tail_init(&own->pending, done);
-	own->formed = 0;
-	list_del_init(&own->retry_list);
+	skb_queue_splice_tail_init(&atxq->pending, done);
+	atxq->prebuilt = 0;
+	list_del_init(&atxq->retry_list);
 	if (radio->ppdu.txq == txq) {
 		radio->ppdu.txq = NULL;
 		radio->ppdu.sta = NULL;
 	}
 }
 
-static bool airsim_mpdu_wants_answer(struct sk_buff *skb)
+static bool airsim_mpdu_needs_response(struct sk_buff *skb)
 {
 	struct ieee80211_hdr *hdr = (void *)skb->data;
 
@@ -81,7 +81,7 @@ static struct sk_buff *airsim_txq_take_new(struct airsim_radio *radio,
 {
 	struct sk_buff *skb;
 
-	if (airsim_txq(txq)->gone)
+	if (airsim_txq(txq)->detached)
 		return NULL;
 	skb = ieee80211_tx_dequeue(radio->hw, txq);
 	if (!skb)
@@ -91,38 +91,38 @@ static struct sk_buff *airsim_txq_take_new(struct airsim_radio *radio,
 	return skb;
 }
 
-/* Whether MPDUs are taken from mac80211 before their PPDU wins the medium. */
-static bool airsim_takes_ahead(const struct airsim_radio *radio)
+/* Whether MPDUs are dequeued before their access category wins the medium. */
+static bool airsim_prefetches(const struct airsim_radio *radio)
 {
 	return radio->hardware.queueing == AIRSIM_QUEUE_FIFO ||
 	       radio->settings.formed_ppdus;
 }
 
-/* The next MPDU of a queue: one that waits, or a new one from mac80211. */
+/* The next MPDU of a queue: a pending one, or a new one from mac80211. */
 static struct sk_buff *airsim_txq_take(struct airsim_radio *radio,
 				       struct ieee80211_txq *txq)
 {
-	struct airsim_txq *own = airsim_txq(txq);
-	struct sk_buff *skb = __skb_dequeue(&own->pending);
+	struct airsim_txq *atxq = airsim_txq(txq);
+	struct sk_buff *skb = __skb_dequeue(&atxq->pending);
 
-	if (skb && airsim_mpdu(skb)->begins) {
-		airsim_mpdu(skb)->begins = false;
-		own->formed--;
+	if (skb && airsim_mpdu(skb)->first_of_ppdu) {
+		airsim_mpdu(skb)->first_of_ppdu = false;
+		atxq->prebuilt--;
 	}
-	if (skb || airsim_takes_ahead(radio))
+	if (skb || airsim_prefetches(radio))
 		return skb;
 	return airsim_txq_take_new(radio, txq);
 }
 
-/* Whether what waits next is of another PPDU. */
-static bool airsim_txq_next_begins(const struct airsim_txq *own)
+/* Whether the next pending MPDU belongs to another PPDU. */
+static bool airsim_txq_ppdu_complete(const struct airsim_txq *atxq)
 {
-	struct sk_buff *next = skb_peek(&own->pending);
+	struct sk_buff *next = skb_peek(&atxq->pending);
 
-	return next && airsim_mpdu(next)->begins;
+	return next && airsim_mpdu(next)->first_of_ppdu;
 }
 
-/* Most octets that the receiver takes in an A-MPDU. */
+/* Maximum A-MPDU length of the receiver, octets. */
 static u32 airsim_receiver_octets(const struct ieee80211_sta *sta,
 				  enum airsim_format format)
 {
@@ -139,8 +139,8 @@ static u32 airsim_receiver_octets(const struct ieee80211_sta *sta,
 }
 
 /*
- * Whether an MPDU of @octets may follow in the A-MPDU whose subframes so far
- * take @psdu_octets. @limit_ns: what is left of a TXOP, answer included, or 0.
+ * Whether an MPDU of @octets may follow in an A-MPDU whose subframes so far
+ * take @psdu_octets. @limit_ns: rest of the TXOP, including the response, or 0.
  */
 static bool airsim_ppdu_fits(struct airsim_radio *radio,
 			     const struct ieee80211_sta *sta,
@@ -160,9 +160,9 @@ static bool airsim_ppdu_fits(struct airsim_radio *radio,
 }
 
 static u32 airsim_ampdu_limit(const struct airsim_radio *radio,
-			      const struct airsim_txq *own)
+			      const struct airsim_txq *atxq)
 {
-	return min3((u32)own->buf_size, radio->settings.ampdu_mpdus,
+	return min3((u32)atxq->buf_size, radio->settings.ampdu_mpdus,
 		    (u32)AIRSIM_MAX_MPDUS);
 }
 
@@ -186,13 +186,13 @@ static void airsim_ampdu_fill(struct airsim_radio *radio,
 			      struct ieee80211_txq *txq, u64 limit_ns)
 {
 	struct airsim_ppdu *ppdu = &radio->ppdu;
-	struct airsim_txq *own = airsim_txq(txq);
-	u32 limit = airsim_ampdu_limit(radio, own);
+	struct airsim_txq *atxq = airsim_txq(txq);
+	u32 limit = airsim_ampdu_limit(radio, atxq);
 	u16 window_start = airsim_mpdu_sequence(ppdu->mpdu[0]);
 	u32 psdu_octets = 0;
 	struct sk_buff *skb;
 
-	while (ppdu->count < limit && !airsim_txq_next_begins(own)) {
+	while (ppdu->count < limit && !airsim_txq_ppdu_complete(atxq)) {
 		const struct sk_buff *last = ppdu->mpdu[ppdu->count - 1];
 		u32 subframe = airsim_spaced_octets(&ppdu->rate, txq->sta,
 						    last);
@@ -205,11 +205,11 @@ static void airsim_ampdu_fill(struct airsim_radio *radio,
 		if (!(info->flags & IEEE80211_TX_CTL_AMPDU) ||
 		    info->flags & IEEE80211_TX_CTL_RATE_CTRL_PROBE ||
 		    ieee80211_sn_sub(airsim_mpdu_sequence(skb), window_start) >=
-			    own->buf_size ||
+			    atxq->buf_size ||
 		    !airsim_ppdu_fits(radio, txq->sta, &ppdu->rate,
 				      psdu_octets + subframe,
 				      airsim_mpdu_octets(skb), limit_ns)) {
-			__skb_queue_head(&own->pending, skb);
+			__skb_queue_head(&atxq->pending, skb);
 			break;
 		}
 		psdu_octets += subframe;
@@ -280,12 +280,12 @@ static bool airsim_may_aggregate(const struct airsim_rate *rate,
 static bool airsim_build_from_txq(struct airsim_radio *radio,
 				  struct ieee80211_txq *txq, u64 limit_ns)
 {
-	struct airsim_txq *own = airsim_txq(txq);
+	struct airsim_txq *atxq = airsim_txq(txq);
 	struct airsim_ppdu *ppdu = &radio->ppdu;
 	struct ieee80211_tx_info *info;
 	struct sk_buff *skb;
 
-	if (own->bar_due && airsim_bar_build(radio, txq))
+	if (atxq->bar_due && airsim_bar_build(radio, txq))
 		return true;
 	skb = airsim_txq_take(radio, txq);
 	if (!skb)
@@ -296,16 +296,16 @@ static bool airsim_build_from_txq(struct airsim_radio *radio,
 	if (txq->sta)
 		ppdu->sta = (struct airsim_sta *)txq->sta->drv_priv;
 	ppdu->probe = info->flags & IEEE80211_TX_CTL_RATE_CTRL_PROBE;
-	ppdu->protect = airsim_rate_read(radio, skb, txq, own->unanswered,
+	ppdu->protect = airsim_rate_read(radio, skb, txq, atxq->unanswered,
 					 &ppdu->chosen, &ppdu->rate);
 	ppdu->response = AIRSIM_RESPONSE_ACK;
 	if (limit_ns && !airsim_ppdu_fits(radio, txq->sta, &ppdu->rate, 0,
 					  airsim_mpdu_octets(skb), limit_ns)) {
-		__skb_queue_head(&own->pending, skb);
+		__skb_queue_head(&atxq->pending, skb);
 		return false;
 	}
 	airsim_ppdu_append(ppdu, skb);
-	if (airsim_may_aggregate(&ppdu->rate, skb, own->buf_size)) {
+	if (airsim_may_aggregate(&ppdu->rate, skb, atxq->buf_size)) {
 		ppdu->response = AIRSIM_RESPONSE_BLOCKACK;
 		airsim_ampdu_fill(radio, txq, limit_ns);
 	}
@@ -313,22 +313,22 @@ static bool airsim_build_from_txq(struct airsim_radio *radio,
 }
 
 /*
- * Keeps a queue with pending MPDUs in the radio's list of such, no other, and
- * due with mac80211, which knows nothing of them: they would starve while other
- * queues have something to send.
+ * Keeps a queue in the radio's list if and only if it has pending MPDUs, and
+ * scheduled in mac80211, which does not know about them. Otherwise they would
+ * starve while other queues have frames.
  */
 static void airsim_txq_list_pending(struct airsim_radio *radio,
 				    struct ieee80211_txq *txq)
 {
-	struct airsim_txq *own = airsim_txq(txq);
+	struct airsim_txq *atxq = airsim_txq(txq);
 
-	if (skb_queue_empty(&own->pending)) {
-		list_del_init(&own->retry_list);
+	if (skb_queue_empty(&atxq->pending)) {
+		list_del_init(&atxq->retry_list);
 		return;
 	}
-	if (list_empty(&own->retry_list))
-		list_add_tail(&own->retry_list, &radio->retry_txqs[txq->ac]);
-	if (!airsim_takes_ahead(radio))
+	if (list_empty(&atxq->retry_list))
+		list_add_tail(&atxq->retry_list, &radio->retry_txqs[txq->ac]);
+	if (!airsim_prefetches(radio))
 		ieee80211_schedule_txq(radio->hw, txq);
 }
 
@@ -349,28 +349,28 @@ static void airsim_fifo_fill(struct airsim_radio *radio,
 	}
 }
 
-static bool airsim_may_form(const struct airsim_radio *radio, u8 ac)
+static bool airsim_may_prebuild(const struct airsim_radio *radio, u8 ac)
 {
-	const struct airsim_txq *own;
-	u32 formed;
+	const struct airsim_txq *atxq;
+	u32 prebuilt;
 
-	formed = radio->exchange.stage != AIRSIM_STAGE_NONE &&
-		 radio->ppdu.queued && radio->ppdu.ac == ac;
-	list_for_each_entry(own, &radio->retry_txqs[ac], retry_list)
-		formed += own->formed;
-	return formed < radio->settings.formed_ppdus;
+	prebuilt = radio->exchange.stage != AIRSIM_STAGE_NONE &&
+		   radio->ppdu.queued && radio->ppdu.ac == ac;
+	list_for_each_entry(atxq, &radio->retry_txqs[ac], retry_list)
+		prebuilt += atxq->prebuilt;
+	return prebuilt < radio->settings.formed_ppdus;
 }
 
 /*
- * Takes what fits into one PPDU, as far as mac80211 has it now. What comes
- * later goes with the next one, even if this one has to wait for the medium.
- * That MPDUs are as long as the one before is a guess; what does not fit after
- * all goes first next time.
+ * Dequeues one PPDU's worth of MPDUs from what mac80211 has queued. Frames
+ * queued later go into the next PPDU, even if this one still waits for the
+ * medium. The length of the next MPDU is assumed to be that of the previous
+ * one; MPDUs that do not fit in the end are sent first in the next PPDU.
  */
-static void airsim_form_ppdu(struct airsim_radio *radio,
-			     struct ieee80211_txq *txq)
+static void airsim_prebuild_ppdu(struct airsim_radio *radio,
+				 struct ieee80211_txq *txq)
 {
-	struct airsim_txq *own = airsim_txq(txq);
+	struct airsim_txq *atxq = airsim_txq(txq);
 	struct sk_buff *skb = airsim_txq_take_new(radio, txq);
 	u32 psdu_octets = 0, count = 1;
 	struct ieee80211_tx_rate chosen;
@@ -379,11 +379,11 @@ static void airsim_form_ppdu(struct airsim_radio *radio,
 	if (!skb)
 		return;
 	airsim_rate_read(radio, skb, txq, 0, &chosen, &rate);
-	airsim_mpdu(skb)->begins = true;
-	own->formed++;
-	__skb_queue_tail(&own->pending, skb);
-	while (count < airsim_ampdu_limit(radio, own) &&
-	       airsim_may_aggregate(&rate, skb, own->buf_size)) {
+	airsim_mpdu(skb)->first_of_ppdu = true;
+	atxq->prebuilt++;
+	__skb_queue_tail(&atxq->pending, skb);
+	while (count < airsim_ampdu_limit(radio, atxq) &&
+	       airsim_may_aggregate(&rate, skb, atxq->buf_size)) {
 		psdu_octets +=
 			airsim_spaced_octets(&rate, txq->sta, skb);
 		if (!airsim_ppdu_fits(radio, txq->sta, &rate, psdu_octets,
@@ -392,39 +392,39 @@ static void airsim_form_ppdu(struct airsim_radio *radio,
 		skb = airsim_txq_take_new(radio, txq);
 		if (!skb)
 			break;
-		__skb_queue_tail(&own->pending, skb);
+		__skb_queue_tail(&atxq->pending, skb);
 		count++;
 	}
 }
 
 /**
- * airsim_take_ahead - take from mac80211 what is taken before it can be sent
- * @radio: the radio, the medium locked
+ * airsim_prefetch - dequeue MPDUs before their access category wins the medium
+ * @radio: the radio; the medium is locked
  * @ac: access category
  */
-void airsim_take_ahead(struct airsim_radio *radio, u8 ac)
+void airsim_prefetch(struct airsim_radio *radio, u8 ac)
 {
 	bool fifo = radio->hardware.queueing == AIRSIM_QUEUE_FIFO;
 	struct ieee80211_hw *hw = radio->hw;
 	struct ieee80211_txq *txq;
 
-	if (!airsim_takes_ahead(radio))
+	if (!airsim_prefetches(radio))
 		return;
 	ieee80211_txq_schedule_start(hw, ac);
 	while ((fifo ? airsim_fifo_has_room(radio) :
-		       airsim_may_form(radio, ac)) &&
+		       airsim_may_prebuild(radio, ac)) &&
 	       (txq = ieee80211_next_txq(hw, ac))) {
 		if (fifo)
 			airsim_fifo_fill(radio, txq);
 		else
-			airsim_form_ppdu(radio, txq);
+			airsim_prebuild_ppdu(radio, txq);
 		airsim_txq_list_pending(radio, txq);
 		ieee80211_return_txq(hw, txq, false);
 	}
 	ieee80211_txq_schedule_end(hw, ac);
 }
 
-/* mac80211 says whose turn it is. */
+/* mac80211's airtime scheduler chooses the queue. */
 static bool airsim_build_from_mac80211(struct airsim_radio *radio, u8 ac,
 				       u64 limit_ns)
 {
@@ -443,29 +443,29 @@ static bool airsim_build_from_mac80211(struct airsim_radio *radio, u8 ac,
 }
 
 /*
- * Queues that mac80211 holds back, because too much of theirs is in the driver
- * already, still get rid of what is pending here. So do all of a FIFO.
+ * Queues that AQL throttles because the driver already has too many of their
+ * frames still send their pending MPDUs. So do all queues with a FIFO.
  */
 static bool airsim_build_from_pending(struct airsim_radio *radio, u8 ac,
 				      u64 limit_ns)
 {
-	struct airsim_txq *own =
+	struct airsim_txq *atxq =
 		list_first_entry_or_null(&radio->retry_txqs[ac],
 					 struct airsim_txq, retry_list);
 	bool built;
 
-	if (!own)
+	if (!atxq)
 		return false;
-	list_del_init(&own->retry_list);
-	built = airsim_build_from_txq(radio, own->txq, limit_ns);
-	airsim_txq_list_pending(radio, own->txq);
+	list_del_init(&atxq->retry_list);
+	built = airsim_build_from_txq(radio, atxq->txq, limit_ns);
+	airsim_txq_list_pending(radio, atxq->txq);
 	return built;
 }
 
 static bool airsim_build_data(struct airsim_radio *radio, u8 ac, u64 limit_ns)
 {
-	if (airsim_takes_ahead(radio))
-		airsim_take_ahead(radio, ac);
+	if (airsim_prefetches(radio))
+		airsim_prefetch(radio, ac);
 	else if (airsim_build_from_mac80211(radio, ac, limit_ns))
 		return true;
 	return airsim_build_from_pending(radio, ac, limit_ns);
@@ -485,11 +485,12 @@ static bool airsim_build_frame(struct airsim_radio *radio, u8 ac)
 	return true;
 }
 
-static enum airsim_response airsim_due_response(const struct airsim_ppdu *ppdu)
+static enum airsim_response
+airsim_expected_response(const struct airsim_ppdu *ppdu)
 {
 	struct ieee80211_hdr *hdr = (void *)ppdu->mpdu[0]->data;
 
-	if (!ppdu->bar && !airsim_mpdu_wants_answer(ppdu->mpdu[0]))
+	if (!ppdu->bar && !airsim_mpdu_needs_response(ppdu->mpdu[0]))
 		return AIRSIM_NO_RESPONSE;
 	if (ppdu->count > 1 || ieee80211_is_back_req(hdr->frame_control))
 		return AIRSIM_RESPONSE_BLOCKACK;
@@ -507,12 +508,12 @@ static void airsim_ppdu_finish_lengths(struct airsim_ppdu *ppdu)
 }
 
 /**
- * airsim_ppdu_build - gather what an access category sends now
- * @radio: the radio, the medium locked, with no exchange going on
+ * airsim_ppdu_build - build the next PPDU of an access category
+ * @radio: the radio, with no exchange in progress; the medium is locked
  * @ac: EDCA function
- * @limit_ns: what is left of its TXOP, answer included; 0: the TXOP begins
+ * @limit_ns: rest of its TXOP, including the response; 0: the TXOP starts
  *
- * One MPDU goes by itself and is answered by an ACK, several go as an A-MPDU.
+ * A single MPDU is answered by an ACK, several are sent as an A-MPDU.
  *
  * Return: false if there is nothing to send.
  */
@@ -536,7 +537,7 @@ bool airsim_ppdu_build(struct airsim_radio *radio, u8 ac, u64 limit_ns)
 		return false;
 
 	airsim_ppdu_finish_lengths(ppdu);
-	ppdu->response = airsim_due_response(ppdu);
+	ppdu->response = airsim_expected_response(ppdu);
 	if (ppdu->response == AIRSIM_NO_RESPONSE)
 		ppdu->protect = false;
 	else if (ppdu->psdu_octets > radio->hw->wiphy->rts_threshold)
@@ -548,8 +549,8 @@ bool airsim_ppdu_build(struct airsim_radio *radio, u8 ac, u64 limit_ns)
 }
 
 /*
- * The rates that an MPDU has been sent at. Those of a BlockAck session are told
- * by PPDU; of another one the series still stands in its skb.
+ * Rates of an MPDU's transmissions. In a BlockAck session they are reported per
+ * PPDU; otherwise the rate series is still in the skb.
  */
 static void airsim_mpdu_set_rates(struct airsim_radio *radio,
 				  struct sk_buff *skb)
@@ -584,7 +585,7 @@ static void airsim_mpdu_set_status(struct airsim_radio *radio,
 	struct ieee80211_tx_info *info = IEEE80211_SKB_CB(skb);
 
 	airsim_mpdu_set_rates(radio, skb);
-	if (acked && airsim_mpdu_wants_answer(skb)) {
+	if (acked && airsim_mpdu_needs_response(skb)) {
 		info->flags |= IEEE80211_TX_STAT_ACK;
 		radio->count.acked++;
 	} else if (acked) {
@@ -598,9 +599,9 @@ static void airsim_mpdu_set_status(struct airsim_radio *radio,
 	}
 }
 
-/* Gets ready for another attempt, with rates that are up to date then. */
-static void airsim_mpdu_try_again(struct sk_buff *skb,
-				  struct sk_buff_head *origin)
+/* Requeue for another attempt, at rates chosen then. */
+static void airsim_mpdu_requeue(struct sk_buff *skb,
+				struct sk_buff_head *origin)
 {
 	struct ieee80211_tx_info *info = IEEE80211_SKB_CB(skb);
 	struct ieee80211_hdr *hdr = (void *)skb->data;
@@ -646,21 +647,21 @@ static void airsim_bar_settle(struct airsim_radio *radio,
 {
 	struct airsim_ppdu *ppdu = &radio->ppdu;
 	struct sk_buff *skb, *next;
-	struct airsim_txq *own;
+	struct airsim_txq *atxq;
 
 	dev_kfree_skb_any(ppdu->mpdu[0]);
 	if (!ppdu->txq)
 		return;
-	own = airsim_txq(ppdu->txq);
-	own->unanswered = answered ? 0 : own->unanswered + 1;
-	own->bar_due = !answered &&
-		       own->unanswered < airsim_retry_limit(radio);
+	atxq = airsim_txq(ppdu->txq);
+	atxq->unanswered = answered ? 0 : atxq->unanswered + 1;
+	atxq->bar_due = !answered &&
+			atxq->unanswered < airsim_retry_limit(radio);
 	if (!answered)
 		return;
-	skb_queue_walk_safe(&own->pending, skb, next) {
+	skb_queue_walk_safe(&atxq->pending, skb, next) {
 		if (!airsim_mpdu(skb)->received)
 			continue;
-		__skb_unlink(skb, &own->pending);
+		__skb_unlink(skb, &atxq->pending);
 		radio->fifo_mpdus -= !!radio->fifo_mpdus;
 		airsim_mpdu_set_status(radio, skb, true);
 		__skb_queue_tail(done, skb);
@@ -669,19 +670,20 @@ static void airsim_bar_settle(struct airsim_radio *radio,
 }
 
 /*
- * Of what a session gives up of a PPDU, mac80211 is told the last alone, so that
- * it asks the receiver once to go on from there. A BlockAckReq for each, one
- * TXOP after the other, would come when the window has gone half way round:
- * the receiver would take what follows for old.
+ * Of the MPDUs of a PPDU that a BlockAck session gives up, only the last is
+ * reported, so that mac80211 sends one BlockAckReq to move the receiver's
+ * window. One BlockAckReq for each, in separate TXOPs, would arrive after the
+ * window has moved by half the sequence number space, and the receiver would
+ * take the following MPDUs for old ones.
  */
-static void airsim_ask_to_go_on(struct sk_buff *skb, bool *asked)
+static void airsim_request_bar(struct sk_buff *skb, bool *requested)
 {
 	struct ieee80211_tx_info *info = IEEE80211_SKB_CB(skb);
 
-	if (*asked || !(info->flags & IEEE80211_TX_CTL_AMPDU))
+	if (*requested || !(info->flags & IEEE80211_TX_CTL_AMPDU))
 		return;
 	info->flags |= IEEE80211_TX_STAT_AMPDU_NO_BACK;
-	*asked = true;
+	*requested = true;
 }
 
 static void airsim_settle_mpdus(struct airsim_radio *radio,
@@ -691,7 +693,7 @@ static void airsim_settle_mpdus(struct airsim_radio *radio,
 	struct airsim_report *report = &airsim_medium.report;
 	struct airsim_ppdu *ppdu = &radio->ppdu;
 	struct sk_buff_head *origin = NULL;
-	bool asked = false;
+	bool requested = false;
 	int i;
 
 	if (ppdu->txq)
@@ -701,36 +703,36 @@ static void airsim_settle_mpdus(struct airsim_radio *radio,
 	for (i = ppdu->count - 1; i >= 0; i--) {
 		struct sk_buff *skb = ppdu->mpdu[i];
 		struct airsim_mpdu *mpdu = airsim_mpdu(skb);
-		bool acked = !airsim_mpdu_wants_answer(skb) ||
+		bool acked = !airsim_mpdu_needs_response(skb) ||
 			     (answered && mpdu->received);
 
 		report->acked += acked;
 		if (!acked && origin && mpdu->attempts < retry_limit) {
-			airsim_mpdu_try_again(skb, origin);
+			airsim_mpdu_requeue(skb, origin);
 			continue;
 		}
 		if (ppdu->queued)
 			radio->fifo_mpdus -= !!radio->fifo_mpdus;
 		if (!acked)
-			airsim_ask_to_go_on(skb, &asked);
+			airsim_request_bar(skb, &requested);
 		airsim_mpdu_set_status(radio, skb, acked);
 		__skb_queue_head(done, skb);
 	}
 }
 
 /**
- * airsim_ppdu_settle - sort the MPDUs of an exchange that is over
- * @radio: the radio, the medium locked
- * @answered: the answer has come, or none was due
+ * airsim_ppdu_settle - process the MPDUs of a finished exchange
+ * @radio: the radio; the medium is locked
+ * @answered: the response was received, or none was expected
  *
- * Those acknowledged or given up go into the medium's report, the others back
- * to where they came from, in order.
+ * Acknowledged and dropped MPDUs go into the medium's report, the others back
+ * to their queue, in order.
  */
 void airsim_ppdu_settle(struct airsim_radio *radio, bool answered)
 {
 	struct airsim_report *report = &airsim_medium.report;
 	struct airsim_ppdu *ppdu = &radio->ppdu;
-	struct airsim_txq *own;
+	struct airsim_txq *atxq;
 
 	airsim_report_begin(radio, report);
 	if (ppdu->bar)
@@ -738,11 +740,11 @@ void airsim_ppdu_settle(struct airsim_radio *radio, bool answered)
 	airsim_settle_mpdus(radio, &report->done, answered);
 	if (!ppdu->txq)
 		return;
-	own = airsim_txq(ppdu->txq);
-	own->unanswered = answered ? 0 : own->unanswered + 1;
-	own->bar_due = !answered && radio->settings.bar &&
-		       ppdu->response == AIRSIM_RESPONSE_BLOCKACK &&
-		       radio->exchange.stage == AIRSIM_STAGE_PPDU &&
-		       !skb_queue_empty(&own->pending);
+	atxq = airsim_txq(ppdu->txq);
+	atxq->unanswered = answered ? 0 : atxq->unanswered + 1;
+	atxq->bar_due = !answered && radio->settings.bar &&
+			ppdu->response == AIRSIM_RESPONSE_BLOCKACK &&
+			radio->exchange.stage == AIRSIM_STAGE_PPDU &&
+			!skb_queue_empty(&atxq->pending);
 	airsim_txq_list_pending(radio, ppdu->txq);
 }

@@ -2,38 +2,37 @@
 /*
  * airsim: 802.11 radios for mac80211 on a simulated medium.
  *
- *	main.c		the module: its start and its end
- *	registry.c	the radios there are, by index
- *	radio.c		what mac80211 asks of a radio
- *	capabilities.c	what a radio tells mac80211 that it can do
- *	config.c	limits of what can be configured
- *	presets.c	radios of the field
- *	netlink.c	radios are made, changed and removed from user space
- *	medium.c	radios tune and leave, and do what they are to do in time
- *	exchange.c	frame exchanges: RTS, CTS, PPDU, answer, TXOP
- *	aggregate.c	builds PPDUs from mac80211's queues, settles them after
- *	response.c	what answers a PPDU
- *	signal.c	who hears whom, who senses what, what spoils what
- *	events.c	what radios are to do, in order of time
- *	rates.c		the rates of mac80211 and those of the air
- *	status.c	tells mac80211 what has become of its frames
- *	receive.c	hands received MPDUs up
- *	edca.c		when an access category may transmit
- *	airtime.c	how long it takes
- *	loss.c		whether it arrives
- *	propagation.c	what distance does to a signal
- *	monitor.c	shows everything on the air to a radiotap interface
- *	classify.c	tells TCP acknowledgments from data, for the counters
- *	ack_hold.c	holds TCP acknowledgments back above mac80211
- *	debugfs.c	the counters
+ *	main.c		module init and exit
+ *	registry.c	radios by index
+ *	radio.c		mac80211 operations
+ *	capabilities.c	capabilities reported to mac80211
+ *	config.c	constraints on radio capabilities and rates
+ *	presets.c	radios of existing hardware
+ *	netlink.c	control from user space
+ *	medium.c	tuning, and the timer that runs the events
+ *	exchange.c	frame exchanges: RTS, CTS, PPDU, response, TXOP
+ *	aggregate.c	builds PPDUs from mac80211's queues, processes the results
+ *	response.c	response frames and their duration
+ *	signal.c	carrier sense, NAV, interference
+ *	events.c	event queue
+ *	rates.c		conversion of mac80211's rates
+ *	status.c	tx status and rate control feedback
+ *	receive.c	delivers received MPDUs to mac80211
+ *	edca.c		EDCA functions
+ *	airtime.c	frame durations
+ *	loss.c		error models
+ *	propagation.c	path loss and noise
+ *	monitor.c	radiotap monitor interface
+ *	classify.c	tells TCP ACKs from data, for the counters
+ *	ack_hold.c	holds back TCP ACKs above mac80211
+ *	debugfs.c	counters
  *
- * Calls go one way: no file calls another that calls it, if only by way of a
- * third.
+ * Calls between files go in one direction: there are no cycles.
  *
- * Locking: the medium's lock guards the medium, the radios' state on the air,
+ * Locking: the medium's lock protects the medium, the radios' state on the air,
  * their settings and counters, and the queues between mac80211 and the air.
- * With the lock held mac80211 is called only by aggregate.c and rates.c, for
- * what it answers without calling back: ieee80211_tx_dequeue(), the
+ * With the lock held, mac80211 is called only by aggregate.c and rates.c, and
+ * only where it does not call back: ieee80211_tx_dequeue(), the
  * ieee80211_*_txq() around it and ieee80211_get_tx_rates().
  */
 #ifndef AIRSIM_H
@@ -52,7 +51,7 @@
 #include "control.h"
 #include "edca.h"
 
-/* The access categories, in mac80211's order, and the beacons before them. */
+/* EDCA functions: mac80211's access categories, then beacons. */
 enum { AIRSIM_BEACON = IEEE80211_NUM_ACS, AIRSIM_EDCAS };
 
 enum airsim_kind {
@@ -63,9 +62,9 @@ enum airsim_kind {
 };
 
 /**
- * struct airsim_counters - what has been on the air
- * @airtime_ns: whole exchanges (RTS, CTS, PPDU, answer) by kind
- * @collision_ns: frames that another one spoiled at their receiver
+ * struct airsim_counters - airtime
+ * @airtime_ns: complete exchanges (RTS, CTS, PPDU, response) by kind
+ * @collision_ns: frames that collided at their receiver
  * @ampdu_sizes: data PPDUs by number of MPDUs
  */
 struct airsim_counters {
@@ -76,44 +75,44 @@ struct airsim_counters {
 
 /**
  * struct airsim_mpdu - driver state of an MPDU, in its skb's driver data
- * @attempts: exchanges that tried to send it
- * @received: its receiver has got it
- * @begins: it begins a PPDU that is formed already
+ * @attempts: exchanges that have tried to send it
+ * @received: its receiver has received it
+ * @first_of_ppdu: first MPDU of a PPDU that was built ahead
  */
 struct airsim_mpdu {
 	u8 attempts;
 	bool received;
-	bool begins;
+	bool first_of_ppdu;
 };
 
 /**
  * struct airsim_txq - driver state of a mac80211 transmit queue
  * @txq: mac80211's part
- * @pending: MPDUs taken from mac80211, in sequence, to be sent or sent again
- * @retry_list: in the radio's list while @pending is not empty
+ * @pending: MPDUs dequeued from mac80211, in sequence, to be sent or sent again
+ * @retry_list: entry in the radio's list while @pending is not empty
  * @buf_size: the receiver's reorder buffer, MPDUs; 0 without a BlockAck
  *	agreement
- * @formed: PPDUs that are formed already, in @pending
- * @unanswered: exchanges since the last answer
- * @bar_due: a BlockAck did not come, and is to be asked for
- * @gone: it is about to disappear, and nothing is taken from it any more
+ * @prebuilt: PPDUs in @pending that were built ahead
+ * @unanswered: exchanges since the last response
+ * @bar_due: a BlockAck is missing, and a BlockAckReq is to be sent
+ * @detached: it is about to be removed, and must not be dequeued from
  */
 struct airsim_txq {
 	struct ieee80211_txq *txq;
 	struct sk_buff_head pending;
 	struct list_head retry_list;
 	u16 buf_size;
-	u8 formed;
+	u8 prebuilt;
 	u8 unanswered;
 	bool bar_due;
-	bool gone;
+	bool detached;
 };
 
 /**
  * struct airsim_sta - driver state of a mac80211 station
- * @tx_airtime_ns: PPDUs sent to it
- * @unreported_ns: part of it that mac80211, which counts microseconds, has
- *	not been told of
+ * @tx_airtime_ns: duration of the PPDUs sent to it
+ * @unreported_ns: part of it not yet reported to mac80211, which counts
+ *	microseconds
  */
 struct airsim_sta {
 	u64 tx_airtime_ns;
@@ -129,17 +128,17 @@ enum airsim_frame {
 };
 
 /**
- * struct airsim_emission - what a radio has on the air
- * @frame: which frame
- * @from: who transmits
- * @to: who is addressed, if there is one
- * @rate: modulation
+ * struct airsim_emission - a transmission on the air
+ * @frame: frame type
+ * @from: transmitter
+ * @to: addressed receiver, or NULL
+ * @rate: rate
  * @start_ns: start of the preamble
  * @end_ns: end of the PPDU
- * @nav_until_ns: until when others shall defer, as its Duration field says
- * @heard_by: radios that hear it, by index
- * @collided: another signal spoiled it at @to
- * @awaited: an answer whose beginning @to has noticed
+ * @nav_until_ns: end of the NAV that its Duration field sets
+ * @detected_by: radios that detect it, by index
+ * @collided: interference at @to
+ * @awaited: a response whose start @to has detected
  */
 struct airsim_emission {
 	enum airsim_frame frame;
@@ -149,7 +148,7 @@ struct airsim_emission {
 	u64 start_ns;
 	u64 end_ns;
 	u64 nav_until_ns;
-	DECLARE_BITMAP(heard_by, AIRSIM_MAX_RADIOS);
+	DECLARE_BITMAP(detected_by, AIRSIM_MAX_RADIOS);
 	bool collided;
 	bool awaited;
 };
@@ -162,25 +161,25 @@ enum airsim_response {
 
 /**
  * struct airsim_ppdu - MPDUs to be sent together
- * @queued: its MPDUs are a queue's, and go back there if @txq still exists
- * @bar: it is a BlockAckReq of our own for @txq
- * @probe: rate control tries this rate out
- * @protect: RTS and CTS go before it
- * @ac: EDCA function that sends it
- * @response: what answers it
+ * @queued: its MPDUs are from a queue, and return there if @txq still exists
+ * @bar: it is a BlockAckReq that the driver generated for @txq
+ * @probe: rate control probes this rate
+ * @protect: preceded by RTS and CTS
+ * @ac: EDCA function
+ * @response: expected response
  * @count: MPDUs
  * @next: the next MPDU to end
- * @arrived: MPDUs that their receiver could read
+ * @arrived: MPDUs that the receiver received
  * @reference: A-MPDU reference for radiotap
  * @psdu_octets: octets of all MPDUs with delimiters and padding
- * @rate: modulation
- * @chosen: the rate in mac80211's terms
- * @octets: MPDUs' octets by kind
- * @txq: where unanswered MPDUs go back to, or NULL
- * @sta: the receiver's driver state, or NULL; lives as long as @txq does
+ * @rate: rate
+ * @chosen: the rate in mac80211's format
+ * @octets: octets of MPDUs by kind
+ * @txq: queue of unacknowledged MPDUs, or NULL
+ * @sta: driver state of the receiver, or NULL; lives as long as @txq
  * @mpdu: the MPDUs
  * @subframe_octets: of each but the last, with delimiter and padding
- * @mpdu_end_ns: when each has wholly arrived
+ * @mpdu_end_ns: end of each MPDU
  */
 struct airsim_ppdu {
 	bool queued;
@@ -206,17 +205,17 @@ struct airsim_ppdu {
 
 enum airsim_event_kind {
 	AIRSIM_EVENT_ACCESS,	/* an EDCA function may transmit */
-	AIRSIM_EVENT_AIR,	/* an MPDU ends, or the emission */
-	AIRSIM_EVENT_STEP,	/* next step of the own exchange, or its timeout */
-	AIRSIM_EVENT_REPLY,	/* answer another radio */
+	AIRSIM_EVENT_AIR,	/* end of an MPDU or of the emission */
+	AIRSIM_EVENT_STEP,	/* next step or timeout of its exchange */
+	AIRSIM_EVENT_REPLY,	/* send a response */
 	AIRSIM_EVENTS
 };
 
 /**
- * struct airsim_event - something that a radio does at a time
- * @node: in the medium's queue
- * @radio: whose
- * @kind: what
+ * struct airsim_event - a scheduled event of a radio
+ * @node: entry in the medium's queue
+ * @radio: the radio
+ * @kind: event type
  */
 struct airsim_event {
 	struct timerqueue_node node;
@@ -225,23 +224,23 @@ struct airsim_event {
 };
 
 /**
- * struct airsim_reception - what a radio sees of the medium
- * @audible: emissions that it hears now
+ * struct airsim_reception - the medium as a radio detects it
+ * @audible: number of emissions detected now
  * @locked: the one that it receives
- * @signal_mdbm: strength of that one
- * @spoiled_from_ns: when another one began to disturb it, or U64_MAX
- * @spoiled_to_ns: when that ended
- * @failed: it could not read what it heard last
- * @idle_from_ns: since when, or from when on, the medium is idle for it
- * @nav_until_ns: until when others' frames have asked it to defer
- * @nav_reset_ns: that was an RTS, void if nothing follows by then; or 0
+ * @signal_mdbm: its signal strength
+ * @intf_start_ns: start of interference with it, or U64_MAX
+ * @intf_end_ns: end of interference
+ * @failed: the last reception failed
+ * @idle_from_ns: time since when, or from when on, the medium is idle
+ * @nav_until_ns: end of the NAV
+ * @nav_reset_ns: when a NAV set by an RTS is reset if no frame follows; or 0
  */
 struct airsim_reception {
 	u32 audible;
 	struct airsim_emission *locked;
 	s32 signal_mdbm;
-	u64 spoiled_from_ns;
-	u64 spoiled_to_ns;
+	u64 intf_start_ns;
+	u64 intf_end_ns;
 	bool failed;
 	u64 idle_from_ns;
 	u64 nav_until_ns;
@@ -250,17 +249,17 @@ struct airsim_reception {
 
 enum airsim_stage {
 	AIRSIM_STAGE_NONE,	/* no exchange */
-	AIRSIM_STAGE_RTS,	/* sends RTS, or waits for CTS */
-	AIRSIM_STAGE_READY,	/* has CTS, or the TXOP: SIFS until the PPDU */
-	AIRSIM_STAGE_PPDU,	/* sends the PPDU, or waits for its answer */
+	AIRSIM_STAGE_RTS,	/* sending RTS, or waiting for CTS */
+	AIRSIM_STAGE_READY,	/* SIFS before the PPDU */
+	AIRSIM_STAGE_PPDU,	/* sending PPDU, or waiting for response */
 };
 
 /**
- * struct airsim_exchange - the frame exchange that a radio has begun
- * @stage: how far it is
- * @peer: who is to answer
- * @txop_end_ns: when the TXOP ends; 0 if it is one exchange
- * @airtime_ns: frames of it that were not spoiled, and SIFS between them
+ * struct airsim_exchange - the frame exchange that a radio has started
+ * @stage: state
+ * @peer: radio that is to respond
+ * @txop_end_ns: end of the TXOP; 0: a single exchange
+ * @airtime_ns: its frames that did not collide, and the SIFS between them
  */
 struct airsim_exchange {
 	enum airsim_stage stage;
@@ -270,11 +269,11 @@ struct airsim_exchange {
 };
 
 /**
- * struct airsim_reply - the answer that a radio owes another
- * @to: whom
- * @frame: what
- * @rate: rate of the frame that is answered
- * @nav_until_ns: Duration of the answer
+ * struct airsim_reply - a response that a radio is to send
+ * @to: destination
+ * @frame: frame type
+ * @rate: rate of the frame that is responded to
+ * @nav_until_ns: end of the NAV that the response sets
  */
 struct airsim_reply {
 	struct airsim_radio *to;
@@ -284,46 +283,46 @@ struct airsim_reply {
 };
 
 /**
- * struct airsim_radio - one radio
- * @hw: its mac80211 half
+ * struct airsim_radio - a radio
+ * @hw: mac80211's part
  * @device: its device
- * @index: which radio it is
- * @list: in the medium's radios while it is tuned
- * @hardware: what it is
- * @settings: how it is set
- * @losses_mdb: attenuation of what it hears, by sender, where given
- * @started: up
+ * @index: number of the radio
+ * @list: entry in the medium's list while it is tuned
+ * @hardware: capabilities
+ * @settings: settings
+ * @losses_mdb: attenuation from other radios, by index, where set
+ * @started: interface is up
  * @phy: timing of its band
  * @frequency_mhz: centre of the primary channel
- * @low_mhz: lower edge of the whole channel
- * @high_mhz: upper edge of the whole channel
+ * @low_mhz: lower edge of the channel
+ * @high_mhz: upper edge of the channel
  * @event: its events
- * @edca: EDCA functions, the beacons' last
- * @committed: another emission began too late for it to refrain
- * @emitting: it transmits
- * @emission: what it transmits, or transmitted last
- * @reception: what it hears
- * @exchange: its own exchange
- * @ppdu: the PPDU of its exchange
- * @reply: what it owes
+ * @edca: EDCA functions, the one for beacons last
+ * @committed: it will transmit, as the medium turned busy too late to be sensed
+ * @emitting: it is transmitting
+ * @emission: current or last transmission
+ * @reception: detected signals
+ * @exchange: the exchange that it has started
+ * @ppdu: PPDU of that exchange
+ * @reply: response to be sent
  * @burst_bad: state of the Gilbert-Elliott model
- * @frames: frames that came by the tx callback, by EDCA function
+ * @frames: frames from the tx callback, by EDCA function
  * @retry_txqs: queues with pending MPDUs, by access category
- * @fifo_mpdus: MPDUs that it holds, with AIRSIM_QUEUE_FIFO
+ * @fifo_mpdus: MPDUs in the FIFO, with AIRSIM_QUEUE_FIFO
  * @vif: its interface, or NULL
  * @beacon_timer: next beacon
- * @beacon_interval_us: 0 while no beacons are sent
- * @beacon_vif: whose beacons
+ * @beacon_interval_us: 0 while beaconing is off
+ * @beacon_vif: interface of the beacons
  * @napi_dev: carries @napi
- * @napi: hands up received MPDUs
- * @arrived: MPDUs that wait for their interrupt, by the medium's lock
- * @coalesce_timer: ends that wait
- * @received: MPDUs to be handed up
- * @ack_hold: what it holds back
- * @tx_kbps: rate of the PPDU with packets that it sent last
- * @count: its counters
- * @bands: its bands
- * @address: its MAC address
+ * @napi: delivers received MPDUs
+ * @arrived: MPDUs before their interrupt; protected by the medium's lock
+ * @coalesce_timer: interrupt coalescing
+ * @received: MPDUs to be delivered
+ * @ack_hold: held TCP ACKs
+ * @tx_kbps: rate of the last PPDU from a queue
+ * @count: counters
+ * @bands: bands
+ * @address: MAC address
  */
 struct airsim_radio {
 	struct ieee80211_hw *hw;
@@ -372,20 +371,20 @@ struct airsim_radio {
 };
 
 /**
- * struct airsim_report - what mac80211 is to be told once the lock is free
- * @radio: who has sent, or NULL if there is nothing to tell
- * @done: MPDUs that are done with
- * @receiver: whom they were for
- * @sender: from which interface
- * @qos: they were QoS data of @tid
+ * struct airsim_report - tx status to be reported to mac80211 without the lock
+ * @radio: transmitter, or NULL if there is nothing to report
+ * @done: MPDUs that were acknowledged or dropped
+ * @receiver: their receiver
+ * @sender: their transmitter
+ * @qos: they are QoS data of @tid
  * @tid: traffic identifier
- * @airtime_us: how long their PPDU was
+ * @airtime_us: duration of their PPDU
  * @session: they belong to a BlockAck session
- * @probe: rate control had asked for that rate
- * @chosen: rate of the PPDU in mac80211's terms
- * @rate: the same, in terms of the air
- * @mpdus: MPDUs in it
- * @acked: those acknowledged
+ * @probe: rate control asked for that rate
+ * @chosen: rate of the PPDU in mac80211's format
+ * @rate: the same in airsim's format
+ * @mpdus: MPDUs in the PPDU
+ * @acked: MPDUs acknowledged
  */
 struct airsim_report {
 	struct airsim_radio *radio;
@@ -404,19 +403,20 @@ struct airsim_report {
 };
 
 /**
- * struct airsim_medium - what all radios share
- * @lock: guards all that the top of this file says
- * @timer: the next event
- * @events: what is to happen
- * @radios: those that are tuned to a channel
+ * struct airsim_medium - state shared by all radios
+ * @lock: see the top of this file
+ * @timer: fires at the next event
+ * @events: event queue
+ * @radios: radios that are tuned to a channel
  * @tuned: the same by index
- * @air: how signals spread
- * @backoff_rnd: backoffs
- * @error_rnd: frame errors, apart so that a policy does not shift the backoffs
+ * @air: propagation parameters
+ * @backoff_rnd: random numbers for backoffs
+ * @error_rnd: random numbers for frame errors; separate, so that an ACK policy
+ *	does not change the backoffs
  * @reference: A-MPDU reference of the newest PPDU
  * @report: for mac80211
- * @collided_until_ns: end of the latest collision that has been counted
- * @counters: what has been on the air
+ * @collided_until_ns: end of the last collision that was counted
+ * @counters: airtime
  */
 struct airsim_medium {
 	spinlock_t lock; /* see the top of this file */
@@ -455,7 +455,7 @@ static inline enum nl80211_band airsim_band(const struct airsim_radio *radio)
 						NL80211_BAND_2GHZ;
 }
 
-/* It transmits, or hears somebody. */
+/* Transmitting, or signal detected. */
 static inline bool airsim_busy(const struct airsim_radio *radio)
 {
 	return radio->emitting || radio->reception.audible;
@@ -471,7 +471,7 @@ static inline u8 airsim_retry_limit(const struct airsim_radio *radio)
 	return radio->hw->conf.short_frame_max_tx_count;
 }
 
-/* VHT and HE send even one MPDU as an A-MPDU. */
+/* VHT and HE send a single MPDU as an A-MPDU, too. */
 static inline bool airsim_ppdu_is_ampdu(const struct airsim_ppdu *ppdu)
 {
 	return ppdu->count > 1 || ppdu->rate.format >= AIRSIM_VHT;
@@ -509,13 +509,13 @@ void airsim_exchange_reply(struct airsim_radio *radio, u64 now_ns);
 void airsim_exchange_mpdu_ended(struct airsim_radio *radio);
 void airsim_exchange_emission_ended(struct airsim_radio *radio, u64 now_ns,
 				    bool arrived);
-void airsim_exchange_break(struct airsim_radio *radio);
+void airsim_exchange_abort(struct airsim_radio *radio);
 
 /* aggregate.c */
 void airsim_txq_init(struct ieee80211_txq *txq);
-void airsim_txq_forget(struct airsim_radio *radio, struct ieee80211_txq *txq,
+void airsim_txq_detach(struct airsim_radio *radio, struct ieee80211_txq *txq,
 		       struct sk_buff_head *done);
-void airsim_take_ahead(struct airsim_radio *radio, u8 ac);
+void airsim_prefetch(struct airsim_radio *radio, u8 ac);
 bool airsim_ppdu_build(struct airsim_radio *radio, u8 ac, u64 limit_ns);
 void airsim_ppdu_settle(struct airsim_radio *radio, bool answered);
 
@@ -529,17 +529,18 @@ u32 airsim_response_ns(struct airsim_radio *radio);
 u64 airsim_nav_ns(const struct airsim_radio *radio);
 void airsim_contend(struct airsim_radio *radio);
 void airsim_freeze(struct airsim_radio *radio, u64 busy_from_ns);
-bool airsim_disturbed(const struct airsim_emission *emission);
-bool airsim_spoiled(const struct airsim_radio *radio, u64 from_ns, u64 to_ns);
+bool airsim_is_collided(const struct airsim_emission *emission);
+bool airsim_interfered(const struct airsim_radio *radio, u64 from_ns,
+		       u64 to_ns);
 bool airsim_control_lost(struct airsim_radio *radio,
 			 const struct airsim_rate *rate, u32 octets);
 bool airsim_mpdu_lost(struct airsim_radio *radio,
 		      const struct airsim_rate *rate,
 		      const struct sk_buff *mpdu);
-u64 airsim_next_on_air_ns(const struct airsim_radio *radio);
-void airsim_emit(struct airsim_radio *radio);
+u64 airsim_next_end_ns(const struct airsim_radio *radio);
+void airsim_transmit(struct airsim_radio *radio);
 bool airsim_emission_end(struct airsim_radio *radio, u64 now_ns);
-void airsim_emission_break(struct airsim_radio *radio, u64 now_ns);
+void airsim_emission_abort(struct airsim_radio *radio, u64 now_ns);
 
 /* events.c */
 void airsim_schedule(struct airsim_radio *radio, enum airsim_event_kind kind,
@@ -565,7 +566,7 @@ u16 airsim_basic_rates(struct airsim_radio *radio);
 void airsim_report_flush(struct airsim_report *report);
 
 /* receive.c */
-bool airsim_radio_hears(const struct airsim_radio *radio, const u8 *address);
+bool airsim_is_receiver(const struct airsim_radio *radio, const u8 *address);
 void airsim_receive(struct airsim_radio *radio, const struct sk_buff *sent,
 		    const struct airsim_ppdu *ppdu, unsigned int index);
 void airsim_receive_ended(struct airsim_radio *radio);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How long 802.11 transmissions take, from IEEE 802.11-2020 and 802.11ax-2021:
+ * Durations of 802.11 transmissions, from IEEE 802.11-2020 and 802.11ax-2021:
  * clauses 16.3.4 (CCK), 17.4.3 (OFDM), 19.4.3 (HT), 21.4.3 (VHT), 27.4.3 (HE)
  * and 10.6.6.5 (rates of responses).
  *
- * Where the standard leaves a choice: CCK has the long preamble; HT and VHT
- * are coded with BCC, HE with LDPC, which has no tail bits; the LDPC extra
- * symbol never occurs; the nominal packet padding of HE is 0, so its PPDUs
- * have no packet extension; HE has 2x HE-LTFs with a guard interval of 0.8 or
- * 1.6 us and 4x HE-LTFs with 3.2 us.
+ * Options of the standard: CCK uses the long preamble; HT and VHT use BCC, HE
+ * uses LDPC, which has no tail bits; the LDPC extra symbol never occurs; the
+ * nominal packet padding of HE is 0, so there is no packet extension; HE uses
+ * 2x HE-LTFs with a guard interval of 0.8 or 1.6 us and 4x HE-LTFs with 3.2 us.
  *
- * This runs for every MPDU, so it is 32 bits wide. That is enough for 1048575
- * octets at any rate but those of CCK, whose PPDUs last 65535 us at most.
+ * This runs for every MPDU, so it uses 32 bit arithmetic. That suffices for
+ * 1048575 octets at any rate but those of CCK, whose PPDUs last at most 65535
+ * us.
  */
 #include <linux/bits.h>
 #include <linux/kernel.h>
@@ -24,7 +24,10 @@
 #define SHORT_GI_NS		400
 #define EXTENSION_NS		6000
 
-/* Bits of airsim_legacy_kbps: all of CCK is mandatory, of OFDM 6, 12 and 24. */
+/*
+ * Bits of airsim_legacy_kbps: mandatory are all CCK rates, and OFDM at 6, 12
+ * and 24 Mbit/s.
+ */
 #define CCK_SET			GENMASK(3, 0)
 #define OFDM_SET		GENMASK(11, 4)
 #define OFDM_MANDATORY		(BIT(4) | BIT(6) | BIT(8))
@@ -41,7 +44,7 @@ const struct airsim_phy airsim_phy_5ghz = {
 	.lowest_kbps = 6000,
 };
 
-/* Table 18-5; the slot is long where not all stations are ERP. */
+/* Table 18-5; long slots where some stations are not ERP. */
 const struct airsim_phy airsim_phy_2ghz_short_slot = {
 	.sifs_ns = 10000,
 	.slot_ns = 9000,
@@ -57,8 +60,8 @@ const struct airsim_phy airsim_phy_2ghz_long_slot = {
 };
 
 /*
- * Modulation and coding of MCS 0 to 11: coded bits on a subcarrier, coding
- * rate, and the OFDM rate that has the same (10.6.11).
+ * Modulation and coding of MCS 0 to 11: coded bits per subcarrier, coding rate,
+ * and the OFDM rate with the same modulation and coding rate (10.6.11).
  */
 static const struct {
 	u8 coded_bits;
@@ -85,8 +88,8 @@ static bool airsim_rate_is_legacy(const struct airsim_rate *rate)
 	return rate->format == AIRSIM_CCK || rate->format == AIRSIM_OFDM;
 }
 
-/* Place in airsim_legacy_kbps; AIRSIM_LEGACY_RATES: it is not there. */
-static unsigned int airsim_legacy_place(u16 kbps)
+/* Index in airsim_legacy_kbps; AIRSIM_LEGACY_RATES if there is none. */
+static unsigned int airsim_find_legacy_rate(u16 kbps)
 {
 	unsigned int i;
 
@@ -96,8 +99,11 @@ static unsigned int airsim_legacy_place(u16 kbps)
 	return i;
 }
 
-/* What 21.5 leaves out, as the bits would not divide among the encoders. */
-static bool airsim_vht_leaves_out(const struct airsim_rate *rate)
+/*
+ * Combinations that 21.5 excludes, as the bits do not divide evenly among the
+ * encoders.
+ */
+static bool airsim_vht_mcs_excluded(const struct airsim_rate *rate)
 {
 	switch (rate->width_mhz) {
 	case 20:
@@ -142,14 +148,14 @@ static bool airsim_gi_valid(const struct airsim_rate *rate)
 }
 
 /**
- * airsim_rate_valid - does the standard have this rate
- * @rate: the rate; what its format does not use is not looked at
+ * airsim_rate_valid - whether the standard defines a rate
+ * @rate: the rate; members that its format does not use are ignored
  *
- * The other functions here take valid rates only.
+ * The other functions in this file require valid rates.
  */
 bool airsim_rate_valid(const struct airsim_rate *rate)
 {
-	unsigned int legacy = airsim_legacy_place(rate->legacy_kbps);
+	unsigned int legacy = airsim_find_legacy_rate(rate->legacy_kbps);
 
 	if (rate->streams < 1 || rate->streams > 4 || !airsim_width_valid(rate))
 		return false;
@@ -167,7 +173,7 @@ bool airsim_rate_valid(const struct airsim_rate *rate)
 		return rate->mcs <= 7 && airsim_gi_valid(rate);
 	case AIRSIM_VHT:
 		return rate->mcs <= 9 && airsim_gi_valid(rate) &&
-		       !airsim_vht_leaves_out(rate);
+		       !airsim_vht_mcs_excluded(rate);
 	case AIRSIM_HE:
 		return rate->mcs <= 11 && airsim_gi_valid(rate);
 	}
@@ -192,11 +198,11 @@ static u32 airsim_data_subcarriers(const struct airsim_rate *rate)
 }
 
 /**
- * airsim_bits_per_symbol - data bits in one symbol (N_DBPS)
+ * airsim_bits_per_symbol - data bits per symbol (N_DBPS)
  * @rate: the rate
  *
- * HE at 80 and 160 MHz rounds down. CCK counts as if it had the symbols of
- * OFDM.
+ * Rounded down for HE at 80 and 160 MHz. CCK is treated as if it had OFDM
+ * symbols.
  */
 u32 airsim_bits_per_symbol(const struct airsim_rate *rate)
 {
@@ -211,7 +217,7 @@ u32 airsim_bits_per_symbol(const struct airsim_rate *rate)
 }
 
 /**
- * airsim_symbol_ns - duration of a symbol, guard interval included
+ * airsim_symbol_ns - duration of a symbol, including the guard interval
  * @rate: the rate
  */
 u32 airsim_symbol_ns(const struct airsim_rate *rate)
@@ -227,17 +233,17 @@ u32 airsim_symbol_ns(const struct airsim_rate *rate)
  */
 u32 airsim_rate_kbps(const struct airsim_rate *rate)
 {
-	/* All symbols last a multiple of 100 ns. */
+	/* Symbol durations are multiples of 100 ns. */
 	return airsim_bits_per_symbol(rate) * 10000 /
 	       (airsim_symbol_ns(rate) / 100);
 }
 
 /**
- * airsim_preamble_ns - from the start of a PPDU to its first data symbol
+ * airsim_preamble_ns - time from the start of a PPDU to its first data symbol
  * @rate: the rate
  *
- * Training and signal fields in their order on the air. There is a long
- * training field a stream, four for three streams.
+ * Training and signal fields in the order of transmission. There is one long
+ * training field per stream, four for three streams.
  */
 u32 airsim_preamble_ns(const struct airsim_rate *rate)
 {
@@ -266,16 +272,16 @@ static u32 airsim_symbols_ns(const struct airsim_rate *rate, u32 bits)
 	       airsim_symbol_ns(rate);
 }
 
-/* CCK in whole microseconds, as its LENGTH field has it. */
+/* In whole microseconds, as in CCK's LENGTH field. */
 static u32 airsim_cck_ns(const struct airsim_rate *rate, u32 octets)
 {
 	return DIV_ROUND_UP(80 * octets, rate->legacy_kbps / 100) * 1000;
 }
 
 /**
- * airsim_payload_ns - when the symbol with a given octet of the PSDU has ended
+ * airsim_payload_ns - end of the symbol that has a given octet of the PSDU
  * @rate: the rate
- * @octets: how many octets of the PSDU have to be there
+ * @octets: octets of the PSDU up to there
  *
  * Return: nanoseconds since the first data symbol began.
  */
@@ -287,10 +293,10 @@ u32 airsim_payload_ns(const struct airsim_rate *rate, u32 octets)
 }
 
 /*
- * Each BCC encoder (N_ES of them) adds a tail. One encoder has at most
- * 300 Mbit/s in HT and 600 Mbit/s in VHT with the short guard interval, which
- * is 1080 and 2160 bits a symbol. The tables of 21.5 have a single exception
- * up to four streams: 11232 coded bits go into six encoders, not into five.
+ * Each of the N_ES BCC encoders adds a tail. An encoder handles at most 300
+ * Mbit/s in HT and 600 Mbit/s in VHT with the short guard interval, which is
+ * 1080 and 2160 bits per symbol. The tables of 21.5 have one exception up to
+ * four streams: 11232 coded bits use six encoders instead of five.
  */
 static u32 airsim_tail_bits(const struct airsim_rate *rate)
 {
@@ -312,12 +318,12 @@ static u32 airsim_tail_bits(const struct airsim_rate *rate)
 }
 
 /**
- * airsim_ppdu_ns - duration of a PPDU (TXTIME), signal extension included
+ * airsim_ppdu_ns - duration of a PPDU (TXTIME), including signal extension
  * @rate: the rate
- * @psdu_octets: its PSDU, FCS and A-MPDU delimiters included
+ * @psdu_octets: its PSDU, including FCS and A-MPDU delimiters
  *
- * With the short guard interval the data field is rounded up to whole 4 us
- * symbols (19.4.3, 21.4.3).
+ * With the short guard interval the data field is rounded up to 4 us symbols
+ * (19.4.3, 21.4.3).
  */
 u32 airsim_ppdu_ns(const struct airsim_rate *rate, u32 psdu_octets)
 {
@@ -335,10 +341,10 @@ u32 airsim_ppdu_ns(const struct airsim_rate *rate, u32 psdu_octets)
 }
 
 /**
- * airsim_subframe_octets - an MPDU in an A-MPDU, delimiter and padding included
+ * airsim_subframe_octets - length of an A-MPDU subframe with padding
  * @mpdu_octets: the MPDU with its FCS
  *
- * The last subframe carries no padding; callers subtract it.
+ * The last subframe has no padding; callers subtract it.
  */
 u32 airsim_subframe_octets(u32 mpdu_octets)
 {
@@ -346,12 +352,12 @@ u32 airsim_subframe_octets(u32 mpdu_octets)
 }
 
 /**
- * airsim_spacing_octets - the least length of a subframe but the last
+ * airsim_spacing_octets - minimum length of a subframe but the last
  * @rate: the rate
  * @density: Minimum MPDU Start Spacing of the receiver, table 9-184: 0 for
  *	none, else 2^(density - 3) us; at most 7
  *
- * A sender fills up with empty delimiters (10.12.3).
+ * Transmitters pad with empty delimiters (10.12.3).
  */
 u32 airsim_spacing_octets(const struct airsim_rate *rate, u8 density)
 {
@@ -362,10 +368,10 @@ u32 airsim_spacing_octets(const struct airsim_rate *rate, u8 density)
 }
 
 /**
- * airsim_blockack_octets - length of a compressed BlockAck, FCS included
- * @window: MPDUs that the agreement lets be under way at once
+ * airsim_blockack_octets - length of a compressed BlockAck, including FCS
+ * @window: size of the BlockAck window, MPDUs
  *
- * All but the bitmap, which has 64 or 256 bits (9.3.1.8), is as long as a
+ * Apart from the bitmap, which has 64 or 256 bits (9.3.1.8), it is as long as a
  * BlockAckReq.
  */
 u32 airsim_blockack_octets(u16 window)
@@ -373,10 +379,10 @@ u32 airsim_blockack_octets(u16 window)
 	return AIRSIM_BAR_OCTETS + (window > 64 ? 256 : 64) / 8;
 }
 
-/* CCK or OFDM by the rate alone. */
+/* CCK or OFDM, depending on the rate. */
 static struct airsim_rate airsim_legacy_rate(u16 kbps, u16 extension_ns)
 {
-	bool cck = airsim_legacy_place(kbps) < AIRSIM_CCK_RATES;
+	bool cck = airsim_find_legacy_rate(kbps) < AIRSIM_CCK_RATES;
 
 	return (struct airsim_rate) {
 		.format = cck ? AIRSIM_CCK : AIRSIM_OFDM,
@@ -387,7 +393,7 @@ static struct airsim_rate airsim_legacy_rate(u16 kbps, u16 extension_ns)
 	};
 }
 
-/* Highest rate of a set that is not above another; 0: all are. */
+/* Highest rate of a set that does not exceed @most, or 0. */
 static u16 airsim_highest_kbps(u16 set, u16 most)
 {
 	u16 highest = 0;
@@ -400,13 +406,13 @@ static u16 airsim_highest_kbps(u16 set, u16 most)
 }
 
 /**
- * airsim_response_rate - what the CTS, ACK or BlockAck to a PPDU goes out with
+ * airsim_response_rate - rate of the CTS, ACK or BlockAck in response to a PPDU
  * @rate: the rate of the PPDU
  * @basic_rates: basic rate set, bits of airsim_legacy_kbps
  *
- * The highest basic rate, else the highest mandatory rate, not above that of
- * the PPDU or above the OFDM rate with its modulation and coding. CCK answers
- * CCK, OFDM all others.
+ * The highest basic rate, or else the highest mandatory rate, that does not
+ * exceed the rate of the PPDU or the OFDM rate with its modulation and coding.
+ * CCK is answered at CCK rates, all other formats at OFDM rates.
  */
 struct airsim_rate airsim_response_rate(const struct airsim_rate *rate,
 					u16 basic_rates)
@@ -429,11 +435,11 @@ struct airsim_rate airsim_response_rate(const struct airsim_rate *rate,
 }
 
 /**
- * airsim_eifs_extra_ns - how much longer EIFS is than DIFS or AIFS
+ * airsim_eifs_extra_ns - difference between EIFS and DIFS or AIFS
  * @phy: the PHY
  *
- * Time for the answer to the frame that was not understood: SIFS and an ACK at
- * the lowest rate (10.3.2.3.7).
+ * The time for a response to the frame that could not be decoded: SIFS and an
+ * ACK at the lowest rate (10.3.2.3.7).
  */
 u32 airsim_eifs_extra_ns(const struct airsim_phy *phy)
 {

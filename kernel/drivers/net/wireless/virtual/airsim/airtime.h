@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * How long 802.11 transmissions take. Pure arithmetic: lengths in octets in,
- * nanoseconds out.
- */
+/* Durations of 802.11 transmissions, in nanoseconds. */
 #ifndef AIRSIM_AIRTIME_H
 #define AIRSIM_AIRTIME_H
 
@@ -15,24 +12,23 @@
 #define AIRSIM_ACK_OCTETS	14
 #define AIRSIM_BAR_OCTETS	24
 #define AIRSIM_DELIMITER_OCTETS	4
-/* aPPDUMaxTime, the same for HT, VHT and HE. */
+/* aPPDUMaxTime */
 #define AIRSIM_MAX_PPDU_NS	(AIRSIM_MAX_PPDU_US * 1000)
 
-/* Legacy rates, CCK first; bit i of a basic rate set is the i-th of these. */
+/* Legacy rates, CCK first; basic rate sets are bitmaps of their indices. */
 #define AIRSIM_LEGACY_RATES	12
 #define AIRSIM_CCK_RATES	4
 extern const u16 airsim_legacy_kbps[AIRSIM_LEGACY_RATES];
 
 /**
- * struct airsim_rate - what a PPDU is modulated with
- * @format: its PHY
+ * struct airsim_rate - rate of a PPDU
+ * @format: PHY format
  * @mcs: MCS of one stream: HT 0 to 7, VHT 0 to 9, HE 0 to 11
  * @streams: spatial streams, 1 to 4; 1 for CCK and OFDM
- * @width_mhz: 20 or 40; VHT and HE 80 and 160 too
+ * @width_mhz: 20 or 40; VHT and HE also 80 and 160
  * @gi_ns: guard interval: 400 or 800 for HT and VHT; 800, 1600 or 3200 for HE
  * @legacy_kbps: rate of a CCK or OFDM PPDU, 1000 to 54000
- * @extension_ns: signal extension that follows: 6000 for all but CCK at
- *	2.4 GHz, 0 at 5 GHz
+ * @extension_ns: signal extension: 6000 for all but CCK at 2.4 GHz, 0 at 5 GHz
  */
 struct airsim_rate {
 	enum airsim_format format;

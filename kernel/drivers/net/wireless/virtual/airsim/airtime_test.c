@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Durations against values worked out by hand from IEEE 802.11-2020 and
- * 802.11ax-2021. Data bits a symbol: data subcarriers * coded bits on each *
- * coding rate * streams. Data symbols: 16 service bits, the PSDU and the tail
- * bits over the data bits a symbol, rounded up. Sums such as 16 + 2132 + 12
- * have the bits that are left for the PSDU in the middle.
+ * Durations compared with values calculated by hand from IEEE 802.11-2020 and
+ * 802.11ax-2021. Data bits per symbol: data subcarriers * coded bits per
+ * subcarrier * coding rate * streams. Data symbols: 16 service bits, the PSDU
+ * and the tail bits divided by the data bits per symbol, rounded up. In sums
+ * such as 16 + 2132 + 12 the middle term is what is left for the PSDU.
  */
 #include <kunit/test.h>
 #include "airtime.h"
@@ -28,7 +28,7 @@
 #define BASIC_24	0x100
 #define BASIC_54	0x800
 
-/* Mbit/s = data bits a symbol / symbol time. */
+/* Mbit/s = data bits per symbol / symbol duration. */
 static void rate_test(struct kunit *test)
 {
 	static const struct {
@@ -129,7 +129,7 @@ static void ppdu_test(struct kunit *test)
 		/* Two encoders, hence 12 tail bits: 16 + 2132 + 12 = 2160. */
 		{ HT(7, 4, 40, 800), 266, 48000 + 4000 },
 		{ HT(7, 4, 40, 800), 267, 48000 + 2 * 4000 },
-		/* Three streams train with four fields. */
+		/* Three streams use four training fields. */
 		{ HT(0, 3, 20, 800), 1, 48000 + 4000 },
 		/* 16 + 12336 + 6 bits of 1560: 8 symbols of 3.6 us, in fours. */
 		{ VHT(9, 1, 80, 400), 1542, 40000 + 32000 },
@@ -177,7 +177,7 @@ static void subframe_test(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 9608, airsim_spacing_octets(&he, 7));
 }
 
-/* An octet has arrived when its symbol ends, and the last ones by the end. */
+/* An octet is received at the end of its symbol. */
 static void payload_test(struct kunit *test)
 {
 	static const struct airsim_rate cck = CCK(2000);
@@ -222,7 +222,7 @@ static void response_test(struct kunit *test)
 		{ HE(11, 1, 80, 800), BASIC_6_12_24, OFDM(24000) },
 		{ OFDM(9000), BASIC_6_12_24, OFDM(6000) },
 		{ OFDM(54000), BASIC_6_12_24, OFDM(24000) },
-		/* No basic rate is low enough, or of the right kind. */
+		/* No basic rate is low enough, or of the right class. */
 		{ OFDM(18000), BASIC_24, OFDM(12000) },
 		{ ERP_OFDM(54000), BASIC_1_2, ERP_OFDM(24000) },
 		{ CCK(11000), BASIC_1_2, CCK(2000) },
@@ -250,7 +250,7 @@ static void response_test(struct kunit *test)
 
 static void eifs_test(struct kunit *test)
 {
-	/* 2.4 GHz where all stations are known to be OFDM. */
+	/* 2.4 GHz where all stations are ERP. */
 	struct airsim_phy erp_only = airsim_phy_2ghz_short_slot;
 
 	/* SIFS and 44 us; SIFS and 192 + 112 us. */

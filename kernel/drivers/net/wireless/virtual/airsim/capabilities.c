@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a radio tells mac80211 that it can do. */
+/* Radio capabilities reported to mac80211. */
 #include <linux/log2.h>
 #include <linux/platform_device.h>
 #include <net/cfg80211.h>
@@ -28,8 +28,8 @@ static const struct ieee80211_channel airsim_channels_5ghz[] = {
 };
 
 /*
- * In units of 100 kbit/s, in the order of airsim_legacy_kbps; at 5 GHz those
- * from the fifth on. Without short preambles.
+ * In units of 100 kbit/s, in the order of airsim_legacy_kbps; 5 GHz has those
+ * from the fifth on. No short preambles.
  */
 static struct ieee80211_rate airsim_legacy_rates[AIRSIM_LEGACY_RATES] = {
 	{ .bitrate = 10 }, { .bitrate = 20 }, { .bitrate = 55 },
@@ -40,8 +40,8 @@ static struct ieee80211_rate airsim_legacy_rates[AIRSIM_LEGACY_RATES] = {
 };
 
 /*
- * The air is simulated, so both bands may be used, and no user-space database
- * is waited for.
+ * The medium is simulated, so both bands are allowed, without a regulatory
+ * database from user space.
  */
 static const struct ieee80211_regdomain airsim_regulatory = {
 	.n_reg_rules = 2,
@@ -66,7 +66,7 @@ static void airsim_describe_ht(const struct airsim_hardware *hardware,
 	if (hardware->amsdu)
 		ht->cap |= IEEE80211_HT_CAP_MAX_AMSDU;
 	ht->ampdu_factor = IEEE80211_HT_MAX_AMPDU_64K;
-	/* Of d it means 2^(d - 3) us. */
+	/* The density d stands for 2^(d - 3) us. */
 	if (hardware->mpdu_spacing_ns)
 		ht->ampdu_density = ilog2(hardware->mpdu_spacing_ns / 125);
 	for (i = 0; i < hardware->streams; i++)
@@ -74,7 +74,10 @@ static void airsim_describe_ht(const struct airsim_hardware *hardware,
 	ht->mcs.tx_params = IEEE80211_HT_MCS_TX_DEFINED;
 }
 
-/* Two bits a stream: @support for those that there are, 3 for the others. */
+/*
+ * Two bits per stream: @support for the radio's streams, 3 (not supported) for
+ * the others.
+ */
 static __le16 airsim_mcs_map(u8 streams, u16 support)
 {
 	u16 map = 0;
@@ -214,7 +217,7 @@ static void airsim_describe_hw(struct airsim_radio *radio)
 }
 
 /**
- * airsim_describe - tell mac80211 what a radio can do, before it is registered
+ * airsim_describe - set the capabilities of a radio before it is registered
  * @radio: the radio
  *
  * Return: 0, or -ENOMEM.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tells TCP acknowledgments from data, for the counters only. */
+/* Tells TCP ACKs from data, for the counters. */
 #include <linux/ieee80211.h>
 #include <linux/if_ether.h>
 #include <linux/tcp.h>
@@ -12,7 +12,7 @@ static bool airsim_is_amsdu(struct ieee80211_hdr *hdr)
 	       *ieee80211_get_qos_ctl(hdr) & IEEE80211_QOS_CTL_A_MSDU_PRESENT;
 }
 
-/* The stack has set the network header: 802.11 and LLC are in front of it. */
+/* The network header is set, behind the 802.11 and LLC headers. */
 static bool airsim_is_bare_ack(const struct sk_buff *skb)
 {
 	struct tcp_ack_filter ack;
@@ -25,8 +25,8 @@ static bool airsim_is_bare_ack(const struct sk_buff *skb)
 }
 
 /**
- * airsim_classify - what an MPDU carries
- * @skb: the MPDU, from its 802.11 header on
+ * airsim_classify - kind of an MPDU
+ * @skb: the MPDU, starting at its 802.11 header
  *
  * Encrypted frames and A-MSDUs count as data.
  */

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a radio may be, and how it may be set. */
+/* Constraints between attributes; the ranges are in <uapi/linux/airsim.h>. */
 #include <linux/kernel.h>
 #include <linux/log2.h>
 #include "config.h"
 
 /*
- * Most that each amendment allows: 802.11-2020 clauses 17 to 19 and 21,
- * 802.11ax clause 27; the window of the BlockAck: 9.3.1.8. Without A-MPDUs
- * there is no window.
+ * Maximum capabilities by amendment: 802.11-2020 clauses 17 to 19 and 21,
+ * 802.11ax clause 27; BlockAck window: 9.3.1.8. Without A-MPDUs the window is
+ * 1.
  */
 static const struct {
 	u16 width_mhz;
 	u16 ba_window;
 	u8 streams;
 	bool amsdu;
-} most[] = {
+} airsim_limits[] = {
 	[AIRSIM_80211A] = { 20, 1, 1, false },
 	[AIRSIM_80211G] = { 20, 1, 1, false },
 	[AIRSIM_80211N] = { 40, 64, 4, true },
@@ -35,21 +35,21 @@ static bool airsim_is_spacing(u16 ns)
 }
 
 /**
- * airsim_usual_spacing_ns - Minimum MPDU Start Spacing of no device in particular
- * @standard: newest amendment that it speaks
+ * airsim_default_spacing_ns - Minimum MPDU Start Spacing of the generic radio
+ * @standard: newest amendment that it supports
  *
- * Return: that of ath9k with 802.11n, none with what is newer: ath11k and rtw89
- * ask for none.
+ * Return: that of ath9k for 802.11n, none for later amendments: ath11k and
+ * rtw89 require none.
  */
-u16 airsim_usual_spacing_ns(enum airsim_standard standard)
+u16 airsim_default_spacing_ns(enum airsim_standard standard)
 {
 	return standard == AIRSIM_80211N ? 8000 : 0;
 }
 
 /**
- * airsim_hardware_check - whether there may be such a radio
- * @hardware: what it is to be
- * @extack: says what is not allowed
+ * airsim_hardware_check - check the capabilities of a new radio
+ * @hardware: radio capabilities
+ * @extack: reports what is allowed
  *
  * Return: 0, or -EINVAL with a message.
  */
@@ -58,35 +58,36 @@ int airsim_hardware_check(const struct airsim_hardware *hardware,
 {
 	enum airsim_standard standard = hardware->standard;
 
-	if (hardware->streams > most[standard].streams) {
-		NL_SET_ERR_MSG_FMT(extack, "streams: this standard allows 1 to %u",
-				   most[standard].streams);
+	if (hardware->streams > airsim_limits[standard].streams) {
+		NL_SET_ERR_MSG_FMT(extack, "streams: 1 to %u are allowed with this standard",
+				   airsim_limits[standard].streams);
 		return -EINVAL;
 	}
 	if (!airsim_is_width(hardware->width_mhz) ||
-	    hardware->width_mhz > most[standard].width_mhz) {
-		NL_SET_ERR_MSG_FMT(extack, "width_mhz: 20, 40, 80, 160; this standard up to %u",
-				   most[standard].width_mhz);
+	    hardware->width_mhz > airsim_limits[standard].width_mhz) {
+		NL_SET_ERR_MSG_FMT(extack,
+				   "width_mhz: 20, 40, 80 or 160, at most %u with this standard",
+				   airsim_limits[standard].width_mhz);
 		return -EINVAL;
 	}
-	if (hardware->ba_window > most[standard].ba_window) {
-		NL_SET_ERR_MSG_FMT(extack, "ba_window: this standard allows 1 to %u",
-				   most[standard].ba_window);
+	if (hardware->ba_window > airsim_limits[standard].ba_window) {
+		NL_SET_ERR_MSG_FMT(extack, "ba_window: 1 to %u are allowed with this standard",
+				   airsim_limits[standard].ba_window);
 		return -EINVAL;
 	}
 	if (!airsim_is_spacing(hardware->mpdu_spacing_ns)) {
-		NL_SET_ERR_MSG(extack, "mpdu_spacing_ns: 0, 250, 500, ... to 16000 are allowed");
+		NL_SET_ERR_MSG(extack, "mpdu_spacing_ns: 0 or 250 times a power of 2, up to 16000");
 		return -EINVAL;
 	}
-	if (hardware->amsdu && !most[standard].amsdu) {
-		NL_SET_ERR_MSG(extack, "amsdu: allowed from 802.11n on");
+	if (hardware->amsdu && !airsim_limits[standard].amsdu) {
+		NL_SET_ERR_MSG(extack, "amsdu: requires 802.11n or newer");
 		return -EINVAL;
 	}
 	return 0;
 }
 
-/* The standard that brought each format. */
-static const enum airsim_standard since[] = {
+/* The amendment that introduced each format. */
+static const enum airsim_standard airsim_format_standard[] = {
 	[AIRSIM_CCK] = AIRSIM_80211G,
 	[AIRSIM_OFDM] = AIRSIM_80211A,
 	[AIRSIM_HT] = AIRSIM_80211N,
@@ -98,7 +99,7 @@ static const enum airsim_standard since[] = {
  * airsim_rate_check - whether a radio supports a fixed rate
  * @hardware: radio capabilities
  * @rate: the rate
- * @extack: says what is not allowed
+ * @extack: reports what is allowed
  *
  * Return: 0, or -EINVAL with a message.
  */
@@ -107,20 +108,20 @@ int airsim_rate_check(const struct airsim_hardware *hardware,
 		      struct netlink_ext_ack *extack)
 {
 	if (!airsim_rate_valid(rate)) {
-		NL_SET_ERR_MSG(extack, "rate: rate_format has no such rate");
+		NL_SET_ERR_MSG(extack, "rate: not defined for this rate_format");
 		return -EINVAL;
 	}
-	if (hardware->standard < since[rate->format]) {
-		NL_SET_ERR_MSG(extack, "rate_format: newer than the radio's standard");
+	if (hardware->standard < airsim_format_standard[rate->format]) {
+		NL_SET_ERR_MSG(extack, "rate_format: not supported by the radio's standard");
 		return -EINVAL;
 	}
 	if (rate->streams > hardware->streams) {
-		NL_SET_ERR_MSG_FMT(extack, "rate_streams: the radio has %u",
+		NL_SET_ERR_MSG_FMT(extack, "rate_streams: the radio supports %u",
 				   hardware->streams);
 		return -EINVAL;
 	}
 	if (rate->width_mhz > hardware->width_mhz) {
-		NL_SET_ERR_MSG_FMT(extack, "rate_width_mhz: the radio has %u",
+		NL_SET_ERR_MSG_FMT(extack, "rate_width_mhz: the radio supports %u",
 				   hardware->width_mhz);
 		return -EINVAL;
 	}

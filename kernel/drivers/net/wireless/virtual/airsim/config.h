@@ -38,25 +38,25 @@ struct airsim_hardware {
 struct airsim_settings {
 	AIRSIM_MEMBERS(AIRSIM_SETTINGS)
 	struct airsim_burst burst;
-	struct airsim_place place;
+	struct airsim_position position;
 	struct airsim_rate rate;
 };
 
 /**
- * struct airsim_air - how signals spread, for all radios
- * @propagation: path loss between radios that have places
- * @sense_mdbm: signals weaker than this are not heard at all
+ * struct airsim_air - propagation parameters, for all radios
+ * @propagation: path loss between radios with positions
+ * @cca_threshold_mdbm: weaker signals are not detected
  */
 struct airsim_air {
 	struct airsim_propagation propagation;
-	s32 sense_mdbm;
+	s32 cca_threshold_mdbm;
 };
 
 /**
- * struct airsim_preset - a radio of the field
- * @name: how it is asked for
- * @hardware: what it is
- * @settings: how it is set
+ * struct airsim_preset - a radio of existing hardware
+ * @name: name
+ * @hardware: radio capabilities
+ * @settings: radio settings
  */
 struct airsim_preset {
 	const char *name;
@@ -65,7 +65,7 @@ struct airsim_preset {
 };
 
 /* config.c */
-u16 airsim_usual_spacing_ns(enum airsim_standard standard);
+u16 airsim_default_spacing_ns(enum airsim_standard standard);
 int airsim_hardware_check(const struct airsim_hardware *hardware,
 			  struct netlink_ext_ack *extack);
 int airsim_rate_check(const struct airsim_hardware *hardware,

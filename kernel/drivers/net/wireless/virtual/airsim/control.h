@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What netlink.c asks of the radios: registry.c answers. */
+/* Interface between netlink.c and registry.c. */
 #ifndef AIRSIM_CONTROL_H
 #define AIRSIM_CONTROL_H
 
@@ -9,7 +9,7 @@
 #include "config.h"
 
 #define AIRSIM_WIPHY_NAME_OCTETS	32
-/* Loss of a link on which nothing is heard. */
+/* Loss of a blocked link. */
 #define AIRSIM_LINK_BLOCKED		S32_MAX
 
 #define AIRSIM_COUNTER_MEMBER(_name, _member)	u64 _member;
@@ -20,13 +20,13 @@ struct airsim_radio_counters {
 };
 
 /**
- * struct airsim_radio_info - all that can be read of a radio
- * @index: its number
+ * struct airsim_radio_info - state of a radio
+ * @index: number of the radio
  * @wiphy: name of its wiphy
- * @address: its MAC address
- * @hardware: what it is
- * @settings: how it is set
- * @counters: what it has done
+ * @address: MAC address
+ * @hardware: capabilities
+ * @settings: settings
+ * @counters: counters
  */
 struct airsim_radio_info {
 	u32 index;
@@ -37,7 +37,7 @@ struct airsim_radio_info {
 	struct airsim_radio_counters counters;
 };
 
-/* registry.c; every error comes with a message where there is an extack. */
+/* registry.c; errors set a message in the extack. */
 int airsim_radio_add(const struct airsim_hardware *hardware,
 		     const struct airsim_settings *settings,
 		     struct netlink_ext_ack *extack);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * /sys/kernel/debug/airsim/stats: what has been on the air and what has become
- * of all MPDUs, one "name value" a line.
+ * /sys/kernel/debug/airsim/stats: airtime, and what has become of all MPDUs,
+ * one "name value" per line.
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
@@ -73,7 +73,7 @@ static int airsim_stats_show(struct seq_file *file, void *unused)
 		   counters->airtime_ns[AIRSIM_KIND_OTHER]);
 	seq_printf(file, "airtime_collision_ns %llu\n",
 		   counters->collision_ns);
-	/* All channels are summed: with several busy ones none is left. */
+	/* Sum of all channels: 0 if several are busy. */
 	seq_printf(file, "airtime_idle_ns %llu\n",
 		   now_ns - min(busy_ns, now_ns));
 	airsim_stats_show_radios(file);
@@ -86,7 +86,7 @@ static int airsim_stats_show(struct seq_file *file, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(airsim_stats);
 
-/** airsim_debugfs_init - make the files */
+/** airsim_debugfs_init - create the files */
 void airsim_debugfs_init(void)
 {
 	airsim_debugfs_dir = debugfs_create_dir("airsim", NULL);
@@ -94,7 +94,7 @@ void airsim_debugfs_init(void)
 			    &airsim_stats_fops);
 }
 
-/** airsim_debugfs_exit - remove them */
+/** airsim_debugfs_exit - remove the files */
 void airsim_debugfs_exit(void)
 {
 	debugfs_remove(airsim_debugfs_dir);

@@ -2,15 +2,16 @@
 /*
  * One EDCA function, IEEE 802.11-2020 clause 10.23.2.
  *
- * After the medium has been idle for AIFS = SIFS + AIFSN slots there is a
- * boundary, and one more after each idle slot. At every boundary the function
- * either counts its backoff down or, if that is zero already, transmits. So
- * a function with backoff b transmits at AIFS + b slots, and one that sees
- * another transmit at boundary k has counted down k + 1 times by then: at
- * that boundary too. (DCF stations would have counted k times.)
+ * A slot boundary follows after the medium has been idle for AIFS = SIFS +
+ * AIFSN slots, and another one after each idle slot. At every boundary the
+ * function either decrements its backoff counter or, if that is zero,
+ * transmits. So a function with backoff b transmits at AIFS + b slots, and one
+ * that detects another transmission at boundary k has decremented its counter k
+ * + 1 times by then, including at that boundary. (A DCF station would have done
+ * so k times.)
  *
- * Nothing here runs while the medium is idle: the count-down is worked out
- * when the medium turns busy.
+ * Nothing runs while the medium is idle: the counter is updated when the medium
+ * turns busy.
  */
 #include <linux/kernel.h>
 #include <linux/math64.h>
@@ -20,8 +21,8 @@
  * airsim_edca_configure - set the parameters of an access category
  * @edca: the function
  * @aifsn: AIFSN, slots
- * @cw_min: least contention window, slots
- * @cw_max: greatest contention window, slots
+ * @cw_min: minimum contention window, slots
+ * @cw_max: maximum contention window, slots
  */
 void airsim_edca_configure(struct airsim_edca *edca, u8 aifsn, u16 cw_min,
 			   u16 cw_max)
@@ -33,7 +34,7 @@ void airsim_edca_configure(struct airsim_edca *edca, u8 aifsn, u16 cw_min,
 }
 
 /**
- * airsim_edca_draw - begin a backoff
+ * airsim_edca_draw - start a backoff
  * @edca: the function
  * @rnd: random numbers
  */
@@ -52,47 +53,47 @@ static u64 airsim_edca_first_boundary_ns(const struct airsim_edca *edca,
 }
 
 /**
- * airsim_edca_access_ns - when the function transmits if nobody else does
+ * airsim_edca_access_ns - when the function transmits if the medium stays idle
  * @edca: the function
  * @phy: slot and SIFS
- * @idle_from_ns: since when, or from when on, its radio sees the medium idle
+ * @idle_from_ns: time since when, or from when on, the medium is idle
  */
 u64 airsim_edca_access_ns(const struct airsim_edca *edca,
 			  const struct airsim_phy *phy, u64 idle_from_ns)
 {
-	return max(edca->wanted_from_ns,
+	return max(edca->pending_since_ns,
 		   airsim_edca_first_boundary_ns(edca, phy, idle_from_ns) +
 		   edca->backoff * phy->slot_ns);
 }
 
 /**
- * airsim_edca_request - a frame has arrived
+ * airsim_edca_request - a frame was queued
  * @edca: the function
- * @now_ns: when
- * @medium_busy: somebody is transmitting
+ * @now_ns: current time
+ * @medium_busy: the medium is busy
  * @rnd: random numbers
  *
- * A frame that finds the medium busy and no backoff running starts one
- * (10.23.2.2 a). One that finds the medium idle and the backoff run down goes
- * out at once.
+ * A frame that is queued while the medium is busy and no backoff is in progress
+ * starts one (10.23.2.2 a). If the medium is idle and the backoff has ended,
+ * the frame is sent at once.
  */
 void airsim_edca_request(struct airsim_edca *edca, u64 now_ns,
 			 bool medium_busy, struct rnd_state *rnd)
 {
-	if (edca->wants)
+	if (edca->pending)
 		return;
 	if (medium_busy && !edca->backoff)
 		airsim_edca_draw(edca, rnd);
-	edca->wants = true;
-	edca->wanted_from_ns = now_ns;
+	edca->pending = true;
+	edca->pending_since_ns = now_ns;
 }
 
 /**
- * airsim_edca_freeze - the medium has turned busy
+ * airsim_edca_freeze - the medium turned busy
  * @edca: the function, which is not the one that transmits
  * @phy: slot and SIFS
- * @idle_from_ns: since when the medium had been idle
- * @busy_from_ns: since when it is busy
+ * @idle_from_ns: since when the medium was idle
+ * @busy_from_ns: since when the medium is busy
  */
 void airsim_edca_freeze(struct airsim_edca *edca, const struct airsim_phy *phy,
 			u64 idle_from_ns, u64 busy_from_ns)
@@ -107,7 +108,7 @@ void airsim_edca_freeze(struct airsim_edca *edca, const struct airsim_phy *phy,
 }
 
 /**
- * airsim_edca_succeeded - a transmission was answered, or needs no answer
+ * airsim_edca_succeeded - a transmission was answered, or needs no response
  * @edca: the function
  * @rnd: random numbers
  */
@@ -121,7 +122,7 @@ void airsim_edca_succeeded(struct airsim_edca *edca, struct rnd_state *rnd)
 /**
  * airsim_edca_failed - a transmission was not answered
  * @edca: the function
- * @retry_limit: failures in a row after which the window starts anew
+ * @retry_limit: consecutive failures after which the window is reset
  * @rnd: random numbers
  */
 void airsim_edca_failed(struct airsim_edca *edca, u8 retry_limit,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* One EDCA function: who may transmit when, IEEE 802.11-2020 clause 10.23.2. */
+/* EDCA functions, IEEE 802.11-2020 clause 10.23.2. */
 #ifndef AIRSIM_EDCA_H
 #define AIRSIM_EDCA_H
 
@@ -8,16 +8,16 @@
 #include "airtime.h"
 
 /**
- * struct airsim_edca - the state of one EDCA function
+ * struct airsim_edca - state of an EDCA function
  * @aifsn: slots to wait after SIFS (AIFSN)
- * @cw_min: least contention window, slots
- * @cw_max: greatest contention window, slots
+ * @cw_min: minimum contention window, slots
+ * @cw_max: maximum contention window, slots
  * @txop_ns: TXOP limit; 0: one frame exchange
- * @cw: contention window now
- * @backoff: slots still to wait after AIFS
+ * @cw: current contention window
+ * @backoff: remaining slots after AIFS
  * @failures: transmissions failed since the last success (QSRC)
- * @wants: there may be a frame to send
- * @wanted_from_ns: since when there has been a frame
+ * @pending: there may be a frame to send
+ * @pending_since_ns: since when there has been a frame
  */
 struct airsim_edca {
 	u8 aifsn;
@@ -27,8 +27,8 @@ struct airsim_edca {
 	u16 cw;
 	u16 backoff;
 	u8 failures;
-	bool wants;
-	u64 wanted_from_ns;
+	bool pending;
+	u64 pending_since_ns;
 };
 
 void airsim_edca_configure(struct airsim_edca *edca, u8 aifsn, u16 cw_min,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The EDCA function against the boundaries of IEEE 802.11-2020, 10.23.2.4. */
+/* EDCA functions and the slot boundaries of IEEE 802.11-2020, 10.23.2.4. */
 #include <kunit/test.h>
 #include "edca.h"
 
@@ -57,7 +57,7 @@ static void busy_medium_starts_a_backoff_test(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, drew);
 }
 
-/* One step at each boundary, that at which another transmits included. */
+/* One decrement per boundary, including the one at which another transmits. */
 static void freeze_test(struct kunit *test)
 {
 	struct airsim_edca edca = best_effort(10);
@@ -88,7 +88,7 @@ static void window_test(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 15, edca.cw);
 }
 
-/* Every backoff from 0 to the window comes up, none beyond. */
+/* All backoffs from 0 to the window occur, and none beyond. */
 static void draw_test(struct kunit *test)
 {
 	struct airsim_edca edca = best_effort(0);

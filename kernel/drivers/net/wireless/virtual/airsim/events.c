@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What radios are to do, in order of time, and of their making where times are
+ * The event queue, ordered by time, and by time of insertion where times are
  * equal.
  */
 #include "airsim.h"
 
 /**
- * airsim_schedule - let a radio do something at a time
- * @radio: the radio, the medium locked
- * @kind: what; it takes the place of one that is scheduled already
- * @at_ns: when
+ * airsim_schedule - schedule an event of a radio
+ * @radio: the radio; the medium is locked
+ * @kind: event type; replaces a scheduled event of this type
+ * @at_ns: time
  */
 void airsim_schedule(struct airsim_radio *radio, enum airsim_event_kind kind,
 		     u64 at_ns)
@@ -22,9 +22,9 @@ void airsim_schedule(struct airsim_radio *radio, enum airsim_event_kind kind,
 }
 
 /**
- * airsim_cancel - take back what a radio was to do
- * @radio: the radio, the medium locked
- * @kind: what
+ * airsim_cancel - cancel an event of a radio
+ * @radio: the radio; the medium is locked
+ * @kind: event type
  */
 void airsim_cancel(struct airsim_radio *radio, enum airsim_event_kind kind)
 {
@@ -35,9 +35,9 @@ void airsim_cancel(struct airsim_radio *radio, enum airsim_event_kind kind)
 }
 
 /**
- * airsim_scheduled - whether a radio is to do something
- * @radio: the radio, the medium locked
- * @kind: what
+ * airsim_scheduled - whether an event of a radio is scheduled
+ * @radio: the radio; the medium is locked
+ * @kind: event type
  */
 bool airsim_scheduled(const struct airsim_radio *radio,
 		      enum airsim_event_kind kind)
@@ -46,9 +46,9 @@ bool airsim_scheduled(const struct airsim_radio *radio,
 }
 
 /**
- * airsim_events_arm - let the medium's timer fire for the first event
+ * airsim_events_arm - start the medium's timer for the first event
  *
- * With the medium locked, when events have been added or taken back.
+ * Called with the medium locked after events were added or removed.
  */
 void airsim_events_arm(void)
 {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Frame exchanges, IEEE 802.11-2020 clauses 10.3.2 and 10.23.2: RTS and CTS if
- * they are due, the PPDU, its ACK or BlockAck, and further exchanges while the
- * TXOP lasts. A frame that is due and does not begin in time, or cannot be
- * read, ends the exchange and the TXOP.
+ * required, the PPDU, its ACK or BlockAck, and further exchanges within the
+ * TXOP. If an expected frame does not start in time, or cannot be decoded, the
+ * exchange and the TXOP end.
  */
 #include <linux/etherdevice.h>
 #include <linux/ieee80211.h>
 #include "airsim.h"
 
-/* Beacons first, then voice to background. */
+/* Order of priority: beacons, then voice to background. */
 static const u8 airsim_priority[AIRSIM_EDCAS] = {
 	AIRSIM_BEACON, IEEE80211_AC_VO, IEEE80211_AC_VI, IEEE80211_AC_BE,
 	IEEE80211_AC_BK,
@@ -31,7 +31,7 @@ airsim_find_receiver(const struct airsim_radio *radio)
 	if (is_multicast_ether_addr(address))
 		return NULL;
 	list_for_each_entry(other, &airsim_medium.radios, list)
-		if (other != radio && airsim_radio_hears(other, address))
+		if (other != radio && airsim_is_receiver(other, address))
 			return other;
 	return NULL;
 }
@@ -41,7 +41,7 @@ static u32 airsim_exchange_ppdu_ns(const struct airsim_ppdu *ppdu)
 	return airsim_ppdu_ns(&ppdu->rate, ppdu->psdu_octets);
 }
 
-/* When a sender gives up waiting for the answer to begin (10.3.2.11). */
+/* AckTimeout and CTSTimeout (10.3.2.11). */
 static u64 airsim_exchange_timeout_ns(struct airsim_radio *radio, u64 now_ns)
 {
 	struct airsim_rate answer =
@@ -73,7 +73,7 @@ static void airsim_exchange_send_rts(struct airsim_radio *radio, u64 now_ns)
 				 airsim_response_ns(radio);
 	radio->exchange.stage = AIRSIM_STAGE_RTS;
 	radio->count.rts_sent++;
-	airsim_emit(radio);
+	airsim_transmit(radio);
 }
 
 static void airsim_exchange_send_ppdu(struct airsim_radio *radio, u64 now_ns)
@@ -108,16 +108,16 @@ static void airsim_exchange_send_ppdu(struct airsim_radio *radio, u64 now_ns)
 		WRITE_ONCE(radio->tx_kbps, airsim_rate_kbps(&ppdu->rate));
 	if (ppdu->octets[AIRSIM_KIND_DATA])
 		airsim_medium.counters.ampdu_sizes[ppdu->count]++;
-	airsim_emit(radio);
+	airsim_transmit(radio);
 }
 
 /**
- * airsim_exchange_begin - a radio's access to the medium has come
- * @radio: the radio, the medium locked
- * @now_ns: when
+ * airsim_exchange_begin - a radio has gained access to the medium
+ * @radio: the radio; the medium is locked
+ * @now_ns: current time
  *
- * The function of highest priority that has something to send transmits. The
- * others whose access has come too behave as if they had collided (10.23.2.4,
+ * The pending function of highest priority transmits. Other functions that have
+ * gained access at the same time behave as after a collision (10.23.2.4,
  * internal collision).
  */
 void airsim_exchange_begin(struct airsim_radio *radio, u64 now_ns)
@@ -129,7 +129,7 @@ void airsim_exchange_begin(struct airsim_radio *radio, u64 now_ns)
 	for (i = 0; i < AIRSIM_EDCAS; i++) {
 		struct airsim_edca *edca = &radio->edca[airsim_priority[i]];
 
-		if (!edca->wants ||
+		if (!edca->pending ||
 		    airsim_edca_access_ns(edca, radio->phy,
 					  radio->reception.idle_from_ns) >
 		    now_ns)
@@ -139,7 +139,7 @@ void airsim_exchange_begin(struct airsim_radio *radio, u64 now_ns)
 		else if (airsim_ppdu_build(radio, airsim_priority[i], 0))
 			winner = edca;
 		else
-			edca->wants = false;
+			edca->pending = false;
 	}
 	if (!winner) {
 		if (radio->committed)
@@ -180,8 +180,10 @@ static void airsim_exchange_count_airtime(struct airsim_radio *radio)
 				  octets);
 }
 
-/* Whether another exchange of the same function begins within the TXOP. */
-static bool airsim_txop_goes_on(struct airsim_radio *radio, u64 now_ns)
+/*
+ * Starts another exchange of the same function if there is one within the TXOP.
+ */
+static bool airsim_txop_continue(struct airsim_radio *radio, u64 now_ns)
 {
 	u64 begin_ns = now_ns + radio->phy->sifs_ns;
 
@@ -196,8 +198,8 @@ static bool airsim_txop_goes_on(struct airsim_radio *radio, u64 now_ns)
 	return true;
 }
 
-static void airsim_exchange_over(struct airsim_radio *radio, u64 now_ns,
-				 bool answered)
+static void airsim_exchange_finish(struct airsim_radio *radio, u64 now_ns,
+				   bool answered)
 {
 	struct airsim_reception *reception = &radio->reception;
 	struct airsim_edca *edca = &radio->edca[radio->ppdu.ac];
@@ -206,10 +208,10 @@ static void airsim_exchange_over(struct airsim_radio *radio, u64 now_ns,
 	airsim_exchange_count_airtime(radio);
 	airsim_ppdu_settle(radio, answered);
 	radio->exchange.stage = AIRSIM_STAGE_NONE;
-	/* Before its MPDUs are handed back, for which TCP may send more. */
+	/* Before the MPDUs are reported, which lets TCP send more. */
 	if (radio->ppdu.queued && radio->settings.formed_ppdus)
-		airsim_take_ahead(radio, radio->ppdu.ac);
-	if (answered && airsim_txop_goes_on(radio, now_ns))
+		airsim_prefetch(radio, radio->ppdu.ac);
+	if (answered && airsim_txop_continue(radio, now_ns))
 		return;
 	if (answered) {
 		airsim_edca_succeeded(edca, &airsim_medium.backoff_rnd);
@@ -222,14 +224,14 @@ static void airsim_exchange_over(struct airsim_radio *radio, u64 now_ns,
 }
 
 /**
- * airsim_exchange_step - SIFS is over, or an answer has not begun in time
- * @radio: the radio whose exchange it is, the medium locked
- * @now_ns: when
+ * airsim_exchange_step - SIFS has passed, or a response has timed out
+ * @radio: the radio that started the exchange; the medium is locked
+ * @now_ns: current time
  */
 void airsim_exchange_step(struct airsim_radio *radio, u64 now_ns)
 {
 	if (radio->exchange.stage != AIRSIM_STAGE_READY)
-		airsim_exchange_over(radio, now_ns, false);
+		airsim_exchange_finish(radio, now_ns, false);
 	else if (radio->emitting)
 		airsim_schedule(radio, AIRSIM_EVENT_STEP,
 				radio->emission.end_ns + radio->phy->sifs_ns);
@@ -250,9 +252,9 @@ static void airsim_schedule_reply(struct airsim_radio *radio,
 }
 
 /**
- * airsim_exchange_reply - answer another radio
- * @radio: the radio, the medium locked
- * @now_ns: when
+ * airsim_exchange_reply - send a response to another radio
+ * @radio: the radio; the medium is locked
+ * @now_ns: current time
  */
 void airsim_exchange_reply(struct airsim_radio *radio, u64 now_ns)
 {
@@ -271,8 +273,8 @@ void airsim_exchange_reply(struct airsim_radio *radio, u64 now_ns)
 		airsim_ppdu_ns(&emission->rate,
 			       airsim_control_octets(reply->frame, &to->ppdu));
 	emission->nav_until_ns = reply->nav_until_ns;
-	airsim_emit(radio);
-	/* It has begun in time. */
+	airsim_transmit(radio);
+	/* It started before the timeout. */
 	emission->awaited = to->reception.locked == emission;
 	if (emission->awaited)
 		airsim_cancel(to, AIRSIM_EVENT_STEP);
@@ -285,7 +287,7 @@ static bool airsim_mpdu_arrives(struct airsim_radio *radio,
 	struct airsim_ppdu *ppdu = &radio->ppdu;
 
 	if (to->reception.locked != &radio->emission ||
-	    airsim_spoiled(to, from_ns, end_ns) ||
+	    airsim_interfered(to, from_ns, end_ns) ||
 	    airsim_mpdu_lost(to, &ppdu->rate, ppdu->mpdu[ppdu->next]))
 		return false;
 	airsim_receive(to, ppdu->mpdu[ppdu->next], ppdu, ppdu->next);
@@ -294,7 +296,7 @@ static bool airsim_mpdu_arrives(struct airsim_radio *radio,
 
 /**
  * airsim_exchange_mpdu_ended - the next MPDU of a PPDU on the air has ended
- * @radio: who sends it, the medium locked
+ * @radio: transmitter; the medium is locked
  */
 void airsim_exchange_mpdu_ended(struct airsim_radio *radio)
 {
@@ -311,7 +313,7 @@ void airsim_exchange_mpdu_ended(struct airsim_radio *radio)
 					       end_ns);
 		ppdu->arrived += received;
 	} else if (is_multicast_ether_addr(airsim_receiver_address(ppdu))) {
-		for_each_set_bit(i, emission->heard_by, AIRSIM_MAX_RADIOS)
+		for_each_set_bit(i, emission->detected_by, AIRSIM_MAX_RADIOS)
 			received |= airsim_mpdu_arrives(radio,
 							airsim_medium.tuned[i],
 							from_ns, end_ns);
@@ -322,7 +324,7 @@ void airsim_exchange_mpdu_ended(struct airsim_radio *radio)
 	ppdu->next++;
 }
 
-/* 10.3.2.9: who has been asked to defer does not answer an RTS. */
+/* 10.3.2.9: no CTS while the NAV is set. */
 static bool airsim_may_send_cts(const struct airsim_radio *radio, u64 now_ns)
 {
 	return airsim_nav_ns(radio) <= now_ns &&
@@ -376,7 +378,7 @@ static void airsim_ppdu_ended(struct airsim_radio *radio, u64 now_ns)
 
 	airsim_count_emission(radio, now_ns);
 	if (ppdu->response == AIRSIM_NO_RESPONSE)
-		return airsim_exchange_over(radio, now_ns, true);
+		return airsim_exchange_finish(radio, now_ns, true);
 	airsim_schedule(radio, AIRSIM_EVENT_STEP,
 			airsim_exchange_timeout_ns(radio, now_ns));
 	if (emission->to && ppdu->arrived)
@@ -384,8 +386,8 @@ static void airsim_ppdu_ended(struct airsim_radio *radio, u64 now_ns)
 				      airsim_response_frame(ppdu), now_ns);
 }
 
-static void airsim_answer_ended(struct airsim_radio *radio, u64 now_ns,
-				bool arrived)
+static void airsim_response_ended(struct airsim_radio *radio, u64 now_ns,
+				  bool arrived)
 {
 	struct airsim_emission *emission = &radio->emission;
 	struct airsim_radio *to = emission->to;
@@ -396,14 +398,17 @@ static void airsim_answer_ended(struct airsim_radio *radio, u64 now_ns,
 	octets = airsim_control_octets(emission->frame, &to->ppdu);
 	arrived = arrived && !airsim_control_lost(to, &emission->rate, octets);
 	airsim_monitor_control(radio, octets, arrived);
-	/* Else it times out, or has timed out and begun another exchange. */
+	/*
+	 * Otherwise it times out, or has timed out and another exchange has
+	 * started.
+	 */
 	if (!emission->awaited)
 		return;
 	if (arrived)
 		to->exchange.airtime_ns += now_ns - emission->start_ns +
 					   to->phy->sifs_ns;
 	if (emission->frame != AIRSIM_CTS || !arrived)
-		return airsim_exchange_over(to, now_ns, arrived);
+		return airsim_exchange_finish(to, now_ns, arrived);
 	to->exchange.airtime_ns += to->phy->sifs_ns;
 	to->exchange.stage = AIRSIM_STAGE_READY;
 	airsim_schedule(to, AIRSIM_EVENT_STEP, now_ns + to->phy->sifs_ns);
@@ -411,9 +416,9 @@ static void airsim_answer_ended(struct airsim_radio *radio, u64 now_ns,
 
 /**
  * airsim_exchange_emission_ended - a radio has stopped transmitting
- * @radio: the radio, the medium locked
- * @now_ns: when
- * @arrived: nothing spoiled it at the radio that is addressed
+ * @radio: the radio; the medium is locked
+ * @now_ns: current time
+ * @arrived: no interference at the addressed radio
  */
 void airsim_exchange_emission_ended(struct airsim_radio *radio, u64 now_ns,
 				    bool arrived)
@@ -426,15 +431,15 @@ void airsim_exchange_emission_ended(struct airsim_radio *radio, u64 now_ns,
 	case AIRSIM_CTS:
 	case AIRSIM_ACK:
 	case AIRSIM_BLOCKACK:
-		return airsim_answer_ended(radio, now_ns, arrived);
+		return airsim_response_ended(radio, now_ns, arrived);
 	}
 }
 
 /**
- * airsim_exchange_break - give up the exchange that a radio has begun
- * @radio: the radio, the medium locked
+ * airsim_exchange_abort - abort the exchange that a radio has started
+ * @radio: the radio; the medium is locked
  */
-void airsim_exchange_break(struct airsim_radio *radio)
+void airsim_exchange_abort(struct airsim_radio *radio)
 {
 	if (radio->exchange.stage == AIRSIM_STAGE_NONE)
 		return;

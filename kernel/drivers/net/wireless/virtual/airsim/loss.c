@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Whether frames survive: a fixed chance, bursts of losses (Gilbert, 1960;
- * Elliott, 1963), or white Gaussian noise. For the latter loss_table.h holds
- * what an error rate model says of an octet; a frame survives if all of its
- * octets do.
+ * Error models: fixed error rate, bursts (Gilbert, 1960; Elliott, 1963), or
+ * additive white Gaussian noise. For noise, loss_table.h has the error rate of
+ * an octet; a frame is received if all of its octets are.
  *
- * Spatial streams share the transmitter's power, and the receiver separates
- * them perfectly: with n streams each has the SNR of the PPDU less 10 log10(n)
- * decibels.
+ * Spatial streams share the transmit power, and the receiver separates them
+ * perfectly: with n streams the SNR of each is that of the PPDU less 10
+ * log10(n) decibels.
  *
- * Fixed point: exponents have 28 binary digits after the point. Every step
- * rounds down, so that what is worse off is never lost less.
+ * Fixed point arithmetic: exponents have 28 fractional bits. Every step rounds
+ * down, so that the result is monotonic.
  */
 #include <linux/bits.h>
 #include <linux/kernel.h>
@@ -34,7 +33,7 @@ static const enum loss_modulation mcs_modulation[] = {
 	QAM64_3_4, QAM64_5_6, QAM256_3_4, QAM256_5_6, QAM1024_3_4, QAM1024_5_6,
 };
 
-static enum loss_modulation airsim_modulation_of(const struct airsim_rate *rate)
+static enum loss_modulation airsim_modulation(const struct airsim_rate *rate)
 {
 	unsigned int i;
 
@@ -46,7 +45,7 @@ static enum loss_modulation airsim_modulation_of(const struct airsim_rate *rate)
 	return i;
 }
 
-/* Between two points of the table, and as at its ends beyond them. */
+/* Linear interpolation; constant beyond the ends of the table. */
 static u64 airsim_log2_hazard(const struct loss_curve *curve, s64 snr_mdb)
 {
 	u32 offset = clamp_t(s64, snr_mdb - curve->first_mdb, 0,
@@ -60,8 +59,8 @@ static u64 airsim_log2_hazard(const struct loss_curve *curve, s64 snr_mdb)
 }
 
 /*
- * 2 to the power of a fraction: the series of exp(), which ends where its
- * terms are less than the last digit. Return: a mantissa from 1 to less than 2.
+ * 2 to the power of a fraction: the series of exp(), up to the last significant
+ * term. Returns a mantissa from 1 to less than 2.
  */
 static u64 airsim_exp2_fraction(u64 fraction)
 {
@@ -76,7 +75,7 @@ static u64 airsim_exp2_fraction(u64 fraction)
 }
 
 /* 1 - 2^-exponent as a fraction of 2^32. */
-static u32 airsim_one_less_exp2(u64 exponent)
+static u32 airsim_one_minus_exp2(u64 exponent)
 {
 	u64 whole = (exponent + EXPONENT_MASK) >> EXPONENT_BITS;
 	u64 survival;
@@ -89,9 +88,9 @@ static u32 airsim_one_less_exp2(u64 exponent)
 }
 
 /**
- * airsim_chance_ppm - something happens with a given chance
+ * airsim_chance_ppm - random event of a given probability
  * @rnd: random numbers
- * @ppm: the chance, of a million
+ * @ppm: probability, in millionths
  */
 bool airsim_chance_ppm(struct rnd_state *rnd, u32 ppm)
 {
@@ -101,12 +100,13 @@ bool airsim_chance_ppm(struct rnd_state *rnd, u32 ppm)
 }
 
 /**
- * airsim_burst_lost - the next frame on a channel that is good or bad
- * @burst: the channel
- * @bad: its state; moves before the frame is sent
+ * airsim_burst_lost - Gilbert-Elliott model: draw whether the next frame is
+ * lost
+ * @burst: parameters
+ * @bad: state of the channel; changes before the frame
  * @rnd: random numbers
  *
- * Return: the frame is lost.
+ * Return: whether the frame is lost.
  */
 bool airsim_burst_lost(const struct airsim_burst *burst, bool *bad,
 		       struct rnd_state *rnd)
@@ -119,31 +119,31 @@ bool airsim_burst_lost(const struct airsim_burst *burst, bool *bad,
 }
 
 /**
- * airsim_snr_loss - how likely noise destroys a frame
- * @rate: what it is modulated with, a valid rate
- * @snr_mdb: signal over noise in the bandwidth of the PPDU
- * @octets: its length, FCS included
+ * airsim_snr_loss - probability that noise destroys a frame
+ * @rate: a valid rate
+ * @snr_mdb: signal-to-noise ratio in the bandwidth of the PPDU
+ * @octets: length, including FCS
  *
- * Return: the chance as a fraction of 2^32, U32_MAX for certain loss.
+ * Return: the probability as a fraction of 2^32, U32_MAX for certain loss.
  */
 u32 airsim_snr_loss(const struct airsim_rate *rate, s32 snr_mdb, u32 octets)
 {
 	s64 stream_snr_mdb = (s64)snr_mdb - stream_share_mdb[rate->streams - 1];
-	u64 level = airsim_log2_hazard(&loss_curves[airsim_modulation_of(rate)],
+	u64 level = airsim_log2_hazard(&loss_curves[airsim_modulation(rate)],
 				       stream_snr_mdb);
 	s32 whole = (s32)(level >> EXPONENT_BITS) + LOSS_LOG2_FLOOR;
 	u64 hazard = airsim_exp2_fraction(level & EXPONENT_MASK) * octets;
 
-	/* No hazard reaches 8, so this shifts to the right. */
-	return airsim_one_less_exp2(hazard >>
-				    (MANTISSA_BITS - EXPONENT_BITS - whole));
+	/* The hazard is below 8, so this shifts to the right. */
+	return airsim_one_minus_exp2(hazard >>
+				     (MANTISSA_BITS - EXPONENT_BITS - whole));
 }
 
 /**
- * airsim_snr_lost - whether noise destroys a frame
- * @rate: what it is modulated with, a valid rate
- * @snr_mdb: signal over noise in the bandwidth of the PPDU
- * @octets: its length, FCS included
+ * airsim_snr_lost - draw whether noise destroys a frame
+ * @rate: a valid rate
+ * @snr_mdb: signal-to-noise ratio in the bandwidth of the PPDU
+ * @octets: length, including FCS
  * @rnd: random numbers
  */
 bool airsim_snr_lost(const struct airsim_rate *rate, s32 snr_mdb, u32 octets,

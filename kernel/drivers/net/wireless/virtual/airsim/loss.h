@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Whether frames survive: probabilities as fractions of 2^32. */
+/* Error models. Probabilities are fractions of 2^32. */
 #ifndef AIRSIM_LOSS_H
 #define AIRSIM_LOSS_H
 
@@ -9,11 +9,11 @@
 struct airsim_rate;
 
 /**
- * struct airsim_burst - Gilbert-Elliott: a channel that is good or bad
- * @enter_ppm: chance that it turns bad before a frame, of a million
- * @leave_ppm: chance that it turns good again before a frame
- * @good_error_ppm: frames lost while it is good
- * @bad_error_ppm: frames lost while it is bad
+ * struct airsim_burst - Gilbert-Elliott model; all values in millionths
+ * @enter_ppm: probability of a transition to the bad state before a frame
+ * @leave_ppm: probability of a transition to the good state before a frame
+ * @good_error_ppm: frames lost in the good state
+ * @bad_error_ppm: frames lost in the bad state
  */
 struct airsim_burst {
 	u32 enter_ppm;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Losses against the model in kernel/tools/loss_table.py, and what chance
- * leaves against what it should.
+ * Losses compared with the model in kernel/tools/loss_table.py, and observed
+ * with expected loss rates.
  */
 #include <kunit/test.h>
 #include "airtime.h"
@@ -14,7 +14,7 @@
 #define MILLION	1000000
 #define FRAMES	200000
 
-/* Every modulation. The expected losses are the model's, not the table's. */
+/* Every modulation. The expected losses are the model's, not from the table. */
 static const struct {
 	struct airsim_rate rate;
 	s32 snr_mdb;
@@ -69,7 +69,7 @@ static void loss_test(struct kunit *test)
 	}
 }
 
-/* More signal never loses more, a longer frame never less. */
+/* Loss never increases with the SNR, and never decreases with the length. */
 static void monotone_test(struct kunit *test)
 {
 	static const u32 octets[] = { 0, 1, 14, 100, 1500, 11454 };
@@ -96,7 +96,7 @@ static void monotone_test(struct kunit *test)
 	}
 }
 
-/* However weak or strong the signal, and however long the frame. */
+/* Extreme SNRs and lengths. */
 static void extremes_test(struct kunit *test)
 {
 	int i;
@@ -145,8 +145,9 @@ static void chance_test(struct kunit *test)
 }
 
 /*
- * Bad for 2 / (2 + 8) of the frames, 1 / 8% = 12.5 frames at a time. Of the
- * bad frames 3/4 are lost, of the good ones 1/20: 15% + 4% of all.
+ * The channel is bad for 2 / (2 + 8) of the frames, 1 / 8% = 12.5 frames at a
+ * time. Of the frames in the bad state 3/4 are lost, in the good state 1/20:
+ * 15% + 4% of all.
  */
 static void burst_test(struct kunit *test)
 {
@@ -177,7 +178,9 @@ static void burst_test(struct kunit *test)
 	KUNIT_EXPECT_LE(test, bad_frames, bursts * 25 / 2 * 105 / 100);
 }
 
-/* The state moves before the frame: the first one meets a bad channel. */
+/*
+ * The state changes before the frame: the first frame is sent in the bad state.
+ */
 static void burst_moves_first_test(struct kunit *test)
 {
 	const struct airsim_burst burst = {

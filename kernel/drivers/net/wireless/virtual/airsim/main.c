@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The module: its start and its end. */
+/* Module init and exit. */
 #include <linux/module.h>
 #include "airsim.h"
 
 static unsigned int radios = 2;
 module_param(radios, uint, 0444);
-MODULE_PARM_DESC(radios, "Radios to begin with (0 to 256, default 2)");
+MODULE_PARM_DESC(radios, "Number of initial radios (0 to 256, default 2)");
 
 static char *preset = "generic";
 module_param(preset, charp, 0444);
-MODULE_PARM_DESC(preset, "What they are (default generic)");
+MODULE_PARM_DESC(preset, "Preset of the initial radios (default generic)");
 
 static int airsim_add_radios(void)
 {
@@ -53,7 +53,7 @@ static int __init airsim_init(void)
 remove_radios:
 	airsim_registry_clear();
 remove_monitor:
-	/* Somebody may have used the radios that there were. */
+	/* The radios may have been used already. */
 	airsim_medium_exit();
 	airsim_monitor_exit();
 	return err;

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The medium: radios tune to it and leave it, and do what they are to do when
- * its timer fires. All that happens is an event of one radio.
+ * The medium: radios tune to a channel and leave it; a timer runs their events.
  *
- * Times are those of the model, not of the timer that may fire a little late.
+ * Event times are those of the model, even if the timer fires slightly late.
  */
 #include <linux/random.h>
 #include "airsim.h"
 
 /*
- * Friis at one metre and 5.15 GHz, an exponent for indoors, and a preamble that
- * is found 4 dB above the noise of 20 MHz. (Receivers have to find one at -82
- * dBm, 17.3.10.6; they do better.)
+ * Friis at one metre and 5.15 GHz, an indoor exponent, and preamble detection 4
+ * dB above the noise of 20 MHz. (The standard requires -82 dBm, 17.3.10.6;
+ * receivers do better.)
  */
 static const struct airsim_air airsim_air_default = {
 	AIRSIM_DEFAULTS(AIRSIM_AIR)
@@ -33,7 +32,7 @@ static void airsim_emission_event(struct airsim_radio *radio, u64 now_ns)
 								   now_ns));
 	else
 		airsim_schedule(radio, AIRSIM_EVENT_AIR,
-				airsim_next_on_air_ns(radio));
+				airsim_next_end_ns(radio));
 }
 
 static void airsim_dispatch(struct airsim_event *event, u64 now_ns)
@@ -52,7 +51,7 @@ static void airsim_dispatch(struct airsim_event *event, u64 now_ns)
 	}
 }
 
-/* Takes the report over, so that it can be passed on without the lock. */
+/* Takes the report, to be delivered without the lock. */
 static bool airsim_take_report(struct airsim_report *report)
 {
 	struct airsim_report *ready = &airsim_medium.report;
@@ -92,7 +91,7 @@ static enum hrtimer_restart airsim_medium_timer(struct hrtimer *timer)
 }
 
 /**
- * airsim_medium_request - a radio has something to send
+ * airsim_medium_request - a radio has a frame to send
  * @radio: the radio
  * @ac: EDCA function
  */
@@ -102,9 +101,9 @@ void airsim_medium_request(struct airsim_radio *radio, u8 ac)
 
 	spin_lock_bh(&airsim_medium.lock);
 	if (ac != AIRSIM_BEACON)
-		airsim_take_ahead(radio, ac);
-	/* Whoever is not tuned asks anew when it is. */
-	if (airsim_tuned(radio) && !edca->wants) {
+		airsim_prefetch(radio, ac);
+	/* airsim_medium_tune() contends for radios that are not tuned now. */
+	if (airsim_tuned(radio) && !edca->pending) {
 		u64 now_ns = ktime_get_ns();
 		bool is_busy = airsim_busy(radio) ||
 			       radio->exchange.stage != AIRSIM_STAGE_NONE ||
@@ -118,8 +117,8 @@ void airsim_medium_request(struct airsim_radio *radio, u8 ac)
 	spin_unlock_bh(&airsim_medium.lock);
 }
 
-/* Whose answer breaks off is not to be waited for: its time-out is now. */
-static void airsim_stop_waiting(struct airsim_radio *radio, u64 now_ns)
+/* Makes the exchange of a radio time out now, as its response was aborted. */
+static void airsim_expire_response(struct airsim_radio *radio, u64 now_ns)
 {
 	radio->exchange.peer = NULL;
 	if (radio->exchange.stage != AIRSIM_STAGE_NONE && !radio->emitting &&
@@ -127,17 +126,17 @@ static void airsim_stop_waiting(struct airsim_radio *radio, u64 now_ns)
 		airsim_schedule(radio, AIRSIM_EVENT_STEP, now_ns);
 }
 
-/* Nobody shall wait for, or answer, a radio that goes. */
+/* Removes all references of other radios to a radio that leaves. */
 static void airsim_detach_peers(struct airsim_radio *radio, u64 now_ns)
 {
 	struct airsim_radio *other;
 
 	list_for_each_entry(other, &airsim_medium.radios, list) {
-		__clear_bit(radio->index, other->emission.heard_by);
+		__clear_bit(radio->index, other->emission.detected_by);
 		if (other->emission.to == radio)
 			other->emission.to = NULL;
 		if (other->exchange.peer == radio)
-			airsim_stop_waiting(other, now_ns);
+			airsim_expire_response(other, now_ns);
 		if (other->reply.to == radio) {
 			other->reply.to = NULL;
 			airsim_cancel(other, AIRSIM_EVENT_REPLY);
@@ -149,13 +148,13 @@ static void airsim_detach_peers(struct airsim_radio *radio, u64 now_ns)
  * airsim_medium_leave - take a radio off its channel
  * @radio: the radio
  *
- * What it is transmitting breaks off, and is settled as unanswered. A radio
- * that is on no channel stays so.
+ * Its transmission is aborted and treated as unanswered. No-op for a radio that
+ * is not tuned.
  */
 void airsim_medium_leave(struct airsim_radio *radio)
 {
 	struct airsim_report report;
-	bool told = false;
+	bool pending = false;
 	u64 now_ns;
 	int i;
 
@@ -165,19 +164,19 @@ void airsim_medium_leave(struct airsim_radio *radio)
 		now_ns = ktime_get_ns();
 		airsim_detach_peers(radio, now_ns);
 		if (radio->emitting)
-			airsim_emission_break(radio, now_ns);
-		airsim_exchange_break(radio);
+			airsim_emission_abort(radio, now_ns);
+		airsim_exchange_abort(radio);
 		for (i = 0; i < AIRSIM_EVENTS; i++)
 			airsim_cancel(radio, i);
 		list_del_init(&radio->list);
 		airsim_medium.tuned[radio->index] = NULL;
 		memset(&radio->reception, 0, sizeof(radio->reception));
 		radio->committed = false;
-		told = airsim_take_report(&report);
+		pending = airsim_take_report(&report);
 		airsim_events_arm();
 	}
 	spin_unlock_bh(&airsim_medium.lock);
-	if (told)
+	if (pending)
 		airsim_report_flush(&report);
 	rcu_read_unlock();
 	synchronize_net();
@@ -214,7 +213,7 @@ void airsim_medium_tune(struct airsim_radio *radio,
 	spin_unlock_bh(&airsim_medium.lock);
 }
 
-/** airsim_medium_init - before the first radio */
+/** airsim_medium_init - initialize the medium, before the first radio */
 void airsim_medium_init(void)
 {
 	u64 seed = get_random_u64();
@@ -231,7 +230,7 @@ void airsim_medium_init(void)
 	prandom_seed_state(&airsim_medium.error_rnd, seed + 1);
 }
 
-/** airsim_medium_exit - after the last radio */
+/** airsim_medium_exit - stop the medium, after the last radio */
 void airsim_medium_exit(void)
 {
 	hrtimer_cancel(&airsim_medium.timer);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * airsim0: an interface that shows every frame on every medium with a radiotap
- * header, lost and collided ones marked as having a bad FCS. It costs nothing
- * while it is down.
+ * airsim0: a monitor interface that shows every frame on every medium with a
+ * radiotap header; lost and collided frames are marked as having a bad FCS. It
+ * costs nothing while it is down.
  */
 #include <linux/etherdevice.h>
 #include <linux/if_arp.h>
@@ -10,7 +10,7 @@
 #include <net/ieee80211_radiotap.h>
 #include "airsim.h"
 
-/* Room for all fields that a header may have. */
+/* Upper bound for a header with all fields. */
 #define MAX_HEADER_OCTETS	128
 
 #define VENDOR_SUBNAMESPACE	1
@@ -19,8 +19,8 @@
 #define RADIOTAP_MCS_HAVE_NESS	0x40
 
 /*
- * What radiotap has no field for, in a vendor namespace of the locally
- * administered OUI 02:00:00. Times are those of the PPDU on the air.
+ * Information that has no radiotap field, in a vendor namespace of the locally
+ * administered OUI 02:00:00. Times are those of the PPDU.
  */
 struct airsim_vendor {
 	u8 oui[3];
@@ -29,30 +29,30 @@ struct airsim_vendor {
 	__le64 start_ns;
 	__le64 end_ns;
 	__le16 sender;
-	__le16 receiver;	/* radios' indices, 0xffff: none */
+	__le16 receiver;	/* radio indices, 0xffff: none */
 	u8 flags;
-	u8 mpdus;		/* 255: that or more */
+	u8 mpdus;		/* 255: 255 or more */
 	u8 index;
-	u8 function;		/* EDCA function, 255: an answer */
+	u8 function;		/* EDCA function, 255: response */
 	__le32 channel_mhz;
 } __packed;
 
 enum {
-	VENDOR_COLLIDED = BIT(0),	/* spoiled by another transmission */
+	VENDOR_COLLIDED = BIT(0),	/* another transmission interfered */
 	VENDOR_RETRY = BIT(1),
 	VENDOR_NOISE = BIT(2),		/* lost without a collision */
 };
 
 static struct net_device *airsim_monitor;
 
-/* A radiotap header in the making. */
+/* A radiotap header under construction. */
 struct header {
 	u8 octets[MAX_HEADER_OCTETS];
 	unsigned int length;
 	u32 present;
 };
 
-/* Adds a field, or its first part, aligned to its own size. */
+/* Appends a field, or its first part, with natural alignment. */
 static void airsim_radiotap_put(struct header *header, int bit,
 				const void *field, unsigned int octets,
 				unsigned int align)
@@ -65,7 +65,7 @@ static void airsim_radiotap_put(struct header *header, int bit,
 	header->length = at + octets;
 }
 
-/* HT is coded with BCC, without STBC or extension streams: all that is zero. */
+/* HT uses BCC, without STBC or extension streams, all of which are zero. */
 static void airsim_radiotap_put_ht(struct header *header,
 				   const struct airsim_rate *rate)
 {
@@ -108,7 +108,7 @@ static void airsim_radiotap_put_ampdu(struct header *header,
 			    sizeof(ampdu), 4);
 }
 
-/* BCC, no STBC, no beamforming: zero, too. */
+/* BCC, no STBC, no beamforming: all zero. */
 static void airsim_radiotap_put_vht(struct header *header,
 				    const struct airsim_rate *rate)
 {
@@ -139,8 +139,8 @@ static void airsim_radiotap_put_vht(struct header *header,
 }
 
 /*
- * LDPC without its extra symbol, no STBC, beamforming, dual carriers, Doppler or
- * midambles. HE-LTFs are as airtime.c has them.
+ * LDPC without the extra symbol; no STBC, beamforming, DCM, Doppler or
+ * midambles. HE-LTFs as in airtime.c.
  */
 static void airsim_radiotap_put_he(struct header *header,
 				   const struct airsim_rate *rate)
@@ -213,7 +213,7 @@ static void airsim_radiotap_put_vendor(struct header *header,
 		vendor.function = ppdu->ac;
 		if (airsim_mpdu(ppdu->mpdu[index])->attempts > 1)
 			vendor.flags |= VENDOR_RETRY;
-		collided = !received && airsim_disturbed(emission);
+		collided = !received && airsim_is_collided(emission);
 	} else if (emission->frame == AIRSIM_RTS) {
 		vendor.function = ppdu->ac;
 	}
@@ -273,7 +273,7 @@ static void airsim_radiotap_make(struct header *header,
 	memcpy(header->octets, &fixed, sizeof(fixed));
 }
 
-/* Return: where the frame of @octets octets is to be put, zeroed. */
+/* Returns the zeroed space for a frame of @octets octets. */
 static void *airsim_monitor_new_frame(const struct airsim_radio *radio,
 				      unsigned int index, bool received,
 				      unsigned int octets, struct sk_buff **skb)
@@ -300,10 +300,10 @@ static void airsim_monitor_deliver(struct sk_buff *skb)
 }
 
 /**
- * airsim_monitor_mpdu - show an MPDU that is over
- * @radio: its sender, the medium locked
- * @index: which MPDU of its PPDU
- * @received: somebody has received it
+ * airsim_monitor_mpdu - show an MPDU that has ended
+ * @radio: transmitter; the medium is locked
+ * @index: index of the MPDU in its PPDU
+ * @received: a radio has received it
  */
 void airsim_monitor_mpdu(const struct airsim_radio *radio, unsigned int index,
 			 bool received)
@@ -335,7 +335,7 @@ static void airsim_monitor_put_bitmap(u8 *bitmap, unsigned int bits,
 	}
 }
 
-/* Fills a BlockAck in that answers @ppdu; the bitmap ends it. */
+/* Fills in the BlockAck in response to @ppdu; the bitmap is at its end. */
 static void airsim_monitor_put_blockack(u8 *frame, unsigned int octets,
 					const struct airsim_ppdu *ppdu)
 {
@@ -359,10 +359,10 @@ static void airsim_monitor_put_blockack(u8 *frame, unsigned int octets,
 }
 
 /**
- * airsim_monitor_control - show an RTS, CTS, ACK or BlockAck that is over
- * @radio: its sender, the medium locked
- * @octets: its length, FCS included
- * @received: who is addressed has received it
+ * airsim_monitor_control - show an RTS, CTS, ACK or BlockAck that has ended
+ * @radio: transmitter; the medium is locked
+ * @octets: length, including FCS
+ * @received: the addressed radio has received it
  */
 void airsim_monitor_control(const struct airsim_radio *radio, u32 octets,
 			    bool received)
@@ -381,7 +381,7 @@ void airsim_monitor_control(const struct airsim_radio *radio, u32 octets,
 	struct ieee80211_cts *frame;
 	struct sk_buff *skb;
 
-	/* The exchange's data frame knows the addresses. */
+	/* The addresses are those of the exchange's data frame. */
 	if (emission->frame == AIRSIM_RTS)
 		hdr = (const void *)radio->ppdu.mpdu[0]->data;
 	else if (to && to->exchange.stage != AIRSIM_STAGE_NONE)
@@ -430,7 +430,7 @@ static void airsim_monitor_setup(struct net_device *dev)
 }
 
 /**
- * airsim_monitor_init - make airsim0
+ * airsim_monitor_init - create airsim0
  *
  * Return: 0 or a negative error.
  */

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The generic netlink family "airsim". A radio's settings are changed in a
- * copy, which is checked as a whole before it is applied: a request that is
- * refused changes nothing. The policy of each command refuses what is malformed
- * in itself, config.c what does not fit together.
+ * The generic netlink family "airsim". Settings are changed in a copy, which is
+ * checked before it is applied, so a rejected request changes nothing. The
+ * policies check single attributes, config.c checks constraints between them.
  */
 #include <linux/args.h>
 #include <linux/kernel.h>
@@ -35,7 +34,7 @@
 #define AIRSIM_POLICIES(_rows) \
 	_rows(AIRSIM_INT_POLICY, AIRSIM_BOOL_POLICY, AIRSIM_ENUM_POLICY)
 
-/* For requests that take no attributes: without a policy, they take any. */
+/* For requests without attributes: without a policy, any would be accepted. */
 static const struct nla_policy empty_policy[AIRSIM_ATTR_INDEX + 1];
 
 static const struct nla_policy index_policy[] = {
@@ -48,7 +47,7 @@ static const struct nla_policy radio_policy[] = {
 	AIRSIM_POLICIES(AIRSIM_HARDWARE)
 	AIRSIM_POLICIES(AIRSIM_SETTINGS)
 	AIRSIM_POLICIES(AIRSIM_BURST)
-	AIRSIM_POLICIES(AIRSIM_PLACE)
+	AIRSIM_POLICIES(AIRSIM_POSITION)
 	AIRSIM_POLICIES(AIRSIM_RATE)
 };
 
@@ -80,8 +79,8 @@ struct field {
 	AIRSIM_FIELD(AIRSIM_ATTR_##_name, airsim_settings, _member)
 #define BURST_FIELD(_name, _member, ...) \
 	AIRSIM_FIELD(AIRSIM_ATTR_##_name, airsim_settings, burst._member)
-#define PLACE_FIELD(_name, _member, ...) \
-	AIRSIM_FIELD(AIRSIM_ATTR_##_name, airsim_place, _member)
+#define POSITION_FIELD(_name, _member, ...) \
+	AIRSIM_FIELD(AIRSIM_ATTR_##_name, airsim_position, _member)
 #define RATE_FIELD(_name, _member, ...) \
 	AIRSIM_FIELD(AIRSIM_ATTR_##_name, airsim_rate, _member)
 #define AIR_FIELD(_name, _member, ...) \
@@ -98,8 +97,8 @@ static const struct field settings_fields[] = {
 	AIRSIM_FIELDS(AIRSIM_BURST, BURST_FIELD)
 };
 
-static const struct field place_fields[] = {
-	AIRSIM_FIELDS(AIRSIM_PLACE, PLACE_FIELD)
+static const struct field position_fields[] = {
+	AIRSIM_FIELDS(AIRSIM_POSITION, POSITION_FIELD)
 };
 
 static const struct field rate_fields[] = {
@@ -114,10 +113,10 @@ static const struct field counters[] = {
 	AIRSIM_COUNTERS(COUNTER_FIELD)
 };
 
-/* Settings are read, changed and applied by one request at a time. */
+/* Serializes read-modify-write of settings. */
 static DEFINE_MUTEX(airsim_nl_mutex);
 
-/* The first attribute of these fields that the request has, or NULL. */
+/* The first attribute of these fields in the request, or NULL. */
 static struct nlattr *airsim_nl_first_given(const struct genl_info *info,
 					    const struct field *fields,
 					    unsigned int count)
@@ -177,38 +176,40 @@ static int airsim_nl_put_counters(struct sk_buff *skb,
 	return 0;
 }
 
-static s32 airsim_nl_position(s32 start_mm, s32 mm_per_s, s64 elapsed_ns)
+static s32 airsim_nl_coordinate_mm(s32 start_mm, s32 mm_per_s, s64 elapsed_ns)
 {
 	return clamp_t(s64, airsim_coordinate_mm(start_mm, mm_per_s, elapsed_ns),
 		       -AIRSIM_MAX_MM, AIRSIM_MAX_MM);
 }
 
-/* Where a radio is now, and how it walks on. */
-static struct airsim_place airsim_nl_place_now(const struct airsim_place *then)
+/* Current position and velocity of a radio. */
+static struct airsim_position
+airsim_nl_position_now(const struct airsim_position *then)
 {
-	struct airsim_place now = *then;
+	struct airsim_position now = *then;
 	s64 elapsed_ns;
 
 	now.since_ns = ktime_get_ns();
 	elapsed_ns = now.since_ns - then->since_ns;
-	now.x_mm =
-		airsim_nl_position(then->x_mm, then->vx_mm_per_s, elapsed_ns);
-	now.y_mm =
-		airsim_nl_position(then->y_mm, then->vy_mm_per_s, elapsed_ns);
+	now.x_mm = airsim_nl_coordinate_mm(then->x_mm, then->vx_mm_per_s,
+					   elapsed_ns);
+	now.y_mm = airsim_nl_coordinate_mm(then->y_mm, then->vy_mm_per_s,
+					   elapsed_ns);
 	return now;
 }
 
 static int airsim_nl_put_settings(struct sk_buff *skb,
 				  const struct airsim_settings *settings)
 {
-	struct airsim_place place = airsim_nl_place_now(&settings->place);
+	struct airsim_position position =
+		airsim_nl_position_now(&settings->position);
 
 	if (airsim_nl_put_fields(skb, settings_fields,
 				 ARRAY_SIZE(settings_fields), settings))
 		return -EMSGSIZE;
 	if (settings->placed &&
-	    airsim_nl_put_fields(skb, place_fields, ARRAY_SIZE(place_fields),
-				 &place))
+	    airsim_nl_put_fields(skb, position_fields,
+				 ARRAY_SIZE(position_fields), &position))
 		return -EMSGSIZE;
 	if (settings->rate_fixed &&
 	    airsim_nl_put_fields(skb, rate_fields, ARRAY_SIZE(rate_fields),
@@ -282,7 +283,7 @@ static int airsim_nl_put_link(struct sk_buff *skb, const struct genl_info *info,
 	return 0;
 }
 
-static int airsim_nl_refuse(const struct genl_info *info,
+static int airsim_nl_reject(const struct genl_info *info,
 			    const struct nlattr *attr, const char *why)
 {
 	NL_SET_ERR_MSG_ATTR_FMT(info->extack, attr, "%s", why);
@@ -306,31 +307,32 @@ static struct airsim_rate airsim_nl_lowest_rate(enum airsim_format format)
 	return rate;
 }
 
-static int airsim_nl_get_place(const struct genl_info *info,
-			       struct airsim_settings *settings)
+static int airsim_nl_get_position(const struct genl_info *info,
+				  struct airsim_settings *settings)
 {
-	struct nlattr *given = airsim_nl_first_given(info, place_fields,
-						     ARRAY_SIZE(place_fields));
-	struct airsim_place place = {};
+	struct airsim_position position = {};
+	struct nlattr *given;
 
+	given = airsim_nl_first_given(info, position_fields,
+				      ARRAY_SIZE(position_fields));
 	if (given && info->attrs[AIRSIM_ATTR_PLACED] &&
 	    !nla_get_u8(info->attrs[AIRSIM_ATTR_PLACED]))
-		return airsim_nl_refuse(info, given,
-					"placed 0 takes the place away: give none with it");
+		return airsim_nl_reject(info, given,
+					"not allowed with placed 0");
 	if (!given && !info->attrs[AIRSIM_ATTR_PLACED])
 		return 0;
 	if (settings->placed)
-		place = settings->place;
-	settings->place = airsim_nl_place_now(&place);
-	airsim_nl_get_fields(info, place_fields, ARRAY_SIZE(place_fields),
-			     &settings->place);
+		position = settings->position;
+	settings->position = airsim_nl_position_now(&position);
+	airsim_nl_get_fields(info, position_fields, ARRAY_SIZE(position_fields),
+			     &settings->position);
 	settings->placed |= !!given;
 	return 0;
 }
 
-/* An attribute of the rate that its format has no use for, or NULL. */
-static struct nlattr *airsim_nl_useless(const struct genl_info *info,
-					const struct airsim_rate *rate)
+/* An attribute of the rate that is not used by its format, or NULL. */
+static struct nlattr *airsim_nl_unused_rate_attr(const struct genl_info *info,
+						 const struct airsim_rate *rate)
 {
 	if (rate->format > AIRSIM_OFDM)
 		return info->attrs[AIRSIM_ATTR_RATE_LEGACY_KBPS];
@@ -345,32 +347,34 @@ static int airsim_nl_get_rate(const struct genl_info *info,
 	struct nlattr *given = airsim_nl_first_given(info, rate_fields,
 						     ARRAY_SIZE(rate_fields));
 	struct nlattr *format = info->attrs[AIRSIM_ATTR_RATE_FORMAT];
+	struct nlattr *unused;
 
 	if (!given)
 		return 0;
 	if (info->attrs[AIRSIM_ATTR_RATE_FIXED] &&
 	    !nla_get_u8(info->attrs[AIRSIM_ATTR_RATE_FIXED]))
-		return airsim_nl_refuse(info, given,
-					"rate_fixed 0 is for rate control: give no rate with it");
+		return airsim_nl_reject(info, given,
+					"not allowed with rate_fixed 0");
 	if (format)
 		settings->rate = airsim_nl_lowest_rate(nla_get_u32(format));
-	if (airsim_nl_useless(info, &settings->rate))
-		return airsim_nl_refuse(info, airsim_nl_useless(info, &settings->rate),
-					"no such thing in this rate_format");
+	unused = airsim_nl_unused_rate_attr(info, &settings->rate);
+	if (unused)
+		return airsim_nl_reject(info, unused,
+					"not used by this rate_format");
 	airsim_nl_get_fields(info, rate_fields, ARRAY_SIZE(rate_fields),
 			     &settings->rate);
 	settings->rate_fixed = true;
 	return 0;
 }
 
-/* What the request gives goes over what @settings has. */
+/* Applies the attributes in the request to @settings. */
 static int airsim_nl_get_settings(const struct genl_info *info,
 				  const struct airsim_hardware *hardware,
 				  struct airsim_settings *settings)
 {
 	int err;
 
-	err = airsim_nl_get_place(info, settings);
+	err = airsim_nl_get_position(info, settings);
 	if (err)
 		return err;
 	err = airsim_nl_get_rate(info, settings);
@@ -384,9 +388,9 @@ static int airsim_nl_get_settings(const struct genl_info *info,
 	return 0;
 }
 
-/* Names a missing attribute both ways: by number and in words. */
-static bool airsim_nl_lacks(const struct genl_info *info, u32 attr,
-			    const char *name)
+/* Reports a missing attribute by number and by name. */
+static bool airsim_nl_missing(const struct genl_info *info, u32 attr,
+			      const char *name)
 {
 	if (!GENL_REQ_ATTR_CHECK(info, attr))
 		return false;
@@ -394,11 +398,11 @@ static bool airsim_nl_lacks(const struct genl_info *info, u32 attr,
 	return true;
 }
 
-static int airsim_nl_no_such_radio(const struct genl_info *info)
+static int airsim_nl_reject_index(const struct genl_info *info)
 {
 	const struct nlattr *index = info->attrs[AIRSIM_ATTR_INDEX];
 
-	NL_SET_ERR_MSG_ATTR_FMT(info->extack, index, "there is no radio %u",
+	NL_SET_ERR_MSG_ATTR_FMT(info->extack, index, "radio %u does not exist",
 				nla_get_u32(index));
 	return -ENODEV;
 }
@@ -413,7 +417,7 @@ static int airsim_nl_choose_preset(const struct genl_info *info,
 	if (*preset)
 		return 0;
 	NL_SET_ERR_MSG_ATTR(info->extack, name,
-			    "there is no such preset: see the list of presets");
+			    "unknown preset: see the list of presets");
 	return -ENOENT;
 }
 
@@ -427,19 +431,19 @@ static int airsim_nl_new_radio(struct sk_buff *request, struct genl_info *info)
 	int index, err;
 
 	if (info->attrs[AIRSIM_ATTR_INDEX])
-		return airsim_nl_refuse(info, info->attrs[AIRSIM_ATTR_INDEX],
-					"index: a new radio gets one, it is not asked for");
+		return airsim_nl_reject(info, info->attrs[AIRSIM_ATTR_INDEX],
+					"index: not allowed for a new radio");
 	err = airsim_nl_choose_preset(info, &preset);
 	if (err)
 		return err;
 	hardware = preset->hardware;
 	airsim_nl_get_fields(info, hardware_fields, ARRAY_SIZE(hardware_fields),
 			     &hardware);
-	/* The generic radio, the first, has what is usual for its standard. */
+	/* The first preset, generic, has the default of its standard. */
 	if (preset == airsim_preset_at(0) &&
 	    !info->attrs[AIRSIM_ATTR_MPDU_SPACING_NS])
 		hardware.mpdu_spacing_ns =
-			airsim_usual_spacing_ns(hardware.standard);
+			airsim_default_spacing_ns(hardware.standard);
 	err = airsim_hardware_check(&hardware, info->extack);
 	if (err)
 		return err;
@@ -458,7 +462,7 @@ static int airsim_nl_new_radio(struct sk_buff *request, struct genl_info *info)
 	}
 	err = airsim_radio_read(index, &radio);
 	if (err) {
-		NL_SET_ERR_MSG(info->extack, "the radio was removed at once");
+		NL_SET_ERR_MSG(info->extack, "the radio was removed concurrently");
 		goto free_reply;
 	}
 	err = airsim_nl_put_radio(reply, info, 0, &radio);
@@ -473,7 +477,7 @@ free_reply:
 
 static int airsim_nl_del_radio(struct sk_buff *request, struct genl_info *info)
 {
-	if (airsim_nl_lacks(info, AIRSIM_ATTR_INDEX, "index"))
+	if (airsim_nl_missing(info, AIRSIM_ATTR_INDEX, "index"))
 		return -EINVAL;
 	return airsim_radio_remove(nla_get_u32(info->attrs[AIRSIM_ATTR_INDEX]),
 				   info->extack);
@@ -485,11 +489,11 @@ static int airsim_nl_get_radio(struct sk_buff *request, struct genl_info *info)
 	struct sk_buff *reply;
 	int err;
 
-	if (airsim_nl_lacks(info, AIRSIM_ATTR_INDEX, "index"))
+	if (airsim_nl_missing(info, AIRSIM_ATTR_INDEX, "index"))
 		return -EINVAL;
 	if (airsim_radio_read(nla_get_u32(info->attrs[AIRSIM_ATTR_INDEX]),
 			      &radio))
-		return airsim_nl_no_such_radio(info);
+		return airsim_nl_reject_index(info);
 	reply = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
 	if (!reply)
 		return -ENOMEM;
@@ -501,7 +505,7 @@ static int airsim_nl_get_radio(struct sk_buff *request, struct genl_info *info)
 	return genlmsg_reply(reply, info);
 }
 
-/* Where a dump goes on. */
+/* Progress of a dump. */
 struct progress {
 	u32 next;
 };
@@ -537,21 +541,21 @@ static int airsim_nl_set_radio(struct sk_buff *request, struct genl_info *info)
 	u32 index;
 	int err;
 
-	if (airsim_nl_lacks(info, AIRSIM_ATTR_INDEX, "index"))
+	if (airsim_nl_missing(info, AIRSIM_ATTR_INDEX, "index"))
 		return -EINVAL;
 	fixed = airsim_nl_first_given(info, hardware_fields,
 				      ARRAY_SIZE(hardware_fields));
 	if (!fixed)
 		fixed = info->attrs[AIRSIM_ATTR_PRESET];
 	if (fixed)
-		return airsim_nl_refuse(info, fixed,
-					"hardware and preset are allowed for a new radio only");
+		return airsim_nl_reject(info, fixed,
+					"only allowed for a new radio");
 	index = nla_get_u32(info->attrs[AIRSIM_ATTR_INDEX]);
 
 	mutex_lock(&airsim_nl_mutex);
 	err = airsim_radio_read(index, &radio);
 	if (err)
-		err = airsim_nl_no_such_radio(info);
+		err = airsim_nl_reject_index(info);
 	else
 		err = airsim_nl_get_settings(info, &radio.hardware,
 					     &radio.settings);
@@ -586,19 +590,19 @@ static int airsim_nl_set_link(struct sk_buff *request, struct genl_info *info)
 	s32 loss_mdb;
 	u32 from, to;
 
-	if (airsim_nl_lacks(info, AIRSIM_ATTR_FROM, "from") ||
-	    airsim_nl_lacks(info, AIRSIM_ATTR_TO, "to"))
+	if (airsim_nl_missing(info, AIRSIM_ATTR_FROM, "from") ||
+	    airsim_nl_missing(info, AIRSIM_ATTR_TO, "to"))
 		return -EINVAL;
 	if (loss && blocked)
-		return airsim_nl_refuse(info, blocked,
-					"loss_mdb and blocked: only one of them is allowed");
+		return airsim_nl_reject(info, blocked,
+					"loss_mdb and blocked are mutually exclusive");
 	if (!loss &&
-	    airsim_nl_lacks(info, AIRSIM_ATTR_BLOCKED, "loss_mdb or blocked"))
+	    airsim_nl_missing(info, AIRSIM_ATTR_BLOCKED, "loss_mdb or blocked"))
 		return -EINVAL;
 	from = nla_get_u32(info->attrs[AIRSIM_ATTR_FROM]);
 	to = nla_get_u32(info->attrs[AIRSIM_ATTR_TO]);
 	if (from == to)
-		return airsim_nl_refuse(info, info->attrs[AIRSIM_ATTR_TO],
+		return airsim_nl_reject(info, info->attrs[AIRSIM_ATTR_TO],
 					"from and to are the same radio");
 	if (loss) {
 		loss_mdb = nla_get_s32(loss);
@@ -740,16 +744,16 @@ static struct genl_family airsim_nl_family __ro_after_init = {
 	.version = AIRSIM_GENL_VERSION,
 	.module = THIS_MODULE,
 	.parallel_ops = true,
-	/* Every command is validated strictly. */
+	/* All commands use strict validation. */
 	.resv_start_op = AIRSIM_CMD_NEW_RADIO,
 	.split_ops = airsim_nl_ops,
 	.n_split_ops = ARRAY_SIZE(airsim_nl_ops),
 };
 
 /**
- * airsim_netlink_init - let radios be asked for
+ * airsim_netlink_init - register the family
  *
- * The last thing that is set up: requests may come at once.
+ * Called last in initialization: requests may arrive at once.
  *
  * Return: 0 or a negative error.
  */
@@ -759,9 +763,9 @@ int airsim_netlink_init(void)
 }
 
 /**
- * airsim_netlink_exit - no more requests
+ * airsim_netlink_exit - unregister the family
  *
- * Waits for those that are being answered.
+ * Waits for requests in progress.
  */
 void airsim_netlink_exit(void)
 {

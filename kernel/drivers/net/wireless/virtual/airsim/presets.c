@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Radios of the field, named as in the measurements that used them:
+ * Radios of existing hardware, named as in the measurements that used them:
  *
  * [TSQ] C. A. Grazia, N. Patriciello, T. Hoiland-Jorgensen, M. Klapez,
  *	M. Casoni, "Aggregating Without Bloating: Hard Times for TCP on Wi-Fi":
@@ -11,7 +11,8 @@
  *	Control Protocol in Heterogeneous Networks", dissertation, 2017:
  *	wifi-11a
  *
- * What they do not say comes from the drivers in Linux 6.12, named with each.
+ * Values that these do not state are from the drivers in Linux 6.12, as
+ * referenced at each.
  */
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -22,14 +23,13 @@
 	.rate = { AIRSIM_DEFAULTS(AIRSIM_RATE) }
 
 /*
- * ath9k. [TSQ], table I: aggregates last 4 ms at most, which is
- * ath_lookup_rate(); its uplink aggregates 32 packets (figure 8), which is half
- * the BlockAck window in ath_tx_form_aggr(). When no BlockAck comes,
- * ath_tx_complete_aggr() queues the whole aggregate again; only for MPDUs that
- * it gives up does it call ath_send_bar(). ath_txq_schedule() forms aggregates
- * as long as fewer than ATH_AGGR_MIN_QDEPTH (2) are with the hardware.
- * ath9k_cmn_setup_ht_cap(), for ath9k_htc too, asks for 8 us between the starts
- * of MPDUs.
+ * ath9k. [TSQ], table I: aggregates last at most 4 ms, which is the limit in
+ * ath_lookup_rate(); its uplink aggregates have 32 packets (figure 8), which is
+ * half the BlockAck window in ath_tx_form_aggr(). If no BlockAck is received,
+ * ath_tx_complete_aggr() requeues the whole aggregate; it calls ath_send_bar()
+ * only for MPDUs that it drops. ath_txq_schedule() forms aggregates while the
+ * hardware has fewer than ATH_AGGR_MIN_QDEPTH (2). ath9k_cmn_setup_ht_cap(),
+ * also used by ath9k_htc, requires 8 us between the starts of MPDUs.
  */
 #define ATH9K_SETTINGS { \
 	DEFAULTS, \
@@ -43,7 +43,7 @@
 /* The first is the default. */
 static const struct airsim_preset airsim_presets[] = {
 	{
-		/* No device: the most that 802.11ax and this driver allow. */
+		/* No device: the maximum of 802.11ax and of this driver. */
 		.name = "generic",
 		.hardware = { AIRSIM_DEFAULTS(AIRSIM_HARDWARE) },
 		.settings = { DEFAULTS },
@@ -51,11 +51,11 @@ static const struct airsim_preset airsim_presets[] = {
 	{
 		/*
 		 * [TSQ]: 1x1, 150 Mbit/s (40 MHz, short guard interval), USB.
-		 * ath9k_htc takes packets until ATH9K_HTC_TX_THRESHOLD (246)
-		 * are underway: its TXQs are emptied at once. The firmware
-		 * (open-ath9k-htc-firmware, if_owl.c) aggregates 17 packets or
-		 * 4 ms at most: ath_tgt_tx_form_aggr(), ath_lookup_rate(). It
-		 * sends again like ath9k: ath_tx_comp_aggr_error().
+		 * ath9k_htc accepts packets until ATH9K_HTC_TX_THRESHOLD (246)
+		 * are in flight, so its TXQs are drained at once. The firmware
+		 * (open-ath9k-htc-firmware, if_owl.c) aggregates at most 17
+		 * packets or 4 ms: ath_tgt_tx_form_aggr(), ath_lookup_rate().
+		 * It retransmits like ath9k: ath_tx_comp_aggr_error().
 		 */
 		.name = "ar9271",
 		.hardware = {
@@ -89,7 +89,7 @@ static const struct airsim_preset airsim_presets[] = {
 		.settings = ATH9K_SETTINGS,
 	},
 	{
-		/* [TSQ]: 2x2, PCIe; 200 Mbit/s of TCP at most. */
+		/* [TSQ]: 2x2, PCIe; at most 200 Mbit/s of TCP. */
 		.name = "ar5bhb116",
 		.hardware = {
 			.standard = AIRSIM_80211N,
@@ -103,14 +103,14 @@ static const struct airsim_preset airsim_presets[] = {
 	},
 	{
 		/*
-		 * [TSQ]: 2x2, 80 MHz, PCIe; 400 Mbit/s of TCP at most. Its
-		 * driver has no FQ-CoDel: packets for one flow delay those of
-		 * another. ath10k knows no QCA6178; its 2x2 chips, the QCA6174,
-		 * run firmware for which it queues TARGET_TLV_NUM_MSDU_DESC
+		 * [TSQ]: 2x2, 80 MHz, PCIe; at most 400 Mbit/s of TCP. Its
+		 * driver has no FQ-CoDel: packets of one flow delay those of
+		 * another. ath10k does not know a QCA6178; for the firmware of
+		 * its 2x2 chips, QCA6174, it queues TARGET_TLV_NUM_MSDU_DESC
 		 * (1056). ATH10K_HTT_MAX_NUM_AMPDU_DEFAULT is 64, and
-		 * ath10k_get_ht_cap() asks for 8 us between the starts of
-		 * MPDUs; the rest is the firmware's, unknown: the standard's
-		 * limits.
+		 * ath10k_get_ht_cap() requires 8 us between the starts of
+		 * MPDUs. The rest depends on the firmware and is not known: the
+		 * limits of the standard.
 		 */
 		.name = "qca6178",
 		.hardware = {
@@ -130,8 +130,8 @@ static const struct airsim_preset airsim_presets[] = {
 	{
 		/*
 		 * [AAD]: 5 GHz, 40 MHz, two streams (the thesis fixes MCS 13
-		 * with the short guard interval), OpenWrt, whose driver for
-		 * this access point is ath9k.
+		 * with the short guard interval), OpenWrt, which uses ath9k for
+		 * this access point.
 		 */
 		.name = "tl-wdr4300",
 		.hardware = {
@@ -146,8 +146,8 @@ static const struct airsim_preset airsim_presets[] = {
 	},
 	{
 		/*
-		 * [ACK]: 802.11a, Linux 2.6.32, which had no TXQs: a FIFO; of
-		 * 1000 packets, its default for an interface.
+		 * [ACK]: 802.11a, Linux 2.6.32, which had no TXQs: a FIFO of
+		 * 1000 packets, the default length of an interface's queue.
 		 */
 		.name = "wifi-11a",
 		.hardware = {
@@ -168,7 +168,7 @@ static const struct airsim_preset airsim_presets[] = {
 };
 
 /**
- * airsim_preset_at - the presets, one after the other
+ * airsim_preset_at - iterate over the presets
  * @index: from 0
  *
  * Return: the preset, or NULL after the last.
@@ -180,10 +180,10 @@ const struct airsim_preset *airsim_preset_at(unsigned int index)
 }
 
 /**
- * airsim_preset_find - a preset
+ * airsim_preset_find - find a preset by name
  * @name: its name
  *
- * Return: the preset, or NULL when there is none.
+ * Return: the preset, or NULL if there is none.
  */
 const struct airsim_preset *airsim_preset_find(const char *name)
 {

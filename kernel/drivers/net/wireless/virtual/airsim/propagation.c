@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How strong a signal arrives: log-distance path loss between radios in a
- * plane that walk in straight lines, over the thermal noise of a receiver.
+ * Received signal strength: log-distance path loss between radios that move in
+ * straight lines in a plane, and thermal noise of the receiver.
  */
 #include <linux/int_log.h>
 #include <linux/kernel.h>
@@ -17,16 +17,16 @@
 #define NOISE_MDBM_PER_MHZ	(-174000 + 7000 + 60000)
 
 /**
- * airsim_coordinate_mm - how far somebody has walked along an axis
- * @start_mm: where that began
+ * airsim_coordinate_mm - position on an axis after some time
+ * @start_mm: initial position
  * @mm_per_s: velocity
- * @elapsed_ns: for how long
+ * @elapsed_ns: time
  *
- * Return: millimetres, of any length of time.
+ * Return: millimetres; does not overflow for any @elapsed_ns.
  */
 s64 airsim_coordinate_mm(s32 start_mm, s32 mm_per_s, s64 elapsed_ns)
 {
-	/* Seconds and the rest apart, lest the product overflows. */
+	/* Seconds and the remainder separately, to avoid overflow. */
 	s32 rest_ns;
 	s64 seconds = div_s64_rem(elapsed_ns, NSEC_PER_SEC, &rest_ns);
 
@@ -35,16 +35,16 @@ s64 airsim_coordinate_mm(s32 start_mm, s32 mm_per_s, s64 elapsed_ns)
 }
 
 /**
- * airsim_distance_mm - how far apart two radios are
- * @a: one
- * @b: the other
- * @now_ns: when
+ * airsim_distance_mm - distance between two radios
+ * @a: position of one
+ * @b: position of the other
+ * @now_ns: current time
  *
- * Return: millimetres. Less than a metre counts as one, to which path loss
- * refers; more than 2147 km along an axis counts as that.
+ * Return: millimetres; at least one metre, the reference distance of the path
+ * loss, and at most 2147 km on each axis.
  */
-u32 airsim_distance_mm(const struct airsim_place *a,
-		       const struct airsim_place *b, u64 now_ns)
+u32 airsim_distance_mm(const struct airsim_position *a,
+		       const struct airsim_position *b, u64 now_ns)
 {
 	s64 a_ns = now_ns - a->since_ns;
 	s64 b_ns = now_ns - b->since_ns;
@@ -59,9 +59,9 @@ u32 airsim_distance_mm(const struct airsim_place *a,
 }
 
 /**
- * airsim_path_loss_mdb - what a signal loses on its way
- * @propagation: loss at one metre, and how it grows
- * @distance_mm: the way, at least a metre
+ * airsim_path_loss_mdb - path loss
+ * @propagation: loss at one metre, and exponent
+ * @distance_mm: distance, at least one metre
  */
 s32 airsim_path_loss_mdb(const struct airsim_propagation *propagation,
 			 u32 distance_mm)

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What distance does to a signal. Levels in thousandths of a decibel. */
+/* Path loss and noise. Levels are in thousandths of a decibel. */
 #ifndef AIRSIM_PROPAGATION_H
 #define AIRSIM_PROPAGATION_H
 
 #include <linux/types.h>
 
 /**
- * struct airsim_place - where a radio is, and how it walks
+ * struct airsim_position - position and velocity of a radio
  * @x_mm: position at @since_ns
  * @y_mm: position at @since_ns
  * @vx_mm_per_s: velocity
  * @vy_mm_per_s: velocity
- * @since_ns: when it was there
+ * @since_ns: reference time
  */
-struct airsim_place {
+struct airsim_position {
 	s32 x_mm;
 	s32 y_mm;
 	s32 vx_mm_per_s;
@@ -32,8 +32,8 @@ struct airsim_propagation {
 };
 
 s64 airsim_coordinate_mm(s32 start_mm, s32 mm_per_s, s64 elapsed_ns);
-u32 airsim_distance_mm(const struct airsim_place *a,
-		       const struct airsim_place *b, u64 now_ns);
+u32 airsim_distance_mm(const struct airsim_position *a,
+		       const struct airsim_position *b, u64 now_ns);
 s32 airsim_path_loss_mdb(const struct airsim_propagation *propagation,
 			 u32 distance_mm);
 s32 airsim_noise_mdbm(u16 width_mhz);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Distance, path loss and noise against values worked out by hand. */
+/* Distance, path loss and noise compared with values calculated by hand. */
 #include <kunit/test.h>
 #include <linux/time64.h>
 #include "propagation.h"
@@ -14,33 +14,38 @@ static void expect_near(struct kunit *test, s64 expected, s64 value, s64 off)
 
 static void distance_test(struct kunit *test)
 {
-	const struct airsim_place origin = {};
-	const struct airsim_place near = { .x_mm = 600, .y_mm = 600 };
-	const struct airsim_place there = { .x_mm = -3000, .y_mm = 4000 };
-	const struct airsim_place far = { .x_mm = S32_MAX, .y_mm = S32_MAX };
-	const struct airsim_place opposite = {
-		.x_mm = S32_MIN, .y_mm = S32_MIN,
+	const struct airsim_position origin = {};
+	const struct airsim_position near = { .x_mm = 600, .y_mm = 600 };
+	const struct airsim_position there = { .x_mm = -3000, .y_mm = 4000 };
+	const struct airsim_position far = { .x_mm = S32_MAX, .y_mm = S32_MAX };
+	const struct airsim_position opposite = {
+		.x_mm = S32_MIN,
+		.y_mm = S32_MIN,
 	};
 
 	KUNIT_EXPECT_EQ(test, 5000, airsim_distance_mm(&origin, &there, 0));
 	KUNIT_EXPECT_EQ(test, 5000, airsim_distance_mm(&there, &origin, 0));
-	/* 849 mm and none count as a metre. */
+	/* 849 mm and 0 count as one metre. */
 	KUNIT_EXPECT_EQ(test, 1000, airsim_distance_mm(&origin, &near, 0));
 	KUNIT_EXPECT_EQ(test, 1000, airsim_distance_mm(&there, &there, 0));
-	/* The bound of each axis, 2147483647 mm, times the root of 2. */
+	/* The limit of each axis, 2147483647 mm, times the square root of 2. */
 	KUNIT_EXPECT_EQ(test, 3037000498U,
 			airsim_distance_mm(&far, &opposite, 0));
 }
 
-/* The one walks along x from 10 m on, the other back along y from 20 m. */
+/* One moves along x from 10 m on, the other backwards along y from 20 m. */
 static void walk_test(struct kunit *test)
 {
-	const struct airsim_place still = {};
-	const struct airsim_place away = {
-		.x_mm = 10000, .vx_mm_per_s = 1500, .since_ns = SECONDS(5),
+	const struct airsim_position still = {};
+	const struct airsim_position away = {
+		.x_mm = 10000,
+		.vx_mm_per_s = 1500,
+		.since_ns = SECONDS(5),
 	};
-	const struct airsim_place back = {
-		.y_mm = 20000, .vy_mm_per_s = -1000, .since_ns = SECONDS(10),
+	const struct airsim_position back = {
+		.y_mm = 20000,
+		.vy_mm_per_s = -1000,
+		.since_ns = SECONDS(10),
 	};
 
 	KUNIT_EXPECT_EQ(test, 10000,
@@ -55,15 +60,16 @@ static void walk_test(struct kunit *test)
 		    1);
 }
 
-/* mm/s times nanoseconds outgrow 63 bits: at 46117 s only on the left. */
+/* mm/s times nanoseconds overflows 63 bits: at 46117 s only on the left. */
 static void long_walk_test(struct kunit *test)
 {
-	const struct airsim_place still = {};
-	const struct airsim_place left = { .vx_mm_per_s = 200000 };
-	const struct airsim_place right = {
-		.y_mm = 7000, .vx_mm_per_s = 200000,
+	const struct airsim_position still = {};
+	const struct airsim_position left = { .vx_mm_per_s = 200000 };
+	const struct airsim_position right = {
+		.y_mm = 7000,
+		.vx_mm_per_s = 200000,
 	};
-	const struct airsim_place slower = { .vx_mm_per_s = 199999 };
+	const struct airsim_position slower = { .vx_mm_per_s = 199999 };
 
 	KUNIT_EXPECT_EQ(test, 7000,
 			airsim_distance_mm(&left, &right, SECONDS(604800)));

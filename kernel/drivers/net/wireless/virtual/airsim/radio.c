@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What mac80211 asks of a radio. */
+/* mac80211 operations. */
 #include <linux/debugfs.h>
 #include <linux/delay.h>
 #include <linux/etherdevice.h>
@@ -9,8 +9,11 @@
 
 #define FLUSH_TRIES	200
 
-/* Of a radio's address: local, and others than mac80211_hwsim's. */
-static const u8 airsim_first_octets[] = { 0x02, 'a', 'i', 'r' };
+/*
+ * Prefix of MAC addresses: locally administered, different from
+ * mac80211_hwsim's.
+ */
+static const u8 airsim_address_prefix[] = { 0x02, 'a', 'i', 'r' };
 
 static void airsim_enqueue(struct airsim_radio *radio, struct sk_buff *skb,
 			   u8 ac)
@@ -77,7 +80,7 @@ static int airsim_start(struct ieee80211_hw *hw)
 	return 0;
 }
 
-/* Drops what a radio has received and what it has not sent. */
+/* Drops received and unsent frames. */
 static void airsim_drop_all(struct airsim_radio *radio)
 {
 	struct sk_buff_head received, unsent;
@@ -92,7 +95,7 @@ static void airsim_drop_all(struct airsim_radio *radio)
 	skb_queue_splice_init(&radio->received, &received);
 	spin_unlock(&radio->received.lock);
 	for (i = 0; i < AIRSIM_EDCAS; i++) {
-		radio->edca[i].wants = false;
+		radio->edca[i].pending = false;
 		skb_queue_splice_tail_init(&radio->frames[i], &unsent);
 	}
 	radio->count.rx_dropped_stopped += skb_queue_len(&received);
@@ -130,7 +133,7 @@ static void airsim_set_vif(struct airsim_radio *radio,
 	spin_unlock_bh(&airsim_medium.lock);
 }
 
-static struct net_device *airsim_device_of(struct ieee80211_vif *vif)
+static struct net_device *airsim_vif_netdev(struct ieee80211_vif *vif)
 {
 	return ieee80211_vif_to_wdev(vif)->netdev;
 }
@@ -138,11 +141,13 @@ static struct net_device *airsim_device_of(struct ieee80211_vif *vif)
 static int airsim_add_interface(struct ieee80211_hw *hw,
 				struct ieee80211_vif *vif)
 {
-	struct net_device *device = airsim_device_of(vif);
+	struct net_device *device = airsim_vif_netdev(vif);
 	struct airsim_radio *radio = hw->priv;
 	int err;
 
-	/* There are no combinations of interfaces: mac80211 adds one only. */
+	/*
+	 * No interface combinations are advertised, so mac80211 adds only one.
+	 */
 	if (WARN_ON_ONCE(radio->vif))
 		return -EBUSY;
 	if (device) {
@@ -155,7 +160,7 @@ static int airsim_add_interface(struct ieee80211_hw *hw,
 	return 0;
 }
 
-static void airsim_forget_txqs(struct airsim_radio *radio,
+static void airsim_detach_txqs(struct airsim_radio *radio,
 			       struct ieee80211_txq **txq, int count)
 {
 	struct sk_buff_head done;
@@ -165,7 +170,7 @@ static void airsim_forget_txqs(struct airsim_radio *radio,
 	spin_lock_bh(&airsim_medium.lock);
 	while (count--)
 		if (txq[count])
-			airsim_txq_forget(radio, txq[count], &done);
+			airsim_txq_detach(radio, txq[count], &done);
 	spin_unlock_bh(&airsim_medium.lock);
 	while ((skb = __skb_dequeue(&done)))
 		ieee80211_free_txskb(radio->hw, skb);
@@ -174,9 +179,9 @@ static void airsim_forget_txqs(struct airsim_radio *radio,
 static void airsim_remove_interface(struct ieee80211_hw *hw,
 				    struct ieee80211_vif *vif)
 {
-	if (airsim_device_of(vif))
-		airsim_ack_hold_detach(hw->priv, airsim_device_of(vif));
-	airsim_forget_txqs(hw->priv, &vif->txq, 1);
+	if (airsim_vif_netdev(vif))
+		airsim_ack_hold_detach(hw->priv, airsim_vif_netdev(vif));
+	airsim_detach_txqs(hw->priv, &vif->txq, 1);
 	airsim_set_vif(hw->priv, NULL);
 }
 
@@ -239,7 +244,7 @@ static int airsim_conf_tx(struct ieee80211_hw *hw, struct ieee80211_vif *vif,
 	return 0;
 }
 
-/* cfg80211 keeps it; PPDUs look it up. */
+/* cfg80211 stores it, and airsim_ppdu_build() reads it there. */
 static int airsim_set_rts_threshold(struct ieee80211_hw *hw, u32 value)
 {
 	return 0;
@@ -295,7 +300,7 @@ static void airsim_sta_pre_rcu_remove(struct ieee80211_hw *hw,
 				      struct ieee80211_vif *vif,
 				      struct ieee80211_sta *sta)
 {
-	airsim_forget_txqs(hw->priv, sta->txq, ARRAY_SIZE(sta->txq));
+	airsim_detach_txqs(hw->priv, sta->txq, ARRAY_SIZE(sta->txq));
 }
 
 #ifdef CONFIG_MAC80211_DEBUGFS
@@ -304,14 +309,14 @@ static void airsim_sta_add_debugfs(struct ieee80211_hw *hw,
 				   struct ieee80211_sta *sta,
 				   struct dentry *dir)
 {
-	struct airsim_sta *own = (struct airsim_sta *)sta->drv_priv;
+	struct airsim_sta *atxq = (struct airsim_sta *)sta->drv_priv;
 
 	debugfs_create_u64("airsim_tx_airtime_ns", 0444, dir,
-			   &own->tx_airtime_ns);
+			   &atxq->tx_airtime_ns);
 }
 #endif
 
-static bool airsim_nothing_queued(struct airsim_radio *radio)
+static bool airsim_tx_idle(struct airsim_radio *radio)
 {
 	bool empty = radio->exchange.stage == AIRSIM_STAGE_NONE;
 	int i;
@@ -327,7 +332,7 @@ static void airsim_flush(struct ieee80211_hw *hw, struct ieee80211_vif *vif,
 	struct airsim_radio *radio = hw->priv;
 	int tries = FLUSH_TRIES;
 
-	while (!airsim_nothing_queued(radio) && tries--)
+	while (!airsim_tx_idle(radio) && tries--)
 		usleep_range(500, 1000);
 }
 
@@ -395,7 +400,9 @@ static void airsim_radio_init(struct airsim_radio *radio,
 	}
 	__skb_queue_head_init(&radio->arrived);
 	skb_queue_head_init(&radio->received);
-	/* Beacons go out PIFS after the medium turns idle, without backoff. */
+	/*
+	 * Beacons are sent PIFS after the medium turns idle, without backoff.
+	 */
 	airsim_edca_configure(&radio->edca[AIRSIM_BEACON], 1, 0, 0);
 	hrtimer_init(&radio->beacon_timer, CLOCK_MONOTONIC,
 		     HRTIMER_MODE_REL_SOFT);
@@ -403,16 +410,16 @@ static void airsim_radio_init(struct airsim_radio *radio,
 	hrtimer_init(&radio->coalesce_timer, CLOCK_MONOTONIC,
 		     HRTIMER_MODE_REL_SOFT);
 	radio->coalesce_timer.function = airsim_coalesce_timer;
-	memcpy(radio->address.addr, airsim_first_octets,
-	       sizeof(airsim_first_octets));
+	memcpy(radio->address.addr, airsim_address_prefix,
+	       sizeof(airsim_address_prefix));
 	radio->address.addr[4] = index;
 }
 
 /**
- * airsim_radio_create - make a radio and give it to mac80211
- * @hardware: what it is
- * @settings: how it is set
- * @index: which radio it is; the fifth octet of its MAC address,
+ * airsim_radio_create - create a radio and register it with mac80211
+ * @hardware: radio capabilities
+ * @settings: radio settings
+ * @index: number of the radio; fifth octet of its MAC address,
  *	02:61:69:72:XX:00
  *
  * Return: the radio, or an ERR_PTR().
@@ -466,7 +473,7 @@ free_hw:
 }
 
 /**
- * airsim_radio_destroy - take a radio from mac80211 and free it
+ * airsim_radio_destroy - unregister a radio and free it
  * @radio: the radio
  */
 void airsim_radio_destroy(struct airsim_radio *radio)

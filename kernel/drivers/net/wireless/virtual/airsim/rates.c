@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The rates of mac80211 and those of the air. */
+/* Conversion between mac80211's rates and struct airsim_rate. */
 #include <linux/ieee80211.h>
 #include "airsim.h"
 
@@ -20,10 +20,10 @@ u8 airsim_legacy_index(enum nl80211_band band, u16 kbps)
 }
 
 /**
- * airsim_basic_rates - the basic rates of a radio's BSS
- * @radio: the radio, the medium locked
+ * airsim_basic_rates - basic rate set of a radio's BSS
+ * @radio: the radio; the medium is locked
  *
- * Return: bit i stands for airsim_legacy_kbps[i].
+ * Return: bitmap of indices of airsim_legacy_kbps.
  */
 u16 airsim_basic_rates(struct airsim_radio *radio)
 {
@@ -77,7 +77,7 @@ static void airsim_rate_read_chosen(struct airsim_radio *radio,
 	}
 }
 
-/* In mac80211's terms; it has none for HE. */
+/* In mac80211's format, which has none for HE. */
 static void airsim_rate_write_chosen(const struct airsim_radio *radio,
 				     const struct airsim_rate *rate,
 				     struct ieee80211_tx_rate *chosen)
@@ -105,9 +105,9 @@ static void airsim_rate_write_chosen(const struct airsim_radio *radio,
 	}
 }
 
-/* Whether a station understands a rate that the user has fixed. */
-static bool airsim_sta_understands(const struct ieee80211_sta *sta,
-				   const struct airsim_rate *rate)
+/* Whether a station supports the fixed rate. */
+static bool airsim_sta_supports(const struct ieee80211_sta *sta,
+				const struct airsim_rate *rate)
 {
 	const struct ieee80211_link_sta *link = &sta->deflink;
 
@@ -128,7 +128,7 @@ static bool airsim_sta_understands(const struct ieee80211_sta *sta,
 	return true;
 }
 
-/* The fixed rate for data, the lowest basic rate for all else. */
+/* The fixed rate for data, the lowest basic rate for all other frames. */
 static void airsim_rate_read_fixed(struct airsim_radio *radio,
 				   const struct ieee80211_sta *sta,
 				   struct airsim_rate *rate)
@@ -136,14 +136,14 @@ static void airsim_rate_read_fixed(struct airsim_radio *radio,
 	u16 basic = airsim_basic_rates(radio);
 
 	*rate = radio->settings.rate;
-	if (sta && airsim_sta_understands(sta, rate))
+	if (sta && airsim_sta_supports(sta, rate))
 		return;
 	if (airsim_band(radio) == NL80211_BAND_5GHZ)
 		basic >>= AIRSIM_CCK_RATES;
 	airsim_rate_read_legacy(radio, basic ? __ffs(basic) : 0, rate);
 }
 
-/* Which rate of a series is due after so many tries. */
+/* Entry of a rate series after a number of tries. */
 static const struct ieee80211_tx_rate *
 airsim_rate_at_try(const struct ieee80211_tx_rate *series, unsigned int tries)
 {
@@ -157,7 +157,7 @@ airsim_rate_at_try(const struct ieee80211_tx_rate *series, unsigned int tries)
 	return &series[i];
 }
 
-/* Stations that know no HT, or might not, in the BSS or near it. */
+/* Whether there are, or might be, stations without HT in the BSS or nearby. */
 static bool airsim_legacy_nearby(const struct ieee80211_vif *vif)
 {
 	switch (vif->bss_conf.ht_operation_mode &
@@ -170,16 +170,16 @@ static bool airsim_legacy_nearby(const struct ieee80211_vif *vif)
 }
 
 /**
- * airsim_rate_read - the rate at which an MPDU is to go
- * @radio: its sender, the medium locked
+ * airsim_rate_read - rate of an MPDU's next transmission
+ * @radio: transmitter; the medium is locked
  * @skb: the MPDU
- * @txq: the queue that it comes from, or NULL
- * @tries: exchanges that have failed so far
- * @chosen: gets the rate in mac80211's terms
- * @rate: gets the rate
+ * @txq: its queue, or NULL
+ * @tries: failed exchanges so far
+ * @chosen: receives the rate in mac80211's format
+ * @rate: receives the rate
  *
- * Return: whether RTS and CTS shall go before it: mac80211 says so for a rate
- * that is a last resort, and the standard where legacy stations are (9.4.2.56).
+ * Return: whether RTS and CTS are required: by mac80211 for rates of last
+ * resort, by the standard near legacy stations (9.4.2.56).
  */
 bool airsim_rate_read(struct airsim_radio *radio, struct sk_buff *skb,
 		      struct ieee80211_txq *txq, unsigned int tries,
@@ -234,9 +234,9 @@ static u8 airsim_he_gi(u16 gi_ns)
 }
 
 /**
- * airsim_rate_to_rx_status - say at what rate a frame was received
+ * airsim_rate_to_rx_status - set the rate of a received frame
  * @rate: the rate
- * @status: gets it; its band is set
+ * @status: rx status, with its band set
  */
 void airsim_rate_to_rx_status(const struct airsim_rate *rate,
 			      struct ieee80211_rx_status *status)
@@ -267,9 +267,9 @@ void airsim_rate_to_rx_status(const struct airsim_rate *rate,
 }
 
 /**
- * airsim_rate_to_info - a HE rate in the terms of cfg80211
+ * airsim_rate_to_info - convert an HE rate to cfg80211's format
  * @rate: the rate
- * @info: gets it
+ * @info: receives it
  */
 void airsim_rate_to_info(const struct airsim_rate *rate,
 			 struct rate_info *info)

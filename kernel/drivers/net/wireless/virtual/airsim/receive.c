@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Hands received MPDUs up through NAPI, when their radio's settings say: each
- * at its end, all of a PPDU at its end, or as a network card that coalesces
- * interrupts.
+ * Delivers received MPDUs through NAPI according to the setting rx_delivery:
+ * each at its end, all of a PPDU at its end, or with interrupt coalescing.
  *
- * Between two MPDUs of an A-MPDU that come one by one the poll ends; GRO would
- * never see two segments together, as a driver with interrupt moderation lets
- * it. gro_flush_us stands for that moderation: GRO may hold a segment for so
- * long. With GRO off nothing is held.
+ * If the MPDUs of an A-MPDU are delivered one by one, the poll ends between
+ * them and GRO never sees two segments together, unlike with a driver that uses
+ * interrupt moderation. gro_flush_us stands for that moderation: GRO may hold a
+ * segment for that time. Nothing is held if GRO is off.
  */
 #include <linux/etherdevice.h>
 #include <linux/ieee80211.h>
 #include "airsim.h"
 
 /**
- * airsim_radio_hears - whether a radio is the receiver of an address
+ * airsim_is_receiver - whether a radio has a MAC address
  * @radio: the radio
  * @address: first address of an MPDU
  */
-bool airsim_radio_hears(const struct airsim_radio *radio, const u8 *address)
+bool airsim_is_receiver(const struct airsim_radio *radio, const u8 *address)
 {
 	return radio->vif && ether_addr_equal(radio->vif->addr, address);
 }
@@ -66,11 +65,11 @@ static void airsim_receive_coalesce(struct airsim_radio *radio)
 }
 
 /**
- * airsim_receive - an MPDU has arrived at a radio
- * @radio: the radio, the medium locked
- * @sent: the MPDU, which stays the sender's
+ * airsim_receive - a radio has received an MPDU
+ * @radio: the radio; the medium is locked
+ * @sent: the MPDU, which the transmitter keeps
  * @ppdu: the PPDU
- * @index: which of its MPDUs
+ * @index: index of the MPDU in it
  */
 void airsim_receive(struct airsim_radio *radio, const struct sk_buff *sent,
 		    const struct airsim_ppdu *ppdu, unsigned int index)
@@ -85,25 +84,25 @@ void airsim_receive(struct airsim_radio *radio, const struct sk_buff *sent,
 	skb_copy_bits(sent, 0, skb_put(skb, sent->len), sent->len);
 	airsim_receive_fill_status(radio, ppdu, index, IEEE80211_SKB_RXCB(skb));
 	__skb_queue_tail(&radio->arrived, skb);
-	if (radio->settings.hand_up == AIRSIM_HAND_UP_MPDU)
+	if (radio->settings.rx_delivery == AIRSIM_RX_DELIVERY_MPDU)
 		airsim_receive_interrupt(radio);
-	else if (radio->settings.hand_up == AIRSIM_HAND_UP_COALESCED)
+	else if (radio->settings.rx_delivery == AIRSIM_RX_DELIVERY_COALESCED)
 		airsim_receive_coalesce(radio);
 }
 
 /**
- * airsim_receive_ended - a radio has received a whole PPDU, or what came of it
- * @radio: the radio, the medium locked
+ * airsim_receive_ended - the PPDU that a radio was receiving has ended
+ * @radio: the radio; the medium is locked
  */
 void airsim_receive_ended(struct airsim_radio *radio)
 {
-	if (radio->settings.hand_up != AIRSIM_HAND_UP_COALESCED)
+	if (radio->settings.rx_delivery != AIRSIM_RX_DELIVERY_COALESCED)
 		airsim_receive_interrupt(radio);
 }
 
 /**
- * airsim_coalesce_timer - received MPDUs have waited for company long enough
- * @timer: a radio's
+ * airsim_coalesce_timer - the coalescing delay has expired
+ * @timer: a radio's timer
  */
 enum hrtimer_restart airsim_coalesce_timer(struct hrtimer *timer)
 {
@@ -118,10 +117,10 @@ enum hrtimer_restart airsim_coalesce_timer(struct hrtimer *timer)
 
 /**
  * airsim_poll - NAPI poll
- * @napi: a radio's
- * @budget: MPDUs to hand up at most
+ * @napi: a radio's NAPI
+ * @budget: maximum number of MPDUs to deliver
  *
- * Return: MPDUs handed up.
+ * Return: number of MPDUs delivered.
  */
 int airsim_poll(struct napi_struct *napi, int budget)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The radios there are, by index, and what user space may do with them. */
+/* Radios by index, and operations on them from user space. */
 #include <linux/netlink.h>
 #include "airsim.h"
 
 static DEFINE_XARRAY_ALLOC(airsim_radios);
-/* Radios come and go under it. */
+/* Protects creation and removal of radios. */
 static DEFINE_MUTEX(airsim_registry_mutex);
 
 static struct airsim_radio *airsim_registry_find(u32 index,
@@ -13,15 +13,15 @@ static struct airsim_radio *airsim_registry_find(u32 index,
 	struct airsim_radio *radio = xa_load(&airsim_radios, index);
 
 	if (!radio)
-		NL_SET_ERR_MSG_FMT(extack, "there is no radio %u", index);
+		NL_SET_ERR_MSG_FMT(extack, "radio %u does not exist", index);
 	return radio;
 }
 
 /**
- * airsim_radio_add - make a radio
- * @hardware: what it is, checked
- * @settings: how it is set, checked
- * @extack: says why not
+ * airsim_radio_add - add a radio
+ * @hardware: radio capabilities, checked
+ * @settings: radio settings, checked
+ * @extack: reports errors
  *
  * Return: its index, or a negative error.
  */
@@ -37,17 +37,17 @@ int airsim_radio_add(const struct airsim_hardware *hardware,
 	err = xa_alloc(&airsim_radios, &index, NULL,
 		       XA_LIMIT(0, AIRSIM_MAX_RADIOS - 1), GFP_KERNEL);
 	if (err == -EBUSY)
-		NL_SET_ERR_MSG_FMT(extack, "no more than %u radios are possible",
+		NL_SET_ERR_MSG_FMT(extack, "at most %u radios are supported",
 				   AIRSIM_MAX_RADIOS);
 	else if (err)
-		NL_SET_ERR_MSG(extack, "no memory for the radio");
+		NL_SET_ERR_MSG(extack, "out of memory");
 	if (err)
 		goto unlock;
 	radio = airsim_radio_create(hardware, settings, index);
 	if (IS_ERR(radio)) {
 		err = PTR_ERR(radio);
 		xa_erase(&airsim_radios, index);
-		NL_SET_ERR_MSG(extack, "mac80211 does not take the radio");
+		NL_SET_ERR_MSG(extack, "registration with mac80211 failed");
 		goto unlock;
 	}
 	xa_store(&airsim_radios, index, radio, GFP_KERNEL);
@@ -57,8 +57,8 @@ unlock:
 	return err;
 }
 
-/* Links of a radio that goes shall not be those of the next of its index. */
-static void airsim_registry_forget_links(u32 index)
+/* Links of a removed radio must not apply to the next one with its index. */
+static void airsim_registry_remove_links(u32 index)
 {
 	struct airsim_radio *other;
 	unsigned long i;
@@ -69,8 +69,8 @@ static void airsim_registry_forget_links(u32 index)
 
 /**
  * airsim_radio_remove - remove a radio
- * @index: which
- * @extack: says why not
+ * @index: number of the radio
+ * @extack: reports errors
  *
  * Return: 0, or -ENODEV.
  */
@@ -83,7 +83,7 @@ int airsim_radio_remove(u32 index, struct netlink_ext_ack *extack)
 	if (radio) {
 		xa_erase(&airsim_radios, index);
 		airsim_radio_destroy(radio);
-		airsim_registry_forget_links(index);
+		airsim_registry_remove_links(index);
 	}
 	mutex_unlock(&airsim_registry_mutex);
 	return radio ? 0 : -ENODEV;
@@ -99,27 +99,27 @@ void airsim_registry_clear(void)
 		airsim_radio_remove(index, NULL);
 }
 
-/* MPDUs that a radio has at this moment, wherever they wait. */
+/* Number of MPDUs that a radio has in all of its queues. */
 static u64 airsim_count_queued(struct airsim_radio *radio)
 {
-	const struct airsim_txq *own;
+	const struct airsim_txq *atxq;
 	u64 queued = 0;
 	int i;
 
 	for (i = 0; i < AIRSIM_EDCAS; i++)
 		queued += skb_queue_len(&radio->frames[i]);
 	for (i = 0; i < IEEE80211_NUM_ACS; i++)
-		list_for_each_entry(own, &radio->retry_txqs[i], retry_list)
-			queued += skb_queue_len(&own->pending);
+		list_for_each_entry(atxq, &radio->retry_txqs[i], retry_list)
+			queued += skb_queue_len(&atxq->pending);
 	if (radio->exchange.stage != AIRSIM_STAGE_NONE && !radio->ppdu.bar)
 		queued += radio->ppdu.count;
 	return queued;
 }
 
 /**
- * airsim_radio_read - all about a radio
- * @index: which
- * @info: gets it
+ * airsim_radio_read - read the state of a radio
+ * @index: number of the radio
+ * @info: receives it
  *
  * Return: 0, or -ENODEV.
  */
@@ -149,13 +149,13 @@ int airsim_radio_read(u32 index, struct airsim_radio_info *info)
 }
 
 /**
- * airsim_radio_set - change how a radio is set, from its next PPDU on
- * @index: which
- * @settings: all its settings, checked
- * @extack: says why not
+ * airsim_radio_set - change the settings of a radio, from its next PPDU on
+ * @index: number of the radio
+ * @settings: all settings, checked
+ * @extack: reports errors
  *
- * Return: 0, -ENODEV, or -EOPNOTSUPP for what is decided when a radio is made:
- * who chooses the rates.
+ * Return: 0, -ENODEV, or -EOPNOTSUPP for switching between a fixed rate and
+ * rate control, which is decided when a radio is added.
  */
 int airsim_radio_set(u32 index, const struct airsim_settings *settings,
 		     struct netlink_ext_ack *extack)
@@ -166,7 +166,7 @@ int airsim_radio_set(u32 index, const struct airsim_settings *settings,
 	mutex_lock(&airsim_registry_mutex);
 	radio = airsim_registry_find(index, extack);
 	if (radio && settings->rate_fixed != radio->settings.rate_fixed) {
-		NL_SET_ERR_MSG_FMT(extack, "radio %u was made with%s a fixed rate",
+		NL_SET_ERR_MSG_FMT(extack, "radio %u was added with%s a fixed rate",
 				   index, settings->rate_fixed ? "out" : "");
 		err = -EOPNOTSUPP;
 	} else if (radio) {
@@ -180,12 +180,12 @@ int airsim_radio_set(u32 index, const struct airsim_settings *settings,
 }
 
 /**
- * airsim_link_set - say how much a signal loses on its way
- * @from: who sends it
- * @to: who receives it
- * @given: the loss is given; else what the radios' places say holds again
- * @loss_mdb: the loss; AIRSIM_LINK_BLOCKED: nothing is heard
- * @extack: says why not
+ * airsim_link_set - set or reset the loss from one radio to another
+ * @from: transmitter
+ * @to: receiver
+ * @given: set the loss; otherwise return to the path loss
+ * @loss_mdb: the loss; AIRSIM_LINK_BLOCKED: nothing is received
+ * @extack: reports errors
  *
  * Return: 0, -ENODEV or -ENOMEM.
  */
@@ -206,19 +206,19 @@ int airsim_link_set(u32 from, u32 to, bool given, s32 loss_mdb,
 	else
 		xa_erase_bh(&receiver->losses_mdb, from);
 	if (err)
-		NL_SET_ERR_MSG(extack, "no memory for the link");
+		NL_SET_ERR_MSG(extack, "out of memory");
 unlock:
 	mutex_unlock(&airsim_registry_mutex);
 	return err;
 }
 
 /**
- * airsim_link_read - the loss that was given for a link
- * @from: who sends
- * @to: who receives
- * @loss_mdb: gets it
+ * airsim_link_read - read the loss that was set for a link
+ * @from: transmitter
+ * @to: receiver
+ * @loss_mdb: receives it
  *
- * Return: 0, or -ENOENT if none was given.
+ * Return: 0, or -ENOENT if none was set.
  */
 int airsim_link_read(u32 from, u32 to, s32 *loss_mdb)
 {
@@ -237,8 +237,8 @@ int airsim_link_read(u32 from, u32 to, s32 *loss_mdb)
 }
 
 /**
- * airsim_air_read - how signals spread
- * @air: gets it
+ * airsim_air_read - read the propagation parameters
+ * @air: receives them
  */
 void airsim_air_read(struct airsim_air *air)
 {
@@ -248,8 +248,8 @@ void airsim_air_read(struct airsim_air *air)
 }
 
 /**
- * airsim_air_set - change how signals spread
- * @air: how, checked
+ * airsim_air_set - change the propagation parameters
+ * @air: the parameters, checked
  */
 void airsim_air_set(const struct airsim_air *air)
 {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What answers a PPDU, and how long that takes. */
+/* Responses to PPDUs, and their duration. */
 #include "airsim.h"
 
-/* The reorder buffer of the queue that a PPDU comes from. */
+/* Size of the receiver's reorder buffer. */
 static u16 airsim_response_window(const struct airsim_ppdu *ppdu)
 {
 	return ppdu->txq ? airsim_txq(ppdu->txq)->buf_size : 0;
 }
 
 /**
- * airsim_control_octets - length of a control frame, FCS included
- * @frame: which; not a PPDU
- * @ppdu: the PPDU that it goes before, or answers
+ * airsim_control_octets - length of a control frame, including FCS
+ * @frame: frame type; not a PPDU
+ * @ppdu: the PPDU of its exchange
  */
 u32 airsim_control_octets(enum airsim_frame frame,
 			  const struct airsim_ppdu *ppdu)
@@ -31,8 +31,8 @@ u32 airsim_control_octets(enum airsim_frame frame,
 }
 
 /**
- * airsim_response_frame - what answers a PPDU
- * @ppdu: the PPDU, which an answer is due to
+ * airsim_response_frame - type of the response to a PPDU
+ * @ppdu: the PPDU, which requires a response
  */
 enum airsim_frame airsim_response_frame(const struct airsim_ppdu *ppdu)
 {
@@ -41,10 +41,10 @@ enum airsim_frame airsim_response_frame(const struct airsim_ppdu *ppdu)
 }
 
 /**
- * airsim_response_ns - SIFS and the answer to a PPDU
- * @radio: its sender, the medium locked
+ * airsim_response_ns - duration of SIFS and the response to a PPDU
+ * @radio: transmitter of the PPDU; the medium is locked
  *
- * Return: nanoseconds, 0 if no answer is due.
+ * Return: nanoseconds, 0 if no response is expected.
  */
 u32 airsim_response_ns(struct airsim_radio *radio)
 {

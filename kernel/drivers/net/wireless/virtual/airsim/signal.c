@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Signals: who hears whom, who senses the medium busy, what spoils what.
+ * Signal detection, carrier sense and interference.
  *
- * A radio receives the first emission that it hears while it neither hears
- * another nor transmits; whatever else it hears meanwhile spoils what arrives
- * at that time. A radio whose access lies less than a slot after the beginning
- * of an emission cannot sense it in time, and transmits all the same.
+ * A radio receives the first emission that it detects while it neither detects
+ * another one nor transmits. Any other signal that it detects meanwhile
+ * interferes with what is received at that time. A radio whose access to the
+ * medium falls within one slot after the start of an emission cannot sense it
+ * in time, and transmits as well.
  */
 #include <linux/ieee80211.h>
 #include "airsim.h"
 
-/* Loss between radios that have neither a place nor a loss given: near. */
-#define NEAR_LOSS_MDB	60000
+/* Loss between radios without positions and without a loss set. */
+#define DEFAULT_LOSS_MDB 60000
 
 /**
- * airsim_nav_ns - until when a radio has been asked to defer
- * @radio: the radio, the medium locked
+ * airsim_nav_ns - end of the NAV of a radio
+ * @radio: the radio; the medium is locked
  *
- * What an RTS asks for is void if nothing follows it in time (10.3.2.4).
+ * A NAV set by an RTS is reset if no frame follows in time (10.3.2.4).
  */
 u64 airsim_nav_ns(const struct airsim_radio *radio)
 {
@@ -37,7 +38,7 @@ static u64 airsim_first_access_ns(const struct airsim_radio *radio)
 	for (i = 0; i < AIRSIM_EDCAS; i++) {
 		const struct airsim_edca *edca = &radio->edca[i];
 
-		if (edca->wants)
+		if (edca->pending)
 			first_ns = min(first_ns,
 				       airsim_edca_access_ns(edca, radio->phy,
 							     idle_from_ns));
@@ -46,8 +47,8 @@ static u64 airsim_first_access_ns(const struct airsim_radio *radio)
 }
 
 /**
- * airsim_contend - work out when a radio may transmit next
- * @radio: the radio, the medium locked
+ * airsim_contend - schedule the next medium access of a radio
+ * @radio: the radio; the medium is locked
  */
 void airsim_contend(struct airsim_radio *radio)
 {
@@ -64,8 +65,8 @@ void airsim_contend(struct airsim_radio *radio)
 }
 
 /**
- * airsim_freeze - stop a radio's backoffs
- * @radio: the radio, the medium locked
+ * airsim_freeze - freeze the backoffs of a radio
+ * @radio: the radio; the medium is locked
  * @busy_from_ns: since when the medium is busy for it
  */
 void airsim_freeze(struct airsim_radio *radio, u64 busy_from_ns)
@@ -78,7 +79,7 @@ void airsim_freeze(struct airsim_radio *radio, u64 busy_from_ns)
 				   busy_from_ns);
 }
 
-static void airsim_turned_busy(struct airsim_radio *radio, u64 now_ns)
+static void airsim_cca_busy(struct airsim_radio *radio, u64 now_ns)
 {
 	struct airsim_reception *reception = &radio->reception;
 	ktime_t access = radio->event[AIRSIM_EVENT_ACCESS].node.expires;
@@ -99,7 +100,7 @@ static void airsim_turned_busy(struct airsim_radio *radio, u64 now_ns)
 	airsim_cancel(radio, AIRSIM_EVENT_ACCESS);
 }
 
-static void airsim_turned_idle(struct airsim_radio *radio, u64 now_ns)
+static void airsim_cca_idle(struct airsim_radio *radio, u64 now_ns)
 {
 	struct airsim_reception *reception = &radio->reception;
 
@@ -115,20 +116,22 @@ static s32 airsim_link_loss_mdb(const struct airsim_radio *radio,
 	const struct airsim_settings *here = &radio->settings;
 	const struct airsim_settings *there = &from->settings;
 	void *given = xa_load((struct xarray *)&radio->losses_mdb, from->index);
+	u32 distance_mm;
 
 	if (given)
 		return xa_to_value(given);
 	if (!here->placed || !there->placed)
-		return NEAR_LOSS_MDB;
+		return DEFAULT_LOSS_MDB;
+	distance_mm = airsim_distance_mm(&here->position, &there->position,
+					 now_ns);
 	return airsim_path_loss_mdb(&airsim_medium.air.propagation,
-				    airsim_distance_mm(&here->place,
-						       &there->place, now_ns));
+				    distance_mm);
 }
 
-/* Channels that overlap disturb each other. Return: whether it is audible. */
-static bool airsim_hears(const struct airsim_radio *radio,
-			 const struct airsim_radio *from, u64 now_ns,
-			 s32 *signal_mdbm)
+/* Overlapping channels interfere. Returns whether the signal is detected. */
+static bool airsim_detects(const struct airsim_radio *radio,
+			   const struct airsim_radio *from, u64 now_ns,
+			   s32 *signal_mdbm)
 {
 	s32 loss;
 
@@ -138,25 +141,26 @@ static bool airsim_hears(const struct airsim_radio *radio,
 	if (loss == AIRSIM_LINK_BLOCKED)
 		return false;
 	*signal_mdbm = from->settings.tx_power_mdbm - loss;
-	return *signal_mdbm >= airsim_medium.air.sense_mdbm;
+	return *signal_mdbm >= airsim_medium.air.cca_threshold_mdbm;
 }
 
-static void airsim_hear_begin(struct airsim_radio *radio,
-			      struct airsim_emission *emission, s32 signal_mdbm)
+static void airsim_signal_start(struct airsim_radio *radio,
+				struct airsim_emission *emission,
+				s32 signal_mdbm)
 {
 	struct airsim_reception *reception = &radio->reception;
 
 	if (reception->locked) {
-		reception->spoiled_from_ns = min(reception->spoiled_from_ns,
-						 emission->start_ns);
-		reception->spoiled_to_ns = U64_MAX;
+		reception->intf_start_ns =
+			min(reception->intf_start_ns, emission->start_ns);
+		reception->intf_end_ns = U64_MAX;
 	} else if (!airsim_busy(radio)) {
-		airsim_turned_busy(radio, emission->start_ns);
+		airsim_cca_busy(radio, emission->start_ns);
 		if (radio->frequency_mhz == emission->from->frequency_mhz) {
 			reception->locked = emission;
 			reception->signal_mdbm = signal_mdbm;
-			reception->spoiled_from_ns = U64_MAX;
-			reception->spoiled_to_ns = 0;
+			reception->intf_start_ns = U64_MAX;
+			reception->intf_end_ns = 0;
 		}
 	}
 	reception->audible++;
@@ -167,9 +171,9 @@ static s32 airsim_snr_mdb(const struct airsim_radio *radio, u16 width_mhz)
 	return radio->reception.signal_mdbm - airsim_noise_mdbm(width_mhz);
 }
 
-/* Whether a bystander can read the Duration field of what it receives. */
-static bool airsim_readable(const struct airsim_radio *radio,
-			    const struct airsim_rate *rate)
+/* Whether a third radio can decode the Duration field. */
+static bool airsim_nav_readable(const struct airsim_radio *radio,
+				const struct airsim_rate *rate)
 {
 	if (radio->settings.errors != AIRSIM_ERRORS_SNR)
 		return true;
@@ -177,8 +181,8 @@ static bool airsim_readable(const struct airsim_radio *radio,
 			       AIRSIM_RTS_OCTETS) <= U32_MAX / 2;
 }
 
-static void airsim_defer(struct airsim_radio *radio,
-			 const struct airsim_emission *emission)
+static void airsim_update_nav(struct airsim_radio *radio,
+			      const struct airsim_emission *emission)
 {
 	struct airsim_reception *reception = &radio->reception;
 	const struct airsim_phy *phy = radio->phy;
@@ -198,8 +202,9 @@ static void airsim_defer(struct airsim_radio *radio,
 	}
 }
 
-static void airsim_hear_end(struct airsim_radio *radio,
-			    const struct airsim_emission *emission, u64 now_ns)
+static void airsim_signal_end(struct airsim_radio *radio,
+			      const struct airsim_emission *emission,
+			      u64 now_ns)
 {
 	struct airsim_reception *reception = &radio->reception;
 
@@ -207,61 +212,63 @@ static void airsim_hear_end(struct airsim_radio *radio,
 	if (reception->locked == emission) {
 		reception->locked = NULL;
 		airsim_receive_ended(radio);
-		reception->failed = reception->spoiled_from_ns != U64_MAX ||
-				    !airsim_readable(radio, &emission->rate);
+		reception->failed =
+			reception->intf_start_ns != U64_MAX ||
+			!airsim_nav_readable(radio, &emission->rate);
 		if (!reception->failed && emission->to != radio)
-			airsim_defer(radio, emission);
+			airsim_update_nav(radio, emission);
 	} else {
 		if (reception->locked)
-			reception->spoiled_to_ns = now_ns;
-		/* What went on while it transmitted it knows nothing of. */
+			reception->intf_end_ns = now_ns;
+		/* It did not detect what happened while it was transmitting. */
 		if (!radio->emitting && now_ns > radio->emission.end_ns)
 			reception->failed = true;
 	}
 	if (!airsim_busy(radio))
-		airsim_turned_idle(radio, now_ns);
+		airsim_cca_idle(radio, now_ns);
 }
 
 /**
- * airsim_disturbed - whether another signal reaches the radio that is addressed
- * @emission: on the air, the medium locked
+ * airsim_is_collided - whether another signal interferes at the addressed radio
+ * @emission: on the air; the medium is locked
  */
-bool airsim_disturbed(const struct airsim_emission *emission)
+bool airsim_is_collided(const struct airsim_emission *emission)
 {
 	const struct airsim_radio *to = emission->to;
 
-	return to && test_bit(to->index, emission->heard_by) &&
+	return to && test_bit(to->index, emission->detected_by) &&
 	       (to->reception.locked != emission ||
-		to->reception.spoiled_from_ns != U64_MAX);
+		to->reception.intf_start_ns != U64_MAX);
 }
 
 /**
- * airsim_spoiled - whether other signals spoil part of what a radio receives
- * @radio: the radio, receiving, the medium locked
- * @from_ns: the part's beginning
- * @to_ns: its end
+ * airsim_interfered - whether a part of a reception is lost to
+ * interference
+ * @radio: the receiving radio; the medium is locked
+ * @from_ns: start of the part
+ * @to_ns: end of the part
  *
- * What is not there at the preamble is never found.
+ * Interference with the preamble affects the whole PPDU.
  */
-bool airsim_spoiled(const struct airsim_radio *radio, u64 from_ns, u64 to_ns)
+bool airsim_interfered(const struct airsim_radio *radio, u64 from_ns, u64 to_ns)
 {
 	const struct airsim_reception *reception = &radio->reception;
 	const struct airsim_emission *emission = reception->locked;
 	u64 data_ns = emission->start_ns + airsim_preamble_ns(&emission->rate);
 
-	return reception->spoiled_from_ns < data_ns ||
-	       (reception->spoiled_from_ns < to_ns &&
-		reception->spoiled_to_ns > from_ns);
+	return reception->intf_start_ns < data_ns ||
+	       (reception->intf_start_ns < to_ns &&
+		reception->intf_end_ns > from_ns);
 }
 
 /**
- * airsim_mpdu_lost - draw whether noise spoils an MPDU
- * @radio: who receives it, the medium locked
- * @rate: its modulation
+ * airsim_mpdu_lost - draw whether an MPDU is lost according to the error model
+ * @radio: receiver; the medium is locked
+ * @rate: rate of the PPDU
  * @mpdu: the MPDU
  *
- * The models that know no signal strength lose data only, so that stations
- * come and stay associated.
+ * The models without signal strength only lose data, so that stations can
+ * associate and stay associated.
  */
 bool airsim_mpdu_lost(struct airsim_radio *radio,
 		      const struct airsim_rate *rate,
@@ -284,10 +291,10 @@ bool airsim_mpdu_lost(struct airsim_radio *radio,
 }
 
 /**
- * airsim_control_lost - draw whether noise spoils an RTS, CTS, ACK or BlockAck
- * @radio: who receives it, the medium locked
- * @rate: its modulation
- * @octets: its length
+ * airsim_control_lost - draw whether an RTS, CTS, ACK or BlockAck is lost
+ * @radio: receiver; the medium is locked
+ * @rate: rate of the frame
+ * @octets: length
  */
 bool airsim_control_lost(struct airsim_radio *radio,
 			 const struct airsim_rate *rate, u32 octets)
@@ -304,10 +311,10 @@ bool airsim_control_lost(struct airsim_radio *radio,
 }
 
 /**
- * airsim_next_on_air_ns - when the next MPDU of an emission ends, or all of it
- * @radio: who transmits, the medium locked
+ * airsim_next_end_ns - end of the next MPDU of an emission, or of all of it
+ * @radio: transmitter; the medium is locked
  */
-u64 airsim_next_on_air_ns(const struct airsim_radio *radio)
+u64 airsim_next_end_ns(const struct airsim_radio *radio)
 {
 	const struct airsim_ppdu *ppdu = &radio->ppdu;
 
@@ -317,43 +324,42 @@ u64 airsim_next_on_air_ns(const struct airsim_radio *radio)
 }
 
 /**
- * airsim_emit - a radio begins to transmit
- * @radio: the radio, the medium locked; its @emission says what, but for
- *	@heard_by and @collided
+ * airsim_transmit - a radio starts to transmit
+ * @radio: the radio; the medium is locked; its @emission is set up except for
+ *	@detected_by and @collided
  */
-void airsim_emit(struct airsim_radio *radio)
+void airsim_transmit(struct airsim_radio *radio)
 {
 	struct airsim_emission *emission = &radio->emission;
 	struct airsim_radio *other;
 	s32 signal_mdbm;
 
 	if (!airsim_busy(radio))
-		airsim_turned_busy(radio, emission->start_ns);
+		airsim_cca_busy(radio, emission->start_ns);
 	airsim_cancel(radio, AIRSIM_EVENT_ACCESS);
 	radio->committed = false;
 	radio->reception.locked = NULL;
 	radio->emitting = true;
 	emission->from = radio;
 	emission->collided = false;
-	bitmap_zero(emission->heard_by, AIRSIM_MAX_RADIOS);
+	bitmap_zero(emission->detected_by, AIRSIM_MAX_RADIOS);
 	list_for_each_entry(other, &airsim_medium.radios, list) {
 		if (other == radio ||
-		    !airsim_hears(other, radio, emission->start_ns,
-				  &signal_mdbm))
+		    !airsim_detects(other, radio, emission->start_ns,
+				    &signal_mdbm))
 			continue;
-		__set_bit(other->index, emission->heard_by);
-		airsim_hear_begin(other, emission, signal_mdbm);
+		__set_bit(other->index, emission->detected_by);
+		airsim_signal_start(other, emission, signal_mdbm);
 	}
-	airsim_schedule(radio, AIRSIM_EVENT_AIR, airsim_next_on_air_ns(radio));
+	airsim_schedule(radio, AIRSIM_EVENT_AIR, airsim_next_end_ns(radio));
 }
 
 /**
  * airsim_emission_end - a radio stops transmitting
- * @radio: the radio, the medium locked
- * @now_ns: when
+ * @radio: the radio; the medium is locked
+ * @now_ns: current time
  *
- * Return: whether it has arrived: nothing spoiled it at the radio that is
- * addressed.
+ * Return: whether the addressed radio received it without interference.
  */
 bool airsim_emission_end(struct airsim_radio *radio, u64 now_ns)
 {
@@ -362,34 +368,34 @@ bool airsim_emission_end(struct airsim_radio *radio, u64 now_ns)
 	bool arrived;
 	int i;
 
-	emission->collided = airsim_disturbed(emission);
+	emission->collided = airsim_is_collided(emission);
 	arrived = to && to->reception.locked == emission &&
 		  !emission->collided;
-	for_each_set_bit(i, emission->heard_by, AIRSIM_MAX_RADIOS)
-		airsim_hear_end(airsim_medium.tuned[i], emission, now_ns);
+	for_each_set_bit(i, emission->detected_by, AIRSIM_MAX_RADIOS)
+		airsim_signal_end(airsim_medium.tuned[i], emission, now_ns);
 	radio->emitting = false;
 	radio->reception.failed = false;
 	if (!airsim_busy(radio))
-		airsim_turned_idle(radio, now_ns);
+		airsim_cca_idle(radio, now_ns);
 	return arrived;
 }
 
 /**
- * airsim_emission_break - what a radio transmits breaks off
- * @radio: the radio, transmitting, the medium locked
- * @now_ns: when
+ * airsim_emission_abort - abort a transmission
+ * @radio: the transmitting radio; the medium is locked
+ * @now_ns: current time
  */
-void airsim_emission_break(struct airsim_radio *radio, u64 now_ns)
+void airsim_emission_abort(struct airsim_radio *radio, u64 now_ns)
 {
 	struct airsim_emission *emission = &radio->emission;
 	int i;
 
 	radio->emitting = false;
-	for_each_set_bit(i, emission->heard_by, AIRSIM_MAX_RADIOS) {
+	for_each_set_bit(i, emission->detected_by, AIRSIM_MAX_RADIOS) {
 		struct airsim_radio *other = airsim_medium.tuned[i];
 
 		if (other->reception.locked == emission)
-			other->reception.spoiled_from_ns = 0;
-		airsim_hear_end(other, emission, now_ns);
+			other->reception.intf_start_ns = 0;
+		airsim_signal_end(other, emission, now_ns);
 	}
 }

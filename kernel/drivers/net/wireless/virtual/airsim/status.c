@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tells mac80211 what has become of its frames: airtime for its fairness, the
- * outcome of each PPDU for rate control, and each MPDU that is done with.
+ * Reports to mac80211: airtime for fairness, the result of each PPDU for rate
+ * control, and the tx status of each MPDU.
  */
 #include <linux/ieee80211.h>
 #include "airsim.h"
 
-static void airsim_tell_outcome(const struct airsim_report *report,
-				struct ieee80211_tx_info *info)
+static void airsim_set_outcome(const struct airsim_report *report,
+			       struct ieee80211_tx_info *info)
 {
 	info->flags |= IEEE80211_TX_STAT_AMPDU;
 	if (report->probe)
@@ -19,31 +19,31 @@ static void airsim_tell_outcome(const struct airsim_report *report,
 }
 
 /*
- * Rate control hears of every PPDU: by the first MPDU that is done with, which
- * tells AQL too, or by itself if all are to be sent again.
+ * Rate control is updated for every PPDU: with the first finished MPDU, which
+ * AQL uses as well, or separately if all MPDUs are retransmitted.
  */
-static void airsim_feed_rate_control(struct ieee80211_hw *hw,
-				     struct ieee80211_sta *sta,
-				     struct airsim_report *report)
+static void airsim_update_rate_control(struct ieee80211_hw *hw,
+				       struct ieee80211_sta *sta,
+				       struct airsim_report *report)
 {
 	struct ieee80211_tx_info info = { .flags = IEEE80211_TX_CTL_AMPDU };
 	struct sk_buff *first = skb_peek(&report->done);
 
 	if (first) {
-		airsim_tell_outcome(report, IEEE80211_SKB_CB(first));
+		airsim_set_outcome(report, IEEE80211_SKB_CB(first));
 		return;
 	}
 	info.band = hw->conf.chandef.chan->band;
-	airsim_tell_outcome(report, &info);
+	airsim_set_outcome(report, &info);
 	ieee80211_tx_rate_update(hw, sta, &info);
 }
 
 /*
- * minstrel_ht asks for BlockAck sessions; with fixed rates nobody else does.
- * As minstrel_ht it leaves voice alone.
+ * minstrel_ht starts BlockAck sessions; with fixed rates the driver has to.
+ * Like minstrel_ht it excludes voice.
  */
-static void airsim_ask_for_session(struct ieee80211_hw *hw,
-				   struct ieee80211_sta *sta, u8 tid)
+static void airsim_start_ba_session(struct ieee80211_hw *hw,
+				    struct ieee80211_sta *sta, u8 tid)
 {
 	if (ieee80211_hw_check(hw, HAS_RATE_CONTROL) &&
 	    sta->deflink.ht_cap.ht_supported &&
@@ -52,8 +52,8 @@ static void airsim_ask_for_session(struct ieee80211_hw *hw,
 }
 
 /**
- * airsim_report_flush - tell mac80211
- * @report: what; the medium not locked, under rcu_read_lock()
+ * airsim_report_flush - deliver a report to mac80211
+ * @report: the report; the medium is not locked, under rcu_read_lock()
  *
  * This frees the skbs, and so lets TCP small queues send more.
  */
@@ -70,9 +70,9 @@ void airsim_report_flush(struct airsim_report *report)
 		ieee80211_sta_register_airtime(status.sta, report->tid,
 					       report->airtime_us, 0);
 	if (status.sta && report->session)
-		airsim_feed_rate_control(hw, status.sta, report);
+		airsim_update_rate_control(hw, status.sta, report);
 	else if (status.sta && report->qos)
-		airsim_ask_for_session(hw, status.sta, report->tid);
+		airsim_start_ba_session(hw, status.sta, report->tid);
 	if (report->rate.format == AIRSIM_HE) {
 		airsim_rate_to_info(&report->rate, &rate.rate_idx);
 		status.rates = &rate;
