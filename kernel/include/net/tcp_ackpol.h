@@ -2,11 +2,11 @@
 /*
  * Pluggable TCP acknowledgment policies
  *
- * A policy decides how long the ACK for data that arrived in order may wait.
- * It is the receiver's twin of struct tcp_congestion_ops.  What TCP
- * acknowledges at once (data out of order, a filled hole, FIN, quick ACK mode,
- * ICSK_ACK_NOW, a window that runs out) never reaches a policy, and no policy
- * can delay an ACK for longer than tcp_ackpol_latest_us() allows.
+ * A policy decides how long the ACK for data that arrived in order is delayed.
+ * It is the receiver's counterpart of struct tcp_congestion_ops. Policies are
+ * not called where TCP acknowledges at once (out-of-order data, a filled hole,
+ * FIN, quick ACK mode, ICSK_ACK_NOW, a nearly exhausted window), and no policy
+ * can delay an ACK beyond tcp_ackpol_latest_us().
  *
  * See Documentation/networking/tcp_ackpol.rst.
  */
@@ -21,44 +21,45 @@
 struct module;
 struct sk_buff;
 
-/* Length of a policy's name, with the terminating zero */
+/* Maximum length of a policy's name, including the terminating zero */
 #define TCP_ACKPOL_NAME_MAX	16
 
-/* Inter-arrival time of a connection's first data */
+/* Inter-arrival time of the first data of a connection */
 #define TCP_ACKPOL_IAT_NONE	U32_MAX
 
-/* What a policy may return instead of a delay: the ACK waits for the delayed
- * ACK timer, as it would without a policy.
+/* Returned by a policy instead of a delay: use the delayed ACK timer, as
+ * without a policy.
  */
 #define TCP_ACKPOL_DELACK	U32_MAX
 
-/* Why an ACK was sent at once, or that it waits */
+/* Reason for an immediate ACK, or for a delay */
 enum tcp_ackpol_reason {
-	TCP_ACKPOL_DELAYED,	/* it waits for the policy's timer */
-	TCP_ACKPOL_DELACKED,	/* it waits for the delayed ACK timer */
+	TCP_ACKPOL_DELAYED,	/* waits for the policy's timer */
+	TCP_ACKPOL_DELACKED,	/* waits for the delayed ACK timer */
 	TCP_ACKPOL_TIMER,	/* the policy's timer expired */
-	TCP_ACKPOL_POLICY,	/* the policy, or the bound, allows no delay */
+	TCP_ACKPOL_POLICY,	/* no delay according to policy or bound */
 	TCP_ACKPOL_NOW,		/* ICSK_ACK_NOW: filled hole, ECN, memory */
 	TCP_ACKPOL_QUICK,	/* quick ACK mode */
-	TCP_ACKPOL_FIN,		/* the peer sends no more */
-	TCP_ACKPOL_WINDOW,	/* the advertised window runs out */
+	TCP_ACKPOL_FIN,		/* FIN received */
+	TCP_ACKPOL_WINDOW,	/* the window is nearly exhausted */
 };
 
 /**
- * struct tcp_ackpol - a socket's ACK policy, and the state it needs
+ * struct tcp_ackpol - ACK policy of a socket, and its state
  * @ops: the policy
- * @arrival_us: when the last data arrived, 0 before the first
- * @first_us: when the first of @segs arrived, 0 if there are none
- * @deadline_us: when the ACK is due, 0 if none waits for the policy's timer
+ * @arrival_us: time of the last arrival, 0 before the first
+ * @first_us: time at which the first of @segs arrived, 0 if there are none
+ * @deadline_us: time at which the ACK is due, 0 if the policy's timer is not
+ *	used
  * @iat_us: time between the last two arrivals, or %TCP_ACKPOL_IAT_NONE
  * @segs: segments received and not yet acknowledged
- * @delay_us: what the policy last returned
+ * @delay_us: last return value of ack_delay_us()
  * @busy: a hook of the policy is running
- * @priv: the policy's own
- * @rcu: frees it
+ * @priv: private state of the policy
+ * @rcu: for freeing
  *
- * It is allocated when a policy is attached; sockets with "default" have none.
- * All times are in microseconds, of tcp_clock_us().
+ * Allocated when a policy is attached; sockets with "default" have none. Times
+ * are in microseconds of tcp_clock_us().
  */
 struct tcp_ackpol {
 	const struct tcp_ackpol_ops *ops;
@@ -76,8 +77,8 @@ struct tcp_ackpol {
 /**
  * struct tcp_ackpol_param - a parameter of a policy, per network namespace
  * @name: name of its sysctl in net.ipv4
- * @min: least value allowed
- * @max: greatest value allowed
+ * @min: minimum
+ * @max: maximum
  */
 struct tcp_ackpol_param {
 	const char *name;
@@ -87,24 +88,24 @@ struct tcp_ackpol_param {
 
 /**
  * struct tcp_ackpol_ops - an ACK policy
- * @ack_delay_us: how long the ACK may wait, in microseconds after the last
- *	arrival; 0 sends it now, %TCP_ACKPOL_DELACK leaves it to the delayed ACK
- *	timer. Called for data that arrived in order and that nothing else
- *	acknowledges. (required)
+ * @ack_delay_us: returns the delay of the ACK in microseconds after the last
+ *	arrival; 0 sends it now, %TCP_ACKPOL_DELACK uses the delayed ACK timer.
+ *	Called for data that arrived in order, unless TCP acknowledges it at
+ *	once. (required)
  * @data_recv: data arrived, in order or not. (optional)
- * @ack_sent: an ACK was sent, pure or piggy-backed; tcp_ackpol.segs still has
- *	what it covers. (optional)
- * @init: prepare the private state, which is zeroed. (optional)
+ * @ack_sent: an ACK was sent, pure or piggybacked; tcp_ackpol.segs is reset
+ *	afterwards. (optional)
+ * @init: initialize the private state, which is zeroed. (optional)
  * @release: clean up the private state. (optional)
  * @params: parameters, in the order of @defaults (optional)
  * @defaults: their default values
- * @nr_params: how many there are
- * @first_param: filled in by tcp_register_ackpol()
- * @name: what users call it
- * @owner: the module
- * @list: registered policies
+ * @nr_params: number of parameters
+ * @first_param: set by tcp_register_ackpol()
+ * @name: name of the policy
+ * @owner: its module
+ * @list: entry in the list of registered policies
  *
- * Every hook runs with the socket locked, must not sleep and must not send.
+ * All hooks run with the socket locked, must not sleep and must not send.
  */
 struct tcp_ackpol_ops {
 	u32 (*ack_delay_us)(struct sock *sk);
@@ -131,24 +132,24 @@ void tcp_unregister_ackpol(struct tcp_ackpol_ops *ops);
 const void *tcp_ackpol_params(const struct sock *sk,
 			      const struct tcp_ackpol_ops *ops);
 
-/* A parameter of struct tcp_ackpol_ops, with the bounds of its sysctl */
+/* A parameter in struct tcp_ackpol_ops, with the range of its sysctl */
 #define TCP_ACKPOL_PARAM(_name, _min, _max)				\
 	{ .name = _name, .min = _min, .max = _max }
 
-/* A policy checks the size of its state with TCP_ACKPOL_CHECK_PRIV(type) */
+/* Checks that the private state of a policy fits in struct tcp_ackpol */
 #define TCP_ACKPOL_CHECK_PRIV(type)					\
 	BUILD_BUG_ON(sizeof(type) > sizeof_field(struct tcp_ackpol, priv))
 
-/* and that its parameters, a struct of int, are those that it registers */
+/* Checks that the parameters, a struct of int, match the registered list */
 #define TCP_ACKPOL_CHECK_PARAMS(list, defaults)				\
 	BUILD_BUG_ON(sizeof(defaults) != ARRAY_SIZE(list) * sizeof(int))
 
 #ifdef CONFIG_TCP_ACKPOL
 
-/* Enabled when a policy is chosen for the first time */
+/* Enabled when a policy is first chosen */
 DECLARE_STATIC_KEY_FALSE(tcp_ackpol_key);
 
-/* The socket's policy and its state, NULL for "default" */
+/* Policy of a socket and its state, NULL for "default" */
 static inline struct tcp_ackpol *tcp_ackpol(const struct sock *sk)
 {
 	return tcp_sk(sk)->ackpol;
@@ -165,8 +166,8 @@ static inline bool tcp_ackpol_on(const struct sock *sk)
 	return static_branch_unlikely(&tcp_ackpol_key) && tcp_ackpol(sk);
 }
 
-/* Do more than @segs full segments wait for their ACK?  TCP itself
- * acknowledges more than one.
+/* Are more than @segs full segments unacknowledged? TCP itself acknowledges
+ * more than one.
  */
 static inline bool tcp_ackpol_exceeds(const struct sock *sk, u32 segs)
 {
@@ -184,15 +185,15 @@ void __tcp_ackpol_expire(struct sock *sk);
 void tcp_ackpol_yield_timer(struct sock *sk);
 bool tcp_ackpol_ack_now(struct sock *sk, bool quickack);
 
-/* A new socket, or one that starts anew after tcp_disconnect() */
+/* A new socket, or one reused after tcp_disconnect() */
 static inline void tcp_ackpol_assign(struct sock *sk)
 {
 	if (static_branch_unlikely(&tcp_ackpol_key))
 		__tcp_ackpol_assign(sk);
 }
 
-/* An accepted socket, which is a copy of the listening one.  The key may be
- * about to be enabled.
+/* An accepted socket, which is a copy of the listening one. The key may be in
+ * the process of being enabled.
  */
 static inline void tcp_ackpol_assign_child(struct sock *sk)
 {
@@ -200,7 +201,7 @@ static inline void tcp_ackpol_assign_child(struct sock *sk)
 		__tcp_ackpol_assign_child(sk);
 }
 
-/* The socket goes, or a policy does not apply to it any more */
+/* The socket is destroyed, or a policy no longer applies to it */
 static inline void tcp_ackpol_release(struct sock *sk)
 {
 	if (unlikely(tcp_ackpol(sk)))
@@ -254,7 +255,7 @@ static inline bool tcp_ackpol_ack_now(struct sock *sk, bool quickack)
 
 #endif /* CONFIG_TCP_ACKPOL */
 
-/* Does an ACK wait because the policy lets it?  Then reading does not send it */
+/* Is an ACK delayed by the policy? Then reading does not send it */
 static inline bool tcp_ackpol_holds_ack(const struct sock *sk)
 {
 	return tcp_ackpol_on(sk) &&
@@ -269,7 +270,7 @@ static inline bool tcp_ackpol_replaces_rules(const struct sock *sk)
 	return tcp_ackpol_on(sk);
 }
 
-/* Data arrived, in order or not; tcp_mstamp is its time of arrival */
+/* Data arrived, in order or not, at tcp_mstamp */
 static inline void tcp_ackpol_data_recv(struct sock *sk,
 					const struct sk_buff *skb)
 {
@@ -277,14 +278,14 @@ static inline void tcp_ackpol_data_recv(struct sock *sk,
 		__tcp_ackpol_data_recv(sk, skb);
 }
 
-/* An ACK of all that was received is being sent */
+/* An ACK for all data received in order is sent */
 static inline void tcp_ackpol_ack_sent(struct sock *sk)
 {
 	if (tcp_ackpol_on(sk))
 		__tcp_ackpol_ack_sent(sk);
 }
 
-/* compressed_ack_timer fired, and not for SACK compression */
+/* compressed_ack_timer fired for the policy */
 static inline void tcp_ackpol_expire(struct sock *sk)
 {
 	if (tcp_ackpol_on(sk))

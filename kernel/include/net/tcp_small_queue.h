@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * TCP Small Queues: how much a socket may have below TCP, not yet sent
+ * TCP Small Queues: limit on a socket's data below TCP
  *
- * Linux allows the data of 1 ms at the socket's pacing rate, or of what the
- * device's driver says: 8 ms for most Wi-Fi.  A host, or one of its sockets,
- * can choose another time, a size or a number of packets, or have no limit:
- *   C. A. Grazia et al., "Aggregating Without Bloating: Hard Times for TCP on
- *   Wi-Fi", IEEE/ACM Transactions on Networking, 2022 (there: CoTSQ).
+ * Linux allows the data of 1 ms at the socket's pacing rate, or of the time
+ * that the device's driver sets: 8 ms for most Wi-Fi devices. A network
+ * namespace or a socket can choose another time, a number of bytes or packets,
+ * or no limit: C. A. Grazia et al., "Aggregating Without Bloating: Hard Times
+ * for TCP on Wi-Fi", IEEE/ACM Transactions on Networking, 2022 (there: CoTSQ).
  */
 #ifndef _NET_TCP_SMALL_QUEUE_H
 #define _NET_TCP_SMALL_QUEUE_H
@@ -21,8 +21,8 @@
 
 struct ctl_table;
 
-/* A choice is one number, so that it changes as a whole: the unit in the lowest
- * bits, the limit above them.  0: none was made.
+/* A limit is stored in one number, so that it changes atomically: the unit in
+ * the lowest bits, the value above them. 0: not set.
  */
 #define TCP_SMALL_QUEUE_UNIT_BITS	3
 #define TCP_SMALL_QUEUE_TEXT_MAX	32
@@ -42,7 +42,7 @@ static inline u32 tcp_small_queue_limit(u32 choice)
 	return choice >> TCP_SMALL_QUEUE_UNIT_BITS;
 }
 
-/* What the socket chose, else its network namespace */
+/* The limit of the socket, or else of its network namespace */
 static inline u32 tcp_small_queue(const struct sock *sk)
 {
 	u32 own = READ_ONCE(tcp_sk(sk)->small_queue);
@@ -50,16 +50,16 @@ static inline u32 tcp_small_queue(const struct sock *sk)
 	return own ?: READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_small_queue);
 }
 
-/* Bytes that are sent in @time_us at @rate bytes per second, below 2^64.  A
- * socket without pacing rate has ~0UL.
+/* Bytes sent in @time_us at @rate bytes per second, less than 2^64. The rate of
+ * a socket without pacing is ~0UL.
  */
 static inline u64 tcp_small_queue_time_bytes(u64 rate, u32 time_us)
 {
 	return div_u64(min(rate, BIT_ULL(43)) * time_us, USEC_PER_SEC);
 }
 
-/* Bytes that the socket sends in the time that its small queue may hold, which
- * also is what it sends at once with segmentation offload.
+/* Bytes that the socket sends in the time of its limit, which also is the
+ * maximum burst with segmentation offload.
  */
 static inline unsigned long tcp_small_queue_burst(const struct sock *sk)
 {
@@ -74,7 +74,7 @@ static inline unsigned long tcp_small_queue_burst(const struct sock *sk)
 						tcp_small_queue_limit(choice)));
 }
 
-/* Bytes of memory of @packets packets like those of an skb with @truesize */
+/* Memory of @packets packets like those of an skb with @truesize, in bytes */
 static inline unsigned long
 tcp_small_queue_packets_bytes(u32 packets, u32 truesize, u32 pcount)
 {

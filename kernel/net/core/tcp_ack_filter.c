@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Find the TCP ACKs in a queue that a newer segment makes redundant.
+ * Find TCP ACKs in a queue that are made redundant by a newer segment.
  *
  * Moved from net/sched/sch_cake.c:
  * Copyright (C) 2014-2018 Jonathan Morton <chromatix99@gmail.com>
@@ -21,8 +21,8 @@
  *		return filter.candidate;
  *	return NULL;
  *
- * One ACK at most is dropped for each packet that is queued, and that packet
- * is never dropped, so the last ACK of a connection always stays.
+ * At most one ACK is dropped for each queued packet, and that packet itself is
+ * never dropped, so the last ACK of a connection is always kept.
  */
 
 #include <linux/export.h>

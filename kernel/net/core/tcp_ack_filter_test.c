@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * KUnit tests of the TCP ACK filter: packets that are queued in, packets that
- * stay out.
- */
+/* KUnit tests of the TCP ACK filter: packets queued, packets kept. */
 
 #include <kunit/skbuff.h>
 #include <kunit/test.h>
@@ -12,11 +9,11 @@
 #include <net/tcp.h>
 #include <net/tcp_ack_filter.h>
 
-/* A TCP segment; what is zero is as in an ACK of the test's one connection. */
+/* A TCP segment; zero members are those of an ACK of the test's connection. */
 struct segment {
 	u32 ack;
 	u16 window;
-	u8 flags;	/* besides ACK */
+	u8 flags;	/* in addition to ACK */
 	u8 clear;	/* flags that are not set */
 	u8 reserved;
 	u8 payload;
@@ -100,7 +97,7 @@ static struct sk_buff *make(struct kunit *test, const struct segment *seg)
 
 	skb = kunit_zalloc_skb(test, 256, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, skb);
-	/* As in a queue: something before the network header. */
+	/* As in a queue: headers before the network header. */
 	skb_put_zero(skb, 14);
 	if (seg->sit)
 		put_ip(skb, seg, IPPROTO_IPV6, sizeof(struct ipv6hdr) + octets);
@@ -122,7 +119,7 @@ static struct sk_buff *make(struct kunit *test, const struct segment *seg)
 	return skb;
 }
 
-/* What the owner of a queue does when a packet comes */
+/* What the owner of a queue does with a new packet */
 static struct sk_buff *enqueue(struct sk_buff_head *queue, struct sk_buff *skb,
 			       bool aggressive)
 {
@@ -144,8 +141,8 @@ static struct sk_buff *enqueue(struct sk_buff_head *queue, struct sk_buff *skb,
 	return NULL;
 }
 
-/* Queues segments and returns a bit for each, set if it stays. The bit of the
- * first one is the highest.
+/* Queues segments and returns a bit for each, set if it is kept. The first
+ * segment has the highest bit.
  */
 static u32 queued(struct kunit *test, const struct segment *segs, int n,
 		  bool aggressive)
@@ -246,7 +243,7 @@ static void what_has_other_flags_stays(struct kunit *test)
 	EXPECT_AGGRESSIVE(test, 0b11, { .ack = 1, .reserved = 1 },
 			  { .ack = 2, .reserved = 1 });
 
-	/* FIN acknowledges, a SYN begins, and without ACK nothing does */
+	/* FIN acknowledges; SYN and segments without ACK do not */
 	EXPECT_AGGRESSIVE(test, 0b01, { .ack = 1 },
 			  { .ack = 2, .flags = TCPHDR_FIN });
 	EXPECT_AGGRESSIVE(test, 0b11, { .ack = 1 },
@@ -275,7 +272,7 @@ static void changes_of_ecn_flags_stay(struct kunit *test)
 			      { .ack = 2 }, { .ack = 3 });
 		EXPECT_AGGRESSIVE(test, 0b101, { .ack = 1, .flags = flags[i] },
 				  { .ack = 2 }, { .ack = 3 });
-		/* so do those that data change */
+		/* changed by segments with data */
 		EXPECT_NORMAL(test, 0b1111, { .ack = 1, .flags = flags[i] },
 			      { .ack = 2, .payload = 1 },
 			      { .ack = 3, .flags = flags[i] },
@@ -295,7 +292,7 @@ static void newer_timestamps_stay(struct kunit *test)
 			  { .ack = 2, .tsval = 9, .tsecr = 5 });
 	EXPECT_AGGRESSIVE(test, 0b11, { .ack = 1, .tsval = 10, .tsecr = 5 },
 			  { .ack = 2, .tsval = 10, .tsecr = 4 });
-	/* the newer one has none */
+	/* the newer one has no timestamps */
 	EXPECT_AGGRESSIVE(test, 0b11, { .ack = 1, .tsval = 10, .tsecr = 5 },
 			  { .ack = 2 });
 	EXPECT_AGGRESSIVE(test, 0b01, { .ack = 1 },
@@ -348,7 +345,7 @@ static void unknown_options_stay(struct kunit *test)
 			  { .ack = 2 });
 	EXPECT_AGGRESSIVE(test, 0b01, { .ack = 1, .option = TCPOPT_MD5SIG },
 			  { .ack = 2 });
-	/* they matter in what is dropped only */
+	/* only those of the dropped ACK matter */
 	EXPECT_AGGRESSIVE(test, 0b01, { .ack = 1 },
 			  { .ack = 2, .option = TCPOPT_EXP });
 }
@@ -365,7 +362,7 @@ static void other_connections_stay(struct kunit *test)
 			  { .ack = 2 });
 	EXPECT_AGGRESSIVE(test, 0b11, { .ack = 1 },
 			  { .ack = 2, .protocol = IPPROTO_UDP });
-	/* in between they do not matter, but to the aggressive filter */
+	/* other flows in between matter to the aggressive filter only */
 	EXPECT_NORMAL(test, 0b001111, { .ack = 1 }, { .ack = 1, .port = 1 },
 		      { .ack = 2, .port = 1 }, { .ack = 2 },
 		      { .ack = 3, .port = 1, .flags = TCPHDR_ECE },
@@ -405,7 +402,7 @@ static void headers_need_not_be_linear(struct kunit *test)
 		KUNIT_ASSERT_NOT_NULL(test, skbs[i]);
 		page = alloc_page(GFP_KERNEL);
 		KUNIT_ASSERT_NOT_NULL(test, page);
-		/* the IP header is cut, and TCP's is in the page */
+		/* the IP header is split, and TCP's is in the page */
 		skb_put_data(skbs[i], linear->data, 14 + 10);
 		memcpy(page_address(page), linear->data + 14 + 10,
 		       linear->len - 14 - 10);
@@ -437,7 +434,7 @@ static void packets_can_be_short_or_no_ip(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, enqueue(&queue, skb, true));
 	skb = make(test, &(struct segment){ .ack = 2 });
 	KUNIT_EXPECT_NULL(test, enqueue(&queue, skb, true));
-	/* a TCP header that would end beyond the packet */
+	/* a TCP header that extends beyond the packet */
 	skb = make(test, &(struct segment){ .ack = 3 });
 	skb_network_header(skb)[32] = 0xf0;
 	KUNIT_EXPECT_NULL(test, enqueue(&queue, skb, true));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Pluggable TCP acknowledgment policies: when an ACK is sent
+ * Pluggable TCP acknowledgment policies: decision and timer
  *
  *   data arrives --> data_recv() --> __tcp_ack_snd_check()
  *                                      |  out of order: as without a policy
@@ -11,15 +11,16 @@
  *                                      v
  *        deadline = min(arrival + delay, tcp_ackpol_latest_us()), timer --> ACK
  *
- * Any ACK that is sent, pure or piggy-backed, clears the deadline.
+ * Any ACK, pure or piggybacked, clears the deadline.
  *
- * The timer is compressed_ack_timer.  SACK compression needs it only while data
+ * The timer is compressed_ack_timer.  SACK compression uses it only while data
  * is missing, a policy only while none is.  The deadline moves with each
- * arrival and is cleared by each ACK, but the timer is left to fire early, and
- * its handler starts it again for what is then the deadline.  So a burst of
- * segments programs the timer once, not once a segment.
+ * arrival and is cleared by each ACK, but a timer that is pending is not
+ * reprogrammed: it may fire early, and its handler then restarts it for the
+ * current deadline.  So a burst of segments programs the timer once, and not
+ * once per segment.
  *
- * Which policy a socket has is decided in tcp_ackpol_registry.c.
+ * tcp_ackpol_registry.c selects the policy of a socket.
  * See Documentation/networking/tcp_ackpol.rst.
  */
 
@@ -33,17 +34,18 @@
  */
 #define TCP_ACKPOL_MAX_US	(499 * USEC_PER_MSEC)
 
-/* A sender probes for a lost tail 2 smoothed round trips, and in Linux 2 ms,
- * after the last of several segments (RFC 8985, 7.2; TCP_TIMEOUT_MIN_US).  One
- * round trip the path takes; this is half of the 2 ms.
+/* A sender's probe timeout for several segments is two smoothed round trips,
+ * and in Linux 2 ms, after the last one (RFC 8985, 7.2; TCP_TIMEOUT_MIN_US).
+ * The path takes one round trip; this is half of the 2 ms.
  */
 #define TCP_ACKPOL_PROBE_US	USEC_PER_MSEC
 
-/* The round trip time as far as a receiver knows it, 0 if it does not.
+/* The receiver's estimate of the round trip time, 0 if unknown.
  *
- * With timestamps it is measured by full-sized segments.  Without them it is
- * the time in which a window arrives, which may be many round trips; then the
- * round trip of what this end has sent, its handshake at least, counts too.
+ * With timestamps, full-sized segments measure it. Without, it is the time in
+ * which a window arrives, which may be many round trips; then the smoothed
+ * round trip time of data sent by this end, at least of its handshake, counts
+ * as well.
  */
 static u32 tcp_ackpol_rtt_us(const struct sock *sk)
 {
@@ -57,13 +59,13 @@ static u32 tcp_ackpol_rtt_us(const struct sock *sk)
 	return rtt_us >> 3;
 }
 
-/* The latest time at which the ACK is to be sent, whatever the policy.
+/* The latest time at which any policy may send the ACK:
  *
- * - tcp_delack_max() after the first segment, as for a delayed ACK.  It is less
- *   than the sender's least retransmission timeout.
- * - With more than one segment waiting, a round trip and a millisecond after
- *   the last.  For a single segment a sender's probe timeout has the delayed
- *   ACK added to it, for several it does not.
+ * - tcp_delack_max() after the first segment, as for a delayed ACK.  This is
+ *   less than the sender's minimum retransmission timeout.
+ * - With more than one segment pending, a round trip and a millisecond after
+ *   the last.  A sender's probe timeout allows for a delayed ACK if one segment
+ *   is in flight, but not if several are.
  */
 static u64 tcp_ackpol_latest_us(const struct sock *sk)
 {
@@ -84,7 +86,7 @@ static ktime_t tcp_ackpol_ktime(u64 us)
 	return ns_to_ktime(us * NSEC_PER_USEC);
 }
 
-/* Make sure that the timer fires no later than the deadline */
+/* Ensure that the timer fires no later than the deadline */
 static void tcp_ackpol_start_timer(struct sock *sk)
 {
 	struct hrtimer *timer = &tcp_sk(sk)->compressed_ack_timer;
@@ -94,15 +96,19 @@ static void tcp_ackpol_start_timer(struct sock *sk)
 	    !ktime_after(hrtimer_get_expires(timer), expires))
 		return;
 
-	/* A queued timer holds the socket.  So does a handler that runs on
-	 * another CPU and waits for the lock, but it drops that reference.
+	/* A queued timer holds a reference to the socket. So does a handler
+	 * that runs on another CPU and waits for the lock, but it drops that
+	 * reference.
 	 */
 	if (hrtimer_try_to_cancel(timer) != 1)
 		sock_hold(sk);
 	hrtimer_start(timer, expires, HRTIMER_MODE_ABS_PINNED_SOFT);
 }
 
-/* With CONFIG_TCP_ACKPOL_DEBUG: an ACK that waits has a timer in time */
+/*
+ * With CONFIG_TCP_ACKPOL_DEBUG: a pending ACK must have a timer that fires
+ * within the bound
+ */
 static void tcp_ackpol_check_bound(struct sock *sk)
 {
 	struct hrtimer *timer = &tcp_sk(sk)->compressed_ack_timer;
@@ -118,17 +124,17 @@ static void tcp_ackpol_check_bound(struct sock *sk)
 	    !ktime_after(hrtimer_get_expires(timer), latest))
 		return;
 
-	/* The delayed ACK timer counts in jiffies, from this one's end */
+	/* The delayed ACK timer counts jiffies, from the end of this one */
 	WARN_ONCE(!(icsk->icsk_ack.pending & ICSK_ACK_TIMER) ||
 		  time_after(icsk->icsk_ack.timeout,
 			     jiffies + tcp_delack_max(sk)) ||
 		  tcp_ackpol(sk)->segs > 1,
-		  "TCP: ACK policy %s: no timer for %u segments of %lld us ago\n",
+		  "TCP: ACK policy %s: no timer for %u segments since %lld us\n",
 		  tcp_ackpol(sk)->ops->name, tcp_ackpol(sk)->segs,
 		  tcp_clock_us() - tcp_ackpol(sk)->first_us);
 }
 
-/* The timer fired: send the ACK if one is still to be sent and it is time */
+/* The timer fired: send the ACK if one is pending and due */
 void __tcp_ackpol_expire(struct sock *sk)
 {
 	struct tcp_ackpol *ap = tcp_ackpol(sk);
@@ -149,8 +155,7 @@ void __tcp_ackpol_expire(struct sock *sk)
 	    !inet_csk_ack_scheduled(sk))
 		return;
 
-	/* Nothing was sent back for as long as a delayed ACK waits at least:
-	 * not interactive
+	/* No data was sent for the minimum delayed ACK timeout: not interactive
 	 */
 	if (tcp_jiffies32 - inet_csk(sk)->icsk_ack.lrcvtime >= TCP_ATO_MIN)
 		inet_csk_exit_pingpong_mode(sk);
@@ -159,7 +164,7 @@ void __tcp_ackpol_expire(struct sock *sk)
 	__NET_INC_STATS(sock_net(sk), LINUX_MIB_DELAYEDACKS);
 }
 
-/* While data is missing the timer is SACK compression's */
+/* While data is missing SACK compression owns the timer */
 void tcp_ackpol_yield_timer(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -200,11 +205,11 @@ void __tcp_ackpol_ack_sent(struct sock *sk)
 	ap->first_us = 0;
 }
 
-/* Will the sender soon be short of window if this ACK waits?
+/* Would the sender run out of window if this ACK were delayed?
  *
- * Once half of what was advertised is used up, an ACK that offers at least
- * twice what is left is sent now: tcp_cleanup_rbuf() has the same rule for a
- * window update.  With less than a segment left no more can arrive.
+ * Once half of the advertised window is used, send an ACK if it can offer at
+ * least twice what is left: tcp_cleanup_rbuf() has the same rule for window
+ * updates. With less than a segment left no more data can arrive.
  */
 static bool tcp_ackpol_window_runs_out(struct sock *sk)
 {
@@ -217,7 +222,7 @@ static bool tcp_ackpol_window_runs_out(struct sock *sk)
 	return 2 * left <= tp->rcv_wnd && __tcp_select_window(sk) >= 2 * left;
 }
 
-/* Does TCP itself want the ACK for data in order at once?
+/* Does TCP require an immediate ACK for data in order?
  *
  * Return: the reason, or %TCP_ACKPOL_DELAYED if it does not.
  */
@@ -239,7 +244,7 @@ static enum tcp_ackpol_reason tcp_ackpol_immediate(struct sock *sk,
 	return TCP_ACKPOL_DELAYED;
 }
 
-/* Ask the policy, and start the timer if the ACK waits */
+/* Call the policy, and start the timer if the ACK is delayed */
 static enum tcp_ackpol_reason tcp_ackpol_ask(struct sock *sk)
 {
 	struct tcp_ackpol *ap = tcp_ackpol(sk);
@@ -262,7 +267,7 @@ static enum tcp_ackpol_reason tcp_ackpol_ask(struct sock *sk)
 		return TCP_ACKPOL_DELAYED;
 	}
 
-	/* The delayed ACK timer keeps the bound for a single segment */
+	/* The delayed ACK timer ensures the bound for a single segment */
 	ap->deadline_us = 0;
 	if (ap->segs > 1) {
 		ap->deadline_us = latest_us;
@@ -276,8 +281,8 @@ static enum tcp_ackpol_reason tcp_ackpol_ask(struct sock *sk)
  * @sk: socket with a policy and nothing in its out of order queue
  * @quickack: is the socket in quick ACK mode?
  *
- * Return: true if the ACK is to be sent now, false if it waits for a timer or
- * was sent by the delayed ACK timer's rules.
+ * Return: true if the ACK must be sent now, false if it waits for a timer or
+ * was sent according to the delayed ACK timer's rules.
  */
 bool tcp_ackpol_ack_now(struct sock *sk, bool quickack)
 {

@@ -2,26 +2,26 @@
 /*
  * TCP-AAD: aggregation aware delayed acknowledgment
  *
- * Wi-Fi sends frames in aggregates.  Segments of one aggregate arrive tens of
- * microseconds apart, the first segment of the next one comes after a channel
- * access, hundreds of microseconds later.  An ACK that leaves in that gap
- * acknowledges a whole aggregate, and contends for the channel once instead of
- * once every two segments.
+ * Wi-Fi sends frames in aggregates.  Segments of an aggregate arrive tens of
+ * microseconds apart, the first segment of the next aggregate after a channel
+ * access, hundreds of microseconds later.  An ACK sent in that gap acknowledges
+ * a whole aggregate, and contends for the channel once instead of once every
+ * two segments.
  *
- * The inter-arrival time (IAT) tells both apart.  Those of tcp_aad_min_iat_us
- * or less lie within an aggregate and are discarded.  With the least and the
- * last of the others each arrival restarts one timer:
+ * The inter-arrival time (IAT) distinguishes the two cases.  IATs of up to
+ * tcp_aad_min_iat_us are within an aggregate and are discarded.  Each arrival
+ * restarts one timer, based on the minimum and the last of the other IATs:
  *
  *	T = (IAT_min * alpha + IAT_curr * (1 - alpha)) * beta
  *
- * The timer alone decides; the rule of two segments does not apply.  With fewer
- * than tcp_aad_segments pending T is tcp_aad_max_delay_us.
+ * Only the timer decides; the rule of two segments does not apply.  With fewer
+ * than tcp_aad_segments pending, T is tcp_aad_max_delay_us.
  *
  * This is the pseudocode of
  *   A. Avkhadeev, "Performance evaluation of delayed acknowledgment scheme of
  *   TCP over Wi-Fi", thesis, Innopolis University, 2025, listing 3.1,
- * but for its longest delay, 0.5 s after the last segment: TCP's bound on the
- * wait of an ACK is shorter and counts from the first, see
+ * except for its maximum delay, 0.5 s after the last segment: TCP's bound on
+ * the delay of an ACK is shorter and counts from the first segment, see
  * tcp_ackpol_latest_us().
  */
 
@@ -34,7 +34,7 @@ static const struct tcp_aad_params tcp_aad_default = TCP_AAD_PARAMS_DEFAULT;
 
 static const struct tcp_ackpol_param tcp_aad_param_list[] = {
 	TCP_ACKPOL_PARAM("tcp_aad_alpha_percent", 0, 100),
-	/* 100 times the weighted IAT */
+	/* up to 100 times the weighted IAT */
 	TCP_ACKPOL_PARAM("tcp_aad_beta_percent", 1, 10000),
 	TCP_ACKPOL_PARAM("tcp_aad_min_iat_us", 0, USEC_PER_SEC),
 	TCP_ACKPOL_PARAM("tcp_aad_reset_ms", 1, 3600 * MSEC_PER_SEC),

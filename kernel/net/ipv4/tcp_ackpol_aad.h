@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * TCP-AAD's estimator: from inter-arrival times to the delay of an ACK.
- * Pure functions, so that they can be tested without a socket.
+ * TCP-AAD's estimator: from inter-arrival times to the delay of an ACK
+ *
+ * Pure functions, tested by KUnit.
  */
 #ifndef _TCP_ACKPOL_AAD_H
 #define _TCP_ACKPOL_AAD_H
@@ -13,7 +14,7 @@
 
 #define TCP_AAD_INF	U32_MAX
 
-/* What the sysctls tcp_aad_* set, per network namespace */
+/* Sysctls tcp_aad_*, per network namespace */
 struct tcp_aad_params {
 	int alpha_percent;
 	int beta_percent;
@@ -32,11 +33,11 @@ struct tcp_aad_params {
 	.max_delay_us	= 500000,		\
 }
 
-/* One connection's estimate */
+/* Estimates of a connection */
 struct tcp_aad {
-	u64 reset_us;		/* when iat_min_us was last reset */
-	u32 iat_min_us;		/* least valid time since; or TCP_AAD_INF */
-	u32 iat_curr_us;	/* last valid time; or TCP_AAD_INF */
+	u64 reset_us;		/* time of the last reset of iat_min_us */
+	u32 iat_min_us;		/* minimum valid IAT since, or TCP_AAD_INF */
+	u32 iat_curr_us;	/* last valid IAT, or TCP_AAD_INF */
 };
 
 static inline void tcp_aad_start(struct tcp_aad *aad)
@@ -67,7 +68,7 @@ static inline void tcp_aad_arrival(struct tcp_aad *aad,
 	aad->iat_min_us = min(aad->iat_min_us, iat_us);
 }
 
-/* How long may the ACK for @segs segments wait after the last of them? */
+/* Delay of the ACK for @segs segments after the last of them */
 static inline u32 tcp_aad_delay_us(const struct tcp_aad *aad,
 				   const struct tcp_aad_params *params,
 				   u32 segs)

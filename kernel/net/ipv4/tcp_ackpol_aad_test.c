@@ -9,7 +9,7 @@
 
 static const struct tcp_aad_params defaults = TCP_AAD_PARAMS_DEFAULT;
 
-/* An estimate after data at @start_us and then after each of the times given */
+/* Estimator and current time */
 struct tcp_aad_run {
 	struct tcp_aad aad;
 	u64 now_us;
@@ -93,7 +93,7 @@ static void test_weights_of_least_and_last(struct kunit *test)
 	run_arrival(&run, &defaults, 700);
 	/* (300 * 0.75 + 700 * 0.25) * 1.5 */
 	KUNIT_EXPECT_EQ(test, delay(&run, 2), 600);
-	/* a time within an aggregate changes nothing */
+	/* an IAT within an aggregate changes nothing */
 	run_arrival(&run, &defaults, 44);
 	KUNIT_EXPECT_EQ(test, delay(&run, 3), 600);
 }

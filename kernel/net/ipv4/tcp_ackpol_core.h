@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the files of the framework of ACK policies share */
+/* Internal interface of the ACK policy framework */
 #ifndef _TCP_ACKPOL_CORE_H
 #define _TCP_ACKPOL_CORE_H
 
@@ -7,14 +7,14 @@
 
 #define TCP_ACKPOL_DEFAULT	"default"
 
-/* Registered policies may have so many parameters together */
+/* Maximum number of parameters of all registered policies */
 #define TCP_ACKPOL_PARAMS_MAX	64
 
 /**
  * struct tcp_ackpol_net - the ACK policies of a network namespace
  * @ops: policy of new sockets, NULL for "default"; holds its module
  * @sysctl: the namespace's own sysctls
- * @params_sysctl: a policy's sysctls, at the index of its first parameter
+ * @params_sysctl: sysctls of each policy, at the index of its first parameter
  * @params: values of the parameters of all policies
  */
 struct tcp_ackpol_net {
@@ -32,7 +32,7 @@ int tcp_ackpol_get(const char *name, bool load,
 		   const struct tcp_ackpol_ops **ops);
 int tcp_ackpol_attach(struct sock *sk, const struct tcp_ackpol_ops *ops);
 
-/* For a loop under rcu_read_lock() */
+/* Iterate under rcu_read_lock() */
 extern struct list_head tcp_ackpol_list;
 
 /* The name of a policy, or "default" for NULL */

@@ -2,21 +2,21 @@
 /*
  * Baselines: an ACK for every segment, and for every n-th
  *
- * "every" is the receiver that never delays an ACK, which RFC 5681, section
- * 4.2, allows.  It shows what delayed ACKs save, and cost.
+ * "every" never delays an ACK, which RFC 5681, section 4.2, allows.  It shows
+ * the benefit and the cost of delayed ACKs.
  *
- * "count" acknowledges every tcp_ack_count-th segment.  The rest of a burst
- * that is no multiple of it waits until tcp_ack_count_delay_us after its first
- * segment arrived: a timer that each arrival restarts would have no bound.
- * It knows nothing about the path: a sender whose congestion window is smaller
- * stands still until the timer, and bursts follow large ACKs.  That thinner
- * ACKs pay over 802.11 all the same was shown early by
+ * "count" acknowledges every tcp_ack_count-th segment.  The remainder of a
+ * burst is acknowledged tcp_ack_count_delay_us after its first segment arrived:
+ * a timer that each arrival restarts would have no bound.  It does not adapt to
+ * the path: a sender with a smaller congestion window stalls until the timer
+ * fires, and large ACKs cause bursts.  That fewer ACKs improve throughput over
+ * 802.11 nevertheless was shown by
  *   E. Altman, T. Jimenez, "Novel delayed ACK techniques for improving TCP
  *   performance in multihop wireless networks", PWC 2003.
  *
- * A segment counts whatever its size; Linux' own rule counts full ones.  What
- * GRO merged arrives as one: "every" has one ACK for it, and "count" adds all
- * of its segments, so that one ACK may cover more than n.
+ * Segments of any size count; Linux' own rule counts full ones.  Segments
+ * merged by GRO arrive together: "every" sends one ACK for them, and "count"
+ * counts each of them, so that an ACK may acknowledge more than n.
  */
 
 #include <linux/module.h>
@@ -24,7 +24,7 @@
 #include <net/tcp_ackpol.h>
 
 struct tcp_count_params {
-	int segs;	/* an ACK; 8 is four times what RFC 5681 asks for */
+	int segs;	/* per ACK; 8 is four times the limit of RFC 5681 */
 	int delay_us;	/* 40 ms is TCP_DELACK_MIN */
 };
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Pluggable TCP acknowledgment policies: what inet_diag reports
- */
+/* Pluggable TCP acknowledgment policies: inet_diag */
 
 #include <linux/inet_diag.h>
 #include <net/netlink.h>
@@ -40,8 +38,9 @@ static int tcp_ackpol_put_state(struct sock *sk, struct sk_buff *skb)
 	return 0;
 }
 
-/* The name and the state are those of one policy: the lock is held for both.
- * A listening socket has no state, and inet_diag holds a spinlock for it.
+/* The lock is held so that name and state belong to the same policy. A
+ * listening socket has no state, and inet_diag calls this under a spinlock for
+ * it.
  */
 static int tcp_ackpol_put(struct sock *sk, struct sk_buff *skb)
 {
@@ -66,9 +65,9 @@ static int tcp_ackpol_put(struct sock *sk, struct sk_buff *skb)
 }
 
 /**
- * tcp_ackpol_put_info() - report a socket's policy and its state
+ * tcp_ackpol_put_info() - report the policy of a socket and its state
  * @sk: socket
- * @skb: message of inet_diag, gets INET_DIAG_ACKPOL if there is a policy
+ * @skb: inet_diag message; INET_DIAG_ACKPOL is added if there is a policy
  *
  * Return: 0 or -EMSGSIZE.
  */
@@ -93,7 +92,7 @@ int tcp_ackpol_put_info(struct sock *sk, struct sk_buff *skb)
 }
 EXPORT_SYMBOL_GPL(tcp_ackpol_put_info);
 
-/* Whether there is a policy, and which, is known only under the lock */
+/* The policy is known only under the lock, so this is the maximum */
 size_t tcp_ackpol_info_size(void)
 {
 	return nla_total_size(0) +			/* INET_DIAG_ACKPOL */

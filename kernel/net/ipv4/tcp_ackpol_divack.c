@@ -2,33 +2,34 @@
 /*
  * ACK division (divacks)
  *
- * The ACK for data is preceded by tcp_divack others, the divacks, each of which
- * acknowledges a part of it.  A sender that takes each for a reason to send one
- * segment leaves slow start within fewer round trips:
+ * The ACK for data is preceded by tcp_divack partial ACKs, the divacks.  A
+ * sender that sends one segment for each of them leaves slow start in fewer
+ * round trips:
  *
  *	data up to e arrives -->  ACK e - n, e - n + 1, ... e - 1, and ACK e
  *
  * This is the loop in table I of
  *   [1] A. Arcia-Moret, O. Diaz, N. Montavont, "A Tunable Slow Start for TCP",
  *       Global Information Infrastructure and Networking Symposium, 2012.
- * With tcp_divack_spread_us the parts are spread evenly over that time instead,
- * the full ACK at its end, so that the sender need not send a burst.
+ * With tcp_divack_spread_us the parts are spread evenly over that time, with
+ * the full ACK at the end, which avoids a burst of the sender.
  *
- * A sender that counts acknowledged segments, as Linux does, does not grow by
- * divacks unless it is told to (net.ipv4.tcp_divack_sender), for this is also
- * an attack:
+ * A sender that counts acknowledged segments, as Linux does, ignores divacks
+ * unless configured otherwise (net.ipv4.tcp_divack_sender), because they are
+ * also an attack:
  *   [2] S. Savage, N. Cardwell, D. Wetherall, T. Anderson, "TCP congestion
  *       control with a misbehaving receiver", ACM SIGCOMM Computer
  *       Communication Review, vol. 29, no. 5, 1999.
  *
- * Only ACKs for data in order are divided.  Those that tell of loss or
- * congestion, fill a hole or answer a FIN are left alone, as [1] III.B demands.
+ * Only ACKs for data in order are divided, not those that report loss or
+ * congestion, fill a hole or acknowledge a FIN, as [1] III.B requires.
  * Segments merged by GRO are one arrival and get one series.
  *
- * The window field of a part is the full ACK's, so its right edge is up to n
- * bytes left of that.  It may be as far left of what was offered before.  RFC
- * 9293, 3.8.6 has senders cope with that; they lack these bytes until the full
- * ACK, and what they send meanwhile is within what this end accepts.
+ * Partial ACKs have the window field of the full ACK, so their right edge is up
+ * to n bytes to the left of that.  It may also be to the left of what was
+ * offered before.  Senders have to handle that (RFC 9293, 3.8.6); they cannot
+ * use these bytes until the full ACK, and this end accepts what they send until
+ * then.
  */
 
 #include <linux/module.h>
@@ -48,17 +49,18 @@ static const struct tcp_ackpol_param tcp_divack_param_list[] = {
 
 static struct tcp_ackpol_ops tcp_divack;
 
-/* Send the parts that are left of the series */
+/* Send the remaining parts of the series */
 static void tcp_divack_send_parts(struct sock *sk, struct tcp_divack *divack)
 {
 	while (divack->left > 1)
 		__tcp_send_ack(sk, tcp_divack_next(divack), 0);
 }
 
-/* Begin a series for the data that arrived, unless it has one.  What is left of
- * the one before leaves at once, as it would have without tcp_divack_spread_us.
+/* Start a series for the data that arrived, unless it has one. The rest of the
+ * previous series is sent at once, as it would have been without
+ * tcp_divack_spread_us.
  *
- * Return: false if there was nothing new.
+ * Return: false if there was no new data.
  */
 static bool tcp_divack_begin(struct sock *sk, struct tcp_divack *divack)
 {
@@ -69,7 +71,7 @@ static bool tcp_divack_begin(struct sock *sk, struct tcp_divack *divack)
 		if (divack->end == tp->rcv_nxt)
 			return false;
 
-		/* Its parts have moved rcv_wup beyond what is acknowledged */
+		/* The parts have moved rcv_wup beyond the data acknowledged */
 		acked = divack->end;
 		tcp_divack_send_parts(sk, divack);
 		__tcp_send_ack(sk, divack->end, 0);
@@ -82,12 +84,12 @@ static bool tcp_divack_begin(struct sock *sk, struct tcp_divack *divack)
 	return true;
 }
 
-/* A paced series sends its first part here, the others when the timer fires */
+/* The first part of a spread series is sent here, the others by the timer */
 static u32 tcp_divack_ack_delay_us(struct sock *sk)
 {
 	struct tcp_divack *divack = tcp_ackpol_priv(sk);
 
-	/* Duplicate data or a mere ACK: the answer is the full ACK */
+	/* Duplicate data or a pure ACK: send only the full ACK */
 	if (!tcp_divack_begin(sk, divack)) {
 		divack->left = 1;
 		return 0;
@@ -121,7 +123,7 @@ static u32 tcp_divack_timer(struct sock *sk)
 	struct tcp_divack *divack = tcp_ackpol_priv(sk);
 	const struct tcp_sock *tp = tcp_sk(sk);
 
-	/* Now that data is missing ACKs tell of loss */
+	/* Data is missing: ACKs now report loss */
 	if (!RB_EMPTY_ROOT(&tp->out_of_order_queue))
 		return 0;
 

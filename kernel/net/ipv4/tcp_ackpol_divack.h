@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * ACK division: which numbers the parts of an ACK acknowledge, and when.
- * Pure functions, so that they can be tested without a socket.
+ * ACK division: acknowledgment numbers and times of partial ACKs
+ *
+ * Pure functions, tested by KUnit.
  */
 #ifndef _TCP_ACKPOL_DIVACK_H
 #define _TCP_ACKPOL_DIVACK_H
@@ -9,32 +10,30 @@
 #include <linux/minmax.h>
 #include <linux/types.h>
 
-/* Twice the most that a product offers: Cisco's RBSCP has 32 */
+/* Twice the maximum of any product: Cisco's RBSCP has 32 */
 #define TCP_DIVACK_PARTS_MAX	64
 
-/* What the sysctls tcp_divack and tcp_divack_spread_us set, per network
- * namespace
- */
+/* Sysctls tcp_divack and tcp_divack_spread_us, per network namespace */
 struct tcp_divack_params {
 	int parts;
 	int spread_us;
 };
 
-/* Three parts: the example of the paper, its figure 4 */
+/* Three parts: example in the paper, figure 4 */
 #define TCP_DIVACK_PARAMS_DEFAULT {		\
 	.parts		= 3,			\
 	.spread_us	= 0,			\
 }
 
-/* The series of ACKs that one arrival of data gets */
+/* Series of ACKs for one arrival of data */
 struct tcp_divack {
-	u32 end;		/* what the full ACK, the last, acknowledges */
-	u32 left;		/* still to be sent, the full ACK too; or 0 */
-	u32 step_us;		/* from one to the next; 0: all at once */
+	u32 end;		/* acknowledgment number of the full ACK */
+	u32 left;		/* ACKs to be sent, including the full ACK */
+	u32 step_us;		/* time between ACKs; 0: all at once */
 };
 
-/* Begin a series for the data from @acked, which the last ACK acknowledged, to
- * @end.  Each part acknowledges something new, so little data has few parts.
+/* Start a series for the data from @acked, the last acknowledgment number, to
+ * @end. Every part acknowledges new data, so little data has few parts.
  */
 static inline void tcp_divack_start(struct tcp_divack *divack,
 				    const struct tcp_divack_params *params,
@@ -52,14 +51,14 @@ static inline void tcp_divack_start(struct tcp_divack *divack,
 		divack->step_us = max(spread_us / parts, 1U);
 }
 
-/* The ACK tells of congestion: it is not divided */
+/* The ACK reports congestion and is not divided */
 static inline void tcp_divack_whole(struct tcp_divack *divack)
 {
 	divack->left = 1;
 	divack->step_us = 0;
 }
 
-/* What the next ACK of the series acknowledges */
+/* Acknowledgment number of the next ACK in the series */
 static inline u32 tcp_divack_next(struct tcp_divack *divack)
 {
 	divack->left--;

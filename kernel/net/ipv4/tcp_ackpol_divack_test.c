@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KUnit tests of ACK division: data in, ACK numbers out; and of the sender's
- * bound: ACKs in, congestion window out.
+ * KUnit tests of ACK division: data in, acknowledgment numbers out; and of the
+ * sender's limit: ACKs in, congestion window out.
  */
 
 #include <kunit/test.h>
@@ -151,12 +151,12 @@ static void test_sender_bound_of_a_segment(struct kunit *test)
 	divacks(tp, 4, 1447);
 	KUNIT_EXPECT_EQ(test, tp->snd_cwnd, 14);
 
-	/* the segment was acknowledged, the next one's divacks count anew */
+	/* the segment was acknowledged: counting restarts for the next one */
 	tp->divacks = 0;
 	divacks(tp, 4, 1447);
 	KUNIT_EXPECT_EQ(test, tp->snd_cwnd, 18);
 
-	/* a lower bound counts those that were */
+	/* a lower limit includes previous ones */
 	divacks(tp, 3, 1447);
 	KUNIT_EXPECT_EQ(test, tp->snd_cwnd, 18);
 }

@@ -2,8 +2,8 @@
 /*
  * Dynamic ACK limiting
  *
- * Linux acknowledges when more than one full segment waits.  Here it may be
- * more than "ratio" of them, and the ratio is sought at run time:
+ * Linux sends an ACK when more than one full segment is unacknowledged.  This
+ * policy does so for more than "ratio" segments, and adapts the ratio:
  *
  *   start ----> count segments, ratio 1 ----> time windows of segments ---+
  *                 ^       until start_segs      |   ^                     |
@@ -12,48 +12,48 @@
  *                                                   | longer: ratio--     |
  *                                                   +---------------------+
  *
- * Few ACKs early would slow a sender down that still opens its congestion
- * window.  The receiver does not see that window, so it waits for the worst
+ * Fewer ACKs would slow down a sender that is still opening its congestion
+ * window.  The receiver does not know that window, so it assumes the worst
  * case, a sender in congestion avoidance from its first segment:
  *
  *   start_segs = (W + 2) * (W + 1) / 2 - 1        (equation 2.5)
  *
- * with W the advertised window in segments.  If the sender slows down with a
- * higher ratio a window takes longer, and the ratio falls.  It is at most
- * min(64, W / 3), so that at least three ACKs leave in a window.
+ * where W is the advertised window in segments.  If a higher ratio slows down
+ * the sender, a window takes longer, and the ratio is reduced.  It is at most
+ * min(64, W / 3), so that at least three ACKs are sent per window.
  *
- * This is
+ * Source:
  *   [1] A. Statkus, "Performance investigation of data packets transport
  *       control protocol in heterogeneous networks", dissertation, Vilnius
  *       Gediminas Technical University, 2017, sections 2.4 to 2.6.
  *
- * Its text, flow graph and code differ.  Chosen here:
+ * Its text, flow graph and code disagree.  This implementation:
  *
- * - The ratio starts at 1, as in the text.  The code has 0, which would
- *   acknowledge each segment.  So the first window is but timed; in the code
- *   it takes the ratio from 0 to 1.
- * - The second window has to be no longer than the first.  The code compares
- *   it with the time since boot, so it always passes.
- * - A longer window takes 1 off, down to 1: section 2.5 falls back to the old
- *   value, 2.6 reduces once more.  The code goes to 1 from above 4, and else
- *   keeps a ratio that has just failed.
- * - The maximum applies.  The code computes it and never uses it.  It follows
- *   the advertised window, as that may shrink.
- * - A window of segments, "start_ack_lmt2", is nowhere defined.  It is W, after
- *   the text's WIN/SMSS, as it was when limiting began: a window that grows
- *   would take longer for that alone.  It has W segments, where the code's ">"
- *   counts one more.
- * - start_segs follows the advertised window until it is reached, for the text
- *   computes it after a window update.  With a window of 3 MB that is 2 million
+ * - The ratio starts at 1, as in the text.  In the code it starts at 0, which
+ *   would acknowledge every segment.  The first window is therefore only timed;
+ *   in the code it increases the ratio from 0 to 1.
+ * - The second window must not be longer than the first.  The code compares it
+ *   with the time since boot, so the test always passes.
+ * - A longer window reduces the ratio by 1, to at least 1: section 2.5 returns
+ *   to the previous value, 2.6 decrements.  The code resets a ratio above 4 to
+ *   1, and otherwise keeps a ratio that has just failed.
+ * - The maximum applies.  The code computes it, but does not use it.  It
+ *   follows the advertised window, which may shrink.
+ * - The length of a window in segments, "start_ack_lmt2", is not defined.  It
+ *   is W, after WIN/SMSS in the text, at the time when limiting began: a
+ *   growing window would take longer for this reason alone.  It has W segments,
+ *   whereas the code's ">" counts one more.
+ * - start_segs follows the advertised window until it is reached, as the text
+ *   computes it after a window update.  With a window of 3 MB it is 2 million
  *   segments; tcp_ack_limit sets a number instead.
- * - Time is in microseconds, not in jiffies, whose length depends on HZ.
- *   Windows that last about as long make the ratio wander.
- * - Segments count, where the code counts arrivals: GRO merges segments.
+ * - Time is in microseconds, not in jiffies, whose length depends on HZ.  The
+ *   ratio fluctuates if windows take about the same time.
+ * - Segments are counted.  The code counts arrivals, but GRO merges segments.
  *
- * Two segments are acknowledged when they are read, too, in tcp_cleanup_rbuf(),
- * which [1] leaves as it is.  With a reader that keeps up that hides any ratio,
- * so it is off here.  An ACK that waits leaves with Linux' own timer, as in
- * [1].
+ * tcp_cleanup_rbuf(), which [1] leaves unchanged, also acknowledges two
+ * segments when they are read.  With a reader that keeps up this would override
+ * any ratio, so it is disabled here.  Other ACKs wait for the delayed ACK
+ * timer, as in [1].
  */
 
 #include <linux/module.h>
@@ -87,7 +87,7 @@ static void tcp_limit_data_recv(struct sock *sk)
 	params = tcp_ackpol_params(sk, &tcp_limit);
 
 	/* The first segment beyond a hole is not in the queue yet, but the one
-	 * that fills it comes by while it is.
+	 * that fills it is processed while the others are.
 	 */
 	if (!RB_EMPTY_ROOT(&tp->out_of_order_queue))
 		tcp_limit_reset(limit);

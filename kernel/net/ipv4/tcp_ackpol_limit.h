@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Dynamic ACK limiting: from arrivals to the segments that may wait.
- * Pure functions, so that they can be tested without a socket.
+ * Dynamic ACK limiting: from arrivals to the number of unacknowledged segments
+ *
+ * Pure functions, tested by KUnit.
  */
 #ifndef _TCP_ACKPOL_LIMIT_H
 #define _TCP_ACKPOL_LIMIT_H
@@ -11,10 +12,10 @@
 #include <linux/minmax.h>
 #include <linux/types.h>
 
-/* What the sysctls tcp_ack_limit* set, per network namespace */
+/* Sysctls tcp_ack_limit*, per network namespace */
 struct tcp_limit_params {
 	int limit;	/* segments before limiting; 0 or 1: equation 2.5 */
-	int limit_max;	/* upper bound of the ratio */
+	int limit_max;	/* maximum of the ratio */
 };
 
 #define TCP_LIMIT_PARAMS_DEFAULT {	\
@@ -22,32 +23,33 @@ struct tcp_limit_params {
 	.limit_max	= 64,		\
 }
 
-/* One connection's state */
+/* State of a connection */
 struct tcp_limit {
-	u64 window_start_us;	/* when the window being timed began */
-	u32 window_us;		/* what the last one took, 0: there is none */
-	u32 window_segs;	/* segments a window, 0: limiting is off */
-	u32 start_segs;		/* segments before limiting begins */
-	u32 count_segs;		/* of these, or of the window being timed */
-	u32 seen_segs;		/* of those not yet acknowledged */
-	u32 ratio;		/* full segments that may wait */
+	u64 window_start_us;	/* start of the current window */
+	u32 window_us;		/* duration of the last one, 0: none */
+	u32 window_segs;	/* segments per window, 0: limiting is off */
+	u32 start_segs;		/* segments before limiting starts */
+	u32 count_segs;		/* of these, or of the current window */
+	u32 seen_segs;		/* counted segments not yet acknowledged */
+	u32 ratio;		/* full segments that may be unacknowledged */
 	u32 ratio_max;
 };
 
-/* Equation 2.5: with so many acknowledged a sender that starts in congestion
- * avoidance with a window of one segment has opened it to @rwnd_segs.
+/* Equation 2.5: the number of segments after which a sender that starts in
+ * congestion avoidance with a window of one segment has opened it to
+ * @rwnd_segs.
  */
 static inline u32 tcp_limit_start_segs(u32 rwnd_segs)
 {
 	u64 w = rwnd_segs;
 
-	/* No window scale (RFC 7323) allows more than 2^30 bytes, so the
-	 * product fits.  The bound leaves room to count one arrival beyond it.
+	/* RFC 7323 limits the window to 2^30 bytes, so the product fits. The
+	 * bound leaves room to count one more arrival.
 	 */
 	return min_t(u64, (w + 2) * (w + 1) / 2 - 1, S32_MAX);
 }
 
-/* Start anew: data is missing, or the connection begins */
+/* Restart: data is missing, or the connection starts */
 static inline void tcp_limit_reset(struct tcp_limit *limit)
 {
 	limit->window_us = 0;
@@ -57,7 +59,7 @@ static inline void tcp_limit_reset(struct tcp_limit *limit)
 	limit->ratio_max = 1;
 }
 
-/* Any window takes longer than none, so the first leaves the ratio at 1 */
+/* The first window is longer than no window, so it leaves the ratio at 1 */
 static inline void tcp_limit_window(struct tcp_limit *limit, u64 now_us)
 {
 	u32 took_us = clamp_t(u64, now_us - limit->window_start_us,
@@ -70,9 +72,7 @@ static inline void tcp_limit_window(struct tcp_limit *limit, u64 now_us)
 	limit->window_us = took_us;
 }
 
-/* @segs arrived in order at @now_us; the window that was advertised last has
- * @rwnd_segs.
- */
+/* @segs segments arrived in order at @now_us; @rwnd_segs: advertised window. */
 static inline void tcp_limit_arrival(struct tcp_limit *limit,
 				     const struct tcp_limit_params *params,
 				     u64 now_us, u32 segs, u32 rwnd_segs)

@@ -105,13 +105,13 @@ static void test_count_by_sysctl(struct kunit *test)
 				  RWND);
 		KUNIT_EXPECT_EQ(test, limit.start_segs, cases[i].start_segs);
 		KUNIT_EXPECT_EQ(test, limit.window_segs, 0);
-		/* the most that one arrival can bring */
+		/* the maximum of one arrival */
 		tcp_limit_arrival(&limit, &params, 2, U16_MAX, RWND);
 		KUNIT_EXPECT_EQ(test, limit.window_segs, RWND);
 	}
 }
 
-/* What windows took, and the ratio after each */
+/* Durations of windows, and the ratio after each */
 static void test_ratio(struct kunit *test)
 {
 	static const struct {
@@ -187,7 +187,7 @@ static void test_maximum_falls_with_the_advertised_window(struct kunit *test)
 	tcp_limit_arrival(&limit, &defaults, now_us + 100, RWND, 6);
 	KUNIT_EXPECT_EQ(test, limit.ratio_max, 2);
 	KUNIT_EXPECT_EQ(test, limit.ratio, 2);
-	/* a window of segments is still as long as it was */
+	/* the length of a window does not change */
 	KUNIT_EXPECT_EQ(test, limit.window_segs, RWND);
 }
 
@@ -218,7 +218,7 @@ static void test_reset(struct kunit *test)
 	tcp_limit_reset(&limit);
 	KUNIT_EXPECT_EQ(test, limit.ratio, 1);
 
-	/* counted anew, and the first window is compared with none */
+	/* counting restarts, and the first window is compared with none */
 	tcp_limit_arrival(&limit, &defaults, now_us, START - 1, RWND);
 	KUNIT_EXPECT_EQ(test, limit.window_segs, 0);
 	tcp_limit_arrival(&limit, &defaults, now_us, 1, RWND);
@@ -233,7 +233,7 @@ static void test_times_at_the_limits(struct kunit *test)
 {
 	struct tcp_limit limit;
 
-	/* a window that took no time counts as one that took 1 us */
+	/* a duration of 0 counts as 1 us */
 	start(&limit, 1000);
 	tcp_limit_arrival(&limit, &defaults, 1000, RWND, RWND);
 	KUNIT_EXPECT_EQ(test, limit.window_us, 1);

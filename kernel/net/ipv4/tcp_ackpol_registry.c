@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Pluggable TCP acknowledgment policies: which there are, and which a socket
- * has
+ * Pluggable TCP acknowledgment policies: registration and attachment
  *
  * A socket takes the policy of its network namespace when it is created or
- * accepted, unless a choice that is more specific was made.  One with the
- * policy "default" has no state, and while no policy has ever been chosen the
- * hooks of TCP are no-ops.
+ * accepted, unless a more specific choice was made.  A socket with the policy
+ * "default" has no state, and the hooks in TCP are no-ops until a policy is
+ * chosen.
  *
- * Subflows of MPTCP always have "default": MPTCP has rules of its own for
- * acknowledging (mptcp_subflow_cleanup_rbuf()), and a DATA_ACK that waits would
- * hold up the whole connection.
+ * MPTCP subflows always have "default": MPTCP has its own rules for sending
+ * ACKs (mptcp_subflow_cleanup_rbuf()), and a delayed DATA_ACK would stall the
+ * whole connection.
  */
 
 #include <linux/bitmap.h>
@@ -31,9 +30,7 @@ LIST_HEAD(tcp_ackpol_list);
 static unsigned int tcp_ackpol_net_id __read_mostly;
 static DEFINE_SPINLOCK(tcp_ackpol_list_lock);
 
-/* Which of struct tcp_ackpol_net's parameters are in use; under
- * pernet_ops_rwsem
- */
+/* Slots of tcp_ackpol_net.params in use; protected by pernet_ops_rwsem */
 static DECLARE_BITMAP(tcp_ackpol_params_used, TCP_ACKPOL_PARAMS_MAX);
 
 struct tcp_ackpol_net *tcp_ackpol_pernet(const struct net *net)
@@ -48,7 +45,7 @@ static void tcp_ackpol_enable_work(struct work_struct *work)
 
 static DECLARE_WORK(tcp_ackpol_work, tcp_ackpol_enable_work);
 
-/* A policy has been chosen: from now on the hooks of TCP look for one */
+/* A policy was chosen: enable the hooks in TCP */
 void tcp_ackpol_enable(bool may_sleep)
 {
 	if (static_branch_likely(&tcp_ackpol_key))
@@ -74,8 +71,8 @@ const struct tcp_ackpol_ops *tcp_ackpol_find(const char *name)
 	return NULL;
 }
 
-/* Find a policy, loading its module if need be and allowed.
- * Call under rcu_read_lock(), which is dropped meanwhile.
+/* Find a policy; load its module if necessary and allowed. Call under
+ * rcu_read_lock(), which is dropped temporarily.
  */
 static const struct tcp_ackpol_ops *tcp_ackpol_find_load(const char *name)
 {
@@ -95,8 +92,8 @@ static const struct tcp_ackpol_ops *tcp_ackpol_find_load(const char *name)
 /* Get a policy by name, with a reference to its module; *@ops is NULL for
  * "default".
  *
- * Return: 0, -ENOENT if there is none of that name, -EBUSY if its module is
- * going away.
+ * Return: 0, -ENOENT if there is no such policy, -EBUSY if its module is being
+ * removed.
  */
 int tcp_ackpol_get(const char *name, bool load,
 		   const struct tcp_ackpol_ops **ops)
@@ -121,7 +118,7 @@ int tcp_ackpol_get(const char *name, bool load,
 	return ret;
 }
 
-/* Give a namespace the parameters of a policy */
+/* Initialize the parameters of a policy in a namespace */
 static int tcp_ackpol_params_init(struct net *net,
 				  const struct tcp_ackpol_ops *ops)
 {
@@ -148,7 +145,10 @@ static bool tcp_ackpol_valid(const struct tcp_ackpol_ops *ops)
 	       (!ops->nr_params || (ops->params && ops->defaults));
 }
 
-/* Find room for a policy's parameters, and set them in all namespaces */
+/*
+ * Allocate slots for a policy's parameters, and initialize them in all
+ * namespaces
+ */
 static int tcp_ackpol_add_params(struct tcp_ackpol_ops *ops)
 {
 	struct net *net, *last;
@@ -182,9 +182,9 @@ undo:
  * tcp_register_ackpol() - make an ACK policy available
  * @ops: the policy
  *
- * Return: 0, -EINVAL if @ops lacks a required hook or has a name other than
- * letters, digits, "-" and "_", -EEXIST if the name is taken, -ENOSPC if there
- * is no room for its parameters, -ENOMEM.
+ * Return: 0, -EINVAL if @ops lacks a required hook or its name has characters
+ * other than letters, digits, "-" and "_", -EEXIST if the name is taken,
+ * -ENOSPC if there are too many parameters, or -ENOMEM.
  */
 int tcp_register_ackpol(struct tcp_ackpol_ops *ops)
 {
@@ -193,7 +193,9 @@ int tcp_register_ackpol(struct tcp_ackpol_ops *ops)
 	if (!tcp_ackpol_valid(ops))
 		return -EINVAL;
 
-	/* No namespace comes or goes meanwhile, and no other policy */
+	/*
+	 * Excludes creation and removal of namespaces, and other registrations
+	 */
 	down_write(&pernet_ops_rwsem);
 	rcu_read_lock();
 	if (strcmp(ops->name, TCP_ACKPOL_DEFAULT) && !tcp_ackpol_find(ops->name))
@@ -217,8 +219,8 @@ EXPORT_SYMBOL_GPL(tcp_register_ackpol);
  * tcp_unregister_ackpol() - remove an ACK policy
  * @ops: the policy
  *
- * Sockets and namespaces that use a policy hold its module, so there are none
- * when its module exits.
+ * Sockets and namespaces that use a policy hold a reference to its module, so
+ * there are none when its module exits.
  */
 void tcp_unregister_ackpol(struct tcp_ackpol_ops *ops)
 {
@@ -234,20 +236,22 @@ void tcp_unregister_ackpol(struct tcp_ackpol_ops *ops)
 	bitmap_clear(tcp_ackpol_params_used, ops->first_param, ops->nr_params);
 	up_write(&pernet_ops_rwsem);
 
-	/* Someone may have found it and not yet tried to get its module */
+	/*
+	 * Wait for readers that found it and have not yet taken a module
+	 * reference
+	 */
 	synchronize_rcu();
 }
 EXPORT_SYMBOL_GPL(tcp_unregister_ackpol);
 
 /**
- * tcp_ackpol_params() - the parameters of a policy, as a socket has them
+ * tcp_ackpol_params() - parameters of a policy in a socket's namespace
  * @sk: socket
  * @ops: a policy with parameters
  *
- * Users change them at any time: read them with READ_ONCE().
+ * They may change at any time: use READ_ONCE().
  *
- * Return: the values that apply in the socket's namespace, in the order of
- * @ops->params.
+ * Return: the values in the socket's namespace, in the order of @ops->params.
  */
 const void *tcp_ackpol_params(const struct sock *sk,
 			      const struct tcp_ackpol_ops *ops)
@@ -256,8 +260,8 @@ const void *tcp_ackpol_params(const struct sock *sk,
 }
 EXPORT_SYMBOL_GPL(tcp_ackpol_params);
 
-/* @ap or NULL takes the place of the socket's policy and state.
- * compressed_ack_timer may be left to fire: its handler looks at what is there
+/* Replace the policy and state of a socket by @ap, which may be NULL.
+ * compressed_ack_timer may still fire: its handler uses the state that it finds
  * then.
  */
 static void tcp_ackpol_replace(struct sock *sk, struct tcp_ackpol *ap)
@@ -267,7 +271,7 @@ static void tcp_ackpol_replace(struct sock *sk, struct tcp_ackpol *ap)
 	if (old && old->ops->release)
 		old->ops->release(sk);
 
-	/* Readers without the lock look at ap->ops only */
+	/* Lockless readers use ap->ops only */
 	smp_store_release(&tcp_sk(sk)->ackpol, ap);
 	if (old) {
 		module_put(old->ops->owner);
@@ -275,10 +279,10 @@ static void tcp_ackpol_replace(struct sock *sk, struct tcp_ackpol *ap)
 	}
 }
 
-/* Attach a policy, whose module is held, to a socket in place of the one it
- * has; NULL for "default".  The reference is the socket's if it succeeds.
+/* Replace the policy of a socket; NULL for "default". On success the socket
+ * takes over the caller's reference to the module.
  *
- * Return: 0 or -ENOMEM; the socket then keeps the policy that it has.
+ * Return: 0 or -ENOMEM; the socket then keeps its policy.
  */
 int tcp_ackpol_attach(struct sock *sk, const struct tcp_ackpol_ops *ops)
 {
@@ -297,8 +301,8 @@ int tcp_ackpol_attach(struct sock *sk, const struct tcp_ackpol_ops *ops)
 	return 0;
 }
 
-/* What the namespace chose; the socket has none yet.  Without memory that is
- * "default".
+/* Attach the namespace's policy to a socket without one. Falls back to
+ * "default" if out of memory.
  */
 static void tcp_ackpol_attach_pernet(struct sock *sk)
 {
@@ -325,7 +329,7 @@ void __tcp_ackpol_assign(struct sock *sk)
 
 void __tcp_ackpol_assign_child(struct sock *sk)
 {
-	tcp_sk(sk)->ackpol = NULL;	/* it is the listening socket's */
+	tcp_sk(sk)->ackpol = NULL;	/* belongs to the listening socket */
 	tcp_ackpol_attach_pernet(sk);
 }
 
@@ -347,7 +351,7 @@ static int __net_init tcp_ackpol_net_init(struct net *net)
 	if (ret)
 		return ret;
 
-	/* tcp_register_ackpol() waits for this */
+	/* Serializes with tcp_register_ackpol() */
 	lockdep_assert_held(&pernet_ops_rwsem);
 	list_for_each_entry(ops, &tcp_ackpol_list, list) {
 		ret = tcp_ackpol_params_init(net, ops);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Pluggable TCP acknowledgment policies: the choice of a route, by the metric
- * RTAX_ACK_POLICY
+ * Pluggable TCP acknowledgment policies: route metric RTAX_ACK_POLICY
  *
- * Metrics are numbers, so a hash stands for a policy's name, as for a
- * congestion control's.
+ * Metrics are numbers, so a policy is represented by a hash of its name, as
+ * congestion controls are.
  */
 
 #include <linux/jhash.h>
@@ -14,7 +13,7 @@
 
 #include "tcp_ackpol_core.h"
 
-/* Never 0, which is "not set" */
+/* Never 0, which stands for "not set" */
 static u32 tcp_ackpol_key_of(const char *name)
 {
 	return jhash(name, strlen(name), 0) | 1;
@@ -33,7 +32,7 @@ static const struct tcp_ackpol_ops *tcp_ackpol_find_key(u32 key)
 	return NULL;
 }
 
-/* The metric for a policy's name, 0 if there is none of that name */
+/* The metric for the name of a policy, 0 if there is no such policy */
 u32 tcp_ackpol_get_key(const char *name)
 {
 	const struct tcp_ackpol_ops *ops;
@@ -48,7 +47,7 @@ u32 tcp_ackpol_get_key(const char *name)
 	return tcp_ackpol_key_of(name);
 }
 
-/* The reverse; NULL if its module is gone */
+/* The name for a metric; NULL if its module was removed */
 char *tcp_ackpol_get_key_name(u32 key, char name[TCP_ACKPOL_NAME_MAX])
 {
 	const struct tcp_ackpol_ops *ops = NULL;
@@ -67,7 +66,7 @@ char *tcp_ackpol_get_key_name(u32 key, char name[TCP_ACKPOL_NAME_MAX])
 	return found ? name : NULL;
 }
 
-/* The route is known: what it says counts, unless the socket made a choice */
+/* Apply the metric of the route, unless TCP_ACK_POLICY was set */
 void __tcp_ackpol_assign_route(struct sock *sk, const struct dst_entry *dst)
 {
 	u32 key = dst_metric(dst, RTAX_ACK_POLICY);

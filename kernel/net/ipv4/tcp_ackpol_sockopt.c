@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Pluggable TCP acknowledgment policies: the choice of a socket, by
- * TCP_ACK_POLICY
- */
+/* Pluggable TCP acknowledgment policies: socket option TCP_ACK_POLICY */
 
 #include <linux/module.h>
 #include <linux/sysctl.h>
@@ -10,7 +7,7 @@
 
 #include "tcp_ackpol_core.h"
 
-/* For tcp_ackpol_net.allowed */
+/* Protects tcp_ackpol_net.allowed */
 static DEFINE_SPINLOCK(tcp_ackpol_allowed_lock);
 
 static bool tcp_ackpol_allowed(const struct net *net, const char *name)
@@ -28,7 +25,7 @@ static bool tcp_ackpol_allowed(const struct net *net, const char *name)
 	return found;
 }
 
-/* An ACK that waited under the socket's former policy is due.  A BPF program
+/* Send the ACK that was delayed by the socket's former policy. A BPF program
  * may run while an ACK is being sent, so it must not send one itself.
  */
 static void tcp_ackpol_send_pending(struct sock *sk)
@@ -49,13 +46,13 @@ static void tcp_ackpol_send_pending(struct sock *sk)
  * @sk: socket, locked
  * @name: the policy's name
  *
- * Loads its module if need be, but not for a BPF program.  An ACK that waits
- * under the old policy is sent now.
+ * Loads its module if necessary, except for BPF programs.  An ACK that was
+ * delayed by the old policy is sent.
  *
- * Return: 0, -ENOENT if there is none of that name, -EPERM if neither
+ * Return: 0, -ENOENT if there is no such policy, -EPERM if neither
  * tcp_allowed_ack_policies nor CAP_NET_ADMIN allows it, -EBUSY if its module is
- * going away or a hook of the present policy is running, -EOPNOTSUPP for
- * subflows of MPTCP, -ENOMEM.
+ * being removed or a hook of the current policy is running, -EOPNOTSUPP for
+ * MPTCP subflows, or -ENOMEM.
  */
 int tcp_ackpol_set(struct sock *sk, const char *name)
 {
@@ -101,7 +98,7 @@ put:
 	return ret;
 }
 
-/* The name of a socket's policy, padded with zeros */
+/* Name of a socket's policy, padded with zeros */
 void tcp_ackpol_get_name(const struct sock *sk, char name[TCP_ACKPOL_NAME_MAX])
 {
 	const struct tcp_ackpol *ap;
@@ -113,7 +110,7 @@ void tcp_ackpol_get_name(const struct sock *sk, char name[TCP_ACKPOL_NAME_MAX])
 	rcu_read_unlock();
 }
 
-/* What new namespaces allow: what the initial one does */
+/* New namespaces inherit the list of the initial one */
 void tcp_ackpol_allowed_init(struct net *net)
 {
 	struct tcp_ackpol_net *init = tcp_ackpol_pernet(&init_net);

@@ -89,7 +89,7 @@ static const struct ctl_table tcp_ackpol_table[] = {
 	},
 };
 
-/* Register a table that was allocated, or whose allocation failed */
+/* Register an allocated table; NULL if the allocation failed */
 static struct ctl_table_header *tcp_ackpol_register(struct net *net,
 						    struct ctl_table *table,
 						    size_t size)

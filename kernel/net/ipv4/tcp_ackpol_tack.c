@@ -1,50 +1,51 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * TACK, the receiver's side: a tamed rate of ACKs
+ * TACK (tamed ACKs), receiver side
  *
- * A sender needs a few ACKs in a round trip time, however fast it is, and
- * never more than one for L segments:
+ * A sender needs only a few ACKs per round trip time at any rate, and never
+ * more than one for L segments:
  *
- *   ACKs a second = min(bandwidth / (L * MSS), beta / minimum RTT)
- *   time between  = max(L * MSS / bandwidth, minimum RTT / beta)
+ *   ACKs per second = min(bandwidth / (L * MSS), beta / minimum RTT)
+ *   time between    = max(L * MSS / bandwidth, minimum RTT / beta)
  *
- * So there are two regimes, with the bandwidth delay product between them:
+ * So there are two regimes, depending on the bandwidth-delay product:
  *
- *                 below beta * L segments      beyond
- *   an ACK leaves when L full segments wait    minimum RTT / beta after the
- *                                              first segment that waits
- *   a lone one    waits for Linux' own timer   waits as long
+ *                 below beta * L segments      above
+ *   ACK           after L full segments        minimum RTT / beta after the
+ *                                              first unacknowledged segment
+ *   one segment   delayed ACK timer            same
  *
  *   [1] T. Li, K. Zheng, K. Xu, R. A. Jadhav, T. Xiong, K. Winstein, K. Tan,
  *       "TACK: Improving Wireless Transport Performance by Taming
  *       Acknowledgments", SIGCOMM 2020.
  *
- * L = 2 makes the first regime Linux' delayed ACK.  With beta = 4 at most a
- * quarter of what is in flight depends on one ACK, and half if that is lost.
+ * With L = 2 the first regime is Linux' delayed ACK.  With beta = 4 at most a
+ * quarter of the data in flight depends on one ACK, and half if one is lost.
  *
- * Minimum RTT: the least in 10 s of the receiver's own estimate.  It comes from
- * timestamps, which tick in milliseconds, so it is not below 1 ms.  Without them
- * it is the time in which a whole window arrives, which may be many round trips
- * if the sender's window is smaller; then the smoothed RTT of what this end has
- * sent counts, too, if it is less, as in SACK compression.  The handshake is
- * enough for one.  Too small an RTT only means more ACKs.  In [1] the sender
- * measures, and tells the receiver.
+ * Minimum RTT: the minimum in 10 s of the receiver's estimate.  It is measured
+ * with timestamps, which have a resolution of 1 ms, so it is at least 1 ms.
+ * Without timestamps it is the time in which a window arrives, which may be
+ * many round trips if the sender's window is smaller; then the smoothed RTT of
+ * data sent by this end, at least of the handshake, counts as well if it is
+ * less, as in SACK compression.  An RTT that is too small only causes more
+ * ACKs.  In [1] the sender measures the RTT and reports it to the receiver.
  *
- * Bandwidth: bytes that arrived in order in at least one minimum RTT, the most
- * in 10 of them.  The maximum keeps a pause of the application from counting as
- * a slow path; after a longer one the first regime holds until the next
- * measurement.  Until RTT and bandwidth are known Linux' own rule applies.
+ * Bandwidth: bytes that arrived in order in at least one minimum RTT, the
+ * maximum of 10 of them.  Due to the maximum, a pause of the application does
+ * not count as a slow path; after a longer pause the first regime applies until
+ * the next measurement.  Until RTT and bandwidth are known, Linux' rule
+ * applies.
  *
- * Senders probe for a lost tail after 2 smoothed RTTs, so minimum RTT / beta does
- * not make them.
+ * A sender's probe timeout is 2 smoothed RTTs, so minimum RTT / beta does not
+ * trigger probes.
  *
- * TCP itself acknowledges at once when data is missing and when the window runs
- * out, for which [1] has instant ACKs (IACK).  Left out is all that needs the
- * sender's help: blocks of what arrived in ACKs, more than SACK tells; IACKs
- * that report a loss, with retransmission triggered by the receiver; round
- * trips timed with departure times and the delay of ACKs; a rate that the
- * receiver reports and the sender paces by, in place of ACK clocking.  A sender
- * that does not pace answers each ACK by a burst of 1/beta of its window.
+ * TCP acknowledges at once when data is missing and when the window is nearly
+ * exhausted, for which [1] has instant ACKs (IACK).  Everything that needs
+ * support by the sender is not implemented: more blocks of received data than
+ * SACK has, IACKs that report loss, with retransmission triggered by the
+ * receiver, RTT measurement with departure times and ACK delays, and pacing at
+ * a rate reported by the receiver instead of ACK clocking.  A sender without
+ * pacing answers each ACK by a burst of 1/beta of its window.
  */
 
 #include <linux/module.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * TACK's estimators: from arrivals to the time between ACKs.
- * Pure functions, so that they can be tested without a socket.
+ * TACK's estimators: from arrivals to the time between ACKs
+ *
+ * Pure functions, tested by KUnit.
  */
 #ifndef _TCP_ACKPOL_TACK_H
 #define _TCP_ACKPOL_TACK_H
@@ -13,16 +14,16 @@
 #include <linux/types.h>
 #include <linux/win_minmax.h>
 
-/* Both lengths are BBR's, with which the paper combines TACK: a path's round
- * trip time changes seldom, its bandwidth often.
+/* As in BBR, with which the paper combines TACK: the RTT of a path changes
+ * rarely, its bandwidth often.
  */
 #define TCP_TACK_RTT_WINDOW_US	(10 * USEC_PER_SEC)
 #define TCP_TACK_RATE_WINDOW	10		/* round trip times */
 
-/* What the sysctls tcp_tack_* set, per network namespace */
+/* Sysctls tcp_tack_*, per network namespace */
 struct tcp_tack_params {
-	int segments;	/* L: full segments an ACK, at least */
-	int beta;	/* ACKs a minimum round trip time, at most */
+	int segments;	/* L: minimum full segments per ACK */
+	int beta;	/* maximum ACKs per minimum RTT */
 };
 
 #define TCP_TACK_PARAMS_DEFAULT {	\
@@ -30,11 +31,11 @@ struct tcp_tack_params {
 	.beta		= 4,		\
 }
 
-/* One connection's estimates */
+/* Estimates of a connection */
 struct tcp_tack {
-	struct minmax rtt_us;		/* least round trip time, 0: unknown */
-	struct minmax bytes_per_ms;	/* most delivered, 0: unknown */
-	u64 start_us;			/* of this measurement, 0: none runs */
+	struct minmax rtt_us;		/* minimum RTT, 0: unknown */
+	struct minmax bytes_per_ms;	/* maximum delivery rate, 0: unknown */
+	u64 start_us;			/* start of the measurement, 0: none */
 	u32 start_seq;
 };
 
@@ -43,11 +44,10 @@ static inline u32 tcp_tack_rtt_us(const struct tcp_tack *tack)
 	return minmax_get(&tack->rtt_us);
 }
 
-/* Data up to @seq arrived in order at @now_us. A round trip takes @rtt_us, or
- * it is not known: 0.
+/* Data up to @seq arrived in order at @now_us. @rtt_us: RTT, 0 if unknown.
  *
- * A measurement of the rate lasts at least one round trip: a shorter one finds
- * the rate within an aggregate of frames, not that of the path.
+ * A measurement of the rate takes at least one round trip: a shorter one would
+ * find the rate within an aggregate of frames, not that of the path.
  */
 static inline void tcp_tack_arrival(struct tcp_tack *tack, u64 now_us, u32 seq,
 				    u32 rtt_us)
@@ -81,23 +81,23 @@ static inline void tcp_tack_arrival(struct tcp_tack *tack, u64 now_us, u32 seq,
 	tack->start_seq = seq;
 }
 
-/* Data is missing.  What waits beyond the hole is in order all at once when
- * that is filled, which is no measure of the path.
+/* Data is missing. When the hole is filled, data beyond it becomes in order all
+ * at once, which does not measure the path.
  */
 static inline void tcp_tack_hole(struct tcp_tack *tack)
 {
 	tack->start_us = 0;
 }
 
-/* In a minimum round trip time, at most beta ACKs */
+/* At most beta ACKs per minimum RTT */
 static inline u32 tcp_tack_period_us(const struct tcp_tack *tack,
 				     const struct tcp_tack_params *params)
 {
 	return tcp_tack_rtt_us(tack) / (u32)READ_ONCE(params->beta);
 }
 
-/* The time between ACKs, max(L * MSS / bandwidth, minimum RTT / beta), or
- * U32_MAX if it is not known.
+/* Time between ACKs, max(L * MSS / bandwidth, minimum RTT / beta), or U32_MAX
+ * if unknown.
  */
 static inline u32 tcp_tack_interval_us(const struct tcp_tack *tack,
 				       const struct tcp_tack_params *params,

@@ -11,7 +11,7 @@
 
 static const struct tcp_tack_params defaults = TCP_TACK_PARAMS_DEFAULT;
 
-/* Estimates of a path, and a sender whose segments have some time between */
+/* Estimator, current time and sequence number */
 struct tcp_tack_run {
 	struct tcp_tack tack;
 	u64 now_us;
@@ -48,19 +48,19 @@ static void test_interval(struct kunit *test)
 		u32 period_us;
 		u32 interval_us;
 	} cases[] = {
-		/* a large product of both: the round trip decides */
+		/* large bandwidth-delay product: the RTT decides */
 		{ 20000, 30000, 2, 4, 5000, 5000 },
 		{ 20000, 30000, 2, 8, 2500, 2500 },
 		{ 200000, 125000, 2, 4, 50000, 50000 },
-		/* a small one: bytes do. 2 * 1448 bytes at 12 Mbit/s */
+		/* small one: the bytes decide. 2 * 1448 bytes at 12 Mbit/s */
 		{ 1000, 1500, 2, 4, 250, 1930 },
 		{ 1000, 1500, 8, 4, 250, 7722 },
 		{ 1, 1500, 2, 4, 0, 1930 },
-		/* both are alike at beta * L segments a round trip */
+		/* equal at beta * L segments per round trip */
 		{ 8000, 1448, 2, 4, 2000, 2000 },
 		{ 8000, 1449, 2, 4, 2000, 2000 },
 		{ 8000, 1447, 2, 4, 2000, 2001 },
-		/* nothing is delivered, or little */
+		/* no or little data delivered */
 		{ 20000, 0, 2, 4, 5000, U32_MAX },
 		{ 20000, 1, 2, 4, 5000, 2896000 },
 		/* no overflow */
@@ -93,7 +93,7 @@ static void test_unknown_at_first(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tcp_tack_rtt_us(&run.tack), 0);
 	KUNIT_EXPECT_EQ(test, interval(&run), U32_MAX);
 
-	/* without a round trip time nothing is measured */
+	/* no measurement without an RTT */
 	run.now_us = 1000000;
 	run_arrivals(&run, 100, 1000, 0);
 	KUNIT_EXPECT_EQ(test, rate(&run), 0);
@@ -137,13 +137,13 @@ static void test_rate_is_the_maximum_of_ten_round_trips(struct kunit *test)
 	run_arrivals(&run, 20, 500, 10000);
 	KUNIT_EXPECT_EQ(test, rate(&run), 2 * MSS);
 
-	/* half of it for ten round trips and no more */
+	/* half of the rate for ten round trips */
 	run_arrivals(&run, 100, 1000, 10000);
 	KUNIT_EXPECT_EQ(test, rate(&run), 2 * MSS);
 	run_arrivals(&run, 10, 1000, 10000);
 	KUNIT_EXPECT_EQ(test, rate(&run), MSS);
 
-	/* a faster one counts at once */
+	/* a higher rate counts at once */
 	run_arrivals(&run, 40, 250, 10000);
 	KUNIT_EXPECT_EQ(test, rate(&run), 4 * MSS);
 }
@@ -157,7 +157,7 @@ static void test_rate_after_silence(struct kunit *test)
 	KUNIT_EXPECT_LE(test, interval(&run),
 			tcp_tack_period_us(&run.tack, &defaults));
 
-	/* one segment in a second: bytes decide, until the next round trip */
+	/* one segment per second: the bytes decide until the next round trip */
 	run_arrivals(&run, 1, 1000000, 10000);
 	KUNIT_EXPECT_EQ(test, rate(&run), 1);
 	KUNIT_EXPECT_GT(test, interval(&run),
@@ -189,7 +189,7 @@ static void test_hole_ends_the_measurement(struct kunit *test)
 	run_arrivals(&run, 15, 500, 10000);
 	tcp_tack_hole(&run.tack);
 
-	/* 1000 segments had waited for this one */
+	/* 1000 segments were out of order */
 	run.seq += 1000 * MSS;
 	run_arrivals(&run, 1, 20000, 10000);
 	run_arrivals(&run, 19, 500, 10000);
@@ -211,11 +211,11 @@ static void test_least_round_trip_of_ten_seconds(struct kunit *test)
 	run_arrivals(&run, 20, 10000, 20000);
 	KUNIT_EXPECT_EQ(test, tcp_tack_rtt_us(&run.tack), 20000);
 
-	/* a shorter one counts within the one before */
+	/* a shorter one counts at once */
 	run_arrivals(&run, 4, 5000, 3000);
 	KUNIT_EXPECT_EQ(test, tcp_tack_rtt_us(&run.tack), 3000);
 
-	/* no news is no sample */
+	/* no RTT, no sample */
 	run_arrivals(&run, 4, 5000, 0);
 	KUNIT_EXPECT_EQ(test, tcp_tack_rtt_us(&run.tack), 3000);
 }

@@ -1,55 +1,56 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * BBRv2, a congestion control of a model
+ * BBRv2: model-based congestion control
  *
  * N. Cardwell et al., "BBR Congestion Control",
- * draft-cardwell-iccrg-bbr-congestion-control-02, 2022.  Functions have the
- * names of its pseudocode, and comments its sections.
+ * draft-cardwell-iccrg-bbr-congestion-control-02, 2022.  Functions are named as
+ * in its pseudocode, and comments refer to its sections.
  *
- * From what ACKs tell it estimates how fast the path is (max_bw), how long
- * (min_rtt), and how much of it is safe: bw_lo and inflight_lo for now, while
- * nothing is probed, and inflight_hi for good, from where loss began when more
- * was tried.
+ * From ACKs it estimates the bandwidth (max_bw) and the round trip time
+ * (min_rtt) of the path, and what is safe to use: bw_lo and inflight_lo in the
+ * short term, while not probing, and inflight_hi in the long term, the limit
+ * at which probing caused loss.
  *
  *         |
- *      Startup      2.77 * bw, until bw grows no more or too much is lost
+ *      Startup      2.77 * bw, until bw stops growing or loss is too high
  *         |
- *       Drain       0.5 * bw, until no more than a BDP is in flight
+ *       Drain       0.5 * bw, until at most a BDP is in flight
  *         |
  *  +-> ProbeBW_DOWN     0.9 * bw, until a BDP is in flight, with headroom
  *  |      |
- *  |   ProbeBW_CRUISE   1 * bw, 2 to 3 s after DOWN began, or as many rounds
- *  |      |             as the pipe has packets, but at most 63
- *  |   ProbeBW_REFILL   1 * bw for a round, without the bounds for now
+ *  |   ProbeBW_CRUISE   1 * bw, until 2 to 3 s after DOWN began, or as many
+ *  |      |             rounds as the BDP has packets, but at most 63
+ *  |   ProbeBW_REFILL   1 * bw for a round, without short-term bounds
  *  |      |
- *  |   ProbeBW_UP       1.25 * bw, until 1.25 BDP are in flight or too much
- *  |      |             is lost
+ *  |   ProbeBW_UP       1.25 * bw, until 1.25 BDP are in flight or loss is
+ *  |      |             too high
  *  +------+
  *
- * ProbeRTT (half a BDP for 200 ms) when no lower RTT was seen for 5 s.
+ * ProbeRTT (half a BDP for 200 ms) after 5 s without a lower RTT.
  *
- * What differs from the draft:
+ * Differences from the draft:
  * - There is no bw_hi, which the draft compares but never sets.  max_bw, the
- *   maximum of two cycles, bounds the bandwidth.
- * - Linux does not note with a packet what was in flight and what had been lost
- *   when it was sent.  rs->prior_in_flight, what was in flight before the ACK,
- *   stands for tx_in_flight.  That is a round trip later: more where the flow
- *   speeds up, and less in recovery, where inflight_hi has the draft's least.
- *   What was lost since the round began stands for rs.lost.
- * - For the same reason only ACKs of a probe that has not lost too much raise
- *   inflight_hi: after one that has, more is in flight for a round.
- * - The loss that an ACK tells of is looked at as if it were one packet, for
- *   there is no hook for each lost packet.
- * - The end of a probe's samples is seen once: the draft would turn the filter
- *   of max_bw in each round after it.
- * - extra_acked counts once the pipe was filled: before, all ACKs are more than
- *   the estimate.
- * - At a timeout cwnd is down to a segment, so bounds are taken from the one
- *   before.
- * - An RTT that has expired is not replaced by that of a delayed ACK.
- * - When nothing was lost after all (Eifel, F-RTO, DSACK), the bounds come back
- *   with cwnd.
- * - ECN, which the draft does not specify, has no effect.
+ *   maximum of two cycles, limits the bandwidth.
+ * - Linux does not record with a packet the data in flight and the losses at
+ *   the time it was sent. rs->prior_in_flight, the data in flight before the
+ *   ACK, is used as tx_in_flight.  That is a round trip later: it is higher if
+ *   the flow accelerates, and lower in recovery, where the draft's minimum
+ *   limits inflight_hi.  The losses since the start of the round are used as
+ *   rs.lost.
+ * - For the same reason only ACKs of a probe without too much loss raise
+ *   inflight_hi: after too much loss, more is in flight for a round.
+ * - All losses reported by an ACK are treated as one packet, as there is no
+ *   hook for each lost packet.
+ * - The end of a probe's samples is detected once: the draft would advance the
+ *   filter of max_bw in every later round.
+ * - extra_acked is measured after Startup: before, all ACKs exceed the
+ *   estimate.
+ * - After a timeout cwnd is one segment, so bounds are derived from the
+ *   previous cwnd.
+ * - An expired RTT is not replaced by that of a delayed ACK.
+ * - If losses were spurious (Eifel, F-RTO, DSACK), the bounds are restored
+ *   along with cwnd.
+ * - ECN, which the draft does not specify, is ignored.
  */
 
 #include <linux/inet_diag.h>
@@ -74,13 +75,13 @@ enum bbr2_state {
 	BBR2_PROBE_RTT,
 };
 
-/* 4.3.3.6: which data is being acknowledged? */
+/* 4.3.3.6: data that is being acknowledged */
 enum bbr2_ack_phase {
-	BBR2_ACKS_INIT,		/* not of a probe */
+	BBR2_ACKS_INIT,		/* not sent in a probe */
 	BBR2_ACKS_REFILLING,	/* sent before UP */
-	BBR2_ACKS_PROBE_STARTING,	/* sent before UP, which has begun */
+	BBR2_ACKS_PROBE_STARTING,	/* sent before UP, which has started */
 	BBR2_ACKS_PROBE_FEEDBACK,	/* sent in UP */
-	BBR2_ACKS_PROBE_STOPPING,	/* sent in UP, which is over */
+	BBR2_ACKS_PROBE_STOPPING,	/* sent in UP, which has ended */
 };
 
 /* Gains of each state, 2.6, 2.14.2 and 4.6.1 */
@@ -99,12 +100,12 @@ static const u16 bbr2_cwnd_gains[] = {
 	[BBR2_PROBE_RTT]	= BBR2_UNIT / 2,
 };
 
-/* 4.3.1.2: the pipe is full after so many rounds in which bw grew by less */
+/* 4.3.1.2: the pipe is full after this many rounds with less growth of bw */
 static const u32 bbr2_full_bw_percent = 125;
 static const u32 bbr2_full_bw_count = 3;
-/* 4.3.1.3: or after so many losses in a round, of too many packets */
+/* 4.3.1.3: or after this many losses in a round with a high loss rate */
 static const u32 bbr2_startup_full_loss_cnt = 3;
-/* 4.3.3.5.3: the least between probes, and what chance may add */
+/* 4.3.3.5.3: minimum and random time between probes */
 static const u32 bbr2_probe_wait_ms = 2 * MSEC_PER_SEC;
 static const u32 bbr2_probe_wait_rand_ms = MSEC_PER_SEC;
 /* 2.14 */
@@ -117,26 +118,26 @@ static const u32 bbr2_extra_acked_half_rounds = 5;
 /* 4.6.3: below this a quantum is one packet */
 static const u32 bbr2_min_tso_bytes_per_sec = 1200000 / 8;
 
-/* One connection's state */
+/* State of a connection */
 struct bbr2 {
-	/* The path, 2.9; times are of tcp_jiffies32 or tp->tcp_mstamp */
+	/* Path, 2.9; times are those of tcp_jiffies32 or tp->tcp_mstamp */
 	u32	min_rtt_us;
 	u32	min_rtt_stamp;
-	u32	max_bw[2];		/* of the cycle before, of this one */
+	u32	max_bw[2];		/* of previous and current cycle */
 	u32	bw_lo;
 	u32	inflight_hi;
 	u32	inflight_lo;
 
-	/* What got through in this round at most, 2.10 */
+	/* Maximum delivered in this round, 2.10 */
 	u32	bw_latest;
 	u32	inflight_latest;
 	u16	lost_in_round;		/* packets */
-	u16	loss_events:2,		/* ACKs of this round that told of loss */
+	u16	loss_events:2,		/* ACKs in this round with losses */
 		bw_probe_up_rounds:5,
 		rounds_since_bw_probe:7,
 		unused:2;
 
-	/* Rounds end when what is sent now is acknowledged, 4.5.1 */
+	/* A round ends when data sent at its start is acknowledged, 4.5.1 */
 	u32	next_round_delivered;
 	u32	loss_round_delivered;
 
@@ -153,7 +154,7 @@ struct bbr2 {
 	/* ProbeRTT, 2.14.2 */
 	u32	probe_rtt_min_us;
 	u32	probe_rtt_min_stamp;
-	u32	probe_rtt_done_stamp;	/* 0: not yet down to its cwnd */
+	u32	probe_rtt_done_stamp;	/* 0: cwnd not yet reached */
 
 	/* Aggregation, 2.12 */
 	u32	extra_acked_start_us;
@@ -171,7 +172,7 @@ struct bbr2 {
 		round_start:1,
 		loss_round_start:1,
 		loss_in_round:1,
-		bw_probe_samples:1,	/* not yet answered to loss of this probe */
+		bw_probe_samples:1,	/* no loss response in this probe */
 		packet_conservation:1,
 		idle_restart:1,
 		probe_rtt_round_done:1,
@@ -185,7 +186,7 @@ struct bbr2_net {
 
 static unsigned int bbr2_net_id __read_mostly;
 
-/* What an ACK tells, besides the rate sample */
+/* Information in an ACK, in addition to the rate sample */
 struct bbr2_ack {
 	const struct rate_sample *rs;
 	u32 delivery_rate;	/* 0: no sample */
@@ -261,13 +262,13 @@ static void bbr2_set_pacing_rate_with_gain(struct sock *sk, u32 gain)
 		WRITE_ONCE(sk->sk_pacing_rate, rate);
 }
 
-/* 4.6.3: the least of BBR.send_quantum */
+/* 4.6.3: minimum of BBR.send_quantum */
 static u32 bbr2_min_tso_segs(struct sock *sk)
 {
 	return READ_ONCE(sk->sk_pacing_rate) < bbr2_min_tso_bytes_per_sec ? 1 : 2;
 }
 
-/* What tcp_tso_autosize() lets go at once, but for the device's limits */
+/* The burst that tcp_tso_autosize() allows, without the device's limits */
 static u32 bbr2_send_quantum(struct sock *sk)
 {
 	unsigned long bytes = min_t(unsigned long, tcp_small_queue_burst(sk),
@@ -304,7 +305,7 @@ static u32 bbr2_max_inflight(struct sock *sk)
 					bbr->state == BBR2_PROBE_BW_UP);
 }
 
-/* 4.6.4.4: the last cwnd that neither recovery nor ProbeRTT modulated */
+/* 4.6.4.4: the last cwnd outside of recovery and ProbeRTT */
 static u32 bbr2_save_cwnd(const struct sock *sk)
 {
 	const struct bbr2 *bbr = inet_csk_ca(sk);
@@ -324,7 +325,7 @@ static void bbr2_restore_cwnd(struct sock *sk)
 	tcp_snd_cwnd_set(tp, max(tcp_snd_cwnd(tp), bbr->prior_cwnd));
 }
 
-/* 4.3.3.5.3, but with the cwnd of before a timeout */
+/* 4.3.3.5.3, but with the cwnd before a timeout */
 static u32 bbr2_target_inflight(const struct sock *sk)
 {
 	const struct bbr2 *bbr = inet_csk_ca(sk);
@@ -368,7 +369,7 @@ static void bbr2_update_max_bw(struct sock *sk, const struct bbr2_ack *ack)
 		bbr->max_bw[1] = max(bbr->max_bw[1], ack->delivery_rate);
 }
 
-/* 4.5.2.5: a cycle without samples is not one */
+/* 4.5.2.5: cycles without samples do not count */
 static void bbr2_advance_max_bw_filter(struct bbr2 *bbr)
 {
 	if (!bbr->max_bw[1])
@@ -622,7 +623,7 @@ static bool bbr2_check_time_to_cruise(struct sock *sk, u32 inflight)
 	       inflight <= bbr2_inflight(sk, bbr2_max_bw(bbr), BBR2_UNIT);
 }
 
-/* 4.5.6.2: once for each probe */
+/* 4.5.6.2: once per probe */
 static void bbr2_handle_inflight_too_high(struct sock *sk, u32 tx_in_flight,
 					  bool is_app_limited)
 {
@@ -731,7 +732,7 @@ static void bbr2_update_probe_bw_cycle_phase(struct sock *sk,
 	}
 }
 
-/* 4.3.4.4.  Returns whether it is time for ProbeRTT. */
+/* 4.3.4.4. Returns whether to enter ProbeRTT. */
 static bool bbr2_update_min_rtt(struct sock *sk, const struct rate_sample *rs)
 {
 	struct bbr2 *bbr = inet_csk_ca(sk);
@@ -792,7 +793,7 @@ static void bbr2_handle_probe_rtt(struct sock *sk)
 	struct bbr2 *bbr = inet_csk_ca(sk);
 	struct tcp_sock *tp = tcp_sk(sk);
 
-	/* MarkConnectionAppLimited(): rates are low on purpose */
+	/* MarkConnectionAppLimited(): rates are deliberately low */
 	tp->app_limited = (tp->delivered + tcp_packets_in_flight(tp)) ?: 1;
 	if (!bbr->probe_rtt_done_stamp) {
 		if (tcp_packets_in_flight(tp) > bbr2_probe_rtt_cwnd(bbr))
@@ -938,7 +939,7 @@ static void bbr2_cwnd_event(struct sock *sk, enum tcp_ca_event event)
 		bbr2_check_probe_rtt_done(sk);
 }
 
-/* Recovery begins: cwnd and bounds may have to come back.  4.6.4.4 */
+/* 4.6.4.4: recovery starts; cwnd and bounds may have to be restored */
 static u32 bbr2_ssthresh(struct sock *sk)
 {
 	struct bbr2 *bbr = inet_csk_ca(sk);
@@ -950,7 +951,7 @@ static u32 bbr2_ssthresh(struct sock *sk)
 	return tcp_sk(sk)->snd_ssthresh;
 }
 
-/* Nothing was lost after all */
+/* The losses were spurious */
 static u32 bbr2_undo_cwnd(struct sock *sk)
 {
 	struct bbr2 *bbr = inet_csk_ca(sk);
@@ -966,7 +967,7 @@ static u32 bbr2_undo_cwnd(struct sock *sk)
 	return max(tcp_snd_cwnd(tcp_sk(sk)), bbr->prior_cwnd);
 }
 
-/* A timeout.  Its losses come between ACKs, and cwnd is down to 1 segment. */
+/* A timeout. Its losses are reported between ACKs, and cwnd is 1 segment. */
 static void bbr2_set_state(struct sock *sk, u8 new_state)
 {
 	struct bbr2 *bbr = inet_csk_ca(sk);
@@ -1008,7 +1009,7 @@ static void bbr2_init(struct sock *sk)
 	cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE, SK_PACING_NEEDED);
 }
 
-/* Recovery may send twice of what is acknowledged, as BBR */
+/* Recovery may send twice the data acknowledged, as in BBR */
 static u32 bbr2_sndbuf_expand(struct sock *sk)
 {
 	return 3;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * BBRv2: from measurements to bounds.
- * Pure functions, so that they can be tested without a socket.
+ * BBRv2: from measurements to bounds
  *
- * Names and sections are those of draft-cardwell-iccrg-bbr-congestion-control-02.
+ * Pure functions, tested by KUnit. Names and sections are those of
+ * draft-cardwell-iccrg-bbr-congestion-control-02.
  */
 #ifndef _TCP_BBR2_H
 #define _TCP_BBR2_H
@@ -25,23 +25,23 @@
 #define BBR2_SCALE	8
 #define BBR2_UNIT	BIT(BBR2_SCALE)
 
-/* Of a bound: there is none */
+/* No bound */
 #define BBR2_INFINITY	U32_MAX
 
-/* 2.5: pace 1% below the estimate, for the queue to drain on average */
+/* 2.5: pace 1% below the estimate, so that the queue drains on average */
 #define BBR2_PACING_MARGIN_PERCENT	1
-/* 2.8: the loss in a round trip that is put up with */
+/* 2.8: tolerated loss in a round trip */
 #define BBR2_LOSS_THRESH_PERCENT	2
-/* 2.8: what is left of a bound after a round trip with loss */
+/* 2.8: factor on a bound after a round trip with loss */
 #define BBR2_BETA_PERCENT		70
-/* 2.8: how much of inflight_hi is used while not probing.  The pseudocode
- * takes the same 0.85 for what is left free, the table in 4.6.1 for what is
- * used, as here.
+/* 2.8: part of inflight_hi that is used while not probing. The pseudocode uses
+ * the same 0.85 for the headroom, the table in 4.6.1 for the part that is used,
+ * as here.
  */
 #define BBR2_HEADROOM_PERCENT		85
-/* 2.8: two segments on their way and two being acknowledged together */
+/* 2.8: two segments in flight and two being acknowledged together */
 #define BBR2_MIN_PIPE_CWND		4U
-/* 4.3.3.5.3: Reno needs this many rounds to fill 25 Mbit/s times 30 ms */
+/* 4.3.3.5.3: rounds that Reno needs to fill 25 Mbit/s times 30 ms */
 #define BBR2_RENO_ROUNDS		63U
 
 static inline u32 bbr2_percent_of(u32 value, u32 percent)
@@ -49,7 +49,7 @@ static inline u32 bbr2_percent_of(u32 value, u32 percent)
 	return div_u64((u64)value * percent, 100);
 }
 
-/* rs.delivery_rate, not less than the least there is */
+/* rs.delivery_rate, but not zero */
 static inline u32 bbr2_delivery_rate(u32 delivered, unsigned long interval_us)
 {
 	u64 bw = div64_ul((u64)delivered * BBR2_BW_UNIT, interval_us);
@@ -62,7 +62,7 @@ static inline u64 bbr2_pacing_rate(u32 bw, u32 mss, u32 gain, u32 percent)
 {
 	u64 rate = (u64)bw * mss;
 
-	/* Below 2^58, for a gain has 10 bits */
+	/* Less than 2^58, as a gain has 10 bits */
 	rate = rate * gain >> BBR2_SCALE;
 	rate = mul_u64_u32_shr(rate, USEC_PER_SEC / 100 *
 				     (100 - BBR2_PACING_MARGIN_PERCENT),
@@ -70,7 +70,7 @@ static inline u64 bbr2_pacing_rate(u32 bw, u32 mss, u32 gain, u32 percent)
 	return div_u64(rate * percent, 100);
 }
 
-/* 4.6.4.2, BBRBDPMultiple(): rounded up, or the estimates would shrink */
+/* 4.6.4.2, BBRBDPMultiple(): rounded up, to prevent shrinking estimates */
 static inline u32 bbr2_bdp_multiple(u32 bw, u32 min_rtt_us, u32 gain)
 {
 	u64 bdp = mul_u64_u32_shr((u64)bw * min_rtt_us, gain, BBR2_SCALE);
@@ -107,8 +107,8 @@ static inline bool bbr2_is_reno_coexistence_probe_time(u32 rounds,
 	return rounds >= min(target_inflight, BBR2_RENO_ROUNDS);
 }
 
-/* 4.3.3.6, BBRRaiseInflightHiSlope(): how many packets are acknowledged for
- * inflight_hi to grow by one, when it grows by 1, 2, 4, ... in a round
+/* 4.3.3.6, BBRRaiseInflightHiSlope(): number of acknowledged packets after
+ * which inflight_hi grows by one, so that it grows by 1, 2, 4, ... in a round
  */
 static inline u32 bbr2_probe_up_cnt(u32 cwnd, u32 rounds)
 {
@@ -121,9 +121,8 @@ static inline bool bbr2_is_inflight_too_high(u32 lost, u32 tx_in_flight)
 	return (u64)lost * 100 > (u64)tx_in_flight * BBR2_LOSS_THRESH_PERCENT;
 }
 
-/* 4.5.6.2, BBRInflightHiFromLostPacket(): of the @size packets that were lost
- * last, how many had to be for the loss of @lost among @tx_in_flight to be too
- * much?  Returns what was in flight with them.
+/* 4.5.6.2, BBRInflightHiFromLostPacket(): data in flight at which the loss of
+ * @lost among @tx_in_flight became too high, within the last @size lost packets
  */
 static inline u32 bbr2_inflight_hi_from_lost(u32 tx_in_flight, u32 lost,
 					     u32 size)
@@ -140,7 +139,7 @@ static inline u32 bbr2_inflight_hi_from_lost(u32 tx_in_flight, u32 lost,
 }
 
 /* 4.5.6.3, BBRLossLowerBounds(): @bound after a round with loss in which
- * @latest got through
+ * @latest was delivered
  */
 static inline u32 bbr2_loss_lower_bound(u32 bound, u32 latest)
 {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KUnit tests of BBRv2's arithmetic: figures worked out by hand, and those near
- * the end of their range.
+ * KUnit tests of BBRv2's arithmetic: values calculated by hand, and values near
+ * the limits of their range.
  */
 
 #include <kunit/test.h>
 
 #include "tcp_bbr2.h"
 
-/* 50 Mbit/s are 4317 packets of 1448 bytes a second, 86 in 20 ms */
+/* 50 Mbit/s are 4317 packets of 1448 bytes per second, 86 in 20 ms */
 #define RTT_US	20000
 #define PACKETS	86
 
@@ -16,7 +16,7 @@ static void test_delivery_rate(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, bbr2_delivery_rate(1, 1), BBR2_BW_UNIT);
 	KUNIT_EXPECT_EQ(test, bbr2_delivery_rate(PACKETS, RTT_US), 72142);
-	/* Less than can be told is not nothing, more than that is the most */
+	/* Rates are clamped to the minimum and the maximum */
 	KUNIT_EXPECT_EQ(test, bbr2_delivery_rate(1, ULONG_MAX), 1);
 	KUNIT_EXPECT_EQ(test, bbr2_delivery_rate(0, 1), 1);
 	KUNIT_EXPECT_EQ(test, bbr2_delivery_rate(S32_MAX, 1), U32_MAX);
@@ -38,7 +38,7 @@ static void test_pacing_rate(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, bbr2_pacing_rate(BBR2_BW_UNIT, 1, BBR2_UNIT, 100),
 			990000);
 	KUNIT_EXPECT_EQ(test, bbr2_pacing_rate(0, 1448, BBR2_UNIT, 1000), 0);
-	/* 256 packets of 64 KB a microsecond, tenfold: nothing overflows */
+	/* 256 packets of 64 KB per microsecond, tenfold: no overflow */
 	KUNIT_EXPECT_EQ(test, bbr2_pacing_rate(U32_MAX, U16_MAX, 1023, 1000),
 			663718819345460ULL);
 }
@@ -55,7 +55,7 @@ static void test_bdp_multiple(struct kunit *test)
 	/* Rounded up */
 	KUNIT_EXPECT_EQ(test, bbr2_bdp_multiple(1, 1, BBR2_UNIT), 1);
 	KUNIT_EXPECT_EQ(test, bbr2_bdp_multiple(0, RTT_US, BBR2_UNIT), 0);
-	/* Never without bound */
+	/* Never unbounded */
 	KUNIT_EXPECT_EQ(test, bbr2_bdp_multiple(U32_MAX, U32_MAX, BBR2_UNIT),
 			BBR2_INFINITY - 1);
 }
@@ -71,7 +71,7 @@ static void test_quantization_budget(struct kunit *test)
 static void test_headroom(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, bbr2_inflight_with_headroom(100), 85);
-	/* At least one is left, unless too few would be in flight */
+	/* Headroom of at least one, unless too few would be in flight */
 	KUNIT_EXPECT_EQ(test, bbr2_inflight_with_headroom(6), 5);
 	KUNIT_EXPECT_EQ(test, bbr2_inflight_with_headroom(4), 4);
 	KUNIT_EXPECT_EQ(test, bbr2_inflight_with_headroom(0), 4);
@@ -83,10 +83,10 @@ static void test_headroom(struct kunit *test)
 
 static void test_reno_coexistence(struct kunit *test)
 {
-	/* As many rounds as Reno would need for a BDP of 40 packets */
+	/* Rounds that Reno needs for a BDP of 40 packets */
 	KUNIT_EXPECT_FALSE(test, bbr2_is_reno_coexistence_probe_time(39, 40));
 	KUNIT_EXPECT_TRUE(test, bbr2_is_reno_coexistence_probe_time(40, 40));
-	/* Not more than 63 */
+	/* At most 63 */
 	KUNIT_EXPECT_FALSE(test,
 			   bbr2_is_reno_coexistence_probe_time(62, U32_MAX));
 	KUNIT_EXPECT_TRUE(test,
@@ -102,7 +102,7 @@ static void test_probe_up_doubles_each_round(struct kunit *test)
 		KUNIT_EXPECT_GE(test, grown, 1U << round);
 		KUNIT_EXPECT_LE(test, grown, (1U << round) * 5 / 4);
 	}
-	/* But not more than what is acknowledged */
+	/* But at most the acknowledged packets */
 	KUNIT_EXPECT_EQ(test, bbr2_probe_up_cnt(cwnd, 30), 1);
 	KUNIT_EXPECT_EQ(test, bbr2_probe_up_cnt(0, 0), 1);
 }
@@ -121,13 +121,13 @@ static void test_loss_above_2_percent_is_too_much(struct kunit *test)
 
 static void test_inflight_where_loss_began(struct kunit *test)
 {
-	/* 1 + 1 of 100 would have been 2%: the third was too much */
+	/* 1 + 1 of 100 would be 2%: the third is too much */
 	KUNIT_EXPECT_EQ(test, bbr2_inflight_hi_from_lost(100, 3, 1), 99);
-	/* 10 of 200 at once: 190 allow 3.8, so 3 of the 10 were */
+	/* 10 of 200 at once: 190 allow 3.8, so 3 of the 10 are tolerated */
 	KUNIT_EXPECT_EQ(test, bbr2_inflight_hi_from_lost(200, 10, 10), 193);
-	/* 1 before: 2.8 were */
+	/* 1 before: 2.8 are tolerated */
 	KUNIT_EXPECT_EQ(test, bbr2_inflight_hi_from_lost(200, 11, 10), 192);
-	/* More was lost than is in flight */
+	/* More lost than in flight */
 	KUNIT_EXPECT_EQ(test, bbr2_inflight_hi_from_lost(5, 10, 10), 0);
 	KUNIT_EXPECT_EQ(test, bbr2_inflight_hi_from_lost(5, 0, 10), 0);
 	KUNIT_EXPECT_EQ(test, bbr2_inflight_hi_from_lost(U32_MAX, 0, 0),
@@ -138,7 +138,7 @@ static void test_bounds_after_loss(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, bbr2_loss_lower_bound(100, 0), 70);
 	KUNIT_EXPECT_EQ(test, bbr2_loss_lower_bound(100, 90), 90);
-	/* Never to nothing, nor over the end */
+	/* Never to zero, no overflow */
 	KUNIT_EXPECT_EQ(test, bbr2_loss_lower_bound(1, 0), 1);
 	KUNIT_EXPECT_EQ(test, bbr2_loss_lower_bound(BBR2_INFINITY - 1, 0),
 			3006477105U);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * TCP Small Queues: how a host or a socket chooses its limit
+ * TCP Small Queues: sysctl and socket option
  *
- * The sysctl net.ipv4.tcp_small_queue takes one of the words "driver" and
- * "off", or a number and its unit: "4000 us", "65536 bytes", "32 packets".  The
- * socket option TCP_SMALL_QUEUE takes the same as a struct tcp_small_queue.
- * The limits are those of the table below.
+ * The sysctl net.ipv4.tcp_small_queue accepts the words "driver" and "off", or
+ * a number with a unit: "4000 us", "65536 bytes", "32 packets". The socket
+ * option TCP_SMALL_QUEUE accepts the same as a struct tcp_small_queue. Ranges
+ * are in the table below.
  */
 
 #include <linux/ctype.h>
@@ -15,7 +15,7 @@
 
 static const struct {
 	const char *name;
-	u32 max;	/* 0: the word stands alone */
+	u32 max;	/* 0: word without a number */
 } tcp_small_queue_units[] = {
 	[TCP_SMALL_QUEUE_DRIVER]	= { "driver" },
 	[TCP_SMALL_QUEUE_OFF]		= { "off" },
@@ -24,7 +24,7 @@ static const struct {
 	[TCP_SMALL_QUEUE_PACKETS]	= { "packets", U16_MAX },
 };
 
-/* Returns a choice, or 0 when there is none like this */
+/* Returns a limit, or 0 if it is not valid */
 static u32 tcp_small_queue_checked(u32 unit, u32 limit)
 {
 	u32 max;
@@ -98,9 +98,9 @@ int proc_tcp_small_queue(const struct ctl_table *table, int write, void *buffer,
 	return 0;
 }
 
-/* setsockopt(TCP_SMALL_QUEUE): -EINVAL for what is out of range, unit
- * TCP_SMALL_QUEUE_INHERIT to follow the sysctl again.  It needs no privilege:
- * any UDP socket may fill a device's queue.
+/* setsockopt(TCP_SMALL_QUEUE): -EINVAL if out of range; unit
+ * TCP_SMALL_QUEUE_INHERIT returns to the sysctl. No privilege is required: any
+ * UDP socket can fill a device's queue.
  */
 int tcp_small_queue_set(struct sock *sk, sockptr_t optval, unsigned int optlen)
 {
@@ -123,7 +123,7 @@ int tcp_small_queue_set(struct sock *sk, sockptr_t optval, unsigned int optlen)
 	return 0;
 }
 
-/* getsockopt(TCP_SMALL_QUEUE): what the socket itself chose */
+/* getsockopt(TCP_SMALL_QUEUE): the limit of the socket itself */
 int tcp_small_queue_get(const struct sock *sk, sockptr_t optval,
 			sockptr_t optlen)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KUnit tests of the limit of TCP small queues: units, and rates near the end
- * of their range.
+ * KUnit tests of the limit of TCP small queues: units, and rates near the
+ * limits of their range.
  */
 
 #include <kunit/test.h>
@@ -59,10 +59,10 @@ static void packets_are_those_of_the_skb(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tcp_small_queue_packets_bytes(1, 2304, 1), 2304);
 	KUNIT_EXPECT_EQ(test, tcp_small_queue_packets_bytes(40, 2304, 1),
 			92160);
-	/* 10 segments joined */
+	/* skb with 10 segments */
 	KUNIT_EXPECT_EQ(test, tcp_small_queue_packets_bytes(40, 16640, 10),
 			66560);
-	/* Not yet known how many */
+	/* Number of segments not yet known */
 	KUNIT_EXPECT_EQ(test, tcp_small_queue_packets_bytes(2, 2304, 0), 4608);
 	KUNIT_EXPECT_EQ(test, tcp_small_queue_packets_bytes(U16_MAX, 1 << 20,
 							    1),

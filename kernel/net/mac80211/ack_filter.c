@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Filter of TCP ACKs in transmit queues
+ * Filter TCP ACKs in transmit queues
  *
- * On Wi-Fi the queue is here, below the qdiscs, so the ACK filter of sch_cake
- * finds nothing to drop. This is the same filter for the queues of mac80211:
- * packets in them have no sequence number yet, so any of them can go.
+ * On Wi-Fi packets queue here, below the qdiscs, so the ACK filter of sch_cake
+ * has nothing to drop. This is the same filter for mac80211's queues: packets
+ * in them do not have sequence numbers yet, so any of them can be dropped.
  */
 
 #include <kunit/visibility.h>
@@ -13,22 +13,22 @@
 #include "ieee80211_i.h"
 
 /*
- * How many packets of a flow are looked at for each packet that is queued, as
- * fq.lock is held meanwhile. Flows of ACKs stay short if they are filtered;
- * long flows are of data and seldom have ACKs to drop.
+ * Maximum number of packets examined for each queued packet, as fq.lock is
+ * held. Flows of ACKs stay short if they are filtered; long flows consist of
+ * data and rarely have ACKs to drop.
  */
 #define ACK_FILTER_PACKETS	64
 
-/* The longest ACK: 60 bytes of TCP header, as much of IPv4, or 6in4, and what
- * 802.11 and LLC have in front of them
+/* Maximum length of an ACK: 60 bytes of TCP header, the same for IPv4 or 6in4,
+ * and the 802.11 and LLC headers
  */
 #define ACK_FILTER_BYTES	192
 
 /**
  * ieee80211_ack_filter - find a redundant TCP ACK in a queue
- * @local: the radio, whose fq.lock is held
+ * @local: the radio; its fq.lock is held
  * @queue: packets of one flow
- * @newer: the packet that is about to be queued behind them
+ * @newer: the packet that is about to be queued
  *
  * Return: the ACK that can be dropped, or %NULL.
  */
@@ -52,12 +52,12 @@ struct sk_buff *ieee80211_ack_filter(struct ieee80211_local *local,
 			return NULL;
 		}
 
-		/* Data are most of what the walk meets: be quick about them. */
+		/* Most packets are data: skip them quickly. */
 		if (!filter.candidate && older->len > ACK_FILTER_BYTES)
 			continue;
 
-		/* All of its packets would be dropped with it, and any of them
-		 * may have other ECN flags than the ACK before it.
+		/* All of its packets would be dropped, and their ECN flags may
+		 * differ.
 		 */
 		if (IEEE80211_SKB_CB(older)->control.flags &
 		    IEEE80211_TX_CTRL_AMSDU) {

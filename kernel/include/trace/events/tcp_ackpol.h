@@ -31,11 +31,12 @@ TRACE_DEFINE_ENUM(TCP_ACKPOL_WINDOW);
 		{ TCP_ACKPOL_FIN,	"fin" },	\
 		{ TCP_ACKPOL_WINDOW,	"window" })
 
-/* One line for each decision of a socket with a policy.
- * iat_us: time between the last two arrivals, -1 after the first
- * ato_us: the delay that the policy returned, 0 if it was not asked,
- *	TCP_ACKPOL_DELACK if it leaves it to the delayed ACK timer
- * segs: segments that the ACK will acknowledge
+/* One event per decision for a socket with a policy.
+ *
+ *   iat_us: time between the last two arrivals, -1 for the first
+ *   ato_us: delay returned by the policy, 0 if it was not called,
+ *	TCP_ACKPOL_DELACK for the delayed ACK timer
+ *   segs: segments that the ACK acknowledges
  */
 TRACE_EVENT(tcp_ackpol_decision,
 
@@ -77,10 +78,11 @@ TRACE_EVENT(tcp_ackpol_decision,
 		  __entry->rcv_nxt, __entry->sock_cookie)
 );
 
-/* One line for each ACK of all that arrived in order, whatever sends it: a
- * policy, a timer, data out of order, data that goes back.
- * segs: segments received since the ACK before
- * waited_us: since the first of them arrived, 0 if there is none
+/* One event per ACK for all data received in order, whether sent by a policy, a
+ * timer, due to out-of-order data or with data.
+ *
+ *   segs: segments received since the previous ACK
+ *   waited_us: time since the first of them arrived, 0 if there is none
  */
 TRACE_EVENT(tcp_ackpol_ack,
 

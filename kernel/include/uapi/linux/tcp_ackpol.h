@@ -6,17 +6,17 @@
 #ifndef _UAPI_LINUX_TCP_ACKPOL_H
 #define _UAPI_LINUX_TCP_ACKPOL_H
 
-/* Nested in INET_DIAG_ACKPOL, which sockets with "default" do not have.  A
- * time that is not known has no attribute.
+/* Nested in INET_DIAG_ACKPOL, which is absent for sockets with "default". Times
+ * that are not known are absent.
  */
 enum {
 	TCP_ACKPOL_A_UNSPEC,
 	TCP_ACKPOL_A_NAME,	/* string */
 	TCP_ACKPOL_A_SEGS,	/* u32, received and not yet acknowledged */
 	TCP_ACKPOL_A_IAT_US,	/* u32, between the last two arrivals */
-	TCP_ACKPOL_A_DELAY_US,	/* u32, what the policy last returned */
+	TCP_ACKPOL_A_DELAY_US,	/* u32, delay that the policy returned */
 	TCP_ACKPOL_A_DUE_US,	/* u32, until the policy's timer expires */
-	TCP_ACKPOL_A_STATE,	/* nest, attributes of the policy's own */
+	TCP_ACKPOL_A_STATE,	/* nest, attributes of the policy */
 	__TCP_ACKPOL_A_MAX,
 };
 
@@ -25,8 +25,8 @@ enum {
 /* In TCP_ACKPOL_A_STATE, policy "aad" */
 enum {
 	TCP_ACKPOL_AAD_A_UNSPEC,
-	TCP_ACKPOL_AAD_A_IAT_MIN_US,	/* u32, least time between aggregates */
-	TCP_ACKPOL_AAD_A_IAT_CURR_US,	/* u32, last time between aggregates */
+	TCP_ACKPOL_AAD_A_IAT_MIN_US,	/* u32, minimum IAT of aggregates */
+	TCP_ACKPOL_AAD_A_IAT_CURR_US,	/* u32, last IAT of aggregates */
 	__TCP_ACKPOL_AAD_A_MAX,
 };
 

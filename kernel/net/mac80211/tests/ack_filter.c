@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* KUnit tests of the filter of TCP ACKs in transmit queues */
+/* KUnit tests of the TCP ACK filter in transmit queues */
 
 #include <kunit/skbuff.h>
 #include <kunit/test.h>
@@ -49,7 +49,7 @@ static void init(struct kunit *test, struct queue *queue,
 	__skb_queue_head_init(&queue->skbs);
 }
 
-/* Queues a packet and drops what the filter finds, which is returned. */
+/* Queues a packet, and returns the one that the filter drops. */
 static struct sk_buff *enqueue(struct queue *queue, struct sk_buff *skb)
 {
 	struct sk_buff *ack;
@@ -132,7 +132,7 @@ static void amsdus_stay(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, enqueue(&queue, acks[0]));
 	KUNIT_EXPECT_PTR_EQ(test, enqueue(&queue, acks[1]), acks[0]);
 
-	/* What is before one is not compared with what is after it. */
+	/* ACKs before an A-MSDU are not compared with those after it. */
 	IEEE80211_SKB_CB(acks[1])->control.flags |= IEEE80211_TX_CTRL_AMSDU;
 	init(test, &queue, IEEE80211_ACK_FILTER_ON);
 	KUNIT_EXPECT_NULL(test, enqueue(&queue, make(test, 1, 0)));

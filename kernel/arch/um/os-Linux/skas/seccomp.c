@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Programs that are not traced. A seccomp filter makes each of their system
- * calls a signal, as faults are; the handler of signals, in the stub's page,
- * stops by a call of which the filter notifies the kernel, whose answer lets it
- * go on. The frame of the signal holds the program's registers. A way into the
- * kernel and out costs three system calls of the host instead of a dozen.
+ * Run programs without ptrace. A seccomp filter turns their system calls into
+ * signals; faults are signals anyway. The signal handler in the stub page stops
+ * with a system call that the filter reports to the kernel through a seccomp
+ * notification, and continues when the kernel replies. The signal frame holds
+ * the program's registers. Entering and leaving the kernel takes three system
+ * calls of the host instead of a dozen.
  *
- * A program may jump to any instruction of the stub with any registers, so the
- * stub is no more trusted than the program:
+ * A program may jump to any instruction of the stub with any register contents,
+ * so the stub is no more trusted than the program:
  *
- * - The thread that runs programs may stop, return from a signal and set the
- *   bases of FS and GS. Anything else that the stub's page calls kills it.
- * - Memory is changed by a second thread of the same process, which runs
- *   stub_memory_thread() and nothing else, on orders from a page that programs
- *   can only read.
- * - While the kernel runs no program does: the host has stopped it, and it is
- *   not its own word that says so. What it had in its registers and wrote to
- *   its signal stack is checked before use, and does not change meanwhile.
+ * - The thread that runs programs may stop, return from a signal, and set the
+ *   FS and GS bases. Any other system call from the stub page kills it.
+ * - Memory is changed by a second thread of the same process, which only runs
+ *   stub_memory_thread(), as commanded by a page that is read-only to programs.
+ * - Programs do not run while the kernel does: the host has stopped them, which
+ *   does not depend on their cooperation. Their registers and signal stack are
+ *   checked before use, and do not change meanwhile.
  */
 
 #include <stddef.h>
@@ -60,7 +60,7 @@ int using_seccomp;
 
 #ifdef __x86_64__
 
-/* SA_RESTORER and this form of sigaction are not in libc's headers. */
+/* SA_RESTORER and the kernel's struct sigaction are not in libc's headers. */
 #define RESTORER 0x04000000
 struct host_sigaction {
 	void (*handler)(int sig, siginfo_t *info, void *p);
@@ -73,10 +73,10 @@ static const int signals[] = {
 	SIGSYS, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGALRM
 };
 
-/* Where the addresses end that the host gives out */
+/* End of the host's user address space */
 #define HOST_END 0x7ffffffff000UL
 
-/* Since Linux 6.11 a listener learns at once that the last listened to ended. */
+/* Since Linux 6.11 a listener is notified when the last filtered task exits. */
 #define ENDS_ARE_TOLD(major, minor) ((major) * 1000 + (minor) >= 6011)
 #define ASK_EVERY_MS 100
 
@@ -95,7 +95,7 @@ static int __init seccomp_param(char *line, int *add)
 
 __uml_setup("seccomp=", seccomp_param,
 	    "seccomp=off\n"
-	    "    Trace programs with ptrace(), although the host's seccomp would do.\n\n"
+	    "    Use ptrace() to run programs, even if the host supports seccomp.\n\n"
 );
 
 static int install_filter(struct sock_filter *filter, unsigned short length)
@@ -123,12 +123,12 @@ static bool has_ended(int pid, int fd, int wait_ms)
 	if (poll(&listener, 1, wait_ms) > 0)
 		return listener.revents & ~POLLIN;
 
-	/* Whether it is not a child any more or one that has ended */
+	/* Whether a child has exited or does not exist */
 	return waitid(P_PID, pid, &info,
 		      WEXITED | WNOHANG | WNOWAIT | __WALL) || info.si_pid;
 }
 
-/* Wait until a thread stops; -ESRCH when its process has ended. */
+/* Wait until a thread stops; -ESRCH if its process has exited. */
 static int wait_for(int pid, struct stub_thread *thread)
 {
 	struct seccomp_notif notif;
@@ -160,14 +160,14 @@ static int wait_for(int pid, struct stub_thread *thread)
 	return -ESRCH;
 }
 
-/* Let a stopped thread go on, and wait until it stops again. */
+/* Resume a stopped thread, and wait until it stops again. */
 static int run(int pid, struct stub_thread *thread, long value)
 {
 	int err;
 
 	/*
-	 * A host that freezes its processes, or stops them at a terminal, takes
-	 * the call back and has it repeated afterwards.
+	 * If the host freezes or stops its processes, the notification is
+	 * withdrawn and the system call is restarted later.
 	 */
 	while ((err = send_answer(thread, value)) == -ENOENT) {
 		struct stub_thread before = *thread;
@@ -181,14 +181,14 @@ static int run(int pid, struct stub_thread *thread, long value)
 	return err ?: wait_for(pid, thread);
 }
 
-/* libc has the host write to memory that will not be there any more. */
+/* libc registered memory with the host that is about to be unmapped. */
 static void unregister_rseq(void)
 {
 #ifdef RSEQ_SIG
 	char *area = (char *)__builtin_thread_pointer() + __rseq_offset;
 	unsigned int length;
 
-	/* The length that libc registered is not the one that it says. */
+	/* libc does not report the length that it registered. */
 	for (length = RSEQ_MIN_LEN; length <= RSEQ_MAX_LEN;
 	     length += RSEQ_MIN_LEN)
 		if (!syscall(__NR_rseq, area, length, RSEQ_FLAG_UNREGISTER,
@@ -197,7 +197,7 @@ static void unregister_rseq(void)
 #endif
 }
 
-/* What the memory that both see tells of a process that tries it out */
+/* Shared memory for the result of the trial process */
 struct trial {
 	int fd, ready;
 };
@@ -219,7 +219,7 @@ static int try_as_child(void *p)
 	_exit(syscall(STUB_STOP_NR) != STUB_SET_BASES);
 }
 
-/* Whether a process can be listened to, as start_seccomp_stub() will */
+/* Whether seccomp notifications work as start_seccomp_stub() needs them */
 static bool __init can_listen(void)
 {
 	unsigned long size = 4 * UM_KERN_PAGE_SIZE;
@@ -251,7 +251,7 @@ static bool __init can_listen(void)
 	return !status;
 }
 
-/* Say at boot which way it is; both give the same virtual time. */
+/* Report the mode at boot; both modes give the same virtual time. */
 void __init check_seccomp(void)
 {
 	struct seccomp_notif_sizes sizes = { .seccomp_notif = 0 };
@@ -273,7 +273,7 @@ void __init check_seccomp(void)
 	if (!using_seccomp)
 		return;
 
-	/* Each program takes two. */
+	/* Each program needs two. */
 	if (!getrlimit(RLIMIT_NOFILE, &files)) {
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
@@ -295,7 +295,7 @@ static void install_handlers(void)
 	};
 	unsigned int i;
 
-	/* What ends the kernel must not run its handlers here. */
+	/* Signals that terminate the kernel must not run its handlers here. */
 	signal(SIGINT, SIG_DFL);
 	signal(SIGHUP, SIG_DFL);
 
@@ -306,8 +306,8 @@ static void install_handlers(void)
 }
 
 /*
- * The program's own calls become signals. Of the stub's it may stop, return
- * from a signal, set the bases of FS and GS.
+ * Turn the program's system calls into signals. The stub may stop, return from
+ * a signal, and set the FS and GS bases.
  */
 static int filter_program(void)
 {
@@ -341,7 +341,7 @@ static int filter_program(void)
 	return install_filter(filter, ARRAY_SIZE(filter));
 }
 
-/* Nothing but what stub_memory_thread() calls */
+/* Only the system calls of stub_memory_thread() */
 static int filter_memory(void)
 {
 	struct sock_filter filter[] = {
@@ -380,7 +380,10 @@ static void tell_listener(struct stub_data *data, struct stub_thread *thread,
 	__atomic_add_fetch(&data->listeners, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Never returns: it stops, with the registers of the first program to come. */
+/*
+ * Does not return: it stops, and continues with the registers of the first
+ * program.
+ */
 static int run_programs(void *p)
 {
 	struct stub_data *data = p;
@@ -396,11 +399,10 @@ static int run_programs(void *p)
 }
 
 /**
- * enter_seccomp_stub() - become a program's process
- * @data: of the program, where the kernel has it
+ * enter_seccomp_stub() - turn the calling process into one that runs a program
+ * @data: stub data of the program, at its address in the kernel
  *
- * For the process that is to run programs, with the stub's pages in place.
- * Never returns.
+ * The stub's pages have to be mapped. Does not return.
  */
 void enter_seccomp_stub(struct stub_data *data)
 {
@@ -432,11 +434,11 @@ void enter_seccomp_stub(struct stub_data *data)
 }
 
 /**
- * start_seccomp_stub() - wait until a program's process can be used
+ * start_seccomp_stub() - wait until the process of a program is ready
  * @mm_idp: the program's memory
  *
- * Returns 0, or -EAGAIN when the process could not become one, most likely for
- * want of descriptors.
+ * Returns 0, or -EAGAIN if the process could not be set up, most likely for
+ * lack of file descriptors.
  */
 int start_seccomp_stub(struct mm_id *mm_idp)
 {
@@ -451,7 +453,7 @@ int start_seccomp_stub(struct mm_id *mm_idp)
 	}
 	mm_idp->syscall_data_len = 0;
 
-	/* No program can have these: the first one's are set in any case. */
+	/* Not valid in any program, so that those of the first one are set. */
 	data->fs_base = ~0UL;
 	data->gs_base = ~0UL;
 
@@ -459,7 +461,7 @@ int start_seccomp_stub(struct mm_id *mm_idp)
 	    wait_for(mm_idp->pid, &data->memory))
 		goto fail;
 
-	/* What there is of the kernel's own process */
+	/* Unmap the kernel's own memory */
 	unmap(mm_idp, 0, STUB_START);
 	unmap(mm_idp, STUB_END, HOST_END - STUB_END);
 	return 0;
@@ -470,12 +472,12 @@ fail:
 }
 
 /**
- * close_seccomp_stub() - forget a program's process, which has ended
- * @data: of the program
+ * close_seccomp_stub() - release the resources of a process that has exited
+ * @data: stub data of the program
  */
 void close_seccomp_stub(struct stub_data *data)
 {
-	/* 0 where it did not come to listening */
+	/* 0 if listening failed */
 	if (data->program.fd > 0)
 		close(data->program.fd);
 	if (data->memory.fd > 0)
@@ -483,10 +485,10 @@ void close_seccomp_stub(struct stub_data *data)
 }
 
 /**
- * change_seccomp_memory() - do what is to be done in a stopped program's memory
+ * change_seccomp_memory() - apply pending changes to a stopped program's memory
  * @mm_idp: the program's memory
  *
- * Returns 0 or an error, which is also in syscall_data_len then.
+ * Returns 0 or an error, which is also stored in syscall_data_len.
  */
 int change_seccomp_memory(struct mm_id *mm_idp)
 {
@@ -530,8 +532,8 @@ static int run_program(struct uml_pt_regs *regs, siginfo_t *si,
 }
 
 /**
- * userspace_seccomp() - userspace() without ptrace: it does not return
- * @regs: the current task's registers
+ * userspace_seccomp() - userspace() without ptrace; does not return
+ * @regs: registers of the current task
  */
 void userspace_seccomp(struct uml_pt_regs *regs)
 {
