@@ -20,7 +20,7 @@ DOCUMENTED = {name: attr for name, attr in ATTRS.items() if attr.object != "link
 
 def rows(heading: str) -> dict[str, list[str]]:
     """By key: the other cells of its row in the tables of that column."""
-    found = {}
+    found: dict[str, list[str]] = {}
     for table in re.findall(rf"^\| {heading} \|.*\n((?:\|.*\n)+)", PAGE.read_text(), re.M):
         for line in table.splitlines()[1:]:
             keys, *cells = line.strip("| ").split(" | ")
