@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A run's plan: what each parameter changes in it, and that a shell can read it."""
-
-import itertools
+"""A run's plan: hosts, flows, probes and captures; a shell can read every plan."""
 
 import pytest
 from plans import check_shell, commands, planned, section, text
@@ -10,7 +8,6 @@ from airtcp.backends import shell
 from airtcp.parameters import Parameters
 from airtcp.parameters.quantity import Plain
 from airtcp.steps import step
-from airtcp.steps.wifi import hostapd_conf, radio_keys
 from airtcp.steps.workloads import bulk
 from airtcp.testbed.default import testbed
 
@@ -212,218 +209,6 @@ def test_offloads_off_must_go_off_and_on_may_be_missing() -> None:
         assert f"try_offload {device} gso" in ap
 
 
-def keys(**values: Plain) -> dict[str, str]:
-    """What `airsim radio add` is given."""
-    words = radio_keys(Parameters().replace(values)).split()
-    return dict(zip(words[::2], words[1::2], strict=True))
-
-
-def test_every_station_and_the_access_point_have_a_radio_of_the_parameters() -> None:
-    plan = planned(stations=2, width="40MHz")
-    assert text(plan).count("must airsim radio add preset generic standard") == 3
-    assert "must iw phy phy0 set netns name ap" in text(plan)
-    assert "must iw phy phy2 set netns name station2" in text(plan)
-
-
-@pytest.mark.parametrize(
-    ("values", "rate"),
-    [
-        ({"mcs": 7}, "ht 7 1 20 800"),
-        ({"mcs": 5, "streams": 2, "guard_interval": "400ns", "width": "40MHz"}, "ht 5 2 40 400"),
-        ({"standard": "802.11ac", "mcs": 9, "width": "80MHz"}, "vht 9 1 80 800"),
-        ({"standard": "802.11ax", "mcs": 11, "guard_interval": "3200ns"}, "he 11 1 20 3200"),
-    ],
-)
-def test_the_radios_are_pinned_to_one_rate(values: dict[str, Plain], rate: str) -> None:
-    given = keys(**values)
-    names = ("format", "mcs", "streams", "width_mhz", "gi_ns")
-    assert " ".join(given[f"rate_{name}"] for name in names) == rate
-
-
-def test_legacy_radios_are_pinned_to_a_legacy_rate() -> None:
-    given = keys(standard="802.11a", legacy_rate="24Mbit", preset="wifi-11a")
-    assert given["rate_format"] == "ofdm" and given["rate_legacy_kbps"] == "24000"
-    assert given["ba_window"] == "1" and "rate_mcs" not in given
-
-
-def test_rate_control_is_left_to_minstrel() -> None:
-    assert not [key for key in keys(rate_control="minstrel") if key.startswith("rate_")]
-
-
-def test_what_is_left_to_the_preset_is_not_said() -> None:
-    usual = keys(preset="qca6178")
-    assert set(usual) == {
-        *("preset", "standard", "streams", "width_mhz", "ba_window", "gro_flush_us"),
-        *("rate_format", "rate_mcs", "rate_streams", "rate_width_mhz", "rate_gi_ns"),
-    }
-    values: dict[str, Plain] = {
-        **{"ampdu_mpdus": 16, "ampdu_bytes": 8191, "ampdu_duration": "1ms", "queue": "fifo"},
-        **{"block_ack_request": "off", "fifo_mpdus": 99, "rx_delivery": "coalesced", "amsdu": "on"},
-        **{"coalesce_mpdus": 8, "coalesce": "2ms", "mpdu_spacing": "0.25us"},
-    }
-    given = keys(**values)
-    assert {key: given[key] for key in set(given) - set(usual)} == {
-        **{"ampdu_mpdus": "16", "ampdu_octets": "8191", "ampdu_duration_us": "1000"},
-        **{"queueing": "fifo", "fifo_mpdus": "99", "bar": "off", "amsdu": "on"},
-        **{"rx_delivery": "coalesced", "coalesce_mpdus": "8", "coalesce_us": "2000"},
-        **{"mpdu_spacing_ns": "250"},
-    }
-
-
-def test_aggregates_are_formed_ahead_as_asked() -> None:
-    assert keys(preset="ar9580", formed_ppdus=0)["formed_ppdus"] == "0"
-    assert "formed_ppdus" not in keys(preset="ar9580")
-
-
-def test_radios_of_5_ghz_are_wide_enough_for_mac80211() -> None:
-    assert keys(standard="802.11ac")["width_mhz"] == "80"
-    assert keys(standard="802.11ax", width="160MHz")["width_mhz"] == "160"
-    assert keys(standard="802.11ax", channel=6)["width_mhz"] == "20"
-    assert keys()["width_mhz"] == "20"
-
-
-@pytest.mark.parametrize(
-    ("values", "expected"),
-    [
-        ({"standard": "802.11a"}, ["hw_mode=a", "channel=36"]),
-        ({"standard": "802.11g", "channel": 6}, ["hw_mode=g", "channel=6"]),
-        ({}, ["hw_mode=a", "channel=36", "ieee80211n=1", "ht_capab="]),
-        (
-            {"width": "40MHz", "guard_interval": "400ns"},
-            [
-                *("hw_mode=a", "channel=36", "ieee80211n=1"),
-                "ht_capab=[HT40+][SHORT-GI-20][SHORT-GI-40]",
-            ],
-        ),
-        (
-            {"standard": "802.11ac", "width": "80MHz", "channel": 157, "guard_interval": "400ns"},
-            [
-                *("hw_mode=a", "channel=157", "ieee80211n=1"),
-                "ht_capab=[HT40+][SHORT-GI-20][SHORT-GI-40]",
-                *("ieee80211ac=1", "vht_capab=[MAX-A-MPDU-LEN-EXP7][SHORT-GI-80]"),
-                *("vht_oper_chwidth=1", "vht_oper_centr_freq_seg0_idx=155"),
-            ],
-        ),
-        (
-            {"standard": "802.11ax", "width": "160MHz", "channel": 44},
-            [
-                *("hw_mode=a", "channel=44", "ieee80211n=1", "ht_capab=[HT40+]"),
-                *("ieee80211ac=1", "vht_capab=[MAX-A-MPDU-LEN-EXP7][VHT160]"),
-                *("vht_oper_chwidth=2", "vht_oper_centr_freq_seg0_idx=50"),
-                *("ieee80211ax=1", "he_oper_chwidth=2", "he_oper_centr_freq_seg0_idx=50"),
-            ],
-        ),
-        (
-            {"standard": "802.11ax", "channel": 1},
-            [
-                *("hw_mode=g", "channel=1", "ieee80211n=1", "ht_capab=", "ieee80211ax=1"),
-                *("he_oper_chwidth=0", "he_oper_centr_freq_seg0_idx=0"),
-            ],
-        ),
-    ],
-)
-def test_hostapd_is_told_what_the_standard_needs(
-    values: dict[str, Plain], expected: list[str]
-) -> None:
-    common = ["interface=wlan0", "bridge=br0", "driver=nl80211", "ssid=x"]
-    conf = hostapd_conf(Parameters().replace(values), ssid="x")
-    assert conf.splitlines() == [*common, *expected, "wmm_enabled=1"]
-
-
-def test_minstrel_may_use_the_short_guard_interval() -> None:
-    conf = hostapd_conf(
-        Parameters().replace({"rate_control": "minstrel", "width": "40MHz"}), ssid="x"
-    )
-    assert "ht_capab=[HT40+][SHORT-GI-20][SHORT-GI-40]" in conf
-
-
-@pytest.mark.parametrize(("channel", "mhz"), [(36, 5180), (157, 5785), (1, 2412), (11, 2462)])
-def test_the_stations_scan_one_frequency(channel: int, mhz: int) -> None:
-    assert f"iw dev wlan0 connect airtcp {mhz};" in text(planned(channel=channel))
-
-
-def after_warm_up(**values: Plain) -> list[str]:
-    """The commands to airsim once the stations are associated."""
-    plan = planned(**values)
-    [joined] = [at for at, one in enumerate(plan) if getattr(one, "job", "") == "joining"][-1:]
-    told = itertools.takewhile(lambda one: not isinstance(one, step.Instrument), plan[joined:])
-    runs = (one for one in told if isinstance(one, step.Run))
-    return [" ".join(one.argv[1:]) for one in runs if one.argv[0] == "airsim"]
-
-
-def test_errors_on_the_air_start_after_the_warm_up() -> None:
-    plan = planned(error_rate=0.1, response_error_rate=0.01, stations=2)
-    assert "error_ppm" not in text(plan).partition("a station has not joined")[0]
-    assert after_warm_up(error_rate=0.1, response_error_rate=0.01, stations=2) == [
-        f"radio set {radio} errors fixed mpdu_error_ppm 100000 response_error_ppm 10000"
-        for radio in (0, 1, 2)
-    ]
-
-
-def test_bursts_have_four_chances() -> None:
-    chances = {"burst_enter": 0.01, "burst_leave": 0.2, "burst_good_error": 0.001}
-    assert after_warm_up(error_model="burst", **chances)[0] == (
-        "radio set 0 errors burst burst_enter_ppm 10000 burst_leave_ppm 200000 "
-        "burst_good_error_ppm 1000 burst_bad_error_ppm 1000000 response_error_ppm 0"
-    )
-
-
-@pytest.mark.parametrize(
-    ("width", "loss_mdb"),
-    # 20 dBm, less -174 dBm/Hz over 20 or 160 MHz (73.01, 82.04 dB) with 7 dB of noise figure, less
-    # 25 dB.
-    [("20MHz", 88990), ("160MHz", 79959)],
-)
-def test_an_snr_is_a_loss_on_both_ways(width: str, loss_mdb: int) -> None:
-    values: dict[str, Plain] = {"standard": "802.11ac", "width": width, "stations": 2}
-    assert after_warm_up(error_model="snr", snr="25dB", **values) == [
-        *(f"link set {link} loss_mdb {loss_mdb}" for link in ("0 1", "1 0", "0 2", "2 0")),
-        *(f"radio set {radio} errors snr" for radio in (0, 1, 2)),
-    ]
-
-
-def test_a_distance_is_a_place_beside_the_access_point() -> None:
-    told = after_warm_up(error_model="snr", distance="12.5m", path_loss_exponent=3.5)
-    assert told == [
-        "air set path_loss_exponent_milli 3500",
-        *("radio set 0 x_mm 0 y_mm 0", "radio set 1 x_mm 12500 y_mm 0"),
-        *("radio set 0 errors snr", "radio set 1 errors snr"),
-    ]
-    assert after_warm_up(error_model="snr", snr="5dB", cca_threshold="-95dBm")[0] == (
-        "air set cca_threshold_mdbm -95000"
-    )
-
-
-def test_a_walk_starts_with_the_transfer_and_ends_with_it() -> None:
-    plan = planned(error_model="snr", walk="0s=5m,10s=40m,20s=5.5m")
-    assert step.run("airsim radio set 1 x_mm 5000 y_mm 0") in plan
-    walk = step.Start(
-        [
-            step.run("airsim radio set 1 x_mm 5000 vx_mm_per_s 3500"),
-            step.Sleep(10),
-            step.run("airsim radio set 1 x_mm 40000 vx_mm_per_s -3450"),
-            step.Sleep(10),
-            step.run("airsim radio set 1 x_mm 5500 vx_mm_per_s 0"),
-        ],
-        "events",
-        only=True,
-    )
-    [sender] = [at for at, one in enumerate(plan) if isinstance(one, step.Run) and one.blocking]
-    assert (
-        plan.index(walk)
-        < sender
-        < plan.index(step.Cancel("events", "a change or a move: see above"))
-    )
-    assert "events" not in text(planned(error_model="snr", distance="5m"))
-
-
-def test_rts_is_set_at_both_ends() -> None:
-    plan = planned(rts_threshold="500B", stations=2)
-    for radio, node in enumerate(("ap", "station", "station2")):
-        assert f"must iw phy phy{radio} set rts 500" in section(plan, node)
-    assert "set rts" not in text(planned())
-
-
 def test_each_station_has_a_transfer_of_its_own() -> None:
     def iperf3s(direction: str) -> list[str]:
         plan = planned(stations=3, direction=direction, iperf3_block="off", nagle="on")
@@ -452,10 +237,6 @@ def test_stations_join_at_once_and_are_all_watched() -> None:
     for number, node in enumerate(("station", "station2", "station3"), start=1):
         assert f"must ip link set wlan{number} name wlan0" in section(plan, node)
         assert f"must ip address add 10.0.0.{number + 1}/24 dev wlan0" in section(plan, node)
-
-
-def test_a_run_leaves_what_every_radio_was() -> None:
-    assert "must airsim radio show >radios.txt" in commands(planned())
 
 
 def client_command(parameters: Parameters, station: int = 1) -> str:
