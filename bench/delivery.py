@@ -13,10 +13,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from instructions import FRAGMENT, POLICIES, count, say
+from instructions import FRAGMENT, count, say
 
 from airtcp.backends.guesttools import GuestTools, build_tools
-from airtcp.kernel import image
+from airtcp.kernel import image, policies
 from airtcp.kernel.image import Kernel
 
 FILE_BYTES = 200_000_000
@@ -46,7 +46,7 @@ def measure(built: Kernel, tools: GuestTools) -> dict[str, tuple[float, float, f
     """By policy: seconds of the kernel, and of all, for a gigabyte; ACKs a segment. AirtcpError."""
     plan = NETWORK
     fetch = f"exchange -C cubic fetch 10.0.0.1 100 {FILE_BYTES} 1"
-    for policy in POLICIES:
+    for policy in policies.names():
         plan += (
             f"ip netns exec b sysctl -q -w net.ipv4.tcp_ack_policy={policy} || exit 1\n"
             f"ip netns exec a exchange -C cubic serve 100 {FILE_BYTES} 1 & server=$!\n"

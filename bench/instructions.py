@@ -22,7 +22,7 @@ from statistics import mean
 from airtcp.backends import qemu
 from airtcp.backends.guesttools import GuestTools, build_tools, compile_program
 from airtcp.errors import AirtcpError
-from airtcp.kernel import image
+from airtcp.kernel import image, policies
 from airtcp.kernel.image import Kernel
 from airtcp.paths import REPOSITORY
 
@@ -31,8 +31,6 @@ FRAGMENT = "x86-selftests"
 BURSTS = 600
 PERIOD_US = 1000
 REPETITIONS = 3
-
-POLICIES = ("default", "aad", "aad-listing", "limit", "every", "count", "tack", "divack")
 
 # What `default` may cost over plain Linux, and `aad` over `default`, in percent.
 BOUNDS = {"default": 1.0, "aad": 3.0}
@@ -64,7 +62,7 @@ def say(text: str) -> None:
 
 def rows() -> list[Row]:
     """What the patched kernel runs; the plain one those that have no sysctls."""
-    bursts = [Row(name, 32, (f"tcp_ack_policy={name}",)) for name in POLICIES]
+    bursts = [Row(name, 32, (f"tcp_ack_policy={name}",)) for name in policies.names()]
     equal = [
         Row("default", 2, ("tcp_ack_policy=default",)),
         Row("aad", 2, ("tcp_ack_policy=aad", "tcp_aad_beta_percent=50")),

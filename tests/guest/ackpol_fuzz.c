@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ackpol_fuzz SEED INPUTS BOUNDS: random sysctls, socket options and segments.
+ * ackpol_fuzz SEED INPUTS BOUNDS POLICY...: random sysctls, socket options and segments.
  *
  * A kernel socket talks over a TUN device to this program, which answers with segments that are
  * mostly almost right.  What the kernel is given and what it said is counted and checked: a value
@@ -19,9 +19,8 @@
 
 #define ARRAY_SIZE(x) (sizeof(x) / sizeof((x)[0]))
 
-static const char *const policies[] = {
-	"default", "aad", "aad-listing", "limit", "every", "count", "tack", "divack",
-};
+static char **policies;
+static size_t policies_known;
 
 static struct bounds {
 	char name[64];
@@ -123,14 +122,14 @@ static void try_option(int sock)
 		for (i = 0; i < sizeof(name) - 1; i++)
 			name[i] = one_in(4) ? (char)random_u32() : "aeilmtdvck-"[below(11)];
 	else
-		strcpy(name, policies[below(ARRAY_SIZE(policies))]);
+		strcpy(name, policies[below(policies_known)]);
 	length = one_in(3) ? below(sizeof(name)) : strlen(name);
 
 	/* What the kernel takes for the name: up to the length given, a zero byte, 15 bytes */
 	if (length < sizeof(name))
 		memset(name + length, 0, sizeof(name) - length);
 	name[15] = 0;
-	for (i = 0; i < ARRAY_SIZE(policies); i++)
+	for (i = 0; i < policies_known; i++)
 		known |= !strcmp(name, policies[i]);
 
 	done = setsockopt(sock, IPPROTO_TCP, TCP_ACK_POLICY, name, length);
@@ -242,12 +241,14 @@ int main(int argc, char **argv)
 {
 	long inputs, i;
 
-	if (argc != 4)
-		errx(2, "usage: ackpol_fuzz SEED INPUTS BOUNDS");
+	if (argc < 5)
+		errx(2, "usage: ackpol_fuzz SEED INPUTS BOUNDS POLICY...");
 	state = strtoull(argv[1], NULL, 10) * 0x9e3779b97f4a7c15ull + 1;
 	inputs = strtol(argv[2], NULL, 10);
 
 	open_sysctls(argv[3]);
+	policies = argv + 4;
+	policies_known = argc - 4;
 	peer_open();
 	establish();
 

@@ -15,6 +15,7 @@ for module in $(find /run/kernel/lib/modules -name 'tcp_ackpol_*.ko' ! -name '*_
 	must modprobe "$(basename "$module" .ko)"
 done
 echo >/proc/sys/kernel/modprobe
+policies=$(cat /proc/sys/net/ipv4/tcp_available_ack_policies)
 
 must mkdir -p /run/netns
 must cp ./fuzz ./bounds /tmp
@@ -33,7 +34,9 @@ fuzzers='' readers=''
 for seed in $(seq "$processors"); do
 	must ip netns add "fuzz-$seed"
 	must ip -n "fuzz-$seed" link set lo up
-	ip netns exec "fuzz-$seed" /tmp/fuzz "$seed" "$inputs" /tmp/bounds >"/tmp/counts-$seed" &
+	# shellcheck disable=SC2086 # one word each
+	ip netns exec "fuzz-$seed" /tmp/fuzz "$seed" "$inputs" /tmp/bounds $policies \
+		>"/tmp/counts-$seed" &
 	fuzzers="$fuzzers $!"
 	ip netns exec "fuzz-$seed" sh /tmp/read_all >"/tmp/counts-$seed-read" &
 	readers="$readers $!"

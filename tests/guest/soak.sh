@@ -155,7 +155,7 @@ modules=$(find /run/kernel/lib/modules -name 'tcp_ackpol_*.ko' ! -name '*_test.k
 policies=$(for file in $modules; do policies_of "$file"; done)
 echo "soak: $policies" | tr '\n' ' '
 must mkdir -p /run/netns
-must cp ./soak ./soak_settings.py /tmp
+must cp ./soak ./soak_settings.py ./bounds /tmp
 : >$quiet
 # shellcheck disable=SC2086 # one word each
 load $policies
@@ -174,11 +174,11 @@ helpers=
 for pair in $pairs; do
 	# shellcheck disable=SC2086 # one word each
 	ip netns exec "s-$pair" python3 -B /tmp/soak_settings.py $quiet $over "$pause" \
-		"$(client "$pair")" $policies >"/tmp/settings-s-$pair" &
+		"$(client "$pair")" /tmp/bounds $policies >"/tmp/settings-s-$pair" &
 	helpers="$helpers $!"
 	# shellcheck disable=SC2086 # one word each
 	ip netns exec "c-$pair" python3 -B /tmp/soak_settings.py $quiet $over "$pause" \
-		"$(server "$pair")" $policies >"/tmp/settings-c-$pair" &
+		"$(server "$pair")" /tmp/bounds $policies >"/tmp/settings-c-$pair" &
 	helpers="$helpers $!"
 done
 come_and_go &

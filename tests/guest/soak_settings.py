@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""soak_settings.py QUIET UNTIL PAUSE PEER POLICY...: change a namespace's ACK policies.
+"""soak_settings.py QUIET UNTIL PAUSE PEER BOUNDS POLICY...: change a namespace's ACK policies.
 
 Its sysctls, and the policy of the route to PEER. One after each PAUSE of so many seconds, until
-the file UNTIL exists. QUIET as in soak.c. Prints how often what was set.
+the file UNTIL exists. QUIET as in soak.c, BOUNDS as in ackpol_fuzz.c. Prints how often what was
+set.
 """
 
 import random
@@ -51,14 +52,11 @@ def set_route(netlink: socket.socket, peer: str, policy: str) -> int:
     return -error
 
 
-def main(quiet: Path, until: Path, pause_s: float, peer: str, policies: list[str]) -> None:
+def main(
+    quiet: Path, until: Path, pause_s: float, peer: str, bounds: Path, policies: list[str]
+) -> None:
     netlink = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
-    numbers = [
-        path
-        for pattern in ("tcp_aad_*", "tcp_ack_*", "tcp_tack_*", "tcp_divack*")
-        for path in IPV4.glob(pattern)
-        if path.name != "tcp_ack_policy"
-    ]
+    numbers = [IPV4 / line.split()[0] for line in bounds.read_text().splitlines()]
     done: Counter[str] = Counter()
     while not until.exists():
         free = [name for name in policies if name not in quiet.read_text().split()]
@@ -87,4 +85,7 @@ def main(quiet: Path, until: Path, pause_s: float, peer: str, policies: list[str
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]), float(sys.argv[3]), sys.argv[4], sys.argv[5:])
+    main(
+        *(Path(sys.argv[1]), Path(sys.argv[2]), float(sys.argv[3])),
+        *(sys.argv[4], Path(sys.argv[5]), sys.argv[6:]),
+    )

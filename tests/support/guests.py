@@ -4,7 +4,7 @@
 import json
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,11 +34,12 @@ RecordCount = Callable[[str, object], None]
 """pytest's record_property: a count that `make verify` adds up and shows."""
 
 
-def thesis_case(*settings: str) -> Case:
+def thesis_case(*settings: str, own_policies: Sequence[str] = ()) -> Case:
     """One case of thesis-lan for 2 s without captures, with the settings on top."""
     texts = ("duration=2s", "capture=off", "ack_policy=default", *settings)
     chosen = {text.partition("=")[0]: text for text in texts}
-    [case] = load("thesis-lan").cases([Setting.parse(text) for text in chosen.values()])
+    experiment = load("thesis-lan", own_policies)
+    [case] = experiment.cases([Setting.parse(text) for text in chosen.values()])
     return case
 
 

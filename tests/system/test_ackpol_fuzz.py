@@ -14,7 +14,7 @@ from guests import GUEST, RecordCount, Say, copy_helpers, splats
 
 from airtcp.backends.guesttools import GuestTools, compile_program
 from airtcp.backends.uml import boot
-from airtcp.kernel import image
+from airtcp.kernel import image, policies
 from airtcp.paths import REPOSITORY
 
 pytestmark = pytest.mark.slow
@@ -61,7 +61,7 @@ def test_random_inputs_are_taken_or_refused_in_silence(
     compile_program(tmp_path / "fuzz", SOURCE)
     (tmp_path / "plan.sh").write_text(
         "set -e\n. ./helpers.sh\nip link set lo up\n"
-        f"timeout 100000 ./fuzz {seed} {inputs} bounds >counts\n"
+        f"timeout 100000 ./fuzz {seed} {inputs} bounds {' '.join(policies.names())} >counts\n"
         ". ./leaks.sh\n"
         "cat /proc/net/netstat >netstat\n"
     )

@@ -12,23 +12,20 @@ from airtcp.backends.guesttools import GuestTools
 from airtcp.errors import AirtcpError
 from airtcp.kernel import own_policy
 from airtcp.kernel.image import Kernel
-from airtcp.parameters import policies
 from airtcp.sweep.run import run_one
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "ackpol"
 
 
 def test_it_decides_when_acks_leave(
-    lab_kernel: Kernel, tools: GuestTools, say: Say, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    lab_kernel: Kernel, tools: GuestTools, say: Say, tmp_path: Path
 ) -> None:
     """An ACK waits 5 ms from the first segment that it is for, as the sample says."""
-    monkeypatch.setattr(policies, "_own", [])
     own = own_policy.read(SAMPLE)
-    policies.allow(own.names)
     built = own_policy.build(own, None, say=say)
     assert built.hash != lab_kernel.hash
 
-    case = thesis_case("ack_policy=fixed", "ack_trace=on", "duration=1s")
+    case = thesis_case("ack_policy=fixed", "ack_trace=on", "duration=1s", own_policies=own.names)
     result = run_one(built, tools, case, 1, tmp_path)
     assert result["error"] is None
     [trace] = tmp_path.rglob("ack-trace.txt")

@@ -60,6 +60,7 @@ def soak(
 ) -> GuestResult:
     for name in ("soak.sh", "soak_settings.py"):
         shutil.copy(GUEST / name, directory)
+    write_bounds(directory / "bounds")
     copy_helpers(directory)
     compile_program(directory / "soak", GUEST / "soak.c", "-pthread")
     (directory / "plan.sh").write_text(f"exec sh ./soak.sh {connections} {FLOWS} {PAUSE_S}\n")

@@ -12,7 +12,7 @@ from guests import PATH_METRICS, Measure, thesis_case
 from airtcp.backends.guesttools import GuestTools
 from airtcp.experiment.metrics import METRICS
 from airtcp.kernel.image import Kernel
-from airtcp.kernel.policies import SHIPPED
+from airtcp.kernel.policies import names
 from airtcp.results.files import capture
 from airtcp.results.record import Result
 from airtcp.steps.plan import plan
@@ -62,7 +62,7 @@ def test_a_run_has_every_metric_of_its_workload(
     assert metrics["retransmits"] == 0
 
 
-@pytest.mark.parametrize("policy", SHIPPED)
+@pytest.mark.parametrize("policy", names())
 def test_every_policy_runs_every_workload(measure: Measure, policy: str) -> None:
     """With divack thousands of ACKs still wait at the station when the bulk has ended."""
     for settings in (MESSAGES, FILES, ("duration=2s", "sack=on")):

@@ -4,20 +4,16 @@
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from airtcp import cli
 from airtcp.errors import InputError
-from airtcp.kernel import own_policy, source
-from airtcp.parameters import policies
+from airtcp.experiment.reader import load
+from airtcp.kernel import own_policy, policies, source
+from airtcp.parameters import Parameters
 from airtcp.paths import REPOSITORY
-from airtcp.report.model import Run
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "ackpol"
-
-
-@pytest.fixture(autouse=True)
-def only_shipped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(policies, "_own", [])
 
 
 def test_the_sample_is_a_policy() -> None:
@@ -84,6 +80,52 @@ def test_the_hook_fits_where_the_policies_are_hooked_in() -> None:
     assert all(any(f"+{line}\n" in patch for patch in series) for line in lines)
 
 
+def test_the_laboratory_has_what_its_kernel_registers(tmp_path: Path) -> None:
+    files, patches = tmp_path / "net" / "ipv4", tmp_path / "patches" / "research"
+    files.mkdir(parents=True)
+    patches.mkdir(parents=True)
+    (files / "tcp_ackpol_two.c").write_text(MODULE.replace("mine", "b") + MODULE)
+    (files / "tcp_bbr.c").write_text(MODULE.replace("mine", "bbr"))
+    changed = f" {MODULE}-{MODULE.replace('mine', 'gone')}+{MODULE.replace('mine', 'a')}"
+    (patches / "0001.patch").write_text(changed)
+    assert policies.names(tmp_path) == ("default", "a", "b", "mine")
+    assert {"aad", "aad-listing", "divack"} < set(policies.names())
+    assert list(policies.names()[1:]) == sorted(policies.names()[1:])
+
+
+def test_a_topology_may_have_them(tmp_path: Path) -> None:
+    path = tmp_path / "lan.yaml"
+    path.write_text(TOPOLOGY)
+    with pytest.raises(InputError, match=r"lan.yaml:10: .*'fixed' is not allowed"):
+        load(path)
+    assert load(path, ["fixed"]).topology
+    path.write_text(TOPOLOGY.replace("fixed", "aad") + "schedule:\n" + CHANGE)
+    with pytest.raises(InputError, match=r"lan.yaml:16: .*'fixed' is not allowed"):
+        load(path)
+    load(path, ["fixed"])
+
+
+TOPOLOGY = """\
+name: lan
+title: A LAN
+source: me
+description: none
+topology:
+  servers: {server: {}}
+  access_points: {ap: {}}
+  stations:
+    laptop:
+      ack_policy: fixed
+      access_point: ap
+flows: [{from: server, to: laptop}]
+"""
+CHANGE = """\
+- at: 1s
+  node: laptop
+  set: {ack_policy: fixed}
+"""
+
+
 def test_its_names_are_words_of_ack_policy(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["show", "thesis-lan", "--set", "ack_policy=default,fixed", "--set", "delay=0ms"]
     assert cli.main(arguments) == 2
@@ -98,7 +140,8 @@ def test_it_is_for_the_laboratorys_kernel(capsys: pytest.CaptureFixture[str]) ->
     assert "build it as a module (docs/how-to/kernel.md)" in capsys.readouterr().err
 
 
-def test_a_report_takes_whatever_policy_there_was(tmp_path: Path) -> None:
+def test_results_may_have_whatever_policy_there_was() -> None:
     """`report` is not told of the directory, which may be gone."""
-    run = Run(1, tmp_path, {"ack_policy": "fixed", "delay": "1ms"}, {}, {}, {}, "")
-    assert run.settings.ack_policy == "fixed"
+    assert Parameters.model_validate({"ack_policy": "fixed"}).ack_policy == "fixed"
+    with pytest.raises(ValidationError, match="not the name of a policy"):
+        Parameters.model_validate({"ack_policy": "$(reboot)"})

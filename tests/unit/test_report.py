@@ -19,7 +19,7 @@ from airtcp import atomicfile
 from airtcp.errors import InputError
 from airtcp.experiment.figures import KINDS, MetricFigure, TimeFigure
 from airtcp.experiment.metrics import METRICS
-from airtcp.kernel.policies import SHIPPED
+from airtcp.kernel.policies import names
 from airtcp.parameters import Parameters
 from airtcp.paths import REPOSITORY
 from airtcp.report import contents, formats, model, mpl, page, palette, series, write_report
@@ -288,7 +288,7 @@ def test_latency_is_a_table_of_its_own_in_which_less_is_better(tmp_path: Path) -
 
 
 def test_policies_have_colours_of_their_own() -> None:
-    policies = SHIPPED
+    policies = names()
     roles = [palette.policy_role(number) for number in range(len(policies))]
     assert len({palette.PALETTE[role] for role in roles}) == len(policies)
 

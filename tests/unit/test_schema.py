@@ -14,7 +14,7 @@ from airtcp import cli
 from airtcp.errors import InputError
 from airtcp.experiment import schema
 from airtcp.experiment.reader import load, names
-from airtcp.parameters import PARAMETER_NAMES, Parameters, policies
+from airtcp.parameters import PARAMETER_NAMES, Parameters
 from airtcp.paths import EXPERIMENTS_DIR
 
 GOOD = """\
@@ -195,13 +195,16 @@ def test_parameters_have_the_defaults_of_the_laboratory() -> None:
 
 
 def test_it_is_printed_with_the_names_of_own_policies(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(policies, "_own", [])
     assert cli.main(["schema"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    shipped = [one["properties"] for one in printed["$defs"].values()]
     sample = Path(__file__).parents[2] / "samples" / "ackpol"
     assert cli.main(["schema", "--policy", str(sample)]) == 0
-    parameters = json.loads(capsys.readouterr().out)["$defs"]["Parameters"]["properties"]
-    assert "fixed" in parameters["ack_policy"]["enum"]
+    models = json.loads(capsys.readouterr().out)["$defs"]
+    having = [one["properties"] for one in models.values() if "ack_policy" in one["properties"]]
+    assert len(having) == 4  # also servers, stations and what changes of a custom topology
+    assert all("fixed" in properties["ack_policy"]["enum"] for properties in having)
+    assert not any("fixed" in one.get("ack_policy", {}).get("enum", ()) for one in shipped)

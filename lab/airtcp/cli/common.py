@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from airtcp.errors import AirtcpError, InputError
-from airtcp.experiment.experiment import Case, Setting
+from airtcp.experiment import reader
+from airtcp.experiment.experiment import Case, Experiment, Setting
 from airtcp.experiment.topology_checks import warnings
-from airtcp.parameters import policies
 
 if TYPE_CHECKING:
     from airtcp.kernel.own_policy import OwnPolicy
@@ -36,14 +36,17 @@ def require_cluster_libraries() -> None:
 
 
 def own_policy_of(options: argparse.Namespace) -> "OwnPolicy | None":
-    """Read the policies of --policy and allow their names from now on; None without --policy."""
+    """Read the policies of --policy; None without --policy."""
     if options.policy is None:
         return None
     from airtcp.kernel import own_policy
 
-    policy = own_policy.read(options.policy)
-    policies.allow(policy.names)
-    return policy
+    return own_policy.read(options.policy)
+
+
+def experiment_of(options: argparse.Namespace, policy: "OwnPolicy | None") -> Experiment:
+    """Load the named experiment, which may use the policies of --policy."""
+    return reader.load(options.experiment, policy.names if policy else ())
 
 
 def settings_of(options: argparse.Namespace) -> list[Setting]:

@@ -5,9 +5,9 @@ import argparse
 import json
 from collections.abc import Sequence
 
-from airtcp.cli.common import own_policy_of, say, settings_of, warn
+from airtcp.cli.common import experiment_of, own_policy_of, say, settings_of, warn
 from airtcp.cli.options import Verbs, add_experiment, add_json, add_policy, add_settings
-from airtcp.experiment import catalogue, figures, reader, topology_text
+from airtcp.experiment import catalogue, figures, topology_text
 from airtcp.experiment.experiment import Case, Experiment
 from airtcp.parameters import Parameters
 
@@ -51,8 +51,7 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _show(options: argparse.Namespace) -> int:
-    own_policy_of(options)
-    experiment = reader.load(options.experiment)
+    experiment = experiment_of(options, own_policy_of(options))
     cases = experiment.cases(settings_of(options))
     warn(cases)
     if options.json:
@@ -113,6 +112,6 @@ def _new(options: argparse.Namespace) -> int:
 def _schema(options: argparse.Namespace) -> int:
     from airtcp.experiment import schema
 
-    own_policy_of(options)
-    print(schema.text(), end="")
+    policy = own_policy_of(options)
+    print(schema.text(policy.names if policy else ()), end="")
     return 0

@@ -6,9 +6,8 @@ import argparse
 from airtcp.backends import prompt
 from airtcp.backends.guesttools import build_tools
 from airtcp.cli import doctor
-from airtcp.cli.common import own_policy_of, say, settings_of
+from airtcp.cli.common import experiment_of, own_policy_of, say, settings_of
 from airtcp.cli.options import Verbs, add_experiment, add_kernel_source, add_policy, add_settings
-from airtcp.experiment import reader
 from airtcp.kernel import own_policy
 
 
@@ -31,7 +30,7 @@ def add(verbs: Verbs) -> None:
 
 def _shell(options: argparse.Namespace) -> int:
     policy = own_policy_of(options)
-    experiment = reader.load(options.experiment)
+    experiment = experiment_of(options, policy)
     case = experiment.cases(settings_of(options))[0]
     doctor.require_programs()
     built = own_policy.build(policy, options.kernel_source, say=say)

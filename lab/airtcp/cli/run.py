@@ -12,6 +12,7 @@ from airtcp.backends.guesttools import build_tools
 from airtcp.cli import doctor
 from airtcp.cli.certificates import add_certificates, certificates_of
 from airtcp.cli.common import (
+    experiment_of,
     own_policy_of,
     require_cluster_libraries,
     say,
@@ -30,7 +31,7 @@ from airtcp.cli.options import (
     positive,
 )
 from airtcp.errors import NO_SPACE, InputError
-from airtcp.experiment import catalogue, reader
+from airtcp.experiment import catalogue
 from airtcp.experiment.experiment import Case, Experiment
 from airtcp.kernel import own_policy
 from airtcp.kernel.own_policy import OwnPolicy
@@ -90,7 +91,7 @@ def _run(options: argparse.Namespace) -> int:
     policy = own_policy_of(options)
     if options.experiment == catalogue.ALL:
         return _run_all(options, policy)
-    experiment = reader.load(options.experiment)
+    experiment = experiment_of(options, policy)
     cases = _cases(options, experiment)
     warn(cases)
     out_dir = _out_dir(options, experiment.name)

@@ -17,7 +17,7 @@ _QUICK_BASELINE_S = 1
 
 def experiments(checked: bool = True) -> list[Experiment]:
     """All experiments, grouped by paper. checked: see reader.load."""
-    found = [reader.load(name, checked) for name in reader.names()]
+    found = [reader.load(name, checked=checked) for name in reader.names()]
     papers = list(CITATIONS)
     return sorted(found, key=lambda one: papers.index(one.paper))
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import AfterValidator, Field, ValidationError
+from pydantic import AfterValidator, Field, PrivateAttr, ValidationError
 
 from airtcp.errors import InputError
 from airtcp.experiment.figures import Figure
@@ -20,7 +20,7 @@ from airtcp.experiment.papers import Paper
 from airtcp.experiment.published import Published, by_parameter, parameter
 from airtcp.experiment.topology import Change, Flow, Network, Topology
 from airtcp.experiment.topology_checks import Problem, problems
-from airtcp.parameters import OBSERVATION, PARAMETER_NAMES, Parameters, renames
+from airtcp.parameters import OBSERVATION, PARAMETER_NAMES, Parameters, policies, renames
 from airtcp.parameters.jsonschema import HINT, Json, Shape
 from airtcp.parameters.quantity import Plain, WithCommas
 from airtcp.parameters.section import Strict, facts, key_of
@@ -120,6 +120,13 @@ class Experiment(Strict):
         (), description="figures of the report, in addition to those that every report has"
     )
 
+    _allowed: policies.Context = PrivateAttr(default_factory=policies.context)
+
+    def model_post_init(self, context: policies.Context | None) -> None:
+        """Keep the names of ACK policies that the file may have, for those of `--set`."""
+        if context:
+            self._allowed = context
+
     @property
     def network(self) -> Network | None:
         """The custom topology; None for the default one."""
@@ -144,7 +151,7 @@ class Experiment(Strict):
         factors: dict[str, Sequence[str]] = {}
         for setting in settings:
             if setting.name in OBSERVATION and len(setting.values) == 1:
-                base = _set(base, {setting.name: setting.values[0]})
+                base = self._set(base, {setting.name: setting.values[0]})
             elif setting.name in factors:
                 raise InputError(f"--set {setting.name}: given twice; give all values in one --set")
             else:
@@ -159,7 +166,7 @@ class Experiment(Strict):
             for values in itertools.product(*product.values())
         ]
         names = dict.fromkeys(itertools.chain(*products))
-        cases = _cases(base, self.network, names, combinations)
+        cases = self._cases(base, names, combinations)
         for case in cases:
             for problem in problems_of(case.network, case.parameters):
                 at = ".".join(map(str, problem.at))
@@ -172,7 +179,7 @@ class Experiment(Strict):
         combinations = [one.when for one in self.published]
         combinations += [one.when | one.relative_to for one in self.published if one.relative_to]
         names = dict.fromkeys(itertools.chain(self.factors, *combinations))
-        return _cases(self.parameters, self.network, names, combinations)
+        return self._cases(self.parameters, names, combinations)
 
     def policies(self) -> tuple[str, ...]:
         """The ACK policies of the design, each once."""
@@ -188,25 +195,29 @@ class Experiment(Strict):
                 found.setdefault(under, {}).setdefault(figure.metric, figure)
         return [found.get(case.parameters.conditions, {}) for case in cases]
 
+    def _cases(
+        self, base: Parameters, names: Iterable[str], combinations: Iterable[Mapping[str, str]]
+    ) -> list[Case]:
+        """A case for each combination of factor values; equivalent combinations are merged."""
+        cases: dict[str, Case] = {}
+        for values in combinations:
+            parameters = self._set(base, values)
+            case = Case(parameters.plain(names), parameters, self.network)
+            cases.setdefault(case.slug, case)
+        return list(cases.values())
+
+    def _set(self, parameters: Parameters, values: Mapping[str, Plain]) -> Parameters:
+        try:
+            return parameters.replace(values, self._allowed)
+        except ValidationError as error:
+            first = error.errors()[0]
+            at, text = named(first, values), explain(first, Parameters)
+            raise InputError(f"--set {at}: {text}") from None
+
 
 def conditions(parameters: Parameters) -> dict[str, Plain]:
     """The conditions of a measurement: all parameters but those in OBSERVATION."""
     return {name: value for name, value in parameters.plain().items() if name not in OBSERVATION}
-
-
-def _cases(
-    base: Parameters,
-    network: Network | None,
-    names: Iterable[str],
-    combinations: Iterable[Mapping[str, str]],
-) -> list[Case]:
-    """A case for each combination of factor values; equivalent combinations are merged."""
-    cases: dict[str, Case] = {}
-    for values in combinations:
-        parameters = _set(base, values)
-        case = Case(parameters.plain(names), parameters, network)
-        cases.setdefault(case.slug, case)
-    return list(cases.values())
 
 
 def problems_of(network: Network | None, parameters: Parameters) -> Iterator[Problem]:
@@ -215,11 +226,3 @@ def problems_of(network: Network | None, parameters: Parameters) -> Iterator[Pro
         yield from problems(network, parameters)
     else:
         yield from (Problem(("parameters", name), text) for name, text in parameters.misfits())
-
-
-def _set(parameters: Parameters, values: Mapping[str, Plain]) -> Parameters:
-    try:
-        return parameters.replace(values)
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise InputError(f"--set {named(first, values)}: {explain(first, Parameters)}") from None

@@ -2,7 +2,7 @@
 """Reads an experiment from YAML; errors are one line: file, line, key, error, allowed values."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import yaml
@@ -17,17 +17,27 @@ from airtcp.experiment.messages import explain, named, parameters_like
 from airtcp.experiment.metrics import METRICS, unknown_metric
 from airtcp.experiment.published import Published
 from airtcp.experiment.topology import MODELS, model_at
-from airtcp.parameters import CONFLICT, OBSERVATION, PARAMETER_NAMES, Parameters, renames
+from airtcp.parameters import (
+    CONFLICT,
+    OBSERVATION,
+    PARAMETER_NAMES,
+    Parameters,
+    policies,
+    renames,
+)
 from airtcp.parameters.quantity import Plain
 from airtcp.paths import EXPERIMENTS_DIR, REPOSITORY
 
 _Location = tuple[str | int, ...]
 
 
-def load(experiment: str | Path, checked: bool = True) -> Experiment:
+def load(
+    experiment: str | Path, own_policies: Sequence[str] = (), *, checked: bool = True
+) -> Experiment:
     """The experiment with a name in experiments/, or in a YAML file. Raises InputError.
 
-    checked: also check that every case is possible, which takes longer than reading the file.
+    own_policies: names of the user's own ACK policies, which the experiment may use. checked: also
+    check that every case is possible, which takes longer than reading the file.
     """
     path = Path(experiment)
     if path.suffix not in (".yaml", ".yml"):
@@ -40,7 +50,8 @@ def load(experiment: str | Path, checked: bool = True) -> Experiment:
                 str(experiment), [*here, *names()], "or the path of a .yaml file"
             )
             raise InputError(f"unknown experiment {str(experiment)!r}; {known}")
-    return _Reader(_shown(path)).experiment(yamlfile.read(path), checked)
+    allowed = policies.context(own_policies)
+    return _Reader(_shown(path), allowed).experiment(yamlfile.read(path), checked)
 
 
 def names() -> list[str]:
@@ -58,8 +69,9 @@ def _shown(path: Path) -> str:
 class _Reader:
     """Reads one YAML file into an Experiment and records the line of each key and item."""
 
-    def __init__(self, shown: str) -> None:
+    def __init__(self, shown: str, allowed: policies.Context) -> None:
         self._shown = shown
+        self._allowed = allowed
         self._lines: dict[_Location, int] = {}
 
     def experiment(self, text: str, checked: bool) -> Experiment:
@@ -70,7 +82,8 @@ class _Reader:
                 + " ".join(Experiment.model_fields)
             )
         try:
-            experiment = Experiment.model_validate(self._data(node, ()))
+            data = self._data(node, ())
+            experiment = Experiment.model_validate(data, context=self._allowed)
         except ValidationError as error:
             first = _most_specific(error)
             at = first["loc"]
@@ -163,7 +176,7 @@ class _Reader:
 
     def _check_case(self, experiment: Experiment, values: dict[str, str], at: _Location) -> None:
         try:
-            parameters = experiment.parameters.replace(values)
+            parameters = experiment.parameters.replace(values, self._allowed)
         except ValidationError as error:
             first = error.errors()[0]
             text = explain(first, Parameters)

@@ -6,6 +6,7 @@ values (conflicts, factors of the design) and the range of values with a unit.
 """
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import BaseModel
@@ -69,11 +70,15 @@ def _finish(schema: object) -> None:
         _finish(one)
 
 
-def schema() -> Json:
-    """The schema of a whole file."""
-    return Experiment.model_json_schema(schema_generator=_Generator)
+def schema(own_policies: Sequence[str] = ()) -> Json:
+    """The schema of a whole file; own_policies: names of the user's own ACK policies."""
+    made = Experiment.model_json_schema(schema_generator=_Generator)
+    for model in made["$defs"].values():
+        if described := model.get("properties", {}).get("ack_policy"):
+            described["enum"] = [*described["enum"], *own_policies]
+    return made
 
 
-def text() -> str:
+def text(own_policies: Sequence[str] = ()) -> str:
     """The schema as the text of a file for editors."""
-    return json.dumps(schema(), indent=1) + "\n"
+    return json.dumps(schema(own_policies), indent=1) + "\n"

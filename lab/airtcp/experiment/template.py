@@ -11,8 +11,8 @@ from airtcp.experiment.experiment import checked_name
 from airtcp.experiment.figures import TimeFigure
 from airtcp.experiment.metrics import METRICS
 from airtcp.experiment.papers import Paper
+from airtcp.kernel import policies
 from airtcp.parameters import Parameters
-from airtcp.parameters.policies import known
 
 _TEMPLATE = Path(__file__).with_name("template.yaml")
 SCHEMA = "airtcp.schema.json"
@@ -52,7 +52,7 @@ def _text(name: str, path: Path) -> str:
         key: f"One of: {' '.join(get_args(fields[key].annotation))}."
         for key in ("direction", "congestion_control", "standard", "width", "guard_interval")
     }
-    words["ack_policy"] = f"One of: {' '.join(known())}."
+    words["ack_policy"] = f"One of: {' '.join(policies.names())}."
     words["paper"] = f"One of: {' '.join(get_args(Paper))}."
     words["metrics"] = " ".join(list(METRICS)[:3])
     words["over_time"] = " ".join(get_args(TimeFigure.model_fields["over_time"].annotation))

@@ -18,9 +18,6 @@ from airtcp.paths import REPOSITORY
 _PARTS = REPOSITORY / "lab" / "own_policy"
 _IN_TREE = "net/ipv4/own_policy"
 _SOURCES = (".c", ".h")
-# With the terminating NUL, it fits into TCP_ACKPOL_NAME_MAX.
-_NAME = re.compile("[a-z0-9][a-z0-9_-]{0,14}")
-_ALIAS = re.compile(r'MODULE_ALIAS_TCP_ACKPOL\("([^"]*)"\)')
 
 
 @dataclass(frozen=True)
@@ -53,7 +50,7 @@ def read(directory: Path) -> OwnPolicy:
     sources = _sources(directory)
     names: dict[str, Path] = {}
     for path in sources.values():
-        for name in _ALIAS.findall(path.read_text(errors="replace")):
+        for name in policies.registered_in(path.read_text(errors="replace")):
             _check(name, path, names)
             names[name] = path
     if not names:
@@ -75,11 +72,11 @@ def _sources(directory: Path) -> dict[str, Path]:
 
 
 def _check(name: str, path: Path, others: dict[str, Path]) -> None:
-    if name in policies.SHIPPED:
+    if name in policies.names():
         raise InputError(f"{path}: {name!r} is a policy of the laboratory; choose another name")
     if name in others:
         raise InputError(f"{path}: {name!r} is already defined in {others[name]}")
-    if not _NAME.fullmatch(name):
+    if not re.fullmatch(policies.NAME, name):
         raise InputError(f"{path}: {name!r} is not a valid name; allowed: up to 15 of a-z 0-9 - _")
 
 

@@ -1,7 +1,42 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The ACK policies in the laboratory's kernel: that of Linux, and those in kernel/."""
+"""The ACK policies that the laboratory's kernel registers, by the names in its sources.
 
-# The behaviour of plain Linux, with which the others are compared.
+A policy registers with `MODULE_ALIAS_TCP_ACKPOL("name")`, in a file in kernel/ or in one that a
+patch in kernel/patches changes.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from airtcp.paths import REPOSITORY
+
+# The behaviour of plain Linux, with which the others are compared. It needs no registration.
 BASELINE = "default"
 
-SHIPPED = (BASELINE, "aad", "aad-listing", "limit", "every", "count", "tack", "divack")
+NAME = "[a-z0-9][a-z0-9_-]{0,14}"
+"""The pattern of a name. With the terminating NUL, it fits into TCP_ACKPOL_NAME_MAX."""
+
+_ALIAS = re.compile(r'MODULE_ALIAS_TCP_ACKPOL\("([^"]*)"\)')
+_OVERLAY = REPOSITORY / "kernel"
+
+
+def registered_in(source: str) -> list[str]:
+    """The names that a C file registers."""
+    return _ALIAS.findall(source)
+
+
+@cache
+def names(overlay: Path = _OVERLAY) -> tuple[str, ...]:
+    """The policies of the laboratory's kernel: `default`, then the others in alphabetical order."""
+    found = {name for text in _sources(overlay) for name in registered_in(text)}
+    return (BASELINE, *sorted(found))
+
+
+def _sources(overlay: Path) -> Iterator[str]:
+    """The policies' files, and the lines that patches add."""
+    for path in (overlay / "net" / "ipv4").glob("tcp_ackpol*.c"):
+        yield path.read_text()
+    for path in (overlay / "patches").glob("*/*.patch"):
+        yield "".join(line for line in path.open() if line.startswith("+"))

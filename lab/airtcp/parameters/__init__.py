@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
+from airtcp.parameters import policies
 from airtcp.parameters.ack_filter import AckFilter
 from airtcp.parameters.ack_policy import AckPolicy
 from airtcp.parameters.air import Air
@@ -79,12 +80,15 @@ class Parameters(
             return self.model_dump(mode="json")
         return {name: self.text(_ATTRIBUTES[name]) for name in names}
 
-    def replace(self, values: Mapping[str, Plain]) -> "Parameters":
+    def replace(
+        self, values: Mapping[str, Plain], context: policies.Context | None = None
+    ) -> "Parameters":
         """These parameters with some changed; only those are parsed.
 
+        context: the ACK policies that are allowed, as policies.context() gives it; None: all.
         Raises pydantic's ValidationError for bad values, and for those that cannot be together.
         """
-        given = Parameters.model_validate(values)
+        given = Parameters.model_validate(values, context=context)
         changed = {name: getattr(given, name) for name in given.model_fields_set}
         return self.model_copy(update=changed).check(changed.keys())
 

@@ -1,34 +1,47 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The words of ack_policy: Linux and the policies of kernel/, and those of a user's own module."""
+"""The type of ack_policy: the name of an ACK policy.
 
+Which names are allowed depends on the kernel that an experiment is for: those of kernel/, and those
+of `--policy`. Whoever reads an experiment passes them as validation context. Without that context
+every well-formed name is allowed: results of the past are of kernels that may be gone.
+"""
+
+import re
 from collections.abc import Iterable
 from typing import Annotated
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, ValidationInfo
 
-from airtcp.kernel.policies import SHIPPED
+from airtcp.kernel.policies import NAME, names
 from airtcp.parameters import jsonschema
 from airtcp.parameters.jsonschema import Shape
 from airtcp.suggest import not_allowed
 
-_own: list[str] = []
+Context = dict[str, tuple[str, ...]]
+
+_CONTEXT = "ack_policies"
 
 
-def allow(names: Iterable[str]) -> None:
-    """Take these names too, from now on: their policies are in the kernel that is used."""
-    _own.extend(name for name in names if name not in known())
+def context(own: Iterable[str] = ()) -> Context:
+    """Validation context that allows the policies of kernel/, and the user's own."""
+    return {_CONTEXT: (*names(), *own)}
 
 
-def known() -> tuple[str, ...]:
-    """All that is allowed."""
-    return (*SHIPPED, *_own)
+def checked(name: str, allowed: Context) -> str:
+    """The name, if that context allows it; else ValueError."""
+    known = allowed[_CONTEXT]
+    if name not in known:
+        raise ValueError(not_allowed(name, known, "and what --policy brings"))
+    return name
 
 
-def _read(value: object) -> str:
+def _read(value: object, info: ValidationInfo) -> str:
     name = str(value)
-    if name in known():
-        return name
-    raise ValueError(not_allowed(name, known(), "and what --policy brings"))
+    if info.context:
+        return checked(name, info.context)
+    if not re.fullmatch(NAME, name):
+        raise ValueError(f"{name!r} is not the name of a policy; allowed: up to 15 of a-z 0-9 - _")
+    return name
 
 
-Policy = Annotated[str, BeforeValidator(_read), Shape(lambda: jsonschema.words(known()))]
+Policy = Annotated[str, BeforeValidator(_read), Shape(lambda: jsonschema.words(names()))]

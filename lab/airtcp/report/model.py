@@ -19,7 +19,7 @@ from airtcp.experiment.figures import Figure
 from airtcp.experiment.metrics import HEADLINES, Headline
 from airtcp.experiment.topology import Network
 from airtcp.kernel.policies import BASELINE
-from airtcp.parameters import Parameters, policies
+from airtcp.parameters import Parameters
 from airtcp.results import documents, reproduction
 from airtcp.results.files.latency import Latency, read_ping
 from airtcp.results.modelfit import Point
@@ -61,8 +61,6 @@ class Run:
     @property
     def settings(self) -> Parameters:
         """The parameters as such. Raises AirtcpError for those of another version."""
-        # A policy of the user's own was in the kernel of the run, whatever is known here.
-        policies.allow([str(self.parameters.get(_POLICY, BASELINE))])
         try:
             return Parameters.model_validate(dict(self.parameters))
         except ValidationError as error:
