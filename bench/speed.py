@@ -14,6 +14,7 @@ from airtcp.backends.guesttools import build_tools
 from airtcp.experiment.experiment import Setting
 from airtcp.experiment.reader import load
 from airtcp.kernel.image import build
+from airtcp.sweep.request import RunRequest
 from airtcp.sweep.run import run_one
 
 DURATION_S = 30
@@ -39,7 +40,7 @@ def main() -> int:
         settings = {text.partition("=")[0]: text for text in (*usual, *row)}
         [case] = experiment.cases([Setting.parse(text) for text in settings.values()])
         with tempfile.TemporaryDirectory() as out:
-            result = run_one(kernel, tools, case, 1, Path(out))
+            result = run_one(RunRequest.of(kernel, tools, case, 1), Path(out))
         if result["error"]:
             say(f"bench: {result['error']}")
             return 1

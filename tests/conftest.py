@@ -16,6 +16,7 @@ from airtcp.backends.guesttools import GuestTools
 from airtcp.kernel import image
 from airtcp.kernel.image import Kernel
 from airtcp.results.record import Result
+from airtcp.sweep.request import RunRequest
 from airtcp.sweep.run import run_one
 
 DEBUG = bool(os.environ.get("AIRTCP_TEST_DEBUG"))
@@ -104,7 +105,7 @@ def tools(say: Say) -> GuestTools:
 @pytest.fixture
 def measure(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> Measure:
     def one(*settings: str, seed: int = 1) -> Result:
-        return run_one(lab_kernel, tools, thesis_case(*settings), seed, tmp_path)
+        return run_one(RunRequest.of(lab_kernel, tools, thesis_case(*settings), seed), tmp_path)
 
     return one
 

@@ -10,6 +10,7 @@ from airtcp.experiment.experiment import Setting
 from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
 from airtcp.results.record import Result
+from airtcp.sweep.request import RunRequest
 from airtcp.sweep.run import run_one
 
 CAPTURES = ("server.pcapng", "station.pcapng", "air.pcapng")
@@ -20,7 +21,7 @@ def measure(
 ) -> Result:
     settings = ("duration=3s", "capture_duration=unlimited", "delay=10ms", f"ack_policy={policy}")
     [case] = load("thesis-lan").cases([Setting.parse(text) for text in settings])
-    result = run_one(lab_kernel, tools, case, seed, out_dir)
+    result = run_one(RunRequest.of(lab_kernel, tools, case, seed), out_dir)
     assert result["error"] is None
     return result
 

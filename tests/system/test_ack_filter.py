@@ -29,6 +29,7 @@ from airtcp.parameters.ack_filter import STAGES
 from airtcp.parameters.quantity import Plain
 from airtcp.paths import REPOSITORY
 from airtcp.steps import network
+from airtcp.sweep.request import RunRequest
 from airtcp.sweep.run import run_one
 from airtcp.testbed.default import testbed
 
@@ -56,7 +57,7 @@ def measured(
     kernel: Kernel, tools: GuestTools, out_dir: Path, **values: Plain
 ) -> dict[str, float | None]:
     case = Case(values, Parameters().replace({"duration": "3s", **BARE, **values}))
-    result = run_one(kernel, tools, case, 1, out_dir)
+    result = run_one(RunRequest.of(kernel, tools, case, 1), out_dir)
     assert result["error"] is None
     metrics: dict[str, float | None] = result["metrics"]
     return metrics
@@ -213,7 +214,7 @@ def test_group_addressed_acks_are_not_answered(
     frames = {}
     for stage in ("none", "multicast"):
         case = Case({"ack_filter": stage}, Parameters().replace({**values, "ack_filter": stage}))
-        result = run_one(lab_kernel, tools, case, 1, tmp_path)
+        result = run_one(RunRequest.of(lab_kernel, tools, case, 1), tmp_path)
         assert result["error"] is None
         run_dir = tmp_path / "runs" / case.slug / "seed-1"
         stats = dict(
@@ -318,7 +319,7 @@ def test_goodput_over_802_11a_is_that_of_equation_1_24(
             Setting.parse("duration=5s"),
         ]
     )
-    result = run_one(lab_kernel, tools, cases[0], 1, tmp_path)
+    result = run_one(RunRequest.of(lab_kernel, tools, cases[0], 1), tmp_path)
     assert result["error"] is None
     goodput_mbps = result["metrics"]["goodput_mbps"]
     assert 1e6 * goodput_mbps == pytest.approx(dcf.tcp_goodput_bps(dcf.Phy(), segments), rel=0.03)

@@ -10,6 +10,7 @@ from guests import Measure, Say, thesis_case
 from airtcp.backends.guesttools import GuestTools
 from airtcp.kernel import image
 from airtcp.kernel.image import Kernel
+from airtcp.sweep.request import RunRequest
 from airtcp.sweep.run import run_one
 
 CAPTURES = ("server.pcapng", "station.pcapng", "air.pcapng")
@@ -26,8 +27,8 @@ def test_default_is_linux_to_the_packet(
     plain = image.build(patches="lab", say=say)
     assert plain.hash != lab_kernel.hash
     case = thesis_case("capture=server,station,air", "capture_duration=unlimited", *settings)
-    ours = run_one(lab_kernel, tools, case, 1, tmp_path / "ours")
-    theirs = run_one(plain, tools, case, 1, tmp_path / "theirs")
+    ours = run_one(RunRequest.of(lab_kernel, tools, case, 1), tmp_path / "ours")
+    theirs = run_one(RunRequest.of(plain, tools, case, 1), tmp_path / "theirs")
     assert ours["error"] is None
     assert theirs["error"] is None
     for name in CAPTURES:

@@ -17,6 +17,7 @@ from airtcp.backends.guesttools import GuestTools
 from airtcp.backends.uml import boot
 from airtcp.kernel import image
 from airtcp.kernel.image import Kernel
+from airtcp.sweep.request import RunRequest
 from airtcp.sweep.run import run_one
 
 pytestmark = pytest.mark.slow
@@ -34,7 +35,7 @@ def test_an_experiment_is_silent(
     debug_kernel: Kernel, tools: GuestTools, tmp_path: Path, policy: str
 ) -> None:
     case = thesis_case(f"ack_policy={policy}", "error_rate=0.1", "capture=air")
-    result = run_one(debug_kernel, tools, case, 1, tmp_path)
+    result = run_one(RunRequest.of(debug_kernel, tools, case, 1), tmp_path)
     assert result["error"] is None
     [console] = tmp_path.rglob("console.log")
     assert splats(console) == []

@@ -17,7 +17,8 @@ from airtcp.kernel.image import Kernel
 from airtcp.report import model, series
 from airtcp.results.documents import document, write
 from airtcp.results.record import Result
-from airtcp.sweep.run import run_directory, run_one
+from airtcp.sweep.request import RunRequest, run_directory
+from airtcp.sweep.run import run_one
 from airtcp.testbed.build import testbed_of
 
 EXPERIMENT = """\
@@ -68,7 +69,7 @@ def run(lab_kernel: Kernel, tools: GuestTools, tmp_path_factory: pytest.TempPath
 
     @cache
     def one(channel: str, name: str) -> tuple[Case, Result, Path]:
-        result = run_one(lab_kernel, tools, cases[channel], 1, out_dir / name)
+        result = run_one(RunRequest.of(lab_kernel, tools, cases[channel], 1), out_dir / name)
         assert result["error"] is None
         return cases[channel], result, out_dir / name
 

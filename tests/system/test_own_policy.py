@@ -12,6 +12,7 @@ from airtcp.backends.guesttools import GuestTools
 from airtcp.errors import AirtcpError
 from airtcp.kernel import own_policy
 from airtcp.kernel.image import Kernel
+from airtcp.sweep.request import RunRequest
 from airtcp.sweep.run import run_one
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "ackpol"
@@ -26,7 +27,7 @@ def test_it_decides_when_acks_leave(
     assert built.hash != lab_kernel.hash
 
     case = thesis_case("ack_policy=fixed", "ack_trace=on", "duration=1s", own_policies=own.names)
-    result = run_one(built, tools, case, 1, tmp_path)
+    result = run_one(RunRequest.of(built, tools, case, 1), tmp_path)
     assert result["error"] is None
     [trace] = tmp_path.rglob("ack-trace.txt")
     delays_us = re.findall(r"reason=delayed .* ato_us=(\d+) segs=1 ", trace.read_text())

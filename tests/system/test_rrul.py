@@ -17,6 +17,7 @@ from airtcp.kernel.image import Kernel
 from airtcp.results.files.exchanges import read_exchanges
 from airtcp.results.files.latency import read_udp_ping
 from airtcp.results.record import Result
+from airtcp.sweep.request import RunRequest
 from airtcp.sweep.run import run_one
 
 # The paper's radio, as in the experiment tsq-size.
@@ -49,7 +50,9 @@ class Runs:
     def __call__(self, *settings: str) -> Result:
         if settings not in self._done:
             case = thesis_case(*settings)
-            self._done[settings] = run_one(self._kernel, self._tools, case, 1, self._out_dir)
+            self._done[settings] = run_one(
+                RunRequest.of(self._kernel, self._tools, case, 1), self._out_dir
+            )
         result = self._done[settings]
         assert result["error"] is None
         return result

@@ -14,6 +14,7 @@ from airtcp.experiment.figures import ModelFigure
 from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
 from airtcp.results.modelfit import expected
+from airtcp.sweep.request import RunRequest
 from airtcp.sweep.run import run_one
 
 SCRIPT = GUEST / "small_queue.py"
@@ -108,7 +109,7 @@ def case(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> OneCase:
     def one(experiment: str, *settings: str) -> dict[str, float]:
         texts = ("duration=5s", "baseline=0s", *settings)
         [case] = load(experiment).cases([Setting.parse(text) for text in texts])
-        result = run_one(lab_kernel, tools, case, 1, tmp_path / experiment)
+        result = run_one(RunRequest.of(lab_kernel, tools, case, 1), tmp_path / experiment)
         assert result["error"] is None
         metrics: dict[str, float] = result["metrics"]
         return metrics

@@ -17,6 +17,7 @@ from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
 from airtcp.parameters import Parameters
 from airtcp.parameters.quantity import Plain
+from airtcp.sweep.request import RunRequest
 from airtcp.sweep.run import run_one
 
 # BBR without its room for aggregation: nothing but its bursts makes its window larger.
@@ -64,7 +65,7 @@ def metrics(
 
 
 def _measured(kernel: Kernel, tools: GuestTools, case: Case, out_dir: Path) -> Metrics:
-    result = run_one(kernel, tools, case, 1, out_dir)
+    result = run_one(RunRequest.of(kernel, tools, case, 1), out_dir)
     assert result["error"] is None
     found: Metrics = result["metrics"]
     return found

@@ -17,6 +17,7 @@ from airtcp.results.files import capture
 from airtcp.results.record import Result
 from airtcp.steps.plan import plan
 from airtcp.sweep import run
+from airtcp.sweep.request import RunRequest
 from airtcp.sweep.run import run_one
 
 CAPTURES = ("server.pcapng", "station.pcapng", "air.pcapng")
@@ -114,7 +115,7 @@ def test_the_same_seed_gives_the_same_bytes(
 ) -> None:
     def measured(name: str, seed: int) -> Result:
         case = thesis_case(*settings, *CAPTURED, "ack_policy=aad")
-        result = run_one(lab_kernel, tools, case, seed, tmp_path / name)
+        result = run_one(RunRequest.of(lab_kernel, tools, case, seed), tmp_path / name)
         assert result["error"] is None
         return result
 

@@ -19,7 +19,8 @@ from airtcp.kernel import image
 from airtcp.kernel.image import Kernel
 from airtcp.results import parquet
 from airtcp.sweep import session
-from airtcp.sweep.sweep import Job, Outcome
+from airtcp.sweep.request import RunRequest
+from airtcp.sweep.sweep import Outcome
 
 
 @pytest.fixture(autouse=True)
@@ -37,10 +38,8 @@ def sweep_with(
 ) -> None:
     """A sweep that answers at once; runs of the seeds in `failing` fail."""
 
-    def sweep(
-        _kernel: Kernel, _tools: GuestTools, todo: Sequence[Job], _out: Path, *_: object
-    ) -> Outcome:
-        results: dict[Job, dict[str, Any]] = {
+    def sweep(todo: Sequence[RunRequest], _out: Path, *_: object) -> Outcome:
+        results: dict[RunRequest, dict[str, Any]] = {
             job: {
                 "factors": dict(job.case.factors),
                 "seed": job.seed,

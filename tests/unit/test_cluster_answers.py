@@ -18,9 +18,9 @@ from airtcp.experiment.experiment import Case
 from airtcp.kernel.image import Kernel
 from airtcp.parameters import Parameters
 from airtcp.sweep import batchjobs, certificates, cluster, clusterworker
-from airtcp.sweep.jobprocess import Done
-from airtcp.sweep.run import run_directory
-from airtcp.sweep.sweep import Failure, Job, Outcome, collect, jobs_of
+from airtcp.sweep.jobprocess import RunOutput
+from airtcp.sweep.request import RunRequest, requests, run_directory
+from airtcp.sweep.sweep import Failure, Outcome, collect
 
 
 @pytest.fixture
@@ -76,15 +76,15 @@ def answer(task: clusterworker.Task) -> bytes:
     written.mkdir()
     (written / "plan.sh").write_text("true\n")
     atomicfile.write_json(written / "result.json", result)
-    return pickle.dumps(Done(result, atomicfile.pack(written), scratch))
+    return pickle.dumps(RunOutput(result, atomicfile.pack(written), scratch))
 
 
 def go(
     where: str, machine: tuple[Kernel, GuestTools], out_dir: Path, seeds: int, said: list[str]
-) -> tuple[list[Job], Outcome]:
-    todo = jobs_of([Case({"mcs": 7}, Parameters())], range(1, seeds + 1))
+) -> tuple[list[RunRequest], Outcome]:
+    todo = requests(*machine, [Case({"mcs": 7}, Parameters())], range(1, seeds + 1))
     place = cluster.Cluster(where, None, None)
-    steps = cluster.steps(*machine, todo, out_dir, place, lambda text: said.append(text))
+    steps = cluster.steps(todo, out_dir, place, lambda text: said.append(text))
     return todo, collect(steps, lambda *_: None)
 
 

@@ -3,28 +3,34 @@
 
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from airtcp import cli
-from airtcp.backends import base, uml
+from airtcp.backends import base, shell, uml
 from airtcp.backends.guesttools import GuestTools
 from airtcp.errors import AirtcpError, InputError
 from airtcp.experiment import reader
 from airtcp.experiment.experiment import Case
+from airtcp.experiment.topology import Network
 from airtcp.kernel.image import Kernel
 from airtcp.parameters import Parameters
 from airtcp.results import artifacts, flent, metrics, timeseries
 from airtcp.results.record import Result
-from airtcp.sweep import jobprocess, run, session, sweep
-from airtcp.sweep.run import run_directory
+from airtcp.steps.step import Step
+from airtcp.sweep import jobprocess, request, run, session, sweep
+from airtcp.sweep.request import RunRequest, requests, run_directory
+from airtcp.testbed.model import Testbed
 
 KERNEL = Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
 TOOLS = GuestTools(Path("tools"))
 CELL = Case({"mcs": 7}, Parameters())
-JOBS = sweep.jobs_of([CELL], [1])
+REQUESTS = requests(KERNEL, TOOLS, [CELL], [1, 2])
+REQUEST = REQUESTS[0]
 
 
 @pytest.fixture(autouse=True)
@@ -84,23 +90,23 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
 @pytest.mark.parametrize("kind", DAMAGE)
 def test_a_run_whose_files_have_changed_is_done_again(tmp_path: Path, kind: str) -> None:
     said: list[str] = []
-    done = run.run_one(KERNEL, TOOLS, CELL, 1, tmp_path)
-    assert sweep.split(KERNEL, TOOLS, JOBS, tmp_path, said.append) == ({JOBS[0]: done}, [])
+    done = run.run_one(REQUEST, tmp_path)
+    assert sweep.split([REQUEST], tmp_path, said.append) == ({REQUEST: done}, [])
     assert said == []
     damage, told = DAMAGE[kind]
     run_dir = run_directory(tmp_path, CELL, 1)
     damage(run_dir)
-    assert sweep.split(KERNEL, TOOLS, JOBS, tmp_path, said.append) == ({}, JOBS)
+    assert sweep.split([REQUEST], tmp_path, said.append) == ({}, [REQUEST])
     assert said == [f"{run_dir}: {told}: this run is done again"]
-    again = run.run_one(KERNEL, TOOLS, CELL, 1, tmp_path)
+    again = run.run_one(REQUEST, tmp_path)
     assert again == done
-    assert sweep.split(KERNEL, TOOLS, JOBS, tmp_path, said.append) == ({JOBS[0]: done}, [])
+    assert sweep.split([REQUEST], tmp_path, said.append) == ({REQUEST: done}, [])
 
 
 def test_a_report_names_what_has_changed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    runs = [run.run_one(KERNEL, TOOLS, CELL, seed, tmp_path) for seed in (1, 2)]
+    runs = [run.run_one(request, tmp_path) for request in REQUESTS]
     assert list(artifacts.changed_runs(runs, tmp_path)) == []
     (run_directory(tmp_path, CELL, 2) / "uptime").unlink()
     (tmp_path / "results.json").write_text(json.dumps({"schema": 1, "runs": runs}))
@@ -125,18 +131,18 @@ def test_what_is_no_directory_in_the_place_of_a_run_is_one_line(tmp_path: Path, 
     else:
         run_dir.symlink_to(elsewhere)
     with pytest.raises(AirtcpError) as error:
-        run.run_one(KERNEL, TOOLS, CELL, 1, tmp_path)
+        run.run_one(REQUEST, tmp_path)
     assert str(error.value) == f"{run_dir}: is {kind}, where files of a run have to go: remove it"
     assert (elsewhere / "precious").exists()
 
 
-def order(said: list[str]) -> session.Order:
-    return session.Order(KERNEL, TOOLS, 1, 1, None, None, "./airtcp run", said.append)
+def options(said: list[str], seeds: int) -> session.SweepOptions:
+    return session.SweepOptions(KERNEL, TOOLS, seeds, 1, None, None, "./airtcp run", said.append)
 
 
-def measured(name: str, out_dir: Path, said: list[str]) -> session.Measured:
+def measured(name: str, out_dir: Path, said: list[str], seeds: int = 1) -> session.SweepResult:
     chosen = reader.load("thesis-lan").model_copy(update={"name": name})
-    return session.measure(order(said), chosen, [CELL], out_dir)
+    return session.measure(options(said, seeds), chosen, [CELL], out_dir)
 
 
 def files(directory: Path) -> dict[Path, bytes]:
@@ -162,28 +168,90 @@ def test_a_directory_is_that_of_one_experiment(tmp_path: Path, lost: list[str]) 
     assert said == [f"1 of 1 runs are in {tmp_path} already"]
 
 
-def test_the_hash_of_sources_is_of_what_is_loaded(
+def test_the_identity_is_of_the_code_that_is_loaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A `git pull` during a sweep changes the files, not what computes."""
-    before = run.identity(KERNEL, TOOLS, CELL, 1)
     package = tmp_path / "airtcp"
-    shutil.copytree(run._PACKAGE, package)
+    shutil.copytree(request._PACKAGE, package)
+    assert request.hash_of_code(package) == request.CODE
     with (package / "results" / "metrics.py").open("a") as file:
         file.write("# changed\n")
-    monkeypatch.setattr(run, "_PACKAGE", package)
-    assert run.identity(KERNEL, TOOLS, CELL, 1) == before
+    monkeypatch.setattr(request, "_PACKAGE", package)
+    assert RunRequest.of(KERNEL, TOOLS, CELL, 1).identity == REQUEST.identity
     # Whoever starts now has the new files.
-    assert run._hash_of_sources() != run._LOADED
+    assert request.hash_of_code(package) != request.CODE
+
+
+def test_the_identity_is_of_all_code_that_makes_results(tmp_path: Path) -> None:
+    """The command line and the report alone may change, and what a sweep loads is in it."""
+    package = tmp_path / "airtcp"
+    shutil.copytree(request._PACKAGE, package, ignore=shutil.ignore_patterns("cli", "report"))
+    assert request.hash_of_code(package) == request.CODE
+    (package / "units.py").rename(package / "unit.py")
+    assert request.hash_of_code(package) != request.CODE
+    loading = "import sys, airtcp.sweep.session, airtcp.sweep.cluster\n"
+    loading += "print(*(m.__file__ for n, m in sys.modules.items() if n.startswith('airtcp.')))"
+    loaded = subprocess.run(
+        [sys.executable, "-P", "-c", loading], capture_output=True, text=True, check=True
+    )
+    assert set(map(Path, loaded.stdout.split())) <= set(request.code_files())
+
+
+def test_two_runs_that_may_differ_have_other_identities() -> None:
+    other = Kernel(Path("linux"), "6.12.0", "fedcba9876543210")
+    case = Case({"mcs": 7}, Parameters().replace({"ping_interval": "1s"}))
+    runs = [
+        *REQUESTS,
+        RunRequest.of(other, TOOLS, CELL, 1),
+        RunRequest.of(KERNEL, GuestTools(Path("other")), CELL, 1),
+        RunRequest.of(KERNEL, TOOLS, case, 1),
+        RunRequest.of(KERNEL, TOOLS, Case({"snr": 7}, Parameters()), 1),
+    ]
+    assert len({one.identity for one in runs}) == len(runs)
+    assert RunRequest.of(KERNEL, TOOLS, CELL, 1).identity == REQUEST.identity
+
+
+def test_two_custom_topologies_with_one_plan_have_two_identities() -> None:
+    """The pages of a flow are in a file beside the plan."""
+
+    def loading(pages: int) -> RunRequest:
+        network = Network.model_validate(
+            {
+                "topology": {
+                    "servers": {"server": {}},
+                    "access_points": {"ap": {}},
+                    "stations": {"station": {"access_point": "ap"}},
+                },
+                "flows": [{"from": "server", "to": "station", "workload": "web", "pages": pages}],
+            }
+        )
+        return RunRequest.of(KERNEL, TOOLS, Case({}, Parameters(), network), 1)
+
+    first, second = loading(3), loading(4)
+    assert shell.render(first.plan) == shell.render(second.plan)
+    assert first.identity != second.identity
+
+
+def test_a_plan_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Testbed] = []
+
+    def plan(testbed: Testbed) -> list[Step]:
+        made.append(testbed)
+        return []
+
+    monkeypatch.setattr(request, "plan", plan)
+    measured("first", tmp_path, [], seeds=3)
+    assert len(made) == 1
 
 
 def test_a_worker_whose_files_have_changed_does_nothing(tmp_path: Path) -> None:
     scratch = tmp_path / "scratch"
-    ordered = jobprocess.Order(KERNEL, TOOLS, CELL, 1, "identity of other sources", scratch)
+    ordered = jobprocess.JobInput(KERNEL, TOOLS, CELL, 1, "identity of other sources", scratch)
     end: object = jobprocess._do(ordered)
     assert isinstance(end, sweep.Failure)
     assert end.message.startswith("airtcp has changed on ")
     assert end.affects == "all"
-    result: Result = run.run_one(KERNEL, TOOLS, CELL, 1, tmp_path)
-    good = jobprocess.Order(KERNEL, TOOLS, CELL, 1, result["identity"], scratch)
-    assert isinstance(jobprocess._do(good), jobprocess.Done)
+    result: Result = run.run_one(REQUEST, tmp_path)
+    good = jobprocess.JobInput(KERNEL, TOOLS, CELL, 1, result["identity"], scratch)
+    assert isinstance(jobprocess._do(good), jobprocess.RunOutput)

@@ -21,47 +21,46 @@ from airtcp.parameters import Parameters
 from airtcp.results import flent, metrics, timeseries
 from airtcp.results.record import Result
 from airtcp.sweep import run, sweep
+from airtcp.sweep.request import RunRequest, requests
 
 KERNEL = Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
 TOOLS = GuestTools(Path("tools"))
 
-RunOne = Callable[[Kernel, GuestTools, Case, int, Path], Result]
+RunOne = Callable[[RunRequest, Path], Result]
 
 
 def cases(count: int) -> list[Case]:
     return [Case({"mcs": mcs}, Parameters().replace({"mcs": mcs})) for mcs in range(count)]
 
 
-def result(case: Case, seed: int) -> Result:
+def result(request: RunRequest) -> Result:
     return {
-        "factors": dict(case.factors),
-        "seed": seed,
+        "factors": dict(request.case.factors),
+        "seed": request.seed,
         "status": "ok",
         "error": None,
-        "metrics": {"goodput_mbps": float(seed)},
+        "metrics": {"goodput_mbps": float(request.seed)},
         "cost": {"wall_s": 0.0},
     }
 
 
 def go(
-    monkeypatch: pytest.MonkeyPatch, run_one: RunOne, todo: list[sweep.Job], out_dir: Path
+    monkeypatch: pytest.MonkeyPatch, run_one: RunOne, todo: list[RunRequest], out_dir: Path
 ) -> tuple[sweep.Outcome, list[str]]:
     """Sweep with a stand-in for the guest; the lines that the user sees."""
     monkeypatch.setattr(sweep, "run_one", run_one)
     said: list[str] = []
     progress = sweep.Progress(todo, said.append, tty=False)
-    return sweep.sweep(KERNEL, TOOLS, todo, out_dir, 2, progress, said.append), said
+    return sweep.sweep(todo, out_dir, 2, progress, said.append), said
 
 
 def test_every_job_is_done_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    todo = sweep.jobs_of(cases(3), [1, 2])
+    todo = requests(KERNEL, TOOLS, cases(3), [1, 2])
     assert [(job.case.factors["mcs"], job.seed) for job in todo] == [
         *((0, 1), (1, 1), (2, 1)),
         *((0, 2), (1, 2), (2, 2)),
     ]
-    outcome, said = go(
-        monkeypatch, lambda k, t, case, seed, out: result(case, seed), todo, tmp_path
-    )
+    outcome, said = go(monkeypatch, lambda request, _out: result(request), todo, tmp_path)
     assert not outcome.failures and not outcome.interrupted
     assert {job: end["seed"] for job, end in outcome.results.items()} == {
         job: job.seed for job in todo
@@ -73,17 +72,17 @@ def test_every_job_is_done_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 def test_a_job_that_fails_does_not_stop_the_others(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def run_one(_k: Kernel, _t: GuestTools, case: Case, seed: int, _out: Path) -> Result:
-        match case.factors["mcs"]:
+    def run_one(request: RunRequest, _out: Path) -> Result:
+        match request.case.factors["mcs"]:
             case 0:
                 raise AirtcpError("the disk is full")
             case 1:
-                return result(case, seed) | {"status": "panic", "error": "it panicked"}
+                return result(request) | {"status": "panic", "error": "it panicked"}
             case 2:
                 os._exit(3)
-        return result(case, seed)
+        return result(request)
 
-    todo = sweep.jobs_of(cases(4), [1])
+    todo = requests(KERNEL, TOOLS, cases(4), [1])
     outcome, _ = go(monkeypatch, run_one, todo, tmp_path)
     assert [outcome.failures.get(job) for job in todo] == [
         "the disk is full",
@@ -97,16 +96,16 @@ def test_a_job_that_fails_does_not_stop_the_others(
 def test_what_would_end_all_runs_ends_the_sweep(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def run_one(_k: Kernel, _t: GuestTools, case: Case, seed: int, out: Path) -> Result:
-        (out / f"tried-{case.factors['mcs']}").touch()
-        if case.factors["mcs"] == 2:
+    def run_one(request: RunRequest, out: Path) -> Result:
+        (out / f"tried-{request.case.factors['mcs']}").touch()
+        if request.case.factors["mcs"] == 2:
             raise StopError("no space left")
-        if case.factors["mcs"] == 1:
-            run.run_directory(out, case, seed).mkdir(parents=True)
+        if request.case.factors["mcs"] == 1:
+            request.directory(out).mkdir(parents=True)
             time.sleep(60)
-        return result(case, seed)
+        return result(request)
 
-    todo = sweep.jobs_of(cases(8), [1])
+    todo = requests(KERNEL, TOOLS, cases(8), [1])
     outcome, _ = go(monkeypatch, run_one, todo, tmp_path)
     assert outcome.stopped == "no space left"
     assert list(outcome.results) == [todo[0]]
@@ -118,10 +117,10 @@ def test_what_would_end_all_runs_ends_the_sweep(
 def test_runs_that_answer_when_the_sweep_ends_are_silent(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    def run_one(_k: Kernel, _t: GuestTools, case: Case, seed: int, _out: Path) -> Result:
-        if case.factors["mcs"] == 0:
+    def run_one(request: RunRequest, _out: Path) -> Result:
+        if request.case.factors["mcs"] == 0:
             raise StopError("no space left")
-        return result(case, seed)
+        return result(request)
 
     send = Connection.send
 
@@ -130,7 +129,7 @@ def test_runs_that_answer_when_the_sweep_ends_are_silent(
         os.kill(os.getpid(), signal.SIGTERM)
 
     monkeypatch.setattr(Connection, "send", send_and_be_ended)
-    outcome, _ = go(monkeypatch, run_one, sweep.jobs_of(cases(2), [1]), tmp_path)
+    outcome, _ = go(monkeypatch, run_one, requests(KERNEL, TOOLS, cases(2), [1]), tmp_path)
     assert outcome.stopped == "no space left"
     assert capfd.readouterr().err == ""
 
@@ -138,8 +137,8 @@ def test_runs_that_answer_when_the_sweep_ends_are_silent(
 def test_runs_short_of_memory_are_retried_with_fewer_at_once(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def run_one(_k: Kernel, _t: GuestTools, case: Case, seed: int, out: Path) -> Result:
-        if case.factors["mcs"] == 3:
+    def run_one(request: RunRequest, out: Path) -> Result:
+        if request.case.factors["mcs"] == 3:
             raise CrowdedError("never any room")
         mark = out / "memory"
         try:
@@ -148,9 +147,9 @@ def test_runs_short_of_memory_are_retried_with_fewer_at_once(
             raise CrowdedError("no room beside another") from None
         time.sleep(0.2)
         mark.rmdir()
-        return result(case, seed)
+        return result(request)
 
-    todo = sweep.jobs_of(cases(4), [1])
+    todo = requests(KERNEL, TOOLS, cases(4), [1])
     outcome, said = go(monkeypatch, run_one, todo, tmp_path)
     assert set(outcome.results) == set(todo[:3])
     assert outcome.failures == {todo[3]: "never any room"}
@@ -161,9 +160,9 @@ def test_runs_short_of_memory_are_retried_with_fewer_at_once(
 def test_ctrl_c_ends_what_runs_and_keeps_what_is_finished(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def run_one(_k: Kernel, _t: GuestTools, case: Case, seed: int, out: Path) -> Result:
-        if case.factors["mcs"] == 0:
-            return result(case, seed)
+    def run_one(request: RunRequest, out: Path) -> Result:
+        if request.case.factors["mcs"] == 0:
+            return result(request)
         try:
             time.sleep(60)
         finally:
@@ -174,7 +173,7 @@ def test_ctrl_c_ends_what_runs_and_keeps_what_is_finished(
         time.sleep(1)
         os.kill(os.getpid(), signal.SIGINT)
 
-    todo = sweep.jobs_of(cases(2), [1])
+    todo = requests(KERNEL, TOOLS, cases(2), [1])
     threading.Thread(target=interrupt).start()
     began = time.monotonic()
     outcome, _ = go(monkeypatch, run_one, todo, tmp_path)
@@ -198,22 +197,22 @@ def test_only_the_very_same_run_is_taken_from_before(
     monkeypatch.setattr(timeseries, "write_csv", lambda path, *_: path.touch())
     monkeypatch.setattr(flent, "write", lambda path, *_: path.touch())
     [case] = cases(1)
-    done = run.run_one(KERNEL, TOOLS, case, 1, tmp_path)
+    done = run.run_one(RunRequest.of(KERNEL, TOOLS, case, 1), tmp_path)
     assert done["status"] == "ok"
     assert done["cost"]["virtual_s"] == 15.5
     written = {"plan.sh", "console.log", "uptime", "series.csv", "run.flent.gz"}
     assert set(done["artifacts"]) == written
     assert (tmp_path / done["artifacts"]["plan.sh"]["path"]).is_file()
 
-    jobs = sweep.jobs_of([case], [1, 2])
-    have, todo = sweep.split(KERNEL, TOOLS, jobs, tmp_path, print)
+    jobs = requests(KERNEL, TOOLS, [case], [1, 2])
+    have, todo = sweep.split(jobs, tmp_path, print)
     assert have == {jobs[0]: done}
     assert todo == [jobs[1]]
     longer = Case(case.factors, case.parameters.replace({"duration": "11s"}))
     other = Kernel(Path("linux"), "6.12.0", "fedcba9876543210")
     for kernel, changed in ((KERNEL, longer), (other, case)):
-        jobs = sweep.jobs_of([changed], [1])
-        assert sweep.split(kernel, TOOLS, jobs, tmp_path, print) == ({}, jobs)
+        jobs = requests(kernel, TOOLS, [changed], [1])
+        assert sweep.split(jobs, tmp_path, print) == ({}, jobs)
 
 
 def test_a_result_is_written_when_its_files_are_on_the_disk(
@@ -231,7 +230,7 @@ def test_a_result_is_written_when_its_files_are_on_the_disk(
     monkeypatch.setattr(uml, "boot", boot)
     monkeypatch.setattr(atomicfile, "flush", flush)
     [case] = cases(1)
-    failed = run.run_one(KERNEL, TOOLS, case, 1, tmp_path)
+    failed = run.run_one(RunRequest.of(KERNEL, TOOLS, case, 1), tmp_path)
     assert sorted(flushed) == sorted(failed["artifacts"]) == ["console.log", "plan.sh"]
 
 
@@ -249,13 +248,13 @@ def test_a_failed_guest_is_told_in_one_line(
 
     monkeypatch.setattr(uml, "boot", boot)
     [case] = cases(1)
-    failed = run.run_one(KERNEL, TOOLS, case, 1, tmp_path)
+    failed = run.run_one(RunRequest.of(KERNEL, TOOLS, case, 1), tmp_path)
     assert failed["status"] == "failed"
     assert failed["metrics"] == {}
     console = tmp_path / failed["artifacts"]["console.log"]["path"]
     assert failed["error"] == f"tc qdisc add dev eth0 (exit code 2) (console: {console})"
-    jobs = sweep.jobs_of([case], [1])
-    assert sweep.split(KERNEL, TOOLS, jobs, tmp_path, print) == ({}, jobs)
+    jobs = requests(KERNEL, TOOLS, [case], [1])
+    assert sweep.split(jobs, tmp_path, print) == ({}, jobs)
 
 
 def test_a_full_disk_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -265,4 +264,4 @@ def test_a_full_disk_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch, tmp_pa
     monkeypatch.setattr(uml, "boot", boot)
     [case] = cases(1)
     with pytest.raises(AirtcpError, match=r"console.log: No space left on device"):
-        run.run_one(KERNEL, TOOLS, case, 1, tmp_path)
+        run.run_one(RunRequest.of(KERNEL, TOOLS, case, 1), tmp_path)

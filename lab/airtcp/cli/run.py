@@ -37,7 +37,7 @@ from airtcp.kernel import own_policy
 from airtcp.kernel.own_policy import OwnPolicy
 from airtcp.results import documents, reproduction
 from airtcp.sweep import certificates
-from airtcp.sweep.session import Measured, Order, measure
+from airtcp.sweep.session import SweepOptions, SweepResult, measure
 
 
 def add(verbs: Verbs) -> None:
@@ -81,7 +81,9 @@ def add(verbs: Verbs) -> None:
         action="store_true",
         help="only cases with published values, for at most 10 s each",
     )
-    extent.add_argument("--full", action="store_true", help="all cases (the default, except for `all`)")
+    extent.add_argument(
+        "--full", action="store_true", help="all cases (the default, except for `all`)"
+    )
     add_kernel_source(run)
     add_json(run, "print one JSON document instead of a table")
     run.set_defaults(do=_run)
@@ -95,7 +97,7 @@ def _run(options: argparse.Namespace) -> int:
     cases = _cases(options, experiment)
     warn(cases)
     out_dir = _out_dir(options, experiment.name)
-    measured = measure(_order(options, policy), experiment, cases, out_dir)
+    measured = measure(_sweep_options(options, policy), experiment, cases, out_dir)
     if measured.document:
         if options.json:
             print(json.dumps(measured.document, indent=1))
@@ -106,7 +108,7 @@ def _run(options: argparse.Namespace) -> int:
     return _code(measured)
 
 
-def _code(measured: Measured) -> int:
+def _code(measured: SweepResult) -> int:
     if measured.interrupted:
         return interrupts.CODE
     return 1 if measured.failed else 0
@@ -121,12 +123,11 @@ def _run_all(options: argparse.Namespace, policy: OwnPolicy | None) -> int:
     out_dir = _out_dir(options, catalogue.ALL)
     documents, code = [], 0
     experiments = catalogue.experiments()
-    order = _order(options, policy)
+    sweep_options = _sweep_options(options, policy)
     for number, experiment in enumerate(experiments, start=1):
         say(f"{experiment.name} ({number} of {len(experiments)})")
-        measured = measure(
-            order, experiment, _cases(options, experiment), out_dir / experiment.name
-        )
+        cases = _cases(options, experiment)
+        measured = measure(sweep_options, experiment, cases, out_dir / experiment.name)
         code = code or _code(measured)
         if measured.document:
             documents.append((experiment, measured.document))
@@ -156,14 +157,14 @@ def _out_dir(options: argparse.Namespace, name: str) -> Path:
     return out_dir
 
 
-def _order(options: argparse.Namespace, policy: OwnPolicy | None) -> Order:
+def _sweep_options(options: argparse.Namespace, policy: OwnPolicy | None) -> SweepOptions:
     cluster_certificates = certificates_of(options)
     if options.cluster:
         require_cluster_libraries()
     if options.cluster and "://" in options.cluster:
         certificates.address(options.cluster, cluster_certificates)
     doctor.require_programs()
-    return Order(
+    return SweepOptions(
         kernel=own_policy.build(policy, options.kernel_source, say=say),
         tools=build_tools(say),
         seeds=options.seeds,

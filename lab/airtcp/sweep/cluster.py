@@ -23,10 +23,10 @@ from airtcp.kernel.image import Kernel
 from airtcp.results.record import RESULT_FILE, Result
 from airtcp.sweep import batchjobs, certificates
 from airtcp.sweep.certificates import Certificates
-from airtcp.sweep.clusterworker import Supplies, Task, WorkerError, lacking, marks, work
-from airtcp.sweep.jobprocess import Done
-from airtcp.sweep.run import identity, run_directory
-from airtcp.sweep.sweep import Failure, Job, Step
+from airtcp.sweep.clusterworker import ArtifactPlugin, Task, WorkerError, lacking, marks, work
+from airtcp.sweep.jobprocess import RunOutput
+from airtcp.sweep.request import RunRequest
+from airtcp.sweep.sweep import Failure, Step
 
 Say = Callable[[str], None]
 
@@ -47,9 +47,7 @@ class Cluster:
 
 
 def steps(
-    kernel: Kernel,
-    tools: GuestTools,
-    todo: Sequence[Job],
+    todo: Sequence[RunRequest],
     out_dir: Path,
     cluster: Cluster,
     say: Say,
@@ -61,11 +59,12 @@ def steps(
     """
     if not todo:
         return
+    kernel, tools = todo[0].kernel, todo[0].tools
     name = f"airtcp-{uuid.uuid4().hex}"
-    with _connected(cluster, say) as client, _supplied(client, kernel, tools, name):
+    with _connected(cluster, say) as client, _with_artifacts(client, kernel, tools, name):
         workers = _Workers(client, cluster.where, say)
         waiting = list(enumerate(todo))
-        running: dict[Future[bytes], Job] = {}
+        running: dict[Future[bytes], RunRequest] = {}
         ended: queue.SimpleQueue[Future[bytes]] = queue.SimpleQueue()
         try:
             while waiting or running:
@@ -80,7 +79,7 @@ def steps(
                         tools=tools.directory.name,
                         case=job.case,
                         seed=job.seed,
-                        identity=identity(kernel, tools, job.case, job.seed),
+                        identity=job.identity,
                     )
                     future = client.submit(
                         work, task, key=task.key, resources=dict.fromkeys(marks(), 1)
@@ -170,16 +169,16 @@ def _certificates(known: Certificates | None) -> Iterator[Certificates]:
 
 
 @contextmanager
-def _supplied(client: Client, kernel: Kernel, tools: GuestTools, name: str) -> Iterator[None]:
+def _with_artifacts(client: Client, kernel: Kernel, tools: GuestTools, name: str) -> Iterator[None]:
     """Every worker has the kernel and the programs, those that come later too."""
-    client.register_plugin(Supplies(kernel, tools), name)
+    client.register_plugin(ArtifactPlugin(kernel, tools), name)
     try:
         yield
     finally:
         client.unregister_worker_plugin(name)
 
 
-def _end(future: "Future[bytes]", job: Job, out_dir: Path, where: str) -> Result | Failure:
+def _end(future: "Future[bytes]", job: RunRequest, out_dir: Path, where: str) -> Result | Failure:
     if future.status == "cancelled":
         raise _gone(where)
     error = future.exception()
@@ -187,8 +186,8 @@ def _end(future: "Future[bytes]", job: Job, out_dir: Path, where: str) -> Result
         raise error
     if error is not None:
         return Failure(f"{type(error).__name__}: {' '.join(str(error).split())}")
-    answer: Done | Failure = pickle.loads(future.result())
-    if isinstance(answer, Done):
+    answer: RunOutput | Failure = pickle.loads(future.result())
+    if isinstance(answer, RunOutput):
         return _place(answer, job, out_dir)
     if answer.affects == "all":  # or that worker would have every other run fail
         raise StopError(answer.message)
@@ -199,9 +198,9 @@ def _gone(where: str) -> AirtcpError:
     return AirtcpError(f"--cluster {where}: the scheduler is gone; the same command goes on later")
 
 
-def _place(done: Done, job: Job, out_dir: Path) -> Result:
+def _place(done: RunOutput, job: RunRequest, out_dir: Path) -> Result:
     """Put the files of a run where a run here leaves them. StopError when there is no room."""
-    run_dir = run_directory(out_dir, job.case, job.seed)
+    run_dir = job.directory(out_dir)
     result = done.result
     try:
         atomicfile.remove(run_dir, RESULT_FILE)

@@ -26,6 +26,7 @@ from airtcp.experiment.experiment import Case
 from airtcp.kernel.image import Kernel
 from airtcp.paths import REPOSITORY
 from airtcp.sweep import jobprocess
+from airtcp.sweep.request import CODE
 from airtcp.sweep.sweep import Failure, no_answer
 
 _POLL_S = 0.25
@@ -42,14 +43,13 @@ _PLENTY = 1 << 20
 
 
 @functools.cache
-def terms() -> dict[str, str]:
+def fingerprint() -> dict[str, str]:
     """What a worker must have in common with who sends it runs, or they would not be the same.
 
     Those of this machine: hashes of files, versions of Python and of the installed libraries.
     """
-    sources = sorted(Path(__file__).parents[1].rglob("*.py"))
     return {
-        "airtcp": _hash(sources),
+        "airtcp": CODE[:16],
         "python": platform.python_version(),
         "libraries": _libraries(),
         "programs": _hash(programs.files()),
@@ -65,17 +65,17 @@ def _libraries() -> str:
 
 
 def marks() -> dict[str, float]:
-    """The terms as resources of a worker, by which Dask gives it those runs alone that fit."""
-    return dict.fromkeys(map(_mark, terms().items()), _PLENTY)
+    """The fingerprint as resources of a worker: Dask gives it only runs that need these."""
+    return dict.fromkeys(map(_mark, fingerprint().items()), _PLENTY)
 
 
 def lacking(resources: Mapping[str, float]) -> list[str]:
-    """The terms that a worker with these resources has not in common with this machine."""
-    return [name for name, value in terms().items() if _mark((name, value)) not in resources]
+    """The parts of it that a worker with these resources has not in common with this machine."""
+    return [name for name, value in fingerprint().items() if _mark((name, value)) not in resources]
 
 
-def _mark(term: tuple[str, str]) -> str:
-    return f"airtcp:{term[0]}:{term[1]}"
+def _mark(part: tuple[str, str]) -> str:
+    return f"airtcp:{part[0]}:{part[1]}"
 
 
 def _hash(paths: list[Path]) -> str:
@@ -86,7 +86,7 @@ def _hash(paths: list[Path]) -> str:
     return digest.hexdigest()[:16]
 
 
-class Supplies(WorkerPlugin):
+class ArtifactPlugin(WorkerPlugin):
     """Gives every worker the kernel and the guest programs, which it keeps in its cache."""
 
     def __init__(self, kernel: Kernel, tools: GuestTools) -> None:
@@ -101,7 +101,7 @@ class Supplies(WorkerPlugin):
         for place, packed in self._packed.items():
             directory = cache_dir() / place
             try:
-                with locked(directory.parent / "supplies.lock", print):
+                with locked(directory.parent / "artifacts.lock", print):
                     if atomicfile.damage(directory):
                         atomicfile.unpack(packed, directory)
             except (AirtcpError, OSError) as error:
@@ -130,17 +130,17 @@ def work(task: Task) -> bytes:
     Raises WorkerError when the worker has not got what it takes.
     """
     worker = get_worker()
-    supplies = worker.plugins[task.key[0]]
-    assert isinstance(supplies, Supplies)
-    if supplies.failed:
-        raise WorkerError(supplies.failed)
+    artifacts = worker.plugins[task.key[0]]
+    assert isinstance(artifacts, ArtifactPlugin)
+    if artifacts.failed:
+        raise WorkerError(artifacts.failed)
     image = cache_dir() / "kernel" / task.kernel_hash / "linux"
     kills = hostlimits.oom_kills()
     with (
         tempfile.TemporaryFile() as answer,
         tempfile.TemporaryDirectory(prefix="airtcp-job-", ignore_cleanup_errors=True) as scratch,
     ):
-        order = jobprocess.Order(
+        given = jobprocess.JobInput(
             Kernel(image, task.kernel_version, task.kernel_hash),
             GuestTools(cache_dir() / "tools" / task.tools),
             task.case,
@@ -151,14 +151,14 @@ def work(task: Task) -> bytes:
         process = subprocess.Popen(JOB_PROCESS, stdin=subprocess.PIPE, stdout=answer)
         assert process.stdin
         with process.stdin as channel:
-            channel.write(pickle.dumps(os.getpid()) + pickle.dumps(order))
+            channel.write(pickle.dumps(os.getpid()) + pickle.dumps(given))
         while not _ended(process):
             if not _is_wanted(task, worker):
                 process.terminate()
         answer.seek(0)
         if process.returncode == 0:
             return answer.read()
-        failure = no_answer(process.returncode, order.run_dir, kills)
+        failure = no_answer(process.returncode, given.run_dir, kills)
     return pickle.dumps(Failure(f"on {platform.node()} {failure.message}"))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""One run in a process of its own, from an order on its standard input to a pickled answer.
+"""One run in a process of its own, from a JobInput on its standard input to a pickled answer.
 
 A worker of a cluster starts it. It leaves nothing behind, however the worker ends.
 """
@@ -17,13 +17,14 @@ from airtcp.errors import AirtcpError, reason
 from airtcp.experiment.experiment import Case
 from airtcp.kernel.image import Kernel
 from airtcp.results.record import Result
-from airtcp.sweep.run import identity, run_directory, run_one
+from airtcp.sweep.request import RunRequest, run_directory
+from airtcp.sweep.run import run_one
 from airtcp.sweep.sweep import Failure, end_with
 
 
 @dataclass(frozen=True)
-class Order:
-    """What to run. identity: as whoever ordered it has it."""
+class JobInput:
+    """What to run. identity: as whoever sends it has computed it."""
 
     kernel: Kernel
     tools: GuestTools
@@ -39,7 +40,7 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Done:
+class RunOutput:
     """A run and its files, packed; they were in a directory of runs named `out_dir`."""
 
     result: Result
@@ -47,24 +48,25 @@ class Done:
     out_dir: Path
 
 
-def _do(order: Order) -> Done | Failure:
+def _do(given: JobInput) -> RunOutput | Failure:
     try:
-        if identity(order.kernel, order.tools, order.case, order.seed) != order.identity:
+        request = RunRequest.of(given.kernel, given.tools, given.case, given.seed)
+        if request.identity != given.identity:
             # This process has loaded them just now, the worker long ago.
             said = f"airtcp has changed on {platform.node()}: start its worker again"
             return Failure(said, "all")
-        result = run_one(order.kernel, order.tools, order.case, order.seed, order.scratch)
-        return Done(result, atomicfile.pack(order.run_dir), order.scratch)
+        result = run_one(request, given.scratch)
+        return RunOutput(result, atomicfile.pack(request.directory(given.scratch)), given.scratch)
     except AirtcpError as error:
         failure = Failure.by(error)
         return replace(failure, message=f"on {platform.node()}: {failure.message}")
     finally:
         # Whoever started this process does it too, but may have been killed.
-        shutil.rmtree(order.scratch, ignore_errors=True)
+        shutil.rmtree(given.scratch, ignore_errors=True)
 
 
 def main() -> None:
-    """Standard input has the parent's process id, then the order."""
+    """Standard input has the parent's process id, then the input."""
     parent = pickle.load(sys.stdin.buffer)
     try:
         end_with(parent)

@@ -5,7 +5,6 @@ OUT/runs/<case>/seed-<n>/ holds the plan, the console, the instruments' files an
 is one element of "runs" in results.json.
 """
 
-import hashlib
 import json
 import shutil
 from collections.abc import Callable
@@ -14,75 +13,41 @@ from pathlib import Path
 from airtcp import atomicfile
 from airtcp.backends import shell, uml
 from airtcp.backends.base import Backend, GuestResult
-from airtcp.backends.guesttools import GuestTools
 from airtcp.errors import AirtcpError, StopError, of_file
 from airtcp.experiment.experiment import Case
-from airtcp.kernel.image import Kernel
 from airtcp.results import artifacts, flent, metrics, timeseries
 from airtcp.results.files import capture
 from airtcp.results.record import RESULT_FILE, SCHEMA, Result
-from airtcp.steps.plan import plan
 from airtcp.steps.workloads import WORKLOADS
-from airtcp.testbed.build import testbed_of
+from airtcp.sweep.request import RunRequest
 from airtcp.testbed.default import access_rate_bps
 from airtcp.testbed.model import Testbed
 
 Say = Callable[[str], None]
-
-_PACKAGE = Path(__file__).parents[1]
-# What decides a run beside the plan, the kernel and the guest's programs.
-_SOURCES = (
-    *("backends/base.py", "backends/console.py", "backends/uml.py"),
-    *("experiment/metrics.py", "experiment/topology.py", "parameters/ack_filter.py", "paths.py"),
-    *("results/files/airsim.py", "results/files/capture.py", "results/files/clock.py"),
-    *("results/files/cwndtrace.py", "results/files/exchanges.py", "results/files/iperf3.py"),
-    *("results/files/latency.py", "results/files/qdisc.py", "results/files/tcpwatch.py"),
-    *("results/files/text.py", "results/flent.py", "results/metrics.py", "results/record.py"),
-    *("results/timeseries.py", "results/workloads.py", "steps/cpu_cost.py", "steps/filters.py"),
-    *("steps/workloads/web.py", "sweep/run.py"),
-    *("testbed/addresses.py", "testbed/build.py", "testbed/cables.py", "testbed/custom.py"),
-    *("testbed/default.py", "testbed/model.py", "testbed/processors.py"),
-)
-
-
-def _hash_of_sources() -> str:
-    digest = hashlib.sha256()
-    for name in _SOURCES:
-        digest.update((_PACKAGE / name).read_bytes())
-    return digest.hexdigest()
-
-
-# Of what this process has loaded, whatever becomes of the files while it runs.
-_LOADED = _hash_of_sources()
 
 # What whoever reads a result takes for granted.
 _TABLES = ("factors", "metrics", "cost", "artifacts", "parameters", "kernel")
 _NOT_ARTIFACTS = frozenset({RESULT_FILE, "exit", "progress"})
 
 
-def run_directory(out_dir: Path, case: Case, seed: int) -> Path:
-    """Where a run leaves its files."""
-    return out_dir / "runs" / case.slug / f"seed-{seed}"
-
-
-def expected_virtual_s(case: Case) -> float:
+def expected_virtual_s(testbed: Testbed) -> float:
     """Virtual time from boot to power-off, about: the network takes 5 s to stand."""
-    flows = testbed_of(case).flows
-    ends_s = (one.start_s + WORKLOADS[one.workload].expected_s(one.parameters) for one in flows)
-    return max(ends_s) + 2 * case.parameters.baseline_s + 5
+    ends_s = (
+        flow.start_s + WORKLOADS[flow.workload].expected_s(flow.parameters)
+        for flow in testbed.flows
+    )
+    return max(ends_s) + 2 * testbed.parameters.baseline_s + 5
 
 
-def finished(
-    kernel: Kernel, tools: GuestTools, case: Case, seed: int, out_dir: Path, say: Say
-) -> Result | None:
-    """The result of this very run (same kernel, programs, plan and seed), if it has been done.
+def finished(request: RunRequest, out_dir: Path, say: Say) -> Result | None:
+    """The result of this very run, if it has been done.
 
     None, and a line, when it has been done but its files are not as it has left them.
     """
-    run_dir = run_directory(out_dir, case, seed)
+    run_dir = request.directory(out_dir)
     try:
         result: Result = json.loads((run_dir / RESULT_FILE).read_text())
-        if result["identity"] != identity(kernel, tools, case, seed) or result["status"] != "ok":
+        if result["identity"] != request.identity or result["status"] != "ok":
             return None
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -105,14 +70,15 @@ def _wrong(result: Result, out_dir: Path) -> str:
         return f"{RESULT_FILE}: not what artifacts are"
 
 
-def run_one(kernel: Kernel, tools: GuestTools, case: Case, seed: int, out_dir: Path) -> Result:
-    """Run a case with a seed; what an earlier run left in its directory is replaced.
+def run_one(request: RunRequest, out_dir: Path) -> Result:
+    """Do a run; what an earlier run left in its directory is replaced.
 
     A guest that fails gives a result with its status and error. Raises AirtcpError when the files
     of the run cannot be written; of StopError nothing is left.
     """
-    run_dir, testbed = run_directory(out_dir, case, seed), testbed_of(case)
-    backend: Backend = uml.Uml(kernel, tools)
+    run_dir = request.directory(out_dir)
+    case, seed, testbed = request.case, request.seed, request.testbed
+    backend: Backend = uml.Uml(request.kernel, request.tools)
     try:
         backend.clean(run_dir)
         atomicfile.remove(run_dir, RESULT_FILE)
@@ -121,13 +87,13 @@ def run_one(kernel: Kernel, tools: GuestTools, case: Case, seed: int, out_dir: P
             for name, text in WORKLOADS[flow.workload].files(flow, seed).items():
                 (run_dir / name).write_text(text)
         ended = backend.run(
-            plan(testbed),
+            request.plan,
             run_dir,
             seed=seed,
             memory_mb=testbed.memory_mb,
             timeout_wall_s=_timeout_wall_s(testbed),
         )
-        result = _result(kernel, tools, case, seed, ended, run_dir)
+        result = _result(request, ended, run_dir)
         if ended.status == "ok":
             try:
                 _convert_captures(run_dir, testbed)
@@ -155,19 +121,13 @@ def run_one(kernel: Kernel, tools: GuestTools, case: Case, seed: int, out_dir: P
     return result
 
 
-def _result(
-    kernel: Kernel,
-    tools: GuestTools,
-    case: Case,
-    seed: int,
-    ended: GuestResult,
-    run_dir: Path,
-) -> Result:
+def _result(request: RunRequest, ended: GuestResult, run_dir: Path) -> Result:
     """What is known of a run when its guest has ended: all but metrics and files."""
+    case, kernel = request.case, request.kernel
     return {
         "schema": SCHEMA,
         "factors": dict(case.factors),
-        "seed": seed,
+        "seed": request.seed,
         "status": ended.status,
         "error": None,
         "metrics": {},
@@ -180,25 +140,8 @@ def _result(
         "parameters": case.parameters.plain(),
         **({"network": case.network.plain(), "flows": []} if case.network else {}),
         "kernel": {"version": kernel.version, "hash": kernel.hash},
-        "identity": identity(kernel, tools, case, seed),
+        "identity": request.identity,
     }
-
-
-def _script(case: Case) -> str:
-    return shell.render(plan(testbed_of(case)))
-
-
-def identity(kernel: Kernel, tools: GuestTools, case: Case, seed: int) -> str:
-    """What two runs have in common that must give equal results."""
-    facts = [
-        kernel.hash,
-        tools.directory.name,
-        _script(case),
-        seed,
-        case.parameters.plain(),
-        dict(case.factors),
-    ]
-    return hashlib.sha256(f"{json.dumps(facts)}{_LOADED}".encode()).hexdigest()
 
 
 def _timeout_wall_s(testbed: Testbed) -> float:

@@ -15,14 +15,15 @@ from airtcp.experiment.experiment import Case, Experiment
 from airtcp.kernel.image import Kernel
 from airtcp.results import documents
 from airtcp.sweep.certificates import Certificates
-from airtcp.sweep.sweep import Job, Outcome, Progress, collect, jobs_of, split, sweep
+from airtcp.sweep.request import RunRequest, requests
+from airtcp.sweep.sweep import Outcome, Progress, collect, split, sweep
 
 # Says whose runs a directory has, even where no table has been written yet.
 _EXPERIMENT = ".experiment"
 
 
 @dataclass(frozen=True)
-class Order:
+class SweepOptions:
     """How runs are done: seeds 1 to so many of each case, so many at once (None: one a core)."""
 
     kernel: Kernel
@@ -36,7 +37,7 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Measured:
+class SweepResult:
     """What a sweep has left: its document, None where no run ended well."""
 
     document: documents.Document | None
@@ -44,15 +45,17 @@ class Measured:
     interrupted: bool
 
 
-def measure(order: Order, chosen: Experiment, cases: Sequence[Case], out_dir: Path) -> Measured:
+def measure(
+    options: SweepOptions, chosen: Experiment, cases: Sequence[Case], out_dir: Path
+) -> SweepResult:
     """Do the runs that out_dir has not, write results.json and results.parquet. AirtcpError.
 
     InputError when out_dir is that of another experiment.
     """
     # Guests of a sweep that was killed may take a moment to end, with the lock still held.
-    with locked(out_dir / ".lock", order.say):
+    with locked(out_dir / ".lock", options.say):
         _claim(out_dir, chosen.name)
-        return _measure(order, chosen, cases, out_dir)
+        return _measure(options, chosen, cases, out_dir)
 
 
 def _claim(out_dir: Path, name: str) -> None:
@@ -79,12 +82,14 @@ def _experiment_of_results(out_dir: Path) -> str | None:
         return None
 
 
-def _measure(order: Order, chosen: Experiment, cases: Sequence[Case], out_dir: Path) -> Measured:
-    jobs = jobs_of(cases, range(1, order.seeds + 1))
-    done, todo = split(order.kernel, order.tools, jobs, out_dir, order.say)
+def _measure(
+    options: SweepOptions, chosen: Experiment, cases: Sequence[Case], out_dir: Path
+) -> SweepResult:
+    jobs = requests(options.kernel, options.tools, cases, range(1, options.seeds + 1))
+    done, todo = split(jobs, out_dir, options.say)
     if done:
-        order.say(f"{len(done)} of {len(jobs)} runs are in {out_dir} already")
-    outcome = _do(order, todo, out_dir)
+        options.say(f"{len(done)} of {len(jobs)} runs are in {out_dir} already")
+    outcome = _do(options, todo, out_dir)
 
     have = done | outcome.results
     stopped = outcome.stopped
@@ -94,7 +99,7 @@ def _measure(order: Order, chosen: Experiment, cases: Sequence[Case], out_dir: P
             from airtcp.results import parquet  # with Arrow, which takes a while to load
 
             runs = [(job.case, result) for job, result in have.items()]
-            document = documents.document(chosen, cases, order.kernel, runs, order.command)
+            document = documents.document(chosen, cases, options.kernel, runs, options.command)
             try:
                 documents.write(out_dir, document)
                 parquet.write(out_dir, document)
@@ -108,24 +113,24 @@ def _measure(order: Order, chosen: Experiment, cases: Sequence[Case], out_dir: P
         "there"
     )
     if outcome.interrupted:
-        order.say(f"airtcp: interrupted: {kept}")
+        options.say(f"airtcp: interrupted: {kept}")
     else:
         for job, message in outcome.failures.items():
-            order.say(f"airtcp: {job.name}: {message}")
+            options.say(f"airtcp: {job.name}: {message}")
     if stopped:
-        order.say(f"airtcp: {stopped}; {kept}")
-    return Measured(document, bool(outcome.failures or stopped), outcome.interrupted)
+        options.say(f"airtcp: {stopped}; {kept}")
+    return SweepResult(document, bool(outcome.failures or stopped), outcome.interrupted)
 
 
-def _do(order: Order, todo: Sequence[Job], out_dir: Path) -> Outcome:
+def _do(options: SweepOptions, todo: Sequence[RunRequest], out_dir: Path) -> Outcome:
     progress = Progress(todo, _write, sys.stderr.isatty())
-    if not order.cluster:
-        jobs = order.jobs or os.cpu_count() or 1
-        return sweep(order.kernel, order.tools, todo, out_dir, jobs, progress, order.say)
+    if not options.cluster:
+        jobs = options.jobs or os.cpu_count() or 1
+        return sweep(todo, out_dir, jobs, progress, options.say)
     from airtcp.sweep import cluster
 
-    where = cluster.Cluster(order.cluster, order.jobs, order.certificates)
-    steps = cluster.steps(order.kernel, order.tools, todo, out_dir, where, order.say)
+    where = cluster.Cluster(options.cluster, options.jobs, options.certificates)
+    steps = cluster.steps(todo, out_dir, where, options.say)
     return collect(steps, progress)
 
 

@@ -21,29 +21,14 @@ from typing import Literal, NamedTuple
 
 from airtcp import interrupts
 from airtcp.backends import hostlimits, uml
-from airtcp.backends.guesttools import GuestTools
 from airtcp.errors import AirtcpError, CrowdedError, StopError, reason
-from airtcp.experiment.experiment import Case
 from airtcp.experiment.metrics import HEADLINES
-from airtcp.kernel.image import Kernel
 from airtcp.results.record import Result
-from airtcp.sweep.run import Say, expected_virtual_s, finished, run_directory, run_one
+from airtcp.sweep.request import RunRequest
+from airtcp.sweep.run import Say, expected_virtual_s, finished, run_one
 
 _POLL_S = 0.5
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
-
-
-@dataclass(frozen=True, eq=False)
-class Job:
-    """One run to do. Equal to itself alone, so that it can be a key."""
-
-    case: Case
-    seed: int
-
-    @property
-    def name(self) -> str:
-        factors = " ".join(f"{name}={value}" for name, value in self.case.factors.items())
-        return f"{factors} seed={self.seed}".strip()
 
 
 @dataclass(frozen=True)
@@ -71,52 +56,45 @@ class Outcome:
     stopped: why no other run was tried; empty when all were.
     """
 
-    results: dict[Job, Result]
-    failures: dict[Job, str]
+    results: dict[RunRequest, Result]
+    failures: dict[RunRequest, str]
     interrupted: bool
     stopped: str = ""
 
 
 @dataclass(frozen=True)
 class _Worker:
-    job: Job
+    job: RunRequest
     process: BaseProcess
     answer: Connection
     oom_kills: int = field(default_factory=hostlimits.oom_kills)
 
 
-def jobs_of(cases: Sequence[Case], seeds: Sequence[int]) -> list[Job]:
-    """All cases with the first seed, then all with the next: early figures for every case."""
-    return [Job(case, seed) for seed in seeds for case in cases]
-
-
 def split(
-    kernel: Kernel, tools: GuestTools, jobs: Sequence[Job], out_dir: Path, say: Say
-) -> tuple[dict[Job, Result], list[Job]]:
-    """The results that are there already, and the jobs that are still to do."""
+    requests: Sequence[RunRequest], out_dir: Path, say: Say
+) -> tuple[dict[RunRequest, Result], list[RunRequest]]:
+    """The results that are there already, and the runs that are still to do."""
     with ThreadPoolExecutor(os.cpu_count()) as threads:  # all files of the runs are read
-        found = threads.map(
-            lambda job: finished(kernel, tools, job.case, job.seed, out_dir, say), jobs
-        )
-        done = {job: result for job, result in zip(jobs, found, strict=True) if result}
-    return done, [job for job in jobs if job not in done]
+        found = threads.map(lambda request: finished(request, out_dir, say), requests)
+        done = {request: result for request, result in zip(requests, found, strict=True) if result}
+    return done, [request for request in requests if request not in done]
 
 
 class Step(NamedTuple):
     """What happens in a sweep: jobs run, with the virtual seconds each has reached; one ended."""
 
-    running: Sequence[tuple[Job, float]]
-    job: Job | None = None
+    running: Sequence[tuple[RunRequest, float]]
+    job: RunRequest | None = None
     end: Result | Failure | None = None
 
 
-Watch = Callable[[Sequence[tuple[Job, float]], Job | None, Result | Failure | None], None]
+Watch = Callable[
+    [Sequence[tuple[RunRequest, float]], RunRequest | None, Result | Failure | None], None
+]
 
 
 def sweep(
-    kernel: Kernel,
-    tools: GuestTools,
-    todo: Sequence[Job],
+    todo: Sequence[RunRequest],
     out_dir: Path,
     processes: int,
     watch: Watch,
@@ -127,13 +105,13 @@ def sweep(
     watch(running, job, end) is called twice a second with the jobs that run and the virtual seconds
     each has reached, and once for each job that ends. Ctrl-C ends the guests and keeps the results.
     """
-    return collect(_steps(kernel, tools, todo, out_dir, processes, say), watch)
+    return collect(_steps(todo, out_dir, processes, say), watch)
 
 
 def collect(steps: Generator[Step], watch: Watch) -> Outcome:
     """What has come of a sweep's steps, at their end, at Ctrl-C or StopError; they are closed."""
-    results: dict[Job, Result] = {}
-    failures: dict[Job, str] = {}
+    results: dict[RunRequest, Result] = {}
+    failures: dict[RunRequest, str] = {}
     interrupted, stopped = False, ""
     try:
         try:
@@ -158,9 +136,7 @@ def collect(steps: Generator[Step], watch: Watch) -> Outcome:
 
 
 def _steps(
-    kernel: Kernel,
-    tools: GuestTools,
-    todo: Sequence[Job],
+    todo: Sequence[RunRequest],
     out_dir: Path,
     processes: int,
     say: Say,
@@ -176,7 +152,7 @@ def _steps(
             while waiting and len(running) < limit and not crowded:
                 try:
                     with interrupts.held():  # or nobody would end its process
-                        running.append(_start(kernel, tools, waiting[0], out_dir))
+                        running.append(_start(waiting[0], out_dir))
                 except OSError as error:
                     if not running:
                         raise AirtcpError(f"cannot start a run: {reason(error)}") from None
@@ -220,13 +196,13 @@ def _end(running: Sequence[_Worker]) -> None:
 
 
 def _directory(worker: _Worker, out_dir: Path) -> Path:
-    return run_directory(out_dir, worker.job.case, worker.job.seed)
+    return worker.job.directory(out_dir)
 
 
-def _start(kernel: Kernel, tools: GuestTools, job: Job, out_dir: Path) -> _Worker:
+def _start(job: RunRequest, out_dir: Path) -> _Worker:
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe(duplex=False)
-    arguments = (kernel, tools, job, out_dir, theirs, os.getpid())
+    arguments = (job, out_dir, theirs, os.getpid())
     process = context.Process(target=_work, args=arguments)
     with theirs:
         try:
@@ -237,15 +213,13 @@ def _start(kernel: Kernel, tools: GuestTools, job: Job, out_dir: Path) -> _Worke
     return _Worker(job, process, ours)
 
 
-def _work(
-    kernel: Kernel, tools: GuestTools, job: Job, out_dir: Path, answer: Connection, parent: int
-) -> None:
+def _work(job: RunRequest, out_dir: Path, answer: Connection, parent: int) -> None:
     """In the worker's process."""
     try:
         end_with(parent)
         end: Result | Failure
         try:
-            end = run_one(kernel, tools, job.case, job.seed, out_dir)
+            end = run_one(job, out_dir)
         except AirtcpError as error:
             end = Failure.by(error)
         answer.send(end)
@@ -299,7 +273,7 @@ def no_answer(code: int, run_dir: Path, oom_kills: int) -> Failure:
     return Failure(message, "crowd" if hostlimits.oom_kills() > oom_kills else "run")
 
 
-def _reached(running: Sequence[_Worker], out_dir: Path) -> list[tuple[Job, float]]:
+def _reached(running: Sequence[_Worker], out_dir: Path) -> list[tuple[RunRequest, float]]:
     return [(worker.job, _virtual_s(worker, out_dir)) for worker in running]
 
 
@@ -315,17 +289,17 @@ def _virtual_s(worker: _Worker, out_dir: Path) -> float:
 class Progress:
     """How far a sweep is: on a terminal in one line that it rewrites, elsewhere a line a run."""
 
-    def __init__(self, todo: Sequence[Job], write: Callable[[str], None], tty: bool) -> None:
-        self._weights = {job: expected_virtual_s(job.case) for job in todo}
-        self._ended: set[Job] = set()
+    def __init__(self, todo: Sequence[RunRequest], write: Callable[[str], None], tty: bool) -> None:
+        self._weights = {job: expected_virtual_s(job.testbed) for job in todo}
+        self._ended: set[RunRequest] = set()
         self._write = write
         self._tty = tty
         self._began = time.monotonic()
 
     def __call__(
         self,
-        running: Sequence[tuple[Job, float]],
-        job: Job | None,
+        running: Sequence[tuple[RunRequest, float]],
+        job: RunRequest | None,
         end: Result | Failure | None,
     ) -> None:
         if job is not None and end is not None:
@@ -341,7 +315,7 @@ class Progress:
     def _line(self, text: str) -> None:
         self._write(f"\r\033[K{text}\n" if self._tty else f"{text}\n")
 
-    def _eta_s(self, running: Sequence[tuple[Job, float]]) -> float | None:
+    def _eta_s(self, running: Sequence[tuple[RunRequest, float]]) -> float | None:
         """Wall seconds to the end, at the virtual seconds a wall second seen so far."""
         total = sum(self._weights.values())
         done = sum(self._weights[job] for job in self._ended)

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A run to do: its plan, and its identity, which two runs share that must give equal results."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from airtcp.backends import shell
+from airtcp.backends.guesttools import GuestTools
+from airtcp.experiment.experiment import Case
+from airtcp.kernel.image import Kernel
+from airtcp.steps.plan import plan
+from airtcp.steps.step import Step
+from airtcp.testbed.build import testbed_of
+from airtcp.testbed.model import Testbed
+
+_PACKAGE = Path(__file__).parents[1]
+
+# The packages above this one. Nothing that a run computes is in them: import-linter checks that
+# packages import only those below them.
+_ABOVE = frozenset({"cli", "report", "__main__.py"})
+
+
+def code_files(package: Path = _PACKAGE) -> list[Path]:
+    """The modules that can decide what a run gives: all but those of packages above this one."""
+    found = sorted(package.rglob("*.py"))
+    return [path for path in found if path.relative_to(package).parts[0] not in _ABOVE]
+
+
+def hash_of_code(package: Path = _PACKAGE) -> str:
+    """SHA-256 over the names and contents of those modules, as they are now."""
+    digest = hashlib.sha256()
+    for path in code_files(package):
+        content = path.read_bytes()
+        digest.update(f"{path.relative_to(package)}\0{len(content)}\0".encode() + content)
+    return digest.hexdigest()
+
+
+CODE = hash_of_code()
+"""Of what this process has loaded, whatever becomes of the files while it runs."""
+
+
+def run_directory(out_dir: Path, case: Case, seed: int) -> Path:
+    """Where a run leaves its files."""
+    return out_dir / "runs" / case.slug / f"seed-{seed}"
+
+
+@dataclass(frozen=True, eq=False)
+class RunRequest:
+    """One run to do. Equal to itself alone, so that it can be a key.
+
+    plan: the steps that its guest takes in the testbed. identity: a hash over everything that
+    decides the run: kernel, guest programs, plan, topology, parameters, factors, seed, and the
+    code that computes results.
+    """
+
+    kernel: Kernel
+    tools: GuestTools
+    case: Case
+    seed: int
+    testbed: Testbed
+    plan: Sequence[Step]
+    identity: str
+
+    @classmethod
+    def of(cls, kernel: Kernel, tools: GuestTools, case: Case, seed: int) -> "RunRequest":
+        """The run of a case with a seed."""
+        [request] = requests(kernel, tools, [case], [seed])
+        return request
+
+    @property
+    def name(self) -> str:
+        """Its factors and seed, for people."""
+        factors = " ".join(f"{name}={value}" for name, value in self.case.factors.items())
+        return f"{factors} seed={self.seed}".strip()
+
+    def directory(self, out_dir: Path) -> Path:
+        """Where the run leaves its files."""
+        return run_directory(out_dir, self.case, self.seed)
+
+
+def requests(
+    kernel: Kernel, tools: GuestTools, cases: Sequence[Case], seeds: Iterable[int]
+) -> list[RunRequest]:
+    """All cases with the first seed, then all with the next: early results for every case."""
+    found = []
+    for case in cases:
+        testbed = testbed_of(case)
+        steps = plan(testbed)
+        found.append((case, testbed, steps, shell.render(steps)))
+    return [
+        RunRequest(
+            *(kernel, tools, case, seed, testbed, steps),
+            identity=_identity(kernel, tools, case, seed, script),
+        )
+        for seed in seeds
+        for case, testbed, steps, script in found
+    ]
+
+
+def _identity(kernel: Kernel, tools: GuestTools, case: Case, seed: int, script: str) -> str:
+    # Of a custom topology, the script does not have what is in files beside it, as pages to load.
+    network = case.network.plain() if case.network else None
+    facts = [
+        *(kernel.hash, tools.directory.name, CODE, seed),
+        *(script, network, case.parameters.plain(), dict(case.factors)),
+    ]
+    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
