@@ -41,10 +41,10 @@ def main() -> int:
         [case] = experiment.cases([Setting.parse(text) for text in settings.values()])
         with tempfile.TemporaryDirectory() as out:
             result = run_one(RunRequest.of(kernel, tools, case, 1), Path(out))
-        if result["error"]:
-            say(f"bench: {result['error']}")
+        if result.error:
+            say(f"bench: {result.error}")
             return 1
-        wall_s, cpu_s = result["cost"]["wall_s"], result["cost"]["cpu_s"]
+        wall_s, cpu_s = result.cost.wall_s, result.cost.cpu_s
         print(
             f"{DURATION_S / wall_s:20.1f}  {DURATION_S / cpu_s:9.1f}  {' '.join(row)}", flush=True
         )

@@ -15,7 +15,7 @@ from airtcp.backends import guesttools
 from airtcp.backends.guesttools import GuestTools
 from airtcp.kernel import image
 from airtcp.kernel.image import Kernel
-from airtcp.results.record import Result
+from airtcp.results.record import RunRecord
 from airtcp.sweep.request import RunRequest
 from airtcp.sweep.run import run_one
 
@@ -104,7 +104,7 @@ def tools(say: Say) -> GuestTools:
 
 @pytest.fixture
 def measure(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> Measure:
-    def one(*settings: str, seed: int = 1) -> Result:
+    def one(*settings: str, seed: int = 1) -> RunRecord:
         return run_one(RunRequest.of(lab_kernel, tools, thesis_case(*settings), seed), tmp_path)
 
     return one

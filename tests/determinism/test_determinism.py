@@ -9,7 +9,7 @@ from airtcp.backends.guesttools import GuestTools
 from airtcp.experiment.experiment import Setting
 from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
-from airtcp.results.record import Result
+from airtcp.results.record import RunRecord
 from airtcp.sweep.request import RunRequest
 from airtcp.sweep.run import run_one
 
@@ -18,16 +18,16 @@ CAPTURES = ("server.pcapng", "station.pcapng", "air.pcapng")
 
 def measure(
     lab_kernel: Kernel, tools: GuestTools, out_dir: Path, seed: int, policy: str = "default"
-) -> Result:
+) -> RunRecord:
     settings = ("duration=3s", "capture_duration=unlimited", "delay=10ms", f"ack_policy={policy}")
     [case] = load("thesis-lan").cases([Setting.parse(text) for text in settings])
     result = run_one(RunRequest.of(lab_kernel, tools, case, seed), out_dir)
-    assert result["error"] is None
+    assert result.error is None
     return result
 
 
-def hashes(result: Result) -> list[str]:
-    return [result["artifacts"][name]["sha256"] for name in CAPTURES]
+def hashes(result: RunRecord) -> list[str]:
+    return [result.artifacts[name].sha256 for name in CAPTURES]
 
 
 @pytest.mark.parametrize("policy", ["default", "aad"])
@@ -38,7 +38,7 @@ def test_the_same_seed_gives_the_same_bytes(
     first = measure(lab_kernel, tools, tmp_path / "a", 1, policy)
     again = measure(lab_kernel, tools, tmp_path / "another-directory", 1, policy)
     assert hashes(first) == hashes(again)
-    assert first["metrics"] == again["metrics"]
+    assert first.metrics == again.metrics
 
 
 def test_another_seed_gives_other_bytes(
@@ -47,4 +47,4 @@ def test_another_seed_gives_other_bytes(
     first = measure(lab_kernel, tools, tmp_path, 1)
     other = measure(lab_kernel, tools, tmp_path, 2)
     assert not set(hashes(first)) & set(hashes(other))
-    assert first["metrics"] != other["metrics"]
+    assert first.metrics != other.metrics

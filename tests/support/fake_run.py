@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Writes the directory of one run as the guest leaves it: few rows, round numbers."""
+"""Writes the directory of one run as the guest leaves it: few rows, round numbers; its record."""
 
 import json
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
+from typing import Any
+
+from airtcp.experiment.experiment import Case
+from airtcp.results.record import Cost, KernelRecord, RunRecord, Value
 
 START_NS = 1_700_000_000_000_000_000
 DATA_PORT = 40001
@@ -15,6 +19,23 @@ TCP_COLUMNS = (
     "bytes_acked,bytes_received,segs_out,segs_in,data_segs_out,data_segs_in,retrans,lost,unacked,"
     "delivery_rate_bps,pacing_rate_bps,notsent_bytes,rwnd_limited_us,sndbuf_limited_us"
 )
+
+
+def record(case: Case, seed: int, metrics: Mapping[str, Value], **changed: Any) -> RunRecord:
+    """A run that ended well, but for what has changed."""
+    usual = RunRecord(
+        factors=case.factors,
+        seed=seed,
+        status="ok",
+        error=None,
+        metrics=metrics,
+        cost=Cost(wall_s=2.0, cpu_s=1.5, virtual_s=15.0),
+        artifacts={},
+        parameters=case.parameters.plain(),
+        kernel=KernelRecord(version="6.12.9", hash="0123456789abcdef"),
+        identity=f"{case.slug} {seed}",
+    )
+    return usual.model_copy(update=changed)
 
 
 def tcp_row(event: str, time_ms: int, local: str, remote: str, /, **values: int) -> str:

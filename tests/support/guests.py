@@ -15,7 +15,7 @@ from airtcp.backends.uml import boot
 from airtcp.experiment.experiment import Case, Setting
 from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
-from airtcp.results.record import Result
+from airtcp.results.record import RunRecord
 
 GUEST = Path(__file__).parents[1] / "guest"
 
@@ -29,7 +29,7 @@ SPLAT = re.compile(
 PATH_METRICS = ("acks_filtered", "router_", "host_")
 
 Say = Callable[[str], None]
-Measure = Callable[..., Result]
+Measure = Callable[..., RunRecord]
 RecordCount = Callable[[str, object], None]
 """pytest's record_property: a count that `make verify` adds up and shows."""
 

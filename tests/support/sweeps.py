@@ -15,6 +15,10 @@ AIRTCP = [sys.executable, "-m", "airtcp"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(REPOSITORY / "lab")}
 
 
+# What equal sweeps do not have in common: what runs cost, and the hash of a file that has that.
+_UNEQUAL = {"cost": None, "sha256": None}
+
+
 def command(out_dir: Path, *arguments: str) -> list[str]:
     """A sweep of thesis-lan, a second a run and without captures."""
     few = ["--set", "ack_policy=default", "--set", "capture=off", "--duration", "1s"]
@@ -48,14 +52,17 @@ def guests_of(place: Path) -> list[Path]:
 
 
 def left(out_dir: Path) -> dict[str, Any]:
-    """All that a sweep leaves of its runs, by place: bytes, and results without what they cost."""
+    """All that a sweep leaves, by place: bytes, and documents without what differs anyway."""
     files: dict[str, Any] = {
         str(path.relative_to(out_dir)): path.read_bytes()
         for path in (out_dir / "runs").rglob("*")
         if path.is_file()
     }
     for name, path in results(out_dir).items():
-        files[name] = {**json.loads(path.read_text()), "cost": None}
+        files[name] = json.loads(path.read_text()) | _UNEQUAL
+    whole = json.loads((out_dir / "results.json").read_text())
+    runs = [run | _UNEQUAL for run in whole["runs"]]
+    files["results.json"] = whole | _UNEQUAL | {"runs": runs, "command": None}
     files["results.parquet"] = (out_dir / "results.parquet").read_bytes()
     return files
 

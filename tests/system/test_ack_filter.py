@@ -53,14 +53,11 @@ WORK: dict[str, dict[str, Plain]] = {
 }
 
 
-def measured(
-    kernel: Kernel, tools: GuestTools, out_dir: Path, **values: Plain
-) -> dict[str, float | None]:
+def measured(kernel: Kernel, tools: GuestTools, out_dir: Path, **values: Plain) -> dict[str, float]:
     case = Case(values, Parameters().replace({"duration": "3s", **BARE, **values}))
     result = run_one(RunRequest.of(kernel, tools, case, 1), out_dir)
-    assert result["error"] is None
-    metrics: dict[str, float | None] = result["metrics"]
-    return metrics
+    assert result.error is None
+    return result.values
 
 
 @pytest.mark.parametrize("stage", STAGES)
@@ -70,7 +67,7 @@ def test_every_stage_thins_acks_and_data_flows_on(
     alone = {name: value for name, value in WORK[stage].items() if name != "ack_filter_rate"}
     plain = measured(lab_kernel, tools, tmp_path, **alone)
     thinned = measured(lab_kernel, tools, tmp_path, ack_filter=stage, **WORK[stage])
-    assert plain["acks_filtered"] is None
+    assert "acks_filtered" not in plain
     assert thinned["goodput_mbps"] and plain["goodput_mbps"]
     assert thinned["goodput_mbps"] > 0.9 * plain["goodput_mbps"]
     if stage != "multicast":
@@ -215,7 +212,7 @@ def test_group_addressed_acks_are_not_answered(
     for stage in ("none", "multicast"):
         case = Case({"ack_filter": stage}, Parameters().replace({**values, "ack_filter": stage}))
         result = run_one(RunRequest.of(lab_kernel, tools, case, 1), tmp_path)
-        assert result["error"] is None
+        assert result.error is None
         run_dir = tmp_path / "runs" / case.slug / "seed-1"
         stats = dict(
             line.split() for line in (run_dir / "airsim-after.txt").read_text().splitlines()
@@ -320,6 +317,6 @@ def test_goodput_over_802_11a_is_that_of_equation_1_24(
         ]
     )
     result = run_one(RunRequest.of(lab_kernel, tools, cases[0], 1), tmp_path)
-    assert result["error"] is None
-    goodput_mbps = result["metrics"]["goodput_mbps"]
+    assert result.error is None
+    goodput_mbps = result.values["goodput_mbps"]
     assert 1e6 * goodput_mbps == pytest.approx(dcf.tcp_goodput_bps(dcf.Phy(), segments), rel=0.03)

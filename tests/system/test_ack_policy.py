@@ -29,11 +29,11 @@ def test_default_is_linux_to_the_packet(
     case = thesis_case("capture=server,station,air", "capture_duration=unlimited", *settings)
     ours = run_one(RunRequest.of(lab_kernel, tools, case, 1), tmp_path / "ours")
     theirs = run_one(RunRequest.of(plain, tools, case, 1), tmp_path / "theirs")
-    assert ours["error"] is None
-    assert theirs["error"] is None
+    assert ours.error is None
+    assert theirs.error is None
     for name in CAPTURES:
-        assert ours["artifacts"][name]["sha256"] == theirs["artifacts"][name]["sha256"]
-    assert ours["metrics"] == theirs["metrics"]
+        assert ours.artifacts[name].sha256 == theirs.artifacts[name].sha256
+    assert ours.metrics == theirs.metrics
 
 
 def test_aad_acknowledges_once_an_aggregate(measure: Measure) -> None:
@@ -41,8 +41,8 @@ def test_aad_acknowledges_once_an_aggregate(measure: Measure) -> None:
 
     With SACK: without it a third of seeds has 0.12 to 0.31 ACKs a segment in so short a run.
     """
-    default = measure("sack=on")["metrics"]
-    aad = measure("ack_policy=aad", "sack=on")["metrics"]
+    default = measure("sack=on").values
+    aad = measure("ack_policy=aad", "sack=on").values
     assert aad["acks_per_segment"] < 0.2 < 0.48 < default["acks_per_segment"]
     assert aad["airtime_ack_share"] < default["airtime_ack_share"] / 2
 

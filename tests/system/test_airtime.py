@@ -5,7 +5,7 @@ from guests import Measure
 
 
 def test_the_shares_of_airtime_add_up(measure: Measure) -> None:
-    metrics = measure("duration=5s")["metrics"]
+    metrics = measure("duration=5s").values
     shares = [metrics[f"airtime_{kind}_share"] for kind in ("data", "ack", "idle", "collision")]
     # What is missing is management: a beacon each 102.4 ms.
     assert 0.99 < sum(shares) < 1
@@ -13,8 +13,8 @@ def test_the_shares_of_airtime_add_up(measure: Measure) -> None:
 
 
 def test_errors_on_the_air_are_retried_below_tcp(measure: Measure) -> None:
-    clean = measure()["metrics"]
-    lossy = measure("error_rate=0.1")["metrics"]
+    clean = measure().values
+    lossy = measure("error_rate=0.1").values
     sent = lossy["data_segments"] + lossy["acks_sent"]
     # Of each MPDU 1 / 0.9 transmissions, those after collisions not counted.
     assert lossy["tx_retries"] > 0.9 * sent * (1 / 0.9 - 1)

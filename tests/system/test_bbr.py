@@ -80,6 +80,6 @@ def test_the_factor_of_pacing_holds_for_bbr(measure: Measure, tmp_path: Path, na
 def test_without_room_for_aggregation_the_window_is_smaller(measure: Measure) -> None:
     upload = ("direction=upload", "preset=ar5bhb116", "formed_ppdus=preset")
     plain, mainline = (
-        measure(*upload, f"congestion_control={name}")["metrics"] for name in ("bbr_plain", "bbr")
+        measure(*upload, f"congestion_control={name}").values for name in ("bbr_plain", "bbr")
     )
     assert plain["cwnd_segments_mean"] * 1.2 < mainline["cwnd_segments_mean"]

@@ -36,10 +36,10 @@ def test_an_experiment_is_silent(
 ) -> None:
     case = thesis_case(f"ack_policy={policy}", "error_rate=0.1", "capture=air")
     result = run_one(RunRequest.of(debug_kernel, tools, case, 1), tmp_path)
-    assert result["error"] is None
+    assert result.error is None
     [console] = tmp_path.rglob("console.log")
     assert splats(console) == []
-    assert result["metrics"]["tx_retries"] > 100
+    assert result.values["tx_retries"] > 100
 
 
 def test_radios_that_go_under_load_leave_nothing(

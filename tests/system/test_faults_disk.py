@@ -50,7 +50,7 @@ def test_a_full_disk_ends_a_sweep_in_one_line(
     assert 0 < kept < 4
     assert line.endswith(
         f": No space left on device; {kept} of 4 runs are kept in {out_dir}; "
-        "the same command goes on from there"
+        "the same command resumes from there"
     )
     assert "1" in done.stdout.splitlines()
     assert f"{kept} of 4 runs are in" in (tmp_path / "again").read_text()

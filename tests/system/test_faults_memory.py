@@ -118,7 +118,7 @@ def test_limits_that_no_run_can_meet_are_one_line(
     assert done.returncode == 1
     [line] = done.stderr.splitlines()
     assert message in line
-    assert line.endswith(f"0 of 4 runs are kept in {tmp_path}; the same command goes on from there")
+    assert line.endswith(f"0 of 4 runs are kept in {tmp_path}; the same command resumes from there")
     assert sweeps.guests_of(tmp_path) == []
     sweeps.run(tmp_path, *RUNS)
     sweeps.assert_same(undisturbed, tmp_path)

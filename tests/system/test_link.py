@@ -9,7 +9,7 @@ from guests import Measure
 
 from airtcp.steps import step
 from airtcp.steps.plan import plan
-from airtcp.sweep import run
+from airtcp.sweep import request
 
 # Settings over thesis-lan (40 MHz, MCS 5, two streams); centre and width; the rate received at.
 LINKS = [
@@ -85,10 +85,10 @@ def test_the_link_is_what_was_asked_for(
         step.run(f"iw dev wlan0 {what}", node="station", stdout=f"iw-{what}.txt")
         for what in ("info", "link")
     ]
-    monkeypatch.setattr(run, "plan", lambda *of: with_looks(plan(*of), looks))
+    monkeypatch.setattr(request, "plan", lambda *of: with_looks(plan(*of), looks))
     result = measure(*settings, "rate=5Mbit", "duration=1s")
-    assert result["error"] is None
-    files = [tmp_path / result["artifacts"][look.stdout]["path"] for look in looks]
+    assert result.error is None
+    files = [tmp_path / result.artifacts[look.stdout].path for look in looks]
     lines = [line for file in files for line in file.read_text().splitlines()]
     [tuned] = [line for line in lines if "channel" in line]
     [received] = [line for line in lines if "rx bitrate" in line]

@@ -15,8 +15,9 @@ from airtcp.experiment.experiment import Case
 from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
 from airtcp.report import model, series
-from airtcp.results.documents import document, write
-from airtcp.results.record import Result
+from airtcp.results.assembly import document
+from airtcp.results.documents import write
+from airtcp.results.record import RunRecord
 from airtcp.sweep.request import RunRequest, run_directory
 from airtcp.sweep.run import run_one
 from airtcp.testbed.build import testbed_of
@@ -55,7 +56,7 @@ design:
 """
 CAPTURES = ("near.pcapng", "far.pcapng", "air.pcapng")
 
-Runs = Callable[[str, str], tuple[Case, Result, Path]]
+Runs = Callable[[str, str], tuple[Case, RunRecord, Path]]
 Rows = dict[str, list[dict[str, float]]]
 
 
@@ -68,15 +69,15 @@ def run(lab_kernel: Kernel, tools: GuestTools, tmp_path_factory: pytest.TempPath
     cases = {str(case.factors["channel"]): case for case in load(path).cases()}
 
     @cache
-    def one(channel: str, name: str) -> tuple[Case, Result, Path]:
+    def one(channel: str, name: str) -> tuple[Case, RunRecord, Path]:
         result = run_one(RunRequest.of(lab_kernel, tools, cases[channel], 1), out_dir / name)
-        assert result["error"] is None
+        assert result.error is None
         return cases[channel], result, out_dir / name
 
     return one
 
 
-def seconds(run: tuple[Case, Result, Path]) -> Rows:
+def seconds(run: tuple[Case, RunRecord, Path]) -> Rows:
     """What series.csv has of each flow, second by second."""
     case, _, out_dir = run
     found: Rows = defaultdict(list)
@@ -93,10 +94,10 @@ def goodput(rows: Rows, flow: str) -> list[float]:
 
 def test_every_flow_starts_and_ends_as_told(run: Runs) -> None:
     shared = run("36", "first")
-    flows = {flow["name"]: flow for flow in shared[1]["flows"]}
+    flows = {flow.name: flow for flow in shared[1].flows}
     assert list(flows) == ["near-laptop", "far-phone", "laptop-near", "tablet-near"]
-    assert all(flow["goodput_mbps"] > 0 for flow in flows.values())
-    assert flows["far-phone"]["congestion_control"] == "bbr"
+    assert all((flow.goodput_mbps or 0) > 0 for flow in flows.values())
+    assert flows["far-phone"].congestion_control == "bbr"
     rows = seconds(shared)
     active = {name: [value > 0 for value in goodput(rows, name)] for name in flows}
     assert active["near-laptop"] == [True] * 5
@@ -136,16 +137,16 @@ def test_cells_share_a_channel_and_not_two(run: Runs) -> None:
     assert together_mbps(apart) > 1.7 * alone_mbps
     shares = ("data", "ack", "idle", "collision")
     for _, result, _ in (run("36", "first"), run("44", "apart")):
-        values = [result["metrics"][f"airtime_{kind}_share"] for kind in shares]
+        values = [result.values[f"airtime_{kind}_share"] for kind in shares]
         assert min(values) >= 0 and sum(values) <= 1
 
 
 def test_the_same_seed_gives_the_same_bytes(run: Runs) -> None:
     _, first, _ = run("36", "first")
     _, again, _ = run("36", "another-directory")
-    assert first["metrics"] == again["metrics"] and first["flows"] == again["flows"]
+    assert first.metrics == again.metrics and first.flows == again.flows
     for name in CAPTURES:
-        assert first["artifacts"][name]["sha256"] == again["artifacts"][name]["sha256"]
+        assert first.artifacts[name].sha256 == again.artifacts[name].sha256
 
 
 def test_a_report_finds_every_flow_and_ping(run: Runs, lab_kernel: Kernel) -> None:

@@ -28,7 +28,7 @@ def test_it_decides_when_acks_leave(
 
     case = thesis_case("ack_policy=fixed", "ack_trace=on", "duration=1s", own_policies=own.names)
     result = run_one(RunRequest.of(built, tools, case, 1), tmp_path)
-    assert result["error"] is None
+    assert result.error is None
     [trace] = tmp_path.rglob("ack-trace.txt")
     delays_us = re.findall(r"reason=delayed .* ato_us=(\d+) segs=1 ", trace.read_text())
     assert len(delays_us) > 100

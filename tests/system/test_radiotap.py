@@ -46,8 +46,8 @@ def tshark(path: Path, shown: str, *fields: str) -> Counter[str]:
 def test_wireshark_warns_of_nothing(measure: Measure, tmp_path: Path, standard: str) -> None:
     settings, data = STANDARDS[standard]
     result = measure(f"standard={standard}", *settings, "capture=air", "capture_duration=500ms")
-    assert result["error"] is None
-    path = tmp_path / result["artifacts"]["air.pcapng"]["path"]
+    assert result.error is None
+    path = tmp_path / result.artifacts["air.pcapng"].path
     assert tshark(path, WARNING, "_ws.expert.message") == {}
     of_data = "wlan.fc.type_subtype == 40 && wlan.ta == 02:61:69:72:00:00"
     found = tshark(path, of_data, "wlan_radio.phy", "wlan_radio.data_rate")

@@ -16,7 +16,7 @@ from airtcp.experiment.metrics import METRICS
 from airtcp.kernel.image import Kernel
 from airtcp.results.files.exchanges import read_exchanges
 from airtcp.results.files.latency import read_udp_ping
-from airtcp.results.record import Result
+from airtcp.results.record import RunRecord
 from airtcp.sweep.request import RunRequest
 from airtcp.sweep.run import run_one
 
@@ -45,20 +45,20 @@ class Runs:
 
     def __init__(self, kernel: Kernel, tools: GuestTools, out_dir: Path) -> None:
         self._kernel, self._tools, self._out_dir = kernel, tools, out_dir
-        self._done: dict[tuple[str, ...], Result] = {}
+        self._done: dict[tuple[str, ...], RunRecord] = {}
 
-    def __call__(self, *settings: str) -> Result:
+    def __call__(self, *settings: str) -> RunRecord:
         if settings not in self._done:
             case = thesis_case(*settings)
             self._done[settings] = run_one(
                 RunRequest.of(self._kernel, self._tools, case, 1), self._out_dir
             )
         result = self._done[settings]
-        assert result["error"] is None
+        assert result.error is None
         return result
 
-    def directory(self, result: Result) -> Path:
-        path: str = result["artifacts"]["plan.sh"]["path"]
+    def directory(self, result: RunRecord) -> Path:
+        path: str = result.artifacts["plan.sh"].path
         return (self._out_dir / path).parent
 
 
@@ -67,8 +67,8 @@ def runs(lab_kernel: Kernel, tools: GuestTools, tmp_path_factory: pytest.TempPat
     return Runs(lab_kernel, tools, tmp_path_factory.mktemp("runs"))
 
 
-def missing(result: Result) -> set[str]:
-    return {name for name, value in result["metrics"].items() if value is None}
+def missing(result: RunRecord) -> set[str]:
+    return {name for name, value in result.metrics.items() if value is None}
 
 
 def named(*prefixes: str) -> set[str]:
@@ -108,19 +108,19 @@ def test_rrul_has_every_metric_and_all_of_its_flows(runs: Runs) -> None:
 
 def test_both_directions_share_the_medium(runs: Runs) -> None:
     result = runs(*BOTH)
-    metrics = result["metrics"]
+    metrics = result.values
     assert missing(result) == {"goodput_jain", "ping_idle_ms_p50"} | named(*OTHERS)
     parts = metrics["goodput_download_mbps"], metrics["goodput_upload_mbps"]
     assert metrics["goodput_mbps"] == pytest.approx(sum(parts))
     assert min(parts) > 0.1 * sum(parts)
-    alone = runs(*DOWNLOAD)["metrics"]["goodput_mbps"]
+    alone = runs(*DOWNLOAD).values["goodput_mbps"]
     assert metrics["goodput_mbps"] == pytest.approx(alone, rel=0.3)
 
 
 def test_idle_time_is_that_of_the_network_alone(runs: Runs) -> None:
-    with_idle = runs(*DOWNLOAD, "baseline=2s")["metrics"]
-    without = runs(*DOWNLOAD)["metrics"]
-    assert without["ping_idle_ms_p50"] is None
+    with_idle = runs(*DOWNLOAD, "baseline=2s").values
+    without = runs(*DOWNLOAD).values
+    assert "ping_idle_ms_p50" not in without
     assert 5 * with_idle["ping_idle_ms_p50"] < with_idle["ping_rtt_ms_p50"]
     # What is measured is the transfer: not a third of it, as if idle time counted.
     for share in ("data", "ack", "idle"):
@@ -131,7 +131,7 @@ def test_idle_time_is_that_of_the_network_alone(runs: Runs) -> None:
 
 def test_flows_add_up(runs: Runs) -> None:
     result = runs(*UPLOAD)
-    metrics = result["metrics"]
+    metrics = result.values
     flows = goodputs_mbps(runs.directory(result), 4)
     assert len(flows) == 8
     assert sum(flows.values()) == pytest.approx(metrics["goodput_mbps"], rel=0.02)
@@ -140,13 +140,13 @@ def test_flows_add_up(runs: Runs) -> None:
 
 def test_udp_goes_both_ways(runs: Runs) -> None:
     result = runs(*UDP, "direction=both")
-    metrics = result["metrics"]
+    metrics = result.values
     flows = goodputs_mbps(runs.directory(result), 3)
     for way in ("download", "upload"):
         # Of 30 Mbit/s of payload nothing is lost on a medium that has room for it.
         assert metrics[f"goodput_{way}_mbps"] == pytest.approx(30, rel=0.02)
         assert flows[way, "", "1"] == pytest.approx(30, rel=0.05)
-    assert metrics["flow_jain"] is None
+    assert "flow_jain" not in metrics
 
 
 def test_a_page_takes_as_long_as_its_slowest_object_at_least(runs: Runs) -> None:
@@ -161,7 +161,7 @@ def test_a_page_takes_as_long_as_its_slowest_object_at_least(runs: Runs) -> None
             if page == number
         ]
         assert page_ms >= max(objects_ms)
-    assert result["metrics"]["page_time_ms_mean"] == pytest.approx(pages.times_ms.mean())
+    assert result.values["page_time_ms_mean"] == pytest.approx(pages.times_ms.mean())
     # Other pages are not loaded meanwhile.
     assert all(
         end <= start for end, start in zip(pages.end_ns[:-1], pages.start_ns[1:], strict=True)
@@ -179,14 +179,14 @@ def test_a_page_takes_as_long_as_its_slowest_object_at_least(runs: Runs) -> None
 def test_the_same_seed_gives_the_same_bytes(
     runs: Runs, measure: Measure, settings: tuple[str, ...], files: tuple[str, ...]
 ) -> None:
-    def hashes(result: Result) -> dict[str, str]:
-        assert result["error"] is None
-        return {name: result["artifacts"][name]["sha256"] for name in (*files, "run.flent.gz")}
+    def hashes(result: RunRecord) -> dict[str, str]:
+        assert result.error is None
+        return {name: result.artifacts[name].sha256 for name in (*files, "run.flent.gz")}
 
     first = runs(*settings)
     again, other = (measure(*settings, seed=seed) for seed in (1, 2))
     assert hashes(first) == hashes(again)
-    assert first["metrics"] == again["metrics"]
+    assert first.metrics == again.metrics
     assert not set(hashes(first).values()) & set(hashes(other).values())
 
 
@@ -229,4 +229,4 @@ def test_flents_summary_has_what_was_measured(runs: Runs, tmp_path: Path) -> Non
     assert done.returncode == 0, done.stderr
     with (tmp_path / "out.csv").open(newline="") as file:
         sums = [float(row["TCP upload sum"]) for row in csv.DictReader(file)]
-    assert sum(sums) / len(sums) == pytest.approx(result["metrics"]["goodput_mbps"], rel=0.02)
+    assert sum(sums) / len(sums) == pytest.approx(result.values["goodput_mbps"], rel=0.02)

@@ -7,7 +7,7 @@ from guests import PATH_METRICS, Measure
 
 from airtcp.experiment.metrics import METRICS
 from airtcp.steps.plan import plan
-from airtcp.sweep import run
+from airtcp.sweep import request
 
 # What other workloads measure, or probes that are off.
 OTHERS = {
@@ -46,23 +46,23 @@ UPLOAD, DOWNLOAD = "goodput_upload_mbps", "goodput_download_mbps"
 )
 def test_a_tcp_run_has_every_metric(measure: Measure, settings: tuple[str, ...]) -> None:
     result = measure(*settings)
-    assert result["error"] is None
-    assert set(result["metrics"]) == set(METRICS)
-    missing = {name for name, value in result["metrics"].items() if value is None}
+    assert result.error is None
+    assert set(result.metrics) == set(METRICS)
+    missing = {name for name, value in result.metrics.items() if value is None}
     # Fairness is that of several stations or flows.
     several = "flows=3" in settings
     other_way = DOWNLOAD if "direction=upload" in settings else UPLOAD
     assert missing == {"goodput_jain", other_way} | OTHERS | (set() if several else {"flow_jain"})
-    assert result["metrics"]["goodput_mbps"] > 1
-    assert result["cost"]["virtual_s"] > 2
+    assert result.values["goodput_mbps"] > 1
+    assert result.cost.virtual_s and result.cost.virtual_s > 2
     if settings[0].startswith("capture"):
-        assert {"server.pcapng", "station.pcapng", "air.pcapng"} <= set(result["artifacts"])
+        assert {"server.pcapng", "station.pcapng", "air.pcapng"} <= set(result.artifacts)
 
 
 def test_a_udp_run_has_the_metrics_that_are_not_tcps(measure: Measure) -> None:
     result = measure("protocol=udp")
-    assert result["error"] is None
-    missing = {name for name, value in result["metrics"].items() if value is None}
+    assert result.error is None
+    missing = {name for name, value in result.metrics.items() if value is None}
     assert missing == {
         *("retransmits", "data_segments", "delivery_share", "acks_sent", "acks_per_segment"),
         *("tcp_rtt_ms_p50", "tcp_rtt_ms_p95", "cwnd_segments_mean", "goodput_jain"),
@@ -71,8 +71,8 @@ def test_a_udp_run_has_the_metrics_that_are_not_tcps(measure: Measure) -> None:
 
 
 def test_stations_share_the_channel(measure: Measure) -> None:
-    metrics = measure("stations=4", "duration=4s")["metrics"]
-    assert {name for name, value in metrics.items() if value is None} == OTHERS | {UPLOAD}
+    metrics = measure("stations=4", "duration=4s").values
+    assert METRICS.keys() - metrics == OTHERS | {UPLOAD}
     assert metrics["goodput_jain"] > 0.8
     assert 100 < metrics["goodput_mbps"] < 200
 
@@ -80,28 +80,31 @@ def test_stations_share_the_channel(measure: Measure) -> None:
 def test_the_wire_limits_what_the_thesis_says_it_does(measure: Measure) -> None:
     """tbf counts Ethernet frames: 1448 of 1514 bytes are payload, 47.8 of 50 Mbit/s."""
     result = measure("rate=50Mbit", "duration=5s")
-    assert result["metrics"]["goodput_mbps"] == pytest.approx(50 * 1448 / 1514, rel=0.01)
+    assert result.values["goodput_mbps"] == pytest.approx(50 * 1448 / 1514, rel=0.01)
 
 
 def test_gro_thins_the_acks_of_the_default_policy(measure: Measure) -> None:
     """Off: an ACK for every second segment. On: one for every merged burst, as NAPI drivers do."""
-    alone = measure("gro=off")["metrics"]["acks_per_segment"]
-    merged = measure("gro=on")["metrics"]["acks_per_segment"]
+    alone = measure("gro=off").values["acks_per_segment"]
+    merged = measure("gro=on").values["acks_per_segment"]
     assert 0.48 < alone < 0.55
     assert merged < 0.25
 
 
 def test_a_command_that_fails_is_named(measure: Measure, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "plan", lambda *of: with_word(plan(*of), "delay", "dealy"))
+    monkeypatch.setattr(request, "plan", lambda *of: with_word(plan(*of), "delay", "dealy"))
     result = measure("delay=50ms")
-    assert result["status"] == "failed"
-    assert result["error"].startswith("tc qdisc add dev eth0 root handle 1: netem dealy 50000us")
-    assert result["error"].endswith("console.log)")
+    assert result.status == "failed"
+    assert result.error
+    assert result.error.startswith("tc qdisc add dev eth0 root handle 1: netem dealy 50000us")
+    assert result.error.endswith("console.log)")
 
 
 def test_a_kernel_without_what_is_asked_says_so(
     measure: Measure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run, "plan", lambda *of: with_word(plan(*of), "tcp_sack", "tcp_sock"))
-    error = measure()["error"]
-    assert error.startswith("this kernel has no sysctl net.ipv4.tcp_sock, so it cannot be set to 0")
+    monkeypatch.setattr(request, "plan", lambda *of: with_word(plan(*of), "tcp_sack", "tcp_sock"))
+    error = measure().error
+    assert error and error.startswith(
+        "this kernel has no sysctl net.ipv4.tcp_sock, so it cannot be set to 0"
+    )

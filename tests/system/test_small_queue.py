@@ -110,8 +110,8 @@ def case(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> OneCase:
         texts = ("duration=5s", "baseline=0s", *settings)
         [case] = load(experiment).cases([Setting.parse(text) for text in texts])
         result = run_one(RunRequest.of(lab_kernel, tools, case, 1), tmp_path / experiment)
-        assert result["error"] is None
-        metrics: dict[str, float] = result["metrics"]
+        assert result.error is None
+        metrics: dict[str, float] = result.values
         return metrics
 
     return one

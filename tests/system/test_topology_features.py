@@ -15,8 +15,8 @@ from airtcp.experiment.experiment import Case
 from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
 from airtcp.report import write_report
-from airtcp.results.documents import document, write
-from airtcp.results.record import Result
+from airtcp.results import assembly, documents
+from airtcp.results.record import RunRecord
 from airtcp.sweep.request import RunRequest, run_directory
 from airtcp.sweep.run import run_one
 
@@ -52,7 +52,7 @@ design:
 """
 CLASSES = ("be", "bk", "cs5", "ef")
 
-Runs = Callable[[str], tuple[Case, Result, Path]]
+Runs = Callable[[str], tuple[Case, RunRecord, Path]]
 
 
 @pytest.fixture(scope="module")
@@ -64,9 +64,9 @@ def run(lab_kernel: Kernel, tools: GuestTools, tmp_path_factory: pytest.TempPath
     [case] = load(path).cases()
 
     @cache
-    def one(name: str) -> tuple[Case, Result, Path]:
+    def one(name: str) -> tuple[Case, RunRecord, Path]:
         result = run_one(RunRequest.of(lab_kernel, tools, case, 1), out_dir / name)
-        assert result["error"] is None
+        assert result.error is None
         return case, result, out_dir / name
 
     return one
@@ -74,15 +74,16 @@ def run(lab_kernel: Kernel, tools: GuestTools, tmp_path_factory: pytest.TempPath
 
 def test_every_workload_class_and_direction_is_measured(run: Runs) -> None:
     _, result, _ = run("first")
-    flows = {flow["name"]: flow for flow in result["flows"]}
+    flows = {flow.name: flow for flow in result.flows}
     ways = ("far-laptop", "laptop-far")
     assert list(flows)[:8] == [f"{way}-{name}" for way in ways for name in CLASSES]
     for way in ways:  # of the others those with less priority starve
-        assert min(flows[f"{way}-{name}"]["goodput_mbps"] for name in ("cs5", "ef")) > 0.5
-    assert [flow["workload"] for flow in list(flows.values())[8:]] == [
+        assert min(flows[f"{way}-{name}"].goodput_mbps or 0 for name in ("cs5", "ef")) > 0.5
+        assert [flows[f"{way}-{name}"].service for name in CLASSES] == ["BE", "BK", "CS5", "EF"]
+    assert [flow.workload for flow in list(flows.values())[8:]] == [
         *("web", "request_response", "transfer")
     ]
-    metrics = result["metrics"]
+    metrics = result.values
     for name in ("goodput_download_mbps", "goodput_upload_mbps", "page_time_ms_mean"):
         assert metrics[name] > 0
     assert metrics["completion_time_ms_mean"] > 0 and metrics["udp_ping_rtt_ms_p50"] > 0
@@ -92,7 +93,7 @@ def test_every_workload_class_and_direction_is_measured(run: Runs) -> None:
 
 def test_what_is_on_the_way_works(run: Runs) -> None:
     case, result, out_dir = run("first")
-    metrics, run_dir = result["metrics"], run_directory(out_dir, case, 1)
+    metrics, run_dir = result.values, run_directory(out_dir, case, 1)
     assert 0 < metrics["router_utilisation"] < 1 and 0 < metrics["host_utilisation"] < 1
     policed = (run_dir / "ack-filter-police-ap-laptop.txt").read_text()
     assert "dropped" in policed and metrics["acks_filtered"] > 0
@@ -106,14 +107,15 @@ def test_what_is_on_the_way_works(run: Runs) -> None:
 def test_the_same_seed_gives_the_same_bytes(run: Runs) -> None:
     _, first, _ = run("first")
     _, again, _ = run("another-directory")
-    assert first["metrics"] == again["metrics"] and first["flows"] == again["flows"]
-    assert first["artifacts"]["series.csv"]["sha256"] == again["artifacts"]["series.csv"]["sha256"]
+    assert first.metrics == again.metrics and first.flows == again.flows
+    assert first.artifacts["series.csv"].sha256 == again.artifacts["series.csv"].sha256
 
 
 def test_it_is_reported(run: Runs, lab_kernel: Kernel) -> None:
     case, result, out_dir = run("first")
     experiment = load(out_dir.parent / "features.yaml")
-    write(out_dir, document(experiment, [case], lab_kernel, [(case, result)], "test"))
+    made = assembly.document(experiment, [case], lab_kernel, [(case, result)], "test")
+    documents.write(out_dir, made)
     report = write_report(out_dir).read_text()
     assert "far-laptop-ef" in report and "Left out" not in report
 

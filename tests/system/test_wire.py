@@ -66,9 +66,8 @@ def metrics(
 
 def _measured(kernel: Kernel, tools: GuestTools, case: Case, out_dir: Path) -> Metrics:
     result = run_one(RunRequest.of(kernel, tools, case, 1), out_dir)
-    assert result["error"] is None
-    found: Metrics = result["metrics"]
-    return found
+    assert result.error is None
+    return result.values
 
 
 @pytest.mark.parametrize("network", ["bridged", "own topology"])

@@ -14,9 +14,8 @@ from airtcp.experiment.metrics import METRICS
 from airtcp.kernel.image import Kernel
 from airtcp.kernel.policies import names
 from airtcp.results.files import capture
-from airtcp.results.record import Result
+from airtcp.results.record import RunRecord
 from airtcp.steps.plan import plan
-from airtcp.sweep import run
 from airtcp.sweep.request import RunRequest
 from airtcp.sweep.run import run_one
 
@@ -29,9 +28,8 @@ CAPTURED = ("capture=server,station,air", "capture_duration=unlimited")
 _SYSTEM_CALLS_NS = 20_000
 
 
-def directory(result: Result, out_dir: Path) -> Path:
-    path: str = result["artifacts"]["exchanges.csv"]["path"]
-    return (out_dir / path).parent
+def directory(result: RunRecord, out_dir: Path) -> Path:
+    return (out_dir / result.artifacts["exchanges.csv"].path).parent
 
 
 def times_ns(run_dir: Path) -> list[tuple[int, int]]:
@@ -51,11 +49,11 @@ def test_a_run_has_every_metric_of_its_workload(
     measure: Measure, settings: tuple[str, ...], prefix: str, others: set[str], direction: str
 ) -> None:
     result = measure(*settings, f"direction={direction}", "delay=10ms")
-    assert result["error"] is None
-    metrics = result["metrics"]
+    assert result.error is None
+    metrics = result.values
     of_others = ("goodput", "flow_jain", "ping_", "udp_ping_", "page_time_ms", *others)
     of_others += PATH_METRICS
-    missing = {name for name, value in metrics.items() if value is None}
+    missing = METRICS.keys() - metrics
     assert missing == {name for name in METRICS if name.startswith(of_others)}
     # What the wire delays, and some of the radio; for a new connection twice as much at least.
     least_ms = 10 if prefix == "request_response_ms" else 20
@@ -68,8 +66,8 @@ def test_every_policy_runs_every_workload(measure: Measure, policy: str) -> None
     """With divack thousands of ACKs still wait at the station when the bulk has ended."""
     for settings in (MESSAGES, FILES, ("duration=2s", "sack=on")):
         result = measure(*settings, f"ack_policy={policy}")
-        assert result["error"] is None
-        assert result["metrics"]["acks_per_segment"] > 0
+        assert result.error is None
+        assert result.values["acks_per_segment"] > 0
 
 
 def test_an_exchange_is_timed_from_its_request_to_its_reply(
@@ -113,27 +111,29 @@ def test_a_file_is_timed_from_the_syn_to_its_last_byte(measure: Measure, tmp_pat
 def test_the_same_seed_gives_the_same_bytes(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, settings: tuple[str, ...]
 ) -> None:
-    def measured(name: str, seed: int) -> Result:
+    def measured(name: str, seed: int) -> RunRecord:
         case = thesis_case(*settings, *CAPTURED, "ack_policy=aad")
         result = run_one(RunRequest.of(lab_kernel, tools, case, seed), tmp_path / name)
-        assert result["error"] is None
+        assert result.error is None
         return result
 
-    def hashes(result: Result) -> list[str]:
-        return [result["artifacts"][name]["sha256"] for name in (*CAPTURES, "exchanges.csv")]
+    def hashes(result: RunRecord) -> list[str]:
+        return [result.artifacts[name].sha256 for name in (*CAPTURES, "exchanges.csv")]
 
     first, again = measured("a", 1), measured("another-directory", 1)
     assert hashes(first) == hashes(again)
-    assert first["metrics"] == again["metrics"]
+    assert first.metrics == again.metrics
     assert not set(hashes(first)) & set(hashes(measured("a", 2)))
 
 
 def test_a_server_that_is_not_there_is_named(
     measure: Measure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run, "plan", lambda *of: with_word(plan(*of), "serve", "swerve"))
-    error = measure(*MESSAGES)["error"]
-    assert error.startswith("node station exchange -C cubic -N ask 10.0.0.1 100 100 50")
+    monkeypatch.setattr(
+        "airtcp.sweep.request.plan", lambda *of: with_word(plan(*of), "serve", "swerve")
+    )
+    error = measure(*MESSAGES).error
+    assert error and error.startswith("node station exchange -C cubic -N ask 10.0.0.1 100 100 50")
 
 
 @pytest.mark.parametrize(

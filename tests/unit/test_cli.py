@@ -4,9 +4,9 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
+from fake_run import record
 
 from airtcp import cli, interrupts
 from airtcp.backends.guesttools import GuestTools
@@ -39,16 +39,12 @@ def sweep_with(
     """A sweep that answers at once; runs of the seeds in `failing` fail."""
 
     def sweep(todo: Sequence[RunRequest], _out: Path, *_: object) -> Outcome:
-        results: dict[RunRequest, dict[str, Any]] = {
-            job: {
-                "factors": dict(job.case.factors),
-                "seed": job.seed,
-                "status": "failed" if job.seed in failing else "ok",
-                "error": "it broke (console: x)" if job.seed in failing else None,
-                "identity": f"{job.name}",
-                "metrics": {} if job.seed in failing else dict.fromkeys(METRICS, 1.0),
-                "parameters": job.case.parameters.plain(),
-            }
+        results = {
+            job: record(
+                *(job.case, job.seed, {} if job.seed in failing else dict.fromkeys(METRICS, 1.0)),
+                status="failed" if job.seed in failing else "ok",
+                error="it broke (console: x)" if job.seed in failing else None,
+            )
             for job in todo
         }
         failures = {job: "it broke (console: x)" for job in todo if job.seed in failing}
@@ -64,10 +60,11 @@ def test_json_is_one_document_and_nothing_else(
     arguments = ["run", "thesis-lan", "--set", "delay=0ms,50ms", "--set", "ack_policy=default,aad"]
     arguments += ["--duration", "30s", "--seeds", "3", "--out", str(tmp_path), "--json"]
     assert cli.main(arguments) == 0
-    document = json.loads(capsys.readouterr().out)
+    printed = capsys.readouterr().out
+    document = json.loads(printed)
     assert len(document["runs"]) == 12
     assert document["command"] == "./airtcp " + " ".join(arguments)
-    assert json.loads((tmp_path / "results.json").read_text()) == document
+    assert (tmp_path / "results.json").read_text() == printed
     assert len(parquet.read(tmp_path)) == 12
 
 
@@ -128,9 +125,9 @@ def test_ctrl_c_is_130_and_says_how_to_go_on(
         (["run", "thesis-lan", "--set", "delay=1mm"], "write a number and a unit (ns us ms s)"),
         (["run", "thesis-lan", "--duration", "2"], "'2' is not a duration"),
         (["report", "/nowhere"], "/nowhere/results.json: No such file"),
-        (["results", "query", "SELECT 1", "/nowhere"], "/nowhere/results.parquet: No such file"),
-        (["results", "compare", "/nowhere", "/"], "/nowhere/results.parquet: No such file"),
-        (["results", "export", "/nowhere"], "/nowhere/results.parquet: No such file"),
+        (["results", "query", "SELECT 1", "/nowhere"], "/nowhere/results.json: No such file"),
+        (["results", "compare", "/nowhere", "/"], "/nowhere/results.json: No such file"),
+        (["results", "export", "/nowhere"], "/nowhere/results.json: No such file"),
         (["new", ""], "new '': not a name; give NAME or the path of a file"),
         (["new", "/"], "new '/': not a name"),
         (
@@ -215,7 +212,10 @@ def test_results_are_asked_in_sql_and_compared(
         ["mcs=7", "ack_policy=aad", "goodput_mbps", *"21110"]
     )
     assert "12.7 standard errors" in said.out.splitlines()[2]
-    assert said.err == f"1 runs of {both[1]} have no partner with the same parameters and seed\n"
+    assert said.err.splitlines() == [
+        f"1 runs of {both[1]} have no partner with the same parameters and seed",
+        *(f"airtcp: {one}/runs is missing: the files of runs are not checked" for one in both),
+    ]
     assert cli.main(["results", "export", both[0]]) == 0
     assert capsys.readouterr().out.count("\n") == 4
 

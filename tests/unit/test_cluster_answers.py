@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import fake_run
 import pytest
 from distributed import Scheduler, SpecCluster, Worker
 
@@ -17,6 +18,7 @@ from airtcp.errors import AirtcpError, InputError
 from airtcp.experiment.experiment import Case
 from airtcp.kernel.image import Kernel
 from airtcp.parameters import Parameters
+from airtcp.results import record
 from airtcp.sweep import batchjobs, certificates, cluster, clusterworker
 from airtcp.sweep.jobprocess import RunOutput
 from airtcp.sweep.request import RunRequest, requests, run_directory
@@ -71,11 +73,11 @@ def answer(task: clusterworker.Task) -> bytes:
     scratch = Path("/scratch")
     error = f"it broke (console: {scratch}/runs/console.log)" if task.seed == 2 else None
     status = "failed" if error else "ok"
-    result = {"seed": task.seed, "status": status, "error": error, "metrics": {}, "cost": {}}
+    result = fake_run.record(task.case, task.seed, {}, status=status, error=error)
     written = cache_dir() / f"files-{task.seed}"
     written.mkdir()
     (written / "plan.sh").write_text("true\n")
-    atomicfile.write_json(written / "result.json", result)
+    record.write(written, result)
     return pickle.dumps(RunOutput(result, atomicfile.pack(written), scratch))
 
 
@@ -100,7 +102,7 @@ def test_what_workers_answer_is_placed_and_told(
     half_written.mkdir(parents=True)
     (half_written / "rubbish").touch()
     todo, outcome = go(scheduler, machine, out_dir, 4, [])
-    assert [outcome.results[job]["status"] for job in todo[:2]] == ["ok", "failed"]
+    assert [outcome.results[job].status for job in todo[:2]] == ["ok", "failed"]
     assert [outcome.failures.get(job) for job in todo] == [
         None,
         f"it broke (console: {out_dir}/runs/console.log)",

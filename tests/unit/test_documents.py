@@ -3,32 +3,31 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 import pytest
+from fake_run import record
 
 from airtcp.errors import InputError
 from airtcp.experiment.experiment import Case, Experiment, Setting
 from airtcp.experiment.metrics import METRICS
 from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
-from airtcp.results import documents
+from airtcp.results import assembly, documents, jsonfile
+from airtcp.results.documents import SummaryRow, SweepDocument
+from airtcp.results.record import FlowRecord, KernelRecord, RunRecord, read, write
+from airtcp.results.table import table
 
 KERNEL = Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
 
 
 def run(
     case: Case, seed: int, value: float | None, metric: str = "goodput_mbps"
-) -> tuple[Case, dict[str, Any]]:
+) -> tuple[Case, RunRecord]:
     """A finished run with one metric alone, or a failed one."""
-    return case, {
-        "factors": dict(case.factors),
-        "seed": seed,
-        "status": "failed" if value is None else "ok",
-        "error": "it broke" if value is None else None,
-        "metrics": {} if value is None else dict.fromkeys(METRICS) | {metric: value},
-        "parameters": case.parameters.plain(),
-    }
+    if value is None:
+        return case, record(case, seed, {}, status="failed", error="it broke")
+    return case, record(case, seed, dict.fromkeys(METRICS) | {metric: value})
 
 
 def thesis(*settings: str) -> tuple[Experiment, list[Case]]:
@@ -36,65 +35,63 @@ def thesis(*settings: str) -> tuple[Experiment, list[Case]]:
     return experiment, experiment.cases([Setting.parse(text) for text in settings])
 
 
-def document(goodputs: dict[str, list[float | None]]) -> documents.Document:
+def document(goodputs: dict[str, list[float | None]]) -> SweepDocument:
     experiment, cases = thesis("delay=0ms", "ack_policy=default,aad")
     runs = [
         run(case, seed, value)
         for case in cases
         for seed, value in enumerate(goodputs[str(case.factors["ack_policy"])], start=1)
     ]
-    return documents.document(experiment, cases, KERNEL, reversed(runs), "./airtcp run thesis-lan")
+    return assembly.document(experiment, cases, KERNEL, reversed(runs), "./airtcp run thesis-lan")
 
 
-def summary(found: documents.Document, policy: str, metric: str) -> dict[str, Any]:
+def summary(found: SweepDocument, policy: str, metric: str) -> SummaryRow:
     [one] = [
-        one
-        for one in found["summary"]
-        if one["factors"]["ack_policy"] == policy and one["metric"] == metric
+        one for one in found.summary if one.factors["ack_policy"] == policy and one.metric == metric
     ]
-    return dict(one)
+    return one
 
 
 def test_the_document_is_as_documented() -> None:
     found = document({"default": [160, 162], "aad": [180, 184]})
-    assert found["schema"] == 1
-    assert found["experiment"] == "thesis-lan"
-    assert found["kernel"] == {"version": "6.12.0", "hash": "0123456789abcdef"}
-    assert [(one["factors"]["ack_policy"], one["seed"]) for one in found["runs"]] == [
+    assert found.schema_version == 2
+    assert found.experiment == "thesis-lan"
+    assert found.kernel == KernelRecord(version="6.12.0", hash="0123456789abcdef")
+    assert [(one.factors["ack_policy"], one.seed) for one in found.runs] == [
         ("default", 1),
         ("default", 2),
         ("aad", 1),
         ("aad", 2),
     ]
-    assert len(found["summary"]) == 2 * len(METRICS)
+    assert len(found.summary) == 2 * len(METRICS)
     goodput = summary(found, "default", "goodput_mbps")
-    assert goodput["mean"] == 161
-    assert goodput["n"] == 2
+    assert goodput.mean == 161
+    assert goodput.n == 2
     # Student's t for one degree of freedom is 12.706; the standard error is 1.
-    assert goodput["ci95"] == pytest.approx(12.706, abs=1e-3)
-    assert goodput["published"]["value"] == 157.4
-    assert "Table 5.1" in goodput["published"]["source"]
-    assert summary(found, "default", "retransmits")["mean"] is None
-    assert summary(found, "default", "retransmits")["published"] is None
+    assert goodput.ci95 == pytest.approx(12.706, abs=1e-3)
+    assert goodput.published and goodput.published.value == 157.4
+    assert "Table 5.1" in goodput.published.source
+    assert summary(found, "default", "retransmits").mean is None
+    assert summary(found, "default", "retransmits").published is None
 
 
 def test_a_failed_run_is_kept_and_not_counted() -> None:
     found = document({"default": [160, None], "aad": [None, None]})
-    assert [one["status"] for one in found["runs"]] == ["ok", "failed", "failed", "failed"]
+    assert [one.status for one in found.runs] == ["ok", "failed", "failed", "failed"]
     goodput = summary(found, "default", "goodput_mbps")
-    assert (goodput["mean"], goodput["ci95"], goodput["n"]) == (160, None, 1)
-    assert summary(found, "aad", "goodput_mbps")["n"] == 0
-    assert "± -" in documents.table(found)
+    assert (goodput.mean, goodput.ci95, goodput.n) == (160, None, 1)
+    assert summary(found, "aad", "goodput_mbps").n == 0
+    assert "± -" in table(found)
 
 
 def test_gains_come_from_means_and_not_from_printed_percentages() -> None:
-    text = documents.table(document({"default": [100, 200], "aad": [110, 220]}))
+    text = table(document({"default": [100, 200], "aad": [110, 220]}))
     [gain] = [line for line in text.splitlines() if line.endswith("+10.8%")]
     assert gain.split() == ["delay=0ms", "ack_policy=aad", "+10.0%", "±", "0.0%", "+10.8%"]
 
 
 def test_the_table_puts_published_figures_beside_ours() -> None:
-    lines = documents.table(document({"default": [157.4], "aad": [348.8]})).splitlines()
+    lines = table(document({"default": [157.4], "aad": [348.8]})).splitlines()
     figures = ["1", "157.40", "±", "-", "157.4", "1.00"]
     assert lines[1].split() == ["delay=0ms", "ack_policy=default", *figures]
     assert lines[2].split()[-2:] == ["174.4", "2.00"]
@@ -106,7 +103,7 @@ def test_the_table_puts_published_figures_beside_ours() -> None:
 )
 def test_too_few_runs_are_said_under_the_table(runs: int, words: str | None) -> None:
     goodputs: list[float | None] = [100.0 + seed for seed in range(runs)]
-    text = documents.table(document({"default": goodputs, "aad": goodputs}))
+    text = table(document({"default": goodputs, "aad": goodputs}))
     last = text.splitlines()[-1]
     if words is None:
         assert "note" not in text
@@ -127,15 +124,15 @@ def test_each_workload_has_its_table_with_its_own_cells(factors: tuple[str, ...]
         for case in cases
         for seed, value in enumerate(times_ms[str(case.factors["ack_policy"])], start=1)
     ]
-    found = documents.document(experiment, cases, KERNEL, runs, "./airtcp run thesis-lan")
-    tables = [part.splitlines() for part in documents.table(found).split("\n\n")]
+    found = assembly.document(experiment, cases, KERNEL, runs, "./airtcp run thesis-lan")
+    tables = [part.splitlines() for part in table(found).split("\n\n")]
     if "bulk" in factors[0]:
         bulk = tables.pop(0)
         assert "goodput Mbit/s" in bulk[0]
         assert ["workload=bulk" in line for line in bulk[1:]] == [True, True]
-    table, changes = tables
-    assert "mean latency ms" in table[0]
-    assert [line.split()[3] for line in table[1:]] == ["15.00", "13.50"]
+    latencies, changes = tables
+    assert "mean latency ms" in latencies[0]
+    assert [line.split()[3] for line in latencies[1:]] == ["15.00", "13.50"]
     assert "change from default (less is better)" in changes[0]
     label = ["workload=request_response", "ack_policy=every"]
     assert changes[1].split() == [*label, "-10.0%", "±", "0.0%", "-"]
@@ -160,7 +157,7 @@ MODEL_MBPS = {10: (111.2925, 146.8974), 100: (191.6234, 191.6234)}
 MODEL_MS = {10: (4.57022, 5.63689), 100: (2.5 + 2 * 4.44622, 2.5 + 3 * 4.44622)}
 
 
-def modelled(directory: Path, settings: str = "") -> documents.Document:
+def modelled(directory: Path, settings: str = "") -> SweepDocument:
     """Goodput is 10% below the model at 10 packets, RTT 1 ms above; else they are the model's."""
     path = directory / "model.yaml"
     path.write_text(MODEL + settings)
@@ -170,36 +167,38 @@ def modelled(directory: Path, settings: str = "") -> documents.Document:
     for case in cases:
         packets = int(str(case.factors["tsq"]).removesuffix("packets").removesuffix("ms"))
         place = int(float(case.factors["pacing_factor"])) - 1
-        one, document = run(case, 1, MODEL_MBPS.get(packets, (1, 1))[place])
-        document["metrics"]["tcp_rtt_ms_p50"] = MODEL_MS.get(packets, (1, 1))[place]
+        goodput, rtt = MODEL_MBPS.get(packets, (1, 1))[place], MODEL_MS.get(packets, (1, 1))[place]
         if packets == 10:
-            document["metrics"]["goodput_mbps"] *= 0.9
-            document["metrics"]["tcp_rtt_ms_p50"] += 1
-        runs.append((one, document))
-    return documents.document(experiment, cases, KERNEL, runs, "./airtcp run model")
+            goodput, rtt = 0.9 * goodput, rtt + 1
+        runs.append((case, record(case, 1, {"goodput_mbps": goodput, "tcp_rtt_ms_p50": rtt})))
+    return assembly.document(experiment, cases, KERNEL, runs, "./airtcp run model")
 
 
 def test_measured_points_stand_beside_the_model(tmp_path: Path) -> None:
-    [figure] = modelled(tmp_path)["figures"]
-    assert figure["title"] == "Data and model"
-    assert (figure["rate"], figure["packet"], figure["access"]) == ("216Mbit", "1500B", "500us")
-    points = figure["points"]
-    assert [(one["tsq_packets"], one["pacing_factor"]) for one in points] == [
+    [found] = modelled(tmp_path).figures
+    on_disk = found.model_dump()
+    assert (on_disk["rate"], on_disk["packet"], on_disk["access"]) == ("216Mbit", "1500B", "500us")
+    assert on_disk["title"] == "Data and model"
+    assert on_disk["points"][0]["tsq_packets"] == 10
+    assert found.compared
+    points = found.compared.points
+    assert [(one.tsq_packets, one.pacing_factor) for one in points] == [
         *((10, 1), (10, 2), (100, 1), (100, 2))
     ]
-    backlogs = [one["backlog_packets"] for one in points]
+    backlogs = [one.backlog_packets for one in points]
     assert backlogs == pytest.approx([9.6, 19.2, 96, 192])
-    errors = [one["throughput_mbps"]["error_percent"] for one in points]
+    errors = [one.throughput_mbps.error_percent for one in points]
     assert errors == pytest.approx([100 / 9, 100 / 9, 0, 0], abs=0.01)
-    assert [one["rtt_ms"]["error"] for one in points] == pytest.approx([-1, -1, 0, 0], abs=1e-3)
-    mean = figure["mean_absolute_error"]
-    assert mean["throughput_mbps"] == pytest.approx((11.129 + 14.690) / 4, abs=0.01)
-    assert mean["throughput_percent"] == pytest.approx(100 / 18, abs=0.01)
-    assert mean["rtt_ms"] == pytest.approx(0.5, abs=1e-3)
+    assert [one.rtt_ms.error for one in points] == pytest.approx([-1, -1, 0, 0], abs=1e-3)
+    mean = found.compared.mean_absolute_error
+    assert mean
+    assert mean.throughput_mbps == pytest.approx((11.129 + 14.690) / 4, abs=0.01)
+    assert mean.throughput_percent == pytest.approx(100 / 18, abs=0.01)
+    assert mean.rtt_ms == pytest.approx(0.5, abs=1e-3)
 
 
 def test_the_errors_of_a_model_are_printed(tmp_path: Path) -> None:
-    lines = documents.table(modelled(tmp_path)).split("\n\n")[-1].splitlines()
+    lines = table(modelled(tmp_path)).split("\n\n")[-1].splitlines()
     assert lines[0].split()[:4] == ["Data", "and", "model", "Mbit/s"]
     assert lines[1].split()[2:] == [
         *("100.16", "111.29", "+11.13", "+11.1"),
@@ -210,20 +209,85 @@ def test_the_errors_of_a_model_are_printed(tmp_path: Path) -> None:
 
 
 def test_pacing_need_not_multiply_the_limit(tmp_path: Path) -> None:
-    [figure] = modelled(tmp_path, "    pacing_multiplies: off\n")["figures"]
-    assert [one["backlog_packets"] for one in figure["points"]] == [8, 8, 80, 80]
+    [found] = modelled(tmp_path, "    pacing_multiplies: off\n").figures
+    assert found.compared
+    assert [one.backlog_packets for one in found.compared.points] == [8, 8, 80, 80]
 
 
 def test_written_results_are_read_back(tmp_path: Path) -> None:
     found = document({"default": [1], "aad": [2]})
     documents.write(tmp_path, found)
-    assert documents.read(tmp_path) == json.loads(json.dumps(found))
+    assert documents.read(tmp_path) == found
     assert [path.name for path in tmp_path.iterdir()] == ["results.json"]
+
+
+def test_a_document_has_the_words_of_schema_1_too() -> None:
+    [row, *_] = document({"default": [157.4], "aad": [174.4]}).model_dump()["published"]
+    assert (row["agreement"], row["verdict"]) == ("within tolerance", "in size")
+
+
+@pytest.mark.filterwarnings("error")
+def test_runs_of_custom_topologies_have_their_flows_on_disk(tmp_path: Path) -> None:
+    _, cases = thesis("delay=0ms", "ack_policy=default")
+    bulk = FlowRecord(
+        **{"name": "a-b", "sender": "a", "receiver": "b", "protocol": "udp", "start_s": 0},
+        **{"congestion_control": None, "seconds": 2, "received_bytes": 7, "goodput_mbps": 0.5},
+        service="EF",
+    )
+    web = bulk.model_copy(
+        update={"workload": "web", "seconds": None, "received_bytes": None, "goodput_mbps": None}
+    )
+    plain = record(cases[0], 1, {"retransmits": 3, "goodput_mbps": None})
+    custom = plain.model_copy(update={"network": {"topology": {}}, "flows": (bulk, web)})
+    for run in (plain, custom):
+        write(tmp_path, run)
+        assert read(tmp_path) == run
+    on_disk = json.loads((tmp_path / "result.json").read_text())
+    first, second = on_disk["flows"]
+    assert (first["from"], first["workload"], first["class"]) == ("a", "bulk", "EF")
+    assert (second["workload"], second["seconds"]) == ("web", None)
+    assert on_disk["metrics"] == {"retransmits": 3, "goodput_mbps": None}
+    assert "network" not in plain.model_dump() and "flows" not in plain.model_dump()
+
+
+def test_flows_without_a_workload_are_bulk() -> None:
+    """Those of earlier versions, in which a custom topology had no others."""
+    old = {
+        **{"name": "a-b", "from": "a", "to": "b", "protocol": "tcp", "congestion_control": "bbr"},
+        **{"start_s": 0, "seconds": 2, "received_bytes": 7, "goodput_mbps": 0.5},
+    }
+    flow = FlowRecord.model_validate(old)
+    assert (flow.sender, flow.workload, flow.service) == ("a", "bulk", None)
+
+
+def test_documents_of_older_versions_are_upgraded_step_by_step() -> None:
+    class Third(jsonfile.Document):
+        steps: list[int]
+
+    def upgrade(step: int) -> jsonfile.Upgrade:
+        return lambda document: document | {"steps": [*cast(list[int], document["steps"]), step]}
+
+    form = jsonfile.Form(Third, 3, {1: upgrade(1), 2: upgrade(2)})
+    first = jsonfile.JsonObject(schema=1, steps=[])
+    assert form.parse(json.dumps(first).encode()).steps == [1, 2]
+    second = jsonfile.JsonObject(schema=2, steps=[])
+    assert form.parse(jsonfile.text(second).encode()).steps == [2]
+    with pytest.raises(ValueError, match=r"^has changed$"):  # since schema 2 files have a hash
+        form.parse(json.dumps(second).encode())
+    with pytest.raises(jsonfile.VersionMismatchError, match=r"schema 4.* reads schemas 1 to 3"):
+        form.parse(jsonfile.text(jsonfile.JsonObject(schema=4)).encode())
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [(None, "No such file"), ("{", "not JSON"), ("{}", "schema 1"), ("[]", "schema 1")],
+    [
+        (None, "results.json: No such file"),
+        ("{", "results.json is not JSON"),
+        ("{}", "results.json is not a document of airtcp: it has no schema"),
+        ("[]", "it has no schema"),
+        ('{"schema": 3}', "results.json is of schema 3, .* this one reads schemas 1 to 2$"),
+        ('{"schema": 1, "runs": []}', "is not a whole document .experiment: Field required.*again"),
+    ],
 )
 def test_a_directory_without_results_is_bad_input(
     tmp_path: Path, text: str | None, message: str

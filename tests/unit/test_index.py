@@ -17,7 +17,10 @@ def test_a_card_for_each_report(site: Path, tmp_path: Path) -> None:
     shutil.copytree(site / "one", tmp_path / "bare")
     (tmp_path / "bare" / "report.html").unlink()
     path = tmp_path / "second" / "results.json"
-    rows = [{"verdict": verdict} for verdict in ("no", "in size", "no")]
+    row = {"factors": {}, "relative_to": {}, "metric": "goodput_mbps", "published": 1.0}
+    row |= {"precision": "exact", "source": "", "measured": 1.0, "ci95": None, "n": 1}
+    row |= {"ratio": 1.0, "reason": "", "derived": False}
+    rows = [row | {"verdict": verdict} for verdict in ("no", "in size", "no")]
     path.write_text(json.dumps(json.loads(path.read_text()) | {"published": rows}))
     assert cli.main(["report", "--index", str(tmp_path)]) == 0
     text = (tmp_path / "index.html").read_text()
@@ -26,7 +29,7 @@ def test_a_card_for_each_report(site: Path, tmp_path: Path) -> None:
     assert len(elements.ids) == len(set(elements.ids))
     links = [one for one in elements.references if not one.startswith("#")]
     assert links == ["first%20one/report.html", "second/report.html"]
-    assert "<dd>1 in size, 2 not</dd>" in text
+    assert "<dd>1 within tolerance, 2 not reproduced</dd>" in text
     assert "<dd>nothing published</dd>" in text
     assert "A &lt;small&gt; experiment" in text
     assert f"./airtcp report {tmp_path / 'bare'}" in text

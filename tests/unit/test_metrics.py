@@ -28,7 +28,8 @@ from airtcp.experiment.metrics import HEADLINES, METRICS
 from airtcp.parameters import Parameters
 from airtcp.results import metrics as run_metrics
 from airtcp.results.files.airsim import ampdu_sizes, read_airsim
-from airtcp.results.workloads import Value, jain
+from airtcp.results.record import Value
+from airtcp.results.workloads import jain
 from airtcp.testbed.default import testbed
 
 REQUEST_RESPONSE = {f"request_response_ms_{of}" for of in ("mean", "p50", "p95", "p99", "max")}

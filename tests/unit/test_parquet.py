@@ -4,37 +4,42 @@
 import json
 import random
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import pyarrow
 import pytest
+from fake_run import record
 from pyarrow.parquet import write_table
 
 from airtcp.errors import InputError
+from airtcp.experiment.experiment import Case
 from airtcp.experiment.metrics import METRICS
 from airtcp.experiment.reader import load, names
 from airtcp.parameters import PARAMETER_NAMES, Parameters
 from airtcp.results import parquet
+from airtcp.results.documents import SweepDocument
 
 
-def document(*parameters: Parameters, out_dir: Path = Path("out")) -> dict[str, Any]:
+def document(*parameters: Parameters, out_dir: Path = Path("out")) -> SweepDocument:
     """A run each, of which the first failed."""
+    whole = {"metrics": dict.fromkeys(METRICS) | {"retransmits": 7}}
+    console = f"{out_dir}/runs/x/console.log"
+    failed = {"status": "failed", "error": f"it broke (console: {console})", "metrics": {}}
     runs = [
-        {
-            "factors": {"mcs": one.mcs},
-            "seed": seed,
-            "status": "ok" if seed > 1 else "failed",
-            "error": None if seed > 1 else f"it broke (console: {out_dir}/runs/x/console.log)",
-            "identity": f"{seed:064x}",
-            "metrics": dict.fromkeys(METRICS) | {"retransmits": 7} if seed > 1 else {},
-            "cost": {"wall_s": 1.0},
-            "parameters": one.plain(),
-        }
+        record(Case({"mcs": one.mcs}, one), seed, {}).model_copy(
+            update=whole if seed > 1 else failed
+        )
         for seed, one in enumerate(parameters, start=1)
     ]
-    kernel = {"version": "6.12.1", "hash": "0123456789abcdef"}
-    return {"experiment": "x", "kernel": kernel, "command": "./airtcp run", "runs": runs}
+    return SweepDocument(
+        experiment="x",
+        title="",
+        source="",
+        command="./airtcp run",
+        kernel=runs[0].kernel,
+        runs=tuple(runs),
+        summary=(),
+    )
 
 
 def test_every_parameter_and_metric_is_a_column_once(tmp_path: Path) -> None:
@@ -81,8 +86,10 @@ def test_equal_sweeps_have_equal_bytes_wherever_they_are(tmp_path: Path) -> None
         out_dir = tmp_path / name
         out_dir.mkdir()
         runs = document(Parameters(), Parameters(), out_dir=out_dir)
-        runs["runs"][1]["cost"]["wall_s"] = len(name)
-        written.append(parquet.write(out_dir, runs).read_bytes())
+        cost = runs.runs[1].cost.model_copy(update={"wall_s": len(name)})
+        last = runs.runs[1].model_copy(update={"cost": cost})
+        slower = runs.model_copy(update={"runs": (runs.runs[0], last)})
+        written.append(parquet.write(out_dir, slower).read_bytes())
     assert written[0] == written[1]
     assert parquet.read(tmp_path / "a")["error"][0].as_py() == (
         "it broke (console: runs/x/console.log)"

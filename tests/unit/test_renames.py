@@ -16,7 +16,7 @@ from airtcp.experiment.figures import MetricFigure
 from airtcp.experiment.reader import load
 from airtcp.parameters import PARAMETER_NAMES
 from airtcp.parameters.renames import RENAMED
-from airtcp.results import documents, earlier
+from airtcp.results import earlier, record
 
 OLD = """\
 name: small
@@ -132,7 +132,6 @@ def recorded(names: dict[str, str]) -> dict[str, Any]:
     network = {"topology": {"stations": {"phone": {"access_point": "ap", hand_up: "mpdu"}}}}
     figure = MetricFigure(title="One", x="baseline", y=("goodput_mbps",), lines="rx_delivery")
     return {
-        "schema": documents.SCHEMA,
         "runs": [
             {
                 "factors": factors,
@@ -147,14 +146,11 @@ def recorded(names: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def test_recorded_results_have_the_names_of_now(tmp_path: Path) -> None:
-    path = tmp_path / documents.FILE
-    path.write_text(json.dumps(recorded({name: name for name in RENAMED})))
-    wanted = "hand_up is now rx_delivery, idle is now baseline, patience is now iperf3_block"
-    with pytest.warns(RenamedWarning, match=wanted) as told:
-        found = documents.read(tmp_path)
-    assert len(told) == 1
-    assert found == recorded(dict(RENAMED))
+@pytest.mark.filterwarnings("error")
+def test_recorded_results_are_upgraded_to_the_names_of_now() -> None:
+    old, new = recorded({name: name for name in RENAMED}), recorded(dict(RENAMED))
+    assert earlier.document(old) == earlier.document(new) == new
+    assert record.FORM.upgraded(old["runs"][0] | {"schema": 1}) == new["runs"][0] | {"schema": 2}
 
 
 def test_recorded_tables_have_the_names_of_now() -> None:

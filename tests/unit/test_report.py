@@ -67,6 +67,7 @@ def write_results(
             metrics.append(compute(out_dir / directory, testbed(resolved)))
             runs.append(
                 {
+                    "schema": 1,
                     "factors": factors,
                     "seed": seed,
                     "status": "ok",
@@ -77,6 +78,7 @@ def write_results(
                         "ping.txt": {"path": str(ping), "sha256": atomicfile.sha256(out_dir / ping)}
                     },
                     "parameters": resolved.plain(),
+                    "kernel": {"version": "6.12.9", "hash": "0123456789abcdef"},
                     "identity": "cd34",
                 }
             )
@@ -107,8 +109,16 @@ def write_results(
         "summary": summary,
         **({"figures": figures} if figures else {}),
     }
-    (out_dir / "results.json").write_text(json.dumps(document))
+    save(out_dir, document)
     return out_dir
+
+
+def save(out_dir: Path, document: Mapping[str, Any]) -> None:
+    """results.json, and result.json of every run, of schema 1."""
+    (out_dir / "results.json").write_text(json.dumps(document))
+    for run in document["runs"]:
+        ping = out_dir / run["artifacts"]["ping.txt"]["path"]
+        ping.with_name("result.json").write_text(json.dumps(run))
 
 
 def text_of(out_dir: Path) -> str:
@@ -270,12 +280,14 @@ def test_latency_is_a_table_of_its_own_in_which_less_is_better(tmp_path: Path) -
         run["metrics"] |= {"goodput_mbps": None, "request_response_ms_mean": time_ms}
         run_dir = out_dir / Path(run["artifacts"]["ping.txt"]["path"]).parent
         write_exchanges(run_dir, [time_ms] * 3, [DATA_PORT])
+        (run_dir / "ping.txt").touch()
+        run["artifacts"]["ping.txt"]["sha256"] = atomicfile.sha256(run_dir / "ping.txt")
     for summary in document["summary"]:
         time_ms = times_ms[summary["factors"]["ack_policy"]]
         if summary["metric"] in ("goodput_mbps", "request_response_ms_mean"):
             is_time = summary["metric"] != "goodput_mbps"
             summary |= {"published": None, "mean": time_ms if is_time else None, "n": 2}
-    (out_dir / "results.json").write_text(json.dumps(document))
+    save(out_dir, document)
     report = text_of(out_dir)
     rows = Elements(report).rows
     assert ["delay 0 ms", "default", "10.00", EN_DASH, "2", EN_DASH, EN_DASH] in rows
@@ -293,14 +305,20 @@ def test_policies_have_colours_of_their_own() -> None:
     assert len({palette.PALETTE[role] for role in roles}) == len(policies)
 
 
-def test_failed_runs_are_told_and_not_counted(tmp_path: Path) -> None:
+def test_failed_and_damaged_runs_are_named_and_not_counted(tmp_path: Path) -> None:
     out_dir = write_results(tmp_path / "out")
     document = json.loads((out_dir / "results.json").read_text())
     document["runs"][0] |= {"status": "panic", "error": "the kernel panicked", "metrics": {}}
-    (out_dir / "results.json").write_text(json.dumps(document))
+    save(out_dir, document)
+    damaged = out_dir / "runs" / "aad_0ms" / "seed-2"
+    (damaged / "ping.txt").write_text("")
     report = text_of(out_dir)
     assert "the kernel panicked" in report
-    assert "3 runs" in report
+    assert "Runs left out" in report and f"{damaged}: ping.txt has changed" in report
+    assert "2 runs" in report
+    [aad] = [one for one in model.load(out_dir).cases if one.policy == "aad"]
+    goodput = aad.summaries["goodput_mbps"]
+    assert (round(goodput.mean, 6), goodput.ci95, goodput.n) == (110, None, 1)
 
 
 @pytest.mark.parametrize("content", [None, "", "{}", '{"schema": 1}', '{"schema": 9}'])
@@ -590,10 +608,11 @@ def test_published_ratios_stand_beside_ours(tmp_path: Path) -> None:
         **{"factors": {"ack_policy": "aad"}, "relative_to": {"ack_policy": "default"}},
         **{"metric": "goodput_mbps", "published": "more", "precision": "approximate"},
         **{"measured": 1.1, "ci95": None, "derived": False, "verdict": "in direction"},
+        **{"source": "", "n": 1, "ratio": None, "reason": ""},
     }
     path.write_text(json.dumps(json.loads(path.read_text()) | {"published": [row]}))
     what = "goodput_mbps: ack_policy aad, relative to ack_policy default"
-    assert [what, "1.1", "more", "in direction"] in Elements(text_of(out_dir)).rows
+    assert [what, "1.1", "more", "same trend"] in Elements(text_of(out_dir)).rows
 
 
 def test_factors_that_a_figure_does_not_name_make_lines(tmp_path: Path) -> None:

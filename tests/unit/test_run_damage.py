@@ -2,6 +2,8 @@
 """Runs whose files are not as they were left, and directories that are another experiment's."""
 
 import json
+import random
+import re
 import shutil
 import subprocess
 import sys
@@ -19,8 +21,9 @@ from airtcp.experiment.experiment import Case
 from airtcp.experiment.topology import Network
 from airtcp.kernel.image import Kernel
 from airtcp.parameters import Parameters
-from airtcp.results import artifacts, flent, metrics, timeseries
-from airtcp.results.record import Result
+from airtcp.report import model
+from airtcp.results import assembly, documents, flent, metrics, record, timeseries
+from airtcp.results.jsonfile import text
 from airtcp.steps.step import Step
 from airtcp.sweep import jobprocess, request, run, session, sweep
 from airtcp.sweep.request import RunRequest, requests, run_directory
@@ -39,18 +42,23 @@ def no_guest(monkeypatch: pytest.MonkeyPatch) -> None:
         (run_dir / "uptime").write_text("15.5 10.0\n")
         (run_dir / "ping.txt").write_text("rtt\n")
         (run_dir / "console.log").write_text("hello\n")
+        (run_dir / "exit").write_text("0\n")
+        (run_dir / "progress").write_text("15.4\n")
         return base.GuestResult("ok", 0, 1.0, 0.9, run_dir / "console.log", "")
 
     monkeypatch.setattr(uml, "boot", boot)
     monkeypatch.setattr(metrics, "compute", lambda *_: {"goodput_mbps": 1.0})
-    monkeypatch.setattr(timeseries, "write_csv", lambda path, *_: path.touch())
-    monkeypatch.setattr(flent, "write", lambda path, *_: path.touch())
+    monkeypatch.setattr(timeseries, "write_csv", lambda path, *_: path.write_text("time_s\n"))
+    monkeypatch.setattr(flent, "write", lambda path, *_: path.write_bytes(b"flent"))
 
 
 def edit(run_dir: Path, **changed: object) -> None:
+    """Write result.json with other values, as airtcp would; None: without that key."""
     path = run_dir / "result.json"
     result = json.loads(path.read_text()) | changed
-    path.write_text(json.dumps({key: value for key, value in result.items() if value is not None}))
+    for key in ["sha256", *(key for key, value in changed.items() if value is None)]:
+        del result[key]
+    path.write_text(text(result))
 
 
 def remove(*paths: Path) -> None:
@@ -73,49 +81,151 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "a directory": (
         lambda run: replace_by_directory(run / "ping.txt"),
-        "ping.txt: Is a directory",
+        "ping.txt cannot be read (Is a directory)",
     ),
     "of another schema": (
         lambda run: edit(run, schema=99),
-        "result.json is of schema 99, not 1",
+        "result.json is of schema 99, which another version of airtcp wrote; "
+        "this one reads schemas 1 to 2",
     ),
-    "without metrics": (lambda run: edit(run, metrics=None), "result.json has no metrics"),
+    "without metrics": (
+        lambda run: edit(run, metrics=None),
+        "result.json is not a whole document (metrics: Field required)",
+    ),
     "other artifacts": (
         lambda run: edit(run, artifacts={"ping.txt": {}}),
-        "result.json: not what artifacts are",
+        "result.json is not a whole document (artifacts.ping.txt.path: Field required)",
     ),
 }
 
 
 @pytest.mark.parametrize("kind", DAMAGE)
-def test_a_run_whose_files_have_changed_is_done_again(tmp_path: Path, kind: str) -> None:
+def test_a_run_whose_files_have_changed_is_repeated(tmp_path: Path, kind: str) -> None:
     said: list[str] = []
     done = run.run_one(REQUEST, tmp_path)
-    assert sweep.split([REQUEST], tmp_path, said.append) == ({REQUEST: done}, [])
+    assert sweep.split([REQUEST], tmp_path, (), said.append) == ({REQUEST: done}, [])
     assert said == []
     damage, told = DAMAGE[kind]
     run_dir = run_directory(tmp_path, CELL, 1)
     damage(run_dir)
-    assert sweep.split([REQUEST], tmp_path, said.append) == ({}, [REQUEST])
-    assert said == [f"{run_dir}: {told}: this run is done again"]
+    assert sweep.split([REQUEST], tmp_path, (), said.append) == ({}, [REQUEST])
+    assert said == [f"{run_dir}: {told}: this run is repeated"]
     again = run.run_one(REQUEST, tmp_path)
     assert again == done
-    assert sweep.split([REQUEST], tmp_path, said.append) == ({REQUEST: done}, [])
+    assert sweep.split([REQUEST], tmp_path, (), said.append) == ({REQUEST: done}, [])
 
 
-def test_a_report_names_what_has_changed(
+def flip(path: Path, bit: int = 0) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1 << bit
+    path.write_bytes(content)
+
+
+CORRUPTIONS: dict[str, Callable[[Path], object]] = {
+    "flipped": flip,
+    "truncated": lambda path: path.write_bytes(path.read_bytes()[:-1]),
+    "deleted": Path.unlink,
+}
+RUN_FILES = {"console.log", "exit", "ping.txt", "plan.sh", "progress", "result.json"}
+RUN_FILES |= {"run.flent.gz", "series.csv", "uptime"}
+
+
+@pytest.mark.parametrize("how", CORRUPTIONS)
+def test_every_file_of_a_sweep_is_checked_and_repaired(
+    tmp_path: Path, how: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each in turn: `run` names it, and leaves the sweep as it was; so does what reads results."""
+    out_dir = tmp_path / "out"
+    measured("first", out_dir, [], seeds=2)
+    before = files(out_dir)
+    capsys.readouterr()
+    run_dir = run_directory(out_dir, CELL, 2)
+    assert {path.name for path in run_dir.iterdir()} == RUN_FILES
+    for name in sorted(RUN_FILES):
+        CORRUPTIONS[how](run_dir / name)
+        assert cli.main(["results", "query", "SELECT seed FROM runs", str(out_dir)]) == 1
+        asked = capsys.readouterr()
+        assert asked.out.split() == ["seed", "1"]
+        assert re.fullmatch(rf"airtcp: {run_dir}: {name} .*: this run is left out; .*\n", asked.err)
+        assert [one.seed for one in model.load(out_dir).runs] == [1]
+        said: list[str] = []
+        measured("first", out_dir, said, seeds=2)
+        capsys.readouterr()
+        [damage, kept] = said
+        assert re.fullmatch(
+            f"{run_dir}: {name} (has changed|is missing): this run is repeated", damage
+        )
+        assert kept == f"1 of 2 runs are in {out_dir} already"
+        assert files(out_dir) == before
+    for name in ("results.json", "results.parquet"):
+        CORRUPTIONS[how](out_dir / name)
+        assert cli.main(["results", "export", str(out_dir)]) == 2
+        problem = r"has changed|is missing|No such file or directory"
+        assert re.fullmatch(
+            rf"airtcp: {out_dir / name}:? ({problem}); .*\n", capsys.readouterr().err
+        )
+        said = []
+        measured("first", out_dir, said, seeds=2)
+        assert re.fullmatch(f"{out_dir / name} ({problem}): it is written again", said[0])
+        assert said[1:] == [f"2 of 2 runs are in {out_dir} already"]
+        assert files(out_dir) == before
+
+
+def test_every_bit_of_the_documents_counts(tmp_path: Path) -> None:
+    """Whatever changes in them is never another value."""
+    measured("first", tmp_path, [])
+    for path in (tmp_path / "results.json", run_directory(tmp_path, CELL, 1) / "result.json"):
+        form = documents.FORM if path.name == "results.json" else record.FORM
+        whole = path.read_bytes()
+        chance = random.Random(1)
+        for place in [*range(30), *(len(whole) - back for back in range(1, 90))]:
+            flipped = bytearray(whole)
+            flipped[place] ^= 1 << chance.randrange(8)
+            with pytest.raises(ValueError, match=r"^(has changed|is not|is of)"):
+                form.parse(bytes(flipped))
+            with pytest.raises(ValueError, match=r"^(has changed|is not)"):
+                form.parse(whole[:place])
+        assert form.parse(whole)
+
+
+def test_a_run_that_never_ended_is_not_damaged(tmp_path: Path) -> None:
+    said: list[str] = []
+    measured("first", tmp_path, [], seeds=1)
+    unfinished = run_directory(tmp_path, CELL, 2)
+    unfinished.mkdir()
+    (unfinished / "plan.sh").write_text("true\n")
+    measured("first", tmp_path, said, seeds=2)
+    assert said == [f"1 of 2 runs are in {tmp_path} already"]
+
+
+def test_what_is_left_out_counts_nowhere(tmp_path: Path) -> None:
+    whole = measured("first", tmp_path, [], seeds=3).document
+    assert whole
+    last = whole.runs[2].model_copy(update={"metrics": {"goodput_mbps": 7.0}})
+    changed = whole.model_copy(update={"runs": (*whole.runs[:2], last)})
+    assert assembly.without(changed, [last]).runs == whole.runs[:2]
+    rest = assembly.without(changed, changed.runs[:2])
+    assert rest.runs == (last,)
+    [goodput] = [row for row in rest.summary if row.metric == "goodput_mbps"]
+    assert (goodput.mean, goodput.ci95, goodput.n) == (7.0, None, 1)
+    assert [row.declared() for row in rest.published] == [row.declared() for row in whole.published]
+    assert assembly.without(changed.model_copy(update={"parameters": None}), [last]).published == ()
+
+
+def test_a_report_warns_of_runs_left_out(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    runs = [run.run_one(request, tmp_path) for request in REQUESTS]
-    assert list(artifacts.changed_runs(runs, tmp_path)) == []
-    (run_directory(tmp_path, CELL, 2) / "uptime").unlink()
-    (tmp_path / "results.json").write_text(json.dumps({"schema": 1, "runs": runs}))
-    monkeypatch.setattr("airtcp.report.write_report", lambda *_: "report.html")
-    assert cli.main(["report", str(tmp_path)]) == 0
+    def write_report(_out: Path, _ms: object, _of: object, warn: Callable[[str], object]) -> str:
+        warn("runs/mcs-7/seed-2: uptime is missing")
+        return "report.html"
+
+    (tmp_path / "runs").mkdir()
+    monkeypatch.setattr("airtcp.report.write_report", write_report)
+    assert cli.main(["report", str(tmp_path)]) == 1
     assert capsys.readouterr() == (
         "report.html\n",
-        f"airtcp: {tmp_path}/runs/mcs-7/seed-2: uptime is missing since the run; "
-        "repeat the same `run` to replace it\n",
+        "airtcp: runs/mcs-7/seed-2: uptime is missing: this run is left out; "
+        "the same `run` repeats it\n",
     )
 
 
@@ -252,6 +362,6 @@ def test_a_worker_whose_files_have_changed_does_nothing(tmp_path: Path) -> None:
     assert isinstance(end, sweep.Failure)
     assert end.message.startswith("airtcp has changed on ")
     assert end.affects == "all"
-    result: Result = run.run_one(REQUEST, tmp_path)
-    good = jobprocess.JobInput(KERNEL, TOOLS, CELL, 1, result["identity"], scratch)
+    result = run.run_one(REQUEST, tmp_path)
+    good = jobprocess.JobInput(KERNEL, TOOLS, CELL, 1, result.identity, scratch)
     assert isinstance(jobprocess._do(good), jobprocess.RunOutput)

@@ -10,6 +10,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
+from fake_run import record
 
 from airtcp import atomicfile
 from airtcp.backends import base, uml
@@ -19,29 +20,22 @@ from airtcp.experiment.experiment import Case
 from airtcp.kernel.image import Kernel
 from airtcp.parameters import Parameters
 from airtcp.results import flent, metrics, timeseries
-from airtcp.results.record import Result
+from airtcp.results.record import RunRecord
 from airtcp.sweep import run, sweep
 from airtcp.sweep.request import RunRequest, requests
 
 KERNEL = Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
 TOOLS = GuestTools(Path("tools"))
 
-RunOne = Callable[[RunRequest, Path], Result]
+RunOne = Callable[[RunRequest, Path], RunRecord]
 
 
 def cases(count: int) -> list[Case]:
     return [Case({"mcs": mcs}, Parameters().replace({"mcs": mcs})) for mcs in range(count)]
 
 
-def result(request: RunRequest) -> Result:
-    return {
-        "factors": dict(request.case.factors),
-        "seed": request.seed,
-        "status": "ok",
-        "error": None,
-        "metrics": {"goodput_mbps": float(request.seed)},
-        "cost": {"wall_s": 0.0},
-    }
+def result(request: RunRequest) -> RunRecord:
+    return record(request.case, request.seed, {"goodput_mbps": float(request.seed)})
 
 
 def go(
@@ -62,7 +56,7 @@ def test_every_job_is_done_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     ]
     outcome, said = go(monkeypatch, lambda request, _out: result(request), todo, tmp_path)
     assert not outcome.failures and not outcome.interrupted
-    assert {job: end["seed"] for job, end in outcome.results.items()} == {
+    assert {job: end.seed for job, end in outcome.results.items()} == {
         job: job.seed for job in todo
     }
     assert len(said) == 6
@@ -72,12 +66,13 @@ def test_every_job_is_done_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 def test_a_job_that_fails_does_not_stop_the_others(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def run_one(request: RunRequest, _out: Path) -> Result:
+    def run_one(request: RunRequest, _out: Path) -> RunRecord:
         match request.case.factors["mcs"]:
             case 0:
                 raise AirtcpError("the disk is full")
             case 1:
-                return result(request) | {"status": "panic", "error": "it panicked"}
+                changed = {"status": "panic", "error": "it panicked"}
+                return result(request).model_copy(update=changed)
             case 2:
                 os._exit(3)
         return result(request)
@@ -96,7 +91,7 @@ def test_a_job_that_fails_does_not_stop_the_others(
 def test_what_would_end_all_runs_ends_the_sweep(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def run_one(request: RunRequest, out: Path) -> Result:
+    def run_one(request: RunRequest, out: Path) -> RunRecord:
         (out / f"tried-{request.case.factors['mcs']}").touch()
         if request.case.factors["mcs"] == 2:
             raise StopError("no space left")
@@ -117,7 +112,7 @@ def test_what_would_end_all_runs_ends_the_sweep(
 def test_runs_that_answer_when_the_sweep_ends_are_silent(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    def run_one(request: RunRequest, _out: Path) -> Result:
+    def run_one(request: RunRequest, _out: Path) -> RunRecord:
         if request.case.factors["mcs"] == 0:
             raise StopError("no space left")
         return result(request)
@@ -137,7 +132,7 @@ def test_runs_that_answer_when_the_sweep_ends_are_silent(
 def test_runs_short_of_memory_are_retried_with_fewer_at_once(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def run_one(request: RunRequest, out: Path) -> Result:
+    def run_one(request: RunRequest, out: Path) -> RunRecord:
         if request.case.factors["mcs"] == 3:
             raise CrowdedError("never any room")
         mark = out / "memory"
@@ -160,7 +155,7 @@ def test_runs_short_of_memory_are_retried_with_fewer_at_once(
 def test_ctrl_c_ends_what_runs_and_keeps_what_is_finished(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def run_one(request: RunRequest, out: Path) -> Result:
+    def run_one(request: RunRequest, out: Path) -> RunRecord:
         if request.case.factors["mcs"] == 0:
             return result(request)
         try:
@@ -198,21 +193,21 @@ def test_only_the_very_same_run_is_taken_from_before(
     monkeypatch.setattr(flent, "write", lambda path, *_: path.touch())
     [case] = cases(1)
     done = run.run_one(RunRequest.of(KERNEL, TOOLS, case, 1), tmp_path)
-    assert done["status"] == "ok"
-    assert done["cost"]["virtual_s"] == 15.5
+    assert done.status == "ok"
+    assert done.cost.virtual_s == 15.5
     written = {"plan.sh", "console.log", "uptime", "series.csv", "run.flent.gz"}
-    assert set(done["artifacts"]) == written
-    assert (tmp_path / done["artifacts"]["plan.sh"]["path"]).is_file()
+    assert set(done.artifacts) == written
+    assert (tmp_path / done.artifacts["plan.sh"].path).is_file()
 
     jobs = requests(KERNEL, TOOLS, [case], [1, 2])
-    have, todo = sweep.split(jobs, tmp_path, print)
+    have, todo = sweep.split(jobs, tmp_path, (), print)
     assert have == {jobs[0]: done}
     assert todo == [jobs[1]]
     longer = Case(case.factors, case.parameters.replace({"duration": "11s"}))
     other = Kernel(Path("linux"), "6.12.0", "fedcba9876543210")
     for kernel, changed in ((KERNEL, longer), (other, case)):
         jobs = requests(kernel, TOOLS, [changed], [1])
-        assert sweep.split(jobs, tmp_path, print) == ({}, jobs)
+        assert sweep.split(jobs, tmp_path, (), print) == ({}, jobs)
 
 
 def test_a_result_is_written_when_its_files_are_on_the_disk(
@@ -231,7 +226,7 @@ def test_a_result_is_written_when_its_files_are_on_the_disk(
     monkeypatch.setattr(atomicfile, "flush", flush)
     [case] = cases(1)
     failed = run.run_one(RunRequest.of(KERNEL, TOOLS, case, 1), tmp_path)
-    assert sorted(flushed) == sorted(failed["artifacts"]) == ["console.log", "plan.sh"]
+    assert sorted(flushed) == sorted(failed.artifacts) == ["console.log", "plan.sh"]
 
 
 def test_a_failed_guest_is_told_in_one_line(
@@ -249,12 +244,12 @@ def test_a_failed_guest_is_told_in_one_line(
     monkeypatch.setattr(uml, "boot", boot)
     [case] = cases(1)
     failed = run.run_one(RunRequest.of(KERNEL, TOOLS, case, 1), tmp_path)
-    assert failed["status"] == "failed"
-    assert failed["metrics"] == {}
-    console = tmp_path / failed["artifacts"]["console.log"]["path"]
-    assert failed["error"] == f"tc qdisc add dev eth0 (exit code 2) (console: {console})"
+    assert failed.status == "failed"
+    assert failed.metrics == {}
+    console = tmp_path / failed.artifacts["console.log"].path
+    assert failed.error == f"tc qdisc add dev eth0 (exit code 2) (console: {console})"
     jobs = requests(KERNEL, TOOLS, [case], [1])
-    assert sweep.split(jobs, tmp_path, print) == ({}, jobs)
+    assert sweep.split(jobs, tmp_path, (), print) == ({}, jobs)
 
 
 def test_a_full_disk_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -2,11 +2,14 @@
 """The verbs `report` and `results`."""
 
 import argparse
+from collections.abc import Sequence
+from pathlib import Path
 
 from airtcp.cli.common import say
 from airtcp.cli.options import Verbs, add_form, not_negative, path
 from airtcp.errors import InputError
-from airtcp.results import artifacts, documents
+from airtcp.results import table
+from airtcp.results.record import RUNS
 
 
 def add(verbs: Verbs) -> None:
@@ -89,27 +92,37 @@ def _report(options: argparse.Namespace) -> int:
 
         print(write_index(options.directory))
         return 0
-    document = documents.read(options.directory)
     from airtcp.report import write_report
 
-    page = write_report(options.directory, options.timeline, options.run)
-    for line in artifacts.changed_runs(document["runs"], options.directory):
-        say(f"airtcp: {line} since the run; repeat the same `run` to replace it")
-    print(page)
-    return 0
+    left_out: list[str] = []
+    print(write_report(options.directory, options.timeline, options.run, left_out.append))
+    return _warned(left_out, [options.directory])
+
+
+def _warned(left_out: Sequence[str], directories: Sequence[Path]) -> int:
+    """Say which runs were left out, and what was not checked. The exit code: 1 for the first."""
+    for directory in directories:
+        if not (directory / RUNS).is_dir():
+            say(f"airtcp: {directory / RUNS} is missing: the files of runs are not checked")
+    for line in left_out:
+        say(f"airtcp: {line}: this run is left out; the same `run` repeats it")
+    return 1 if left_out else 0
 
 
 def _results_query(options: argparse.Namespace) -> int:
     from airtcp.results import analysis
 
-    print(analysis.query(options.sql, options.directories).text(options.form), end="")
-    return 0
+    left_out: list[str] = []
+    answer = analysis.query(options.sql, options.directories, left_out.append)
+    print(answer.text(options.form), end="")
+    return _warned(left_out, options.directories)
 
 
 def _results_compare(options: argparse.Namespace) -> int:
     from airtcp.results import analysis
 
-    pairs = analysis.pair(options.first, options.second)
+    left_out: list[str] = []
+    pairs = analysis.pair(options.first, options.second, left_out.append)
     if not pairs.cases:
         differing = ", ".join(pairs.differing) or "combinations of parameters and seeds"
         raise InputError(
@@ -118,16 +131,17 @@ def _results_compare(options: argparse.Namespace) -> int:
         )
     answer = analysis.compare(pairs, options.metric)
     print(answer.text(options.form), end="")
-    if options.form == "table" and (few := documents.note(answer.column("n"))):
+    if options.form == "table" and (few := table.note(answer.column("n"))):
         print(few)
     for directory, alone in zip((options.first, options.second), pairs.alone, strict=True):
         if alone:
             say(f"{alone} runs of {directory} have no partner with the same parameters and seed")
-    return 0
+    return _warned(left_out, (options.first, options.second))
 
 
 def _results_export(options: argparse.Namespace) -> int:
     from airtcp.results import analysis
 
-    print(analysis.export(options.directory).text("csv"), end="")
-    return 0
+    left_out: list[str] = []
+    print(analysis.export(options.directory, left_out.append).text("csv"), end="")
+    return _warned(left_out, [options.directory])

@@ -3,7 +3,6 @@
 
 import argparse
 import errno
-import json
 import os
 from pathlib import Path
 
@@ -35,7 +34,7 @@ from airtcp.experiment import catalogue
 from airtcp.experiment.experiment import Case, Experiment
 from airtcp.kernel import own_policy
 from airtcp.kernel.own_policy import OwnPolicy
-from airtcp.results import documents, reproduction
+from airtcp.results import documents, reproduction, table
 from airtcp.sweep import certificates
 from airtcp.sweep.session import SweepOptions, SweepResult, measure
 
@@ -100,11 +99,10 @@ def _run(options: argparse.Namespace) -> int:
     measured = measure(_sweep_options(options, policy), experiment, cases, out_dir)
     if measured.document:
         if options.json:
-            print(json.dumps(measured.document, indent=1))
+            print(measured.document.text(), end="")
         else:
             written = out_dir / documents.FILE
-            table = documents.table(measured.document)
-            print(f"{table}\n\n{written}; next: ./airtcp report {out_dir}")
+            print(f"{table.table(measured.document)}\n\n{written}; next: ./airtcp report {out_dir}")
     return _code(measured)
 
 

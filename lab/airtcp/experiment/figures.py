@@ -9,7 +9,15 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Discriminator,
+    Field,
+    Tag,
+    model_validator,
+)
 
 from airtcp import suggest
 from airtcp.experiment.metrics import METRICS, METRICS_IN, unknown_metric
@@ -264,7 +272,9 @@ KINDS: Mapping[str, type[MetricFigure | TimeFigure | ModelFigure]] = {
 
 
 def _kind(given: Any) -> str | None:
-    """The kind of a figure: from a key that only this kind has, or from a misspelt one."""
+    """The kind of a figure; of a mapping: from a key that only this kind has, or a misspelt one."""
+    if isinstance(given, BaseModel):
+        return next((kind for kind, model in KINDS.items() if isinstance(given, model)), None)
     keys = given if isinstance(given, dict) else ()
     chosen = next((kind for kind in KINDS if kind in keys), "x" if "y" in keys else None)
     known = {

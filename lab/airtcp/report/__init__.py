@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The report of an experiment: report.html, which needs no network, and figures/ for print."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from airtcp.errors import AirtcpError
@@ -8,7 +9,10 @@ from airtcp.report import contents, model, page
 
 
 def write_report(
-    out_dir: Path, timeline_ms: int | None = None, timeline_of: str | None = None
+    out_dir: Path,
+    timeline_ms: int | None = None,
+    timeline_of: str | None = None,
+    warn: Callable[[str], object] = lambda _line: None,
 ) -> Path:
     """Write out_dir/report.html and out_dir/figures/ from out_dir/results.json and its runs.
 
@@ -17,9 +21,13 @@ def write_report(
     first of each policy. Returns the page's path. Raises InputError when results.json is missing or
     corrupt, there is no such run or no capture reaches timeline_ms, AirtcpError when nothing can be
     written.
-    A figure whose files are missing is left out, and the page says so.
+    A run whose recorded files are missing or have changed is left out, and a figure that cannot be
+    drawn; the page says so. warn is called with a line for each such run.
     """
-    shown = contents.describe(model.load(out_dir), timeline_ms, timeline_of)
+    results = model.load(out_dir)
+    for line in results.damaged:
+        warn(line)
+    shown = contents.describe(results, timeline_ms, timeline_of)
     # Only here, for Matplotlib takes as long to load as some reports to describe.
     from airtcp.report import mpl
     from airtcp.report.writer import Writer

@@ -2,10 +2,9 @@
 """An index of experiments: index.html, a card for each directory that has a report."""
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 from urllib.parse import quote
 
 from airtcp.errors import AirtcpError, InputError
@@ -13,6 +12,7 @@ from airtcp.experiment.metrics import HEADLINES
 from airtcp.report.page import fill
 from airtcp.report.svg import for_page
 from airtcp.results import documents
+from airtcp.results.documents import SweepDocument
 from airtcp.results.verdicts import Verdict
 
 
@@ -56,27 +56,23 @@ def write_index(directory: Path) -> Path:
 
 def _card(out_dir: Path) -> Card:
     document = documents.read(out_dir)
-    try:
-        done = [run["status"] == "ok" for run in document["runs"]]
-        return Card(
-            title=document["title"],
-            name=out_dir.name,
-            source=document["source"],
-            link=f"{quote(out_dir.name)}/report.html",
-            runs=sum(done),
-            failed=len(done) - sum(done),
-            reproduced=_reproduced(document),
-            svg=_picture(out_dir, document["title"]),
-        )
-    except (KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{out_dir / 'results.json'}: not a whole document ({error!r})") from None
+    done = [run.ok for run in document.runs]
+    return Card(
+        title=document.title,
+        name=out_dir.name,
+        source=document.source,
+        link=f"{quote(out_dir.name)}/report.html",
+        runs=sum(done),
+        failed=len(done) - sum(done),
+        reproduced=_reproduced(document),
+        svg=_picture(out_dir, document.title),
+    )
 
 
-def _reproduced(document: Mapping[str, Any]) -> str:
+def _reproduced(document: SweepDocument) -> str:
     """How many published values are reproduced, by verdict."""
-    counts = Counter(row["verdict"] for row in document.get("published", ()))
-    names = {"no": "not"}
-    found = [f"{counts[one]} {names.get(one, one)}" for one in get_args(Verdict) if counts[one]]
+    counts = Counter(row.agreement for row in document.published)
+    found = [f"{counts[one]} {one}" for one in get_args(Verdict) if counts[one]]
     return ", ".join(found) or "nothing published"
 
 

@@ -9,9 +9,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from airtcp import statistics
 from airtcp.errors import AirtcpError, InputError
@@ -20,9 +19,12 @@ from airtcp.experiment.metrics import HEADLINES, Headline
 from airtcp.experiment.topology import Network
 from airtcp.kernel.policies import BASELINE
 from airtcp.parameters import Parameters
-from airtcp.results import documents, reproduction
+from airtcp.parameters.quantity import Plain
+from airtcp.results import artifacts, assembly, documents, reproduction
+from airtcp.results.documents import FigureRecord, SummaryRow
 from airtcp.results.files.latency import Latency, read_ping
-from airtcp.results.modelfit import Point
+from airtcp.results.modelfit import MeanAbsoluteError, Point
+from airtcp.results.record import Artifact, Cost, FlowRecord, KernelRecord, RunRecord, Value
 from airtcp.testbed.build import build
 from airtcp.testbed.model import Testbed
 
@@ -48,15 +50,39 @@ class Published:
 class Run:
     """One simulation. directory holds the files that it left."""
 
-    seed: int
+    record: RunRecord
     directory: Path
-    parameters: Mapping[str, Any]
-    metrics: Mapping[str, float | None]
-    cost: Mapping[str, float]
-    artifacts: Mapping[str, Mapping[str, str]]
-    identity: str  # hash of all that decides the run
-    network: Mapping[str, Any] | None = None  # of one's own
-    flows: Sequence[Mapping[str, Any]] = ()  # in such a network
+
+    @property
+    def seed(self) -> int:
+        return self.record.seed
+
+    @property
+    def parameters(self) -> Mapping[str, Plain]:
+        """As recorded, in the words of the version that did the run."""
+        return self.record.parameters
+
+    @property
+    def metrics(self) -> Mapping[str, Value]:
+        return self.record.metrics
+
+    @property
+    def cost(self) -> Cost:
+        return self.record.cost
+
+    @property
+    def artifacts(self) -> Mapping[str, Artifact]:
+        return self.record.artifacts
+
+    @property
+    def identity(self) -> str:
+        """A hash of all that decides the run."""
+        return self.record.identity
+
+    @property
+    def flows(self) -> Sequence[FlowRecord]:
+        """Those of a custom topology."""
+        return self.record.flows
 
     @property
     def settings(self) -> Parameters:
@@ -72,10 +98,11 @@ class Run:
     @property
     def testbed(self) -> Testbed:
         """What it was about. Raises AirtcpError for a topology of another version."""
-        if self.network is None:
+        network = self.record.network
+        if network is None:
             return build(self.settings)
         try:
-            return build(self.settings, Network.model_validate(self.network))
+            return build(self.settings, Network.model_validate(network))
         except ValidationError as error:
             reason = error.errors()[0]["msg"]
             raise AirtcpError(f"{self.directory}: no network of this version: {reason}") from None
@@ -132,7 +159,7 @@ class Declared:
 
     figure: Figure
     points: Sequence[Point]
-    mean_absolute_error: Mapping[str, float] | None
+    mean_absolute_error: MeanAbsoluteError | None
 
 
 @dataclass(frozen=True)
@@ -143,10 +170,11 @@ class Results:
     title: str
     source: str
     command: str
-    kernel: Mapping[str, str]
+    kernel: KernelRecord
     policies: Sequence[str]
     conditions: Sequence[Condition]
     failures: Sequence[str]
+    damaged: Sequence[str]  # runs that are left out: some file is not as the run has left it
     figures: Sequence[Declared]
     ratios: Sequence[Sequence[str]]  # published ones beside ours, as reproduction.ratios has them
 
@@ -161,8 +189,8 @@ class Results:
 
 def is_bulk(run: Run) -> bool:
     """Whether a flow is of the workload bulk, as all were before there were others."""
-    if run.network is not None:
-        return any(flow.get("workload", "bulk") == "bulk" for flow in run.flows)
+    if run.record.network is not None:
+        return any(flow.workload == "bulk" for flow in run.flows)
     return bool(run.parameters.get("workload", "bulk") == "bulk")
 
 
@@ -203,133 +231,104 @@ def gains(of: Results, metric: str) -> list[Gain]:
 
 
 def load(out_dir: Path) -> Results:
-    """Read out_dir/results.json. Raises InputError when it is missing or not what it should be."""
-    document = documents.read(out_dir)
-    try:
-        return _results(out_dir, document)
-    except (KeyError, TypeError, ValueError, AttributeError, StopIteration) as error:
-        raise InputError(f"{out_dir / 'results.json'}: not a whole document ({error!r})") from None
-
-
-def _results(out_dir: Path, document: Mapping[str, Any]) -> Results:
-    runs = [run for run in document["runs"] if _finished(run)]
+    """Read out_dir/results.json, without the runs whose files are damaged. Raises InputError."""
+    whole = documents.read(out_dir)
+    damaged = artifacts.damaged(whole.runs, out_dir)
+    document = assembly.without(whole, [one.run for one in damaged])
+    runs = [run for run in document.runs if run.ok]
     if not runs:
-        raise InputError(f"{out_dir / 'results.json'}: no run in it has finished")
+        raise InputError(
+            f"{out_dir / documents.FILE}: no run in it has finished"
+            + (f" undamaged ({damaged[0]})" if damaged else "")
+        )
     policies = list(dict.fromkeys(_policy(run) for run in runs))
     policies.sort(key=lambda policy: policy != BASELINE)  # stable: the others keep their order
-    conditions = {_condition_key(run): _condition_factors(run["factors"]) for run in runs}
+    conditions = {_condition_key(run.factors): _condition_factors(run.factors) for run in runs}
     return Results(
-        name=document["experiment"],
-        title=document["title"],
-        source=document["source"],
-        command=document["command"],
-        kernel=document["kernel"],
+        name=document.experiment,
+        title=document.title,
+        source=document.source,
+        command=document.command,
+        kernel=document.kernel,
         policies=policies,
         conditions=[
-            _condition(out_dir, runs, document["summary"], key, factors, policies)
+            _condition(out_dir, runs, document.summary, key, factors, policies)
             for key, factors in conditions.items()
         ],
         failures=[
-            f"{_label(run['factors'])}, seed {run['seed']}: {run['error']}"
-            for run in document["runs"]
-            if not _finished(run)
+            f"{_label(run.factors)}, seed {run.seed}: {run.error}"
+            for run in document.runs
+            if not run.ok
         ],
-        figures=[_declared(one) for one in document.get("figures", ())],
-        ratios=reproduction.ratios(document.get("published", ())),
+        damaged=[str(one) for one in damaged],
+        figures=[_declared(one) for one in document.figures],
+        ratios=reproduction.ratios(document.published),
     )
 
 
-def _declared(document: Mapping[str, Any]) -> Declared:
-    measured = ("points", "mean_absolute_error")
-    figure = {key: value for key, value in document.items() if key not in measured}
-    return Declared(
-        TypeAdapter[Figure](Figure).validate_python(figure),
-        [Point.read(point) for point in document.get("points", ())],
-        document.get("mean_absolute_error"),
-    )
+def _declared(one: FigureRecord) -> Declared:
+    if one.compared is None:
+        return Declared(one.figure, (), None)
+    return Declared(one.figure, one.compared.points, one.compared.mean_absolute_error)
 
 
-def _finished(run: Mapping[str, Any]) -> bool:
-    return bool(run["status"] == "ok")
-
-
-def _policy(of: Mapping[str, Any]) -> str:
+def _policy(run: RunRecord) -> str:
     """The ACK policy of a run, be it a factor or not."""
-    return str(of["factors"].get(_POLICY) or of["parameters"][_POLICY])
+    return str(run.factors.get(_POLICY) or run.parameters[_POLICY])
 
 
-def _condition_factors(factors: Mapping[str, Any]) -> dict[str, Any]:
+def _condition_factors(factors: Mapping[str, Plain]) -> dict[str, Plain]:
     return {name: value for name, value in factors.items() if name != _POLICY}
 
 
-def _condition_key(of: Mapping[str, Any]) -> str:
-    return json.dumps(_condition_factors(of["factors"]))
+def _condition_key(factors: Mapping[str, Plain]) -> str:
+    return json.dumps(_condition_factors(factors))
 
 
 def _condition(
     out_dir: Path,
-    all_runs: Sequence[Mapping[str, Any]],
-    all_summaries: Sequence[Mapping[str, Any]],
+    all_runs: Sequence[RunRecord],
+    all_summaries: Sequence[SummaryRow],
     key: str,
-    factors: Mapping[str, Any],
+    factors: Mapping[str, Plain],
     policies: Sequence[str],
 ) -> Condition:
     label = _label(factors)
     measured = []
     for policy in policies:
-        runs = [one for one in all_runs if _is(one, key, policy)]
-        summaries = [one for one in all_summaries if _is(one, key, policy)]
+        runs = [one for one in all_runs if _is(one.factors, key, policy)]
+        summaries = [one for one in all_summaries if _is(one.factors, key, policy)]
         if runs:
             measured.append(_measured(out_dir, policy, runs, summaries))
     return Condition(label, re.sub("[^A-Za-z0-9]+", "-", label).strip("-").lower(), measured)
 
 
-def _is(of: Mapping[str, Any], condition_key: str, policy: str) -> bool:
-    return _condition_key(of) == condition_key and (of["factors"].get(_POLICY, policy) == policy)
+def _is(factors: Mapping[str, Plain], condition_key: str, policy: str) -> bool:
+    return _condition_key(factors) == condition_key and factors.get(_POLICY, policy) == policy
 
 
 def _measured(
-    out_dir: Path,
-    policy: str,
-    runs: Sequence[Mapping[str, Any]],
-    summaries: Sequence[Mapping[str, Any]],
+    out_dir: Path, policy: str, runs: Sequence[RunRecord], summaries: Sequence[SummaryRow]
 ) -> Measured:
     return Measured(
         policy=policy,
-        runs=sorted((_run(out_dir, run) for run in runs), key=lambda run: run.seed),
+        runs=[Run(run, run.directory(out_dir)) for run in sorted(runs, key=lambda run: run.seed)],
         summaries={
-            one["metric"]: statistics.Summary(one["mean"], one["ci95"], one["n"])
+            one.metric: statistics.Summary(one.mean, one.ci95, one.n)
             for one in summaries
-            if one["mean"] is not None
+            if one.mean is not None
         },
         published={
-            one["metric"]: Published(
-                float(one["published"]["value"]),
-                one["published"]["source"],
-                one["published"]["precision"] != "exact",
+            one.metric: Published(
+                one.published.value, one.published.source, one.published.precision != "exact"
             )
             for one in summaries
-            if one.get("published")
+            if one.published
         },
     )
 
 
-def _run(out_dir: Path, run: Mapping[str, Any]) -> Run:
-    first = next(iter(run["artifacts"].values()))
-    return Run(
-        seed=int(run["seed"]),
-        directory=out_dir / Path(first["path"]).parent,
-        parameters=run["parameters"],
-        metrics=run["metrics"],
-        cost=run["cost"],
-        artifacts=run["artifacts"],
-        identity=run["identity"],
-        network=run.get("network"),
-        flows=run.get("flows", ()),
-    )
-
-
-def _label(factors: Mapping[str, Any]) -> str:
+def _label(factors: Mapping[str, Plain]) -> str:
     """The factors that do something; all of them where none does."""
     active = {name: value for name, value in factors.items() if str(value) not in _NEUTRAL}
     named = active or factors

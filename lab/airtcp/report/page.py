@@ -184,10 +184,10 @@ def _flow_rows(condition: Condition) -> list[FlowRow]:
     first = condition.policies[0].runs[0].flows
     return [
         FlowRow(
-            flow["name"],
-            f"{flow['from']} to {flow['to']}",
-            flow["congestion_control"] or flow["protocol"],
-            flow["start_s"],
+            flow.name,
+            f"{flow.sender} to {flow.receiver}",
+            flow.congestion_control or flow.protocol,
+            flow.start_s,
             [_flow_goodput(one, number) for one in condition.policies],
         )
         for number, flow in enumerate(first)
@@ -195,8 +195,9 @@ def _flow_rows(condition: Condition) -> list[FlowRow]:
 
 
 def _flow_goodput(measured: Measured, number: int) -> str:
-    found = [run.flows[number]["goodput_mbps"] for run in measured.runs]
-    return with_interval(None if None in found else summarize(found))
+    found = [run.flows[number].goodput_mbps for run in measured.runs]
+    known = [value for value in found if value is not None]
+    return with_interval(summarize(known) if len(known) == len(found) else None)
 
 
 def _others(condition: Condition) -> list[Measured]:
@@ -219,8 +220,11 @@ def _sources(results: Results) -> list[str]:
 
 
 def _added(runs: Sequence[Run]) -> dict[str, float]:
-    names = ("wall_s", "cpu_s", "virtual_s")
-    total = {name: sum(run.cost.get(name) or 0.0 for run in runs) for name in names}
+    total = {
+        "wall_s": sum(run.cost.wall_s for run in runs),
+        "cpu_s": sum(run.cost.cpu_s for run in runs),
+        "virtual_s": sum(run.cost.virtual_s or 0.0 for run in runs),
+    }
     total["speed"] = total["virtual_s"] / total["wall_s"] if total["wall_s"] else 0.0
     total["runs"] = len(runs)
     return total

@@ -4,7 +4,7 @@
 import csv
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +16,9 @@ import pyarrow
 from airtcp.errors import InputError
 from airtcp.experiment.metrics import HEADLINES, METRICS, unknown_metric
 from airtcp.parameters import PARAMETER_NAMES, Parameters
-from airtcp.results import parquet
-from airtcp.results.documents import aligned, case_name
+from airtcp.parameters.quantity import Plain
+from airtcp.results import artifacts, documents, parquet
+from airtcp.results.table import aligned, case_name
 from airtcp.statistics import paired_ratio, summarize
 
 Form = Literal["table", "csv", "json"]
@@ -66,11 +67,32 @@ def _shown(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def runs(directories: Sequence[Path]) -> pyarrow.Table:
+Warn = Callable[[str], object]
+
+
+def table(directory: Path, warn: Warn) -> pyarrow.Table:
+    """results.parquet, without the runs whose files are damaged; warn is called with each.
+
+    Raises InputError for a directory without the tables of a sweep, or with damaged ones.
+    """
+    document = documents.read(directory)
+    path = directory / parquet.FILE
+    sha256 = document.tables.get(parquet.FILE)
+    if sha256 and (problem := artifacts.change(path, sha256)):
+        raise InputError(f"{path} {problem}; the `run` that wrote it writes it again")
+    found = parquet.read(directory)
+    left_out = artifacts.damaged(document.runs, directory)
+    for one in left_out:
+        warn(str(one))
+    gone = {one.run.identity for one in left_out}
+    return found.filter(pyarrow.array([one not in gone for one in found["identity"].to_pylist()]))
+
+
+def runs(directories: Sequence[Path], warn: Warn) -> pyarrow.Table:
     """The runs of sweeps, one after the other; the first column, sweep, names the directory."""
     tables = []
     for directory in directories:
-        found = parquet.read(directory)
+        found = table(directory, warn)
         names = pyarrow.array([str(directory)] * len(found), pyarrow.string())
         tables.append(found.add_column(0, "sweep", names))
     # Sweeps of another version may lack a column: null.
@@ -88,9 +110,9 @@ _CONFIGURATION: dict[str, Any] = {
 }
 
 
-def query(sql: str, directories: Sequence[Path]) -> Answer:
+def query(sql: str, directories: Sequence[Path], warn: Warn) -> Answer:
     """What DuckDB answers with the view `runs` over these sweeps. InputError for bad SQL."""
-    found = runs(directories)
+    found = runs(directories, warn)
     with (
         duckdb.connect(config=_CONFIGURATION) as connection,
         # A thread of its own: DuckDB looks for Ctrl-C only now and then.
@@ -123,15 +145,35 @@ def _one_line(message: str) -> str:
     return " ".join(message.partition("\nLINE ")[0].split())
 
 
-def export(directory: Path) -> Answer:
+def export(directory: Path, warn: Warn) -> Answer:
     """The whole table of a sweep."""
-    found = parquet.read(directory)
+    found = table(directory, warn)
     rows = zip(*(column.to_pylist() for column in found.columns), strict=True)
     return Answer(found.column_names, list(rows))
 
 
-Run = dict[str, Any]
-_Key = tuple[Any, ...]
+@dataclass(frozen=True)
+class Run:
+    """A row of the table."""
+
+    seed: int
+    parameters: Mapping[str, Plain | None]
+    metrics: Mapping[str, float | None]
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> "Run":
+        # A parameter that a sweep of an older version lacks was what is usual.
+        usual = parquet.parameters(Parameters.defaults())
+        own = {name: value for name, value in row.items() if name not in METRICS}
+        return cls(row["seed"], usual | own, {name: row.get(name) for name in METRICS})
+
+    @property
+    def key(self) -> "_Key":
+        """What two runs have in common that are compared."""
+        return (*(self.parameters[name] for name in PARAMETER_NAMES), self.seed)
+
+
+_Key = tuple[Plain | None, ...]
 
 
 @dataclass(frozen=True)
@@ -148,14 +190,14 @@ class Pairs:
     differing: Sequence[str] = ()
 
 
-def pair(first: Path, second: Path) -> Pairs:
-    """Raises InputError for a directory without the table of a sweep."""
-    tables = [parquet.read(first), parquet.read(second)]
-    one, other = ({_key(run): run for run in table.to_pylist()} for table in tables)
+def pair(first: Path, second: Path, warn: Warn) -> Pairs:
+    """The runs that two sweeps have in common. Raises InputError as of table()."""
+    tables = [table(directory, warn) for directory in (first, second)]
+    one, other = ({run.key: run for run in map(Run.of, table.to_pylist())} for table in tables)
     cases: dict[_Key, dict[int, tuple[Run, Run]]] = {}
     for key, run in one.items():
         if key in other:
-            cases.setdefault(key[:-1], {})[run["seed"]] = (run, other[key])
+            cases.setdefault(key[:-1], {})[run.seed] = (run, other[key])
     factors = dict.fromkeys(name for table in tables for name in parquet.factors(table))
     alone = len(one.keys() - other.keys()), len(other.keys() - one.keys())
     differing = () if cases else _differing(list(one), list(other))
@@ -169,12 +211,6 @@ def _differing(one: Sequence[_Key], other: Sequence[_Key]) -> list[str]:
         if set(values[0]).isdisjoint(values[1]):
             found.append(f"{name} ({'; '.join(' '.join(each) for each in values)})")
     return found
-
-
-def _key(run: Run) -> _Key:
-    # A parameter that a sweep of an older version lacks had today's default.
-    known = parquet.parameters(Parameters.defaults()) | run
-    return (*(known[name] for name in PARAMETER_NAMES), run["seed"])
 
 
 def compare(pairs: Pairs, metrics: Sequence[str]) -> Answer:
@@ -197,24 +233,23 @@ def compare(pairs: Pairs, metrics: Sequence[str]) -> Answer:
 
 def _headline(seeds: dict[int, tuple[Run, Run]]) -> str:
     run, _ = next(iter(seeds.values()))
-    return HEADLINES[run["workload"]].metric
+    return HEADLINES[str(run.parameters["workload"])].metric
 
 
 def _compared(
     factors: Sequence[str], seeds: dict[int, tuple[Run, Run]], metric: str
 ) -> Sequence[Any]:
     some, _ = next(iter(seeds.values()))
-    case = case_name({name: some[name] for name in factors})
-    values = {
-        seed: (one[metric], other[metric])
-        for seed, (one, other) in seeds.items()
-        if one.get(metric) is not None and other.get(metric) is not None
-    }
-    if not values:
+    case = case_name({name: some.parameters[name] for name in factors})
+    first: dict[int, float] = {}
+    second: dict[int, float] = {}
+    for seed, (one, other) in seeds.items():
+        values = one.metrics[metric], other.metrics[metric]
+        if values[0] is not None and values[1] is not None:
+            first[seed], second[seed] = values[0], values[1]
+    if not first:
         return case, metric, 0, None, None, None, None
-    first = {seed: value for seed, (value, _) in values.items()}
-    second = {seed: value for seed, (_, value) in values.items()}
     means = [summarize(list(one.values())).mean for one in (first, second)]
     ratio = paired_ratio(first, second)
     interval = (ratio.mean, ratio.ci95) if ratio else (None, None)
-    return case, metric, len(values), *means, *interval
+    return case, metric, len(first), *means, *interval

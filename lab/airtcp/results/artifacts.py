@@ -1,40 +1,81 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The files of a run with their SHA-256, as result.json has them, and what has become of them."""
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from airtcp import atomicfile
+from airtcp.errors import reason
+from airtcp.results import record
+from airtcp.results.record import RESULT_FILE, RUNS, Artifact, RunRecord
 
-Artifacts = dict[str, dict[str, str]]
 
-
-def record(run_dir: Path, out_dir: Path, but: frozenset[str]) -> Artifacts:
-    """All files of a run, but for those named; paths are relative to out_dir."""
+def hashed(run_dir: Path, out_dir: Path) -> dict[str, Artifact]:
+    """All files of a run; paths are relative to out_dir."""
     return {
-        path.name: {"path": str(path.relative_to(out_dir)), "sha256": atomicfile.sha256(path)}
+        path.name: Artifact(path=str(path.relative_to(out_dir)), sha256=atomicfile.sha256(path))
         for path in sorted(run_dir.iterdir())
-        if path.name not in but
+        if path.name != RESULT_FILE
     }
 
 
-def changes(artifacts: Mapping[str, Mapping[str, str]], out_dir: Path) -> Iterator[str]:
+def changes(artifacts: Mapping[str, Artifact], out_dir: Path) -> Iterator[str]:
     """For each file that is not as the run has left it: which, and what is wrong."""
-    for name, recorded in artifacts.items():
-        try:
-            if atomicfile.sha256(out_dir / recorded["path"]) != recorded["sha256"]:
-                yield f"{name} has changed"
-        except FileNotFoundError:
-            yield f"{name} is missing"
-        except OSError as error:
-            yield f"{name}: {error.strerror}"
+    for name, artifact in artifacts.items():
+        if problem := change(out_dir / artifact.path, artifact.sha256):
+            yield f"{name} {problem}"
 
 
-def changed_runs(runs: list[Any], out_dir: Path) -> Iterator[str]:
-    """A line for each finished run of results.json of which some file is not as it was."""
-    for run in runs:
-        found = list(changes(run["artifacts"], out_dir)) if run["status"] == "ok" else []
-        if found:
-            directory = Path(next(iter(run["artifacts"].values()))["path"]).parent
-            yield f"{out_dir / directory}: {', '.join(found)}"
+def change(path: Path, sha256: str) -> str:
+    """What is wrong with a file that had this hash, in a few words; empty when nothing is."""
+    try:
+        return "" if atomicfile.sha256(path) == sha256 else "has changed"
+    except FileNotFoundError:
+        return "is missing"
+    except OSError as error:
+        return f"cannot be read ({reason(error)})"
+
+
+@dataclass(frozen=True)
+class Damage:
+    """A finished run some of whose files are not as it has left them. problem: which, and what."""
+
+    run: RunRecord
+    directory: Path
+    problem: str
+
+    def __str__(self) -> str:
+        return f"{self.directory}: {self.problem}"
+
+
+def damaged(runs: Sequence[RunRecord], out_dir: Path) -> list[Damage]:
+    """Those of the finished runs of results.json whose files are damaged. Reads all files.
+
+    None where there is no directory of runs: the tables may be kept without them.
+    """
+    if not (out_dir / RUNS).is_dir():
+        return []
+    finished = [run for run in runs if run.ok]
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        problems = threads.map(lambda run: ", ".join(_problems(run, out_dir)), finished)
+        return [
+            Damage(run, run.directory(out_dir), problem)
+            for run, problem in zip(finished, problems, strict=True)
+            if problem
+        ]
+
+
+def _problems(run: RunRecord, out_dir: Path) -> Iterator[str]:
+    try:
+        if record.read(run.directory(out_dir)) != run:
+            yield f"{RESULT_FILE} has changed"
+    except FileNotFoundError:
+        yield f"{RESULT_FILE} is missing"
+    except OSError as error:
+        yield f"{RESULT_FILE} cannot be read ({reason(error)})"
+    except ValueError as error:
+        yield f"{RESULT_FILE} {error}"
+    yield from changes(run.artifacts, out_dir)

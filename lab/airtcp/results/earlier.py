@@ -8,35 +8,30 @@ import pyarrow
 
 from airtcp.experiment.figures import FACTOR_KEYS
 from airtcp.parameters.renames import RENAMED, warn
+from airtcp.results.jsonfile import JsonObject
 
-# The keys of results.json below which keys are names of parameters.
+# The keys of documents below which keys are names of parameters.
 _BY_PARAMETER = frozenset({"parameters", "factors", "relative_to", "network"})
 
 
-def document(recorded: Any, where: str) -> Any:
-    """results.json. where: its path, for the warning."""
-    found: set[str] = set()
-    made = _renamed(recorded, False, found)
-    if found:
-        warn(sorted(found), where)
-    return made
+def document(recorded: JsonObject) -> JsonObject:
+    """result.json or results.json of schema 1."""
+    return {name: _renamed(value, name in _BY_PARAMETER) for name, value in recorded.items()}
 
 
-def _renamed(part: Any, by_parameter: bool, found: set[str]) -> Any:
+def _renamed(part: Any, by_parameter: bool) -> Any:
     if isinstance(part, list):
-        return [_renamed(one, by_parameter, found) for one in part]
+        return [_renamed(one, by_parameter) for one in part]
     if not isinstance(part, dict):
         return part
     made = {}
     for name, value in part.items():
         if by_parameter and name in RENAMED:
-            found.add(name)
             made[RENAMED[name]] = value
         elif name in FACTOR_KEYS and value in RENAMED:
-            found.add(value)
             made[name] = RENAMED[value]
         else:
-            made[name] = _renamed(value, by_parameter or name in _BY_PARAMETER, found)
+            made[name] = _renamed(value, by_parameter or name in _BY_PARAMETER)
     return made
 
 

@@ -3,7 +3,6 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy
 
@@ -15,7 +14,8 @@ from airtcp.results.files.iperf3 import read_iperf3
 from airtcp.results.files.latency import read_ping, read_udp_ping
 from airtcp.results.files.qdisc import read_qdisc
 from airtcp.results.files.tcpwatch import TcpTrace
-from airtcp.results.workloads import NO_DATA, Value
+from airtcp.results.record import FlowRecord, Value
+from airtcp.results.workloads import NO_DATA
 from airtcp.steps import cpu_cost, filters
 from airtcp.testbed.model import AckFilter, Testbed
 from airtcp.testbed.processors import Cost
@@ -69,7 +69,7 @@ def _workloads(testbed: Testbed) -> list[str]:
     return list(dict.fromkeys(flow.workload for flow in testbed.flows))
 
 
-def flows(run_dir: Path, testbed: Testbed) -> list[dict[str, Any]]:
+def flows(run_dir: Path, testbed: Testbed) -> list[FlowRecord]:
     """Each flow: what it was, and its metrics over its own time, None where it has none."""
     found = []
     for flow in testbed.flows:
@@ -80,24 +80,24 @@ def flows(run_dir: Path, testbed: Testbed) -> list[dict[str, Any]]:
         client = read_iperf3(run_dir / flow.file("client")) if bulk else None
         received = client.number("end", "sum_received", "bytes") if client else None
         found.append(
-            {
-                "name": flow.label,
-                "from": flow.sender,
-                "to": flow.receiver,
-                "workload": flow.workload,
-                "protocol": flow.protocol,
-                "congestion_control": flow.congestion_control if one.sent else None,
-                "class": flow.service,
-                "start_s": flow.start_s,
-                "seconds": client.number("end", "sum_received", "seconds") if client else None,
-                "received_bytes": None if received is None else round(received),
-                "goodput_mbps": (
+            FlowRecord(
+                name=flow.label,
+                sender=flow.sender,
+                receiver=flow.receiver,
+                workload=flow.workload,
+                protocol=flow.protocol,
+                congestion_control=flow.congestion_control if one.sent else None,
+                service=flow.service,
+                start_s=flow.start_s,
+                seconds=client.number("end", "sum_received", "seconds") if client else None,
+                received_bytes=None if received is None else round(received),
+                goodput_mbps=(
                     client.number("end", "sum_received", "bits_per_second") / 1e6
                     if client
                     else None
                 ),
                 **{name: values.get(name) for name in _OF_TCP},
-            }
+            )
         )
     return found
 

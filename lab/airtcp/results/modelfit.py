@@ -2,20 +2,18 @@
 """What was measured beside what a model says: the error of each point, and their mean."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from statistics import fmean
-from typing import Any
 
 from airtcp.experiment.figures import ModelFigure, tsq_packets
 from airtcp.models.aggregation import backlog_packets, bandwidth_bps, rtt_s
 from airtcp.parameters.quantity import Plain
+from airtcp.results.jsonfile import Document
 from airtcp.statistics import Summary
 
 THROUGHPUT = "goodput_mbps"
 
 
-@dataclass(frozen=True)
-class Compared:
+class Compared(Document):
     """One quantity of one case. error: the model's value less the measured one."""
 
     measured: float
@@ -27,11 +25,16 @@ class Compared:
     @classmethod
     def of(cls, summary: Summary, model: float) -> "Compared":
         error = model - summary.mean
-        return cls(summary.mean, summary.ci95, model, error, 100 * error / summary.mean)
+        return cls(
+            measured=summary.mean,
+            ci95=summary.ci95,
+            model=model,
+            error=error,
+            error_percent=100 * error / summary.mean,
+        )
 
 
-@dataclass(frozen=True)
-class Point:
+class Point(Document):
     """One case. backlog_packets is k of equation 1."""
 
     factors: Mapping[str, Plain]
@@ -41,14 +44,14 @@ class Point:
     throughput_mbps: Compared
     rtt_ms: Compared
 
-    def document(self) -> dict[str, Any]:
-        return asdict(self)
 
-    @classmethod
-    def read(cls, document: Mapping[str, Any]) -> "Point":
-        """The inverse of document(). Raises TypeError or KeyError."""
-        compared = {name: Compared(**document[name]) for name in ("throughput_mbps", "rtt_ms")}
-        return cls(**{**document, **compared})
+class MeanAbsoluteError(Document):
+    """Over all points: in the quantity's unit, and in percent of the measured value."""
+
+    throughput_mbps: float
+    throughput_percent: float
+    rtt_ms: float
+    rtt_percent: float
 
 
 def compare(
@@ -65,12 +68,12 @@ def compare(
     factor = float(parameters["pacing_factor"])
     backlog, model_mbps, model_ms = expected(figure, packets, factor)
     return Point(
-        factors,
-        packets,
-        factor,
-        backlog,
-        Compared.of(throughput, model_mbps),
-        Compared.of(rtt, model_ms),
+        factors=factors,
+        tsq_packets=packets,
+        pacing_factor=factor,
+        backlog_packets=backlog,
+        throughput_mbps=Compared.of(throughput, model_mbps),
+        rtt_ms=Compared.of(rtt, model_ms),
     )
 
 
@@ -82,13 +85,13 @@ def expected(figure: ModelFigure, packets: float, factor: float) -> tuple[float,
     return backlog, goodput_bps / 1e6, 1000 * rtt_s(station, backlog)
 
 
-def mean_absolute_error(points: Sequence[Point]) -> dict[str, float] | None:
-    """Over all points, in the quantity's unit and in percent of the measured value."""
+def mean_absolute_error(points: Sequence[Point]) -> MeanAbsoluteError | None:
+    """None where there is no point."""
     if not points:
         return None
-    return {
-        "throughput_mbps": fmean(abs(one.throughput_mbps.error) for one in points),
-        "throughput_percent": fmean(abs(one.throughput_mbps.error_percent) for one in points),
-        "rtt_ms": fmean(abs(one.rtt_ms.error) for one in points),
-        "rtt_percent": fmean(abs(one.rtt_ms.error_percent) for one in points),
-    }
+    return MeanAbsoluteError(
+        throughput_mbps=fmean(abs(one.throughput_mbps.error) for one in points),
+        throughput_percent=fmean(abs(one.throughput_mbps.error_percent) for one in points),
+        rtt_ms=fmean(abs(one.rtt_ms.error) for one in points),
+        rtt_percent=fmean(abs(one.rtt_ms.error_percent) for one in points),
+    )

@@ -21,6 +21,8 @@ from airtcp.experiment.metrics import METRICS
 from airtcp.parameters import Parameters
 from airtcp.parameters.quantity import Plain, Quantity
 from airtcp.results import earlier
+from airtcp.results.documents import SweepDocument
+from airtcp.results.record import RunRecord
 
 SCHEMA = 1
 FILE = "results.parquet"
@@ -75,33 +77,32 @@ def _metric_column(name: str) -> pyarrow.Field:
     return pyarrow.field(name, pyarrow.float64(), metadata={"unit": unit} if unit else None)
 
 
-def table(document: Mapping[str, Any], out_dir: Path) -> pyarrow.Table:
+def table(document: SweepDocument, out_dir: Path) -> pyarrow.Table:
     """The runs of a document of documents.py, whose files are in out_dir."""
-    runs = document["runs"]
     about = {
         "airtcp.schema": str(SCHEMA),
-        "airtcp.factors": json.dumps(list(runs[0]["factors"])),
+        "airtcp.factors": json.dumps(list(document.runs[0].factors)),
         "airtcp.columns": _columns_hash(columns()),
         "airtcp.units": json.dumps({name: metric.unit for name, metric in METRICS.items()}),
     }
-    rows = [_row(document, run, out_dir) for run in runs]
+    rows = [_row(document, run, out_dir) for run in document.runs]
     return pyarrow.Table.from_pylist(rows, schema=pyarrow.schema(columns(), metadata=about))
 
 
-def _row(document: Mapping[str, Any], run: Mapping[str, Any], out_dir: Path) -> dict[str, Any]:
+def _row(document: SweepDocument, run: RunRecord, out_dir: Path) -> dict[str, Plain | None]:
     # Where the sweep is kept is no property of a run.
-    error = run["error"] and run["error"].replace(f"{out_dir}/", "")
-    about = {
-        "experiment": document["experiment"],
-        "seed": run["seed"],
-        "status": run["status"],
+    error = run.error and run.error.replace(f"{out_dir}/", "")
+    about: dict[str, Plain | None] = {
+        "experiment": document.experiment,
+        "seed": run.seed,
+        "status": run.status,
         "error": error,
-        "identity": run["identity"],
-        "kernel_version": document["kernel"]["version"],
-        "kernel_hash": document["kernel"]["hash"],
+        "identity": run.identity,
+        "kernel_version": document.kernel.version,
+        "kernel_hash": document.kernel.hash,
     }
-    measured = {name: run["metrics"].get(name) for name in METRICS}
-    return about | parameters(run["parameters"]) | measured
+    measured = {name: run.metrics.get(name) for name in METRICS}
+    return about | parameters(run.parameters) | measured
 
 
 def parameters(plain: Mapping[str, Plain]) -> dict[str, Plain | None]:
@@ -117,7 +118,7 @@ def _is_word(column: pyarrow.Field, value: object) -> bool:
     return isinstance(value, str) and words.get(b"null") == value.encode()
 
 
-def write(out_dir: Path, document: Mapping[str, Any]) -> Path:
+def write(out_dir: Path, document: SweepDocument) -> Path:
     """Write results.parquet into the directory of the runs."""
     path = out_dir / FILE
     sink = pyarrow.BufferOutputStream()

@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Published figures beside ours: of one experiment, and the page over all of them."""
+"""Published values beside ours: of one experiment, and the page over all of them."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import get_args
 
 from airtcp.experiment.experiment import Experiment, conditions
 from airtcp.experiment.metrics import METRICS
 from airtcp.experiment.papers import CITATIONS, Paper
 from airtcp.experiment.published import Published
 from airtcp.kernel.policies import BASELINE
-from airtcp.parameters import OBSERVATION
+from airtcp.parameters import OBSERVATION, Parameters
 from airtcp.parameters.quantity import Plain
 from airtcp.results import verdicts
+from airtcp.results.documents import Comparison, SweepDocument
+from airtcp.results.record import RunRecord
 from airtcp.results.verdicts import Verdict
 from airtcp.statistics import Summary, paired_ratio, summarize
 from airtcp.units import parse_duration_s
@@ -25,20 +27,20 @@ _ORDERED_SHARE = 0.75
 _ABOUT = {"exact": "", "approximate": "≈ ", "at most": "≤ ", "at least": "≥ "}
 
 
-def compare(experiment: Experiment, runs: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Each published figure, and each gain that they give, with ours.
+def compare(
+    common: Parameters, published: Sequence[Published], runs: Iterable[RunRecord]
+) -> list[Comparison]:
+    """Each published value, and each gain that they give, beside ours.
 
-    runs: as in results.json. For each figure its factors, relative_to, metric, published,
-    precision, source, measured and ci95 (null when not measured), n, ratio (measured over
-    published; null for words), verdict and the reason of its own. A gain (derived) is the ratio of
-    two published values that differ in the ACK policy only, one of which is of the default.
+    common: the parameters that all cases have in common. A gain (derived) is the ratio of two
+    published values that differ in the ACK policy only, one of which is of the default.
     """
-    measured = _Measured(experiment, runs)
-    declared = [measured.figure(one) for one in experiment.published]
-    gains = [measured.figure(one) for one in _gains(experiment.published)]
+    measured = _Measured(common, runs)
+    declared = [measured.figure(one) for one in published]
+    gains = [measured.figure(one) for one in _gains(published)]
     return [
-        *(_compared(one, declared) | {"derived": False} for one in declared),
-        *(_compared(one, declared) | {"derived": True} for one in gains),
+        *(_compared(one, declared, derived=False) for one in declared),
+        *(_compared(one, declared, derived=True) for one in gains),
     ]
 
 
@@ -54,15 +56,12 @@ class _Figure:
 class _Measured:
     """The runs of an experiment, by what they were measured under."""
 
-    def __init__(self, experiment: Experiment, runs: Iterable[Mapping[str, Any]]) -> None:
-        self._parameters = experiment.parameters
+    def __init__(self, common: Parameters, runs: Iterable[RunRecord]) -> None:
+        self._parameters = common
         self._runs = [
-            (
-                {name: run["parameters"][name] for name in run["parameters"].keys() - OBSERVATION},
-                run,
-            )
+            ({name: run.parameters[name] for name in run.parameters.keys() - OBSERVATION}, run)
             for run in runs
-            if run["status"] == "ok"
+            if run.ok
         ]
 
     def figure(self, one: Published) -> _Figure:
@@ -79,9 +78,7 @@ class _Measured:
 
     def _by_seed(self, wanted: Mapping[str, Plain], metric: str) -> dict[int, float]:
         values = (
-            (int(run["seed"]), run["metrics"].get(metric))
-            for under, run in self._runs
-            if under == wanted
+            (run.seed, run.metrics.get(metric)) for under, run in self._runs if under == wanted
         )
         return {seed: value for seed, value in values if value is not None}
 
@@ -101,28 +98,29 @@ def _gains(published: Sequence[Published]) -> Iterator[Published]:
             yield one.model_copy(update=relative)
 
 
-def _key(when: Mapping[str, str], metric: str) -> tuple[Any, ...]:
+def _key(when: Mapping[str, str], metric: str) -> tuple[object, ...]:
     others = sorted((name, value) for name, value in when.items() if name != "ack_policy")
     return metric, *others
 
 
-def _compared(figure: _Figure, declared: Sequence[_Figure]) -> dict[str, Any]:
+def _compared(figure: _Figure, declared: Sequence[_Figure], *, derived: bool) -> Comparison:
     one, summary = figure.published, figure.summary
     number = isinstance(one.value, float)
-    return {
-        "factors": one.when,
-        "relative_to": one.relative_to,
-        "metric": one.metric,
-        "published": one.value,
-        "precision": one.precision,
-        "source": one.source,
-        "measured": summary.mean if summary else None,
-        "ci95": summary.ci95 if summary else None,
-        "n": summary.n if summary else 0,
-        "ratio": summary.mean / float(one.value) if summary and number else None,
-        "verdict": _verdict(figure, declared),
-        "reason": one.reason,
-    }
+    return Comparison(
+        factors=one.when,
+        relative_to=one.relative_to,
+        metric=one.metric,
+        published=one.value,
+        precision=one.precision,
+        source=one.source,
+        measured=summary.mean if summary else None,
+        ci95=summary.ci95 if summary else None,
+        n=summary.n if summary else 0,
+        ratio=summary.mean / float(one.value) if summary and number else None,
+        agreement=_verdict(figure, declared),
+        reason=one.reason,
+        derived=derived,
+    )
 
 
 def _verdict(figure: _Figure, declared: Sequence[_Figure]) -> Verdict:
@@ -156,17 +154,17 @@ def _ordered(figure: _Figure, mean: float, declared: Sequence[_Figure]) -> bool:
     return bool(agreeing) and sum(agreeing) >= _ORDERED_SHARE * len(agreeing)
 
 
-def ratios(rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+def ratios(rows: Sequence[Comparison]) -> list[list[str]]:
     """For the terminal: published ratios, and words, that have been measured; with a head."""
     table = [["relative to others", "ratio", "published", "reproduced"]]
     for row in rows:
-        if row["relative_to"] and not row["derived"] and row["measured"] is not None:
-            what = f"{row['metric']}: {_where(row)}"
-            table.append([what, _ours(row), _theirs(row), row["verdict"]])
+        if row.relative_to and not row.derived and row.measured is not None:
+            what = f"{row.metric}: {_where(row)}"
+            table.append([what, _ours(row), _theirs(row), row.agreement])
     return table if len(table) > 1 else []
 
 
-def page(documents: Sequence[tuple[Experiment, Mapping[str, Any]]], command: str) -> str:
+def page(documents: Sequence[tuple[Experiment, SweepDocument]], command: str) -> str:
     """Markdown: what of the literature reproduces, with the documents of results.json.
 
     A row for each published figure; what has none is named at the end.
@@ -174,10 +172,10 @@ def page(documents: Sequence[tuple[Experiment, Mapping[str, Any]]], command: str
     lines = [
         "# Published figures and ours",
         "",
-        f"Written by `{command}`; do not edit. Linux {documents[0][1]['kernel']['version']}. "
+        f"Written by `{command}`; do not edit. Linux {documents[0][1].kernel.version}. "
         + _extent(documents),
         "",
-        *verdicts.CRITERIA.splitlines(),
+        verdicts.CRITERIA,
         "",
         "| Source | " + " | ".join(get_args(Verdict)) + " |",
         "|---" * (1 + len(get_args(Verdict))) + "|",
@@ -189,35 +187,35 @@ def page(documents: Sequence[tuple[Experiment, Mapping[str, Any]]], command: str
             lines += ["", f"## {CITATIONS[paper]}"]
         for experiment, document in found:
             lines += ["", *_section(experiment, document)]
-    silent = [experiment.name for experiment, document in documents if not document["published"]]
+    silent = [experiment.name for experiment, document in documents if not document.published]
     if silent:
         names = ", ".join(f"`{name}`" for name in silent)
         lines += ["", f"Of these experiments nothing is published: {names}."]
     return "\n".join(lines) + "\n"
 
 
-def _extent(documents: Sequence[tuple[Experiment, Mapping[str, Any]]]) -> str:
-    runs = [run for _, document in documents for run in document["runs"]]
-    longest_s = max(parse_duration_s(run["parameters"]["duration"]) for run in runs)
-    seeds = len({run["seed"] for run in runs})
+def _extent(documents: Sequence[tuple[Experiment, SweepDocument]]) -> str:
+    runs = [run for _, document in documents for run in document.runs]
+    longest_s = max(parse_duration_s(str(run.parameters["duration"])) for run in runs)
+    seeds = len({run.seed for run in runs})
     return f"{len(runs)} runs of at most {longest_s:.0f} s, {seeds} of each case at most."
 
 
 def _of(
-    paper: Paper, documents: Sequence[tuple[Experiment, Mapping[str, Any]]]
-) -> list[tuple[Experiment, Mapping[str, Any]]]:
-    return [one for one in documents if one[0].paper == paper and one[1]["published"]]
+    paper: Paper, documents: Sequence[tuple[Experiment, SweepDocument]]
+) -> list[tuple[Experiment, SweepDocument]]:
+    return [one for one in documents if one[0].paper == paper and one[1].published]
 
 
-def _totals(paper: Paper, documents: Sequence[tuple[Experiment, Mapping[str, Any]]]) -> str:
+def _totals(paper: Paper, documents: Sequence[tuple[Experiment, SweepDocument]]) -> str:
     counts = Counter(
-        row["verdict"] for _, document in _of(paper, documents) for row in document["published"]
+        row.agreement for _, document in _of(paper, documents) for row in document.published
     )
     row = " | ".join(str(counts[verdict]) for verdict in get_args(Verdict))
     return f"| {CITATIONS[paper]} | {row} |"
 
 
-def _section(experiment: Experiment, document: Mapping[str, Any]) -> Iterator[str]:
+def _section(experiment: Experiment, document: SweepDocument) -> Iterator[str]:
     yield f"### `{experiment.name}`: {experiment.title}"
     yield ""
     if experiment.expects:
@@ -225,29 +223,29 @@ def _section(experiment: Experiment, document: Mapping[str, Any]) -> Iterator[st
         yield ""
     yield "| Published | Where | Metric | Theirs | Ours | Ratio | Reproduced |"
     yield "|---|---|---|---|---|---|---|"
-    for row in document["published"]:
+    for row in document.published:
         yield "| " + " | ".join(_cases(row)) + " |"
-    if any(map(_needs_reason, document["published"])):
+    if any(map(_needs_reason, document.published)):
         yield ""
-        yield f"Why not in size: {experiment.reason or 'not known.'}"
+        yield f"Why not within tolerance: {experiment.reason or 'not known.'}"
 
 
-def _needs_reason(row: Mapping[str, Any]) -> bool:
+def _needs_reason(row: Comparison) -> bool:
     """Whether more could be reproduced than is, and the row does not say itself why not."""
-    most = "in direction" if row["published"] in ("more", "less") else "in size"
-    return row["verdict"] not in (most, "in size", "not measured") and not row["reason"]
+    best = "same trend" if row.published in ("more", "less") else "within tolerance"
+    return row.agreement not in (best, "within tolerance", "not measured") and not row.reason
 
 
-def _cases(row: Mapping[str, Any]) -> list[str]:
-    unit = "" if row["relative_to"] else f" {METRICS[row['metric']].unit}"
-    ratio = "" if row["ratio"] is None else f"{row['ratio']:.2f}"
-    verdict = row["verdict"]
-    if row["reason"] and verdict != "in size":
-        verdict += f": {row['reason']}"
+def _cases(row: Comparison) -> list[str]:
+    unit = "" if row.relative_to else f" {METRICS[row.metric].unit}"
+    ratio = "" if row.ratio is None else f"{row.ratio:.2f}"
+    verdict: str = row.agreement
+    if row.reason and verdict != "within tolerance":
+        verdict += f": {row.reason}"
     return [
-        row["source"].replace("|", "\\|"),
+        row.source.replace("|", "\\|"),
         _where(row),
-        f"`{row['metric']}`{unit}",
+        f"`{row.metric}`{unit}",
         _theirs(row),
         _ours(row),
         ratio,
@@ -255,27 +253,27 @@ def _cases(row: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _where(row: Mapping[str, Any]) -> str:
-    where = _factors(row["factors"]) or "all as set"
-    other = _factors(row["relative_to"])
+def _where(row: Comparison) -> str:
+    where = _factors(row.factors) or "all as set"
+    other = _factors(row.relative_to)
     return f"{where}, relative to {other}" if other else where
 
 
-def _factors(factors: Mapping[str, Any]) -> str:
+def _factors(factors: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {value}" for name, value in factors.items())
 
 
-def _theirs(row: Mapping[str, Any]) -> str:
-    if isinstance(row["published"], str):
-        return str(row["published"])
-    return _ABOUT[row["precision"]] + _number(row["published"])
+def _theirs(row: Comparison) -> str:
+    if isinstance(row.published, str):
+        return row.published
+    return _ABOUT[row.precision] + _number(row.published)
 
 
-def _ours(row: Mapping[str, Any]) -> str:
-    if row["measured"] is None:
+def _ours(row: Comparison) -> str:
+    if row.measured is None:
         return "-"
-    spread = "" if row["ci95"] is None else f" ± {_number(row['ci95'])}"
-    return _number(row["measured"]) + spread
+    spread = "" if row.ci95 is None else f" ± {_number(row.ci95)}"
+    return _number(row.measured) + spread
 
 
 def _number(value: float) -> str:

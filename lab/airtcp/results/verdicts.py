@@ -6,19 +6,26 @@ from typing import Literal
 
 from airtcp.experiment.papers import Precision, Word
 
-Verdict = Literal["in size", "in direction", "no", "not measured"]
+Verdict = Literal["within tolerance", "same trend", "not reproduced", "not measured"]
 
-# What the functions below decide, for docs/published.md.
+IN_SCHEMA_1: Mapping[Verdict, str] = {
+    "within tolerance": "in size",
+    "same trend": "in direction",
+    "not reproduced": "no",
+    "not measured": "not measured",
+}
+"""The words of results.json of schema 1."""
+
+# What the functions below decide, for docs/reference/published.md.
 CRITERIA = """\
-What counts as reproduced in size: a value within a tenth of the published one, a fifth where that
-is approximate (read off a figure, or given as "close to"). For a ratio its change from 1 counts:
+A value is within tolerance if it differs from the published one by at most 10%, or 20% where that
+is approximate (read off a figure, or given as "close to"). A ratio is judged by its change from 1:
 1.3 is a change of 0.3, and ours must be two thirds to one and a half times that; where the
-published ratio is 1 within 2%, ours must be within 5% of it, 10% if approximate. What is at most
-or at least a value may pass it by a tenth.
-A value that differs by more is reproduced in direction if it lies above or below the
-other published ones, of those that differ in one factor, as the published one does.
-± is half of the 95% interval over seeds (Student t); one seed has none.
-"""
+published ratio is 1 within 2%, ours must be within 5% of 1, or 10% if approximate. A published
+bound (at most, at least) may be exceeded by 10%.
+A value outside of the tolerance shows the same trend if it is above or below the other published
+values that differ from it in one factor, as the published one is.
+± is half of the 95% confidence interval over seeds (Student's t); one seed has none."""
 
 _WITHIN: Mapping[Precision, float] = {
     **{"exact": 0.1, "approximate": 0.2},
@@ -38,23 +45,26 @@ def of_value(measured: float, published: float, precision: Precision, ordered: b
     elif precision != "at most":
         beyond = abs(beyond)
     if beyond <= _WITHIN[precision]:
-        return "in size"
-    return "in direction" if ordered else "no"
+        return "within tolerance"
+    return "same trend" if ordered else "not reproduced"
 
 
 def of_ratio(measured: float, published: float, precision: Precision) -> Verdict:
     """Verdict on a ratio of two values of one metric."""
     ours, theirs = measured - 1, published - 1
     if abs(theirs) < _UNCHANGED:
-        return "in size" if abs(ours) <= _UNCHANGED_WITHIN[precision] else "no"
+        unchanged = abs(ours) <= _UNCHANGED_WITHIN[precision]
+        return "within tolerance" if unchanged else "not reproduced"
     if ours * theirs <= 0 or abs(ours) < _SEEN:
-        return "no"
-    return "in size" if 1 / _CHANGE_WITHIN <= ours / theirs <= _CHANGE_WITHIN else "in direction"
+        return "not reproduced"
+    within = 1 / _CHANGE_WITHIN <= ours / theirs <= _CHANGE_WITHIN
+    return "within tolerance" if within else "same trend"
 
 
 def of_word(measured: float, said: Word) -> Verdict:
     """Verdict on a ratio of which only a word is published."""
     if said == "same":
-        return "in size" if abs(measured - 1) <= _UNCHANGED_WITHIN["approximate"] else "no"
+        unchanged = abs(measured - 1) <= _UNCHANGED_WITHIN["approximate"]
+        return "within tolerance" if unchanged else "not reproduced"
     seen = measured - 1 if said == "more" else 1 - measured
-    return "in direction" if seen >= _SEEN else "no"
+    return "same trend" if seen >= _SEEN else "not reproduced"

@@ -13,10 +13,10 @@ from airtcp.results.files.airsim import read_airsim
 from airtcp.results.files.exchanges import Exchanges, read_exchanges
 from airtcp.results.files.iperf3 import Iperf3, read_iperf3
 from airtcp.results.files.tcpwatch import TcpTrace, exchange_ends, read_connections, read_flows
+from airtcp.results.record import Value
 from airtcp.steps.workloads import web
 from airtcp.testbed.model import Flow, Testbed
 
-Value = float | None
 Floats = NDArray[numpy.float64]
 Counters = Mapping[str, int]
 

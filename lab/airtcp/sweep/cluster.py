@@ -20,7 +20,8 @@ from airtcp.backends.guesttools import GuestTools
 from airtcp.cache import cache_dir
 from airtcp.errors import AirtcpError, InputError, StopError, of_file
 from airtcp.kernel.image import Kernel
-from airtcp.results.record import RESULT_FILE, Result
+from airtcp.results import record
+from airtcp.results.record import RESULT_FILE, RunRecord
 from airtcp.sweep import batchjobs, certificates
 from airtcp.sweep.certificates import Certificates
 from airtcp.sweep.clusterworker import ArtifactPlugin, Task, WorkerError, lacking, marks, work
@@ -178,7 +179,9 @@ def _with_artifacts(client: Client, kernel: Kernel, tools: GuestTools, name: str
         client.unregister_worker_plugin(name)
 
 
-def _end(future: "Future[bytes]", job: RunRequest, out_dir: Path, where: str) -> Result | Failure:
+def _end(
+    future: "Future[bytes]", job: RunRequest, out_dir: Path, where: str
+) -> RunRecord | Failure:
     if future.status == "cancelled":
         raise _gone(where)
     error = future.exception()
@@ -195,20 +198,21 @@ def _end(future: "Future[bytes]", job: RunRequest, out_dir: Path, where: str) ->
 
 
 def _gone(where: str) -> AirtcpError:
-    return AirtcpError(f"--cluster {where}: the scheduler is gone; the same command goes on later")
+    return AirtcpError(f"--cluster {where}: the scheduler is gone; the same command resumes later")
 
 
-def _place(done: RunOutput, job: RunRequest, out_dir: Path) -> Result:
+def _place(done: RunOutput, job: RunRequest, out_dir: Path) -> RunRecord:
     """Put the files of a run where a run here leaves them. StopError when there is no room."""
     run_dir = job.directory(out_dir)
-    result = done.result
+    result = done.record
     try:
         atomicfile.remove(run_dir, RESULT_FILE)
         run_dir.parent.mkdir(parents=True, exist_ok=True)
         atomicfile.unpack(done.packed, run_dir)
-        if result["error"]:
-            result["error"] = result["error"].replace(str(done.out_dir), str(out_dir))
-            atomicfile.write_json(run_dir / RESULT_FILE, result)
-    except OSError as error:
-        raise of_file(error, run_dir) from None
+        if result.error:
+            error = result.error.replace(str(done.out_dir), str(out_dir))
+            result = result.model_copy(update={"error": error})
+            record.write(run_dir, result)
+    except OSError as failure:
+        raise of_file(failure, run_dir) from None
     return result

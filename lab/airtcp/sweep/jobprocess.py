@@ -16,7 +16,7 @@ from airtcp.backends.guesttools import GuestTools
 from airtcp.errors import AirtcpError, reason
 from airtcp.experiment.experiment import Case
 from airtcp.kernel.image import Kernel
-from airtcp.results.record import Result
+from airtcp.results.record import RunRecord
 from airtcp.sweep.request import RunRequest, run_directory
 from airtcp.sweep.run import run_one
 from airtcp.sweep.sweep import Failure, end_with
@@ -43,7 +43,7 @@ class JobInput:
 class RunOutput:
     """A run and its files, packed; they were in a directory of runs named `out_dir`."""
 
-    result: Result
+    record: RunRecord
     packed: bytes
     out_dir: Path
 

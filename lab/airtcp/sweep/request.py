@@ -11,6 +11,7 @@ from airtcp.backends import shell
 from airtcp.backends.guesttools import GuestTools
 from airtcp.experiment.experiment import Case
 from airtcp.kernel.image import Kernel
+from airtcp.results.record import RUNS
 from airtcp.steps.plan import plan
 from airtcp.steps.step import Step
 from airtcp.testbed.build import testbed_of
@@ -44,7 +45,7 @@ CODE = hash_of_code()
 
 def run_directory(out_dir: Path, case: Case, seed: int) -> Path:
     """Where a run leaves its files."""
-    return out_dir / "runs" / case.slug / f"seed-{seed}"
+    return out_dir / RUNS / case.slug / f"seed-{seed}"
 
 
 @dataclass(frozen=True, eq=False)

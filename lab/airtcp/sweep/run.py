@@ -7,27 +7,31 @@ is one element of "runs" in results.json.
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from airtcp import atomicfile
 from airtcp.backends import shell, uml
 from airtcp.backends.base import Backend, GuestResult
-from airtcp.errors import AirtcpError, StopError, of_file
+from airtcp.errors import AirtcpError, StopError, of_file, reason
 from airtcp.experiment.experiment import Case
-from airtcp.results import artifacts, flent, metrics, timeseries
+from airtcp.results import artifacts, flent, metrics, record, timeseries
 from airtcp.results.files import capture
-from airtcp.results.record import RESULT_FILE, SCHEMA, Result
+from airtcp.results.record import (
+    RESULT_FILE,
+    Cost,
+    FlowRecord,
+    KernelRecord,
+    RunRecord,
+    Value,
+)
 from airtcp.steps.workloads import WORKLOADS
 from airtcp.sweep.request import RunRequest
 from airtcp.testbed.default import access_rate_bps
 from airtcp.testbed.model import Testbed
 
 Say = Callable[[str], None]
-
-# What whoever reads a result takes for granted.
-_TABLES = ("factors", "metrics", "cost", "artifacts", "parameters", "kernel")
-_NOT_ARTIFACTS = frozenset({RESULT_FILE, "exit", "progress"})
 
 
 def expected_virtual_s(testbed: Testbed) -> float:
@@ -39,77 +43,47 @@ def expected_virtual_s(testbed: Testbed) -> float:
     return max(ends_s) + 2 * testbed.parameters.baseline_s + 5
 
 
-def finished(request: RunRequest, out_dir: Path, say: Say) -> Result | None:
-    """The result of this very run, if it has been done.
+def finished(request: RunRequest, out_dir: Path, known: bool, say: Say) -> RunRecord | None:
+    """The record of this very run, if it has been done.
 
-    None, and a line, when it has been done but its files are not as it has left them.
+    None, and a line, when it has been done but its files are not as it has left them. Without
+    result.json only results.json knows that the run had been done (known): it may never have ended.
     """
     run_dir = request.directory(out_dir)
     try:
-        result: Result = json.loads((run_dir / RESULT_FILE).read_text())
-        if result["identity"] != request.identity or result["status"] != "ok":
-            return None
-    except (OSError, ValueError, KeyError, TypeError):
+        found = record.read(run_dir)
+    except OSError as error:
+        if known:
+            missing = isinstance(error, FileNotFoundError)
+            problem = "is missing" if missing else f"cannot be read ({reason(error)})"
+            say(f"{run_dir}: {RESULT_FILE} {problem}: this run is repeated")
         return None
-    if wrong := _wrong(result, out_dir):
-        say(f"{run_dir}: {wrong}: this run is done again")
+    except ValueError as error:
+        say(f"{run_dir}: {RESULT_FILE} {error}: this run is repeated")
         return None
-    return result
+    if found.identity != request.identity or not found.ok:
+        return None
+    if changed := ", ".join(artifacts.changes(found.artifacts, out_dir)):
+        say(f"{run_dir}: {changed}: this run is repeated")
+        return None
+    return found
 
 
-def _wrong(result: Result, out_dir: Path) -> str:
-    """Why a result of the past cannot be used; empty when it can."""
-    if result.get("schema") != SCHEMA:
-        return f"{RESULT_FILE} is of schema {result.get('schema')}, not {SCHEMA}"
-    for name in _TABLES:
-        if not isinstance(result.get(name), dict):
-            return f"{RESULT_FILE} has no {name}"
-    try:
-        return ", ".join(artifacts.changes(result["artifacts"], out_dir))
-    except (KeyError, TypeError):
-        return f"{RESULT_FILE}: not what artifacts are"
-
-
-def run_one(request: RunRequest, out_dir: Path) -> Result:
+def run_one(request: RunRequest, out_dir: Path) -> RunRecord:
     """Do a run; what an earlier run left in its directory is replaced.
 
-    A guest that fails gives a result with its status and error. Raises AirtcpError when the files
+    A guest that fails gives a record with its status and error. Raises AirtcpError when the files
     of the run cannot be written; of StopError nothing is left.
     """
     run_dir = request.directory(out_dir)
-    case, seed, testbed = request.case, request.seed, request.testbed
-    backend: Backend = uml.Uml(request.kernel, request.tools)
     try:
-        backend.clean(run_dir)
-        atomicfile.remove(run_dir, RESULT_FILE)
-        run_dir.mkdir(parents=True)
-        for flow in testbed.flows:
-            for name, text in WORKLOADS[flow.workload].files(flow, seed).items():
-                (run_dir / name).write_text(text)
-        ended = backend.run(
-            request.plan,
-            run_dir,
-            seed=seed,
-            memory_mb=testbed.memory_mb,
-            timeout_wall_s=_timeout_wall_s(testbed),
-        )
-        result = _result(request, ended, run_dir)
-        if ended.status == "ok":
-            try:
-                _convert_captures(run_dir, testbed)
-                result["metrics"] = metrics.compute(run_dir, testbed)
-                if case.network:
-                    result["flows"] = metrics.flows(run_dir, testbed)
-                _write_series(run_dir, testbed, case, seed)
-            except AirtcpError as error:
-                result |= {"status": "failed", "error": str(error)}
-        else:
-            result["error"] = _failure(ended, run_dir)
-        if result["error"] and (full := atomicfile.no_room(run_dir)):
+        ended = _boot(request, run_dir)
+        measured = _measured(request, ended, run_dir)
+        if measured.error and (full := atomicfile.no_room(run_dir)):
             raise StopError(f"{run_dir}: {full}")
-        result["artifacts"] = artifacts.record(run_dir, out_dir, _NOT_ARTIFACTS)
+        done = _record(request, ended, measured, run_dir, out_dir)
         atomicfile.flush(run_dir)
-        atomicfile.write_json(run_dir / RESULT_FILE, result)
+        record.write(run_dir, done)
     except StopError:
         shutil.rmtree(run_dir, ignore_errors=True)
         raise
@@ -118,30 +92,75 @@ def run_one(request: RunRequest, out_dir: Path) -> Result:
         if isinstance(failure, StopError):
             shutil.rmtree(run_dir, ignore_errors=True)
         raise failure from None
-    return result
+    return done
 
 
-def _result(request: RunRequest, ended: GuestResult, run_dir: Path) -> Result:
-    """What is known of a run when its guest has ended: all but metrics and files."""
+def _boot(request: RunRequest, run_dir: Path) -> GuestResult:
+    """Run the plan in an empty directory."""
+    testbed = request.testbed
+    backend: Backend = uml.Uml(request.kernel, request.tools)
+    backend.clean(run_dir)
+    atomicfile.remove(run_dir, RESULT_FILE)
+    run_dir.mkdir(parents=True)
+    for flow in testbed.flows:
+        for name, text in WORKLOADS[flow.workload].files(flow, request.seed).items():
+            (run_dir / name).write_text(text)
+    return backend.run(
+        request.plan,
+        run_dir,
+        seed=request.seed,
+        memory_mb=testbed.memory_mb,
+        timeout_wall_s=_timeout_wall_s(testbed),
+    )
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """What the files of a run give; or why they give nothing."""
+
+    status: str
+    error: str | None = None
+    metrics: Mapping[str, Value] = field(default_factory=dict)
+    flows: Sequence[FlowRecord] = ()
+
+
+def _measured(request: RunRequest, ended: GuestResult, run_dir: Path) -> _Measured:
+    """Compute from the guest's files; this adds captures as pcapng, the series and Flent's file."""
+    if ended.status != "ok":
+        return _Measured(ended.status, _failure(ended, run_dir))
+    testbed = request.testbed
+    try:
+        _convert_captures(run_dir, testbed)
+        values = metrics.compute(run_dir, testbed)
+        flows = metrics.flows(run_dir, testbed) if request.case.network else ()
+        _write_series(run_dir, testbed, request.case, request.seed)
+    except AirtcpError as error:
+        return _Measured("failed", str(error))
+    return _Measured(ended.status, None, values, flows)
+
+
+def _record(
+    request: RunRequest, ended: GuestResult, measured: _Measured, run_dir: Path, out_dir: Path
+) -> RunRecord:
     case, kernel = request.case, request.kernel
-    return {
-        "schema": SCHEMA,
-        "factors": dict(case.factors),
-        "seed": request.seed,
-        "status": ended.status,
-        "error": None,
-        "metrics": {},
-        "cost": {
-            "wall_s": round(ended.wall_s, 3),
-            "cpu_s": round(ended.cpu_s, 3),
-            "virtual_s": _virtual_s(run_dir),
-        },
-        "artifacts": {},
-        "parameters": case.parameters.plain(),
-        **({"network": case.network.plain(), "flows": []} if case.network else {}),
-        "kernel": {"version": kernel.version, "hash": kernel.hash},
-        "identity": request.identity,
-    }
+    return RunRecord(
+        factors=case.factors,
+        seed=request.seed,
+        status=measured.status,
+        error=measured.error,
+        metrics=measured.metrics,
+        cost=Cost(
+            wall_s=round(ended.wall_s, 3),
+            cpu_s=round(ended.cpu_s, 3),
+            virtual_s=_virtual_s(run_dir),
+        ),
+        artifacts=artifacts.hashed(run_dir, out_dir),
+        parameters=case.parameters.plain(),
+        network=case.network.plain() if case.network else None,
+        flows=tuple(measured.flows),
+        kernel=KernelRecord(version=kernel.version, hash=kernel.hash),
+        identity=request.identity,
+    )
 
 
 def _timeout_wall_s(testbed: Testbed) -> float:

@@ -13,7 +13,8 @@ from airtcp.cache import locked
 from airtcp.errors import InputError, of_file
 from airtcp.experiment.experiment import Case, Experiment
 from airtcp.kernel.image import Kernel
-from airtcp.results import documents
+from airtcp.results import artifacts, assembly, documents
+from airtcp.results.documents import SweepDocument
 from airtcp.sweep.certificates import Certificates
 from airtcp.sweep.request import RunRequest, requests
 from airtcp.sweep.sweep import Outcome, Progress, collect, split, sweep
@@ -40,7 +41,7 @@ class SweepOptions:
 class SweepResult:
     """What a sweep has left: its document, None where no run ended well."""
 
-    document: documents.Document | None
+    document: SweepDocument | None
     failed: bool
     interrupted: bool
 
@@ -77,8 +78,8 @@ def _claim(out_dir: Path, name: str) -> None:
 def _experiment_of_results(out_dir: Path) -> str | None:
     """What results.json, which has been there before the mark, is of."""
     try:
-        return str(documents.read(out_dir)["experiment"])
-    except (InputError, KeyError):
+        return documents.read(out_dir).experiment
+    except InputError:
         return None
 
 
@@ -86,7 +87,7 @@ def _measure(
     options: SweepOptions, chosen: Experiment, cases: Sequence[Case], out_dir: Path
 ) -> SweepResult:
     jobs = requests(options.kernel, options.tools, cases, range(1, options.seeds + 1))
-    done, todo = split(jobs, out_dir, options.say)
+    done, todo = split(jobs, out_dir, _finished_before(out_dir, options.say), options.say)
     if done:
         options.say(f"{len(done)} of {len(jobs)} runs are in {out_dir} already")
     outcome = _do(options, todo, out_dir)
@@ -96,22 +97,17 @@ def _measure(
     document = None
     if have:
         with interrupts.held():
-            from airtcp.results import parquet  # with Arrow, which takes a while to load
-
             runs = [(job.case, result) for job, result in have.items()]
-            document = documents.document(chosen, cases, options.kernel, runs, options.command)
+            document = assembly.document(chosen, cases, options.kernel, runs, options.command)
             try:
-                documents.write(out_dir, document)
-                parquet.write(out_dir, document)
+                document = write_tables(out_dir, document)
             except OSError as error:
                 document = None
                 stopped = (
                     f"{of_file(error, out_dir)}; results.json and results.parquet are not written"
                 )
-    kept = (
-        f"{len(have)} of {len(jobs)} runs are kept in {out_dir}; the same command goes on from "
-        "there"
-    )
+    kept = f"{len(have)} of {len(jobs)} runs are kept in {out_dir}; "
+    kept += "the same command resumes from there"
     if outcome.interrupted:
         options.say(f"airtcp: interrupted: {kept}")
     else:
@@ -120,6 +116,34 @@ def _measure(
     if stopped:
         options.say(f"airtcp: {stopped}; {kept}")
     return SweepResult(document, bool(outcome.failures or stopped), outcome.interrupted)
+
+
+def _finished_before(out_dir: Path, say: Callable[[str], None]) -> set[str]:
+    """Identities of the runs that results.json has. Says which of its files are damaged."""
+    path = out_dir / documents.FILE
+    try:
+        found = documents.FORM.parse(path.read_bytes())
+    except FileNotFoundError:
+        if any(out_dir.glob("*.parquet")):
+            say(f"{path} is missing: it is written again")
+        return set()
+    except ValueError as error:
+        say(f"{path} {error}: it is written again")
+        return set()
+    for name, sha256 in found.tables.items():
+        if problem := artifacts.change(out_dir / name, sha256):
+            say(f"{out_dir / name} {problem}: it is written again")
+    return {run.identity for run in found.runs if run.ok}
+
+
+def write_tables(out_dir: Path, document: SweepDocument) -> SweepDocument:
+    """Write results.parquet, then results.json with its hash."""
+    from airtcp.results import parquet  # with Arrow, which takes a while to load
+
+    table = parquet.write(out_dir, document)
+    document = document.model_copy(update={"tables": {table.name: atomicfile.sha256(table)}})
+    documents.write(out_dir, document)
+    return document
 
 
 def _do(options: SweepOptions, todo: Sequence[RunRequest], out_dir: Path) -> Outcome:

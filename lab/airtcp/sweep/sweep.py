@@ -10,7 +10,7 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ from airtcp import interrupts
 from airtcp.backends import hostlimits, uml
 from airtcp.errors import AirtcpError, CrowdedError, StopError, reason
 from airtcp.experiment.metrics import HEADLINES
-from airtcp.results.record import Result
+from airtcp.results.record import RunRecord
 from airtcp.sweep.request import RunRequest
 from airtcp.sweep.run import Say, expected_virtual_s, finished, run_one
 
@@ -56,7 +56,7 @@ class Outcome:
     stopped: why no other run was tried; empty when all were.
     """
 
-    results: dict[RunRequest, Result]
+    results: dict[RunRequest, RunRecord]
     failures: dict[RunRequest, str]
     interrupted: bool
     stopped: str = ""
@@ -71,11 +71,16 @@ class _Worker:
 
 
 def split(
-    requests: Sequence[RunRequest], out_dir: Path, say: Say
-) -> tuple[dict[RunRequest, Result], list[RunRequest]]:
-    """The results that are there already, and the runs that are still to do."""
+    requests: Sequence[RunRequest], out_dir: Path, known: Collection[str], say: Say
+) -> tuple[dict[RunRequest, RunRecord], list[RunRequest]]:
+    """The records that are there already, and the runs that are still to do.
+
+    known: identities of runs that have finished, as far as results.json says so.
+    """
     with ThreadPoolExecutor(os.cpu_count()) as threads:  # all files of the runs are read
-        found = threads.map(lambda request: finished(request, out_dir, say), requests)
+        found = threads.map(
+            lambda request: finished(request, out_dir, request.identity in known, say), requests
+        )
         done = {request: result for request, result in zip(requests, found, strict=True) if result}
     return done, [request for request in requests if request not in done]
 
@@ -85,11 +90,11 @@ class Step(NamedTuple):
 
     running: Sequence[tuple[RunRequest, float]]
     job: RunRequest | None = None
-    end: Result | Failure | None = None
+    end: RunRecord | Failure | None = None
 
 
 Watch = Callable[
-    [Sequence[tuple[RunRequest, float]], RunRequest | None, Result | Failure | None], None
+    [Sequence[tuple[RunRequest, float]], RunRequest | None, RunRecord | Failure | None], None
 ]
 
 
@@ -110,7 +115,7 @@ def sweep(
 
 def collect(steps: Generator[Step], watch: Watch) -> Outcome:
     """What has come of a sweep's steps, at their end, at Ctrl-C or StopError; they are closed."""
-    results: dict[RunRequest, Result] = {}
+    results: dict[RunRequest, RunRecord] = {}
     failures: dict[RunRequest, str] = {}
     interrupted, stopped = False, ""
     try:
@@ -122,8 +127,8 @@ def collect(steps: Generator[Step], watch: Watch) -> Outcome:
                     failures[job] = end.message
                 else:
                     results[job] = end
-                    if end["error"]:
-                        failures[job] = end["error"]
+                    if end.error:
+                        failures[job] = end.error
                 watch(running, job, end)
                 interrupts.check()
         finally:
@@ -217,7 +222,7 @@ def _work(job: RunRequest, out_dir: Path, answer: Connection, parent: int) -> No
     """In the worker's process."""
     try:
         end_with(parent)
-        end: Result | Failure
+        end: RunRecord | Failure
         try:
             end = run_one(job, out_dir)
         except AirtcpError as error:
@@ -250,9 +255,9 @@ def _prefer_to_sweep() -> None:
         badness.write_text(str(max(500, int(badness.read_text()))))
 
 
-def _answer(worker: _Worker, out_dir: Path) -> Result | Failure:
+def _answer(worker: _Worker, out_dir: Path) -> RunRecord | Failure:
     try:
-        end: Result | Failure | None = worker.answer.recv()
+        end: RunRecord | Failure | None = worker.answer.recv()
     except (EOFError, OSError):  # it has ended before, or while it answered
         end = None
     worker.answer.close()
@@ -300,7 +305,7 @@ class Progress:
         self,
         running: Sequence[tuple[RunRequest, float]],
         job: RunRequest | None,
-        end: Result | Failure | None,
+        end: RunRecord | Failure | None,
     ) -> None:
         if job is not None and end is not None:
             self._ended.add(job)
@@ -324,13 +329,13 @@ class Progress:
         return elapsed_s * (total - done) / done if done else None
 
 
-def _verdict(end: Result | Failure) -> str:
+def _verdict(end: RunRecord | Failure) -> str:
     # Why a run failed is said once, when all have ended.
     if isinstance(end, Failure):
         return "failed"
-    if end["error"]:
-        return str(end["status"])
+    if end.error:
+        return end.status
     # The last: pages have the times of their objects too.
-    headline = [one for one in HEADLINES.values() if end["metrics"].get(one.metric) is not None][-1]
-    figure = f"{end['metrics'][headline.metric]:.2f} {headline.unit}"
-    return f"{figure}, {end['cost']['wall_s']:.1f} s"
+    headline = [one for one in HEADLINES.values() if end.metrics.get(one.metric) is not None][-1]
+    figure = f"{end.metrics[headline.metric]:.2f} {headline.unit}"
+    return f"{figure}, {end.cost.wall_s:.1f} s"

@@ -25,7 +25,7 @@ from airtcp.report.model import Declared, Results, readable, words
 from airtcp.report.palette import policy_role
 from airtcp.report.plot import Plot
 from airtcp.report.table import Table
-from airtcp.results.modelfit import THROUGHPUT, Compared, Point, expected
+from airtcp.results.modelfit import THROUGHPUT, Compared, MeanAbsoluteError, Point, expected
 from airtcp.statistics import Summary
 
 _MEASURED, _MODEL = "measured", "model"
@@ -48,9 +48,9 @@ def build(declared: Declared, results: Results, slug: str, notes: list[str]) -> 
         )
     lines = _lines(points)
     errors = (
-        f"Mean absolute error: throughput {number(mean['throughput_mbps'])} Mbit/s "
-        f"({number(mean['throughput_percent'])}%), RTT {number(mean['rtt_ms'])} ms "
-        f"({number(mean['rtt_percent'])}%)."
+        f"Mean absolute error: throughput {number(mean.throughput_mbps)} Mbit/s "
+        f"({number(mean.throughput_percent)}%), RTT {number(mean.rtt_ms)} ms "
+        f"({number(mean.rtt_percent)}%)."
     )
     return Plot(
         slug,
@@ -80,7 +80,7 @@ def _counted(figure: ModelFigure) -> str:
     return f"goodput counts {figure.payload_bytes} of the {figure.packet_bytes} bytes of a packet"
 
 
-def _table(figure: ModelFigure, lines: Lines, mean: Mapping[str, float]) -> Table:
+def _table(figure: ModelFigure, lines: Lines, mean: MeanAbsoluteError) -> Table:
     rows = []
     for label, points in lines.items():
         for point in points:
@@ -91,8 +91,8 @@ def _table(figure: ModelFigure, lines: Lines, mean: Mapping[str, float]) -> Tabl
     rows.append(
         [
             *("mean absolute error", "", "", "", ""),
-            *(number(mean["throughput_mbps"]), number(mean["throughput_percent"]), "", ""),
-            *(number(mean["rtt_ms"]), number(mean["rtt_percent"])),
+            *(number(mean.throughput_mbps), number(mean.throughput_percent), "", ""),
+            *(number(mean.rtt_ms), number(mean.rtt_percent)),
         ]
     )
     set_up = figure.model_dump(mode="json", exclude={"title", "model"})

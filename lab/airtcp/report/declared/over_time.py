@@ -188,7 +188,8 @@ def _table(
     rows = []
     for one in found:
         values = one.pooled
-        path = one.run.artifacts.get(one.file, {}).get("path", one.file)
+        artifact = one.run.artifacts.get(one.file)
+        path = artifact.path if artifact else one.file
         spread = (values.mean(), values.min(), values.max())
         row = [*texts(one.place), path, str(one.run.seed), str(len(values))]
         rows.append([*row, *map(number, spread)])

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs become the document of a sweep; or runs are left out of one."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from airtcp.experiment.experiment import Case, Experiment
+from airtcp.experiment.figures import Figure, ModelFigure
+from airtcp.experiment.metrics import METRICS
+from airtcp.experiment.published import Published
+from airtcp.kernel.image import Kernel
+from airtcp.parameters import Parameters
+from airtcp.parameters.quantity import Plain
+from airtcp.results import modelfit, reproduction
+from airtcp.results.documents import (
+    Comparison,
+    FigureRecord,
+    ModelComparison,
+    PublishedValue,
+    SummaryRow,
+    SweepDocument,
+)
+from airtcp.results.record import KernelRecord, RunRecord
+from airtcp.statistics import Summary, summarize
+
+
+@dataclass(frozen=True)
+class _CaseRuns:
+    """A case, and its runs by seed."""
+
+    factors: Mapping[str, Plain]
+    parameters: Mapping[str, Plain]
+    runs: Sequence[RunRecord]
+
+    def summary(self, metric: str) -> Summary | None:
+        """Over the runs that have the metric."""
+        values = [run.values[metric] for run in self.runs if metric in run.values]
+        return summarize(values) if values else None
+
+    def row(self, metric: str, published: PublishedValue | None) -> SummaryRow:
+        """The metric in results.json."""
+        summary = self.summary(metric)
+        return SummaryRow(
+            factors=self.factors,
+            metric=metric,
+            mean=summary.mean if summary else None,
+            ci95=summary.ci95 if summary else None,
+            n=summary.n if summary else 0,
+            published=published,
+        )
+
+
+def document(
+    experiment: Experiment,
+    cases: Sequence[Case],
+    kernel: Kernel,
+    results: Iterable[tuple[Case, RunRecord]],
+    command: str,
+) -> SweepDocument:
+    """The runs, case by case, their summaries, and published values and models beside them."""
+    by_case: dict[str, list[RunRecord]] = {case.slug: [] for case in cases}
+    for case, run in results:
+        by_case[case.slug].append(run)
+    groups = [
+        _CaseRuns(
+            dict(case.factors),
+            case.parameters.plain(),
+            sorted(by_case[case.slug], key=lambda run: run.seed),
+        )
+        for case in cases
+    ]
+    runs = [run for group in groups for run in group.runs]
+    return SweepDocument(
+        experiment=experiment.name,
+        title=experiment.title,
+        source=experiment.source,
+        command=command,
+        kernel=KernelRecord(version=kernel.version, hash=kernel.hash),
+        parameters=experiment.parameters.plain(),
+        runs=tuple(runs),
+        summary=tuple(
+            row
+            for published, group in zip(experiment.published_for(cases), groups, strict=True)
+            for row in _summary(published, group)
+        ),
+        published=tuple(reproduction.compare(experiment.parameters, experiment.published, runs)),
+        figures=tuple(_figure(figure, groups) for figure in experiment.figures),
+    )
+
+
+def _summary(published: Mapping[str, Published], group: _CaseRuns) -> list[SummaryRow]:
+    known = {
+        metric: PublishedValue(value=float(one.value), precision=one.precision, source=one.source)
+        for metric, one in published.items()
+    }
+    return [group.row(metric, known.get(metric)) for metric in METRICS]
+
+
+def _figure(figure: Figure, groups: Iterable[_CaseRuns]) -> FigureRecord:
+    """The declaration; of a model also each point with its error."""
+    if not isinstance(figure, ModelFigure):
+        return FigureRecord(figure=figure)
+    compared = [
+        modelfit.compare(
+            figure,
+            group.factors,
+            group.parameters,
+            {metric: group.summary(metric) for metric in (modelfit.THROUGHPUT, figure.rtt)},
+        )
+        for group in groups
+    ]
+    points = tuple(point for point in compared if point)
+    error = modelfit.mean_absolute_error(points)
+    return FigureRecord(
+        figure=figure, compared=ModelComparison(points=points, mean_absolute_error=error)
+    )
+
+
+def without(whole: SweepDocument, left_out: Collection[RunRecord]) -> SweepDocument:
+    """The document as it would be without some of its runs.
+
+    Published values cannot be compared again where the document does not say, or says in the words
+    of another version, what its cases have in common: it then has none.
+    """
+    if not left_out:
+        return whole
+    gone = set(map(id, left_out))
+    runs = tuple(run for run in whole.runs if id(run) not in gone)
+    groups = {
+        str(run.factors): _CaseRuns(
+            run.factors, run.parameters, [one for one in runs if one.factors == run.factors]
+        )
+        for run in whole.runs
+    }
+    changed = {str(run.factors) for run in left_out}
+    return whole.model_copy(
+        update={
+            "runs": runs,
+            "summary": tuple(
+                groups[str(row.factors)].row(row.metric, row.published)
+                if str(row.factors) in changed
+                else row
+                for row in whole.summary
+            ),
+            "published": tuple(_compared_again(whole, runs)),
+            "figures": tuple(_figure(one.figure, groups.values()) for one in whole.figures),
+        }
+    )
+
+
+def _compared_again(whole: SweepDocument, runs: Sequence[RunRecord]) -> list[Comparison]:
+    try:
+        common = Parameters.model_validate(whole.parameters)
+        declared = [one.declared() for one in whole.published if not one.derived]
+    except ValidationError:
+        return []
+    return reproduction.compare(common, declared, runs)

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The tables that `run` prints."""
+
+from collections.abc import Container, Iterator, Mapping, Sequence
+
+from airtcp.experiment.metrics import HEADLINES, Headline
+from airtcp.kernel.policies import BASELINE
+from airtcp.results import reproduction
+from airtcp.results.documents import ModelComparison, PublishedValue, SummaryRow, SweepDocument
+from airtcp.statistics import paired_ratio
+
+
+def table(results: SweepDocument) -> str:
+    """For each workload: its headline in every case, what others published, the policies' gains.
+
+    Then published ratios beside ours, and, for each model that the experiment has a figure of, the
+    error of every point.
+    """
+    parts: list[str] = []
+    for workload, headline in HEADLINES.items():
+        summaries = [
+            summary
+            for summary in results.summary
+            if summary.metric == headline.metric and _workload(results, summary) == workload
+        ]
+        if summaries:
+            parts += _tables(results, headline, summaries)
+    if ratios := reproduction.ratios(results.published):
+        parts.append(aligned(ratios))
+    for one in results.figures:
+        if one.compared and one.compared.points:
+            parts.append(_model_table(one.figure.title, one.compared))
+    text = "\n\n".join(parts)
+    few = note([summary.n for summary in results.summary if summary.n])
+    return f"{text}\n{few}" if few else text
+
+
+def note(counts: Sequence[int]) -> str | None:
+    """What to make of intervals when a case has too few runs; counts: the runs of each case."""
+    match min(counts, default=0):
+        case 1:
+            return "note: one run of a case has no interval; --seeds 5 makes five"
+        case 2:
+            return (
+                "note: with two runs the 95% interval is ± 12.7 standard errors (Student's t, one "
+                "degree of freedom); more --seeds narrow it"
+            )
+    return None
+
+
+def _workload(results: SweepDocument, summary: SummaryRow) -> str:
+    """That of a case: a factor, or the same in every run."""
+    common = (run.parameters.get("workload", "bulk") for run in results.runs)
+    return str(summary.factors.get("workload") or next(common, "bulk"))
+
+
+def _tables(
+    results: SweepDocument, headline: Headline, summaries: Sequence[SummaryRow]
+) -> Iterator[str]:
+    rows = [["", "n", f"{headline.title} {headline.unit}", "95%", "published", "ratio"]]
+    for summary in summaries:
+        published = summary.published
+        ratio = summary.mean / published.value if published and summary.mean else None
+        rows.append(
+            [
+                case_name(summary.factors),
+                str(summary.n),
+                _number(summary.mean),
+                f"± {_number(summary.ci95)}",
+                _published(published),
+                f"{ratio:.2f}" if ratio else "-",
+            ]
+        )
+    yield aligned(rows)
+    change = (
+        "change from default (less is better)" if headline.less_is_better else "gain over default"
+    )
+    changes = [["", change, "95%", "published"], *_changes(results, headline.metric, summaries)]
+    if len(changes) > 1:
+        yield aligned(changes)
+
+
+def _model_table(title: str, compared: ModelComparison) -> str:
+    """Measured, model, and what the model says too much, in percent of the measured."""
+    rows = [[title, "Mbit/s", "model", "error", "%", "RTT ms", "model", "error", "%"]]
+    for point in compared.points:
+        rows.append([case_name(point.factors)])
+        for one in (point.throughput_mbps, point.rtt_ms):
+            rows[-1] += [_number(one.measured), _number(one.model)]
+            rows[-1] += [f"{one.error:+.2f}", f"{one.error_percent:+.1f}"]
+    if mean := compared.mean_absolute_error:
+        rows.append(["mean absolute error"])
+        for error, percent in (
+            (mean.throughput_mbps, mean.throughput_percent),
+            (mean.rtt_ms, mean.rtt_percent),
+        ):
+            rows[-1] += ["", "", _number(error), f"{percent:.1f}"]
+    return aligned(rows)
+
+
+def _changes(
+    results: SweepDocument, metric: str, summaries: Sequence[SummaryRow]
+) -> list[list[str]]:
+    """A policy over default, same other factors, same seeds, in percent.
+
+    The published change is the ratio of the published means, whatever percentage was printed.
+    """
+    values: dict[str, dict[int, float]] = {}
+    for run in results.runs:
+        value = run.metrics.get(metric)
+        if value is not None:
+            values.setdefault(case_name(run.factors), {})[run.seed] = value
+    published = {
+        case_name(summary.factors): summary.published.value
+        for summary in summaries
+        if summary.published
+    }
+    rows = []
+    for summary in summaries:
+        factors = summary.factors
+        if factors.get("ack_policy", BASELINE) == BASELINE:
+            continue
+        other, baseline = case_name(factors), case_name({**factors, "ack_policy": BASELINE})
+        ratio = paired_ratio(values.get(baseline, {}), values.get(other, {}))
+        if ratio is None:
+            continue
+        printed = "-"
+        if other in published and baseline in published:
+            printed = f"{100 * (published[other] / published[baseline] - 1):+.1f}%"
+        spread = "-" if ratio.ci95 is None else f"{100 * ratio.ci95:.1f}%"
+        rows.append([other, f"{100 * (ratio.mean - 1):+.1f}%", f"± {spread}", printed])
+    return rows
+
+
+def case_name(factors: Mapping[str, object]) -> str:
+    """What a case is called in tables."""
+    return " ".join(f"{name}={value}" for name, value in factors.items()) or "(one case)"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
+def _published(published: PublishedValue | None) -> str:
+    if published is None:
+        return "-"
+    about = "" if published.precision == "exact" else "~"
+    return f"{about}{published.value:g}"
+
+
+def aligned(rows: Sequence[Sequence[str]], texts: Container[int] = (0,)) -> str:
+    """Columns: those numbered in `texts` to the left, figures to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cases = [
+            case.ljust(width) if number in texts else case.rjust(width)
+            for number, (case, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(cases).rstrip())
+    return "\n".join(lines)
