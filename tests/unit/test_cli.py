@@ -80,6 +80,11 @@ def test_all_is_every_experiment_and_the_page_over_them(
     for name in names:
         assert f"### `{name}`" in page
         assert (tmp_path / name / "results.parquet").is_file()
+    (tmp_path / "reproduction.md").unlink()
+    assert cli.main(["report", str(tmp_path), "--published"]) == 0
+    assert (tmp_path / "reproduction.md").read_text() == page
+    assert cli.main(["report", str(tmp_path), "--published", "--index"]) == 2
+    assert cli.main(["report", str(tmp_path / names[0]), "--published"]) == 2
 
 
 @pytest.mark.parametrize("more", [[], ["--full", "--set", "mcs=7"], ["--quick", "--json"]])

@@ -15,6 +15,8 @@ from airtcp.results.documents import Comparison
 
 KERNEL = Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
 
+COMMAND = "./airtcp run all --quick --out '/tmp/a directory'"
+
 HEAD = """\
 name: small
 title: A small one
@@ -154,12 +156,12 @@ def test_the_page_has_a_row_for_each_figure_and_the_reasons(tmp_path: Path) -> N
     rows = compared(of, {("default", "0ms"): [99], ("default", "10ms"): [80]})
     silent = load("thesis-iat")
     run = record(of.cases()[0], 1, {})
-    found = assembly.document(of, of.cases(), KERNEL, [(of.cases()[0], run)], "")
+    found = assembly.document(of, of.cases(), KERNEL, [(of.cases()[0], run)], COMMAND)
     documents = [
         (one, found.model_copy(update={"published": compared}))
         for one, compared in ((of, rows), (silent, []))
     ]
-    page = reproduction.page(documents, "./airtcp run all --quick")
+    page = reproduction.page(documents)
     assert (
         "| a table | delay 0ms | `goodput_mbps` Mbit/s | 100 | 99 | 0.99 | within tolerance |"
         in page
@@ -167,6 +169,7 @@ def test_the_page_has_a_row_for_each_figure_and_the_reasons(tmp_path: Path) -> N
     assert "| 50 | 80 | 1.60 | same trend |\n\nWhy not within tolerance: The moon.\n" in page
     assert f"| {papers.CITATIONS['statkus-2017']} | 1 | 1 | 0 | 0 |" in page
     assert "nothing is published: `thesis-iat`" in page
+    assert "Written by `./airtcp run all --quick`; do not edit. Linux 6.12.0. " in page
     assert "Much." in page
     assert "2 runs of at most 10 s, 1 of each case at most." in page
 

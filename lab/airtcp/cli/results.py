@@ -8,7 +8,10 @@ from pathlib import Path
 from airtcp.cli.common import say
 from airtcp.cli.options import Verbs, add_form, not_negative, path
 from airtcp.errors import InputError
-from airtcp.results import table
+from airtcp.experiment import catalogue
+from airtcp.experiment.experiment import Experiment
+from airtcp.results import artifacts, assembly, documents, reproduction, table
+from airtcp.results.documents import SweepDocument
 from airtcp.results.record import RUNS
 
 
@@ -33,6 +36,12 @@ def add(verbs: Verbs) -> None:
         "--index",
         action="store_true",
         help="write DIR/index.html instead, an index of the reports in the subdirectories of DIR",
+    )
+    report.add_argument(
+        "--published",
+        action="store_true",
+        help="write DIR/reproduction.md instead, as `run all` does: published values beside ours, "
+        "for the experiments in the subdirectories of DIR",
     )
     report.set_defaults(do=_report)
 
@@ -84,9 +93,15 @@ def _add_results(parser: argparse.ArgumentParser) -> None:
 
 
 def _report(options: argparse.Namespace) -> int:
+    if options.index or options.published:
+        chosen = "--index" if options.index else "--published"
+        if options.run or options.timeline is not None or options.index is options.published:
+            raise InputError(
+                f"{chosen}: --run, --timeline and other pages are not allowed with it, only DIR"
+            )
+    if options.published:
+        return _report_published(options.directory)
     if options.index:
-        if options.run or options.timeline is not None:
-            raise InputError("--index: --run and --timeline are not allowed with it, only DIR")
         # Imported here and below because loading Matplotlib takes as long as some runs.
         from airtcp.report.index import write_index
 
@@ -99,12 +114,32 @@ def _report(options: argparse.Namespace) -> int:
     return _warned(left_out, [options.directory])
 
 
+def _report_published(directory: Path) -> int:
+    found: list[tuple[Experiment, SweepDocument]] = []
+    left_out: list[str] = []
+    for experiment in catalogue.experiments():
+        out_dir = directory / experiment.name
+        if (out_dir / documents.FILE).exists():
+            document = documents.read(out_dir)
+            damaged = artifacts.damaged(document.runs, out_dir)
+            left_out += map(str, damaged)
+            runs = assembly.without(document, [one.run for one in damaged]).runs
+            # The experiment may have changed since.
+            rows = reproduction.compare(experiment.parameters, experiment.published, runs)
+            update = {"runs": runs, "published": tuple(rows)}
+            found.append((experiment, document.model_copy(update=update)))
+    if not found:
+        raise InputError(f"{directory}: no directory in it has the results.json of an experiment")
+    print(reproduction.write(directory, found))
+    return _warned(left_out, [])
+
+
 def _warned(left_out: Sequence[str], directories: Sequence[Path]) -> int:
     """Say which runs were left out, and what was not checked. The exit code: 1 for the first."""
-    for directory in directories:
+    for directory in dict.fromkeys(directories):
         if not (directory / RUNS).is_dir():
             say(f"airtcp: {directory / RUNS} is missing: the files of runs are not checked")
-    for line in left_out:
+    for line in dict.fromkeys(left_out):
         say(f"airtcp: {line}: this run is left out; the same `run` repeats it")
     return 1 if left_out else 0
 

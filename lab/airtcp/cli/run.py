@@ -132,9 +132,7 @@ def _run_all(options: argparse.Namespace, policy: OwnPolicy | None) -> int:
         if measured.interrupted:
             break
     if documents:
-        written = out_dir / "reproduction.md"
-        written.write_text(reproduction.page(documents, options.command), encoding="utf-8")
-        print(written)
+        print(reproduction.write(out_dir, documents))
     return code
 
 

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Published values beside ours: of one experiment, and the page over all of them."""
 
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import get_args
 
 from airtcp.experiment.experiment import Experiment, conditions
@@ -19,6 +21,8 @@ from airtcp.results.record import RunRecord
 from airtcp.results.verdicts import Verdict
 from airtcp.statistics import Summary, paired_ratio, summarize
 from airtcp.units import parse_duration_s
+
+FILE = "reproduction.md"
 
 # Two published values that differ by less say nothing of an order.
 _APART = 0.05
@@ -59,7 +63,8 @@ class _Measured:
     def __init__(self, common: Parameters, runs: Iterable[RunRecord]) -> None:
         self._parameters = common
         self._runs = [
-            ({name: run.parameters[name] for name in run.parameters.keys() - OBSERVATION}, run)
+            # A parameter that an older version lacks had today's default.
+            (_without_observation({**Parameters.defaults(), **run.parameters}), run)
             for run in runs
             if run.ok
         ]
@@ -81,6 +86,10 @@ class _Measured:
             (run.seed, run.metrics.get(metric)) for under, run in self._runs if under == wanted
         )
         return {seed: value for seed, value in values if value is not None}
+
+
+def _without_observation(parameters: Mapping[str, Plain]) -> dict[str, Plain]:
+    return {name: value for name, value in parameters.items() if name not in OBSERVATION}
 
 
 def _gains(published: Sequence[Published]) -> Iterator[Published]:
@@ -164,15 +173,16 @@ def ratios(rows: Sequence[Comparison]) -> list[list[str]]:
     return table if len(table) > 1 else []
 
 
-def page(documents: Sequence[tuple[Experiment, SweepDocument]], command: str) -> str:
+def page(documents: Sequence[tuple[Experiment, SweepDocument]]) -> str:
     """Markdown: what of the literature reproduces, with the documents of results.json.
 
-    A row for each published figure; what has none is named at the end.
+    A row for each published value; experiments without any are named at the end.
     """
+    first = documents[0][1]
     lines = [
-        "# Published figures and ours",
+        "# Published values and ours",
         "",
-        f"Written by `{command}`; do not edit. Linux {documents[0][1].kernel.version}. "
+        f"Written by `{_command(first)}`; do not edit. Linux {first.kernel.version}. "
         + _extent(documents),
         "",
         verdicts.CRITERIA,
@@ -192,6 +202,22 @@ def page(documents: Sequence[tuple[Experiment, SweepDocument]], command: str) ->
         names = ", ".join(f"`{name}`" for name in silent)
         lines += ["", f"Of these experiments nothing is published: {names}."]
     return "\n".join(lines) + "\n"
+
+
+def write(out_dir: Path, documents: Sequence[tuple[Experiment, SweepDocument]]) -> Path:
+    """Write the page into the directory of the sweeps."""
+    path = out_dir / FILE
+    path.write_text(page(documents), encoding="utf-8")
+    return path
+
+
+def _command(document: SweepDocument) -> str:
+    """What made the runs, wherever they are kept."""
+    words = shlex.split(document.command)
+    if "--out" in words:
+        place = words.index("--out")
+        del words[place : place + 2]
+    return shlex.join(words)
 
 
 def _extent(documents: Sequence[tuple[Experiment, SweepDocument]]) -> str:
