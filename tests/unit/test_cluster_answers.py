@@ -27,7 +27,7 @@ from airtcp.sweep.sweep import Failure, Outcome, collect
 
 @pytest.fixture
 def scheduler() -> Iterator[str]:
-    with cluster_of(clusterworker.marks()) as address:
+    with cluster_of(clusterworker.resources()) as address:
         yield address
 
 
@@ -131,7 +131,7 @@ def test_a_worker_on_which_all_runs_would_fail_ends_the_sweep(
 
 def other_marks() -> dict[str, float]:
     """Those of a worker of another version."""
-    ours = clusterworker.marks()
+    ours = clusterworker.resources()
     return {("airtcp:airtcp:other" if "airtcp:airtcp" in mark else mark): 1 for mark in ours}
 
 
@@ -140,7 +140,7 @@ def test_a_worker_with_other_programs_gets_no_runs(
 ) -> None:
     monkeypatch.setattr(cluster, "work", answer)
     said: list[str] = []
-    with cluster_of(other_marks(), clusterworker.marks()) as address:
+    with cluster_of(other_marks(), clusterworker.resources()) as address:
         todo, outcome = go(address, machine, tmp_path / "out", 1, said)
     assert list(outcome.results) == todo
     [line] = said

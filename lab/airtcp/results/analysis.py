@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Questions to finished sweeps: SQL over their runs, one sweep against another."""
+"""SQL over the runs of finished sweeps, and the comparison of two sweeps."""
 
 import csv
 import io
@@ -32,12 +32,12 @@ class Answer:
     rows: Sequence[Sequence[Any]]
 
     def column(self, name: str) -> list[Any]:
-        """What the rows have there, but for None and 0."""
+        """The values of a column, without None and 0."""
         number = self.names.index(name)
         return [row[number] for row in self.rows if row[number]]
 
     def text(self, form: Form) -> str:
-        """As people or programs read it; None is - in a table, empty in CSV, null in JSON."""
+        """In that format; None is - in a table, empty in CSV, null in JSON."""
         if form == "json":
             return json.dumps(self._objects(), indent=1, default=str) + "\n"
         return self._csv() if form == "csv" else self._table() + "\n"
@@ -95,11 +95,11 @@ def runs(directories: Sequence[Path], warn: Warn) -> pyarrow.Table:
         found = table(directory, warn)
         names = pyarrow.array([str(directory)] * len(found), pyarrow.string())
         tables.append(found.add_column(0, "sweep", names))
-    # Sweeps of another version may lack a column: null.
+    # A column that the sweep of another version lacks is null.
     return pyarrow.concat_tables(tables, promote_options="default")
 
 
-# SQL sees the view `runs` and nothing else: no file, no network, no variable of this program.
+# SQL sees the view `runs` only: no files, no network, no variables of this program.
 _CONFIGURATION: dict[str, Any] = {
     "allow_community_extensions": "false",
     "autoinstall_known_extensions": "false",
@@ -111,11 +111,11 @@ _CONFIGURATION: dict[str, Any] = {
 
 
 def query(sql: str, directories: Sequence[Path], warn: Warn) -> Answer:
-    """What DuckDB answers with the view `runs` over these sweeps. InputError for bad SQL."""
+    """Run SQL over the view `runs` of these sweeps. InputError for bad SQL."""
     found = runs(directories, warn)
     with (
         duckdb.connect(config=_CONFIGURATION) as connection,
-        # A thread of its own: DuckDB looks for Ctrl-C only now and then.
+        # In a thread: DuckDB checks for Ctrl-C only now and then.
         ThreadPoolExecutor(1) as thread,
     ):
         connection.register("runs", found)
@@ -141,7 +141,7 @@ def _asked(connection: duckdb.DuckDBPyConnection, sql: str) -> Answer:
 
 
 def _one_line(message: str) -> str:
-    """DuckDB's words without the query, which it repeats with an arrow below."""
+    """DuckDB's message, without the query that it repeats."""
     return " ".join(message.partition("\nLINE ")[0].split())
 
 
@@ -162,14 +162,14 @@ class Run:
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> "Run":
-        # A parameter that a sweep of an older version lacks was what is usual.
+        # A parameter that a sweep of an older version lacks had today's default.
         usual = parquet.parameters(Parameters.defaults())
         own = {name: value for name, value in row.items() if name not in METRICS}
         return cls(row["seed"], usual | own, {name: row.get(name) for name in METRICS})
 
     @property
     def key(self) -> "_Key":
-        """What two runs have in common that are compared."""
+        """Runs with the same key are compared."""
         return (*(self.parameters[name] for name in PARAMETER_NAMES), self.seed)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The files of a run with their SHA-256, as result.json has them, and what has become of them."""
+"""SHA-256 of the files of a run, recorded and verified."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from airtcp.results.record import RESULT_FILE, RUNS, Artifact, RunRecord
 
 
 def hashed(run_dir: Path, out_dir: Path) -> dict[str, Artifact]:
-    """All files of a run; paths are relative to out_dir."""
+    """The hashes of all files of a run; paths are relative to out_dir."""
     return {
         path.name: Artifact(path=str(path.relative_to(out_dir)), sha256=atomicfile.sha256(path))
         for path in sorted(run_dir.iterdir())
@@ -23,14 +23,14 @@ def hashed(run_dir: Path, out_dir: Path) -> dict[str, Artifact]:
 
 
 def changes(artifacts: Mapping[str, Artifact], out_dir: Path) -> Iterator[str]:
-    """For each file that is not as the run has left it: which, and what is wrong."""
+    """For each file that is damaged: its name, and what is wrong."""
     for name, artifact in artifacts.items():
         if problem := change(out_dir / artifact.path, artifact.sha256):
             yield f"{name} {problem}"
 
 
 def change(path: Path, sha256: str) -> str:
-    """What is wrong with a file that had this hash, in a few words; empty when nothing is."""
+    """What is wrong with a file that should have this hash; empty when nothing is."""
     try:
         return "" if atomicfile.sha256(path) == sha256 else "has changed"
     except FileNotFoundError:
@@ -41,7 +41,7 @@ def change(path: Path, sha256: str) -> str:
 
 @dataclass(frozen=True)
 class Damage:
-    """A finished run some of whose files are not as it has left them. problem: which, and what."""
+    """A finished run with damaged files. problem: which files, and what is wrong."""
 
     run: RunRecord
     directory: Path
@@ -52,7 +52,7 @@ class Damage:
 
 
 def damaged(runs: Sequence[RunRecord], out_dir: Path) -> list[Damage]:
-    """Those of the finished runs of results.json whose files are damaged. Reads all files.
+    """The finished runs of results.json that have damaged files. Reads all files.
 
     None where there is no directory of runs: the tables may be kept without them.
     """

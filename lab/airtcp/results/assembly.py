@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs become the document of a sweep; or runs are left out of one."""
+"""Makes the document of a sweep from its runs, or one without some of them."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,12 +35,12 @@ class _CaseRuns:
     runs: Sequence[RunRecord]
 
     def summary(self, metric: str) -> Summary | None:
-        """Over the runs that have the metric."""
+        """Summary of the runs that have the metric."""
         values = [run.values[metric] for run in self.runs if metric in run.values]
         return summarize(values) if values else None
 
     def row(self, metric: str, published: PublishedValue | None) -> SummaryRow:
-        """The metric in results.json."""
+        """The row of a metric in results.json."""
         summary = self.summary(metric)
         return SummaryRow(
             factors=self.factors,
@@ -59,7 +59,7 @@ def document(
     results: Iterable[tuple[Case, RunRecord]],
     command: str,
 ) -> SweepDocument:
-    """The runs, case by case, their summaries, and published values and models beside them."""
+    """The runs by case, their summaries, and the comparison with published values and models."""
     by_case: dict[str, list[RunRecord]] = {case.slug: [] for case in cases}
     for case, run in results:
         by_case[case.slug].append(run)
@@ -99,7 +99,7 @@ def _summary(published: Mapping[str, Published], group: _CaseRuns) -> list[Summa
 
 
 def _figure(figure: Figure, groups: Iterable[_CaseRuns]) -> FigureRecord:
-    """The declaration; of a model also each point with its error."""
+    """The declaration; of a model also every case beside it."""
     if not isinstance(figure, ModelFigure):
         return FigureRecord(figure=figure)
     compared = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What was measured beside what a model says: the error of each point, and their mean."""
+"""Measured values beside a model: the error of each point, and the mean error."""
 
 from collections.abc import Mapping, Sequence
 from statistics import fmean
@@ -60,7 +60,7 @@ def compare(
     parameters: Mapping[str, Plain],
     summaries: Mapping[str, Summary | None],
 ) -> Point | None:
-    """A case beside the model; None where its limit is not in packets or nothing was measured."""
+    """A case beside the model; None if its limit is not in packets, or nothing was measured."""
     packets = tsq_packets(parameters["tsq"])
     throughput, rtt = summaries.get(THROUGHPUT), summaries.get(figure.rtt)
     if packets is None or not (throughput and throughput.mean and rtt and rtt.mean):

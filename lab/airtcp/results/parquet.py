@@ -27,7 +27,7 @@ from airtcp.results.record import RunRecord
 SCHEMA = 1
 FILE = "results.parquet"
 
-# Columns before those of parameters and metrics.
+# The columns before parameters and metrics.
 _RUN = {
     "experiment": pyarrow.string(),
     "seed": pyarrow.int64(),
@@ -42,7 +42,7 @@ _TYPES = {str: pyarrow.string(), int: pyarrow.int64(), float: pyarrow.float64()}
 
 
 def columns() -> list[pyarrow.Field]:
-    """Every column: its type is the same in every sweep."""
+    """All columns; a column has the same type in every sweep."""
     return [
         *(pyarrow.field(name, kind) for name, kind in _RUN.items()),
         *_parameter_columns().values(),
@@ -59,9 +59,10 @@ def _parameter_columns() -> Mapping[str, pyarrow.Field]:
 
 
 def _parameter_column(name: str, metadata: list[Any]) -> pyarrow.Field:
-    """As Parameters.plain() has it. A word that stands for a number is null; the column names it.
+    """The column of a parameter, in the form of Parameters.plain().
 
-    A quantity with a unit is a text, whatever word it may be.
+    A word in place of a plain number is null, and named in the column's metadata. A quantity with a
+    unit is text.
     """
     for quantity in metadata:
         if isinstance(quantity, Quantity):
@@ -90,7 +91,7 @@ def table(document: SweepDocument, out_dir: Path) -> pyarrow.Table:
 
 
 def _row(document: SweepDocument, run: RunRecord, out_dir: Path) -> dict[str, Plain | None]:
-    # Where the sweep is kept is no property of a run.
+    # Equal runs in different directories give equal rows.
     error = run.error and run.error.replace(f"{out_dir}/", "")
     about: dict[str, Plain | None] = {
         "experiment": document.experiment,
@@ -106,7 +107,7 @@ def _row(document: SweepDocument, run: RunRecord, out_dir: Path) -> dict[str, Pl
 
 
 def parameters(plain: Mapping[str, Plain]) -> dict[str, Plain | None]:
-    """What the columns have of the parameters that Parameters.plain() gives."""
+    """The values of the columns of parameters."""
     return {
         name: None if _is_word(column, plain[name]) else plain[name]
         for name, column in _parameter_columns().items()
@@ -135,7 +136,7 @@ def read(out_dir: Path) -> pyarrow.Table:
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}; a directory that `run` wrote has it") from None
     try:
-        # In this thread alone: at the end of a program Arrow's threads now and then abort it.
+        # In this thread: Arrow's threads sometimes abort the program at its end.
         file = parquet.ParquetFile(pyarrow.BufferReader(content), page_checksum_verification=True)
         found = file.read(use_threads=False)
     except (pyarrow.ArrowException, OSError, ValueError):
@@ -143,7 +144,7 @@ def read(out_dir: Path) -> pyarrow.Table:
     about = found.schema.metadata or {}
     if about.get(b"airtcp.schema") != str(SCHEMA).encode():
         raise InputError(f"{path}: not a table of schema {SCHEMA}")
-    # Parquet has checksums for values alone.
+    # Parquet has checksums of values, not of the schema.
     columns_hash = about.get(b"airtcp.columns", b"").decode(errors="replace")
     if columns_hash and columns_hash != _columns_hash(found.schema):
         raise _damaged(path)
@@ -163,12 +164,12 @@ def _damaged(path: Path) -> InputError:
 
 
 def _columns_hash(columns: Iterable[pyarrow.Field]) -> str:
-    """Of their names and types, a line each."""
+    """SHA-256 of a line with name and type for each column."""
     lines = "".join(f"{column.name} {column.type}\n" for column in columns)
     return hashlib.sha256(lines.encode()).hexdigest()
 
 
 def factors(found: pyarrow.Table) -> list[str]:
-    """Names of the factors of a table that was read."""
+    """The factors of a table."""
     names: list[str] = json.loads(found.schema.metadata[b"airtcp.factors"])
     return names

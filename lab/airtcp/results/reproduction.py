@@ -24,7 +24,7 @@ from airtcp.units import parse_duration_s
 
 FILE = "reproduction.md"
 
-# Two published values that differ by less say nothing of an order.
+# Published values that differ by less have no order.
 _APART = 0.05
 _ORDERED_SHARE = 0.75
 
@@ -50,7 +50,7 @@ def compare(
 
 @dataclass(frozen=True)
 class _Figure:
-    """A published figure, the conditions that it was measured under, and ours; None without any."""
+    """A published value, its conditions, and our summary under these; None if not measured."""
 
     published: Published
     under: Mapping[str, Plain]
@@ -58,7 +58,7 @@ class _Figure:
 
 
 class _Measured:
-    """The runs of an experiment, by what they were measured under."""
+    """The runs of an experiment, by their conditions."""
 
     def __init__(self, common: Parameters, runs: Iterable[RunRecord]) -> None:
         self._parameters = common
@@ -70,7 +70,7 @@ class _Measured:
         ]
 
     def figure(self, one: Published) -> _Figure:
-        """The figure with what the runs have of it."""
+        """A published value with the summary of our runs."""
         under = self._conditions(one.when)
         values = self._by_seed(under, one.metric)
         if one.relative_to:
@@ -145,10 +145,10 @@ def _verdict(figure: _Figure, declared: Sequence[_Figure]) -> Verdict:
 
 
 def _ordered(figure: _Figure, mean: float, declared: Sequence[_Figure]) -> bool:
-    """Whether ours lies to others as the published figure does.
+    """Whether our values have the order of the published ones.
 
-    The others are published figures of this metric that differ in one factor and by 5% or more; of
-    those that we have three quarters must lie on the side that the published ones are on.
+    Compared are published values of the same metric that differ in one factor and by 5% or more.
+    Three quarters of those that we have measured must be on the same side as published.
     """
     one = figure.published
     agreeing = []
@@ -164,7 +164,7 @@ def _ordered(figure: _Figure, mean: float, declared: Sequence[_Figure]) -> bool:
 
 
 def ratios(rows: Sequence[Comparison]) -> list[list[str]]:
-    """For the terminal: published ratios, and words, that have been measured; with a head."""
+    """Rows for the terminal, with a head: published ratios and words that we have measured."""
     table = [["relative to others", "ratio", "published", "reproduced"]]
     for row in rows:
         if row.relative_to and not row.derived and row.measured is not None:
@@ -174,7 +174,7 @@ def ratios(rows: Sequence[Comparison]) -> list[list[str]]:
 
 
 def page(documents: Sequence[tuple[Experiment, SweepDocument]]) -> str:
-    """Markdown: what of the literature reproduces, with the documents of results.json.
+    """The page in Markdown.
 
     A row for each published value; experiments without any are named at the end.
     """
@@ -212,7 +212,7 @@ def write(out_dir: Path, documents: Sequence[tuple[Experiment, SweepDocument]]) 
 
 
 def _command(document: SweepDocument) -> str:
-    """What made the runs, wherever they are kept."""
+    """The command that did the runs, without the directory."""
     words = shlex.split(document.command)
     if "--out" in words:
         place = words.index("--out")
@@ -257,7 +257,7 @@ def _section(experiment: Experiment, document: SweepDocument) -> Iterator[str]:
 
 
 def _needs_reason(row: Comparison) -> bool:
-    """Whether more could be reproduced than is, and the row does not say itself why not."""
+    """Whether the agreement could be better, and the row gives no reason."""
     best = "same trend" if row.published in ("more", "less") else "within tolerance"
     return row.agreement not in (best, "within tolerance", "not measured") and not row.reason
 

@@ -11,7 +11,7 @@ from airtcp.statistics import paired_ratio
 
 
 def table(results: SweepDocument) -> str:
-    """For each workload: its headline in every case, what others published, the policies' gains.
+    """For each workload: its main metric in every case, published values, gains of the policies.
 
     Then published ratios beside ours, and, for each model that the experiment has a figure of, the
     error of every point.
@@ -36,7 +36,7 @@ def table(results: SweepDocument) -> str:
 
 
 def note(counts: Sequence[int]) -> str | None:
-    """What to make of intervals when a case has too few runs; counts: the runs of each case."""
+    """A note on intervals when a case has too few runs; counts: the runs of each case."""
     match min(counts, default=0):
         case 1:
             return "note: one run of a case has no interval; --seeds 5 makes five"
@@ -49,7 +49,7 @@ def note(counts: Sequence[int]) -> str | None:
 
 
 def _workload(results: SweepDocument, summary: SummaryRow) -> str:
-    """That of a case: a factor, or the same in every run."""
+    """The workload of a case: a factor, or the same in every run."""
     common = (run.parameters.get("workload", "bulk") for run in results.runs)
     return str(summary.factors.get("workload") or next(common, "bulk"))
 
@@ -81,7 +81,7 @@ def _tables(
 
 
 def _model_table(title: str, compared: ModelComparison) -> str:
-    """Measured, model, and what the model says too much, in percent of the measured."""
+    """Measured value, model, and the error of the model, also in percent of the measured value."""
     rows = [[title, "Mbit/s", "model", "error", "%", "RTT ms", "model", "error", "%"]]
     for point in compared.points:
         rows.append([case_name(point.factors)])
@@ -101,7 +101,7 @@ def _model_table(title: str, compared: ModelComparison) -> str:
 def _changes(
     results: SweepDocument, metric: str, summaries: Sequence[SummaryRow]
 ) -> list[list[str]]:
-    """A policy over default, same other factors, same seeds, in percent.
+    """Change from default to a policy in percent, with equal other factors and seeds.
 
     The published change is the ratio of the published means, whatever percentage was printed.
     """
@@ -133,7 +133,7 @@ def _changes(
 
 
 def case_name(factors: Mapping[str, object]) -> str:
-    """What a case is called in tables."""
+    """The name of a case in tables."""
     return " ".join(f"{name}={value}" for name, value in factors.items()) or "(one case)"
 
 
@@ -149,7 +149,7 @@ def _published(published: PublishedValue | None) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]], texts: Container[int] = (0,)) -> str:
-    """Columns: those numbered in `texts` to the left, figures to the right."""
+    """Aligned columns: left those with the numbers in `texts`, right all others."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:

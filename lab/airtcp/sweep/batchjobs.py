@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Workers in the jobs of a batch system, Slurm for one, by a configuration of dask-jobqueue."""
+"""Workers as jobs of a batch system such as Slurm, configured as for dask-jobqueue."""
 
 import math
 import shutil
@@ -21,7 +21,7 @@ from airtcp.paths import REPOSITORY
 from airtcp.sweep.certificates import Certificates
 from airtcp.sweep.clusterservers import WORKER, worker_options
 
-# Of the scheduler: what decides who can connect.
+# Scheduler options that decide who can connect.
 _OURS = {"dashboard", "dashboard_address", "http_prefix", "jupyter", "protocol", "security"}
 
 
@@ -49,7 +49,7 @@ def _kinds() -> dict[str, Any]:
 
 
 def python() -> str:
-    """The command of a batch job's Python: with airtcp, and no module of the working directory."""
+    """The command that runs Python in a batch job, with airtcp, without the current directory."""
     return f"env PYTHONPATH={REPOSITORY / 'lab'} {sys.executable} -P"
 
 
@@ -65,7 +65,7 @@ def submitted(path: Path, processes: int | None, known: Certificates) -> Iterato
     command = kind.job_cls.submit_command
     if command and not shutil.which(command):
         raise InputError(f"{path}: no program {command} here to submit batch jobs with")
-    # The very Python and files of this machine, unless the file has others.
+    # Python and files of this machine, unless the file names others.
     usual = {"python": python(), "processes": 1, "worker-command": WORKER}
     extra = [*(section.pop("worker-extra-args", None) or []), *worker_options()]
     options = section.pop("scheduler-options", None) or {}
@@ -86,7 +86,7 @@ def submitted(path: Path, processes: int | None, known: Certificates) -> Iterato
         except (RuntimeError, TypeError, ValueError) as error:
             raise InputError(f"{path}: {_one_line(error)}") from None
         with cluster:
-            # Not by scale(), which tells nobody when the batch system refuses.
+            # Not by scale(), which hides errors of the batch system.
             for _ in range(math.ceil((processes or 1) / section["cores"])):
                 cluster.worker_spec.update(cluster.new_worker_spec())
             try:
@@ -99,13 +99,13 @@ def submitted(path: Path, processes: int | None, known: Certificates) -> Iterato
 
 
 def _one_line(error: Exception) -> str:
-    """Of a command that failed what it said."""
+    """The error output of a command that failed."""
     text = str(error)
     return " ".join((text.partition("stderr:\n")[2] or text).split())
 
 
 def _read(path: Path) -> tuple[str, dict[str, Any]]:
-    """The kind of batch system and its section. InputError for what dask-jobqueue has not."""
+    """The kind of batch system and its section. InputError for one that dask-jobqueue lacks."""
     try:
         text = yamlfile.read(path)
     except InputError as error:

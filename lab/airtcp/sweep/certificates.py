@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Certificates of a cluster, with which its machines know each other, and where they are needed.
+"""TLS certificates by which the machines of a cluster know each other, and where they are needed.
 
 Whoever can connect to a scheduler or a worker can run programs there. So both listen to this
 machine alone, or take only connections by TLS from those that have a certificate of the cluster.
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from distributed import Security
 
 ENVIRONMENT = "AIRTCP_CERTIFICATES"
-"""The variable that names the directory, for those who do not give it as an option."""
+"""The environment variable that names the directory, in place of the option."""
 
 _AUTHORITY, _CERTIFICATE, _KEY = "ca.pem", "certificate.pem", "key.pem"
 _DAYS = "3650"
@@ -39,7 +39,7 @@ class Certificates:
     directory: Path
 
     def security(self) -> "Security":
-        """For Dask's programs: TLS alone, and both sides must show a certificate."""
+        """For Dask: TLS only, and both sides must present a certificate."""
         from distributed import Security
 
         ours = {
@@ -51,7 +51,7 @@ class Certificates:
         return Security(require_encryption=True, tls_ca_file=authority, **ours)
 
     def options(self) -> list[str]:
-        """The same, for Dask's command lines."""
+        """The same as options of Dask's programs."""
         files = (("ca-file", _AUTHORITY), ("cert", _CERTIFICATE), ("key", _KEY))
         options = [(f"--tls-{what}", str(self.directory / name)) for what, name in files]
         return ["--protocol", "tls", *(text for option in options for text in option)]
@@ -82,7 +82,7 @@ def address(text: str, certificates: Certificates | None) -> str | None:
 
 
 def loopback(host: str) -> str | None:
-    """The address of a host's that is of this machine for itself; None: others can reach it."""
+    """The loopback address of a host name; None if other machines can reach it."""
     try:
         known = {str(entry[4][0]) for entry in socket.getaddrinfo(host, None)}
     except (OSError, UnicodeError):
@@ -94,7 +94,7 @@ def loopback(host: str) -> str | None:
 
 
 def read(directory: Path) -> Certificates:
-    """Those of a directory. InputError when they are not there, not private or do not fit."""
+    """Read a directory. InputError for a file that is missing, public, or does not match."""
     certificates = Certificates(directory.absolute())
     where = f"--certificates {directory}"
     try:
@@ -104,7 +104,7 @@ def read(directory: Path) -> Certificates:
             raise InputError(f"{where}: others may read {_KEY}: chmod 600 {directory / _KEY}")
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.load_verify_locations(directory / _AUTHORITY)
-        # Without a password OpenSSL would ask the terminal for that of an encrypted key.
+        # Without a password OpenSSL would ask for one on the terminal.
         context.load_cert_chain(directory / _CERTIFICATE, directory / _KEY, password="")
     except ssl.SSLError as error:
         said = error.reason or "not PEM"
@@ -120,7 +120,7 @@ def read(directory: Path) -> Certificates:
 
 
 def create(directory: Path) -> Certificates:
-    """Make new ones, in a directory that must not be there, or be empty. 0700, its key 0600.
+    """Make new ones in a new or empty directory: mode 0700, the key 0600.
 
     The authority's own key is not kept: nothing else will ever have its certificate.
     """
@@ -147,13 +147,13 @@ def create(directory: Path) -> Certificates:
 
 @contextmanager
 def temporary(parent: Path) -> Iterator[Certificates]:
-    """New ones, in a directory that is removed."""
+    """New ones, in a temporary directory."""
     with tempfile.TemporaryDirectory(prefix="certificates-", dir=make_dir(parent)) as scratch:
         yield create(Path(scratch) / "cluster")
 
 
 def _openssl(key: Path, certificate: Path, subject: str, *options: str | Path) -> None:
-    """A new key and its certificate, by itself or, with -CA, by another."""
+    """Make a key and its certificate: self-signed, or with -CA signed by another."""
     command = [
         *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"),
         *("-nodes", "-days", _DAYS, "-subj", subject),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A sweep whose runs are done elsewhere: by the workers of a Dask scheduler, or in batch jobs.
+"""A sweep whose runs are done on other machines: by workers of a Dask scheduler, or in batch jobs.
 
 A worker sends back the files of a run; they are put where a run here would have left them.
 """
@@ -24,7 +24,14 @@ from airtcp.results import record
 from airtcp.results.record import RESULT_FILE, RunRecord
 from airtcp.sweep import batchjobs, certificates
 from airtcp.sweep.certificates import Certificates
-from airtcp.sweep.clusterworker import ArtifactPlugin, Task, WorkerError, lacking, marks, work
+from airtcp.sweep.clusterworker import (
+    ArtifactPlugin,
+    Task,
+    WorkerError,
+    mismatches,
+    resources,
+    work,
+)
 from airtcp.sweep.jobprocess import RunOutput
 from airtcp.sweep.request import RunRequest
 from airtcp.sweep.sweep import Failure, Step
@@ -69,7 +76,7 @@ def steps(
         ended: queue.SimpleQueue[Future[bytes]] = queue.SimpleQueue()
         try:
             while waiting or running:
-                # As many as can run: what waits on a worker that dies counts as a failure of it.
+                # No more than can run: a task waiting on a worker that dies counts as failed.
                 places = workers.places()
                 while waiting and len(running) < max(1, places):
                     number, job = waiting.pop(0)
@@ -83,7 +90,7 @@ def steps(
                         identity=job.identity,
                     )
                     future = client.submit(
-                        work, task, key=task.key, resources=dict.fromkeys(marks(), 1)
+                        work, task, key=task.key, resources=dict.fromkeys(resources(), 1)
                     )
                     running[future] = job
                     future.add_done_callback(ended.put)
@@ -100,36 +107,36 @@ def steps(
 
 
 class _Workers:
-    """The workers of a scheduler that this machine may send runs to."""
+    """The workers of a scheduler that can do runs for this machine."""
 
     def __init__(self, client: Client, where: str, say: Say) -> None:
         self._client = client
         self._where = where
         self._say = say
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     def places(self) -> int:
-        """How many runs they do at once. AirtcpError when there are others alone."""
+        """How many runs they do at once. AirtcpError when all workers are of other versions."""
         if self._client.status != "running":
             raise _gone(self._where)
         workers = self._client.scheduler_info()["workers"]
         wrong = {
-            address: f"the worker on {worker['host']} has not the same {' and '.join(lacks)} as "
+            address: f"the worker on {worker['host']} has not the same {' and '.join(parts)} as "
             "this machine and gets no runs: install the same versions on both"
             for address, worker in workers.items()
-            if (lacks := lacking(worker["resources"]))
+            if (parts := mismatches(worker["resources"]))
         }
         if wrong and len(wrong) == len(workers):
             raise AirtcpError(next(iter(wrong.values())))
-        for address in wrong.keys() - self._told:
+        for address in wrong.keys() - self._reported:
             self._say(f"airtcp: {wrong[address]}")
-            self._told.add(address)
+            self._reported.add(address)
         return sum(workers[one]["nthreads"] for one in workers.keys() - wrong.keys())
 
 
 @contextmanager
 def _connected(cluster: Cluster, say: Say) -> Iterator[Client]:
-    # What goes wrong is said in our own words.
+    # Errors are reported in our own words.
     for name in ("distributed", "distributed.client"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     where, known = cluster.where, cluster.certificates
@@ -154,14 +161,14 @@ def _connected(cluster: Cluster, say: Say) -> Iterator[Client]:
                 say(f"{where} has no workers yet; on each machine: ./airtcp worker {where}")
             yield client
     except OSError as error:
-        if error.errno is not None:  # a file of ours; Dask's own have no number
+        if error.errno is not None:  # a file error of ours; those of Dask have no errno
             raise
         raise _gone(where) from None
 
 
 @contextmanager
 def _certificates(known: Certificates | None) -> Iterator[Certificates]:
-    """Those given, else some for this sweep, where batch jobs have their Python from."""
+    """Those given, else temporary ones in the cache, which batch jobs can read."""
     if known:
         yield known
         return
@@ -171,7 +178,7 @@ def _certificates(known: Certificates | None) -> Iterator[Certificates]:
 
 @contextmanager
 def _with_artifacts(client: Client, kernel: Kernel, tools: GuestTools, name: str) -> Iterator[None]:
-    """Every worker has the kernel and the programs, those that come later too."""
+    """Every worker gets the kernel and the programs, also one that connects later."""
     client.register_plugin(ArtifactPlugin(kernel, tools), name)
     try:
         yield
@@ -192,7 +199,7 @@ def _end(
     answer: RunOutput | Failure = pickle.loads(future.result())
     if isinstance(answer, RunOutput):
         return _place(answer, job, out_dir)
-    if answer.affects == "all":  # or that worker would have every other run fail
+    if answer.affects == "all":  # else every other run would fail on that worker
         raise StopError(answer.message)
     return answer
 
@@ -202,7 +209,7 @@ def _gone(where: str) -> AirtcpError:
 
 
 def _place(done: RunOutput, job: RunRequest, out_dir: Path) -> RunRecord:
-    """Put the files of a run where a run here leaves them. StopError when there is no room."""
+    """Unpack the files of a run where a local run leaves them. StopError when the disk is full."""
     run_dir = job.directory(out_dir)
     result = done.record
     try:

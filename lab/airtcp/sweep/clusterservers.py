@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The processes of a cluster: Dask's scheduler and its workers, who may connect, what they show."""
+"""The processes of a cluster, a Dask scheduler and its workers, and who may connect to them."""
 
 import os
 import socket
@@ -11,7 +11,7 @@ from airtcp.errors import InputError, reason
 from airtcp.sweep import certificates
 from airtcp.sweep.certificates import Certificates
 
-# Dask opens the port of its web pages even without them: no others may reach it, and it is empty.
+# Dask opens a port for its dashboard even without one: only this machine can reach it.
 _NO_PAGES = ("--no-dashboard", "--dashboard-address", "127.0.0.1:0")
 _CONFIGURATION = {
     "DASK_DISTRIBUTED__SCHEDULER__HTTP__ROUTES": "[]",
@@ -23,13 +23,13 @@ WORKER = "airtcp.sweep.workerprocess"
 
 
 def worker_options() -> list[str]:
-    """What Dask's command line of every worker has, beside what differs."""
-    # Guests are other processes: what they take is not the worker's to limit.
+    """The options that every Dask worker has in common."""
+    # Guests are other processes: the worker must not limit their memory.
     return ["--no-nanny", "--memory-limit", "0", *_NO_PAGES]
 
 
 def scheduler(host: str, port: int, known: Certificates | None) -> NoReturn:
-    """Become a scheduler. InputError when it would serve strangers, or cannot listen there."""
+    """Become a scheduler. InputError when anyone could connect, or it cannot listen there."""
     if not known and not certificates.loopback(host):
         raise InputError(
             f"--host {host}: others can reach it, and would run programs here: give --certificates "
@@ -47,8 +47,8 @@ def scheduler(host: str, port: int, known: Certificates | None) -> NoReturn:
 
 
 def worker(scheduler: str, jobs: int, known: Certificates | None) -> NoReturn:
-    """Become a worker of the scheduler at the address. InputError when it must not be."""
-    # A worker listens as well.
+    """Become a worker of the scheduler at the address. InputError when that would be unsafe."""
+    # A worker also listens.
     inner = certificates.address(scheduler, known)
     encrypted = None if inner else known
     where = ["--host", f"[{inner}]" if ":" in inner else inner] if inner else []
@@ -68,6 +68,6 @@ def _try(host: str, port: int) -> None:
 
 
 def _become(program: str, options: Sequence[str], known: Certificates | None) -> NoReturn:
-    """Go on as a program of Dask, with the very libraries of this one."""
+    """Replace this process by a program of Dask, with the same libraries."""
     environment = {**os.environ, **_CONFIGURATION, **(_ENCRYPTED if known else {})}
     os.execve(sys.executable, [sys.executable, "-P", "-m", program, *options], environment)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a worker of a cluster does: it keeps kernels and guest programs, and does runs."""
+"""The part of a cluster's worker: keeps kernels and guest programs in its cache, and does runs."""
 
 import functools
 import hashlib
@@ -38,13 +38,13 @@ class WorkerError(AirtcpError):
     """A worker cannot do any runs."""
 
 
-# A mark says that a worker has something; runs do not use it up.
+# Runs do not use up a resource that stands for a version.
 _PLENTY = 1 << 20
 
 
 @functools.cache
 def fingerprint() -> dict[str, str]:
-    """What a worker must have in common with who sends it runs, or they would not be the same.
+    """What decides whether runs of a worker equal those of another machine.
 
     Those of this machine: hashes of files, versions of Python and of the installed libraries.
     """
@@ -64,17 +64,19 @@ def _libraries() -> str:
     return hashlib.sha256("\n".join(versions).encode()).hexdigest()[:16]
 
 
-def marks() -> dict[str, float]:
-    """The fingerprint as resources of a worker: Dask gives it only runs that need these."""
-    return dict.fromkeys(map(_mark, fingerprint().items()), _PLENTY)
+def resources() -> dict[str, float]:
+    """The fingerprint as resources of a worker: Dask gives it only runs that ask for the same."""
+    return dict.fromkeys(map(_resource, fingerprint().items()), _PLENTY)
 
 
-def lacking(resources: Mapping[str, float]) -> list[str]:
-    """The parts of it that a worker with these resources has not in common with this machine."""
-    return [name for name, value in fingerprint().items() if _mark((name, value)) not in resources]
+def mismatches(of_worker: Mapping[str, float]) -> list[str]:
+    """The parts of the fingerprint in which a worker differs from this machine."""
+    return [
+        name for name, value in fingerprint().items() if _resource((name, value)) not in of_worker
+    ]
 
 
-def _mark(part: tuple[str, str]) -> str:
+def _resource(part: tuple[str, str]) -> str:
     return f"airtcp:{part[0]}:{part[1]}"
 
 
@@ -87,7 +89,7 @@ def _hash(paths: list[Path]) -> str:
 
 
 class ArtifactPlugin(WorkerPlugin):
-    """Gives every worker the kernel and the guest programs, which it keeps in its cache."""
+    """Installs the kernel and the guest programs in the cache of every worker."""
 
     def __init__(self, kernel: Kernel, tools: GuestTools) -> None:
         self._packed = {
@@ -97,7 +99,7 @@ class ArtifactPlugin(WorkerPlugin):
         self.failed = ""
 
     def setup(self, worker: Worker) -> None:
-        """Dask calls it once in each worker, be it there already or not yet."""
+        """Dask calls it once in each worker, also in those that connect later."""
         for place, packed in self._packed.items():
             directory = cache_dir() / place
             try:
@@ -113,7 +115,7 @@ class ArtifactPlugin(WorkerPlugin):
 
 @dataclass(frozen=True)
 class Task:
-    """A run, as it is sent to a worker; key is Dask's name for it."""
+    """A run as it is sent to a worker; key is its name in Dask."""
 
     key: tuple[str, int]
     kernel_version: str
@@ -125,7 +127,7 @@ class Task:
 
 
 def work(task: Task) -> bytes:
-    """Do the run; what jobprocess answers. Ends the guest when the run is no longer wanted.
+    """Do the run and return the answer of jobprocess. Ends the guest when the run is cancelled.
 
     Raises WorkerError when the worker has not got what it takes.
     """
@@ -171,7 +173,7 @@ def _ended(process: "subprocess.Popen[bytes]") -> bool:
 
 
 def _is_wanted(task: Task, worker: Worker) -> bool:
-    """Not when who sent it has cancelled it or is gone: Dask lets a thread go on."""
+    """False when the client has cancelled the run or is gone: Dask does not stop the thread."""
     known = worker.state.tasks.get(task.key)
     up = worker.status in (Status.running, Status.paused)
     return up and known is not None and known.state != "cancelled"

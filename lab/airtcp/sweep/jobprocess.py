@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""One run in a process of its own, from a JobInput on its standard input to a pickled answer.
+"""One run in its own process: reads a JobInput from standard input, prints a pickled answer.
 
 A worker of a cluster starts it. It leaves nothing behind, however the worker ends.
 """
@@ -24,7 +24,7 @@ from airtcp.sweep.sweep import Failure, end_with
 
 @dataclass(frozen=True)
 class JobInput:
-    """What to run. identity: as whoever sends it has computed it."""
+    """What to run. identity: as the sender has computed it."""
 
     kernel: Kernel
     tools: GuestTools
@@ -41,7 +41,7 @@ class JobInput:
 
 @dataclass(frozen=True)
 class RunOutput:
-    """A run and its files, packed; they were in a directory of runs named `out_dir`."""
+    """A run and its packed files. out_dir: the directory of the sweep on the worker."""
 
     record: RunRecord
     packed: bytes
@@ -52,7 +52,7 @@ def _do(given: JobInput) -> RunOutput | Failure:
     try:
         request = RunRequest.of(given.kernel, given.tools, given.case, given.seed)
         if request.identity != given.identity:
-            # This process has loaded them just now, the worker long ago.
+            # This process has loaded the code just now, the worker at its start.
             said = f"airtcp has changed on {platform.node()}: start its worker again"
             return Failure(said, "all")
         result = run_one(request, given.scratch)
@@ -61,12 +61,12 @@ def _do(given: JobInput) -> RunOutput | Failure:
         failure = Failure.by(error)
         return replace(failure, message=f"on {platform.node()}: {failure.message}")
     finally:
-        # Whoever started this process does it too, but may have been killed.
+        # The worker removes it, too, unless it has been killed.
         shutil.rmtree(given.scratch, ignore_errors=True)
 
 
 def main() -> None:
-    """Standard input has the parent's process id, then the input."""
+    """Standard input has the process id of the parent, then the JobInput."""
     parent = pickle.load(sys.stdin.buffer)
     try:
         end_with(parent)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A run to do: its plan, and its identity, which two runs share that must give equal results."""
+"""A run to do, with its plan and its identity: two runs of one identity give equal results."""
 
 import hashlib
 import json
@@ -19,13 +19,13 @@ from airtcp.testbed.model import Testbed
 
 _PACKAGE = Path(__file__).parents[1]
 
-# The packages above this one. Nothing that a run computes is in them: import-linter checks that
-# packages import only those below them.
+# The packages above this one, which no run can use: import-linter checks that packages import only
+# those below them.
 _ABOVE = frozenset({"cli", "report", "__main__.py"})
 
 
 def code_files(package: Path = _PACKAGE) -> list[Path]:
-    """The modules that can decide what a run gives: all but those of packages above this one."""
+    """The modules that can affect a run: all except those of the packages above this one."""
     found = sorted(package.rglob("*.py"))
     return [path for path in found if path.relative_to(package).parts[0] not in _ABOVE]
 
@@ -40,7 +40,7 @@ def hash_of_code(package: Path = _PACKAGE) -> str:
 
 
 CODE = hash_of_code()
-"""Of what this process has loaded, whatever becomes of the files while it runs."""
+"""The hash of what this process has loaded. The files may change while it runs."""
 
 
 def run_directory(out_dir: Path, case: Case, seed: int) -> Path:
@@ -50,7 +50,7 @@ def run_directory(out_dir: Path, case: Case, seed: int) -> Path:
 
 @dataclass(frozen=True, eq=False)
 class RunRequest:
-    """One run to do. Equal to itself alone, so that it can be a key.
+    """One run to do. Compared by object identity, so that it can be a key.
 
     plan: the steps that its guest takes in the testbed. identity: a hash over everything that
     decides the run: kernel, guest programs, plan, topology, parameters, factors, seed, and the

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""One run: plan, boot, collect. All that it leaves is in one directory, result.json last.
+"""One run: write the plan, boot the guest, compute results. result.json is written last.
 
 OUT/runs/<case>/seed-<n>/ holds the plan, the console, the instruments' files and result.json, which
 is one element of "runs" in results.json.
@@ -35,7 +35,7 @@ Say = Callable[[str], None]
 
 
 def expected_virtual_s(testbed: Testbed) -> float:
-    """Virtual time from boot to power-off, about: the network takes 5 s to stand."""
+    """Approximate virtual time from boot to power-off; setting up the network takes 5 s."""
     ends_s = (
         flow.start_s + WORKLOADS[flow.workload].expected_s(flow.parameters)
         for flow in testbed.flows
@@ -46,8 +46,8 @@ def expected_virtual_s(testbed: Testbed) -> float:
 def finished(request: RunRequest, out_dir: Path, known: bool, say: Say) -> RunRecord | None:
     """The record of this very run, if it has been done.
 
-    None, and a line, when it has been done but its files are not as it has left them. Without
-    result.json only results.json knows that the run had been done (known): it may never have ended.
+    None, and a line, when it has been done but files are missing or have changed. Without
+    result.json the run may never have ended, unless results.json has it (known).
     """
     run_dir = request.directory(out_dir)
     try:
@@ -70,7 +70,7 @@ def finished(request: RunRequest, out_dir: Path, known: bool, say: Say) -> RunRe
 
 
 def run_one(request: RunRequest, out_dir: Path) -> RunRecord:
-    """Do a run; what an earlier run left in its directory is replaced.
+    """Do a run. It replaces the files of an earlier run in its directory.
 
     A guest that fails gives a record with its status and error. Raises AirtcpError when the files
     of the run cannot be written; of StopError nothing is left.
@@ -116,7 +116,7 @@ def _boot(request: RunRequest, run_dir: Path) -> GuestResult:
 
 @dataclass(frozen=True)
 class _Measured:
-    """What the files of a run give; or why they give nothing."""
+    """The results of a run, or why there are none."""
 
     status: str
     error: str | None = None
@@ -125,7 +125,7 @@ class _Measured:
 
 
 def _measured(request: RunRequest, ended: GuestResult, run_dir: Path) -> _Measured:
-    """Compute from the guest's files; this adds captures as pcapng, the series and Flent's file."""
+    """Compute results from the guest's files. Writes *.pcapng, series.csv and run.flent.gz."""
     if ended.status != "ok":
         return _Measured(ended.status, _failure(ended, run_dir))
     testbed = request.testbed
@@ -164,7 +164,7 @@ def _record(
 
 
 def _timeout_wall_s(testbed: Testbed) -> float:
-    # Far more than any run takes: it ends guests that hang.
+    # Far more than any run takes, to end guests that hang.
     rate_bps = sum(access_rate_bps(node.parameters) for node in testbed.access_points)
     needed = [WORKLOADS[flow.workload].timeout_s(flow, rate_bps) for flow in testbed.flows]
     return 120 + 10 * len(testbed.nodes) + max(needed) + 2 * testbed.parameters.baseline_s
@@ -194,7 +194,7 @@ def _write_series(run_dir: Path, testbed: Testbed, case: Case, seed: int) -> Non
 
 
 def _failure(ended: GuestResult, run_dir: Path) -> str:
-    """One line: the command that failed, in the words of iperf3 if it was iperf3; the console."""
+    """One line: the command that failed, what iperf3 says if it was that, the console file."""
     with ended.console.open(errors="replace") as lines:
         failed = next((line for line in lines if line.startswith(shell.FAILURE)), None)
     if ended.status != "failed" or not failed:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Cells of an experiment measured into a directory, with what is there already; its documents."""
+"""The cases of an experiment, measured into a directory; runs that are there are reused."""
 
 import os
 import sys
@@ -19,13 +19,13 @@ from airtcp.sweep.certificates import Certificates
 from airtcp.sweep.request import RunRequest, requests
 from airtcp.sweep.sweep import Outcome, Progress, collect, split, sweep
 
-# Says whose runs a directory has, even where no table has been written yet.
+# Names the experiment of a directory, also before results.json is written.
 _EXPERIMENT = ".experiment"
 
 
 @dataclass(frozen=True)
 class SweepOptions:
-    """How runs are done: seeds 1 to so many of each case, so many at once (None: one a core)."""
+    """How runs are done. seeds: runs of each case; jobs: runs at once (None: one for each core)."""
 
     kernel: Kernel
     tools: GuestTools
@@ -39,7 +39,7 @@ class SweepOptions:
 
 @dataclass(frozen=True)
 class SweepResult:
-    """What a sweep has left: its document, None where no run ended well."""
+    """The document of a sweep; None where there is no run, or it could not be written."""
 
     document: SweepDocument | None
     failed: bool
@@ -49,18 +49,18 @@ class SweepResult:
 def measure(
     options: SweepOptions, chosen: Experiment, cases: Sequence[Case], out_dir: Path
 ) -> SweepResult:
-    """Do the runs that out_dir has not, write results.json and results.parquet. AirtcpError.
+    """Do the runs that are missing in out_dir; write results.json and results.parquet. AirtcpError.
 
     InputError when out_dir is that of another experiment.
     """
-    # Guests of a sweep that was killed may take a moment to end, with the lock still held.
+    # Guests of a killed sweep hold the lock until they have ended.
     with locked(out_dir / ".lock", options.say):
         _claim(out_dir, chosen.name)
         return _measure(options, chosen, cases, out_dir)
 
 
 def _claim(out_dir: Path, name: str) -> None:
-    """Make a directory that of an experiment, or InputError: it is another's."""
+    """Mark a directory as that of an experiment. InputError when it belongs to another one."""
     mark = out_dir / _EXPERIMENT
     try:
         owner = mark.read_text().strip() or name
@@ -76,7 +76,7 @@ def _claim(out_dir: Path, name: str) -> None:
 
 
 def _experiment_of_results(out_dir: Path) -> str | None:
-    """What results.json, which has been there before the mark, is of."""
+    """The experiment that results.json names, for directories without the mark."""
     try:
         return documents.read(out_dir).experiment
     except InputError:
@@ -119,7 +119,7 @@ def _measure(
 
 
 def _finished_before(out_dir: Path, say: Callable[[str], None]) -> set[str]:
-    """Identities of the runs that results.json has. Says which of its files are damaged."""
+    """Identities of finished runs in results.json. Reports results files that are damaged."""
     path = out_dir / documents.FILE
     try:
         found = documents.FORM.parse(path.read_bytes())
@@ -138,7 +138,7 @@ def _finished_before(out_dir: Path, say: Callable[[str], None]) -> set[str]:
 
 def write_tables(out_dir: Path, document: SweepDocument) -> SweepDocument:
     """Write results.parquet, then results.json with its hash."""
-    from airtcp.results import parquet  # with Arrow, which takes a while to load
+    from airtcp.results import parquet  # Arrow takes a while to load
 
     table = parquet.write(out_dir, document)
     document = document.model_copy(update={"tables": {table.name: atomicfile.sha256(table)}})

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Many runs, a few at a time, each in a process of its own.
+"""Many runs, several at once, each in its own process.
 
-Every case is run with the same seeds, so that what chance does is common to the policies compared.
+Every case is run with the same seeds, so that the policies compared share their random numbers.
 """
 
 import ctypes
@@ -33,7 +33,7 @@ _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 @dataclass(frozen=True)
 class Failure:
-    """A run of which nothing can be told but why.
+    """A run that has left no record.
 
     affects: this run alone, all others as well, or those with as many beside them.
     """
@@ -43,7 +43,7 @@ class Failure:
 
     @classmethod
     def by(cls, error: AirtcpError) -> "Failure":
-        """What run_one raised."""
+        """From an exception of run_one."""
         if isinstance(error, StopError):
             return cls(str(error), "all")
         return cls(str(error), "crowd" if isinstance(error, CrowdedError) else "run")
@@ -51,7 +51,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a sweep has: a result a job that ended, and whether it was cut short by Ctrl-C.
+    """The end of a sweep: a record for each run that ended; whether Ctrl-C interrupted it.
 
     stopped: why no other run was tried; empty when all were.
     """
@@ -86,7 +86,7 @@ def split(
 
 
 class Step(NamedTuple):
-    """What happens in a sweep: jobs run, with the virtual seconds each has reached; one ended."""
+    """A step of a sweep: the running jobs, with the virtual time of each, and one that ended."""
 
     running: Sequence[tuple[RunRequest, float]]
     job: RunRequest | None = None
@@ -105,7 +105,7 @@ def sweep(
     watch: Watch,
     say: Say,
 ) -> Outcome:
-    """Do the jobs here, at most `processes` at once, fewer when this machine has not enough memory.
+    """Do the jobs here, at most `processes` at once, fewer when memory is short.
 
     watch(running, job, end) is called twice a second with the jobs that run and the virtual seconds
     each has reached, and once for each job that ends. Ctrl-C ends the guests and keeps the results.
@@ -114,7 +114,7 @@ def sweep(
 
 
 def collect(steps: Generator[Step], watch: Watch) -> Outcome:
-    """What has come of a sweep's steps, at their end, at Ctrl-C or StopError; they are closed."""
+    """Go through the steps of a sweep to their end, Ctrl-C or StopError, and close them."""
     results: dict[RunRequest, RunRecord] = {}
     failures: dict[RunRequest, str] = {}
     interrupted, stopped = False, ""
@@ -156,7 +156,7 @@ def _steps(
             crowded = ""
             while waiting and len(running) < limit and not crowded:
                 try:
-                    with interrupts.held():  # or nobody would end its process
+                    with interrupts.held():  # else its process would be left behind
                         running.append(_start(waiting[0], out_dir))
                 except OSError as error:
                     if not running:
@@ -184,7 +184,7 @@ def _steps(
                 say(f"airtcp: {why}; from here on at most {limit} at once")
             yield Step(_reached(running, out_dir))
     except StopError:
-        # Room for the tables of what is finished, if it is room that is missing.
+        # Make room for the tables, in case the disk is full.
         _end(running)
         for worker in running:
             shutil.rmtree(_directory(worker, out_dir), ignore_errors=True)
@@ -219,7 +219,7 @@ def _start(job: RunRequest, out_dir: Path) -> _Worker:
 
 
 def _work(job: RunRequest, out_dir: Path, answer: Connection, parent: int) -> None:
-    """In the worker's process."""
+    """The main function of a worker process."""
     try:
         end_with(parent)
         end: RunRecord | Failure
@@ -234,7 +234,7 @@ def _work(job: RunRequest, out_dir: Path, answer: Connection, parent: int) -> No
 
 
 def end_with(parent: int) -> None:
-    """Have this process interrupted when its parent ends it, or is killed.
+    """Interrupt this process when its parent ends it, or is killed.
 
     Ctrl-C is for the parent alone, which ends its workers by SIGTERM. A signal that kills the
     parent's whole group must not hit this process, which has to end all processes of its guest:
@@ -249,7 +249,7 @@ def end_with(parent: int) -> None:
 
 
 def _prefer_to_sweep() -> None:
-    """Have Linux, when memory runs out, end this process and its guest before the sweep."""
+    """Make Linux kill this process and its guest before the sweep when memory runs out."""
     badness = Path("/proc/self/oom_score_adj")
     with suppress(OSError):
         badness.write_text(str(max(500, int(badness.read_text()))))
@@ -258,7 +258,7 @@ def _prefer_to_sweep() -> None:
 def _answer(worker: _Worker, out_dir: Path) -> RunRecord | Failure:
     try:
         end: RunRecord | Failure | None = worker.answer.recv()
-    except (EOFError, OSError):  # it has ended before, or while it answered
+    except (EOFError, OSError):  # it ended before or during its answer
         end = None
     worker.answer.close()
     worker.process.join()
@@ -268,7 +268,7 @@ def _answer(worker: _Worker, out_dir: Path) -> RunRecord | Failure:
 
 
 def no_answer(code: int, run_dir: Path, oom_kills: int) -> Failure:
-    """Of a run whose process was killed: why, and its guest's directory removed.
+    """The failure of a run whose process was killed. Removes the directory of its guest.
 
     oom_kills: as hostlimits.oom_kills() were before it.
     """
@@ -283,7 +283,7 @@ def _reached(running: Sequence[_Worker], out_dir: Path) -> list[tuple[RunRequest
 
 
 def _virtual_s(worker: _Worker, out_dir: Path) -> float:
-    """The guest writes its uptime once a virtual second."""
+    """The virtual time of a run: its guest writes it once a virtual second."""
     progress = _directory(worker, out_dir) / "progress"
     try:
         return float(progress.read_text())
@@ -292,7 +292,7 @@ def _virtual_s(worker: _Worker, out_dir: Path) -> float:
 
 
 class Progress:
-    """How far a sweep is: on a terminal in one line that it rewrites, elsewhere a line a run."""
+    """Shows progress: one line that is rewritten on a terminal, else a line for each run."""
 
     def __init__(self, todo: Sequence[RunRequest], write: Callable[[str], None], tty: bool) -> None:
         self._weights = {job: expected_virtual_s(job.testbed) for job in todo}
@@ -321,7 +321,7 @@ class Progress:
         self._write(f"\r\033[K{text}\n" if self._tty else f"{text}\n")
 
     def _eta_s(self, running: Sequence[tuple[RunRequest, float]]) -> float | None:
-        """Wall seconds to the end, at the virtual seconds a wall second seen so far."""
+        """Remaining wall seconds, at the speed so far."""
         total = sum(self._weights.values())
         done = sum(self._weights[job] for job in self._ended)
         done += sum(min(virtual_s, self._weights[job]) for job, virtual_s in running)
@@ -330,12 +330,12 @@ class Progress:
 
 
 def _verdict(end: RunRecord | Failure) -> str:
-    # Why a run failed is said once, when all have ended.
+    # Errors are reported once, at the end of the sweep.
     if isinstance(end, Failure):
         return "failed"
     if end.error:
         return end.status
-    # The last: pages have the times of their objects too.
+    # The last one: web runs also have the times of single objects.
     headline = [one for one in HEADLINES.values() if end.metrics.get(one.metric) is not None][-1]
     figure = f"{end.metrics[headline.metric]:.2f} {headline.unit}"
     return f"{figure}, {end.cost.wall_s:.1f} s"

@@ -11,5 +11,5 @@ from distributed.cli import dask_worker
 from airtcp.sweep import clusterworker
 
 if __name__ == "__main__":
-    marks = " ".join(f"{mark}={count:g}" for mark, count in clusterworker.marks().items())
-    dask_worker.main([*sys.argv[1:], "--resources", marks])
+    resources = " ".join(f"{name}={count:g}" for name, count in clusterworker.resources().items())
+    dask_worker.main([*sys.argv[1:], "--resources", resources])
