@@ -83,7 +83,7 @@ def test_all_is_every_experiment_and_the_page_over_them(
     (tmp_path / "reproduction.md").unlink()
     assert cli.main(["report", str(tmp_path), "--published"]) == 0
     assert (tmp_path / "reproduction.md").read_text() == page
-    assert cli.main(["report", str(tmp_path), "--published", "--index"]) == 2
+    assert cli.main(["report", str(tmp_path), "--published", "--timeline", "1"]) == 2
     assert cli.main(["report", str(tmp_path / names[0]), "--published"]) == 2
 
 

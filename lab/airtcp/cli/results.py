@@ -32,12 +32,13 @@ def add(verbs: Verbs) -> None:
         help="the run whose timeline to show, a directory in DIR/runs (default: the first run of "
         "each policy)",
     )
-    report.add_argument(
+    other = report.add_mutually_exclusive_group()
+    other.add_argument(
         "--index",
         action="store_true",
         help="write DIR/index.html instead, an index of the reports in the subdirectories of DIR",
     )
-    report.add_argument(
+    other.add_argument(
         "--published",
         action="store_true",
         help="write DIR/reproduction.md instead, as `run all` does: published values beside ours, "
@@ -95,10 +96,8 @@ def _add_results(parser: argparse.ArgumentParser) -> None:
 def _report(options: argparse.Namespace) -> int:
     if options.index or options.published:
         chosen = "--index" if options.index else "--published"
-        if options.run or options.timeline is not None or options.index is options.published:
-            raise InputError(
-                f"{chosen}: --run, --timeline and other pages are not allowed with it, only DIR"
-            )
+        if options.run or options.timeline is not None:
+            raise InputError(f"{chosen}: --run and --timeline are not allowed with it, only DIR")
     if options.published:
         return _report_published(options.directory)
     if options.index:
