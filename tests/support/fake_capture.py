@@ -5,7 +5,7 @@ import struct
 from collections.abc import Iterable
 from pathlib import Path
 
-from airtcp.results.files import capture
+from airtcp.files import capture
 
 SERVER = bytes([10, 0, 0, 1])
 STATION = bytes([10, 0, 0, 2])

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from airtcp.experiment.experiment import Case
-from airtcp.results.record import Cost, KernelRecord, RunRecord, Value
+from airtcp.experiment.metrics import Value
+from airtcp.results.record import Cost, KernelRecord, RunRecord
 
 START_NS = 1_700_000_000_000_000_000
 DATA_PORT = 40001

@@ -10,9 +10,9 @@ from guests import Measure
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.backends.uml import boot
+from airtcp.files.tcpwatch import read_flows
 from airtcp.kernel.image import Kernel
 from airtcp.parameters import Parameters
-from airtcp.results.files.tcpwatch import read_flows
 from airtcp.testbed.default import testbed
 
 GAINS = {

@@ -10,9 +10,9 @@ from radio import MPDU_OCTETS, OCTETS, Cell, Sample, address, difference, flow, 
 from wifi_timing import Format, Rate, ppdu_us, psdu_octets, saturated_goodput_mbps
 
 from airtcp.backends.guesttools import GuestTools
+from airtcp.files.airsim import ampdu_sizes
 from airtcp.kernel.image import Kernel
 from airtcp.parameters import Parameters
-from airtcp.results.files.airsim import ampdu_sizes
 from airtcp.testbed.addresses import radio_mac
 
 HT = Parameters().replace(

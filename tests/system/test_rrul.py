@@ -13,9 +13,9 @@ from guests import PATH_METRICS, Measure, thesis_case
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.experiment.metrics import METRICS
+from airtcp.files.exchanges import read_exchanges
+from airtcp.files.latency import read_udp_ping
 from airtcp.kernel.image import Kernel
-from airtcp.results.files.exchanges import read_exchanges
-from airtcp.results.files.latency import read_udp_ping
 from airtcp.results.record import RunRecord
 from airtcp.sweep.request import RunRequest
 from airtcp.sweep.run import run_one

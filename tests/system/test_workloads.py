@@ -11,9 +11,9 @@ from guests import PATH_METRICS, Measure, thesis_case
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.experiment.metrics import METRICS
+from airtcp.files import capture
 from airtcp.kernel.image import Kernel
 from airtcp.kernel.policies import names
-from airtcp.results.files import capture
 from airtcp.results.record import RunRecord
 from airtcp.steps.plan import plan
 from airtcp.sweep.request import RunRequest

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from airtcp.errors import AirtcpError
-from airtcp.results.files.acktrace import Wait, read_waits
+from airtcp.files.acktrace import Wait, read_waits
 
 EVERYTHING = (0, 10**12)
 

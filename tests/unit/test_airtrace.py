@@ -10,7 +10,7 @@ from fake_capture import ethernet, on_air, tcp_packet, write_pcap
 from fake_run import START_NS
 
 from airtcp.errors import AirtcpError
-from airtcp.results.files import airtrace, capture
+from airtcp.files import airtrace, capture
 
 # The medium's clock does not start when the world's does.
 MEDIUM_NS = 5_000_000_000

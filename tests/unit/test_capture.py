@@ -8,7 +8,7 @@ import pytest
 from fake_capture import ethernet, on_air, tcp_packet, write_pcap
 
 from airtcp.errors import AirtcpError
-from airtcp.results.files import capture
+from airtcp.files import capture
 
 
 def test_conversion_keeps_every_nanosecond_byte_and_length(tmp_path: Path) -> None:

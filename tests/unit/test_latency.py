@@ -8,7 +8,7 @@ import pytest
 from fake_run import write_run
 
 from airtcp.errors import AirtcpError
-from airtcp.results.files.latency import Latency, read_ping, read_udp_ping
+from airtcp.files.latency import Latency, read_ping, read_udp_ping
 
 
 def test_pings_are_told_from_when_they_were_sent(tmp_path: Path) -> None:

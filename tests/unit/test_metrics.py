@@ -24,12 +24,12 @@ from fake_run import (
 )
 
 from airtcp.errors import AirtcpError
-from airtcp.experiment.metrics import HEADLINES, METRICS
+from airtcp.experiment.metrics import METRICS, Value
+from airtcp.files.airsim import ampdu_sizes, read_airsim
 from airtcp.parameters import Parameters
 from airtcp.results import metrics as run_metrics
-from airtcp.results.files.airsim import ampdu_sizes, read_airsim
-from airtcp.results.record import Value
-from airtcp.results.workloads import jain
+from airtcp.steps.workloads import HEADLINES
+from airtcp.steps.workloads.bulk import jain
 from airtcp.testbed.default import testbed
 
 REQUEST_RESPONSE = {f"request_response_ms_{of}" for of in ("mean", "p50", "p95", "p99", "max")}

@@ -9,11 +9,11 @@ from plans import check_shell, planned, section, text
 from pydantic import ValidationError
 
 from airtcp.errors import AirtcpError
+from airtcp.files.cwndtrace import read_cwnd_trace
+from airtcp.files.qdisc import read_qdisc
 from airtcp.parameters import NUMBERS, Parameters
 from airtcp.parameters.quantity import Plain
 from airtcp.results import metrics
-from airtcp.results.files.cwndtrace import read_cwnd_trace
-from airtcp.results.files.qdisc import read_qdisc
 from airtcp.steps import cpu_cost
 from airtcp.steps.step import Step
 from airtcp.testbed.default import testbed

@@ -19,6 +19,7 @@ from airtcp import atomicfile
 from airtcp.errors import InputError
 from airtcp.experiment.figures import KINDS, MetricFigure, TimeFigure
 from airtcp.experiment.metrics import METRICS
+from airtcp.files import capture
 from airtcp.kernel.policies import names
 from airtcp.parameters import Parameters
 from airtcp.paths import REPOSITORY
@@ -28,7 +29,6 @@ from airtcp.report.figure import Labels, Line, Steps
 from airtcp.report.plot import Plot
 from airtcp.report.saved import Saved
 from airtcp.report.writer import Writer
-from airtcp.results.files import capture
 from airtcp.results.metrics import compute
 from airtcp.statistics import Summary, summarize
 from airtcp.testbed.default import testbed

@@ -11,9 +11,9 @@ from test_airtrace import MEDIUM_NS, frame, write_air
 from test_report import write_results
 
 from airtcp.backends.uml import EPOCH_NS
+from airtcp.files import capture
 from airtcp.report import medium, model, tcplanes, timeline
 from airtcp.report.figure import Box, Strokes
-from airtcp.results.files import capture
 
 
 def write_captured(path: Path, packets: Sequence[tuple[int, bytes]]) -> None:

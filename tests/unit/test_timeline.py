@@ -9,9 +9,9 @@ from test_report import write_results
 
 from airtcp import cli
 from airtcp.errors import InputError
+from airtcp.files import airtrace
 from airtcp.report import medium, model, timeline
 from airtcp.report.figure import Box, Line, Panel, Strokes
-from airtcp.results.files import airtrace
 
 COLLIDED = 0x01
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Names, units and descriptions of the metrics, and the headline metric of each workload."""
+"""Names, units and descriptions of the metrics."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -8,6 +8,10 @@ from airtcp import suggest
 
 METRICS_IN = "all: docs/reference/metrics.md"
 """Refers to the full list, which is too long for a message."""
+
+
+Value = int | float | None
+"""The value of a metric: counters are integers; None if the metric does not apply."""
 
 
 class Metric(NamedTuple):
@@ -109,37 +113,6 @@ METRICS: Mapping[str, Metric] = {
     "tx_retries": Metric("MPDUs", "MPDUs retransmitted on the air, in both directions"),
     "tx_drops": Metric("MPDUs", "MPDUs that the radios dropped after their last attempt"),
     "collisions": Metric("PPDUs", "PPDUs and RTS frames lost at their receiver to a collision"),
-}
-
-
-class Headline(NamedTuple):
-    """The main metric of a workload. For times less is better, for the others more.
-
-    Times are means: a median would hide a policy that occasionally waits for a timer.
-    """
-
-    metric: str
-    title: str
-
-    @property
-    def slug(self) -> str:
-        """Base name of the files of its figure."""
-        return self.title.replace(" ", "-")
-
-    @property
-    def unit(self) -> str:
-        return METRICS[self.metric].unit
-
-    @property
-    def less_is_better(self) -> bool:
-        return self.unit == "ms"
-
-
-HEADLINES: Mapping[str, Headline] = {
-    "bulk": Headline("goodput_mbps", "goodput"),
-    "request_response": Headline("request_response_ms_mean", "mean latency"),
-    "transfer": Headline("completion_time_ms_mean", "mean completion time"),
-    "web": Headline("page_time_ms_mean", "mean page time"),
 }
 
 

@@ -8,12 +8,12 @@ from typing import get_args
 from urllib.parse import quote
 
 from airtcp.errors import AirtcpError, InputError
-from airtcp.experiment.metrics import HEADLINES
 from airtcp.report.page import fill
 from airtcp.report.svg import for_page
 from airtcp.results import documents
 from airtcp.results.documents import SweepDocument
 from airtcp.results.verdicts import Verdict
+from airtcp.steps.workloads import HEADLINES
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,8 @@ from typing import TypeVar
 import numpy
 
 from airtcp.errors import AirtcpError
+from airtcp.files.airsim import ampdu_sizes, read_airsim
+from airtcp.files.exchanges import read_exchanges
 from airtcp.report import model, series
 from airtcp.report.figure import (
     Axis,
@@ -27,8 +29,6 @@ from airtcp.report.figure import (
 from airtcp.report.model import Condition, Measured
 from airtcp.report.plot import Plot
 from airtcp.report.policies import Policies
-from airtcp.results.files.airsim import ampdu_sizes, read_airsim
-from airtcp.results.files.exchanges import read_exchanges
 
 _BAR_POINTS = 190  # width of all strokes of arrivals together: nearly that of a panel
 _ACK_SENT = "ACK sent"

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from airtcp.errors import InputError
-from airtcp.results.files import airtrace
-from airtcp.results.files.airtrace import Transmission
+from airtcp.files import airtrace
+from airtcp.files.airtrace import Transmission
 
 LENGTH_MS = 50
 NS_PER_MS = 1_000_000

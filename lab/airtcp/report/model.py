@@ -15,16 +15,18 @@ from pydantic import ValidationError
 from airtcp import statistics
 from airtcp.errors import AirtcpError, InputError
 from airtcp.experiment.figures import Figure
-from airtcp.experiment.metrics import HEADLINES, Headline
+from airtcp.experiment.metrics import Value
 from airtcp.experiment.topology import Network
+from airtcp.files.latency import Latency, read_ping
 from airtcp.kernel.policies import BASELINE
 from airtcp.parameters import Parameters
 from airtcp.parameters.quantity import Plain
 from airtcp.results import artifacts, assembly, documents, reproduction
 from airtcp.results.documents import FigureRecord, SummaryRow
-from airtcp.results.files.latency import Latency, read_ping
 from airtcp.results.modelfit import MeanAbsoluteError, Point
-from airtcp.results.record import Artifact, Cost, FlowRecord, KernelRecord, RunRecord, Value
+from airtcp.results.record import Artifact, Cost, FlowRecord, KernelRecord, RunRecord
+from airtcp.steps.workloads import HEADLINES
+from airtcp.steps.workloads.workload import Headline
 from airtcp.testbed.build import build
 from airtcp.testbed.model import Testbed
 

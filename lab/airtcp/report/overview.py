@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy
 
-from airtcp.experiment.metrics import Headline
 from airtcp.kernel.policies import BASELINE
 from airtcp.report import model
 from airtcp.report.figure import (
@@ -30,6 +29,7 @@ from airtcp.report.formats import number, percent
 from airtcp.report.model import Condition, Gain, Measured, Results
 from airtcp.report.plot import Plot
 from airtcp.report.policies import Policies
+from airtcp.steps.workloads.workload import Headline
 
 _LABEL_LETTERS = 30  # what fits beside the bars
 

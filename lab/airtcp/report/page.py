@@ -7,7 +7,7 @@ from pathlib import Path
 
 import jinja2
 
-from airtcp.experiment.metrics import METRICS, Headline, Metric
+from airtcp.experiment.metrics import METRICS, Metric
 from airtcp.kernel.policies import BASELINE
 from airtcp.report.contents import Contents
 from airtcp.report.formats import interval, number, percent, percent_interval, with_interval
@@ -25,6 +25,7 @@ from airtcp.report.model import (
 from airtcp.report.palette import PALETTE, policy_role
 from airtcp.report.saved import Saved
 from airtcp.statistics import paired_difference, summarize
+from airtcp.steps.workloads.workload import Headline
 
 
 def render(contents: Contents, saved: Mapping[str, Saved]) -> str:

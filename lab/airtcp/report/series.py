@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy
 
 from airtcp.errors import AirtcpError
+from airtcp.files import capture
+from airtcp.files.cwndtrace import read_cwnd_trace
+from airtcp.files.iperf3 import read_iperf3
+from airtcp.files.tcpwatch import read_exchange_ends, read_flows
 from airtcp.report.figure import Floats
 from airtcp.results import timeseries
-from airtcp.results.files import capture
-from airtcp.results.files.cwndtrace import read_cwnd_trace
-from airtcp.results.files.iperf3 import read_iperf3
-from airtcp.results.files.tcpwatch import read_exchange_ends, read_flows
 from airtcp.testbed.model import Flow, Testbed
 
 # Inter-arrival times are shown from here on, past slow start, where the capture is that long.

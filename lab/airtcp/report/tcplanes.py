@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy
 
 from airtcp.backends.uml import EPOCH_NS
+from airtcp.files import acktrace, airtrace, capture
+from airtcp.files.acktrace import Wait
+from airtcp.files.capture import Segment
 from airtcp.report.figure import Box, Entry, Mark, Strokes, floats
 from airtcp.report.medium import NS_PER_MS
 from airtcp.report.model import Run
-from airtcp.results.files import acktrace, airtrace, capture
-from airtcp.results.files.acktrace import Wait
-from airtcp.results.files.capture import Segment
 from airtcp.testbed.addresses import station_address
 
 _NODES = ("server", "station")

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy
 
 from airtcp.errors import AirtcpError, InputError
+from airtcp.files import airtrace
+from airtcp.files.airtrace import Transmission
 from airtcp.report import medium, tcplanes
 from airtcp.report.figure import (
     PAGE_IN,
@@ -28,8 +30,6 @@ from airtcp.report.medium import LENGTH_MS, NS_PER_MS, Medium
 from airtcp.report.model import Results, Run
 from airtcp.report.plot import Plot
 from airtcp.report.tcplanes import Lanes
-from airtcp.results.files import airtrace
-from airtcp.results.files.airtrace import Transmission
 
 _ROW_MS = 10
 _ROWS = LENGTH_MS // _ROW_MS

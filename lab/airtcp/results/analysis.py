@@ -14,12 +14,13 @@ import duckdb
 import pyarrow
 
 from airtcp.errors import InputError
-from airtcp.experiment.metrics import HEADLINES, METRICS, unknown_metric
+from airtcp.experiment.metrics import METRICS, unknown_metric
 from airtcp.parameters import PARAMETER_NAMES, Parameters
 from airtcp.parameters.quantity import Plain
 from airtcp.results import artifacts, documents, parquet
 from airtcp.results.table import aligned, case_name
 from airtcp.statistics import paired_ratio, summarize
+from airtcp.steps.workloads import HEADLINES
 
 Form = Literal["table", "csv", "json"]
 

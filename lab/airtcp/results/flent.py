@@ -19,9 +19,9 @@ import numpy
 from numpy.typing import NDArray
 
 from airtcp.backends.uml import EPOCH_NS
+from airtcp.files.exchanges import read_exchanges
+from airtcp.files.latency import Latency, read_ping, read_udp_ping
 from airtcp.results import timeseries
-from airtcp.results.files.exchanges import read_exchanges
-from airtcp.results.files.latency import Latency, read_ping, read_udp_ping
 from airtcp.testbed.model import RRUL_CLASSES, Flow, Testbed
 
 _FORMAT = 4

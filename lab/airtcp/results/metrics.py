@@ -7,18 +7,19 @@ from pathlib import Path
 import numpy
 
 from airtcp.errors import AirtcpError
-from airtcp.experiment.metrics import METRICS
-from airtcp.results import workloads
-from airtcp.results.files.airsim import ampdu_sizes, read_airsim, read_airsim_totals
-from airtcp.results.files.iperf3 import read_iperf3
-from airtcp.results.files.latency import read_ping, read_udp_ping
-from airtcp.results.files.qdisc import read_qdisc
-from airtcp.results.files.tcpwatch import TcpTrace
-from airtcp.results.record import FlowRecord, Value
-from airtcp.results.workloads import NO_DATA
+from airtcp.experiment.metrics import METRICS, Value
+from airtcp.files.airsim import ampdu_sizes, read_airsim, read_airsim_totals
+from airtcp.files.iperf3 import read_iperf3
+from airtcp.files.latency import read_ping, read_udp_ping
+from airtcp.files.qdisc import read_qdisc
+from airtcp.files.tcpwatch import TcpTrace
+from airtcp.results.record import FlowRecord
 from airtcp.steps import cpu_cost, filters
+from airtcp.steps.workloads import WORKLOADS
 from airtcp.testbed.model import AckFilter, Testbed
 from airtcp.testbed.processors import Cost
+
+NO_DATA = "the TCP connections of the transfer carried no data"
 
 _SHARES = ("data", "ack", "idle", "collision")
 _BUSY = ("data", "ack", "other", "collision")
@@ -54,7 +55,10 @@ def compute(run_dir: Path, testbed: Testbed) -> dict[str, Value]:
     """
     check_fates(run_dir)
     values: dict[str, Value] = dict.fromkeys(METRICS)
-    found = [workloads.measure(run_dir, testbed, name) for name in _workloads(testbed)]
+    found = []
+    for name in dict.fromkeys(flow.workload for flow in testbed.flows):
+        of_workload = [flow for flow in testbed.flows if flow.workload == name]
+        found.append(WORKLOADS[name].measure(run_dir, testbed, of_workload))
     for one in found:
         values |= one.values
     if sent := [final for one in found for final in one.sent]:
@@ -65,15 +69,11 @@ def compute(run_dir: Path, testbed: Testbed) -> dict[str, Value]:
     return values | (air(run_dir, testbed.media) if testbed.radios else {})
 
 
-def _workloads(testbed: Testbed) -> list[str]:
-    return list(dict.fromkeys(flow.workload for flow in testbed.flows))
-
-
 def flows(run_dir: Path, testbed: Testbed) -> list[FlowRecord]:
     """Each flow: what it was, and its metrics over its own time, None where it has none."""
     found = []
     for flow in testbed.flows:
-        one = workloads.measure_flow(run_dir, testbed, flow)
+        one = WORKLOADS[flow.workload].measure(run_dir, testbed, [flow])
         values = counted(run_dir, one.sent, one.received) if one.sent else {}
         values |= sampled(run_dir, one.traces) if one.traces else {}
         bulk = flow in testbed.bulk

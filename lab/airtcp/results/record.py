@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from airtcp import atomicfile
+from airtcp.experiment.metrics import Value
 from airtcp.parameters.quantity import Plain
 from airtcp.results import earlier, jsonfile
 from airtcp.results.jsonfile import Document, JsonObject
@@ -20,9 +21,6 @@ RESULT_FILE = "result.json"
 
 RUNS = "runs"
 """The directory of a sweep's runs."""
-
-Value = int | float | None
-"""Of a metric; counters stay whole numbers."""
 
 
 class Cost(Document):

@@ -3,11 +3,12 @@
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 
-from airtcp.experiment.metrics import HEADLINES, Headline
 from airtcp.kernel.policies import BASELINE
 from airtcp.results import reproduction
 from airtcp.results.documents import ModelComparison, PublishedValue, SummaryRow, SweepDocument
 from airtcp.statistics import paired_ratio
+from airtcp.steps.workloads import HEADLINES
+from airtcp.steps.workloads.workload import Headline
 
 
 def table(results: SweepDocument) -> str:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from airtcp.results.files.clock import read_began_ns
-from airtcp.results.files.iperf3 import read_iperf3
-from airtcp.results.files.tcpwatch import TcpTrace, read_flows
+from airtcp.files.clock import read_began_ns
+from airtcp.files.iperf3 import read_iperf3
+from airtcp.files.tcpwatch import TcpTrace, read_flows
 from airtcp.testbed.model import Flow as Sent
 from airtcp.testbed.model import Testbed
 

@@ -109,7 +109,7 @@ def _flows(testbed: Testbed, listening: Sequence[Step]) -> list[Step]:
 
 
 def _measured(flow: Flow) -> list[Step]:
-    measured = WORKLOADS[flow.workload].measured(flow)
+    measured = WORKLOADS[flow.workload].client(flow)
     return [Sleep(flow.start_s), measured] if flow.start_s else [measured]
 
 

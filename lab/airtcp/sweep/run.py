@@ -16,15 +16,15 @@ from airtcp.backends import shell, uml
 from airtcp.backends.base import Backend, GuestResult
 from airtcp.errors import AirtcpError, StopError, of_file, reason
 from airtcp.experiment.experiment import Case
+from airtcp.experiment.metrics import Value
+from airtcp.files import capture
 from airtcp.results import artifacts, flent, metrics, record, timeseries
-from airtcp.results.files import capture
 from airtcp.results.record import (
     RESULT_FILE,
     Cost,
     FlowRecord,
     KernelRecord,
     RunRecord,
-    Value,
 )
 from airtcp.steps.workloads import WORKLOADS
 from airtcp.sweep.request import RunRequest

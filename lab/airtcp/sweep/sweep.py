@@ -22,8 +22,8 @@ from typing import Literal, NamedTuple
 from airtcp import interrupts
 from airtcp.backends import hostlimits, uml
 from airtcp.errors import AirtcpError, CrowdedError, StopError, reason
-from airtcp.experiment.metrics import HEADLINES
 from airtcp.results.record import RunRecord
+from airtcp.steps.workloads import HEADLINES
 from airtcp.sweep.request import RunRequest
 from airtcp.sweep.run import Say, expected_virtual_s, finished, run_one
 

@@ -8,6 +8,7 @@ import numpy
 
 from airtcp.errors import AirtcpError
 from airtcp.experiment.figures import TimeFigure
+from airtcp.files.latency import read_ping
 from airtcp.report import series
 from airtcp.report.declared import layout, panels
 from airtcp.report.declared.layout import Layout, Place
@@ -16,7 +17,6 @@ from airtcp.report.formats import number
 from airtcp.report.model import Declared, Results, Run, is_bulk
 from airtcp.report.plot import Plot
 from airtcp.report.table import Table
-from airtcp.results.files.latency import read_ping
 
 Flows = Sequence[tuple[Floats, Floats]]
 """(time in s, value) of each flow."""

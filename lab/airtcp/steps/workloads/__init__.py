@@ -1,9 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The workloads: of each a module with its steps, and how long they take."""
+"""The workloads, by name: every module here can define some in WORKLOADS."""
 
+import pkgutil
 from collections.abc import Mapping
+from importlib import import_module
 
-from airtcp.steps.workloads import bulk, exchange, web
-from airtcp.steps.workloads.workload import Workload
+from airtcp.steps.workloads.workload import Headline, Workload
 
-WORKLOADS: Mapping[str, Workload] = {**bulk.WORKLOADS, **exchange.WORKLOADS, **web.WORKLOADS}
+
+def _found() -> Mapping[str, Workload]:
+    modules = (import_module(f"{__name__}.{one.name}") for one in pkgutil.iter_modules(__path__))
+    return {
+        name: workload
+        for module in modules
+        for name, workload in getattr(module, "WORKLOADS", {}).items()
+    }
+
+
+WORKLOADS = _found()
+
+# Later workloads have metrics of earlier ones, but not the other way round.
+HEADLINES: Mapping[str, Headline] = {name: one.headline for name, one in WORKLOADS.items()}

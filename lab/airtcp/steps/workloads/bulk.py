@@ -1,16 +1,29 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""bulk: data for as long as `duration`, by iperf3: its client sends, its server receives."""
+"""bulk: data for `duration`, from iperf3's client to its server."""
 
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy
+from numpy.typing import NDArray
+
+from airtcp.errors import AirtcpError
+from airtcp.experiment.metrics import Value
+from airtcp.files.airsim import read_airsim
+from airtcp.files.iperf3 import Iperf3, read_iperf3
+from airtcp.files.tcpwatch import TcpTrace, read_flows
 from airtcp.steps.step import Run, Start, Step
-from airtcp.steps.workloads.workload import Workload
-from airtcp.testbed.model import PORT, RRUL_CLASSES, Flow
+from airtcp.steps.workloads.workload import Headline, Measured, Workload
+from airtcp.testbed.model import PORT, RRUL_CLASSES, Flow, Testbed
+
+Floats = NDArray[numpy.float64]
 
 # Payload that fills an Ethernet frame: 1500 less the headers of IPv4 and UDP.
 UDP_PAYLOAD_BYTES = 1472
 
 
 def client(flow: Flow) -> str:
-    """iperf3's command at the sender."""
+    """The command of iperf3's client, at the sender."""
     words = [f"iperf3 -4 -J -c {flow.receiver_address}", *_port(flow)]
     if flow.service is not None:
         words.append(f"--dscp {RRUL_CLASSES[flow.service]}")
@@ -24,7 +37,7 @@ def client(flow: Flow) -> str:
 
 
 def server(flow: Flow) -> str:
-    """iperf3's command at the receiver."""
+    """The command of iperf3's server, at the receiver."""
     bound = [f"-B {flow.receiver_address}"] if flow.bind else []
     return " ".join(["iperf3 -4 -s -1 -J", *bound, *_port(flow)])
 
@@ -43,7 +56,7 @@ def _listening(flow: Flow) -> list[Step]:
     return [Start([receiver], "receivers")]
 
 
-def _measured(flow: Flow) -> Run:
+def _client(flow: Flow) -> Run:
     return _run(flow, flow.sender, client(flow), flow.file("client"), required=True)
 
 
@@ -51,6 +64,97 @@ def _timeout_s(flow: Flow, rate_bps: float) -> float:
     return (30 + rate_bps / 10e6) * (flow.start_s + (flow.duration_s or 0))
 
 
+def _measure(run_dir: Path, testbed: Testbed, flows: Sequence[Flow]) -> Measured:
+    clients = [read_iperf3(run_dir / flow.file("client")) for flow in flows]
+    sent, received = read_flows(run_dir, [flow for flow in flows if flow.protocol == "tcp"])
+    goodput = _goodput_together if testbed.simultaneous else _goodput_of_run
+    return Measured(
+        goodput(run_dir, testbed, flows, clients, received),
+        [trace.final for trace in sent],
+        [trace.final for trace in received],
+        sent,
+    )
+
+
+def _goodput_of_run(
+    run_dir: Path,
+    testbed: Testbed,
+    flows: Sequence[Flow],
+    clients: Sequence[Iperf3],
+    received: Sequence[TcpTrace],
+) -> dict[str, Value]:
+    """Goodput over the duration of the run, for flows that start or end during it."""
+    length_s = read_airsim(run_dir)["time_ns"] / 1e9
+    bits = [8 * client.number("end", "sum_received", "bytes") for client in clients]
+    return _goodputs(flows, numpy.array(bits) / length_s / 1e6)
+
+
+def _goodput_together(
+    run_dir: Path,
+    testbed: Testbed,
+    flows: Sequence[Flow],
+    clients: Sequence[Iperf3],
+    received: Sequence[TcpTrace],
+) -> dict[str, Value]:
+    """Goodput of flows that last for the whole run, and their fairness."""
+    mbps = [client.number("end", "sum_received", "bits_per_second") / 1e6 for client in clients]
+    goodputs_mbps = numpy.array(mbps)
+    values: dict[str, Value] = {}
+    if len(received) > 1:
+        flows_mbps = _together_mbps(run_dir, received, testbed.parameters.duration_s)
+        values["flow_jain"] = jain(flows_mbps)
+        of_tcp = [flow.protocol == "tcp" for flow in flows]
+        if sum(of_tcp) > 1:
+            connections = [flow.flows for flow in flows if flow.protocol == "tcp"]
+            first = numpy.cumsum([0, *connections[:-1]])
+            goodputs_mbps[of_tcp] = numpy.add.reduceat(flows_mbps, first)
+    values |= _goodputs(flows, goodputs_mbps)
+    stations = list(dict.fromkeys(flow.station for flow in flows))
+    if len(stations) > 1:
+        own = [[flow.station == station for flow in flows] for station in stations]
+        values["goodput_jain"] = jain(numpy.array([goodputs_mbps[one].sum() for one in own]))
+    return values
+
+
+def _goodputs(flows: Sequence[Flow], goodputs_mbps: Floats) -> dict[str, Value]:
+    values: dict[str, Value] = {"goodput_mbps": float(goodputs_mbps.sum())}
+    for direction in ("download", "upload"):
+        chosen = [flow.direction == direction for flow in flows]
+        if any(chosen):
+            values[f"goodput_{direction}_mbps"] = float(goodputs_mbps[chosen].sum())
+    return values
+
+
+def _together_mbps(run_dir: Path, receiver: Sequence[TcpTrace], duration_s: float) -> Floats:
+    """Goodput of each connection while all were active: they do not start and end together."""
+    times_s = [trace.columns["time_ns"] / 1e9 for trace in receiver]
+    window_s = max(times[0] for times in times_s), min(times[-1] for times in times_s)
+    length_s = window_s[1] - window_s[0]
+    if length_s < duration_s / 2:
+        raise AirtcpError(
+            f"{run_dir}: the {len(receiver)} flows overlap for only "
+            f"{max(length_s, 0):.1f} s of {duration_s:g} s: use a longer duration"
+        )
+    received = [
+        numpy.diff(numpy.interp(window_s, times, trace.columns["bytes_received"]))[0]
+        for times, trace in zip(times_s, receiver, strict=True)
+    ]
+    return numpy.asarray(8 * numpy.array(received) / length_s / 1e6, dtype=numpy.float64)
+
+
+def jain(shares: Floats) -> float | None:
+    """Jain's fairness index, (sum x)^2 / (n sum x^2); None if all shares are 0."""
+    squares = float((shares**2).sum())
+    return float(shares.sum()) ** 2 / (len(shares) * squares) if squares else None
+
+
 WORKLOADS = {
-    "bulk": Workload(_listening, _measured, lambda parameters: parameters.duration_s, _timeout_s)
+    "bulk": Workload(
+        Headline("goodput_mbps", "goodput"),
+        _listening,
+        _client,
+        lambda parameters: parameters.duration_s,
+        _timeout_s,
+        _measure,
+    )
 }

@@ -1,18 +1,31 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""request_response and transfer: the receiver of the data asks, the sender answers.
+"""request_response and transfer: the receiver requests data, the sender replies.
 
-Small messages over one connection, or files, each over a new one, by the guest's program exchange.
+The guest's program `exchange` sends small messages over one connection, or files, each over a new
+connection.
 """
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy
+from numpy.typing import NDArray
+
+from airtcp.errors import AirtcpError
+from airtcp.experiment.metrics import Value
+from airtcp.files.exchanges import Exchanges, read_exchanges
+from airtcp.files.tcpwatch import TcpTrace, exchange_ends, read_connections
 from airtcp.parameters import Parameters
 from airtcp.steps.step import Run, Start, Step, Wait, run
-from airtcp.steps.workloads.workload import Workload
+from airtcp.steps.workloads.workload import Headline, Measured, Workload
 from airtcp.testbed.addresses import numbered
-from airtcp.testbed.model import PORT, Flow
+from airtcp.testbed.model import PORT, Flow, Testbed
+
+Floats = NDArray[numpy.float64]
 
 
 def options(flow: Flow) -> str:
-    """Of the program exchange at both ends."""
+    """Options of the program `exchange`, at both ends."""
     port = "" if flow.port == PORT else f" -p {flow.port}"
     nagle = "" if flow.parameters.nagle else " -N"
     return f"-C {flow.congestion_control}{nagle}{port}"
@@ -46,23 +59,91 @@ def _expected_s(parameters: Parameters) -> float:
     return parameters.duration_s
 
 
+def _file_bytes(flow: Flow) -> int:
+    return flow.parameters.transfer_size_bytes or 0
+
+
+def _measure_requests(run_dir: Path, testbed: Testbed, flows: Sequence[Flow]) -> Measured:
+    found = [_read(run_dir, flow) for flow in flows]
+    times_ms = _times_ms(found)
+    traces = [
+        trace
+        for flow, one in zip(flows, found, strict=True)
+        for trace in read_connections(run_dir, flow.sender).traces(exchange_ends(one, flow))
+    ]
+    name = "request_response_ms"
+    values = {
+        **distribution(name, times_ms),
+        f"{name}_p99": float(numpy.percentile(times_ms, 99)),
+        f"{name}_max": float(times_ms.max()),
+    }
+    return measured(run_dir, flows, found, values, traces)
+
+
+def _measure_transfers(run_dir: Path, testbed: Testbed, flows: Sequence[Flow]) -> Measured:
+    found = [_read(run_dir, flow) for flow in flows]
+    return measured(run_dir, flows, found, distribution("completion_time_ms", _times_ms(found)))
+
+
+def _read(run_dir: Path, flow: Flow) -> Exchanges:
+    return read_complete(run_dir / flow.exchanges_file, flow.parameters.exchange_count)
+
+
+def read_complete(path: Path, count: int) -> Exchanges:
+    """The exchanges in a file. Raises AirtcpError unless it has this number of them."""
+    found = read_exchanges(path)
+    if len(found.start_ns) != count:
+        raise AirtcpError(f"{path}: {len(found.start_ns)} exchanges of {count}")
+    return found
+
+
+def _times_ms(found: Sequence[Exchanges]) -> Floats:
+    return numpy.concatenate([one.times_ms for one in found])
+
+
+def distribution(name: str, times_ms: Floats) -> dict[str, Value]:
+    """The metrics `name`_mean, _p50 and _p95."""
+    return {
+        f"{name}_mean": float(times_ms.mean()),
+        f"{name}_p50": float(numpy.percentile(times_ms, 50)),
+        f"{name}_p95": float(numpy.percentile(times_ms, 95)),
+    }
+
+
+def measured(
+    run_dir: Path,
+    flows: Sequence[Flow],
+    found: Sequence[Exchanges],
+    values: Mapping[str, Value],
+    traces: Sequence[TcpTrace] = (),
+) -> Measured:
+    """These metrics, with the last counters of the flows' connections. `found` is by flow."""
+    sent: list[Mapping[str, int]] = []
+    received: list[Mapping[str, int]] = []
+    for flow, one in zip(flows, found, strict=True):
+        ends = exchange_ends(one, flow)
+        sent += read_connections(run_dir, flow.sender).finals(ends)
+        received += read_connections(run_dir, flow.receiver).finals(ends)
+    return Measured(values, sent, received, traces)
+
+
 WORKLOADS = {
     "request_response": Workload(
+        Headline("request_response_ms_mean", "mean latency"),
         lambda flow: _serve(flow, flow.parameters.message_bytes, 1),
         lambda flow: _client(flow, "ask", flow.parameters.message_bytes),
         _expected_s,
         _timeout_s,
+        _measure_requests,
         _ending,
     ),
     "transfer": Workload(
+        Headline("completion_time_ms_mean", "mean completion time"),
         lambda flow: _serve(flow, _file_bytes(flow), flow.parameters.transfers),
         lambda flow: _client(flow, "fetch", _file_bytes(flow)),
         _expected_s,
         _timeout_s,
+        _measure_transfers,
         _ending,
     ),
 }
-
-
-def _file_bytes(flow: Flow) -> int:
-    return flow.parameters.transfer_size_bytes or 0

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""web: pages of objects, each over a new connection, with pauses between.
+"""web: pages of objects, each object over a new connection, with a reading time between pages.
 
-The model is that of IEEE 802.16m's evaluation methodology (10.2, web browsing), which 3GPP2 uses
-too: log-normal sizes, a Pareto number of embedded objects, exponential pauses.
+The model is that of the evaluation methodology of IEEE 802.16m (10.2, web browsing), which 3GPP2
+uses as well: log-normal sizes, a Pareto number of embedded objects, exponential reading times.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,9 +14,9 @@ import numpy
 from airtcp.errors import AirtcpError
 from airtcp.parameters import Parameters
 from airtcp.steps.step import Instrument, Run, Step, run
-from airtcp.steps.workloads.exchange import options
-from airtcp.steps.workloads.workload import Workload
-from airtcp.testbed.model import Flow
+from airtcp.steps.workloads.exchange import distribution, measured, options, read_complete
+from airtcp.steps.workloads.workload import Headline, Measured, Workload
+from airtcp.testbed.model import Flow, Testbed
 
 
 class _LogNormal(NamedTuple):
@@ -26,7 +26,7 @@ class _LogNormal(NamedTuple):
     most_bytes: int = 2_000_000
 
     def draw(self, chance: numpy.random.Generator) -> int:
-        """Sizes beyond the ends are drawn again."""
+        """A size; sizes outside the limits are drawn again."""
         while True:
             size = round(float(chance.lognormal(self.mu, self.sigma)))
             if self.least_bytes <= size <= self.most_bytes:
@@ -35,13 +35,13 @@ class _LogNormal(NamedTuple):
 
 _MAIN = _LogNormal(8.37, 1.37, 100)  # mean 10.7 kB
 _EMBEDDED = _LogNormal(6.17, 2.36, 50)  # mean 7.8 kB
-# Embedded objects: a Pareto number from _FEWEST to _MOST, of which _FEWEST are taken off: mean 5.6.
+# Number of embedded objects: Pareto, from _FEWEST to _MOST, less _FEWEST; its mean is 5.6.
 _SHAPE, _FEWEST, _MOST = 1.1, 2, 55
 _PARSE_S = 0.13
 
 
 class Page(NamedTuple):
-    """Before the page nothing is loaded; after its main object that is parsed, then come others."""
+    """Reading time before the page, time to parse its main object, and sizes of its objects."""
 
     reading_us: int
     parse_us: int
@@ -49,7 +49,7 @@ class Page(NamedTuple):
 
 
 def pages(parameters: Parameters, seed: int) -> Iterator[Page]:
-    """The same for every policy that is run with a seed."""
+    """The pages of a run; the same for all ACK policies with the same seed."""
     chance = numpy.random.default_rng(seed)
     for _ in range(parameters.pages):
         pareto = _FEWEST * (1 - chance.random()) ** (-1 / _SHAPE)
@@ -62,7 +62,7 @@ def pages(parameters: Parameters, seed: int) -> Iterator[Page]:
 
 
 def _files(flow: Flow, seed: int) -> Mapping[str, str]:
-    """The pages for the guest's program exchange: a line each, pauses first, then sizes."""
+    """Pages for the guest's program `exchange`: a line each, with the times and then the sizes."""
     lines = (
         f"{page.reading_us} {page.parse_us} {' '.join(map(str, page.sizes_bytes))}\n"
         for page in pages(flow.parameters, seed)
@@ -71,7 +71,7 @@ def _files(flow: Flow, seed: int) -> Mapping[str, str]:
 
 
 def object_count(path: Path) -> int:
-    """How many objects the pages of a file have. Raises AirtcpError when it cannot be read."""
+    """The number of objects of the pages in a file. Raises AirtcpError if it cannot be read."""
     try:
         lines = path.read_text().splitlines()
     except OSError as error:
@@ -83,7 +83,7 @@ def _listening(flow: Flow) -> list[Step]:
     return [Instrument(run(f"exchange {options(flow)} host", node=flow.sender))]
 
 
-def _measured(flow: Flow) -> Run:
+def _client(flow: Flow) -> Run:
     words = f"exchange {options(flow)} browse {flow.sender_address} {flow.pages_file}"
     return run(words, node=flow.receiver, stdout=flow.exchanges_file)
 
@@ -96,4 +96,25 @@ def _timeout_s(flow: Flow, rate_bps: float) -> float:
     return flow.start_s + flow.parameters.pages * (5 + flow.parameters.reading_time_s)
 
 
-WORKLOADS = {"web": Workload(_listening, _measured, _expected_s, _timeout_s, files=_files)}
+def _measure(run_dir: Path, testbed: Testbed, flows: Sequence[Flow]) -> Measured:
+    found = [
+        read_complete(run_dir / flow.exchanges_file, object_count(run_dir / flow.pages_file))
+        for flow in flows
+    ]
+    objects_ms = numpy.concatenate([one.times_ms for one in found])
+    pages_ms = numpy.concatenate([one.by_page().times_ms for one in found])
+    values = distribution("completion_time_ms", objects_ms) | distribution("page_time_ms", pages_ms)
+    return measured(run_dir, flows, found, values)
+
+
+WORKLOADS = {
+    "web": Workload(
+        Headline("page_time_ms_mean", "mean page time"),
+        _listening,
+        _client,
+        _expected_s,
+        _timeout_s,
+        _measure,
+        files=_files,
+    )
+}

@@ -1,15 +1,55 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a workload has to say of itself."""
+"""The interface of workloads: steps, expected time and metrics."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
 
+from airtcp.experiment.metrics import METRICS, Value
+from airtcp.files.tcpwatch import TcpTrace
 from airtcp.parameters import Parameters
 from airtcp.steps.step import Run, Step
-from airtcp.testbed.model import Flow
+from airtcp.testbed.model import Flow, Testbed
 
 
-def _nothing(flow: Flow) -> list[Step]:
+class Headline(NamedTuple):
+    """The main metric of a workload. For times less is better, for others more.
+
+    Times are means: a median would hide a policy that occasionally waits for a timer.
+    """
+
+    metric: str
+    title: str
+
+    @property
+    def slug(self) -> str:
+        """Base name of the files of its figure."""
+        return self.title.replace(" ", "-")
+
+    @property
+    def unit(self) -> str:
+        return METRICS[self.metric].unit
+
+    @property
+    def less_is_better(self) -> bool:
+        return self.unit == "ms"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Metrics of a workload, and the last counters of each TCP connection at both ends.
+
+    traces: samples at the senders; empty if connections may be too short for a sample.
+    """
+
+    values: Mapping[str, Value] = field(default_factory=dict)
+    sent: Sequence[Mapping[str, int]] = ()
+    received: Sequence[Mapping[str, int]] = ()
+    traces: Sequence[TcpTrace] = ()
+
+
+def _no_steps(flow: Flow) -> list[Step]:
     return []
 
 
@@ -19,16 +59,24 @@ def _no_files(flow: Flow, seed: int) -> Mapping[str, str]:
 
 @dataclass(frozen=True)
 class Workload:
-    """Of a flow: what listens, before anything is sent; what is measured, a program that ends with
-    it; what has then to end at the other host; files of the run that these read, by their names.
+    """What a workload does and measures.
 
-    expected_s: virtual time that it takes, about. timeout_s: time of the host, far more than it can
-    take.
+    headline: its main metric.
+    listening: steps for a flow that start its server, before anything is sent.
+    client: the program of a flow that sends or requests the data; it ends with the flow.
+    ending: steps for a flow that wait for its server.
+    files: files that these programs read, by name, for a flow and a seed.
+    expected_s: approximate virtual time of the run.
+    timeout_s: wall time after which the run has failed, for a flow and the data rate in bit/s.
+    measure: metrics of some flows of the run, from the files in its directory. Raises AirtcpError
+    if a file is missing or corrupt.
     """
 
+    headline: Headline
     listening: Callable[[Flow], list[Step]]
-    measured: Callable[[Flow], Run]
+    client: Callable[[Flow], Run]
     expected_s: Callable[[Parameters], float]
     timeout_s: Callable[[Flow, float], float]
-    ending: Callable[[Flow], list[Step]] = _nothing
+    measure: Callable[[Path, Testbed, Sequence[Flow]], Measured]
+    ending: Callable[[Flow], list[Step]] = _no_steps
     files: Callable[[Flow, int], Mapping[str, str]] = _no_files

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 from airtcp.errors import AirtcpError
-from airtcp.results.files.text import read_text
+from airtcp.files.text import read_text
 
 
 def read_qdisc(path: Path, kind: str) -> dict[str, int]:

@@ -14,9 +14,9 @@ import numpy
 from numpy.typing import NDArray
 
 from airtcp.errors import AirtcpError
-from airtcp.results.files.exchanges import Exchanges, read_exchanges
-from airtcp.results.files.iperf3 import read_iperf3
-from airtcp.results.files.text import read_text
+from airtcp.files.exchanges import Exchanges, read_exchanges
+from airtcp.files.iperf3 import read_iperf3
+from airtcp.files.text import read_text
 from airtcp.testbed.model import Flow
 
 # The columns of tcpwatch that the metrics and figures need.

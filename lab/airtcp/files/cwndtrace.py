@@ -8,7 +8,7 @@ import numpy
 from numpy.typing import NDArray
 
 from airtcp.errors import AirtcpError
-from airtcp.results.files.text import read_text
+from airtcp.files.text import read_text
 from airtcp.testbed.model import PORT
 
 _PROBE = re.compile(

@@ -4,8 +4,8 @@
 from pathlib import Path
 
 from airtcp.errors import AirtcpError
+from airtcp.files.text import read_text
 from airtcp.paths import BEGAN
-from airtcp.results.files.text import read_text
 
 
 def read_began_ns(run_dir: Path) -> int:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from airtcp.errors import AirtcpError
-from airtcp.results.files.capture import Packet, read_packets
+from airtcp.files.capture import Packet, read_packets
 
 Kind = Literal["data", "multicast", "management", "beacon", "rts", "cts", "bar", "ack", "blockack"]
 

@@ -9,7 +9,7 @@ import numpy
 from numpy.typing import NDArray
 
 from airtcp.errors import AirtcpError
-from airtcp.results.files.text import read_text
+from airtcp.files.text import read_text
 
 _PING_REPLY = re.compile(r"\[([0-9.]+)\] .*icmp_seq=\d+ .*time=([0-9.]+) ms")
 

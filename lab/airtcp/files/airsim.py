@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from airtcp.errors import AirtcpError
-from airtcp.results.files.text import read_text
+from airtcp.files.text import read_text
 
 _AMPDU_SIZE = re.compile(r"ampdu_size_(\d+)")
 
