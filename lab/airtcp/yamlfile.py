@@ -2,7 +2,7 @@
 """Reads YAML files from users, with limits on memory and time."""
 
 import stat
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,13 +41,45 @@ def compose(text: str, shown: str) -> yaml.Node | None:
     try:
         _check(yaml.parse(text, Loader=yaml.CSafeLoader), shown)
         return yaml.compose(text, Loader=yaml.CSafeLoader)
-    except yaml.MarkedYAMLError as error:
+    except yaml.YAMLError as error:
+        raise _not_yaml(error, text, shown) from None
+
+
+def _not_yaml(error: yaml.YAMLError, text: str, shown: str) -> InputError:
+    line, what = 1, str(error)
+    if isinstance(error, yaml.MarkedYAMLError):
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise InputError(f"{shown}:{line}: not YAML: {error.problem}") from None
-    except yaml.reader.ReaderError as error:
+        what = str(error.problem)
+    elif isinstance(error, yaml.reader.ReaderError):
         line = text.encode()[: error.position].count(b"\n") + 1
         what = f"the character #x{error.character:04x} is not allowed"
-        raise InputError(f"{shown}:{line}: not YAML: {what}") from None
+    return InputError(f"{shown}:{line}: not YAML: {what}")
+
+
+def first_scalars(text: str, shown: str, keys: Collection[str]) -> dict[str, str]:
+    """The scalars of these keys of the top-level mapping; stops when it has all.
+
+    Raises InputError, with `shown` as file name, if the text up to there is not YAML.
+    """
+    found: dict[str, str] = {}
+    depth = 0
+    key: str | None = None
+    try:
+        for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+            if isinstance(event, yaml.CollectionEndEvent):
+                depth -= 1
+            elif isinstance(event, yaml.NodeEvent):
+                scalar = event.value if isinstance(event, yaml.ScalarEvent) else None
+                if depth == 1 and key is not None and key in keys and scalar is not None:
+                    found[key] = scalar
+                if depth == 1:
+                    key = scalar if key is None else None
+                depth += isinstance(event, yaml.CollectionStartEvent)
+            if len(found) == len(keys):
+                break
+    except yaml.YAMLError as error:
+        raise _not_yaml(error, text, shown) from None
+    return found
 
 
 @dataclass

@@ -14,7 +14,8 @@ from pyarrow.parquet import write_table
 from airtcp.errors import InputError
 from airtcp.experiment.experiment import Case
 from airtcp.experiment.metrics import METRICS
-from airtcp.experiment.reader import load, names
+from airtcp.experiment.reader import load
+from airtcp.experiment.summaries import names
 from airtcp.parameters import PARAMETER_NAMES, Parameters
 from airtcp.results import parquet
 from airtcp.results.documents import SweepDocument

@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 
 from airtcp.backends import shell
-from airtcp.experiment import experiment, reader
+from airtcp.experiment import experiment, reader, summaries
 from airtcp.steps.plan import plan
 from airtcp.testbed.build import testbed_of
 
@@ -21,7 +21,7 @@ Hashes = dict[str, dict[str, str]]
 
 def hashes() -> Hashes:
     """By experiment and case."""
-    loaded = map(reader.load, reader.names())
+    loaded = map(reader.load, summaries.names())
     return {one.name: {case.slug: _hash(case) for case in one.cases()} for one in loaded}
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from fake_run import record
 
-from airtcp.experiment import catalogue, papers
+from airtcp.experiment import catalogue, papers, summaries
 from airtcp.experiment.experiment import Experiment
 from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
@@ -188,8 +188,13 @@ def test_the_catalogue_names_what_it_reproduces() -> None:
         assert one["expects"], one["name"]
         assert one["factors"], one["name"]
         assert bool(one["published"]) <= (one["paper"] != "own"), one["name"]
-    table = catalogue.table(catalogue.experiments())
+    table = summaries.table(summaries.read())
     assert table.index("TCP-AAD") < table.index("thesis-lan") < table.index("airtcp's own")
+
+
+def test_summaries_are_those_of_the_experiments() -> None:
+    loaded = [(one.name, one.title, one.paper) for one in catalogue.experiments(checked=False)]
+    assert sorted(loaded) == list(map(tuple, summaries.read()))
 
 
 def test_quick_measures_what_figures_are_published_of() -> None:

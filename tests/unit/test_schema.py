@@ -13,7 +13,8 @@ import yaml
 from airtcp import cli
 from airtcp.errors import InputError
 from airtcp.experiment import schema
-from airtcp.experiment.reader import load, names
+from airtcp.experiment.reader import load
+from airtcp.experiment.summaries import names
 from airtcp.parameters import PARAMETER_NAMES, Parameters
 from airtcp.paths import EXPERIMENTS_DIR
 

@@ -26,12 +26,22 @@ HEAVY = {"numpy", "scipy", "matplotlib", "pyarrow", "duckdb", "distributed", "ss
 LAYERS = {"cli", "experiment", "kernel", "models", "parameters"}
 
 
-@pytest.mark.parametrize("arguments", [["list"], ["list", "--json"], ["show", "thesis-lan"]])
-def test_only_what_reads_experiments_is_imported(arguments: list[str]) -> None:
+def imported(*arguments: str) -> list[str]:
+    """The modules that a command imports."""
     done = subprocess.run(
         [sys.executable, "-P", "-c", PROBE, *arguments], capture_output=True, text=True, check=True
     )
-    modules = done.stderr.split()
+    return done.stderr.split()
+
+
+def test_list_does_not_load_experiments() -> None:
+    modules = set(imported("list"))
+    assert not modules & {*HEAVY, "pydantic", "airtcp.parameters"}
+
+
+@pytest.mark.parametrize("arguments", [["list", "--json"], ["show", "thesis-lan"]])
+def test_only_what_reads_experiments_is_imported(arguments: list[str]) -> None:
+    modules = imported(*arguments)
     assert not HEAVY & set(modules)
     packages = {name.split(".")[1] for name in modules if name.count(".") > 1 and "airtcp." in name}
     assert packages == LAYERS

@@ -71,3 +71,17 @@ def test_aliases_are_allowed(tmp_path: Path) -> None:
     )
     assert load(path).source == "Small"
     assert len(load(path).cases()) == 1
+
+
+def test_first_scalars_are_those_of_the_top_level() -> None:
+    text = "a: {name: inner}\nb: &x [name, 1]\nc: *x\nname: outer\ntitle: >-\n  two\n  lines\n"
+    assert yamlfile.first_scalars(text, "x.yaml", ("name", "title")) == {
+        "name": "outer",
+        "title": "two lines",
+    }
+
+
+def test_first_scalars_stop_when_all_are_found() -> None:
+    assert yamlfile.first_scalars("name: x\n} broken", "x.yaml", ("name",)) == {"name": "x"}
+    with pytest.raises(InputError, match=r"^x\.yaml:2: not YAML: "):
+        yamlfile.first_scalars("name: x\n} broken", "x.yaml", ("name", "title"))

@@ -10,7 +10,7 @@ from typing import Any
 
 from airtcp import interrupts, streams
 from airtcp.cli import parser
-from airtcp.cli.common import say
+from airtcp.cli.messages import say
 from airtcp.errors import AirtcpError, RenamedWarning, reason
 
 

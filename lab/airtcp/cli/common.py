@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Shared by several verbs: messages, and objects built from options."""
+"""Shared by several verbs: warnings, and objects built from options."""
 
 import argparse
 import importlib.util
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from airtcp.cli.messages import say
 from airtcp.errors import AirtcpError, InputError
 from airtcp.experiment import reader
 from airtcp.experiment.experiment import Case, Experiment, Setting
@@ -14,10 +14,6 @@ from airtcp.experiment.topology_checks import warnings
 
 if TYPE_CHECKING:
     from airtcp.kernel.own_policy import OwnPolicy
-
-
-def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 def warn(cases: Sequence[Case]) -> None:

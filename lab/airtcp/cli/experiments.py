@@ -1,23 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The verbs `list`, `show`, `new` and `schema`."""
+"""The verbs `show`, `new` and `schema`."""
 
 import argparse
 import json
 from collections.abc import Sequence
 
-from airtcp.cli.common import experiment_of, own_policy_of, say, settings_of, warn
+from airtcp.cli.common import experiment_of, own_policy_of, settings_of, warn
+from airtcp.cli.messages import say
 from airtcp.cli.options import Verbs, add_experiment, add_json, add_policy, add_settings
-from airtcp.experiment import catalogue, figures, topology_text
+from airtcp.experiment import figures, topology_text
 from airtcp.experiment.experiment import Case, Experiment
 from airtcp.parameters import Parameters
 
 
 def add(verbs: Verbs) -> None:
-    """Add `list`, `show`, `new` and `schema`."""
-    listing = verbs.add_parser("list", help="list the experiments")
-    add_json(listing, "print JSON")
-    listing.set_defaults(do=_list)
-
+    """Add `show`, `new` and `schema`."""
     show = verbs.add_parser("show", help="show an experiment: parameters, cases, published values")
     add_experiment(show)
     add_settings(show)
@@ -38,16 +35,6 @@ def add(verbs: Verbs) -> None:
     )
     add_policy(described)
     described.set_defaults(do=_schema)
-
-
-def _list(options: argparse.Namespace) -> int:
-    experiments = catalogue.experiments(checked=False)
-    print(
-        json.dumps(catalogue.listed(experiments), indent=1)
-        if options.json
-        else catalogue.table(experiments)
-    )
-    return 0
 
 
 def _show(options: argparse.Namespace) -> int:

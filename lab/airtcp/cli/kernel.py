@@ -5,7 +5,8 @@ import argparse
 from pathlib import Path
 from typing import get_args
 
-from airtcp.cli.common import own_policy_of, say
+from airtcp.cli.common import own_policy_of
+from airtcp.cli.messages import say
 from airtcp.cli.options import Verbs, add_kernel_source, add_policy
 from airtcp.errors import InputError
 from airtcp.kernel import deb, image, own_policy, series

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TypeAlias
 
 from airtcp.errors import InputError
-from airtcp.parameters import OBSERVATION
 
 Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -44,6 +43,9 @@ def add_experiment(parser: argparse.ArgumentParser) -> None:
 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:
+    # `list` does not need the parameters, which take longer to import than it takes otherwise.
+    from airtcp.parameters import OBSERVATION
+
     parser.add_argument(
         "--set",
         metavar="NAME=V1,V2",

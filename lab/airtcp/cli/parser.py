@@ -8,11 +8,12 @@ from types import ModuleType
 
 from airtcp import __version__
 
-# The verbs that each module adds. Only the module of the verb given is imported: all of them and
-# what they need take longer than `list`.
+# The verbs that each module adds. Only the module of the given verb is imported: importing all of
+# them takes longer than `list`.
 GROUPS: Mapping[str, Sequence[str]] = {
     "run": ("run",),
-    "experiments": ("list", "show", "new", "schema"),
+    "listing": ("list",),
+    "experiments": ("show", "new", "schema"),
     "results": ("report", "results"),
     "cluster": ("scheduler", "worker"),
     "kernel": ("kernel",),

@@ -6,7 +6,8 @@ import argparse
 from airtcp.backends import prompt
 from airtcp.backends.guesttools import build_tools
 from airtcp.cli import doctor
-from airtcp.cli.common import experiment_of, own_policy_of, say, settings_of
+from airtcp.cli.common import experiment_of, own_policy_of, settings_of
+from airtcp.cli.messages import say
 from airtcp.cli.options import Verbs, add_experiment, add_kernel_source, add_policy, add_settings
 from airtcp.kernel import own_policy
 

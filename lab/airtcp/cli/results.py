@@ -5,7 +5,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from airtcp.cli.common import say
+from airtcp.cli.messages import say
 from airtcp.cli.options import Verbs, add_form, not_negative, path
 from airtcp.errors import InputError
 from airtcp.experiment import catalogue

@@ -14,10 +14,10 @@ from airtcp.cli.common import (
     experiment_of,
     own_policy_of,
     require_cluster_libraries,
-    say,
     settings_of,
     warn,
 )
+from airtcp.cli.messages import say
 from airtcp.cli.options import (
     Verbs,
     add_experiment,

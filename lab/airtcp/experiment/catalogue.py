@@ -4,7 +4,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from airtcp.experiment import reader
+from airtcp.experiment import reader, summaries
 from airtcp.experiment.experiment import Case, Experiment
 from airtcp.experiment.papers import CITATIONS
 
@@ -17,7 +17,7 @@ _QUICK_BASELINE_S = 1
 
 def experiments(checked: bool = True) -> list[Experiment]:
     """All experiments, grouped by paper. checked: see reader.load."""
-    found = [reader.load(name, checked=checked) for name in reader.names()]
+    found = [reader.load(name, checked=checked) for name in summaries.names()]
     papers = list(CITATIONS)
     return sorted(found, key=lambda one: papers.index(one.paper))
 
@@ -37,18 +37,6 @@ def listed(found: Sequence[Experiment]) -> list[dict[str, Any]]:
         }
         for one in found
     ]
-
-
-def table(found: Sequence[Experiment]) -> str:
-    """For `list`: a paragraph per paper."""
-    width = max((len(one.name) for one in found), default=0)
-    parts = []
-    for paper, citation in CITATIONS.items():
-        of_paper = [one for one in found if one.paper == paper]
-        if of_paper:
-            lines = [f"  {one.name.ljust(width)}  {one.title}" for one in of_paper]
-            parts.append("\n".join([citation, *lines]))
-    return "\n\n".join(parts)
 
 
 def quick(chosen: Experiment) -> list[Case]:

@@ -16,7 +16,7 @@ from pydantic import AfterValidator, Field, PrivateAttr, ValidationError
 from airtcp.errors import InputError
 from airtcp.experiment.figures import Figure
 from airtcp.experiment.messages import explain, named, parameters_like
-from airtcp.experiment.papers import Paper
+from airtcp.experiment.papers import OWN, Paper
 from airtcp.experiment.published import Published, by_parameter, parameter
 from airtcp.experiment.topology import Change, Flow, Network, Topology
 from airtcp.experiment.topology_checks import Problem, problems
@@ -87,7 +87,7 @@ class Experiment(Strict):
         description="lower-case letters, digits and dashes; results go to results/NAME"
     )
     title: str = Field(description="one line, for `list` and the report")
-    paper: Paper = Field("own", description="the publication that it reproduces, for `list`")
+    paper: Paper = Field(OWN, description="the publication that it reproduces, for `list`")
     source: str = Field(description="origin of the setup: a paper, a thesis, yourself")
     description: str = Field(description="what is measured, which choices were made and why")
     expects: str = Field("", description="the expected result")

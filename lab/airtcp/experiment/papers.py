@@ -6,6 +6,8 @@ from typing import Literal
 
 Paper = Literal["avkhadeev-2025", "grazia-2022", "statkus-2017", "arcia-moret-2012", "own"]
 
+OWN: Paper = "own"
+
 CITATIONS: Mapping[Paper, str] = {
     "avkhadeev-2025": "Avkhadeev, Performance Evaluation of Delayed Acknowledgment in TCP over "
     "Wi-Fi (thesis, Innopolis University, 2025): TCP-AAD",
@@ -15,7 +17,7 @@ CITATIONS: Mapping[Paper, str] = {
     "in Heterogeneous Networks (dissertation, VGTU, 2017): ACK filtering and limiting",
     "arcia-moret-2012": "Arcia-Moret, Diaz, Montavont, A Tunable Slow Start for TCP "
     "(GIIS, 2012): ACK division",
-    "own": "airtcp's own",
+    OWN: "airtcp's own",
 }
 
 Precision = Literal["exact", "approximate", "at most", "at least"]

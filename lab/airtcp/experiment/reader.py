@@ -16,6 +16,7 @@ from airtcp.experiment.figures import FACTOR_KEYS, KINDS, ModelFigure, tsq_packe
 from airtcp.experiment.messages import explain, named, parameters_like
 from airtcp.experiment.metrics import METRICS, unknown_metric
 from airtcp.experiment.published import Published
+from airtcp.experiment.summaries import names
 from airtcp.experiment.topology import MODELS, model_at
 from airtcp.parameters import (
     CONFLICT,
@@ -52,11 +53,6 @@ def load(
             raise InputError(f"unknown experiment {str(experiment)!r}; {known}")
     allowed = policies.context(own_policies)
     return _Reader(_shown(path), allowed).experiment(yamlfile.read(path), checked)
-
-
-def names() -> list[str]:
-    """Names of the experiments that come with the laboratory."""
-    return sorted(path.stem for path in EXPERIMENTS_DIR.glob("*.yaml"))
 
 
 def _shown(path: Path) -> str:
