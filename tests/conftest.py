@@ -117,8 +117,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     One for all tests that look at what was drawn: to draw a figure takes half a second.
     """
     # Only here, for other directories of tests do not have these modules in their path.
+    from small_report import AGAINST, write_results, write_station_capture
     from test_airtrace import write_air
-    from test_report import AGAINST, write_results, write_station_capture
     from test_timeline import records
 
     site = tmp_path_factory.mktemp("site")

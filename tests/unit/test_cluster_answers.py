@@ -86,8 +86,8 @@ def go(
 ) -> tuple[list[RunRequest], Outcome]:
     todo = requests(*machine, [Case({"mcs": 7}, Parameters())], range(1, seeds + 1))
     place = cluster.Cluster(where, None, None)
-    steps = cluster.steps(todo, out_dir, place, lambda text: said.append(text))
-    return todo, collect(steps, lambda *_: None)
+    events = cluster.events(todo, out_dir, place, lambda text: said.append(text))
+    return todo, collect(events, lambda *_: None)
 
 
 def test_what_workers_answer_is_placed_and_told(

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What contributors and their tools rely on: make's targets, pre-commit's hooks, versions."""
 
+import ast
 import re
 import subprocess
 
@@ -10,6 +11,11 @@ import airtcp
 from airtcp.paths import REPOSITORY
 
 MAKEFILE = (REPOSITORY / "Makefile").read_text()
+PYTHON = sorted(
+    path for top in ("lab", "tests", "bench") for path in (REPOSITORY / top).rglob("*.py")
+)
+MAX_FILE_LINES = 450
+MAX_FUNCTION_LINES = 60
 
 
 def targets() -> list[str]:
@@ -46,3 +52,18 @@ def test_changelog_has_the_version() -> None:
     unreleased, released, *_ = re.findall(r"^## (.*)$", changelog, re.M)
     assert unreleased == "Unreleased"
     assert re.fullmatch(rf"{re.escape(airtcp.__version__)} \(\d{{4}}-\d\d-\d\d\)", released)
+
+
+def test_files_and_functions_are_short() -> None:
+    long = []
+    for path in PYTHON:
+        text = path.read_text()
+        name = path.relative_to(REPOSITORY)
+        if (lines := len(text.splitlines())) > MAX_FILE_LINES:
+            long.append(f"{name}: {lines} lines")
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                lines = (node.end_lineno or 0) - node.lineno + 1
+                if lines > MAX_FUNCTION_LINES:
+                    long.append(f"{name}: {node.name} has {lines} lines")
+    assert long == []

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from test_report import Elements
+from small_report import Elements
 
 from airtcp import cli
 

@@ -4,8 +4,8 @@
 from pathlib import Path
 
 import pytest
+from small_report import write_results
 from test_airtrace import ACK, BEACON, BLOCKACK, TO_AP, Record, ampdu, frame, write_air
-from test_report import write_results
 
 from airtcp import cli
 from airtcp.errors import InputError

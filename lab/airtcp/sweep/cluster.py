@@ -34,7 +34,7 @@ from airtcp.sweep.clusterworker import (
 )
 from airtcp.sweep.jobprocess import RunOutput
 from airtcp.sweep.request import RunRequest
-from airtcp.sweep.sweep import Failure, Step
+from airtcp.sweep.sweep import Event, Failure
 
 Say = Callable[[str], None]
 
@@ -54,12 +54,12 @@ class Cluster:
     certificates: Certificates | None
 
 
-def steps(
+def events(
     todo: Sequence[RunRequest],
     out_dir: Path,
     cluster: Cluster,
     say: Say,
-) -> Generator[Step]:
+) -> Generator[Event]:
     """Do the jobs on the workers of a cluster, for collect().
 
     Raises InputError for a bad file or address, AirtcpError when the scheduler cannot be
@@ -101,7 +101,7 @@ def steps(
                 job = running.pop(future)
                 end = _end(future, job, out_dir, cluster.where)
                 future.release()
-                yield Step((), job, end)
+                yield Event((), job, end)
         finally:
             client.cancel(list(running))
 

@@ -154,8 +154,8 @@ def _do(options: SweepOptions, todo: Sequence[RunRequest], out_dir: Path) -> Out
     from airtcp.sweep import cluster
 
     where = cluster.Cluster(options.cluster, options.jobs, options.certificates)
-    steps = cluster.steps(todo, out_dir, where, options.say)
-    return collect(steps, progress)
+    events = cluster.events(todo, out_dir, where, options.say)
+    return collect(events, progress)
 
 
 def _write(text: str) -> None:

@@ -85,8 +85,8 @@ def split(
     return done, [request for request in requests if request not in done]
 
 
-class Step(NamedTuple):
-    """A step of a sweep: the running jobs, with the virtual time of each, and one that ended."""
+class Event(NamedTuple):
+    """The running jobs of a sweep, with the virtual time of each, and one that has ended."""
 
     running: Sequence[tuple[RunRequest, float]]
     job: RunRequest | None = None
@@ -110,17 +110,17 @@ def sweep(
     watch(running, job, end) is called twice a second with the jobs that run and the virtual seconds
     each has reached, and once for each job that ends. Ctrl-C ends the guests and keeps the results.
     """
-    return collect(_steps(todo, out_dir, processes, say), watch)
+    return collect(_events(todo, out_dir, processes, say), watch)
 
 
-def collect(steps: Generator[Step], watch: Watch) -> Outcome:
-    """Go through the steps of a sweep to their end, Ctrl-C or StopError, and close them."""
+def collect(events: Generator[Event], watch: Watch) -> Outcome:
+    """Handle the events of a sweep until its end, Ctrl-C or StopError, and close the generator."""
     results: dict[RunRequest, RunRecord] = {}
     failures: dict[RunRequest, str] = {}
     interrupted, stopped = False, ""
     try:
         try:
-            for running, job, end in steps:
+            for running, job, end in events:
                 if job is None or end is None:
                     pass
                 elif isinstance(end, Failure):
@@ -132,7 +132,7 @@ def collect(steps: Generator[Step], watch: Watch) -> Outcome:
                 watch(running, job, end)
                 interrupts.check()
         finally:
-            steps.close()
+            events.close()
     except KeyboardInterrupt:
         interrupted = True
     except StopError as error:
@@ -140,12 +140,12 @@ def collect(steps: Generator[Step], watch: Watch) -> Outcome:
     return Outcome(results, failures, interrupted, stopped)
 
 
-def _steps(
+def _events(
     todo: Sequence[RunRequest],
     out_dir: Path,
     processes: int,
     say: Say,
-) -> Generator[Step]:
+) -> Generator[Event]:
     waiting = list(todo)
     running: list[_Worker] = []
     order = {job: number for number, job in enumerate(todo)}
@@ -176,13 +176,13 @@ def _steps(
                     waiting.append(worker.job)
                     waiting.sort(key=order.__getitem__)
                 else:
-                    yield Step(_reached(running, out_dir), worker.job, end)
+                    yield Event(_reached(running, out_dir), worker.job, end)
             if crowded:
                 limit, why = max(1, min(limit - 1, len(running))), crowded
             elif limit < told:
                 told = limit
                 say(f"airtcp: {why}; from here on at most {limit} at once")
-            yield Step(_reached(running, out_dir))
+            yield Event(_reached(running, out_dir))
     except StopError:
         # Make room for the tables, in case the disk is full.
         _end(running)

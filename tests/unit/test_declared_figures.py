@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Figures that experiments declare."""
+
+import json
+import re
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from small_report import AGAINST, Elements, plots_of, text_of, write_results
+
+from airtcp.experiment.figures import KINDS, MetricFigure, TimeFigure
+from airtcp.report import contents, model
+from airtcp.report.declared import layout, over_time
+from airtcp.report.figure import Labels, Line, Steps
+from airtcp.report.plot import Plot
+
+EN_DASH = "\N{EN DASH}"
+MINUS = "\N{MINUS SIGN}"
+
+
+COMPARED = {"measured": 100.0, "ci95": 2.0, "model": 90.0, "error": -10.0, "error_percent": -10.0}
+POINT = {
+    "factors": {"tsq": "10packets", "pacing_factor": 1.0},
+    "tsq_packets": 10,
+    "pacing_factor": 1.0,
+    "backlog_packets": 9.6,
+    "throughput_mbps": COMPARED,
+    "rtt_ms": COMPARED,
+}
+MODEL = {
+    "title": "Data and model",
+    "model": "aggregation",
+    "base_rtt": "3ms",
+    "points": [
+        POINT,
+        POINT | {"tsq_packets": 20, "factors": {"tsq": "20packets", "pacing_factor": 1.0}},
+        POINT | {"pacing_factor": 2.0, "factors": {"tsq": "10packets", "pacing_factor": 2.0}},
+    ],
+    "mean_absolute_error": {
+        "throughput_mbps": 10.0,
+        "throughput_percent": 10.0,
+        "rtt_ms": 10.0,
+        "rtt_percent": 10.0,
+    },
+}
+
+
+def declared(tmp_path: Path, *figures: Mapping[str, Any]) -> list[Plot]:
+    """The declared figures of results with two delays."""
+    out_dir = write_results(tmp_path / "out", ("0ms", "50ms"), figures)
+    return list(contents.describe(model.load(out_dir)).declared)
+
+
+def rows(plot: Plot) -> list[list[str]]:
+    assert plot.data
+    return [list(row) for row in plot.data.rows]
+
+
+def test_metrics_against_each_other(tmp_path: Path) -> None:
+    two = AGAINST | {"y": ["ping_rtt_ms_p50", "ping_rtt_ms_p95"]}
+    one_metric, two_metrics = declared(tmp_path, AGAINST, two)
+    # Pings of 1 to 5 ms; nobody has published a ping.
+    goodput = ["default", "0 ms", "3.00 ± 0", "101 ± 12.71", "2", EN_DASH, "157.4"]
+    assert goodput in rows(one_metric)
+    pings = ["aad", "50 ms", "3.00 ± 0", "3.00 ± 0", "4.80 ± 0", "2", *[EN_DASH] * 3]
+    assert pings in rows(two_metrics)
+    [panel] = one_metric.figure.panels
+    assert (panel.x.title, panel.y.title) == ("ping RTT, median (ms)", "goodput (Mbit/s)")
+    default, aad = (mark for mark in panel.marks if isinstance(mark, Line))
+    assert (list(default.x), list(default.y)) == ([3, 3], [101, 40])
+    assert default.y_half is not None and default.y_half[0] == pytest.approx(12.71, abs=0.01)
+    assert (default.notes, default.style.dash) == (["0 ms", "50 ms"], "solid")
+    assert default.style.colour != aad.style.colour
+    [labels] = [mark for mark in panel.marks if isinstance(mark, Labels)]
+    assert [one.text for one in labels.texts] == ["0 ms", "50 ms"] * 2
+    assert [entry.name for entry in one_metric.figure.legend.entries] == ["default", "aad"]
+    names = [entry.name for entry in two_metrics.figure.legend.entries]
+    assert names == ["default", "aad", "ping RTT, median", "ping RTT, 95th percentile"]
+
+
+def test_quantities_over_time_and_how_often_they_have_each_value(tmp_path: Path) -> None:
+    over_time = [
+        {"title": what, "over_time": what, "lines": "ack_policy", "panels": "delay"}
+        for what in ("cwnd", "goodput", "ping")
+    ]
+    cwnd, goodput, ping, histogram = declared(
+        tmp_path, *over_time, over_time[-1] | {"histogram": "on"}
+    )
+    spread = ["25.00", "10.00", "40.00"]
+    assert ["default", "delay 50 ms", "tcp-server.csv", "1", "4", *spread] in rows(cwnd)
+    path = "runs/default_50ms/seed-1/ping.txt"
+    assert ["default", "delay 50 ms", path, "1", "5", "3.00", "1.00", "5.00"] in rows(ping)
+    assert [panel.title for panel in cwnd.figure.panels] == ["delay 0 ms", "delay 50 ms"]
+    assert all(isinstance(mark, Line) for panel in cwnd.figure.panels for mark in panel.marks)
+    assert all(isinstance(mark, Steps) for panel in goodput.figure.panels for mark in panel.marks)
+    [default, _] = histogram.figure.panels[0].marks
+    assert isinstance(default, Steps)
+    assert default.heights.sum() == pytest.approx(100)
+    assert histogram.figure.panels[0].x.title == "ping RTT (ms)"
+
+
+def test_a_model_stands_beside_what_was_measured(tmp_path: Path) -> None:
+    [plot] = declared(tmp_path, MODEL)
+    measured = ["100 ± 2.00", "90.00", f"{MINUS}10.00", f"{MINUS}10.00"]
+    assert ["pacing factor 2", "10", "9.60", *measured, *measured] in rows(plot)
+    assert plot.table and "base rtt 3 ms" in plot.table.notes[0]
+    assert "RTT 10.00 ms (10.00%)" in plot.caption
+    upper, lower = plot.figure.panels
+    names = [mark.name for mark in upper.marks]
+    assert names == [
+        *("model, pacing factor 1", "model, pacing factor 2"),
+        *("pacing factor 1", "pacing factor 2"),
+    ]
+    assert (upper.y.title, lower.y.title) == ("throughput (Mbit/s)", "RTT (ms)")
+    assert upper.y.limits[0] == lower.y.limits[0] == 0 and upper.y.limits[1] > 102
+
+
+def test_a_declared_figure_marks_what_was_published(tmp_path: Path) -> None:
+    [plot] = declared(tmp_path, AGAINST | {"x": "goodput_mbps"})
+    assert "Hollow: published for the same case" in plot.caption
+    assert plot.table and plot.table.notes == ["Published: Table <5.1>"]
+    hollow = [
+        mark for mark in plot.figure.panels[0].marks if isinstance(mark, Line) and mark.style.hollow
+    ]
+    assert [float(mark.x[0]) for mark in hollow] == [157.4, 174.4]
+    assert hollow[0].name == "default, published, 0 ms"
+
+
+def test_a_declared_figure_relative_to_a_line(tmp_path: Path) -> None:
+    figure = {
+        **{"title": "Gain", "x": "delay", "y": ["goodput_mbps"]},
+        **{"lines": "ack_policy", "relative_to": "default"},
+    }
+    [plot] = declared(tmp_path, figure)
+    assert plot.figure.panels[0].y.title == "goodput relative to default"
+    for delay, ratio in (("0", "1.10"), ("50.00", "0.9500")):
+        assert ["aad", delay, f"{ratio} ± 0", "2", EN_DASH, EN_DASH] in rows(plot)
+
+
+@pytest.mark.parametrize("kind", KINDS.values())
+def test_every_kind_of_declared_figure_has_a_builder(kind: Any) -> None:
+    assert callable(import_module(f"airtcp.report.declared.{kind.kind}").build)
+
+
+def test_everything_that_can_be_shown_over_time_can_be_read() -> None:
+    assert tuple(over_time.QUANTITIES) == get_args(TimeFigure.model_fields["over_time"].annotation)
+
+
+def test_published_ratios_stand_beside_ours(tmp_path: Path) -> None:
+    out_dir = write_results(tmp_path / "out")
+    path = out_dir / "results.json"
+    row = {
+        **{"factors": {"ack_policy": "aad"}, "relative_to": {"ack_policy": "default"}},
+        **{"metric": "goodput_mbps", "published": "more", "precision": "approximate"},
+        **{"measured": 1.1, "ci95": None, "derived": False, "verdict": "in direction"},
+        **{"source": "", "n": 1, "ratio": None, "reason": ""},
+    }
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"published": [row]}))
+    what = "goodput_mbps: ack_policy aad, relative to ack_policy default"
+    assert [what, "1.1", "more", "same trend"] in Elements(text_of(out_dir)).rows
+
+
+def test_factors_that_a_figure_does_not_name_make_lines(tmp_path: Path) -> None:
+    out_dir = write_results(tmp_path / "out", ("0ms", "50ms"))
+    cases = model.load(out_dir).cases
+    alone = layout.lay_out(MetricFigure(title="", x="goodput_mbps", y=("goodput_mbps",)), cases)
+    assert alone.lines == [
+        *("ack policy default, delay 0 ms", "ack policy aad, delay 0 ms"),
+        *("ack policy default, delay 50 ms", "ack policy aad, delay 50 ms"),
+    ]
+    panels = TimeFigure(title="", over_time="cwnd", lines="delay", panels="ack_policy")
+    laid_out = layout.lay_out(panels, cases)
+    assert laid_out.lines == ["delay 0 ms", "delay 50 ms"]
+    assert laid_out.panels == [("", "ack policy default"), ("", "ack policy aad")]
+
+
+@pytest.mark.parametrize(
+    ("metrics", "text"),
+    [
+        (["goodput_mbps"], "goodput (Mbit/s)"),
+        (["ping_rtt_ms_p50"], "ping RTT, median (ms)"),
+        (["tcp_rtt_ms_p95"], "TCP RTT, 95th percentile (ms)"),
+        (["tcp_rtt_ms_p50", "tcp_rtt_ms_p95"], "TCP RTT (ms)"),
+        (["ping_rtt_ms_p50", "tcp_rtt_ms_p50"], "ping RTT, median and TCP RTT, median (ms)"),
+        (["ampdu_mpdus_mean"], "aggregate size, mean (MPDUs)"),
+        (["acks_per_segment"], "ACKs per segment"),
+        (["cwnd_segments_mean"], "cwnd, mean (segments)"),
+    ],
+)
+def test_axes_for_people(metrics: list[str], text: str) -> None:
+    assert layout.axis(metrics).title == text
+
+
+@pytest.mark.parametrize(
+    ("figure", "note"),
+    [
+        (AGAINST | {"y": ["completion_time_ms_mean"]}, "left out: no run has both ping_rtt_ms_p50"),
+        (MODEL | {"points": [], "mean_absolute_error": None}, "left out: no case has a tsq in"),
+    ],
+)
+def test_a_declared_figure_without_points_is_left_out_and_told(
+    tmp_path: Path, figure: Mapping[str, Any], note: str
+) -> None:
+    out_dir = write_results(tmp_path / "out", figures=[figure])
+    assert note in text_of(out_dir)
+    assert "figure-1" not in plots_of(out_dir)
+
+
+def test_declared_figure_omits_runs_without_their_file(tmp_path: Path) -> None:
+    figure = {"title": "Window", "over_time": "cwnd", "lines": "ack_policy"}
+    out_dir = write_results(tmp_path / "out", figures=[figure])
+    (out_dir / "runs" / "aad_0ms" / "seed-1" / "tcp-server.csv").unlink()
+    assert re.search(r"Window: aad left out: .*tcp-server\.csv: No such file", text_of(out_dir))
+    assert "figure-1" in plots_of(out_dir)
