@@ -6,17 +6,18 @@ import re
 from pathlib import Path
 from typing import Any
 
+import fake_run
 import pyarrow
 import pytest
 
 from airtcp import cli
 from airtcp.errors import InputError, RenamedWarning
-from airtcp.experiment.experiment import Setting
+from airtcp.experiment.experiment import Case, Setting
 from airtcp.experiment.figures import MetricFigure
 from airtcp.experiment.reader import load
-from airtcp.parameters import PARAMETER_NAMES
+from airtcp.parameters import PARAMETER_NAMES, Parameters
 from airtcp.parameters.renames import RENAMED
-from airtcp.results import earlier, record
+from airtcp.results import earlier, jsonfile, record
 
 OLD = """\
 name: small
@@ -162,3 +163,13 @@ def test_recorded_tables_have_the_names_of_now() -> None:
     assert json.loads(found.schema.metadata[b"airtcp.factors"]) == ["baseline"]
     assert found.schema.metadata[b"airtcp.schema"] == b"1"
     assert earlier.table(found, "results.parquet") is found
+
+
+def test_results_have_both_names_for_one_version() -> None:
+    case = Case({"baseline": "1s"}, Parameters().replace({"baseline": "1s"}))
+    result = fake_run.record(case, 1, {})
+    written = json.loads(jsonfile.text(result.model_dump()))
+    assert written["factors"] == {"baseline": "1s", "idle": "1s"}
+    parameters = written["parameters"]
+    assert all(parameters[old] == parameters[name] for old, name in RENAMED.items())
+    assert record.FORM.parse(jsonfile.text(result.model_dump()).encode()) == result

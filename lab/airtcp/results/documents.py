@@ -15,6 +15,7 @@ from airtcp.experiment.papers import Precision
 from airtcp.experiment.published import Published
 from airtcp.parameters.quantity import Plain
 from airtcp.results import earlier, jsonfile, record
+from airtcp.results.earlier import ByParameter
 from airtcp.results.jsonfile import Document, JsonObject
 from airtcp.results.modelfit import MeanAbsoluteError, Point
 from airtcp.results.record import KernelRecord, RunRecord
@@ -39,7 +40,7 @@ class SummaryRow(Document):
     less than two.
     """
 
-    factors: Mapping[str, Plain]
+    factors: ByParameter[Plain]
     metric: str
     mean: float | None
     ci95: float | None
@@ -55,8 +56,8 @@ class Comparison(Document):
     published values that differ in the ACK policy alone. verdict has the words of schema 1.
     """
 
-    factors: Mapping[str, str]
-    relative_to: Mapping[str, str]
+    factors: ByParameter[str]
+    relative_to: ByParameter[str]
     metric: str
     published: float | str
     precision: Precision
@@ -129,7 +130,7 @@ class SweepDocument(Document):
     source: str
     command: str
     kernel: KernelRecord
-    parameters: Mapping[str, Plain] | None = None
+    parameters: ByParameter[Plain] | None = None
     runs: tuple[RunRecord, ...]
     summary: tuple[SummaryRow, ...]
     published: tuple[Comparison, ...] = ()

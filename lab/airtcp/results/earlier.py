@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Upgrades results of earlier versions to the current names of parameters."""
+"""Earlier names of parameters in results: upgraded when read, and written for one version."""
 
 import json
-from typing import Any
+from collections.abc import Mapping
+from typing import Annotated, Any, TypeVar
 
 import pyarrow
+from pydantic import BeforeValidator, PlainSerializer
 
 from airtcp.experiment.figures import FACTOR_KEYS
 from airtcp.parameters.renames import RENAMED, warn
@@ -12,6 +14,24 @@ from airtcp.results.jsonfile import JsonObject
 
 # The keys of documents below which keys are names of parameters.
 _BY_PARAMETER = frozenset({"parameters", "factors", "relative_to", "network"})
+
+V = TypeVar("V")
+
+
+def _with_earlier(values: Mapping[str, V]) -> dict[str, V]:
+    return {**values, **{old: values[new] for old, new in RENAMED.items() if new in values}}
+
+
+def _without_earlier(values: Any) -> Any:
+    if not isinstance(values, Mapping):
+        return values
+    return {name: value for name, value in values.items() if name not in RENAMED}
+
+
+ByParameter = Annotated[
+    Mapping[str, V], BeforeValidator(_without_earlier), PlainSerializer(_with_earlier)
+]
+"""Values by parameter. Documents have them by the earlier names, too."""
 
 
 def document(recorded: JsonObject) -> JsonObject:

@@ -11,6 +11,7 @@ from airtcp import atomicfile
 from airtcp.experiment.metrics import Value
 from airtcp.parameters.quantity import Plain
 from airtcp.results import earlier, jsonfile
+from airtcp.results.earlier import ByParameter
 from airtcp.results.jsonfile import Document, JsonObject
 
 SCHEMA = 2
@@ -79,14 +80,14 @@ class RunRecord(Document):
     """
 
     schema_version: int = Field(SCHEMA, alias="schema")
-    factors: Mapping[str, Plain]
+    factors: ByParameter[Plain]
     seed: int
     status: str
     error: str | None
     metrics: Mapping[str, Value]
     cost: Cost
     artifacts: Mapping[str, Artifact]
-    parameters: Mapping[str, Plain]
+    parameters: ByParameter[Plain]
     network: JsonObject | None = None
     flows: tuple[FlowRecord, ...] = ()
     kernel: KernelRecord
