@@ -13,6 +13,7 @@ from guests import Measure, Say, splats, thesis_case
 from airtcp import cli
 from airtcp.backends import guesttools
 from airtcp.backends.guesttools import GuestTools
+from airtcp.cache import locked
 from airtcp.kernel import image
 from airtcp.kernel.image import Kernel
 from airtcp.results.record import RunRecord
@@ -112,16 +113,25 @@ def measure(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> Measure:
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two experiments with reports that show every kind of mark, and an index over them.
+    """Two experiments with reports that contain every kind of mark, and an index of them.
 
-    One for all tests that look at what was drawn: to draw a figure takes half a second.
+    Shared by all tests that check what was drawn, also in other processes of pytest-xdist, because
+    drawing takes several seconds.
     """
-    # Only here, for other directories of tests do not have these modules in their path.
+    base = tmp_path_factory.getbasetemp()
+    site = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "site"
+    with locked(site.with_suffix(".lock"), lambda _: None):
+        if not site.exists():
+            _write_site(tmp_path_factory.mktemp("site")).rename(site)
+    return site
+
+
+def _write_site(site: Path) -> Path:
+    # Only here, because other directories of tests do not have these modules in their path.
     from small_report import AGAINST, write_results, write_station_capture
     from test_airtrace import write_air
     from test_timeline import records
 
-    site = tmp_path_factory.mktemp("site")
     window = {"title": "Window", "over_time": "cwnd", "lines": "ack_policy", "panels": "delay"}
     out_dir = write_results(site / "one", figures=[AGAINST, window])
     write_air(out_dir / "runs" / "aad_0ms" / "seed-1", records())

@@ -116,7 +116,8 @@ def draw(figure: Figure) -> Drawing:
     layout = canvas.get_layout_engine()
     assert layout
     layout.execute(canvas)
-    canvas.set_layout_engine("none")  # laid out once: the files agree
+    # Laid out once, so that the files agree; None also saves an extra drawing for each file.
+    canvas.set_layout_engine(None)
     panels = [
         replace(panel, marks=list(_with_texts(panel, axes)))
         for panel, axes in zip(figure.panels, every, strict=True)
