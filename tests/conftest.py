@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Fixtures of tests that boot a guest, which of these AIRTCP_TEST_DEBUG selects, one report."""
+"""Fixtures: kernels, runs and a report; the tests that AIRTCP_TEST_DEBUG selects."""
 
 import os
 import shutil
@@ -22,7 +22,7 @@ from airtcp.sweep.run import run_one
 
 DEBUG = bool(os.environ.get("AIRTCP_TEST_DEBUG"))
 
-# Files and tests that want lab_kernel, and that AIRTCP_TEST_DEBUG leaves out: why.
+# Files and tests that use lab_kernel but not with AIRTCP_TEST_DEBUG, each with the reason.
 _COMMAND_LINE = "runs the command line, which builds the ordinary kernel"
 NOT_ON_DEBUG = {
     **dict.fromkeys(
@@ -33,19 +33,19 @@ NOT_ON_DEBUG = {
         ),
         _COMMAND_LINE,
     ),
-    "test_own_policy.py": "builds a kernel of its own with a user's policy",
+    "test_own_policy.py": "builds another kernel with a user's policy",
     "test_default_is_linux_to_the_packet": "compares with a kernel of plain Linux, without debug",
-    "test_kernel_panic_is_reported": "its kernel panics, and says so",
+    "test_kernel_panic_is_reported": "makes the kernel panic",
     "test_saturated_stations_are_as_bianchi_says": "24 minutes of virtual time",
 }
 
-# A shell ignores Ctrl-C for what it starts in the background; the tests send it.
+# A shell makes its background processes ignore SIGINT, which the tests send.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
 def say(pytestconfig: pytest.Config) -> Say:
-    """Print past pytest's capture: building a kernel takes minutes."""
+    """Print at once, bypassing pytest's capture, because building a kernel takes minutes."""
     capture = pytestconfig.pluginmanager.getplugin("capturemanager")
 
     def print_at_once(text: str) -> None:
@@ -56,15 +56,15 @@ def say(pytestconfig: pytest.Config) -> Say:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With AIRTCP_TEST_DEBUG set only those tests are left whose guests run the debug kernel."""
+    """With AIRTCP_TEST_DEBUG, select only the tests whose guests can run the debug kernel."""
     if DEBUG:
-        left_out = [item for item in items if not on_debug_kernel(item)]
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in left_out]
+        deselected = [item for item in items if not on_debug_kernel(item)]
+        config.hook.pytest_deselected(items=deselected)
+        items[:] = [item for item in items if item not in deselected]
 
 
 def on_debug_kernel(item: pytest.Item) -> bool:
-    """Whether a test's guests run the kernel of lab_kernel, so that it may be the debug kernel."""
+    """Whether the guests of a test can run the debug kernel, because it uses lab_kernel."""
     names = (item.path.name, getattr(item, "originalname", ""))
     return "fragments" in getattr(item, "fixturenames", ()) and NOT_ON_DEBUG.keys().isdisjoint(
         names
@@ -73,7 +73,7 @@ def on_debug_kernel(item: pytest.Item) -> bool:
 
 @pytest.fixture(scope="session")
 def fragments() -> tuple[str, ...]:
-    """Of the kernel in User Mode Linux: which of kernel/configs are merged."""
+    """The fragments in kernel/configs that the User Mode Linux kernel is built with."""
     return (*image.FRAGMENTS, *(["debug"] if DEBUG else []))
 
 
@@ -84,7 +84,7 @@ def lab_kernel(fragments: tuple[str, ...], say: Say) -> Kernel:
 
 @pytest.fixture(autouse=DEBUG)
 def silent_consoles(tmp_path: Path) -> Iterator[None]:
-    """With AIRTCP_TEST_DEBUG set every guest's kernel checks itself, and has to keep quiet."""
+    """With AIRTCP_TEST_DEBUG, the kernel of a guest must not report any problem."""
     yield
     for console in tmp_path.rglob("console.log"):
         assert splats(console) == [], console
@@ -92,7 +92,7 @@ def silent_consoles(tmp_path: Path) -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=DEBUG)
 def silent_consoles_of_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The same for guests that several tests share, whose directories are there until the end."""
+    """The same for guests that several tests share, after the last test."""
     yield
     for console in tmp_path_factory.getbasetemp().rglob("console.log"):
         assert splats(console) == [], console
@@ -105,10 +105,10 @@ def tools(say: Say) -> GuestTools:
 
 @pytest.fixture
 def measure(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> Measure:
-    def one(*settings: str, seed: int = 1) -> RunRecord:
+    def measure_one(*settings: str, seed: int = 1) -> RunRecord:
         return run_one(RunRequest.of(lab_kernel, tools, thesis_case(*settings), seed), tmp_path)
 
-    return one
+    return measure_one
 
 
 @pytest.fixture(scope="session")
@@ -127,7 +127,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _write_site(site: Path) -> Path:
-    # Only here, because other directories of tests do not have these modules in their path.
+    # Imported here because these modules are in the path of the unit tests only.
     from small_report import AGAINST, write_results, write_station_capture
     from test_airtrace import write_air
     from test_timeline import records

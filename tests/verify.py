@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Run what takes hours, in parts, and write docs/reference/verification.md.
+"""Run the checks that take hours, in parts, and write docs/reference/verification.md.
 
 `make verify` runs all steps, `make verify STEPS="fuzz soak"` some. A part with an outcome for this
-kernel is not run again, so the same command resumes whatever was interrupted. AGAIN=1 repeats the
-parts that failed. SMALL=1 does little of each, to see that it works on this machine, and records it
-in the cache only. Logs are in the cache, in verify/<kernel>/<step>/.
+kernel is not run again, so the same command resumes after an interruption. AGAIN=1 repeats the
+parts that failed. SMALL=1 runs little of each step, to check that it works on this machine, and
+records the outcomes only in the cache. Logs are in the cache, in verify/<kernel>/<step>/.
 """
 
 import argparse
@@ -30,7 +30,7 @@ def say(text: str) -> None:
 
 
 def chosen(steps: Sequence[Step], names: Sequence[str]) -> list[Step]:
-    """The steps of these names, in the order of `steps`; all of them without names."""
+    """The steps with these names, in the order of `steps`; without names, all of them."""
     for name in names:
         if name not in [step.name for step in steps]:
             allowed = ", ".join(step.name for step in steps)
@@ -46,20 +46,20 @@ def write_page(steps: Sequence[Step], record: Record, notes: Notes, kernel: Kern
 def verify(
     steps: Sequence[Step], names: Sequence[str], docs: Path, logs: Path, say: Say, again: bool
 ) -> int:
-    """Run the steps of these names, write the page, say what each came to: 1 unless all passed."""
-    wanted = chosen(steps, names)
+    """Run steps by name, write the page and print the outcomes; returns 1 unless all passed."""
+    selected = chosen(steps, names)
     parts = {step.name: [part.name for part in step.parts] for step in steps}
     notes = load_notes(docs / "verification-notes.yaml", parts)
     record = Record.load(docs / "verification.json")
     try:
-        run_steps(wanted, record, logs, kernel_id, say, again=again)
+        run_steps(selected, record, logs, kernel_id, say, again=again)
     finally:
         kernel = kernel_id()
         write_page(steps, record, notes, kernel)
-    for step in wanted:
+    for step in selected:
         say(f"{step.name}: {verdict(step, record.of(kernel.hash, step.name)).replace('*', '')}")
     say(f"written: {record.path.with_suffix('.md')}")
-    return 0 if all(passed(step, record.of(kernel.hash, step.name)) for step in wanted) else 1
+    return 0 if all(passed(step, record.of(kernel.hash, step.name)) for step in selected) else 1
 
 
 def _interrupt(number: int, _frame: FrameType | None) -> None:
@@ -68,9 +68,9 @@ def _interrupt(number: int, _frame: FrameType | None) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("steps", nargs="*", metavar="STEP", help="a step; without: all of them")
-    parser.add_argument("--again", action="store_true", help="parts that failed, too")
-    parser.add_argument("--small", action="store_true", help="little of each, not for the record")
+    parser.add_argument("steps", nargs="*", metavar="STEP", help="default: all steps")
+    parser.add_argument("--again", action="store_true", help="repeat parts that failed")
+    parser.add_argument("--small", action="store_true", help="run little of each step")
     parser.add_argument("--page", action="store_true", help="write the page and run nothing")
     options = parser.parse_args()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -93,7 +93,7 @@ def main() -> int:
         say(f"verify: {error}")
         return error.exit_code
     except KeyboardInterrupt:
-        say("verify: interrupted; what has ended is recorded, and the same command goes on")
+        say("verify: interrupted; finished parts are recorded, and the same command resumes")
         return 130
 
 

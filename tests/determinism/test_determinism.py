@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The same seed gives the same packets, byte for byte; another seed gives others."""
+"""The same seed gives the same packets, byte for byte; another seed gives different packets."""
 
 from pathlib import Path
 
@@ -34,14 +34,14 @@ def hashes(result: RunRecord) -> list[str]:
 def test_the_same_seed_gives_the_same_bytes(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, policy: str
 ) -> None:
-    # Directories of different lengths: where a run is kept must not matter.
+    # Directories of different lengths: the path of a run must not affect it.
     first = measure(lab_kernel, tools, tmp_path / "a", 1, policy)
     again = measure(lab_kernel, tools, tmp_path / "another-directory", 1, policy)
     assert hashes(first) == hashes(again)
     assert first.metrics == again.metrics
 
 
-def test_another_seed_gives_other_bytes(
+def test_another_seed_gives_different_bytes(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
 ) -> None:
     first = measure(lab_kernel, tools, tmp_path, 1)

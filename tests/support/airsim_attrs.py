@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Reads the attributes of airsim's netlink family from the tables in <uapi/linux/airsim.h>.
 
-Needs nothing but Python itself: the netlink probe uses it inside a guest.
+Uses only the standard library, because the netlink probe imports it in a guest.
 """
 
 import re
@@ -14,9 +14,10 @@ CODES = {"u8": "B", "u16": "H", "u32": "I", "s32": "i"}
 
 
 class Attr(NamedTuple):
-    """An attribute with a value: how it is packed, what is allowed.
+    """The type of an attribute (code, of struct.pack) and its range.
 
-    object: "hardware", "settings", "burst", "position", "rate", "link" or "air". words: of an enum.
+    object: "hardware", "settings", "burst", "position", "rate", "link" or "air". words: names of
+    the values of an enum.
     """
 
     object: str
@@ -45,13 +46,13 @@ def attrs(header: Path = HEADER) -> dict[str, Attr]:
     constants = dict(re.findall(r"^#define (AIRSIM_\w+)\s+(\d+)$", text, re.M))
     for body in re.findall(r"^enum airsim_\w+ \{\n(.*?)\}", text, re.M | re.S):
         constants |= {name: str(i) for i, name in enumerate(re.findall(r"\w+(?=,)", body))}
-    found = {}
+    attributes = {}
     table = r"^#define AIRSIM_(\w+)\(INT, BOOL, ENUM\) \\\n(.*?)\n\n"
     for owner, rows in re.findall(table, text, re.M | re.S):
         for kind, row in re.findall(r"\b(INT|BOOL|ENUM)\(([^)]*)\)", rows):
             name, _member, *cells = (cell.strip() for cell in re.sub(r"\\\n", "", row).split(","))
-            found[name.lower()] = _attr(owner.lower(), kind, cells, constants)
-    return found
+            attributes[name.lower()] = _attr(owner.lower(), kind, cells, constants)
+    return attributes
 
 
 def _attr(owner: str, kind: str, cells: list[str], constants: dict[str, str]) -> Attr:

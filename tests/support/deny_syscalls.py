@@ -9,7 +9,7 @@ import os
 import struct
 import sys
 
-# Of asm/unistd_64.h.
+# From asm/unistd_64.h.
 CALLS = {
     "ptrace": 101,
     "prctl": 157,
@@ -19,19 +19,19 @@ CALLS = {
 }
 
 _SET_NO_NEW_PRIVS, _SET_SECCOMP, _MODE_FILTER = 38, 22, 2  # linux/prctl.h, linux/seccomp.h
-_LOAD, _EQUAL, _RETURN = 0x20, 0x15, 0x06  # linux/bpf_common.h: of the call's number
-_ALLOW, _REFUSE = 0x7FFF0000, 0x00050001  # SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO | EPERM
+_LOAD, _EQUAL, _RETURN = 0x20, 0x15, 0x06  # linux/bpf_common.h
+_ALLOW, _DENY = 0x7FFF0000, 0x00050001  # SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO | EPERM
 
 
-def refuse(names: list[str]) -> None:
-    """From here on, for this process and all that it starts."""
-    steps = [(_LOAD, 0, 0, 0)]
+def deny(names: list[str]) -> None:
+    """Make these system calls fail with EPERM in this process and its children."""
+    instructions = [(_LOAD, 0, 0, 0)]
     for name in names:
-        steps += [(_EQUAL, 0, 1, CALLS[name]), (_RETURN, 0, 0, _REFUSE)]
-    steps.append((_RETURN, 0, 0, _ALLOW))
-    code = b"".join(struct.pack("HBBI", *step) for step in steps)
-    held = ctypes.create_string_buffer(code, len(code))
-    program = struct.pack("HxxxxxxP", len(steps), ctypes.addressof(held))
+        instructions += [(_EQUAL, 0, 1, CALLS[name]), (_RETURN, 0, 0, _DENY)]
+    instructions.append((_RETURN, 0, 0, _ALLOW))
+    code = b"".join(struct.pack("HBBI", *instruction) for instruction in instructions)
+    buffer = ctypes.create_string_buffer(code, len(code))
+    program = struct.pack("HxxxxxxP", len(instructions), ctypes.addressof(buffer))
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_SET_NO_NEW_PRIVS, 1, 0, 0, 0) or libc.prctl(
         _SET_SECCOMP, _MODE_FILTER, program, 0, 0
@@ -40,5 +40,5 @@ def refuse(names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    refuse(sys.argv[1].split(","))
+    deny(sys.argv[1].split(","))
     os.execvp(sys.argv[2], sys.argv[2:])

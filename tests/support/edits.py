@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Plans with a mistake in them."""
+"""Modifies plans, to insert mistakes."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -9,16 +9,16 @@ from airtcp.steps.step import Step
 
 
 def with_word(steps: Iterable[Step], old: str, new: str) -> list[Step]:
-    """The steps, with another word or sysctl wherever there is the old one."""
-    return [_edited(one, old, new) for one in steps]
+    """The steps, with `old` replaced by `new` in arguments and names of sysctls."""
+    return [_edited(item, old, new) for item in steps]
 
 
-def _edited(one: Step, old: str, new: str) -> Step:
-    match one:
+def _edited(item: Step, old: str, new: str) -> Step:
+    match item:
         case step.In() | step.Start():
-            return replace(one, steps=with_word(one.steps, old, new))
+            return replace(item, steps=with_word(item.steps, old, new))
         case step.Run():
-            return replace(one, argv=tuple(new if word == old else word for word in one.argv))
+            return replace(item, argv=tuple(new if word == old else word for word in item.argv))
         case step.Sysctl(name) if name == old:
-            return replace(one, name=new)
-    return one
+            return replace(item, name=new)
+    return item

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Packets and pcap files made byte by byte, so that every value in them can be checked by hand."""
+"""Builds packets and pcap files byte by byte, so that their values can be checked by hand."""
 
 import struct
 from collections.abc import Iterable
@@ -37,16 +37,16 @@ def ethernet(packet: bytes) -> bytes:
 def on_air(packet: bytes, reference: int = 7) -> bytes:
     """Radiotap (TSFT, flags, MCS, A-MPDU) and an 802.11 QoS data frame."""
     present = 1 << 0 | 1 << 1 | 1 << 19 | 1 << 20
-    fields = struct.pack("<QB", 123456, 0x10)  # TSFT at 8; flags at 16: FCS at the end
-    fields += bytes([0x07, 0x05, 13])  # MCS at 17: all known; 40 MHz, short GI; MCS 13
-    fields += struct.pack("<IHBB", reference, 0, 0, 0)  # A-MPDU at 20, which is aligned to 4
+    fields = struct.pack("<QB", 123456, 0x10)  # TSFT at 8; flags at 16: frame includes FCS
+    fields += bytes([0x07, 0x05, 13])  # MCS at 17: known fields; 40 MHz, short GI; MCS 13
+    fields += struct.pack("<IHBB", reference, 0, 0, 0)  # A-MPDU at 20, aligned to 4
     radiotap = struct.pack("<BBHI", 0, 0, 8 + len(fields), present) + fields
     qos_data = bytes([0x88, 0x02]) + bytes(22) + bytes(2)
     return radiotap + qos_data + b"\xaa\xaa\x03\x00\x00\x00" + IPV4 + packet + b"FCS!"
 
 
 def write_pcap(path: Path, link_type: int, packets: Iterable[tuple[int, bytes]]) -> Path:
-    """Nanosecond pcap of (time in ns, packet), of which 256 bytes are kept."""
+    """Write a nanosecond pcap of (time in ns, packet) with a snapshot length of 256 bytes."""
     with path.open("wb") as out:
         out.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 256, link_type))
         for time_ns, data in packets:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Writes the directory of one run as the guest leaves it: few rows, round numbers; its record."""
+"""Writes the files of a run as the guest would, with few rows and round numbers."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -23,8 +23,8 @@ TCP_COLUMNS = (
 
 
 def record(case: Case, seed: int, metrics: Mapping[str, Value], **changed: Any) -> RunRecord:
-    """A run that ended well, but for what has changed."""
-    usual = RunRecord(
+    """The record of a successful run, with the fields in `changed` replaced."""
+    successful = RunRecord(
         factors=case.factors,
         seed=seed,
         status="ok",
@@ -36,7 +36,7 @@ def record(case: Case, seed: int, metrics: Mapping[str, Value], **changed: Any) 
         kernel=KernelRecord(version="6.12.9", hash="0123456789abcdef"),
         identity=f"{case.slug} {seed}",
     )
-    return usual.model_copy(update=changed)
+    return successful.model_copy(update=changed)
 
 
 def tcp_row(event: str, time_ms: int, local: str, remote: str, /, **values: int) -> str:
@@ -53,7 +53,7 @@ def write_tcp(path: Path, rows: Sequence[str]) -> None:
     path.write_text("\n".join([TCP_COLUMNS, *rows, ""]))
 
 
-# What airsim has counted since boot after the transfer: each sum is that of the lines below it.
+# Counters of airsim after the transfer; tx_taken and rx_received are the sums of the lines below.
 FATES = {
     "tx_taken": 1000,
     "tx_acked": 900,
@@ -92,7 +92,7 @@ def write_iperf3(
 
 
 def arriving(local: str, remote: str, rates_mbps: Sequence[float], from_ms: int = 0) -> list[str]:
-    """Samples of a receiver, one a second, to which data comes at these rates."""
+    """Samples of a receiver, one per second, which receives data at these rates."""
     received = accumulate((round(rate * 1e6 / 8) for rate in rates_mbps), initial=0)
     return [
         tcp_row("sample", from_ms + 1000 * second, local, remote, bytes_received=octets)
@@ -105,7 +105,7 @@ def write_airsim(path: Path, counters: Mapping[str, int]) -> None:
 
 
 def write_run(run_dir: Path, *, goodput_mbps: float = 100.0) -> Path:
-    """A download of four seconds; every metric can be read off the numbers below."""
+    """Write a download of 4 s whose metrics follow from the numbers below; returns run_dir."""
     run_dir.mkdir(parents=True)
     rates_mbps = [goodput_mbps - 30, *[goodput_mbps + 10] * 3]
     write_iperf3(run_dir, rates_mbps=rates_mbps)
@@ -154,7 +154,7 @@ def write_run(run_dir: Path, *, goodput_mbps: float = 100.0) -> Path:
             "airtime_collision_ns": 160_000_000,  # 4%
             "airtime_idle_ns": 600_000_000,  # 15%
             "tx_retries": 12,
-            "ampdu_size_1": 17,  # 10 since before
+            "ampdu_size_1": 17,  # 10 more than before
             "ampdu_size_20": 30,
             "collisions": 6,
             **FATES,
@@ -164,9 +164,9 @@ def write_run(run_dir: Path, *, goodput_mbps: float = 100.0) -> Path:
 
 
 def write_exchanges(run_dir: Path, times_ms: Sequence[float], ports: Sequence[int]) -> Path:
-    """The same run of another workload: the receiver's ports, each with its share of the times.
+    """Rewrite a run as one of exchanges, divided equally among the receiver's ports.
 
-    The receiver connects, to the sender's port 5201.
+    The receiver connects to port 5201 of the sender.
     """
     for path in run_dir.glob("iperf3-*.json"):
         path.unlink()
@@ -188,7 +188,7 @@ def write_exchanges(run_dir: Path, times_ms: Sequence[float], ports: Sequence[in
 
 
 def readdress(run_dir: Path, ends: Mapping[str, str]) -> None:
-    """The same connections between other addresses and ports."""
+    """Replace the ends of connections (address:port) in the CSV files."""
     for path in run_dir.glob("tcp-*.csv"):
         rows = [
             ",".join(ends.get(word, word) for word in row.split(","))
@@ -198,22 +198,22 @@ def readdress(run_dir: Path, ends: Mapping[str, str]) -> None:
 
 
 def write_both(run_dir: Path, *, classes: Sequence[str] = ()) -> Path:
-    """That download with an upload of 20 Mbit/s beside it; or one of each for every class.
+    """Write a download with an upload of 20 Mbit/s; with classes, one of each per class.
 
-    All of a sender's go from the same port.
+    All flows of a sender have the same source port.
     """
     write_run(run_dir)
     for path in run_dir.glob("iperf3-*.json"):
         path.unlink()
     rows: dict[str, list[str]] = {"server": [], "station": []}
-    ways = (
+    directions = (
         ("download", "server", "station", [70.0, 110.0, 110.0, 110.0]),
         ("upload", "station", "server", [20.0] * 4),
     )
     addresses = {"server": "10.0.0.1", "station": "10.0.0.2"}
     for number, service in enumerate(classes or [""]):
-        for way, sender, receiver, rates_mbps in ways:
-            name = f"-{way}-{service}" if service else f"-{way}"
+        for direction, sender, receiver, rates_mbps in directions:
+            name = f"-{direction}-{service}" if service else f"-{direction}"
             write_iperf3(run_dir, rates_mbps=rates_mbps, name=name)
             local = f"{addresses[sender]}:{DATA_PORT}"
             remote = f"{addresses[receiver]}:{5201 + number}"
@@ -232,7 +232,7 @@ def write_both(run_dir: Path, *, classes: Sequence[str] = ()) -> Path:
 
 
 def write_udp_ping(path: Path, rtts_ms: Sequence[float | None], interval_s: float = 0.2) -> None:
-    """What udpecho says of requests, some of which had no answer."""
+    """Write the output of udpecho; an RTT of None is a request without an answer."""
     rows = [
         f"{START_NS + round(number * interval_s * 1e9)},{'' if ms is None else round(ms * 1e6)}"
         for number, ms in enumerate(rtts_ms)
@@ -241,7 +241,7 @@ def write_udp_ping(path: Path, rtts_ms: Sequence[float | None], interval_s: floa
 
 
 def write_pages(run_dir: Path) -> Path:
-    """That run's connection had two pages: of 10 ms to 50 ms, and of 100 ms to 200 ms."""
+    """Write two pages on the connection of a run: from 10 to 50 ms, and from 100 to 200 ms."""
     write_exchanges(run_dir, [1.0], [DATA_PORT])
     objects = ((10, 20, 1, 500), (20, 45, 1, 7000), (20, 50, 1, 9000), (100, 200, 2, 800))
     rows = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Writes the results of a sweep that was never run."""
+"""Writes the results of a sweep without running it."""
 
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ def write_sweep(
 
 
 def _write_run(out_dir: Path, case: Case, seed: int, goodput: float | None) -> RunRecord:
-    """A run with one file beside its record."""
+    """Write the record of a run that has a single file."""
     run_dir = run_directory(out_dir, case, seed)
     run_dir.mkdir(parents=True)
     (run_dir / "ping.txt").write_text(f"{goodput}\n")

@@ -31,15 +31,15 @@ PATH_METRICS = ("acks_filtered", "router_", "host_")
 Say = Callable[[str], None]
 Measure = Callable[..., RunRecord]
 RecordCount = Callable[[str, object], None]
-"""pytest's record_property: a count that `make verify` adds up and shows."""
+"""pytest's record_property: a count, which `make verify` adds up and shows."""
 
 
 def thesis_case(*settings: str, own_policies: Sequence[str] = ()) -> Case:
-    """One case of thesis-lan for 2 s without captures, with the settings on top."""
+    """A case of thesis-lan, for 2 s without captures, with these settings ("name=value")."""
     texts = ("duration=2s", "capture=off", "ack_policy=default", *settings)
-    chosen = {text.partition("=")[0]: text for text in texts}
+    by_name = {text.partition("=")[0]: text for text in texts}
     experiment = load("thesis-lan", own_policies)
-    [case] = experiment.cases([Setting.parse(text) for text in chosen.values()])
+    [case] = experiment.cases([Setting.parse(text) for text in by_name.values()])
     return case
 
 

@@ -22,10 +22,10 @@ def ip(*arguments: str) -> str:
     return done.stdout
 
 
-def wait_until(true: Callable[[], object], what: str) -> None:
+def wait_until(condition: Callable[[], object], message: str) -> None:
     deadline = time.monotonic() + PATIENCE_S
-    while not true():
-        assert time.monotonic() < deadline, what
+    while not condition():
+        assert time.monotonic() < deadline, message
         time.sleep(0.1)
 
 
@@ -47,7 +47,7 @@ def start(*command: str | Path, **environment: str) -> "subprocess.Popen[str]":
 
 @dataclass
 class Machine:
-    """A worker in a network namespace, which has nothing else in it."""
+    """A network namespace in which only a worker runs."""
 
     namespace: str
     gateway: str
@@ -78,22 +78,22 @@ class Machine:
 @contextmanager
 def two_machines(directory: Path) -> Iterator[list[Machine]]:
     """Two machines, each connected to this one by a cable; their caches are in the directory."""
-    made = []
+    machines = []
     try:
         for number in (1, 2):
             name = f"airtcp{os.getpid() % 100000}-{number}"
             net = f"10.213.{number}"
             ip("netns", "add", name)
-            made.append(Machine(name, f"{net}.1", directory / f"cache-{number}"))
+            machines.append(Machine(name, f"{net}.1", directory / f"cache-{number}"))
             ip("link", "add", name, "type", "veth", "peer", "name", "eth0", "netns", name)
             ip("address", "add", f"{net}.1/30", "dev", name)
             ip("link", "set", name, "up")
             ip("-n", name, "address", "add", f"{net}.2/30", "dev", "eth0")
             ip("-n", name, "link", "set", "lo", "up")
             ip("-n", name, "link", "set", "eth0", "up")
-        yield made
+        yield machines
     finally:
-        for machine in made:
+        for machine in machines:
             for pid in machine.processes():
                 os.kill(pid, signal.SIGKILL)
             if machine.worker:

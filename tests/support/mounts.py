@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Commands that see file systems of their own, in a private mount namespace."""
+"""Runs commands in a private mount namespace."""
 
 import subprocess
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 
 
 def require() -> None:
-    """Skip the test where a namespace cannot be made."""
+    """Skip the test if a mount namespace cannot be made."""
     if subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode:
         pytest.skip("needs to make a mount namespace (CAP_SYS_ADMIN)")
 
@@ -16,7 +16,7 @@ def require() -> None:
 def run(
     script: str, *command: str | Path, **environment: str
 ) -> "subprocess.CompletedProcess[str]":
-    """A shell script in a namespace of its own; the command is its "$@"."""
+    """Run a shell script in a new mount namespace, with the command as its "$@"."""
     return subprocess.run(
         ["unshare", "-m", "sh", "-e", "-c", script, "sh", *command],
         env=environment,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the tests of plans have in common: a plan, the commands of a node, a shell that reads."""
+"""Shared by tests of plans: plans, the commands of a node, a check of shell syntax."""
 
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,29 +18,29 @@ def planned(**values: Plain) -> list[Step]:
 
 
 def each(steps: Iterable[Step]) -> Iterator[Step]:
-    """All steps and, after it, those of each block."""
-    for one in steps:
-        yield one
-        if isinstance(one, step.In | step.Start) and _is_block(one):
-            yield from each(one.steps)
+    """All steps, each block followed by the steps in it."""
+    for item in steps:
+        yield item
+        if isinstance(item, step.In | step.Start) and _is_block(item):
+            yield from each(item.steps)
 
 
 def section(steps: Iterable[Step], node: str) -> list[str]:
-    """The commands that run in blocks of a node, each by itself."""
-    blocks = (one for one in each(steps) if isinstance(one, step.In) and one.node == node)
+    """The lines of plan.sh for the steps of a node, each step rendered separately."""
+    blocks = (item for item in each(steps) if isinstance(item, step.In) and item.node == node)
     return [line for block in blocks for line in commands(block.steps)]
 
 
 def commands(steps: Iterable[Step]) -> list[str]:
-    """All of them, each by itself, whatever they may share."""
-    alone = (one for one in each(steps) if not _is_block(one))
-    return [line for one in alone for line in shell.one_step(one).splitlines()]
+    """The lines of plan.sh for all steps, each step rendered separately."""
+    simple = (item for item in each(steps) if not _is_block(item))
+    return [line for item in simple for line in shell.one_step(item).splitlines()]
 
 
-def _is_block(one: Step) -> bool:
-    if isinstance(one, step.Start):
-        return not isinstance(one.steps[0], step.Run) or len(one.steps) > 1
-    return isinstance(one, step.In)
+def _is_block(item: Step) -> bool:
+    if isinstance(item, step.Start):
+        return not isinstance(item.steps[0], step.Run) or len(item.steps) > 1
+    return isinstance(item, step.In)
 
 
 def text(steps: Iterable[Step]) -> str:
@@ -48,7 +48,7 @@ def text(steps: Iterable[Step]) -> str:
 
 
 def check_shell(steps: Sequence[Step], nodes: Iterable[str]) -> None:
-    """A shell can read the plan, and what these nodes are to do."""
+    """Check the shell syntax of the plan; each of these nodes must have commands."""
     bodies = ["\n".join(section(steps, node)) for node in nodes]
     assert all(bodies)
     for body in (shell.render(steps), *bodies):

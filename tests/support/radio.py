@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Radios in a guest without a laboratory around them: cells, saturating flows, counters.
+"""Runs of airsim without an experiment: cells, saturating flows, counters.
 
-A plan of one's own for what an experiment does not reach: several access points, hidden stations,
-many rates in one guest. Radio i is that of the i-th node; its address is ADDRESS(i).
+For what experiments cannot express, such as many cells with different rates in one guest. Radio i
+belongs to the i-th node.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,14 +22,14 @@ PORT = 9
 OCTETS = 1472
 """Payload of a datagram that fills an Ethernet frame."""
 MPDU_OCTETS = OCTETS + 8 + 20 + 8 + 26 + 4
-"""The same with UDP, IPv4, LLC/SNAP, QoS data header and FCS."""
+"""Its MPDU: with UDP, IPv4, LLC/SNAP, QoS data header and FCS."""
 
 Counters = Mapping[str, int]
 
 
 @dataclass(frozen=True)
 class Cell:
-    """An access point and its stations by name; own radios of some; further lines for hostapd."""
+    """An access point and its stations. own: parameters by node; hostapd: further lines."""
 
     ap: str
     stations: Sequence[str]
@@ -40,14 +40,14 @@ class Cell:
 
 @dataclass(frozen=True)
 class Sample:
-    """Counters of every node at a time: those of `airsim radio show`, and packets received."""
+    """Counters of each node at a time: those of `airsim radio show`, and packets received."""
 
     time_s: float
     nodes: Mapping[str, Counters]
 
 
-# Beacons are no part of what is measured: few of them, in units of 1.024 ms. Nor is it that hostapd
-# sends stations away which it does not reach.
+# Few beacons (in units of 1.024 ms), and no disassociation of stations that do not answer, because
+# neither is to be measured.
 _QUIET = "beacon_int=1000\ndisassoc_low_ack=0"
 
 
@@ -67,10 +67,10 @@ def run(
     memory_mb: int = 512,
     timeout_wall_s: float = 900,
 ) -> Path:
-    """Boot the cells, run the script once all stations are associated; the directory it wrote to.
+    """Boot the cells and run the script after all stations have associated; returns `directory`.
 
-    keys are words for `airsim radio add` beside those of the cells' parameters. The script knows
-    `node NAME COMMAND...` and `sample FILE`; flow() gives lines for it.
+    keys: further arguments of `airsim radio add`. The script can call `node NAME COMMAND...` and
+    `sample FILE`; flow() returns lines for it.
     """
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "plan.sh").write_text(plan(cells, script, keys))
@@ -152,12 +152,12 @@ def _station(number: int, cell: Cell, name: str, index: Mapping[str, int]) -> st
 	must node {name} ip address add {address(number, index[name])}/16 dev wlan0
 	must node {name} ip neighbour add {address(number, ap)} lladdr {radio_mac(ap)} \\
 		dev wlan0 nud permanent
-	# Probe requests that collide are lost: not all at once, and again if need be.
+	# Stagger the stations, and retry, because probe requests that collide are lost.
 	sleep {index[name] * 0.003:.3f}
 	tries=20
 	until node {name} iw dev wlan0 link | grep -q Connected; do
 		tries=$((tries - 1))
-		[ $tries -gt 0 ] || fail "{name} is not let in"
+		[ $tries -gt 0 ] || fail "{name} could not associate"
 		node {name} iw dev wlan0 connect -w cell{number} {mhz} >/dev/null
 		sleep 0.1
 	done
@@ -168,7 +168,7 @@ def _station(number: int, cell: Cell, name: str, index: Mapping[str, int]) -> st
 
 
 def flow(cells: Sequence[Cell], sender: str, receiver: str, seconds: float, *more: int) -> str:
-    """Script: a saturating sender for so long; more: TOS, buffer. All nodes have a sink."""
+    """A line of the script: a saturating sender. more: TOS, buffer. All nodes have a sink."""
     names = nodes_of(cells)
     number = next(n for n, cell in enumerate(cells) if receiver in (cell.ap, *cell.stations))
     words = " ".join(map(str, more))
@@ -188,7 +188,7 @@ def read_sample(path: Path) -> Sample:
 
 
 def difference(before: Path, after: Path) -> Sample:
-    """How long, and by how much each counter has grown."""
+    """The time between two samples, and the increase of each counter."""
     first, last = read_sample(before), read_sample(after)
     nodes = {
         name: {key: value - first.nodes[name].get(key, 0) for key, value in counters.items()}
@@ -206,9 +206,9 @@ def saturated_uplink(
     cw_min: int,
     seeds: Sequence[int] = (1,),
 ) -> tuple[float, float]:
-    """n stations of 802.11a at 54 Mbit/s, saturated: goodput in Mbit/s, collision probability.
+    """Goodput in Mbit/s and collision probability of n saturated 802.11a stations at 54 Mbit/s.
 
-    So many seconds with each seed, all pooled.
+    Each seed is run for this number of seconds; the results are pooled.
     """
     windows = f"wmm_ac_be_cwmin={cw_min.bit_length()}\nwmm_ac_be_cwmax=10"
     legacy = Parameters().replace(
@@ -220,9 +220,9 @@ def saturated_uplink(
     script += f"sleep 1\nsample before\nsleep {seconds:g}\nsample after\n"
     packets, collided, ppdus, time_s = 0, 0, 0, 0.0
     for seed in seeds:
-        where = directory / str(seed)
-        run(kernel, tools, where, cells, script, seed=seed, timeout_wall_s=600)
-        sample = difference(where / "before", where / "after")
+        seed_dir = directory / str(seed)
+        run(kernel, tools, seed_dir, cells, script, seed=seed, timeout_wall_s=600)
+        sample = difference(seed_dir / "before", seed_dir / "after")
         packets += sample.nodes["ap"]["packets"]
         collided += sum(sample.nodes[name]["collided"] for name in stations)
         ppdus += sum(sample.nodes[name]["ppdus"] for name in stations)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Results of a small experiment whose values are round numbers, and what its report has."""
+"""Results of a small experiment with round numbers, and the contents of its report."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ from airtcp.results.metrics import compute
 from airtcp.statistics import Summary, summarize
 from airtcp.testbed.default import testbed
 
-# Goodput in Mbit/s of the two seeds, by policy and delay; and what was published.
+# Goodput in Mbit/s of the two seeds by policy and delay, and published values.
 GOODPUT = {
     ("default", "0ms"): (100.0, 102.0),
     ("aad", "0ms"): (110.0, 112.2),
@@ -46,7 +46,7 @@ def write_results(
     figures: Sequence[Mapping[str, Any]] = (),
     **parameters: str,
 ) -> Path:
-    """Write the runs of the experiment, and results.json of schema 1; returns out_dir."""
+    """Write the runs and results.json (schema 1) of the experiment; returns out_dir."""
     runs: list[dict[str, Any]] = []
     summary: list[dict[str, Any]] = []
     for (policy, delay), rates in GOODPUT.items():
@@ -94,7 +94,7 @@ def write_results(
 
 
 def save(out_dir: Path, document: Mapping[str, Any]) -> None:
-    """results.json, and result.json of every run, of schema 1."""
+    """Write results.json and result.json of each run, in schema 1."""
     (out_dir / "results.json").write_text(json.dumps(document))
     for run in document["runs"]:
         ping = out_dir / run["artifacts"]["ping.txt"]["path"]
@@ -102,7 +102,7 @@ def save(out_dir: Path, document: Mapping[str, Any]) -> None:
 
 
 def text_of(out_dir: Path) -> str:
-    """The page, with empty figures: they are not drawn."""
+    """The HTML of the report, with empty figures."""
     shown = contents.describe(model.load(out_dir))
     return page.render(shown, {plot.slug: Saved("<svg></svg>", {}, None) for plot in shown.plots})
 
@@ -115,10 +115,10 @@ def plots_of(out_dir: Path) -> dict[str, Plot]:
 def _summary(
     factors: Mapping[str, str], metrics: Sequence[Mapping[str, Value]]
 ) -> list[dict[str, Any]]:
-    """The rows of a condition; metrics: of each of its runs."""
+    """The rows of a condition, given the metrics of its runs."""
     rows: list[dict[str, Any]] = []
     for name in METRICS:
-        known = [value for one in metrics if (value := one[name]) is not None]
+        known = [value for of_run in metrics if (value := of_run[name]) is not None]
         mean = summarize(known) if known else Summary(0, None, 0)
         key = factors["ack_policy"], factors["delay"]
         published = PUBLISHED.get(key) if name == "goodput_mbps" else None
@@ -141,7 +141,7 @@ ACKS_US = (60, 110, 510)
 
 
 def write_station_capture(run: Path) -> None:
-    """Data segments at ARRIVALS_US, their number for a sequence number; pure ACKs at ACKS_US."""
+    """Data segments at ARRIVALS_US, with sequence numbers 0, 1, ...; pure ACKs at ACKS_US."""
     data = [(us, sequence, True) for sequence, us in enumerate(ARRIVALS_US)]
     acks = [(us, 0, False) for us in ACKS_US]
     write_pcap(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Sweeps as a user starts them, and whether two of them left the same."""
+"""Starts sweeps by the command line, and compares the files of two sweeps."""
 
 import json
 import os
@@ -15,18 +15,18 @@ AIRTCP = [sys.executable, "-m", "airtcp"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(REPOSITORY / "lab")}
 
 
-# What equal sweeps do not have in common: what runs cost, and the hash of a file that has that.
+# What differs between equal sweeps: the cost of runs, and hashes of files that contain it.
 _UNEQUAL = {"cost": None, "sha256": None}
 
 
 def command(out_dir: Path, *arguments: str) -> list[str]:
-    """A sweep of thesis-lan, a second a run and without captures."""
-    few = ["--set", "ack_policy=default", "--set", "capture=off", "--duration", "1s"]
-    return [*AIRTCP, "run", "thesis-lan", "--out", str(out_dir), *few, *arguments]
+    """The command of a sweep of thesis-lan with runs of 1 s without captures."""
+    short = ["--set", "ack_policy=default", "--set", "capture=off", "--duration", "1s"]
+    return [*AIRTCP, "run", "thesis-lan", "--out", str(out_dir), *short, *arguments]
 
 
 def run(out_dir: Path, *arguments: str) -> None:
-    """The sweep, to its end."""
+    """Run the sweep, which must succeed."""
     done = subprocess.run(
         command(out_dir, *arguments), env=ENVIRONMENT, capture_output=True, text=True
     )
@@ -34,25 +34,25 @@ def run(out_dir: Path, *arguments: str) -> None:
 
 
 def results(out_dir: Path) -> dict[str, Path]:
-    """result.json of every run that has one, by its place."""
+    """result.json of each run that has one, by its path in out_dir."""
     return {
         str(path.relative_to(out_dir)): path
         for path in (out_dir / "runs").glob("*/seed-*/result.json")
     }
 
 
-def guests_of(place: Path) -> list[Path]:
-    """The directories of guests whose runs are in a place."""
-    found = []
+def guests_of(out_dir: Path) -> list[Path]:
+    """The scratch directories of running guests whose runs are in out_dir."""
+    guests = []
     for scratch in Path("/dev/shm").glob("airtcp-*"):
         with suppress(OSError):  # it has just ended
-            if (scratch / "run").readlink().is_relative_to(place):
-                found.append(scratch)
-    return found
+            if (scratch / "run").readlink().is_relative_to(out_dir):
+                guests.append(scratch)
+    return guests
 
 
 def left(out_dir: Path) -> dict[str, Any]:
-    """All that a sweep leaves, by place: bytes, and documents without what differs anyway."""
+    """The files of a sweep by path: their bytes, or documents without what differs anyway."""
     files: dict[str, Any] = {
         str(path.relative_to(out_dir)): path.read_bytes()
         for path in (out_dir / "runs").rglob("*")
@@ -60,15 +60,15 @@ def left(out_dir: Path) -> dict[str, Any]:
     }
     for name, path in results(out_dir).items():
         files[name] = json.loads(path.read_text()) | _UNEQUAL
-    whole = json.loads((out_dir / "results.json").read_text())
-    runs = [run | _UNEQUAL for run in whole["runs"]]
-    files["results.json"] = whole | _UNEQUAL | {"runs": runs, "command": None}
+    document = json.loads((out_dir / "results.json").read_text())
+    runs = [run | _UNEQUAL for run in document["runs"]]
+    files["results.json"] = document | _UNEQUAL | {"runs": runs, "command": None}
     files["results.parquet"] = (out_dir / "results.parquet").read_bytes()
     return files
 
 
-def assert_same(one: Path, other: Path) -> None:
-    """Two sweeps left the same, byte for byte."""
-    ours, theirs = left(one), left(other)
-    assert ours.keys() == theirs.keys()
-    assert [name for name, content in ours.items() if content != theirs[name]] == []
+def assert_same(first: Path, second: Path) -> None:
+    """Assert that two sweeps left the same files, byte for byte."""
+    files, others = left(first), left(second)
+    assert files.keys() == others.keys()
+    assert [name for name, content in files.items() if content != others[name]] == []

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""How long Wi-Fi takes, worked out from IEEE 802.11-2020 and 802.11ax-2021 without airsim's code.
+"""Durations of frames, from IEEE 802.11-2020 and 802.11ax-2021 without airsim's code.
 
-Written from the constants of the standard, so that airsim can be tested against it. The same
-choices are open in the standard and the same are made: long preamble for CCK, BCC for HT and VHT,
-LDPC for HE without its extra symbol, no packet extension.
+Written from the constants of the standard, so that airsim can be tested against it. Where the
+standard leaves a choice, it is that of airsim: long preamble for CCK, BCC for HT and VHT, LDPC for
+HE without its extra symbol, no packet extension.
 """
 
 from dataclasses import dataclass
@@ -21,9 +21,9 @@ class Format(StrEnum):
 
 
 LEGACY = (Format.CCK, Format.OFDM)
-AGGREGATE_ALWAYS = (Format.VHT, Format.HE)
+ALWAYS_AMPDU = (Format.VHT, Format.HE)
 
-# Coded bits on a subcarrier, and coding rate.
+# Coded bits per subcarrier, and coding rate.
 BPSK, QPSK, QAM16, QAM64, QAM256, QAM1024 = 1, 2, 4, 6, 8, 10
 Coding = tuple[int, Fraction]
 MCS: tuple[Coding, ...] = (
@@ -63,14 +63,14 @@ SUBCARRIERS = {
 GUARDS_NS = {Format.HT: (400, 800), Format.VHT: (400, 800), Format.HE: (800, 1600, 3200)}
 HIGHEST_MCS = {Format.HT: 7, Format.VHT: 9, Format.HE: 11}
 
-# Width, MCS and streams for which clause 21.5 has "not valid".
-VHT_LEFT_OUT = ((20, 9, 1), (20, 9, 2), (20, 9, 4), (80, 6, 3), (160, 9, 3))
+# Width in MHz, MCS and streams that clause 21.5 lists as "not valid".
+VHT_INVALID = ((20, 9, 1), (20, 9, 2), (20, 9, 4), (80, 6, 3), (160, 9, 3))
 
-# Data bits that one BCC encoder takes in a symbol: 300 and 600 Mbit/s with 3.6 us symbols.
+# Data bits per symbol of one BCC encoder: 300 and 600 Mbit/s with symbols of 3.6 us.
 ENCODER_BITS = {Format.HT: 1080, Format.VHT: 2160}
 
 SERVICE_BITS, TAIL_BITS = 16, 6
-DELIMITER, ACK, BLOCKACK_BUT_BITMAP = 4, 14, 24
+DELIMITER, ACK, BLOCKACK_WITHOUT_BITMAP = 4, 14, 24
 
 # Best effort: the EDCA defaults of table 9-155.
 AIFSN, CW_MIN = 3, 15
@@ -78,10 +78,10 @@ AIFSN, CW_MIN = 3, 15
 
 @dataclass(frozen=True)
 class Rate:
-    """What a PPDU is modulated with.
+    """Modulation of a PPDU.
 
-    mcs is that of one stream. CCK and OFDM have legacy_kbps alone. extension_us is the signal
-    extension: 6 for all but CCK at 2.4 GHz. ValueError for a rate that the standard does not have.
+    mcs: of one stream. CCK and OFDM have only legacy_kbps. extension_us: the signal extension, 6
+    at 2.4 GHz except with CCK. Raises ValueError for a rate that the standard does not have.
     """
 
     format: Format
@@ -100,7 +100,7 @@ class Rate:
         if self.format in LEGACY:
             kbps = CCK_KBPS if self.format is Format.CCK else tuple(OFDM_KBPS)
             return self.legacy_kbps in kbps and (self.streams, self.width_mhz) == (1, 20)
-        if self.format is Format.VHT and (self.width_mhz, self.mcs, self.streams) in VHT_LEFT_OUT:
+        if self.format is Format.VHT and (self.width_mhz, self.mcs, self.streams) in VHT_INVALID:
             return False
         return (
             0 <= self.mcs <= HIGHEST_MCS[self.format]
@@ -111,7 +111,7 @@ class Rate:
 
 
 def legacy(kbps: int, extension_us: int = 0) -> Rate:
-    """CCK or OFDM, as the rate tells; CCK drops the signal extension."""
+    """The CCK or OFDM rate of this speed; CCK has no signal extension."""
     if kbps in CCK_KBPS:
         return Rate(Format.CCK, legacy_kbps=kbps)
     return Rate(Format.OFDM, legacy_kbps=kbps, extension_us=extension_us)
@@ -127,7 +127,7 @@ def coded_bits(rate: Rate) -> int:
 
 
 def data_bits(rate: Rate) -> int:
-    """N_DBPS, which HE rounds down."""
+    """N_DBPS, rounded down (with HE it may be fractional)."""
     return floor(coded_bits(rate) * coding(rate)[1])
 
 
@@ -143,7 +143,7 @@ def rate_mbps(rate: Rate) -> float:
 
 
 def encoders(rate: Rate) -> int:
-    """N_ES of BCC: as few as can take the bits, where each gets whole puncturing patterns."""
+    """N_ES of BCC: the least number of encoders that all get whole puncturing patterns."""
     if rate.format not in ENCODER_BITS:
         return 1
     count = ceil(Fraction(data_bits(rate), ENCODER_BITS[rate.format]))
@@ -153,7 +153,7 @@ def encoders(rate: Rate) -> int:
 
 
 def preamble_ns(rate: Rate) -> int:
-    """All before the first data symbol."""
+    """Duration of everything before the first data symbol."""
     if rate.format is Format.CCK:
         sync_and_sfd, header = 144_000, 48_000
         return sync_and_sfd + header
@@ -173,7 +173,7 @@ def preamble_ns(rate: Rate) -> int:
 
 
 def ppdu_us(rate: Rate, octets: int) -> float:
-    """Duration of a PPDU in us; octets are those of its PSDU, with delimiters and FCS."""
+    """Duration of a PPDU in us. octets: its PSDU, with delimiters and FCS."""
     if rate.format is Format.CCK:
         return preamble_ns(rate) / 1000 + ceil(Fraction(8000 * octets, rate.legacy_kbps))
     tail = 0 if rate.format is Format.HE else TAIL_BITS * encoders(rate)
@@ -185,11 +185,11 @@ def ppdu_us(rate: Rate, octets: int) -> float:
 
 
 def response_rate(rate: Rate, basic_kbps: tuple[int, ...]) -> Rate:
-    """What an ACK or BlockAck goes out with (10.6.6.5)."""
+    """The rate of an ACK or BlockAck (10.6.6.5)."""
     if rate.format in LEGACY:
         most_kbps = rate.legacy_kbps
     else:
-        # 10.6.11: the OFDM rate that has as many data bits on a subcarrier, or 54 Mbit/s.
+        # 10.6.11: the OFDM rate with as many data bits per subcarrier, at most 54 Mbit/s.
         bits, code_rate = coding(rate)
         most_kbps = max(k for k, (b, r) in OFDM_KBPS.items() if b * r <= bits * code_rate)
     kind = Format.CCK if rate.format is Format.CCK else Format.OFDM
@@ -200,8 +200,8 @@ def response_rate(rate: Rate, basic_kbps: tuple[int, ...]) -> Rate:
 
 
 def psdu_octets(rate: Rate, mpdu_octets: int, mpdus: int, min_spacing_us: float = 0) -> int:
-    """So many equal MPDUs in one PPDU: HT and older send one without a delimiter."""
-    if mpdus == 1 and rate.format not in AGGREGATE_ALWAYS:
+    """Length of a PSDU with equal MPDUs. Up to HT, a single MPDU has no delimiter."""
+    if mpdus == 1 and rate.format not in ALWAYS_AMPDU:
         return mpdu_octets
     spacing_bits = Fraction(min_spacing_us) * 1000 * data_bits(rate) / symbol_ns(rate)
     subframe = max(DELIMITER + 4 * ceil(mpdu_octets / 4), 4 * ceil(spacing_bits / 32))
@@ -222,10 +222,10 @@ def saturated_goodput_mbps(
     sifs_us: float = 16,
     slot_us: float = 9,
 ) -> float:
-    """Goodput of a lone sender of best effort that always has data and loses nothing.
+    """Goodput of a single saturated best-effort sender without losses.
 
-    AIFS, the mean backoff, one PPDU as full as the limits allow, SIFS, the answer, and again; one
-    MPDU goes out whatever the limits are. Of the mpdu_octets, payload_octets count as goodput.
+    It repeats: AIFS, the mean backoff, a PPDU with as many MPDUs as the limits allow (at least
+    one), SIFS, the response. payload_octets of the mpdu_octets count as goodput.
     """
 
     def duration_us(mpdus: int) -> float:
@@ -235,10 +235,10 @@ def saturated_goodput_mbps(
         octets = psdu_octets(rate, mpdu_octets, mpdus, min_spacing_us)
         return octets <= ampdu_octets and duration_us(mpdus) <= ampdu_us
 
-    most = 1 if rate.format in LEGACY else min(ampdu_mpdus, ba_window)
-    mpdus = max([1, *(count for count in range(2, most + 1) if allowed(count))])
+    limit = 1 if rate.format in LEGACY else min(ampdu_mpdus, ba_window)
+    mpdus = max([1, *(count for count in range(2, limit + 1) if allowed(count))])
     bitmap = 32 if ba_window > 64 else 8
-    answer_octets = ACK if mpdus == 1 else BLOCKACK_BUT_BITMAP + bitmap
-    answer_us = ppdu_us(response_rate(rate, basic_kbps), answer_octets)
+    response_octets = ACK if mpdus == 1 else BLOCKACK_WITHOUT_BITMAP + bitmap
+    response_us = ppdu_us(response_rate(rate, basic_kbps), response_octets)
     access_us = sifs_us + AIFSN * slot_us + CW_MIN / 2 * slot_us
-    return 8 * payload_octets * mpdus / (access_us + duration_us(mpdus) + sifs_us + answer_us)
+    return 8 * payload_octets * mpdus / (access_us + duration_us(mpdus) + sifs_us + response_us)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Checks that take hours: run in parts, resumed where they stopped, recorded for each kernel."""
+"""Checks that take hours: run in parts, resumed after interruptions, recorded by kernel."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""docs/reference/verification.md, from the record and the notes."""
+"""Generates docs/reference/verification.md from the record and the notes."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ step has passed when all its parts have. Durations are wall time, with the build
 
 
 def page(steps: Sequence[Step], record: Record, notes: Notes, kernel: KernelId) -> str:
-    """The whole page; `kernel` is the one whose outcomes count."""
+    """The text of the page, for the outcomes of `kernel`."""
     lines = [_HEAD, f"Written for kernel `{kernel.hash}` (Linux {kernel.linux}).\n"]
     summary = ("Step", "Date", "Kernel", "Duration", "Outcome", "Detail")
     lines += _table(summary, [_row(step, record, kernel) for step in steps])
@@ -32,19 +32,19 @@ def page(steps: Sequence[Step], record: Record, notes: Notes, kernel: KernelId) 
 
 
 def results(step: Step, outcomes: Mapping[str, Outcome]) -> Counter[str]:
-    """How many parts of a step have passed, failed, or not been run."""
+    """The number of parts of a step that passed, failed or were not run."""
     return Counter(
         outcomes[part.name].result if part.name in outcomes else "not run" for part in step.parts
     )
 
 
 def passed(step: Step, outcomes: Mapping[str, Outcome]) -> bool:
-    """A step without parts has nothing to show."""
+    """Whether a step has parts and all of them passed."""
     return bool(step.parts) and results(step, outcomes)["passed"] == len(step.parts)
 
 
 def verdict(step: Step, outcomes: Mapping[str, Outcome]) -> str:
-    """What a step came to: passed, failed or not run, and how many parts where they differ."""
+    """The outcome of a step, with the number of parts of each outcome if they differ."""
     counts = results(step, outcomes)
     if passed(step, outcomes):
         skipped = any(outcomes[part.name].skipped for part in step.parts)
@@ -57,42 +57,45 @@ def verdict(step: Step, outcomes: Mapping[str, Outcome]) -> str:
 
 
 def _row(step: Step, record: Record, kernel: KernelId) -> tuple[str, ...]:
-    """A row of the first table: this kernel's, and until it is complete an earlier one's."""
-    ours = record.of(kernel.hash, step.name)
-    ran = [ours[part.name] for part in step.parts if part.name in ours and ours[part.name].settled]
-    detail = [said for said in (_summary(step, ours), _earlier(step, record, kernel)) if said]
+    """A row of the first table, with the outcome of an earlier kernel until it is complete."""
+    outcomes = record.of(kernel.hash, step.name)
+    known = [outcomes[part.name] for part in step.parts if part.name in outcomes]
+    settled = [outcome for outcome in known if outcome.settled]
+    detail = [text for text in (_summary(step, outcomes), _earlier(step, record, kernel)) if text]
     facts = ("", "", "")
-    if ran:
-        date = max(outcome.date for outcome in ran)[:10]
-        facts = (date, f"`{kernel.hash}`", _duration(sum(one.duration_s for one in ran)))
-    return (f"`{step.name}`", *facts, verdict(step, ours), "; ".join(detail))
+    if settled:
+        date = max(outcome.date for outcome in settled)[:10]
+        duration = _duration(sum(outcome.duration_s for outcome in settled))
+        facts = (date, f"`{kernel.hash}`", duration)
+    return (f"`{step.name}`", *facts, verdict(step, outcomes), "; ".join(detail))
 
 
 def _earlier(step: Step, record: Record, kernel: KernelId) -> str:
-    """What a step came to with another kernel, while it is not complete with this one."""
+    """The outcome of a step with an earlier kernel, if it is not complete with this one."""
     other = record.earlier(kernel.hash, step.name)
     if not other:
         return ""
-    theirs = record.of(other, step.name)
-    date = max(outcome.date for outcome in theirs.values())[:10]
-    said = verdict(step, theirs)
-    return f"earlier kernel `{other}` (Linux {record.linux[other]}), {date}: {said}"
+    earlier = record.of(other, step.name)
+    date = max(outcome.date for outcome in earlier.values())[:10]
+    text = verdict(step, earlier)
+    return f"earlier kernel `{other}` (Linux {record.linux[other]}), {date}: {text}"
 
 
 def _summary(step: Step, outcomes: Mapping[str, Outcome]) -> str:
-    """One line: the first failure, else figures added up, what was skipped, what was said."""
+    """One line: the first failure; or the sums of counts, the tests skipped, the last message."""
     known = [(part.name, outcomes[part.name]) for part in step.parts if part.name in outcomes]
     for name, outcome in known:
         if outcome.result == "failed":
             return _with_name(step, name, outcome.detail)
-    figures: Counter[str] = Counter()
+    sums: Counter[str] = Counter()
     for _, outcome in known:
-        figures.update(outcome.figures)
-    words = _figures(figures)
-    words += [_with_name(step, name, text) for name, one in known for text in one.skipped]
-    words += [_with_name(step, n, one.detail) for n, one in known if one.result == "not run"]
-    told = [one.detail for _, one in known if one.result == "passed" and one.detail]
-    return "; ".join([*words, *told[-1:]])
+        sums.update(outcome.figures)
+    texts = _counts(sums)
+    texts += [_with_name(step, name, text) for name, outcome in known for text in outcome.skipped]
+    not_run = [(name, outcome) for name, outcome in known if outcome.result == "not run"]
+    texts += [_with_name(step, name, outcome.detail) for name, outcome in not_run]
+    messages = [o.detail for _, o in known if o.result == "passed" and o.detail]
+    return "; ".join([*texts, *messages[-1:]])
 
 
 def _with_name(step: Step, part: str, text: str) -> str:
@@ -119,17 +122,18 @@ def _parts(steps: Sequence[Step], record: Record, kernel: KernelId) -> list[str]
     for step in steps:
         outcomes = record.of(kernel.hash, step.name)
         for part in step.parts:
-            if one := outcomes.get(part.name):
-                said = "; ".join([*([one.detail] if one.detail else []), *_figures(one.figures)])
-                date = one.date[:16].replace("T", " ")
-                facts = (date, _duration(one.duration_s), one.commit, one.result)
-                rows.append((step.name, part.name, *facts, "; ".join([said, *one.skipped])))
+            if outcome := outcomes.get(part.name):
+                detail = [outcome.detail] if outcome.detail else []
+                text = "; ".join([*detail, *_counts(outcome.figures)])
+                date = outcome.date[:16].replace("T", " ")
+                facts = (date, _duration(outcome.duration_s), outcome.commit, outcome.result)
+                rows.append((step.name, part.name, *facts, "; ".join([text, *outcome.skipped])))
     heads = ("Step", "Part", "Date", "Duration", "Commit", "Outcome", "Detail")
     return ["\n## Parts\n", *_table(heads, rows)] if rows else []
 
 
-def _figures(figures: Mapping[str, int]) -> list[str]:
-    return [f"{number:,} {name.replace('_', ' ')}" for name, number in figures.items()]
+def _counts(counts: Mapping[str, int]) -> list[str]:
+    return [f"{number:,} {name.replace('_', ' ')}" for name, number in counts.items()]
 
 
 def _duration(seconds: float) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Outcomes of verification by kernel, docs/reference/verification.json, and notes on them."""
+"""Outcomes of verification by kernel (docs/reference/verification.json), and notes on them."""
 
 import hashlib
 import json
@@ -23,7 +23,7 @@ Result = Literal["passed", "failed", "not run"]
 
 @dataclass(frozen=True)
 class KernelId:
-    """The content of kernel/ and of the Linux source below it; the version is for readers."""
+    """A hash of kernel/ and the Linux source, and the version of Linux for readers."""
 
     hash: str
     linux: str
@@ -31,11 +31,11 @@ class KernelId:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a part came to.
+    """The outcome of a part.
 
-    date is UTC, ISO 8601, when it ended; commit is that of the tests, with "+" when files had
-    changed; figures are counts that add up over the parts of a step; detail is one line: the first
-    failure, why it was not run, or what a program said last.
+    date: when it ended, UTC, ISO 8601. commit: that of the tests, with "+" if files had changed.
+    figures: counts that are added up over the parts of a step. detail: one line, the first failure,
+    the reason why it was not run, or the last line of output.
     """
 
     result: Result
@@ -48,7 +48,7 @@ class Outcome:
 
     @property
     def settled(self) -> bool:
-        """Whether there is nothing to find out by running it again."""
+        """Whether the part passed or failed."""
         return self.result != "not run"
 
 
@@ -62,7 +62,7 @@ class Record:
 
     @classmethod
     def load(cls, path: Path) -> "Record":
-        """Read the file, if there is one. InputError when it is not such a record."""
+        """Read the file, if it exists. Raises InputError if it is not a record."""
         if not path.is_file():
             return cls(path)
         try:
@@ -75,9 +75,9 @@ class Record:
             )
             return cls(path, {name: str(k["linux"]) for name, k in kernels.items()}, outcomes)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            said = str(error).splitlines()[0]
+            cause = str(error).splitlines()[0]
             raise InputError(
-                f"{path}: not a record of verification ({said}); restore it from git, or remove it"
+                f"{path}: not a record of verification ({cause}); restore it from git, or remove it"
             ) from None
 
     def of(self, kernel: str, step: str) -> Mapping[str, Outcome]:
@@ -85,20 +85,20 @@ class Record:
         return self.outcomes.get(kernel, {}).get(step, {})
 
     def add(self, kernel: KernelId, step: str, part: str, outcome: Outcome) -> None:
-        """Add or replace an outcome and write the file, all or nothing."""
+        """Add or replace an outcome and write the file atomically."""
         self.linux[kernel.hash] = kernel.linux
         self.outcomes.setdefault(kernel.hash, {}).setdefault(step, {})[part] = outcome
         self._write()
 
     def drop_earlier(self, kernel: str, step: str) -> None:
-        """Remove what other kernels have of a step: this one's parts are all settled."""
+        """Remove a step's outcomes with other kernels, after it is complete with this one."""
         for other, steps in list(self.outcomes.items()):
             if other != kernel and steps.pop(step, None) is not None and not steps:
                 del self.outcomes[other], self.linux[other]
         self._write()
 
     def earlier(self, kernel: str, step: str) -> str | None:
-        """The other kernel that has the newest outcome of a step."""
+        """The other kernel with the newest outcome of a step, if any."""
         newest = {
             other: max(outcome.date for outcome in steps[step].values())
             for other, steps in self.outcomes.items()
@@ -107,7 +107,7 @@ class Record:
         return max(newest, key=newest.__getitem__) if newest else None
 
     def duration_s(self, step: str, part: str) -> float | None:
-        """How long a part took last, with whatever kernel."""
+        """Duration of the last run of a part, with any kernel."""
         known = [
             outcome
             for steps in self.outcomes.values()
@@ -130,18 +130,18 @@ class Record:
 
 
 def kernel_id(overlay: Path = OVERLAY) -> KernelId:
-    """Of the working tree as it is now. InputError when there is no Linux source."""
+    """The kernel of the working tree. Raises InputError if there is no Linux source."""
     digest = hashlib.sha256(identity(find_source(None)).encode())
     for path in sorted(overlay.rglob("*")):
         name = path.relative_to(overlay)
-        if path.is_file() and not any(x.startswith((".", "__")) for x in name.parts):
+        if path.is_file() and not any(part.startswith((".", "__")) for part in name.parts):
             content = path.read_bytes()
             digest.update(f"\0{name}\0{len(content)}\0".encode() + content)
     return KernelId(digest.hexdigest()[:16], _version())
 
 
 def _version() -> str:
-    """As the package has it: unpacking the source to look would take a minute."""
+    """The version of Linux, from the package: unpacking the source would take a minute."""
     command = ["dpkg-query", "-W", "-f", "${source:Upstream-Version}", f"linux-source-{SERIES}"]
     try:
         return subprocess.run(command, capture_output=True, text=True).stdout or SERIES
@@ -150,7 +150,7 @@ def _version() -> str:
 
 
 class Note(BaseModel):
-    """Why a part fails, and what is planned about it, in a person's words."""
+    """Why a part fails and the planned fix, written by a person."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -163,7 +163,7 @@ Notes = dict[str, dict[str, Note]]
 
 
 def load_notes(path: Path, parts: Mapping[str, Sequence[str]]) -> Notes:
-    """Read the notes. parts: the parts of each step. InputError for what is not one of them."""
+    """Read the notes. Raises InputError for a step or part that is not in `parts`."""
     if not path.is_file():
         return {}
     try:
@@ -176,10 +176,10 @@ def load_notes(path: Path, parts: Mapping[str, Sequence[str]]) -> Notes:
         raise InputError(
             f"{path}: {where}: {first['msg']}; allowed is STEP: PART: {{reason: ..., fix: ...}}"
         ) from None
-    for step, found in notes.items():
+    for step, by_part in notes.items():
         if step not in parts:
             raise InputError(f"{path}: {step}: no such step; allowed are {', '.join(parts)}")
-        for part in found:
+        for part in by_part:
             if part not in parts[step]:
                 allowed = ", ".join(parts[step])
                 raise InputError(f"{path}: {step}: {part}: no such part; allowed are {allowed}")

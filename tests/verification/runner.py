@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs parts, one after the other, and says what they came to."""
+"""Runs parts one after the other and records their outcomes."""
 
 import os
 import re
@@ -20,12 +20,12 @@ from verification.record import KernelId, Outcome, Record, Result
 from verification.steps import Part, Step, clean_environment
 
 LIMIT_S = 4 * 3600
-"""A part that takes longer hangs."""
+"""A part that takes longer is considered hung."""
 
 _GRACE_S = 30.0
 _DETAIL_CHARACTERS = 300
 
-# What programs write before they end with an exit code that is not 0.
+# Messages of programs that then end with a nonzero exit code.
 _FAILURE = re.compile(r"^DIFFERS |^bench: |^\S*(?:Error|Exception)\b.*: |^error: ")
 
 Say = Callable[[str], None]
@@ -40,10 +40,10 @@ def run_steps(
     *,
     again: bool = False,
 ) -> None:
-    """Run every part that has no outcome for this kernel; each outcome is written at once.
+    """Run each part that has no outcome for this kernel; each outcome is written at once.
 
-    again: those that failed, too. identify: the kernel of the working tree as it is now;
-    AirtcpError when it is another one after a part, whose outcome is then not recorded.
+    again: also the parts that failed. identify: returns the kernel of the working tree. Raises
+    AirtcpError if it changes while a part runs; the outcome of that part is not recorded.
     """
     kernel = identify()
     todo = [(step, part) for step in steps for part in unsettled(step, record, kernel, again)]
@@ -63,12 +63,12 @@ def run_steps(
         record.add(kernel, step.name, part.name, outcome)
         if not unsettled(step, record, kernel):
             record.drop_earlier(kernel.hash, step.name)
-        said = f"{outcome.result} in {_hours(outcome.duration_s / 60)}"
-        say(f"  {said}{': ' if outcome.detail else ''}{outcome.detail}")
+        result = f"{outcome.result} in {_hours(outcome.duration_s / 60)}"
+        say(f"  {result}{': ' if outcome.detail else ''}{outcome.detail}")
 
 
 def unsettled(step: Step, record: Record, kernel: KernelId, again: bool = False) -> list[Part]:
-    """The parts that have no outcome for this kernel; again: those that failed, too."""
+    """The parts that have no outcome for this kernel; with `again`, also those that failed."""
     known = record.of(kernel.hash, step.name)
     return [
         part
@@ -80,22 +80,22 @@ def unsettled(step: Step, record: Record, kernel: KernelId, again: bool = False)
 
 
 def run_part(part: Part, log: Path, limit_s: float = LIMIT_S) -> Outcome:
-    """Run a part to its end, its output in `log`. Whatever interrupts this ends the part first."""
+    """Run a part, with its output in `log`. An exception ends the part before it propagates."""
     make_dir(log.parent)
     report = log.with_suffix(".xml")
     report.unlink(missing_ok=True)
     command = part.command()
     if part.tests:
         command += ["-p", "no:cacheprovider", "--color=no", f"--junitxml={report}"]
-        # Of the families of JUnit XML, the one that has properties.
+        # The family of JUnit XML that has properties.
         command += ["-o", "junit_family=xunit1", "-o", "tmp_path_retention_policy=failed"]
     began = time.monotonic()
     code = _run(command, part, log, limit_s)
     duration_s = round(time.monotonic() - began, 1)
     date = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     if code is None:
-        late = f"not finished after {limit_s:g} s"
-        return Outcome("failed", date, duration_s, commit(), late)
+        detail = f"not finished after {limit_s:g} s"
+        return Outcome("failed", date, duration_s, commit(), detail)
     text = log.read_text(errors="replace")
     if part.tests:
         result, detail, figures, skipped = read_junit(report, code, text)
@@ -105,10 +105,10 @@ def run_part(part: Part, log: Path, limit_s: float = LIMIT_S) -> Outcome:
 
 
 def _run(command: list[str], part: Part, log: Path, limit_s: float) -> int | None:
-    """Returns the exit code, or None when time ran out."""
+    """Returns the exit code, or None after limit_s."""
     with log.open("wb") as file:
         process = subprocess.Popen(
-            # It ends with us, even if we are killed.
+            # The part gets SIGINT if this process ends, even if it is killed.
             ["setpriv", "--pdeathsig", "INT", *command],
             cwd=REPOSITORY,
             env=clean_environment(part),
@@ -126,7 +126,7 @@ def _run(command: list[str], part: Part, log: Path, limit_s: float) -> int | Non
 
 
 def _stop(process: "subprocess.Popen[bytes]") -> None:
-    """As Ctrl-C would, which lets a build end its compilers; then by force."""
+    """End a process by SIGINT, so that a build can end its compilers, then by SIGKILL."""
     try:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGINT)
@@ -142,10 +142,10 @@ def _stop(process: "subprocess.Popen[bytes]") -> None:
 
 
 def read_junit(report: Path, code: int, text: str) -> tuple[Result, str, dict[str, int], list[str]]:
-    """What pytest came to: result, detail, figures, why tests were skipped.
+    """The outcome of pytest: result, detail, figures, reasons for skipped tests.
 
-    report: its JUnit XML, which has whole numbers that tests gave record_property(); code: its exit
-    code; text: its output. All tests skipped, or none there, means not run.
+    report: its JUnit XML, with integers that tests passed to record_property(). code: its exit
+    code. text: its output. The result is "not run" if no test was selected or all were skipped.
     """
     if code == 5:
         return "not run", "no test is chosen", {}, []
@@ -153,20 +153,20 @@ def read_junit(report: Path, code: int, text: str) -> tuple[Result, str, dict[st
         cases = list(ElementTree.parse(report).iter("testcase"))
     except (OSError, ElementTree.ParseError):
         return "failed", first_failure(text, code), {}, []
-    bad = [(case, x) for case in cases for x in case if x.tag in ("failure", "error")]
+    failures = [(case, x) for case in cases for x in case if x.tag in ("failure", "error")]
     skips = [x.get("message") or "no reason" for case in cases for x in case if x.tag == "skipped"]
     reasons = Counter(plain(reason) for reason in skips)
     skipped = [f"{number} skipped: {reason}" for reason, number in sorted(reasons.items())]
     figures: Counter[str] = Counter(tests=len(cases) - len(skips))
-    for found in (x for case in cases for x in case.iter("property")):
-        if re.fullmatch(r"\d+", value := found.get("value") or ""):
-            figures[found.get("name") or ""] += int(value)
-    if bad:
-        case, trouble = bad[0]
-        said = (trouble.get("message") or "no message").splitlines()[0]
-        if reason := re.search(r"^E +(.*)", trouble.text or "", re.M):
-            said = reason[1]
-        return "failed", plain(f"{case.get('name')}: {said}"), dict(figures), skipped
+    for count in (x for case in cases for x in case.iter("property")):
+        if re.fullmatch(r"\d+", value := count.get("value") or ""):
+            figures[count.get("name") or ""] += int(value)
+    if failures:
+        case, failure = failures[0]
+        message = (failure.get("message") or "no message").splitlines()[0]
+        if error := re.search(r"^E +(.*)", failure.text or "", re.M):
+            message = error[1]
+        return "failed", plain(f"{case.get('name')}: {message}"), dict(figures), skipped
     if code:
         return "failed", first_failure(text, code), dict(figures), skipped
     if len(skips) == len(cases):
@@ -175,20 +175,20 @@ def read_junit(report: Path, code: int, text: str) -> tuple[Result, str, dict[st
 
 
 def first_failure(text: str, code: int) -> str:
-    """The line of a failed program's output that says what went wrong; code: its exit code."""
+    """The line with the error in the output of a failed program, and its exit code."""
     lines = text.splitlines()
-    found = next((line for line in lines if _FAILURE.search(line)), None)
+    message = next((line for line in lines if _FAILURE.search(line)), None)
     ended = f"signal {-code}" if code < 0 else f"exit code {code}"
-    return plain(f"{found or last_line(text)} ({ended})")
+    return plain(f"{message or last_line(text)} ({ended})")
 
 
 def last_line(text: str) -> str:
-    """Of a program's output, or that there is none."""
+    """The last line of a program's output that is not empty, or "no output"."""
     return plain(next((line for line in reversed(text.splitlines()) if line.strip()), "no output"))
 
 
 def plain(line: str) -> str:
-    """A line for the record: no directories of this machine, not too long."""
+    """A line for the record: without directories of this machine, and shortened."""
     for path, name in (
         (REPOSITORY, "."),
         (cache_dir(), "CACHE"),
@@ -197,12 +197,12 @@ def plain(line: str) -> str:
     ):
         line = line.replace(str(path), name)
     line = " ".join(line.split())
-    cut = len(line) > _DETAIL_CHARACTERS
-    return line[: _DETAIL_CHARACTERS - 3] + "..." if cut else line
+    too_long = len(line) > _DETAIL_CHARACTERS
+    return line[: _DETAIL_CHARACTERS - 3] + "..." if too_long else line
 
 
 def commit() -> str:
-    """Of the repository, with "+" when files have changed since; "" outside of git."""
+    """The commit of the repository, with "+" if files have changed; "" outside of git."""
     git = ["git", "-C", str(REPOSITORY)]
     head = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True)
     if head.returncode:

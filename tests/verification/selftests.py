@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The kernel's own tests of TCP on plain Linux and on ours: verdicts have to be the same.
+"""The kernel's own TCP tests on plain Linux and on the laboratory's kernel, with equal verdicts.
 
-What is run is tools/testing/selftests/net of the source that the kernel is built from, in QEMU,
-whose clock counts instructions: a busy host makes no test late. On our kernel all runs twice: with
-the policy `default`, which has to give the verdicts of plain Linux, and with `aad`, which is for
-information. Tests of other protocols are left out. Logs: results/selftests/.
-With the name of a guest (plain, default, aad) only that one is run, and nothing is compared;
-with --reuse only those guests are run whose logs, of the same kernels and tests, are not there.
+Runs tools/testing/selftests/net of the source from which the kernel is built, in QEMU, whose clock
+counts instructions, so that a busy host does not delay a test. The tests run three times: on plain
+Linux, with the policy `default`, which must give the same verdicts, and with `aad`, for
+information. Tests of other protocols are not run. Logs: results/selftests/.
+With the name of a guest (plain, default, aad) only that guest is run, without a comparison;
+with --reuse a guest is not run if there are logs of the same kernel and tests.
 """
 
 import argparse
@@ -34,7 +34,7 @@ from airtcp.paths import REPOSITORY, RUN_DIR_IN_GUEST
 RESULTS = REPOSITORY / "results" / "selftests"
 FRAGMENT = "x86-selftests"
 
-# Of the source: the tests, and what `make headers` reads.
+# Files to extract from the source: the tests, and what `make headers` reads.
 PARTS = (
     *("Makefile", "scripts", "include/uapi", "include/asm-generic", "usr/include"),
     *("arch/x86/Makefile*", "arch/x86/entry/syscalls", "arch/x86/include", "arch/x86/tools"),
@@ -43,27 +43,27 @@ PARTS = (
 )
 
 
-# What is wrong, or too long, for here: a pattern of a file, and what to put in its place.
+# Replacements in files of tests that do not compile or take too long: pattern and new text.
 EDITS = {
-    # Calls with an argument that Debian's 6.12 does not have yet.
+    # Calls with an argument that Debian's 6.12 does not have.
     "tls.c": (r"(\btls_crypto_info_init\([^;{]*?), [01]\);", r"\1);"),
-    # 32 GB.
+    # It transfers 32 GB.
     "tcp_mmap.c": (r"\(1ULL << 35\)", "(1ULL << 26)"),
-    # Seconds without a pause.
+    # Its duration in seconds, without a pause.
     "fin_ack_lat.sh": (r'do_test "30"', 'do_test "3"'),
 }
 
 
 @dataclass(frozen=True)
 class Test:
-    """A command of the tests' directory, and the program to compile for it."""
+    """A command in the directory of the tests, and the program that it needs."""
 
     command: str
     program: str
 
 
 def _tests() -> dict[str, Test]:
-    alone = (
+    programs = (
         *("bind_timewait", "bind_wildcard", "epoll_busy_poll", "reuseaddr_conflict"),
         *("reuseport_bpf", "reuseport_bpf_cpu", "reuseport_bpf_numa", "reuseport_dualstack"),
         *("sk_bind_sendto_listen", "sk_connect_zero_addr", "sk_so_peek_off", "so_incoming_cpu"),
@@ -74,17 +74,17 @@ def _tests() -> dict[str, Test]:
         *("reuseaddr_ports_exhausted", "reuseport_addr_any", "rxtimestamp"),
         *("stress_reuseport_listen", "tcp_fastopen_backup_key", "txtimestamp"),
     )
-    of_tcp_ao = (
+    tcp_ao = (
         *("connect", "connect-deny", "icmps-accept", "icmps-discard", "key-management"),
         *("restore", "rst", "self-connect", "seq-ext", "setsockopt-closed", "unsigned-md5"),
     )
-    signed = [f"tcp_ao/{name}_{family}" for name in of_tcp_ao for family in ("ipv4", "ipv6")]
+    signed = [f"tcp_ao/{name}_{family}" for name in tcp_ao for family in ("ipv4", "ipv6")]
     mmap = (
         "stdbuf -oL ./tcp_mmap -s -z -i >received & sleep 1; ./tcp_mmap -z -i -H ::1; sleep 1; "
         "kill $!; cat received; grep -q 'SHA256 is correct' received"
     )
     return {
-        **{name: Test(f"./{name}", name) for name in (*alone, *signed)},
+        **{name: Test(f"./{name}", name) for name in (*programs, *signed)},
         **{f"{name}.sh": Test(f"./{name}.sh", name) for name in with_script},
         **{
             f"fcnal-test.sh {name}": Test(f"./fcnal-test.sh -t {name}", "nettest")
@@ -102,8 +102,8 @@ NOT_RUN = {
     "mptcp/*.sh": "another protocol",
 }
 
-# What they call. It is copied into the guest's memory: while a guest waits for a file of the host
-# its clock, which skips the time in which nothing happens, would run far.
+# Programs that the tests call. They are copied into the guest's memory: while a guest waits for a
+# file of the host, its clock, which skips idle time, would advance far.
 PROGRAMS = (
     *("awk", "basename", "bash", "cat", "chroot", "cut", "date", "dirname", "env", "ethtool"),
     *("expr", "grep", "head", "id", "ip", "jq", "killall", "ls", "mkdir"),
@@ -114,7 +114,7 @@ PROGRAMS = (
 _IN_MEMORY = f"""\
 root=/tmp/root
 mkdir $root
-# `ip netns exec` wants a root that something is mounted on.
+# `ip netns exec` needs a root that is a mount point.
 mount --bind $root $root
 mkdir -p $root/usr/bin $root/usr/sbin $root/usr/lib $root/usr/lib64 $root/tmp $root/log
 for name in bin sbin lib lib64; do ln -s usr/$name $root/$name; done
@@ -124,7 +124,7 @@ for program in {" ".join(PROGRAMS)} net/tcp_mmap; do
 	ldd "$path" | grep -o '/[^ ]*'
 done | sort -u | xargs cp -L --parents -t $root
 cp -L --parents /usr/libexec/coreutils/libstdbuf.so $root
-# Threads that end load it by themselves.
+# glibc loads it when a thread exits.
 cp -L --parents "$(ldconfig -p | sed -n 's/.*libgcc_s.so.1 .*64.* => //p' | head -1)" $root
 cp -rL --parents /etc/iproute2 /etc/protocols /etc/services /etc/hosts /etc/passwd $root
 cp -r net inside.sh $root
@@ -134,15 +134,15 @@ for directory in proc sys dev run; do
 done
 """
 GUESTS = ("plain", "default", "aad")
-"""Plain Linux, and ours with these policies."""
+"""Plain Linux, and the laboratory's kernel with these policies."""
 
 LIMIT_S = 900
-"""Of the guest's time, for a test."""
+"""The limit of a test, in the guest's time."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a test said: pass, fail, timeout or skip; why it was skipped; what its parts said."""
+    """Result of a test (pass, fail, timeout or skip), reason for a skip, results of its parts."""
 
     whole: str
     reason: str
@@ -160,7 +160,7 @@ def say(text: str) -> None:
 
 
 def compile_tests() -> Path:
-    """Extract and compile the tests once; a directory with <name>.missing for what does not."""
+    """Extract and compile the tests once. <name>.missing has the error of one that fails."""
     source = find_source(None)
     programs = sorted({test.program for test in TESTS.values()})
     facts = [identity(source), PARTS, EDITS, programs]
@@ -182,36 +182,36 @@ def compile_tests() -> Path:
             make = ["make", "-C", str(directory), f"OUTPUT={directory}"]
             _run([*make, "-k", f"-j{os.cpu_count() or 1}", *map(str, inside)], may_fail=True)
             for path in inside:
-                said = _run([*make, str(path)], may_fail=True)
+                error = _run([*make, str(path)], may_fail=True)
                 if not path.is_file():
-                    Path(f"{path}.missing").write_text(said)
+                    Path(f"{path}.missing").write_text(error)
         unused = shutil.ignore_patterns("*.[cho]", "*.a", "forwarding", "netfilter", "mptcp")
         shutil.copytree(net, Path(scratch, "net"), ignore=unused)
         try:
             Path(scratch, "net").rename(target)
         except OSError:
-            if not target.is_dir():  # else another process was quicker: same content
+            if not target.is_dir():  # else another process has made it, with the same content
                 raise
     return target
 
 
 def _run(command: list[str], may_fail: bool = False) -> str:
-    """Returns "" or the first error of a command that may fail; AirtcpError for another."""
+    """Returns "" or the first error. Raises AirtcpError for an error unless may_fail."""
     environment = {**os.environ, "LC_ALL": "C"}
-    for name in ("MAKEFLAGS", "MAKELEVEL"):  # of a make that called us
+    for name in ("MAKEFLAGS", "MAKELEVEL"):  # of a make that runs this
         environment.pop(name, None)
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     if not done.returncode:
         return ""
     lines = done.stderr.splitlines() or ["no message"]
-    said = next((line for line in lines if "error:" in line), lines[0])
+    error = next((line for line in lines if "error:" in line), lines[0])
     if not may_fail:
-        raise AirtcpError(f"{command[0]}: {said}")
-    return said
+        raise AirtcpError(f"{command[0]}: {error}")
+    return error
 
 
 def missing(tests: Path, test: Test) -> str:
-    """Why a test cannot run here, else ""."""
+    """Why a test cannot run on this machine, or ""."""
     reason = tests / f"{test.program}.missing"
     return reason.read_text() if reason.is_file() else ""
 
@@ -219,7 +219,7 @@ def missing(tests: Path, test: Test) -> str:
 def run(built: Kernel, tools: GuestTools, tests: Path, name: str, reuse: bool) -> Path:
     """Run all tests in a guest; returns the directory of their logs and exit statuses.
 
-    reuse: do nothing if it has been done with this kernel and these tests.
+    reuse: do nothing if there are logs of this kernel and these tests.
     """
     directory = RESULTS / name
     ran, what = directory / "ran", f"{built.hash} {tests.name}\n"
@@ -239,7 +239,7 @@ def run(built: Kernel, tools: GuestTools, tests: Path, name: str, reuse: bool) -
             continue
         inside = Path(test.program).parent
         command = test.command.replace(f"./{inside}/", "./")
-        # As kselftest runs them, but each in a network namespace of its own.
+        # As kselftest runs them, but each in its own network namespace.
         words = shlex.quote(f"ip link set lo up; cd /net/{inside} || exit 1; {command}")
         script += (
             f"timeout -k 5 {LIMIT_S} unshare -n bash -c {words} >/log/log 2>&1 </dev/null\n"
@@ -261,7 +261,7 @@ def log_name(test_name: str) -> str:
 
 
 def verdict(tests: Path, directory: Path, name: str) -> Verdict:
-    """What a test's exit status and its log (TAP, or as fcnal-test.sh writes) say."""
+    """The verdict of a test from its exit status and its log (TAP, or that of fcnal-test.sh)."""
     reason = missing(tests, TESTS[name])
     if reason:
         return Verdict("skip", reason, Counter())
@@ -271,19 +271,19 @@ def verdict(tests: Path, directory: Path, name: str) -> Verdict:
     whole = {0: "pass", 4: "skip", 124: "timeout", 137: "timeout"}.get(status, "fail")
     reason = next((line.strip() for line in log.splitlines() if "skip" in line.lower()), "")
     parts: Counter[tuple[str, str]] = Counter()
-    for negated, said, directive in re.findall(
+    for negated, part, directive in re.findall(
         r"^(not )?ok \d+ (.*?)(?: # (SKIP|XFAIL|TODO)\b.*)?$", log, re.M
     ):
-        # Ports, addresses and counters differ.
-        text = re.sub(r"\d+", "N", said)
+        # Ports, addresses and counters differ between runs.
+        text = re.sub(r"\d+", "N", part)
         parts[directive.lower() or ("fail" if negated else "pass"), text] += 1
-    for said, result in re.findall(r"^TEST: (.*?) +\[ *(OK|FAIL|SKIP|XFAIL) *\]", log, re.M):
-        parts[{"OK": "pass"}.get(result, result.lower()), re.sub(r"\d+", "N", said)] += 1
+    for part, result in re.findall(r"^TEST: (.*?) +\[ *(OK|FAIL|SKIP|XFAIL) *\]", log, re.M):
+        parts[{"OK": "pass"}.get(result, result.lower()), re.sub(r"\d+", "N", part)] += 1
     return Verdict(whole, reason, parts)
 
 
 def differences(name: str, plain: Verdict, ours: Verdict) -> list[str]:
-    """One line for the whole or a part of a test whose verdict is not the same."""
+    """A line for each difference between two verdicts of a test or of its parts."""
     lines = []
     if (plain.whole, plain.reason) != (ours.whole, ours.reason):
         lines.append(f"{name}: plain {plain}, ours {ours}")
@@ -295,8 +295,8 @@ def differences(name: str, plain: Verdict, ours: Verdict) -> list[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("guest", nargs="?", choices=GUESTS, help="only this one, not compared")
-    parser.add_argument("--reuse", action="store_true", help="the logs that are there")
+    parser.add_argument("guest", nargs="?", choices=GUESTS, help="run this guest only")
+    parser.add_argument("--reuse", action="store_true", help="use existing logs of this kernel")
     options = parser.parse_args()
     plain, patched = image.build_pair(FRAGMENT, say)
     tools, tests = build_tools(say), compile_tests()
@@ -310,21 +310,21 @@ def main() -> int:
         print(", ".join(f"{number} {whole}" for whole, number in sorted(counts.items())))
         return 0
     columns = {name: directory(name) for name in GUESTS}
-    wide = max(map(len, TESTS))
-    print(f"{'test':{wide}}  {'plain Linux':22}  {'default':22}  aad")
+    width = max(map(len, TESTS))
+    print(f"{'test':{width}}  {'plain Linux':22}  {'default':22}  aad")
     differ: list[str] = []
     for name in TESTS:
-        found = {column: verdict(tests, path, name) for column, path in columns.items()}
-        if len({str(one) for one in found.values()}) == 1 and found["plain"].whole == "skip":
-            print(f"{name:{wide}}  {found['plain']}")
+        verdicts = {column: verdict(tests, path, name) for column, path in columns.items()}
+        if len(set(map(str, verdicts.values()))) == 1 and verdicts["plain"].whole == "skip":
+            print(f"{name:{width}}  {verdicts['plain']}")
         else:
-            cells = (f"{found[column]!s:22}" for column in columns)
-            print(f"{name:{wide}}  {'  '.join(cells)}".rstrip())
-        differ += differences(name, found["plain"], found["default"])
-        for line in differences(name, found["plain"], found["aad"]):
-            print(f"{'':{wide}}  with aad: {line}")
+            cells = (f"{verdicts[column]!s:22}" for column in columns)
+            print(f"{name:{width}}  {'  '.join(cells)}".rstrip())
+        differ += differences(name, verdicts["plain"], verdicts["default"])
+        for line in differences(name, verdicts["plain"], verdicts["aad"]):
+            print(f"{'':{width}}  with aad: {line}")
     for name, reason in NOT_RUN.items():
-        print(f"{name:{wide}}  not run: {reason}")
+        print(f"{name:{width}}  not run: {reason}")
     for line in differ:
         print(f"DIFFERS {line}")
     print(f"{len(TESTS)} tests: {len(differ)} verdicts differ between plain Linux and `default`")

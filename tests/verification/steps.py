@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The steps of verification, and their parts.
 
-A part is a program, a test or the tests of a file, and takes at most about 20 minutes on two
-processors without KVM: an interruption loses no more. pytest lists the tests, so that none is
-forgotten. Minutes are those of such a machine, with kernels built.
+A part is a program, a test or the tests of a file. It takes at most about 20 minutes on two
+processors without KVM, so that an interruption loses no more. pytest lists the tests, so that none
+is forgotten. `minutes` are for such a machine, with kernels already built.
 """
 
 import os
@@ -23,13 +23,13 @@ BPF = ("tests/system/test_bpf.py", "tests/system/test_no_op_hooks.py")
 SELFTESTS = "tests/verification/selftests.py"
 SELFTESTS_GUESTS = ("plain", "default", "aad")
 DEBUG = {"AIRTCP_TEST_DEBUG": "1"}
-# In the names of tests that look for data races.
+# In the names of tests that search for data races.
 RACES = "data race"
 
 
 @dataclass(frozen=True)
 class Part:
-    """A command: arguments of Python, or of pytest with `tests`, and its environment variables."""
+    """A command: arguments of Python, or with `tests` of pytest, and environment variables."""
 
     name: str
     arguments: tuple[str, ...]
@@ -59,7 +59,7 @@ class Size:
 
 
 FULL = Size(100_000, 1_000_000)
-# Enough to see that every step runs.
+# Enough to check that every step runs.
 SMALL = Size(40, 2000)
 
 
@@ -153,8 +153,8 @@ def collected(arguments: Sequence[str], environment: Mapping[str, str]) -> dict[
     )
     lines = (done.stdout + done.stderr).splitlines()
     if done.returncode:
-        said = next((line for line in lines if line.startswith(("E ", "ERROR"))), "no message")
-        raise AirtcpError(f"pytest cannot list {' '.join(arguments)}: {said}")
+        error = next((line for line in lines if line.startswith(("E ", "ERROR"))), "no message")
+        raise AirtcpError(f"pytest cannot list {' '.join(arguments)}: {error}")
     files: dict[str, list[str]] = {}
     for line in lines:
         file, separator, _ = line.partition("::")
@@ -165,6 +165,6 @@ def collected(arguments: Sequence[str], environment: Mapping[str, str]) -> dict[
 
 def clean_environment(part: Part) -> dict[str, str]:
     """The environment of a part: this process's, without variables that select tests."""
-    chosen = ("AIRTCP_TEST_", "AIRTCP_SOAK", "PYTEST_", "MAKEFLAGS", "MAKELEVEL", "MFLAGS")
-    ours = {name: value for name, value in os.environ.items() if not name.startswith(chosen)}
-    return {**ours, "PYTHONPATH": str(REPOSITORY / "lab"), **part.environment}
+    removed = ("AIRTCP_TEST_", "AIRTCP_SOAK", "PYTEST_", "MAKEFLAGS", "MAKELEVEL", "MFLAGS")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(removed)}
+    return {**kept, "PYTHONPATH": str(REPOSITORY / "lab"), **part.environment}
