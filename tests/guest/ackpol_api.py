@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Chooses ACK policies in every way there is and prints, as JSON, what the kernel says of it.
+"""Selects ACK policies by each interface and prints, as JSON, what the kernel reports.
 
-Runs in a guest as root, with nothing but Python itself, over the loopback device.
+Runs in a guest as root, over the loopback device, with Python's standard library only.
 """
 
 import contextlib
@@ -46,12 +46,12 @@ def attributes(data: bytes) -> dict[int, bytes]:
 
 
 def netlink(protocol: int, kind: int, flags: int, payload: bytes) -> Iterator[bytes]:
-    """The payloads of what is answered. OSError when the kernel refuses."""
-    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, protocol) as own:
+    """The payloads of the answers. Raises OSError for an error of the kernel."""
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, protocol) as sock:
         head = struct.pack("=IHHII", 16 + len(payload), kind, NLM_F_REQUEST | flags, 1, 0)
-        own.send(head + payload)
+        sock.send(head + payload)
         while True:
-            data = own.recv(65536)
+            data = sock.recv(65536)
             while data:
                 length, answer = struct.unpack_from("=IH", data)
                 if answer == NLMSG_ERROR:
@@ -89,24 +89,24 @@ def route(address: str, policy: str | None, kind: int = RTM_NEWROUTE) -> None:
 
 
 def routes() -> dict[str, str]:
-    """Address -> policy, of the routes that have one."""
+    """The policies of the routes that have one, by address."""
     found = {}
     request = struct.pack("=8BI", socket.AF_INET, *bytes(7), 0)
     for answer in netlink(NETLINK_ROUTE, RTM_GETROUTE, NLM_F_DUMP, request):
-        said = attributes(answer[12:])
-        metrics = attributes(said.get(RTA_METRICS, b""))
+        reported = attributes(answer[12:])
+        metrics = attributes(reported.get(RTA_METRICS, b""))
         if RTAX_ACK_POLICY in metrics:
             name = metrics[RTAX_ACK_POLICY].rstrip(b"\0").decode()
-            found[socket.inet_ntoa(said[RTA_DST])] = name
+            found[socket.inet_ntoa(reported[RTA_DST])] = name
     return found
 
 
 def diagnosed(port: int) -> dict[str, Any]:
-    """What inet_diag says of the connection that has this local port."""
+    """The policy and its state as inet_diag reports them for the socket with this local port."""
     every_state = 0xFFFF
-    # Policies are told with what INET_DIAG_INFO asks for.
-    asked = 1 << (INET_DIAG_INFO - 1)
-    request = struct.pack("=BBBBI", socket.AF_INET, socket.IPPROTO_TCP, asked, 0, every_state)
+    # Policies are reported with INET_DIAG_INFO.
+    extensions = 1 << (INET_DIAG_INFO - 1)
+    request = struct.pack("=BBBBI", socket.AF_INET, socket.IPPROTO_TCP, extensions, 0, every_state)
     for answer in netlink(NETLINK_SOCK_DIAG, SOCK_DIAG_BY_FAMILY, NLM_F_DUMP, request + bytes(48)):
         if struct.unpack_from(">H", answer, 4)[0] != port:
             continue
@@ -114,7 +114,7 @@ def diagnosed(port: int) -> dict[str, Any]:
         if INET_DIAG_ACKPOL not in reported:
             return {}
         policy = attributes(reported[INET_DIAG_ACKPOL])
-        said: dict[str, Any] = {"name": policy[ACKPOL_NAME].rstrip(b"\0").decode()}
+        diagnosis: dict[str, Any] = {"name": policy[ACKPOL_NAME].rstrip(b"\0").decode()}
         numbers = {
             "segs": ACKPOL_SEGS,
             "iat_us": ACKPOL_IAT_US,
@@ -123,23 +123,23 @@ def diagnosed(port: int) -> dict[str, Any]:
         }
         for key, kind in numbers.items():
             if kind in policy:
-                [said[key]] = struct.unpack("=I", policy[kind])
+                [diagnosis[key]] = struct.unpack("=I", policy[kind])
         state = attributes(policy.get(ACKPOL_STATE, b""))
-        said["state"] = {kind: struct.unpack("=I", value)[0] for kind, value in state.items()}
-        return said
+        diagnosis["state"] = {kind: struct.unpack("=I", value)[0] for kind, value in state.items()}
+        return diagnosis
     raise LookupError(f"no socket with port {port}")
 
 
-def chosen(own: socket.socket) -> str:
-    return own.getsockopt(socket.IPPROTO_TCP, TCP_ACK_POLICY, 16).rstrip(b"\0").decode()
+def get_policy(sock: socket.socket) -> str:
+    return sock.getsockopt(socket.IPPROTO_TCP, TCP_ACK_POLICY, 16).rstrip(b"\0").decode()
 
 
-def choose(own: socket.socket, name: str) -> None:
-    own.setsockopt(socket.IPPROTO_TCP, TCP_ACK_POLICY, name.encode())
+def set_policy(sock: socket.socket, name: str) -> None:
+    sock.setsockopt(socket.IPPROTO_TCP, TCP_ACK_POLICY, name.encode())
 
 
 def refusal(attempt: Callable[[], object]) -> str:
-    """The name of the error, or "" when there is none."""
+    """The name of the error, or "" if there is none."""
     try:
         attempt()
     except OSError as error:
@@ -158,18 +158,18 @@ def namespace_policy(name: str) -> Iterator[None]:
 def pair(
     address: str = "127.0.0.1", prepare: Callable[[socket.socket], None] | None = None
 ) -> Iterator[tuple[socket.socket, socket.socket]]:
-    """A connection: the end that connected, the end that was accepted."""
+    """A connection: the socket that connected, and the accepted one."""
     with socket.create_server((address, 0)) as listener:
         if prepare:
             prepare(listener)
-        with socket.create_connection(listener.getsockname()) as one:
-            other, _ = listener.accept()
-            with other:
-                yield one, other
+        with socket.create_connection(listener.getsockname()) as client:
+            server, _ = listener.accept()
+            with server:
+                yield client, server
 
 
 def as_nobody(attempt: Callable[[], str]) -> str:
-    """What the attempt returns in a process without privileges."""
+    """The result of `attempt` in a process without privileges."""
     reader, writer = os.pipe()
     child = os.fork()
     if not child:
@@ -179,12 +179,12 @@ def as_nobody(attempt: Callable[[], str]) -> str:
         os._exit(0)
     os.close(writer)
     os.waitpid(child, 0)
-    with os.fdopen(reader) as said:
-        return said.read()
+    with os.fdopen(reader) as pipe:
+        return pipe.read()
 
 
 def try_namespace() -> dict[str, Any]:
-    told: dict[str, Any] = {
+    results: dict[str, Any] = {
         "available": (SYSCTL / "tcp_available_ack_policies").read_text().split(),
         "allowed": (SYSCTL / "tcp_allowed_ack_policies").read_text().split(),
         "unknown": refusal(lambda: (SYSCTL / "tcp_ack_policy").write_text("nonesuch")),
@@ -192,97 +192,97 @@ def try_namespace() -> dict[str, Any]:
             lambda: (SYSCTL / "tcp_allowed_ack_policies").write_text("aad nonesuch")
         ),
     }
-    with namespace_policy("aad"), pair() as (one, other):
-        told["both ends"] = [chosen(one), chosen(other)]
-    told["left behind"] = (SYSCTL / "tcp_ack_policy").read_text().strip()
-    return told
+    with namespace_policy("aad"), pair() as (client, server):
+        results["both ends"] = [get_policy(client), get_policy(server)]
+    results["restored"] = (SYSCTL / "tcp_ack_policy").read_text().strip()
+    return results
 
 
 def try_socket() -> dict[str, Any]:
-    told: dict[str, Any] = {}
-    with pair() as (one, other):
-        told["at first"] = chosen(one)
-        choose(one, "aad")
-        told["one end"] = [chosen(one), chosen(other)]
-        told["unknown"] = refusal(lambda: choose(one, "nonesuch"))
-        told["empty"] = refusal(lambda: choose(one, ""))
-        told["long"] = refusal(lambda: choose(one, "a" * 100))
-        told["after refusals"] = chosen(one)
-        choose(one, "default")
-        told["back"] = chosen(one)
+    results: dict[str, Any] = {}
+    with pair() as (client, server):
+        results["at first"] = get_policy(client)
+        set_policy(client, "aad")
+        results["one end"] = [get_policy(client), get_policy(server)]
+        results["unknown"] = refusal(lambda: set_policy(client, "nonesuch"))
+        results["empty"] = refusal(lambda: set_policy(client, ""))
+        results["long"] = refusal(lambda: set_policy(client, "a" * 100))
+        results["after refusals"] = get_policy(client)
+        set_policy(client, "default")
+        results["default again"] = get_policy(client)
     with namespace_policy("aad"):
-        with pair(prepare=lambda listener: choose(listener, "default")) as (one, other):
-            told["listener chose default"] = [chosen(one), chosen(other)]
-        with socket.socket() as own:
-            choose(own, "aad-listing")
-            own.connect_ex(("127.0.0.1", 1))
-            own.connect_ex(("127.0.0.1", 1))
-            told["after connections that failed"] = chosen(own)
-    with pair(prepare=lambda listener: choose(listener, "aad")) as (one, other):
-        told["listener chose aad"] = [chosen(one), chosen(other)]
-    return told
+        with pair(prepare=lambda listener: set_policy(listener, "default")) as (client, server):
+            results["listener chose default"] = [get_policy(client), get_policy(server)]
+        with socket.socket() as sock:
+            set_policy(sock, "aad-listing")
+            sock.connect_ex(("127.0.0.1", 1))
+            sock.connect_ex(("127.0.0.1", 1))
+            results["after connections that failed"] = get_policy(sock)
+    with pair(prepare=lambda listener: set_policy(listener, "aad")) as (client, server):
+        results["listener chose aad"] = [get_policy(client), get_policy(server)]
+    return results
 
 
 def try_without_privilege() -> dict[str, Any]:
     def attempt(name: str) -> str:
-        with socket.socket() as own:
-            return refusal(lambda: choose(own, name))
+        with socket.socket() as sock:
+            return refusal(lambda: set_policy(sock, name))
 
-    told = {"aad": as_nobody(lambda: attempt("aad"))}
-    told["default"] = as_nobody(lambda: attempt("default"))
+    results = {"aad": as_nobody(lambda: attempt("aad"))}
+    results["default"] = as_nobody(lambda: attempt("default"))
     (SYSCTL / "tcp_allowed_ack_policies").write_text("default aad")
-    told["aad allowed"] = as_nobody(lambda: attempt("aad"))
-    told["a name within a name"] = as_nobody(lambda: attempt("aad-listing"))
+    results["aad allowed"] = as_nobody(lambda: attempt("aad"))
+    results["longer name"] = as_nobody(lambda: attempt("aad-listing"))
     (SYSCTL / "tcp_allowed_ack_policies").write_text("default")
-    told["not allowed any more"] = as_nobody(lambda: attempt("aad"))
-    told["sysctl"] = as_nobody(
+    results["no longer allowed"] = as_nobody(lambda: attempt("aad"))
+    results["sysctl"] = as_nobody(
         lambda: refusal(lambda: (SYSCTL / "tcp_ack_policy").write_text("aad"))
     )
-    return told
+    return results
 
 
 def try_route() -> dict[str, Any]:
-    told: dict[str, Any] = {"unknown": refusal(lambda: route("127.0.0.2", "nonesuch"))}
-    # A local address has its route in table local; connections to it from itself use that one.
+    results: dict[str, Any] = {"unknown": refusal(lambda: route("127.0.0.2", "nonesuch"))}
+    # Not a local address: connections to those use the routes in table local.
     address = "192.0.2.7"
     route(address, "aad")
-    told["dumped"] = routes()
-    with socket.socket() as own:
-        own.setblocking(False)
-        own.connect_ex((address, 9))
-        told["connecting"] = chosen(own)
-    with socket.socket() as own:
-        own.setblocking(False)
-        choose(own, "default")
-        own.connect_ex((address, 9))
-        told["socket chose default"] = chosen(own)
+    results["dumped"] = routes()
+    with socket.socket() as sock:
+        sock.setblocking(False)
+        sock.connect_ex((address, 9))
+        results["connecting"] = get_policy(sock)
+    with socket.socket() as sock:
+        sock.setblocking(False)
+        set_policy(sock, "default")
+        sock.connect_ex((address, 9))
+        results["socket chose default"] = get_policy(sock)
     route(address, None, RTM_DELROUTE)
     route(address, "default")
-    with namespace_policy("aad"), socket.socket() as own:
-        own.setblocking(False)
-        own.connect_ex((address, 9))
-        told["route says default"] = chosen(own)
+    with namespace_policy("aad"), socket.socket() as sock:
+        sock.setblocking(False)
+        sock.connect_ex((address, 9))
+        results["route has default"] = get_policy(sock)
     route(address, "default", RTM_DELROUTE)
-    told["removed"] = routes()
-    return told
+    results["removed"] = routes()
+    return results
 
 
 def try_diagnosis() -> dict[str, Any]:
-    told: dict[str, Any] = {}
-    with pair() as (one, other):
-        told["default"] = diagnosed(one.getsockname()[1])
-        choose(one, "aad")
-        told["aad"] = diagnosed(one.getsockname()[1])
-        # 16 segments in quick ACK mode, then one that waits.
+    results: dict[str, Any] = {}
+    with pair() as (client, server):
+        results["default"] = diagnosed(client.getsockname()[1])
+        set_policy(client, "aad")
+        results["aad"] = diagnosed(client.getsockname()[1])
+        # The first 16 segments are acknowledged in quick ACK mode; then an ACK is delayed.
         for _ in range(20):
-            other.send(bytes(10))
-        told["aad waits"] = diagnosed(one.getsockname()[1])
-    return told
+            server.send(bytes(10))
+        results["aad delayed"] = diagnosed(client.getsockname()[1])
+    return results
 
 
 def main() -> None:
-    tried = (try_namespace, try_socket, try_without_privilege, try_route, try_diagnosis)
-    print(json.dumps({one.__name__.removeprefix("try_"): one() for one in tried}))
+    functions = (try_namespace, try_socket, try_without_privilege, try_route, try_diagnosis)
+    print(json.dumps({each.__name__.removeprefix("try_"): each() for each in functions}))
 
 
 if __name__ == "__main__":

@@ -2,11 +2,11 @@
 /*
  * ackpol_fuzz SEED INPUTS BOUNDS POLICY...: random sysctls, socket options and segments.
  *
- * A kernel socket talks over a TUN device to this program, which answers with segments that are
- * mostly almost right.  What the kernel is given and what it said is counted and checked: a value
- * out of range is refused with EINVAL and changes nothing, one within range is taken.  Prints the
- * counts; ends with 1 at the first answer that is wrong.  The kernel that runs it watches itself.
- * BOUNDS is a file with a line NAME LEAST MOST for each sysctl under net.ipv4.
+ * A kernel socket is connected over a TUN device to this program, which sends segments that are
+ * mostly almost valid.  It checks the results: a value out of range must be refused with EINVAL
+ * and change nothing, a value within range must be accepted.  Prints counts; exits with 1 at the
+ * first wrong result.  The kernel has its debugging options enabled.
+ * BOUNDS is a file with a line NAME MIN MAX for each sysctl under net.ipv4.
  */
 #define _GNU_SOURCE
 #include <time.h>
@@ -20,15 +20,15 @@
 #define ARRAY_SIZE(x) (sizeof(x) / sizeof((x)[0]))
 
 static char **policies;
-static size_t policies_known;
+static size_t policy_count;
 
 static struct bounds {
 	char name[64];
-	long least, most;
+	long min, max;
 	int fd;
 } sysctls[64];
 
-static size_t sysctls_known;
+static size_t sysctl_count;
 
 static struct {
 	long sysctls, sysctls_refused, options, options_refused, connections;
@@ -66,7 +66,7 @@ static long read_number(int fd)
 
 static void try_sysctl(void)
 {
-	struct bounds *one = &sysctls[below(sysctls_known)];
+	struct bounds *sysctl = &sysctls[below(sysctl_count)];
 	long before, value;
 	bool allowed;
 	char text[32];
@@ -77,35 +77,37 @@ static void try_sysctl(void)
 		value = (int32_t)random_u32();
 		break;
 	case 1:
-		value = one->most + (long)below(3) - 1;
+		value = sysctl->max + (long)below(3) - 1;
 		break;
 	case 2:
-		value = one->least + (long)below(3) - 1;
+		value = sysctl->min + (long)below(3) - 1;
 		break;
 	case 3:
 		value = (long)((uint64_t)random_u32() << 32 | random_u32());
 		break;
 	default:
-		value = one->least + below(one->most - one->least + 1);
+		value = sysctl->min + below(sysctl->max - sysctl->min + 1);
 	}
-	allowed = value >= one->least && value <= one->most;
+	allowed = value >= sysctl->min && value <= sysctl->max;
 
-	before = read_number(one->fd);
+	before = read_number(sysctl->fd);
 	snprintf(text, sizeof(text), "%ld", value);
-	done = pwrite(one->fd, text, strlen(text), 0);
+	done = pwrite(sysctl->fd, text, strlen(text), 0);
 	counts.sysctls++;
 	if (allowed != (done > 0) || (done < 0 && errno != EINVAL))
-		errx(1, "%s: %ld was %s", one->name, value, done > 0 ? "taken" : strerror(errno));
-	if (read_number(one->fd) != (allowed ? value : before))
-		errx(1, "%s: after %ld it is %ld", one->name, value, read_number(one->fd));
+		errx(1, "%s: %ld: %s", sysctl->name, value,
+		     done > 0 ? "accepted" : strerror(errno));
+	if (read_number(sysctl->fd) != (allowed ? value : before))
+		errx(1, "%s: %ld after %ld was written", sysctl->name, read_number(sysctl->fd),
+		     value);
 	counts.sysctls_refused += !allowed;
 }
 
 static void try_option(int sock)
 {
 	static const int numbers[] = { TCP_QUICKACK, TCP_NODELAY, TCP_CORK };
-	char name[24] = "", told[16];
-	socklen_t size = sizeof(told);
+	char name[24] = "", result[16];
+	socklen_t size = sizeof(result);
 	size_t i, length;
 	bool known = false;
 	int value, done;
@@ -122,30 +124,30 @@ static void try_option(int sock)
 		for (i = 0; i < sizeof(name) - 1; i++)
 			name[i] = one_in(4) ? (char)random_u32() : "aeilmtdvck-"[below(11)];
 	else
-		strcpy(name, policies[below(policies_known)]);
+		strcpy(name, policies[below(policy_count)]);
 	length = one_in(3) ? below(sizeof(name)) : strlen(name);
 
-	/* What the kernel takes for the name: up to the length given, a zero byte, 15 bytes */
+	/* The kernel's name ends at the length given, at a zero byte or after 15 bytes. */
 	if (length < sizeof(name))
 		memset(name + length, 0, sizeof(name) - length);
 	name[15] = 0;
-	for (i = 0; i < policies_known; i++)
+	for (i = 0; i < policy_count; i++)
 		known |= !strcmp(name, policies[i]);
 
 	done = setsockopt(sock, IPPROTO_TCP, TCP_ACK_POLICY, name, length);
 	if (known && length ? done : !done || errno != (length ? ENOENT : EINVAL))
 		errx(1, "TCP_ACK_POLICY %.16s (%zu bytes): %s", name, length,
-		     done ? strerror(errno) : "taken");
+		     done ? strerror(errno) : "accepted");
 	counts.options_refused += !!done;
 	if (done)
 		return;
-	if (getsockopt(sock, IPPROTO_TCP, TCP_ACK_POLICY, told, &size) || strcmp(told, name))
-		errx(1, "TCP_ACK_POLICY: chose %s, told %.16s", name, told);
+	if (getsockopt(sock, IPPROTO_TCP, TCP_ACK_POLICY, result, &size) || strcmp(result, name))
+		errx(1, "TCP_ACK_POLICY: set %s, read %.16s", name, result);
 }
 
-static void pass_time(uint32_t most_us)
+static void pass_time(uint32_t max_us)
 {
-	struct timespec wait = { .tv_nsec = below(most_us) * 1000l };
+	struct timespec wait = { .tv_nsec = below(max_us) * 1000l };
 
 	nanosleep(&wait, NULL);
 }
@@ -169,9 +171,9 @@ static void try_segment(void)
 	uint8_t options[12] = { 1, 1, 8, 10 };
 	uint32_t seq = peer.next, ack = peer.sent, stamp;
 	size_t length, size = 0;
-	const char *chosen;
+	const char *segment_flags;
 
-	chosen = flags[one_in(50) ? below(ARRAY_SIZE(flags)) : below(6)];
+	segment_flags = flags[one_in(50) ? below(ARRAY_SIZE(flags)) : below(6)];
 	length = one_in(3) ? below(4 * MSS) : one_in(3) ? below(10) : MSS;
 	if (one_in(10))
 		seq = peer.acked + (int32_t)below(12000) - 3000;
@@ -180,7 +182,7 @@ static void try_segment(void)
 	if (one_in(10))
 		ack += (int32_t)below(20000) - 10000;
 	if (peer.stamps && !one_in(20)) {
-		/* A stamp from the future makes all that follow old. */
+		/* After a timestamp from the future, PAWS drops all others. */
 		stamp = htonl(one_in(2000) ? random_u32() : one_in(50) ? 0 : 1);
 		memcpy(options + 4, &stamp, 4);
 		size = sizeof(options);
@@ -188,13 +190,13 @@ static void try_segment(void)
 		for (size = 0; size < sizeof(options); size++)
 			options[size] = random_u32();
 	}
-	peer_send((struct sent){ .seq = seq, .ack = ack, .flags = chosen, .length = length,
+	peer_send((struct sent){ .seq = seq, .ack = ack, .flags = segment_flags, .length = length,
 				 .options = options, .options_size = size,
 				 .window = one_in(10) ? random_u32() : 60000,
 				 .ecn = one_in(10) ? 3 : below(2) });
-	if (seq == peer.next && strchr(chosen, '.'))
+	if (seq == peer.next && strchr(segment_flags, '.'))
 		peer.next += length;
-	/* Fill what is missing, so that all does not end out of order */
+	/* Fill the hole, so that not everything is out of order */
 	if (one_in(8)) {
 		peer_drain();
 		peer.next = peer.acked;
@@ -217,23 +219,23 @@ static void use_socket(void)
 static void open_sysctls(const char *bounds)
 {
 	FILE *file = fopen(bounds, "r");
-	struct bounds *one;
+	struct bounds *sysctl;
 	char *path;
 
 	if (!file)
 		err(1, "%s", bounds);
-	for (one = sysctls; fscanf(file, "%63s %ld %ld", one->name, &one->least, &one->most) == 3;
-	     one++) {
-		if (asprintf(&path, "/proc/sys/net/ipv4/%s", one->name) < 0)
+	for (sysctl = sysctls; fscanf(file, "%63s %ld %ld", sysctl->name, &sysctl->min,
+				      &sysctl->max) == 3; sysctl++) {
+		if (asprintf(&path, "/proc/sys/net/ipv4/%s", sysctl->name) < 0)
 			err(1, "memory");
-		one->fd = open(path, O_RDWR);
-		if (one->fd < 0)
+		sysctl->fd = open(path, O_RDWR);
+		if (sysctl->fd < 0)
 			err(1, "%s", path);
 		free(path);
-		sysctls_known++;
+		sysctl_count++;
 	}
-	if (!sysctls_known)
-		errx(1, "%s: no line NAME LEAST MOST", bounds);
+	if (!sysctl_count)
+		errx(1, "%s: no line NAME MIN MAX", bounds);
 	fclose(file);
 }
 
@@ -248,7 +250,7 @@ int main(int argc, char **argv)
 
 	open_sysctls(argv[3]);
 	policies = argv + 4;
-	policies_known = argc - 4;
+	policy_count = argc - 4;
 	peer_open();
 	establish();
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""BPF programs of type sockops that choose ACK policies; prints what they met as JSON.
+"""BPF programs of type sockops that select ACK policies; prints the results as JSON.
 
 Runs in a guest as root, over the loopback device. The programs are written as instructions, so that
-neither clang nor libbpf is needed. All of them share a map of one value, which user space sees too.
+neither clang nor libbpf is needed. Each shares a map of one value with user space.
 """
 
 import contextlib
@@ -33,7 +33,7 @@ NAME_MAX = 16
 CLONE_NEWNET = 0x40000000
 SYSCTL = Path("/proc/sys/net/ipv4")
 
-# The map's value: numbers of 64 bits, then two policies' names and the one that a program got.
+# The map's value: 64-bit numbers, names of two policies, and the name that a program read.
 NUMBERS = ("calls", "set", "busy", "other", "returned", "depth", "deepest")
 OFFSET = {name: 8 * index for index, name in enumerate(NUMBERS)}
 NAMES, GOT = 64, 96
@@ -74,7 +74,7 @@ def call(helper: int) -> bytes:
 
 
 def unless_equal(dst: int, imm: int, then: Program) -> Program:
-    """Skip `then` unless the register is `imm`."""
+    """Execute `then` only if the register equals `imm`."""
     return [instruction(0x55, dst, off=len(then), imm=imm), *then]
 
 
@@ -87,7 +87,7 @@ def leave() -> Program:
 
 
 def sockopt(helper: int) -> Program:
-    """Of the policy; its name is where R4 points to."""
+    """Call a helper for TCP_ACK_POLICY, with the name at R4."""
     return [
         *(copy(R1, R6), put(R2, SOL_TCP), put(R3, TCP_ACK_POLICY), put(R5, NAME_MAX)),
         call(helper),
@@ -95,17 +95,17 @@ def sockopt(helper: int) -> Program:
 
 
 def begin(map_fd: int) -> Program:
-    """R6 is the context, R7 the map's value, R2 the operation."""
+    """Set R6 to the context, R7 to the map's value, R2 to the operation."""
     return [
         copy(R6, R1),
-        instruction(0x18, R7, 2, imm=map_fd),  # of two instructions: BPF_PSEUDO_MAP_VALUE
+        instruction(0x18, R7, 2, imm=map_fd),  # 16 bytes; BPF_PSEUDO_MAP_VALUE
         instruction(0),
         instruction(0x61, R2, R6),
     ]
 
 
 def note_result() -> Program:
-    """Count what bpf_setsockopt() has returned."""
+    """Count the result of bpf_setsockopt()."""
     return [
         *(store("returned", R0), put(R4, OFFSET["other"])),
         *unless_equal(R0, 0, [put(R4, OFFSET["set"])]),
@@ -115,22 +115,22 @@ def note_result() -> Program:
     ]
 
 
-def choose_when_established(map_fd: int) -> Program:
-    chosen = [
+def set_when_established(map_fd: int) -> Program:
+    set_and_get = [
         *(copy(R4, R7), add(R4, NAMES), *sockopt(SETSOCKOPT), *note_result()),
         *(copy(R4, R7), add(R4, GOT), *sockopt(GETSOCKOPT)),
     ]
     return [
         *begin(map_fd),
         instruction(0x15, R2, off=1, imm=ACTIVE_ESTABLISHED),
-        *unless_equal(R2, PASSIVE_ESTABLISHED, chosen),
+        *unless_equal(R2, PASSIVE_ESTABLISHED, set_and_get),
         *leave(),
     ]
 
 
 def alternate_in_every_header(map_fd: int) -> Program:
-    """The end that was accepted takes the one and the other policy in turn, as often as the kernel
-    asks how long the options of a TCP header are: while a segment is sent, or before.
+    """Switch the accepted socket between two policies whenever the kernel asks for the length of
+    the options of a TCP header: while it sends a segment, or before.
     """
     enable = [copy(R1, R6), put(R2, WRITE_HDR_OPT_FLAG), call(SOCK_OPS_CB_FLAGS_SET), *leave()]
     return [
@@ -139,7 +139,7 @@ def alternate_in_every_header(map_fd: int) -> Program:
         instruction(0x15, R2, off=2, imm=HDR_OPT_LEN),
         *leave(),
         *(load(R3, "depth"), add(R3, 1), store("depth", R3), load(R4, "deepest")),
-        instruction(0xBD, R3, R4, 1),  # unless it is deeper
+        instruction(0xBD, R3, R4, 1),  # if depth is greater than deepest
         store("deepest", R3),
         *(load(R4, "calls"), *count("calls")),
         instruction(0x57, R4, imm=1),  # and
@@ -153,14 +153,14 @@ def alternate_in_every_header(map_fd: int) -> Program:
 
 def bpf(command: int, attributes: bytes) -> int:
     buffer = ctypes.create_string_buffer(attributes, max(len(attributes), 128))
-    got = libc.syscall(SYS_BPF, command, buffer, len(buffer))
-    if got < 0:
+    result = libc.syscall(SYS_BPF, command, buffer, len(buffer))
+    if result < 0:
         raise OSError(ctypes.get_errno(), f"bpf command {command}")
-    return int(got)
+    return int(result)
 
 
 class Map:
-    """One value, shared by a program and user space."""
+    """A value that a program shares with user space."""
 
     def __init__(self, *names: str) -> None:
         sizes = struct.pack("<4I", BPF_MAP_TYPE_ARRAY, 4, VALUE_SIZE, 1)
@@ -182,7 +182,7 @@ class Map:
 
 
 def loaded(program: Program) -> int:
-    """The program's file descriptor. OSError with what the verifier says."""
+    """The program's file descriptor. Raises OSError with the verifier's log."""
     code, log = b"".join(program), ctypes.create_string_buffer(1 << 20)
     instructions = ctypes.create_string_buffer(code, len(code))
     licence = ctypes.create_string_buffer(b"GPL")
@@ -196,8 +196,8 @@ def loaded(program: Program) -> int:
     try:
         return bpf(BPF_PROG_LOAD, attributes)
     except OSError as error:
-        said = log.value.decode(errors="replace")
-        raise OSError(error.errno, f"the program is refused: {said}") from error
+        text = log.value.decode(errors="replace")
+        raise OSError(error.errno, f"the verifier refused the program: {text}") from error
 
 
 @contextlib.contextmanager
@@ -213,55 +213,55 @@ def attached(cgroup: Path, program: Program) -> Iterator[None]:
 
 @contextlib.contextmanager
 def pair(protocol: int = 0) -> Iterator[tuple[socket.socket, socket.socket]]:
-    """A connection: the end that connected, the end that was accepted."""
+    """A connection: the socket that connected, and the accepted one."""
     with (
         socket.socket(socket.AF_INET, socket.SOCK_STREAM, protocol) as listener,
-        socket.socket(socket.AF_INET, socket.SOCK_STREAM, protocol) as one,
+        socket.socket(socket.AF_INET, socket.SOCK_STREAM, protocol) as client,
     ):
         listener.bind(("127.0.0.1", 0))
         listener.listen()
-        one.connect(listener.getsockname())
-        one.setsockopt(SOL_TCP, socket.TCP_NODELAY, 1)
-        other, _ = listener.accept()
-        with other:
-            yield one, other
+        client.connect(listener.getsockname())
+        client.setsockopt(SOL_TCP, socket.TCP_NODELAY, 1)
+        server, _ = listener.accept()
+        with server:
+            yield client, server
 
 
 def name_in(value: bytes) -> str:
     return value.partition(b"\0")[0].decode()
 
 
-def policy(own: socket.socket) -> str:
-    return name_in(own.getsockopt(SOL_TCP, TCP_ACK_POLICY, NAME_MAX))
+def policy(sock: socket.socket) -> str:
+    return name_in(sock.getsockopt(SOL_TCP, TCP_ACK_POLICY, NAME_MAX))
 
 
-def receive(own: socket.socket, length: int) -> bytes:
+def receive(sock: socket.socket, length: int) -> bytes:
     data = b""
     while len(data) < length:
-        part = own.recv(length - len(data))
+        part = sock.recv(length - len(data))
         if not part:
             raise EOFError(f"{len(data)} of {length} bytes")
         data += part
     return data
 
 
-def transfer(one: socket.socket, other: socket.socket, rounds: int, size: int) -> int:
-    """Send blocks, read each at the other end, and an answer to every eighth. Returns bytes."""
+def transfer(client: socket.socket, server: socket.socket, rounds: int, size: int) -> int:
+    """Send blocks to the server, which answers every eighth; returns the bytes sent."""
     total = 0
     for number in range(rounds):
         block = number.to_bytes(4, "big") * (size // 4)
-        one.sendall(block)
-        if receive(other, len(block)) != block:
-            raise ValueError(f"block {number} has changed on the way")
+        client.sendall(block)
+        if receive(server, len(block)) != block:
+            raise ValueError(f"block {number} was corrupted")
         total += len(block)
         if number % 8 == 7:
-            other.sendall(b"answer")
-            receive(one, 6)
+            server.sendall(b"answer")
+            receive(client, 6)
     return total
 
 
 def counters() -> dict[str, int]:
-    """Of ACK policies, in this namespace."""
+    """The counters of ACK policies in this namespace."""
     lines = [line.split() for line in Path("/proc/self/net/netstat").read_text().splitlines()]
     names, values = next(
         (names, values)
@@ -283,15 +283,15 @@ def available() -> list[str]:
     return (SYSCTL / "tcp_available_ack_policies").read_text().split()
 
 
-def unacknowledged(own: socket.socket) -> int:
-    """tcpi_unacked."""
-    info = own.getsockopt(SOL_TCP, socket.TCP_INFO, 104)
+def unacknowledged(sock: socket.socket) -> int:
+    """tcpi_unacked: segments that are not acknowledged."""
+    info = sock.getsockopt(SOL_TCP, socket.TCP_INFO, 104)
     return int(struct.unpack_from("<I", info, 24)[0])
 
 
-def until_acknowledged_ms(own: socket.socket) -> float:
+def until_acknowledged_ms(sock: socket.socket) -> float:
     start = time.monotonic()
-    while unacknowledged(own):
+    while unacknowledged(sock):
         if time.monotonic() - start > 5:
             raise TimeoutError("no ACK in 5 s")
         time.sleep(0.0002)
@@ -299,66 +299,66 @@ def until_acknowledged_ms(own: socket.socket) -> float:
 
 
 def try_choice(cgroup: Path) -> dict[str, Any]:
-    """The first choice of a policy since the kernel has booted."""
-    told: dict[str, Any] = {"allowed": (SYSCTL / "tcp_allowed_ack_policies").read_text().split()}
+    """Set a policy for the first time since boot."""
+    results: dict[str, Any] = {"allowed": (SYSCTL / "tcp_allowed_ack_policies").read_text().split()}
     for name in ("aad", "nonesuch", "limit"):
         shared = Map(name)
-        with attached(cgroup, choose_when_established(shared.fd)), pair() as (one, other):
-            said = {"ends": [policy(one), policy(other)], **shared.read()}
+        with attached(cgroup, set_when_established(shared.fd)), pair() as (client, server):
+            result = {"ends": [policy(client), policy(server)], **shared.read()}
             if name == "aad":
                 before = counters()
-                transfer(one, other, 40, 1000)
-                said["counted"] = sum(counters().values()) - sum(before.values())
-            told[name] = said
-    told["available"] = available()
-    with pair() as (one, other):
-        told["detached"] = [policy(one), policy(other)]
-    return told
+                transfer(client, server, 40, 1000)
+                result["counted"] = sum(counters().values()) - sum(before.values())
+            results[name] = result
+    results["available"] = available()
+    with pair() as (client, server):
+        results["detached"] = [policy(client), policy(server)]
+    return results
 
 
 def alternating(cgroup: Path, first: str, second: str, size: int) -> dict[str, Any]:
     shared = Map(first, second)
-    with attached(cgroup, alternate_in_every_header(shared.fd)), pair() as (one, other):
-        told: dict[str, Any] = {"bytes": transfer(one, other, 400, size)}
-        told["last"] = policy(other)
-        told.update(shared.read())
-    return told
+    with attached(cgroup, alternate_in_every_header(shared.fd)), pair() as (client, server):
+        results: dict[str, Any] = {"bytes": transfer(client, server, 400, size)}
+        results["last"] = policy(server)
+        results.update(shared.read())
+    return results
 
 
 def try_waiting_ack(cgroup: Path) -> dict[str, Any]:
-    """An ACK waits, and the program changes the policy without anything being sent."""
+    """Change the policy by a program that runs without a segment, while an ACK is delayed."""
     set_sysctl("tcp_aad_max_delay_us", 100_000)
     set_sysctl("tcp_ack_count_delay_us", 100_000)
     set_sysctl("tcp_ack_count", 100)
-    told: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     for name in ("left alone", "policy changed"):
         shared = Map("aad", "count")
-        with attached(cgroup, alternate_in_every_header(shared.fd)), pair() as (one, other):
-            # Out of quick ACK mode.
+        with attached(cgroup, alternate_in_every_header(shared.fd)), pair() as (client, server):
+            # Leave quick ACK mode.
             for _ in range(20):
-                one.send(bytes(1000))
-                receive(other, 1000)
-                until_acknowledged_ms(one)
-            one.send(bytes(1000))
-            receive(other, 1000)
+                client.send(bytes(1000))
+                receive(server, 1000)
+                until_acknowledged_ms(client)
+            client.send(bytes(1000))
+            receive(server, 1000)
             time.sleep(0.005)
-            said: dict[str, Any] = {"waits": unacknowledged(one), "policies": [policy(other)]}
+            result: dict[str, Any] = {"waits": unacknowledged(client), "policies": [policy(server)]}
             before = shared.read()
             if name == "policy changed":
-                # The kernel works out the size of a segment, and then has nothing to send.
-                other.setsockopt(SOL_TCP, socket.TCP_CORK, 1)
-                other.send(b"x")
-                said["policies"].append(policy(other))
-                said["changes"] = shared.read()["set"] - before["set"]
-            said["ms"] = until_acknowledged_ms(one)
+                # The kernel computes the size of a segment, but sends nothing.
+                server.setsockopt(SOL_TCP, socket.TCP_CORK, 1)
+                server.send(b"x")
+                result["policies"].append(policy(server))
+                result["changes"] = shared.read()["set"] - before["set"]
+            result["ms"] = until_acknowledged_ms(client)
             try:
-                one.recv(1, socket.MSG_DONTWAIT)
-                said["data"] = True
+                client.recv(1, socket.MSG_DONTWAIT)
+                result["data"] = True
             except BlockingIOError:
-                said["data"] = False
-            said.update(shared.read())
-        told[name] = said
-    return told
+                result["data"] = False
+            result.update(shared.read())
+        results[name] = result
+    return results
 
 
 def try_divack(cgroup: Path, spread_us: int) -> dict[str, Any]:
@@ -367,59 +367,59 @@ def try_divack(cgroup: Path, spread_us: int) -> dict[str, Any]:
     return alternating(cgroup, "divack", "default", 2000)
 
 
-def bytes_in_flight(own: socket.socket) -> int:
-    """Of MPTCP: what has no DATA_ACK yet."""
-    return int(struct.unpack("i", fcntl.ioctl(own, termios.TIOCOUTQ, bytes(4)))[0])
+def bytes_in_flight(sock: socket.socket) -> int:
+    """Bytes of MPTCP without a DATA_ACK."""
+    return int(struct.unpack("i", fcntl.ioctl(sock, termios.TIOCOUTQ, bytes(4)))[0])
 
 
 def try_mptcp(name: str) -> dict[str, Any]:
-    """In a network namespace of its own, which this process then stays in."""
+    """Test MPTCP in a new network namespace; this process stays in it."""
     if libc.unshare(CLONE_NEWNET):
         raise OSError(ctypes.get_errno(), "unshare")
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     set_sysctl("tcp_ack_policy", name)
-    told: dict[str, Any] = {"messages": 0}
-    with pair(IPPROTO_MPTCP) as (one, other):
+    results: dict[str, Any] = {"messages": 0}
+    with pair(IPPROTO_MPTCP) as (client, server):
         start = time.monotonic()
         for number in range(1000):
             message = f"message {number:4}".encode()
-            one.sendall(message)
-            other.sendall(receive(other, len(message)))
-            told["messages"] += receive(one, len(message)) == message
-        told["s"] = time.monotonic() - start
+            client.sendall(message)
+            server.sendall(receive(server, len(message)))
+            results["messages"] += receive(client, len(message)) == message
+        results["s"] = time.monotonic() - start
         slowest = 0.0
         for _ in range(50):
             start = time.monotonic()
-            one.sendall(bytes(100))
-            receive(other, 100)
-            while bytes_in_flight(one):
+            client.sendall(bytes(100))
+            receive(server, 100)
+            while bytes_in_flight(client):
                 time.sleep(0.0005)
             slowest = max(slowest, time.monotonic() - start)
-        told["slowest DATA_ACK ms"] = 1000 * slowest
-        told["is mptcp"] = [own.getsockopt(SOL_TCP, TCP_IS_MPTCP) for own in (one, other)]
-    told["counted"] = sum(counters().values())
-    with pair() as (one, other):
-        told["tcp"] = [policy(one), policy(other)]
-        transfer(one, other, 40, 1000)
-    told["counted with tcp"] = sum(counters().values())
-    return told
+        results["slowest DATA_ACK ms"] = 1000 * slowest
+        results["is mptcp"] = [sock.getsockopt(SOL_TCP, TCP_IS_MPTCP) for sock in (client, server)]
+    results["counted"] = sum(counters().values())
+    with pair() as (client, server):
+        results["tcp"] = [policy(client), policy(server)]
+        transfer(client, server, 40, 1000)
+    results["counted with tcp"] = sum(counters().values())
+    return results
 
 
 def main() -> None:
     cgroup = Path("/run/cgroup")
     cgroup.mkdir()
     subprocess.run(["mount", "-t", "cgroup2", "none", cgroup], check=True)
-    told: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     for module in ("aad", "count", "divack"):
         subprocess.run(["modprobe", f"tcp-ackpol-{module}"], check=True)
-    told["choice"] = try_choice(cgroup)
-    told["alternating"] = alternating(cgroup, "aad", "count", 2000)
-    told["waiting ack"] = try_waiting_ack(cgroup)
-    told["divack"] = try_divack(cgroup, 0)
-    told["divack spread"] = try_divack(cgroup, 5000)
-    told["mptcp default"] = try_mptcp("default")
-    told["mptcp aad"] = try_mptcp("aad")
-    print(json.dumps(told))
+    results["choice"] = try_choice(cgroup)
+    results["alternating"] = alternating(cgroup, "aad", "count", 2000)
+    results["waiting ack"] = try_waiting_ack(cgroup)
+    results["divack"] = try_divack(cgroup, 0)
+    results["divack spread"] = try_divack(cgroup, 5000)
+    results["mptcp default"] = try_mptcp("default")
+    results["mptcp aad"] = try_mptcp("aad")
+    print(json.dumps(results))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What CAKE's ACK filter leaves of given segments, in a guest.
+"""Which of given segments pass CAKE's ACK filter, in a guest.
 
-cake_acks.py MODE CASES: MODE is a word of tc-cake(8), CASES a JSON file: a list of cases, each a
-list of segments (see `frame`). The segments of a case are queued at once behind a packet that the
-shaper sends for 12 ms. Prints as JSON which of them come out, for each case, and CAKE's count.
+cake_acks.py MODE CASES: MODE is a keyword of tc-cake(8), CASES a JSON file: a list of cases, each a
+list of segments (see `frame`). The segments of a case are queued at once behind a packet that takes
+the shaper 12 ms. Prints as JSON which of them pass, for each case, and CAKE's count.
 """
 
 import json
@@ -18,7 +18,7 @@ from typing import Any
 
 ETH_P_ALL, PACKET_OUTGOING = 3, 4
 MACS = bytes.fromhex("020000000002020000000001")
-# The packet that the others wait for has this instead of a place in the case.
+# The number of the packet behind which the segments wait, instead of a place in the case.
 PLUG = 0xFFFF
 
 
@@ -26,7 +26,7 @@ def frame(place: int, segment: dict[str, Any]) -> bytes:
     """An Ethernet frame. Keys, all optional: ack, flags, window, payload (bytes), port, options
     (hexadecimal), family (4, 6, or 64 for 6in4), host (last byte of the source).
 
-    place: told by the sequence number.
+    The sequence number is the segment's place in the case.
     """
     options = bytes.fromhex(segment.get("options", ""))
     words = 5 + len(options) // 4
@@ -51,7 +51,7 @@ def ipv4(protocol: int, host: int, data: bytes) -> bytes:
 
 
 def place_of(received: bytes) -> int:
-    """The inverse of `frame`."""
+    """The place of a segment in its case, from its frame."""
     ip = 14
     if received[12:14] == b"\x08\x00":
         ip += 20
@@ -70,30 +70,30 @@ def main() -> None:
         f"tc qdisc add dev eth0 root cake bandwidth 1Mbit besteffort flowblind raw rtt 1s {mode}",
     ):
         subprocess.run(command.split(), check=True)
-    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL)) as out:
-        came = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
-        out.bind(("eth0", 0))
-        came.bind(("eth1", ETH_P_ALL))
-        came.setblocking(False)
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL)) as sender:
+        receiver = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
+        sender.bind(("eth0", 0))
+        receiver.bind(("eth1", ETH_P_ALL))
+        receiver.setblocking(False)
         left = []
         for case in cases:
-            out.send(frame(PLUG, {"port": 999, "payload": 1446}))
+            sender.send(frame(PLUG, {"port": 999, "payload": 1446}))
             for place, segment in enumerate(case):
-                out.send(frame(place, segment))
+                sender.send(frame(place, segment))
             time.sleep(0.1)
-            left.append(drain(came))
+            left.append(drain(receiver))
     show = "tc -s -j qdisc show dev eth0"
-    counted = subprocess.run(show.split(), check=True, capture_output=True, text=True).stdout
-    drops = sum(map(int, re.findall(r'"ack_drops":\s*(\d+)', counted)))
+    statistics = subprocess.run(show.split(), check=True, capture_output=True, text=True).stdout
+    drops = sum(map(int, re.findall(r'"ack_drops":\s*(\d+)', statistics)))
     json.dump({"left": left, "ack_drops": drops}, sys.stdout)
 
 
-def drain(came: socket.socket) -> list[int]:
-    """Places of the segments that have come, in their order."""
+def drain(receiver: socket.socket) -> list[int]:
+    """Places of the segments received, in the order of arrival."""
     places: list[int] = []
     while True:
         try:
-            received, address = came.recvfrom(2000)
+            received, address = receiver.recvfrom(2000)
         except BlockingIOError:
             return [place for place in places if place != PLUG]
         if address[2] != PACKET_OUTGOING:

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Radios come and carry load in both directions; while they carry it they are changed, lose each
-# other, and go. In each round an access point (radio 0) and three stations (radios 1 to 3) of
-# other presets. At the end all are gone, and kmemleak looks for what they left behind.
+# Adds, reconfigures, disconnects and removes radios that carry traffic in both directions. Each
+# round has an access point (radio 0) and three stations (radios 1 to 3) with different presets.
+# At the end, after all have been removed, kmemleak searches for leaks.
 #
-# Leaves: counters (of radios, read under load), leaks (what kmemleak has found), lockdep (whether
-# lockdep is still on), dmesg.txt.
+# Writes: counters (of radios, read under load), leaks (found by kmemleak), lockdep (whether lockdep
+# is still on), dmesg.txt.
 
-# What the plans of the laboratory use: must, wait_until. But a failure tells more here.
+# Helpers of the laboratory's plans: must, wait_until. fail writes more here.
 . ./helpers.sh
 fail() {
 	echo "churn: $*" >&2
@@ -16,25 +16,25 @@ fail() {
 	exit 1
 }
 
-# add NODE INDEX KEYS...: a radio, in its node as wlan0.
+# add NODE INDEX KEYS...: add a radio and move it to a node, where it is wlan0.
 add() {
-	place=$1 index=$2
+	node=$1 index=$2
 	shift 2
-	told=$(airsim radio add "$@") || fail "airsim radio add $*"
-	phy=$(echo "$told" | sed -n "s/^radio $index wiphy \(phy[0-9]*\) .*/\1/p")
-	[ -n "$phy" ] || fail "$place: radio $index was wanted, it says: $told"
+	added=$(airsim radio add "$@") || fail "airsim radio add $*"
+	phy=$(echo "$added" | sed -n "s/^radio $index wiphy \(phy[0-9]*\) .*/\1/p")
+	[ -n "$phy" ] || fail "$node: expected radio $index, got: $added"
 	must iw phy "$phy" set rts 400
-	must iw phy "$phy" set netns name "$place"
+	must iw phy "$phy" set netns name "$node"
 }
 
-# add_station NUMBER PRESET KEYS...: a slow one, for many packets take long to simulate.
+# add_station NUMBER PRESET KEYS...: a slow one, because many packets take long to simulate.
 add_station() {
 	number=$1 preset=$2
 	shift 2
 	add "sta$number" "$number" preset "$preset" streams 1 width_mhz 20 "$@"
 }
 
-# del INDEX: its counters would go with it.
+# del INDEX: saves the counters and removes the radio.
 del() {
 	airsim radio show "$1" >>./counters || fail "radio $1"
 	must airsim radio del "$1"
@@ -65,14 +65,14 @@ stop_ap() {
 	wait_until 10 "hostapd has ended" [ ! -e /tmp/hostapd.pid ]
 }
 
-# try_join NUMBER: on a full channel it may not hear the access point in time.
+# try_join NUMBER: may fail, because on a busy channel beacons may be late.
 try_join() {
 	node "sta$1" iw dev wlan0 disconnect
 	node "sta$1" iw dev wlan0 connect -w churn 5180
 	node "sta$1" iw dev wlan0 link | grep -q Connected
 }
 
-# join NUMBER: a station, whatever became of its last association.
+# join NUMBER: associate a station again.
 join() {
 	must node "sta$1" ip link set wlan0 up
 	must node "sta$1" ip address replace "10.0.0.$1/24" dev wlan0
@@ -80,7 +80,7 @@ join() {
 	wait_until 5 "sta$1 is associated" try_join "$1"
 }
 
-# Settings, links and the air change between one PPDU and the next.
+# Changes settings, links and the air between PPDUs.
 change_settings() {
 	while read -r command; do
 		# shellcheck disable=SC2086 # a command in words
@@ -117,16 +117,16 @@ change_settings() {
 	must cat /sys/kernel/debug/airsim/stats >/dev/null
 }
 
-# What mac80211 does to a radio and its stations, while frames for them wait.
+# Removes stations, takes one down and scans by mac80211, while frames are queued for them.
 change_stations() {
 	must node ap iw dev wlan0 station del 02:61:69:72:02:00
 	must node sta3 ip link set wlan0 down
-	node sta1 iw dev wlan0 scan freq 5180 5200 >/dev/null || fail "sta1 does not scan"
+	node sta1 iw dev wlan0 scan freq 5180 5200 >/dev/null || fail "sta1 cannot scan"
 	join 2
 	join 3
 }
 
-# round AP STATION STATION STATION: presets.
+# round AP STATION STATION STATION: arguments are presets.
 round() {
 	echo "round: $*"
 	start_ap "$1"
@@ -199,7 +199,7 @@ kill $load
 wait
 must ip link set airsim0 down
 for name in $nodes; do must ip netns del "$name"; done
-[ -z "$(airsim radio show)" ] || fail "there are still radios"
+[ -z "$(airsim radio show)" ] || fail "radios are left"
 
 . ./leaks.sh
 must cat /proc/lockdep_stats >lockdep

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""UDP load that does not mind whether it arrives: churn_load.py ADDRESS...
+"""UDP load whose losses do not matter: churn_load.py ADDRESS...
 
-Bursts to each address in turn, each in another access category than the last. In virtual time a
-sender that is limited by its socket alone would never let time pass while packets are dropped.
+Sends bursts to each address in turn, cycling through the access categories. It has to sleep: in
+virtual time, a sender that only blocks on its socket would stop time while packets are dropped.
 """
 
 import contextlib
@@ -20,10 +20,10 @@ TOS = (0x00, 0xA0, 0x20, 0xE0)
 
 
 def sender(tos: int) -> socket.socket:
-    own = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    own.setblocking(False)
-    own.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, tos)
-    return own
+    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sock.setblocking(False)
+    sock.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, tos)
+    return sock
 
 
 def main() -> None:
@@ -31,7 +31,7 @@ def main() -> None:
     payload = bytes(OCTETS)
     for number in itertools.count():
         for index, address in enumerate(sys.argv[1:]):
-            # The queue is full, or there is no radio at this moment.
+            # The queue may be full, or the radio removed.
             with contextlib.suppress(OSError):
                 for _ in range(BURST):
                     senders[(number + index) % len(TOS)].sendto(payload, (address, PORT))

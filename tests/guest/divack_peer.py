@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Divides ACKs, as an attacker and as the policy divack, and says how the sender's window grew.
+"""Divides ACKs, as an attacker and by the policy divack, and measures the sender's window.
 
-Runs in a guest as root beside packets.py, whose end of a connection it takes. cases.json says what
-to try, as arguments of the functions below; results.json gets what they return, by name.
+Runs in a guest as root. Uses packets.py for the attacker's end of the connection. cases.json has
+arguments for the functions below; results.json gets their results, by name.
 """
 
 import json
@@ -23,7 +23,7 @@ BUFFERS = ["net.ipv4.tcp_wmem=4096 8000000 8000000", "net.ipv4.tcp_rmem=4096 800
 SOL_PACKET, PACKET_QDISC_BYPASS = 263, 20
 CUBIC = Path("/sys/module/tcp_cubic/parameters")
 ROUND_S = 0.02
-"""Between rounds of an attack. A sender repeats itself not before twice that time."""
+"""Between rounds of an attack. A sender retransmits after twice that time at the earliest."""
 RTT_S = 0.25
 LOOPBACK = """\
 link set lo mtu 1500 gso_max_segs 1 up
@@ -43,10 +43,10 @@ def attack(
     segments: int = 1500,
     rounds: int = 2,
 ) -> list[tuple[int, int]]:
-    """Congestion window and segments in flight, at first and after each round.
+    """Congestion window and segments in flight, initially and after each round.
 
-    In a round the peer acknowledges all that is in flight, step bytes at a time, and sends so many
-    duplicates of each ACK but the last. Segments have 1460 bytes. ssthresh is for cubic; 0: none.
+    In a round the peer acknowledges everything in flight, `step` bytes at a time, and repeats each
+    ACK but the last `duplicates` times. Segments have 1460 bytes. ssthresh is for cubic; 0: none.
     """
     sysctls = [f"net.ipv4.tcp_divack_sender={bound}", *BUFFERS]
     options = ("mss 1460", "wscale 14", *(["sackOK"] if sack else []))
@@ -62,32 +62,32 @@ def attack(
         run.capture()
         run.inject(Segment(".", 1, 0, 1), 0)
         run.call("accept", "")
-        # The end drops what is left to send: orphans would use up TCP's memory.
+        # Closing drops unsent data: orphans would use up TCP's memory.
         run.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         written = run.call("write", str(segments * MSS))
         assert written == str(segments * MSS), written
         time.sleep(ROUND_S)
-        acked, seen = 1, [in_flight(run.socket)]
+        acked, samples = 1, [in_flight(run.socket)]
         for _ in range(rounds):
-            end = acked + seen[-1][1] * MSS
+            end = acked + samples[-1][1] * MSS
             while acked < end:
                 acked = min(acked + step, end)
                 for _ in range(1 + duplicates if acked < end else 1):
                     run.inject(Segment(".", 1, 0, acked), 0)
             time.sleep(ROUND_S)
-            seen.append(in_flight(run.socket))
-    return seen
+            samples.append(in_flight(run.socket))
+    return samples
 
 
-def in_flight(own: socket.socket) -> tuple[int, int]:
-    """Congestion window and segments that are not acknowledged."""
-    info = own.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 84)
+def in_flight(sock: socket.socket) -> tuple[int, int]:
+    """Congestion window and unacknowledged segments."""
+    info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 84)
     unacked, cwnd = struct.unpack("24xI52xI", info)
     return cwnd, unacked
 
 
 def slow_start(parts: int = 0, bound: int = 0, segments: int = 727) -> list[float]:
-    """The segments that reach a receiver with the policy divack, by round trips of 250 ms."""
+    """Segments that a receiver with the policy divack gets in each round trip of 250 ms."""
     sysctls = [
         "net.ipv4.tcp_timestamps=0",
         "net.ipv4.tcp_ack_policy=divack",
@@ -114,8 +114,8 @@ def slow_start(parts: int = 0, bound: int = 0, segments: int = 727) -> list[floa
 def main() -> None:
     cases = json.loads(Path("cases.json").read_text())
     results = {
-        "attack": {name: attack(**given) for name, given in cases["attack"].items()},
-        "slow_start": {name: slow_start(**given) for name, given in cases["slow_start"].items()},
+        "attack": {name: attack(**arguments) for name, arguments in cases["attack"].items()},
+        "slow_start": {name: slow_start(**args) for name, args in cases["slow_start"].items()},
     }
     Path("results.json").write_text(json.dumps(results))
 

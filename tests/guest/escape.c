@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tries to reach the host by system calls of the stub's page, each in a process
- * of its own and by each of the stub's `syscall` instructions. Prints what became
- * of the process: it has to be killed before the call returns. Then gives the
- * kernel frames of signals that lie: wild pointers, in registers and in memory.
+ * Tries to make system calls of the host through the stub, by each of its
+ * `syscall` instructions, each in its own process. The process must be killed
+ * before the call returns. Then passes forged signal frames to the kernel, with
+ * wild pointers in registers and in memory.
  *
- * escape <path on the host where nothing must appear>
+ * escape <path that must not be created on the host>
  */
 #define _GNU_SOURCE
 #include "stub.h"
@@ -26,13 +26,13 @@ static uint64_t calls[MAX_CALLS];
 static int call_count;
 static int escaped;
 
-/* Where a `ret` of the stub leads after a call that it made for us */
+/* A `ret` of the stub returns to here if the call succeeded. */
 static void __attribute__((noreturn)) land(void)
 {
 	_exit(42);
 }
 
-/* A stack of which every word leads there, with the alignment of a call */
+/* A stack with the address of land() in each word, aligned as in a call */
 static uint64_t landing_stack(void)
 {
 	static uint64_t stack[STACK_WORDS];
@@ -50,7 +50,7 @@ static void report(const char *what, int killed, int reached, int others)
 	escaped += reached + others;
 }
 
-/* By the first of the stub's calls, in a process each, which it has to end */
+/* Tries the first count `syscall` instructions of the stub, each in a process */
 static void attempt_by(int count, const char *what, void (*try)(uint64_t call))
 {
 	int killed = 0, reached = 0, others = 0;
@@ -72,7 +72,7 @@ static void attempt_by(int count, const char *what, void (*try)(uint64_t call))
 	report(what, killed, reached, others);
 }
 
-/* True in a child; false when it was killed, which it has to be. */
+/* Returns true in the child, and false in the parent after it was killed. */
 static bool in_child(void)
 {
 	pid_t child = fork();
@@ -119,7 +119,7 @@ CALL(ptrace, SYS_ptrace, 0, 0, 0, 0, 0, 0)
 CALL(socket, SYS_socket, 1, 1, 0, 0, 0, 0)
 CALL(futex, SYS_futex, STUB_STACK, 0, 0, 0, 0, 0)
 CALL(mprotect_code, SYS_mprotect, STUB_CODE, STUB_PAGE, 7, 0, 0, 0)
-CALL(mprotect_orders, SYS_mprotect, STUB_DATA, STUB_PAGE, 3, 0, 0, 0)
+CALL(mprotect_commands, SYS_mprotect, STUB_DATA, STUB_PAGE, 3, 0, 0, 0)
 CALL(munmap, SYS_munmap, STUB_DATA, STUB_PAGE, 0, 0, 0, 0)
 CALL(arch_prctl, SYS_arch_prctl, ARCH_GET_FS, STUB_STACK, 0, 0, 0, 0)
 
@@ -131,7 +131,7 @@ static void try_execve(uint64_t call)
 		  0);
 }
 
-/* The kernel's own memory is a file of which the descriptor is small. */
+/* The kernel's memory is a file with a low descriptor number. */
 static void try_mmap(uint64_t call)
 {
 	for (int fd = 0; fd < 16; fd++)
@@ -150,7 +150,7 @@ static void try_process_vm_writev(uint64_t call)
 		  (long)&there, 1, 0);
 }
 
-/* Not the stub's, but of an architecture that numbers calls otherwise */
+/* Not through the stub, but a system call of another architecture */
 static void try_int80(uint64_t call)
 {
 	long result;
@@ -169,12 +169,12 @@ static const uint64_t wild[] = {
 
 enum { WILD = sizeof(wild) / sizeof(*wild) };
 
-/* The arguments of the stub's handler: the signal, where its frame is */
+/* Arguments of the stub's handler: the signal, the address of its frame */
 static void try_wild_arguments(uint64_t call)
 {
 	for (int sig = -1; sig < 66; sig++) {
 		for (int i = 0; i < WILD * WILD; i++) {
-			/* All signals with a few, a few with all */
+			/* All signals with some pointers, some with all */
 			if (i % 16 && sig != SIGSEGV && sig != SIGSYS)
 				continue;
 			if (in_child())
@@ -185,7 +185,7 @@ static void try_wild_arguments(uint64_t call)
 	raise(SIGKILL);
 }
 
-/* A frame that is where it has to be, with registers that are elsewhere */
+/* A frame at a valid address, with a wild pointer to the registers */
 static void try_wild_frame(uint64_t call)
 {
 	for (int i = 0; i < WILD; i++) {
@@ -202,7 +202,7 @@ static void try_wild_frame(uint64_t call)
 	raise(SIGKILL);
 }
 
-/* Sizes of the vector registers that are more or less than there can be */
+/* Invalid sizes of the vector registers */
 static void try_wild_sizes(uint64_t call)
 {
 	static const uint32_t sizes[] = { 0, 1, 511, 512, 513, 576, 8192,
@@ -250,7 +250,7 @@ int main(int argc, char **argv)
 	attempt("mmap of the kernel's files", try_mmap);
 	attempt("munmap of the stub", try_munmap);
 	attempt("mprotect of the stub's code", try_mprotect_code);
-	attempt("mprotect of the kernel's orders", try_mprotect_orders);
+	attempt("mprotect of the kernel's commands", try_mprotect_commands);
 	attempt("arch_prctl that writes", try_arch_prctl);
 	attempt("creat of i386", try_int80);
 	attempt_by(1, "wild arguments", try_wild_arguments);

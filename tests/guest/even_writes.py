@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Evenly spaced small writes on a path without loss: does the sender retransmit anything?
+"""Counts the sender's retransmissions of evenly spaced small writes on a path without loss.
 
 Runs in a guest as root; the arguments are ACK policies, POLICY:unbounded without the bound on ACK
 delays. For each policy and spacing, with and without tail loss probes, there is one connection over
@@ -24,12 +24,12 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 def counters() -> dict[str, int]:
-    found: dict[str, int] = {}
+    totals: dict[str, int] = {}
     for name in ("netstat", "snmp"):
         lines = Path(f"/proc/thread-self/net/{name}").read_text().splitlines()
         for names, values in zip(lines[::2], lines[1::2], strict=True):
-            found |= dict(zip(names.split()[1:], map(int, values.split()[1:]), strict=True))
-    return {name: found[name] for name in COUNTERS}
+            totals |= dict(zip(names.split()[1:], map(int, values.split()[1:]), strict=True))
+    return {name: totals[name] for name in COUNTERS}
 
 
 def read_all(connection: socket.socket) -> None:
@@ -46,9 +46,9 @@ def run(policy: str, gap_ms: int, early_retrans: int) -> dict[str, int]:
     (ipv4 / "tcp_ack_policy").write_text(name)
     (ipv4 / "tcp_ack_policy_unbounded").write_text(str(int(bound == "unbounded")))
     (ipv4 / "tcp_early_retrans").write_text(str(early_retrans))
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        sender = socket.create_connection(listening.getsockname())
-        receiver, _ = listening.accept()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        sender = socket.create_connection(listener.getsockname())
+        receiver, _ = listener.accept()
     with sender, receiver:
         sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         reader = threading.Thread(target=read_all, args=(receiver,))
@@ -58,15 +58,15 @@ def run(policy: str, gap_ms: int, early_retrans: int) -> dict[str, int]:
             sender.sendall(bytes(SIZE))
             time.sleep(max(0.0, start + (count + 1) * gap_ms / 1000 - time.monotonic()))
         time.sleep(1)
-        counted = counters()
+        result = counters()
         sender.shutdown(socket.SHUT_WR)
         reader.join()
-    return counted
+    return result
 
 
 def main() -> None:
     libc.prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0)
-    found = {
+    results = {
         f"{policy} {gap_ms} {'TLP' if early_retrans else 'no TLP'}": run(
             policy, gap_ms, early_retrans
         )
@@ -74,7 +74,7 @@ def main() -> None:
         for gap_ms in GAPS_MS
         for early_retrans in (3, 0)
     }
-    print(json.dumps(found))
+    print(json.dumps(results))
 
 
 if __name__ == "__main__":

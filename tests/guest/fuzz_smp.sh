@@ -1,16 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# fuzz_smp.sh PROCESSORS INPUTS: as many fuzzers as processors, each with a seed and a network
-# namespace of its own, in which another process reads what TCP says of sockets and sysctls.
+# fuzz_smp.sh PROCESSORS INPUTS: a fuzzer for each processor, each with its own seed and network
+# namespace, in which another process reads TCP's sockets and sysctls.
 #
-# Leaves counts, each line a name and a figure: what the fuzzers say, and readings.
+# Writes counts, with a name and a number on each line: the fuzzers' output, and readings.
 processors=$1
 inputs=$2
 over=/tmp/over
 
 . ./helpers.sh
 
-# Random names of policies would each start a modprobe: load all modules, then let nothing.
+# Each random name of a policy would start modprobe: load all modules, then disable it.
 for module in $(find /run/kernel/lib/modules -name 'tcp_ackpol_*.ko' ! -name '*_test.ko'); do
 	must modprobe "$(basename "$module" .ko)"
 done

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Files under losses that a seed decides: netem's seed, which iproute2 6.1 cannot say.
+"""Runs a command under reproducible losses, by netem's seed, which iproute2 6.1 cannot set.
 
-netem_losses.py DEVICE DELAY_US LOSS_PPM SEEDS COMMAND...: for each seed from 1 on netem takes the
-place of the device's root qdisc, and the command is run; its last line goes to times.csv.
+netem_losses.py DEVICE DELAY_US LOSS_PPM SEEDS COMMAND...: for each seed from 1 to SEEDS, replaces
+the root qdisc of DEVICE by netem and runs COMMAND, whose last line is appended to times.csv.
 """
 
 import socket

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Asks airsim for what it must refuse, and for what it must do; prints what came of it as JSON.
+"""Sends airsim requests that it must refuse and that it must accept; prints the results as JSON.
 
-Runs in a guest as root, with nothing but Python itself, beside airsim_attrs.py and a copy of
-<uapi/linux/airsim.h>, from which come the attributes and their ranges. What the kernel's policies
-have beyond them is reported as `unprobed`.
+Runs in a guest as root, with Python's standard library, airsim_attrs.py and a copy of
+<uapi/linux/airsim.h>, which defines the attributes and their ranges. Attributes in the kernel's
+policies that are not among them are reported as `unprobed`.
 """
 
 import json
@@ -55,7 +55,7 @@ SETTINGS = names_of("settings", "burst", "position", "rate")
 LINK = names_of("link")
 AIR = names_of("air")
 
-TAKES = {
+ACCEPTS = {
     "new_radio": ["index", "preset", *HARDWARE, *SETTINGS],
     "del_radio": ["index"],
     "get_radio": ["index"],
@@ -73,7 +73,7 @@ Attributes = list[tuple[int, bytes]]
 
 
 class RefusedError(Exception):
-    """The kernel's answer: an errno and its message, which may be empty."""
+    """A request that the kernel refused, with an errno and a message, which may be empty."""
 
     def __init__(self, errno: int, message: str) -> None:
         super().__init__(f"errno {errno}: {message}")
@@ -81,7 +81,7 @@ class RefusedError(Exception):
 
 
 def parse(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """The attributes in some octets: number and payload."""
+    """The attributes in a message: number and payload."""
     while len(data) >= 4:
         length, number = struct.unpack_from("HH", data)
         yield number & 0x3FFF, data[4:length]
@@ -113,7 +113,7 @@ class Kernel:
         [self.family] = struct.unpack("H", dict(parse(answer))[CTRL_FAMILY_ID])
 
     def ask(self, family: int, command: int, given: Attributes, flags: int = 0) -> list[bytes]:
-        """The attributes of each message of the answer; RefusedError when there is none."""
+        """The attributes of each message of the answer. Raises RefusedError."""
         self.sequence += 1
         body = struct.pack("BBH", command, 1, 0)
         for number, payload in given:
@@ -139,14 +139,14 @@ class Kernel:
         return [dict(parse(answer)) for answer in answers]
 
     def state(self) -> dict[str, Any]:
-        """All that can be set, as airsim tells it; counters are left out."""
+        """All settings, as airsim reports them, without counters."""
         dumps = {name: self.airsim(name, [], NLM_F_DUMP) for name in ("get_radio", "get_link")}
         for radio in dumps["get_radio"]:
             del radio[NUMBERS["counters"]]
         return {**dumps, "air": self.airsim("get_air", [])}
 
     def policies(self) -> dict[int, set[int]]:
-        """By command: the attributes that the kernel's policy for it knows."""
+        """The attributes in the kernel's policy of each command."""
         family = [(CTRL_FAMILY_ID, struct.pack("H", self.family))]
         of_command: dict[int, int] = {}
         of_policy: dict[int, set[int]] = {}
@@ -161,7 +161,7 @@ class Kernel:
 
 
 def check_end(kind: int, flags: int, message: bytes) -> None:
-    """Raise RefusedError if the last message of an answer tells of an error."""
+    """Raise RefusedError if the last message of an answer reports an error."""
     [error] = struct.unpack_from("i", message)
     if error >= 0:
         return
@@ -169,8 +169,8 @@ def check_end(kind: int, flags: int, message: bytes) -> None:
     if kind == NLMSG_ERROR and not flags & NLM_F_CAPPED:
         [request_length] = struct.unpack_from("I", message, 4)
         offset += request_length - 16
-    told = dict(parse(message[offset:])) if flags & NLM_F_ACK_TLVS else {}
-    raise RefusedError(-error, told.get(NLMSGERR_ATTR_MSG, b"").rstrip(b"\0").decode())
+    extended = dict(parse(message[offset:])) if flags & NLM_F_ACK_TLVS else {}
+    raise RefusedError(-error, extended.get(NLMSGERR_ATTR_MSG, b"").rstrip(b"\0").decode())
 
 
 class Case(NamedTuple):
@@ -183,7 +183,7 @@ class Case(NamedTuple):
 
 
 def bad_payloads(name: str) -> Iterator[tuple[str, bytes]]:
-    """Payloads of an attribute that are malformed in themselves."""
+    """Malformed payloads of an attribute."""
     if name == "preset":
         yield "empty", b""
         yield "not terminated", b"generic"
@@ -200,22 +200,22 @@ def bad_payloads(name: str) -> Iterator[tuple[str, bytes]]:
         try:
             yield what, struct.pack(code, value)
         except struct.error:
-            pass  # the type itself cannot say it
+            pass  # out of range for the type
 
 
 def malformed(command: str, good: Values) -> Iterator[Case]:
-    """Every attribute of a command, malformed, beside `good` ones that would change something."""
-    for name in TAKES[command]:
-        beside = attributes({other: value for other, value in good.items() if other != name})
+    """Each attribute of a command malformed, with `good` ones that would change something."""
+    for name in ACCEPTS[command]:
+        rest = attributes({other: value for other, value in good.items() if other != name})
         for what, payload in bad_payloads(name):
             case = f"{command}: {name} {what}"
-            yield Case(case, command, [*beside, (NUMBERS[name], payload)])
-    yield from unknown(command, good, TAKES[command])
+            yield Case(case, command, [*rest, (NUMBERS[name], payload)])
+    yield from unknown(command, good, ACCEPTS[command])
 
 
-def unknown(command: str, good: Values, taken: list[str], flags: int = 0) -> Iterator[Case]:
-    """Each attribute that a command does not take, and some that there are not."""
-    numbers = [number for name, number in NUMBERS.items() if name not in taken]
+def unknown(command: str, good: Values, known: list[str], flags: int = 0) -> Iterator[Case]:
+    """Each attribute that a command does not accept, and some that do not exist."""
+    numbers = [number for name, number in NUMBERS.items() if name not in known]
     for number in [*numbers, len(NAMES), 1000]:
         case = f"{command} (flags {flags:#x}): unknown attribute {number}"
         yield Case(case, command, [*attributes(good), (number, bytes(4))], flags)
@@ -227,8 +227,8 @@ def missing(command: str, good: Values, required: list[str]) -> Iterator[Case]:
         yield Case(f"{command}: {name} missing", command, attributes(rest))
 
 
-def unfitting(one: int, other: int, gone: int) -> Iterator[Case]:
-    """Requests whose attributes are well-formed, but do not fit; `one` is 802.11n, 2x2, 40 MHz."""
+def inconsistent(radio: int, other: int, removed: int) -> Iterator[Case]:
+    """Well-formed attributes that do not fit together; `radio` is 802.11n, 2x2, 40 MHz."""
     legacy: Values = {"streams": 1, "width_mhz": 20, "ba_window": 1}
     new: list[tuple[str, Values]] = [
         ("index given", {"index": 99}),
@@ -241,7 +241,7 @@ def unfitting(one: int, other: int, gone: int) -> Iterator[Case]:
         ("window of 802.11ac", {"standard": AC, "ba_window": 65}),
         ("no such width", {"width_mhz": 30}),
         ("no such spacing", {"mpdu_spacing_ns": 3000}),
-        ("a rate that it has not", {"preset": "ar9271", "rate_format": HT, "rate_streams": 2}),
+        ("unsupported rate", {"preset": "ar9271", "rate_format": HT, "rate_streams": 2}),
     ]
     for what, values in new:
         yield Case(f"new_radio: {what}", "new_radio", attributes(values))
@@ -250,8 +250,8 @@ def unfitting(one: int, other: int, gone: int) -> Iterator[Case]:
     settings: list[tuple[str, Values]] = [
         ("preset", {"preset": "generic"}),
         ("position removed and set", {"placed": 0, "x_mm": 1}),
-        ("rate given back", {"rate_fixed": 0}),
-        ("rate given back and fixed", {"rate_fixed": 0, "rate_format": OFDM}),
+        ("rate released", {"rate_fixed": 0}),
+        ("rate released and fixed", {"rate_fixed": 0, "rate_format": OFDM}),
         ("MCS of HT", {**ht, "rate_mcs": 8}),
         ("guard interval of HT", {**ht, "rate_gi_ns": 1600}),
         ("no such guard interval", {**ht, "rate_gi_ns": 500}),
@@ -269,21 +269,21 @@ def unfitting(one: int, other: int, gone: int) -> Iterator[Case]:
     ]
     settings.extend((f"hardware: {name}", {name: INTEGERS[name].high}) for name in HARDWARE)
     for what, values in settings:
-        given: Values = {"index": one, "gro_flush_us": 77, **values}
+        given: Values = {"index": radio, "gro_flush_us": 77, **values}
         yield Case(f"set_radio: {what}", "set_radio", attributes(given))
 
-    way: Values = {"from": one, "to": other}
+    ends: Values = {"from": radio, "to": other}
     links: list[tuple[str, Values]] = [
-        ("loss and blocked", {**way, "loss_mdb": 1, "blocked": 1}),
-        ("neither loss nor blocked", way),
-        ("to itself", {**way, "to": one, "loss_mdb": 1}),
-        ("from a radio that is not there", {**way, "from": gone, "loss_mdb": 1}),
-        ("to a radio that is not there", {**way, "to": gone, "loss_mdb": 1}),
+        ("loss and blocked", {**ends, "loss_mdb": 1, "blocked": 1}),
+        ("neither loss nor blocked", ends),
+        ("to itself", {**ends, "to": radio, "loss_mdb": 1}),
+        ("from a radio that does not exist", {**ends, "from": removed, "loss_mdb": 1}),
+        ("to a radio that does not exist", {**ends, "to": removed, "loss_mdb": 1}),
     ]
     for what, values in links:
         yield Case(f"set_link: {what}", "set_link", attributes(values))
     for command in ("del_radio", "get_radio", "set_radio"):
-        yield Case(f"{command}: not there", command, attributes({"index": gone}))
+        yield Case(f"{command}: does not exist", command, attributes({"index": removed}))
 
 
 def try_refused(kernel: Kernel, case: Case) -> dict[str, Any]:
@@ -301,18 +301,18 @@ def try_refused(kernel: Kernel, case: Case) -> dict[str, Any]:
     }
 
 
-def accepted(one: int, other: int) -> Iterator[tuple[str, Values, str, Values]]:
-    """What must be done: command, attributes, the command that reads back, what it must tell."""
+def accepted(radio: int, other: int) -> Iterator[tuple[str, Values, str, Values]]:
+    """Valid requests: command, attributes, the command that reads them back, expected values."""
     for name in SETTINGS:
         if name in POSITION or name in RATE or name in ("placed", "rate_fixed"):
             continue
         for value in (INTEGERS[name].low, INTEGERS[name].high):
-            yield "set_radio", {"index": one, name: value}, "get_radio", {name: value}
+            yield "set_radio", {"index": radio, name: value}, "get_radio", {name: value}
     for name in POSITION:
         for value in (INTEGERS[name].low, INTEGERS[name].high, 0):
-            told: Values = {name: value, "placed": 1}
-            yield "set_radio", {"index": one, name: value}, "get_radio", told
-    yield "set_radio", {"index": one, "placed": 0}, "get_radio", {"placed": 0}
+            expected: Values = {name: value, "placed": 1}
+            yield "set_radio", {"index": radio, name: value}, "get_radio", expected
+    yield "set_radio", {"index": radio, "placed": 0}, "get_radio", {"placed": 0}
     rates: list[Values] = [
         {"rate_format": CCK, "rate_legacy_kbps": 1000},
         {"rate_format": OFDM, "rate_legacy_kbps": 54_000},
@@ -322,21 +322,21 @@ def accepted(one: int, other: int) -> Iterator[tuple[str, Values, str, Values]]:
         {"rate_mcs": 0},
     ]
     for rate in rates:
-        told = {**rate, "rate_fixed": 1}
-        yield "set_radio", {"index": other, **rate}, "get_radio", told
+        expected = {**rate, "rate_fixed": 1}
+        yield "set_radio", {"index": other, **rate}, "get_radio", expected
     for name in AIR:
         for value in (INTEGERS[name].low, INTEGERS[name].high):
             yield "set_air", {name: value}, "get_air", {name: value}
-    way: Values = {"from": one, "to": other}
+    ends: Values = {"from": radio, "to": other}
     for loss in (INTEGERS["loss_mdb"].low, INTEGERS["loss_mdb"].high):
-        link: Values = {**way, "loss_mdb": loss}
+        link: Values = {**ends, "loss_mdb": loss}
         yield "set_link", link, "get_link", link
-    yield "set_link", {**way, "blocked": 1}, "get_link", {**way, "blocked": 1}
-    yield "set_link", {**way, "blocked": 0}, "get_link", {}
+    yield "set_link", {**ends, "blocked": 1}, "get_link", {**ends, "blocked": 1}
+    yield "set_link", {**ends, "blocked": 0}, "get_link", {}
 
 
 def try_accepted(
-    kernel: Kernel, command: str, given: Values, reader: str, told: Values
+    kernel: Kernel, command: str, given: Values, reader: str, expected: Values
 ) -> dict[str, Any]:
     case = f"{command}: {given}"
     try:
@@ -344,15 +344,15 @@ def try_accepted(
     except RefusedError as refused:
         return {"case": case, "problem": str(refused)}
     if reader == "get_link":
-        # Only the links of this probe are there: one, or none after it was forgotten.
+        # There are no other links than that of this probe.
         [*answers] = kernel.airsim(reader, [], NLM_F_DUMP)
         read = answers[0] if len(answers) == 1 else {}
-        if len(answers) != bool(told):
+        if len(answers) != bool(expected):
             return {"case": case, "problem": f"{len(answers)} links"}
     else:
         index: Values = {"index": given["index"]} if "index" in given else {}
         [read] = kernel.airsim(reader, attributes(index))
-    for number, payload in attributes(told):
+    for number, payload in attributes(expected):
         if read.get(number) != payload:
             return {"case": case, "problem": f"{NAMES[number]} reads {read.get(number)!r}"}
     return {"case": case, "problem": ""}
@@ -365,7 +365,7 @@ def add(kernel: Kernel, values: Values) -> int:
 
 
 def try_without_privilege() -> dict[str, int]:
-    """By command that changes something: errno for a user without CAP_NET_ADMIN."""
+    """The errno of each command that changes something, without CAP_NET_ADMIN."""
     reader, writer = os.pipe()
     child = os.fork()
     if not child:
@@ -395,19 +395,19 @@ def errnos_of_writes() -> dict[str, int]:
 
 def main() -> None:
     kernel = Kernel()
-    one = add(kernel, {"preset": "tl-wdr4300", "rate_format": HT})
+    first = add(kernel, {"preset": "tl-wdr4300", "rate_format": HT})
     other = add(kernel, {"rate_format": HE})
     wide = add(kernel, {})
-    gone = add(kernel, {})
-    kernel.airsim("del_radio", attributes({"index": gone}))
+    removed = add(kernel, {})
+    kernel.airsim("del_radio", attributes({"index": removed}))
 
-    radio: Values = {"index": one, "gro_flush_us": 77, "x_mm": 5, "rate_format": HT}
+    radio: Values = {"index": first, "gro_flush_us": 77, "x_mm": 5, "rate_format": HT}
     goods: dict[str, Values] = {
         "new_radio": {"preset": "ar9580", "gro_flush_us": 77, "x_mm": 5},
-        "del_radio": {"index": one},
-        "get_radio": {"index": one},
+        "del_radio": {"index": first},
+        "get_radio": {"index": first},
         "set_radio": radio,
-        "set_link": {"from": one, "to": other, "loss_mdb": 12_345},
+        "set_link": {"from": first, "to": other, "loss_mdb": 12_345},
         "set_air": {"cca_threshold_mdbm": -70_123, "path_loss_reference_mdb": 1},
         "get_air": {},
     }
@@ -418,9 +418,9 @@ def main() -> None:
         cases.extend(missing(command, goods[command], names))
     for command in ("get_radio", "get_preset", "get_link"):
         cases.extend(unknown(command, {}, [], NLM_F_DUMP))
-    cases.extend(unfitting(one, other, gone))
+    cases.extend(inconsistent(first, other, removed))
 
-    known = {COMMANDS.index(name): {NUMBERS[attr] for attr in TAKES[name]} for name in TAKES}
+    known = {COMMANDS.index(name): {NUMBERS[attr] for attr in ACCEPTS[name]} for name in ACCEPTS}
     policies = kernel.policies()
     results = {
         "unprobed": sorted(
@@ -429,7 +429,7 @@ def main() -> None:
             for number in policies.get(command, set()) ^ known.get(command, set())
         ),
         "refused": [try_refused(kernel, case) for case in cases],
-        "accepted": [try_accepted(kernel, *done) for done in accepted(wide, other)],
+        "accepted": [try_accepted(kernel, *case) for case in accepted(wide, other)],
         "without_privilege": try_without_privilege(),
     }
     print(json.dumps(results, indent=1))

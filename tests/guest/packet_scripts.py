@@ -13,7 +13,7 @@ UNITS_NS = {"us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 
 @dataclass(frozen=True)
 class Line:
-    """An action, or an expected segment, at_ns after the beginning."""
+    """An action or an expected segment, at_ns after the start of the script."""
 
     number: int
     at_ns: int
@@ -95,7 +95,7 @@ def _timed(script: Script, number: int, at_ns: int, line: str) -> int:
 
 
 def expand(text: str, gro: bool) -> list[tuple[int, str]]:
-    """The lines that a line stands for, with the time after the previous one; see README.md."""
+    """The lines that a line expands to, with the time after the previous one; see README.md."""
     flags = "P." if gro else "."
     if match := re.fullmatch(r"handshake(?: <(.*)>)?", text):
         options = parse_options(match[1] or "mss 1460,sackOK,nop,wscale 7")

@@ -14,7 +14,7 @@ ECN = {"": 0, "[ect1] ": 1, "[ect0] ": 2, "[ce] ": 3}
 
 
 class ScriptError(Exception):
-    """A script that cannot be understood."""
+    """A script that is not valid."""
 
 
 @dataclass(frozen=True)
@@ -110,8 +110,8 @@ def unpack_options(data: bytes, numbers: Numbers) -> Iterator[str]:
             blocks = [[(edge - numbers.remote_isn) % 2**32 for edge in block] for block in edges]
             yield "sack " + " ".join(f"{left}:{right}" for left, right in blocks)
         elif kind == 8:
-            mine, echo = struct.unpack("!II", value)
-            yield f"TS val {(mine - numbers.local_ts) % 2**32} ecr {echo}"
+            value, echo = struct.unpack("!II", value)
+            yield f"TS val {(value - numbers.local_ts) % 2**32} ecr {echo}"
         elif kind > 1:
             yield f"option {kind}"
 

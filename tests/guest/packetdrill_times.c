@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Preloaded into packetdrill, which waits for a jiffy by calling times() until
- * its result changes.  In virtual time nothing passes meanwhile: sleep.
+ * its result changes.  Virtual time advances only if the process sleeps.
  */
 #define _GNU_SOURCE
 #include <sys/syscall.h>

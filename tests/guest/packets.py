@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs packet scripts (tests/packets/README.md) and prints, as JSON, what each did wrong.
+"""Runs packet scripts (tests/packets/README.md) and prints the problem of each as JSON.
 
 Runs in a guest as root, with Python, iproute2 and ethtool. Each script gets a network namespace
 with a veth pair: TCP is at one end, this program injects and captures segments at the other, and
-nothing between them delays. The guest's clock stands still while anything runs, so an ACK that
-follows from a segment leaves at the very time of that segment. All times are nanoseconds.
+without a delay between them. The guest's clock stands still while anything runs, so an ACK that
+a segment causes leaves at the time of that segment. All times are nanoseconds.
 """
 
 import ctypes
@@ -52,13 +52,13 @@ LATE_NS = 768
 """Allowed delay of what TCP sends. The guest's clock has a resolution of 256 ns, its timers expire
 at least 500 ns after they are set, and TCP's own clock has a resolution of 1000 ns."""
 CALL_NS = 1_000
-"""Calls are made this long after their time, so that whatever else happens at that time is over."""
+"""Calls are made this long after their time, after all other events of that time."""
 CALL_LATE_NS = 10_000
 """Allowed delay of what a call sends: virtual time advances while a program runs."""
 PHASE_NS = 8_000_000
-"""Scripts begin at a multiple of this, which is the start of a jiffy and a tick of the clock."""
+"""Scripts start at a multiple of this, which is the start of a jiffy and a tick of the clock."""
 SETTLE_NS = 500_000_000
-"""Time between the creation of a namespace and the beginning of its script."""
+"""Time between the creation of a namespace and the start of its script."""
 
 CLONE_NEWNET, TIMER_ABSTIME, PR_SET_TIMERSLACK = 0x40000000, 1, 29
 ETH_P_IP, SO_TIMESTAMPNS, SO_TXTIME = 0x0800, 35, 61
@@ -74,16 +74,16 @@ class MismatchError(Exception):
 
 
 class Clock:
-    """CLOCK_MONOTONIC, in which a script's beginning is 0."""
+    """CLOCK_MONOTONIC, relative to the start of the script."""
 
     def __init__(self) -> None:
-        # Exact: each of these moves the guest's clock by the same.
+        # Exact, because each of these calls advances the guest's clock equally.
         before, real, after = time.monotonic_ns(), time.time_ns(), time.monotonic_ns()
         self._real_ns = real - (before + after) // 2
         self.begin_ns = -(-(after + SETTLE_NS) // PHASE_NS) * PHASE_NS
 
     def sleep_past(self, at_ns: int) -> None:
-        """Sleep until everything that happens at that time is over."""
+        """Sleep until after all other events of that time."""
         when = struct.pack("ll", *divmod(self.begin_ns + at_ns + CALL_NS, 1_000_000_000))
         error = libc.clock_nanosleep(time.CLOCK_MONOTONIC, TIMER_ABSTIME, when, None)
         if error:
@@ -115,9 +115,9 @@ class Run:
         self.socket.listen()
         self.clock = Clock()
 
-    def use(self, chosen: socket.socket) -> None:
+    def use(self, sock: socket.socket) -> None:
         """Use this socket for all further calls."""
-        self.socket = self.stack.enter_context(chosen)
+        self.socket = self.stack.enter_context(sock)
         self.socket.setblocking(False)
 
     def run(self) -> None:
@@ -150,15 +150,15 @@ class Run:
         match = re.fullmatch(r"(\w+)\((.*?)\)(?: = (.+))?", line.text)
         if not match:
             raise ScriptError(f"unknown action: {line.text}")
-        name, arguments, wanted = match.groups()
+        name, arguments, expected = match.groups()
         try:
-            got = self.call(name, *re.split(r", ?", arguments))
+            result = self.call(name, *re.split(r", ?", arguments))
         except OSError as error:
-            got = f"-1 {errno.errorcode[error.errno or 0]}"
-        if wanted is None:
-            wanted = arguments if name in ("read", "write") else "0"
-        if got != wanted:
-            raise MismatchError(f"{name}({arguments}) = {got}, expected {wanted}")
+            result = f"-1 {errno.errorcode[error.errno or 0]}"
+        if expected is None:
+            expected = arguments if name in ("read", "write") else "0"
+        if result != expected:
+            raise MismatchError(f"{name}({arguments}) = {result}, expected {expected}")
 
     def inject(self, segment: Segment, at_ns: int) -> None:
         when = struct.pack("Q", self.clock.begin_ns + at_ns)
@@ -174,7 +174,7 @@ class Run:
             pass
 
     def call(self, *words: str) -> str:
-        """What a call returns, as text; OSError if it fails."""
+        """The result of a call, as text. Raises OSError if it fails."""
         match words:
             case ["nothing", ""]:
                 pass
@@ -199,11 +199,11 @@ class Run:
             case ["setsockopt", "TCP_QUICKACK", value]:
                 self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, int(value))
             case ["setsockopt", "TCP_ACK_POLICY", name]:
-                given = name.strip('"').encode()
-                self.socket.setsockopt(socket.IPPROTO_TCP, TCP_ACK_POLICY, given)
+                encoded = name.strip('"').encode()
+                self.socket.setsockopt(socket.IPPROTO_TCP, TCP_ACK_POLICY, encoded)
             case ["getsockopt", "TCP_ACK_POLICY"]:
-                told = self.socket.getsockopt(socket.IPPROTO_TCP, TCP_ACK_POLICY, 16)
-                return f'"{told.rstrip(bytes(1)).decode()}"'
+                policy = self.socket.getsockopt(socket.IPPROTO_TCP, TCP_ACK_POLICY, 16)
+                return f'"{policy.rstrip(bytes(1)).decode()}"'
             case ["sysctl", assignment]:
                 set_sysctl(assignment)
             case ["user", uid]:
@@ -220,32 +220,32 @@ class Run:
 
 
 def compare(script: Script, sent: list[tuple[int, Segment]]) -> None:
-    """Raise MismatchError if TCP sent anything else than the script expects."""
-    due = [line for line in script.lines if line.text.startswith("> ")]
+    """Raise MismatchError if TCP did not send exactly what the script expects."""
+    expected_lines = [line for line in script.lines if line.text.startswith("> ")]
     calls = {line.at_ns for line in script.lines if line.text[0] not in "<>"}
-    for line, (at_ns, segment) in zip(due, sent, strict=False):
-        wanted = parse_segment(line.text[2:])
+    for line, (at_ns, segment) in zip(expected_lines, sent, strict=False):
+        expected = parse_segment(line.text[2:])
         late_ns = CALL_LATE_NS if line.at_ns in calls else LATE_NS
-        if not 0 <= at_ns - line.at_ns < late_ns or not matches(wanted, segment):
+        if not 0 <= at_ns - line.at_ns < late_ns or not matches(expected, segment):
             raise MismatchError(
-                f"line {line.number}: expected at {show_ns(line.at_ns)} > {wanted}\n"
+                f"line {line.number}: expected at {show_ns(line.at_ns)} > {expected}\n"
                 f"got at {show_ns(at_ns)} > {segment}"
             )
-    for line in due[len(sent) :]:
+    for line in expected_lines[len(sent) :]:
         raise MismatchError(f"line {line.number}: nothing was sent at {show_ns(line.at_ns)}")
-    for at_ns, segment in sent[len(due) :]:
+    for at_ns, segment in sent[len(expected_lines) :]:
         raise MismatchError(f"not expected: at {show_ns(at_ns)} > {segment}")
 
 
-def matches(wanted: Segment, got: Segment) -> bool:
+def matches(expected: Segment, sent: Segment) -> bool:
     """Whether a segment is as expected; timestamps count only if the script gives options."""
-    options = got.options
-    if wanted.options is None:
+    options = sent.options
+    if expected.options is None:
         options = None
-    elif not wanted.options:
-        options = tuple(text for text in got.options or () if not text.startswith("TS "))
-    window = None if wanted.window is None else got.window
-    return wanted == replace(got, options=options, window=window)
+    elif not expected.options:
+        options = tuple(text for text in sent.options or () if not text.startswith("TS "))
+    window = None if expected.window is None else sent.window
+    return expected == replace(sent, options=options, window=window)
 
 
 def show_ns(at_ns: int) -> str:
@@ -258,7 +258,7 @@ def set_sysctl(assignment: str) -> None:
 
 
 def read_counters() -> dict[str, int]:
-    """The counters of /proc/net/netstat; all are 0 at the beginning of a script."""
+    """The counters of /proc/net/netstat, which are 0 at the start of a script."""
     counters: dict[str, int] = {}
     lines = Path("/proc/thread-self/net/netstat").read_text().splitlines()
     for names, values in zip(lines[::2], lines[1::2], strict=True):
@@ -271,7 +271,7 @@ def ip(*words: str, given: str) -> None:
 
 
 def set_route_policy(name: str) -> None:
-    """Set the metric RTAX_ACK_POLICY, which ip does not know, of the route. Raises OSError."""
+    """Set the route's metric RTAX_ACK_POLICY, which ip does not support. Raises OSError."""
 
     def attribute(kind: int, value: bytes) -> bytes:
         return struct.pack("HH", 4 + len(value), kind) + value + bytes(-len(value) % 4)
@@ -307,13 +307,13 @@ def make_network(script: Script, stack: ExitStack) -> None:
         subprocess.run(["mount", "-t", "sysfs", "sysfs", sysfs], check=True)
         stack.callback(lambda: subprocess.run(["umount", sysfs], check=True))
         (sysfs / "class/net/local/gro_flush_timeout").write_text(str(GRO_FLUSH_NS))
-        # veth does not run GRO on what a device with TSO sends.
+        # veth does not run GRO on packets from a device with TSO.
         subprocess.run(["ethtool", "-K", "remote", "tso", "off"], check=True)
         subprocess.run(["ethtool", "-K", "local", "gro", "on"], check=True)
 
 
 def run(path: Path) -> dict[str, object]:
-    """The first problem (empty if there is none), and what TCP sent and when."""
+    """The first problem (or ""), and the segments that TCP sent, with their times."""
     sent: list[tuple[int, Segment]] = []
     problem = ""
     try:
@@ -324,7 +324,8 @@ def run(path: Path) -> dict[str, object]:
         compare(script, sent)
     except (ScriptError, MismatchError) as error:
         problem = str(error)
-    return {"problem": problem, "sent": [f"{show_ns(at_ns)} > {one}" for at_ns, one in sent]}
+    segments = [f"{show_ns(at_ns)} > {segment}" for at_ns, segment in sent]
+    return {"problem": problem, "sent": segments}
 
 
 def main() -> None:

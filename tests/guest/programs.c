@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a program may expect of the kernel whenever it enters and leaves it: its
- * registers, its memory, its signals. Prints a line for each check that holds;
- * ends with 1 at the first that does not.
+ * Checks that the kernel preserves a program's registers and memory, and delivers
+ * its signals. Prints a line for each check; exits with 1 at the first failure.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -34,8 +33,8 @@ static void check(bool holds, const char *what)
 		exit(1);
 }
 
-/* Threads share memory, and each has registers and an FS base of its own. */
-static __thread int mine;
+/* Threads share memory, but each has its own registers and FS base. */
+static __thread int thread_number;
 static pthread_barrier_t barrier;
 
 __attribute__((target("avx2"))) static bool keeps_avx(int seed)
@@ -72,13 +71,13 @@ static void *keep_registers(void *argument)
 	bool good = true;
 
 	pthread_barrier_wait(&barrier);
-	mine = number;
+	thread_number = number;
 	for (int i = 0; i < ROUNDS; i++) {
 		int seed = number << 16 | i;
 
 		good &= __builtin_cpu_supports("avx2") ? keeps_avx(seed) :
 							 keeps_sse(seed);
-		good &= mine == number;
+		good &= thread_number == number;
 	}
 	return (void *)(intptr_t)good;
 }
@@ -134,24 +133,24 @@ static void check_faults(void)
 	if (!sigsetjmp(back, 1))
 		*(volatile char *)(page + 7) = 1;
 	check(seen.si_signo == SIGSEGV && seen.si_addr == page + 7 &&
-	      seen.si_code == SEGV_ACCERR, "writing what is only to be read");
+	      seen.si_code == SEGV_ACCERR, "a write to a read-only page");
 	munmap(page, PAGE);
 	if (!sigsetjmp(back, 1))
 		number = *(volatile char *)page;
 	check(seen.si_signo == SIGSEGV && seen.si_addr == page &&
-	      seen.si_code == SEGV_MAPERR, "reading what is not there");
+	      seen.si_code == SEGV_MAPERR, "a read of an unmapped page");
 	if (!sigsetjmp(back, 1))
 		number /= zero;
-	check(seen.si_signo == SIGFPE, "dividing by zero");
+	check(seen.si_signo == SIGFPE, "a division by zero");
 	if (!sigsetjmp(back, 1))
 		asm volatile("ud2");
-	check(seen.si_signo == SIGILL, "an instruction that there is not");
+	check(seen.si_signo == SIGILL, "an invalid instruction");
 	if (!sigsetjmp(back, 1))
 		asm volatile("int3");
 	check(seen.si_signo == SIGTRAP, "a breakpoint");
 }
 
-/* One that has no handler, so that the kernel has a word to say */
+/* Without a handler, so that the kernel reports it */
 static void check_fatal_fault(void)
 {
 	int status;
@@ -164,7 +163,7 @@ static void check_fatal_fault(void)
 	}
 	waitpid(child, &status, 0);
 	check(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV,
-	      "a fault without a handler ends its process");
+	      "a fault without a handler kills its process");
 }
 
 static atomic_int alarms;
@@ -185,7 +184,7 @@ static void check_alarm(void)
 	check(alarms == 1, "an alarm ends a pause");
 }
 
-/* More changes than one way to the program can carry, each page another. */
+/* More changes of mappings than fit into one command, each of another page */
 static void check_memory(void)
 {
 	enum { PAGES = 2000 };
@@ -210,10 +209,10 @@ static void check_memory(void)
 	for (int i = 0; i < PAGES; i += 2)
 		good &= pages[i * PAGE] == (char)i &&
 			pages[i * PAGE + PAGE - 1] == (char)i;
-	check(good, "a child's writes are its own");
+	check(good, "a child's writes do not change its parent's memory");
 }
 
-/* A debugger sees each instruction, each system call and the registers. */
+/* A debugger can step through instructions and system calls. */
 static void check_traced(void)
 {
 	int status, steps = 0;
@@ -234,7 +233,7 @@ static void check_traced(void)
 	ptrace(PTRACE_CONT, child, NULL, NULL);
 	waitpid(child, &status, 0);
 	check(WIFEXITED(status) && WEXITSTATUS(status) == 42,
-	      "a child that is traced ends as it would");
+	      "a traced child exits normally");
 	printf("steps: %d\n", steps);
 }
 
@@ -246,6 +245,6 @@ int main(void)
 	check_alarm();
 	check_memory();
 	check_traced();
-	check(syscall(100000) == -1 && errno == ENOSYS, "a call there is not");
+	check(syscall(100000) == -1 && errno == ENOSYS, "an unknown system call");
 	return 0;
 }

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What senders do on a path of 20 ms, in a guest: rates, and the state that ss would show.
+"""Samples the rates and the state of senders on a path of 20 ms, in a guest.
 
     senders.py SCENARIO...
 
-Prints one JSON document: what each scenario sampled, in columns. The namespace `here` sends through
-`middle`, whose queue to `there` is the bottleneck: a FIFO of netem, with its rate and its loss.
+Prints one JSON document: the samples of each scenario, in columns. The namespace `here` sends
+through `middle`, whose queue to `there` is the bottleneck: a netem FIFO with rate and loss.
 """
 
 import ctypes
@@ -26,13 +26,13 @@ TCP_CC_INFO = 26
 CLONE_NEWNET = 0x40000000
 ADDRESS = "10.0.1.2"
 SAMPLE_S = 0.005
-# Of struct tcp_info: unacked, rtt, snd_cwnd, total_retrans, pacing_rate, min_rtt, data_segs_out.
+# Offsets in struct tcp_info.
 FIELDS = {
     **{"unacked": ("I", 24), "rtt_us": ("I", 68), "cwnd": ("I", 80), "retrans": ("I", 100)},
     **{"pacing_Bps": ("Q", 104), "bytes_acked": ("Q", 120), "min_rtt_us": ("I", 148)},
     "data_segs_out": ("I", 156),
 }
-# Of struct tcp_bbr_info.
+# Fields of struct tcp_bbr_info.
 BBR_FIELDS = ("bw_lo", "bw_hi", "bbr_min_rtt_us", "pacing_gain", "cwnd_gain")
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -59,7 +59,7 @@ def build() -> None:
         run(f"ip -n {end} link set eth0 up")
         run(f"ip -n middle link set {end} up")
         run(f"ip -n {end} route add default via {far}")
-        # A packet is a packet, also to the queue.
+        # Each segment is a packet, so that the queue counts segments.
         run(f"ip -n {end} link set eth0 gso_max_segs 1")
     run("ip netns exec middle sysctl -qw net.ipv4.ip_forward=1")
     run("ip netns exec middle tc qdisc add dev here root netem delay 10ms limit 100000")
@@ -67,7 +67,7 @@ def build() -> None:
 
 
 def path(rate: str = "50mbit", packets: int = 1000, loss_percent: float = 0) -> None:
-    """`packets`: what fits into the queue and the 10 ms behind it."""
+    """Configure the bottleneck. packets: limit of netem, in the queue and in its delay of 10 ms."""
     loss = f"loss {loss_percent}%" if loss_percent else ""
     run(
         "ip netns exec middle tc qdisc change dev there root netem "
@@ -77,12 +77,12 @@ def path(rate: str = "50mbit", packets: int = 1000, loss_percent: float = 0) -> 
 
 @dataclass
 class Flow:
-    """One connection that sends, and its samples."""
+    """A sending connection and its samples."""
 
     congestion_control: str
     start_s: float = 0
     bytes_per_s: Callable[[float], float] | None = None
-    """At a time; None: as much as it can."""
+    """The application's rate at a time in s; None: unlimited."""
     columns: dict[str, list[float]] = field(default_factory=dict)
     sock: socket.socket = field(init=False)
 
@@ -97,9 +97,9 @@ class Flow:
         info = self.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 240)
         row = {"time_s": now_s}
         row |= {name: struct.unpack_from(f"={f}", info, at)[0] for name, (f, at) in FIELDS.items()}
-        told = self.sock.getsockopt(socket.IPPROTO_TCP, TCP_CC_INFO, 20)
-        if len(told) == 20:
-            row |= dict(zip(BBR_FIELDS, struct.unpack("=5I", told), strict=True))
+        bbr_info = self.sock.getsockopt(socket.IPPROTO_TCP, TCP_CC_INFO, 20)
+        if len(bbr_info) == 20:
+            row |= dict(zip(BBR_FIELDS, struct.unpack("=5I", bbr_info), strict=True))
         for name, value in row.items():
             self.columns.setdefault(name, []).append(value)
 
@@ -132,7 +132,7 @@ def transfer(
         while sock.recv(1 << 20):
             pass
 
-    def one(flow: Flow) -> None:
+    def run_flow(flow: Flow) -> None:
         enter("here")
         time.sleep(flow.start_s)
         flow.connect(listener)
@@ -148,13 +148,13 @@ def transfer(
         sender.join()
         drain.join()
 
-    def happen() -> None:
+    def run_events() -> None:
         for at_s, action in events:
             time.sleep(max(0, start + at_s - time.monotonic()))
             action()
 
-    threads = [threading.Thread(target=one, args=(flow,)) for flow in flows]
-    threads.append(threading.Thread(target=happen))
+    threads = [threading.Thread(target=run_flow, args=(flow,)) for flow in flows]
+    threads.append(threading.Thread(target=run_events))
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -163,22 +163,22 @@ def transfer(
     return [flow.columns for flow in flows]
 
 
-def told_by_ss() -> str:
+def ss_output() -> str:
     enter("here")
     return run("ss -tni")
 
 
 def bulk() -> dict[str, Any]:
     path()
-    said: dict[str, Any] = {}
-    [said["bbr2"]] = transfer(
+    results: dict[str, Any] = {}
+    [results["bbr2"]] = transfer(
         Flow("bbr2"),
         duration_s=13,
-        events=[(3, lambda: said.update(ss=told_by_ss()))],
+        events=[(3, lambda: results.update(ss=ss_output()))],
     )
     for name, duration_s in (("cubic", 6), ("bbr", 6), ("bbrp", 6)):
-        [said[name]] = transfer(Flow(name), duration_s=duration_s)
-    return said
+        [results[name]] = transfer(Flow(name), duration_s=duration_s)
+    return results
 
 
 def sysctl(name: str, value: int) -> None:
@@ -187,31 +187,31 @@ def sysctl(name: str, value: int) -> None:
 
 
 def gains() -> dict[str, Any]:
-    """The sysctls of pacing change at half time."""
+    """The sysctls of pacing change after half of the transfer."""
     path()
-    said = {}
-    for name, setting, usual, other in (
+    results = {}
+    for name, setting, default, other in (
         ("bbr2", "tcp_bbr2_pacing_percent", 100, 200),
         ("bbrp", "tcp_bbrp_gain", 512, 768),
     ):
         change = (2, lambda setting=setting, other=other: sysctl(setting, other))
-        [said[name]] = transfer(Flow(name), duration_s=4, events=[change])
-        sysctl(setting, usual)
-    return said
+        [results[name]] = transfer(Flow(name), duration_s=4, events=[change])
+        sysctl(setting, default)
+    return results
 
 
 def loss() -> dict[str, Any]:
-    said: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     for percent in (0.5, 8):
         path(loss_percent=percent)
         for name in ("cubic", "bbr2"):
             [columns] = transfer(Flow(name), duration_s=8)
-            said.setdefault(name, {})[str(percent)] = columns
-    return said
+            results.setdefault(name, {})[str(percent)] = columns
+    return results
 
 
 def shallow() -> dict[str, Any]:
-    """A queue of a quarter of the BDP, behind which 10 ms of packets are under way."""
+    """A queue of a quarter of the BDP, in front of a delay of 10 ms."""
     path(packets=20 + 42)
     return {name: transfer(Flow(name), duration_s=8)[0] for name in ("bbr", "bbr2")}
 
@@ -231,7 +231,7 @@ def slower_and_faster() -> Any:
 
 
 def little_and_nothing_to_send() -> Any:
-    """All it can for 3 s, 4 Mbit/s, nothing, all again."""
+    """An application that sends at full rate for 3 s, at 4 Mbit/s, nothing, at full rate again."""
 
     def rate(now_s: float) -> float:
         return 1e9 if now_s < 3 or now_s > 10 else 5e5 if now_s < 8 else 0
@@ -241,7 +241,7 @@ def little_and_nothing_to_send() -> Any:
 
 
 def spurious() -> dict[str, Any]:
-    """The round trip takes half a second longer from one ACK to the next, without loss."""
+    """The round-trip time grows by 0.5 s from one ACK to the next, without loss."""
 
     def slow_down() -> None:
         run("ip netns exec middle tc qdisc change dev here root netem delay 510ms limit 100000")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""bbr2 and bbrp as modules on several processors, in a guest. Prints one JSON document of counts.
+"""bbr2 and bbrp as modules on several processors, in a guest. Prints counts as one JSON document.
 
-Transfers from the namespace `here` to `there`, over IPv4 and IPv6, with loss and reordering, have
-the modules loaded by name and switch between them, while they are asked to go, sysctls change and
-namespaces come and go.
+Transfers from the namespace `here` to `there`, over IPv4 and IPv6, with loss and reordering, switch
+between congestion controls, which the kernel loads by name, while modules are unloaded, sysctls
+change, and namespaces are added and deleted.
 """
 
 import ctypes
@@ -55,7 +55,7 @@ def build() -> None:
 
 
 def choose(sock: socket.socket, name: str) -> None:
-    """The kernel loads the module, which may be about to go just then."""
+    """Set the congestion control; the kernel loads its module, which may just be unloading."""
     for _ in range(100):
         try:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
@@ -94,8 +94,8 @@ def send(number: int, address: str, port: int) -> None:
             for step in range(4):
                 for _ in range(4):
                     sock.sendall(bytes(16384))
-                told = sock.getsockopt(socket.IPPROTO_TCP, TCP_CC_INFO, 20)
-                if len(told) == 20 and struct.unpack("5I", told)[3]:
+                bbr_info = sock.getsockopt(socket.IPPROTO_TCP, TCP_CC_INFO, 20)
+                if len(bbr_info) == 20 and struct.unpack("5I", bbr_info)[3]:
                     counts["told"] += 1
                 choose(sock, NAMES[(number + connection + step) % len(NAMES)])
         counts["finished"] += 1

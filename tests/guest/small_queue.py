@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The limit of small queues, in a guest: what can be chosen, and what a socket then queues.
+"""The limit of TCP small queues, in a guest: allowed values, and what a socket queues with each.
 
-Prints one JSON document. Sends from the namespace `here` to `there`, over a wire on whose near end
-packets can be held back in a queue that still counts them against their socket.
+Prints one JSON document. Sends from the namespace `here` to `there`, over a cable at whose near end
+packets can be held in a queue, where they still count against their socket.
 """
 
 import contextlib
@@ -44,7 +44,7 @@ def enter(netns: str) -> None:
 
 
 def refusal(action: Callable[[], object]) -> str:
-    """The name of the errno with which it fails, or nothing."""
+    """The name of the errno with which `action` fails, or ""."""
     try:
         action()
     except OSError as error:
@@ -63,7 +63,7 @@ def build() -> None:
         "ip -n here link set eth0 up",
         "ip -n there link set eth0 up",
         f"ip -n here route change 10.0.0.0/24 dev eth0 src 10.0.0.1 initcwnd {WINDOW_SEGMENTS}",
-        # TCP joins segments even where a device cannot: so each is a packet.
+        # Each segment is a packet: TCP would merge segments even for a device without TSO.
         "ip -n here link set eth0 gso_max_segs 1",
     ):
         run(command)
@@ -97,25 +97,25 @@ def sysctl_texts() -> dict[str, Any]:
     }
 
 
-def choose(sock: socket.socket, unit: str | int, limit: int = 0) -> None:
+def set_limit(sock: socket.socket, unit: str | int, limit: int = 0) -> None:
     number = UNITS.index(unit) if isinstance(unit, str) else unit
     sock.setsockopt(socket.IPPROTO_TCP, TCP_SMALL_QUEUE, struct.pack("II", number, limit))
 
 
-def chosen(sock: socket.socket, size: int = 8) -> list[Any]:
-    told = sock.getsockopt(socket.IPPROTO_TCP, TCP_SMALL_QUEUE, size)
-    if len(told) < 8:
-        return [len(told)]
-    unit, limit = struct.unpack("II", told)
+def get_limit(sock: socket.socket, size: int = 8) -> list[Any]:
+    value = sock.getsockopt(socket.IPPROTO_TCP, TCP_SMALL_QUEUE, size)
+    if len(value) < 8:
+        return [len(value)]
+    unit, limit = struct.unpack("II", value)
     return [UNITS[unit], limit]
 
 
 @contextlib.contextmanager
 def connection() -> Iterator[tuple[socket.socket, socket.socket]]:
-    """Both ends; the first is in `here`, whose choice the listener had before."""
+    """Sender (in `here`) and receiver, accepted by a listener that has a limit of its own."""
     enter("there")
     with socket.create_server(("10.0.0.2", 0)) as listener:
-        choose(listener, "packets", 77)
+        set_limit(listener, "packets", 77)
         enter("here")
         sender = socket.create_connection(listener.getsockname())
         receiver, _ = listener.accept()
@@ -125,17 +125,17 @@ def connection() -> Iterator[tuple[socket.socket, socket.socket]]:
 
 def socket_options() -> dict[str, Any]:
     with connection() as (sock, accepted):
-        at_first, of_the_listener = chosen(sock), chosen(accepted)
+        at_first, of_the_listener = get_limit(sock), get_limit(accepted)
         taken = []
         for unit, limit in (
             *(("driver", 0), ("off", 0), ("us", 1), ("us", 1000000), ("bytes", 1 << 28)),
             *(("packets", 65535), ("inherit", 0)),
         ):
-            choose(sock, unit, limit)
-            taken.append(chosen(sock) == [unit, limit])
-        choose(sock, "us", 4000)
+            set_limit(sock, unit, limit)
+            taken.append(get_limit(sock) == [unit, limit])
+        set_limit(sock, "us", 4000)
         refused = [
-            refusal(lambda pair=pair: choose(sock, *pair))  # type: ignore[misc]
+            refusal(lambda pair=pair: set_limit(sock, *pair))  # type: ignore[misc]
             for pair in (
                 *(("us", 0), ("us", 1000001), ("us", 1 << 31), ("bytes", 0)),
                 *(("bytes", (1 << 28) + 1), ("packets", 0), ("packets", 65536), ("off", 1)),
@@ -151,8 +151,8 @@ def socket_options() -> dict[str, Any]:
             "taken": taken,
             "refused": refused,
             "short": short,
-            "kept": chosen(sock),
-            "short answer": chosen(sock, 4),
+            "kept": get_limit(sock),
+            "short answer": get_limit(sock, 4),
         }
 
 
@@ -165,7 +165,7 @@ def throttled() -> int:
 
 
 def queue(prepare: Callable[[socket.socket], object]) -> dict[str, int]:
-    """What a socket queues on a device that sends nothing: packets, and bytes of memory."""
+    """Packets and bytes of memory that a socket queues on a device that sends nothing."""
     with connection() as (sock, _):
         prepare(sock)
         before = throttled()
@@ -174,36 +174,36 @@ def queue(prepare: Callable[[socket.socket], object]) -> dict[str, int]:
         sock.setblocking(False)
         sock.send(bytes(2 * WINDOW_SEGMENTS * 1448))
         time.sleep(0.15)
-        [held] = re.findall(r"backlog \S+ (\d+)p", run("tc -s qdisc show dev eth0"))
+        [packets] = re.findall(r"backlog \S+ (\d+)p", run("tc -s qdisc show dev eth0"))
         memory = struct.unpack("9I", sock.getsockopt(socket.SOL_SOCKET, SO_MEMINFO, 36))
-        told = {
-            "packets": int(held),
+        queued = {
+            "packets": int(packets),
             "memory": memory[WMEM_ALLOC],
             "throttled": throttled() - before,
         }
         run("tc qdisc del dev eth0 root")
-        return told
+        return queued
 
 
 def with_sysctl(text: str) -> dict[str, int]:
     SYSCTL.write_text(text)
-    told = queue(lambda _: None)
+    queued = queue(lambda _: None)
     SYSCTL.write_text("driver")
-    return told
+    return queued
 
 
 def with_rate(unit: str, limit: int, bytes_per_s: int) -> dict[str, int]:
     def prepare(sock: socket.socket) -> None:
         sock.setsockopt(socket.SOL_SOCKET, SO_MAX_PACING_RATE, bytes_per_s)
-        choose(sock, unit, limit)
+        set_limit(sock, unit, limit)
 
     return queue(prepare)
 
 
 def under_load() -> dict[str, Any]:
-    """The bytes that arrive in each 100 ms while the choice changes every 20 ms."""
+    """The bytes that arrive in each 100 ms while the limit changes every 20 ms."""
     run("tc qdisc add dev eth0 root handle 1: tbf rate 50mbit burst 4kb limit 1000000b")
-    own = (("off", 0), ("inherit", 0), ("bytes", 1), ("us", 2000))
+    limits = (("off", 0), ("inherit", 0), ("bytes", 1), ("us", 2000))
     steps, arrived = 0, [0] * 40
     with connection() as (sender, receiver):
         start = time.monotonic()
@@ -225,7 +225,7 @@ def under_load() -> dict[str, Any]:
             thread.start()
         while time.monotonic() - start < len(arrived) / 10:
             SYSCTL.write_text(CHOICES[steps % len(CHOICES)])
-            choose(sender, *own[steps // len(CHOICES) % len(own)])
+            set_limit(sender, *limits[steps // len(CHOICES) % len(limits)])
             steps += 1
             time.sleep(0.02)
         ended.set()
@@ -240,7 +240,7 @@ def under_load() -> dict[str, Any]:
 def main() -> None:
     build()
     enter("here")
-    said = {
+    results = {
         "texts": sysctl_texts(),
         "options": socket_options(),
         "packets": {str(n): with_sysctl(f"{n} packets") for n in (1, 2, 3, 10, 30)},
@@ -250,7 +250,7 @@ def main() -> None:
         "off": with_sysctl("off"),
         "under load": under_load(),
     }
-    os.write(1, json.dumps(said).encode())
+    os.write(1, json.dumps(results).encode())
 
 
 if __name__ == "__main__":

@@ -4,13 +4,13 @@
  * network namespaces, named SERVER and CLIENT, while each socket changes its
  * ACK policy.
  *
- * CONNECTIONS short ones carry up to 16 KB each way and end in every way there
- * is, many with an ACK that still waits. FLOWS bulk flows last as long as these
- * do. The file QUIET names policies, with a space after each, to be left alone
- * now. ADDRESS is the server's.
+ * CONNECTIONS short connections carry up to 16 KB in each direction and end in
+ * every possible way, many with a delayed ACK pending. FLOWS bulk flows last as
+ * long as these do. The file QUIET lists policies, with a space after each,
+ * which are not selected for now. ADDRESS is the server's.
  *
- * Prints what was done. Fails when a connection that both ends were to end in
- * good order did not, or when a flow stood still for STALL_S.
+ * Prints counts. Fails if a connection that both ends should close in order was
+ * not, or if a flow stalled for STALL_S.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -40,24 +40,24 @@
 #define CLIENTS		8	/* threads with short connections */
 #define STALL_S		30
 #define SWITCH_MS	100	/* between changes of a flow's policy */
-#define SLOWEST_FLOW	2000	/* bytes per second; the fastest has 32 times as much */
+#define SLOWEST_FLOW	2000	/* bytes per second; the fastest has 32 times this rate */
 
 /* How a short connection ends */
 enum end {
-	ANSWER,		/* server answers, client closes, server after it */
+	ANSWER,		/* server answers, client closes, then the server */
 	HALF,		/* client closes its half, server answers and closes */
-	SILENT,		/* server reads all, and closes within 3 ms */
-	FIRST_UNREAD,	/* from here on in disorder: client reads no answer */
-	CLIENT_RESET,	/* client resets it while the answer comes */
+	SILENT,		/* server reads everything, and closes within 3 ms */
+	FIRST_UNREAD,	/* from here on disorderly: client reads no answer */
+	CLIENT_RESET,	/* client resets while it receives the answer */
 	CLIENT_ANEW,	/* client disconnects its socket by AF_UNSPEC */
-	SERVER_RESET,	/* server resets it while the request comes */
-	SERVER_UNREAD,	/* server closes it while the request comes */
+	SERVER_RESET,	/* server resets while it receives the request */
+	SERVER_UNREAD,	/* server closes while it receives the request */
 	ENDS,
 	BULK,
 };
 
 struct request {
-	uint32_t up;		/* bytes, this structure included */
+	uint32_t up;		/* bytes, including this structure */
 	uint32_t down;
 	uint32_t end;
 };
@@ -89,7 +89,7 @@ static unsigned int below(unsigned int n)
 	return rand_r(&seed) % n;
 }
 
-/* Bytes that a short connection carries one way: most often few. */
+/* Bytes of a short connection in one direction: mostly few */
 static unsigned int some_bytes(void)
 {
 	return 1 + below(256 << below(7));
@@ -120,7 +120,7 @@ static bool is_quiet(const char *policy)
 	return strstr(names, word);
 }
 
-/* A module that is being unloaded refuses; another failure is an error. */
+/* Setting the policy may fail while its module is being unloaded. */
 static void switch_policy(int fd)
 {
 	const char *name = policies[below(policy_count)];
@@ -148,8 +148,8 @@ static void configure(int fd)
 		switch_policy(fd);
 }
 
-/* Sends or receives a number of bytes in pieces of any size, and changes the
- * policy on the way. Less than all: the end of the stream, or an error.
+/* Sends or receives bytes in pieces of random size, and sometimes switches the
+ * policy. Returns false at the end of the stream or on an error.
  */
 static bool carry(int fd, size_t bytes, bool out)
 {
@@ -195,15 +195,15 @@ static void reset_on_close(int fd)
 	setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
 }
 
-/* What a connection waits for: ss has it, of both ends */
-static void tell(int fd)
+/* Shows the state of both ends of a connection */
+static void show_state(int fd)
 {
 	struct sockaddr_in6 own = {}, other = {};
 	socklen_t size = sizeof(own);
 	char command[512];
 	int ports[2];
 
-	/* The port is at the same place in an address of IPv4. */
+	/* The port is at the same offset in an IPv4 address. */
 	if (getsockname(fd, (struct sockaddr *)&own, &size) ||
 	    getpeername(fd, (struct sockaddr *)&other, &size))
 		return;
@@ -219,9 +219,9 @@ static void tell(int fd)
 		perror("ss");
 }
 
-static void note(int fd, enum end end, bool well, int error)
+static void note(int fd, enum end end, bool ok, int error)
 {
-	if (well || (end >= FIRST_UNREAD && end != BULK))
+	if (ok || (end >= FIRST_UNREAD && end != BULK))
 		return;
 	if (error == EAGAIN)
 		stalled++;
@@ -229,13 +229,13 @@ static void note(int fd, enum end end, bool well, int error)
 		broken++;
 	fprintf(stderr, "soak: end %d: %s\n", end, strerror(error));
 	if (fd >= 0)
-		tell(fd);
+		show_state(fd);
 }
 
 static void answer(int fd, const struct request *request)
 {
 	size_t up = request->up - sizeof(*request);
-	bool well = true;
+	bool ok = true;
 
 	switch (request->end) {
 	case SERVER_RESET:
@@ -245,18 +245,18 @@ static void answer(int fd, const struct request *request)
 		carry(fd, below(up), false);
 		return;
 	case SILENT:
-		well = carry(fd, up, false);
+		ok = carry(fd, up, false);
 		usleep(below(3000));
 		break;
 	case HALF:
-		well = carry(fd, up, false) && at_end(fd) &&
+		ok = carry(fd, up, false) && at_end(fd) &&
 		       carry(fd, request->down, true);
 		break;
 	default:
-		well = carry(fd, up, false) &&
+		ok = carry(fd, up, false) &&
 		       carry(fd, request->down, true) && at_end(fd);
 	}
-	note(fd, request->end, well, errno);
+	note(fd, request->end, ok, errno);
 }
 
 static int64_t now_ms(void)
@@ -275,7 +275,7 @@ static void sink(int fd)
 	ssize_t got;
 
 	while ((got = recv(fd, buffer, sizeof(buffer), 0)) > 0) {
-		/* Sometimes the ACK can ride on data. */
+		/* Sometimes the ACK can be piggybacked. */
 		if (echo)
 			send(fd, buffer, 100, MSG_DONTWAIT | MSG_NOSIGNAL);
 		if (now_ms() < due)
@@ -312,7 +312,7 @@ static void *server(void *)
 	return NULL;
 }
 
-/* Returns a socket on which the request is on its way, or -1. */
+/* Returns a socket on which the request was sent, or -1. */
 static int ask(const struct request *request)
 {
 	const struct addrinfo *to = server_address;
@@ -323,7 +323,7 @@ static int ask(const struct request *request)
 		die("socket");
 	configure(fd);
 	if (!below(4)) {
-		/* With data in the SYN, if the server has agreed to that. */
+		/* Data in the SYN, if there is a TCP Fast Open cookie */
 		done = sendto(fd, request, sizeof(*request),
 			      MSG_FASTOPEN | MSG_NOSIGNAL, to->ai_addr,
 			      to->ai_addrlen);
@@ -343,25 +343,25 @@ static void exchange(enum end end)
 		.down = some_bytes(),
 		.end = end,
 	};
-	struct sockaddr nowhere = { .sa_family = AF_UNSPEC };
+	struct sockaddr unspecified = { .sa_family = AF_UNSPEC };
 	int fd = ask(&request);
-	bool well;
+	bool ok;
 
 	if (fd < 0) {
 		note(fd, end, false, errno);
 		return;
 	}
-	well = carry(fd, request.up - sizeof(request), true);
+	ok = carry(fd, request.up - sizeof(request), true);
 	switch (end) {
 	case ANSWER:
-		well = well && carry(fd, request.down, false);
+		ok = ok && carry(fd, request.down, false);
 		break;
 	case HALF:
 		shutdown(fd, SHUT_WR);
-		well = well && carry(fd, request.down, false) && at_end(fd);
+		ok = ok && carry(fd, request.down, false) && at_end(fd);
 		break;
 	case SILENT:
-		well = well && at_end(fd);
+		ok = ok && at_end(fd);
 		break;
 	case CLIENT_RESET:
 		reset_on_close(fd);
@@ -369,12 +369,12 @@ static void exchange(enum end end)
 		break;
 	case CLIENT_ANEW:
 		carry(fd, below(request.down), false);
-		connect(fd, &nowhere, sizeof(nowhere));
+		connect(fd, &unspecified, sizeof(unspecified));
 		break;
 	default:
 		break;
 	}
-	note(fd, end, well, errno);
+	note(fd, end, ok, errno);
 	close(fd);
 }
 
@@ -407,7 +407,7 @@ static void *flow(void *)
 		return NULL;
 	}
 	setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof(rate));
-	/* What waits to be sent takes some seconds, not STALL_S. */
+	/* The send buffer drains within seconds, less than STALL_S. */
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &(int){ 2 * rate }, sizeof(int));
 	while (!over && done > 0) {
 		done = send(fd, zeros, 1 + below(sizeof(zeros)), MSG_NOSIGNAL);
@@ -462,7 +462,7 @@ static void open_listener(void)
 		die("listen");
 }
 
-int main(int count, char **words)
+int main(int argc, char **argv)
 {
 	struct addrinfo hints = {
 		.ai_socktype = SOCK_STREAM,
@@ -471,23 +471,23 @@ int main(int count, char **words)
 	int flows, servers;
 	pthread_t *threads;
 
-	if (count < 8) {
+	if (argc < 8) {
 		fputs("usage: soak CONNECTIONS FLOWS QUIET SERVER CLIENT "
 		      "ADDRESS POLICY...\n", stderr);
 		return 2;
 	}
-	to_do = atol(words[1]);
-	flows = atoi(words[2]);
-	quiet_file = words[3];
-	server_netns = words[4];
-	client_netns = words[5];
-	if (getaddrinfo(words[6], PORT, &hints, &server_address))
-		die(words[6]);
-	policies = words + 7;
-	policy_count = count - 7;
+	to_do = atol(argv[1]);
+	flows = atoi(argv[2]);
+	quiet_file = argv[3];
+	server_netns = argv[4];
+	client_netns = argv[5];
+	if (getaddrinfo(argv[6], PORT, &hints, &server_address))
+		die(argv[6]);
+	policies = argv + 7;
+	policy_count = argc - 7;
 
-	/* As many as there can be connections at a time, and some that are
-	 * busy with one that its client has left.
+	/* One for each connection that can be open at a time, and some for
+	 * connections that their clients have left.
 	 */
 	servers = flows + 4 * CLIENTS;
 	threads = calloc(servers + flows + CLIENTS, sizeof(*threads));

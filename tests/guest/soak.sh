@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# soak.sh CONNECTIONS FLOWS PAUSE: short connections and bulk flows over pairs of namespaces, while
-# sockets, routes and namespaces change their ACK policy, modules are unloaded, and other namespaces
-# with connections of their own come and go, each after a pause of so many seconds. At the end
-# nothing of it is left.
+# soak.sh CONNECTIONS FLOWS PAUSE: short connections and bulk flows between pairs of namespaces,
+# while sockets, routes and namespaces change their ACK policy, modules are unloaded, and other
+# namespaces with their own connections are added and deleted, with PAUSE seconds between two
+# changes. At the end, no object may be left.
 #
-# Leaves, each line a name and a figure: load (by soak.c), settings, modules, namespaces, counters
-# (of the kernel), left (objects more than before); and lockdep, leaks, dmesg.txt.
+# Writes, with a name and a number on each line: load (by soak.c), settings, modules, namespaces,
+# counters (of the kernel), left (objects more than before); and lockdep, leaks, dmesg.txt.
 connections=$1
 flows=$2
 pause=$3
@@ -16,7 +16,7 @@ over=/tmp/over
 quiet=/tmp/quiet
 caches="TCP TCPv6 request_sock_TCP request_sock_TCPv6 tw_sock_TCP tw_sock_TCPv6 net_namespace"
 
-# What the plans of the laboratory use: must, wait_until. But a failure tells more here.
+# Helpers of the laboratory's plans: must, wait_until. fail writes more here.
 . ./helpers.sh
 fail() {
 	echo "soak: $*" >&2
@@ -27,7 +27,7 @@ fail() {
 
 policies_of() { modinfo -F alias "$1" | sed -n 's/^tcp-ackpol-//p'; }
 
-# make_pair NAME [SYSCTL...]: namespaces s-NAME and c-NAME, joined by a wire.
+# make_pair NAME [SYSCTL...]: namespaces s-NAME and c-NAME, connected by a veth pair.
 make_pair() {
 	name=$1
 	shift
@@ -50,11 +50,11 @@ make_pair() {
 	done
 }
 
-# The server's address, of the family by turns.
+# Addresses of the server and of the client; NUMBER alternates between the families.
 server() { [ $(($1 % 2)) = 0 ] && echo fd00::1 || echo 10.0.0.1; }
 client() { [ $(($1 % 2)) = 0 ] && echo fd00::2 || echo 10.0.0.2; }
 
-# Namespaces that go in every order: the wire first, the names first, the processes first.
+# Adds a pair and deletes it, starting by turns with the link, the processes or the namespaces.
 come_and_go() {
 	round=0
 	while [ ! -e $over ]; do
@@ -79,7 +79,7 @@ come_and_go() {
 	echo "gone $round" >namespaces
 }
 
-# try_unload MODULE: counts; a refusal other than that it is in use is a failure.
+# try_unload MODULE: counts; any error other than that the module is in use is a failure.
 try_unload() {
 	if modprobe -r "$1" 2>/tmp/refusal; then
 		unloaded=$((unloaded + 1))
@@ -90,8 +90,8 @@ try_unload() {
 	return 1
 }
 
-# Has the kernel load modules, one after the other: were it the first of a hundred sockets that
-# choose a policy, each would start a modprobe and wait for all of them.
+# Makes the kernel load modules one by one: if hundreds of sockets selected a policy first, each
+# would start a modprobe and wait for all of them.
 load() {
 	for policy; do
 		must sysctl -qw "net.ipv4.tcp_ack_policy=$policy"
@@ -99,8 +99,8 @@ load() {
 	must sysctl -qw net.ipv4.tcp_ack_policy=default
 }
 
-# Each module in turn: first as it is, then its policies are no longer chosen, so the time comes
-# when it can go. When it is gone it is loaded, and they may be chosen again.
+# Unloads each module in turn: at once if possible, else its policies are no longer selected until
+# no socket uses them. Then loads it, and its policies may be selected again.
 unload() {
 	refused=0 unloaded=0
 	while [ ! -e $over ]; do
@@ -112,7 +112,7 @@ unload() {
 			tries=0
 			until try_unload "$module"; do
 				tries=$((tries + 1))
-				[ $tries -lt 600 ] || fail "$module is never free"
+				[ $tries -lt 600 ] || fail "$module is always in use"
 				[ ! -e $over ] || break 3
 				sleep "$pause"
 			done
@@ -125,20 +125,19 @@ unload() {
 	printf 'unloaded %s\nrefused %s\n' $unloaded $refused >modules
 }
 
-# The kernel keeps a namespace that has gone until the next one goes: from here on the last of all
-# is one that nothing was in.
-let_one_go() {
+# The kernel keeps a deleted namespace until the next one is deleted: delete an unused one last.
+delete_empty_namespace() {
 	must ip netns add last
 	must ip netns del last
 	sleep 1
 }
 
-# Objects of a slab cache; first those go that are only kept for reuse or in KASAN's quarantine.
+# Prints the number of objects of a slab cache, after freeing those kept for reuse or by KASAN.
 objects() {
 	echo 1 >"/sys/kernel/slab/$1/shrink"
 	cut -d ' ' -f 1 "/sys/kernel/slab/$1/objects"
 }
-# more_than_before: names each cache that holds more.
+# more_than_before: prints each cache with more objects than at the start.
 more_than_before() {
 	while read -r cache before; do
 		more=$(($(objects "$cache") - before))
@@ -146,7 +145,7 @@ more_than_before() {
 	done </tmp/before
 }
 nothing_left() {
-	let_one_go
+	delete_empty_namespace
 	more_than_before >left
 	[ ! -s left ]
 }
@@ -160,11 +159,11 @@ must cp ./soak ./soak_settings.py ./bounds /tmp
 # shellcheck disable=SC2086 # one word each
 load $policies
 
-let_one_go
+delete_empty_namespace
 for cache in $caches; do echo "$cache $(objects "$cache")"; done >/tmp/before
 
 for pair in $pairs; do make_pair "$pair"; done
-# On one wire data is lost and overtaken; on another each segment arrives alone.
+# One link loses and reorders packets; on another, segments are neither merged nor split.
 must ip netns exec s-2 tc qdisc add dev eth0 root netem delay 1ms loss 0.5% reorder 5%
 must ip netns exec c-2 tc qdisc add dev eth0 root netem delay 1ms loss 0.5% reorder 5%
 must ip netns exec s-3 ethtool -K eth0 tso off gso off gro off
@@ -212,7 +211,7 @@ for file in $modules; do
 	module=$(basename "$file" .ko)
 	wait_until 60 "$module can be unloaded" modprobe -r "$module"
 done
-# An orphan whose wire is gone sends its FIN some times more.
+# An orphan without a link retransmits its FIN a few times.
 wait_until 300 "no socket and no namespace is left" nothing_left
 
 [ ! -e /proc/lockdep_stats ] || must cat /proc/lockdep_stats >lockdep

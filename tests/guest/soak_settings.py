@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """soak_settings.py QUIET UNTIL PAUSE PEER BOUNDS POLICY...: change a namespace's ACK policies.
 
-Its sysctls, and the policy of the route to PEER. One after each PAUSE of so many seconds, until
-the file UNTIL exists. QUIET as in soak.c, BOUNDS as in ackpol_fuzz.c. Prints how often what was
-set.
+Changes a sysctl or the policy of the route to PEER every PAUSE seconds, until the file UNTIL
+exists. QUIET as in soak.c, BOUNDS as in ackpol_fuzz.c. Prints how often each setting was changed.
 """
 
 import random
@@ -17,8 +16,8 @@ from pathlib import Path
 IPV4 = Path("/proc/sys/net/ipv4")
 DEVICE = "eth0"
 
-# Up to 10 ms where it is a time: more would only slow all down. So would ACKs in many parts: a
-# translated processor would do nothing else for minutes.
+# Decimal digits of values; 4 for others, which is up to 10 ms, because longer times only slow down
+# the test. ACKs in many parts would keep an emulated processor busy for minutes.
 DIGITS = {"tcp_divack": 0.7}
 
 RTM_NEWROUTE = 24
@@ -35,7 +34,7 @@ def attribute(kind: int, value: bytes) -> bytes:
 
 
 def set_route(netlink: socket.socket, peer: str, policy: str) -> int:
-    """Returns an errno."""
+    """Returns an errno, or 0."""
     family = socket.AF_INET6 if ":" in peer else socket.AF_INET
     address = socket.inet_pton(family, peer)
     message = struct.pack(
@@ -57,10 +56,10 @@ def main(
 ) -> None:
     netlink = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
     numbers = [IPV4 / line.split()[0] for line in bounds.read_text().splitlines()]
-    done: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     while not until.exists():
-        free = [name for name in policies if name not in quiet.read_text().split()]
-        policy = random.choice([*free, "default"])
+        allowed = [name for name in policies if name not in quiet.read_text().split()]
+        policy = random.choice([*allowed, "default"])
         try:
             match random.randrange(3):
                 case 0:
@@ -68,7 +67,7 @@ def main(
                     (IPV4 / what).write_text(policy)
                 case 1:
                     what = "route"
-                    # EINVAL: its module is being unloaded.
+                    # EINVAL if the policy's module is being unloaded.
                     if error := set_route(netlink, peer, policy):
                         what = f"route:errno={error}"
                 case _:
@@ -76,11 +75,11 @@ def main(
                     what = path.name
                     path.write_text(str(int(10 ** random.uniform(0, DIGITS.get(what, 4)))))
         except OSError as error:
-            # Out of range, or a module that comes or goes.
+            # Out of range, or the module is being loaded or unloaded.
             what += f":errno={error.errno}"
-        done[what] += 1
+        counts[what] += 1
         time.sleep(pause_s)
-    for what, count in sorted(done.items()):
+    for what, count in sorted(counts.items()):
         print(what, count)
 
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Never enters the kernel again. */
+/* Never enters the kernel. */
 int main(void)
 {
 	for (volatile int i = 0;; i++)

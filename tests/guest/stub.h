@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The pages that User Mode Linux has in every program: code that the host runs
- * for it, and data. A program that jumps there has whatever registers it likes.
+ * The pages that User Mode Linux maps into every program: code that makes system
+ * calls of the host, and data. A program can jump there with any registers.
  */
 #ifndef STUB_H
 #define STUB_H
@@ -17,7 +17,7 @@
 
 enum { STUB_PAGE = 4096, STUB_DATA_PAGES = 4, MAX_CALLS = 64 };
 
-/* The kernel's choice, above all that is a program's own */
+/* Chosen by the kernel, above the program's own memory */
 #define STUB_CODE 0x7fbffff000UL
 #define STUB_DATA (STUB_CODE + STUB_PAGE)
 #define STUB_DATA_END (STUB_DATA + STUB_DATA_PAGES * STUB_PAGE)
@@ -38,7 +38,7 @@ static void on_unreadable(int number)
 	siglongjmp(unreadable, 1);
 }
 
-/* A processor with protection keys lets code be run but not read, unless asked. */
+/* With protection keys, code can be executed but not read, unless PKRU allows it. */
 static void allow_reading_code(void)
 {
 	unsigned int a, b, c, d;
@@ -48,7 +48,7 @@ static void allow_reading_code(void)
 			     : : "a"(0), "c"(0), "d"(0));
 }
 
-/* Where the stub's system calls are; the program ends if the stub is elsewhere. */
+/* Finds the stub's system calls; exits if there are none at STUB_CODE. */
 static int find_calls(uint64_t *calls)
 {
 	static unsigned char code[STUB_PAGE];
@@ -57,7 +57,7 @@ static int find_calls(uint64_t *calls)
 	allow_reading_code();
 	signal(SIGSEGV, on_unreadable);
 	if (sigsetjmp(unreadable, 1)) {
-		printf("nothing to be read at %#lx\n", STUB_CODE);
+		printf("%#lx is not readable\n", STUB_CODE);
 		exit(2);
 	}
 	memcpy(code, (void *)STUB_CODE, sizeof(code));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Processes that write at random what they can of the stub's pages and jump there
- * with random registers. All have to end; prints how many ended how.
+ * Processes that write random data to the stub's pages, where they can, and jump
+ * there with random registers. All must end; prints how many ended by each signal.
  *
  * stubfuzz <runs> <seed>
  */
@@ -16,7 +16,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-enum { NOBODY = 65534, WORDS_OF_STACK = STUB_STACK_SIZE / 8 };
+enum { NOBODY = 65534, STACK_WORDS = STUB_STACK_SIZE / 8 };
 
 static uint64_t calls[MAX_CALLS];
 static int call_count;
@@ -37,7 +37,7 @@ static uint64_t below(uint64_t limit)
 	return draw() % limit;
 }
 
-/* What may mean something to the stub or to the kernel, or nothing to anybody */
+/* A value that may be meaningful to the stub or to the kernel, or random */
 static uint64_t value(void)
 {
 	static const int numbers[] = {
@@ -70,7 +70,7 @@ static uint64_t value(void)
 	}
 }
 
-/* A frame as the host writes them, with random registers */
+/* A signal frame like the host's, with random registers */
 static uint64_t frame(void)
 {
 	uint64_t where = STUB_STACK + (below(STUB_STACK_SIZE / 2) & ~15UL);
@@ -94,7 +94,7 @@ static void run_wild(void)
 	if (setgid(NOBODY) || setuid(NOBODY) || setsid() < 0)
 		_exit(1);
 	if (below(2))
-		for (int i = 0; i < WORDS_OF_STACK; i++)
+		for (int i = 0; i < STACK_WORDS; i++)
 			words[i] = value();
 	context = frame();
 	for (size_t i = 0; i < sizeof(registers) / 8; i++)
@@ -104,17 +104,17 @@ static void run_wild(void)
 	case 0: /* anywhere */
 		target = STUB_CODE + below(STUB_PAGE);
 		break;
-	case 1: /* a call, or a bit before it */
+	case 1: /* a call, or a few bytes before it */
 		target = calls[below(call_count)] - below(32);
 		break;
-	case 2: /* the handler's stop, with a frame that looks right */
+	case 2: /* the call with which the handler stops, with a plausible frame */
 		target = calls[below(call_count)];
 		registers.rax = SYS_sched_yield;
 		registers.rdi = below(2) ? SIGSYS : SIGSEGV;
 		registers.rsi = context;
 		registers.rdx = context;
 		break;
-	default: /* a return from a signal that there was not */
+	default: /* a return from a signal that was not delivered */
 		target = calls[below(call_count)];
 		registers.rax = SYS_rt_sigreturn;
 		registers.rsp = context;
@@ -122,7 +122,7 @@ static void run_wild(void)
 	jump(&registers, target);
 }
 
-/* One that waits for something gets a second of the guest's time. */
+/* Waits up to a second of the guest's time, then kills the child. */
 static int end_of(pid_t child)
 {
 	const struct timespec second = { .tv_sec = 1 };

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Processes with threads of which somebody reads /proc/PID/task/TID/stat before
- * they end, and who takes precedence over them when they do. Prints how many
- * processes ended.
+ * Starts processes with threads and reads /proc/PID/task/TID/stat of each thread
+ * before they end, at a higher priority than theirs. Prints how many ended.
  */
 #define _GNU_SOURCE
 #include <dirent.h>

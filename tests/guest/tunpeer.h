@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A TCP peer behind a TUN device, without a TCP of its own: it sends the segments it is told to.
- * The kernel's end is a socket that listens at 192.0.2.1, port 7.
+ * A TCP peer behind a TUN device that sends arbitrary segments. The kernel's end is a socket that
+ * listens at 192.0.2.1, port 7.
  */
 #ifndef TUNPEER_H
 #define TUNPEER_H
@@ -29,12 +29,12 @@
 static struct {
 	int tun, listener;
 	int sock;		/* the kernel's end of the connection, or -1 */
-	uint16_t port;		/* of the peer */
-	uint32_t next;		/* sequence number of the data that comes next */
-	uint32_t acked;		/* what the kernel has acknowledged */
-	uint32_t sent;		/* what the kernel has sent */
+	uint16_t port;		/* the peer's */
+	uint32_t next;		/* sequence number of the next data to send */
+	uint32_t acked;		/* acknowledged by the kernel */
+	uint32_t sent;		/* sent by the kernel */
 	bool stamps;
-	bool synack;		/* came since peer_connect() began */
+	bool synack;		/* received since peer_connect() started */
 	long segments, replies;
 } peer = { .sock = -1 };
 
@@ -44,7 +44,7 @@ struct segment {
 	uint8_t rest[40 + 4 * MSS];
 } __attribute__((packed));
 
-/* What to send; flags as in packetdrill: S . F R P U E W */
+/* A segment to send; flags as in packetdrill: S . F R P U E W */
 struct sent {
 	uint32_t seq, ack;
 	const char *flags;
@@ -71,7 +71,7 @@ static uint16_t peer_fold(uint32_t sum)
 	return htons(~sum);
 }
 
-/* Returns the octets of *out. */
+/* Returns the length of *out in octets. */
 static size_t peer_build(struct segment *out, struct sent what)
 {
 	size_t tcp_length = sizeof(out->tcp) + what.options_size + what.length;
@@ -116,7 +116,7 @@ static void peer_send(struct sent what)
 	peer_write(&out, peer_build(&out, what));
 }
 
-/* Read what the kernel has sent. */
+/* Process the segments that the kernel sent. */
 static void peer_drain(void)
 {
 	struct segment in;
@@ -134,7 +134,7 @@ static void peer_drain(void)
 	}
 }
 
-/* Close the connection there is and make a new one; false if the kernel would not. */
+/* Replace the connection by a new one; false if the kernel does not accept it. */
 static bool peer_connect(uint16_t port, uint32_t isn, bool stamps)
 {
 	static const uint8_t options[] = { 2, 4, MSS >> 8, MSS & 0xff, 1, 3, 3, 7, 4, 2,

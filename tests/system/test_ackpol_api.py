@@ -25,7 +25,7 @@ def test_namespace(said: dict[str, Any]) -> None:
     assert told["allowed"] == ["default"]
     assert told["unknown"] == told["unknown allowed"] == "ENOENT"
     assert told["both ends"] == ["aad", "aad"]
-    assert told["left behind"] == "default"
+    assert told["restored"] == "default"
 
 
 def test_socket(said: dict[str, Any]) -> None:
@@ -35,7 +35,7 @@ def test_socket(said: dict[str, Any]) -> None:
     assert told["unknown"] == told["long"] == "ENOENT"
     assert told["empty"] == "EINVAL"
     assert told["after refusals"] == "aad"
-    assert told["back"] == "default"
+    assert told["default again"] == "default"
     assert told["listener chose default"] == ["aad", "default"]
     assert told["listener chose aad"] == ["default", "aad"]
     assert told["after connections that failed"] == "aad-listing"
@@ -44,7 +44,7 @@ def test_socket(said: dict[str, Any]) -> None:
 def test_the_unprivileged_choose_what_is_allowed(said: dict[str, Any]) -> None:
     told = said["without_privilege"]
     assert told["default"] == told["aad allowed"] == ""
-    assert told["aad"] == told["a name within a name"] == told["not allowed any more"] == "EPERM"
+    assert told["aad"] == told["longer name"] == told["no longer allowed"] == "EPERM"
     assert told["sysctl"] == "EACCES"
 
 
@@ -54,7 +54,7 @@ def test_socket_overrides_route_overrides_namespace(said: dict[str, Any]) -> Non
     assert told["dumped"] == {"192.0.2.7": "aad"}
     assert told["connecting"] == "aad"
     assert told["socket chose default"] == "default"
-    assert told["route says default"] == "default"
+    assert told["route has default"] == "default"
     assert told["removed"] == {}
 
 
@@ -62,7 +62,7 @@ def test_diagnosis_tells_policy_and_state(said: dict[str, Any]) -> None:
     told = said["diagnosis"]
     assert told["default"] == {}
     assert told["aad"] == {"name": "aad", "segs": 0, "delay_us": 0, "state": {}}
-    waits = told["aad waits"]
+    waits = told["aad delayed"]
     assert waits["segs"] >= 1
     assert 0 < waits["due_us"] <= 200_000
     assert waits["due_us"] <= waits["delay_us"] <= 500_000
