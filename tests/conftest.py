@@ -36,7 +36,7 @@ NOT_ON_DEBUG = {
     "test_own_policy.py": "builds another kernel with a user's policy",
     "test_default_is_linux_to_the_packet": "compares with a kernel of plain Linux, without debug",
     "test_kernel_panic_is_reported": "makes the kernel panic",
-    "test_saturated_stations_are_as_bianchi_says": "24 minutes of virtual time",
+    "test_saturated_stations_match_bianchis_model": "24 minutes of virtual time",
 }
 
 # A shell makes its background processes ignore SIGINT, which the tests send.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""ACKs thinned on their way: what each stage drops, and what it must not."""
+"""ACK filters on the path: what each stage drops, and what it must not drop."""
 
 import contextlib
 import json
@@ -34,18 +34,18 @@ from airtcp.sweep.run import run_one
 from airtcp.testbed.default import testbed
 
 SEEDS = 1000
-# No option, no offload: TCP's segments are the frames.
+# No offloads: each TCP segment is a frame.
 BARE: dict[str, Plain] = {"gro": "off", "gso": "off", "tso": "off", "gso_segments": 1}
 RADIO: dict[str, Plain] = {"standard": "802.11a", "preset": "wifi-11a", "wmm": "off"}
-# A way back that ACKs fill, for the filters that need one; the others are given work, too.
+# A return path that ACKs fill, for filters that act on queued ACKs.
 NARROW: dict[str, Plain] = {"return_rate": "500kbit"}
-# Each stage where it has something to do.
+# Conditions under which each stage drops ACKs.
 WORK: dict[str, dict[str, Plain]] = {
     "police": {"ack_filter_rate": "200kbit"},
     "shape": {"ack_filter_rate": "200kbit"},
     "cake": NARROW,
     "cake-aggressive": NARROW,
-    # Where a station's ACKs wait for a channel that the access point's aggregates fill.
+    # The station's ACKs wait for a channel that is busy with the access point's aggregates.
     "txq": {},
     "txq-aggressive": {},
     "hold": {},
@@ -53,7 +53,7 @@ WORK: dict[str, dict[str, Plain]] = {
 }
 
 
-def measured(kernel: Kernel, tools: GuestTools, out_dir: Path, **values: Plain) -> dict[str, float]:
+def metrics_of(kernel: Kernel, tools: GuestTools, out_dir: Path, **values: Plain) -> dict[str, float]:
     case = Case(values, Parameters().replace({"duration": "3s", **BARE, **values}))
     result = run_one(RunRequest.of(kernel, tools, case, 1), out_dir)
     assert result.error is None
@@ -61,12 +61,12 @@ def measured(kernel: Kernel, tools: GuestTools, out_dir: Path, **values: Plain) 
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_every_stage_thins_acks_and_data_flows_on(
+def test_every_stage_drops_acks_without_reducing_goodput(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, stage: str
 ) -> None:
     alone = {name: value for name, value in WORK[stage].items() if name != "ack_filter_rate"}
-    plain = measured(lab_kernel, tools, tmp_path, **alone)
-    thinned = measured(lab_kernel, tools, tmp_path, ack_filter=stage, **WORK[stage])
+    plain = metrics_of(lab_kernel, tools, tmp_path, **alone)
+    thinned = metrics_of(lab_kernel, tools, tmp_path, ack_filter=stage, **WORK[stage])
     assert "acks_filtered" not in plain
     assert thinned["goodput_mbps"] and plain["goodput_mbps"]
     assert thinned["goodput_mbps"] > 0.9 * plain["goodput_mbps"]
@@ -76,18 +76,19 @@ def test_every_stage_thins_acks_and_data_flows_on(
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_the_last_ack_is_lost_only_where_nobody_looks_after_it(
+def test_last_ack_is_lost_only_with_stages_that_do_not_protect_it(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, stage: str
 ) -> None:
-    """Files end with an ACK; without it the sender repeats the end of the file, and waits.
+    """Without the last ACK of a file, the sender waits and retransmits the end of the file.
 
-    The policer drops what exceeds its rate; group-addressed frames that collide are not repeated.
+    The policer drops any packet above its rate; group-addressed frames are not retransmitted after
+    a collision.
     """
     tight: dict[str, dict[str, Plain]] = {
         "police": {"ack_filter_rate": "20kbit", "ack_filter_burst": "64B"},
         "shape": {"ack_filter_rate": "20kbit"},
     }
-    metrics = measured(
+    metrics = metrics_of(
         lab_kernel,
         tools,
         tmp_path,
@@ -111,10 +112,10 @@ FIN_ACK, PSH_ACK, ECE_ACK = 0x11, 0x18, 0x50
 SACK_10_20, SACK_10_30 = (f"0101050a{10:08x}{end:08x}" for end in (20, 30))
 STAMPS_5, STAMPS_6 = (f"0101080a{value:08x}{1:08x}" for value in (5, 6))
 
-# Segments that are queued at once; places of those that stay in CAKE's queue with ack-filter, and
-# with ack-filter-aggressive. Linux 6.12 as it is gives the same.
+# Segments that are queued at once; indices of those that CAKE keeps with ack-filter, and with
+# ack-filter-aggressive. Unpatched Linux 6.12 gives the same.
 QUEUED: dict[str, tuple[list[dict[str, Plain]], list[int], list[int]]] = {
-    "greater numbers": ([ack(1), ack(2), ack(3), ack(4)], [2, 3], [3]),
+    "increasing numbers": ([ack(1), ack(2), ack(3), ack(4)], [2, 3], [3]),
     "duplicates": ([ack(5), ack(5), ack(5)], [0, 1, 2], [0, 1, 2]),
     "numbers that wrap": ([ack(2**32 - 2), ack(2**32 - 1), ack(1)], [1, 2], [2]),
     "windows": ([ack(1, window=7), ack(2), ack(3, window=9), ack(3)], [1, 2, 3], [2, 3]),
@@ -124,14 +125,14 @@ QUEUED: dict[str, tuple[list[dict[str, Plain]], list[int], list[int]]] = {
         [0, 2, 3],
         [0, 3],
     ),
-    "ECE that begins": ([ack(1), ack(2), ack(3, flags=ECE_ACK)], [1, 2], [1, 2]),
-    "ECE that ends": ([ack(1, flags=ECE_ACK), ack(2), ack(3)], [0, 1, 2], [0, 2]),
+    "ECE starts": ([ack(1), ack(2), ack(3, flags=ECE_ACK)], [1, 2], [1, 2]),
+    "ECE ends": ([ack(1, flags=ECE_ACK), ack(2), ack(3)], [0, 1, 2], [0, 2]),
     "SACK": (
         [ack(1, options=SACK_10_20), ack(1, options=SACK_10_30), ack(1, options=SACK_10_30)],
         [0, 1, 2],
         [1, 2],
     ),
-    "SACK that ends": ([ack(1, options=SACK_10_20), ack(30), ack(31)], [0, 1, 2], [0, 2]),
+    "SACK ends": ([ack(1, options=SACK_10_20), ack(30), ack(31)], [0, 1, 2], [0, 2]),
     "timestamps": (
         [ack(1, options=STAMPS_6), ack(2, options=STAMPS_6), ack(3, options=STAMPS_5)],
         [0, 1, 2],
@@ -148,20 +149,20 @@ QUEUED: dict[str, tuple[list[dict[str, Plain]], list[int], list[int]]] = {
 
 
 @pytest.mark.parametrize(("mode", "column"), [("ack-filter", 1), ("ack-filter-aggressive", 2)])
-def test_cake_drops_what_a_newer_ack_repeats(
+def test_cake_drops_redundant_acks(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, mode: str, column: int
 ) -> None:
-    """CAKE shares what it compares with mac80211; the walk over the queue is its own."""
+    """CAKE shares the comparison of ACKs with mac80211, but not the walk over the queue."""
     (tmp_path / "cases.json").write_text(json.dumps([case[0] for case in QUEUED.values()]))
-    told = guest_output(GUEST / "cake_acks.py", lab_kernel, tools, tmp_path, mode, "cases.json")
+    output = guest_output(GUEST / "cake_acks.py", lab_kernel, tools, tmp_path, mode, "cases.json")
     expected = {name: case[column] for name, case in QUEUED.items()}
-    assert dict(zip(QUEUED, told["left"], strict=True)) == expected
+    assert dict(zip(QUEUED, output["left"], strict=True)) == expected
     queued = sum(len(case[0]) for case in QUEUED.values())
-    assert told["ack_drops"] == queued - sum(map(len, told["left"]))
+    assert output["ack_drops"] == queued - sum(map(len, output["left"]))
 
 
 def rules() -> list[str]:
-    """What is set up on this machine, not in a guest."""
+    """Qdiscs, policers, links and firewall rules of the host."""
     commands = ["tc qdisc show", "tc action list action police", "ip -o link", "nft list ruleset"]
     return [
         subprocess.run(command.split(), capture_output=True, text=True, check=False).stdout
@@ -170,7 +171,7 @@ def rules() -> list[str]:
 
 
 def guests(out_dir: Path) -> list[str]:
-    """Command lines of the processes that have to do with a directory."""
+    """Command lines of processes that contain a directory."""
     lines = []
     for process in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
@@ -221,7 +222,7 @@ def test_group_addressed_acks_are_not_answered(
     assert frames["none"] < 1000 < frames["multicast"]
 
 
-# What a script in the guest adds to a plan's network: files under losses that a seed decides.
+# Appended to the plan of a network: transfers of files under losses that depend on a seed.
 LOSSES = """\
 . /tmp/helpers.sh
 ip netns exec server exchange -C cubic serve 100 {size} {seeds} & server=$!
@@ -252,9 +253,9 @@ def times_under_loss(
 def test_default_filter_does_not_slow_recovery(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
 ) -> None:
-    """1% of loss, 10 ms, a way back that ACKs fill for a while: the same losses with and without.
+    """With and without the filter, the same 1% of losses, 10 ms, and a return path filled by ACKs.
 
-    What is seldom shows in the slowest tenth: a timeout where there was a fast retransmit.
+    Rare effects, such as a timeout instead of a fast retransmit, appear in the slowest tenth.
     """
     base = Parameters().replace({"access": "ethernet", "return_rate": "1Mbit", **BARE})
     filtered = base.replace({"ack_filter": "cake"})
@@ -264,8 +265,8 @@ def test_default_filter_does_not_slow_recovery(
             (tmp_path / "none", tmp_path / "cake"),
             (base, filtered),
         )
-    dropped = json.loads((tmp_path / "cake" / "qdisc.json").read_text())
-    assert sum(tin["ack_drops"] for one in dropped for tin in one.get("tins", [])) > SEEDS
+    qdiscs = json.loads((tmp_path / "cake" / "qdisc.json").read_text())
+    assert sum(tin["ack_drops"] for qdisc in qdiscs for tin in qdisc.get("tins", [])) > SEEDS
     lossy = plain_ms > 1.05 * numpy.median(plain_ms)
     assert lossy.sum() > SEEDS / 10
     assert cake_ms.mean() <= 1.005 * plain_ms.mean()
@@ -273,7 +274,7 @@ def test_default_filter_does_not_slow_recovery(
     assert numpy.percentile(cake_ms, 90) <= 1.005 * numpy.percentile(plain_ms, 90)
 
 
-# The same, for files over the air; then what mac80211 has counted.
+# The same over the air, then the counters of mac80211.
 COUNTS = """\
 . /tmp/helpers.sh
 ip netns exec server exchange -C cubic serve 100 5000000 1 & server=$!
@@ -299,13 +300,13 @@ def test_mac80211_counts_dropped_acks_of_radios_and_stations(
     radios = [int(line.split()[1]) for line in lines if line.startswith("filtered ")]
     stations = [int(line) for line in (tmp_path / "stations.txt").read_text().splitlines()]
     assert len(radios) == len(stations) == 2
-    # The receiver's ACKs wait in its own radio's queue, for the access point.
+    # The receiver's ACKs wait in the queue of its radio, for the access point.
     assert sorted(radios) == sorted(stations)
     assert max(radios) > 100
 
 
 @pytest.mark.parametrize("segments", [1, 2, 3, 4, 6, 8, 12, 16])
-def test_goodput_over_802_11a_is_that_of_equation_1_24(
+def test_goodput_over_802_11a_matches_equation_1_24(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, segments: int
 ) -> None:
     cases = load("ackfilter-80211a").cases(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The policies inside the real stack: `default` is Linux to the packet, `aad` is not."""
+"""Policies in whole runs: `default` sends the same packets as plain Linux, `aad` fewer ACKs."""
 
 import re
 from pathlib import Path
@@ -27,19 +27,20 @@ def test_default_is_linux_to_the_packet(
     plain = image.build(patches="lab", say=say)
     assert plain.hash != lab_kernel.hash
     case = thesis_case("capture=server,station,air", "capture_duration=unlimited", *settings)
-    ours = run_one(RunRequest.of(lab_kernel, tools, case, 1), tmp_path / "ours")
-    theirs = run_one(RunRequest.of(plain, tools, case, 1), tmp_path / "theirs")
-    assert ours.error is None
-    assert theirs.error is None
+    patched_run = run_one(RunRequest.of(lab_kernel, tools, case, 1), tmp_path / "patched")
+    plain_run = run_one(RunRequest.of(plain, tools, case, 1), tmp_path / "plain")
+    assert patched_run.error is None
+    assert plain_run.error is None
     for name in CAPTURES:
-        assert ours.artifacts[name].sha256 == theirs.artifacts[name].sha256
-    assert ours.metrics == theirs.metrics
+        assert patched_run.artifacts[name].sha256 == plain_run.artifacts[name].sha256
+    assert patched_run.metrics == plain_run.metrics
 
 
-def test_aad_acknowledges_once_an_aggregate(measure: Measure) -> None:
-    """No ACK inside an aggregate: one ACK a few aggregates instead of one a second segment.
+def test_aad_sends_no_ack_within_an_aggregate(measure: Measure) -> None:
+    """It sends an ACK every few aggregates instead of every second segment.
 
-    With SACK: without it a third of seeds has 0.12 to 0.31 ACKs a segment in so short a run.
+    With SACK, because without it a third of the seeds has 0.12 to 0.31 ACKs per segment in a run
+    of 2 s.
     """
     default = measure("sack=on").values
     aad = measure("ack_policy=aad", "sack=on").values
@@ -47,7 +48,7 @@ def test_aad_acknowledges_once_an_aggregate(measure: Measure) -> None:
     assert aad["airtime_ack_share"] < default["airtime_ack_share"] / 2
 
 
-def test_what_a_policy_decides_can_be_kept(measure: Measure, tmp_path: Path) -> None:
+def test_decisions_of_a_policy_can_be_traced(measure: Measure, tmp_path: Path) -> None:
     measure("ack_policy=aad", "ack_trace=on")
     [trace] = tmp_path.rglob("ack-trace.txt")
     text = trace.read_text()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Random sysctls, socket options and segments on a kernel that checks itself.
+"""Random sysctls, socket options and segments on a debugging kernel.
 
-AIRTCP_TEST_FUZZ is how many inputs there are, else 100,000; `make fuzz` gives it a million. Each
-guest has a seed of its own and IN_ONE_GUEST of them at most.
+AIRTCP_TEST_FUZZ is the number of inputs, by default 100,000; `make fuzz` uses a million. Each guest
+has its own seed and gets at most IN_ONE_GUEST inputs.
 """
 
 import os
@@ -26,22 +26,22 @@ IN_ONE_GUEST = 200_000
 
 
 def documented_bounds() -> dict[str, tuple[int, int]]:
-    """Sysctl -> least and most, from the tables of the documentation."""
+    """Minimum and maximum of each sysctl, from the tables of the documentation."""
     text = "".join(page.read_text() for page in PAGES)
     rows = re.findall(r"^``(tcp_\w+)`` +\S+ +(\d+) to (\d+)\b", text, re.M)
-    return {name: (int(least), int(most)) for name, least, most in rows}
+    return {name: (int(low), int(high)) for name, low, high in rows}
 
 
 def write_bounds(path: Path) -> None:
-    """What the fuzzer reads: each documented sysctl, its least and its most."""
+    """Write the fuzzer's bounds: each documented sysctl with its minimum and maximum."""
     bounds = documented_bounds()
     assert len(bounds) >= 14
-    lines = [f"{name} {least} {most}\n" for name, (least, most) in bounds.items()]
+    lines = [f"{name} {low} {high}\n" for name, (low, high) in bounds.items()]
     path.write_text("".join(lines))
 
 
 def guests() -> list[tuple[int, int]]:
-    """The seed and the inputs of each."""
+    """The seed and the number of inputs of each guest."""
     starts = range(0, INPUTS, IN_ONE_GUEST)
     return [(seed, min(IN_ONE_GUEST, INPUTS - start)) for seed, start in enumerate(starts, 1)]
 

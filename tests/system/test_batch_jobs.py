@@ -16,14 +16,14 @@ from airtcp.kernel.image import Kernel
 
 @pytest.fixture
 def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Slurm's commands, with this machine alone as the cluster; the scripts are kept."""
+    """Fake commands of Slurm that run jobs on this machine; returns where they leave files."""
     programs = tmp_path / "bin"
     programs.mkdir()
     (programs / "sbatch").write_text(
         f"#!/bin/sh\ncp $1 {tmp_path}/job.sh\nsetsid sh {tmp_path}/job.sh >/dev/null 2>&1 &\n"
         "echo Submitted batch job $!\n"
     )
-    # Slurm, too, kills after a while what SIGTERM has not ended (KillWait).
+    # Like Slurm, kills processes some time after SIGTERM (KillWait).
     (programs / "scancel").write_text(
         f"#!/bin/sh\necho $1 >>{tmp_path}/cancelled\nkill -- -$1\n"
         "(sleep 10; kill -s KILL -- -$1) >/dev/null 2>&1 &\n"
@@ -49,7 +49,7 @@ def test_batch_jobs_of_slurm(lab_kernel: Kernel, tools: GuestTools, slurm: Path)
     assert not list(cache_dir().glob("certificates-*"))
 
 
-def test_a_batch_system_that_refuses_is_one_line(
+def test_refused_job_is_reported_in_one_line(
     lab_kernel: Kernel, tools: GuestTools, slurm: Path
 ) -> None:
     assert lab_kernel and tools

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The gains of BBR and its kin, BBR without its room for aggregation, all congestion controls."""
+"""Gains of BBR and its variants, BBR without an allowance for aggregation, congestion controls."""
 
 from pathlib import Path
 from statistics import median
@@ -25,42 +25,43 @@ GAINS = {
 
 
 @pytest.fixture(scope="module")
-def said(
+def outputs(
     lab_kernel: Kernel, tools: GuestTools, tmp_path_factory: pytest.TempPathFactory
 ) -> list[str]:
+    """Available congestion controls; gains after writes to each; gains in another namespace."""
     directory = tmp_path_factory.mktemp("bbr")
-    lines = ["cat /proc/sys/net/ipv4/tcp_available_congestion_control >there"]
-    for name, (least, _, most) in GAINS.items():
+    lines = ["cat /proc/sys/net/ipv4/tcp_available_congestion_control >available"]
+    for name, (low, _, high) in GAINS.items():
         path = f"/proc/sys/net/ipv4/tcp_{name}"
-        lines.append(f"echo {name} $(cat {path}) >>said")
+        lines.append(f"echo {name} $(cat {path}) >>gains")
         lines += [
-            f"(echo {value} >{path}) 2>/dev/null; echo {name} $(cat {path}) >>said"
-            for value in (least - 1, most + 1, least, most)
+            f"(echo {value} >{path}) 2>/dev/null; echo {name} $(cat {path}) >>gains"
+            for value in (low - 1, high + 1, low, high)
         ]
     names = " ".join(f"net.ipv4.tcp_{name}" for name in GAINS)
     lines.append(f"ip netns add other && ip netns exec other sysctl -n {names} >other")
     (directory / "plan.sh").write_text("mkdir -p /run/netns\n" + "\n".join(lines) + "\n")
     result = boot(lab_kernel, tools, directory, seed=1, timeout_wall_s=60)
     assert result.status == "ok", result.reason
-    return [(directory / name).read_text() for name in ("there", "said", "other")]
+    return [(directory / name).read_text() for name in ("available", "gains", "other")]
 
 
-def test_every_congestion_control_of_the_parameters_is_there(said: list[str]) -> None:
+def test_every_congestion_control_of_the_parameters_is_available(outputs: list[str]) -> None:
     names = get_args(Parameters.model_fields["congestion_control"].annotation)
-    assert {*names, "bbrp", "bbr2"} <= set(said[0].split())
+    assert {*names, "bbrp", "bbr2"} <= set(outputs[0].split())
 
 
-def test_gains_have_ranges_and_belong_to_a_namespace(said: list[str]) -> None:
-    assert said[1].splitlines() == [
+def test_gains_have_ranges_and_are_per_namespace(outputs: list[str]) -> None:
+    assert outputs[1].splitlines() == [
         f"{name} {value}"
-        for name, (least, usual, most) in GAINS.items()
-        for value in (usual, usual, usual, least, most)
+        for name, (low, default, high) in GAINS.items()
+        for value in (default, default, default, low, high)
     ]
-    assert said[2].splitlines() == [str(usual) for _, usual, _ in GAINS.values()]
+    assert outputs[2].splitlines() == [str(default) for _, default, _ in GAINS.values()]
 
 
 @pytest.mark.parametrize("name", ["bbr", "bbr_plain"])
-def test_the_factor_of_pacing_holds_for_bbr(measure: Measure, tmp_path: Path, name: str) -> None:
+def test_pacing_factor_applies_to_bbr(measure: Measure, tmp_path: Path, name: str) -> None:
     ratios = []
     for factor in (1, 2):
         measure(
@@ -70,14 +71,14 @@ def test_the_factor_of_pacing_holds_for_bbr(measure: Measure, tmp_path: Path, na
         [run_dir] = tmp_path.glob(f"runs/*pacing_factor-{factor}*/seed-1")
         [trace] = read_flows(run_dir, testbed(Parameters()).flows).sent
         rates_bps = trace.columns["pacing_rate_bps"]
-        # Start-up is over after a second or less.
+        # Startup takes at most a second.
         ratios.append(median(rates_bps[len(rates_bps) // 2 :]) / 20e6)
-    # It estimates what the wire carries, 20 Mbit/s, less headers; paces 1% below that.
+    # It estimates the rate of the wire, 20 Mbit/s, without headers, and paces 1% below that.
     assert ratios[0] == pytest.approx(0.95, abs=0.05)
     assert ratios[1] / ratios[0] == pytest.approx(2, rel=0.05)
 
 
-def test_without_room_for_aggregation_the_window_is_smaller(measure: Measure) -> None:
+def test_window_is_smaller_without_allowance_for_aggregation(measure: Measure) -> None:
     upload = ("direction=upload", "preset=ar5bhb116", "formed_ppdus=preset")
     plain, mainline = (
         measure(*upload, f"congestion_control={name}").values for name in ("bbr_plain", "bbr")

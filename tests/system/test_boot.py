@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Guests that end well, fail, panic and never end; what they do does not depend on where."""
+"""Guests that succeed, fail, panic or never end; their results do not depend on directories."""
 
 import hashlib
 import os
@@ -17,7 +17,7 @@ from airtcp.backends.uml import boot
 from airtcp.errors import InputError
 from airtcp.kernel.image import Kernel
 
-# Everything that could tell two runs apart: addresses, ports, random numbers, times.
+# Everything that could differ between two runs: addresses, ports, random numbers, times.
 REVEALING_PLAN = """\
 sleep 1
 tcpdump -i lo --time-stamp-precision=nano -Z root -w - >packets.pcap 2>/dev/null &
@@ -57,7 +57,7 @@ def test_guest_runs_the_plan_in_virtual_time(
     assert 0 < result.cpu_s <= result.wall_s * 2
 
 
-def test_failed_plan_is_told_with_its_code_and_console(
+def test_failed_plan_is_reported_with_its_code_and_console(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
 ) -> None:
     result = run(lab_kernel, tools, tmp_path, "echo 'no radio'; exit 3")
@@ -76,7 +76,7 @@ def test_kernel_panic_is_reported(lab_kernel: Kernel, tmp_path: Path) -> None:
     assert "Kernel panic" in result.console.read_text()
 
 
-def test_guest_that_never_ends_is_ended(
+def test_guest_that_never_ends_is_killed(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
 ) -> None:
     result = run(lab_kernel, tools, tmp_path, "while :; do :; done", timeout_wall_s=3)
@@ -97,14 +97,14 @@ def test_progress_is_virtual_seconds(lab_kernel: Kernel, tools: GuestTools, tmp_
     assert all(0 < virtual_s <= 502 for virtual_s in seen)
 
 
-def test_same_seed_same_bytes_wherever_and_beside_another(
+def test_same_seed_gives_the_same_bytes_in_any_directory_and_in_parallel(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
 ) -> None:
     here, there = tmp_path / "a", tmp_path / "a much longer path" / "to the same" / "run"
-    beside = threading.Thread(target=run, args=(lab_kernel, tools, there, REVEALING_PLAN))
-    beside.start()
+    parallel = threading.Thread(target=run, args=(lab_kernel, tools, there, REVEALING_PLAN))
+    parallel.start()
     assert run(lab_kernel, tools, here, REVEALING_PLAN).status == "ok"
-    beside.join()
+    parallel.join()
     assert digests(here) == digests(there)
 
 
@@ -112,7 +112,7 @@ def test_same_seed_same_bytes_wherever_and_beside_another(
 def test_access_times_of_the_host_do_not_matter(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
 ) -> None:
-    """A file never read since it was written gets an access time, which is written back later."""
+    """Reading a file for the first time updates its access time, which is written back later."""
     unread = GuestTools(shutil.copytree(tools.directory, tmp_path / "tools"))
     for path in unread.directory.iterdir():
         os.utime(path, (0, 1e9))
@@ -125,35 +125,35 @@ def test_access_times_of_the_host_do_not_matter(
     assert digests(tmp_path / "one") == digests(tmp_path / "two")
 
 
-def test_another_seed_another_run(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> None:
-    one, two = tmp_path / "one", tmp_path / "two"
-    assert run(lab_kernel, tools, one, REVEALING_PLAN, seed=1).status == "ok"
-    assert run(lab_kernel, tools, two, REVEALING_PLAN, seed=2).status == "ok"
-    assert digests(one)["packets.pcap"] != digests(two)["packets.pcap"]
+def test_seeds_give_different_runs(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    assert run(lab_kernel, tools, first, REVEALING_PLAN, seed=1).status == "ok"
+    assert run(lab_kernel, tools, second, REVEALING_PLAN, seed=2).status == "ok"
+    assert digests(first)["packets.pcap"] != digests(second)["packets.pcap"]
 
 
 def test_programs_keep_their_registers_memory_and_signals(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the host has seccomp and where programs have to be traced: the same, byte for byte."""
-    ways = {}
-    for way, boots in (("seccomp", uml._command), ("ptrace", with_kernel_options("seccomp=off"))):
-        monkeypatch.setattr(uml, "_command", boots)
-        run_dir = tmp_path / way
+    """With seccomp and with ptrace, the results are the same, byte for byte."""
+    results = {}
+    for mode, argv in (("seccomp", uml._command), ("ptrace", with_kernel_options("seccomp=off"))):
+        monkeypatch.setattr(uml, "_command", argv)
+        run_dir = tmp_path / mode
         run_dir.mkdir()
         compile_program(run_dir / "programs", GUEST / "programs.c", "-pthread")
         result = run(lab_kernel, tools, run_dir, f"{REVEALING_PLAN}./programs >checks || exit 1\n")
         checks = (run_dir / "checks").read_text()
         assert result.status == "ok", (result.reason, checks)
         assert checks.count("holds: ") == 11
-        ways[way] = (digests(run_dir), checks)
-    assert ways["seccomp"] == ways["ptrace"]
+        results[mode] = (digests(run_dir), checks)
+    assert results["seccomp"] == results["ptrace"]
 
 
 def test_threads_whose_state_was_read_end(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
 ) -> None:
-    """The kernel once spun for ever, so that virtual time stood still: the dentry of stat."""
+    """Regression: the kernel looped forever over the dentry of stat, and virtual time stopped."""
     compile_program(tmp_path / "threads", GUEST / "threads.c", "-pthread")
     result = run(lab_kernel, tools, tmp_path, "./threads")
     assert result.status == "ok", result.reason
