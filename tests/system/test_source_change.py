@@ -34,7 +34,7 @@ def test_a_sweep_computes_with_the_sources_that_it_has_loaded(
     while not sweeps.results(changed):
         assert sweep.poll() is None
         time.sleep(0.02)
-    source = tmp_path / "lab" / "airtcp" / "results" / "workloads.py"
+    source = tmp_path / "lab" / "airtcp" / "steps" / "workloads" / "bulk.py"
     text = source.read_text()
     line = '{"goodput_mbps": float('
     assert text.count(line) == 1
