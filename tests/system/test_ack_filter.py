@@ -53,7 +53,7 @@ WORK: dict[str, dict[str, Plain]] = {
 }
 
 
-def metrics_of(kernel: Kernel, tools: GuestTools, out_dir: Path, **values: Plain) -> dict[str, float]:
+def run_case(kernel: Kernel, tools: GuestTools, out_dir: Path, **values: Plain) -> dict[str, float]:
     case = Case(values, Parameters().replace({"duration": "3s", **BARE, **values}))
     result = run_one(RunRequest.of(kernel, tools, case, 1), out_dir)
     assert result.error is None
@@ -65,8 +65,8 @@ def test_every_stage_drops_acks_without_reducing_goodput(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, stage: str
 ) -> None:
     alone = {name: value for name, value in WORK[stage].items() if name != "ack_filter_rate"}
-    plain = metrics_of(lab_kernel, tools, tmp_path, **alone)
-    thinned = metrics_of(lab_kernel, tools, tmp_path, ack_filter=stage, **WORK[stage])
+    plain = run_case(lab_kernel, tools, tmp_path, **alone)
+    thinned = run_case(lab_kernel, tools, tmp_path, ack_filter=stage, **WORK[stage])
     assert "acks_filtered" not in plain
     assert thinned["goodput_mbps"] and plain["goodput_mbps"]
     assert thinned["goodput_mbps"] > 0.9 * plain["goodput_mbps"]
@@ -88,7 +88,7 @@ def test_last_ack_is_lost_only_with_stages_that_do_not_protect_it(
         "police": {"ack_filter_rate": "20kbit", "ack_filter_burst": "64B"},
         "shape": {"ack_filter_rate": "20kbit"},
     }
-    metrics = metrics_of(
+    metrics = run_case(
         lab_kernel,
         tools,
         tmp_path,

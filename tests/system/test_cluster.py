@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A sweep on the workers of a Dask scheduler leaves what a sweep here does, byte for byte.
+"""A sweep on the workers of a Dask scheduler leaves the same files as a local sweep.
 
-The workers are in network namespaces and have caches of their own, as on other machines.
+The workers run in network namespaces with their own caches, as on other machines.
 """
 
 import os
@@ -29,12 +29,12 @@ RUNS = ("--set", "mcs=5,7", "--seeds", "3")
 
 @pytest.fixture
 def machines(tmp_path: Path) -> Iterator[list[Machine]]:
-    with two_machines(tmp_path) as made:
-        yield made
+    with two_machines(tmp_path) as pair:
+        yield pair
 
 
 def created(directory: Path) -> Path:
-    """Certificates, as a user makes them."""
+    """Create certificates by the command line; returns their directory."""
     command = [*sweeps.AIRTCP, "scheduler", "--create-certificates", str(directory)]
     done = subprocess.run(command, env=sweeps.ENVIRONMENT, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, f"{directory}\n"), done.stderr
@@ -47,34 +47,34 @@ def certificates(tmp_path: Path) -> Path:
 
 
 def start_scheduler(port: int, certificates: Path) -> "subprocess.Popen[str]":
-    """On all addresses."""
-    where = ("--host", "0.0.0.0", "--port", str(port), "--certificates", certificates)
-    return start(*sweeps.AIRTCP, "scheduler", *where)
+    """Start a scheduler that listens on all addresses."""
+    options = ("--host", "0.0.0.0", "--port", str(port), "--certificates", certificates)
+    return start(*sweeps.AIRTCP, "scheduler", *options)
 
 
 @pytest.fixture
 def port(certificates: Path) -> Iterator[int]:
-    """Where a scheduler listens."""
-    chosen = free_port()
-    scheduler = start_scheduler(chosen, certificates)
-    yield chosen
+    """The port of a running scheduler."""
+    number = free_port()
+    scheduler = start_scheduler(number, certificates)
+    yield number
     scheduler.terminate()
     scheduler.communicate()
 
 
 def cluster(port: int, certificates: Path) -> tuple[str, ...]:
-    """The options of a sweep there."""
+    """The options of a sweep on that scheduler."""
     return ("--cluster", f"tls://127.0.0.1:{port}", "--certificates", str(certificates))
 
 
 def listening(pid: int) -> set[str]:
-    """The addresses on which a process takes connections."""
-    found = subprocess.run(["ss", "-Hltnp"], capture_output=True, text=True).stdout
-    mine = [line for line in found.splitlines() if f"pid={pid}," in line]
-    return {line.split()[3].rpartition(":")[0] for line in mine}
+    """The addresses on which a process accepts connections."""
+    sockets = subprocess.run(["ss", "-Hltnp"], capture_output=True, text=True).stdout
+    lines = [line for line in sockets.splitlines() if f"pid={pid}," in line]
+    return {line.split()[3].rpartition(":")[0] for line in lines}
 
 
-def test_two_workers_leave_what_a_sweep_here_does(
+def test_two_workers_leave_the_files_of_a_local_sweep(
     lab_kernel: Kernel,
     tools: GuestTools,
     tmp_path: Path,
@@ -83,26 +83,26 @@ def test_two_workers_leave_what_a_sweep_here_does(
     certificates: Path,
 ) -> None:
     assert lab_kernel and tools
-    here, there = tmp_path / "here", tmp_path / "there"
-    sweeps.run(here, *RUNS)
+    local, distributed = tmp_path / "local", tmp_path / "distributed"
+    sweeps.run(local, *RUNS)
     for machine in machines:
         machine.work(port, certificates)
-    sweep = start(*sweeps.command(there, *RUNS, *cluster(port, certificates)))
+    sweep = start(*sweeps.command(distributed, *RUNS, *cluster(port, certificates)))
 
-    # The first machine crashes in the middle of a run: the other one does it again.
+    # The first machine crashes during a run, which the other one repeats.
     victim = machines[0]
     assert victim.worker
-    wait_until(lambda: sweeps.results(there), "no run ends")
+    wait_until(lambda: sweeps.results(distributed), "no run ends")
     wait_until(victim.has_guest, "no guest on the first machine")
     assert sweep.poll() is None
     os.kill(victim.worker.pid, signal.SIGKILL)
-    wait_until(lambda: not victim.processes(), "its guest goes on")
+    wait_until(lambda: not victim.processes(), "its guest still runs")
 
-    _, said = sweep.communicate(timeout=PATIENCE_S)
-    assert sweep.returncode == 0, said
-    assert said.count("Mbit/s") == 6
-    sweeps.assert_same(here, there)
-    # Kernel and programs came from here, and are kept by their hashes.
+    _, stderr = sweep.communicate(timeout=PATIENCE_S)
+    assert sweep.returncode == 0, stderr
+    assert stderr.count("Mbit/s") == 6
+    sweeps.assert_same(local, distributed)
+    # The workers got kernel and programs from this machine, and cached them by their hashes.
     for machine in machines:
         image = machine.cache / "kernel" / lab_kernel.hash / "linux"
         assert image.read_bytes() == lab_kernel.path.read_bytes()
@@ -110,7 +110,7 @@ def test_two_workers_leave_what_a_sweep_here_does(
 
 
 @pytest.mark.slow
-def test_ctrl_c_ends_guests_and_keeps_runs(
+def test_ctrl_c_ends_guests_and_keeps_finished_runs(
     lab_kernel: Kernel,
     tools: GuestTools,
     tmp_path: Path,
@@ -126,17 +126,17 @@ def test_ctrl_c_ends_guests_and_keeps_runs(
     wait_until(lambda: sweeps.results(tmp_path), "no run ends")
     wait_until(machine.has_guest, "no second run")
     sweep.send_signal(signal.SIGINT)
-    _, said = sweep.communicate(timeout=30)
-    assert sweep.returncode == 130, said
-    assert "1 of 2 runs are kept" in said
+    _, stderr = sweep.communicate(timeout=30)
+    assert sweep.returncode == 130, stderr
+    assert "1 of 2 runs are kept" in stderr
     assert machine.worker
     worker = machine.worker.pid
-    wait_until(lambda: machine.processes() == {worker}, "the guest goes on")
+    wait_until(lambda: machine.processes() == {worker}, "the guest still runs")
     assert len(sweeps.results(tmp_path)) == 1
 
 
 @pytest.mark.slow
-def test_a_lost_scheduler_is_one_line(
+def test_lost_scheduler_is_reported_in_one_line(
     lab_kernel: Kernel,
     tools: GuestTools,
     tmp_path: Path,
@@ -152,15 +152,15 @@ def test_a_lost_scheduler_is_one_line(
     wait_until(machine.has_guest, "no run")
     scheduler.kill()
     scheduler.communicate()
-    _, said = sweep.communicate(timeout=PATIENCE_S)
+    _, stderr = sweep.communicate(timeout=PATIENCE_S)
     assert sweep.returncode == 1
-    assert said.splitlines()[-1].startswith(
+    assert stderr.splitlines()[-1].startswith(
         f"airtcp: --cluster tls://127.0.0.1:{port}: the scheduler is gone"
     )
-    wait_until(lambda: not machine.processes(), "its guest goes on")
+    wait_until(lambda: not machine.processes(), "its guest still runs")
 
 
-def test_without_a_certificate_nobody_connects(
+def test_nobody_connects_without_a_certificate(
     tmp_path: Path, machines: list[Machine], port: int, certificates: Path
 ) -> None:
     machine = machines[0]
@@ -177,12 +177,12 @@ def test_without_a_certificate_nobody_connects(
         command = machine.inside(sys.executable, "-c", ask, address, known)
         return subprocess.run(command, env=sweeps.ENVIRONMENT, capture_output=True, text=True)
 
-    # Of no authority, of another, in clear: Dask's own client; it is no fault of the cable.
+    # Certificates of another authority, no TLS, no certificate; then valid certificates.
     assert asked(scheduler, created(tmp_path / "others")).returncode != 0
     assert asked(scheduler.replace("tls", "tcp"), "").returncode != 0
     assert bare_tls(machine, port) == "refused"
     assert asked(scheduler, certificates).stdout == "0\n"
-    # Neither does a worker join, with others' certificates.
+    # A worker with certificates of another authority cannot join either.
     machine.work(port, tmp_path / "others")
     assert machine.worker
     time.sleep(4)
@@ -191,8 +191,8 @@ def test_without_a_certificate_nobody_connects(
 
 
 @pytest.fixture
-def alone() -> Iterator[str]:
-    """The address of a scheduler for this machine alone."""
+def local() -> Iterator[str]:
+    """The address of a scheduler that only this machine can reach."""
     port = free_port()
     with ended(start(*sweeps.AIRTCP, "scheduler", "--port", str(port))):
         yield f"tcp://127.0.0.1:{port}"
@@ -220,11 +220,11 @@ def work_for(address: str) -> list[str]:
         ("TMPDIR", "100k", "on {node}: {disk}/airtcp-job-"),
     ],
 )
-def test_a_full_disk_of_a_worker_is_one_line(
+def test_full_disk_of_a_worker_is_reported_in_one_line(
     lab_kernel: Kernel,
     tools: GuestTools,
     tmp_path: Path,
-    alone: str,
+    local: str,
     variable: str,
     size: str,
     message: str,
@@ -234,9 +234,9 @@ def test_a_full_disk_of_a_worker_is_one_line(
     disk = tmp_path / "disk"
     disk.mkdir()
     mounted = f'mount -t tmpfs -o size={size} tmpfs {disk}; exec "$@"'
-    inside = ["unshare", "-m", "sh", "-e", "-c", mounted, "sh", *work_for(alone)]
+    inside = ["unshare", "-m", "sh", "-e", "-c", mounted, "sh", *work_for(local)]
     with ended(start(*inside, **{variable: str(disk)})):
-        runs = ("--set", "mcs=7", "--seeds", "3", "--cluster", alone)
+        runs = ("--set", "mcs=7", "--seeds", "3", "--cluster", local)
         sweep = sweeps.command(tmp_path / "out", *runs)
         done = subprocess.run(sweep, env=sweeps.ENVIRONMENT, capture_output=True, text=True)
     assert done.returncode == 1
@@ -246,15 +246,15 @@ def test_a_full_disk_of_a_worker_is_one_line(
 
 
 @pytest.mark.slow
-def test_no_room_for_what_workers_send_is_one_line(
-    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, alone: str
+def test_full_local_disk_is_reported_in_one_line(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, local: str
 ) -> None:
     assert lab_kernel and tools
     mounts.require()
     disk = tmp_path / "disk"
     disk.mkdir()
-    runs = ("--set", "mcs=7", "--seeds", "3", "--cluster", alone)
-    with ended(start(*work_for(alone))):
+    runs = ("--set", "mcs=7", "--seeds", "3", "--cluster", local)
+    with ended(start(*work_for(local))):
         done = mounts.run(
             f'mount -t tmpfs -o size=300k tmpfs {disk}; "$@"',
             *sweeps.command(disk / "out", *runs),
@@ -267,30 +267,30 @@ def test_no_room_for_what_workers_send_is_one_line(
 
 
 @pytest.mark.slow
-def test_a_run_that_is_killed_on_a_worker_leaves_nothing(
-    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, alone: str
+def test_run_killed_on_a_worker_leaves_no_files(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, local: str
 ) -> None:
     assert lab_kernel and tools
     scratch = tmp_path / "scratch"
     scratch.mkdir()
-    with ended(start(*work_for(alone), TMPDIR=str(scratch))) as worker:
-        sweep = start(*sweeps.command(tmp_path / "out", "--set", "mcs=7", "--cluster", alone))
+    with ended(start(*work_for(local), TMPDIR=str(scratch))) as worker:
+        sweep = start(*sweeps.command(tmp_path / "out", "--set", "mcs=7", "--cluster", local))
         wait_until(lambda: sweeps.guests_of(scratch), "no guest")
         [job] = jobs_of(worker.pid)
         os.kill(job, signal.SIGKILL)
-        _, said = sweep.communicate(timeout=PATIENCE_S)
+        _, stderr = sweep.communicate(timeout=PATIENCE_S)
         assert sweep.returncode == 1
         killed = f"on {platform.node()} its process was killed by SIGKILL (probably out of"
-        assert killed in said.splitlines()[-1]
+        assert killed in stderr.splitlines()[-1]
         assert not sweeps.guests_of(scratch)
         assert not list(scratch.glob("airtcp-*"))
 
 
 def jobs_of(worker: int) -> list[int]:
-    """The processes of a worker's runs."""
+    """The process ids of a worker's runs."""
     children = Path(f"/proc/{worker}/task").glob("*/children")
-    found = [int(pid) for path in children for pid in path.read_text().split()]
-    return [pid for pid in found if "jobprocess" in Path(f"/proc/{pid}/cmdline").read_text()]
+    pids = [int(pid) for path in children for pid in path.read_text().split()]
+    return [pid for pid in pids if "jobprocess" in Path(f"/proc/{pid}/cmdline").read_text()]
 
 
 def connects(port: int) -> bool:
@@ -299,7 +299,7 @@ def connects(port: int) -> bool:
 
 
 def bare_tls(machine: Machine, port: int) -> str:
-    """What a TLS client gets that shows no certificate."""
+    """The answer to a TLS client without a certificate."""
     ask = (
         "import socket, ssl, sys\n"
         "context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)\n"
@@ -316,7 +316,7 @@ def bare_tls(machine: Machine, port: int) -> str:
 
 
 def plain_answer(port: int) -> bytes:
-    """The first byte that one gets who does not speak TLS."""
+    """The first byte of the answer to a client without TLS."""
     with socket.create_connection(("127.0.0.1", port), timeout=10) as plain:
         plain.sendall(b"GET / HTTP/1.0\r\n\r\n")
         try:
@@ -325,23 +325,23 @@ def plain_answer(port: int) -> bytes:
             return b""
 
 
-def test_what_a_cluster_listens_on(tmp_path: Path, certificates: Path) -> None:
+def test_addresses_on_which_a_cluster_listens(tmp_path: Path, certificates: Path) -> None:
     port = free_port()
-    alone = start(*sweeps.AIRTCP, "scheduler", "--port", str(port))
+    local = start(*sweeps.AIRTCP, "scheduler", "--port", str(port))
     worker = start(*sweeps.AIRTCP, "worker", f"tcp://127.0.0.1:{port}", "--jobs", "1")
     try:
-        wait_until(lambda: len(listening(alone.pid)) and len(listening(worker.pid)), "no cluster")
-        assert listening(alone.pid) == listening(worker.pid) == {"127.0.0.1"}
+        wait_until(lambda: len(listening(local.pid)) and len(listening(worker.pid)), "no cluster")
+        assert listening(local.pid) == listening(worker.pid) == {"127.0.0.1"}
     finally:
-        for process in (worker, alone):
+        for process in (worker, local):
             process.terminate()
             process.communicate()
-    # Open to others: one port alone, that of TLS.
+    # Other machines can reach only the TLS port.
     scheduler = start_scheduler(port, certificates)
     try:
         wait_until(lambda: len(listening(scheduler.pid)) == 2, "no scheduler")
         assert listening(scheduler.pid) == {"127.0.0.1", "0.0.0.0"}
-        assert plain_answer(port) in (b"", b"\x15")  # at most TLS' alert
+        assert plain_answer(port) in (b"", b"\x15")  # at most a TLS alert
     finally:
         scheduler.terminate()
         scheduler.communicate()
@@ -361,7 +361,7 @@ def test_what_a_cluster_listens_on(tmp_path: Path, certificates: Path) -> None:
         (("run", "thesis-lan", "--cluster", "tcp://10.1.2.3:8786"), "for others: tls://HOST:PORT"),
     ],
 )
-def test_what_is_refused(arguments: tuple[str, ...], message: str) -> None:
+def test_invalid_arguments_are_refused(arguments: tuple[str, ...], message: str) -> None:
     command = [*sweeps.AIRTCP, *arguments]
     done = subprocess.run(
         command, env=sweeps.ENVIRONMENT, capture_output=True, text=True, timeout=60

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Several senders on a channel: Bianchi's model, two cells, hidden stations and RTS/CTS."""
+"""Contention for a channel: Bianchi's model, two cells, hidden stations and RTS/CTS."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -33,9 +33,9 @@ Measured = Callable[..., Sample]
 
 @pytest.fixture
 def measured(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> Measured:
-    """Let flows run for a second, then count for so long."""
+    """A function that lets flows run for a second, then returns counters over `seconds`."""
 
-    def one(
+    def measure_flows(
         cells: Sequence[Cell],
         flows: Sequence[tuple[str, str]],
         seconds: float,
@@ -48,7 +48,7 @@ def measured(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> Measured:
         run(lab_kernel, tools, tmp_path, cells, "".join(parts))
         return difference(tmp_path / "before", tmp_path / "after")
 
-    return one
+    return measure_flows
 
 
 def mbps(sample: Sample, *receivers: str) -> float:
@@ -59,18 +59,18 @@ def mbps(sample: Sample, *receivers: str) -> float:
 @pytest.mark.parametrize(
     ("cw_min", "n", "seconds", "seeds"),
     [
-        # W = 128, m = 3, as in figure 6 of Bianchi's paper.
+        # W = 128, m = 3, as in Fig. 6 of Bianchi's paper.
         *((127, 1, 5, [1]), (127, 10, 30, [1])),
         pytest.param(127, 2, 250, [1, 2, 3, 4], marks=pytest.mark.slow),
         pytest.param(127, 5, 50, [1, 2, 3, 4, 5, 6], marks=pytest.mark.slow),
         pytest.param(127, 20, 20, [1], marks=pytest.mark.slow),
         pytest.param(127, 50, 15, [1], marks=pytest.mark.slow),
-        # Best effort. Two stations are not independent, see docs/explanation/airsim.md.
+        # Best effort. Two stations are not independent: see docs/explanation/airsim.md.
         (15, 2, 60, [1]),
         pytest.param(15, 20, 15, [1], marks=pytest.mark.slow),
     ],
 )
-def test_saturated_stations_are_as_bianchi_says(
+def test_saturated_stations_match_bianchis_model(
     lab_kernel: Kernel,
     tools: GuestTools,
     tmp_path: Path,
@@ -82,14 +82,14 @@ def test_saturated_stations_are_as_bianchi_says(
     throughput, p = saturated_uplink(lab_kernel, tools, tmp_path, n, seconds, cw_min, seeds)
     times_us = ofdm_us(54, MPDU_OCTETS), ofdm_us(24, ACK_OCTETS)
     edca = replace(BEST_EFFORT, cw_min=cw_min)
-    model, drawn = solve(n, *times_us, edca=edca), simulate(n, *times_us, edca=edca)
+    model, simulated = solve(n, *times_us, edca=edca), simulate(n, *times_us, edca=edca)
     print(
-        f"n={n}: {throughput:.3f} Mbit/s, model {model.throughput_mbps:.3f}, drawn "
-        f"{drawn.throughput_mbps:.3f}; p {p:.4f}, model {model.collision_probability:.4f}, drawn "
-        f"{drawn.collision_probability:.4f}"
+        f"n={n}: {throughput:.3f} Mbit/s, model {model.throughput_mbps:.3f}, simulation "
+        f"{simulated.throughput_mbps:.3f}; p {p:.4f}, model {model.collision_probability:.4f}, "
+        f"simulation {simulated.collision_probability:.4f}"
     )
     assert throughput == pytest.approx(model.throughput_mbps, rel=0.03)
-    expected = drawn if (cw_min, n) == (15, 2) else model
+    expected = simulated if (cw_min, n) == (15, 2) else model
     assert p == pytest.approx(expected.collision_probability, rel=0.03, abs=1e-6)
 
 
@@ -100,11 +100,11 @@ def test_two_access_points_share_a_channel(measured: Measured) -> None:
     first, second = mbps(sample, "sta0"), mbps(sample, "sta1")
     print(f"alone {alone:.1f}, together {first:.1f} and {second:.1f} Mbit/s")
     assert 0.45 < first / (first + second) < 0.55
-    # Less than alone by collisions, of which each costs a whole PPDU.
+    # Less than alone, because each collision costs a whole PPDU.
     assert 0.75 < (first + second) / alone < 1
 
 
-def test_access_points_on_two_channels_do_not_share(measured: Measured) -> None:
+def test_access_points_on_two_channels_do_not_share_airtime(measured: Measured) -> None:
     far = HT.replace({"channel": 149})
     cells = [Cell("ap0", ["sta0"], HT), Cell("ap1", ["sta1"], far)]
     alone = mbps(measured(cells, [("ap0", "sta0")], 3), "sta0")
@@ -113,8 +113,8 @@ def test_access_points_on_two_channels_do_not_share(measured: Measured) -> None:
     assert mbps(sample, "sta1") == pytest.approx(alone, rel=0.01)
 
 
-def test_rts_restores_what_hidden_stations_lose(measured: Measured) -> None:
-    """Long frames, at 6 Mbit/s: they cannot slip in between each other."""
+def test_rts_restores_the_goodput_of_hidden_stations(measured: Measured) -> None:
+    """At 6 Mbit/s, frames are too long to fit between those of the other station."""
     slow = LEGACY.replace({"legacy_rate": "6Mbit"})
     cells = [Cell("ap", ["left", "right"], slow)]
     flows = [("left", "ap"), ("right", "ap")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Every file of a sweep is damaged: that is reported, and the same command repairs the sweep."""
+"""Damage to any file of a sweep is reported, and the same command repairs it."""
 
 import re
 import shutil
@@ -20,7 +20,7 @@ def flip(path: Path) -> None:
 
 
 def truncate(path: Path) -> None:
-    """An empty file can only be made longer."""
+    """Remove the last byte; an empty file gets one."""
     path.write_bytes(path.read_bytes()[:-1] or b"\n")
 
 
@@ -44,18 +44,18 @@ def test_every_damaged_file_is_reported_and_repaired(
     assert do(*sweep).returncode == 0
     shutil.copytree(out_dir, before)
 
-    # One file of each run.
+    # Damage one file of each run.
     for seed, name in enumerate(names, start=1):
         DAMAGES[seed % len(DAMAGES)](runs / f"seed-{seed}" / name)
-    found = [rf"{runs}/seed-{n}: {name} (has|is) [^:]*" for n, name in enumerate(names, start=1)]
-    queried = do(*sweeps.AIRTCP, "results", "export", str(out_dir))
-    assert queried.returncode == 1
-    assert queried.stdout.count("\n") == 1  # the head alone
-    for line, problem in zip(queried.stderr.splitlines(), found, strict=True):
+    problems = [rf"{runs}/seed-{n}: {name} (has|is) [^:]*" for n, name in enumerate(names, start=1)]
+    exported = do(*sweeps.AIRTCP, "results", "export", str(out_dir))
+    assert exported.returncode == 1
+    assert exported.stdout.count("\n") == 1  # only the header
+    for line, problem in zip(exported.stderr.splitlines(), problems, strict=True):
         assert re.fullmatch(f"airtcp: {problem}: this run is left out; .*", line)
     repaired = do(*sweep)
     assert repaired.returncode == 0
-    for problem in found:
+    for problem in problems:
         assert re.search(f"^{problem}: this run is repeated$", repaired.stderr, re.M), problem
     sweeps.assert_same(before, out_dir)
 

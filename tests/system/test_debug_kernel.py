@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A kernel that checks itself (KASAN, UBSAN, lockdep, debug objects, kmemleak) has nothing to say.
+"""A debugging kernel (KASAN, UBSAN, lockdep, debug objects, kmemleak) reports no problem.
 
-The experiments' own case, lossy and captured; and radios that are changed and removed under load.
+It runs an experiment with losses and a capture, and changes and removes radios under load.
 """
 
 import re
@@ -31,7 +31,7 @@ def debug_kernel(say: Callable[[str], None]) -> Kernel:
 
 
 @pytest.mark.parametrize("policy", ["default", "aad"])
-def test_an_experiment_is_silent(
+def test_experiment_causes_no_report(
     debug_kernel: Kernel, tools: GuestTools, tmp_path: Path, policy: str
 ) -> None:
     case = thesis_case(f"ack_policy={policy}", "error_rate=0.1", "capture=air")
@@ -42,7 +42,7 @@ def test_an_experiment_is_silent(
     assert result.values["tx_retries"] > 100
 
 
-def test_radios_that_go_under_load_leave_nothing(
+def test_radios_removed_under_load_leave_no_objects(
     debug_kernel: Kernel, tools: GuestTools, tmp_path: Path
 ) -> None:
     shutil.copy(GUEST / "churn.sh", tmp_path / "plan.sh")
@@ -53,10 +53,10 @@ def test_radios_that_go_under_load_leave_nothing(
     assert result.status == "ok", result.reason
     assert splats(tmp_path / "dmesg.txt") == []
     assert (tmp_path / "leaks").read_text() == ""
-    # After its first report lockdep is off, as when its tables are full.
+    # lockdep turns itself off after its first report, or when its tables are full.
     assert re.search(r"^ debug_locks: +1$", (tmp_path / "lockdep").read_text(), re.M)
 
-    # There was load, and it met with what it was to meet with.
+    # There was load, and all of these events occurred.
     total: Counter[str] = Counter()
     for line in (tmp_path / "counters").read_text().splitlines():
         key, value = line.split(" ", 1)

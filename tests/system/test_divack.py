@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Senders whose peer divides its ACKs: the attack fails, net.ipv4.tcp_divack_sender is a bound.
+"""Senders whose peer divides its ACKs: by default it gains nothing; tcp_divack_sender is a bound.
 
 S. Savage, N. Cardwell, D. Wetherall, T. Anderson, "TCP congestion control with a misbehaving
-receiver", 1999: a sender that grows its window by each ACK sends as fast as a receiver likes.
+receiver", 1999: a receiver controls the rate of a sender that grows its window for each ACK.
 """
 
 import json
@@ -19,7 +19,7 @@ from airtcp.kernel.image import Kernel
 GUEST = Path(__file__).parents[1] / "guest"
 
 ALL = 1460
-"""Bytes an honest peer acknowledges at a time: a segment. Others do so in 20 steps of 73 bytes."""
+"""Bytes per ACK of an honest peer: a segment. An attacker sends 20 ACKs of 73 bytes."""
 
 Cases = dict[str, tuple[dict[str, Any], list[int]]]
 
@@ -33,8 +33,8 @@ IGNORED: Cases = {
     "duplicates, no SACK": ({"duplicates": 2, "sack": False}, [10, 20, 40]),
     "cubic": ({"congestion": "cubic"}, [10, 20, 40]),
 }
-"""What the peer does, and the windows of a sender with the sysctl's default, by rounds; as many
-segments are in flight."""
+"""Behaviour of the peer, and the window in each round of a sender with the default of the sysctl,
+which is also the number of segments in flight."""
 
 BOUNDED: Cases = {
     f"{bound}{name}": ({"bound": bound, **given}, [10, 10 * (2 + bound), 10 * (2 + bound) ** 2])
@@ -54,7 +54,7 @@ BOUNDED: Cases = {
     "8, but 3 divacks": ({"bound": 8, "step": ALL // 4, "duplicates": 2}, [10, 50, 250]),
     "64": ({"bound": 64, "step": 20, "rounds": 1}, [10, 660]),
 }
-"""A segment lets the window grow by one for itself, and by one for each divack up to the bound."""
+"""The window grows by one for each segment, and by one for each divack up to the bound."""
 
 NOT_COUNTED: Cases = {
     "outside slow start": ({"congestion": "cubic", "ssthresh": 10}, [10, 10, 11]),
@@ -62,11 +62,11 @@ NOT_COUNTED: Cases = {
     "bbr": ({"congestion": "bbr"}, [10, 20, 30]),
     "window not used up": ({"segments": 3, "rounds": 1}, [10, 10]),
 }
-"""Where a sender that counts 16 divacks of each segment does as with an honest peer."""
+"""Conditions in which a sender that counts 16 divacks per segment does not count any."""
 
 PAPER = {0: [3, 6, 12, 24, 48, 96, 147, 238, 152], 15: [3, 51, 673]}
-"""Table II of Arcia-Moret et al., "A Tunable Slow Start for TCP", 2012: divacks of each segment ->
-segments that arrive in each round trip of 250 ms; 727 in all, initial window 3."""
+"""Table II of Arcia-Moret et al., "A Tunable Slow Start for TCP", 2012: segments that arrive in
+each round trip of 250 ms, by divacks per segment; 727 in total, initial window 3."""
 
 DOUBLES = [3, 6, 12, 24, 48, 96, 192, 346]
 
@@ -77,14 +77,14 @@ TRANSFERS: Cases = {
     "15 parts, 4 count": ({"parts": 15, "bound": 4}, [3, 18, 108, 598]),
     "3 parts, 15 count": ({"parts": 3, "bound": 15}, [3, 15, 75, 375, 259]),
 }
-"""The same with Linux and the policy divack: parts that it sends, how many of them count."""
+"""The same with the policy divack: ACKs per segment (parts), and how many count (bound)."""
 
 
 @pytest.fixture(scope="module")
 def results(
     lab_kernel: Kernel, tools: GuestTools, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Any]:
-    """By function of divack_peer.py and case; one guest runs all."""
+    """Results by function of divack_peer.py and case, from one guest."""
     run_dir = tmp_path_factory.mktemp("divack")
     for path in (*GUEST.glob("packet*.py"), GUEST / "divack_peer.py"):
         shutil.copy(path, run_dir)
@@ -98,14 +98,12 @@ def results(
     (run_dir / "plan.sh").write_text("python3 -B divack_peer.py\n")
     result = boot(lab_kernel, tools, run_dir, seed=1, timeout_wall_s=300)
     assert result.status == "ok", (result.reason, result.console.read_text()[-2000:])
-    told: dict[str, Any] = json.loads((run_dir / "results.json").read_text())
-    return told
+    output: dict[str, Any] = json.loads((run_dir / "results.json").read_text())
+    return output
 
 
 @pytest.mark.parametrize("case", IGNORED)
-def test_divacks_gain_nothing_of_a_sender_that_has_not_opted_in(
-    results: dict[str, Any], case: str
-) -> None:
+def test_divacks_gain_nothing_by_default(results: dict[str, Any], case: str) -> None:
     assert results["attack"][case] == [[window, window] for window in IGNORED[case][1]]
 
 
@@ -115,19 +113,19 @@ def test_divacks_gain_no_more_than_the_bound(results: dict[str, Any], case: str)
 
 
 @pytest.mark.parametrize("case", NOT_COUNTED)
-def test_divacks_gain_nothing_where_they_do_not_count(results: dict[str, Any], case: str) -> None:
-    told = results["attack"]
-    assert [window for window, _ in told[f"{case}, honest"]] == NOT_COUNTED[case][1]
-    assert told[f"{case}, divacks"] == told[f"{case}, honest"]
+def test_divacks_gain_nothing_outside_slow_start(results: dict[str, Any], case: str) -> None:
+    honest, attack = (results["attack"][f"{case}, {peer}"] for peer in ("honest", "divacks"))
+    assert [window for window, _ in honest] == NOT_COUNTED[case][1]
+    assert attack == honest
 
 
 @pytest.mark.parametrize("case", TRANSFERS)
-def test_segments_by_round_trip(results: dict[str, Any], case: str) -> None:
+def test_segments_in_each_round_trip(results: dict[str, Any], case: str) -> None:
     assert results["slow_start"][case] == TRANSFERS[case][1]
 
 
 def test_slow_start_as_in_the_paper(results: dict[str, Any]) -> None:
-    told = results["slow_start"]
-    assert told["15 parts, 15 count"] == PAPER[15]
-    # After that the paper's window no longer doubles; it does not say what bounds it.
-    assert told["0 parts"][:6] == PAPER[0][:6]
+    segments = results["slow_start"]
+    assert segments["15 parts, 15 count"] == PAPER[15]
+    # Later the paper's window no longer doubles; it does not say what limits it.
+    assert segments["0 parts"][:6] == PAPER[0][:6]

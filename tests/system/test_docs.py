@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Every command that the docs show, run as it stands, page by page, in a copy of the repository."""
+"""Runs every command in the documentation, page by page, in a copy of the repository."""
 
 import os
 import re
@@ -14,16 +14,16 @@ from airtcp.kernel.image import Kernel
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
-# README's demo, run and report are part of `make test`, the other pages of `make test-all`.
+# The commands of README.md are part of `make test`, those of other pages of `make test-all`.
 QUICK = {"README.md"}
-# This very test is part of `make test`; the style is not a matter of behaviour.
+# `make test` contains this test; `make lint` does not test behaviour.
 SKIPPED = {"make test", "make lint"}
 
 
 def _ignored(directory: str, names: list[str]) -> set[str]:
-    """What a clone would not have; `results` only at the root, as a package has that name."""
-    made = shutil.ignore_patterns(".git", ".*_cache", "__pycache__")(directory, names)
-    return made | ({"results"} & set(names) if Path(directory) == ROOT else set())
+    """Files that a clone does not have; `results` only at the root: it is also a package."""
+    ignored = shutil.ignore_patterns(".git", ".*_cache", "__pycache__")(directory, names)
+    return ignored | ({"results"} & set(names) if Path(directory) == ROOT else set())
 
 
 def commands(page: Path) -> list[str]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Sweeps on disks that are full, and guests' memory in places that will not do."""
+"""Sweeps on full disks, and file systems that cannot hold the memory of guests."""
 
 import os
 from pathlib import Path
@@ -26,15 +26,13 @@ def undisturbed(
 
 
 @pytest.mark.parametrize("limit", ["size=440k", "size=100m,nr_inodes=75"])
-def test_a_full_disk_ends_a_sweep_in_one_line(
-    undisturbed: Path, tmp_path: Path, limit: str
-) -> None:
+def test_full_disk_is_reported_in_one_line(undisturbed: Path, tmp_path: Path, limit: str) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
     out_dir = disk / "out"
     done = mounts.run(
         f"mount -t tmpfs -o {limit} tmpfs {disk}\n"
-        f'code=0; "$@" 2>{tmp_path}/said || code=$?; echo $code; ls {out_dir}/runs/*\n'
+        f'code=0; "$@" 2>{tmp_path}/stderr || code=$?; echo $code; ls {out_dir}/runs/*\n'
         f"mount -o remount,size=100m,nr_inodes=100000 {disk}\n"
         f'"$@" 2>{tmp_path}/again\n'
         f"cp -a {out_dir} {tmp_path}/kept",
@@ -42,8 +40,8 @@ def test_a_full_disk_ends_a_sweep_in_one_line(
         **sweeps.ENVIRONMENT,
     )
     assert done.returncode == 0, done.stderr
-    said = [line for line in (tmp_path / "said").read_text().splitlines() if line[0] != "["]
-    [line] = said
+    lines = (tmp_path / "stderr").read_text().splitlines()
+    [line] = [line for line in lines if line[0] != "["]
     run_dir = f"{out_dir}/runs/ack_policy-default_mcs-7/seed-"
     assert line.startswith(f"airtcp: {run_dir}")
     kept = len([word for word in done.stdout.split() if word.startswith("seed-")])
@@ -66,7 +64,7 @@ def test_a_full_disk_ends_a_sweep_in_one_line(
     ],
     ids=["read-only", "noexec", "small"],
 )
-def test_memory_elsewhere_leaves_the_same_bytes(
+def test_guest_memory_outside_dev_shm_gives_the_same_bytes(
     undisturbed: Path, tmp_path: Path, shm: str
 ) -> None:
     scratch = tmp_path / "scratch"
@@ -79,8 +77,8 @@ def test_memory_elsewhere_leaves_the_same_bytes(
     assert not list(scratch.glob("airtcp-*"))
 
 
-def test_memory_on_a_disk_leaves_the_same_bytes(undisturbed: Path, tmp_path: Path) -> None:
-    """User Mode Linux warns on the console of memory that is not on a tmpfs."""
+def test_guest_memory_on_a_disk_gives_the_same_bytes(undisturbed: Path, tmp_path: Path) -> None:
+    """On the console, User Mode Linux warns about memory that is not on a tmpfs."""
     scratch = Path("/var/tmp") / f"airtcp-test-{os.getpid()}"
     scratch.mkdir()
     out_dir = tmp_path / "out"
@@ -93,12 +91,12 @@ def test_memory_on_a_disk_leaves_the_same_bytes(undisturbed: Path, tmp_path: Pat
         scratch.rmdir()
     assert done.returncode == 0, done.stderr
     if done.stdout.startswith("tmpfs"):
-        pytest.skip("/var/tmp is a tmpfs: no disk to have a guest's memory on")
+        pytest.skip("/var/tmp is a tmpfs, not a disk")
     sweeps.assert_same(undisturbed, out_dir)
 
 
-def test_runs_that_find_no_room_for_their_memory_wait(undisturbed: Path, tmp_path: Path) -> None:
-    """A guest takes room as it touches pages: of the first runs perhaps none has to wait."""
+def test_runs_without_room_for_their_memory_wait(undisturbed: Path, tmp_path: Path) -> None:
+    """A guest allocates pages on first use, so that the first runs may not have to wait."""
     out_dir, scratch, reference = tmp_path / "out", tmp_path / "scratch", tmp_path / "reference"
     scratch.mkdir()
     many = (*RUNS, "--seeds", "12")
@@ -116,7 +114,7 @@ def test_runs_that_find_no_room_for_their_memory_wait(undisturbed: Path, tmp_pat
     sweeps.assert_same(reference, out_dir)
 
 
-def test_one_run_without_room_for_its_memory_fails(undisturbed: Path, tmp_path: Path) -> None:
+def test_single_run_without_room_for_its_memory_fails(undisturbed: Path, tmp_path: Path) -> None:
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     done = mounts.run(
@@ -129,7 +127,7 @@ def test_one_run_without_room_for_its_memory_fails(undisturbed: Path, tmp_path: 
     assert "set TMPDIR to a directory on one" in done.stderr.splitlines()[-1]
 
 
-def test_memory_that_fills_up_in_a_run_is_named(undisturbed: Path, tmp_path: Path) -> None:
+def test_memory_that_fills_up_during_a_run_is_reported(undisturbed: Path, tmp_path: Path) -> None:
     out_dir = tmp_path / "out"
     run_dir = out_dir / "runs" / "ack_policy-default_mcs-7" / "seed-1"
     done = mounts.run(

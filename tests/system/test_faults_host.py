@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Hosts that refuse system calls, terminals that hang up, guests that do not stop talking."""
+"""Hosts that deny system calls, terminals that hang up, guests that flood their console."""
 
 import resource
 import signal
@@ -31,7 +31,7 @@ PATIENCE_S = 60
         ("pidfd_open", CURE),
     ],
 )
-def test_a_system_call_that_is_refused_is_one_line(
+def test_denied_system_call_is_reported_in_one_line(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, call: str, cure: str
 ) -> None:
     assert lab_kernel and tools
@@ -46,11 +46,11 @@ def test_a_system_call_that_is_refused_is_one_line(
     [line] = done.stderr.splitlines()
     assert line.startswith(f"airtcp: this machine does not permit guests the system call {call}")
     assert f"({cure}); 0 of 3 runs are kept in {tmp_path}" in line
-    # The guest has ended: it had been started before pidfd_open was refused.
+    # The guest has ended: it was started before pidfd_open was denied.
     assert subprocess.run(["pgrep", "-f", str(tmp_path)]).returncode == 1
 
 
-def test_the_console_of_a_guest_is_bounded(
+def test_console_of_a_guest_is_bounded(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
 ) -> None:
     (tmp_path / "plan.sh").write_text("head -c 1000000000 /dev/zero\n")
@@ -63,7 +63,7 @@ def test_the_console_of_a_guest_is_bounded(
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < before_kb + (8 << 10)
 
 
-def test_a_terminal_that_hangs_up_ends_a_sweep_as_ctrl_c_does(
+def test_hangup_of_the_terminal_ends_a_sweep_like_ctrl_c(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
 ) -> None:
     assert lab_kernel and tools
@@ -74,7 +74,7 @@ def test_a_terminal_that_hangs_up_ends_a_sweep_as_ctrl_c_does(
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=partial(signal.signal, signal.SIGHUP, signal.SIG_DFL),  # not as under nohup
+        preexec_fn=partial(signal.signal, signal.SIGHUP, signal.SIG_DFL),  # despite nohup
     )
     deadline = time.monotonic() + PATIENCE_S
     second = tmp_path / "runs" / "ack_policy-default_mcs-7" / "seed-2"
@@ -82,14 +82,16 @@ def test_a_terminal_that_hangs_up_ends_a_sweep_as_ctrl_c_does(
         assert time.monotonic() < deadline and sweep.poll() is None
         time.sleep(0.02)
     sweep.send_signal(signal.SIGHUP)
-    _, said = sweep.communicate(timeout=PATIENCE_S)
+    _, stderr = sweep.communicate(timeout=PATIENCE_S)
     assert sweep.returncode == 130
-    assert said.splitlines()[-1].startswith("airtcp: interrupted: 1 of 3 runs are kept")
+    assert stderr.splitlines()[-1].startswith("airtcp: interrupted: 1 of 3 runs are kept")
     assert (tmp_path / "results.json").exists()
     assert (tmp_path / "results.parquet").exists()
 
 
-def test_nohup_keeps_a_sweep_going(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> None:
+def test_nohup_protects_from_a_hangup(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
+) -> None:
     assert lab_kernel and tools
     sweep = subprocess.Popen(
         ["nohup", *sweeps.command(tmp_path, "--set", "mcs=7")],

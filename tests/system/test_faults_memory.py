@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Sweeps with too little memory or too few files, and runs whose processes are killed."""
+"""Sweeps with too little memory or too few open files, and runs whose processes are killed."""
 
 import os
 import signal
@@ -30,14 +30,14 @@ def undisturbed(
 
 @pytest.fixture
 def limited() -> Iterator[Path]:
-    """The file of a new memory cgroup to which a process adds itself; the limit is 120 MB."""
+    """cgroup.procs of a new memory cgroup with a limit of 120 MB."""
     lines = Path("/proc/self/cgroup").read_text().splitlines()
-    own = [line.split(":")[2].strip("/") for line in lines if ":memory:" in line]
+    current = [line.split(":")[2].strip("/") for line in lines if ":memory:" in line]
     name = f"airtcp-test-{os.getpid()}"
-    places = [(Path("/sys/fs/cgroup/memory", *own, name), "memory.limit_in_bytes")]
-    # A group of version 2 that has processes has no others in it, but for the root.
-    places.append((Path("/sys/fs/cgroup", name), "memory.max"))
-    for group, limit in places:
+    groups = [(Path("/sys/fs/cgroup/memory", *current, name), "memory.limit_in_bytes")]
+    # In version 2, only the root group can contain both processes and other groups.
+    groups.append((Path("/sys/fs/cgroup", name), "memory.max"))
+    for group, limit in groups:
         try:
             group.mkdir()
         except OSError:
@@ -53,7 +53,7 @@ def limited() -> Iterator[Path]:
     pytest.skip("needs to make a memory cgroup")
 
 
-def test_runs_for_which_there_is_no_memory_are_done_later(
+def test_runs_without_enough_memory_are_repeated_later(
     undisturbed: Path, tmp_path: Path, limited: Path
 ) -> None:
     command = ["sh", "-c", f'echo $$ >{limited}; exec "$@"', "sh"]
@@ -72,7 +72,7 @@ def test_runs_for_which_there_is_no_memory_are_done_later(
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])
-def test_a_run_whose_process_is_killed_leaves_nothing(
+def test_run_whose_process_is_killed_leaves_no_files(
     undisturbed: Path, tmp_path: Path, number: signal.Signals
 ) -> None:
     sweep = subprocess.Popen(
@@ -88,9 +88,9 @@ def test_a_run_whose_process_is_killed_leaves_nothing(
         time.sleep(0.02)
     [worker] = Path(f"/proc/{sweep.pid}/task/{sweep.pid}/children").read_text().split()
     os.kill(int(worker), number)
-    _, said = sweep.communicate(timeout=PATIENCE_S)
+    _, stderr = sweep.communicate(timeout=PATIENCE_S)
     assert sweep.returncode == 1
-    *_, line = said.splitlines()
+    *_, line = stderr.splitlines()
     hint = " (probably out of memory)" if number == signal.SIGKILL else ""
     assert line.endswith(f": its process was killed by {number.name}{hint}, without an answer")
     assert not [guest for guest in guests if guest.exists()]
@@ -105,7 +105,7 @@ def test_a_run_whose_process_is_killed_leaves_nothing(
         ("-f 100", "File too large (ulimit -f: 51200 bytes per file)"),
     ],
 )
-def test_limits_that_no_run_can_meet_are_one_line(
+def test_limits_too_low_for_any_run_are_reported_in_one_line(
     undisturbed: Path, tmp_path: Path, limit: str, message: str
 ) -> None:
     command = ["sh", "-c", f'ulimit {limit}; exec "$@"', "sh"]
@@ -124,7 +124,7 @@ def test_limits_that_no_run_can_meet_are_one_line(
     sweeps.assert_same(undisturbed, tmp_path)
 
 
-def test_a_low_limit_of_files_is_raised(undisturbed: Path, tmp_path: Path) -> None:
+def test_low_limit_of_open_files_is_raised(undisturbed: Path, tmp_path: Path) -> None:
     command = ["sh", "-c", 'ulimit -S -n 64; exec "$@"', "sh", *sweeps.command(tmp_path, *RUNS)]
     done = subprocess.run(command, env=sweeps.ENVIRONMENT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

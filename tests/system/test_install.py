@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""airtcp installed by pip in an environment of its own, without the network."""
+"""airtcp installed by pip in a new environment, without the network."""
 
 import ast
 import importlib.metadata
@@ -21,7 +21,7 @@ DISTRIBUTIONS = {"yaml": "pyyaml"}
 
 
 def environment(directory: Path) -> Path:
-    """A new environment's programs; it has the libraries of this one, but not airtcp."""
+    """The directory of programs of a new environment with the libraries of this one."""
     venv.create(directory, symlinks=True)
     python = directory / "bin" / "python"
     ask = "import sysconfig; print(sysconfig.get_path('purelib'))"
@@ -49,7 +49,7 @@ def install(programs: Path, *what: str) -> None:
 
 
 def run(programs: Path, cwd: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    """Run the installed program without the variables that this process has."""
+    """Run the installed program without the environment variables of this process."""
     return subprocess.run(
         [programs / "airtcp", *arguments],
         cwd=cwd,
@@ -60,7 +60,7 @@ def run(programs: Path, cwd: Path, *arguments: str) -> "subprocess.CompletedProc
 
 
 def test_editable_install_has_a_program_airtcp(tmp_path: Path) -> None:
-    """--no-index: the locked libraries have to satisfy the requirements in pyproject.toml."""
+    """With --no-index, the locked libraries must satisfy the requirements in pyproject.toml."""
     programs = environment(tmp_path / "venv")
     install(programs, "-e", f"{REPOSITORY}[cluster,test]")
     done = run(programs, tmp_path, "--version")
@@ -71,7 +71,7 @@ def test_editable_install_has_a_program_airtcp(tmp_path: Path) -> None:
     assert run(programs, tmp_path, "show", "no-such-experiment").returncode == 2
 
 
-def test_install_without_the_repository_says_how(tmp_path: Path) -> None:
+def test_program_outside_of_a_clone_explains_how_to_install_it(tmp_path: Path) -> None:
     programs = environment(tmp_path / "venv")
     install(programs, "--no-deps", str(REPOSITORY))
     done = run(programs, tmp_path, "list")
@@ -80,16 +80,16 @@ def test_install_without_the_repository_says_how(tmp_path: Path) -> None:
     assert line.endswith("in a clone of it, run ./airtcp, or install it with `pip install -e .`")
 
 
-def test_cluster_verbs_without_dask_say_how_to_install_it(tmp_path: Path) -> None:
-    """An environment whose libraries are this one's but for those of the extra `cluster`."""
+def test_cluster_verbs_without_dask_explain_how_to_install_it(tmp_path: Path) -> None:
+    """The environment has the libraries of this one, except those of the extra `cluster`."""
     programs = environment(tmp_path / "venv")
     install(programs, "-e", str(REPOSITORY))
-    hide = next((tmp_path / "venv").rglob("libraries.pth"))
+    pth = next((tmp_path / "venv").rglob("libraries.pth"))
     for path in Path(sysconfig.get_path("purelib")).iterdir():
-        link = hide.parent / path.name
+        link = pth.parent / path.name
         if path.name not in ("distributed", "dask_jobqueue") and not link.exists():
             link.symlink_to(path)
-    hide.unlink()
+    pth.unlink()
     for command in (["scheduler"], ["worker", "tcp://127.0.0.1:1"]):
         done = run(programs, tmp_path, *command)
         assert done.returncode == 1
@@ -99,7 +99,7 @@ def test_cluster_verbs_without_dask_say_how_to_install_it(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("lock", ["requirements.txt", "requirements-test.txt"])
-def test_installed_libraries_are_as_locked(lock: str) -> None:
+def test_installed_libraries_have_the_locked_versions(lock: str) -> None:
     lines = (REPOSITORY / "lab" / lock).read_text().splitlines()
     locked = dict(line.split("==") for line in lines if not line.startswith("#"))
     assert len(locked) > 20

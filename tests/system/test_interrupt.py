@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Ctrl-C in the middle of a sweep: no guest is left, finished runs are kept and not repeated.
+"""Ctrl-C during a sweep: no guest is left, and finished runs are kept and not repeated.
 
-Nor is anything lost when nobody can read what the sweep says.
+Nothing is lost either if the output of a sweep cannot be written.
 """
 
 import json
@@ -22,7 +22,7 @@ LAB = Path(__file__).resolve().parents[2] / "lab"
 
 
 def start(out_dir: Path) -> "subprocess.Popen[str]":
-    """Two runs, one after the other."""
+    """Start a sweep of two runs, one after the other."""
     command = [sys.executable, "-m", "airtcp", "run", "thesis-lan", "--out", str(out_dir)]
     command += ["--set", "mcs=5", "--set", "ack_policy=default", "--set", "capture=off"]
     command += ["--duration", "3s", "--seeds", "2", "--jobs", "1", "--json"]
@@ -37,7 +37,7 @@ def start(out_dir: Path) -> "subprocess.Popen[str]":
 
 
 @pytest.mark.parametrize("signals", [[signal.SIGINT], [signal.SIGTERM] * 4, [signal.SIGINT] * 5])
-def test_ctrl_c_keeps_what_is_finished(
+def test_ctrl_c_keeps_finished_runs(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, signals: list[signal.Signals]
 ) -> None:
     assert lab_kernel and tools  # built beforehand, so that runs start at once
@@ -49,28 +49,28 @@ def test_ctrl_c_keeps_what_is_finished(
     while not (second / "progress").exists():
         assert sweep.poll() is None and time.monotonic() < deadline
         time.sleep(0.1)
-    # As a terminal does: to the whole foreground group.
+    # To the whole foreground process group, like a terminal.
     for number in signals:
         os.killpg(sweep.pid, number)
         time.sleep(0.01)
-    out, said = sweep.communicate(timeout=30)
+    out, stderr = sweep.communicate(timeout=30)
     assert sweep.returncode == 130
-    assert said.splitlines()[-1].startswith("airtcp: interrupted: 1 of 2 runs are kept")
-    assert len(said.splitlines()) == 2, said
+    assert stderr.splitlines()[-1].startswith("airtcp: interrupted: 1 of 2 runs are kept")
+    assert len(stderr.splitlines()) == 2, stderr
     assert len(json.loads(out)["runs"]) == 1
     assert json.loads((tmp_path / "results.json").read_text()) == json.loads(out)
     assert not (second / "result.json").exists()
     kept = (first / "result.json").stat().st_mtime_ns
 
     again = start(tmp_path)
-    out, said = again.communicate(timeout=120)
+    out, stderr = again.communicate(timeout=120)
     assert again.returncode == 0
-    assert "1 of 2 runs are in" in said
+    assert "1 of 2 runs are in" in stderr
     assert [run["status"] for run in json.loads(out)["runs"]] == ["ok", "ok"]
     assert (first / "result.json").stat().st_mtime_ns == kept
 
 
-def test_a_sweep_goes_on_when_nobody_reads(
+def test_sweep_continues_if_its_output_cannot_be_written(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
 ) -> None:
     assert lab_kernel and tools

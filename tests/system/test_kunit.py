@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The KUnit tests of our kernel parts: they run at boot and leave KTAP in the kernel's log."""
+"""The KUnit tests of kernel/, which run at boot and write KTAP to the kernel's log."""
 
 import re
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What `iw` says of the link for each standard: the channel and the rate that were asked for."""
+"""For each standard, `iw` reports the requested channel and rate."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +11,7 @@ from airtcp.steps import step
 from airtcp.steps.plan import plan
 from airtcp.sweep import request
 
-# Settings over thesis-lan (40 MHz, MCS 5, two streams); centre and width; the rate received at.
+# Changes to thesis-lan (40 MHz, MCS 5, two streams); width and centre; receive rate.
 LINKS = [
     (
         ("standard=802.11a", "width=20MHz", "streams=1", "guard_interval=800ns"),
@@ -66,14 +66,14 @@ LINKS = [
 ]
 
 
-def with_looks(steps: Sequence[step.Step], looks: Sequence[step.Step]) -> list[step.Step]:
-    """Looked while the transfer has just ended, and the stations are still there."""
+def with_queries(steps: Sequence[step.Step], queries: Sequence[step.Step]) -> list[step.Step]:
+    """The steps, with queries after the transfer, while the stations are still associated."""
     at = steps.index(step.run("airsim radio show", stdout="radios.txt"))
-    return [*steps[:at], *looks, *steps[at:]]
+    return [*steps[:at], *queries, *steps[at:]]
 
 
 @pytest.mark.parametrize(("settings", "channel", "rate"), LINKS)
-def test_the_link_is_what_was_asked_for(
+def test_link_has_the_requested_channel_and_rate(
     measure: Measure,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
@@ -81,14 +81,14 @@ def test_the_link_is_what_was_asked_for(
     channel: str,
     rate: str,
 ) -> None:
-    looks = [
+    queries = [
         step.run(f"iw dev wlan0 {what}", node="station", stdout=f"iw-{what}.txt")
         for what in ("info", "link")
     ]
-    monkeypatch.setattr(request, "plan", lambda *of: with_looks(plan(*of), looks))
+    monkeypatch.setattr(request, "plan", lambda *of: with_queries(plan(*of), queries))
     result = measure(*settings, "rate=5Mbit", "duration=1s")
     assert result.error is None
-    files = [tmp_path / result.artifacts[look.stdout].path for look in looks]
+    files = [tmp_path / result.artifacts[query.stdout].path for query in queries]
     lines = [line for file in files for line in file.read_text().splitlines()]
     [tuned] = [line for line in lines if "channel" in line]
     [received] = [line for line in lines if "rx bitrate" in line]

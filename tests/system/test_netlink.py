@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""airsim's netlink family refuses what is malformed and changes nothing; its tool at work."""
+"""airsim's netlink family refuses malformed requests and then changes nothing; the tool airsim."""
 
 import errno
 import json
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 PROBE = ROOT / "tests" / "guest" / "netlink_probe.py"
 PAGE = ROOT / "docs" / "reference" / "airsim-control.md"
 
-# Each line: exit status, then what was said on standard error.
+# Each line: exit status, then standard error.
 FAULTS = """\
 try() {
 	message=$(airsim "$@" 2>&1 >/dev/null)
@@ -42,11 +42,11 @@ ROUND_TRIP = """\
 set -e
 airsim radio add preset ar9580 x_mm -1500 rate_format ht rate_mcs 7 errors burst >added
 read -r _ index _ phy _ address <added
-airsim radio show "$index" >one
+airsim radio show "$index" >shown
 cat "/sys/class/ieee80211/$phy/macaddress" >address
-echo "$address" >told
-# All that is shown of settings, given back, changes nothing.
-settings=$(sed -n '/^ampdu_mpdus/,/^rate_gi_ns/p' one)
+echo "$address" >reported
+# Setting the settings that are shown changes nothing.
+settings=$(sed -n '/^ampdu_mpdus/,/^rate_gi_ns/p' shown)
 airsim radio set "$index" $settings
 airsim radio show "$index" >again
 airsim radio del "$index"
@@ -63,7 +63,7 @@ def run(kernel: Kernel, tools: GuestTools, run_dir: Path, plan: str) -> Path:
 
 
 def pairs(path: Path) -> dict[str, str]:
-    """KEY VALUE lines."""
+    """Read lines KEY VALUE."""
     return dict(line.split(" ", 1) for line in path.read_text().splitlines())
 
 
@@ -85,30 +85,30 @@ def test_probe_knows_every_attribute_of_the_kernel(probed: dict[str, Any]) -> No
 
 def test_malformed_input_is_refused_with_a_message(probed: dict[str, Any]) -> None:
     assert len(probed["refused"]) > 300
-    taken = [case["case"] for case in probed["refused"] if not case["errno"]]
-    assert taken == []
-    silent = [case["case"] for case in probed["refused"] if not case["message"]]
-    assert silent == []
+    accepted = [case["case"] for case in probed["refused"] if not case["errno"]]
+    assert accepted == []
+    without_message = [case["case"] for case in probed["refused"] if not case["message"]]
+    assert without_message == []
 
 
 def test_refused_input_changes_nothing(probed: dict[str, Any]) -> None:
     assert [case for case in probed["refused"] if case["changed"]] == []
 
 
-def test_every_setting_takes_its_least_and_greatest_value(probed: dict[str, Any]) -> None:
+def test_every_setting_accepts_its_minimum_and_maximum(probed: dict[str, Any]) -> None:
     assert len(probed["accepted"]) > 50
     assert [case for case in probed["accepted"] if case["problem"]] == []
 
 
-def test_changes_need_a_privilege(probed: dict[str, Any]) -> None:
+def test_changes_require_cap_net_admin(probed: dict[str, Any]) -> None:
     assert len(probed["without_privilege"]) == 5
     assert set(probed["without_privilege"].values()) == {errno.EPERM}
 
 
 def test_tool_shows_what_it_set(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> None:
     run_dir = run(lab_kernel, tools, tmp_path, ROUND_TRIP)
-    one = pairs(run_dir / "one")
-    wanted = {
+    shown = pairs(run_dir / "shown")
+    expected = {
         "standard": "802.11n",
         "streams": "3",
         "ampdu_mpdus": "32",
@@ -121,26 +121,26 @@ def test_tool_shows_what_it_set(lab_kernel: Kernel, tools: GuestTools, tmp_path:
         "rate_mcs": "7",
         "taken": "0",
     }
-    assert {key: one[key] for key in wanted} == wanted
-    assert pairs(run_dir / "again") == one
-    assert (run_dir / "told").read_text() == (run_dir / "address").read_text()
-    shown = re.findall(r"^preset (.*)$", (run_dir / "presets").read_text(), re.M)
-    assert shown == list(get_args(Parameters.model_fields["preset"].annotation))
+    assert {key: shown[key] for key in expected} == expected
+    assert pairs(run_dir / "again") == shown
+    assert (run_dir / "reported").read_text() == (run_dir / "address").read_text()
+    presets = re.findall(r"^preset (.*)$", (run_dir / "presets").read_text(), re.M)
+    assert presets == list(get_args(Parameters.model_fields["preset"].annotation))
 
 
-def test_tool_tells_faults_in_one_line(
+def test_tool_reports_errors_in_one_line(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
 ) -> None:
     run_dir = run(lab_kernel, tools, tmp_path, FAULTS)
-    colour, preset, mpdus, show, gone, maybe, air, link = (
+    colour, preset, mpdus, show, missing, value, air, link = (
         (run_dir / "faults").read_text().splitlines()
     )
     assert colour.startswith("2 airsim: colour: unknown key; allowed: preset standard ")
     assert preset.startswith("1 airsim: preset: unknown preset")
     assert mpdus == "1 airsim: ampdu_mpdus: integer out of range; allowed: 1 to 256"
     assert show == "1 airsim: index: radio 200 does not exist"
-    assert gone == "1 airsim: index: radio 200 does not exist"
-    assert maybe == "2 airsim: gro: maybe; allowed: off on"
+    assert missing == "1 airsim: index: radio 200 does not exist"
+    assert value == "2 airsim: gro: maybe; allowed: off on"
     assert air == "1 airsim: cca_threshold_mdbm: integer out of range; allowed: -120000 to 0"
     assert link == "1 airsim: to: from and to are the same radio"
 

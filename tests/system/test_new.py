@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`new`, then `run` and `report` as a user types them, in a folder of the user's own."""
+"""`new`, then `run` and `report`, as a user types them in any directory."""
 
 import subprocess
 from pathlib import Path
@@ -9,7 +9,7 @@ from airtcp.kernel.image import Kernel
 AIRTCP = Path(__file__).parents[2] / "airtcp"
 
 
-def test_what_new_writes_runs_as_it_stands(lab_kernel: Kernel, tmp_path: Path) -> None:
+def test_experiment_that_new_writes_can_be_run(lab_kernel: Kernel, tmp_path: Path) -> None:
     def airtcp(*arguments: str) -> str:
         done = subprocess.run([AIRTCP, *arguments], cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr

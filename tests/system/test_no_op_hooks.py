@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What ACK policies cost while none has been chosen: no-ops in TCP's code, a pointer a socket.
+"""The cost of ACK policies while none is selected: no-ops in TCP's code, a pointer per socket.
 
-Object code for x86-64 with jump labels is looked at: of the kernel of test_bpf.py, with the same
-guard (`make bpf-check`), in the tree that it was built in last.
+Inspects object code for x86-64 with jump labels: that of the kernel of test_bpf.py, with the same
+guard (`make bpf-check`), in the tree in which it was last built.
 """
 
 import os
@@ -24,13 +24,13 @@ pytestmark = pytest.mark.skipif(
 )
 
 FRAGMENTS = (*image.FRAGMENTS_OF_X86, "x86-bpf")
-# What enlarges the locks in a socket.
+# Options that enlarge the locks in a socket.
 LOCK_DEBUGGING = ("PROVE_LOCKING", "LOCKDEP", "DEBUG_LOCK_ALLOC", "DEBUG_SPINLOCK", "DEBUG_MUTEXES")
 KEY = "tcp_ackpol_key"
 NO_OPS = {"66 90", "0f 1f 44 00 00"}
-ENTRY_SIZE = 16  # of struct jump_entry: where the no-op is, where it would jump to, the key
+ENTRY_SIZE = 16  # of struct jump_entry: address of the no-op, target of the jump, key
 
-# Where data and ACKs pass, by object file, with what the compiler has inlined into them.
+# Functions that process data and ACKs, by object file, with functions inlined into them.
 HOT = {
     "tcp_input": {"__tcp_ack_snd_check", "tcp_event_data_recv", "tcp_data_queue"},
     "tcp_output": {"__tcp_transmit_skb"},
@@ -44,7 +44,7 @@ Place = tuple[str, int]
 
 @dataclass
 class Instruction:
-    """As objdump shows it; `target` of a jump, within the file."""
+    """An instruction from objdump. target: of a jump, within the file."""
 
     code: str
     text: str
@@ -59,25 +59,25 @@ class Instruction:
 
 @dataclass
 class ObjectFile:
-    """Its instructions, in order, its functions, and where static keys jump."""
+    """Instructions in order, functions, and jumps of static keys."""
 
     instructions: dict[Place, Instruction] = field(default_factory=dict)
     functions: dict[str, Place] = field(default_factory=dict)
     branches: dict[Place, Place] = field(default_factory=dict)
-    """Of KEY: where the no-op is -> where it would jump to."""
+    """Targets of the jumps of KEY, by the place of their no-ops."""
 
     def reached(self, roots: Iterable[Place], known: set[Place]) -> set[Place]:
-        """What runs from the roots on, as long as no static key of ours jumps, beyond `known`."""
-        found: set[Place] = set()
-        left = list(roots)
-        while left:
-            place = left.pop()
-            if place in found or place in known or place not in self.instructions:
+        """What can run from the roots on, without the jumps of KEY and what is in `known`."""
+        places: set[Place] = set()
+        pending = list(roots)
+        while pending:
+            place = pending.pop()
+            if place in places or place in known or place not in self.instructions:
                 continue
-            found.add(place)
-            one = self.instructions[place]
-            left += [x for x in (one.target, None if one.ends else one.next) if x]
-        return found
+            places.add(place)
+            code = self.instructions[place]
+            pending += [x for x in (code.target, None if code.ends else code.next) if x]
+        return places
 
 
 def output(*command: str | Path) -> str:
@@ -85,7 +85,7 @@ def output(*command: str | Path) -> str:
 
 
 def read_object(path: Path) -> ObjectFile:
-    read = ObjectFile()
+    obj = ObjectFile()
     section = function = ""
     last: Place | None = None
     for line in output("objdump", "-drw", path).splitlines():
@@ -93,23 +93,24 @@ def read_object(path: Path) -> ObjectFile:
             section, last = match[1], None
         elif match := re.fullmatch(r"([0-9a-f]+) <(\S+)>:", line):
             function = match[2]
-            read.functions[function] = section, int(match[1], 16)
+            obj.functions[function] = section, int(match[1], 16)
         elif match := re.fullmatch(r" *([0-9a-f]+):\t((?:[0-9a-f]{2} )+) *\t(.*)", line):
             place = section, int(match[1], 16)
-            read.instructions[place] = one = Instruction(match[2].strip(), match[3], function)
+            instruction = Instruction(match[2].strip(), match[3], function)
+            obj.instructions[place] = instruction
             if jump := re.match(r"j\w+\s+([0-9a-f]+)\b", match[3]):
-                one.target = section, int(jump[1], 16)
+                instruction.target = section, int(jump[1], 16)
             if last:
-                read.instructions[last].next = place
+                obj.instructions[last].next = place
             last = place
-        elif last and "R_X86_64_P" in line and read.instructions[last].text.startswith("j"):
-            # Into another section; the operand ends 4 bytes beyond its address.
-            read.instructions[last].target = section_place(line, 4)
-    return add_branches(path, read)
+        elif last and "R_X86_64_P" in line and obj.instructions[last].text.startswith("j"):
+            # A jump into another section; the operand ends 4 bytes after its address.
+            obj.instructions[last].target = section_place(line, 4)
+    return add_branches(path, obj)
 
 
 def section_place(relocation: str, beyond: int) -> Place | None:
-    """What a relocation says, when it is relative to a section."""
+    """The place to which a relocation refers, if it is relative to a section."""
     match = re.search(r"\s(\.\S+?)(?:([+-])0x([0-9a-f]+))?$", relocation)
     if not match:
         return None
@@ -117,7 +118,7 @@ def section_place(relocation: str, beyond: int) -> Place | None:
     return match[1], (-offset if match[2] == "-" else offset) + beyond
 
 
-def add_branches(path: Path, read: ObjectFile) -> ObjectFile:
+def add_branches(path: Path, obj: ObjectFile) -> ObjectFile:
     entries: dict[int, dict[int, str]] = {}
     for line in output("objdump", "-r", "-j", "__jump_table", path).splitlines():
         if match := re.match(r"([0-9a-f]{16}) R_X86_64_", line):
@@ -128,8 +129,8 @@ def add_branches(path: Path, read: ObjectFile) -> ObjectFile:
             code, target = section_place(entry[0], 0), section_place(entry[4], 0)
             assert code
             assert target
-            read.branches[code] = target
-    return read
+            obj.branches[code] = target
+    return obj
 
 
 @pytest.fixture(scope="module")
@@ -143,7 +144,7 @@ def tree(say: Say) -> Path:
 def numbers(
     tree: Path, directory: Path, *expressions: str, without: Sequence[str] = ()
 ) -> list[int]:
-    """Compile constants of the kernel as its own files are, perhaps without some options."""
+    """Values of constants of the kernel, compiled like its own files, but without some options."""
     source = directory / "numbers.c"
     lines = [f"#undef CONFIG_{option}" for option in without]
     lines += ["#include <linux/tcp.h>", "#include <net/tcp.h>"]
@@ -151,7 +152,7 @@ def numbers(
     source.write_text("\n".join(lines) + "\n")
     saved = (tree / "net/ipv4/.tcp_ackpol.o.cmd").read_text().splitlines()[0]
     command = shlex.split(saved.partition(" := ")[2].partition(" ; ")[0])
-    # Not the list of dependencies, nor the names of the files.
+    # Without the list of dependencies and the names of the files.
     command = [word for word in command[:-1] if not word.startswith("-Wp,-MMD")]
     compiled = directory / "numbers.o"
     command[command.index("-o") + 1] = str(compiled)
@@ -166,29 +167,29 @@ def test_hooks_are_no_ops_and_nothing_looks_for_a_policy(
     tree: Path, tmp_path: Path, name: str
 ) -> None:
     [offset] = numbers(tree, tmp_path, "offsetof(struct tcp_sock, ackpol)")
-    read = read_object(tree / "net/ipv4" / f"{name}.o")
-    assert {read.instructions[place].code for place in read.branches} <= NO_OPS
-    hooked = {read.instructions[place].function.partition(".")[0] for place in read.branches}
+    obj = read_object(tree / "net/ipv4" / f"{name}.o")
+    assert {obj.instructions[place].code for place in obj.branches} <= NO_OPS
+    hooked = {obj.instructions[place].function.partition(".")[0] for place in obj.branches}
     assert hooked >= HOT[name]
 
-    entries = [place for function, place in read.functions.items() if ".cold" not in function]
-    plain = read.reached(entries, set())
-    behind_key = read.reached(read.branches.values(), plain)
-    # What only tables of addresses lead to.
-    for place in read.instructions:
+    entries = [place for function, place in obj.functions.items() if ".cold" not in function]
+    plain = obj.reached(entries, set())
+    behind_key = obj.reached(obj.branches.values(), plain)
+    # Code that is reached only through tables of addresses.
+    for place in obj.instructions:
         if place not in plain and place not in behind_key:
-            plain |= read.reached([place], plain)
+            plain |= obj.reached([place], plain)
 
     access = re.compile(rf"\b0x{offset:x}\(%r")
-    places = {place for place, one in read.instructions.items() if access.search(one.text)}
+    places = {place for place, code in obj.instructions.items() if access.search(code.text)}
     assert places & behind_key
-    looks = {read.instructions[place].function for place in places & plain}
-    assert looks == set()
+    accessing = {obj.instructions[place].function for place in places & plain}
+    assert accessing == set()
 
 
 def test_a_socket_grows_by_no_more_than_16_bytes(tree: Path, tmp_path: Path) -> None:
-    """As without lockdep, whose locks are so large that 8 bytes more begin another cache line."""
+    """Without lockdep, whose locks are so large that 8 more bytes start another cache line."""
     size = "sizeof(struct tcp_sock)"
-    [ours] = numbers(tree, tmp_path, size, without=LOCK_DEBUGGING)
+    [patched] = numbers(tree, tmp_path, size, without=LOCK_DEBUGGING)
     [plain] = numbers(tree, tmp_path, size, without=("TCP_ACKPOL", *LOCK_DEBUGGING))
-    assert 0 <= ours - plain <= 16
+    assert 0 <= patched - plain <= 16
