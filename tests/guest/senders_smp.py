@@ -96,7 +96,7 @@ def send(number: int, address: str, port: int) -> None:
                     sock.sendall(bytes(16384))
                 bbr_info = sock.getsockopt(socket.IPPROTO_TCP, TCP_CC_INFO, 20)
                 if len(bbr_info) == 20 and struct.unpack("5I", bbr_info)[3]:
-                    counts["told"] += 1
+                    counts["reported"] += 1
                 choose(sock, NAMES[(number + connection + step) % len(NAMES)])
         counts["finished"] += 1
 

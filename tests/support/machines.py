@@ -13,7 +13,7 @@ from pathlib import Path
 
 import sweeps
 
-PATIENCE_S = 120
+TIMEOUT_S = 120
 
 
 def ip(*arguments: str) -> str:
@@ -23,7 +23,7 @@ def ip(*arguments: str) -> str:
 
 
 def wait_until(condition: Callable[[], object], message: str) -> None:
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while not condition():
         assert time.monotonic() < deadline, message
         time.sleep(0.1)

@@ -19,7 +19,7 @@ from pathlib import Path
 import mounts
 import pytest
 import sweeps
-from machines import PATIENCE_S, Machine, free_port, start, two_machines, wait_until
+from machines import TIMEOUT_S, Machine, free_port, start, two_machines, wait_until
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.kernel.image import Kernel
@@ -98,7 +98,7 @@ def test_two_workers_leave_the_files_of_a_local_sweep(
     os.kill(victim.worker.pid, signal.SIGKILL)
     wait_until(lambda: not victim.processes(), "its guest still runs")
 
-    _, stderr = sweep.communicate(timeout=PATIENCE_S)
+    _, stderr = sweep.communicate(timeout=TIMEOUT_S)
     assert sweep.returncode == 0, stderr
     assert stderr.count("Mbit/s") == 6
     sweeps.assert_same(local, distributed)
@@ -152,7 +152,7 @@ def test_lost_scheduler_is_reported_in_one_line(
     wait_until(machine.has_guest, "no run")
     scheduler.kill()
     scheduler.communicate()
-    _, stderr = sweep.communicate(timeout=PATIENCE_S)
+    _, stderr = sweep.communicate(timeout=TIMEOUT_S)
     assert sweep.returncode == 1
     assert stderr.splitlines()[-1].startswith(
         f"airtcp: --cluster tls://127.0.0.1:{port}: the scheduler is gone"
@@ -278,7 +278,7 @@ def test_run_killed_on_a_worker_leaves_no_files(
         wait_until(lambda: sweeps.guests_of(scratch), "no guest")
         [job] = jobs_of(worker.pid)
         os.kill(job, signal.SIGKILL)
-        _, stderr = sweep.communicate(timeout=PATIENCE_S)
+        _, stderr = sweep.communicate(timeout=TIMEOUT_S)
         assert sweep.returncode == 1
         killed = f"on {platform.node()} its process was killed by SIGKILL (probably out of"
         assert killed in stderr.splitlines()[-1]

@@ -18,7 +18,7 @@ from airtcp.backends.uml import boot
 from airtcp.kernel.image import Kernel
 
 CURE = "docker run --security-opt seccomp=unconfined"
-PATIENCE_S = 60
+TIMEOUT_S = 60
 
 
 @pytest.mark.parametrize(
@@ -76,13 +76,13 @@ def test_hangup_of_the_terminal_ends_a_sweep_like_ctrl_c(
         text=True,
         preexec_fn=partial(signal.signal, signal.SIGHUP, signal.SIG_DFL),  # despite nohup
     )
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     second = tmp_path / "runs" / "ack_policy-default_mcs-7" / "seed-2"
     while not second.exists():
         assert time.monotonic() < deadline and sweep.poll() is None
         time.sleep(0.02)
     sweep.send_signal(signal.SIGHUP)
-    _, stderr = sweep.communicate(timeout=PATIENCE_S)
+    _, stderr = sweep.communicate(timeout=TIMEOUT_S)
     assert sweep.returncode == 130
     assert stderr.splitlines()[-1].startswith("airtcp: interrupted: 1 of 3 runs are kept")
     assert (tmp_path / "results.json").exists()
@@ -100,9 +100,9 @@ def test_nohup_protects_from_a_hangup(
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while not (tmp_path / "runs").exists():
         assert time.monotonic() < deadline and sweep.poll() is None
         time.sleep(0.02)
     sweep.send_signal(signal.SIGHUP)
-    assert sweep.wait(PATIENCE_S) == 0
+    assert sweep.wait(TIMEOUT_S) == 0

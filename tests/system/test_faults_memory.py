@@ -15,7 +15,7 @@ from airtcp.backends.guesttools import GuestTools
 from airtcp.kernel.image import Kernel
 
 RUNS = ("--set", "mcs=7", "--seeds", "4")
-PATIENCE_S = 60
+TIMEOUT_S = 60
 
 
 @pytest.fixture(scope="module")
@@ -82,13 +82,13 @@ def test_run_whose_process_is_killed_leaves_no_files(
         stderr=subprocess.PIPE,
         text=True,
     )
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while not (guests := sweeps.guests_of(tmp_path)):
         assert time.monotonic() < deadline and sweep.poll() is None
         time.sleep(0.02)
     [worker] = Path(f"/proc/{sweep.pid}/task/{sweep.pid}/children").read_text().split()
     os.kill(int(worker), number)
-    _, stderr = sweep.communicate(timeout=PATIENCE_S)
+    _, stderr = sweep.communicate(timeout=TIMEOUT_S)
     assert sweep.returncode == 1
     *_, line = stderr.splitlines()
     hint = " (probably out of memory)" if number == signal.SIGKILL else ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A network of one's own: its flows come and go as told, share the air, and a policy changes."""
+"""A custom topology: flows start and end as configured and share the air; a policy changes."""
 
 import csv
 from collections import defaultdict
@@ -62,37 +62,37 @@ Rows = dict[str, list[dict[str, float]]]
 
 @pytest.fixture(scope="module")
 def run(lab_kernel: Kernel, tools: GuestTools, tmp_path_factory: pytest.TempPathFactory) -> Runs:
-    """A case by the channel of ap1, run once in a directory of a name."""
+    """A function that runs a case, by the channel of ap1, once in a directory with this name."""
     out_dir = tmp_path_factory.mktemp("network")
     path = out_dir / "network.yaml"
     path.write_text(EXPERIMENT)
     cases = {str(case.factors["channel"]): case for case in load(path).cases()}
 
     @cache
-    def one(channel: str, name: str) -> tuple[Case, RunRecord, Path]:
+    def run_case(channel: str, name: str) -> tuple[Case, RunRecord, Path]:
         result = run_one(RunRequest.of(lab_kernel, tools, cases[channel], 1), out_dir / name)
         assert result.error is None
         return cases[channel], result, out_dir / name
 
-    return one
+    return run_case
 
 
 def seconds(run: tuple[Case, RunRecord, Path]) -> Rows:
-    """What series.csv has of each flow, second by second."""
+    """The rows of each flow in series.csv, one per second."""
     case, _, out_dir = run
-    found: Rows = defaultdict(list)
+    rows: Rows = defaultdict(list)
     with (run_directory(out_dir, case, 1) / "series.csv").open() as file:
         for row in csv.DictReader(file):
             names = ("goodput_mbps", "segments_per_s", "acks_per_s")
-            found[row["flow"]].append({name: float(row[name] or "nan") for name in names})
-    return found
+            rows[row["flow"]].append({name: float(row[name] or "nan") for name in names})
+    return rows
 
 
 def goodput(rows: Rows, flow: str) -> list[float]:
     return [row["goodput_mbps"] for row in rows[flow]]
 
 
-def test_every_flow_starts_and_ends_as_told(run: Runs) -> None:
+def test_every_flow_starts_and_ends_as_configured(run: Runs) -> None:
     shared = run("36", "first")
     flows = {flow.name: flow for flow in shared[1].flows}
     assert list(flows) == ["near-laptop", "far-phone", "laptop-near", "tablet-near"]
@@ -101,38 +101,38 @@ def test_every_flow_starts_and_ends_as_told(run: Runs) -> None:
     rows = seconds(shared)
     active = {name: [value > 0 for value in goodput(rows, name)] for name in flows}
     assert active["near-laptop"] == [True] * 5
-    # Flows begin and end some round trips of time later than told.
+    # Flows start and end a few round trips later than configured.
     for name, first, last in (("far-phone", 2, 4), ("laptop-near", 1, 3), ("tablet-near", 0, 2)):
-        told = [first <= second < last for second in range(5)]
+        exact = [first <= second < last for second in range(5)]
         late = [first <= second <= last for second in range(5)]
-        assert active[name] in (told, late), name
+        assert active[name] in (exact, late), name
 
 
-def test_mac80211s_queues_are_kept_of_every_link(run: Runs) -> None:
+def test_queues_of_mac80211_are_recorded_for_every_link(run: Runs) -> None:
     case, _, out_dir = run("36", "first")
     directory = run_directory(out_dir, case, 1)
     links = {"ap1-laptop": 1000, "ap2-phone": 1000, "laptop": 100, "phone": 100, "tablet": 100}
-    for link, least in links.items():
+    for link, min_packets in links.items():
         head, *rows = (directory / f"queues-{link}.txt").read_text().splitlines()
         column = head.split().index("tx-packets")
-        assert sum(int(row.split()[column]) for row in rows) > least, link
+        assert sum(int(row.split()[column]) for row in rows) > min_packets, link
 
 
-def test_a_policy_changes_while_its_flow_goes_on(run: Runs) -> None:
+def test_policy_changes_during_a_flow(run: Runs) -> None:
     rows = seconds(run("36", "first"))["near-laptop"]
     ratios = numpy.array([row["acks_per_s"] / row["segments_per_s"] for row in rows])
-    assert (ratios[2:] > 0.4).all()  # Linux: one for two, and those of data out of order
+    assert (ratios[2:] > 0.4).all()  # Linux: one per two segments, and one for each out of order
     assert ratios[1] < 0.65 * ratios[2:].min()  # aad
 
 
-def test_cells_share_a_channel_and_not_two(run: Runs) -> None:
-    shared, apart = (seconds(run(*which)) for which in (("36", "first"), ("44", "apart")))
+def test_cells_share_airtime_only_on_the_same_channel(run: Runs) -> None:
+    shared, apart = (seconds(run(*case)) for case in (("36", "first"), ("44", "apart")))
     alone_mbps = goodput(apart, "near-laptop")[3]
 
     def together_mbps(rows: Rows) -> float:
         return goodput(rows, "near-laptop")[3] + goodput(rows, "far-phone")[3]
 
-    # A second has more or less in it: 19.0 to 21.1 together, 19.9 to 20.6 alone, with three seeds.
+    # Mbit/s vary between seconds: 19.0 to 21.1 together, 19.9 to 20.6 alone, with three seeds.
     assert together_mbps(shared) < 1.15 * alone_mbps
     assert together_mbps(apart) > 1.7 * alone_mbps
     shares = ("data", "ack", "idle", "collision")
@@ -149,13 +149,13 @@ def test_the_same_seed_gives_the_same_bytes(run: Runs) -> None:
         assert first.artifacts[name].sha256 == again.artifacts[name].sha256
 
 
-def test_a_report_finds_every_flow_and_ping(run: Runs, lab_kernel: Kernel) -> None:
+def test_report_contains_every_flow_and_ping(run: Runs, lab_kernel: Kernel) -> None:
     case, result, out_dir = run("36", "first")
     experiment = load(out_dir.parent / "network.yaml")
     write(out_dir, document(experiment, [case], lab_kernel, [(case, result)], "test"))
-    [found] = model.load(out_dir).runs
-    assert found.testbed == testbed_of(case) and len(found.pings) == 3
-    over_time = series.over_time(found.directory, found.testbed)
-    assert len(over_time.flows) == 3  # that of UDP has no window
-    by_second = series.by_second(found.directory, found.testbed, "flow_goodput")
+    [loaded] = model.load(out_dir).runs
+    assert loaded.testbed == testbed_of(case) and len(loaded.pings) == 3
+    over_time = series.over_time(loaded.directory, loaded.testbed)
+    assert len(over_time.flows) == 3  # the UDP flow has no window
+    by_second = series.by_second(loaded.directory, loaded.testbed, "flow_goodput")
     assert [values.sum() > 0 for _, values in by_second] == [True] * 4

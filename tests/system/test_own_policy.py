@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A policy out of the tree, built into the laboratory's kernel: it decides, and errors are told."""
+"""A user's policy, built into the laboratory's kernel, is used; build errors are reported."""
 
 import re
 import shutil
@@ -18,15 +18,15 @@ from airtcp.sweep.run import run_one
 SAMPLE = Path(__file__).parents[2] / "samples" / "ackpol"
 
 
-def test_it_decides_when_acks_leave(
+def test_users_policy_decides_when_acks_are_sent(
     lab_kernel: Kernel, tools: GuestTools, say: Say, tmp_path: Path
 ) -> None:
-    """An ACK waits 5 ms from the first segment that it is for, as the sample says."""
-    own = own_policy.read(SAMPLE)
-    built = own_policy.build(own, None, say=say)
+    """The sample delays an ACK by 5 ms from the first segment that it acknowledges."""
+    policy = own_policy.read(SAMPLE)
+    built = own_policy.build(policy, None, say=say)
     assert built.hash != lab_kernel.hash
 
-    case = thesis_case("ack_policy=fixed", "ack_trace=on", "duration=1s", own_policies=own.names)
+    case = thesis_case("ack_policy=fixed", "ack_trace=on", "duration=1s", own_policies=policy.names)
     result = run_one(RunRequest.of(built, tools, case, 1), tmp_path)
     assert result.error is None
     [trace] = tmp_path.rglob("ack-trace.txt")
@@ -35,7 +35,7 @@ def test_it_decides_when_acks_leave(
     assert set(delays_us) == {"5000"}
 
 
-def test_what_the_compiler_says_first_is_shown(
+def test_first_error_of_the_compiler_is_reported(
     lab_kernel: Kernel, say: Say, tmp_path: Path
 ) -> None:
     broken = tmp_path / "broken"
@@ -52,7 +52,9 @@ def test_what_the_compiler_says_first_is_shown(
     assert "\n" not in str(error.value)
 
 
-def test_a_makefile_without_a_module_is_told(lab_kernel: Kernel, say: Say, tmp_path: Path) -> None:
+def test_makefile_without_a_module_is_reported(
+    lab_kernel: Kernel, say: Say, tmp_path: Path
+) -> None:
     empty = tmp_path / "empty"
     shutil.copytree(SAMPLE, empty)
     (empty / "Makefile").write_text("# nothing\n")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Debian packages: what is in them, a policy built against them, both booted in QEMU.
+"""Debian packages: their contents, a policy built against them, both booted in QEMU.
 
-AIRTCP_TEST_DEB builds them (`make deb-check`), which takes minutes; without, the policy is built
+AIRTCP_TEST_DEB builds them (`make deb-check`), which takes minutes; without it, the policy is built
 against the tree of the kernel for QEMU.
 """
 
@@ -43,7 +43,7 @@ def small(say: Say) -> Kernel:
 
 @pytest.fixture(scope="module")
 def root(small: Kernel, say: Say, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The packages, unpacked as on a machine. What ccache has of `small` is not compiled again."""
+    """The unpacked packages. ccache has the objects of `small`, which are not compiled again."""
     out, root = tmp_path_factory.mktemp("deb"), tmp_path_factory.mktemp("root")
     packages = deb.build(out, config=small.path.parent / "config", say=say)
     assert [path.name.split("-6")[0] for path in packages] == ["linux-headers", "linux-image"]
@@ -103,7 +103,7 @@ def test_sample_policy_works_on_the_packaged_kernel(
 ) -> None:
     [headers] = (root / "usr" / "src").iterdir()
     [image] = (root / "boot").glob("vmlinuz-*")
-    # The guest finds modules beside its kernel.
+    # The guest looks for modules in the directory of its kernel.
     packaged = Kernel(Path(shutil.copy(image, root / "linux")), image.name, "packaged")
     shutil.copy(build_sample(headers, tmp_path / "ackpol"), tmp_path)
     (tmp_path / "plan.sh").write_text(

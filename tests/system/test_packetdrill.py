@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The scripts for packetdrill that come with the ACK policies; skipped where it is not installed.
+"""The packetdrill scripts of the ACK policies; skipped if packetdrill is not installed.
 
-One guest runs all, over IPv4, each in a network namespace of its own. The options are those of
-Linux' ksft_runner.sh, but for the tolerance: time in the guest is virtual.
+One guest runs all, over IPv4, each in its own network namespace. The options are those of Linux'
+ksft_runner.sh, except for the tolerance, because time in the guest is virtual.
 """
 
 import re
@@ -21,7 +21,7 @@ from airtcp.kernel.source import OVERLAY, find_source
 PACKETDRILL = "tools/testing/selftests/net/packetdrill"
 SCRIPTS = sorted((OVERLAY / PACKETDRILL).glob("*.pkt"))
 TIMES = Path(__file__).parents[1] / "guest" / "packetdrill_times.c"
-# A delayed ACK of Linux leaves up to a jiffy late, here 1 ms.
+# Linux sends a delayed ACK up to a jiffy late, here 1 ms.
 OPTIONS = (
     "--ip_version=ipv4 --local_ip=192.168.0.1 --gateway_ip=192.168.0.1 --netmask_ip=255.255.0.0 "
     "--remote_ip=192.0.2.1 --tolerance_usecs=1000 --tolerance_percent=0.01"
@@ -40,14 +40,14 @@ WRONG = {
     "counter": ("counters", "Timer *1", "Timer *2", "non-zero status"),
     "error": ("sockopt", "-1 ENOENT", "-1 EPERM", "but got 2 (No such file"),
 }
-"""What a script may say wrongly (script, text, wrong text), and what has to be told."""
+"""Mistakes in scripts (script, text, wrong text) and the expected messages."""
 
 
 @pytest.fixture(scope="module")
 def logs(
     lab_kernel: Kernel, tools: GuestTools, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, str]:
-    """By script, what packetdrill says, and its exit status."""
+    """The output of packetdrill and its exit status, by script."""
     packetdrill = shutil.which("packetdrill")
     if not packetdrill:
         pytest.skip("packetdrill is not on PATH")
@@ -77,9 +77,9 @@ def test_script(logs: dict[str, str], script: str) -> None:
 
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_script_fails(logs: dict[str, str], name: str) -> None:
-    told = logs[f"wrong-{name}"]
-    assert told.endswith("exit status 1\n")
-    assert WRONG[name][3] in told
+    log = logs[f"wrong-{name}"]
+    assert log.endswith("exit status 1\n")
+    assert WRONG[name][3] in log
 
 
 def test_each_policy_of_the_series_is_covered() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What each ACK policy does, segment by segment: tests/packets, run by tests/guest/packets.py."""
+"""Each ACK policy, segment by segment: the scripts of tests/packets, run by packets.py."""
 
 import json
 import re
@@ -31,14 +31,14 @@ WRONG = {
     "counter": ("+41ms > . 1:1(0) ack 17001\n+1ms counter(DelayedACKs) = 2", "= 1, expected 2"),
     "syntax": ("41ms > . 1:1(0) ack 17001", "not a line of a script"),
 }
-"""What the last line of a script may say wrongly, and what has to be told."""
+"""Mistakes in the last line of a script, and the expected messages."""
 
 
 @pytest.fixture(scope="module")
 def results(
     lab_kernel: Kernel, tools: GuestTools, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Any]:
-    """By file, what went wrong and what TCP sent; one guest runs all."""
+    """The problem of each script and the segments that TCP sent; one guest runs all."""
     run_dir = tmp_path_factory.mktemp("packets")
     for path in (TESTS / "guest").glob("packet*.py"):
         shutil.copy(path, run_dir)
@@ -53,15 +53,15 @@ def results(
     (run_dir / "plan.sh").write_text("python3 -B packets.py scripts/* >results.json\n")
     result = boot(lab_kernel, tools, run_dir, seed=1, timeout_wall_s=300)
     assert result.status == "ok", result.reason
-    told: dict[str, Any] = json.loads((run_dir / "results.json").read_text())
-    return told
+    output: dict[str, Any] = json.loads((run_dir / "results.json").read_text())
+    return output
 
 
 @pytest.mark.parametrize("script", [path.stem for path in SCRIPTS])
 def test_script(results: dict[str, Any], script: str) -> None:
-    told = results[f"{script}.pkt"]
-    sent = "\n".join(told["sent"])
-    assert not told["problem"], f"{told['problem']}\nsent by TCP:\n{sent}"
+    result = results[f"{script}.pkt"]
+    sent = "\n".join(result["sent"])
+    assert not result["problem"], f"{result['problem']}\nsent by TCP:\n{sent}"
 
 
 @pytest.mark.parametrize("name", WRONG)
@@ -70,20 +70,20 @@ def test_wrong_script_fails(results: dict[str, Any], name: str) -> None:
 
 
 def marked(sent: list[str]) -> list[int]:
-    """The octets, by hundred, that ACKs with ECE acknowledged."""
-    found: list[int] = []
+    """Every hundredth sequence number that ACKs with ECE acknowledged."""
+    numbers: list[int] = []
     acked = 1
     for line in sent:
         match = re.search(r"> (?:\[\w+\] )?(\S+) .* ack (\d+)", line)
         assert match, line
         if "S" not in match[1]:
-            found += range(acked, int(match[2]), 100) if "E" in match[1] else []
+            numbers += range(acked, int(match[2]), 100) if "E" in match[1] else []
             acked = max(acked, int(match[2]))
-    return found
+    return numbers
 
 
 @pytest.mark.parametrize("policy", ["aad", "count", "limit", "tack", "every"])
-def test_dctcp_marks_are_those_of_default(results: dict[str, Any], policy: str) -> None:
+def test_dctcp_feedback_is_that_of_default(results: dict[str, Any], policy: str) -> None:
     expected = marked(results["dctcp-default.pkt"]["sent"])
     assert expected == list(range(5001, 8001, 100))
     assert marked(results[f"dctcp-{policy}.pkt"]["sent"]) == expected
@@ -92,5 +92,5 @@ def test_dctcp_marks_are_those_of_default(results: dict[str, Any], policy: str) 
 def test_every_policy_is_covered() -> None:
     scripts = [path.stem for path in SCRIPTS]
     assert len(scripts) >= 60
-    started = {name for name in policies.names() for one in scripts if one.startswith(f"{name}-")}
-    assert started == set(policies.names())
+    covered = {name for name in policies.names() for x in scripts if x.startswith(f"{name}-")}
+    assert covered == set(policies.names())

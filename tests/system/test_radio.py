@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a radio can be set to, and what it does to what is on the air."""
+"""Settings of a radio and their effects on the air."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -26,10 +26,10 @@ Run = Callable[..., Path]
 
 @pytest.fixture
 def guest_run(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> Run:
-    def one(script: str, cells: Sequence[Cell] = DOWN, keys: str = "", name: str = "run") -> Path:
+    def boot(script: str, cells: Sequence[Cell] = DOWN, keys: str = "", name: str = "run") -> Path:
         return run(lab_kernel, tools, tmp_path / name, cells, script, keys=keys)
 
-    return one
+    return boot
 
 
 def saturated(seconds: float, before: str = "", *more: int, cells: Sequence[Cell] = DOWN) -> str:
@@ -45,11 +45,11 @@ def mbps(sample: Sample, name: str = "sta") -> float:
     return sample.nodes[name]["packets"] * OCTETS * 8 / sample.time_s / 1e6
 
 
-def test_a_fifo_delays_what_fq_codel_does_not(guest_run: Run) -> None:
+def test_fifo_delays_ping_and_fq_codel_does_not(guest_run: Run) -> None:
     ping = "node sta ping -q -c 40 -i 0.05 10.0.0.1 >ping.txt\n"
 
     def rtt_ms(queue: str) -> float:
-        # The kernel's own queues are long enough for neither to be the limit.
+        # The kernel's other queues are long enough not to be the limit.
         script = flow(DOWN, "ap", "sta", 5) + "sleep 1\n" + ping
         directory = guest_run(script, keys=queue, name=queue.split()[1])
         match = re.search(r"= [\d.]+/([\d.]+)/", (directory / "ping.txt").read_text())
@@ -57,14 +57,14 @@ def test_a_fifo_delays_what_fq_codel_does_not(guest_run: Run) -> None:
         return float(match[1])
 
     fifo, txq = rtt_ms("queueing fifo fifo_mpdus 1000"), rtt_ms("queueing txq")
-    print(f"ping beside a saturated queue: FIFO {fifo:.1f} ms, TXQ {txq:.1f} ms")
+    print(f"ping with a saturated queue: FIFO {fifo:.1f} ms, TXQ {txq:.1f} ms")
     # A thousand packets are 60 ms at 210 Mbit/s.
     assert fifo > 45
     assert txq < fifo / 5
 
 
 @pytest.mark.parametrize(
-    ("keys", "least", "most"),
+    ("keys", "low", "high"),
     [
         ("rx_delivery mpdu", 1, 1.1),
         ("rx_delivery ppdu", 35, 45),
@@ -72,7 +72,9 @@ def test_a_fifo_delays_what_fq_codel_does_not(guest_run: Run) -> None:
         ("rx_delivery coalesced coalesce_mpdus 256 coalesce_us 500", 6, 14),
     ],
 )
-def test_mpdus_are_handed_up_as_asked(guest_run: Run, keys: str, least: float, most: float) -> None:
+def test_rx_delivery_sets_how_many_packets_are_delivered_together(
+    guest_run: Run, keys: str, low: float, high: float
+) -> None:
     script = flow(DOWN, "ap", "sta", 3) + (
         "sleep 1\nnode sta tcpdump -ni wlan0 -c 2000 --time-stamp-precision=nano -tt udp "
         ">arrivals 2>/dev/null\n"
@@ -82,17 +84,17 @@ def test_mpdus_are_handed_up_as_asked(guest_run: Run, keys: str, least: float, m
     together = len(stamps) / len(set(stamps))
     print(f"{keys}: {together:.1f} packets at a time")
     assert len(stamps) == 2000
-    assert least <= together <= most
+    assert low <= together <= high
 
 
 @pytest.mark.parametrize(
     ("formed", "sizes"),
     [(0, {10: 30}), (1, {1: 30, 9: 30}), (2, {1: 60, 8: 30}), (8, {1: 240, 2: 30})],
 )
-def test_aggregates_formed_ahead_have_what_was_there_then(
+def test_aggregates_formed_ahead_contain_the_packets_queued_by_then(
     guest_run: Run, formed: int, sizes: dict[int, int]
 ) -> None:
-    """Bursts of ten packets on a radio that is idle, all before it has won the medium."""
+    """Bursts of ten packets arrive at an idle radio, before it has won the medium."""
     bursts = (
         "import socket, time\n"
         "sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
@@ -108,25 +110,25 @@ def test_aggregates_formed_ahead_have_what_was_there_then(
         ampdu_sizes({name: int(count) for name, count in map(str.split, text.splitlines())})
         for text in ((directory / name).read_text() for name in ("before", "after"))
     )
-    grown = {size: n - before.get(size, 0) for size, n in after.items()}
-    assert sum(size * n for size, n in grown.items()) == 300
-    # A burst that meets a beacon is all there when that is over.
-    assert all(grown.get(size, 0) >= 0.9 * n for size, n in sizes.items()), grown
+    counts = {size: n - before.get(size, 0) for size, n in after.items()}
+    assert sum(size * n for size, n in counts.items()) == 300
+    # A burst that arrives during a beacon is complete at its end.
+    assert all(counts.get(size, 0) >= 0.9 * n for size, n in sizes.items()), counts
 
 
 def test_amsdus_carry_several_packets(guest_run: Run) -> None:
     plain = counted(guest_run(saturated(2), keys="ampdu_mpdus 4", name="plain"))
     amsdu = counted(guest_run(saturated(2), keys="ampdu_mpdus 4 amsdu on", name="amsdu"))
     packets = amsdu.nodes["sta"]["packets"] / amsdu.nodes["sta"]["received"]
-    print(f"{packets:.2f} packets an MPDU; {mbps(plain):.1f} and {mbps(amsdu):.1f} Mbit/s")
+    print(f"{packets:.2f} packets per MPDU; {mbps(plain):.1f} and {mbps(amsdu):.1f} Mbit/s")
     assert plain.nodes["sta"]["packets"] <= plain.nodes["sta"]["received"]
     assert packets > 1.8
     assert mbps(amsdu) > 1.2 * mbps(plain)
 
 
 @pytest.mark.parametrize("spacing_ns", [0, 8000, 16000])
-def test_mpdus_start_as_far_apart_as_their_receiver_asks(guest_run: Run, spacing_ns: int) -> None:
-    """MPDUs of 166 octets take less than 6 us at 240 Mbit/s; delimiters fill up the rest."""
+def test_starts_of_mpdus_have_the_spacing_of_the_receiver(guest_run: Run, spacing_ns: int) -> None:
+    """MPDUs of 166 octets take less than 6 us at 240 Mbit/s; delimiters fill the rest."""
     send = f"node ap saturate send {address(0, 1)} 9 100 4 &\n"
     script = f"{send}sleep 0.5\nsample before\nsleep 3\nsample after\n"
     sample = counted(guest_run(script, keys=f"mpdu_spacing_ns {spacing_ns}"))
@@ -137,7 +139,7 @@ def test_mpdus_start_as_far_apart_as_their_receiver_asks(guest_run: Run, spacing
     assert packets * 800 / 1e6 == pytest.approx(expected, rel=0.01)
 
 
-def test_a_preset_asks_for_the_spacing_of_its_driver(guest_run: Run) -> None:
+def test_preset_has_the_mpdu_spacing_of_its_driver(guest_run: Run) -> None:
     radios = {
         "preset ar9580": "8000",
         "preset qca6178": "8000",
@@ -156,12 +158,12 @@ def test_a_preset_asks_for_the_spacing_of_its_driver(guest_run: Run) -> None:
         assert f"mpdu_spacing_ns {spacing_ns}" in shown, keys
 
 
-def test_a_txop_holds_as_many_exchanges_as_fit(guest_run: Run) -> None:
+def test_txop_contains_as_many_exchanges_as_fit(guest_run: Run) -> None:
     """Video at an access point: AIFSN 1, CWmin 7, TXOP limit 94 * 32 us (hostapd's default)."""
     sample = counted(guest_run(saturated(3, "", 0xA0), keys="ampdu_mpdus 4"))
     limit_us, used_us, mpdus, exchanges = 94 * 32, 0.0, 0, 0
     while True:
-        # As full as still fits, answer included: BlockAck, or ACK for one MPDU.
+        # The fullest PPDU that fits with its response: BlockAck, or ACK for one MPDU.
         fitting = [
             (count, used_us + us)
             for count in (1, 2, 3, 4)
@@ -173,7 +175,7 @@ def test_a_txop_holds_as_many_exchanges_as_fit(guest_run: Run) -> None:
         count, end_us = fitting[-1]
         mpdus, used_us, exchanges = mpdus + count, end_us + 16, exchanges + 1
     expected = mpdus * OCTETS * 8 / (16 + 9 + 3.5 * 9 + used_us - 16)
-    print(f"{exchanges} exchanges a TXOP: {mbps(sample):.1f} of {expected:.1f} Mbit/s")
+    print(f"{exchanges} exchanges per TXOP: {mbps(sample):.1f} of {expected:.1f} Mbit/s")
     assert exchanges > 5
     assert mbps(sample) == pytest.approx(expected, rel=0.01)
 
@@ -182,18 +184,18 @@ def _ppdu_us(mpdus: int) -> float:
     return ppdu_us(HT_RATE, psdu_octets(HT_RATE, MPDU_OCTETS, mpdus, 8))
 
 
-def test_a_lost_block_ack_is_asked_for_or_sent_again(guest_run: Run) -> None:
+def test_lost_block_ack_is_requested_or_all_mpdus_are_repeated(guest_run: Run) -> None:
     lossy = "must airsim radio set 0 response_error_ppm 100000\n"
-    asks = counted(guest_run(saturated(3, lossy), keys="bar on", name="asks"))
-    again = counted(guest_run(saturated(3, lossy), keys="bar off", name="again"))
-    ap, sta = asks.nodes["ap"], asks.nodes["sta"]
-    print(f"BlockAckReq: {mbps(asks):.1f} Mbit/s, all again: {mbps(again):.1f} Mbit/s")
-    assert ap["bar_sent"] > 0.08 * ap["ppdus"] > 0 == again.nodes["ap"]["bar_sent"]
-    # What has arrived is not sent again, and nothing reaches the station's stack twice.
+    bar_on = counted(guest_run(saturated(3, lossy), keys="bar on", name="bar-on"))
+    bar_off = counted(guest_run(saturated(3, lossy), keys="bar off", name="bar-off"))
+    ap, sta = bar_on.nodes["ap"], bar_on.nodes["sta"]
+    print(f"BlockAckReq: {mbps(bar_on):.1f}, all MPDUs: {mbps(bar_off):.1f} Mbit/s")
+    assert ap["bar_sent"] > 0.08 * ap["ppdus"] > 0 == bar_off.nodes["ap"]["bar_sent"]
+    # What has arrived is not sent again, and the station's stack gets nothing twice.
     assert sta["received"] - ap["bar_sent"] < 1.001 * sta["packets"]
-    assert again.nodes["sta"]["received"] > 1.08 * again.nodes["sta"]["packets"]
-    assert again.nodes["ap"]["acked"] == pytest.approx(again.nodes["sta"]["packets"], rel=0.005)
-    assert mbps(asks) > mbps(again)
+    assert bar_off.nodes["sta"]["received"] > 1.08 * bar_off.nodes["sta"]["packets"]
+    assert bar_off.nodes["ap"]["acked"] == pytest.approx(bar_off.nodes["sta"]["packets"], rel=0.005)
+    assert mbps(bar_on) > mbps(bar_off)
 
 
 def test_losses_come_in_bursts(guest_run: Run) -> None:
@@ -203,11 +205,11 @@ def test_losses_come_in_bursts(guest_run: Run) -> None:
     )
     sample = counted(guest_run(saturated(10, burst), keys="ampdu_mpdus 1"))
     lost = sample.nodes["ap"]["retries"] / sample.nodes["ap"]["ppdus"]
-    # Bad for 50000 / (50000 + 200000) of the frames, of which half are lost.
+    # The state is bad for 50000 / (50000 + 200000) of the frames, half of which are lost.
     assert lost == pytest.approx(0.1, rel=0.1)
 
 
-def test_a_station_walks_out_of_range_and_back(guest_run: Run) -> None:
+def test_rate_follows_a_station_that_walks_away_and_back(guest_run: Run) -> None:
     minstrel = HT.replace({"rate_control": "minstrel"})
     cells = [Cell("ap", ["sta"], minstrel)]
     script = (
@@ -230,7 +232,7 @@ def test_a_station_walks_out_of_range_and_back(guest_run: Run) -> None:
     assert back > 0.8 * near
 
 
-def test_legacy_stations_are_protected_from(guest_run: Run) -> None:
+def test_transmissions_near_legacy_stations_are_protected(guest_run: Run) -> None:
     legacy = Parameters().replace({"standard": "802.11a", "preset": "wifi-11a", "width": "20MHz"})
     alone = counted(guest_run(saturated(1), name="alone"))
     mixed_cells = [Cell("ap", ["sta", "old"], HT, {"old": legacy})]
@@ -239,7 +241,7 @@ def test_legacy_stations_are_protected_from(guest_run: Run) -> None:
     assert mixed.nodes["ap"]["rts_sent"] >= mixed.nodes["ap"]["ppdus"] - 20 > 100
 
 
-def test_multicast_goes_once_at_the_lowest_rate(guest_run: Run) -> None:
+def test_multicast_is_sent_once_at_the_lowest_rate(guest_run: Run) -> None:
     lossy = (
         "must airsim radio set 1 mpdu_error_ppm 500000\n"
         "must node ap ip route add 239.0.0.0/8 dev wlan0\n"
@@ -264,12 +266,12 @@ def test_airtime_agrees_with_mac80211(guest_run: Run) -> None:
         for index, name in ((1, "near"), (2, "far"))
     )
     lossy = "must airsim radio set 2 mpdu_error_ppm 300000\n"
-    # Both buffers fit into mac80211's 4 MB of queues, beyond which it would drop all the time.
+    # Both buffers fit into mac80211's 4 MB of queues; otherwise it would always drop packets.
     flows = "".join(flow(cells, "ap", name, 3, 0, 1_000_000) for name in ("near", "far"))
     script = lossy + flows + "sleep 4\n" + show
     for line in (guest_run(script, cells) / "airtime").read_text().splitlines():
-        name, own_ns, _, mac80211_us = line.split()
-        print(name, own_ns, mac80211_us)
-        assert int(own_ns) > 1e9
-        # Management frames are not QoS data, which is what mac80211 counts.
-        assert int(mac80211_us) * 1000 == pytest.approx(int(own_ns), rel=0.001)
+        name, airsim_ns, _, mac80211_us = line.split()
+        print(name, airsim_ns, mac80211_us)
+        assert int(airsim_ns) > 1e9
+        # mac80211 counts only QoS data, not management frames.
+        assert int(mac80211_us) * 1000 == pytest.approx(int(airsim_ns), rel=0.001)

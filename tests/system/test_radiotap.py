@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What Wireshark makes of the frames on the air: all that it asks for is there."""
+"""Wireshark decodes the frames on the air without warnings."""
 
 import subprocess
 from collections import Counter
@@ -10,8 +10,8 @@ from guests import Measure
 
 WARNING = "_ws.expert.severity >= 0x600000"
 
-# Settings over thesis-lan; the PHY that Wireshark finds (its own numbers), and the rate of data in
-# Mbit/s that it works out.
+# Changes to thesis-lan; the PHY according to Wireshark (by its numbers), and the data rate in
+# Mbit/s that it computes.
 STANDARDS = {
     "802.11a": (
         ("width=20MHz", "streams=1", "guard_interval=800ns", "rts_threshold=1000"),
@@ -30,11 +30,11 @@ STANDARDS = {
 }
 
 
-def tshark(path: Path, shown: str, *fields: str) -> Counter[str]:
-    """How often frames of the filter have which values of the fields. TCP is not looked into."""
+def tshark(path: Path, frames: str, *fields: str) -> Counter[str]:
+    """Counts of the values of fields in frames that pass a filter. TCP is not dissected."""
     words = [word for field in fields for word in ("-e", field)]
     done = subprocess.run(
-        ["tshark", "-r", path, "--disable-protocol", "tcp", "-Y", shown, "-T", "fields", *words],
+        ["tshark", "-r", path, "--disable-protocol", "tcp", "-Y", frames, "-T", "fields", *words],
         check=True,
         capture_output=True,
         text=True,
@@ -43,13 +43,13 @@ def tshark(path: Path, shown: str, *fields: str) -> Counter[str]:
 
 
 @pytest.mark.parametrize("standard", list(STANDARDS))
-def test_wireshark_warns_of_nothing(measure: Measure, tmp_path: Path, standard: str) -> None:
+def test_wireshark_does_not_warn(measure: Measure, tmp_path: Path, standard: str) -> None:
     settings, data = STANDARDS[standard]
     result = measure(f"standard={standard}", *settings, "capture=air", "capture_duration=500ms")
     assert result.error is None
     path = tmp_path / result.artifacts["air.pcapng"].path
     assert tshark(path, WARNING, "_ws.expert.message") == {}
-    of_data = "wlan.fc.type_subtype == 40 && wlan.ta == 02:61:69:72:00:00"
-    found = tshark(path, of_data, "wlan_radio.phy", "wlan_radio.data_rate")
-    print(standard, dict(found))
-    assert found.most_common(1)[0][0].split("\t") == list(data)
+    data_frames = "wlan.fc.type_subtype == 40 && wlan.ta == 02:61:69:72:00:00"
+    values = tshark(path, data_frames, "wlan_radio.phy", "wlan_radio.data_rate")
+    print(standard, dict(values))
+    assert values.most_common(1)[0][0].split("\t") == list(data)

@@ -20,7 +20,7 @@ BASE: dict[str, Plain] = {
     "guard_interval": "400ns",
 }
 SNRS_DB = tuple(range(6, 45, 3))
-# The model's errors know no guard interval, so the short one is always better.
+# The error model ignores the guard interval, so that the short one is always better.
 RATES = tuple((mcs, streams) for streams in (1, 2) for mcs in range(8))
 
 # Transmit power less the noise of 20 MHz with a noise figure of 7 dB, in thousandths of a dB.
@@ -35,7 +35,7 @@ def _at(snr_db: float) -> str:
 def _run(
     kernel: Kernel, tools: GuestTools, directory: Path, control: str, steps: list[tuple[str, str]]
 ) -> None:
-    """steps: a sample's name, and what is done and waited for before the sample."""
+    """steps: the name of each sample and the commands before it."""
     cells = [Cell("ap", ["sta"], Parameters().replace({**BASE, "rate_control": control}))]
     parts = ["must airsim radio set 0 errors snr\nmust airsim radio set 1 errors snr\n"]
     parts.append(flow(cells, "ap", "sta", 10_000))
@@ -45,7 +45,7 @@ def _run(
 
 
 def _sample_s(control: str) -> float:
-    # How often minstrel_ht probes a rate that fails is chance: 5% either way over 2 s at 6 dB.
+    # minstrel_ht's probes of failing rates are random: +-5% over 2 s at 6 dB.
     return 0.3 if control == "fixed" else 8
 
 
@@ -75,23 +75,23 @@ def test_minstrel_settles_on_the_best_rate(
         goodputs = [_mbps(tmp_path / "fixed", f"{snr_db}-{number}") for number in range(len(RATES))]
         best = max(goodputs)
         mcs, streams = RATES[goodputs.index(best)]
-        found = _mbps(tmp_path / "minstrel", str(snr_db))
+        goodput = _mbps(tmp_path / "minstrel", str(snr_db))
         print(
-            f"{snr_db} dB: minstrel {found:.1f} Mbit/s, best fixed {best:.1f} "
-            f"(MCS {mcs}, {streams} streams), {found / best:.3f}"
+            f"{snr_db} dB: minstrel {goodput:.1f} Mbit/s, best fixed {best:.1f} "
+            f"(MCS {mcs}, {streams} streams), {goodput / best:.3f}"
         )
-        if found < 0.9 * best:
-            worse.append(found / best)
-    # minstrel_ht counts no probability above 90%, so it takes a faster rate that loses 30% for
-    # better than a sure one: at 24 dB it is 13% below the best.
+        if goodput < 0.9 * best:
+            worse.append(goodput / best)
+    # minstrel_ht limits probabilities to 90%, so that it may prefer a faster rate with 30% of
+    # losses to one without: at 24 dB it is 13% below the best.
     assert len(SNRS_DB) - len(worse) >= 12
     assert min(worse, default=1) > 0.85
 
 
 @pytest.mark.parametrize("snr_db", [0])
-def test_nothing_gets_through_below_the_noise(
+def test_nothing_is_received_below_the_noise(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, snr_db: int
 ) -> None:
-    steps = [("gone", f"{_at(snr_db)}must airsim radio set 0 rate_mcs 7\nsleep 0.1\n")]
+    steps = [("out-of-range", f"{_at(snr_db)}must airsim radio set 0 rate_mcs 7\nsleep 0.1\n")]
     _run(lab_kernel, tools, tmp_path, "fixed", steps)
-    assert _mbps(tmp_path, "gone") == 0
+    assert _mbps(tmp_path, "out-of-range") == 0

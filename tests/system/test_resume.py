@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""SIGKILL at any moment: no guest is left, and in the end the sweep is as an undisturbed one."""
+"""SIGKILL at any moment: no guest is left, and the resumed sweep equals an undisturbed one."""
 
 import ctypes
 import os
@@ -22,8 +22,8 @@ PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 
 
 @pytest.fixture
-def orphans_are_ours() -> Iterator[None]:
-    """Whoever loses its parent becomes a child of this process."""
+def adopted_orphans() -> Iterator[None]:
+    """Orphaned descendants become children of this process."""
     prctl = ctypes.CDLL(None).prctl
     assert prctl(PR_SET_CHILD_SUBREAPER, 1) == 0
     yield
@@ -31,12 +31,12 @@ def orphans_are_ours() -> Iterator[None]:
 
 
 def children() -> list[str]:
-    """The command lines of this process' children."""
+    """The command lines of the children of this process."""
     pids = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
     return [Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ") for pid in pids]
 
 
-def wait_until_nobody_is_left() -> None:
+def wait_until_no_child_is_left() -> None:
     deadline = time.monotonic() + 30
     while True:
         try:
@@ -48,7 +48,7 @@ def wait_until_nobody_is_left() -> None:
 
 
 def wait_for_a_guest(sweep: "subprocess.Popen[bytes]", out_dir: Path, since: float) -> None:
-    """Until one has come as far as to tell the time, or nothing is to be done."""
+    """Wait until a guest writes its progress, or until the sweep ends."""
     while sweep.poll() is None:
         for progress in (out_dir / "runs").glob("*/*/progress"):
             try:
@@ -59,8 +59,8 @@ def wait_for_a_guest(sweep: "subprocess.Popen[bytes]", out_dir: Path, since: flo
         time.sleep(0.05)
 
 
-def kill(out_dir: Path, moments: random.Random) -> bool:
-    """Start or resume the sweep and kill it at some moment; whether it was still there."""
+def kill(out_dir: Path, random_source: random.Random) -> bool:
+    """Start or resume the sweep and kill it at a random time; returns whether it still ran."""
     since = time.time()
     sweep = subprocess.Popen(
         sweeps.command(out_dir, *RUNS),
@@ -69,41 +69,41 @@ def kill(out_dir: Path, moments: random.Random) -> bool:
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    if moments.random() < 0.7:
+    if random_source.random() < 0.7:
         wait_for_a_guest(sweep, out_dir, since)
-    time.sleep(moments.uniform(0, 2))
-    there = sweep.poll() is None
-    if there:
-        # Alone, or with all of its group, as a user may kill it.
-        moments.choice((os.kill, os.killpg))(sweep.pid, signal.SIGKILL)
+    time.sleep(random_source.uniform(0, 2))
+    running = sweep.poll() is None
+    if running:
+        # Only the process, or its whole group, as a user may do.
+        random_source.choice((os.kill, os.killpg))(sweep.pid, signal.SIGKILL)
     sweep.wait()
-    return there
+    return running
 
 
-def seen(out_dir: Path) -> dict[str, tuple[int, int]]:
-    """What tells a result that was written again."""
+def versions(out_dir: Path) -> dict[str, tuple[int, int]]:
+    """Inode and modification time of each result, which change if it is written again."""
     stats = {name: path.stat() for name, path in sweeps.results(out_dir).items()}
     return {name: (stat.st_ino, stat.st_mtime_ns) for name, stat in stats.items()}
 
 
-def test_a_sweep_killed_again_and_again_ends_as_if_undisturbed(
-    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, orphans_are_ours: None
+def test_repeatedly_killed_sweep_equals_an_undisturbed_one(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, adopted_orphans: None
 ) -> None:
     assert lab_kernel and tools  # built beforehand, so that runs start at once
     undisturbed, killed = tmp_path / "undisturbed", tmp_path / "killed"
     sweeps.run(undisturbed, *RUNS)
-    moments = random.Random(1)
+    random_source = random.Random(1)
     hits = 0
     finished: dict[str, tuple[int, int]] = {}
     for _ in range(KILLS):
-        hits += kill(killed, moments)
-        wait_until_nobody_is_left()
-        now = seen(killed)
+        hits += kill(killed, random_source)
+        wait_until_no_child_is_left()
+        now = versions(killed)
         assert finished.items() <= now.items()
         finished = now
     print(f"killed {hits} times of {KILLS}")
     assert hits > KILLS / 2
     assert finished
     sweeps.run(killed, *RUNS)
-    assert finished.items() <= seen(killed).items()
+    assert finished.items() <= versions(killed).items()
     sweeps.assert_same(undisturbed, killed)

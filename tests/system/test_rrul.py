@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Both directions, classes, probes of latency, pages of the web; and that Flent plots them all."""
+"""Both directions, classes, latency probes, web pages; Flent can plot all of them."""
 
 import csv
 import subprocess
@@ -41,7 +41,7 @@ OTHERS = ("request_response_ms", "completion_time_ms", "page_time_ms", *PATH_MET
 
 
 class Runs:
-    """Runs of seed 1, each done once."""
+    """Runs with seed 1, each executed once."""
 
     def __init__(self, kernel: Kernel, tools: GuestTools, out_dir: Path) -> None:
         self._kernel, self._tools, self._out_dir = kernel, tools, out_dir
@@ -76,7 +76,7 @@ def named(*prefixes: str) -> set[str]:
 
 
 def goodputs_mbps(run_dir: Path, duration_s: int) -> Mapping[tuple[str, str, str], float]:
-    """By direction, class and number of a flow, from its rows of series.csv."""
+    """Goodput by direction, class and number of a flow, from series.csv."""
     sums: dict[tuple[str, str, str], float] = defaultdict(float)
     with (run_dir / "series.csv").open(newline="") as file:
         for row in csv.DictReader(file):
@@ -89,21 +89,21 @@ def test_rrul_has_every_metric_and_all_of_its_flows(runs: Runs) -> None:
     result = runs(*RRUL)
     assert missing(result) == {"goodput_jain"} | named(*OTHERS)
     flows = goodputs_mbps(runs.directory(result), 4)
-    assert set(flows) == {(way, name, "1") for way in ("download", "upload") for name in CLASSES}
+    assert set(flows) == {(d, name, "1") for d in ("download", "upload") for name in CLASSES}
     for name in CLASSES:
         probe = runs.directory(result) / f"udp-ping-{name}.csv"
         assert probe.exists() == (name != "CS5")
-    # What voice and background get of a busy medium, in data and in latency.
+    # Shares of voice and background on a busy medium, in goodput and latency.
     of_class = {name: flows["download", name, "1"] + flows["upload", name, "1"] for name in CLASSES}
     assert of_class["EF"] > 2 * of_class["BK"]
-    beside = {
+    pings = {
         name: read_udp_ping(runs.directory(result) / f"udp-ping-{name}.csv").within(2, 6)
         for name in ("BE", "EF")
     }
-    assert numpy.median(beside["EF"].answered_ms) < 20
-    # Those who wait longer than the probe does have no answer.
-    late = numpy.nan_to_num(beside["BE"].rtt_ms, nan=1000)
-    assert numpy.median(late) > 10 * numpy.median(beside["EF"].answered_ms)
+    assert numpy.median(pings["EF"].answered_ms) < 20
+    # Requests without an answer in time count as 1 s.
+    best_effort_ms = numpy.nan_to_num(pings["BE"].rtt_ms, nan=1000)
+    assert numpy.median(best_effort_ms) > 10 * numpy.median(pings["EF"].answered_ms)
 
 
 def test_both_directions_share_the_medium(runs: Runs) -> None:
@@ -117,16 +117,16 @@ def test_both_directions_share_the_medium(runs: Runs) -> None:
     assert metrics["goodput_mbps"] == pytest.approx(alone, rel=0.3)
 
 
-def test_idle_time_is_that_of_the_network_alone(runs: Runs) -> None:
-    with_idle = runs(*DOWNLOAD, "baseline=2s").values
+def test_baseline_is_measured_without_load(runs: Runs) -> None:
+    with_baseline = runs(*DOWNLOAD, "baseline=2s").values
     without = runs(*DOWNLOAD).values
     assert "ping_idle_ms_p50" not in without
-    assert 5 * with_idle["ping_idle_ms_p50"] < with_idle["ping_rtt_ms_p50"]
-    # What is measured is the transfer: not a third of it, as if idle time counted.
+    assert 5 * with_baseline["ping_idle_ms_p50"] < with_baseline["ping_rtt_ms_p50"]
+    # Other metrics are those of the transfer, without the baseline.
     for share in ("data", "ack", "idle"):
         name = f"airtime_{share}_share"
-        assert with_idle[name] == pytest.approx(without[name], abs=0.03)
-    assert with_idle["goodput_mbps"] == pytest.approx(without["goodput_mbps"], rel=0.05)
+        assert with_baseline[name] == pytest.approx(without[name], abs=0.03)
+    assert with_baseline["goodput_mbps"] == pytest.approx(without["goodput_mbps"], rel=0.05)
 
 
 def test_flows_add_up(runs: Runs) -> None:
@@ -138,18 +138,18 @@ def test_flows_add_up(runs: Runs) -> None:
     assert 1 / 8 < metrics["flow_jain"] <= 1
 
 
-def test_udp_goes_both_ways(runs: Runs) -> None:
+def test_udp_in_both_directions(runs: Runs) -> None:
     result = runs(*UDP, "direction=both")
     metrics = result.values
     flows = goodputs_mbps(runs.directory(result), 3)
-    for way in ("download", "upload"):
-        # Of 30 Mbit/s of payload nothing is lost on a medium that has room for it.
-        assert metrics[f"goodput_{way}_mbps"] == pytest.approx(30, rel=0.02)
-        assert flows[way, "", "1"] == pytest.approx(30, rel=0.05)
+    for direction in ("download", "upload"):
+        # A medium with enough capacity loses nothing of 30 Mbit/s of payload.
+        assert metrics[f"goodput_{direction}_mbps"] == pytest.approx(30, rel=0.02)
+        assert flows[direction, "", "1"] == pytest.approx(30, rel=0.05)
     assert "flow_jain" not in metrics
 
 
-def test_a_page_takes_as_long_as_its_slowest_object_at_least(runs: Runs) -> None:
+def test_page_takes_at_least_as_long_as_its_slowest_object(runs: Runs) -> None:
     result = runs(*WEB)
     exchanges = read_exchanges(runs.directory(result) / "exchanges.csv")
     pages = exchanges.by_page()
@@ -162,7 +162,7 @@ def test_a_page_takes_as_long_as_its_slowest_object_at_least(runs: Runs) -> None
         ]
         assert page_ms >= max(objects_ms)
     assert result.values["page_time_ms_mean"] == pytest.approx(pages.times_ms.mean())
-    # Other pages are not loaded meanwhile.
+    # Pages are loaded one after the other.
     assert all(
         end <= start for end, start in zip(pages.end_ns[:-1], pages.start_ns[1:], strict=True)
     )
@@ -204,7 +204,7 @@ def test_the_same_seed_gives_the_same_bytes(
     ],
     ids=["upload", "download", "idle", "rrul", "both", "udp", "request_response", "web"],
 )
-def test_flent_plots_it(
+def test_flent_plots_the_run(
     runs: Runs, tmp_path: Path, settings: tuple[str, ...], plots: tuple[str, ...]
 ) -> None:
     path = runs.directory(runs(*settings)) / "run.flent.gz"
@@ -212,9 +212,9 @@ def test_flent_plots_it(
         picture = tmp_path / f"{plot}.png"
         done = flent("-v", "-i", str(path), "-p", plot, "-o", str(picture), cwd=tmp_path)
         assert done.returncode == 0, done.stderr
-        said = (done.stdout + done.stderr).lower()
+        output = (done.stdout + done.stderr).lower()
         for sign in ("missing", "no raw data", "no data", "error", "not smoothing"):
-            assert sign not in said, said
+            assert sign not in output, output
         assert picture.read_bytes().startswith(b"\x89PNG")
 
 
@@ -222,7 +222,7 @@ def flent(*words: str, cwd: Path) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(["flent", *words], cwd=cwd, capture_output=True, text=True)
 
 
-def test_flents_summary_has_what_was_measured(runs: Runs, tmp_path: Path) -> None:
+def test_flents_summary_has_the_measured_goodput(runs: Runs, tmp_path: Path) -> None:
     result = runs(*UPLOAD)
     path = runs.directory(result) / "run.flent.gz"
     done = flent("-i", str(path), "-f", "csv", "-o", "out.csv", cwd=tmp_path)

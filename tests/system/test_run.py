@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Whole runs on the laboratory's kernel: every metric, every failure."""
+"""Whole runs on the laboratory's kernel: metrics and failures."""
 
 import pytest
 from edits import with_word
@@ -9,7 +9,7 @@ from airtcp.experiment.metrics import METRICS
 from airtcp.steps.plan import plan
 from airtcp.sweep import request
 
-# What other workloads measure, or probes that are off.
+# Metrics of other workloads and of probes that are off.
 OTHERS = {
     name
     for name in METRICS
@@ -44,22 +44,22 @@ UPLOAD, DOWNLOAD = "goodput_upload_mbps", "goodput_download_mbps"
     ],
     ids=" ".join,
 )
-def test_a_tcp_run_has_every_metric(measure: Measure, settings: tuple[str, ...]) -> None:
+def test_tcp_run_has_every_metric(measure: Measure, settings: tuple[str, ...]) -> None:
     result = measure(*settings)
     assert result.error is None
     assert set(result.metrics) == set(METRICS)
     missing = {name for name, value in result.metrics.items() if value is None}
-    # Fairness is that of several stations or flows.
+    # Fairness needs several stations or flows.
     several = "flows=3" in settings
-    other_way = DOWNLOAD if "direction=upload" in settings else UPLOAD
-    assert missing == {"goodput_jain", other_way} | OTHERS | (set() if several else {"flow_jain"})
+    opposite = DOWNLOAD if "direction=upload" in settings else UPLOAD
+    assert missing == {"goodput_jain", opposite} | OTHERS | (set() if several else {"flow_jain"})
     assert result.values["goodput_mbps"] > 1
     assert result.cost.virtual_s and result.cost.virtual_s > 2
     if settings[0].startswith("capture"):
         assert {"server.pcapng", "station.pcapng", "air.pcapng"} <= set(result.artifacts)
 
 
-def test_a_udp_run_has_the_metrics_that_are_not_tcps(measure: Measure) -> None:
+def test_udp_run_has_every_metric_but_those_of_tcp(measure: Measure) -> None:
     result = measure("protocol=udp")
     assert result.error is None
     missing = {name for name, value in result.metrics.items() if value is None}
@@ -77,21 +77,21 @@ def test_stations_share_the_channel(measure: Measure) -> None:
     assert 100 < metrics["goodput_mbps"] < 200
 
 
-def test_the_wire_limits_what_the_thesis_says_it_does(measure: Measure) -> None:
+def test_wire_limits_goodput_as_in_the_thesis(measure: Measure) -> None:
     """tbf counts Ethernet frames: 1448 of 1514 bytes are payload, 47.8 of 50 Mbit/s."""
     result = measure("rate=50Mbit", "duration=5s")
     assert result.values["goodput_mbps"] == pytest.approx(50 * 1448 / 1514, rel=0.01)
 
 
-def test_gro_thins_the_acks_of_the_default_policy(measure: Measure) -> None:
-    """Off: an ACK for every second segment. On: one for every merged burst, as NAPI drivers do."""
+def test_gro_reduces_the_acks_of_the_default_policy(measure: Measure) -> None:
+    """Off: an ACK per two segments. On: one per merged burst, as with NAPI drivers."""
     alone = measure("gro=off").values["acks_per_segment"]
     merged = measure("gro=on").values["acks_per_segment"]
     assert 0.48 < alone < 0.55
     assert merged < 0.25
 
 
-def test_a_command_that_fails_is_named(measure: Measure, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_command_is_reported(measure: Measure, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(request, "plan", lambda *of: with_word(plan(*of), "delay", "dealy"))
     result = measure("delay=50ms")
     assert result.status == "failed"
@@ -100,7 +100,7 @@ def test_a_command_that_fails_is_named(measure: Measure, monkeypatch: pytest.Mon
     assert result.error.endswith("console.log)")
 
 
-def test_a_kernel_without_what_is_asked_says_so(
+def test_sysctl_that_the_kernel_does_not_have_is_reported(
     measure: Measure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(request, "plan", lambda *of: with_word(plan(*of), "tcp_sack", "tcp_sock"))

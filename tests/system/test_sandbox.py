@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a program of the guest can do to the host and to the guest's kernel: nothing."""
+"""Programs in a guest cannot affect the host or the guest's kernel."""
 
 import os
 import re
@@ -18,57 +18,57 @@ from airtcp.backends.guesttools import GuestTools, compile_program
 from airtcp.backends.uml import boot
 from airtcp.kernel.image import Kernel
 
-WAYS: dict[str, tuple[str, ...]] = {"seccomp": (), "ptrace": ("seccomp=off",)}
+MODES: dict[str, tuple[str, ...]] = {"seccomp": (), "ptrace": ("seccomp=off",)}
 FUZZ_RUNS = int(os.environ.get("AIRTCP_TEST_FUZZ_STUB", "10000"))
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_calls_of_the_stub_do_not_reach_the_host(
-    way: str,
+@pytest.mark.parametrize("mode", MODES)
+def test_system_calls_by_the_stub_do_not_reach_the_host(
+    mode: str,
     lab_kernel: Kernel,
     tools: GuestTools,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     target = tmp_path / "reached"
-    plan = f"./escape {target} >said 2>&1; echo $? >code; ./programs >checks\n"
-    result = run(lab_kernel, tools, tmp_path / way, plan, monkeypatch, WAYS[way])
-    said = (tmp_path / way / "said").read_text()
-    assert result.status == "ok", (result.reason, said)
+    plan = f"./escape {target} >output 2>&1; echo $? >code; ./programs >checks\n"
+    result = run(lab_kernel, tools, tmp_path / mode, plan, monkeypatch, MODES[mode])
+    output = (tmp_path / mode / "output").read_text()
+    assert result.status == "ok", (result.reason, output)
     assert not target.exists()
-    rows = re.findall(r"^(.*): killed (\d+), reached (\d+), others (\d+)$", said, re.M)
-    assert len(rows) == 22, said
+    rows = re.findall(r"^(.*): killed (\d+), reached (\d+), others (\d+)$", output, re.M)
+    assert len(rows) == 22, output
     assert all(int(killed) and reached == others == "0" for _, killed, reached, others in rows), (
-        said
+        output
     )
-    assert (tmp_path / way / "code").read_text() == "0\n", said
-    # The guest is as it was.
-    assert (tmp_path / way / "checks").read_text().count("holds: ") == 11
+    assert (tmp_path / mode / "code").read_text() == "0\n", output
+    # The guest still works.
+    assert (tmp_path / mode / "checks").read_text().count("holds: ") == 11
     assert splats(result.console) == []
 
 
-def test_wild_jumps_into_the_stub_end_their_process_only(
+def test_wild_jumps_into_the_stub_kill_only_their_process(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """AIRTCP_TEST_FUZZ_STUB says how many; 10,000 take some 15 s of processor time."""
-    plan = f"./stubfuzz {FUZZ_RUNS} 1 >said 2>&1 || exit 1; ./programs >checks\n"
+    """AIRTCP_TEST_FUZZ_STUB is their number; 10,000 take about 15 s of processor time."""
+    plan = f"./stubfuzz {FUZZ_RUNS} 1 >output 2>&1 || exit 1; ./programs >checks\n"
     before = set(tmp_path.iterdir())
     result = run(
         lab_kernel, tools, tmp_path / "run", plan, monkeypatch, (), timeout_wall_s=FUZZ_RUNS
     )
-    said = (tmp_path / "run" / "said").read_text()
-    assert result.status == "ok", (result.reason, said)
-    ends = [int(count) for count in re.findall(r"^(\d+) ended by signal \d+$", said, re.M)]
-    assert sum(ends) == FUZZ_RUNS, said
+    output = (tmp_path / "run" / "output").read_text()
+    assert result.status == "ok", (result.reason, output)
+    ends = [int(count) for count in re.findall(r"^(\d+) ended by signal \d+$", output, re.M)]
+    assert sum(ends) == FUZZ_RUNS, output
     assert (tmp_path / "run" / "checks").read_text().count("holds: ") == 11
     assert splats(result.console) == []
     assert set(tmp_path.iterdir()) - before == {tmp_path / "run"}
 
 
-def test_root_writes_only_to_the_directory_of_the_run(
+def test_root_can_write_only_to_the_directory_of_the_run(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where mount() may not, mount(8) mounts read-only."""
+    """If a mount for writing is refused, mount(8) mounts read-only."""
     plan = f"""\
 try() {{ "$@" 2>/dev/null && echo "$*" >>possible; }}
 mkdir /tmp/host
@@ -91,27 +91,27 @@ try touch here
     assert (tmp_path / "run" / "here").exists()
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_process_that_the_host_kills_ends_its_program_only(
-    way: str,
+@pytest.mark.parametrize("mode", MODES)
+def test_process_killed_by_the_host_ends_only_its_program(
+    mode: str,
     lab_kernel: Kernel,
     tools: GuestTools,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """As the host does that runs out of memory: the guest's kernel must not wait for ever."""
-    killer = threading.Thread(target=kill_who_spins)
+    """The host may run out of memory; the guest's kernel must not wait forever."""
+    killer = threading.Thread(target=kill_spinning_process)
     killer.start()
     plan = "./spin; echo $? >code; ./programs >checks\n"
-    result = run(lab_kernel, tools, tmp_path / way, plan, monkeypatch, WAYS[way])
+    result = run(lab_kernel, tools, tmp_path / mode, plan, monkeypatch, MODES[mode])
     killer.join()
     assert result.status == "ok", result.reason
-    assert (tmp_path / way / "code").read_text() == f"{128 + signal.SIGSEGV}\n"
-    assert (tmp_path / way / "checks").read_text().count("holds: ") == 11
+    assert (tmp_path / mode / "code").read_text() == f"{128 + signal.SIGSEGV}\n"
+    assert (tmp_path / mode / "checks").read_text().count("holds: ") == 11
 
 
-def kill_who_spins() -> None:
-    """Kill the process of this session's guests that has used half a second of processor time."""
+def kill_spinning_process() -> None:
+    """Kill the process of a guest that has used half a second of processor time."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         for stat in Path("/proc").glob("[0-9]*/stat"):
@@ -127,10 +127,10 @@ def kill_who_spins() -> None:
         time.sleep(0.1)
 
 
-def test_guest_that_the_host_stops_and_continues_goes_on(
+def test_guest_survives_being_stopped_by_the_host(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At a terminal, or when the machine sleeps: the host takes back what it notified of."""
+    """As on Ctrl-Z or suspend, after which the host repeats seccomp notifications."""
     stopped: list[int] = []
     stopper = threading.Thread(target=stop_and_continue, args=(stopped,))
     stopper.start()
@@ -143,7 +143,7 @@ def test_guest_that_the_host_stops_and_continues_goes_on(
 
 
 def stop_and_continue(stopped: list[int]) -> None:
-    """Stop the guest of this session for a moment, again and again until it has ended."""
+    """Stop and continue this session's guest repeatedly until it has ended."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         guests = [

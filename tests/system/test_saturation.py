@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Goodput of a lone saturated sender against the arithmetic of the standard, at many points.
+"""Goodput of a single saturated sender at many rates, compared with durations from the standard.
 
-The arithmetic is tests/support/wifi_timing.py's, which shares nothing with the driver.
+tests/support/wifi_timing.py computes these without the driver's code.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ OF_STANDARD = {
 }
 WIDEST = {"802.11a": "20MHz", "802.11n": "40MHz", "802.11ac": "160MHz", "802.11ax": "160MHz"}
 
-# 802.11n radios ask for 8 us between the starts of two MPDUs, the others for no pause.
+# 802.11n radios require 8 us between the starts of two MPDUs, others no spacing.
 SPACING_US = {"802.11n": 8.0}
 WINDOW = {"802.11ax": 256}
 
@@ -53,23 +53,23 @@ class Point:
         )
 
     def expected_mbps(self, standard: str) -> float:
-        most = 65535 if standard == "802.11n" else 1048575
+        max_octets = 65535 if standard == "802.11n" else 1048575
         return saturated_goodput_mbps(
             self.rate,
             OCTETS,
             MPDU_OCTETS,
             ampdu_mpdus=self.mpdus,
-            ampdu_octets=min(self.octets, most),
+            ampdu_octets=min(self.octets, max_octets),
             ampdu_us=self.duration_us,
             ba_window=WINDOW.get(standard, 64),
             min_spacing_us=SPACING_US.get(standard, 0),
         )
 
     def seconds(self, standard: str) -> float:
-        """Long enough for the mean of the backoffs to settle to 0.25%, and for whole PPDUs."""
+        """Long enough for an error of 0.25% of the mean backoff, and for 300 PPDUs."""
         mpdus = min(self.mpdus, WINDOW.get(standard, 64), self.octets // MPDU_OCTETS)
-        one_us = ppdu_us(self.rate, MPDU_OCTETS)
-        cycle_us = max(one_us, min(self.duration_us, 8 * MPDU_OCTETS * mpdus / 100)) + 150
+        single_us = ppdu_us(self.rate, MPDU_OCTETS)
+        cycle_us = max(single_us, min(self.duration_us, 8 * MPDU_OCTETS * mpdus / 100)) + 150
         spread_us = 41.5
         return max(300 * cycle_us, (spread_us / 0.0025) ** 2 / cycle_us) / 1e6
 
@@ -130,7 +130,7 @@ POINTS: dict[str, list[Point]] = {
 }
 
 
-def test_the_table_is_as_long_as_it_has_to_be() -> None:
+def test_table_has_at_least_60_different_points() -> None:
     points = [(standard, point) for standard, rows in POINTS.items() for point in rows]
     assert len(set(points)) == len(points) >= 60
 
@@ -155,7 +155,7 @@ def _script(cells: Sequence[Cell], standard: str) -> str:
         for name in POINTS
     ],
 )
-def test_a_lone_sender_reaches_what_the_standard_allows(
+def test_single_sender_reaches_the_goodput_of_the_standard(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, standard: str
 ) -> None:
     streams = {} if standard == "802.11a" else {"streams": 4}

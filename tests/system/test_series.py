@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The series for posting, on Linux as it is.
+"""The patch series for posting, on unpatched Linux.
 
-AIRTCP_TEST_STEPS builds the kernel after each patch (`make series-check`), which takes minutes for
-each; -k chooses: "postable-03" is the third patch of that topic.
+AIRTCP_TEST_STEPS builds the kernel after each patch (`make series-check`), which takes minutes
+each; select one with -k: "postable-03" is the third patch of that topic.
 """
 
 import os
@@ -38,24 +38,24 @@ MAX_PATCHES = 15
 STEPS = bool(os.environ.get("AIRTCP_TEST_STEPS"))
 PATCHES = Counter(step.topic for step in read_series() if step.topic in POSTED)
 
-# Types of checkpatch.pl that cannot be satisfied, with the files where they cannot.
+# Types of messages of checkpatch.pl that cannot be avoided, and in which files.
 EXCEPTIONS = {
-    # Asks of every patch with a new file: test_maintainers_has_every_new_file answers it.
+    # For each patch with a new file: test_maintainers_has_every_new_file checks it.
     "FILE_PATH_CHANGES": r"",
     # A name in a copyright line is taken for a misspelt "that".
     "TYPO_SPELLING": r"net/core/tcp_ack_filter\.c$",
-    # Macros of tracepoints: written as in all of include/trace, which checkpatch does not know.
+    # Macros of tracepoints, as in all of include/trace, which checkpatch does not support.
     "OPEN_ENDED_LINE": r"include/trace/events/",
     "PARENTHESIS_ALIGNMENT": r"include/trace/events/",
 }
 
-# Groups of options of plain Linux whose code a topic changes: built all, none, and each alone.
+# Groups of options of plain Linux whose code a topic changes: built with all, none, and each alone.
 CHANGED_OPTIONS = {"wifi": (("MAC80211", "MAC80211_KUNIT_TEST"), ("NET_SCH_CAKE",))}
 
 
 @pytest.fixture(scope="module")
 def linux(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What of Linux the patches touch, and checkpatch."""
+    """The files of Linux that the patches change, and checkpatch."""
     scripts = ("checkpatch.pl", "spelling.txt", "const_structs.checkpatch")
     names = {"Makefile", "MAINTAINERS", *(f"scripts/{name}" for name in scripts)}
     tree = tmp_path_factory.mktemp("plain") / "linux"
@@ -84,7 +84,7 @@ def applied(
     linux: Path,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Path:
-    """A git tree of Linux and what the topic needs, and then a commit for each of its patches."""
+    """A git tree of Linux with what the topic needs, and a commit for each patch of the topic."""
     work = tmp_path_factory.mktemp("applied") / "work"
     tree = prepare_tree(linux, read_changes(NEEDS[topic]), work, lambda _: None)
     series.git(tree, "init", "--quiet")
@@ -141,7 +141,7 @@ def test_passes_checkpatch(series_of: Callable[[str], list[Path]], topic: str, l
 
 
 def test_maintainers_has_every_new_file(applied: Path) -> None:
-    """From the patch on that brings it."""
+    """MAINTAINERS must list a file from the patch on that adds it."""
     for commit in commits(applied):
         added = series.git(
             applied, "diff-tree", "-r", "--no-commit-id", "--name-only", "--diff-filter=A", commit
@@ -153,7 +153,7 @@ def test_maintainers_has_every_new_file(applied: Path) -> None:
 
 
 def covers(pattern: str, file: str) -> bool:
-    """Whether a file is meant by a line F: of MAINTAINERS; "dir/" is all below a directory."""
+    """Whether a pattern F: of MAINTAINERS matches a file; "dir/" matches the whole directory."""
     if not file.startswith(re.split(r"[*?[]", pattern)[0]):
         return False
     if pattern.endswith("/"):
@@ -173,21 +173,21 @@ def covers(pattern: str, file: str) -> bool:
 def test_links_after_a_patch_with_and_without_its_options(
     series_of: Callable[[str], list[Path]], of_topic: str, number: int, say: Say
 ) -> None:
-    own = tuple(Step(patch, {}) for patch in series_of(of_topic)[1 : number + 1])
-    changes = read_changes(NEEDS[of_topic]) + own
+    added = tuple(Step(patch, {}) for patch in series_of(of_topic)[1 : number + 1])
+    changes = read_changes(NEEDS[of_topic]) + added
     home = make_dir(cache_dir() / "kernel")
     work = home / "work-series"
     with locked(home / "series.lock", say):
         tree = prepare_tree(find_source(None), changes, work, say)
         for name, feature in configurations(of_topic, changes).items():
-            say(f"{name}: {own[-1].patch.name}")
+            say(f"{name}: {added[-1].patch.name}")
             output = make_dir(tree / f"build-{name}")
             log = work / f"{of_topic}-{number:02}-{name}.log"
             log.unlink(missing_ok=True)
             fragment = output / "feature.config"
             fragment.write_text(feature)
             machine = (OVERLAY / "configs" / "lab.config").read_text()
-            # A file with a warning has to fail again when it is not the first time.
+            # WERROR, so that a file with a warning is compiled, and fails, again in a second run.
             common = "CONFIG_IPV6=y\nCONFIG_KUNIT=y\nCONFIG_WERROR=y\n"
             (output / "wanted").write_text(machine + common + feature)
             command = [f"KCONFIG_ALLCONFIG={output / 'wanted'}", "allnoconfig"]
@@ -199,21 +199,21 @@ def test_links_after_a_patch_with_and_without_its_options(
 
 
 def configurations(topic: str, changes: tuple[Step, ...]) -> dict[str, str]:
-    """Kconfig fragments by name: "with" all options that the patches bring, and "without".
+    """Kconfig fragments by name: "with" all options that the patches add, and "without".
 
-    Before there is an option both are the same, and only "without" is there.
+    Before a patch adds an option there is only "without".
     """
     text = "".join(step.patch.read_text() for step in changes)
-    brought = set(re.findall(r"^\+(?:menu)?config (\w+)\n\+\t(?:bool|tristate) \"", text, re.M))
+    new_options = set(re.findall(r"^\+(?:menu)?config (\w+)\n\+\t(?:bool|tristate) \"", text, re.M))
     groups = CHANGED_OPTIONS.get(topic, ())
-    options = sorted(brought.union(*groups))
-    chosen = {"with": set(options), "without": set()} if options else {"without": set()}
+    options = sorted(new_options.union(*groups))
+    enabled = {"with": set(options), "without": set()} if options else {"without": set()}
     for group in groups:
-        chosen[group[0].lower()] = set(group)
+        enabled[group[0].lower()] = set(group)
     return {
         name: "".join(
             f"CONFIG_{option}=y\n" if option in on else f"# CONFIG_{option} is not set\n"
             for option in options
         )
-        for name, on in chosen.items()
+        for name, on in enabled.items()
     }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The prompt: the network stands, nodes are entered, leaving ends the guest."""
+"""The interactive prompt: the network is up, nodes can be entered, `exit` ends the guest."""
 
 import os
 import pty
@@ -17,30 +17,30 @@ LAB = Path(__file__).resolve().parents[2] / "lab"
 
 
 def expect(terminal: int) -> Callable[[bytes], None]:
-    """A function that reads the terminal until it has said some text, for at most a minute."""
-    said = b""
+    """A function that reads the terminal until a text appears, for at most a minute."""
+    output = b""
 
     def until(text: bytes) -> None:
-        nonlocal said
+        nonlocal output
         deadline = time.monotonic() + 60
-        while text not in said:
+        while text not in output:
             ready, _, _ = select.select([terminal], [], [], max(0, deadline - time.monotonic()))
-            assert ready, f"{text!r} did not come after {said!r}"
-            said += os.read(terminal, 4096)
-        said = said.partition(text)[2]
+            assert ready, f"{text!r} did not appear after {output!r}"
+            output += os.read(terminal, 4096)
+        output = output.partition(text)[2]
 
     return until
 
 
-def test_a_prompt_in_every_node(lab_kernel: Kernel, tools: GuestTools) -> None:
-    assert lab_kernel and tools  # built beforehand, so that the prompt comes at once
-    terminal, ours = pty.openpty()
+def test_every_node_has_a_prompt(lab_kernel: Kernel, tools: GuestTools) -> None:
+    assert lab_kernel and tools  # built beforehand, so that the prompt appears at once
+    terminal, slave = pty.openpty()
     command = [sys.executable, "-m", "airtcp", "shell", "thesis-lan", "--set", "delay=10ms"]
     shell = subprocess.Popen(
         ["setsid", "-c", "-w", *command],
-        stdin=ours,
-        stdout=ours,
-        stderr=ours,
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
         env={**os.environ, "PYTHONPATH": str(LAB)},
     )
     try:
@@ -60,4 +60,4 @@ def test_a_prompt_in_every_node(lab_kernel: Kernel, tools: GuestTools) -> None:
     finally:
         shell.kill()
         os.close(terminal)
-        os.close(ours)
+        os.close(slave)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The limit of TCP small queues: how it is chosen, and that a socket keeps to it."""
+"""The limit of TCP small queues: its configuration and its effects."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -19,94 +19,92 @@ from airtcp.sweep.run import run_one
 
 SCRIPT = GUEST / "small_queue.py"
 
-OneCase = Callable[..., dict[str, float]]
+RunCase = Callable[..., dict[str, float]]
 
 
 @pytest.fixture(scope="module")
-def said(
+def output(
     lab_kernel: Kernel, tools: GuestTools, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Any]:
     return guest_output(SCRIPT, lab_kernel, tools, tmp_path_factory.mktemp("queue"))
 
 
-def test_a_namespace_chooses_in_words(said: dict[str, Any]) -> None:
-    told = said["texts"]
-    assert told["at first"] == "driver"
-    spelt = {"4000us": "4000 us", "8000  us": "8000 us"}
-    assert told["taken"] == {text: spelt.get(text, text) for text in told["taken"]}
-    assert set(told["refused"].values()) == {"EINVAL"}
-    assert told["kept"] == "65535 packets"
-    assert told["elsewhere"] == "driver"
+def test_sysctl_accepts_limits_with_units(output: dict[str, Any]) -> None:
+    results = output["texts"]
+    assert results["at first"] == "driver"
+    normalized = {"4000us": "4000 us", "8000  us": "8000 us"}
+    assert results["taken"] == {text: normalized.get(text, text) for text in results["taken"]}
+    assert set(results["refused"].values()) == {"EINVAL"}
+    assert results["kept"] == "65535 packets"
+    assert results["elsewhere"] == "driver"
 
 
-def test_a_socket_chooses_for_itself(said: dict[str, Any]) -> None:
-    told = said["options"]
-    assert told["at first"] == ["inherit", 0]
-    assert told["of the listener"] == ["packets", 77]
-    assert all(told["taken"])
-    assert set(told["refused"]) == {told["short"]} == {"EINVAL"}
-    assert told["kept"] == ["us", 4000]
-    assert told["short answer"] == [4]
+def test_socket_option_overrides_the_sysctl(output: dict[str, Any]) -> None:
+    results = output["options"]
+    assert results["at first"] == ["inherit", 0]
+    assert results["of the listener"] == ["packets", 77]
+    assert all(results["taken"])
+    assert set(results["refused"]) == {results["short"]} == {"EINVAL"}
+    assert results["kept"] == ["us", 4000]
+    assert results["short answer"] == [4]
 
 
-def test_so_many_packets_are_queued(said: dict[str, Any]) -> None:
-    # Linux never holds back the second packet.
-    assert {n: held["packets"] for n, held in said["packets"].items()} == {
-        n: max(int(n), 2) for n in said["packets"]
+def test_limit_in_packets(output: dict[str, Any]) -> None:
+    # Linux always allows two packets.
+    assert {n: queued["packets"] for n, queued in output["packets"].items()} == {
+        n: max(int(n), 2) for n in output["packets"]
     }
-    assert all(held["throttled"] for held in said["packets"].values())
+    assert all(queued["throttled"] for queued in output["packets"].values())
 
 
 @pytest.mark.parametrize("bytes_allowed", [20000, 50000])
-def test_so_many_bytes_are_queued(said: dict[str, Any], bytes_allowed: int) -> None:
-    assert_just_above(said["bytes"][str(bytes_allowed)], bytes_allowed)
+def test_limit_in_bytes(output: dict[str, Any], bytes_allowed: int) -> None:
+    assert_just_above(output["bytes"][str(bytes_allowed)], bytes_allowed)
 
 
-def test_one_byte_still_lets_two_packets_go(said: dict[str, Any]) -> None:
-    assert said["bytes"]["1"]["packets"] == 2
+def test_limit_of_one_byte_allows_two_packets(output: dict[str, Any]) -> None:
+    assert output["bytes"]["1"]["packets"] == 2
 
 
 @pytest.mark.parametrize("time_us", [2500, 10000])
-def test_as_much_is_queued_as_the_pacing_rate_sends_in_that_time(
-    said: dict[str, Any], time_us: int
-) -> None:
-    assert_just_above(said["us"][str(time_us)], 4 * time_us)
+def test_limit_in_us_is_relative_to_the_pacing_rate(output: dict[str, Any], time_us: int) -> None:
+    assert_just_above(output["us"][str(time_us)], 4 * time_us)
 
 
-def test_a_short_time_lets_two_packets_wait(said: dict[str, Any]) -> None:
-    assert said["us"]["1"]["packets"] == 2
+def test_limit_of_1_us_allows_two_packets(output: dict[str, Any]) -> None:
+    assert output["us"]["1"]["packets"] == 2
 
 
-def test_driver_means_1_ms_on_a_wire(said: dict[str, Any]) -> None:
+def test_driver_is_1_ms_on_a_wire(output: dict[str, Any]) -> None:
     # 4 MB/s >> 10 is less than two packets.
-    assert said["driver"]["packets"] == 2
+    assert output["driver"]["packets"] == 2
 
 
-def test_off_means_that_the_window_decides(said: dict[str, Any]) -> None:
-    # 40 segments, and what the ACK of the one that got through adds.
-    assert 40 <= said["off"]["packets"] <= 42
-    assert said["off"]["throttled"] == 0
+def test_off_leaves_only_the_window_as_limit(output: dict[str, Any]) -> None:
+    # 40 segments, and those that the ACK of the first, which was not queued, allows.
+    assert 40 <= output["off"]["packets"] <= 42
+    assert output["off"]["throttled"] == 0
 
 
-def test_changes_under_load_stall_nothing(said: dict[str, Any]) -> None:
-    told = said["under load"]
-    assert told["steps"] > 150
+def test_changes_under_load_do_not_stall_a_transfer(output: dict[str, Any]) -> None:
+    results = output["under load"]
+    assert results["steps"] > 150
     # 50 Mbit/s are 625 KB in 100 ms; two packets at a time are enough for most of that on a wire.
-    assert min(told["arrived"]) > 300_000, told["arrived"]
+    assert min(results["arrived"]) > 300_000, results["arrived"]
 
 
-def assert_just_above(held: dict[str, int], bytes_allowed: int) -> None:
-    """Packets are let go until their memory is above the limit."""
-    of_one = held["memory"] / held["packets"]
-    assert held["memory"] - of_one <= bytes_allowed < held["memory"]
-    assert held["throttled"]
+def assert_just_above(queued: dict[str, int], bytes_allowed: int) -> None:
+    """Assert that packets were queued until their memory exceeded the limit."""
+    packet = queued["memory"] / queued["packets"]
+    assert queued["memory"] - packet <= bytes_allowed < queued["memory"]
+    assert queued["throttled"]
 
 
 @pytest.fixture
-def case(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> OneCase:
-    """The metrics of one case of an experiment, 5 s."""
+def case(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> RunCase:
+    """A function that runs a case of an experiment for 5 s and returns its metrics."""
 
-    def one(experiment: str, *settings: str) -> dict[str, float]:
+    def run_case(experiment: str, *settings: str) -> dict[str, float]:
         texts = ("duration=5s", "baseline=0s", *settings)
         [case] = load(experiment).cases([Setting.parse(text) for text in texts])
         result = run_one(RunRequest.of(lab_kernel, tools, case, 1), tmp_path / experiment)
@@ -114,10 +112,10 @@ def case(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> OneCase:
         metrics: dict[str, float] = result.values
         return metrics
 
-    return one
+    return run_case
 
 
-def test_an_upload_stays_far_below_a_download(case: OneCase) -> None:
+def test_upload_is_much_slower_than_download(case: RunCase) -> None:
     down, up = (
         case("tsq-updown", "preset=ar9580", "streams=2", f"direction={direction}")["goodput_mbps"]
         for direction in ("download", "upload")
@@ -126,8 +124,8 @@ def test_an_upload_stays_far_below_a_download(case: OneCase) -> None:
 
 
 @pytest.mark.parametrize("name", ["cubic", "bbr_plain"])
-def test_larger_queue_gives_larger_aggregates_and_latency(case: OneCase, name: str) -> None:
-    """That plain BBR does not respond, as the paper has it, does not reproduce."""
+def test_larger_queue_gives_larger_aggregates_and_latency(case: RunCase, name: str) -> None:
+    """The paper's result that plain BBR does not respond is not reproduced."""
     small, large = (
         case("tsq-size", f"congestion_control={name}", f"tsq={tsq}") for tsq in ("1ms", "8ms")
     )
@@ -137,7 +135,7 @@ def test_larger_queue_gives_larger_aggregates_and_latency(case: OneCase, name: s
     assert large["ping_rtt_ms_p50"] > 2 * small["ping_rtt_ms_p50"]
 
 
-def test_plain_bbr_responds_to_pacing(case: OneCase) -> None:
+def test_plain_bbr_responds_to_pacing(case: RunCase) -> None:
     once, thrice = (
         case("tp-rate", "congestion_control=bbr_plain", "tsq=1ms", f"pacing_factor={factor}")
         for factor in (1, 3)
@@ -146,7 +144,7 @@ def test_plain_bbr_responds_to_pacing(case: OneCase) -> None:
     assert thrice["goodput_mbps"] > 1.5 * once["goodput_mbps"]
 
 
-def test_aggregates_formed_ahead_are_why(case: OneCase) -> None:
+def test_aggregates_formed_ahead_reduce_goodput(case: RunCase) -> None:
     when_won, ahead = (
         case("tsq-size", "congestion_control=bbr_plain", "tsq=1ms", f"formed_ppdus={formed}")
         for formed in (0, 2)
@@ -155,16 +153,16 @@ def test_aggregates_formed_ahead_are_why(case: OneCase) -> None:
     assert ahead["goodput_mbps"] < 0.8 * when_won["goodput_mbps"]
 
 
-def test_tcp_that_joins_segments_aggregates_all_the_same(case: OneCase) -> None:
-    apart, joined = (
+def test_segments_merged_by_tcp_give_larger_aggregates(case: RunCase) -> None:
+    apart, merged = (
         case("tsq-size", "congestion_control=bbr_plain", "tsq=1ms", f"gso_segments={segments}")
         for segments in ("1", "kernel")
     )
-    assert joined["ampdu_mpdus_mean"] > 3 * apart["ampdu_mpdus_mean"]
-    assert joined["goodput_mbps"] > 2 * apart["goodput_mbps"]
+    assert merged["ampdu_mpdus_mean"] > 3 * apart["ampdu_mpdus_mean"]
+    assert merged["goodput_mbps"] > 2 * apart["goodput_mbps"]
 
 
-def test_hystart_is_why_cubic_stays_below_new_reno_at_1_ms(case: OneCase) -> None:
+def test_cubic_is_slower_than_new_reno_at_1_ms_because_of_hystart(case: RunCase) -> None:
     cubic, without, reno = (
         case("tsq-size", "tsq=1ms", *settings)
         for settings in (
@@ -178,7 +176,7 @@ def test_hystart_is_why_cubic_stays_below_new_reno_at_1_ms(case: OneCase) -> Non
     assert without["goodput_mbps"] > 0.95 * reno["goodput_mbps"]
 
 
-def test_larger_station_queue_shares_the_medium_under_rrul(case: OneCase) -> None:
+def test_larger_queue_of_the_station_is_fairer_under_rrul(case: RunCase) -> None:
     def unfairness(tsq: str) -> float:
         metrics = case("rrul", "congestion_control=cubic", f"tsq={tsq}")
         down, up = metrics["goodput_download_mbps"], metrics["goodput_upload_mbps"]
@@ -188,7 +186,7 @@ def test_larger_station_queue_shares_the_medium_under_rrul(case: OneCase) -> Non
     assert abs(unfairness("32ms")) < 0.3
 
 
-def test_ac_needs_a_larger_queue_than_n(case: OneCase) -> None:
+def test_ac_needs_a_larger_queue_than_n(case: RunCase) -> None:
     def share_at_1_ms(experiment: str, *radio: str) -> float:
         small, large = (
             case(experiment, *radio, "congestion_control=cubic", f"tsq={tsq}")["goodput_mbps"]
@@ -198,18 +196,18 @@ def test_ac_needs_a_larger_queue_than_n(case: OneCase) -> None:
 
     n = share_at_1_ms("tsq-size")
     ac = share_at_1_ms("tsq-size-ac", "queue=txq", "formed_ppdus=2")
-    # With six seeds the one was 0.82 to 0.93 of the other.
+    # With six seeds, the ratio was 0.82 to 0.93.
     assert ac < 0.95 * n < 0.7
 
 
-def test_paper_model_predicts_throughput_within_5_percent(case: OneCase) -> None:
+def test_paper_model_predicts_throughput_within_5_percent(case: RunCase) -> None:
     [figure] = load("tsq-model").figures
     assert isinstance(figure, ModelFigure)
     errors = []
     for packets in (4, 8, 16, 40, 100, 400):
         metrics = case("tsq-model", "pacing_factor=1", f"tsq={packets}packets")
         backlog, model_mbps, _ = expected(figure, packets, factor=1)
-        # All of the limit is at the radio, as far as an aggregate has room for it.
+        # The whole limit is queued at the radio and sent in one aggregate, if it fits.
         assert metrics["ampdu_mpdus_mean"] == pytest.approx(min(backlog, 42), rel=0.05)
         errors.append(abs(model_mbps / metrics["goodput_mbps"] - 1))
     assert sum(errors) / len(errors) < 0.05

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Policies and senders on x86-64, several processors in real time: everything happens at once.
+"""Policies and senders on x86-64 with several processors in real time, concurrently.
 
-AIRTCP_SOAK is how many connections are made: `make soak` makes 100,000, which takes an hour and a
-half where QEMU translates. The kernels alone take ten minutes each to build: without AIRTCP_SOAK
-nothing is run.
+AIRTCP_SOAK is the number of connections: `make soak` uses 100,000, which takes an hour and a half
+without KVM. The kernels take ten minutes each to build; without AIRTCP_SOAK nothing is run.
 """
 
 import json
@@ -28,12 +27,12 @@ CONNECTIONS = int(os.environ.get("AIRTCP_SOAK", "0"))
 IN_ONE_GUEST = 20_000
 FLOWS = 64 if CONNECTIONS >= 1000 else 4
 PAUSE_S = 0.1 if qemu.has_kvm() else 0.3
-# More than the host has would wait for locks whose holders do not run.
+# With more than the host has, processors would wait for locks whose holders do not run.
 CPUS = max(2, min(4, os.cpu_count() or 1))
-# What costs a third of the time in a long soak; a short one has it.
+# They cost a third of the time: enabled only in a short soak.
 UNCHECKED = ("kmemleak=off", "no_debug_objects")
 
-# A translated processor looks for data races in so many at a reasonable time.
+# Few enough to search for data races in a reasonable time without KVM.
 RACING_CONNECTIONS = max(min(40, CONNECTIONS), CONNECTIONS // 50)
 RACING_INPUTS = RACING_CONNECTIONS * 10
 
@@ -46,7 +45,7 @@ def checked_kernel(say: Say) -> Kernel:
 
 
 def figures(path: Path) -> Counter[str]:
-    """The sums of a file with a name and a whole number on each line; what follows is left out."""
+    """Sums by name of a file with a name and an integer at the start of each line."""
     total: Counter[str] = Counter()
     for line in path.read_text().splitlines():
         match = re.match(r"(\S.*?) +(\d+)(?: |$)", line)
@@ -65,7 +64,7 @@ def soak(
     compile_program(directory / "soak", GUEST / "soak.c", "-pthread")
     (directory / "plan.sh").write_text(f"exec sh ./soak.sh {connections} {FLOWS} {PAUSE_S}\n")
     limit_s = 900 + connections / 5
-    # Each slab cache by itself, for its objects are counted.
+    # Separate slab caches, because their objects are counted.
     parameters = ("slab_nomerge", *parameters)
     return qemu.boot(
         built, tools, directory, cpus=CPUS, parameters=parameters, timeout_wall_s=limit_s
@@ -90,7 +89,7 @@ def test_policies_pass_their_unit_tests(
 
 
 def rounds() -> dict[str, tuple[int, tuple[str, ...]]]:
-    """How many connections a guest makes, and its kernel parameters: the first finds leaks."""
+    """Connections and kernel parameters of each guest; the first searches for leaks."""
     long = {
         f"round-{number}": (min(IN_ONE_GUEST, CONNECTIONS - done), UNCHECKED)
         for number, done in enumerate(range(0, CONNECTIONS, IN_ONE_GUEST), 1)
@@ -110,16 +109,16 @@ def test_policies_switch_unload_and_vanish_under_load(
     result = soak(checked_kernel, tools, tmp_path, connections, *parameters)
     assert splats(result.console) == []
     assert result.status == "ok", result.reason
-    # What kmemleak says when it is told to be off.
-    said = splats(tmp_path / "dmesg.txt")
-    assert [line for line in said if "leak detector disabled" not in line] == []
+    # kmemleak reports that it was disabled.
+    lines = splats(tmp_path / "dmesg.txt")
+    assert [line for line in lines if "leak detector disabled" not in line] == []
     assert (tmp_path / "left").read_text() == ""
     if parameters != UNCHECKED:
         assert (tmp_path / "leaks").read_text() == ""
-    # After its first report lockdep is off, as when its tables are full.
+    # lockdep turns itself off after its first report, or when its tables are full.
     assert re.search(r"^ debug_locks: +1$", (tmp_path / "lockdep").read_text(), re.M)
 
-    # It met with what it was to meet with.
+    # All of these events occurred.
     load = figures(tmp_path / "load")
     assert load["finished"] == connections
     assert load["broken"] == load["stalled"] == 0
@@ -133,7 +132,7 @@ def test_policies_switch_unload_and_vanish_under_load(
     assert figures(tmp_path / "namespaces")["gone"] > 0
     counters = figures(tmp_path / "counters")
     reasons = ["Delayed", "Timer", "Policy", "Quick", "Fin", "Stretched"]
-    # A few connections on a translated processor need not meet with these.
+    # With few connections on an emulated processor, these may not occur.
     if connections >= 1000:
         assert modules["unloaded"] > 0
         reasons += ["Now", "Window"]
@@ -149,16 +148,16 @@ def test_senders_switch_and_unload_under_load(
 ) -> None:
     shutil.copy(GUEST / "senders_smp.py", tmp_path)
     (tmp_path / "plan.sh").write_text(
-        "ip link set lo up\nmkdir /run/netns\npython3 -B senders_smp.py >said.json\n"
+        "ip link set lo up\nmkdir /run/netns\npython3 -B senders_smp.py >output.json\n"
     )
     result = qemu.boot(checked_kernel, tools, tmp_path, cpus=CPUS, timeout_wall_s=900)
     assert splats(result.console) == []
     assert result.status == "ok", result.reason
-    told = json.loads((tmp_path / "said.json").read_text())
-    assert told["finished"] == 20
-    assert min(told[name] for name in ("bbr2", "bbrp", "cubic")) > 3, told
-    assert min(told[name] for name in ("told", "changed", "in use")) > 0, told
-    assert told["left"] == 0
+    counts = json.loads((tmp_path / "output.json").read_text())
+    assert counts["finished"] == 20
+    assert min(counts[name] for name in ("bbr2", "bbrp", "cubic")) > 3, counts
+    assert min(counts[name] for name in ("reported", "changed", "in use")) > 0, counts
+    assert counts["left"] == 0
 
 
 @pytest.fixture(scope="module")
@@ -166,7 +165,7 @@ def racing_kernel(say: Say) -> Kernel:
     return image.build(fragments=(*image.FRAGMENTS_OF_X86, "x86-kcsan"), arch="x86_64", say=say)
 
 
-# Linux has races of its own, which are not to end the guest.
+# Races in other code of Linux must not end the guest.
 RACING = "panic_on_warn=0"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""airtcp's files change in a sweep, as by `git pull`: its runs are all of what it has loaded."""
+"""If airtcp's files change during a sweep, as by `git pull`, it uses the code it has loaded."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 RUNS = ("--seeds", "3", "--jobs", "1")
 
 
-def test_a_sweep_computes_with_the_sources_that_it_has_loaded(
+def test_sweep_uses_the_sources_that_it_has_loaded(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
 ) -> None:
     assert lab_kernel and tools  # built beforehand, so that runs start at once

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""How commands start: with no module of the working directory, and so that Ctrl-C is one line."""
+"""Start of commands: no imports from the working directory, Ctrl-C reported in one line."""
 
 import os
 import signal
@@ -20,24 +20,26 @@ MODULES = ("airtcp/__init__", "ctypes", "json", "numpy", "pickle", "statistics",
 
 @pytest.fixture
 def trap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working directory of modules that leave a file when they are imported."""
-    directory, sprung = tmp_path / "cwd", tmp_path / "sprung"
+    """A working directory with modules that write a file when they are imported."""
+    directory, imported = tmp_path / "cwd", tmp_path / "imported"
     (directory / "airtcp").mkdir(parents=True)
     for name in (*MODULES, "yaml"):
-        (directory / f"{name}.py").write_text(f"open({str(sprung)!r}, 'a').write({name!r})\n")
+        (directory / f"{name}.py").write_text(f"open({str(imported)!r}, 'a').write({name!r})\n")
     monkeypatch.chdir(directory)
-    return sprung
+    return imported
 
 
 @pytest.mark.parametrize("arguments", [["list"], ["doctor"], ["show", "thesis-lan"]])
-def test_no_file_of_the_working_directory_is_a_module(trap: Path, arguments: list[str]) -> None:
+def test_commands_do_not_import_from_the_working_directory(
+    trap: Path, arguments: list[str]
+) -> None:
     done = subprocess.run([ROOT / "airtcp", *arguments], capture_output=True, text=True)
     assert "Traceback" not in done.stderr
     assert done.stdout
     assert not trap.exists(), trap.read_text()
 
 
-def test_nor_is_one_for_the_processes_of_a_cluster(
+def test_cluster_processes_do_not_import_from_the_working_directory(
     trap: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT / "lab"))
@@ -57,7 +59,7 @@ def test_nor_is_one_for_the_processes_of_a_cluster(
     assert not trap.exists(), trap.read_text()
 
 
-def test_ctrl_c_at_any_moment_of_the_start_is_one_line() -> None:
+def test_ctrl_c_at_any_time_of_the_start_is_reported_in_one_line() -> None:
     def start() -> "subprocess.Popen[str]":
         return subprocess.Popen(
             [ROOT / "airtcp", "list"],
@@ -69,15 +71,15 @@ def test_ctrl_c_at_any_moment_of_the_start_is_one_line() -> None:
 
     began = time.monotonic()
     start().communicate()
-    takes_s = time.monotonic() - began
+    duration_s = time.monotonic() - began
     codes = []
     for number in range(10):
         command = start()
-        time.sleep(takes_s * number / 10)
+        time.sleep(duration_s * number / 10)
         os.killpg(command.pid, signal.SIGINT)
-        _, said = command.communicate()
-        # Between two programs the signal does what it usually does, in silence.
-        assert (command.returncode, said) in [
+        _, stderr = command.communicate()
+        # Between two programs, the signal has its default action, without a message.
+        assert (command.returncode, stderr) in [
             (130, "airtcp: interrupted\n"),
             (-signal.SIGINT, ""),
             (0, ""),
@@ -86,8 +88,8 @@ def test_ctrl_c_at_any_moment_of_the_start_is_one_line() -> None:
     assert codes.count(130) > 2, codes
 
 
-def test_ctrl_c_while_modules_are_imported_is_130() -> None:
-    """Blocked until Python can handle it, and then handled before anything else."""
+def test_ctrl_c_while_modules_are_imported_exits_with_130() -> None:
+    """The signal is blocked until Python can handle it, then handled first."""
     command = [sys.executable, "-P", "-m", "airtcp", "list"]
     done = subprocess.run(
         ["env", "--block-signal=INT", "sh", "-c", 'kill -INT $$; exec "$@"', "sh", *command],

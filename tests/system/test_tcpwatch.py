@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""tcpwatch, at work on iperf3 over the loopback device of a guest."""
+"""tcpwatch records iperf3 over the loopback device of a guest."""
 
 import csv
 import itertools
@@ -23,7 +23,7 @@ kill $watch
 wait $watch
 """
 
-# TCP counts each of these as a byte.
+# SYN and FIN: TCP counts each as a byte.
 SYN_FIN = 2
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A custom topology with what the default one can have: a router, ACK filters, a station that walks
-and one on a cable with a slow processor, the classes of RRUL in both directions, every workload."""
+"""A custom topology with all features: a router, ACK filters, a walking station, a wired station
+with a slow processor, the classes of RRUL in both directions, every workload."""
 
 import json
 import subprocess
@@ -57,29 +57,29 @@ Runs = Callable[[str], tuple[Case, RunRecord, Path]]
 
 @pytest.fixture(scope="module")
 def run(lab_kernel: Kernel, tools: GuestTools, tmp_path_factory: pytest.TempPathFactory) -> Runs:
-    """The only case, run once in a directory of a name."""
+    """A function that runs the case once in a directory with this name."""
     out_dir = tmp_path_factory.mktemp("features")
     path = out_dir / "features.yaml"
     path.write_text(EXPERIMENT)
     [case] = load(path).cases()
 
     @cache
-    def one(name: str) -> tuple[Case, RunRecord, Path]:
+    def run_case(name: str) -> tuple[Case, RunRecord, Path]:
         result = run_one(RunRequest.of(lab_kernel, tools, case, 1), out_dir / name)
         assert result.error is None
         return case, result, out_dir / name
 
-    return one
+    return run_case
 
 
 def test_every_workload_class_and_direction_is_measured(run: Runs) -> None:
     _, result, _ = run("first")
     flows = {flow.name: flow for flow in result.flows}
-    ways = ("far-laptop", "laptop-far")
-    assert list(flows)[:8] == [f"{way}-{name}" for way in ways for name in CLASSES]
-    for way in ways:  # of the others those with less priority starve
-        assert min(flows[f"{way}-{name}"].goodput_mbps or 0 for name in ("cs5", "ef")) > 0.5
-        assert [flows[f"{way}-{name}"].service for name in CLASSES] == ["BE", "BK", "CS5", "EF"]
+    pairs = ("far-laptop", "laptop-far")
+    assert list(flows)[:8] == [f"{pair}-{name}" for pair in pairs for name in CLASSES]
+    for pair in pairs:  # the classes of lower priority starve
+        assert min(flows[f"{pair}-{name}"].goodput_mbps or 0 for name in ("cs5", "ef")) > 0.5
+        assert [flows[f"{pair}-{name}"].service for name in CLASSES] == ["BE", "BK", "CS5", "EF"]
     assert [flow.workload for flow in list(flows.values())[8:]] == [
         *("web", "request_response", "transfer")
     ]
@@ -87,11 +87,11 @@ def test_every_workload_class_and_direction_is_measured(run: Runs) -> None:
     for name in ("goodput_download_mbps", "goodput_upload_mbps", "page_time_ms_mean"):
         assert metrics[name] > 0
     assert metrics["completion_time_ms_mean"] > 0 and metrics["udp_ping_rtt_ms_p50"] > 0
-    # The way to the desk has 2 ms and two packets of 50 us each way, back and forth.
+    # The path to the desk takes 2 ms, and two packets 50 us each in each direction.
     assert 2 < metrics["request_response_ms_p50"] < 4
 
 
-def test_what_is_on_the_way_works(run: Runs) -> None:
+def test_router_filters_and_mobility_work(run: Runs) -> None:
     case, result, out_dir = run("first")
     metrics, run_dir = result.values, run_directory(out_dir, case, 1)
     assert 0 < metrics["router_utilisation"] < 1 and 0 < metrics["host_utilisation"] < 1
@@ -111,30 +111,30 @@ def test_the_same_seed_gives_the_same_bytes(run: Runs) -> None:
     assert first.artifacts["series.csv"].sha256 == again.artifacts["series.csv"].sha256
 
 
-def test_it_is_reported(run: Runs, lab_kernel: Kernel) -> None:
+def test_run_is_reported(run: Runs, lab_kernel: Kernel) -> None:
     case, result, out_dir = run("first")
     experiment = load(out_dir.parent / "features.yaml")
-    made = assembly.document(experiment, [case], lab_kernel, [(case, result)], "test")
-    documents.write(out_dir, made)
+    document = assembly.document(experiment, [case], lab_kernel, [(case, result)], "test")
+    documents.write(out_dir, document)
     report = write_report(out_dir).read_text()
     assert "far-laptop-ef" in report and "Left out" not in report
 
 
-def test_flent_opens_it_as_its_rrul_test(run: Runs, tmp_path: Path) -> None:
+def test_flent_plots_the_run_as_its_rrul_test(run: Runs, tmp_path: Path) -> None:
     case, _, out_dir = run("first")
     path = run_directory(out_dir, case, 1) / "run.flent.gz"
     for plot in ("all", "totals", "ping_cdf"):
         picture = tmp_path / f"{plot}.png"
         command = ["flent", "-v", "-i", str(path), "-p", plot, "-o", str(picture)]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-        said = (done.stdout + done.stderr).lower()
-        assert done.returncode == 0, said
+        output = (done.stdout + done.stderr).lower()
+        assert done.returncode == 0, output
         for sign in ("missing", "no raw data", "no data", "error"):
-            assert sign not in said, said
+            assert sign not in output, output
         assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-def test_json_of_the_run_has_its_network(run: Runs) -> None:
+def test_result_json_contains_the_topology(run: Runs) -> None:
     case, _, out_dir = run("first")
-    found = json.loads((run_directory(out_dir, case, 1) / "result.json").read_text())
-    assert found["network"]["topology"]["stations"]["phone"]["walk"] == "0ms=2m,2s=6m,6s=8m"
+    result = json.loads((run_directory(out_dir, case, 1) / "result.json").read_text())
+    assert result["network"]["topology"]["stations"]["phone"]["walk"] == "0ms=2m,2s=6m,6s=8m"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A user who is not root does what `make demo` does, in a home of his own: the bytes are root's."""
+"""A user without privileges runs the commands of `make demo`, with the same results as root."""
 
 import os
 import shutil
@@ -28,13 +28,13 @@ RUN = "./airtcp run thesis-lan --set ack_policy=default,aad --set delay=0ms --du
 
 
 def is_open(path: Path) -> bool:
-    """Whether everybody may read there."""
-    return all(one.stat().st_mode & 0o001 for one in (path, *path.parents))
+    """Whether every user can read the path."""
+    return all(part.stat().st_mode & 0o001 for part in (path, *path.parents))
 
 
 @pytest.fixture
 def home() -> Iterator[Path]:
-    """Not below pytest's directories, into which nobody else may look."""
+    """A directory outside those of pytest, which other users cannot read."""
     path = Path(mkdtemp(prefix="airtcp-home-"))
     path.chmod(0o755)
     yield path
@@ -42,22 +42,22 @@ def home() -> Iterator[Path]:
 
 
 def script(home: Path, airtcp: Path, environment: Path) -> str:
-    """Shell: what is closed to others is mounted where it is open; then the user's commands."""
+    """Shell: make the paths that the user cannot read readable by mounts, then run his commands."""
     lines = ["set -e"]
     closed = [path for path in (Path(sys.base_prefix), environment) if not is_open(path)]
-    # A file system of our own in the place of root's home, with these two in it.
-    for top in {next(one for one in reversed(path.parents) if not is_open(one)) for path in closed}:
+    # Replaces the topmost closed directories (root's home) by a tmpfs with only these paths in it.
+    for top in {next(up for up in reversed(path.parents) if not is_open(up)) for path in closed}:
         stash = home / "stash" / top.name
         lines += [f"mkdir -p {stash}", f"mount --bind {top} {stash}"]
         lines += [f"mount -t tmpfs -o mode=755 tmpfs {top}"]
-        for path in (one for one in closed if one.is_relative_to(top)):
+        for path in (path for path in closed if path.is_relative_to(top)):
             lines += [f"mkdir -p {path}", f"mount --bind {stash / path.relative_to(top)} {path}"]
     commands = f"cd {airtcp} && {RUN} {home}/out && ./airtcp report {home}/out"
     return "\n".join([*lines, f"exec {' '.join(AS_NOBODY)} sh -c '{commands}'"])
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="to become another user takes root")
-def test_a_user_without_rights_gets_what_root_gets(
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
+def test_unprivileged_user_gets_the_same_results_as_root(
     lab_kernel: Kernel, tools: GuestTools, home: Path, tmp_path: Path
 ) -> None:
     airtcp, cache = home / "airtcp", home / ".cache" / "airtcp"

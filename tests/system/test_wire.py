@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A cable ends what a sender's kernel knows of its packets: no radio behind it changes the sender.
+"""Packets that cross a cable leave their socket, so that no radio behind it changes the sender.
 
-mac80211 asks for a longer small queue of every socket whose packets it sees, and TCP at once builds
-larger bursts; IP forwarding takes packets from their socket, so behind a router it never did.
+mac80211 raises the limit of TCP small queues of each socket whose packets it sees, and TCP builds
+larger bursts. IP forwarding also takes packets from their socket.
 """
 
 from collections.abc import Mapping
@@ -20,15 +20,15 @@ from airtcp.parameters.quantity import Plain
 from airtcp.sweep.request import RunRequest
 from airtcp.sweep.run import run_one
 
-# BBR without its room for aggregation: nothing but its bursts makes its window larger.
+# BBR without an allowance for aggregation: only bursts make its window larger.
 LAN: dict[str, Plain] = {
     **{"duration": "5s", "congestion_control": "bbr_plain", "sack": "off", "nagle": "off"},
     **{"gro": "off", "gso": "off", "tso": "off", "tcp_sample": "1ms"},
     **{"preset": "tl-wdr4300", "standard": "802.11n", "width": "40MHz", "streams": 2, "mcs": 5},
     **{"guard_interval": "400ns", "ampdu_mpdus": 64, "formed_ppdus": 0},
 }
-OWN = """\
-name: own
+TOPOLOGY = """\
+name: custom
 title: The same network, as a topology
 source: Nobody
 description: None
@@ -52,16 +52,16 @@ Metrics = Mapping[str, float]
 def metrics(
     lab_kernel: Kernel, tools: GuestTools, tmp_path_factory: pytest.TempPathFactory
 ) -> "dict[str, Metrics]":
-    """By how the server's packets reach the access point."""
+    """Metrics by the path from the server to the access point."""
     out_dir = tmp_path_factory.mktemp("wire")
-    path = out_dir / "own.yaml"
-    path.write_text(OWN + yaml.safe_dump({"parameters": LAN}))
-    chosen = {
+    path = out_dir / "custom.yaml"
+    path.write_text(TOPOLOGY + yaml.safe_dump({"parameters": LAN}))
+    cases = {
         name: Case({"router": router}, Parameters().replace({**LAN, "router": router}))
         for name, router in (("bridged", "none"), ("routed", "custom"))
     }
-    [chosen["own topology"]] = load(path).cases()
-    return {name: _measured(lab_kernel, tools, case, out_dir) for name, case in chosen.items()}
+    [cases["custom topology"]] = load(path).cases()
+    return {name: _measured(lab_kernel, tools, case, out_dir) for name, case in cases.items()}
 
 
 def _measured(kernel: Kernel, tools: GuestTools, case: Case, out_dir: Path) -> Metrics:
@@ -70,8 +70,8 @@ def _measured(kernel: Kernel, tools: GuestTools, case: Case, out_dir: Path) -> M
     return result.values
 
 
-@pytest.mark.parametrize("network", ["bridged", "own topology"])
-def test_a_server_sends_as_behind_a_router(metrics: dict[str, Metrics], network: str) -> None:
+@pytest.mark.parametrize("network", ["bridged", "custom topology"])
+def test_server_sends_as_if_behind_a_router(metrics: dict[str, Metrics], network: str) -> None:
     routed, here = metrics["routed"], metrics[network]
     for name, tolerance in (("goodput_mbps", 0.02), ("cwnd_segments_mean", 0.1)):
         print(f"{name}: {network} {here[name]:.1f}, routed {routed[name]:.1f}")

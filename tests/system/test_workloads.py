@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Small messages and files: every metric, times against packets, the same bytes every time."""
+"""Workloads of messages and files: metrics, times compared with packets, determinism."""
 
 import subprocess
 from itertools import pairwise
@@ -24,7 +24,7 @@ MESSAGES = ("workload=request_response", "exchanges=50", "message=100B")
 FILES = ("workload=transfer", "transfers=3", "transfer_size=100000B")
 CAPTURED = ("capture=server,station,air", "capture_duration=unlimited")
 
-# What a program's way from the clock to the wire or back takes in the guest's time.
+# The guest's time between a program's reading of the clock and the packet on the wire.
 _SYSTEM_CALLS_NS = 20_000
 
 
@@ -45,38 +45,36 @@ def times_ns(run_dir: Path) -> list[tuple[int, int]]:
         (FILES, "completion_time_ms", {"request_response_ms", "tcp_rtt_ms", "cwnd_segments"}),
     ],
 )
-def test_a_run_has_every_metric_of_its_workload(
+def test_run_has_every_metric_of_its_workload(
     measure: Measure, settings: tuple[str, ...], prefix: str, others: set[str], direction: str
 ) -> None:
     result = measure(*settings, f"direction={direction}", "delay=10ms")
     assert result.error is None
     metrics = result.values
-    of_others = ("goodput", "flow_jain", "ping_", "udp_ping_", "page_time_ms", *others)
-    of_others += PATH_METRICS
+    other_metrics = ("goodput", "flow_jain", "ping_", "udp_ping_", "page_time_ms", *others)
+    other_metrics += PATH_METRICS
     missing = METRICS.keys() - metrics
-    assert missing == {name for name in METRICS if name.startswith(of_others)}
-    # What the wire delays, and some of the radio; for a new connection twice as much at least.
-    least_ms = 10 if prefix == "request_response_ms" else 20
-    assert least_ms < metrics[f"{prefix}_p50"] <= metrics[f"{prefix}_p95"]
+    assert missing == {name for name in METRICS if name.startswith(other_metrics)}
+    # The delay of the wire and some of the radio; for a new connection at least twice that.
+    min_ms = 10 if prefix == "request_response_ms" else 20
+    assert min_ms < metrics[f"{prefix}_p50"] <= metrics[f"{prefix}_p95"]
     assert metrics["retransmits"] == 0
 
 
 @pytest.mark.parametrize("policy", names())
 def test_every_policy_runs_every_workload(measure: Measure, policy: str) -> None:
-    """With divack thousands of ACKs still wait at the station when the bulk has ended."""
+    """With divack, thousands of ACKs are still queued at the station when the transfer ends."""
     for settings in (MESSAGES, FILES, ("duration=2s", "sack=on")):
         result = measure(*settings, f"ack_policy={policy}")
         assert result.error is None
         assert result.values["acks_per_segment"] > 0
 
 
-def test_an_exchange_is_timed_from_its_request_to_its_reply(
-    measure: Measure, tmp_path: Path
-) -> None:
+def test_time_of_an_exchange_is_from_request_to_reply(measure: Measure, tmp_path: Path) -> None:
     result = measure(*MESSAGES, *CAPTURED)
     run_dir = directory(result, tmp_path)
-    data = [one for one in capture.read_tcp(run_dir / "station.pcapng") if one.payload_bytes]
-    assert [one.payload_bytes for one in data] == [100] * 100
+    data = [seg for seg in capture.read_tcp(run_dir / "station.pcapng") if seg.payload_bytes]
+    assert [segment.payload_bytes for segment in data] == [100] * 100
     exchanges = times_ns(run_dir)
     assert len(exchanges) == 50
     for (start_ns, end_ns), request, reply in zip(exchanges, data[::2], data[1::2], strict=True):
@@ -86,23 +84,23 @@ def test_an_exchange_is_timed_from_its_request_to_its_reply(
     assert all(before[1] <= after[0] for before, after in pairwise(exchanges))
 
 
-def test_a_file_is_timed_from_the_syn_to_its_last_byte(measure: Measure, tmp_path: Path) -> None:
+def test_time_of_a_file_is_from_the_syn_to_its_last_byte(measure: Measure, tmp_path: Path) -> None:
     result = measure(*FILES, *CAPTURED, "nagle=on")
     run_dir = directory(result, tmp_path)
     segments = list(capture.read_tcp(run_dir / "station.pcapng"))
-    syns = [one for one in segments if one.flags & capture.TCP_SYN and one.source == "10.0.0.2"]
+    syns = [x for x in segments if x.flags & capture.TCP_SYN and x.source == "10.0.0.2"]
     exchanges = times_ns(run_dir)
     assert len(exchanges) == len(syns) == 3
-    assert len({one.source_port for one in syns}) == 3
+    assert len({syn.source_port for syn in syns}) == 3
     for (start_ns, end_ns), syn in zip(exchanges, syns, strict=True):
         data = [
-            one
-            for one in segments
-            if one.source == "10.0.0.1"
-            and one.destination_port == syn.source_port
-            and one.payload_bytes
+            segment
+            for segment in segments
+            if segment.source == "10.0.0.1"
+            and segment.destination_port == syn.source_port
+            and segment.payload_bytes
         ]
-        assert sum(one.payload_bytes for one in data) == 100_000
+        assert sum(segment.payload_bytes for segment in data) == 100_000
         assert 0 <= syn.time_ns - start_ns < _SYSTEM_CALLS_NS
         assert 0 <= end_ns - data[-1].time_ns < _SYSTEM_CALLS_NS
 
@@ -126,9 +124,7 @@ def test_the_same_seed_gives_the_same_bytes(
     assert not set(hashes(first)) & set(hashes(measured("a", 2)))
 
 
-def test_a_server_that_is_not_there_is_named(
-    measure: Measure, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_server_is_reported(measure: Measure, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "airtcp.sweep.request.plan", lambda *of: with_word(plan(*of), "serve", "swerve")
     )
@@ -148,7 +144,7 @@ def test_a_server_that_is_not_there_is_named(
         ("fetch 10.0.0.1 64 64 many", "exchange: many: not an integer from 1 to 1000000"),
     ],
 )
-def test_bad_words_are_told(tools: GuestTools, words: str, message: str) -> None:
+def test_invalid_arguments_are_reported(tools: GuestTools, words: str, message: str) -> None:
     done = subprocess.run(
         [tools.directory / "exchange", *words.split()], capture_output=True, text=True
     )
