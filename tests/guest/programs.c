@@ -40,29 +40,29 @@ static pthread_barrier_t barrier;
 __attribute__((target("avx2"))) static bool keeps_avx(int seed)
 {
 	__m256i before = _mm256_set1_epi32(seed), after;
-	long got;
+	long ret;
 
 	asm volatile("vmovdqa %2, %%ymm9\n\t"
 		     "syscall\n\t"
 		     "vmovdqa %%ymm9, %0"
-		     : "=m"(after), "=a"(got)
+		     : "=m"(after), "=a"(ret)
 		     : "m"(before), "a"(SYS_sched_yield)
 		     : "rcx", "r11", "ymm9", "memory");
-	return !got && !memcmp(&before, &after, sizeof(before));
+	return !ret && !memcmp(&before, &after, sizeof(before));
 }
 
 static bool keeps_sse(int seed)
 {
 	double before = seed, after = 0;
-	long got;
+	long ret;
 
 	asm volatile("movsd %2, %%xmm8\n\t"
 		     "syscall\n\t"
 		     "movsd %%xmm8, %0"
-		     : "=m"(after), "=a"(got)
+		     : "=m"(after), "=a"(ret)
 		     : "m"(before), "a"(SYS_sched_yield)
 		     : "rcx", "r11", "xmm8", "memory");
-	return !got && before == after;
+	return !ret && before == after;
 }
 
 static void *keep_registers(void *argument)

@@ -181,11 +181,11 @@ static bool carry(int fd, size_t bytes, bool out)
 static bool at_end(int fd)
 {
 	char byte;
-	ssize_t got = recv(fd, &byte, 1, 0);
+	ssize_t ret = recv(fd, &byte, 1, 0);
 
-	if (got > 0)
+	if (ret > 0)
 		errno = EPROTO;
-	return got == 0;
+	return ret == 0;
 }
 
 static void reset_on_close(int fd)
@@ -198,17 +198,17 @@ static void reset_on_close(int fd)
 /* Shows the state of both ends of a connection */
 static void show_state(int fd)
 {
-	struct sockaddr_in6 own = {}, other = {};
-	socklen_t size = sizeof(own);
+	struct sockaddr_in6 local = {}, remote = {};
+	socklen_t size = sizeof(local);
 	char command[512];
 	int ports[2];
 
 	/* The port is at the same offset in an IPv4 address. */
-	if (getsockname(fd, (struct sockaddr *)&own, &size) ||
-	    getpeername(fd, (struct sockaddr *)&other, &size))
+	if (getsockname(fd, (struct sockaddr *)&local, &size) ||
+	    getpeername(fd, (struct sockaddr *)&remote, &size))
 		return;
-	ports[0] = ntohs(own.sin6_port);
-	ports[1] = ntohs(other.sin6_port);
+	ports[0] = ntohs(local.sin6_port);
+	ports[1] = ntohs(remote.sin6_port);
 	snprintf(command, sizeof(command),
 		 "for node in %s %s; do ip netns exec $node ss -Htimoen "
 		 "'( sport = :%d and dport = :%d ) or ( sport = :%d and dport = :%d )'; "
@@ -272,9 +272,9 @@ static void sink(int fd)
 	bool echo = below(2);
 	char buffer[16384];
 	int64_t due = 0;
-	ssize_t got;
+	ssize_t ret;
 
-	while ((got = recv(fd, buffer, sizeof(buffer), 0)) > 0) {
+	while ((ret = recv(fd, buffer, sizeof(buffer), 0)) > 0) {
 		/* Sometimes the ACK can be piggybacked. */
 		if (echo)
 			send(fd, buffer, 100, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -286,7 +286,7 @@ static void sink(int fd)
 			setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK,
 				   &(int){ below(2) }, sizeof(int));
 	}
-	note(fd, BULK, got == 0, errno);
+	note(fd, BULK, ret == 0, errno);
 }
 
 static void *server(void *)

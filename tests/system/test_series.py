@@ -131,11 +131,11 @@ def test_passes_checkpatch(series_of: Callable[[str], list[Path]], topic: str, l
     command += ["--show-types", "--showfile", "--no-summary", *series_of(topic)[1:]]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.stderr == ""
-    found = re.findall(r"^(\S+):\d+: (?:ERROR|WARNING|CHECK):(\w+): .*$", done.stdout, re.M)
-    assert len(found) == len(done.stdout.splitlines())
+    messages = re.findall(r"^(\S+):\d+: (?:ERROR|WARNING|CHECK):(\w+): .*$", done.stdout, re.M)
+    assert len(messages) == len(done.stdout.splitlines())
     assert [
         (file, kind)
-        for file, kind in found
+        for file, kind in messages
         if kind not in EXCEPTIONS or not re.match(EXCEPTIONS[kind], file)
     ] == []
 
