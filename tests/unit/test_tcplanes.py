@@ -72,8 +72,7 @@ def test_tips_say_what_and_when(results: model.Results) -> None:
     assert "3 segments with data received; 10.000 ms to 10.100 ms; 3000 octets; " in " ".join(texts)
     assert "ACK sent; 11.000 ms; up to acknowledgment number 4000" in texts
     assert (
-        "ACK timer armed 10.000 ms, fired 11.000 ms; at last 900 us after an arrival; "
-        "3 segments acknowledged"
+        "ACK timer armed 10.000 ms, fired 11.000 ms; last delay 900 us; 3 segments acknowledged"
     ) in texts
 
 
@@ -104,6 +103,6 @@ def test_one_run_can_be_chosen(results: model.Results) -> None:
     [found], _ = timeline.plots(results, 0, "aad_0ms/seed-1")
     assert found.slug == "timeline-aad"
     assert found.caption.endswith(
-        "ACK timer: from armed to the ACK, which it sent itself 1 of 1 "
-        "times; otherwise another reason came first."
+        "ACK timer: a box lasts until the ACK was sent. The timer fired 1 of 1 times; "
+        "otherwise another event sent the ACK."
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The report of an experiment: report.html, which needs no network, and figures/ for print."""
+"""The report of an experiment: report.html, which works offline, and figures/ for print."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -16,19 +16,19 @@ def write_report(
 ) -> Path:
     """Write out_dir/report.html and out_dir/figures/ from out_dir/results.json and its runs.
 
-    timeline_ms: where the timelines of the medium start, in virtual time since their captures
-    began; None: in the middle. timeline_of: the run to show there, as `CASE/seed-N`; None: the
-    first of each policy. Returns the page's path. Raises InputError when results.json is missing or
-    corrupt, there is no such run or no capture reaches timeline_ms, AirtcpError when nothing can be
-    written.
-    A run whose recorded files are missing or have changed is left out, and a figure that cannot be
-    drawn; the page says so. warn is called with a line for each such run.
+    timeline_ms: start of the timelines of the medium, in virtual time since the start of their
+    captures; None: the middle. timeline_of: the run to show there, as `CASE/seed-N`; None: the
+    first run of each policy. Returns the page's path. Raises InputError if results.json is missing
+    or corrupt, there is no such run or no capture reaches timeline_ms, and AirtcpError if the
+    report cannot be written.
+    Runs whose recorded files are missing or have changed are left out, as are figures that cannot
+    be drawn; the page says so. warn is called with a line for each such run.
     """
     results = model.load(out_dir)
     for line in results.damaged:
         warn(line)
     shown = contents.describe(results, timeline_ms, timeline_of)
-    # Only here, for Matplotlib takes as long to load as some reports to describe.
+    # Imported here because loading Matplotlib takes as long as describing some reports.
     from airtcp.report import mpl
     from airtcp.report.writer import Writer
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a report shows, before anything is drawn."""
+"""The contents of a report, before anything is drawn."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -26,8 +26,8 @@ class Contents:
     @property
     def plots(self) -> Iterator[Plot]:
         yield from (*self.declared, *self.overview, *self.timelines)
-        for one in self.inside:
-            yield from one.plots
+        for condition in self.inside:
+            yield from condition.plots
 
 
 def describe(
@@ -43,5 +43,7 @@ def describe(
         overview=list(overview.plots(results)),
         timelines=timelines,
         timeline_notes=timeline_notes,
-        inside=[inside.inside(one, Policies(results.policies)) for one in results.conditions],
+        inside=[
+            inside.inside(condition, Policies(results.policies)) for condition in results.conditions
+        ],
     )

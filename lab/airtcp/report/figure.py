@@ -20,7 +20,7 @@ from airtcp.report import markers
 COLUMN_IN = 3.5  # one column of a two-column paper, and about the width of a phone
 PAGE_IN = 7.16  # both columns
 
-# Longer lines are thinned to this many points, which are more than a page has pixels.
+# Longer lines are thinned to this many points, more than the page's width in pixels.
 MOST_POINTS = 2000
 
 Floats = NDArray[numpy.float64]
@@ -29,7 +29,7 @@ Dash = Literal["solid", "dash", "dot", "dashdot"]
 
 def floats(values: Iterable[float | None]) -> Floats:
     """An array; None becomes NaN."""
-    return numpy.array([numpy.nan if one is None else one for one in values], dtype=float)
+    return numpy.array([numpy.nan if value is None else value for value in values], dtype=float)
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,9 @@ class Tick:
 class Axis:
     """One axis of a panel.
 
-    limits: (first, last) value that is shown; the first may be the greater. ticks: where given,
-    they replace numbers. step: the distance of ticks; None: the renderer chooses. grid: lines at
-    the ticks. line: the axis itself is drawn.
+    limits: (first, last) value shown; the first may be the larger one. ticks: replace numbers, if
+    any. step: distance between ticks; None: the renderer chooses. grid: lines at the ticks. line:
+    whether the axis itself is drawn.
     """
 
     name: str = ""
@@ -72,8 +72,8 @@ class Axis:
 class Style:
     """The look of a line and its markers.
 
-    dash: None: points are not joined. marker: None: points are not marked. hollow: the marker is an
-    outline, `edge` wide. width, size and edge are in points. whiskers: the look of intervals.
+    dash: None: points are not joined. marker: None: no markers. hollow: the marker is an outline of
+    width `edge`. width, size and edge are in points. whiskers: the look of intervals.
     """
 
     colour: str
@@ -88,9 +88,9 @@ class Style:
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """What a mark shows: points, the halves of their 95% intervals, a note on each point.
+    """The values of a mark: points, the half widths of their 95% intervals, a note on each point.
 
-    Halves are NaN where there is no interval.
+    Half widths are NaN where there is no interval.
     """
 
     x: Floats
@@ -109,7 +109,7 @@ def _values(x: Floats, y: Floats, x_half: Floats | None = None) -> Values:
 class Mark:
     """Something drawn in a panel.
 
-    entries: the legend's entries that hide and show it. detail: what its name says besides.
+    entries: the legend's entries that hide and show it. detail: the rest of its name.
     """
 
     entries: Sequence[str] = ()
@@ -121,16 +121,17 @@ class Mark:
 
     @property
     def is_visible(self) -> bool:
-        """Whether there is anything to see."""
+        """Whether it has anything to draw."""
         return True
 
 
 @dataclass(frozen=True, eq=False)
 class Line(Mark):
-    """Points in their order, joined, marked or both, with intervals where they have any.
+    """Points in order, joined, marked or both, with optional intervals.
 
-    x_half, y_half: halves of 95% intervals, NaN or None where there is none. notes: what each point
-    is. steps: y stays until the next point. clip: False: markers go on beyond the panel's edge.
+    x_half, y_half: half widths of 95% intervals, NaN or None where there is none. notes: a text for
+    each point. steps: y is constant until the next point. clip: False: markers may extend beyond
+    the panel.
     """
 
     x: Floats
@@ -144,7 +145,7 @@ class Line(Mark):
 
     @cached_property
     def values(self) -> Values:
-        """The points that have both values; the extremes of each stretch of a long line."""
+        """The points that have both values; of a long line, the extremes of each section."""
         [known] = numpy.nonzero(~(numpy.isnan(self.x) | numpy.isnan(self.y)))
         kept = known[_thinned(self.y[known])]
         unknown = numpy.full(len(self.x), numpy.nan)
@@ -160,7 +161,7 @@ class Line(Mark):
 
 @dataclass(frozen=True, eq=False)
 class Bars(Mark):
-    """Horizontal bars of one colour: from start, `length` long, with their middles at y."""
+    """Horizontal bars of one colour: from start, `length` long, centred at y."""
 
     length: Floats
     y: Floats
@@ -176,9 +177,9 @@ class Bars(Mark):
 
 @dataclass(frozen=True, eq=False)
 class Steps(Mark):
-    """A value for each interval between edges, of which there is one more.
+    """A value for each interval between edges; there is one more edge than values.
 
-    filled: down to zero, in a lighter shade. closed: with lines down to zero at both ends.
+    filled: filled down to zero, in a lighter shade. closed: with lines down to zero at both ends.
     """
 
     heights: Floats
@@ -194,7 +195,7 @@ class Steps(Mark):
 
 @dataclass(frozen=True, eq=False)
 class Strokes(Mark):
-    """Upright lines at x, from low to high, which is what they show."""
+    """Vertical lines at x, from low to high; high is the value."""
 
     x: Floats
     low: float
@@ -213,7 +214,7 @@ Valued = Line | Bars | Steps | Strokes
 
 @dataclass(frozen=True)
 class Box(Mark):
-    """A filled rectangle of a lane; top and bottom are values of y. tip: what it is."""
+    """A filled rectangle in a lane; top and bottom are values of y. tip: its tooltip."""
 
     left: float
     right: float
@@ -236,7 +237,7 @@ class Rule(Mark):
 
 @dataclass(frozen=True)
 class Text(Mark):
-    """A text beside a point: right and up are its distance in points."""
+    """A text next to a point, offset by right and up in typographic points."""
 
     text: str
     x: float
@@ -248,7 +249,7 @@ class Text(Mark):
 
     @property
     def align_x(self) -> Literal["left", "center", "right"]:
-        """Which side of the text is at its place: the one next to the point."""
+        """The side of the text that is next to the point."""
         return "left" if self.right > 0 else "right" if self.right < 0 else "center"
 
     @property
@@ -258,9 +259,9 @@ class Text(Mark):
 
 @dataclass(frozen=True)
 class Labels(Mark):
-    """Texts that mpl.draw() puts beside their points where there is room, the first ones first.
+    """Texts that mpl.draw() puts next to their points, in order, where there is room.
 
-    Those without room are left out. None covers one of the points.
+    Those without room are left out. No text covers a point.
     """
 
     texts: Sequence[Text]
@@ -268,7 +269,7 @@ class Labels(Mark):
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """Axes with marks, painted in their order. row, column: its place in the figure."""
+    """Axes with marks, drawn in order. row, column: its place in the figure."""
 
     x: Axis
     y: Axis
@@ -280,7 +281,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Entry:
-    """An entry of the legend: a patch of a colour, or the look of a line."""
+    """An entry of the legend: a patch of a colour, or a line with a style."""
 
     name: str
     look: Style | str
@@ -288,7 +289,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Legend:
-    """columns: entries beside each other in print; spacing: between them, in font sizes."""
+    """columns: entries per row in print. spacing: between entries, in font sizes."""
 
     entries: Sequence[Entry] = ()
     columns: int = 1
@@ -297,11 +298,11 @@ class Legend:
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """A figure, whole.
+    """A complete figure.
 
-    shared: the axes that are the same in all panels, which zoom together. labels: axes are labelled
-    at each panel, or once for the whole figure. is_picture: it has too many marks for Plotly; the
-    page zooms into its SVG and shows the tips of its boxes.
+    shared: axes that are the same in all panels and zoom together. labels: axes are labelled at
+    each panel, or once for the whole figure. is_picture: it has too many marks for Plotly; the page
+    zooms into its SVG and shows the tooltips of its boxes.
     """
 
     panels: Sequence[Panel]
@@ -328,7 +329,7 @@ class Figure:
 def with_margin(
     values: Iterable[float], margin: float = 0.05, low: float | None = None
 ) -> tuple[float, float]:
-    """Limits around values with a share of what they span beyond; low: a fixed lower limit."""
+    """Limits around values, with a margin as a share of their range. low: a fixed lower limit."""
     known = [value for value in values if numpy.isfinite(value)]
     if not known:
         return (0.0 if low is None else low, 1.0)
@@ -339,12 +340,12 @@ def with_margin(
 
 
 def _thinned(values: Floats) -> Sequence[int] | slice:
-    """Which values to keep: of stretches of equal length the least and the greatest."""
+    """Indices of the values to keep: the minimum and maximum of sections of equal length."""
     if len(values) <= MOST_POINTS:
         return slice(None)
     bounds = numpy.linspace(0, len(values), MOST_POINTS // 2 + 1).astype(int)
     kept: list[int] = []
     for start, end in itertools.pairwise(bounds):
-        stretch = values[start:end]
-        kept += sorted({start + int(stretch.argmin()), start + int(stretch.argmax())})
+        section = values[start:end]
+        kept += sorted({start + int(section.argmin()), start + int(section.argmax())})
     return kept

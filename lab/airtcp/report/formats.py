@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Numbers as the page writes them."""
+"""Formats numbers for the page."""
 
 from airtcp.statistics import Summary
 
@@ -7,7 +7,7 @@ _MINUS = "\N{MINUS SIGN}"
 
 
 def number(value: float | None) -> str:
-    """Three or four significant digits; whole numbers as they are; a dash for None."""
+    """Three or four significant digits; large whole numbers unchanged; a dash for None."""
     if value is None:
         return "\N{EN DASH}"
     magnitude = abs(value)
@@ -21,7 +21,7 @@ def number(value: float | None) -> str:
 
 
 def interval(value: Summary | None) -> str:
-    """The bounds of the 95% interval; a dash when one run gives none."""
+    """The bounds of the 95% interval; a dash for a single run."""
     if value is None or value.ci95 is None:
         return "\N{EN DASH}"
     return f"{number(value.mean - value.ci95)} to {number(value.mean + value.ci95)}"
@@ -42,7 +42,7 @@ def percent_interval(value: Summary | None) -> str:
 
 
 def with_interval(value: Summary | None) -> str:
-    """A mean with half of its 95% interval; a dash for None."""
+    """A mean with the half width of its 95% interval; a dash for None."""
     if value is None:
         return "\N{EN DASH}"
     if value.ci95 is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""An index of experiments: index.html, a card for each directory that has a report."""
+"""An index of experiments: index.html, with a card for each directory that has a report."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from airtcp.steps.workloads import HEADLINES
 
 @dataclass(frozen=True)
 class Card:
-    """One experiment. svg: its first figure, for the page; None where there is none."""
+    """One experiment. svg: its first figure, for the page; None if there is none."""
 
     title: str
     name: str
@@ -31,18 +31,18 @@ class Card:
 
 
 def write_index(directory: Path) -> Path:
-    """Write directory/index.html over the experiments in it, and return its path.
+    """Write directory/index.html for the experiments in it, and return its path.
 
-    Raises InputError when none has a report or a results.json is corrupt, AirtcpError when nothing
-    can be written.
+    Raises InputError if none has a report or a results.json is corrupt, AirtcpError if the index
+    cannot be written.
     """
     path = directory / "index.html"
     cards, without = [], []
-    for found in sorted(directory.glob("*/results.json")):
-        if (found.parent / "report.html").exists():
-            cards.append(_card(found.parent))
+    for results in sorted(directory.glob("*/results.json")):
+        if (results.parent / "report.html").exists():
+            cards.append(_card(results.parent))
         else:
-            without.append(found.parent)
+            without.append(results.parent)
     if not cards:
         raise InputError(
             f"{directory}: no directory in it has a report.html, which `report` writes"
@@ -72,15 +72,15 @@ def _card(out_dir: Path) -> Card:
 def _reproduced(document: SweepDocument) -> str:
     """How many published values are reproduced, by verdict."""
     counts = Counter(row.agreement for row in document.published)
-    found = [f"{counts[one]} {one}" for one in get_args(Verdict) if counts[one]]
-    return ", ".join(found) or "nothing published"
+    parts = [f"{counts[verdict]} {verdict}" for verdict in get_args(Verdict) if counts[verdict]]
+    return ", ".join(parts) or "nothing published"
 
 
 def _picture(out_dir: Path, title: str) -> str | None:
-    """The first declared figure, or else that of the workload's headline metric."""
+    """The SVG of the first declared figure, or else of the headline metric's figure."""
     names = ["figure-1", *(headline.slug for headline in HEADLINES.values())]
     paths = (out_dir / "figures" / f"{name}.svg" for name in names)
-    path = next((one for one in paths if one.exists()), None)
+    path = next((path for path in paths if path.exists()), None)
     if path is None:
         return None
     description = f"The first figure of the report of {out_dir.name}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The figures that look into the runs of one condition, a line or a panel for each policy."""
+"""Figures of the runs of one condition, with a line or a panel for each policy."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ from airtcp.report.model import Condition, Measured
 from airtcp.report.plot import Plot
 from airtcp.report.policies import Policies
 
-_BAR_POINTS = 190  # width of all strokes of arrivals together: nearly that of a panel
+_BAR_POINTS = 190  # total width of the strokes of arrivals: nearly that of a panel
 _ACK_SENT = "ACK sent"
 _ACK_STYLE = Style("ink", marker="tick", size=4, edge=0.6)
 
@@ -39,7 +39,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class Inside:
-    """The figures of one condition, and why some are left out."""
+    """The figures of one condition, and notes on those left out."""
 
     condition: Condition
     plots: Sequence[Plot]
@@ -63,8 +63,8 @@ def _plot(condition: Condition, kind: str, title: str, caption: str, figure: Fig
 
 
 def _tcp_plots(condition: Condition, policies: Policies, notes: list[str]) -> Iterator[Plot]:
-    """Of bulk transfers by TCP, of the first seed."""
-    first = [one.runs[0] for one in condition.policies]
+    """Figures of the first seed, for bulk transfers over TCP."""
+    first = [measured.runs[0] for measured in condition.policies]
     if not all(run.parameters["protocol"] == "tcp" and model.is_bulk(run) for run in first):
         return
     seeds = " and ".join(f"seed {seed}" for seed in sorted({run.seed for run in first}))
@@ -79,9 +79,9 @@ def _tcp_plots(condition: Condition, policies: Policies, notes: list[str]) -> It
             over_time(lines, policies),
         )
     arrived = _readable(condition, _arrivals, notes)
-    captured = {policy: one for policy, one in arrived.items() if one is not None}
+    captured = {policy: arrivals for policy, arrivals in arrived.items() if arrivals is not None}
     if captured:
-        from_air = all(one.aggregates_from_air for one in captured.values())
+        from_air = all(arrivals.aggregates_from_air for arrivals in captured.values())
         source = "the A-MPDUs seen on the air" if from_air else "gaps longer than twice the median"
         yield _plot(
             condition,
@@ -106,13 +106,15 @@ def _medium_plots(condition: Condition, policies: Policies, notes: list[str]) ->
             "ampdu",
             "MPDUs in an A-MPDU",
             "PPDUs that carry data, all seeds together.",
-            aggregates({policy: one for policy, one in sizes.items() if one}, policies),
+            aggregates({policy: counts for policy, counts in sizes.items() if counts}, policies),
         )
 
 
 def _latency_plots(condition: Condition, policies: Policies, notes: list[str]) -> Iterator[Plot]:
-    """Of all seeds together."""
-    rtts_ms = {policy: one for policy, one in _readable(condition, _ping_ms, notes).items() if one}
+    """Figures of latency over all seeds."""
+    rtts_ms = {
+        policy: values for policy, values in _readable(condition, _ping_ms, notes).items() if values
+    }
     if rtts_ms:
         yield _plot(
             condition,
@@ -122,7 +124,7 @@ def _latency_plots(condition: Condition, policies: Policies, notes: list[str]) -
             latency(rtts_ms, policies, "round-trip time of ping", "replies"),
         )
     times = _readable(condition, _exchange_ms, notes)
-    times_ms = {policy: one for policy, one in times.items() if one}
+    times_ms = {policy: values for policy, values in times.items() if values}
     if times_ms:
         yield _plot(
             condition,
@@ -134,21 +136,21 @@ def _latency_plots(condition: Condition, policies: Policies, notes: list[str]) -
 
 
 def over_time(lines: Mapping[str, series.OverTime], policies: Policies) -> Figure:
-    """Congestion window, smoothed RTT and goodput over time, one line a flow."""
+    """Congestion window, smoothed RTT and goodput over time, one line per flow."""
     window: list[Mark] = []
     rtt: list[Mark] = []
     goodput: list[Mark] = []
-    for policy, one in lines.items():
+    for policy, line in lines.items():
         style = policies.line(policy)
-        for flow in one.flows:
+        for flow in line.flows:
             for marks, column in ((window, "cwnd"), (rtt, "srtt_ms")):
                 marks.append(Line(entries=[policy], x=flow["time_s"], y=flow[column], style=style))
-        edges = numpy.array([0.0, *one.goodput_end_s])
+        edges = numpy.array([0.0, *line.goodput_end_s])
         style = policies.line(policy, 1.0)
-        goodput.append(Steps(entries=[policy], heights=one.goodput_mbps, edges=edges, style=style))
-    times = [end for one in lines.values() for end in _extent([0.0, *one.goodput_end_s])]
-    for one in lines.values():
-        times += [end for flow in one.flows for end in _extent(flow["time_s"])]
+        goodput.append(Steps(entries=[policy], heights=line.goodput_mbps, edges=edges, style=style))
+    times = [end for line in lines.values() for end in _extent([0.0, *line.goodput_end_s])]
+    for line in lines.values():
+        times += [end for flow in line.flows for end in _extent(flow["time_s"])]
     limits = with_margin(times, 0.01)
     panels = []
     for row, (marks, name, unit) in enumerate(
@@ -168,18 +170,18 @@ def _extent(values: Sequence[float] | Floats) -> tuple[float, float]:
 
 
 def _heights(marks: Sequence[Mark]) -> list[float]:
-    """The least and the greatest value of each mark."""
-    found: list[float] = []
+    """The smallest and largest value of each mark."""
+    ends: list[float] = []
     for mark in marks:
         assert isinstance(mark, Line | Steps)
         values = mark.y if isinstance(mark, Line) else mark.heights
         known = values[~numpy.isnan(values)]
-        found += _extent(known) if len(known) else []
-    return found
+        ends += _extent(known) if len(known) else []
+    return ends
 
 
 def aggregates(sizes: Mapping[str, Mapping[int, int]], policies: Policies) -> Figure:
-    """Histogram of MPDUs in a data PPDU."""
+    """Histogram of MPDUs per data PPDU."""
     largest = max(max(counts) for counts in sizes.values())
     edges = floats(numpy.arange(largest + 1) + 0.5)
     marks: list[Mark] = []
@@ -194,7 +196,7 @@ def aggregates(sizes: Mapping[str, Mapping[int, int]], policies: Policies) -> Fi
 
 
 def latency(
-    times_ms: Mapping[str, Sequence[float]], policies: Policies, name: str, of: str
+    times_ms: Mapping[str, Sequence[float]], policies: Policies, name: str, what: str
 ) -> Figure:
     """The cumulative distribution of times."""
     marks: list[Mark] = []
@@ -206,37 +208,37 @@ def latency(
         marks.append(Line(entries=[policy], x=x, y=shares, style=style, steps=True))
     _, high = with_margin([end for values in times_ms.values() for end in _extent(values)])
     x_axis = Axis(name, "ms", (0, high))
-    y_axis = Axis(f"share of {of} within", limits=(0, 1))
+    y_axis = Axis(f"share of {what} within", limits=(0, 1))
     return Figure([Panel(x_axis, y_axis, marks)], 1.9, legend=policies.legend(times_ms, lines=True))
 
 
 def arrivals(captured: Mapping[str, series.Arrivals], policies: Policies) -> Figure:
     """Time between data segments at the receiver, ACKs marked, after Fig. 3.1 of the thesis."""
-    lowest = min(float(one.gaps_ms[one.gaps_ms > 0].min()) for one in captured.values())
-    highest = max(float(one.gaps_ms.max()) for one in captured.values())
-    longest = max(len(one.gaps_ms) for one in captured.values())
+    lowest = min(float(gaps.gaps_ms[gaps.gaps_ms > 0].min()) for gaps in captured.values())
+    highest = max(float(gaps.gaps_ms.max()) for gaps in captured.values())
+    longest = max(len(gaps.gaps_ms) for gaps in captured.values())
     y = Axis("inter-arrival", "ms", (lowest / 1.6, highest * 2.6), scale="log")
     x = Axis("data segment at the receiver", limits=(0, longest + 1), grid=False)
     panels = []
-    for row, (policy, one) in enumerate(captured.items()):
-        parity = numpy.array(one.aggregates) % 2
-        numbers = numpy.arange(1, len(one.gaps_ms) + 1)
+    for row, (policy, arrived) in enumerate(captured.items()):
+        parity = numpy.array(arrived.aggregates) % 2
+        numbers = numpy.arange(1, len(arrived.gaps_ms) + 1)
         marks: list[Mark] = [
             Strokes(
                 entries=[policy],
-                x=floats(numbers[parity == which]),
+                x=floats(numbers[parity == shade]),
                 low=y.limits[0],
-                high=numpy.maximum(one.gaps_ms[parity == which], lowest),
+                high=numpy.maximum(arrived.gaps_ms[parity == shade], lowest),
                 colour=policies.colour(policy, kind),
                 width=_BAR_POINTS / len(numbers),
             )
-            for which, kind in enumerate(("policy", "tint"))
+            for shade, kind in enumerate(("policy", "tint"))
         ]
         marks.append(
             Line(
                 entries=[policy, _ACK_SENT],
-                x=floats(one.acks_after) + 0.5,
-                y=numpy.full(len(one.acks_after), highest * 1.7),
+                x=floats(arrived.acks_after) + 0.5,
+                y=numpy.full(len(arrived.acks_after), highest * 1.7),
                 style=_ACK_STYLE,
             )
         )
@@ -248,13 +250,13 @@ def arrivals(captured: Mapping[str, series.Arrivals], policies: Policies) -> Fig
 def _readable(
     condition: Condition, read: Callable[[Measured], _T], notes: list[str]
 ) -> dict[str, _T]:
-    """What read() returns for each policy; where a file cannot be read, a note instead."""
+    """The result of read() for each policy; adds a note if a file cannot be read."""
     values: dict[str, _T] = {}
-    for one in condition.policies:
+    for measured in condition.policies:
         try:
-            values[one.policy] = read(one)
+            values[measured.policy] = read(measured)
         except AirtcpError as error:
-            notes.append(f"Left out, {one.policy}: {error}")
+            notes.append(f"Left out, {measured.policy}: {error}")
     return values
 
 
@@ -269,7 +271,7 @@ def _arrivals(measured: Measured) -> series.Arrivals | None:
 
 
 def _aggregates(measured: Measured) -> Counter[int]:
-    """Data PPDUs by how many MPDUs each carried, over all seeds."""
+    """Number of data PPDUs by their number of MPDUs, over all seeds."""
     total: Counter[int] = Counter()
     for run in measured.runs:
         total.update(ampdu_sizes(read_airsim(run.directory)))
@@ -277,12 +279,12 @@ def _aggregates(measured: Measured) -> Counter[int]:
 
 
 def _ping_ms(measured: Measured) -> list[float]:
-    """Round-trip times over all seeds; none where ping was off."""
+    """Round-trip times over all seeds; empty if ping was off."""
     return [float(rtt) for run in measured.runs for ping in run.pings for rtt in ping.rtt_ms]
 
 
 def _exchange_ms(measured: Measured) -> list[float]:
-    """Times of exchanges over all seeds; none with bulk."""
+    """Times of exchanges over all seeds; empty for bulk transfers."""
     times_ms = [
         read_exchanges(run.directory / flow.exchanges_file).times_ms
         for run in measured.runs

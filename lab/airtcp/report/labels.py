@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Puts labels beside points where there is room."""
+"""Places labels next to points where there is room."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,15 +10,15 @@ from matplotlib.transforms import Bbox
 
 from airtcp.report.figure import Labels, Line, Panel, Text
 
-# Where a label may stand, seen from its point, best first: points across, points up. The bars of an
-# interval go straight across and up.
+# Offsets of a label from its point, in typographic points (right, up), best first. Interval bars
+# extend horizontally and vertically, so diagonal places are better.
 _PLACES = ((2.2, 1.6), (2.2, -1.6), (-2.2, 1.6), (-2.2, -1.6), (4, 0), (-4, 0), (0, 4), (0, -4))
 
 
 def place(labels: Labels, panel: Panel, axes: Axes) -> Iterator[Text]:
-    """The labels that cover neither a marker nor another label, each at a place that is free.
+    """The labels that can be placed without covering a marker or another label.
 
-    The axes must have their final places and limits.
+    The axes must have their final positions and limits.
     """
     points_px = axes.figure.dpi / 72
     taken = list(_markers(panel, axes, points_px))
@@ -56,7 +56,7 @@ def _size(text: Text, axes: Axes) -> tuple[float, float]:
 
 
 def _box(text: Text, at: tuple[float, float], size: tuple[float, float], points_px: float) -> Bbox:
-    """Where a text stands whose point is at a pixel."""
+    """The box of a text, in pixels, with its point at `at`."""
     (x, y), (width, height) = at, size
     left = x + text.right * points_px - {"left": 0, "center": 0.5, "right": 1}[text.align_x] * width
     low = y + text.up * points_px - {"bottom": 0, "center": 0.5, "top": 1}[text.align_y] * height

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The markers of points, and what Matplotlib, Plotly and the page's legend call or draw them."""
+"""The markers of points: their names in Matplotlib and Plotly, and their outlines in legends."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,9 +26,9 @@ Name = Literal[
 
 @dataclass(frozen=True)
 class Marker:
-    """matplotlib, plotly: its names there. path: its outline, for SVG, in a square of 1 about 0, 0.
+    """matplotlib, plotly: its names there. path: its SVG outline in a unit square around 0, 0.
 
-    is_thin: it is made of lines alone, which have no inside.
+    is_thin: it consists of lines only and cannot be filled.
     """
 
     matplotlib: str

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """results.json as the page needs it: conditions, the policies measured under each, their runs.
 
-A condition is one combination of all factors but ack_policy: what the policies are compared under.
+A condition is a combination of all factors except ack_policy. Policies are compared per condition.
 """
 
 import json
@@ -34,14 +34,14 @@ _POLICY = "ack_policy"
 
 _MICRO = "\N{MICRO SIGN}"
 
-# Values of a factor that mean "nothing was done"; a label names the others.
+# Values with which a factor has no effect; labels omit them.
 _NEUTRAL = frozenset({"0ms", "unlimited", "none", "kernel", "preset"})
 _QUANTITY = re.compile(r"([0-9.]+)(s|ms|us|ns|[kMG]?bit|[KMG]i?B|B|MHz|packets)")
 
 
 @dataclass(frozen=True)
 class Published:
-    """A figure that others published for the same conditions and policy."""
+    """A published value for the same condition and policy."""
 
     value: float
     source: str
@@ -50,7 +50,7 @@ class Published:
 
 @dataclass(frozen=True)
 class Run:
-    """One simulation. directory holds the files that it left."""
+    """One run. directory contains its files."""
 
     record: RunRecord
     directory: Path
@@ -61,7 +61,7 @@ class Run:
 
     @property
     def parameters(self) -> Mapping[str, Plain]:
-        """As recorded, in the words of the version that did the run."""
+        """As recorded, with the names of the version that did the run."""
         return self.record.parameters
 
     @property
@@ -78,17 +78,17 @@ class Run:
 
     @property
     def identity(self) -> str:
-        """A hash of all that decides the run."""
+        """A hash of everything that determines the run."""
         return self.record.identity
 
     @property
     def flows(self) -> Sequence[FlowRecord]:
-        """Those of a custom topology."""
+        """Flows of a custom topology."""
         return self.record.flows
 
     @property
     def settings(self) -> Parameters:
-        """The parameters as such. Raises AirtcpError for those of another version."""
+        """The parsed parameters. Raises AirtcpError for those of an incompatible version."""
         try:
             return Parameters.model_validate(dict(self.parameters))
         except ValidationError as error:
@@ -99,7 +99,7 @@ class Run:
 
     @property
     def testbed(self) -> Testbed:
-        """What it was about. Raises AirtcpError for a topology of another version."""
+        """The run's testbed. Raises AirtcpError for a topology of an incompatible version."""
         network = self.record.network
         if network is None:
             return build(self.settings)
@@ -111,7 +111,7 @@ class Run:
 
     @property
     def pings(self) -> list[Latency]:
-        """Of each station from which there was ping. Raises AirtcpError."""
+        """The RTTs of each station that ran ping. Raises AirtcpError if a file cannot be read."""
         if self.metrics.get("ping_rtt_ms_p50") is None:
             return []
         files = [probe.file for probe in self.testbed.probes if probe.tool == "ping"]
@@ -120,7 +120,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Measured:
-    """One policy under one condition: its runs by seed, and the means over them."""
+    """One policy under one condition: its runs by seed, and the means over its runs."""
 
     policy: str
     runs: Sequence[Run]
@@ -135,19 +135,19 @@ class Measured:
 
 @dataclass(frozen=True)
 class Condition:
-    """What the policies are compared under. slug is fit for file names and fragments."""
+    """A condition with its policies. slug is safe in file names and fragments."""
 
     label: str
     slug: str
     policies: Sequence[Measured]
 
     def measured(self, policy: str) -> Measured | None:
-        return next((one for one in self.policies if one.policy == policy), None)
+        return next((measured for measured in self.policies if measured.policy == policy), None)
 
 
 @dataclass(frozen=True)
 class Gain:
-    """A policy's mean over the baseline's, under one condition: paired by seed, and published."""
+    """Ratio of a policy to the baseline under one condition: paired by seed, and published."""
 
     condition: Condition
     policy: str
@@ -157,7 +157,7 @@ class Gain:
 
 @dataclass(frozen=True)
 class Declared:
-    """A figure that the experiment declares; of a model also each point and the mean error."""
+    """A figure that the experiment declares; for a model also its points and mean error."""
 
     figure: Figure
     points: Sequence[Point]
@@ -166,7 +166,7 @@ class Declared:
 
 @dataclass(frozen=True)
 class Results:
-    """A whole experiment."""
+    """The results of an experiment."""
 
     name: str
     title: str
@@ -176,52 +176,52 @@ class Results:
     policies: Sequence[str]
     conditions: Sequence[Condition]
     failures: Sequence[str]
-    damaged: Sequence[str]  # runs that are left out: some file is not as the run has left it
+    damaged: Sequence[str]  # runs that are left out because a file is missing or has changed
     figures: Sequence[Declared]
-    ratios: Sequence[Sequence[str]]  # published ones beside ours, as reproduction.ratios has them
+    ratios: Sequence[Sequence[str]]  # rows of reproduction.ratios()
 
     @property
     def cases(self) -> list[Measured]:
-        return [one for condition in self.conditions for one in condition.policies]
+        return [case for condition in self.conditions for case in condition.policies]
 
     @property
     def runs(self) -> list[Run]:
-        return [run for one in self.cases for run in one.runs]
+        return [run for case in self.cases for run in case.runs]
 
 
 def is_bulk(run: Run) -> bool:
-    """Whether a flow is of the workload bulk, as all were before there were others."""
+    """Whether a flow has the workload bulk, as all flows of early versions had."""
     if run.record.network is not None:
         return any(flow.workload == "bulk" for flow in run.flows)
     return bool(run.parameters.get("workload", "bulk") == "bulk")
 
 
-def having(of: Results, metric: str) -> Results:
-    """The conditions that have a figure of it: of some there is none, such as airtime of cables."""
+def having(results: Results, metric: str) -> Results:
+    """Only the conditions that have this metric; with cables, for example, there is no airtime."""
     conditions = [
         condition
-        for condition in of.conditions
-        if any(metric in one.summaries for one in condition.policies)
+        for condition in results.conditions
+        if any(metric in case.summaries for case in condition.policies)
     ]
-    return replace(of, conditions=conditions)
+    return replace(results, conditions=conditions)
 
 
-def headlines(of: Results) -> list[tuple[Headline, Results]]:
-    """What its workloads are about, each with the conditions that have a figure of it."""
-    found = [(headline, having(of, headline.metric)) for headline in HEADLINES.values()]
-    return [(headline, those) for headline, those in found if those.conditions]
+def headlines(results: Results) -> list[tuple[Headline, Results]]:
+    """The headline metrics of its workloads, each with the conditions that have it."""
+    pairs = [(headline, having(results, headline.metric)) for headline in HEADLINES.values()]
+    return [(headline, matching) for headline, matching in pairs if matching.conditions]
 
 
-def gains(of: Results, metric: str) -> list[Gain]:
-    """Every policy over the baseline, under the conditions where both were measured."""
-    found = []
-    for condition in of.conditions:
+def gains(results: Results, metric: str) -> list[Gain]:
+    """Every policy relative to the baseline, under the conditions where both were measured."""
+    ratios = []
+    for condition in results.conditions:
         baseline = condition.measured(BASELINE)
         for other in condition.policies:
             if baseline is None or other is baseline:
                 continue
             base, published = baseline.published.get(metric), other.published.get(metric)
-            found.append(
+            ratios.append(
                 Gain(
                     condition,
                     other.policy,
@@ -229,18 +229,21 @@ def gains(of: Results, metric: str) -> list[Gain]:
                     published.value / base.value if base and published else None,
                 )
             )
-    return found
+    return ratios
 
 
 def load(out_dir: Path) -> Results:
-    """Read out_dir/results.json, without the runs whose files are damaged. Raises InputError."""
-    whole = documents.read(out_dir)
-    damaged = artifacts.damaged(whole.runs, out_dir)
-    document = assembly.without(whole, [one.run for one in damaged])
+    """Read out_dir/results.json, without the runs whose files are damaged.
+
+    Raises InputError if it is missing or corrupt, or if no undamaged run has finished.
+    """
+    recorded = documents.read(out_dir)
+    damaged = artifacts.damaged(recorded.runs, out_dir)
+    document = assembly.without(recorded, [damage.run for damage in damaged])
     runs = [run for run in document.runs if run.ok]
     if not runs:
         raise InputError(
-            f"{out_dir / documents.FILE}: no run in it has finished"
+            f"{out_dir / documents.FILE}: contains no finished run"
             + (f" undamaged ({damaged[0]})" if damaged else "")
         )
     policies = list(dict.fromkeys(_policy(run) for run in runs))
@@ -262,20 +265,20 @@ def load(out_dir: Path) -> Results:
             for run in document.runs
             if not run.ok
         ],
-        damaged=[str(one) for one in damaged],
-        figures=[_declared(one) for one in document.figures],
+        damaged=[str(damage) for damage in damaged],
+        figures=[_declared(figure) for figure in document.figures],
         ratios=reproduction.ratios(document.published),
     )
 
 
-def _declared(one: FigureRecord) -> Declared:
-    if one.compared is None:
-        return Declared(one.figure, (), None)
-    return Declared(one.figure, one.compared.points, one.compared.mean_absolute_error)
+def _declared(record: FigureRecord) -> Declared:
+    if record.compared is None:
+        return Declared(record.figure, (), None)
+    return Declared(record.figure, record.compared.points, record.compared.mean_absolute_error)
 
 
 def _policy(run: RunRecord) -> str:
-    """The ACK policy of a run, be it a factor or not."""
+    """The ACK policy of a run, whether or not it is a factor."""
     return str(run.factors.get(_POLICY) or run.parameters[_POLICY])
 
 
@@ -298,8 +301,8 @@ def _condition(
     label = _label(factors)
     measured = []
     for policy in policies:
-        runs = [one for one in all_runs if _is(one.factors, key, policy)]
-        summaries = [one for one in all_summaries if _is(one.factors, key, policy)]
+        runs = [run for run in all_runs if _is(run.factors, key, policy)]
+        summaries = [row for row in all_summaries if _is(row.factors, key, policy)]
         if runs:
             measured.append(_measured(out_dir, policy, runs, summaries))
     return Condition(label, re.sub("[^A-Za-z0-9]+", "-", label).strip("-").lower(), measured)
@@ -316,22 +319,22 @@ def _measured(
         policy=policy,
         runs=[Run(run, run.directory(out_dir)) for run in sorted(runs, key=lambda run: run.seed)],
         summaries={
-            one.metric: statistics.Summary(one.mean, one.ci95, one.n)
-            for one in summaries
-            if one.mean is not None
+            row.metric: statistics.Summary(row.mean, row.ci95, row.n)
+            for row in summaries
+            if row.mean is not None
         },
         published={
-            one.metric: Published(
-                one.published.value, one.published.source, one.published.precision != "exact"
+            row.metric: Published(
+                row.published.value, row.published.source, row.published.precision != "exact"
             )
-            for one in summaries
-            if one.published
+            for row in summaries
+            if row.published
         },
     )
 
 
 def _label(factors: Mapping[str, Plain]) -> str:
-    """The factors that do something; all of them where none does."""
+    """The factors that have an effect; all factors if none has."""
     active = {name: value for name, value in factors.items() if str(value) not in _NEUTRAL}
     named = active or factors
     return ", ".join(factor(name, value) for name, value in named.items()) or "all"

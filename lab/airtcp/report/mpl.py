@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Draws a described figure with Matplotlib: for print, and as the page's SVG."""
+"""Draws figures with Matplotlib, for print and as the page's SVG."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -46,7 +46,7 @@ _WHISKERS: Mapping[str, Mapping[str, Any]] = {
 _FILL_OPACITY = 0.22
 
 _STYLE: dict[Any, Any] = {
-    "font.family": "DejaVu Sans",  # Matplotlib brings it, so the output is the same everywhere
+    "font.family": "DejaVu Sans",  # part of Matplotlib: the output is the same everywhere
     "font.size": 7,
     "axes.labelsize": 7,
     "axes.linewidth": 0.6,
@@ -73,7 +73,7 @@ _STYLE: dict[Any, Any] = {
     "lines.linewidth": 0.9,
     "hatch.linewidth": 0.5,
     "path.simplify_threshold": 0.5,
-    "pdf.fonttype": 42,  # embedded as TrueType, which journals ask for
+    "pdf.fonttype": 42,  # embedded as TrueType, as journals require
     "svg.fonttype": "none",
     "svg.hashsalt": "airtcp",
 }
@@ -81,19 +81,19 @@ _STYLE: dict[Any, Any] = {
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Every figure must be drawn and saved inside this."""
+    """Settings of Matplotlib; every figure must be drawn and saved within this context."""
     with matplotlib.rc_context():
-        matplotlib.rcdefaults()  # whatever the user's matplotlibrc says
+        matplotlib.rcdefaults()  # ignore the user's matplotlibrc
         matplotlib.rcParams.update(_STYLE)
         yield
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure as drawn and laid out.
+    """A figure after drawing and layout.
 
-    described: the description with those labels that found room, as texts. tips: the text of each
-    box that has one, by the box's id in the SVG.
+    described: the description, with the labels that were placed as texts. tips: tooltips of boxes,
+    by the box's id in the SVG.
     """
 
     canvas: MplFigure
@@ -106,12 +106,12 @@ def draw(figure: Figure) -> Drawing:
     canvas = MplFigure(figsize=(figure.width_in, figure.height_in), layout="constrained")
     FigureCanvasAgg(canvas)
     tips: dict[str, str] = {}
-    every = _axes(canvas, figure)
-    for panel, axes in zip(figure.panels, every, strict=True):
+    all_axes = _axes(canvas, figure)
+    for panel, axes in zip(figure.panels, all_axes, strict=True):
         for mark in panel.marks:
             _draw(mark, axes, tips)
         _dress(axes, panel)
-    _title_axes(canvas, figure, every)
+    _title_axes(canvas, figure, all_axes)
     _draw_legend(canvas, figure.legend)
     layout = canvas.get_layout_engine()
     assert layout
@@ -120,7 +120,7 @@ def draw(figure: Figure) -> Drawing:
     canvas.set_layout_engine(None)
     panels = [
         replace(panel, marks=list(_with_texts(panel, axes)))
-        for panel, axes in zip(figure.panels, every, strict=True)
+        for panel, axes in zip(figure.panels, all_axes, strict=True)
     ]
     return Drawing(canvas, replace(figure, panels=panels), tips)
 
@@ -159,7 +159,9 @@ def _dress_axis(axes: Axes, name: Literal["x", "y"], described: Axis) -> None:
         axis.set_major_formatter("{x:g}")
     getattr(axes, f"set_{name}lim")(*described.limits)
     if described.ticks:
-        axis.set_ticks([one.at for one in described.ticks], [one.label for one in described.ticks])
+        axis.set_ticks(
+            [tick.at for tick in described.ticks], [tick.label for tick in described.ticks]
+        )
         axes.tick_params(axis=name, length=0)
     elif described.step:
         low, high = described.limits
@@ -171,14 +173,14 @@ def _dress_axis(axes: Axes, name: Literal["x", "y"], described: Axis) -> None:
         axes.spines["bottom" if name == "x" else "left"].set_visible(False)
 
 
-def _title_axes(canvas: MplFigure, figure: Figure, every: Sequence[Axes]) -> None:
-    """At each panel, those of x at the lowest one; or once for all."""
+def _title_axes(canvas: MplFigure, figure: Figure, all_axes: Sequence[Axes]) -> None:
+    """Label axes at each panel (x only at the lowest panels), or once for the whole figure."""
     first = figure.panels[0]
     if figure.labels == "figure":
         canvas.supxlabel(first.x.title, fontsize=7)
         canvas.supylabel(first.y.title, fontsize=7)
         return
-    for panel, axes in zip(figure.panels, every, strict=True):
+    for panel, axes in zip(figure.panels, all_axes, strict=True):
         axes.set_ylabel(panel.y.title)
         if panel.row == figure.rows - 1:
             axes.set_xlabel(panel.x.title)
@@ -187,7 +189,7 @@ def _title_axes(canvas: MplFigure, figure: Figure, every: Sequence[Axes]) -> Non
 
 
 def _draw_legend(canvas: MplFigure, legend: Legend) -> None:
-    """Above the panels."""
+    """Draw the legend above the panels."""
     if legend.entries:
         canvas.legend(
             handles=[_handle(entry) for entry in legend.entries],
@@ -204,7 +206,7 @@ def _handle(entry: Entry) -> Artist:
 
 
 def _look(style: Style) -> dict[str, Any]:
-    """What Matplotlib calls the look of a line."""
+    """Matplotlib's arguments for a style."""
     colour = print_colour(style.colour)
     look: dict[str, Any] = {"color": colour, "linestyle": _DASHES[style.dash]}
     look["linewidth"] = style.width
@@ -216,7 +218,7 @@ def _look(style: Style) -> dict[str, Any]:
 
 
 def _with_texts(panel: Panel, axes: Axes) -> Iterator[Mark]:
-    """The marks of a panel; of labels those that found room."""
+    """The marks of a panel, with the labels that have room as texts."""
     for mark in panel.marks:
         if not isinstance(mark, Labels):
             yield mark
@@ -228,7 +230,7 @@ def _with_texts(panel: Panel, axes: Axes) -> Iterator[Mark]:
 
 @singledispatch
 def _draw(mark: Mark, axes: Axes, tips: dict[str, str]) -> None:
-    """Draw a mark. tips: receives the text of a box, by its id."""
+    """Draw a mark. The tooltip of a box is added to tips, by the id of the box."""
     raise NotImplementedError(f"no drawing of {type(mark).__name__}")
 
 
@@ -284,7 +286,7 @@ def _draw_steps(mark: Steps, axes: Axes, _: dict[str, str]) -> None:
 
 @_draw.register
 def _draw_strokes(mark: Strokes, axes: Axes, _: dict[str, str]) -> None:
-    """All as one path: a run has thousands."""
+    """Draw all as one path, as there may be thousands."""
     ends = numpy.empty((2 * len(mark.x), 2))
     ends[:, 0] = numpy.repeat(mark.x, 2)
     ends[::2, 1] = mark.low
@@ -333,4 +335,4 @@ def _draw_text(mark: Text, axes: Axes, _: dict[str, str]) -> None:
 
 @_draw.register
 def _draw_no_labels(mark: Labels, axes: Axes, tips: dict[str, str]) -> None:
-    """They are drawn after the layout, which decides on their room."""
+    """Labels are drawn after the layout, which determines where there is room."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The figures that compare all conditions: a row for each policy under each."""
+"""Figures that compare all conditions, with a row for each policy under each condition."""
 
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ from airtcp.report.plot import Plot
 from airtcp.report.policies import Policies
 from airtcp.steps.workloads.workload import Headline
 
-_LABEL_LETTERS = 30  # what fits beside the bars
+_LABEL_LETTERS = 30  # width of the labels of conditions
 
 _PUBLISHED = "published"
 _PUBLISHED_STYLE = Style("ink", marker="diamond", size=4.2, edge=0.9, hollow=True)
@@ -72,9 +72,9 @@ def plots(results: Results) -> Iterator[Plot]:
             airtime(on_air),
         )
     for headline, having in headlines:
-        found = model.gains(having, headline.metric)
-        if found:
-            yield _gains_plot(having, headline, found)
+        gains_found = model.gains(having, headline.metric)
+        if gains_found:
+            yield _gains_plot(having, headline, gains_found)
     acks = "acks_per_segment"
     if any(acks in row.measured.summaries for row in _rows(results)):
         yield Plot(
@@ -86,21 +86,21 @@ def plots(results: Results) -> Iterator[Plot]:
         )
 
 
-def _gains_plot(results: Results, headline: Headline, found: Sequence[Gain]) -> Plot:
+def _gains_plot(results: Results, headline: Headline, compared: Sequence[Gain]) -> Plot:
     return Plot(
         f"{headline.slug}-gain",
         f"{headline.title.capitalize()} relative to {BASELINE}",
-        "Ratio of runs with the same seed, mean and 95% interval, which may go on beyond the "
+        "Ratio of runs with the same seed, mean and 95% interval, which may extend beyond the "
         "axis; published: ratio of the published means."
         + (" Less is better." if headline.less_is_better else ""),
-        "; ".join(map(_listed_gain, found)),
-        gains(results, found, headline.title),
+        "; ".join(map(_listed_gain, compared)),
+        gains(results, compared, headline.title),
     )
 
 
 @dataclass(frozen=True)
 class _Row:
-    """The place of a policy under a condition."""
+    """The row of a policy under a condition."""
 
     y: float
     condition: Condition
@@ -108,7 +108,7 @@ class _Row:
 
 
 def _rows(results: Results) -> list[_Row]:
-    """From the top down: the policies of a condition together, a gap between conditions."""
+    """From top to bottom: the policies of each condition, with a gap between conditions."""
     rows: list[_Row] = []
     y = 0.0
     for condition in results.conditions:
@@ -120,20 +120,20 @@ def _rows(results: Results) -> list[_Row]:
 
 
 def bars(results: Results, metric: str, name: str, unit: str = "") -> Figure:
-    """Bars of a metric's means with their intervals, and the published means."""
+    """Bars of a metric's means with intervals, and the published means."""
     rows = [row for row in _rows(results) if metric in row.measured.summaries]
     marks: list[Mark] = []
     for policy in results.policies:
-        own = [row for row in rows if row.measured.policy == policy]
-        if own:
-            summaries = [row.measured.summaries[metric] for row in own]
+        own_rows = [row for row in rows if row.measured.policy == policy]
+        if own_rows:
+            summaries = [row.measured.summaries[metric] for row in own_rows]
             marks.append(
                 Bars(
                     entries=[policy],
-                    start=numpy.zeros(len(own)),
-                    length=floats(one.mean for one in summaries),
-                    half=floats(one.ci95 for one in summaries),
-                    y=floats(row.y for row in own),
+                    start=numpy.zeros(len(own_rows)),
+                    length=floats(summary.mean for summary in summaries),
+                    half=floats(summary.ci95 for summary in summaries),
+                    y=floats(row.y for row in own_rows),
                     colour=Policies(results.policies).colour(policy),
                 )
             )
@@ -157,7 +157,7 @@ def bars(results: Results, metric: str, name: str, unit: str = "") -> Figure:
 
 
 def gains(results: Results, gains: Sequence[Gain], name: str) -> Figure:
-    """A metric of each policy over the baseline's: measured, and published."""
+    """A metric of each policy relative to the baseline: measured, and published."""
     marks: list[Mark] = [Rule(axis="x", at=1, colour="faint")]
     published: list[Mark] = []
     seen = [1.0]
@@ -179,7 +179,7 @@ def gains(results: Results, gains: Sequence[Gain], name: str) -> Figure:
         if gain.published is not None:
             published.append(_published(gain.published, y, gain.policy))
             seen.append(gain.published)
-    # Two runs may have intervals so wide that nothing else could be seen.
+    # With only two runs, intervals may be so wide that they would hide everything else.
     means = [gain.measured.mean for gain in gains if gain.measured]
     largest = max([1.0, *means, *(gain.published for gain in gains if gain.published)])
     low, high = with_margin(seen)
@@ -194,29 +194,29 @@ def gains(results: Results, gains: Sequence[Gain], name: str) -> Figure:
 
 
 def _y_of_gain(results: Results, gain: Gain) -> float:
-    """The policy's row; where it is the only one compared, the middle of the condition's."""
+    """The policy's row; if only one policy is compared, the middle of the condition's rows."""
     rows = [row for row in _rows(results) if row.condition is gain.condition]
-    own = [row for row in rows if row.measured.policy == gain.policy or len(rows) == 2]
-    return float(numpy.mean([row.y for row in own]))
+    own_rows = [row for row in rows if row.measured.policy == gain.policy or len(rows) == 2]
+    return float(numpy.mean([row.y for row in own_rows]))
 
 
 def airtime(results: Results) -> Figure:
-    """How the time of the transfer was spent on the air, in percent."""
+    """Shares of airtime during the transfer, in percent."""
     rows = _rows(results)
     marks: list[Mark] = []
     for policy in results.policies:
-        own = [row for row in rows if row.measured.policy == policy]
-        shares = [_airtime_shares(row.measured) for row in own]
-        start = numpy.zeros(len(own))
+        own_rows = [row for row in rows if row.measured.policy == policy]
+        shares = [_airtime_shares(row.measured) for row in own_rows]
+        start = numpy.zeros(len(own_rows))
         for kind, label in _AIRTIME_KINDS.items():
-            percents = floats([100 * of[kind] for of in shares])
+            percents = floats([100 * share[kind] for share in shares])
             marks.append(
                 Bars(
                     entries=[label],
                     detail=policy,
                     start=start,
                     length=percents,
-                    y=floats(row.y for row in own),
+                    y=floats(row.y for row in own_rows),
                     colour=f"air-{kind}",
                 )
             )
@@ -233,7 +233,7 @@ def airtime(results: Results) -> Figure:
 
 
 def _airtime_shares(measured: Measured) -> dict[str, float]:
-    """Mean share of each kind of airtime; what the metrics leave over is management."""
+    """Mean share of each kind of airtime; the remainder is management."""
     shares = {
         kind: measured.summaries[f"airtime_{kind}_share"].mean
         for kind in _AIRTIME_KINDS
@@ -271,7 +271,7 @@ def _published(x: float, y: float, policy: str) -> Line:
 
 
 def _listed(results: Results, metric: str, unit: str) -> str:
-    """The values of a metric, for a person who cannot see the bars."""
+    """The values of a metric as text, for people who cannot see the bars."""
     return "; ".join(
         f"{row.condition.label}, {row.measured.policy}: "
         f"{number(row.measured.summaries[metric].mean)}{unit}"

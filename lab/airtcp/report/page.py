@@ -29,9 +29,9 @@ from airtcp.steps.workloads.workload import Headline
 
 
 def render(contents: Contents, saved: Mapping[str, Saved]) -> str:
-    """The whole page, which refers to nothing but the files in figures/.
+    """The page as HTML, which refers only to files in figures/.
 
-    saved: each figure of the contents as it was saved, by its slug.
+    saved: the saved figures of the contents, by slug.
     """
     results = contents.results
     return fill(
@@ -42,12 +42,19 @@ def render(contents: Contents, saved: Mapping[str, Saved]) -> str:
         roles={light: role for role, (light, _) in PALETTE.items()},
         summary=summary(results),
         headlines=[
-            (headline, [(one, _gains_of(one, having, headline)) for one in having.conditions])
+            (
+                headline,
+                [
+                    (condition, _gains_of(condition, having, headline))
+                    for condition in having.conditions
+                ],
+            )
             for headline, having in headlines(results)
         ],
         sources=_sources(results),
         inside=[
-            (one, _metric_rows(one.condition), _flow_rows(one.condition)) for one in contents.inside
+            (section, _metric_rows(section.condition), _flow_rows(section.condition))
+            for section in contents.inside
         ],
         costs=[
             (condition.label, measured.policy, _added(measured.runs))
@@ -59,7 +66,7 @@ def render(contents: Contents, saved: Mapping[str, Saved]) -> str:
         metrics=METRICS,
         baseline=BASELINE,
         colour=lambda policy: policy_role(results.policies.index(policy)),
-        differences=lambda condition: [one.policy for one in _others(condition)],
+        differences=lambda condition: [measured.policy for measured in _others(condition)],
     )
 
 
@@ -83,11 +90,11 @@ def fill(template: str, **values: object) -> str:
 
 
 def _gains_of(condition: Condition, results: Results, headline: Headline) -> list[Gain]:
-    return [one for one in gains(results, headline.metric) if one.condition is condition]
+    return [gain for gain in gains(results, headline.metric) if gain.condition is condition]
 
 
 def summary(results: Results) -> list[str]:
-    """What was measured, in sentences made of the data alone."""
+    """What was measured, in sentences generated from the data."""
     runs = results.runs
     seeds = sorted({run.seed for run in runs})
     durations = dict.fromkeys(readable(run.parameters["duration"]) for run in runs if is_bulk(run))
@@ -102,9 +109,9 @@ def summary(results: Results) -> list[str]:
         f"time, added up over runs.",
     ]
     for headline, having in headlines(results):
-        found = gains(having, headline.metric)
-        for policy in dict.fromkeys(gain.policy for gain in found):
-            of_policy = [gain for gain in found if gain.policy == policy]
+        compared = gains(having, headline.metric)
+        for policy in dict.fromkeys(gain.policy for gain in compared):
+            of_policy = [gain for gain in compared if gain.policy == policy]
             measured = [(gain.measured.mean, gain) for gain in of_policy if gain.measured]
             published = [(gain.published, gain) for gain in of_policy if gain.published]
             if measured:
@@ -113,10 +120,10 @@ def summary(results: Results) -> list[str]:
                 text += f"; published: {_range(published)}." if published else "."
                 sentences.append(text)
     ratios = [
-        one.summaries["goodput_mbps"].mean / one.published["goodput_mbps"].value
+        measured.summaries["goodput_mbps"].mean / measured.published["goodput_mbps"].value
         for condition in results.conditions
-        for one in condition.policies
-        if "goodput_mbps" in one.published
+        for measured in condition.policies
+        if "goodput_mbps" in measured.published
     ]
     if ratios:
         sentences.append(
@@ -135,8 +142,8 @@ def _range(values: Sequence[tuple[float, Gain]]) -> str:
     )
 
 
-def _count(n: int, one: str, many: str | None = None) -> str:
-    return f"{n} {one if n == 1 else many or one + 's'}"
+def _count(n: int, singular: str, plural: str | None = None) -> str:
+    return f"{n} {singular if n == 1 else plural or singular + 's'}"
 
 
 @dataclass(frozen=True)
@@ -153,16 +160,16 @@ def _metric_rows(condition: Condition) -> list[MetricRow]:
     baseline = condition.measured(BASELINE)
     rows = []
     for name, metric in METRICS.items():
-        if not any(name in one.summaries for one in condition.policies):
+        if not any(name in measured.summaries for measured in condition.policies):
             continue
         rows.append(
             MetricRow(
                 name,
                 metric,
-                [with_interval(one.summaries.get(name)) for one in condition.policies],
+                [with_interval(measured.summaries.get(name)) for measured in condition.policies],
                 [
-                    with_interval(paired_difference(baseline.by_seed(name), one.by_seed(name)))
-                    for one in _others(condition)
+                    with_interval(paired_difference(baseline.by_seed(name), measured.by_seed(name)))
+                    for measured in _others(condition)
                     if baseline
                 ],
             )
@@ -189,33 +196,33 @@ def _flow_rows(condition: Condition) -> list[FlowRow]:
             f"{flow.sender} to {flow.receiver}",
             flow.congestion_control or flow.protocol,
             flow.start_s,
-            [_flow_goodput(one, number) for one in condition.policies],
+            [_flow_goodput(measured, number) for measured in condition.policies],
         )
         for number, flow in enumerate(first)
     ]
 
 
 def _flow_goodput(measured: Measured, number: int) -> str:
-    found = [run.flows[number].goodput_mbps for run in measured.runs]
-    known = [value for value in found if value is not None]
-    return with_interval(summarize(known) if len(known) == len(found) else None)
+    values = [run.flows[number].goodput_mbps for run in measured.runs]
+    known = [value for value in values if value is not None]
+    return with_interval(summarize(known) if len(known) == len(values) else None)
 
 
 def _others(condition: Condition) -> list[Measured]:
-    """The policies that are compared with the baseline; none when it was not measured."""
+    """The policies that are compared with the baseline; none if it was not measured."""
     if condition.measured(BASELINE) is None:
         return []
-    return [one for one in condition.policies if one.policy != BASELINE]
+    return [measured for measured in condition.policies if measured.policy != BASELINE]
 
 
 def _sources(results: Results) -> list[str]:
-    """Where the published figures are from, each source once."""
+    """The sources of the published values, without duplicates."""
     return list(
         dict.fromkeys(
-            one.published["goodput_mbps"].source
+            measured.published["goodput_mbps"].source
             for condition in results.conditions
-            for one in condition.policies
-            if "goodput_mbps" in one.published
+            for measured in condition.policies
+            if "goodput_mbps" in measured.published
         )
     )
 
@@ -232,7 +239,7 @@ def _added(runs: Sequence[Run]) -> dict[str, float]:
 
 
 def _common_parameters(results: Results) -> dict[str, str]:
-    """The parameters that are the same in every run."""
+    """The parameters with the same value in every run."""
     runs = results.runs
     return {
         name: readable(value)

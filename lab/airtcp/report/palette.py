@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The colours of figures, by role.
 
-The policies' colours are Okabe and Ito's, the kinds of airtime Paul Tol's; both sets stay distinct
-under colour blindness. Kinds of frames differ in height as well.
+Policies have the colours of Okabe and Ito, kinds of airtime those of Paul Tol; both sets are
+distinguishable with colour blindness. Kinds of frames also differ in height.
 """
 
 from collections.abc import Mapping
@@ -53,5 +53,5 @@ def print_colour(role: str) -> str:
 
 
 def policy_role(number: int, kind: str = "policy") -> str:
-    """The role of the policy with this number; kind "tint" is its lighter shade."""
+    """The role of the policy with this number; kind "tint": its lighter shade."""
     return f"{kind}{number % POLICY_COLOURS}"

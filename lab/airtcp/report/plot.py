@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A figure with its text: what a builder hands to the page."""
+"""A figure with its texts, as a builder returns it for the page."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,9 +10,9 @@ from airtcp.report.table import Table, data_table
 
 @dataclass(frozen=True, eq=False)
 class Plot:
-    """slug names its files. description says what it shows to a person who cannot see it.
+    """slug: name of its files. description: its content, for people who cannot see it.
 
-    table: in place of the table of the values that the figure shows.
+    table: replaces the table of the values that the figure shows.
     """
 
     slug: str
@@ -24,7 +24,7 @@ class Plot:
 
     @cached_property
     def data(self) -> Table | None:
-        """The table below the figure; pictures have none."""
+        """The table below the figure; None for pictures."""
         if self.table or self.figure.is_picture:
             return self.table
         return data_table(self.figure)

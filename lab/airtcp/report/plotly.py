@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A described figure as a document of Plotly's: what the page shows where it may run scripts.
+"""Converts a figure to a Plotly document, which the page shows if scripts are allowed.
 
-Colours are those of print: the page puts its own, light or dark, in their places.
+Colours are those of print; the page replaces them by those of its light or dark theme.
 """
 
 import html
@@ -41,7 +41,7 @@ Trace = dict[str, Any]
 
 
 def document(figure: Figure) -> dict[str, Any]:
-    """{data, layout} as Plotly takes it. layout.meta has the legend, which the page draws.
+    """Plotly's {data, layout}. layout.meta has the legend, which the page draws.
 
     Raises NotImplementedError for marks that Plotly does not show.
     """
@@ -65,18 +65,18 @@ def document(figure: Figure) -> dict[str, Any]:
         "barmode": "overlay",
         "hovermode": "closest",
         "showlegend": False,
-        "meta": {"legend": [_entry(one) for one in figure.legend.entries]},
+        "meta": {"legend": [_entry(entry) for entry in figure.legend.entries]},
     }
     return {"data": data, "layout": layout}
 
 
 def _ref(number: int) -> str:
-    """What follows x and y in the name of an axis: nothing for the first."""
+    """The suffix of x and y in the name of an axis: empty for the first."""
     return "" if number == 1 else str(number)
 
 
 def _grid(figure: Figure) -> dict[str, Any]:
-    """Which panel is where."""
+    """The arrangement of the panels."""
     places = [["" for _ in range(figure.columns)] for _ in range(figure.rows)]
     for number, panel in enumerate(figure.panels, start=1):
         places[panel.row][panel.column] = f"x{_ref(number)}y{_ref(number)}"
@@ -85,30 +85,30 @@ def _grid(figure: Figure) -> dict[str, Any]:
 
 def _axis(axis: Axis, matches: str) -> dict[str, Any]:
     is_log = axis.scale == "log"
-    limits = [math.log10(one) if is_log else one for one in axis.limits]
-    found: dict[str, Any] = {
+    limits = [math.log10(limit) if is_log else limit for limit in axis.limits]
+    described: dict[str, Any] = {
         "title": {"text": html.escape(axis.title)},
         "type": axis.scale,
-        "range": [_number(one) for one in limits],
+        "range": [_number(limit) for limit in limits],
         "showgrid": axis.grid,
         "zeroline": False,
         "automargin": True,
     }
     if is_log:
-        found["dtick"] = 1
+        described["dtick"] = 1
     if axis.ticks:
-        found |= {
-            "tickvals": [one.at for one in axis.ticks],
-            "ticktext": [html.escape(one.label).replace("\n", "<br>") for one in axis.ticks],
+        described |= {
+            "tickvals": [tick.at for tick in axis.ticks],
+            "ticktext": [html.escape(tick.label).replace("\n", "<br>") for tick in axis.ticks],
             "fixedrange": True,
         }
     if matches:
-        found["matches"] = matches
-    return found
+        described["matches"] = matches
+    return described
 
 
 def _title(title: str, ref: str) -> dict[str, Any]:
-    """A panel's, above it."""
+    """The title of a panel, above it."""
     return {
         "text": html.escape(title),
         "xref": f"x{ref} domain",
@@ -136,7 +136,7 @@ def _shape(rule: Rule, ref: str) -> dict[str, Any]:
 
 
 def _placed(mark: Mark, panel: Panel, ref: str) -> list[Trace]:
-    """The traces of a mark; the first has its values, others and texts only looks."""
+    """The traces of a mark; only the first shows values on hover, and texts show none."""
     traces = _traces(mark)
     for number, trace in enumerate(traces):
         trace |= {
@@ -214,7 +214,7 @@ def _step_traces(mark: Steps) -> list[Trace]:
 
 @_traces.register
 def _stroke_traces(mark: Strokes) -> list[Trace]:
-    """As bars, which are as wide as the strokes are apart."""
+    """Strokes as bars, nearly as wide as the distance between strokes."""
     return [
         {
             "type": "bar",
@@ -246,7 +246,7 @@ def _text_traces(mark: Text) -> list[Trace]:
 
 @_traces.register
 def _no_traces(mark: Labels) -> list[Trace]:
-    """mpl.draw() turns those that find room into texts."""
+    """mpl.draw() has replaced the labels that have room by texts."""
     return []
 
 
@@ -268,12 +268,12 @@ def _marker(style: Style) -> dict[str, Any]:
 
 
 def _intervals(values: Values, colour: str, width: int) -> Trace:
-    """Bars of intervals, whose ends are so wide, of points that have them."""
+    """Error bars of points with intervals; width: of their ends."""
     halves = {"x": values.x_half, "y": values.y_half}
     return {
         f"error_{letter}": {
             "type": "data",
-            "array": [0 if math.isnan(one) else _number(one) for one in half],
+            "array": [0 if math.isnan(value) else _number(value) for value in half],
             "color": print_colour(colour),
             "thickness": 1.2,
             "width": width,
@@ -284,7 +284,7 @@ def _intervals(values: Values, colour: str, width: int) -> Trace:
 
 
 def _hover(mark: Valued, panel: Panel) -> Trace:
-    """What the page says about a point; customdata has what is not its values alone."""
+    """The tooltip of a point; customdata has everything except its values."""
     asides = _asides(mark.values, panel)
     lines = [f"<b>{html.escape(mark.name)}</b>"] if mark.name else []
     for number, (letter, axis) in enumerate((("x", panel.x), ("y", panel.y))):
@@ -301,37 +301,41 @@ def _hover(mark: Valued, panel: Panel) -> Trace:
 
 
 def _asides(values: Values, panel: Panel) -> list[tuple[str, ...]]:
-    """For each point: what stands beside its two values or in place of one, and its note."""
+    """For each point: for x and y, the interval or the label of a tick, and then its note."""
     columns = []
     for axis, numbers, half in (
         (panel.x, values.x, values.x_half),
         (panel.y, values.y, values.y_half),
     ):
         if axis.ticks:
-            columns.append([html.escape(axis.label_at(float(one))) for one in numbers])
+            columns.append([html.escape(axis.label_at(float(value))) for value in numbers])
         else:
-            columns.append(["" if math.isnan(one) else f" ± {one:.3g}" for one in half])
+            columns.append(["" if math.isnan(value) else f" ± {value:.3g}" for value in half])
     if values.notes:
-        columns.append([html.escape(one) for one in values.notes])
+        columns.append([html.escape(note) for note in values.notes])
     return list(zip(*columns, strict=True)) if any(map(any, columns)) else []
 
 
 def _entry(entry: Entry) -> dict[str, Any]:
-    """An entry of the legend; path is the outline of its marker, in a square of 1."""
+    """An entry of the legend; path: the outline of its marker in a unit square."""
     look = entry.look
     if isinstance(look, str):
         return {"name": entry.name, "color": print_colour(look), "kind": "patch"}
-    found: dict[str, Any] = {"name": entry.name, "color": print_colour(look.colour), "kind": "line"}
+    described: dict[str, Any] = {
+        "name": entry.name,
+        "color": print_colour(look.colour),
+        "kind": "line",
+    }
     if look.dash:
-        found["dash"] = look.dash
+        described["dash"] = look.dash
     if look.marker:
         marker = MARKERS[look.marker]
-        found |= {"path": marker.path, "hollow": look.hollow or marker.is_thin}
-    return found
+        described |= {"path": marker.path, "hollow": look.hollow or marker.is_thin}
+    return described
 
 
 def _number(value: float) -> float:
-    """As exact as anybody can see."""
+    """Rounded to six significant digits, more than a plot can show."""
     return float(f"{value:.6g}")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The look of ACK policies, which is the same in all figures of a report."""
+"""The colours of ACK policies, the same in all figures of a report."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A figure as it was saved."""
+"""A saved figure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Saved:
-    """What the page has of a figure: inline SVG, what Plotly draws of it, paths of files by kind.
+    """A figure for the page: inline SVG, paths of its files by format, Plotly's document.
 
-    interactive is JSON; without it the page lets people zoom into the SVG.
+    interactive: Plotly's document as JSON; None: the page zooms into the SVG.
     """
 
     svg: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What figures show of one run over time, read from its directory."""
+"""Time series of one run for figures, read from its directory."""
 
 import itertools
 from bisect import bisect_right
@@ -18,18 +18,18 @@ from airtcp.report.figure import Floats
 from airtcp.results import timeseries
 from airtcp.testbed.model import Flow, Testbed
 
-# Inter-arrival times are shown from here on, past slow start, where the capture is that long.
+# Inter-arrival times are shown from here, after slow start, if the capture is that long.
 _ARRIVALS_AFTER_NS = 1_000_000_000
 _ARRIVALS_SHOWN = 300
 
-# Without a capture on the air, a gap of this many medians starts an aggregate: the segments of one
-# follow each other at the rate of the radio, the first of the next had to wait for the channel.
+# Without a capture on the air, a gap of this many medians starts an aggregate: its segments follow
+# each other at the rate of the radio, and the first of the next had to wait for the channel.
 _GAP_OF_AGGREGATE = 2.0
 
 
 @dataclass(frozen=True)
 class OverTime:
-    """The sender's TCP, by flow, and goodput; seconds since the first sample."""
+    """The state of the sender's TCP by flow, and goodput. Times: seconds since the first sample."""
 
     flows: Sequence[Mapping[str, Floats]]  # time_s, cwnd, srtt_ms
     goodput_end_s: Floats
@@ -40,7 +40,7 @@ class OverTime:
 class Arrivals:
     """Consecutive data segments at the receiver.
 
-    gaps_ms: time since the segment before. aggregates: number of the aggregate that each came in.
+    gaps_ms: time since the previous segment. aggregates: number of each segment's aggregate.
     acks_after: for each pure ACK sent, how many of these segments had arrived.
     """
 
@@ -53,12 +53,12 @@ class Arrivals:
 def _over_tcp(run_dir: Path, testbed: Testbed) -> list[Flow]:
     over_tcp = testbed.over("tcp")
     if not over_tcp:
-        raise AirtcpError(f"{run_dir}: no flow is of TCP")
+        raise AirtcpError(f"{run_dir}: no TCP flow")
     return over_tcp
 
 
 def over_time(run_dir: Path, testbed: Testbed) -> OverTime:
-    """Raises AirtcpError when a file is missing or corrupt."""
+    """Read the state of TCP and goodput. Raises AirtcpError if a file is missing or corrupt."""
     traces = read_flows(run_dir, _over_tcp(run_dir, testbed)).sent
     start_ns = min(trace.columns["time_ns"][0] for trace in traces)
     flows = []
@@ -76,30 +76,30 @@ def over_time(run_dir: Path, testbed: Testbed) -> OverTime:
 
 
 def by_second(run_dir: Path, testbed: Testbed, what: str) -> list[tuple[Floats, Floats]]:
-    """(end of each second, value) of what timeseries.Flow has: of each flow, or the sum."""
+    """(end of each second, value) of a series of timeseries.Flow: of each flow, or the sum."""
     read = timeseries.read(run_dir, testbed, timeseries.CSV_STEP_S)
     ends_s = read.ends_s - testbed.parameters.baseline_s
     if what == "flow_goodput":
         return [(ends_s, flow.goodput_mbps) for flow in read.flows]
     columns = {"goodput": "goodput_mbps", "segments": "segments_per_s", "acks": "acks_per_s"}
     values = [getattr(flow, columns[what]) for flow in read.flows]
-    if any(own is None for own in values):
+    if any(flow_values is None for flow_values in values):
         raise AirtcpError(f"{run_dir}: UDP has no {what}")
     return [(ends_s, numpy.sum(values, axis=0))]
 
 
 def cwnd_at_acks(run_dir: Path, testbed: Testbed) -> list[tuple[Floats, Floats]]:
-    """(s since the first, segments) of each connection, at every segment that its sender got."""
+    """(s since the first, segments) of each connection, at every segment its sender received."""
     flows = [flow for flow in testbed.flows if flow.protocol == "tcp"]
     ends = dict.fromkeys((flow.sender_address, flow.port) for flow in flows)
-    found = [one for end in ends for one in read_cwnd_trace(run_dir, *end)]
-    start_s = min(float(times_s[0]) for times_s, _ in found)
-    return [(times_s - start_s, cwnd) for times_s, cwnd in found]
+    traces = [trace for end in ends for trace in read_cwnd_trace(run_dir, *end)]
+    start_s = min(float(times_s[0]) for times_s, _ in traces)
+    return [(times_s - start_s, cwnd) for times_s, cwnd in traces]
 
 
 def received(run_dir: Path, testbed: Testbed) -> list[tuple[Floats, Floats]]:
     """(s since the first sample, segments with data so far) of each connection."""
-    traces = [one for flow in testbed.exchanges for one in read_exchange_ends(run_dir, flow)]
+    traces = [trace for flow in testbed.exchanges for trace in read_exchange_ends(run_dir, flow)]
     if not traces:
         traces = read_flows(run_dir, _over_tcp(run_dir, testbed)).received
     start_ns = min(trace.columns["time_ns"][0] for trace in traces)
@@ -110,15 +110,15 @@ def received(run_dir: Path, testbed: Testbed) -> list[tuple[Floats, Floats]]:
 
 
 def arrivals(run_dir: Path, testbed: Testbed) -> Arrivals | None:
-    """Read them from the capture at the first receiver; None if there is no such capture.
+    """Read arrivals from the capture at the first receiver; None if there is no such capture.
 
-    Raises AirtcpError when a capture is corrupt or holds too few segments.
+    Raises AirtcpError if a capture is corrupt or contains too few segments.
     """
     first = _over_tcp(run_dir, testbed)[0]
     path = run_dir / f"{first.receiver}.pcapng"
     if not path.exists():
         return None
-    # One flow: between flows, gaps say nothing of an aggregate.
+    # One flow only: gaps between segments of different flows do not delimit aggregates.
     port = min(read_iperf3(run_dir / first.file("client")).data_ports)
     segments = _window(
         segment
@@ -146,7 +146,7 @@ def arrivals(run_dir: Path, testbed: Testbed) -> Arrivals | None:
 
 
 def _window(segments: Iterator[capture.Segment]) -> list[capture.Segment]:
-    """The segments to show, which start and end with data: past the start-up if there are such."""
+    """The segments to show, starting and ending with data; after slow start if possible."""
     seen: list[capture.Segment] = []
     late_data = 0
     for segment in segments:
@@ -161,15 +161,15 @@ def _window(segments: Iterator[capture.Segment]) -> list[capture.Segment]:
 
 
 def _aggregates_by_gap(gaps_ms: Floats) -> list[int]:
-    """One number a segment after the first: it grows where the gap before it is long."""
+    """An aggregate number for each segment after the first; a long gap starts a new one."""
     starts = gaps_ms > _GAP_OF_AGGREGATE * float(numpy.median(gaps_ms))
     return [int(number) for number in numpy.cumsum(starts)]
 
 
 def _aggregates_on_air(air: Path, data: Sequence[capture.Segment]) -> list[int] | None:
-    """The A-MPDU, numbered from 0, in which each segment after the first came.
+    """The number, from 0, of the A-MPDU of each segment after the first.
 
-    None when the capture on the air does not hold all of them.
+    None if the capture on the air does not contain all of them.
     """
     received_ns = {segment.sequence: segment.time_ns for segment in data}
     references: dict[int, int | None] = {}
@@ -177,7 +177,7 @@ def _aggregates_on_air(air: Path, data: Sequence[capture.Segment]) -> list[int] 
         if segment.time_ns > data[-1].time_ns:
             break
         is_data_of_flow = segment.source_port == data[0].source_port and segment.payload_bytes
-        # A segment may be sent again after it arrived, when its BlockAck was lost.
+        # A segment may be sent again after it arrived if its BlockAck was lost.
         if is_data_of_flow and segment.time_ns <= received_ns.get(segment.sequence, 0):
             references[segment.sequence] = segment.ampdu_reference
     if references.keys() != received_ns.keys():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""SVG of Matplotlib's as a part of an HTML page."""
+"""Prepares Matplotlib's SVG for an HTML page."""
 
 import re
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ def with_tips(svg: str, tips: Mapping[str, str]) -> str:
 
 
 def for_page(svg: str, slug: str, title: str, description: str) -> str:
-    """An SVG document of Matplotlib's as an accessible element of an HTML page."""
+    """Convert an SVG document of Matplotlib to an accessible element of an HTML page."""
     svg = svg[svg.index("<svg ") :]
     svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r"<!--.*?-->\s*", "", svg, flags=re.DOTALL)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from airtcp.report.figure import Axis, Figure, Floats, Panel, Valued
 
-# What somebody may read through; everything that a run measured is in its files.
+# A readable length; the files of a run contain everything that it measured.
 _MOST_ROWS = 120
 
 
 @dataclass(frozen=True)
 class Table:
-    """text_columns: how many of the first columns are text; the others are numbers."""
+    """text_columns: number of leading columns that are text; the others are numbers."""
 
     head: Sequence[str]
     text_columns: int
@@ -22,13 +22,13 @@ class Table:
 
 
 def data_table(figure: Figure) -> Table | None:
-    """The values that a figure shows; of many evenly some. None if it shows none."""
+    """The values that a figure shows, or every nth of many. None if it shows none."""
     shown = list(_shown(figure))
     total = sum(len(mark.values.x) for _, mark in shown)
     if not total:
         return None
     step = math.ceil(total / _MOST_ROWS)
-    labelled = next((one for one in ("x", "y") if getattr(shown[0][0], one).ticks), "")
+    labelled = next((letter for letter in ("x", "y") if getattr(shown[0][0], letter).ticks), "")
     letters = [letter for letter in ("x", "y") if letter != labelled]
     titles = {
         letter: list(dict.fromkeys(getattr(panel, letter).title for panel, _ in shown))
@@ -69,7 +69,7 @@ def _column(panel: Panel, mark: Valued, letter: str) -> list[str]:
 
 
 def _texts(axis: Axis, values: Floats, halves: Floats) -> list[str]:
-    """Each value with half of its interval, or the label in its place."""
+    """Each value with the half width of its interval, or its label."""
     if axis.ticks:
         return [axis.label_at(float(value)) for value in values]
     return [

@@ -18,10 +18,10 @@ from airtcp.testbed.addresses import station_address
 _NODES = ("server", "station")
 _TIMER = "ACK timer"
 
-# Segments of a kind that follow each other sooner than that are one burst.
+# Segments of a kind less than this apart are one burst.
 _BURST_NS = 150_000
 
-# For each kind: its colour, that of the box behind a burst, and its top and bottom in its lane.
+# For each kind: its colour, the colour of the box behind a burst, and its top and bottom in a lane.
 _DATA = ("policy0", "tint0", 0.10, 0.52)
 _ACK = ("policy1", "tint1", 0.58, 0.90)
 _FIRED, _CANCELLED = "policy4", "tint7"
@@ -32,7 +32,7 @@ _LEAST_BOX_MS = 0.01  # wide enough to point at
 
 @dataclass(frozen=True)
 class _Burst:
-    """Segments of a kind, sent or received one right after the other."""
+    """Segments of a kind, sent or received back to back."""
 
     segments: Sequence[Segment]
     sent: bool
@@ -44,7 +44,10 @@ class _Burst:
 
 @dataclass(frozen=True)
 class Lanes:
-    """A run in a short time. begin_ns: monotonic time when the capture on the air began."""
+    """Lanes of a short interval. begin_ns: monotonic time of the start of the capture on the air.
+
+    bursts: by node. waits: of the ACK timer; None without a trace.
+    """
 
     begin_ns: int
     bursts: Mapping[str, Sequence[_Burst]]
@@ -55,11 +58,11 @@ class Lanes:
         return [*self.bursts, *([_TIMER] if self.waits else [])]
 
     def ms(self, time_ns: int) -> float:
-        """A monotonic time on the axis."""
+        """Convert a monotonic time to ms on the axis."""
         return (time_ns - self.begin_ns) / NS_PER_MS
 
     def captured_ms(self, segment: Segment) -> float:
-        """The time of a segment on the axis; captures have the time of day."""
+        """The time of a segment in ms on the axis; captures have the time of day."""
         return self.ms(segment.time_ns - EPOCH_NS)
 
 
@@ -67,7 +70,7 @@ NONE = Lanes(0, {}, None)
 
 
 def read(run: Run, start_ms: float, end_ms: float) -> Lanes:
-    """The lanes for which the run left files. Raises AirtcpError when one is corrupt."""
+    """The lanes for which the run has files. Raises AirtcpError if a file is corrupt."""
     run_dir = run.directory
     stations = [station_address(number) for number in run.settings.station_numbers]
     begin_ns = airtrace.begin_ns(run_dir / "air.pcapng")
@@ -79,9 +82,12 @@ def read(run: Run, start_ms: float, end_ms: float) -> Lanes:
             segments = capture.read_tcp(path, from_ns + EPOCH_NS, to_ns + EPOCH_NS)
             # The server has an address for each station that uploads.
             at_server = node == "server"
-            theirs = stations if at_server else stations[:1]
+            station_addresses = stations if at_server else stations[:1]
             bursts[node] = list(
-                _bursts((one, (one.source in theirs) != at_server) for one in segments)
+                _bursts(
+                    (segment, (segment.source in station_addresses) != at_server)
+                    for segment in segments
+                )
             )
     trace = run_dir / acktrace.FILE
     waits = list(acktrace.read_waits(trace, from_ns, to_ns)) if trace.exists() else None
@@ -89,7 +95,7 @@ def read(run: Run, start_ms: float, end_ms: float) -> Lanes:
 
 
 def _bursts(segments: Iterator[tuple[Segment, bool]]) -> Iterator[_Burst]:
-    """Of segments and whether the node sent them; SYN, FIN and RST are left out."""
+    """Bursts of segments, each with whether the node sent it; SYN, FIN and RST are left out."""
     growing: dict[tuple[bool, bool], list[Segment]] = {}
     for segment, sent in segments:
         if not (segment.payload_bytes or segment.is_pure_ack):
@@ -108,14 +114,14 @@ def caption(lanes: Lanes) -> str:
     if lanes.bursts:
         where = " and ".join(lanes.bursts)
         parts.append(
-            f"Above the air, at the {where}: a line is a segment with data or, below it, an ACK, "
-            "when the node sent or got it."
+            f"Above the radios, at the {where}: a line is a data segment or, below it, an ACK, "
+            "when the node sent or received it."
         )
     if lanes.waits:
         fired = sum(wait.fired for wait in lanes.waits)
         parts.append(
-            f"ACK timer: from armed to the ACK, which it sent itself {fired} of {len(lanes.waits)} "
-            "times; otherwise another reason came first."
+            f"ACK timer: a box lasts until the ACK was sent. The timer fired {fired} of "
+            f"{len(lanes.waits)} times; otherwise another event sent the ACK."
         )
     return " ".join(parts)
 
@@ -131,7 +137,7 @@ def _tip(lanes: Lanes, burst: _Burst) -> str:
         times += f" to {lanes.captured_ms(last):.3f} ms"
     parts = [f"{counted} {'sent' if burst.sent else 'received'}", times]
     if burst.is_data:
-        parts.append(f"{sum(one.payload_bytes for one in burst.segments)} octets")
+        parts.append(f"{sum(segment.payload_bytes for segment in burst.segments)} octets")
         parts.append(f"from sequence number {first.sequence}")
     else:
         parts.append(f"up to acknowledgment number {last.acknowledgment}")
@@ -142,25 +148,25 @@ def _tip_of_wait(lanes: Lanes, wait: Wait) -> str:
     ended = "fired" if wait.fired else "cancelled by an earlier ACK"
     return (
         f"{_TIMER} armed {lanes.ms(wait.armed_ns):.3f} ms, "
-        f"{ended} {lanes.ms(wait.ended_ns):.3f} ms; at last {wait.delay_us} us after an arrival; "
+        f"{ended} {lanes.ms(wait.ended_ns):.3f} ms; last delay {wait.delay_us} us; "
         f"{wait.segments} segments acknowledged"
     )
 
 
 def marks(lanes: Lanes, limits_ms: tuple[float, float]) -> list[Mark]:
-    """What is within limits: lane n has y from n to n + 1, downwards."""
-    found: list[Mark] = []
+    """The marks within limits: lane n has y from n to n + 1, downwards."""
+    shown: list[Mark] = []
     for lane, bursts in enumerate(lanes.bursts.values()):
         for look, is_data in ((_DATA, True), (_ACK, False)):
-            own = [burst for burst in bursts if burst.is_data == is_data]
-            found += _bursts_marks(lanes, own, lane, look, limits_ms)
+            of_kind = [burst for burst in bursts if burst.is_data == is_data]
+            shown += _bursts_marks(lanes, of_kind, lane, look, limits_ms)
     lane = len(lanes.bursts)
     for wait in lanes.waits or ():
         span_ms = (lanes.ms(wait.armed_ns), lanes.ms(wait.ended_ns))
         if _is_within(span_ms, limits_ms):
             role = _FIRED if wait.fired else _CANCELLED
-            found.append(_box(span_ms, lane, _WAIT, role, _tip_of_wait(lanes, wait)))
-    return found
+            shown.append(_box(span_ms, lane, _WAIT, role, _tip_of_wait(lanes, wait)))
+    return shown
 
 
 def _bursts_marks(
@@ -190,7 +196,7 @@ def _bursts_marks(
 
 
 def _is_within(span_ms: tuple[float, float], limits_ms: tuple[float, float]) -> bool:
-    """Whether a part of the span is."""
+    """Whether the span overlaps the limits."""
     return span_ms[1] >= limits_ms[0] and span_ms[0] < limits_ms[1]
 
 
@@ -215,13 +221,13 @@ def _box(
 
 
 def legend(lanes: Lanes) -> list[Entry]:
-    """What occurs."""
+    """Entries for what occurs."""
     bursts = [burst for of_node in lanes.bursts.values() for burst in of_node]
     waits = lanes.waits or ()
-    found = {
+    entries = {
         "segment": (_DATA[0], any(burst.is_data for burst in bursts)),
         "TCP ACK": (_ACK[0], any(not burst.is_data for burst in bursts)),
         "timer fired": (_FIRED, any(wait.fired for wait in waits)),
         "timer cancelled": (_CANCELLED, any(not wait.fired for wait in waits)),
     }
-    return [Entry(name, role) for name, (role, occurs) in found.items() if occurs]
+    return [Entry(name, role) for name, (role, occurs) in entries.items() if occurs]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The timeline of a run: 50 ms of the medium, a lane for each radio, below the lanes of TCP."""
+"""The timeline of a run: 50 ms with lanes for TCP, and below them a lane for each radio."""
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,10 +36,10 @@ _ROWS = LENGTH_MS // _ROW_MS
 
 _LANE_IN = 0.24
 _ROW_POINTS = 440  # about the width of a row's axes
-_NARROWEST_SUBFRAME_POINTS = 0.7  # below, the lines between MPDUs would hide the box
+_NARROWEST_SUBFRAME_POINTS = 0.7  # narrower ones would be hidden by the lines between MPDUs
 _MOST_IN_LEGEND_ROW = 9
 
-# How each kind of frame is drawn: its colour, its name in the legend and its height in a lane.
+# Appearance of each kind of frame: colour, name in the legend and height in a lane.
 _FULL, _LOW = 0.74, 0.44
 _KINDS: Mapping[airtrace.Kind, tuple[str, str, float]] = {
     "data": ("air-data", "data", _FULL),
@@ -67,14 +67,18 @@ def plots(
 ) -> tuple[list[Plot], list[str]]:
     """A timeline of each policy that has a capture on the air, and notes on those left out.
 
-    It shows the first seed under the first condition that the policy was run under, or only the
-    run with this name, `CASE/seed-N`. Raises InputError when there is no such run, or start_ms is
-    given and no capture is that long.
+    It shows the first seed under the policy's first condition, or only the run with this name,
+    `CASE/seed-N`. Raises InputError if there is no such run, or if start_ms is given and no
+    capture is that long.
     """
-    found: list[Plot] = []
+    timelines: list[Plot] = []
     notes: list[str] = []
     captured = False
-    shown = [_named(results, name)] if name else [_first(results, one) for one in results.policies]
+    shown = (
+        [_named(results, name)]
+        if name
+        else [_first(results, policy) for policy in results.policies]
+    )
     for label, policy, run in shown:
         path = run.directory / "air.pcapng"
         if not path.exists():
@@ -88,13 +92,13 @@ def plots(
         except AirtcpError as error:
             notes.append(f"Left out, {policy}: {error}")
             continue
-        which = f"{label}, {policy}, seed {run.seed}"
-        found.append(
+        run_text = f"{label}, {policy}, seed {run.seed}"
+        timelines.append(
             Plot(
                 f"timeline-{policy}",
                 f"Who held the medium: {policy}",
-                f"{which}. {caption(air)} {tcplanes.caption(lanes)}".rstrip(),
-                f"{which}. {_counts(air)}",
+                f"{run_text}. {caption(air)} {tcplanes.caption(lanes)}".rstrip(),
+                f"{run_text}. {_counts(air)}",
                 describe(air, lanes),
             )
         )
@@ -103,17 +107,17 @@ def plots(
         if start_ms is not None:
             raise InputError(f"--timeline {start_ms:g}: {note[0].lower()}{note[1:]}")
         notes.append(note)
-    return found, notes
+    return timelines, notes
 
 
 def _first(results: Results, policy: str) -> tuple[str, str, Run]:
-    """The first run of a policy, under the first condition that it was measured under."""
-    return next(one for one in _runs(results) if one[1] == policy)
+    """The first run of a policy, under its first condition."""
+    return next(item for item in _runs(results) if item[1] == policy)
 
 
 def _named(results: Results, name: str) -> tuple[str, str, Run]:
     known = {
-        f"{one[2].directory.parent.name}/{one[2].directory.name}": one for one in _runs(results)
+        f"{item[2].directory.parent.name}/{item[2].directory.name}": item for item in _runs(results)
     }
     if name not in known:
         raise InputError(f"--run {name}: no such run; allowed: {' '.join(known)}")
@@ -121,7 +125,7 @@ def _named(results: Results, name: str) -> tuple[str, str, Run]:
 
 
 def _runs(results: Results) -> list[tuple[str, str, Run]]:
-    """Each with its condition and its policy, by seed."""
+    """(condition, policy, run) of all runs."""
     return [
         (condition.label, measured.policy, run)
         for condition in results.conditions
@@ -131,12 +135,12 @@ def _runs(results: Results) -> list[tuple[str, str, Run]]:
 
 
 def caption(air: Medium) -> str:
-    """What the timeline shows, and what it adds up to."""
+    """What the timeline shows, and its totals."""
     text = (
-        f"{LENGTH_MS} ms of virtual time, {_ROW_MS} a row, a lane a radio; a box is a PPDU, "
-        "low ones are control frames. Thin lines part the MPDUs of an A-MPDU where there is "
-        "room; the red part of a box: MPDUs lost. A red band with a cross: frames that spoiled "
-        "each other at a receiver. "
+        f"{LENGTH_MS} ms of virtual time, {_ROW_MS} ms per row, one lane per radio. A box is a "
+        "PPDU; low boxes are control frames. Thin lines separate the MPDUs of an A-MPDU where "
+        "there is room; red in a box: lost MPDUs. A red band with a cross: a collision at a "
+        "receiver. "
     )
     if len(air.lanes) < len(air.radios):
         text += f"The {len(air.lanes)} of {len(air.radios)} radios that held the medium longest. "
@@ -144,40 +148,40 @@ def caption(air: Medium) -> str:
 
 
 def _counts(air: Medium) -> str:
-    data = [one for one in air.transmissions if one.kind == "data"]
-    lost = sum(len(one.lost) for one in data)
+    data = [ppdu for ppdu in air.transmissions if ppdu.kind == "data"]
+    lost = sum(len(ppdu.lost) for ppdu in data)
     collided = len(medium.collisions(air.transmissions))
     return (
         f"From {air.start_ms:g} ms after the capture began, the medium was held "
         f"{air.held:.0%} of the time: {_many(len(data), 'data PPDU')} with "
-        f"{_many(sum(one.mpdus for one in data), 'MPDU')}, {lost} of them lost; "
+        f"{_many(sum(ppdu.mpdus for ppdu in data), 'MPDU')}, {lost} of them lost; "
         f"{_many(collided, 'collision')}."
     )
 
 
-def _many(n: int, what: str) -> str:
-    return f"{n} {what}" if n == 1 else f"{n} {what}s"
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
-def _tip(one: Transmission) -> str:
-    receiver = "all" if one.receiver is None else f"radio {one.receiver}"
+def _tip(ppdu: Transmission) -> str:
+    receiver = "all" if ppdu.receiver is None else f"radio {ppdu.receiver}"
     parts = [
-        f"{_NAMES[one.kind]}, radio {one.sender} to {receiver}",
-        f"{one.start_ns / NS_PER_MS:.3f} ms, {(one.end_ns - one.start_ns) / 1000:.1f} us",
-        _many(one.mpdus, "MPDU") + f", {one.octets} octets",
-        one.rate,
+        f"{_NAMES[ppdu.kind]}, radio {ppdu.sender} to {receiver}",
+        f"{ppdu.start_ns / NS_PER_MS:.3f} ms, {(ppdu.end_ns - ppdu.start_ns) / 1000:.1f} us",
+        _many(ppdu.mpdus, "MPDU") + f", {ppdu.octets} octets",
+        ppdu.rate,
     ]
-    if one.lost:
-        parts.append("lost" if one.mpdus == 1 else f"{len(one.lost)} lost")
-    if one.retry:
+    if ppdu.lost:
+        parts.append("lost" if ppdu.mpdus == 1 else f"{len(ppdu.lost)} lost")
+    if ppdu.retry:
         parts.append("retry")
-    if one.collided:
+    if ppdu.collided:
         parts.append("collided")
     return "; ".join(parts)
 
 
 def describe(air: Medium, of_tcp: Lanes = tcplanes.NONE) -> Figure:
-    """Rows of _ROW_MS from the top down; in each the lanes of TCP, then those of the air."""
+    """Rows of _ROW_MS from top to bottom, each with the lanes of TCP above those of the radios."""
     spoiled = medium.collisions(air.transmissions)
     lanes = len(of_tcp.names) + len(air.lanes)
     entries = [*tcplanes.legend(of_tcp), *_legend(air, bool(spoiled))]
@@ -192,7 +196,7 @@ def describe(air: Medium, of_tcp: Lanes = tcplanes.NONE) -> Figure:
 
 
 def _row(air: Medium, of_tcp: Lanes, spoiled: Sequence[tuple[int, int]], row: int) -> Panel:
-    """The lanes of a row, the first on top: lane n has y from n to n + 1, downwards."""
+    """The lanes of a row: lane n, from the top, has y from n to n + 1, downwards."""
     names = [*of_tcp.names, *_radio_names(air)]
     start_ms = air.start_ms + row * _ROW_MS
     limits_ms = (start_ms, start_ms + _ROW_MS)
@@ -210,23 +214,23 @@ def _row(air: Medium, of_tcp: Lanes, spoiled: Sequence[tuple[int, int]], row: in
     for start_ns, end_ns in spoiled:
         spans_ms = (start_ns / NS_PER_MS, end_ns / NS_PER_MS)
         marks += _collision(spans_ms, limits_ms, above, y.limits[0])
-    for one in air.transmissions:
-        in_row = one.end_ns > limits_ms[0] * NS_PER_MS and one.start_ns < limits_ms[1] * NS_PER_MS
-        if in_row and one.sender in air.lanes:
-            marks += _ppdu(one, above + air.lanes.index(one.sender))
+    for ppdu in air.transmissions:
+        in_row = ppdu.end_ns > limits_ms[0] * NS_PER_MS and ppdu.start_ns < limits_ms[1] * NS_PER_MS
+        if in_row and ppdu.sender in air.lanes:
+            marks += _ppdu(ppdu, above + air.lanes.index(ppdu.sender))
     x = Axis("virtual time since the capture began", "ms", limits_ms, step=1)
     return Panel(x, y, marks, row=row)
 
 
 def _radio_names(air: Medium) -> list[str]:
-    aps = {one.sender for one in air.transmissions if one.from_ap}
+    aps = {ppdu.sender for ppdu in air.transmissions if ppdu.from_ap}
     return [f"radio {radio}" + (" (AP)" if radio in aps else "") for radio in air.lanes]
 
 
 def _collision(
     span_ms: tuple[float, float], limits_ms: tuple[float, float], top: float, bottom: float
 ) -> list[Mark]:
-    """A band over the lanes of the air, from top to bottom, with a cross above it."""
+    """A band across the lanes of the radios, from top to bottom, with a cross above it."""
     start_ms, end_ms = max(span_ms[0], limits_ms[0]), min(span_ms[1], limits_ms[1])
     if start_ms >= end_ms:
         return []
@@ -248,20 +252,20 @@ def _collision(
     ]
 
 
-def _ppdu(one: Transmission, lane: int) -> Iterator[Mark]:
-    """A box, the MPDUs of it that were lost, and lines between MPDUs where there is room."""
-    role, _, height = _KINDS[one.kind]
+def _ppdu(ppdu: Transmission, lane: int) -> Iterator[Mark]:
+    """A box, its lost MPDUs, and lines between MPDUs where there is room."""
+    role, _, height = _KINDS[ppdu.kind]
     top, bottom = lane + 1 - height, lane + 1
     yield Box(
-        left=one.start_ns / NS_PER_MS,
-        right=one.end_ns / NS_PER_MS,
+        left=ppdu.start_ns / NS_PER_MS,
+        right=ppdu.end_ns / NS_PER_MS,
         top=top,
         bottom=bottom,
         colour=role,
-        tip=_tip(one),
+        tip=_tip(ppdu),
     )
-    edges_ms = _edges_ms(one)
-    for first, last in _stretches(one.lost):
+    edges_ms = _edges_ms(ppdu)
+    for first, last in _ranges(ppdu.lost):
         yield Box(
             left=edges_ms[first],
             right=edges_ms[last + 1],
@@ -271,7 +275,7 @@ def _ppdu(one: Transmission, lane: int) -> Iterator[Mark]:
         )
     narrowest_ms = min(after - before for before, after in itertools.pairwise(edges_ms))
     narrowest_points = narrowest_ms / _ROW_MS * _ROW_POINTS
-    if one.mpdus > 1 and narrowest_points >= _NARROWEST_SUBFRAME_POINTS:
+    if ppdu.mpdus > 1 and narrowest_points >= _NARROWEST_SUBFRAME_POINTS:
         between_ms = floats(edges_ms[1:-1])
         yield Strokes(
             x=between_ms,
@@ -282,29 +286,29 @@ def _ppdu(one: Transmission, lane: int) -> Iterator[Mark]:
         )
 
 
-def _edges_ms(one: Transmission) -> list[float]:
-    """Where the MPDUs of a PPDU begin and end: by their octets, if all are known."""
-    octets = one.mpdu_octets if len(one.mpdu_octets) == one.mpdus else (1,) * one.mpdus
-    step_ns = (one.end_ns - one.start_ns) / sum(octets)
+def _edges_ms(ppdu: Transmission) -> list[float]:
+    """The boundaries between the MPDUs of a PPDU: by their octets, if all are known."""
+    octets = ppdu.mpdu_octets if len(ppdu.mpdu_octets) == ppdu.mpdus else (1,) * ppdu.mpdus
+    step_ns = (ppdu.end_ns - ppdu.start_ns) / sum(octets)
     return [
-        (one.start_ns + before * step_ns) / NS_PER_MS
+        (ppdu.start_ns + before * step_ns) / NS_PER_MS
         for before in itertools.accumulate(octets, initial=0)
     ]
 
 
-def _stretches(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """(first, last) of each stretch of consecutive numbers."""
+def _ranges(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """(first, last) of each range of consecutive numbers."""
     for _, group in itertools.groupby(enumerate(numbers), lambda pair: pair[1] - pair[0]):
-        stretch = [number for _, number in group]
-        yield stretch[0], stretch[-1]
+        consecutive = [number for _, number in group]
+        yield consecutive[0], consecutive[-1]
 
 
 def _legend(air: Medium, has_collisions: bool) -> list[Entry]:
-    """What occurs, in the order of _KINDS."""
-    seen = {one.kind for one in air.transmissions}
+    """Entries for what occurs, in the order of _KINDS."""
+    seen = {ppdu.kind for ppdu in air.transmissions}
     roles = {role: name for kind, (role, name, _) in _KINDS.items() if kind in seen}
     entries = [Entry(name, role) for role, name in roles.items()]
-    if any(one.lost for one in air.transmissions):
+    if any(ppdu.lost for ppdu in air.transmissions):
         entries.append(Entry("lost", _LOST))
     if has_collisions:
         entries.append(Entry("collision", _COLLISION_STYLE))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Saves figures: PDF, PNG and SVG beside the page, inline SVG and Plotly's document in it.
+"""Saves figures: PDF, PNG and SVG files, and inline SVG and Plotly's document for the page.
 
-The page's SVG keeps its text as text and takes its colours from the page's style sheet, so that
-one drawing serves light and dark. Equal results give equal bytes: no dates, no random ids.
+The page's SVG keeps its text as text and takes its colours from the page's style sheet, so the
+same drawing works with both themes. Equal results give equal bytes: no dates, no random ids.
 """
 
 import io
@@ -46,13 +46,13 @@ class Writer:
         )
 
     def add_plotly(self) -> None:
-        """Plotly itself, beside the figures: the page fetches nothing from elsewhere."""
-        found = find_spec("plotly")
-        assert found and found.submodule_search_locations
-        package = Path(found.submodule_search_locations[0])
+        """Copy Plotly into the directory, so that the page works offline."""
+        plotly_spec = find_spec("plotly")
+        assert plotly_spec and plotly_spec.submodule_search_locations
+        package = Path(plotly_spec.submodule_search_locations[0])
         shutil.copyfile(package / "package_data" / "plotly.min.js", self._dir / "plotly.min.js")
 
 
 def _json(document: Mapping[str, object]) -> str:
-    """Fit to stand inside an element of the page."""
+    """JSON that is safe inside a script element."""
     return json.dumps(document, separators=(",", ":")).replace("<", "\\u003c")

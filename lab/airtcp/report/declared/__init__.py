@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The figures that an experiment declares, each with a table of what it shows.
+"""The figures that an experiment declares, each with a table of its values.
 
-A kind of figure is a class of experiment/figures.py, which has its keys in YAML, and a module of
-this package with the name of the kind, which has a function build().
+A kind of figure is a class in experiment/figures.py with its keys in YAML, and a module of this
+package with the name of the kind and a function build().
 """
 
 from collections.abc import Callable
@@ -13,22 +13,22 @@ from airtcp.report.model import Declared, Results
 from airtcp.report.plot import Plot
 
 Builder = Callable[[Declared, Results, str, list[str]], Plot]
-"""build(declared, results, slug, notes) describes a figure and notes what is missing in it.
+"""build(declared, results, slug, notes) describes a figure and adds notes on missing parts.
 
-Raises AirtcpError with the reason when there is nothing to show.
+Raises AirtcpError with the reason if there is nothing to show.
 """
 
 
 def plots(results: Results) -> tuple[list[Plot], list[str]]:
-    """The figures, and a note for whatever is missing in them."""
-    found: list[Plot] = []
+    """The figures, and notes on missing parts."""
+    figures: list[Plot] = []
     notes: list[str] = []
     for number, declared in enumerate(results.figures, start=1):
         build: Builder = import_module(f"{__name__}.{declared.figure.kind}").build
         missing: list[str] = []
         try:
-            found.append(build(declared, results, f"figure-{number}", missing))
+            figures.append(build(declared, results, f"figure-{number}", missing))
         except AirtcpError as reason:
             missing.append(str(reason))
         notes += [f"{declared.figure.title}: {note}" for note in missing]
-    return found, notes
+    return figures, notes

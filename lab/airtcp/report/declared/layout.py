@@ -13,7 +13,7 @@ from airtcp.report.figure import Axis
 from airtcp.report.model import Measured, Published, factor, readable, words
 from airtcp.statistics import Summary, paired_ratio
 
-# Parts of the names of metrics as people write them. Units are written elsewhere.
+# Parts of metric names as they appear in labels; units are added separately.
 _WORDS: Mapping[str, str] = {
     "mbps": "",
     "ms": "",
@@ -31,7 +31,7 @@ _WORDS: Mapping[str, str] = {
 }
 
 
-# Values that leave a parameter to somebody else, or out.
+# Values that turn a parameter off or leave it to the kernel or the preset.
 _NOT_CHOSEN = ("none", "kernel", "preset", "unlimited")
 
 
@@ -46,66 +46,70 @@ class Place:
     measured: Measured
 
     def published(self, metrics: Sequence[str]) -> list[Published] | None:
-        """What others measured in the same case; None unless they did every one of these."""
-        found = [self.measured.published.get(metric) for metric in metrics]
-        return None if None in found else [one for one in found if one]
+        """The published values of this case; None unless all these metrics have one."""
+        values = [self.measured.published.get(metric) for metric in metrics]
+        return None if None in values else [value for value in values if value]
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The places in the order of the cases, and every label of each kind in that order."""
+    """The places in the order of the cases, and all labels of each kind in that order."""
 
     places: Sequence[Place]
 
     @property
     def panels(self) -> list[tuple[str, str]]:
-        """(row, panel), row by row; of those that have a case."""
-        there = {(one.row, one.panel) for one in self.places}
-        columns = _each(self.places, lambda one: one.panel)
+        """(row, panel) of the panels that have a case, row by row."""
+        used = {(place.row, place.panel) for place in self.places}
+        columns = _each(self.places, lambda place: place.panel)
         each = itertools.product(self.rows, columns)
-        return [one for one in each if one in there]
+        return [cell for cell in each if cell in used]
 
     @property
     def rows(self) -> list[str]:
-        return _each(self.places, lambda one: one.row)
+        return _each(self.places, lambda place: place.row)
 
     @property
     def lines(self) -> list[str]:
-        return _each(self.places, lambda one: one.line)
+        return _each(self.places, lambda place: place.line)
 
     @property
     def alongs(self) -> list[str]:
-        return _each(self.places, lambda one: one.along)
+        return _each(self.places, lambda place: place.along)
 
     def at(self, row: str, panel: str, line: str) -> list[Place]:
-        return [one for one in self.places if (one.row, one.panel, one.line) == (row, panel, line)]
+        return [
+            place
+            for place in self.places
+            if (place.row, place.panel, place.line) == (row, panel, line)
+        ]
 
 
 def lay_out(figure: MetricFigure | TimeFigure, cases: Sequence[Measured]) -> Layout:
-    """Factors that the figure does not name but that differ make lines of their own."""
+    """Factors that differ but that the figure does not name distinguish lines."""
     parameters = [{**Parameters.defaults(), **case.runs[0].parameters} for case in cases]
     named = figure.factors()
     others = [name for name in differing(parameters) if name not in named.values()]
 
-    def one(key: str, of: Mapping[str, Any]) -> str:
-        return factor(named[key], of[named[key]]) if key in named else ""
+    def label(key: str, values: Mapping[str, Any]) -> str:
+        return factor(named[key], values[named[key]]) if key in named else ""
 
     return Layout(
         [
             Place(
-                row=one("rows", of),
-                panel=one("panels", of),
-                line=line([named["lines"]] if "lines" in named else [], others, of),
-                along=readable(of[named["along"]]) if "along" in named else "",
+                row=label("rows", values),
+                panel=label("panels", values),
+                line=line([named["lines"]] if "lines" in named else [], others, values),
+                along=readable(values[named["along"]]) if "along" in named else "",
                 measured=case,
             )
-            for case, of in zip(cases, parameters, strict=True)
+            for case, values in zip(cases, parameters, strict=True)
         ]
     )
 
 
 def with_factor(case: Measured, name: str) -> Measured:
-    """The case with a number of its parameters among what was measured, and published."""
+    """The case with a numeric parameter added to its measured and published values."""
     value = NUMBERS[name].of(case.runs[0].settings)
     if value is None:
         return case
@@ -117,7 +121,7 @@ def with_factor(case: Measured, name: str) -> Measured:
 
 
 def relative(figure: MetricFigure, cases: Sequence[Measured]) -> list[Measured]:
-    """The cases beside the baseline, their metrics as ratios, seed by seed, to the baseline's."""
+    """The other cases, with their metrics as ratios to the baseline, seed by seed."""
     lines = figure.factors()["lines"]
     others = [name for name in figure.factors().values() if name != lines]
 
@@ -140,29 +144,31 @@ def relative(figure: MetricFigure, cases: Sequence[Measured]) -> list[Measured]:
 
 
 def points(places: Iterable[Place], x: str, y: str) -> list[tuple[str, Summary, Summary]]:
-    """Of those that have both metrics: the label, and the means."""
+    """(label, mean of x, mean of y) of the places that have both metrics."""
     return [
-        (one.along, one.measured.summaries[x], one.measured.summaries[y])
-        for one in places
-        if {x, y} <= one.measured.summaries.keys()
+        (place.along, place.measured.summaries[x], place.measured.summaries[y])
+        for place in places
+        if {x, y} <= place.measured.summaries.keys()
     ]
 
 
 def differing(several: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The names whose values are not the same in all."""
+    """The names whose values differ."""
     names = several[0] if several else ()
-    return [name for name in names if len({str(one.get(name)) for one in several}) > 1]
+    return [name for name in names if len({str(values.get(name)) for values in several}) > 1]
 
 
-def line(own: Sequence[str], others: Sequence[str], of: Mapping[str, Any]) -> str:
-    """The name of a line. A value of its factors that is a word stands without the factor's name.
+def line(own_names: Sequence[str], others: Sequence[str], values: Mapping[str, Any]) -> str:
+    """The name of a line. If the value of its own factor is a word, the factor's name is omitted.
 
-    Factors whose value means that nothing was chosen are left out, unless all are such.
+    Factors with a value of _NOT_CHOSEN are left out, unless all have one.
     """
-    chosen = [name for name in (*own, *others) if str(of[name]) not in _NOT_CHOSEN]
+    names = [name for name in (*own_names, *others) if str(values[name]) not in _NOT_CHOSEN]
     labels = [
-        str(of[name]) if _is_word(of[name]) and name in own else factor(name, of[name])
-        for name in chosen or own
+        str(values[name])
+        if _is_word(values[name]) and name in own_names
+        else factor(name, values[name])
+        for name in names or own_names
     ]
     return ", ".join(labels)
 
@@ -172,24 +178,24 @@ def _is_word(value: object) -> bool:
 
 
 def axis(metrics: Sequence[str], relative_to: str | None = None) -> Axis:
-    """The axis of metrics of one unit: their names' common beginning, and the unit."""
+    """The axis of metrics of the same unit: the common prefix of their names, and the unit."""
     common = _common(metrics)
     if relative_to:
         return Axis(f"{common} relative to {relative_to}")
-    own = NUMBERS if metrics[0] in NUMBERS else METRICS
-    return Axis(common, own[metrics[0]].unit)
+    known = NUMBERS if metrics[0] in NUMBERS else METRICS
+    return Axis(common, known[metrics[0]].unit)
 
 
 def _common(metrics: Sequence[str]) -> str:
-    """The first words that all names have in common, or all the names."""
+    """The words with which all names start, or else all the names."""
     named = [name(metric) for metric in metrics]
-    columns = zip(*(one.split() for one in named), strict=False)
+    columns = zip(*(name.split() for name in named), strict=False)
     same = itertools.takewhile(lambda column: len(set(column)) == 1, columns)
     return " ".join(first for first, *_ in same).rstrip(",") or " and ".join(named)
 
 
 def name(metric: str) -> str:
-    """The name of a metric or a factor: `ping_rtt_ms_p50` is ping RTT, median."""
+    """The label of a metric or a factor: `ping_rtt_ms_p50` is "ping RTT, median"."""
     if metric in NUMBERS:
         return words(metric)
     parts = []
@@ -200,7 +206,7 @@ def name(metric: str) -> str:
 
 
 def heading(name: str | None) -> str:
-    """The head of a table's column of a factor."""
+    """The heading of a factor's column in a table."""
     return words(name) if name else "line"
 
 

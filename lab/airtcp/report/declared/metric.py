@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Metrics against a metric or a factor: a point a case, joined along a factor."""
+"""Metrics against a metric or a factor: a point for each case, joined along a factor."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -40,7 +40,7 @@ def build(declared: Declared, results: Results, slug: str, notes: list[str]) -> 
 
 
 def _cases(figure: MetricFigure, cases: Sequence[Measured], notes: list[str]) -> list[Measured]:
-    """Those that have the metrics, as ratios where the figure is of ratios."""
+    """The cases that have the metrics, as ratios if the figure shows ratios."""
     if figure.x in NUMBERS:
         cases = [layout.with_factor(case, figure.x) for case in cases]
     having = [
@@ -55,7 +55,9 @@ def _cases(figure: MetricFigure, cases: Sequence[Measured], notes: list[str]) ->
     if figure.relative_to:
         having = layout.relative(figure, having)
         if not having:
-            raise AirtcpError(f"left out: {figure.relative_to}, or what is beside it, is missing.")
+            raise AirtcpError(
+                f"left out: {figure.relative_to}, or a case to compare with it, is missing."
+            )
     return having
 
 
@@ -66,15 +68,23 @@ def _table(figure: MetricFigure, laid_out: Layout) -> Table:
         heads.append(words(figure.along))
     rows, sources = [], []
     for place in laid_out.places:
-        of, published = place.measured, place.measured.published
+        measured, published = place.measured, place.measured.published
         row = [*texts(place), *([place.along] if figure.along else [])]
-        row += [with_interval(of.summaries.get(metric)) for metric in metrics]
-        row.append(str(max(of.summaries[one].n for one in metrics if one in of.summaries)))
+        row += [with_interval(measured.summaries.get(metric)) for metric in metrics]
+        row.append(
+            str(
+                max(
+                    measured.summaries[metric].n
+                    for metric in metrics
+                    if metric in measured.summaries
+                )
+            )
+        )
         for metric in metrics:
-            one = published.get(metric)
-            about = "≈ " if one and one.approximate else ""
-            row.append(f"{about}{number(one.value)}" if one else _DASH)
-            sources += [one.source] if one and one.source else []
+            value = published.get(metric)
+            about = "≈ " if value and value.approximate else ""
+            row.append(f"{about}{number(value.value)}" if value else _DASH)
+            sources += [value.source] if value and value.source else []
         rows.append(row)
     titles = [layout.axis([figure.x]).title]
     titles += [layout.axis([metric], figure.relative_to).title for metric in figure.y]
@@ -88,8 +98,8 @@ def _table(figure: MetricFigure, laid_out: Layout) -> Table:
 
 def _caption(figure: MetricFigure, laid_out: Layout, shown: Sequence[Measured]) -> str:
     caption = ["Mean over seeds."]
-    if any(one.summaries[figure.x].ci95 is not None for one in shown):
-        caption.append("Thin bars: 95% interval (Student t), which may go on beyond the axes.")
+    if any(case.summaries[figure.x].ci95 is not None for case in shown):
+        caption.append("Thin bars: 95% interval (Student t), which may extend beyond the axes.")
     if figure.along and len(laid_out.alongs) > 1:
         caption.append(
             f"Points of a line are joined along {words(figure.along)}: "
@@ -102,9 +112,9 @@ def _caption(figure: MetricFigure, laid_out: Layout, shown: Sequence[Measured]) 
 
 @dataclass
 class _Shown:
-    """What is in a panel, in the order in which it is painted and labelled.
+    """The contents of a panel, in the order in which they are drawn and labelled.
 
-    points: (x, half of its interval, y, half of its interval).
+    points: (x, half width of its interval, y, half width of its interval).
     """
 
     lines: list[Line] = field(default_factory=list)
@@ -119,9 +129,9 @@ class _Shown:
 
 
 def describe(figure: MetricFigure, laid_out: Layout) -> Figure:
-    """Points with their 95% intervals, joined along a factor; hollow where others published."""
-    shown = {which: _panel(figure, laid_out, *which) for which in laid_out.panels}
-    points = [point for one in shown.values() for point in one.points]
+    """Points with their 95% intervals, joined along a factor; hollow markers: published."""
+    shown = {key: _panel(figure, laid_out, *key) for key in laid_out.panels}
+    points = [point for panel in shown.values() for point in panel.points]
     has_labels = len(laid_out.alongs) > 1
     several = len(figure.y) > 1
     entries = panels.line_entries(laid_out, [None] if several else panels.LINE_MARKERS)
@@ -130,12 +140,12 @@ def describe(figure: MetricFigure, laid_out: Layout) -> Figure:
             Entry(layout.name(metric), Style("ink", marker=marker))
             for marker, metric in zip(panels.LINE_MARKERS, figure.y, strict=False)
         ]
-    if any(one.published for one in shown.values()):
+    if any(panel.published for panel in shown.values()):
         entries.append(Entry(_PUBLISHED, _PUBLISHED_STYLE))
     x, y = layout.axis([figure.x]), layout.axis(figure.y, figure.relative_to)
     return panels.figure(
         laid_out,
-        {which: one.marks(has_labels) for which, one in shown.items()},
+        {key: panel.marks(has_labels) for key, panel in shown.items()},
         replace(x, limits=limits([(value, half) for value, half, _, _ in points])),
         replace(y, limits=limits([(value, half) for _, _, value, half in points])),
         entries,
@@ -148,11 +158,11 @@ def _panel(figure: MetricFigure, laid_out: Layout, row: str, panel: str) -> _Sho
         places = laid_out.at(row, panel, line)
         for metric_number, metric in enumerate(figure.y):
             several = len(figure.y) > 1
-            which = metric_number if several else line_number
-            marker = panels.LINE_MARKERS[which % len(panels.LINE_MARKERS)]
+            index = metric_number if several else line_number
+            marker = panels.LINE_MARKERS[index % len(panels.LINE_MARKERS)]
             style = panels.line_style(line_number, marker=marker)
             style = style if figure.joined else replace(style, dash=None)
-            entries = [one for one in (line, layout.name(metric) if several else "") if one]
+            entries = [name for name in (line, layout.name(metric) if several else "") if name]
             _add_line(shown, layout.points(places, figure.x, metric), style, entries)
             _add_published(shown, places, (figure.x, metric), style, entries)
     return shown
@@ -194,7 +204,7 @@ def _add_published(
     names = [*entries, _PUBLISHED]
     for place in places:
         if pair := place.published(metrics):
-            x, y = (one.value for one in pair)
+            x, y = (published.value for published in pair)
             shown.published.append(
                 Line(entries=names, detail=place.along, x=floats([x]), y=floats([y]), style=look)
             )
@@ -207,7 +217,7 @@ def _label(text: str, x: float, y: float, colour: str, entries: Sequence[str]) -
 
 
 def _ends_first(labels: Sequence[Text]) -> Iterator[Text]:
-    """Where not all labels have room, those at the ends of lines are the most useful."""
+    """The labels at the ends of lines first: if not all have room, these are the most useful."""
     last = len(labels) - 1
     is_end = [
         number in (0, last)
@@ -220,9 +230,9 @@ def _ends_first(labels: Sequence[Text]) -> Iterator[Text]:
 
 
 def limits(values: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """Limits around (value, half of its interval), but intervals must not press values together.
+    """Limits around (value, half width), but long intervals do not compress the values.
 
-    They start at zero unless all values are far from it.
+    The limits start at zero unless all values are far from it.
     """
     low, high = min(value for value, _ in values), max(value for value, _ in values)
     room = (high - low or abs(high) or 1.0) * 0.2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Throughput and RTT over the limit of small queues: measured points and the model's curves."""
+"""Throughput and RTT over the limit of TCP small queues: measured points and model curves."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -32,7 +32,7 @@ _MEASURED, _MODEL = "measured", "model"
 _SAMPLES = 400  # of each curve
 
 Lines = Mapping[str, Sequence[Point]]
-"""The points by their line's name, which is empty where there is one line alone."""
+"""The points by the name of their line, which is empty if there is only one line."""
 
 
 def build(declared: Declared, results: Results, slug: str, notes: list[str]) -> Plot:
@@ -64,7 +64,7 @@ def build(declared: Declared, results: Results, slug: str, notes: list[str]) -> 
 
 
 def _lines(points: Sequence[Point]) -> Lines:
-    """Points by the factors that differ, other than the limit, which is the axis."""
+    """Points by the factors that differ, except the limit, which is the x axis."""
     names = layout.differing([point.factors for point in points])
     names.sort(key=lambda name: name != "pacing_factor")
     lines: dict[str, list[Point]] = {}
@@ -85,8 +85,8 @@ def _table(figure: ModelFigure, lines: Lines, mean: MeanAbsoluteError) -> Table:
     for label, points in lines.items():
         for point in points:
             row = [label, str(point.tsq_packets), number(point.backlog_packets)]
-            for one in (point.throughput_mbps, point.rtt_ms):
-                row += _compared(one)
+            for comparison in (point.throughput_mbps, point.rtt_ms):
+                row += _compared(comparison)
             rows.append(row)
     rows.append(
         [
@@ -96,41 +96,41 @@ def _table(figure: ModelFigure, lines: Lines, mean: MeanAbsoluteError) -> Table:
         ]
     )
     set_up = figure.model_dump(mode="json", exclude={"title", "model"})
-    chosen = ", ".join(f"{words(name)} {readable(value)}" for name, value in set_up.items())
+    settings = ", ".join(f"{words(name)} {readable(value)}" for name, value in set_up.items())
     columns = ["line", "limit (packets)", "k (packets)"]
     for what, unit in (("throughput", "Mbit/s"), ("RTT", "ms")):
         columns += [f"{what} ({unit})", "model", "error", "error (%)"]
-    notes = [f"The model's parameters: {chosen}.", "Error: model less measured."]
+    notes = [f"The model's parameters: {settings}.", "Error: model less measured."]
     return Table(columns, 1, rows, notes)
 
 
-def _compared(one: Compared) -> Iterator[str]:
-    yield with_interval(Summary(one.measured, one.ci95, 0))
-    yield from map(number, (one.model, one.error, one.error_percent))
+def _compared(comparison: Compared) -> Iterator[str]:
+    yield with_interval(Summary(comparison.measured, comparison.ci95, 0))
+    yield from map(number, (comparison.model, comparison.error, comparison.error_percent))
 
 
 def describe(figure: ModelFigure, lines: Lines) -> Figure:
     """Throughput above RTT."""
     styles = {
         label: Style(
-            policy_role(which), marker=panels.LINE_MARKERS[which % len(panels.LINE_MARKERS)]
+            policy_role(index), marker=panels.LINE_MARKERS[index % len(panels.LINE_MARKERS)]
         )
-        for which, label in enumerate(lines)
+        for index, label in enumerate(lines)
     }
-    points = [point for own in lines.values() for point in own]
+    points = [point for line in lines.values() for point in line]
     high = 1.04 * max(point.tsq_packets for point in points)
     upper, lower = _curves(figure, lines, styles, high)
-    for label, own in lines.items():
+    for label, line in lines.items():
         for marks, compared in (
-            (upper, [point.throughput_mbps for point in own]),
-            (lower, [point.rtt_ms for point in own]),
+            (upper, [point.throughput_mbps for point in line]),
+            (lower, [point.rtt_ms for point in line]),
         ):
             marks.append(
                 Line(
                     entries=[label or _MEASURED],
-                    x=floats(point.tsq_packets for point in own),
-                    y=floats(one.measured for one in compared),
-                    y_half=floats(one.ci95 for one in compared),
+                    x=floats(point.tsq_packets for point in line),
+                    y=floats(comparison.measured for comparison in compared),
+                    y_half=floats(comparison.ci95 for comparison in compared),
                     style=styles[label],
                 )
             )
@@ -168,15 +168,15 @@ def _curves(
 
 
 def _pacings(figure: ModelFigure, lines: Lines) -> dict[float, str]:
-    """The pacing factors that need a curve; of each the line that it alone belongs to, or ""."""
-    found: dict[float, tuple[float, str]] = {}
+    """The pacing factors that need a curve, each with its line, or "" if it has several."""
+    pacings: dict[float, tuple[float, str]] = {}
     for label, points in lines.items():
         for point in points:
             p = figure.pacing(point.pacing_factor)
-            known = found.setdefault(p, (point.pacing_factor, label))
+            known = pacings.setdefault(p, (point.pacing_factor, label))
             if known[1] != label:
-                found[p] = (known[0], "")
-    return dict(found.values())
+                pacings[p] = (known[0], "")
+    return dict(pacings.values())
 
 
 def _from_zero(marks: Sequence[Mark]) -> tuple[float, float]:

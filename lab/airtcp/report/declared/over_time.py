@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""One thing over time, of the first seed, or how often it has each value."""
+"""A quantity over time, of the first seed, or the distribution of its values."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,11 +27,11 @@ _SPREAD = ("mean", "least", "most")
 
 @dataclass(frozen=True)
 class _Quantity:
-    """What can be shown over time.
+    """A quantity that can be shown over time.
 
     read: returns the file that has the values, and the flows; raises AirtcpError. has_steps: values
-    are of intervals, whose ends read() returns. any_workload: not of bulk transfers only. apart:
-    each flow has a dash of its own.
+    are of intervals, and read() returns their ends. any_workload: not only of bulk transfers.
+    apart: each flow has a different dash.
     """
 
     axis: Axis
@@ -43,13 +43,13 @@ class _Quantity:
 
 
 def _sampled(column: str) -> Callable[[Run], tuple[str, Flows]]:
-    """A column of what the sender's TCP was sampled for."""
+    """Read a column of the samples of the sender's TCP."""
 
     def read(run: Run) -> tuple[str, Flows]:
         settings = run.settings
         over_time = series.over_time(run.directory, run.testbed)
         known = [(flow["time_s"], flow[column]) for flow in over_time.flows]
-        flows = [(times_s[own == own], own[own == own]) for times_s, own in known]
+        flows = [(times_s[values == values], values[values == values]) for times_s, values in known]
         return f"tcp-{settings.sender}.csv", flows
 
     return read
@@ -81,7 +81,7 @@ def _ping(run: Run) -> tuple[str, Flows]:
 QUANTITIES: Mapping[str, _Quantity] = {
     "cwnd": _Quantity(
         Axis("cwnd", "segments"),
-        "The sender's congestion window as sampled, a line a flow",
+        "The sender's congestion window as sampled, one line per flow",
         _sampled("cwnd"),
     ),
     "cwnd_at_acks": _Quantity(
@@ -108,7 +108,7 @@ QUANTITIES: Mapping[str, _Quantity] = {
     ),
     "rtt": _Quantity(
         Axis("RTT", "ms"),
-        "The sender's smoothed RTT as sampled, a line a flow",
+        "The sender's smoothed RTT as sampled, one line per flow",
         _sampled("srtt_ms"),
     ),
     "segments": _Quantity(
@@ -134,7 +134,7 @@ QUANTITIES: Mapping[str, _Quantity] = {
 
 @dataclass(frozen=True)
 class _Read:
-    """What was read of the first run of a place."""
+    """What was read from the first run of a place."""
 
     place: Place
     file: str
@@ -157,55 +157,55 @@ def build(declared: Declared, results: Results, slug: str, notes: list[str]) -> 
     shown = [case for case in results.cases if quantity.any_workload or is_bulk(case.runs[0])]
     laid_out = layout.lay_out(figure, shown)
     _, texts = panels.case_columns(figure, laid_out)
-    found = []
+    series_read = []
     for place in laid_out.places:
         try:
-            found.append(_Read(place, *quantity.read(place.measured.runs[0])))
+            series_read.append(_Read(place, *quantity.read(place.measured.runs[0])))
         except AirtcpError as error:
             notes.append(f"{', '.join(texts(place))} left out: {error}")
-    if not found:
-        raise AirtcpError("left out: no run has it.")
-    seeds = sorted({one.run.seed for one in found})
+    if not series_read:
+        raise AirtcpError("left out: no run has these values.")
+    seeds = sorted({item.run.seed for item in series_read})
     caption = f"{quantity.caption}; seed {' and '.join(map(str, seeds))}."
-    if figure.over_time == "ping" and any(one.run.settings.stations > 1 for one in found):
+    if figure.over_time == "ping" and any(item.run.settings.stations > 1 for item in series_read):
         caption += " Of several stations the first."
-    table = _table(figure, laid_out, quantity, found)
+    table = _table(figure, laid_out, quantity, series_read)
     describe = _histogram if figure.histogram else _over_time
     return Plot(
         slug,
         figure.title,
         caption,
         panels.described(table.rows, table.head),
-        describe(laid_out, quantity, found),
+        describe(laid_out, quantity, series_read),
         table,
     )
 
 
 def _table(
-    figure: TimeFigure, laid_out: Layout, quantity: _Quantity, found: Sequence[_Read]
+    figure: TimeFigure, laid_out: Layout, quantity: _Quantity, items: Sequence[_Read]
 ) -> Table:
     heads, texts = panels.case_columns(figure, laid_out)
     rows = []
-    for one in found:
-        values = one.pooled
-        artifact = one.run.artifacts.get(one.file)
-        path = artifact.path if artifact else one.file
+    for item in items:
+        values = item.pooled
+        artifact = item.run.artifacts.get(item.file)
+        path = artifact.path if artifact else item.file
         spread = (values.mean(), values.min(), values.max())
-        row = [*texts(one.place), path, str(one.run.seed), str(len(values))]
+        row = [*texts(item.place), path, str(item.run.seed), str(len(values))]
         rows.append([*row, *map(number, spread)])
     spreads = [f"{kind} {quantity.axis.title}" for kind in _SPREAD]
     head = [*heads, "file", "seed", "values", *spreads]
-    return Table(head, len(heads) + 1, rows, ["Every value stands in the file."])
+    return Table(head, len(heads) + 1, rows, ["The files contain every value."])
 
 
-def _over_time(laid_out: Layout, quantity: _Quantity, found: Sequence[_Read]) -> Figure:
-    """One line a flow."""
+def _over_time(laid_out: Layout, quantity: _Quantity, items: Sequence[_Read]) -> Figure:
+    """One line per flow."""
     marks: dict[tuple[str, str], list[Mark]] = {}
-    for one in found:
-        own = marks.setdefault((one.place.row, one.place.panel), [])
-        own += _lines(laid_out, quantity, one)
-    longest_s = max(float(times_s[-1]) for one in found for times_s, _ in one.flows)
-    largest = max(float(one.pooled.max()) for one in found)
+    for item in items:
+        panel_marks = marks.setdefault((item.place.row, item.place.panel), [])
+        panel_marks += _lines(laid_out, quantity, item)
+    longest_s = max(float(times_s[-1]) for item in items for times_s, _ in item.flows)
+    largest = max(float(item.pooled.max()) for item in items)
     x = Axis("virtual time", "s", (0, longest_s))
     y = replace(quantity.axis, limits=(0, 1.06 * largest or 1.0))
     return panels.figure(laid_out, marks, x, y, panels.line_entries(laid_out))
@@ -216,9 +216,9 @@ def _lines(laid_out: Layout, quantity: _Quantity, read: _Read) -> list[Mark]:
     entries = [line] if line else []
     style = panels.line_style(laid_out.lines.index(line), 0.9 if quantity.has_steps else 0.8)
     marks: list[Mark] = []
-    for which, (times_s, values) in enumerate(read.flows):
+    for index, (times_s, values) in enumerate(read.flows):
         if quantity.apart:
-            style = replace(style, dash=panels.DASHES[which % len(panels.DASHES)])
+            style = replace(style, dash=panels.DASHES[index % len(panels.DASHES)])
         if quantity.has_steps:
             edges = floats([0.0, *times_s])
             marks.append(Steps(entries=entries, heights=values, edges=edges, style=style))
@@ -227,17 +227,17 @@ def _lines(laid_out: Layout, quantity: _Quantity, read: _Read) -> list[Mark]:
     return marks
 
 
-def _histogram(laid_out: Layout, quantity: _Quantity, found: Sequence[_Read]) -> Figure:
-    """How often each value occurs, all flows of a line together, with the same bins everywhere."""
-    bins = numpy.histogram_bin_edges(numpy.concatenate([one.pooled for one in found]), bins=_BINS)
+def _histogram(laid_out: Layout, quantity: _Quantity, items: Sequence[_Read]) -> Figure:
+    """A histogram for each line, over all its flows, with the same bins in all panels."""
+    bins = numpy.histogram_bin_edges(numpy.concatenate([item.pooled for item in items]), bins=_BINS)
     marks: dict[tuple[str, str], list[Mark]] = {}
     most = 0.0
-    for one in found:
-        counts, _ = numpy.histogram(one.pooled, bins)
-        shares = 100 * counts / len(one.pooled)
+    for item in items:
+        counts, _ = numpy.histogram(item.pooled, bins)
+        shares = 100 * counts / len(item.pooled)
         most = max(most, float(shares.max()))
-        line = one.place.line
-        marks.setdefault((one.place.row, one.place.panel), []).append(
+        line = item.place.line
+        marks.setdefault((item.place.row, item.place.panel), []).append(
             Steps(
                 entries=[line] if line else [],
                 heights=shares,

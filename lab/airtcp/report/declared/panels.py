@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What declared figures share: panels in a grid, the look of lines, the legend above them."""
+"""Shared parts of declared figures: the grid of panels, the style of lines, the legend."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -23,11 +23,11 @@ from airtcp.report.markers import MARKERS, Name
 from airtcp.report.model import words
 from airtcp.report.palette import POLICY_COLOURS, policy_role
 
-# One for each line, or for each metric where there are several; colours are repeated sooner.
+# One for each line, or for each metric if there are several; colours repeat sooner.
 LINE_MARKERS: Sequence[Name] = [name for name, marker in MARKERS.items() if not marker.is_thin]
 DASHES: Sequence[Dash] = ("solid", "dash", "dot", "dashdot")
 
-# Panels beside each other, and the height of each with its share of the axes' labels.
+# Panels in a row, and the height of each with its share of the axes' labels.
 _MOST_COLUMNS = 3
 _MOST_IN_ROW = 5
 _PANEL_IN = 1.75
@@ -39,14 +39,14 @@ Marks = Mapping[tuple[str, str], Sequence[Mark]]
 
 
 def figure(laid_out: Layout, marks: Marks, x: Axis, y: Axis, entries: Sequence[Entry]) -> Figure:
-    """Panels with the same axes; the panels of a row in a row, if they have room there."""
-    which = laid_out.panels
+    """Panels with the same axes; the panels of a row side by side, if there is room."""
+    cells = laid_out.panels
     rows = len(laid_out.rows)
-    columns = math.ceil(len(which) / rows)
-    if columns > (_MOST_COLUMNS if rows == 1 else _MOST_IN_ROW) or rows * columns > len(which):
-        rows = math.ceil(len(which) / _MOST_COLUMNS)
-        columns = math.ceil(len(which) / rows)
-    is_alone = len(which) == 1
+    columns = math.ceil(len(cells) / rows)
+    if columns > (_MOST_COLUMNS if rows == 1 else _MOST_IN_ROW) or rows * columns > len(cells):
+        rows = math.ceil(len(cells) / _MOST_COLUMNS)
+        columns = math.ceil(len(cells) / rows)
+    is_alone = len(cells) == 1
     width_in = COLUMN_IN if is_alone else PAGE_IN
     panels = [
         Panel(
@@ -57,7 +57,7 @@ def figure(laid_out: Layout, marks: Marks, x: Axis, y: Axis, entries: Sequence[E
             row=number // columns,
             column=number % columns,
         )
-        for number, (row, panel) in enumerate(which)
+        for number, (row, panel) in enumerate(cells)
     ]
     legend, legend_in = legend_above(entries, width_in)
     return Figure(
@@ -71,7 +71,7 @@ def figure(laid_out: Layout, marks: Marks, x: Axis, y: Axis, entries: Sequence[E
 
 
 def legend_above(entries: Sequence[Entry], width_in: float) -> tuple[Legend, float]:
-    """A legend, and how much height it needs beyond one row."""
+    """A legend, and the height in inches that it needs beyond one row."""
     if not entries:
         return Legend(), 0.0
     letters = max(len(entry.name) for entry in entries)
@@ -81,13 +81,13 @@ def legend_above(entries: Sequence[Entry], width_in: float) -> tuple[Legend, flo
 
 
 def line_style(number: int, width: float = 0.9, marker: Name | None = None) -> Style:
-    """The look of a line by its number: colours are repeated sooner than dashes."""
+    """The style of a line by its number: colours repeat sooner than dashes."""
     dash = DASHES[number // POLICY_COLOURS % len(DASHES)]
     return Style(policy_role(number), dash, width, marker)
 
 
 def line_entries(laid_out: Layout, markers: Sequence[Name | None] = (None,)) -> list[Entry]:
-    """The legend's entries of lines that have a name."""
+    """The legend entries of lines that have a name."""
     return [
         Entry(line, line_style(number, marker=markers[number % len(markers)]))
         for number, line in enumerate(laid_out.lines)
@@ -98,20 +98,20 @@ def line_entries(laid_out: Layout, markers: Sequence[Name | None] = (None,)) -> 
 def case_columns(
     figure: MetricFigure | TimeFigure, laid_out: Layout
 ) -> tuple[list[str], Callable[[Place], list[str]]]:
-    """The columns of a table that identify a case: their heads, and a case's texts in them."""
+    """The columns of a table that identify a case: their headings, and the texts of a place."""
     heads = [layout.heading(figure.lines)]
     heads += [words(factor) for factor in (figure.panels, figure.rows) if factor]
 
     def texts(place: Place) -> list[str]:
-        own = [place.line or "all"]
-        own += [place.panel] if figure.panels else []
-        return [*own, *([place.row] if figure.rows else [])]
+        cells = [place.line or "all"]
+        cells += [place.panel] if figure.panels else []
+        return [*cells, *([place.row] if figure.rows else [])]
 
     return heads, texts
 
 
 def described(rows: Sequence[Sequence[str]], heads: Sequence[str]) -> str:
-    """The rows of a table as text, for a person who cannot see the figure."""
+    """The rows of a table as text, for people who cannot see the figure."""
     return "; ".join(
         ", ".join(f"{head} {cell}" for head, cell in zip(heads, row, strict=False)) for row in rows
     )

@@ -1,13 +1,13 @@
-// What else the page does where it may run scripts.
+// Other functions of the page.
 for (const note of document.querySelectorAll(".needs-script")) note.hidden = false;
-const copying = document.querySelector(".command button");
+const copyButton = document.querySelector(".command button");
 if (navigator.clipboard) {
-  copying.hidden = false;
-  copying.addEventListener("click", async () => {
+  copyButton.hidden = false;
+  copyButton.addEventListener("click", async () => {
     await navigator.clipboard.writeText(document.getElementById("command").textContent);
-    copying.textContent = "Copied";
+    copyButton.textContent = "Copied";
   });
 }
 addEventListener("beforeprint", () => {
-  for (const one of document.querySelectorAll("#inside ~ details")) one.open = true;
+  for (const details of document.querySelectorAll("#inside ~ details")) details.open = true;
 });

@@ -1,4 +1,4 @@
-// SVGs with too many marks for Plotly: zoom, and the tip of each mark.
+// Zoom and tooltips for SVGs with too many marks for Plotly.
 class Picture {
   constructor(svg) {
     this.svg = svg;
@@ -8,10 +8,11 @@ class Picture {
 
   show() {
     const [x, y, width, height] = this.box;
-    this.svg.setAttribute("viewBox", [x, y, width, height].map((one) => one.toFixed(2)).join(" "));
+    const numbers = [x, y, width, height].map((number) => number.toFixed(2));
+    this.svg.setAttribute("viewBox", numbers.join(" "));
   }
 
-  // Never wider than the whole, never beyond its edges.
+  // Keep the view within the whole picture.
   set(x, y, width, height) {
     const [left, top, most, highest] = this.whole;
     const w = Math.min(most, Math.max(most / 200, width));
@@ -57,18 +58,18 @@ function dragged(svg, picture) {
   addEventListener("pointerup", () => { last = null; });
 }
 
-// Shows the titles of marks at once, and on touch screens.
+// Shows tooltips without delay, and on touch screens.
 function showTips(svg) {
   const tip = made("div", { class: "tip", hidden: "" });
   document.body.append(tip);
   for (const title of svg.querySelectorAll("g[id] > title")) {
     title.parentElement.dataset.tip = title.textContent;
-    title.remove(); // or the browser shows it, too, and later
+    title.remove(); // the browser would show it, too
   }
   const show = (event) => {
     // Lines between MPDUs cover their box.
     const under = document.elementsFromPoint(event.clientX, event.clientY);
-    const text = under.map((one) => one.closest("[data-tip]")).find(Boolean)?.dataset.tip;
+    const text = under.map((element) => element.closest("[data-tip]")).find(Boolean)?.dataset.tip;
     tip.hidden = !text;
     if (!text) return;
     tip.textContent = text;

@@ -1,5 +1,5 @@
-// Plotly's plots in place of the SVGs: made when they come near the screen, in the colours of the
-// page. The page has its own legends and buttons, for the keyboard does not reach Plotly's.
+// Replaces SVGs by Plotly's plots when they come near the screen, in the colours of the page. The
+// page has its own legends and buttons because Plotly's cannot be used with the keyboard.
 const plotly = (() => {
   let loading;
   return () => (loading ??= new Promise((done, failed) => {
@@ -14,14 +14,14 @@ const plotly = (() => {
 // An element with attributes.
 function made(tag, attributes = {}, ...inside) {
   const svg = ["svg", "path", "rect", "line"].includes(tag);
-  const one = svg ? document.createElementNS("http://www.w3.org/2000/svg", tag)
+  const element = svg ? document.createElementNS("http://www.w3.org/2000/svg", tag)
     : document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) one.setAttribute(name, value);
-  one.append(...inside);
-  return one;
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...inside);
+  return element;
 }
 
-// Zoom buttons, for those without a wheel or a touch screen. view has zoom(factor), move(x, y) and
+// Zoom buttons, for people without a wheel or a touch screen. view has zoom(factor), move(x, y) and
 // reset().
 function zoomButtons(title, view) {
   const zoom = made("div", { class: "zoom", role: "group", "aria-label": `Zoom of ${title}` });
@@ -39,7 +39,7 @@ function zoomButtons(title, view) {
   return zoom;
 }
 
-// Keys, wheel and two fingers on an element. view as above; zoom takes a place on the screen.
+// Handles keys, wheel and two fingers on an element. view: as above; its zoom() also takes a point.
 function listen(element, view) {
   const keys = {
     "+": () => view.zoom(0.6), "=": () => view.zoom(0.6), "-": () => view.zoom(1 / 0.6),
@@ -53,8 +53,8 @@ function listen(element, view) {
     keys[event.key]();
   });
   element.addEventListener("pointerdown", () => element.focus({ preventScroll: true }), true);
-  // The wheel scrolls the page unless the plot has the focus or Ctrl is pressed, as it is in a pinch
-  // on a touchpad.
+  // The wheel scrolls the page unless the plot has the focus or Ctrl is pressed; a pinch on a
+  // touchpad sets ctrlKey.
   element.addEventListener("wheel", (event) => {
     event.stopPropagation();
     if (!event.ctrlKey && document.activeElement !== element) return;
@@ -62,9 +62,9 @@ function listen(element, view) {
     view.zoom(Math.exp(Math.max(-60, Math.min(60, event.deltaY)) / 240), event.clientX, event.clientY);
   }, { capture: true, passive: false });
   let last = null;
-  const pinch = ({ touches: [one, two] }) => ({
-    x: (one.clientX + two.clientX) / 2, y: (one.clientY + two.clientY) / 2,
-    apart: Math.hypot(one.clientX - two.clientX, one.clientY - two.clientY),
+  const pinch = ({ touches: [first, second] }) => ({
+    x: (first.clientX + second.clientX) / 2, y: (first.clientY + second.clientY) / 2,
+    apart: Math.hypot(first.clientX - second.clientX, first.clientY - second.clientY),
   });
   const touched = (event) => {
     if (event.touches.length !== 2) { last = null; return; }
@@ -85,7 +85,7 @@ function listen(element, view) {
 
 const colour = (role) => getComputedStyle(document.documentElement).getPropertyValue(`--${role}`).trim();
 
-// A value with the page's colours in place of those of print.
+// A copy of a value with the page's colours instead of those of print.
 function coloured(value) {
   if (typeof value === "string") return roles[value] ? colour(roles[value]) : value;
   if (Array.isArray(value)) {
@@ -96,7 +96,7 @@ function coloured(value) {
 }
 
 class Plot {
-  static PANEL_PX = 210; // the narrowest panel that is readable
+  static PANEL_PX = 210; // smallest readable width of a panel
 
   constructor(figure, given) {
     this.figure = figure;
@@ -161,10 +161,10 @@ class Plot {
   arranged() {
     const { rows, columns, subplots } = this.given.layout.grid;
     const fit = Math.max(1, Math.floor(this.width / Plot.PANEL_PX));
-    const there = subplots.flat().filter(Boolean);
-    if (columns <= fit || there.length === 1) return { columns, subplots, rows };
+    const panels = subplots.flat().filter(Boolean);
+    if (columns <= fit || panels.length === 1) return { columns, subplots, rows };
     const inRows = [];
-    for (let at = 0; at < there.length; at += fit) inRows.push(there.slice(at, at + fit));
+    for (let at = 0; at < panels.length; at += fit) inRows.push(panels.slice(at, at + fit));
     while (inRows.at(-1).length < fit) inRows.at(-1).push("");
     return { columns: fit, rows: inRows.length, subplots: inRows };
   }
@@ -184,7 +184,7 @@ class Plot {
     layout.grid = { ...grid, xgap: 0.06, ygap: Math.min(0.4, gapPx / rowPx), pattern: "coupled" };
     layout.width = this.width;
     layout.margin = { l: 8, r: this.beyond(narrow ? 10 : 16), t: panelled ? 24 : 8, b: 8, pad: 2 };
-    layout.uirevision = "kept"; // what people have zoomed into
+    layout.uirevision = "kept"; // keep the zoom
     layout.paper_bgcolor = layout.plot_bgcolor = "rgba(0,0,0,0)";
     layout.dragmode = matchMedia("(pointer: coarse)").matches ? false : "zoom";
     layout.font = { family: colour("sans"), size: 12, color: colour("ink") };
@@ -222,7 +222,7 @@ class Plot {
     return this.axes(letter).some((key) => this.given.layout[key].matches);
   }
 
-  // In a grid of panels that share an axis, it is labelled once.
+  // In a grid of panels, label shared axes once.
   dress(layout, key, outer, narrow) {
     const axis = layout[key];
     Object.assign(axis, {
@@ -245,7 +245,7 @@ class Plot {
     return Plotly.relayout(this.inner, update);
   }
 
-  // Around a place on the screen; axes that are not shared change in the panel there only.
+  // Zoom around a point on the screen; axes that are not shared change only in the panel there.
   zoom(factor, clientX, clientY) {
     const box = this.inner.getBoundingClientRect();
     const at = { x: clientX - box.left, y: clientY - box.top };
@@ -264,7 +264,7 @@ class Plot {
     });
   }
 
-  // Where in its panel a place is along an axis.
+  // Position of a point along an axis, as a share of its panel.
   shareOfPanel(letter, at) {
     for (const key of this.axes(letter)) {
       const axis = this.inner._fullLayout[key];
@@ -287,7 +287,7 @@ class Plot {
   }
 }
 
-// Wrap a text at words to lines of at most so many letters.
+// Wrap a text at word boundaries to lines of at most this many letters.
 function wrapped(text, letters) {
   const lines = [""];
   for (const word of text.split(/ |<br>/)) {
@@ -297,7 +297,7 @@ function wrapped(text, letters) {
   return lines.join("<br>");
 }
 
-// The symbol of a legend entry. Its colours follow the page by themselves.
+// The symbol of a legend entry; its colours follow the theme.
 function swatch({ kind, color, dash, path, hollow }) {
   const paint = roles[color] ? `var(--${roles[color]})` : color;
   const svg = made("svg", { viewBox: "-12 -7 24 14", "aria-hidden": "true" });
@@ -324,7 +324,7 @@ const near = new IntersectionObserver((entries) => {
     if (!isIntersecting) continue;
     near.unobserve(target);
     const given = JSON.parse(target.querySelector('script[type="application/json"]').textContent);
-    // Without Plotly beside the page the SVG stays.
+    // If Plotly cannot be loaded, the SVG stays.
     plotly().then(() => new Plot(target, given).show(), () => {});
   }
 }, { rootMargin: "300px" });

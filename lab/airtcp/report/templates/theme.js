@@ -1,9 +1,9 @@
-// Dark or light: as the system has it, until the button says otherwise.
+// Dark or light theme: the system's unless the user has chosen one.
 (() => {
   const root = document.documentElement;
   const system = matchMedia("(prefers-color-scheme: dark)");
   const kept = {
-    // Where pages may keep nothing, the choice lasts as long as the page.
+    // Without storage, the choice lasts until the page is closed.
     get: () => { try { return localStorage.getItem("theme"); } catch { return null; } },
     set: (value) => { try { localStorage.setItem("theme", value); } catch { /* not kept */ } },
     drop: () => { try { localStorage.removeItem("theme"); } catch { /* was not kept */ } },
