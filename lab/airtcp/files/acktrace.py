@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""When the timers of ACK policies ran, from ack-trace.txt, which ack_trace=on leaves.
+"""Intervals in which the timers of ACK policies ran, from ack-trace.txt (ack_trace=on).
 
-A socket whose policy delays an ACK has its timer armed; what has arrived is then acknowledged by
-the timer, or sooner for another reason, with which the timer has nothing left to do.
+A policy arms a socket's timer to delay an ACK. The ACK is sent when the timer fires, or earlier for
+another reason, which cancels the timer.
 """
 
 import re
@@ -18,16 +18,16 @@ _EVENT = re.compile(
     r" ([0-9.]+): tcp_ackpol_(decision|ack): .*?(?:reason=(\w+) )?(?:iat_us=-?\d+ )?"
     r"(?:ato_us=(\d+) )?segs=(\d+) .*sock_cookie=(\w+)"
 )
-# No policy waits longer, so a timer that runs at a time was armed no longer before.
+# Upper bound of the delay of all policies: a running timer was armed at most this long ago.
 _LONGEST_NS = 1_000_000_000
 
 
 @dataclass(frozen=True)
 class Wait:
-    """From the segment that armed a timer to the ACK; by the guest's monotonic clock.
+    """The time from the segment that armed a timer to the ACK, by the guest's monotonic clock.
 
-    delay_us: what the policy chose at the last arrival before. segments: how many the ACK
-    acknowledges. fired: it was sent by the timer.
+    delay_us: the delay that the policy chose at the last arrival. segments: how many the ACK
+    acknowledges. fired: whether the timer sent it.
     """
 
     armed_ns: int
@@ -38,8 +38,8 @@ class Wait:
 
 
 def read_waits(path: Path, from_ns: float, to_ns: float) -> Iterator[Wait]:
-    """Yield those that overlap [from_ns, to_ns), by their ends. Raises AirtcpError."""
-    armed: dict[str, tuple[int, int]] = {}  # by socket: since when, and the delay
+    """Yield the waits that overlap [from_ns, to_ns), ordered by end. Raises AirtcpError."""
+    armed: dict[str, tuple[int, int]] = {}  # by socket: start in ns, delay in us
     fired: set[str] = set()
     try:
         with path.open(encoding="utf-8") as lines:

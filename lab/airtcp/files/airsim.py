@@ -12,19 +12,19 @@ _AMPDU_SIZE = re.compile(r"ampdu_size_(\d+)")
 
 
 def read_airsim(run_dir: Path) -> dict[str, int]:
-    """How much each counter of airsim grew from before the transfer to after it."""
+    """The increase of each counter of airsim during the transfer."""
     before = _counters(run_dir / "airsim-before.txt")
     after = read_airsim_totals(run_dir)
     return {name: value - before.get(name, 0) for name, value in after.items()}
 
 
 def read_airsim_totals(run_dir: Path) -> dict[str, int]:
-    """Each counter of airsim after the transfer, since boot."""
+    """Each counter of airsim after the transfer, counted since boot."""
     return _counters(run_dir / "airsim-after.txt")
 
 
 def ampdu_sizes(counters: Mapping[str, int]) -> dict[int, int]:
-    """Number of data PPDUs by how many MPDUs each carried, smallest first."""
+    """Number of data PPDUs by their number of MPDUs, smallest first."""
     matches = ((_AMPDU_SIZE.fullmatch(name), count) for name, count in counters.items())
     sizes = {int(match.group(1)): count for match, count in matches if match and count}
     return dict(sorted(sizes.items()))

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What was on the air, from the capture of airsim's monitor interface: who sent what, and when.
+"""Transmissions on the air, from the capture of airsim's monitor interface.
 
-Each frame there has a radiotap header (https://www.radiotap.org) with a vendor field of airsim's,
-which tells in nanoseconds when its PPDU began and ended, which radio sent it to which, and whether
-another transmission spoiled it.
+Each captured frame has a radiotap header (https://www.radiotap.org) with a vendor field of airsim:
+start and end of its PPDU in nanoseconds, sending and receiving radio, and whether it collided.
 """
 
 import math
@@ -22,8 +21,8 @@ Kind = Literal["data", "multicast", "management", "beacon", "rts", "cts", "bar",
 # Nothing on the air lasts longer than this: 2346 octets at 1 Mbit/s take 19 ms.
 _LONGEST_NS = 20_000_000
 
-# A frame's stamp is taken in or after its PPDU: by how much the two clocks may lie apart when
-# frames far before the window are passed over.
+# A frame is time-stamped during or after its PPDU. Frames before the window are skipped only if
+# they are earlier by more than this.
 _STAMP_SLACK_NS = 1_000_000_000
 
 
@@ -31,9 +30,9 @@ _STAMP_SLACK_NS = 1_000_000_000
 class Transmission:
     """One PPDU. Times are in nanoseconds since the first frame of the capture began.
 
-    sender and receiver are indexes of radios; receiver is None for frames to a group. lost: which
-    MPDUs were, by their place in the PPDU. mpdu_octets: the MPDUs that the capture holds, with
-    their FCS; fewer than mpdus where it lacks some.
+    sender and receiver are indexes of radios; receiver is None for frames to a group. lost: the
+    positions in the PPDU of lost MPDUs. mpdu_octets: sizes of the captured MPDUs with FCS; fewer
+    than mpdus if some were not captured.
     """
 
     start_ns: int
@@ -41,7 +40,7 @@ class Transmission:
     sender: int
     receiver: int | None
     kind: Kind
-    from_ap: bool  # a beacon, or data that come out of the distribution system
+    from_ap: bool  # a beacon, or data from the distribution system
     mpdus: int
     lost: tuple[int, ...]
     mpdu_octets: tuple[int, ...]
@@ -56,9 +55,9 @@ class Transmission:
 
 
 def begin_ns(path: Path) -> int:
-    """When the first frame of the capture began, by the guest's monotonic clock.
+    """Start of the first frame of the capture, by the guest's monotonic clock.
 
-    Raises AirtcpError as read().
+    Raises AirtcpError as read() does.
     """
     first = next(enumerate(read_packets(path), start=1), None)
     if first is None:
@@ -67,7 +66,10 @@ def begin_ns(path: Path) -> int:
 
 
 def length_ns(path: Path) -> int:
-    """From the start of the first frame to the end of the last. Raises AirtcpError as read()."""
+    """Time from the start of the first frame to the end of the last.
+
+    Raises AirtcpError as read() does.
+    """
     packets = enumerate(read_packets(path), start=1)
     first = last = next(packets, None)
     if first is None or last is None:
@@ -78,9 +80,9 @@ def length_ns(path: Path) -> int:
 
 
 def read(path: Path, from_s: float = 0.0, to_s: float = math.inf) -> Iterator[Transmission]:
-    """Yield what was on the air in [from_s, to_s) since the capture began: each radio's in order.
+    """Yield the transmissions in [from_s, to_s) since the capture began, in order for each radio.
 
-    Raises AirtcpError when the file is missing, is corrupt or holds a frame without airsim's field.
+    Raises AirtcpError if the file is missing or corrupt, or a frame has no field of airsim.
     """
     from_ns, to_ns = from_s * 1e9, to_s * 1e9
     for frames in _ppdus(path, from_ns, to_ns):
@@ -90,7 +92,7 @@ def read(path: Path, from_s: float = 0.0, to_s: float = math.inf) -> Iterator[Tr
 
 
 class _Frame(NamedTuple):
-    """One MPDU as captured."""
+    """One captured MPDU."""
 
     start_ns: int
     end_ns: int
@@ -109,14 +111,14 @@ class _Frame(NamedTuple):
 
 
 def _ppdus(path: Path, from_ns: float, to_ns: float) -> Iterator[list[_Frame]]:
-    """The frames of each PPDU; passes over most that end before from_ns or start at or past to_ns.
+    """The frames of each PPDU; skips most PPDUs that end before from_ns or start at or after to_ns.
 
-    Those of several radios may be mixed, but a radio sends one PPDU after the other: the next one
-    tells that all of the last one has been seen.
+    Frames of different radios may be interleaved, but the PPDUs of a radio are in sequence: a PPDU
+    is complete when the radio's next one starts.
     """
     begin_ns: int | None = None
     first_stamp_ns = 0
-    under_way: dict[int, list[_Frame]] = {}
+    incomplete: dict[int, list[_Frame]] = {}
     for number, packet in enumerate(read_packets(path), start=1):
         if begin_ns is None:
             begin_ns, first_stamp_ns = _frame(path, number, packet).start_ns, packet.time_ns
@@ -126,12 +128,12 @@ def _ppdus(path: Path, from_ns: float, to_ns: float) -> Iterator[list[_Frame]]:
         frame = frame._replace(start_ns=frame.start_ns - begin_ns, end_ns=frame.end_ns - begin_ns)
         if frame.start_ns >= to_ns + _LONGEST_NS:
             break
-        frames = under_way.setdefault(frame.sender, [])
+        frames = incomplete.setdefault(frame.sender, [])
         if frames and frames[0].start_ns != frame.start_ns:
             yield frames
-            under_way[frame.sender] = frames = []
+            incomplete[frame.sender] = frames = []
         frames.append(frame)
-    yield from under_way.values()
+    yield from incomplete.values()
 
 
 def _transmission(frames: Sequence[_Frame]) -> Transmission:
@@ -143,7 +145,7 @@ def _transmission(frames: Sequence[_Frame]) -> Transmission:
         receiver=first.receiver,
         kind=first.kind,
         from_ap=first.from_ap,
-        # The count stops at 255, of which an A-MPDU of 802.11ax may have one more.
+        # The count saturates at 255; an A-MPDU of 802.11ax may have 256 MPDUs.
         mpdus=max(first.mpdus, max(frame.place for frame in frames) + 1),
         lost=tuple(frame.place for frame in frames if frame.lost),
         mpdu_octets=tuple(frame.octets for frame in frames),
@@ -167,7 +169,7 @@ _HAS_FCS, _BAD_FCS = 0x10, 0x40
 _FCS_OCTETS = 4
 
 _VENDOR_HEAD = bytes([0x02, 0, 0, 1])  # OUI and sub-namespace; the length of the data follows
-_AIRSIM = struct.Struct("<QQHHBBBxI")  # the octet left out is the EDCA function
+_AIRSIM = struct.Struct("<QQHHBBBxI")  # the skipped octet is the EDCA function
 _COLLIDED, _RETRY = 0x01, 0x02
 _NO_RECEIVER = 0xFFFF
 
@@ -188,7 +190,10 @@ def _frame(path: Path, number: int, packet: Packet) -> _Frame:
 
 
 def _parse(packet: Packet) -> _Frame:
-    """Raises struct.error or IndexError for a frame cut short, ValueError for another's."""
+    """Parse a frame.
+
+    Raises struct.error or IndexError if it is truncated, ValueError if it is not from airsim.
+    """
     data = packet.data
     version, length = struct.unpack_from("<BxH", data)
     if version != 0 or length > len(data):
@@ -202,7 +207,7 @@ def _parse(packet: Packet) -> _Frame:
         data, vendor + 6
     )
     flags = data[at[_FLAGS]] if _FLAGS in at else 0
-    fcs_left_out = 0 if flags & _HAS_FCS else _FCS_OCTETS
+    missing_fcs = 0 if flags & _HAS_FCS else _FCS_OCTETS
     kind = _kind(data[length], data[length + 4])
     return _Frame(
         start_ns=start_ns,
@@ -215,7 +220,7 @@ def _parse(packet: Packet) -> _Frame:
         place=place,
         channel_mhz=channel_mhz,
         lost=bool(flags & _BAD_FCS),
-        octets=packet.wire_length - length + fcs_left_out,
+        octets=packet.wire_length - length + missing_fcs,
         kind=kind,
         from_ap=kind == "beacon"
         or (kind in ("data", "multicast") and data[length + 1] & 0x03 == 0x02),
@@ -224,7 +229,7 @@ def _parse(packet: Packet) -> _Frame:
 
 
 def _presence(data: bytes) -> tuple[int, ...]:
-    """The words that say which fields follow: bit 31 of each announces another."""
+    """The bitmap of the fields that follow: bit 31 of each word announces another word."""
     words: list[int] = []
     while not words or words[-1] >> 31:
         words += struct.unpack_from("<I", data, 4 + 4 * len(words))
@@ -233,7 +238,10 @@ def _presence(data: bytes) -> tuple[int, ...]:
 
 @cache
 def _layout(presence: tuple[int, ...]) -> dict[int, int]:
-    """Where the fields are, up to the first vendor field; a radio sends few different headers."""
+    """Offsets of the fields up to the first vendor field.
+
+    Cached, because a radio sends few different headers.
+    """
     at: dict[int, int] = {}
     offset = 4 + 4 * len(presence)
     for word in presence:
@@ -249,7 +257,7 @@ def _layout(presence: tuple[int, ...]) -> dict[int, int]:
 
 
 def _kind(control: int, first_octet_of_receiver: int) -> Kind:
-    """By the first octet of Frame Control and of Address 1."""
+    """The kind of a frame, by the first octets of Frame Control and of Address 1."""
     frame_type, subtype = control >> 2 & 3, control >> 4
     if frame_type == 2:
         return "multicast" if first_octet_of_receiver & 1 else "data"
@@ -259,7 +267,7 @@ def _kind(control: int, first_octet_of_receiver: int) -> Kind:
 
 
 def _rate(data: bytes, at: dict[int, int]) -> str:
-    """For people, as `VHT 80 MHz MCS 9 x2 SGI` or `6 Mbit/s`."""
+    """The rate as text: `VHT 80 MHz MCS 9 x2 SGI` or `6 Mbit/s`."""
     if _HE in at:
         _, _, data3, _, data5, data6 = struct.unpack_from("<6H", data, at[_HE])
         he_width, guard_ns = _HE_WIDTHS_MHZ.get(data5 & 0x0F), _HE_GUARD_NS.get(data5 >> 4 & 3)

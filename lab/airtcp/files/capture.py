@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Packet captures: nanosecond pcap to pcapng, and a view of the TCP segments in either.
+"""Packet captures: converts nanosecond pcap to pcapng, and reads TCP segments from both formats.
 
-The guest's tcpdump writes classic pcap; what users get is pcapng (IETF draft
-draft-ietf-opsawg-pcapng), which names the interface and states its resolution. The output
-holds no host name, program name or date, so equal packets make equal files.
+The guest's tcpdump writes classic pcap. Users get pcapng (IETF draft draft-ietf-opsawg-pcapng),
+which has the name of the interface and the resolution of time stamps. The output contains no host
+name, program name or date, so equal packets make equal files.
 
-Link types read: Ethernet, and radiotap followed by 802.11 (https://www.radiotap.org). TCP is
-looked for in IPv4 only, which is all that the laboratory's topology carries.
+Supported link types: Ethernet, and radiotap with 802.11 (https://www.radiotap.org). TCP is read
+from IPv4 only, as the laboratory uses no IPv6.
 """
 
 import math
@@ -32,11 +32,11 @@ _BYTE_ORDER_MAGIC = 0x1A2B3C4D
 _OPTION_END = 0
 _OPTION_IF_NAME = 2
 _OPTION_IF_TSRESOL = 9
-_NANOSECONDS = 9  # if_tsresol: the power of ten by which a second is divided
+_NANOSECONDS = 9  # if_tsresol: negative power of ten
 
 _ENHANCED_PACKET_FIXED = struct.Struct("<IIIIIII")
 _ENHANCED_PACKET_OVERHEAD = _ENHANCED_PACKET_FIXED.size + 4
-_MAX_RECORD = 1 << 18  # bytes; libpcap's own limit: anything above is a corrupt length
+_MAX_RECORD = 1 << 18  # bytes; libpcap's limit: a larger length is corrupt
 
 TCP_FIN = 0x01
 TCP_SYN = 0x02
@@ -45,7 +45,7 @@ TCP_ACK = 0x10
 
 
 class Packet(NamedTuple):
-    """One captured packet; data may be shorter than wire_length, the length it had."""
+    """One captured packet; data may be shorter than wire_length, its original length."""
 
     time_ns: int
     data: bytes
@@ -63,7 +63,7 @@ class Capture:
 
 @dataclass(frozen=True)
 class Radiotap:
-    """What the radio said of a frame; None where the header lacks the field."""
+    """Fields of a radiotap header; None if the header does not have the field."""
 
     length: int
     tsft_us: int | None = None
@@ -76,13 +76,13 @@ class Radiotap:
 
     @property
     def fcs_length(self) -> int:
-        """Bytes of frame check sequence at the end of the frame."""
+        """Length in bytes of the frame check sequence at the end of the frame."""
         return 4 if self.flags & 0x10 else 0
 
 
 @dataclass(frozen=True)
 class Segment:
-    """One TCP segment as captured. ampdu_reference is None off the air or outside an A-MPDU."""
+    """One captured TCP segment. ampdu_reference: None on wires or outside an A-MPDU."""
 
     time_ns: int
     source: str
@@ -97,7 +97,7 @@ class Segment:
 
     @property
     def is_pure_ack(self) -> bool:
-        """An acknowledgment and nothing else: no data, no SYN, FIN or RST."""
+        """Whether it is only an acknowledgment, without data, SYN, FIN or RST."""
         return (
             self.payload_bytes == 0
             and self.flags & (TCP_ACK | TCP_SYN | TCP_FIN | TCP_RST) == TCP_ACK
@@ -105,10 +105,10 @@ class Segment:
 
 
 def convert(pcap: Path, pcapng: Path, interface: str) -> int:
-    """Write the packets of pcap as pcapng with nanosecond stamps; return how many there were.
+    """Convert pcap to pcapng with nanosecond time stamps; return the number of packets.
 
-    pcapng appears whole or not at all. Raises AirtcpError for a file that is not a capture or
-    ends inside a packet.
+    Creates the complete file or none. Raises AirtcpError if pcap is not a capture or ends inside a
+    packet.
     """
     partial = pcapng.with_name(pcapng.name + ".partial")
     count = 0
@@ -127,17 +127,16 @@ def convert(pcap: Path, pcapng: Path, interface: str) -> int:
 
 
 def read_packets(path: Path) -> Iterator[Packet]:
-    """Yield the packets of a pcap or pcapng file. Raises AirtcpError for a corrupt one."""
+    """Yield the packets of a pcap or pcapng file. Raises AirtcpError if it is corrupt."""
     with closing(_open(path)) as source:
         yield from _read(source, path).packets
 
 
 def read_tcp(path: Path, from_ns: float = 0, to_ns: float = math.inf) -> Iterator[Segment]:
-    """Yield the TCP segments of a pcap or pcapng file in [from_ns, to_ns), nothing else.
+    """Yield the TCP segments of a pcap or pcapng file in [from_ns, to_ns).
 
-    The file is in the order of time. On the air every transmission counts, so a retried frame
-    gives a segment each time. Raises AirtcpError for a corrupt file or a link type other than
-    those named above.
+    The file must be ordered by time. On the air, each transmission of a retried frame gives a
+    segment. Raises AirtcpError for a corrupt file or an unsupported link type.
     """
     with closing(_open(path)) as source:
         capture = _read(source, path)
@@ -206,7 +205,7 @@ def _read_pcap(source: BinaryIO, path: Path, order: str, unit_ns: int) -> Captur
 
 
 def _read_pcapng(source: BinaryIO, path: Path) -> Capture:
-    """Read the subset of pcapng that this module writes: one section, one interface."""
+    """Read the subset of pcapng that this module writes: one section with one interface."""
     blocks = _pcapng_blocks(source, path)
     kind, body = next(blocks, (0, b""))
     if kind != _INTERFACE_DESCRIPTION:
@@ -227,7 +226,7 @@ def _read_pcapng(source: BinaryIO, path: Path) -> Capture:
 
 
 def _pcapng_blocks(source: BinaryIO, path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield (type, body) of the blocks after the section header, whose type has been read."""
+    """Yield (type, body) of the blocks after the section header, whose type was already read."""
     length, magic = struct.unpack("<II", _exactly(source, 8, path))
     if magic != _BYTE_ORDER_MAGIC:
         raise AirtcpError(f"{path}: big-endian pcapng cannot be read")
@@ -299,7 +298,7 @@ def _enhanced_packet(packet: Packet) -> bytes:
 _ETHERTYPE_IPV4 = b"\x08\x00"
 _LLC_SNAP_IPV4 = b"\xaa\xaa\x03\x00\x00\x00" + _ETHERTYPE_IPV4
 
-# Size and alignment in bytes of the radiotap fields 0 to 20, which precede any we need.
+# Size and alignment in bytes of the radiotap fields 0 to 20, which include all that we need.
 _RADIOTAP_FIELDS = (
     (8, 8), (1, 1), (1, 1), (4, 2), (2, 2), (1, 1), (1, 1), (2, 2), (2, 2), (2, 2), (1, 1),
     (1, 1), (1, 1), (1, 1), (2, 2), (2, 2), (1, 1), (1, 1), (8, 4), (3, 1), (8, 4),
@@ -308,14 +307,14 @@ _TSFT, _FLAGS, _RATE, _MCS, _AMPDU = 0, 1, 2, 19, 20
 
 
 def parse_radiotap(data: bytes) -> Radiotap | None:
-    """Read the radiotap header that data starts with; None if it is not one or is cut short."""
+    """Read the radiotap header at the start of data; None if it is invalid or truncated."""
     if len(data) < 8 or data[0] != 0:
         return None
     length, present = struct.unpack_from("<HI", data, 2)
     if length > len(data):
         return None
     offset, word = 8, present
-    while word >> 31:  # further presence words, whose fields follow those of the first
+    while word >> 31:  # more presence words, whose fields follow those of the first
         if offset + 4 > length:
             return None
         (word,) = struct.unpack_from("<I", data, offset)

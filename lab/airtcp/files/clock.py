@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""When the flows of a custom topology began."""
+"""The start time of the flows of a custom topology."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from airtcp.paths import BEGAN
 
 
 def read_began_ns(run_dir: Path) -> int:
-    """When the flows of a custom topology began, by the guest's clock."""
+    """Start time of the flows of a custom topology, in ns of the guest's clock."""
     path = run_dir / BEGAN
     try:
         return int(read_text(path))

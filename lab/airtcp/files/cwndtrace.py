@@ -19,15 +19,18 @@ _PROBE = re.compile(
 def read_cwnd_trace(
     run_dir: Path, sender: str, transfer_port: int = PORT
 ) -> list[tuple[NDArray[numpy.float64], NDArray[numpy.float64]]]:
-    """cwnd-trace.txt: (time in s, cwnd in segments) of each connection of the transfer's port.
+    """Read (time in s, cwnd in segments) of each connection of the transfer's port.
 
-    sender: its address. A value for every segment that it received, before that had its effect.
+    sender: its address. There is a value for every segment that it received, before that segment
+    was processed. Raises AirtcpError if there is none.
     """
     path = run_dir / "cwnd-trace.txt"
-    found: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    samples: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for time_s, source, port, peer, cwnd in _PROBE.findall(read_text(path)):
         if source == sender and str(transfer_port) in (port, peer):
-            found.setdefault((port, peer), []).append((float(time_s), float(cwnd)))
-    if not found:
+            samples.setdefault((port, peer), []).append((float(time_s), float(cwnd)))
+    if not samples:
         raise AirtcpError(f"{path}: no ACK reached {sender}")
-    return [(own[0], own[1]) for own in (numpy.array(rows).T for rows in found.values())]
+    return [
+        (columns[0], columns[1]) for columns in (numpy.array(rows).T for rows in samples.values())
+    ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""exchanges.csv: what the guest's program exchange measured."""
+"""exchanges.csv: the output of the guest's program exchange."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ from airtcp.files.text import read_text
 
 @dataclass(frozen=True)
 class Exchanges:
-    """What the guest's program exchange measured, of each: its times, its page, its port.
+    """Times, page and ports of exchanges.
 
-    start_ns and end_ns are of CLOCK_REALTIME. page is 0 where there are no pages.
+    start_ns and end_ns are times of CLOCK_REALTIME. page is 0 if the workload has no pages.
     """
 
     start_ns: Sequence[int]
@@ -30,7 +30,7 @@ class Exchanges:
         return numpy.array([(end - start) / 1e6 for start, end in pairs])
 
     def by_page(self) -> "Exchanges":
-        """Each page as a whole: from the start of its first object to the end of its last."""
+        """An entry for each page: from the start of its first object to the end of its last."""
         first: dict[int, int] = {}
         last: dict[int, int] = {}
         for page, start, end in zip(self.page, self.start_ns, self.end_ns, strict=True):
@@ -42,7 +42,7 @@ class Exchanges:
 
 
 def read_exchanges(path: Path) -> Exchanges:
-    """Read what the program has written. At least one."""
+    """Read the exchanges of a file. Raises AirtcpError if there is none."""
     header, *lines = read_text(path).splitlines() or [""]
     columns = ["port", "start_ns", "end_ns"]
     if header.split(",") not in (columns, pages := [*columns, "page", "bytes"]):
@@ -57,7 +57,7 @@ def read_exchanges(path: Path) -> Exchanges:
             raise AirtcpError(f"{path}:{number}: not a row of exchange, or cut short")
         rows.append(row)
     if not rows:
-        raise AirtcpError(f"{path}: no exchange")
+        raise AirtcpError(f"{path}: contains no exchange")
     return Exchanges(
         start_ns=[row[1] for row in rows],
         end_ns=[row[2] for row in rows],

@@ -22,7 +22,10 @@ class Iperf3:
     document: Mapping[str, Any]
 
     def number(self, *keys: str) -> float:
-        """The number found at end.sum.seconds when keys are "end", "sum", "seconds"."""
+        """The number at a path of keys: "end", "sum", "seconds" for end.sum.seconds.
+
+        Raises AirtcpError if there is none.
+        """
         value: Any = self.document
         for key in keys:
             value = value.get(key) if isinstance(value, dict) else None
@@ -32,9 +35,11 @@ class Iperf3:
 
     @property
     def data_ports(self) -> frozenset[int]:
-        """Local ports of the data connections, which are the client's."""
+        """The client's ports of the data connections."""
         try:
-            return frozenset(int(one["local_port"]) for one in self.document["start"]["connected"])
+            return frozenset(
+                int(connection["local_port"]) for connection in self.document["start"]["connected"]
+            )
         except (KeyError, TypeError, ValueError):
             raise AirtcpError(f"{self.path}: no local_port in start.connected") from None
 
@@ -43,17 +48,17 @@ class Iperf3:
         streams: dict[int, list[tuple[float, float]]] = {}
         try:
             for interval in self.document["intervals"]:
-                for one in interval["streams"]:
-                    seen = streams.setdefault(int(one["socket"]), [(0.0, 0.0)])
-                    seen.append((float(one["end"]), seen[-1][1] + 8 * float(one["bytes"])))
+                for stream in interval["streams"]:
+                    seen = streams.setdefault(int(stream["socket"]), [(0.0, 0.0)])
+                    seen.append((float(stream["end"]), seen[-1][1] + 8 * float(stream["bytes"])))
         except (KeyError, TypeError, ValueError):
-            raise AirtcpError(f"{self.path}: intervals are not as iperf3 writes them") from None
+            raise AirtcpError(f"{self.path}: malformed intervals") from None
         series = [numpy.array(seen).T for seen in streams.values()]
         return [(times_s, bits) for times_s, bits in series]
 
 
 def read_iperf3(path: Path) -> Iperf3:
-    """Read the document of an iperf3; the client is the sender of the data."""
+    """Read iperf3's JSON document. The client is the sender of the data."""
     text = read_text(path)
     try:
         document = json.loads(text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Counters of qdiscs, as tc writes them."""
+"""Counters of qdiscs, from tc's output."""
 
 import json
 from pathlib import Path
@@ -9,10 +9,10 @@ from airtcp.files.text import read_text
 
 
 def read_qdisc(path: Path, kind: str) -> dict[str, int]:
-    """The counters of the first qdisc of a kind in what `tc -s -j qdisc` has written."""
+    """The counters of the first qdisc of a kind in the output of `tc -s -j qdisc`."""
     try:
         listed = json.loads(read_text(path))
-        own = next(one for one in listed if one["kind"] == kind)
-        return {name: int(own[name]) for name in ("bytes", "packets", "drops")}
+        counters = next(qdisc for qdisc in listed if qdisc["kind"] == kind)
+        return {name: int(counters[name]) for name in ("bytes", "packets", "drops")}
     except (ValueError, KeyError, TypeError, StopIteration):
         raise AirtcpError(f"{path}: no counters of a qdisc {kind}") from None

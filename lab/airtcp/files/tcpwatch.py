@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The state of TCP connections that tcpwatch has sampled."""
+"""The state of TCP connections, sampled by tcpwatch."""
 
 import csv
 import io
@@ -28,7 +28,7 @@ _TCP_COLUMNS = frozenset(
 
 @dataclass(frozen=True)
 class TcpTrace:
-    """One data connection as tcpwatch saw it at one end.
+    """One data connection, sampled at one end.
 
     columns: every integer column of the samples, in time order. final: the exact counters when
     the connection was destroyed.
@@ -40,9 +40,9 @@ class TcpTrace:
 
 
 class Ends(NamedTuple):
-    """Connections from ports of a client to that of a server: their addresses.
+    """Connections from ports of a client to one port of a server.
 
-    A client may go from the same port to several ports of the server.
+    A client may connect from the same port to several ports of the server.
     """
 
     client: str
@@ -53,7 +53,7 @@ class Ends(NamedTuple):
 
 @dataclass(frozen=True)
 class TcpConnections:
-    """All that tcpwatch saw at a node: the rows of each connection, by its two ends."""
+    """Everything that tcpwatch recorded at a node: the rows of each connection, by its two ends."""
 
     path: Path
     columns: Sequence[str]
@@ -61,12 +61,15 @@ class TcpConnections:
     closed: Mapping[tuple[str, str], Sequence[int]]
 
     def traces(self, ends: "Ends") -> list[TcpTrace]:
-        """The connections between the ends, by port; each has samples and a final state."""
+        """The connections between the ends, ordered by port.
+
+        Raises AirtcpError if one has no samples or no final state.
+        """
         seen = self._between(ends)
         return [self._trace(port, seen.get(port, ("", ""))) for port in sorted(ends.ports)]
 
     def finals(self, ends: "Ends") -> list[Mapping[str, int]]:
-        """Their final states alone: connections may be too short for a sample."""
+        """Only their final states: connections may be too short for a sample."""
         seen = self._between(ends)
         return [self._final(port, seen.get(port, ("", ""))) for port in sorted(ends.ports)]
 
@@ -94,12 +97,12 @@ class TcpConnections:
 
 
 def read_connections(run_dir: Path, node: str) -> TcpConnections:
-    """Read tcp-NODE.csv; that of the server has the connections of all stations."""
+    """Read tcp-NODE.csv; the server's has the connections of all stations."""
     path = run_dir / f"tcp-{node}.csv"
     return _connections(path, read_text(path))
 
 
-@lru_cache(maxsize=2)  # metrics, series.csv and run.flent.gz are made of the same two files
+@lru_cache(maxsize=2)  # metrics, series.csv and run.flent.gz need the same two files
 def _connections(path: Path, text: str) -> TcpConnections:
     reader = csv.reader(io.StringIO(text))
     columns = next(reader, [])
@@ -107,7 +110,7 @@ def _connections(path: Path, text: str) -> TcpConnections:
         raise AirtcpError(f"{path}: no column {min(missing)!r}")
     text_columns = ("event", "local", "remote", "state")
     names = [name for name in columns if name not in text_columns]
-    # Of a long run there are many rows.
+    # A long run has many rows, so this must be fast.
     texts_of = itemgetter(*map(columns.index, ("event", "local", "remote")))
     numbers_of = itemgetter(*map(columns.index, names))
     samples: dict[tuple[str, str], list[list[int]]] = {}
@@ -131,7 +134,7 @@ def _connections(path: Path, text: str) -> TcpConnections:
 
 
 def _host(end: str) -> str:
-    """Of `10.0.0.1:5201` and of `[::ffff:10.0.0.1]:5201` it is 10.0.0.1."""
+    """The address: 10.0.0.1 for `10.0.0.1:5201` and for `[::ffff:10.0.0.1]:5201`."""
     return end.rpartition(":")[0].strip("[]").removeprefix("::ffff:")
 
 
@@ -140,31 +143,32 @@ def _port(end: str) -> int:
 
 
 class Flows(NamedTuple):
-    """The connections of flows in their order, as their senders and their receivers saw them."""
+    """The connections of flows, in order, sampled at their senders and at their receivers."""
 
     sent: list[TcpTrace]
     received: list[TcpTrace]
 
 
-def read_flows(run_dir: Path, pairs: Sequence[Flow]) -> Flows:
-    """Each file once: with both directions a node is sender and receiver."""
-    nodes = dict.fromkeys(node for pair in pairs for node in (pair.sender, pair.receiver))
-    seen = {node: read_connections(run_dir, node) for node in nodes}
-    flows = Flows([], [])
-    for pair in pairs:
-        ports = read_iperf3(run_dir / pair.file("client")).data_ports
-        ends = Ends(pair.sender_address, ports, pair.receiver_address, pair.port)
-        flows.sent.extend(seen[pair.sender].traces(ends))
-        flows.received.extend(seen[pair.receiver].traces(ends))
-    return flows
+def read_flows(run_dir: Path, flows: Sequence[Flow]) -> Flows:
+    """Read the connections of bulk flows over TCP. Raises AirtcpError."""
+    # Read each file once: with both directions, a node is sender and receiver.
+    nodes = dict.fromkeys(node for flow in flows for node in (flow.sender, flow.receiver))
+    connections = {node: read_connections(run_dir, node) for node in nodes}
+    traces = Flows([], [])
+    for flow in flows:
+        ports = read_iperf3(run_dir / flow.file("client")).data_ports
+        ends = Ends(flow.sender_address, ports, flow.receiver_address, flow.port)
+        traces.sent.extend(connections[flow.sender].traces(ends))
+        traces.received.extend(connections[flow.receiver].traces(ends))
+    return traces
 
 
 def exchange_ends(exchanges: Exchanges, flow: Flow) -> Ends:
-    """The connections of exchanges, from the receiver of the data, which asked, to its sender."""
+    """The ends of exchanges: the client is the receiver of the data, the server its sender."""
     return Ends(flow.receiver_address, exchanges.ports, flow.sender_address, flow.port)
 
 
 def read_exchange_ends(run_dir: Path, flow: Flow) -> list[TcpTrace]:
-    """The connections of exchanges as the receiver of the data saw them."""
+    """The connections of exchanges, sampled at the receiver of the data."""
     ends = exchange_ends(read_exchanges(run_dir / flow.exchanges_file), flow)
     return read_connections(run_dir, flow.receiver).traces(ends)

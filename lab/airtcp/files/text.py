@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The text of a file."""
+"""Reads text files."""
 
 from pathlib import Path
 
@@ -7,6 +7,7 @@ from airtcp.errors import AirtcpError
 
 
 def read_text(path: Path) -> str:
+    """The text of a file. Raises AirtcpError if it cannot be read or is not UTF-8."""
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Parameters or a testbed become the shell script that a guest runs: network, workload, probes."""
+"""Converts a testbed to the steps of a run: network, workload, probes."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What changes while flows go on: nodes' parameters, and places of radios that move."""
+"""Events during the flows: changes of parameters of nodes, and movement of radios."""
 
 from dataclasses import replace
 
@@ -9,21 +9,21 @@ from airtcp.steps.step import Cancel, In, Sleep, Start, Step, WriteFile, run
 from airtcp.testbed import cables
 from airtcp.testbed.model import Change, Move, Testbed
 
-# What gives sockets another ACK policy: here, and in the guest.
+# The program that changes the ACK policy of sockets: on the host, and in the guest.
 _SET_POLICY = REPOSITORY / "lab" / "guest" / "set_policy.py"
 _IN_GUEST = "/tmp/repolicy.py"
 
 
 def programs(testbed: Testbed) -> list[Step]:
-    """What the events need."""
+    """Write the programs that the events need."""
     changes = (event for event in testbed.events if isinstance(event, Change))
-    if all(one.before.ack_policy == one.after.ack_policy for one in changes):
+    if all(change.before.ack_policy == change.after.ack_policy for change in changes):
         return []
     return [WriteFile(_IN_GUEST, _SET_POLICY.read_text(encoding="utf-8"))]
 
 
 def start(testbed: Testbed) -> list[Step]:
-    """All events at their times, from now on."""
+    """Run all events at their times."""
     steps: list[Step] = []
     clock_s = 0.0
     for event in sorted(testbed.events, key=lambda event: event.at_s):
@@ -35,7 +35,7 @@ def start(testbed: Testbed) -> list[Step]:
 
 
 def end(testbed: Testbed) -> list[Step]:
-    """Those that were to come later do not."""
+    """Cancel the remaining events."""
     return [Cancel("events", "a change or a move: see above")] if testbed.events else []
 
 
@@ -51,11 +51,11 @@ def _change(testbed: Testbed, change: Change) -> list[Step]:
     if node.kind == "server" and cables.path(before) != cables.path(after):
         [end] = testbed.ends(node.name)
         inside += links.shaped(replace(end, shaper=cables.forward(after)), "change")
-    found: list[Step] = [In(node.name, inside)] if inside else []
+    steps: list[Step] = [In(node.name, inside)] if inside else []
     if node.radio is None:
-        return found
+        return steps
     if keys := wifi.changed(before, after):
-        found.append(run(f"airsim radio set {node.radio} {keys}"))
+        steps.append(run(f"airsim radio set {node.radio} {keys}"))
     if node.access_point and before.snr_db != after.snr_db:
-        found += wifi.loss(after, testbed.radio(node.access_point), node.radio)
-    return found
+        steps += wifi.loss(after, testbed.radio(node.access_point), node.radio)
+    return steps

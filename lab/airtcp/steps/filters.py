@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The stages that thin TCP ACKs on their way, without either host knowing.
+"""Stages that filter TCP ACKs on their path, transparently for both hosts.
 
-All are made of the real tools in the guest: tc's policer, CAKE, nftables, mac80211's ACK filter,
-and what radios' drivers do. With the guest they go.
+All use real tools of the guest: tc's policer, CAKE, nftables, mac80211's ACK filter, and functions
+of the radios' drivers.
 """
 
 import re
@@ -11,49 +11,49 @@ from collections.abc import Mapping, Sequence
 from airtcp.steps.step import Put, Run, Step, run
 from airtcp.testbed.model import AckFilter, AckFlow, Testbed
 
-# An address of the block that IANA has set apart for documentation (RFC 7042, section 2.1.2).
+# An address of IANA's block for documentation (RFC 7042, section 2.1.2).
 GROUP_MAC = "01:00:5e:90:10:01"
 
 _BARE_ACK_BYTES = (40, 52)
 
 
 def cake(stage: str) -> str:
-    """The qdisc at the bottleneck; empty: no stage is there."""
-    words = {"cake": "ack-filter", "cake-aggressive": "ack-filter-aggressive"}
-    return f"cake unlimited besteffort {words[stage]}" if stage else ""
+    """The qdisc at the bottleneck; empty without such a stage."""
+    modes = {"cake": "ack-filter", "cake-aggressive": "ack-filter-aggressive"}
+    return f"cake unlimited besteffort {modes[stage]}" if stage else ""
 
 
 def functional_block(name: str) -> list[Step]:
-    """A device of the node (ifb) through whose queue packets of others are sent."""
+    """An intermediate functional block (ifb) of the node, a queue for packets of other devices."""
     return [run(f"ip link add {name} type ifb"), run(f"ip link set {name} up")]
 
 
 def classified(device: str) -> Run:
-    """Filters may be added to what enters and leaves a device; once or again."""
+    """Allow filters on ingress and egress of a device; may be repeated."""
     return run(f"tc qdisc replace dev {device} clsact")
 
 
 def at_node(filters: Sequence[AckFilter]) -> list[Step]:
-    """All policing and shaping of a node. Each policer has an index there."""
+    """All policers and shapers of a node. Policers are numbered per node."""
     steps: list[Step] = []
     polices = 0
-    for one in filters:
-        if one.stage == "shape":
-            steps += shape(one.flows, one.rate_bps, one.device)
-        if one.stage == "police":
-            for flow in one.flows:
+    for ack_filter in filters:
+        if ack_filter.stage == "shape":
+            steps += shape(ack_filter.flows, ack_filter.rate_bps, ack_filter.device)
+        if ack_filter.stage == "police":
+            for flow in ack_filter.flows:
                 polices += 1
-                steps += police(flow, polices, one.rate_bps, one.burst_bytes)
+                steps += police(flow, polices, ack_filter.rate_bps, ack_filter.burst_bytes)
     return steps
 
 
 def police(flow: AckFlow, number: int, rate_bps: float, burst_bytes: int) -> list[Step]:
-    """A token bucket for the bare ACKs of a receiver, whatever they are dropped for.
+    """A token bucket for the bare ACKs of a receiver.
 
     A. Statkus' dissertation (2017), section 1.10: committed information rate and committed burst
-    size, counted as tc does on ingress, without the Ethernet header. Spared is what does more than
-    acknowledge: data, flags, SACK. The policer knows no state: it drops duplicates without SACK,
-    window updates, and the last ACK of a connection, if the bucket is empty.
+    size, counted as tc does on ingress, without the Ethernet header. Segments with data, other
+    flags or SACK pass. The policer is stateless: with an empty bucket it also drops duplicate ACKs
+    without SACK, window updates, and the last ACK of a connection.
     """
     first = (
         f"police rate {round(rate_bps)}bit burst {burst_bytes}b "
@@ -74,10 +74,10 @@ def police(flow: AckFlow, number: int, rate_bps: float, burst_bytes: int) -> lis
 
 
 def shape(flows: Sequence[AckFlow], rate_bps: float, device: str) -> list[Step]:
-    """Bare ACKs share a rate; of each connection only the newest waits.
+    """Shape bare ACKs to a rate, keeping only the newest of each connection in the queue.
 
-    Nothing is lost that the receiver of ACKs needs: CAKE drops an ACK only when a newer one of its
-    connection is behind it, so the last one always comes.
+    No information is lost: CAKE drops an ACK only if a newer one of the same connection is queued
+    behind it, so the last one always arrives.
     """
     lines = [
         *functional_block(device),
@@ -99,7 +99,7 @@ def shape(flows: Sequence[AckFlow], rate_bps: float, device: str) -> list[Step]:
 
 
 def _bare_acks(flow: AckFlow) -> list[str]:
-    """u32 matches of ACKs with no option, and with timestamps alone."""
+    """u32 matches of ACKs without options, and with only timestamps."""
     common = (
         f"u32 match ip protocol 6 0xff match u8 0x45 0xff at 0 "
         f"match ip src {flow.source}/32 match ip dst {flow.destination}/32 "
@@ -114,7 +114,7 @@ def _bare_acks(flow: AckFlow) -> list[str]:
 
 
 def to_group(device: str) -> Run:
-    """Bare ACKs leave the bridge's port for a group, which nobody acknowledges."""
+    """Send bare ACKs from a port of the bridge to a group, so that no station acknowledges them."""
     sizes = ", ".join(map(str, _BARE_ACK_BYTES))
     rules = f"""\
 table bridge airtcp {{
@@ -129,7 +129,7 @@ table bridge airtcp {{
 
 
 def from_group(device: str, address: str, mac: str) -> Run:
-    """What came to the group for this host is given its own address again."""
+    """Restore the MAC address of packets to the group that are for this host."""
     rules = f"""\
 table netdev airtcp {{
 	chain acks {{
@@ -147,11 +147,11 @@ def _nft(rules: str) -> Run:
 
 
 def txq(stages: tuple[str, ...], radio: int) -> list[Step]:
-    """mac80211's filter of a radio, by its number."""
+    """Turn on mac80211's ACK filter of a radio."""
     modes = {"txq": "on", "txq-aggressive": "aggressive"}
-    chosen = [mode for stage, mode in modes.items() if stage in stages]
+    modes_set = [mode for stage, mode in modes.items() if stage in stages]
     file = f"/sys/kernel/debug/ieee80211/phy{radio}/ack_filter"
-    return [Put(chosen[0], file)] if chosen else []
+    return [Put(modes_set[0], file)] if modes_set else []
 
 
 _ACK_DROPS = re.compile(r'"ack_drops":\s*(\d+)')
@@ -166,26 +166,26 @@ DROPS: Mapping[str, re.Pattern[str]] = {
     "txq-aggressive": _FILTERED,
     "hold": re.compile(r"^acks_suppressed (\d+)$", re.MULTILINE),
 }
-"""The ACKs that a stage has dropped, in what it has counted."""
+"""Match the number of dropped ACKs in the counters of a stage."""
 
 
 def counted(testbed: Testbed) -> list[Step]:
-    """What the stages have done until now."""
+    """Save the counters of all stages."""
     return [
-        run(command, node=one.node, stdout=one.file)
-        for one in testbed.filters
-        for command in _counters(one)
+        run(command, node=ack_filter.node, stdout=ack_filter.file)
+        for ack_filter in testbed.filters
+        for command in _counters(ack_filter)
     ]
 
 
-def _counters(one: AckFilter) -> tuple[str, ...]:
-    match one.stage:
+def _counters(ack_filter: AckFilter) -> tuple[str, ...]:
+    match ack_filter.stage:
         case "police":
             return ("tc -s actions list action police",)
         case "shape":
-            return (f"tc -s -j qdisc show dev {one.device}",)
+            return (f"tc -s -j qdisc show dev {ack_filter.device}",)
         case "cake" | "cake-aggressive":
-            return (f"tc -s -j qdisc show dev {one.device}",)
+            return (f"tc -s -j qdisc show dev {ack_filter.device}",)
         case "txq" | "txq-aggressive":
             return ("cat /sys/kernel/debug/ieee80211/phy*/ack_filter",)
     return ()

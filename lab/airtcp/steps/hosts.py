@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What hosts are told of their interface and of TCP: offloads, first windows, sysctls."""
+"""Settings of hosts: offloads, initial windows, sysctls of TCP."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,8 @@ from airtcp.parameters.sender import Sender
 from airtcp.steps.step import Offload, Put, Run, Step, Sysctl, run
 from airtcp.testbed.addresses import NETWORK
 
-# Linux' own pacing rates over cwnd / RTT: in slow start, after it, and over what BBR and BBRv2 say.
+# Linux' default pacing rates: relative to cwnd / RTT in slow start and after it, and relative to
+# the rates of BBR and BBRv2.
 _PACING_PERCENT = {
     "tcp_pacing_ss_ratio": 200,
     "tcp_pacing_ca_ratio": 120,
@@ -19,19 +20,19 @@ _PACING_PERCENT = {
     "tcp_bbr2_pacing_percent": 100,
 }
 
-# Of all nodes: a kernel has one CUBIC.
+# For all nodes, because CUBIC's parameters are global.
 _HYSTART = "/sys/module/tcp_cubic/parameters/hystart"
 
 _OFFLOADS = ("gro", "gso", "tso")
 
 
 def neighbour(address: str, mac: str, device: str) -> Run:
-    """Where an address is, so that nobody asks."""
+    """A static neighbour entry, so that no ARP is needed."""
     return run(f"ip neighbour replace {address} lladdr {mac} nud permanent dev {device}")
 
 
 def offloads(parameters: Parameters, device: str) -> list[Step]:
-    """Those that the parameters want, and no others."""
+    """Turn on the offloads in the parameters, and turn off the others."""
     states = {name: bool(getattr(parameters, name)) for name in _OFFLOADS}
     off = " ".join(f"{name} off" for name, on in states.items() if not on)
     lines: list[Step] = [run(f"ethtool -K {device} {off}")] if off else []
@@ -39,13 +40,13 @@ def offloads(parameters: Parameters, device: str) -> list[Step]:
 
 
 def gso_segments(parameters: Parameters, device: str) -> list[Step]:
-    """The most that TCP hands down as one packet."""
+    """Limit the segments that TCP sends as one packet."""
     segments = parameters.gso_segments
     return [] if segments is None else [run(f"ip link set {device} gso_max_segs {segments}")]
 
 
 def initcwnd(parameters: Parameters, device: str) -> list[Step]:
-    """Of a sender."""
+    """Set the initial congestion window of a sender."""
     segments = parameters.initcwnd_segments
     if segments is None:
         return []
@@ -53,7 +54,7 @@ def initcwnd(parameters: Parameters, device: str) -> list[Step]:
 
 
 def tcp(parameters: Parameters, receives: bool, sends: bool) -> list[Step]:
-    """The sysctls of a host that receives data, or sends them, or both."""
+    """The sysctls of a host that receives data, sends data, or both."""
     values = sysctls(parameters, Host)
     if receives:
         values |= ack_policy(parameters)
@@ -64,21 +65,21 @@ def tcp(parameters: Parameters, receives: bool, sends: bool) -> list[Step]:
 
 
 def set_sysctls(values: Mapping[str, str]) -> list[Step]:
-    """Values of net.ipv4 in the node."""
+    """Set sysctls of net.ipv4 in the node."""
     return [Sysctl(name, value) for name, value in values.items()]
 
 
 def changed(before: Parameters, after: Parameters) -> list[Step]:
-    """The sysctls that differ by now; what has gone from them is Linux' own again."""
-    old, new = ({**ack_policy(one), **sending(one)} for one in (before, after))
-    usual = {"tcp_ack_policy": "default", "tcp_ack_policy_unbounded": "0"}
-    usual |= {name: str(percent) for name, percent in _PACING_PERCENT.items()}
-    now = {name: new.get(name) or usual[name] for name in dict.fromkeys([*old, *new])}
+    """Set the sysctls that differ; those no longer set get their defaults."""
+    old, new = ({**ack_policy(parameters), **sending(parameters)} for parameters in (before, after))
+    defaults = {"tcp_ack_policy": "default", "tcp_ack_policy_unbounded": "0"}
+    defaults |= {name: str(percent) for name, percent in _PACING_PERCENT.items()}
+    now = {name: new.get(name) or defaults[name] for name in dict.fromkeys([*old, *new])}
     return set_sysctls({name: value for name, value in now.items() if old.get(name) != value})
 
 
 def sending(parameters: Parameters) -> dict[str, str]:
-    """Only what differs from the kernel's own."""
+    """The sysctls of a sender that differ from the kernel's defaults."""
     values = sysctls(parameters, Sender)
     if parameters.pacing_factor != 1:
         for name, percent in _PACING_PERCENT.items():
@@ -87,7 +88,10 @@ def sending(parameters: Parameters) -> dict[str, str]:
 
 
 def ack_policy(parameters: Parameters) -> dict[str, str]:
-    """Only what differs from the kernel's own: a kernel without policies runs `default`."""
+    """The sysctls of a receiver that differ from the kernel's defaults.
+
+    Those of the policy are omitted for `default`, which also runs on kernels without policies.
+    """
     values = sysctls(parameters, AckPolicy)
     if parameters.ack_policy == "default":
         return values

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Cables and what lies behind them: delay, rate, loss and queues, in the qdiscs of their ends.
+"""Cables and the paths behind them: delay, rate, loss and queues, as qdiscs at their ends.
 
 Qdiscs see whole Ethernet frames without the FCS.
 """
@@ -9,21 +9,21 @@ from airtcp.steps.step import Step, run
 from airtcp.testbed.cables import FRAME_BYTES
 from airtcp.testbed.model import End
 
-# Of each frame on a cable, beside what a qdisc sees: preamble, FCS, inter-frame gap; the shortest.
+# Overhead of a frame on a cable (preamble, FCS, inter-frame gap), and the minimum length.
 _ETHERNET = "overhead 24 mpu 84"
-# Some 200 m of cable.
-_LEAST_DELAY_US = 1
+# About 200 m of cable.
+_MIN_DELAY_US = 1
 
 
 def shaped(end: End, verb: str = "add") -> list[Step]:
-    """What leaves a device for a cable. verb: `change`, what has another shaper by now."""
+    """Shape the packets that leave a device. verb: `change` for a device that has a shaper."""
     shaper = end.shaper
     if shaper is None:
         return []
     steps: list[Step] = []
     at = "root"
     if way := shaper.way:
-        delay_us = max(_LEAST_DELAY_US, round(way.delay_s * 1e6))
+        delay_us = max(_MIN_DELAY_US, round(way.delay_s * 1e6))
         loss = f" loss {100 * way.loss:g}%" if way.loss else ""
         steps.append(
             run(
@@ -34,7 +34,7 @@ def shaped(end: End, verb: str = "add") -> list[Step]:
         at = "parent 1:1"
     if shaper.rate_bps is None:
         return steps
-    # What is longer than a frame is taken apart, as a network card does.
+    # Packets longer than a frame are segmented, as by a network card.
     bucket = f"{_ETHERNET} burst {FRAME_BYTES}b"
     if shaper.burst_bytes is not None:
         bucket = f"burst {shaper.burst_bytes}b"

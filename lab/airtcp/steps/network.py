@@ -15,15 +15,15 @@ _AT_ONCE = "All stations at once, for most of the time they wait; the shell wait
 
 
 def plan(testbed: Testbed) -> list[Step]:
-    """The network is built; the stations are joined at the end."""
+    """Build the network; stations associate at the end."""
     return [
         *_radios(testbed),
         *_nodes(testbed),
         Note(),
         *(In(node.name, _switch(testbed, node)) for node in testbed.of_kind("switch")),
         *(In(node.name, _host(testbed, node)) for node in testbed.servers),
-        *(one for node in testbed.of_kind("router") for one in _router(testbed, node)),
-        *(one for node in testbed.access_points for one in _access_point(testbed, node)),
+        *(step for node in testbed.of_kind("router") for step in _router(testbed, node)),
+        *(step for node in testbed.access_points for step in _access_point(testbed, node)),
         *(In(node.name, _station(testbed, node)) for node in _stations(testbed, wireless=False)),
         *_joining(testbed),
         *_late_pings(testbed),
@@ -51,10 +51,10 @@ def _nodes(testbed: Testbed) -> list[Step]:
         *(run(f"ip netns add {node.name}") for node in testbed.nodes),
         *(
             run(
-                f"ip link add {one.device} netns {one.node}{cable(one.mac)} type veth "
-                f"peer name {other.device} netns {other.node}{cable(other.mac)}"
+                f"ip link add {near.device} netns {near.node}{cable(near.mac)} type veth "
+                f"peer name {far.device} netns {far.node}{cable(far.mac)}"
             )
-            for one, other in ((link.one, link.other) for link in testbed.links)
+            for near, far in ((link.one, link.other) for link in testbed.links)
         ),
         *(run(f"iw phy phy{radio.number} set netns name {radio.node}") for radio in testbed.radios),
     ]
@@ -66,7 +66,7 @@ def _switch(testbed: Testbed, node: Node) -> list[Step]:
         run("ip link add br0 type bridge"),
         *(run(f"ip link set {end.device} up master br0") for end in ends),
         run("ip link set br0 up"),
-        *(one for end in ends for one in links.shaped(end)),
+        *(step for end in ends for step in links.shaped(end)),
         *_filters(testbed, node),
     ]
 
@@ -86,21 +86,21 @@ def _host(testbed: Testbed, node: Node) -> list[Step]:
         *hosts.gso_segments(parameters, device),
         *(hosts.initcwnd(parameters, device) if node.sends else []),
         *hosts.offloads(parameters, device),
-        *(one for end in testbed.ends(node.name) for one in links.shaped(end)),
+        *(step for end in testbed.ends(node.name) for step in links.shaped(end)),
         *(cpu_cost.commands(node.cost, (device,), (device,)) if node.cost else []),
         *hosts.tcp(parameters, node.receives, node.sends),
     ]
 
 
 def _named(node: Node) -> list[Step]:
-    """A node calls its only radio wlan0."""
+    """Name the only radio of a node wlan0."""
     return [run(f"ip link set wlan{node.radio} name wlan0")] if node.radio else []
 
 
 def _router(testbed: Testbed, node: Node) -> list[Step]:
-    """Between a server and the bridges, whose addresses are of one network: by host routes."""
+    """A router between a server and the bridges: all are in one subnet, so it has host routes."""
     near, far = testbed.ends(node.name)
-    [server] = [one for one in testbed.servers if one.router == node.name]
+    [server] = [server for server in testbed.servers if server.router == node.name]
     routes = [(address, server.mac, near.device) for address in server.addresses]
     for peer, address in testbed.peers(server.name):
         other = testbed.by_name[peer]
@@ -114,7 +114,7 @@ def _router(testbed: Testbed, node: Node) -> list[Step]:
         steps.append(hosts.neighbour(address, mac, device))
     steps += [run(f"ethtool -K {device} gro off gso off tso off") for device in devices]
     steps.append(Sysctl("ip_forward", "1"))
-    steps += [one for end in (near, far) for one in links.shaped(end)]
+    steps += [step for end in (near, far) for step in links.shaped(end)]
     steps += _filters(testbed, node)
     steps += cpu_cost.commands(node.cost, devices) if node.cost else []
     return [Note(), In(node.name, steps)]
@@ -133,7 +133,7 @@ def _access_point(testbed: Testbed, node: Node) -> list[Step]:
         *links.shaped(uplink),
         *_filters(testbed, node),
         *(run(f"ip link set {port.device} up master br0") for port in ports),
-        *(one for port in ports for one in links.shaped(port)),
+        *(step for port in ports for step in links.shaped(port)),
     ]
     if node.radio is None:
         return [Note(), In(node.name, steps)]
@@ -150,12 +150,14 @@ def _access_point(testbed: Testbed, node: Node) -> list[Step]:
 
 
 def _filters(testbed: Testbed, node: Node) -> list[Step]:
-    """Policing and shaping of ACKs, at the node where they are to be."""
-    return filters.at_node([one for one in testbed.filters if one.node == node.name])
+    """Policers and shapers of ACKs at this node."""
+    return filters.at_node(
+        [ack_filter for ack_filter in testbed.filters if ack_filter.node == node.name]
+    )
 
 
 def _joining(testbed: Testbed) -> list[Step]:
-    """By radio."""
+    """Associate all wireless stations."""
     stations = [
         In(node.name, _station(testbed, node)) for node in _stations(testbed, wireless=True)
     ]
@@ -170,14 +172,14 @@ def _joining(testbed: Testbed) -> list[Step]:
         first,
         Wait("joining", "a station has not joined: see above"),
         *(
-            one
+            step
             for radio in testbed.radios
-            for one in filters.txq(testbed.by_name[radio.node].parameters.ack_filter, radio.number)
+            for step in filters.txq(testbed.by_name[radio.node].parameters.ack_filter, radio.number)
         ),
         *(
-            run(f"airsim link set {one} {other} blocked")
+            run(f"airsim link set {sender} {receiver} blocked")
             for pair in testbed.hidden
-            for one, other in (pair, pair[::-1])
+            for sender, receiver in (pair, pair[::-1])
         ),
     ]
 
@@ -196,7 +198,7 @@ _PING = "ping -nq -c 1 -w 10"
 
 
 def _early_ping(testbed: Testbed, node: Node) -> list[Step]:
-    """From a station to a server, which is there already."""
+    """Ping a server, which already exists, from a station."""
     return [
         step
         for peer, address in testbed.peers(node.name)[:1]
@@ -209,7 +211,7 @@ def _early_ping(testbed: Testbed, node: Node) -> list[Step]:
 
 
 def _late_pings(testbed: Testbed) -> list[Step]:
-    """From stations to others, when these have joined."""
+    """Ping stations from other stations after all have associated."""
     return [
         run(f"{_PING} {address}", node=node.name, stdout="/dev/null")
         for node in testbed.stations
@@ -219,7 +221,7 @@ def _late_pings(testbed: Testbed) -> list[Step]:
 
 
 def _errors(testbed: Testbed) -> list[Step]:
-    """What makes the radios lose frames, from now on."""
+    """Turn on the frame errors of radios."""
     if not testbed.radios:
         return []
     steps = wifi.air(testbed.parameters)

@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a run does, as values: a plan is a sequence of steps.
+"""The types of steps; a plan is a sequence of steps.
 
-A backend renders them, or runs them itself. Most steps stand in a block of one node (In), or belong
-to no node. Paths without a leading slash are in the directory of the run.
+A backend renders or executes them. Steps run in the node of their block (In), or in no node.
+Relative paths are in the directory of the run.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# Programs that read many commands at once, which a backend may use for those that follow another.
+# Programs that can read many commands at once; backends may batch consecutive commands.
 BATCHED = ("ip", "tc", "airsim")
 
 
 @dataclass(frozen=True)
 class Run:
-    """A program, until it ends; a `*` in its words stands for names of files.
+    """Run a program until it ends; a `*` in its arguments is expanded to file names.
 
-    node: where, if not where the block is. stdout, stdin: a file; text. required: the run fails
-    where the program does. blocking: it waits in the kernel where it would poll.
+    node: if not that of the block. stdout: a file. stdin: a text. required: the run fails if the
+    program fails. blocking: the program blocks in the kernel instead of polling.
     """
 
     argv: tuple[str, ...]
@@ -29,14 +29,14 @@ class Run:
 
     @property
     def batched(self) -> bool:
-        """Whether it may share a process with its neighbours."""
+        """Whether it can be batched with its neighbours."""
         alone = self.node or self.stdout or self.stdin or not self.required
         return self.argv[0] in BATCHED and not alone
 
 
 @dataclass(frozen=True)
 class In:
-    """Steps in a node."""
+    """Steps that run in a node."""
 
     node: str
     steps: "Sequence[Step]"
@@ -51,12 +51,14 @@ class Note:
 
 @dataclass(frozen=True)
 class Sleep:
+    """Sleep in virtual time."""
+
     seconds: float
 
 
 @dataclass(frozen=True)
 class Sysctl:
-    """A sysctl of net.ipv4 of the node."""
+    """Set a sysctl of net.ipv4 in the node."""
 
     name: str
     value: str
@@ -64,7 +66,7 @@ class Sysctl:
 
 @dataclass(frozen=True)
 class Put:
-    """A value for one of the kernel's files."""
+    """Write a value to a file of the kernel."""
 
     value: str
     path: str
@@ -72,7 +74,7 @@ class Put:
 
 @dataclass(frozen=True)
 class Offload:
-    """A feature of a network device is turned on, where the device has it."""
+    """Turn on an offload of a network device if the device supports it."""
 
     device: str
     feature: str
@@ -80,13 +82,15 @@ class Offload:
 
 @dataclass(frozen=True)
 class WriteFile:
+    """Write a text to a file."""
+
     path: str
     text: str
 
 
 @dataclass(frozen=True)
 class Keep:
-    """Copies of the kernel's files: (what, as which file). optional: where it is there."""
+    """Copy files of the kernel: (source, destination). optional: only if the source exists."""
 
     files: tuple[tuple[str, str], ...]
     optional: bool = False
@@ -94,7 +98,7 @@ class Keep:
 
 @dataclass(frozen=True)
 class AwaitCarrier:
-    """Until a device of the node has a carrier; `what` has happened then."""
+    """Wait until a device of the node has a carrier. what: the event, for messages."""
 
     device: str
     seconds: int
@@ -103,7 +107,7 @@ class AwaitCarrier:
 
 @dataclass(frozen=True)
 class Associate:
-    """A station's wlan0 joins a network."""
+    """Associate a station's wlan0 with a network."""
 
     ssid: str
     frequency_mhz: int
@@ -112,14 +116,14 @@ class Associate:
 
 @dataclass(frozen=True)
 class Jobs:
-    """Names of jobs, none of which has begun."""
+    """Declare the names of jobs."""
 
     names: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Start:
-    """Steps that go on in the background, as part of a job; only: as the whole of it."""
+    """Start steps in the background as part of a job. only: the job has no other parts."""
 
     steps: "Sequence[Step]"
     job: str
@@ -128,7 +132,7 @@ class Start:
 
 @dataclass(frozen=True)
 class Wait:
-    """Until a job has ended. failure: what to say when it failed, if it has not said so itself."""
+    """Wait for a job. failure: the message if it failed without a message of its own."""
 
     job: str
     failure: str = ""
@@ -137,7 +141,7 @@ class Wait:
 
 @dataclass(frozen=True)
 class Cancel:
-    """The end of a job that has one part only, if it goes on; it may not have failed."""
+    """Stop a job with one part if it is still running. failure: the message if it has failed."""
 
     job: str
     failure: str
@@ -145,9 +149,9 @@ class Cancel:
 
 @dataclass(frozen=True)
 class Instrument:
-    """A program that measures in the background, until EndInstruments.
+    """Start a program that measures in the background until EndInstruments.
 
-    outlasts: it then goes on until the last connection is closed.
+    outlasts: it continues until the last connection is closed.
     """
 
     run: Run
@@ -156,17 +160,17 @@ class Instrument:
 
 @dataclass(frozen=True)
 class CheckInstruments:
-    """All of them are running."""
+    """Check that all instruments are running."""
 
 
 @dataclass(frozen=True)
 class EndInstruments:
-    pass
+    """Stop all instruments."""
 
 
 @dataclass(frozen=True)
 class Trace:
-    """The kernel traces events from now on, in an instance of its own where that has a name."""
+    """Start to trace events in the kernel, in a separate instance if it has a name."""
 
     events: str
     buffer_kib: int
@@ -201,6 +205,6 @@ Step = (
 )
 
 
-def run(words: str, *more: str, node: str = "", stdout: str = "") -> Run:
-    """A required program from its words, those separated by spaces first."""
-    return Run((*words.split(), *more), node=node, stdout=stdout)
+def run(command: str, *more: str, node: str = "", stdout: str = "") -> Run:
+    """A required program: a command that is split at spaces, and more arguments."""
+    return Run((*command.split(), *more), node=node, stdout=stdout)

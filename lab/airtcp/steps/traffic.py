@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What is sent in a testbed, and the instruments beside it.
+"""The traffic in a testbed, and its measurement.
 
-Flows begin together, or when they are to; from stations there is ping to the other end of their
-first flow, and where asked UDP requests. tcpwatch reads the state of TCP at all hosts; tcpdump
-captures where asked; nstat, tc, mac80211 and airsim count. The files are left in the directory of
-the run.
+Flows start together, or at their start times. Stations ping the other end of their first flow and
+optionally send UDP requests. tcpwatch reads the state of TCP at all hosts, tcpdump captures at the
+capture points, and nstat, tc, mac80211 and airsim provide counters. All files are in the directory
+of the run.
 """
 
 from collections.abc import Sequence
@@ -33,11 +33,14 @@ _AIRSIM = "/sys/kernel/debug/airsim/stats"
 
 
 def plan(testbed: Testbed) -> list[Step]:
-    """The flows; they follow network.plan(testbed)."""
-    listening = [one for flow in testbed.flows for one in WORKLOADS[flow.workload].listening(flow)]
+    """The steps of the traffic, after those of network.plan(testbed)."""
+    listening = [
+        step for flow in testbed.flows for step in WORKLOADS[flow.workload].listening(flow)
+    ]
     probes, idle = _probes(testbed), _idle(testbed)
     queues = [
-        ((wifi.queues(one.radio, one.peer), one.file), one.optional) for one in testbed.queues
+        ((wifi.queues(queue.radio, queue.peer), queue.file), queue.optional)
+        for queue in testbed.queues
     ]
     return [
         *instruments(testbed),
@@ -84,15 +87,15 @@ def _idle(testbed: Testbed) -> list[Step]:
 
 
 def _has_jobs(testbed: Testbed, listening: Sequence[Step]) -> bool:
-    """Whether programs go on in the background of others."""
-    shared = (isinstance(one, Start) and not one.only for one in listening)
+    """Whether several programs run in the background."""
+    shared = (isinstance(step, Start) and not step.only for step in listening)
     return len(testbed.flows) > 1 or any(shared)
 
 
 def _flows(testbed: Testbed, listening: Sequence[Step]) -> list[Step]:
-    """All of them, until their ends."""
+    """Run all flows until they end."""
     first, *others = testbed.flows
-    ending = [one for flow in testbed.flows for one in WORKLOADS[flow.workload].ending(flow)]
+    ending = [step for flow in testbed.flows for step in WORKLOADS[flow.workload].ending(flow)]
     if not _has_jobs(testbed, listening):
         return [*_measured(first), *ending]
     kinds = {testbed.by_name[flow.receiver].kind for flow in testbed.bulk}
@@ -114,7 +117,7 @@ def _measured(flow: Flow) -> list[Step]:
 
 
 def _rest(testbed: Testbed) -> list[Step]:
-    """The run lasts for its duration, though no flow does."""
+    """Extend the run to its duration if all flows end earlier."""
     length_s = testbed.parameters.duration_s
     ends_s = [flow.start_s + flow.duration_s for flow in testbed.flows if flow.duration_s]
     if testbed.exchanges or max(ends_s) >= length_s:
@@ -128,26 +131,26 @@ def _udp_echo(testbed: Testbed) -> list[Step]:
 
 
 def _probes(testbed: Testbed) -> list[Step]:
-    """They end by themselves, when the flows do or so long after that."""
+    """Start the probes; they end by themselves, with the flows or after the baseline."""
     pings = [probe for probe in testbed.probes if probe.tool == "ping"]
     udp = [probe for probe in testbed.probes if probe.tool == "udp"]
     alone = len(pings) == 1
     return [
         *([Jobs(("ping",))] if len(pings) > 1 else []),
-        *(Start([_probe(testbed, one)], "ping", only=alone) for one in pings),
+        *(Start([_probe(testbed, probe)], "ping", only=alone) for probe in pings),
         *([Jobs(("probes",))] if udp else []),
-        *(Start([_probe(testbed, one)], "probes") for one in udp),
+        *(Start([_probe(testbed, probe)], "probes") for probe in udp),
     ]
 
 
 def _probe(testbed: Testbed, probe: Probe) -> Run:
     parameters = testbed.parameters
     length_s = round(parameters.duration_s + 2 * parameters.baseline_s)
-    words = f"ping -n -D -i {probe.interval_s:g} -w {length_s} {probe.address}"
+    command = f"ping -n -D -i {probe.interval_s:g} -w {length_s} {probe.address}"
     if probe.tool == "udp":
-        every = f"{RRUL_CLASSES[probe.service]} {round(probe.interval_s * 1e6)}"
-        words = f"udpecho probe {probe.address} {every} {length_s}"
-    return Run(tuple(words.split()), node=probe.node, stdout=probe.file, required=False)
+        options = f"{RRUL_CLASSES[probe.service]} {round(probe.interval_s * 1e6)}"
+        command = f"udpecho probe {probe.address} {options} {length_s}"
+    return Run(tuple(command.split()), node=probe.node, stdout=probe.file, required=False)
 
 
 def _probes_end(testbed: Testbed) -> list[Step]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The radios of a run: what they are, hostapd's configuration, and what makes them lose frames."""
+"""Radios: their settings, hostapd's configuration, and frame errors."""
 
 from collections.abc import Iterable
 
@@ -13,25 +13,25 @@ from airtcp.testbed.addresses import radio_mac
 
 
 def rts(parameters: Parameters, radio: int) -> list[Step]:
-    """Frames that are announced."""
+    """Set the RTS threshold of a radio."""
     threshold = parameters.rts_threshold_bytes
     return [] if threshold is None else [run(f"iw phy phy{radio} set rts {threshold}")]
 
 
 def queues(radio: int, peer: int) -> str:
-    """mac80211's file of what a radio has queued for another, sent to it and dropped."""
+    """mac80211's file with counters of the queues of a radio for a peer."""
     stations = f"/sys/kernel/debug/ieee80211/phy{radio}/netdev:wlan0/stations"
     return f"{stations}/{radio_mac(peer)}/aqm"
 
 
 def beaconing(conf: str) -> list[Step]:
-    """hostapd at an access point, until it has started the network."""
+    """Start hostapd at an access point and wait until the network is up."""
     what = "hostapd has started the network"
     return [run(f"hostapd -B {conf}"), AwaitCarrier("wlan0", 60, what)]
 
 
 def associating(parameters: Parameters, ssid: str) -> list[Step]:
-    """A station joins, and never sleeps."""
+    """Associate a station, without power save."""
     return [
         Associate(ssid, frequency_mhz(parameters.channel), 30),
         run("iw dev wlan0 set power_save off"),
@@ -84,14 +84,14 @@ def _short_guard(parameters: Parameters) -> bool:
 
 
 def _operation(prefix: str, parameters: Parameters) -> list[str]:
-    """The channel's width in the terms of VHT Operation, which HE shares."""
+    """The channel's width as in VHT Operation; HE has the same encoding."""
     width = {20: 0, 40: 0, 80: 1, 160: 2}[parameters.width_mhz]
     centre = centre_channel(parameters.channel, parameters.width_mhz)
     return [f"{prefix}_oper_chwidth={width}", f"{prefix}_oper_centr_freq_seg0_idx={centre}"]
 
 
 def radio_keys(parameters: Parameters) -> str:
-    """What `airsim radio add` is given: the preset, and over it whatever is not left to it."""
+    """Arguments of `airsim radio add`: the preset, and settings that override it."""
     keys: dict[str, object] = {
         "preset": parameters.preset,
         "standard": parameters.standard,
@@ -113,17 +113,17 @@ def radio_keys(parameters: Parameters) -> str:
 
 
 def changed(before: Parameters, after: Parameters) -> str:
-    """What `airsim radio set` is given of a radio's rate and errors, where they differ by now."""
-    found = []
+    """Arguments of `airsim radio set` for a changed rate and changed errors; empty if equal."""
+    settings = []
     if after.rate_control == "fixed" and after.radio_rate != before.radio_rate:
-        found.append(_words(f"{key} {value}" for key, value in _rate_keys(after).items()))
+        settings.append(_words(f"{key} {value}" for key, value in _rate_keys(after).items()))
     if error_keys(after) != error_keys(before):
-        found.append(error_keys(after))
-    return _words(found)
+        settings.append(error_keys(after))
+    return _words(settings)
 
 
 def _radio_width_mhz(parameters: Parameters) -> int:
-    """The channel's; but mac80211 takes a radio at 5 GHz without 80 MHz for one of 802.11n."""
+    """The channel's width, or 80 MHz: at 5 GHz mac80211 treats a narrower radio as 802.11n."""
     standard = STANDARDS[parameters.standard]
     least = 80 if standard.format in ("vht", "he") and not is_2ghz(parameters.channel) else 20
     return max(least, parameters.width_mhz)
@@ -152,27 +152,27 @@ def _microseconds(seconds: float | None) -> int | None:
 
 
 def error_keys(parameters: Parameters) -> str:
-    """What `airsim radio set` is given of a radio's errors."""
+    """Arguments of `airsim radio set` for a radio's errors."""
     keys = {"errors": parameters.error_model, **airsim_keys(parameters, Errors)}
     return _words(f"{key} {value}" for key, value in keys.items())
 
 
 def air(parameters: Parameters) -> list[Step]:
-    """What differs from the usual for all radios."""
-    usual = Parameters()
+    """Set what differs from the defaults for all radios."""
+    defaults = Parameters()
     keys = {}
-    if parameters.cca_threshold_dbm != usual.cca_threshold_dbm:
+    if parameters.cca_threshold_dbm != defaults.cca_threshold_dbm:
         keys["cca_threshold_mdbm"] = round(parameters.cca_threshold_dbm * 1000)
-    if parameters.path_loss_exponent != usual.path_loss_exponent:
+    if parameters.path_loss_exponent != defaults.path_loss_exponent:
         keys["path_loss_exponent_milli"] = round(parameters.path_loss_exponent * 1000)
-    words = _words(f"{key} {value}" for key, value in keys.items())
-    return [run(f"airsim air set {words}")] if words else []
+    settings = _words(f"{key} {value}" for key, value in keys.items())
+    return [run(f"airsim air set {settings}")] if settings else []
 
 
 def loss(parameters: Parameters, access_point: int, station: int) -> list[Step]:
-    """A signal that arrives with the SNR asked for, both ways, has lost so much.
+    """Set the path loss between two radios, in both directions, that gives the requested SNR.
 
-    None where the SNR is not given. Both are numbers of radios.
+    Empty without a requested SNR. access_point and station are numbers of radios.
     """
     if parameters.snr_db is None:
         return []

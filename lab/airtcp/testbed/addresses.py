@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The nodes of the network: names, addresses, and what their files are called.
+"""Names and addresses of nodes.
 
 Stations are numbered from 1; the number of a station is also that of its radio.
 """
@@ -25,25 +25,25 @@ def station_address(number: int) -> str:
 
 
 def server_address(number: int) -> str:
-    """The server's address for what a station uploads: each has an iperf3 of the same port."""
+    """The server's address for uploads of a station: each has an iperf3 server at the same port."""
     return SERVER_ADDRESS if number == 1 else f"10.0.0.{number + 100}"
 
 
 def bridge_port(number: int) -> str:
-    """Where a station's cable ends at the bridge."""
+    """The bridge's port of a station's cable."""
     return f"port{number}"
 
 
 def radio_mac(number: int) -> str:
-    """The address that airsim gives a radio; that of the access point is number 0.
+    """The address that airsim gives a radio; number 0 is the access point.
 
-    On a cable a station has the same.
+    A wired station has the same address.
     """
     return f"02:61:69:72:{number:02x}:00"
 
 
 def numbered(name: str, number: int, suffix: str = "") -> str:
-    """The first has the name alone, the others have their numbers after it."""
+    """The name with its number, which is omitted for the first."""
     return f"{name}{number if number > 1 else ''}{suffix}"
 
 

@@ -9,7 +9,7 @@ from airtcp.testbed.model import Testbed
 
 
 def build(parameters: Parameters, network: Network | None = None) -> Testbed:
-    """network: a custom topology."""
+    """The testbed of parameters. network: a custom topology; None: the default topology."""
     return custom.testbed(network, parameters) if network else default.testbed(parameters)
 
 

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Cables and what lies behind them: delay, rate, loss and queues, in one direction each."""
+"""Cables and the paths behind them: delay, rate, loss and queues, per direction."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from airtcp.parameters import Parameters
 
-# A whole Ethernet frame of the usual MTU without its FCS, as a qdisc sees it.
+# An Ethernet frame with an MTU of 1500 bytes, without FCS, as a qdisc sees it.
 FRAME_BYTES = 1514
 
 
 @dataclass(frozen=True)
 class Way:
-    """A path in one direction. rate_bps None: no limit beyond that of the cable."""
+    """A path in one direction. rate_bps: None: limited only by the cable."""
 
     delay_s: float
     rate_bps: float | None
@@ -21,14 +21,14 @@ class Way:
 
 @dataclass(frozen=True)
 class Path:
-    """Between the server and the access network."""
+    """The path between the server and the access network."""
 
     forward: Way
     back: Way
 
 
-# Rates of an asymmetry at which ACKs, one for two segments, fill the way back (RFC 3449, section
-# 2): more than 44 to 1 with the timestamps of TCP. Delays as such accesses have them.
+# Rates so asymmetric that ACKs, one for two segments, fill the return path (RFC 3449, section 2):
+# more than 44 to 1 with TCP timestamps. Delays are typical for such links.
 PATHS: Mapping[str, Path] = {
     "satellite": Path(Way(0.270, 20e6), Way(0.270, 256e3)),
     "adsl": Path(Way(0.015, 8e6), Way(0.015, 128e3)),
@@ -37,7 +37,7 @@ PATHS: Mapping[str, Path] = {
 
 
 def path(parameters: Parameters) -> Path:
-    """That of the parameters, or of the preset that they name."""
+    """The path of the parameters, or of their preset."""
     if parameters.path != "none":
         preset = PATHS[parameters.path]
         return replace(preset, forward=replace(preset.forward, loss=parameters.wire_loss))
@@ -49,12 +49,12 @@ def path(parameters: Parameters) -> Path:
 
 @dataclass(frozen=True)
 class Shaper:
-    """What a packet meets that leaves a device for a cable.
+    """The qdiscs of a device for packets that leave by a cable.
 
-    way: its delay and loss, of at most wire_packets at once; None: none. rate_bps: at which it then
-    leaves, of whole Ethernet frames with their gaps, one at a time, unless burst_bytes may leave
-    together. queue_packets: how many wait for that; None: as many as latency_s is long.
-    ack_filter: the stage (parameters/ack_filter.py) that the queue is.
+    way: delay and loss, for at most wire_packets in flight; None: none. rate_bps: the rate after
+    that, of whole Ethernet frames with their gaps. burst_bytes: size of bursts; None: one frame.
+    queue_packets: length of the queue; None: latency_s at this rate. ack_filter: the stage
+    (parameters/ack_filter.py) in the queue.
     """
 
     way: Way | None = None
@@ -67,15 +67,15 @@ class Shaper:
 
 
 def cable(parameters: Parameters) -> Shaper:
-    """A cable of Ethernet, and nothing else."""
+    """An Ethernet cable."""
     return Shaper(rate_bps=parameters.ethernet_rate_bps, latency_s=parameters.rate_latency_s)
 
 
 def forward(parameters: Parameters) -> Shaper:
-    """The whole path from a server to its access network.
+    """The path from a server to its access network.
 
-    With radios there is always a delay, if only that of a cable. A delayed packet no longer counts
-    against its socket, as when a network card has sent it.
+    With radios there is always a delay, at least that of a cable: a delayed packet is no longer
+    accounted to its socket, as after a network card has sent it.
     """
     way = path(parameters).forward
     ethernet = parameters.access == "ethernet"
@@ -89,12 +89,15 @@ def forward(parameters: Parameters) -> Shaper:
 
 
 def forward_near(parameters: Parameters) -> Shaper:
-    """Of a path to cables the first half: the rate, at which packets count against their socket."""
+    """The first half of a path to wired stations: the rate.
+
+    Packets in this queue are accounted to their socket.
+    """
     return Shaper(rate_bps=_slower_bps(parameters), latency_s=parameters.rate_latency_s)
 
 
 def forward_far(parameters: Parameters) -> Shaper:
-    """The other half: delay and loss, then the cable to a station."""
+    """The second half: delay and loss, then the cable to a station."""
     way = path(parameters).forward
     return replace(cable(parameters), way=way, wire_packets=parameters.wire_queue_packets)
 

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A custom topology, made of what an experiment says of its nodes, flows and changes.
+"""The testbed of a custom topology, from an experiment's nodes, flows and changes.
 
     server --cable-- switch ---- access point ~~radio~~ station
     server --cable-- router --   |        `-- cable -- station
                                  `--- access point ~~radio~~ station
 
-All are of one network; the switch and the access points are bridges. Radios are numbered from 0,
-those of the access points first. Everything raises pydantic's ValidationError or KeyError for what
-topology_checks.problems() finds.
+All nodes are in one subnet; the switch and the access points are bridges. Radios are numbered from
+0, those of access points first. All functions raise pydantic's ValidationError or KeyError for
+topologies that topology_checks.problems() rejects.
 """
 
 from collections.abc import Iterator, Mapping
@@ -65,37 +65,45 @@ def testbed(network: Network, parameters: Parameters) -> Testbed:
         captures=_captures(parameters, nodes),
         counted=tuple(node.name for node in nodes.values() if node.device),
         queues=tuple(_queues(nodes)),
-        hidden=tuple((numbers[one], numbers[other]) for one, other in network.topology.hidden),
+        hidden=tuple(
+            (numbers[first], numbers[second]) for first, second in network.topology.hidden
+        ),
         memory_mb=512 + 16 * (len(nodes) - 1 + len(flows)),
     )
     return replace(built, probes=tuple(_probes(built)), filters=tuple(_filters(built)))
 
 
 def _nodes(network: Network, parameters: Parameters) -> Iterator[Node]:
-    own = {name: network.of_node(name, parameters) for name in network.topology.names}
-    radios, of = count(), network.topology
-    wireless = {name: own[name].access == "wifi" for name in of.stations}
+    settings = {name: network.of_node(name, parameters) for name in network.topology.names}
+    radios, topology = count(), network.topology
+    wireless = {name: settings[name].access == "wifi" for name in topology.stations}
     yield Node(SWITCH, "switch", parameters)
-    for number, name in enumerate(of.servers, start=1):
-        routed = own[name].router != "none"
+    for number, name in enumerate(topology.servers, start=1):
+        routed = settings[name].router != "none"
         router = f"{ROUTER}{name}" if routed else ""
         yield Node(
-            *(name, "server", own[name], number),
+            *(name, "server", settings[name], number),
             addresses=(f"10.0.0.{number}",),
             device="eth0",
             mac=f"02:00:00:00:11:{number:02x}",
             router=router,
         )
         if routed:
-            yield Node(router, "router", own[name], number, cost=processors.of_router(own[name]))
-    for number, name in enumerate(of.access_points, start=1):
-        joined = [wireless[one] for one in of.stations if of.stations[one].access_point == name]
-        radio = next(radios) if any(joined or [own[name].access == "wifi"]) else None
-        yield Node(name, "access_point", own[name], number, radio=radio, ssid=name)
-    for number, (name, station) in enumerate(of.stations.items(), start=1):
+            yield Node(
+                router, "router", settings[name], number, cost=processors.of_router(settings[name])
+            )
+    for number, name in enumerate(topology.access_points, start=1):
+        joined = [
+            wireless[station]
+            for station in topology.stations
+            if topology.stations[station].access_point == name
+        ]
+        radio = next(radios) if any(joined or [settings[name].access == "wifi"]) else None
+        yield Node(name, "access_point", settings[name], number, radio=radio, ssid=name)
+    for number, (name, station) in enumerate(topology.stations.items(), start=1):
         radio = next(radios) if wireless[name] else None
         yield Node(
-            *(name, "station", own[name], number),
+            *(name, "station", settings[name], number),
             addresses=(f"10.0.0.{100 + number}",),
             device="eth0" if radio is None else "wlan0",
             mac=f"02:00:00:00:15:{number:02x}" if radio is None else radio_mac(radio),
@@ -105,7 +113,7 @@ def _nodes(network: Network, parameters: Parameters) -> Iterator[Node]:
 
 
 def _with_roles(node: Node, flows: tuple[Flow, ...]) -> Node:
-    """Hosts that send data have the parameters of senders, those that receive of receivers."""
+    """The node with its roles as a sender and a receiver, and the resulting processor cost."""
     sends = any(flow.sender == node.name for flow in flows)
     receives = any(flow.receiver == node.name for flow in flows)
     cost = processors.of_host(node.parameters, sends, receives) if node.device else node.cost
@@ -127,19 +135,19 @@ def _links(nodes: Mapping[str, Node]) -> Iterator[Link]:
                 yield Link(server, End(node.router, "eth0", near, cable))
                 yield Link(End(node.router, "eth1", far, cable), port)
         elif node.kind == "access_point":
-            own = End(node.name, "eth0", f"02:00:00:00:12:{number:02x}")
-            yield Link(own, End(SWITCH, f"ap{number}"))
+            uplink = End(node.name, "eth0", f"02:00:00:00:12:{number:02x}")
+            yield Link(uplink, End(SWITCH, f"ap{number}"))
         elif node.kind == "station" and node.radio is None:
             port = End(node.access_point, bridge_port(number), shaper=cable)
             yield Link(End(node.name, "eth0", node.mac, cable), port)
 
 
 def _radios(nodes: Mapping[str, Node]) -> Iterator[Radio]:
-    """Where any has a place the access points are at 0."""
-    found = [(node, node.radio) for node in nodes.values() if node.radio is not None]
-    places = {node.name: _place(node) for node, _ in found}
+    """The radios. If any has a position, access points are at 0."""
+    with_radio = [(node, node.radio) for node in nodes.values() if node.radio is not None]
+    places = {node.name: _place(node) for node, _ in with_radio}
     anywhere = any(place is not None for place in places.values())
-    for node, number in found:
+    for node, number in with_radio:
         yield Radio(number, node.name, (places[node.name] or 0) if anywhere else None)
 
 
@@ -163,54 +171,54 @@ def _moves(nodes: Mapping[str, Node]) -> Iterator[Move]:
 
 def _changes(network: Network, nodes: Mapping[str, Node]) -> Iterator[Change]:
     now = {name: node.parameters for name, node in nodes.items()}
-    for change in sorted(network.schedule, key=lambda one: one.at_s):
+    for change in sorted(network.schedule, key=lambda change: change.at_s):
         before = now[change.node]
         now[change.node] = after = before.override(change.settings.plain())
         yield Change(change.at_s, change.node, before, after)
 
 
 def _flows(network: Network, parameters: Parameters, nodes: Mapping[str, Node]) -> Iterator[Flow]:
-    """The flows in their order, and of each its classes, each with a port of its own."""
+    """The flows in order; each class of a flow is a flow with its own port."""
     numbers = count(1)
     for flow, label in zip(network.flows, flow_names(network), strict=True):
         sender, receiver = nodes[flow.sender], nodes[flow.receiver]
         ends = [node.name for node in (receiver, sender) if node.kind == "station"]
-        own = sender.parameters.override(flow.overrides())
+        settings = sender.parameters.override(flow.overrides())
         lasting = flow.duration_s or rest_s(parameters, flow)
-        for service, connections in classes(own).items():
+        for service, connections in classes(settings).items():
             name = f"{label}-{service.lower()}" if service else label
             number = next(numbers)
             yield Flow(
-                workload=own.workload,
+                workload=settings.workload,
                 sender=sender.name,
                 receiver=receiver.name,
                 sender_address=sender.addresses[0],
                 receiver_address=receiver.addresses[0],
                 station=ends[0] if ends else "",
                 direction=_DIRECTIONS.get((sender.kind, receiver.kind), "across"),
-                parameters=own,
+                parameters=settings,
                 number=number,
                 port=PORT + number - 1,
-                protocol=own.protocol,
-                congestion_control=own.congestion_control,
+                protocol=settings.protocol,
+                congestion_control=settings.congestion_control,
                 flows=connections,
-                rate_bps=_rate_bps(flow.rate_bps, own),
+                rate_bps=_rate_bps(flow.rate_bps, settings),
                 service=service,
                 start_s=flow.start_s,
-                duration_s=lasting if own.lasts else None,
+                duration_s=lasting if settings.lasts else None,
                 label=name,
                 suffix=f"-{name}",
             )
 
 
-def _rate_bps(given_bps: float | None, own: Parameters) -> float | None:
-    """Of each connection of a flow."""
-    rate_bps = given_bps or (own.udp_rate_bps if own.protocol == "udp" else None)
-    return None if rate_bps is None else rate_bps / own.flows
+def _rate_bps(given_bps: float | None, settings: Parameters) -> float | None:
+    """The rate of each connection of a flow."""
+    rate_bps = given_bps or (settings.udp_rate_bps if settings.protocol == "udp" else None)
+    return None if rate_bps is None else rate_bps / settings.flows
 
 
 def _captures(parameters: Parameters, nodes: Mapping[str, Node]) -> dict[str, str]:
-    """`server` and `station` are all of their kind."""
+    """Capture points; `server` and `station` mean all nodes of that kind."""
     points = {
         node.name: node.device
         for kind in ("server", "station")
@@ -222,7 +230,7 @@ def _captures(parameters: Parameters, nodes: Mapping[str, Node]) -> dict[str, st
 
 
 def _queues(nodes: Mapping[str, Node]) -> Iterator[QueueFile]:
-    """mac80211's own queues, both ways; a station that was lost on the way has none."""
+    """mac80211's queues in both directions; a station that lost its association has none."""
     for node in nodes.values():
         if node.kind == "station" and node.radio is not None:
             access_point, station = nodes[node.access_point], node.radio
@@ -233,24 +241,24 @@ def _queues(nodes: Mapping[str, Node]) -> Iterator[QueueFile]:
 
 
 def _probes(built: Testbed) -> Iterator[Probe]:
-    """From the stations with data, to the host of their first flow."""
+    """Probes from stations with bulk flows to the peer of their first flow."""
     for node in built.stations:
-        own = [flow for flow in built.bulk if node.name in (flow.sender, flow.receiver)]
-        if not own:
+        flows = [flow for flow in built.bulk if node.name in (flow.sender, flow.receiver)]
+        if not flows:
             continue
         [(peer, address), *_] = built.peers(node.name)
         ends = (node.name, peer, address)
         if built.parameters.ping_interval_s:
             interval_s = built.parameters.ping_interval_s
             yield Probe("ping", *ends, interval_s, f"ping-{node.name}.txt")
-        marked = next((flow for flow in own if flow.service), own[0])
+        marked = next((flow for flow in flows if flow.service), flows[0])
         for service in udp_classes(marked.parameters):
             file = f"udp-ping-{service}-{node.name}.csv"
             yield Probe("udp", *ends, built.parameters.udp_ping_interval_s, file, service)
 
 
 def _filters(built: Testbed) -> Iterator[AckFilter]:
-    """Of ACKs that a host sends, as its parameters have it; those in radios, of all at once."""
+    """Filters of the ACKs that a host sends, by its parameters; one for all radios together."""
     shapers = count(1)
     for node in built.hosts:
         parameters = node.parameters
@@ -282,18 +290,18 @@ def _filters(built: Testbed) -> Iterator[AckFilter]:
 
 
 def _ack_flows(built: Testbed, node: Node) -> dict[str, list[AckFlow]]:
-    """By node: where ACKs of a receiver enter it on their way to its senders."""
-    found: dict[str, list[AckFlow]] = {}
+    """By node: where ACKs of a receiver enter it on the way to the senders."""
+    ack_flows: dict[str, list[AckFlow]] = {}
     for flow in built.flows:
         if flow.receiver == node.name:
             where, device = _entering(built, node, built.by_name[flow.sender])
             acks = AckFlow(device, flow.receiver_address, flow.sender_address)
-            found.setdefault(where, []).append(acks)
-    return found
+            ack_flows.setdefault(where, []).append(acks)
+    return ack_flows
 
 
 def _entering(built: Testbed, receiver: Node, sender: Node) -> tuple[str, str]:
-    """(node, device) where ACKs enter the router, or the bridge, that is to filter them."""
+    """(node, device) where ACKs enter the router or bridge that filters them."""
     if receiver.parameters.ack_filter_at == "router":
         if receiver.router:
             return receiver.router, "eth0"

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The default topology, made of parameters alone.
+"""The testbed of the default topology, from parameters only.
 
     server --cable-- [router --cable--] ap ~~radio~~ station
                                            ~~radio~~ station2 ...
 
-`access: ethernet` has cables in place of the radios. Stations are numbered from 1; the number of a
-station is also that of its radio.
+`access: ethernet` replaces the radios by cables. Stations are numbered from 1; a station's radio
+has the same number.
 """
 
 from collections.abc import Iterator
@@ -73,7 +73,7 @@ def _nodes(parameters: Parameters) -> Iterator[Node]:
     numbers, wireless = parameters.station_numbers, parameters.access == "wifi"
     sends = {node: node == parameters.sender for node in ("server", "station")}
     receives = {node: node in parameters.receivers for node in ("server", "station")}
-    # Where data go both ways the station is the sender, and the server the receiver.
+    # With data in both directions, the station is the sender and the server the receiver.
     costs = {
         node: processors.of_host(parameters, sends[node], node == parameters.receiver)
         for node in ("server", "station")
@@ -113,7 +113,7 @@ def _nodes(parameters: Parameters) -> Iterator[Node]:
 
 
 def _server_addresses(parameters: Parameters) -> Iterator[str]:
-    """Those that stations have to do with."""
+    """The server's addresses that stations use."""
     for number in parameters.station_numbers:
         if parameters.direction != "upload":
             yield SERVER_ADDRESS
@@ -140,7 +140,7 @@ def _links(parameters: Parameters) -> Iterator[Link]:
 
 
 def _radios(parameters: Parameters) -> Iterator[Radio]:
-    """Where any has a place the access point is at 0."""
+    """The radios. If stations have a position, the access point is at 0."""
     place = None
     if parameters.walk:
         place = mobility.legs(parameters.walk)[0].from_mm
@@ -164,7 +164,7 @@ def directions(parameters: Parameters) -> tuple[Direction, ...]:
 
 
 def _flows(parameters: Parameters) -> Iterator[Flow]:
-    """Station by station."""
+    """The flows, station by station."""
     for station in parameters.station_numbers:
         for direction in directions(parameters):
             for service, flows in classes(parameters).items():
@@ -201,7 +201,7 @@ def _flow(
 
 
 def classes(parameters: Parameters) -> dict[str | None, int]:
-    """How many flows of a direction are of each class; None where flows are not marked."""
+    """The number of flows of a direction by class; None: not marked."""
     if parameters.dscp == "none":
         return {None: parameters.flows}
     dealt = (parameters.flows + 3 - number for number in range(len(RRUL_CLASSES)))
@@ -214,24 +214,24 @@ def _kind(parameters: Parameters, direction: Direction, service: str | None) -> 
 
 
 def access_rate_bps(parameters: Parameters) -> float:
-    """The rate at which the access sends data, overhead aside; with minstrel at most."""
+    """The rate of the access network without overhead; with minstrel its maximum."""
     if parameters.access == "ethernet":
         return parameters.ethernet_rate_bps
     return parameters.radio_rate.bps
 
 
 def unlimited_bps(parameters: Parameters) -> float:
-    """What `unlimited` UDP sends in a direction of a station: its share of the access's rate.
+    """Rate of `unlimited` UDP per station and direction: its share of the access network's rate.
 
-    Overhead always takes a part of that rate. In virtual time a program is infinitely fast: a
-    sender that nothing limits would let no time pass, and one far above what that can carry
-    costs time for packets that only drop.
+    The share always exceeds the capacity, because of overhead. In virtual time a program is
+    infinitely fast: with an unlimited sender no time would pass, and a sender far above the
+    capacity costs processor time for packets that are dropped.
     """
     return access_rate_bps(parameters) / (parameters.stations * len(directions(parameters)))
 
 
 def udp_classes(parameters: Parameters) -> tuple[str, ...]:
-    """The classes of UDP requests that probe latency beside the flows."""
+    """The classes of UDP requests that probe latency during the flows."""
     if not parameters.udp_ping_interval_s:
         return ()
     return ("BE",) if parameters.dscp == "none" else ("BE", "BK", "EF")
@@ -268,13 +268,13 @@ def _filters(parameters: Parameters) -> Iterator[AckFilter]:
 
 
 def of_radios(stage: str) -> str:
-    """What a stage of all radios has counted is in this file; empty: it does not count."""
+    """The file with the counters of a stage of all radios; empty if it has no counters."""
     files = {"hold": "airsim-after.txt", "multicast": ""}
     return files.get(stage, "ack-filter-txq.txt")
 
 
 def _ack_flows(parameters: Parameters) -> Iterator[AckFlow]:
-    """By receiver: where its ACKs enter the node that filters them."""
+    """For each receiver: where its ACKs enter the node that filters them."""
     numbers = parameters.station_numbers
     if parameters.ack_filter_stations == "first":
         numbers = numbers[:1]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a run is about, as one value: a testbed, all of it decided.
+"""The testbed of a run as one value, with all decisions made.
 
-default.py makes it of parameters alone, custom.py of an experiment's topology.
+default.py makes it from parameters, custom.py from an experiment's topology.
 """
 
 from collections.abc import Mapping
@@ -20,22 +20,22 @@ Transport = Literal["tcp", "udp"]
 
 PORT = 5201
 
-# Classes of the RRUL test with their differentiated services code points, a flow each in turn.
+# Classes of the RRUL test with their DSCPs; flows are assigned to them in turn.
 RRUL_CLASSES = {"BE": 0, "BK": 8, "CS5": 40, "EF": 46}
 
 AIR = "air"
-"""The capture point of what all radios send."""
+"""The capture point of all radios."""
 AIR_DEVICE = "airsim0"
 
 
 @dataclass(frozen=True)
 class Node:
-    """A node, and its own parameters.
+    """A node with its parameters.
 
-    number counts those of its kind from 1. device is a host's only interface, mac the address of
-    it. access_point: the bridge that joins a station, by radio if it has one; ssid: the name of an
-    access point's network. router: between a server and all others. sends, receives: data, for
-    which there are parameters of senders and of receivers. cost: of a slow processor.
+    number: counted from 1 for each kind. device: a host's only interface; mac: its address.
+    access_point: of a station, connected by radio if it has one. ssid: of an access point. router:
+    the one between a server and all other nodes. sends, receives: whether the node sends or
+    receives data. cost: of a slow processor.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Node:
 
 @dataclass(frozen=True)
 class End:
-    """One end of a cable, and what packets meet that leave by it. mac: empty, any."""
+    """One end of a cable, with the shaper of packets that leave by it. mac: empty: any."""
 
     node: str
     device: str
@@ -66,13 +66,15 @@ class End:
 
 @dataclass(frozen=True)
 class Link:
+    """A cable."""
+
     one: End
     other: End
 
 
 @dataclass(frozen=True)
 class Radio:
-    """A radio, where it is at the start of the run; None: where others have no place either."""
+    """A radio with its position at the start of the run; None: no radio has a position."""
 
     number: int
     node: str
@@ -81,13 +83,12 @@ class Radio:
 
 @dataclass(frozen=True)
 class Flow:
-    """What is sent from a host to another, with everything decided.
+    """Traffic from one host to another.
 
-    station: the number or name of the station at one end. flows: how many connections go beside
-    each other, rate_bps what each may send. service: its class. start_s: since flows begin;
-    duration_s None: until all has been exchanged. label: a name for users. suffix: what its files
-    have in their names to tell them from those of others. bind: the receiver listens at its address
-    alone.
+    station: the number or name of the station at one end. flows: number of parallel connections.
+    rate_bps: limit of each. service: its class. start_s: since the start of the flows. duration_s:
+    None: until all data have been exchanged. label: a name for users. suffix: part of the names of
+    its files. bind: the receiver listens only at its address.
     """
 
     workload: str
@@ -112,7 +113,7 @@ class Flow:
     bind: bool = False
 
     def file(self, role: Literal["client", "server"]) -> str:
-        """iperf3's document at the sender, which is its client, or at the receiver."""
+        """iperf3's document of the client, which is the sender, or of the server."""
         return f"iperf3-{role}{self.suffix}.json"
 
     @property
@@ -126,7 +127,7 @@ class Flow:
 
 @dataclass(frozen=True)
 class Probe:
-    """Latency is probed from a node to another, by ping or by UDP requests of a class."""
+    """A latency probe from one node to another, by ping or by UDP requests of a class."""
 
     tool: Literal["ping", "udp"]
     node: str
@@ -139,7 +140,7 @@ class Probe:
 
 @dataclass(frozen=True)
 class AckFlow:
-    """Whose ACKs a filter is for: the receiver of the data, and where they come in."""
+    """ACKs that a filter handles: from the receiver of the data, entering by a device."""
 
     device: str
     source: str
@@ -148,9 +149,10 @@ class AckFlow:
 
 @dataclass(frozen=True)
 class AckFilter:
-    """A stage that thins ACKs (parameters/ack_filter.py); file: what it has counted.
+    """A stage that filters ACKs (parameters/ack_filter.py). file: its counters.
 
-    node, device: where it is, unless in radios. flows, rate_bps, burst_bytes: of police and shape.
+    node, device: its location, unless it is in radios. flows, rate_bps, burst_bytes: for police and
+    shape.
     """
 
     stage: str
@@ -164,7 +166,7 @@ class AckFilter:
 
 @dataclass(frozen=True)
 class Change:
-    """A node's parameters until some time, since flows begin, and from then on."""
+    """A change of a node's parameters. at_s: time since the start of the flows."""
 
     at_s: float
     node: str
@@ -174,7 +176,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Move:
-    """A radio begins to move, from a place."""
+    """A radio starts to move from a position."""
 
     at_s: float
     radio: int
@@ -184,7 +186,7 @@ class Move:
 
 @dataclass(frozen=True)
 class QueueFile:
-    """Where to keep mac80211's queues of a radio for another; optional: if there are any."""
+    """The file for counters of mac80211's queues of a radio for a peer. optional: may not exist."""
 
     radio: int
     peer: int
@@ -194,9 +196,10 @@ class QueueFile:
 
 @dataclass(frozen=True)
 class Testbed:
-    """parameters: of the whole case. captures: devices by capture point, a node or AIR.
+    """The testbed of a run.
 
-    counted: nodes whose counters are kept, beside those of queues. memory_mb: what a guest needs.
+    parameters: of the whole case. captures: devices by capture point, a node or AIR. counted: nodes
+    whose network counters are saved. memory_mb: memory of the guest.
     """
 
     parameters: Parameters
@@ -239,21 +242,21 @@ class Testbed:
     @property
     def slow(self) -> list[Node]:
         """The nodes with a slow processor, routers first."""
-        found = [node for node in self.nodes if node.cost]
-        return sorted(found, key=lambda node: node.kind != "router")
+        nodes = [node for node in self.nodes if node.cost]
+        return sorted(nodes, key=lambda node: node.kind != "router")
 
     def ends(self, node: str) -> list[End]:
-        """Those of the cables at a node."""
+        """The ends of cables at a node."""
         return [end for link in self.links for end in (link.one, link.other) if end.node == node]
 
     def radio(self, node: str) -> int:
-        """The number of the node's radio. Raises KeyError for one without."""
+        """The number of the node's radio. Raises KeyError if it has none."""
         return {radio.node: radio.number for radio in self.radios}[node]
 
     def peers(self, node: str) -> list[tuple[str, str]]:
-        """(host, address) of those that a host has flows with, each once."""
-        found = [(flow.receiver, flow.receiver_address) for flow in self.flows]
-        pairs = zip(self.flows, found, strict=True)
+        """(host, address) of the hosts with which a host has flows, without duplicates."""
+        receivers = [(flow.receiver, flow.receiver_address) for flow in self.flows]
+        pairs = zip(self.flows, receivers, strict=True)
         return list(
             dict.fromkeys(
                 other if flow.sender == node else (flow.sender, flow.sender_address)
@@ -263,11 +266,11 @@ class Testbed:
         )
 
     def next_mac(self, node: str, peer: str) -> str:
-        """The address to which a host sends what is for another."""
-        own, other = self.by_name[node], self.by_name[peer]
-        if own.router:
-            return self.ends(own.router)[0].mac
-        return self.ends(other.router)[1].mac if other.router else other.mac
+        """The MAC address to which a host sends packets for another host."""
+        sender, receiver = self.by_name[node], self.by_name[peer]
+        if sender.router:
+            return self.ends(sender.router)[0].mac
+        return self.ends(receiver.router)[1].mac if receiver.router else receiver.mac
 
     def over(self, protocol: Transport) -> list[Flow]:
         """The flows of bulk data over a transport."""
@@ -275,32 +278,32 @@ class Testbed:
 
     @cached_property
     def bulk(self) -> list[Flow]:
-        """The flows that last for a time, whatever they send."""
+        """The flows with a duration, whatever they send."""
         return [flow for flow in self.flows if flow.duration_s is not None]
 
     @property
     def exchanges(self) -> list[Flow]:
-        """The flows that last until all has been exchanged."""
+        """The flows that last until all data have been exchanged."""
         return [flow for flow in self.flows if flow.duration_s is None]
 
     @property
     def staggered(self) -> bool:
-        """Flows do not all begin together."""
+        """Whether flows start at different times."""
         return any(flow.start_s for flow in self.flows)
 
     @property
     def simultaneous(self) -> bool:
-        """The flows of bulk data are there for the whole of the run."""
+        """Whether all bulk flows last for the whole run."""
         length_s = self.parameters.duration_s
         return all((flow.start_s, flow.duration_s) == (0, length_s) for flow in self.bulk)
 
     @property
     def media(self) -> int:
-        """How many there are: cells whose channels overlap share one."""
-        found: list[set[int]] = []
+        """The number of media; cells whose channels overlap share one."""
+        groups: list[set[int]] = []
         for node in self.access_points:
             if node.radio is not None:
-                own = set(spanned(node.parameters.channel, node.parameters.width_mhz))
-                own = own.union(*(one for one in found if one & own))
-                found = [*(one for one in found if not one & own), own]
-        return len(found)
+                channels = set(spanned(node.parameters.channel, node.parameters.width_mhz))
+                channels = channels.union(*(group for group in groups if group & channels))
+                groups = [*(group for group in groups if not group & channels), channels]
+        return len(groups)

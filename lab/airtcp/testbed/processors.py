@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Slow routers and hosts: what a packet costs the one processor of a node."""
+"""Slow routers and hosts: processor time of a packet."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from airtcp.parameters import Parameters
 
 @dataclass(frozen=True)
 class Cost:
-    """Processor time of a packet and of each of its bytes, and how many packets may wait."""
+    """Processor time per packet and per byte, and the length of the queue."""
 
     packet_s: float
     byte_s: float
@@ -19,10 +19,10 @@ class Cost:
         return packets * self.packet_s + octets * self.byte_s
 
 
-# The routers of A. Statkus' dissertation (2017), section 1.10. Known is what their maker's tables
-# of router performance give for forwarding packets of 64 bytes (50,000 and 75,000 a second).
-# Assumed: that bytes cost next to nothing, for which the measured load hangs on packets alone, and
-# the queue, which is the maker's default of 75 packets at an input.
+# The routers of A. Statkus' dissertation (2017), section 1.10. The rates for packets of 64 bytes
+# (50,000 and 75,000 per second) are from the vendor's tables of router performance. Assumptions: the
+# cost of bytes is negligible, so load depends only on packets, and the queue is the vendor's default
+# input queue of 75 packets.
 ROUTERS: Mapping[str, Cost] = {
     "cisco881": Cost(1 / 50_000, 1e-9, 75),
     "cisco1841": Cost(1 / 75_000, 1e-9, 75),
@@ -30,7 +30,7 @@ ROUTERS: Mapping[str, Cost] = {
 
 
 def of_router(parameters: Parameters) -> Cost | None:
-    """What forwarding costs the router; None: it has time without end, or there is none."""
+    """Cost of forwarding; None without a router, or if forwarding costs no time."""
     if parameters.router == "none":
         return None
     if parameters.router in ROUTERS:
@@ -39,7 +39,7 @@ def of_router(parameters: Parameters) -> Cost | None:
 
 
 def of_host(parameters: Parameters, sends: bool, receives: bool) -> Cost | None:
-    """What packets cost a host that sends data, or receives them; None: nothing."""
+    """Cost of packets at a host that sends or receives data; None: no cost."""
     slow = {"sender": sends, "receiver": receives}
     if not slow.get(parameters.slow_host):
         return None

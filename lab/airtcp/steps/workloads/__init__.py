@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The workloads, by name: every module here can define some in WORKLOADS."""
+"""All workloads, by name: every module of this package can define some in WORKLOADS."""
 
 import pkgutil
 from collections.abc import Mapping
@@ -9,7 +9,9 @@ from airtcp.steps.workloads.workload import Headline, Workload
 
 
 def _found() -> Mapping[str, Workload]:
-    modules = (import_module(f"{__name__}.{one.name}") for one in pkgutil.iter_modules(__path__))
+    modules = (
+        import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__)
+    )
     return {
         name: workload
         for module in modules
@@ -19,5 +21,7 @@ def _found() -> Mapping[str, Workload]:
 
 WORKLOADS = _found()
 
-# Later workloads have metrics of earlier ones, but not the other way round.
-HEADLINES: Mapping[str, Headline] = {name: one.headline for name, one in WORKLOADS.items()}
+# Ordered: a workload may also have the metrics of earlier ones, but not of later ones.
+HEADLINES: Mapping[str, Headline] = {
+    name: workload.headline for name, workload in WORKLOADS.items()
+}

@@ -18,22 +18,22 @@ from airtcp.testbed.model import PORT, RRUL_CLASSES, Flow, Testbed
 
 Floats = NDArray[numpy.float64]
 
-# Payload that fills an Ethernet frame: 1500 less the headers of IPv4 and UDP.
+# Payload that fills an Ethernet frame: 1500 bytes minus the headers of IPv4 and UDP.
 UDP_PAYLOAD_BYTES = 1472
 
 
 def client(flow: Flow) -> str:
     """The command of iperf3's client, at the sender."""
-    words = [f"iperf3 -4 -J -c {flow.receiver_address}", *_port(flow)]
+    command = [f"iperf3 -4 -J -c {flow.receiver_address}", *_port(flow)]
     if flow.service is not None:
-        words.append(f"--dscp {RRUL_CLASSES[flow.service]}")
-    words.append(f"-t {round(flow.duration_s or 0)} -P {flow.flows}")
+        command.append(f"--dscp {RRUL_CLASSES[flow.service]}")
+    command.append(f"-t {round(flow.duration_s or 0)} -P {flow.flows}")
     if flow.protocol == "udp":
-        words.append(f"-u -l {UDP_PAYLOAD_BYTES}")
+        command.append(f"-u -l {UDP_PAYLOAD_BYTES}")
     else:
-        words.append(f"-C {flow.congestion_control}")
-        words += [] if flow.parameters.nagle else ["-N"]
-    return " ".join([*words, *([] if flow.rate_bps is None else [f"-b {round(flow.rate_bps)}"])])
+        command.append(f"-C {flow.congestion_control}")
+        command += [] if flow.parameters.nagle else ["-N"]
+    return " ".join([*command, *([] if flow.rate_bps is None else [f"-b {round(flow.rate_bps)}"])])
 
 
 def server(flow: Flow) -> str:
@@ -111,17 +111,19 @@ def _goodput_together(
     values |= _goodputs(flows, goodputs_mbps)
     stations = list(dict.fromkeys(flow.station for flow in flows))
     if len(stations) > 1:
-        own = [[flow.station == station for flow in flows] for station in stations]
-        values["goodput_jain"] = jain(numpy.array([goodputs_mbps[one].sum() for one in own]))
+        of_stations = [[flow.station == station for flow in flows] for station in stations]
+        values["goodput_jain"] = jain(
+            numpy.array([goodputs_mbps[members].sum() for members in of_stations])
+        )
     return values
 
 
 def _goodputs(flows: Sequence[Flow], goodputs_mbps: Floats) -> dict[str, Value]:
     values: dict[str, Value] = {"goodput_mbps": float(goodputs_mbps.sum())}
     for direction in ("download", "upload"):
-        chosen = [flow.direction == direction for flow in flows]
-        if any(chosen):
-            values[f"goodput_{direction}_mbps"] = float(goodputs_mbps[chosen].sum())
+        selected = [flow.direction == direction for flow in flows]
+        if any(selected):
+            values[f"goodput_{direction}_mbps"] = float(goodputs_mbps[selected].sum())
     return values
 
 

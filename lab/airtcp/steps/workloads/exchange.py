@@ -33,15 +33,15 @@ def options(flow: Flow) -> str:
 
 def _serve(flow: Flow, reply: int, connections: int) -> list[Step]:
     request = flow.parameters.message_bytes
-    words = f"exchange {options(flow)} serve {request} {reply} {connections}"
-    serve = Run(tuple(words.split()), node=flow.sender, required=False)
+    command = f"exchange {options(flow)} serve {request} {reply} {connections}"
+    serve = Run(tuple(command.split()), node=flow.sender, required=False)
     return [Start([serve], numbered("server", flow.number), only=True)]
 
 
 def _client(flow: Flow, verb: str, reply: int) -> Run:
     request, count = flow.parameters.message_bytes, flow.parameters.exchange_count
-    words = f"exchange {options(flow)} {verb} {flow.sender_address} {request} {reply} {count}"
-    return run(words, node=flow.receiver, stdout=flow.exchanges_file)
+    command = f"exchange {options(flow)} {verb} {flow.sender_address} {request} {reply} {count}"
+    return run(command, node=flow.receiver, stdout=flow.exchanges_file)
 
 
 def _ending(flow: Flow) -> list[Step]:
@@ -64,12 +64,14 @@ def _file_bytes(flow: Flow) -> int:
 
 
 def _measure_requests(run_dir: Path, testbed: Testbed, flows: Sequence[Flow]) -> Measured:
-    found = [_read(run_dir, flow) for flow in flows]
-    times_ms = _times_ms(found)
+    exchanges = [_read(run_dir, flow) for flow in flows]
+    times_ms = _times_ms(exchanges)
     traces = [
         trace
-        for flow, one in zip(flows, found, strict=True)
-        for trace in read_connections(run_dir, flow.sender).traces(exchange_ends(one, flow))
+        for flow, flow_exchanges in zip(flows, exchanges, strict=True)
+        for trace in read_connections(run_dir, flow.sender).traces(
+            exchange_ends(flow_exchanges, flow)
+        )
     ]
     name = "request_response_ms"
     values = {
@@ -77,12 +79,14 @@ def _measure_requests(run_dir: Path, testbed: Testbed, flows: Sequence[Flow]) ->
         f"{name}_p99": float(numpy.percentile(times_ms, 99)),
         f"{name}_max": float(times_ms.max()),
     }
-    return measured(run_dir, flows, found, values, traces)
+    return measured(run_dir, flows, exchanges, values, traces)
 
 
 def _measure_transfers(run_dir: Path, testbed: Testbed, flows: Sequence[Flow]) -> Measured:
-    found = [_read(run_dir, flow) for flow in flows]
-    return measured(run_dir, flows, found, distribution("completion_time_ms", _times_ms(found)))
+    exchanges = [_read(run_dir, flow) for flow in flows]
+    return measured(
+        run_dir, flows, exchanges, distribution("completion_time_ms", _times_ms(exchanges))
+    )
 
 
 def _read(run_dir: Path, flow: Flow) -> Exchanges:
@@ -91,14 +95,14 @@ def _read(run_dir: Path, flow: Flow) -> Exchanges:
 
 def read_complete(path: Path, count: int) -> Exchanges:
     """The exchanges in a file. Raises AirtcpError unless it has this number of them."""
-    found = read_exchanges(path)
-    if len(found.start_ns) != count:
-        raise AirtcpError(f"{path}: {len(found.start_ns)} exchanges of {count}")
-    return found
+    exchanges = read_exchanges(path)
+    if len(exchanges.start_ns) != count:
+        raise AirtcpError(f"{path}: {len(exchanges.start_ns)} exchanges of {count}")
+    return exchanges
 
 
-def _times_ms(found: Sequence[Exchanges]) -> Floats:
-    return numpy.concatenate([one.times_ms for one in found])
+def _times_ms(exchanges: Sequence[Exchanges]) -> Floats:
+    return numpy.concatenate([flow_exchanges.times_ms for flow_exchanges in exchanges])
 
 
 def distribution(name: str, times_ms: Floats) -> dict[str, Value]:
@@ -113,15 +117,15 @@ def distribution(name: str, times_ms: Floats) -> dict[str, Value]:
 def measured(
     run_dir: Path,
     flows: Sequence[Flow],
-    found: Sequence[Exchanges],
+    exchanges: Sequence[Exchanges],
     values: Mapping[str, Value],
     traces: Sequence[TcpTrace] = (),
 ) -> Measured:
     """These metrics, with the last counters of the flows' connections. `found` is by flow."""
     sent: list[Mapping[str, int]] = []
     received: list[Mapping[str, int]] = []
-    for flow, one in zip(flows, found, strict=True):
-        ends = exchange_ends(one, flow)
+    for flow, flow_exchanges in zip(flows, exchanges, strict=True):
+        ends = exchange_ends(flow_exchanges, flow)
         sent += read_connections(run_dir, flow.sender).finals(ends)
         received += read_connections(run_dir, flow.receiver).finals(ends)
     return Measured(values, sent, received, traces)

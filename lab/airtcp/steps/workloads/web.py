@@ -84,8 +84,8 @@ def _listening(flow: Flow) -> list[Step]:
 
 
 def _client(flow: Flow) -> Run:
-    words = f"exchange {options(flow)} browse {flow.sender_address} {flow.pages_file}"
-    return run(words, node=flow.receiver, stdout=flow.exchanges_file)
+    command = f"exchange {options(flow)} browse {flow.sender_address} {flow.pages_file}"
+    return run(command, node=flow.receiver, stdout=flow.exchanges_file)
 
 
 def _expected_s(parameters: Parameters) -> float:
@@ -97,14 +97,16 @@ def _timeout_s(flow: Flow, rate_bps: float) -> float:
 
 
 def _measure(run_dir: Path, testbed: Testbed, flows: Sequence[Flow]) -> Measured:
-    found = [
+    exchanges = [
         read_complete(run_dir / flow.exchanges_file, object_count(run_dir / flow.pages_file))
         for flow in flows
     ]
-    objects_ms = numpy.concatenate([one.times_ms for one in found])
-    pages_ms = numpy.concatenate([one.by_page().times_ms for one in found])
+    objects_ms = numpy.concatenate([flow_exchanges.times_ms for flow_exchanges in exchanges])
+    pages_ms = numpy.concatenate(
+        [flow_exchanges.by_page().times_ms for flow_exchanges in exchanges]
+    )
     values = distribution("completion_time_ms", objects_ms) | distribution("page_time_ms", pages_ms)
-    return measured(run_dir, flows, found, values)
+    return measured(run_dir, flows, exchanges, values)
 
 
 WORKLOADS = {
