@@ -78,7 +78,7 @@ def require(programs: Mapping[str, str]) -> None:
 
 def files() -> list[Path]:
     """Paths of the programs that a run needs and of the libraries that they load."""
-    found = [path for name in RUN if (path := find(name))]
-    linked = subprocess.run(["ldd", *found], capture_output=True, text=True).stdout
+    paths = [path for name in RUN if (path := find(name))]
+    linked = subprocess.run(["ldd", *paths], capture_output=True, text=True).stdout
     libraries = re.findall(r"(/\S+) \(0x", linked)
-    return sorted({Path(path).resolve() for path in (*found, *libraries)})
+    return sorted({Path(path).resolve() for path in (*paths, *libraries)})

@@ -15,7 +15,7 @@ def allowed(word: str, words: Iterable[str], more: str = "") -> str:
     more: where the words come from, or where to find the rest of a long list.
     """
     known = list(words)
-    meant = f"did you mean {one!r}? " if (one := nearest(word, known)) else ""
+    meant = f"did you mean {close!r}? " if (close := nearest(word, known)) else ""
     listed = textwrap.shorten(" ".join(known), _MOST_CHARACTERS, placeholder=" ...") or "none"
     return f"{meant}allowed: {listed}" + (f" ({more})" if more else "")
 
@@ -27,6 +27,6 @@ def not_allowed(word: str, words: Iterable[str], more: str = "") -> str:
 
 def nearest(word: str, words: Iterable[str]) -> str | None:
     """The closest match among the known words, if any is close."""
-    by_folded = {one.casefold(): one for one in words}
-    found = difflib.get_close_matches(word.casefold(), list(by_folded), n=1)
-    return by_folded[found[0]] if found else None
+    by_folded = {word.casefold(): word for word in words}
+    matches = difflib.get_close_matches(word.casefold(), list(by_folded), n=1)
+    return by_folded[matches[0]] if matches else None

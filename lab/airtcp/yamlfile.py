@@ -61,7 +61,7 @@ def first_scalars(text: str, shown: str, keys: Collection[str]) -> dict[str, str
 
     Raises InputError, with `shown` as file name, if the text up to there is not YAML.
     """
-    found: dict[str, str] = {}
+    scalars: dict[str, str] = {}
     depth = 0
     key: str | None = None
     try:
@@ -71,15 +71,15 @@ def first_scalars(text: str, shown: str, keys: Collection[str]) -> dict[str, str
             elif isinstance(event, yaml.NodeEvent):
                 scalar = event.value if isinstance(event, yaml.ScalarEvent) else None
                 if depth == 1 and key is not None and key in keys and scalar is not None:
-                    found[key] = scalar
+                    scalars[key] = scalar
                 if depth == 1:
                     key = scalar if key is None else None
                 depth += isinstance(event, yaml.CollectionStartEvent)
-            if len(found) == len(keys):
+            if len(scalars) == len(keys):
                 break
     except yaml.YAMLError as error:
         raise _not_yaml(error, text, shown) from None
-    return found
+    return scalars
 
 
 @dataclass
@@ -112,7 +112,7 @@ def _check(events: Iterable[yaml.Event], shown: str) -> None:
             if event.anchor:
                 named[event.anchor] = 1, 0
         elif isinstance(event, yaml.AliasEvent):
-            if any(one.anchor == event.anchor for one in opened):
+            if any(item.anchor == event.anchor for item in opened):
                 raise InputError(f"{where}: the alias *{event.anchor} contains itself")
             count, height = named.get(event.anchor or "", (0, 0))
             values += count

@@ -44,13 +44,13 @@ class GuestResult:
 
 
 class Backend(Protocol):
-    """What runs the steps of a run, wherever the nodes are.
+    """Runs the steps of a run, wherever the nodes are.
 
-    A new one is a package with a class of this kind; nothing but sweep/run.py chooses among them.
+    A new backend is a package with such a class. Only sweep/run.py chooses a backend.
     """
 
     def clean(self, run_dir: Path) -> None:
-        """Remove what an earlier run in the directory has left elsewhere, if it was killed."""
+        """Remove what a killed run in this directory has left elsewhere."""
 
     def run(
         self,
@@ -61,11 +61,11 @@ class Backend(Protocol):
         memory_mb: int,
         timeout_wall_s: float,
     ) -> GuestResult:
-        """Take the steps one after the other, until the last one or one that fails.
+        """Execute the steps in order until the last one, or until one fails.
 
-        The files that they write, and how they went (console.log), are then in run_dir. A run that
-        fails is no exception: the status says it. Raises StopError or CrowdedError where this
-        machine cannot run it, or not beside so many others.
+        run_dir then contains the files that they wrote and a log (console.log). A failed run is
+        reported by the status, not by an exception. Raises StopError or CrowdedError if this
+        machine cannot run it, or not together with the current number of others.
         """
         ...
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Steps as a POSIX shell script for the guest, with few programs.
+"""Renders steps as a POSIX shell script for the guest, with few processes.
 
-To start a program costs the host 3 to 7 ms, for User Mode Linux has another process map its pages
-one by one: more than most of what the programs of a plan do. So a node's commands run in one shell
-there, and those of ip, tc and airsim that follow one another in one program.
+Starting a program takes 3 to 7 ms on the host, because User Mode Linux has another process map its
+pages one by one; most programs of a plan take less time. Therefore a node's commands run in a
+single shell, and consecutive commands of ip, tc and airsim in a single process.
 
-Each command goes through `must`, so that the one that fails is named, on the console, in a line
-that starts with FAILURE.
+Commands run under `must`, so that a failed command is reported on the console in a line that starts
+with FAILURE.
 """
 
 import itertools
@@ -126,43 +126,43 @@ _PLAIN = re.compile(r"[\w./:,%=+*-]+")
 
 
 def render(steps: Sequence[Step]) -> str:
-    """The script."""
-    first = next((at for at, one in enumerate(steps) if isinstance(one, step.Instrument)), None)
+    """The script of a plan."""
+    first = next((at for at, item in enumerate(steps) if isinstance(item, step.Instrument)), None)
     if first is None:
         return _PROLOGUE + text(steps)
     return "".join([_PROLOGUE, text(steps[:first]), _INSTRUMENTS, text(steps[first:])])
 
 
 def text(steps: Iterable[Step]) -> str:
-    """Steps of one block: those that may share a program do so."""
+    """The script of one block; consecutive commands are batched if possible."""
     return "".join(_text(steps))
 
 
 def _text(steps: Iterable[Step]) -> Iterator[str]:
     for program, group in itertools.groupby(steps, _program):
-        found = list(group)
-        if program and len(found) > 1:
-            lines = (f"{_words(one.argv[1:])}\n" for one in found if isinstance(one, step.Run))
+        block = list(group)
+        if program and len(block) > 1:
+            lines = (f"{_words(item.argv[1:])}\n" for item in block if isinstance(item, step.Run))
             yield f"batch {program} '\n{''.join(lines)}'\n"
         else:
-            yield from map(one_step, found)
+            yield from map(one_step, block)
 
 
-def _program(one: Step) -> str:
-    return one.argv[0] if isinstance(one, step.Run) and one.batched else ""
+def _program(item: Step) -> str:
+    return item.argv[0] if isinstance(item, step.Run) and item.batched else ""
 
 
-def one_step(one: Step) -> str:
-    """A step by itself: lines of the script."""
-    match one:
+def one_step(item: Step) -> str:
+    """The lines of a single step."""
+    match item:
         case step.Run():
-            return f"{_command(one)}\n"
+            return f"{_command(item)}\n"
         case step.In(node, steps):
             return f"in_node {node} <<'END'\n{text(steps)}END\n"
         case step.Note(comment):
             return f"# {comment}\n" if comment else "\n"
         case step.Jobs() | step.Start() | step.Wait() | step.Cancel():
-            return _job(one)
+            return _job(item)
         case step.Instrument(run, outlasts):
             words = _command(run).removeprefix("must ")
             return f"watch {words.removeprefix('node ')}\n" if outlasts else f"start {words}\n"
@@ -173,12 +173,12 @@ def one_step(one: Step) -> str:
         case step.Sleep(seconds):
             return f"sleep {seconds:.9g}\n"
         case _:
-            return _settings(one)
+            return _settings(item)
 
 
-def _settings(one: Step) -> str:
-    """Steps that change or look at something of the kernel's."""
-    match one:
+def _settings(item: Step) -> str:
+    """Steps that change settings of the kernel or read its files."""
+    match item:
         case step.Sysctl(name, value):
             return f"set_sysctl {name} {_quoted(value)}\n"
         case step.Put(value, path):
@@ -199,8 +199,8 @@ def _settings(one: Step) -> str:
         case step.Associate(ssid, mhz, seconds):
             return _ASSOCIATE.format(ssid=ssid, mhz=mhz, seconds=seconds)
         case step.Trace():
-            return _trace(one)
-    raise TypeError(f"no step: {one!r}")
+            return _trace(item)
+    raise TypeError(f"not a step: {item!r}")
 
 
 def _command(run: step.Run) -> str:
@@ -220,8 +220,8 @@ def _quoted(value: str) -> str:
     return value if _PLAIN.fullmatch(value) else f'"{value}"'
 
 
-def _job(one: step.Jobs | step.Start | step.Wait | step.Cancel) -> str:
-    match one:
+def _job(item: step.Jobs | step.Start | step.Wait | step.Cancel) -> str:
+    match item:
         case step.Jobs(names):
             return f"{' '.join(f'{name}=' for name in names)}\n"
         case step.Start(steps, job, only):

@@ -97,12 +97,14 @@ def main(*, as_json: bool) -> int:
 
 
 def _kernel_source() -> Check:
-    found = DEBIAN_TARBALL.is_file()
+    has_tarball = DEBIAN_TARBALL.is_file()
     remedy = (
         f"apt-get install linux-source-{SERIES} (Debian 12: from the security suite), or pass a "
         f"Linux {SERIES}.y tree or tarball with --kernel-source"
     )
-    return Check("kernel source", found, str(DEBIAN_TARBALL) if found else "missing", remedy)
+    return Check(
+        "kernel source", has_tarball, str(DEBIAN_TARBALL) if has_tarball else "missing", remedy
+    )
 
 
 def _cache() -> Check:

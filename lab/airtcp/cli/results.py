@@ -95,9 +95,9 @@ def _add_results(parser: argparse.ArgumentParser) -> None:
 
 def _report(options: argparse.Namespace) -> int:
     if options.index or options.published:
-        chosen = "--index" if options.index else "--published"
+        option = "--index" if options.index else "--published"
         if options.run or options.timeline is not None:
-            raise InputError(f"{chosen}: --run and --timeline are not allowed with it, only DIR")
+            raise InputError(f"{option}: --run and --timeline are not allowed with it, only DIR")
     if options.published:
         return _report_published(options.directory)
     if options.index:
@@ -114,7 +114,7 @@ def _report(options: argparse.Namespace) -> int:
 
 
 def _report_published(directory: Path) -> int:
-    found: list[tuple[Experiment, SweepDocument]] = []
+    documents_read: list[tuple[Experiment, SweepDocument]] = []
     left_out: list[str] = []
     for experiment in catalogue.experiments():
         out_dir = directory / experiment.name
@@ -122,14 +122,14 @@ def _report_published(directory: Path) -> int:
             document = documents.read(out_dir)
             damaged = artifacts.damaged(document.runs, out_dir)
             left_out += map(str, damaged)
-            runs = assembly.without(document, [one.run for one in damaged]).runs
+            runs = assembly.without(document, [damage.run for damage in damaged]).runs
             # The experiment may have changed since.
             rows = reproduction.compare(experiment.parameters, experiment.published, runs)
             update = {"runs": runs, "published": tuple(rows)}
-            found.append((experiment, document.model_copy(update=update)))
-    if not found:
+            documents_read.append((experiment, document.model_copy(update=update)))
+    if not documents_read:
         raise InputError(f"{directory}: no directory in it has the results.json of an experiment")
-    print(reproduction.write(directory, found))
+    print(reproduction.write(directory, documents_read))
     return _warned(left_out, [])
 
 

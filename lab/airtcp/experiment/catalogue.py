@@ -17,35 +17,35 @@ _QUICK_BASELINE_S = 1
 
 def experiments(checked: bool = True) -> list[Experiment]:
     """All experiments, grouped by paper. checked: see reader.load."""
-    found = [reader.load(name, checked=checked) for name in summaries.names()]
+    loaded = [reader.load(name, checked=checked) for name in summaries.names()]
     papers = list(CITATIONS)
-    return sorted(found, key=lambda one: papers.index(one.paper))
+    return sorted(loaded, key=lambda experiment: papers.index(experiment.paper))
 
 
-def listed(found: Sequence[Experiment]) -> list[dict[str, Any]]:
+def listed(experiments: Sequence[Experiment]) -> list[dict[str, Any]]:
     """For `list --json`: title, factors and published values of each experiment."""
     return [
         {
-            "name": one.name,
-            "title": one.title,
-            "paper": one.paper,
-            "source": one.source,
-            "expects": one.expects,
-            "factors": one.factors,
-            "cases": len(one.cases()),
-            "published": [figure.model_dump(mode="json") for figure in one.published],
+            "name": experiment.name,
+            "title": experiment.title,
+            "paper": experiment.paper,
+            "source": experiment.source,
+            "expects": experiment.expects,
+            "factors": experiment.factors,
+            "cases": len(experiment.cases()),
+            "published": [figure.model_dump(mode="json") for figure in experiment.published],
         }
-        for one in found
+        for experiment in experiments
     ]
 
 
-def quick(chosen: Experiment) -> list[Case]:
+def quick(experiment: Experiment) -> list[Case]:
     """The cases with published values, or the first case if none; each limited to 10 s."""
-    own = chosen.parameters
+    parameters = experiment.parameters
     shorter = {}
-    if own.duration_s > _QUICK_DURATION_S:
+    if parameters.duration_s > _QUICK_DURATION_S:
         shorter["duration"] = f"{_QUICK_DURATION_S}s"
-    if own.baseline_s > _QUICK_BASELINE_S:
+    if parameters.baseline_s > _QUICK_BASELINE_S:
         shorter["baseline"] = f"{_QUICK_BASELINE_S}s"
-    short = chosen.model_copy(update={"parameters": own.replace(shorter)})
+    short = experiment.model_copy(update={"parameters": parameters.replace(shorter)})
     return short.published_cases() or short.cases()[:1]

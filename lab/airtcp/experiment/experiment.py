@@ -170,14 +170,18 @@ class Experiment(Strict):
         for case in cases:
             for problem in problems_of(case.network, case.parameters):
                 at = ".".join(map(str, problem.at))
-                given = " ".join(f"{one.name}={','.join(one.values)}" for one in settings)
+                given = " ".join(
+                    f"{setting.name}={','.join(setting.values)}" for setting in settings
+                )
                 raise InputError(f"--set {given}: {at}: {problem.text}")
         return cases
 
     def published_cases(self) -> list[Case]:
         """The cases with published values, in order, each once."""
-        combinations = [one.when for one in self.published]
-        combinations += [one.when | one.relative_to for one in self.published if one.relative_to]
+        combinations = [value.when for value in self.published]
+        combinations += [
+            value.when | value.relative_to for value in self.published if value.relative_to
+        ]
         names = dict.fromkeys(itertools.chain(self.factors, *combinations))
         return self._cases(self.parameters, names, combinations)
 
@@ -188,12 +192,12 @@ class Experiment(Strict):
 
     def published_for(self, cases: Iterable[Case]) -> list[dict[str, Published]]:
         """For each case, the values published for exactly its conditions, by metric."""
-        found: dict[tuple[object, ...], dict[str, Published]] = {}
+        values: dict[tuple[object, ...], dict[str, Published]] = {}
         for figure in self.published:
             if not figure.relative_to:
                 under = self.parameters.replace(figure.when).conditions
-                found.setdefault(under, {}).setdefault(figure.metric, figure)
-        return [found.get(case.parameters.conditions, {}) for case in cases]
+                values.setdefault(under, {}).setdefault(figure.metric, figure)
+        return [values.get(case.parameters.conditions, {}) for case in cases]
 
     def _cases(
         self, base: Parameters, names: Iterable[str], combinations: Iterable[Mapping[str, str]]

@@ -42,7 +42,7 @@ def _known(metric: str) -> str:
 
 def _time(metric: str) -> str:
     if METRICS[metric].unit != "ms":
-        times = (name for name, one in METRICS.items() if one.unit == "ms")
+        times = (name for name, metric in METRICS.items() if metric.unit == "ms")
         raise ValueError(f"{metric!r} is not a time; {suggest.allowed(metric, times)}")
     return metric
 
@@ -58,14 +58,14 @@ _Factor = Annotated[str, Shape(lambda: jsonschema.words(PARAMETER_NAMES, "a fact
 
 
 def _metrics() -> Json:
-    one = jsonschema.words(METRICS)
-    several = {"type": "array", "items": one, "minItems": 1}
-    return {"anyOf": [one, several], HINT: "metrics"}
+    names = jsonschema.words(METRICS)
+    several = {"type": "array", "items": names, "minItems": 1}
+    return {"anyOf": [names, several], HINT: "metrics"}
 
 
 def _times() -> Json:
     return jsonschema.words(
-        (name for name, one in METRICS.items() if one.unit == "ms"), "a metric in ms"
+        (name for name, metric in METRICS.items() if metric.unit == "ms"), "a metric in ms"
     )
 
 
@@ -260,8 +260,8 @@ class ModelFigure(Strict):
 
     def described(self) -> str:
         set_up = self.model_dump(mode="json", exclude={"title", "model"})
-        chosen = ", ".join(f"{name} {value}" for name, value in set_up.items())
-        return f"goodput and RTT compared with the {self.model} model: {chosen}"
+        settings = ", ".join(f"{name} {value}" for name, value in set_up.items())
+        return f"goodput and RTT compared with the {self.model} model: {settings}"
 
 
 KINDS: Mapping[str, type[MetricFigure | TimeFigure | ModelFigure]] = {
@@ -276,12 +276,12 @@ def _kind(given: Any) -> str | None:
     if isinstance(given, BaseModel):
         return next((kind for kind, model in KINDS.items() if isinstance(given, model)), None)
     keys = given if isinstance(given, dict) else ()
-    chosen = next((kind for kind in KINDS if kind in keys), "x" if "y" in keys else None)
+    selected = next((kind for kind in KINDS if kind in keys), "x" if "y" in keys else None)
     known = {
         field.alias or name for kind in KINDS.values() for name, field in kind.model_fields.items()
     }
     meant = (suggest.nearest(key, KINDS) for key in keys if key not in known)
-    return chosen or next(filter(None, meant), None)
+    return selected or next(filter(None, meant), None)
 
 
 Figure = Annotated[

@@ -255,13 +255,13 @@ def _most_specific(error: ValidationError) -> ErrorDetails:
     first, *others = error.errors()
     if first["type"] != "missing":
         return first
-    return next((one for one in others if one["type"] == "extra_forbidden"), first)
+    return next((option for option in others if option["type"] == "extra_forbidden"), first)
 
 
 def _model_at(at: _Location) -> type[BaseModel]:
     """The model of the keys at a location, for the list of allowed keys."""
-    if own := model_at(at):
-        return own
+    if allowed := model_at(at):
+        return allowed
     if len(at) < 2:
         return Experiment
     if at[0] == "figures" and len(at) > 2:

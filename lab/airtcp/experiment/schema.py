@@ -58,16 +58,16 @@ class _Generator(GenerateJsonSchema):
 def _finish(schema: object) -> None:
     """Resolve references to parameters; add allowed values that editors cannot list."""
     if isinstance(schema, list):
-        for one in schema:
-            _finish(one)
+        for part in schema:
+            _finish(part)
     if not isinstance(schema, dict):
         return
     if PARAMETER in schema:
         schema["$ref"] = f"#/$defs/Parameters/properties/{schema.pop(PARAMETER)}"
     if HINT in schema and "description" in schema and schema.keys() & {"anyOf", "pattern"}:
         schema["description"] += f". Allowed: {schema[HINT]}"
-    for one in schema.values():
-        _finish(one)
+    for part in schema.values():
+        _finish(part)
 
 
 def schema(own_policies: Sequence[str] = ()) -> Json:

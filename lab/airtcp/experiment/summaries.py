@@ -10,7 +10,7 @@ from airtcp.paths import EXPERIMENTS_DIR
 
 
 class Summary(NamedTuple):
-    """Of an experiment; paper: a key of CITATIONS."""
+    """Name and title of an experiment. paper: a key of CITATIONS."""
 
     name: str
     title: str
@@ -24,21 +24,21 @@ def names() -> list[str]:
 
 def read() -> list[Summary]:
     """All experiments, sorted by name. Raises InputError if a file cannot be read."""
-    found = []
+    summaries = []
     for name in names():
         path = EXPERIMENTS_DIR / f"{name}.yaml"
         first = yamlfile.first_scalars(yamlfile.read(path), str(path), Summary._fields)
-        found.append(Summary(name, first.get("title", ""), first.get("paper", OWN)))
-    return found
+        summaries.append(Summary(name, first.get("title", ""), first.get("paper", OWN)))
+    return summaries
 
 
-def table(found: Sequence[Summary]) -> str:
+def table(summaries: Sequence[Summary]) -> str:
     """For `list`: a paragraph for each paper."""
-    width = max((len(one.name) for one in found), default=0)
+    width = max((len(summary.name) for summary in summaries), default=0)
     parts = []
     for paper, citation in CITATIONS.items():
-        of_paper = [one for one in found if one.paper == paper]
+        of_paper = [summary for summary in summaries if summary.paper == paper]
         if of_paper:
-            lines = [f"  {one.name.ljust(width)}  {one.title}" for one in of_paper]
+            lines = [f"  {summary.name.ljust(width)}  {summary.title}" for summary in of_paper]
             parts.append("\n".join([citation, *lines]))
     return "\n\n".join(parts)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Custom topologies, as they stand in YAML.
+"""Custom topologies as in YAML.
 
-A node may override parameters, by the same names as in `parameters:`. All others are those of the
-case, so that a factor reaches every node that does not override it.
+A node can override parameters, with the same names as in `parameters:`. All other parameters are
+those of the case, so a factor applies to every node that does not override it.
 """
 
 from collections import Counter
@@ -26,37 +26,37 @@ from airtcp.parameters.sender import CongestionControl, Sender, SenderSysctls
 from airtcp.parameters.workload import Traffic
 
 SWITCH = "switch"
-"""The node where all cables end, which no file names."""
+"""The node where all cables end; files cannot name it."""
 
 ROUTER = "router-"
-"""How the name of a server's router begins, before that of the server."""
+"""Prefix of the name of a server's router, before the name of the server."""
 
 _DAY_S = 86400
 
-# A station has one of these: others that the case has, or its access point, do not count.
+# A station has one of these; those of the case and of its access point are then ignored.
 _PLACES = ("snr", "distance", "walk")
 
 
 def _without_defaults(schema: Json) -> None:
-    """What a node does not override has no default here: it is the case's."""
+    """Remove the defaults of parameters: if not overridden, they are those of the case."""
     for name, described in schema["properties"].items():
         if name in PARAMETER_NAMES:
             described.pop("default", None)
 
 
 class NodeParameters(Strict):
-    """Parameters that a node overrides. Only those that are given count."""
+    """Parameters that a node overrides: only those given in the file."""
 
     model_config = ConfigDict(json_schema_extra=_without_defaults)
 
     def plain(self) -> dict[str, Plain]:
-        """As in YAML, by the names of parameters."""
+        """The given parameters as in YAML."""
         given: dict[str, Plain] = self.model_dump(mode="json", exclude_unset=True)
         return given
 
 
 class Server(Stage, SlowHost, Router, LinkPreset, Cable, Host, Sender, AckPolicy, NodeParameters):
-    """A host on a cable to the switch, or to a router of its own."""
+    """A host with a cable to the switch, or to its own router."""
 
 
 class AccessPoint(Stage, Errors, Radio, Bss, NodeParameters):
@@ -68,15 +68,15 @@ class _Associated(NodeParameters):
 
 
 class Station(Stage, SlowHost, Access, Place, Errors, Radio, Host, Sender, AckPolicy, _Associated):
-    """A host with a radio, or on a cable to its access point."""
+    """A host with a radio, or with a cable to its access point."""
 
 
 class Settings(Errors, DataRate, Link, SenderSysctls, AckPolicy, NodeParameters):
-    """What can change while a run goes on."""
+    """Parameters that can change during a run."""
 
 
 class Topology(Strict):
-    """The nodes, by their names: what takes the place of the server, access point and stations."""
+    """The nodes by name, which replace the server, access point and stations of the default."""
 
     servers: dict[str, Server] = Field(
         default={}, description="hosts on cables; all cables end at one switch"
@@ -91,11 +91,11 @@ class Topology(Strict):
 
     @property
     def names(self) -> list[str]:
-        """Those of all nodes."""
+        """The names of all nodes."""
         return [*self.servers, *self.access_points, *self.stations]
 
     def group(self, name: str) -> str | None:
-        """The key under which a node stands; None for no node of that name."""
+        """The key of a node's group; None if there is no such node."""
         groups = ("servers", "access_points", "stations")
         return next((group for group in groups if name in getattr(self, group)), None)
 
@@ -109,7 +109,7 @@ class _Ends(NodeParameters):
 
 
 class Flow(Traffic, _Ends):
-    """What is sent from a host to another, and parameters of its own."""
+    """Traffic from one host to another, with its own parameters."""
 
     rate_bps: Annotated[float | None, rate("unlimited")] = Field(
         default=None,
@@ -129,13 +129,13 @@ class Flow(Traffic, _Ends):
     )
 
     def overrides(self) -> dict[str, Plain]:
-        """The parameters that it has of its own."""
-        own = {*Traffic.model_fields, "congestion_control"} & self.model_fields_set
-        return self.model_dump(mode="json", include=own, exclude_none=True)
+        """The parameters that the flow overrides."""
+        given = {*Traffic.model_fields, "congestion_control"} & self.model_fields_set
+        return self.model_dump(mode="json", include=given, exclude_none=True)
 
 
 class Change(Strict):
-    """What a node has from some time on."""
+    """A change of parameters of a node during the run."""
 
     at_s: Annotated[float, duration(0, _DAY_S)] = Field(
         alias="at", description="when, from the start of the run"
@@ -145,14 +145,14 @@ class Change(Strict):
 
 
 class Network(Strict):
-    """All of it."""
+    """A custom topology with its flows and changes."""
 
     topology: Topology
     flows: tuple[Flow, ...]
     schedule: tuple[Change, ...] = ()
 
     def plain(self) -> dict[str, Any]:
-        """As in YAML: what is given, no defaults."""
+        """As in YAML, without defaults."""
         return self.model_dump(mode="json", exclude_unset=True)
 
     def own(self, name: str) -> dict[str, Plain]:
@@ -168,11 +168,14 @@ class Network(Strict):
         return {**of_cell, **given}
 
     def of_node(self, name: str, parameters: Parameters) -> Parameters:
-        """Those of a node. Raises pydantic's ValidationError for some that cannot be together."""
+        """The parameters of a node. Raises pydantic's ValidationError if they conflict."""
         return parameters.override(self.own(name))
 
     def of_flow(self, flow: Flow, parameters: Parameters) -> Parameters:
-        """Those of a flow, whose sender's it has. Raises pydantic's ValidationError."""
+        """The parameters of a flow: those of its sender, with the flow's overrides.
+
+        Raises pydantic's ValidationError if they conflict.
+        """
         return self.of_node(flow.sender, parameters).override(flow.overrides())
 
 
@@ -182,7 +185,7 @@ def rest_s(parameters: Parameters, flow: Flow) -> float:
 
 
 def flow_names(network: Network) -> list[str]:
-    """FROM-TO where no name is given, from the second on with a number."""
+    """The names of flows; default: FROM-TO, with a number from the second on."""
     seen: Counter[str] = Counter()
     names = []
     for flow in network.flows:
@@ -200,7 +203,7 @@ MODELS: dict[str, type[BaseModel]] = {
 
 
 def model_at(at: tuple[str | int, ...]) -> type[BaseModel] | None:
-    """The model whose keys stand at a place of the file; None for places of others."""
+    """The model of the keys at a location of the file; None outside of custom topologies."""
     match at:
         case ("topology", str(group), _, _, *_) if group in MODELS:
             return MODELS[group]

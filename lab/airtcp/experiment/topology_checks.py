@@ -56,9 +56,9 @@ class Problem(NamedTuple):
 def problems(network: Network, parameters: Parameters) -> Iterator[Problem]:
     """Problems of a case; later checks run only if earlier ones find none."""
     for kind in (_names, _links, _nodes, _flows, _schedule):
-        found = list(kind(network, parameters))
-        yield from found
-        if found:
+        messages = list(kind(network, parameters))
+        yield from messages
+        if messages:
             return
 
 
@@ -134,19 +134,19 @@ def _nodes(network: Network, parameters: Parameters) -> Iterator[Problem]:
                 f"{name} {value} is not allowed with a topology; allowed: {default}",
             )
             return
-    found = False
+    has_rest = False
     for name in network.topology.names:
         at = ("topology", str(network.topology.group(name)), name)
         if problem := _conflict(parameters, network.own(name), at):
             yield problem
-            found = True
-    for name in () if found else network.topology.stations:
+            has_rest = True
+    for name in () if has_rest else network.topology.stations:
         at = ("topology", "stations", name)
         yield from (Problem(at, text) for text in _joined(network, name, parameters))
 
 
 def _joined(network: Network, name: str, parameters: Parameters) -> Iterator[str]:
-    """What is wrong with a station at its access point."""
+    """Problems of a station with its access point."""
     station = network.of_node(name, parameters)
     access_point = network.of_node(network.topology.stations[name].access_point, parameters)
     if any(text for _, text in station.incomplete()):
@@ -154,8 +154,8 @@ def _joined(network: Network, name: str, parameters: Parameters) -> Iterator[str
             "error_model snr needs one of snr, distance, walk: here, at its access point or in "
             "parameters"
         )
-    stages = [one.ack_filter for one in (station, access_point)]
-    if station.access == "wifi" and len({"multicast" in one for one in stages}) > 1:
+    stages = [node.ack_filter for node in (station, access_point)]
+    if station.access == "wifi" and len({"multicast" in stage for stage in stages}) > 1:
         yield "ack_filter multicast: give it to the access point and all of its stations"
 
 
@@ -212,20 +212,20 @@ def _times(parameters: Parameters, flow: Flow) -> Iterator[tuple[str, str]]:
 def _traffic(
     network: Network, parameters: Parameters, flow: Flow, at: tuple[str | int, ...]
 ) -> Problem | None:
-    """What is wrong with the parameters of a flow."""
+    """A problem with the parameters of a flow."""
     sender = network.of_node(flow.sender, parameters)
     if problem := _conflict(sender, flow.overrides(), at):
         return problem
-    own = sender.override(flow.overrides())
-    if own.protocol == "udp":
-        if flow.rate_bps is None and own.udp_rate_bps is None:
+    settings = sender.override(flow.overrides())
+    if settings.protocol == "udp":
+        if flow.rate_bps is None and settings.udp_rate_bps is None:
             return Problem((*at, "protocol"), "udp needs a rate, such as 5Mbit")
         if flow.congestion_control is not None:
             return Problem((*at, "congestion_control"), "not allowed with udp")
     of_bulk = {"rate": flow.rate_bps, "duration": flow.duration_s}
     given = [name for name, value in of_bulk.items() if value is not None]
-    if given and not own.lasts:
-        text = f"is not allowed with workload {own.workload}; allowed: workload bulk"
+    if given and not settings.lasts:
+        text = f"is not allowed with workload {settings.workload}; allowed: workload bulk"
         return Problem((*at, given[0]), text)
     return _filtered(network, parameters, flow, at)
 
@@ -233,7 +233,7 @@ def _traffic(
 def _filtered(
     network: Network, parameters: Parameters, flow: Flow, at: tuple[str | int, ...]
 ) -> Problem | None:
-    """The ACKs of a flow are filtered where there is nothing."""
+    """A filter of the flow's ACKs at a router that does not exist."""
     if network.topology.group(flow.receiver) is None:
         return None
     receiver = network.of_node(flow.receiver, parameters)

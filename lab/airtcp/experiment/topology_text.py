@@ -39,8 +39,8 @@ def lines(network: Network) -> Iterator[str]:
         ("access_points", "access point"),
         ("stations", "station"),
     ):
-        for name, own in topology.get(group, {}).items():
-            yield f"{kind} {name}{_values(own, ': ')}"
+        for name, settings in topology.get(group, {}).items():
+            yield f"{kind} {name}{_values(settings, ': ')}"
     for pair in network.topology.hidden:
         yield f"hidden from each other: {' and '.join(pair)}"
     for flow in network.flows:

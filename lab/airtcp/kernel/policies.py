@@ -30,8 +30,8 @@ def registered_in(source: str) -> list[str]:
 @cache
 def names(overlay: Path = _OVERLAY) -> tuple[str, ...]:
     """The policies of the laboratory's kernel: `default`, then the others in alphabetical order."""
-    found = {name for text in _sources(overlay) for name in registered_in(text)}
-    return (BASELINE, *sorted(found))
+    registered = {name for text in _sources(overlay) for name in registered_in(text)}
+    return (BASELINE, *sorted(registered))
 
 
 def _sources(overlay: Path) -> Iterator[str]:

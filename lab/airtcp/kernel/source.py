@@ -126,8 +126,8 @@ def _tarball_sha256(tarball: Path) -> str:
 def _cached_hashes(path: Path) -> dict[str, str]:
     """Empty if the file is missing or damaged."""
     try:
-        found = json.loads(path.read_text())
-        return {str(key): str(value) for key, value in found.items()}
+        stamp = json.loads(path.read_text())
+        return {str(key): str(value) for key, value in stamp.items()}
     except (OSError, ValueError, AttributeError):
         return {}
 
@@ -176,10 +176,10 @@ def read_series(overlay: Path = OVERLAY) -> list[Step]:
             raise InputError(f"{series}:{number}: {patch} does not exist")
         files: dict[str, Path] = {}
         for path in paths:
-            found = _whole_files(overlay, path)
-            if not found:
+            listed = _whole_files(overlay, path)
+            if not listed:
                 raise InputError(f"{series}:{number}: {overlay / path} does not exist")
-            files |= found
+            files |= listed
         for file in files:
             if file in line_of:
                 raise InputError(f"{series}:{number}: {file} is already on line {line_of[file]}")

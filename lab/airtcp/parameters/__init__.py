@@ -99,16 +99,16 @@ class Parameters(
         cable has no channel.
         """
         given = Parameters.model_validate(values)
-        own = {name: getattr(given, name) for name in given.model_fields_set}
+        given_values = {name: getattr(given, name) for name in given.model_fields_set}
         # Captures are of the whole run.
-        found = self.model_copy(update={"capture": (), **own})
+        kept = self.model_copy(update={"capture": (), **given_values})
         while idle := {
             name: default
-            for name, default in found.without_effect()
-            if name not in own and getattr(found, name) != default
+            for name, default in kept.without_effect()
+            if name not in given_values and getattr(kept, name) != default
         }:
-            found = found.model_copy(update=idle)
-        return found.check()
+            kept = kept.model_copy(update=idle)
+        return kept.check()
 
     def misfits(self) -> Iterator[Conflict]:
         """What the default topology needs, or has no place for."""

@@ -39,15 +39,15 @@ def _read(value: object) -> tuple[str, ...]:
     if isinstance(value, tuple):
         return value
     text = str(value).strip()
-    chosen = () if text == NONE else tuple(text.split("+"))
-    for stage in chosen:
+    stages = () if text == NONE else tuple(text.split("+"))
+    for stage in stages:
         if stage not in STAGES:
             known = suggest.allowed(stage, (NONE, *STAGES), "stages joined by +")
             raise ValueError(f"{stage!r} is not a stage of ACK filtering; {known}")
     for group in _ALTERNATIVES:
-        if sum(stage in group for stage in chosen) > 1:
+        if sum(stage in group for stage in stages) > 1:
             raise ValueError(f"{text!r} has both of {' and '.join(group)}; choose one")
-    return tuple(stage for stage in STAGES if stage in chosen)
+    return tuple(stage for stage in STAGES if stage in stages)
 
 
 Stages = Annotated[

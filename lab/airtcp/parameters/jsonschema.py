@@ -103,7 +103,7 @@ def text(pattern: str, example: str, allowed: str) -> Json:
 def either(*shapes: Json) -> Json:
     """One of these; examples and hint are those of the first."""
     [first, *_] = shapes
-    bare = [{key: one[key] for key in one if key not in _FOR_PEOPLE} for one in shapes]
+    bare = [{key: shape[key] for key in shape if key not in _FOR_PEOPLE} for shape in shapes]
     shown = {key: first[key] for key in _FOR_PEOPLE if key in first}
     return {**(bare[0] if len(bare) == 1 else {"anyOf": bare}), **shown}
 
@@ -111,7 +111,7 @@ def either(*shapes: Json) -> Json:
 def joined(allowed: Iterable[str], separator: str, none: str) -> Json:
     """Some of the words, joined, or the one that stands for none."""
     known = list(allowed)
-    one = "|".join(known)
-    pattern = rf"({one})(\s*{re.escape(separator)}\s*({one}))*"
+    alternatives = "|".join(known)
+    pattern = rf"({alternatives})(\s*{re.escape(separator)}\s*({alternatives}))*"
     listed = f"{none}, or any of {separator.join(known)}"
     return either(text(pattern, known[0], listed), words([none]))

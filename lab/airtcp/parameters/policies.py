@@ -22,9 +22,9 @@ Context = dict[str, tuple[str, ...]]
 _CONTEXT = "ack_policies"
 
 
-def context(own: Iterable[str] = ()) -> Context:
+def context(own_names: Iterable[str] = ()) -> Context:
     """Validation context that allows the policies of kernel/, and the user's own."""
-    return {_CONTEXT: (*names(), *own)}
+    return {_CONTEXT: (*names(), *own_names)}
 
 
 def checked(name: str, allowed: Context) -> str:

@@ -39,8 +39,8 @@ class OnlyWith:
         self.values = frozenset(values)
 
     def holds(self, section: "Section") -> bool:
-        chosen = getattr(section, self.name)
-        return not self.values.isdisjoint(chosen if isinstance(chosen, tuple) else (chosen,))
+        value = getattr(section, self.name)
+        return not self.values.isdisjoint(value if isinstance(value, tuple) else (value,))
 
 
 @dataclass(frozen=True)
@@ -154,8 +154,8 @@ def own_fields(section: type[Section]) -> tuple[str, ...]:
 @cache
 def sections(model: type[Section]) -> tuple[type[Section], ...]:
     """Those that a model is made of, in the order of their fields, and itself."""
-    found = (one for one in reversed(model.__mro__) if issubclass(one, Section))
-    return tuple(one for one in found if one is not Section)
+    bases = (base for base in reversed(model.__mro__) if issubclass(base, Section))
+    return tuple(base for base in bases if base is not Section)
 
 
 @cache
@@ -182,21 +182,25 @@ class _Rules(NamedTuple):
 
 @cache
 def _rules(model: type[Section]) -> tuple[_Rules, ...]:
-    found = (
-        _Rules(_conditions(one), vars(one).get("own_conflicts"), frozenset(one.model_fields))
-        for one in sections(model)
+    all_rules = (
+        _Rules(
+            _conditions(section),
+            vars(section).get("own_conflicts"),
+            frozenset(section.model_fields),
+        )
+        for section in sections(model)
     )
-    return tuple(one for one in found if one.conditions or one.own_conflicts)
+    return tuple(rules for rules in all_rules if rules.conditions or rules.own_conflicts)
 
 
 def _conditions(section: type[Section]) -> tuple[_Condition, ...]:
     """(attribute, default, condition)"""
-    own = own_fields(section)
-    whole = [(name, vars(section).get("only_with")) for name in own]
-    each = [(name, fact) for name, fact in facts(section, OnlyWith) if name in own]
+    names = own_fields(section)
+    requirements = [(name, vars(section).get("only_with")) for name in names]
+    each = [(name, fact) for name, fact in facts(section, OnlyWith) if name in names]
     return tuple(
         (name, section.model_fields[name].default, condition)
-        for name, condition in (*whole, *each)
+        for name, condition in (*requirements, *each)
         if condition
     )
 

@@ -41,7 +41,7 @@ def _read(value: object) -> str | None:
         else:
             limit, unit = round(parse_duration_s(text) * 1e6), "us"
     except ValueError:
-        meant = f"did you mean {one!r}? " if (one := suggest.nearest(text, _WORDS)) else ""
+        meant = f"did you mean {close!r}? " if (close := suggest.nearest(text, _WORDS)) else ""
         raise ValueError(
             f"{text!r} is not a limit of small queues; {meant}allowed: {_ALLOWED}"
         ) from None

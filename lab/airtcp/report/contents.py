@@ -35,11 +35,11 @@ def describe(
 ) -> Contents:
     """Describe all figures of a report. See write_report() for the arguments and errors."""
     timelines, timeline_notes = timeline.plots(results, timeline_ms, timeline_of)
-    own, own_notes = declared.plots(results)
+    figures, figure_notes = declared.plots(results)
     return Contents(
         results=results,
-        declared=own,
-        declared_notes=own_notes,
+        declared=figures,
+        declared_notes=figure_notes,
         overview=list(overview.plots(results)),
         timelines=timelines,
         timeline_notes=timeline_notes,

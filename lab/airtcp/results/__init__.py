@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The files of runs become metrics, tables and verdicts."""
+"""Computes metrics, tables and verdicts from the files of runs."""

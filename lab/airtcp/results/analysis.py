@@ -38,7 +38,7 @@ class Answer:
         return [row[number] for row in self.rows if row[number]]
 
     def text(self, form: Form) -> str:
-        """In that format; None is - in a table, empty in CSV, null in JSON."""
+        """The rows as text; None is - in a table, empty in CSV, null in JSON."""
         if form == "json":
             return json.dumps(self._objects(), indent=1, default=str) + "\n"
         return self._csv() if form == "csv" else self._table() + "\n"
@@ -72,35 +72,37 @@ Warn = Callable[[str], object]
 
 
 def table(directory: Path, warn: Warn) -> pyarrow.Table:
-    """results.parquet, without the runs whose files are damaged; warn is called with each.
+    """Read results.parquet, without runs that have damaged files; warn is called for each.
 
-    Raises InputError for a directory without the tables of a sweep, or with damaged ones.
+    Raises InputError if the directory has no tables of a sweep, or damaged ones.
     """
     document = documents.read(directory)
     path = directory / parquet.FILE
     sha256 = document.tables.get(parquet.FILE)
     if sha256 and (problem := artifacts.change(path, sha256)):
         raise InputError(f"{path} {problem}; the `run` that wrote it writes it again")
-    found = parquet.read(directory)
-    left_out = artifacts.damaged(document.runs, directory)
-    for one in left_out:
-        warn(str(one))
-    gone = {one.run.identity for one in left_out}
-    return found.filter(pyarrow.array([one not in gone for one in found["identity"].to_pylist()]))
+    rows = parquet.read(directory)
+    damaged = artifacts.damaged(document.runs, directory)
+    for damage in damaged:
+        warn(str(damage))
+    excluded = {damage.run.identity for damage in damaged}
+    return rows.filter(
+        pyarrow.array([identity not in excluded for identity in rows["identity"].to_pylist()])
+    )
 
 
 def runs(directories: Sequence[Path], warn: Warn) -> pyarrow.Table:
-    """The runs of sweeps, one after the other; the first column, sweep, names the directory."""
+    """The concatenated runs of sweeps; the first column, sweep, is the directory."""
     tables = []
     for directory in directories:
-        found = table(directory, warn)
-        names = pyarrow.array([str(directory)] * len(found), pyarrow.string())
-        tables.append(found.add_column(0, "sweep", names))
-    # A column that the sweep of another version lacks is null.
+        rows = table(directory, warn)
+        names = pyarrow.array([str(directory)] * len(rows), pyarrow.string())
+        tables.append(rows.add_column(0, "sweep", names))
+    # A column that a sweep of another version does not have is null.
     return pyarrow.concat_tables(tables, promote_options="default")
 
 
-# SQL sees the view `runs` only: no files, no network, no variables of this program.
+# SQL can access only the view `runs`: no files, no network, no variables of this program.
 _CONFIGURATION: dict[str, Any] = {
     "allow_community_extensions": "false",
     "autoinstall_known_extensions": "false",
@@ -112,16 +114,16 @@ _CONFIGURATION: dict[str, Any] = {
 
 
 def query(sql: str, directories: Sequence[Path], warn: Warn) -> Answer:
-    """Run SQL over the view `runs` of these sweeps. InputError for bad SQL."""
-    found = runs(directories, warn)
+    """Run SQL on the view `runs` of these sweeps. Raises InputError for invalid SQL."""
+    view = runs(directories, warn)
     with (
         duckdb.connect(config=_CONFIGURATION) as connection,
-        # In a thread: DuckDB checks for Ctrl-C only now and then.
+        # In a thread, because DuckDB rarely checks for Ctrl-C.
         ThreadPoolExecutor(1) as thread,
     ):
-        connection.register("runs", found)
+        connection.register("runs", view)
         connection.execute("SET lock_configuration = true")
-        answer = thread.submit(_asked, connection, sql)
+        answer = thread.submit(_execute, connection, sql)
         try:
             return answer.result()
         except duckdb.Error as error:
@@ -133,7 +135,7 @@ def query(sql: str, directories: Sequence[Path], warn: Warn) -> Answer:
             raise
 
 
-def _asked(connection: duckdb.DuckDBPyConnection, sql: str) -> Answer:
+def _execute(connection: duckdb.DuckDBPyConnection, sql: str) -> Answer:
     if not connection.extract_statements(sql):
         raise InputError("SQL: no statement in it; give one, such as SELECT seed FROM runs")
     connection.execute(sql)
@@ -147,10 +149,10 @@ def _one_line(message: str) -> str:
 
 
 def export(directory: Path, warn: Warn) -> Answer:
-    """The whole table of a sweep."""
-    found = table(directory, warn)
-    rows = zip(*(column.to_pylist() for column in found.columns), strict=True)
-    return Answer(found.column_names, list(rows))
+    """The complete table of a sweep."""
+    runs_table = table(directory, warn)
+    rows = zip(*(column.to_pylist() for column in runs_table.columns), strict=True)
+    return Answer(runs_table.column_names, list(rows))
 
 
 @dataclass(frozen=True)
@@ -163,10 +165,10 @@ class Run:
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> "Run":
-        # A parameter that a sweep of an older version lacks had today's default.
-        usual = parquet.parameters(Parameters.defaults())
-        own = {name: value for name, value in row.items() if name not in METRICS}
-        return cls(row["seed"], usual | own, {name: row.get(name) for name in METRICS})
+        # Parameters that are missing in a sweep of an older version have the current defaults.
+        defaults = parquet.parameters(Parameters.defaults())
+        recorded = {name: value for name, value in row.items() if name not in METRICS}
+        return cls(row["seed"], defaults | recorded, {name: row.get(name) for name in METRICS})
 
     @property
     def key(self) -> "_Key":
@@ -179,10 +181,10 @@ _Key = tuple[Plain | None, ...]
 
 @dataclass(frozen=True)
 class Pairs:
-    """Runs of two sweeps with equal parameters and seed: by case, then by seed.
+    """Pairs of runs of two sweeps with equal parameters and seed: by case, then by seed.
 
-    alone counts the runs of each sweep that the other one lacks. differing: of sweeps without a
-    pair, the parameters (and seed) of which they have no value in common, as `delay (0ms; 10ms)`.
+    alone: number of runs in each sweep without a counterpart. differing: if there are no pairs,
+    parameters (and seed) that have no value in common, as `delay (0ms; 10ms)`.
     """
 
     factors: Sequence[str]
@@ -192,34 +194,36 @@ class Pairs:
 
 
 def pair(first: Path, second: Path, warn: Warn) -> Pairs:
-    """The runs that two sweeps have in common. Raises InputError as of table()."""
+    """The runs that two sweeps have in common. Raises InputError as table() does."""
     tables = [table(directory, warn) for directory in (first, second)]
-    one, other = ({run.key: run for run in map(Run.of, table.to_pylist())} for table in tables)
+    first_runs, second_runs = (
+        {run.key: run for run in map(Run.of, table.to_pylist())} for table in tables
+    )
     cases: dict[_Key, dict[int, tuple[Run, Run]]] = {}
-    for key, run in one.items():
-        if key in other:
-            cases.setdefault(key[:-1], {})[run.seed] = (run, other[key])
+    for key, run in first_runs.items():
+        if key in second_runs:
+            cases.setdefault(key[:-1], {})[run.seed] = (run, second_runs[key])
     factors = dict.fromkeys(name for table in tables for name in parquet.factors(table))
-    alone = len(one.keys() - other.keys()), len(other.keys() - one.keys())
-    differing = () if cases else _differing(list(one), list(other))
+    alone = len(first_runs.keys() - second_runs.keys()), len(second_runs.keys() - first_runs.keys())
+    differing = () if cases else _differing(list(first_runs), list(second_runs))
     return Pairs(list(factors), list(cases.values()), alone, differing)
 
 
-def _differing(one: Sequence[_Key], other: Sequence[_Key]) -> list[str]:
-    found = []
+def _differing(first: Sequence[_Key], second: Sequence[_Key]) -> list[str]:
+    differing = []
     for number, name in enumerate((*PARAMETER_NAMES, "seed")):
-        values = [list(dict.fromkeys(str(key[number]) for key in keys)) for keys in (one, other)]
+        values = [list(dict.fromkeys(str(key[number]) for key in keys)) for keys in (first, second)]
         if set(values[0]).isdisjoint(values[1]):
-            found.append(f"{name} ({'; '.join(' '.join(each) for each in values)})")
-    return found
+            differing.append(f"{name} ({'; '.join(' '.join(each) for each in values)})")
+    return differing
 
 
 def compare(pairs: Pairs, metrics: Sequence[str]) -> Answer:
-    """A row for each case and metric (none given: the headline of the case's workload).
+    """A row for each case and metric; default: the headline metric of the case's workload.
 
     first and second are means over the n runs that have the metric in both sweeps, ratio is the
-    mean of second / first run by run, ci95 half of its 95% interval. InputError for an unknown
-    metric.
+    mean of second / first over pairs of runs, ci95 the half width of its 95% interval. Raises
+    InputError for an unknown metric.
     """
     for metric in metrics:
         if metric not in METRICS:
@@ -240,17 +244,17 @@ def _headline(seeds: dict[int, tuple[Run, Run]]) -> str:
 def _compared(
     factors: Sequence[str], seeds: dict[int, tuple[Run, Run]], metric: str
 ) -> Sequence[Any]:
-    some, _ = next(iter(seeds.values()))
-    case = case_name({name: some.parameters[name] for name in factors})
+    run, _ = next(iter(seeds.values()))
+    case = case_name({name: run.parameters[name] for name in factors})
     first: dict[int, float] = {}
     second: dict[int, float] = {}
-    for seed, (one, other) in seeds.items():
-        values = one.metrics[metric], other.metrics[metric]
+    for seed, (first_run, second_run) in seeds.items():
+        values = first_run.metrics[metric], second_run.metrics[metric]
         if values[0] is not None and values[1] is not None:
             first[seed], second[seed] = values[0], values[1]
     if not first:
         return case, metric, 0, None, None, None, None
-    means = [summarize(list(one.values())).mean for one in (first, second)]
+    means = [summarize(list(values.values())).mean for values in (first, second)]
     ratio = paired_ratio(first, second)
     interval = (ratio.mean, ratio.ci95) if ratio else (None, None)
     return case, metric, len(first), *means, *interval

@@ -23,14 +23,14 @@ def hashed(run_dir: Path, out_dir: Path) -> dict[str, Artifact]:
 
 
 def changes(artifacts: Mapping[str, Artifact], out_dir: Path) -> Iterator[str]:
-    """For each file that is damaged: its name, and what is wrong."""
+    """For each damaged file: its name and what is wrong."""
     for name, artifact in artifacts.items():
         if problem := change(out_dir / artifact.path, artifact.sha256):
             yield f"{name} {problem}"
 
 
 def change(path: Path, sha256: str) -> str:
-    """What is wrong with a file that should have this hash; empty when nothing is."""
+    """What is wrong with a file that should have this hash; empty if nothing is."""
     try:
         return "" if atomicfile.sha256(path) == sha256 else "has changed"
     except FileNotFoundError:
@@ -54,7 +54,7 @@ class Damage:
 def damaged(runs: Sequence[RunRecord], out_dir: Path) -> list[Damage]:
     """The finished runs of results.json that have damaged files. Reads all files.
 
-    None where there is no directory of runs: the tables may be kept without them.
+    Empty if there is no directory of runs: users may keep only the tables.
     """
     if not (out_dir / RUNS).is_dir():
         return []

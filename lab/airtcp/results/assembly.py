@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Makes the document of a sweep from its runs, or one without some of them."""
+"""Makes the document of a sweep from its runs, or removes runs from a document."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -59,7 +59,10 @@ def document(
     results: Iterable[tuple[Case, RunRecord]],
     command: str,
 ) -> SweepDocument:
-    """The runs by case, their summaries, and the comparison with published values and models."""
+    """The document of a sweep: runs by case, summaries, published values and models.
+
+    results: the runs with their cases, in any order. command: the command that did the runs.
+    """
     by_case: dict[str, list[RunRecord]] = {case.slug: [] for case in cases}
     for case, run in results:
         by_case[case.slug].append(run)
@@ -92,14 +95,16 @@ def document(
 
 def _summary(published: Mapping[str, Published], group: _CaseRuns) -> list[SummaryRow]:
     known = {
-        metric: PublishedValue(value=float(one.value), precision=one.precision, source=one.source)
-        for metric, one in published.items()
+        metric: PublishedValue(
+            value=float(value.value), precision=value.precision, source=value.source
+        )
+        for metric, value in published.items()
     }
     return [group.row(metric, known.get(metric)) for metric in METRICS]
 
 
 def _figure(figure: Figure, groups: Iterable[_CaseRuns]) -> FigureRecord:
-    """The declaration; of a model also every case beside it."""
+    """The declaration; for a model also the comparison of every case."""
     if not isinstance(figure, ModelFigure):
         return FigureRecord(figure=figure)
     compared = [
@@ -118,42 +123,46 @@ def _figure(figure: Figure, groups: Iterable[_CaseRuns]) -> FigureRecord:
     )
 
 
-def without(whole: SweepDocument, left_out: Collection[RunRecord]) -> SweepDocument:
-    """The document as it would be without some of its runs.
+def without(document: SweepDocument, left_out: Collection[RunRecord]) -> SweepDocument:
+    """The document as if some of its runs had not been done.
 
-    Published values cannot be compared again where the document does not say, or says in the words
-    of another version, what its cases have in common: it then has none.
+    Without the common parameters of its cases, or with those of an incompatible version, published
+    values cannot be compared again; the document then has none.
     """
     if not left_out:
-        return whole
-    gone = set(map(id, left_out))
-    runs = tuple(run for run in whole.runs if id(run) not in gone)
+        return document
+    excluded = set(map(id, left_out))
+    runs = tuple(run for run in document.runs if id(run) not in excluded)
     groups = {
         str(run.factors): _CaseRuns(
-            run.factors, run.parameters, [one for one in runs if one.factors == run.factors]
+            run.factors,
+            run.parameters,
+            [remaining for remaining in runs if remaining.factors == run.factors],
         )
-        for run in whole.runs
+        for run in document.runs
     }
     changed = {str(run.factors) for run in left_out}
-    return whole.model_copy(
+    return document.model_copy(
         update={
             "runs": runs,
             "summary": tuple(
                 groups[str(row.factors)].row(row.metric, row.published)
                 if str(row.factors) in changed
                 else row
-                for row in whole.summary
+                for row in document.summary
             ),
-            "published": tuple(_compared_again(whole, runs)),
-            "figures": tuple(_figure(one.figure, groups.values()) for one in whole.figures),
+            "published": tuple(_compared_again(document, runs)),
+            "figures": tuple(
+                _figure(record.figure, groups.values()) for record in document.figures
+            ),
         }
     )
 
 
-def _compared_again(whole: SweepDocument, runs: Sequence[RunRecord]) -> list[Comparison]:
+def _compared_again(document: SweepDocument, runs: Sequence[RunRecord]) -> list[Comparison]:
     try:
-        common = Parameters.model_validate(whole.parameters)
-        declared = [one.declared() for one in whole.published if not one.derived]
+        common = Parameters.model_validate(document.parameters)
+        declared = [row.declared() for row in document.published if not row.derived]
     except ValidationError:
         return []
     return reproduction.compare(common, declared, runs)

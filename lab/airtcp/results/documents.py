@@ -26,7 +26,7 @@ FILE = "results.json"
 
 
 class PublishedValue(Document):
-    """What others measured under the conditions of a case."""
+    """The published value for the conditions of a case."""
 
     value: float
     precision: Precision
@@ -34,10 +34,10 @@ class PublishedValue(Document):
 
 
 class SummaryRow(Document):
-    """A metric of a case: over its runs that ended well.
+    """A metric of a case, over its successful runs.
 
-    mean is null without such a run, ci95 (half the width of the 95% interval, Student's t) with
-    less than two.
+    mean is null without such runs; ci95 (half width of the 95% interval, Student's t) is null with
+    fewer than two.
     """
 
     factors: ByParameter[Plain]
@@ -49,11 +49,12 @@ class SummaryRow(Document):
 
 
 class Comparison(Document):
-    """A published value beside ours.
+    """A published value and ours.
 
-    With relative_to the value is a ratio, or a word. measured and ci95 are null when not measured,
-    ratio (measured over published) is so for words, too. derived: a gain, the ratio of two
-    published values that differ in the ACK policy alone. verdict has the words of schema 1.
+    With relative_to the value is a ratio, or a word. measured and ci95 are null if not measured;
+    ratio (measured over published) is also null for words. derived: a gain, the ratio of two
+    published values that differ only in the ACK policy. verdict: the agreement in words of schema
+    1.
     """
 
     factors: ByParameter[str]
@@ -76,7 +77,7 @@ class Comparison(Document):
         return IN_SCHEMA_1[self.agreement]
 
     def declared(self) -> Published:
-        """As the experiment has it. ValidationError for what an older version declared."""
+        """As declared by the experiment. Raises ValidationError for older declarations."""
         return Published(
             when=dict(self.factors),
             relative_to=dict(self.relative_to),
@@ -89,14 +90,14 @@ class Comparison(Document):
 
 
 class ModelComparison(Document):
-    """Every case beside a model, and the mean of the errors; null where there is none."""
+    """The comparison of every case with a model; mean_absolute_error: null without points."""
 
     points: tuple[Point, ...]
     mean_absolute_error: MeanAbsoluteError | None
 
 
 class FigureRecord(Document):
-    """A figure that the experiment declares. On disk it has the keys of both parts."""
+    """A figure that the experiment declares. In the file, the keys of both fields are merged."""
 
     figure: Figure
     compared: ModelComparison | None = None
@@ -118,10 +119,10 @@ class FigureRecord(Document):
 
 
 class SweepDocument(Document):
-    """Runs are in the order of cases and seeds.
+    """The document of a sweep; runs are in the order of cases and seeds.
 
-    parameters: what all cases have in common; null in documents of schema 1. tables: SHA-256 of the
-    files that are written beside results.json.
+    parameters: those common to all cases; null in documents of schema 1. tables: SHA-256 of the
+    other files of the sweep, such as results.parquet.
     """
 
     schema_version: int = Field(SCHEMA, alias="schema")
@@ -143,12 +144,12 @@ class SweepDocument(Document):
         return [run if isinstance(run, RunRecord) else record.FORM.upgraded(run) for run in runs]
 
     def text(self) -> str:
-        """As in results.json."""
+        """The content of results.json."""
         return jsonfile.text(self.model_dump())
 
 
 def _of_schema_1(document: JsonObject) -> JsonObject:
-    """Schema 1 has no hash of the file, earlier names of parameters, other words of verdicts."""
+    """Upgrade from schema 1: earlier names of parameters, other words of verdicts, no hash."""
     words = {old: new for new, old in IN_SCHEMA_1.items()}
     rows: Any = document.get("published", [])
     published = [row | {"agreement": words[row["verdict"]]} for row in rows]
@@ -159,7 +160,7 @@ FORM = jsonfile.Form(SweepDocument, SCHEMA, {1: _of_schema_1})
 
 
 def read(out_dir: Path) -> SweepDocument:
-    """Read results.json of a directory of runs. Raises InputError."""
+    """Read results.json of a directory of runs. Raises InputError if missing or corrupt."""
     path = out_dir / FILE
     try:
         return FORM.parse(path.read_bytes())

@@ -12,7 +12,7 @@ from airtcp.experiment.figures import FACTOR_KEYS
 from airtcp.parameters.renames import RENAMED, warn
 from airtcp.results.jsonfile import JsonObject
 
-# The keys of documents below which keys are names of parameters.
+# Keys of documents whose values are mappings by parameter name.
 _BY_PARAMETER = frozenset({"parameters", "factors", "relative_to", "network"})
 
 V = TypeVar("V")
@@ -35,34 +35,34 @@ ByParameter = Annotated[
 
 
 def document(recorded: JsonObject) -> JsonObject:
-    """result.json or results.json of schema 1."""
+    """Rename parameters in result.json or results.json of schema 1."""
     return {name: _renamed(value, name in _BY_PARAMETER) for name, value in recorded.items()}
 
 
 def _renamed(part: Any, by_parameter: bool) -> Any:
     if isinstance(part, list):
-        return [_renamed(one, by_parameter) for one in part]
+        return [_renamed(item, by_parameter) for item in part]
     if not isinstance(part, dict):
         return part
-    made = {}
+    renamed = {}
     for name, value in part.items():
         if by_parameter and name in RENAMED:
-            made[RENAMED[name]] = value
+            renamed[RENAMED[name]] = value
         elif name in FACTOR_KEYS and value in RENAMED:
-            made[name] = RENAMED[value]
+            renamed[name] = RENAMED[value]
         else:
-            made[name] = _renamed(value, by_parameter or name in _BY_PARAMETER)
-    return made
+            renamed[name] = _renamed(value, by_parameter or name in _BY_PARAMETER)
+    return renamed
 
 
 def table(recorded: pyarrow.Table, where: str) -> pyarrow.Table:
-    """results.parquet. where: its path, for the warning."""
-    found = [name for name in recorded.column_names if name in RENAMED]
-    if not found:
+    """Rename parameters in results.parquet. where: its path, for the warning."""
+    renamed = [name for name in recorded.column_names if name in RENAMED]
+    if not renamed:
         return recorded
-    warn(sorted(found), where)
-    about = dict(recorded.schema.metadata)
-    factors = json.loads(about[b"airtcp.factors"])
-    about[b"airtcp.factors"] = json.dumps([RENAMED.get(name, name) for name in factors]).encode()
+    warn(sorted(renamed), where)
+    metadata = dict(recorded.schema.metadata)
+    factors = [RENAMED.get(name, name) for name in json.loads(metadata[b"airtcp.factors"])]
+    metadata[b"airtcp.factors"] = json.dumps(factors).encode()
     names = [RENAMED.get(name, name) for name in recorded.column_names]
-    return recorded.rename_columns(names).replace_schema_metadata(about)
+    return recorded.rename_columns(names).replace_schema_metadata(metadata)

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A run in the file format of Flent, the field's network tester, which plots and compares them.
+"""Writes a run in the file format of Flent, a network tester that plots and compares runs.
 
-Format version 4, as Flent 2.1 writes it: series of equal length over x_values, raw samples beside
-them. The names of tests and series are Flent's own, so that its plots find them. Time is the
-guest's.
+Format version 4, as written by Flent 2.1: series of equal length over x_values, and raw samples.
+Tests and series have Flent's names, so that its plots work. Times are those of the guest.
 """
 
 import gzip
@@ -26,16 +25,16 @@ from airtcp.testbed.model import RRUL_CLASSES, Flow, Testbed
 
 _FORMAT = 4
 _STEP_S = 0.2
-# Of exchanges, which may be over sooner than a step, there are that many at least.
-_FEWEST_STEPS = 20
+# Minimum for exchanges, which may take less than a step.
+_MIN_STEPS = 20
 
-# Times in the file are as if probing began when the guest booted. Flent wants microseconds.
+# In the file, probing starts when the guest boots. Flent requires microseconds.
 _BOOT = datetime.fromtimestamp(EPOCH_NS // 10**9, tz=UTC)
 _BOOT_TEXT = _BOOT.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 class _Series(NamedTuple):
-    """One of Flent's: a value or None for each of x_values, and the samples it comes from."""
+    """A series of Flent: a value or None for each of x_values, and its samples."""
 
     units: str
     values: Sequence[float | None]
@@ -43,7 +42,7 @@ class _Series(NamedTuple):
 
 
 def write(path: Path, run_dir: Path, testbed: Testbed, title: str) -> None:
-    """Write the run in run_dir as a .flent.gz. Raises AirtcpError for files that are missing."""
+    """Write the run in run_dir as a .flent.gz. Raises AirtcpError if its files are missing."""
     parameters, bulk = testbed.parameters, bool(testbed.bulk)
     ends_s, series = (_bulk if bulk else _exchanges)(run_dir, testbed)
     total_s = float(ends_s[-1])
@@ -65,14 +64,14 @@ def write(path: Path, run_dir: Path, testbed: Testbed, title: str) -> None:
             "NOTE": None,
             "DATA_FILENAME": path.name,
             "TEST_PARAMETERS": _test_parameters(testbed),
-            "SERIES_META": {name: {"UNITS": one.units} for name, one in series.items()},
+            "SERIES_META": {name: {"UNITS": values.units} for name, values in series.items()},
         },
         "x_values": [round(float(end_s), 3) for end_s in ends_s],
-        "results": {name: list(one.values) for name, one in series.items()},
+        "results": {name: list(values.values) for name, values in series.items()},
         "raw_values": {
-            name: [{"t": epoch_s + at_s, "val": value} for at_s, value in one.samples]
-            for name, one in series.items()
-            if one.samples
+            name: [{"t": epoch_s + at_s, "val": value} for at_s, value in values.samples]
+            for name, values in series.items()
+            if values.samples
         },
     }
     # The same run gives the same bytes.
@@ -81,9 +80,9 @@ def write(path: Path, run_dir: Path, testbed: Testbed, title: str) -> None:
 
 
 def test_name(testbed: Testbed) -> str:
-    """The test of Flent's whose series and plots are those of the run."""
+    """The name of the test of Flent with the series and plots of the run."""
     if not testbed.bulk:
-        # Its only series is a time over TCP; that of Flent's ping is of ICMP and UDP.
+        # The only series is a time over TCP; Flent's test ping has times over ICMP and UDP.
         return "http"
     directions = _directions(testbed)
     if not testbed.over("tcp"):
@@ -94,7 +93,7 @@ def test_name(testbed: Testbed) -> str:
 
 
 def _direction(flow: Flow) -> str:
-    """Flent knows two: what goes between stations or servers is a download, too."""
+    """The direction in Flent, which has two: traffic between stations or servers is download."""
     return "upload" if flow.direction == "upload" else "download"
 
 
@@ -103,10 +102,10 @@ def _directions(testbed: Testbed) -> set[str]:
 
 
 def _is_rrul(testbed: Testbed) -> bool:
-    """Is there a flow of each class in each direction, and no other, of one station?"""
-    found = sorted((_direction(one), str(one.service), one.flows) for one in testbed.bulk)
+    """Whether there is exactly one flow of each class and direction, all of one station."""
+    classes = sorted((_direction(flow), str(flow.service), flow.flows) for flow in testbed.bulk)
     wanted = sorted((way, name, 1) for way in ("upload", "download") for name in RRUL_CLASSES)
-    return found == wanted and len({flow.station for flow in testbed.bulk}) == 1
+    return classes == wanted and len({flow.station for flow in testbed.bulk}) == 1
 
 
 def _test_parameters(testbed: Testbed) -> dict[str, str]:
@@ -155,29 +154,29 @@ def _one_way(
     goodputs = numpy.array([flow.goodput_mbps for flow in flows])
     both, total = len(_directions(testbed)) > 1, _over_time(ends_s, goodputs.sum(axis=0))
     if protocol == "UDP":
-        # Flent's flood goes one way, which is its upload.
+        # Flent's flood is an upload.
         return {f"UDP {direction if both else 'upload'}": total}
     suffixes = [f" BE::{number}" if both else f"::{number}" for number in range(1, len(flows) + 1)]
     if _is_rrul(testbed):
         suffixes = [f" {flow.transfer.service}" for flow in flows]
-    found = {
+    series = {
         f"TCP {direction}{suffix}": _over_time(ends_s, flow.goodput_mbps)
         for suffix, flow in zip(suffixes, flows, strict=True)
     }
-    found[f"TCP {direction} avg"] = _over_time(ends_s, goodputs.mean(axis=0))
-    return {**found, f"TCP {direction} sum": total}
+    series[f"TCP {direction} avg"] = _over_time(ends_s, goodputs.mean(axis=0))
+    return {**series, f"TCP {direction} sum": total}
 
 
 def _probes(run_dir: Path, testbed: Testbed) -> dict[str, Latency]:
-    """By Flent's names, which tell no stations apart: those of the first that has them."""
-    found: dict[str, Latency] = {}
+    """Probes by Flent's names. These do not distinguish stations: the first probe of each name."""
+    latencies: dict[str, Latency] = {}
     for probe in testbed.probes:
         if probe.tool == "ping":
-            found.setdefault("Ping (ms) ICMP", read_ping(run_dir, probe.file))
+            latencies.setdefault("Ping (ms) ICMP", read_ping(run_dir, probe.file))
         else:
             name = f"Ping (ms) UDP {probe.service}"
-            found.setdefault(name, read_udp_ping(run_dir / probe.file))
-    return found
+            latencies.setdefault(name, read_udp_ping(run_dir / probe.file))
+    return latencies
 
 
 def _over_time(
@@ -194,7 +193,7 @@ def _over_time(
 
 
 def _latency(ends_s: NDArray[numpy.float64], probe: Latency) -> _Series:
-    """Interpolated between answers, as Flent does; none before the first and after the last."""
+    """Interpolated between replies, as in Flent; None before the first and after the last."""
     answered = ~numpy.isnan(probe.rtt_ms)
     sent_s, rtt_ms = probe.sent_s[answered], probe.rtt_ms[answered]
     if not sent_s.size:
@@ -208,14 +207,16 @@ def _exchanges(
     run_dir: Path, testbed: Testbed
 ) -> tuple[NDArray[numpy.float64], dict[str, _Series]]:
     read = [read_exchanges(run_dir / flow.exchanges_file) for flow in testbed.exchanges]
-    # What Flent's client of HTTP times is a list of objects.
-    found = [one.by_page() if any(one.page) else one for one in read]
-    begin_ns = min(start_ns for one in found for start_ns in one.start_ns)
-    ends_s = numpy.array([(end_ns - begin_ns) / 1e9 for one in found for end_ns in one.end_ns])
-    times_ms = numpy.concatenate([one.times_ms for one in found])
+    # Flent's HTTP client measures pages, too, as lists of objects.
+    by_flow = [exchanges.by_page() if any(exchanges.page) else exchanges for exchanges in read]
+    begin_ns = min(start_ns for exchanges in by_flow for start_ns in exchanges.start_ns)
+    ends_s = numpy.array(
+        [(end_ns - begin_ns) / 1e9 for exchanges in by_flow for end_ns in exchanges.end_ns]
+    )
+    times_ms = numpy.concatenate([exchanges.times_ms for exchanges in by_flow])
     order = numpy.argsort(ends_s, kind="stable")
     probe = Latency(ends_s[order], times_ms[order])
-    steps = max(_FEWEST_STEPS, math.ceil(ends_s.max() / _STEP_S))
+    steps = max(_MIN_STEPS, math.ceil(ends_s.max() / _STEP_S))
     step_s = min(_STEP_S, round(ends_s.max() / steps, 6))
     steps_s = step_s * numpy.arange(1, steps + 1, dtype=numpy.float64)
     return steps_s, {"HTTP latency": _latency(steps_s, probe)}
@@ -226,6 +227,6 @@ def _known(value: float) -> float | None:
 
 
 def _mean(values: Sequence[float | None]) -> float:
-    """Of those that are known; NaN of none."""
+    """Mean of the known values; NaN if there are none."""
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else math.nan

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""JSON files that airtcp writes and reads back: sealed, versioned, upgraded.
+"""JSON files with a hash and a version, which are upgraded when they are read.
 
-`schema` is the version of a document's form. Documents of older versions are upgraded step by step
-when they are read; those of newer versions are refused. The last key of a file, `sha256`, is the
-hash of all bytes before it, so that no change of a file goes unnoticed. Schema 1 has none.
+`schema` is the version of a document's format. Documents of older versions are upgraded step by
+step when they are read; those of newer versions are rejected. The last key of a file, `sha256`, is
+the hash of all bytes before it, so that any change of the file is detected. Schema 1 has no hash.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ CHANGED = "has changed"
 
 
 class Document(BaseModel):
-    """A part of such a file. Keys that it does not know are of a later version, and ignored."""
+    """A part of such a file. Unknown keys, from a later version, are ignored."""
 
     model_config = ConfigDict(
         extra="ignore", frozen=True, populate_by_name=True, serialize_by_alias=True
@@ -33,7 +33,7 @@ class Document(BaseModel):
 
 
 class VersionMismatchError(ValueError):
-    """The file is of a version that this one cannot read."""
+    """The file has a version that this program cannot read."""
 
 
 T = TypeVar("T", bound=Document)
@@ -41,9 +41,9 @@ T = TypeVar("T", bound=Document)
 
 @dataclass(frozen=True)
 class Form(Generic[T]):
-    """What a file is: its model, the version of that, and a function from each version to the next.
+    """A format: its model, its version, and a function from each version to the next.
 
-    An upgrade may change the document that it is given.
+    Upgrades may change their argument.
     """
 
     model: type[T]
@@ -51,7 +51,7 @@ class Form(Generic[T]):
     upgrades: Mapping[int, Upgrade]
 
     def parse(self, content: bytes) -> T:
-        """The document in a file. ValueError says what is wrong with it, as in `is cut short`."""
+        """Parse the content of a file. Raises ValueError with a predicate, as `has changed`."""
         seal = _SEAL.search(content)
         if seal and _hash(content[: seal.start()]) != seal[1].decode():
             raise ValueError(CHANGED)
@@ -68,7 +68,7 @@ class Form(Generic[T]):
             raise ValueError(f"is not a whole document ({at}: {first['msg']})") from None
 
     def upgraded(self, document: object, *, sealed: bool = True) -> JsonObject:
-        """The document as of the present version. ValueError."""
+        """The document in the current version. Raises ValueError."""
         version = document.get("schema") if isinstance(document, dict) else None
         if not isinstance(document, dict) or not isinstance(version, int):
             raise ValueError("is not a document of airtcp: it has no schema")
@@ -85,7 +85,7 @@ class Form(Generic[T]):
 
 
 def text(document: JsonObject) -> str:
-    """The file of a document."""
+    """The content of the file of a document."""
     body = json.dumps(document, indent=1).removesuffix("\n}")
     return f'{body},\n "sha256": "{_hash(body.encode())}"\n}}\n'
 

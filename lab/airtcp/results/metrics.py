@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The metrics of one run, computed from the files that it left."""
+"""The metrics of a run, computed from its files."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -31,7 +31,7 @@ _COUNTED = {
     "collisions": "collisions",
 }
 
-# What becomes of every MPDU that a radio takes, and of every one that arrives at a radio.
+# The possible fates of every MPDU that a radio takes from mac80211, and of every received one.
 _FATES = {
     "tx_taken": (
         "tx_acked",
@@ -46,47 +46,49 @@ _FATES = {
 
 
 def compute(run_dir: Path, testbed: Testbed) -> dict[str, Value]:
-    """Every metric of METRICS for the run in run_dir.
+    """All metrics of METRICS for the run in run_dir; None for those that do not apply.
 
-    None: the metrics of other workloads and directions, those of TCP in a run of UDP, those of
-    probes that were off, fairness of one alone, samples of connections that are too short for them.
-    Metrics of TCP are over all connections, those of latency over all stations. Raises AirtcpError
-    for a file that is missing, cut short or corrupt, and when frames went astray in the radios.
+    Not applicable: metrics of other workloads and directions, of TCP in a run of UDP, of probes
+    that were off, fairness with one station or flow, samples of too short connections. Metrics of
+    TCP are over all connections, those of latency over all stations. Raises AirtcpError if a file
+    is missing or corrupt, or if frames are missing in the counters of the radios.
     """
     check_fates(run_dir)
     values: dict[str, Value] = dict.fromkeys(METRICS)
-    found = []
+    measured = []
     for name in dict.fromkeys(flow.workload for flow in testbed.flows):
         of_workload = [flow for flow in testbed.flows if flow.workload == name]
-        found.append(WORKLOADS[name].measure(run_dir, testbed, of_workload))
-    for one in found:
-        values |= one.values
-    if sent := [final for one in found for final in one.sent]:
-        values |= counted(run_dir, sent, [final for one in found for final in one.received])
-    if traces := [trace for one in found for trace in one.traces]:
+        measured.append(WORKLOADS[name].measure(run_dir, testbed, of_workload))
+    for workload in measured:
+        values |= workload.values
+    if sent := [final for workload in measured for final in workload.sent]:
+        values |= counted(
+            run_dir, sent, [final for workload in measured for final in workload.received]
+        )
+    if traces := [trace for workload in measured for trace in workload.traces]:
         values |= sampled(run_dir, traces)
     values |= _probed(run_dir, testbed) | _path(run_dir, testbed)
     return values | (air(run_dir, testbed.media) if testbed.radios else {})
 
 
 def flows(run_dir: Path, testbed: Testbed) -> list[FlowRecord]:
-    """Each flow: what it was, and its metrics over its own time, None where it has none."""
-    found = []
+    """Each flow with its metrics while it was active; None for those that do not apply."""
+    records = []
     for flow in testbed.flows:
-        one = WORKLOADS[flow.workload].measure(run_dir, testbed, [flow])
-        values = counted(run_dir, one.sent, one.received) if one.sent else {}
-        values |= sampled(run_dir, one.traces) if one.traces else {}
+        measured = WORKLOADS[flow.workload].measure(run_dir, testbed, [flow])
+        values = counted(run_dir, measured.sent, measured.received) if measured.sent else {}
+        values |= sampled(run_dir, measured.traces) if measured.traces else {}
         bulk = flow in testbed.bulk
         client = read_iperf3(run_dir / flow.file("client")) if bulk else None
         received = client.number("end", "sum_received", "bytes") if client else None
-        found.append(
+        records.append(
             FlowRecord(
                 name=flow.label,
                 sender=flow.sender,
                 receiver=flow.receiver,
                 workload=flow.workload,
                 protocol=flow.protocol,
-                congestion_control=flow.congestion_control if one.sent else None,
+                congestion_control=flow.congestion_control if measured.sent else None,
                 service=flow.service,
                 start_s=flow.start_s,
                 seconds=client.number("end", "sum_received", "seconds") if client else None,
@@ -99,7 +101,7 @@ def flows(run_dir: Path, testbed: Testbed) -> list[FlowRecord]:
                 **{name: values.get(name) for name in _OF_TCP},
             )
         )
-    return found
+    return records
 
 
 _OF_TCP = (
@@ -109,28 +111,28 @@ _OF_TCP = (
 
 
 def _probed(run_dir: Path, testbed: Testbed) -> dict[str, Value]:
-    """Latency beside the flows, which begin when there has been `idle` of probing."""
+    """Latency during the flows, which start after `baseline`, and before and after them."""
     idle_s = testbed.parameters.baseline_s
     load_s = idle_s, idle_s + testbed.parameters.duration_s
     values: dict[str, Value] = {}
     if files := [probe.file for probe in testbed.probes if probe.tool == "ping"]:
         pings = [read_ping(run_dir, file) for file in files]
-        beside = [ping.within(*load_s) if idle_s else ping for ping in pings]
-        for file, one in zip(files, beside, strict=True):
-            if not one.rtt_ms.size:
+        loaded = [ping.within(*load_s) if idle_s else ping for ping in pings]
+        for file, replies in zip(files, loaded, strict=True):
+            if not replies.rtt_ms.size:
                 raise AirtcpError(f"{run_dir / file}: no ping was answered during the transfer")
-        rtts_ms = numpy.concatenate([one.rtt_ms for one in beside])
+        rtts_ms = numpy.concatenate([ping.rtt_ms for ping in loaded])
         values["ping_rtt_ms_p50"] = float(numpy.percentile(rtts_ms, 50))
         values["ping_rtt_ms_p95"] = float(numpy.percentile(rtts_ms, 95))
         ends_s = ((-numpy.inf, load_s[0]), (load_s[1], numpy.inf))
-        alone = [ping.within(*end_s) for ping in pings for end_s in ends_s]
-        rtts_ms = numpy.concatenate([one.rtt_ms for one in alone])
+        unloaded = [ping.within(*end_s) for ping in pings for end_s in ends_s]
+        rtts_ms = numpy.concatenate([ping.rtt_ms for ping in unloaded])
         if idle_s and rtts_ms.size:
             values["ping_idle_ms_p50"] = float(numpy.percentile(rtts_ms, 50))
     if paths := [run_dir / probe.file for probe in testbed.probes if probe.tool == "udp"]:
         probes = [read_udp_ping(path).within(*load_s) for path in paths]
-        answered_ms = numpy.concatenate([one.answered_ms for one in probes])
-        requests = sum(one.rtt_ms.size for one in probes)
+        answered_ms = numpy.concatenate([probe.answered_ms for probe in probes])
+        requests = sum(probe.rtt_ms.size for probe in probes)
         values["udp_ping_loss_share"] = 1 - answered_ms.size / requests
         if answered_ms.size:
             values["udp_ping_rtt_ms_p50"] = float(numpy.percentile(answered_ms, 50))
@@ -139,7 +141,10 @@ def _probed(run_dir: Path, testbed: Testbed) -> dict[str, Value]:
 
 
 def check_fates(run_dir: Path) -> None:
-    """Frames do not vanish: since boot, what came in is what came out, was dropped or is there."""
+    """Check that no frame vanished: every frame since boot was delivered, dropped or is queued.
+
+    Raises AirtcpError.
+    """
     totals = read_airsim_totals(run_dir)
     _need(run_dir, totals, [name for pair in _FATES.items() for name in (pair[0], *pair[1])])
     for total, fates in _FATES.items():
@@ -160,7 +165,7 @@ def _need(run_dir: Path, counters: Mapping[str, int], names: Sequence[str]) -> N
 def counted(
     run_dir: Path, sender: Sequence[Mapping[str, int]], receiver: Sequence[Mapping[str, int]]
 ) -> dict[str, Value]:
-    """Segments and ACKs, from the last counters of each connection."""
+    """Segments and ACKs, from the final counters of each connection."""
 
     def total(finals: Sequence[Mapping[str, int]], name: str) -> int:
         return sum(final[name] for final in finals)
@@ -180,7 +185,7 @@ def counted(
 
 
 def sampled(run_dir: Path, sender: Sequence[TcpTrace]) -> dict[str, Value]:
-    """RTTs and windows, from all samples of the senders."""
+    """RTTs and congestion windows, from all samples of the senders."""
     srtt_us = numpy.concatenate([trace.columns["srtt_us"] for trace in sender])
     srtt_us = srtt_us[srtt_us > 0]  # 0: not yet measured
     if not srtt_us.size:
@@ -195,9 +200,9 @@ def sampled(run_dir: Path, sender: Sequence[TcpTrace]) -> dict[str, Value]:
 
 
 def _path(run_dir: Path, testbed: Testbed) -> dict[str, Value]:
-    """What the nodes on the way have done; of several slow ones the busiest."""
+    """Metrics of nodes on the path; of several slow nodes, the maximum utilisation."""
     values: dict[str, Value] = {}
-    if any(one.stage in filters.DROPS for one in testbed.filters):
+    if any(ack_filter.stage in filters.DROPS for ack_filter in testbed.filters):
         values["acks_filtered"] = filtered(run_dir, testbed.filters)
     duration_s = read_airsim(run_dir)["time_ns"] / 1e9 if testbed.slow else 0.0
     for node in testbed.slow:
@@ -209,17 +214,17 @@ def _path(run_dir: Path, testbed: Testbed) -> dict[str, Value]:
 
 
 def filtered(run_dir: Path, stages: Sequence[AckFilter]) -> int:
-    """ACKs that the stages have dropped since boot; drops of full queues are not among them."""
+    """ACKs that the stages have filtered since boot, without drops of full queues."""
     return sum(
         int(dropped)
-        for one in stages
-        if one.stage in filters.DROPS
-        for dropped in filters.DROPS[one.stage].findall((run_dir / one.file).read_text())
+        for stage in stages
+        if stage.stage in filters.DROPS
+        for dropped in filters.DROPS[stage.stage].findall((run_dir / stage.file).read_text())
     )
 
 
 def utilisation(run_dir: Path, node: str, cost: Cost, duration_s: float) -> float:
-    """The share of the time that the processor had work."""
+    """The share of the time in which the processor was busy."""
     before = read_qdisc(run_dir / cpu_cost.file(node, "before"), "tbf")
     after = read_qdisc(run_dir / cpu_cost.file(node, "after"), "tbf")
     packets = after["packets"] - before["packets"]
@@ -228,7 +233,7 @@ def utilisation(run_dir: Path, node: str, cost: Cost, duration_s: float) -> floa
 
 
 def air(run_dir: Path, media: int = 1) -> dict[str, Value]:
-    """What the media and the radios did; media: channels that are no part of each other."""
+    """Airtime and counters of the radios. media: number of channels that do not overlap."""
     counters = read_airsim(run_dir)
     busy = [f"airtime_{kind}_ns" for kind in _BUSY]
     _need(run_dir, counters, ["time_ns", "airtime_idle_ns", *busy, *_COUNTED.values()])
@@ -236,7 +241,7 @@ def air(run_dir: Path, media: int = 1) -> dict[str, Value]:
     if counters["time_ns"] <= 0 or not sizes:
         raise AirtcpError(f"{run_dir / 'airsim-after.txt'}: no data was sent on the air")
     time_ns = media * counters["time_ns"]
-    if media > 1:  # airsim knows one time, which that of all of them is more than
+    if media > 1:  # airsim's idle time is that of a single medium
         counters["airtime_idle_ns"] = time_ns - sum(counters[name] for name in busy)
     values: dict[str, Value] = {
         f"airtime_{kind}_share": counters[f"airtime_{kind}_ns"] / time_ns for kind in _SHARES

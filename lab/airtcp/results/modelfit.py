@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Measured values beside a model: the error of each point, and the mean error."""
+"""Comparison of measured values with a model: the error of each point, and the mean error."""
 
 from collections.abc import Mapping, Sequence
 from statistics import fmean
@@ -14,7 +14,7 @@ THROUGHPUT = "goodput_mbps"
 
 
 class Compared(Document):
-    """One quantity of one case. error: the model's value less the measured one."""
+    """One quantity of one case. error: the model's value minus the measured one."""
 
     measured: float
     ci95: float | None
@@ -46,7 +46,7 @@ class Point(Document):
 
 
 class MeanAbsoluteError(Document):
-    """Over all points: in the quantity's unit, and in percent of the measured value."""
+    """Mean over all points, in the quantity's unit and in percent of the measured value."""
 
     throughput_mbps: float
     throughput_percent: float
@@ -60,7 +60,7 @@ def compare(
     parameters: Mapping[str, Plain],
     summaries: Mapping[str, Summary | None],
 ) -> Point | None:
-    """A case beside the model; None if its limit is not in packets, or nothing was measured."""
+    """Compare a case with the model; None if its limit is not in packets, or without results."""
     packets = tsq_packets(parameters["tsq"])
     throughput, rtt = summaries.get(THROUGHPUT), summaries.get(figure.rtt)
     if packets is None or not (throughput and throughput.mean and rtt and rtt.mean):
@@ -86,12 +86,12 @@ def expected(figure: ModelFigure, packets: float, factor: float) -> tuple[float,
 
 
 def mean_absolute_error(points: Sequence[Point]) -> MeanAbsoluteError | None:
-    """None where there is no point."""
+    """None if there are no points."""
     if not points:
         return None
     return MeanAbsoluteError(
-        throughput_mbps=fmean(abs(one.throughput_mbps.error) for one in points),
-        throughput_percent=fmean(abs(one.throughput_mbps.error_percent) for one in points),
-        rtt_ms=fmean(abs(one.rtt_ms.error) for one in points),
-        rtt_percent=fmean(abs(one.rtt_ms.error_percent) for one in points),
+        throughput_mbps=fmean(abs(point.throughput_mbps.error) for point in points),
+        throughput_percent=fmean(abs(point.throughput_mbps.error_percent) for point in points),
+        rtt_ms=fmean(abs(point.rtt_ms.error) for point in points),
+        rtt_percent=fmean(abs(point.rtt_ms.error_percent) for point in points),
     )

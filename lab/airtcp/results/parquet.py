@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The runs of a sweep as one table of typed columns: results.parquet.
+"""The runs of a sweep as one table with typed columns: results.parquet.
 
-Equal sweeps give equal bytes: rows in the order of cases and seeds, and nothing in them that two
-equal runs do not share, such as wall times.
+Equal sweeps give equal bytes: rows are in the order of cases and seeds, and contain nothing that
+differs between equal runs, such as wall times.
 """
 
 import hashlib
@@ -59,9 +59,9 @@ def _parameter_columns() -> Mapping[str, pyarrow.Field]:
 
 
 def _parameter_column(name: str, metadata: list[Any]) -> pyarrow.Field:
-    """The column of a parameter, in the form of Parameters.plain().
+    """The column of a parameter, with values as in Parameters.plain().
 
-    A word in place of a plain number is null, and named in the column's metadata. A quantity with a
+    A word that replaces a number is null and is named in the column's metadata. A quantity with a
     unit is text.
     """
     for quantity in metadata:
@@ -80,20 +80,20 @@ def _metric_column(name: str) -> pyarrow.Field:
 
 def table(document: SweepDocument, out_dir: Path) -> pyarrow.Table:
     """The runs of a document of documents.py, whose files are in out_dir."""
-    about = {
+    metadata = {
         "airtcp.schema": str(SCHEMA),
         "airtcp.factors": json.dumps(list(document.runs[0].factors)),
         "airtcp.columns": _columns_hash(columns()),
         "airtcp.units": json.dumps({name: metric.unit for name, metric in METRICS.items()}),
     }
     rows = [_row(document, run, out_dir) for run in document.runs]
-    return pyarrow.Table.from_pylist(rows, schema=pyarrow.schema(columns(), metadata=about))
+    return pyarrow.Table.from_pylist(rows, schema=pyarrow.schema(columns(), metadata=metadata))
 
 
 def _row(document: SweepDocument, run: RunRecord, out_dir: Path) -> dict[str, Plain | None]:
     # Equal runs in different directories give equal rows.
     error = run.error and run.error.replace(f"{out_dir}/", "")
-    about: dict[str, Plain | None] = {
+    columns: dict[str, Plain | None] = {
         "experiment": document.experiment,
         "seed": run.seed,
         "status": run.status,
@@ -103,7 +103,7 @@ def _row(document: SweepDocument, run: RunRecord, out_dir: Path) -> dict[str, Pl
         "kernel_hash": document.kernel.hash,
     }
     measured = {name: run.metrics.get(name) for name in METRICS}
-    return about | parameters(run.parameters) | measured
+    return columns | parameters(run.parameters) | measured
 
 
 def parameters(plain: Mapping[str, Plain]) -> dict[str, Plain | None]:
@@ -136,25 +136,25 @@ def read(out_dir: Path) -> pyarrow.Table:
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}; a directory that `run` wrote has it") from None
     try:
-        # In this thread: Arrow's threads sometimes abort the program at its end.
+        # In this thread, because Arrow's threads sometimes abort the program at exit.
         file = parquet.ParquetFile(pyarrow.BufferReader(content), page_checksum_verification=True)
-        found = file.read(use_threads=False)
+        rows = file.read(use_threads=False)
     except (pyarrow.ArrowException, OSError, ValueError):
         raise _damaged(path) from None
-    about = found.schema.metadata or {}
-    if about.get(b"airtcp.schema") != str(SCHEMA).encode():
+    metadata = rows.schema.metadata or {}
+    if metadata.get(b"airtcp.schema") != str(SCHEMA).encode():
         raise InputError(f"{path}: not a table of schema {SCHEMA}")
-    # Parquet has checksums of values, not of the schema.
-    columns_hash = about.get(b"airtcp.columns", b"").decode(errors="replace")
-    if columns_hash and columns_hash != _columns_hash(found.schema):
+    # Parquet has checksums only of values, not of the schema.
+    columns_hash = metadata.get(b"airtcp.columns", b"").decode(errors="replace")
+    if columns_hash and columns_hash != _columns_hash(rows.schema):
         raise _damaged(path)
     try:
-        known = set(factors(found)) <= set(found.column_names)
+        known = set(factors(rows)) <= set(rows.column_names)
     except (KeyError, TypeError, ValueError):
         known = False
     if not known:
         raise _damaged(path)
-    return earlier.table(found, str(path))
+    return earlier.table(rows, str(path))
 
 
 def _damaged(path: Path) -> InputError:
@@ -169,7 +169,7 @@ def _columns_hash(columns: Iterable[pyarrow.Field]) -> str:
     return hashlib.sha256(lines.encode()).hexdigest()
 
 
-def factors(found: pyarrow.Table) -> list[str]:
+def factors(recorded: pyarrow.Table) -> list[str]:
     """The factors of a table."""
-    names: list[str] = json.loads(found.schema.metadata[b"airtcp.factors"])
+    names: list[str] = json.loads(recorded.schema.metadata[b"airtcp.factors"])
     return names

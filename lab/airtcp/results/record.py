@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""result.json: the record that a run leaves, one element of "runs" in results.json."""
+"""result.json: the record of a run, an element of "runs" in results.json."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,17 +15,17 @@ from airtcp.results.earlier import ByParameter
 from airtcp.results.jsonfile import Document, JsonObject
 
 SCHEMA = 2
-"""Version of the form. A new key alone is no new version; a key with another meaning is."""
+"""Version of the format. Adding a key does not change it; changing a key's meaning does."""
 
 RESULT_FILE = "result.json"
-"""The file of a run that is written last: where it is, all others are whole."""
+"""The file of a run that is written last: if it exists, all others are complete."""
 
 RUNS = "runs"
 """The directory of a sweep's runs."""
 
 
 class Cost(Document):
-    """What a run took: wall and CPU time of the host, and the time that passed in the guest."""
+    """The cost of a run: wall and CPU time of the host, and virtual time."""
 
     wall_s: float
     cpu_s: float
@@ -40,16 +40,16 @@ class Artifact(Document):
 
 
 class KernelRecord(Document):
-    """The kernel of a run: its version, and the hash of all that it is built from."""
+    """The kernel of a run: its version, and the hash of everything it is built from."""
 
     version: str
     hash: str
 
 
 class FlowRecord(Document):
-    """One flow in a custom topology. service: its class, as in `dscp: rrul`; null without.
+    """One flow in a custom topology. service: its class with `dscp: rrul`, otherwise null.
 
-    seconds, received_bytes and goodput_mbps are of bulk data, the values below them of TCP.
+    seconds, received_bytes and goodput_mbps are for bulk data, the values after them for TCP.
     """
 
     name: str
@@ -73,10 +73,11 @@ class FlowRecord(Document):
 
 
 class RunRecord(Document):
-    """One run. status is `ok`, or what went wrong; error says it in one line.
+    """One run. status: `ok`, or the kind of failure; error: one line about it.
 
-    parameters and network are as they stand in YAML, in the words of the version that wrote them;
-    network and flows are of custom topologies alone. identity: a hash of all that decides the run.
+    parameters and network are as in YAML, with the names of the version that wrote them. Only
+    custom topologies have network and flows. identity: a hash of everything that determines the
+    run.
     """
 
     schema_version: int = Field(SCHEMA, alias="schema")
@@ -102,7 +103,7 @@ class RunRecord(Document):
 
     @property
     def ok(self) -> bool:
-        """Whether it ended well, so that its metrics count."""
+        """Whether it succeeded, so that its metrics are used."""
         return self.status == "ok"
 
     @property
@@ -111,20 +112,20 @@ class RunRecord(Document):
         return {name: value for name, value in self.metrics.items() if value is not None}
 
     def directory(self, out_dir: Path) -> Path:
-        """Where its files are."""
+        """The directory of its files."""
         first = next(iter(self.artifacts.values()))
         return out_dir / Path(first.path).parent
 
 
 FORM = jsonfile.Form(RunRecord, SCHEMA, {1: earlier.document})
-"""Schema 1 has no hash of the file, and earlier names of parameters."""
+"""Schema 1 has no hash, and earlier names of parameters."""
 
 
 def read(run_dir: Path) -> RunRecord:
-    """The record of a run. OSError, or ValueError as of jsonfile.Form.parse()."""
+    """Read the record of a run. Raises OSError, and ValueError as jsonfile.Form.parse() does."""
     return FORM.parse((run_dir / RESULT_FILE).read_bytes())
 
 
 def write(run_dir: Path, record: RunRecord) -> None:
-    """Write result.json, all or nothing."""
+    """Write result.json atomically."""
     atomicfile.write(run_dir / RESULT_FILE, jsonfile.text(record.model_dump()).encode())

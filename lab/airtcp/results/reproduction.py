@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Published values beside ours: of one experiment, and the page over all of them."""
+"""Comparison of published values with ours: for an experiment, and as a page over all of them."""
 
 import shlex
 from collections import Counter
@@ -24,7 +24,7 @@ from airtcp.units import parse_duration_s
 
 FILE = "reproduction.md"
 
-# Published values that differ by less have no order.
+# Published values that differ by less than this share are not ordered.
 _APART = 0.05
 _ORDERED_SHARE = 0.75
 
@@ -34,23 +34,23 @@ _ABOUT = {"exact": "", "approximate": "≈ ", "at most": "≤ ", "at least": "�
 def compare(
     common: Parameters, published: Sequence[Published], runs: Iterable[RunRecord]
 ) -> list[Comparison]:
-    """Each published value, and each gain that they give, beside ours.
+    """Compare each published value, and each gain derived from them, with ours.
 
-    common: the parameters that all cases have in common. A gain (derived) is the ratio of two
-    published values that differ in the ACK policy only, one of which is of the default.
+    common: the parameters common to all cases. A gain (derived) is the ratio of two published
+    values that differ only in the ACK policy, one of them for the baseline.
     """
     measured = _Measured(common, runs)
-    declared = [measured.figure(one) for one in published]
-    gains = [measured.figure(one) for one in _gains(published)]
+    declared = [measured.figure(value) for value in published]
+    gains = [measured.figure(value) for value in _gains(published)]
     return [
-        *(_compared(one, declared, derived=False) for one in declared),
-        *(_compared(one, declared, derived=True) for one in gains),
+        *(_compared(figure, declared, derived=False) for figure in declared),
+        *(_compared(figure, declared, derived=True) for figure in gains),
     ]
 
 
 @dataclass(frozen=True)
 class _Figure:
-    """A published value, its conditions, and our summary under these; None if not measured."""
+    """A published value with our summary for its conditions; None if not measured."""
 
     published: Published
     under: Mapping[str, Plain]
@@ -63,20 +63,22 @@ class _Measured:
     def __init__(self, common: Parameters, runs: Iterable[RunRecord]) -> None:
         self._parameters = common
         self._runs = [
-            # A parameter that an older version lacks had today's default.
+            # Parameters missing in a run of an older version have the current defaults.
             (_without_observation({**Parameters.defaults(), **run.parameters}), run)
             for run in runs
             if run.ok
         ]
 
-    def figure(self, one: Published) -> _Figure:
+    def figure(self, published: Published) -> _Figure:
         """A published value with the summary of our runs."""
-        under = self._conditions(one.when)
-        values = self._by_seed(under, one.metric)
-        if one.relative_to:
-            others = self._conditions(one.when | one.relative_to)
-            return _Figure(one, under, paired_ratio(self._by_seed(others, one.metric), values))
-        return _Figure(one, under, summarize(list(values.values())) if values else None)
+        under = self._conditions(published.when)
+        values = self._by_seed(under, published.metric)
+        if published.relative_to:
+            others = self._conditions(published.when | published.relative_to)
+            return _Figure(
+                published, under, paired_ratio(self._by_seed(others, published.metric), values)
+            )
+        return _Figure(published, under, summarize(list(values.values())) if values else None)
 
     def _conditions(self, when: Mapping[str, str]) -> Mapping[str, Plain]:
         return conditions(self._parameters.replace(when))
@@ -94,17 +96,17 @@ def _without_observation(parameters: Mapping[str, Plain]) -> dict[str, Plain]:
 
 def _gains(published: Sequence[Published]) -> Iterator[Published]:
     baselines = {
-        _key(one.when, one.metric): one
-        for one in published
-        if not one.relative_to and one.when.get("ack_policy") == BASELINE
+        _key(value.when, value.metric): value
+        for value in published
+        if not value.relative_to and value.when.get("ack_policy") == BASELINE
     }
-    for one in published:
-        policy = one.when.get("ack_policy", BASELINE)
-        base = baselines.get(_key(one.when, one.metric))
-        if policy != BASELINE and base and not one.relative_to:
-            ratio = float(one.value) / float(base.value)
+    for value in published:
+        policy = value.when.get("ack_policy", BASELINE)
+        base = baselines.get(_key(value.when, value.metric))
+        if policy != BASELINE and base and not value.relative_to:
+            ratio = float(value.value) / float(base.value)
             relative = {"relative_to": {"ack_policy": BASELINE}, "value": ratio}
-            yield one.model_copy(update=relative)
+            yield value.model_copy(update=relative)
 
 
 def _key(when: Mapping[str, str], metric: str) -> tuple[object, ...]:
@@ -113,58 +115,58 @@ def _key(when: Mapping[str, str], metric: str) -> tuple[object, ...]:
 
 
 def _compared(figure: _Figure, declared: Sequence[_Figure], *, derived: bool) -> Comparison:
-    one, summary = figure.published, figure.summary
-    number = isinstance(one.value, float)
+    published, summary = figure.published, figure.summary
+    number = isinstance(published.value, float)
     return Comparison(
-        factors=one.when,
-        relative_to=one.relative_to,
-        metric=one.metric,
-        published=one.value,
-        precision=one.precision,
-        source=one.source,
+        factors=published.when,
+        relative_to=published.relative_to,
+        metric=published.metric,
+        published=published.value,
+        precision=published.precision,
+        source=published.source,
         measured=summary.mean if summary else None,
         ci95=summary.ci95 if summary else None,
         n=summary.n if summary else 0,
-        ratio=summary.mean / float(one.value) if summary and number else None,
+        ratio=summary.mean / float(published.value) if summary and number else None,
         agreement=_verdict(figure, declared),
-        reason=one.reason,
+        reason=published.reason,
         derived=derived,
     )
 
 
 def _verdict(figure: _Figure, declared: Sequence[_Figure]) -> Verdict:
-    one, summary = figure.published, figure.summary
+    published, summary = figure.published, figure.summary
     if summary is None:
         return "not measured"
-    if isinstance(one.value, str):
-        return verdicts.of_word(summary.mean, one.value)
-    if one.relative_to:
-        return verdicts.of_ratio(summary.mean, one.value, one.precision)
+    if isinstance(published.value, str):
+        return verdicts.of_word(summary.mean, published.value)
+    if published.relative_to:
+        return verdicts.of_ratio(summary.mean, published.value, published.precision)
     ordered = _ordered(figure, summary.mean, declared)
-    return verdicts.of_value(summary.mean, one.value, one.precision, ordered)
+    return verdicts.of_value(summary.mean, published.value, published.precision, ordered)
 
 
 def _ordered(figure: _Figure, mean: float, declared: Sequence[_Figure]) -> bool:
-    """Whether our values have the order of the published ones.
+    """Whether our values are ordered as the published ones.
 
-    Compared are published values of the same metric that differ in one factor and by 5% or more.
-    Three quarters of those that we have measured must be on the same side as published.
+    The value is compared with published values of the same metric that differ in one factor and by
+    at least 5%. Of those that we have measured, three quarters must be on the same side.
     """
-    one = figure.published
+    published = figure.published
     agreeing = []
     for beside in declared:
         other = beside.published
-        if other.metric != one.metric or other.relative_to or beside.summary is None:
+        if other.metric != published.metric or other.relative_to or beside.summary is None:
             continue
         differing = sum(figure.under[name] != value for name, value in beside.under.items())
-        apart = float(one.value) - float(other.value)
+        apart = float(published.value) - float(other.value)
         if differing == 1 and abs(apart) >= _APART * float(other.value):
             agreeing.append((mean - beside.summary.mean) * apart > 0)
     return bool(agreeing) and sum(agreeing) >= _ORDERED_SHARE * len(agreeing)
 
 
 def ratios(rows: Sequence[Comparison]) -> list[list[str]]:
-    """Rows for the terminal, with a head: published ratios and words that we have measured."""
+    """Rows for the terminal, with a heading: published ratios and words that we have measured."""
     table = [["relative to others", "ratio", "published", "reproduced"]]
     for row in rows:
         if row.relative_to and not row.derived and row.measured is not None:
@@ -176,7 +178,7 @@ def ratios(rows: Sequence[Comparison]) -> list[list[str]]:
 def page(documents: Sequence[tuple[Experiment, SweepDocument]]) -> str:
     """The page in Markdown.
 
-    A row for each published value; experiments without any are named at the end.
+    It has a row for each published value, and lists experiments without published values.
     """
     first = documents[0][1]
     lines = [
@@ -192,10 +194,10 @@ def page(documents: Sequence[tuple[Experiment, SweepDocument]]) -> str:
     ]
     lines += [_totals(paper, documents) for paper in CITATIONS if _of(paper, documents)]
     for paper in CITATIONS:
-        found = _of(paper, documents)
-        if found:
+        of_paper = _of(paper, documents)
+        if of_paper:
             lines += ["", f"## {CITATIONS[paper]}"]
-        for experiment, document in found:
+        for experiment, document in of_paper:
             lines += ["", *_section(experiment, document)]
     silent = [experiment.name for experiment, document in documents if not document.published]
     if silent:
@@ -230,7 +232,7 @@ def _extent(documents: Sequence[tuple[Experiment, SweepDocument]]) -> str:
 def _of(
     paper: Paper, documents: Sequence[tuple[Experiment, SweepDocument]]
 ) -> list[tuple[Experiment, SweepDocument]]:
-    return [one for one in documents if one[0].paper == paper and one[1].published]
+    return [pair for pair in documents if pair[0].paper == paper and pair[1].published]
 
 
 def _totals(paper: Paper, documents: Sequence[tuple[Experiment, SweepDocument]]) -> str:

@@ -12,10 +12,9 @@ from airtcp.steps.workloads.workload import Headline
 
 
 def table(results: SweepDocument) -> str:
-    """For each workload: its main metric in every case, published values, gains of the policies.
+    """For each workload: its headline metric in every case, published values, gains of policies.
 
-    Then published ratios beside ours, and, for each model that the experiment has a figure of, the
-    error of every point.
+    Then published ratios and ours, and for each figure of a model the error of every point.
     """
     parts: list[str] = []
     for workload, headline in HEADLINES.items():
@@ -28,9 +27,9 @@ def table(results: SweepDocument) -> str:
             parts += _tables(results, headline, summaries)
     if ratios := reproduction.ratios(results.published):
         parts.append(aligned(ratios))
-    for one in results.figures:
-        if one.compared and one.compared.points:
-            parts.append(_model_table(one.figure.title, one.compared))
+    for figure in results.figures:
+        if figure.compared and figure.compared.points:
+            parts.append(_model_table(figure.figure.title, figure.compared))
     text = "\n\n".join(parts)
     few = note([summary.n for summary in results.summary if summary.n])
     return f"{text}\n{few}" if few else text
@@ -50,7 +49,7 @@ def note(counts: Sequence[int]) -> str | None:
 
 
 def _workload(results: SweepDocument, summary: SummaryRow) -> str:
-    """The workload of a case: a factor, or the same in every run."""
+    """The workload of a case: a factor, or common to all runs."""
     common = (run.parameters.get("workload", "bulk") for run in results.runs)
     return str(summary.factors.get("workload") or next(common, "bulk"))
 
@@ -86,9 +85,9 @@ def _model_table(title: str, compared: ModelComparison) -> str:
     rows = [[title, "Mbit/s", "model", "error", "%", "RTT ms", "model", "error", "%"]]
     for point in compared.points:
         rows.append([case_name(point.factors)])
-        for one in (point.throughput_mbps, point.rtt_ms):
-            rows[-1] += [_number(one.measured), _number(one.model)]
-            rows[-1] += [f"{one.error:+.2f}", f"{one.error_percent:+.1f}"]
+        for comparison in (point.throughput_mbps, point.rtt_ms):
+            rows[-1] += [_number(comparison.measured), _number(comparison.model)]
+            rows[-1] += [f"{comparison.error:+.2f}", f"{comparison.error_percent:+.1f}"]
     if mean := compared.mean_absolute_error:
         rows.append(["mean absolute error"])
         for error, percent in (
@@ -102,9 +101,9 @@ def _model_table(title: str, compared: ModelComparison) -> str:
 def _changes(
     results: SweepDocument, metric: str, summaries: Sequence[SummaryRow]
 ) -> list[list[str]]:
-    """Change from default to a policy in percent, with equal other factors and seeds.
+    """Change from the baseline to a policy in percent, with equal other factors and seeds.
 
-    The published change is the ratio of the published means, whatever percentage was printed.
+    The published change is the ratio of the published means, not a printed percentage.
     """
     values: dict[str, dict[int, float]] = {}
     for run in results.runs:
@@ -150,7 +149,7 @@ def _published(published: PublishedValue | None) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]], texts: Container[int] = (0,)) -> str:
-    """Aligned columns: left those with the numbers in `texts`, right all others."""
+    """Aligned columns: those with indices in `texts` to the left, all others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:

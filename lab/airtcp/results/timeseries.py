@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Each flow of a run of bulk over time, in steps of equal length."""
+"""The bulk flows of a run over time, in steps of equal length."""
 
 import csv
 from collections.abc import Sequence
@@ -26,12 +26,12 @@ CSV_COLUMNS = (
 
 @dataclass(frozen=True)
 class Flow:
-    """A flow: where it belongs, and a value for each step.
+    """A flow with values for each step.
 
-    number counts the flows of a station and direction from 1. goodput_mbps is at the receiver, as
-    are segments_per_s, those with data that arrived, and acks_per_s, those without that it sent.
-    cwnd_segments and tcp_rtt_ms are the sender's means, NaN in steps without a sample; retransmits
-    are those in the step. Of UDP all but goodput is None.
+    number: counts the connections of a flow from 1. At the receiver: goodput_mbps, segments_per_s
+    (received data segments) and acks_per_s (sent segments without data). At the sender:
+    cwnd_segments and tcp_rtt_ms (means, NaN in steps without a sample) and retransmits. For UDP,
+    all except goodput are None.
     """
 
     transfer: Sent
@@ -50,14 +50,14 @@ class Flow:
 
 @dataclass(frozen=True)
 class OverTime:
-    """ends_s: when each step ends, in s since probing began; the flows begin at `baseline`."""
+    """Flows over time. ends_s: end of each step since probing began; flows start at `baseline`."""
 
     ends_s: NDArray[numpy.float64]
     flows: Sequence[Flow]
 
 
 def read(run_dir: Path, testbed: Testbed, step_s: float) -> OverTime:
-    """The flows of bulk data of a run. Raises AirtcpError when a file is missing or corrupt."""
+    """Read the bulk flows of a run. Raises AirtcpError if a file is missing or corrupt."""
     parameters, pairs = testbed.parameters, testbed.bulk
     total_s = parameters.duration_s + 2 * parameters.baseline_s
     edges_s = step_s * numpy.arange(round(total_s / step_s) + 1, dtype=numpy.float64)
@@ -114,7 +114,7 @@ def _udp(run_dir: Path, pairs: Sequence[Sent], edges_s: NDArray[numpy.float64]) 
 def _growth(
     times_s: NDArray[numpy.float64], total: NDArray[numpy.float64], edges_s: NDArray[numpy.float64]
 ) -> NDArray[numpy.float64]:
-    """By how much a total grew in each step; it stands still before and after its samples."""
+    """Increase of a total in each step; it is constant before and after its samples."""
     return numpy.diff(numpy.interp(edges_s, times_s, total))
 
 
@@ -127,7 +127,7 @@ def _rate_mbps(
 def _means(
     times_s: NDArray[numpy.float64], values: NDArray[numpy.float64], edges_s: NDArray[numpy.float64]
 ) -> NDArray[numpy.float64]:
-    """The mean of the samples in each step; NaN where there is none."""
+    """The mean of the samples in each step; NaN if there is none."""
     known = ~numpy.isnan(values)
     counts, _ = numpy.histogram(times_s[known], edges_s)
     sums, _ = numpy.histogram(times_s[known], edges_s, weights=values[known])
@@ -135,7 +135,7 @@ def _means(
 
 
 def write_csv(path: Path, run_dir: Path, testbed: Testbed) -> None:
-    """A row for each flow of bulk data and second; columns: CSV_COLUMNS."""
+    """Write a row for each bulk flow and second; columns: CSV_COLUMNS."""
     over_time = read(run_dir, testbed, CSV_STEP_S)
     with path.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Verdicts on published values: whether a measured value reproduces one."""
+"""Verdicts: whether a measured value reproduces a published one."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -14,9 +14,9 @@ IN_SCHEMA_1: Mapping[Verdict, str] = {
     "not reproduced": "no",
     "not measured": "not measured",
 }
-"""The words of results.json of schema 1."""
+"""The words in results.json of schema 1."""
 
-# What the functions below decide, for docs/reference/published.md.
+# The criteria of the functions below, for docs/reference/published.md.
 CRITERIA = """\
 A value is within tolerance if it differs from the published one by at most 10%, or 20% where that
 is approximate (read off a figure, or given as "close to"). A ratio is judged by its change from 1:
@@ -38,7 +38,7 @@ _SEEN = 0.01
 
 
 def of_value(measured: float, published: float, precision: Precision, ordered: bool) -> Verdict:
-    """Verdict on a value; ordered: whether ours lies to others as the published one does."""
+    """Verdict on a value. ordered: whether our values are ordered as the published ones."""
     beyond = measured / published - 1
     if precision == "at least":
         beyond = -beyond
@@ -50,21 +50,21 @@ def of_value(measured: float, published: float, precision: Precision, ordered: b
 
 
 def of_ratio(measured: float, published: float, precision: Precision) -> Verdict:
-    """Verdict on a ratio of two values of one metric."""
-    ours, theirs = measured - 1, published - 1
-    if abs(theirs) < _UNCHANGED:
-        unchanged = abs(ours) <= _UNCHANGED_WITHIN[precision]
+    """Verdict on a ratio of two values of the same metric."""
+    change, published_change = measured - 1, published - 1
+    if abs(published_change) < _UNCHANGED:
+        unchanged = abs(change) <= _UNCHANGED_WITHIN[precision]
         return "within tolerance" if unchanged else "not reproduced"
-    if ours * theirs <= 0 or abs(ours) < _SEEN:
+    if change * published_change <= 0 or abs(change) < _SEEN:
         return "not reproduced"
-    within = 1 / _CHANGE_WITHIN <= ours / theirs <= _CHANGE_WITHIN
+    within = 1 / _CHANGE_WITHIN <= change / published_change <= _CHANGE_WITHIN
     return "within tolerance" if within else "same trend"
 
 
-def of_word(measured: float, said: Word) -> Verdict:
-    """Verdict on a ratio of which only a word is published."""
-    if said == "same":
+def of_word(measured: float, word: Word) -> Verdict:
+    """Verdict on a ratio that is published only as a word."""
+    if word == "same":
         unchanged = abs(measured - 1) <= _UNCHANGED_WITHIN["approximate"]
         return "within tolerance" if unchanged else "not reproduced"
-    seen = measured - 1 if said == "more" else 1 - measured
+    seen = measured - 1 if word == "more" else 1 - measured
     return "same trend" if seen >= _SEEN else "not reproduced"

@@ -112,14 +112,14 @@ def _read(path: Path) -> tuple[str, dict[str, Any]]:
         raise InputError(f"--cluster {error}; give tcp://HOST:PORT or a .yaml file") from None
     yamlfile.compose(text, f"--cluster {path}")
     try:
-        found = yaml.safe_load(text)
+        document = yaml.safe_load(text)
     except (ValueError, yaml.YAMLError):
         raise InputError(f"--cluster {path}: not YAML") from None
-    if isinstance(found, dict) and isinstance(found.get("jobqueue"), dict):
-        found = found["jobqueue"]
-    if not isinstance(found, dict) or len(found) != 1 or next(iter(found)) not in _kinds():
+    if isinstance(document, dict) and isinstance(document.get("jobqueue"), dict):
+        document = document["jobqueue"]
+    if not isinstance(document, dict) or len(document) != 1 or next(iter(document)) not in _kinds():
         raise InputError(f"{path}: must have one section; allowed: {' '.join(_kinds())}")
-    [(name, section)] = found.items()
+    [(name, section)] = document.items()
     if not isinstance(section, dict):
         raise InputError(f"{path}: {name}: must be `key: value` lines, cores and memory among them")
     known = dask.config.get(f"jobqueue.{name}")

@@ -88,7 +88,7 @@ def loopback(host: str) -> str | None:
     except (OSError, UnicodeError):
         raise InputError(f"{host}: no such host") from None
     inner = [
-        one for one in sorted(known) if ipaddress.ip_address(one.partition("%")[0]).is_loopback
+        name for name in sorted(known) if ipaddress.ip_address(name.partition("%")[0]).is_loopback
     ]
     return inner[0] if len(inner) == len(known) else None
 
@@ -107,9 +107,9 @@ def read(directory: Path) -> Certificates:
         # Without a password OpenSSL would ask for one on the terminal.
         context.load_cert_chain(directory / _CERTIFICATE, directory / _KEY, password="")
     except ssl.SSLError as error:
-        said = error.reason or "not PEM"
+        problem = error.reason or "not PEM"
         raise InputError(
-            f"{where}: {_AUTHORITY}, {_CERTIFICATE} and {_KEY} do not fit together ({said})"
+            f"{where}: {_AUTHORITY}, {_CERTIFICATE} and {_KEY} do not fit together ({problem})"
         ) from None
     except OSError as error:
         raise InputError(

@@ -131,7 +131,7 @@ class _Workers:
         for address in wrong.keys() - self._reported:
             self._say(f"airtcp: {wrong[address]}")
             self._reported.add(address)
-        return sum(workers[one]["nthreads"] for one in workers.keys() - wrong.keys())
+        return sum(workers[worker]["nthreads"] for worker in workers.keys() - wrong.keys())
 
 
 @contextmanager

@@ -107,8 +107,8 @@ class ArtifactPlugin(WorkerPlugin):
                     if atomicfile.damage(directory):
                         atomicfile.unpack(packed, directory)
             except (AirtcpError, OSError) as error:
-                said = reason(error) if isinstance(error, OSError) else str(error)
-                self.failed = f"the worker on {platform.node()} cannot keep {directory}: {said}"
+                message = reason(error) if isinstance(error, OSError) else str(error)
+                self.failed = f"the worker on {platform.node()} cannot keep {directory}: {message}"
                 print(f"airtcp: {self.failed}", file=sys.stderr, flush=True)
                 return
 

@@ -53,8 +53,8 @@ def _do(given: JobInput) -> RunOutput | Failure:
         request = RunRequest.of(given.kernel, given.tools, given.case, given.seed)
         if request.identity != given.identity:
             # This process has loaded the code just now, the worker at its start.
-            said = f"airtcp has changed on {platform.node()}: start its worker again"
-            return Failure(said, "all")
+            message = f"airtcp has changed on {platform.node()}: start its worker again"
+            return Failure(message, "all")
         result = run_one(request, given.scratch)
         return RunOutput(result, atomicfile.pack(request.directory(given.scratch)), given.scratch)
     except AirtcpError as error:
@@ -77,8 +77,8 @@ def main() -> None:
         except OSError as error:
             sys.stdout.buffer.seek(0)
             sys.stdout.buffer.truncate()
-            said = f"on {platform.node()}: a run's files for the scheduler: {reason(error)}"
-            pickle.dump(Failure(said, "all"), sys.stdout.buffer)
+            message = f"on {platform.node()}: a run's files for the scheduler: {reason(error)}"
+            pickle.dump(Failure(message, "all"), sys.stdout.buffer)
         interrupts.at_end_of_child()
     except KeyboardInterrupt:
         pass

@@ -26,8 +26,8 @@ _ABOVE = frozenset({"cli", "report", "__main__.py"})
 
 def code_files(package: Path = _PACKAGE) -> list[Path]:
     """The modules that can affect a run: all except those of the packages above this one."""
-    found = sorted(package.rglob("*.py"))
-    return [path for path in found if path.relative_to(package).parts[0] not in _ABOVE]
+    sources = sorted(package.rglob("*.py"))
+    return [path for path in sources if path.relative_to(package).parts[0] not in _ABOVE]
 
 
 def hash_of_code(package: Path = _PACKAGE) -> str:
@@ -86,18 +86,18 @@ def requests(
     kernel: Kernel, tools: GuestTools, cases: Sequence[Case], seeds: Iterable[int]
 ) -> list[RunRequest]:
     """All cases with the first seed, then all with the next: early results for every case."""
-    found = []
+    hashes = []
     for case in cases:
         testbed = testbed_of(case)
         steps = plan(testbed)
-        found.append((case, testbed, steps, shell.render(steps)))
+        hashes.append((case, testbed, steps, shell.render(steps)))
     return [
         RunRequest(
             *(kernel, tools, case, seed, testbed, steps),
             identity=_identity(kernel, tools, case, seed, script),
         )
         for seed in seeds
-        for case, testbed, steps, script in found
+        for case, testbed, steps, script in hashes
     ]
 
 

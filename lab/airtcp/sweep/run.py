@@ -51,7 +51,7 @@ def finished(request: RunRequest, out_dir: Path, known: bool, say: Say) -> RunRe
     """
     run_dir = request.directory(out_dir)
     try:
-        found = record.read(run_dir)
+        recorded = record.read(run_dir)
     except OSError as error:
         if known:
             missing = isinstance(error, FileNotFoundError)
@@ -61,12 +61,12 @@ def finished(request: RunRequest, out_dir: Path, known: bool, say: Say) -> RunRe
     except ValueError as error:
         say(f"{run_dir}: {RESULT_FILE} {error}: this run is repeated")
         return None
-    if found.identity != request.identity or not found.ok:
+    if recorded.identity != request.identity or not recorded.ok:
         return None
-    if changed := ", ".join(artifacts.changes(found.artifacts, out_dir)):
+    if changed := ", ".join(artifacts.changes(recorded.artifacts, out_dir)):
         say(f"{run_dir}: {changed}: this run is repeated")
         return None
-    return found
+    return recorded
 
 
 def run_one(request: RunRequest, out_dir: Path) -> RunRecord:
@@ -199,10 +199,10 @@ def _failure(ended: GuestResult, run_dir: Path) -> str:
         failed = next((line for line in lines if line.startswith(shell.FAILURE)), None)
     if ended.status != "failed" or not failed:
         return ended.reason
-    said = failed.strip().removeprefix(shell.FAILURE)
+    message = failed.strip().removeprefix(shell.FAILURE)
     for path in sorted(run_dir.glob("iperf3-client*.json")):
         try:
-            return f"{said}: {json.loads(path.read_text())['error']} (console: {ended.console})"
+            return f"{message}: {json.loads(path.read_text())['error']} (console: {ended.console})"
         except (OSError, ValueError, KeyError, TypeError):
             pass
-    return f"{said} (console: {ended.console})"
+    return f"{message} (console: {ended.console})"

@@ -47,7 +47,7 @@ class SweepResult:
 
 
 def measure(
-    options: SweepOptions, chosen: Experiment, cases: Sequence[Case], out_dir: Path
+    options: SweepOptions, experiment: Experiment, cases: Sequence[Case], out_dir: Path
 ) -> SweepResult:
     """Do the runs that are missing in out_dir; write results.json and results.parquet. AirtcpError.
 
@@ -55,8 +55,8 @@ def measure(
     """
     # Guests of a killed sweep hold the lock until they have ended.
     with locked(out_dir / ".lock", options.say):
-        _claim(out_dir, chosen.name)
-        return _measure(options, chosen, cases, out_dir)
+        _claim(out_dir, experiment.name)
+        return _measure(options, experiment, cases, out_dir)
 
 
 def _claim(out_dir: Path, name: str) -> None:
@@ -84,7 +84,7 @@ def _experiment_of_results(out_dir: Path) -> str | None:
 
 
 def _measure(
-    options: SweepOptions, chosen: Experiment, cases: Sequence[Case], out_dir: Path
+    options: SweepOptions, experiment: Experiment, cases: Sequence[Case], out_dir: Path
 ) -> SweepResult:
     jobs = requests(options.kernel, options.tools, cases, range(1, options.seeds + 1))
     done, todo = split(jobs, out_dir, _finished_before(out_dir, options.say), options.say)
@@ -98,7 +98,7 @@ def _measure(
     if have:
         with interrupts.held():
             runs = [(job.case, result) for job, result in have.items()]
-            document = assembly.document(chosen, cases, options.kernel, runs, options.command)
+            document = assembly.document(experiment, cases, options.kernel, runs, options.command)
             try:
                 document = write_tables(out_dir, document)
             except OSError as error:
@@ -122,7 +122,7 @@ def _finished_before(out_dir: Path, say: Callable[[str], None]) -> set[str]:
     """Identities of finished runs in results.json. Reports results files that are damaged."""
     path = out_dir / documents.FILE
     try:
-        found = documents.FORM.parse(path.read_bytes())
+        document = documents.FORM.parse(path.read_bytes())
     except FileNotFoundError:
         if any(out_dir.glob("*.parquet")):
             say(f"{path} is missing: it is written again")
@@ -130,10 +130,10 @@ def _finished_before(out_dir: Path, say: Callable[[str], None]) -> set[str]:
     except ValueError as error:
         say(f"{path} {error}: it is written again")
         return set()
-    for name, sha256 in found.tables.items():
+    for name, sha256 in document.tables.items():
         if problem := artifacts.change(out_dir / name, sha256):
             say(f"{out_dir / name} {problem}: it is written again")
-    return {run.identity for run in found.runs if run.ok}
+    return {run.identity for run in document.runs if run.ok}
 
 
 def write_tables(out_dir: Path, document: SweepDocument) -> SweepDocument:

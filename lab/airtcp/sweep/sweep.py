@@ -78,10 +78,14 @@ def split(
     known: identities of runs that have finished, as far as results.json says so.
     """
     with ThreadPoolExecutor(os.cpu_count()) as threads:  # all files of the runs are read
-        found = threads.map(
+        finished_runs = threads.map(
             lambda request: finished(request, out_dir, request.identity in known, say), requests
         )
-        done = {request: result for request, result in zip(requests, found, strict=True) if result}
+        done = {
+            request: result
+            for request, result in zip(requests, finished_runs, strict=True)
+            if result
+        }
     return done, [request for request in requests if request not in done]
 
 
@@ -149,7 +153,7 @@ def _events(
     waiting = list(todo)
     running: list[_Worker] = []
     order = {job: number for number, job in enumerate(todo)}
-    limit = told = processes
+    limit = announced = processes
     why = ""
     try:
         while waiting or running:
@@ -179,8 +183,8 @@ def _events(
                     yield Event(_reached(running, out_dir), worker.job, end)
             if crowded:
                 limit, why = max(1, min(limit - 1, len(running))), crowded
-            elif limit < told:
-                told = limit
+            elif limit < announced:
+                announced = limit
                 say(f"airtcp: {why}; from here on at most {limit} at once")
             yield Event(_reached(running, out_dir))
     except StopError:
@@ -206,16 +210,16 @@ def _directory(worker: _Worker, out_dir: Path) -> Path:
 
 def _start(job: RunRequest, out_dir: Path) -> _Worker:
     context = multiprocessing.get_context("fork")
-    ours, theirs = context.Pipe(duplex=False)
-    arguments = (job, out_dir, theirs, os.getpid())
+    parent_end, child_end = context.Pipe(duplex=False)
+    arguments = (job, out_dir, child_end, os.getpid())
     process = context.Process(target=_work, args=arguments)
-    with theirs:
+    with child_end:
         try:
             process.start()
         except OSError:
-            ours.close()
+            parent_end.close()
             raise
-    return _Worker(job, process, ours)
+    return _Worker(job, process, parent_end)
 
 
 def _work(job: RunRequest, out_dir: Path, answer: Connection, parent: int) -> None:
@@ -336,6 +340,8 @@ def _verdict(end: RunRecord | Failure) -> str:
     if end.error:
         return end.status
     # The last one: web runs also have the times of single objects.
-    headline = [one for one in HEADLINES.values() if end.metrics.get(one.metric) is not None][-1]
+    headline = [
+        headline for headline in HEADLINES.values() if end.metrics.get(headline.metric) is not None
+    ][-1]
     figure = f"{end.metrics[headline.metric]:.2f} {headline.unit}"
     return f"{figure}, {end.cost.wall_s:.1f} s"

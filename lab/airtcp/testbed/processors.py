@@ -20,9 +20,9 @@ class Cost:
 
 
 # The routers of A. Statkus' dissertation (2017), section 1.10. The rates for packets of 64 bytes
-# (50,000 and 75,000 per second) are from the vendor's tables of router performance. Assumptions: the
-# cost of bytes is negligible, so load depends only on packets, and the queue is the vendor's default
-# input queue of 75 packets.
+# (50,000 and 75,000 per second) are from the vendor's tables of router performance. Assumptions:
+# the cost of bytes is negligible, so load depends only on packets, and the queue is the vendor's
+# default input queue of 75 packets.
 ROUTERS: Mapping[str, Cost] = {
     "cisco881": Cost(1 / 50_000, 1e-9, 75),
     "cisco1841": Cost(1 / 75_000, 1e-9, 75),

@@ -132,15 +132,15 @@ def relative(figure: MetricFigure, cases: Sequence[Measured]) -> list[Measured]:
         return str(case.runs[0].parameters[lines]) == figure.relative_to
 
     baselines = {key(case): case for case in cases if is_baseline(case)}
-    found = []
+    compared = []
     for case in cases:
         if is_baseline(case) or key(case) not in baselines:
             continue
         base = baselines[key(case)]
         ratios = {y: paired_ratio(base.by_seed(y), case.by_seed(y)) for y in figure.y}
         known = {y: ratio for y, ratio in ratios.items() if ratio}
-        found.append(replace(case, summaries={**case.summaries, **known}, published={}))
-    return found
+        compared.append(replace(case, summaries={**case.summaries, **known}, published={}))
+    return compared
 
 
 def points(places: Iterable[Place], x: str, y: str) -> list[tuple[str, Summary, Summary]]:
