@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# `make` lists the targets; CONTRIBUTING.md says when to run which.
+# `make` lists the targets; CONTRIBUTING.md explains when to run them.
 
 CACHE := $(or $(AIRTCP_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/airtcp)
-# Of lab/packages.txt and the Python libraries: what is installed first.
+# Set of packages and Python libraries to install first, see lab/packages.txt.
 SETUP := test
 PYTHON = python=$$(lab/setup.sh $(SETUP)) && PYTHONPATH=lab "$$python"
 BENCH = python=$$(lab/setup.sh $(SETUP)) && PYTHONPATH=lab:tests/support "$$python"
@@ -16,7 +16,7 @@ CHECKPATCH := $(CACHE)/kernel/work-*/linux/scripts/checkpatch.pl
 help: ## this list
 	@sed -En 's/^([a-z-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 16
 
-demo: ## a small thesis-lan, default against aad: prints the table, writes report.html
+demo: ## a small thesis-lan that compares default and aad: prints a table, writes report.html
 	./airtcp run thesis-lan --set ack_policy=default,aad --set delay=0ms,10ms \
 		--duration 10s --seeds 3 --out results/demo
 	./airtcp report results/demo
@@ -25,35 +25,35 @@ ifdef PYTEST
 test:
 	$(PYTHON) -P -m pytest $(PYTEST)
 else
-test: test-unit ## unit, system and KUnit tests but slow ones; PYTEST="-k radio" for others
+test: test-unit ## unit, system and KUnit tests except slow ones; PYTEST="-k radio": only those
 	$(PYTHON) -P -m pytest -m "not slow" $(SYSTEM)
 endif
 
-# Side by side on several processors, a file on each.
+# In parallel, one file per process.
 test-unit: ## unit tests, which need no kernel
 	$(PYTHON) -P -m pytest -n logical --maxprocesses 8 --dist loadfile tests/unit
 
-test-all: test-unit ## the slow ones, too
+test-all: test-unit ## all tests, including slow ones
 	$(PYTHON) -P -m pytest $(SYSTEM)
 
-# Builds a kernel for checkpatch.pl where there is none yet; the tests use the same.
-lint: lint-python lint-shell lint-kernel ## style, types, and that packages import only downwards
+# Builds a kernel, for checkpatch.pl, if there is none yet; the tests use the same one.
+lint: lint-python lint-shell lint-kernel ## check style, types and imports between packages
 
-lint-python: ## that of Python alone
+lint-python: ## only the checks of Python
 	$(PYTHON) -P -m ruff check
 	$(PYTHON) -P -m ruff format --check
 	python=$$(lab/setup.sh test) && PYTHONPATH=lab "$${python%/*}/lint-imports" --no-cache --no-logo
 	$(PYTHON) -P -m mypy lab/airtcp lab/guest/set_policy.py tests bench
 
-lint-shell: ## that of shell scripts alone
+lint-shell: ## only the checks of shell scripts
 	python=$$(lab/setup.sh test) && \
 		shellcheck airtcp lab/lock.sh lab/setup.sh lab/guest/modprobe .ci/run
 
-# checkpatch does not understand the macros of tracepoints and tables of macros, and takes the name
-# Taht for "that".
+# checkpatch does not understand the macros of tracepoints and tables of macros, and considers the
+# name Taht a misspelling of "that".
 AIRSIM_TABLES := include/uapi/linux/airsim.h $(addprefix drivers/net/wireless/virtual/airsim/,config.h \
 	control.h netlink.c)
-lint-kernel: ## that of C alone, by checkpatch.pl
+lint-kernel: ## only the checks of C, with checkpatch.pl
 	@ls $(CHECKPATCH) >/dev/null 2>&1 || ./airtcp kernel build
 	set -- $(CHECKPATCH) && find kernel -name '*.[ch]' ! -path '*/trace/*' \
 		! -path '*/core/tcp_ack_filter.c' $(AIRSIM_TABLES:%=! -path 'kernel/%') -print0 | \
@@ -64,63 +64,63 @@ lint-kernel: ## that of C alone, by checkpatch.pl
 		perl "$$1" --no-tree --strict --terse --quiet --no-summary --ignore TYPO_SPELLING \
 			-f kernel/net/core/tcp_ack_filter.c
 
-# make signals its child alone, which has to be Python.
-verify: ## the checks below down to instructions, hours; STEPS="fuzz soak" for some, AGAIN=1, SMALL=1
+# make signals only its child, which must be Python.
+verify: ## all checks from here to instructions, takes hours; STEPS="fuzz soak", AGAIN=1, SMALL=1
 	python=$$(lab/setup.sh verify) && exec env PYTHONPATH=lab "$$python" tests/verify.py \
 		$(if $(AGAIN),--again) $(if $(SMALL),--small) $(STEPS)
 
 test-debug: ## all tests in User Mode Linux on a kernel with KASAN, UBSAN, lockdep and kmemleak
 	AIRTCP_TEST_DEBUG=1 $(MAKE) test PYTEST="$(or $(PYTEST),tests/system tests/determinism)"
 
-fuzz: ## a million random inputs for the ACK policies, on such a kernel
+fuzz: ## a million random inputs for the ACK policies, on the same kernel
 	AIRTCP_TEST_FUZZ=1000000 $(MAKE) test PYTEST=tests/system/test_ackpol_fuzz.py
 
 CONNECTIONS ?= 100000
-soak: ## 100,000 connections on x86-64 with SMP, under QEMU; CONNECTIONS=40 for some
+soak: ## 100,000 connections on x86-64 with SMP, in QEMU; CONNECTIONS=40 for fewer
 	AIRTCP_SOAK=$(CONNECTIONS) $(MAKE) test PYTEST=tests/system/test_smp.py
 
-kcsan: ## a part of soak and fuzz on a kernel that finds data races
+kcsan: ## a part of soak and fuzz on a kernel that detects data races
 	AIRTCP_SOAK=$(CONNECTIONS) $(MAKE) test PYTEST="-k race tests/system/test_smp.py"
 
-series-check: ## a kernel after each patch of the series for posting; PYTEST="-k postable-03" for one
+series-check: ## build a kernel after each patch for posting; PYTEST="-k postable-03" for one
 	AIRTCP_TEST_STEPS=1 $(MAKE) test PYTEST='tests/system/test_series.py $(PYTEST)'
 
-deb-check: ## Debian packages of a small kernel, booted with the sample policy
+deb-check: ## build Debian packages of a small kernel and boot it with the sample policy
 	AIRTCP_TEST_DEB=1 $(MAKE) test SETUP=verify PYTEST=tests/system/test_packages.py
 
-bpf-check: ## BPF programs choose ACK policies on x86-64 with lockdep; MPTCP; TCP's hooks are no-ops
+bpf-check: ## select ACK policies with BPF on x86-64 with lockdep; MPTCP; no-op hooks of TCP
 	AIRTCP_TEST_BPF=1 $(MAKE) test PYTEST="tests/system/test_bpf.py tests/system/test_no_op_hooks.py"
 
 selftests: SETUP := verify
-selftests: ## the kernel's own tests of TCP, on plain Linux and on ours
+selftests: ## the kernel's own TCP tests, on plain Linux and on ours
 	$(PYTHON) tests/verification/selftests.py
 
-instructions: ## what a received segment costs: plain Linux, and every ACK policy
+instructions: ## instructions per received segment: plain Linux, and every ACK policy
 	$(BENCH) bench/instructions.py
 
-bench: ## virtual seconds per wall second; cost of stations and rates; ns-3 (which it installs) beside
+bench: ## virtual seconds per wall second; cost of stations and rates; comparison with ns-3
 	$(BENCH) bench/speed.py
 	$(BENCH) bench/stations.py
 	$(BENCH) bench/ns3.py
 
-delivery: ## what a delivered gigabyte costs the kernel, by ACK policy
+delivery: ## CPU cost of a delivered gigabyte in the kernel, by ACK policy
 	$(BENCH) bench/delivery.py
 
-bianchi: ## saturated stations against Bianchi's model, and the plot of it in docs
+bianchi: ## compare saturated stations with Bianchi's model, and write the plot in docs
 	$(BENCH) bench/bianchi.py
 
-tables: ## writes the tables of docs/reference/experiments.md from the schema
+tables: ## write the tables of docs/reference/experiments.md from the schema
 	$(PYTHON) -P -m airtcp.experiment.doctables docs/reference/experiments.md
 
-plan-hashes: ## records the hash of the plan of every case of experiments/, after a change of plans
+plan-hashes: ## record the hash of the plan of every case in experiments/, after a change of plans
 	$(PYTHON) -P tests/unit/test_plan_hashes.py
 
-lock: ## locks the newest versions of Python's libraries (lab/requirements*.txt) for pyproject.toml
+lock: ## lock the newest versions of the Python libraries in lab/requirements*.txt
 	lab/lock.sh
 
-clean: ## removes results and caches of the tools
+clean: ## remove results and caches of tools
 	rm -rf results .mypy_cache .pytest_cache .ruff_cache
 	find lab tests bench -name __pycache__ -prune -exec rm -r {} +
 
-distclean: clean ## removes the cache of kernels and libraries, too
+distclean: clean ## also remove the cache of kernels and libraries
 	rm -rf "$(CACHE)"

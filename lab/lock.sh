@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Writes requirements.txt and requirements-test.txt: the newest versions of the libraries
-# in pyproject.toml, and of what these need, as pip installs them in a new environment.
+# in pyproject.toml and of their dependencies, as installed by pip in a new environment.
 set -eu
 cd "$(dirname "$(readlink -f "$0")")/.."
 scratch=$(mktemp -d)

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Usage: lab/setup.sh [run|test|verify]
 #
-# Installs what airtcp needs to run (the default), what its tests need as well, or what
-# `make verify` needs as well: the Debian packages of packages.txt, and a Python
-# environment in the cache directory with the libraries of requirements.txt, for tests
-# those of requirements-test.txt too. Fast if there is nothing to do. Prints the path
-# of the Python interpreter on standard output, everything else on standard error.
+# Installs what airtcp needs to run (the default), also for its tests, or also for `make
+# verify`: the Debian packages of packages.txt, and a Python environment in the cache
+# directory with the libraries of requirements.txt, for tests also requirements-test.txt.
+# Fast if there is nothing to do. Prints the path of the Python interpreter on standard
+# output, everything else on standard error.
 set -eu
 exec 3>&1 >&2
 

@@ -8,13 +8,13 @@ from airtcp import interrupts, paths, streams
 
 
 def start() -> int:
-    """Run the command line; its exit code."""
+    """Run the command line; return its exit code."""
     interrupts.at_start()
     streams.prepare()
     if missing := paths.missing():
         print(f"airtcp: {missing}", file=sys.stderr)
         return 1
-    # What is imported stays: a tenth of the time of `list` goes into looking for garbage in it.
+    # Imported objects are not garbage; searching them takes a tenth of the time of `list`.
     gc.disable()
     try:
         from airtcp.cli import main, parser
@@ -23,11 +23,11 @@ def start() -> int:
     except ImportError as error:
         if (error.name or "").partition(".")[0] == "airtcp":
             raise
-        # A library that gives advice has its reason as the cause.
+        # Some libraries raise advice as the message, with the reason as the cause.
         reason = " ".join(str(error.__cause__ or error).split())
         print(
             f"airtcp: {reason}: the Python environment in {sys.prefix} is damaged; remove it, and "
-            "the next ./airtcp makes it anew (or install airtcp in it again)",
+            "the next ./airtcp creates it again (or install airtcp in it again)",
             file=sys.stderr,
         )
         return 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Atomic, fsynced writes of files and directories, and whether they are still as written."""
+"""Atomic, fsynced writes of files and directories, and their verification."""
 
 import hashlib
 import io
@@ -18,7 +18,7 @@ CONTENTS = "contents.json"
 
 
 def write(path: Path, content: bytes) -> None:
-    """Write all or nothing: a reader never sees half a file, not even after a power failure."""
+    """Write a file atomically: readers never see part of it, even after a power failure."""
     scratch = path.with_name(f".{path.name}.new")
     try:
         with scratch.open("wb") as file:
@@ -32,12 +32,12 @@ def write(path: Path, content: bytes) -> None:
 
 
 def write_json(path: Path, document: object) -> None:
-    """The same, of a document."""
+    """Write a document as JSON, atomically."""
     write(path, (json.dumps(document, indent=1) + "\n").encode())
 
 
 def flush(directory: Path) -> None:
-    """Return when all that is in a directory is on the disk."""
+    """Write a directory and everything in it to the disk (fsync)."""
     for path in (*directory.rglob("*"), directory):
         if not path.is_symlink():
             _flush(path)
@@ -52,9 +52,9 @@ def _flush(path: Path) -> None:
 
 
 def remove(directory: Path, mark: str) -> None:
-    """Remove a directory, first of all the file that says that it is whole.
+    """Remove a directory, starting with the file that marks it as complete.
 
-    AirtcpError for what is no directory of our making.
+    Raises AirtcpError if it is a file or a symbolic link.
     """
     if directory.is_symlink() or directory.is_file():
         kind = "a symbolic link" if directory.is_symlink() else "a file"
@@ -67,15 +67,15 @@ def remove(directory: Path, mark: str) -> None:
 
 
 def sha256(path: Path) -> str:
-    """Of the content of a file, in hexadecimal."""
+    """The SHA-256 of a file, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def install(new: Path, target: Path) -> None:
-    """Give a filled directory its name, when it is on the disk with the hashes of its files.
+    """Rename a directory to its final name, after writing it to the disk with hashes of its files.
 
-    They are in the same file system. What has that name is replaced. For one process at a time.
+    Replaces an existing directory on the same file system. For one process at a time.
     """
     files = (path for path in sorted(new.rglob("*")) if path.is_file())
     write_json(new / CONTENTS, {str(path.relative_to(new)): _facts(path) for path in files})
@@ -83,7 +83,7 @@ def install(new: Path, target: Path) -> None:
 
 
 def damage(directory: Path) -> str | None:
-    """What is wrong with an installed directory, in a few words; None: it is as it was made."""
+    """What is wrong with an installed directory, in a few words; None if nothing is."""
     try:
         listed: dict[str, dict[str, Any]] = json.loads((directory / CONTENTS).read_text())
         for name, facts in listed.items():
@@ -124,7 +124,7 @@ def pack(directory: Path) -> bytes:
 
 
 def unpack(packed: bytes, directory: Path) -> None:
-    """Make a directory of what pack() gave, filled before it has its name, which it takes over.
+    """Create or replace a directory with the files from pack(), atomically.
 
     For one process at a time.
     """
@@ -141,11 +141,11 @@ def unpack(packed: bytes, directory: Path) -> None:
 
 
 def no_room(directory: Path) -> str:
-    """What the system says of a full disk there, on which a megabyte has no room; empty: it has."""
+    """The system's message if there is no room for a megabyte in a directory; otherwise empty."""
     try:
         with tempfile.TemporaryFile(dir=directory, buffering=0) as probe:
             probe.write(bytes(1 << 20))
-            probe.write(b"0")  # of a write that does not fit a part is written
+            probe.write(b"0")  # a write that does not fit is cut, without an error
     except OSError as error:
         return reason(error) if error.errno in NO_SPACE else ""
     return ""

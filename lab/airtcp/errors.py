@@ -12,7 +12,7 @@ class AirtcpError(Exception):
 
 
 class RenamedWarning(UserWarning):
-    """Input calls something by an earlier name, which the next version will not accept."""
+    """Input contains an earlier name, which the next version will not accept."""
 
 
 class InputError(AirtcpError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Where the repository is, where a guest sees its directories, and files that others read."""
+"""Paths of the repository and of the guest."""
 
 from pathlib import Path
 
@@ -11,9 +11,9 @@ _NEEDED = ("experiments", "kernel/patches/series", "lab/guest", "lab/requirement
 
 
 def missing() -> str:
-    """Why the repository's files cannot be found, in one line; "" where they are.
+    """Error message if the repository's files cannot be found, in one line; otherwise empty.
 
-    They are not part of the Python package, so an ordinary `pip install` comes without them.
+    They are not part of the Python package, so an ordinary `pip install` does not include them.
     """
     if all((REPOSITORY / name).exists() for name in _NEEDED):
         return ""
@@ -24,10 +24,10 @@ def missing() -> str:
 
 
 GUEST_DIR = "/run/tools"
-"""Where the guest sees the directory of its programs; it is on its PATH."""
+"""The directory of the guest's programs in the guest; it is in its PATH."""
 
 RUN_DIR_IN_GUEST = "/run/airtcp"
-"""Where the guest sees the directory of the run."""
+"""The directory of the run in the guest."""
 
 BEGAN = "began"
-"""When the flows of a custom topology began, in ns of the guest's clock: a file of the run."""
+"""A file of a run: start time of the flows of a custom topology, in ns of the guest's clock."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Means and their 95% Student-t intervals, alone and paired by seed.
+"""Means with 95% Student-t intervals, of independent values and of values paired by seed.
 
-Runs that differ only in a policy share their seed, hence their random numbers; comparing run by
-run removes what the seed alone explains (common random numbers).
+Runs that differ only in the policy have the same seed and therefore the same random numbers.
+Comparing them in pairs removes the variance between seeds (common random numbers).
 """
 
 import math
@@ -32,8 +32,8 @@ def summarize(values: Sequence[float]) -> Summary:
     if n == 1:
         return Summary(mean, None, n)
     standard_error = float(numpy.std(values, ddof=1)) / math.sqrt(n)
-    # Student's t. Loaded here, for it takes longer than the whole of a command that has no use for
-    # it; scipy.stats has the same and takes a second.
+    # Student's t. Imported here because it takes longer than commands that do not need it;
+    # scipy.stats also has it and takes a second.
     from scipy import special
 
     quantile = float(special.stdtrit(n - 1, (1 + _CONFIDENCE) / 2))
@@ -41,14 +41,14 @@ def summarize(values: Sequence[float]) -> Summary:
 
 
 def paired_difference(baseline: Mapping[int, float], other: Mapping[int, float]) -> Summary | None:
-    """Summarize other - baseline over the seeds that both have; None if they share none."""
+    """Summarize other - baseline over the common seeds; None if there are none."""
     return _paired([other[seed] - baseline[seed] for seed in sorted(baseline.keys() & other)])
 
 
 def paired_ratio(baseline: Mapping[int, float], other: Mapping[int, float]) -> Summary | None:
-    """Summarize other / baseline over the seeds that both have; None if they share none.
+    """Summarize other / baseline over the common seeds; None if there are none.
 
-    Seeds whose baseline is zero have no ratio and are left out.
+    Seeds with a baseline of zero are left out.
     """
     shared = sorted(seed for seed in baseline.keys() & other if baseline[seed] != 0)
     return _paired([other[seed] / baseline[seed] for seed in shared])

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Quantities as people write them (`10ms`, `240Mbit`, `64KiB`) and as programs count them.
+"""Converts quantities between text (`10ms`, `240Mbit`, `64KiB`) and numbers.
 
-Every parser takes the text of one quantity and returns the number in the base unit that its name
-ends with; it raises ValueError with a message that names the units allowed. Every formatter is the
-inverse and picks the largest unit in which the value is a whole number.
+Parsers return the number in the base unit at the end of their name; they raise ValueError with a
+message that lists the allowed units. Formatters are the inverse and use the largest unit in which
+the value is a whole number.
 """
 
 import re
@@ -20,18 +20,18 @@ _QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)")
 
 
 def _parse(text: str, units: Mapping[str, int], what: str, example: str) -> int:
-    """The quantity in the smallest of its units, which is the last."""
+    """The quantity in the smallest unit, which is the last one."""
     match = _QUANTITY.fullmatch(text.strip())
     unit = match.group(2) if match else ""
     if match is None or unit not in units:
-        # Zero needs no unit: it is nothing in any of them.
+        # Zero needs no unit.
         if match is not None and not unit and float(match.group(1)) == 0:
             return 0
         allowed = " ".join(reversed(list(units)))
         raise ValueError(
             f"{text!r} is not {what}; write a number and a unit ({allowed}), as in {example}"
         )
-    # Numbers with a point are rounded to the smallest unit: 1.5ms is 1500000 ns exactly.
+    # Decimal numbers are rounded to the smallest unit: 1.5ms is exactly 1500000 ns.
     return round(float(match.group(1)) * units[unit])
 
 
@@ -65,7 +65,7 @@ def format_rate_bps(bits_per_second: float) -> str:
 
 
 def parse_size_bytes(text: str) -> int:
-    """`64KiB` -> 65536. Units: B KiB MiB GiB; a number alone is bytes."""
+    """`64KiB` -> 65536. Units: B KiB MiB GiB; a number without unit is in bytes."""
     bare = text.strip()
     if bare.isascii() and bare.isdigit():
         return int(bare)

@@ -39,7 +39,7 @@
  */
 #define DEFAULT_BUFFER	(4 * 256 * 2816)
 /* Minimum charged by the kernel in addition to the payload: sk_buff and tail. */
-#define LEAST_OVERHEAD	512
+#define MIN_OVERHEAD	512
 /* Shorter than any radio takes for the smallest part of a batch. */
 #define INSTANT_NS	100000
 #define PAUSE_NS	1000000
@@ -138,7 +138,7 @@ static void pause_if_dropped(int sent, int octets, int buffer)
 	if (now - last_ns > INSTANT_NS)
 		charged = 0;
 	last_ns = now;
-	charged += (long long)sent * (octets + LEAST_OVERHEAD);
+	charged += (long long)sent * (octets + MIN_OVERHEAD);
 	if (charged > buffer) {
 		nanosleep(&pause, NULL);
 		charged = 0;

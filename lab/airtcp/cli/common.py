@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Shared by several verbs: warnings, and objects built from options."""
+"""Functions of several verbs: warnings, and objects built from options."""
 
 import argparse
 import importlib.util
@@ -23,7 +23,7 @@ def warn(cases: Sequence[Case]) -> None:
 
 
 def require_cluster_libraries() -> None:
-    """AirtcpError where airtcp has been installed without the extra `cluster`."""
+    """Raise AirtcpError if airtcp was installed without the extra `cluster`."""
     if not all(map(importlib.util.find_spec, ("distributed", "dask_jobqueue"))):
         raise AirtcpError(
             "sweeps on other machines need Dask and dask-jobqueue: in the clone of airtcp's "

@@ -41,8 +41,8 @@ def add(verbs: Verbs) -> None:
     other.add_argument(
         "--published",
         action="store_true",
-        help="write DIR/reproduction.md instead, as `run all` does: published values beside ours, "
-        "for the experiments in the subdirectories of DIR",
+        help="write DIR/reproduction.md instead, as `run all` does: published values and ours, for "
+        "the experiments in the subdirectories of DIR",
     )
     report.set_defaults(do=_report)
 
@@ -83,7 +83,7 @@ def _add_results(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         action="append",
         default=[],
-        help="metric to compare; can be repeated (default: the main metrics of the workload)",
+        help="metric to compare; can be repeated (default: the headline metric of the workload)",
     )
     add_form(compare)
     compare.set_defaults(do=_results_compare)
@@ -134,7 +134,7 @@ def _report_published(directory: Path) -> int:
 
 
 def _warned(left_out: Sequence[str], directories: Sequence[Path]) -> int:
-    """Say which runs were left out, and what was not checked. The exit code: 1 for the first."""
+    """Report runs that were left out and directories not checked; exit code 1 if any run was."""
     for directory in dict.fromkeys(directories):
         if not (directory / RUNS).is_dir():
             say(f"airtcp: {directory / RUNS} is missing: the files of runs are not checked")

@@ -47,7 +47,8 @@ def add(verbs: Verbs) -> None:
         description=(
             "Run every case of an experiment with every seed. Runs that OUT already has with the "
             "same kernel, plan and seed are not repeated. EXPERIMENT can be `all`, with --quick "
-            "or --full: run every experiment, then write a page of what reproduces."
+            "or --full: run every experiment, then write a page that compares published values "
+            "with ours."
         ),
     )
     add_experiment(run)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Everything that decides a run beside its seed: each parameter's type, unit, range and default."""
+"""Everything that determines a run except its seed: type, unit, range and default of parameters."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
@@ -25,7 +25,7 @@ from airtcp.parameters.sender import Cubic, Sender
 from airtcp.parameters.workload import Workload
 from airtcp.units import format_duration_s, format_rate_bps, format_size_bytes
 
-# Type of the error for values that are allowed each by itself, but not together.
+# Type of the error for values that are allowed individually, but not together.
 CONFLICT = "conflict"
 
 
@@ -48,13 +48,13 @@ class Parameters(
 ):
     """All sections as one flat list; aliases are the YAML keys.
 
-    Validation looks at each value by itself; check() and replace() also at all of them together.
+    Validation checks each value individually; check() and replace() also check combinations.
     """
 
     def check(self, changed: Collection[str] | None = None) -> "Parameters":
-        """These parameters; raises pydantic's ValidationError if they cannot be together.
+        """These parameters; raises pydantic's ValidationError if they conflict.
 
-        changed: as Section.conflicts() has it.
+        changed: as for Section.conflicts().
         """
         for conflict in self.conflicts(changed):
             error = InitErrorDetails(
@@ -68,13 +68,13 @@ class Parameters(
     @staticmethod
     @cache
     def defaults() -> Mapping[str, Plain]:
-        """All defaults, as plain() has them."""
+        """All defaults, in the format of plain()."""
         return Parameters.model_construct().plain()
 
     def plain(self, names: Iterable[str] | None = None) -> dict[str, Plain]:
-        """As in YAML and JSON: names of the schema, quantities as text with their unit.
+        """The values as in YAML and JSON, by name; quantities are text with their unit.
 
-        names: only these, in their order.
+        names: only these, in this order.
         """
         if names is None:
             return self.model_dump(mode="json")
@@ -83,20 +83,20 @@ class Parameters(
     def replace(
         self, values: Mapping[str, Plain], context: policies.Context | None = None
     ) -> "Parameters":
-        """These parameters with some changed; only those are parsed.
+        """These parameters with changed values; only the latter are parsed.
 
-        context: the ACK policies that are allowed, as policies.context() gives it; None: all.
-        Raises pydantic's ValidationError for bad values, and for those that cannot be together.
+        context: the allowed ACK policies, from policies.context(); None: all. Raises pydantic's
+        ValidationError for invalid values and for conflicts.
         """
         given = Parameters.model_validate(values, context=context)
         changed = {name: getattr(given, name) for name in given.model_fields_set}
         return self.model_copy(update=changed).check(changed.keys())
 
     def override(self, values: Mapping[str, Plain]) -> "Parameters":
-        """These parameters where a node or a flow has its own; raises as replace() does.
+        """These parameters with the overrides of a node or a flow; raises as replace() does.
 
-        The others are at their defaults where they have no effect beside these: a station on a
-        cable has no channel.
+        Parameters that have no effect with these overrides are reset to their defaults: a wired
+        station has no channel.
         """
         given = Parameters.model_validate(values)
         given_values = {name: getattr(given, name) for name in given.model_fields_set}
@@ -111,13 +111,13 @@ class Parameters(
         return kept.check()
 
     def misfits(self) -> Iterator[Conflict]:
-        """What the default topology needs, or has no place for."""
+        """Conflicts with the default topology."""
         yield from self.incomplete()
         yield from self.misplaced()
 
     @property
     def conditions(self) -> tuple[object, ...]:
-        """Equal for runs that a published value compares with: all but Observation."""
+        """All parameters except Observation; equal for runs that a published value applies to."""
         return tuple(getattr(self, name) for name in _CONDITIONS)
 
 
@@ -128,19 +128,19 @@ PARAMETER_NAMES = tuple(_ATTRIBUTES)
 _OBSERVING = own_fields(Observation)
 _CONDITIONS = tuple(name for name in Parameters.model_fields if name not in _OBSERVING)
 
-# Parameters that say how long and how closely to look, not what is looked at.
+# Parameters that control how long and how closely a run is observed, not what is observed.
 OBSERVATION = frozenset(key_of(Observation, name) for name in _OBSERVING)
 
 
 class Number(NamedTuple):
-    """A parameter that is a number: the unit in which people compare it, and how many make one."""
+    """A numeric parameter: its unit in figures, its attribute, and the size of the unit."""
 
     unit: str
     attribute: str
     scale: float
 
     def of(self, parameters: Parameters) -> float | None:
-        """In that unit; None where a word stands in its place."""
+        """The value in that unit; None if it is a word."""
         value = getattr(parameters, self.attribute)
         return None if value is None else float(value) / self.scale
 

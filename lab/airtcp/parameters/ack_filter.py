@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""ACK filtering: stages that thin TCP ACKs on their way."""
+"""ACK filtering: stages that drop or replace TCP ACKs on their path."""
 
 from collections.abc import Iterator
 from typing import Annotated, Literal
@@ -22,20 +22,20 @@ from airtcp.parameters.section import (
 )
 from airtcp.parameters.workload import Workload
 
-# In the order in which they are named; docs/explanation/ack-filter.md says what each does.
+# In the order of their names in results; docs/explanation/ack-filter.md describes them.
 STAGES = (
     *("police", "shape", "cake", "cake-aggressive", "txq", "txq-aggressive"),
     *("hold", "multicast"),
 )
 NONE = "none"
-# Of each group one at most.
+# At most one of each group.
 _ALTERNATIVES = (("police", "shape"), ("cake", "cake-aggressive"), ("txq", "txq-aggressive"))
-# Those in a radio.
+# Stages in a radio.
 RADIO_STAGES = ("txq", "txq-aggressive", "hold", "multicast")
 
 
 def _read(value: object) -> tuple[str, ...]:
-    """`police+multicast`; raises ValueError with what is allowed."""
+    """Parse `police+multicast`. Raises ValueError with the allowed values."""
     if isinstance(value, tuple):
         return value
     text = str(value).strip()
@@ -63,7 +63,7 @@ _HOLD = OnlyWith("ack_filter", "hold")
 
 
 class Stage(Section):
-    """Stages, and the parameters of each."""
+    """Stages and their parameters."""
 
     ack_filter: Stages = parameter(
         "ack_filter",
@@ -96,7 +96,7 @@ class Stage(Section):
 
 
 class AckFilter(Stage, Radio, Workload, Path, Cable):
-    """Stages, and what they are on."""
+    """Stages, with the sections of the path that they depend on."""
 
     def own_conflicts(self) -> Iterator[Conflict]:
         for stage in self.ack_filter:
@@ -116,7 +116,7 @@ class AckFilter(Stage, Radio, Workload, Path, Cable):
                 )
 
     def misplaced(self) -> Iterator[Conflict]:
-        """What the default topology has no place for."""
+        """Conflicts with the default topology."""
         if "multicast" in self.ack_filter and self.direction != "upload":
             yield Conflict(
                 "ack_filter",

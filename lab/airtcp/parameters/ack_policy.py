@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The ACK policy of hosts that receive data. All of it may change during a run."""
+"""The ACK policy of hosts that receive data. All its parameters may change during a run."""
 
 from typing import Annotated
 
@@ -9,7 +9,10 @@ from airtcp.parameters.section import KERNEL, Section, Sysctl, parameter
 
 
 class AckPolicy(Section):
-    """Policies are compared under equal parameters: those of other policies are no conflict."""
+    """The policy and the parameters of all policies.
+
+    Parameters of other policies are not a conflict: policies are compared with equal parameters.
+    """
 
     ack_policy: Policy = parameter(
         "ack_policy", "default", "ACK policy of the data receiver (net.ipv4.tcp_ack_policy)"

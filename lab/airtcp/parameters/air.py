@@ -14,11 +14,11 @@ _MOST_BYTES = {"ht": 65535, "vht": 1048575, "he": 1048575}
 
 
 class Air(Errors, Propagation, Radio, Bss):
-    """Has no parameters of its own."""
+    """The sections of the air together; it adds no parameters."""
 
     @property
     def radio_rate(self) -> Rate:
-        """The rate of data frames; with minstrel the highest that it may choose."""
+        """The rate of data frames; with minstrel the highest possible one."""
         standard = STANDARDS[self.standard]
         if self.rate_control == "minstrel":
             return fastest(standard, self.channel, self.width_mhz, self.streams)
@@ -33,12 +33,12 @@ class Air(Errors, Propagation, Radio, Bss):
         yield from self._errors()
 
     def incomplete(self) -> Iterator[Conflict]:
-        """What is missing, unless the stations of a custom topology have it."""
+        """Missing parameters that only stations of a custom topology may provide."""
         if self.error_model == "snr" and not any(self._places().values()):
             yield Conflict("error_model", f"snr needs one of {listed(self._places())}")
 
     def _places(self) -> dict[str, bool]:
-        """The parameters that give the SNR, and whether they are set."""
+        """The parameters that determine the SNR, and whether they are set."""
         return {
             "snr": self.snr_db is not None,
             "distance": self.distance_m is not None,
@@ -73,7 +73,7 @@ class Air(Errors, Propagation, Radio, Bss):
     def _aggregation(self, standard: Standard) -> Iterator[Conflict]:
         name, mpdus, octets = self.standard, self.ampdu_mpdus, self.ampdu_bytes
         if standard.legacy:
-            # There are no A-MPDUs; limits of them are no conflict, as an MCS is none.
+            # There are no A-MPDUs; limits for them are not a conflict, like an MCS.
             if self.amsdu == "on":
                 yield not_with("amsdu", "on", name, "off or 'preset'")
             if self.mpdu_spacing != PRESET:

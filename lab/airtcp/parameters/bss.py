@@ -14,7 +14,7 @@ from airtcp.parameters.section import OnlyWith, Section, parameter
 
 CHANNELS = CHANNELS_2GHZ + CHANNELS_5GHZ
 
-# The noise of airsim's receivers: thermal, at 290 K, and a noise figure of 7 dB.
+# The noise of airsim's receivers: thermal noise at 290 K with a noise figure of 7 dB.
 _NOISE_DBM_PER_HZ = -174.0 + 7.0
 
 
@@ -50,5 +50,5 @@ class Bss(Section):
 
     @property
     def noise_dbm(self) -> float:
-        """The noise of a receiver in the channel's width."""
+        """The noise of a receiver over the channel's width."""
         return _NOISE_DBM_PER_HZ + 10 * math.log10(self.width_mhz * 1e6)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Why frames are lost on the air."""
+"""Frame errors on the air, and their causes."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -18,7 +18,7 @@ _SNR = OnlyWith("error_model", "snr")
 
 
 class ErrorModel(Section):
-    """What loses frames."""
+    """The cause of frame errors."""
 
     only_with: ClassVar = _WIFI
 
@@ -30,7 +30,7 @@ class ErrorModel(Section):
 
 
 class Place(Section):
-    """Where a station is."""
+    """The position of a station."""
 
     only_with: ClassVar = _WIFI
 
@@ -60,7 +60,7 @@ class Propagation(Place, ErrorModel):
 
 
 class Errors(Section):
-    """Errors of what a radio receives. They may change during a run."""
+    """Errors of frames that a radio receives. They may change during a run."""
 
     only_with: ClassVar = _WIFI
 

@@ -6,7 +6,7 @@ from typing import Annotated
 from airtcp.parameters.quantity import OnOff, count, size
 from airtcp.parameters.section import KERNEL, Section, Sysctl, parameter
 
-# The kernel's own minimum and default sizes of buffers.
+# The kernel's minimum and default sizes of buffers.
 _RMEM_MIN_DEFAULT = "4096 131072"
 _WMEM_MIN_DEFAULT = "4096 16384"
 

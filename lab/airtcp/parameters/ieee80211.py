@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the amendments of IEEE 802.11 allow, and the rates that come of it.
+"""What the amendments of IEEE 802.11 allow, and the resulting rates.
 
 Source: IEEE 802.11-2020, clauses 17 (a), 18 (g), 19 (n), 21 (ac), and 802.11ax-2021, clause 27.
 """
@@ -10,23 +10,23 @@ from typing import Literal
 
 Format = Literal["ofdm", "ht", "vht", "he"]
 
-# 20 MHz; at 2.4 GHz those that do not overlap, at 5 GHz those without radar that have a secondary
-# channel above them.
+# 20 MHz channels: at 2.4 GHz those that do not overlap, at 5 GHz those without radar detection and
+# with a secondary channel above them.
 CHANNELS_2GHZ = (1, 6, 11)
 CHANNELS_5GHZ = (36, 44, 149, 157)
 
 LEGACY_MBPS = (6, 9, 12, 18, 24, 36, 48, 54)
 
-# Centre of the 80 and 160 MHz that a channel lies in, by width in MHz.
+# Centre of the 80 and 160 MHz channels that contain a channel, by width in MHz.
 _CENTRES = {
     80: {36: 42, 44: 42, 149: 155, 157: 155},
     160: {36: 50, 44: 50},
 }
 
-# Width, MCS and streams for which the tables of clause 21.5 have "not valid".
-_VHT_LEFT_OUT = {(20, 9, 1), (20, 9, 2), (20, 9, 4), (80, 6, 3), (160, 9, 3)}
+# Width, MCS and streams that are "not valid" in the tables of clause 21.5.
+_VHT_INVALID = {(20, 9, 1), (20, 9, 2), (20, 9, 4), (80, 6, 3), (160, 9, 3)}
 
-# Data bits of a symbol for each subcarrier and stream, by MCS of one stream.
+# Data bits of a symbol per subcarrier and stream, by MCS per stream.
 _BITS = tuple(
     bits * Fraction(*coding)
     for bits, coding in (
@@ -45,7 +45,7 @@ _SYMBOL_NS = {"ht": 3200, "vht": 3200, "he": 12800}
 
 @dataclass(frozen=True)
 class Standard:
-    """An amendment: its newest format, and the most that it allows."""
+    """An amendment: its newest format and its limits."""
 
     format: Format
     channels: tuple[int, ...]
@@ -57,7 +57,7 @@ class Standard:
 
     @property
     def legacy(self) -> bool:
-        """Neither MCSs nor A-MPDUs."""
+        """Whether it has neither MCSs nor A-MPDUs."""
         return self.format == "ofdm"
 
 
@@ -79,7 +79,7 @@ STANDARDS = {
 
 @dataclass(frozen=True)
 class Rate:
-    """How data are modulated: mcs is that of one stream, and legacy rates have mbps alone."""
+    """A data rate. mcs: per stream; legacy rates have only legacy_mbps."""
 
     format: Format
     width_mhz: int = 20
@@ -90,7 +90,7 @@ class Rate:
 
     @property
     def bps(self) -> float:
-        """Data bits a second while symbols last. HE rounds the bits of a symbol down."""
+        """Data bits per second during symbols. HE rounds the bits of a symbol down."""
         if self.format == "ofdm":
             return self.legacy_mbps * 1e6
         bits = int(_SUBCARRIERS[self.format][self.width_mhz] * self.streams * _BITS[self.mcs])
@@ -107,12 +107,12 @@ def frequency_mhz(channel: int) -> int:
 
 
 def centre_channel(channel: int, width_mhz: int) -> int:
-    """Channel number of the centre of 80 or 160 MHz; 0 for less."""
+    """Channel number of the centre of 80 or 160 MHz; 0 for narrower channels."""
     return _CENTRES[width_mhz][channel] if width_mhz in _CENTRES else 0
 
 
 def spanned(channel: int, width_mhz: int) -> range:
-    """The channels of 20 MHz that a wider one is made of."""
+    """The 20 MHz channels that a channel consists of."""
     centre = centre_channel(channel, width_mhz)
     half = (width_mhz - 20) // 10
     first = centre - half if centre else channel
@@ -120,7 +120,7 @@ def spanned(channel: int, width_mhz: int) -> range:
 
 
 def widths_mhz(standard: Standard, channel: int) -> tuple[int, ...]:
-    """The widths that a standard has around a channel."""
+    """The widths that a standard allows for a primary channel."""
     if is_2ghz(channel):
         return (20,)
     return tuple(
@@ -131,16 +131,16 @@ def widths_mhz(standard: Standard, channel: int) -> tuple[int, ...]:
 
 
 def mcs_of(standard: Standard, width_mhz: int, streams: int) -> tuple[int, ...]:
-    """The MCSs that a standard has for a width and so many streams."""
+    """The MCSs that a standard allows for a width and a number of streams."""
     return tuple(
         mcs
         for mcs in range(standard.highest_mcs + 1)
-        if standard.format != "vht" or (width_mhz, mcs, streams) not in _VHT_LEFT_OUT
+        if standard.format != "vht" or (width_mhz, mcs, streams) not in _VHT_INVALID
     )
 
 
 def fastest(standard: Standard, channel: int, width_mhz: int, streams: int) -> Rate:
-    """The highest rate that minstrel_ht may choose: it knows no HE, VHT at 5 GHz only."""
+    """The highest rate that minstrel_ht may choose; it supports no HE, and VHT only at 5 GHz."""
     if standard.legacy:
         return Rate("ofdm", legacy_mbps=LEGACY_MBPS[-1])
     if standard.format == "he":

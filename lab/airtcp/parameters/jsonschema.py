@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a JSON Schema says of a value in YAML, where the loader reads the text of a scalar.
+"""JSON Schema of values in YAML. The loader reads scalars as text, but schema checkers do not.
 
-Whoever checks a file against the schema has YAML's own reading of that text: `off` is false to some
-(YAML 1.1) and a word to others (1.2), `7` a number, `"7"` a string. A shape takes them all.
+Checkers use YAML's interpretation of the text: `off` is false in YAML 1.1 and a string in 1.2, `7`
+is a number, `"7"` a string. Schemas made here accept all of them.
 """
 
 import re
@@ -19,12 +19,12 @@ _DIGITS = r"[0-9]+(\.[0-9]+)?"
 _ANY_NUMBER = r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?"
 _ZERO = r"0+(\.0+)?"
 
-# What is allowed, for people.
+# The allowed values, for people.
 HINT = "$comment"
 
 _FOR_PEOPLE = ("examples", HINT)
 
-# Stands for the schema of the parameter that it names.
+# Placeholder for the schema of the named parameter.
 PARAMETER = "$parameter"
 
 SCALAR: Json = {"type": ["string", "number", "boolean"], HINT: "text"}
@@ -36,14 +36,14 @@ NUMBER: Json = {
 
 @dataclass(frozen=True)
 class Form:
-    """How a quantity is written: a pattern, an example, and which plain numbers are allowed."""
+    """The notation of a quantity: a pattern, an example, and the allowed numbers without a unit."""
 
     pattern: str
     example: str
     bare: Literal["none", "zero", "integer", "number"] = "none"
 
     def schema(self, low: float, high: float, none: str | None, allowed: str) -> Json:
-        """Of a quantity in a range; none is a word that stands for none."""
+        """The schema of a quantity in a range. none: the word for None; allowed: for people."""
         shapes = [text(self.pattern, self.example, allowed)]
         if self.bare == "zero":
             shapes.append({"const": 0})
@@ -55,13 +55,13 @@ class Form:
 
 
 def with_unit(units: Iterable[str], example: str, bare: Literal["zero", "integer"]) -> Form:
-    """A number and one of the units; what is bare needs none."""
-    needs_none = _ZERO if bare == "zero" else "[0-9]+"
-    return Form(rf"{_DIGITS}\s*({'|'.join(units)})|{needs_none}", example, bare)
+    """A number with one of the units. bare: the numbers that need no unit."""
+    without_unit = _ZERO if bare == "zero" else "[0-9]+"
+    return Form(rf"{_DIGITS}\s*({'|'.join(units)})|{without_unit}", example, bare)
 
 
 def with_sign(unit: str, example: str) -> Form:
-    """A number, maybe a negative one, and its unit."""
+    """A number, possibly negative, with its unit."""
     return Form(rf"-?{_DIGITS}\s*{unit}", example)
 
 
@@ -71,7 +71,7 @@ FRACTION = Form(_ANY_NUMBER, "0.5", "number")
 
 @dataclass(frozen=True)
 class Shape:
-    """An annotation of a type: its JSON Schema, made when it is asked for."""
+    """An annotation of a type: its JSON Schema, made on demand."""
 
     make: Callable[[], Json]
 
@@ -80,7 +80,7 @@ class Shape:
 
 
 def words(allowed: Iterable[object], hint: str | None = None) -> Json:
-    """One of these, however YAML reads them. hint: what they are, in place of a long list."""
+    """One of these words, however YAML interprets it. hint: what they are, for long lists."""
     listed: list[str | int | bool] = [str(word) for word in allowed]
     for word in tuple(map(str, listed)):
         if word in _BOOLEANS:
@@ -91,7 +91,7 @@ def words(allowed: Iterable[object], hint: str | None = None) -> Json:
 
 
 def text(pattern: str, example: str, allowed: str) -> Json:
-    """A text of this form. allowed: the same for people."""
+    """A text that matches the pattern. allowed: the same for people."""
     return {
         "type": "string",
         "pattern": rf"^\s*({pattern})\s*$",
@@ -101,7 +101,7 @@ def text(pattern: str, example: str, allowed: str) -> Json:
 
 
 def either(*shapes: Json) -> Json:
-    """One of these; examples and hint are those of the first."""
+    """One of these schemas; examples and hint are those of the first."""
     [first, *_] = shapes
     bare = [{key: shape[key] for key in shape if key not in _FOR_PEOPLE} for shape in shapes]
     shown = {key: first[key] for key in _FOR_PEOPLE if key in first}
@@ -109,7 +109,7 @@ def either(*shapes: Json) -> Json:
 
 
 def joined(allowed: Iterable[str], separator: str, none: str) -> Json:
-    """Some of the words, joined, or the one that stands for none."""
+    """Any of the words, joined by the separator, or the word for none of them."""
     known = list(allowed)
     alternatives = "|".join(known)
     pattern = rf"({alternatives})(\s*{re.escape(separator)}\s*({alternatives}))*"

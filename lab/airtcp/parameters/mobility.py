@@ -17,7 +17,7 @@ FASTEST_M_PER_S = 1000.0
 
 
 class Point(NamedTuple):
-    """Time since the transfer's start, distance from the access point."""
+    """Time since the start of the transfer, and distance from the access point."""
 
     at_s: float
     distance_m: float

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """How long and how closely a run is observed.
 
-Changing one of these leaves the design and the comparison with published values as they are.
+Changing one of these affects neither the design nor the comparison with published values.
 """
 
 from collections.abc import Iterator

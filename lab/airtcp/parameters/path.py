@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What lies between the hosts of the default topology: links, a router, slow processors."""
+"""The path between the hosts: link presets, a router, slow processors."""
 
 from collections.abc import Iterator
 from typing import Annotated, Literal
@@ -12,7 +12,7 @@ from airtcp.parameters.section import (
     parameter,
 )
 
-# The bucket of a processor counts up to so many bytes for a packet.
+# Limit of a packet's cost in bytes in the token bucket of a processor.
 _MOST_BYTES_OF_A_PACKET = 65535
 
 _ROUTER = OnlyWith("router", "custom")
@@ -78,7 +78,7 @@ class SlowHost(Section):
 
 
 class Path(SlowHost, Router, Access, LinkPreset):
-    """From a server to the stations."""
+    """The path from a server to the stations."""
 
     def own_conflicts(self) -> Iterator[Conflict]:
         if self.slow_host != "none" and not self.host_packet_s:

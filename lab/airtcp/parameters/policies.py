@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The type of ack_policy: the name of an ACK policy.
 
-Which names are allowed depends on the kernel that an experiment is for: those of kernel/, and those
-of `--policy`. Whoever reads an experiment passes them as validation context. Without that context
-every well-formed name is allowed: results of the past are of kernels that may be gone.
+The allowed names depend on the kernel of the experiment: those of kernel/ and those of `--policy`.
+They are passed as validation context. Without context every well-formed name is allowed, because
+recorded results may be from other kernels.
 """
 
 import re
@@ -28,7 +28,7 @@ def context(own_names: Iterable[str] = ()) -> Context:
 
 
 def checked(name: str, allowed: Context) -> str:
-    """The name, if that context allows it; else ValueError."""
+    """The name. Raises ValueError if the context does not allow it."""
     known = allowed[_CONTEXT]
     if name not in known:
         raise ValueError(not_allowed(name, known, "and what --policy brings"))

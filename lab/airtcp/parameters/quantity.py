@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Types of parameters: numbers with a range and a unit, words, switches, lists.
 
-Each reads the text of YAML or of the command line, raises ValueError with what is allowed, and
-writes what it has read back as text.
+Each type parses text from YAML or from the command line, raises ValueError with the allowed values,
+and formats values as text.
 """
 
 import math
@@ -46,13 +46,13 @@ DISTANCE = with_sign("m", "5m")
 RATIO = with_sign("dB", "20dB")
 LEVEL = with_sign("dBm", "-82dBm")
 
-# A value as it stands in JSON and in YAML.
+# A value in JSON and YAML.
 Plain = str | int | float
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number in a range, with a unit or without, or one word that stands for None."""
+    """A number in a range, with or without a unit, or a word for None."""
 
     parse: Callable[[str], float]
     write: Callable[[Any], Plain]
@@ -120,7 +120,7 @@ def _parse_seconds(text: str) -> float:
 
 
 def _with_unit(text: str, unit: str, what: str, example: str) -> float:
-    """A number and its unit, to a thousandth."""
+    """Parse a number with its unit, rounded to a thousandth."""
     match = re.fullmatch(r"(-?[0-9]+(?:\.[0-9]+)?)\s*" + unit, text.strip())
     if not match:
         raise ValueError(f"{text!r} is not {what}; write a number and {unit}, as in {example}")
@@ -132,7 +132,7 @@ def _write_with_unit(number: float, unit: str) -> str:
 
 
 def parse_distance_m(text: str) -> float:
-    """`12.5m` -> 12.5, to a millimetre."""
+    """`12.5m` -> 12.5, rounded to a millimetre."""
     return _with_unit(text, "m", "a distance", "5m")
 
 
@@ -229,7 +229,7 @@ def _write_capture(points: tuple[str, ...]) -> str:
 
 
 class WithCommas:
-    """Of a type whose text may have commas, which otherwise separate values of `--set`."""
+    """Marks types whose text may contain commas, which otherwise separate values of `--set`."""
 
 
 Capture = Annotated[

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The radio of a node: rates, aggregation, queues, delivery of what it receives."""
+"""The radio of a node: rates, aggregation, queues, delivery of received frames."""
 
 from collections.abc import Iterator
 from typing import Annotated, ClassVar, Literal

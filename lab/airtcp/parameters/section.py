@@ -24,7 +24,7 @@ _Fact = TypeVar("_Fact")
 
 
 class Strict(BaseModel):
-    """A frozen model that refuses unknown keys. It is built when it is first used."""
+    """A frozen model that rejects unknown keys. It is built when it is first used."""
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, serialize_by_alias=True, defer_build=True
@@ -32,7 +32,7 @@ class Strict(BaseModel):
 
 
 class OnlyWith:
-    """The parameter has an effect only where another one has one of these values."""
+    """The parameter has an effect only if another one has one of these values."""
 
     def __init__(self, name: str, *values: str) -> None:
         self.name = name
@@ -45,7 +45,7 @@ class OnlyWith:
 
 @dataclass(frozen=True)
 class Sysctl:
-    """The parameter sets a sysctl of net.ipv4: to its number times scale, or to its text."""
+    """The parameter sets a sysctl of net.ipv4 to its number times scale, or to its text."""
 
     name: str
     scale: float = 1
@@ -60,7 +60,7 @@ class Sysctl:
 
 @dataclass(frozen=True)
 class RadioKey:
-    """The parameter sets a key of `airsim radio`: to its number times scale, or to its word."""
+    """The parameter sets a key of `airsim radio` to its number times scale, or to its word."""
 
     name: str
     scale: float = 1
@@ -70,27 +70,27 @@ class RadioKey:
 
 
 class DefaultTopologyOnly:
-    """The parameter keeps its default where an experiment has a `topology`."""
+    """The parameter must have its default in experiments with a `topology`."""
 
 
 class Conflict(NamedTuple):
-    """The parameter at fault, and what is wrong with its value and what is allowed."""
+    """The parameter at fault, and a text: what is wrong with its value and what is allowed."""
 
     name: str
     text: str
 
 
 class Section(Strict):
-    """Parameters that belong together.
+    """A group of parameters.
 
-    A section whose conflicts depend on another section's values inherits from it.
+    A section whose conflicts depend on another section's values inherits from that section.
     """
 
     only_with: ClassVar[OnlyWith | None] = None
     """A condition of all fields that the class itself declares."""
 
     def conflicts(self, changed: Collection[str] | None = None) -> Iterator[Conflict]:
-        """Values that exclude each other, section by section.
+        """Conflicting values, section by section.
 
         changed: attributes that differ from parameters without conflicts; sections without any of
         them are skipped.
@@ -106,7 +106,7 @@ class Section(Strict):
                 yield from rules.own_conflicts(self)
 
     def without_effect(self) -> Iterator[tuple[str, object]]:
-        """(attribute, default) of what has no effect beside the others."""
+        """(attribute, default) of the parameters that have no effect with these values."""
         for rules in _rules(type(self)):
             for attribute, default, condition in rules.conditions:
                 if not condition.holds(self):
@@ -117,7 +117,7 @@ class Section(Strict):
         return iter(())
 
     def text(self, attribute: str) -> Plain:
-        """The value of one parameter as it stands in YAML."""
+        """The value of one parameter as in YAML."""
         [value] = self.model_dump(mode="json", include={attribute}).values()
         plain: Plain = value
         return plain
@@ -153,14 +153,14 @@ def own_fields(section: type[Section]) -> tuple[str, ...]:
 
 @cache
 def sections(model: type[Section]) -> tuple[type[Section], ...]:
-    """Those that a model is made of, in the order of their fields, and itself."""
+    """The sections of a model, in the order of their fields, including itself."""
     bases = (base for base in reversed(model.__mro__) if issubclass(base, Section))
     return tuple(base for base in bases if base is not Section)
 
 
 @cache
 def facts(model: type[BaseModel], kind: type[_Fact]) -> tuple[tuple[str, _Fact], ...]:
-    """(attribute, fact) of each field that has one of this kind."""
+    """(attribute, fact) of each field that has a fact of this kind."""
     return tuple(
         (name, fact)
         for name, field in model.model_fields.items()
@@ -173,7 +173,7 @@ _Condition = tuple[str, object, OnlyWith]
 
 
 class _Rules(NamedTuple):
-    """A section's conditions, its own_conflicts, and all attributes that these can read."""
+    """A section's conditions, its own_conflicts, and all attributes that own_conflicts can read."""
 
     conditions: tuple[_Condition, ...]
     own_conflicts: Callable[[Section], Iterator[Conflict]] | None
@@ -194,7 +194,7 @@ def _rules(model: type[Section]) -> tuple[_Rules, ...]:
 
 
 def _conditions(section: type[Section]) -> tuple[_Condition, ...]:
-    """(attribute, default, condition)"""
+    """(attribute, default, condition) of the fields that the class itself declares."""
     names = own_fields(section)
     requirements = [(name, vars(section).get("only_with")) for name in names]
     each = [(name, fact) for name, fact in facts(section, OnlyWith) if name in names]
@@ -214,7 +214,7 @@ def sysctls(parameters: Section, section: type[Section]) -> dict[str, str]:
 def airsim_keys(parameters: Section, section: type[Section]) -> dict[str, str]:
     """The keys of a radio that a section's parameters set.
 
-    Those left to the preset, and those without effect by OnlyWith, are not set.
+    Those left to the preset, and those without effect because of OnlyWith, are not set.
     """
     unused = {name for name, fact in facts(section, OnlyWith) if not fact.holds(parameters)}
     given = (
@@ -226,8 +226,10 @@ def airsim_keys(parameters: Section, section: type[Section]) -> dict[str, str]:
 
 
 def not_with(name: str, value: object, given: str, allowed: object) -> Conflict:
+    """The conflict of a value with another one. given: the other value, with its name."""
     return Conflict(name, f"{value} is not allowed with {given}; allowed: {allowed}")
 
 
 def listed(values: Iterable[object], unit: str = "") -> str:
+    """The values in a message, separated by spaces."""
     return " ".join(f"{value}{unit}" for value in values)

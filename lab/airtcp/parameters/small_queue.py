@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The limit of TCP small queues: a time, a size, a number of packets, or a word.
 
-`kernel` leaves net.ipv4.tcp_small_queue alone, so that it is also the choice for a kernel without.
+`kernel` does not set net.ipv4.tcp_small_queue, so it also works with kernels that do not have it.
 """
 
 import re
@@ -20,7 +20,7 @@ from airtcp.units import (
 )
 
 _WORDS = {"kernel": None, "driver": "driver", "off": "off"}
-# What the kernel takes, in the unit of its sysctl.
+# Upper limits in the kernel, in the unit of the sysctl.
 _MOST = {"us": 10**6, "bytes": 1 << 28, "packets": 65535}
 
 _ALLOWED = (
@@ -29,7 +29,7 @@ _ALLOWED = (
 
 
 def _read(value: object) -> str | None:
-    """What the sysctl is given, or None. Raises ValueError with what is allowed."""
+    """The value of the sysctl, or None. Raises ValueError with the allowed values."""
     text = str(value).strip()
     if text in _WORDS:
         return _WORDS[text]

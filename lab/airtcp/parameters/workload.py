@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What is sent, by which hosts, to which."""
+"""The workload: what is sent, and by which hosts."""
 
 from collections.abc import Iterator
 from typing import Annotated, Literal
@@ -22,7 +22,7 @@ _WEB = OnlyWith("workload", "web")
 
 
 class Stations(Section):
-    """The size of the default topology, and which hosts send there."""
+    """The size of the default topology, and its senders."""
 
     stations: Annotated[int, count(1, 64), _BULK, DefaultTopologyOnly()] = parameter(
         "stations", 1, "number of stations, each with its own transfers at the same time"
@@ -36,7 +36,7 @@ class Stations(Section):
 
 
 class Traffic(Section):
-    """What a flow carries."""
+    """The traffic of a flow."""
 
     workload: Literal["bulk", "request_response", "transfer", "web"] = parameter(
         "workload",
@@ -80,12 +80,12 @@ class Traffic(Section):
 
     @property
     def lasts(self) -> bool:
-        """Whether data are sent for a time, not until all has been exchanged."""
+        """Whether data are sent for a duration, not until all data have been exchanged."""
         return self.workload == "bulk"
 
 
 class Workload(Traffic, Stations):
-    """What is sent, and how."""
+    """All parameters of the workload."""
 
     udp_rate_bps: Annotated[float | None, rate("unlimited")] = parameter(
         "udp_rate", None, "rate at which UDP is sent; unlimited: that of the radio"
@@ -108,21 +108,21 @@ class Workload(Traffic, Stations):
 
     @property
     def sender(self) -> Literal["server", "station"]:
-        """Who sends the data, and so has the parameters of senders."""
+        """The host that sends data; parameters of senders apply to it."""
         return "server" if self.direction == "download" else "station"
 
     @property
     def receiver(self) -> Literal["server", "station"]:
-        """Who receives what the sender sends."""
+        """The host that receives the sender's data."""
         return "station" if self.direction == "download" else "server"
 
     @property
     def receivers(self) -> tuple[str, ...]:
-        """All who receive data, and so have an ACK policy."""
+        """All hosts that receive data; the ACK policy applies to them."""
         return ("station", "server") if self.direction == "both" else (self.receiver,)
 
     @property
     def exchange_count(self) -> int:
-        """How many times are measured in a run, where that is known before."""
+        """The number of exchanges of a flow, if it is known in advance; otherwise 0."""
         counts = {"request_response": self.exchanges, "transfer": self.transfers}
         return counts.get(self.workload, 0)

@@ -31,7 +31,7 @@ def _kinds() -> dict[str, Any]:
     interrupted = signal.getsignal(signal.SIGINT)
     import dask_jobqueue.local
 
-    signal.signal(signal.SIGINT, interrupted)  # its import has made Ctrl-C a quiet exit
+    signal.signal(signal.SIGINT, interrupted)  # the import makes Ctrl-C exit silently
     known: Any = dask_jobqueue
     return {
         kind.job_cls.config_name: kind
@@ -55,24 +55,25 @@ def python() -> str:
 
 @contextmanager
 def submitted(path: Path, processes: int | None, known: Certificates) -> Iterator[Any]:
-    """Batch jobs as the file describes them: for `processes` runs at once (None: one job).
+    """Submit batch jobs as described by the file, for `processes` parallel runs (None: one job).
 
-    The scheduler is in this process; it and the workers are on a network, and use certificates.
-    Raises InputError for a bad file, AirtcpError when the batch system refuses.
+    The scheduler is in this process. It communicates with the workers by network and uses
+    certificates. Raises InputError for an invalid file, AirtcpError if the batch system rejects a
+    job.
     """
     name, section = _read(path)
     kind = _kinds()[name]
     command = kind.job_cls.submit_command
     if command and not shutil.which(command):
         raise InputError(f"{path}: no program {command} here to submit batch jobs with")
-    # Python and files of this machine, unless the file names others.
-    usual = {"python": python(), "processes": 1, "worker-command": WORKER}
+    # Python and paths of this machine, unless the file has others.
+    defaults = {"python": python(), "processes": 1, "worker-command": WORKER}
     extra = [*(section.pop("worker-extra-args", None) or []), *worker_options()]
     options = section.pop("scheduler-options", None) or {}
     for key in _OURS & options.keys():
         raise InputError(f"{path}: {name}.scheduler-options.{key}: is airtcp's, which encrypts")
     options |= {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
-    settings = {f"jobqueue.{name}.{key}": value for key, value in (usual | section).items()}
+    settings = {f"jobqueue.{name}.{key}": value for key, value in (defaults | section).items()}
     settings |= {"distributed.scheduler.http.routes": []}
     with dask.config.set(settings):
         try:
@@ -86,26 +87,26 @@ def submitted(path: Path, processes: int | None, known: Certificates) -> Iterato
         except (RuntimeError, TypeError, ValueError) as error:
             raise InputError(f"{path}: {_one_line(error)}") from None
         with cluster:
-            # Not by scale(), which hides errors of the batch system.
+            # scale() would hide errors of the batch system.
             for _ in range(math.ceil((processes or 1) / section["cores"])):
                 cluster.worker_spec.update(cluster.new_worker_spec())
             try:
                 cluster.sync(cluster._correct_state)
             except (OSError, RuntimeError) as error:
-                for job in cluster._created:  # or close() insists that each has been there
+                for job in cluster._created:  # otherwise close() fails for jobs that never started
                     job.status = Status.failed
                 raise AirtcpError(f"{path}: {command}: {_one_line(error)}") from None
             yield cluster
 
 
 def _one_line(error: Exception) -> str:
-    """The error output of a command that failed."""
+    """The error output of a failed command, in one line."""
     text = str(error)
     return " ".join((text.partition("stderr:\n")[2] or text).split())
 
 
 def _read(path: Path) -> tuple[str, dict[str, Any]]:
-    """The kind of batch system and its section. InputError for one that dask-jobqueue lacks."""
+    """The kind of batch system and its section. Raises InputError if the file is invalid."""
     try:
         text = yamlfile.read(path)
     except InputError as error:

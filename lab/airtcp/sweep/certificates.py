@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""TLS certificates by which the machines of a cluster know each other, and where they are needed.
+"""TLS certificates with which the machines of a cluster authenticate each other.
 
-Whoever can connect to a scheduler or a worker can run programs there. So both listen to this
-machine alone, or take only connections by TLS from those that have a certificate of the cluster.
+Anyone who can connect to a scheduler or a worker can run programs there. Therefore both either
+listen only on the loopback interface, or accept only TLS connections with a certificate of the
+cluster.
 """
 
 import ipaddress
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from distributed import Security
 
 ENVIRONMENT = "AIRTCP_CERTIFICATES"
-"""The environment variable that names the directory, in place of the option."""
+"""The environment variable with the directory; the option overrides it."""
 
 _AUTHORITY, _CERTIFICATE, _KEY = "ca.pem", "certificate.pem", "key.pem"
 _DAYS = "3650"
@@ -34,21 +35,21 @@ _ADDRESS = re.compile(r"(\w+)://(\[[0-9a-fA-F:.]+\]|[^\[\]:/]+):(\d{1,5})")
 
 @dataclass(frozen=True)
 class Certificates:
-    """A directory with the certificate of the cluster's authority, one by it, and its key."""
+    """A directory with the authority's certificate, a certificate signed by it, and its key."""
 
     directory: Path
 
     def security(self) -> "Security":
-        """For Dask: TLS only, and both sides must present a certificate."""
+        """Settings of Dask: only TLS, and both sides must present a certificate."""
         from distributed import Security
 
-        ours = {
+        files = {
             f"tls_{role}_{what}": str(self.directory / name)
             for role in ("client", "scheduler", "worker")
             for what, name in (("cert", _CERTIFICATE), ("key", _KEY))
         }
         authority = str(self.directory / _AUTHORITY)
-        return Security(require_encryption=True, tls_ca_file=authority, **ours)
+        return Security(require_encryption=True, tls_ca_file=authority, **files)
 
     def options(self) -> list[str]:
         """The same as options of Dask's programs."""
@@ -58,9 +59,9 @@ class Certificates:
 
 
 def address(text: str, certificates: Certificates | None) -> str | None:
-    """Check tcp://HOST:PORT or tls://HOST:PORT: of tcp:// the address of this machine for itself.
+    """Check tcp://HOST:PORT or tls://HOST:PORT; return the loopback address for tcp://, else None.
 
-    Raises InputError, also where certificates are needed.
+    Raises InputError for an invalid address, or if certificates are missing.
     """
     match = _ADDRESS.fullmatch(text)
     if not match or match[1] not in ("tcp", "tls") or not 1 <= int(match[3]) <= 65535:
@@ -82,7 +83,10 @@ def address(text: str, certificates: Certificates | None) -> str | None:
 
 
 def loopback(host: str) -> str | None:
-    """The loopback address of a host name; None if other machines can reach it."""
+    """The loopback address of a host name; None if other machines can reach it.
+
+    Raises InputError for an unknown host.
+    """
     try:
         known = {str(entry[4][0]) for entry in socket.getaddrinfo(host, None)}
     except (OSError, UnicodeError):
@@ -94,7 +98,7 @@ def loopback(host: str) -> str | None:
 
 
 def read(directory: Path) -> Certificates:
-    """Read a directory. InputError for a file that is missing, public, or does not match."""
+    """Read a directory. Raises InputError if a file is missing, public, or does not match."""
     certificates = Certificates(directory.absolute())
     where = f"--certificates {directory}"
     try:
@@ -104,7 +108,7 @@ def read(directory: Path) -> Certificates:
             raise InputError(f"{where}: others may read {_KEY}: chmod 600 {directory / _KEY}")
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.load_verify_locations(directory / _AUTHORITY)
-        # Without a password OpenSSL would ask for one on the terminal.
+        # Without this argument OpenSSL would ask for a password on the terminal.
         context.load_cert_chain(directory / _CERTIFICATE, directory / _KEY, password="")
     except ssl.SSLError as error:
         problem = error.reason or "not PEM"
@@ -120,9 +124,9 @@ def read(directory: Path) -> Certificates:
 
 
 def create(directory: Path) -> Certificates:
-    """Make new ones in a new or empty directory: mode 0700, the key 0600.
+    """Create certificates in a new or empty directory with mode 0700; the key has mode 0600.
 
-    The authority's own key is not kept: nothing else will ever have its certificate.
+    The authority's key is deleted, so that no other certificate can be signed.
     """
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
         raise InputError(f"--create-certificates {directory}: is there; allowed: a new directory")
@@ -147,13 +151,13 @@ def create(directory: Path) -> Certificates:
 
 @contextmanager
 def temporary(parent: Path) -> Iterator[Certificates]:
-    """New ones, in a temporary directory."""
+    """Create certificates in a temporary directory."""
     with tempfile.TemporaryDirectory(prefix="certificates-", dir=make_dir(parent)) as scratch:
         yield create(Path(scratch) / "cluster")
 
 
 def _openssl(key: Path, certificate: Path, subject: str, *options: str | Path) -> None:
-    """Make a key and its certificate: self-signed, or with -CA signed by another."""
+    """Create a key and its certificate: self-signed, or with -CA signed by another one."""
     command = [
         *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"),
         *("-nodes", "-days", _DAYS, "-subj", subject),

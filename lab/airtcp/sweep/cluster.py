@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A sweep whose runs are done on other machines: by workers of a Dask scheduler, or in batch jobs.
+"""A sweep on other machines: on the workers of a Dask scheduler, or in batch jobs.
 
-A worker sends back the files of a run; they are put where a run here would have left them.
+Workers return the files of runs, which are stored as if the runs had been done on this machine.
 """
 
 import logging
@@ -44,9 +44,9 @@ _POLL_S = 1
 
 @dataclass(frozen=True)
 class Cluster:
-    """Where the runs of a sweep are done: a scheduler's address, or a file of batch jobs.
+    """Where the runs of a sweep are done: the address of a scheduler, or a file about batch jobs.
 
-    processes: how many runs at once batch jobs are asked for (None: what one of them does).
+    processes: number of parallel runs in batch jobs (None: those of one job).
     """
 
     where: str
@@ -60,10 +60,10 @@ def events(
     cluster: Cluster,
     say: Say,
 ) -> Generator[Event]:
-    """Do the jobs on the workers of a cluster, for collect().
+    """Execute runs on the workers of a cluster and yield events for collect().
 
-    Raises InputError for a bad file or address, AirtcpError when the scheduler cannot be
-    reached, no worker is like this machine, or one cannot do any run.
+    Raises InputError for an invalid file or address, AirtcpError if the scheduler cannot be
+    reached, no worker has the versions of this machine, or a worker cannot execute runs.
     """
     if not todo:
         return
@@ -76,7 +76,7 @@ def events(
         ended: queue.SimpleQueue[Future[bytes]] = queue.SimpleQueue()
         try:
             while waiting or running:
-                # No more than can run: a task waiting on a worker that dies counts as failed.
+                # Submit only what can run: tasks waiting on a worker that dies count as failed.
                 places = workers.places()
                 while waiting and len(running) < max(1, places):
                     number, job = waiting.pop(0)
@@ -107,7 +107,7 @@ def events(
 
 
 class _Workers:
-    """The workers of a scheduler that can do runs for this machine."""
+    """The workers of a scheduler that can execute runs for this machine."""
 
     def __init__(self, client: Client, where: str, say: Say) -> None:
         self._client = client
@@ -116,7 +116,7 @@ class _Workers:
         self._reported: set[str] = set()
 
     def places(self) -> int:
-        """How many runs they do at once. AirtcpError when all workers are of other versions."""
+        """Number of parallel runs. Raises AirtcpError if all workers have other versions."""
         if self._client.status != "running":
             raise _gone(self._where)
         workers = self._client.scheduler_info()["workers"]
@@ -136,7 +136,7 @@ class _Workers:
 
 @contextmanager
 def _connected(cluster: Cluster, say: Say) -> Iterator[Client]:
-    # Errors are reported in our own words.
+    # We report errors ourselves.
     for name in ("distributed", "distributed.client"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     where, known = cluster.where, cluster.certificates
@@ -161,14 +161,14 @@ def _connected(cluster: Cluster, say: Say) -> Iterator[Client]:
                 say(f"{where} has no workers yet; on each machine: ./airtcp worker {where}")
             yield client
     except OSError as error:
-        if error.errno is not None:  # a file error of ours; those of Dask have no errno
+        if error.errno is not None:  # an error of a file; errors of Dask have no errno
             raise
         raise _gone(where) from None
 
 
 @contextmanager
 def _certificates(known: Certificates | None) -> Iterator[Certificates]:
-    """Those given, else temporary ones in the cache, which batch jobs can read."""
+    """The given certificates, or temporary ones in the cache, which batch jobs can read."""
     if known:
         yield known
         return
@@ -178,7 +178,7 @@ def _certificates(known: Certificates | None) -> Iterator[Certificates]:
 
 @contextmanager
 def _with_artifacts(client: Client, kernel: Kernel, tools: GuestTools, name: str) -> Iterator[None]:
-    """Every worker gets the kernel and the programs, also one that connects later."""
+    """Install the kernel and the programs on every worker, including those that connect later."""
     client.register_plugin(ArtifactPlugin(kernel, tools), name)
     try:
         yield
@@ -199,7 +199,7 @@ def _end(
     answer: RunOutput | Failure = pickle.loads(future.result())
     if isinstance(answer, RunOutput):
         return _place(answer, job, out_dir)
-    if answer.affects == "all":  # else every other run would fail on that worker
+    if answer.affects == "all":  # all other runs would fail on that worker, too
         raise StopError(answer.message)
     return answer
 
@@ -209,7 +209,7 @@ def _gone(where: str) -> AirtcpError:
 
 
 def _place(done: RunOutput, job: RunRequest, out_dir: Path) -> RunRecord:
-    """Unpack the files of a run where a local run leaves them. StopError when the disk is full."""
+    """Unpack the files of a run as if it had been local. Raises StopError if the disk is full."""
     run_dir = job.directory(out_dir)
     result = done.record
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The processes of a cluster, a Dask scheduler and its workers, and who may connect to them."""
+"""The processes of a cluster: a Dask scheduler and its workers, with access control."""
 
 import os
 import socket
@@ -11,7 +11,7 @@ from airtcp.errors import InputError, reason
 from airtcp.sweep import certificates
 from airtcp.sweep.certificates import Certificates
 
-# Dask opens a port for its dashboard even without one: only this machine can reach it.
+# Dask opens the port of its dashboard even with --no-dashboard: bind it to the loopback interface.
 _NO_PAGES = ("--no-dashboard", "--dashboard-address", "127.0.0.1:0")
 _CONFIGURATION = {
     "DASK_DISTRIBUTED__SCHEDULER__HTTP__ROUTES": "[]",
@@ -23,13 +23,13 @@ WORKER = "airtcp.sweep.workerprocess"
 
 
 def worker_options() -> list[str]:
-    """The options that every Dask worker has in common."""
-    # Guests are other processes: the worker must not limit their memory.
+    """The options of all Dask workers."""
+    # Guests are separate processes; the worker must not limit their memory.
     return ["--no-nanny", "--memory-limit", "0", *_NO_PAGES]
 
 
 def scheduler(host: str, port: int, known: Certificates | None) -> NoReturn:
-    """Become a scheduler. InputError when anyone could connect, or it cannot listen there."""
+    """Become a scheduler. Raises InputError if anyone could connect, or it cannot listen there."""
     if not known and not certificates.loopback(host):
         raise InputError(
             f"--host {host}: others can reach it, and would run programs here: give --certificates "
@@ -47,8 +47,8 @@ def scheduler(host: str, port: int, known: Certificates | None) -> NoReturn:
 
 
 def worker(scheduler: str, jobs: int, known: Certificates | None) -> NoReturn:
-    """Become a worker of the scheduler at the address. InputError when that would be unsafe."""
-    # A worker also listens.
+    """Become a worker of the scheduler. Raises InputError if that would be unsafe."""
+    # A worker also accepts connections.
     inner = certificates.address(scheduler, known)
     encrypted = None if inner else known
     where = ["--host", f"[{inner}]" if ":" in inner else inner] if inner else []
@@ -68,6 +68,6 @@ def _try(host: str, port: int) -> None:
 
 
 def _become(program: str, options: Sequence[str], known: Certificates | None) -> NoReturn:
-    """Replace this process by a program of Dask, with the same libraries."""
+    """Replace this process by a program of Dask in the same Python environment."""
     environment = {**os.environ, **_CONFIGURATION, **(_ENCRYPTED if known else {})}
     os.execve(sys.executable, [sys.executable, "-P", "-m", program, *options], environment)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The part of a cluster's worker: keeps kernels and guest programs in its cache, and does runs."""
+"""Code that runs in workers: installs kernels and guest programs, and executes runs."""
 
 import functools
 import hashlib
@@ -35,18 +35,18 @@ _LIBRARIES = REPOSITORY / "lab" / "requirements.txt"
 
 
 class WorkerError(AirtcpError):
-    """A worker cannot do any runs."""
+    """A worker cannot execute any runs."""
 
 
-# Runs do not use up a resource that stands for a version.
+# Amount of a resource that represents a version; more than runs can use up.
 _PLENTY = 1 << 20
 
 
 @functools.cache
 def fingerprint() -> dict[str, str]:
-    """What decides whether runs of a worker equal those of another machine.
+    """What determines whether runs here give the same results as on another machine.
 
-    Those of this machine: hashes of files, versions of Python and of the installed libraries.
+    Hashes of files, and versions of Python and of the installed libraries.
     """
     return {
         "airtcp": CODE[:16],
@@ -65,7 +65,7 @@ def _libraries() -> str:
 
 
 def resources() -> dict[str, float]:
-    """The fingerprint as resources of a worker: Dask gives it only runs that ask for the same."""
+    """The fingerprint as resources of a worker: Dask assigns only runs that require the same."""
     return dict.fromkeys(map(_resource, fingerprint().items()), _PLENTY)
 
 
@@ -99,7 +99,7 @@ class ArtifactPlugin(WorkerPlugin):
         self.failed = ""
 
     def setup(self, worker: Worker) -> None:
-        """Dask calls it once in each worker, also in those that connect later."""
+        """Called by Dask once in each worker, including those that connect later."""
         for place, packed in self._packed.items():
             directory = cache_dir() / place
             try:
@@ -115,7 +115,7 @@ class ArtifactPlugin(WorkerPlugin):
 
 @dataclass(frozen=True)
 class Task:
-    """A run as it is sent to a worker; key is its name in Dask."""
+    """A run as sent to a worker. key: its name in Dask."""
 
     key: tuple[str, int]
     kernel_version: str
@@ -127,9 +127,9 @@ class Task:
 
 
 def work(task: Task) -> bytes:
-    """Do the run and return the answer of jobprocess. Ends the guest when the run is cancelled.
+    """Execute the run; return the answer of jobprocess. Stops the guest if the run is cancelled.
 
-    Raises WorkerError when the worker has not got what it takes.
+    Raises WorkerError if the worker could not install the kernel or the programs.
     """
     worker = get_worker()
     artifacts = worker.plugins[task.key[0]]
@@ -173,7 +173,7 @@ def _ended(process: "subprocess.Popen[bytes]") -> bool:
 
 
 def _is_wanted(task: Task, worker: Worker) -> bool:
-    """False when the client has cancelled the run or is gone: Dask does not stop the thread."""
+    """False if the client has cancelled the run or disconnected: Dask does not stop the thread."""
     known = worker.state.tasks.get(task.key)
     up = worker.status in (Status.running, Status.paused)
     return up and known is not None and known.state != "cancelled"

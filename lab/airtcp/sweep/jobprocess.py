@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""One run in its own process: reads a JobInput from standard input, prints a pickled answer.
+"""One run in its own process: reads a JobInput from standard input, writes a pickled answer.
 
-A worker of a cluster starts it. It leaves nothing behind, however the worker ends.
+Started by a worker of a cluster. It cleans up even if the worker is killed.
 """
 
 import pickle
@@ -24,7 +24,7 @@ from airtcp.sweep.sweep import Failure, end_with
 
 @dataclass(frozen=True)
 class JobInput:
-    """What to run. identity: as the sender has computed it."""
+    """The run to execute. identity: as computed by the sender."""
 
     kernel: Kernel
     tools: GuestTools
@@ -35,13 +35,13 @@ class JobInput:
 
     @property
     def run_dir(self) -> Path:
-        """Where the run leaves its files, until they are packed."""
+        """The directory of the run until its files are packed."""
         return run_directory(self.scratch, self.case, self.seed)
 
 
 @dataclass(frozen=True)
 class RunOutput:
-    """A run and its packed files. out_dir: the directory of the sweep on the worker."""
+    """A run with its packed files. out_dir: the directory of the sweep on the worker."""
 
     record: RunRecord
     packed: bytes
@@ -52,7 +52,7 @@ def _do(given: JobInput) -> RunOutput | Failure:
     try:
         request = RunRequest.of(given.kernel, given.tools, given.case, given.seed)
         if request.identity != given.identity:
-            # This process has loaded the code just now, the worker at its start.
+            # This process has loaded the current code, the worker that of its start.
             message = f"airtcp has changed on {platform.node()}: start its worker again"
             return Failure(message, "all")
         result = run_one(request, given.scratch)
@@ -61,12 +61,12 @@ def _do(given: JobInput) -> RunOutput | Failure:
         failure = Failure.by(error)
         return replace(failure, message=f"on {platform.node()}: {failure.message}")
     finally:
-        # The worker removes it, too, unless it has been killed.
+        # The worker also removes it, unless it was killed.
         shutil.rmtree(given.scratch, ignore_errors=True)
 
 
 def main() -> None:
-    """Standard input has the process id of the parent, then the JobInput."""
+    """Execute a run. Standard input: pickled process ID of the parent, then the JobInput."""
     parent = pickle.load(sys.stdin.buffer)
     try:
         end_with(parent)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A run to do, with its plan and its identity: two runs of one identity give equal results."""
+"""A requested run with its plan and its identity: the same identity gives the same results."""
 
 import hashlib
 import json
@@ -19,19 +19,19 @@ from airtcp.testbed.model import Testbed
 
 _PACKAGE = Path(__file__).parents[1]
 
-# The packages above this one, which no run can use: import-linter checks that packages import only
-# those below them.
+# The packages above this one, which no run uses: import-linter checks that packages import only
+# lower ones.
 _ABOVE = frozenset({"cli", "report", "__main__.py"})
 
 
 def code_files(package: Path = _PACKAGE) -> list[Path]:
-    """The modules that can affect a run: all except those of the packages above this one."""
+    """The modules that can affect a run: all except the packages above this one."""
     sources = sorted(package.rglob("*.py"))
     return [path for path in sources if path.relative_to(package).parts[0] not in _ABOVE]
 
 
 def hash_of_code(package: Path = _PACKAGE) -> str:
-    """SHA-256 over the names and contents of those modules, as they are now."""
+    """SHA-256 of the current names and contents of those modules."""
     digest = hashlib.sha256()
     for path in code_files(package):
         content = path.read_bytes()
@@ -40,21 +40,20 @@ def hash_of_code(package: Path = _PACKAGE) -> str:
 
 
 CODE = hash_of_code()
-"""The hash of what this process has loaded. The files may change while it runs."""
+"""The hash of the code of this process. The files may change while it runs."""
 
 
 def run_directory(out_dir: Path, case: Case, seed: int) -> Path:
-    """Where a run leaves its files."""
+    """The directory of a run."""
     return out_dir / RUNS / case.slug / f"seed-{seed}"
 
 
 @dataclass(frozen=True, eq=False)
 class RunRequest:
-    """One run to do. Compared by object identity, so that it can be a key.
+    """A requested run. Compared by object identity, so that it can be a key.
 
-    plan: the steps that its guest takes in the testbed. identity: a hash over everything that
-    decides the run: kernel, guest programs, plan, topology, parameters, factors, seed, and the
-    code that computes results.
+    plan: its steps. identity: a hash of everything that determines the run: kernel, guest programs,
+    plan, topology, parameters, factors, seed, and the code that computes results.
     """
 
     kernel: Kernel
@@ -73,19 +72,19 @@ class RunRequest:
 
     @property
     def name(self) -> str:
-        """Its factors and seed, for people."""
+        """Its factors and seed, for messages."""
         factors = " ".join(f"{name}={value}" for name, value in self.case.factors.items())
         return f"{factors} seed={self.seed}".strip()
 
     def directory(self, out_dir: Path) -> Path:
-        """Where the run leaves its files."""
+        """The directory of the run."""
         return run_directory(out_dir, self.case, self.seed)
 
 
 def requests(
     kernel: Kernel, tools: GuestTools, cases: Sequence[Case], seeds: Iterable[int]
 ) -> list[RunRequest]:
-    """All cases with the first seed, then all with the next: early results for every case."""
+    """All cases with the first seed, then with the next: early results for every case."""
     hashes = []
     for case in cases:
         testbed = testbed_of(case)
@@ -102,7 +101,7 @@ def requests(
 
 
 def _identity(kernel: Kernel, tools: GuestTools, case: Case, seed: int, script: str) -> str:
-    # Of a custom topology, the script does not have what is in files beside it, as pages to load.
+    # The script does not contain everything of a custom topology, such as the pages to load.
     network = case.network.plain() if case.network else None
     facts = [
         *(kernel.hash, tools.directory.name, CODE, seed),

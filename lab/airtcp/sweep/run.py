@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """One run: write the plan, boot the guest, compute results. result.json is written last.
 
-OUT/runs/<case>/seed-<n>/ holds the plan, the console, the instruments' files and result.json, which
-is one element of "runs" in results.json.
+OUT/runs/<case>/seed-<n>/ contains the plan, the console, the instruments' files and result.json,
+an element of "runs" in results.json.
 """
 
 import json
@@ -44,10 +44,10 @@ def expected_virtual_s(testbed: Testbed) -> float:
 
 
 def finished(request: RunRequest, out_dir: Path, known: bool, say: Say) -> RunRecord | None:
-    """The record of this very run, if it has been done.
+    """The record of the requested run, if it is finished and undamaged; otherwise None.
 
-    None, and a line, when it has been done but files are missing or have changed. Without
-    result.json the run may never have ended, unless results.json has it (known).
+    say is called if it is finished but files are missing or have changed. Without result.json, it
+    is considered finished only if results.json contains it (known).
     """
     run_dir = request.directory(out_dir)
     try:
@@ -70,10 +70,10 @@ def finished(request: RunRequest, out_dir: Path, known: bool, say: Say) -> RunRe
 
 
 def run_one(request: RunRequest, out_dir: Path) -> RunRecord:
-    """Do a run. It replaces the files of an earlier run in its directory.
+    """Execute a run. It replaces the files of an earlier run in its directory.
 
-    A guest that fails gives a record with its status and error. Raises AirtcpError when the files
-    of the run cannot be written; of StopError nothing is left.
+    If the guest fails, the record has its status and error. Raises AirtcpError if the files of the
+    run cannot be written; after StopError the directory is removed.
     """
     run_dir = request.directory(out_dir)
     try:
@@ -116,7 +116,7 @@ def _boot(request: RunRequest, run_dir: Path) -> GuestResult:
 
 @dataclass(frozen=True)
 class _Measured:
-    """The results of a run, or why there are none."""
+    """The results of a run, or the error."""
 
     status: str
     error: str | None = None
@@ -164,7 +164,7 @@ def _record(
 
 
 def _timeout_wall_s(testbed: Testbed) -> float:
-    # Far more than any run takes, to end guests that hang.
+    # Much longer than any run takes; it ends guests that hang.
     rate_bps = sum(access_rate_bps(node.parameters) for node in testbed.access_points)
     needed = [WORKLOADS[flow.workload].timeout_s(flow, rate_bps) for flow in testbed.flows]
     return 120 + 10 * len(testbed.nodes) + max(needed) + 2 * testbed.parameters.baseline_s
@@ -194,7 +194,7 @@ def _write_series(run_dir: Path, testbed: Testbed, case: Case, seed: int) -> Non
 
 
 def _failure(ended: GuestResult, run_dir: Path) -> str:
-    """One line: the command that failed, what iperf3 says if it was that, the console file."""
+    """One line: the failed command, the error message of iperf3 if it failed, the console file."""
     with ended.console.open(errors="replace") as lines:
         failed = next((line for line in lines if line.startswith(shell.FAILURE)), None)
     if ended.status != "failed" or not failed:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The cases of an experiment, measured into a directory; runs that are there are reused."""
+"""Measures the cases of an experiment into a directory, reusing finished runs."""
 
 import os
 import sys
@@ -19,13 +19,13 @@ from airtcp.sweep.certificates import Certificates
 from airtcp.sweep.request import RunRequest, requests
 from airtcp.sweep.sweep import Outcome, Progress, collect, split, sweep
 
-# Names the experiment of a directory, also before results.json is written.
+# Contains the name of the experiment of a directory, even before results.json is written.
 _EXPERIMENT = ".experiment"
 
 
 @dataclass(frozen=True)
 class SweepOptions:
-    """How runs are done. seeds: runs of each case; jobs: runs at once (None: one for each core)."""
+    """How runs are done. seeds: runs per case; jobs: parallel runs (None: one per core)."""
 
     kernel: Kernel
     tools: GuestTools
@@ -39,7 +39,7 @@ class SweepOptions:
 
 @dataclass(frozen=True)
 class SweepResult:
-    """The document of a sweep; None where there is no run, or it could not be written."""
+    """The document of a sweep; None without runs, or if it could not be written."""
 
     document: SweepDocument | None
     failed: bool
@@ -49,18 +49,18 @@ class SweepResult:
 def measure(
     options: SweepOptions, experiment: Experiment, cases: Sequence[Case], out_dir: Path
 ) -> SweepResult:
-    """Do the runs that are missing in out_dir; write results.json and results.parquet. AirtcpError.
+    """Execute the runs that are missing in out_dir; write results.json and results.parquet.
 
-    InputError when out_dir is that of another experiment.
+    Raises InputError if out_dir belongs to another experiment, AirtcpError if runs cannot be done.
     """
-    # Guests of a killed sweep hold the lock until they have ended.
+    # Guests of a killed sweep hold the lock until they end.
     with locked(out_dir / ".lock", options.say):
         _claim(out_dir, experiment.name)
         return _measure(options, experiment, cases, out_dir)
 
 
 def _claim(out_dir: Path, name: str) -> None:
-    """Mark a directory as that of an experiment. InputError when it belongs to another one."""
+    """Mark a directory as that of an experiment. Raises InputError if it belongs to another."""
     mark = out_dir / _EXPERIMENT
     try:
         owner = mark.read_text().strip() or name
@@ -92,12 +92,12 @@ def _measure(
         options.say(f"{len(done)} of {len(jobs)} runs are in {out_dir} already")
     outcome = _do(options, todo, out_dir)
 
-    have = done | outcome.results
+    results = done | outcome.results
     stopped = outcome.stopped
     document = None
-    if have:
+    if results:
         with interrupts.held():
-            runs = [(job.case, result) for job, result in have.items()]
+            runs = [(job.case, result) for job, result in results.items()]
             document = assembly.document(experiment, cases, options.kernel, runs, options.command)
             try:
                 document = write_tables(out_dir, document)
@@ -106,7 +106,7 @@ def _measure(
                 stopped = (
                     f"{of_file(error, out_dir)}; results.json and results.parquet are not written"
                 )
-    kept = f"{len(have)} of {len(jobs)} runs are kept in {out_dir}; "
+    kept = f"{len(results)} of {len(jobs)} runs are kept in {out_dir}; "
     kept += "the same command resumes from there"
     if outcome.interrupted:
         options.say(f"airtcp: interrupted: {kept}")
@@ -119,7 +119,7 @@ def _measure(
 
 
 def _finished_before(out_dir: Path, say: Callable[[str], None]) -> set[str]:
-    """Identities of finished runs in results.json. Reports results files that are damaged."""
+    """Identities of finished runs in results.json. Reports damaged result files."""
     path = out_dir / documents.FILE
     try:
         document = documents.FORM.parse(path.read_bytes())

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Many runs, several at once, each in its own process.
+"""Executes runs in parallel, each in its own process.
 
-Every case is run with the same seeds, so that the policies compared share their random numbers.
+Every case is run with the same seeds, so the compared policies have the same random numbers.
 """
 
 import ctypes
@@ -33,9 +33,9 @@ _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 @dataclass(frozen=True)
 class Failure:
-    """A run that has left no record.
+    """A run without a record.
 
-    affects: this run alone, all others as well, or those with as many beside them.
+    affects: only this run, all other runs, or runs with as many others in parallel.
     """
 
     message: str
@@ -43,7 +43,7 @@ class Failure:
 
     @classmethod
     def by(cls, error: AirtcpError) -> "Failure":
-        """From an exception of run_one."""
+        """From an exception of run_one()."""
         if isinstance(error, StopError):
             return cls(str(error), "all")
         return cls(str(error), "crowd" if isinstance(error, CrowdedError) else "run")
@@ -51,9 +51,9 @@ class Failure:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The end of a sweep: a record for each run that ended; whether Ctrl-C interrupted it.
+    """The outcome of a sweep: a record for each finished run; whether Ctrl-C interrupted it.
 
-    stopped: why no other run was tried; empty when all were.
+    stopped: why the remaining runs were not tried; empty if all were.
     """
 
     results: dict[RunRequest, RunRecord]
@@ -73,11 +73,11 @@ class _Worker:
 def split(
     requests: Sequence[RunRequest], out_dir: Path, known: Collection[str], say: Say
 ) -> tuple[dict[RunRequest, RunRecord], list[RunRequest]]:
-    """The records that are there already, and the runs that are still to do.
+    """The records of finished runs, and the runs that are still to be done.
 
-    known: identities of runs that have finished, as far as results.json says so.
+    known: identities of finished runs in results.json.
     """
-    with ThreadPoolExecutor(os.cpu_count()) as threads:  # all files of the runs are read
+    with ThreadPoolExecutor(os.cpu_count()) as threads:  # reads all files of the runs
         finished_runs = threads.map(
             lambda request: finished(request, out_dir, request.identity in known, say), requests
         )
@@ -90,7 +90,7 @@ def split(
 
 
 class Event(NamedTuple):
-    """The running jobs of a sweep, with the virtual time of each, and one that has ended."""
+    """The running jobs of a sweep with their virtual times, and optionally one that has ended."""
 
     running: Sequence[tuple[RunRequest, float]]
     job: RunRequest | None = None
@@ -109,10 +109,10 @@ def sweep(
     watch: Watch,
     say: Say,
 ) -> Outcome:
-    """Do the jobs here, at most `processes` at once, fewer when memory is short.
+    """Execute the jobs on this machine, at most `processes` in parallel, fewer if memory is short.
 
-    watch(running, job, end) is called twice a second with the jobs that run and the virtual seconds
-    each has reached, and once for each job that ends. Ctrl-C ends the guests and keeps the results.
+    watch(running, job, end) is called twice per second with the running jobs and their virtual
+    times in seconds, and once for each job that ends. Ctrl-C ends the guests and keeps the results.
     """
     return collect(_events(todo, out_dir, processes, say), watch)
 
@@ -160,7 +160,7 @@ def _events(
             crowded = ""
             while waiting and len(running) < limit and not crowded:
                 try:
-                    with interrupts.held():  # else its process would be left behind
+                    with interrupts.held():  # an interrupt must not lose the new process
                         running.append(_start(waiting[0], out_dir))
                 except OSError as error:
                     if not running:
@@ -238,17 +238,17 @@ def _work(job: RunRequest, out_dir: Path, answer: Connection, parent: int) -> No
 
 
 def end_with(parent: int) -> None:
-    """Interrupt this process when its parent ends it, or is killed.
+    """Interrupt this process when its parent terminates it or is killed.
 
-    Ctrl-C is for the parent alone, which ends its workers by SIGTERM. A signal that kills the
-    parent's whole group must not hit this process, which has to end all processes of its guest:
-    those whose leader is killed alone may stay.
+    Only the parent handles Ctrl-C; it ends its workers by SIGTERM. This process is in its own
+    group: if a signal killed it together with the parent's group, processes of its guest could
+    survive.
     """
     os.setpgid(0, 0)
     interrupts.install_in_child()
     _prefer_to_sweep()
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-    if os.getppid() != parent:  # it was killed before that
+    if os.getppid() != parent:  # it was killed before prctl()
         raise KeyboardInterrupt
 
 
@@ -262,7 +262,7 @@ def _prefer_to_sweep() -> None:
 def _answer(worker: _Worker, out_dir: Path) -> RunRecord | Failure:
     try:
         end: RunRecord | Failure | None = worker.answer.recv()
-    except (EOFError, OSError):  # it ended before or during its answer
+    except (EOFError, OSError):  # the process ended before or during its answer
         end = None
     worker.answer.close()
     worker.process.join()
@@ -274,7 +274,7 @@ def _answer(worker: _Worker, out_dir: Path) -> RunRecord | Failure:
 def no_answer(code: int, run_dir: Path, oom_kills: int) -> Failure:
     """The failure of a run whose process was killed. Removes the directory of its guest.
 
-    oom_kills: as hostlimits.oom_kills() were before it.
+    oom_kills: hostlimits.oom_kills() before the run.
     """
     uml.remove_leftovers(run_dir)
     how = f"was {hostlimits.ended_by(code)}" if code < 0 else f"ended with exit code {code}"
@@ -287,7 +287,7 @@ def _reached(running: Sequence[_Worker], out_dir: Path) -> list[tuple[RunRequest
 
 
 def _virtual_s(worker: _Worker, out_dir: Path) -> float:
-    """The virtual time of a run: its guest writes it once a virtual second."""
+    """The virtual time of a run, which its guest writes every virtual second."""
     progress = _directory(worker, out_dir) / "progress"
     try:
         return float(progress.read_text())
@@ -296,7 +296,7 @@ def _virtual_s(worker: _Worker, out_dir: Path) -> float:
 
 
 class Progress:
-    """Shows progress: one line that is rewritten on a terminal, else a line for each run."""
+    """Shows progress: a line that is rewritten on a terminal, otherwise a line for each run."""
 
     def __init__(self, todo: Sequence[RunRequest], write: Callable[[str], None], tty: bool) -> None:
         self._weights = {job: expected_virtual_s(job.testbed) for job in todo}
@@ -325,7 +325,7 @@ class Progress:
         self._write(f"\r\033[K{text}\n" if self._tty else f"{text}\n")
 
     def _eta_s(self, running: Sequence[tuple[RunRequest, float]]) -> float | None:
-        """Remaining wall seconds, at the speed so far."""
+        """Remaining wall time in seconds, at the average speed so far."""
         total = sum(self._weights.values())
         done = sum(self._weights[job] for job in self._ended)
         done += sum(min(virtual_s, self._weights[job]) for job, virtual_s in running)
@@ -339,9 +339,9 @@ def _verdict(end: RunRecord | Failure) -> str:
         return "failed"
     if end.error:
         return end.status
-    # The last one: web runs also have the times of single objects.
+    # The last one, because web runs also have the headline metric of transfers.
     headline = [
         headline for headline in HEADLINES.values() if end.metrics.get(headline.metric) is not None
     ][-1]
-    figure = f"{end.metrics[headline.metric]:.2f} {headline.unit}"
-    return f"{figure}, {end.cost.wall_s:.1f} s"
+    value = f"{end.metrics[headline.metric]:.2f} {headline.unit}"
+    return f"{value}, {end.cost.wall_s:.1f} s"

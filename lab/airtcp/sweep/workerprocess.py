@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A worker's process: Dask's, which tells its scheduler what runs would meet on this machine.
+"""A worker process: Dask's worker, with the fingerprint of this machine as its resources.
 
-It takes the arguments of Dask's own worker.
+It accepts the arguments of Dask's worker.
 """
 
 import sys
