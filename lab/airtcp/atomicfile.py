@@ -58,7 +58,7 @@ def remove(directory: Path, mark: str) -> None:
     """
     if directory.is_symlink() or directory.is_file():
         kind = "a symbolic link" if directory.is_symlink() else "a file"
-        raise AirtcpError(f"{directory}: is {kind}, where files of a run have to go: remove it")
+        raise AirtcpError(f"{directory}: is {kind}, not the directory of a run: remove it")
     if not directory.exists():
         return
     (directory / mark).unlink(missing_ok=True)

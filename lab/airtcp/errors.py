@@ -26,7 +26,7 @@ class StopError(AirtcpError):
 
 
 class CrowdedError(AirtcpError):
-    """This machine lacks the resources for so many runs at once."""
+    """This machine does not have the resources for this many parallel runs."""
 
 
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT)

@@ -155,7 +155,7 @@ def test_lost_scheduler_is_reported_in_one_line(
     _, stderr = sweep.communicate(timeout=TIMEOUT_S)
     assert sweep.returncode == 1
     assert stderr.splitlines()[-1].startswith(
-        f"airtcp: --cluster tls://127.0.0.1:{port}: the scheduler is gone"
+        f"airtcp: --cluster tls://127.0.0.1:{port}: the scheduler has disconnected"
     )
     wait_until(lambda: not machine.processes(), "its guest still runs")
 
@@ -350,8 +350,8 @@ def test_addresses_on_which_a_cluster_listens(tmp_path: Path, certificates: Path
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("scheduler", "--host", "0.0.0.0"), "others can reach it"),
-        (("scheduler", "--host", "10.1.2.3"), "others can reach it"),
+        (("scheduler", "--host", "0.0.0.0"), "other machines could connect"),
+        (("scheduler", "--host", "10.1.2.3"), "other machines could connect"),
         (("scheduler", "--port", "99999"), "allowed: 1 to 65535"),
         (("scheduler", "--certificates", "/none"), "--create-certificates DIR"),
         (("worker", "foo"), "is not a scheduler's address; allowed: tcp://127.0.0.1:PORT"),

@@ -243,7 +243,7 @@ def test_the_file_is_read_no_further_than_the_window(tmp_path: Path) -> None:
 def test_length(tmp_path: Path) -> None:
     path = write_air(tmp_path, [frame(100, 200), frame(300, 450), frame(900, 1000.25)])
     assert airtrace.length_ns(path) == 900_250
-    with pytest.raises(AirtcpError, match="holds no frame"):
+    with pytest.raises(AirtcpError, match="contains no frame"):
         airtrace.length_ns(write_air(tmp_path, []))
 
 

@@ -106,7 +106,7 @@ def test_a_legends_button_hides_and_shows_its_series(report: Page) -> None:
 
 
 def test_buttons_and_keys_zoom_move_and_show_all(report: Page) -> None:
-    figure = plot(report, "Latency beside the transfer")
+    figure = plot(report, "Latency during the transfer")
     whole = x_range(figure)
     figure.get_by_role("button", name="Zoom in").press("Enter")
     nearer = x_range(figure)
@@ -126,7 +126,7 @@ def test_buttons_and_keys_zoom_move_and_show_all(report: Page) -> None:
 def test_wheel_scrolls_the_page_until_a_plot_is_selected(
     report: Page,
 ) -> None:
-    figure = plot(report, "Latency beside the transfer")
+    figure = plot(report, "Latency during the transfer")
     whole = x_range(figure)
     report.evaluate("document.activeElement.blur()")
     box = figure.locator(".nsewdrag").bounding_box()
@@ -147,7 +147,7 @@ def test_wheel_scrolls_the_page_until_a_plot_is_selected(
 
 def test_two_fingers_zoom(visit: Open) -> None:
     page = visit("one/report.html", PHONE, has_touch=True, is_mobile=True)
-    figure = plot(page, "Latency beside the transfer")
+    figure = plot(page, "Latency during the transfer")
     whole = x_range(figure)
     figure.locator(".live").evaluate("""(one) => {
       const box = one.getBoundingClientRect();
@@ -179,7 +179,7 @@ def test_the_timeline_zooms_and_tells_what_a_box_is(report: Page) -> None:
 def test_theme_button_overrides_the_system_and_persists(visit: Open, system: str) -> None:
     page = visit("one/report.html", color_scheme=system)
     other = {"light": "dark", "dark": "light"}[system]
-    figure = plot(page, "Latency beside the transfer")
+    figure = plot(page, "Latency during the transfer")
     line = figure.locator(".js-line").first
 
     def look() -> tuple[str, str]:
@@ -200,7 +200,7 @@ def test_theme_button_overrides_the_system_and_persists(visit: Open, system: str
 
 
 def test_plots_follow_the_system_while_the_page_is_open(report: Page) -> None:
-    line = plot(report, "Latency beside the transfer").locator(".js-line").first
+    line = plot(report, "Latency during the transfer").locator(".js-line").first
     before = line.evaluate("one => getComputedStyle(one).stroke")
     report.emulate_media(color_scheme="dark")
     report.wait_for_timeout(300)
@@ -209,7 +209,7 @@ def test_plots_follow_the_system_while_the_page_is_open(report: Page) -> None:
 
 
 def test_paper_has_the_svgs_in_its_own_colours(report: Page) -> None:
-    figure = plot(report, "Latency beside the transfer")
+    figure = plot(report, "Latency during the transfer")
     report.emulate_media(media="print", color_scheme="dark")
     assert figure.locator(".still svg").is_visible()
     assert not figure.locator(".live").is_visible()
@@ -234,7 +234,7 @@ def test_pages_are_accessible(
     page = visit(path, PHONE, color_scheme=scheme)
     page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
     if path == "one/report.html":
-        for title in ("Ping <and> goodput", "Latency beside the transfer"):
+        for title in ("Ping <and> goodput", "Latency during the transfer"):
             plot(page, title)
     options = {"resultTypes": ["violations"], **rules}
     found = Axe().run(page, options=options).response["violations"]

@@ -144,7 +144,7 @@ def test_a_worker_with_other_programs_gets_no_runs(
         todo, outcome = go(address, machine, tmp_path / "out", 1, said)
     assert list(outcome.results) == todo
     [line] = said
-    assert "has not the same airtcp as this machine and gets no runs" in line
+    assert "differs from this machine in airtcp and gets no runs" in line
 
 
 def test_a_cluster_of_other_programs_alone_is_an_error(
@@ -152,7 +152,7 @@ def test_a_cluster_of_other_programs_alone_is_an_error(
 ) -> None:
     with (
         cluster_of(other_marks()) as address,
-        pytest.raises(AirtcpError, match=r"has not the same airtcp as this machine"),
+        pytest.raises(AirtcpError, match=r"differs from this machine in airtcp"),
     ):
         go(address, machine, tmp_path / "out", 1, [])
 
@@ -198,7 +198,10 @@ NONE = certificates.Certificates(Path("none"))
             "local: {cores: 1, memory: 1GB, scheduler-options: {protocol: tcp}}",
             "local.scheduler-options.protocol: is airtcp's",
         ),
-        ("jobqueue: {slurm: {cores: 1, memory: 1GB}}", "no program sbatch here"),
+        (
+            "jobqueue: {slurm: {cores: 1, memory: 1GB}}",
+            "sbatch, which submits batch jobs, is missing here",
+        ),
     ],
 )
 def test_a_bad_file_is_told_in_one_line(tmp_path: Path, text: str | None, message: str) -> None:

@@ -242,7 +242,7 @@ def test_what_is_no_directory_in_the_place_of_a_run_is_one_line(tmp_path: Path, 
         run_dir.symlink_to(elsewhere)
     with pytest.raises(AirtcpError) as error:
         run.run_one(REQUEST, tmp_path)
-    assert str(error.value) == f"{run_dir}: is {kind}, where files of a run have to go: remove it"
+    assert str(error.value) == f"{run_dir}: is {kind}, not the directory of a run: remove it"
     assert (elsewhere / "precious").exists()
 
 

@@ -231,7 +231,7 @@ def test_a_start_that_no_capture_reaches_is_refused(
     write_captures(tmp_path)
     assert cli.main(["report", str(tmp_path), "--timeline", "60"]) == 2
     error = capsys.readouterr().err
-    assert "--timeline 60: " in error and "air.pcapng holds 60.0 ms" in error
+    assert "--timeline 60: " in error and "air.pcapng contains 60.0 ms" in error
     assert error.count("\n") == 1
     with pytest.raises(SystemExit, match="2"):
         cli.main(["report", str(tmp_path), "--timeline", "-1"])

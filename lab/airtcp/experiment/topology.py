@@ -79,12 +79,12 @@ class Topology(Strict):
     """The nodes by name, which replace the server, access point and stations of the default."""
 
     servers: dict[str, Server] = Field(
-        default={}, description="hosts on cables; all cables end at one switch"
+        default={}, description="wired hosts; all their cables end at one switch"
     )
     access_points: dict[str, AccessPoint] = Field(
         description="bridges between the switch and their radios"
     )
-    stations: dict[str, Station] = Field(description="hosts with radios, or on cables")
+    stations: dict[str, Station] = Field(description="hosts with radios or cables")
     hidden: tuple[tuple[str, str], ...] = Field(
         default=(), description="pairs of access points and stations that do not hear each other"
     )
@@ -104,7 +104,7 @@ class _Ends(NodeParameters):
     sender: str = Field(alias="from", description="the host that sends")
     receiver: str = Field(alias="to", description="the host that receives")
     name: str | None = Field(
-        default=None, description="of its results and files; FROM-TO, numbered, unless given"
+        default=None, description="name in results and files (default: FROM-TO, numbered)"
     )
 
 
@@ -117,7 +117,7 @@ class Flow(Traffic, _Ends):
         description="bulk: rate at which the program sends; UDP needs one, here or udp_rate",
     )
     congestion_control: CongestionControl | None = Field(
-        default=None, description="tcp: its own; that of the sender unless given"
+        default=None, description="tcp: congestion control (default: the sender's)"
     )
     start_s: Annotated[float, duration(0, _DAY_S)] = Field(
         default=0.0, alias="start", description="when it starts, from the start of the run"
@@ -125,7 +125,7 @@ class Flow(Traffic, _Ends):
     duration_s: Annotated[float | None, whole_seconds(1, _DAY_S)] = Field(
         default=None,
         alias="duration",
-        description="bulk: for how long, whole seconds; as many as the run has left unless given",
+        description="bulk: how long, in whole seconds (default: until the end of the run)",
     )
 
     def overrides(self) -> dict[str, Plain]:
@@ -140,8 +140,8 @@ class Change(Strict):
     at_s: Annotated[float, duration(0, _DAY_S)] = Field(
         alias="at", description="when, from the start of the run"
     )
-    node: str = Field(description="where")
-    settings: Settings = Field(alias="set", description="what, and to which value")
+    node: str = Field(description="the node to change")
+    settings: Settings = Field(alias="set", description="parameters and their new values")
 
 
 class Network(Strict):

@@ -162,7 +162,7 @@ def _joined(network: Network, name: str, parameters: Parameters) -> Iterator[str
 def _conflict(
     base: Parameters, values: Mapping[str, Plain], at: tuple[str | int, ...]
 ) -> Problem | None:
-    """The conflict of these parameters with the others, each of which is valid alone."""
+    """The conflict of these parameters with others; each value is valid by itself."""
     try:
         base.override(values)
     except ValidationError as error:

@@ -61,7 +61,7 @@ def begin_ns(path: Path) -> int:
     """
     first = next(enumerate(read_packets(path), start=1), None)
     if first is None:
-        raise AirtcpError(f"{path}: holds no frame")
+        raise AirtcpError(f"{path}: contains no frame")
     return _frame(path, *first).start_ns
 
 
@@ -73,7 +73,7 @@ def length_ns(path: Path) -> int:
     packets = enumerate(read_packets(path), start=1)
     first = last = next(packets, None)
     if first is None or last is None:
-        raise AirtcpError(f"{path}: holds no frame")
+        raise AirtcpError(f"{path}: contains no frame")
     for numbered in packets:
         last = numbered
     return _frame(path, *last).end_ns - _frame(path, *first).start_ns

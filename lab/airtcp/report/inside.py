@@ -119,7 +119,7 @@ def _latency_plots(condition: Condition, policies: Policies, notes: list[str]) -
         yield _plot(
             condition,
             "ping",
-            "Latency beside the transfer",
+            "Latency during the transfer",
             "Cumulative distribution of ping's round-trip times, all seeds together.",
             latency(rtts_ms, policies, "round-trip time of ping", "replies"),
         )

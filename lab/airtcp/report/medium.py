@@ -58,7 +58,7 @@ def read(path: Path, start_ms: float | None) -> Medium:
         start_ms = float(max(0, int((length_ms - LENGTH_MS) / 2)))
     elif start_ms >= length_ms:
         raise InputError(
-            f"--timeline {start_ms:g}: {path} holds {length_ms:.1f} ms; "
+            f"--timeline {start_ms:g}: {path} contains {length_ms:.1f} ms; "
             f"allowed: 0 to {math.ceil(length_ms) - 1}"
         )
     transmissions = airtrace.read(path, start_ms / 1000, (start_ms + LENGTH_MS) / 1000)

@@ -154,14 +154,14 @@ def _ordered(figure: _Figure, mean: float, declared: Sequence[_Figure]) -> bool:
     """
     published = figure.published
     agreeing = []
-    for beside in declared:
-        other = beside.published
-        if other.metric != published.metric or other.relative_to or beside.summary is None:
+    for comparable in declared:
+        other = comparable.published
+        if other.metric != published.metric or other.relative_to or comparable.summary is None:
             continue
-        differing = sum(figure.under[name] != value for name, value in beside.under.items())
+        differing = sum(figure.under[name] != value for name, value in comparable.under.items())
         apart = float(published.value) - float(other.value)
         if differing == 1 and abs(apart) >= _APART * float(other.value):
-            agreeing.append((mean - beside.summary.mean) * apart > 0)
+            agreeing.append((mean - comparable.summary.mean) * apart > 0)
     return bool(agreeing) and sum(agreeing) >= _ORDERED_SHARE * len(agreeing)
 
 

@@ -65,7 +65,7 @@ def submitted(path: Path, processes: int | None, known: Certificates) -> Iterato
     kind = _kinds()[name]
     command = kind.job_cls.submit_command
     if command and not shutil.which(command):
-        raise InputError(f"{path}: no program {command} here to submit batch jobs with")
+        raise InputError(f"{path}: {command}, which submits batch jobs, is missing here")
     # Python and paths of this machine, unless the file has others.
     defaults = {"python": python(), "processes": 1, "worker-command": WORKER}
     extra = [*(section.pop("worker-extra-args", None) or []), *worker_options()]
@@ -122,13 +122,13 @@ def _read(path: Path) -> tuple[str, dict[str, Any]]:
         raise InputError(f"{path}: must have one section; allowed: {' '.join(_kinds())}")
     [(name, section)] = document.items()
     if not isinstance(section, dict):
-        raise InputError(f"{path}: {name}: must be `key: value` lines, cores and memory among them")
+        raise InputError(f"{path}: {name}: must be `key: value` lines, including cores and memory")
     known = dask.config.get(f"jobqueue.{name}")
     for key in section:
         if key not in known:
             raise InputError(f"{path}: {name}.{key}: unknown; allowed: {' '.join(known)}")
     if not isinstance(section.get("cores"), int) or section["cores"] < 1:
-        raise InputError(f"{path}: {name}.cores: how many a batch job has; allowed: 1 and more")
+        raise InputError(f"{path}: {name}.cores: number of cores per batch job; allowed: 1 or more")
     if not section.get("memory"):
-        raise InputError(f"{path}: {name}.memory: missing; what a batch job has, as in 4GB")
+        raise InputError(f"{path}: {name}.memory: missing; give the memory per batch job, as 4GB")
     return str(name), section

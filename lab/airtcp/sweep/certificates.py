@@ -76,7 +76,7 @@ def address(text: str, certificates: Certificates | None) -> str | None:
     inner = loopback(match[2].strip("[]"))
     if not inner:
         raise InputError(
-            f"{text}: tcp:// takes connections from anybody and is for this machine alone "
+            f"{text}: tcp:// is not authenticated and is allowed only on this machine "
             "(127.0.0.1); for others: tls://HOST:PORT with --certificates DIR"
         )
     return inner
@@ -113,11 +113,11 @@ def read(directory: Path) -> Certificates:
     except ssl.SSLError as error:
         problem = error.reason or "not PEM"
         raise InputError(
-            f"{where}: {_AUTHORITY}, {_CERTIFICATE} and {_KEY} do not fit together ({problem})"
+            f"{where}: {_AUTHORITY}, {_CERTIFICATE} and {_KEY} do not match ({problem})"
         ) from None
     except OSError as error:
         raise InputError(
-            f"{where}: {error.filename}: {error.strerror}; make them once, with "
+            f"{where}: {error.filename}: {error.strerror}; create them once with "
             "./airtcp scheduler --create-certificates DIR, and copy DIR to every machine"
         ) from None
     return certificates
@@ -129,7 +129,9 @@ def create(directory: Path) -> Certificates:
     The authority's key is deleted, so that no other certificate can be signed.
     """
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
-        raise InputError(f"--create-certificates {directory}: is there; allowed: a new directory")
+        raise InputError(
+            f"--create-certificates {directory}: already exists; allowed: a new directory"
+        )
     make_dir(directory.absolute().parent)
     scratch = Path(tempfile.mkdtemp(prefix=".certificates-", dir=directory.absolute().parent))
     authority = scratch / "authority.key"
@@ -168,4 +170,4 @@ def _openssl(key: Path, certificate: Path, subject: str, *options: str | Path) -
     except FileNotFoundError:
         raise AirtcpError("missing: openssl; install with: apt-get install openssl") from None
     if done.returncode:
-        raise AirtcpError(f"openssl cannot make certificates: {' '.join(done.stderr.split())}")
+        raise AirtcpError(f"openssl cannot create certificates: {' '.join(done.stderr.split())}")

@@ -121,8 +121,8 @@ class _Workers:
             raise _gone(self._where)
         workers = self._client.scheduler_info()["workers"]
         wrong = {
-            address: f"the worker on {worker['host']} has not the same {' and '.join(parts)} as "
-            "this machine and gets no runs: install the same versions on both"
+            address: f"the worker on {worker['host']} differs from this machine in "
+            f"{' and '.join(parts)} and gets no runs: install the same versions on both"
             for address, worker in workers.items()
             if (parts := mismatches(worker["resources"]))
         }
@@ -149,7 +149,7 @@ def _connected(cluster: Cluster, say: Say) -> Iterator[Client]:
             yield client
         return
     if cluster.processes:
-        raise InputError("--jobs: with a scheduler each worker says how much it does at once")
+        raise InputError("--jobs: not allowed with a scheduler; give it to each `worker` instead")
     security = known.security() if known and where.startswith("tls") else None
     try:
         client = Client(where, timeout=_CONNECT_S, set_as_default=False, security=security)
@@ -205,7 +205,9 @@ def _end(
 
 
 def _gone(where: str) -> AirtcpError:
-    return AirtcpError(f"--cluster {where}: the scheduler is gone; the same command resumes later")
+    return AirtcpError(
+        f"--cluster {where}: the scheduler has disconnected; the same command resumes later"
+    )
 
 
 def _place(done: RunOutput, job: RunRequest, out_dir: Path) -> RunRecord:

@@ -32,15 +32,15 @@ def scheduler(host: str, port: int, known: Certificates | None) -> NoReturn:
     """Become a scheduler. Raises InputError if anyone could connect, or it cannot listen there."""
     if not known and not certificates.loopback(host):
         raise InputError(
-            f"--host {host}: others can reach it, and would run programs here: give --certificates "
-            "DIR (--create-certificates makes them); allowed without: 127.0.0.1"
+            f"--host {host}: other machines could connect and run programs here: give "
+            "--certificates DIR (--create-certificates creates them); allowed without: 127.0.0.1"
         )
     try:
         _try(host, port)
     except OSError as error:
         raise InputError(
             f"--host {host} --port {port}: {reason(error)}; allowed: an address of this machine "
-            "and a port that is free"
+            "and a free port"
         ) from None
     where = ["--host", f"[{host}]" if ":" in host else host, "--port", str(port), *_NO_PAGES]
     _become("distributed.cli.dask_scheduler", [*where, *_encryption(known)], known)

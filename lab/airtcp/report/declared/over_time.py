@@ -104,7 +104,7 @@ QUANTITIES: Mapping[str, _Quantity] = {
         apart=True,
     ),
     "ping": _Quantity(
-        Axis("ping RTT", "ms"), "Round-trip time of each ping beside the transfer", _ping
+        Axis("ping RTT", "ms"), "Round-trip time of each ping during the transfer", _ping
     ),
     "rtt": _Quantity(
         Axis("RTT", "ms"),
