@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Saturated stations of 802.11a at 54 Mbit/s, measured, against Bianchi's model.
+"""Saturated stations of 802.11a at 54 Mbit/s, compared with Bianchi's model and a simulation.
 
-Prints the ratios of what was measured to the model, and to the same radio drawn by lot, and draws
-docs/images/bianchi.svg.
+Prints what was measured and its ratios to the model and to a Monte Carlo simulation of the same
+radio, and draws docs/images/bianchi.svg.
 """
 
 import sys
@@ -24,10 +24,10 @@ from airtcp.paths import REPOSITORY
 from airtcp.report.mpl import style
 from airtcp.report.palette import PALETTE
 
-# Virtual seconds by number of stations: the fewer collide, the longer it takes to count them.
+# Virtual seconds by number of stations: two rarely collide, so counting collisions takes longest.
 SECONDS = {1: 5, 2: 250, 5: 50, 10: 30, 20: 20, 50: 15}
 SEEDS = (1, 2, 3, 4)
-# Best effort, and what figure 6 of Bianchi's paper has as W = 128, m = 3.
+# CWmin of best effort, and of W = 128, m = 3 in figure 6 of Bianchi's paper.
 WINDOWS = (15, 127)
 IMAGE = REPOSITORY / "docs" / "images" / "bianchi.svg"
 # IP, UDP, LLC and SNAP, QoS data header, FCS.
@@ -62,7 +62,7 @@ class Exchange:
 
 
 @cache
-def draw(exchange: Exchange, n: int) -> Prediction:
+def simulation(exchange: Exchange, n: int) -> Prediction:
     return simulate(n, *exchange.times_us(), exchange.payload_octets, exchange.edca)
 
 
@@ -71,26 +71,26 @@ def ratio(measured: float, predicted: float) -> str:
 
 
 def table(points: Sequence[Point], exchange: Exchange) -> str:
-    """Measured values, and measured over model and over simulation, one line a point."""
+    """A line per point: measured values, and their ratios to the model and the simulation."""
     lines = [
         f"{'':>3}  {'throughput':^27}  {'collision probability':^27}",
-        f"{'n':>3}" + 2 * f"  {'measured':>9}{'/model':>9}{'/by lot':>9}",
+        f"{'n':>3}" + 2 * f"  {'measured':>9}{'/model':>9}{'/sim.':>9}",
     ]
     for point in points:
         n = int(point["n"])
-        model, by_lot = exchange.model(n), draw(exchange, n)
+        model, simulated = exchange.model(n), simulation(exchange, n)
         line = f"{n:>3}"
         for name in QUANTITIES:
             measured = point[name]
             to_model = ratio(measured, getattr(model, name))
-            to_lot = ratio(measured, getattr(by_lot, name))
-            line += f"  {measured:9.4f}{to_model:>9}{to_lot:>9}"
+            to_simulation = ratio(measured, getattr(simulated, name))
+            line += f"  {measured:9.4f}{to_model:>9}{to_simulation:>9}"
         lines.append(line)
     return "\n".join(lines)
 
 
 def plot(measured: Mapping[int, Sequence[Point]], path: Path) -> None:
-    """Draw measured points by CWmin over the model's lines, and the radio by lot as crosses."""
+    """Plot the model as lines, the simulation as crosses and measured points, by CWmin."""
     with style():
         figure = Figure(figsize=(7, 2.8), layout="constrained")
         panels = figure.subplots(1, 2)
@@ -102,8 +102,8 @@ def plot(measured: Mapping[int, Sequence[Point]], path: Path) -> None:
             for axes, name in zip(panels, QUANTITIES, strict=True):
                 values = [getattr(exchange.model(n), name) for n in stations]
                 axes.plot(stations, values, color=colour, label=f"Bianchi's model, CWmin {cw_min}")
-                values = [getattr(draw(exchange, n), name) for n in measured_n]
-                axes.plot(measured_n, values, "x", color=faint, markersize=7, label="by lot")
+                values = [getattr(simulation(exchange, n), name) for n in measured_n]
+                axes.plot(measured_n, values, "x", color=faint, markersize=7, label="simulation")
                 values = [point[name] for point in points]
                 axes.plot(measured_n, values, "o", color=colour, markersize=3, label="airsim")
         for axes, label in zip(panels, QUANTITIES.values(), strict=True):

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a delivered gigabyte costs the whole kernel, sender and receiver, by ACK policy.
+"""CPU time per delivered gigabyte, sender and receiver together, by ACK policy.
 
-A file goes from one network namespace to another over a veth, segment by segment: no offload, a
-segment a packet. Both ends are in one guest of QEMU, which counts its instructions: one is a
-nanosecond of the guest's time, so neither the host's speed nor its load shows. CPU time is what the
-kernel's own accounting has of them as its own (system, softirq, irq); instructions are all that
-were not spent idle. What a receiver saves by fewer ACKs, its sender saves, too.
+A file goes from one network namespace to another over a veth pair without offloads: each packet is
+one segment. Both ends are in one guest of QEMU, whose clock counts instructions: one takes a
+nanosecond, so the host's speed and load have no effect. The times are those of the kernel's
+accounting: system, softirq and irq, and everything except idle. Fewer ACKs save work at both ends.
 """
 
 import os
@@ -20,7 +19,7 @@ from airtcp.kernel import image, policies
 from airtcp.kernel.image import Kernel
 
 FILE_BYTES = 200_000_000
-# Without the loop that says once a second how far the guest is.
+# Kills the loop that reports the guest's progress once a second.
 NETWORK = """\
 for pid in $(pgrep -P 1); do [ "$pid" = $$ ] || kill "$pid"; done
 mkdir -p /run/netns
@@ -34,7 +33,7 @@ done
 ip -n a address add 10.0.0.1/24 dev eth0
 ip -n b address add 10.0.0.2/24 dev eth0
 ip netns exec b ping -nq -c 1 10.0.0.1 >/dev/null || exit 1
-# Ticks of the kernel, ticks of all, segments that the receiver got, and that it sent.
+# Ticks in the kernel, ticks not idle, segments that the receiver got, and those that it sent.
 spent() {
 	awk '$1 == "cpu" { print $4 + $7 + $8, $2 + $3 + $4 + $7 + $8 }' /proc/stat
 	ip netns exec b awk '$1 == "Tcp:" && $11 ~ /[0-9]/ { print $11, $12 }' /proc/net/snmp
@@ -43,7 +42,7 @@ spent() {
 
 
 def measure(built: Kernel, tools: GuestTools) -> dict[str, tuple[float, float, float]]:
-    """By policy: seconds of the kernel, and of all, for a gigabyte; ACKs a segment. AirtcpError."""
+    """By policy: seconds per gigabyte (kernel, all), ACKs per segment. AirtcpError if it fails."""
     plan = NETWORK
     fetch = f"exchange -C cubic fetch 10.0.0.1 100 {FILE_BYTES} 1"
     for policy in policies.names():
@@ -62,12 +61,12 @@ def measure(built: Kernel, tools: GuestTools) -> dict[str, tuple[float, float, f
     for line in lines:
         policy, *counters = line.split()
         before, after = counters[:4], counters[4:]
-        own, everything, received, sent = (
-            int(late) - int(early) for early, late in zip(before, after, strict=True)
+        kernel, everything, received, sent = (
+            int(last) - int(first) for first, last in zip(before, after, strict=True)
         )
-        # /proc/stat counts hundredths of a second.
+        # A tick of /proc/stat is a hundredth of a second.
         scale = 0.01 * 1e9 / FILE_BYTES
-        costs[policy] = (scale * own, scale * everything, sent / received)
+        costs[policy] = (scale * kernel, scale * everything, sent / received)
     return costs
 
 
@@ -76,12 +75,12 @@ def main() -> int:
     tools = build_tools(say)
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     costs = measure(patched, tools)
-    own, everything, _ = costs["default"]
-    print("a gigabyte delivered, both ends; a second is 10^9 instructions")
+    base = costs["default"]
+    print("per delivered gigabyte, both ends together; a second is 10^9 instructions")
     print(f"{'policy':11}  {'kernel':>9}  {'all':>9}  {'ACKs':>5}  over default")
-    for policy, (mine, of_all, acks) in costs.items():
-        over = f"{100 * (mine / own - 1):+.1f}%  {100 * (of_all / everything - 1):+.1f}%"
-        print(f"{policy:11}  {mine:7.2f} s  {of_all:7.2f} s  {acks:5.3f}  {over}")
+    for policy, (kernel, everything, acks) in costs.items():
+        over = f"{100 * (kernel / base[0] - 1):+.1f}%  {100 * (everything / base[1] - 1):+.1f}%"
+        print(f"{policy:11}  {kernel:7.2f} s  {everything:7.2f} s  {acks:5.3f}  {over}")
     return 0
 
 

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a received segment costs: instructions in plain Linux and in ours, with every ACK policy.
+"""Instructions per received segment, in plain Linux and in ours with every ACK policy.
 
-QEMU translates the guest and counts its instructions: one is a nanosecond of the guest's time, so
-neither the host's speed nor its load shows. receive_cost.c sends bursts of segments to a socket
-through a TUN device, which has no GRO, so each costs its own way through TCP. What counts is all
-that the guest does: write to the device, IP and TCP, ACKs and timers, read. What as many periods
-without segments cost (the tick, system calls that find nothing) is subtracted.
+QEMU counts the guest's instructions: one takes a nanosecond of the guest's clock, so the host's
+speed and load have no effect. receive_cost.c sends bursts of segments to a socket through a TUN
+device, which has no GRO, so TCP processes each segment. Everything the guest does counts: writing
+to the device, IP and TCP, ACKs and timers, reading. The cost of as many periods without segments
+(ticks, system calls that find nothing) is subtracted.
 
-Bursts of 32 are as Wi-Fi brings them: policies differ in the ACKs they send, which cost, too.
-Bursts of 2 are one ACK for `default` and for what it is compared with, so the policy's own cost
-shows, its timer above all; `aad` has half its delay there, that it is over when the next come.
+Bursts of 32 are typical of Wi-Fi. Policies send different numbers of ACKs, which are part of the
+cost. Bursts of 2 get one ACK with `default` and with the policies compared with it, which shows the
+policy's own cost, mainly its timer; `aad` has half its delay there, so that it expires in time.
 """
 
 import os
@@ -26,22 +26,22 @@ from airtcp.kernel import image, policies
 from airtcp.kernel.image import Kernel
 from airtcp.paths import REPOSITORY
 
-# The kernels of `make selftests`: with TCP-AO, MD5, TLS, MPTCP, VRFs, as distributions have them.
+# The kernels of `make selftests`, with TCP-AO, MD5, TLS, MPTCP and VRFs, like distributions.
 FRAGMENT = "x86-selftests"
 BURSTS = 600
 PERIOD_US = 1000
 REPETITIONS = 3
 
-# What `default` may cost over plain Linux, and `aad` over `default`, in percent.
+# Maximum cost of `default` over plain Linux and of `aad` over `default`, in percent.
 BOUNDS = {"default": 1.0, "aad": 3.0}
 
-# A path of a few bytes a turn, not one instruction an octet as QEMU would count `rep movsb`.
+# Copies then move several bytes per instruction; QEMU counts `rep movsb` as one per byte.
 PARAMETERS = ("clearcpuid=erms",)
 
 
 @dataclass(frozen=True)
 class Row:
-    """A setting: segments in a burst (0: to be subtracted), and sysctls of net.ipv4."""
+    """A setting: segments in a burst (0: the cost to subtract), and sysctls of net.ipv4."""
 
     name: str
     burst: int
@@ -50,7 +50,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Cost:
-    """For each segment: instructions of each repetition, ACKs."""
+    """Per segment: instructions in each repetition, ACKs."""
 
     instructions: tuple[float, ...]
     acks: float
@@ -61,7 +61,7 @@ def say(text: str) -> None:
 
 
 def rows() -> list[Row]:
-    """What the patched kernel runs; the plain one those that have no sysctls."""
+    """All rows; plain Linux runs those without sysctls."""
     bursts = [Row(name, 32, (f"tcp_ack_policy={name}",)) for name in policies.names()]
     equal = [
         Row("default", 2, ("tcp_ack_policy=default",)),
@@ -87,52 +87,51 @@ def count(built: Kernel, tools: GuestTools, directory: Path, plan: str) -> None:
         raise AirtcpError(f"{result.reason}\n{result.console.read_text(errors='replace')}")
 
 
-def measure(built: Kernel, tools: GuestTools, chosen: list[Row]) -> dict[Row, Cost]:
-    """Run each row in a network namespace of its own, in one guest. AirtcpError if it fails."""
+def measure(built: Kernel, tools: GuestTools, selected: list[Row]) -> dict[Row, Cost]:
+    """Run each row in its own network namespace, in one guest. AirtcpError if it fails."""
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
         source = REPOSITORY / "bench" / "receive_cost.c"
         include = REPOSITORY / "tests" / "guest"
         compile_program(directory / "receive_cost", source, f"-I{include}")
-        # Without the loop that says once a second how far the guest is.
+        # Kill the loop that reports the guest's progress once a second.
         plan = 'for pid in $(pgrep -P 1); do [ "$pid" = $$ ] || kill "$pid"; done\n'
         plan += "cp receive_cost /tmp\n"
-        for row in chosen * REPETITIONS:
+        for row in selected * REPETITIONS:
             settings = "".join(f"sysctl -q -w net.ipv4.{text} && " for text in row.sysctls)
             run = f"/tmp/receive_cost {BURSTS} {row.burst} {PERIOD_US}"
             plan += f"unshare -n sh -c '{settings}{run}' >>costs || exit 1\n"
         count(built, tools, directory, plan)
         lines = (directory / "costs").read_text().splitlines()
-    figures = [float(line.split()[1]) for line in lines]
+    values = [float(line.split()[1]) for line in lines]
     # Instructions, segments, ACKs of each run.
-    of_runs = zip(figures[::3], figures[1::3], figures[2::3], strict=True)
-    runs = list(zip(chosen * REPETITIONS, of_runs, strict=True))
+    counts = zip(values[::3], values[1::3], values[2::3], strict=True)
+    runs = list(zip(selected * REPETITIONS, counts, strict=True))
     idle = min(spent for row, (spent, _, _) in runs if not row.burst)
-    found = {}
-    for row in chosen:
+    costs = {}
+    for row in selected:
         if row.burst:
-            mine = [figures for other, figures in runs if other == row]
-            found[row] = Cost(
-                tuple((spent - idle) / segments for spent, segments, _ in mine),
-                mean(acks / segments for _, segments, acks in mine),
+            repetitions = [counts for other, counts in runs if other == row]
+            costs[row] = Cost(
+                tuple((spent - idle) / segments for spent, segments, _ in repetitions),
+                mean(acks / segments for _, segments, acks in repetitions),
             )
-    return found
+    return costs
 
 
 def main() -> int:
     plain, patched = image.build_pair(FRAGMENT, say)
     tools = build_tools(say)
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    found = measure(plain, tools, [row for row in rows() if not row.sysctls])
-    found |= measure(patched, tools, [row for row in rows() if row.name != "plain"])
+    costs = measure(plain, tools, [row for row in rows() if not row.sysctls])
+    costs |= measure(patched, tools, [row for row in rows() if row.name != "plain"])
 
-    print("instructions of a received segment; ± is half of what repetitions differ")
-    heads = ("burst", "policy", "instructions", "±", "ACKs")
-    print(f"{heads[0]:>5}  {heads[1]:11}  {heads[2]:>12}  {heads[3]:>4}  {heads[4]:>5}  over")
+    print("instructions per received segment; ± is half the range of the repetitions")
+    print(f"{'burst':>5}  {'policy':11}  {'instructions':>12}  {'±':>4}  {'ACKs':>5}  over")
     failed = []
     overs = {}
-    least = {(row.burst, row.name): min(cost.instructions) for row, cost in found.items()}
-    for row, cost in found.items():
+    least = {(row.burst, row.name): min(cost.instructions) for row, cost in costs.items()}
+    for row, cost in costs.items():
         spent = least[row.burst, row.name]
         spread = (max(cost.instructions) - spent) / 2
         base = "plain" if row.name == "default" else "default"
@@ -147,7 +146,7 @@ def main() -> int:
         if over > BOUNDS[row.name]:
             failed.append(f"{row.name}: {over:+.2f}% over {base}, more than {BOUNDS[row.name]}%")
     shares = (f"{name} {overs[name]:+.2f}% (at most {most}%)" for name, most in BOUNDS.items())
-    print(f"in bursts of 32, over what it is compared with: {', '.join(shares)}")
+    print(f"additional cost in bursts of 32: {', '.join(shares)}")
     for text in failed:
         say(f"bench: {text}")
     return 1 if failed else 0

@@ -4,13 +4,13 @@
  * station 5 m away. 802.11n, 5 GHz, 40 MHz, MCS 5 on each of two streams, short
  * guard interval: 240 Mbit/s; A-MPDUs of 65535 octets and 5484 us, BlockAck
  * windows of 64 MPDUs, responses at 24 Mbit/s; no errors. TCP is CUBIC with SACK,
- * segments of 1448 octets, an ACK for two, and buffers as large as Linux lets them
- * grow; the station's queue at the access point is FQ-CoDel, as in mac80211.
+ * segments of 1448 octets, an ACK for two, and buffers as large as Linux's
+ * limits; the station's queue at the access point is FQ-CoDel, as in mac80211.
  *
  *	ns3-download tcp|udp SECONDS
  *
- * Prints goodput_mbps: payload that the station's program got, over the time of
- * the transfer.
+ * Prints goodput_mbps: payload that the station's program received, divided by
+ * the time of the transfer.
  */
 #include <cstdlib>
 #include <iostream>
@@ -100,10 +100,10 @@ static ApplicationContainer InstallSender(const std::string &protocol,
 	return saturate.Install(server);
 }
 
-int main(int count, char **arguments)
+int main(int argc, char **argv)
 {
-	std::string protocol = count == 3 ? arguments[1] : "";
-	double seconds = count == 3 ? std::atof(arguments[2]) : 0;
+	std::string protocol = argc == 3 ? argv[1] : "";
+	double seconds = argc == 3 ? std::atof(argv[2]) : 0;
 
 	if ((protocol != "tcp" && protocol != "udp") || seconds <= 0) {
 		std::cerr << "usage: ns3-download tcp|udp SECONDS\n";

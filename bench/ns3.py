@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The laboratory beside ns-3: what thesis-lan's download costs in each, on one core.
+"""CPU and wall time of thesis-lan's download in the laboratory and in ns-3, on one core.
 
-In turns, one after another in one go. What counts are whole processes from start to end, set-up and
-what a run writes included: `./airtcp run`, and ns3-download.cc, compiled with Debian's ns-3, which
-this installs. SACK is on in both. CPU seconds are those of all that a process started; on a machine
-that has other work, wall seconds say less.
+The two run in turns. Whole processes are measured, including set-up and output: `./airtcp run`, and
+ns3-download.cc, compiled with Debian's ns-3, which this installs. SACK is on in both. CPU seconds
+include child processes; on a busy machine, wall seconds are less meaningful.
 """
 
 import os
@@ -36,16 +35,16 @@ _LIBRARIES = ("applications", "core", "internet", "mobility", "network", "point-
 _COMPILE = ("g++", "-std=c++17", "-O3", "-Wall", "-Wextra", "-Werror")
 
 _LIKE_NS3 = ("ack_policy=default", "delay=0ms", "sack=on", "capture=off")
-# ping and tcpwatch, which ns3-download has no likes of, as good as off.
+# ping and tcpwatch almost off: ns3-download has no counterpart to them.
 _BARE = ("ping_interval=0ms", "tcp_sample=1s")
 
 
 @dataclass(frozen=True)
 class Row:
-    """What is compared: the transport, virtual seconds of transfer, more settings of ours.
+    """A comparison: transport, virtual seconds of transfer, more settings of airtcp.
 
-    In a long transfer set-up, which ns-3 hardly has, counts for less. UDP is short: iperf3 asks the
-    guest's kernel a dozen times for each datagram.
+    ns-3 has little set-up, which counts for less in a long transfer. UDP is short because iperf3
+    makes a dozen system calls per datagram.
     """
 
     protocol: str
@@ -58,7 +57,7 @@ ROWS = (Row("tcp", 30), Row("tcp", 30, _BARE), Row("tcp", 120, _BARE), Row("udp"
 
 @dataclass(frozen=True)
 class Cost:
-    """Of one process and all that it started: goodput in Mbit/s, seconds of the host."""
+    """Of a process and its children: goodput in Mbit/s, seconds of the host."""
 
     goodput_mbps: float
     cpu_s: float
@@ -70,15 +69,15 @@ def say(text: str) -> None:
 
 
 def versions() -> dict[str, str]:
-    """Of the packages that are installed."""
+    """Versions of those PACKAGES that are installed."""
     wanted = ("dpkg-query", "-W", "-f", "${db:Status-Status} ${Package} ${Version}\n", *PACKAGES)
     output = subprocess.run(wanted, capture_output=True, text=True).stdout
-    # One that was removed may still be known, without a version.
+    # dpkg still lists some removed packages, without a version.
     return dict(re.findall(r"^installed (\S+) (\S+)$", output, re.M))
 
 
 def install() -> None:
-    """Install what is missing, as lab/setup.sh does. AirtcpError when apt cannot."""
+    """Install missing packages, as lab/setup.sh does. AirtcpError if apt fails."""
     missing = [name for name in PACKAGES if name not in versions()]
     if not missing:
         return
@@ -88,7 +87,7 @@ def install() -> None:
     root = [] if os.geteuid() == 0 else ["sudo"]
     apt = [*root, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q", "-y"]
     command = [*apt, "--no-install-recommends", "install", *missing]
-    # The lists may be older than the mirror: fetch them and try again.
+    # The package lists may be older than the mirror: update them and try again.
     for before in ([], [*apt, "update"]):
         if before:
             subprocess.run(before, stdout=sys.stderr)
@@ -98,7 +97,7 @@ def install() -> None:
 
 
 def compile_scenario(directory: Path) -> Path:
-    """AirtcpError with what the compiler says."""
+    """Compile ns3-download. AirtcpError with the compiler's messages if that fails."""
     program = directory / SOURCE.stem
     libraries = [f"-lns3-{name}" for name in _LIBRARIES]
     command = [*_COMPILE, "-o", str(program), str(SOURCE), *libraries]
@@ -109,7 +108,7 @@ def compile_scenario(directory: Path) -> Path:
 
 
 def goodput_mbps(output: str) -> float:
-    """What ns3-download printed. AirtcpError when there is none."""
+    """Goodput that ns3-download printed. AirtcpError if there is none."""
     found = re.search(r"^goodput_mbps ([0-9.]+(?:e[+-]?\d+)?)$", output, re.M)
     if not found:
         raise AirtcpError(f"ns3-download printed no goodput: {output.strip() or 'nothing'}")
@@ -117,7 +116,7 @@ def goodput_mbps(output: str) -> float:
 
 
 def airtcp_goodput_mbps(output: str) -> float:
-    """What `airtcp run` printed of its one run. AirtcpError when there is none."""
+    """Goodput that `airtcp run` printed for its run. AirtcpError if there is none."""
     found = re.search(r"^\[1/1\] .*: ([0-9.]+) Mbit/s, ", output, re.M)
     if not found:
         raise AirtcpError(f"airtcp printed no goodput: {output.strip() or 'nothing'}")
@@ -125,7 +124,7 @@ def airtcp_goodput_mbps(output: str) -> float:
 
 
 def timed(command: Sequence[str]) -> tuple[str, float, float]:
-    """Output, CPU seconds and wall seconds of a command. AirtcpError when it fails."""
+    """Output, CPU seconds and wall seconds of a command. AirtcpError if it fails."""
     with tempfile.TemporaryFile("w+") as output:
         began = time.monotonic()
         process = subprocess.Popen(
@@ -141,43 +140,43 @@ def timed(command: Sequence[str]) -> tuple[str, float, float]:
     return text, usage.ru_utime + usage.ru_stime, wall_s
 
 
-def ours(row: Row, out: Path) -> list[str]:
-    words = ["./airtcp", "run", "thesis-lan", "--out", str(out)]
+def airtcp_command(row: Row, out: Path) -> list[str]:
+    argv = ["./airtcp", "run", "thesis-lan", "--out", str(out)]
     settings = (*_LIKE_NS3, f"protocol={row.protocol}", f"duration={row.seconds}s", *row.settings)
     for setting in settings:
-        words += ["--set", setting]
-    return words
+        argv += ["--set", setting]
+    return argv
 
 
 def compare(row: Row, core: int, scenario: Path, directory: Path) -> None:
-    """Run both in turns and print what each costs. AirtcpError when one fails."""
+    """Run both in turns and print their costs. AirtcpError if one fails."""
     pin = ["taskset", "-c", str(core)]
-    theirs = [*pin, str(scenario), row.protocol, str(row.seconds)]
-    print(f"\nns-3:   {shlex.join(theirs)}")
+    ns3 = [*pin, str(scenario), row.protocol, str(row.seconds)]
+    print(f"\nns-3:   {shlex.join(ns3)}")
     out = directory / "results"
-    own = [*pin, *ours(row, out)]
-    print(f"airtcp: {shlex.join(own)}")
+    airtcp = [*pin, *airtcp_command(row, out)]
+    print(f"airtcp: {shlex.join(airtcp)}")
     print(f"{'':16}{'Mbit/s':>8}{'CPU s':>8}{'wall s':>8}{'virtual s per CPU s':>21}{'wall s':>8}")
     costs: dict[str, list[Cost]] = {"ns-3": [], "airtcp": []}
     for turn in range(1, TURNS + 1):
-        text, cpu_s, wall_s = timed(theirs)
+        text, cpu_s, wall_s = timed(ns3)
         costs["ns-3"].append(Cost(goodput_mbps(text), cpu_s, wall_s))
-        # A run that has been done is not done again.
+        # Finished runs would be reused.
         shutil.rmtree(out, ignore_errors=True)
-        text, cpu_s, wall_s = timed(own)
+        text, cpu_s, wall_s = timed(airtcp)
         costs["airtcp"].append(Cost(airtcp_goodput_mbps(text), cpu_s, wall_s))
-        for name, of_turns in costs.items():
-            print_cost(f"turn {turn} {name}", of_turns[-1], row.seconds)
-    middle = {name: middle_cost(of_turns) for name, of_turns in costs.items()}
-    for name, cost in middle.items():
+        for name, turns in costs.items():
+            print_cost(f"turn {turn} {name}", turns[-1], row.seconds)
+    medians = {name: median_cost(turns) for name, turns in costs.items()}
+    for name, cost in medians.items():
         print_cost(f"median {name}", cost, row.seconds)
-    cpu = middle["ns-3"].cpu_s / middle["airtcp"].cpu_s
-    wall = middle["ns-3"].wall_s / middle["airtcp"].wall_s
-    print(f"airtcp over ns-3: {cpu:.2f} times as fast per CPU second, {wall:.2f} per wall second")
+    cpu = medians["ns-3"].cpu_s / medians["airtcp"].cpu_s
+    wall = medians["ns-3"].wall_s / medians["airtcp"].wall_s
+    print(f"airtcp is {cpu:.2f} times as fast as ns-3 per CPU second, {wall:.2f} per wall second")
 
 
-def middle_cost(costs: Sequence[Cost]) -> Cost:
-    """The median of each figure."""
+def median_cost(costs: Sequence[Cost]) -> Cost:
+    """The median of each value."""
     return Cost(
         median(cost.goodput_mbps for cost in costs),
         median(cost.cpu_s for cost in costs),

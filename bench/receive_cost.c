@@ -1,60 +1,60 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * receive_cost BURSTS BURST PERIOD_US: what a received segment costs.
+ * receive_cost BURSTS BURST PERIOD_US: measure the cost of a received segment.
  *
  * For a machine whose time stamp counter counts instructions (QEMU with -icount shift=0).  A peer
- * behind a TUN device sends bursts of full segments, one a period; the application reads after each
- * burst.  What is left of a period is spent in a loop that is counted, so that timers fire in it as
- * they would, and that is then subtracted.  Prints instructions, segments and ACKs.
+ * behind a TUN device sends a burst of full segments per period; the application reads after each
+ * burst.  The rest of a period is spent in a loop, so that timers fire in it.  The instructions of
+ * the loop are subtracted.  Prints instructions, segments and ACKs.
  */
 #define _GNU_SOURCE
 #include <x86intrin.h>
 
 #include "tunpeer.h"
 
-/* Whether the counter counts instructions: the least of some, for interrupts only add to it. */
+/* Whether the counter counts instructions: the minimum, because interrupts only add to it. */
 static bool counts_instructions(void)
 {
-	const uint64_t turns = 50000;
-	uint64_t least = UINT64_MAX;
+	const uint64_t iterations = 50000;
+	uint64_t minimum = UINT64_MAX;
 	int i;
 
 	for (i = 0; i < 100; i++) {
-		uint64_t left = turns, began = __rdtsc(), spent;
+		uint64_t left = iterations, start = __rdtsc(), spent;
 
-		/* Two instructions a turn */
+		/* Two instructions per iteration */
 		__asm__ volatile("1: dec %0; jnz 1b" : "+r" (left));
-		spent = __rdtsc() - began;
-		if (spent < least)
-			least = spent;
+		spent = __rdtsc() - start;
+		if (spent < minimum)
+			minimum = spent;
 	}
-	return least >= 2 * turns && least < 2 * turns + 50;
+	return minimum >= 2 * iterations && minimum < 2 * iterations + 50;
 }
 
-/* Turns of the loop until the counter is there. */
+/* Loop until the counter reaches a value; returns the number of iterations. */
 static __attribute__((noinline)) uint64_t spin(uint64_t until)
 {
-	uint64_t turns = 0;
+	uint64_t iterations = 0;
 
 	while (__rdtsc() < until)
-		turns++;
-	return turns;
+		iterations++;
+	return iterations;
 }
 
-/* Instructions a turn, a whole number: the least of some, for interrupts only add to it. */
-static uint64_t cost_of_turn(void)
+/* Instructions per iteration: the minimum, because interrupts only add to it. */
+static uint64_t iteration_cost(void)
 {
-	double least = 1e9;
+	double minimum = 1e9;
 	int i;
 
 	for (i = 0; i < 200; i++) {
-		uint64_t began = __rdtsc(), turns = spin(began + 100000);
-		double cost = (double)(__rdtsc() - began) / turns;
+		uint64_t start = __rdtsc(), iterations = spin(start + 100000);
+		double cost = (double)(__rdtsc() - start) / iterations;
 
-		if (cost < least)
-			least = cost;
+		if (cost < minimum)
+			minimum = cost;
 	}
-	return least + 0.5;
+	return minimum + 0.5;
 }
 
 int main(int argc, char **argv)
@@ -62,7 +62,7 @@ int main(int argc, char **argv)
 	static const uint8_t stamp[] = { 1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 0 };
 	static char buffer[1 << 20];
 	static struct segment *segments;
-	uint64_t began = 0, next = 0, turns = 0;
+	uint64_t start = 0, next = 0, iterations = 0;
 	long bursts, burst, i, j;
 	size_t octets = 0;
 	uint64_t period, cost;
@@ -75,15 +75,15 @@ int main(int argc, char **argv)
 	period = atol(argv[3]) * 1000;
 	segments = calloc(burst, sizeof(*segments));
 	if (!segments)
-		err(1, "memory");
+		err(1, "calloc");
 	if (!counts_instructions())
 		errx(1, "the time stamp counter does not count instructions");
-	cost = cost_of_turn();
+	cost = iteration_cost();
 	peer_open();
 	if (!peer_connect(5001, 1, true))
-		errx(1, "no connection");
+		errx(1, "cannot connect");
 
-	/* The first bursts are slow start's, with quick ACKs and a growing window. */
+	/* The first half is warm-up: slow start, quick ACKs, a growing window. */
 	for (i = -bursts; i < bursts; i++) {
 		for (j = 0; j < burst; j++) {
 			octets = peer_build(&segments[j], (struct sent){
@@ -92,13 +92,13 @@ int main(int argc, char **argv)
 			peer.next += MSS;
 		}
 		if (i <= 0) {
-			turns = 0;
+			iterations = 0;
 			replies = peer.replies;
-			began = __rdtsc();
-			next = began;
+			start = __rdtsc();
+			next = start;
 		} else {
-			/* Building segments is not what a receiver does. */
-			began += __rdtsc() - next;
+			/* Do not count building segments: a receiver does not do that. */
+			start += __rdtsc() - next;
 			next = __rdtsc();
 		}
 		for (j = 0; j < burst; j++)
@@ -107,11 +107,11 @@ int main(int argc, char **argv)
 			;
 		peer_drain();
 		next += period;
-		turns += spin(next);
+		iterations += spin(next);
 		if (__rdtsc() > next + period)
 			errx(1, "a burst of %ld takes longer than %s us", burst, argv[3]);
 	}
 	printf("instructions %ld\nsegments %ld\nacks %ld\n",
-	       (long)(__rdtsc() - began - turns * cost), bursts * burst, peer.replies - replies);
+	       (long)(__rdtsc() - start - iterations * cost), bursts * burst, peer.replies - replies);
 	return 0;
 }

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""How fast the laboratory is: virtual seconds of transfer per wall second, on one core.
+"""Speed of the laboratory: virtual seconds of transfer per wall second, on one core.
 
-The scenario is thesis-lan's download without delay and without captures; the whole run counts,
-boot and set-up of the network too. The rows are measured one after another in one go.
+The scenario is thesis-lan's download without delay and without captures. The whole run counts,
+including boot and set-up of the network. The rows are measured one after another.
 """
 
 import os
@@ -36,8 +36,8 @@ def main() -> int:
     experiment = load("thesis-lan")
     print(f"{'virtual s per wall s':>20}  {'per CPU s':>9}  settings")
     for row in ROWS:
-        usual = (f"duration={DURATION_S}s", "capture=off")
-        settings = {text.partition("=")[0]: text for text in (*usual, *row)}
+        common = (f"duration={DURATION_S}s", "capture=off")
+        settings = {text.partition("=")[0]: text for text in (*common, *row)}
         [case] = experiment.cases([Setting.parse(text) for text in settings.values()])
         with tempfile.TemporaryDirectory() as out:
             result = run_one(RunRequest.of(kernel, tools, case, 1), Path(out))

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What stations and rates cost: wall time per frame on the air, a saturating flow a station.
+"""Wall time per frame on the air, by number of stations and by rate.
 
-802.11n, the flows go up. What counts is the wall time between two marks that the guest sets ten
-virtual seconds apart while the traffic runs, so neither boot nor set-up is in it. The fit is that
-of the wall time per frame over the number of stations: its power is 0 if wall time grows as frames
-on the air do, and no faster. The rates are those of one station: fewer frames a virtual second, and
-fewer of them in an A-MPDU, the slower it is.
+802.11n; each station saturates the uplink. The wall time is that between two files that the guest
+creates ten virtual seconds apart during the traffic, without boot and set-up. A power law is fitted
+to the wall time per frame over the number of stations: its exponent is 0 if wall time is
+proportional to frames on the air. Rates are measured with one station: at lower rates it sends
+fewer frames per virtual second, and fewer in an A-MPDU.
 """
 
 import os
@@ -31,7 +31,7 @@ RADIO: dict[str, str | int] = {
     "mcs": 5,
     "streams": 2,
 }
-# 802.11n's MCS 0, 7 and 15, as modulation and coding of so many streams.
+# MCS 0, 7 and 15 of 802.11n: the MCS of one stream, and the number of streams.
 RATES = {"MCS 0": (0, 1), "MCS 7": (7, 1), "MCS 15": (7, 2)}
 
 
@@ -42,7 +42,7 @@ def say(text: str) -> None:
 def cost(
     kernel: Kernel, tools: GuestTools, stations: int, radio: Mapping[str, str | int]
 ) -> tuple[float, int, int]:
-    """Wall seconds, PPDUs and MPDUs of the traffic between the marks."""
+    """Wall seconds, PPDUs and MPDUs in SECONDS of traffic."""
     names = [f"sta{number}" for number in range(stations)]
     cells = [Cell("ap", names, Parameters().replace(radio))]
     script = "".join(flow(cells, name, "ap", SECONDS + 3, 0, 200_000) for name in names)
@@ -59,7 +59,7 @@ def cost(
 def row(
     kernel: Kernel, tools: GuestTools, name: str, stations: int, radio: Mapping[str, str | int]
 ) -> float:
-    """Print what a setting costs; wall seconds per frame."""
+    """Print the cost of a setting, and return its wall seconds per frame."""
     spent_s, ppdus, mpdus = cost(kernel, tools, stations, radio)
     print(
         f"{name:>10}  {spent_s:6.2f}  {ppdus:8}  {mpdus:8}  {1e6 * spent_s / mpdus:11.1f}",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the benchmark beside ns-3 reads and counts; ns-3 itself is not needed."""
+"""The comparison with ns-3: parsed output and measured costs. It does not need ns-3."""
 
 import sys
 
@@ -26,7 +26,7 @@ def test_goodput_of_airtcp() -> None:
         ns3.airtcp_goodput_mbps("[1/1] ack_policy=default delay=0ms seed=1: failed: panic\n")
 
 
-def test_cost_counts_the_processor_of_children() -> None:
+def test_cost_includes_children() -> None:
     spin = "import time\nwhile time.process_time() < 0.2: pass"
     output, cpu_s, wall_s = ns3.timed(["sh", "-c", f"echo out; '{sys.executable}' -c '{spin}'"])
     assert output == "out\n"
@@ -34,28 +34,28 @@ def test_cost_counts_the_processor_of_children() -> None:
     assert wall_s > 0
 
 
-def test_a_command_that_fails_says_what_it_said() -> None:
+def test_error_of_a_failed_command_has_its_output() -> None:
     with pytest.raises(AirtcpError, match=r"failed:\nno such thing"):
         ns3.timed(["sh", "-c", "echo no such thing >&2; exit 3"])
 
 
 def test_medians() -> None:
     costs = [ns3.Cost(1.0, 30.0, 5.0), ns3.Cost(3.0, 10.0, 9.0), ns3.Cost(2.0, 20.0, 1.0)]
-    assert ns3.middle_cost(costs) == ns3.Cost(2.0, 20.0, 5.0)
+    assert ns3.median_cost(costs) == ns3.Cost(2.0, 20.0, 5.0)
 
 
 @pytest.mark.parametrize("row", ns3.ROWS)
 def test_settings_give_one_run_of_the_scenario(row: ns3.Row) -> None:
-    words = ns3.ours(row, REPOSITORY)
-    settings = [words[n + 1] for n, word in enumerate(words) if word == "--set"]
+    argv = ns3.airtcp_command(row, REPOSITORY)
+    settings = [argv[n + 1] for n, word in enumerate(argv) if word == "--set"]
     [case] = load("thesis-lan").cases([Setting.parse(text) for text in settings])
     parameters = case.parameters
     assert (parameters.protocol, parameters.duration_s) == (row.protocol, row.seconds)
     assert parameters.sack
 
 
-def test_the_rate_is_that_of_the_experiment() -> None:
-    """240 Mbit/s: what ns3-download sends UDP with, and its radios data."""
+def test_ns3_has_the_experiments_rate() -> None:
+    """240 Mbit/s: the UDP rate of ns3-download, and the data rate of its radios."""
     [case, *_] = load("thesis-lan").cases([])
     assert case.parameters.radio_rate.bps == 240e6
     assert '"240Mbps"' in ns3.SOURCE.read_text()
