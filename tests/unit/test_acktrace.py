@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""When ACK timers ran, from lines as the kernel writes them."""
+"""ACK timers, read from the kernel's trace."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -46,7 +46,7 @@ def test_a_timer_runs_from_the_first_delay_until_it_fires(tmp_path: Path) -> Non
     assert waits(tmp_path, lines) == [Wait(1_000_000, 1_400_000, 300, 2, True)]
 
 
-def test_an_ack_for_another_reason_cancels_it(tmp_path: Path) -> None:
+def test_an_ack_for_another_reason_cancels_the_timer(tmp_path: Path) -> None:
     lines = [
         decision(1000, "delayed", 400),
         decision(1200, "policy", 0, 2),
@@ -56,13 +56,13 @@ def test_an_ack_for_another_reason_cancels_it(tmp_path: Path) -> None:
         decision(1900, "timer"),
         ack(1900, 1),
     ]
-    assert [(one.ended_ns, one.fired) for one in waits(tmp_path, lines)] == [
+    assert [(wait.ended_ns, wait.fired) for wait in waits(tmp_path, lines)] == [
         (1_200_000, False),
         (1_900_000, True),
     ]
 
 
-def test_sockets_have_timers_of_their_own(tmp_path: Path) -> None:
+def test_each_socket_has_its_own_timer(tmp_path: Path) -> None:
     lines = [
         decision(1000, "delayed", 400),
         decision(1100, "delayed", 400, cookie="2f"),
@@ -70,22 +70,22 @@ def test_sockets_have_timers_of_their_own(tmp_path: Path) -> None:
         ack(1300, 1),
     ]
     found = waits(tmp_path, lines)
-    assert [(one.armed_ns, one.ended_ns) for one in found] == [
+    assert [(wait.armed_ns, wait.ended_ns) for wait in found] == [
         (1_100_000, 1_200_000),
         (1_000_000, 1_300_000),
     ]
 
 
-def test_only_those_are_told_that_run_in_the_window(tmp_path: Path) -> None:
+def test_timers_outside_the_window_are_left_out(tmp_path: Path) -> None:
     lines = [
         line
         for start in (1000, 2000, 3000)
         for line in (decision(start, "delayed", 400), ack(start + 500, 1))
     ]
     found = waits(tmp_path, lines, (1_600_000, 2_400_000))
-    assert [one.armed_ns for one in found] == [2_000_000]
+    assert [wait.armed_ns for wait in found] == [2_000_000]
 
 
-def test_a_trace_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_error_names_a_missing_trace(tmp_path: Path) -> None:
     with pytest.raises(AirtcpError, match=r"ack-trace\.txt: No such file"):
         list(read_waits(tmp_path / "ack-trace.txt", *EVERYTHING))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The equations of "Aggregating Without Bloating", worked out by hand with Table I."""
+"""The equations of "Aggregating Without Bloating", against values computed by hand for Table I."""
 
 import pytest
 
@@ -15,13 +15,13 @@ from airtcp.models.aggregation import (
 TABLE_1 = Station()
 
 
-def test_backlog_is_a_part_of_what_tcp_may_queue() -> None:
+def test_backlog_is_a_share_of_tcps_limit() -> None:
     assert backlog_packets(TABLE_1, 100, 1.2) == pytest.approx(96)
     assert backlog_packets(TABLE_1, 50, 1.6) == pytest.approx(64)
 
 
-def test_an_aggregate_takes_its_bits_and_the_access() -> None:
-    # 10 x 12000 bits and 384 bits at 216 Mbit/s: 557.3 us; and 500 us.
+def test_transmission_time_includes_bits_and_channel_access() -> None:
+    # 10 x 12000 bits and 384 bits at 216 Mbit/s take 557.3 us; channel access takes 500 us.
     assert tx_time_s(TABLE_1, 10) == pytest.approx(1.05733e-3, rel=1e-5)
 
 
@@ -32,25 +32,25 @@ def test_throughput_grows_with_the_aggregate() -> None:
     assert values[-1] < TABLE_1.rate_bps
 
 
-def test_four_milliseconds_are_71_packets() -> None:
+def test_four_milliseconds_hold_71_packets() -> None:
     # 864000 bits less 384 are 71.97 packets.
     assert TABLE_1.most_packets == 71
     assert Station(most_aggregate_s=1e-6).most_packets == 1
 
 
-def test_bandwidth_stays_that_of_the_largest_aggregate() -> None:
+def test_bandwidth_is_limited_by_the_largest_aggregate() -> None:
     assert bandwidth_bps(TABLE_1, 10) == throughput_bps(TABLE_1, 10)
     assert bandwidth_bps(TABLE_1, 400) == bandwidth_bps(TABLE_1, 71) == throughput_bps(TABLE_1, 71)
 
 
-def test_rtt_rises_and_then_climbs_stairs() -> None:
+def test_rtt_rises_in_steps_beyond_the_largest_aggregate() -> None:
     assert rtt_s(TABLE_1, 10) == pytest.approx(2.5e-3 + 2 * 1.05733e-3, rel=1e-5)
-    stair_s = tx_time_s(TABLE_1, 71)
+    step_s = tx_time_s(TABLE_1, 71)
     assert rtt_s(TABLE_1, 71) == rtt_s(TABLE_1, 72) == rtt_s(TABLE_1, 142)
-    assert rtt_s(TABLE_1, 143) - rtt_s(TABLE_1, 142) == pytest.approx(stair_s)
+    assert rtt_s(TABLE_1, 143) - rtt_s(TABLE_1, 142) == pytest.approx(step_s)
 
 
-def test_without_aggregation_it_is_a_plain_queue() -> None:
+def test_without_aggregation_each_packet_adds_to_the_rtt() -> None:
     plain = Station(most_aggregate_s=0)
     assert rtt_s(plain, 20) - rtt_s(plain, 19) == pytest.approx(tx_time_s(plain, 1))
     assert bandwidth_bps(plain, 20) == throughput_bps(plain, 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""airsim's attributes: the page and the lab agree with the tables in <uapi/linux/airsim.h>."""
+"""airsim's attributes: docs and parameters agree with the tables in <uapi/linux/airsim.h>."""
 
 import re
 from pathlib import Path
@@ -19,7 +19,7 @@ DOCUMENTED = {name: attr for name, attr in ATTRS.items() if attr.object != "link
 
 
 def rows(heading: str) -> dict[str, list[str]]:
-    """By key: the other cells of its row in the tables of that column."""
+    """By key: the other cells of its row, in tables whose first column has this heading."""
     found: dict[str, list[str]] = {}
     for table in re.findall(rf"^\| {heading} \|.*\n((?:\|.*\n)+)", PAGE.read_text(), re.M):
         for line in table.splitlines()[1:]:
@@ -28,7 +28,7 @@ def rows(heading: str) -> dict[str, list[str]]:
     return found
 
 
-def test_tables_have_every_attribute_with_a_value() -> None:
+def test_tables_have_every_attribute_except_structural_ones() -> None:
     without = ["unspec", "index", "wiphy", "address", "preset", "counters"]
     assert sorted([*ATTRS, *without]) == sorted(numbers())
 
@@ -38,10 +38,10 @@ def test_page_has_every_key() -> None:
 
 
 @pytest.mark.parametrize(("name", "attr"), DOCUMENTED.items())
-def test_page_has_the_range(name: str, attr: Attr) -> None:
+def test_page_has_the_allowed_values(name: str, attr: Attr) -> None:
     allowed = rows("Key")[name][0]
     if attr.words:
-        # What is said of single standards follows a semicolon.
+        # Notes on single standards follow a semicolon.
         assert set(re.findall(r"`([^`]+)`", allowed.partition(";")[0])) == set(attr.words)
         return
     values = [int(value) for value in re.findall(r"-?\b\d+\b", allowed)]
@@ -60,7 +60,7 @@ def test_page_has_every_counter() -> None:
     assert list(rows("Counter")) == counters()
 
 
-def test_presets_are_those_of_the_lab_and_the_page() -> None:
+def test_presets_match_the_parameter_and_the_page() -> None:
     presets = re.findall(r'\.name = "([^"]+)"', PRESETS.read_text())
     assert len(presets) > 5
     assert presets == list(get_args(Parameters.model_fields["preset"].annotation))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Transmissions read from captures of the air that are made byte by byte."""
+"""Transmissions read from captures of the air that the tests write byte by byte."""
 
 import struct
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,7 +12,7 @@ from fake_run import START_NS
 from airtcp.errors import AirtcpError
 from airtcp.files import airtrace, capture
 
-# The medium's clock does not start when the world's does.
+# The medium's clock and the wall clock have different starts.
 MEDIUM_NS = 5_000_000_000
 
 # First octets of Frame Control.
@@ -30,7 +30,7 @@ Record = tuple[int, bytes]
 
 
 def radiotap(fields: Mapping[int, tuple[int, bytes]], more_words: bytes = b"") -> bytes:
-    """A header with (alignment, octets) of fields by their bits, of which -1 is none."""
+    """A radiotap header. Fields: (alignment, octets) by bit; a negative bit is left out."""
     present = 1 << 31 if more_words else 0
     rest = more_words
     for bit, (alignment, octets) in sorted(fields.items()):
@@ -82,7 +82,7 @@ def frame(
 
 
 def ampdu(start_us: float, end_us: float, sizes: Sequence[int], **values: object) -> list[Record]:
-    """One record an MPDU; lost: places of those lost."""
+    """One record per MPDU; lost: the places of lost MPDUs."""
     lost = values.pop("lost", ())
     assert isinstance(lost, tuple)
     return [
@@ -100,7 +100,7 @@ def ampdu(start_us: float, end_us: float, sizes: Sequence[int], **values: object
 
 
 def write_air(run_dir: Path, records: Iterable[Record]) -> Path:
-    """run_dir/air.pcapng, as a run leaves it."""
+    """run_dir/air.pcapng, as a run writes it."""
     pcap = write_pcap(run_dir / "air.pcap", capture.LINKTYPE_RADIOTAP, records)
     capture.convert(pcap, run_dir / "air.pcapng", "airsim0")
     pcap.unlink()
@@ -110,8 +110,8 @@ def write_air(run_dir: Path, records: Iterable[Record]) -> Path:
 def test_an_ampdu_is_one_transmission(tmp_path: Path) -> None:
     sizes = (1500, 100, 300)
     path = write_air(tmp_path, ampdu(10, 400.5, sizes, rate=VHT, lost=(1,), marks=0x02))
-    (one,) = airtrace.read(path)
-    assert one == airtrace.Transmission(
+    (transmission,) = airtrace.read(path)
+    assert transmission == airtrace.Transmission(
         start_ns=0,
         end_ns=390_500,
         sender=0,
@@ -126,7 +126,7 @@ def test_an_ampdu_is_one_transmission(tmp_path: Path) -> None:
         rate="VHT 80 MHz MCS 9 x2 SGI",
         channel_mhz=5190,
     )
-    assert one.octets == 1912
+    assert transmission.octets == 1912
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_an_ampdu_is_one_transmission(tmp_path: Path) -> None:
 )
 def test_kinds(tmp_path: Path, control: int, to_group: bool, kind: str) -> None:
     path = write_air(tmp_path, [frame(0, 10, control=control, to_group=to_group)])
-    assert [one.kind for one in airtrace.read(path)] == [kind]
+    assert [transmission.kind for transmission in airtrace.read(path)] == [kind]
 
 
 @pytest.mark.parametrize(
@@ -163,20 +163,24 @@ def test_kinds(tmp_path: Path, control: int, to_group: bool, kind: str) -> None:
 )
 def test_rates(tmp_path: Path, rate: tuple[int, bytes], text: str) -> None:
     path = write_air(tmp_path, [frame(0, 10, rate=rate)])
-    assert [one.rate for one in airtrace.read(path)] == [text]
+    assert [transmission.rate for transmission in airtrace.read(path)] == [text]
 
 
-def test_who_is_an_access_point(tmp_path: Path) -> None:
+def test_frames_from_an_access_point_are_recognized(tmp_path: Path) -> None:
     records = [
         frame(0, 10, sender=3, control=BEACON, direction=0),
         frame(20, 30, sender=3, direction=FROM_AP),
         frame(40, 50, sender=4, direction=TO_AP),
         frame(60, 70, sender=4, control=ACK, direction=FROM_AP),
     ]
-    found = {
-        one.start_ns // 1000: one.from_ap for one in airtrace.read(write_air(tmp_path, records))
+    transmissions = airtrace.read(write_air(tmp_path, records))
+    found = {sent.start_ns // 1000: sent.from_ap for sent in transmissions}
+    assert found == {
+        0: True,
+        20: True,
+        40: False,
+        60: False,
     }
-    assert found == {0: True, 20: True, 40: False, 60: False}
 
 
 def test_receiver_collision_and_noise(tmp_path: Path) -> None:
@@ -185,54 +189,54 @@ def test_receiver_collision_and_noise(tmp_path: Path) -> None:
         frame(20, 30, marks=0x01, lost=True),
         frame(40, 50, marks=0x04, lost=True),
     ]
-    to_all, spoiled, noisy = airtrace.read(write_air(tmp_path, records))
+    to_all, collided, noisy = airtrace.read(write_air(tmp_path, records))
     assert to_all.receiver is None
-    assert (spoiled.collided, spoiled.lost) == (True, (0,))
+    assert (collided.collided, collided.lost) == (True, (0,))
     assert (noisy.collided, noisy.retry, noisy.lost) == (False, False, (0,))
 
 
-def test_transmissions_that_overlap_are_told_apart_by_sender(tmp_path: Path) -> None:
+def test_overlapping_transmissions_are_separated_by_sender(tmp_path: Path) -> None:
     first = ampdu(0, 300, (100, 100), sender=0)
     second = ampdu(5, 295, (200, 200), sender=2)
     mixed = [first[0], second[0], second[1], first[1]]
     found = airtrace.read(write_air(tmp_path, mixed))
-    assert [(one.sender, one.mpdu_octets) for one in found] == [(0, (104, 104)), (2, (204, 204))]
+    assert [(sent.sender, sent.mpdu_octets) for sent in found] == [(0, (104, 104)), (2, (204, 204))]
 
 
-def test_a_ppdu_whose_records_are_missing_in_part_is_kept(tmp_path: Path) -> None:
+def test_a_ppdu_with_missing_records_is_kept(tmp_path: Path) -> None:
     records = [*ampdu(0, 300, (100, 100, 100))[:2], *ampdu(400, 700, (100, 100, 100))[:1]]
     found = airtrace.read(write_air(tmp_path, records))
-    assert [(one.mpdus, one.mpdu_octets) for one in found] == [(3, (104, 104)), (3, (104,))]
+    assert [(sent.mpdus, sent.mpdu_octets) for sent in found] == [(3, (104, 104)), (3, (104,))]
 
 
 def test_256_mpdus(tmp_path: Path) -> None:
-    # The count of MPDUs is an octet, which stops at 255.
+    # The number of MPDUs is an octet, at most 255.
     records = [frame(0, 5000, mpdus=255, place=place, lost=place == 255) for place in range(256)]
-    (one,) = airtrace.read(write_air(tmp_path, records))
-    assert (one.mpdus, len(one.mpdu_octets), one.lost) == (256, 256, (255,))
+    (sent,) = airtrace.read(write_air(tmp_path, records))
+    assert (sent.mpdus, len(sent.mpdu_octets), sent.lost) == (256, 256, (255,))
 
 
-def test_a_window_holds_what_overlaps_it(tmp_path: Path) -> None:
+def test_a_window_has_the_transmissions_that_overlap_it(tmp_path: Path) -> None:
     every_ms = [frame(ms * 1000, ms * 1000 + 500) for ms in range(3000)]
     path = write_air(tmp_path, every_ms)
 
     def starts_ms(from_s: float, to_s: float) -> list[int]:
-        return [one.start_ns // 1_000_000 for one in airtrace.read(path, from_s, to_s)]
+        return [sent.start_ns // 1_000_000 for sent in airtrace.read(path, from_s, to_s)]
 
     assert starts_ms(0, 0.003) == [0, 1, 2]
-    assert starts_ms(2.0002, 2.0021) == [2000, 2001, 2002]  # 2000 has begun before
+    assert starts_ms(2.0002, 2.0021) == [2000, 2001, 2002]  # 2000 began before
     assert starts_ms(2.0005, 2.002) == [2001]  # 2000 ends there, 2002 begins there
     assert starts_ms(2.999, 9) == [2999]
     assert starts_ms(3, 9) == []
 
 
-def test_a_frame_that_ends_after_the_window_is_whole(tmp_path: Path) -> None:
+def test_a_transmission_that_ends_after_the_window_is_complete(tmp_path: Path) -> None:
     long, short = ampdu(0, 5000, (100, 100)), frame(4000, 4100, sender=1, receiver=0)
     path = write_air(tmp_path, [long[0], short, long[1]])
-    assert [one.mpdu_octets for one in airtrace.read(path, 0, 0.001)] == [(104, 104)]
+    assert [sent.mpdu_octets for sent in airtrace.read(path, 0, 0.001)] == [(104, 104)]
 
 
-def test_the_file_is_read_no_further_than_the_window(tmp_path: Path) -> None:
+def test_the_file_is_not_read_beyond_the_window(tmp_path: Path) -> None:
     path = write_air(tmp_path, [frame(ms * 1000, ms * 1000 + 500) for ms in range(100)])
     path.write_bytes(path.read_bytes()[:-5])
     assert len(list(airtrace.read(path, 0, 0.01))) == 10
@@ -249,7 +253,7 @@ def test_length(tmp_path: Path) -> None:
 
 def test_a_second_presence_word_moves_the_fields(tmp_path: Path) -> None:
     path = write_air(tmp_path, [frame(0, 10, more_words=bytes(4))])
-    assert [(one.rate, one.end_ns) for one in airtrace.read(path)] == [
+    assert [(sent.rate, sent.end_ns) for sent in airtrace.read(path)] == [
         ("HT 40 MHz MCS 13 SGI", 10_000)
     ]
 
@@ -271,7 +275,7 @@ CUT_IN_ADDRESS = GOOD[: int.from_bytes(GOOD[2:4], "little") + 4]
     ],
     ids=["no vendor", "Ethernet", "other vendor", "length", "presence", "one octet", "address"],
 )
-def test_another_frame_is_one_clear_error(tmp_path: Path, data: bytes, error: str) -> None:
+def test_a_malformed_frame_is_one_line(tmp_path: Path, data: bytes, error: str) -> None:
     stamp_ns, good = frame(0, 10)
     path = write_air(tmp_path, [(stamp_ns, good), (stamp_ns, data)])
     with pytest.raises(AirtcpError, match=rf"air\.pcapng: {error}") as raised:

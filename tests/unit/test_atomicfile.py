@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Files that are whole or not there: the order in which they reach the disk."""
+"""Atomic writes: the order of fsync, rename and unlink."""
 
 import os
 from pathlib import Path
@@ -11,29 +11,29 @@ from airtcp import atomicfile
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
-    """What has been done to the disk, in order."""
-    done: list[tuple[str, str]] = []
+    """Calls that change the disk, in order, with the name of the file."""
+    calls: list[tuple[str, str]] = []
     fsync, replace, unlink = os.fsync, Path.replace, Path.unlink
 
     def spy_fsync(descriptor: int) -> None:
-        done.append(("fsync", Path(f"/proc/self/fd/{descriptor}").readlink().name))
+        calls.append(("fsync", Path(f"/proc/self/fd/{descriptor}").readlink().name))
         fsync(descriptor)
 
     def spy_replace(path: Path, target: Path) -> Path:
-        done.append(("replace", target.name))
+        calls.append(("replace", target.name))
         return replace(path, target)
 
     def spy_unlink(path: Path, missing_ok: bool = False) -> None:
-        done.append(("unlink", path.name))
+        calls.append(("unlink", path.name))
         unlink(path, missing_ok)
 
     monkeypatch.setattr(os, "fsync", spy_fsync)
     monkeypatch.setattr(Path, "replace", spy_replace)
     monkeypatch.setattr(Path, "unlink", spy_unlink)
-    return done
+    return calls
 
 
-def test_a_file_is_on_the_disk_before_it_has_its_name(
+def test_a_file_is_flushed_before_it_is_renamed(
     tmp_path: Path, calls: list[tuple[str, str]]
 ) -> None:
     atomicfile.write(tmp_path / "x", b"new")
@@ -42,9 +42,7 @@ def test_a_file_is_on_the_disk_before_it_has_its_name(
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
 
 
-def test_a_write_that_fails_leaves_what_was_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_write_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(_descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
@@ -56,7 +54,7 @@ def test_a_write_that_fails_leaves_what_was_there(
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
 
 
-def test_a_directory_loses_its_mark_first(tmp_path: Path, calls: list[tuple[str, str]]) -> None:
+def test_remove_deletes_the_marker_file_first(tmp_path: Path, calls: list[tuple[str, str]]) -> None:
     run_dir = tmp_path / "run"
     run_dir.mkdir()
     for name in ("a", "mark", "z"):
@@ -67,7 +65,7 @@ def test_a_directory_loses_its_mark_first(tmp_path: Path, calls: list[tuple[str,
     atomicfile.remove(run_dir, "mark")
 
 
-def test_what_is_packed_is_unpacked_whole(tmp_path: Path, calls: list[tuple[str, str]]) -> None:
+def test_unpack_restores_what_pack_took(tmp_path: Path, calls: list[tuple[str, str]]) -> None:
     one = tmp_path / "one"
     one.mkdir()
     (one / "program").write_bytes(b"\0\1")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Bianchi's model of saturated stations against calculation by hand."""
+"""Bianchi's model of saturated stations, against values computed by hand."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from airtcp.models.bianchi import (
     attempt_probability,
     ofdm_us,
 )
-from airtcp.models.bianchi import solve as solve_any
+from airtcp.models.bianchi import solve as solve_exchange
 
 PAYLOAD = 1472
 PPDU_US = ofdm_us(54, 26 + 8 + 20 + 8 + PAYLOAD + 4)
@@ -20,11 +20,11 @@ STATIONS = (1, 2, 3, 5, 10, 20, 50)
 
 
 def solve(n: int) -> Prediction:
-    return solve_any(n, PPDU_US, ACK_US, PAYLOAD)
+    return solve_exchange(n, PPDU_US, ACK_US, PAYLOAD)
 
 
 def test_durations_by_hand() -> None:
-    assert PPDU_US == 20 + 4 * 58  # 12326 bits, 216 a symbol
+    assert PPDU_US == 20 + 4 * 58  # 12326 bits, 216 per symbol
     assert ACK_US == 28
     edca = BEST_EFFORT
     assert (edca.aifs_us, edca.timeout_us, edca.eifs_extra_us) == (43, 45, 60)
@@ -32,15 +32,15 @@ def test_durations_by_hand() -> None:
 
 
 def test_a_lone_station_by_hand() -> None:
-    one = solve(1)
-    assert one.collision_probability == 0
-    assert one.tau == pytest.approx(1 / 8.5)  # 7.5 boundaries to count down, one to transmit
+    prediction = solve(1)
+    assert prediction.collision_probability == 0
+    assert prediction.tau == pytest.approx(1 / 8.5)  # 7.5 boundaries to count down, one to transmit
     cycle_us = 43 + 7.5 * 9 + PPDU_US + 16 + 28
-    assert one.throughput_mbps == pytest.approx(8 * PAYLOAD / cycle_us)
+    assert prediction.throughput_mbps == pytest.approx(8 * PAYLOAD / cycle_us)
 
 
 @pytest.mark.parametrize("p", [0.0, 0.2, 0.4, 0.7])
-def test_without_a_last_attempt_tau_is_bianchis_equation_7(p: float) -> None:
+def test_without_a_retry_limit_tau_is_bianchis_equation_7(p: float) -> None:
     window, doublings = 32, 5
     edca = Edca(cw_min=31, cw_max=1023, attempts=500)
     expected = (
@@ -50,8 +50,8 @@ def test_without_a_last_attempt_tau_is_bianchis_equation_7(p: float) -> None:
 
 
 @pytest.mark.parametrize("n", STATIONS)
-def test_the_fixed_point_is_one(n: int) -> None:
-    found = solve(n)
-    p = 1 - (1 - found.tau) ** (n - 1)
-    assert found.collision_probability == pytest.approx(p, abs=1e-9)
-    assert found.tau == pytest.approx(attempt_probability(found.collision_probability))
+def test_the_solution_is_a_fixed_point(n: int) -> None:
+    prediction = solve(n)
+    p = 1 - (1 - prediction.tau) ** (n - 1)
+    assert prediction.collision_probability == pytest.approx(p, abs=1e-9)
+    assert prediction.tau == pytest.approx(attempt_probability(prediction.collision_probability))

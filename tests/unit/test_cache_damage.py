@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What is in the cache is checked before it is used, and made anew when it is damaged."""
+"""Damaged files in the cache are detected and made again."""
 
 import json
 import os
@@ -24,18 +24,21 @@ def flip(path: Path) -> None:
 
 
 DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
-    "empty": (lambda made: (made / "linux").write_bytes(b""), "linux has changed"),
-    "flipped": (lambda made: flip(made / "linux"), "linux has changed"),
-    "not executable": (lambda made: (made / "linux").chmod(0o644), "linux has changed"),
-    "gone": (lambda made: (made / "lib" / "x.ko").unlink(), "lib/x.ko is missing"),
-    "torn": (lambda made: (made / "build.json").write_text("{"), "build.json has changed"),
-    "no list": (lambda made: (made / "contents.json").unlink(), "contents.json is missing"),
-    "torn list": (
-        lambda made: (made / "contents.json").write_text('{"linux": '),
+    "empty": (lambda entry: (entry / "linux").write_bytes(b""), "linux has changed"),
+    "flipped": (lambda entry: flip(entry / "linux"), "linux has changed"),
+    "not executable": (lambda entry: (entry / "linux").chmod(0o644), "linux has changed"),
+    "deleted": (lambda entry: (entry / "lib" / "x.ko").unlink(), "lib/x.ko is missing"),
+    "truncated": (lambda entry: (entry / "build.json").write_text("{"), "build.json has changed"),
+    "no contents.json": (
+        lambda entry: (entry / "contents.json").unlink(),
+        "contents.json is missing",
+    ),
+    "truncated contents.json": (
+        lambda entry: (entry / "contents.json").write_text('{"linux": '),
         "contents.json cannot be read",
     ),
-    "other list": (
-        lambda made: (made / "contents.json").write_text("[]"),
+    "wrong contents.json": (
+        lambda entry: (entry / "contents.json").write_text("[]"),
         "contents.json cannot be read",
     ),
 }
@@ -52,19 +55,19 @@ def fill(new: Path) -> None:
 @pytest.mark.parametrize("kind", DAMAGE)
 def test_damage_is_found(tmp_path: Path, kind: str) -> None:
     fill(tmp_path / "new")
-    made = tmp_path / "made"
-    atomicfile.install(tmp_path / "new", made)
-    assert atomicfile.damage(made) is None
-    damage, told = DAMAGE[kind]
-    damage(made)
-    assert atomicfile.damage(made) == told
+    entry = tmp_path / "made"
+    atomicfile.install(tmp_path / "new", entry)
+    assert atomicfile.damage(entry) is None
+    damage, message = DAMAGE[kind]
+    damage(entry)
+    assert atomicfile.damage(entry) == message
     fill(tmp_path / "new")
-    atomicfile.install(tmp_path / "new", made)
-    assert atomicfile.damage(made) is None
+    atomicfile.install(tmp_path / "new", entry)
+    assert atomicfile.damage(entry) is None
     assert [path.name for path in tmp_path.iterdir()] == ["made"]
 
 
-def test_a_directory_is_on_the_disk_before_it_has_its_name(
+def test_a_directory_is_flushed_before_it_is_renamed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     flushed: set[str] = set()
@@ -86,7 +89,7 @@ def test_a_directory_is_on_the_disk_before_it_has_its_name(
 
 @pytest.fixture
 def builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """The kernels that have been built, by a stand-in for make."""
+    """Replaces the build of kernels; lists the directories of those built."""
     built: list[Path] = []
 
     def build(*arguments: object) -> None:
@@ -105,31 +108,31 @@ def builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 
 
 @pytest.mark.parametrize("kind", DAMAGE)
-def test_a_damaged_kernel_is_built_anew(builds: list[Path], kind: str) -> None:
-    said: list[str] = []
-    first = image.build(say=said.append)
-    assert image.build(say=said.append) == first
-    assert len(builds) == 1 and not said
-    damage, told = DAMAGE[kind]
+def test_a_damaged_kernel_is_rebuilt(builds: list[Path], kind: str) -> None:
+    lines: list[str] = []
+    first = image.build(say=lines.append)
+    assert image.build(say=lines.append) == first
+    assert len(builds) == 1 and not lines
+    damage, message = DAMAGE[kind]
     damage(first.path.parent)
-    assert image.build(say=said.append) == first
+    assert image.build(say=lines.append) == first
     assert len(builds) == 2
-    assert said == [f"the kernel in {first.path.parent} is damaged ({told}): rebuilding it"]
+    assert lines == [f"the kernel in {first.path.parent} is damaged ({message}): rebuilding it"]
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '["a"]', "null", '{"a": 1}'])
-def test_a_damaged_memory_of_tarballs_is_written_anew(
+def test_a_damaged_list_of_tarballs_is_rewritten(
     builds: list[Path], tmp_path: Path, text: str
 ) -> None:
     first = image.build(say=print)
-    memory = tmp_path / "cache" / "kernel" / "sources.json"
-    memory.write_text(text)
+    sources = tmp_path / "cache" / "kernel" / "sources.json"
+    sources.write_text(text)
     assert image.build(say=print) == first
-    assert atomicfile.sha256(tmp_path / "linux.tar") in json.loads(memory.read_text()).values()
+    assert atomicfile.sha256(tmp_path / "linux.tar") in json.loads(sources.read_text()).values()
     assert len(builds) == 1
 
 
-def test_every_tarball_is_remembered(
+def test_the_hash_of_every_tarball_is_cached(
     builds: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = tmp_path / "other.tar"
@@ -140,12 +143,12 @@ def test_every_tarball_is_remembered(
     assert source.identity(tmp_path / "linux.tar") != source.identity(other)
 
 
-def test_programs_are_compiled_once_by_all_and_anew_when_damaged(
+def test_programs_are_compiled_once_and_again_if_damaged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AIRTCP_CACHE", str(tmp_path))
-    left = tmp_path / "tools" / "tmpkilled" / "new"
-    left.mkdir(parents=True)
+    leftover = tmp_path / "tools" / "tmpkilled" / "new"
+    leftover.mkdir(parents=True)
     command = "from airtcp.backends.guesttools import build_tools; build_tools(print)"
     started = [
         subprocess.Popen(
@@ -156,11 +159,11 @@ def test_programs_are_compiled_once_by_all_and_anew_when_damaged(
         )
         for _ in range(4)
     ]
-    said = [process.communicate()[0].splitlines() for process in started]
+    outputs = [process.communicate()[0].splitlines() for process in started]
     assert [process.returncode for process in started] == [0] * 4
     compiling = "compiling the guest programs"
-    assert sum(lines.count(compiling) for lines in said) == 1
-    assert not left.exists()
+    assert sum(lines.count(compiling) for lines in outputs) == 1
+    assert not leftover.exists()
 
     again: list[str] = []
     tools = guesttools.build_tools(again.append)
