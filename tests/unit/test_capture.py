@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Conversion and reading of captures, against packets made byte by byte."""
+"""Conversion and reading of captures that the tests write byte by byte."""
 
 import struct
 from pathlib import Path
@@ -25,7 +25,7 @@ def test_conversion_keeps_every_nanosecond_byte_and_length(tmp_path: Path) -> No
     assert read == list(capture.read_packets(pcap))
 
 
-def test_pcapng_bytes_are_the_ones_of_the_format(tmp_path: Path) -> None:
+def test_pcapng_has_the_bytes_of_the_specification(tmp_path: Path) -> None:
     pcap = write_pcap(tmp_path / "a.pcap", 1, [((5 << 32) + 6, b"abcde")])
     capture.convert(pcap, tmp_path / "a.pcapng", "eth0")
     expected = struct.pack("<IIIHHqI", 0x0A0D0D0A, 28, 0x1A2B3C4D, 1, 0, -1, 28)
@@ -88,7 +88,7 @@ def test_a_second_presence_word_moves_the_fields() -> None:
 
 @pytest.mark.parametrize("keep", [0, 3, 10, 30, -1])
 @pytest.mark.parametrize("suffix", ["pcap", "pcapng"])
-def test_a_capture_cut_short_is_one_clear_error(tmp_path: Path, suffix: str, keep: int) -> None:
+def test_error_of_a_truncated_capture(tmp_path: Path, suffix: str, keep: int) -> None:
     frames = [(1, ethernet(tcp_packet(payload_bytes=10)))]
     pcap = write_pcap(tmp_path / "a.pcap", 1, frames)
     capture.convert(pcap, tmp_path / "a.pcapng", "eth0")
@@ -106,7 +106,7 @@ def test_a_failed_conversion_leaves_nothing_behind(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["a.pcap"]
 
 
-def test_missing_and_foreign_files(tmp_path: Path) -> None:
+def test_errors_of_missing_and_unknown_files(tmp_path: Path) -> None:
     with pytest.raises(AirtcpError, match=r"none\.pcap: No such file"):
         list(capture.read_packets(tmp_path / "none.pcap"))
     (tmp_path / "text").write_text("not a capture")

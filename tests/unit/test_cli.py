@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The command line without a kernel: exit codes, one line a failure, what stdout carries."""
+"""The command line without a kernel: exit codes, one line per error, standard output."""
 
 import json
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ from airtcp.sweep.sweep import Outcome
 
 @pytest.fixture(autouse=True)
 def no_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No kernel and no guest's programs."""
+    """Replace the kernel and the guest's programs."""
     monkeypatch.setattr(doctor, "require_programs", lambda: None)
     monkeypatch.setattr(
         image, "build", lambda *_, **__: Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
@@ -36,7 +36,7 @@ def no_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 def sweep_with(
     monkeypatch: pytest.MonkeyPatch, *, failing: Sequence[int] = (), interrupted: bool = False
 ) -> None:
-    """A sweep that answers at once; runs of the seeds in `failing` fail."""
+    """Replace sweeps by one that returns at once; runs of the seeds in `failing` fail."""
 
     def sweep(todo: Sequence[RunRequest], _out: Path, *_: object) -> Outcome:
         results = {
@@ -53,7 +53,7 @@ def sweep_with(
     monkeypatch.setattr(session, "sweep", sweep)
 
 
-def test_json_is_one_document_and_nothing_else(
+def test_json_prints_only_a_json_document(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sweep_with(monkeypatch)
@@ -68,7 +68,7 @@ def test_json_is_one_document_and_nothing_else(
     assert len(parquet.read(tmp_path)) == 12
 
 
-def test_all_is_every_experiment_and_the_page_over_them(
+def test_run_all_runs_every_experiment_and_writes_a_page(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sweep_with(monkeypatch)
@@ -88,25 +88,25 @@ def test_all_is_every_experiment_and_the_page_over_them(
 
 
 @pytest.mark.parametrize("more", [[], ["--full", "--set", "mcs=7"], ["--quick", "--json"]])
-def test_all_needs_its_extent_and_nothing_else(
+def test_run_all_requires_quick_or_full(
     more: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(["run", "all", *more]) == 2
     assert "run all: requires --quick or --full" in capsys.readouterr().err
 
 
-def test_a_failed_run_is_one_line_and_exit_code_1(
+def test_a_failed_run_prints_one_line_and_exits_with_1(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sweep_with(monkeypatch, failing=[2])
     arguments = ["run", "thesis-lan", "--set", "mcs=7", "--set", "ack_policy=aad", "--seeds", "2"]
     assert cli.main([*arguments, "--out", str(tmp_path)]) == 1
-    said = capsys.readouterr()
-    assert "airtcp: mcs=7 ack_policy=aad seed=2: it broke (console: x)\n" in said.err
-    assert "mcs=7 ack_policy=aad  1" in said.out
+    captured = capsys.readouterr()
+    assert "airtcp: mcs=7 ack_policy=aad seed=2: it broke (console: x)\n" in captured.err
+    assert "mcs=7 ack_policy=aad  1" in captured.out
 
 
-def test_ctrl_c_is_130_and_says_how_to_go_on(
+def test_ctrl_c_exits_with_130_and_says_what_is_kept(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sweep_with(monkeypatch, interrupted=True)
@@ -145,24 +145,24 @@ def test_ctrl_c_is_130_and_says_how_to_go_on(
         (["run", "all", "--quick", "--out", "/dev/null"], "--out /dev/null: is a file; an ex"),
     ],
 )
-def test_bad_input_is_one_line_and_exit_code_2(
+def test_bad_input_prints_one_line_and_exits_with_2(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(arguments) == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert message in said.err
-    assert said.err.startswith("airtcp: ")
-    assert said.err.count("\n") == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert message in captured.err
+    assert captured.err.startswith("airtcp: ")
+    assert captured.err.count("\n") == 1
 
 
 @pytest.mark.parametrize(
     "arguments", [[], ["fly"], ["run"], ["run", "x", "--seeds", "0"], ["run", "x", "--jobs", "two"]]
 )
-def test_arguments_that_make_no_sense_are_exit_code_2(arguments: list[str]) -> None:
-    with pytest.raises(SystemExit) as left:
+def test_bad_arguments_exit_with_2(arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as exited:
         cli.main(arguments)
-    assert left.value.code == 2
+    assert exited.value.code == 2
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_arguments_that_make_no_sense_are_exit_code_2(arguments: list[str]) -> N
         (KeyboardInterrupt(), 130),
     ],
 )
-def test_no_failure_is_a_traceback(
+def test_errors_print_one_line_without_a_traceback(
     error: BaseException,
     code: int,
     monkeypatch: pytest.MonkeyPatch,
@@ -187,7 +187,7 @@ def test_no_failure_is_a_traceback(
     assert capsys.readouterr().err.count("\n") == 1
 
 
-def test_an_error_that_ctrl_c_has_become_is_130(
+def test_an_error_caused_by_ctrl_c_exits_with_130(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def build(*_: object, **__: object) -> Kernel:
@@ -199,7 +199,7 @@ def test_an_error_that_ctrl_c_has_become_is_130(
     assert capsys.readouterr().err == "airtcp: interrupted\n"
 
 
-def test_results_are_asked_in_sql_and_compared(
+def test_results_are_queried_compared_and_exported(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sweep_with(monkeypatch, failing=[3])
@@ -212,20 +212,20 @@ def test_results_are_asked_in_sql_and_compared(
     assert cli.main(["results", "query", sql, *both]) == 0
     assert capsys.readouterr().out == ("runs  mean  error\n   7     1  it broke (console: x)\n")
     assert cli.main(["results", "compare", *both]) == 0
-    said = capsys.readouterr()
-    assert said.out.splitlines()[1].split() == (
+    captured = capsys.readouterr()
+    assert captured.out.splitlines()[1].split() == (
         ["mcs=7", "ack_policy=aad", "goodput_mbps", *"21110"]
     )
-    assert "12.7 standard errors" in said.out.splitlines()[2]
-    assert said.err.splitlines() == [
+    assert "12.7 standard errors" in captured.out.splitlines()[2]
+    assert captured.err.splitlines() == [
         f"1 runs of {both[1]} have no partner with the same parameters and seed",
-        *(f"airtcp: {one}/runs is missing: the files of runs are not checked" for one in both),
+        *(f"airtcp: {out}/runs is missing: the files of runs are not checked" for out in both),
     ]
     assert cli.main(["results", "export", both[0]]) == 0
     assert capsys.readouterr().out.count("\n") == 4
 
 
-def test_sweeps_without_a_pair_are_not_compared(
+def test_sweeps_without_a_common_run_are_not_compared(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sweep_with(monkeypatch)
@@ -235,9 +235,9 @@ def test_sweeps_without_a_pair_are_not_compared(
         cli.main([*arguments, "--duration", duration, "--out", out_dir])
     capsys.readouterr()
     assert cli.main(["results", "compare", *both]) == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err == (
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == (
         f"airtcp: no run of {both[0]} has the same parameters and seed as a run of {both[1]}; "
         "they differ in duration (2s; 5s)\n"
     )
@@ -253,19 +253,19 @@ def test_sweeps_without_a_pair_are_not_compared(
         ),
     ],
 )
-def test_help_says(
+def test_help_contains(
     arguments: list[str], words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(SystemExit) as left:
+    with pytest.raises(SystemExit) as exited:
         cli.main([*arguments, "--help"])
-    assert left.value.code == 0
+    assert exited.value.code == 0
     text = " ".join(capsys.readouterr().out.split())
     assert all(word in text for word in words), text
 
 
-def test_list_and_show_tell_the_same_in_text_and_json(capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_and_show_print_the_same_as_text_and_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["list", "--json"]) == 0
-    assert "thesis-lan" in [one["name"] for one in json.loads(capsys.readouterr().out)]
+    assert "thesis-lan" in [row["name"] for row in json.loads(capsys.readouterr().out)]
     assert cli.main(["show", "thesis-lan", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert len(shown["cases"]) == len(shown["published"]) == 21
@@ -281,7 +281,7 @@ def test_list_and_show_tell_the_same_in_text_and_json(capsys: pytest.CaptureFixt
 def test_show_lists_the_figures_of_an_experiment(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["show", "tsq-size", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)["figures"]
-    assert [one["y"] for one in shown] == [["goodput_mbps"], ["ampdu_mpdus_mean"]]
+    assert [figure["y"] for figure in shown] == [["goodput_mbps"], ["ampdu_mpdus_mean"]]
     assert cli.main(["show", "tsq-size"]) == 0
     text = capsys.readouterr().out
     assert "(Figure 7): goodput_mbps against ping_rtt_ms_p50, lines congestion_control, " in text

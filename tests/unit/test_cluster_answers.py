@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Sweeps on a Dask cluster in this process, with a stand-in for the guest's process."""
+"""Sweeps on a Dask cluster in this process; a fake replaces the work of a run."""
 
 import errno
 import pickle
@@ -32,8 +32,8 @@ def scheduler() -> Iterator[str]:
 
 
 @contextmanager
-def cluster_of(*marks: dict[str, float]) -> Iterator[str]:
-    """A scheduler with a worker for each of the marks; its address."""
+def cluster_of(*worker_resources: dict[str, float]) -> Iterator[str]:
+    """A scheduler with a worker for each set of resources; yields its address."""
     options = {"nthreads": 2, "dashboard_address": ":0"}
     scheduler = {
         "cls": Scheduler,
@@ -41,15 +41,15 @@ def cluster_of(*marks: dict[str, float]) -> Iterator[str]:
     }
     workers = {
         number: {"cls": Worker, "options": {**options, "resources": resources}}
-        for number, resources in enumerate(marks)
+        for number, resources in enumerate(worker_resources)
     }
-    with SpecCluster(workers=workers, scheduler=scheduler) as made:
-        yield made.scheduler_address
+    with SpecCluster(workers=workers, scheduler=scheduler) as running:
+        yield running.scheduler_address
 
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Kernel, GuestTools]:
-    """A kernel and programs here, and a cache that has neither."""
+    """A kernel and programs on this machine, and a cache without them."""
     image = tmp_path / "0123456789abcdef" / "linux"
     tools = tmp_path / "fedcba9876543210"
     for directory, name in ((image.parent, "linux"), (tools, "init")):
@@ -60,10 +60,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Kernel, Gu
 
 
 def answer(task: clusterworker.Task) -> bytes:
-    """A run that ends well for seed 1, badly for 2, not at all for 3, breaks for 4.
-
-    For seed 5 it fails as all others would.
-    """
+    """Seed 1: succeeds. 2: the run fails. 3: no answer. 4: an exception. 5: ends the sweep."""
     if task.seed == 3:
         return pickle.dumps(Failure("no answer"))
     if task.seed == 5:
@@ -81,16 +78,16 @@ def answer(task: clusterworker.Task) -> bytes:
     return pickle.dumps(RunOutput(result, atomicfile.pack(written), scratch))
 
 
-def go(
-    where: str, machine: tuple[Kernel, GuestTools], out_dir: Path, seeds: int, said: list[str]
+def run_sweep(
+    where: str, machine: tuple[Kernel, GuestTools], out_dir: Path, seeds: int, lines: list[str]
 ) -> tuple[list[RunRequest], Outcome]:
     todo = requests(*machine, [Case({"mcs": 7}, Parameters())], range(1, seeds + 1))
     place = cluster.Cluster(where, None, None)
-    events = cluster.events(todo, out_dir, place, lambda text: said.append(text))
+    events = cluster.events(todo, out_dir, place, lines.append)
     return todo, collect(events, lambda *_: None)
 
 
-def test_what_workers_answer_is_placed_and_told(
+def test_runs_of_workers_are_stored_and_failures_reported(
     scheduler: str,
     machine: tuple[Kernel, GuestTools],
     tmp_path: Path,
@@ -101,7 +98,7 @@ def test_what_workers_answer_is_placed_and_told(
     half_written = run_directory(out_dir, Case({"mcs": 7}, Parameters()), 1)
     half_written.mkdir(parents=True)
     (half_written / "rubbish").touch()
-    todo, outcome = go(scheduler, machine, out_dir, 4, [])
+    todo, outcome = run_sweep(scheduler, machine, out_dir, 4, [])
     assert [outcome.results[job].status for job in todo[:2]] == ["ok", "failed"]
     assert [outcome.failures.get(job) for job in todo] == [
         None,
@@ -118,46 +115,46 @@ def test_what_workers_answer_is_placed_and_told(
     assert (cache / "tools" / machine[1].directory.name / "init").read_text() == "init"
 
 
-def test_a_worker_on_which_all_runs_would_fail_ends_the_sweep(
+def test_a_failure_that_affects_all_runs_ends_the_sweep(
     scheduler: str,
     machine: tuple[Kernel, GuestTools],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(cluster, "work", answer)
-    _, outcome = go(scheduler, machine, tmp_path / "out", 7, [])
+    _, outcome = run_sweep(scheduler, machine, tmp_path / "out", 7, [])
     assert outcome.stopped == "on machine: no space left"
 
 
-def other_marks() -> dict[str, float]:
-    """Those of a worker of another version."""
-    ours = clusterworker.resources()
-    return {("airtcp:airtcp:other" if "airtcp:airtcp" in mark else mark): 1 for mark in ours}
+def other_resources() -> dict[str, float]:
+    """The resources of a worker of another version."""
+    resources = clusterworker.resources()
+    return {("airtcp:airtcp:other" if "airtcp:airtcp" in name else name): 1 for name in resources}
 
 
 def test_a_worker_with_other_programs_gets_no_runs(
     machine: tuple[Kernel, GuestTools], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cluster, "work", answer)
-    said: list[str] = []
-    with cluster_of(other_marks(), clusterworker.resources()) as address:
-        todo, outcome = go(address, machine, tmp_path / "out", 1, said)
+    lines: list[str] = []
+    with cluster_of(other_resources(), clusterworker.resources()) as address:
+        todo, outcome = run_sweep(address, machine, tmp_path / "out", 1, lines)
     assert list(outcome.results) == todo
-    [line] = said
+    [line] = lines
     assert "differs from this machine in airtcp and gets no runs" in line
 
 
-def test_a_cluster_of_other_programs_alone_is_an_error(
+def test_a_cluster_with_only_other_programs_is_an_error(
     machine: tuple[Kernel, GuestTools], tmp_path: Path
 ) -> None:
     with (
-        cluster_of(other_marks()) as address,
+        cluster_of(other_resources()) as address,
         pytest.raises(AirtcpError, match=r"differs from this machine in airtcp"),
     ):
-        go(address, machine, tmp_path / "out", 1, [])
+        run_sweep(address, machine, tmp_path / "out", 1, [])
 
 
-def test_a_worker_that_cannot_keep_the_kernel_is_one_line(
+def test_error_of_a_worker_that_cannot_store_the_kernel_is_one_line(
     scheduler: str,
     machine: tuple[Kernel, GuestTools],
     tmp_path: Path,
@@ -169,15 +166,15 @@ def test_a_worker_that_cannot_keep_the_kernel_is_one_line(
     monkeypatch.setattr(atomicfile, "unpack", full)
     kept = tmp_path / "cache" / "kernel" / machine[0].hash
     with pytest.raises(AirtcpError, match=f"cannot keep {kept}: No space left on device$"):
-        go(scheduler, machine, tmp_path / "out", 1, [])
+        run_sweep(scheduler, machine, tmp_path / "out", 1, [])
 
 
-def test_a_scheduler_that_cannot_be_reached_is_one_line(
+def test_error_of_an_unreachable_scheduler_is_one_line(
     machine: tuple[Kernel, GuestTools], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cluster, "_CONNECT_S", 1)
     with pytest.raises(AirtcpError, match=r"^--cluster tcp://127.0.0.1:1: cannot connect"):
-        go("tcp://127.0.0.1:1", machine, tmp_path / "out", 1, [])
+        run_sweep("tcp://127.0.0.1:1", machine, tmp_path / "out", 1, [])
 
 
 NONE = certificates.Certificates(Path("none"))
@@ -204,7 +201,7 @@ NONE = certificates.Certificates(Path("none"))
         ),
     ],
 )
-def test_a_bad_file_is_told_in_one_line(tmp_path: Path, text: str | None, message: str) -> None:
+def test_error_of_a_bad_file_is_one_line(tmp_path: Path, text: str | None, message: str) -> None:
     path = tmp_path / "cluster.yaml"
     if text is not None:
         path.write_text(text)

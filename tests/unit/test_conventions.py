@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What contributors and their tools rely on: make's targets, pre-commit's hooks, versions."""
+"""The repository's conventions: make targets, pre-commit hooks, versions, limits on length."""
 
 import ast
 import re
@@ -33,10 +33,10 @@ def test_make_lists_every_target() -> None:
     assert sorted(name for name, _ in listed) == sorted(targets())
 
 
-def test_hooks_are_targets_of_make_and_download_nothing() -> None:
+def test_hooks_are_local_make_targets() -> None:
     configuration = yaml.safe_load((REPOSITORY / ".pre-commit-config.yaml").read_text())
-    assert [one["repo"] for one in configuration["repos"]] == ["local"]
     [local] = configuration["repos"]
+    assert local["repo"] == "local"
     for hook in local["hooks"]:
         assert hook["language"] == "system"
         assert hook["entry"].removeprefix("make ") in targets()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Packages without a compilation: which configuration is built, what is copied, what is refused."""
+"""Debian packages without compiling: the configuration, the copied files, and errors."""
 
 import platform
 import re
@@ -26,19 +26,19 @@ CONFIG_DEBUG_INFO_DWARF5=y
 CONFIG_MODULE_SIG_KEY=""
 """
 
-Made = list[tuple[str, str]]
+Calls = list[tuple[str, str]]
 
 
 @pytest.fixture
-def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Made:
-    """What is asked of make, each time with the .config as it is then."""
+def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Calls:
+    """Replaces make; lists its targets with the .config at that time."""
     monkeypatch.setenv("AIRTCP_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(programs, "find", lambda program: program)
     monkeypatch.setattr(platform, "machine", lambda: "x86_64")
     monkeypatch.setattr(deb, "find_source", lambda given: tmp_path / "linux.tar")
     monkeypatch.setattr(deb, "identity", lambda source: "identity")
     monkeypatch.setattr(deb, "prepare_tree", lambda _s, _c, work, _say, complete: work / "linux")
-    calls: Made = []
+    recorded: Calls = []
 
     def run_make(
         tree: Path,
@@ -52,7 +52,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Made:
         config = output / ".config"
         if targets == ["x86_64_defconfig"]:
             config.write_text("CONFIG_OF_LINUX=y\n")
-        calls.append((targets[0], config.read_text()))
+        recorded.append((targets[0], config.read_text()))
         if targets[0] == "bindeb-pkg":
             (output / "debian").mkdir()
             for name in PACKAGES:
@@ -63,25 +63,25 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Made:
         return 0.0
 
     monkeypatch.setattr(deb, "run_make", run_make)
-    return calls
+    return recorded
 
 
 def quiet(_: str) -> None:
     pass
 
 
-def test_policies_are_laid_over_the_given_configuration(made: Made, tmp_path: Path) -> None:
+def test_policies_are_merged_into_the_given_configuration(calls: Calls, tmp_path: Path) -> None:
     (tmp_path / "config").write_text(DISTRIBUTION)
     deb.build(tmp_path / "out", config=tmp_path / "config", say=quiet)
-    assert [target for target, _ in made] == ["olddefconfig", "bindeb-pkg"]
-    config = made[0][1].splitlines()
+    assert [target for target, _ in calls] == ["olddefconfig", "bindeb-pkg"]
+    config = calls[0][1].splitlines()
     assert config[:2] == ["CONFIG_NET=y", 'CONFIG_MODULE_SIG_KEY=""']
     assert {"CONFIG_TCP_ACKPOL=y", "CONFIG_TCP_ACKPOL_ALL=m"} <= set(config)
     assert {'CONFIG_LOCALVERSION="-airtcp"', "CONFIG_DEBUG_INFO_NONE=y"} <= set(config)
     assert not [line for line in config if re.search("certs|DWARF|DEBUG_INFO=y", line)]
 
 
-def test_image_and_headers_are_copied_and_nothing_else(made: Made, tmp_path: Path) -> None:
+def test_only_image_and_headers_are_copied(calls: Calls, tmp_path: Path) -> None:
     (tmp_path / "config").write_text(DISTRIBUTION)
     packages = deb.build(tmp_path / "out", config=tmp_path / "config", say=quiet)
     assert packages == [tmp_path / "out" / name for name in PACKAGES[:2]]
@@ -91,7 +91,10 @@ def test_image_and_headers_are_copied_and_nothing_else(made: Made, tmp_path: Pat
 
 
 def test_command_line_prints_the_packages(
-    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    calls: Calls,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     (tmp_path / "config").write_text(DISTRIBUTION)
     arguments = ["--config", str(tmp_path / "config"), "--out", str(tmp_path / "out")]
@@ -100,19 +103,19 @@ def test_command_line_prints_the_packages(
     assert printed == [str(tmp_path / "out" / name) for name in PACKAGES[:2]]
 
 
-def test_without_any_configuration_linux_own_is_taken(
-    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_default_configuration_is_that_of_linux(
+    calls: Calls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(platform, "release", lambda: "of-no-kernel")
-    said: list[str] = []
-    deb.build(tmp_path / "out", say=said.append)
-    assert [target for target, _ in made] == ["x86_64_defconfig", "olddefconfig", "bindeb-pkg"]
-    assert made[1][1].startswith("CONFIG_OF_LINUX=y\n")
-    assert "/boot/config-of-no-kernel" in said[0]
+    lines: list[str] = []
+    deb.build(tmp_path / "out", say=lines.append)
+    assert [target for target, _ in calls] == ["x86_64_defconfig", "olddefconfig", "bindeb-pkg"]
+    assert calls[1][1].startswith("CONFIG_OF_LINUX=y\n")
+    assert "/boot/config-of-no-kernel" in lines[0]
 
 
-def test_configuration_without_tcp_says_what_did_not_take(
-    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_options_without_effect_are_reported(
+    calls: Calls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "config").write_text(DISTRIBUTION)
     run_make: Callable[..., float] = vars(deb)["run_make"]  # the fixture's
@@ -130,22 +133,22 @@ def test_configuration_without_tcp_says_what_did_not_take(
 
 
 @pytest.mark.parametrize("content", [None, b"# nothing\n", b"\xff\xfe"])
-def test_file_that_is_no_configuration_is_refused(
-    made: Made, tmp_path: Path, content: bytes | None
+def test_a_file_that_is_not_a_configuration_is_refused(
+    calls: Calls, tmp_path: Path, content: bytes | None
 ) -> None:
     if content is not None:
         (tmp_path / "config").write_bytes(content)
-    with pytest.raises(InputError, match=r"config.*give a Linux \.config") as caught:
+    with pytest.raises(InputError, match=r"config.*give a Linux \.config") as error:
         deb.build(tmp_path / "out", config=tmp_path / "config", say=quiet)
-    assert "\n" not in str(caught.value)
-    assert made == []
+    assert "\n" not in str(error.value)
+    assert calls == []
 
 
-def test_missing_programs_and_headers_are_one_line(
-    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_missing_programs_and_headers_are_listed_in_one_line(
+    calls: Calls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lacking = ("rsync", "openssl/opensslv.h")
-    monkeypatch.setattr(programs, "find", lambda name: None if name in lacking else name)
+    missing = ("rsync", "openssl/opensslv.h")
+    monkeypatch.setattr(programs, "find", lambda name: None if name in missing else name)
     with pytest.raises(
         AirtcpError,
         match=r"^missing: rsync, openssl/opensslv\.h; install with: apt-get install "

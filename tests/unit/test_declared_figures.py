@@ -49,7 +49,7 @@ MODEL = {
 
 
 def declared(tmp_path: Path, *figures: Mapping[str, Any]) -> list[Plot]:
-    """The declared figures of results with two delays."""
+    """The declared figures of results for two delays."""
     out_dir = write_results(tmp_path / "out", ("0ms", "50ms"), figures)
     return list(contents.describe(model.load(out_dir)).declared)
 
@@ -59,10 +59,10 @@ def rows(plot: Plot) -> list[list[str]]:
     return [list(row) for row in plot.data.rows]
 
 
-def test_metrics_against_each_other(tmp_path: Path) -> None:
+def test_metric_against_metric(tmp_path: Path) -> None:
     two = AGAINST | {"y": ["ping_rtt_ms_p50", "ping_rtt_ms_p95"]}
     one_metric, two_metrics = declared(tmp_path, AGAINST, two)
-    # Pings of 1 to 5 ms; nobody has published a ping.
+    # Pings take 1 to 5 ms; there are no published pings.
     goodput = ["default", "0 ms", "3.00 ± 0", "101 ± 12.71", "2", EN_DASH, "157.4"]
     assert goodput in rows(one_metric)
     pings = ["aad", "50 ms", "3.00 ± 0", "3.00 ± 0", "4.80 ± 0", "2", *[EN_DASH] * 3]
@@ -75,16 +75,16 @@ def test_metrics_against_each_other(tmp_path: Path) -> None:
     assert (default.notes, default.style.dash) == (["0 ms", "50 ms"], "solid")
     assert default.style.colour != aad.style.colour
     [labels] = [mark for mark in panel.marks if isinstance(mark, Labels)]
-    assert [one.text for one in labels.texts] == ["0 ms", "50 ms"] * 2
+    assert [text.text for text in labels.texts] == ["0 ms", "50 ms"] * 2
     assert [entry.name for entry in one_metric.figure.legend.entries] == ["default", "aad"]
     names = [entry.name for entry in two_metrics.figure.legend.entries]
     assert names == ["default", "aad", "ping RTT, median", "ping RTT, 95th percentile"]
 
 
-def test_quantities_over_time_and_how_often_they_have_each_value(tmp_path: Path) -> None:
+def test_quantities_over_time_and_histograms(tmp_path: Path) -> None:
     over_time = [
-        {"title": what, "over_time": what, "lines": "ack_policy", "panels": "delay"}
-        for what in ("cwnd", "goodput", "ping")
+        {"title": name, "over_time": name, "lines": "ack_policy", "panels": "delay"}
+        for name in ("cwnd", "goodput", "ping")
     ]
     cwnd, goodput, ping, histogram = declared(
         tmp_path, *over_time, over_time[-1] | {"histogram": "on"}
@@ -102,7 +102,7 @@ def test_quantities_over_time_and_how_often_they_have_each_value(tmp_path: Path)
     assert histogram.figure.panels[0].x.title == "ping RTT (ms)"
 
 
-def test_a_model_stands_beside_what_was_measured(tmp_path: Path) -> None:
+def test_a_model_is_shown_with_measured_values(tmp_path: Path) -> None:
     [plot] = declared(tmp_path, MODEL)
     measured = ["100 ± 2.00", "90.00", f"{MINUS}10.00", f"{MINUS}10.00"]
     assert ["pacing factor 2", "10", "9.60", *measured, *measured] in rows(plot)
@@ -118,7 +118,7 @@ def test_a_model_stands_beside_what_was_measured(tmp_path: Path) -> None:
     assert upper.y.limits[0] == lower.y.limits[0] == 0 and upper.y.limits[1] > 102
 
 
-def test_a_declared_figure_marks_what_was_published(tmp_path: Path) -> None:
+def test_a_declared_figure_shows_published_values(tmp_path: Path) -> None:
     [plot] = declared(tmp_path, AGAINST | {"x": "goodput_mbps"})
     assert "Hollow: published for the same case" in plot.caption
     assert plot.table and plot.table.notes == ["Published: Table <5.1>"]
@@ -145,11 +145,11 @@ def test_every_kind_of_declared_figure_has_a_builder(kind: Any) -> None:
     assert callable(import_module(f"airtcp.report.declared.{kind.kind}").build)
 
 
-def test_everything_that_can_be_shown_over_time_can_be_read() -> None:
+def test_every_quantity_over_time_has_a_reader() -> None:
     assert tuple(over_time.QUANTITIES) == get_args(TimeFigure.model_fields["over_time"].annotation)
 
 
-def test_published_ratios_stand_beside_ours(tmp_path: Path) -> None:
+def test_published_ratios_are_listed_with_ours(tmp_path: Path) -> None:
     out_dir = write_results(tmp_path / "out")
     path = out_dir / "results.json"
     row = {
@@ -159,15 +159,17 @@ def test_published_ratios_stand_beside_ours(tmp_path: Path) -> None:
         **{"source": "", "n": 1, "ratio": None, "reason": ""},
     }
     path.write_text(json.dumps(json.loads(path.read_text()) | {"published": [row]}))
-    what = "goodput_mbps: ack_policy aad, relative to ack_policy default"
-    assert [what, "1.1", "more", "same trend"] in Elements(text_of(out_dir)).rows
+    name = "goodput_mbps: ack_policy aad, relative to ack_policy default"
+    assert [name, "1.1", "more", "same trend"] in Elements(text_of(out_dir)).rows
 
 
-def test_factors_that_a_figure_does_not_name_make_lines(tmp_path: Path) -> None:
+def test_factors_that_a_figure_does_not_use_become_lines(tmp_path: Path) -> None:
     out_dir = write_results(tmp_path / "out", ("0ms", "50ms"))
     cases = model.load(out_dir).cases
-    alone = layout.lay_out(MetricFigure(title="", x="goodput_mbps", y=("goodput_mbps",)), cases)
-    assert alone.lines == [
+    by_default = layout.lay_out(
+        MetricFigure(title="", x="goodput_mbps", y=("goodput_mbps",)), cases
+    )
+    assert by_default.lines == [
         *("ack policy default, delay 0 ms", "ack policy aad, delay 0 ms"),
         *("ack policy default, delay 50 ms", "ack policy aad, delay 50 ms"),
     ]
@@ -190,7 +192,7 @@ def test_factors_that_a_figure_does_not_name_make_lines(tmp_path: Path) -> None:
         (["cwnd_segments_mean"], "cwnd, mean (segments)"),
     ],
 )
-def test_axes_for_people(metrics: list[str], text: str) -> None:
+def test_axes_have_readable_titles(metrics: list[str], text: str) -> None:
     assert layout.axis(metrics).title == text
 
 
@@ -201,7 +203,7 @@ def test_axes_for_people(metrics: list[str], text: str) -> None:
         (MODEL | {"points": [], "mean_absolute_error": None}, "left out: no case has a tsq in"),
     ],
 )
-def test_a_declared_figure_without_points_is_left_out_and_told(
+def test_a_declared_figure_without_points_is_left_out_with_a_note(
     tmp_path: Path, figure: Mapping[str, Any], note: str
 ) -> None:
     out_dir = write_results(tmp_path / "out", figures=[figure])

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The tables of docs/reference/experiments.md are those of the schema."""
+"""The tables of docs/reference/experiments.md are up to date with the schema."""
 
 from pathlib import Path
 
 from airtcp.experiment.doctables import with_tables
 from airtcp.experiment.schema import schema
 
-# docs/reference/topologies.md has these in one table, test_network.py holds it to them.
+# docs/reference/topologies.md has these in one table, which test_network.py checks.
 ELSEWHERE = {"Topology", "Server", "AccessPoint", "Station", "Flow", "Change", "Settings"}
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "experiments.md"
@@ -17,10 +17,10 @@ def test_the_tables_in_the_docs_are_up_to_date() -> None:
     assert page == with_tables(page), "make tables"
 
 
-def test_every_model_has_its_table() -> None:
+def test_every_model_has_a_table() -> None:
     page = PAGE.read_text()
-    made = schema()
-    models = {"Experiment": made, **made["$defs"]}
+    definitions = schema()
+    models = {"Experiment": definitions, **definitions["$defs"]}
     for name in models.keys() - ELSEWHERE:
         table = page.partition(f"<!-- table: {name} -->\n")[2].partition("<!-- end -->\n")[0]
         for key in models[name]["properties"]:

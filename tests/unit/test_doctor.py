@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What is missing is named, with the way to get it."""
+"""doctor reports what is missing and how to install it."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ from airtcp.errors import AirtcpError
 
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A machine with no programs, no kernel source, an unusable cache."""
+    """A machine without programs and kernel source, whose cache cannot be used."""
     monkeypatch.setattr(programs, "find", lambda program: None)
     monkeypatch.setattr(doctor, "DEBIAN_TARBALL", tmp_path / "none")
     monkeypatch.setattr(doctor, "_free_mb", lambda directory: 3)
@@ -22,7 +22,7 @@ def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("bare")
-def test_missing_program_is_named_with_its_package() -> None:
+def test_a_missing_program_is_reported_with_its_package() -> None:
     with pytest.raises(
         AirtcpError, match=r"missing: .*hostapd.*apt-get install .*hostapd"
     ) as error:
@@ -31,7 +31,7 @@ def test_missing_program_is_named_with_its_package() -> None:
 
 
 @pytest.mark.usefixtures("bare")
-def test_each_missing_thing_has_a_remedy(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_failed_check_has_a_remedy(capsys: pytest.CaptureFixture[str]) -> None:
     assert doctor.main(as_json=True) == 1
     checks = json.loads(capsys.readouterr().out)["checks"]
     missing = {check["name"]: check["remedy"] for check in checks if not check["ok"]}
@@ -40,18 +40,18 @@ def test_each_missing_thing_has_a_remedy(capsys: pytest.CaptureFixture[str]) -> 
 
 
 @pytest.mark.usefixtures("bare")
-def test_text_has_a_line_a_check(capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_has_a_line_per_check(capsys: pytest.CaptureFixture[str]) -> None:
     doctor.main(as_json=False)
     lines = capsys.readouterr().out.splitlines()
     assert any(line.startswith("NO  hostapd") and "apt-get install" in line for line in lines)
 
 
-def test_guest_memory_needs_room() -> None:
+def test_too_little_space_for_guest_memory_is_an_error() -> None:
     with pytest.raises(AirtcpError, match="TMPDIR"):
         uml.memory_dir(1 << 40)
 
 
-def test_what_is_optional_is_told_and_no_failure(
+def test_a_missing_optional_program_is_reported_without_failure(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     optional = doctor.Check("dh_builddeb", False, "missing", "apt-get install it", optional=True)

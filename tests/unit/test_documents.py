@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The document and the table: summaries, published figures, gains."""
+"""results.json and its table: summaries, published values, gains."""
 
 import json
 from pathlib import Path
@@ -24,7 +24,7 @@ KERNEL = Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
 def run(
     case: Case, seed: int, value: float | None, metric: str = "goodput_mbps"
 ) -> tuple[Case, RunRecord]:
-    """A finished run with one metric alone, or a failed one."""
+    """A finished run with one metric, or a failed run."""
     if value is None:
         return case, record(case, seed, {}, status="failed", error="it broke")
     return case, record(case, seed, dict.fromkeys(METRICS) | {metric: value})
@@ -46,18 +46,18 @@ def document(goodputs: dict[str, list[float | None]]) -> SweepDocument:
 
 
 def summary(found: SweepDocument, policy: str, metric: str) -> SummaryRow:
-    [one] = [
-        one for one in found.summary if one.factors["ack_policy"] == policy and one.metric == metric
+    [row] = [
+        row for row in found.summary if row.factors["ack_policy"] == policy and row.metric == metric
     ]
-    return one
+    return row
 
 
-def test_the_document_is_as_documented() -> None:
+def test_document_has_kernel_runs_and_summary() -> None:
     found = document({"default": [160, 162], "aad": [180, 184]})
     assert found.schema_version == 2
     assert found.experiment == "thesis-lan"
     assert found.kernel == KernelRecord(version="6.12.0", hash="0123456789abcdef")
-    assert [(one.factors["ack_policy"], one.seed) for one in found.runs] == [
+    assert [(run.factors["ack_policy"], run.seed) for run in found.runs] == [
         ("default", 1),
         ("default", 2),
         ("aad", 1),
@@ -75,25 +75,25 @@ def test_the_document_is_as_documented() -> None:
     assert summary(found, "default", "retransmits").published is None
 
 
-def test_a_failed_run_is_kept_and_not_counted() -> None:
+def test_a_failed_run_is_listed_but_not_summarized() -> None:
     found = document({"default": [160, None], "aad": [None, None]})
-    assert [one.status for one in found.runs] == ["ok", "failed", "failed", "failed"]
+    assert [run.status for run in found.runs] == ["ok", "failed", "failed", "failed"]
     goodput = summary(found, "default", "goodput_mbps")
     assert (goodput.mean, goodput.ci95, goodput.n) == (160, None, 1)
     assert summary(found, "aad", "goodput_mbps").n == 0
     assert "± -" in table(found)
 
 
-def test_gains_come_from_means_and_not_from_printed_percentages() -> None:
+def test_published_gains_are_computed_from_published_means() -> None:
     text = table(document({"default": [100, 200], "aad": [110, 220]}))
     [gain] = [line for line in text.splitlines() if line.endswith("+10.8%")]
     assert gain.split() == ["delay=0ms", "ack_policy=aad", "+10.0%", "±", "0.0%", "+10.8%"]
 
 
-def test_the_table_puts_published_figures_beside_ours() -> None:
+def test_table_has_published_values() -> None:
     lines = table(document({"default": [157.4], "aad": [348.8]})).splitlines()
-    figures = ["1", "157.40", "±", "-", "157.4", "1.00"]
-    assert lines[1].split() == ["delay=0ms", "ack_policy=default", *figures]
+    values = ["1", "157.40", "±", "-", "157.4", "1.00"]
+    assert lines[1].split() == ["delay=0ms", "ack_policy=default", *values]
     assert lines[2].split()[-2:] == ["174.4", "2.00"]
 
 
@@ -101,7 +101,7 @@ def test_the_table_puts_published_figures_beside_ours() -> None:
     ("runs", "words"),
     [(1, "one run of a case has no interval; --seeds"), (2, "12.7 standard errors"), (3, None)],
 )
-def test_too_few_runs_are_said_under_the_table(runs: int, words: str | None) -> None:
+def test_a_note_under_the_table_reports_too_few_runs(runs: int, words: str | None) -> None:
     goodputs: list[float | None] = [100.0 + seed for seed in range(runs)]
     text = table(document({"default": goodputs, "aad": goodputs}))
     last = text.splitlines()[-1]
@@ -114,7 +114,7 @@ def test_too_few_runs_are_said_under_the_table(runs: int, words: str | None) -> 
 @pytest.mark.parametrize(
     "factors", [("workload=bulk,request_response",), ("workload=request_response",)]
 )
-def test_each_workload_has_its_table_with_its_own_cells(factors: tuple[str, ...]) -> None:
+def test_each_workload_has_a_table_with_its_cases(factors: tuple[str, ...]) -> None:
     experiment, cases = thesis(*factors, "ack_policy=default,every")
     times_ms = {"default": [10.0, 20.0], "every": [9.0, 18.0]}
     runs = [
@@ -151,14 +151,14 @@ figures:
     model: aggregation
     rate: 216Mbit
 """
-# The model by hand: 9.6 and 19.2 packets take 1035.11 and 1568.44 us, 71 of them, the most that an
-# aggregate has, 4446.22 us; 96 packets are 2 aggregates, 192 are 3.
+# Computed by hand: 9.6 and 19.2 packets take 1035.11 and 1568.44 us; 71, the maximum of an
+# aggregate, take 4446.22 us; 96 packets need 2 aggregates, 192 need 3.
 MODEL_MBPS = {10: (111.2925, 146.8974), 100: (191.6234, 191.6234)}
 MODEL_MS = {10: (4.57022, 5.63689), 100: (2.5 + 2 * 4.44622, 2.5 + 3 * 4.44622)}
 
 
-def modelled(directory: Path, settings: str = "") -> SweepDocument:
-    """Goodput is 10% below the model at 10 packets, RTT 1 ms above; else they are the model's."""
+def model_document(directory: Path, settings: str = "") -> SweepDocument:
+    """At 10 packets, goodput is 10% below the model and RTT 1 ms above; else equal."""
     path = directory / "model.yaml"
     path.write_text(MODEL + settings)
     experiment = load(path)
@@ -166,30 +166,30 @@ def modelled(directory: Path, settings: str = "") -> SweepDocument:
     runs = []
     for case in cases:
         packets = int(str(case.factors["tsq"]).removesuffix("packets").removesuffix("ms"))
-        place = int(float(case.factors["pacing_factor"])) - 1
-        goodput, rtt = MODEL_MBPS.get(packets, (1, 1))[place], MODEL_MS.get(packets, (1, 1))[place]
+        index = int(float(case.factors["pacing_factor"])) - 1
+        goodput, rtt = MODEL_MBPS.get(packets, (1, 1))[index], MODEL_MS.get(packets, (1, 1))[index]
         if packets == 10:
             goodput, rtt = 0.9 * goodput, rtt + 1
         runs.append((case, record(case, 1, {"goodput_mbps": goodput, "tcp_rtt_ms_p50": rtt})))
     return assembly.document(experiment, cases, KERNEL, runs, "./airtcp run model")
 
 
-def test_measured_points_stand_beside_the_model(tmp_path: Path) -> None:
-    [found] = modelled(tmp_path).figures
+def test_document_compares_measured_points_with_the_model(tmp_path: Path) -> None:
+    [found] = model_document(tmp_path).figures
     on_disk = found.model_dump()
     assert (on_disk["rate"], on_disk["packet"], on_disk["access"]) == ("216Mbit", "1500B", "500us")
     assert on_disk["title"] == "Data and model"
     assert on_disk["points"][0]["tsq_packets"] == 10
     assert found.compared
     points = found.compared.points
-    assert [(one.tsq_packets, one.pacing_factor) for one in points] == [
+    assert [(point.tsq_packets, point.pacing_factor) for point in points] == [
         *((10, 1), (10, 2), (100, 1), (100, 2))
     ]
-    backlogs = [one.backlog_packets for one in points]
+    backlogs = [point.backlog_packets for point in points]
     assert backlogs == pytest.approx([9.6, 19.2, 96, 192])
-    errors = [one.throughput_mbps.error_percent for one in points]
+    errors = [point.throughput_mbps.error_percent for point in points]
     assert errors == pytest.approx([100 / 9, 100 / 9, 0, 0], abs=0.01)
-    assert [one.rtt_ms.error for one in points] == pytest.approx([-1, -1, 0, 0], abs=1e-3)
+    assert [point.rtt_ms.error for point in points] == pytest.approx([-1, -1, 0, 0], abs=1e-3)
     mean = found.compared.mean_absolute_error
     assert mean
     assert mean.throughput_mbps == pytest.approx((11.129 + 14.690) / 4, abs=0.01)
@@ -197,21 +197,21 @@ def test_measured_points_stand_beside_the_model(tmp_path: Path) -> None:
     assert mean.rtt_ms == pytest.approx(0.5, abs=1e-3)
 
 
-def test_the_errors_of_a_model_are_printed(tmp_path: Path) -> None:
-    lines = table(modelled(tmp_path)).split("\n\n")[-1].splitlines()
+def test_table_has_the_errors_of_the_model(tmp_path: Path) -> None:
+    lines = table(model_document(tmp_path)).split("\n\n")[-1].splitlines()
     assert lines[0].split()[:4] == ["Data", "and", "model", "Mbit/s"]
     assert lines[1].split()[2:] == [
         *("100.16", "111.29", "+11.13", "+11.1"),
         *("5.57", "4.57", "-1.00", "-18.0"),
     ]
-    assert len(lines) == 7  # 4ms is no limit in packets; the last one is a note
+    assert len(lines) == 7  # 4ms is not a limit in packets; the last line is a note
     assert lines[-2].split() == ["mean", "absolute", "error", "6.45", "5.6", "0.50", "8.3"]
 
 
-def test_pacing_need_not_multiply_the_limit(tmp_path: Path) -> None:
-    [found] = modelled(tmp_path, "    pacing_multiplies: off\n").figures
+def test_pacing_factor_can_be_excluded_from_the_limit(tmp_path: Path) -> None:
+    [found] = model_document(tmp_path, "    pacing_multiplies: off\n").figures
     assert found.compared
-    assert [one.backlog_packets for one in found.compared.points] == [8, 8, 80, 80]
+    assert [point.backlog_packets for point in found.compared.points] == [8, 8, 80, 80]
 
 
 def test_written_results_are_read_back(tmp_path: Path) -> None:
@@ -221,13 +221,13 @@ def test_written_results_are_read_back(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["results.json"]
 
 
-def test_a_document_has_the_words_of_schema_1_too() -> None:
+def test_a_document_also_has_the_verdicts_of_schema_1() -> None:
     [row, *_] = document({"default": [157.4], "aad": [174.4]}).model_dump()["published"]
     assert (row["agreement"], row["verdict"]) == ("within tolerance", "in size")
 
 
 @pytest.mark.filterwarnings("error")
-def test_runs_of_custom_topologies_have_their_flows_on_disk(tmp_path: Path) -> None:
+def test_runs_of_custom_topologies_are_written_with_their_flows(tmp_path: Path) -> None:
     _, cases = thesis("delay=0ms", "ack_policy=default")
     bulk = FlowRecord(
         **{"name": "a-b", "sender": "a", "receiver": "b", "protocol": "udp", "start_s": 0},
@@ -251,7 +251,7 @@ def test_runs_of_custom_topologies_have_their_flows_on_disk(tmp_path: Path) -> N
 
 
 def test_flows_without_a_workload_are_bulk() -> None:
-    """Those of earlier versions, in which a custom topology had no others."""
+    """In earlier versions, custom topologies had no other workload."""
     old = {
         **{"name": "a-b", "from": "a", "to": "b", "protocol": "tcp", "congestion_control": "bbr"},
         **{"start_s": 0, "seconds": 2, "received_bytes": 7, "goodput_mbps": 0.5},
@@ -272,7 +272,7 @@ def test_documents_of_older_versions_are_upgraded_step_by_step() -> None:
     assert form.parse(json.dumps(first).encode()).steps == [1, 2]
     second = jsonfile.JsonObject(schema=2, steps=[])
     assert form.parse(jsonfile.text(second).encode()).steps == [2]
-    with pytest.raises(ValueError, match=r"^has changed$"):  # since schema 2 files have a hash
+    with pytest.raises(ValueError, match=r"^has changed$"):  # schema 2 added a hash
         form.parse(json.dumps(second).encode())
     with pytest.raises(jsonfile.VersionMismatchError, match=r"schema 4.* reads schemas 1 to 3"):
         form.parse(jsonfile.text(jsonfile.JsonObject(schema=4)).encode())

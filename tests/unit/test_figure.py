@@ -28,12 +28,12 @@ ROWS = Axis(ticks=(Tick(0.1, "delay\n0 ms"), Tick(5, "other")))
 
 
 def table(*panels: Panel) -> Table:
-    found = data_table(Figure(panels, height_in=2))
-    assert found
-    return found
+    values = data_table(Figure(panels, height_in=2))
+    assert values
+    return values
 
 
-def test_of_a_long_line_the_extremes_are_kept() -> None:
+def test_a_thinned_line_keeps_its_extremes() -> None:
     values = numpy.zeros(100_000)
     values[51_234], values[70_000] = 7, -3
     kept = Line(x=numpy.arange(100_000.0), y=values, style=SOLID).values
@@ -50,7 +50,7 @@ def test_points_with_unknown_values_are_left_out() -> None:
 
 
 @pytest.mark.parametrize(("marker", "is_visible"), [(None, False), ("circle", True)])
-def test_one_point_is_visible_by_its_marker(marker: str | None, is_visible: bool) -> None:
+def test_a_single_point_is_visible_only_with_a_marker(marker: str | None, is_visible: bool) -> None:
     style = Style("policy0", "solid", marker=marker)  # type: ignore[arg-type]
     assert Line(x=floats([1]), y=floats([2]), style=style).is_visible == is_visible
 
@@ -71,7 +71,7 @@ def test_limits_have_a_margin(
     assert with_margin(values, low=low) == pytest.approx(limits)
 
 
-def test_table_of_bars_has_the_labels_of_their_groups() -> None:
+def test_table_of_bars_has_the_labels_of_groups() -> None:
     marks = [
         Bars(
             entries=[kind],
@@ -93,7 +93,7 @@ def test_table_of_bars_has_the_labels_of_their_groups() -> None:
     assert found.text_columns == 2
 
 
-def test_table_names_panels_and_their_quantities() -> None:
+def test_table_lists_panels_and_quantities() -> None:
     time = Axis("virtual time", "s")
     line = Line(entries=["aad"], x=floats([0, 1]), y=floats([10, 20]), style=SOLID)
     steps = Steps(entries=["aad"], edges=floats([0, 1, 2]), heights=floats([3, 4]), style=SOLID)
@@ -110,7 +110,7 @@ def test_table_names_panels_and_their_quantities() -> None:
     ]
 
 
-def test_a_long_table_is_thinned_and_says_so() -> None:
+def test_a_long_table_is_thinned_with_a_note() -> None:
     line = Line(x=numpy.arange(1000.0), y=numpy.arange(1000.0), style=SOLID)
     found = table(Panel(Axis("x"), Axis("y"), [line]))
     assert 100 <= len(found.rows) <= 120

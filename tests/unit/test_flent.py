@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs in Flent's format: tests and series under Flent's own names, the same bytes every time."""
+"""Runs in Flent's format: names of tests and series, and reproducible bytes."""
 
 import gzip
 import json
@@ -25,9 +25,9 @@ def written(run: Path, **values: Plain) -> dict[str, Any]:
     document: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
     assert document["version"] == 4
     assert set(document["metadata"]["SERIES_META"]) == set(document["results"])
-    for values_of_one in document["results"].values():
-        assert len(values_of_one) == len(document["x_values"])
-    # As Flent reads it, and nothing else.
+    for series in document["results"].values():
+        assert len(series) == len(document["x_values"])
+    # The only format that Flent reads.
     for name in ("TIME", "T0"):
         datetime.strptime(document["metadata"][name], "%Y-%m-%dT%H:%M:%S.%fZ")
     return document
@@ -42,7 +42,7 @@ def test_a_download(tmp_path: Path) -> None:
     }
     assert document["x_values"][:3] == [0.2, 0.4, 0.6]
     assert document["results"]["TCP download sum"] == pytest.approx([70] * 5 + [110] * 15)
-    assert [one["val"] for one in document["raw_values"]["Ping (ms) ICMP"]] == [1, 2, 3, 4, 5]
+    assert [sample["val"] for sample in document["raw_values"]["Ping (ms) ICMP"]] == [1, 2, 3, 4, 5]
 
 
 def test_both_directions(tmp_path: Path) -> None:
@@ -59,8 +59,8 @@ def test_both_directions(tmp_path: Path) -> None:
         *("TCP totals", "Ping (ms) ICMP", "Ping (ms) UDP BE", "Ping (ms) avg"),
     }
     assert document["results"]["TCP totals"] == pytest.approx([90] * 5 + [130] * 15)
-    # What was not answered is no sample, and the mean is that of the others.
-    assert [one["val"] for one in document["raw_values"]["Ping (ms) UDP BE"]] == [3, 5]
+    # An unanswered request is not a sample; the mean is that of the other probe.
+    assert [sample["val"] for sample in document["raw_values"]["Ping (ms) UDP BE"]] == [3, 5]
     means = document["results"]["Ping (ms) avg"]
     assert means[0] == pytest.approx((4 + document["results"]["Ping (ms) ICMP"][0]) / 2)
     assert (means[1], means[2]) == (5, None)
@@ -85,30 +85,30 @@ def test_rrul_has_a_flow_per_class_and_direction(tmp_path: Path) -> None:
         ({"direction": "upload", "dscp": "rrul", "flows": 4}, "tcp_nup"),
     ],
 )
-def test_what_is_not_quite_rrul_is_called_so(values: dict[str, Plain], name: str) -> None:
+def test_variants_of_rrul_have_other_names(values: dict[str, Plain], name: str) -> None:
     parameters = Parameters().replace({"direction": "both", **values})
     assert flent.test_name(testbed(parameters)) == name
 
 
-def test_exchanges_are_latency_over_http(tmp_path: Path) -> None:
+def test_exchanges_are_written_as_http_latency(tmp_path: Path) -> None:
     run = write_exchanges(write_run(tmp_path / "run"), [10.0, 20.0, 60.0], [DATA_PORT])
     document = written(run, duration="10s", workload="request_response")
     assert document["metadata"]["NAME"] == "http"
     assert list(document["results"]) == ["HTTP latency"]
-    assert [one["val"] for one in document["raw_values"]["HTTP latency"]] == [10, 20, 60]
+    assert [sample["val"] for sample in document["raw_values"]["HTTP latency"]] == [10, 20, 60]
     assert len(document["x_values"]) >= 20
     assert any(value is not None for value in document["results"]["HTTP latency"])
 
 
-def test_a_page_is_one_latency(tmp_path: Path) -> None:
+def test_each_page_is_a_sample_of_http_latency(tmp_path: Path) -> None:
     run = write_pages(write_run(tmp_path / "run"))
     document = written(run, duration="10s", workload="web", pages=2)
-    assert [one["val"] for one in document["raw_values"]["HTTP latency"]] == [40, 100]
+    assert [sample["val"] for sample in document["raw_values"]["HTTP latency"]] == [40, 100]
 
 
-def test_the_same_run_gives_the_same_bytes(tmp_path: Path) -> None:
+def test_equal_runs_give_equal_files(tmp_path: Path) -> None:
     for name in ("a", "longer-name"):
         run = write_run(tmp_path / name)
         written(run)
-    packed = [(tmp_path / name / "run.flent.gz").read_bytes() for name in ("a", "longer-name")]
-    assert packed[0] == packed[1]
+    files = [(tmp_path / name / "run.flent.gz").read_bytes() for name in ("a", "longer-name")]
+    assert files[0] == files[1]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Guests have processors of the host to themselves while there are enough."""
+"""Guests get a processor each while there are enough."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ import pytest
 from airtcp.backends import hostcpu
 from airtcp.backends.hostcpu import reserved
 
-# Numbers that no processor has: guests may be running.
+# Not the numbers of real processors, which running guests may have reserved.
 ONE = 100_000 + 2 * os.getpid()
 TWO = ONE + 1
 
@@ -29,7 +29,7 @@ def two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {ONE, TWO})
 
 
-def test_two_guests_have_a_processor_each() -> None:
+def test_two_guests_get_different_processors() -> None:
     with reserved() as one, reserved() as another:
         assert {one, another} == {ONE, TWO}
 
@@ -39,7 +39,7 @@ def test_more_guests_than_processors_share_them_evenly() -> None:
         assert {third, fourth} == {ONE, TWO}
 
 
-def test_a_processor_is_free_again_after_its_guest() -> None:
+def test_a_processor_is_released_after_its_guest() -> None:
     with reserved() as kept:
         with reserved() as first:
             pass
@@ -47,20 +47,20 @@ def test_a_processor_is_free_again_after_its_guest() -> None:
             assert second == first != kept
 
 
-def test_a_processor_is_free_again_when_its_guest_fails() -> None:
+def test_a_processor_is_released_if_its_guest_fails() -> None:
     with pytest.raises(ZeroDivisionError), reserved() as first:
         raise ZeroDivisionError
     with reserved() as second:
         assert second == first
 
 
-def test_only_processors_of_this_process_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_processors_of_this_process_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {TWO})
     with reserved() as one, reserved() as another:
         assert (one, another) == (TWO, TWO)
 
 
-def test_the_processor_that_this_process_is_on_comes_first(
+def test_the_current_processor_is_preferred(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for here in (ONE, TWO):
@@ -69,7 +69,7 @@ def test_the_processor_that_this_process_is_on_comes_first(
             assert cpu == here
 
 
-def test_other_processes_know_and_one_that_is_killed_lets_go() -> None:
+def test_reservations_hold_across_processes_until_these_are_killed() -> None:
     with subprocess.Popen(
         [sys.executable, "-c", HOLDER], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
