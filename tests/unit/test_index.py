@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The index over experiments, and the report's choice of a run."""
+"""The index of reports, and errors in the choice of a run."""
 
 import json
 import shutil
@@ -11,7 +11,7 @@ from small_report import Elements
 from airtcp import cli
 
 
-def test_a_card_for_each_report(site: Path, tmp_path: Path) -> None:
+def test_index_has_a_card_for_each_report(site: Path, tmp_path: Path) -> None:
     for name in ("first one", "second"):
         shutil.copytree(site / "one", tmp_path / name)
     shutil.copytree(site / "one", tmp_path / "bare")
@@ -27,7 +27,7 @@ def test_a_card_for_each_report(site: Path, tmp_path: Path) -> None:
     elements = Elements(text)
     assert not elements.open
     assert len(elements.ids) == len(set(elements.ids))
-    links = [one for one in elements.references if not one.startswith("#")]
+    links = [link for link in elements.references if not link.startswith("#")]
     assert links == ["first%20one/report.html", "second/report.html"]
     assert "<dd>1 within tolerance, 2 not reproduced</dd>" in text
     assert "<dd>nothing published</dd>" in text
@@ -38,21 +38,21 @@ def test_a_card_for_each_report(site: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["--index"], "no directory in it has a report.html"),
         (["--index", "--run", "aad_0ms/seed-1"], "--index: --run and --timeline are not allowed"),
     ],
 )
-def test_what_makes_no_index_is_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], told: str
+def test_an_index_error_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
     assert cli.main(["report", str(tmp_path), *arguments]) == 2
     error = capsys.readouterr().err
-    assert told in error and error.count("\n") == 1
+    assert message in error and error.count("\n") == 1
 
 
-def test_a_run_that_is_not_there_is_refused(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_run_is_refused(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["report", str(site / "one"), "--run", "aad_0ms/seed-9"]) == 2
     error = capsys.readouterr().err
     assert "allowed: default_0ms/seed-1 default_0ms/seed-2 aad_0ms/seed-1" in error

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Ctrl-C again and again: one KeyboardInterrupt, and none where it would lose something."""
+"""Repeated signals raise one KeyboardInterrupt, and none while it is held."""
 
 import os
 import signal
@@ -11,9 +11,9 @@ from airtcp import interrupts
 
 
 @pytest.fixture(autouse=True)
-def signals_put_back() -> Iterator[None]:
+def restored_handlers() -> Iterator[None]:
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    # Not as under nohup.
+    # Not ignored, as SIGHUP is under nohup.
     before = [signal.signal(number, signal.SIG_DFL) for number in numbers]
     interrupts.install()
     yield
@@ -27,7 +27,7 @@ def interrupt(number: signal.Signals = signal.SIGINT) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_only_the_first_is_an_exception(number: signal.Signals) -> None:
+def test_only_the_first_signal_raises(number: signal.Signals) -> None:
     cleaned = False
     with pytest.raises(KeyboardInterrupt):
         try:
@@ -39,25 +39,25 @@ def test_only_the_first_is_an_exception(number: signal.Signals) -> None:
     assert cleaned
 
 
-def test_what_is_held_is_done_to_its_end() -> None:
-    done = []
+def test_a_held_block_runs_to_its_end() -> None:
+    written = []
     with pytest.raises(KeyboardInterrupt), interrupts.held():
         interrupt()
         with interrupts.held():
             interrupt()
-        done.append("written")
-    assert done == ["written"]
+        written.append("file")
+    assert written == ["file"]
 
 
-def test_what_is_held_after_an_interrupt_is_no_second_one() -> None:
+def test_a_held_block_after_an_interrupt_does_not_raise() -> None:
     with pytest.raises(KeyboardInterrupt):
         interrupt()
     with interrupts.held():
         interrupt()
 
 
-def test_one_that_was_lost_is_found() -> None:
-    class Lost:
+def test_check_raises_a_swallowed_interrupt() -> None:
+    class Swallower:
         def __del__(self) -> None:
             try:
                 interrupt()
@@ -65,12 +65,12 @@ def test_one_that_was_lost_is_found() -> None:
                 pass
 
     interrupts.check()
-    Lost()
+    Swallower()
     with pytest.raises(KeyboardInterrupt):
         interrupts.check()
 
 
-def test_what_was_ignored_stays_ignored() -> None:
+def test_ignored_signals_stay_ignored() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     interrupts.install()
     interrupt(signal.SIGHUP)

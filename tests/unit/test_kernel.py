@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The cache key, the check of Kconfig fragments, what is said of a failed build."""
+"""The cache key, the check of Kconfig fragments, and the error of a failed build."""
 
 from pathlib import Path
 
@@ -42,7 +42,7 @@ def test_key_changes_with_each_input(tmp_path: Path, name: str) -> None:
 
 
 def test_key_changes_with_the_order_of_steps(tmp_path: Path) -> None:
-    """A file may be brought before a patch that changes it, or after."""
+    """A file can be added before or after a patch that changes it."""
     for name in ("1.patch", "2.patch", "x.c", "y.c"):
         (tmp_path / name).write_text(name)
     first, second, x, y = (tmp_path / name for name in ("1.patch", "2.patch", "x.c", "y.c"))
@@ -56,9 +56,11 @@ def test_key_changes_with_the_order_of_steps(tmp_path: Path) -> None:
     assert len(keys) == len(orders)
 
 
-def test_fragment_lines_that_took_are_fine(tmp_path: Path) -> None:
+def test_fragment_lines_with_effect_are_accepted(tmp_path: Path) -> None:
     fragment = tmp_path / "lab.config"
-    fragment.write_text('CONFIG_A=y\nCONFIG_B=n\n# CONFIG_C is not set\nCONFIG_D="x"\n# said why\n')
+    fragment.write_text(
+        'CONFIG_A=y\nCONFIG_B=n\n# CONFIG_C is not set\nCONFIG_D="x"\n# a comment\n'
+    )
     image.check_fragments([fragment], 'CONFIG_A=y\n# CONFIG_B is not set\nCONFIG_D="x"\n')
 
 
@@ -71,7 +73,7 @@ def test_fragment_lines_that_took_are_fine(tmp_path: Path) -> None:
         ("# CONFIG_A is not set", "CONFIG_A=y"),
     ],
 )
-def test_fragment_line_that_does_not_take_is_named(tmp_path: Path, line: str, config: str) -> None:
+def test_fragment_line_without_effect_is_reported(tmp_path: Path, line: str, config: str) -> None:
     fragment = tmp_path / "lab.config"
     fragment.write_text(f"# first\n{line}\n")
     with pytest.raises(InputError, match=r"lab\.config:2: CONFIG_A=. has no effect"):
@@ -79,20 +81,20 @@ def test_fragment_line_that_does_not_take_is_named(tmp_path: Path, line: str, co
 
 
 def test_later_fragment_overrides(tmp_path: Path) -> None:
-    one, two = tmp_path / "one.config", tmp_path / "two.config"
-    one.write_text("CONFIG_A=y\n")
-    two.write_text("CONFIG_A=n\n")
-    image.check_fragments([one, two], "")
+    first, second = tmp_path / "one.config", tmp_path / "two.config"
+    first.write_text("CONFIG_A=y\n")
+    second.write_text("CONFIG_A=n\n")
+    image.check_fragments([first, second], "")
 
 
-def test_fragment_line_that_is_no_option_is_refused(tmp_path: Path) -> None:
+def test_fragment_line_without_an_option_is_refused(tmp_path: Path) -> None:
     fragment = tmp_path / "lab.config"
     fragment.write_text("CONFIG_A y\n")
     with pytest.raises(InputError, match=r"lab\.config:1: .*expected CONFIG_NAME=value"):
         image.check_fragments([fragment], "")
 
 
-def test_unknown_fragment_lists_those_there_are() -> None:
+def test_error_of_an_unknown_fragment_lists_available_ones() -> None:
     with pytest.raises(InputError, match=r"nosuch.*available: .*lab"):
         image.build(fragments=("nosuch",), say=print)
 
@@ -106,5 +108,5 @@ def test_unknown_fragment_lists_those_there_are() -> None:
         ("", "the log is empty"),
     ],
 )
-def test_first_error_is_what_matters(log: str, expected: str) -> None:
+def test_first_error_of_a_log(log: str, expected: str) -> None:
     assert image.first_error(log) == expected

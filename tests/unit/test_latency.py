@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Probes of latency as ping and udpecho leave them."""
+"""Latency probes, read from the files of ping and udpecho."""
 
 from pathlib import Path
 
@@ -11,9 +11,9 @@ from airtcp.errors import AirtcpError
 from airtcp.files.latency import Latency, read_ping, read_udp_ping
 
 
-def test_pings_are_told_from_when_they_were_sent(tmp_path: Path) -> None:
+def test_pings_have_the_times_when_they_were_sent(tmp_path: Path) -> None:
     ping = read_ping(write_run(tmp_path / "run"))
-    # Their replies were 100 ms apart, each 1 ms later than the one before.
+    # Replies arrive every 100 ms; each round trip takes 1 ms longer than the previous one.
     assert list(ping.sent_s) == pytest.approx([0, 0.099, 0.198, 0.297, 0.396], abs=1e-6)
     assert list(ping.rtt_ms) == [1, 2, 3, 4, 5]
 
@@ -38,7 +38,7 @@ def test_requests_without_an_answer_are_kept(tmp_path: Path) -> None:
         ("sent_ns,rtt_ns\n1,2\n,\n", ":3: not a row of udpecho"),
     ],
 )
-def test_a_file_that_is_missing_or_cut_short(
+def test_errors_of_missing_and_truncated_files(
     tmp_path: Path, text: str | None, message: str
 ) -> None:
     path = tmp_path / "udp-ping-BE.csv"
@@ -48,10 +48,10 @@ def test_a_file_that_is_missing_or_cut_short(
         read_udp_ping(path)
 
 
-def test_within_is_from_the_start_to_before_the_end() -> None:
+def test_within_includes_the_start_but_not_the_end() -> None:
     probe = Latency(numpy.array([0.0, 1.0, 2.0, 3.0]), numpy.array([1.0, numpy.nan, 3.0, 4.0]))
-    chosen = probe.within(1.0, 3.0)
-    assert list(chosen.sent_s) == [1, 2]
-    assert list(chosen.answered_ms) == [3]
+    selected = probe.within(1.0, 3.0)
+    assert list(selected.sent_s) == [1, 2]
+    assert list(selected.answered_ms) == [3]
     assert probe.within(-numpy.inf, 1.0).sent_s.size == 1
     assert probe.within(3.0, numpy.inf).sent_s.size == 1

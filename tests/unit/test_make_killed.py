@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""SIGKILL of airtcp while make runs: make ends, and until it has, the tree is locked."""
+"""When airtcp is killed while make runs, make ends, and the tree stays locked until then."""
 
 import fcntl
 import os
@@ -22,7 +22,7 @@ with locked(tree / "lock", print) as lock:
     run_make(tree, tree / "build", "um", tree / "log", ["all"], lock=lock)
 """
 
-# What it compiles takes its time to end.
+# The inner recipe, in place of a compiler, ignores SIGTERM and takes 1.5 s.
 MAKEFILE = """\
 all:
 \t@$(MAKE) -f $(firstword $(MAKEFILE_LIST)) inner
@@ -40,9 +40,9 @@ def is_locked(path: Path) -> bool:
     return False
 
 
-def wait_until(true: Callable[[], bool]) -> None:
+def wait_until(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 20
-    while not true():
+    while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.02)
 
@@ -59,6 +59,6 @@ def test_make_ends_with_its_parent_and_holds_the_lock(tmp_path: Path) -> None:
     builder.wait()
     assert is_locked(tmp_path / "lock")
     wait_until(lambda: not is_locked(tmp_path / "lock"))
-    # The compiler, which would not end, has ended by itself; and make before it.
+    # The inner recipe ran to its end; make was terminated before.
     assert (tmp_path / "ended").exists()
     assert "Terminated" in (tmp_path / "log").read_text()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The metrics of the run that fake_run writes, against figures read off its numbers."""
+"""The metrics of the run that fake_run writes, against values computed by hand."""
 
 import json
 from pathlib import Path
@@ -37,11 +37,11 @@ TRANSFER = {f"completion_time_ms_{of}" for of in ("mean", "p50", "p95")}
 PAGES = {f"page_time_ms_{of}" for of in ("mean", "p50", "p95")}
 PING = {"ping_rtt_ms_p50", "ping_rtt_ms_p95"}
 UDP_PING = {"udp_ping_rtt_ms_p50", "udp_ping_rtt_ms_p95", "udp_ping_loss_share"}
-# What a single flow with nothing beside it but ping has not got.
+# Metrics that do not apply to a single flow with only ping beside it.
 ON_THE_WAY = {"acks_filtered", "router_utilisation", "host_utilisation"}
-OF_MORE = {"goodput_jain", "flow_jain", "ping_idle_ms_p50"} | UDP_PING | ON_THE_WAY
+NOT_SINGLE_FLOW = {"goodput_jain", "flow_jain", "ping_idle_ms_p50"} | UDP_PING | ON_THE_WAY
 DOWNLOAD, UPLOAD = {"goodput_download_mbps"}, {"goodput_upload_mbps"}
-BULK = {"goodput_mbps"} | DOWNLOAD | UPLOAD | PING | OF_MORE
+BULK = {"goodput_mbps"} | DOWNLOAD | UPLOAD | PING | NOT_SINGLE_FLOW
 OTHER_WORKLOADS = REQUEST_RESPONSE | TRANSFER | PAGES
 SAMPLED = {"tcp_rtt_ms_p50", "tcp_rtt_ms_p95", "cwnd_segments_mean"}
 TCP_ONLY = {
@@ -65,13 +65,13 @@ def test_every_metric_of_a_download(tmp_path: Path) -> None:
         {
             "goodput_mbps": 100.0,
             "goodput_download_mbps": 100.0,
-            **dict.fromkeys(UPLOAD | OF_MORE | OTHER_WORKLOADS),
+            **dict.fromkeys(UPLOAD | NOT_SINGLE_FLOW | OTHER_WORKLOADS),
             "retransmits": 5,
             "data_segments": 1000,
             "delivery_share": 0.995,
             "acks_sent": 500,
             "acks_per_segment": 500 / 995,
-            "tcp_rtt_ms_p50": 20.0,  # of 10, 20, 30; the 0 is no measurement yet
+            "tcp_rtt_ms_p50": 20.0,  # of 10, 20, 30; 0 means not yet measured
             "tcp_rtt_ms_p95": 29.0,
             "ping_rtt_ms_p50": 3.0,  # of 1, 2, 3, 4, 5
             "ping_rtt_ms_p95": 4.8,
@@ -88,12 +88,12 @@ def test_every_metric_of_a_download(tmp_path: Path) -> None:
     )
 
 
-def test_udp_has_none_of_the_metrics_of_tcp(tmp_path: Path) -> None:
+def test_metrics_of_tcp_are_null_for_udp(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
     (run / "tcp-server.csv").unlink()
     metrics = compute(run, Parameters(protocol="udp"))
     missing = {name for name, value in metrics.items() if value is None}
-    assert missing == TCP_ONLY | UPLOAD | OF_MORE | OTHER_WORKLOADS
+    assert missing == TCP_ONLY | UPLOAD | NOT_SINGLE_FLOW | OTHER_WORKLOADS
     assert metrics.keys() == METRICS.keys()
 
 
@@ -102,14 +102,14 @@ def test_without_ping_only_its_metrics_are_missing(tmp_path: Path) -> None:
     (run / "ping.txt").unlink()
     metrics = compute(run, Parameters().replace({"ping_interval": "0ms"}))
     missing = {name for name, value in metrics.items() if value is None}
-    assert missing == PING | UPLOAD | OF_MORE | OTHER_WORKLOADS
+    assert missing == PING | UPLOAD | NOT_SINGLE_FLOW | OTHER_WORKLOADS
 
 
 def test_every_metric_of_requests_and_responses(tmp_path: Path) -> None:
     times_ms = [float(ms) for ms in range(101)]
     run = write_exchanges(write_run(tmp_path / "run"), times_ms, [DATA_PORT])
-    wanted = Parameters().replace({"workload": "request_response", "exchanges": 101})
-    metrics = compute(run, wanted)
+    parameters = Parameters().replace({"workload": "request_response", "exchanges": 101})
+    metrics = compute(run, parameters)
     assert metrics.keys() == METRICS.keys()
     assert {name for name, value in metrics.items() if value is None} == BULK | TRANSFER | PAGES
     assert {name: metrics[name] for name in REQUEST_RESPONSE} == pytest.approx(
@@ -137,10 +137,10 @@ def test_every_metric_of_transfers(tmp_path: Path) -> None:
             here, there = (end if ":" in end else f"{end}:{port}" for end in (local, remote))
             rows.append(tcp_row("close", 1, here, there, **closed))
         write_tcp(run / f"tcp-{node}.csv", rows)
-    wanted = Parameters().replace(
+    parameters = Parameters().replace(
         {"workload": "transfer", "transfer_size": "1000B", "transfers": 3}
     )
-    metrics = compute(run, wanted)
+    metrics = compute(run, parameters)
     missing = {name for name, value in metrics.items() if value is None}
     assert missing == BULK | REQUEST_RESPONSE | PAGES | SAMPLED
     assert metrics["completion_time_ms_mean"] == pytest.approx(30)
@@ -149,7 +149,7 @@ def test_every_metric_of_transfers(tmp_path: Path) -> None:
     assert (metrics["retransmits"], metrics["data_segments"], metrics["acks_sent"]) == (3, 21, 27)
     write_tcp(run / "tcp-station.csv", rows[:2])
     with pytest.raises(AirtcpError, match=f"no close row .* port {DATA_PORT + 2}"):
-        compute(run, wanted)
+        compute(run, parameters)
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_every_metric_of_transfers(tmp_path: Path) -> None:
         ("port,start_ns,end_ns\n40001,1,2\n", "1 exchanges of 20"),
     ],
 )
-def test_exchanges_that_are_missing_or_cut_short(
+def test_errors_of_missing_and_truncated_exchanges(
     tmp_path: Path, text: str | None, message: str
 ) -> None:
     run = write_run(tmp_path / "run")
@@ -173,7 +173,7 @@ def test_exchanges_that_are_missing_or_cut_short(
     assert "\n" not in str(caught.value)
 
 
-def test_upload_turns_sender_and_receiver_round(tmp_path: Path) -> None:
+def test_upload_swaps_sender_and_receiver(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
     server, station = run / "tcp-server.csv", run / "tcp-station.csv"
     server.rename(run / "x")
@@ -205,7 +205,7 @@ def test_flows_are_added_and_their_samples_pooled(tmp_path: Path) -> None:
         path = run / f"tcp-{node}.csv"
         write_tcp(path, [*path.read_text().splitlines()[1:], *rows])
     metrics = compute(run, Parameters().replace({"flows": 2, "duration": "4s"}))
-    assert metrics["goodput_mbps"] == 100  # as iperf3 says: one transfer
+    assert metrics["goodput_mbps"] == 100  # iperf3 reports one transfer
     assert metrics["flow_jain"] == pytest.approx(400**2 / (2 * (100**2 + 300**2)))
     assert metrics["data_segments"] == 1002
     assert metrics["acks_sent"] == 505
@@ -218,7 +218,7 @@ def test_flows_are_added_and_their_samples_pooled(tmp_path: Path) -> None:
     ["iperf3-client.json", "tcp-server.csv", "tcp-station.csv", "ping.txt", "airsim-after.txt"],
 )
 @pytest.mark.parametrize("content", [None, b"", b"\xff\xfe", b"half a li"])
-def test_a_missing_or_corrupt_file_is_one_line_that_names_it(
+def test_error_of_a_missing_or_corrupt_file_is_one_line(
     tmp_path: Path, name: str, content: bytes | None
 ) -> None:
     run = write_run(tmp_path / "run")
@@ -232,7 +232,7 @@ def test_a_missing_or_corrupt_file_is_one_line_that_names_it(
     assert "\n" not in str(caught.value)
 
 
-def test_a_row_cut_short_is_named_by_its_line(tmp_path: Path) -> None:
+def test_a_truncated_row_is_reported_with_its_line(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
     path = run / "tcp-server.csv"
     path.write_text(path.read_text()[:-30])
@@ -240,7 +240,7 @@ def test_a_row_cut_short_is_named_by_its_line(tmp_path: Path) -> None:
         compute(run, Parameters())
 
 
-def test_a_connection_that_was_never_closed(tmp_path: Path) -> None:
+def test_a_connection_without_a_close_row_is_an_error(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
     path = run / "tcp-server.csv"
     path.write_text("\n".join(path.read_text().splitlines()[:-1]) + "\n")
@@ -248,14 +248,14 @@ def test_a_connection_that_was_never_closed(tmp_path: Path) -> None:
         compute(run, Parameters())
 
 
-def test_what_iperf3_reports_as_an_error_is_said(tmp_path: Path) -> None:
+def test_an_error_of_iperf3_is_reported(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
     (run / "iperf3-client.json").write_text(json.dumps({"error": "unable to connect"}))
     with pytest.raises(AirtcpError, match="iperf3 says: unable to connect"):
         compute(run, Parameters())
 
 
-def test_nothing_on_the_air(tmp_path: Path) -> None:
+def test_no_frames_on_the_air_is_an_error(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
     counters = read_airsim(run) | FATES
     write_airsim(run / "airsim-before.txt", {})
@@ -267,7 +267,7 @@ def test_nothing_on_the_air(tmp_path: Path) -> None:
         compute(run, Parameters())
 
 
-def test_aggregate_sizes_since_before_the_transfer(tmp_path: Path) -> None:
+def test_aggregate_sizes_exclude_those_before_the_transfer(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
     assert ampdu_sizes(read_airsim(run)) == {1: 10, 20: 30}
 
@@ -344,18 +344,18 @@ def test_probes_during_and_outside_the_transfer_differ(tmp_path: Path) -> None:
 
 def test_every_metric_of_pages(tmp_path: Path) -> None:
     run = write_pages(write_run(tmp_path / "run"))
-    wanted = Parameters().replace({"workload": "web", "pages": 2})
-    metrics = compute(run, wanted)
+    parameters = Parameters().replace({"workload": "web", "pages": 2})
+    metrics = compute(run, parameters)
     missing = {name for name, value in metrics.items() if value is None}
     assert missing == BULK | REQUEST_RESPONSE | SAMPLED
     assert metrics["page_time_ms_mean"] == pytest.approx(70)  # of 40 and 100
     assert metrics["completion_time_ms_p50"] == pytest.approx(27.5)  # of 10, 25, 30, 100
     (run / "pages.txt").write_text("0 0 500 7000\n")
     with pytest.raises(AirtcpError, match=r"exchanges\.csv: 4 exchanges of 2"):
-        compute(run, wanted)
+        compute(run, parameters)
 
 
-def test_transfers_that_hardly_overlap_are_refused(tmp_path: Path) -> None:
+def test_transfers_that_barely_overlap_are_an_error(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
     write_second_station(run)
     path = run / "tcp-station.csv"
@@ -365,7 +365,7 @@ def test_transfers_that_hardly_overlap_are_refused(tmp_path: Path) -> None:
         compute(run, Parameters().replace({"stations": 2, "duration": "4s"}))
 
 
-def test_a_station_without_files_is_named(tmp_path: Path) -> None:
+def test_missing_files_of_a_station_are_reported(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
     write_second_station(run)
     (run / "tcp-station2.csv").unlink()
@@ -382,8 +382,8 @@ def test_jains_index_is_between_one_nth_and_one() -> None:
 
 
 @pytest.mark.parametrize("counter", FATES)
-def test_frames_that_are_lost_or_made_up_fail_a_run(tmp_path: Path, counter: str) -> None:
-    """Every counter is part of a sum: one more or less and it does not add up."""
+def test_counters_that_do_not_add_up_are_an_error(tmp_path: Path, counter: str) -> None:
+    """Every counter is part of a sum, which is wrong if it is one higher or lower."""
     run = write_run(tmp_path / "run")
     path = run / "airsim-after.txt"
     text = path.read_text()
@@ -396,7 +396,7 @@ def test_frames_that_are_lost_or_made_up_fail_a_run(tmp_path: Path, counter: str
 
 
 @pytest.mark.parametrize("counter", [*FATES, "collisions", "tx_retries"])
-def test_a_counter_that_is_not_there_is_named(tmp_path: Path, counter: str) -> None:
+def test_a_missing_counter_is_reported(tmp_path: Path, counter: str) -> None:
     run = write_run(tmp_path / "run")
     path = run / "airsim-after.txt"
     lines = path.read_text().splitlines(keepends=True)
@@ -409,7 +409,7 @@ def test_every_metric_is_documented() -> None:
     assert all(metric.how for metric in METRICS.values())
 
 
-def test_every_workload_has_a_headline_and_a_direction() -> None:
+def test_every_workload_has_a_headline_metric() -> None:
     workloads = get_args(Parameters.model_fields["workload"].annotation)
     assert {
         workload: (headline.metric in METRICS, headline.less_is_better)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Described figures as Matplotlib draws them."""
+"""Figure descriptions drawn by Matplotlib."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -51,7 +51,7 @@ def placed(texts: Sequence[Text], points: Line) -> list[Text]:
     return [mark for mark in panel.marks if isinstance(mark, Text)]
 
 
-def test_axes_are_as_described() -> None:
+def test_axes_match_their_description() -> None:
     lanes = Axis(limits=(2, 0), ticks=[Tick(0.5, "server"), Tick(1.5, "station")], line=False)
     _, axes = drawn([], Axis("time", "ms", (20, 30), step=5), lanes)
     assert (axes.get_xlim(), axes.get_ylim()) == ((20, 30), (2, 0))
@@ -61,7 +61,7 @@ def test_axes_are_as_described() -> None:
     assert not axes.spines["left"].get_visible()
 
 
-def test_an_interval_reaches_half_of_it_to_both_sides() -> None:
+def test_an_interval_extends_by_half_to_both_sides() -> None:
     bars = Bars(
         length=floats([4, 6]),
         y=floats([1, 2]),
@@ -70,19 +70,19 @@ def test_an_interval_reaches_half_of_it_to_both_sides() -> None:
         colour="ink",
     )
     _, axes = drawn([bars])
-    [whiskers] = [one for one in axes.collections if len(one.get_paths())]
+    [whiskers] = [lines for lines in axes.collections if len(lines.get_paths())]
     ends = [numpy.asarray(path.vertices).tolist() for path in whiskers.get_paths()]
     assert [[5, 2], [9, 2]] in ends
 
 
-def test_the_tip_of_a_box_is_that_of_its_id() -> None:
+def test_tooltips_are_keyed_by_the_ids_of_boxes() -> None:
     box = Box(left=1, right=2, top=0, bottom=1, colour="air-data", tip="data")
     drawing, axes = drawn([box, replace(box, left=3, right=4, tip=""), replace(box, tip="ACK")])
     assert list(drawing.tips.values()) == ["data", "ACK"]
-    assert {one.get_gid() for one in axes.get_children()} - {None} == set(drawing.tips)
+    assert {child.get_gid() for child in axes.get_children()} - {None} == set(drawing.tips)
 
 
-def test_labels_cover_neither_markers_nor_each_other() -> None:
+def test_labels_do_not_overlap_markers_or_each_other() -> None:
     xs = [1.0, 1.5, 2.0, 9.9]
     texts = [Text(text=f"{x:g} ms", x=x, y=5, colour="policy0", size=5.5) for x in xs]
     points = Line(x=floats(xs), y=floats([5] * 4), style=DOTS)
@@ -90,23 +90,23 @@ def test_labels_cover_neither_markers_nor_each_other() -> None:
     boxes = [text.get_window_extent() for text in axes.texts]
     assert len(boxes) == 4
     centres = axes.transData.transform([(x, 5) for x in xs])
-    assert not any(Bbox.overlaps(one, other) for one, other in combinations(boxes, 2))
+    assert not any(Bbox.overlaps(first, second) for first, second in combinations(boxes, 2))
     assert not any(box.contains(*centre) for box in boxes for centre in centres)
-    inside = axes.get_window_extent()
-    assert all(inside.x0 <= box.x0 and box.x1 <= inside.x1 for box in boxes)
+    area = axes.get_window_extent()
+    assert all(area.x0 <= box.x0 and box.x1 <= area.x1 for box in boxes)
     assert axes.texts[0].get_text() == "1 ms"
     assert drawing.described.panels[0].marks[1:] == placed(texts, points)
 
 
-def test_labels_without_room_are_left_out_the_last_ones_first() -> None:
+def test_the_last_labels_are_left_out_if_there_is_no_space() -> None:
     points = Line(x=floats([5] * 30), y=floats([5] * 30), style=DOTS)
     texts = [Text(text=f"label {number}", x=5, y=5) for number in range(30)]
     found = placed(texts, points)
     assert 0 < len(found) < 30
-    assert [one.text for one in found] == [one.text for one in texts[: len(found)]]
+    assert [label.text for label in found] == [text.text for text in texts[: len(found)]]
 
 
-def test_panels_of_a_grid_have_their_labels_once() -> None:
+def test_a_grid_of_panels_has_axis_labels_once() -> None:
     panels = [Panel(TEN, TEN, [], title=f"{n} flows", row=n // 2, column=n % 2) for n in range(3)]
     legend = Legend([Entry("aad", "policy0"), Entry("published", DOTS)], columns=2)
     figure = Figure(panels, 3, 7, legend, shared="xy", labels="figure")
@@ -118,6 +118,6 @@ def test_panels_of_a_grid_have_their_labels_once() -> None:
     assert [text.get_text() for text in drawn_legend.get_texts()] == ["aad", "published"]
 
 
-def test_a_mark_that_matplotlib_does_not_draw_is_refused() -> None:
+def test_an_unknown_mark_is_refused() -> None:
     with pytest.raises(NotImplementedError, match="Mark"):
         drawn([Mark()])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Networks of one's own: what a file may say of them, its plan, and what it may not say."""
+"""Custom topologies: keys of experiments, plans, and errors."""
 
 from pathlib import Path
 
@@ -54,7 +54,7 @@ schedule:
 def loaded(directory: Path, text: str = GOOD, *settings: str) -> Case:
     path = directory / "small.yaml"
     path.write_text(text)
-    return load(path).cases([Setting.parse(one) for one in settings])[0]
+    return load(path).cases([Setting.parse(setting) for setting in settings])[0]
 
 
 def planned(directory: Path, text: str = GOOD, *settings: str) -> list[Step]:
@@ -66,14 +66,12 @@ def testbed(directory: Path, text: str = GOOD) -> Testbed:
     return testbed_of(loaded(directory, text))
 
 
-def test_a_shell_can_read_the_plan_and_that_of_every_node(tmp_path: Path) -> None:
+def test_plan_and_scripts_of_nodes_are_valid_shell(tmp_path: Path) -> None:
     nodes = ("switch", "near", "far", "ap1", "ap2", "laptop", "phone", "tablet")
     check_shell(planned(tmp_path), nodes)
 
 
-def test_a_node_has_what_it_says_then_what_its_access_point_says_then_the_parameters(
-    tmp_path: Path,
-) -> None:
+def test_nodes_inherit_from_access_points_and_parameters(tmp_path: Path) -> None:
     nodes = testbed(tmp_path).by_name
     assert [nodes[name].parameters.mcs for name in ("ap1", "laptop", "phone", "tablet")] == [
         *(7, 7, 5, 3)
@@ -83,7 +81,7 @@ def test_a_node_has_what_it_says_then_what_its_access_point_says_then_the_parame
     assert [nodes[name].parameters.tsq for name in ("near", "far")] == [None, "4000 us"]
 
 
-def test_factors_reach_the_nodes_without_an_opinion(tmp_path: Path) -> None:
+def test_factors_apply_to_nodes_that_do_not_override_them(tmp_path: Path) -> None:
     steps = planned(tmp_path, GOOD, "ack_policy=tack", "delay=7ms")
     policies = {"laptop": "tack", "phone": "aad", "tablet": "tack"}
     for name, policy in policies.items():
@@ -93,9 +91,9 @@ def test_factors_reach_the_nodes_without_an_opinion(tmp_path: Path) -> None:
     )
 
 
-def test_addresses_and_radios_are_each_ones_own(tmp_path: Path) -> None:
+def test_addresses_and_radios_are_unique(tmp_path: Path) -> None:
     found = testbed(tmp_path)
-    assert [(one.node, one.number) for one in found.radios] == [
+    assert [(radio.node, radio.number) for radio in found.radios] == [
         *(("ap1", 0), ("ap2", 1), ("laptop", 2), ("phone", 3), ("tablet", 4))
     ]
     addresses = [address for node in found.hosts for address in node.addresses]
@@ -106,7 +104,7 @@ def test_addresses_and_radios_are_each_ones_own(tmp_path: Path) -> None:
 
 def test_flows_have_names_ports_and_times(tmp_path: Path) -> None:
     flows = testbed(tmp_path).flows
-    assert [(one.label, one.port, one.direction) for one in flows] == [
+    assert [(flow.label, flow.port, flow.direction) for flow in flows] == [
         ("near-laptop", 5201, "download"),
         ("far-phone", 5202, "download"),
         ("laptop-near", 5203, "upload"),
@@ -143,7 +141,7 @@ must airsim radio set 3 errors fixed mpdu_error_ppm 500000 response_error_ppm 0
 """
 
 
-def test_changes_come_in_order_of_time_and_say_only_what_changes(tmp_path: Path) -> None:
+def test_changes_are_in_order_of_time_and_set_only_what_changes(tmp_path: Path) -> None:
     [start] = events.start(testbed(tmp_path))
     assert isinstance(start, Start)
     assert shell.text(start.steps) == CHANGES
@@ -155,7 +153,7 @@ def test_hidden_radios_and_errors_are_set(tmp_path: Path) -> None:
     assert "must airsim radio set 2 errors fixed mpdu_error_ppm 100000 " in text
 
 
-def test_a_ratio_of_signal_to_noise_is_each_stations_own(tmp_path: Path) -> None:
+def test_stations_can_override_the_snr(tmp_path: Path) -> None:
     text = GOOD.replace("delay: 2ms,", "delay: 2ms, error_model: snr, snr: 30dB,")
     text = text.replace("error_rate: 0.1", "snr: 20dB").replace(", error_rate: 0.5", ", snr: 10dB")
     found = text_of(planned(tmp_path, text))
@@ -163,12 +161,12 @@ def test_a_ratio_of_signal_to_noise_is_each_stations_own(tmp_path: Path) -> None
     assert [link[:2] for link in links[:6]] == [
         *(["0", "2"], ["2", "0"], ["1", "3"], ["3", "1"], ["1", "4"], ["4", "1"])
     ]
-    laptop, _, phone, _, tablet, _, later, again = (int(link[-1]) for link in links)
+    laptop, _, phone, _, tablet, _, changed, reverse = (int(link[-1]) for link in links)
     assert phone == tablet == laptop - 10_000
-    assert links[6][:2] == ["1", "3"] and later == again == phone + 20_000
+    assert links[6][:2] == ["1", "3"] and changed == reverse == phone + 20_000
 
 
-def test_each_station_may_say_its_ratio_alone(tmp_path: Path) -> None:
+def test_snr_can_be_given_per_node_only(tmp_path: Path) -> None:
     text = GOOD.replace("delay: 2ms,", "delay: 2ms, error_model: snr,").replace(
         "ap2: {channel: 44, mcs: 5}", "ap2: {channel: 44, mcs: 5, snr: 30dB}"
     )
@@ -176,12 +174,14 @@ def test_each_station_may_say_its_ratio_alone(tmp_path: Path) -> None:
     found = text_of(planned(tmp_path, text.replace("error_rate: 0.1", "snr: 20dB")))
     losses = [line.split()[-1] for line in found.splitlines() if "loss_mdb" in line]
     assert len(losses) == 6 and int(losses[0]) == int(losses[2]) + 10_000
-    needs = r"stations\.laptop: error_model snr needs one of snr, distance, walk: here, at its acc"
-    with pytest.raises(InputError, match=needs):
+    message = (
+        r"stations\.laptop: error_model snr needs one of snr, distance, walk: here, at its acc"
+    )
+    with pytest.raises(InputError, match=message):
         planned(tmp_path, text.replace(", error_rate: 0.1", ""))
 
 
-def test_a_fixed_rate_that_a_station_cannot_receive_is_warned_of(
+def test_a_fixed_rate_that_a_station_cannot_receive_is_a_warning(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     good = loaded(tmp_path)
@@ -198,14 +198,14 @@ def test_a_fixed_rate_that_a_station_cannot_receive_is_warned_of(
     assert capsys.readouterr().err == ""
 
 
-def test_captures_are_of_all_nodes_of_a_kind(tmp_path: Path) -> None:
+def test_captures_include_all_nodes_of_a_kind(tmp_path: Path) -> None:
     text = text_of(planned(tmp_path, GOOD, "capture=server,air"))
     assert [line.split()[-1] for line in text.splitlines() if "tcpdump" in line] == [
         *(">near.pcap", ">far.pcap", ">air.pcap")
     ]
 
 
-def test_a_network_is_read_back_as_it_is_written(tmp_path: Path) -> None:
+def test_a_written_network_is_read_back(tmp_path: Path) -> None:
     network = loaded(tmp_path).network
     assert network
     assert Network.model_validate(network.plain()) == network
@@ -213,7 +213,7 @@ def test_a_network_is_read_back_as_it_is_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "line", "says"),
+    ("old", "new", "line", "message"),
     [
         ("    near: {}", "    phone: {}", 15, "topology.stations.phone: the name is already used"),
         ("    near: {}", "    Near_1: {}", 8, "topology.servers.Near_1: not a node name"),
@@ -253,27 +253,30 @@ def test_a_network_is_read_back_as_it_is_written(tmp_path: Path) -> None:
         ("delay: 2ms,", "delay: 2ms, stations: 2,", 5, "parameters.stations: stations 2 is not"),
     ],
 )
-def test_what_cannot_be_is_told_with_its_line(
-    tmp_path: Path, old: str, new: str, line: int, says: str
+def test_invalid_topologies_are_reported_with_their_line(
+    tmp_path: Path, old: str, new: str, line: int, message: str
 ) -> None:
     text = GOOD.replace(old, new, 1)
-    if not says:
-        text, says = text.replace("{delay: 60ms}", "{rate: 1Mbit}"), "set.rate: can change only if"
+    if not message:
+        text, message = (
+            text.replace("{delay: 60ms}", "{rate: 1Mbit}"),
+            "set.rate: can change only if",
+        )
     with pytest.raises(InputError) as error:
         loaded(tmp_path, text)
     assert "\n" not in str(error.value)
     assert f"small.yaml:{line}: " in str(error.value), error.value
-    assert says in str(error.value)
+    assert message in str(error.value)
 
 
-def test_a_setting_that_does_not_fit_the_network_is_refused(tmp_path: Path) -> None:
+def test_a_setting_that_conflicts_with_the_topology_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"--set direction=upload: parameters\.direction: "):
         loaded(tmp_path, GOOD, "direction=upload")
     with pytest.raises(InputError, match=r"--set duration=2s: flows\.1\.start: the run has a"):
         loaded(tmp_path, GOOD, "duration=2s")
 
 
-def test_flows_are_for_networks_of_ones_own(tmp_path: Path) -> None:
+def test_flows_require_a_topology(tmp_path: Path) -> None:
     head, _, rest = GOOD.partition("topology:")
     flows = rest[rest.index("flows:") :]
     with pytest.raises(InputError, match=r"small.yaml:6: flows: needs a `topology`"):
@@ -327,19 +330,19 @@ flows:
 """
 
 
-def test_a_server_may_have_a_router_of_its_own(tmp_path: Path) -> None:
+def test_a_server_can_have_a_router(tmp_path: Path) -> None:
     steps = planned(tmp_path, WHOLE)
     router = section(steps, "router-far")
     assert "must ip route add 10.0.0.2/32 dev eth0" in router
     assert "must ip route add 10.0.0.101/32 dev eth1" in router
     assert any("mirred egress redirect dev ifb0" in line for line in router)
-    # Each side sends to the router's own address there.
+    # Each side sends to the router's address on its side.
     assert any("lladdr 02:00:00:00:13:02" in line for line in section(steps, "far"))
     assert any("lladdr 02:00:00:00:14:02" in line for line in section(steps, "laptop"))
     assert not any("router-near" in line for line in commands(steps))
 
 
-def test_acks_are_filtered_where_they_are_said_to_be(tmp_path: Path) -> None:
+def test_acks_are_filtered_at_the_given_places(tmp_path: Path) -> None:
     steps = planned(tmp_path, WHOLE)
     shaped = [line for line in section(steps, "ap") if "redirect dev ifb1" in line]
     assert len(shaped) == 2 and all("dev wlan0 ingress" in line for line in shaped)
@@ -348,7 +351,7 @@ def test_acks_are_filtered_where_they_are_said_to_be(tmp_path: Path) -> None:
     assert cake == (
         "must tc qdisc add dev server1 parent 2:1 handle 3: cake unlimited besteffort ack-filter"
     )
-    filters = {one.stage: one.file for one in testbed(tmp_path, WHOLE).filters}
+    filters = {stage.stage: stage.file for stage in testbed(tmp_path, WHOLE).filters}
     assert filters == {
         "shape": "ack-filter-shape-ap-laptop.json",
         "cake": "qdisc-switch-near.json",
@@ -356,9 +359,9 @@ def test_acks_are_filtered_where_they_are_said_to_be(tmp_path: Path) -> None:
     }
 
 
-def test_stations_walk_or_are_on_cables(tmp_path: Path) -> None:
+def test_stations_can_walk_or_use_cables(tmp_path: Path) -> None:
     found = testbed(tmp_path, WHOLE)
-    assert [(one.node, one.x_mm) for one in found.radios] == [
+    assert [(radio.node, radio.x_mm) for radio in found.radios] == [
         ("ap", 0),
         ("laptop", 0),
         ("phone", 2000),
@@ -371,28 +374,28 @@ def test_stations_walk_or_are_on_cables(tmp_path: Path) -> None:
     assert [node.name for node in found.slow] == ["router-far", "desk"]
 
 
-def test_flows_have_classes_and_workloads_and_a_port_each(tmp_path: Path) -> None:
+def test_flows_have_classes_workloads_and_ports(tmp_path: Path) -> None:
     flows = testbed(tmp_path, WHOLE).flows
-    assert [(one.label, one.service, one.flows) for one in flows[:4]] == [
+    assert [(flow.label, flow.service, flow.flows) for flow in flows[:4]] == [
         *(("far-laptop-be", "BE", 2), ("far-laptop-bk", "BK", 2)),
         *(("far-laptop-cs5", "CS5", 1), ("far-laptop-ef", "EF", 1)),
     ]
-    assert [one.port for one in flows] == list(range(5201, 5211))
+    assert [flow.port for flow in flows] == list(range(5201, 5211))
     text = text_of(planned(tmp_path, WHOLE))
     assert "start node near exchange -C reno -p 5209 host\n" in text
     assert (
         "must node desk exchange -C cubic -p 5210 ask 10.0.0.1 64 64 1000 "
         ">exchanges-near-desk.csv" in text
     )
-    probes = [one.file for one in testbed(tmp_path, WHOLE).probes]
+    probes = [probe.file for probe in testbed(tmp_path, WHOLE).probes]
     assert probes == [
         "ping-laptop.txt",
-        *(f"udp-ping-{one}-laptop.csv" for one in ("BE", "BK", "EF")),
+        *(f"udp-ping-{service}-laptop.csv" for service in ("BE", "BK", "EF")),
     ]
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "line", "says"),
+    ("old", "new", "line", "message"),
     [
         ("laptop: {", "router-far: {", 13, "router-SERVER is the name of a server's router"),
         ("pages: 3", "dscp: rrul", 19, "flows[2].dscp: rrul is not allowed with workload web"),
@@ -415,15 +418,15 @@ def test_flows_have_classes_and_workloads_and_a_port_each(tmp_path: Path) -> Non
         ("router: cisco881", "router: custom, router_packet: 1s", 9, "router_packet"),
     ],
 )
-def test_what_a_node_or_flow_cannot_have_is_told(
-    tmp_path: Path, old: str, new: str, line: int, says: str
+def test_invalid_nodes_and_flows_are_reported_with_their_line(
+    tmp_path: Path, old: str, new: str, line: int, message: str
 ) -> None:
     text = WHOLE.replace(old, new, 1)
-    if not says:
+    if not message:
         text = text.replace("far: {router: cisco881}", "far: {}")
-        says = "laptop has ack_filter_at router, and neither end of the flow a router"
+        message = "laptop has ack_filter_at router, and neither end of the flow a router"
     if "router-far" in new:
         text = text.replace("laptop", "router-far")
     with pytest.raises(InputError) as error:
         loaded(tmp_path, text)
-    assert f"small.yaml:{line}: " in str(error.value) and says in str(error.value), error.value
+    assert f"small.yaml:{line}: " in str(error.value) and message in str(error.value), error.value

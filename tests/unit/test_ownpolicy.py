@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What is a directory with ACK policies of the user's own, what is refused, what it brings."""
+"""ACK policies in a directory of the user: which files it needs, errors, and allowed names."""
 
 from pathlib import Path
 
@@ -17,22 +17,26 @@ SAMPLE = Path(__file__).parents[2] / "samples" / "ackpol"
 
 
 def test_the_sample_is_a_policy() -> None:
-    own = own_policy.read(SAMPLE)
-    assert own.names == ("fixed",)
-    assert {Path(name).name for name in own.files} == {"Kbuild", "Makefile", "tcp_ackpol_fixed.c"}
-    assert own.files["net/ipv4/own_policy/Makefile"] == SAMPLE / "Makefile"
+    policy = own_policy.read(SAMPLE)
+    assert policy.names == ("fixed",)
+    assert {Path(name).name for name in policy.files} == {
+        "Kbuild",
+        "Makefile",
+        "tcp_ackpol_fixed.c",
+    }
+    assert policy.files["net/ipv4/own_policy/Makefile"] == SAMPLE / "Makefile"
 
 
-def test_what_make_left_is_no_source(tmp_path: Path) -> None:
+def test_output_of_make_is_ignored(tmp_path: Path) -> None:
     write(tmp_path, MODULE)
     for name in ("x.mod.c", "x.o", "x.ko", ".x.o.cmd"):
         (tmp_path / name).write_text('MODULE_ALIAS_TCP_ACKPOL("other");')
-    own = own_policy.read(tmp_path)
-    assert own.names == ("mine",)
-    assert sorted(Path(name).name for name in own.files) == ["Kbuild", "Makefile", "x.c"]
+    policy = own_policy.read(tmp_path)
+    assert policy.names == ("mine",)
+    assert sorted(Path(name).name for name in policy.files) == ["Kbuild", "Makefile", "x.c"]
 
 
-def test_a_users_kbuild_goes_before_his_makefile(tmp_path: Path) -> None:
+def test_a_kbuild_file_takes_precedence_over_a_makefile(tmp_path: Path) -> None:
     write(tmp_path, MODULE)
     (tmp_path / "Kbuild").write_text("obj-m := x.o\n")
     assert own_policy.read(tmp_path).files["net/ipv4/own_policy/Makefile"] == tmp_path / "Kbuild"
@@ -56,7 +60,7 @@ def write(directory: Path, module: str) -> None:
         (MODULE.replace("mine", "My Own"), "is not a valid name; allowed: up to 15 of"),
     ],
 )
-def test_what_is_no_policy_is_told_by_file(tmp_path: Path, module: str, message: str) -> None:
+def test_errors_of_policies_name_the_file(tmp_path: Path, module: str, message: str) -> None:
     write(tmp_path, module)
     with pytest.raises(InputError) as error:
         own_policy.read(tmp_path)
@@ -71,8 +75,8 @@ def test_a_directory_without_a_makefile_is_refused(tmp_path: Path) -> None:
         own_policy.read(tmp_path / "none")
 
 
-def test_the_hook_fits_where_the_policies_are_hooked_in() -> None:
-    """Else no kernel with a policy of one's own can be built: patches go in without fuzz."""
+def test_context_of_the_hook_patch_is_in_the_series() -> None:
+    """Patches are applied without fuzz, so without it no kernel with a custom policy builds."""
     hook = (REPOSITORY / "lab" / "own_policy" / "hook.patch").read_text()
     series = [step.patch.read_text() for step in source.read_changes()]
     lines = [line[1:] for line in hook.splitlines() if line.startswith(" ")]
@@ -80,20 +84,20 @@ def test_the_hook_fits_where_the_policies_are_hooked_in() -> None:
     assert all(any(f"+{line}\n" in patch for patch in series) for line in lines)
 
 
-def test_the_laboratory_has_what_its_kernel_registers(tmp_path: Path) -> None:
+def test_policies_are_read_from_the_kernel_tree(tmp_path: Path) -> None:
     files, patches = tmp_path / "net" / "ipv4", tmp_path / "patches" / "research"
     files.mkdir(parents=True)
     patches.mkdir(parents=True)
     (files / "tcp_ackpol_two.c").write_text(MODULE.replace("mine", "b") + MODULE)
     (files / "tcp_bbr.c").write_text(MODULE.replace("mine", "bbr"))
-    changed = f" {MODULE}-{MODULE.replace('mine', 'gone')}+{MODULE.replace('mine', 'a')}"
+    changed = f" {MODULE}-{MODULE.replace('mine', 'removed')}+{MODULE.replace('mine', 'a')}"
     (patches / "0001.patch").write_text(changed)
     assert policies.names(tmp_path) == ("default", "a", "b", "mine")
     assert {"aad", "aad-listing", "divack"} < set(policies.names())
     assert list(policies.names()[1:]) == sorted(policies.names()[1:])
 
 
-def test_a_topology_may_have_them(tmp_path: Path) -> None:
+def test_a_topology_can_use_a_custom_policy(tmp_path: Path) -> None:
     path = tmp_path / "lan.yaml"
     path.write_text(TOPOLOGY)
     with pytest.raises(InputError, match=r"lan.yaml:10: .*'fixed' is not allowed"):
@@ -126,7 +130,9 @@ CHANGE = """\
 """
 
 
-def test_its_names_are_words_of_ack_policy(capsys: pytest.CaptureFixture[str]) -> None:
+def test_ack_policy_accepts_the_names_of_custom_policies(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     arguments = ["show", "thesis-lan", "--set", "ack_policy=default,fixed", "--set", "delay=0ms"]
     assert cli.main(arguments) == 2
     assert "'fixed' is not allowed; allowed: default" in capsys.readouterr().err
@@ -134,14 +140,14 @@ def test_its_names_are_words_of_ack_policy(capsys: pytest.CaptureFixture[str]) -
     assert "ack_policy=fixed delay=0ms" in capsys.readouterr().out
 
 
-def test_it_is_for_the_laboratorys_kernel(capsys: pytest.CaptureFixture[str]) -> None:
+def test_custom_policies_are_refused_for_x86_64(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["kernel", "build", "--arch", "x86_64", "--policy", str(SAMPLE)]
     assert cli.main(arguments) == 2
     assert "build it as a module (docs/how-to/kernel.md)" in capsys.readouterr().err
 
 
-def test_results_may_have_whatever_policy_there_was() -> None:
-    """`report` is not told of the directory, which may be gone."""
+def test_results_can_contain_policies_that_no_longer_exist() -> None:
+    """`report` does not know the directory of policies, which may have been deleted."""
     assert Parameters.model_validate({"ack_policy": "fixed"}).ack_policy == "fixed"
     with pytest.raises(ValidationError, match="not the name of a policy"):
         Parameters.model_validate({"ack_policy": "$(reboot)"})

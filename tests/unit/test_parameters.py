@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Parameters: which go together, and that what is written reads the same."""
+"""Parameters: conflicts, and values that are written and read back."""
 
 import pytest
 from pydantic import ValidationError
@@ -120,12 +120,12 @@ CABLES: dict[str, Plain] = {"access": "ethernet"}
         ),
     ],
 )
-def test_what_cannot_be_together_is_told_with_what_can(
+def test_conflicts_are_reported_with_allowed_values(
     values: dict[str, Plain], name: str, message: str
 ) -> None:
-    with pytest.raises(ValidationError) as caught:
+    with pytest.raises(ValidationError) as raised:
         Parameters().replace(values)
-    [error] = caught.value.errors()
+    [error] = raised.value.errors()
     assert error["loc"] == (name,)
     assert message in error["msg"]
     assert "\n" not in error["msg"]
@@ -143,14 +143,14 @@ def test_what_cannot_be_together_is_told_with_what_can(
         ({"error_model": "snr"}, "error_model", "snr needs one of snr distance walk"),
     ],
 )
-def test_what_the_default_topology_has_no_place_for_is_told(
+def test_misfits_of_the_default_topology_are_reported(
     values: dict[str, Plain], name: str, message: str
 ) -> None:
     [misfit] = Parameters().replace(values).misfits()
     assert misfit.name == name and message in misfit.text
 
 
-def test_what_has_no_effect_in_a_node_is_not_the_cases() -> None:
+def test_parameters_without_effect_in_a_node_are_reset() -> None:
     case = Parameters().replace({"channel": 44, "error_rate": 0.1, "capture": "server,air"})
     wired = case.override({"access": "ethernet"})
     assert (wired.channel, wired.error_rate, wired.capture) == (36, 0, ())
@@ -186,25 +186,25 @@ def test_what_has_no_effect_in_a_node_is_not_the_cases() -> None:
         {"tsq": "1500us", "tso_rtt_log": 0},
         {"tsq": "65536B", "formed_ppdus": 8},
         {"tsq": "400packets", "formed_ppdus": 0, "queue": "fifo"},
-        # Policies are compared under one set of parameters: those of the others do no harm.
+        # Policies are compared under one set of parameters; those of other policies are allowed.
         {"ack_policy": "aad-listing", "divack": 0, "divack_spread": "1us", "divack_sender": 64},
     ],
 )
-def test_what_can_be_together_survives_json(values: dict[str, Plain]) -> None:
+def test_valid_parameters_are_read_back(values: dict[str, Plain]) -> None:
     parameters = Parameters().replace(values)
     assert Parameters.model_validate(parameters.plain()) == parameters
 
 
-def test_what_is_measured_how_often() -> None:
-    def counted(**values: Plain) -> int:
+def test_number_of_exchanges_depends_on_the_workload() -> None:
+    def exchanges(**values: Plain) -> int:
         return Parameters().replace(values).exchange_count
 
-    assert counted() == 0
-    assert counted(workload="request_response", exchanges=7) == 7
-    assert counted(**FILES, transfers=5) == 5
+    assert exchanges() == 0
+    assert exchanges(workload="request_response", exchanges=7) == 7
+    assert exchanges(**FILES, transfers=5) == 5
 
 
-def test_the_legs_of_a_walk_lead_from_point_to_point() -> None:
+def test_a_walk_is_a_list_of_legs() -> None:
     parameters = Parameters().replace({"error_model": "snr", "walk": "0s=5m,10s=40m,12s=39.5m"})
     assert parameters.walk is not None
     assert legs(parameters.walk) == [
@@ -214,20 +214,20 @@ def test_the_legs_of_a_walk_lead_from_point_to_point() -> None:
     ]
 
 
-def test_wide_channels_have_centres() -> None:
+def test_centres_of_wide_channels() -> None:
     assert [centre_channel(44, width) for width in (20, 40, 80, 160)] == [0, 0, 42, 50]
     assert centre_channel(149, 80) == 155
 
 
-def test_vht_leaves_out_what_the_standard_says() -> None:
+def test_vht_excludes_the_mcs_that_the_standard_excludes() -> None:
     vht = STANDARDS["802.11ac"]
-    left_out = {
+    excluded = {
         (width, mcs, streams)
         for width in vht.widths_mhz
         for streams in (1, 2, 3, 4)
         for mcs in set(range(10)) - set(mcs_of(vht, width, streams))
     }
-    assert left_out == {(20, 9, 1), (20, 9, 2), (20, 9, 4), (80, 6, 3), (160, 9, 3)}
+    assert excluded == {(20, 9, 1), (20, 9, 2), (20, 9, 4), (80, 6, 3), (160, 9, 3)}
 
 
 @pytest.mark.parametrize(
@@ -246,6 +246,6 @@ def test_limits_of_small_queues(text: str, plain: str) -> None:
     "text",
     ["on", "5", "0ms", "2s", "-1ms", "0B", "1GiB", "0packets", "65536packets", "1.5packets", "8x"],
 )
-def test_limits_of_small_queues_that_no_kernel_takes(text: str) -> None:
+def test_invalid_limits_of_small_queues_are_refused(text: str) -> None:
     with pytest.raises(ValidationError, match="allowed: kernel, driver, off, 1us to 1s, 1B to"):
         Parameters().replace({"tsq": text})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""results.parquet: typed columns, the same bytes for the same runs, read by DuckDB and Arrow."""
+"""results.parquet: types of columns, reproducible bytes, readable by DuckDB and Arrow."""
 
 import json
 import random
@@ -22,15 +22,15 @@ from airtcp.results.documents import SweepDocument
 
 
 def document(*parameters: Parameters, out_dir: Path = Path("out")) -> SweepDocument:
-    """A run each, of which the first failed."""
-    whole = {"metrics": dict.fromkeys(METRICS) | {"retransmits": 7}}
+    """A document with a run for each of the parameters; the first run failed."""
+    finished = {"metrics": dict.fromkeys(METRICS) | {"retransmits": 7}}
     console = f"{out_dir}/runs/x/console.log"
     failed = {"status": "failed", "error": f"it broke (console: {console})", "metrics": {}}
     runs = [
-        record(Case({"mcs": one.mcs}, one), seed, {}).model_copy(
-            update=whole if seed > 1 else failed
+        record(Case({"mcs": values.mcs}, values), seed, {}).model_copy(
+            update=finished if seed > 1 else failed
         )
-        for seed, one in enumerate(parameters, start=1)
+        for seed, values in enumerate(parameters, start=1)
     ]
     return SweepDocument(
         experiment="x",
@@ -43,14 +43,14 @@ def document(*parameters: Parameters, out_dir: Path = Path("out")) -> SweepDocum
     )
 
 
-def test_every_parameter_and_metric_is_a_column_once(tmp_path: Path) -> None:
+def test_every_parameter_and_metric_has_one_column(tmp_path: Path) -> None:
     parquet.write(tmp_path, document(Parameters()))
     found = parquet.read(tmp_path).column_names
     assert len(found) == len(set(found)) == 7 + len(PARAMETER_NAMES) + len(METRICS)
     assert found[7:] == [*PARAMETER_NAMES, *METRICS]
 
 
-def test_columns_have_one_type_in_every_experiment(tmp_path: Path) -> None:
+def test_columns_have_the_same_types_in_every_experiment(tmp_path: Path) -> None:
     schemas = set()
     for name in names():
         cases = load(name).cases()
@@ -59,15 +59,17 @@ def test_columns_have_one_type_in_every_experiment(tmp_path: Path) -> None:
         schemas.add(tuple((field.name, str(field.type)) for field in found.schema))
         for case, row in zip(cases, found.to_pylist(), strict=True):
             for parameter, value in case.parameters.plain().items():
-                word = (found.schema.field(parameter).metadata or {}).get(b"null")
-                assert row[parameter] == (None if word and word.decode() == value else value)
-                assert row[parameter] is not None or word
+                null_word = (found.schema.field(parameter).metadata or {}).get(b"null")
+                assert row[parameter] == (
+                    None if null_word and null_word.decode() == value else value
+                )
+                assert row[parameter] is not None or null_word
     assert len(schemas) == 1
 
 
-def test_words_in_place_of_numbers_are_null_and_named(tmp_path: Path) -> None:
-    some = Parameters().replace({"ack_count": 4, "delay": "10ms", "wire_loss": 0.5})
-    parquet.write(tmp_path, document(Parameters(), some))
+def test_words_in_numeric_columns_are_null_and_in_the_metadata(tmp_path: Path) -> None:
+    changed = Parameters().replace({"ack_count": 4, "delay": "10ms", "wire_loss": 0.5})
+    parquet.write(tmp_path, document(Parameters(), changed))
     found = parquet.read(tmp_path)
     assert found["ack_count"].to_pylist() == [None, 4]
     assert found.schema.field("ack_count").metadata == {b"null": b"kernel"}
@@ -75,13 +77,13 @@ def test_words_in_place_of_numbers_are_null_and_named(tmp_path: Path) -> None:
     assert found["wire_loss"].to_pylist() == [0.0, 0.5]
     assert found["retransmits"].to_pylist() == [None, 7.0]
     assert found.schema.field("ping_rtt_ms_p50").metadata == {b"unit": b"ms"}
-    about = {key.decode(): value for key, value in found.schema.metadata.items()}
-    assert json.loads(about["airtcp.factors"]) == parquet.factors(found) == ["mcs"]
-    assert json.loads(about["airtcp.units"])["goodput_mbps"] == "Mbit/s"
-    assert about["airtcp.schema"] == b"1"
+    metadata = {key.decode(): value for key, value in found.schema.metadata.items()}
+    assert json.loads(metadata["airtcp.factors"]) == parquet.factors(found) == ["mcs"]
+    assert json.loads(metadata["airtcp.units"])["goodput_mbps"] == "Mbit/s"
+    assert metadata["airtcp.schema"] == b"1"
 
 
-def test_equal_sweeps_have_equal_bytes_wherever_they_are(tmp_path: Path) -> None:
+def test_equal_sweeps_in_different_directories_have_equal_bytes(tmp_path: Path) -> None:
     written = []
     for name in ("a", "another-directory"):
         out_dir = tmp_path / name
@@ -97,10 +99,10 @@ def test_equal_sweeps_have_equal_bytes_wherever_they_are(tmp_path: Path) -> None
     )
 
 
-def test_duckdb_reads_it(tmp_path: Path) -> None:
+def test_duckdb_reads_the_file(tmp_path: Path) -> None:
     path = parquet.write(tmp_path, document(Parameters(), Parameters()))
-    asked = f"SELECT seed, ack_policy, retransmits FROM '{path}' ORDER BY seed"
-    assert duckdb.execute(asked).fetchall() == [(1, "default", None), (2, "default", 7.0)]
+    sql = f"SELECT seed, ack_policy, retransmits FROM '{path}' ORDER BY seed"
+    assert duckdb.execute(sql).fetchall() == [(1, "default", None), (2, "default", 7.0)]
 
 
 @pytest.mark.parametrize(
@@ -116,20 +118,20 @@ def test_a_directory_without_the_table_is_bad_input(
         parquet.read(tmp_path)
 
 
-def test_another_table_is_bad_input(tmp_path: Path) -> None:
+def test_a_different_table_is_bad_input(tmp_path: Path) -> None:
     write_table(pyarrow.table({"a": [1]}), tmp_path / parquet.FILE)
     with pytest.raises(InputError, match="not a table of schema 1"):
         parquet.read(tmp_path)
 
 
-def test_a_flipped_bit_is_never_another_value(tmp_path: Path) -> None:
+def test_a_flipped_bit_is_detected_or_harmless(tmp_path: Path) -> None:
     path = parquet.write(tmp_path, document(Parameters(), Parameters()))
-    whole, expected = path.read_bytes(), parquet.read(tmp_path)
-    chance = random.Random(1)
+    content, expected = path.read_bytes(), parquet.read(tmp_path)
+    rng = random.Random(1)
     refused = 0
     for _ in range(200):
-        flipped = bytearray(whole)
-        flipped[chance.randrange(len(whole))] ^= 1 << chance.randrange(8)
+        flipped = bytearray(content)
+        flipped[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
         path.write_bytes(flipped)
         try:
             found = parquet.read(tmp_path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The series of patches, from a (tiny) Linux: what is in it, its order, its bytes."""
+"""The patch series of a tiny kernel tree: contents, order, bytes."""
 
 import subprocess
 from email import message_from_bytes, policy
@@ -94,7 +94,7 @@ def overlay(tmp_path: Path) -> Path:
     return kernel
 
 
-def test_each_patch_brings_its_files(linux: Path, overlay: Path, tmp_path: Path) -> None:
+def test_each_patch_adds_its_files(linux: Path, overlay: Path, tmp_path: Path) -> None:
     cover, hook, build = series.write(tmp_path / "out", linux, overlay)
     assert [path.name for path in (cover, hook, build)] == [
         "0000-cover-letter.patch",
@@ -120,17 +120,17 @@ def test_cover_letter_has_text_list_and_size(linux: Path, overlay: Path, tmp_pat
 def test_topic_that_needs_another_has_only_its_own_patches(
     linux: Path, overlay: Path, tmp_path: Path
 ) -> None:
-    """It changes a file that the other brings."""
+    """It changes a file that the other topic adds."""
     cover, extend = series.write(tmp_path / "out", linux, overlay, topic="research")
     assert "Subject: [PATCH net-next 0/1] tcp: policies\n" in cover.read_text()
     assert extend.name == "0001-tcp-extend-the-policy.patch"
     assert "+++ b/net/ackpol.c\n@@ -1 +1,2 @@\n ops\n+more\n" in extend.read_text()
 
 
-def test_topic_changes_the_files_that_it_brings(linux: Path, overlay: Path, tmp_path: Path) -> None:
+def test_topic_can_change_files_that_it_adds(linux: Path, overlay: Path, tmp_path: Path) -> None:
     (overlay / "patches" / "postable" / "extend.patch").write_text(EXTEND)
-    listed = overlay / "patches" / "series"
-    listed.write_text(listed.read_text().replace("research/", "postable/"))
+    list_of_patches = overlay / "patches" / "series"
+    list_of_patches.write_text(list_of_patches.read_text().replace("research/", "postable/"))
     *_, build, extend = series.write(tmp_path / "out", linux, overlay)
     assert "+++ b/net/ackpol.c\n@@ -0,0 +1 @@\n+ops\n" in build.read_text()
     assert "+++ b/net/ackpol.c\n@@ -1 +1,2 @@\n ops\n+more\n" in extend.read_text()
@@ -147,9 +147,9 @@ def test_topic_changes_the_files_that_it_brings(linux: Path, overlay: Path, tmp_
 def test_topic_that_cannot_be_posted_is_refused(
     linux: Path, overlay: Path, tmp_path: Path, topic: str, message: str
 ) -> None:
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError) as error:
         series.write(tmp_path / "out", linux, overlay, topic=topic)
-    assert message in str(caught.value)
+    assert message in str(error.value)
     assert not (tmp_path / "out").exists()
 
 
@@ -171,7 +171,7 @@ def test_author_replaces_the_placeholder(
     assert "localhost" not in text
 
 
-def test_author_of_another_patch_stays(linux: Path, overlay: Path, tmp_path: Path) -> None:
+def test_other_authors_are_kept(linux: Path, overlay: Path, tmp_path: Path) -> None:
     author = "Jo Example <jo@example.org>"
     _, hook, _ = series.write(tmp_path / "out", linux, overlay, author=author)
     assert "From: Someone <someone@example.com>\n" in hook.read_text()
@@ -180,12 +180,12 @@ def test_author_of_another_patch_stays(linux: Path, overlay: Path, tmp_path: Pat
 @pytest.mark.parametrize(
     "author", ["", "Jo", "jo@example.org", "<jo@example.org>", "Jo <jo>", "Jo <jo@x>\nCc: <y@z>"]
 )
-def test_author_that_is_no_name_and_address_is_refused(tmp_path: Path, author: str) -> None:
+def test_author_without_name_and_address_is_refused(tmp_path: Path, author: str) -> None:
     with pytest.raises(InputError, match=r"--author .*: expected 'Name <name@example\.org>'"):
         series.write(tmp_path / "out", author=author)
 
 
-def test_command_line_says_that_a_placeholder_cannot_be_sent(
+def test_command_line_warns_about_the_placeholder_author(
     linux: Path,
     overlay: Path,
     tmp_path: Path,
@@ -199,10 +199,10 @@ def test_command_line_says_that_a_placeholder_cannot_be_sent(
     monkeypatch.setattr("airtcp.cli.kernel.series", replaced)
     placeholder = "airtcp: airtcp <airtcp@localhost> is a placeholder, "
     assert cli.main(["kernel", "series", str(tmp_path / "one")]) == 0
-    written, said = capsys.readouterr()
+    written, warning = capsys.readouterr()
     assert len(written.splitlines()) == 3
-    assert said.startswith(placeholder)
-    assert said.count("\n") == 1
+    assert warning.startswith(placeholder)
+    assert warning.count("\n") == 1
     author = ["--author", "Jo Example <jo@example.org>"]
     assert cli.main(["kernel", "series", str(tmp_path / "two"), *author]) == 0
     assert capsys.readouterr().err == ""
@@ -213,16 +213,14 @@ def test_tarball_and_tree_give_the_same_bytes(
 ) -> None:
     tarball = tmp_path / "linux.tar.gz"
     subprocess.run(["tar", "-C", tmp_path, "-czf", tarball, linux.name], check=True)
-    one = series.write(tmp_path / "one", linux, overlay)
+    from_tree = series.write(tmp_path / "one", linux, overlay)
     monkeypatch.setenv("GIT_AUTHOR_DATE", "2001-01-01T00:00:00")
     monkeypatch.setenv("TZ", "Asia/Tokyo")
-    other = series.write(tmp_path / "other", tarball, overlay)
-    assert [path.read_bytes() for path in one] == [path.read_bytes() for path in other]
+    from_tarball = series.write(tmp_path / "other", tarball, overlay)
+    assert [path.read_bytes() for path in from_tree] == [path.read_bytes() for path in from_tarball]
 
 
-def test_directory_with_something_in_it_is_left_alone(
-    linux: Path, overlay: Path, tmp_path: Path
-) -> None:
+def test_a_directory_with_files_is_refused(linux: Path, overlay: Path, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "mine").touch()
     with pytest.raises(InputError, match="out already exists"):
@@ -230,26 +228,26 @@ def test_directory_with_something_in_it_is_left_alone(
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["mine"]
 
 
-def test_command_line_refuses_it_in_one_line(
+def test_command_line_refuses_a_directory_with_files_in_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "mine").touch()
     assert cli.main(["kernel", "series", str(tmp_path)]) == 2
-    said = f"airtcp: {tmp_path} already exists; give a new or empty directory\n"
-    assert capsys.readouterr() == ("", said)
+    error = f"airtcp: {tmp_path} already exists; give a new or empty directory\n"
+    assert capsys.readouterr() == ("", error)
 
 
-def test_patch_that_does_not_apply_is_named_and_nothing_written(
+def test_error_names_a_patch_that_does_not_apply(
     linux: Path, overlay: Path, tmp_path: Path
 ) -> None:
     (linux / "net" / "Makefile").write_text("something else\n")
-    with pytest.raises(AirtcpError, match=r"build\.patch: error: .*net/Makefile") as caught:
+    with pytest.raises(AirtcpError, match=r"build\.patch: error: .*net/Makefile") as error:
         series.write(tmp_path / "out", linux, overlay)
-    assert "\n" not in str(caught.value)
+    assert "\n" not in str(error.value)
     assert not (tmp_path / "out").exists()
 
 
-def test_source_without_a_file_that_a_patch_changes(
+def test_error_names_a_missing_file_that_a_patch_changes(
     linux: Path, overlay: Path, tmp_path: Path
 ) -> None:
     (linux / "net" / "tcp.c").unlink()

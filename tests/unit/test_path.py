@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Cables, paths, slow processors and stages of ACK filtering in a run's plan."""
+"""Plans with cables, paths, slow processors and stages of ACK filtering, and their metrics."""
 
 import json
 from pathlib import Path
@@ -23,9 +23,9 @@ CABLES: dict[str, Plain] = {"access": "ethernet", "ethernet_rate": "100Mbit"}
 CABLE = "overhead 24 mpu 84 burst 1514b latency 400000us"
 
 
-def queues(plan: list[Step], node: str) -> list[str]:
-    words = "must tc qdisc add dev "
-    return [line.removeprefix(words) for line in section(plan, node) if line.startswith(words)]
+def qdiscs(plan: list[Step], node: str) -> list[str]:
+    prefix = "must tc qdisc add dev "
+    return [line.removeprefix(prefix) for line in section(plan, node) if line.startswith(prefix)]
 
 
 @pytest.mark.parametrize(
@@ -39,46 +39,46 @@ def queues(plan: list[Step], node: str) -> list[str]:
         {**CABLES, "workload": "transfer", "transfer_size": "1B", "cwnd_trace": "on"},
     ],
 )
-def test_a_shell_can_read_every_plan(values: dict[str, Plain]) -> None:
+def test_plans_are_valid_shell(values: dict[str, Plain]) -> None:
     plan = planned(**values)
     nodes = ["server", *(["router"] if "router" in values else []), "ap", "station"]
     check_shell(plan, nodes)
 
 
-def test_on_cables_there_are_no_radios() -> None:
+def test_cables_have_no_radios() -> None:
     plan = planned(**CABLES, stations=2)
     for word in ("airsim radio add", "hostapd", "iw dev", "wlan0", "ieee80211"):
         assert word not in text(plan)
     assert "peer name port2 netns ap" in text(plan)
 
 
-def test_frames_take_their_time_on_every_cable() -> None:
+def test_every_cable_limits_the_rate() -> None:
     plan = planned(**CABLES, delay="3ms", wire_loss=0.01, rate="40Mbit")
-    assert queues(plan, "server") == [f"eth0 root handle 2: tbf rate 40000000bit {CABLE}"]
-    assert queues(plan, "ap") == [
+    assert qdiscs(plan, "server") == [f"eth0 root handle 2: tbf rate 40000000bit {CABLE}"]
+    assert qdiscs(plan, "ap") == [
         "eth0 root handle 1: netem delay 1us limit 1000",
         f"eth0 parent 1:1 handle 2: tbf rate 100000000bit {CABLE}",
         "eth0 parent 2:1 handle 3: pfifo limit 100",
         "port1 root handle 1: netem delay 3000us loss 1% limit 1000",
         f"port1 parent 1:1 handle 2: tbf rate 100000000bit {CABLE}",
     ]
-    assert queues(plan, "station") == [f"eth0 root handle 2: tbf rate 100000000bit {CABLE}"]
+    assert qdiscs(plan, "station") == [f"eth0 root handle 2: tbf rate 100000000bit {CABLE}"]
 
 
-def test_the_way_back_is_at_the_bridge() -> None:
-    assert queues(planned(), "ap") == []
+def test_the_bridge_shapes_the_return_path() -> None:
+    assert qdiscs(planned(), "ap") == []
     plan = planned(return_delay="7ms", return_rate="1Mbit", return_queue=9)
-    assert queues(plan, "ap") == [
+    assert qdiscs(plan, "ap") == [
         "eth0 root handle 1: netem delay 7000us limit 1000",
         f"eth0 parent 1:1 handle 2: tbf rate 1000000bit {CABLE}",
         "eth0 parent 2:1 handle 3: pfifo limit 9",
     ]
     adsl = planned(path="adsl", ack_filter="cake-aggressive")
-    assert queues(adsl, "ap")[1:] == [
+    assert qdiscs(adsl, "ap")[1:] == [
         f"eth0 parent 1:1 handle 2: tbf rate 128000bit {CABLE}",
         "eth0 parent 2:1 handle 3: cake unlimited besteffort ack-filter-aggressive",
     ]
-    assert "netem delay 15000us" in queues(adsl, "server")[0]
+    assert "netem delay 15000us" in qdiscs(adsl, "server")[0]
 
 
 def test_a_router_is_between_server_and_bridge() -> None:
@@ -87,10 +87,10 @@ def test_a_router_is_between_server_and_bridge() -> None:
     assert "must ip route add 10.0.0.1/32 dev eth0" in router
     assert "must ip route add 10.0.0.2/32 dev eth1" in router
     assert "set_sysctl ip_forward 1" in router
-    # 2 ns a byte are 4 Gbit/s; 20 us are 10,000 bytes.
+    # 2 ns per byte are 4 Gbit/s; 20 us are 10,000 bytes.
     bucket = "rate 4000000000bit overhead 10000 burst 1514b limit 10000000"
     assert f"must tc qdisc add dev ifb0 root handle 1: tbf {bucket}" in router
-    assert "ifb0 parent 1:1 handle 2: pfifo limit 75" in queues(plan, "router")
+    assert "ifb0 parent 1:1 handle 2: pfifo limit 75" in qdiscs(plan, "router")
     redirected = [line.split()[5] for line in router if "mirred" in line]
     assert redirected == ["eth0", "eth1"]
     assert "lladdr 02:00:00:00:10:03" in "\n".join(section(plan, "server"))
@@ -98,20 +98,20 @@ def test_a_router_is_between_server_and_bridge() -> None:
     assert "router" not in text(planned())
 
 
-def test_a_slow_host_pays_for_what_it_sends_and_receives() -> None:
+def test_a_slow_host_delays_what_it_sends_and_receives() -> None:
     plan = planned(**CABLES, slow_host="sender", host_packet="20us")
-    ways = [line.split()[6] for line in section(plan, "server") if "mirred" in line]
-    assert ways == ["ingress", "egress"]
+    directions = [line.split()[6] for line in section(plan, "server") if "mirred" in line]
+    assert directions == ["ingress", "egress"]
     assert "ifb0" not in "\n".join(section(plan, "station"))
     assert "processor-server-before.json" in text(plan)
 
 
-def test_utilisation_is_the_time_of_what_was_served(tmp_path: Path) -> None:
+def test_utilisation_is_the_share_of_time_spent_on_packets(tmp_path: Path) -> None:
     for when, packets, octets in (("before", 100, 50_000), ("after", 1100, 1_050_000)):
         counters = {"kind": "tbf", "bytes": octets, "packets": packets, "drops": 0}
         path = tmp_path / cpu_cost.file("router", when)
         path.write_text(json.dumps([{"kind": "pfifo"}, counters]))
-    # 1,000 packets of 20 us and 1,000,000 bytes of 10 ns: 30 ms of 100.
+    # 1,000 packets at 20 us and 1,000,000 bytes at 10 ns take 30 ms of 100 ms.
     cost = Cost(20e-6, 10e-9, 75)
     assert metrics.utilisation(tmp_path, "router", cost, 0.1) == pytest.approx(0.3)
 
@@ -125,20 +125,20 @@ def test_utilisation_is_the_time_of_what_was_served(tmp_path: Path) -> None:
         ({"router": "cisco881", "ack_filter_at": "router"}, "eth1", "src 10.0.0.2/32"),
     ],
 )
-def test_acks_are_policed_where_they_come_in(
+def test_acks_are_policed_where_they_arrive(
     values: dict[str, Plain], device: str, ends: str
 ) -> None:
     plan = planned(**values, ack_filter="police", ack_filter_rate="80kbit")
     node = "router" if values.get("ack_filter_at") == "router" else "ap"
     filters = [line for line in section(plan, node) if "police" in line]
     assert [f"dev {device} ingress" in line and ends in line for line in filters] == [True, True]
-    # Those without options, those with timestamps alone: they share a bucket.
+    # ACKs without options and those with only timestamps share a token bucket.
     assert "match u16 40 0xffff at 2" in filters[0] and "match u16 52 0xffff at 2" in filters[1]
     assert "rate 80000bit burst 5000b conform-exceed drop/continue index 1" in filters[0]
     assert filters[1].endswith("action police index 1")
 
 
-def test_only_the_first_stations_acks_may_be_filtered() -> None:
+def test_ack_filters_can_be_limited_to_the_first_station() -> None:
     given: dict[str, Plain] = {**CABLES, "stations": 3, "ack_filter": "police"}
     plan = planned(**given, ack_filter_rate="80kbit")
     assert text(plan).count("conform-exceed") == 3
@@ -146,12 +146,12 @@ def test_only_the_first_stations_acks_may_be_filtered() -> None:
     assert text(plan).count("conform-exceed") == 1
 
 
-def test_stages_are_joined_and_told_in_one_order() -> None:
+def test_stages_of_ack_filtering_have_a_fixed_order() -> None:
     given = {"ack_filter_rate": "1Mbit", "direction": "upload"}
-    one = Parameters().replace({**given, "ack_filter": "multicast+police"})
-    assert one.ack_filter == ("police", "multicast")
-    assert one.plain()["ack_filter"] == "police+multicast"
-    assert one.replace(one.plain()) == one
+    parameters = Parameters().replace({**given, "ack_filter": "multicast+police"})
+    assert parameters.ack_filter == ("police", "multicast")
+    assert parameters.plain()["ack_filter"] == "police+multicast"
+    assert parameters.replace(parameters.plain()) == parameters
 
 
 @pytest.mark.parametrize(
@@ -162,13 +162,13 @@ def test_stages_are_joined_and_told_in_one_order() -> None:
         ("", "'' is not a stage"),
     ],
 )
-def test_stages_that_there_are_not_are_told(stages: str, message: str) -> None:
-    with pytest.raises(ValidationError) as caught:
+def test_invalid_stages_are_reported(stages: str, message: str) -> None:
+    with pytest.raises(ValidationError) as error:
         Parameters().replace({"ack_filter": stages})
-    assert message in caught.value.errors()[0]["msg"]
+    assert message in error.value.errors()[0]["msg"]
 
 
-def test_what_each_stage_has_dropped_is_read_from_its_own_tool(tmp_path: Path) -> None:
+def test_dropped_acks_of_each_stage_are_counted(tmp_path: Path) -> None:
     (tmp_path / "ack-filter-police.txt").write_text(
         " Sent 5200 bytes 100 pkt (dropped 80, overlimits 80 requeues 0)\n"
         " Sent 52 bytes 1 pkt (dropped 3, overlimits 0 requeues 0)\n"
@@ -186,27 +186,27 @@ def test_what_each_stage_has_dropped_is_read_from_its_own_tool(tmp_path: Path) -
     assert filtered("cake+txq+hold", return_rate="1Mbit") == 2 + 12 + 11
 
 
-def test_numbers_are_compared_in_peoples_units() -> None:
+def test_numeric_parameters_have_readable_units() -> None:
     given = Parameters().replace({"delay": "250ms", "ack_count": 4, "return_rate": "128kbit"})
     numbers = {name: NUMBERS[name] for name in ("delay", "ack_count", "return_rate", "rate")}
-    assert {name: one.of(given) for name, one in numbers.items()} == {
+    assert {name: number.of(given) for name, number in numbers.items()} == {
         "delay": 250,
         "ack_count": 4,
         "return_rate": 0.128,
         "rate": None,
     }
-    assert [one.unit for one in numbers.values()] == ["ms", "", "Mbit/s", "Mbit/s"]
+    assert [number.unit for number in numbers.values()] == ["ms", "", "Mbit/s", "Mbit/s"]
     assert "congestion_control" not in NUMBERS and "walk" not in NUMBERS
 
 
-def test_a_processor_without_counters_is_told(tmp_path: Path) -> None:
+def test_missing_counters_of_a_processor_are_an_error(tmp_path: Path) -> None:
     path = tmp_path / "processor-router-before.json"
     path.write_text("[]")
     with pytest.raises(AirtcpError, match="no counters of a qdisc tbf"):
         read_qdisc(path, "tbf")
 
 
-def test_windows_are_read_for_each_ack_that_the_sender_gets(tmp_path: Path) -> None:
+def test_cwnd_is_read_for_each_ack_that_the_sender_receives(tmp_path: Path) -> None:
     def probe(time: str, source: str, peer: str, cwnd: int) -> str:
         return (
             f"  exchange-77 [000] ..s.. {time}: tcp_probe: family=AF_INET src={source} dest={peer} "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A run's plan: hosts, flows, probes and captures; a shell can read every plan."""
+"""Plans: hosts, flows, probes and captures."""
 
 import pytest
 from plans import check_shell, commands, planned, section, text
@@ -25,16 +25,16 @@ from airtcp.testbed.default import testbed
         {"error_model": "snr", "walk": "0s=5m,10s=40m", "stations": 2},
     ],
 )
-def test_a_shell_can_read_every_plan(values: dict[str, Plain]) -> None:
+def test_plans_are_valid_shell(values: dict[str, Plain]) -> None:
     check_shell(planned(**values), ("server", "ap", "station"))
 
 
-def test_a_plan_is_a_function_of_the_parameters() -> None:
+def test_equal_parameters_give_equal_plans() -> None:
     assert planned(delay="50ms") == planned(delay="50ms")
     assert planned(delay="50ms") != planned(delay="51ms")
 
 
-def test_the_wire_always_delays_and_may_limit() -> None:
+def test_the_wire_always_has_a_delay_and_optionally_a_rate() -> None:
     def wire(**values: Plain) -> list[str]:
         return [line for line in section(planned(**values), "server") if "tc qdisc" in line]
 
@@ -48,26 +48,26 @@ def test_the_wire_always_delays_and_may_limit() -> None:
     )
 
 
-def test_the_policy_is_the_receivers() -> None:
+def test_the_policy_is_set_at_the_receiver() -> None:
     policy = "set_sysctl tcp_ack_policy aad"
     assert policy in section(planned(ack_policy="aad"), "station")
     assert policy not in section(planned(ack_policy="aad"), "server")
     assert policy in section(planned(ack_policy="aad", direction="upload"), "server")
 
 
-def test_the_default_policy_asks_nothing_of_the_kernel() -> None:
+def test_the_default_policy_sets_no_sysctl() -> None:
     assert "set_sysctl tcp_a" not in text(planned())
 
 
-def test_the_bound_is_lifted_for_a_policy_alone() -> None:
-    """A kernel without policies runs `default`, and does not know the sysctl."""
-    asked = "set_sysctl tcp_ack_policy_unbounded 1"
-    assert asked in section(planned(ack_policy="aad", ack_delay_bound="off"), "station")
+def test_the_bound_is_lifted_only_with_a_policy() -> None:
+    """`default` must run on a kernel without policies, which does not have the sysctl."""
+    sysctl = "set_sysctl tcp_ack_policy_unbounded 1"
+    assert sysctl in section(planned(ack_policy="aad", ack_delay_bound="off"), "station")
     for values in ({"ack_policy": "aad"}, {"ack_policy": "default", "ack_delay_bound": "off"}):
-        assert asked not in commands(planned(**values))
+        assert sysctl not in commands(planned(**values))
 
 
-def test_aad_is_set_before_it_is_chosen_in_the_kernels_units() -> None:
+def test_parameters_of_aad_are_set_before_the_policy() -> None:
     station = section(
         planned(
             ack_policy="aad",
@@ -114,27 +114,27 @@ def test_aad_is_set_before_it_is_chosen_in_the_kernels_units() -> None:
         ),
     ],
 )
-def test_every_policy_is_set_at_the_receiver_alone(
+def test_every_policy_is_set_only_at_the_receiver(
     policy: str, values: dict[str, Plain], sysctls: list[str]
 ) -> None:
     plan = planned(ack_policy=policy, **values)
-    asked = [f"set_sysctl {one}" for one in [*sysctls, f"tcp_ack_policy {policy}"]]
-    not_policies = len(section(planned(), "station"))
-    assert [line for line in section(plan, "station") if line in asked] == asked
-    assert len(section(plan, "station")) == not_policies + len(asked)
+    expected = [f"set_sysctl {sysctl}" for sysctl in [*sysctls, f"tcp_ack_policy {policy}"]]
+    other_lines = len(section(planned(), "station"))
+    assert [line for line in section(plan, "station") if line in expected] == expected
+    assert len(section(plan, "station")) == other_lines + len(expected)
     assert section(plan, "server") == section(planned(), "server")
 
 
-def test_a_sender_that_takes_divided_acks_is_the_sender() -> None:
-    asked = "set_sysctl tcp_divack_sender 3"
+def test_divack_sender_is_set_at_the_sender() -> None:
+    sysctl = "set_sysctl tcp_divack_sender 3"
     download = planned(ack_policy="divack", divack_sender=3)
-    assert asked in section(download, "server")
-    assert asked not in section(download, "station")
-    assert asked in section(planned(direction="upload", divack_sender=3), "station")
+    assert sysctl in section(download, "server")
+    assert sysctl not in section(download, "station")
+    assert sysctl in section(planned(direction="upload", divack_sender=3), "station")
 
 
 @pytest.mark.parametrize(
-    ("values", "asked"),
+    ("values", "sysctls"),
     [
         ({"tsq": "8ms"}, ['tcp_small_queue "8000 us"']),
         ({"tsq": "64KiB"}, ['tcp_small_queue "65536 bytes"']),
@@ -151,8 +151,8 @@ def test_a_sender_that_takes_divided_acks_is_the_sender() -> None:
         ({"tsq": "kernel", "pacing_factor": 1, "tso_rtt_log": "kernel"}, []),
     ],
 )
-def test_what_limits_a_sender_is_set_at_the_sender(
-    values: dict[str, Plain], asked: list[str]
+def test_limits_of_the_sender_are_set_at_the_sender(
+    values: dict[str, Plain], sysctls: list[str]
 ) -> None:
     for direction, sender, receiver in (
         ("download", "server", "station"),
@@ -160,7 +160,7 @@ def test_what_limits_a_sender_is_set_at_the_sender(
     ):
         plan, plain = (planned(direction=direction, **more) for more in (values, {}))
         added = [line for line in section(plan, sender) if line not in section(plain, sender)]
-        assert added == [f"set_sysctl {line}" for line in asked]
+        assert added == [f"set_sysctl {line}" for line in sysctls]
         assert section(plan, receiver) == section(plain, receiver)
 
 
@@ -170,7 +170,7 @@ def commands_of_exchange(**values: Plain) -> list[str]:
     return [line for line in commands(plan) if " exchange -C " in line]
 
 
-def test_the_receiver_asks_and_the_sender_answers() -> None:
+def test_the_receiver_sends_requests_and_the_sender_responds() -> None:
     assert commands_of_exchange(workload="request_response", message="100B", exchanges=9) == [
         "node server exchange -C cubic serve 100 100 1 & server=$!",
         "must node station exchange -C cubic ask 10.0.0.1 100 100 9 >exchanges.csv",
@@ -182,7 +182,7 @@ def test_the_receiver_asks_and_the_sender_answers() -> None:
     ]
 
 
-def test_files_are_fetched_each_over_a_new_connection() -> None:
+def test_transfers_use_a_connection_each() -> None:
     assert commands_of_exchange(
         workload="transfer", transfer_size="10000B", transfers=5, congestion_control="reno"
     ) == [
@@ -191,25 +191,25 @@ def test_files_are_fetched_each_over_a_new_connection() -> None:
     ]
 
 
-def test_connections_end_when_their_last_packets_have_left() -> None:
-    """A row of the last counters comes only then; tcpwatch must still be there."""
+def test_instruments_outlast_all_connections() -> None:
+    """tcpwatch writes a connection's last counters when it ends, so it must still run then."""
     for plan in (planned(), planned(workload="web"), planned(protocol="udp")):
-        [ended] = [at for at, one in enumerate(plan) if one == step.EndInstruments()]
+        [end] = [index for index, part in enumerate(plan) if part == step.EndInstruments()]
         busy = (step.Start, step.Wait, step.Instrument)
-        assert not any(isinstance(one, busy) for one in plan[ended:])
-        watching = [one for one in plan if isinstance(one, step.Instrument) and one.outlasts]
-        assert [one.run.argv[0] for one in watching] == ["tcpwatch"] * 2
+        assert not any(isinstance(part, busy) for part in plan[end:])
+        outlasting = [part for part in plan if isinstance(part, step.Instrument) and part.outlasts]
+        assert [part.run.argv[0] for part in outlasting] == ["tcpwatch"] * 2
         assert "closed\nstop\n" in shell.render(plan)
 
 
-def test_offloads_off_must_go_off_and_on_may_be_missing() -> None:
+def test_offloads_can_be_turned_off_and_can_be_missing_if_on() -> None:
     ap = section(planned(gro="off", tso="off"), "ap")
     for device in ("eth0", "wlan0"):
         assert f"must ethtool -K {device} gro off tso off" in ap
         assert f"try_offload {device} gso" in ap
 
 
-def test_each_station_has_a_transfer_of_its_own() -> None:
+def test_each_station_has_a_transfer() -> None:
     def iperf3s(direction: str) -> list[str]:
         plan = planned(stations=3, direction=direction, iperf3_block="off", nagle="on")
         return [line for line in commands(plan) if "iperf3 -4" in line]
@@ -219,14 +219,14 @@ def test_each_station_has_a_transfer_of_its_own() -> None:
     assert "node station2 iperf3 -4 -s -1 -J >iperf3-server2.json &" in download[1]
     assert "node server iperf3 -4 -J -c 10.0.0.4 " in download[3]
     assert download[3].endswith('>iperf3-client3.json & senders="$senders $!"')
-    # The one that the shell waits for, after the others have started.
+    # The shell waits for the last client, after the others have started.
     assert "-c 10.0.0.2 " in download[5] and download[5].endswith(">iperf3-client.json")
     upload = iperf3s("upload")
     assert "node server iperf3 -4 -s -1 -J -B 10.0.0.103 >iperf3-server3.json" in upload[2]
     assert "node station3 iperf3 -4 -J -c 10.0.0.103 " in upload[3]
 
 
-def test_stations_join_at_once_and_are_all_watched() -> None:
+def test_stations_associate_in_parallel_and_are_all_watched() -> None:
     plan = planned(stations=3)
     assert shell.render(plan).count('} & joining="$joining $!"') == 2
     watched = [line.split()[-1] for line in commands(plan) if "tcpwatch 10000" in line]
@@ -240,11 +240,11 @@ def test_stations_join_at_once_and_are_all_watched() -> None:
 
 
 def client_command(parameters: Parameters, station: int = 1) -> str:
-    """That of a station's only transfer."""
+    """The command of iperf3's client for a station's transfer."""
     return bulk.client(testbed(parameters).flows[station - 1])
 
 
-def test_the_sender_is_iperf3s_client() -> None:
+def test_the_sender_runs_iperf3s_client() -> None:
     def client(**values: Plain) -> str:
         return client_command(Parameters().replace(values))
 
@@ -279,8 +279,8 @@ def test_the_sender_is_iperf3s_client() -> None:
 )
 def test_unlimited_udp_is_sent_at_the_radios_rate(values: dict[str, Plain], mbps: float) -> None:
     parameters = Parameters().replace({**values, "protocol": "udp"})
-    sent = float(client_command(parameters).rpartition(" -b ")[2])
-    assert sent == pytest.approx(mbps * 1e6, rel=1e-6)
+    rate_bps = float(client_command(parameters).rpartition(" -b ")[2])
+    assert rate_bps == pytest.approx(mbps * 1e6, rel=1e-6)
 
 
 def test_stations_share_the_rate_of_unlimited_udp() -> None:
@@ -290,7 +290,7 @@ def test_stations_share_the_rate_of_unlimited_udp() -> None:
     assert client_command(limited, 3).endswith(" -b 5000000")
 
 
-def test_captures_are_asked_for_and_end() -> None:
+def test_captures_are_optional_and_limited_in_time() -> None:
     assert "tcpdump" not in text(planned())
     plan = planned(capture="server,air", capture_duration="2s")
     captures = [line for line in commands(plan) if "tcpdump" in line]
@@ -300,14 +300,14 @@ def test_captures_are_asked_for_and_end() -> None:
     assert "--time-stamp-precision=nano -w - >air.pcap" in captures[1]
 
 
-def test_decisions_on_acks_are_kept_when_asked_for() -> None:
+def test_ack_trace_is_optional() -> None:
     assert "ack-trace" not in text(planned())
     plan = planned(ack_trace="on")
     assert "echo 1 >/sys/kernel/tracing/events/tcp_ackpol/enable" in text(plan)
     assert "must cp /sys/kernel/tracing/trace ack-trace.txt" in commands(plan)
 
 
-def test_both_ends_of_iperf3_are_patient() -> None:
-    marked = [line for line in commands(planned()) if "LD_PRELOAD" in line]
-    assert len(marked) == 2
+def test_both_ends_of_iperf3_block() -> None:
+    preloaded = [line for line in commands(planned()) if "LD_PRELOAD" in line]
+    assert len(preloaded) == 2
     assert "LD_PRELOAD" not in text(planned(iperf3_block="off"))

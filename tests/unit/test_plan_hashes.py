@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The plan of every case of every experiment is the recorded one: refactoring changes no plan.
+"""The plan of every case of every experiment is the recorded one: refactoring must not change it.
 
 plan-hashes.json has the first 16 digits of the SHA-256 of each plan.sh, which is the same for every
-seed. After a change that is meant to change plans `make plan-hashes` records them again.
+seed. After an intended change of plans, update it with `make plan-hashes`.
 """
 
 import hashlib
@@ -20,9 +20,9 @@ Hashes = dict[str, dict[str, str]]
 
 
 def hashes() -> Hashes:
-    """By experiment and case."""
+    """Hashes of plans, by experiment and case."""
     loaded = map(reader.load, summaries.names())
-    return {one.name: {case.slug: _hash(case) for case in one.cases()} for one in loaded}
+    return {each.name: {case.slug: _hash(case) for case in each.cases()} for each in loaded}
 
 
 def _hash(case: experiment.Case) -> str:
