@@ -66,14 +66,14 @@ def test_remove_deletes_the_marker_file_first(tmp_path: Path, calls: list[tuple[
 
 
 def test_unpack_restores_what_pack_took(tmp_path: Path, calls: list[tuple[str, str]]) -> None:
-    one = tmp_path / "one"
-    one.mkdir()
-    (one / "program").write_bytes(b"\0\1")
-    (one / "program").chmod(0o755)
-    (one / "text").write_text("text\n")
+    source = tmp_path / "one"
+    source.mkdir()
+    (source / "program").write_bytes(b"\0\1")
+    (source / "program").chmod(0o755)
+    (source / "text").write_text("text\n")
     (tmp_path / ".two.new").mkdir()
     (tmp_path / ".two.new" / "rubbish").touch()
-    atomicfile.unpack(atomicfile.pack(one), tmp_path / "two")
+    atomicfile.unpack(atomicfile.pack(source), tmp_path / "two")
     assert {("fsync", "program"), ("fsync", "text"), ("fsync", ".two.new")} <= set(calls)
     two = {path.name: path.read_bytes() for path in (tmp_path / "two").iterdir()}
     assert two == {"program": b"\0\1", "text": b"text\n"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Experiments: strict reading, errors that name the line, cases, published figures."""
+"""Experiments: strict reading, errors with their line, cases, published values."""
 
 import json
 import re
@@ -60,7 +60,7 @@ def write(directory: Path, text: str) -> Path:
 
 
 def refused(directory: Path, text: str) -> str:
-    """The one line that says why the file is not taken."""
+    """The error, which must be one line."""
     with pytest.raises(InputError) as error:
         load(write(directory, text))
     assert "\n" not in str(error.value)
@@ -92,7 +92,7 @@ def test_settings_replace_the_design_and_keep_its_policies(tmp_path: Path) -> No
     assert {case.parameters.rate_bps for case in cases} == {None}
 
 
-def test_how_a_run_is_observed_is_no_factor(tmp_path: Path) -> None:
+def test_duration_and_captures_are_not_factors(tmp_path: Path) -> None:
     experiment = load(write(tmp_path, GOOD))
     cases = experiment.cases(settings("duration=2s", "capture=air,server"))
     assert [case.slug for case in cases] == [case.slug for case in experiment.cases()]
@@ -100,13 +100,13 @@ def test_how_a_run_is_observed_is_no_factor(tmp_path: Path) -> None:
     assert cases[0].parameters.capture == ("server", "air")
 
 
-def test_a_published_figure_is_for_its_very_conditions(tmp_path: Path) -> None:
+def test_a_published_value_applies_only_to_its_conditions(tmp_path: Path) -> None:
     experiment = load(write(tmp_path, GOOD))
 
     def found(*texts: str) -> list[float | str | None]:
         cases = experiment.cases(settings(*texts))
-        figures = [one.get("goodput_mbps") for one in experiment.published_for(cases)]
-        return [figure.value if figure else None for figure in figures]
+        published = [values.get("goodput_mbps") for values in experiment.published_for(cases)]
+        return [value.value if value else None for value in published]
 
     assert found() == [None, 9.5, None]
     assert found("duration=5s") == [None, 9.5, None]
@@ -184,7 +184,7 @@ def test_a_published_figure_is_for_its_very_conditions(tmp_path: Path) -> None:
         (GOOD, "- a\n- b\n", "small.yaml:1: must consist of"),
     ],
 )
-def test_an_error_names_file_line_key_and_what_is_allowed(
+def test_an_error_has_file_line_key_and_allowed_values(
     tmp_path: Path, old: str, new: str, message: str
 ) -> None:
     assert message in refused(tmp_path, GOOD.replace(old, new))
@@ -242,7 +242,7 @@ def test_an_error_names_file_line_key_and_what_is_allowed(
         ),
     ],
 )
-def test_a_wrong_figure_is_told_as_anything_else(
+def test_errors_of_figures_have_file_line_and_key(
     tmp_path: Path, old: str, new: str, message: str
 ) -> None:
     assert message in refused(tmp_path, GOOD + FIGURES.replace(old, new))
@@ -276,11 +276,11 @@ def test_a_wrong_figure_is_told_as_anything_else(
         ("x: ping_rtt_ms_p50", "x: ping_rtt_p50", "did you mean 'ping_rtt_ms_p50'? allowed: good"),
     ],
 )
-def test_the_nearest_word_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
+def test_errors_suggest_the_closest_word(tmp_path: Path, old: str, new: str, message: str) -> None:
     assert old in GOOD + FIGURES
-    said = refused(tmp_path, (GOOD + FIGURES).replace(old, new))
-    assert message in said
-    assert len(said.removeprefix(str(tmp_path))) < 600
+    error = refused(tmp_path, (GOOD + FIGURES).replace(old, new))
+    assert message in error
+    assert len(error.removeprefix(str(tmp_path))) < 600
 
 
 @pytest.mark.parametrize(
@@ -315,20 +315,21 @@ def test_a_model_of_packets_needs_a_limit_in_packets(tmp_path: Path) -> None:
     assert (model.pacing(1), model.pacing(2)) == (1.2, 2.4)
 
 
-def test_figures_survive_json(tmp_path: Path) -> None:
+def test_written_figures_are_read_back(tmp_path: Path) -> None:
     declared = load(write(tmp_path, GOOD + FIGURES)).figures
-    again = TypeAdapter(Figure).validate_python
-    assert [again(json.loads(json.dumps(documented(one)))) for one in declared] == list(declared)
+    read = TypeAdapter(Figure).validate_python
+    written = [json.dumps(documented(figure)) for figure in declared]
+    assert [read(json.loads(text)) for text in written] == list(declared)
 
 
-def test_the_figures_in_the_docs_are_right(tmp_path: Path) -> None:
-    """The block of docs/reference/figures.md, in an experiment whose design has what it names."""
+def test_the_figures_in_the_docs_are_valid(tmp_path: Path) -> None:
+    """The example in docs/reference/figures.md, in an experiment with the factors that it uses."""
     text = (Path(__file__).parents[2] / "docs" / "reference" / "figures.md").read_text()
     [block] = re.findall(r"^```yaml\n(.*?)^```", text, re.M | re.S)
     design = "  - congestion_control: [cubic]\n    tsq: [4packets]\n    flows: [1]\n"
     declared = load(write(tmp_path, GOOD.replace("published:", design + "published:") + block))
     kinds: list[type[BaseModel]] = [MetricFigure, TimeFigure, ModelFigure]
-    assert [type(one) for one in declared.figures] == kinds
+    assert [type(figure) for figure in declared.figures] == kinds
     keys = {field.alias or name for kind in kinds for name, field in kind.model_fields.items()}
     assert all(f"`{key}`" in text or f"{key}:" in text for key in keys)
 
@@ -350,7 +351,7 @@ def test_a_setting_must_name_a_parameter_and_values(text: str, message: str) -> 
     assert message in str(error.value)
 
 
-def test_values_that_do_not_go_together_are_told(tmp_path: Path) -> None:
+def test_conflicts_of_settings_are_reported(tmp_path: Path) -> None:
     experiment = load(write(tmp_path, GOOD))
     with pytest.raises(InputError, match=r"^--set width: 80MHz is not allowed with 802\.11n"):
         experiment.cases(settings("width=80MHz"))
@@ -359,19 +360,19 @@ def test_values_that_do_not_go_together_are_told(tmp_path: Path) -> None:
     assert len(experiment.cases(settings("standard=802.11ac,802.11ax", "width=80MHz"))) == 4
 
 
-def test_signals_have_a_strength(tmp_path: Path) -> None:
-    wanted = r"error_model: snr needs one of snr distance walk"
-    with pytest.raises(InputError, match=rf"^--set error_model=snr: parameters\.{wanted}"):
+def test_error_model_snr_needs_a_strength_of_signals(tmp_path: Path) -> None:
+    message = r"error_model: snr needs one of snr distance walk"
+    with pytest.raises(InputError, match=rf"^--set error_model=snr: parameters\.{message}"):
         load(write(tmp_path, GOOD)).cases(settings("error_model=snr"))
     path = write(tmp_path, GOOD.replace("parameters:\n", "parameters:\n  error_model: snr\n"))
     line = path.read_text().splitlines().index("  error_model: snr") + 1
-    with pytest.raises(InputError, match=rf":{line}: parameters\.{wanted}"):
+    with pytest.raises(InputError, match=rf":{line}: parameters\.{message}"):
         load(path)
 
 
 def test_a_walk_is_one_value(tmp_path: Path) -> None:
-    settled = settings("error_model=snr", "walk=0s=5m,10s=40m")
-    cases = load(write(tmp_path, GOOD)).cases(settled)
+    changed = settings("error_model=snr", "walk=0s=5m,10s=40m")
+    cases = load(write(tmp_path, GOOD)).cases(changed)
     assert [case.factors["walk"] for case in cases] == ["0ms=5m,10s=40m"] * 2
 
 
@@ -386,19 +387,19 @@ def test_a_factor_is_set_once(tmp_path: Path) -> None:
         load(write(tmp_path, GOOD)).cases(settings("mcs=1", "mcs=2"))
 
 
-def test_an_unknown_experiment_is_told_the_known_ones() -> None:
+def test_error_of_an_unknown_experiment_lists_the_known_ones() -> None:
     with pytest.raises(
         InputError, match=r"unknown experiment 'thesis'; did you mean 'thesis-wan'\? allowed: "
     ):
         load("thesis")
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="No such file"):
         load(tmp_path / "none.yaml")
 
 
-def test_parameters_survive_json() -> None:
+def test_written_parameters_are_read_back() -> None:
     parameters = Parameters().replace(
         {"aad_beta": 1.5, "rate": "50Mbit", "gro": "off", "capture": "air"}
     )
@@ -406,13 +407,13 @@ def test_parameters_survive_json() -> None:
     assert tuple(parameters.plain()) == PARAMETER_NAMES
 
 
-def test_thesis_lan_has_its_published_figures() -> None:
-    """Table 5.1 has two figures for each condition; those of TCP-AAD are for both readings."""
+def test_thesis_lan_has_its_published_values() -> None:
+    """Table 5.1 has two values per condition; those of TCP-AAD apply to both variants of aad."""
     experiment = load("thesis-lan")
     cases = experiment.cases()
     assert len(cases) == 21
-    figures = [one.get("goodput_mbps") for one in experiment.published_for(cases)]
-    assert [figure.value for figure in figures if figure] == [
+    published = [values.get("goodput_mbps") for values in experiment.published_for(cases)]
+    assert [value.value for value in published if value] == [
         *(157.4, 125.8, 25, 5.91),
         *(174.4, 155.8, 51.62, 6.59) * 2,
         *(9, 47.8, 95.6),
@@ -421,7 +422,7 @@ def test_thesis_lan_has_its_published_figures() -> None:
 
 
 @pytest.mark.parametrize("when", ["rate: 0.01Gbit}", "rate: 10Mbit, duration: 5s}"])
-def test_a_case_is_found_however_its_values_are_written(tmp_path: Path, when: str) -> None:
+def test_published_values_match_cases_in_any_notation(tmp_path: Path, when: str) -> None:
     text = GOOD.replace("rate: 10Mbit}", when)
     assert text != GOOD
     assert load(write(tmp_path, text)).published

@@ -30,8 +30,8 @@ def two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_two_guests_get_different_processors() -> None:
-    with reserved() as one, reserved() as another:
-        assert {one, another} == {ONE, TWO}
+    with reserved() as first, reserved() as second:
+        assert {first, second} == {ONE, TWO}
 
 
 def test_more_guests_than_processors_share_them_evenly() -> None:
@@ -56,8 +56,8 @@ def test_a_processor_is_released_if_its_guest_fails() -> None:
 
 def test_only_processors_of_this_process_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {TWO})
-    with reserved() as one, reserved() as another:
-        assert (one, another) == (TWO, TWO)
+    with reserved() as first, reserved() as second:
+        assert (first, second) == (TWO, TWO)
 
 
 def test_the_current_processor_is_preferred(
@@ -75,9 +75,9 @@ def test_reservations_hold_across_processes_until_these_are_killed() -> None:
     ) as process:
         assert process.stdout
         assert process.stdout.readline() == f"{ONE}\n".encode()
-        with reserved() as one, reserved() as another:
-            assert (one, another) == (TWO, ONE)
+        with reserved() as first, reserved() as second:
+            assert (first, second) == (TWO, ONE)
         process.kill()
         process.wait()
-        with reserved() as one, reserved() as another:
-            assert {one, another} == {ONE, TWO}
+        with reserved() as first, reserved() as second:
+            assert {first, second} == {ONE, TWO}

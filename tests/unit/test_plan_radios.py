@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A run's plan: radios, hostapd, errors and movement."""
+"""Plans: radios, hostapd, errors and movement."""
 
 import itertools
 
@@ -13,12 +13,12 @@ from airtcp.steps.wifi import hostapd_conf, radio_keys
 
 
 def keys(**values: Plain) -> dict[str, str]:
-    """What `airsim radio add` is given."""
+    """The arguments of `airsim radio add`, by key."""
     words = radio_keys(Parameters().replace(values)).split()
     return dict(zip(words[::2], words[1::2], strict=True))
 
 
-def test_every_station_and_the_access_point_have_a_radio_of_the_parameters() -> None:
+def test_stations_and_the_access_point_have_a_radio_each() -> None:
     plan = planned(stations=2, width="40MHz")
     assert text(plan).count("must airsim radio add preset generic standard") == 3
     assert "must iw phy phy0 set netns name ap" in text(plan)
@@ -35,24 +35,24 @@ def test_every_station_and_the_access_point_have_a_radio_of_the_parameters() -> 
     ],
 )
 def test_the_radios_are_pinned_to_one_rate(values: dict[str, Plain], rate: str) -> None:
-    given = keys(**values)
+    arguments = keys(**values)
     names = ("format", "mcs", "streams", "width_mhz", "gi_ns")
-    assert " ".join(given[f"rate_{name}"] for name in names) == rate
+    assert " ".join(arguments[f"rate_{name}"] for name in names) == rate
 
 
 def test_legacy_radios_are_pinned_to_a_legacy_rate() -> None:
-    given = keys(standard="802.11a", legacy_rate="24Mbit", preset="wifi-11a")
-    assert given["rate_format"] == "ofdm" and given["rate_legacy_kbps"] == "24000"
-    assert given["ba_window"] == "1" and "rate_mcs" not in given
+    arguments = keys(standard="802.11a", legacy_rate="24Mbit", preset="wifi-11a")
+    assert arguments["rate_format"] == "ofdm" and arguments["rate_legacy_kbps"] == "24000"
+    assert arguments["ba_window"] == "1" and "rate_mcs" not in arguments
 
 
 def test_rate_control_is_left_to_minstrel() -> None:
     assert not [key for key in keys(rate_control="minstrel") if key.startswith("rate_")]
 
 
-def test_what_is_left_to_the_preset_is_not_said() -> None:
-    usual = keys(preset="qca6178")
-    assert set(usual) == {
+def test_values_of_the_preset_are_not_passed() -> None:
+    defaults = keys(preset="qca6178")
+    assert set(defaults) == {
         *("preset", "standard", "streams", "width_mhz", "ba_window", "gro_flush_us"),
         *("rate_format", "rate_mcs", "rate_streams", "rate_width_mhz", "rate_gi_ns"),
     }
@@ -61,8 +61,8 @@ def test_what_is_left_to_the_preset_is_not_said() -> None:
         **{"block_ack_request": "off", "fifo_mpdus": 99, "rx_delivery": "coalesced", "amsdu": "on"},
         **{"coalesce_mpdus": 8, "coalesce": "2ms", "mpdu_spacing": "0.25us"},
     }
-    given = keys(**values)
-    assert {key: given[key] for key in set(given) - set(usual)} == {
+    arguments = keys(**values)
+    assert {key: arguments[key] for key in set(arguments) - set(defaults)} == {
         **{"ampdu_mpdus": "16", "ampdu_octets": "8191", "ampdu_duration_us": "1000"},
         **{"queueing": "fifo", "fifo_mpdus": "99", "bar": "off", "amsdu": "on"},
         **{"rx_delivery": "coalesced", "coalesce_mpdus": "8", "coalesce_us": "2000"},
@@ -70,7 +70,7 @@ def test_what_is_left_to_the_preset_is_not_said() -> None:
     }
 
 
-def test_aggregates_are_formed_ahead_as_asked() -> None:
+def test_formed_ppdus_are_passed_if_given() -> None:
     assert keys(preset="ar9580", formed_ppdus=0)["formed_ppdus"] == "0"
     assert "formed_ppdus" not in keys(preset="ar9580")
 
@@ -122,15 +122,13 @@ def test_radios_of_5_ghz_are_wide_enough_for_mac80211() -> None:
         ),
     ],
 )
-def test_hostapd_is_told_what_the_standard_needs(
-    values: dict[str, Plain], expected: list[str]
-) -> None:
+def test_hostapd_conf_of_each_standard(values: dict[str, Plain], expected: list[str]) -> None:
     common = ["interface=wlan0", "bridge=br0", "driver=nl80211", "ssid=x"]
     conf = hostapd_conf(Parameters().replace(values), ssid="x")
     assert conf.splitlines() == [*common, *expected, "wmm_enabled=1"]
 
 
-def test_minstrel_may_use_the_short_guard_interval() -> None:
+def test_minstrel_can_use_the_short_guard_interval() -> None:
     conf = hostapd_conf(
         Parameters().replace({"rate_control": "minstrel", "width": "40MHz"}), ssid="x"
     )
@@ -143,12 +141,12 @@ def test_the_stations_scan_one_frequency(channel: int, mhz: int) -> None:
 
 
 def after_warm_up(**values: Plain) -> list[str]:
-    """The commands to airsim once the stations are associated."""
+    """The commands of airsim after the stations have associated."""
     plan = planned(**values)
-    [joined] = [at for at, one in enumerate(plan) if getattr(one, "job", "") == "joining"][-1:]
-    told = itertools.takewhile(lambda one: not isinstance(one, step.Instrument), plan[joined:])
-    runs = (one for one in told if isinstance(one, step.Run))
-    return [" ".join(one.argv[1:]) for one in runs if one.argv[0] == "airsim"]
+    joined = max(n for n, part in enumerate(plan) if getattr(part, "job", "") == "joining")
+    parts = itertools.takewhile(lambda part: not isinstance(part, step.Instrument), plan[joined:])
+    runs = (part for part in parts if isinstance(part, step.Run))
+    return [" ".join(run.argv[1:]) for run in runs if run.argv[0] == "airsim"]
 
 
 def test_errors_on_the_air_start_after_the_warm_up() -> None:
@@ -160,9 +158,9 @@ def test_errors_on_the_air_start_after_the_warm_up() -> None:
     ]
 
 
-def test_bursts_have_four_chances() -> None:
-    chances = {"burst_enter": 0.01, "burst_leave": 0.2, "burst_good_error": 0.001}
-    assert after_warm_up(error_model="burst", **chances)[0] == (
+def test_bursts_have_four_probabilities() -> None:
+    probabilities = {"burst_enter": 0.01, "burst_leave": 0.2, "burst_good_error": 0.001}
+    assert after_warm_up(error_model="burst", **probabilities)[0] == (
         "radio set 0 errors burst burst_enter_ppm 10000 burst_leave_ppm 200000 "
         "burst_good_error_ppm 1000 burst_bad_error_ppm 1000000 response_error_ppm 0"
     )
@@ -170,11 +168,11 @@ def test_bursts_have_four_chances() -> None:
 
 @pytest.mark.parametrize(
     ("width", "loss_mdb"),
-    # 20 dBm, less -174 dBm/Hz over 20 or 160 MHz (73.01, 82.04 dB) with 7 dB of noise figure, less
-    # 25 dB.
+    # 20 dBm minus noise (-174 dBm/Hz plus 73.01 or 82.04 dB for 20 or 160 MHz, plus a noise figure
+    # of 7 dB) minus an SNR of 25 dB.
     [("20MHz", 88990), ("160MHz", 79959)],
 )
-def test_an_snr_is_a_loss_on_both_ways(width: str, loss_mdb: int) -> None:
+def test_an_snr_is_a_path_loss_in_both_directions(width: str, loss_mdb: int) -> None:
     values: dict[str, Plain] = {"standard": "802.11ac", "width": width, "stations": 2}
     assert after_warm_up(error_model="snr", snr="25dB", **values) == [
         *(f"link set {link} loss_mdb {loss_mdb}" for link in ("0 1", "1 0", "0 2", "2 0")),
@@ -182,9 +180,9 @@ def test_an_snr_is_a_loss_on_both_ways(width: str, loss_mdb: int) -> None:
     ]
 
 
-def test_a_distance_is_a_place_beside_the_access_point() -> None:
-    told = after_warm_up(error_model="snr", distance="12.5m", path_loss_exponent=3.5)
-    assert told == [
+def test_a_distance_sets_the_positions_of_radios() -> None:
+    sent = after_warm_up(error_model="snr", distance="12.5m", path_loss_exponent=3.5)
+    assert sent == [
         "air set path_loss_exponent_milli 3500",
         *("radio set 0 x_mm 0 y_mm 0", "radio set 1 x_mm 12500 y_mm 0"),
         *("radio set 0 errors snr", "radio set 1 errors snr"),
@@ -194,7 +192,7 @@ def test_a_distance_is_a_place_beside_the_access_point() -> None:
     )
 
 
-def test_a_walk_starts_with_the_transfer_and_ends_with_it() -> None:
+def test_a_walk_starts_and_ends_with_the_transfer() -> None:
     plan = planned(error_model="snr", walk="0s=5m,10s=40m,20s=5.5m")
     assert step.run("airsim radio set 1 x_mm 5000 y_mm 0") in plan
     walk = step.Start(
@@ -208,7 +206,7 @@ def test_a_walk_starts_with_the_transfer_and_ends_with_it() -> None:
         "events",
         only=True,
     )
-    [sender] = [at for at, one in enumerate(plan) if isinstance(one, step.Run) and one.blocking]
+    [sender] = [n for n, part in enumerate(plan) if isinstance(part, step.Run) and part.blocking]
     assert (
         plan.index(walk)
         < sender
@@ -224,5 +222,5 @@ def test_rts_is_set_at_both_ends() -> None:
     assert "set rts" not in text(planned())
 
 
-def test_a_run_leaves_what_every_radio_was() -> None:
+def test_a_run_records_the_settings_of_radios() -> None:
     assert "must airsim radio show >radios.txt" in commands(planned())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Described figures as documents of Plotly's."""
+"""Figure descriptions as Plotly documents."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -43,16 +43,16 @@ def documented(marks: Sequence[Mark], x: Axis = X, y: Axis = Y, **options: Any) 
 
 def only(mark: Mark, **axes: Axis) -> dict[str, Any]:
     [trace] = documented([mark], **axes)["data"]
-    found: dict[str, Any] = trace
-    return found
+    typed: dict[str, Any] = trace
+    return typed
 
 
 def line(style: Style = JOINED, **options: Any) -> Line:
     return Line(x=floats([1, 2]), y=floats([30, 40.5]), style=style, **options)
 
 
-def test_plotly_knows_every_name_in_a_document() -> None:
-    """It refuses what it does not know."""
+def test_plotly_accepts_a_document_with_all_marks() -> None:
+    """Plotly refuses unknown names."""
     bars = Bars(
         length=floats([1, 2]),
         y=floats([0, 1]),
@@ -78,17 +78,17 @@ def test_plotly_knows_every_name_in_a_document() -> None:
     plotly.Figure(document(Figure(panels, 2, legend=legend, shared="xy")))
 
 
-def test_a_line_has_its_points_look_and_entries() -> None:
+def test_a_line_has_points_style_and_legend_entries() -> None:
     trace = only(line(entries=["cubic", "median"], notes=["1 ms", "<8 ms>"]))
     assert (trace["x"], trace["y"]) == ([1, 2], [30, 40.5])
     assert trace["mode"] == "lines+markers"
     assert (trace["line"]["dash"], trace["line"]["color"]) == ("dash", "#0072b2")
     assert trace["marker"]["symbol"] == "square"
     assert trace["meta"]["entries"] == ["cubic", "median"]
-    assert [aside[2] for aside in trace["customdata"]] == ["1 ms", "&lt;8 ms&gt;"]
+    assert [extra[2] for extra in trace["customdata"]] == ["1 ms", "&lt;8 ms&gt;"]
 
 
-def test_a_point_tells_its_values_with_their_units() -> None:
+def test_tooltips_of_points_have_values_with_units() -> None:
     trace = only(line(entries=["a < b"], detail="50 ms", y_half=floats([None, 2.5])))
     assert trace["hovertemplate"] == (
         "<b>a &lt; b, 50 ms</b><br>ping RTT, median: %{x:.4~g}%{customdata[0]} ms<br>"
@@ -99,7 +99,7 @@ def test_a_point_tells_its_values_with_their_units() -> None:
     assert "error_x" not in trace
 
 
-def test_a_name_with_brackets_has_no_unit() -> None:
+def test_a_quantity_without_a_unit_keeps_its_brackets() -> None:
     trace = only(line(), y=Axis("goodput fairness (Jain's index)"))
     assert "<br>goodput fairness (Jain&#x27;s index): %{y:.4~g}<extra>" in trace["hovertemplate"]
 
@@ -130,14 +130,14 @@ def test_bars_have_the_base_and_label_of_their_group() -> None:
     assert found["layout"]["yaxis"]["fixedrange"]
 
 
-def test_steps_go_on_to_the_end_of_the_last() -> None:
+def test_steps_include_the_end_of_the_last_step() -> None:
     steps = Steps(heights=floats([3, 4]), edges=floats([0, 1, 2]), style=SOLID)
     trace = only(steps)
     assert (trace["x"], trace["y"]) == ([0, 1, 2], [3, 4, 4])
     assert trace["line"]["shape"] == "hv"
 
 
-def test_filled_steps_are_bars_with_a_silent_outline() -> None:
+def test_filled_steps_are_bars_with_an_outline_without_tooltips() -> None:
     steps = Steps(heights=floats([3, 4]), edges=floats([0, 1, 2]), style=SOLID, filled=True)
     bars, outline = documented([steps])["data"]
     assert (bars["type"], bars["x"], bars["width"]) == ("bar", [0.5, 1.5], [1, 1])
@@ -145,7 +145,7 @@ def test_filled_steps_are_bars_with_a_silent_outline() -> None:
     assert outline["hoverinfo"] == "skip"
 
 
-def test_strokes_upon_a_logarithmic_axis_are_bars() -> None:
+def test_strokes_on_a_logarithmic_axis_are_bars() -> None:
     strokes = Strokes(x=floats([1, 2]), low=0.01, high=floats([0.1, 1]), colour="tint0", width=1)
     found = documented([strokes], y=Axis("time", "ms", (0.01, 10), scale="log"))
     assert (found["data"][0]["type"], found["data"][0]["y"]) == ("bar", [0.1, 1])
@@ -153,14 +153,14 @@ def test_strokes_upon_a_logarithmic_axis_are_bars() -> None:
     assert found["layout"]["yaxis"]["range"] == [-2, 1]
 
 
-def test_texts_stand_beside_their_points() -> None:
+def test_texts_are_to_the_right_of_their_points() -> None:
     trace = only(Text(text="8 < 9", x=1, y=2, entries=["cubic"]))
     assert trace["textposition"] == "middle right"
     assert "8 &lt; 9" in trace["text"][0]
     assert trace["meta"]["entries"] == ["cubic"]
 
 
-def test_labels_without_a_place_are_left_out() -> None:
+def test_labels_are_left_out() -> None:
     assert documented([Labels(texts=[Text(text="8", x=1, y=2)])])["data"] == []
 
 
@@ -171,7 +171,7 @@ def test_a_rule_is_a_shape() -> None:
     assert (shape["x0"], shape["yref"]) == (1, "y domain")
 
 
-def test_panels_share_their_axes_and_have_titles() -> None:
+def test_panels_share_axes_and_have_titles() -> None:
     panels = [
         Panel(X, Y, [line()], title=f"{number} flows", row=number // 2, column=number % 2)
         for number in range(3)
@@ -181,11 +181,13 @@ def test_panels_share_their_axes_and_have_titles() -> None:
     assert layout["grid"]["subplots"] == [["xy", "x2y2"], ["x3y3", ""]]
     assert "matches" not in layout["xaxis"] and layout["xaxis3"]["matches"] == "x"
     assert layout["xaxis3"]["title"]["text"] == "ping RTT, median (ms)"
-    assert [one["text"] for one in layout["annotations"]] == [f"{n} flows" for n in range(3)]
+    assert [annotation["text"] for annotation in layout["annotations"]] == [
+        f"{n} flows" for n in range(3)
+    ]
     assert found["data"][2]["xaxis"] == "x3"
 
 
-def test_the_legend_has_each_look() -> None:
+def test_the_legend_has_the_style_of_each_entry() -> None:
     entries = [
         Entry("default", "policy0"),
         Entry("aad", Style("policy1", "dot")),
@@ -200,6 +202,6 @@ def test_the_legend_has_each_look() -> None:
     assert tick["hollow"] and hollow["hollow"]
 
 
-def test_a_mark_that_plotly_does_not_show_is_refused() -> None:
+def test_an_unsupported_mark_is_refused() -> None:
     with pytest.raises(NotImplementedError, match="Box"):
         documented([Box(left=0, right=1, top=0, bottom=1, colour="ink")])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What QEMU is started with, and how it is told when there is none."""
+"""The arguments of QEMU, and the error if it is missing."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,7 @@ from airtcp.backends.guesttools import GuestTools
 from airtcp.errors import AirtcpError, InputError
 from airtcp.kernel.image import Kernel
 
-# Prints its arguments, one on each line, as a guest that ends early would its console.
+# Prints its arguments, one per line, in place of the console of a guest that ends early.
 FAKE_QEMU = '#!/bin/sh\nprintf "%s\\n" "$@"\n'
 
 
@@ -32,7 +32,7 @@ def fake_qemu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", f"{fake.parent}:{os.environ['PATH']}")
 
 
-def test_missing_qemu_is_one_line_that_names_the_package(
+def test_error_of_missing_qemu_names_the_package(
     parts: tuple[Kernel, GuestTools, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -40,7 +40,7 @@ def test_missing_qemu_is_one_line_that_names_the_package(
         qemu.boot(*parts, timeout_wall_s=1)
 
 
-def test_missing_plan_is_named(parts: tuple[Kernel, GuestTools, Path]) -> None:
+def test_a_missing_plan_is_an_error(parts: tuple[Kernel, GuestTools, Path]) -> None:
     kernel, tools, run_dir = parts
     (run_dir / "plan.sh").unlink()
     with pytest.raises(InputError, match=r"no plan\.sh"):
@@ -53,24 +53,24 @@ def test_guest_gets_its_processors_directories_and_parameters(
 ) -> None:
     result = qemu.boot(*parts, cpus=3, parameters=["one=1"], timeout_wall_s=30)
     assert result.status == "failed"
-    words = result.console.read_text().splitlines()
-    assert words[words.index("-smp") + 1] == "3"
-    shares = [words[at + 1] for at, word in enumerate(words) if word == "-virtfs"]
+    argv = result.console.read_text().splitlines()
+    assert argv[argv.index("-smp") + 1] == "3"
+    shares = [argv[n + 1] for n, argument in enumerate(argv) if argument == "-virtfs"]
     writable = [share for share in shares if not share.endswith(",readonly=on")]
     assert len(shares) == 4
     assert len(writable) == 1
     assert f"path={tmp_path}/a,,b,mount_tag=run," in writable[0]
-    options, _, init = words[words.index("-append") + 1].partition(" -- ")
+    options, _, init = argv[argv.index("-append") + 1].partition(" -- ")
     assert {"panic_on_warn=1", "one=1"} <= set(options.split())
     assert len(options + init) < 2048
 
 
 @pytest.mark.usefixtures("fake_qemu")
-def test_counted_guest_is_translated_and_counts_instructions(
+def test_a_guest_that_counts_instructions_does_not_use_kvm(
     parts: tuple[Kernel, GuestTools, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(qemu, "has_kvm", lambda: True)
-    words = qemu.boot(*parts, instructions=True, timeout_wall_s=30).console.read_text().splitlines()
-    assert words[words.index("-accel") + 1] == "tcg"
-    assert words[words.index("-icount") + 1] == "shift=0,sleep=off"
+    argv = qemu.boot(*parts, instructions=True, timeout_wall_s=30).console.read_text().splitlines()
+    assert argv[argv.index("-accel") + 1] == "tcg"
+    assert argv[argv.index("-icount") + 1] == "shift=0,sleep=off"
     assert "-icount" not in qemu.boot(*parts, timeout_wall_s=30).console.read_text()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Earlier names of parameters are accepted with one line that has the new one."""
+"""Earlier names of parameters are accepted with a warning that has the new name."""
 
 import json
 import re
@@ -71,20 +71,20 @@ def new(text: str) -> str:
     return re.sub("[a-z_]+", lambda word: RENAMED.get(word[0], word[0]), text)
 
 
-def test_names_are_not_used_twice() -> None:
+def test_earlier_names_are_not_reused() -> None:
     assert not set(RENAMED) & set(PARAMETER_NAMES)
     assert set(RENAMED.values()) <= set(PARAMETER_NAMES)
     assert len(set(RENAMED.values())) == len(RENAMED)
 
 
 @pytest.mark.parametrize("text", [OLD, OLD_NETWORK])
-def test_a_file_means_the_same_with_earlier_names(tmp_path: Path, text: str) -> None:
+def test_earlier_names_give_the_same_experiment(tmp_path: Path, text: str) -> None:
     with pytest.warns(RenamedWarning):
-        earlier_one = load(write(tmp_path, text))
-    assert earlier_one == load(write(tmp_path, new(text)))
+        experiment = load(write(tmp_path, text))
+    assert experiment == load(write(tmp_path, new(text)))
 
 
-def test_every_line_with_an_earlier_name_is_told_once(
+def test_every_line_with_an_earlier_name_is_reported_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = write(tmp_path, OLD)
@@ -95,8 +95,8 @@ def test_every_line_with_an_earlier_name_is_told_once(
     assert lines[0] == (
         f"warning: {path}:6: sense is now cca_threshold; accepted in this version only"
     )
-    told = [line.split(": ", 2)[1:] for line in lines]
-    assert [(place.rpartition(":")[2], text.split()[0]) for place, text in told] == [
+    warnings = [line.split(": ", 2)[1:] for line in lines]
+    assert [(place.rpartition(":")[2], text.split()[0]) for place, text in warnings] == [
         *(("6", "sense"), ("9", "idle"), ("10", "hand_up"), ("12", "idle"), ("12", "hand_up")),
         *(("13", "hand_up"), ("20", "idle"), ("22", "hand_up"), ("--set marking=none", "marking")),
     ]
@@ -104,7 +104,7 @@ def test_every_line_with_an_earlier_name_is_told_once(
     assert capsys.readouterr().err == ""
 
 
-def test_both_names_are_one_too_many(tmp_path: Path) -> None:
+def test_giving_both_names_is_an_error(tmp_path: Path) -> None:
     text = OLD.replace("  sense: -85dBm\n", "  sense: -85dBm\n  cca_threshold: -85dBm\n")
     with (
         pytest.warns(RenamedWarning),
@@ -114,7 +114,7 @@ def test_both_names_are_one_too_many(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", RENAMED)
-def test_settings_have_the_names_of_now(name: str) -> None:
+def test_settings_accept_earlier_names(name: str) -> None:
     with pytest.warns(RenamedWarning, match=f"^--set {name}=x: {name} is now {RENAMED[name]};"):
         assert Setting.parse(f"{name}=x") == Setting(RENAMED[name], ("x",))
 
@@ -148,15 +148,15 @@ def recorded(names: dict[str, str]) -> dict[str, Any]:
 
 
 @pytest.mark.filterwarnings("error")
-def test_recorded_results_are_upgraded_to_the_names_of_now() -> None:
+def test_recorded_results_are_upgraded_to_current_names() -> None:
     old, new = recorded({name: name for name in RENAMED}), recorded(dict(RENAMED))
     assert earlier.document(old) == earlier.document(new) == new
     assert record.FORM.upgraded(old["runs"][0] | {"schema": 1}) == new["runs"][0] | {"schema": 2}
 
 
-def test_recorded_tables_have_the_names_of_now() -> None:
-    about = {"airtcp.factors": json.dumps(["idle"]), "airtcp.schema": "1"}
-    old = pyarrow.table({"seed": [1], "idle": ["1s"], "sense": ["-85dBm"]}, metadata=about)
+def test_recorded_tables_are_upgraded_to_current_names() -> None:
+    metadata = {"airtcp.factors": json.dumps(["idle"]), "airtcp.schema": "1"}
+    old = pyarrow.table({"seed": [1], "idle": ["1s"], "sense": ["-85dBm"]}, metadata=metadata)
     with pytest.warns(RenamedWarning, match="idle is now baseline, sense is now cca_threshold"):
         found = earlier.table(old, "results.parquet")
     assert found.to_pylist() == [{"seed": 1, "baseline": "1s", "cca_threshold": "-85dBm"}]

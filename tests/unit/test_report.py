@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The report of a small experiment whose values are round numbers."""
+"""The report of a small experiment with round numbers."""
 
 import json
 import re
@@ -41,7 +41,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
     return text_of(write_results(tmp_path_factory.mktemp("out"), ("0ms", "50ms")))
 
 
-def test_page_is_well_formed_and_refers_to_nothing_outside(site: Path) -> None:
+def test_page_is_well_formed_and_self_contained(site: Path) -> None:
     report = (site / "one" / "report.html").read_text()
     elements = Elements(report)
     assert not elements.open
@@ -58,7 +58,7 @@ def test_page_is_well_formed_and_refers_to_nothing_outside(site: Path) -> None:
     assert "Ping &lt;and&gt; goodput" in report
 
 
-def test_every_figure_is_on_the_page_and_in_files(site: Path) -> None:
+def test_every_figure_is_on_the_page_and_in_a_file(site: Path) -> None:
     names = [*(f"figure-{number}" for number in (1, 2)), "goodput", "airtime", "goodput-gain"]
     names += ["acks", "timeline-aad", *(f"delay-0-ms-{kind}" for kind in ("time", "arrivals"))]
     names += ["delay-0-ms-ampdu", "delay-0-ms-ping"]
@@ -70,7 +70,7 @@ def test_every_figure_is_on_the_page_and_in_files(site: Path) -> None:
     assert b"/FontFile2" in (figures / "goodput.pdf").read_bytes()  # fonts are embedded
 
 
-def test_a_timeline_tells_what_each_box_is(site: Path) -> None:
+def test_boxes_of_a_timeline_have_tooltips(site: Path) -> None:
     report = (site / "one" / "report.html").read_text()
     start = report.index('aria-labelledby="timeline-aad-t')
     svg = report[start : report.index("</svg>", start)]
@@ -90,18 +90,18 @@ def test_table_has_measured_interval_published_ratio_and_gain(report: str) -> No
     # t(0.975, 1) = 12.706; the standard error of 100 and 102 is 1.
     assert ["delay 0 ms", "default", "101", "88.29 to 113.7", "2", "157.4", "0.64"] in rows
     assert ["aad", "111.1", "97.12 to 125.1", "2", "174.4", "0.64"] in rows
-    # Paired by seed the ratio is 1.1 both times; 174.4 / 157.4 is 1.108.
+    # The ratio is 1.1 for both seeds; 174.4 / 157.4 is 1.108.
     assert ["gain of aad", "+10.0%", "+10.0% to +10.0%", "2", "+10.8%", ""] in rows
     assert ["delay 50 ms", "default", "40.00", "40.00 to 40.00", "2", EN_DASH, EN_DASH] in rows
     assert ["gain of aad", f"{MINUS}5.0%", f"{MINUS}5.0% to {MINUS}5.0%", "2", EN_DASH, ""] in rows
 
 
-def test_summary_is_made_of_the_data(report: str) -> None:
+def test_summary_has_the_range_of_gains(report: str) -> None:
     assert "8 runs: 2 conditions, 2 ACK policies (default, aad), 2 seeds each" in report
     assert f"from {MINUS}5.0% (delay 50 ms) to +10.0% (delay 0 ms)" in report
 
 
-def test_page_says_how_to_make_it_again(report: str, tmp_path: Path) -> None:
+def test_page_has_what_is_needed_to_repeat_the_runs(report: str, tmp_path: Path) -> None:
     ping = atomicfile.sha256(write_run(tmp_path / "run") / "ping.txt")
     for text in ("./airtcp run small --seeds 2", "6.12.9", "0123456789abcdef", ping, "cd34"):
         assert text in report
@@ -112,20 +112,20 @@ def test_without_a_capture_the_page_says_how_to_get_one(report: str) -> None:
 
 
 def test_equal_results_give_equal_bytes(site: Path, tmp_path: Path) -> None:
-    """Two figures of those of the report, drawn once more."""
+    """Two figures of the report, drawn again."""
     plots = plots_of(site / "one")
-    again = Writer(tmp_path)
-    kinds = ["goodput", "figure-1"]
+    writer = Writer(tmp_path)
+    slugs = ["goodput", "figure-1"]
     with mpl.style():
-        saved = {slug: again.save(plots[slug]) for slug in kinds}
+        saved = {slug: writer.save(plots[slug]) for slug in slugs}
     for path in tmp_path.iterdir():
         assert path.read_bytes() == (site / "one" / "figures" / path.name).read_bytes()
     report = (site / "one" / "report.html").read_text()
-    assert all(one.svg in report for one in saved.values())
+    assert all(figure.svg in report for figure in saved.values())
     assert (saved["goodput"].interactive or "-") in report
 
 
-def test_a_missing_file_leaves_out_its_figure_and_is_named(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported_and_its_figure_left_out(tmp_path: Path) -> None:
     out_dir = write_results(tmp_path / "out")
     (out_dir / "runs" / "aad_0ms" / "seed-1" / "tcp-server.csv").unlink()
     assert re.search(r"Left out, aad: .*tcp-server\.csv: No such file", text_of(out_dir))
@@ -139,7 +139,7 @@ def test_udp_has_no_figures_of_tcp(tmp_path: Path) -> None:
     assert "acks" not in shown
 
 
-def test_latency_is_a_table_of_its_own_in_which_less_is_better(tmp_path: Path) -> None:
+def test_latency_has_a_table_in_which_less_is_better(tmp_path: Path) -> None:
     out_dir = write_results(tmp_path / "out")
     document = json.loads((out_dir / "results.json").read_text())
     times_ms = {"default": 10.0, "aad": 12.0}
@@ -168,13 +168,13 @@ def test_latency_is_a_table_of_its_own_in_which_less_is_better(tmp_path: Path) -
     assert "delay-0-ms-time" not in shown
 
 
-def test_policies_have_colours_of_their_own() -> None:
+def test_policies_have_different_colours() -> None:
     policies = names()
     roles = [palette.policy_role(number) for number in range(len(policies))]
     assert len({palette.PALETTE[role] for role in roles}) == len(policies)
 
 
-def test_failed_and_damaged_runs_are_named_and_not_counted(tmp_path: Path) -> None:
+def test_failed_and_damaged_runs_are_listed_but_not_summarized(tmp_path: Path) -> None:
     out_dir = write_results(tmp_path / "out")
     document = json.loads((out_dir / "results.json").read_text())
     document["runs"][0] |= {"status": "panic", "error": "the kernel panicked", "metrics": {}}
@@ -185,13 +185,13 @@ def test_failed_and_damaged_runs_are_named_and_not_counted(tmp_path: Path) -> No
     assert "the kernel panicked" in report
     assert "Runs left out" in report and f"{damaged}: ping.txt has changed" in report
     assert "2 runs" in report
-    [aad] = [one for one in model.load(out_dir).cases if one.policy == "aad"]
+    [aad] = [case for case in model.load(out_dir).cases if case.policy == "aad"]
     goodput = aad.summaries["goodput_mbps"]
     assert (round(goodput.mean, 6), goodput.ci95, goodput.n) == (110, None, 1)
 
 
 @pytest.mark.parametrize("content", [None, "", "{}", '{"schema": 1}', '{"schema": 9}'])
-def test_a_directory_without_good_results_is_refused(tmp_path: Path, content: str | None) -> None:
+def test_a_directory_without_valid_results_is_refused(tmp_path: Path, content: str | None) -> None:
     if content is not None:
         (tmp_path / "results.json").write_text(content)
     with pytest.raises(InputError, match=r"results\.json"):
@@ -210,7 +210,7 @@ def test_inter_arrival_times_aggregates_and_acks(tmp_path: Path) -> None:
     assert not found.aggregates_from_air
 
 
-def test_aggregates_are_those_of_the_air_where_it_was_captured(tmp_path: Path) -> None:
+def test_aggregates_are_read_from_a_capture_of_the_air(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
     write_station_capture(run)
     references = [1, 1, 1, 1, 2, 2, 2, 3]
@@ -218,7 +218,7 @@ def test_aggregates_are_those_of_the_air_where_it_was_captured(tmp_path: Path) -
         (us - 5, number, reference)
         for number, (us, reference) in enumerate(zip(ARRIVALS_US, references, strict=True))
     ]
-    sent.append((101, 2, 9))  # sent again after it had arrived: it came in aggregate 1
+    sent.append((101, 2, 9))  # retransmitted after it had arrived in aggregate 1
     sent.append((30, 1, 8))  # sent before it arrived, but not last
     write_pcap(
         run / "air.pcap",
@@ -235,7 +235,7 @@ def test_aggregates_are_those_of_the_air_where_it_was_captured(tmp_path: Path) -
     assert found.aggregates_from_air
 
 
-def test_a_capture_on_the_air_that_lacks_segments_is_not_used(tmp_path: Path) -> None:
+def test_an_incomplete_capture_of_the_air_is_not_used(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
     write_station_capture(run)
     write_pcap(run / "air.pcap", capture.LINKTYPE_RADIOTAP, [(START_NS, on_air(segment(0, True)))])
@@ -254,7 +254,8 @@ def test_inter_arrival_times_are_shown_with_acks(tmp_path: Path) -> None:
     assert "gaps longer than twice the median" in plot.caption
     assert plot.data
     shown = {
-        row[0]: [one[2] for one in plot.data.rows if one[0] == row[0]] for row in plot.data.rows
+        series: [row[2] for row in plot.data.rows if row[0] == series]
+        for series in {row[0] for row in plot.data.rows}
     }
     assert shown["aad"] == ["0.05", "0.05", "0.4", "0.05", "0.3", "0.05", "0.05"]  # by shade
     assert len(shown["aad, ACK sent"]) == len(ACKS_US)
@@ -274,7 +275,7 @@ def test_inter_arrival_times_are_shown_with_acks(tmp_path: Path) -> None:
         (-2.5, f"{MINUS}2.50"),
     ],
 )
-def test_numbers_for_people(value: float | None, written: str) -> None:
+def test_numbers_are_readable(value: float | None, written: str) -> None:
     assert formats.number(value) == written
 
 
@@ -282,7 +283,7 @@ def test_numbers_for_people(value: float | None, written: str) -> None:
     ("value", "text"),
     [("50ms", "50 ms"), ("10Mbit", "10 Mbit/s"), ("802.11n", "802.11n"), (13, "13")],
 )
-def test_quantities_for_people(value: object, text: str) -> None:
+def test_quantities_are_readable(value: object, text: str) -> None:
     assert model.readable(value) == text
 
 
@@ -299,9 +300,9 @@ def test_cables_have_no_airtime(tmp_path: Path) -> None:
     out_dir = write_results(tmp_path / "out")
     path = out_dir / "results.json"
     document = json.loads(path.read_text())
-    for one in document["summary"]:
-        if one["metric"].startswith("airtime"):
-            one["mean"] = one["ci95"] = None
+    for summary in document["summary"]:
+        if summary["metric"].startswith("airtime"):
+            summary["mean"] = summary["ci95"] = None
     path.write_text(json.dumps(document))
     shown = plots_of(out_dir)
     assert "goodput" in shown and "airtime" not in shown

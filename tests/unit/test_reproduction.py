@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Published figures beside ours: verdicts, gains, the page over all experiments."""
+"""Published values compared with ours: verdicts, gains, and the page for all experiments."""
 
 from pathlib import Path
 
@@ -42,14 +42,14 @@ def published(
     )
 
 
-def experiment(directory: Path, *figures: str) -> Experiment:
+def experiment(directory: Path, *values: str) -> Experiment:
     path = directory / "small.yaml"
-    path.write_text(HEAD + "".join(figures))
+    path.write_text(HEAD + "".join(values))
     return load(path)
 
 
 def compared(of: Experiment, goodputs: dict[tuple[str, str], list[float]]) -> list[Comparison]:
-    """goodputs: by policy and delay, seed by seed."""
+    """Published values compared with runs. goodputs: a value per seed, by policy and delay."""
     runs = []
     for case in of.cases():
         policy, delay = case.factors["ack_policy"], case.factors["delay"]
@@ -71,7 +71,7 @@ def compared(of: Experiment, goodputs: dict[tuple[str, str], list[float]]) -> li
         (89, 100, "at least", "not reproduced"),
     ],
 )
-def test_a_value(
+def test_verdict_of_a_value(
     measured: float, published: float, precision: papers.Precision, verdict: str
 ) -> None:
     assert verdicts.of_value(measured, published, precision, ordered=False) == verdict
@@ -86,7 +86,7 @@ def test_a_value(
         (1.08, 1.108, "within tolerance"),
         (1.04, 1.108, "same trend"),
         (1.3, 1.108, "same trend"),
-        (1.005, 1.108, "not reproduced"),  # no more than noise
+        (1.005, 1.108, "not reproduced"),  # noise
         (0.9, 1.108, "not reproduced"),
         (0.5, 0.4, "within tolerance"),
         (0.8, 0.4, "same trend"),
@@ -94,12 +94,12 @@ def test_a_value(
         (1.06, 1.0, "not reproduced"),
     ],
 )
-def test_a_ratio_counts_by_its_change(measured: float, published: float, verdict: str) -> None:
+def test_verdict_of_a_ratio(measured: float, published: float, verdict: str) -> None:
     assert verdicts.of_ratio(measured, published, "exact") == verdict
 
 
 @pytest.mark.parametrize(
-    ("measured", "said", "verdict"),
+    ("measured", "word", "verdict"),
     [
         (1.02, "more", "same trend"),
         (1.0, "more", "not reproduced"),
@@ -109,8 +109,8 @@ def test_a_ratio_counts_by_its_change(measured: float, published: float, verdict
         (1.2, "same", "not reproduced"),
     ],
 )
-def test_a_word(measured: float, said: papers.Word, verdict: str) -> None:
-    assert verdicts.of_word(measured, said) == verdict
+def test_verdict_of_a_word(measured: float, word: papers.Word, verdict: str) -> None:
+    assert verdicts.of_word(measured, word) == verdict
 
 
 def test_gains_come_from_published_values(tmp_path: Path) -> None:
@@ -132,12 +132,12 @@ def test_a_ratio_is_paired_by_seed(tmp_path: Path) -> None:
     assert (row.measured, row.ratio) == (3, 1)
     assert row.ci95 == pytest.approx(0)
     _, shown = reproduction.ratios(rows)
-    what = "goodput_mbps: ack_policy aad, relative to ack_policy default"
-    assert shown == [what, "3 ± 0", "3", "within tolerance"]
+    name = "goodput_mbps: ack_policy aad, relative to ack_policy default"
+    assert shown == [name, "3 ± 0", "3", "within tolerance"]
 
 
-def test_the_direction_is_that_of_the_neighbours(tmp_path: Path) -> None:
-    """Both far from the published values, and in their order, or against it."""
+def test_the_trend_compares_neighbouring_values(tmp_path: Path) -> None:
+    """Both values are far from the published ones, in the same or in the opposite order."""
     of = experiment(tmp_path, published("delay: 0ms", 100), published("delay: 10ms", 50))
     for goodputs, verdict in (((30, 20), "same trend"), ((20, 30), "not reproduced")):
         near, far = ([float(value)] for value in goodputs)
@@ -145,21 +145,21 @@ def test_the_direction_is_that_of_the_neighbours(tmp_path: Path) -> None:
         assert [row.agreement for row in rows] == [verdict, verdict]
 
 
-def test_what_has_not_been_measured_is_said(tmp_path: Path) -> None:
+def test_values_without_a_run_are_not_measured(tmp_path: Path) -> None:
     of = experiment(tmp_path, published("delay: 10ms", 50))
     [row] = compared(of, {("default", "0ms"): [1]})
     assert (row.agreement, row.measured, row.ratio) == ("not measured", None, None)
 
 
-def test_the_page_has_a_row_for_each_figure_and_the_reasons(tmp_path: Path) -> None:
+def test_the_page_has_a_row_for_each_value_and_the_reasons(tmp_path: Path) -> None:
     of = experiment(tmp_path, published("delay: 0ms", 100), published("delay: 10ms", 50))
     rows = compared(of, {("default", "0ms"): [99], ("default", "10ms"): [80]})
-    silent = load("thesis-iat")
+    unpublished = load("thesis-iat")
     run = record(of.cases()[0], 1, {})
     found = assembly.document(of, of.cases(), KERNEL, [(of.cases()[0], run)], COMMAND)
     documents = [
-        (one, found.model_copy(update={"published": compared}))
-        for one, compared in ((of, rows), (silent, []))
+        (compared, found.model_copy(update={"published": comparisons}))
+        for compared, comparisons in ((of, rows), (unpublished, []))
     ]
     page = reproduction.page(documents)
     assert (
@@ -180,24 +180,24 @@ def test_a_document_has_the_comparison(tmp_path: Path) -> None:
     assert [row.agreement for row in document.published] == ["not measured"]
 
 
-def test_the_catalogue_names_what_it_reproduces() -> None:
+def test_the_catalogue_has_sources_and_expectations() -> None:
     found = catalogue.listed(catalogue.experiments())
-    assert sum(bool(one["published"]) for one in found) >= 25
-    for one in found:
-        assert one["source"], one["name"]
-        assert one["expects"], one["name"]
-        assert one["factors"], one["name"]
-        assert bool(one["published"]) <= (one["paper"] != "own"), one["name"]
+    assert sum(bool(row["published"]) for row in found) >= 25
+    for row in found:
+        assert row["source"], row["name"]
+        assert row["expects"], row["name"]
+        assert row["factors"], row["name"]
+        assert bool(row["published"]) <= (row["paper"] != "own"), row["name"]
     table = summaries.table(summaries.read())
     assert table.index("TCP-AAD") < table.index("thesis-lan") < table.index("airtcp's own")
 
 
-def test_summaries_are_those_of_the_experiments() -> None:
-    loaded = [(one.name, one.title, one.paper) for one in catalogue.experiments(checked=False)]
+def test_summaries_match_the_experiments() -> None:
+    loaded = [(each.name, each.title, each.paper) for each in catalogue.experiments(checked=False)]
     assert sorted(loaded) == list(map(tuple, summaries.read()))
 
 
-def test_quick_measures_what_figures_are_published_of() -> None:
+def test_quick_runs_cases_with_published_values() -> None:
     cases = catalogue.quick(load("acklimit-vm"))
     assert [case.factors["ack_policy"] for case in cases] == ["limit", "default"]
     assert {case.parameters.duration_s for case in cases} == {10}
@@ -206,7 +206,7 @@ def test_quick_measures_what_figures_are_published_of() -> None:
 
 
 def test_quick_is_bounded() -> None:
-    """Some 200 runs of 10 s: half an hour on two cores."""
-    cases = [case for one in catalogue.experiments() for case in catalogue.quick(one)]
+    """About 200 runs of at most 10 s."""
+    cases = [case for each in catalogue.experiments() for case in catalogue.quick(each)]
     assert len(cases) < 220
     assert all(case.parameters.duration_s <= 10 for case in cases)

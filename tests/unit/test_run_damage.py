@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs whose files are not as they were left, and directories that are another experiment's."""
+"""Runs with damaged files, and directories with runs of another experiment."""
 
 import json
 import random
@@ -31,8 +31,8 @@ from airtcp.testbed.model import Testbed
 
 KERNEL = Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
 TOOLS = GuestTools(Path("tools"))
-CELL = Case({"mcs": 7}, Parameters())
-REQUESTS = requests(KERNEL, TOOLS, [CELL], [1, 2])
+CASE = Case({"mcs": 7}, Parameters())
+REQUESTS = requests(KERNEL, TOOLS, [CASE], [1, 2])
 REQUEST = REQUESTS[0]
 
 
@@ -53,7 +53,7 @@ def no_guest(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def edit(run_dir: Path, **changed: object) -> None:
-    """Write result.json with other values, as airtcp would; None: without that key."""
+    """Write a valid result.json with other values; None removes a key."""
     path = run_dir / "result.json"
     result = json.loads(path.read_text()) | changed
     for key in ["sha256", *(key for key, value in changed.items() if value is None)]:
@@ -83,7 +83,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda run: replace_by_directory(run / "ping.txt"),
         "ping.txt cannot be read (Is a directory)",
     ),
-    "of another schema": (
+    "another schema": (
         lambda run: edit(run, schema=99),
         "result.json is of schema 99, which another version of airtcp wrote; "
         "this one reads schemas 1 to 2",
@@ -101,18 +101,18 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
 
 @pytest.mark.parametrize("kind", DAMAGE)
 def test_a_run_whose_files_have_changed_is_repeated(tmp_path: Path, kind: str) -> None:
-    said: list[str] = []
+    lines: list[str] = []
     done = run.run_one(REQUEST, tmp_path)
-    assert sweep.split([REQUEST], tmp_path, (), said.append) == ({REQUEST: done}, [])
-    assert said == []
-    damage, told = DAMAGE[kind]
-    run_dir = run_directory(tmp_path, CELL, 1)
+    assert sweep.split([REQUEST], tmp_path, (), lines.append) == ({REQUEST: done}, [])
+    assert lines == []
+    damage, message = DAMAGE[kind]
+    run_dir = run_directory(tmp_path, CASE, 1)
     damage(run_dir)
-    assert sweep.split([REQUEST], tmp_path, (), said.append) == ({}, [REQUEST])
-    assert said == [f"{run_dir}: {told}: this run is repeated"]
+    assert sweep.split([REQUEST], tmp_path, (), lines.append) == ({}, [REQUEST])
+    assert lines == [f"{run_dir}: {message}: this run is repeated"]
     again = run.run_one(REQUEST, tmp_path)
     assert again == done
-    assert sweep.split([REQUEST], tmp_path, (), said.append) == ({REQUEST: done}, [])
+    assert sweep.split([REQUEST], tmp_path, (), lines.append) == ({REQUEST: done}, [])
 
 
 def flip(path: Path, bit: int = 0) -> None:
@@ -134,24 +134,26 @@ RUN_FILES |= {"run.flent.gz", "series.csv", "uptime"}
 def test_every_file_of_a_sweep_is_checked_and_repaired(
     tmp_path: Path, how: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Each in turn: `run` names it, and leaves the sweep as it was; so does what reads results."""
+    """For each file: commands report the damage, and `run` restores the sweep."""
     out_dir = tmp_path / "out"
     measured("first", out_dir, [], seeds=2)
     before = files(out_dir)
     capsys.readouterr()
-    run_dir = run_directory(out_dir, CELL, 2)
+    run_dir = run_directory(out_dir, CASE, 2)
     assert {path.name for path in run_dir.iterdir()} == RUN_FILES
     for name in sorted(RUN_FILES):
         CORRUPTIONS[how](run_dir / name)
         assert cli.main(["results", "query", "SELECT seed FROM runs", str(out_dir)]) == 1
-        asked = capsys.readouterr()
-        assert asked.out.split() == ["seed", "1"]
-        assert re.fullmatch(rf"airtcp: {run_dir}: {name} .*: this run is left out; .*\n", asked.err)
-        assert [one.seed for one in model.load(out_dir).runs] == [1]
-        said: list[str] = []
-        measured("first", out_dir, said, seeds=2)
+        captured = capsys.readouterr()
+        assert captured.out.split() == ["seed", "1"]
+        assert re.fullmatch(
+            rf"airtcp: {run_dir}: {name} .*: this run is left out; .*\n", captured.err
+        )
+        assert [loaded.seed for loaded in model.load(out_dir).runs] == [1]
+        lines: list[str] = []
+        measured("first", out_dir, lines, seeds=2)
         capsys.readouterr()
-        [damage, kept] = said
+        [damage, kept] = lines
         assert re.fullmatch(
             f"{run_dir}: {name} (has changed|is missing): this run is repeated", damage
         )
@@ -164,55 +166,57 @@ def test_every_file_of_a_sweep_is_checked_and_repaired(
         assert re.fullmatch(
             rf"airtcp: {out_dir / name}:? ({problem}); .*\n", capsys.readouterr().err
         )
-        said = []
-        measured("first", out_dir, said, seeds=2)
-        assert re.fullmatch(f"{out_dir / name} ({problem}): it is written again", said[0])
-        assert said[1:] == [f"2 of 2 runs are in {out_dir} already"]
+        lines = []
+        measured("first", out_dir, lines, seeds=2)
+        assert re.fullmatch(f"{out_dir / name} ({problem}): it is written again", lines[0])
+        assert lines[1:] == [f"2 of 2 runs are in {out_dir} already"]
         assert files(out_dir) == before
 
 
-def test_every_bit_of_the_documents_counts(tmp_path: Path) -> None:
-    """Whatever changes in them is never another value."""
+def test_changed_or_truncated_documents_are_detected(tmp_path: Path) -> None:
+    """A change never results in another value."""
     measured("first", tmp_path, [])
-    for path in (tmp_path / "results.json", run_directory(tmp_path, CELL, 1) / "result.json"):
+    for path in (tmp_path / "results.json", run_directory(tmp_path, CASE, 1) / "result.json"):
         form = documents.FORM if path.name == "results.json" else record.FORM
-        whole = path.read_bytes()
-        chance = random.Random(1)
-        for place in [*range(30), *(len(whole) - back for back in range(1, 90))]:
-            flipped = bytearray(whole)
-            flipped[place] ^= 1 << chance.randrange(8)
+        content = path.read_bytes()
+        rng = random.Random(1)
+        for place in [*range(30), *(len(content) - back for back in range(1, 90))]:
+            flipped = bytearray(content)
+            flipped[place] ^= 1 << rng.randrange(8)
             with pytest.raises(ValueError, match=r"^(has changed|is not|is of)"):
                 form.parse(bytes(flipped))
             with pytest.raises(ValueError, match=r"^(has changed|is not)"):
-                form.parse(whole[:place])
-        assert form.parse(whole)
+                form.parse(content[:place])
+        assert form.parse(content)
 
 
-def test_a_run_that_never_ended_is_not_damaged(tmp_path: Path) -> None:
-    said: list[str] = []
+def test_an_unfinished_run_is_not_reported_as_damaged(tmp_path: Path) -> None:
+    lines: list[str] = []
     measured("first", tmp_path, [], seeds=1)
-    unfinished = run_directory(tmp_path, CELL, 2)
+    unfinished = run_directory(tmp_path, CASE, 2)
     unfinished.mkdir()
     (unfinished / "plan.sh").write_text("true\n")
-    measured("first", tmp_path, said, seeds=2)
-    assert said == [f"1 of 2 runs are in {tmp_path} already"]
+    measured("first", tmp_path, lines, seeds=2)
+    assert lines == [f"1 of 2 runs are in {tmp_path} already"]
 
 
-def test_what_is_left_out_counts_nowhere(tmp_path: Path) -> None:
-    whole = measured("first", tmp_path, [], seeds=3).document
-    assert whole
-    last = whole.runs[2].model_copy(update={"metrics": {"goodput_mbps": 7.0}})
-    changed = whole.model_copy(update={"runs": (*whole.runs[:2], last)})
-    assert assembly.without(changed, [last]).runs == whole.runs[:2]
+def test_runs_left_out_do_not_count_in_summaries(tmp_path: Path) -> None:
+    document = measured("first", tmp_path, [], seeds=3).document
+    assert document
+    last = document.runs[2].model_copy(update={"metrics": {"goodput_mbps": 7.0}})
+    changed = document.model_copy(update={"runs": (*document.runs[:2], last)})
+    assert assembly.without(changed, [last]).runs == document.runs[:2]
     rest = assembly.without(changed, changed.runs[:2])
     assert rest.runs == (last,)
     [goodput] = [row for row in rest.summary if row.metric == "goodput_mbps"]
     assert (goodput.mean, goodput.ci95, goodput.n) == (7.0, None, 1)
-    assert [row.declared() for row in rest.published] == [row.declared() for row in whole.published]
+    assert [row.declared() for row in rest.published] == [
+        row.declared() for row in document.published
+    ]
     assert assembly.without(changed.model_copy(update={"parameters": None}), [last]).published == ()
 
 
-def test_a_report_warns_of_runs_left_out(
+def test_a_report_warns_about_runs_left_out(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def write_report(_out: Path, _ms: object, _of: object, warn: Callable[[str], object]) -> str:
@@ -230,8 +234,8 @@ def test_a_report_warns_of_runs_left_out(
 
 
 @pytest.mark.parametrize("kind", ["a symbolic link", "a file"])
-def test_what_is_no_directory_in_the_place_of_a_run_is_one_line(tmp_path: Path, kind: str) -> None:
-    run_dir = run_directory(tmp_path, CELL, 1)
+def test_a_link_or_file_in_place_of_a_run_is_an_error(tmp_path: Path, kind: str) -> None:
+    run_dir = run_directory(tmp_path, CASE, 1)
     run_dir.parent.mkdir(parents=True)
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -246,13 +250,13 @@ def test_what_is_no_directory_in_the_place_of_a_run_is_one_line(tmp_path: Path, 
     assert (elsewhere / "precious").exists()
 
 
-def options(said: list[str], seeds: int) -> session.SweepOptions:
-    return session.SweepOptions(KERNEL, TOOLS, seeds, 1, None, None, "./airtcp run", said.append)
+def options(lines: list[str], seeds: int) -> session.SweepOptions:
+    return session.SweepOptions(KERNEL, TOOLS, seeds, 1, None, None, "./airtcp run", lines.append)
 
 
-def measured(name: str, out_dir: Path, said: list[str], seeds: int = 1) -> session.SweepResult:
-    chosen = reader.load("thesis-lan").model_copy(update={"name": name})
-    return session.measure(options(said, seeds), chosen, [CELL], out_dir)
+def measured(name: str, out_dir: Path, lines: list[str], seeds: int = 1) -> session.SweepResult:
+    experiment = reader.load("thesis-lan").model_copy(update={"name": name})
+    return session.measure(options(lines, seeds), experiment, [CASE], out_dir)
 
 
 def files(directory: Path) -> dict[Path, bytes]:
@@ -260,41 +264,41 @@ def files(directory: Path) -> dict[Path, bytes]:
 
 
 @pytest.mark.parametrize("lost", [[], [".experiment"], ["results.json", "results.parquet"]])
-def test_a_directory_is_that_of_one_experiment(tmp_path: Path, lost: list[str]) -> None:
-    """Also one of before there was the mark, and that of a sweep that was killed."""
-    said: list[str] = []
-    measured("first", tmp_path, said)
+def test_a_directory_has_runs_of_only_one_experiment(tmp_path: Path, lost: list[str]) -> None:
+    """Also without the marker file of later versions, and after a sweep that was killed."""
+    lines: list[str] = []
+    measured("first", tmp_path, lines)
     for name in lost:
         (tmp_path / name).unlink()
     before = files(tmp_path)
     with pytest.raises(InputError) as error:
-        measured("second", tmp_path, said)
+        measured("second", tmp_path, lines)
     assert str(error.value) == (
         f"{tmp_path} has the runs of the experiment first, which those of second would replace: "
         "give --out another directory, or remove this one"
     )
     assert files(tmp_path) == before
-    measured("first", tmp_path, said)
-    assert said == [f"1 of 1 runs are in {tmp_path} already"]
+    measured("first", tmp_path, lines)
+    assert lines == [f"1 of 1 runs are in {tmp_path} already"]
 
 
-def test_the_identity_is_of_the_code_that_is_loaded(
+def test_identity_is_that_of_the_loaded_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A `git pull` during a sweep changes the files, not what computes."""
+    """A `git pull` during a sweep changes the files, but not the loaded code."""
     package = tmp_path / "airtcp"
     shutil.copytree(request._PACKAGE, package)
     assert request.hash_of_code(package) == request.CODE
     with (package / "results" / "metrics.py").open("a") as file:
         file.write("# changed\n")
     monkeypatch.setattr(request, "_PACKAGE", package)
-    assert RunRequest.of(KERNEL, TOOLS, CELL, 1).identity == REQUEST.identity
-    # Whoever starts now has the new files.
+    assert RunRequest.of(KERNEL, TOOLS, CASE, 1).identity == REQUEST.identity
+    # A new process has the new files.
     assert request.hash_of_code(package) != request.CODE
 
 
-def test_the_identity_is_of_all_code_that_makes_results(tmp_path: Path) -> None:
-    """The command line and the report alone may change, and what a sweep loads is in it."""
+def test_identity_covers_all_code_that_affects_results(tmp_path: Path) -> None:
+    """Only the command line and the report are left out; all modules of a sweep are included."""
     package = tmp_path / "airtcp"
     shutil.copytree(request._PACKAGE, package, ignore=shutil.ignore_patterns("cli", "report"))
     assert request.hash_of_code(package) == request.CODE
@@ -308,22 +312,22 @@ def test_the_identity_is_of_all_code_that_makes_results(tmp_path: Path) -> None:
     assert set(map(Path, loaded.stdout.split())) <= set(request.code_files())
 
 
-def test_two_runs_that_may_differ_have_other_identities() -> None:
+def test_runs_that_can_differ_have_different_identities() -> None:
     other = Kernel(Path("linux"), "6.12.0", "fedcba9876543210")
     case = Case({"mcs": 7}, Parameters().replace({"ping_interval": "1s"}))
     runs = [
         *REQUESTS,
-        RunRequest.of(other, TOOLS, CELL, 1),
-        RunRequest.of(KERNEL, GuestTools(Path("other")), CELL, 1),
+        RunRequest.of(other, TOOLS, CASE, 1),
+        RunRequest.of(KERNEL, GuestTools(Path("other")), CASE, 1),
         RunRequest.of(KERNEL, TOOLS, case, 1),
         RunRequest.of(KERNEL, TOOLS, Case({"snr": 7}, Parameters()), 1),
     ]
-    assert len({one.identity for one in runs}) == len(runs)
-    assert RunRequest.of(KERNEL, TOOLS, CELL, 1).identity == REQUEST.identity
+    assert len({request.identity for request in runs}) == len(runs)
+    assert RunRequest.of(KERNEL, TOOLS, CASE, 1).identity == REQUEST.identity
 
 
-def test_two_custom_topologies_with_one_plan_have_two_identities() -> None:
-    """The pages of a flow are in a file beside the plan."""
+def test_custom_topologies_with_equal_plans_have_different_identities() -> None:
+    """The pages of a flow are in a file, not in the plan."""
 
     def loading(pages: int) -> RunRequest:
         network = Network.model_validate(
@@ -343,25 +347,25 @@ def test_two_custom_topologies_with_one_plan_have_two_identities() -> None:
     assert first.identity != second.identity
 
 
-def test_a_plan_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[Testbed] = []
+def test_a_plan_is_computed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    planned: list[Testbed] = []
 
     def plan(testbed: Testbed) -> list[Step]:
-        made.append(testbed)
+        planned.append(testbed)
         return []
 
     monkeypatch.setattr(request, "plan", plan)
     measured("first", tmp_path, [], seeds=3)
-    assert len(made) == 1
+    assert len(planned) == 1
 
 
 def test_a_worker_whose_files_have_changed_does_nothing(tmp_path: Path) -> None:
     scratch = tmp_path / "scratch"
-    ordered = jobprocess.JobInput(KERNEL, TOOLS, CELL, 1, "identity of other sources", scratch)
-    end: object = jobprocess._do(ordered)
+    outdated = jobprocess.JobInput(KERNEL, TOOLS, CASE, 1, "identity of other sources", scratch)
+    end: object = jobprocess._do(outdated)
     assert isinstance(end, sweep.Failure)
     assert end.message.startswith("airtcp has changed on ")
     assert end.affects == "all"
     result = run.run_one(REQUEST, tmp_path)
-    good = jobprocess.JobInput(KERNEL, TOOLS, CELL, 1, result.identity, scratch)
-    assert isinstance(jobprocess._do(good), jobprocess.RunOutput)
+    current = jobprocess.JobInput(KERNEL, TOOLS, CASE, 1, result.identity, scratch)
+    assert isinstance(jobprocess._do(current), jobprocess.RunOutput)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The JSON Schema takes what the loader takes, and refuses what it refuses in structure."""
+"""The JSON Schema accepts the same experiments as the reader, as far as structure goes."""
 
 import json
 import re
@@ -54,12 +54,12 @@ figures:
 
 @pytest.fixture(scope="module")
 def check() -> jsonschema.Draft202012Validator:
-    made = schema.schema()
-    jsonschema.Draft202012Validator.check_schema(made)
-    return jsonschema.Draft202012Validator(made)
+    generated = schema.schema()
+    jsonschema.Draft202012Validator.check_schema(generated)
+    return jsonschema.Draft202012Validator(generated)
 
 
-def taken(path: Path) -> bool:
+def is_accepted(path: Path) -> bool:
     try:
         load(path)
     except InputError:
@@ -68,7 +68,7 @@ def taken(path: Path) -> bool:
 
 
 class Yaml12(yaml.SafeLoader):
-    """on, off, yes and no are words, as in YAML 1.2, which editors read."""
+    """on, off, yes and no are strings, as in YAML 1.2, which editors use."""
 
 
 Yaml12.yaml_implicit_resolvers = {
@@ -80,7 +80,7 @@ Yaml12.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("true|false"),
 
 @pytest.mark.parametrize("loader", [yaml.SafeLoader, Yaml12])
 @pytest.mark.parametrize("name", names())
-def test_every_experiment_is_right(
+def test_every_experiment_matches_the_schema(
     check: jsonschema.Draft202012Validator, name: str, loader: Any
 ) -> None:
     text = (EXPERIMENTS_DIR / f"{name}.yaml").read_text()
@@ -88,8 +88,8 @@ def test_every_experiment_is_right(
 
 
 def changes() -> list[tuple[str, str, bool]]:
-    """What becomes of GOOD, and whether it is still right."""
-    right = [
+    """Text of GOOD, its replacement, and whether the result is valid."""
+    accepted = [
         *("delay: 0", "delay: 1.5 ms", "delay: 0s", "rate: unlimited", "rate: 2Gbit"),
         *("rate_burst: 4000", "rate_burst: 4KiB", "mcs: 5", 'mcs: "5"', "aad_alpha: 0.5"),
         *("aad_alpha: kernel", "tsq: off", "tsq: 40packets", "tsq: 1ms", "tsq: kernel"),
@@ -97,17 +97,19 @@ def changes() -> list[tuple[str, str, bool]]:
         *("block_ack_request: on", "width: 20MHz", "legacy_rate: 6Mbit", "gro: on"),
         *("error_rate: 1e-3", "error_rate: 0", "ack_filter: none", "stations: 3"),
     ]
-    wrong = [
+    refused = [
         *("delay: 10", "delay: 10mm", "delay: fast", "delay: [1ms]", "rate: 10", "rate: none"),
         *("mcs: 1.5", "mcs: -1", "mcs: 12", "mcs: high", "channel: 7", "sack: maybe", "sack: 1"),
         *("aad_alpha: x", "aad_alpha: 2", "tsq: 5", "tsq: on", "capture: roof", "capture: on"),
         *("width: 20", "ack_policy: add", "dealy: 1ms", "snr: 20", "walk: 5m", "stations: 0"),
         *("gro: {}", "rts_threshold: on", "ack_filter: drop", "rate_burst: big", "delay: -1ms"),
     ]
-    lines = [(f"  {text}\n", True) for text in right] + [(f"  {text}\n", False) for text in wrong]
+    lines = [(f"  {text}\n", True) for text in accepted] + [
+        (f"  {text}\n", False) for text in refused
+    ]
     cases = [
-        ("  delay: 10ms\n  channel: 36\n  sack: off\n  wire_loss: 0.01\n", line, fine)
-        for line, fine in lines
+        ("  delay: 10ms\n  channel: 36\n  sack: off\n  wire_loss: 0.01\n", line, valid)
+        for line, valid in lines
     ]
     cases += [
         ("title: A small one\n", "", False),
@@ -148,64 +150,65 @@ def changes() -> list[tuple[str, str, bool]]:
     return cases
 
 
-@pytest.mark.parametrize(("old", "new", "fine"), changes(), ids=lambda x: str(x)[:30].strip())
-def test_loader_and_schema_agree(
-    check: jsonschema.Draft202012Validator, tmp_path: Path, old: str, new: str, fine: bool
+@pytest.mark.parametrize(("old", "new", "valid"), changes(), ids=lambda x: str(x)[:30].strip())
+def test_reader_and_schema_agree(
+    check: jsonschema.Draft202012Validator, tmp_path: Path, old: str, new: str, valid: bool
 ) -> None:
     assert old in GOOD
     path = tmp_path / "small.yaml"
     path.write_text(GOOD.replace(old, new))
-    assert taken(path) == fine
+    assert is_accepted(path) == valid
     for loader in (yaml.SafeLoader, Yaml12):
-        assert check.is_valid(yaml.load(path.read_text(), loader)) == fine
+        assert check.is_valid(yaml.load(path.read_text(), loader)) == valid
 
 
 def objects(part: Any) -> list[dict[str, Any]]:
-    """Every schema of an object with keys of its own."""
+    """Every schema of an object with properties."""
     if isinstance(part, list):
-        return [found for one in part for found in objects(one)]
+        return [found for item in part for found in objects(item)]
     if not isinstance(part, dict):
         return []
-    within = [found for one in part.values() for found in objects(one)]
-    return [part, *within] if isinstance(part.get("properties"), dict) else within
+    nested = [found for value in part.values() for found in objects(value)]
+    return [part, *nested] if isinstance(part.get("properties"), dict) else nested
 
 
-def test_every_key_is_described_and_no_other_is_allowed() -> None:
+def test_every_key_has_a_description_and_others_are_refused() -> None:
     found = objects(schema.schema())
     assert len(found) >= 7
-    for one in found:
-        assert one["additionalProperties"] is False
-        for key, described in one["properties"].items():
-            assert described.get("description") or "ack_policy" in one["properties"], key
+    for part in found:
+        assert part["additionalProperties"] is False
+        for key, value in part["properties"].items():
+            assert value.get("description") or "ack_policy" in part["properties"], key
 
 
 def test_parameters_have_the_defaults_of_the_laboratory() -> None:
     properties = schema.schema()["$defs"]["Parameters"]["properties"]
     assert tuple(properties) == PARAMETER_NAMES
-    usual = Parameters().plain()
-    assert {name: one["default"] for name, one in properties.items()} == usual
-    assert all(one["description"] for one in properties.values())
+    defaults = Parameters().plain()
+    assert {name: value["default"] for name, value in properties.items()} == defaults
+    assert all(value["description"] for value in properties.values())
     assert properties["delay"]["examples"] == ["10ms"]
     assert "0ms to 10s" in properties["delay"]["description"]
     assert properties["rate"]["examples"] == ["20Mbit"]
     check = jsonschema.Draft202012Validator(schema.schema())
-    for name, value in usual.items():
+    for name, value in defaults.items():
         assert check.evolve(schema=properties[name]).is_valid(value), name
         for example in properties[name].get("examples", ()):
             assert check.evolve(schema=properties[name]).is_valid(example), name
 
 
-def test_it_is_printed_with_the_names_of_own_policies(
+def test_schema_is_printed_with_the_names_of_custom_policies(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert cli.main(["schema"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed["$schema"] == "https://json-schema.org/draft/2020-12/schema"
-    shipped = [one["properties"] for one in printed["$defs"].values()]
+    without_policy = [model["properties"] for model in printed["$defs"].values()]
     sample = Path(__file__).parents[2] / "samples" / "ackpol"
     assert cli.main(["schema", "--policy", str(sample)]) == 0
     models = json.loads(capsys.readouterr().out)["$defs"]
-    having = [one["properties"] for one in models.values() if "ack_policy" in one["properties"]]
-    assert len(having) == 4  # also servers, stations and what changes of a custom topology
-    assert all("fixed" in properties["ack_policy"]["enum"] for properties in having)
-    assert not any("fixed" in one.get("ack_policy", {}).get("enum", ()) for one in shipped)
+    properties = [model["properties"] for model in models.values()]
+    policies = [keys["ack_policy"]["enum"] for keys in properties if "ack_policy" in keys]
+    assert len(policies) == 4  # also for servers, stations and changes of a custom topology
+    assert all("fixed" in names for names in policies)
+    assert not any("fixed" in keys.get("ack_policy", {}).get("enum", ()) for keys in without_policy)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Facts about parameters, which stand at their fields, fit the parameters that they are about."""
+"""Annotations of parameters are consistent with the parameters."""
 
 from typing import Any, get_args
 
@@ -32,7 +32,7 @@ def test_every_parameter_is_declared_in_one_section() -> None:
     assert sorted(declared) == sorted(Parameters.model_fields)
 
 
-@pytest.mark.parametrize("condition", CONDITIONS, ids=lambda one: one.name)
+@pytest.mark.parametrize("condition", CONDITIONS, ids=lambda condition: condition.name)
 def test_conditions_name_values_of_a_parameter(condition: OnlyWith) -> None:
     assert condition.name in PARAMETER_NAMES
     kind = Parameters.model_fields[condition.name].annotation
@@ -41,18 +41,18 @@ def test_conditions_name_values_of_a_parameter(condition: OnlyWith) -> None:
 
 
 @pytest.mark.parametrize("kind", [Sysctl, RadioKey])
-def test_no_two_parameters_are_the_same_setting(kind: Any) -> None:
+def test_parameters_do_not_share_a_setting(kind: Any) -> None:
     names = [fact.name for _, fact in facts(Parameters, kind)]
     assert len(names) == len(set(names)) > 10
 
 
-def test_keys_are_attributes_without_their_unit() -> None:
+def test_keys_are_attributes_without_the_unit() -> None:
     units = ("", "_s", "_bps", "_bytes", "_packets", "_segments", "_m", "_db", "_dbm")
     for attribute in Parameters.model_fields:
         assert attribute in [key_of(Parameters, attribute) + unit for unit in units]
 
 
 @pytest.mark.parametrize("group", MODELS)
-def test_what_may_change_may_be_given_from_the_start(group: str) -> None:
+def test_settings_that_can_change_are_keys_of_nodes(group: str) -> None:
     assert set(keys(Settings)) & set(keys(MODELS[group]))
     assert set(keys(Settings)) <= set(PARAMETER_NAMES)

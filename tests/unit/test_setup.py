@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""lab/setup.sh on machines where something is wrong: one line, or it is put right."""
+"""lab/setup.sh on machines with problems: it repairs them or reports them in one line."""
 
 import os
 import shutil
@@ -20,7 +20,7 @@ NEEDED = (
     "sync touch"
 )
 
-# Makes environments as quickly as that, with a Python that says which one it is.
+# In place of Python: creates environments at once, and records what is installed in them.
 PYTHON = """\
 #!/bin/sh
 case "$*" in
@@ -31,7 +31,7 @@ esac
 """
 
 
-def give(directory: Path, name: str, text: str) -> None:
+def write_program(directory: Path, name: str, text: str) -> None:
     (directory / name).write_text(text)
     (directory / name).chmod(0o755)
 
@@ -43,7 +43,7 @@ def programs(tmp_path: Path) -> Path:
     directory.mkdir()
     for name in (*NEEDED.split(), "cp"):
         (directory / name).symlink_to(str(shutil.which(name)))
-    give(directory, "python3", PYTHON)
+    write_program(directory, "python3", PYTHON)
     return directory
 
 
@@ -54,7 +54,7 @@ def setup(
     return subprocess.run([SETUP, *arguments], env=environment, capture_output=True, text=True)
 
 
-def test_without_a_home_it_says_what_to_set(
+def test_error_without_a_home_says_what_to_set(
     programs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done = setup(programs)
@@ -67,7 +67,7 @@ def test_without_a_home_it_says_what_to_set(
 
 
 @pytest.mark.parametrize("name", ["a b", "a:b", "a\tb"])
-def test_a_cache_where_no_kernel_builds_is_refused(
+def test_a_cache_directory_with_spaces_or_colons_is_refused(
     programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     directory = tmp_path / name
@@ -82,37 +82,37 @@ def test_a_cache_where_no_kernel_builds_is_refused(
     assert str(error.value).startswith(expected)
 
 
-def test_a_directory_that_is_gone_is_said(programs: Path, tmp_path: Path) -> None:
-    gone = tmp_path / "gone"
-    gone.mkdir()
+def test_a_removed_current_directory_is_an_error(programs: Path, tmp_path: Path) -> None:
+    removed = tmp_path / "gone"
+    removed.mkdir()
     done = subprocess.run(
-        ["sh", "-c", f"cd {gone} && rmdir {gone} && exec {SETUP}"],
+        ["sh", "-c", f"cd {removed} && rmdir {removed} && exec {SETUP}"],
         env={"PATH": str(programs), "AIRTCP_CACHE": str(tmp_path / "cache")},
         capture_output=True,
         text=True,
     )
     assert done.returncode == 2
-    # The shell itself complains before it.
+    # The shell prints its own error before.
     assert done.stderr.splitlines()[-1] == (
         "airtcp: the current directory has been removed: change to an existing one"
     )
 
 
-def test_environment_is_made_once_and_repaired(programs: Path, tmp_path: Path) -> None:
+def test_environment_is_created_once_and_repaired(programs: Path, tmp_path: Path) -> None:
     for _ in range(2):
         done = setup(programs, HOME=tmp_path)
         assert done.returncode == 0, done.stderr
     python = Path(done.stdout.strip())
-    made = python.parents[1].with_suffix(".made")
+    record = python.parents[1].with_suffix(".made")
     assert python.is_relative_to(tmp_path / ".cache" / "airtcp")
-    assert made.read_text() == "made\nrequirements.txt\n"
+    assert record.read_text() == "made\nrequirements.txt\n"
     assert done.stderr == ""
     python.unlink()
     done = setup(programs, HOME=tmp_path)
     assert done.returncode == 0
     assert "is damaged: its Python interpreter is missing" in done.stderr
     assert python.exists()
-    assert made.read_text() == "made\nrequirements.txt\n" * 2
+    assert record.read_text() == "made\nrequirements.txt\n" * 2
 
 
 def test_libraries_of_tests_are_added_once(programs: Path, tmp_path: Path) -> None:
@@ -121,13 +121,15 @@ def test_libraries_of_tests_are_added_once(programs: Path, tmp_path: Path) -> No
         done = setup(programs, "test", HOME=tmp_path)
         assert (done.returncode, done.stdout) == (0, python), done.stderr
     assert done.stderr == ""
-    made = Path(python.strip()).parents[1].with_suffix(".made")
-    assert made.read_text().split() == ["made", "requirements.txt", "requirements-test.txt"]
+    record = Path(python.strip()).parents[1].with_suffix(".made")
+    assert record.read_text().split() == ["made", "requirements.txt", "requirements-test.txt"]
 
 
-def test_libraries_of_tests_that_cannot_be_had_are_reported(programs: Path, tmp_path: Path) -> None:
+def test_test_libraries_that_cannot_be_installed_are_reported(
+    programs: Path, tmp_path: Path
+) -> None:
     failing = PYTHON.replace('*" -m pip "*)', '*/requirements-test.txt) exit 1 ;;\n*" -m pip "*)')
-    give(programs, "python3", failing)
+    write_program(programs, "python3", failing)
     done = setup(programs, "test", HOME=tmp_path)
     assert done.returncode == 1
     assert done.stdout == ""
@@ -142,8 +144,8 @@ def test_an_unknown_set_is_refused(programs: Path, tmp_path: Path) -> None:
     assert done.stderr == "airtcp: lab/setup.sh tests: allowed are run, test and verify\n"
 
 
-def test_a_python_that_fails_makes_no_environment(programs: Path, tmp_path: Path) -> None:
-    give(programs, "python3", "#!/bin/sh\necho cannot fork >&2\nexit 1\n")
+def test_a_failing_python_leaves_no_environment(programs: Path, tmp_path: Path) -> None:
+    write_program(programs, "python3", "#!/bin/sh\necho cannot fork >&2\nexit 1\n")
     done = setup(programs, HOME=tmp_path)
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].startswith(
@@ -153,19 +155,19 @@ def test_a_python_that_fails_makes_no_environment(programs: Path, tmp_path: Path
 
 
 def machine(programs: Path, tmp_path: Path, *missing: str, user: int) -> Path:
-    """Fake Debian without some packages; the file to which apt-get writes what it installs."""
+    """Fake Debian without some packages; returns the file with the arguments of apt-get."""
     apt = tmp_path / "apt"
-    give(programs, "apt-get", f'#!/bin/sh\necho "$@" >>{apt}\n')
-    give(programs, "apt-cache", "#!/bin/sh\necho '  Candidate: 1.0'\n")
-    gone = "; ".join(f"s/ {name}:installed / {name}: /" for name in missing)
-    reply = f"#!/bin/sh\nshift 3\nprintf ' %s:installed ' \"$@\" | sed '{gone}'\n"
-    give(programs, "dpkg-query", reply)
+    write_program(programs, "apt-get", f'#!/bin/sh\necho "$@" >>{apt}\n')
+    write_program(programs, "apt-cache", "#!/bin/sh\necho '  Candidate: 1.0'\n")
+    edits = "; ".join(f"s/ {name}:installed / {name}: /" for name in missing)
+    reply = f"#!/bin/sh\nshift 3\nprintf ' %s:installed ' \"$@\" | sed '{edits}'\n"
+    write_program(programs, "dpkg-query", reply)
     (programs / "id").unlink()
-    give(programs, "id", f"#!/bin/sh\necho {user}\n")
+    write_program(programs, "id", f"#!/bin/sh\necho {user}\n")
     return apt
 
 
-def test_packages_that_a_user_cannot_install_are_named(programs: Path, tmp_path: Path) -> None:
+def test_packages_that_a_user_cannot_install_are_listed(programs: Path, tmp_path: Path) -> None:
     apt = machine(programs, tmp_path, "iw", user=1001)
     done = setup(programs, HOME=tmp_path)
     assert done.returncode == 0
@@ -190,8 +192,8 @@ def test_only_the_packages_of_the_set_are_installed(
     apt = machine(programs, tmp_path, "iw", "chromium", "rsync", user=0)
     done = setup(programs, *arguments, HOME=tmp_path)
     assert done.returncode == 0
-    said, *packages = done.stderr.splitlines()[: len(expected) + 1]
-    assert said == "airtcp: installing required Debian packages:"
+    first, *packages = done.stderr.splitlines()[: len(expected) + 1]
+    assert first == "airtcp: installing required Debian packages:"
     assert [line.split()[0] for line in packages] == expected
     assert apt.read_text() == (f"-q -y --no-install-recommends install {' '.join(expected)}\n")
 
@@ -208,7 +210,7 @@ def test_every_package_has_a_set_and_a_purpose() -> None:
         (host.TEST, "test"),
         (host.DEB, "verify"),
     ):
-        # Essential packages are on every Debian.
+        # util-linux is on every Debian.
         for package in set(needed.values()) - {"util-linux"}:
             assert ["run", "test", "verify"].index(sets[package]) <= (
                 ["run", "test", "verify"].index(group)
@@ -216,7 +218,7 @@ def test_every_package_has_a_set_and_a_purpose() -> None:
 
 
 @pytest.mark.parametrize(
-    ("library", "said"),
+    ("library", "message"),
     [
         ("import yaml.nodes", "No module named 'yaml.nodes'; 'yaml' is not a package"),
         (
@@ -225,9 +227,9 @@ def test_every_package_has_a_set_and_a_purpose() -> None:
             "x.so: file too short",
         ),
     ],
-    ids=["gone", "short"],
+    ids=["missing", "truncated"],
 )
-def test_a_library_that_is_damaged_is_one_line(tmp_path: Path, library: str, said: str) -> None:
+def test_error_of_a_damaged_library_is_one_line(tmp_path: Path, library: str, message: str) -> None:
     (tmp_path / "yaml.py").write_text(library)
     done = subprocess.run(
         [sys.executable, "-m", "airtcp", "list"],
@@ -237,4 +239,6 @@ def test_a_library_that_is_damaged_is_one_line(tmp_path: Path, library: str, sai
     )
     assert done.returncode == 1
     [line] = done.stderr.splitlines()
-    assert line.startswith(f"airtcp: {said}: the Python environment in {sys.prefix} is damaged; ")
+    assert line.startswith(
+        f"airtcp: {message}: the Python environment in {sys.prefix} is damaged; "
+    )

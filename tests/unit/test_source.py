@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The work tree: series, patches and whole files laid over a (tiny) Linux."""
+"""The work tree: the series, patches and files, applied to a tiny kernel tree."""
 
 import subprocess
 from pathlib import Path
@@ -22,7 +22,7 @@ Say why.
 +2
 """
 
-MAKES_A_FILE = """\
+ADDS_A_FILE = """\
 --- /dev/null
 +++ b/net/new.c
 @@ -0,0 +1 @@
@@ -39,7 +39,7 @@ CHANGES_THE_POLICY = """\
 
 
 @pytest.fixture(autouse=True)
-def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AIRTCP_CACHE", str(tmp_path / "cache"))
 
 
@@ -61,7 +61,7 @@ def overlay(tmp_path: Path) -> Path:
     for topic in ("lab", "postable", "research", "wifi"):
         (kernel / "patches" / topic).mkdir(parents=True)
     (kernel / "patches" / "lab" / "1.patch").write_text(PATCH)
-    (kernel / "patches" / "postable" / "2.patch").write_text(MAKES_A_FILE)
+    (kernel / "patches" / "postable" / "2.patch").write_text(ADDS_A_FILE)
     (kernel / "patches" / "series").write_text(
         "# what for\n\nlab/1.patch  # a comment\npostable/2.patch net/ackpol.c\n"
     )
@@ -121,7 +121,7 @@ def test_all_topics_are_all_lines_of_the_series(divided: Path) -> None:
     assert len(source.read_changes(overlay=divided)) == len(lines)
 
 
-def test_topic_before_one_it_needs_is_named(divided: Path) -> None:
+def test_topic_before_one_it_needs_is_an_error(divided: Path) -> None:
     series = divided / "patches" / "series"
     series.write_text(f"{series.read_text()}\npostable/9.patch\n")
     with pytest.raises(
@@ -137,7 +137,7 @@ def test_bad_series_entry_names_file_and_line(overlay: Path, entry: str) -> None
         source.read_changes(overlay=overlay)
 
 
-def test_topic_has_only_the_files_that_its_patches_bring(overlay: Path) -> None:
+def test_topic_has_only_the_files_of_its_patches(overlay: Path) -> None:
     (overlay / "drivers" / "radio").mkdir(parents=True)
     (overlay / "drivers" / "radio" / "air.c").write_text("air\n")
     (overlay / "patches" / "series").write_text(
@@ -152,7 +152,7 @@ def test_topic_has_only_the_files_that_its_patches_bring(overlay: Path) -> None:
     ]
 
 
-def test_directory_in_the_series_is_all_below_it(overlay: Path) -> None:
+def test_directory_in_the_series_includes_all_its_files(overlay: Path) -> None:
     (overlay / "net" / "ipv4").mkdir()
     (overlay / "net" / "ipv4" / "tcp.c").write_text("tcp\n")
     (overlay / "patches" / "series").write_text("postable/2.patch  net\n")
@@ -170,19 +170,19 @@ def test_only_tests_below_tools_belong_to_linux(overlay: Path) -> None:
 
 
 @pytest.mark.parametrize("topics", [["postable"], ["lab"], source.TOPICS])
-def test_file_that_no_patch_brings_is_named(overlay: Path, topics: list[str]) -> None:
+def test_file_without_a_patch_is_an_error(overlay: Path, topics: list[str]) -> None:
     (overlay / "patches" / "series").write_text("lab/1.patch\npostable/2.patch\n")
     with pytest.raises(InputError, match=r"series: net/ackpol\.c is on no line"):
         source.read_changes(topics, overlay)
 
 
-def test_file_that_two_patches_bring_is_named(overlay: Path) -> None:
+def test_file_of_two_patches_is_an_error(overlay: Path) -> None:
     (overlay / "patches" / "series").write_text("lab/1.patch net\npostable/2.patch net/ackpol.c\n")
     with pytest.raises(InputError, match=r"series:2: net/ackpol\.c is already on line 1"):
         source.read_series(overlay)
 
 
-def test_file_of_the_series_that_is_missing_is_named(overlay: Path) -> None:
+def test_missing_file_of_the_series_is_an_error(overlay: Path) -> None:
     (overlay / "patches" / "series").write_text("postable/2.patch net/none.c\n")
     with pytest.raises(InputError, match=r"series:1: .*net/none\.c does not exist"):
         source.read_series(overlay)
@@ -197,7 +197,7 @@ def test_tree_has_patches_and_files(tarball: Path, overlay: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize("topic", ["postable", "research", "lab"])
-def test_patch_changes_a_file_that_an_earlier_step_brings(
+def test_patch_can_change_a_file_of_an_earlier_step(
     tarball: Path, overlay: Path, tmp_path: Path, topic: str
 ) -> None:
     (overlay / "patches" / topic / "3.patch").write_text(CHANGES_THE_POLICY)
@@ -207,14 +207,14 @@ def test_patch_changes_a_file_that_an_earlier_step_brings(
     tree = source.prepare_tree(tarball, changes, tmp_path / "work", quiet)
     assert (tree / "net" / "ackpol.c").read_text() == "better policy\n"
     assert source.files_of_linux(changes) == {"net/tcp.c"}
-    # Without the step, in the same tree, and with it once more.
+    # In the same tree without the step, and again with it.
     source.prepare_tree(tarball, changes[:-1], tmp_path / "work", quiet)
     assert (tree / "net" / "ackpol.c").read_text() == "policy\n"
     source.prepare_tree(tarball, changes, tmp_path / "work", quiet)
     assert (tree / "net" / "ackpol.c").read_text() == "better policy\n"
 
 
-def test_patch_cannot_change_a_file_that_a_later_step_brings(
+def test_patch_cannot_change_a_file_of_a_later_step(
     tarball: Path, overlay: Path, tmp_path: Path
 ) -> None:
     (overlay / "patches" / "lab" / "1.patch").write_text(CHANGES_THE_POLICY)
@@ -224,19 +224,19 @@ def test_patch_cannot_change_a_file_that_a_later_step_brings(
         source.prepare_tree(tarball, changes, tmp_path / "work", quiet)
 
 
-def test_what_is_given_besides_comes_last(tarball: Path, overlay: Path, tmp_path: Path) -> None:
-    own = tmp_path / "own"
-    own.mkdir()
-    (own / "hook.patch").write_text(CHANGES_THE_POLICY)
-    (own / "own.c").write_text("own\n")
-    extra = (source.Step(own / "hook.patch", {"net/own.c": own / "own.c"}),)
+def test_additional_steps_are_applied_last(tarball: Path, overlay: Path, tmp_path: Path) -> None:
+    directory = tmp_path / "own"
+    directory.mkdir()
+    (directory / "hook.patch").write_text(CHANGES_THE_POLICY)
+    (directory / "own.c").write_text("own\n")
+    extra = (source.Step(directory / "hook.patch", {"net/own.c": directory / "own.c"}),)
     changes = source.read_changes(overlay=overlay) + extra
     tree = source.prepare_tree(tarball, changes, tmp_path / "work", quiet)
     assert (tree / "net" / "ackpol.c").read_text() == "better policy\n"
     assert (tree / "net" / "own.c").read_text() == "own\n"
 
 
-def test_second_preparation_touches_only_what_changed(
+def test_second_preparation_writes_only_changed_files(
     tarball: Path, overlay: Path, tmp_path: Path
 ) -> None:
     work = tmp_path / "work"
@@ -244,13 +244,13 @@ def test_second_preparation_touches_only_what_changed(
     before = {path: path.stat().st_mtime_ns for path in tree.rglob("*.c")}
     (overlay / "net" / "ackpol.c").write_text("better policy\n")
     source.prepare_tree(tarball, source.read_changes(overlay=overlay), work, quiet)
-    changed = {path.name for path, then in before.items() if path.stat().st_mtime_ns != then}
+    changed = {
+        path.name for path, mtime_ns in before.items() if path.stat().st_mtime_ns != mtime_ns
+    }
     assert changed == {"ackpol.c"}
 
 
-def test_what_no_patch_of_ours_reads_is_not_unpacked(
-    tarball: Path, overlay: Path, tmp_path: Path
-) -> None:
+def test_unused_directories_are_not_unpacked(tarball: Path, overlay: Path, tmp_path: Path) -> None:
     tests = tmp_path / "linux-6.12" / "tools" / "testing"
     for name in ("kunit/a.py", "selftests/net/Makefile"):
         (tests / name).parent.mkdir(parents=True)
@@ -262,7 +262,7 @@ def test_what_no_patch_of_ours_reads_is_not_unpacked(
     assert found == {"selftests/net/Makefile"}
 
 
-def test_what_is_no_longer_laid_over_goes_back(
+def test_files_without_a_patch_anymore_are_restored(
     tarball: Path, overlay: Path, tmp_path: Path
 ) -> None:
     work = tmp_path / "work"
@@ -275,7 +275,9 @@ def test_what_is_no_longer_laid_over_goes_back(
     assert not (tree / "net" / "ackpol.c").exists()
 
 
-def test_patch_that_does_not_apply_is_named(tarball: Path, overlay: Path, tmp_path: Path) -> None:
+def test_error_names_a_patch_that_does_not_apply(
+    tarball: Path, overlay: Path, tmp_path: Path
+) -> None:
     (overlay / "patches" / "lab" / "1.patch").write_text(PATCH.replace("two", "three"))
     with pytest.raises(AirtcpError, match=r"1\.patch does not apply: .*FAILED"):
         source.prepare_tree(tarball, source.read_changes(overlay=overlay), tmp_path / "work", quiet)
@@ -287,37 +289,37 @@ def test_other_version_is_refused(tmp_path: Path) -> None:
         source.find_source(tmp_path)
 
 
-def test_directory_that_is_no_kernel_is_refused(tmp_path: Path) -> None:
+def test_directory_without_a_kernel_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no Makefile"):
         source.find_source(tmp_path)
 
 
-def test_file_that_is_no_tarball_is_refused(tmp_path: Path) -> None:
+def test_missing_tarball_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"\.tar\.xz.*give a Linux 6\.12\.y source tree"):
         source.find_source(tmp_path / "missing")
 
 
-def test_tarball_that_is_broken_is_one_line(overlay: Path, tmp_path: Path) -> None:
+def test_error_of_a_broken_tarball_is_one_line(overlay: Path, tmp_path: Path) -> None:
     broken = tmp_path / "broken.tar.xz"
     broken.write_bytes(b"not xz")
-    with pytest.raises(AirtcpError, match="cannot unpack") as caught:
+    with pytest.raises(AirtcpError, match="cannot unpack") as error:
         source.prepare_tree(broken, source.read_changes(overlay=overlay), tmp_path / "work", quiet)
-    assert "\n" not in str(caught.value)
+    assert "\n" not in str(error.value)
 
 
-def test_no_source_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_without_a_source_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source, "DEBIAN_TARBALL", Path("/nonexistent.tar.xz"))
     with pytest.raises(InputError, match=r"apt-get install linux-source-6\.12"):
         source.find_source(None)
 
 
-def test_identity_follows_the_content(tmp_path: Path) -> None:
+def test_identity_depends_on_the_content(tmp_path: Path) -> None:
     tarball = tmp_path / "a.tar"
     tarball.write_text("one")
-    one = source.identity(tarball)
-    assert source.identity(tarball) == one
+    first = source.identity(tarball)
+    assert source.identity(tarball) == first
     tarball.write_text("longer")
-    assert source.identity(tarball) != one
+    assert source.identity(tarball) != first
     tree = tmp_path / "tree"
     tree.mkdir()
     empty = source.identity(tree)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What `list` and `show` take: few imports, and no more quantities than change."""
+"""Costs of `list` and `show`: imported modules, parsed and formatted quantities."""
 
 import re
 import subprocess
@@ -40,7 +40,7 @@ def test_list_does_not_load_experiments() -> None:
 
 
 @pytest.mark.parametrize("arguments", [["list", "--json"], ["show", "thesis-lan"]])
-def test_only_what_reads_experiments_is_imported(arguments: list[str]) -> None:
+def test_only_modules_that_read_experiments_are_imported(arguments: list[str]) -> None:
     modules = imported(*arguments)
     assert not HEAVY & set(modules)
     packages = {name.split(".")[1] for name in modules if name.count(".") > 1 and "airtcp." in name}
@@ -50,7 +50,7 @@ def test_only_what_reads_experiments_is_imported(arguments: list[str]) -> None:
 
 
 @pytest.mark.parametrize("group", parser.GROUPS)
-def test_a_group_adds_the_verbs_by_which_it_is_found(group: str) -> None:
+def test_parser_groups_add_their_verbs(group: str) -> None:
     verbs = [parser.build([verb]).format_help() for verb in parser.GROUPS[group]]
     assert len(set(verbs)) == 1
     listed = re.findall("^    ([a-z]+)", verbs[0], re.MULTILINE)
@@ -58,7 +58,7 @@ def test_a_group_adds_the_verbs_by_which_it_is_found(group: str) -> None:
 
 
 def calls(do: Callable[[], object], *functions: Callable[..., object]) -> list[int]:
-    """How often each of the functions is called."""
+    """Number of calls of each function."""
     counted: Counter[CodeType] = Counter()
 
     def count(frame: FrameType, event: str, _argument: object) -> None:
@@ -73,13 +73,13 @@ def calls(do: Callable[[], object], *functions: Callable[..., object]) -> list[i
     return [counted[function.__code__] for function in functions]
 
 
-def test_a_change_parses_the_quantities_that_change_and_formats_none() -> None:
+def test_a_change_parses_only_changed_quantities() -> None:
     parameters = Parameters().replace({"delay": "20ms", "rate": "50Mbit"})
     changed = {"delay": "10ms", "gso": "off"}
     assert calls(lambda: parameters.replace(changed), Quantity.read, Quantity.plain) == [1, 0]
 
 
-def test_a_case_formats_the_factors_and_no_other_parameters() -> None:
+def test_a_case_formats_only_its_factors() -> None:
     experiment = load("tsq-size")
     cases = experiment.cases()
     quantities = sum(name in ("delay", "rate") for case in cases for name in case.factors)

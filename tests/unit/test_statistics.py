@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Against values worked out by hand from the t table (t = 4.303 for 2 degrees of freedom)."""
+"""Summaries, against values computed by hand (t = 4.303 for 2 degrees of freedom)."""
 
 import pytest
 
@@ -21,7 +21,7 @@ def test_equal_values_have_an_interval_of_zero() -> None:
     assert summarize([5.0, 5.0]) == Summary(5.0, 0.0, 2)
 
 
-def test_nothing_cannot_be_summarized() -> None:
+def test_no_values_cannot_be_summarized() -> None:
     with pytest.raises(ValueError, match="no values"):
         summarize([])
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The dissertation's equations: its tables, worked figures, and that units come out right.
+"""The dissertation's equations: tables, values computed by hand, and units.
 
-Units are checked by scaling: who measures time in another unit, or lengths, must get the same
-answer in that unit. What is printed wrong in the dissertation fails that, or its own table.
+Units are checked by scaling: with other units of time and length, the result must be the same in
+those units. Equations with printing errors fail that, or disagree with the dissertation's tables.
 """
 
 import inspect
@@ -18,7 +18,7 @@ SECOND, BYTE = (1, 0), (0, 1)
 BPS = (-1, 1)
 NUMBER = (0, 0)
 
-# Function, its arguments with their units (powers of time and of length), and that of the result.
+# Function, arguments with their units (powers of time and length), and unit of the result.
 Argument = tuple[float, tuple[int, int]]
 EQUATIONS: list[tuple[Callable[..., float], list[Argument], tuple[int, int]]] = [
     (tcp_window.slow_start_growth_bytes, [(500, BYTE), (1460, BYTE)], BYTE),
@@ -54,9 +54,11 @@ def scaled(value: float, powers: tuple[int, int]) -> float:
 
 
 @pytest.mark.parametrize(
-    ("function", "arguments", "unit"), EQUATIONS, ids=[one[0].__name__ for one in EQUATIONS]
+    ("function", "arguments", "unit"),
+    EQUATIONS,
+    ids=[equation[0].__name__ for equation in EQUATIONS],
 )
-def test_whatever_the_units_the_answer_is_the_same(
+def test_result_is_the_same_in_other_units(
     function: Callable[..., float], arguments: list[Argument], unit: tuple[int, int]
 ) -> None:
     plain = function(*(value for value, _ in arguments))
@@ -72,21 +74,21 @@ def test_802_11s_times_scale_with_the_phy() -> None:
         if name.endswith("_s")
     }
     slow = replace(phy, **times)
-    given = {"rate_bps": 54e6 / TIMES, "ack_rate_bps": 24e6 / TIMES}
+    rates = {"rate_bps": 54e6 / TIMES, "ack_rate_bps": 24e6 / TIMES}
     for n in (1, 2, 16):
-        assert dcf.tcp_goodput_bps(slow, n, **given) * TIMES == pytest.approx(
+        assert dcf.tcp_goodput_bps(slow, n, **rates) * TIMES == pytest.approx(
             dcf.tcp_goodput_bps(phy, n)
         )
 
 
-def test_equation_1_2_as_printed_hangs_on_the_unit_of_length() -> None:
+def test_equation_1_2_as_printed_depends_on_the_unit_of_length() -> None:
     def printed_s(rtt_s: float, window_bytes: float, mss_bytes: float) -> float:
         return rtt_s * math.log2(window_bytes / mss_bytes**2)
 
     assert printed_s(1, 1e6 * LENGTHS, 1460 * LENGTHS) != pytest.approx(printed_s(1, 1e6, 1460))
 
 
-def test_equation_2_6_as_printed_is_neither_a_number_nor_2_5() -> None:
+def test_equation_2_6_as_printed_has_a_unit_and_contradicts_2_5() -> None:
     def printed(window_bytes: float, smss_bytes: float) -> float:
         return 3 * window_bytes**3 / (2 * smss_bytes) / 2
 
@@ -94,7 +96,7 @@ def test_equation_2_6_as_printed_is_neither_a_number_nor_2_5() -> None:
     assert printed(10, 1) != pytest.approx(ack_limit.acks_to_open(10, 1))
 
 
-# Table 1.1 in ms; the fifth row is printed as 1 Gbit/s once more.
+# Table 1.1 in ms; the fifth row is misprinted as a second one for 1 Gbit/s.
 TABLE_1_1 = {
     1e6: (61.4, 132.9, 285.8),
     10e6: (78.0, 166.0, 352.2),
@@ -104,19 +106,19 @@ TABLE_1_1 = {
 }
 
 
-def test_table_1_1_counts_bits_and_ends_with_10_gbit() -> None:
-    wrong = []
+def test_table_1_1_is_computed_in_bits_up_to_10_gbit() -> None:
+    different = []
     for rate_bps, row in TABLE_1_1.items():
         for rtt_s, printed_ms in zip((0.005, 0.010, 0.020), row, strict=True):
             if abs(1e3 * tcp_window.table_1_1_s(rtt_s, rate_bps) - printed_ms) > 0.1:
-                wrong.append((rate_bps, rtt_s))
-    assert wrong == [(10e9, 0.005)]
+                different.append((rate_bps, rtt_s))
+    assert different == [(10e9, 0.005)]
     assert 1e3 * tcp_window.table_1_1_s(0.005, 10e9) == pytest.approx(127.9, abs=0.05)
     assert tcp_window.slow_start_s(0.010, 100e6, 1460) < tcp_window.table_1_1_s(0.010, 100e6) / 2
 
 
 def test_slow_start_doubles_each_rtt() -> None:
-    # 64 segments of 1000 bytes: 6 doublings from one, 3 from eight, none from a hundred.
+    # 64 segments of 1000 bytes: 6 doublings from 1 segment, 3 from 8, none from 100.
     path = (0.1, 64 * 1000 * 8 / 0.1, 1000)
     assert tcp_window.slow_start_s(*path) == pytest.approx(0.6)
     assert tcp_window.slow_start_s(*path, first_segments=8) == pytest.approx(0.3)
@@ -146,9 +148,9 @@ def test_the_timeout_follows_rfc_6298() -> None:
     assert retransmission.Estimate.first(0.01, least_s=0.2).rto_s == 0.2
 
 
-def test_dcf_in_802_11a_worked_by_hand() -> None:
+def test_dcf_in_802_11a_matches_calculation_by_hand() -> None:
     phy = dcf.Phy()
-    # 24 Mbit/s: 96 bits a symbol; 22 + 8 * 14 = 134 bits are 2 symbols.
+    # 24 Mbit/s: 96 bits per symbol; 22 + 8 * 14 = 134 bits are 2 symbols.
     assert dcf.ppdu_s(phy, 14, 24e6) == pytest.approx(28e-6)
     # 54 Mbit/s: 216 bits; 22 + 8 * (28 + 1508) = 12310 bits are 57 symbols.
     assert dcf.ppdu_s(phy, 28 + 1508, 54e6) == pytest.approx(248e-6)
@@ -162,21 +164,23 @@ def test_dcf_in_802_11a_worked_by_hand() -> None:
     assert dcf.goodput_bps(phy, 1508, 54e6, 24e6) == pytest.approx(1508 * 8 / data_s)
 
 
-def test_table_2_1_and_back() -> None:
+def test_table_2_1_and_its_inverse() -> None:
     table = [2, 5, 9, 14, 20, 27, 35, 44, 54, 65, 77, 90, 104, 119]
     assert [ack_limit.acks_to_open(w, 1) for w in range(1, 15)] == table
     assert [ack_limit.window_after(acks, 1) for acks in table] == pytest.approx(range(1, 15))
 
 
-def test_rfc_window_grows_as_the_root_until_a_byte_a_step() -> None:
-    # W^2 grows by 2 SMSS^2 an ACK.
+def test_rfc_window_grows_as_the_square_root_by_at_least_a_byte() -> None:
+    # W^2 grows by 2 SMSS^2 per ACK.
     grown = ack_limit.window_of_rfc_bytes(10_000, 1460)
     assert grown == pytest.approx(1460 * math.sqrt(2 * 10_000), rel=0.01)
     assert ack_limit.window_of_rfc_bytes(5, 10, first_bytes=200) == 205
 
 
 def test_fewer_acks_need_a_larger_window() -> None:
-    one, eight = (ack_limit.window_for_ratio_bytes(0.01, 100e6, 1460, n) for n in (1, 8))
-    assert one == 250_000 + 1460
-    assert eight - one == 7 * 1460
-    assert ack_limit.rtt_s(0.01, 1460, 100e6) * 100e6 / 8 == pytest.approx(one)
+    every_ack, every_eighth = (
+        ack_limit.window_for_ratio_bytes(0.01, 100e6, 1460, n) for n in (1, 8)
+    )
+    assert every_ack == 250_000 + 1460
+    assert every_eighth - every_ack == 7 * 1460
+    assert ack_limit.rtt_s(0.01, 1460, 100e6) * 100e6 / 8 == pytest.approx(every_ack)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Commands of a plan that share a program, and what is said when one of them fails."""
+"""Commands of a plan that are batched in one program, and the errors of failed commands."""
 
 import subprocess
 from pathlib import Path
@@ -48,12 +48,12 @@ must echo 'two words' 'a;b'
 """
 
 
-def test_neighbours_share_a_program_and_the_order_stays() -> None:
+def test_consecutive_commands_are_batched_in_order() -> None:
     assert text(STEPS) == TOGETHER
 
 
 @pytest.mark.parametrize(
-    ("program", "code", "said"),
+    ("program", "code", "stderr"),
     [
         ("true", 0, ""),
         ("echo Warning: odd >&2", 0, "Warning: odd\n"),
@@ -70,8 +70,8 @@ def test_neighbours_share_a_program_and_the_order_stays() -> None:
         ),
     ],
 )
-def test_the_command_that_fails_is_named(
-    tmp_path: Path, program: str, code: int, said: str
+def test_error_names_the_command_that_failed(
+    tmp_path: Path, program: str, code: int, stderr: str
 ) -> None:
     (tmp_path / "ip").write_text(f"#!/bin/sh\ncat >{tmp_path}/read\n{program}\n")
     (tmp_path / "ip").chmod(0o755)
@@ -83,5 +83,5 @@ def test_the_command_that_fails_is_named(
         text=True,
         check=False,
     )
-    assert (done.returncode, done.stderr) == (code, said)
+    assert (done.returncode, done.stderr) == (code, stderr)
     assert (tmp_path / "read").read_text() == "\nlink set eth0 up\nlink set eth1 up\n\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Sweeps without a kernel: every job answered, failures kept apart, Ctrl-C, resuming."""
+"""Sweeps without a kernel: results, failures, Ctrl-C, resuming."""
 
 import os
 import signal
@@ -38,29 +38,29 @@ def result(request: RunRequest) -> RunRecord:
     return record(request.case, request.seed, {"goodput_mbps": float(request.seed)})
 
 
-def go(
+def run_sweep(
     monkeypatch: pytest.MonkeyPatch, run_one: RunOne, todo: list[RunRequest], out_dir: Path
 ) -> tuple[sweep.Outcome, list[str]]:
-    """Sweep with a stand-in for the guest; the lines that the user sees."""
+    """Run a sweep with a replacement for runs; returns also the lines that the user sees."""
     monkeypatch.setattr(sweep, "run_one", run_one)
-    said: list[str] = []
-    progress = sweep.Progress(todo, said.append, tty=False)
-    return sweep.sweep(todo, out_dir, 2, progress, said.append), said
+    lines: list[str] = []
+    progress = sweep.Progress(todo, lines.append, tty=False)
+    return sweep.sweep(todo, out_dir, 2, progress, lines.append), lines
 
 
-def test_every_job_is_done_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_every_job_runs_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     todo = requests(KERNEL, TOOLS, cases(3), [1, 2])
     assert [(job.case.factors["mcs"], job.seed) for job in todo] == [
         *((0, 1), (1, 1), (2, 1)),
         *((0, 2), (1, 2), (2, 2)),
     ]
-    outcome, said = go(monkeypatch, lambda request, _out: result(request), todo, tmp_path)
+    outcome, lines = run_sweep(monkeypatch, lambda request, _out: result(request), todo, tmp_path)
     assert not outcome.failures and not outcome.interrupted
-    assert {job: end.seed for job, end in outcome.results.items()} == {
+    assert {job: run.seed for job, run in outcome.results.items()} == {
         job: job.seed for job in todo
     }
-    assert len(said) == 6
-    assert said[-1].startswith("[6/6] ")
+    assert len(lines) == 6
+    assert lines[-1].startswith("[6/6] ")
 
 
 def test_a_job_that_fails_does_not_stop_the_others(
@@ -78,7 +78,7 @@ def test_a_job_that_fails_does_not_stop_the_others(
         return result(request)
 
     todo = requests(KERNEL, TOOLS, cases(4), [1])
-    outcome, _ = go(monkeypatch, run_one, todo, tmp_path)
+    outcome, _ = run_sweep(monkeypatch, run_one, todo, tmp_path)
     assert [outcome.failures.get(job) for job in todo] == [
         "the disk is full",
         "it panicked",
@@ -88,7 +88,7 @@ def test_a_job_that_fails_does_not_stop_the_others(
     assert [todo.index(job) for job in outcome.results] in ([1, 3], [3, 1])
 
 
-def test_what_would_end_all_runs_ends_the_sweep(
+def test_a_failure_that_affects_all_runs_ends_the_sweep(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def run_one(request: RunRequest, out: Path) -> RunRecord:
@@ -101,7 +101,7 @@ def test_what_would_end_all_runs_ends_the_sweep(
         return result(request)
 
     todo = requests(KERNEL, TOOLS, cases(8), [1])
-    outcome, _ = go(monkeypatch, run_one, todo, tmp_path)
+    outcome, _ = run_sweep(monkeypatch, run_one, todo, tmp_path)
     assert outcome.stopped == "no space left"
     assert list(outcome.results) == [todo[0]]
     assert not outcome.failures and not outcome.interrupted
@@ -109,7 +109,7 @@ def test_what_would_end_all_runs_ends_the_sweep(
     assert not list((tmp_path / "runs").glob("*/*"))
 
 
-def test_runs_that_answer_when_the_sweep_ends_are_silent(
+def test_runs_that_finish_when_the_sweep_ends_print_nothing(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     def run_one(request: RunRequest, _out: Path) -> RunRecord:
@@ -119,40 +119,40 @@ def test_runs_that_answer_when_the_sweep_ends_are_silent(
 
     send = Connection.send
 
-    def send_and_be_ended(self: Connection, end: object) -> None:
-        send(self, end)
+    def send_and_be_killed(self: Connection, message: object) -> None:
+        send(self, message)
         os.kill(os.getpid(), signal.SIGTERM)
 
-    monkeypatch.setattr(Connection, "send", send_and_be_ended)
-    outcome, _ = go(monkeypatch, run_one, requests(KERNEL, TOOLS, cases(2), [1]), tmp_path)
+    monkeypatch.setattr(Connection, "send", send_and_be_killed)
+    outcome, _ = run_sweep(monkeypatch, run_one, requests(KERNEL, TOOLS, cases(2), [1]), tmp_path)
     assert outcome.stopped == "no space left"
     assert capfd.readouterr().err == ""
 
 
-def test_runs_short_of_memory_are_retried_with_fewer_at_once(
+def test_runs_without_memory_are_retried_with_fewer_in_parallel(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def run_one(request: RunRequest, out: Path) -> RunRecord:
         if request.case.factors["mcs"] == 3:
             raise CrowdedError("never any room")
-        mark = out / "memory"
+        lock = out / "memory"
         try:
-            mark.mkdir()
+            lock.mkdir()
         except FileExistsError:
             raise CrowdedError("no room beside another") from None
         time.sleep(0.2)
-        mark.rmdir()
+        lock.rmdir()
         return result(request)
 
     todo = requests(KERNEL, TOOLS, cases(4), [1])
-    outcome, said = go(monkeypatch, run_one, todo, tmp_path)
+    outcome, lines = run_sweep(monkeypatch, run_one, todo, tmp_path)
     assert set(outcome.results) == set(todo[:3])
     assert outcome.failures == {todo[3]: "never any room"}
-    [line] = [line for line in said if line.startswith("airtcp:")]
-    assert line == "airtcp: no room beside another; from here on at most 1 at once"
+    [warning] = [line for line in lines if line.startswith("airtcp:")]
+    assert warning == "airtcp: no room beside another; from here on at most 1 at once"
 
 
-def test_ctrl_c_ends_what_runs_and_keeps_what_is_finished(
+def test_ctrl_c_ends_active_runs_and_keeps_finished_ones(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def run_one(request: RunRequest, out: Path) -> RunRecord:
@@ -170,17 +170,15 @@ def test_ctrl_c_ends_what_runs_and_keeps_what_is_finished(
 
     todo = requests(KERNEL, TOOLS, cases(2), [1])
     threading.Thread(target=interrupt).start()
-    began = time.monotonic()
-    outcome, _ = go(monkeypatch, run_one, todo, tmp_path)
-    assert time.monotonic() - began < 20
+    start = time.monotonic()
+    outcome, _ = run_sweep(monkeypatch, run_one, todo, tmp_path)
+    assert time.monotonic() - start < 20
     assert outcome.interrupted
     assert list(outcome.results) == [todo[0]]
     assert (tmp_path / "ended").exists()
 
 
-def test_only_the_very_same_run_is_taken_from_before(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_only_identical_runs_are_reused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def boot(_kernel: Kernel, _tools: GuestTools, run_dir: Path, **_rest: object) -> object:
         (run_dir / "uptime").write_text("15.5 10.0\n")
         console = run_dir / "console.log"
@@ -200,8 +198,8 @@ def test_only_the_very_same_run_is_taken_from_before(
     assert (tmp_path / done.artifacts["plan.sh"].path).is_file()
 
     jobs = requests(KERNEL, TOOLS, [case], [1, 2])
-    have, todo = sweep.split(jobs, tmp_path, (), print)
-    assert have == {jobs[0]: done}
+    reused, todo = sweep.split(jobs, tmp_path, (), print)
+    assert reused == {jobs[0]: done}
     assert todo == [jobs[1]]
     longer = Case(case.factors, case.parameters.replace({"duration": "11s"}))
     other = Kernel(Path("linux"), "6.12.0", "fedcba9876543210")
@@ -210,7 +208,7 @@ def test_only_the_very_same_run_is_taken_from_before(
         assert sweep.split(jobs, tmp_path, (), print) == ({}, jobs)
 
 
-def test_a_result_is_written_when_its_files_are_on_the_disk(
+def test_files_of_a_run_are_flushed_before_its_result_is_written(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def boot(_kernel: Kernel, _tools: GuestTools, run_dir: Path, **_rest: object) -> object:
@@ -229,7 +227,7 @@ def test_a_result_is_written_when_its_files_are_on_the_disk(
     assert sorted(flushed) == sorted(failed.artifacts) == ["console.log", "plan.sh"]
 
 
-def test_a_failed_guest_is_told_in_one_line(
+def test_error_of_a_failed_guest_is_one_line(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def boot(_kernel: Kernel, _tools: GuestTools, run_dir: Path, **_rest: object) -> object:
@@ -252,7 +250,7 @@ def test_a_failed_guest_is_told_in_one_line(
     assert sweep.split(jobs, tmp_path, (), print) == ({}, jobs)
 
 
-def test_a_full_disk_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_error_of_a_full_disk_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def boot(_kernel: Kernel, _tools: GuestTools, run_dir: Path, **_rest: object) -> object:
         raise OSError(28, "No space left on device", str(run_dir / "console.log"))
 

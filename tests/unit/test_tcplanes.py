@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""TCP's lanes above those of the air: whatever is captured stands where the clocks say."""
+"""TCP's lanes in timelines, above those of the radios."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +17,7 @@ from airtcp.report.figure import Box, Strokes
 
 
 def write_captured(path: Path, packets: Sequence[tuple[int, bytes]]) -> None:
-    """Of (time in us since the air's capture began, packet)."""
+    """Write a capture. packets: time in us since the capture of the air began, and bytes."""
     stamped = [(EPOCH_NS + MEDIUM_NS + us * 1000, ethernet(packet)) for us, packet in packets]
     pcap = write_pcap(path.with_suffix(".pcap"), capture.LINKTYPE_ETHERNET, stamped)
     capture.convert(pcap, path, path.stem)
@@ -25,7 +25,7 @@ def write_captured(path: Path, packets: Sequence[tuple[int, bytes]]) -> None:
 
 @pytest.fixture
 def results(tmp_path: Path) -> model.Results:
-    """Three segments that are sent and arrive, an ACK of them back, by the timer."""
+    """Three segments from server to station, and an ACK that the timer sends."""
     out_dir = write_results(tmp_path)
     run_dir = out_dir / "runs" / "aad_0ms" / "seed-1"
     write_air(run_dir, [frame(0, 300), frame(59_000, 60_000)])
@@ -54,19 +54,19 @@ def lanes_of(results: model.Results) -> tcplanes.Lanes:
     return tcplanes.read(run, 0, 50)
 
 
-def test_each_end_has_a_lane_and_the_timer_one(results: model.Results) -> None:
+def test_each_end_and_the_timer_have_a_lane(results: model.Results) -> None:
     lanes = lanes_of(results)
     assert lanes.names == ["server", "station", "ACK timer"]
-    # Segments 490 us apart are no burst.
+    # Segments 490 us apart are not one burst.
     bursts = [
-        [(len(one.segments), one.is_data, one.sent) for one in lanes.bursts[node]]
+        [(len(burst.segments), burst.is_data, burst.sent) for burst in lanes.bursts[node]]
         for node in ("server", "station")
     ]
     assert sorted(bursts[0]) == [(1, False, False), (1, True, True), (2, True, True)]
     assert sorted(bursts[1]) == [(1, False, True), (3, True, False)]
 
 
-def test_tips_say_what_and_when(results: model.Results) -> None:
+def test_tooltips_have_type_and_time(results: model.Results) -> None:
     marks = tcplanes.marks(lanes_of(results), (0, 50))
     texts = {mark.tip for mark in marks if isinstance(mark, Box)}
     assert "3 segments with data received; 10.000 ms to 10.100 ms; 3000 octets; " in " ".join(texts)
@@ -76,7 +76,7 @@ def test_tips_say_what_and_when(results: model.Results) -> None:
     ) in texts
 
 
-def test_they_are_above_the_radios(results: model.Results) -> None:
+def test_lanes_of_tcp_are_above_those_of_radios(results: model.Results) -> None:
     run = results.conditions[0].policies[1].runs[0]
     air = medium.read(run.directory / "air.pcapng", 0)
     second_row = timeline.describe(air, lanes_of(results)).panels[1]
@@ -88,10 +88,10 @@ def test_they_are_above_the_radios(results: model.Results) -> None:
     assert 2 < timer.top < timer.bottom < 3
 
 
-def test_a_line_for_each_segment_in_its_row(results: model.Results) -> None:
+def test_each_segment_is_a_line_in_its_lane(results: model.Results) -> None:
     marks = tcplanes.marks(lanes_of(results), (10, 20))
     at_ms = [list(mark.x) for mark in marks if isinstance(mark, Strokes)]
-    # At the server an ACK; at the station three segments with data and an ACK.
+    # The server receives an ACK; the station receives three data segments and sends an ACK.
     assert at_ms == [
         pytest.approx([12]),
         pytest.approx([10, 10.05, 10.1]),
@@ -99,7 +99,7 @@ def test_a_line_for_each_segment_in_its_row(results: model.Results) -> None:
     ]
 
 
-def test_one_run_can_be_chosen(results: model.Results) -> None:
+def test_a_single_run_can_be_selected(results: model.Results) -> None:
     [found], _ = timeline.plots(results, 0, "aad_0ms/seed-1")
     assert found.slug == "timeline-aad"
     assert found.caption.endswith(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`new`: a file that is right, is never overwritten, and in which every misspelt key is told."""
+"""`new`: a valid file, never overwritten, in which every misspelt key is reported."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,40 +21,38 @@ def written(directory: Path) -> Path:
     return template.write(str(directory / "mine"))[0]
 
 
-def test_it_is_right_and_shows_every_section(tmp_path: Path) -> None:
-    path, described = template.write(str(tmp_path / "mine.yaml"))
+def test_template_is_valid_and_has_every_section(tmp_path: Path) -> None:
+    path, schema_path = template.write(str(tmp_path / "mine.yaml"))
     experiment = load(path)
     assert experiment.name == "mine"
-    of_topologies = {
-        "topology",
-        "flows",
-        "schedule",
-    }  # docs/reference/topologies.md begins with one
+    # docs/reference/topologies.md has an example of these.
+    of_topologies = {"topology", "flows", "schedule"}
     assert experiment.model_fields_set == Experiment.model_fields.keys() - of_topologies
     assert len(experiment.cases()) == 4
-    published = [one.get("goodput_mbps") for one in experiment.published_for(experiment.cases())]
-    assert [one.value if one else None for one in published] == [9, None, 9.41, None]
+    cases = experiment.published_for(experiment.cases())
+    published = [values.get("goodput_mbps") for values in cases]
+    assert [value.value if value else None for value in published] == [9, None, 9.41, None]
     text = path.read_text()
-    assert text.startswith(f"# yaml-language-server: $schema={described.name}\n")
+    assert text.startswith(f"# yaml-language-server: $schema={schema_path.name}\n")
     assert max(map(len, text.splitlines())) <= 100
     jsonschema.validate(yaml.safe_load(text), schema())
 
 
-def test_it_leaves_alone_what_is_there(tmp_path: Path) -> None:
-    path, described = template.write(str(tmp_path / "mine"))
+def test_existing_files_are_not_overwritten(tmp_path: Path) -> None:
+    path, schema_path = template.write(str(tmp_path / "mine"))
     path.write_text("mine")
-    described.write_text("{}")
+    schema_path.write_text("{}")
     with pytest.raises(InputError, match=r"mine\.yaml: already exists; not overwritten"):
         template.write(str(tmp_path / "mine"))
     assert template.write(str(tmp_path / "other")) == [tmp_path / "other.yaml"]
-    assert (path.read_text(), described.read_text()) == ("mine", "{}")
+    assert (path.read_text(), schema_path.read_text()) == ("mine", "{}")
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [("My Own", "'My Own' is not a name; allowed"), ("no/mine", "no/mine.yaml: No such file")],
 )
-def test_a_name_that_cannot_be_is_one_line(
+def test_a_bad_name_is_an_error(
     name: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -63,14 +61,14 @@ def test_a_name_that_cannot_be_is_one_line(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_it_is_written_where_one_is_and_shown_by_path(
+def test_template_is_written_to_the_current_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert cli.main(["new", "mine"]) == 0
-    said = capsys.readouterr()
-    assert said.out.splitlines() == ["mine.yaml", SCHEMA]
-    assert said.err == "next: ./airtcp run mine.yaml\n"
+    captured = capsys.readouterr()
+    assert captured.out.splitlines() == ["mine.yaml", SCHEMA]
+    assert captured.err == "next: ./airtcp run mine.yaml\n"
     assert cli.main(["show", "mine.yaml"]) == 0
     capsys.readouterr()
     assert cli.main(["show", "mine"]) == 2
@@ -89,7 +87,7 @@ def keys(node: yaml.Node) -> Iterator[yaml.ScalarNode]:
 
 
 def misspelt(word: str) -> str:
-    """Two letters in the wrong order; of a short word, one twice."""
+    """The word with two letters swapped, or with the last letter doubled if it is short."""
     if len(word) < 4:
         return word + word[-1]
     middle = len(word) // 2
@@ -109,10 +107,10 @@ def test_misspelt_keys_are_reported_with_line_and_suggestion(tmp_path: Path) -> 
         path.write_text(text[:start] + wrong + text[end:])
         with pytest.raises(InputError) as error:
             load(path)
-        said = str(error.value)
-        place, _, rest = said.partition(": ")
-        assert place == f"{path}:{key.start_mark.line + 1}", said
-        assert rest.partition(": ")[0].endswith(wrong), said
-        assert f"; did you mean {key.value!r}? allowed: " in said, said
-        assert "\n" not in said
-        assert len(said.removeprefix(str(path))) < 600, said
+        message = str(error.value)
+        place, _, rest = message.partition(": ")
+        assert place == f"{path}:{key.start_mark.line + 1}", message
+        assert rest.partition(": ")[0].endswith(wrong), message
+        assert f"; did you mean {key.value!r}? allowed: " in message, message
+        assert "\n" not in message
+        assert len(message.removeprefix(str(path))) < 600, message

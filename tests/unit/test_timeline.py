@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Timelines of the medium, from captures whose every box can be worked out by hand."""
+"""Timelines of the medium, from small captures with known frames."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ COLLIDED = 0x01
 
 
 def records() -> list[Record]:
-    """60 ms: an A-MPDU of 4 ms that goes over the end of the first row, and a collision."""
+    """60 ms with an A-MPDU of 4 ms across the end of the first row, and a collision."""
     return [
         frame(0, 300, control=BEACON, direction=0, receiver=0xFFFF, to_group=True),
         *ampdu(7000, 11_000, (1996, 996, 996), lost=(1, 2)),
@@ -28,7 +28,7 @@ def records() -> list[Record]:
     ]
 
 
-def shown(path: Path, start_ms: float = 0) -> list[Panel]:
+def rows_of(path: Path, start_ms: float = 0) -> list[Panel]:
     """The rows of the timeline of a capture."""
     return list(timeline.describe(medium.read(path, start_ms)).panels)
 
@@ -38,11 +38,11 @@ def boxes(panel: Panel) -> list[Box]:
     return [mark for mark in panel.marks if isinstance(mark, Box) and mark.tip]
 
 
-def test_what_it_shows_is_by_default_the_middle_of_the_capture(tmp_path: Path) -> None:
+def test_the_middle_of_the_capture_is_shown_by_default(tmp_path: Path) -> None:
     path = write_air(tmp_path, [frame(ms * 1000, ms * 1000 + 1000) for ms in range(450)])
     found = medium.read(path, None)
     assert found.start_ms == 200
-    starts_ms = [one.start_ns // 1_000_000 for one in found.transmissions]
+    starts_ms = [sent.start_ns // 1_000_000 for sent in found.transmissions]
     assert starts_ms == list(range(200, 250))
     assert medium.read(path, 449).transmissions[0].start_ns == 449_000_000
 
@@ -65,38 +65,38 @@ def collisions(tmp_path: Path, of: list[Record]) -> list[tuple[int, int]]:
 
 
 def test_a_collision_is_where_frames_overlap(tmp_path: Path) -> None:
-    spoiled = [
+    overlapping = [
         frame(0, 200, sender=0, marks=COLLIDED),
         frame(5, 105, sender=1, marks=COLLIDED),
         frame(300, 400, sender=0),
-        frame(350, 450, sender=2),  # neither was spoiled: out of each other's reach
+        frame(350, 450, sender=2),  # neither collided: the radios do not hear each other
     ]
-    assert collisions(tmp_path, spoiled) == [(5_000, 105_000)]
+    assert collisions(tmp_path, overlapping) == [(5_000, 105_000)]
 
 
-def test_overlaps_that_meet_are_one_collision(tmp_path: Path) -> None:
-    spoiled = [
+def test_adjoining_overlaps_are_one_collision(tmp_path: Path) -> None:
+    overlapping = [
         frame(0, 200, sender=0, marks=COLLIDED),
         frame(5, 105, sender=1),
         frame(90, 150, sender=2),
         frame(180, 300, sender=2),
     ]
-    assert collisions(tmp_path, spoiled) == [(5_000, 150_000), (180_000, 200_000)]
+    assert collisions(tmp_path, overlapping) == [(5_000, 150_000), (180_000, 200_000)]
 
 
-def test_another_channel_does_not_collide(tmp_path: Path) -> None:
-    spoiled = [
+def test_frames_on_other_channels_do_not_collide(tmp_path: Path) -> None:
+    overlapping = [
         frame(0, 200, sender=0, marks=COLLIDED),
         frame(5, 105, sender=1, channel_mhz=5230),
     ]
-    assert collisions(tmp_path, spoiled) == [(0, 200_000)]
+    assert collisions(tmp_path, overlapping) == [(0, 200_000)]
 
 
-def test_a_box_for_each_ppdu_in_the_lane_of_its_sender(tmp_path: Path) -> None:
-    rows = shown(write_air(tmp_path, records()))
+def test_each_ppdu_is_a_box_in_the_lane_of_its_sender(tmp_path: Path) -> None:
+    rows = rows_of(write_air(tmp_path, records()))
     assert [row.x.limits for row in rows] == [(0, 10), (10, 20), (20, 30), (30, 40), (40, 50)]
     assert [tick.label for tick in rows[0].y.ticks] == ["radio 0 (AP)", "radio 1"]
-    # The A-MPDU goes over the end of the first row.
+    # The A-MPDU is in the first and the second row.
     assert [len(boxes(row)) for row in rows] == [2, 2, 2, 0, 0]
     beacon, aggregate = boxes(rows[0])
     same, answer = boxes(rows[1])
@@ -109,8 +109,8 @@ def test_a_box_for_each_ppdu_in_the_lane_of_its_sender(tmp_path: Path) -> None:
     assert answer.bottom - answer.top < aggregate.bottom - aggregate.top
 
 
-def test_a_tip_says_what_a_box_is(tmp_path: Path) -> None:
-    tips = [box.tip for row in shown(write_air(tmp_path, records())) for box in boxes(row)]
+def test_boxes_have_tooltips(tmp_path: Path) -> None:
+    tips = [box.tip for row in rows_of(write_air(tmp_path, records())) for box in boxes(row)]
     assert tips[1] == (
         "data, radio 0 to radio 1; 7.000 ms, 4000.0 us; 3 MPDUs, 4000 octets; "
         "HT 40 MHz MCS 13 SGI; 2 lost"
@@ -119,23 +119,23 @@ def test_a_tip_says_what_a_box_is(tmp_path: Path) -> None:
     assert tips[-1].endswith("; lost; collided")
 
 
-def test_mpdus_are_parted_by_their_octets_and_lost_ones_marked(tmp_path: Path) -> None:
-    first_row = shown(write_air(tmp_path, records()))[0]
-    [parted] = [mark for mark in first_row.marks if isinstance(mark, Strokes)]
-    # 2000, 1000 and 1000 octets in 4 ms from 7 ms on.
-    assert list(parted.x) == [9, 10]
+def test_mpdus_are_separated_by_lines_and_lost_ones_marked(tmp_path: Path) -> None:
+    first_row = rows_of(write_air(tmp_path, records()))[0]
+    [separators] = [mark for mark in first_row.marks if isinstance(mark, Strokes)]
+    # 2000, 1000 and 1000 octets in 4 ms, from 7 ms.
+    assert list(separators.x) == [9, 10]
     [lost] = [mark for mark in first_row.marks if isinstance(mark, Box) and not mark.tip]
     assert (lost.left, lost.right, lost.colour) == (9, 11, "frame-lost")
 
 
 def test_lines_between_mpdus_are_omitted_when_too_dense(tmp_path: Path) -> None:
-    first_row = shown(write_air(tmp_path, ampdu(0, 300, (100,) * 64)))[0]
+    first_row = rows_of(write_air(tmp_path, ampdu(0, 300, (100,) * 64)))[0]
     assert len(boxes(first_row)) == 1
     assert not [mark for mark in first_row.marks if isinstance(mark, Strokes)]
 
 
-def test_a_collision_is_marked_in_its_row_alone(tmp_path: Path) -> None:
-    rows = shown(write_air(tmp_path, records()))
+def test_a_collision_is_marked_only_in_its_row(tmp_path: Path) -> None:
+    rows = rows_of(write_air(tmp_path, records()))
     crosses = [[mark for mark in row.marks if isinstance(mark, Line)] for row in rows]
     assert [len(in_row) for in_row in crosses] == [0, 0, 1, 0, 0]
     assert list(crosses[2][0].x) == pytest.approx([20.055])
@@ -147,7 +147,7 @@ def test_a_collision_is_marked_in_its_row_alone(tmp_path: Path) -> None:
     assert (band.left, band.right) == pytest.approx((20.005, 20.105))
 
 
-def test_the_legend_names_what_occurs(tmp_path: Path) -> None:
+def test_the_legend_has_only_types_that_occur(tmp_path: Path) -> None:
     def legend(of: list[Record]) -> list[str]:
         described = timeline.describe(medium.read(write_air(tmp_path, of), 0))
         return [entry.name for entry in described.legend.entries]
@@ -156,7 +156,7 @@ def test_the_legend_names_what_occurs(tmp_path: Path) -> None:
     assert legend([frame(0, 10, control=ACK)]) == ["ACK"]
 
 
-def test_a_time_without_frames_is_shown(tmp_path: Path) -> None:
+def test_an_idle_period_is_shown(tmp_path: Path) -> None:
     found = medium.read(write_air(tmp_path, [frame(0, 10), frame(99_000, 99_010)]), 20)
     assert not found.transmissions
     assert found.held == 0
@@ -176,9 +176,9 @@ def test_only_the_busiest_of_many_radios_are_drawn(tmp_path: Path) -> None:
     assert len(boxes(timeline.describe(found).panels[0])) == 12
 
 
-def test_the_caption_adds_up(tmp_path: Path) -> None:
+def test_the_caption_has_the_share_of_busy_time(tmp_path: Path) -> None:
     found = medium.read(write_air(tmp_path, records()), 0)
-    # 300 us of beacon, 4000 of A-MPDU, 32 of BlockAck, 200 of collision: of 50 ms.
+    # Beacon 300 us, A-MPDU 4000 us, BlockAck 32 us, collision 200 us, of 50 ms.
     assert found.held == pytest.approx(4532 / 50_000)
     assert timeline.caption(found).endswith(
         "From 0 ms after the capture began, the medium was held 9% of the time: "
@@ -195,11 +195,11 @@ def write_captures(out_dir: Path) -> model.Results:
 
 def test_each_policy_has_a_timeline(tmp_path: Path) -> None:
     found, notes = timeline.plots(write_captures(tmp_path), 20)
-    assert [one.title for one in found] == [
+    assert [plot.title for plot in found] == [
         "Who held the medium: default",
         "Who held the medium: aad",
     ]
-    assert [one.slug for one in found] == ["timeline-default", "timeline-aad"]
+    assert [plot.slug for plot in found] == ["timeline-default", "timeline-aad"]
     assert not notes
     assert found[0].caption.startswith("delay 0 ms, default, seed 1. ")
     assert "From 20 ms after the capture began" in found[0].caption
@@ -215,17 +215,17 @@ def test_without_a_capture_a_note_says_how_to_get_one(tmp_path: Path) -> None:
         timeline.plots(results, 7)
 
 
-def test_a_corrupt_capture_is_left_out_and_named(tmp_path: Path) -> None:
+def test_a_corrupt_capture_is_left_out_with_a_note(tmp_path: Path) -> None:
     results = write_captures(tmp_path)
     path = tmp_path / "runs" / "aad_0ms" / "seed-1" / "air.pcapng"
     path.write_bytes(path.read_bytes()[:-3])
     found, (note,) = timeline.plots(results)
-    assert [one.title for one in found] == ["Who held the medium: default"]
+    assert [plot.title for plot in found] == ["Who held the medium: default"]
     assert note.startswith("Left out, aad: ")
     assert "air.pcapng: ends inside" in note
 
 
-def test_a_start_that_no_capture_reaches_is_refused(
+def test_a_start_after_all_captures_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_captures(tmp_path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Flows over time, read from runs whose rates are known."""
+"""Flows over time, from runs with known rates."""
 
 import csv
 import json
@@ -16,20 +16,20 @@ from airtcp.testbed.default import testbed
 DOWNLOAD = Parameters().replace({"duration": "4s"})
 
 
-def test_rates_are_those_of_each_step(tmp_path: Path) -> None:
+def test_rates_are_computed_per_step(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
     [flow] = timeseries.read(run, testbed(DOWNLOAD), 1.0).flows
     assert list(flow.goodput_mbps) == pytest.approx([70, 110, 110, 110])
     halves = timeseries.read(run, testbed(DOWNLOAD), 0.5)
     assert list(halves.ends_s) == [0.5 * n for n in range(1, 9)]
     assert list(halves.flows[0].goodput_mbps) == pytest.approx([70, 70, *[110] * 6])
-    # The sender was sampled in the first step alone: windows 10, 20, 30, 40; RTTs 10, 20, 30.
+    # The sender was sampled only in the first step: windows 10, 20, 30, 40; RTTs 10, 20, 30.
     assert flow.cwnd_segments is not None and flow.tcp_rtt_ms is not None
     assert (flow.cwnd_segments[0], flow.tcp_rtt_ms[0]) == pytest.approx((25, 20))
     assert numpy.isnan(flow.cwnd_segments[1:]).all()
 
 
-def test_flows_begin_after_the_idle_time(tmp_path: Path) -> None:
+def test_flows_start_after_the_baseline(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
     idle = DOWNLOAD.replace({"baseline": "2s"})
     over_time = timeseries.read(run, testbed(idle), 1.0)
@@ -37,20 +37,20 @@ def test_flows_begin_after_the_idle_time(tmp_path: Path) -> None:
     assert list(over_time.flows[0].goodput_mbps) == pytest.approx([0, 0, 70, 110, 110, 110, 0, 0])
 
 
-def test_udp_is_what_its_receiver_says(tmp_path: Path) -> None:
+def test_goodput_of_udp_is_that_of_the_receiver(tmp_path: Path) -> None:
     streams = [
         [{"socket": 5, "end": end, "bytes": 125_000 * mbps} for end, mbps in ((1, 8), (2.0, 4))],
         [{"socket": 7, "end": end, "bytes": 125_000 * mbps} for end, mbps in ((1, 1), (2.0, 2))],
     ]
     intervals = [{"streams": list(both)} for both in zip(*streams, strict=True)]
     (tmp_path / "iperf3-server.json").write_text(json.dumps({"intervals": intervals}))
-    wanted = Parameters().replace({"protocol": "udp", "flows": 2, "duration": "2s"})
-    first, second = timeseries.read(tmp_path, testbed(wanted), 1.0).flows
+    parameters = Parameters().replace({"protocol": "udp", "flows": 2, "duration": "2s"})
+    first, second = timeseries.read(tmp_path, testbed(parameters), 1.0).flows
     assert [*first.goodput_mbps, *second.goodput_mbps] == pytest.approx([8, 4, 1, 2])
     assert first.retransmits is None and first.cwnd_segments is None
 
 
-def test_a_row_for_each_flow_and_second(tmp_path: Path) -> None:
+def test_csv_has_a_row_per_flow_and_second(tmp_path: Path) -> None:
     run = write_both(tmp_path / "run")
     both = testbed(DOWNLOAD.replace({"direction": "both"}))
     timeseries.write_csv(run / "series.csv", run, both)

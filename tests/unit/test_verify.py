@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`make verify` with steps that take no time: resumed, interrupted, failed, skipped, shown."""
+"""`make verify` with short steps: resuming, interruptions, failures, skipped tests, the page."""
 
 import json
 import os
@@ -30,7 +30,7 @@ def program(name: str, text: str) -> Part:
 
 
 def counted(directory: Path, name: str, text: str = "pass") -> Part:
-    """A program that leaves a line each time it runs."""
+    """A program that writes a line each time it runs."""
     return program(name, f"open({str(directory / name)!r}, 'a').write('ran\\n'); {text}")
 
 
@@ -40,37 +40,37 @@ def runs(directory: Path, name: str) -> int:
 
 
 def run(
-    chosen: list[Step], directory: Path, kernel: KernelId = OLD, again: bool = False
+    steps: list[Step], directory: Path, kernel: KernelId = OLD, again: bool = False
 ) -> tuple[Record, list[str]]:
-    """Run steps as a new process would: with the record as it is on the disk."""
-    said: list[str] = []
+    """Run steps as a new process does, with the record on disk."""
+    lines: list[str] = []
     record = Record.load(directory / "verification.json")
-    run_steps(chosen, record, directory / "logs", lambda: kernel, said.append, again=again)
-    return Record.load(directory / "verification.json"), said
+    run_steps(steps, record, directory / "logs", lambda: kernel, lines.append, again=again)
+    return Record.load(directory / "verification.json"), lines
 
 
 def test_recorded_part_reruns_only_on_a_new_kernel(tmp_path: Path) -> None:
     step = Step("fuzz", "", [counted(tmp_path, "one"), counted(tmp_path, "two")])
     run([step], tmp_path)
-    record, said = run([step], tmp_path)
-    assert said == []
+    record, lines = run([step], tmp_path)
+    assert lines == []
     assert (runs(tmp_path, "one"), runs(tmp_path, "two")) == (1, 1)
     assert verdict(step, record.of(OLD.hash, "fuzz")) == "passed"
 
     record, _ = run([step], tmp_path, NEW)
     assert (runs(tmp_path, "one"), runs(tmp_path, "two")) == (2, 2)
-    # All is known of the new kernel: nothing is kept of the old one.
+    # Once all steps have run on the new kernel, the old one is removed.
     assert record.of(OLD.hash, "fuzz") == {}
 
 
-def test_a_part_that_is_new_is_run_alone(tmp_path: Path) -> None:
-    one, two = counted(tmp_path, "one"), counted(tmp_path, "two")
-    run([Step("fuzz", "", [one])], tmp_path)
-    run([Step("fuzz", "", [one, two])], tmp_path)
+def test_only_new_parts_are_run(tmp_path: Path) -> None:
+    first, second = counted(tmp_path, "one"), counted(tmp_path, "two")
+    run([Step("fuzz", "", [first])], tmp_path)
+    run([Step("fuzz", "", [first, second])], tmp_path)
     assert (runs(tmp_path, "one"), runs(tmp_path, "two")) == (1, 1)
 
 
-def test_a_failure_is_recorded_and_the_rest_is_run(tmp_path: Path) -> None:
+def test_other_parts_run_after_a_failure(tmp_path: Path) -> None:
     failing = "print('bench: aad: +9%'); print('more'); raise SystemExit(1)"
     step = Step("soak", "", [counted(tmp_path, "bad", failing), counted(tmp_path, "good")])
     record, _ = run([step], tmp_path)
@@ -99,20 +99,20 @@ def test_a_part_that_hangs_fails(tmp_path: Path) -> None:
     assert (outcome.result, outcome.detail) == ("failed", "not finished after 0.5 s")
 
 
-def test_a_part_that_is_killed_names_the_signal(tmp_path: Path) -> None:
+def test_detail_of_a_killed_part_has_the_signal(tmp_path: Path) -> None:
     outcome = run_part(program("dies", "import os; os.kill(os.getpid(), 9)"), tmp_path / "a.log")
     assert (outcome.result, outcome.detail) == ("failed", "no output (signal 9)")
 
 
 def pytest_part(directory: Path, text: str) -> Part:
-    """Tests of a file of this text."""
+    """A part that runs the tests in this text."""
     file = directory / "test_sample.py"
     file.write_text(f"import pytest\n\n{text}")
     (directory / "pytest.ini").write_text("[pytest]\n")
     return Part("sample", (str(file), "-c", str(directory / "pytest.ini")), 1)
 
 
-def test_figures_and_skipped_tests_of_pytest_are_kept(tmp_path: Path) -> None:
+def test_values_and_skipped_tests_of_pytest_are_recorded(tmp_path: Path) -> None:
     part = pytest_part(
         tmp_path,
         "def test_a(record_property): record_property('segments', '70')\n"
@@ -135,8 +135,8 @@ def test_part_with_only_skipped_tests_counts_as_not_run(tmp_path: Path) -> None:
     outcome = record.of(OLD.hash, "deb-check")["sample"]
     assert (outcome.result, outcome.detail) == ("not run", "1 skipped: takes minutes")
     assert verdict(step, {"sample": outcome}) == "not run"
-    _, said = run([step], tmp_path)
-    assert "parts to run: 1," in said[0]
+    _, lines = run([step], tmp_path)
+    assert "parts to run: 1," in lines[0]
 
 
 @pytest.mark.parametrize(
@@ -152,13 +152,15 @@ def test_part_with_only_skipped_tests_counts_as_not_run(tmp_path: Path) -> None:
         ("import os\ndef test_a(): os._exit(3)\n", "failed", "(exit code 3)"),
     ],
 )
-def test_how_pytest_fails(tmp_path: Path, text: str, result: str, detail: str) -> None:
+def test_failures_of_pytest_are_recorded(
+    tmp_path: Path, text: str, result: str, detail: str
+) -> None:
     outcome = run_part(pytest_part(tmp_path, text), tmp_path / "a.log")
     assert outcome.result == result
     assert detail in outcome.detail
 
 
-def test_a_kernel_that_changes_meanwhile_is_not_recorded(tmp_path: Path) -> None:
+def test_a_part_during_which_the_kernel_changes_is_not_recorded(tmp_path: Path) -> None:
     kernels = [OLD, OLD, NEW]
     record = Record.load(tmp_path / "verification.json")
     step = Step("fuzz", "", [program("one", "pass"), program("two", "pass")])
@@ -188,9 +190,7 @@ sys.exit(verify.main())
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_an_interrupted_part_is_ended_and_is_all_that_is_lost(
-    tmp_path: Path, number: signal.Signals
-) -> None:
+def test_an_interruption_loses_only_the_active_part(tmp_path: Path, number: signal.Signals) -> None:
     (tmp_path / "docs" / "reference").mkdir(parents=True)
     (tmp_path / "cache").mkdir()
     path = os.pathsep.join(map(str, (REPOSITORY / "tests", REPOSITORY / "lab")))
@@ -204,11 +204,11 @@ def test_an_interrupted_part_is_ended_and_is_all_that_is_lost(
     wait_until(lambda: (tmp_path / "long").is_file() and (tmp_path / "long").read_text())
     child = int((tmp_path / "long").read_text())
     verifying.send_signal(number)
-    said = verifying.communicate(timeout=60)[1]
+    stderr = verifying.communicate(timeout=60)[1]
     wait_until(lambda: not Path(f"/proc/{child}").exists() or is_zombie(child))
     assert verifying.returncode == (130 if number != signal.SIGKILL else -9)
     if number != signal.SIGKILL:
-        assert said.splitlines()[-1].startswith("verify: interrupted;")
+        assert stderr.splitlines()[-1].startswith("verify: interrupted;")
         assert (
             "not finished (1 passed, 1 not run)"
             in (tmp_path / "docs" / "reference" / "verification.md").read_text()
@@ -220,16 +220,16 @@ def test_an_interrupted_part_is_ended_and_is_all_that_is_lost(
 
     (tmp_path / "short").unlink()
     again = start(0)
-    said = again.communicate(timeout=60)[1]
-    assert again.returncode == 0, said
-    assert "1/1 soak: long" in said
+    stderr = again.communicate(timeout=60)[1]
+    assert again.returncode == 0, stderr
+    assert "1/1 soak: long" in stderr
     assert not (tmp_path / "short").exists()
     assert "| passed |" in (tmp_path / "docs" / "reference" / "verification.md").read_text()
 
 
-def wait_until(true: Callable[[], object]) -> None:
+def wait_until(condition: Callable[[], object]) -> None:
     deadline = time.monotonic() + 60
-    while not true():
+    while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.05)
 
@@ -244,35 +244,35 @@ def outcome(
     return Outcome(result, "2026-11-22T10:00:00Z", 61.0, "abc", detail, figures or {})
 
 
-def shown(chosen: list[Step], record: Record, notes: records.Notes | None = None) -> list[str]:
-    return page(chosen, record, notes or {}, NEW).splitlines()
+def page_lines(steps: list[Step], record: Record, notes: records.Notes | None = None) -> list[str]:
+    return page(steps, record, notes or {}, NEW).splitlines()
 
 
 def test_the_page_without_outcomes_says_not_run(tmp_path: Path) -> None:
     step = Step("soak", "connections", [program("one", "")])
-    lines = shown([step], Record(tmp_path / "verification.json"))
+    lines = page_lines([step], Record(tmp_path / "verification.json"))
     assert "| `soak` |  |  |  | not run |  |" in lines
     assert "- `soak`: connections; 1 part" in lines
     assert not any("## Failures" in line or "## Parts" in line for line in lines)
 
 
-def test_the_page_adds_parts_up(tmp_path: Path) -> None:
+def test_the_page_sums_values_over_parts(tmp_path: Path) -> None:
     step = Step("fuzz", "", [program("one", ""), program("two", "")])
     record = Record(tmp_path / "verification.json")
     record.add(NEW, "fuzz", "one", outcome("passed", figures={"segments": 700_000}))
-    lines = shown([step], record)
+    lines = page_lines([step], record)
     row = f"| `fuzz` | 2026-11-22 | `{NEW.hash}` | 0:01:01 | not finished (1 passed, 1 not run)"
     assert f"{row} | 700,000 segments |" in lines
     record.add(NEW, "fuzz", "two", outcome("passed", figures={"segments": 300_001}))
-    assert any("| passed | 1,000,001 segments |" in line for line in shown([step], record))
+    assert any("| passed | 1,000,001 segments |" in line for line in page_lines([step], record))
 
 
-def test_the_page_names_an_earlier_kernel_as_such(tmp_path: Path) -> None:
+def test_the_page_marks_outcomes_of_an_earlier_kernel(tmp_path: Path) -> None:
     step = Step("fuzz", "", [program("one", "")])
     record = Record(tmp_path / "verification.json")
     record.add(OLD, "fuzz", "one", outcome("passed"))
-    said = f"earlier kernel `{OLD.hash}` (Linux 6.12.9), 2026-11-22: passed"
-    assert f"| `fuzz` |  |  |  | not run | {said} |" in shown([step], record)
+    text = f"earlier kernel `{OLD.hash}` (Linux 6.12.9), 2026-11-22: passed"
+    assert f"| `fuzz` |  |  |  | not run | {text} |" in page_lines([step], record)
 
 
 def test_the_page_has_failures_with_reason_and_fix(tmp_path: Path) -> None:
@@ -282,14 +282,14 @@ def test_the_page_has_failures_with_reason_and_fix(tmp_path: Path) -> None:
     record.add(NEW, "soak", "two", outcome("failed", "stalled"))
     (tmp_path / "notes.yaml").write_text("soak:\n  one: {reason: a race, fix: a lock}\n")
     notes = load_notes(tmp_path / "notes.yaml", {"soak": ["one", "two"]})
-    lines = shown([step], record, notes)
+    lines = page_lines([step], record, notes)
     assert "| soak | one | BUG: a \\| b | a race | a lock |" in lines
     assert "| soak | two | stalled | not known yet | none yet |" in lines
     assert any("**failed** (2 failed) | one: BUG: a \\| b |" in line for line in lines)
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("soap: {}\n", "soap: no such step; allowed are soak"),
         ("soak: {two: {reason: a, fix: b}}\n", "soak: two: no such part; allowed are one"),
@@ -297,17 +297,17 @@ def test_the_page_has_failures_with_reason_and_fix(tmp_path: Path) -> None:
         ("soak: [\n", "notes.yaml: while parsing"),
     ],
 )
-def test_notes_that_are_wrong_are_one_line(tmp_path: Path, text: str, said: str) -> None:
+def test_errors_of_notes_are_one_line(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "notes.yaml"
     path.write_text(text)
     with pytest.raises(InputError) as failure:
         load_notes(path, {"soak": ["one"]})
-    assert said in str(failure.value)
+    assert message in str(failure.value)
     assert "\n" not in str(failure.value)
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"schema": 9}', '{"schema": 1, "kernels": {"a": 1}}'])
-def test_a_record_that_is_damaged_is_one_line(tmp_path: Path, text: str) -> None:
+def test_error_of_a_damaged_record_is_one_line(tmp_path: Path, text: str) -> None:
     path = tmp_path / "verification.json"
     path.write_text(text)
     with pytest.raises(InputError) as failure:
@@ -316,7 +316,7 @@ def test_a_record_that_is_damaged_is_one_line(tmp_path: Path, text: str) -> None
     assert "\n" not in str(failure.value)
 
 
-def test_the_kernel_is_named_by_its_source_and_every_file(
+def test_kernel_hash_covers_source_and_all_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(records, "find_source", lambda _: Path("linux.tar.xz"))
@@ -336,13 +336,13 @@ def test_the_kernel_is_named_by_its_source_and_every_file(
     assert kernel_id(tmp_path).hash == names[-1]
 
 
-def test_how_long_a_part_takes_is_known_from_the_last_time(tmp_path: Path) -> None:
+def test_expected_time_of_a_part_is_that_of_the_last_run(tmp_path: Path) -> None:
     step = Step("soak", "", [program("one", "pass")])
     record = Record(tmp_path / "verification.json")
     record.add(OLD, "soak", "one", Outcome("passed", "2026-11-22T10:00:00Z", 7200, "abc"))
-    said: list[str] = []
-    run_steps([step], record, tmp_path, lambda: NEW, said.append)
-    assert said[0] == f"kernel {NEW.hash}: parts to run: 1, which takes some 2.0 h"
+    lines: list[str] = []
+    run_steps([step], record, tmp_path, lambda: NEW, lines.append)
+    assert lines[0] == f"kernel {NEW.hash}: parts to run: 1, which takes some 2.0 h"
 
 
 def test_an_unknown_step_is_bad_input() -> None:
@@ -350,7 +350,7 @@ def test_an_unknown_step_is_bad_input() -> None:
         verify.chosen([Step("soak", "", []), Step("fuzz", "", [])], ["soap"])
 
 
-def test_nothing_of_the_caller_chooses_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_of_the_caller_does_not_select_tests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AIRTCP_TEST_DEBUG", "1")
     monkeypatch.setenv("PYTEST_ADDOPTS", "-k nothing")
     environment = clean_environment(Part("", (), 1, {"AIRTCP_SOAK": "40"}))
@@ -365,14 +365,14 @@ def test_make_has_a_target_for_each_step() -> None:
         assert re.search(rf"^{target}:.* ## ", makefile, re.M), target
 
 
-def test_the_recipe_passes_signals_on() -> None:
-    """make signals its child only, which is a shell unless it gives way to Python."""
+def test_the_recipe_forwards_signals() -> None:
+    """make signals only its child, a shell, which therefore must exec Python."""
     done = subprocess.run(
         ["make", "--no-print-directory", "-n", "verify", "STEPS=fuzz soak", "AGAIN=1"],
         cwd=REPOSITORY,
         capture_output=True,
         text=True,
     )
-    words = done.stdout.replace("\\\n", "").split()
-    assert "exec" in words
-    assert words[-3:] == ["--again", "fuzz", "soak"]
+    argv = done.stdout.replace("\\\n", "").split()
+    assert "exec" in argv
+    assert argv[-3:] == ["--again", "fuzz", "soak"]

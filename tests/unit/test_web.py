@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The pages of the workload web against the model that they are drawn from."""
+"""The pages of the workload web, against the model that they are sampled from."""
 
 from itertools import islice
 from pathlib import Path
@@ -13,15 +13,15 @@ from airtcp.testbed.default import testbed
 MANY = Parameters().replace({"workload": "web", "pages": 10000, "reading_time": "500ms"})
 
 
-def test_a_seed_has_its_pages() -> None:
+def test_pages_depend_on_the_seed() -> None:
     first = list(islice(web.pages(MANY, 1), 20))
     assert first == list(islice(web.pages(MANY, 1), 20))
     assert first != list(islice(web.pages(MANY, 2), 20))
-    # Neither is what a policy is compared on changed by how many pages follow.
+    # The number of pages does not change the first pages.
     assert first == list(web.pages(MANY.replace({"pages": 20}), 1))
 
 
-def test_pages_are_near_their_model() -> None:
+def test_pages_match_the_model() -> None:
     pages = list(web.pages(MANY, 1))
     main = [page.sizes_bytes[0] for page in pages]
     embedded = [size for page in pages for size in page.sizes_bytes[1:]]

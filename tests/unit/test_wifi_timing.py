@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""wifi_timing against the tables of the standard and against sums done by hand."""
+"""wifi_timing against the tables of the standard and values computed by hand."""
 
 import pytest
 from wifi_timing import (
@@ -24,7 +24,7 @@ PAYLOAD, MPDU = 1472, 1538
 ACCESS_US, SIFS_US = 16 + 27 + 67.5, 16
 
 
-# The tables have one decimal, and some rates in those of HE do not round down the bits of a symbol.
+# The tables have one decimal; some HE rates in them do not round down the bits of a symbol.
 @pytest.mark.parametrize(
     ("rate", "mbps"),
     [
@@ -63,7 +63,7 @@ ACCESS_US, SIFS_US = 16 + 27 + 67.5, 16
         (Rate(HE, 11, streams=4, width_mhz=160), 4803.9),
     ],
 )
-def test_data_rates_are_those_of_the_tables(rate: Rate, mbps: float) -> None:
+def test_data_rates_match_the_tables(rate: Rate, mbps: float) -> None:
     assert rate_mbps(rate) == pytest.approx(mbps, abs=0.1)
 
 
@@ -84,7 +84,7 @@ def test_data_rates_are_those_of_the_tables(rate: Rate, mbps: float) -> None:
         (HE, 0, 1, 80, 400),
     ],
 )
-def test_what_the_standard_does_not_have_is_refused(
+def test_rates_that_the_standard_does_not_have_are_refused(
     kind: Format, mcs: int, streams: int, width_mhz: int, gi_ns: int
 ) -> None:
     with pytest.raises(ValueError, match="the standard has no"):
@@ -92,7 +92,7 @@ def test_what_the_standard_does_not_have_is_refused(
 
 
 @pytest.mark.parametrize("kbps", [0, 7000, 65000])
-def test_a_legacy_rate_that_is_none_is_refused(kbps: int) -> None:
+def test_unknown_legacy_rates_are_refused(kbps: int) -> None:
     with pytest.raises(ValueError, match="the standard has no"):
         legacy(kbps)
 
@@ -109,12 +109,12 @@ def test_a_legacy_rate_that_is_none_is_refused(kbps: int) -> None:
         (Rate(VHT, 9, streams=2, width_mhz=80), 2),
         (Rate(VHT, 9, streams=3, width_mhz=80), 3),
         (Rate(VHT, 7, streams=3, width_mhz=160), 4),
-        # The exception: 4.33 times the bits of an encoder, which five cannot share.
+        # Exception in the standard: 4.33 times the bits of an encoder need six, not five.
         (Rate(VHT, 7, streams=4, width_mhz=160), 6),
         (Rate(VHT, 9, streams=4, width_mhz=160), 6),
     ],
 )
-def test_bcc_encoders_are_those_of_the_tables(rate: Rate, count: int) -> None:
+def test_numbers_of_bcc_encoders_match_the_tables(rate: Rate, count: int) -> None:
     assert encoders(rate) == count
 
 
@@ -134,7 +134,7 @@ def test_bcc_encoders_are_those_of_the_tables(rate: Rate, count: int) -> None:
         (Rate(HT, 7, streams=4, width_mhz=40, gi_ns=400), 267, 48 + 8),
         # 16 + 12336 + 6 bits of 1560: 8 symbols of 3.6 us.
         (Rate(VHT, 9, width_mhz=80, gi_ns=400), 1542, 40 + 32),
-        # Six tails: 16 + 9304 + 36 of 9360; with one octet more it is two symbols.
+        # Six tails: 16 + 9304 + 36 of 9360 bits; one octet more needs a second symbol.
         (Rate(VHT, 7, streams=4, width_mhz=160), 1163, 52 + 4),
         (Rate(VHT, 7, streams=4, width_mhz=160), 1164, 52 + 8),
         # No tail: 16 + 1544 bits of 1560.
@@ -178,7 +178,7 @@ def test_lengths_of_aggregates() -> None:
 
 
 def test_goodput_of_one_mpdu_and_its_ack() -> None:
-    # OFDM: 12326 bits of 96 are 129 symbols. VHT: 12358 of 1560 are 8, 28.8 us, and so 32.
+    # OFDM: 12326 bits at 96 are 129 symbols. VHT: 12358 at 1560 are 8, 28.8 us rounded up to 32.
     ofdm = 8 * PAYLOAD / (ACCESS_US + 536 + SIFS_US + 28)
     assert saturated_goodput_mbps(legacy(24000), PAYLOAD, MPDU) == pytest.approx(ofdm)
     vht = 8 * PAYLOAD / (ACCESS_US + 72 + SIFS_US + 28)
@@ -186,8 +186,8 @@ def test_goodput_of_one_mpdu_and_its_ack() -> None:
     assert saturated_goodput_mbps(rate, PAYLOAD, MPDU, ampdu_mpdus=1) == pytest.approx(vht)
 
 
-def test_goodput_at_2_4_ghz_is_that_at_5_ghz() -> None:
-    # What SIFS is shorter is the signal extension.
+def test_goodput_is_the_same_at_2_4_and_5_ghz() -> None:
+    # The shorter SIFS and the signal extension cancel out.
     at_5 = saturated_goodput_mbps(Rate(HT, 7), PAYLOAD, MPDU)
     at_2 = saturated_goodput_mbps(Rate(HT, 7, extension_us=6), PAYLOAD, MPDU, sifs_us=10)
     assert at_2 == pytest.approx(at_5)

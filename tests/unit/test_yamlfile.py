@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Experiments that are too much: one line that says where, at once."""
+"""Limits on YAML files: errors are one line with the position."""
 
 import os
 from pathlib import Path
@@ -10,7 +10,7 @@ from airtcp import yamlfile
 from airtcp.errors import InputError
 from airtcp.experiment.reader import load
 
-# Nine names for nine of the one before: 9^11 values.
+# Each list has nine aliases of the previous one: 9^11 values.
 BOMB = "a0: &a0 x\n" + "".join(
     f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 9)}]\n" for level in range(1, 12)
 )
@@ -41,13 +41,15 @@ def refused(path: Path) -> str:
         ("name: x\n? [a, b]\n: c\n", "2: a key must be a word, not a list or a mapping"),
     ],
 )
-def test_what_is_too_much_is_one_line(tmp_path: Path, text: str, message: str) -> None:
+def test_errors_of_large_or_invalid_files_are_one_line(
+    tmp_path: Path, text: str, message: str
+) -> None:
     path = tmp_path / "big.yaml"
     path.write_text(text)
     assert refused(path).startswith(f"{path}:{message}")
 
 
-def test_files_have_a_size(tmp_path: Path) -> None:
+def test_large_files_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "big.yaml"
     path.write_bytes(b"#" * (yamlfile.MAX_BYTES + 1))
     assert refused(path) == f"{path}: too large; allowed: 256 KiB"
