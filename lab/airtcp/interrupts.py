@@ -51,6 +51,21 @@ def at_end_of_child() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
+@contextmanager
+def exits_silently() -> Iterator[None]:
+    """End the block silently if a signal interrupts it.
+
+    Libraries such as Pydantic replace KeyboardInterrupt by their own exceptions.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        pass
+    except Exception:
+        if not _wanted:
+            raise
+
+
 def at_end() -> None:
     """All results are written: from now on a signal exits at once."""
     _handle(lambda _number, _frame: os._exit(CODE))

@@ -75,3 +75,23 @@ def test_ignored_signals_stay_ignored() -> None:
     interrupts.install()
     interrupt(signal.SIGHUP)
     assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+
+
+def test_an_interrupted_process_exits_silently(capfd: pytest.CaptureFixture[str]) -> None:
+    """Also when a library replaces KeyboardInterrupt by its own exception."""
+    process = os.fork()
+    if not process:
+        with interrupts.exits_silently():
+            interrupts.install_in_child()
+            try:
+                os.kill(os.getpid(), signal.SIGTERM)
+            except KeyboardInterrupt:
+                raise ValueError("Error calling function: KeyboardInterrupt") from None
+        os._exit(7)
+    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 7
+    assert capfd.readouterr().err == ""
+
+
+def test_other_errors_are_raised() -> None:
+    with pytest.raises(ValueError, match=r"^other$"), interrupts.exits_silently():
+        raise ValueError("other")

@@ -68,7 +68,7 @@ def _do(given: JobInput) -> RunOutput | Failure:
 def main() -> None:
     """Execute a run. Standard input: pickled process ID of the parent, then the JobInput."""
     parent = pickle.load(sys.stdin.buffer)
-    try:
+    with interrupts.exits_silently():
         end_with(parent)
         answer = _do(pickle.load(sys.stdin.buffer))
         try:
@@ -80,5 +80,3 @@ def main() -> None:
             message = f"on {platform.node()}: a run's files for the scheduler: {reason(error)}"
             pickle.dump(Failure(message, "all"), sys.stdout.buffer)
         interrupts.at_end_of_child()
-    except KeyboardInterrupt:
-        pass

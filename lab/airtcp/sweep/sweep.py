@@ -224,7 +224,7 @@ def _start(job: RunRequest, out_dir: Path) -> _Worker:
 
 def _work(job: RunRequest, out_dir: Path, answer: Connection, parent: int) -> None:
     """The main function of a worker process."""
-    try:
+    with interrupts.exits_silently():
         end_with(parent)
         end: RunRecord | Failure
         try:
@@ -233,8 +233,6 @@ def _work(job: RunRequest, out_dir: Path, answer: Connection, parent: int) -> No
             end = Failure.by(error)
         answer.send(end)
         interrupts.at_end_of_child()
-    except KeyboardInterrupt:
-        pass
 
 
 def end_with(parent: int) -> None:
