@@ -30,7 +30,7 @@ test: test-unit ## unit, system and KUnit tests except slow ones; PYTEST="-k rad
 endif
 
 # In parallel, one file per process.
-test-unit: ## unit tests, which need no kernel
+test-unit: ## unit tests, which need neither a kernel nor a browser
 	$(PYTHON) -P -m pytest -n logical --maxprocesses 8 --dist loadfile tests/unit
 
 test-all: test-unit ## all tests, including slow ones
@@ -95,15 +95,15 @@ selftests: SETUP := verify
 selftests: ## the kernel's own TCP tests, on plain Linux and on ours
 	$(PYTHON) tests/verification/selftests.py
 
-instructions: ## instructions per received segment: plain Linux, and every ACK policy
+instructions: ## count instructions per received segment, on plain Linux and by ACK policy
 	$(BENCH) bench/instructions.py
 
-bench: ## virtual seconds per wall second; cost of stations and rates; comparison with ns-3
+bench: ## measure virtual seconds per wall second and the cost of stations and rates; compare with ns-3
 	$(BENCH) bench/speed.py
 	$(BENCH) bench/stations.py
 	$(BENCH) bench/ns3.py
 
-delivery: ## CPU cost of a delivered gigabyte in the kernel, by ACK policy
+delivery: ## measure the kernel's CPU time per gigabyte received, by ACK policy
 	$(BENCH) bench/delivery.py
 
 bianchi: ## compare saturated stations with Bianchi's model, and write the plot in docs

@@ -196,8 +196,8 @@ def write_captures(out_dir: Path) -> model.Results:
 def test_each_policy_has_a_timeline(tmp_path: Path) -> None:
     found, notes = timeline.plots(write_captures(tmp_path), 20)
     assert [plot.title for plot in found] == [
-        "Who held the medium: default",
-        "Who held the medium: aad",
+        "Transmissions on the medium: default",
+        "Transmissions on the medium: aad",
     ]
     assert [plot.slug for plot in found] == ["timeline-default", "timeline-aad"]
     assert not notes
@@ -220,7 +220,7 @@ def test_a_corrupt_capture_is_left_out_with_a_note(tmp_path: Path) -> None:
     path = tmp_path / "runs" / "aad_0ms" / "seed-1" / "air.pcapng"
     path.write_bytes(path.read_bytes()[:-3])
     found, (note,) = timeline.plots(results)
-    assert [plot.title for plot in found] == ["Who held the medium: default"]
+    assert [plot.title for plot in found] == ["Transmissions on the medium: default"]
     assert note.startswith("Left out, aad: ")
     assert "air.pcapng: ends inside" in note
 

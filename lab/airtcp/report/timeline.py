@@ -96,7 +96,7 @@ def plots(
         timelines.append(
             Plot(
                 f"timeline-{policy}",
-                f"Who held the medium: {policy}",
+                f"Transmissions on the medium: {policy}",
                 f"{run_text}. {caption(air)} {tcplanes.caption(lanes)}".rstrip(),
                 f"{run_text}. {_counts(air)}",
                 describe(air, lanes),
@@ -143,7 +143,7 @@ def caption(air: Medium) -> str:
         "receiver. "
     )
     if len(air.lanes) < len(air.radios):
-        text += f"The {len(air.lanes)} of {len(air.radios)} radios that held the medium longest. "
+        text += f"The {len(air.lanes)} of {len(air.radios)} radios that used the medium longest. "
     return text + _counts(air)
 
 
