@@ -127,10 +127,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _write_site(site: Path) -> Path:
-    # Imported here because these modules are in the path of the unit tests only.
+    # Imported here because Matplotlib and others take a while to load.
+    from fake_air import records, write_air
     from small_report import AGAINST, write_results, write_station_capture
-    from test_airtrace import write_air
-    from test_timeline import records
 
     window = {"title": "Window", "over_time": "cwnd", "lines": "ack_policy", "panels": "delay"}
     out_dir = write_results(site / "one", figures=[AGAINST, window])

@@ -16,6 +16,7 @@ from airtcp.sweep.run import run_one
 CAPTURES = ("server.pcapng", "station.pcapng", "air.pcapng")
 
 
+@pytest.mark.slow  # builds plain Linux
 @pytest.mark.parametrize("settings", [(), ("delay=10ms", "sack=on", "gro=on", "error_rate=0.02")])
 def test_default_is_linux_to_the_packet(
     lab_kernel: Kernel,

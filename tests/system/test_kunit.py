@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The KUnit tests of kernel/, which run at boot and write KTAP to the kernel's log."""
+"""The KUnit tests of kernel/, run at boot with kunit.enable=1."""
 
 import re
 from pathlib import Path
@@ -8,15 +8,14 @@ from guests import Say
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.backends.uml import boot
-from airtcp.kernel import image
+from airtcp.kernel.image import Kernel
 
 
-def test_kunit_suites_pass(
-    fragments: tuple[str, ...], tools: GuestTools, tmp_path: Path, say: Say
-) -> None:
-    built = image.build(fragments=(*fragments, "kunit"), say=say)
+def test_kunit_suites_pass(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, say: Say) -> None:
     (tmp_path / "plan.sh").write_text("dmesg --notime >dmesg.txt")
-    result = boot(built, tools, tmp_path, seed=1, timeout_wall_s=120)
+    result = boot(
+        lab_kernel, tools, tmp_path, seed=1, timeout_wall_s=120, parameters=["kunit.enable=1"]
+    )
     assert result.status == "ok", result.reason
     log = (tmp_path / "dmesg.txt").read_text()
     suites = re.findall(r"^ok \d+ (\S+)", log, re.M)

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from fake_air import MEDIUM_NS, frame, write_air
 from fake_capture import ethernet, tcp_packet, write_pcap
 from small_report import write_results
 from test_acktrace import ack, decision
-from test_airtrace import MEDIUM_NS, frame, write_air
 
 from airtcp.backends.uml import EPOCH_NS
 from airtcp.files import capture

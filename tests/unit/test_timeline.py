@@ -4,28 +4,22 @@
 from pathlib import Path
 
 import pytest
+from fake_air import (
+    ACK,
+    COLLIDED,
+    Record,
+    ampdu,
+    frame,
+    records,
+    write_air,
+)
 from small_report import write_results
-from test_airtrace import ACK, BEACON, BLOCKACK, TO_AP, Record, ampdu, frame, write_air
 
 from airtcp import cli
 from airtcp.errors import InputError
 from airtcp.files import airtrace
 from airtcp.report import medium, model, timeline
 from airtcp.report.figure import Box, Line, Panel, Strokes
-
-COLLIDED = 0x01
-
-
-def records() -> list[Record]:
-    """60 ms with an A-MPDU of 4 ms across the end of the first row, and a collision."""
-    return [
-        frame(0, 300, control=BEACON, direction=0, receiver=0xFFFF, to_group=True),
-        *ampdu(7000, 11_000, (1996, 996, 996), lost=(1, 2)),
-        frame(11_016, 11_048, sender=1, receiver=0, control=BLOCKACK, direction=0),
-        frame(20_000, 20_200, marks=COLLIDED, lost=True),
-        frame(20_005, 20_105, sender=1, receiver=0, direction=TO_AP, marks=COLLIDED, lost=True),
-        frame(59_900, 60_000, sender=1, receiver=0, direction=TO_AP),
-    ]
 
 
 def rows_of(path: Path, start_ms: float = 0) -> list[Panel]:

@@ -86,20 +86,22 @@ def boot(
     timeout_wall_s: float,
     interactive: bool = False,
     on_progress: Callable[[float], None] | None = None,
+    parameters: Sequence[str] = (),
 ) -> GuestResult:
     """Run run_dir/plan.sh in a guest and wait until it ends.
 
     In the guest, run_dir is writable at RUN_DIR_IN_GUEST (the working directory) and the tools are
     at GUEST_DIR. The console is written to run_dir/console.log. on_progress is called with the
     virtual seconds since boot, a few times per second. `interactive` gives the guest the user's
-    terminal and real instead of virtual time. The failure of a guest is reported by the status of
-    the result, not by an exception. Raises StopError or CrowdedError if this machine cannot run the
-    guest, or not together with the current number of others.
+    terminal and real instead of virtual time. parameters: added to the kernel's command line. The
+    failure of a guest is reported by the status of the result, not by an exception. Raises
+    StopError or CrowdedError if this machine cannot run the guest, or not together with the current
+    number of others.
     """
     hostlimits.allow_open_files()
     kills = hostlimits.oom_kills()
     with _scratch(run_dir, tools, memory_mb) as scratch, hostcpu.reserved() as cpu:
-        command = _command(kernel, seed, memory_mb, interactive, cpu)
+        command = _command(kernel, seed, memory_mb, interactive, cpu, parameters)
         environment = {"PATH": "/usr/bin:/bin", "HOME": str(scratch), "TMPDIR": str(scratch)}
         result = run_guest(
             command, scratch, environment, run_dir, timeout_wall_s, interactive, on_progress
@@ -159,7 +161,14 @@ def can_fix_addresses() -> bool:
     return subprocess.run(["setarch", "-R", "true"], capture_output=True).returncode == 0
 
 
-def _command(kernel: Kernel, seed: int, memory_mb: int, interactive: bool, cpu: int) -> list[str]:
+def _command(
+    kernel: Kernel,
+    seed: int,
+    memory_mb: int,
+    interactive: bool,
+    cpu: int,
+    parameters: Sequence[str],
+) -> list[str]:
     clock = [] if interactive else ["time-travel=inf-cpu", f"time-travel-start={EPOCH_NS}"]
     mode = ["AIRTCP_INTERACTIVE=1"] if interactive else []
     return [
@@ -178,6 +187,7 @@ def _command(kernel: Kernel, seed: int, memory_mb: int, interactive: bool, cpu: 
         *("con=null", "con0=fd:0,fd:1", "quiet", "panic=-1", *mode),
         # For each tcpwatch sample, sock_diag walks all hash buckets; few are needed.
         "thash_entries=256",
+        *parameters,
         *("init=/bin/sh", "--", "-c", f'"{_FIRST_STEPS}"'),
     ]
 

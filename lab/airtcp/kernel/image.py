@@ -37,7 +37,7 @@ from airtcp.kernel.source import (
 Say = Callable[[str], None]
 
 FRAGMENTS_OF_PLAIN_TCP = ("lab",)
-FRAGMENTS = (*FRAGMENTS_OF_PLAIN_TCP, "ackpol", "tsq")
+FRAGMENTS = (*FRAGMENTS_OF_PLAIN_TCP, "ackpol", "tsq", "kunit")
 FRAGMENTS_OF_X86_PLAIN_TCP = ("x86",)
 FRAGMENTS_OF_X86 = (*FRAGMENTS_OF_X86_PLAIN_TCP, "x86-ackpol")
 
