@@ -10,7 +10,7 @@ from fake_run import record
 
 from airtcp import cli, interrupts
 from airtcp.backends.guesttools import GuestTools
-from airtcp.cli import doctor, run
+from airtcp.cli import doctor, sweeping
 from airtcp.errors import AirtcpError, InputError
 from airtcp.experiment import catalogue
 from airtcp.experiment.metrics import METRICS
@@ -30,7 +30,7 @@ def no_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         image, "build", lambda *_, **__: Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
     )
-    monkeypatch.setattr(run, "build_tools", lambda _say: GuestTools(Path("tools")))
+    monkeypatch.setattr(sweeping, "build_tools", lambda _say: GuestTools(Path("tools")))
 
 
 def sweep_with(

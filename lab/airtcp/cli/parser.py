@@ -12,6 +12,7 @@ from airtcp import __version__
 # them takes longer than `list`.
 GROUPS: Mapping[str, Sequence[str]] = {
     "run": ("run",),
+    "tournament": ("tournament",),
     "listing": ("list",),
     "experiments": ("show", "new", "schema"),
     "results": ("report", "results"),

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the verbs that measure have in common: their options, and the preparation of a sweep."""
+
+import argparse
+import errno
+import os
+from pathlib import Path
+
+from airtcp.backends.guesttools import build_tools
+from airtcp.cli import doctor
+from airtcp.cli.certificates import add_certificates, certificates_of
+from airtcp.cli.common import require_cluster_libraries
+from airtcp.cli.messages import say
+from airtcp.cli.options import add_jobs, path
+from airtcp.errors import NO_SPACE, InputError
+from airtcp.kernel import own_policy
+from airtcp.kernel.own_policy import OwnPolicy
+from airtcp.sweep import certificates
+from airtcp.sweep.session import SweepOptions
+
+
+def add_where(parser: argparse.ArgumentParser) -> None:
+    """Options for where runs are executed and written."""
+    add_jobs(parser)
+    parser.add_argument(
+        "--cluster",
+        metavar="tls://HOST:PORT|FILE",
+        help="run on the workers of a Dask scheduler (see `scheduler` and `worker`), or in batch "
+        "jobs, such as Slurm's, described by a dask-jobqueue configuration",
+    )
+    add_certificates(parser)
+    parser.add_argument(
+        "--out",
+        metavar="DIR",
+        type=path,
+        help="directory for runs and results (default: results/NAME)",
+    )
+
+
+def make_out_dir(options: argparse.Namespace, name: str) -> Path:
+    """Create the directory of --out now, so that an error appears before a kernel is built."""
+    out_dir: Path = options.out or Path("results") / name
+    try:
+        out_dir.mkdir(parents=True, exist_ok=True)
+        if not os.access(out_dir, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        if error.errno in (*NO_SPACE, errno.EIO):
+            raise
+        why = "is a file" if isinstance(error, FileExistsError) else error.strerror
+        raise InputError(
+            f"--out {out_dir}: {why}; an existing or new directory is allowed"
+        ) from None
+    return out_dir
+
+
+def sweep_options_of(options: argparse.Namespace, policy: OwnPolicy | None) -> SweepOptions:
+    cluster_certificates = certificates_of(options)
+    if options.cluster:
+        require_cluster_libraries()
+    if options.cluster and "://" in options.cluster:
+        certificates.address(options.cluster, cluster_certificates)
+    doctor.require_programs()
+    return SweepOptions(
+        kernel=own_policy.build(policy, options.kernel_source, say=say),
+        tools=build_tools(say),
+        seeds=options.seeds,
+        jobs=options.jobs,
+        cluster=options.cluster,
+        certificates=cluster_certificates,
+        command=options.command,
+        say=say,
+    )

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The verb `tournament`."""
+
+import argparse
+import json
+
+from airtcp import interrupts
+from airtcp.cli.common import own_policy_of
+from airtcp.cli.messages import say
+from airtcp.cli.options import Verbs, add_json, add_kernel_source, add_policy, positive
+from airtcp.cli.sweeping import add_where, make_out_dir, sweep_options_of
+from airtcp.errors import InputError
+from airtcp.experiment import tournament as field
+from airtcp.kernel.policies import BASELINE
+from airtcp.results import tournament as judge
+from airtcp.suggest import not_allowed
+from airtcp.sweep.session import measure
+
+_NAME = "tournament"
+
+
+def add(verbs: Verbs) -> None:
+    """Add `tournament`."""
+    parser = verbs.add_parser(
+        _NAME,
+        help="compare all ACK policies under many conditions",
+        description=(
+            "Measure every ACK policy, and filters of ACKs, under many conditions; print the "
+            f"standings and write OUT/index.html. Ratios are to the policy {BASELINE}, paired by "
+            "seed. A directory of OUT for each condition has its runs, as `run` writes them: "
+            "`report` makes a report of it. The same command resumes an interrupted tournament."
+        ),
+    )
+    extent = parser.add_mutually_exclusive_group()
+    extent.add_argument(
+        "--quick",
+        action="store_true",
+        help="a part of the conditions, short runs: some 15 minutes on two cores (the default)",
+    )
+    extent.add_argument(
+        "--full", action="store_true", help="all conditions: some 3 hours on two cores"
+    )
+    parser.add_argument(
+        "--entrants",
+        metavar="E1,E2",
+        type=lambda text: text.split(","),
+        help=f"only these and {BASELINE} (default: all)",
+    )
+    parser.add_argument(
+        "--seeds",
+        metavar="N",
+        type=positive,
+        help="seeds per case, at least 2 (default: by extent)",
+    )
+    add_policy(parser)
+    add_where(parser)
+    add_kernel_source(parser)
+    add_json(parser, "print one JSON document instead of a table")
+    parser.set_defaults(do=_run)
+
+
+def _run(options: argparse.Namespace) -> int:
+    from airtcp.report import tournament as page
+
+    policy = own_policy_of(options)
+    own = policy.names if policy else ()
+    tournament = _only(field.load().with_policies(own), options.entrants)
+    extent = tournament.full if options.full else tournament.quick
+    options.seeds = options.seeds or extent.seeds
+    if options.seeds < 2:
+        raise InputError("--seeds 1: intervals need two seeds or more")
+    out_dir = make_out_dir(options, _NAME)
+    sweep_options = sweep_options_of(options, policy)
+    conditions = tournament.conditions_of(not options.full)
+    contests, code = [], 0
+    for number, condition in enumerate(conditions, start=1):
+        say(f"{condition.full_title} ({number} of {len(conditions)})")
+        experiment, cases = field.contest(tournament, condition, extent.duration, own)
+        directory = out_dir / condition.name
+        measured = measure(sweep_options, experiment, list(cases.values()), directory)
+        if measured.document and (judged := judge.contest(condition, cases, measured.document)):
+            contests.append(judged)
+        if measured.interrupted:
+            code = interrupts.CODE
+            break
+        code = code or int(measured.failed)
+    if not contests:
+        return code
+    titles = {entrant.name: entrant.title for entrant in tournament.entrants}
+    standings = judge.standings(contests, titles)
+    written = page.write(out_dir, standings, contests, options.command)
+    if options.json:
+        print(json.dumps(judge.document(standings, contests), indent=1))
+    else:
+        print(f"{judge.table(standings)}\n\n{written}")
+    return code
+
+
+def _only(tournament: field.Tournament, entrants: list[str] | None) -> field.Tournament:
+    if entrants is None:
+        return tournament
+    known = [entrant.name for entrant in tournament.entrants]
+    for name in entrants:
+        if name not in known:
+            raise InputError(f"--entrants: {not_allowed(name, known)}")
+    return tournament.only(entrants)

@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The standings of a tournament of ACK policies, from the runs of its conditions.
+
+Runs of an entrant and of the baseline are paired by seed. Ratios are entrant over baseline.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from airtcp.experiment.experiment import Case
+from airtcp.experiment.metrics import METRICS
+from airtcp.experiment.tournament import Condition
+from airtcp.kernel.policies import BASELINE
+from airtcp.results.documents import SweepDocument
+from airtcp.results.record import RunRecord
+from airtcp.results.table import aligned
+from airtcp.statistics import Summary, paired_ratio, summarize
+from airtcp.units import parse_duration_s
+
+SCHEMA = 1
+
+MARGIN = 0.01
+"""A case is tied if the ratio differs from 1 by less than this or than its 95% interval."""
+
+# What decides a case, by workload. Small messages are judged by their slowest hundredth.
+_DECISIVE = {
+    "bulk": "goodput_mbps",
+    "request_response": "request_response_ms_p99",
+    "transfer": "completion_time_ms_mean",
+    "web": "page_time_ms_mean",
+}
+
+Verdict = Literal["won", "tied", "lost"]
+
+
+@dataclass(frozen=True)
+class Result:
+    """An entrant under a condition. ratio: of the decisive metric, paired by seed."""
+
+    entrant: str
+    mean: Summary
+    ratio: Summary
+    less_is_better: bool
+    runs: Sequence[RunRecord]
+
+    @property
+    def performance(self) -> float:
+        """The ratio, inverted where less is better: above 1 is better than the baseline."""
+        return 1 / self.ratio.mean if self.less_is_better else self.ratio.mean
+
+    @property
+    def verdict(self) -> Verdict:
+        change = self.ratio.mean - 1
+        if abs(change) <= max(MARGIN, self.ratio.ci95 or 0):
+            return "tied"
+        return "won" if (change < 0) == self.less_is_better else "lost"
+
+
+@dataclass(frozen=True)
+class Contest:
+    """All entrants under a condition; entrants without a successful run are missing."""
+
+    condition: Condition
+    metric: str
+    results: Mapping[str, Result]
+    document: SweepDocument
+
+
+def contest(
+    condition: Condition, cases: Mapping[str, Case], document: SweepDocument
+) -> Contest | None:
+    """Judge the runs of a condition. cases: of each entrant. None without runs of the baseline."""
+    workload = next(iter(cases.values())).parameters.workload
+    metric = _DECISIVE[workload]
+    runs = {
+        entrant: [run for run in document.runs if run.ok and dict(run.factors) == case.factors]
+        for entrant, case in cases.items()
+    }
+    baseline = _by_seed(runs[BASELINE], metric)
+    results = {}
+    for entrant, of_entrant in runs.items():
+        values = _by_seed(of_entrant, metric)
+        ratio = paired_ratio(baseline, values)
+        if ratio:
+            results[entrant] = Result(
+                entrant,
+                summarize(list(values.values())),
+                ratio,
+                METRICS[metric].unit == "ms",
+                of_entrant,
+            )
+    return Contest(condition, metric, results, document) if results else None
+
+
+def _by_seed(runs: Sequence[RunRecord], metric: str) -> dict[int, float]:
+    return {run.seed: run.values[metric] for run in runs if metric in run.values}
+
+
+@dataclass(frozen=True)
+class Standing:
+    """An entrant over all conditions that count. Ratios are to the baseline."""
+
+    entrant: str
+    title: str
+    results: Sequence[Result]
+    baselines: Sequence[Result]
+
+    @cached_property
+    def goodput_geomean(self) -> float | None:
+        return geometric_mean([one.ratio.mean for one in self.results if not one.less_is_better])
+
+    @property
+    def worst(self) -> float:
+        """The performance in the worst case."""
+        return min(one.performance for one in self.results)
+
+    @property
+    def latency_p50_ratio(self) -> float | None:
+        return self._ratio("request_response_ms_p50")
+
+    @property
+    def latency_p99_ratio(self) -> float | None:
+        return self._ratio("request_response_ms_p99")
+
+    @property
+    def completion_ratio(self) -> float | None:
+        return self._ratio("completion_time_ms_mean")
+
+    @property
+    def rtt_ratio(self) -> float | None:
+        return self._ratio("tcp_rtt_ms_p50")
+
+    @property
+    def acks_per_s(self) -> float | None:
+        """The mean rate of ACKs without data, over bulk transfers."""
+        rates = [
+            run.values["acks_sent"] / _seconds(run)
+            for one in self.results
+            for run in one.runs
+            if not one.less_is_better and "acks_sent" in run.values
+        ]
+        return sum(rates) / len(rates) if rates else None
+
+    @property
+    def ack_airtime(self) -> float | None:
+        """The mean share of airtime of exchanges that carry only ACKs, over bulk transfers."""
+        shares = [
+            run.values["airtime_ack_share"]
+            for one in self.results
+            for run in one.runs
+            if not one.less_is_better and "airtime_ack_share" in run.values
+        ]
+        return sum(shares) / len(shares) if shares else None
+
+    def count(self, verdict: Verdict) -> int:
+        return sum(one.verdict == verdict for one in self.results)
+
+    def _ratio(self, metric: str) -> float | None:
+        """The geometric mean of the paired ratios of a metric, where it was measured."""
+        pairs = (
+            paired_ratio(_by_seed(base.runs, metric), _by_seed(one.runs, metric))
+            for one, base in zip(self.results, self.baselines, strict=True)
+        )
+        return geometric_mean([pair.mean for pair in pairs if pair])
+
+
+def geometric_mean(ratios: Sequence[float]) -> float | None:
+    """None without ratios."""
+    return math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else None
+
+
+def _seconds(run: RunRecord) -> float:
+    """The duration of a bulk transfer."""
+    return parse_duration_s(str(run.parameters["duration"]))
+
+
+def standings(contests: Sequence[Contest], titles: Mapping[str, str]) -> list[Standing]:
+    """The standing of each entrant, best geometric mean of goodput first, the baseline among them.
+
+    titles: of all entrants, by name. Conditions in side tables do not count.
+    """
+    counted = [contest for contest in contests if not contest.condition.side]
+    found = []
+    for name, title in titles.items():
+        having = [contest for contest in counted if name in contest.results]
+        if having:
+            found.append(
+                Standing(
+                    name,
+                    title,
+                    [contest.results[name] for contest in having],
+                    [contest.results[BASELINE] for contest in having],
+                )
+            )
+    return sorted(found, key=lambda standing: standing.goodput_geomean or 0.0, reverse=True)
+
+
+def document(standings: Sequence[Standing], contests: Sequence[Contest]) -> dict[str, object]:
+    """For --json. Ratios are to the baseline; null where nothing was measured."""
+    return {
+        "schema": SCHEMA,
+        "policies": [
+            {
+                "name": standing.entrant,
+                "goodput_geomean": standing.goodput_geomean,
+                "worst": standing.worst,
+                "won": standing.count("won"),
+                "tied": standing.count("tied"),
+                "lost": standing.count("lost"),
+                "latency_p50_ratio": standing.latency_p50_ratio,
+                "latency_p99_ratio": standing.latency_p99_ratio,
+                "completion_ratio": standing.completion_ratio,
+                "tcp_rtt_ratio": standing.rtt_ratio,
+                "acks_per_s": standing.acks_per_s,
+                "airtime_ack_share": standing.ack_airtime,
+            }
+            for standing in standings
+        ],
+        "cases": [
+            {
+                "name": contest.condition.name,
+                "aspect": contest.condition.aspect,
+                "title": contest.condition.title,
+                "counted": not contest.condition.side,
+                "parameters": contest.condition.changes,
+                "metric": contest.metric,
+                "results": [
+                    {
+                        "policy": result.entrant,
+                        "mean": result.mean.mean,
+                        "ratio": result.ratio.mean,
+                        "ci95": result.ratio.ci95,
+                        "n": result.ratio.n,
+                        "verdict": result.verdict,
+                    }
+                    for result in contest.results.values()
+                ],
+            }
+            for contest in contests
+        ],
+    }
+
+
+def table(standings: Sequence[Standing]) -> str:
+    """The standings, for the terminal."""
+    head = ["", "goodput", "worst", "won", "tied", "lost", "p99", "completion", "RTT", "ACKs/s"]
+    rows = [
+        [
+            standing.entrant,
+            _change(standing.goodput_geomean),
+            _change(standing.worst),
+            *(str(standing.count(verdict)) for verdict in ("won", "tied", "lost")),
+            _change(standing.latency_p99_ratio),
+            _change(standing.completion_ratio),
+            _change(standing.rtt_ratio),
+            "-" if standing.acks_per_s is None else f"{standing.acks_per_s:.0f}",
+        ]
+        for standing in standings
+    ]
+    return aligned([head, *rows])
+
+
+def _change(ratio: float | None) -> str:
+    return "-" if ratio is None else f"{100 * (ratio - 1):+.1f}%"

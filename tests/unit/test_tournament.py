@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The tournament's conditions, and its standings from runs with round numbers."""
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import fake_run
+import pytest
+from small_report import Elements
+
+from airtcp import cli
+from airtcp.experiment import tournament as field
+from airtcp.experiment.tournament import Condition, Tournament
+from airtcp.kernel import policies
+from airtcp.report import tournament as page
+from airtcp.results import tournament as judge
+from airtcp.results.documents import SweepDocument
+from airtcp.results.record import Artifact
+from airtcp.results.tournament import Contest, Result
+from airtcp.statistics import Summary
+
+ALL = field.load()
+
+
+@pytest.mark.parametrize("condition", ALL.conditions, ids=lambda condition: condition.name)
+def test_every_condition_is_possible(condition: Condition) -> None:
+    experiment, cases = field.contest(ALL, condition, "5s")
+    assert experiment.name == condition.name
+    assert {case.slug for case in experiment.cases()} == {case.slug for case in cases.values()}
+    # Only filters may be impossible, for example on a cable.
+    without_filter = [each for each in ALL.entrants if "ack_filter" not in each.changes]
+    assert [each.name for each in without_filter] == [
+        name for name, case in cases.items() if case.parameters.ack_filter == ()
+    ]
+
+
+def test_names_are_unique() -> None:
+    for names in ([each.name for each in ALL.entrants], [each.name for each in ALL.conditions]):
+        assert len(set(names)) == len(names)
+
+
+def test_all_acknowledging_policies_compete() -> None:
+    """All but those that send more ACKs, to study senders."""
+    competing = {each.changes["ack_policy"] for each in ALL.entrants}
+    assert competing == set(policies.names()) - {"every", "divack"}
+
+
+def test_quick_has_every_aspect() -> None:
+    counted = {condition.aspect for condition in ALL.conditions if not condition.side}
+    assert {condition.aspect for condition in ALL.conditions_of(is_quick=True)} == counted
+
+
+def test_own_policies_are_entrants() -> None:
+    tournament = ALL.with_policies(["prompt"]).only(["prompt", "aad"])
+    assert [each.name for each in tournament.entrants] == ["default", "aad", "prompt"]
+    _, cases = field.contest(tournament, tournament.conditions[0], "5s", ["prompt"])
+    assert cases["prompt"].parameters.ack_policy == "prompt"
+
+
+@pytest.mark.parametrize(
+    ("ratio", "ci95", "less_is_better", "verdict"),
+    [
+        (1.02, 0.005, False, "won"),
+        (1.02, 0.03, False, "tied"),  # within the interval
+        (1.009, 0.001, False, "tied"),  # within 1%
+        (0.98, 0.005, False, "lost"),
+        (0.98, 0.005, True, "won"),
+        (1.02, 0.005, True, "lost"),
+    ],
+)
+def test_verdicts(ratio: float, ci95: float, less_is_better: bool, verdict: str) -> None:
+    summary = Summary(ratio, ci95, 5)
+    assert Result("aad", summary, summary, less_is_better, ()).verdict == verdict
+
+
+def small() -> Tournament:
+    """Two entrants under a bulk transfer, one of files, and one in the side table."""
+    return Tournament.model_validate(
+        {
+            "quick": {"seeds": 2, "duration": "5s"},
+            "full": {"seeds": 5, "duration": "20s"},
+            "radio": {"standard": "802.11n"},
+            "entrants": [
+                {"name": "default", "title": "Linux", "set": {"ack_policy": "default"}},
+                {"name": "aad", "title": "<AAD>", "set": {"ack_policy": "aad"}},
+            ],
+            "conditions": [
+                {"name": "lan", "aspect": "Delay", "title": "none", "set": {}},
+                {"name": "far", "aspect": "Delay", "title": "50 ms", "set": {"delay": "50ms"}},
+                {
+                    "name": "files",
+                    "aspect": "Files",
+                    "title": "1 MB",
+                    "set": {"workload": "transfer", "transfer_size": "1000000B"},
+                },
+                {
+                    "name": "no-sack",
+                    "aspect": "SACK off",
+                    "title": "none",
+                    "set": {"sack": "off"},
+                    "side": "true",
+                },
+            ],
+        }
+    )
+
+
+# The decisive metric by condition and entrant, for seeds 1 and 2.
+VALUES: Mapping[str, tuple[str, Mapping[str, tuple[float, float]]]] = {
+    "lan": ("goodput_mbps", {"default": (100, 200), "aad": (121, 242)}),
+    "far": ("goodput_mbps", {"default": (50, 50), "aad": (50, 50)}),
+    "files": ("completion_time_ms_mean", {"default": (10, 20), "aad": (12.5, 25)}),
+    "no-sack": ("goodput_mbps", {"default": (100, 100), "aad": (50, 50)}),
+}
+
+
+def contests() -> list[Contest]:
+    tournament = small()
+    found = []
+    for condition in tournament.conditions:
+        experiment, cases = field.contest(tournament, condition, "5s")
+        metric, values = VALUES[condition.name]
+        runs = tuple(
+            fake_run.record(
+                cases[entrant],
+                seed,
+                {metric: value, "acks_sent": 500},
+                artifacts={"ping.txt": Artifact(path=f"runs/{entrant}/seed-{seed}/p", sha256="")},
+            )
+            for entrant, pair in values.items()
+            for seed, value in enumerate(pair, start=1)
+        )
+        document = SweepDocument(
+            experiment=experiment.name,
+            title="",
+            source="",
+            command="",
+            kernel=runs[0].kernel,
+            runs=runs,
+            summary=(),
+        )
+        contest = judge.contest(condition, cases, document)
+        assert contest
+        found.append(contest)
+    return found
+
+
+TITLES = {"default": "Linux", "aad": "<AAD>"}
+
+
+def test_standings() -> None:
+    first, second = judge.standings(contests(), TITLES)
+    assert (first.entrant, second.entrant) == ("aad", "default")
+    assert first.goodput_geomean == pytest.approx(1.1)  # 1.21 and 1
+    assert first.worst == pytest.approx(0.8)  # files take 1.25 times as long
+    assert [first.count(verdict) for verdict in ("won", "tied", "lost")] == [1, 1, 1]
+    assert first.completion_ratio == pytest.approx(1.25)
+    assert first.latency_p99_ratio is None
+    assert first.acks_per_s == 100
+    assert second.goodput_geomean == second.worst == 1
+    assert second.count("tied") == 3
+
+
+def test_document_and_table() -> None:
+    judged = contests()
+    standings = judge.standings(judged, TITLES)
+    document = json.loads(json.dumps(judge.document(standings, judged)))
+    assert document["schema"] == 1
+    best = document["policies"][0]
+    assert best["name"] == "aad"
+    assert (best["won"], best["tied"], best["lost"]) == (1, 1, 1)
+    assert [case["counted"] for case in document["cases"]] == [True, True, True, False]
+    assert document["cases"][2]["results"][1] == {
+        "policy": "aad",
+        "mean": 18.75,
+        "ratio": 1.25,
+        "ci95": 0,
+        "n": 2,
+        "verdict": "lost",
+    }
+    assert re.search(
+        r"^aad +\+10\.0% +-20\.0% +1 +1 +1 +- +\+25\.0% ", judge.table(standings), re.M
+    )
+
+
+def test_a_condition_without_the_baseline_is_not_judged() -> None:
+    tournament = small()
+    condition = tournament.conditions[0]
+    _, cases = field.contest(tournament, condition, "5s")
+    document = contests()[0].document
+    failed = [
+        run.model_copy(update={"status": "failed"})
+        if run.factors["ack_policy"] == "default"
+        else run
+        for run in document.runs
+    ]
+    document = document.model_copy(update={"runs": tuple(failed)})
+    assert judge.contest(condition, cases, document) is None
+
+
+def test_page(tmp_path: Path) -> None:
+    judged = contests()
+    standings = judge.standings(judged, TITLES)
+    path = page.write(tmp_path, standings, judged, "./airtcp tournament")
+    text = path.read_text()
+    elements = Elements(text)
+    assert not elements.open
+    assert len(elements.ids) == len(set(elements.ids))
+    assert {"lan/", "lan/runs/aad/", "files/runs/aad/"} <= set(elements.references)
+    assert "&lt;AAD&gt;" in text
+    assert "shade4" in text and "shade-4" in text
+    assert "Side table" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--entrants", "aat"], "--entrants: 'aat' is not allowed; did you mean 'aad'?"),
+        (["--seeds", "1"], "--seeds 1: intervals need two seeds or more"),
+    ],
+)
+def test_bad_input_is_refused(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["tournament", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1
