@@ -113,7 +113,7 @@ def measure(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> Measure:
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two experiments with reports that contain every kind of mark, and an index of them.
+    """Two experiments with reports that contain every kind of mark, an index, and a tournament.
 
     Shared by all tests that check what was drawn, also in other processes of pytest-xdist, because
     drawing takes several seconds.
@@ -130,6 +130,7 @@ def _write_site(site: Path) -> Path:
     # Imported here because Matplotlib and others take a while to load.
     from fake_air import records, write_air
     from small_report import AGAINST, write_results, write_station_capture
+    from small_tournament import write_page
 
     window = {"title": "Window", "over_time": "cwnd", "lines": "ack_policy", "panels": "delay"}
     out_dir = write_results(site / "one", figures=[AGAINST, window])
@@ -138,4 +139,5 @@ def _write_site(site: Path) -> Path:
     assert cli.main(["report", str(out_dir), "--timeline", "0"]) == 0
     shutil.copytree(out_dir, site / "two")
     assert cli.main(["report", "--index", str(site)]) == 0
+    write_page(site / "tournament")
     return site

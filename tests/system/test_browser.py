@@ -226,7 +226,7 @@ def test_pages_show_the_svgs_without_javascript(visit: Open) -> None:
 
 # Only contrasts differ between the themes.
 @pytest.mark.parametrize(("scheme", "rules"), [("light", {}), ("dark", {"runOnly": CONTRAST})])
-@pytest.mark.parametrize("path", ["one/report.html", "index.html"])
+@pytest.mark.parametrize("path", ["one/report.html", "index.html", "tournament/index.html"])
 def test_pages_are_accessible(
     visit: Open, path: str, scheme: str, rules: dict[str, list[str]]
 ) -> None:

@@ -3,22 +3,18 @@
 
 import json
 import re
-from collections.abc import Mapping
 from pathlib import Path
 
-import fake_run
 import pytest
 from small_report import Elements
+from small_tournament import TITLES, contests, small, write_page
 
 from airtcp import cli
 from airtcp.experiment import tournament as field
-from airtcp.experiment.tournament import Condition, Tournament
+from airtcp.experiment.tournament import Condition
 from airtcp.kernel import policies
-from airtcp.report import tournament as page
 from airtcp.results import tournament as judge
-from airtcp.results.documents import SweepDocument
-from airtcp.results.record import Artifact
-from airtcp.results.tournament import Contest, Result
+from airtcp.results.tournament import Result
 from airtcp.statistics import Summary
 
 ALL = field.load()
@@ -75,81 +71,6 @@ def test_verdicts(ratio: float, ci95: float, less_is_better: bool, verdict: str)
     assert Result("aad", summary, summary, less_is_better, ()).verdict == verdict
 
 
-def small() -> Tournament:
-    """Two entrants under a bulk transfer, one of files, and one in the side table."""
-    return Tournament.model_validate(
-        {
-            "quick": {"seeds": 2, "duration": "5s"},
-            "full": {"seeds": 5, "duration": "20s"},
-            "radio": {"standard": "802.11n"},
-            "entrants": [
-                {"name": "default", "title": "Linux", "set": {"ack_policy": "default"}},
-                {"name": "aad", "title": "<AAD>", "set": {"ack_policy": "aad"}},
-            ],
-            "conditions": [
-                {"name": "lan", "aspect": "Delay", "title": "none", "set": {}},
-                {"name": "far", "aspect": "Delay", "title": "50 ms", "set": {"delay": "50ms"}},
-                {
-                    "name": "files",
-                    "aspect": "Files",
-                    "title": "1 MB",
-                    "set": {"workload": "transfer", "transfer_size": "1000000B"},
-                },
-                {
-                    "name": "no-sack",
-                    "aspect": "SACK off",
-                    "title": "none",
-                    "set": {"sack": "off"},
-                    "side": "true",
-                },
-            ],
-        }
-    )
-
-
-# The decisive metric by condition and entrant, for seeds 1 and 2.
-VALUES: Mapping[str, tuple[str, Mapping[str, tuple[float, float]]]] = {
-    "lan": ("goodput_mbps", {"default": (100, 200), "aad": (121, 242)}),
-    "far": ("goodput_mbps", {"default": (50, 50), "aad": (50, 50)}),
-    "files": ("completion_time_ms_mean", {"default": (10, 20), "aad": (12.5, 25)}),
-    "no-sack": ("goodput_mbps", {"default": (100, 100), "aad": (50, 50)}),
-}
-
-
-def contests() -> list[Contest]:
-    tournament = small()
-    found = []
-    for condition in tournament.conditions:
-        experiment, cases = field.contest(tournament, condition, "5s")
-        metric, values = VALUES[condition.name]
-        runs = tuple(
-            fake_run.record(
-                cases[entrant],
-                seed,
-                {metric: value, "acks_sent": 500},
-                artifacts={"ping.txt": Artifact(path=f"runs/{entrant}/seed-{seed}/p", sha256="")},
-            )
-            for entrant, pair in values.items()
-            for seed, value in enumerate(pair, start=1)
-        )
-        document = SweepDocument(
-            experiment=experiment.name,
-            title="",
-            source="",
-            command="",
-            kernel=runs[0].kernel,
-            runs=runs,
-            summary=(),
-        )
-        contest = judge.contest(condition, cases, document)
-        assert contest
-        found.append(contest)
-    return found
-
-
-TITLES = {"default": "Linux", "aad": "<AAD>"}
-
-
 def test_standings() -> None:
     first, second = judge.standings(contests(), TITLES)
     assert (first.entrant, second.entrant) == ("aad", "default")
@@ -201,10 +122,7 @@ def test_a_condition_without_the_baseline_is_not_judged() -> None:
 
 
 def test_page(tmp_path: Path) -> None:
-    judged = contests()
-    standings = judge.standings(judged, TITLES)
-    path = page.write(tmp_path, standings, judged, "./airtcp tournament")
-    text = path.read_text()
+    text = write_page(tmp_path).read_text()
     elements = Elements(text)
     assert not elements.open
     assert len(elements.ids) == len(set(elements.ids))
