@@ -136,6 +136,7 @@ def test_page(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["--entrants", "aat"], "--entrants: 'aat' is not allowed; did you mean 'aad'?"),
+        (["--conditions", "lann"], "--conditions: 'lann' is not allowed; did you mean 'lan'?"),
         (["--seeds", "1"], "--seeds 1: intervals need two seeds or more"),
     ],
 )

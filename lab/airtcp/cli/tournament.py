@@ -47,6 +47,12 @@ def add(verbs: Verbs) -> None:
         help=f"only these and {BASELINE} (default: all)",
     )
     parser.add_argument(
+        "--conditions",
+        metavar="C1,C2",
+        type=lambda text: text.split(","),
+        help="only these, by their directories in OUT (default: by extent)",
+    )
+    parser.add_argument(
         "--seeds",
         metavar="N",
         type=positive,
@@ -64,14 +70,20 @@ def _run(options: argparse.Namespace) -> int:
 
     policy = own_policy_of(options)
     own = policy.names if policy else ()
-    tournament = _only(field.load().with_policies(own), options.entrants)
+    tournament = field.load().with_policies(own)
+    if options.entrants:
+        _check("--entrants", options.entrants, [each.name for each in tournament.entrants])
+        tournament = tournament.only(options.entrants)
+    conditions = tournament.conditions_of(not options.full)
+    if options.conditions:
+        _check("--conditions", options.conditions, [each.name for each in tournament.conditions])
+        conditions = [each for each in tournament.conditions if each.name in options.conditions]
     extent = tournament.full if options.full else tournament.quick
     options.seeds = options.seeds or extent.seeds
     if options.seeds < 2:
         raise InputError("--seeds 1: intervals need two seeds or more")
     out_dir = make_out_dir(options, _NAME)
     sweep_options = sweep_options_of(options, policy)
-    conditions = tournament.conditions_of(not options.full)
     contests, code = [], 0
     for number, condition in enumerate(conditions, start=1):
         say(f"{condition.full_title} ({number} of {len(conditions)})")
@@ -96,11 +108,7 @@ def _run(options: argparse.Namespace) -> int:
     return code
 
 
-def _only(tournament: field.Tournament, entrants: list[str] | None) -> field.Tournament:
-    if entrants is None:
-        return tournament
-    known = [entrant.name for entrant in tournament.entrants]
-    for name in entrants:
+def _check(option: str, given: list[str], known: list[str]) -> None:
+    for name in given:
         if name not in known:
-            raise InputError(f"--entrants: {not_allowed(name, known)}")
-    return tournament.only(entrants)
+            raise InputError(f"{option}: {not_allowed(name, known)}")
