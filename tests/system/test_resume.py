@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """SIGKILL at any moment: no guest is left, and the resumed sweep equals an undisturbed one."""
 
-import ctypes
 import os
 import random
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
+import orphans
 import sweeps
 
 from airtcp.backends.guesttools import GuestTools
@@ -18,33 +16,6 @@ from airtcp.kernel.image import Kernel
 
 KILLS = 20
 RUNS = ("--set", "mcs=5,6,7", "--seeds", "24", "--jobs", "2")
-PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
-
-
-@pytest.fixture
-def adopted_orphans() -> Iterator[None]:
-    """Orphaned descendants become children of this process."""
-    prctl = ctypes.CDLL(None).prctl
-    assert prctl(PR_SET_CHILD_SUBREAPER, 1) == 0
-    yield
-    prctl(PR_SET_CHILD_SUBREAPER, 0)
-
-
-def children() -> list[str]:
-    """The command lines of the children of this process."""
-    pids = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
-    return [Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ") for pid in pids]
-
-
-def wait_until_no_child_is_left() -> None:
-    deadline = time.monotonic() + 30
-    while True:
-        try:
-            pid, _ = os.waitpid(-1, os.WNOHANG)
-        except ChildProcessError:
-            return
-        assert pid or time.monotonic() < deadline, f"a killed sweep left {children()}"
-        time.sleep(0 if pid else 0.02)
 
 
 def wait_for_a_guest(sweep: "subprocess.Popen[bytes]", out_dir: Path, since: float) -> None:
@@ -87,7 +58,7 @@ def versions(out_dir: Path) -> dict[str, tuple[int, int]]:
 
 
 def test_repeatedly_killed_sweep_equals_an_undisturbed_one(
-    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, adopted_orphans: None
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
 ) -> None:
     assert lab_kernel and tools  # built beforehand, so that runs start at once
     undisturbed, killed = tmp_path / "undisturbed", tmp_path / "killed"
@@ -95,12 +66,13 @@ def test_repeatedly_killed_sweep_equals_an_undisturbed_one(
     random_source = random.Random(1)
     hits = 0
     finished: dict[str, tuple[int, int]] = {}
-    for _ in range(KILLS):
-        hits += kill(killed, random_source)
-        wait_until_no_child_is_left()
-        now = versions(killed)
-        assert finished.items() <= now.items()
-        finished = now
+    with orphans.adopted():
+        for _ in range(KILLS):
+            hits += kill(killed, random_source)
+            orphans.wait_for_all()
+            now = versions(killed)
+            assert finished.items() <= now.items()
+            finished = now
     print(f"killed {hits} times of {KILLS}")
     assert hits > KILLS / 2
     assert finished

@@ -14,13 +14,17 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from airtcp.backends import console, hostlimits
 from airtcp.errors import InputError
 from airtcp.steps.step import Step
 
 _POLL_S = 0.25
+
+# A shell that becomes the command. Its standard error is a pipe that ends with this process, even
+# if this process is killed; then the child of the shell kills the process group.
+_WATCHED = ("sh", "-c", '{ read -r _ <&2; kill -KILL 0; } & exec "$@" 2>&1', "sh")
 
 Status = Literal["ok", "failed", "panic", "timeout"]
 
@@ -107,30 +111,42 @@ def _wait(
     watch: Callable[[], None],
 ) -> tuple[int, float, bool]:
     """Run until the end or the timeout; return code, CPU seconds, whether it timed out."""
-    with log_path.open("wb") as log:
-        process = subprocess.Popen(
-            command,
-            cwd=directory,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
     deadline = time.monotonic() + timeout_wall_s
     timed_out = False
-    try:
-        with _end_of(process) as ended:
-            while not ended.poll(_POLL_S * 1000):
-                watch()
-                if console.too_long(log_path):
-                    break
-                if time.monotonic() > deadline:
-                    timed_out = True
-                    break
-    finally:
-        code, cpu_s = _reap(process)
+    options = {"stdin": subprocess.DEVNULL, "start_new_session": True}
+    with (
+        log_path.open("wb") as log,
+        _group(command, directory, environment, options | {"stdout": log}) as process,
+    ):
+        try:
+            with _end_of(process) as ended:
+                while not ended.poll(_POLL_S * 1000):
+                    watch()
+                    if console.too_long(log_path):
+                        break
+                    if time.monotonic() > deadline:
+                        timed_out = True
+                        break
+        finally:
+            code, cpu_s = _reap(process)
     return code, cpu_s, timed_out
+
+
+@contextmanager
+def _group(
+    command: list[str], directory: Path, environment: dict[str, str], options: dict[str, Any]
+) -> Iterator["subprocess.Popen[bytes]"]:
+    """Start a command in its own process group, which ends when this block or this process does.
+
+    options: of subprocess.Popen, which make it the leader of its group.
+    """
+    read_end, write_end = os.pipe()
+    with os.fdopen(write_end, "wb"):
+        with os.fdopen(read_end, "rb"):
+            process = subprocess.Popen(
+                [*_WATCHED, *command], cwd=directory, env=environment, stderr=read_end, **options
+            )
+        yield process
 
 
 @contextmanager
@@ -155,16 +171,16 @@ def _attend(
         raise InputError("an interactive guest requires a terminal on standard input")
     settings = termios.tcgetattr(0)
     # A separate process group: a guest that panics kills its whole group.
-    process = subprocess.Popen(command, cwd=directory, env=environment, process_group=0)
-    ignored = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
-    try:
-        os.tcsetpgrp(0, process.pid)
-        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-    finally:
-        os.tcsetpgrp(0, os.getpgrp())
-        termios.tcsetattr(0, termios.TCSADRAIN, settings)
-        signal.signal(signal.SIGTTOU, ignored)
-        code, cpu_s = _reap(process)
+    with _group(command, directory, environment, {"process_group": 0}) as process:
+        ignored = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+        try:
+            os.tcsetpgrp(0, process.pid)
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        finally:
+            os.tcsetpgrp(0, os.getpgrp())
+            termios.tcsetattr(0, termios.TCSADRAIN, settings)
+            signal.signal(signal.SIGTTOU, ignored)
+            code, cpu_s = _reap(process)
     return code, cpu_s, False
 
 

@@ -15,7 +15,6 @@ _BUS_ERROR = f"Kernel mode signal {signal.SIGBUS.value}"
 
 # Text in the first lines of a console -> the system call that the host rejects.
 _REFUSALS = {
-    b"setpriv: ": "prctl(PR_SET_PDEATHSIG)",
     b"taskset: ": "sched_setaffinity",
     b"prlimit: ": "prlimit64",
     b"ptrace": "ptrace",

@@ -104,8 +104,6 @@ def _command(
         *("init=/bin/sh", "--", "-c", f'"{_FIRST_STEPS}"'),
     ]
     return [
-        # The guest ends with the process that waits for it, even if that process is killed.
-        *("setpriv", "--pdeathsig", "KILL"),
         *(program, "-nodefaults", "-no-user-config", "-no-reboot"),
         *("-display", "none", "-serial", "stdio"),
         *("-machine", "q35", *accelerator, "-cpu", "max"),

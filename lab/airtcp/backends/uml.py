@@ -172,8 +172,6 @@ def _command(
     clock = [] if interactive else ["time-travel=inf-cpu", f"time-travel-start={EPOCH_NS}"]
     mode = ["AIRTCP_INTERACTIVE=1"] if interactive else []
     return [
-        # The guest ends with the process that waits for it, even if that process is killed.
-        *("setpriv", "--pdeathsig", "KILL"),
         *("taskset", "-c", str(cpu)),
         # A panic aborts: do not write the guest's memory to a core file.
         *("prlimit", "--core=0"),

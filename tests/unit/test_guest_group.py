@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""All processes of a guest end with the process that waits for the guest."""
+
+import multiprocessing
+import os
+import signal
+import time
+from pathlib import Path
+
+import orphans
+import pytest
+
+from airtcp.backends import base
+
+LEADER_AND_CHILD = ["sh", "-c", "sleep 1000 & echo $! > ready; wait"]
+
+
+def _run(command: list[str], run_dir: Path) -> base.GuestResult:
+    (run_dir / "plan.sh").touch()
+    return base.run_guest(command, run_dir, dict(os.environ), run_dir, timeout_wall_s=60)
+
+
+def _wait_for(path: Path) -> None:
+    deadline = time.monotonic() + 30
+    while not path.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("booted", [True, False], ids=["running", "starting"])
+def test_no_process_survives_a_kill(tmp_path: Path, booted: bool) -> None:
+    """User Mode Linux starts processes while it boots and for each program that it runs."""
+    with orphans.adopted():
+        waiting = multiprocessing.get_context("fork").Process(
+            target=_run, args=(LEADER_AND_CHILD, tmp_path)
+        )
+        waiting.start()
+        assert waiting.pid
+        _wait_for(tmp_path / ("ready" if booted else "console.log"))
+        os.kill(waiting.pid, signal.SIGKILL)
+        orphans.wait_for_all(seconds=10)
+
+
+def test_output_and_return_code_are_those_of_the_command(tmp_path: Path) -> None:
+    result = _run(["sh", "-c", "echo to stdout; echo to stderr >&2; exit 7"], tmp_path)
+    assert result.code == 7
+    assert (tmp_path / "console.log").read_text() == "to stdout\nto stderr\n"
+
+
+def test_a_process_that_outlives_the_leader_is_killed(tmp_path: Path) -> None:
+    with orphans.adopted():
+        _run(["sh", "-c", "sleep 1000 & exit 0"], tmp_path)
+        orphans.wait_for_all(seconds=10)
