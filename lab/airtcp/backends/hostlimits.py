@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Host limits that stop guests: memory, files, system calls; each error names the remedy."""
 
+import ctypes
 import errno
 import resource
 import signal
@@ -9,6 +10,7 @@ from pathlib import Path
 from airtcp.errors import CrowdedError, StopError, reason
 
 _OPEN_FILES = 256
+_PR_GET_PDEATHSIG = 2  # linux/prctl.h
 
 # How User Mode Linux ends when the host has no room for a page of its memory.
 _BUS_ERROR = f"Kernel mode signal {signal.SIGBUS.value}"
@@ -34,6 +36,12 @@ def allow_open_files() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (_OPEN_FILES, hard))
     elif soft < _OPEN_FILES:
         raise StopError(f"a guest needs {_OPEN_FILES} open files, but ulimit -n is {soft}")
+
+
+def require_prctl() -> None:
+    """Raise StopError if prctl is not permitted: User Mode Linux calls it for each process."""
+    if ctypes.CDLL(None).prctl(_PR_GET_PDEATHSIG, ctypes.byref(ctypes.c_int())):
+        raise refused("prctl")
 
 
 def oom_kills() -> int:

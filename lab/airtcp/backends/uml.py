@@ -99,6 +99,7 @@ def boot(
     number of others.
     """
     hostlimits.allow_open_files()
+    hostlimits.require_prctl()
     kills = hostlimits.oom_kills()
     with _scratch(run_dir, tools, memory_mb) as scratch, hostcpu.reserved() as cpu:
         command = _command(kernel, seed, memory_mb, interactive, cpu, parameters)
