@@ -26,6 +26,8 @@ class Script:
     sysctls: list[str] = field(default_factory=list)
     remote_isn: int = 0
     rcvbuf: int | None = None
+    unchecked: list[tuple[int, int]] = field(default_factory=list)
+    """From and until when TCP may send anything."""
     reader: bool = False
     gro: bool = False
     tso: bool = True
@@ -85,12 +87,15 @@ def _timed(script: Script, number: int, at_ns: int, line: str) -> int:
     at_ns += round(float(match[1]) * UNITS_NS.get(match[2], 0))
     if at_ns % 1000:
         raise ScriptError("times are whole microseconds")
+    start_ns = at_ns
     for after_ns, what in expand(match[3], script.gro):
         at_ns += after_ns
         calls = [x for x in script.lines if x.at_ns == at_ns and x.text[0] not in "<>"]
         if what.startswith("< ") and calls:
             raise ScriptError("a segment cannot arrive at the time of a call; let it arrive later")
         script.lines.append(Line(number, at_ns, what))
+    if match[3].endswith(", any)"):
+        script.unchecked.append((start_ns, at_ns))
     return at_ns
 
 
@@ -107,8 +112,9 @@ def expand(text: str, gro: bool) -> list[tuple[int, str]]:
             (1_000_000, f"< . 1:1(0) ack 1 win 65535{more}"),
             (0, "accept()"),
         ]
-    if match := re.fullmatch(r"segments\((\d+), (\d+), (\d+), (\d+)us, (\d+)\)", text):
-        first, count, size, iat_us, every = map(int, match.groups())
+    if match := re.fullmatch(r"segments\((\d+), (\d+), (\d+), (\d+)us, (\d+|any)\)", text):
+        first, count, size, iat_us = map(int, match.groups()[:4])
+        every = count + 1 if match[5] == "any" else int(match[5])
         lines = []
         for i in range(count):
             start, end = first + i * size, first + (i + 1) * size

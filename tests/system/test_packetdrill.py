@@ -84,6 +84,6 @@ def test_wrong_script_fails(logs: dict[str, str], name: str) -> None:
 
 def test_each_policy_of_the_series_is_covered() -> None:
     scripts = "".join(path.read_text() for path in SCRIPTS)
-    policies = {"aad", "limit", "tack", "default"}
+    policies = {"aad", "auto", "limit", "tack", "default"}
     assert set(re.findall(r"tcp_ack_policy=(\w+)", scripts)) == policies
     assert len(SCRIPTS) >= 15

@@ -108,6 +108,11 @@ def test_parameters_of_aad_are_set_before_the_policy() -> None:
             ["tcp_tack_segments 3", "tcp_tack_beta 5"],
         ),
         (
+            "auto",
+            {"auto_interval": "4ms", "auto_acks_per_rtt": 8, "auto_pause": "500us"},
+            ["tcp_auto_interval_us 4000", "tcp_auto_acks_per_rtt 8", "tcp_auto_pause_us 500"],
+        ),
+        (
             "divack",
             {"divack": 3, "divack_spread": "100us"},
             ["tcp_divack 3", "tcp_divack_spread_us 100"],

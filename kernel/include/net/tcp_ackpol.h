@@ -175,6 +175,25 @@ static inline bool tcp_ackpol_exceeds(const struct sock *sk, u32 segs)
 	       (u64)inet_csk(sk)->icsk_ack.rcv_mss * segs;
 }
 
+/* The receiver's estimate of the round trip time, 0 if unknown.
+ *
+ * With timestamps, full-sized segments measure it. Without, it is the time in
+ * which a window arrives, which may be many round trips; then the smoothed
+ * round trip time of data sent by this end, at least of its handshake, counts
+ * as well.
+ */
+static inline u32 tcp_ackpol_rtt_us(const struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 rtt_us = tp->rcv_rtt_est.rtt_us;
+
+	if (tp->srtt_us &&
+	    (!rtt_us || (!tp->rx_opt.tstamp_ok && tp->srtt_us < rtt_us)))
+		rtt_us = tp->srtt_us;
+
+	return rtt_us >> 3;
+}
+
 void tcp_ackpol_init(void);
 void __tcp_ackpol_assign(struct sock *sk);
 void __tcp_ackpol_assign_child(struct sock *sk);

@@ -40,25 +40,6 @@
  */
 #define TCP_ACKPOL_PROBE_US	USEC_PER_MSEC
 
-/* The receiver's estimate of the round trip time, 0 if unknown.
- *
- * With timestamps, full-sized segments measure it. Without, it is the time in
- * which a window arrives, which may be many round trips; then the smoothed
- * round trip time of data sent by this end, at least of its handshake, counts
- * as well.
- */
-static u32 tcp_ackpol_rtt_us(const struct sock *sk)
-{
-	const struct tcp_sock *tp = tcp_sk(sk);
-	u32 rtt_us = tp->rcv_rtt_est.rtt_us;
-
-	if (tp->srtt_us &&
-	    (!rtt_us || (!tp->rx_opt.tstamp_ok && tp->srtt_us < rtt_us)))
-		rtt_us = tp->srtt_us;
-
-	return rtt_us >> 3;
-}
-
 /* The latest time at which any policy may send the ACK:
  *
  * - tcp_delack_max() after the first segment, as for a delayed ACK.  This is

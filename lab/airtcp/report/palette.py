@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The colours of figures, by role.
 
-Policies have the colours of Okabe and Ito, kinds of airtime those of Paul Tol; both sets are
-distinguishable with colour blindness. Kinds of frames also differ in height.
+The first eight policies have the colours of Okabe and Ito, kinds of airtime those of Paul Tol; both
+sets are distinguishable with colour blindness. Kinds of frames also differ in height.
 """
 
 from collections.abc import Mapping
@@ -20,6 +20,10 @@ PALETTE: Mapping[str, tuple[str, str]] = {
     "policy5": ("#56b4e9", "#86cdf5"),
     "policy6": ("#a89b00", "#e8dc3c"),
     "policy7": ("#50565d", "#b4bbc3"),
+    "policy8": ("#7f3c8d", "#b985c6"),
+    "policy9": ("#8b4513", "#c68a5e"),
+    "policy10": ("#1f4e5f", "#74a9b9"),
+    "policy11": ("#b3003c", "#f2768f"),
     "tint0": ("#8fc1de", "#2f5f80"),
     "tint1": ("#efb58c", "#84502a"),
     "tint2": ("#8ad1bd", "#28705a"),
@@ -28,6 +32,10 @@ PALETTE: Mapping[str, tuple[str, str]] = {
     "tint5": ("#b3dcf4", "#4a7186"),
     "tint6": ("#d6cf80", "#807a24"),
     "tint7": ("#aeb3b9", "#636b73"),
+    "tint8": ("#c9a6d1", "#664870"),
+    "tint9": ("#cfae96", "#6d4c34"),
+    "tint10": ("#9db8c1", "#42616b"),
+    "tint11": ("#e29ab0", "#85414f"),
     "air-data": ("#332288", "#8577d6"),
     "air-ack": ("#ddcc77", "#d3bf5e"),
     "air-other": ("#88ccee", "#6bb4d8"),
@@ -44,7 +52,7 @@ PALETTE: Mapping[str, tuple[str, str]] = {
     "paper": ("#ffffff", "#1a2027"),
 }
 
-POLICY_COLOURS = 8
+POLICY_COLOURS = 12
 
 
 def print_colour(role: str) -> str:

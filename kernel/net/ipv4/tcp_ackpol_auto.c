@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * "auto": few ACKs on any path
+ *
+ * Over Wi-Fi the cost of an ACK is not its bytes but a channel access, which
+ * may collide with an aggregate of the access point.  One ACK every 5 ms is
+ * rare enough that fewer would gain little.  The sender needs
+ *
+ *   - an ACK at least for each quarter of a round trip, and for each quarter of
+ *     the data in flight, or else it sends in large bursts and stops between
+ *     them
+ *   - many ACKs in slow start, because these end it in time (HyStart needs
+ *     eight in a round trip), and because its window grows with ACKs
+ *   - an ACK for its last data when it waits for that, after a short silence
+ *
+ * So the ACK is sent
+ *
+ *   fewer than two full segments   by the delayed ACK timer
+ *   Linux' rule applies            at once: RTT below 2 ms, slow start, or fewer
+ *                                  than 32 segments per round trip
+ *   otherwise                      on the first arrival after 5 ms or RTT / 4,
+ *                                  or with 1/4 of the data of a round trip, or
+ *                                  after a silence of 1.5 ms or RTT / 16
+ *
+ * With an RTT below 2 ms, as on most cables, nothing changes.  Timestamps count
+ * milliseconds, so a quarter of a shorter RTT would not be known either.
+ */
+
+#include <linux/module.h>
+#include <net/netlink.h>
+#include <net/tcp.h>
+
+#include "tcp_ackpol_auto.h"
+
+/* A sender whose connection was idle for its retransmission timeout starts
+ * again with slow start (RFC 5681, 4.1).
+ */
+#define TCP_AUTO_IDLE_US	(200 * USEC_PER_MSEC)
+
+static const struct tcp_auto_params tcp_auto_default = TCP_AUTO_PARAMS_DEFAULT;
+
+static const struct tcp_ackpol_param tcp_auto_param_list[] = {
+	TCP_ACKPOL_PARAM("tcp_auto_interval_us", 1, USEC_PER_SEC / 2),
+	TCP_ACKPOL_PARAM("tcp_auto_acks_per_rtt", 1, 65535),
+	TCP_ACKPOL_PARAM("tcp_auto_pause_us", 1, USEC_PER_SEC / 2),
+};
+
+static struct tcp_ackpol_ops tcp_auto;
+
+static const struct tcp_auto_params *tcp_auto_params(const struct sock *sk)
+{
+	return tcp_ackpol_params(sk, &tcp_auto);
+}
+
+static void tcp_auto_data_recv(struct sock *sk)
+{
+	const struct tcp_ackpol *ap = tcp_ackpol(sk);
+	struct tcp_auto *state = tcp_ackpol_priv(sk);
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	if (ap->iat_us != TCP_ACKPOL_IAT_NONE && ap->iat_us > TCP_AUTO_IDLE_US)
+		tcp_auto_start(state);
+
+	if (RB_EMPTY_ROOT(&tp->out_of_order_queue))
+		tcp_auto_arrival(state, ap->arrival_us, tp->rcv_nxt,
+				 tcp_ackpol_rtt_us(sk));
+	else
+		tcp_auto_hole(state);
+}
+
+static void tcp_auto_ack_sent(struct sock *sk)
+{
+	struct tcp_auto *state = tcp_ackpol_priv(sk);
+	u32 segs = tcp_ackpol(sk)->segs;
+
+	state->received += min(segs, U32_MAX - state->received);
+}
+
+static u32 tcp_auto_ack_delay_us(struct sock *sk)
+{
+	const struct tcp_auto_params *params = tcp_auto_params(sk);
+	const struct tcp_auto *state = tcp_ackpol_priv(sk);
+	const struct tcp_ackpol *ap = tcp_ackpol(sk);
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 rtt_us = tcp_ackpol_rtt_us(sk);
+
+	if (!tcp_ackpol_exceeds(sk, 1))
+		return TCP_ACKPOL_DELACK;
+
+	if (tcp_auto_like_default(state, inet_csk(sk)->icsk_ack.rcv_mss,
+				  rtt_us) ||
+	    tcp_auto_large(state, params, tp->rcv_nxt - tp->rcv_wup, ap->segs))
+		return 0;
+
+	return tcp_auto_delay_us(params, ap->first_us, ap->arrival_us, rtt_us);
+}
+
+static int tcp_auto_get_info(const struct sock *sk, struct sk_buff *skb)
+{
+	u32 rtt_us = tcp_ackpol_rtt_us(sk);
+	u32 interval_us = 0;
+
+	if (!tcp_auto_like_default(tcp_ackpol_priv(sk),
+				   inet_csk(sk)->icsk_ack.rcv_mss, rtt_us))
+		interval_us = tcp_auto_interval_us(tcp_auto_params(sk), rtt_us);
+
+	if (nla_put_u32(skb, TCP_ACKPOL_AUTO_A_RTT_US, rtt_us) ||
+	    nla_put_u32(skb, TCP_ACKPOL_AUTO_A_INTERVAL_US, interval_us))
+		return -EMSGSIZE;
+
+	return 0;
+}
+
+static struct tcp_ackpol_ops tcp_auto __read_mostly = {
+	.ack_delay_us	= tcp_auto_ack_delay_us,
+	.data_recv	= tcp_auto_data_recv,
+	.ack_sent	= tcp_auto_ack_sent,
+	.get_info	= tcp_auto_get_info,
+	.params		= tcp_auto_param_list,
+	.defaults	= (const int *)&tcp_auto_default,
+	.nr_params	= ARRAY_SIZE(tcp_auto_param_list),
+	.name		= "auto",
+	.owner		= THIS_MODULE,
+};
+
+static int __init tcp_auto_register(void)
+{
+	TCP_ACKPOL_CHECK_PRIV(struct tcp_auto);
+	TCP_ACKPOL_CHECK_PARAMS(tcp_auto_param_list, tcp_auto_default);
+
+	return tcp_register_ackpol(&tcp_auto);
+}
+
+static void __exit tcp_auto_unregister(void)
+{
+	tcp_unregister_ackpol(&tcp_auto);
+}
+
+module_init(tcp_auto_register);
+module_exit(tcp_auto_unregister);
+
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("TCP auto: few acknowledgments on any path");
+MODULE_ALIAS_TCP_ACKPOL("auto");

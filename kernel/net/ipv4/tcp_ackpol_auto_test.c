@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KUnit tests of "auto": arrivals in, rule and delay of the ACK out.
+ */
+
+#include <kunit/test.h>
+
+#include "tcp_ackpol_auto.h"
+
+#define MSS	1448
+#define RTT_US	20000
+
+static const struct tcp_auto_params defaults = TCP_AUTO_PARAMS_DEFAULT;
+
+/* State, current time and sequence number */
+struct tcp_auto_run {
+	struct tcp_auto state;
+	u64 now_us;
+	u32 seq;
+};
+
+static void run_arrivals(struct tcp_auto_run *run, u32 count, u32 gap_us,
+			 u32 rtt_us)
+{
+	while (count--) {
+		run->now_us += gap_us;
+		run->seq += MSS;
+		tcp_auto_arrival(&run->state, run->now_us, run->seq, rtt_us);
+	}
+}
+
+/* A round of @count segments */
+static void run_round(struct tcp_auto_run *run, u32 count)
+{
+	run_arrivals(run, count - 1, RTT_US / count, RTT_US);
+	run_arrivals(run, 1, RTT_US - (count - 1) * (RTT_US / count), RTT_US);
+}
+
+static bool like_default(const struct tcp_auto_run *run)
+{
+	return tcp_auto_like_default(&run->state, MSS, RTT_US);
+}
+
+/* A connection with 200 segments per round, after slow start */
+static struct tcp_auto_run steady(void)
+{
+	struct tcp_auto_run run = { .now_us = 1000000, .seq = MSS };
+	int i;
+
+	run_arrivals(&run, 1, 0, RTT_US);
+	for (i = 0; i < 4; i++)
+		run_round(&run, 200);
+	run.state.received = 100000;
+	return run;
+}
+
+static void test_slow_start_has_linux_rule(struct kunit *test)
+{
+	struct tcp_auto_run run = { .now_us = 1000000 };
+	u32 count;
+
+	KUNIT_EXPECT_TRUE(test, like_default(&run));
+	run_arrivals(&run, 1, 0, RTT_US);
+	for (count = 10; count < 1000; count *= 2) {
+		run_round(&run, count);
+		KUNIT_EXPECT_TRUE(test, like_default(&run));
+	}
+
+	/* the first of these is still faster */
+	run_round(&run, 1000);
+	run_round(&run, 1000);
+	run_round(&run, 1000);
+	KUNIT_EXPECT_TRUE(test, like_default(&run));
+	run_round(&run, 1000);
+	KUNIT_EXPECT_FALSE(test, like_default(&run));
+
+	/* growth of a fifth is not slow start, of a quarter is */
+	run_round(&run, 1200);
+	KUNIT_EXPECT_FALSE(test, like_default(&run));
+	run_round(&run, 1300);
+	KUNIT_EXPECT_TRUE(test, like_default(&run));
+}
+
+static void test_a_new_start_has_linux_rule(struct kunit *test)
+{
+	struct tcp_auto_run run = steady();
+
+	KUNIT_EXPECT_FALSE(test, like_default(&run));
+	tcp_auto_start(&run.state);
+	KUNIT_EXPECT_TRUE(test, like_default(&run));
+}
+
+static void test_short_rtt_has_linux_rule(struct kunit *test)
+{
+	struct tcp_auto_run run = steady();
+
+	KUNIT_EXPECT_FALSE(test, tcp_auto_like_default(&run.state, MSS, 2000));
+	KUNIT_EXPECT_TRUE(test, tcp_auto_like_default(&run.state, MSS, 1999));
+	KUNIT_EXPECT_TRUE(test, tcp_auto_like_default(&run.state, MSS, 0));
+}
+
+static void test_small_window_has_linux_rule(struct kunit *test)
+{
+	struct tcp_auto_run run = steady();
+
+	run_round(&run, 32);
+	KUNIT_EXPECT_FALSE(test, like_default(&run));
+	run_round(&run, 31);
+	KUNIT_EXPECT_TRUE(test, like_default(&run));
+}
+
+/* What arrives in a longer time than a round trip counts in proportion */
+static void test_round_is_one_rtt(struct kunit *test)
+{
+	struct tcp_auto_run run = steady();
+
+	KUNIT_EXPECT_EQ(test, run.state.round_bytes, 200 * MSS);
+	run_arrivals(&run, 50, 100, RTT_US);
+	run_arrivals(&run, 1, 95000, RTT_US);
+	KUNIT_EXPECT_EQ(test, run.state.round_bytes, 51 * MSS / 5);
+}
+
+static void test_hole_ends_the_round(struct kunit *test)
+{
+	struct tcp_auto_run run = steady();
+
+	tcp_auto_hole(&run.state);
+	/* 1000 segments were out of order */
+	run.seq += 1000 * MSS;
+	run_arrivals(&run, 1, 20000, RTT_US);
+	run_round(&run, 200);
+	KUNIT_EXPECT_EQ(test, run.state.round_bytes, 200 * MSS);
+	KUNIT_EXPECT_FALSE(test, like_default(&run));
+}
+
+static void test_sequence_numbers_wrap(struct kunit *test)
+{
+	struct tcp_auto_run run = steady();
+
+	run.seq = -10 * MSS;
+	tcp_auto_hole(&run.state);
+	run_arrivals(&run, 1, 0, RTT_US);
+	run_round(&run, 200);
+	KUNIT_EXPECT_EQ(test, run.state.round_bytes, 200 * MSS);
+}
+
+static void test_silence_of_hours(struct kunit *test)
+{
+	struct tcp_auto_run run = steady();
+
+	run_arrivals(&run, 1, 4000000000U, RTT_US);
+	run_arrivals(&run, 1, 400000000, RTT_US);
+	KUNIT_EXPECT_EQ(test, run.state.round_bytes, 0);
+	KUNIT_EXPECT_TRUE(test, like_default(&run));
+}
+
+static void test_large_part_of_the_data_in_flight(struct kunit *test)
+{
+	struct tcp_auto_run run = steady();
+
+	KUNIT_EXPECT_FALSE(test, tcp_auto_large(&run.state, &defaults,
+						50 * MSS - 1, 50));
+	KUNIT_EXPECT_TRUE(test, tcp_auto_large(&run.state, &defaults,
+					       50 * MSS, 50));
+
+	/* a 64th of all before, if that is less */
+	run.state.received = 640;
+	KUNIT_EXPECT_TRUE(test, tcp_auto_large(&run.state, &defaults,
+					       10 * MSS, 10));
+	KUNIT_EXPECT_FALSE(test, tcp_auto_large(&run.state, &defaults,
+						9 * MSS, 9));
+	run.state.received = U32_MAX;
+	KUNIT_EXPECT_FALSE(test, tcp_auto_large(&run.state, &defaults,
+						9 * MSS, 9));
+}
+
+static void test_delay(struct kunit *test)
+{
+	static const struct {
+		u32 rtt_us;
+		u32 waited_us;
+		u32 delay_us;
+	} cases[] = {
+		/* silence of RTT / 16, at most 1.5 ms */
+		{ 2000, 0, 125 },
+		{ 8000, 0, 500 },
+		{ 8000, 1999, 500 },
+		{ 24000, 0, 1500 },
+		{ 100000, 4999, 1500 },
+		{ U32_MAX, 4999, 1500 },
+		/* RTT / 4, at most 5 ms */
+		{ 8000, 2000, 0 },
+		{ 100000, 5000, 0 },
+		{ 100000, U32_MAX, 0 },
+	};
+	const u64 first_us = 1ULL << 50;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++)
+		KUNIT_EXPECT_EQ_MSG(test,
+				    tcp_auto_delay_us(&defaults, first_us,
+						      first_us + cases[i].waited_us,
+						      cases[i].rtt_us),
+				    cases[i].delay_us, "case %d", i);
+}
+
+/* The ACK leaves within two intervals of the first segment */
+static void test_delay_with_a_long_pause(struct kunit *test)
+{
+	static const struct tcp_auto_params params = {
+		.interval_us = 1000,
+		.acks_per_rtt = 1,
+		.pause_us = 1500,
+	};
+
+	KUNIT_EXPECT_EQ(test, tcp_auto_delay_us(&params, 100, 100, 100000), 1500);
+	KUNIT_EXPECT_EQ(test, tcp_auto_delay_us(&params, 100, 1000, 100000), 1100);
+}
+
+static struct kunit_case tcp_auto_cases[] = {
+	KUNIT_CASE(test_slow_start_has_linux_rule),
+	KUNIT_CASE(test_a_new_start_has_linux_rule),
+	KUNIT_CASE(test_short_rtt_has_linux_rule),
+	KUNIT_CASE(test_small_window_has_linux_rule),
+	KUNIT_CASE(test_round_is_one_rtt),
+	KUNIT_CASE(test_hole_ends_the_round),
+	KUNIT_CASE(test_sequence_numbers_wrap),
+	KUNIT_CASE(test_silence_of_hours),
+	KUNIT_CASE(test_large_part_of_the_data_in_flight),
+	KUNIT_CASE(test_delay),
+	KUNIT_CASE(test_delay_with_a_long_pause),
+	{}
+};
+
+static struct kunit_suite tcp_auto_suite = {
+	.name = "tcp_ackpol_auto",
+	.test_cases = tcp_auto_cases,
+};
+
+kunit_test_suite(tcp_auto_suite);
+
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("KUnit tests of the ACK policy auto");
