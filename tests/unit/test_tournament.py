@@ -121,6 +121,15 @@ def test_a_condition_without_the_baseline_is_not_judged() -> None:
     assert judge.contest(condition, cases, document) is None
 
 
+def test_markdown(tmp_path: Path) -> None:
+    write_page(tmp_path)
+    lines = (tmp_path / "tournament.md").read_text().splitlines()
+    tables = [line.count("|") for line in lines if line.startswith("|")]
+    assert set(tables) == {12, 5}
+    assert any(line.startswith("| `aad` | <AAD> | +10.0% | -20.0% | 1 | 1 | 1 |") for line in lines)
+    assert "| Delay | none | 150 Mbit/s | **+21.0%** |" in lines
+
+
 def test_page(tmp_path: Path) -> None:
     text = write_page(tmp_path).read_text()
     elements = Elements(text)
