@@ -11,13 +11,13 @@ CHECKPATCH := $(CACHE)/kernel/work-*/linux/scripts/checkpatch.pl
 
 .PHONY: help demo test test-unit test-all test-debug lint lint-python lint-shell lint-kernel verify fuzz soak \
 	kcsan series-check deb-check bpf-check selftests bench instructions delivery bianchi tables \
-	plan-hashes lock clean distclean
+	plan-hashes tournament lock clean distclean
 
 help: ## this list
 	@sed -En 's/^([a-z-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 16
 
-demo: ## a small thesis-lan that compares default and aad: prints a table, writes report.html
-	./airtcp run thesis-lan --set ack_policy=default,aad --set delay=0ms,10ms \
+demo: ## a small thesis-lan with default, aad and auto: prints a table, writes report.html
+	./airtcp run thesis-lan --set ack_policy=default,aad,auto --set delay=0ms,10ms \
 		--duration 10s --seeds 3 --out results/demo
 	./airtcp report results/demo
 
@@ -108,6 +108,10 @@ delivery: ## measure the kernel's CPU time per gigabyte received, by ACK policy
 
 bianchi: ## compare saturated stations with Bianchi's model, and write the plot in docs
 	$(BENCH) bench/bianchi.py
+
+tournament: ## compare all ACK policies, and write docs/reference/tournament.md
+	./airtcp tournament --quick
+	cp results/tournament/tournament.md docs/reference
 
 tables: ## write the tables of docs/reference/experiments.md from the schema
 	$(PYTHON) -P -m airtcp.experiment.doctables docs/reference/experiments.md
