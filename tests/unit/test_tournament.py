@@ -126,7 +126,8 @@ def test_markdown(tmp_path: Path) -> None:
     lines = (tmp_path / "tournament.md").read_text().splitlines()
     tables = [line.count("|") for line in lines if line.startswith("|")]
     assert set(tables) == {12, 5}
-    assert any(line.startswith("| `aad` | <AAD> | +10.0% | -20.0% | 1 | 1 | 1 |") for line in lines)
+    row = "| `aad` | <AAD> | +10.0% | \N{MINUS SIGN}20.0% | 1 | 1 | 1 |"
+    assert any(line.startswith(row) for line in lines)
     assert "| Delay | none | 150 Mbit/s | **+21.0%** |" in lines
 
 

@@ -6,9 +6,10 @@
  * may collide with an aggregate of the access point.  One ACK every 5 ms is
  * rare enough that fewer would gain little.  The sender needs
  *
- *   - an ACK at least for each quarter of a round trip, and for each quarter of
- *     the data in flight, or else it sends in large bursts and stops between
- *     them
+ *   - some ACKs per round trip, because the round trip time that it measures
+ *     grows by what an ACK waits
+ *   - an ACK at least for each quarter of the data in flight, or else it sends
+ *     in large bursts and stops between them
  *   - many ACKs in slow start, because these end it in time (HyStart needs
  *     eight in a round trip), and because its window grows with ACKs
  *   - an ACK for its last data when it waits for that, after a short silence
@@ -16,8 +17,8 @@
  * So the ACK is sent
  *
  *   fewer than two full segments   by the delayed ACK timer
- *   Linux' rule applies            at once: RTT below 2 ms, slow start, or fewer
- *                                  than 32 segments per round trip
+ *   Linux' rule applies            at once: RTT below 2 ms, slow start, or
+ *                                  fewer than 8 segments per round trip
  *   otherwise                      on the first arrival after 5 ms or RTT / 4,
  *                                  or with 1/4 of the data of a round trip, or
  *                                  after a silence of 1.5 ms or RTT / 16
@@ -89,7 +90,7 @@ static u32 tcp_auto_ack_delay_us(struct sock *sk)
 
 	if (tcp_auto_like_default(state, inet_csk(sk)->icsk_ack.rcv_mss,
 				  rtt_us) ||
-	    tcp_auto_large(state, params, tp->rcv_nxt - tp->rcv_wup, ap->segs))
+	    tcp_auto_large(state, tp->rcv_nxt - tp->rcv_wup, ap->segs))
 		return 0;
 
 	return tcp_auto_delay_us(params, ap->first_us, ap->arrival_us, rtt_us);

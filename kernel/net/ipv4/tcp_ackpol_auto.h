@@ -18,11 +18,14 @@
 /* An ACK at least for this share of the segments received before */
 #define TCP_AUTO_SHARE		64
 
+/* And for this share of the data of a round trip */
+#define TCP_AUTO_SHARE_OF_RTT	4
+
 /* Estimates below are not used: timestamps count milliseconds */
 #define TCP_AUTO_MIN_RTT_US	(2 * USEC_PER_MSEC)
 
 /* With fewer segments per round trip there is little to save */
-#define TCP_AUTO_MIN_SEGS	32
+#define TCP_AUTO_MIN_SEGS	8
 
 /* Silence after which the sender is assumed to wait, as a share of the RTT */
 #define TCP_AUTO_PAUSES_PER_RTT	16
@@ -121,11 +124,10 @@ static inline bool tcp_auto_like_default(const struct tcp_auto *state, u32 mss,
 }
 
 /* Are @bytes in @segs segments a large part of the data in flight? */
-static inline bool tcp_auto_large(const struct tcp_auto *state,
-				  const struct tcp_auto_params *params,
-				  u32 bytes, u32 segs)
+static inline bool tcp_auto_large(const struct tcp_auto *state, u32 bytes,
+				  u32 segs)
 {
-	return bytes >= state->round_bytes / READ_ONCE(params->acks_per_rtt) ||
+	return bytes >= state->round_bytes / TCP_AUTO_SHARE_OF_RTT ||
 	       segs >= state->received / TCP_AUTO_SHARE;
 }
 

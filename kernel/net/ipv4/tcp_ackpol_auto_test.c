@@ -10,7 +10,11 @@
 #define MSS	1448
 #define RTT_US	20000
 
-static const struct tcp_auto_params defaults = TCP_AUTO_PARAMS_DEFAULT;
+static const struct tcp_auto_params params = {
+	.interval_us = 5000,
+	.acks_per_rtt = 4,
+	.pause_us = 1500,
+};
 
 /* State, current time and sequence number */
 struct tcp_auto_run {
@@ -103,9 +107,9 @@ static void test_small_window_has_linux_rule(struct kunit *test)
 {
 	struct tcp_auto_run run = steady();
 
-	run_round(&run, 32);
+	run_round(&run, 8);
 	KUNIT_EXPECT_FALSE(test, like_default(&run));
-	run_round(&run, 31);
+	run_round(&run, 7);
 	KUNIT_EXPECT_TRUE(test, like_default(&run));
 }
 
@@ -158,20 +162,15 @@ static void test_large_part_of_the_data_in_flight(struct kunit *test)
 {
 	struct tcp_auto_run run = steady();
 
-	KUNIT_EXPECT_FALSE(test, tcp_auto_large(&run.state, &defaults,
-						50 * MSS - 1, 50));
-	KUNIT_EXPECT_TRUE(test, tcp_auto_large(&run.state, &defaults,
-					       50 * MSS, 50));
+	KUNIT_EXPECT_FALSE(test, tcp_auto_large(&run.state, 50 * MSS - 1, 50));
+	KUNIT_EXPECT_TRUE(test, tcp_auto_large(&run.state, 50 * MSS, 50));
 
 	/* a 64th of all before, if that is less */
 	run.state.received = 640;
-	KUNIT_EXPECT_TRUE(test, tcp_auto_large(&run.state, &defaults,
-					       10 * MSS, 10));
-	KUNIT_EXPECT_FALSE(test, tcp_auto_large(&run.state, &defaults,
-						9 * MSS, 9));
+	KUNIT_EXPECT_TRUE(test, tcp_auto_large(&run.state, 10 * MSS, 10));
+	KUNIT_EXPECT_FALSE(test, tcp_auto_large(&run.state, 9 * MSS, 9));
 	run.state.received = U32_MAX;
-	KUNIT_EXPECT_FALSE(test, tcp_auto_large(&run.state, &defaults,
-						9 * MSS, 9));
+	KUNIT_EXPECT_FALSE(test, tcp_auto_large(&run.state, 9 * MSS, 9));
 }
 
 static void test_delay(struct kunit *test)
@@ -198,7 +197,7 @@ static void test_delay(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++)
 		KUNIT_EXPECT_EQ_MSG(test,
-				    tcp_auto_delay_us(&defaults, first_us,
+				    tcp_auto_delay_us(&params, first_us,
 						      first_us + cases[i].waited_us,
 						      cases[i].rtt_us),
 				    cases[i].delay_us, "case %d", i);
@@ -207,14 +206,14 @@ static void test_delay(struct kunit *test)
 /* The ACK leaves within two intervals of the first segment */
 static void test_delay_with_a_long_pause(struct kunit *test)
 {
-	static const struct tcp_auto_params params = {
+	static const struct tcp_auto_params long_pause = {
 		.interval_us = 1000,
 		.acks_per_rtt = 1,
 		.pause_us = 1500,
 	};
 
-	KUNIT_EXPECT_EQ(test, tcp_auto_delay_us(&params, 100, 100, 100000), 1500);
-	KUNIT_EXPECT_EQ(test, tcp_auto_delay_us(&params, 100, 1000, 100000), 1100);
+	KUNIT_EXPECT_EQ(test, tcp_auto_delay_us(&long_pause, 100, 100, 100000), 1500);
+	KUNIT_EXPECT_EQ(test, tcp_auto_delay_us(&long_pause, 100, 1000, 100000), 1100);
 }
 
 static struct kunit_case tcp_auto_cases[] = {
