@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * receive_cost BURSTS BURST PERIOD_US: measure the cost of a received segment.
+ * receive_cost BURSTS BURST PERIOD_US RTT_US: measure the cost of a received segment.
  *
  * For a machine whose time stamp counter counts instructions (QEMU with -icount shift=0).  A peer
  * behind a TUN device sends a burst of full segments per period; the application reads after each
- * burst.  The rest of a period is spent in a loop, so that timers fire in it.  The instructions of
+ * burst.  RTT_US is the round trip time of the handshake.  The rest of a period is spent in a loop, so that timers fire in it.  The instructions of
  * the loop are subtracted.  Prints instructions, segments and ACKs.
  */
 #define _GNU_SOURCE
@@ -68,8 +68,8 @@ int main(int argc, char **argv)
 	uint64_t period, cost;
 	long replies = 0;
 
-	if (argc != 4)
-		errx(2, "usage: receive_cost BURSTS BURST PERIOD_US");
+	if (argc != 5)
+		errx(2, "usage: receive_cost BURSTS BURST PERIOD_US RTT_US");
 	bursts = atol(argv[1]);
 	burst = atol(argv[2]);
 	period = atol(argv[3]) * 1000;
@@ -79,6 +79,7 @@ int main(int argc, char **argv)
 	if (!counts_instructions())
 		errx(1, "the time stamp counter does not count instructions");
 	cost = iteration_cost();
+	peer.rtt_us = atol(argv[4]);
 	peer_open();
 	if (!peer_connect(5001, 1, true))
 		errx(1, "cannot connect");

@@ -36,6 +36,7 @@ static struct {
 	bool stamps;
 	bool synack;		/* received since peer_connect() started */
 	long segments, replies;
+	useconds_t rtt_us;	/* of the handshake */
 } peer = { .sock = -1 };
 
 struct segment {
@@ -155,6 +156,7 @@ static bool peer_connect(uint16_t port, uint32_t isn, bool stamps)
 		peer.sock = -1;
 		return false;
 	}
+	usleep(peer.rtt_us);
 	peer.next++;
 	peer_send((struct sent){ .seq = peer.next, .ack = peer.sent, .flags = ".",
 				 .window = 60000, .options = stamp,
