@@ -33,6 +33,9 @@ WRONG = {
 }
 """Mistakes in the last line of a script, and the expected messages."""
 
+AS_DEFAULT = ("auto-read", "auto-short-rtt", "auto-slow-start", "auto-small-window")
+"""Scripts with a policy that leaves all decisions to TCP."""
+
 
 @pytest.fixture(scope="module")
 def results(
@@ -50,6 +53,11 @@ def results(
         assert "+41ms > . 1:1(0) ack 17001\n" in lone
         wrong = lone.replace("+41ms > . 1:1(0) ack 17001", line)
         (run_dir / "scripts" / f"wrong {name}").write_text(wrong)
+    for name in AS_DEFAULT:
+        script = (TESTS / "packets" / f"{name}.pkt").read_text()
+        assert "--policy=auto" in script
+        copy = script.replace("--policy=auto", "--policy=default")
+        (run_dir / "scripts" / f"{name} by default").write_text(copy)
     (run_dir / "plan.sh").write_text("python3 -B packets.py scripts/* >results.json\n")
     result = boot(lab_kernel, tools, run_dir, seed=1, timeout_wall_s=300)
     assert result.status == "ok", result.reason
@@ -69,6 +77,17 @@ def test_wrong_script_fails(results: dict[str, Any], name: str) -> None:
     assert WRONG[name][1] in results[f"wrong {name}"]["problem"]
 
 
+@pytest.mark.parametrize("name", AS_DEFAULT)
+def test_acknowledges_as_default(results: dict[str, Any], name: str) -> None:
+    """The times differ by less than 1 us, the resolution of the guest's timers."""
+    sent, expected = (results[file]["sent"] for file in (f"{name}.pkt", f"{name} by default"))
+    assert len(sent) > 16
+    for one, other in zip(sent, expected, strict=True):
+        (at, _, what), (expected_at, _, expected_what) = one.partition(" "), other.partition(" ")
+        assert what == expected_what
+        assert abs(float(at) - float(expected_at)) < 0.001
+
+
 def marked(sent: list[str]) -> list[int]:
     """Every hundredth sequence number that ACKs with ECE acknowledged."""
     numbers: list[int] = []
@@ -82,7 +101,7 @@ def marked(sent: list[str]) -> list[int]:
     return numbers
 
 
-@pytest.mark.parametrize("policy", ["aad", "count", "limit", "tack", "every"])
+@pytest.mark.parametrize("policy", ["aad", "auto", "count", "limit", "tack", "every"])
 def test_dctcp_feedback_is_that_of_default(results: dict[str, Any], policy: str) -> None:
     expected = marked(results["dctcp-default.pkt"]["sent"])
     assert expected == list(range(5001, 8001, 100))

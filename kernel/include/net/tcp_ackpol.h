@@ -32,6 +32,9 @@ struct sk_buff;
  */
 #define TCP_ACKPOL_DELACK	U32_MAX
 
+/* Acknowledge like TCP without a policy */
+#define TCP_ACKPOL_AS_DEFAULT	(U32_MAX - 1)
+
 /* Reason for an immediate ACK, or for a delay */
 enum tcp_ackpol_reason {
 	TCP_ACKPOL_DELAYED,	/* waits for the policy's timer */
@@ -55,6 +58,7 @@ enum tcp_ackpol_reason {
  * @segs: segments received and not yet acknowledged
  * @delay_us: last return value of ack_delay_us()
  * @busy: a hook of the policy is running
+ * @as_default: ack_delay_us() last returned %TCP_ACKPOL_AS_DEFAULT
  * @priv: private state of the policy
  * @rcu: for freeing
  *
@@ -70,6 +74,7 @@ struct tcp_ackpol {
 	u32	segs;
 	u32	delay_us;
 	bool	busy;
+	bool	as_default;
 	u64	priv[8];
 	struct rcu_head rcu;
 };
@@ -89,7 +94,8 @@ struct tcp_ackpol_param {
 /**
  * struct tcp_ackpol_ops - an ACK policy
  * @ack_delay_us: returns the delay of the ACK in microseconds after the last
- *	arrival; 0 sends it now, %TCP_ACKPOL_DELACK uses the delayed ACK timer.
+ *	arrival; 0 sends it now, %TCP_ACKPOL_DELACK uses the delayed ACK timer,
+ *	%TCP_ACKPOL_AS_DEFAULT lets TCP decide as without a policy.
  *	Called for data that arrived in order, unless TCP acknowledges it at
  *	once. (required)
  * @data_recv: data arrived, in order or not. (optional)
@@ -194,6 +200,12 @@ static inline u32 tcp_ackpol_rtt_us(const struct sock *sk)
 	return rtt_us >> 3;
 }
 
+/* Did the policy last leave the decision to TCP? */
+static inline bool tcp_ackpol_as_default(const struct sock *sk)
+{
+	return tcp_ackpol(sk)->as_default;
+}
+
 void tcp_ackpol_init(void);
 void __tcp_ackpol_assign(struct sock *sk);
 void __tcp_ackpol_assign_child(struct sock *sk);
@@ -236,6 +248,11 @@ static inline bool tcp_ackpol_on(const struct sock *sk)
 
 static inline void tcp_ackpol_init(void)
 {
+}
+
+static inline bool tcp_ackpol_as_default(const struct sock *sk)
+{
+	return false;
 }
 
 static inline void tcp_ackpol_assign(struct sock *sk)
@@ -286,7 +303,7 @@ static inline bool tcp_ackpol_holds_ack(const struct sock *sk)
  */
 static inline bool tcp_ackpol_replaces_rules(const struct sock *sk)
 {
-	return tcp_ackpol_on(sk);
+	return tcp_ackpol_on(sk) && !tcp_ackpol_as_default(sk);
 }
 
 /* Data arrived, in order or not, at tcp_mstamp */

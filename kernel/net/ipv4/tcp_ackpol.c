@@ -109,7 +109,7 @@ static void tcp_ackpol_check_bound(struct sock *sk)
 	WARN_ONCE(!(icsk->icsk_ack.pending & ICSK_ACK_TIMER) ||
 		  time_after(icsk->icsk_ack.timeout,
 			     jiffies + tcp_delack_max(sk)) ||
-		  tcp_ackpol(sk)->segs > 1,
+		  (tcp_ackpol(sk)->segs > 1 && !tcp_ackpol(sk)->as_default),
 		  "TCP: ACK policy %s: no timer for %u segments since %lld us\n",
 		  tcp_ackpol(sk)->ops->name, tcp_ackpol(sk)->segs,
 		  tcp_clock_us() - tcp_ackpol(sk)->first_us);
@@ -225,6 +225,23 @@ static enum tcp_ackpol_reason tcp_ackpol_immediate(struct sock *sk,
 	return TCP_ACKPOL_DELAYED;
 }
 
+/* As __tcp_ack_snd_check() decides without a policy. If the application has yet
+ * to read, tcp_cleanup_rbuf() may send the ACK.
+ */
+static enum tcp_ackpol_reason tcp_ackpol_default(struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	if (tcp_ackpol_exceeds(sk, 1) &&
+	    (tp->rcv_nxt - tp->copied_seq < sk->sk_rcvlowat ||
+	     __tcp_select_window(sk) >= tp->rcv_wnd))
+		return TCP_ACKPOL_POLICY;
+
+	inet_csk(sk)->icsk_ack.pending &= ~ICSK_ACK_POLICY;
+	tcp_ackpol(sk)->deadline_us = 0;
+	return TCP_ACKPOL_DELACKED;
+}
+
 /* Call the policy, and start the timer if the ACK is delayed */
 static enum tcp_ackpol_reason tcp_ackpol_ask(struct sock *sk)
 {
@@ -234,6 +251,10 @@ static enum tcp_ackpol_reason tcp_ackpol_ask(struct sock *sk)
 	ap->busy = true;
 	ap->delay_us = ap->ops->ack_delay_us(sk);
 	ap->busy = false;
+	ap->as_default = ap->delay_us == TCP_ACKPOL_AS_DEFAULT;
+	if (ap->as_default)
+		return tcp_ackpol_default(sk);
+
 	if (!ap->delay_us)
 		return TCP_ACKPOL_POLICY;
 

@@ -16,9 +16,9 @@
  *
  * So the ACK is sent
  *
+ *   RTT below 2 ms, slow start,    as without a policy
+ *   fewer than 8 segments per RTT
  *   fewer than two full segments   by the delayed ACK timer
- *   Linux' rule applies            at once: RTT below 2 ms, slow start, or
- *                                  fewer than 8 segments per round trip
  *   otherwise                      on the first arrival after 5 ms or RTT / 4,
  *                                  or with 1/4 of the data of a round trip, or
  *                                  after a silence of 1.5 ms or RTT / 16
@@ -85,12 +85,14 @@ static u32 tcp_auto_ack_delay_us(struct sock *sk)
 	const struct tcp_sock *tp = tcp_sk(sk);
 	u32 rtt_us = tcp_ackpol_rtt_us(sk);
 
+	if (tcp_auto_like_default(state, inet_csk(sk)->icsk_ack.rcv_mss,
+				  rtt_us))
+		return TCP_ACKPOL_AS_DEFAULT;
+
 	if (!tcp_ackpol_exceeds(sk, 1))
 		return TCP_ACKPOL_DELACK;
 
-	if (tcp_auto_like_default(state, inet_csk(sk)->icsk_ack.rcv_mss,
-				  rtt_us) ||
-	    tcp_auto_large(state, tp->rcv_nxt - tp->rcv_wup, ap->segs))
+	if (tcp_auto_large(state, tp->rcv_nxt - tp->rcv_wup, ap->segs))
 		return 0;
 
 	return tcp_auto_delay_us(params, ap->first_us, ap->arrival_us, rtt_us);

@@ -114,7 +114,7 @@ static inline bool tcp_auto_may_grow(const struct tcp_auto *state)
 	return state->flat_rounds < TCP_AUTO_FLAT_ROUNDS;
 }
 
-/* Does the sender need as many ACKs as Linux sends? */
+/* Does the sender need as many ACKs as TCP sends without a policy? */
 static inline bool tcp_auto_like_default(const struct tcp_auto *state, u32 mss,
 					 u32 rtt_us)
 {
