@@ -88,19 +88,19 @@ def _timed(script: Script, number: int, at_ns: int, line: str) -> int:
     if at_ns % 1000:
         raise ScriptError("times are whole microseconds")
     start_ns = at_ns
-    for after_ns, what in expand(match[3], script.gro):
+    for after_ns, what in expand(match[3], script.gro, at_ns):
         at_ns += after_ns
         calls = [x for x in script.lines if x.at_ns == at_ns and x.text[0] not in "<>"]
         if what.startswith("< ") and calls:
             raise ScriptError("a segment cannot arrive at the time of a call; let it arrive later")
         script.lines.append(Line(number, at_ns, what))
-    if match[3].endswith(", any)"):
+    if ", any" in match[3]:
         script.unchecked.append((start_ns, at_ns))
     return at_ns
 
 
-def expand(text: str, gro: bool) -> list[tuple[int, str]]:
-    """The lines that a line expands to, with the time after the previous one; see README.md."""
+def expand(text: str, gro: bool, at_ns: int) -> list[tuple[int, str]]:
+    """The lines that a line at at_ns expands to, with the time after the previous; see README.md."""
     flags = "P." if gro else "."
     if match := re.fullmatch(r"handshake(?: <(.*)>)?", text):
         options = parse_options(match[1] or "mss 1460,sackOK,nop,wscale 7")
@@ -112,13 +112,17 @@ def expand(text: str, gro: bool) -> list[tuple[int, str]]:
             (1_000_000, f"< . 1:1(0) ack 1 win 65535{more}"),
             (0, "accept()"),
         ]
-    if match := re.fullmatch(r"segments\((\d+), (\d+), (\d+), (\d+)us, (\d+|any)\)", text):
+    if match := re.fullmatch(
+        r"segments\((\d+), (\d+), (\d+), (\d+)us, (\d+|any)(?:, (\d+)ms)?\)", text
+    ):
         first, count, size, iat_us = map(int, match.groups()[:4])
         every = count + 1 if match[5] == "any" else int(match[5])
         lines = []
         for i in range(count):
             start, end = first + i * size, first + (i + 1) * size
-            lines.append((iat_us * 1000 if i else 0, f"< {flags} {start}:{end}({size}) ack 1"))
+            stamp = _echo(at_ns + i * iat_us * 1000, int(match[6])) if match[6] else ""
+            segment = f"< {flags} {start}:{end}({size}) ack 1{stamp}"
+            lines.append((iat_us * 1000 if i else 0, segment))
             if (i + 1) % every == 0:
                 lines.append((0, f"> . 1:1(0) ack {end}"))
         return lines
@@ -131,3 +135,9 @@ def expand(text: str, gro: bool) -> list[tuple[int, str]]:
             for start in starts
         ]
     return [(0, text)]
+
+
+def _echo(at_ns: int, rtt_ms: int) -> str:
+    """Timestamps of a segment that arrives at at_ns and echoes what TCP sent rtt_ms before."""
+    at_ms = at_ns // 1_000_000
+    return f" <TS val {1000 + at_ms} ecr {at_ms - rtt_ms}>"

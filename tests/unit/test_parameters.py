@@ -182,7 +182,7 @@ def test_parameters_without_effect_in_a_node_are_reset() -> None:
         {"ack_policy": "limit", "ack_limit": 0, "ack_limit_max": 64},
         {"ack_policy": "count", "ack_count": 1, "ack_count_delay": "500ms"},
         {"ack_policy": "tack", "tack_segments": 2, "tack_beta": 4},
-        {"ack_policy": "auto", "auto_interval": "5ms", "auto_acks_per_rtt": 4, "auto_pause": "1us"},
+        {"ack_policy": "auto", "auto_min_interval": "1us", "auto_max_interval": "5ms"},
         {"tsq": "off", "pacing_factor": 3, "congestion_control": "bbr_plain"},
         {"tsq": "1500us", "tso_rtt_log": 0},
         {"tsq": "65536B", "formed_ppdus": 8},

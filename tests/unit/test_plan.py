@@ -109,8 +109,8 @@ def test_parameters_of_aad_are_set_before_the_policy() -> None:
         ),
         (
             "auto",
-            {"auto_interval": "4ms", "auto_acks_per_rtt": 8, "auto_pause": "500us"},
-            ["tcp_auto_interval_us 4000", "tcp_auto_acks_per_rtt 8", "tcp_auto_pause_us 500"],
+            {"auto_min_interval": "1ms", "auto_max_interval": "4ms"},
+            ["tcp_auto_min_interval_us 1000", "tcp_auto_max_interval_us 4000"],
         ),
         (
             "divack",

@@ -3,28 +3,32 @@
  * "auto": few ACKs on any path
  *
  * Over Wi-Fi the cost of an ACK is not its bytes but a channel access, which
- * may collide with an aggregate of the access point.  One ACK every 5 ms is
- * rare enough that fewer would gain little.  The sender needs
+ * may collide with an aggregate of the access point.  The sender needs
  *
- *   - some ACKs per round trip, because the round trip time that it measures
- *     grows by what an ACK waits
+ *   - an ACK before the queues run empty of what it has sent, so an ACK may be
+ *     late by a part of the time that data waits there, and hardly at all if
+ *     they are empty
  *   - an ACK at least for each quarter of the data in flight, or else it sends
  *     in large bursts and stops between them
  *   - many ACKs in slow start, because these end it in time (HyStart needs
  *     eight in a round trip), and because its window grows with ACKs
  *   - an ACK for its last data when it waits for that, after a short silence
  *
- * So the ACK is sent
+ * The RTT without queues is the shortest seen.  So the ACK is sent
  *
  *   RTT below 2 ms, slow start,    as without a policy
- *   fewer than 8 segments per RTT
+ *   fewer than 16 segments in T
  *   fewer than two full segments   by the delayed ACK timer
- *   otherwise                      on the first arrival after 5 ms or RTT / 4,
- *                                  or with 1/4 of the data of a round trip, or
- *                                  after a silence of 1.5 ms or RTT / 16
+ *   otherwise                      on the first arrival after T, or with 1/4 of
+ *                                  the data of a round trip
+ *   T                              a quarter of the time in queues, from 2 ms or
+ *                                  RTT / 16 to 10 ms
+ *   nothing more arrives           after 2 ms or RTT / 16, but RTT / 2 after the
+ *                                  first segment if queues double the RTT: other
+ *                                  stations have the medium
  *
  * With an RTT below 2 ms, as on most cables, nothing changes.  Timestamps count
- * milliseconds, so a quarter of a shorter RTT would not be known either.
+ * milliseconds, so parts of a shorter RTT would not be known either.
  */
 
 #include <linux/module.h>
@@ -41,9 +45,8 @@
 static const struct tcp_auto_params tcp_auto_default = TCP_AUTO_PARAMS_DEFAULT;
 
 static const struct tcp_ackpol_param tcp_auto_param_list[] = {
-	TCP_ACKPOL_PARAM("tcp_auto_interval_us", 1, USEC_PER_SEC / 2),
-	TCP_ACKPOL_PARAM("tcp_auto_acks_per_rtt", 1, 65535),
-	TCP_ACKPOL_PARAM("tcp_auto_pause_us", 1, USEC_PER_SEC / 2),
+	TCP_ACKPOL_PARAM("tcp_auto_min_interval_us", 1, USEC_PER_SEC / 2),
+	TCP_ACKPOL_PARAM("tcp_auto_max_interval_us", 1, USEC_PER_SEC / 2),
 };
 
 static struct tcp_ackpol_ops tcp_auto;
@@ -85,8 +88,8 @@ static u32 tcp_auto_ack_delay_us(struct sock *sk)
 	const struct tcp_sock *tp = tcp_sk(sk);
 	u32 rtt_us = tcp_ackpol_rtt_us(sk);
 
-	if (tcp_auto_like_default(state, inet_csk(sk)->icsk_ack.rcv_mss,
-				  rtt_us))
+	if (tcp_auto_like_default(params, state,
+				  inet_csk(sk)->icsk_ack.rcv_mss, rtt_us))
 		return TCP_ACKPOL_AS_DEFAULT;
 
 	if (!tcp_ackpol_exceeds(sk, 1))
@@ -95,17 +98,20 @@ static u32 tcp_auto_ack_delay_us(struct sock *sk)
 	if (tcp_auto_large(state, tp->rcv_nxt - tp->rcv_wup, ap->segs))
 		return 0;
 
-	return tcp_auto_delay_us(params, ap->first_us, ap->arrival_us, rtt_us);
+	return tcp_auto_delay_us(params, state, ap->first_us, ap->arrival_us,
+				 rtt_us);
 }
 
 static int tcp_auto_get_info(const struct sock *sk, struct sk_buff *skb)
 {
+	const struct tcp_auto_params *params = tcp_auto_params(sk);
+	const struct tcp_auto *state = tcp_ackpol_priv(sk);
 	u32 rtt_us = tcp_ackpol_rtt_us(sk);
 	u32 interval_us = 0;
 
-	if (!tcp_auto_like_default(tcp_ackpol_priv(sk),
+	if (!tcp_auto_like_default(params, state,
 				   inet_csk(sk)->icsk_ack.rcv_mss, rtt_us))
-		interval_us = tcp_auto_interval_us(tcp_auto_params(sk), rtt_us);
+		interval_us = tcp_auto_interval_us(params, state, rtt_us);
 
 	if (nla_put_u32(skb, TCP_ACKPOL_AUTO_A_RTT_US, rtt_us) ||
 	    nla_put_u32(skb, TCP_ACKPOL_AUTO_A_INTERVAL_US, interval_us))

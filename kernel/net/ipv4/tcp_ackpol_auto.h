@@ -21,26 +21,27 @@
 /* And for this share of the data of a round trip */
 #define TCP_AUTO_SHARE_OF_RTT	4
 
+/* An ACK may be late by this share of the time that data waits in queues */
+#define TCP_AUTO_SHARE_OF_QUEUE	4
+
+/* The shortest interval is at most this share of the RTT */
+#define TCP_AUTO_MIN_INTERVALS	16
+
 /* Estimates below are not used: timestamps count milliseconds */
 #define TCP_AUTO_MIN_RTT_US	(2 * USEC_PER_MSEC)
 
-/* With fewer segments per round trip there is little to save */
-#define TCP_AUTO_MIN_SEGS	8
-
-/* Silence after which the sender is assumed to wait, as a share of the RTT */
-#define TCP_AUTO_PAUSES_PER_RTT	16
+/* With fewer segments per interval there is little to save: GRO merges as many */
+#define TCP_AUTO_MIN_SEGS	16
 
 /* Sysctls tcp_auto_*, per network namespace */
 struct tcp_auto_params {
-	int interval_us;
-	int acks_per_rtt;
-	int pause_us;
+	int min_interval_us;
+	int max_interval_us;
 };
 
 #define TCP_AUTO_PARAMS_DEFAULT {		\
-	.interval_us	= 5000,			\
-	.acks_per_rtt	= 4,			\
-	.pause_us	= 1500,			\
+	.min_interval_us	= 2000,		\
+	.max_interval_us	= 10000,	\
 }
 
 /**
@@ -51,6 +52,7 @@ struct tcp_auto_params {
  * @bytes_per_ms: highest rate of a round, as a reference for growth
  * @received: segments received since slow start may have begun
  * @flat_rounds: rounds since the rate last grew by a quarter
+ * @min_rtt_us: shortest round trip time, 0 if unknown
  */
 struct tcp_auto {
 	u64 round_us;
@@ -59,12 +61,13 @@ struct tcp_auto {
 	u32 bytes_per_ms;
 	u32 received;
 	u32 flat_rounds;
+	u32 min_rtt_us;
 };
 
 /* The sender may be in slow start: at the start, and after a pause */
 static inline void tcp_auto_start(struct tcp_auto *state)
 {
-	*state = (struct tcp_auto){};
+	*state = (struct tcp_auto){ .min_rtt_us = state->min_rtt_us };
 }
 
 /* Data is missing: what arrives is not yet counted in rcv_nxt */
@@ -84,6 +87,9 @@ static inline void tcp_auto_arrival(struct tcp_auto *state, u64 now_us,
 {
 	u32 bytes, bytes_per_ms;
 	u64 us;
+
+	if (rtt_us && (!state->min_rtt_us || rtt_us < state->min_rtt_us))
+		state->min_rtt_us = rtt_us;
 
 	if (!state->round_us) {
 		state->round_us = now_us;
@@ -114,13 +120,39 @@ static inline bool tcp_auto_may_grow(const struct tcp_auto *state)
 	return state->flat_rounds < TCP_AUTO_FLAT_ROUNDS;
 }
 
+/* The shortest time from the first segment to its ACK, and the shortest silence */
+static inline u32
+tcp_auto_min_interval_us(const struct tcp_auto_params *params, u32 rtt_us)
+{
+	return min_t(u32, READ_ONCE(params->min_interval_us),
+		     rtt_us / TCP_AUTO_MIN_INTERVALS);
+}
+
+/* Time from the first segment to its ACK.
+ *
+ * What queues hold is sent while the sender waits for an ACK. If they are
+ * nearly empty, the time until the ACK is lost.
+ */
+static inline u32 tcp_auto_interval_us(const struct tcp_auto_params *params,
+				       const struct tcp_auto *state, u32 rtt_us)
+{
+	u32 queue_us = rtt_us - min(rtt_us, state->min_rtt_us);
+
+	return min_t(u32, READ_ONCE(params->max_interval_us),
+		     max(queue_us / TCP_AUTO_SHARE_OF_QUEUE,
+			 tcp_auto_min_interval_us(params, rtt_us)));
+}
+
 /* Does the sender need as many ACKs as TCP sends without a policy? */
-static inline bool tcp_auto_like_default(const struct tcp_auto *state, u32 mss,
+static inline bool tcp_auto_like_default(const struct tcp_auto_params *params,
+					 const struct tcp_auto *state, u32 mss,
 					 u32 rtt_us)
 {
 	return rtt_us < TCP_AUTO_MIN_RTT_US ||
 	       tcp_auto_may_grow(state) ||
-	       state->round_bytes < TCP_AUTO_MIN_SEGS * mss;
+	       (u64)state->round_bytes *
+	       tcp_auto_interval_us(params, state, rtt_us) <
+	       (u64)TCP_AUTO_MIN_SEGS * mss * rtt_us;
 }
 
 /* Are @bytes in @segs segments a large part of the data in flight? */
@@ -131,32 +163,28 @@ static inline bool tcp_auto_large(const struct tcp_auto *state, u32 bytes,
 	       segs >= state->received / TCP_AUTO_SHARE;
 }
 
-/* Time from the first segment to its ACK */
-static inline u32 tcp_auto_interval_us(const struct tcp_auto_params *params,
-				       u32 rtt_us)
-{
-	return min_t(u32, READ_ONCE(params->interval_us),
-		     rtt_us / READ_ONCE(params->acks_per_rtt));
-}
-
 /* Delay of the ACK after the last segment, which arrived at @now_us, the first
  * at @first_us.
  *
  * An arrival is a better time than a timer: data that arrives together is
- * acknowledged together. The timer is for senders that wait for the ACK, and
- * for the end of the data.
+ * acknowledged together. The timer is for the end of the data, and for senders
+ * that wait for the ACK. With a queue that doubles the RTT a sender does not
+ * wait; if nothing arrives for a while, others have the medium.
  */
 static inline u32 tcp_auto_delay_us(const struct tcp_auto_params *params,
+				    const struct tcp_auto *state,
 				    u64 first_us, u64 now_us, u32 rtt_us)
 {
-	u32 interval_us = tcp_auto_interval_us(params, rtt_us);
-	u32 pause_us = min_t(u32, READ_ONCE(params->pause_us),
-			     rtt_us / TCP_AUTO_PAUSES_PER_RTT);
+	u32 left_us;
 
-	if (now_us - first_us >= interval_us)
+	if (now_us - first_us >= tcp_auto_interval_us(params, state, rtt_us))
 		return 0;
 
-	return min_t(u64, first_us + 2 * interval_us - now_us, pause_us);
+	left_us = first_us + rtt_us / 2 - now_us;
+	if (rtt_us / 2 > state->min_rtt_us)
+		return left_us;
+
+	return min(left_us, tcp_auto_min_interval_us(params, rtt_us));
 }
 
 #endif /* _TCP_ACKPOL_AUTO_H */

@@ -11,9 +11,8 @@
 #define RTT_US	20000
 
 static const struct tcp_auto_params params = {
-	.interval_us = 5000,
-	.acks_per_rtt = 4,
-	.pause_us = 1500,
+	.min_interval_us = 2000,
+	.max_interval_us = 10000,
 };
 
 /* State, current time and sequence number */
@@ -42,10 +41,10 @@ static void run_round(struct tcp_auto_run *run, u32 count)
 
 static bool like_default(const struct tcp_auto_run *run)
 {
-	return tcp_auto_like_default(&run->state, MSS, RTT_US);
+	return tcp_auto_like_default(&params, &run->state, MSS, RTT_US);
 }
 
-/* A connection with 200 segments per round, after slow start */
+/* A connection with 300 segments per round, after slow start, without a queue */
 static struct tcp_auto_run steady(void)
 {
 	struct tcp_auto_run run = { .now_us = 1000000, .seq = MSS };
@@ -53,7 +52,7 @@ static struct tcp_auto_run steady(void)
 
 	run_arrivals(&run, 1, 0, RTT_US);
 	for (i = 0; i < 4; i++)
-		run_round(&run, 200);
+		run_round(&run, 300);
 	run.state.received = 100000;
 	return run;
 }
@@ -98,18 +97,29 @@ static void test_short_rtt_has_linux_rule(struct kunit *test)
 {
 	struct tcp_auto_run run = steady();
 
-	KUNIT_EXPECT_FALSE(test, tcp_auto_like_default(&run.state, MSS, 2000));
-	KUNIT_EXPECT_TRUE(test, tcp_auto_like_default(&run.state, MSS, 1999));
-	KUNIT_EXPECT_TRUE(test, tcp_auto_like_default(&run.state, MSS, 0));
+	KUNIT_EXPECT_FALSE(test, tcp_auto_like_default(&params, &run.state, MSS,
+						       2000));
+	KUNIT_EXPECT_TRUE(test, tcp_auto_like_default(&params, &run.state, MSS,
+						      1999));
+	KUNIT_EXPECT_TRUE(test, tcp_auto_like_default(&params, &run.state, MSS,
+						      0));
 }
 
-static void test_small_window_has_linux_rule(struct kunit *test)
+/* 16 segments in a sixteenth of the round trip are 256 in all of it */
+static void test_few_segments_have_linux_rule(struct kunit *test)
 {
 	struct tcp_auto_run run = steady();
 
-	run_round(&run, 8);
+	run_round(&run, 256);
 	KUNIT_EXPECT_FALSE(test, like_default(&run));
-	run_round(&run, 7);
+	run_round(&run, 255);
+	KUNIT_EXPECT_TRUE(test, like_default(&run));
+
+	/* with a queue of 15 ms the interval is 3.75 ms, 0.19 of the RTT */
+	run.state.min_rtt_us = 5000;
+	run_round(&run, 86);
+	KUNIT_EXPECT_FALSE(test, like_default(&run));
+	run_round(&run, 85);
 	KUNIT_EXPECT_TRUE(test, like_default(&run));
 }
 
@@ -118,7 +128,7 @@ static void test_round_is_one_rtt(struct kunit *test)
 {
 	struct tcp_auto_run run = steady();
 
-	KUNIT_EXPECT_EQ(test, run.state.round_bytes, 200 * MSS);
+	KUNIT_EXPECT_EQ(test, run.state.round_bytes, 300 * MSS);
 	run_arrivals(&run, 50, 100, RTT_US);
 	run_arrivals(&run, 1, 95000, RTT_US);
 	KUNIT_EXPECT_EQ(test, run.state.round_bytes, 51 * MSS / 5);
@@ -132,8 +142,8 @@ static void test_hole_ends_the_round(struct kunit *test)
 	/* 1000 segments were out of order */
 	run.seq += 1000 * MSS;
 	run_arrivals(&run, 1, 20000, RTT_US);
-	run_round(&run, 200);
-	KUNIT_EXPECT_EQ(test, run.state.round_bytes, 200 * MSS);
+	run_round(&run, 300);
+	KUNIT_EXPECT_EQ(test, run.state.round_bytes, 300 * MSS);
 	KUNIT_EXPECT_FALSE(test, like_default(&run));
 }
 
@@ -144,8 +154,8 @@ static void test_sequence_numbers_wrap(struct kunit *test)
 	run.seq = -10 * MSS;
 	tcp_auto_hole(&run.state);
 	run_arrivals(&run, 1, 0, RTT_US);
-	run_round(&run, 200);
-	KUNIT_EXPECT_EQ(test, run.state.round_bytes, 200 * MSS);
+	run_round(&run, 300);
+	KUNIT_EXPECT_EQ(test, run.state.round_bytes, 300 * MSS);
 }
 
 static void test_silence_of_hours(struct kunit *test)
@@ -162,8 +172,8 @@ static void test_large_part_of_the_data_in_flight(struct kunit *test)
 {
 	struct tcp_auto_run run = steady();
 
-	KUNIT_EXPECT_FALSE(test, tcp_auto_large(&run.state, 50 * MSS - 1, 50));
-	KUNIT_EXPECT_TRUE(test, tcp_auto_large(&run.state, 50 * MSS, 50));
+	KUNIT_EXPECT_FALSE(test, tcp_auto_large(&run.state, 75 * MSS - 1, 75));
+	KUNIT_EXPECT_TRUE(test, tcp_auto_large(&run.state, 75 * MSS, 75));
 
 	/* a 64th of all before, if that is less */
 	run.state.received = 640;
@@ -173,61 +183,90 @@ static void test_large_part_of_the_data_in_flight(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, tcp_auto_large(&run.state, 9 * MSS, 9));
 }
 
+static void test_shortest_rtt(struct kunit *test)
+{
+	struct tcp_auto_run run = steady();
+
+	KUNIT_EXPECT_EQ(test, run.state.min_rtt_us, RTT_US);
+	run_arrivals(&run, 1, 100, RTT_US + 1);
+	run_arrivals(&run, 1, 100, 0);
+	KUNIT_EXPECT_EQ(test, run.state.min_rtt_us, RTT_US);
+	run_arrivals(&run, 1, 100, RTT_US - 1);
+	KUNIT_EXPECT_EQ(test, run.state.min_rtt_us, RTT_US - 1);
+	tcp_auto_start(&run.state);
+	KUNIT_EXPECT_EQ(test, run.state.min_rtt_us, RTT_US - 1);
+}
+
 static void test_delay(struct kunit *test)
 {
 	static const struct {
 		u32 rtt_us;
+		u32 min_rtt_us;
 		u32 waited_us;
 		u32 delay_us;
 	} cases[] = {
-		/* silence of RTT / 16, at most 1.5 ms */
-		{ 2000, 0, 125 },
-		{ 8000, 0, 500 },
-		{ 8000, 1999, 500 },
-		{ 24000, 0, 1500 },
-		{ 100000, 4999, 1500 },
-		{ U32_MAX, 4999, 1500 },
-		/* RTT / 4, at most 5 ms */
-		{ 8000, 2000, 0 },
-		{ 100000, 5000, 0 },
-		{ 100000, U32_MAX, 0 },
+		/* silence: RTT / 16, at most 2 ms */
+		{ 2000, 2000, 0, 125 },
+		{ 8000, 8000, 499, 500 },
+		{ 100000, 100000, 1999, 2000 },
+		/* as long as the queue does not double the RTT */
+		{ 8000, 4000, 0, 500 },
+		{ 8000, 3999, 0, 4000 },
+		{ 8000, 3999, 999, 3001 },
+		/* interval: RTT / 16, at most 2 ms, without a queue */
+		{ 8000, 8000, 500, 0 },
+		{ 100000, 100000, 2000, 0 },
+		{ 100000, 200000, 2000, 0 },
+		/* a quarter of the queue */
+		{ 8000, 4000, 999, 500 },
+		{ 8000, 4000, 1000, 0 },
+		{ 50000, 20000, 7499, 17501 },
+		{ 50000, 20000, 7500, 0 },
+		/* at most 10 ms */
+		{ 100000, 20000, 9999, 40001 },
+		{ 100000, 20000, 10000, 0 },
+		{ U32_MAX, 1, 9999, U32_MAX / 2 - 9999 },
+		{ U32_MAX, 1, U32_MAX, 0 },
 	};
 	const u64 first_us = 1ULL << 50;
 	int i;
 
-	for (i = 0; i < ARRAY_SIZE(cases); i++)
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct tcp_auto state = { .min_rtt_us = cases[i].min_rtt_us };
+
 		KUNIT_EXPECT_EQ_MSG(test,
-				    tcp_auto_delay_us(&params, first_us,
+				    tcp_auto_delay_us(&params, &state, first_us,
 						      first_us + cases[i].waited_us,
 						      cases[i].rtt_us),
 				    cases[i].delay_us, "case %d", i);
+	}
 }
 
-/* The ACK leaves within two intervals of the first segment */
-static void test_delay_with_a_long_pause(struct kunit *test)
+/* With a maximum below the minimum, the maximum holds */
+static void test_maximum_below_minimum(struct kunit *test)
 {
-	static const struct tcp_auto_params long_pause = {
-		.interval_us = 1000,
-		.acks_per_rtt = 1,
-		.pause_us = 1500,
+	static const struct tcp_auto_params odd = {
+		.min_interval_us = 2000,
+		.max_interval_us = 1000,
 	};
+	struct tcp_auto state = { .min_rtt_us = 100000 };
 
-	KUNIT_EXPECT_EQ(test, tcp_auto_delay_us(&long_pause, 100, 100, 100000), 1500);
-	KUNIT_EXPECT_EQ(test, tcp_auto_delay_us(&long_pause, 100, 1000, 100000), 1100);
+	KUNIT_EXPECT_EQ(test, tcp_auto_interval_us(&odd, &state, 100000), 1000);
 }
 
 static struct kunit_case tcp_auto_cases[] = {
 	KUNIT_CASE(test_slow_start_has_linux_rule),
 	KUNIT_CASE(test_a_new_start_has_linux_rule),
 	KUNIT_CASE(test_short_rtt_has_linux_rule),
-	KUNIT_CASE(test_small_window_has_linux_rule),
+	KUNIT_CASE(test_few_segments_have_linux_rule),
 	KUNIT_CASE(test_round_is_one_rtt),
 	KUNIT_CASE(test_hole_ends_the_round),
 	KUNIT_CASE(test_sequence_numbers_wrap),
 	KUNIT_CASE(test_silence_of_hours),
 	KUNIT_CASE(test_large_part_of_the_data_in_flight),
+	KUNIT_CASE(test_shortest_rtt),
 	KUNIT_CASE(test_delay),
-	KUNIT_CASE(test_delay_with_a_long_pause),
+	KUNIT_CASE(test_maximum_below_minimum),
 	{}
 };
 

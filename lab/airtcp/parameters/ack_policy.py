@@ -72,15 +72,12 @@ class AckPolicy(Section):
     tack_beta: Annotated[int | None, count(1, 65535, KERNEL), Sysctl("tcp_tack_beta")] = parameter(
         "tack_beta", None, "TACK: maximum number of ACKs per minimum RTT"
     )
-    auto_interval_s: Annotated[
-        float | None, duration(1e-6, 0.5, KERNEL), Sysctl("tcp_auto_interval_us", 1e6)
-    ] = parameter("auto_interval", None, "auto: maximum time from a segment to its ACK")
-    auto_acks_per_rtt: Annotated[
-        int | None, count(1, 65535, KERNEL), Sysctl("tcp_auto_acks_per_rtt")
-    ] = parameter("auto_acks_per_rtt", None, "auto: minimum number of ACKs per RTT")
-    auto_pause_s: Annotated[
-        float | None, duration(1e-6, 0.5, KERNEL), Sysctl("tcp_auto_pause_us", 1e6)
-    ] = parameter("auto_pause", None, "auto: silence after which the ACK is sent")
+    auto_min_interval_s: Annotated[
+        float | None, duration(1e-6, 0.5, KERNEL), Sysctl("tcp_auto_min_interval_us", 1e6)
+    ] = parameter("auto_min_interval", None, "auto: time from a segment to its ACK without queues")
+    auto_max_interval_s: Annotated[
+        float | None, duration(1e-6, 0.5, KERNEL), Sysctl("tcp_auto_max_interval_us", 1e6)
+    ] = parameter("auto_max_interval", None, "auto: maximum time from a segment to its ACK")
     divack: Annotated[int | None, count(0, 64, KERNEL), Sysctl("tcp_divack")] = parameter(
         "divack", None, "divack: partial ACKs sent before each full one"
     )
