@@ -8,9 +8,9 @@ to the device, IP and TCP, ACKs and timers, reading. The cost of as many periods
 (ticks, system calls that find nothing) is subtracted.
 
 Bursts of 32 are typical of Wi-Fi. Policies send different numbers of ACKs, which are part of the
-cost. With an RTT of 24 ms `auto` delays an ACK by 1.5 ms. Bursts of 2 get one ACK with `default` and
-with the policies compared with it, which shows the policy's own cost, mainly its timer; `aad` has
-half its delay there, so that it expires in time, and `auto` leaves so few segments to `default`.
+cost. With an RTT of 24 ms `auto` delays an ACK by 1.5 ms. Bursts of 2 get one ACK with `default`
+and with the policies compared with it, which shows the policy's own cost, mainly its timer; `aad`
+has half its delay there, so that it expires in time, and `auto` leaves so few segments to TCP.
 """
 
 import os

@@ -100,7 +100,7 @@ def _timed(script: Script, number: int, at_ns: int, line: str) -> int:
 
 
 def expand(text: str, gro: bool, at_ns: int) -> list[tuple[int, str]]:
-    """The lines that a line at at_ns expands to, with the time after the previous; see README.md."""
+    """The lines that a line at at_ns expands to, each with the time since the previous one."""
     flags = "P." if gro else "."
     if match := re.fullmatch(r"handshake(?: <(.*)>)?", text):
         options = parse_options(match[1] or "mss 1460,sackOK,nop,wscale 7")
