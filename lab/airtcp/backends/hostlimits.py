@@ -12,8 +12,13 @@ from airtcp.errors import CrowdedError, StopError, reason
 _OPEN_FILES = 256
 _PR_GET_PDEATHSIG = 2  # linux/prctl.h
 
-# How User Mode Linux ends when the host has no room for a page of its memory.
-_BUS_ERROR = f"Kernel mode signal {signal.SIGBUS.value}"
+# A guest gets SIGBUS if the host has no room for a page of its memory: its kernel, one of its
+# programs, or the first of them.
+_BUS_ERRORS = (
+    f"Kernel mode signal {signal.SIGBUS.value}",
+    f"exit code {128 + signal.SIGBUS}",
+    f"exitcode=0x{signal.SIGBUS.value:08x}",
+)
 
 # Text in the first lines of a console -> the system call that the host rejects.
 _REFUSALS = {
@@ -61,7 +66,7 @@ def blame(failure: str, code: int, console: bytes, kills_before: int) -> None:
     """
     if code == -signal.SIGXFSZ:
         raise StopError(f"the guest's memory: {reason(OSError(errno.EFBIG, 'File too large'))}")
-    if oom_kills() > kills_before or _BUS_ERROR in failure:
+    if oom_kills() > kills_before or any(sign in failure for sign in _BUS_ERRORS):
         raise CrowdedError(f"this machine does not have enough memory for the guest: {failure}")
     for sign, call in _REFUSALS.items():
         if sign in console:
