@@ -51,14 +51,18 @@ enum tcp_ackpol_reason {
  * struct tcp_ackpol - ACK policy of a socket, and its state
  * @ops: the policy
  * @arrival_us: time of the last arrival, 0 before the first
+ * @previous_us: time of the arrival before, 0 if there was none
  * @first_us: time at which the first of @segs arrived, 0 if there are none
+ * @bound_us: latest time for the ACK of the first, 0 if not yet known
  * @deadline_us: time at which the ACK is due, 0 if the policy's timer is not
  *	used
- * @iat_us: time between the last two arrivals, or %TCP_ACKPOL_IAT_NONE
+ * @probe_us: time after the last segment at which a sender may probe, if there
+ *	are several
  * @segs: segments received and not yet acknowledged
  * @delay_us: last return value of ack_delay_us()
  * @busy: a hook of the policy is running
  * @as_default: ack_delay_us() last returned %TCP_ACKPOL_AS_DEFAULT
+ * @settled: it did so since the last ACK
  * @priv: private state of the policy
  * @rcu: for freeing
  *
@@ -68,13 +72,16 @@ enum tcp_ackpol_reason {
 struct tcp_ackpol {
 	const struct tcp_ackpol_ops *ops;
 	u64	arrival_us;
+	u64	previous_us;
 	u64	first_us;
+	u64	bound_us;
 	u64	deadline_us;
-	u32	iat_us;
+	u32	probe_us;
 	u32	segs;
 	u32	delay_us;
 	bool	busy;
 	bool	as_default;
+	bool	settled;
 	u64	priv[8];
 	struct rcu_head rcu;
 };
@@ -95,9 +102,9 @@ struct tcp_ackpol_param {
  * struct tcp_ackpol_ops - an ACK policy
  * @ack_delay_us: returns the delay of the ACK in microseconds after the last
  *	arrival; 0 sends it now, %TCP_ACKPOL_DELACK uses the delayed ACK timer,
- *	%TCP_ACKPOL_AS_DEFAULT lets TCP decide as without a policy.
- *	Called for data that arrived in order, unless TCP acknowledges it at
- *	once. (required)
+ *	%TCP_ACKPOL_AS_DEFAULT lets TCP decide as without a policy, until an
+ *	ACK is sent. Called for data that arrived in order, unless TCP
+ *	acknowledges it at once. (required)
  * @data_recv: data arrived, in order or not. (optional)
  * @ack_sent: an ACK was sent, pure or piggybacked; tcp_ackpol.segs is reset
  *	afterwards. (optional)
@@ -200,10 +207,26 @@ static inline u32 tcp_ackpol_rtt_us(const struct sock *sk)
 	return rtt_us >> 3;
 }
 
+/* Time between the last two arrivals, or %TCP_ACKPOL_IAT_NONE */
+static inline u32 tcp_ackpol_iat_us(const struct tcp_ackpol *ap)
+{
+	if (!ap->previous_us)
+		return TCP_ACKPOL_IAT_NONE;
+
+	return min_t(u64, ap->arrival_us - ap->previous_us,
+		     TCP_ACKPOL_IAT_NONE - 1);
+}
+
 /* Did the policy last leave the decision to TCP? */
 static inline bool tcp_ackpol_as_default(const struct sock *sk)
 {
 	return tcp_ackpol(sk)->as_default;
+}
+
+/* Did it do so for the pending ACK? */
+static inline bool tcp_ackpol_settled(const struct sock *sk)
+{
+	return tcp_ackpol(sk)->settled;
 }
 
 void tcp_ackpol_init(void);
@@ -251,6 +274,11 @@ static inline void tcp_ackpol_init(void)
 }
 
 static inline bool tcp_ackpol_as_default(const struct sock *sk)
+{
+	return false;
+}
+
+static inline bool tcp_ackpol_settled(const struct sock *sk)
 {
 	return false;
 }

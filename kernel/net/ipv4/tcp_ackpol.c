@@ -7,7 +7,8 @@
  *                                      |  FIN, window, quick ACK mode: now
  *                                      v
  *                                    ack_delay_us() -- 0 --> now
- *                                      |     '-- DELACK --> delayed ACK timer
+ *                                      |     |-- DELACK --> delayed ACK timer
+ *                                      |     '-- AS_DEFAULT --> without a policy
  *                                      v
  *        deadline = min(arrival + delay, tcp_ackpol_latest_us()), timer --> ACK
  *
@@ -50,16 +51,18 @@
  */
 static u64 tcp_ackpol_latest_us(const struct sock *sk)
 {
-	const struct tcp_ackpol *ap = tcp_ackpol(sk);
-	u64 latest_us;
+	struct tcp_ackpol *ap = tcp_ackpol(sk);
 
-	latest_us = ap->first_us + min_t(u32, TCP_ACKPOL_MAX_US,
-					 jiffies_to_usecs(tcp_delack_max(sk)));
-	if (ap->segs > 1)
-		latest_us = min(latest_us,
-				ap->arrival_us + tcp_ackpol_rtt_us(sk) +
-				TCP_ACKPOL_PROBE_US);
-	return latest_us;
+	if (!ap->bound_us) {
+		ap->bound_us = ap->first_us +
+			       min_t(u32, TCP_ACKPOL_MAX_US,
+				     jiffies_to_usecs(tcp_delack_max(sk)));
+		ap->probe_us = tcp_ackpol_rtt_us(sk) + TCP_ACKPOL_PROBE_US;
+	}
+	if (ap->segs <= 1)
+		return ap->bound_us;
+
+	return min(ap->bound_us, ap->arrival_us + ap->probe_us);
 }
 
 static ktime_t tcp_ackpol_ktime(u64 us)
@@ -109,7 +112,7 @@ static void tcp_ackpol_check_bound(struct sock *sk)
 	WARN_ONCE(!(icsk->icsk_ack.pending & ICSK_ACK_TIMER) ||
 		  time_after(icsk->icsk_ack.timeout,
 			     jiffies + tcp_delack_max(sk)) ||
-		  (tcp_ackpol(sk)->segs > 1 && !tcp_ackpol(sk)->as_default),
+		  tcp_ackpol(sk)->segs > 1,
 		  "TCP: ACK policy %s: no timer for %u segments since %lld us\n",
 		  tcp_ackpol(sk)->ops->name, tcp_ackpol(sk)->segs,
 		  tcp_clock_us() - tcp_ackpol(sk)->first_us);
@@ -161,13 +164,12 @@ void __tcp_ackpol_data_recv(struct sock *sk, const struct sk_buff *skb)
 	u64 now_us = tcp_sk(sk)->tcp_mstamp;
 
 	sock_owned_by_me(sk);
-	ap->iat_us = TCP_ACKPOL_IAT_NONE;
-	if (ap->arrival_us)
-		ap->iat_us = min_t(u64, now_us - ap->arrival_us,
-				   TCP_ACKPOL_IAT_NONE - 1);
+	ap->previous_us = ap->arrival_us;
 	ap->arrival_us = now_us;
-	if (!ap->segs)
+	if (!ap->segs) {
 		ap->first_us = now_us;
+		ap->bound_us = 0;
+	}
 	ap->segs += max_t(u16, 1, skb_shinfo(skb)->gso_segs);
 
 	if (ap->ops->data_recv)
@@ -184,6 +186,7 @@ void __tcp_ackpol_ack_sent(struct sock *sk)
 
 	ap->segs = 0;
 	ap->first_us = 0;
+	ap->settled = false;
 }
 
 /* Would the sender run out of window if this ACK were delayed?
@@ -225,23 +228,6 @@ static enum tcp_ackpol_reason tcp_ackpol_immediate(struct sock *sk,
 	return TCP_ACKPOL_DELAYED;
 }
 
-/* As __tcp_ack_snd_check() decides without a policy. If the application has yet
- * to read, tcp_cleanup_rbuf() may send the ACK.
- */
-static enum tcp_ackpol_reason tcp_ackpol_default(struct sock *sk)
-{
-	const struct tcp_sock *tp = tcp_sk(sk);
-
-	if (tcp_ackpol_exceeds(sk, 1) &&
-	    (tp->rcv_nxt - tp->copied_seq < sk->sk_rcvlowat ||
-	     __tcp_select_window(sk) >= tp->rcv_wnd))
-		return TCP_ACKPOL_POLICY;
-
-	inet_csk(sk)->icsk_ack.pending &= ~ICSK_ACK_POLICY;
-	tcp_ackpol(sk)->deadline_us = 0;
-	return TCP_ACKPOL_DELACKED;
-}
-
 /* Call the policy, and start the timer if the ACK is delayed */
 static enum tcp_ackpol_reason tcp_ackpol_ask(struct sock *sk)
 {
@@ -252,8 +238,12 @@ static enum tcp_ackpol_reason tcp_ackpol_ask(struct sock *sk)
 	ap->delay_us = ap->ops->ack_delay_us(sk);
 	ap->busy = false;
 	ap->as_default = ap->delay_us == TCP_ACKPOL_AS_DEFAULT;
-	if (ap->as_default)
-		return tcp_ackpol_default(sk);
+	if (ap->as_default) {
+		inet_csk(sk)->icsk_ack.pending &= ~ICSK_ACK_POLICY;
+		ap->deadline_us = 0;
+		ap->settled = true;
+		return TCP_ACKPOL_DELACKED;
+	}
 
 	if (!ap->delay_us)
 		return TCP_ACKPOL_POLICY;
@@ -283,8 +273,8 @@ static enum tcp_ackpol_reason tcp_ackpol_ask(struct sock *sk)
  * @sk: socket with a policy and nothing in its out of order queue
  * @quickack: is the socket in quick ACK mode?
  *
- * Return: true if the ACK must be sent now, false if it waits for a timer or
- * was sent according to the delayed ACK timer's rules.
+ * Return: true if the ACK must be sent now. Otherwise it waits for a timer, or,
+ * if tcp_ackpol_settled(), TCP decides.
  */
 bool tcp_ackpol_ack_now(struct sock *sk, bool quickack)
 {
@@ -296,6 +286,9 @@ bool tcp_ackpol_ack_now(struct sock *sk, bool quickack)
 	reason = tcp_ackpol_immediate(sk, quickack);
 	if (reason == TCP_ACKPOL_DELAYED)
 		reason = tcp_ackpol_ask(sk);
+
+	if (ap->settled)
+		return false;
 
 	if (reason == TCP_ACKPOL_DELACKED)
 		tcp_send_delayed_ack(sk);

@@ -61,7 +61,7 @@ static void tcp_aad_data_recv(struct sock *sk)
 	BUILD_BUG_ON(TCP_AAD_INF != TCP_ACKPOL_IAT_NONE);
 
 	tcp_aad_arrival(tcp_ackpol_priv(sk), tcp_aad_params(sk),
-			ap->arrival_us, ap->iat_us);
+			ap->arrival_us, tcp_ackpol_iat_us(ap));
 }
 
 static u32 tcp_aad_ack_delay_us(struct sock *sk)

@@ -56,40 +56,55 @@ static const struct tcp_auto_params *tcp_auto_params(const struct sock *sk)
 	return tcp_ackpol_params(sk, &tcp_auto);
 }
 
-static void tcp_auto_data_recv(struct sock *sk)
+/* The sender was idle. This also holds for the first data, where it does no
+ * harm.
+ */
+static bool tcp_auto_was_idle(const struct sock *sk)
+{
+	const struct tcp_ackpol *ap = tcp_ackpol(sk);
+
+	return ap->arrival_us - ap->previous_us > TCP_AUTO_IDLE_US;
+}
+
+/* Not inlined: once per round trip, while tcp_auto_ack_sent() runs for each ACK */
+static noinline void tcp_auto_next_round(struct sock *sk, u32 rtt_us)
+{
+	struct tcp_auto *state = tcp_ackpol_priv(sk);
+
+	tcp_auto_end_round(state, tcp_ackpol(sk)->arrival_us,
+			   tcp_sk(sk)->rcv_nxt, rtt_us);
+	tcp_auto_decide(state, tcp_auto_params(sk),
+			inet_csk(sk)->icsk_ack.rcv_mss, rtt_us);
+}
+
+/* Rounds end with an ACK: that is often enough, and costs less */
+static void tcp_auto_ack_sent(struct sock *sk)
 {
 	const struct tcp_ackpol *ap = tcp_ackpol(sk);
 	struct tcp_auto *state = tcp_ackpol_priv(sk);
 	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 rtt_us = tcp_ackpol_rtt_us(sk);
 
-	if (ap->iat_us != TCP_ACKPOL_IAT_NONE && ap->iat_us > TCP_AUTO_IDLE_US)
+	if (tcp_auto_was_idle(sk))
 		tcp_auto_start(state);
 
-	if (RB_EMPTY_ROOT(&tp->out_of_order_queue))
-		tcp_auto_arrival(state, ap->arrival_us, tp->rcv_nxt,
-				 tcp_ackpol_rtt_us(sk));
-	else
+	state->received += ap->segs;
+	if (!RB_EMPTY_ROOT(&tp->out_of_order_queue))
 		tcp_auto_hole(state);
-}
-
-static void tcp_auto_ack_sent(struct sock *sk)
-{
-	struct tcp_auto *state = tcp_ackpol_priv(sk);
-	u32 segs = tcp_ackpol(sk)->segs;
-
-	state->received += min(segs, U32_MAX - state->received);
+	else if (tcp_auto_arrival(state, ap->arrival_us, tp->rcv_nxt, rtt_us))
+		tcp_auto_next_round(sk, rtt_us);
 }
 
 static u32 tcp_auto_ack_delay_us(struct sock *sk)
 {
-	const struct tcp_auto_params *params = tcp_auto_params(sk);
-	const struct tcp_auto *state = tcp_ackpol_priv(sk);
 	const struct tcp_ackpol *ap = tcp_ackpol(sk);
+	struct tcp_auto *state = tcp_ackpol_priv(sk);
 	const struct tcp_sock *tp = tcp_sk(sk);
-	u32 rtt_us = tcp_ackpol_rtt_us(sk);
 
-	if (tcp_auto_like_default(params, state,
-				  inet_csk(sk)->icsk_ack.rcv_mss, rtt_us))
+	if (tcp_auto_was_idle(sk))
+		tcp_auto_start(state);
+
+	if (!state->interval_us)
 		return TCP_ACKPOL_AS_DEFAULT;
 
 	if (!tcp_ackpol_exceeds(sk, 1))
@@ -98,23 +113,15 @@ static u32 tcp_auto_ack_delay_us(struct sock *sk)
 	if (tcp_auto_large(state, tp->rcv_nxt - tp->rcv_wup, ap->segs))
 		return 0;
 
-	return tcp_auto_delay_us(params, state, ap->first_us, ap->arrival_us,
-				 rtt_us);
+	return tcp_auto_delay_us(state, ap->first_us, ap->arrival_us);
 }
 
 static int tcp_auto_get_info(const struct sock *sk, struct sk_buff *skb)
 {
-	const struct tcp_auto_params *params = tcp_auto_params(sk);
 	const struct tcp_auto *state = tcp_ackpol_priv(sk);
-	u32 rtt_us = tcp_ackpol_rtt_us(sk);
-	u32 interval_us = 0;
 
-	if (!tcp_auto_like_default(params, state,
-				   inet_csk(sk)->icsk_ack.rcv_mss, rtt_us))
-		interval_us = tcp_auto_interval_us(params, state, rtt_us);
-
-	if (nla_put_u32(skb, TCP_ACKPOL_AUTO_A_RTT_US, rtt_us) ||
-	    nla_put_u32(skb, TCP_ACKPOL_AUTO_A_INTERVAL_US, interval_us))
+	if (nla_put_u32(skb, TCP_ACKPOL_AUTO_A_RTT_US, tcp_ackpol_rtt_us(sk)) ||
+	    nla_put_u32(skb, TCP_ACKPOL_AUTO_A_INTERVAL_US, state->interval_us))
 		return -EMSGSIZE;
 
 	return 0;
@@ -122,7 +129,6 @@ static int tcp_auto_get_info(const struct sock *sk, struct sk_buff *skb)
 
 static struct tcp_ackpol_ops tcp_auto __read_mostly = {
 	.ack_delay_us	= tcp_auto_ack_delay_us,
-	.data_recv	= tcp_auto_data_recv,
 	.ack_sent	= tcp_auto_ack_sent,
 	.get_info	= tcp_auto_get_info,
 	.params		= tcp_auto_param_list,

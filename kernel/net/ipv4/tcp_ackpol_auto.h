@@ -50,9 +50,13 @@ struct tcp_auto_params {
  * @round_seq: rcv_nxt at that time
  * @round_bytes: received in the last round trip
  * @bytes_per_ms: highest rate of a round, as a reference for growth
- * @received: segments received since slow start may have begun
+ * @received: segments received since slow start may have begun; if it wraps
+ *	around, a few more ACKs are sent
  * @flat_rounds: rounds since the rate last grew by a quarter
  * @min_rtt_us: shortest round trip time, 0 if unknown
+ * @interval_us: from the first segment to its ACK, 0: as TCP without a policy
+ * @pause_us: silence after which the ACK is sent
+ * @latest_us: from the first segment to the ACK if nothing more arrives
  */
 struct tcp_auto {
 	u64 round_us;
@@ -62,6 +66,9 @@ struct tcp_auto {
 	u32 received;
 	u32 flat_rounds;
 	u32 min_rtt_us;
+	u32 interval_us;
+	u32 pause_us;
+	u32 latest_us;
 };
 
 /* The sender may be in slow start: at the start, and after a pause */
@@ -76,32 +83,39 @@ static inline void tcp_auto_hole(struct tcp_auto *state)
 	state->round_us = 0;
 }
 
-/* Data arrived in order at @now_us. A round lasts for at least one round trip.
+/* Data arrived in order until @now_us. A round lasts for at least one round trip.
  *
- * In slow start the rate doubles with each round until the path is full. The
- * sender does not notice that before another round trip, so three rounds
- * without growth are the end (as in BBR's startup).
+ * Return: has a round ended?
  */
-static inline void tcp_auto_arrival(struct tcp_auto *state, u64 now_us,
-				    u32 rcv_nxt, u32 rtt_us)
+static inline bool __must_check tcp_auto_arrival(struct tcp_auto *state,
+						 u64 now_us, u32 rcv_nxt,
+						 u32 rtt_us)
 {
-	u32 bytes, bytes_per_ms;
-	u64 us;
-
 	if (rtt_us && (!state->min_rtt_us || rtt_us < state->min_rtt_us))
 		state->min_rtt_us = rtt_us;
 
 	if (!state->round_us) {
 		state->round_us = now_us;
 		state->round_seq = rcv_nxt;
-		return;
+		return false;
 	}
 
-	us = now_us - state->round_us;
-	if (!rtt_us || us < rtt_us)
-		return;
+	return rtt_us && now_us - state->round_us >= rtt_us;
+}
 
-	bytes = rcv_nxt - state->round_seq;
+/* Measure the round that ended, and start the next one.
+ *
+ * In slow start the rate doubles with each round until the path is full. The
+ * sender does not notice that before another round trip, so three rounds
+ * without growth are the end (as in BBR's startup).
+ */
+static inline void tcp_auto_end_round(struct tcp_auto *state, u64 now_us,
+				      u32 rcv_nxt, u32 rtt_us)
+{
+	u32 bytes = rcv_nxt - state->round_seq;
+	u64 us = now_us - state->round_us;
+	u32 bytes_per_ms;
+
 	bytes_per_ms = div64_u64((u64)bytes * USEC_PER_MSEC, us);
 	if (bytes_per_ms > state->bytes_per_ms + state->bytes_per_ms / 4) {
 		state->bytes_per_ms = bytes_per_ms;
@@ -134,9 +148,9 @@ tcp_auto_min_interval_us(const struct tcp_auto_params *params, u32 rtt_us)
  * nearly empty, the time until the ACK is lost.
  */
 static inline u32 tcp_auto_interval_us(const struct tcp_auto_params *params,
-				       const struct tcp_auto *state, u32 rtt_us)
+				       u32 rtt_us, u32 min_rtt_us)
 {
-	u32 queue_us = rtt_us - min(rtt_us, state->min_rtt_us);
+	u32 queue_us = rtt_us - min(rtt_us, min_rtt_us);
 
 	return min_t(u32, READ_ONCE(params->max_interval_us),
 		     max(queue_us / TCP_AUTO_SHARE_OF_QUEUE,
@@ -144,15 +158,36 @@ static inline u32 tcp_auto_interval_us(const struct tcp_auto_params *params,
 }
 
 /* Does the sender need as many ACKs as TCP sends without a policy? */
-static inline bool tcp_auto_like_default(const struct tcp_auto_params *params,
-					 const struct tcp_auto *state, u32 mss,
-					 u32 rtt_us)
+static inline bool tcp_auto_like_default(const struct tcp_auto *state,
+					 u32 interval_us, u32 mss, u32 rtt_us)
 {
 	return rtt_us < TCP_AUTO_MIN_RTT_US ||
 	       tcp_auto_may_grow(state) ||
-	       (u64)state->round_bytes *
-	       tcp_auto_interval_us(params, state, rtt_us) <
+	       (u64)state->round_bytes * interval_us <
 	       (u64)TCP_AUTO_MIN_SEGS * mss * rtt_us;
+}
+
+/* Decide how long ACKs wait in the next round.
+ *
+ * A silence is the end of the data, or the sender waits for the ACK. With a
+ * queue that doubles the RTT a sender does not wait; if nothing arrives for a
+ * while, others have the medium.
+ */
+static inline void tcp_auto_decide(struct tcp_auto *state,
+				   const struct tcp_auto_params *params,
+				   u32 mss, u32 rtt_us)
+{
+	u32 interval_us = tcp_auto_interval_us(params, rtt_us,
+					       state->min_rtt_us);
+
+	if (tcp_auto_like_default(state, interval_us, mss, rtt_us))
+		interval_us = 0;
+
+	state->interval_us = interval_us;
+	state->latest_us = rtt_us / 2;
+	state->pause_us = tcp_auto_min_interval_us(params, rtt_us);
+	if (rtt_us / 2 > state->min_rtt_us)
+		state->pause_us = state->latest_us;
 }
 
 /* Are @bytes in @segs segments a large part of the data in flight? */
@@ -167,24 +202,17 @@ static inline bool tcp_auto_large(const struct tcp_auto *state, u32 bytes,
  * at @first_us.
  *
  * An arrival is a better time than a timer: data that arrives together is
- * acknowledged together. The timer is for the end of the data, and for senders
- * that wait for the ACK. With a queue that doubles the RTT a sender does not
- * wait; if nothing arrives for a while, others have the medium.
+ * acknowledged together. The timer is for a silence.
  */
-static inline u32 tcp_auto_delay_us(const struct tcp_auto_params *params,
-				    const struct tcp_auto *state,
-				    u64 first_us, u64 now_us, u32 rtt_us)
+static inline u32 tcp_auto_delay_us(const struct tcp_auto *state, u64 first_us,
+				    u64 now_us)
 {
-	u32 left_us;
+	u64 waited_us = now_us - first_us;
 
-	if (now_us - first_us >= tcp_auto_interval_us(params, state, rtt_us))
+	if (waited_us >= state->interval_us)
 		return 0;
 
-	left_us = first_us + rtt_us / 2 - now_us;
-	if (rtt_us / 2 > state->min_rtt_us)
-		return left_us;
-
-	return min(left_us, tcp_auto_min_interval_us(params, rtt_us));
+	return min_t(u32, state->latest_us - waited_us, state->pause_us);
 }
 
 #endif /* _TCP_ACKPOL_AUTO_H */

@@ -28,7 +28,10 @@ static void run_arrivals(struct tcp_auto_run *run, u32 count, u32 gap_us,
 	while (count--) {
 		run->now_us += gap_us;
 		run->seq += MSS;
-		tcp_auto_arrival(&run->state, run->now_us, run->seq, rtt_us);
+		if (!tcp_auto_arrival(&run->state, run->now_us, run->seq, rtt_us))
+			continue;
+		tcp_auto_end_round(&run->state, run->now_us, run->seq, rtt_us);
+		tcp_auto_decide(&run->state, &params, MSS, rtt_us);
 	}
 }
 
@@ -41,7 +44,7 @@ static void run_round(struct tcp_auto_run *run, u32 count)
 
 static bool like_default(const struct tcp_auto_run *run)
 {
-	return tcp_auto_like_default(&params, &run->state, MSS, RTT_US);
+	return !run->state.interval_us;
 }
 
 /* A connection with 300 segments per round, after slow start, without a queue */
@@ -97,12 +100,12 @@ static void test_short_rtt_has_linux_rule(struct kunit *test)
 {
 	struct tcp_auto_run run = steady();
 
-	KUNIT_EXPECT_FALSE(test, tcp_auto_like_default(&params, &run.state, MSS,
-						       2000));
-	KUNIT_EXPECT_TRUE(test, tcp_auto_like_default(&params, &run.state, MSS,
-						      1999));
-	KUNIT_EXPECT_TRUE(test, tcp_auto_like_default(&params, &run.state, MSS,
-						      0));
+	tcp_auto_decide(&run.state, &params, MSS, 2000);
+	KUNIT_EXPECT_FALSE(test, like_default(&run));
+	tcp_auto_decide(&run.state, &params, MSS, 1999);
+	KUNIT_EXPECT_TRUE(test, like_default(&run));
+	tcp_auto_decide(&run.state, &params, MSS, 0);
+	KUNIT_EXPECT_TRUE(test, like_default(&run));
 }
 
 /* 16 segments in a sixteenth of the round trip are 256 in all of it */
@@ -225,19 +228,23 @@ static void test_delay(struct kunit *test)
 		/* at most 10 ms */
 		{ 100000, 20000, 9999, 40001 },
 		{ 100000, 20000, 10000, 0 },
-		{ U32_MAX, 1, 9999, U32_MAX / 2 - 9999 },
-		{ U32_MAX, 1, U32_MAX, 0 },
+		{ 4000000, 1, 9999, 1990001 },
+		{ 4000000, 1, U32_MAX, 0 },
 	};
 	const u64 first_us = 1ULL << 50;
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct tcp_auto state = { .min_rtt_us = cases[i].min_rtt_us };
+		struct tcp_auto state = {
+			.min_rtt_us = cases[i].min_rtt_us,
+			.round_bytes = U32_MAX,
+			.flat_rounds = TCP_AUTO_FLAT_ROUNDS,
+		};
 
+		tcp_auto_decide(&state, &params, MSS, cases[i].rtt_us);
 		KUNIT_EXPECT_EQ_MSG(test,
-				    tcp_auto_delay_us(&params, &state, first_us,
-						      first_us + cases[i].waited_us,
-						      cases[i].rtt_us),
+				    tcp_auto_delay_us(&state, first_us,
+						      first_us + cases[i].waited_us),
 				    cases[i].delay_us, "case %d", i);
 	}
 }
@@ -249,9 +256,8 @@ static void test_maximum_below_minimum(struct kunit *test)
 		.min_interval_us = 2000,
 		.max_interval_us = 1000,
 	};
-	struct tcp_auto state = { .min_rtt_us = 100000 };
 
-	KUNIT_EXPECT_EQ(test, tcp_auto_interval_us(&odd, &state, 100000), 1000);
+	KUNIT_EXPECT_EQ(test, tcp_auto_interval_us(&odd, 100000, 100000), 1000);
 }
 
 static struct kunit_case tcp_auto_cases[] = {

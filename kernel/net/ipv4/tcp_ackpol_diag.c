@@ -17,8 +17,8 @@ static int tcp_ackpol_put_state(struct sock *sk, struct sk_buff *skb)
 	    nla_put_u32(skb, TCP_ACKPOL_A_DELAY_US, ap->delay_us))
 		return -EMSGSIZE;
 
-	if (ap->arrival_us && ap->iat_us != TCP_ACKPOL_IAT_NONE &&
-	    nla_put_u32(skb, TCP_ACKPOL_A_IAT_US, ap->iat_us))
+	if (ap->previous_us &&
+	    nla_put_u32(skb, TCP_ACKPOL_A_IAT_US, tcp_ackpol_iat_us(ap)))
 		return -EMSGSIZE;
 
 	if (ap->deadline_us) {

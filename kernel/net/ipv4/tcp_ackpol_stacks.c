@@ -109,13 +109,14 @@ static u32 tcp_quiche_ack_delay_us(struct sock *sk)
 static void tcp_bbr_draft_data_recv(struct sock *sk)
 {
 	struct tcp_auto *state = tcp_ackpol_priv(sk);
+	u64 now_us = tcp_ackpol(sk)->arrival_us;
 	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 rtt_us = tcp_ackpol_rtt_us(sk);
 
-	if (RB_EMPTY_ROOT(&tp->out_of_order_queue))
-		tcp_auto_arrival(state, tcp_ackpol(sk)->arrival_us, tp->rcv_nxt,
-				 tcp_ackpol_rtt_us(sk));
-	else
+	if (!RB_EMPTY_ROOT(&tp->out_of_order_queue))
 		tcp_auto_hole(state);
+	else if (tcp_auto_arrival(state, now_us, tp->rcv_nxt, rtt_us))
+		tcp_auto_end_round(state, now_us, tp->rcv_nxt, rtt_us);
 }
 
 static u32 tcp_bbr_draft_ack_delay_us(struct sock *sk)

@@ -60,8 +60,8 @@ TRACE_EVENT(tcp_ackpol_decision,
 		const struct tcp_ackpol *ap = tcp_ackpol(sk);
 
 		__entry->sock_cookie = sock_gen_cookie(sk);
-		__entry->iat_us = ap->iat_us == TCP_ACKPOL_IAT_NONE ?
-				  -1LL : ap->iat_us;
+		__entry->iat_us = ap->previous_us ?
+				  (s64)tcp_ackpol_iat_us(ap) : -1LL;
 		__entry->ato_us = ato_us;
 		__entry->segs = ap->segs;
 		__entry->rcv_nxt = tcp_sk(sk)->rcv_nxt;
