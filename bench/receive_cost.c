@@ -2,10 +2,11 @@
 /*
  * receive_cost BURSTS BURST PERIOD_US RTT_US: measure the cost of a received segment.
  *
- * For a machine whose time stamp counter counts instructions (QEMU with -icount shift=0).  A peer
- * behind a TUN device sends a burst of full segments per period; the application reads after each
- * burst.  RTT_US is the round trip time of the handshake.  The rest of a period is spent in a loop, so that timers fire in it.  The instructions of
- * the loop are subtracted.  Prints instructions, segments and ACKs.
+ * For a machine whose time stamp counter counts instructions (QEMU with -icount shift=0), one per
+ * nanosecond.  A peer behind a TUN device sends a burst of full segments per period; the application
+ * reads after each burst.  RTT_US is the round trip time of the handshake and of the timestamps that
+ * segments echo.  The rest of a period is spent in a loop, so that timers fire in it.  The
+ * instructions of the loop are subtracted.  Prints instructions, segments and ACKs.
  */
 #define _GNU_SOURCE
 #include <x86intrin.h>
@@ -59,13 +60,13 @@ static uint64_t iteration_cost(void)
 
 int main(int argc, char **argv)
 {
-	static const uint8_t stamp[] = { 1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 0 };
+	uint8_t stamp[] = { 1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 0 };
 	static char buffer[1 << 20];
 	static struct segment *segments;
 	uint64_t start = 0, next = 0, iterations = 0;
 	long bursts, burst, i, j;
 	size_t octets = 0;
-	uint64_t period, cost;
+	uint64_t period, cost, connected;
 	long replies = 0;
 
 	if (argc != 5)
@@ -81,11 +82,16 @@ int main(int argc, char **argv)
 	cost = iteration_cost();
 	peer.rtt_us = atol(argv[4]);
 	peer_open();
+	connected = __rdtsc();
 	if (!peer_connect(5001, 1, true))
 		errx(1, "cannot connect");
 
 	/* The first half is warm-up: slow start, quick ACKs, a growing window. */
 	for (i = -bursts; i < bursts; i++) {
+		uint32_t echo = htonl(peer.stamp + (__rdtsc() - connected) / 1000000 -
+				      peer.rtt_us / 1000);
+
+		memcpy(stamp + 8, &echo, sizeof(echo));
 		for (j = 0; j < burst; j++) {
 			octets = peer_build(&segments[j], (struct sent){
 				.seq = peer.next, .ack = peer.sent, .flags = ".", .window = 60000,

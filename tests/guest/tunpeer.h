@@ -35,6 +35,7 @@ static struct {
 	uint32_t sent;		/* sent by the kernel */
 	bool stamps;
 	bool synack;		/* received since peer_connect() started */
+	uint32_t stamp;		/* the kernel's timestamp in its SYN-ACK */
 	long segments, replies;
 	useconds_t rtt_us;	/* of the handshake */
 } peer = { .sock = -1 };
@@ -117,6 +118,20 @@ static void peer_send(struct sent what)
 	peer_write(&out, peer_build(&out, what));
 }
 
+/* The timestamp of a segment, 0 if it has none */
+static uint32_t peer_stamp(const struct segment *in)
+{
+	const uint8_t *option = in->rest, *end = in->rest + 4 * in->tcp.doff - sizeof(in->tcp);
+	uint32_t stamp;
+
+	while (option + 10 <= end && *option != 8)
+		option += *option > 1 && option[1] ? option[1] : 1;
+	if (option + 10 > end)
+		return 0;
+	memcpy(&stamp, option + 2, sizeof(stamp));
+	return ntohl(stamp);
+}
+
 /* Process the segments that the kernel sent. */
 static void peer_drain(void)
 {
@@ -128,6 +143,8 @@ static void peer_drain(void)
 			continue;
 		peer.replies++;
 		peer.synack |= in.tcp.syn;
+		if (in.tcp.syn)
+			peer.stamp = peer_stamp(&in);
 		if (in.tcp.ack)
 			peer.acked = ntohl(in.tcp.ack_seq);
 		peer.sent = ntohl(in.tcp.seq) + ntohs(in.ip.tot_len) - 20 - 4 * in.tcp.doff +
