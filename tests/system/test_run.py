@@ -65,7 +65,8 @@ def test_udp_run_has_every_metric_but_those_of_tcp(measure: Measure) -> None:
     missing = {name for name, value in result.metrics.items() if value is None}
     assert missing == {
         *("retransmits", "data_segments", "delivery_share", "acks_sent", "acks_per_segment"),
-        *("tcp_rtt_ms_p50", "tcp_rtt_ms_p95", "cwnd_segments_mean", "goodput_jain"),
+        *("tcp_rtt_ms_mean", "tcp_rtt_ms_p50", "tcp_rtt_ms_p95", "goodput_jain"),
+        *("cwnd_segments_mean", "cwnd_segments_max"),
         *("flow_jain", UPLOAD, *OTHERS),
     }
 
@@ -81,6 +82,13 @@ def test_wire_limits_goodput_as_in_the_thesis(measure: Measure) -> None:
     """tbf counts Ethernet frames: 1448 of 1514 bytes are payload, 47.8 of 50 Mbit/s."""
     result = measure("rate=50Mbit", "duration=5s")
     assert result.values["goodput_mbps"] == pytest.approx(50 * 1448 / 1514, rel=0.01)
+
+
+def test_a_short_queue_drops_and_waits_less(measure: Measure) -> None:
+    default = measure("duration=5s").values
+    short = measure("duration=5s", "txq_limit=64").values
+    assert short["retransmits"] > 10 * default["retransmits"]
+    assert short["tcp_rtt_ms_mean"] < 0.5 * default["tcp_rtt_ms_mean"]
 
 
 def test_gro_reduces_the_acks_of_the_default_policy(measure: Measure) -> None:

@@ -43,17 +43,20 @@ NOT_SINGLE_FLOW = {"goodput_jain", "flow_jain", "ping_idle_ms_p50"} | UDP_PING |
 DOWNLOAD, UPLOAD = {"goodput_download_mbps"}, {"goodput_upload_mbps"}
 BULK = {"goodput_mbps"} | DOWNLOAD | UPLOAD | PING | NOT_SINGLE_FLOW
 OTHER_WORKLOADS = REQUEST_RESPONSE | TRANSFER | PAGES
-SAMPLED = {"tcp_rtt_ms_p50", "tcp_rtt_ms_p95", "cwnd_segments_mean"}
+SAMPLED = {
+    "tcp_rtt_ms_mean",
+    "tcp_rtt_ms_p50",
+    "tcp_rtt_ms_p95",
+    "cwnd_segments_mean",
+    "cwnd_segments_max",
+}
 TCP_ONLY = {
     "retransmits",
     "data_segments",
     "delivery_share",
     "acks_sent",
     "acks_per_segment",
-    "tcp_rtt_ms_p50",
-    "tcp_rtt_ms_p95",
-    "cwnd_segments_mean",
-}
+} | SAMPLED
 
 
 def compute(run: Path, parameters: Parameters) -> dict[str, Value]:
@@ -71,11 +74,13 @@ def test_every_metric_of_a_download(tmp_path: Path) -> None:
             "delivery_share": 0.995,
             "acks_sent": 500,
             "acks_per_segment": 500 / 995,
+            "tcp_rtt_ms_mean": 20.0,
             "tcp_rtt_ms_p50": 20.0,  # of 10, 20, 30; 0 means not yet measured
             "tcp_rtt_ms_p95": 29.0,
             "ping_rtt_ms_p50": 3.0,  # of 1, 2, 3, 4, 5
             "ping_rtt_ms_p95": 4.8,
             "cwnd_segments_mean": 25.0,  # of 10, 20, 30, 40
+            "cwnd_segments_max": 40.0,
             "ampdu_mpdus_mean": (10 * 1 + 30 * 20) / 40,
             "airtime_data_share": 0.60,
             "airtime_ack_share": 0.20,

@@ -37,6 +37,7 @@ def qdiscs(plan: list[Step], node: str) -> list[str]:
         {"ack_filter": "shape+multicast", "ack_filter_rate": "1Mbit", "direction": "upload"},
         {"path": "satellite", "ack_filter": "cake", "router": "custom", "router_packet": "9us"},
         {**CABLES, "workload": "transfer", "transfer_size": "1B", "cwnd_trace": "on"},
+        {"rate_at": "server", "rate": "20Mbit", "stations": 2},
     ],
 )
 def test_plans_are_valid_shell(values: dict[str, Plain]) -> None:
@@ -50,6 +51,18 @@ def test_cables_have_no_radios() -> None:
     for word in ("airsim radio add", "hostapd", "iw dev", "wlan0", "ieee80211"):
         assert word not in text(plan)
     assert "peer name port2 netns ap" in text(plan)
+
+
+def test_a_server_limits_its_own_rate() -> None:
+    tbf = "tbf rate 40000000bit burst 4000b latency 400000us"
+    assert qdiscs(planned(rate_at="server", rate="40Mbit", delay="3ms"), "server") == [
+        f"eth0 root handle 2: {tbf}",
+        "eth0 parent 2:1 handle 1: netem delay 3000us limit 1000",
+    ]
+    assert qdiscs(planned(rate_at="server", rate="40Mbit"), "server") == [
+        f"eth0 root handle 2: {tbf}"
+    ]
+    assert not qdiscs(planned(rate_at="server"), "server")
 
 
 def test_every_cable_limits_the_rate() -> None:

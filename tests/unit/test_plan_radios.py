@@ -222,5 +222,12 @@ def test_rts_is_set_at_both_ends() -> None:
     assert "set rts" not in text(planned())
 
 
+def test_the_limit_of_queues_is_set_at_both_ends() -> None:
+    plan = planned(txq_limit="256")
+    for radio, node in enumerate(("ap", "station")):
+        assert f"must iw phy phy{radio} set txq limit 256" in section(plan, node)
+    assert "set txq" not in text(planned())
+
+
 def test_a_run_records_the_settings_of_radios() -> None:
     assert "must airsim radio show >radios.txt" in commands(planned())

@@ -77,10 +77,9 @@ METRICS: Mapping[str, Metric] = {
     "host_utilisation": Metric(
         "", "share of the transfer's time in which the slow host's processor was busy"
     ),
-    "tcp_rtt_ms_p50": Metric("ms", "median of the sender's smoothed RTT, sampled periodically"),
-    "tcp_rtt_ms_p95": Metric(
-        "ms", "95th percentile of the sender's smoothed RTT, sampled periodically"
-    ),
+    "tcp_rtt_ms_mean": Metric("ms", "mean of the sender's smoothed RTT, sampled periodically"),
+    "tcp_rtt_ms_p50": Metric("ms", "median of these samples"),
+    "tcp_rtt_ms_p95": Metric("ms", "95th percentile of these samples"),
     "ping_rtt_ms_p50": Metric("ms", "median round-trip time of ping during the transfer"),
     "ping_rtt_ms_p95": Metric("ms", "95th percentile of that time"),
     "ping_idle_ms_p50": Metric(
@@ -94,6 +93,7 @@ METRICS: Mapping[str, Metric] = {
     "cwnd_segments_mean": Metric(
         "segments", "mean of the sender's congestion window, sampled periodically"
     ),
+    "cwnd_segments_max": Metric("segments", "maximum of these samples"),
     "ampdu_mpdus_mean": Metric("MPDUs", "mean number of MPDUs in a PPDU that carries data"),
     "airtime_data_share": Metric(
         "", "share of the transfer's time taken by data: PPDU, SIFS and response"

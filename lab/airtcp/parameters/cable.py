@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The wired link between a server and the access points."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from airtcp.parameters.quantity import count, duration, fraction, rate, size
-from airtcp.parameters.section import OnlyWith, Section, parameter
+from airtcp.parameters.section import DefaultTopologyOnly, OnlyWith, Section, parameter
 
 
 class Link(Section):
@@ -29,6 +29,13 @@ class Cable(Link):
     )
     rate_latency_s: Annotated[float, duration(0.001, 60)] = parameter(
         "rate_latency", 0.4, "maximum time a packet waits in tbf's queue; more is dropped"
+    )
+    rate_at: Annotated[
+        Literal["path", "server"], DefaultTopologyOnly(), OnlyWith("access", "wifi")
+    ] = parameter(
+        "rate_at",
+        "path",
+        "server: the server limits the rate in its own queue, before the delay (netem below tbf)",
     )
     wire_queue_packets: Annotated[int, count(1, 10**7)] = parameter(
         "wire_queue", 1000, "queue limit of netem in packets (1000 is tc's default)"

@@ -74,6 +74,12 @@ class Radio(DataRate):
     queue: Annotated[Literal["txq", "fifo", "preset"], RadioKey("queueing")] = parameter(
         "queue", PRESET, "packets wait in mac80211's TXQs (FQ-CoDel), or in the driver's FIFO"
     )
+    txq_limit_packets: Annotated[int, count(1, 65535)] = parameter(
+        "txq_limit",
+        8192,
+        "queue txq: packets in all TXQs of a radio (`iw phy set txq limit`, mac80211's default); "
+        "if there are more, up to 32 of the longest flow are dropped",
+    )
     ampdu_mpdus: Annotated[int | None, count(1, 256, PRESET), RadioKey("ampdu_mpdus")] = parameter(
         "ampdu_mpdus", None, "maximum MPDUs per A-MPDU (802.11n and ac: 64, ax: 256)"
     )

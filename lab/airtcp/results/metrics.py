@@ -106,7 +106,8 @@ def flows(run_dir: Path, testbed: Testbed) -> list[FlowRecord]:
 
 _OF_TCP = (
     *("retransmits", "data_segments", "acks_sent", "acks_per_segment"),
-    *("tcp_rtt_ms_p50", "tcp_rtt_ms_p95", "cwnd_segments_mean"),
+    *("tcp_rtt_ms_mean", "tcp_rtt_ms_p50", "tcp_rtt_ms_p95"),
+    *("cwnd_segments_mean", "cwnd_segments_max"),
 )
 
 
@@ -190,12 +191,13 @@ def sampled(run_dir: Path, sender: Sequence[TcpTrace]) -> dict[str, Value]:
     srtt_us = srtt_us[srtt_us > 0]  # 0: not yet measured
     if not srtt_us.size:
         raise AirtcpError(f"{run_dir}: {NO_DATA}")
+    cwnd = numpy.concatenate([trace.columns["cwnd"] for trace in sender])
     return {
+        "tcp_rtt_ms_mean": float(srtt_us.mean()) / 1000,
         "tcp_rtt_ms_p50": float(numpy.percentile(srtt_us, 50)) / 1000,
         "tcp_rtt_ms_p95": float(numpy.percentile(srtt_us, 95)) / 1000,
-        "cwnd_segments_mean": float(
-            numpy.mean(numpy.concatenate([trace.columns["cwnd"] for trace in sender]))
-        ),
+        "cwnd_segments_mean": float(cwnd.mean()),
+        "cwnd_segments_max": float(cwnd.max()),
     }
 
 

@@ -67,9 +67,11 @@ class FlowRecord(Document):
     data_segments: Value = None
     acks_sent: Value = None
     acks_per_segment: Value = None
+    tcp_rtt_ms_mean: Value = None
     tcp_rtt_ms_p50: Value = None
     tcp_rtt_ms_p95: Value = None
     cwnd_segments_mean: Value = None
+    cwnd_segments_max: Value = None
 
 
 class RunRecord(Document):

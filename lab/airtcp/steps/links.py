@@ -6,7 +6,7 @@ Qdiscs see whole Ethernet frames without the FCS.
 
 from airtcp.steps import filters
 from airtcp.steps.step import Step, run
-from airtcp.testbed.cables import FRAME_BYTES
+from airtcp.testbed.cables import FRAME_BYTES, Shaper, Way
 from airtcp.testbed.model import End
 
 # Overhead of a frame on a cable (preamble, FCS, inter-frame gap), and the minimum length.
@@ -20,31 +20,31 @@ def shaped(end: End, verb: str = "add") -> list[Step]:
     shaper = end.shaper
     if shaper is None:
         return []
-    steps: list[Step] = []
-    at = "root"
-    if way := shaper.way:
-        delay_us = max(_MIN_DELAY_US, round(way.delay_s * 1e6))
-        loss = f" loss {100 * way.loss:g}%" if way.loss else ""
-        steps.append(
-            run(
-                f"tc qdisc {verb} dev {end.device} {at} handle 1: netem "
-                f"delay {delay_us}us{loss} limit {shaper.wire_packets}"
-            )
-        )
-        at = "parent 1:1"
-    if shaper.rate_bps is None:
-        return steps
+    qdiscs: list[tuple[int, str]] = []
+    if shaper.way:
+        qdiscs.append((1, _way(shaper.way, shaper.wire_packets)))
+    if shaper.rate_bps is not None:
+        qdiscs.insert(0 if shaper.rate_first else 1, (2, _rate(shaper, shaper.rate_bps)))
+        if shaper.queue_packets is not None:
+            queue = filters.cake(shaper.ack_filter) or f"pfifo limit {shaper.queue_packets}"
+            qdiscs.append((3, queue))
+    places = ["root", *(f"parent {handle}:1" for handle, _ in qdiscs)]
+    return [
+        run(f"tc qdisc {verb} dev {end.device} {place} handle {handle}: {qdisc}")
+        for place, (handle, qdisc) in zip(places, qdiscs, strict=False)
+    ]
+
+
+def _way(way: Way, packets: int) -> str:
+    delay_us = max(_MIN_DELAY_US, round(way.delay_s * 1e6))
+    loss = f" loss {100 * way.loss:g}%" if way.loss else ""
+    return f"netem delay {delay_us}us{loss} limit {packets}"
+
+
+def _rate(shaper: Shaper, rate_bps: float) -> str:
     # Packets longer than a frame are segmented, as by a network card.
     bucket = f"{_ETHERNET} burst {FRAME_BYTES}b"
     if shaper.burst_bytes is not None:
         bucket = f"burst {shaper.burst_bytes}b"
-    steps.append(
-        run(
-            f"tc qdisc {verb} dev {end.device} {at} handle 2: tbf "
-            f"rate {round(shaper.rate_bps)}bit {bucket} latency {round(shaper.latency_s * 1e6)}us"
-        )
-    )
-    if shaper.queue_packets is not None:
-        queue = filters.cake(shaper.ack_filter) or f"pfifo limit {shaper.queue_packets}"
-        steps.append(run(f"tc qdisc {verb} dev {end.device} parent 2:1 handle 3: {queue}"))
-    return steps
+    latency_us = round(shaper.latency_s * 1e6)
+    return f"tbf rate {round(rate_bps)}bit {bucket} latency {latency_us}us"

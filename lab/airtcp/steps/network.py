@@ -141,7 +141,7 @@ def _access_point(testbed: Testbed, node: Node) -> list[Step]:
     steps += [
         *hosts.offloads(node.parameters, "wlan0"),
         *wifi.beaconing(conf),
-        *wifi.rts(node.parameters, node.radio),
+        *wifi.phy(node.parameters, node.radio),
     ]
     if "multicast" in node.parameters.ack_filter:
         steps.append(filters.to_group("wlan0"))
@@ -190,7 +190,7 @@ def _station(testbed: Testbed, node: Node) -> list[Step]:
         steps += wifi.associating(node.parameters, testbed.by_name[node.access_point].ssid)
         if "multicast" in node.parameters.ack_filter:
             steps.append(filters.from_group("wlan0", node.addresses[0], node.mac))
-        steps += wifi.rts(node.parameters, node.radio)
+        steps += wifi.phy(node.parameters, node.radio)
     return [*steps, *_early_ping(testbed, node)]
 
 

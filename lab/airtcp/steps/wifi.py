@@ -12,10 +12,14 @@ from airtcp.steps.step import Associate, AwaitCarrier, Step, run
 from airtcp.testbed.addresses import radio_mac
 
 
-def rts(parameters: Parameters, radio: int) -> list[Step]:
-    """Set the RTS threshold of a radio."""
-    threshold = parameters.rts_threshold_bytes
-    return [] if threshold is None else [run(f"iw phy phy{radio} set rts {threshold}")]
+def phy(parameters: Parameters, radio: int) -> list[Step]:
+    """Set the RTS threshold and the limit of the queues of a radio."""
+    steps: list[Step] = []
+    if parameters.rts_threshold_bytes is not None:
+        steps.append(run(f"iw phy phy{radio} set rts {parameters.rts_threshold_bytes}"))
+    if parameters.txq_limit_packets != Parameters().txq_limit_packets:
+        steps.append(run(f"iw phy phy{radio} set txq limit {parameters.txq_limit_packets}"))
+    return steps
 
 
 def queues(radio: int, peer: int) -> str:

@@ -52,9 +52,9 @@ class Shaper:
     """The qdiscs of a device for packets that leave by a cable.
 
     way: delay and loss, for at most wire_packets in flight; None: none. rate_bps: the rate after
-    that, of whole Ethernet frames with their gaps. burst_bytes: size of bursts; None: one frame.
-    queue_packets: length of the queue; None: latency_s at this rate. ack_filter: the stage
-    (parameters/ack_filter.py) in the queue.
+    that, or before with rate_first, of whole Ethernet frames with their gaps. burst_bytes: size of
+    bursts; None: one frame. queue_packets: length of the queue; None: latency_s at this rate.
+    ack_filter: the stage (parameters/ack_filter.py) in the queue.
     """
 
     way: Way | None = None
@@ -64,6 +64,7 @@ class Shaper:
     burst_bytes: int | None = None
     queue_packets: int | None = None
     ack_filter: str = ""
+    rate_first: bool = False
 
 
 def cable(parameters: Parameters) -> Shaper:
@@ -75,9 +76,19 @@ def forward(parameters: Parameters) -> Shaper:
     """The path from a server to its access network.
 
     With radios there is always a delay, at least that of a cable: a delayed packet is no longer
-    accounted to its socket, as after a network card has sent it.
+    accounted to its socket, as after a network card has sent it. With rate_at server it is until
+    it has crossed the cable, unless there is a delay.
     """
     way = path(parameters).forward
+    if parameters.rate_at == "server":
+        return Shaper(
+            way if way.delay_s or way.loss else None,
+            parameters.wire_queue_packets,
+            way.rate_bps,
+            parameters.rate_latency_s,
+            parameters.rate_burst_bytes,
+            rate_first=True,
+        )
     ethernet = parameters.access == "ethernet"
     return Shaper(
         way,
