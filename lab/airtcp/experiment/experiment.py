@@ -17,7 +17,7 @@ from airtcp.errors import InputError
 from airtcp.experiment.figures import Figure
 from airtcp.experiment.messages import explain, named, parameters_like
 from airtcp.experiment.papers import OWN, Paper
-from airtcp.experiment.published import Published, by_parameter, parameter
+from airtcp.experiment.published import Published, PublishedTable, by_parameter, parameter
 from airtcp.experiment.topology import Change, Flow, Network, Topology
 from airtcp.experiment.topology_checks import Problem, problems
 from airtcp.parameters import OBSERVATION, PARAMETER_NAMES, Parameters, policies, renames
@@ -115,6 +115,9 @@ class Experiment(Strict):
     )
     published: tuple[Published, ...] = Field(
         (), description="values that others measured, for comparison with the results"
+    )
+    published_tables: tuple[PublishedTable, ...] = Field(
+        (), description="the same as tables; the reader adds their values to `published`"
     )
     figures: tuple[Figure, ...] = Field(
         (), description="figures of the report, in addition to those that every report has"

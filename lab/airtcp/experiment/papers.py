@@ -4,7 +4,14 @@
 from collections.abc import Mapping
 from typing import Literal
 
-Paper = Literal["avkhadeev-2025", "grazia-2022", "statkus-2017", "arcia-moret-2012", "own"]
+Paper = Literal[
+    "avkhadeev-2025",
+    "grazia-2022",
+    "statkus-2017",
+    "arcia-moret-2012",
+    "aad-tests-2025",
+    "own",
+]
 
 OWN: Paper = "own"
 
@@ -17,6 +24,8 @@ CITATIONS: Mapping[Paper, str] = {
     "in Heterogeneous Networks (dissertation, VGTU, 2017): ACK filtering and limiting",
     "arcia-moret-2012": "Arcia-Moret, Diaz, Montavont, A Tunable Slow Start for TCP "
     "(GIIS, 2012): ACK division",
+    "aad-tests-2025": "4ry1337, TCP-AAD-Tests (public repository, results of 2025): iperf3 "
+    "over the access point of the thesis",
     OWN: "airtcp's own",
 }
 

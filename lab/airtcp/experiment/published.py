@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Published values, as declared in an experiment."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Annotated, get_args
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -41,6 +41,9 @@ def _value_shape() -> Json:
     return jsonschema.either(dict(jsonschema.NUMBER), jsonschema.words(get_args(Word)))
 
 
+_Metric = Annotated[str, Shape(lambda: jsonschema.words(METRICS, "a metric"))]
+
+
 class Published(Strict):
     """A value that others measured, and the factor values of that measurement.
 
@@ -56,9 +59,7 @@ class Published(Strict):
         {},
         description="makes the value a ratio: to the metric at the same parameters but these",
     )
-    metric: Annotated[str, Shape(lambda: jsonschema.words(METRICS, "a metric"))] = Field(
-        description="what was measured (docs/reference/metrics.md)"
-    )
+    metric: _Metric = Field(description="what was measured (docs/reference/metrics.md)")
     value: Annotated[float | Word, BeforeValidator(_read_value), Shape(_value_shape)] = Field(
         description="the value, in the unit of the metric; for a ratio also more, less or same"
     )
@@ -75,3 +76,76 @@ class Published(Strict):
         if self.relative_to and self.precision not in ("exact", "approximate"):
             raise ValueError(f"precision {self.precision}: is for values, not for ratios")
         return self
+
+
+ABSENT = "-"
+
+
+class PublishedTable(Strict):
+    """Values that others measured, one row per measurement.
+
+    Columns are parameters, then metrics. A cell `-` is not published.
+    """
+
+    when: Annotated[dict[str, str], Shape(lambda: by_parameter(parameter))] = Field(
+        {}, description="the parameters of all rows that differ from those above"
+    )
+    columns: tuple[str, ...] = Field(
+        min_length=2, description="names of parameters, then of metrics"
+    )
+    rows: tuple[tuple[str, ...], ...] = Field(
+        min_length=1, description="values in the order of the columns; - is not published"
+    )
+    approximate: tuple[_Metric, ...] = Field(
+        (), description="metrics with precision approximate; that of others is exact"
+    )
+    source: str = Field(description="where it is published: table, figure, page")
+    reason: str = Field("", description="why our values differ, as far as known")
+
+    @model_validator(mode="after")
+    def _complete(self) -> "PublishedTable":
+        for name in self.when:
+            if name not in PARAMETER_NAMES:
+                raise ValueError(f"when: {name!r} is not a parameter")
+        for name in self.columns:
+            if name not in PARAMETER_NAMES and name not in METRICS:
+                raise ValueError(f"columns: {name!r} is neither a parameter nor a metric")
+        for name in self.approximate:
+            if name not in self.columns or name not in METRICS:
+                raise ValueError(f"approximate: {name!r} is not a column with a metric")
+        for number, row in enumerate(self.rows, 1):
+            if len(row) != len(self.columns):
+                raise ValueError(
+                    f"rows: row {number} has {len(row)} values for {len(self.columns)} columns"
+                )
+            for name, cell in zip(self.columns, row, strict=True):
+                if name in METRICS and cell != ABSENT and not _is_number(cell):
+                    raise ValueError(f"rows: row {number}: {name}: {cell!r} is not a number")
+        return self
+
+    def values(self) -> Iterator[tuple[int, Published]]:
+        """The published values, each with the index of its row."""
+        for index, row in enumerate(self.rows):
+            cells = dict(zip(self.columns, row, strict=True))
+            when = {name: cell for name, cell in cells.items() if name in PARAMETER_NAMES}
+            for metric, cell in cells.items():
+                if metric in METRICS and cell != ABSENT:
+                    yield (
+                        index,
+                        Published(
+                            when=self.when | when,
+                            metric=metric,
+                            value=cell,
+                            precision="approximate" if metric in self.approximate else "exact",
+                            source=self.source,
+                            reason=self.reason,
+                        ),
+                    )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -15,7 +15,7 @@ from airtcp.experiment.experiment import Experiment, problems_of
 from airtcp.experiment.figures import FACTOR_KEYS, KINDS, ModelFigure, tsq_packets
 from airtcp.experiment.messages import explain, named, parameters_like
 from airtcp.experiment.metrics import METRICS, unknown_metric
-from airtcp.experiment.published import Published
+from airtcp.experiment.published import Published, PublishedTable
 from airtcp.experiment.summaries import names
 from airtcp.experiment.topology import MODELS, model_at
 from airtcp.parameters import (
@@ -69,6 +69,8 @@ class _Reader:
         self._shown = shown
         self._allowed = allowed
         self._lines: dict[_Location, int] = {}
+        # Places of published values that are rows of tables.
+        self._rows: dict[_Location, _Location] = {}
 
     def experiment(self, text: str, checked: bool) -> Experiment:
         node = yamlfile.compose(text, self._shown)
@@ -89,12 +91,23 @@ class _Reader:
         for name in ("flows", "schedule"):
             if experiment.topology is None and (name,) in self._lines:
                 raise self._error((name,), "needs a `topology`")
+        experiment = self._with_tables(experiment)
         self._check_factors(experiment)
         if checked:
             self._check_cases(experiment)
             self._check_figures(experiment)
             self._check_published(experiment)
         return experiment
+
+    def _with_tables(self, experiment: Experiment) -> Experiment:
+        """Add the rows of tables to the published values."""
+        values = list(experiment.published)
+        for number, table in enumerate(experiment.published_tables):
+            for row, value in table.values():
+                place = ("published_tables", number, "rows", row)
+                self._rows["published", len(values)] = place
+                values.append(value)
+        return experiment.model_copy(update={"published": tuple(values)})
 
     def _data(self, node: yaml.Node, at: _Location) -> object:
         """The node as dicts, lists and the text of scalars: the schema defines the types."""
@@ -217,6 +230,7 @@ class _Reader:
 
     def _error(self, at: _Location, message: str) -> InputError:
         """`file:line: key: message`; a missing key is reported at the line of its parent."""
+        at = self._rows.get(at[:2], at)
         known = at
         while known not in self._lines:
             known = known[:-1]
@@ -233,6 +247,8 @@ def _by_parameter(at: _Location) -> bool:
         case ("parameters",) | ("design", _):
             return True
         case ("published", _, "when" | "relative_to") | ("schedule", _, "set"):
+            return True
+        case ("published_tables", _, "when"):
             return True
         case ("topology", group, _):
             return group in MODELS
@@ -266,4 +282,8 @@ def _model_at(at: _Location) -> type[BaseModel]:
         return Experiment
     if at[0] == "figures" and len(at) > 2:
         return KINDS[str(at[2])]
-    return Parameters if at[0] == "parameters" else Published
+    models: Mapping[str, type[BaseModel]] = {
+        "parameters": Parameters,
+        "published_tables": PublishedTable,
+    }
+    return models.get(str(at[0]), Published)
