@@ -2,6 +2,7 @@
 """Host limits that stop guests."""
 
 import pytest
+
 from airtcp.backends import hostlimits
 from airtcp.errors import CrowdedError
 

@@ -106,6 +106,9 @@ class _Ends(NodeParameters):
     name: str | None = Field(
         default=None, description="name in results and files (default: FROM-TO, numbered)"
     )
+    via: str | None = Field(
+        default=None, description="a server that forwards the flow's packets, in both directions"
+    )
 
 
 class Flow(Traffic, _Ends):

@@ -182,6 +182,7 @@ def _flows(network: Network, parameters: Parameters) -> Iterator[Problem]:
         for key, name in (("from", flow.sender), ("to", flow.receiver)):
             if name not in hosts:
                 yield Problem((*at, key), f"unknown host {_unknown(name, hosts)}")
+        yield from (Problem((*at, "via"), text) for text in _via(network, flow))
         if flow.sender == flow.receiver:
             yield Problem((*at, "to"), f"from {flow.sender!r} to itself; give another host")
         yield from (Problem((*at, key), text) for key, text in _times(parameters, flow))
@@ -194,6 +195,20 @@ def _flows(network: Network, parameters: Parameters) -> Iterator[Problem]:
     if twice := [name for name, count in Counter(names).items() if count > 1]:
         second = [number for number, name in enumerate(names) if name == twice[0]][1]
         yield Problem(("flows", second), f"two flows are named {twice[0]!r}; give one a `name`")
+
+
+def _via(network: Network, flow: Flow) -> Iterator[str]:
+    ends = {flow.sender, flow.receiver}
+    if flow.via is None:
+        return
+    if flow.via not in network.topology.servers:
+        yield f"unknown server {_unknown(flow.via, network.topology.servers)}"
+    elif flow.via in ends:
+        yield f"{flow.via!r} is an end of the flow; give another server"
+    elif any(
+        {other.sender, other.receiver} == ends and other.via != flow.via for other in network.flows
+    ):
+        yield "all flows between two hosts need the same `via`"
 
 
 def _times(parameters: Parameters, flow: Flow) -> Iterator[tuple[str, str]]:

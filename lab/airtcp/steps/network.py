@@ -71,9 +71,17 @@ def _switch(testbed: Testbed, node: Node) -> list[Step]:
     ]
 
 
+# All hosts are in one subnet, but must not learn the direct way from redirects.
+_FORWARDING = (
+    ("conf/all/send_redirects", "0"),
+    ("conf/eth0/send_redirects", "0"),
+    ("ip_forward", "1"),
+)
+
+
 def _host(testbed: Testbed, node: Node) -> list[Step]:
     parameters, device = node.parameters, node.device
-    peers = testbed.peers(node.name)
+    peers, forwarded = testbed.peers(node.name), testbed.forwarded(node.name)
     return [
         run("ip link set lo up"),
         *_named(node),
@@ -81,8 +89,9 @@ def _host(testbed: Testbed, node: Node) -> list[Step]:
         run(f"ip link set {device} up"),
         *(
             hosts.neighbour(address, testbed.next_mac(node.name, peer), device)
-            for peer, address in peers
+            for peer, address in (*peers, *forwarded)
         ),
+        *(Sysctl(name, value) for name, value in (_FORWARDING if forwarded else ())),
         *hosts.gso_segments(parameters, device),
         *(hosts.initcwnd(parameters, device) if node.sends else []),
         *hosts.offloads(parameters, device),
@@ -102,7 +111,7 @@ def _router(testbed: Testbed, node: Node) -> list[Step]:
     near, far = testbed.ends(node.name)
     [server] = [server for server in testbed.servers if server.router == node.name]
     routes = [(address, server.mac, near.device) for address in server.addresses]
-    for peer, address in testbed.peers(server.name):
+    for peer, address in (*testbed.peers(server.name), *testbed.forwarded(server.name)):
         other = testbed.by_name[peer]
         mac = testbed.ends(other.router)[1].mac if other.router else other.mac
         routes.append((address, mac, far.device))

@@ -208,6 +208,7 @@ def _flows(network: Network, parameters: Parameters, nodes: Mapping[str, Node]) 
                 duration_s=lasting if settings.lasts else None,
                 label=name,
                 suffix=f"-{name}",
+                via=flow.via or "",
             )
 
 

@@ -88,7 +88,7 @@ class Flow:
     station: the number or name of the station at one end. flows: number of parallel connections.
     rate_bps: limit of each. service: its class. start_s: since the start of the flows. duration_s:
     None: until all data have been exchanged. label: a name for users. suffix: part of the names of
-    its files. bind: the receiver listens only at its address.
+    its files. bind: the receiver listens only at its address. via: the server that forwards it.
     """
 
     workload: str
@@ -111,6 +111,7 @@ class Flow:
     label: str = ""
     suffix: str = ""
     bind: bool = False
+    via: str = ""
 
     def file(self, role: Literal["client", "server"]) -> str:
         """iperf3's document of the client, which is the sender, or of the server."""
@@ -265,9 +266,18 @@ class Testbed:
             )
         )
 
+    def forwarded(self, node: str) -> list[tuple[str, str]]:
+        """(host, address) of the ends of the flows that a host forwards, without duplicates."""
+        flows = [flow for flow in self.flows if flow.via == node]
+        ends = [(flow.sender, flow.sender_address) for flow in flows]
+        return list(
+            dict.fromkeys(ends + [(flow.receiver, flow.receiver_address) for flow in flows])
+        )
+
     def next_mac(self, node: str, peer: str) -> str:
         """The MAC address to which a host sends packets for another host."""
-        sender, receiver = self.by_name[node], self.by_name[peer]
+        hops = (flow.via for flow in self.flows if {flow.sender, flow.receiver} == {node, peer})
+        sender, receiver = self.by_name[node], self.by_name[next(hops, "") or peer]
         if sender.router:
             return self.ends(sender.router)[0].mac
         return self.ends(receiver.router)[1].mac if receiver.router else receiver.mac
