@@ -38,14 +38,13 @@ def test_default_is_linux_to_the_packet(
 
 
 def test_aad_sends_no_ack_within_an_aggregate(measure: Measure) -> None:
-    """It sends an ACK every few aggregates instead of every second segment.
+    """It sends an ACK every few aggregates instead of every few segments.
 
-    With SACK, because without it a third of the seeds has 0.12 to 0.31 ACKs per segment in a run
-    of 2 s.
+    The radio interrupts for several frames at once, and the reader is woken once for them.
     """
     default = measure("sack=on").values
     aad = measure("ack_policy=aad", "sack=on").values
-    assert aad["acks_per_segment"] < 0.2 < 0.48 < default["acks_per_segment"]
+    assert aad["acks_per_segment"] < 0.1 < 0.25 < default["acks_per_segment"]
     assert aad["airtime_ack_share"] < default["airtime_ack_share"] / 2
 
 
