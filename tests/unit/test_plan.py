@@ -231,6 +231,16 @@ def test_each_station_has_a_transfer() -> None:
     assert "node station3 iperf3 -4 -J -c 10.0.0.103 " in upload[3]
 
 
+def test_a_slow_reader_writes_to_a_fifo_that_is_read_at_its_rate() -> None:
+    assert "drain" not in text(planned())
+    lines = commands(planned(stations=2, direction="upload", read_rate="20Mbit"))
+    for fifo in ("/tmp/received", "/tmp/received2"):
+        made = lines.index(f"must mkfifo {fifo}")
+        assert lines[made + 1] == f'drain 20000000 {fifo} & receivers="$receivers $!"'
+        assert "iperf3 -4 -s -1 -J -B 10.0.0.1" in lines[made + 2]
+        assert f" -F {fifo} >" in lines[made + 2]
+
+
 def test_stations_associate_in_parallel_and_are_all_watched() -> None:
     plan = planned(stations=3)
     assert shell.render(plan).count('} & joining="$joining $!"') == 2

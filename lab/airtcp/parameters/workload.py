@@ -77,6 +77,11 @@ class Traffic(Section):
         "bulk: DSCPs of the flows; rrul: best effort, background (CS1), CS5 and EF in turn, as in "
         "the RRUL test",
     )
+    read_rate_bps: Annotated[
+        float | None, rate("unlimited"), _BULK, OnlyWith("protocol", "tcp")
+    ] = parameter(
+        "read_rate", None, "bulk: rate at which a receiving program (iperf3) reads its sockets"
+    )
 
     @property
     def lasts(self) -> bool:

@@ -12,7 +12,7 @@ from airtcp.experiment.metrics import Value
 from airtcp.files.airsim import read_airsim
 from airtcp.files.iperf3 import Iperf3, read_iperf3
 from airtcp.files.tcpwatch import TcpTrace, read_flows
-from airtcp.steps.step import Run, Start, Step
+from airtcp.steps.step import Run, Start, Step, run
 from airtcp.steps.workloads.workload import Headline, Measured, Workload
 from airtcp.testbed.model import PORT, RRUL_CLASSES, Flow, Testbed
 
@@ -39,7 +39,13 @@ def client(flow: Flow) -> str:
 def server(flow: Flow) -> str:
     """The command of iperf3's server, at the receiver."""
     bound = [f"-B {flow.receiver_address}"] if flow.bind else []
-    return " ".join(["iperf3 -4 -s -1 -J", *bound, *_port(flow)])
+    slow = [] if flow.parameters.read_rate_bps is None else [f"-F {_fifo(flow)}"]
+    return " ".join(["iperf3 -4 -s -1 -J", *bound, *_port(flow), *slow])
+
+
+def _fifo(flow: Flow) -> str:
+    """The FIFO to which the receiver of a flow writes data, if a read_rate limits it."""
+    return f"/tmp/received{flow.suffix}"
 
 
 def _port(flow: Flow) -> list[str]:
@@ -53,7 +59,20 @@ def _run(flow: Flow, node: str, command: str, file: str, required: bool) -> Run:
 
 def _listening(flow: Flow) -> list[Step]:
     receiver = _run(flow, flow.receiver, server(flow), flow.file("server"), required=False)
-    return [Start([receiver], "receivers")]
+    return [*_slowed(flow), Start([receiver], "receivers")]
+
+
+def _slowed(flow: Flow) -> list[Step]:
+    """Limit the rate at which the receiver reads: the program `drain` reads a FIFO at this rate.
+
+    iperf3 writes data to the FIFO (-F). When that is full, iperf3 waits, does not read the socket,
+    and TCP's receive window closes.
+    """
+    rate_bps = flow.parameters.read_rate_bps
+    if rate_bps is None:
+        return []
+    drain = Run(("drain", str(round(rate_bps)), _fifo(flow)), required=False)
+    return [run(f"mkfifo {_fifo(flow)}"), Start([drain], "receivers")]
 
 
 def _client(flow: Flow) -> Run:
