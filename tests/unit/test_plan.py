@@ -231,6 +231,21 @@ def test_each_station_has_a_transfer() -> None:
     assert "node station3 iperf3 -4 -J -c 10.0.0.103 " in upload[3]
 
 
+def test_initial_windows_are_attributes_of_the_route() -> None:
+    route = "must ip route change 10.0.0.0/24 dev "
+    assert route not in text(planned())
+    plan = planned(initcwnd=3, initrwnd=700)
+    assert f"{route}eth0 initcwnd 3 initrwnd 700" in section(plan, "server")
+    assert f"{route}wlan0 initrwnd 700" in section(plan, "station")
+
+
+def test_sizes_of_receive_buffers_are_one_sysctl() -> None:
+    sysctl = "set_sysctl tcp_rmem"
+    assert f'{sysctl} "4096 131072 6291456"' in section(planned(), "station")
+    plan = planned(tcp_rmem_default="2MiB", tcp_rmem_max="4MiB")
+    assert f'{sysctl} "4096 2097152 4194304"' in section(plan, "station")
+
+
 def test_a_slow_reader_writes_to_a_fifo_that_is_read_at_its_rate() -> None:
     assert "drain" not in text(planned())
     lines = commands(planned(stations=2, direction="upload", read_rate="20Mbit"))

@@ -7,7 +7,7 @@ from airtcp.parameters.quantity import OnOff, count, size
 from airtcp.parameters.section import KERNEL, Section, Sysctl, parameter
 
 # The kernel's minimum and default sizes of buffers.
-_RMEM_MIN_DEFAULT = "4096 131072"
+_RMEM_MIN = "4096"
 _WMEM_MIN_DEFAULT = "4096 16384"
 
 
@@ -20,9 +20,22 @@ class Host(Section):
     timestamps: Annotated[OnOff, Sysctl("tcp_timestamps")] = parameter(
         "timestamps", True, "TCP timestamps (net.ipv4.tcp_timestamps)"
     )
-    tcp_rmem_max_bytes: Annotated[
-        int, size(4096, 1 << 31), Sysctl("tcp_rmem", before=_RMEM_MIN_DEFAULT)
-    ] = parameter("tcp_rmem_max", 6 << 20, "maximum receive buffer (net.ipv4.tcp_rmem)")
+    initrwnd_segments: Annotated[int | None, count(1, 100000, KERNEL)] = parameter(
+        "initrwnd",
+        None,
+        "initial receive window in segments (initrwnd of ip route), at most what tcp_rmem_default "
+        "allows",
+    )
+    tcp_rmem_default_bytes: Annotated[
+        int, size(4096, 1 << 31), Sysctl("tcp_rmem", before=_RMEM_MIN)
+    ] = parameter(
+        "tcp_rmem_default",
+        128 << 10,
+        "initial receive buffer, half of which is the initial receive window (net.ipv4.tcp_rmem)",
+    )
+    tcp_rmem_max_bytes: Annotated[int, size(4096, 1 << 31), Sysctl("tcp_rmem")] = parameter(
+        "tcp_rmem_max", 6 << 20, "maximum receive buffer (net.ipv4.tcp_rmem)"
+    )
     tcp_wmem_max_bytes: Annotated[
         int, size(4096, 1 << 31), Sysctl("tcp_wmem", before=_WMEM_MIN_DEFAULT)
     ] = parameter("tcp_wmem_max", 4 << 20, "maximum send buffer (net.ipv4.tcp_wmem)")

@@ -206,9 +206,16 @@ def _conditions(section: type[Section]) -> tuple[_Condition, ...]:
 
 
 def sysctls(parameters: Section, section: type[Section]) -> dict[str, str]:
-    """The sysctls that a section's parameters set; None leaves one to the kernel."""
-    given = ((fact, getattr(parameters, name)) for name, fact in facts(section, Sysctl))
-    return {fact.name: fact.text(value) for fact, value in given if value is not None}
+    """The sysctls that a section's parameters set; None leaves one to the kernel.
+
+    Several parameters of one sysctl are its values in the order of the fields.
+    """
+    values: dict[str, str] = {}
+    for attribute, fact in facts(section, Sysctl):
+        value = getattr(parameters, attribute)
+        if value is not None:
+            values[fact.name] = f"{values.get(fact.name, '')} {fact.text(value)}".strip()
+    return values
 
 
 def airsim_keys(parameters: Section, section: type[Section]) -> dict[str, str]:

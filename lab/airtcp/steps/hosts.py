@@ -45,12 +45,16 @@ def gso_segments(parameters: Parameters, device: str) -> list[Step]:
     return [] if segments is None else [run(f"ip link set {device} gso_max_segs {segments}")]
 
 
-def initcwnd(parameters: Parameters, device: str) -> list[Step]:
-    """Set the initial congestion window of a sender."""
-    segments = parameters.initcwnd_segments
-    if segments is None:
+def initial_windows(parameters: Parameters, device: str, sends: bool) -> list[Step]:
+    """Set the initial receive window, and of a sender the initial congestion window."""
+    windows = {
+        "initcwnd": parameters.initcwnd_segments if sends else None,
+        "initrwnd": parameters.initrwnd_segments,
+    }
+    given = [f"{name} {segments}" for name, segments in windows.items() if segments is not None]
+    if not given:
         return []
-    return [run(f"ip route change {NETWORK} dev {device} initcwnd {segments}")]
+    return [run(f"ip route change {NETWORK} dev {device} {' '.join(given)}")]
 
 
 def tcp(parameters: Parameters, receives: bool, sends: bool) -> list[Step]:

@@ -93,7 +93,7 @@ def _host(testbed: Testbed, node: Node) -> list[Step]:
         ),
         *(Sysctl(name, value) for name, value in (_FORWARDING if forwarded else ())),
         *hosts.gso_segments(parameters, device),
-        *(hosts.initcwnd(parameters, device) if node.sends else []),
+        *hosts.initial_windows(parameters, device, node.sends),
         *hosts.offloads(parameters, device),
         *(step for end in testbed.ends(node.name) for step in links.shaped(end)),
         *(cpu_cost.commands(node.cost, (device,), (device,)) if node.cost else []),
