@@ -151,6 +151,17 @@ def test_acks_are_policed_where_they_arrive(
     assert filters[1].endswith("action police index 1")
 
 
+def test_all_packets_to_the_sender_are_policed_and_others_dropped() -> None:
+    given: dict[str, Plain] = {**CABLES, "stations": 2, "ack_filter": "police"}
+    plan = planned(**given, ack_filter_rate="100kbit", ack_filter_match="destination")
+    filters = [line for line in section(plan, "ap") if "tc filter" in line]
+    for port in (1, 2):
+        limited, dropped = (line for line in filters if f"dev port{port} ingress" in line)
+        assert "prio 1 u32 match ip dst 10.0.0.1/32 action police rate 100000bit" in limited
+        assert limited.endswith(f"burst 5000b conform-exceed drop/pass index {port}")
+        assert dropped.endswith("prio 2 u32 match u32 0 0 action drop")
+
+
 def test_ack_filters_can_be_limited_to_the_first_station() -> None:
     given: dict[str, Plain] = {**CABLES, "stations": 3, "ack_filter": "police"}
     plan = planned(**given, ack_filter_rate="80kbit")

@@ -3,6 +3,7 @@
 
 import pytest
 from plans import check_shell, commands, planned, section, text
+from pydantic import ValidationError
 
 from airtcp.backends import shell
 from airtcp.parameters import Parameters
@@ -23,6 +24,7 @@ from airtcp.testbed.default import testbed
         {"workload": "request_response", "capture": "server,station,air"},
         {"workload": "transfer", "transfer_size": "1B", "direction": "upload", "nagle": "off"},
         {"error_model": "snr", "walk": "0s=5m,10s=40m", "stations": 2},
+        {"stations": 2, "start_interval": "3s", "read_rate": "20Mbit"},
     ],
 )
 def test_plans_are_valid_shell(values: dict[str, Plain]) -> None:
@@ -229,6 +231,16 @@ def test_each_station_has_a_transfer() -> None:
     upload = iperf3s("upload")
     assert "node server iperf3 -4 -s -1 -J -B 10.0.0.103 >iperf3-server3.json" in upload[2]
     assert "node station3 iperf3 -4 -J -c 10.0.0.103 " in upload[3]
+
+
+def test_stations_may_start_one_after_another_and_end_together() -> None:
+    parameters = Parameters().replace({"stations": 3, "start_interval": "3s", "duration": "12s"})
+    built = testbed(parameters)
+    assert [(flow.start_s, flow.duration_s) for flow in built.flows] == [(0, 12), (3, 9), (6, 6)]
+    assert built.staggered and built.simultaneous
+    message = "the last of 3 stations would start after half of duration 12s; allowed: up to 3s"
+    with pytest.raises(ValidationError, match=message):
+        parameters.replace({"start_interval": "4s"})
 
 
 def test_initial_windows_are_attributes_of_the_route() -> None:

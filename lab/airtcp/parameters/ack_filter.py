@@ -79,6 +79,12 @@ class Stage(Section):
     ack_filter_burst_bytes: Annotated[int, size(64, 1 << 30), _POLICE] = parameter(
         "ack_filter_burst", 5000, "police: bytes of ACKs that may pass at once"
     )
+    ack_filter_match: Annotated[Literal["acks", "destination"], _POLICE] = parameter(
+        "ack_filter_match",
+        "acks",
+        "police: what it limits: bare ACKs; or all packets to the sender of the data, where no "
+        "other packet passes",
+    )
     ack_filter_stations: Annotated[
         Literal["all", "first"], _POLICE_OR_SHAPE, DefaultTopologyOnly()
     ] = parameter(

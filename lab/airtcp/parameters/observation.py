@@ -15,11 +15,13 @@ from airtcp.parameters.section import (
     not_with,
     parameter,
 )
+from airtcp.parameters.workload import Workload
+from airtcp.units import format_duration_s
 
 _BULK = OnlyWith("workload", "bulk")
 
 
-class Observation(Path):
+class Observation(Workload, Path):
     """Duration, probes, captures, traces."""
 
     duration_s: Annotated[float, whole_seconds(1, 86400)] = parameter(
@@ -56,5 +58,13 @@ class Observation(Path):
     )
 
     def own_conflicts(self) -> Iterator[Conflict]:
+        # Goodput and fairness are those of the time in which all stations transfer.
+        if (self.stations - 1) * self.start_interval_s > self.duration_s / 2:
+            most_s = float(self.duration_s / 2 // (self.stations - 1))
+            yield Conflict(
+                "start_interval",
+                f"the last of {self.stations} stations would start after half of duration "
+                f"{format_duration_s(self.duration_s)}; allowed: up to {format_duration_s(most_s)}",
+            )
         if "air" in self.capture and self.access != "wifi":
             yield not_with("capture", "air", f"access {self.access}", "server station")

@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from airtcp.parameters.quantity import OnOff, count, duration, rate, size
+from airtcp.parameters.quantity import OnOff, count, duration, rate, size, whole_seconds
 from airtcp.parameters.section import (
     Conflict,
     DefaultTopologyOnly,
@@ -26,6 +26,14 @@ class Stations(Section):
 
     stations: Annotated[int, count(1, 64), _BULK, DefaultTopologyOnly()] = parameter(
         "stations", 1, "number of stations, each with its own transfers at the same time"
+    )
+    start_interval_s: Annotated[float, whole_seconds(0, 3600), _BULK, DefaultTopologyOnly()] = (
+        parameter(
+            "start_interval",
+            0.0,
+            "time from the start of a station's transfers to that of the next station's; all end "
+            "together; whole seconds",
+        )
     )
     direction: Annotated[Literal["download", "upload", "both"], DefaultTopologyOnly()] = parameter(
         "direction",

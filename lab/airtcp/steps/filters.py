@@ -43,8 +43,36 @@ def at_node(filters: Sequence[AckFilter]) -> list[Step]:
         if ack_filter.stage == "police":
             for flow in ack_filter.flows:
                 polices += 1
-                steps += police(flow, polices, ack_filter.rate_bps, ack_filter.burst_bytes)
+                limit = (polices, ack_filter.rate_bps, ack_filter.burst_bytes)
+                limited = police_all if ack_filter.all_packets else police
+                steps += limited(flow, *limit)
+            if ack_filter.all_packets:
+                devices = dict.fromkeys(flow.device for flow in ack_filter.flows)
+                steps += [_dropping(device) for device in devices]
     return steps
+
+
+def police_all(flow: AckFlow, number: int, rate_bps: float, burst_bytes: int) -> list[Step]:
+    """A token bucket for all packets to the sender of the data: the first rule of the script.
+
+    A. Statkus' dissertation (2017), Figure 1.9, with a rate of 12,500 bytes per second and a burst
+    of 102,400 bytes. Its match has no protocol: it also limits SYN, FIN, data and ACKs with SACK.
+    """
+    return [
+        classified(flow.device),
+        run(
+            f"tc filter add dev {flow.device} ingress protocol all prio 1 "
+            f"u32 match ip dst {flow.destination}/32 action police rate {round(rate_bps)}bit "
+            f"burst {burst_bytes}b conform-exceed drop/pass index {number}"
+        ),
+    ]
+
+
+def _dropping(device: str) -> Run:
+    """Drop all other packets, as the second rule of the script does by 1 byte per second."""
+    return run(
+        f"tc filter add dev {device} ingress protocol all prio 2 u32 match u32 0 0 action drop"
+    )
 
 
 def police(flow: AckFlow, number: int, rate_bps: float, burst_bytes: int) -> list[Step]:

@@ -275,6 +275,7 @@ def _filters(built: Testbed) -> Iterator[AckFilter]:
                         flows=tuple(dict.fromkeys(flows)),
                         rate_bps=parameters.ack_filter_rate_bps or 0.0,
                         burst_bytes=parameters.ack_filter_burst_bytes,
+                        all_packets=parameters.ack_filter_match == "destination",
                     )
             if stage.startswith("cake") and node.kind == "server":
                 port = f"server{node.number}"

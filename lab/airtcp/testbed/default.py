@@ -179,6 +179,7 @@ def _flow(
         ends = [ends[1], ("server", server_address(station))]
     (sender, sender_address), (receiver, receiver_address) = ends
     udp_bps = parameters.udp_rate_bps or unlimited_bps(parameters)
+    start_s = (station - 1) * parameters.start_interval_s
     return Flow(
         workload=parameters.workload,
         sender=sender,
@@ -194,7 +195,8 @@ def _flow(
         flows=flows,
         rate_bps=udp_bps / parameters.flows if parameters.protocol == "udp" else None,
         service=service,
-        duration_s=parameters.duration_s if parameters.lasts else None,
+        start_s=start_s,
+        duration_s=parameters.duration_s - start_s if parameters.lasts else None,
         suffix=numbered(_kind(parameters, direction, service), station),
         bind=direction == "upload" and parameters.stations > 1,
     )
@@ -260,6 +262,7 @@ def _filters(parameters: Parameters) -> Iterator[AckFilter]:
                 flows=tuple(_ack_flows(parameters)),
                 rate_bps=parameters.ack_filter_rate_bps or 0.0,
                 burst_bytes=parameters.ack_filter_burst_bytes,
+                all_packets=parameters.ack_filter_match == "destination",
             )
         elif stage.startswith("cake"):
             yield AckFilter(stage, "qdisc-bridge.json", "ap", "eth0")

@@ -153,7 +153,7 @@ class AckFilter:
     """A stage that filters ACKs (parameters/ack_filter.py). file: its counters.
 
     node, device: its location, unless it is in radios. flows, rate_bps, burst_bytes: for police and
-    shape.
+    shape. all_packets: police limits all packets to the destinations, and no others pass.
     """
 
     stage: str
@@ -163,6 +163,7 @@ class AckFilter:
     flows: tuple[AckFlow, ...] = ()
     rate_bps: float = 0.0
     burst_bytes: int = 0
+    all_packets: bool = False
 
 
 @dataclass(frozen=True)
@@ -303,7 +304,9 @@ class Testbed:
 
     @property
     def simultaneous(self) -> bool:
-        """Whether all bulk flows last for the whole run."""
+        """Whether goodput is that of the time in which all bulk flows were active."""
+        if self.parameters.start_interval_s:
+            return True
         length_s = self.parameters.duration_s
         return all((flow.start_s, flow.duration_s) == (0, length_s) for flow in self.bulk)
 
