@@ -28,7 +28,7 @@ FILE: dict[str, Plain] = {
         ({"tcp_rmem_default": "4MiB"}, 4),
         # 30 segments, and two more for each that arrives.
         ({"tcp_rmem_default": "4MiB", "initrwnd": 30}, 6),
-        ({"initrwnd": 30}, 6),
+        ({"initrwnd": 30}, 7),
         # 45 segments: half of the receive buffer.
         ({}, 6),
     ],

@@ -54,6 +54,8 @@ def _port(flow: Flow) -> list[str]:
 
 def _run(flow: Flow, node: str, command: str, file: str, required: bool) -> Run:
     argv, blocking = tuple(command.split()), flow.parameters.iperf3_block
+    if not required and flow.parameters.read_rate_bps is not None:
+        blocking = False  # it would collect data for up to 10 ms while the FIFO is empty
     return Run(argv, node=node, stdout=file, required=required, blocking=blocking)
 
 
