@@ -117,10 +117,10 @@ def write_run(run_dir: Path, *, goodput_mbps: float = 100.0) -> Path:
         run_dir / "tcp-server.csv",
         [
             tcp_row("sample", 0, control, station, cwnd=999, srtt_us=999999),
-            tcp_row("sample", 0, server, station, cwnd=10, srtt_us=0),
-            tcp_row("sample", 10, server, station, cwnd=20, srtt_us=10_000),
-            tcp_row("sample", 20, server, station, cwnd=30, srtt_us=20_000),
-            tcp_row("sample", 30, server, station, cwnd=40, srtt_us=30_000),
+            tcp_row("sample", 0, server, station, cwnd=10, srtt_us=0, ssthresh=0x7FFFFFFF),
+            tcp_row("sample", 10, server, station, cwnd=20, srtt_us=10_000, ssthresh=0x7FFFFFFF),
+            tcp_row("sample", 20, server, station, cwnd=30, srtt_us=20_000, ssthresh=50),
+            tcp_row("sample", 30, server, station, cwnd=40, srtt_us=30_000, ssthresh=50),
             tcp_row("close", 40, server, station, cwnd=40, srtt_us=30_000, **sent),
         ],
     )

@@ -84,17 +84,23 @@ def test_metric_against_metric(tmp_path: Path) -> None:
 def test_quantities_over_time_and_histograms(tmp_path: Path) -> None:
     over_time = [
         {"title": name, "over_time": name, "lines": "ack_policy", "panels": "delay"}
-        for name in ("cwnd", "goodput", "ping")
+        for name in ("cwnd", "goodput", "segments_per_ack", "ping")
     ]
-    cwnd, goodput, ping, histogram = declared(
+    cwnd, goodput, ratio, ping, histogram = declared(
         tmp_path, *over_time, over_time[-1] | {"histogram": "on"}
     )
     spread = ["25.00", "10.00", "40.00"]
     assert ["default", "delay 50 ms", "tcp-server.csv", "1", "4", *spread] in rows(cwnd)
     path = "runs/default_50ms/seed-1/ping.txt"
     assert ["default", "delay 50 ms", path, "1", "5", "3.00", "1.00", "5.00"] in rows(ping)
+    assert ratio.figure.panels[0].y.title == "segments per ACK"
     assert [panel.title for panel in cwnd.figure.panels] == ["delay 0 ms", "delay 50 ms"]
     assert all(isinstance(mark, Line) for panel in cwnd.figure.panels for mark in panel.marks)
+    # ssthresh is known, and shown, after the first loss.
+    window, threshold = (mark for mark in cwnd.figure.panels[0].marks[:2] if isinstance(mark, Line))
+    assert (window.style.dash, list(window.y)) == ("solid", [10, 20, 30, 40])
+    assert (threshold.style.dash, list(threshold.y)) == ("dot", [50, 50])
+    assert cwnd.figure.panels[0].y.limits == (0, 53)
     assert all(isinstance(mark, Steps) for panel in goodput.figure.panels for mark in panel.marks)
     [default, _] = histogram.figure.panels[0].marks
     assert isinstance(default, Steps)

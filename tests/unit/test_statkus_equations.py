@@ -117,6 +117,15 @@ def test_table_1_1_is_computed_in_bits_up_to_10_gbit() -> None:
     assert tcp_window.slow_start_s(0.010, 100e6, 1460) < tcp_window.table_1_1_s(0.010, 100e6) / 2
 
 
+@pytest.mark.parametrize(
+    ("smss_bytes", "window_bytes"),
+    [(536, 2144), (1095, 4380), (1096, 3288), (1460, 4380), (2190, 6570), (2191, 4382)],
+)
+def test_the_initial_window_is_two_to_four_segments(smss_bytes: int, window_bytes: int) -> None:
+    """Figure 1.3; the text's example is 4380 bytes for 1460."""
+    assert tcp_window.initial_window_bytes(smss_bytes) == window_bytes
+
+
 def test_slow_start_doubles_each_rtt() -> None:
     # 64 segments of 1000 bytes: 6 doublings from 1 segment, 3 from 8, none from 100.
     path = (0.1, 64 * 1000 * 8 / 0.1, 1000)

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy
 import pytest
-from fake_run import write_both, write_run
+from fake_run import DATA_PORT, tcp_row, write_both, write_run, write_tcp
 
 from airtcp.parameters import Parameters
+from airtcp.report import series
 from airtcp.results import timeseries
 from airtcp.testbed.default import testbed
 
@@ -35,6 +36,20 @@ def test_flows_start_after_the_baseline(tmp_path: Path) -> None:
     over_time = timeseries.read(run, testbed(idle), 1.0)
     assert list(over_time.ends_s) == [1, 2, 3, 4, 5, 6, 7, 8]
     assert list(over_time.flows[0].goodput_mbps) == pytest.approx([0, 0, 70, 110, 110, 110, 0, 0])
+
+
+def test_segments_per_ack_are_counted_by_second(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    ends = ("10.0.0.2:5201", f"10.0.0.1:{DATA_PORT}")
+    totals = [(0, 0), (500, 1000), (600, 1800), (600, 1803), (600, 1803)]
+    samples = [
+        tcp_row("sample", 1000 * second, *ends, segs_out=acks, data_segs_in=segments)
+        for second, (acks, segments) in enumerate(totals)
+    ]
+    write_tcp(run / "tcp-station.csv", [*samples, tcp_row("close", 4040, *ends, data_segs_in=1803)])
+    [(ends_s, ratios)] = series.segments_per_ack(run, testbed(DOWNLOAD))
+    assert list(ends_s) == [1, 2, 3, 4]
+    assert list(ratios) == pytest.approx([2, 8, 3, 0])
 
 
 def test_goodput_of_udp_is_that_of_the_receiver(tmp_path: Path) -> None:

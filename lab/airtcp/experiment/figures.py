@@ -172,6 +172,7 @@ class TimeFigure(_Panelled):
         "rtt",
         "segments",
         "acks",
+        "segments_per_ack",
         "received",
     ] = Field(description="quantity to show over time, for the first seed")
     histogram: OnOff = Field(

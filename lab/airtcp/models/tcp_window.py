@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Growth of TCP windows: equations 1.1 to 1.12 of A. Statkus' dissertation.
+"""Growth of TCP windows: Figure 1.3 and equations 1.1 to 1.12 of A. Statkus' dissertation.
 
 A. Statkus, "Performance Investigation of Data Packets Transport Control Protocol in Heterogeneous
 Networks", Vilnius Gediminas Technical University, 2017, sections 1.3 and 1.4. Windows are in bytes
@@ -8,6 +8,16 @@ correct.
 """
 
 import math
+
+
+def initial_window_bytes(smss_bytes: int) -> int:
+    """Figure 1.3, RFC 5681 section 3.1: the largest initial congestion window.
+
+    Four segments up to an SMSS of 1095 bytes, three up to 2190, then two.
+    """
+    if smss_bytes > 2190:
+        return 2 * smss_bytes
+    return (3 if smss_bytes > 1095 else 4) * smss_bytes
 
 
 def slow_start_growth_bytes(acked_bytes: float, smss_bytes: float) -> float:

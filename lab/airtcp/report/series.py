@@ -22,6 +22,9 @@ from airtcp.testbed.model import Flow, Testbed
 _ARRIVALS_AFTER_NS = 1_000_000_000
 _ARRIVALS_SHOWN = 300
 
+# The kernel's ssthresh before the first loss.
+_NO_SSTHRESH = 0x7FFFFFFF
+
 # Without a capture on the air, a gap of this many medians starts an aggregate: its segments follow
 # each other at the rate of the radio, and the first of the next had to wait for the channel.
 _GAP_OF_AGGREGATE = 2.0
@@ -31,7 +34,7 @@ _GAP_OF_AGGREGATE = 2.0
 class OverTime:
     """The state of the sender's TCP by flow, and goodput. Times: seconds since the first sample."""
 
-    flows: Sequence[Mapping[str, Floats]]  # time_s, cwnd, srtt_ms
+    flows: Sequence[Mapping[str, Floats]]  # time_s, cwnd, ssthresh, srtt_ms
     goodput_end_s: Floats
     goodput_mbps: Floats
 
@@ -64,10 +67,12 @@ def over_time(run_dir: Path, testbed: Testbed) -> OverTime:
     flows = []
     for trace in traces:
         srtt_ms = trace.columns["srtt_us"] / 1000
+        ssthresh = trace.columns["ssthresh"]
         flows.append(
             {
                 "time_s": (trace.columns["time_ns"] - start_ns) / 1e9,
                 "cwnd": trace.columns["cwnd"],
+                "ssthresh": numpy.where(ssthresh < _NO_SSTHRESH, ssthresh, numpy.nan),
                 "srtt_ms": numpy.where(srtt_ms > 0, srtt_ms, numpy.nan),  # 0: none measured yet
             }
         )
@@ -86,6 +91,13 @@ def by_second(run_dir: Path, testbed: Testbed, what: str) -> list[tuple[Floats, 
     if any(flow_values is None for flow_values in values):
         raise AirtcpError(f"{run_dir}: UDP has no {what}")
     return [(ends_s, numpy.sum(values, axis=0))]
+
+
+def segments_per_ack(run_dir: Path, testbed: Testbed) -> list[tuple[Floats, Floats]]:
+    """(end of each second, data segments per ACK) of all flows; without an ACK, the segments."""
+    [(ends_s, segments)] = by_second(run_dir, testbed, "segments")
+    [(_, acks)] = by_second(run_dir, testbed, "acks")
+    return [(ends_s, segments / numpy.maximum(acks, 1))]
 
 
 def cwnd_at_acks(run_dir: Path, testbed: Testbed) -> list[tuple[Floats, Floats]]:

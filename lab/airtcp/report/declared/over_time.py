@@ -31,7 +31,7 @@ class _Quantity:
 
     read: returns the file that has the values, and the flows; raises AirtcpError. has_steps: values
     are of intervals, and read() returns their ends. any_workload: not only of bulk transfers.
-    apart: each flow has a different dash.
+    apart: each flow has a different dash. threshold: flows to draw dotted beside them.
     """
 
     axis: Axis
@@ -40,6 +40,7 @@ class _Quantity:
     has_steps: bool = False
     any_workload: bool = False
     apart: bool = False
+    threshold: Callable[[Run], tuple[str, Flows]] | None = None
 
 
 def _sampled(column: str) -> Callable[[Run], tuple[str, Flows]]:
@@ -81,8 +82,9 @@ def _ping(run: Run) -> tuple[str, Flows]:
 QUANTITIES: Mapping[str, _Quantity] = {
     "cwnd": _Quantity(
         Axis("cwnd", "segments"),
-        "The sender's congestion window as sampled, one line per flow",
+        "The sender's congestion window as sampled, one line per flow; dotted: ssthresh",
         _sampled("cwnd"),
+        threshold=_sampled("ssthresh"),
     ),
     "cwnd_at_acks": _Quantity(
         Axis("cwnd", "segments"),
@@ -123,6 +125,15 @@ QUANTITIES: Mapping[str, _Quantity] = {
         _by_second("acks"),
         has_steps=True,
     ),
+    "segments_per_ack": _Quantity(
+        Axis("segments per ACK"),
+        "Segments with data per segment without data that the receivers sent, by second",
+        lambda run: (
+            "series.csv",
+            series.segments_per_ack(run.directory, run.testbed),
+        ),
+        has_steps=True,
+    ),
     "received": _Quantity(
         Axis("received", "segments"),
         "Segments with data that have reached the receiver",
@@ -139,6 +150,7 @@ class _Read:
     place: Place
     file: str
     flows: Flows
+    thresholds: Flows = ()
 
     @property
     def run(self) -> Run:
@@ -148,6 +160,13 @@ class _Read:
     def pooled(self) -> Floats:
         """The values of all flows."""
         return numpy.concatenate([values for _, values in self.flows])
+
+
+def _read(place: Place, quantity: _Quantity) -> _Read:
+    run = place.measured.runs[0]
+    file, flows = quantity.read(run)
+    thresholds = quantity.threshold(run)[1] if quantity.threshold else ()
+    return _Read(place, file, flows, [flow for flow in thresholds if flow[0].size])
 
 
 def build(declared: Declared, results: Results, slug: str, notes: list[str]) -> Plot:
@@ -160,7 +179,7 @@ def build(declared: Declared, results: Results, slug: str, notes: list[str]) -> 
     series_read = []
     for place in laid_out.places:
         try:
-            series_read.append(_Read(place, *quantity.read(place.measured.runs[0])))
+            series_read.append(_read(place, quantity))
         except AirtcpError as error:
             notes.append(f"{', '.join(texts(place))} left out: {error}")
     if not series_read:
@@ -205,7 +224,8 @@ def _over_time(laid_out: Layout, quantity: _Quantity, items: Sequence[_Read]) ->
         panel_marks = marks.setdefault((item.place.row, item.place.panel), [])
         panel_marks += _lines(laid_out, quantity, item)
     longest_s = max(float(times_s[-1]) for item in items for times_s, _ in item.flows)
-    largest = max(float(item.pooled.max()) for item in items)
+    drawn = [values for item in items for _, values in (*item.flows, *item.thresholds)]
+    largest = max(float(values.max()) for values in drawn)
     x = Axis("virtual time", "s", (0, longest_s))
     y = replace(quantity.axis, limits=(0, 1.06 * largest or 1.0))
     return panels.figure(laid_out, marks, x, y, panels.line_entries(laid_out))
@@ -224,6 +244,9 @@ def _lines(laid_out: Layout, quantity: _Quantity, read: _Read) -> list[Mark]:
             marks.append(Steps(entries=entries, heights=values, edges=edges, style=style))
         else:
             marks.append(Line(entries=entries, x=times_s, y=values, style=style))
+    dotted = replace(style, dash="dot")
+    for times_s, values in read.thresholds:
+        marks.append(Line(entries=entries, x=times_s, y=values, style=dotted))
     return marks
 
 
