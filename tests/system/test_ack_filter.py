@@ -321,3 +321,20 @@ def test_goodput_over_802_11a_matches_equation_1_24(
     assert result.error is None
     goodput_mbps = result.values["goodput_mbps"]
     assert 1e6 * goodput_mbps == pytest.approx(dcf.tcp_goodput_bps(dcf.Phy(), segments), rel=0.03)
+
+
+def test_policing_all_packets_to_the_sender_drops_all_others(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
+) -> None:
+    """With the rate of Figure 1.9 of Statkus' dissertation, a transfer keeps its rate."""
+    cables: dict[str, Plain] = {"access": "ethernet", "ethernet_rate": "100Mbit"}
+    script: dict[str, Plain] = {
+        **{"ack_filter": "police", "ack_filter_match": "destination"},
+        **{"ack_filter_rate": "100kbit", "ack_filter_burst": "102400B"},
+    }
+    values = run_case(lab_kernel, tools, tmp_path, **cables, **script, duration="20s")
+    assert values["goodput_mbps"] > 90
+    assert values["acks_filtered"] > 0.8 * values["acks_sent"]
+    [counters] = tmp_path.glob("runs/**/ack-filter-police.txt")
+    [limiting, dropping] = counters.read_text().split("police 0x")[1:]
+    assert "rate 8bit" in dropping and "rate 100Kbit" in limiting

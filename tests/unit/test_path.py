@@ -159,7 +159,8 @@ def test_all_packets_to_the_sender_are_policed_and_others_dropped() -> None:
         limited, dropped = (line for line in filters if f"dev port{port} ingress" in line)
         assert "prio 1 u32 match ip dst 10.0.0.1/32 action police rate 100000bit" in limited
         assert limited.endswith(f"burst 5000b conform-exceed drop/pass index {port}")
-        assert dropped.endswith("prio 2 u32 match u32 0 0 action drop")
+        assert "prio 2 u32 match u32 0 0 at 0 action police rate 8bit burst 1b" in dropped
+        assert dropped.endswith(f"conform-exceed drop/drop index {port + 2}")
 
 
 def test_ack_filters_can_be_limited_to_the_first_station() -> None:

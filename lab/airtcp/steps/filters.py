@@ -47,8 +47,9 @@ def at_node(filters: Sequence[AckFilter]) -> list[Step]:
                 limited = police_all if ack_filter.all_packets else police
                 steps += limited(flow, *limit)
             if ack_filter.all_packets:
-                devices = dict.fromkeys(flow.device for flow in ack_filter.flows)
-                steps += [_dropping(device) for device in devices]
+                for device in dict.fromkeys(flow.device for flow in ack_filter.flows):
+                    polices += 1
+                    steps.append(_dropping(device, polices))
     return steps
 
 
@@ -68,10 +69,11 @@ def police_all(flow: AckFlow, number: int, rate_bps: float, burst_bytes: int) ->
     ]
 
 
-def _dropping(device: str) -> Run:
-    """Drop all other packets, as the second rule of the script does by 1 byte per second."""
+def _dropping(device: str, number: int) -> Run:
+    """Drop all other packets: the second rule of the script."""
     return run(
-        f"tc filter add dev {device} ingress protocol all prio 2 u32 match u32 0 0 action drop"
+        f"tc filter add dev {device} ingress protocol all prio 2 u32 match u32 0 0 at 0 "
+        f"action police rate 8bit burst 1b conform-exceed drop/drop index {number}"
     )
 
 
