@@ -26,7 +26,7 @@ SPLAT = re.compile(
 )
 
 # Prefixes of the metrics that only runs with ACK filters or slow processors have.
-PATH_METRICS = ("acks_filtered", "router_", "host_")
+PATH_METRICS = ("acks_filtered", "router_", "host_", "mac_acks")
 
 Say = Callable[[str], None]
 Measure = Callable[..., RunRecord]

@@ -25,9 +25,13 @@ from fake_air import (
     write_air,
 )
 from fake_capture import ethernet, on_air, tcp_packet
+from fake_run import write_run
 
 from airtcp.errors import AirtcpError
 from airtcp.files import airtrace
+from airtcp.parameters import Parameters
+from airtcp.results import metrics
+from airtcp.testbed.default import testbed
 
 
 def test_an_ampdu_is_one_transmission(tmp_path: Path) -> None:
@@ -211,3 +215,21 @@ def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
         list(airtrace.read(tmp_path / "air.pcapng"))
     with pytest.raises(AirtcpError, match=r"air\.pcapng: No such file"):
         airtrace.length_ns(tmp_path / "air.pcapng")
+
+
+def test_acks_on_the_air_are_counted_from_the_start_of_the_transfer(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    capturing = testbed(Parameters().replace({"capture": "air"}))
+    frames = [
+        frame(0, 300, control=BEACON, direction=0, receiver=0xFFFF, to_group=True),
+        *(
+            frame(at_us, at_us + 30, sender=1, receiver=0, control=control, direction=0)
+            for at_us, control in ((500_000, ACK), (1_500_000, ACK), (2_000_000, BLOCKACK))
+        ),
+        frame(2_999_700, 3_000_000),
+    ]
+    write_air(run, frames)
+    assert metrics.compute(run, capturing)["mac_acks_per_s"] == 2 / 2
+    write_air(run, frames[:2])
+    with pytest.raises(AirtcpError, match="the capture ends before the transfer starts"):
+        metrics.compute(run, capturing)

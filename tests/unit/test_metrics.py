@@ -37,8 +37,8 @@ TRANSFER = {f"completion_time_ms_{of}" for of in ("mean", "p50", "p95")}
 PAGES = {f"page_time_ms_{of}" for of in ("mean", "p50", "p95")}
 PING = {"ping_rtt_ms_p50", "ping_rtt_ms_p95"}
 UDP_PING = {"udp_ping_rtt_ms_p50", "udp_ping_rtt_ms_p95", "udp_ping_loss_share"}
-# Metrics that do not apply to a single flow with only ping beside it.
-ON_THE_WAY = {"acks_filtered", "router_utilisation", "host_utilisation"}
+# Metrics that do not apply to a single flow with only ping beside it and no capture.
+ON_THE_WAY = {"acks_filtered", "router_utilisation", "host_utilisation", "mac_acks_per_s"}
 NOT_SINGLE_FLOW = {"goodput_jain", "flow_jain", "ping_idle_ms_p50"} | UDP_PING | ON_THE_WAY
 DOWNLOAD, UPLOAD = {"goodput_download_mbps"}, {"goodput_upload_mbps"}
 BULK = {"goodput_mbps"} | DOWNLOAD | UPLOAD | PING | NOT_SINGLE_FLOW
@@ -56,6 +56,7 @@ TCP_ONLY = {
     "delivery_share",
     "acks_sent",
     "acks_per_segment",
+    "packets_per_s",
 } | SAMPLED
 
 
@@ -74,6 +75,7 @@ def test_every_metric_of_a_download(tmp_path: Path) -> None:
             "delivery_share": 0.995,
             "acks_sent": 500,
             "acks_per_segment": 500 / 995,
+            "packets_per_s": (1000 + 500) / 4,
             "tcp_rtt_ms_mean": 20.0,
             "tcp_rtt_ms_p50": 20.0,  # of 10, 20, 30; 0 means not yet measured
             "tcp_rtt_ms_p95": 29.0,
@@ -270,6 +272,17 @@ def test_no_frames_on_the_air_is_an_error(tmp_path: Path) -> None:
     )
     with pytest.raises(AirtcpError, match="no data was sent on the air"):
         compute(run, Parameters())
+
+
+def test_packets_do_not_include_filtered_acks(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    (run / "ack-filter-police.txt").write_text(
+        "Sent 9 bytes 300 pkts (dropped 200, overlimits 200)\n"
+    )
+    parameters = Parameters().replace({"ack_filter": "police", "ack_filter_rate": "100kbit"})
+    metrics = compute(run, parameters)
+    assert metrics["acks_filtered"] == 200
+    assert metrics["packets_per_s"] == (1000 + 500 - 200) / 4
 
 
 def test_aggregate_sizes_exclude_those_before_the_transfer(tmp_path: Path) -> None:

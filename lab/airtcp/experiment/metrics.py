@@ -71,6 +71,11 @@ METRICS: Mapping[str, Metric] = {
     "acks_filtered": Metric(
         "segments", "ACKs that the stages of ack_filter dropped during the run"
     ),
+    "packets_per_s": Metric(
+        "1/s",
+        "TCP segments that crossed the network, per second of the transfer: data_segments + "
+        "acks_sent - acks_filtered",
+    ),
     "router_utilisation": Metric(
         "", "share of the transfer's time in which the router's processor was busy"
     ),
@@ -109,6 +114,11 @@ METRICS: Mapping[str, Metric] = {
     ),
     "airtime_collision_share": Metric(
         "", "share of the transfer's time taken by PPDUs that overlapped"
+    ),
+    "mac_acks_per_s": Metric(
+        "1/s",
+        "802.11 ACKs and BlockAcks per second on the air, of the part of the transfer in the "
+        "capture; needs capture: air",
     ),
     "tx_retries": Metric("MPDUs", "MPDUs retransmitted on the air, in both directions"),
     "tx_drops": Metric("MPDUs", "MPDUs that the radios dropped after their last attempt"),

@@ -8,6 +8,7 @@ import numpy
 
 from airtcp.errors import AirtcpError
 from airtcp.experiment.metrics import METRICS, Value
+from airtcp.files import airtrace
 from airtcp.files.airsim import ampdu_sizes, read_airsim, read_airsim_totals
 from airtcp.files.iperf3 import read_iperf3
 from airtcp.files.latency import read_ping, read_udp_ping
@@ -15,8 +16,9 @@ from airtcp.files.qdisc import read_qdisc
 from airtcp.files.tcpwatch import TcpTrace
 from airtcp.results.record import FlowRecord
 from airtcp.steps import cpu_cost, filters
+from airtcp.steps.instruments import LEAD_S
 from airtcp.steps.workloads import WORKLOADS
-from airtcp.testbed.model import AckFilter, Testbed
+from airtcp.testbed.model import AIR, AckFilter, Testbed
 from airtcp.testbed.processors import Cost
 
 NO_DATA = "the TCP connections of the transfer carried no data"
@@ -68,6 +70,12 @@ def compute(run_dir: Path, testbed: Testbed) -> dict[str, Value]:
     if traces := [trace for workload in measured for trace in workload.traces]:
         values |= sampled(run_dir, traces)
     values |= _probed(run_dir, testbed) | _path(run_dir, testbed)
+    if values["data_segments"] is not None:
+        packets = sum(values[name] or 0 for name in ("data_segments", "acks_sent"))
+        packets -= values["acks_filtered"] or 0
+        values["packets_per_s"] = packets / (read_airsim(run_dir)["time_ns"] / 1e9)
+    if AIR in testbed.captures:
+        values["mac_acks_per_s"] = _mac_acks_per_s(run_dir, testbed)
     return values | (air(run_dir, testbed.media) if testbed.radios else {})
 
 
@@ -213,6 +221,19 @@ def _path(run_dir: Path, testbed: Testbed) -> dict[str, Value]:
             used = utilisation(run_dir, node.name, node.cost, duration_s)
             values[name] = max(used, values.get(name) or 0.0)
     return values
+
+
+def _mac_acks_per_s(run_dir: Path, testbed: Testbed) -> float:
+    """ACKs and BlockAcks on the air, from the start of the transfer to the end of the capture."""
+    path = run_dir / "air.pcapng"
+    start_s = LEAD_S + testbed.parameters.baseline_s
+    end_s = airtrace.length_ns(path) / 1e9
+    if testbed.bulk and not testbed.exchanges:
+        end_s = min(end_s, start_s + testbed.parameters.duration_s)
+    if end_s <= start_s:
+        raise AirtcpError(f"{path}: the capture ends before the transfer starts")
+    sent = airtrace.read(path, start_s, end_s)
+    return sum(frame.kind in ("ack", "blockack") for frame in sent) / (end_s - start_s)
 
 
 def filtered(run_dir: Path, stages: Sequence[AckFilter]) -> int:
