@@ -198,7 +198,7 @@ def test_summaries_match_the_experiments() -> None:
 
 
 def test_quick_runs_cases_with_published_values() -> None:
-    cases = catalogue.quick(load("acklimit-vm"))
+    cases = catalogue.quick(load("acklimit-receiver-bound"))
     assert [case.factors["ack_policy"] for case in cases] == ["limit", "default"]
     assert {case.parameters.duration_s for case in cases} == {10}
     assert {case.parameters.baseline_s for case in catalogue.quick(load("tsq-size"))} == {1}
