@@ -10,8 +10,8 @@ SYSTEM := tests/models tests/system tests/determinism
 CHECKPATCH := $(CACHE)/kernel/work-*/linux/scripts/checkpatch.pl
 
 .PHONY: help demo test test-unit test-all test-debug lint lint-python lint-shell lint-kernel verify fuzz soak \
-	kcsan series-check deb-check bpf-check selftests bench instructions delivery bianchi hardware tables \
-	plan-hashes tournament lock clean distclean
+	kcsan series-check deb-check bpf-check selftests bench instructions delivery bianchi growth hardware \
+	tables plan-hashes tournament lock clean distclean
 
 help: ## this list
 	@sed -En 's/^([a-z-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 16
@@ -108,6 +108,9 @@ delivery: ## measure the kernel's CPU time per gigabyte received, by ACK policy
 
 bianchi: ## compare saturated stations with Bianchi's model, and write the plot in docs
 	$(BENCH) bench/bianchi.py
+
+growth: ## plot the growth of windows, Figure 2.9 of Statkus' dissertation, in docs
+	$(BENCH) bench/growth.py
 
 hardware: ## compare with measurements on real hardware, and write the errors and the plot in docs
 	$(BENCH) bench/hardware.py

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Growth of the congestion window by ACKs: Figure 2.9 of A. Statkus' dissertation.
+
+Draws docs/images/window-growth.svg: the receiver's estimate (equation 2.3) and RFC 5681's growth
+(equations 2.1 and 2.7), for several SMSS.
+"""
+
+import sys
+from itertools import accumulate, repeat
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from airtcp.models.ack_limit import window_after, window_of_rfc_bytes
+from airtcp.paths import REPOSITORY
+from airtcp.report.mpl import style
+from airtcp.report.palette import PALETTE
+
+SMSS_BYTES = (100, 536, 1460)
+ACKS = 20_000
+IMAGE = REPOSITORY / "docs" / "images" / "window-growth.svg"
+
+
+def rfc_windows_bytes(acks: int, smss_bytes: int) -> list[float]:
+    """The window after 0 to acks ACKs, starting with one segment."""
+
+    def after_one(window_bytes: float, _: None) -> float:
+        return window_of_rfc_bytes(1, smss_bytes, window_bytes)
+
+    return list(accumulate(repeat(None, acks), after_one, initial=float(smss_bytes)))
+
+
+def plot(path: Path) -> None:
+    acks = range(ACKS + 1)
+    with style():
+        figure = Figure(figsize=(7, 2.8), layout="constrained")
+        for axes, smss_bytes in zip(figure.subplots(1, len(SMSS_BYTES)), SMSS_BYTES, strict=True):
+            rfc_kb = [window / 1e3 for window in rfc_windows_bytes(ACKS, smss_bytes)]
+            axes.plot(acks, rfc_kb, color=PALETTE["policy0"][0], label="RFC 5681")
+            loop_kb = [window_after(n, smss_bytes) / 1e3 for n in acks]
+            axes.plot(acks, loop_kb, "--", color=PALETTE["policy1"][0], label="equation 2.3")
+            axes.set_title(f"SMSS {smss_bytes} B")
+            axes.set_ylim(bottom=0)
+            axes.set_xlabel("ACKs")
+        figure.axes[0].set_ylabel("cwnd (kB)")
+        figure.axes[-1].legend(loc="lower right", fontsize="x-small")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, facecolor="white", metadata={"Date": None})
+
+
+def main() -> int:
+    plot(IMAGE)
+    for smss_bytes in SMSS_BYTES:
+        rfc_bytes = rfc_windows_bytes(ACKS, smss_bytes)
+        for acks in (10, 100, 1000, ACKS):
+            ratio = rfc_bytes[acks] / window_after(acks, smss_bytes)
+            print(f"SMSS {smss_bytes} B, {acks} ACKs: {rfc_bytes[acks]:.0f} B, {ratio:.3f} of 2.3")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
