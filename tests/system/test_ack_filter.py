@@ -22,6 +22,7 @@ from airtcp.backends import shell, uml
 from airtcp.backends.guesttools import GuestTools
 from airtcp.experiment.experiment import Case, Setting
 from airtcp.experiment.reader import load
+from airtcp.files.airsim import read_airsim
 from airtcp.kernel.image import Kernel
 from airtcp.models import dcf
 from airtcp.parameters import Parameters
@@ -338,3 +339,15 @@ def test_policing_all_packets_to_the_sender_drops_all_others(
     [counters] = tmp_path.glob("runs/**/ack-filter-police.txt")
     [limiting, dropping] = counters.read_text().split("police 0x")[1:]
     assert "rate 8bit" in dropping and "rate 100Kbit" in limiting
+
+
+def test_on_802_11a_every_acknowledged_frame_has_an_ack_on_the_air(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
+) -> None:
+    upload: dict[str, Plain] = {**RADIO, "direction": "upload", "duration": "5s"}
+    values = run_case(lab_kernel, tools, tmp_path, **upload, capture="air")
+    [run_dir] = {path.parent for path in tmp_path.glob("runs/**/airsim-after.txt")}
+    counters = read_airsim(run_dir)
+    acked_per_s = counters["tx_acked"] / (counters["time_ns"] / 1e9)
+    assert values["mac_acks_per_s"] == pytest.approx(acked_per_s, rel=0.02)
+    assert values["mac_acks_per_s"] == pytest.approx(values["packets_per_s"], rel=0.02)
