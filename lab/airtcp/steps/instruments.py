@@ -12,6 +12,9 @@ LEAD_S = 1
 _CAPTURED_BYTES, _CAPTURED_ON_AIR_BYTES = 128, 160
 _CAPTURE_BUFFER_KIB = 16384
 
+CAPTURE_FLUSH_S = 1.1
+"""tcpdump gets a block of packets when it is full or 1 s old, and ends without the last one."""
+
 # About 200,000 lines; when it is full, new lines overwrite the oldest.
 _TRACE_BUFFER_KIB = 32768
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from airtcp.paths import BEGAN
 from airtcp.steps import cpu_cost, events, filters, wifi
-from airtcp.steps.instruments import LEAD_S, instruments, traces_end
+from airtcp.steps.instruments import CAPTURE_FLUSH_S, LEAD_S, instruments, traces_end
 from airtcp.steps.step import (
     CheckInstruments,
     EndInstruments,
@@ -64,6 +64,7 @@ def plan(testbed: Testbed) -> list[Step]:
         *events.end(testbed),
         *idle,
         *_probes_end(testbed),
+        *([Sleep(CAPTURE_FLUSH_S)] if testbed.captures else []),
         EndInstruments(),
         *traces_end(testbed.parameters),
         *(
