@@ -30,7 +30,7 @@ RRUL = (
     *("udp_ping_interval=200ms", "baseline=2s", "duration=4s"),
 )
 BOTH = ("direction=both", "flows=2", "udp_ping_interval=200ms", "duration=3s")
-UPLOAD = ("direction=upload", "flows=8", "duration=4s")
+UPLOAD = ("direction=upload", "flows=8", "duration=4s", "sack=on")
 DOWNLOAD = ("duration=3s",)
 UDP = ("protocol=udp", "udp_rate=30Mbit", "duration=3s")
 ASKED = ("workload=request_response", "exchanges=300")
