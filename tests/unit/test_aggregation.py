@@ -54,3 +54,16 @@ def test_without_aggregation_each_packet_adds_to_the_rtt() -> None:
     plain = Station(most_aggregate_s=0)
     assert rtt_s(plain, 20) - rtt_s(plain, 19) == pytest.approx(tx_time_s(plain, 1))
     assert bandwidth_bps(plain, 20) == throughput_bps(plain, 1)
+
+
+def test_aggregates_are_limited_in_mpdus_too() -> None:
+    assert Station(most_mpdus=32).most_packets == 32
+    assert Station(most_mpdus=100).most_packets == 71
+    assert Station(most_mpdus=1) != Station(most_aggregate_s=0)
+    assert rtt_s(Station(most_mpdus=1), 20) == rtt_s(Station(most_aggregate_s=0), 20)
+
+
+def test_no_more_packets_than_the_buffer_holds_wait_at_the_radio() -> None:
+    station = Station(buffer_packets=50)
+    assert backlog_packets(station, 50, 1.2) == pytest.approx(48)
+    assert backlog_packets(station, 60, 1.2) == backlog_packets(station, 1000, 1.2) == 50

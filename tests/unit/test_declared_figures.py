@@ -14,7 +14,7 @@ from small_report import AGAINST, Elements, plots_of, text_of, write_results
 from airtcp.experiment.figures import KINDS, MetricFigure, TimeFigure
 from airtcp.report import contents, model
 from airtcp.report.declared import layout, over_time
-from airtcp.report.figure import Labels, Line, Steps
+from airtcp.report.figure import Labels, Line, Steps, Text
 from airtcp.report.plot import Plot
 
 EN_DASH = "\N{EN DASH}"
@@ -122,6 +122,21 @@ def test_a_model_is_shown_with_measured_values(tmp_path: Path) -> None:
     ]
     assert (upper.y.title, lower.y.title) == ("throughput (Mbit/s)", "RTT (ms)")
     assert upper.y.limits[0] == lower.y.limits[0] == 0 and upper.y.limits[1] > 102
+
+
+def test_a_model_with_a_buffer_marks_the_operating_points(tmp_path: Path) -> None:
+    points = [POINT | {"ampdu_mpdus": most, "tsq_packets": 300} for most in (1, None)]
+    [plot] = declared(tmp_path, MODEL | {"buffer": 246, "points": points})
+    upper, lower = (
+        {mark.text: mark for mark in panel.marks if isinstance(mark, Text)}
+        for panel in plot.figure.panels
+    )
+    assert upper.keys() == lower.keys() == set("ABCD")
+    # 71 packets fill an aggregate, 0.96 of the limit are queued.
+    limits = [upper[name].x for name in "ABCD"]
+    assert limits == pytest.approx([packets / 0.96 for packets in (1, 71, 246, 246)])
+    assert upper["A"].y == pytest.approx(upper["C"].y) and upper["B"].y == upper["D"].y
+    assert lower["A"].y < lower["B"].y < lower["D"].y < lower["C"].y
 
 
 def test_a_declared_figure_shows_published_values(tmp_path: Path) -> None:

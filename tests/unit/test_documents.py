@@ -157,10 +157,10 @@ MODEL_MBPS = {10: (111.2925, 146.8974), 100: (191.6234, 191.6234)}
 MODEL_MS = {10: (4.57022, 5.63689), 100: (2.5 + 2 * 4.44622, 2.5 + 3 * 4.44622)}
 
 
-def model_document(directory: Path, settings: str = "") -> SweepDocument:
+def model_document(directory: Path, settings: str = "", text: str = MODEL) -> SweepDocument:
     """At 10 packets, goodput is 10% below the model and RTT 1 ms above; else equal."""
     path = directory / "model.yaml"
-    path.write_text(MODEL + settings)
+    path.write_text(text + settings)
     experiment = load(path)
     cases = experiment.cases()
     runs = []
@@ -212,6 +212,21 @@ def test_pacing_factor_can_be_excluded_from_the_limit(tmp_path: Path) -> None:
     [found] = model_document(tmp_path, "    pacing_multiplies: off\n").figures
     assert found.compared
     assert [point.backlog_packets for point in found.compared.points] == [8, 8, 80, 80]
+
+
+def test_model_has_the_aggregates_of_the_case_and_the_buffer_of_the_figure(tmp_path: Path) -> None:
+    design = MODEL.replace("[1, 2]", "[1, 2]\n    ampdu_mpdus: [1, preset]")
+    found = model_document(tmp_path, "    buffer: 50\n", design).figures[0].compared
+    assert found
+    points = {
+        (point.ampdu_mpdus, point.tsq_packets, point.pacing_factor): point for point in found.points
+    }
+    assert points[None, 100, 1].backlog_packets == points[1, 100, 2].backlog_packets == 50
+    # One packet takes 557.33 us; 50 of them wait for each other, or are one aggregate.
+    single, aggregate = points[1, 100, 1], points[None, 100, 1]
+    assert single.throughput_mbps.model == pytest.approx(12000 / 557.333, rel=1e-4)
+    assert single.rtt_ms.model == pytest.approx(2.5 + 50 * 0.557333, rel=1e-4)
+    assert aggregate.rtt_ms.model == pytest.approx(2.5 + 2 * 3.279556, rel=1e-4)
 
 
 def test_written_results_are_read_back(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from airtcp.experiment.metrics import METRICS, METRICS_IN, unknown_metric
 from airtcp.models.aggregation import Station
 from airtcp.parameters import NUMBERS, PARAMETER_NAMES, jsonschema
 from airtcp.parameters.jsonschema import HINT, Json, Shape
-from airtcp.parameters.quantity import OnOff, Plain, duration, fraction, rate, size
+from airtcp.parameters.quantity import OnOff, Plain, count, duration, fraction, rate, size
 from airtcp.parameters.section import Strict
 
 # Type of the error for a figure of unknown kind.
@@ -189,7 +189,8 @@ class ModelFigure(Strict):
 
     The defaults are those of the model, whose throughput counts whole packets; payload_bytes is
     the part of each packet that goodput counts. pacing_ratio is p at pacing_factor 1. p is the
-    product of both if pacing multiplies the limit, and 1 otherwise.
+    product of both if pacing multiplies the limit, and 1 otherwise. Aggregates have at most the
+    case's ampdu_mpdus.
     """
 
     kind: ClassVar[str] = "model"
@@ -233,9 +234,12 @@ class ModelFigure(Strict):
     backlog_factor: Annotated[float, fraction(0, 1)] = Field(
         Station.backlog_factor, description="c, the share of the limit that is queued at the radio"
     )
+    buffer_packets: Annotated[int | None, count(1, 65535, "none")] = Field(
+        None, alias="buffer", description="maximum packets at the radio; marks the points A to D"
+    )
 
-    @property
-    def station(self) -> Station:
+    def station(self, most_mpdus: int | None) -> Station:
+        """The model's parameters. most_mpdus: the case's ampdu_mpdus, None with `preset`."""
         return Station(
             packet_bytes=self.packet_bytes,
             overhead_bytes=self.overhead_bytes,
@@ -244,6 +248,8 @@ class ModelFigure(Strict):
             access_s=self.access_s,
             base_rtt_s=self.base_rtt_s,
             backlog_factor=self.backlog_factor,
+            most_mpdus=most_mpdus,
+            buffer_packets=self.buffer_packets,
         )
 
     @property

@@ -13,7 +13,10 @@ from dataclasses import dataclass
 class Station:
     """Parameters of the model. The defaults are those of Table I.
 
-    Equation 2 adds l_oh to bits, but Table I gives it as 48 bytes. It is in bytes here.
+    Equation 2 adds l_oh to bits, but Table I gives it as 48 bytes. It is in bytes here. most_mpdus
+    and buffer_packets are not in the paper's equations: the most MPDUs of an aggregate whatever its
+    duration (1: no aggregation, as in the solid lines of Figure 2), and the most packets that can
+    be queued at the radio.
     """
 
     packet_bytes: int = 1500
@@ -23,17 +26,21 @@ class Station:
     access_s: float = 0.5e-3
     base_rtt_s: float = 2.5e-3
     backlog_factor: float = 0.8
+    most_mpdus: int | None = None
+    buffer_packets: int | None = None
 
     @property
     def most_packets(self) -> int:
         """mxg in packets; Table I gives the longest aggregate as a time at the station's rate."""
         bits = self.most_aggregate_s * self.rate_bps - 8 * self.overhead_bytes
-        return max(1, math.floor(bits / (8 * self.packet_bytes)))
+        most = max(1, math.floor(bits / (8 * self.packet_bytes)))
+        return most if self.most_mpdus is None else min(most, self.most_mpdus)
 
 
 def backlog_packets(station: Station, tsq_packets: float, pacing_ratio: float) -> float:
     """Equation 1: k, the packets queued at the radio."""
-    return tsq_packets * pacing_ratio * station.backlog_factor
+    packets = tsq_packets * pacing_ratio * station.backlog_factor
+    return packets if station.buffer_packets is None else min(packets, station.buffer_packets)
 
 
 def tx_time_s(station: Station, packets: float) -> float:

@@ -7,6 +7,7 @@ from statistics import fmean
 from airtcp.experiment.figures import ModelFigure, tsq_packets
 from airtcp.models.aggregation import backlog_packets, bandwidth_bps, rtt_s
 from airtcp.parameters.quantity import Plain
+from airtcp.parameters.section import PRESET
 from airtcp.results.jsonfile import Document
 from airtcp.statistics import Summary
 
@@ -35,11 +36,12 @@ class Compared(Document):
 
 
 class Point(Document):
-    """One case. backlog_packets is k of equation 1."""
+    """One case. backlog_packets is k of equation 1, ampdu_mpdus is None with `preset`."""
 
     factors: Mapping[str, Plain]
     tsq_packets: int
     pacing_factor: float
+    ampdu_mpdus: int | None = None
     backlog_packets: float
     throughput_mbps: Compared
     rtt_ms: Compared
@@ -66,20 +68,25 @@ def compare(
     if packets is None or not (throughput and throughput.mean and rtt and rtt.mean):
         return None
     factor = float(parameters["pacing_factor"])
-    backlog, model_mbps, model_ms = expected(figure, packets, factor)
+    given = parameters["ampdu_mpdus"]
+    most_mpdus = None if given == PRESET else int(given)
+    backlog, model_mbps, model_ms = expected(figure, packets, factor, most_mpdus)
     return Point(
         factors=factors,
         tsq_packets=packets,
         pacing_factor=factor,
+        ampdu_mpdus=most_mpdus,
         backlog_packets=backlog,
         throughput_mbps=Compared.of(throughput, model_mbps),
         rtt_ms=Compared.of(rtt, model_ms),
     )
 
 
-def expected(figure: ModelFigure, packets: float, factor: float) -> tuple[float, float, float]:
+def expected(
+    figure: ModelFigure, packets: float, factor: float, most_mpdus: int | None = None
+) -> tuple[float, float, float]:
     """Equations 1, 5 and 4: packets at the radio, goodput in Mbit/s, RTT in ms."""
-    station = figure.station
+    station = figure.station(most_mpdus)
     backlog = backlog_packets(station, packets, figure.pacing(factor))
     goodput_bps = figure.payload_share * bandwidth_bps(station, backlog)
     return backlog, goodput_bps / 1e6, 1000 * rtt_s(station, backlog)

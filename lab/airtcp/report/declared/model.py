@@ -17,6 +17,7 @@ from airtcp.report.figure import (
     Mark,
     Panel,
     Style,
+    Text,
     floats,
     with_margin,
 )
@@ -157,33 +158,55 @@ def _curves(
     upper: list[Mark] = []
     lower: list[Mark] = []
     packets = numpy.unique(numpy.linspace(1, high, _SAMPLES).round())
-    for pacing, label in _pacings(figure, lines).items():
-        curve = numpy.array([expected(figure, float(limit), pacing) for limit in packets])
+    for (pacing, most), label in _each_curve(figure, lines).items():
+        curve = numpy.array([expected(figure, float(limit), pacing, most) for limit in packets])
         style = Style(styles[label].colour if label in styles else "ink", "solid")
         for marks, column in ((upper, 1), (lower, 2)):
             marks.append(
                 Line(entries=[_MODEL], detail=label, x=packets, y=curve[:, column], style=style)
             )
+            marks += (
+                text for text in _operating_points(figure, pacing, most, column) if text.x <= high
+            )
     return upper, lower
 
 
-def _pacings(figure: ModelFigure, lines: Lines) -> dict[float, str]:
-    """The pacing factors that need a curve, each with its line, or "" if it has several."""
-    pacings: dict[float, tuple[float, str]] = {}
+def _operating_points(
+    figure: ModelFigure, pacing: float, most: int | None, column: int
+) -> Iterator[Text]:
+    """A to D of the paper's Figure 2: where an aggregate is full, and where the buffer is.
+
+    A and C are without aggregation, B and D with it.
+    """
+    if figure.buffer_packets is None:
+        return
+    packets_each = figure.pacing(pacing) * figure.backlog_factor
+    names = ("A", "C") if most == 1 else ("B", "D")
+    full = (figure.station(most).most_packets, figure.buffer_packets)
+    for name, packets in zip(names, full, strict=True):
+        limit = packets / packets_each
+        value = expected(figure, limit, pacing, most)[column]
+        yield Text(entries=[_MODEL], text=name, x=limit, y=value, up=4, right=0, size=8)
+
+
+def _each_curve(figure: ModelFigure, lines: Lines) -> dict[tuple[float, int | None], str]:
+    """(pacing factor, largest aggregate) that need a curve, with the line, "" if several."""
+    curves: dict[tuple[float, int | None], tuple[float, str]] = {}
     for label, points in lines.items():
         for point in points:
-            p = figure.pacing(point.pacing_factor)
-            known = pacings.setdefault(p, (point.pacing_factor, label))
+            key = figure.pacing(point.pacing_factor), point.ampdu_mpdus
+            known = curves.setdefault(key, (point.pacing_factor, label))
             if known[1] != label:
-                pacings[p] = (known[0], "")
-    return dict(pacings.values())
+                curves[key] = (known[0], "")
+    return {(pacing, most): label for (_, most), (pacing, label) in curves.items()}
 
 
 def _from_zero(marks: Sequence[Mark]) -> tuple[float, float]:
     """Limits around all values and their intervals."""
     ends: list[float] = []
     for mark in marks:
-        assert isinstance(mark, Line)
+        if not isinstance(mark, Line):
+            continue
         halves = numpy.zeros(len(mark.y)) if mark.y_half is None else numpy.nan_to_num(mark.y_half)
         ends += [float((mark.y - halves).min()), float((mark.y + halves).max())]
     return with_margin(ends, low=0.0)
