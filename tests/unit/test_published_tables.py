@@ -50,11 +50,23 @@ def test_a_table_of_published_values_has_a_value_per_cell(tmp_path: Path) -> Non
     ]
 
 
+def test_a_cell_may_be_a_bound(tmp_path: Path) -> None:
+    text = GOOD + TABLE.replace("9.25, -", "'>= 9', '<=30'")
+    published = load(write(tmp_path, text)).published[1:]
+    assert [(value.metric, value.value, value.precision) for value in published] == [
+        ("goodput_mbps", 9, "at least"),
+        ("tcp_rtt_ms_mean", 30, "at most"),
+        ("goodput_mbps", 9.5, "exact"),
+        ("tcp_rtt_ms_mean", 20, "approximate"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
         ("[aad, 9.5, 20]", "[aad, 9.5]", "15: published_tables[0]: rows: row 2 has 2 values for 3"),
         ("9.5, 20", "9.5, fast", "15: published_tables[0]: rows: row 2: tcp_rtt_ms_mean: 'fast'"),
+        ("9.5, 20", "'< 9', 20", "row 2: goodput_mbps: '< 9' is not a number, a bound like '<= 5'"),
         ("y, goodput_mbps", "y, speed", "published_tables[0]: columns: 'speed' is neither a"),
         ("[tcp_rtt_ms_mean]", "[retransmits]", "approximate: 'retransmits' is not a column"),
         ("    source: a table", "", "15: published_tables[0].source: missing"),

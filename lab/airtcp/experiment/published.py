@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Published values, as declared in an experiment."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, get_args
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -79,12 +79,13 @@ class Published(Strict):
 
 
 ABSENT = "-"
+_BOUNDS: Mapping[str, Precision] = {"<=": "at most", ">=": "at least"}
 
 
 class PublishedTable(Strict):
     """Values that others measured, one row per measurement.
 
-    Columns are parameters, then metrics. A cell `-` is not published.
+    Columns are parameters, then metrics. A cell `-` is not published, `<= 5` and `>= 5` are bounds.
     """
 
     when: Annotated[dict[str, str], Shape(lambda: by_parameter(parameter))] = Field(
@@ -94,7 +95,8 @@ class PublishedTable(Strict):
         min_length=2, description="names of parameters, then of metrics"
     )
     rows: tuple[tuple[str, ...], ...] = Field(
-        min_length=1, description="values in the order of the columns; - is not published"
+        min_length=1,
+        description="values in the order of the columns; <= 5, >= 5: a bound; - is not published",
     )
     approximate: tuple[_Metric, ...] = Field(
         (), description="metrics with precision approximate; that of others is exact"
@@ -119,8 +121,11 @@ class PublishedTable(Strict):
                     f"rows: row {number} has {len(row)} values for {len(self.columns)} columns"
                 )
             for name, cell in zip(self.columns, row, strict=True):
-                if name in METRICS and cell != ABSENT and not _is_number(cell):
-                    raise ValueError(f"rows: row {number}: {name}: {cell!r} is not a number")
+                if name in METRICS and cell != ABSENT and not _is_number(_bound(cell)[1]):
+                    raise ValueError(
+                        f"rows: row {number}: {name}: {cell!r} is not a number, a bound like "
+                        f"'<= 5', or {ABSENT}"
+                    )
         return self
 
     def values(self) -> Iterator[tuple[int, Published]]:
@@ -130,17 +135,27 @@ class PublishedTable(Strict):
             when = {name: cell for name, cell in cells.items() if name in PARAMETER_NAMES}
             for metric, cell in cells.items():
                 if metric in METRICS and cell != ABSENT:
+                    bound, value = _bound(cell)
+                    known: Precision = "approximate" if metric in self.approximate else "exact"
                     yield (
                         index,
                         Published(
                             when=self.when | when,
                             metric=metric,
-                            value=cell,
-                            precision="approximate" if metric in self.approximate else "exact",
+                            value=value,
+                            precision=bound or known,
                             source=self.source,
                             reason=self.reason,
                         ),
                     )
+
+
+def _bound(cell: str) -> tuple[Precision | None, str]:
+    """The precision that a cell states, if any, and its number as text."""
+    for sign, precision in _BOUNDS.items():
+        if cell.startswith(sign):
+            return precision, cell.removeprefix(sign).strip()
+    return None, cell
 
 
 def _is_number(text: str) -> bool:
