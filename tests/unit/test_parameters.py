@@ -96,6 +96,11 @@ CABLES: dict[str, Plain] = {"access": "ethernet"}
             "more than that of 65535 bytes; allowed with host_byte 1ns: up to 66us",
         ),
         ({"ack_filter": "police"}, "ack_filter", "police needs ack_filter_rate, as in 100kbit"),
+        (
+            {"congestion_control": "bbr2", "bbr_probe_up_gain": 640},
+            "bbr_probe_up_gain",
+            "640 is not allowed with congestion_control bbr2; allowed: kernel",
+        ),
         ({"ack_filter_rate": "1Mbit"}, "ack_filter_rate", "with ack_filter none; allowed: none"),
         ({"ack_filter": "txq", "ack_hold": 3}, "ack_hold", "3 is not allowed with ack_filter txq"),
         (
@@ -185,6 +190,7 @@ def test_parameters_without_effect_in_a_node_are_reset() -> None:
         {"ack_policy": "auto", "auto_min_interval": "1us", "auto_max_interval": "5ms"},
         {"tsq": "off", "pacing_factor": 3, "congestion_control": "bbr_plain"},
         {"tsq": "1500us", "tso_rtt_log": 0},
+        {"congestion_control": "bbr_plain", "bbr_probe_up_gain": 1023},
         {"tsq": "65536B", "formed_ppdus": 8},
         {"tsq": "400packets", "formed_ppdus": 0, "queue": "fifo"},
         # Policies are compared under one set of parameters; those of other policies are allowed.

@@ -149,6 +149,10 @@ def test_divack_sender_is_set_at_the_sender() -> None:
         ({"tsq": "off"}, ["tcp_small_queue off"]),
         ({"tso_rtt_log": 0}, ["tcp_tso_rtt_log 0"]),
         (
+            {"congestion_control": "bbr", "bbr_probe_up_gain": 640},
+            ["tcp_bbr_probe_up_gain 640"],
+        ),
+        (
             {"pacing_factor": 2},
             [
                 *("tcp_pacing_ss_ratio 400", "tcp_pacing_ca_ratio 240"),

@@ -67,6 +67,17 @@ class Sender(SenderSysctls):
         None,
         "initial congestion window in segments (initcwnd of ip route; Linux: 10)",
     )
+    bbr_probe_up_gain: Annotated[
+        int | None,
+        count(1, 1023, KERNEL),
+        Sysctl("tcp_bbr_probe_up_gain"),
+        OnlyWith("congestion_control", "bbr", "bbr_plain"),
+    ] = parameter(
+        "bbr_probe_up_gain",
+        None,
+        "BBR: pacing gain while it probes for bandwidth, in units of 1/256 "
+        "(net.ipv4.tcp_bbr_probe_up_gain; Linux: 320)",
+    )
     nagle: OnOff = parameter("nagle", True, "Nagle's algorithm; off: TCP_NODELAY (iperf3 -N)")
 
 
