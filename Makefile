@@ -11,7 +11,7 @@ CHECKPATCH := $(CACHE)/kernel/work-*/linux/scripts/checkpatch.pl
 
 .PHONY: help demo test test-unit test-all test-debug lint lint-python lint-shell lint-kernel verify fuzz soak \
 	kcsan series-check deb-check bpf-check selftests bench instructions delivery bianchi growth hardware \
-	tables plan-hashes tournament lock clean distclean
+	tsq-paper tables plan-hashes tournament lock clean distclean
 
 help: ## this list
 	@sed -En 's/^([a-z-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 16
@@ -114,6 +114,9 @@ growth: ## plot the growth of windows, Figure 2.9 of Statkus' dissertation, in d
 
 hardware: ## compare with measurements on real hardware, and write the errors and the plot in docs
 	$(BENCH) bench/hardware.py
+
+tsq-paper: ## run the experiments of the TSQ paper, and write their tables in docs; EXPERIMENTS=tsq-size
+	$(BENCH) bench/tsq_paper.py $(EXPERIMENTS)
 
 tournament: ## compare all ACK policies, and write docs/reference/tournament.md
 	./airtcp tournament --quick
