@@ -200,6 +200,33 @@ def test_ac_needs_a_larger_queue_than_n(case: RunCase) -> None:
     assert ac < 0.95 * n < 0.7
 
 
+def test_packets_that_find_a_place_in_the_radio_are_not_aggregated(case: RunCase) -> None:
+    """With eight places the paper's upload of an AR9271 is reproduced, and its download."""
+    radio = ("preset=ar9271", "queue=txq", "streams=1", "formed_ppdus=8")
+    down, up = (
+        case("tsq-formed", *radio, f"direction={direction}") for direction in ("download", "upload")
+    )
+    assert up["ampdu_mpdus_mean"] < 1.1 < 10 < down["ampdu_mpdus_mean"]
+    assert up["goodput_mbps"] < 36 < 85 < down["goodput_mbps"]
+
+
+def test_ping_waits_in_a_fifo_of_the_access_point_only(case: RunCase) -> None:
+    settings = ("congestion_control=cubic", "tsq=1ms")
+    txq, fifo = (case(experiment, *settings) for experiment in ("rrul", "rrul-fifo"))
+    assert fifo["ping_rtt_ms_p50"] > 4 * txq["ping_rtt_ms_p50"]
+    # The station's queues and its share of the medium are the same.
+    assert fifo["goodput_upload_mbps"] == pytest.approx(txq["goodput_upload_mbps"], rel=0.3)
+
+
+def test_bbrs_probe_gain_alone_raises_the_limit(case: RunCase) -> None:
+    linux, double = (
+        case("tp-rate", "congestion_control=bbr_plain", "tsq=1ms", f"bbr_probe_up_gain={gain}")
+        for gain in ("kernel", 640)
+    )
+    assert double["ampdu_mpdus_mean"] > 3 * linux["ampdu_mpdus_mean"]
+    assert double["goodput_mbps"] > 2 * linux["goodput_mbps"]
+
+
 def test_paper_model_predicts_throughput_within_5_percent(case: RunCase) -> None:
     [figure] = load("tsq-model").figures
     assert isinstance(figure, ModelFigure)
