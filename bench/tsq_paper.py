@@ -39,7 +39,12 @@ SHOWN: Mapping[str, tuple[str, int]] = {
     RTT: ("TCP's RTT in ms", 0),
     WINDOW: ("mean window in segments", 0),
 }
-HEADINGS = {"pacing_factor": "{:g}p", "flows": "flows {}", "bbr_probe_up_gain": "gain {}"}
+HEADINGS = {
+    "pacing_factor": "{:g}p",
+    "flows": "flows {}",
+    "ampdu_mpdus": "ampdu_mpdus {}",
+    "formed_ppdus": "formed_ppdus {}",
+}
 # Values of factors that have no effect; labels omit them.
 NEUTRAL = ("unlimited", "kernel", "preset")
 
@@ -63,8 +68,26 @@ CONTROLS = ("congestion_control",)
 PACED = ("tsq", "pacing_factor")
 
 TABLES = (
+    Table("tsq-inflight", "tsq-inflight", ("tsq",), ("ampdu_mpdus",), (GOODPUT, MPDUS, PING)),
+    Table("tsq-udp", "tsq-udp", ("protocol", "udp_rate"), ("direction",), (GOODPUT, MPDUS)),
     Table("tsq-variants", "tsq-variants", CONTROLS, ("flows",)),
     Table("tsq-size", "tsq-size", CONTROLS, ("tsq",)),
+    *(
+        Table(
+            f"tsq-formed {preset}",
+            "tsq-formed",
+            rows,
+            ("formed_ppdus",),
+            (GOODPUT, MPDUS, PING),
+            {"preset": preset},
+        )
+        for preset, rows in (
+            ("ar5bhb116", CONTROLS),
+            ("ar9271", ("direction",)),
+            ("qca6178", CONTROLS),
+        )
+    ),
+    Table("tsq-base-rtt", "tsq-base-rtt", CONTROLS, ("delay",)),
     *(
         Table(
             f"tp-rate {tsq}",
@@ -85,6 +108,7 @@ TABLES = (
         for queue in ("preset", "txq")
     ),
     Table("rrul", "rrul", CONTROLS, ("tsq",), (DOWN, UP, PING)),
+    Table("rrul-fifo", "rrul-fifo", CONTROLS, ("tsq",), (DOWN, UP, PING)),
     Table("rrul-tp", "rrul-tp", CONTROLS, ("pacing_factor",), (DOWN, UP, PING)),
 )
 

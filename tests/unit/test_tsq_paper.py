@@ -84,5 +84,5 @@ def test_cases_of_an_experiment_differ_within_a_table_only_in_its_factors(table:
 
 
 def test_other_experiments_are_reported(tmp_path: Path) -> None:
-    with pytest.raises(AirtcpError, match="'thesis-lan' has no table; allowed: tsq-variants"):
+    with pytest.raises(AirtcpError, match="'thesis-lan' has no table; allowed: tsq-inflight"):
         list(tsq_paper.experiments(["thesis-lan"]))
