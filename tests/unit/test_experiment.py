@@ -311,7 +311,8 @@ def test_a_model_of_packets_needs_a_limit_in_packets(tmp_path: Path) -> None:
     design = GOOD.replace("published:", IN_PACKETS + "published:")
     [model] = load(write(tmp_path, design + figure)).figures
     assert isinstance(model, ModelFigure)
-    assert model.station == Station()
+    assert model.station(None) == Station()
+    assert model.station(1).most_packets == 1
     assert (model.pacing(1), model.pacing(2)) == (1.2, 2.4)
 
 
