@@ -15,7 +15,8 @@ from airtcp.kernel.image import Kernel
 from airtcp.sweep.request import RunRequest
 from airtcp.sweep.run import run_one
 
-SAMPLE = Path(__file__).parents[2] / "samples" / "ackpol"
+SAMPLES = Path(__file__).parents[2] / "samples"
+SAMPLE = SAMPLES / "ackpol"
 
 
 def test_users_policy_decides_when_acks_are_sent(
@@ -33,6 +34,23 @@ def test_users_policy_decides_when_acks_are_sent(
     delays_us = re.findall(r"reason=delayed .* ato_us=(\d+) segs=1 ", trace.read_text())
     assert len(delays_us) > 100
     assert set(delays_us) == {"5000"}
+
+
+def test_readings_of_aad_differ_in_when_they_acknowledge(
+    lab_kernel: Kernel, tools: GuestTools, say: Say, tmp_path: Path
+) -> None:
+    """Only aad-ns3 has no rule of two segments, neither on arrival nor on reading."""
+    policy = own_policy.read(SAMPLES / "aad-readings")
+    built = own_policy.build(policy, None, say=say)
+    rates = {}
+    for name in policy.names:
+        case = thesis_case(f"ack_policy={name}", "sack=on", own_policies=policy.names)
+        result = run_one(RunRequest.of(built, tools, case, 1), tmp_path)
+        assert result.error is None
+        rates[name] = result.values["acks_per_segment"]
+    assert rates.pop("aad-ns3") < 0.1
+    assert set(rates) == {"aad-at-read", "aad-no-quick", "aad-uptime"}
+    assert min(rates.values()) > 0.2
 
 
 def test_first_error_of_the_compiler_is_reported(
