@@ -2,7 +2,7 @@
 """CPU and wall time of thesis-lan's download in the laboratory and in ns-3, on one core.
 
 The two run in turns. Whole processes are measured, including set-up and output: `./airtcp run`, and
-ns3-download.cc, compiled with Debian's ns-3, which this installs. SACK is on in both. CPU seconds
+ns3-scenario.cc, compiled with Debian's ns-3, which this installs. SACK is on in both. CPU seconds
 include child processes; on a busy machine, wall seconds are less meaningful.
 """
 
@@ -19,23 +19,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+from ns3scenario import COMPILE, arguments, compile_scenario, install, say, values, versions
+
 from airtcp.backends.guesttools import build_tools
 from airtcp.errors import AirtcpError
 from airtcp.kernel.image import Kernel, build
 from airtcp.paths import REPOSITORY
 
-SOURCE = Path(__file__).with_name("ns3-download.cc")
 TURNS = 3
 
-PACKAGES = {
-    "g++": "compiles the scenario",
-    "libns3-dev": "ns-3: its headers and libraries",
-}
-_LIBRARIES = ("applications", "core", "internet", "mobility", "network", "point-to-point", "wifi")
-_COMPILE = ("g++", "-std=c++17", "-O3", "-Wall", "-Wextra", "-Werror")
-
 _LIKE_NS3 = ("ack_policy=default", "delay=0ms", "sack=on", "capture=off")
-# ping and tcpwatch almost off: ns3-download has no counterpart to them.
+# ping and tcpwatch almost off: ns3-scenario has no counterpart to them.
 _BARE = ("ping_interval=0ms", "tcp_sample=1s")
 
 
@@ -62,57 +56,6 @@ class Cost:
     goodput_mbps: float
     cpu_s: float
     wall_s: float
-
-
-def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-
-def versions() -> dict[str, str]:
-    """Versions of those PACKAGES that are installed."""
-    wanted = ("dpkg-query", "-W", "-f", "${db:Status-Status} ${Package} ${Version}\n", *PACKAGES)
-    output = subprocess.run(wanted, capture_output=True, text=True).stdout
-    # dpkg still lists some removed packages, without a version.
-    return dict(re.findall(r"^installed (\S+) (\S+)$", output, re.M))
-
-
-def install() -> None:
-    """Install missing packages, as lab/setup.sh does. AirtcpError if apt fails."""
-    missing = [name for name in PACKAGES if name not in versions()]
-    if not missing:
-        return
-    say("bench: these Debian packages are needed and will be installed:")
-    for name in missing:
-        say(f"  {name:<12}{PACKAGES[name]}")
-    root = [] if os.geteuid() == 0 else ["sudo"]
-    apt = [*root, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q", "-y"]
-    command = [*apt, "--no-install-recommends", "install", *missing]
-    # The package lists may be older than the mirror: update them and try again.
-    for before in ([], [*apt, "update"]):
-        if before:
-            subprocess.run(before, stdout=sys.stderr)
-        if subprocess.run(command, stdout=sys.stderr).returncode == 0:
-            return
-    raise AirtcpError(f"apt-get cannot install {' '.join(missing)}: see above")
-
-
-def compile_scenario(directory: Path) -> Path:
-    """Compile ns3-download. AirtcpError with the compiler's messages if that fails."""
-    program = directory / SOURCE.stem
-    libraries = [f"-lns3-{name}" for name in _LIBRARIES]
-    command = [*_COMPILE, "-o", str(program), str(SOURCE), *libraries]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        raise AirtcpError(f"{SOURCE.name} does not compile:\n{done.stderr}")
-    return program
-
-
-def goodput_mbps(output: str) -> float:
-    """Goodput that ns3-download printed. AirtcpError if there is none."""
-    found = re.search(r"^goodput_mbps ([0-9.]+(?:e[+-]?\d+)?)$", output, re.M)
-    if not found:
-        raise AirtcpError(f"ns3-download printed no goodput: {output.strip() or 'nothing'}")
-    return float(found[1])
 
 
 def airtcp_goodput_mbps(output: str) -> float:
@@ -151,7 +94,8 @@ def airtcp_command(row: Row, out: Path) -> list[str]:
 def compare(row: Row, core: int, scenario: Path, directory: Path) -> None:
     """Run both in turns and print their costs. AirtcpError if one fails."""
     pin = ["taskset", "-c", str(core)]
-    ns3 = [*pin, str(scenario), row.protocol, str(row.seconds)]
+    options = {"protocol": row.protocol, "seconds": row.seconds}
+    ns3 = [*pin, str(scenario), *arguments(options)]
     print(f"\nns-3:   {shlex.join(ns3)}")
     out = directory / "results"
     airtcp = [*pin, *airtcp_command(row, out)]
@@ -160,7 +104,7 @@ def compare(row: Row, core: int, scenario: Path, directory: Path) -> None:
     costs: dict[str, list[Cost]] = {"ns-3": [], "airtcp": []}
     for turn in range(1, TURNS + 1):
         text, cpu_s, wall_s = timed(ns3)
-        costs["ns-3"].append(Cost(goodput_mbps(text), cpu_s, wall_s))
+        costs["ns-3"].append(Cost(values(text)["goodput_mbps"], cpu_s, wall_s))
         # Finished runs would be reused.
         shutil.rmtree(out, ignore_errors=True)
         text, cpu_s, wall_s = timed(airtcp)
@@ -193,7 +137,7 @@ def print_cost(name: str, cost: Cost, seconds: int) -> None:
 
 
 def print_versions(kernel: Kernel) -> None:
-    print(f"ns-3:   Debian's libns3-dev {versions()['libns3-dev']}, {' '.join(_COMPILE)}")
+    print(f"ns-3:   Debian's libns3-dev {versions()['libns3-dev']}, {' '.join(COMPILE)}")
     print(f"airtcp: Linux {kernel.version}, kernel {kernel.hash}")
 
 

@@ -4,6 +4,7 @@
 import sys
 
 import ns3
+import ns3scenario
 import pytest
 
 from airtcp.errors import AirtcpError
@@ -12,11 +13,17 @@ from airtcp.experiment.reader import load
 from airtcp.paths import REPOSITORY
 
 
-def test_goodput_of_ns3() -> None:
-    assert ns3.goodput_mbps("a warning\ngoodput_mbps 179.72\n") == 179.72
-    assert ns3.goodput_mbps("goodput_mbps 1.5e-05\n") == 1.5e-05
+def test_values_of_ns3() -> None:
+    printed = "a warning\ngoodput_mbps 179.72\nppdus 12\nmpdus 1.5e+06\n"
+    assert ns3scenario.values(printed) == {"goodput_mbps": 179.72, "ppdus": 12, "mpdus": 1.5e6}
+    assert ns3scenario.values("goodput_mbps 1.5e-05\n")["goodput_mbps"] == 1.5e-05
     with pytest.raises(AirtcpError, match="no goodput: nothing"):
-        ns3.goodput_mbps("")
+        ns3scenario.values("")
+
+
+def test_arguments_of_ns3() -> None:
+    options = {"protocol": "udp", "seconds": 5}
+    assert ns3scenario.arguments(options) == ["--protocol=udp", "--seconds=5"]
 
 
 def test_goodput_of_airtcp() -> None:
@@ -55,7 +62,9 @@ def test_settings_give_one_run_of_the_scenario(row: ns3.Row) -> None:
 
 
 def test_ns3_has_the_experiments_rate() -> None:
-    """240 Mbit/s: the UDP rate of ns3-download, and the data rate of its radios."""
+    """240 Mbit/s: by default the UDP rate of ns3-scenario, and the data rate of its radios."""
     [case, *_] = load("thesis-lan").cases([])
     assert case.parameters.radio_rate.bps == 240e6
-    assert '"240Mbps"' in ns3.SOURCE.read_text()
+    source = ns3scenario.SOURCE.read_text()
+    assert "double udp_mbps = 240;" in source
+    assert 'mode = "HtMcs13"' in source
