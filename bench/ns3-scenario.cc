@@ -63,6 +63,7 @@ struct Options {
 	double udp_mbps = 240;
 	double delay_ms = 0.001;
 	double ack_delay_ms = 200;
+	double lifetime_s = 0.5;
 	double warmup_s = 0;
 	double seconds = 10;
 	uint32_t seed = 1;
@@ -110,6 +111,8 @@ static bool Parse(Options &o, int argc, char **argv)
 	line.AddValue("distance_m", "from the access point", o.distance_m);
 	line.AddValue("udp_mbps", "of each station", o.udp_mbps);
 	line.AddValue("delay_ms", "of the wire", o.delay_ms);
+	line.AddValue("lifetime_s", "of an MSDU in a radio's queue",
+		      o.lifetime_s);
 	line.AddValue("warmup_s", "before the measurement", o.warmup_s);
 	line.AddValue("seconds", "of the measurement", o.seconds);
 	line.AddValue("seed", "run of ns-3's generator", o.seed);
@@ -146,6 +149,8 @@ static void SetDefaults(const Options &o)
 	Config::SetDefault("ns3::TcpSocket::RcvBufSize",
 			   UintegerValue(o.receive_buffer));
 	Config::SetDefault("ns3::WifiMacQueue::MaxSize", QueueSizeValue(packets));
+	Config::SetDefault("ns3::WifiMacQueue::MaxDelay",
+			   TimeValue(Seconds(o.lifetime_s)));
 	Config::SetDefault("ns3::WifiRemoteStationManager::RtsCtsThreshold",
 			   UintegerValue(NEVER));
 }
@@ -373,7 +378,13 @@ int main(int argc, char **argv)
 		none.Uninstall(wireless);
 	}
 	Ipv4GlobalRoutingHelper::PopulateRoutingTables();
-	NeighborCacheHelper().PopulateNeighborCache();
+	/*
+	 * No ARP: the access point would reply at the data rate, which 802.11a
+	 * stations cannot receive. Stations have a link once associated.
+	 */
+	Simulator::Schedule(Seconds(LEAD_S / 2), [] {
+		NeighborCacheHelper().PopulateNeighborCache();
+	});
 
 	ApplicationContainer sinks;
 	std::string factory = o.protocol == "tcp" ? "ns3::TcpSocketFactory" :

@@ -208,6 +208,31 @@ def psdu_octets(rate: Rate, mpdu_octets: int, mpdus: int, min_spacing_us: float 
     return (mpdus - 1) * subframe + DELIMITER + mpdu_octets
 
 
+def most_mpdus(
+    rate: Rate,
+    mpdu_octets: int,
+    *,
+    limit: int = 64,
+    ampdu_octets: int = 65535,
+    ampdu_us: float = 5484,
+    min_spacing_us: float = 0,
+) -> int:
+    """How many equal MPDUs a PPDU can have within the limits of A-MPDUs, at least one."""
+
+    def allowed(mpdus: int) -> bool:
+        octets = psdu_octets(rate, mpdu_octets, mpdus, min_spacing_us)
+        return octets <= ampdu_octets and ppdu_us(rate, octets) <= ampdu_us
+
+    if rate.format in LEGACY:
+        return 1
+    return max([1, *(count for count in range(2, limit + 1) if allowed(count))])
+
+
+def response_octets(mpdus: int, ba_window: int) -> int:
+    """Length of the ACK of an MPDU, or of the BlockAck of several."""
+    return ACK if mpdus == 1 else BLOCKACK_WITHOUT_BITMAP + (32 if ba_window > 64 else 8)
+
+
 def saturated_goodput_mbps(
     rate: Rate,
     payload_octets: int,
@@ -228,17 +253,15 @@ def saturated_goodput_mbps(
     one), SIFS, the response. payload_octets of the mpdu_octets count as goodput.
     """
 
-    def duration_us(mpdus: int) -> float:
-        return ppdu_us(rate, psdu_octets(rate, mpdu_octets, mpdus, min_spacing_us))
-
-    def allowed(mpdus: int) -> bool:
-        octets = psdu_octets(rate, mpdu_octets, mpdus, min_spacing_us)
-        return octets <= ampdu_octets and duration_us(mpdus) <= ampdu_us
-
-    limit = 1 if rate.format in LEGACY else min(ampdu_mpdus, ba_window)
-    mpdus = max([1, *(count for count in range(2, limit + 1) if allowed(count))])
-    bitmap = 32 if ba_window > 64 else 8
-    response_octets = ACK if mpdus == 1 else BLOCKACK_WITHOUT_BITMAP + bitmap
-    response_us = ppdu_us(response_rate(rate, basic_kbps), response_octets)
+    mpdus = most_mpdus(
+        rate,
+        mpdu_octets,
+        limit=min(ampdu_mpdus, ba_window),
+        ampdu_octets=ampdu_octets,
+        ampdu_us=ampdu_us,
+        min_spacing_us=min_spacing_us,
+    )
+    data_us = ppdu_us(rate, psdu_octets(rate, mpdu_octets, mpdus, min_spacing_us))
+    response_us = ppdu_us(response_rate(rate, basic_kbps), response_octets(mpdus, ba_window))
     access_us = sifs_us + AIFSN * slot_us + CW_MIN / 2 * slot_us
-    return 8 * payload_octets * mpdus / (access_us + duration_us(mpdus) + sifs_us + response_us)
+    return 8 * payload_octets * mpdus / (access_us + data_us + sifs_us + response_us)

@@ -1,0 +1,333 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Cross-check of airsim with ns-3: the same scenarios in both, side by side.
+
+Writes docs/reference/bench-peer.md. Exit code 1 if a scenario differs by more than 3% in goodput
+without a recorded explanation, or if a run fails. Outcomes are kept in results/bench-peer, and used
+again while settings, kernel, ns-3 and its scenario stay the same. --only TEXT: only scenarios with
+TEXT in their names, without writing the page.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy
+from ns3scenario import (
+    COMPILE,
+    SOURCE,
+    arguments,
+    compile_scenario,
+    install,
+    say,
+    values,
+    versions,
+)
+from peer_scenarios import NOTES, RADIOS, SLOW_WARMUP_S, WARMUP_S, Scenario, scenarios
+from radio import OCTETS, Cell, difference, flow, nodes_of, run
+
+from airtcp import atomicfile
+from airtcp.backends.guesttools import GuestTools, build_tools
+from airtcp.errors import AirtcpError
+from airtcp.files.airsim import ampdu_sizes, read_airsim
+from airtcp.files.tcpwatch import read_connections
+from airtcp.kernel.image import Kernel, build
+from airtcp.parameters import Parameters
+from airtcp.paths import REPOSITORY
+
+SECONDS = 2
+SEED = 1
+TOLERANCE = 0.03
+PAGE = REPOSITORY / "docs" / "reference" / "bench-peer.md"
+RESULTS = REPOSITORY / "results" / "bench-peer"
+STATS = "/sys/kernel/debug/airsim/stats"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Goodput of all stations, and mean number of MPDUs in a PPDU with data."""
+
+    goodput_mbps: float
+    mpdus: float
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Outcomes of a scenario.
+
+    expected_mbps: by the standard's arithmetic; expected_of_ns3_mbps: by ns-3's simplifications of
+    it; None where there is no such arithmetic.
+    """
+
+    scenario: Scenario
+    ns3: Outcome
+    airtcp: Outcome
+    expected_mbps: float | None = None
+    expected_of_ns3_mbps: float | None = None
+
+    @property
+    def ratio(self) -> float:
+        return self.airtcp.goodput_mbps / self.ns3.goodput_mbps
+
+    @property
+    def verdict(self) -> str:
+        if near(self.airtcp.goodput_mbps, self.ns3.goodput_mbps):
+            return "agree"
+        explained = near(self.ns3.goodput_mbps, self.expected_of_ns3_mbps)
+        return "explained" if self.scenario.notes and explained else "NOT EXPLAINED"
+
+
+def near(value: float, expected: float | None) -> bool:
+    """Whether a value is within the tolerance, if there is an expected one."""
+    return expected is None or abs(value / expected - 1) <= TOLERANCE
+
+
+def ns3_outcome(output: str) -> Outcome:
+    """What ns3-scenario printed. AirtcpError if it sent no data or dropped TCP's segments."""
+    found = values(output)
+    if not found["ppdus"]:
+        raise AirtcpError("ns-3 sent no data")
+    return Outcome(found["goodput_mbps"], found["mpdus"] / found["ppdus"])
+
+
+def mean_mpdus(directory: Path) -> float:
+    """Mean number of MPDUs in a PPDU with data, from airsim's counters."""
+    sizes = ampdu_sizes(read_airsim(directory))
+    return sum(size * count for size, count in sizes.items()) / sum(sizes.values())
+
+
+def steady_mbps(run_dir: Path, direction: str, warmup_s: float, seconds: float) -> float:
+    """Goodput of all connections of a run for `seconds`, from warmup_s after they started.
+
+    The server counts bytes: acknowledged ones if it sends, received ones otherwise. AirtcpError if
+    the run is too short.
+    """
+    name = "bytes_acked" if direction == "download" else "bytes_received"
+    connections = read_connections(run_dir, "server")
+    counted = []
+    for rows in connections.samples.values():
+        columns = dict(zip(connections.columns, numpy.array(rows, dtype=float).T, strict=True))
+        # iperf3's control connection has little data.
+        if columns[name][-1] > 1e6:
+            counted.append((columns["time_ns"] / 1e9, columns[name]))
+    if not counted:
+        raise AirtcpError(f"{run_dir}: no connection has data")
+    began_s = max(times_s[0] for times_s, _ in counted) + warmup_s
+    ended_s = began_s + seconds
+    if ended_s > min(times_s[-1] for times_s, _ in counted):
+        raise AirtcpError(f"{run_dir}: the connections end before {ended_s:.1f} s")
+    sums = [numpy.diff(numpy.interp((began_s, ended_s), *pair))[0] for pair in counted]
+    return float(8 * sum(sums) / seconds / 1e6)
+
+
+def udp_cell(scenario: Scenario) -> Cell:
+    """The cell of a scenario with UDP."""
+    parameters = Parameters().replace(scenario.parameters())
+    stations = [f"sta{number}" for number in range(scenario.stations)]
+    legacy = Parameters().replace({**RADIOS["a"].parameters(), "preset": "wifi-11a"})
+    own = dict.fromkeys(stations[: scenario.legacy_stations], legacy)
+    return Cell("ap", stations, parameters, own)
+
+
+def udp_script(scenario: Scenario, cell: Cell, seconds: int) -> str:
+    """The guest's script: places, flows, counters before and after the measurement."""
+    lines = []
+    if scenario.rts:
+        lines += [
+            f"must node {name} iw phy phy{number} set rts 0\n"
+            for number, name in enumerate(nodes_of([cell]))
+        ]
+    lines += [
+        f"must airsim radio set {number} x_mm {x} y_mm {y}\n"
+        for number, (x, y) in enumerate(places_mm(scenario))
+    ]
+    for name in cell.stations:
+        ends = ("ap", name) if scenario.direction == "download" else (name, "ap")
+        lasts_s = scenario.warmup_s + seconds + 1
+        lines.append(flow([cell], *ends, lasts_s, 0, scenario.buffer_bytes))
+    lines.append(f"sleep {scenario.warmup_s}\nsample before\ncat {STATS} >airsim-before.txt\n")
+    lines.append(f"sleep {seconds}\nsample after\ncat {STATS} >airsim-after.txt\n")
+    return "".join(lines)
+
+
+def places_mm(scenario: Scenario) -> list[tuple[int, int]]:
+    """Positions of the access point and the stations, 1 m away from it."""
+    turns = numpy.arange(scenario.stations) / scenario.stations * 2 * numpy.pi
+    if scenario.place == "point":
+        turns[:] = 0
+    xs, ys = 1000 * numpy.cos(turns), 1000 * numpy.sin(turns)
+    return [(0, 0), *((round(x), round(y)) for x, y in zip(xs, ys, strict=True))]
+
+
+def airtcp_udp(
+    kernel: Kernel, tools: GuestTools, scenario: Scenario, seconds: int, directory: Path
+) -> Outcome:
+    cell = udp_cell(scenario)
+    run(kernel, tools, directory, [cell], udp_script(scenario, cell, seconds), seed=SEED)
+    sample = difference(directory / "before", directory / "after")
+    receivers = cell.stations if scenario.direction == "download" else [cell.ap]
+    packets = sum(sample.nodes[name]["packets"] for name in receivers)
+    return Outcome(packets * OCTETS * 8 / sample.time_s / 1e6, mean_mpdus(directory))
+
+
+def experiment(scenario: Scenario, seconds: int) -> str:
+    """An experiment file with one case."""
+    document = {
+        "name": "bench-peer",
+        "title": scenario.name,
+        "source": "bench/peer.py",
+        "description": "a scenario that ns-3 runs too",
+        "parameters": scenario.tcp_parameters(seconds),
+    }
+    return json.dumps(document)
+
+
+def airtcp_tcp(scenario: Scenario, seconds: int, directory: Path) -> Outcome:
+    directory.mkdir()
+    file = directory / "bench-peer.yaml"
+    file.write_text(experiment(scenario, seconds))
+    output(["./airtcp", "run", str(file), "--jobs", "1", "--out", str(directory / "out")])
+    [counters] = directory.rglob("airsim-after.txt")
+    run_dir = counters.parent
+    mbps = steady_mbps(run_dir, scenario.direction, scenario.warmup_s, seconds)
+    return Outcome(mbps, mean_mpdus(run_dir))
+
+
+def output(command: Sequence[str]) -> str:
+    """What a command prints. AirtcpError with its messages if it fails."""
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True)
+    if done.returncode:
+        raise AirtcpError(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def kept(what: object, measure: Callable[[], Outcome]) -> Outcome:
+    """The outcome of a measurement that `what` determines: the kept one, or a new one."""
+    path = RESULTS / f"{hashlib.sha256(repr(what).encode()).hexdigest()[:16]}.json"
+    if path.exists():
+        return Outcome(**json.loads(path.read_text()))
+    outcome = measure()
+    atomicfile.write_json(path, asdict(outcome))
+    return outcome
+
+
+@dataclass(frozen=True)
+class Simulators:
+    """Both simulators, built."""
+
+    program: Path
+    kernel: Kernel
+    tools: GuestTools
+
+    def version(self) -> str:
+        ns3 = f"ns-3 {versions()['libns3-dev']} (Debian, `{' '.join(COMPILE)}`)"
+        return f"{ns3}, Linux {self.kernel.version}"
+
+    def measure(self, scenario: Scenario, seconds: int = SECONDS) -> Pair:
+        """Run a scenario in both. AirtcpError if a run fails."""
+        options = scenario.options(seconds, SEED)
+        command = [str(self.program), *arguments(options)]
+        source = versions()["libns3-dev"], SOURCE.read_bytes()
+        ns3 = kept(("ns-3", options, source), lambda: ns3_outcome(output(command)))
+        what = "airtcp", scenario.settings(seconds), self.kernel.hash
+        ours = kept(what, lambda: self._airtcp(scenario, seconds))
+        pair = Pair(scenario, ns3, ours, scenario.expected_mbps(), scenario.expected_of_ns3_mbps())
+        print(line(pair), flush=True)
+        return pair
+
+    def _airtcp(self, scenario: Scenario, seconds: int) -> Outcome:
+        with tempfile.TemporaryDirectory() as name:
+            directory = Path(name) / "run"
+            if scenario.protocol == "tcp":
+                return airtcp_tcp(scenario, seconds, directory)
+            return airtcp_udp(self.kernel, self.tools, scenario, seconds, directory)
+
+
+HEADER = """\
+| Scenario | ns-3 | airtcp | Ratio | Standard | ns-3's rules | MPDUs: ns-3 | airtcp | Verdict |
+|---|---:|---:|---:|---:|---:|---:|---:|---|
+"""
+
+
+def line(pair: Pair) -> str:
+    """A row of the table."""
+    expected = [
+        "" if mbps is None else f"{mbps:.1f}"
+        for mbps in (pair.expected_mbps, pair.expected_of_ns3_mbps)
+    ]
+    verdict = " ".join([pair.verdict, *(f"[{note}]" for note in pair.scenario.notes)])
+    cells = [
+        pair.scenario.name,
+        f"{pair.ns3.goodput_mbps:.1f}",
+        f"{pair.airtcp.goodput_mbps:.1f}",
+        f"{pair.ratio:.3f}",
+        *expected,
+        f"{pair.ns3.mpdus:.1f}",
+        f"{pair.airtcp.mpdus:.1f}",
+        verdict,
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def page(pairs: Sequence[Pair], version: str) -> str:
+    """The page of docs. version: those of both simulators."""
+    used = {note for pair in pairs for note in pair.scenario.notes}
+    notes = "".join(f"- **{key}**: {text}\n" for key, text in NOTES.items() if key in used)
+    rows = "".join(f"{line(pair)}\n" for pair in pairs)
+    agree = sum(pair.verdict == "agree" for pair in pairs)
+    return f"""\
+# Comparison with ns-3
+
+Generated by `make bench-peer`: {version}; seed {SEED}. {agree} of {len(pairs)} scenarios agree
+within {TOLERANCE:.0%} in goodput; the command fails if another one has no explanation.
+
+Goodput in Mbit/s is that of all stations together, for {SECONDS} s from {WARMUP_S} s after the
+start of the flows ({SLOW_WARMUP_S} s with a wire of 20 ms). Ratio: airtcp to ns-3. Standard:
+arithmetic independent of both (`tests/support/wifi_timing.py`; contending stations:
+`tests/support/edca_simulation.py`). ns-3's rules: the same with the simplification that explains
+the difference. MPDUs: mean number in a PPDU with data, in both directions.
+
+Unless the scenario says otherwise, both have the same settings: stations 1 m from the access
+point, at one point; channel 36; 802.11a at 54 Mbit/s, 802.11n with MCS 5 on each of two streams
+and short guard interval, 802.11ac with 80 MHz, MCS 9, two streams and short guard interval,
+802.11ax with 80 MHz, MCS 11, two streams and 0.8 us; A-MPDUs of up to 5484 us, 65535 octets
+(802.11n) or 1048575, and 64 MPDUs or 256 (802.11ax); no A-MSDUs, MPDU spacing, RTS, TXOP limit or
+MSDU lifetime; best effort; a BlockAckReq after a missing BlockAck; responses at 24 Mbit/s; 7
+attempts; losses only by collision. TCP: CUBIC without HyStart, segments of 1448 octets,
+timestamps, SACK, no offloads; queues first in, first out without drops; send buffers of 3 MiB
+divided by the number of stations, at least 384 KiB.
+
+{HEADER}{rows}
+{notes}"""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default="", metavar="TEXT")
+    jobs = len(os.sched_getaffinity(0))
+    parser.add_argument("--jobs", type=int, default=jobs, metavar="N", help="runs at once")
+    options = parser.parse_args()
+    selected = [scenario for scenario in scenarios() if options.only in scenario.name]
+    try:
+        install()
+        RESULTS.mkdir(parents=True, exist_ok=True)
+        simulators = Simulators(compile_scenario(RESULTS), build(say=say), build_tools(say))
+        with ThreadPoolExecutor(options.jobs) as pool:
+            pairs = list(pool.map(simulators.measure, selected))
+    except AirtcpError as error:
+        say(f"bench: {error}")
+        return 1
+    if not options.only:
+        PAGE.write_text(page(pairs, simulators.version()), encoding="utf-8")
+    return int(any(pair.verdict == "NOT EXPLAINED" for pair in pairs))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

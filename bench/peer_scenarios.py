@@ -1,0 +1,352 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Scenarios of bench/peer.py: radios, flows, and the reasons for known differences.
+
+Both simulators get the same settings: no A-MSDUs, no TXOP limit, no losses but collisions, queues
+that never drop TCP's segments (first in, first out, without AQM), best effort with AIFSN 3 and
+CWmin 15, responses and RTS at 24 Mbit/s, 7 attempts, no MPDU spacing, stations 1 m away. A scenario
+that deviates from them says so, with `airtcp`, `ns3` or both.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from edca_simulation import simulate
+from radio import MPDU_OCTETS, OCTETS
+from wifi_timing import (
+    BLOCKACK_WITHOUT_BITMAP,
+    Format,
+    Rate,
+    legacy,
+    most_mpdus,
+    ppdu_us,
+    psdu_octets,
+    rate_mbps,
+    response_octets,
+    saturated_goodput_mbps,
+)
+
+WARMUP_S, SLOW_WARMUP_S = 1, 2
+"""From the start of the flows to the measurement: BlockAck sessions, slow start over the wire."""
+BUFFER_BYTES = 3 << 20
+"""Send buffers of all stations together: more than the paths hold, with 20 ms of wire."""
+LEAST_BUFFER_BYTES = 384 << 10
+ACK_DELAY_MS = 40
+"""A first window of 10 segments does not wait longer for the 16th."""
+
+NS3_FORMATS = {
+    Format.OFDM: "OfdmRate",
+    Format.HT: "HtMcs",
+    Format.VHT: "VhtMcs",
+    Format.HE: "HeMcs",
+}
+
+
+@dataclass(frozen=True)
+class Radio:
+    """A standard, its rate of data, and limits of A-MPDUs."""
+
+    standard: str
+    rate: Rate
+    ampdu_octets: int = 65535
+    ba_window: int = 64
+
+    @property
+    def legacy(self) -> bool:
+        return self.rate.format is Format.OFDM
+
+    @property
+    def mode(self) -> str:
+        """ns-3's name of the rate; its HT MCSs count the streams."""
+        name = NS3_FORMATS[self.rate.format]
+        if self.legacy:
+            return f"{name}{self.rate.legacy_kbps // 1000}Mbps"
+        streams = self.rate.streams - 1 if self.rate.format is Format.HT else 0
+        return f"{name}{self.rate.mcs + 8 * streams}"
+
+    def parameters(self) -> dict[str, str]:
+        """airtcp's parameters."""
+        if self.legacy:
+            kbps = self.rate.legacy_kbps
+            return {
+                "standard": self.standard,
+                "width": "20MHz",
+                "streams": "1",
+                "legacy_rate": f"{kbps // 1000}Mbit",
+                "guard_interval": "800ns",
+            }
+        return {
+            "standard": self.standard,
+            "width": f"{self.rate.width_mhz}MHz",
+            "streams": str(self.rate.streams),
+            "mcs": str(self.rate.mcs),
+            "guard_interval": f"{self.rate.gi_ns}ns",
+            "ampdu_mpdus": str(self.ba_window),
+            "ampdu_bytes": f"{self.ampdu_octets}B",
+            "ampdu_duration": "5484us",
+            "mpdu_spacing": "0us",
+        }
+
+    def contention_mbps(self, stations: int, eifs: bool = True, bar: bool = True) -> float:
+        """Goodput of saturated stations; eifs: after collisions; bar: after a missing BlockAck."""
+        mpdus = most_mpdus(
+            self.rate, MPDU_OCTETS, limit=self.ba_window, ampdu_octets=self.ampdu_octets
+        )
+        control = legacy(24000)
+        return simulate(
+            stations,
+            ppdu_us(self.rate, psdu_octets(self.rate, MPDU_OCTETS, mpdus)),
+            ppdu_us(control, response_octets(mpdus, self.ba_window)),
+            OCTETS * mpdus,
+            bar_us=ppdu_us(control, BLOCKACK_WITHOUT_BITMAP) if bar and mpdus > 1 else 0,
+            exchanges=300_000,
+            eifs=eifs,
+        ).throughput_mbps
+
+    def options(self) -> dict[str, object]:
+        """Options of ns3-scenario."""
+        return {
+            "standard": self.standard,
+            "mode": self.mode,
+            "width_mhz": self.rate.width_mhz,
+            "streams": self.rate.streams,
+            "gi_ns": self.rate.gi_ns,
+            "ampdu_octets": self.ampdu_octets,
+            "ba_window": self.ba_window,
+        }
+
+
+RADIOS = {
+    "a": Radio("802.11a", legacy(54000)),
+    "n": Radio("802.11n", Rate(Format.HT, 5, 2, 40, 400)),
+    "n20": Radio("802.11n", Rate(Format.HT, 5, 2, 20, 400)),
+    "ac": Radio("802.11ac", Rate(Format.VHT, 9, 2, 80, 400), 1048575),
+    "ax": Radio("802.11ax", Rate(Format.HE, 11, 2, 80, 800), 1048575, 256),
+}
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A cell in both simulators.
+
+    place: the stations at one point, or in a ring around the access point. legacy_stations: the
+    first stations have 802.11a at 54 Mbit/s. airtcp, ns3: settings of one side that deviate.
+    ns3_rules: of edca_simulation, those that ns-3 follows; notes: keys of NOTES that explain a
+    difference.
+    """
+
+    radio: str
+    protocol: str
+    direction: str = "download"
+    stations: int = 1
+    place: str = "point"
+    delay_ms: int = 0
+    ack_count: int = 0
+    rts: bool = False
+    legacy_stations: int = 0
+    what: str = ""
+    airtcp: Mapping[str, str] = field(default_factory=dict)
+    ns3: Mapping[str, object] = field(default_factory=dict)
+    ns3_rules: Mapping[str, bool] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        radio = RADIOS[self.radio]
+        width = f" {radio.rate.width_mhz} MHz"
+        words = [
+            radio.standard + ("" if radio.legacy else width),
+            self.protocol.upper(),
+            self.direction,
+        ]
+        if self.protocol == "tcp":
+            words += [f"{self.delay_ms} ms,", f"ACK per {self.ack_count}"]
+        if self.stations > 1:
+            words[-1] += ","
+            words += [f"{self.stations} stations", "in a ring" if self.place == "ring" else ""]
+        if self.legacy_stations:
+            words += [f"of which {self.legacy_stations} with 802.11a"]
+        return " ".join(filter(None, words)) + (f"; {self.what}" if self.what else "")
+
+    @property
+    def warmup_s(self) -> int:
+        return SLOW_WARMUP_S if self.delay_ms else WARMUP_S
+
+    @property
+    def buffer_bytes(self) -> int:
+        """Send buffer of a flow."""
+        return max(BUFFER_BYTES // self.stations, LEAST_BUFFER_BYTES)
+
+    def parameters(self) -> dict[str, str]:
+        """airtcp's parameters."""
+        settings = {**RADIOS[self.radio].parameters(), "preset": "generic"}
+        if self.rts:
+            settings["rts_threshold"] = "0B"
+        return {**settings, **self.airtcp}
+
+    def tcp_parameters(self, seconds: int) -> dict[str, str]:
+        """airtcp's parameters of a run that measures TCP for `seconds`."""
+        return {
+            **self.parameters(),
+            "ack_policy": "count",
+            "ack_count": str(self.ack_count),
+            "ack_count_delay": f"{ACK_DELAY_MS}ms",
+            "ack_delay_bound": "off",
+            "delay": f"{self.delay_ms}ms",
+            "direction": self.direction,
+            "stations": str(self.stations),
+            "hystart": "off",
+            "nagle": "off",
+            "gro": "off",
+            "gso": "off",
+            "tso": "off",
+            "tsq": "off",
+            "tcp_wmem_max": f"{self.buffer_bytes}B",
+            "queue": "fifo",
+            "fifo_mpdus": "65535",
+            "wire_queue": "1000000",
+            "ping_interval": "0ms",
+            "duration": f"{self.warmup_s + seconds + 1}s",
+        }
+
+    def settings(self, seconds: int) -> tuple[object, ...]:
+        """All that determines airtcp's run."""
+        cell = self.direction, self.stations, self.place, self.legacy_stations
+        if self.protocol == "tcp":
+            return cell, self.tcp_parameters(seconds)
+        return cell, self.parameters(), self.warmup_s, seconds
+
+    def options(self, seconds: int, seed: int) -> dict[str, object]:
+        """Options of ns3-scenario."""
+        radio = RADIOS[self.radio]
+        options = {
+            **radio.options(),
+            "protocol": self.protocol,
+            "direction": self.direction,
+            "stations": self.stations,
+            "place": self.place,
+            "legacy_stations": self.legacy_stations,
+            "distance_m": 1,
+            "queue": "fifo",
+            "queue_packets": 65535 if self.protocol == "tcp" else 1000,
+            "warmup_s": self.warmup_s,
+            "seconds": seconds,
+            "seed": seed,
+            "lifetime_s": 100,
+        }
+        if self.rts:
+            options["rts_octets"] = 0
+        if self.protocol == "udp":
+            # More than a station gets, so that its queue is full.
+            senders = self.stations - self.legacy_stations
+            options["udp_mbps"] = round(rate_mbps(radio.rate) / senders)
+        else:
+            options |= {
+                "delay_ms": self.delay_ms or 0.001,
+                "ack_count": self.ack_count,
+                "ack_delay_ms": ACK_DELAY_MS,
+                "send_buffer": self.buffer_bytes,
+                "hystart": "false",
+            }
+        return {**options, **self.ns3}
+
+    @property
+    def contends(self) -> bool:
+        return self.stations > 1 and self.direction == "upload"
+
+    def expected_mbps(self) -> float | None:
+        """Goodput by the standard's arithmetic, for UDP with equal stations; else None.
+
+        Contending stations are simulated (tests/support/edca_simulation.py).
+        """
+        radio = RADIOS[self.radio]
+        if self.protocol != "udp" or self.rts or self.legacy_stations:
+            return None
+        if self.contends:
+            return radio.contention_mbps(self.stations)
+        return saturated_goodput_mbps(
+            radio.rate,
+            OCTETS,
+            MPDU_OCTETS,
+            ampdu_mpdus=radio.ba_window,
+            ampdu_octets=radio.ampdu_octets,
+            ba_window=radio.ba_window,
+        )
+
+    def expected_of_ns3_mbps(self) -> float | None:
+        """The same by the simplifications of ns-3 that explain a difference; else None."""
+        if not self.ns3_rules:
+            return None
+        return RADIOS[self.radio].contention_mbps(self.stations, **self.ns3_rules)
+
+
+NOTES = {
+    "eifs": "ns-3 detects a preamble only if it is 4 dB stronger than the interference. Of frames "
+    "that collide with equal strength it detects none, so the other stations do not wait EIFS. "
+    "IEEE 802.11-2020, 10.3.2.3.7, requires EIFS after a frame that the PHY has received with an "
+    "error; equal OFDM preambles that overlap within a guard interval can be detected. ns-3's "
+    "rules: the simulation without EIFS.",
+    "header": "Without preamble detection, ns-3 receives the signal fields of the first of two "
+    "equally strong frames often enough that an A-MPDU that collides with a BlockAckReq loses only "
+    "the MPDUs that overlap it. airtcp loses a PPDU whose preamble is overlapped. The standard "
+    "does not specify reception below the minimum sensitivity of 19.3.19.1 to 19.3.19.3. ns-3's "
+    "rules: the simulation without BlockAckReqs.",
+    "protection": "ns-3 sends HT PPDUs unprotected though non-HT stations are associated: its "
+    "access point announces mixed mode, but nothing calls "
+    "WifiRemoteStationManager::SetUseNonHtProtection. IEEE 802.11-2020, 9.4.2.56 and 10.27.3, "
+    "requires protection, which airtcp provides with RTS and CTS.",
+    "spacing": "ns-3 does not implement the Minimum MPDU Start Spacing of the receiver (IEEE "
+    "802.11-2020, 10.12.3), which lengthens A-MPDUs of TCP's ACKs.",
+}
+
+
+def udp() -> Iterator[Scenario]:
+    for radio in RADIOS:
+        yield Scenario(radio, "udp")
+    yield Scenario("n", "udp", stations=16)
+    without = {"preamble_detection": "false"}
+    for stations in (4, 16):
+        upload = Scenario("a", "udp", "upload", stations)
+        yield replace(upload, notes=("eifs",), ns3_rules={"eifs": False})
+        yield replace(upload, what="ns-3 without preamble detection", ns3=without)
+    for stations in (4, 16):
+        for place in ("point", "ring"):
+            yield Scenario("n", "udp", "upload", stations, place)
+    yield Scenario(
+        "n",
+        "udp",
+        "upload",
+        4,
+        what="ns-3 without preamble detection",
+        ns3=without,
+        notes=("header",),
+        ns3_rules={"bar": False},
+    )
+    yield Scenario("n", "udp", "upload", 4, rts=True, what="RTS")
+    # ns-3's channel model has no overlap of 20 and 40 MHz.
+    mixed = Scenario("n20", "udp", "upload", 4, legacy_stations=2)
+    yield replace(mixed, notes=("protection",))
+    yield replace(mixed, what="ns-3 with RTS", ns3={"rts_octets": 0})
+
+
+def tcp() -> Iterator[Scenario]:
+    for count in (1, 2, 4, 8, 16):
+        yield Scenario("n", "tcp", ack_count=count)
+    for count in (1, 2, 16):
+        yield Scenario("n", "tcp", ack_count=count, delay_ms=20)
+    spacing = {"mpdu_spacing": "8us"}
+    yield Scenario(
+        "n", "tcp", ack_count=1, airtcp=spacing, what="MPDU spacing 8 us", notes=("spacing",)
+    )
+    for count in (1, 2, 16):
+        yield Scenario("n", "tcp", "upload", ack_count=count)
+    yield Scenario("n", "tcp", "upload", ack_count=2, delay_ms=20)
+    for radio, count in (("ac", 2), ("ac", 16), ("ax", 16)):
+        yield Scenario(radio, "tcp", ack_count=count)
+    for stations in (4, 16):
+        for direction in ("download", "upload"):
+            yield Scenario("n", "tcp", direction, stations, ack_count=2)
+
+
+def scenarios() -> Iterator[Scenario]:
+    yield from udp()
+    yield from tcp()
