@@ -54,6 +54,7 @@ struct Options {
 	uint32_t ba_window = 64;
 	uint32_t rts_octets = NEVER;
 	uint32_t queue_packets = 1000;
+	uint32_t ap_cw_max = 1023;
 	uint32_t stations = 1;
 	uint32_t legacy_stations = 0;
 	uint32_t ack_count = 2;
@@ -92,7 +93,8 @@ static bool Parse(Options &o, int argc, char **argv)
 	line.AddValue("place", "stations at one point or on a ring", o.place);
 	line.AddValue("direction", "download or upload", o.direction);
 	line.AddValue("protocol", "tcp or udp", o.protocol);
-	line.AddValue("queue", "fq_codel, or fifo: no queue discipline",
+	line.AddValue("queue",
+		      "fq_codel; fair: it without CoDel; fifo: no discipline",
 		      o.queue);
 	line.AddValue("width_mhz", "channel width", o.width_mhz);
 	line.AddValue("streams", "spatial streams", o.streams);
@@ -102,6 +104,7 @@ static bool Parse(Options &o, int argc, char **argv)
 	line.AddValue("rts_octets", "RTS above, except for 802.11a stations", o.rts_octets);
 	line.AddValue("queue_packets", "limit of a radio's queue",
 		      o.queue_packets);
+	line.AddValue("ap_cw_max", "best effort, access point", o.ap_cw_max);
 	line.AddValue("stations", "number of stations", o.stations);
 	line.AddValue("ack_count", "TCP segments per ACK", o.ack_count);
 	line.AddValue("ack_delay_ms", "how long an ACK may wait",
@@ -124,7 +127,8 @@ static bool Parse(Options &o, int argc, char **argv)
 	return (o.protocol == "tcp" || o.protocol == "udp") &&
 	       (o.direction == "download" || o.direction == "upload") &&
 	       (o.place == "point" || o.place == "ring") &&
-	       (o.queue == "fq_codel" || o.queue == "fifo") &&
+	       (o.queue == "fq_codel" || o.queue == "fair" ||
+		o.queue == "fifo") &&
 	       o.stations >= 1 && o.legacy_stations <= o.stations &&
 	       o.seconds > 0 && o.warmup_s >= 0;
 }
@@ -151,6 +155,14 @@ static void SetDefaults(const Options &o)
 	Config::SetDefault("ns3::WifiMacQueue::MaxSize", QueueSizeValue(packets));
 	Config::SetDefault("ns3::WifiMacQueue::MaxDelay",
 			   TimeValue(Seconds(o.lifetime_s)));
+	if (o.queue == "fair") {
+		const std::string fq_codel = "ns3::FqCoDelQueueDisc::";
+
+		Config::SetDefault(fq_codel + "MaxSize",
+				   StringValue("1000000p"));
+		Config::SetDefault(fq_codel + "Target", StringValue("100s"));
+		Config::SetDefault(fq_codel + "Interval", StringValue("100s"));
+	}
 	Config::SetDefault("ns3::WifiRemoteStationManager::RtsCtsThreshold",
 			   UintegerValue(NEVER));
 }
@@ -239,6 +251,8 @@ static NetDeviceContainer InstallWifi(const Options &o, Ptr<Node> ap,
 						   stations.Get(i)) :
 				    wifi.Install(phy, mac, stations.Get(i)));
 	SetGuardInterval(o);
+	DynamicCast<WifiNetDevice>(devices.Get(0))
+		->GetMac()->GetQosTxop(AC_BE)->SetMaxCw(o.ap_cw_max);
 	return devices;
 }
 

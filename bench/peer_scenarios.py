@@ -25,10 +25,12 @@ from wifi_timing import (
     saturated_goodput_mbps,
 )
 
+SECONDS, MANY_SECONDS = 2, 8
+"""Of the measurement; MANY_SECONDS: where A-MPDUs of 16 stations collide."""
 WARMUP_S, SLOW_WARMUP_S = 1, 2
-"""From the start of the flows to the measurement: BlockAck sessions, slow start over the wire."""
+"""From the start of the flows to the measurement: BlockAck sessions; slow start with long RTTs."""
 BUFFER_BYTES = 3 << 20
-"""Send buffers of all stations together: more than the paths hold, with 20 ms of wire."""
+"""Of all flows together: more than the paths hold, with 20 ms of wire."""
 LEAST_BUFFER_BYTES = 384 << 10
 ACK_DELAY_MS = 40
 """A first window of 10 segments does not wait longer for the 16th."""
@@ -86,8 +88,10 @@ class Radio:
             "mpdu_spacing": "0us",
         }
 
-    def contention_mbps(self, stations: int, eifs: bool = True, bar: bool = True) -> float:
-        """Goodput of saturated stations; eifs: after collisions; bar: after a missing BlockAck."""
+    def contention_mbps(
+        self, stations: int, bar: bool = True, eifs: bool = True, cw_reset: bool = True
+    ) -> float:
+        """Goodput of saturated stations. bar: after a missing BlockAck; others: of simulate()."""
         mpdus = most_mpdus(
             self.rate, MPDU_OCTETS, limit=self.ba_window, ampdu_octets=self.ampdu_octets
         )
@@ -100,6 +104,7 @@ class Radio:
             bar_us=ppdu_us(control, BLOCKACK_WITHOUT_BITMAP) if bar and mpdus > 1 else 0,
             exchanges=300_000,
             eifs=eifs,
+            cw_reset=cw_reset,
         ).throughput_mbps
 
     def options(self) -> dict[str, object]:
@@ -129,9 +134,9 @@ class Scenario:
     """A cell in both simulators.
 
     place: the stations at one point, or in a ring around the access point. legacy_stations: the
-    first stations have 802.11a at 54 Mbit/s. airtcp, ns3: settings of one side that deviate.
-    ns3_rules: of edca_simulation, those that ns-3 follows; notes: keys of NOTES that explain a
-    difference.
+    first stations have 802.11a at 54 Mbit/s. Not comparable: the radio does not decide. airtcp,
+    ns3: settings of one side that deviate. ns3_rules: arguments of Radio.contention_mbps that
+    describe ns-3. notes: keys of NOTES that explain a difference.
     """
 
     radio: str
@@ -143,6 +148,8 @@ class Scenario:
     ack_count: int = 0
     rts: bool = False
     legacy_stations: int = 0
+    seconds: int = SECONDS
+    comparable: bool = True
     what: str = ""
     airtcp: Mapping[str, str] = field(default_factory=dict)
     ns3: Mapping[str, object] = field(default_factory=dict)
@@ -169,7 +176,8 @@ class Scenario:
 
     @property
     def warmup_s(self) -> int:
-        return SLOW_WARMUP_S if self.delay_ms else WARMUP_S
+        many = self.protocol == "tcp" and self.stations > 4
+        return SLOW_WARMUP_S if self.delay_ms or many else WARMUP_S
 
     @property
     def buffer_bytes(self) -> int:
@@ -183,8 +191,8 @@ class Scenario:
             settings["rts_threshold"] = "0B"
         return {**settings, **self.airtcp}
 
-    def tcp_parameters(self, seconds: int) -> dict[str, str]:
-        """airtcp's parameters of a run that measures TCP for `seconds`."""
+    def tcp_parameters(self) -> dict[str, str]:
+        """airtcp's parameters of a run that measures TCP."""
         return {
             **self.parameters(),
             "ack_policy": "count",
@@ -200,22 +208,23 @@ class Scenario:
             "gso": "off",
             "tso": "off",
             "tsq": "off",
-            "tcp_wmem_max": f"{self.buffer_bytes}B",
+            # Linux charges sk_buffs, too: about 2200 bytes for a segment.
+            "tcp_wmem_max": f"{self.buffer_bytes * 3 // 2}B",
             "queue": "fifo",
             "fifo_mpdus": "65535",
             "wire_queue": "1000000",
             "ping_interval": "0ms",
-            "duration": f"{self.warmup_s + seconds + 1}s",
+            "duration": f"{self.warmup_s + self.seconds + 1}s",
         }
 
-    def settings(self, seconds: int) -> tuple[object, ...]:
+    def settings(self) -> tuple[object, ...]:
         """All that determines airtcp's run."""
         cell = self.direction, self.stations, self.place, self.legacy_stations
         if self.protocol == "tcp":
-            return cell, self.tcp_parameters(seconds)
-        return cell, self.parameters(), self.warmup_s, seconds
+            return cell, self.tcp_parameters()
+        return cell, self.parameters(), self.warmup_s, self.seconds
 
-    def options(self, seconds: int, seed: int) -> dict[str, object]:
+    def options(self, seed: int) -> dict[str, object]:
         """Options of ns3-scenario."""
         radio = RADIOS[self.radio]
         options = {
@@ -227,9 +236,9 @@ class Scenario:
             "legacy_stations": self.legacy_stations,
             "distance_m": 1,
             "queue": "fifo",
-            "queue_packets": 65535 if self.protocol == "tcp" else 1000,
+            "queue_packets": 1000,
             "warmup_s": self.warmup_s,
-            "seconds": seconds,
+            "seconds": self.seconds,
             "seed": seed,
             "lifetime_s": 100,
         }
@@ -241,6 +250,10 @@ class Scenario:
             options["udp_mbps"] = round(rate_mbps(radio.rate) / senders)
         else:
             options |= {
+                # airtcp's driver takes the stations in turn. 1000 packets are A-MPDUs for all.
+                "queue": "fair" if self.stations > 1 else "fifo",
+                "queue_packets": 1000 if self.stations > 1 else 65535,
+                "ap_cw_max": 63,
                 "delay_ms": self.delay_ms or 0.001,
                 "ack_count": self.ack_count,
                 "ack_delay_ms": ACK_DELAY_MS,
@@ -285,15 +298,26 @@ NOTES = {
     "IEEE 802.11-2020, 10.3.2.3.7, requires EIFS after a frame that the PHY has received with an "
     "error; equal OFDM preambles that overlap within a guard interval can be detected. ns-3's "
     "rules: the simulation without EIFS.",
-    "header": "Without preamble detection, ns-3 receives the signal fields of the first of two "
-    "equally strong frames often enough that an A-MPDU that collides with a BlockAckReq loses only "
-    "the MPDUs that overlap it. airtcp loses a PPDU whose preamble is overlapped. The standard "
-    "does not specify reception below the minimum sensitivity of 19.3.19.1 to 19.3.19.3. ns-3's "
+    "header": "Inferred: without preamble detection, ns-3 receives the signal fields of the "
+    "first of two equally strong frames often enough that an A-MPDU that collides with a "
+    "BlockAckReq loses only the MPDUs that overlap it. airtcp loses a PPDU whose preamble is "
+    "overlapped. The standard leaves reception at such an interference to the receiver. ns-3's "
     "rules: the simulation without BlockAckReqs.",
+    "window": "After a missing BlockAck, ns-3 sends BlockAckReqs without end, and its contention "
+    "window stays at CWmax. IEEE 802.11-2020, 10.23.2.2, resets it to CWmin when the retry counter "
+    "reaches dot11ShortRetryLimit, 7. ns-3's rules: the simulation with this and without EIFS.",
+    "windows": "Inferred from the ratio, which grows with the send buffers: the access point "
+    "gets one access in 17, and its A-MPDU of 64 ACKs acknowledges 128 segments, while the 16 "
+    "stations send up to 672. Until the next ACKs, stations have closed windows: the two TCPs "
+    "and their send buffers determine how many stations contend.",
     "protection": "ns-3 sends HT PPDUs unprotected though non-HT stations are associated: its "
     "access point announces mixed mode, but nothing calls "
     "WifiRemoteStationManager::SetUseNonHtProtection. IEEE 802.11-2020, 9.4.2.56 and 10.27.3, "
     "requires protection, which airtcp provides with RTS and CTS.",
+    "fifo": "ns-3 sends in order of arrival over all stations: while the window of a station is at "
+    "the head, consecutive A-MPDUs go to it, and it alone has ACKs to send. airtcp's driver takes "
+    "the stations in turn, as mac80211 does, so several contend with ACKs. The standard does not "
+    "specify the order. The scenario above has ns-3's fair queueing instead.",
     "spacing": "ns-3 does not implement the Minimum MPDU Start Spacing of the receiver (IEEE "
     "802.11-2020, 10.12.3), which lengthens A-MPDUs of TCP's ACKs.",
 }
@@ -308,9 +332,11 @@ def udp() -> Iterator[Scenario]:
         upload = Scenario("a", "udp", "upload", stations)
         yield replace(upload, notes=("eifs",), ns3_rules={"eifs": False})
         yield replace(upload, what="ns-3 without preamble detection", ns3=without)
-    for stations in (4, 16):
+    for stations, seconds in ((4, SECONDS), (16, MANY_SECONDS)):
         for place in ("point", "ring"):
-            yield Scenario("n", "udp", "upload", stations, place)
+            upload = Scenario("n", "udp", "upload", stations, place, seconds=seconds)
+            rules = {"eifs": False, "cw_reset": False}
+            yield replace(upload, notes=("eifs", "window"), ns3_rules=rules)
     yield Scenario(
         "n",
         "udp",
@@ -342,9 +368,19 @@ def tcp() -> Iterator[Scenario]:
     yield Scenario("n", "tcp", "upload", ack_count=2, delay_ms=20)
     for radio, count in (("ac", 2), ("ac", 16), ("ax", 16)):
         yield Scenario(radio, "tcp", ack_count=count)
-    for stations in (4, 16):
-        for direction in ("download", "upload"):
-            yield Scenario("n", "tcp", direction, stations, ack_count=2)
+    yield Scenario("n", "tcp", "upload", 4, ack_count=2)
+    yield Scenario("n", "tcp", "upload", 16, ack_count=2, comparable=False, notes=("windows",))
+    yield Scenario("n", "tcp", stations=16, ack_count=2)
+    yield Scenario("n", "tcp", stations=4, ack_count=2)
+    yield Scenario(
+        "n",
+        "tcp",
+        stations=4,
+        ack_count=2,
+        what="ns-3 with FIFO",
+        ns3={"queue": "fifo", "queue_packets": 65535},
+        notes=("fifo",),
+    )
 
 
 def scenarios() -> Iterator[Scenario]:

@@ -28,6 +28,7 @@ def simulate(
     aligned: bool = False,
     bar_us: float = 0,
     eifs: bool = True,
+    cw_reset: bool = True,
     exchanges: int = 1_000_000,
     seed: int = 1,
 ) -> Prediction:
@@ -37,59 +38,54 @@ def simulate(
     others, and stations that access the medium within a slot of each other collide. aligned: all
     stations wait EIFS, as in the model. tau counts the boundaries of the earliest stations.
 
-    bar_us: after a lost frame, a BlockAckReq of this length has to be acknowledged first (0: none).
+    bar_us: after a lost frame, the remaining attempts are BlockAckReqs of this length (0: none).
     Without eifs, stations wait only AIFS after a collision of others, as if they had not detected a
-    frame.
+    frame. Without cw_reset, a station attempts without end, and its window stays at the maximum.
     """
-    warm_up = 40 * n
-    steps = warm_up + 1000
-    media = ceil(exchanges / (steps - warm_up))
+    warm_up, measured = 40 * n, 1000
+    media = ceil(exchanges / measured)
     slot, sifs, aifs = 1000 * edca.slot_us, 1000 * edca.sifs_us, 1000 * edca.aifs_us
-    ppdu, ack = round(1000 * ppdu_us), round(1000 * ack_us)  # times are in ns from here on
-    bar = round(1000 * bar_us)
+    # Times are in ns from here on.
+    ppdu, ack, bar = (round(1000 * us) for us in (ppdu_us, ack_us, bar_us))
     eifs_extra = 1000 * edca.eifs_extra_us if eifs else 0
     timeout = eifs_extra if aligned else 1000 * edca.timeout_us
-    windows = edca.windows()
+    windows, last = edca.windows(), edca.attempts - 1
 
     random = numpy.random.default_rng(seed)
     failures = numpy.zeros((media, n), dtype=int)
     bar_due = numpy.zeros((media, n), dtype=bool)
     backoff = random.integers(0, edca.cw_min + 1, (media, n))
     first = numpy.full((media, n), aifs)  # the first boundary of each station
-    transmissions = answered = successes = boundaries = total = 0
-    for step in range(steps):
-        access = first + slot * backoff
-        start = access.min(axis=1, keepdims=True)
+    totals = numpy.zeros(5)
+    for step in range(warm_up + measured):
+        access, start, counted = _accesses(first, backoff, slot)
         sends = access < start + slot
         collided = sends.sum(axis=1, keepdims=True) > 1
-
-        passed = numpy.where(start >= first, (start - first) // slot + 1, 0)
         failures = numpy.where(sends, numpy.where(collided, failures + 1, 0), failures)
-        failures %= edca.attempts
+        failures = failures % edca.attempts if cw_reset else numpy.minimum(failures, last)
         drawn = (random.random((media, n)) * windows[failures]).astype(int)
-        counted = backoff - numpy.minimum(backoff, passed)
         backoff = numpy.where(sends, drawn, counted)
-
         end = numpy.where(sends, access + numpy.where(bar_due, bar, ppdu), 0)
-        delivered = int((sends & ~bar_due & ~collided).sum())
-        if bar:
-            bar_due = numpy.where(sends, collided, bar_due)
+        delivered = sends & ~bar_due & ~collided
+        bar_due = numpy.where(sends, collided & (failures > 0) & (bar > 0), bar_due)
         idle_from = _idle_from(end, collided, sifs + ack, timeout, eifs_extra)
         earliest = idle_from.min(axis=1, keepdims=True)
         if step >= warm_up:
-            transmissions += int(sends.sum())
-            answered += media - int(collided.sum())
-            successes += delivered
-            first_of_all = first.min(axis=1, keepdims=True)
-            boundaries += int(((start - first_of_all) // slot + 1).sum())
-            total += int(earliest.sum())
+            boundaries = (start - first.min(axis=1, keepdims=True)) // slot + 1
+            totals += [x.sum() for x in (sends, ~collided, delivered, boundaries, earliest)]
         first = idle_from - earliest + aifs
 
-    return Prediction(
-        8000 * payload_octets * successes / total,
-        1 - answered / transmissions,
-        transmissions / boundaries / n,
-    )
+    transmissions, answered, successes, passed, total_ns = map(float, totals)
+    mbps = 8000 * payload_octets * successes / total_ns
+    return Prediction(mbps, 1 - answered / transmissions, transmissions / passed / n)
+
+
+def _accesses(first: Array, backoff: Array, slot: int) -> tuple[Array, Array, Array]:
+    """When each station would send, when the first one does, and the backoffs that remain then."""
+    access = first + slot * backoff
+    start = access.min(axis=1, keepdims=True)
+    passed = numpy.where(start >= first, (start - first) // slot + 1, 0)
+    return access, start, backoff - numpy.minimum(backoff, passed)
 
 
 def _idle_from(
