@@ -21,7 +21,7 @@ from airtcp.backends.guesttools import build_tools
 from airtcp.kernel.image import build
 from airtcp.models.bianchi import ACK_OCTETS, BEST_EFFORT, Edca, Prediction, ofdm_us, solve
 from airtcp.paths import REPOSITORY
-from airtcp.report.mpl import style
+from airtcp.report.mpl import save_in_docs, style
 from airtcp.report.palette import PALETTE
 
 # Virtual seconds by number of stations: two rarely collide, so counting collisions takes longest.
@@ -115,8 +115,7 @@ def plot(measured: Mapping[int, Sequence[Point]], path: Path) -> None:
             axes.set_xlabel("saturated stations")
             axes.set_ylabel(label)
         panels[1].legend(loc="upper left", fontsize="x-small")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, facecolor="white", metadata={"Date": None})
+        save_in_docs(figure, path)
 
 
 def measure(cw_min: int) -> list[Point]:

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from airtcp.models.ack_limit import window_after, window_of_rfc_bytes
 from airtcp.paths import REPOSITORY
-from airtcp.report.mpl import style
+from airtcp.report.mpl import save_in_docs, style
 from airtcp.report.palette import PALETTE
 
 SMSS_BYTES = (100, 536, 1460)
@@ -44,8 +44,7 @@ def plot(path: Path) -> None:
             axes.set_xlabel("ACKs")
         figure.axes[0].set_ylabel("cwnd (kB)")
         figure.axes[-1].legend(loc="lower right", fontsize="x-small")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, facecolor="white", metadata={"Date": None})
+        save_in_docs(figure, path)
 
 
 def main() -> int:

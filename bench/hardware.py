@@ -16,8 +16,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter, ScalarFormatter
 
 from airtcp.errors import AirtcpError
+from airtcp.experiment.doctables import with_table
 from airtcp.paths import REPOSITORY
-from airtcp.report.mpl import style
+from airtcp.report.mpl import save_in_docs, style
 from airtcp.report.palette import PALETTE
 from airtcp.results import documents
 
@@ -30,7 +31,6 @@ KERNELS = {"default": "default", "aad": "tcpaad", "aad-listing": "tcpaad"}
 SEEDS = 1
 PAGE = REPOSITORY / "docs" / "explanation" / "hardware.md"
 IMAGE = REPOSITORY / "docs" / "images" / "hardware.svg"
-BEGIN, END = "<!-- errors -->\n", "<!-- end -->\n"
 
 
 @dataclass(frozen=True)
@@ -115,15 +115,7 @@ def plot(found: Sequence[Pair], path: Path) -> None:
             axes.set_xlabel(f"hardware: {label}")
             axes.set_ylabel(f"airtcp: {label}")
         figure.axes[0].legend(loc="upper left", fontsize="small")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, facecolor="white", metadata={"Date": None})
-
-
-def with_table(page: str, text: str) -> str:
-    """The page with a new table between its markers."""
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}{text}{END}{after}"
+        save_in_docs(figure, path)
 
 
 def main() -> int:
@@ -135,7 +127,8 @@ def main() -> int:
     found = [pair for rate in CALIBRATED for pair in pairs(rate)]
     text = table(found)
     print(text)
-    PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8"), text), encoding="utf-8")
+    page = with_table(PAGE.read_text(encoding="utf-8"), "errors", text)
+    PAGE.write_text(page, encoding="utf-8")
     plot(found, IMAGE)
     return 0
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from statistics import fmean
 
 from airtcp.errors import AirtcpError
+from airtcp.experiment.doctables import with_table
 from airtcp.paths import REPOSITORY
 from airtcp.report.model import readable
 from airtcp.results import documents
@@ -23,7 +24,6 @@ from airtcp.results.record import RunRecord
 
 SEEDS = 1
 PAGE = REPOSITORY / "docs" / "explanation" / "tsq-paper.md"
-BEGIN, END = "<!-- table: {} -->\n", "<!-- end -->\n"
 
 GOODPUT, MPDUS = "goodput_mbps", "ampdu_mpdus_mean"
 DOWN, UP = "goodput_download_mbps", "goodput_upload_mbps"
@@ -178,15 +178,6 @@ def _extent(table: Table, runs: Sequence[RunRecord]) -> str:
     durations = sorted({readable(run.parameters["duration"]) for run in runs})
     count = f"{seeds} seeds" if seeds > 1 else "one seed"
     return f"`{table.experiment}`, {', '.join(durations)}, {count}: {metrics}"
-
-
-def with_table(page: str, name: str, new: str) -> str:
-    """The page with a new table between its markers. AirtcpError if it has none."""
-    before, begin, rest = page.partition(BEGIN.format(name))
-    _, end, after = rest.partition(END)
-    if not end:
-        raise AirtcpError(f"{PAGE.name}: no {BEGIN.format(name).strip()} with {END.strip()}")
-    return before + begin + new + end + after
 
 
 def experiments(names: Sequence[str]) -> Iterator[str]:

@@ -3,13 +3,23 @@
 
 from pathlib import Path
 
-from airtcp.experiment.doctables import with_tables
+import pytest
+
+from airtcp.errors import AirtcpError
+from airtcp.experiment.doctables import with_table, with_tables
 from airtcp.experiment.schema import schema
 
 # docs/reference/topologies.md has these in one table, which test_network.py checks.
 ELSEWHERE = {"Topology", "Server", "AccessPoint", "Station", "Flow", "Change", "Settings"}
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "experiments.md"
+
+
+def test_a_new_table_replaces_the_old_one() -> None:
+    page = "before\n<!-- table: small -->\nold\n<!-- end -->\nafter\n"
+    assert with_table(page, "small", "new\n") == page.replace("old", "new")
+    with pytest.raises(AirtcpError, match="no <!-- table: other --> with <!-- end -->"):
+        with_table(page, "other", "new\n")
 
 
 def test_the_tables_in_the_docs_are_up_to_date() -> None:

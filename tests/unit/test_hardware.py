@@ -3,6 +3,7 @@
 
 import hardware
 
+from airtcp.experiment.doctables import with_table
 from airtcp.experiment.reader import load
 
 
@@ -28,11 +29,9 @@ def test_errors_are_means_by_rate_and_by_use() -> None:
     assert "| predicted | `tcpaad` | `aad` | 2 | 10.0% | 10.0% |" in lines
 
 
-def test_a_new_table_replaces_the_old_one() -> None:
-    page = f"before\n{hardware.BEGIN}old\n{hardware.END}after\n"
-    assert (
-        hardware.with_table(page, "new\n") == f"before\n{hardware.BEGIN}new\n{hardware.END}after\n"
-    )
+def test_the_page_has_a_place_for_the_table() -> None:
+    page = hardware.PAGE.read_text(encoding="utf-8")
+    assert "new\n<!-- end -->\n" in with_table(page, "errors", "new\n")
 
 
 def test_every_experiment_compares_all_conditions() -> None:

@@ -57,13 +57,6 @@ def test_only_runs_with_the_values_of_the_other_factors_count() -> None:
     assert "| flows 1 | 60 / 12" in tsq_paper.text(nv, found)
 
 
-def test_a_new_table_replaces_the_old_one() -> None:
-    page = "before\n<!-- table: small -->\nold\n<!-- end -->\nafter\n"
-    assert tsq_paper.with_table(page, "small", "new\n") == page.replace("old", "new")
-    with pytest.raises(AirtcpError, match="no <!-- table: other --> with <!-- end -->"):
-        tsq_paper.with_table(page, "other", "new\n")
-
-
 def test_the_page_has_all_tables_and_each_is_of_an_experiment() -> None:
     page = tsq_paper.PAGE.read_text(encoding="utf-8")
     marked = re.findall("<!-- table: (.*) -->", page)

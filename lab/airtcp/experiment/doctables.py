@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Writes the tables of docs/reference/experiments.md from the schema (`make tables`)."""
+"""Tables in pages of docs, and those of docs/reference/experiments.md (`make tables`)."""
 
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from airtcp.errors import AirtcpError
 from airtcp.experiment.schema import schema
 from airtcp.parameters.jsonschema import HINT, Json
 
@@ -13,14 +14,24 @@ _BEGIN, _END = "<!-- table: {} -->\n", "<!-- end -->\n"
 _HEAD = "| Key | Default | Allowed | What it is |\n|---|---|---|---|\n"
 
 
+def with_table(page: str, name: str, new: str) -> str:
+    """The page with a new table between `<!-- table: NAME -->` and `<!-- end -->`.
+
+    Raises AirtcpError if it has none.
+    """
+    before, begin, rest = page.partition(_BEGIN.format(name))
+    _, end, after = rest.partition(_END)
+    if not end:
+        raise AirtcpError(f"no {_BEGIN.format(name).strip()} with {_END.strip()} in the page")
+    return before + begin + new + end + after
+
+
 def with_tables(page: str) -> str:
-    """The page with new tables between `<!-- table: MODEL -->` and `<!-- end -->`."""
+    """The page with new tables of those models for which it has one."""
     made = schema()
     for name, model in {"Experiment": made, **made["$defs"]}.items():
-        before, begin, rest = page.partition(_BEGIN.format(name))
-        if begin:
-            _, end, after = rest.partition(_END)
-            page = before + begin + _HEAD + "".join(_rows(model)) + end + after
+        if _BEGIN.format(name) in page:
+            page = with_table(page, name, _HEAD + "".join(_rows(model)))
     return page
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import singledispatch
+from pathlib import Path
 from typing import Any, Literal
 
 import matplotlib
@@ -86,6 +87,12 @@ def style() -> Iterator[None]:
         matplotlib.rcdefaults()  # ignore the user's matplotlibrc
         matplotlib.rcParams.update(_STYLE)
         yield
+
+
+def save_in_docs(figure: MplFigure, path: Path) -> None:
+    """Save a figure for a page of docs: on white, and the same bytes at any time."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, facecolor="white", metadata={"Date": None})
 
 
 @dataclass(frozen=True)
