@@ -19,6 +19,9 @@ _WIFI = OnlyWith("access", "wifi")
 
 _Switch = Literal["on", "off", "preset"]
 
+TXQ_LIMIT_PACKETS = 8192
+"""The limit that mac80211 has by itself."""
+
 
 class DataRate(Section):
     """The rate of data frames with rate_control fixed. It may change during a run."""
@@ -76,7 +79,7 @@ class Radio(DataRate):
     )
     txq_limit_packets: Annotated[int, count(1, 65535)] = parameter(
         "txq_limit",
-        8192,
+        TXQ_LIMIT_PACKETS,
         "queue txq: packets in all TXQs of a radio (`iw phy set txq limit`, mac80211's default); "
         "if there are more, up to 32 of the longest flow are dropped",
     )

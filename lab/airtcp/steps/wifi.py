@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from airtcp.parameters import Parameters
 from airtcp.parameters.errors import TX_POWER_DBM, Errors
 from airtcp.parameters.ieee80211 import STANDARDS, centre_channel, frequency_mhz, is_2ghz
-from airtcp.parameters.radio import Radio
+from airtcp.parameters.radio import TXQ_LIMIT_PACKETS, Radio
 from airtcp.parameters.section import airsim_keys
 from airtcp.steps.step import Associate, AwaitCarrier, Step, run
 from airtcp.testbed.addresses import radio_mac
@@ -17,7 +17,7 @@ def phy(parameters: Parameters, radio: int) -> list[Step]:
     steps: list[Step] = []
     if parameters.rts_threshold_bytes is not None:
         steps.append(run(f"iw phy phy{radio} set rts {parameters.rts_threshold_bytes}"))
-    if parameters.txq_limit_packets != Parameters().txq_limit_packets:
+    if parameters.txq_limit_packets != TXQ_LIMIT_PACKETS:
         steps.append(run(f"iw phy phy{radio} set txq limit {parameters.txq_limit_packets}"))
     return steps
 
