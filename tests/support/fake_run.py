@@ -91,6 +91,26 @@ def write_iperf3(
     (run_dir / f"iperf3-server{name}.json").write_text(json.dumps({"intervals": intervals}))
 
 
+def write_udp(
+    run_dir: Path,
+    *,
+    packets: int,
+    lost: int = 0,
+    reordered: int = 0,
+    jitter_ms: float = 0.0,
+    name: str = "",
+) -> None:
+    """Write udpflow's document of a sender whose datagrams of 1,250 octets took a second."""
+    received = packets - lost
+    total = {
+        **{"bytes": 1250 * received, "bits_per_second": 10_000.0 * received, "seconds": 1.0},
+        **{"packets": packets, "lost_packets": lost, "out_of_order": reordered},
+        "jitter_ms": jitter_ms,
+    }
+    document = {"start": {"connected": []}, "intervals": [], "end": {"sum_received": total}}
+    (run_dir / f"udpflow-client{name}.json").write_text(json.dumps(document))
+
+
 def arriving(local: str, remote: str, rates_mbps: Sequence[float], from_ms: int = 0) -> list[str]:
     """Samples of a receiver, one per second, which receives data at these rates."""
     received = accumulate((round(rate * 1e6 / 8) for rate in rates_mbps), initial=0)

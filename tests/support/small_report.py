@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fake_capture import ethernet, tcp_packet, write_pcap
-from fake_run import DATA_PORT, START_NS, write_run
+from fake_run import DATA_PORT, START_NS, write_run, write_udp
 
 from airtcp import atomicfile
 from airtcp.experiment.metrics import METRICS, Value
@@ -58,6 +58,8 @@ def write_results(
         for seed, rate in enumerate(rates, start=1):
             directory = Path("runs") / f"{policy}_{delay}" / f"seed-{seed}"
             write_run(out_dir / directory, goodput_mbps=rate)
+            if resolved.protocol == "udp":
+                write_udp(out_dir / directory, packets=100 * round(rate))
             ping = directory / "ping.txt"
             metrics.append(compute(out_dir / directory, testbed(resolved)))
             runs.append(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy
 import pytest
-from guests import PATH_METRICS, Measure, thesis_case
+from guests import PATH_METRICS, UDP_METRICS, Measure, thesis_case
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.experiment.metrics import METRICS
@@ -37,7 +37,10 @@ ASKED = ("workload=request_response", "exchanges=300")
 WEB = ("workload=web", "pages=6", "reading_time=200ms")
 
 CLASSES = ("BE", "BK", "CS5", "EF")
-OTHERS = ("request_response_ms", "completion_time_ms", "page_time_ms", *PATH_METRICS)
+OTHERS = (
+    *("request_response_ms", "completion_time_ms", "page_time_ms"),
+    *(*UDP_METRICS, *PATH_METRICS),
+)
 
 
 class Runs:

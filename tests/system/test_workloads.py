@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from edits import with_word
-from guests import PATH_METRICS, Measure, thesis_case
+from guests import PATH_METRICS, UDP_METRICS, Measure, thesis_case
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.experiment.metrics import METRICS
@@ -52,7 +52,7 @@ def test_run_has_every_metric_of_its_workload(
     assert result.error is None
     metrics = result.values
     other_metrics = ("goodput", "flow_jain", "ping_", "udp_ping_", "page_time_ms", *others)
-    other_metrics += PATH_METRICS
+    other_metrics += UDP_METRICS + PATH_METRICS
     missing = METRICS.keys() - metrics
     assert missing == {name for name in METRICS if name.startswith(other_metrics)}
     # The delay of the wire and some of the radio; for a new connection at least twice that.

@@ -20,6 +20,7 @@ from fake_run import (
     write_pages,
     write_run,
     write_tcp,
+    write_udp,
     write_udp_ping,
 )
 
@@ -36,10 +37,11 @@ REQUEST_RESPONSE = {f"request_response_ms_{of}" for of in ("mean", "p50", "p95",
 TRANSFER = {f"completion_time_ms_{of}" for of in ("mean", "p50", "p95")}
 PAGES = {f"page_time_ms_{of}" for of in ("mean", "p50", "p95")}
 PING = {"ping_rtt_ms_p50", "ping_rtt_ms_p95"}
+UDP = {"udp_lost_share", "udp_reordered_share", "udp_jitter_ms"}
 UDP_PING = {"udp_ping_rtt_ms_p50", "udp_ping_rtt_ms_p95", "udp_ping_loss_share"}
 # Metrics that do not apply to a single flow with only ping beside it and no capture.
 ON_THE_WAY = {"acks_filtered", "router_utilisation", "host_utilisation", "mac_acks_per_s"}
-NOT_SINGLE_FLOW = {"goodput_jain", "flow_jain", "ping_idle_ms_p50"} | UDP_PING | ON_THE_WAY
+NOT_SINGLE_FLOW = {"goodput_jain", "flow_jain", "ping_idle_ms_p50"} | UDP | UDP_PING | ON_THE_WAY
 DOWNLOAD, UPLOAD = {"goodput_download_mbps"}, {"goodput_upload_mbps"}
 BULK = {"goodput_mbps"} | DOWNLOAD | UPLOAD | PING | NOT_SINGLE_FLOW
 OTHER_WORKLOADS = REQUEST_RESPONSE | TRANSFER | PAGES
@@ -98,10 +100,29 @@ def test_every_metric_of_a_download(tmp_path: Path) -> None:
 def test_metrics_of_tcp_are_null_for_udp(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
     (run / "tcp-server.csv").unlink()
+    write_udp(run, packets=200, lost=30, reordered=1, jitter_ms=0.25)
     metrics = compute(run, Parameters(protocol="udp"))
     missing = {name for name, value in metrics.items() if value is None}
-    assert missing == TCP_ONLY | UPLOAD | NOT_SINGLE_FLOW | OTHER_WORKLOADS
+    assert missing == TCP_ONLY | UPLOAD | (NOT_SINGLE_FLOW - UDP) | OTHER_WORKLOADS
     assert metrics.keys() == METRICS.keys()
+    assert (metrics["udp_lost_share"], metrics["udp_reordered_share"]) == (0.15, 0.005)
+    assert metrics["udp_jitter_ms"] == 0.25
+
+
+def test_loss_of_udp_is_that_of_all_flows(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    write_udp(run, name="-download", packets=100, lost=10)
+    write_udp(run, name="-upload", packets=300, lost=10)
+    both = Parameters().replace({"protocol": "udp", "direction": "both"})
+    metrics = compute(run, both)
+    assert metrics["udp_lost_share"] == 0.05
+
+
+def test_loss_of_udp_is_null_if_nothing_arrived(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    write_udp(run, packets=0)
+    metrics = compute(run, Parameters(protocol="udp"))
+    assert {name for name in UDP if metrics[name] is None} == UDP
 
 
 def test_without_ping_only_its_metrics_are_missing(tmp_path: Path) -> None:
@@ -333,7 +354,7 @@ def test_every_metric_of_both_directions(tmp_path: Path) -> None:
     both = {"direction": "both", "duration": "4s", "udp_ping_interval": "1s"}
     metrics = compute(run, Parameters().replace(both))
     missing = {name for name, value in metrics.items() if value is None}
-    assert missing == {"goodput_jain", "ping_idle_ms_p50"} | ON_THE_WAY | OTHER_WORKLOADS
+    assert missing == {"goodput_jain", "ping_idle_ms_p50"} | UDP | ON_THE_WAY | OTHER_WORKLOADS
     assert metrics["goodput_download_mbps"] == pytest.approx(100)
     assert metrics["goodput_upload_mbps"] == pytest.approx(20)
     assert metrics["goodput_mbps"] == pytest.approx(120)

@@ -298,7 +298,9 @@ def test_the_sender_runs_iperf3s_client() -> None:
     assert client(direction="upload", congestion_control="bbr").endswith(
         "-c 10.0.0.1 -t 10 -P 1 -C bbr"
     )
-    assert client(protocol="udp", udp_rate="10Mbit", flows=2).endswith("-P 2 -u -l 1472 -b 5000000")
+    assert client(protocol="udp", udp_rate="10Mbit", flows=2) == (
+        "udpflow -P 2 send 10.0.0.2 1472 5000000 10"
+    )
 
 
 @pytest.mark.parametrize(
@@ -325,15 +327,15 @@ def test_the_sender_runs_iperf3s_client() -> None:
 )
 def test_unlimited_udp_is_sent_at_the_radios_rate(values: dict[str, Plain], mbps: float) -> None:
     parameters = Parameters().replace({**values, "protocol": "udp"})
-    rate_bps = float(client_command(parameters).rpartition(" -b ")[2])
+    rate_bps = float(client_command(parameters).split()[-2])
     assert rate_bps == pytest.approx(mbps * 1e6, rel=1e-6)
 
 
 def test_stations_share_the_rate_of_unlimited_udp() -> None:
     parameters = Parameters().replace({"protocol": "udp", "stations": 4, "flows": 2})
-    assert client_command(parameters, 3).endswith(f" -b {65e6 / 8:.0f}")
+    assert client_command(parameters, 3).endswith(f" 1472 {65e6 / 8:.0f} 10")
     limited = parameters.replace({"udp_rate": "10Mbit"})
-    assert client_command(limited, 3).endswith(" -b 5000000")
+    assert client_command(limited, 3).endswith(" 1472 5000000 10")
 
 
 def test_captures_are_optional_and_limited_in_time() -> None:

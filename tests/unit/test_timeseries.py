@@ -58,7 +58,7 @@ def test_goodput_of_udp_is_that_of_the_receiver(tmp_path: Path) -> None:
         [{"socket": 7, "end": end, "bytes": 125_000 * mbps} for end, mbps in ((1, 1), (2.0, 2))],
     ]
     intervals = [{"streams": list(both)} for both in zip(*streams, strict=True)]
-    (tmp_path / "iperf3-server.json").write_text(json.dumps({"intervals": intervals}))
+    (tmp_path / "udpflow-server.json").write_text(json.dumps({"intervals": intervals}))
     parameters = Parameters().replace({"protocol": "udp", "flows": 2, "duration": "2s"})
     first, second = timeseries.read(tmp_path, testbed(parameters), 1.0).flows
     assert [*first.goodput_mbps, *second.goodput_mbps] == pytest.approx([8, 4, 1, 2])

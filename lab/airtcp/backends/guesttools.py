@@ -25,6 +25,7 @@ _COMPILE = {
     "keep": ["-static", "keep.c"],
     "exchange": ["exchange.c"],
     "udpecho": ["udpecho.c"],
+    "udpflow": ["-static", "udpflow.c"],
     "drain": ["drain.c"],
     "airsim": ["airsim.c", f"-I{UAPI}", "-lmnl"],
     "saturate": ["saturate.c"],

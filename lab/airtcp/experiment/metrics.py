@@ -24,9 +24,9 @@ class Metric(NamedTuple):
 METRICS: Mapping[str, Metric] = {
     "goodput_mbps": Metric(
         "Mbit/s",
-        "payload bits received per second (iperf3 sum_received); with several TCP transfers "
-        "(stations, directions, classes): while all of them were active; with flows that do not "
-        "last for the whole run: over the whole run",
+        "payload bits received per second (sum_received of iperf3, udpflow); with several TCP "
+        "transfers (stations, directions, classes): while all of them were active; with flows that "
+        "do not last for the whole run: over the whole run",
     ),
     "goodput_download_mbps": Metric("Mbit/s", "goodput_mbps of the data that stations receive"),
     "goodput_upload_mbps": Metric("Mbit/s", "goodput_mbps of the data that stations send"),
@@ -95,6 +95,13 @@ METRICS: Mapping[str, Metric] = {
     ),
     "udp_ping_rtt_ms_p95": Metric("ms", "95th percentile of that time"),
     "udp_ping_loss_share": Metric("", "share of these requests that were not answered"),
+    "udp_lost_share": Metric(
+        "", "share of the datagrams that the UDP receivers missed, up to the last one that arrived"
+    ),
+    "udp_reordered_share": Metric("", "share of these datagrams that arrived after one sent later"),
+    "udp_jitter_ms": Metric(
+        "ms", "jitter of UDP at the end of the transfer (RFC 3550, 6.4.1), mean of the streams"
+    ),
     "cwnd_segments_mean": Metric(
         "segments", "mean of the sender's congestion window, sampled periodically"
     ),

@@ -114,8 +114,9 @@ class Flow:
     via: str = ""
 
     def file(self, role: Literal["client", "server"]) -> str:
-        """iperf3's document of the client, which is the sender, or of the server."""
-        return f"iperf3-{role}{self.suffix}.json"
+        """The JSON document of the client, which is the sender, or of the server."""
+        program = "udpflow" if self.protocol == "udp" else "iperf3"
+        return f"{program}-{role}{self.suffix}.json"
 
     @property
     def exchanges_file(self) -> str:

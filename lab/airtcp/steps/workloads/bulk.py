@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""bulk: data for `duration`, from iperf3's client to its server."""
+"""bulk: data for `duration`, over TCP from iperf3's client to its server, over UDP by udpflow."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,22 +23,32 @@ UDP_PAYLOAD_BYTES = 1472
 
 
 def client(flow: Flow) -> str:
-    """The command of iperf3's client, at the sender."""
+    """The command at the sender: iperf3's client, or udpflow."""
+    if flow.protocol == "udp":
+        return _udp_sender(flow)
     command = [f"iperf3 -4 -J -c {flow.receiver_address}", *_port(flow)]
     if flow.service is not None:
         command.append(f"--dscp {RRUL_CLASSES[flow.service]}")
     command.append(f"-t {round(flow.duration_s or 0)} -P {flow.flows}")
-    if flow.protocol == "udp":
-        command.append(f"-u -l {UDP_PAYLOAD_BYTES}")
-    else:
-        command.append(f"-C {flow.congestion_control}")
-        command += [] if flow.parameters.nagle else ["-N"]
+    command.append(f"-C {flow.congestion_control}")
+    command += [] if flow.parameters.nagle else ["-N"]
     return " ".join([*command, *([] if flow.rate_bps is None else [f"-b {round(flow.rate_bps)}"])])
 
 
+def _udp_sender(flow: Flow) -> str:
+    if flow.rate_bps is None:
+        raise ValueError(f"{flow}: UDP needs a rate")
+    tos = [] if flow.service is None else [f"-S {RRUL_CLASSES[flow.service] << 2}"]
+    options = [*_port(flow), f"-P {flow.flows}", *tos]
+    sent = f"{UDP_PAYLOAD_BYTES} {round(flow.rate_bps)} {round(flow.duration_s or 0)}"
+    return " ".join(["udpflow", *options, f"send {flow.receiver_address}", sent])
+
+
 def server(flow: Flow) -> str:
-    """The command of iperf3's server, at the receiver."""
+    """The command at the receiver: iperf3's server, or udpflow."""
     bound = [f"-B {flow.receiver_address}"] if flow.bind else []
+    if flow.protocol == "udp":
+        return " ".join(["udpflow", *bound, *_port(flow), "receive"])
     slow = [] if flow.parameters.read_rate_bps is None else [f"-F {_fifo(flow)}"]
     return " ".join(["iperf3 -4 -s -1 -J", *bound, *_port(flow), *slow])
 
@@ -53,7 +63,8 @@ def _port(flow: Flow) -> list[str]:
 
 
 def _run(flow: Flow, node: str, command: str, file: str, required: bool) -> Run:
-    argv, blocking = tuple(command.split()), flow.parameters.iperf3_block
+    argv = tuple(command.split())
+    blocking = flow.parameters.iperf3_block and flow.protocol == "tcp"
     if not required and flow.parameters.read_rate_bps is not None:
         blocking = False  # it would collect data for up to 10 ms while the FIFO is empty
     return Run(argv, node=node, stdout=file, required=required, blocking=blocking)
@@ -89,8 +100,10 @@ def _measure(run_dir: Path, testbed: Testbed, flows: Sequence[Flow]) -> Measured
     clients = [read_iperf3(run_dir / flow.file("client")) for flow in flows]
     sent, received = read_flows(run_dir, [flow for flow in flows if flow.protocol == "tcp"])
     goodput = _goodput_together if testbed.simultaneous else _goodput_of_run
+    pairs = zip(flows, clients, strict=True)
     return Measured(
-        goodput(run_dir, testbed, flows, clients, received),
+        goodput(run_dir, testbed, flows, clients, received)
+        | _udp([client for flow, client in pairs if flow.protocol == "udp"]),
         [trace.final for trace in sent],
         [trace.final for trace in received],
         sent,
@@ -146,6 +159,22 @@ def _goodputs(flows: Sequence[Flow], goodputs_mbps: Floats) -> dict[str, Value]:
         if any(selected):
             values[f"goodput_{direction}_mbps"] = float(goodputs_mbps[selected].sum())
     return values
+
+
+def _udp(clients: Sequence[Iperf3]) -> dict[str, Value]:
+    """Loss, reordering and jitter, of all UDP flows together."""
+
+    def counted(key: str) -> Floats:
+        return numpy.array([client.number("end", "sum_received", key) for client in clients])
+
+    packets = counted("packets").sum() if clients else 0.0
+    if not packets:
+        return {}
+    return {
+        "udp_lost_share": float(counted("lost_packets").sum() / packets),
+        "udp_reordered_share": float(counted("out_of_order").sum() / packets),
+        "udp_jitter_ms": float(counted("jitter_ms").mean()),
+    }
 
 
 def _together_mbps(run_dir: Path, receiver: Sequence[TcpTrace], duration_s: float) -> Floats:
