@@ -2,10 +2,12 @@
 # `make` lists the targets; CONTRIBUTING.md explains when to run them.
 
 CACHE := $(or $(AIRTCP_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/airtcp)
-# Set of packages and Python libraries to install first, see lab/packages.txt.
-SETUP := test
-PYTHON = python=$$(lab/setup.sh $(SETUP)) && PYTHONPATH=lab "$$python"
-BENCH = python=$$(lab/setup.sh $(SETUP)) && PYTHONPATH=lab:tests/support "$$python"
+# Only demo and test install anything; see lab/packages.txt for the sets.
+PYTHON = python=$$(lab/python.sh test) && PYTHONPATH=lab "$$python"
+BENCH = python=$$(lab/python.sh test) && PYTHONPATH=lab:tests/support "$$python"
+NS3 = python=$$(lab/python.sh bench) && PYTHONPATH=lab:tests/support "$$python"
+VERIFY = python=$$(lab/python.sh verify) && PYTHONPATH=lab "$$python"
+TESTS = $(PYTHON) -P -m pytest
 SYSTEM := tests/models tests/system tests/determinism
 CHECKPATCH := $(CACHE)/kernel/work-*/linux/scripts/checkpatch.pl
 
@@ -17,24 +19,26 @@ help: ## this list
 	@sed -En 's/^([a-z-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 16
 
 demo: ## a small thesis-lan with default, aad and auto: prints a table, writes report.html
+	./airtcp setup --yes
 	./airtcp run thesis-lan --set ack_policy=default,aad,auto --set delay=0ms,10ms \
 		--duration 10s --seeds 3 --out results/demo
 	./airtcp report results/demo
 
+test: ## unit, system and KUnit tests except slow ones; PYTEST="-k radio": only those
+	./airtcp setup --yes test
 ifdef PYTEST
-test:
-	$(PYTHON) -P -m pytest $(PYTEST)
+	$(TESTS) $(PYTEST)
 else
-test: test-unit ## unit, system and KUnit tests except slow ones; PYTEST="-k radio": only those
-	$(PYTHON) -P -m pytest -m "not slow" $(SYSTEM)
+	$(MAKE) --no-print-directory test-unit
+	$(TESTS) -m "not slow" $(SYSTEM)
 endif
 
 # In parallel, one file per process.
 test-unit: ## unit tests, which need neither a kernel nor a browser
-	$(PYTHON) -P -m pytest -n logical --maxprocesses 8 --dist loadfile tests/unit
+	$(TESTS) -n logical --maxprocesses 8 --dist loadfile tests/unit
 
 test-all: test-unit ## all tests, including slow ones
-	$(PYTHON) -P -m pytest $(SYSTEM)
+	$(TESTS) $(SYSTEM)
 
 # Builds a kernel, for checkpatch.pl, if there is none yet; the tests use the same one.
 lint: lint-python lint-shell lint-kernel ## check style, types and imports between packages
@@ -42,12 +46,12 @@ lint: lint-python lint-shell lint-kernel ## check style, types and imports betwe
 lint-python: ## only the checks of Python
 	$(PYTHON) -P -m ruff check
 	$(PYTHON) -P -m ruff format --check
-	python=$$(lab/setup.sh test) && PYTHONPATH=lab "$${python%/*}/lint-imports" --no-cache --no-logo
+	python=$$(lab/python.sh test) && PYTHONPATH=lab "$${python%/*}/lint-imports" --no-cache --no-logo
 	$(PYTHON) -P -m mypy lab/airtcp lab/guest/set_policy.py tests bench
 
 lint-shell: ## only the checks of shell scripts
-	python=$$(lab/setup.sh test) && \
-		shellcheck airtcp lab/lock.sh lab/setup.sh lab/guest/modprobe .ci/run
+	python=$$(lab/python.sh test) && \
+		shellcheck -x airtcp lab/lock.sh lab/python.sh lab/setup.sh lab/guest/modprobe .ci/run
 
 # checkpatch does not understand the macros of tracepoints and tables of macros, and considers the
 # name Taht a misspelling of "that".
@@ -66,34 +70,39 @@ lint-kernel: ## only the checks of C, with checkpatch.pl
 
 # make signals only its child, which must be Python.
 verify: ## all checks from here to instructions, takes hours; STEPS="fuzz soak", AGAIN=1, SMALL=1
-	python=$$(lab/setup.sh verify) && exec env PYTHONPATH=lab "$$python" tests/verify.py \
+	python=$$(lab/python.sh verify) && exec env PYTHONPATH=lab "$$python" tests/verify.py \
 		$(if $(AGAIN),--again) $(if $(SMALL),--small) $(STEPS)
 
+test-debug: export AIRTCP_TEST_DEBUG := 1
 test-debug: ## all tests in User Mode Linux on a kernel with KASAN, UBSAN, lockdep and kmemleak
-	AIRTCP_TEST_DEBUG=1 $(MAKE) test PYTEST="$(or $(PYTEST),tests/system tests/determinism)"
+	$(TESTS) $(or $(PYTEST),tests/system tests/determinism)
 
+fuzz: export AIRTCP_TEST_FUZZ := 1000000
 fuzz: ## a million random inputs for the ACK policies, on the same kernel
-	AIRTCP_TEST_FUZZ=1000000 $(MAKE) test PYTEST=tests/system/test_ackpol_fuzz.py
+	$(TESTS) tests/system/test_ackpol_fuzz.py
 
 CONNECTIONS ?= 100000
+soak kcsan: export AIRTCP_SOAK := $(CONNECTIONS)
 soak: ## 100,000 connections on x86-64 with SMP, in QEMU; CONNECTIONS=40 for fewer
-	AIRTCP_SOAK=$(CONNECTIONS) $(MAKE) test PYTEST=tests/system/test_smp.py
+	$(TESTS) tests/system/test_smp.py
 
 kcsan: ## a part of soak and fuzz on a kernel that detects data races
-	AIRTCP_SOAK=$(CONNECTIONS) $(MAKE) test PYTEST="-k race tests/system/test_smp.py"
+	$(TESTS) -k race tests/system/test_smp.py
 
+series-check: export AIRTCP_TEST_STEPS := 1
 series-check: ## build a kernel after each patch for posting; PYTEST="-k postable-03" for one
-	AIRTCP_TEST_STEPS=1 $(MAKE) test PYTEST='tests/system/test_series.py $(PYTEST)'
+	$(TESTS) tests/system/test_series.py $(PYTEST)
 
+deb-check: export AIRTCP_TEST_DEB := 1
 deb-check: ## build Debian packages of a small kernel and boot it with the sample policy
-	AIRTCP_TEST_DEB=1 $(MAKE) test SETUP=verify PYTEST=tests/system/test_packages.py
+	$(VERIFY) -P -m pytest tests/system/test_packages.py
 
+bpf-check: export AIRTCP_TEST_BPF := 1
 bpf-check: ## select ACK policies with BPF on x86-64 with lockdep; MPTCP; no-op hooks of TCP
-	AIRTCP_TEST_BPF=1 $(MAKE) test PYTEST="tests/system/test_bpf.py tests/system/test_no_op_hooks.py"
+	$(TESTS) tests/system/test_bpf.py tests/system/test_no_op_hooks.py
 
-selftests: SETUP := verify
 selftests: ## the kernel's own TCP tests, on plain Linux and on ours
-	$(PYTHON) tests/verification/selftests.py
+	$(VERIFY) tests/verification/selftests.py
 
 instructions: ## count instructions per received segment, on plain Linux and by ACK policy
 	$(BENCH) bench/instructions.py
@@ -101,10 +110,10 @@ instructions: ## count instructions per received segment, on plain Linux and by 
 bench: ## measure virtual seconds per wall second and the cost of stations and rates; compare with ns-3
 	$(BENCH) bench/speed.py
 	$(BENCH) bench/stations.py
-	$(BENCH) bench/ns3.py
+	$(NS3) bench/ns3.py
 
 bench-peer: ## compare the radio with ns-3's, and write docs/reference/bench-peer.md
-	$(BENCH) bench/peer.py
+	$(NS3) bench/peer.py
 
 delivery: ## measure the kernel's CPU time per gigabyte received, by ACK policy
 	$(BENCH) bench/delivery.py

@@ -2,7 +2,7 @@
 """CPU and wall time of thesis-lan's download in the laboratory and in ns-3, on one core.
 
 The two run in turns. Whole processes are measured, including set-up and output: `./airtcp run`, and
-ns3-scenario.cc, compiled with Debian's ns-3, which this installs. SACK is on in both. CPU seconds
+ns3-scenario.cc, compiled with Debian's ns-3. SACK is on in both. CPU seconds
 include child processes; on a busy machine, wall seconds are less meaningful.
 """
 
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from ns3scenario import COMPILE, arguments, compile_scenario, install, say, values, versions
+from ns3scenario import COMPILE, arguments, compile_scenario, say, values, version
 
 from airtcp.backends.guesttools import build_tools
 from airtcp.errors import AirtcpError
@@ -137,13 +137,12 @@ def print_cost(name: str, cost: Cost, seconds: int) -> None:
 
 
 def print_versions(kernel: Kernel) -> None:
-    print(f"ns-3:   Debian's libns3-dev {versions()['libns3-dev']}, {' '.join(COMPILE)}")
+    print(f"ns-3:   Debian's libns3-dev {version()}, {' '.join(COMPILE)}")
     print(f"airtcp: Linux {kernel.version}, kernel {kernel.hash}")
 
 
 def main() -> int:
     try:
-        install()
         kernel = build(say=say)
         build_tools(say)
         core = min(os.sched_getaffinity(0))

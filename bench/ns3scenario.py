@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Debian's ns-3: install it, compile ns3-scenario.cc with it, read what that prints."""
+"""Debian's ns-3: compile ns3-scenario.cc with it, read what that prints."""
 
-import os
 import re
 import subprocess
 import sys
@@ -12,10 +11,6 @@ from airtcp.errors import AirtcpError
 
 SOURCE = Path(__file__).with_name("ns3-scenario.cc")
 
-PACKAGES = {
-    "g++": "compiles the scenario",
-    "libns3-dev": "ns-3: its headers and libraries",
-}
 _LIBRARIES = (
     *("applications", "core", "internet", "mobility", "network", "point-to-point"),
     *("traffic-control", "wifi"),
@@ -27,32 +22,10 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def versions() -> dict[str, str]:
-    """Versions of those PACKAGES that are installed."""
-    wanted = ("dpkg-query", "-W", "-f", "${db:Status-Status} ${Package} ${Version}\n", *PACKAGES)
-    output = subprocess.run(wanted, capture_output=True, text=True).stdout
-    # dpkg still lists some removed packages, without a version.
-    return dict(re.findall(r"^installed (\S+) (\S+)$", output, re.M))
-
-
-def install() -> None:
-    """Install missing packages, as lab/setup.sh does. AirtcpError if apt fails."""
-    missing = [name for name in PACKAGES if name not in versions()]
-    if not missing:
-        return
-    say("bench: these Debian packages are needed and will be installed:")
-    for name in missing:
-        say(f"  {name:<12}{PACKAGES[name]}")
-    root = [] if os.geteuid() == 0 else ["sudo"]
-    apt = [*root, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q", "-y"]
-    command = [*apt, "--no-install-recommends", "install", *missing]
-    # The package lists may be older than the mirror: update them and try again.
-    for before in ([], [*apt, "update"]):
-        if before:
-            subprocess.run(before, stdout=sys.stderr)
-        if subprocess.run(command, stdout=sys.stderr).returncode == 0:
-            return
-    raise AirtcpError(f"apt-get cannot install {' '.join(missing)}: see above")
+def version() -> str:
+    """Version of Debian's package of ns-3; lab/python.sh has checked that it is installed."""
+    query = ("dpkg-query", "-W", "-f", "${Version}", "libns3-dev")
+    return subprocess.run(query, capture_output=True, text=True).stdout
 
 
 def compile_scenario(directory: Path) -> Path:

@@ -25,10 +25,9 @@ from ns3scenario import (
     SOURCE,
     arguments,
     compile_scenario,
-    install,
     say,
     values,
-    versions,
+    version,
 )
 from peer_scenarios import (
     MANY_SECONDS,
@@ -237,14 +236,14 @@ class Simulators:
     tools: GuestTools
 
     def version(self) -> str:
-        ns3 = f"ns-3 {versions()['libns3-dev']} (Debian, `{' '.join(COMPILE)}`)"
+        ns3 = f"ns-3 {version()} (Debian, `{' '.join(COMPILE)}`)"
         return f"{ns3}, Linux {self.kernel.version}"
 
     def measure(self, scenario: Scenario) -> Pair:
         """Run a scenario in both. AirtcpError if a run fails."""
         options = scenario.options(SEED)
         command = [str(self.program), *arguments(options)]
-        source = versions()["libns3-dev"], SOURCE.read_bytes()
+        source = version(), SOURCE.read_bytes()
         ns3 = kept(("ns-3", options, source), lambda: ns3_outcome(output(command)))
         what = "airtcp", scenario.settings(), self.kernel.hash
         ours = kept(what, lambda: self._airtcp(scenario))
@@ -331,7 +330,6 @@ def main() -> int:
     options = parser.parse_args()
     selected = [scenario for scenario in scenarios() if options.only in scenario.name]
     try:
-        install()
         RESULTS.mkdir(parents=True, exist_ok=True)
         simulators = Simulators(compile_scenario(RESULTS), build(say=say), build_tools(say))
         with ThreadPoolExecutor(options.jobs) as pool:

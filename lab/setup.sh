@@ -1,51 +1,28 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Usage: lab/setup.sh [run|test|verify]
-#
-# Installs what airtcp needs to run (the default), also for its tests, or also for `make
-# verify`: the Debian packages of packages.txt, and a Python environment in the cache
-# directory with the libraries of requirements.txt, for tests also requirements-test.txt.
-# Fast if there is nothing to do. Prints the path of the Python interpreter on standard
-# output, everything else on standard error.
+# Installs what airtcp needs: Debian packages (packages.txt), and a Python environment in the
+# cache directory with the libraries of requirements.txt, for tests also requirements-test.txt.
+# Lists everything first, on standard error.
 set -eu
-exec 3>&1 >&2
-
-say() {
-	echo "airtcp: $*"
-}
-
-refuse() {
-	say "$*"
-	exit 2
-}
-
-case ${1-run} in
-run) sets=run ;;
-test) sets='run|test' ;;
-verify) sets='run|test|verify' ;;
-*) refuse "lab/setup.sh $1: allowed are run, test and verify" ;;
-esac
-
-env pwd >/dev/null 2>&1 || refuse "the current directory has been removed: change to an existing one"
-
 here=$(dirname "$(readlink -f "$0")")
-if [ -n "${AIRTCP_CACHE:-}" ]; then
-	cache=$AIRTCP_CACHE
-elif [ -n "${XDG_CACHE_HOME:-}" ]; then
-	cache=$XDG_CACHE_HOME/airtcp
-elif [ -n "${HOME:-}" ]; then
-	cache=$HOME/.cache/airtcp
-else
-	refuse "no cache directory: set HOME, or set AIRTCP_CACHE to a directory"
-fi
-case $cache in
-/*) ;;
-*) cache=$(pwd)/$cache ;;
-esac
-# Same check as in cache.py.
-case $cache in
-*[[:space:]:]*) refuse "$cache: the kernel cannot be built in a path with spaces or colons; set AIRTCP_CACHE to another directory" ;;
-esac
+# shellcheck source=lab/environment.sh
+. "$here/environment.sh"
+
+usage() {
+	cat <<END
+usage: airtcp setup [--yes] [--packages] [SET]
+
+Lists what is missing, asks, and installs it. SET:
+  run     what runs need with a kernel that has been built
+  build   also what building the kernel and the guest's programs needs (default)
+  test    also what make test and make lint need
+  verify  also what make verify needs
+  bench   also what make bench needs, without that of verify
+
+  --yes       install without asking
+  --packages  only packages, no Python environment
+END
+}
 
 as_root() {
 	if [ "$(id -u)" = 0 ]; then
@@ -55,17 +32,10 @@ as_root() {
 	fi
 }
 
-missing_packages() {
-	names=$(sed -En "s/^([^# ]+) +($sets) .*/\1/p" "$here/packages.txt")
-	# One process for all packages, because every command waits for this.
-	# shellcheck disable=SC2016,SC2086
-	found=$(dpkg-query -W -f ' ${Package}:${db:Status-Status} ' $names 2>/dev/null) || true
-	for name in $names; do
-		case $found in
-		*" $name:installed "*) ;;
-		*) echo "$name" ;;
-		esac
-	done
+# Can this user install packages, perhaps after entering a password?
+can_be_root() {
+	[ "$(id -u)" = 0 ] && return
+	command -v sudo >/dev/null && { [ -t 0 ] || sudo -n true 2>/dev/null; }
 }
 
 # Does apt have a version of every given package?
@@ -97,24 +67,57 @@ add_suite_of_kernel_source() {
 	done
 }
 
-# Can this user install packages, perhaps after entering a password?
-can_be_root() {
-	[ "$(id -u)" = 0 ] && return
-	command -v sudo >/dev/null && { [ -t 0 ] || sudo -n true 2>/dev/null; }
+# Print the names of all packages of the set for Fedora (column 3) or Arch Linux (4).
+packages_of() {
+	awk -v sets="^($sets)\$" -v column="$1" \
+		'!/^#/ && $2 ~ sets && $column != "-" && !seen[$column]++ { printf " %s", $column }' \
+		"$here/packages.txt"
+}
+
+list_packages() {
+	if command -v apt-get >/dev/null; then
+		[ -n "$missing" ] || return 0
+		say "missing Debian packages:"
+		for name in $missing; do
+			awk -v name="$name" '$1 == name {
+				what = $0
+				for (column = 0; column < 4; column++)
+					sub(/^[^ ]+ +/, "", what)
+				printf "  %-19s %s\n", $1, what
+			}' "$here/packages.txt"
+		done
+		case $missing in
+		*linux-source-6.12*)
+			available linux-source-6.12 ||
+				echo "  (linux-source-6.12 may need a suite that is added to the apt sources)"
+			;;
+		esac
+		# shellcheck disable=SC2086
+		can_be_root || say "only root can install packages: apt-get install" $missing
+	elif command -v dnf >/dev/null; then
+		say "packages are not installed here; needed are: dnf install$(packages_of 3)"
+	elif command -v pacman >/dev/null; then
+		say "packages are not installed here; needed are: pacman -S --needed$(packages_of 4)"
+	else
+		say "no apt-get, dnf or pacman: install the packages listed in $here/packages.txt"
+	fi
+}
+
+list_libraries() {
+	needs_environment || return 0
+	if needs_test_libraries; then
+		say "missing: Python libraries for runs and tests (pip), in $venv"
+	else
+		say "missing: Python libraries for runs (pip), in $venv"
+	fi
+}
+
+needs_environment() {
+	[ "$packages_only" = no ] && ! environment_works
 }
 
 install_packages() {
-	missing=$(missing_packages)
-	[ -n "$missing" ] || return 0
-	can_be_root || {
-		# shellcheck disable=SC2086
-		say "missing Debian packages, which must be installed as root:" $missing
-		return 0
-	}
-	say "installing required Debian packages:"
-	for name in $missing; do
-		sed -En "s/^($name +)(run|test|verify) +/  \1/p" "$here/packages.txt"
-	done
+	can_be_root || return 0
 	# shellcheck disable=SC2086
 	available $missing || as_root apt-get -q update || true
 	case " $missing" in
@@ -133,12 +136,6 @@ install_packages() {
 	as_root "$@" || { as_root apt-get -q update && as_root "$@"; }
 }
 
-# Was it installed completely, and does its Python exist? __main__.py reports missing libraries.
-environment_works() {
-	[ -e "$venv/complete" ] && [ -x "$venv/bin/python" ] &&
-		{ [ "$sets" = run ] || [ -e "$venv/complete-test" ]; }
-}
-
 install_libraries() {
 	"$venv/bin/python" -I -m pip --disable-pip-version-check install -q -r "$here/$1" &&
 		sync -f "$venv" &&
@@ -146,12 +143,6 @@ install_libraries() {
 }
 
 make_environment() {
-	version=$(python3 -VV) || return 1
-	libraries=$(cat "$here/requirements.txt" "$here/requirements-test.txt") || return 1
-	key=$(printf '%s\n%s\n' "$version" "$libraries" | sha256sum | cut -c 1-12)
-	[ -n "$key" ] || return 1
-	venv=$cache/venv-$key
-	environment_works && return 0
 	mkdir -p "$cache" || return 1
 	exec 9>"$cache/venv.lock"
 	flock 9
@@ -171,12 +162,56 @@ make_environment() {
 	install_libraries requirements-test.txt complete-test
 }
 
-if command -v apt-get >/dev/null; then
+confirmed() {
+	[ "$yes" = yes ] && return
+	[ -t 0 ] || refuse "not a terminal, so it cannot ask: 'setup --yes' installs this"
+	printf 'airtcp: install this? [y/N] '
+	read -r answer || answer=
+	case $answer in
+	[yY] | [yY][eE][sS]) ;;
+	*) refuse "nothing has been installed" ;;
+	esac
+}
+
+yes=no packages_only=no chosen=build
+for argument; do
+	case $argument in
+	--yes | -y) yes=yes ;;
+	--packages) packages_only=yes ;;
+	-h | --help)
+		usage
+		exit 0
+		;;
+	-*) refuse "setup $argument: unknown option; allowed are --yes and --packages" ;;
+	*) chosen=$argument ;;
+	esac
+done
+exec >&2
+choose_set "$chosen"
+# Without Python there is no path of the environment yet: it depends on Python's version.
+find_cache
+venv=$cache/venv
+[ "$packages_only" = yes ] || ! command -v python3 >/dev/null || find_environment ||
+	{
+		say "cannot create the Python environment in $cache: python3 does not work (see above)"
+		exit 1
+	}
+missing=
+! command -v apt-get >/dev/null || missing=$(missing_packages)
+if [ -z "$missing" ] && ! needs_environment; then
+	say "nothing to install for $chosen"
+	exit 0
+fi
+list_packages
+list_libraries
+confirmed
+if [ -n "$missing" ]; then
 	# Continue: --kernel-source can replace the package, and programs may come from elsewhere.
 	install_packages || say "some packages could not be installed: ./airtcp doctor lists what is missing"
 fi
-make_environment || {
-	say "cannot create the Python environment in $cache (see above)"
-	exit 1
-}
-echo "$venv/bin/python" >&3
+if [ "$packages_only" = no ]; then
+	if ! find_environment || ! make_environment; then
+		say "cannot create the Python environment in $cache (see above)"
+		exit 1
+	fi
+fi

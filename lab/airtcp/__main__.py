@@ -27,7 +27,7 @@ def start() -> int:
         reason = " ".join(str(error.__cause__ or error).split())
         print(
             f"airtcp: {reason}: the Python environment in {sys.prefix} is damaged; remove it, and "
-            "the next ./airtcp creates it again (or install airtcp in it again)",
+            "`./airtcp setup` creates it again (or install airtcp in it again)",
             file=sys.stderr,
         )
         return 1

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Host programs that builds, runs and tests need, and the Debian packages that contain them."""
+"""Host programs that builds, runs and tests need, and the packages that contain them."""
 
 import os
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from airtcp.errors import AirtcpError
+from airtcp.paths import REPOSITORY
 
 BUILD: Mapping[str, str] = {
     "gcc": "gcc",
@@ -65,13 +66,28 @@ def find(program: str) -> str | None:
     return shutil.which(program, path=f"{os.environ.get('PATH', '')}:{_GUEST_PATH}")
 
 
+def install(packages: Iterable[str]) -> str:
+    """The command that installs packages, which have Debian's names, on this machine.
+
+    Packages that this distribution does not have keep Debian's name.
+    """
+    managers = (("apt-get install", 0), ("dnf install", 2), ("pacman -S", 3))
+    lines = (REPOSITORY / "lab" / "packages.txt").read_text().splitlines()
+    rows = {row[0]: row for line in lines if not line.startswith("#") and (row := line.split())}
+    command, column = next(
+        (manager for manager in managers if find(manager[0].split()[0])), managers[0]
+    )
+    names = {rows[name][column] if name in rows else name for name in packages}
+    known = names - {"-"} or set(packages)
+    return f"{command} {' '.join(sorted(known))}"
+
+
 def require(programs: Mapping[str, str]) -> None:
     """Raise AirtcpError if one of these programs is missing."""
     missing = {name: package for name, package in programs.items() if not find(name)}
     if missing:
-        packages = " ".join(sorted(set(missing.values())))
         raise AirtcpError(
-            f"missing: {', '.join(missing)}; install with: apt-get install {packages} "
+            f"missing: {', '.join(missing)}; install with: {install(missing.values())} "
             "(./airtcp doctor lists all requirements)"
         )
 

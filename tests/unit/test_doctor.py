@@ -30,6 +30,24 @@ def test_a_missing_program_is_reported_with_its_package() -> None:
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("manager", "command"),
+    [
+        ("apt-get", "apt-get install iproute2 iputils-ping"),
+        ("dnf", "dnf install iproute-tc iputils"),
+        ("pacman", "pacman -S iproute2 iputils"),
+        ("none", "apt-get install iproute2 iputils-ping"),
+    ],
+)
+def test_packages_have_the_names_of_the_distribution(
+    monkeypatch: pytest.MonkeyPatch, manager: str, command: str
+) -> None:
+    monkeypatch.setattr(programs, "find", lambda program: program if program == manager else None)
+    assert programs.install(["iputils-ping", "iproute2", "iproute2"]) == command
+    # Only Debian has it.
+    assert programs.install(["debhelper"]).split()[-1] == "debhelper"
+
+
 @pytest.mark.usefixtures("bare")
 def test_every_failed_check_has_a_remedy(capsys: pytest.CaptureFixture[str]) -> None:
     assert doctor.main(as_json=True) == 1

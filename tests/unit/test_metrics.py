@@ -109,22 +109,6 @@ def test_metrics_of_tcp_are_null_for_udp(tmp_path: Path) -> None:
     assert metrics["udp_jitter_ms"] == 0.25
 
 
-def test_loss_of_udp_is_that_of_all_flows(tmp_path: Path) -> None:
-    run = write_run(tmp_path / "run")
-    write_udp(run, name="-download", packets=100, lost=10)
-    write_udp(run, name="-upload", packets=300, lost=10)
-    both = Parameters().replace({"protocol": "udp", "direction": "both"})
-    metrics = compute(run, both)
-    assert metrics["udp_lost_share"] == 0.05
-
-
-def test_loss_of_udp_is_null_if_nothing_arrived(tmp_path: Path) -> None:
-    run = write_run(tmp_path / "run")
-    write_udp(run, packets=0)
-    metrics = compute(run, Parameters(protocol="udp"))
-    assert {name for name in UDP if metrics[name] is None} == UDP
-
-
 def test_without_ping_only_its_metrics_are_missing(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
     (run / "ping.txt").unlink()

@@ -115,7 +115,7 @@ def test_flows_have_names_ports_and_times(tmp_path: Path) -> None:
     assert "iperf3 -4 -J -c 10.0.0.101 -t 5 -P 1 -C cubic >iperf3-client-near-" in text
     assert "sleep 1.5\nmust node far LD_PRELOAD" in text
     assert "iperf3 -4 -J -c 10.0.0.102 -p 5202 -t 3 -P 1 -C bbr >" in text
-    assert "iperf3 -4 -J -c 10.0.0.1 -p 5203 -t 3 -P 1 -u -l 1472 -b 5000000 >" in text
+    assert "udpflow -p 5203 -P 1 send 10.0.0.1 1472 5000000 3 >" in text
     assert "sleep 4\nmust node near LD_PRELOAD" in text
     assert "-p 5205 -t 5 -P 1 -C cubic -b 1000000 >" in text
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""lab/setup.sh on machines with problems: it repairs them or reports them in one line."""
+"""lab/setup.sh and lab/python.sh, also on machines with problems."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ from airtcp import programs as host
 from airtcp.errors import InputError
 
 ROOT = Path(__file__).parents[2]
-SETUP = ROOT / "lab" / "setup.sh"
+SETUP, PYTHON_SH = ROOT / "lab" / "setup.sh", ROOT / "lab" / "python.sh"
 NEEDED = (
     "awk basename cat cut dirname env flock grep id mkdir pwd readlink rm rmdir sed sha256sum sh "
     "sync touch"
@@ -50,16 +50,35 @@ def programs(tmp_path: Path) -> Path:
 def setup(
     programs: Path, *arguments: str, **variables: object
 ) -> "subprocess.CompletedProcess[str]":
+    return called(SETUP, programs, "--yes", *arguments, **variables)
+
+
+def python(
+    programs: Path, *arguments: str, **variables: object
+) -> "subprocess.CompletedProcess[str]":
+    return called(PYTHON_SH, programs, *arguments, **variables)
+
+
+def called(
+    script: Path, programs: Path, *arguments: str, **variables: object
+) -> "subprocess.CompletedProcess[str]":
+    """Run one of the scripts, without a terminal."""
     environment = {"PATH": str(programs), **{name: str(value) for name, value in variables.items()}}
-    return subprocess.run([SETUP, *arguments], env=environment, capture_output=True, text=True)
+    return subprocess.run(
+        [script, *arguments],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+    )
 
 
 def test_error_without_a_home_says_what_to_set(
     programs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    done = setup(programs)
     expected = "no cache directory: set HOME, or set AIRTCP_CACHE to a directory"
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"airtcp: {expected}\n")
+    for done in (setup(programs), python(programs)):
+        assert (done.returncode, done.stdout, done.stderr) == (2, "", f"airtcp: {expected}\n")
     for name in ("HOME", "AIRTCP_CACHE", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(InputError, match=f"^{expected}$"):
@@ -86,7 +105,7 @@ def test_a_removed_current_directory_is_an_error(programs: Path, tmp_path: Path)
     removed = tmp_path / "gone"
     removed.mkdir()
     done = subprocess.run(
-        ["sh", "-c", f"cd {removed} && rmdir {removed} && exec {SETUP}"],
+        ["sh", "-c", f"cd {removed} && rmdir {removed} && exec {PYTHON_SH}"],
         env={"PATH": str(programs), "AIRTCP_CACHE": str(tmp_path / "cache")},
         capture_output=True,
         text=True,
@@ -98,31 +117,47 @@ def test_a_removed_current_directory_is_an_error(programs: Path, tmp_path: Path)
     )
 
 
+def record(python_path: str) -> list[str]:
+    """What has been installed in an environment."""
+    made = Path(python_path.strip()).parents[1].with_suffix(".made")
+    return made.read_text().split()
+
+
 def test_environment_is_created_once_and_repaired(programs: Path, tmp_path: Path) -> None:
-    for _ in range(2):
-        done = setup(programs, HOME=tmp_path)
-        assert done.returncode == 0, done.stderr
-    python = Path(done.stdout.strip())
-    record = python.parents[1].with_suffix(".made")
-    assert python.is_relative_to(tmp_path / ".cache" / "airtcp")
-    assert record.read_text() == "made\nrequirements.txt\n"
-    assert done.stderr == ""
-    python.unlink()
-    done = setup(programs, HOME=tmp_path)
-    assert done.returncode == 0
-    assert "is damaged: its Python interpreter is missing" in done.stderr
-    assert python.exists()
-    assert record.read_text() == "made\nrequirements.txt\n" * 2
+    done = python(programs, HOME=tmp_path)
+    hint = "'./airtcp setup' lists what is missing and installs it"
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"airtcp: not set up: {hint}\n"
+    assert setup(programs, HOME=tmp_path).returncode == 0
+    assert setup(programs, HOME=tmp_path).stderr == "airtcp: nothing to install for build\n"
+    done = python(programs, HOME=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    path = Path(done.stdout.strip())
+    assert path.is_relative_to(tmp_path / ".cache" / "airtcp")
+    assert record(done.stdout) == ["made", "requirements.txt"]
+    path.unlink()
+    damaged = python(programs, HOME=tmp_path)
+    assert damaged.returncode == 2
+    assert damaged.stderr.endswith(f"is damaged: its Python interpreter is missing: {hint}\n")
+    repaired = setup(programs, HOME=tmp_path)
+    assert repaired.returncode == 0
+    assert "is damaged: its Python interpreter is missing" in repaired.stderr
+    assert path.exists()
+    assert record(done.stdout) == ["made", "requirements.txt"] * 2
 
 
 def test_libraries_of_tests_are_added_once(programs: Path, tmp_path: Path) -> None:
-    python = setup(programs, HOME=tmp_path).stdout
+    setup(programs, HOME=tmp_path)
+    done = python(programs, "test", HOME=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "airtcp: not set up: './airtcp setup test' lists what is missing and installs it\n"
+    )
     for _ in range(2):
-        done = setup(programs, "test", HOME=tmp_path)
-        assert (done.returncode, done.stdout) == (0, python), done.stderr
-    assert done.stderr == ""
-    record = Path(python.strip()).parents[1].with_suffix(".made")
-    assert record.read_text().split() == ["made", "requirements.txt", "requirements-test.txt"]
+        assert setup(programs, "test", HOME=tmp_path).returncode == 0
+    path = python(programs, "test", HOME=tmp_path).stdout
+    assert path == python(programs, HOME=tmp_path).stdout
+    assert record(path) == ["made", "requirements.txt", "requirements-test.txt"]
 
 
 def test_test_libraries_that_cannot_be_installed_are_reported(
@@ -135,13 +170,100 @@ def test_test_libraries_that_cannot_be_installed_are_reported(
     assert done.stdout == ""
     last = done.stderr.splitlines()[-1]
     assert last.startswith("airtcp: cannot create the Python environment in ")
-    assert setup(programs, HOME=tmp_path).returncode == 0
+    assert python(programs, HOME=tmp_path).returncode == 0
 
 
-def test_an_unknown_set_is_refused(programs: Path, tmp_path: Path) -> None:
-    done = setup(programs, "tests", HOME=tmp_path)
+def test_nothing_is_installed_without_confirmation(programs: Path, tmp_path: Path) -> None:
+    apt = machine(programs, tmp_path, "iw", user=0)
+    done = called(SETUP, programs, HOME=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "airtcp: lab/setup.sh tests: allowed are run, test and verify\n"
+    *listed, last = done.stderr.splitlines()
+    assert last == "airtcp: not a terminal, so it cannot ask: 'setup --yes' installs this"
+    assert listed[0] == "airtcp: missing Debian packages:"
+    assert listed[1].split(None, 1) == ["iw", "configures the radios"]
+    assert listed[2].startswith("airtcp: missing: Python libraries for runs (pip), in ")
+    assert not apt.exists()
+    assert not (tmp_path / ".cache").exists()
+
+
+@pytest.mark.parametrize(
+    ("answer", "installs"), [("y", True), ("yes", True), ("n", False), ("", False)]
+)
+def test_a_terminal_is_asked(
+    programs: Path, tmp_path: Path, answer: str, *, installs: bool
+) -> None:
+    apt = machine(programs, tmp_path, "iw", user=0)
+    controller, terminal = os.openpty()
+    os.write(controller, f"{answer}\n".encode())
+    done = subprocess.run(
+        [SETUP],
+        env={"PATH": str(programs), "HOME": str(tmp_path)},
+        stdin=terminal,
+        capture_output=True,
+        text=True,
+    )
+    os.close(controller)
+    os.close(terminal)
+    assert "airtcp: install this? [y/N] " in done.stderr
+    assert done.returncode == (0 if installs else 2)
+    assert apt.exists() == installs
+    assert (tmp_path / ".cache").exists() == installs
+
+
+def test_only_packages_are_installed_on_request(programs: Path, tmp_path: Path) -> None:
+    apt = machine(programs, tmp_path, "iw", user=0)
+    done = setup(programs, "--packages", HOME=tmp_path)
+    assert (done.returncode, apt.exists()) == (0, True)
+    assert not (tmp_path / ".cache").exists()
+
+
+@pytest.mark.parametrize(
+    ("manager", "command"),
+    [("dnf", "dnf install gcc make glibc-static"), ("pacman", "pacman -S --needed gcc make glibc")],
+)
+def test_other_distributions_get_the_names_of_their_packages(
+    programs: Path, tmp_path: Path, manager: str, command: str
+) -> None:
+    write_program(programs, manager, "#!/bin/sh\nexit 1\n")
+    done = setup(programs, HOME=tmp_path)
+    assert done.returncode == 0
+    first = done.stderr.splitlines()[0]
+    assert first.startswith(f"airtcp: packages are not installed here; needed are: {command} ")
+    assert " - " not in first and "qemu" not in first
+
+
+@pytest.mark.parametrize("script", [SETUP, PYTHON_SH])
+def test_an_unknown_set_is_refused(programs: Path, tmp_path: Path, script: Path) -> None:
+    done = called(script, programs, "tests", HOME=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    expected = "setup tests: allowed are run, build, test, verify and bench"
+    assert done.stderr == f"airtcp: {expected}\n"
+
+
+def test_an_unknown_option_is_refused(programs: Path, tmp_path: Path) -> None:
+    done = setup(programs, "--no", HOME=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == ("airtcp: setup --no: unknown option; allowed are --yes and --packages\n")
+
+
+def test_commands_call_no_package_manager(tmp_path: Path) -> None:
+    """Also if packages are missing: every program that installs or asks for packages fails."""
+    calls = tmp_path / "calls"
+    for name in ("apt-get", "apt-cache", "dpkg-query", "dpkg", "sudo", "pip", "pip3", "tee"):
+        write_program(tmp_path, name, f'#!/bin/sh\necho "$0 $*" >>{calls}\nexit 1\n')
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    before = {path: path.stat().st_mtime_ns for path in cache.cache_dir().iterdir()}
+    for arguments in (["list"], ["doctor"], ["--version"], ["show", "thesis-lan"], ["--help"]):
+        done = subprocess.run(
+            [ROOT / "airtcp", *arguments], env=environment, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        assert done.stdout
+    assert not calls.exists(), calls.read_text()
+    after = {path: path.stat().st_mtime_ns for path in cache.cache_dir().iterdir()}
+    assert {path for path in after if path.name.startswith("venv")} == {
+        path for path in before if path.name.startswith("venv")
+    }
 
 
 def test_a_failing_python_leaves_no_environment(programs: Path, tmp_path: Path) -> None:
@@ -171,50 +293,58 @@ def test_packages_that_a_user_cannot_install_are_listed(programs: Path, tmp_path
     apt = machine(programs, tmp_path, "iw", user=1001)
     done = setup(programs, HOME=tmp_path)
     assert done.returncode == 0
-    assert done.stderr.splitlines()[0] == (
-        "airtcp: missing Debian packages, which must be installed as root: iw"
-    )
+    assert "airtcp: only root can install packages: apt-get install iw" in done.stderr.splitlines()
     assert not apt.exists()
+    assert python(programs, HOME=tmp_path).returncode == 0
 
 
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        ((), ["iw"]),
-        (("test",), ["iw", "chromium"]),
-        (("verify",), ["iw", "chromium", "rsync"]),
+        (("run",), ["iw"]),
+        ((), ["bc", "iw"]),
+        (("build",), ["bc", "iw"]),
+        (("test",), ["bc", "iw", "chromium"]),
+        (("verify",), ["bc", "iw", "chromium", "rsync"]),
+        (("bench",), ["bc", "iw", "chromium", "g++"]),
     ],
-    ids=["run", "test", "verify"],
 )
 def test_only_the_packages_of_the_set_are_installed(
     programs: Path, tmp_path: Path, arguments: tuple[str, ...], expected: list[str]
 ) -> None:
-    apt = machine(programs, tmp_path, "iw", "chromium", "rsync", user=0)
+    apt = machine(programs, tmp_path, "iw", "bc", "chromium", "rsync", "g++", user=0)
     done = setup(programs, *arguments, HOME=tmp_path)
     assert done.returncode == 0
     first, *packages = done.stderr.splitlines()[: len(expected) + 1]
-    assert first == "airtcp: installing required Debian packages:"
+    assert first == "airtcp: missing Debian packages:"
     assert [line.split()[0] for line in packages] == expected
     assert apt.read_text() == (f"-q -y --no-install-recommends install {' '.join(expected)}\n")
 
 
+def test_missing_packages_of_tests_are_named(programs: Path, tmp_path: Path) -> None:
+    setup(programs, "test", HOME=tmp_path)
+    machine(programs, tmp_path, "chromium", "rsync", user=0)
+    done = python(programs, "test", HOME=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    hint = "'./airtcp setup test' lists what is missing and installs it"
+    assert done.stderr == f"airtcp: missing Debian packages: chromium; {hint}\n"
+
+
 def test_every_package_has_a_set_and_a_purpose() -> None:
     lines = (ROOT / "lab" / "packages.txt").read_text().splitlines()
-    packages = [line.split(None, 2) for line in lines if not line.startswith("#")]
-    assert all(len(fields) == 3 and fields[1] in ("run", "test", "verify") for fields in packages)
-    sets = {name: group for name, group, _ in packages}
+    packages = [line.split(None, 4) for line in lines if not line.startswith("#")]
+    known = ["run", "build", "test", "verify", "bench"]
+    assert all(len(fields) == 5 and fields[1] in known for fields in packages)
+    sets = {fields[0]: fields[1] for fields in packages}
     assert len(sets) == len(packages)
     for needed, group in (
-        (host.BUILD, "run"),
+        (host.BUILD, "build"),
         (host.RUN, "run"),
         (host.TEST, "test"),
         (host.DEB, "verify"),
     ):
-        # util-linux is on every Debian.
-        for package in set(needed.values()) - {"util-linux"}:
-            assert ["run", "test", "verify"].index(sets[package]) <= (
-                ["run", "test", "verify"].index(group)
-            ), package
+        for package in set(needed.values()):
+            assert known.index(sets[package]) <= known.index(group), package
 
 
 @pytest.mark.parametrize(

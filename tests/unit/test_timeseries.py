@@ -2,7 +2,6 @@
 """Flows over time, from runs with known rates."""
 
 import csv
-import json
 from pathlib import Path
 
 import numpy
@@ -50,19 +49,6 @@ def test_segments_per_ack_are_counted_by_second(tmp_path: Path) -> None:
     [(ends_s, ratios)] = series.segments_per_ack(run, testbed(DOWNLOAD))
     assert list(ends_s) == [1, 2, 3, 4]
     assert list(ratios) == pytest.approx([2, 8, 3, 0])
-
-
-def test_goodput_of_udp_is_that_of_the_receiver(tmp_path: Path) -> None:
-    streams = [
-        [{"socket": 5, "end": end, "bytes": 125_000 * mbps} for end, mbps in ((1, 8), (2.0, 4))],
-        [{"socket": 7, "end": end, "bytes": 125_000 * mbps} for end, mbps in ((1, 1), (2.0, 2))],
-    ]
-    intervals = [{"streams": list(both)} for both in zip(*streams, strict=True)]
-    (tmp_path / "udpflow-server.json").write_text(json.dumps({"intervals": intervals}))
-    parameters = Parameters().replace({"protocol": "udp", "flows": 2, "duration": "2s"})
-    first, second = timeseries.read(tmp_path, testbed(parameters), 1.0).flows
-    assert [*first.goodput_mbps, *second.goodput_mbps] == pytest.approx([8, 4, 1, 2])
-    assert first.retransmits is None and first.cwnd_segments is None
 
 
 def test_csv_has_a_row_per_flow_and_second(tmp_path: Path) -> None:

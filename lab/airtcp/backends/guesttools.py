@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from airtcp import atomicfile
+from airtcp import atomicfile, programs
 from airtcp.cache import cache_dir, locked, make_dir, scratch_in
 from airtcp.errors import AirtcpError
 from airtcp.paths import REPOSITORY
@@ -55,7 +55,8 @@ def build_tools(say: Callable[[str], None]) -> GuestTools:
     """Compile the programs unless cached. Raises AirtcpError with the compiler's first error."""
     compiler = shutil.which("gcc")
     if not compiler:
-        raise AirtcpError("gcc is missing; install it with: apt-get install gcc libc6-dev")
+        needed = programs.install(["gcc", "libc6-dev"])
+        raise AirtcpError(f"gcc is missing; install it with: {needed}")
     version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True)
     made = repr((_FLAGS, sorted(_COMPILE), _SCRIPTS))
     digest = hashlib.sha256(version.stdout.encode() + made.encode())

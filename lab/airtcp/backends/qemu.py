@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from airtcp import programs
 from airtcp.backends.base import GuestResult, run_guest
 from airtcp.backends.guesttools import GuestTools
 from airtcp.errors import AirtcpError
@@ -78,7 +79,7 @@ def boot(
     program = shutil.which(_PROGRAM)
     if not program:
         raise AirtcpError(
-            f"{_PROGRAM} is missing; install it with: apt-get install qemu-system-x86"
+            f"{_PROGRAM} is missing; install it with: {programs.install(['qemu-system-x86'])}"
         )
     accelerator = _COUNTED if instructions else ["-accel", "kvm" if has_kvm() else "tcg"]
     command = _command(program, kernel, tools, run_dir, accelerator, cpus, memory_mb, parameters)

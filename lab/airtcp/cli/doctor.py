@@ -44,12 +44,12 @@ def checks() -> Iterator[Check]:
     """Check everything, cheap checks first."""
     for program, package in {**programs.BUILD, **programs.RUN}.items():
         path = programs.find(program)
-        yield Check(program, bool(path), path or "missing", f"apt-get install {package}")
+        yield Check(program, bool(path), path or "missing", programs.install([package]))
     optional = ((programs.TEST, "make test"), (programs.DEB, "./airtcp kernel deb"))
     for needed, command in optional:
         for program, package in needed.items():
             path = programs.find(program)
-            remedy = f"apt-get install {package} (for {command})"
+            remedy = f"{programs.install([package])} (for {command})"
             yield Check(program, bool(path), path or "missing", remedy, optional=True)
     yield _kernel_source()
     yield _cache()

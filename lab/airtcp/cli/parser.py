@@ -20,6 +20,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
     "kernel": ("kernel",),
     "prompt": ("shell",),
     "doctor": ("doctor",),
+    "setup": ("setup",),
 }
 
 _EPILOG = """\
@@ -33,6 +34,8 @@ exit codes: 0 success, 1 a run or a build failed, 2 bad input, 130 interrupted
 
 def load(arguments: Sequence[str]) -> list[ModuleType]:
     """Import the module of the verb that the arguments begin with, or else those of all verbs."""
+    if arguments and arguments[0] == "--version":
+        return []
     given = [group for group, known in GROUPS.items() if arguments and arguments[0] in known]
     return [import_module(f"airtcp.cli.{group}") for group in given or GROUPS]
 

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
+from airtcp import programs
 from airtcp.errors import AirtcpError, InputError
 from airtcp.kernel.source import (
     OVERLAY,
@@ -55,7 +56,7 @@ def write(
     if directory.exists() and not (directory.is_dir() and not any(directory.iterdir())):
         raise InputError(f"{directory} already exists; give a new or empty directory")
     if not shutil.which("git"):
-        raise AirtcpError("git is missing; install it with: apt-get install git")
+        raise AirtcpError(f"git is missing; install it with: {programs.install(['git'])}")
     changes = read_changes([topic], overlay)
     if topic not in {step.topic for step in changes}:
         raise InputError(f"{overlay / 'patches' / 'series'}: no patch of the topic {topic}")

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from airtcp import atomicfile
+from airtcp import atomicfile, programs
 from airtcp.cache import cache_dir, locked, make_dir
 from airtcp.errors import AirtcpError, InputError
 from airtcp.paths import REPOSITORY
@@ -82,9 +82,9 @@ def find_source(given: Path | None) -> Path:
     if given is None:
         if not DEBIAN_TARBALL.is_file():
             raise InputError(
-                f"no kernel source: {DEBIAN_TARBALL} is missing; install it with: apt-get install "
-                f"linux-source-{SERIES}, or pass a Linux {SERIES}.y tree or tarball with "
-                "--kernel-source"
+                f"no kernel source: {DEBIAN_TARBALL} is missing; install it with: "
+                f"{programs.install([f'linux-source-{SERIES}'])}, or pass a Linux {SERIES}.y tree "
+                "or tarball with --kernel-source"
             )
         return DEBIAN_TARBALL
     if given.is_dir():

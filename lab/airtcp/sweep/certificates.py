@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from airtcp import programs
 from airtcp.cache import make_dir
 from airtcp.errors import AirtcpError, InputError
 
@@ -168,6 +169,8 @@ def _openssl(key: Path, certificate: Path, subject: str, *options: str | Path) -
     try:
         done = subprocess.run(command, capture_output=True, text=True)
     except FileNotFoundError:
-        raise AirtcpError("missing: openssl; install with: apt-get install openssl") from None
+        raise AirtcpError(
+            f"missing: openssl; install with: {programs.install(['openssl'])}"
+        ) from None
     if done.returncode:
         raise AirtcpError(f"openssl cannot create certificates: {' '.join(done.stderr.split())}")

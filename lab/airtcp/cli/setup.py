@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Install what airtcp needs from the distribution, with lab/setup.sh.
+
+./airtcp runs that script itself, because it also makes the Python environment.
+"""
+
+import argparse
+import os
+
+from airtcp.cli.options import Verbs
+from airtcp.paths import REPOSITORY
+
+SETS = ("run", "build", "test", "verify", "bench")
+
+
+def add(verbs: Verbs) -> None:
+    """Add `setup`."""
+    setup = verbs.add_parser(
+        "setup", help="list what this machine lacks, ask, and install it; nothing else installs"
+    )
+    setup.add_argument(
+        "set",
+        nargs="?",
+        choices=SETS,
+        default="build",
+        help="what to install for: runs with an existing kernel, also building it (default), "
+        "tests, make verify, make bench",
+    )
+    setup.add_argument("--yes", "-y", action="store_true", help="install without asking")
+    setup.set_defaults(do=_setup)
+
+
+def _setup(options: argparse.Namespace) -> int:
+    script = str(REPOSITORY / "lab" / "setup.sh")
+    confirmed = ["--yes"] if options.yes else []
+    os.execv(script, [script, "--packages", *confirmed, options.set])

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Goodput, loss and jitter of UDP, from udpflow's documents."""
+
+import json
+from pathlib import Path
+
+import pytest
+from fake_run import write_run, write_udp
+
+from airtcp.parameters import Parameters
+from airtcp.results import metrics as run_metrics
+from airtcp.results import timeseries
+from airtcp.testbed.default import testbed
+
+UDP = {"udp_lost_share", "udp_reordered_share", "udp_jitter_ms"}
+
+
+def test_loss_of_udp_is_that_of_all_flows(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    write_udp(run, name="-download", packets=100, lost=10)
+    write_udp(run, name="-upload", packets=300, lost=10)
+    both = Parameters().replace({"protocol": "udp", "direction": "both"})
+    metrics = run_metrics.compute(run, testbed(both))
+    assert metrics["udp_lost_share"] == 0.05
+
+
+def test_loss_of_udp_is_null_if_nothing_arrived(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    write_udp(run, packets=0)
+    metrics = run_metrics.compute(run, testbed(Parameters(protocol="udp")))
+    assert {name for name in UDP if metrics[name] is None} == UDP
+
+
+def test_goodput_of_udp_is_that_of_the_receiver(tmp_path: Path) -> None:
+    streams = [
+        [{"socket": 5, "end": end, "bytes": 125_000 * mbps} for end, mbps in ((1, 8), (2.0, 4))],
+        [{"socket": 7, "end": end, "bytes": 125_000 * mbps} for end, mbps in ((1, 1), (2.0, 2))],
+    ]
+    intervals = [{"streams": list(both)} for both in zip(*streams, strict=True)]
+    (tmp_path / "udpflow-server.json").write_text(json.dumps({"intervals": intervals}))
+    parameters = Parameters().replace({"protocol": "udp", "flows": 2, "duration": "2s"})
+    first, second = timeseries.read(tmp_path, testbed(parameters), 1.0).flows
+    assert [*first.goodput_mbps, *second.goodput_mbps] == pytest.approx([8, 4, 1, 2])
+    assert first.retransmits is None and first.cwnd_segments is None
