@@ -38,7 +38,7 @@ WEB = ("workload=web", "pages=6", "reading_time=200ms")
 
 CLASSES = ("BE", "BK", "CS5", "EF")
 OTHERS = (
-    *("request_response_ms", "completion_time_ms", "page_time_ms"),
+    *("request_response_ms", "completion_time_ms", "page_time_ms", "command_time_ms"),
     *(*UDP_METRICS, *PATH_METRICS),
 )
 

@@ -15,7 +15,7 @@ OTHERS = {
     for name in METRICS
     if name.startswith(
         (
-            *("request_response_", "completion_time_", "page_time_"),
+            *("request_response_", "completion_time_", "page_time_", "command_time_"),
             *("ping_idle_", "udp_ping_", *UDP_METRICS, *PATH_METRICS),
         )
     )

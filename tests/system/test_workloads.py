@@ -51,7 +51,15 @@ def test_run_has_every_metric_of_its_workload(
     result = measure(*settings, f"direction={direction}", "delay=10ms")
     assert result.error is None
     metrics = result.values
-    other_metrics = ("goodput", "flow_jain", "ping_", "udp_ping_", "page_time_ms", *others)
+    other_metrics = (
+        "goodput",
+        "flow_jain",
+        "ping_",
+        "udp_ping_",
+        "page_time_ms",
+        "command_",
+        *others,
+    )
     other_metrics += UDP_METRICS + PATH_METRICS
     missing = METRICS.keys() - metrics
     assert missing == {name for name in METRICS if name.startswith(other_metrics)}

@@ -44,7 +44,8 @@ ON_THE_WAY = {"acks_filtered", "router_utilisation", "host_utilisation", "mac_ac
 NOT_SINGLE_FLOW = {"goodput_jain", "flow_jain", "ping_idle_ms_p50"} | UDP | UDP_PING | ON_THE_WAY
 DOWNLOAD, UPLOAD = {"goodput_download_mbps"}, {"goodput_upload_mbps"}
 BULK = {"goodput_mbps"} | DOWNLOAD | UPLOAD | PING | NOT_SINGLE_FLOW
-OTHER_WORKLOADS = REQUEST_RESPONSE | TRANSFER | PAGES
+COMMAND = {f"command_time_ms_{of}" for of in ("mean", "p50", "p95")}
+OTHER_WORKLOADS = REQUEST_RESPONSE | TRANSFER | PAGES | COMMAND
 SAMPLED = {
     "tcp_rtt_ms_mean",
     "tcp_rtt_ms_p50",
@@ -123,7 +124,9 @@ def test_every_metric_of_requests_and_responses(tmp_path: Path) -> None:
     parameters = Parameters().replace({"workload": "request_response", "exchanges": 101})
     metrics = compute(run, parameters)
     assert metrics.keys() == METRICS.keys()
-    assert {name for name, value in metrics.items() if value is None} == BULK | TRANSFER | PAGES
+    assert {name for name, value in metrics.items() if value is None} == (
+        BULK | TRANSFER | PAGES | COMMAND
+    )
     assert {name: metrics[name] for name in REQUEST_RESPONSE} == pytest.approx(
         {
             "request_response_ms_mean": 50,
@@ -154,7 +157,7 @@ def test_every_metric_of_transfers(tmp_path: Path) -> None:
     )
     metrics = compute(run, parameters)
     missing = {name for name, value in metrics.items() if value is None}
-    assert missing == BULK | REQUEST_RESPONSE | PAGES | SAMPLED
+    assert missing == BULK | REQUEST_RESPONSE | PAGES | COMMAND | SAMPLED
     assert metrics["completion_time_ms_mean"] == pytest.approx(30)
     assert metrics["completion_time_ms_p50"] == pytest.approx(20)
     assert metrics["completion_time_ms_p95"] == pytest.approx(56)
@@ -370,7 +373,7 @@ def test_every_metric_of_pages(tmp_path: Path) -> None:
     parameters = Parameters().replace({"workload": "web", "pages": 2})
     metrics = compute(run, parameters)
     missing = {name for name, value in metrics.items() if value is None}
-    assert missing == BULK | REQUEST_RESPONSE | SAMPLED
+    assert missing == BULK | REQUEST_RESPONSE | COMMAND | SAMPLED
     assert metrics["page_time_ms_mean"] == pytest.approx(70)  # of 40 and 100
     assert metrics["completion_time_ms_p50"] == pytest.approx(27.5)  # of 10, 25, 30, 100
     (run / "pages.txt").write_text("0 0 500 7000\n")

@@ -24,6 +24,7 @@ _COMPILE = {
     "node": ["-static", "node.c"],
     "keep": ["-static", "keep.c"],
     "exchange": ["exchange.c"],
+    "command": ["-static", "command.c"],
     "udpecho": ["udpecho.c"],
     "udpflow": ["-static", "udpflow.c"],
     "drain": ["drain.c"],

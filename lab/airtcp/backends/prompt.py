@@ -1,19 +1,30 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""An interactive prompt in the network of an experiment, in real time."""
+"""Commands of the user in the network of an experiment: a prompt, a script, or a single command.
 
+A prompt runs in real time, everything else in virtual time.
+"""
+
+import shlex
+import shutil
+import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
+from typing import BinaryIO
 
+from airtcp import suggest
 from airtcp.backends import shell, uml
 from airtcp.backends.guesttools import GuestTools
+from airtcp.errors import AirtcpError, InputError
 from airtcp.experiment.experiment import Case
 from airtcp.kernel.image import Kernel
 from airtcp.steps import network
 from airtcp.testbed.build import testbed_of
+from airtcp.testbed.model import Node, Testbed
 
 _DAY_S = 86400.0
 
-_PROMPT = """\
+_NODES = """\
 # For each node, a command with its name enters it or runs one command in it.
 must mkdir /tmp/bin
 for node in {nodes}; do
@@ -24,24 +35,43 @@ exec ip netns exec $node "\\$@"
 END
 	chmod +x /tmp/bin/$node
 done
+PATH=/tmp/bin:$PATH
+"""
+_PROMPT = """\
 echo "{addresses}: type the name of a node to enter it;"
 echo "\\`{example}\\` runs one command in it; exit shuts down the guest."
-PATH=/tmp/bin:$PATH PS1='airtcp# ' sh -i
+PS1='airtcp# ' sh -i
 true
 """
+# Files of the directory of the run, which are passed to and from the user.
+_INPUT, _OUTPUT, _ERRORS, _STATUS = "input", "output", "errors", "status"
+_COMMAND = """\
+cd /tmp
+status() {{ cat >/run/airtcp/{status}; }}
+{command} </run/airtcp/{input} >>/run/airtcp/{output} 2>>/run/airtcp/{errors}
+echo $? | status
+"""
+
+
+def _nodes(testbed: Testbed) -> list[Node]:
+    return [node for node in testbed.nodes if node.kind != "switch"]
+
+
+def _network(testbed: Testbed) -> str:
+    """The script that builds the network and has a command for each node."""
+    nodes = " ".join(node.name for node in _nodes(testbed))
+    return f"{shell.render(network.plan(testbed))}\n{_NODES.format(nodes=nodes)}"
 
 
 def plan(case: Case) -> str:
     """The script that builds the network and gives a prompt."""
     testbed = testbed_of(case)
-    nodes = [node for node in testbed.nodes if node.kind != "switch"]
     flow = testbed.flows[0]
     prompt = _PROMPT.format(
-        nodes=" ".join(node.name for node in nodes),
-        addresses=", ".join(" ".join([node.name, *node.addresses[:1]]) for node in nodes),
+        addresses=", ".join(" ".join([node.name, *node.addresses[:1]]) for node in _nodes(testbed)),
         example=f"{flow.receiver} ping {flow.sender_address}",
     )
-    return f"{shell.render(network.plan(testbed))}\n{prompt}"
+    return _network(testbed) + prompt
 
 
 def interact(kernel: Kernel, tools: GuestTools, case: Case) -> int:
@@ -51,3 +81,63 @@ def interact(kernel: Kernel, tools: GuestTools, case: Case) -> int:
         (run_dir / "plan.sh").write_text(plan(case))
         ended = uml.boot(kernel, tools, run_dir, seed=1, timeout_wall_s=_DAY_S, interactive=True)
     return 0 if ended.status == "ok" else 1
+
+
+def command_plan(case: Case, node: str | None, argv: Sequence[str]) -> str:
+    """The script that builds the network and runs a command, in a node or in none.
+
+    Raises InputError for an unknown node.
+    """
+    testbed = testbed_of(case)
+    known = [known.name for known in _nodes(testbed)]
+    if node is not None and node not in known:
+        raise InputError(f"{node!r} is not a node; {suggest.allowed(node, known)}")
+    words = [*([] if node is None else [node]), *argv]
+    command = _COMMAND.format(
+        command=shlex.join(words), input=_INPUT, output=_OUTPUT, errors=_ERRORS, status=_STATUS
+    )
+    return _network(testbed) + command
+
+
+def execute(
+    kernel: Kernel,
+    tools: GuestTools,
+    case: Case,
+    node: str | None,
+    argv: Sequence[str],
+    seed: int = 1,
+) -> int:
+    """Run a command in virtual time; returns its exit code.
+
+    Its standard input is what this process can read there now, unless that is a terminal; its
+    output is passed on. Raises InputError for an unknown node, AirtcpError if the network does not
+    come up.
+    """
+    script = command_plan(case, node, argv)
+    with tempfile.TemporaryDirectory(prefix="airtcp-exec-") as scratch:
+        run_dir = Path(scratch)
+        (run_dir / "plan.sh").write_text(script)
+        with (run_dir / _INPUT).open("wb") as file:
+            if not sys.stdin.isatty():
+                shutil.copyfileobj(sys.stdin.buffer, file)
+        for name in (_OUTPUT, _ERRORS):
+            (run_dir / name).touch()
+        with (run_dir / _OUTPUT).open("rb") as output, (run_dir / _ERRORS).open("rb") as errors:
+
+            def pass_on(_virtual_s: float = 0.0) -> None:
+                _copy(output, sys.stdout.buffer)
+                _copy(errors, sys.stderr.buffer)
+
+            ended = uml.boot(
+                kernel, tools, run_dir, seed=seed, timeout_wall_s=_DAY_S, on_progress=pass_on
+            )
+            pass_on()
+        try:
+            return int((run_dir / _STATUS).read_text())
+        except (OSError, ValueError):
+            raise AirtcpError(ended.reason or "the guest ended without running it") from None
+
+
+def _copy(source: BinaryIO, destination: BinaryIO) -> None:
+    shutil.copyfileobj(source, destination)
+    destination.flush()

@@ -18,7 +18,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
     "results": ("report", "results"),
     "cluster": ("scheduler", "worker"),
     "kernel": ("kernel",),
-    "prompt": ("shell",),
+    "prompt": ("shell", "exec"),
     "doctor": ("doctor",),
     "setup": ("setup",),
 }

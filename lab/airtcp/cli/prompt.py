@@ -1,38 +1,78 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The verb `shell`."""
+"""The verbs `shell` and `exec`."""
 
 import argparse
+import sys
 
 from airtcp.backends import prompt
-from airtcp.backends.guesttools import build_tools
+from airtcp.backends.guesttools import GuestTools, build_tools
 from airtcp.cli import doctor
 from airtcp.cli.common import experiment_of, own_policy_of, settings_of
 from airtcp.cli.messages import say
-from airtcp.cli.options import Verbs, add_experiment, add_kernel_source, add_policy, add_settings
+from airtcp.cli.options import (
+    Verbs,
+    add_experiment,
+    add_kernel_source,
+    add_policy,
+    add_settings,
+    positive,
+)
+from airtcp.experiment.experiment import Case
 from airtcp.kernel import own_policy
+from airtcp.kernel.image import Kernel
 
 
 def add(verbs: Verbs) -> None:
-    """Add `shell`."""
+    """Add `shell` and `exec`."""
     shell = verbs.add_parser(
         "shell",
         help="boot the network of an experiment and give a prompt in it",
         description=(
             "Boot the network of the first case in real time and give a prompt; the name of a node "
-            "(server, ap, station) enters that node."
+            "(server, ap, station) enters that node. If standard input is not a terminal, it is a "
+            "script, which runs in virtual time; the exit code is that of the script."
         ),
     )
-    add_experiment(shell)
-    add_settings(shell)
-    add_policy(shell)
-    add_kernel_source(shell)
+    _add_network(shell)
     shell.set_defaults(do=_shell)
 
+    execute = verbs.add_parser(
+        "exec",
+        help="run a command in a node of the network of an experiment",
+        description=(
+            "Boot the network of the first case and run a command in a node, in virtual time. "
+            "Standard input, unless it is a terminal, output and exit code are those of the "
+            "command. It runs as root of the guest, and sees the files of this machine read-only."
+        ),
+    )
+    _add_network(execute)
+    execute.add_argument("--seed", type=positive, default=1, help="as of runs (default: 1)")
+    execute.add_argument("node", metavar="NODE", help="server, ap, station or one of a topology")
+    execute.add_argument("argv", metavar="COMMAND", nargs="+", help="after --")
+    execute.set_defaults(do=_exec)
 
-def _shell(options: argparse.Namespace) -> int:
+
+def _add_network(verb: argparse.ArgumentParser) -> None:
+    add_experiment(verb)
+    add_settings(verb)
+    add_policy(verb)
+    add_kernel_source(verb)
+
+
+def _network(options: argparse.Namespace) -> tuple[Kernel, GuestTools, Case]:
     policy = own_policy_of(options)
     experiment = experiment_of(options, policy)
     case = experiment.cases(settings_of(options))[0]
     doctor.require_programs()
     built = own_policy.build(policy, options.kernel_source, say=say)
-    return prompt.interact(built, build_tools(say), case)
+    return built, build_tools(say), case
+
+
+def _shell(options: argparse.Namespace) -> int:
+    if sys.stdin.isatty():
+        return prompt.interact(*_network(options))
+    return prompt.execute(*_network(options), None, ["sh"])
+
+
+def _exec(options: argparse.Namespace) -> int:
+    return prompt.execute(*_network(options), options.node, options.argv, options.seed)

@@ -5,6 +5,7 @@ A factor is a parameter for which the design or `--set` gives values. A case is 
 factor values.
 """
 
+import hashlib
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,6 +28,8 @@ from airtcp.parameters.section import Strict, facts, key_of
 
 _NAME = "[a-z0-9][a-z0-9-]*"
 
+_LONGEST_SLUG = 200
+_COMMANDS = {"command", "server_command"}
 _WITH_COMMAS = tuple(key_of(Parameters, name) for name, _ in facts(Parameters, WithCommas))
 
 
@@ -44,9 +47,15 @@ class Case:
 
     @property
     def slug(self) -> str:
-        """Directory name: only letters, digits, dots, dashes and underscores."""
+        """Directory name: only letters, digits, dots, dashes and underscores.
+
+        A name that would be too long, or in which commands could become equal, has a hash.
+        """
         text = "_".join(f"{name}-{value}" for name, value in self.factors.items())
-        return re.sub(r"[^A-Za-z0-9._-]", "+", text)
+        name = re.sub(r"[^A-Za-z0-9._-]", "+", text)
+        if len(name) <= _LONGEST_SLUG and not _COMMANDS.intersection(self.factors):
+            return name
+        return f"{name[:_LONGEST_SLUG]}+{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,9 @@ METRICS: Mapping[str, Metric] = {
     ),
     "page_time_ms_p50": Metric("ms", "median of that time"),
     "page_time_ms_p95": Metric("ms", "95th percentile of that time"),
+    "command_time_ms_mean": Metric("ms", "command: mean time from its start to its end"),
+    "command_time_ms_p50": Metric("ms", "median of that time"),
+    "command_time_ms_p95": Metric("ms", "95th percentile of that time"),
     "retransmits": Metric(
         "segments", "segments that the sender retransmitted (its final tcpi_total_retrans)"
     ),

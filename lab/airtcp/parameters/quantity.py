@@ -228,6 +228,21 @@ def _write_capture(points: tuple[str, ...]) -> str:
     return ",".join(points) or "off"
 
 
+MOST_CHARACTERS = 2000
+
+
+def _read_command(value: object) -> str | None:
+    if value is None or value == "none":
+        return None
+    text = str(value).strip()
+    if not text or len(text) > MOST_CHARACTERS or not text.isprintable():
+        raise ValueError(
+            f"{str(value)[:40]!r} is not a command; allowed: one printable line of at most "
+            f"{MOST_CHARACTERS} characters, or 'none'"
+        )
+    return text
+
+
 class WithCommas:
     """Marks types whose text may contain commas, which otherwise separate values of `--set`."""
 
@@ -237,5 +252,13 @@ Capture = Annotated[
     BeforeValidator(_read_capture),
     PlainSerializer(_write_capture),
     Shape(lambda: joined(CAPTURE_POINTS, ",", "off")),
+    WithCommas(),
+]
+
+Command = Annotated[
+    str | None,
+    BeforeValidator(_read_command),
+    PlainSerializer(lambda command: command or "none"),
+    Shape(lambda: jsonschema.text(r".{1,2000}", "ping -c 3 $AIRTCP_SENDER", "a line for sh")),
     WithCommas(),
 ]

@@ -4,7 +4,15 @@
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from airtcp.parameters.quantity import OnOff, count, duration, rate, size, whole_seconds
+from airtcp.parameters.quantity import (
+    Command,
+    OnOff,
+    count,
+    duration,
+    rate,
+    size,
+    whole_seconds,
+)
 from airtcp.parameters.section import (
     Conflict,
     DefaultTopologyOnly,
@@ -19,6 +27,7 @@ _EXCHANGE = OnlyWith("workload", "request_response")
 _TRANSFER = OnlyWith("workload", "transfer")
 _MESSAGE = OnlyWith("workload", "request_response", "transfer")
 _WEB = OnlyWith("workload", "web")
+_COMMAND = OnlyWith("workload", "command")
 
 
 class Stations(Section):
@@ -46,12 +55,12 @@ class Stations(Section):
 class Traffic(Section):
     """The traffic of a flow."""
 
-    workload: Literal["bulk", "request_response", "transfer", "web"] = parameter(
+    workload: Literal["bulk", "request_response", "transfer", "web", "command"] = parameter(
         "workload",
         "bulk",
         "bulk: data for `duration`; request_response: small messages back and forth over one "
         "connection; transfer: files of one size, each over a new connection; web: pages of "
-        "objects of various sizes, each over a new connection",
+        "objects of various sizes, each over a new connection; command: your own program",
     )
     message_bytes: Annotated[int, size(1, 1 << 30), _MESSAGE] = parameter(
         "message",
@@ -72,6 +81,21 @@ class Traffic(Section):
     )
     reading_time_s: Annotated[float, duration(0, 3600), _WEB] = parameter(
         "reading_time", 1.0, "web: mean reading time between two pages (30s in the model's source)"
+    )
+    command: Annotated[Command, _COMMAND] = parameter(
+        "command",
+        None,
+        "command: a line for sh, run at the receiver; $AIRTCP_SENDER and $AIRTCP_RECEIVER are the "
+        "addresses",
+    )
+    server_command: Annotated[Command, _COMMAND] = parameter(
+        "server_command", None, "command: a line for sh, run at the sender beside the command"
+    )
+    command_times: Annotated[int, count(1, 10000), _COMMAND] = parameter(
+        "command_times", 1, "command: how many times it is run, one after another"
+    )
+    command_limit_s: Annotated[float, whole_seconds(1, 86400), _COMMAND] = parameter(
+        "command_limit", 60.0, "command: time after which it is killed, and the run fails"
     )
     protocol: Annotated[Literal["tcp", "udp"], _BULK] = parameter(
         "protocol", "tcp", "transport protocol of the data"
@@ -112,6 +136,8 @@ class Workload(Traffic, Stations):
     def own_conflicts(self) -> Iterator[Conflict]:
         if self.direction == "both" and self.workload != "bulk":
             yield not_with("direction", "both", f"workload {self.workload}", "download upload")
+        if self.workload == "command" and self.command is None:
+            yield Conflict("workload", "command needs command, as in ping -c 3 $AIRTCP_SENDER")
         if self.workload == "transfer" and self.transfer_size_bytes is None:
             yield Conflict("workload", "transfer needs transfer_size, as in 100000B")
 

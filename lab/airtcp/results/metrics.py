@@ -76,7 +76,10 @@ def compute(run_dir: Path, testbed: Testbed) -> dict[str, Value]:
         values["packets_per_s"] = packets / (read_airsim(run_dir)["time_ns"] / 1e9)
     if AIR in testbed.captures:
         values["mac_acks_per_s"] = _mac_acks_per_s(run_dir, testbed)
-    return values | (air(run_dir, testbed.media) if testbed.radios else {})
+    if not testbed.radios:
+        return values
+    idle = all(flow.workload == "command" for flow in testbed.flows)
+    return values | air(run_dir, testbed.media, may_be_idle=idle)
 
 
 def flows(run_dir: Path, testbed: Testbed) -> list[FlowRecord]:
@@ -255,13 +258,18 @@ def utilisation(run_dir: Path, node: str, cost: Cost, duration_s: float) -> floa
     return cost.time_s(packets, octets) / duration_s
 
 
-def air(run_dir: Path, media: int = 1) -> dict[str, Value]:
-    """Airtime and counters of the radios. media: number of channels that do not overlap."""
+def air(run_dir: Path, media: int = 1, may_be_idle: bool = False) -> dict[str, Value]:
+    """Airtime and counters of the radios. media: number of channels that do not overlap.
+
+    Raises AirtcpError if no data was sent, unless may_be_idle.
+    """
     counters = read_airsim(run_dir)
     busy = [f"airtime_{kind}_ns" for kind in _BUSY]
     _need(run_dir, counters, ["time_ns", "airtime_idle_ns", *busy, *_COUNTED.values()])
     sizes = ampdu_sizes(counters)
-    if counters["time_ns"] <= 0 or not sizes:
+    if may_be_idle and counters["time_ns"] == 0:
+        return {}  # commands can take no virtual time
+    if counters["time_ns"] <= 0 or not (sizes or may_be_idle):
         raise AirtcpError(f"{run_dir / 'airsim-after.txt'}: no data was sent on the air")
     time_ns = media * counters["time_ns"]
     if media > 1:  # airsim's idle time is that of a single medium
@@ -270,7 +278,7 @@ def air(run_dir: Path, media: int = 1) -> dict[str, Value]:
         f"airtime_{kind}_share": counters[f"airtime_{kind}_ns"] / time_ns for kind in _SHARES
     }
     values |= {name: counters[counter] for name, counter in _COUNTED.items()}
-    values["ampdu_mpdus_mean"] = sum(size * count for size, count in sizes.items()) / sum(
-        sizes.values()
-    )
+    if sizes:
+        mpdus = sum(size * count for size, count in sizes.items())
+        values["ampdu_mpdus_mean"] = mpdus / sum(sizes.values())
     return values

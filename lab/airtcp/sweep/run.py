@@ -194,11 +194,14 @@ def _write_series(run_dir: Path, testbed: Testbed, case: Case, seed: int) -> Non
 
 
 def _failure(ended: GuestResult, run_dir: Path) -> str:
-    """One line: the failed command, the error message of iperf3 if it failed, the console file."""
-    with ended.console.open(errors="replace") as lines:
-        failed = next((line for line in lines if line.startswith(shell.FAILURE)), None)
+    """One line: the failed command, the error message of the program, the console file."""
+    with ended.console.open(errors="replace") as file:
+        lines = file.read().splitlines()
+    failed = next((line for line in lines if line.startswith(shell.FAILURE)), None)
     if ended.status != "failed" or not failed:
         return ended.reason
+    if ended_by := next((line for line in lines if line.startswith("command: ")), None):
+        return _failure_of_command(ended_by, ended, run_dir)
     message = failed.strip().removeprefix(shell.FAILURE)
     for path in sorted(run_dir.glob("iperf3-client*.json")):
         try:
@@ -206,3 +209,10 @@ def _failure(ended: GuestResult, run_dir: Path) -> str:
         except (OSError, ValueError, KeyError, TypeError):
             pass
     return f"{message} (console: {ended.console})"
+
+
+def _failure_of_command(how: str, ended: GuestResult, run_dir: Path) -> str:
+    """One line: how a command of the user ended, and the last line of its error output."""
+    texts = [path.read_text(errors="replace") for path in run_dir.glob("*command*.err")]
+    last = [text.strip().splitlines()[-1] for text in texts if text.strip()]
+    return f"{how}{f': {last[0]}' if last else ''} (console: {ended.console})"
