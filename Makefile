@@ -13,7 +13,7 @@ CHECKPATCH := $(CACHE)/kernel/work-*/linux/scripts/checkpatch.pl
 
 .PHONY: help demo test test-unit test-all test-debug lint lint-python lint-shell lint-kernel verify fuzz soak \
 	kcsan series-check deb-check bpf-check selftests bench bench-peer instructions delivery bianchi growth \
-	hardware tsq-paper tables plan-hashes tournament lock clean distclean
+	hardware tsq-paper tables man plan-hashes tournament lock clean distclean
 
 help: ## this list
 	@sed -En 's/^([a-z-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 16
@@ -139,6 +139,9 @@ tables: ## write the tables of docs/reference/experiments.md from the schema
 
 plan-hashes: ## record the hash of the plan of every case in experiments/, after a change of plans
 	$(PYTHON) -P tests/unit/test_plan_hashes.py
+
+man: ## write the manual page docs/reference/airtcp.1 from the command line's help
+	python=$$(lab/python.sh test) && PYTHONPATH=lab "$$python" -P tests/unit/test_man_page.py
 
 lock: ## lock the newest versions of the Python libraries in lab/requirements*.txt
 	lab/lock.sh

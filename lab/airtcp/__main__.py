@@ -2,6 +2,7 @@
 """python -m airtcp, and the program `airtcp` that pip installs."""
 
 import gc
+import os
 import sys
 
 from airtcp import interrupts, paths, streams
@@ -19,6 +20,10 @@ def start() -> int:
     try:
         from airtcp.cli import main, parser
 
+        if os.environ.get("_ARGCOMPLETE"):
+            from airtcp.cli import completion
+
+            completion.complete()
         parser.load(sys.argv[1:])
     except ImportError as error:
         if (error.name or "").partition(".")[0] == "airtcp":

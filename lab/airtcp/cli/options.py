@@ -2,8 +2,9 @@
 """Options shared by several verbs, and the types of their values."""
 
 import argparse
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, get_args
 
 from airtcp.errors import InputError
 
@@ -37,16 +38,49 @@ def port(text: str) -> int:
 
 
 def add_experiment(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+    experiment = parser.add_argument(
         "experiment", metavar="EXPERIMENT", help="an experiment from `list`, or a .yaml file"
     )
+    complete_with(experiment, _experiments)
+
+
+def complete_with(action: argparse.Action, values: Callable[[str], Iterable[str]]) -> None:
+    """What a shell offers for an argument, given its beginning (completion.py)."""
+
+    def completer(prefix: str, **_: object) -> Iterable[str]:
+        return values(prefix)
+
+    action.completer = completer  # type: ignore[attr-defined]
+
+
+def _experiments(prefix: str) -> list[str]:
+    from airtcp.experiment import summaries
+
+    here = Path(prefix).parent.glob("*.yaml")
+    return [*summaries.names(), *(str(path) for path in here)]
+
+
+def _parameters(prefix: str) -> list[str]:
+    """NAME= of every parameter; NAME=VALUE if its values are words."""
+    from airtcp.kernel import policies
+    from airtcp.parameters import PARAMETER_NAMES, Parameters
+
+    name, equals, _ = prefix.partition("=")
+    if not equals:
+        return [f"{name}=" for name in PARAMETER_NAMES]
+    if name == "ack_policy":
+        return [f"{name}={policy}" for policy in policies.names()]
+    fields = (field for field in Parameters.model_fields.values() if field.alias == name)
+    types = [field.annotation for field in fields]
+    words = ("on", "off") if types == [bool] else get_args(*types) if types else ()
+    return [f"{name}={word}" for word in words if isinstance(word, str)]
 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:
     # `list` does not need the parameters, which take longer to import than it takes otherwise.
     from airtcp.parameters import OBSERVATION
 
-    parser.add_argument(
+    setting = parser.add_argument(
         "--set",
         metavar="NAME=V1,V2",
         action="append",
@@ -56,6 +90,7 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
         + ", ".join(sorted(OBSERVATION))
         + " changes only how runs are observed",
     )
+    complete_with(setting, _parameters)
     parser.add_argument("--duration", metavar="D", help="short for --set duration=D")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from types import ModuleType
 
-from airtcp import __version__
+from airtcp.cli.version import ShowVersion
 
 # The verbs that each module adds. Only the module of the given verb is imported: importing all of
 # them takes longer than `list`.
@@ -21,6 +21,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
     "prompt": ("shell", "exec"),
     "doctor": ("doctor",),
     "setup": ("setup",),
+    "completion": ("completion",),
 }
 
 _EPILOG = """\
@@ -51,7 +52,7 @@ def build(arguments: Sequence[str] = ()) -> argparse.ArgumentParser:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"airtcp {__version__}")
+    parser.add_argument("--version", action=ShowVersion)
     verbs = parser.add_subparsers(metavar="VERB", required=True)
     for module in load(arguments):
         module.add(verbs)

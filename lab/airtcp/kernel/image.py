@@ -110,7 +110,7 @@ def build(
     fragment_files = [_fragment(name) for name in fragments]
     changes = read_changes(TOPICS if patches == "all" else TOPICS_OF_PLAIN_TCP) + extra
     source = find_source(source)
-    compiler = _output("gcc", "--version") + _output("ld", "--version")
+    compiler = _compiler()
     source_id = identity(source)
 
     def key() -> str:
@@ -128,6 +128,23 @@ def build(
                 _build(source, changes, fragment_files, arch, work, target, key, lock, say)
     facts = json.loads((target / "build.json").read_text())
     return Kernel(target / "linux", facts["version"], target.name)
+
+
+def default_hash() -> str:
+    """The hash of the kernel that build() returns without arguments, built or not.
+
+    Raises AirtcpError without the compiler or the source.
+    """
+    for program in ("gcc", "ld"):
+        if not shutil.which(program):
+            raise AirtcpError(f"{program} is missing")
+    fragments = [_fragment(name) for name in FRAGMENTS]
+    source_id = identity(find_source(None))
+    return cache_key(source_id, read_changes(TOPICS), fragments, _compiler(), "um")
+
+
+def _compiler() -> str:
+    return _output("gcc", "--version") + _output("ld", "--version")
 
 
 def _output(*command: str) -> str:

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""docs/reference/airtcp.1 is up to date; as a program, this writes it (make man)."""
+
+import re
+import subprocess
+from pathlib import Path
+
+from argparse_manpage.manpage import Manpage
+
+from airtcp import __version__
+from airtcp.cli import parser
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "airtcp.1"
+MANUAL = {
+    "project_name": "airtcp",
+    "version": __version__,
+    "manual_section": "1",
+    "manual_title": "airtcp manual",
+    "description": "measure TCP over Wi-Fi: the Linux kernel over a simulated radio",
+    "date": f"version {__version__}",
+}
+
+
+def page() -> str:
+    """The manual page, in the macros of man(7)."""
+    text = str(Manpage(parser.build(), format="pretty", _data=MANUAL))
+    return text.rstrip() + "\n"
+
+
+def test_the_manual_page_is_up_to_date() -> None:
+    assert PAGE.read_text() == page(), "run `make man`"
+
+
+def test_the_manual_page_has_no_warnings() -> None:
+    command = ["man", "--warnings", "-l", "-Tutf8", str(PAGE)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_manual_page_has_every_verb() -> None:
+    sections = re.findall(r"^\.SH (?:COMMAND )?.*?'airtcp (\w+)", PAGE.read_text(), re.M)
+    assert set(sections) >= {verb for verbs in parser.GROUPS.values() for verb in verbs}
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())
