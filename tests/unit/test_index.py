@@ -41,7 +41,10 @@ def test_index_has_a_card_for_each_report(site: Path, tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["--index"], "no directory in it has a report.html"),
-        (["--index", "--run", "aad_0ms/seed-1"], "--index: --run and --timeline are not allowed"),
+        (
+            ["--index", "--run", "aad_0ms/seed-1"],
+            "--index: --run, --timeline and --figures are not",
+        ),
     ],
 )
 def test_an_index_error_is_one_line(

@@ -17,7 +17,7 @@ from airtcp.results.record import RUNS
 
 def add(verbs: Verbs) -> None:
     """Add `report` and `results`."""
-    report = verbs.add_parser("report", help="write report.html and figures of finished runs")
+    report = verbs.add_parser("report", help="write report.html from finished runs")
     report.add_argument("directory", metavar="DIR", type=path, help="OUT of a `run`")
     report.add_argument(
         "--timeline",
@@ -31,6 +31,12 @@ def add(verbs: Verbs) -> None:
         metavar="CASE/seed-N",
         help="the run whose timeline to show, a directory in DIR/runs (default: the first run of "
         "each policy)",
+    )
+    report.add_argument(
+        "--figures",
+        action="store_true",
+        help="also write each figure for print, as PDF, PNG and SVG in DIR/figures; takes about "
+        "half a second for each",
     )
     other = report.add_mutually_exclusive_group()
     other.add_argument(
@@ -96,20 +102,28 @@ def _add_results(parser: argparse.ArgumentParser) -> None:
 def _report(options: argparse.Namespace) -> int:
     if options.index or options.published:
         option = "--index" if options.index else "--published"
-        if options.run or options.timeline is not None:
-            raise InputError(f"{option}: --run and --timeline are not allowed with it, only DIR")
+        if options.run or options.timeline is not None or options.figures:
+            raise InputError(
+                f"{option}: --run, --timeline and --figures are not allowed with it, only DIR"
+            )
     if options.published:
         return _report_published(options.directory)
     if options.index:
-        # Imported here and below because loading Matplotlib takes as long as some runs.
+        # Imported here and below because other verbs of this module do not need them.
         from airtcp.report.index import write_index
 
         print(write_index(options.directory))
         return 0
-    from airtcp.report import write_report
+    from airtcp.report import Choice, write_report
 
     left_out: list[str] = []
-    print(write_report(options.directory, options.timeline, options.run, left_out.append))
+    print(
+        write_report(
+            options.directory,
+            Choice(options.timeline, options.run, options.figures),
+            left_out.append,
+        )
+    )
     return _warned(left_out, [options.directory])
 
 

@@ -39,6 +39,7 @@ def render(contents: Contents, saved: Mapping[str, Saved]) -> str:
         contents=contents,
         results=results,
         saved=saved,
+        has_files=any(figure.files for figure in saved.values()),
         roles={light: role for role, (light, _) in PALETTE.items()},
         summary=summary(results),
         headlines=[
