@@ -211,6 +211,25 @@ def test_inter_arrival_times_aggregates_and_acks(tmp_path: Path) -> None:
     assert not found.aggregates_from_air
 
 
+def test_inter_arrival_times_are_those_after_slow_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first segments after a second, or the last if there are too few."""
+    run = write_run(tmp_path / "run")
+    write_station_capture(run)
+    monkeypatch.setattr(series, "_ARRIVALS_SHOWN", 2)
+    for after_us, gaps_ms, acks in (
+        (90, [0.3, 0.05], [0]),  # 100, 400, 450 us; the first ACK at 110 us
+        (400, [0.05, 0.05], []),  # 400, 450, 500 us
+        (900, [0.4, 0.05], [0]),  # too few: 500, 900, 950 us
+    ):
+        monkeypatch.setattr(series, "_ARRIVALS_AFTER_NS", after_us * 1000)
+        found = series.arrivals(run, testbed(Parameters()))
+        assert found is not None
+        assert [round(gap, 6) for gap in found.gaps_ms] == gaps_ms
+        assert found.acks_after == acks
+
+
 def test_aggregates_are_read_from_a_capture_of_the_air(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
     write_station_capture(run)

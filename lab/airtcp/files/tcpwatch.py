@@ -3,7 +3,7 @@
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import itemgetter
@@ -74,14 +74,7 @@ class TcpConnections:
         return [self._final(port, seen.get(port, ("", ""))) for port in sorted(ends.ports)]
 
     def _between(self, ends: "Ends") -> dict[int, tuple[str, str]]:
-        return {
-            _port(pair[here]): pair
-            for pair in self.samples.keys() | self.closed.keys()
-            for here in (0, 1)
-            if _port(pair[here]) in ends.ports
-            and _port(pair[1 - here]) == ends.server_port
-            and (_host(pair[here]), _host(pair[1 - here])) == (ends.client, ends.server)
-        }
+        return _between(self.samples.keys() | self.closed.keys(), ends)
 
     def _trace(self, port: int, ends: tuple[str, str]) -> TcpTrace:
         if ends not in self.samples:
@@ -133,6 +126,18 @@ def _connections(path: Path, text: str) -> TcpConnections:
     return TcpConnections(path, names, samples, closed)
 
 
+def _between(pairs: Iterable[tuple[str, str]], ends: Ends) -> dict[int, tuple[str, str]]:
+    """The connections between the ends, by port, among the pairs of ends of connections."""
+    return {
+        _port(pair[here]): pair
+        for pair in pairs
+        for here in (0, 1)
+        if _port(pair[here]) in ends.ports
+        and _port(pair[1 - here]) == ends.server_port
+        and (_host(pair[here]), _host(pair[1 - here])) == (ends.client, ends.server)
+    }
+
+
 def _host(end: str) -> str:
     """The address: 10.0.0.1 for `10.0.0.1:5201` and for `[::ffff:10.0.0.1]:5201`."""
     return end.rpartition(":")[0].strip("[]").removeprefix("::ffff:")
@@ -140,6 +145,10 @@ def _host(end: str) -> str:
 
 def _port(end: str) -> int:
     return int(end.rpartition(":")[2])
+
+
+Samples = Mapping[str, NDArray[numpy.float64]]
+"""Columns of the samples of a connection, in time order."""
 
 
 class Flows(NamedTuple):
@@ -161,6 +170,54 @@ def read_flows(run_dir: Path, flows: Sequence[Flow]) -> Flows:
         traces.sent.extend(connections[flow.sender].traces(ends))
         traces.received.extend(connections[flow.receiver].traces(ends))
     return traces
+
+
+def read_sent(run_dir: Path, flows: Sequence[Flow], names: Sequence[str]) -> list[Samples]:
+    """Only the columns with these names of the samples at the senders; see read_flows().
+
+    Takes a tenth of the time, which matters for figures of hundreds of runs.
+    """
+    nodes = dict.fromkeys(flow.sender for flow in flows)
+    sampled = {node: _sampled(run_dir / f"tcp-{node}.csv", names) for node in nodes}
+    samples = []
+    for flow in flows:
+        ports = read_iperf3(run_dir / flow.file("client")).data_ports
+        ends = Ends(flow.sender_address, ports, flow.receiver_address, flow.port)
+        pairs = _between(sampled[flow.sender], ends)
+        for port in sorted(ports):
+            if port not in pairs:
+                path = run_dir / f"tcp-{flow.sender}.csv"
+                raise AirtcpError(f"{path}: no sample of the data connection of port {port}")
+            samples.append(sampled[flow.sender][pairs[port]])
+    return samples
+
+
+def _sampled(path: Path, names: Sequence[str]) -> Mapping[tuple[str, str], Samples]:
+    """Columns of the samples of each connection, by its two ends."""
+    lines = read_text(path).splitlines()
+    head = lines[0].split(",") if lines else []
+    needed = ("event", "local", "remote", *names)
+    if missing := [name for name in needed if name not in head]:
+        raise AirtcpError(f"{path}: no column {missing[0]!r}")
+    event, local, remote, *places = map(head.index, needed)
+    last = max(event, local, remote, *places)
+    rows: dict[tuple[str, str], list[list[str]]] = {}
+    for number, line in enumerate(lines[1:], start=2):
+        row = line.split(",", last + 1)
+        if len(row) <= last:
+            raise AirtcpError(f"{path}:{number}: not a row of tcpwatch, or cut short")
+        if row[event] != "close":
+            rows.setdefault((row[local], row[remote]), []).append(row)
+    try:
+        return {
+            ends: {
+                name: numpy.array([float(row[place]) for row in of_ends])
+                for name, place in zip(names, places, strict=True)
+            }
+            for ends, of_ends in rows.items()
+        }
+    except ValueError as error:
+        raise AirtcpError(f"{path}: not a file of tcpwatch: {error}") from None
 
 
 def exchange_ends(exchanges: Exchanges, flow: Flow) -> Ends:
