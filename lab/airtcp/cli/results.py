@@ -5,9 +5,9 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from airtcp.cli.messages import say
+from airtcp.cli.messages import counter, say
 from airtcp.cli.options import Verbs, add_form, not_negative, path
-from airtcp.errors import InputError
+from airtcp.errors import AirtcpError, InputError
 from airtcp.experiment import catalogue
 from airtcp.experiment.experiment import Experiment
 from airtcp.results import artifacts, assembly, documents, reproduction, table
@@ -17,7 +17,14 @@ from airtcp.results.record import RUNS
 
 def add(verbs: Verbs) -> None:
     """Add `report` and `results`."""
-    report = verbs.add_parser("report", help="write report.html from finished runs")
+    report = verbs.add_parser(
+        "report",
+        help="write report.html from finished runs",
+        description=(
+            "Write DIR/report.html. If DIR has several experiments in its subdirectories, as OUT "
+            "of `run all`, write the report of each, and DIR/index.html, an index of them."
+        ),
+    )
     report.add_argument("directory", metavar="DIR", type=path, help="OUT of a `run`")
     report.add_argument(
         "--timeline",
@@ -114,17 +121,45 @@ def _report(options: argparse.Namespace) -> int:
 
         print(write_index(options.directory))
         return 0
+    if not (options.directory / documents.FILE).exists():
+        several = sorted(found.parent for found in options.directory.glob(f"*/{documents.FILE}"))
+        if several:
+            return _report_several(options, several)
+    return _report_one(options, options.directory)
+
+
+def _report_one(options: argparse.Namespace, directory: Path) -> int:
     from airtcp.report import Choice, write_report
 
     left_out: list[str] = []
-    print(
-        write_report(
-            options.directory,
-            Choice(options.timeline, options.run, options.figures),
-            left_out.append,
+    choice = Choice(options.timeline, options.run, options.figures)
+    with counter(f"{directory.name}: condition") as count:
+        written = write_report(directory, choice, left_out.append, count)
+    print(written)
+    return _warned(left_out, [directory])
+
+
+def _report_several(options: argparse.Namespace, directories: Sequence[Path]) -> int:
+    """Write the report of each directory, and the index. An error does not stop the others."""
+    from airtcp.report.index import write_index
+
+    if options.run or options.timeline is not None:
+        raise InputError(
+            f"{options.directory} has {len(directories)} experiments: --run and --timeline are "
+            "allowed only with the directory of one of them"
         )
-    )
-    return _warned(left_out, [options.directory])
+    code = 0
+    for number, directory in enumerate(directories, start=1):
+        say(f"{directory.name} ({number} of {len(directories)})")
+        try:
+            code = max(code, _report_one(options, directory))
+        except AirtcpError as error:
+            say(f"airtcp: {error}")
+            code = 1
+    # A tournament has its own page of this name.
+    if not (options.directory / "tournament.md").exists():
+        print(write_index(options.directory))
+    return code
 
 
 def _report_published(directory: Path) -> int:

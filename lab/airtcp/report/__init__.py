@@ -8,6 +8,7 @@ from pathlib import Path
 
 from airtcp.errors import AirtcpError
 from airtcp.report import contents, model, page, plotly, svg, writer
+from airtcp.report.contents import Count
 from airtcp.report.plot import Plot
 from airtcp.report.saved import Saved
 
@@ -30,6 +31,7 @@ def write_report(
     out_dir: Path,
     choice: Choice = Choice(),
     warn: Callable[[str], object] = lambda _line: None,
+    count: Count = lambda _number, _of: None,
 ) -> Path:
     """Write out_dir/report.html from out_dir/results.json and its runs; returns its path.
 
@@ -37,12 +39,13 @@ def write_report(
     results.json is missing or corrupt, there is no such run or no capture reaches timeline_ms, and
     AirtcpError if the report cannot be written.
     Runs whose recorded files are missing or have changed are left out, as are figures that cannot
-    be drawn; the page says so. warn is called with a line for each such run.
+    be drawn; the page says so. warn is called with a line for each such run; count with the number
+    of each condition, from 1, and of all conditions.
     """
     results = model.load(out_dir)
     for line in results.damaged:
         warn(line)
-    shown = contents.describe(results, choice.timeline_ms, choice.timeline_of)
+    shown = contents.describe(results, choice.timeline_ms, choice.timeline_of, count)
     path, figures_dir = out_dir / "report.html", out_dir / "figures"
     try:
         figures_dir.mkdir(parents=True, exist_ok=True)
