@@ -53,10 +53,10 @@ def test_samples_of_senders_are_those_of_all_columns(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (",cwnd,", ",window,", "no column 'cwnd'"),
+        (",cwnd,", ",window,", "cut short: .*'cwnd'"),
         (f"10.0.0.1:{DATA_PORT}", "10.0.0.1:9", f"no sample of the data connection.*{DATA_PORT}"),
-        (",sample,", ",sample\n", r"tcp-server\.csv:2: not a row of tcpwatch, or cut short"),
-        (",1,10,", ",1,ten,", "not a file of tcpwatch: .*'ten'"),
+        (",sample,", ",sample\n", r"tcp-server\.csv: not a file of tcpwatch, or cut short"),
+        (",1,10,", ",1,ten,", "not a file of tcpwatch, or cut short: .*'ten'"),
     ],
 )
 def test_damaged_samples_are_refused(tmp_path: Path, old: str, new: str, message: str) -> None:

@@ -3,6 +3,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import jinja2
@@ -73,6 +74,12 @@ def render(contents: Contents, saved: Mapping[str, Saved]) -> str:
 
 def fill(template: str, **values: object) -> str:
     """Fill a template of templates/ with values."""
+    return _environment().get_template(template).render(palette=PALETTE, **values)
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    """Compiles each template once, however many pages are written."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,
@@ -87,7 +94,7 @@ def fill(template: str, **values: object) -> str:
         "percent_interval": percent_interval,
         "readable": readable,
     }
-    return environment.get_template(template).render(palette=PALETTE, **values)
+    return environment
 
 
 def _gains_of(condition: Condition, results: Results, headline: Headline) -> list[Gain]:

@@ -21,7 +21,7 @@ from airtcp.testbed.model import Flow, Testbed
 # Inter-arrival times are shown from here, after slow start, if the capture is that long.
 _ARRIVALS_AFTER_NS = 1_000_000_000
 _ARRIVALS_SHOWN = 300
-_SENT_BEFORE_NS = 100_000_000
+_SENT_BEFORE_NS = 20_000_000
 
 _SENT_COLUMNS = ("time_ns", "cwnd", "ssthresh", "srtt_us")
 
