@@ -137,7 +137,7 @@ def test_steps_change_at_their_edges() -> None:
 
 def test_points_at_one_place_are_drawn_once() -> None:
     """A path must not end with a letter without numbers."""
-    figure = one(Line(x=floats([1, 1.001, 1]), y=floats([5, 5, 5]), style=SOLID))
+    figure = one(Line(x=floats([1, 1.0001, 1]), y=floats([5, 5, 5]), style=SOLID))
     [path] = [p for p in drawn(figure).iter(f"{SVG}path") if "policy0" in p.get("style", "")]
     [(x, y)] = at(frame_of(figure), (1, 5))
     assert path.get("d") == f"M{x} {y}"
