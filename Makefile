@@ -12,8 +12,8 @@ SYSTEM := tests/models tests/system tests/determinism
 CHECKPATCH := $(CACHE)/kernel/work-*/linux/scripts/checkpatch.pl
 
 .PHONY: help demo test test-unit test-all test-debug lint lint-python lint-shell lint-kernel verify fuzz soak \
-	kcsan series-check deb-check bpf-check selftests bench bench-peer instructions delivery bianchi growth \
-	hardware tsq-paper tables man plan-hashes tournament lock clean distclean
+	kcsan series-check deb-check bpf-check selftests bench bench-peer bench-reports instructions delivery \
+	bianchi growth hardware tsq-paper tables man plan-hashes tournament lock clean distclean
 
 help: ## this list
 	@sed -En 's/^([a-z-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 16
@@ -114,6 +114,9 @@ bench: ## measure virtual seconds per wall second and the cost of stations and r
 
 bench-peer: ## compare the radio with ns-3's, and write docs/reference/bench-peer.md
 	$(NS3) bench/peer.py
+
+bench-reports: ## measure the CPU time of reports of 12 runs, 54 cases and all experiments
+	$(BENCH) bench/reports.py
 
 delivery: ## measure the kernel's CPU time per gigabyte received, by ACK policy
 	$(BENCH) bench/delivery.py

@@ -115,6 +115,8 @@ def measure(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> Measure:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two experiments with reports that contain every kind of mark, an index, and a tournament.
 
+    The first also has figures for print.
+
     Shared by all tests that check what was drawn, also in other processes of pytest-xdist, because
     drawing takes several seconds.
     """
@@ -136,8 +138,9 @@ def _write_site(site: Path) -> Path:
     out_dir = write_results(site / "one", figures=[AGAINST, window])
     write_air(out_dir / "runs" / "aad_0ms" / "seed-1", records())
     write_station_capture(out_dir / "runs" / "aad_0ms" / "seed-1")
-    assert cli.main(["report", str(out_dir), "--timeline", "0"]) == 0
     shutil.copytree(out_dir, site / "two")
+    assert cli.main(["report", str(out_dir), "--timeline", "0", "--figures"]) == 0
+    assert cli.main(["report", str(site / "two")]) == 0
     assert cli.main(["report", "--index", str(site)]) == 0
     write_page(site / "tournament")
     return site

@@ -17,6 +17,7 @@ from airtcp.parameters import Parameters
 from airtcp.report import contents, model, page
 from airtcp.report.plot import Plot
 from airtcp.report.saved import Saved
+from airtcp.results import timeseries
 from airtcp.results.metrics import compute
 from airtcp.statistics import Summary, summarize
 from airtcp.testbed.default import testbed
@@ -61,7 +62,11 @@ def write_results(
             if resolved.protocol == "udp":
                 write_udp(out_dir / directory, packets=100 * round(rate))
             ping = directory / "ping.txt"
-            metrics.append(compute(out_dir / directory, testbed(resolved)))
+            tested = testbed(resolved)
+            metrics.append(compute(out_dir / directory, tested))
+            if tested.over("tcp"):
+                series_csv = out_dir / directory / "series.csv"
+                timeseries.write_csv(series_csv, out_dir / directory, tested)
             runs.append(
                 {
                     "schema": 1,

@@ -37,6 +37,22 @@ def test_pcapng_has_the_bytes_of_the_specification(tmp_path: Path) -> None:
     assert (tmp_path / "a.pcapng").read_bytes() == expected
 
 
+def test_packets_are_complete_wherever_the_pieces_of_a_file_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frames = [(time_ns, ethernet(tcp_packet(sequence=time_ns))) for time_ns in range(9)]
+    pcap = write_pcap(tmp_path / "a.pcap", 1, frames)
+    path = tmp_path / "a.pcapng"
+    capture.convert(pcap, path, "eth0")
+    # A block without a packet at the end, shorter than the fixed part of one.
+    path.write_bytes(path.read_bytes() + struct.pack("<III", 11, 12, 12))
+    for piece in (1, 7, 40, 100, 1000):
+        monkeypatch.setattr(capture, "_PIECE", piece)
+        read = [(packet.time_ns, packet.data) for packet in capture.read_packets(path)]
+        assert read == frames
+        assert [segment.sequence for segment in capture.read_tcp(path, 3, 7)] == [3, 4, 5, 6]
+
+
 def test_tcp_segments_of_ethernet(tmp_path: Path) -> None:
     arp = bytes(12) + b"\x08\x06" + bytes(28)
     pcap = write_pcap(

@@ -6,9 +6,10 @@ import shutil
 from pathlib import Path
 
 import pytest
-from small_report import Elements
+from small_report import Elements, write_results
 
 from airtcp import cli
+from airtcp.cli import messages
 
 
 def test_index_has_a_card_for_each_report(site: Path, tmp_path: Path) -> None:
@@ -41,7 +42,10 @@ def test_index_has_a_card_for_each_report(site: Path, tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["--index"], "no directory in it has a report.html"),
-        (["--index", "--run", "aad_0ms/seed-1"], "--index: --run and --timeline are not allowed"),
+        (
+            ["--index", "--run", "aad_0ms/seed-1"],
+            "--index: --run, --timeline and --figures are not",
+        ),
     ],
 )
 def test_an_index_error_is_one_line(
@@ -50,6 +54,43 @@ def test_an_index_error_is_one_line(
     assert cli.main(["report", str(tmp_path), *arguments]) == 2
     error = capsys.readouterr().err
     assert message in error and error.count("\n") == 1
+
+
+def test_a_directory_of_experiments_gets_a_report_of_each_and_an_index(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("first", "second"):
+        write_results(tmp_path / name)
+    (tmp_path / "third").mkdir()
+    (tmp_path / "third" / "results.json").write_text("{}")
+    assert cli.main(["report", str(tmp_path)]) == 1
+    said = capsys.readouterr()
+    pages = [tmp_path / "first" / "report.html", tmp_path / "second" / "report.html"]
+    assert said.out.split() == [str(path) for path in (*pages, tmp_path / "index.html")]
+    assert all(path.exists() for path in pages)
+    assert "first (1 of 3)\n" in said.err and "third (3 of 3)\nairtcp: " in said.err
+    assert (tmp_path / "index.html").read_text().count("<li class") == 2
+    assert cli.main(["report", str(tmp_path), "--run", "aad_0ms/seed-1"]) == 2
+    assert "has 3 experiments: --run and --timeline" in capsys.readouterr().err
+
+
+def test_the_page_of_a_tournament_is_not_replaced_by_an_index(tmp_path: Path) -> None:
+    write_results(tmp_path / "one")
+    (tmp_path / "tournament.md").touch()
+    (tmp_path / "index.html").write_text("tournament")
+    assert cli.main(["report", str(tmp_path)]) == 0
+    assert (tmp_path / "index.html").read_text() == "tournament"
+    assert (tmp_path / "one" / "report.html").exists()
+
+
+def test_progress_is_shown_only_on_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for tty, shown in ((False, ""), (True, "\r\033[Kone: condition 2 of 3\r\033[K")):
+        monkeypatch.setattr("sys.stderr.isatty", lambda tty=tty: tty)
+        with messages.counter("one: condition") as count:
+            count(2, 3)
+        assert capsys.readouterr().err == shown
 
 
 def test_a_missing_run_is_refused(site: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -28,8 +29,7 @@ from airtcp.files import capture
 from airtcp.kernel.policies import names
 from airtcp.parameters import Parameters
 from airtcp.paths import REPOSITORY
-from airtcp.report import formats, model, mpl, palette, series, write_report
-from airtcp.report.writer import Writer
+from airtcp.report import formats, model, palette, series, write_report, writer
 from airtcp.testbed.default import testbed
 
 EN_DASH = "\N{EN DASH}"
@@ -58,7 +58,7 @@ def test_page_is_well_formed_and_self_contained(site: Path) -> None:
     assert "Ping &lt;and&gt; goodput" in report
 
 
-def test_every_figure_is_on_the_page_and_in_a_file(site: Path) -> None:
+def test_figures_for_print_are_linked(site: Path) -> None:
     names = [*(f"figure-{number}" for number in (1, 2)), "goodput", "airtime", "goodput-gain"]
     names += ["acks", "timeline-aad", *(f"delay-0-ms-{kind}" for kind in ("time", "arrivals"))]
     names += ["delay-0-ms-ampdu", "delay-0-ms-ping"]
@@ -70,12 +70,19 @@ def test_every_figure_is_on_the_page_and_in_a_file(site: Path) -> None:
     assert b"/FontFile2" in (figures / "goodput.pdf").read_bytes()  # fonts are embedded
 
 
+def test_figures_for_print_are_written_only_on_request(site: Path) -> None:
+    figures = site / "two" / "figures"
+    assert [path.name for path in figures.iterdir()] == ["plotly.min.js"]
+    report = (site / "two" / "report.html").read_text()
+    assert not any(name.startswith("figures/") for name in Elements(report).references)
+    assert "--figures" in report
+
+
 def test_boxes_of_a_timeline_have_tooltips(site: Path) -> None:
     report = (site / "one" / "report.html").read_text()
     start = report.index('aria-labelledby="timeline-aad-t')
     svg = report[start : report.index("</svg>", start)]
-    assert re.search(r'<g id="timeline-aad-box\d+"><title>data, radio 0 to radio 1; 7\.000 ms', svg)
-    assert "#dd3322" not in svg  # the page's style sheet has the colours
+    assert re.search(r"<rect [^>]*><title>data, radio 0 to radio 1; 7\.000 ms", svg)
     assert "var(--frame-lost)" in svg
 
 
@@ -111,18 +118,12 @@ def test_without_a_capture_the_page_says_how_to_get_one(report: str) -> None:
     assert "--set capture=server,station,air" in report
 
 
-def test_equal_results_give_equal_bytes(site: Path, tmp_path: Path) -> None:
-    """Two figures of the report, drawn again."""
+def test_equal_figures_give_equal_files(site: Path, tmp_path: Path) -> None:
     plots = plots_of(site / "one")
-    writer = Writer(tmp_path)
-    slugs = ["goodput", "figure-1"]
-    with mpl.style():
-        saved = {slug: writer.save(plots[slug]) for slug in slugs}
+    for slug in ("goodput", "figure-1"):
+        writer.for_print(plots[slug], tmp_path)
     for path in tmp_path.iterdir():
         assert path.read_bytes() == (site / "one" / "figures" / path.name).read_bytes()
-    report = (site / "one" / "report.html").read_text()
-    assert all(figure.svg in report for figure in saved.values())
-    assert (saved["goodput"].interactive or "-") in report
 
 
 def test_a_missing_file_is_reported_and_its_figure_left_out(tmp_path: Path) -> None:
@@ -210,6 +211,25 @@ def test_inter_arrival_times_aggregates_and_acks(tmp_path: Path) -> None:
     assert not found.aggregates_from_air
 
 
+def test_inter_arrival_times_are_those_after_slow_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first segments after a second, or the last if there are too few."""
+    run = write_run(tmp_path / "run")
+    write_station_capture(run)
+    monkeypatch.setattr(series, "_ARRIVALS_SHOWN", 2)
+    for after_us, gaps_ms, acks in (
+        (90, [0.3, 0.05], [0]),  # 100, 400, 450 us; the first ACK at 110 us
+        (400, [0.05, 0.05], []),  # 400, 450, 500 us
+        (900, [0.4, 0.05], [0]),  # too few: 500, 900, 950 us
+    ):
+        monkeypatch.setattr(series, "_ARRIVALS_AFTER_NS", after_us * 1000)
+        found = series.arrivals(run, testbed(Parameters()))
+        assert found is not None
+        assert [round(gap, 6) for gap in found.gaps_ms] == gaps_ms
+        assert found.acks_after == acks
+
+
 def test_aggregates_are_read_from_a_capture_of_the_air(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
     write_station_capture(run)
@@ -287,13 +307,19 @@ def test_quantities_are_readable(value: object, text: str) -> None:
     assert model.readable(value) == text
 
 
-def test_matplotlib_is_loaded_only_to_draw() -> None:
+def test_matplotlib_is_loaded_only_for_print(site: Path, tmp_path: Path) -> None:
+    shutil.copytree(site / "two", tmp_path / "two")
     program = (
-        "import sys, airtcp.report, airtcp.report.index; sys.exit('matplotlib' in sys.modules)"
+        "import sys; from airtcp import cli; cli.main(['report', sys.argv[1]]); "
+        "sys.exit('matplotlib' in sys.modules)"
     )
     subprocess.run(
-        [sys.executable, "-c", program], env={"PYTHONPATH": str(REPOSITORY / "lab")}, check=True
+        [sys.executable, "-c", program, str(tmp_path / "two")],
+        env={"PYTHONPATH": str(REPOSITORY / "lab")},
+        check=True,
     )
+    first, second = (directory / "two" / "report.html" for directory in (site, tmp_path))
+    assert first.read_bytes() == second.read_bytes()
 
 
 def test_cables_have_no_airtime(tmp_path: Path) -> None:

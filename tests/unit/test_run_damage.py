@@ -219,7 +219,9 @@ def test_runs_left_out_do_not_count_in_summaries(tmp_path: Path) -> None:
 def test_a_report_warns_about_runs_left_out(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def write_report(_out: Path, _ms: object, _of: object, warn: Callable[[str], object]) -> str:
+    def write_report(
+        _out: Path, _choice: object, warn: Callable[[str], object], _count: object
+    ) -> str:
         warn("runs/mcs-7/seed-2: uptime is missing")
         return "report.html"
 

@@ -8,6 +8,8 @@ import numpy
 import pytest
 from fake_run import DATA_PORT, tcp_row, write_both, write_run, write_tcp
 
+from airtcp.errors import AirtcpError
+from airtcp.files import tcpwatch
 from airtcp.parameters import Parameters
 from airtcp.report import series
 from airtcp.results import timeseries
@@ -37,6 +39,35 @@ def test_flows_start_after_the_baseline(tmp_path: Path) -> None:
     assert list(over_time.flows[0].goodput_mbps) == pytest.approx([0, 0, 70, 110, 110, 110, 0, 0])
 
 
+def test_samples_of_senders_are_those_of_all_columns(tmp_path: Path) -> None:
+    run = write_both(tmp_path / "run")
+    flows = testbed(DOWNLOAD.replace({"direction": "both"})).over("tcp")
+    names = ("time_ns", "cwnd", "srtt_us")
+    traces = tcpwatch.read_flows(run, flows).sent
+    for trace, samples in zip(traces, tcpwatch.read_sent(run, flows, names), strict=True):
+        assert set(samples) == set(names)
+        assert all(list(samples[name]) == list(trace.columns[name]) for name in names)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (",cwnd,", ",window,", "cut short: .*'cwnd'"),
+        (f"10.0.0.1:{DATA_PORT}", "10.0.0.1:9", f"no sample of the data connection.*{DATA_PORT}"),
+        (",sample,", ",sample\n", r"tcp-server\.csv: not a file of tcpwatch, or cut short"),
+        (",1,10,", ",1,ten,", "not a file of tcpwatch, or cut short: .*'ten'"),
+    ],
+)
+def test_damaged_samples_are_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
+    run = write_run(tmp_path / "run")
+    path = run / "tcp-server.csv"
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+    with pytest.raises(AirtcpError, match=message):
+        tcpwatch.read_sent(run, testbed(DOWNLOAD).over("tcp"), ("time_ns", "cwnd"))
+
+
 def test_segments_per_ack_are_counted_by_second(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
     ends = ("10.0.0.2:5201", f"10.0.0.1:{DATA_PORT}")
@@ -46,6 +77,7 @@ def test_segments_per_ack_are_counted_by_second(tmp_path: Path) -> None:
         for second, (acks, segments) in enumerate(totals)
     ]
     write_tcp(run / "tcp-station.csv", [*samples, tcp_row("close", 4040, *ends, data_segs_in=1803)])
+    timeseries.write_csv(run / "series.csv", run, testbed(DOWNLOAD))
     [(ends_s, ratios)] = series.segments_per_ack(run, testbed(DOWNLOAD))
     assert list(ends_s) == [1, 2, 3, 4]
     assert list(ratios) == pytest.approx([2, 8, 3, 0])
@@ -64,3 +96,18 @@ def test_csv_has_a_row_per_flow_and_second(tmp_path: Path) -> None:
     ]
     assert len(rows) == 8
     assert rows[2]["cwnd_segments"] == ""  # no sample in that second
+    computed, recorded = timeseries.read(run, both, 1.0), timeseries.read_csv(run / "series.csv")
+    assert list(recorded.ends_s) == list(computed.ends_s)
+    for flow, columns in zip(computed.flows, recorded.flows, strict=True):
+        assert columns["goodput_mbps"] == pytest.approx(flow.goodput_mbps, abs=0.0005)
+        assert columns["cwnd_segments"] == pytest.approx(flow.cwnd_segments, abs=5e-4, nan_ok=True)
+
+
+HEAD = ",".join(timeseries.CSV_COLUMNS)
+
+
+@pytest.mark.parametrize("text", ["", "a,b\n1,2\n", f"{HEAD}\n", f"{HEAD}\n1,1,download,,1,5\n"])
+def test_a_damaged_csv_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "series.csv").write_text(text)
+    with pytest.raises(AirtcpError, match=r"series\.csv: not series\.csv of a run"):
+        timeseries.read_csv(tmp_path / "series.csv")

@@ -2,7 +2,25 @@
 """Messages to users, on standard error."""
 
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 
 def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def counter(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Yields a function that shows `what 3 of 12`, on a line that is rewritten on a terminal."""
+    tty = sys.stderr.isatty()
+
+    def write(text: str) -> None:
+        if tty:
+            sys.stderr.write(f"\r\033[K{text}")
+            sys.stderr.flush()
+
+    try:
+        yield lambda number, count: write(f"{what} {number} of {count}")
+    finally:
+        write("")

@@ -5,9 +5,9 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from airtcp.cli.messages import say
+from airtcp.cli.messages import counter, say
 from airtcp.cli.options import Verbs, add_form, not_negative, path
-from airtcp.errors import InputError
+from airtcp.errors import AirtcpError, InputError
 from airtcp.experiment import catalogue
 from airtcp.experiment.experiment import Experiment
 from airtcp.results import artifacts, assembly, documents, reproduction, table
@@ -17,7 +17,14 @@ from airtcp.results.record import RUNS
 
 def add(verbs: Verbs) -> None:
     """Add `report` and `results`."""
-    report = verbs.add_parser("report", help="write report.html and figures of finished runs")
+    report = verbs.add_parser(
+        "report",
+        help="write report.html from finished runs",
+        description=(
+            "Write DIR/report.html. If DIR has several experiments in its subdirectories, as OUT "
+            "of `run all`, write the report of each, and DIR/index.html, an index of them."
+        ),
+    )
     report.add_argument("directory", metavar="DIR", type=path, help="OUT of a `run`")
     report.add_argument(
         "--timeline",
@@ -31,6 +38,12 @@ def add(verbs: Verbs) -> None:
         metavar="CASE/seed-N",
         help="the run whose timeline to show, a directory in DIR/runs (default: the first run of "
         "each policy)",
+    )
+    report.add_argument(
+        "--figures",
+        action="store_true",
+        help="also write each figure for print, as PDF, PNG and SVG in DIR/figures; takes about "
+        "half a second for each",
     )
     other = report.add_mutually_exclusive_group()
     other.add_argument(
@@ -96,21 +109,57 @@ def _add_results(parser: argparse.ArgumentParser) -> None:
 def _report(options: argparse.Namespace) -> int:
     if options.index or options.published:
         option = "--index" if options.index else "--published"
-        if options.run or options.timeline is not None:
-            raise InputError(f"{option}: --run and --timeline are not allowed with it, only DIR")
+        if options.run or options.timeline is not None or options.figures:
+            raise InputError(
+                f"{option}: --run, --timeline and --figures are not allowed with it, only DIR"
+            )
     if options.published:
         return _report_published(options.directory)
     if options.index:
-        # Imported here and below because loading Matplotlib takes as long as some runs.
+        # Imported here and below because other verbs of this module do not need them.
         from airtcp.report.index import write_index
 
         print(write_index(options.directory))
         return 0
-    from airtcp.report import write_report
+    if not (options.directory / documents.FILE).exists():
+        several = sorted(found.parent for found in options.directory.glob(f"*/{documents.FILE}"))
+        if several:
+            return _report_several(options, several)
+    return _report_one(options, options.directory)
+
+
+def _report_one(options: argparse.Namespace, directory: Path) -> int:
+    from airtcp.report import Choice, write_report
 
     left_out: list[str] = []
-    print(write_report(options.directory, options.timeline, options.run, left_out.append))
-    return _warned(left_out, [options.directory])
+    choice = Choice(options.timeline, options.run, options.figures)
+    with counter(f"{directory.name}: condition") as count:
+        written = write_report(directory, choice, left_out.append, count)
+    print(written)
+    return _warned(left_out, [directory])
+
+
+def _report_several(options: argparse.Namespace, directories: Sequence[Path]) -> int:
+    """Write the report of each directory, and the index. An error does not stop the others."""
+    from airtcp.report.index import write_index
+
+    if options.run or options.timeline is not None:
+        raise InputError(
+            f"{options.directory} has {len(directories)} experiments: --run and --timeline are "
+            "allowed only with the directory of one of them"
+        )
+    code = 0
+    for number, directory in enumerate(directories, start=1):
+        say(f"{directory.name} ({number} of {len(directories)})")
+        try:
+            code = max(code, _report_one(options, directory))
+        except AirtcpError as error:
+            say(f"airtcp: {error}")
+            code = 1
+    # A tournament has its own page of this name.
+    if not (options.directory / "tournament.md").exists():
+        print(write_index(options.directory))
+    return code
 
 
 def _report_published(directory: Path) -> int:

@@ -39,20 +39,23 @@ def listed(experiments: Sequence[Experiment]) -> list[dict[str, Any]]:
     ]
 
 
+def shortened(experiment: Experiment, most_s: int = _QUICK_DURATION_S) -> Experiment:
+    """The experiment with transfers of at most most_s and baselines of at most 1 s."""
+    parameters = experiment.parameters
+    shorter = {}
+    if parameters.duration_s > most_s:
+        shorter["duration"] = f"{most_s}s"
+    if parameters.baseline_s > _QUICK_BASELINE_S:
+        shorter["baseline"] = f"{_QUICK_BASELINE_S}s"
+    return experiment.model_copy(update={"parameters": parameters.replace(shorter)})
+
+
 def quick(experiment: Experiment) -> list[Case]:
-    """The cases with published values, or the first case if none; each limited to 10 s.
+    """The cases with published values, or the first case if none; each shortened.
 
     Tables of published values have too many cases.
     """
-    parameters = experiment.parameters
-    shorter = {}
-    if parameters.duration_s > _QUICK_DURATION_S:
-        shorter["duration"] = f"{_QUICK_DURATION_S}s"
-    if parameters.baseline_s > _QUICK_BASELINE_S:
-        shorter["baseline"] = f"{_QUICK_BASELINE_S}s"
     in_tables = sum(len(list(table.values())) for table in experiment.published_tables)
     single = experiment.published[: len(experiment.published) - in_tables]
-    short = experiment.model_copy(
-        update={"parameters": parameters.replace(shorter), "published": single}
-    )
+    short = shortened(experiment).model_copy(update={"published": single})
     return short.published_cases() or short.cases()[:1]

@@ -11,10 +11,12 @@ from IPv4 only, as the laboratory uses no IPv6.
 
 import math
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from socket import inet_ntoa
 from typing import BinaryIO, NamedTuple
 
 from airtcp.errors import AirtcpError
@@ -36,6 +38,7 @@ _NANOSECONDS = 9  # if_tsresol: negative power of ten
 
 _ENHANCED_PACKET_FIXED = struct.Struct("<IIIIIII")
 _ENHANCED_PACKET_OVERHEAD = _ENHANCED_PACKET_FIXED.size + 4
+_PIECE = 1 << 18  # bytes
 _MAX_RECORD = 1 << 18  # bytes; libpcap's limit: a larger length is corrupt
 
 TCP_FIN = 0x01
@@ -80,8 +83,7 @@ class Radiotap:
         return 4 if self.flags & 0x10 else 0
 
 
-@dataclass(frozen=True)
-class Segment:
+class Segment(NamedTuple):
     """One captured TCP segment. ampdu_reference: None on wires or outside an A-MPDU."""
 
     time_ns: int
@@ -139,7 +141,7 @@ def read_tcp(path: Path, from_ns: float = 0, to_ns: float = math.inf) -> Iterato
     segment. Raises AirtcpError for a corrupt file or an unsupported link type.
     """
     with closing(_open(path)) as source:
-        capture = _read(source, path)
+        capture = _read(source, path, from_ns)
         if capture.link_type not in (LINKTYPE_ETHERNET, LINKTYPE_RADIOTAP):
             raise AirtcpError(
                 f"{path}: link type {capture.link_type} cannot be read; "
@@ -168,10 +170,11 @@ def _open(path: Path) -> BinaryIO:
         raise AirtcpError(f"{path}: {error.strerror}") from error
 
 
-def _read(source: BinaryIO, path: Path) -> Capture:
+def _read(source: BinaryIO, path: Path, from_ns: float = 0) -> Capture:
+    """Read the header. The capture may lack packets before from_ns, which takes less time."""
     magic = source.read(4)
     if magic == _SECTION_HEADER.to_bytes(4, "little"):
-        return _read_pcapng(source, path)
+        return _read_pcapng(source, path, from_ns)
     for order in ("<", ">"):
         for number, unit_ns in ((_PCAP_NANOSECONDS, 1), (_PCAP_MICROSECONDS, 1000)):
             if magic == struct.pack(order + "I", number):
@@ -204,40 +207,61 @@ def _read_pcap(source: BinaryIO, path: Path, order: str, unit_ns: int) -> Captur
     return Capture(link_type, snap_length, packets())
 
 
-def _read_pcapng(source: BinaryIO, path: Path) -> Capture:
+def _read_pcapng(source: BinaryIO, path: Path, from_ns: float) -> Capture:
     """Read the subset of pcapng that this module writes: one section with one interface."""
-    blocks = _pcapng_blocks(source, path)
-    kind, body = next(blocks, (0, b""))
-    if kind != _INTERFACE_DESCRIPTION:
-        raise AirtcpError(f"{path}: no interface description after the section header")
-    link_type, snap_length = struct.unpack_from("<HxxI", body)
-    if not _has_nanoseconds(body):
-        raise AirtcpError(f"{path}: time stamps are not nanoseconds (if_tsresol 9)")
-
-    def packets() -> Iterator[Packet]:
-        for kind, body in blocks:
-            if kind == _ENHANCED_PACKET:
-                _, high, low, captured, wire_length = struct.unpack_from("<IIIII", body)
-                if captured > len(body) - 20:
-                    raise AirtcpError(f"{path}: corrupt packet length at byte {source.tell()}")
-                yield Packet(high << 32 | low, body[20 : 20 + captured], wire_length)
-
-    return Capture(link_type, snap_length, packets())
-
-
-def _pcapng_blocks(source: BinaryIO, path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield (type, body) of the blocks after the section header, whose type was already read."""
     length, magic = struct.unpack("<II", _exactly(source, 8, path))
     if magic != _BYTE_ORDER_MAGIC:
         raise AirtcpError(f"{path}: big-endian pcapng cannot be read")
     _exactly(source, length - 12, path)
-    while head := source.read(8):
-        if len(head) != 8:
-            raise AirtcpError(f"{path}: ends inside a packet, at byte {source.tell()}")
-        kind, length = struct.unpack("<II", head)
-        if length % 4 or not 12 <= length <= _MAX_RECORD + 64:
-            raise AirtcpError(f"{path}: corrupt block length at byte {source.tell()}")
-        yield kind, _exactly(source, length - 8, path)[:-4]
+    kind, length = struct.unpack("<II", _exactly(source, 8, path))
+    if kind != _INTERFACE_DESCRIPTION:
+        raise AirtcpError(f"{path}: no interface description after the section header")
+    body = _exactly(source, _checked(length, path, source.tell()) - 8, path)[:-4]
+    link_type, snap_length = struct.unpack_from("<HxxI", body)
+    if not _has_nanoseconds(body):
+        raise AirtcpError(f"{path}: time stamps are not nanoseconds (if_tsresol 9)")
+    return Capture(link_type, snap_length, _pcapng_packets(source, path, from_ns))
+
+
+def _pcapng_packets(source: BinaryIO, path: Path, from_ns: float) -> Iterator[Packet]:
+    """Yield the packets from from_ns on.
+
+    Captures have many packets, of which figures need few: this reads large pieces of the file.
+    """
+    size = _ENHANCED_PACKET_FIXED.size
+    rest, offset = b"", source.tell()
+    while True:
+        piece = source.read(_PIECE)
+        # The last block may be shorter than the fixed part of a packet.
+        blocks = rest + (piece or bytes(size))
+        end = len(rest) + len(piece)
+        at = 0
+        while at + (size if piece else 12) <= end:
+            kind, length, _, high, low, captured, wire_length = _ENHANCED_PACKET_FIXED.unpack_from(
+                blocks, at
+            )
+            if at + _checked(length, path, offset + at) > end:
+                break
+            if kind == _ENHANCED_PACKET:
+                if captured > length - _ENHANCED_PACKET_OVERHEAD:
+                    raise AirtcpError(f"{path}: corrupt packet length at byte {offset + at}")
+                if (time_ns := high << 32 | low) >= from_ns:
+                    start = at + size
+                    yield Packet(time_ns, blocks[start : start + captured], wire_length)
+            at += length
+        rest = blocks[at:end]
+        offset += at
+        if not piece:
+            break
+    if rest:
+        raise AirtcpError(f"{path}: ends inside a packet, at byte {offset + len(rest)}")
+
+
+def _checked(length: int, path: Path, offset: int) -> int:
+    """The length of a block. Raises AirtcpError if it is impossible."""
+    if length % 4 or not 12 <= length <= _MAX_RECORD + 64:
+        raise AirtcpError(f"{path}: corrupt block length at byte {offset}")
+    return length
 
 
 def _has_nanoseconds(interface_description: bytes) -> bool:
@@ -319,14 +343,8 @@ def parse_radiotap(data: bytes) -> Radiotap | None:
             return None
         (word,) = struct.unpack_from("<I", data, offset)
         offset += 4
-
-    at: dict[int, int] = {}
-    for number, (size, alignment) in enumerate(_RADIOTAP_FIELDS):
-        if present >> number & 1:
-            offset = -(-offset // alignment) * alignment
-            at[number] = offset
-            offset += size
-    if offset > length:
+    at, end = _radiotap_layout(present, offset)
+    if end > length:
         return None
 
     known, mcs_flags, mcs = data[at[_MCS] : at[_MCS] + 3] if _MCS in at else (0, 0, 0)
@@ -340,6 +358,18 @@ def parse_radiotap(data: bytes) -> Radiotap | None:
         short_guard_interval=bool(known & 0x04) and bool(mcs_flags & 0x04),
         ampdu_reference=struct.unpack_from("<I", data, at[_AMPDU])[0] if _AMPDU in at else None,
     )
+
+
+@lru_cache(maxsize=64)  # a radio sends few different headers
+def _radiotap_layout(present: int, offset: int) -> tuple[Mapping[int, int], int]:
+    """Offsets of the fields of the first presence word, which start at `offset`; their end."""
+    at: dict[int, int] = {}
+    for number, (size, alignment) in enumerate(_RADIOTAP_FIELDS):
+        if present >> number & 1:
+            offset = -(-offset // alignment) * alignment
+            at[number] = offset
+            offset += size
+    return at, offset
 
 
 def _ethernet_tcp(packet: Packet) -> Segment | None:
@@ -386,8 +416,8 @@ def _ipv4_tcp(packet: Packet, start: int, ampdu_reference: int | None) -> Segmen
     )
     return Segment(
         time_ns=packet.time_ns,
-        source=_address(data[start + 12 : start + 16]),
-        destination=_address(data[start + 16 : start + 20]),
+        source=inet_ntoa(data[start + 12 : start + 16]),
+        destination=inet_ntoa(data[start + 16 : start + 20]),
         source_port=source_port,
         destination_port=destination_port,
         sequence=sequence,
@@ -396,7 +426,3 @@ def _ipv4_tcp(packet: Packet, start: int, ampdu_reference: int | None) -> Segmen
         payload_bytes=total - ip_header - (offset_byte >> 4) * 4,
         ampdu_reference=ampdu_reference,
     )
-
-
-def _address(packed: bytes) -> str:
-    return ".".join(str(byte) for byte in packed)

@@ -1,44 +1,71 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The report of an experiment: report.html, which works offline, and figures/ for print."""
 
+import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from airtcp.errors import AirtcpError
-from airtcp.report import contents, model, page
+from airtcp.report import contents, model, page, plotly, svg, writer
+from airtcp.report.contents import Count
+from airtcp.report.plot import Plot
+from airtcp.report.saved import Saved
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What to show in a report.
+
+    timeline_ms: start of the timelines of the medium, in virtual time since the start of their
+    captures; None: the middle. timeline_of: the run to show there, as `CASE/seed-N`; None: the
+    first run of each policy. print_figures: whether to write figures for print.
+    """
+
+    timeline_ms: int | None = None
+    timeline_of: str | None = None
+    print_figures: bool = False
 
 
 def write_report(
     out_dir: Path,
-    timeline_ms: int | None = None,
-    timeline_of: str | None = None,
+    choice: Choice = Choice(),
     warn: Callable[[str], object] = lambda _line: None,
+    count: Count = lambda _number, _of: None,
 ) -> Path:
-    """Write out_dir/report.html and out_dir/figures/ from out_dir/results.json and its runs.
+    """Write out_dir/report.html from out_dir/results.json and its runs; returns its path.
 
-    timeline_ms: start of the timelines of the medium, in virtual time since the start of their
-    captures; None: the middle. timeline_of: the run to show there, as `CASE/seed-N`; None: the
-    first run of each policy. Returns the page's path. Raises InputError if results.json is missing
-    or corrupt, there is no such run or no capture reaches timeline_ms, and AirtcpError if the
-    report cannot be written.
+    out_dir/figures/ gets what the page loads and the figures for print. Raises InputError if
+    results.json is missing or corrupt, there is no such run or no capture reaches timeline_ms, and
+    AirtcpError if the report cannot be written.
     Runs whose recorded files are missing or have changed are left out, as are figures that cannot
-    be drawn; the page says so. warn is called with a line for each such run.
+    be drawn; the page says so. warn is called with a line for each such run; count with the number
+    of each condition, from 1, and of all conditions.
     """
     results = model.load(out_dir)
     for line in results.damaged:
         warn(line)
-    shown = contents.describe(results, timeline_ms, timeline_of)
-    # Imported here because loading Matplotlib takes as long as describing some reports.
-    from airtcp.report import mpl
-    from airtcp.report.writer import Writer
-
-    path = out_dir / "report.html"
+    shown = contents.describe(results, choice.timeline_ms, choice.timeline_of, count)
+    path, figures_dir = out_dir / "report.html", out_dir / "figures"
     try:
-        writer = Writer(out_dir / "figures")
-        with mpl.style():
-            saved = {plot.slug: writer.save(plot) for plot in shown.plots}
-        writer.add_plotly()
+        figures_dir.mkdir(parents=True, exist_ok=True)
+        writer.add_plotly(figures_dir)
+        saved = {
+            plot.slug: _drawn(
+                plot, writer.for_print(plot, figures_dir) if choice.print_figures else {}
+            )
+            for plot in shown.plots
+        }
         path.write_text(page.render(shown, saved), encoding="utf-8")
     except OSError as error:
         raise AirtcpError(f"{error.filename or path}: {error.strerror}") from error
     return path
+
+
+def _drawn(plot: Plot, files: dict[str, str]) -> Saved:
+    """A figure for the page; files: those for print, by format."""
+    drawing = svg.draw(plot)
+    if plot.figure.is_picture:
+        return Saved(drawing.svg, files, None)
+    document = json.dumps(plotly.document(drawing.described), separators=(",", ":"))
+    return Saved(drawing.svg, files, document.replace("<", "\\u003c"))  # safe inside a script

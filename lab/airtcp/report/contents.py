@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The contents of a report, before anything is drawn."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from airtcp.report import declared, inside, overview, timeline
@@ -9,6 +9,9 @@ from airtcp.report.inside import Inside
 from airtcp.report.model import Results
 from airtcp.report.plot import Plot
 from airtcp.report.policies import Policies
+
+Count = Callable[[int, int], None]
+"""Called with the number of a step, from 1, and of all steps."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,10 @@ class Contents:
 
 
 def describe(
-    results: Results, timeline_ms: int | None = None, timeline_of: str | None = None
+    results: Results,
+    timeline_ms: int | None = None,
+    timeline_of: str | None = None,
+    count: Count = lambda _number, _of: None,
 ) -> Contents:
     """Describe all figures of a report. See write_report() for the arguments and errors."""
     timelines, timeline_notes = timeline.plots(results, timeline_ms, timeline_of)
@@ -43,7 +49,12 @@ def describe(
         overview=list(overview.plots(results)),
         timelines=timelines,
         timeline_notes=timeline_notes,
-        inside=[
-            inside.inside(condition, Policies(results.policies)) for condition in results.conditions
-        ],
+        inside=list(_inside(results, count)),
     )
+
+
+def _inside(results: Results, count: Count) -> Iterator[Inside]:
+    """The figures of each condition, which takes most of the time of a report."""
+    for number, condition in enumerate(results.conditions, start=1):
+        count(number, len(results.conditions))
+        yield inside.inside(condition, Policies(results.policies))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A figure as data: panels with axes and marks, and a legend.
 
-Builders (overview, inside, declared/, timeline) describe a figure with these types. mpl.py draws it
-for print and as the page's SVG, plotly.py as the page's interactive plot, and table.py lists its
+Builders (overview, inside, declared/, timeline) describe a figure with these types. svg.py draws it
+for the page, plotly.py as the page's interactive plot, mpl.py for print, and table.py lists its
 values. Colours are roles of palette.PALETTE.
 """
 
@@ -259,7 +259,7 @@ class Text(Mark):
 
 @dataclass(frozen=True)
 class Labels(Mark):
-    """Texts that mpl.draw() puts next to their points, in order, where there is room.
+    """Texts that labels.place() puts next to their points, in order, where there is room.
 
     Those without room are left out. No text covers a point.
     """

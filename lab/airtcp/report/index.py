@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """An index of experiments: index.html, with a card for each directory that has a report."""
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,11 +10,9 @@ from urllib.parse import quote
 
 from airtcp.errors import AirtcpError, InputError
 from airtcp.report.page import fill
-from airtcp.report.svg import for_page
 from airtcp.results import documents
 from airtcp.results.documents import SweepDocument
 from airtcp.results.verdicts import Verdict
-from airtcp.steps.workloads import HEADLINES
 
 
 @dataclass(frozen=True)
@@ -37,10 +36,11 @@ def write_index(directory: Path) -> Path:
     cannot be written.
     """
     path = directory / "index.html"
-    cards, without = [], []
+    cards: list[Card] = []
+    without: list[Path] = []
     for results in sorted(directory.glob("*/results.json")):
         if (results.parent / "report.html").exists():
-            cards.append(_card(results.parent))
+            cards.append(_card(results.parent, len(cards) + 1))
         else:
             without.append(results.parent)
     if not cards:
@@ -54,7 +54,7 @@ def write_index(directory: Path) -> Path:
     return path
 
 
-def _card(out_dir: Path) -> Card:
+def _card(out_dir: Path, number: int) -> Card:
     document = documents.read(out_dir)
     done = [run.ok for run in document.runs]
     return Card(
@@ -65,7 +65,7 @@ def _card(out_dir: Path) -> Card:
         runs=sum(done),
         failed=len(done) - sum(done),
         reproduced=_reproduced(document),
-        svg=_picture(out_dir, document.title),
+        svg=_picture(out_dir, number),
     )
 
 
@@ -76,12 +76,12 @@ def _reproduced(document: SweepDocument) -> str:
     return ", ".join(parts) or "nothing published"
 
 
-def _picture(out_dir: Path, title: str) -> str | None:
-    """The SVG of the first declared figure, or else of the headline metric's figure."""
-    names = ["figure-1", *(headline.slug for headline in HEADLINES.values())]
-    paths = (out_dir / "figures" / f"{name}.svg" for name in names)
-    path = next((path for path in paths if path.exists()), None)
-    if path is None:
+def _picture(out_dir: Path, number: int) -> str | None:
+    """The SVG of the first figure of a report, with the number of the card in its ids."""
+    report = (out_dir / "report.html").read_text(encoding="utf-8")
+    figure = re.search(r'<svg [^>]*aria-labelledby="(\S+)-t .*?</svg>', report, re.DOTALL)
+    if figure is None:
         return None
-    description = f"The first figure of the report of {out_dir.name}"
-    return for_page(path.read_text(encoding="utf-8"), f"card-{out_dir.name}", title, description)
+    slug = re.escape(figure[1])
+    ids = rf'(\bid="|href="#|url\(#|labelledby="|-t )(?={slug}-)'
+    return re.sub(ids, rf"\1card-{number}-", figure[0])

@@ -8,7 +8,9 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
 from pydantic import ValidationError
 
@@ -36,6 +38,8 @@ _MICRO = "\N{MICRO SIGN}"
 
 # Values with which a factor has no effect; labels omit them.
 _NEUTRAL = frozenset({"0ms", "unlimited", "none", "kernel", "preset"})
+_Item = TypeVar("_Item", RunRecord, SummaryRow)
+
 _QUANTITY = re.compile(r"([0-9.]+)(s|ms|us|ns|[kMG]?bit|[KMG]i?B|B|MHz|packets)")
 
 
@@ -86,7 +90,7 @@ class Run:
         """Flows of a custom topology."""
         return self.record.flows
 
-    @property
+    @cached_property
     def settings(self) -> Parameters:
         """The parsed parameters. Raises AirtcpError for those of an incompatible version."""
         try:
@@ -97,7 +101,7 @@ class Run:
                 f"{self.directory}: not parameters of this version: {reason}"
             ) from None
 
-    @property
+    @cached_property
     def testbed(self) -> Testbed:
         """The run's testbed. Raises AirtcpError for a topology of an incompatible version."""
         network = self.record.network
@@ -248,7 +252,7 @@ def load(out_dir: Path) -> Results:
         )
     policies = list(dict.fromkeys(_policy(run) for run in runs))
     policies.sort(key=lambda policy: policy != BASELINE)  # stable: the others keep their order
-    conditions = {_condition_key(run.factors): _condition_factors(run.factors) for run in runs}
+    summaries = _by_condition(document.summary)
     return Results(
         name=document.experiment,
         title=document.title,
@@ -257,8 +261,8 @@ def load(out_dir: Path) -> Results:
         kernel=document.kernel,
         policies=policies,
         conditions=[
-            _condition(out_dir, runs, document.summary, key, factors, policies)
-            for key, factors in conditions.items()
+            _condition(out_dir, of_condition, summaries.get(key, ()), policies)
+            for key, of_condition in _by_condition(runs).items()
         ],
         failures=[
             f"{_label(run.factors)}, seed {run.seed}: {run.error}"
@@ -286,30 +290,29 @@ def _condition_factors(factors: Mapping[str, Plain]) -> dict[str, Plain]:
     return {name: value for name, value in factors.items() if name != _POLICY}
 
 
-def _condition_key(factors: Mapping[str, Plain]) -> str:
-    return json.dumps(_condition_factors(factors))
+def _by_condition(items: Sequence[_Item]) -> dict[str, list[_Item]]:
+    """Runs or rows by their condition, in order."""
+    grouped: dict[str, list[_Item]] = {}
+    for item in items:
+        grouped.setdefault(json.dumps(_condition_factors(item.factors)), []).append(item)
+    return grouped
 
 
 def _condition(
     out_dir: Path,
-    all_runs: Sequence[RunRecord],
-    all_summaries: Sequence[SummaryRow],
-    key: str,
-    factors: Mapping[str, Plain],
+    runs: Sequence[RunRecord],
+    summaries: Sequence[SummaryRow],
     policies: Sequence[str],
 ) -> Condition:
-    label = _label(factors)
+    """A condition, of all its runs and rows."""
+    label = _label(_condition_factors(runs[0].factors))
     measured = []
     for policy in policies:
-        runs = [run for run in all_runs if _is(run.factors, key, policy)]
-        summaries = [row for row in all_summaries if _is(row.factors, key, policy)]
-        if runs:
-            measured.append(_measured(out_dir, policy, runs, summaries))
+        own_runs = [run for run in runs if run.factors.get(_POLICY, policy) == policy]
+        own_rows = [row for row in summaries if row.factors.get(_POLICY, policy) == policy]
+        if own_runs:
+            measured.append(_measured(out_dir, policy, own_runs, own_rows))
     return Condition(label, re.sub("[^A-Za-z0-9]+", "-", label).strip("-").lower(), measured)
-
-
-def _is(factors: Mapping[str, Plain], condition_key: str, policy: str) -> bool:
-    return _condition_key(factors) == condition_key and factors.get(_POLICY, policy) == policy
 
 
 def _measured(

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Draws figures with Matplotlib, for print and as the page's SVG."""
+"""Draws figures with Matplotlib, for print."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from functools import singledispatch
 from pathlib import Path
 from typing import Any, Literal
@@ -25,6 +24,7 @@ from airtcp.report.figure import (
     Box,
     Entry,
     Figure,
+    Floats,
     Labels,
     Legend,
     Line,
@@ -36,6 +36,7 @@ from airtcp.report.figure import (
     Style,
     Text,
 )
+from airtcp.report.labels import Area
 from airtcp.report.markers import MARKERS
 from airtcp.report.palette import print_colour
 
@@ -95,28 +96,14 @@ def save_in_docs(figure: MplFigure, path: Path) -> None:
     figure.savefig(path, facecolor="white", metadata={"Date": None})
 
 
-@dataclass(frozen=True)
-class Drawing:
-    """A figure after drawing and layout.
-
-    described: the description, with the labels that were placed as texts. tips: tooltips of boxes,
-    by the box's id in the SVG.
-    """
-
-    canvas: MplFigure
-    described: Figure
-    tips: Mapping[str, str]
-
-
-def draw(figure: Figure) -> Drawing:
+def draw(figure: Figure) -> MplFigure:
     """Draw a figure within style()."""
     canvas = MplFigure(figsize=(figure.width_in, figure.height_in), layout="constrained")
     FigureCanvasAgg(canvas)
-    tips: dict[str, str] = {}
     all_axes = _axes(canvas, figure)
     for panel, axes in zip(figure.panels, all_axes, strict=True):
         for mark in panel.marks:
-            _draw(mark, axes, tips)
+            _draw(mark, axes)
         _dress(axes, panel)
     _title_axes(canvas, figure, all_axes)
     _draw_legend(canvas, figure.legend)
@@ -125,11 +112,13 @@ def draw(figure: Figure) -> Drawing:
     layout.execute(canvas)
     # Laid out once, so that the files agree; None also saves an extra drawing for each file.
     canvas.set_layout_engine(None)
-    panels = [
-        replace(panel, marks=list(_with_texts(panel, axes)))
-        for panel, axes in zip(figure.panels, all_axes, strict=True)
-    ]
-    return Drawing(canvas, replace(figure, panels=panels), tips)
+    # Where there is room for labels is known only now.
+    for panel, axes in zip(figure.panels, all_axes, strict=True):
+        for mark in panel.marks:
+            if isinstance(mark, Labels):
+                for text in labels.place(mark, panel, _area(axes)):
+                    _draw(text, axes)
+    return canvas
 
 
 def _axes(canvas: MplFigure, figure: Figure) -> list[Axes]:
@@ -224,25 +213,34 @@ def _look(style: Style) -> dict[str, Any]:
     return look
 
 
-def _with_texts(panel: Panel, axes: Axes) -> Iterator[Mark]:
-    """The marks of a panel, with the labels that have room as texts."""
-    for mark in panel.marks:
-        if not isinstance(mark, Labels):
-            yield mark
-            continue
-        for text in labels.place(mark, panel, axes):
-            _draw_text(text, axes, {})
-            yield text
+def _area(axes: Axes) -> Area:
+    """The area of a panel after layout."""
+    points_px = axes.figure.dpi / 72
+    inside = axes.get_window_extent()
+    box = (inside.x0, inside.y0, inside.x1, inside.y1)
+    left, low, right, high = (px / points_px for px in box)
+
+    def at(x: Floats, y: Floats) -> Floats:
+        positions: Floats = axes.transData.transform(numpy.column_stack([x, y])) / points_px
+        return positions
+
+    def size(text: Text) -> tuple[float, float]:
+        drawn = axes.text(0, 0, text.text, fontsize=text.size)
+        extent = drawn.get_window_extent()
+        drawn.remove()
+        return extent.width / points_px, extent.height / points_px
+
+    return Area((left, low, right, high), at, size)
 
 
 @singledispatch
-def _draw(mark: Mark, axes: Axes, tips: dict[str, str]) -> None:
-    """Draw a mark. The tooltip of a box is added to tips, by the id of the box."""
+def _draw(mark: Mark, axes: Axes) -> None:
+    """Draw a mark."""
     raise NotImplementedError(f"no drawing of {type(mark).__name__}")
 
 
 @_draw.register
-def _draw_line(mark: Line, axes: Axes, _: dict[str, str]) -> None:
+def _draw_line(mark: Line, axes: Axes) -> None:
     style = mark.style
     axes.plot(
         mark.x,
@@ -268,7 +266,7 @@ def _draw_intervals(axes: Axes, x: Any, y: Any, x_half: Any, y_half: Any, style:
 
 
 @_draw.register
-def _draw_bars(mark: Bars, axes: Axes, _: dict[str, str]) -> None:
+def _draw_bars(mark: Bars, axes: Axes) -> None:
     colour = print_colour(mark.colour)
     axes.barh(mark.y, mark.length, mark.height, mark.start, color=colour, linewidth=0)
     ends = mark.start + mark.length
@@ -276,7 +274,7 @@ def _draw_bars(mark: Bars, axes: Axes, _: dict[str, str]) -> None:
 
 
 @_draw.register
-def _draw_steps(mark: Steps, axes: Axes, _: dict[str, str]) -> None:
+def _draw_steps(mark: Steps, axes: Axes) -> None:
     colour = print_colour(mark.style.colour)
     look: dict[str, Any] = {"color": colour, "baseline": 0 if mark.closed else None}
     if mark.filled:
@@ -292,7 +290,7 @@ def _draw_steps(mark: Steps, axes: Axes, _: dict[str, str]) -> None:
 
 
 @_draw.register
-def _draw_strokes(mark: Strokes, axes: Axes, _: dict[str, str]) -> None:
+def _draw_strokes(mark: Strokes, axes: Axes) -> None:
     """Draw all as one path, as there may be thousands."""
     ends = numpy.empty((2 * len(mark.x), 2))
     ends[:, 0] = numpy.repeat(mark.x, 2)
@@ -304,30 +302,28 @@ def _draw_strokes(mark: Strokes, axes: Axes, _: dict[str, str]) -> None:
 
 
 @_draw.register
-def _draw_box(mark: Box, axes: Axes, tips: dict[str, str]) -> None:
-    box = Rectangle(
-        (mark.left, mark.top),
-        mark.right - mark.left,
-        mark.bottom - mark.top,
-        facecolor=print_colour(mark.colour),
-        alpha=mark.opacity,
-        linewidth=0,
-        zorder=2,
+def _draw_box(mark: Box, axes: Axes) -> None:
+    axes.add_artist(
+        Rectangle(
+            (mark.left, mark.top),
+            mark.right - mark.left,
+            mark.bottom - mark.top,
+            facecolor=print_colour(mark.colour),
+            alpha=mark.opacity,
+            linewidth=0,
+            zorder=2,
+        )
     )
-    if mark.tip:
-        box.set_gid(f"box{len(tips)}")
-        tips[f"box{len(tips)}"] = mark.tip
-    axes.add_artist(box)
 
 
 @_draw.register
-def _draw_rule(mark: Rule, axes: Axes, _: dict[str, str]) -> None:
+def _draw_rule(mark: Rule, axes: Axes) -> None:
     across = axes.axvline if mark.axis == "x" else axes.axhline
     across(mark.at, color=print_colour(mark.colour), linewidth=mark.width, zorder=1)
 
 
 @_draw.register
-def _draw_text(mark: Text, axes: Axes, _: dict[str, str]) -> None:
+def _draw_text(mark: Text, axes: Axes) -> None:
     axes.annotate(
         mark.text,
         (mark.x, mark.y),
@@ -341,5 +337,5 @@ def _draw_text(mark: Text, axes: Axes, _: dict[str, str]) -> None:
 
 
 @_draw.register
-def _draw_no_labels(mark: Labels, axes: Axes, tips: dict[str, str]) -> None:
+def _draw_no_labels(mark: Labels, axes: Axes) -> None:
     """Labels are drawn after the layout, which determines where there is room."""

@@ -3,6 +3,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import jinja2
@@ -39,6 +40,7 @@ def render(contents: Contents, saved: Mapping[str, Saved]) -> str:
         contents=contents,
         results=results,
         saved=saved,
+        has_files=any(figure.files for figure in saved.values()),
         roles={light: role for role, (light, _) in PALETTE.items()},
         summary=summary(results),
         headlines=[
@@ -72,6 +74,12 @@ def render(contents: Contents, saved: Mapping[str, Saved]) -> str:
 
 def fill(template: str, **values: object) -> str:
     """Fill a template of templates/ with values."""
+    return _environment().get_template(template).render(palette=PALETTE, **values)
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    """Compiles each template once, however many pages are written."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,
@@ -86,7 +94,7 @@ def fill(template: str, **values: object) -> str:
         "percent_interval": percent_interval,
         "readable": readable,
     }
-    return environment.get_template(template).render(palette=PALETTE, **values)
+    return environment
 
 
 def _gains_of(condition: Condition, results: Results, headline: Headline) -> list[Gain]:

@@ -246,7 +246,7 @@ def _text_traces(mark: Text) -> list[Trace]:
 
 @_traces.register
 def _no_traces(mark: Labels) -> list[Trace]:
-    """mpl.draw() has replaced the labels that have room by texts."""
+    """svg.draw() has replaced the labels that have room by texts."""
     return []
 
 

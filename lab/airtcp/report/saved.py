@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A saved figure."""
+"""A figure as the page has it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Saved:
-    """A figure for the page: inline SVG, paths of its files by format, Plotly's document.
+    """Inline SVG, paths of the files for print by format (if any), Plotly's document.
 
     interactive: Plotly's document as JSON; None: the page zooms into the SVG.
     """

@@ -13,7 +13,7 @@ from airtcp.errors import AirtcpError
 from airtcp.files import capture
 from airtcp.files.cwndtrace import read_cwnd_trace
 from airtcp.files.iperf3 import read_iperf3
-from airtcp.files.tcpwatch import read_exchange_ends, read_flows
+from airtcp.files.tcpwatch import read_exchange_ends, read_flows, read_sent
 from airtcp.report.figure import Floats
 from airtcp.results import timeseries
 from airtcp.testbed.model import Flow, Testbed
@@ -21,6 +21,17 @@ from airtcp.testbed.model import Flow, Testbed
 # Inter-arrival times are shown from here, after slow start, if the capture is that long.
 _ARRIVALS_AFTER_NS = 1_000_000_000
 _ARRIVALS_SHOWN = 300
+_SENT_BEFORE_NS = 20_000_000
+
+_SENT_COLUMNS = ("time_ns", "cwnd", "ssthresh", "srtt_us")
+
+# The columns of series.csv.
+_BY_SECOND: Mapping[str, str] = {
+    "goodput": "goodput_mbps",
+    "flow_goodput": "goodput_mbps",
+    "segments": "segments_per_s",
+    "acks": "acks_per_s",
+}
 
 # The kernel's ssthresh before the first loss.
 _NO_SSTHRESH = 0x7FFFFFFF
@@ -62,16 +73,16 @@ def _over_tcp(run_dir: Path, testbed: Testbed) -> list[Flow]:
 
 def over_time(run_dir: Path, testbed: Testbed) -> OverTime:
     """Read the state of TCP and goodput. Raises AirtcpError if a file is missing or corrupt."""
-    traces = read_flows(run_dir, _over_tcp(run_dir, testbed)).sent
-    start_ns = min(trace.columns["time_ns"][0] for trace in traces)
+    sent = read_sent(run_dir, _over_tcp(run_dir, testbed), _SENT_COLUMNS)
+    start_ns = min(samples["time_ns"][0] for samples in sent)
     flows = []
-    for trace in traces:
-        srtt_ms = trace.columns["srtt_us"] / 1000
-        ssthresh = trace.columns["ssthresh"]
+    for samples in sent:
+        srtt_ms = samples["srtt_us"] / 1000
+        ssthresh = samples["ssthresh"]
         flows.append(
             {
-                "time_s": (trace.columns["time_ns"] - start_ns) / 1e9,
-                "cwnd": trace.columns["cwnd"],
+                "time_s": (samples["time_ns"] - start_ns) / 1e9,
+                "cwnd": samples["cwnd"],
                 "ssthresh": numpy.where(ssthresh < _NO_SSTHRESH, ssthresh, numpy.nan),
                 "srtt_ms": numpy.where(srtt_ms > 0, srtt_ms, numpy.nan),  # 0: none measured yet
             }
@@ -81,16 +92,19 @@ def over_time(run_dir: Path, testbed: Testbed) -> OverTime:
 
 
 def by_second(run_dir: Path, testbed: Testbed, what: str) -> list[tuple[Floats, Floats]]:
-    """(end of each second, value) of a series of timeseries.Flow: of each flow, or the sum."""
-    read = timeseries.read(run_dir, testbed, timeseries.CSV_STEP_S)
-    ends_s = read.ends_s - testbed.parameters.baseline_s
+    """(end of each second, value) of a series of series.csv: of each flow, or the sum.
+
+    Raises AirtcpError if the file is missing or corrupt, or flows do not have the series.
+    """
+    recorded = timeseries.read_csv(run_dir / "series.csv")
+    column = _BY_SECOND[what]
+    ends_s = recorded.ends_s - testbed.parameters.baseline_s
+    flows = [flow[column] for flow in recorded.flows]
     if what == "flow_goodput":
-        return [(ends_s, flow.goodput_mbps) for flow in read.flows]
-    columns = {"goodput": "goodput_mbps", "segments": "segments_per_s", "acks": "acks_per_s"}
-    values = [getattr(flow, columns[what]) for flow in read.flows]
-    if any(flow_values is None for flow_values in values):
+        return [(ends_s, values) for values in flows]
+    if any(numpy.isnan(values).any() for values in flows):
         raise AirtcpError(f"{run_dir}: UDP has no {what}")
-    return [(ends_s, numpy.sum(values, axis=0))]
+    return [(ends_s, numpy.sum(flows, axis=0))]
 
 
 def segments_per_ack(run_dir: Path, testbed: Testbed) -> list[tuple[Floats, Floats]]:
@@ -132,11 +146,7 @@ def arrivals(run_dir: Path, testbed: Testbed) -> Arrivals | None:
         return None
     # One flow only: gaps between segments of different flows do not delimit aggregates.
     port = min(read_iperf3(run_dir / first.file("client")).data_ports)
-    segments = _window(
-        segment
-        for segment in capture.read_tcp(path)
-        if port in (segment.source_port, segment.destination_port)
-    )
+    segments = _window(path, port)
     data = [segment for segment in segments if segment.payload_bytes]
     if len(data) < 3:
         raise AirtcpError(f"{path}: fewer than three data segments")
@@ -157,16 +167,29 @@ def arrivals(run_dir: Path, testbed: Testbed) -> Arrivals | None:
     )
 
 
-def _window(segments: Iterator[capture.Segment]) -> list[capture.Segment]:
-    """The segments to show, starting and ending with data; after slow start if possible."""
-    seen: list[capture.Segment] = []
-    late_data = 0
-    for segment in segments:
-        seen.append(segment)
-        if segment.payload_bytes and segment.time_ns - seen[0].time_ns >= _ARRIVALS_AFTER_NS:
-            late_data += 1
+def _window(path: Path, port: int) -> list[capture.Segment]:
+    """The segments of a connection to show, starting and ending with data.
+
+    If the capture is long enough, they are the first after slow start, and little else is read.
+    """
+
+    def of_connection(from_ns: float = 0) -> Iterator[capture.Segment]:
+        return (
+            segment
+            for segment in capture.read_tcp(path, from_ns)
+            if port in (segment.source_port, segment.destination_port)
+        )
+
+    if first := next(of_connection(), None):
+        late: list[capture.Segment] = []
+        late_data = 0
+        for segment in of_connection(first.time_ns + _ARRIVALS_AFTER_NS):
+            late_data += segment.payload_bytes > 0
+            if late_data:
+                late.append(segment)
             if late_data > _ARRIVALS_SHOWN:
-                break
+                return late
+    seen = list(of_connection())
     data = [index for index, segment in enumerate(seen) if segment.payload_bytes]
     shown = data[-_ARRIVALS_SHOWN - 1 :]
     return seen[shown[0] : shown[-1] + 1] if shown else []
@@ -184,15 +207,12 @@ def _aggregates_on_air(air: Path, data: Sequence[capture.Segment]) -> list[int] 
     None if the capture on the air does not contain all of them.
     """
     received_ns = {segment.sequence: segment.time_ns for segment in data}
-    references: dict[int, int | None] = {}
-    for segment in capture.read_tcp(air):
-        if segment.time_ns > data[-1].time_ns:
+    # Most segments were sent shortly before they arrived; reading all of the capture takes longer.
+    for from_ns in (data[0].time_ns - _SENT_BEFORE_NS, 0):
+        references = _references(air, data, received_ns, from_ns)
+        if references.keys() == received_ns.keys():
             break
-        is_data_of_flow = segment.source_port == data[0].source_port and segment.payload_bytes
-        # A segment may be sent again after it arrived if its BlockAck was lost.
-        if is_data_of_flow and segment.time_ns <= received_ns.get(segment.sequence, 0):
-            references[segment.sequence] = segment.ampdu_reference
-    if references.keys() != received_ns.keys():
+    else:
         return None
     numbers = [0]
     for before, now in itertools.pairwise(data[1:]):
@@ -200,3 +220,16 @@ def _aggregates_on_air(air: Path, data: Sequence[capture.Segment]) -> list[int] 
         same = reference is not None and reference == references[before.sequence]
         numbers.append(numbers[-1] if same else numbers[-1] + 1)
     return numbers
+
+
+def _references(
+    air: Path, data: Sequence[capture.Segment], received_ns: Mapping[int, int], from_ns: int
+) -> dict[int, int | None]:
+    """The A-MPDU of the last transmission of each segment before it arrived, by its number."""
+    references: dict[int, int | None] = {}
+    for segment in capture.read_tcp(air, from_ns, data[-1].time_ns + 1):
+        is_data_of_flow = segment.source_port == data[0].source_port and segment.payload_bytes
+        # A segment may be sent again after it arrived if its BlockAck was lost.
+        if is_data_of_flow and segment.time_ns <= received_ns.get(segment.sequence, 0):
+            references[segment.sequence] = segment.ampdu_reference
+    return references

@@ -3,14 +3,16 @@
 
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-import pyarrow
 from pydantic import BeforeValidator, PlainSerializer
 
 from airtcp.experiment.figures import FACTOR_KEYS
 from airtcp.parameters.renames import RENAMED, warn
 from airtcp.results.jsonfile import JsonObject
+
+if TYPE_CHECKING:  # takes a tenth of a second to load, and few commands need it
+    import pyarrow
 
 # Keys of documents whose values are mappings by parameter name.
 _BY_PARAMETER = frozenset({"parameters", "factors", "relative_to", "network"})
@@ -55,7 +57,7 @@ def _renamed(part: Any, by_parameter: bool) -> Any:
     return renamed
 
 
-def table(recorded: pyarrow.Table, where: str) -> pyarrow.Table:
+def table(recorded: "pyarrow.Table", where: str) -> "pyarrow.Table":
     """Rename parameters in results.parquet. where: its path, for the warning."""
     renamed = [name for name in recorded.column_names if name in RENAMED]
     if not renamed:

@@ -2,7 +2,8 @@
 """The bulk flows of a run over time, in steps of equal length."""
 
 import csv
-from collections.abc import Sequence
+import io
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,11 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from airtcp.errors import AirtcpError
 from airtcp.files.clock import read_began_ns
 from airtcp.files.iperf3 import read_iperf3
 from airtcp.files.tcpwatch import TcpTrace, read_flows
+from airtcp.files.text import read_text
 from airtcp.testbed.model import Flow as Sent
 from airtcp.testbed.model import Testbed
 
@@ -143,6 +146,33 @@ def write_csv(path: Path, run_dir: Path, testbed: Testbed) -> None:
         for step, end_s in enumerate(over_time.ends_s):
             for flow in over_time.flows:
                 writer.writerow([f"{end_s:g}", *_row(flow, step)])
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """series.csv. ends_s: as in OverTime. flows: the numeric columns of each flow, NaN if empty."""
+
+    ends_s: NDArray[numpy.float64]
+    flows: Sequence[Mapping[str, NDArray[numpy.float64]]]
+
+
+def read_csv(path: Path) -> Recorded:
+    """Read what write_csv() wrote. Raises AirtcpError if the file is missing or corrupt."""
+    head, *rows = list(csv.reader(io.StringIO(read_text(path)))) or [[]]
+    if tuple(head) != CSV_COLUMNS or not rows:
+        raise AirtcpError(f"{path}: not series.csv of a run")
+    first = CSV_COLUMNS.index("goodput_mbps")
+    names = CSV_COLUMNS[first:]
+    try:
+        values = numpy.array(
+            [[float(cell or "nan") for cell in (row[0], *row[first:])] for row in rows]
+        )
+        count = list(values[:, 0]).count(values[0, 0])
+        by_flow = values.reshape(-1, count, 1 + len(names))
+    except (ValueError, IndexError):
+        raise AirtcpError(f"{path}: not series.csv of a run, or cut short") from None
+    flows = [dict(zip(names, by_flow[:, flow, 1:].T, strict=True)) for flow in range(count)]
+    return Recorded(by_flow[:, 0, 0], flows)
 
 
 def _row(flow: Flow, step: int) -> list[Any]:

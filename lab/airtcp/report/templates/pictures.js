@@ -62,7 +62,7 @@ function dragged(svg, picture) {
 function showTips(svg) {
   const tip = made("div", { class: "tip", hidden: "" });
   document.body.append(tip);
-  for (const title of svg.querySelectorAll("g[id] > title")) {
+  for (const title of svg.querySelectorAll("rect > title")) {
     title.parentElement.dataset.tip = title.textContent;
     title.remove(); // the browser would show it, too
   }
