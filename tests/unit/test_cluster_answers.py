@@ -99,7 +99,10 @@ def test_runs_of_workers_are_stored_and_failures_reported(
     half_written.mkdir(parents=True)
     (half_written / "rubbish").touch()
     todo, outcome = run_sweep(scheduler, machine, out_dir, 4, [])
-    assert [outcome.results[job].status for job in todo[:2]] == ["ok", "failed"]
+    assert [record.read(job.directory(out_dir)).status for job in outcome.recorded] == [
+        "ok",
+        "failed",
+    ]
     assert [outcome.failures.get(job) for job in todo] == [
         None,
         f"it broke (console: {out_dir}/runs/console.log)",
@@ -139,7 +142,7 @@ def test_a_worker_with_other_programs_gets_no_runs(
     lines: list[str] = []
     with cluster_of(other_resources(), clusterworker.resources()) as address:
         todo, outcome = run_sweep(address, machine, tmp_path / "out", 1, lines)
-    assert list(outcome.results) == todo
+    assert outcome.recorded == todo
     [line] = lines
     assert "differs from this machine in airtcp and gets no runs" in line
 
