@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Sweeps of many runs without guests: a stub leaves the files of a short run."""
 
+import io
 import pickle
 import shutil
+import tarfile
 import tempfile
 import time
 from functools import cache
@@ -10,7 +12,6 @@ from pathlib import Path
 
 import fake_run
 
-from airtcp import atomicfile
 from airtcp.backends.base import GuestResult
 from airtcp.backends.guesttools import GuestTools
 from airtcp.experiment.experiment import Case, Experiment, Setting
@@ -99,7 +100,10 @@ def work(task: clusterworker.Task) -> bytes:
     """Do a run on a worker without a process of its own; in place of clusterworker.work()."""
     time.sleep(RUN_S)
     record, contents = files(task.case, task.seed, task.identity)
-    with tempfile.TemporaryDirectory() as scratch:
-        for name, content in contents.items():
-            (Path(scratch) / name).write_bytes(content)
-        return pickle.dumps(RunOutput(record, atomicfile.pack(Path(scratch)), Path("/scratch")))
+    packed = io.BytesIO()  # as atomicfile.pack() does, without files: many workers share a process
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for name, content in sorted(contents.items()):
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    return pickle.dumps(RunOutput(record, packed.getvalue(), Path("/scratch")))

@@ -125,7 +125,8 @@ def test_runs_of_workers_are_stored_and_failures_reported(
 def succeed(task: clusterworker.Task) -> bytes:
     """As answer() for seed 1, for all seeds."""
     packed = io.BytesIO()
-    tarfile.open(fileobj=packed, mode="w").close()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        archive.addfile(tarfile.TarInfo("plan.sh"))
     result = fake_run.record(task.case, task.seed, {})
     return pickle.dumps(RunOutput(result, packed.getvalue(), Path("/scratch")))
 

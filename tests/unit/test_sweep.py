@@ -151,6 +151,33 @@ def test_runs_without_memory_are_retried_with_fewer_in_parallel(
     assert warning == "airtcp: no room beside another; from here on at most 1 at once"
 
 
+@pytest.mark.parametrize(("room_mb", "at_once"), [(100, 1), (1100, 2), (4000, 3)])
+def test_as_many_runs_at_once_as_memory_allows(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, room_mb: int, at_once: int
+) -> None:
+    """Decided before the first run starts; a run alone is always tried."""
+
+    def run_one(request: RunRequest, out: Path) -> RunRecord:
+        mine = out / f"running-{request.case.factors['mcs']}"
+        mine.touch()
+        time.sleep(0.3)
+        (out / f"seen-{len(list(out.glob('running-*')))}").touch()
+        time.sleep(0.3)
+        mine.unlink()
+        return result(request)
+
+    monkeypatch.setattr(uml, "memory_room", lambda _mb: (room_mb, "there is little"))
+    monkeypatch.setattr(sweep, "run_one", run_one)
+    todo = requests(KERNEL, TOOLS, cases(6), [1])
+    assert {job.testbed.memory_mb for job in todo} == {512}
+    lines: list[str] = []
+    outcome = sweep.sweep(todo, tmp_path, 3, lambda *_: None, lines.append)
+    assert set(outcome.recorded) == set(todo) and not outcome.failures
+    assert max(path.name for path in tmp_path.glob("seen-*")) == f"seen-{at_once}"
+    warning = f"there is little, a run may take 512 MB: {at_once} at once"
+    assert lines == ([warning] if at_once < 3 else [])
+
+
 def test_ctrl_c_ends_active_runs_and_keeps_finished_ones(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -174,13 +174,19 @@ def _events(
 ) -> Generator[Event]:
     waiting = deque(todo)
     running: list[_Worker] = []
+    memory = _Memory(todo, processes, say)
     order = {job: number for number, job in enumerate(todo)}
     limit = announced = processes
     why = ""
     try:
         while waiting or running:
             crowded = ""
-            while waiting and len(running) < limit and not crowded:
+            while (
+                waiting
+                and len(running) < limit
+                and memory.has_room(waiting[0], running)
+                and not crowded
+            ):
                 try:
                     with interrupts.held():  # an interrupt must not lose the new process
                         running.append(_start(waiting[0], out_dir))
@@ -216,6 +222,28 @@ def _events(
         raise
     finally:
         _end(running)
+
+
+class _Memory:
+    """The memory that guests may have together, as available when the sweep starts.
+
+    Guests rarely use all of theirs, but one that finds no more is lost.
+    """
+
+    def __init__(self, todo: Sequence[RunRequest], processes: int, say: Say) -> None:
+        """Says if fewer of the runs than `processes` fit."""
+        self._room_mb = 0
+        needed_mb = max((job.testbed.memory_mb for job in todo), default=0)
+        with suppress(CrowdedError):  # the run reports it
+            self._room_mb, why = uml.memory_room(needed_mb)
+            fitting = max(1, self._room_mb // needed_mb) if needed_mb else processes
+            if fitting < min(processes, len(todo)):
+                say(f"{why}, a run may take {needed_mb} MB: {fitting} at once")
+
+    def has_room(self, job: RunRequest, running: Sequence[_Worker]) -> bool:
+        """Whether another run fits beside those that are running. A single run always does."""
+        taken_mb = sum(worker.job.testbed.memory_mb for worker in running)
+        return not running or taken_mb + job.testbed.memory_mb <= self._room_mb
 
 
 def _end(running: Sequence[_Worker]) -> None:
