@@ -10,7 +10,7 @@ SYSTEM := tests/models tests/system tests/determinism
 CHECKPATCH := $(CACHE)/kernel/work-*/linux/scripts/checkpatch.pl
 
 .PHONY: help demo test test-unit test-all test-debug lint lint-python lint-shell lint-kernel verify fuzz soak \
-	kcsan series-check deb-check bpf-check selftests bench bench-peer instructions delivery bianchi growth \
+	kcsan series-check deb-check bpf-check selftests bench bench-peer bench-sweeps instructions delivery bianchi growth \
 	hardware tsq-paper tables plan-hashes tournament lock clean distclean
 
 help: ## this list
@@ -102,6 +102,9 @@ bench: ## measure virtual seconds per wall second and the cost of stations and r
 	$(BENCH) bench/speed.py
 	$(BENCH) bench/stations.py
 	$(BENCH) bench/ns3.py
+
+bench-sweeps: ## measure the cost of a run in sweeps of up to 100,000 runs; PARTS="local indexed"
+	$(BENCH) bench/sweep_scale.py $(PARTS)
 
 bench-peer: ## compare the radio with ns-3's, and write docs/reference/bench-peer.md
 	$(BENCH) bench/peer.py
