@@ -12,8 +12,8 @@ SYSTEM := tests/models tests/system tests/determinism
 CHECKPATCH := $(CACHE)/kernel/work-*/linux/scripts/checkpatch.pl
 
 .PHONY: help demo test test-unit test-all test-debug lint lint-python lint-shell lint-kernel verify fuzz soak \
-	kcsan series-check deb-check bpf-check selftests bench bench-peer bench-reports instructions delivery \
-	bianchi growth hardware tsq-paper tables man plan-hashes tournament lock clean distclean
+	kcsan series-check deb-check bpf-check selftests bench bench-peer bench-reports bench-sweeps instructions \
+	delivery bianchi growth hardware tsq-paper tables man plan-hashes tournament lock clean distclean
 
 help: ## this list
 	@sed -En 's/^([a-z-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 16
@@ -111,6 +111,9 @@ bench: ## measure virtual seconds per wall second and the cost of stations and r
 	$(BENCH) bench/speed.py
 	$(BENCH) bench/stations.py
 	$(NS3) bench/ns3.py
+
+bench-sweeps: ## measure the cost of a run in sweeps of up to 100,000 runs; PARTS="local indexed"
+	$(BENCH) bench/sweep_scale.py $(PARTS)
 
 bench-peer: ## compare the radio with ns-3's, and write docs/reference/bench-peer.md
 	$(NS3) bench/peer.py

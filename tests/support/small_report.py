@@ -81,7 +81,7 @@ def write_results(
                     },
                     "parameters": resolved.plain(),
                     "kernel": {"version": "6.12.9", "hash": "0123456789abcdef"},
-                    "identity": "cd34",
+                    "identity": f"cd34 {policy} {delay} {seed}",
                 }
             )
         summary += _summary(factors, metrics)

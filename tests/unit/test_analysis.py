@@ -116,6 +116,7 @@ def test_sql_cannot_read_or_write_files(
     tmp_path: Path, sql: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sweep = write_sweep(tmp_path / "one", {(7, 1): 10.0})
+    analysis.query("SELECT 1", [sweep], no_warning)  # the first one writes the index
     before = {path: path.is_file() and path.read_bytes() for path in tmp_path.rglob("*")}
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match=r"^SQL: [^\n]+$"):

@@ -2,11 +2,12 @@
 """The command line without a kernel: exit codes, one line per error, standard output."""
 
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+import fake_run
 import pytest
-from fake_run import record
 
 from airtcp import cli, interrupts
 from airtcp.backends.guesttools import GuestTools
@@ -17,7 +18,7 @@ from airtcp.experiment.metrics import METRICS
 from airtcp.experiment.reader import load
 from airtcp.kernel import image
 from airtcp.kernel.image import Kernel
-from airtcp.results import parquet
+from airtcp.results import artifacts, parquet, record
 from airtcp.sweep import session
 from airtcp.sweep.request import RunRequest
 from airtcp.sweep.sweep import Outcome
@@ -38,17 +39,21 @@ def sweep_with(
 ) -> None:
     """Replace sweeps by one that returns at once; runs of the seeds in `failing` fail."""
 
-    def sweep(todo: Sequence[RunRequest], _out: Path, *_: object) -> Outcome:
-        results = {
-            job: record(
+    def sweep(todo: Sequence[RunRequest], out_dir: Path, *_: object) -> Outcome:
+        for job in todo:
+            run_dir = job.directory(out_dir)
+            run_dir.mkdir(parents=True)
+            (run_dir / "plan.sh").touch()
+            run = fake_run.record(
                 *(job.case, job.seed, {} if job.seed in failing else dict.fromkeys(METRICS, 1.0)),
                 status="failed" if job.seed in failing else "ok",
                 error="it broke (console: x)" if job.seed in failing else None,
+                artifacts=artifacts.hashed(run_dir, out_dir),
+                identity=job.identity,
             )
-            for job in todo
-        }
+            record.write(run_dir, run)
         failures = {job: "it broke (console: x)" for job in todo if job.seed in failing}
-        return Outcome(results, failures, interrupted)
+        return Outcome(list(todo), failures, interrupted)
 
     monkeypatch.setattr(session, "sweep", sweep)
 
@@ -211,6 +216,8 @@ def test_results_are_queried_compared_and_exported(
     both = [str(tmp_path / name) for name in "ab"]
     assert cli.main(["results", "query", sql, *both]) == 0
     assert capsys.readouterr().out == ("runs  mean  error\n   7     1  it broke (console: x)\n")
+    for out in both:
+        shutil.rmtree(Path(out) / "runs")
     assert cli.main(["results", "compare", *both]) == 0
     captured = capsys.readouterr()
     assert captured.out.splitlines()[1].split() == (

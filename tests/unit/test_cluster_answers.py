@@ -2,9 +2,13 @@
 """Sweeps on a Dask cluster in this process; a fake replaces the work of a run."""
 
 import errno
+import io
 import pickle
+import tarfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 
 import fake_run
@@ -99,7 +103,10 @@ def test_runs_of_workers_are_stored_and_failures_reported(
     half_written.mkdir(parents=True)
     (half_written / "rubbish").touch()
     todo, outcome = run_sweep(scheduler, machine, out_dir, 4, [])
-    assert [outcome.results[job].status for job in todo[:2]] == ["ok", "failed"]
+    assert [record.read(job.directory(out_dir)).status for job in outcome.recorded] == [
+        "ok",
+        "failed",
+    ]
     assert [outcome.failures.get(job) for job in todo] == [
         None,
         f"it broke (console: {out_dir}/runs/console.log)",
@@ -113,6 +120,37 @@ def test_runs_of_workers_are_stored_and_failures_reported(
     cache = tmp_path / "cache"
     assert (cache / "kernel" / machine[0].hash / "linux").read_text() == "linux"
     assert (cache / "tools" / machine[1].directory.name / "init").read_text() == "init"
+
+
+def succeed(task: clusterworker.Task) -> bytes:
+    """As answer() for seed 1, for all seeds."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        archive.addfile(tarfile.TarInfo("plan.sh"))
+    result = fake_run.record(task.case, task.seed, {})
+    return pickle.dumps(RunOutput(result, packed.getvalue(), Path("/scratch")))
+
+
+def test_a_run_costs_no_question_about_all_workers(
+    scheduler: str,
+    machine: tuple[Kernel, GuestTools],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The scheduler's answer grows with the number of workers."""
+    asked: list[float] = []
+    ask = cluster._Workers._ask
+
+    def count(self: cluster._Workers) -> int:
+        asked.append(time.monotonic())
+        return ask(self)
+
+    monkeypatch.setattr(cluster._Workers, "_ask", count)
+    monkeypatch.setattr(cluster, "work", succeed)
+    todo, outcome = run_sweep(scheduler, machine, tmp_path / "out", 40, [])
+    assert sorted(job.seed for job in outcome.recorded) == [job.seed for job in todo]
+    assert all(later - earlier >= 1 for earlier, later in pairwise(asked))
+    assert len(asked) < len(todo)
 
 
 def test_a_failure_that_affects_all_runs_ends_the_sweep(
@@ -139,7 +177,7 @@ def test_a_worker_with_other_programs_gets_no_runs(
     lines: list[str] = []
     with cluster_of(other_resources(), clusterworker.resources()) as address:
         todo, outcome = run_sweep(address, machine, tmp_path / "out", 1, lines)
-    assert list(outcome.results) == todo
+    assert outcome.recorded == todo
     [line] = lines
     assert "differs from this machine in airtcp and gets no runs" in line
 

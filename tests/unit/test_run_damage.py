@@ -22,7 +22,7 @@ from airtcp.experiment.topology import Network
 from airtcp.kernel.image import Kernel
 from airtcp.parameters import Parameters
 from airtcp.report import model
-from airtcp.results import assembly, documents, flent, metrics, record, timeseries
+from airtcp.results import assembly, documents, flent, index, metrics, record, timeseries
 from airtcp.results.jsonfile import text
 from airtcp.steps.step import Step
 from airtcp.sweep import jobprocess, request, run, session, sweep
@@ -99,20 +99,26 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
 }
 
 
+def split(
+    jobs: list[RunRequest], out_dir: Path, lines: list[str]
+) -> tuple[list[RunRequest], list[RunRequest]]:
+    return sweep.split(jobs, out_dir, index.Index(out_dir), (), lines.append)
+
+
 @pytest.mark.parametrize("kind", DAMAGE)
 def test_a_run_whose_files_have_changed_is_repeated(tmp_path: Path, kind: str) -> None:
     lines: list[str] = []
     done = run.run_one(REQUEST, tmp_path)
-    assert sweep.split([REQUEST], tmp_path, (), lines.append) == ({REQUEST: done}, [])
+    assert split([REQUEST], tmp_path, lines) == ([REQUEST], [])
     assert lines == []
     damage, message = DAMAGE[kind]
     run_dir = run_directory(tmp_path, CASE, 1)
     damage(run_dir)
-    assert sweep.split([REQUEST], tmp_path, (), lines.append) == ({}, [REQUEST])
+    assert split([REQUEST], tmp_path, lines) == ([], [REQUEST])
     assert lines == [f"{run_dir}: {message}: this run is repeated"]
     again = run.run_one(REQUEST, tmp_path)
     assert again == done
-    assert sweep.split([REQUEST], tmp_path, (), lines.append) == ({REQUEST: done}, [])
+    assert split([REQUEST], tmp_path, lines) == ([REQUEST], [])
 
 
 def flip(path: Path, bit: int = 0) -> None:
@@ -262,7 +268,9 @@ def measured(name: str, out_dir: Path, lines: list[str], seeds: int = 1) -> sess
 
 
 def files(directory: Path) -> dict[Path, bytes]:
-    return {path: path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+    """All files except the index, which contains times."""
+    paths = [path for path in directory.rglob("*") if path.is_file() and path.name != index.FILE]
+    return {path: path.read_bytes() for path in paths}
 
 
 @pytest.mark.parametrize("lost", [[], [".experiment"], ["results.json", "results.parquet"]])

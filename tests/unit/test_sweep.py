@@ -20,6 +20,7 @@ from airtcp.experiment.experiment import Case
 from airtcp.kernel.image import Kernel
 from airtcp.parameters import Parameters
 from airtcp.results import flent, metrics, timeseries
+from airtcp.results.index import Index
 from airtcp.results.record import RunRecord
 from airtcp.sweep import run, sweep
 from airtcp.sweep.request import RunRequest, requests
@@ -56,9 +57,7 @@ def test_every_job_runs_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     ]
     outcome, lines = run_sweep(monkeypatch, lambda request, _out: result(request), todo, tmp_path)
     assert not outcome.failures and not outcome.interrupted
-    assert {job: run.seed for job, run in outcome.results.items()} == {
-        job: job.seed for job in todo
-    }
+    assert set(outcome.recorded) == set(todo)
     assert len(lines) == 6
     assert lines[-1].startswith("[6/6] ")
 
@@ -85,7 +84,7 @@ def test_a_job_that_fails_does_not_stop_the_others(
         "its process ended with exit code 3, without an answer",
         None,
     ]
-    assert [todo.index(job) for job in outcome.results] in ([1, 3], [3, 1])
+    assert [todo.index(job) for job in outcome.recorded] in ([1, 3], [3, 1])
 
 
 def test_a_failure_that_affects_all_runs_ends_the_sweep(
@@ -103,7 +102,7 @@ def test_a_failure_that_affects_all_runs_ends_the_sweep(
     todo = requests(KERNEL, TOOLS, cases(8), [1])
     outcome, _ = run_sweep(monkeypatch, run_one, todo, tmp_path)
     assert outcome.stopped == "no space left"
-    assert list(outcome.results) == [todo[0]]
+    assert outcome.recorded == [todo[0]]
     assert not outcome.failures and not outcome.interrupted
     assert {path.name for path in tmp_path.glob("tried-*")} == {"tried-0", "tried-1", "tried-2"}
     assert not list((tmp_path / "runs").glob("*/*"))
@@ -146,10 +145,37 @@ def test_runs_without_memory_are_retried_with_fewer_in_parallel(
 
     todo = requests(KERNEL, TOOLS, cases(4), [1])
     outcome, lines = run_sweep(monkeypatch, run_one, todo, tmp_path)
-    assert set(outcome.results) == set(todo[:3])
+    assert set(outcome.recorded) == set(todo[:3])
     assert outcome.failures == {todo[3]: "never any room"}
     [warning] = [line for line in lines if line.startswith("airtcp:")]
     assert warning == "airtcp: no room beside another; from here on at most 1 at once"
+
+
+@pytest.mark.parametrize(("room_mb", "at_once"), [(100, 1), (1100, 2), (4000, 3)])
+def test_as_many_runs_at_once_as_memory_allows(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, room_mb: int, at_once: int
+) -> None:
+    """Decided before the first run starts; a run alone is always tried."""
+
+    def run_one(request: RunRequest, out: Path) -> RunRecord:
+        mine = out / f"running-{request.case.factors['mcs']}"
+        mine.touch()
+        time.sleep(0.3)
+        (out / f"seen-{len(list(out.glob('running-*')))}").touch()
+        time.sleep(0.3)
+        mine.unlink()
+        return result(request)
+
+    monkeypatch.setattr(uml, "memory_room", lambda _mb: (room_mb, "there is little"))
+    monkeypatch.setattr(sweep, "run_one", run_one)
+    todo = requests(KERNEL, TOOLS, cases(6), [1])
+    assert {job.testbed.memory_mb for job in todo} == {512}
+    lines: list[str] = []
+    outcome = sweep.sweep(todo, tmp_path, 3, lambda *_: None, lines.append)
+    assert set(outcome.recorded) == set(todo) and not outcome.failures
+    assert max(path.name for path in tmp_path.glob("seen-*")) == f"seen-{at_once}"
+    warning = f"there is little, a run may take 512 MB: {at_once} at once"
+    assert lines == ([warning] if at_once < 3 else [])
 
 
 def test_ctrl_c_ends_active_runs_and_keeps_finished_ones(
@@ -174,7 +200,7 @@ def test_ctrl_c_ends_active_runs_and_keeps_finished_ones(
     outcome, _ = run_sweep(monkeypatch, run_one, todo, tmp_path)
     assert time.monotonic() - start < 20
     assert outcome.interrupted
-    assert list(outcome.results) == [todo[0]]
+    assert outcome.recorded == [todo[0]]
     assert (tmp_path / "ended").exists()
 
 
@@ -198,14 +224,14 @@ def test_only_identical_runs_are_reused(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert (tmp_path / done.artifacts["plan.sh"].path).is_file()
 
     jobs = requests(KERNEL, TOOLS, [case], [1, 2])
-    reused, todo = sweep.split(jobs, tmp_path, (), print)
-    assert reused == {jobs[0]: done}
+    reused, todo = sweep.split(jobs, tmp_path, Index(tmp_path), (), print)
+    assert reused == jobs[:1]
     assert todo == [jobs[1]]
     longer = Case(case.factors, case.parameters.replace({"duration": "11s"}))
     other = Kernel(Path("linux"), "6.12.0", "fedcba9876543210")
     for kernel, changed in ((KERNEL, longer), (other, case)):
         jobs = requests(kernel, TOOLS, [changed], [1])
-        assert sweep.split(jobs, tmp_path, (), print) == ({}, jobs)
+        assert sweep.split(jobs, tmp_path, Index(tmp_path), (), print) == ([], jobs)
 
 
 def test_files_of_a_run_are_flushed_before_its_result_is_written(
@@ -247,7 +273,7 @@ def test_error_of_a_failed_guest_is_one_line(
     console = tmp_path / failed.artifacts["console.log"].path
     assert failed.error == f"tc qdisc add dev eth0 (exit code 2) (console: {console})"
     jobs = requests(KERNEL, TOOLS, [case], [1])
-    assert sweep.split(jobs, tmp_path, (), print) == ({}, jobs)
+    assert sweep.split(jobs, tmp_path, Index(tmp_path), (), print) == ([], jobs)
 
 
 def test_error_of_a_full_disk_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

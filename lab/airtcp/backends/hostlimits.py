@@ -5,6 +5,8 @@ import ctypes
 import errno
 import resource
 import signal
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from airtcp.errors import CrowdedError, StopError, reason
@@ -56,6 +58,56 @@ def oom_kills() -> int:
     except OSError:
         return 0
     return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
+
+
+def available_memory() -> list[tuple[int, str]]:
+    """Memory in MB that processes can still get, with a description, from each limit of the host.
+
+    The limits are MemAvailable and the memory cgroups (version 1 or 2) of this process. Empty if
+    none can be read.
+    """
+    limits = []
+    with suppress(OSError, StopIteration, ValueError):
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        text = next(line.split()[1] for line in lines if line.startswith("MemAvailable:"))
+        limits.append((int(text) >> 10, f"{int(text) >> 10:,} MB of memory are available"))
+    for group, files in _memory_groups():
+        with suppress(OSError, ValueError):  # without a limit, version 2 has the word max
+            left_mb = _left(group, *files) >> 20
+            limits.append((left_mb, f"the memory cgroup {group} has {left_mb:,} MB left"))
+    return limits
+
+
+_CGROUPS = Path("/sys/fs/cgroup")
+_OWN_GROUPS = Path("/proc/self/cgroup")
+
+# Files of a memory cgroup of version 2 and 1: its limit, its usage, and the beginning of the keys
+# of memory.stat that include the groups in it.
+_VERSION_2 = ("memory.max", "memory.current", "")
+_VERSION_1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_")
+
+
+def _memory_groups() -> Iterator[tuple[Path, tuple[str, str, str]]]:
+    """The memory cgroups of this process, and the names of their files."""
+    with suppress(OSError, ValueError):
+        for line in _OWN_GROUPS.read_text().splitlines():
+            _, controllers, path = line.split(":", 2)
+            if controllers and "memory" not in controllers.split(","):
+                continue
+            root = _CGROUPS / "memory" if controllers else _CGROUPS
+            inner = root / path.lstrip("/")
+            for group in (inner, *inner.parents):
+                if group.is_relative_to(root):
+                    yield group, _VERSION_1 if controllers else _VERSION_2
+
+
+def _left(group: Path, limit: str, usage: str, prefix: str) -> int:
+    """Memory in bytes that a cgroup has left. Linux reclaims the cache of files."""
+    rows = [line.split() for line in (group / "memory.stat").read_text().splitlines()]
+    cache = {f"{prefix}inactive_file", f"{prefix}active_file"}
+    reclaimable = sum(int(value) for name, value in rows if name in cache)
+    used = int((group / usage).read_text()) - reclaimable
+    return max(0, int((group / limit).read_text()) - used)
 
 
 def blame(failure: str, code: int, console: bytes, kills_before: int) -> None:

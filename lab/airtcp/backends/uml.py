@@ -132,6 +132,22 @@ def memory_dir(memory_mb: int) -> Path:
     /dev/shm is preferred, because a file on disk is written back; otherwise the directory for
     temporary files. Raises CrowdedError if neither is suitable.
     """
+    return _memory_dir(memory_mb)[0]
+
+
+def memory_room(memory_mb: int) -> tuple[int, str]:
+    """Memory in MB for guests of which one has this memory, and what limits it.
+
+    The least of the free space in memory_dir() and of the memory that the host has available.
+    Raises CrowdedError as memory_dir() does.
+    """
+    directory, free_mb = _memory_dir(memory_mb)
+    rooms = [*hostlimits.available_memory(), (free_mb, f"{directory} has {free_mb:,} MB free")]
+    return min(rooms)
+
+
+def _memory_dir(memory_mb: int) -> tuple[Path, int]:
+    """The directory, and its free space in MB."""
     candidates = _memory_dirs()
     for directory in candidates:
         try:
@@ -141,7 +157,7 @@ def memory_dir(memory_mb: int) -> Path:
         free_mb = stat.f_bavail * stat.f_frsize >> 20
         usable = not stat.f_flag & os.ST_NOEXEC and os.access(directory, os.W_OK | os.X_OK)
         if usable and free_mb >= memory_mb:
-            return directory
+            return directory, free_mb
     raise CrowdedError(
         f"a guest needs {memory_mb} MB on a writable file system without noexec, which neither "
         f"{' nor '.join(map(str, candidates))} has; set TMPDIR to a directory on one"

@@ -120,6 +120,15 @@ def add_jobs(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_verify(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--verify",
+        action="store_true",
+        help="read all files of finished runs and compare their hashes (default: only those whose "
+        "size or times have changed since they were verified)",
+    )
+
+
 def add_form(parser: argparse.ArgumentParser) -> None:
     form = parser.add_mutually_exclusive_group()
     for name, text in (("csv", "print CSV"), ("json", "print JSON")):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from airtcp.cli.messages import counter, say
-from airtcp.cli.options import Verbs, add_form, not_negative, path
+from airtcp.cli.options import Verbs, add_form, add_verify, not_negative, path
 from airtcp.errors import AirtcpError, InputError
 from airtcp.experiment import catalogue
 from airtcp.experiment.experiment import Experiment
@@ -79,6 +79,7 @@ def _add_results(parser: argparse.ArgumentParser) -> None:
         "directories", metavar="DIR", type=path, nargs="+", help="OUT of one or more `run` commands"
     )
     add_form(query)
+    add_verify(query)
     query.set_defaults(do=_results_query)
 
     compare = verbs.add_parser(
@@ -99,10 +100,12 @@ def _add_results(parser: argparse.ArgumentParser) -> None:
         help="metric to compare; can be repeated (default: the headline metric of the workload)",
     )
     add_form(compare)
+    add_verify(compare)
     compare.set_defaults(do=_results_compare)
 
     export = verbs.add_parser("export", help="print the table of all runs as CSV")
     export.add_argument("directory", metavar="DIR", type=path, help="OUT of a `run`")
+    add_verify(export)
     export.set_defaults(do=_results_export)
 
 
@@ -196,7 +199,9 @@ def _results_query(options: argparse.Namespace) -> int:
     from airtcp.results import analysis
 
     left_out: list[str] = []
-    answer = analysis.query(options.sql, options.directories, left_out.append)
+    answer = analysis.query(
+        options.sql, options.directories, left_out.append, verify=options.verify
+    )
     print(answer.text(options.form), end="")
     return _warned(left_out, options.directories)
 
@@ -205,7 +210,7 @@ def _results_compare(options: argparse.Namespace) -> int:
     from airtcp.results import analysis
 
     left_out: list[str] = []
-    pairs = analysis.pair(options.first, options.second, left_out.append)
+    pairs = analysis.pair(options.first, options.second, left_out.append, verify=options.verify)
     if not pairs.cases:
         differing = ", ".join(pairs.differing) or "combinations of parameters and seeds"
         raise InputError(
@@ -226,5 +231,6 @@ def _results_export(options: argparse.Namespace) -> int:
     from airtcp.results import analysis
 
     left_out: list[str] = []
-    print(analysis.export(options.directory, left_out.append).text("csv"), end="")
+    answer = analysis.export(options.directory, left_out.append, verify=options.verify)
+    print(answer.text("csv"), end="")
     return _warned(left_out, [options.directory])

@@ -11,7 +11,7 @@ from airtcp.cli import doctor
 from airtcp.cli.certificates import add_certificates, certificates_of
 from airtcp.cli.common import require_cluster_libraries
 from airtcp.cli.messages import say
-from airtcp.cli.options import add_jobs, path
+from airtcp.cli.options import add_jobs, add_verify, path
 from airtcp.errors import NO_SPACE, InputError
 from airtcp.kernel import own_policy
 from airtcp.kernel.own_policy import OwnPolicy
@@ -35,6 +35,7 @@ def add_where(parser: argparse.ArgumentParser) -> None:
         type=path,
         help="directory for runs and results (default: results/NAME)",
     )
+    add_verify(parser)
 
 
 def make_out_dir(options: argparse.Namespace, name: str) -> Path:
@@ -70,4 +71,5 @@ def sweep_options_of(options: argparse.Namespace, policy: OwnPolicy | None) -> S
         certificates=cluster_certificates,
         command=options.command,
         say=say,
+        verify=options.verify,
     )

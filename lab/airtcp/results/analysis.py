@@ -12,12 +12,15 @@ from typing import Any, Literal
 
 import duckdb
 import pyarrow
+import pyarrow.compute
 
 from airtcp.errors import InputError
 from airtcp.experiment.metrics import METRICS, unknown_metric
 from airtcp.parameters import PARAMETER_NAMES, Parameters
 from airtcp.parameters.quantity import Plain
 from airtcp.results import artifacts, documents, parquet
+from airtcp.results.index import Index
+from airtcp.results.record import RUNS
 from airtcp.results.table import aligned, case_name
 from airtcp.statistics import paired_ratio, summarize
 from airtcp.steps.workloads import HEADLINES
@@ -71,18 +74,22 @@ def _shown(value: object) -> str:
 Warn = Callable[[str], object]
 
 
-def table(directory: Path, warn: Warn) -> pyarrow.Table:
+def table(directory: Path, warn: Warn, *, verify: bool = False) -> pyarrow.Table:
     """Read results.parquet, without runs that have damaged files; warn is called for each.
 
-    Raises InputError if the directory has no tables of a sweep, or damaged ones.
+    Files are read only if they have changed since they were verified, or with `verify`. Raises
+    InputError if the directory has no tables of a sweep, or damaged ones.
     """
+    known = None if verify else _as_indexed(directory)
+    if known is not None:
+        return known
     document = documents.read(directory)
     path = directory / parquet.FILE
     sha256 = document.tables.get(parquet.FILE)
     if sha256 and (problem := artifacts.change(path, sha256)):
         raise InputError(f"{path} {problem}; the `run` that wrote it writes it again")
     rows = parquet.read(directory)
-    damaged = artifacts.damaged(document.runs, directory)
+    damaged = artifacts.damaged(document.runs, directory, verify=verify)
     for damage in damaged:
         warn(str(damage))
     excluded = {damage.run.identity for damage in damaged}
@@ -91,11 +98,22 @@ def table(directory: Path, warn: Warn) -> pyarrow.Table:
     )
 
 
-def runs(directories: Sequence[Path], warn: Warn) -> pyarrow.Table:
+def _as_indexed(directory: Path) -> pyarrow.Table | None:
+    """The table of a sweep if nothing has changed since its tables and runs were verified."""
+    index = Index(directory)
+    if not (directory / RUNS).is_dir() or not index.has_tables():
+        return None
+    rows = parquet.read(directory)
+    finished = pyarrow.compute.equal(rows["status"], "ok")
+    identities = set(rows.filter(finished)["identity"].to_pylist())
+    return rows if index.unchanged(identities) == identities else None
+
+
+def runs(directories: Sequence[Path], warn: Warn, *, verify: bool = False) -> pyarrow.Table:
     """The concatenated runs of sweeps; the first column, sweep, is the directory."""
     tables = []
     for directory in directories:
-        rows = table(directory, warn)
+        rows = table(directory, warn, verify=verify)
         names = pyarrow.array([str(directory)] * len(rows), pyarrow.string())
         tables.append(rows.add_column(0, "sweep", names))
     # A column that a sweep of another version does not have is null.
@@ -113,9 +131,9 @@ _CONFIGURATION: dict[str, Any] = {
 }
 
 
-def query(sql: str, directories: Sequence[Path], warn: Warn) -> Answer:
+def query(sql: str, directories: Sequence[Path], warn: Warn, *, verify: bool = False) -> Answer:
     """Run SQL on the view `runs` of these sweeps. Raises InputError for invalid SQL."""
-    view = runs(directories, warn)
+    view = runs(directories, warn, verify=verify)
     with (
         duckdb.connect(config=_CONFIGURATION) as connection,
         # In a thread, because DuckDB rarely checks for Ctrl-C.
@@ -148,9 +166,9 @@ def _one_line(message: str) -> str:
     return " ".join(message.partition("\nLINE ")[0].split())
 
 
-def export(directory: Path, warn: Warn) -> Answer:
+def export(directory: Path, warn: Warn, *, verify: bool = False) -> Answer:
     """The complete table of a sweep."""
-    runs_table = table(directory, warn)
+    runs_table = table(directory, warn, verify=verify)
     rows = zip(*(column.to_pylist() for column in runs_table.columns), strict=True)
     return Answer(runs_table.column_names, list(rows))
 
@@ -193,9 +211,9 @@ class Pairs:
     differing: Sequence[str] = ()
 
 
-def pair(first: Path, second: Path, warn: Warn) -> Pairs:
+def pair(first: Path, second: Path, warn: Warn, *, verify: bool = False) -> Pairs:
     """The runs that two sweeps have in common. Raises InputError as table() does."""
-    tables = [table(directory, warn) for directory in (first, second)]
+    tables = [table(directory, warn, verify=verify) for directory in (first, second)]
     first_runs, second_runs = (
         {run.key: run for run in map(Run.of, table.to_pylist())} for table in tables
     )

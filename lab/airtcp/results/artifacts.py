@@ -10,6 +10,7 @@ from pathlib import Path
 from airtcp import atomicfile
 from airtcp.errors import reason
 from airtcp.results import record
+from airtcp.results.index import Index, stamp
 from airtcp.results.record import RESULT_FILE, RUNS, Artifact, RunRecord
 
 
@@ -51,21 +52,33 @@ class Damage:
         return f"{self.directory}: {self.problem}"
 
 
-def damaged(runs: Sequence[RunRecord], out_dir: Path) -> list[Damage]:
-    """The finished runs of results.json that have damaged files. Reads all files.
+def damaged(runs: Sequence[RunRecord], out_dir: Path, *, verify: bool = False) -> list[Damage]:
+    """The finished runs of results.json that have damaged files.
 
-    Empty if there is no directory of runs: users may keep only the tables.
+    Reads the files of runs that are not in the index or have changed since, and adds those that
+    are undamaged to it. verify: read all files. Empty if there is no directory of runs: users may
+    keep only the tables.
     """
     if not (out_dir / RUNS).is_dir():
         return []
+    index = Index(out_dir)
     finished = [run for run in runs if run.ok]
+    unchanged = set() if verify else index.unchanged(run.identity for run in finished)
+    to_read = [run for run in finished if run.identity not in unchanged]
+
+    def read(run: RunRecord) -> tuple[str, str]:
+        before = stamp(run.identity, run.directory(out_dir))
+        return before, ", ".join(_problems(run, out_dir))
+
+    damages = []
     with ThreadPoolExecutor(os.cpu_count()) as threads:
-        problems = threads.map(lambda run: ", ".join(_problems(run, out_dir)), finished)
-        return [
-            Damage(run, run.directory(out_dir), problem)
-            for run, problem in zip(finished, problems, strict=True)
-            if problem
-        ]
+        for run, (before, problem) in zip(to_read, threads.map(read, to_read), strict=True):
+            if problem:
+                damages.append(Damage(run, run.directory(out_dir), problem))
+            elif before:
+                index.add(run.identity, run.directory(out_dir), before)
+    index.close()
+    return damages
 
 
 def _problems(run: RunRecord, out_dir: Path) -> Iterator[str]:

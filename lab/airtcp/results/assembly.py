@@ -133,13 +133,12 @@ def without(document: SweepDocument, left_out: Collection[RunRecord]) -> SweepDo
         return document
     excluded = set(map(id, left_out))
     runs = tuple(run for run in document.runs if id(run) not in excluded)
+    remaining: dict[str, list[RunRecord]] = {str(run.factors): [] for run in document.runs}
+    for run in runs:
+        remaining[str(run.factors)].append(run)
     groups = {
-        str(run.factors): _CaseRuns(
-            run.factors,
-            run.parameters,
-            [remaining for remaining in runs if remaining.factors == run.factors],
-        )
-        for run in document.runs
+        case: _CaseRuns(run.factors, run.parameters, remaining[case])
+        for case, run in {str(run.factors): run for run in document.runs}.items()
     }
     changed = {str(run.factors) for run in left_out}
     return document.model_copy(

@@ -5,11 +5,15 @@ Workers return the files of runs, which are stored as if the runs had been done 
 """
 
 import logging
+import math
 import pickle
 import queue
+import time
 import uuid
+from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,6 +44,7 @@ Say = Callable[[str], None]
 
 _CONNECT_S = 10
 _POLL_S = 1
+_STORE_THREADS = 8
 
 
 @dataclass(frozen=True)
@@ -71,39 +76,82 @@ def events(
     name = f"airtcp-{uuid.uuid4().hex}"
     with _connected(cluster, say) as client, _with_artifacts(client, kernel, tools, name):
         workers = _Workers(client, cluster.where, say)
-        waiting = list(enumerate(todo))
-        running: dict[Future[bytes], RunRequest] = {}
-        ended: queue.SimpleQueue[Future[bytes]] = queue.SimpleQueue()
+        waiting = deque(enumerate(todo))
+        submitted: dict[Future[bytes], RunRequest] = {}
+        with _Store(out_dir, cluster.where) as store:
+            try:
+                while waiting or submitted:
+                    # Each worker has as many runs waiting as it executes; Dask moves them to
+                    # workers that become idle. More would count as failed if their worker dies.
+                    places = max(1, 2 * workers.places())
+                    while waiting and len(submitted) < places:
+                        number, job = waiting.popleft()
+                        future = _submit(client, job, (name, number))
+                        submitted[future] = job
+                        store.when_done(future, job)
+                    ended = store.next(timeout_s=_POLL_S)
+                    if ended:
+                        future, end = ended
+                        job = submitted.pop(future)
+                        future.release()
+                        yield Event((), job, end)
+            finally:
+                client.cancel(list(submitted))
+
+
+def _submit(client: Client, job: RunRequest, key: tuple[str, int]) -> "Future[bytes]":
+    task = Task(
+        key=key,
+        kernel_version=job.kernel.version,
+        kernel_hash=job.kernel.hash,
+        tools=job.tools.directory.name,
+        case=job.case,
+        seed=job.seed,
+        identity=job.identity,
+    )
+    return client.submit(work, task, key=task.key, resources=dict.fromkeys(resources(), 1))
+
+
+class _Store:
+    """Stores the files of runs in parallel, because each file has to reach the disk."""
+
+    def __init__(self, out_dir: Path, where: str) -> None:
+        self._out_dir = out_dir
+        self._where = where
+        self._threads = ThreadPoolExecutor(_STORE_THREADS)
+        self._ended: queue.SimpleQueue[tuple[Future[bytes], RunRecord | Failure | Exception]]
+        self._ended = queue.SimpleQueue()
+
+    def __enter__(self) -> "_Store":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._threads.shutdown(cancel_futures=True)
+
+    def when_done(self, future: "Future[bytes]", job: RunRequest) -> None:
+        """Store the files of a run when it ends."""
+
+        def begin(future: "Future[bytes]") -> None:
+            with suppress(RuntimeError):  # the sweep has ended
+                self._threads.submit(self._store, future, job)
+
+        future.add_done_callback(begin)
+
+    def _store(self, future: "Future[bytes]", job: RunRequest) -> None:
         try:
-            while waiting or running:
-                # Submit only what can run: tasks waiting on a worker that dies count as failed.
-                places = workers.places()
-                while waiting and len(running) < max(1, places):
-                    number, job = waiting.pop(0)
-                    task = Task(
-                        key=(name, number),
-                        kernel_version=kernel.version,
-                        kernel_hash=kernel.hash,
-                        tools=tools.directory.name,
-                        case=job.case,
-                        seed=job.seed,
-                        identity=job.identity,
-                    )
-                    future = client.submit(
-                        work, task, key=task.key, resources=dict.fromkeys(resources(), 1)
-                    )
-                    running[future] = job
-                    future.add_done_callback(ended.put)
-                try:
-                    future = ended.get(timeout=_POLL_S)
-                except queue.Empty:
-                    continue
-                job = running.pop(future)
-                end = _end(future, job, out_dir, cluster.where)
-                future.release()
-                yield Event((), job, end)
-        finally:
-            client.cancel(list(running))
+            self._ended.put((future, _end(future, job, self._out_dir, self._where)))
+        except Exception as error:
+            self._ended.put((future, error))
+
+    def next(self, timeout_s: float) -> "tuple[Future[bytes], RunRecord | Failure] | None":
+        """The next run that has ended and is stored; None after the timeout. Raises its error."""
+        try:
+            future, end = self._ended.get(timeout=timeout_s)
+        except queue.Empty:
+            return None
+        if isinstance(end, Exception):
+            raise end
+        return future, end
 
 
 class _Workers:
@@ -114,11 +162,24 @@ class _Workers:
         self._where = where
         self._say = say
         self._reported: set[str] = set()
+        self._places = 0
+        self._asked = -math.inf
 
     def places(self) -> int:
-        """Number of parallel runs. Raises AirtcpError if all workers have other versions."""
+        """Number of parallel runs. Raises AirtcpError if all workers have other versions.
+
+        Asks the scheduler once per second at most: it answers with everything about all workers.
+        """
         if self._client.status != "running":
             raise _gone(self._where)
+        now = time.monotonic()
+        if now >= self._asked + _POLL_S:
+            self._places = self._ask()
+            # An answer about a thousand workers takes a while; leave most of the time for runs.
+            self._asked = time.monotonic() + 10 * (time.monotonic() - now)
+        return self._places
+
+    def _ask(self) -> int:
         workers = self._client.scheduler_info()["workers"]
         wrong = {
             address: f"the worker on {worker['host']} differs from this machine in "

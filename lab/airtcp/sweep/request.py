@@ -85,26 +85,27 @@ def requests(
     kernel: Kernel, tools: GuestTools, cases: Sequence[Case], seeds: Iterable[int]
 ) -> list[RunRequest]:
     """All cases with the first seed, then with the next: early results for every case."""
-    hashes = []
+    planned = []
     for case in cases:
         testbed = testbed_of(case)
         steps = plan(testbed)
-        hashes.append((case, testbed, steps, shell.render(steps)))
+        planned.append((case, testbed, steps, _hash_of_case(kernel, tools, case, steps)))
     return [
         RunRequest(
             *(kernel, tools, case, seed, testbed, steps),
-            identity=_identity(kernel, tools, case, seed, script),
+            identity=hashlib.sha256(f"{common} {seed}".encode()).hexdigest(),
         )
         for seed in seeds
-        for case, testbed, steps, script in hashes
+        for case, testbed, steps, common in planned
     ]
 
 
-def _identity(kernel: Kernel, tools: GuestTools, case: Case, seed: int, script: str) -> str:
+def _hash_of_case(kernel: Kernel, tools: GuestTools, case: Case, steps: Sequence[Step]) -> str:
+    """The part of the identity that all seeds of a case have in common."""
     # The script does not contain everything of a custom topology, such as the pages to load.
     network = case.network.plain() if case.network else None
     facts = [
-        *(kernel.hash, tools.directory.name, CODE, seed),
-        *(script, network, case.parameters.plain(), dict(case.factors)),
+        *(kernel.hash, tools.directory.name, CODE),
+        *(shell.render(steps), network, case.parameters.plain(), dict(case.factors)),
     ]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()

@@ -10,14 +10,16 @@ from pathlib import Path
 from airtcp import atomicfile, interrupts
 from airtcp.backends.guesttools import GuestTools
 from airtcp.cache import locked
-from airtcp.errors import InputError, of_file
+from airtcp.errors import InputError, of_file, reason
 from airtcp.experiment.experiment import Case, Experiment
 from airtcp.kernel.image import Kernel
-from airtcp.results import artifacts, assembly, documents
+from airtcp.results import artifacts, assembly, documents, record
 from airtcp.results.documents import SweepDocument
+from airtcp.results.index import Index
+from airtcp.results.record import RESULT_FILE, RunRecord
 from airtcp.sweep.certificates import Certificates
 from airtcp.sweep.request import RunRequest, requests
-from airtcp.sweep.sweep import Outcome, Progress, collect, split, sweep
+from airtcp.sweep.sweep import Failure, Outcome, Progress, collect, split, sweep
 
 # Contains the name of the experiment of a directory, even before results.json is written.
 _EXPERIMENT = ".experiment"
@@ -25,7 +27,10 @@ _EXPERIMENT = ".experiment"
 
 @dataclass(frozen=True)
 class SweepOptions:
-    """How runs are done. seeds: runs per case; jobs: parallel runs (None: one per core)."""
+    """How runs are done. seeds: runs per case; jobs: parallel runs (None: one per core).
+
+    verify: read all files of finished runs, even if their sizes and times have not changed.
+    """
 
     kernel: Kernel
     tools: GuestTools
@@ -35,6 +40,7 @@ class SweepOptions:
     certificates: Certificates | None
     command: str
     say: Callable[[str], None]
+    verify: bool = False
 
 
 @dataclass(frozen=True)
@@ -86,36 +92,71 @@ def _experiment_of_results(out_dir: Path) -> str | None:
 def _measure(
     options: SweepOptions, experiment: Experiment, cases: Sequence[Case], out_dir: Path
 ) -> SweepResult:
+    index = Index(out_dir)
+    try:
+        return _measure_indexed(options, experiment, cases, out_dir, index)
+    finally:
+        index.close()
+
+
+def _measure_indexed(
+    options: SweepOptions,
+    experiment: Experiment,
+    cases: Sequence[Case],
+    out_dir: Path,
+    index: Index,
+) -> SweepResult:
     jobs = requests(options.kernel, options.tools, cases, range(1, options.seeds + 1))
-    done, todo = split(jobs, out_dir, _finished_before(out_dir, options.say), options.say)
+    known = set(index.identities)
+    if options.verify or not index.has_tables():
+        known |= _finished_before(out_dir, options.say)
+    done, todo = split(jobs, out_dir, index, known, options.say, verify=options.verify)
     if done:
         options.say(f"{len(done)} of {len(jobs)} runs are in {out_dir} already")
-    outcome = _do(options, todo, out_dir)
+    outcome = _do(options, todo, out_dir, index)
 
-    results = done | outcome.results
+    failures = dict(outcome.failures)
     stopped = outcome.stopped
     document = None
-    if results:
-        with interrupts.held():
-            runs = [(job.case, result) for job, result in results.items()]
+    with interrupts.held():
+        runs, changed = _records([*done, *outcome.recorded], out_dir)
+        failures |= changed
+        if runs:
             document = assembly.document(experiment, cases, options.kernel, runs, options.command)
             try:
                 document = write_tables(out_dir, document)
+                index.add_tables()
             except OSError as error:
                 document = None
                 stopped = (
                     f"{of_file(error, out_dir)}; results.json and results.parquet are not written"
                 )
-    kept = f"{len(results)} of {len(jobs)} runs are kept in {out_dir}; "
+    kept = f"{len(runs)} of {len(jobs)} runs are kept in {out_dir}; "
     kept += "the same command resumes from there"
     if outcome.interrupted:
         options.say(f"airtcp: interrupted: {kept}")
     else:
-        for job, message in outcome.failures.items():
+        for job, message in failures.items():
             options.say(f"airtcp: {job.name}: {message}")
     if stopped:
         options.say(f"airtcp: {stopped}; {kept}")
-    return SweepResult(document, bool(outcome.failures or stopped), outcome.interrupted)
+    return SweepResult(document, bool(failures or stopped), outcome.interrupted)
+
+
+def _records(
+    jobs: Sequence[RunRequest], out_dir: Path
+) -> tuple[list[tuple[Case, RunRecord]], dict[RunRequest, str]]:
+    """The records of runs with their cases; for those that have changed since, what is wrong."""
+    records: list[tuple[Case, RunRecord]] = []
+    changed = {}
+    for job in jobs:
+        try:
+            records.append((job.case, record.read(job.directory(out_dir))))
+        except OSError as error:
+            changed[job] = f"{RESULT_FILE} cannot be read ({reason(error)})"
+        except ValueError as error:
+            changed[job] = f"{RESULT_FILE} {error}"
+    return records, changed
 
 
 def _finished_before(out_dir: Path, say: Callable[[str], None]) -> set[str]:
@@ -146,16 +187,26 @@ def write_tables(out_dir: Path, document: SweepDocument) -> SweepDocument:
     return document
 
 
-def _do(options: SweepOptions, todo: Sequence[RunRequest], out_dir: Path) -> Outcome:
+def _do(options: SweepOptions, todo: Sequence[RunRequest], out_dir: Path, index: Index) -> Outcome:
     progress = Progress(todo, _write, sys.stderr.isatty())
+
+    def watch(
+        running: Sequence[tuple[RunRequest, float]],
+        job: RunRequest | None,
+        end: RunRecord | Failure | None,
+    ) -> None:
+        if job is not None and isinstance(end, RunRecord) and end.ok:
+            index.add(job.identity, job.directory(out_dir))
+        progress(running, job, end)
+
     if not options.cluster:
         jobs = options.jobs or os.cpu_count() or 1
-        return sweep(todo, out_dir, jobs, progress, options.say)
+        return sweep(todo, out_dir, jobs, watch, options.say)
     from airtcp.sweep import cluster
 
     where = cluster.Cluster(options.cluster, options.jobs, options.certificates)
     events = cluster.events(todo, out_dir, where, options.say)
-    return collect(events, progress)
+    return collect(events, watch)
 
 
 def _write(text: str) -> None:

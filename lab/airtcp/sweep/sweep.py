@@ -10,6 +10,7 @@ import os
 import shutil
 import signal
 import time
+from collections import deque
 from collections.abc import Callable, Collection, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -22,7 +23,9 @@ from typing import Literal, NamedTuple
 from airtcp import interrupts
 from airtcp.backends import hostlimits, uml
 from airtcp.errors import AirtcpError, CrowdedError, StopError, reason
-from airtcp.results.record import RunRecord
+from airtcp.results import index as index_of_runs
+from airtcp.results.index import Index
+from airtcp.results.record import RESULT_FILE, RunRecord
 from airtcp.steps.workloads import HEADLINES
 from airtcp.sweep.request import RunRequest
 from airtcp.sweep.run import Say, expected_virtual_s, finished, run_one
@@ -51,12 +54,13 @@ class Failure:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a sweep: a record for each finished run; whether Ctrl-C interrupted it.
+    """The outcome of a sweep: the runs that have a record; whether Ctrl-C interrupted it.
 
-    stopped: why the remaining runs were not tried; empty if all were.
+    failures: one line for each run that failed, with a record or without. stopped: why the
+    remaining runs were not tried; empty if all were.
     """
 
-    results: dict[RunRequest, RunRecord]
+    recorded: list[RunRequest]
     failures: dict[RunRequest, str]
     interrupted: bool
     stopped: str = ""
@@ -71,22 +75,39 @@ class _Worker:
 
 
 def split(
-    requests: Sequence[RunRequest], out_dir: Path, known: Collection[str], say: Say
-) -> tuple[dict[RunRequest, RunRecord], list[RunRequest]]:
-    """The records of finished runs, and the runs that are still to be done.
+    requests: Sequence[RunRequest],
+    out_dir: Path,
+    index: Index,
+    known: Collection[str],
+    say: Say,
+    *,
+    verify: bool = False,
+) -> tuple[list[RunRequest], list[RunRequest]]:
+    """The finished runs, and the runs that are still to be done.
 
-    known: identities of finished runs in results.json.
+    Reads the files only of runs that are not in the index or have changed since; those that are
+    undamaged are added to it. known: identities of runs that are known to have finished. verify:
+    read all files.
     """
-    with ThreadPoolExecutor(os.cpu_count()) as threads:  # reads all files of the runs
-        finished_runs = threads.map(
-            lambda request: finished(request, out_dir, request.identity in known, say), requests
-        )
-        done = {
-            request: result
-            for request, result in zip(requests, finished_runs, strict=True)
-            if result
-        }
-    return done, [request for request in requests if request not in done]
+    unchanged = set() if verify else index.unchanged(request.identity for request in requests)
+    to_read = [
+        request
+        for request in requests
+        if request.identity not in unchanged
+        and (request.identity in known or (request.directory(out_dir) / RESULT_FILE).exists())
+    ]
+
+    def read(request: RunRequest) -> str:
+        before = index_of_runs.stamp(request.identity, request.directory(out_dir))
+        return before if finished(request, out_dir, request.identity in known, say) else ""
+
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        for request, stamp in zip(to_read, threads.map(read, to_read), strict=True):
+            if stamp:
+                index.add(request.identity, request.directory(out_dir), stamp)
+                unchanged.add(request.identity)
+    done = [request for request in requests if request.identity in unchanged]
+    return done, [request for request in requests if request.identity not in unchanged]
 
 
 class Event(NamedTuple):
@@ -119,7 +140,8 @@ def sweep(
 
 def collect(events: Generator[Event], watch: Watch) -> Outcome:
     """Handle the events of a sweep until its end, Ctrl-C or StopError, and close the generator."""
-    results: dict[RunRequest, RunRecord] = {}
+    # Records stay in their files: a process with many of them would take longer to fork.
+    recorded: list[RunRequest] = []
     failures: dict[RunRequest, str] = {}
     interrupted, stopped = False, ""
     try:
@@ -130,7 +152,7 @@ def collect(events: Generator[Event], watch: Watch) -> Outcome:
                 elif isinstance(end, Failure):
                     failures[job] = end.message
                 else:
-                    results[job] = end
+                    recorded.append(job)
                     if end.error:
                         failures[job] = end.error
                 watch(running, job, end)
@@ -141,7 +163,7 @@ def collect(events: Generator[Event], watch: Watch) -> Outcome:
         interrupted = True
     except StopError as error:
         stopped = str(error)
-    return Outcome(results, failures, interrupted, stopped)
+    return Outcome(recorded, failures, interrupted, stopped)
 
 
 def _events(
@@ -150,15 +172,21 @@ def _events(
     processes: int,
     say: Say,
 ) -> Generator[Event]:
-    waiting = list(todo)
+    waiting = deque(todo)
     running: list[_Worker] = []
+    memory = _Memory(todo, processes, say)
     order = {job: number for number, job in enumerate(todo)}
     limit = announced = processes
     why = ""
     try:
         while waiting or running:
             crowded = ""
-            while waiting and len(running) < limit and not crowded:
+            while (
+                waiting
+                and len(running) < limit
+                and memory.has_room(waiting[0], running)
+                and not crowded
+            ):
                 try:
                     with interrupts.held():  # an interrupt must not lose the new process
                         running.append(_start(waiting[0], out_dir))
@@ -167,7 +195,7 @@ def _events(
                         raise AirtcpError(f"cannot start a run: {reason(error)}") from None
                     crowded = reason(error)
                 else:
-                    waiting.pop(0)
+                    waiting.popleft()
             if not crowded:
                 wait([worker.answer for worker in running], timeout=_POLL_S)
             for worker in [worker for worker in running if worker.answer.poll()]:
@@ -177,8 +205,7 @@ def _events(
                     raise StopError(end.message)
                 if isinstance(end, Failure) and end.affects == "crowd" and limit > 1:
                     crowded = end.message
-                    waiting.append(worker.job)
-                    waiting.sort(key=order.__getitem__)
+                    waiting = deque(sorted([*waiting, worker.job], key=order.__getitem__))
                 else:
                     yield Event(_reached(running, out_dir), worker.job, end)
             if crowded:
@@ -195,6 +222,28 @@ def _events(
         raise
     finally:
         _end(running)
+
+
+class _Memory:
+    """The memory that guests may have together, as available when the sweep starts.
+
+    Guests rarely use all of theirs, but one that finds no more is lost.
+    """
+
+    def __init__(self, todo: Sequence[RunRequest], processes: int, say: Say) -> None:
+        """Says if fewer of the runs than `processes` fit."""
+        self._room_mb = 0
+        needed_mb = max((job.testbed.memory_mb for job in todo), default=0)
+        with suppress(CrowdedError):  # the run reports it
+            self._room_mb, why = uml.memory_room(needed_mb)
+            fitting = max(1, self._room_mb // needed_mb) if needed_mb else processes
+            if fitting < min(processes, len(todo)):
+                say(f"{why}, a run may take {needed_mb} MB: {fitting} at once")
+
+    def has_room(self, job: RunRequest, running: Sequence[_Worker]) -> bool:
+        """Whether another run fits beside those that are running. A single run always does."""
+        taken_mb = sum(worker.job.testbed.memory_mb for worker in running)
+        return not running or taken_mb + job.testbed.memory_mb <= self._room_mb
 
 
 def _end(running: Sequence[_Worker]) -> None:
@@ -298,7 +347,9 @@ class Progress:
 
     def __init__(self, todo: Sequence[RunRequest], write: Callable[[str], None], tty: bool) -> None:
         self._weights = {job: expected_virtual_s(job.testbed) for job in todo}
-        self._ended: set[RunRequest] = set()
+        self._total_s = sum(self._weights.values())
+        self._ended = 0
+        self._ended_s = 0.0
         self._write = write
         self._tty = tty
         self._began = time.monotonic()
@@ -310,13 +361,14 @@ class Progress:
         end: RunRecord | Failure | None,
     ) -> None:
         if job is not None and end is not None:
-            self._ended.add(job)
-            self._line(f"[{len(self._ended)}/{len(self._weights)}] {job.name}: {_verdict(end)}")
+            self._ended += 1
+            self._ended_s += self._weights[job]
+            self._line(f"[{self._ended}/{len(self._weights)}] {job.name}: {_verdict(end)}")
         elif self._tty and running:
             now = "  ".join(f"{job.name} at {virtual_s:.0f} s" for job, virtual_s in running)
             eta = self._eta_s(running)
             left = f"  {eta:.0f} s left" if eta is not None else ""
-            line = f"[{len(self._ended)}/{len(self._weights)}]{left}  {now}"
+            line = f"[{self._ended}/{len(self._weights)}]{left}  {now}"
             self._write(f"\r\033[K{line[: shutil.get_terminal_size().columns - 1]}")
 
     def _line(self, text: str) -> None:
@@ -324,11 +376,9 @@ class Progress:
 
     def _eta_s(self, running: Sequence[tuple[RunRequest, float]]) -> float | None:
         """Remaining wall time in seconds, at the average speed so far."""
-        total = sum(self._weights.values())
-        done = sum(self._weights[job] for job in self._ended)
-        done += sum(min(virtual_s, self._weights[job]) for job, virtual_s in running)
+        done = self._ended_s + sum(min(virtual_s, self._weights[job]) for job, virtual_s in running)
         elapsed_s = time.monotonic() - self._began
-        return elapsed_s * (total - done) / done if done else None
+        return elapsed_s * (self._total_s - done) / done if done else None
 
 
 def _verdict(end: RunRecord | Failure) -> str:
