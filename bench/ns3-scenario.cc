@@ -70,6 +70,7 @@ struct Options {
 	uint32_t seed = 1;
 	bool preamble_detection = true;
 	bool hystart = true;
+	std::string tcp = "ns3::TcpCubic";
 };
 
 struct Counters {
@@ -122,6 +123,7 @@ static bool Parse(Options &o, int argc, char **argv)
 	line.AddValue("preamble_detection",
 		      "false: lock on the first frame at any SNR",
 		      o.preamble_detection);
+	line.AddValue("tcp", "congestion control: ns-3's name", o.tcp);
 	line.AddValue("hystart", "CUBIC's HyStart", o.hystart);
 	line.Parse(argc, argv);
 	return (o.protocol == "tcp" || o.protocol == "udp") &&
@@ -139,7 +141,7 @@ static void SetDefaults(const Options &o)
 
 	RngSeedManager::SetRun(o.seed);
 	Config::SetDefault("ns3::TcpL4Protocol::SocketType",
-			   TypeIdValue(TypeId::LookupByName("ns3::TcpCubic")));
+			   TypeIdValue(TypeId::LookupByName(o.tcp)));
 	Config::SetDefault("ns3::TcpCubic::HyStart", BooleanValue(o.hystart));
 	Config::SetDefault("ns3::TcpSocketBase::Sack", BooleanValue(true));
 	Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(1448));

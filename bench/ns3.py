@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""CPU and wall time of thesis-lan's download in the laboratory and in ns-3, on one core.
+"""CPU and wall time of the same transfers in the laboratory and in ns-3, on one core.
 
 The two run in turns. Whole processes are measured, including set-up and output: `./airtcp run`, and
-ns3-scenario.cc, compiled with Debian's ns-3. SACK is on in both. CPU seconds
-include child processes; on a busy machine, wall seconds are less meaningful.
+ns3-scenario.cc, compiled with Debian's ns-3. SACK is on in both. CPU seconds include child
+processes; on a busy machine, wall seconds are less meaningful. Writes docs/reference/bench.md and
+docs/images/bench.svg, unless --only selects scenarios.
 """
 
+import argparse
 import os
 import re
 import shlex
@@ -14,39 +16,77 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 from statistics import median
 
+from matplotlib.figure import Figure
 from ns3scenario import COMPILE, arguments, compile_scenario, say, values, version
 
 from airtcp.backends.guesttools import build_tools
 from airtcp.errors import AirtcpError
 from airtcp.kernel.image import Kernel, build
 from airtcp.paths import REPOSITORY
+from airtcp.report.mpl import save_in_docs, style
+from airtcp.report.palette import print_colour
+
+PAGE = REPOSITORY / "docs" / "reference" / "bench.md"
+IMAGE = REPOSITORY / "docs" / "images" / "bench.svg"
 
 TURNS = 3
 
 _LIKE_NS3 = ("ack_policy=default", "delay=0ms", "sack=on", "capture=off")
 # ping and tcpwatch almost off: ns3-scenario has no counterpart to them.
 _BARE = ("ping_interval=0ms", "tcp_sample=1s")
+_AC = ("standard=802.11ac", "width=80MHz", "mcs=9", "preset=generic", "ampdu_bytes=1048575B")
 
 
 @dataclass(frozen=True)
 class Row:
-    """A comparison: transport, virtual seconds of transfer, more settings of airtcp.
+    """A scenario: name, virtual seconds of transfer, options of ns3-scenario, airtcp's settings.
 
-    ns-3 has little set-up, which counts for less in a long transfer. UDP is short because iperf3
-    makes a dozen system calls per datagram.
+    at_least: the aim for the ratio of CPU seconds, ns-3's over airtcp's; None: no aim.
     """
 
-    protocol: str
+    name: str
     seconds: int
+    options: Mapping[str, object] = field(default_factory=dict)
     settings: tuple[str, ...] = ()
+    at_least: float | None = None
 
 
-ROWS = (Row("tcp", 30), Row("tcp", 30, _BARE), Row("tcp", 120, _BARE), Row("udp", 5))
+def _stations(number: int, seconds: int, at_least: float | None) -> Row:
+    options = {"stations": number}
+    return Row(f"TCP, {number} stations", seconds, options, (f"stations={number}",), at_least)
+
+
+ROWS = (
+    Row("TCP", 30, at_least=8),
+    Row("TCP, no instruments", 120, settings=_BARE, at_least=12),
+    _stations(4, 10, None),
+    _stations(16, 10, 8),
+    _stations(64, 5, 8),
+    Row("UDP down", 10, {"protocol": "udp"}, ("protocol=udp",), 3),
+    Row(
+        "UDP up",
+        10,
+        {"protocol": "udp", "direction": "upload"},
+        ("protocol=udp", "direction=upload"),
+        3,
+    ),
+    Row("BBR", 10, {"tcp": "ns3::TcpBbr"}, ("congestion_control=bbr",)),
+    # The wire of ns-3 delays both directions.
+    Row("50 ms", 30, {"delay_ms": 25}, ("delay=50ms",)),
+    Row(
+        "802.11ac, 80 MHz",
+        10,
+        {"standard": "802.11ac", "mode": "VhtMcs9", "width_mhz": 80, "ampdu_octets": 1048575},
+        _AC,
+        10,
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -85,18 +125,32 @@ def timed(command: Sequence[str]) -> tuple[str, float, float]:
 
 def airtcp_command(row: Row, out: Path) -> list[str]:
     argv = ["./airtcp", "run", "thesis-lan", "--out", str(out)]
-    settings = (*_LIKE_NS3, f"protocol={row.protocol}", f"duration={row.seconds}s", *row.settings)
-    for setting in settings:
+    settings = (*_LIKE_NS3, f"duration={row.seconds}s", *row.settings)
+    # The last value of a setting applies.
+    for setting in {text.partition("=")[0]: text for text in settings}.values():
         argv += ["--set", setting]
     return argv
 
 
-def compare(row: Row, core: int, scenario: Path, directory: Path) -> None:
+@dataclass(frozen=True)
+class Outcome:
+    """The median costs of a scenario in both."""
+
+    row: Row
+    ns3: Cost
+    airtcp: Cost
+
+    @property
+    def ratio(self) -> float:
+        """How many times as fast airtcp is, per CPU second."""
+        return self.ns3.cpu_s / self.airtcp.cpu_s
+
+
+def compare(row: Row, core: int, scenario: Path, directory: Path) -> Outcome:
     """Run both in turns and print their costs. AirtcpError if one fails."""
     pin = ["taskset", "-c", str(core)]
-    options = {"protocol": row.protocol, "seconds": row.seconds}
-    ns3 = [*pin, str(scenario), *arguments(options)]
-    print(f"\nns-3:   {shlex.join(ns3)}")
+    ns3 = [*pin, str(scenario), *arguments({"seconds": row.seconds, **row.options})]
+    print(f"\n{row.name}\nns-3:   {shlex.join(ns3)}")
     out = directory / "results"
     airtcp = [*pin, *airtcp_command(row, out)]
     print(f"airtcp: {shlex.join(airtcp)}")
@@ -111,12 +165,9 @@ def compare(row: Row, core: int, scenario: Path, directory: Path) -> None:
         costs["airtcp"].append(Cost(airtcp_goodput_mbps(text), cpu_s, wall_s))
         for name, turns in costs.items():
             print_cost(f"turn {turn} {name}", turns[-1], row.seconds)
-    medians = {name: median_cost(turns) for name, turns in costs.items()}
-    for name, cost in medians.items():
-        print_cost(f"median {name}", cost, row.seconds)
-    cpu = medians["ns-3"].cpu_s / medians["airtcp"].cpu_s
-    wall = medians["ns-3"].wall_s / medians["airtcp"].wall_s
-    print(f"airtcp is {cpu:.2f} times as fast as ns-3 per CPU second, {wall:.2f} per wall second")
+    outcome = Outcome(row, median_cost(costs["ns-3"]), median_cost(costs["airtcp"]))
+    print(f"airtcp is {outcome.ratio:.2f} times as fast as ns-3 per CPU second", flush=True)
+    return outcome
 
 
 def median_cost(costs: Sequence[Cost]) -> Cost:
@@ -136,25 +187,88 @@ def print_cost(name: str, cost: Cost, seconds: int) -> None:
     )
 
 
-def print_versions(kernel: Kernel) -> None:
-    print(f"ns-3:   Debian's libns3-dev {version()}, {' '.join(COMPILE)}")
-    print(f"airtcp: Linux {kernel.version}, kernel {kernel.hash}")
+def table(outcomes: Sequence[Outcome]) -> str:
+    """A Markdown table with a row for each scenario."""
+    lines = [
+        "| Scenario | s | Mbit/s: ns-3 | airtcp | CPU s: ns-3 | airtcp | Ratio | Aim |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    for outcome in outcomes:
+        row, ns3, airtcp = outcome.row, outcome.ns3, outcome.airtcp
+        aim = "" if row.at_least is None else f"{row.at_least:g}"
+        ratio = f"{outcome.ratio:.1f}"
+        missed = row.at_least is not None and outcome.ratio < row.at_least
+        lines.append(
+            f"| {row.name} | {row.seconds} | {ns3.goodput_mbps:.1f} | {airtcp.goodput_mbps:.1f} "
+            f"| {ns3.cpu_s:.1f} | {airtcp.cpu_s:.1f} | {f'**{ratio}**' if missed else ratio} "
+            f"| {aim} |"
+        )
+    return "\n".join([*lines, ""])
+
+
+def page(outcomes: Sequence[Outcome], kernel: Kernel) -> str:
+    """docs/reference/bench.md."""
+    load = os.getloadavg()[2]
+    return f"""\
+# Speed beside ns-3
+
+`make bench` measures this on one processor and writes this page: whole processes, including set-up
+and output, in turns, medians of {TURNS}. The ratio is that of CPU seconds, ns-3's over airtcp's; it
+is bold if it misses its aim. [Speed](../explanation/speed.md) explains where the time goes.
+
+{date.today().isoformat()}, {processor()}; load average of the last 15 minutes: {load:.1f}. ns-3
+{version()} (Debian, `{" ".join(COMPILE)}`); Linux {kernel.version}, kernel {kernel.hash}.
+
+![CPU seconds of ns-3 over those of airtcp, by scenario](../images/bench.svg)
+
+{table(outcomes)}"""
+
+
+def processor() -> str:
+    """The model of this machine's processor."""
+    found = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.M)
+    return found[1] if found else "unknown processor"
+
+
+def plot(outcomes: Sequence[Outcome], path: Path) -> None:
+    """Bars of the ratios, with a mark at each aim."""
+    with style():
+        figure = Figure(figsize=(6.4, 0.35 * len(outcomes) + 0.8), layout="constrained")
+        axes = figure.subplots()
+        names = [outcome.row.name for outcome in outcomes]
+        axes.barh(names, [outcome.ratio for outcome in outcomes], color=print_colour("policy0"))
+        for at, outcome in enumerate(outcomes):
+            if outcome.row.at_least is not None:
+                axes.plot(
+                    [outcome.row.at_least] * 2, [at - 0.4, at + 0.4], color=print_colour("ink")
+                )
+        axes.axvline(1, color=print_colour("faint"), linewidth=0.8)
+        axes.invert_yaxis()
+        axes.set_xlabel("CPU seconds of ns-3 / airtcp; black: aim")
+        save_in_docs(figure, path)
 
 
 def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "--only", metavar="TEXT", default="", help="scenarios with this in the name"
+    )
+    only = parser.parse_args().only
+    rows = [row for row in ROWS if only in row.name]
     try:
         kernel = build(say=say)
         build_tools(say)
         core = min(os.sched_getaffinity(0))
         with tempfile.TemporaryDirectory() as name:
-            directory = Path(name)
-            scenario = compile_scenario(directory)
-            print_versions(kernel)
-            for row in ROWS:
-                compare(row, core, scenario, directory)
+            scenario = compile_scenario(Path(name))
+            outcomes = [compare(row, core, scenario, Path(name)) for row in rows]
     except AirtcpError as error:
         say(f"bench: {error}")
         return 1
+    print(f"\n{table(outcomes)}")
+    if not only:
+        plot(outcomes, IMAGE)
+        PAGE.write_text(page(outcomes, kernel))
     return 0
 
 

@@ -2,6 +2,7 @@
 """The comparison with ns-3: parsed output and measured costs. It does not need ns-3."""
 
 import sys
+from pathlib import Path
 
 import ns3
 import ns3scenario
@@ -51,14 +52,39 @@ def test_medians() -> None:
     assert ns3.median_cost(costs) == ns3.Cost(2.0, 20.0, 5.0)
 
 
-@pytest.mark.parametrize("row", ns3.ROWS)
+@pytest.mark.parametrize("row", ns3.ROWS, ids=lambda row: row.name)
 def test_settings_give_one_run_of_the_scenario(row: ns3.Row) -> None:
     argv = ns3.airtcp_command(row, REPOSITORY)
     settings = [argv[n + 1] for n, word in enumerate(argv) if word == "--set"]
     [case] = load("thesis-lan").cases([Setting.parse(text) for text in settings])
     parameters = case.parameters
-    assert (parameters.protocol, parameters.duration_s) == (row.protocol, row.seconds)
+    options = {"protocol": "tcp", "direction": "download", "stations": 1, **row.options}
+    assert parameters.duration_s == row.seconds
+    assert (parameters.protocol, parameters.direction, parameters.stations) == (
+        options["protocol"],
+        options["direction"],
+        options["stations"],
+    )
+    # Only airtcp's wire delays a single direction.
+    assert 1000 * parameters.delay_s == 2 * float(str(options.get("delay_ms", 0)))
+    assert parameters.standard == options.get("standard", "802.11n")
     assert parameters.sack
+
+
+def outcome(row: ns3.Row, ns3_cpu_s: float, airtcp_cpu_s: float) -> ns3.Outcome:
+    return ns3.Outcome(row, ns3.Cost(200, ns3_cpu_s, 1), ns3.Cost(190, airtcp_cpu_s, 1))
+
+
+def test_a_missed_aim_is_bold(tmp_path: Path) -> None:
+    first, second, *_ = ns3.ROWS
+    assert (first.at_least, second.at_least) == (8, 12)
+    outcomes = [outcome(first, 30, 2), outcome(second, 100, 10)]
+    assert ns3.table(outcomes).splitlines()[2:] == [
+        "| TCP | 30 | 200.0 | 190.0 | 30.0 | 2.0 | 15.0 | 8 |",
+        "| TCP, no instruments | 120 | 200.0 | 190.0 | 100.0 | 10.0 | **10.0** | 12 |",
+    ]
+    ns3.plot(outcomes, tmp_path / "bench.svg")
+    assert "<svg" in (tmp_path / "bench.svg").read_text()
 
 
 def test_ns3_has_the_experiments_rate() -> None:
