@@ -37,7 +37,12 @@ IMAGE = REPOSITORY / "docs" / "images" / "bench.svg"
 
 TURNS = 3
 
-_LIKE_NS3 = ("ack_policy=default", "delay=0ms", "sack=on", "capture=off")
+# The radio of ns3-scenario, not the one that is calibrated on hardware.
+_RADIO = (
+    *("ampdu_mpdus=64", "ampdu_bytes=65535B", "ampdu_duration=5484us", "txq_limit=8192"),
+    *("rx_delivery=preset", "coalesce_mpdus=preset", "coalesce=preset"),
+)
+_LIKE_NS3 = ("ack_policy=default", "delay=0ms", "sack=on", "capture=off", *_RADIO)
 # ping and tcpwatch almost off: ns3-scenario has no counterpart to them.
 _BARE = ("ping_interval=0ms", "tcp_sample=1s")
 _AC = ("standard=802.11ac", "width=80MHz", "mcs=9", "preset=generic", "ampdu_bytes=1048575B")
