@@ -5,7 +5,8 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 from airtcp.errors import AirtcpError
@@ -72,14 +73,20 @@ def install(packages: Iterable[str]) -> str:
     Packages that this distribution does not have keep Debian's name.
     """
     managers = (("apt-get install", 0), ("dnf install", 2), ("pacman -S", 3))
-    lines = (REPOSITORY / "lab" / "packages.txt").read_text().splitlines()
-    rows = {row[0]: row for line in lines if not line.startswith("#") and (row := line.split())}
+    rows = _packages()
     command, column = next(
         (manager for manager in managers if find(manager[0].split()[0])), managers[0]
     )
     names = {rows[name][column] if name in rows else name for name in packages}
     known = names - {"-"} or set(packages)
     return f"{command} {' '.join(sorted(known))}"
+
+
+@cache
+def _packages() -> Mapping[str, Sequence[str]]:
+    """The words of each row of packages.txt, by Debian's name."""
+    lines = (REPOSITORY / "lab" / "packages.txt").read_text().splitlines()
+    return {row[0]: row for line in lines if not line.startswith("#") and (row := line.split())}
 
 
 def require(programs: Mapping[str, str]) -> None:

@@ -53,16 +53,21 @@ def limited() -> Iterator[Path]:
     pytest.skip("needs to make a memory cgroup")
 
 
-def test_no_more_runs_than_memory_allows(undisturbed: Path, tmp_path: Path, limited: Path) -> None:
-    command = ["sh", "-c", f'echo $$ >{limited}; exec "$@"', "sh"]
+def sweep_in(shell: list[str], out_dir: Path) -> list[str]:
+    """What a sweep of four runs at once prints on standard error, started by this command."""
     done = subprocess.run(
-        command + sweeps.command(tmp_path, *RUNS, "--jobs", "4"),
+        shell + sweeps.command(out_dir, *RUNS, "--jobs", "4"),
         env=sweeps.ENVIRONMENT,
         capture_output=True,
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    first, *others = done.stderr.splitlines()
+    return done.stderr.splitlines()
+
+
+def test_no_more_runs_than_memory_allows(undisturbed: Path, tmp_path: Path, limited: Path) -> None:
+    command = ["sh", "-c", f'echo $$ >{limited}; exec "$@"', "sh"]
+    first, *others = sweep_in(command, tmp_path)
     assert first.startswith(f"the memory cgroup {limited.parent} has ")
     assert first.endswith(" MB left, a run may take 512 MB: 1 at once")
     assert not [line for line in others if line.startswith("airtcp: ")]
@@ -75,14 +80,8 @@ def test_runs_without_enough_memory_are_repeated_later(
     """The sweep does not see its limit, as in some containers."""
     hide = f'echo $$ >{limited}; mount -t tmpfs none /sys/fs/cgroup; exec "$@"'
     command = ["unshare", "--mount", "sh", "-c", hide, "sh"]
-    done = subprocess.run(
-        command + sweeps.command(tmp_path, *RUNS, "--jobs", "4"),
-        env=sweeps.ENVIRONMENT,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    [*_, line] = [line for line in done.stderr.splitlines() if line.startswith("airtcp: ")]
+    lines = sweep_in(command, tmp_path)
+    [*_, line] = [line for line in lines if line.startswith("airtcp: ")]
     assert "SIGKILL (probably out of memory)" in line
     assert "; from here on at most " in line
     sweeps.assert_same(undisturbed, tmp_path)

@@ -18,6 +18,7 @@ from airtcp.backends.guesttools import GuestTools
 from airtcp.errors import AirtcpError, InputError
 from airtcp.experiment.experiment import Case
 from airtcp.kernel.image import Kernel
+from airtcp.paths import RUN_DIR_IN_GUEST
 from airtcp.steps import network
 from airtcp.testbed.build import testbed_of
 from airtcp.testbed.model import Node, Testbed
@@ -47,9 +48,8 @@ true
 _INPUT, _OUTPUT, _ERRORS, _STATUS = "input", "output", "errors", "status"
 _COMMAND = """\
 cd /tmp
-status() {{ cat >/run/airtcp/{status}; }}
-{command} </run/airtcp/{input} >>/run/airtcp/{output} 2>>/run/airtcp/{errors}
-echo $? | status
+{command} <{run}/{input} >>{run}/{output} 2>>{run}/{errors}
+echo $? >{run}/{status}
 """
 
 
@@ -94,7 +94,12 @@ def command_plan(case: Case, node: str | None, argv: Sequence[str]) -> str:
         raise InputError(f"{node!r} is not a node; {suggest.allowed(node, known)}")
     words = [*([] if node is None else [node]), *argv]
     command = _COMMAND.format(
-        command=shlex.join(words), input=_INPUT, output=_OUTPUT, errors=_ERRORS, status=_STATUS
+        command=shlex.join(words),
+        run=RUN_DIR_IN_GUEST,
+        input=_INPUT,
+        output=_OUTPUT,
+        errors=_ERRORS,
+        status=_STATUS,
     )
     return _network(testbed) + command
 

@@ -259,6 +259,10 @@ Command = Annotated[
     str | None,
     BeforeValidator(_read_command),
     PlainSerializer(lambda command: command or "none"),
-    Shape(lambda: jsonschema.text(r".{1,2000}", "ping -c 3 $AIRTCP_SENDER", "a line for sh")),
+    Shape(
+        lambda: jsonschema.text(
+            f".{{1,{MOST_CHARACTERS}}}", "ping -c 3 $AIRTCP_SENDER", "a line for sh"
+        )
+    ),
     WithCommas(),
 ]
