@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy
 import pytest
-from guests import GUEST, guest_output, splats
+from guests import GUEST, TIME_LIMIT_S, guest_output, splats
 
 from airtcp.backends import shell, uml
 from airtcp.backends.guesttools import GuestTools
@@ -295,7 +295,7 @@ def test_mac80211_counts_dropped_acks_of_radios_and_stations(
     (tmp_path / "plan.sh").write_text(
         f"{shell.render(network.plan(testbed(parameters)))}\n{COUNTS}"
     )
-    result = uml.boot(lab_kernel, tools, tmp_path, seed=1, timeout_wall_s=120)
+    result = uml.boot(lab_kernel, tools, tmp_path, seed=1, timeout_wall_s=TIME_LIMIT_S)
     assert result.status == "ok", result.reason
     lines = (tmp_path / "radios.txt").read_text().splitlines()
     radios = [int(line.split()[1]) for line in lines if line.startswith("filtered ")]

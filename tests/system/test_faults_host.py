@@ -12,6 +12,7 @@ from pathlib import Path
 import deny_syscalls
 import pytest
 import sweeps
+from guests import TIME_LIMIT_S
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.backends.uml import boot
@@ -55,7 +56,7 @@ def test_console_of_a_guest_is_bounded(
 ) -> None:
     (tmp_path / "plan.sh").write_text("head -c 1000000000 /dev/zero\n")
     before_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    result = boot(lab_kernel, tools, tmp_path, seed=1, timeout_wall_s=120)
+    result = boot(lab_kernel, tools, tmp_path, seed=1, timeout_wall_s=TIME_LIMIT_S)
     assert result.status == "failed"
     assert result.reason.startswith("the guest wrote more than 16 MB to its console")
     assert result.console.read_bytes()[:8] == b"airtcp: "

@@ -4,7 +4,7 @@
 import re
 from pathlib import Path
 
-from guests import Say
+from guests import TIME_LIMIT_S, Say
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.backends.uml import boot
@@ -14,7 +14,12 @@ from airtcp.kernel.image import Kernel
 def test_kunit_suites_pass(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, say: Say) -> None:
     (tmp_path / "plan.sh").write_text("dmesg --notime >dmesg.txt")
     result = boot(
-        lab_kernel, tools, tmp_path, seed=1, timeout_wall_s=120, parameters=["kunit.enable=1"]
+        lab_kernel,
+        tools,
+        tmp_path,
+        seed=1,
+        timeout_wall_s=TIME_LIMIT_S,
+        parameters=["kunit.enable=1"],
     )
     assert result.status == "ok", result.reason
     log = (tmp_path / "dmesg.txt").read_text()

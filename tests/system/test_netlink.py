@@ -10,6 +10,7 @@ from typing import Any, get_args
 
 import airsim_attrs
 import pytest
+from guests import TIME_LIMIT_S
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.backends.uml import boot
@@ -57,7 +58,7 @@ airsim preset list >presets
 
 def run(kernel: Kernel, tools: GuestTools, run_dir: Path, plan: str) -> Path:
     (run_dir / "plan.sh").write_text(plan)
-    result = boot(kernel, tools, run_dir, seed=1, timeout_wall_s=120)
+    result = boot(kernel, tools, run_dir, seed=1, timeout_wall_s=TIME_LIMIT_S)
     assert result.status == "ok", result.reason
     return run_dir
 

@@ -68,16 +68,16 @@ def test_wild_jumps_into_the_stub_kill_only_their_process(
 def test_root_can_write_only_to_the_directory_of_the_run(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If a mount for writing is refused, mount(8) mounts read-only."""
+    """If a mount for writing is refused, mount(8) warns, and mounts read-only."""
     plan = f"""\
 try() {{ "$@" 2>/dev/null && echo "$*" >>possible; }}
 mkdir /tmp/host
-mount -t hostfs -o {tmp_path} none /tmp/host
+mount -t hostfs -o {tmp_path} none /tmp/host 2>>mount.log
 try ls /tmp/host/run
 try touch /tmp/host/reached
 try mount -o remount,rw /tmp/host
 umount /tmp/host
-mount -t hostfs -o /proc/self/cwd/run/./.. none /tmp/host
+mount -t hostfs -o /proc/self/cwd/run/./.. none /tmp/host 2>>mount.log
 try touch /tmp/host/reached
 try mount -o remount,rw /
 try touch {tmp_path}/reached
@@ -89,6 +89,7 @@ try touch here
     assert possible.splitlines() == ["ls /tmp/host/run", "touch here"]
     assert not (tmp_path / "reached").exists()
     assert (tmp_path / "run" / "here").exists()
+    assert (tmp_path / "run" / "mount.log").read_text().count("mounted read-only") == 2
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -6,6 +6,8 @@ import itertools
 import json
 from pathlib import Path
 
+from guests import TIME_LIMIT_S
+
 from airtcp.backends.guesttools import GuestTools
 from airtcp.backends.uml import boot
 from airtcp.kernel.image import Kernel
@@ -31,7 +33,7 @@ def test_samples_are_regular_and_final_counters_exact(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
 ) -> None:
     (tmp_path / "plan.sh").write_text(PLAN)
-    result = boot(lab_kernel, tools, tmp_path, seed=1, timeout_wall_s=120)
+    result = boot(lab_kernel, tools, tmp_path, seed=1, timeout_wall_s=TIME_LIMIT_S)
     assert result.status == "ok", result.reason
     with (tmp_path / "watch.csv").open() as file:
         rows = list(csv.DictReader(file))
