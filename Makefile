@@ -47,7 +47,7 @@ lint-python: ## only the checks of Python
 	$(PYTHON) -P -m ruff check
 	$(PYTHON) -P -m ruff format --check
 	python=$$(lab/python.sh test) && PYTHONPATH=lab "$${python%/*}/lint-imports" --no-cache --no-logo
-	$(PYTHON) -P -m mypy lab/airtcp lab/guest/set_policy.py tests bench
+	$(PYTHON) -P -m mypy lab/airtcp tests bench
 
 lint-shell: ## only the checks of shell scripts
 	python=$$(lab/python.sh test) && \

@@ -2,9 +2,7 @@
 """Host programs that builds, runs and tests need, and the packages that contain them."""
 
 import os
-import re
 import shutil
-import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -22,7 +20,8 @@ BUILD: Mapping[str, str] = {
     "ccache": "ccache",
     "xz": "xz-utils",
 }
-RUN: Mapping[str, str] = {
+# In the guest.
+GUEST: Mapping[str, str] = {
     "ip": "iproute2",
     "tc": "iproute2",
     "nstat": "iproute2",
@@ -33,11 +32,9 @@ RUN: Mapping[str, str] = {
     "ping": "iputils-ping",
     "ethtool": "ethtool",
     "tcpdump": "tcpdump",
-    "sysctl": "procps",
-    "setarch": "util-linux",
-    "setpriv": "util-linux",
-    "taskset": "util-linux",
 }
+HOST: Mapping[str, str] = dict.fromkeys(("prlimit", "setarch", "setpriv", "taskset"), "util-linux")
+RUN: Mapping[str, str] = {**GUEST, **HOST}
 TEST: Mapping[str, str] = {
     "qemu-system-x86_64": "qemu-system-x86",
     "modprobe": "kmod",
@@ -97,11 +94,3 @@ def require(programs: Mapping[str, str]) -> None:
             f"missing: {', '.join(missing)}; install with: {install(missing.values())} "
             "(./airtcp doctor lists all requirements)"
         )
-
-
-def files() -> list[Path]:
-    """Paths of the programs that a run needs and of the libraries that they load."""
-    paths = [path for name in RUN if (path := find(name))]
-    linked = subprocess.run(["ldd", *paths], capture_output=True, text=True).stdout
-    libraries = re.findall(r"(/\S+) \(0x", linked)
-    return sorted({Path(path).resolve() for path in (*paths, *libraries)})

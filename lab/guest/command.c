@@ -5,9 +5,10 @@
  *	command NAME run SECONDS TIMES COMMAND
  *	command NAME serve COMMAND
  *
- * COMMAND is for sh. It runs in an empty directory in memory and cannot see the
- * directory of the run. Its output goes to NAME.out and NAME.err there. A file must
- * not exceed 64 MB, and there are at most 600 processes.
+ * COMMAND is for sh; it and its programs are the host's. It runs in an empty
+ * directory in memory and cannot see the directory of the run. Its output goes to
+ * NAME.out and NAME.err there. A file must not exceed 64 MB, and there are at most
+ * 600 processes.
  *
  * run: runs it TIMES times in sequence and prints CSV like exchange does, with a row
  * per execution. It fails if the command fails, or takes longer than SECONDS; then all
@@ -31,6 +32,7 @@
 
 #include "program.h"
 
+#define HOSTROOT	"/run/tools/hostroot"
 #define RUN_DIRECTORY	"/run/airtcp"
 #define MAX_FILE_BYTES	(64 << 20)
 #define MAX_PROCESSES	"600"
@@ -116,8 +118,8 @@ static void begin(const char *command, int output, int errors)
 	dup2(null, STDIN_FILENO);
 	dup2(output, STDOUT_FILENO);
 	dup2(errors, STDERR_FILENO);
-	execl("/bin/sh", "sh", "-c", command, NULL);
-	fail("/bin/sh");
+	execl(HOSTROOT, HOSTROOT, "sh", "-c", command, NULL);
+	fail(HOSTROOT);
 }
 
 /* Wait for the command; SIGCHLD is blocked. Exits unless it has succeeded. */

@@ -178,5 +178,5 @@ def test_programs_are_compiled_once_and_again_if_damaged(
     ]
     assert tools.patience.read_bytes() == content
     assert sorted(path.name for path in (tmp_path / "tools").iterdir()) == sorted(
-        ["lock", tools.directory.name]
+        ["lock", "root.json", "root.lock", tools.directory.name]
     )

@@ -124,7 +124,7 @@ CHANGES = """\
 sleep 2
 in_node phone <<'END'
 set_sysctl tcp_ack_policy default
-must python3 -B /tmp/repolicy.py default
+must set_policy default
 END
 must airsim radio set 3 rate_format ht rate_mcs 2 rate_streams 1 rate_width_mhz 20 rate_gi_ns 800
 sleep 1

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The C programs for the guest: compiled once, cached by content, verified before use."""
+"""The programs for the guest: ours, compiled, and in root/ copies of the host's.
+
+Cached by content, and verified before use.
+"""
 
 import hashlib
 import shutil
@@ -9,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from airtcp import atomicfile, programs
+from airtcp.backends import guestroot
 from airtcp.cache import cache_dir, locked, make_dir, scratch_in
 from airtcp.errors import AirtcpError
 from airtcp.paths import REPOSITORY
@@ -24,12 +28,14 @@ _COMPILE = {
     "node": ["-static", "node.c"],
     "keep": ["-static", "keep.c"],
     "exchange": ["exchange.c"],
+    "hostroot": ["-static", "hostroot.c"],
     "command": ["-static", "command.c"],
     "udpecho": ["udpecho.c"],
     "udpflow": ["-static", "udpflow.c"],
     "drain": ["drain.c"],
     "airsim": ["airsim.c", f"-I{UAPI}", "-lmnl"],
     "saturate": ["saturate.c"],
+    "set_policy": ["-static", "set_policy.c"],
     "tcpwatch": ["-static", "tcpwatch.c"],
     "patience.so": ["-shared", "-fPIC", "patience.c"],
 }
@@ -40,6 +46,11 @@ class GuestTools:
     """Host paths of the programs; in the guest each is GUEST_DIR/<name>."""
 
     directory: Path
+
+    @property
+    def root(self) -> Path:
+        """The root file system of runs."""
+        return self.directory / "root"
 
     @property
     def tcpwatch(self) -> Path:
@@ -64,6 +75,8 @@ def build_tools(say: Callable[[str], None]) -> GuestTools:
     for source in [*sorted(SOURCES.iterdir()), UAPI / "linux" / "airsim.h"]:
         digest.update(f"{source.name}\0".encode() + source.read_bytes())
     home = make_dir(cache_dir() / "tools")
+    copied = guestroot.sources(home / "root.json")
+    digest.update(copied.sha256.encode())
     directory = home / digest.hexdigest()[:16]
     if atomicfile.damage(directory):
         with locked(home / "lock", say):
@@ -72,11 +85,11 @@ def build_tools(say: Callable[[str], None]) -> GuestTools:
                     say(
                         f"the guest programs in {directory} are damaged ({damage}): rebuilding them"
                     )
-                _compile(directory, say)
+                _make(directory, copied, say)
     return GuestTools(directory)
 
 
-def _compile(directory: Path, say: Callable[[str], None]) -> None:
+def _make(directory: Path, copied: guestroot.Sources, say: Callable[[str], None]) -> None:
     say("compiling the guest programs")
     with scratch_in(directory.parent) as scratch:
         new = scratch / "new"
@@ -85,6 +98,7 @@ def _compile(directory: Path, say: Callable[[str], None]) -> None:
             shutil.copy(SOURCES / script, new / script)
         for name, arguments in _COMPILE.items():
             compile_program(new / name, *arguments)
+        guestroot.create(copied, new / "root")
         atomicfile.install(new, directory)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from airtcp import suggest
+from airtcp import programs, suggest
 from airtcp.backends import shell, uml
 from airtcp.backends.guesttools import GuestTools
 from airtcp.errors import AirtcpError, InputError
@@ -24,31 +24,43 @@ from airtcp.testbed.build import testbed_of
 from airtcp.testbed.model import Node, Testbed
 
 _DAY_S = 86400.0
+_LIBRARIES = ":".join(
+    f"/run/guest/{name}"
+    for name in ("lib/x86_64-linux-gnu", "lib64", "usr/lib64", "lib", "usr/lib")
+)
+_LOADER = f"/run/guest/lib64/ld-linux-x86-64.so.2 --library-path {_LIBRARIES}"
 
 _NODES = """\
-# For each node, a command with its name enters it or runs one command in it.
-must mkdir /tmp/bin
+# For each node, a command with its name enters it or runs one command in it. Programs are the
+# host's, and the laboratory's if the host does not have them.
+must mkdir /tmp/bin /tmp/programs
 for node in {nodes}; do
 	cat >/tmp/bin/$node <<END
 #!/bin/sh
 [ \\$# -gt 0 ] || set -- env PS1='$node# ' sh -i
-exec ip netns exec $node "\\$@"
+exec node $node "\\$@"
 END
-	chmod +x /tmp/bin/$node
 done
-PATH=/tmp/bin:$PATH
+for program in {programs}; do
+	cat >/tmp/programs/$program <<END
+#!/bin/sh
+exec {loader} /run/guest/bin/$program "\\$@"
+END
+done
+must chmod +x /tmp/bin/* /tmp/programs/*
+PATH=/tmp/bin:$PATH:/tmp/programs
 """
 _PROMPT = """\
 echo "{addresses}: type the name of a node to enter it;"
 echo "\\`{example}\\` runs one command in it; exit shuts down the guest."
-PS1='airtcp# ' sh -i
+PS1='airtcp# ' hostroot sh -i
 true
 """
 # Files of the directory of the run, which are passed to and from the user.
 _INPUT, _OUTPUT, _ERRORS, _STATUS = "input", "output", "errors", "status"
 _COMMAND = """\
 cd /tmp
-{command} <{run}/{input} >>{run}/{output} 2>>{run}/{errors}
+hostroot {command} <{run}/{input} >>{run}/{output} 2>>{run}/{errors}
 echo $? >{run}/{status}
 """
 
@@ -60,7 +72,8 @@ def _nodes(testbed: Testbed) -> list[Node]:
 def _network(testbed: Testbed) -> str:
     """The script that builds the network and has a command for each node."""
     nodes = " ".join(node.name for node in _nodes(testbed))
-    return f"{shell.render(network.plan(testbed))}\n{_NODES.format(nodes=nodes)}"
+    commands = _NODES.format(nodes=nodes, programs=" ".join(programs.GUEST), loader=_LOADER)
+    return f"{shell.render(network.plan(testbed))}\n{commands}"
 
 
 def plan(case: Case) -> str:
@@ -79,7 +92,15 @@ def interact(kernel: Kernel, tools: GuestTools, case: Case) -> int:
     with tempfile.TemporaryDirectory(prefix="airtcp-shell-") as scratch:
         run_dir = Path(scratch)
         (run_dir / "plan.sh").write_text(plan(case))
-        ended = uml.boot(kernel, tools, run_dir, seed=1, timeout_wall_s=_DAY_S, interactive=True)
+        ended = uml.boot(
+            kernel,
+            tools,
+            run_dir,
+            seed=1,
+            timeout_wall_s=_DAY_S,
+            root=tools.root,
+            interactive=True,
+        )
     return 0 if ended.status == "ok" else 1
 
 
@@ -134,7 +155,13 @@ def execute(
                 _copy(errors, sys.stderr.buffer)
 
             ended = uml.boot(
-                kernel, tools, run_dir, seed=seed, timeout_wall_s=_DAY_S, on_progress=pass_on
+                kernel,
+                tools,
+                run_dir,
+                seed=seed,
+                timeout_wall_s=_DAY_S,
+                root=tools.root,
+                on_progress=pass_on,
             )
             pass_on()
         try:

@@ -73,6 +73,7 @@ class Uml:
             seed=seed,
             memory_mb=memory_mb,
             timeout_wall_s=timeout_wall_s,
+            root=self.tools.root,
         )
 
 
@@ -84,6 +85,7 @@ def boot(
     seed: int,
     memory_mb: int = 512,
     timeout_wall_s: float,
+    root: Path = Path("/"),
     interactive: bool = False,
     on_progress: Callable[[float], None] | None = None,
     parameters: Sequence[str] = (),
@@ -92,7 +94,8 @@ def boot(
 
     In the guest, run_dir is writable at RUN_DIR_IN_GUEST (the working directory) and the tools are
     at GUEST_DIR. The console is written to run_dir/console.log. on_progress is called with the
-    virtual seconds since boot, a few times per second. `interactive` gives the guest the user's
+    virtual seconds since boot, a few times per second. root: the root file system, read-only.
+    `interactive` gives the guest the user's
     terminal and real instead of virtual time. parameters: added to the kernel's command line. The
     failure of a guest is reported by the status of the result, not by an exception. Raises
     StopError or CrowdedError if this machine cannot run the guest, or not together with the current
@@ -101,7 +104,7 @@ def boot(
     hostlimits.allow_open_files()
     hostlimits.require_prctl()
     kills = hostlimits.oom_kills()
-    with _scratch(run_dir, tools, memory_mb) as scratch, hostcpu.reserved() as cpu:
+    with _scratch(run_dir, tools, root, memory_mb) as scratch, hostcpu.reserved() as cpu:
         command = _command(kernel, seed, memory_mb, interactive, cpu, parameters)
         environment = {"PATH": "/usr/bin:/bin", "HOME": str(scratch), "TMPDIR": str(scratch)}
         result = run_guest(
@@ -196,7 +199,7 @@ def _command(
         str(kernel.path.absolute()),
         # The plan creates the radios.
         "airsim.radios=0",
-        *(f"mem={memory_mb}M", "rootfstype=hostfs", "rootflags=/", "ro"),
+        *(f"mem={memory_mb}M", "rootfstype=hostfs", "rootflags=/proc/self/cwd/root/.", "ro"),
         f"hostfs=,writable={_RUN_DIR}",
         *(*clock, f"rng_seed={seed}", "norandmaps", "umid=airtcp"),
         *("con=null", "con0=fd:0,fd:1", "quiet", "panic=-1", *mode),
@@ -208,7 +211,7 @@ def _command(
 
 
 @contextmanager
-def _scratch(run_dir: Path, tools: GuestTools, memory_mb: int) -> Iterator[Path]:
+def _scratch(run_dir: Path, tools: GuestTools, root: Path, memory_mb: int) -> Iterator[Path]:
     """Create the working directory of the host process, with links to what the guest may access.
 
     It is also HOME and TMPDIR, so that guests do not share files.
@@ -221,6 +224,7 @@ def _scratch(run_dir: Path, tools: GuestTools, memory_mb: int) -> Iterator[Path]
     try:
         (scratch / "run").symlink_to(run_dir.resolve())
         (scratch / "tools").symlink_to(tools.directory.resolve())
+        (scratch / "root").symlink_to(root.resolve())
         yield scratch
     finally:
         shutil.rmtree(scratch, ignore_errors=True)

@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -59,12 +59,12 @@ def checks() -> Iterator[Check]:
     yield _addresses()
 
 
-def require_programs() -> None:
-    """Raise AirtcpError if a program that runs need is missing; warn if runs cannot be repeatable.
+def require_programs(needed: Mapping[str, str] = programs.RUN) -> None:
+    """Raise AirtcpError if a program is missing; warn if runs cannot be repeatable.
 
     Cheap enough to call before every run.
     """
-    programs.require(programs.RUN)
+    programs.require(needed)
     if not can_fix_addresses():
         print(f"warning: {_addresses().found}; {_addresses().remedy}", file=sys.stderr)
 

@@ -3,23 +3,10 @@
 
 from dataclasses import replace
 
-from airtcp.paths import REPOSITORY
 from airtcp.steps import hosts, links, wifi
-from airtcp.steps.step import Cancel, In, Sleep, Start, Step, WriteFile, run
+from airtcp.steps.step import Cancel, In, Sleep, Start, Step, run
 from airtcp.testbed import cables
 from airtcp.testbed.model import Change, Move, Testbed
-
-# The program that changes the ACK policy of sockets: on the host, and in the guest.
-_SET_POLICY = REPOSITORY / "lab" / "guest" / "set_policy.py"
-_IN_GUEST = "/tmp/repolicy.py"
-
-
-def programs(testbed: Testbed) -> list[Step]:
-    """Write the programs that the events need."""
-    changes = (event for event in testbed.events if isinstance(event, Change))
-    if all(change.before.ack_policy == change.after.ack_policy for change in changes):
-        return []
-    return [WriteFile(_IN_GUEST, _SET_POLICY.read_text(encoding="utf-8"))]
 
 
 def start(testbed: Testbed) -> list[Step]:
@@ -47,7 +34,7 @@ def _change(testbed: Testbed, change: Change) -> list[Step]:
     node, before, after = testbed.by_name[change.node], change.before, change.after
     inside = hosts.changed(before, after)
     if before.ack_policy != after.ack_policy:
-        inside.append(run(f"python3 -B {_IN_GUEST} {after.ack_policy}"))
+        inside.append(run(f"set_policy {after.ack_policy}"))
     if node.kind == "server" and cables.path(before) != cables.path(after):
         [end] = testbed.ends(node.name)
         inside += links.shaped(replace(end, shaper=cables.forward(after)), "change")

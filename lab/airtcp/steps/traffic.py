@@ -47,7 +47,6 @@ def plan(testbed: Testbed) -> list[Step]:
         *([Jobs(("receivers", "senders"))] if _has_jobs(testbed, listening) else []),
         *listening,
         *_udp_echo(testbed),
-        *events.programs(testbed),
         Sleep(LEAD_S),
         CheckInstruments(),
         Note(),

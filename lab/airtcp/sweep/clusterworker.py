@@ -17,7 +17,7 @@ from pathlib import Path
 from distributed import Worker, WorkerPlugin, get_worker
 from distributed.core import Status
 
-from airtcp import atomicfile, programs
+from airtcp import atomicfile
 from airtcp.backends import hostlimits
 from airtcp.backends.guesttools import GuestTools
 from airtcp.cache import cache_dir, locked
@@ -52,7 +52,6 @@ def fingerprint() -> dict[str, str]:
         "airtcp": CODE[:16],
         "python": platform.python_version(),
         "libraries": _libraries(),
-        "programs": _hash(programs.files()),
     }
 
 
@@ -78,14 +77,6 @@ def mismatches(of_worker: Mapping[str, float]) -> list[str]:
 
 def _resource(part: tuple[str, str]) -> str:
     return f"airtcp:{part[0]}:{part[1]}"
-
-
-def _hash(paths: list[Path]) -> str:
-    digest = hashlib.sha256()
-    for path in paths:
-        content = path.read_bytes()
-        digest.update(f"{path.name}\0{len(content)}\0".encode() + content)
-    return digest.hexdigest()[:16]
 
 
 class ArtifactPlugin(WorkerPlugin):
