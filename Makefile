@@ -13,16 +13,21 @@ CHECKPATCH := $(CACHE)/kernel/work-*/linux/scripts/checkpatch.pl
 
 .PHONY: help demo test test-unit test-all test-debug lint lint-python lint-shell lint-kernel verify fuzz soak \
 	kcsan series-check deb-check bpf-check selftests bench bench-peer bench-reports bench-sweeps instructions \
-	delivery bianchi growth hardware tsq-paper tables man plan-hashes tournament lock clean distclean
+	delivery bianchi growth hardware tsq-paper tables man plan-hashes tournament wheel lock clean distclean
 
 help: ## this list
 	@sed -En 's/^([a-z-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 16
 
+# A wheel in dist/ saves building the kernel, if it has the same patches and configuration.
+WHEEL := $(lastword $(sort $(wildcard dist/airtcp-*.whl)))
 demo: ## a small thesis-lan with default, aad and auto: prints a table, writes report.html
+ifdef WHEEL
+	./airtcp setup --yes run
+	./airtcp kernel import $(WHEEL) || ./airtcp setup --yes
+else
 	./airtcp setup --yes
-	./airtcp run thesis-lan --set ack_policy=default,aad,auto --set delay=0ms,10ms \
-		--duration 10s --seeds 3 --out results/demo
-	./airtcp report results/demo
+endif
+	./airtcp demo
 
 test: ## unit, system and KUnit tests except slow ones; PYTEST="-k radio": only those
 	./airtcp setup --yes test
@@ -47,7 +52,7 @@ lint-python: ## only the checks of Python
 	$(PYTHON) -P -m ruff check
 	$(PYTHON) -P -m ruff format --check
 	python=$$(lab/python.sh test) && PYTHONPATH=lab "$${python%/*}/lint-imports" --no-cache --no-logo
-	$(PYTHON) -P -m mypy lab/airtcp tests bench
+	$(PYTHON) -P -m mypy lab/airtcp lab/wheel.py lab/hatch_build.py tests bench
 
 lint-shell: ## only the checks of shell scripts
 	python=$$(lab/python.sh test) && \
@@ -148,6 +153,9 @@ plan-hashes: ## record the hash of the plan of every case in experiments/, after
 
 man: ## write the manual page docs/reference/airtcp.1 from the command line's help
 	python=$$(lab/python.sh test) && PYTHONPATH=lab "$$python" -P tests/unit/test_man_page.py
+
+wheel: ## build the wheel, which contains the kernel and its root file system, and the sdist, in dist/
+	$(PYTHON) -P lab/wheel.py dist
 
 lock: ## lock the newest versions of the Python libraries in lab/requirements*.txt
 	lab/lock.sh

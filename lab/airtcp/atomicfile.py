@@ -79,7 +79,7 @@ def install(new: Path, target: Path) -> None:
     """
     files = (path for path in sorted(new.rglob("*")) if path.is_file())
     write_json(new / CONTENTS, {str(path.relative_to(new)): _facts(path) for path in files})
-    _place(new, target)
+    place(new, target)
 
 
 def damage(directory: Path) -> str | None:
@@ -103,7 +103,8 @@ def _facts(path: Path) -> dict[str, Any]:
     return {"sha256": sha256(path), "executable": os.access(path, os.X_OK)}
 
 
-def _place(new: Path, target: Path) -> None:
+def place(new: Path, target: Path) -> None:
+    """Write a directory to the disk, and give it its name. For one process at a time."""
     flush(new)
     old = target.with_name(f".{target.name}.old")
     shutil.rmtree(old, ignore_errors=True)
@@ -134,7 +135,7 @@ def unpack(packed: bytes, directory: Path) -> None:
     try:
         with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
             archive.extractall(scratch, filter="data")
-        _place(scratch, directory)
+        place(scratch, directory)
     except OSError:
         shutil.rmtree(scratch, ignore_errors=True)
         raise

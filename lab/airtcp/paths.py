@@ -3,7 +3,14 @@
 
 from pathlib import Path
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+PACKAGE = Path(__file__).resolve().parent
+
+# A wheel has the files of the repository that airtcp uses in the package.
+_SHARE = PACKAGE / "share"
+REPOSITORY = _SHARE if _SHARE.is_dir() else PACKAGE.parents[1]
+
+PROGRAM = "airtcp" if _SHARE.is_dir() else "./airtcp"
+"""The command line's name, for messages."""
 
 EXPERIMENTS_DIR = REPOSITORY / "experiments"
 
@@ -13,13 +20,14 @@ _NEEDED = ("experiments", "kernel/patches/series", "lab/guest", "lab/requirement
 def missing() -> str:
     """Error message if the repository's files cannot be found, in one line; otherwise empty.
 
-    They are not part of the Python package, so an ordinary `pip install` does not include them.
+    They are not part of the Python package, so a wheel that `make wheel` did not make lacks them.
     """
     if all((REPOSITORY / name).exists() for name in _NEEDED):
         return ""
     return (
         f"{REPOSITORY} has no kernel/ and experiments/: airtcp runs from its repository; in a "
-        "clone of it, run ./airtcp, or install it with `pip install -e .`"
+        "clone of it, run ./airtcp, or install it with `pip install -e .` or from the wheel of "
+        "`make wheel`"
     )
 
 

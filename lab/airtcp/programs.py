@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from airtcp.errors import AirtcpError
-from airtcp.paths import REPOSITORY
+from airtcp.paths import PROGRAM, REPOSITORY
 
 BUILD: Mapping[str, str] = {
     "gcc": "gcc",
@@ -92,5 +92,5 @@ def require(programs: Mapping[str, str]) -> None:
     if missing:
         raise AirtcpError(
             f"missing: {', '.join(missing)}; install with: {install(missing.values())} "
-            "(./airtcp doctor lists all requirements)"
+            f"({PROGRAM} doctor lists all requirements)"
         )

@@ -4,59 +4,19 @@
 import ast
 import importlib.metadata
 import re
-import subprocess
 import sys
 import sysconfig
 import tomllib
-import venv
 from pathlib import Path
 
 import pytest
+from installs import environment, install, run
 
 import airtcp
 from airtcp.paths import REPOSITORY
 
 # Import names of libraries whose distributions have other names.
 DISTRIBUTIONS = {"yaml": "pyyaml"}
-
-
-def environment(directory: Path) -> Path:
-    """The directory of programs of a new environment with the libraries of this one."""
-    venv.create(directory, symlinks=True)
-    python = directory / "bin" / "python"
-    ask = "import sysconfig; print(sysconfig.get_path('purelib'))"
-    output = subprocess.run([python, "-c", ask], capture_output=True, text=True, check=True).stdout
-    libraries = sysconfig.get_path("purelib")
-    Path(output.strip(), "libraries.pth").write_text(f"{libraries}\n")
-    return python.parent
-
-
-def install(programs: Path, *what: str) -> None:
-    pip: list[str | Path] = [
-        sys.executable,
-        "-m",
-        "pip",
-        "--python",
-        programs / "python",
-        "install",
-        "-q",
-    ]
-    subprocess.run(
-        [*pip, "--no-index", "--no-build-isolation", "--disable-pip-version-check", *what],
-        check=True,
-        capture_output=True,
-    )
-
-
-def run(programs: Path, cwd: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    """Run the installed program without the environment variables of this process."""
-    return subprocess.run(
-        [programs / "airtcp", *arguments],
-        cwd=cwd,
-        env={"HOME": str(cwd), "PATH": "/usr/bin:/bin"},
-        capture_output=True,
-        text=True,
-    )
 
 
 def test_editable_install_has_a_program_airtcp(tmp_path: Path) -> None:
@@ -79,7 +39,7 @@ def test_program_outside_of_a_clone_explains_how_to_install_it(tmp_path: Path) -
     done = run(programs, tmp_path, "list")
     assert (done.returncode, done.stdout) == (1, "")
     [line] = done.stderr.splitlines()
-    assert line.endswith("in a clone of it, run ./airtcp, or install it with `pip install -e .`")
+    assert line.endswith("with `pip install -e .` or from the wheel of `make wheel`")
 
 
 def test_cluster_verbs_without_dask_explain_how_to_install_it(tmp_path: Path) -> None:

@@ -31,6 +31,10 @@ _FILES = {
 }
 
 
+RECIPE = (_BASIC, tuple(programs.GUEST), _OPENED_LATE, _FILES)
+"""What determines the root file system except the host's files."""
+
+
 class Sources:
     """The files of the root file system, and a hash of their content.
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from airtcp import atomicfile, programs
+from airtcp import atomicfile, prebuilt, programs
 from airtcp.backends import guestroot
 from airtcp.cache import cache_dir, locked, make_dir, scratch_in
 from airtcp.errors import AirtcpError
@@ -33,7 +33,7 @@ _COMPILE = {
     "udpecho": ["udpecho.c"],
     "udpflow": ["-static", "udpflow.c"],
     "drain": ["drain.c"],
-    "airsim": ["airsim.c", f"-I{UAPI}", "-lmnl"],
+    "airsim": ["airsim.c", "-I../../kernel/include/uapi", "-lmnl"],
     "saturate": ["saturate.c"],
     "set_policy": ["-static", "set_policy.c"],
     "tcpwatch": ["-static", "tcpwatch.c"],
@@ -63,21 +63,22 @@ class GuestTools:
         return self.directory / "patience.so"
 
 
-def build_tools(say: Callable[[str], None]) -> GuestTools:
-    """Compile the programs unless cached. Raises AirtcpError with the compiler's first error."""
+def build_tools(say: Callable[[str], None], *, use_prebuilt: bool = True) -> GuestTools:
+    """Compile the programs and copy those of the host, unless cached or prebuilt.
+
+    Raises AirtcpError with the compiler's first error, or if a program is missing.
+    """
+    if use_prebuilt and (found := prebuilt.find("tools", recipe())):
+        return GuestTools(found)
     compiler = shutil.which("gcc")
     if not compiler:
         needed = programs.install(["gcc", "libc6-dev"])
         raise AirtcpError(f"gcc is missing; install it with: {needed}")
     version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True)
-    made = repr((_FLAGS, sorted(_COMPILE), _SCRIPTS))
-    digest = hashlib.sha256(version.stdout.encode() + made.encode())
-    for source in [*sorted(SOURCES.iterdir()), UAPI / "linux" / "airsim.h"]:
-        digest.update(f"{source.name}\0".encode() + source.read_bytes())
     home = make_dir(cache_dir() / "tools")
     copied = guestroot.sources(home / "root.json")
-    digest.update(copied.sha256.encode())
-    directory = home / digest.hexdigest()[:16]
+    facts = f"{version.stdout}\0{recipe()}\0{copied.sha256}"
+    directory = home / hashlib.sha256(facts.encode()).hexdigest()[:16]
     if atomicfile.damage(directory):
         with locked(home / "lock", say):
             if damage := atomicfile.damage(directory):  # unless another process has just built them
@@ -87,6 +88,20 @@ def build_tools(say: Callable[[str], None]) -> GuestTools:
                     )
                 _make(directory, copied, say)
     return GuestTools(directory)
+
+
+def has_prebuilt() -> bool:
+    """Whether the programs need not be built here."""
+    return prebuilt.find("tools", recipe()) is not None
+
+
+def recipe() -> str:
+    """A hash of what determines the programs except the compiler and the host's programs."""
+    made = repr((_FLAGS, sorted(_COMPILE.items()), _SCRIPTS, guestroot.RECIPE))
+    digest = hashlib.sha256(made.encode())
+    for source in [*sorted(SOURCES.iterdir()), UAPI / "linux" / "airsim.h"]:
+        digest.update(f"{source.name}\0".encode() + source.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def _make(directory: Path, copied: guestroot.Sources, say: Callable[[str], None]) -> None:

@@ -12,6 +12,7 @@ from airtcp import interrupts, streams
 from airtcp.cli import parser
 from airtcp.cli.messages import say
 from airtcp.errors import AirtcpError, RenamedWarning, reason
+from airtcp.paths import PROGRAM
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -39,7 +40,7 @@ def _main(arguments: Sequence[str]) -> int:
         except SystemExit:  # also raised by --help
             sys.stdout.flush()
             raise
-        options.command = "./airtcp " + shlex.join(arguments)
+        options.command = f"{PROGRAM} " + shlex.join(arguments)
         code: int = options.do(options)
         sys.stdout.flush()
         return code

@@ -4,7 +4,6 @@
 import argparse
 import os
 
-from airtcp import programs
 from airtcp.cli import doctor
 from airtcp.cli.certificates import add_certificates, certificates_of
 from airtcp.cli.common import require_cluster_libraries
@@ -61,6 +60,6 @@ def _worker(options: argparse.Namespace) -> int:
     from airtcp.sweep import clusterservers
 
     require_cluster_libraries()
-    doctor.require_programs(programs.HOST)
+    doctor.require_programs(has_guest=True)
     jobs = options.jobs or os.cpu_count() or 1
     clusterservers.worker(options.scheduler, jobs, certificates_of(options))

@@ -12,11 +12,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from airtcp import programs
+from airtcp.backends import guesttools
 from airtcp.backends.uml import can_fix_addresses, memory_dir
 from airtcp.cache import cache_dir
 from airtcp.cli.options import Verbs, add_json
 from airtcp.errors import AirtcpError
+from airtcp.kernel import image
 from airtcp.kernel.source import DEBIAN_TARBALL, SERIES
+from airtcp.paths import PROGRAM
 
 # From linux/seccomp.h and asm/unistd_64.h.
 _SECCOMP, _SECCOMP_GET_ACTION_AVAIL, _SECCOMP_RET_TRAP = 317, 2, 0x00030000
@@ -42,16 +45,22 @@ class Check:
 
 def checks() -> Iterator[Check]:
     """Check everything, cheap checks first."""
-    for program, package in {**programs.BUILD, **programs.RUN}.items():
+    for program, package in programs.HOST.items():
         path = programs.find(program)
         yield Check(program, bool(path), path or "missing", programs.install([package]))
-    optional = ((programs.TEST, "make test"), (programs.DEB, "./airtcp kernel deb"))
+    has_kernel = image.has_prebuilt()
+    if has_kernel:
+        yield Check("kernel", True, f"prebuilt: {image.default_hash()}", "")
+    for program, package in _for_building().items():
+        path = programs.find(program)
+        yield Check(program, bool(path), path or "missing", programs.install([package]), has_kernel)
+    optional = ((programs.TEST, "make test"), (programs.DEB, f"{PROGRAM} kernel deb"))
     for needed, command in optional:
         for program, package in needed.items():
             path = programs.find(program)
             remedy = f"{programs.install([package])} (for {command})"
             yield Check(program, bool(path), path or "missing", remedy, optional=True)
-    yield _kernel_source()
+    yield _kernel_source(has_kernel)
     yield _cache()
     yield _guest_memory()
     yield _ptrace()
@@ -59,12 +68,14 @@ def checks() -> Iterator[Check]:
     yield _addresses()
 
 
-def require_programs(needed: Mapping[str, str] = programs.RUN) -> None:
-    """Raise AirtcpError if a program is missing; warn if runs cannot be repeatable.
+def require_programs(*, has_guest: bool = False) -> None:
+    """Raise AirtcpError if a program that runs need is missing; warn if runs cannot be repeatable.
 
-    Cheap enough to call before every run.
+    has_guest: the guest's programs come from another machine, as they do from a wheel. Cheap enough
+    to call before every run.
     """
-    programs.require(needed)
+    has_guest = has_guest or guesttools.has_prebuilt()
+    programs.require(programs.HOST if has_guest else programs.RUN)
     if not can_fix_addresses():
         print(f"warning: {_addresses().found}; {_addresses().remedy}", file=sys.stderr)
 
@@ -96,14 +107,23 @@ def main(*, as_json: bool) -> int:
     return 0 if all(check.ok or check.optional for check in results) else 1
 
 
-def _kernel_source() -> Check:
+def _for_building() -> Mapping[str, str]:
+    """Programs for building the kernel and the root file system of the guest."""
+    return programs.BUILD if guesttools.has_prebuilt() else {**programs.BUILD, **programs.GUEST}
+
+
+def _kernel_source(optional: bool) -> Check:
     has_tarball = DEBIAN_TARBALL.is_file()
     remedy = (
         f"apt-get install linux-source-{SERIES} (Debian 12: from the security suite), or pass a "
         f"Linux {SERIES}.y tree or tarball with --kernel-source"
     )
     return Check(
-        "kernel source", has_tarball, str(DEBIAN_TARBALL) if has_tarball else "missing", remedy
+        "kernel source",
+        has_tarball,
+        str(DEBIAN_TARBALL) if has_tarball else "missing",
+        remedy,
+        optional,
     )
 
 

@@ -11,6 +11,7 @@ from airtcp.cli.options import Verbs, add_experiment, add_json, add_policy, add_
 from airtcp.experiment import figures, topology_text
 from airtcp.experiment.experiment import Case, Experiment
 from airtcp.parameters import Parameters
+from airtcp.paths import PROGRAM
 
 
 def add(verbs: Verbs) -> None:
@@ -92,7 +93,7 @@ def _new(options: argparse.Namespace) -> int:
     experiment_file, *others = template.write(options.experiment)
     for path in (experiment_file, *others):
         print(path)
-    say(f"next: ./airtcp run {experiment_file}")
+    say(f"next: {PROGRAM} run {experiment_file}")
     return 0
 
 

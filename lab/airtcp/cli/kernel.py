@@ -5,10 +5,12 @@ import argparse
 from pathlib import Path
 from typing import get_args
 
+from airtcp import prebuilt
+from airtcp.backends import guesttools
 from airtcp.cli.common import own_policy_of
 from airtcp.cli.messages import say
 from airtcp.cli.options import Verbs, add_kernel_source, add_policy
-from airtcp.errors import InputError
+from airtcp.errors import AirtcpError, InputError
 from airtcp.kernel import deb, image, own_policy, series
 from airtcp.kernel.image import Kernel
 
@@ -33,8 +35,22 @@ def add(verbs: Verbs) -> None:
         add_policy(verb)
         add_kernel_source(verb)
         verb.set_defaults(do=do)
+    _add_import(kernel_verbs)
     _add_series(kernel_verbs)
     _add_deb(kernel_verbs)
+
+
+def _add_import(verbs: Verbs) -> None:
+    wheel = verbs.add_parser(
+        "import",
+        help="use the kernel of a wheel instead of building it",
+        description=(
+            "Take the kernel and the guest's programs from a wheel that `make wheel` made. They "
+            "are used while this checkout has the same patches, configuration and sources."
+        ),
+    )
+    wheel.add_argument("wheel", metavar="WHEEL", type=Path, help="airtcp-*.whl")
+    wheel.set_defaults(do=_kernel_import)
 
 
 def _add_series(verbs: Verbs) -> None:
@@ -111,6 +127,18 @@ def _kernel_build(options: argparse.Namespace) -> int:
 
 def _kernel_path(options: argparse.Namespace) -> int:
     print(_kernel(options).path)
+    return 0
+
+
+def _kernel_import(options: argparse.Namespace) -> int:
+    directory = prebuilt.unpack(options.wheel, say)
+    kernel = prebuilt.find("kernel", image.default_recipe())
+    if not kernel or not prebuilt.find("tools", guesttools.recipe()):
+        raise AirtcpError(
+            f"{options.wheel}: not used, because this checkout has other patches, configuration or "
+            "sources of the guest's programs"
+        )
+    print(directory)
     return 0
 
 

@@ -7,11 +7,13 @@ from importlib import import_module
 from types import ModuleType
 
 from airtcp.cli.version import ShowVersion
+from airtcp.paths import PROGRAM
 
 # The verbs that each module adds. Only the module of the given verb is imported: importing all of
 # them takes longer than `list`.
 GROUPS: Mapping[str, Sequence[str]] = {
     "run": ("run",),
+    "demo": ("demo",),
     "tournament": ("tournament",),
     "listing": ("list",),
     "experiments": ("show", "new", "schema"),
@@ -24,11 +26,11 @@ GROUPS: Mapping[str, Sequence[str]] = {
     "completion": ("completion",),
 }
 
-_EPILOG = """\
+_EPILOG = f"""\
 examples:
-  ./airtcp run thesis-lan --set delay=0ms,50ms --set ack_policy=default,aad --seeds 3
-  ./airtcp run thesis-lan --duration 10s --jobs 2 --json > thesis-lan.json
-  ./airtcp report results/thesis-lan
+  {PROGRAM} run thesis-lan --set delay=0ms,50ms --set ack_policy=default,aad --seeds 3
+  {PROGRAM} run thesis-lan --duration 10s --jobs 2 --json > thesis-lan.json
+  {PROGRAM} report results/thesis-lan
 exit codes: 0 success, 1 a run or a build failed, 2 bad input, 130 interrupted
 """
 

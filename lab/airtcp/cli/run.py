@@ -20,6 +20,7 @@ from airtcp.errors import InputError
 from airtcp.experiment import catalogue
 from airtcp.experiment.experiment import Case, Experiment
 from airtcp.kernel.own_policy import OwnPolicy
+from airtcp.paths import PROGRAM
 from airtcp.results import documents, reproduction, table
 from airtcp.sweep.session import SweepResult, measure
 
@@ -75,7 +76,9 @@ def _run(options: argparse.Namespace) -> int:
             print(measured.document.text(), end="")
         else:
             written = out_dir / documents.FILE
-            print(f"{table.table(measured.document)}\n\n{written}; next: ./airtcp report {out_dir}")
+            print(
+                f"{table.table(measured.document)}\n\n{written}; next: {PROGRAM} report {out_dir}"
+            )
     return _code(measured)
 
 

@@ -5,7 +5,7 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from airtcp import __version__
+from airtcp import __version__, prebuilt
 from airtcp.errors import AirtcpError
 from airtcp.paths import REPOSITORY
 
@@ -30,6 +30,8 @@ def _commit() -> str:
     """The commit, and whether files have been changed since."""
     import subprocess  # other verbs do not need it
 
+    if of_wheel := prebuilt.commit():
+        return f"commit {of_wheel}"
     command = ["git", "-C", str(REPOSITORY), "describe", "--always", "--dirty", "--abbrev=12"]
     try:
         done = subprocess.run(command, capture_output=True, text=True)

@@ -13,13 +13,13 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from airtcp import atomicfile
+from airtcp import atomicfile, prebuilt
 from airtcp.cache import cache_dir, locked, make_dir, scratch_in
 from airtcp.errors import AirtcpError, InputError
 from airtcp.kernel.source import (
@@ -33,6 +33,7 @@ from airtcp.kernel.source import (
     read_changes,
     version_of_tree,
 )
+from airtcp.paths import PROGRAM
 
 Say = Callable[[str], None]
 
@@ -90,6 +91,7 @@ def build(
     fragments: Sequence[str] | None = None,
     extra: Changes = (),
     arch: Arch = "um",
+    use_prebuilt: bool = True,
     say: Say,
 ) -> Kernel:
     """Build the kernel, or return it from the cache.
@@ -98,11 +100,15 @@ def build(
     with only the patches that do not change it. fragments: names of kernel/configs/<name>.config,
     merged in this order over allnoconfig; None: the default ones of `arch` that the patches allow.
     extra: further changes, applied last. arch: make's ARCH; the fragments must be written for it.
+    With the defaults of everything, a prebuilt kernel is used if there is one.
     Raises InputError for a bad source, patch list or fragment, AirtcpError if compilation fails.
     """
+    default = (source, patches, fragments, extra, arch) == (None, "all", None, (), "um")
+    if default and use_prebuilt and (found := _prebuilt()):
+        return _kernel_in(found)
     for program in _PROGRAMS:
         if not shutil.which(program):
-            raise AirtcpError(f"{program} is missing: ./airtcp doctor shows how to install it")
+            raise AirtcpError(f"{program} is missing: {PROGRAM} doctor shows how to install it")
     if fragments is None:
         plain = FRAGMENTS_OF_PLAIN_TCP if arch == "um" else FRAGMENTS_OF_X86_PLAIN_TCP
         all_of_it = FRAGMENTS if arch == "um" else FRAGMENTS_OF_X86
@@ -126,15 +132,39 @@ def build(
                 kind = hashlib.sha256(f"{source_id} {patches}".encode()).hexdigest()
                 work = home / f"work-{kind[:12]}"
                 _build(source, changes, fragment_files, arch, work, target, key, lock, say)
-    facts = json.loads((target / "build.json").read_text())
-    return Kernel(target / "linux", facts["version"], target.name)
+    return _kernel_in(target)
+
+
+def _kernel_in(directory: Path) -> Kernel:
+    facts = json.loads((directory / "build.json").read_text())
+    return Kernel(directory / "linux", facts["version"], directory.name)
+
+
+def _prebuilt() -> Path | None:
+    """The directory of the prebuilt kernel, if it has the default patches and configuration."""
+    return prebuilt.find("kernel", default_recipe())
+
+
+def has_prebuilt() -> bool:
+    """Whether the default kernel need not be built here."""
+    return _prebuilt() is not None
+
+
+def default_recipe() -> str:
+    """A hash of all that determines the default kernel except the source and the compiler."""
+    digest = hashlib.sha256()
+    for part in _ingredients(read_changes(TOPICS), [_fragment(name) for name in FRAGMENTS]):
+        digest.update(part)
+    return digest.hexdigest()[:16]
 
 
 def default_hash() -> str:
     """The hash of the kernel that build() returns without arguments, built or not.
 
-    Raises AirtcpError without the compiler or the source.
+    Raises AirtcpError without the compiler or the source, unless there is a prebuilt kernel.
     """
+    if found := _prebuilt():
+        return found.name
     for program in ("gcc", "ld"):
         if not shutil.which(program):
             raise AirtcpError(f"{program} is missing")
@@ -157,14 +187,20 @@ def cache_key(
     """Hash everything that can change the image; return 16 hexadecimal digits."""
     digest = hashlib.sha256()
     digest.update(f"{source_id}\0{compiler}\0{arch}\0".encode())
-    digest.update(f"{sorted(_REPRODUCIBLE.items())}{_NOT_USED}\0".encode())
+    for part in _ingredients(changes, fragments):
+        digest.update(part)
+    return digest.hexdigest()[:16]
+
+
+def _ingredients(changes: Changes, fragments: Sequence[Path]) -> Iterator[bytes]:
+    """What of this repository can change the image."""
+    yield f"{sorted(_REPRODUCIBLE.items())}{_NOT_USED}\0".encode()
     files: list[tuple[str, Path]] = []
     for step in changes:
         files += [(step.patch.name, step.patch), *sorted(step.files.items())]
     for name, path in [*files, *((path.name, path) for path in fragments)]:
         content = path.read_bytes()
-        digest.update(f"{name}\0{len(content)}\0".encode() + content)
-    return digest.hexdigest()[:16]
+        yield f"{name}\0{len(content)}\0".encode() + content
 
 
 def _fragment(name: str) -> Path:
@@ -214,7 +250,7 @@ def _build(
         if modules:
             cpu_s += make([f"INSTALL_MOD_PATH={new}", "INSTALL_MOD_STRIP=1", "modules_install"])
         (new / "config").write_text(config)
-        facts = {"version": version, "cpu_s": round(cpu_s, 1), "source": source.name}
+        facts = {"version": version, "source": source.name}
         (new / "build.json").write_text(json.dumps(facts, indent=1) + "\n")
         if key() != target.name:
             raise AirtcpError(

@@ -17,7 +17,7 @@ from distributed import Status
 
 from airtcp import yamlfile
 from airtcp.errors import AirtcpError, InputError
-from airtcp.paths import REPOSITORY
+from airtcp.paths import PACKAGE
 from airtcp.sweep.certificates import Certificates
 from airtcp.sweep.clusterservers import WORKER, worker_options
 
@@ -50,7 +50,7 @@ def _kinds() -> dict[str, Any]:
 
 def python() -> str:
     """The command that runs Python in a batch job, with airtcp, without the current directory."""
-    return f"env PYTHONPATH={REPOSITORY / 'lab'} {sys.executable} -P"
+    return f"env PYTHONPATH={PACKAGE.parent} {sys.executable} -P"
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from airtcp import programs
 from airtcp.cache import make_dir
 from airtcp.errors import AirtcpError, InputError
+from airtcp.paths import PROGRAM
 
 if TYPE_CHECKING:
     from distributed import Security
@@ -119,7 +120,7 @@ def read(directory: Path) -> Certificates:
     except OSError as error:
         raise InputError(
             f"{where}: {error.filename}: {error.strerror}; create them once with "
-            "./airtcp scheduler --create-certificates DIR, and copy DIR to every machine"
+            f"{PROGRAM} scheduler --create-certificates DIR, and copy DIR to every machine"
         ) from None
     return certificates
 

@@ -24,6 +24,7 @@ from airtcp.backends.guesttools import GuestTools
 from airtcp.cache import cache_dir
 from airtcp.errors import AirtcpError, InputError, StopError, of_file
 from airtcp.kernel.image import Kernel
+from airtcp.paths import PROGRAM
 from airtcp.results import record
 from airtcp.results.record import RESULT_FILE, RunRecord
 from airtcp.sweep import batchjobs, certificates
@@ -219,7 +220,7 @@ def _connected(cluster: Cluster, say: Say) -> Iterator[Client]:
     try:
         with client:
             if not client.scheduler_info()["workers"]:
-                say(f"{where} has no workers yet; on each machine: ./airtcp worker {where}")
+                say(f"{where} has no workers yet; on each machine: {PROGRAM} worker {where}")
             yield client
     except OSError as error:
         if error.errno is not None:  # an error of a file; errors of Dask have no errno

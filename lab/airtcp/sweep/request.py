@@ -19,15 +19,15 @@ from airtcp.testbed.model import Testbed
 
 _PACKAGE = Path(__file__).parents[1]
 
-# The packages above this one, which no run uses: import-linter checks that packages import only
-# lower ones.
-_ABOVE = frozenset({"cli", "report", "__main__.py"})
+# The packages above this one, which no run uses (import-linter checks that packages import only
+# lower ones), and what a wheel adds.
+_NOT_CODE = frozenset({"cli", "report", "__main__.py", "prebuilt", "share"})
 
 
 def code_files(package: Path = _PACKAGE) -> list[Path]:
     """The modules that can affect a run: all except the packages above this one."""
     sources = sorted(package.rglob("*.py"))
-    return [path for path in sources if path.relative_to(package).parts[0] not in _ABOVE]
+    return [path for path in sources if path.relative_to(package).parts[0] not in _NOT_CODE]
 
 
 def hash_of_code(package: Path = _PACKAGE) -> str:

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A kernel and programs of the guest that were built elsewhere: those of a wheel.
+
+A wheel has them in airtcp/prebuilt/; for a checkout, unpack() takes them from one. They are used if
+they were made by the recipe of this copy of airtcp: the same patches, files, configuration, sources
+and options, perhaps with another compiler.
+"""
+
+import json
+import shutil
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+from airtcp import atomicfile
+from airtcp.cache import cache_dir, locked, make_dir
+from airtcp.errors import AirtcpError, InputError
+from airtcp.paths import PACKAGE
+
+DESCRIPTION = "prebuilt.json"
+IN_WHEEL = "airtcp/prebuilt"
+
+Part = Literal["kernel", "tools"]
+
+
+def find(part: Part, recipe: str) -> Path | None:
+    """The directory of the part if it was made by this recipe. Raises AirtcpError if it is damaged.
+
+    The name of the directory is the hash of the content, as in the cache.
+    """
+    for directory in (PACKAGE / "prebuilt", _unpacked()):
+        description = _description(directory).get(part)
+        if description and description["recipe"] == recipe:
+            found: Path = directory / description["directory"]
+            if damage := atomicfile.damage(found):
+                raise AirtcpError(f"{found} is damaged ({damage}): {_remedy(directory)}")
+            return found
+    return None
+
+
+def commit() -> str:
+    """The commit of a wheel; empty in a checkout."""
+    return str(_description(PACKAGE / "prebuilt").get("commit", ""))
+
+
+def _unpacked() -> Path:
+    return cache_dir() / "prebuilt"
+
+
+def _remedy(directory: Path) -> str:
+    return f"remove {directory}" if directory == _unpacked() else "install airtcp again"
+
+
+def _description(directory: Path) -> dict[str, Any]:
+    try:
+        document: dict[str, Any] = json.loads((directory / DESCRIPTION).read_text())
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise AirtcpError(
+            f"{directory / DESCRIPTION} cannot be read ({error}): {_remedy(directory)}"
+        ) from None
+    return document
+
+
+def unpack(wheel: Path, say: Callable[[str], None]) -> Path:
+    """Take kernel and programs from a wheel. Raises InputError if the wheel has none."""
+    target = _unpacked()
+    make_dir(target.parent)
+    scratch = target.with_name("prebuilt.new")
+    with locked(target.with_name("prebuilt.lock"), say):
+        shutil.rmtree(scratch, ignore_errors=True)
+        try:
+            with zipfile.ZipFile(wheel) as archive:
+                _extract(archive, scratch)
+        except (OSError, zipfile.BadZipFile) as error:
+            raise InputError(f"{wheel}: cannot be read as a wheel: {error}") from None
+        if not (scratch / DESCRIPTION).exists():
+            raise InputError(f"{wheel}: contains no kernel: it was not made by `make wheel`")
+        atomicfile.place(scratch, target)
+    return target
+
+
+def _extract(archive: zipfile.ZipFile, target: Path) -> None:
+    for member in archive.infolist():
+        name = Path(member.filename)
+        if member.is_dir() or not name.is_relative_to(IN_WHEEL) or ".." in name.parts:
+            continue
+        path = target / name.relative_to(IN_WHEEL)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(archive.read(member))
+        path.chmod(member.external_attr >> 16 & 0o777)

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Hatchling's hook: `make wheel` sets AIRTCP_PREBUILT to the directory of kernel and programs."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+# Used at run time, and for building kernels with other policies.
+_SHARED = (
+    *("experiments", "kernel", "samples", "LICENSE"),
+    *(f"lab/{name}" for name in ("guest", "own_policy", "requirements.txt", "packages.txt")),
+    *(f"lab/{name}" for name in ("environment.sh", "setup.sh")),
+)
+# Of the C library that the kernel image is linked with: see tests/system/test_wheel.py.
+_TAG = "py3-none-manylinux_2_35_x86_64"
+
+
+class Prebuilt(BuildHookInterface[Any]):
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Add the prebuilt files and those of the repository; other builds have only Python."""
+        prebuilt = os.environ.get("AIRTCP_PREBUILT")
+        if version == "editable" or not prebuilt:
+            return
+        included = build_data["force_include"]
+        included[prebuilt] = "airtcp/prebuilt"
+        for name in _SHARED:
+            included[str(Path(self.root) / name)] = f"airtcp/share/{name}"
+        build_data["pure_python"] = False
+        build_data["tag"] = _TAG

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Build the wheel, with kernel and root file system, and the sdist; `make wheel` runs it.
+
+The same sources, compiler and Debian packages give the same files, byte for byte.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from airtcp.backends import guestroot, guesttools
+from airtcp.cache import cache_dir
+from airtcp.errors import AirtcpError
+from airtcp.kernel import image
+from airtcp.kernel.source import DEBIAN_TARBALL
+from airtcp.paths import REPOSITORY
+from airtcp.prebuilt import DESCRIPTION
+
+_DOC = Path("/usr/share/doc")
+_FIELDS = ("binary:Package", "Version", "source:Package", "source:Version")
+# Packages whose code is in the kernel image and in the programs that are linked statically.
+_LINKED = ("libc6-dev", "libmnl-dev", "linux-libc-dev")
+_HEAD = """\
+Debian packages of which the wheel contains code: name, version, name and version of the source
+package. The licences are in the files named after the packages. The kernel is Linux {version} from
+Debian's package linux-source-6.12, with the patches and files in airtcp's source distribution.
+
+"""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("directory", nargs="?", type=Path, default=Path("dist"))
+    directory = parser.parse_args().directory
+    try:
+        with tempfile.TemporaryDirectory() as scratch:
+            build(Path(scratch), directory)
+    except AirtcpError as error:
+        say(f"wheel: {error}")
+        return error.exit_code
+    return 0
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def build(scratch: Path, directory: Path) -> None:
+    """Put wheel and sdist into the directory, and print their paths and sizes."""
+    kernel = image.build(use_prebuilt=False, say=say)
+    tools = guesttools.build_tools(say, use_prebuilt=False).directory
+    prebuilt = scratch / "prebuilt"
+    parts = {
+        "kernel": (image.default_recipe(), kernel.path.parent),
+        "tools": (guesttools.recipe(), tools),
+    }
+    description: dict[str, object] = {"schema": 1, "commit": commit()}
+    for part, (recipe, built) in parts.items():
+        shutil.copytree(built, prebuilt / part / built.name)
+        description[part] = {"recipe": recipe, "directory": f"{part}/{built.name}"}
+    (prebuilt / DESCRIPTION).write_text(json.dumps(description, indent=1) + "\n")
+    copied = guestroot.sources(cache_dir() / "tools" / "root.json").files.values()
+    add_licences(prebuilt / "licences", copied, kernel.version)
+    new = scratch / "dist"
+    for kind in ("wheel", "sdist"):
+        hatchling(kind, new, prebuilt)
+    directory.mkdir(parents=True, exist_ok=True)
+    for path in sorted(new.iterdir()):
+        shutil.copyfile(path, directory / path.name)
+        print(f"{directory / path.name} ({path.stat().st_size / 1e6:.1f} MB)")
+
+
+def commit() -> str:
+    """The commit of the sources, and whether files have been changed since."""
+    command = ["git", "-C", str(REPOSITORY), "describe", "--always", "--dirty", "--abbrev=12"]
+    return subprocess.run(command, capture_output=True, text=True).stdout.strip() or "unknown"
+
+
+def hatchling(kind: str, target: Path, prebuilt: Path) -> None:
+    command = [sys.executable, "-P", "-m", "hatchling", "build", "-t", kind, "-d", str(target)]
+    environment = {**os.environ, "AIRTCP_PREBUILT": str(prebuilt)}
+    done = subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        raise AirtcpError(f"cannot build the {kind}: {' '.join(done.stderr.split()[-40:])}")
+
+
+def add_licences(target: Path, files: Iterable[Path], linux: str) -> None:
+    """Copy the licences of the packages that have the files, and list the packages."""
+    target.mkdir()
+    names = {owner(path) for path in files} | set(_LINKED)
+    lines = []
+    for name in sorted(names):
+        lines.append(facts(name))
+        shutil.copyfile(copyright_of(name), target / name)
+    shutil.copyfile(copyright_of(f"{DEBIAN_TARBALL.name.partition('.tar')[0]}"), target / "linux")
+    (target / "README").write_text(_HEAD.format(version=linux) + "\n".join(lines) + "\n")
+
+
+def owner(path: Path) -> str:
+    """The Debian package of a file. Raises AirtcpError if it has none."""
+    resolved = path.resolve()
+    # Where /bin is a link to /usr/bin, packages may have the file under either name.
+    for name in (path, resolved, Path("/", *resolved.parts[2:])):
+        done = subprocess.run(["dpkg-query", "-S", name], capture_output=True, text=True)
+        if done.returncode == 0:
+            return done.stdout.partition(":")[0]
+    raise AirtcpError(f"{path}: belongs to no Debian package, so its licence is not known")
+
+
+def facts(package: str) -> str:
+    """Name and version of a package and of its source package."""
+    layout = " ".join(f"${{{field}}}" for field in _FIELDS) + "\n"
+    done = subprocess.run(
+        ["dpkg-query", "-W", "-f", layout, package], capture_output=True, text=True, check=True
+    )
+    return done.stdout.splitlines()[0]
+
+
+def copyright_of(package: str) -> Path:
+    path = _DOC / package / "copyright"
+    if not path.exists():
+        raise AirtcpError(f"{path} is missing: the licence of the package {package}")
+    return path
+
+
+if __name__ == "__main__":
+    sys.exit(main())

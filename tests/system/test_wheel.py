@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The wheel of `make wheel`: contents, installation, results."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+from installs import environment, install
+
+from airtcp import prebuilt
+from airtcp.backends import guesttools
+from airtcp.backends.guesttools import GuestTools
+from airtcp.errors import AirtcpError, InputError
+from airtcp.kernel import image
+from airtcp.kernel.image import Kernel
+from airtcp.paths import REPOSITORY
+
+MAX_MB = 100
+RUN = (
+    *("run", "thesis-lan", "--set", "ack_policy=default,aad", "--set", "delay=10ms"),
+    *("--duration", "1s"),
+)
+# Files of a run that contain times of the host.
+OF_HOST = {"result.json"}
+
+
+def make(target: Path) -> tuple[Path, Path]:
+    """The wheel and the sdist."""
+    script = str(REPOSITORY / "lab" / "wheel.py")
+    command = [sys.executable, "-P", script, str(target)]
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY / "lab")}
+    subprocess.run(command, check=True, capture_output=True, env=environment)
+    [wheel], [sdist] = target.glob("*.whl"), target.glob("*.tar.gz")
+    return wheel, sdist
+
+
+@pytest.fixture(scope="module")
+def made(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, Path]:
+    return make(tmp_path_factory.mktemp("dist"))
+
+
+def test_builds_are_reproducible(made: tuple[Path, Path], tmp_path: Path) -> None:
+    for first, again in zip(made, make(tmp_path), strict=True):
+        assert first.name == again.name
+        assert first.read_bytes() == again.read_bytes()
+
+
+def test_wheel_lists_licences_and_is_small(made: tuple[Path, Path]) -> None:
+    wheel, _ = made
+    assert wheel.stat().st_size < MAX_MB * 1e6
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        licences = f"{prebuilt.IN_WHEEL}/licences"
+        listed = archive.read(f"{licences}/README").decode().partition("\n\n")[2]
+    packages = [line.split()[0].partition(":")[0] for line in listed.splitlines()]
+    assert {"libc6", "iperf3", "hostapd", "libssl3", "dash"} <= set(packages)
+    assert {f"{licences}/{package}" for package in (*packages, "linux")} <= names
+    assert {"airtcp/share/LICENSE", "airtcp/share/experiments/thesis-lan.yaml"} <= names
+
+
+def test_tag_names_the_c_library_that_the_kernel_needs(made: tuple[Path, Path]) -> None:
+    wheel, _ = made
+    [tag] = re.findall(r"manylinux_(\d+)_(\d+)_x86_64", wheel.name)
+    with zipfile.ZipFile(wheel) as archive:
+        [linux] = (name for name in archive.namelist() if re.search(r"kernel/\w+/linux$", name))
+        versions = re.findall(rb"GLIBC_(\d+)\.(\d+)", archive.read(linux))
+    assert max((int(major), int(minor)) for major, minor in versions) == tuple(map(int, tag))
+
+
+def test_sdist_has_all_sources(made: tuple[Path, Path]) -> None:
+    _, sdist = made
+    command = ["git", "-C", str(REPOSITORY), "ls-files"]
+    tracked = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    with tarfile.open(sdist) as archive:
+        packed = {name.partition("/")[2] for name in archive.getnames()}
+    assert set(tracked.splitlines()) - packed == set()
+
+
+def test_wheel_gives_the_results_of_a_checkout(
+    made: tuple[Path, Path], lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
+) -> None:
+    """Without a compiler, and without the guest's programs."""
+    installed = environment(tmp_path / "venv")
+    install(installed, "--no-deps", str(made[0]))
+    home, programs = tmp_path / "home", tmp_path / "programs"
+    programs.mkdir()
+    for name in ("prlimit", "setarch", "setpriv", "taskset"):
+        (programs / name).symlink_to(Path("/usr/bin", name))
+    home.mkdir()
+
+    def airtcp(*arguments: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [str(installed / "airtcp"), *arguments],
+            cwd=home,
+            env={"HOME": str(home), "PATH": str(programs)},
+            capture_output=True,
+            text=True,
+        )
+
+    done = airtcp("--version")
+    assert lab_kernel.hash in done.stdout and re.search(r"commit [0-9a-f]{12}", done.stdout)
+    done = airtcp(*RUN, "--out", "out")
+    assert done.returncode == 0, done.stderr
+    assert "; next: airtcp report out" in done.stdout
+    command = [str(REPOSITORY / "airtcp"), *RUN, "--out", str(tmp_path / "checkout")]
+    subprocess.run(command, check=True, capture_output=True)
+    files = [path for path in (tmp_path / "checkout" / "runs").rglob("*") if path.is_file()]
+    assert any(path.suffix == ".pcapng" for path in files)
+    for path in files:
+        other = home / "out" / path.relative_to(tmp_path / "checkout")
+        if path.name in OF_HOST:
+            values = [json.loads(each.read_text())["metrics"] for each in (path, other)]
+            assert values[0] == values[1]
+        else:
+            assert path.read_bytes() == other.read_bytes(), path
+
+
+def test_checkout_uses_the_kernel_of_a_wheel_while_it_has_the_same_recipe(
+    made: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AIRTCP_CACHE", str(tmp_path))
+    monkeypatch.setenv("PATH", "/nonexistent")
+    directory = prebuilt.unpack(made[0], print)
+    kernel, tools = image.build(say=print), guesttools.build_tools(print)
+    assert kernel.path.is_relative_to(directory) and tools.directory.is_relative_to(directory)
+    assert image.default_hash() == kernel.hash
+    monkeypatch.setattr(image, "_NOT_USED", ["RUSTC=true"])
+    assert not image.has_prebuilt()
+    with pytest.raises(AirtcpError, match="is missing"):
+        image.build(say=print)
+    monkeypatch.undo()
+    monkeypatch.setenv("AIRTCP_CACHE", str(tmp_path))
+    kernel.path.write_bytes(b"")
+    with pytest.raises(AirtcpError, match=r"is damaged \(linux has changed\): remove "):
+        image.build(say=print)
+
+
+def test_other_files_are_no_wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AIRTCP_CACHE", str(tmp_path / "cache"))
+    text = tmp_path / "text.whl"
+    text.write_text("text")
+    for path, message in (
+        (text, "cannot be read as a wheel"),
+        (tmp_path / "none.whl", "cannot be read as a wheel"),
+    ):
+        with pytest.raises(InputError, match=message):
+            prebuilt.unpack(path, print)
+    with zipfile.ZipFile(tmp_path / "other.whl", "w") as archive:
+        archive.writestr("airtcp/__init__.py", "")
+    with pytest.raises(InputError, match=r"contains no kernel: it was not made by `make wheel`"):
+        prebuilt.unpack(tmp_path / "other.whl", print)
+    assert not (tmp_path / "cache" / "prebuilt").exists()
