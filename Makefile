@@ -12,7 +12,7 @@ SYSTEM := tests/models tests/system tests/determinism
 CHECKPATCH := $(CACHE)/kernel/work-*/linux/scripts/checkpatch.pl
 
 .PHONY: help demo test test-unit test-all test-debug lint lint-python lint-shell lint-kernel verify fuzz soak \
-	kcsan series-check deb-check bpf-check selftests bench bench-peer bench-reports bench-sweeps instructions \
+	kcsan series-check deb-check bpf-check chroot-check selftests bench bench-peer bench-reports bench-sweeps instructions \
 	delivery bianchi growth hardware tsq-paper tables man plan-hashes tournament wheel lock clean distclean
 
 help: ## this list
@@ -101,6 +101,10 @@ series-check: ## build a kernel after each patch for posting; PYTEST="-k postabl
 deb-check: export AIRTCP_TEST_DEB := 1
 deb-check: ## build Debian packages of a small kernel and boot it with the sample policy
 	$(VERIFY) -P -m pytest tests/system/test_packages.py
+
+chroot-check: export AIRTCP_TEST_CHROOTS := 1
+chroot-check: ## install the wheel in minimal Debian 12, 13 and sid, and compare captures
+	$(VERIFY) -P -m pytest tests/system/test_chroots.py
 
 bpf-check: export AIRTCP_TEST_BPF := 1
 bpf-check: ## select ACK policies with BPF on x86-64 with lockdep; MPTCP; no-op hooks of TCP
