@@ -10,6 +10,7 @@ of its field:
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from inspect import get_annotations
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -146,9 +147,7 @@ def keys(model: type[BaseModel]) -> tuple[str, ...]:
 @cache
 def own_fields(section: type[Section]) -> tuple[str, ...]:
     """The attributes of the fields that the class itself declares."""
-    return tuple(
-        name for name in vars(section).get("__annotations__", ()) if name in section.model_fields
-    )
+    return tuple(name for name in get_annotations(section) if name in section.model_fields)
 
 
 @cache
