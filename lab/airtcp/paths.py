@@ -12,6 +12,13 @@ REPOSITORY = _SHARE if _SHARE.is_dir() else PACKAGE.parents[1]
 PROGRAM = "airtcp" if _SHARE.is_dir() else "./airtcp"
 """The command line's name, for messages."""
 
+INSTALL_CLUSTER = (
+    "pip install 'airtcp[cluster]'"
+    if _SHARE.is_dir()
+    else "in the clone of airtcp's repository, pip install -e '.[cluster]'"
+)
+"""How to install the libraries of sweeps on other machines, for messages."""
+
 EXPERIMENTS_DIR = REPOSITORY / "experiments"
 
 _NEEDED = ("experiments", "kernel/patches/series", "lab/guest", "lab/requirements.txt")

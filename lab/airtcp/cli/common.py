@@ -11,6 +11,7 @@ from airtcp.errors import AirtcpError, InputError
 from airtcp.experiment import reader
 from airtcp.experiment.experiment import Case, Experiment, Setting
 from airtcp.experiment.topology_checks import warnings
+from airtcp.paths import INSTALL_CLUSTER
 
 if TYPE_CHECKING:
     from airtcp.kernel.own_policy import OwnPolicy
@@ -26,8 +27,7 @@ def require_cluster_libraries() -> None:
     """Raise AirtcpError if airtcp was installed without the extra `cluster`."""
     if not all(map(importlib.util.find_spec, ("distributed", "dask_jobqueue"))):
         raise AirtcpError(
-            "sweeps on other machines need Dask and dask-jobqueue: in the clone of airtcp's "
-            "repository, pip install -e '.[cluster]'"
+            f"sweeps on other machines need Dask and dask-jobqueue: {INSTALL_CLUSTER}"
         )
 
 

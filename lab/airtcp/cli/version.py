@@ -5,7 +5,7 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from airtcp import __version__, prebuilt
+from airtcp import __version__
 from airtcp.errors import AirtcpError
 from airtcp.paths import REPOSITORY
 
@@ -28,7 +28,10 @@ def text() -> str:
 
 def _commit() -> str:
     """The commit, and whether files have been changed since."""
-    import subprocess  # other verbs do not need it
+    # Other verbs do not need these.
+    import subprocess
+
+    from airtcp import prebuilt
 
     if of_wheel := prebuilt.commit():
         return f"commit {of_wheel}"
