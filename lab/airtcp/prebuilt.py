@@ -29,13 +29,18 @@ def find(part: Part, recipe: str) -> Path | None:
 
     The name of the directory is the hash of the content, as in the cache.
     """
+    found = locate(part, recipe)
+    if found and (damage := atomicfile.damage(found)):
+        raise AirtcpError(f"{found} is damaged ({damage}): {_remedy(found)}")
+    return found
+
+
+def locate(part: Part, recipe: str) -> Path | None:
+    """The same without reading its files."""
     for directory in (PACKAGE / "prebuilt", _unpacked()):
         description = _description(directory).get(part)
         if description and description["recipe"] == recipe:
-            found: Path = directory / description["directory"]
-            if damage := atomicfile.damage(found):
-                raise AirtcpError(f"{found} is damaged ({damage}): {_remedy(directory)}")
-            return found
+            return directory / str(description["directory"])
     return None
 
 
@@ -48,8 +53,9 @@ def _unpacked() -> Path:
     return cache_dir() / "prebuilt"
 
 
-def _remedy(directory: Path) -> str:
-    return f"remove {directory}" if directory == _unpacked() else "install airtcp again"
+def _remedy(damaged: Path) -> str:
+    unpacked = _unpacked()
+    return f"remove {unpacked}" if damaged.is_relative_to(unpacked) else "install airtcp again"
 
 
 def _description(directory: Path) -> dict[str, Any]:

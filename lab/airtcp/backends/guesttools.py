@@ -92,7 +92,7 @@ def build_tools(say: Callable[[str], None], *, use_prebuilt: bool = True) -> Gue
 
 def has_prebuilt() -> bool:
     """Whether the programs need not be built here."""
-    return prebuilt.find("tools", recipe()) is not None
+    return prebuilt.locate("tools", recipe()) is not None
 
 
 def recipe() -> str:

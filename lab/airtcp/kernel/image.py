@@ -104,7 +104,7 @@ def build(
     Raises InputError for a bad source, patch list or fragment, AirtcpError if compilation fails.
     """
     default = (source, patches, fragments, extra, arch) == (None, "all", None, (), "um")
-    if default and use_prebuilt and (found := _prebuilt()):
+    if default and use_prebuilt and (found := prebuilt.find("kernel", default_recipe())):
         return _kernel_in(found)
     for program in _PROGRAMS:
         if not shutil.which(program):
@@ -140,22 +140,14 @@ def _kernel_in(directory: Path) -> Kernel:
     return Kernel(directory / "linux", facts["version"], directory.name)
 
 
-def _prebuilt() -> Path | None:
-    """The directory of the prebuilt kernel, if it has the default patches and configuration."""
-    return prebuilt.find("kernel", default_recipe())
-
-
 def has_prebuilt() -> bool:
     """Whether the default kernel need not be built here."""
-    return _prebuilt() is not None
+    return prebuilt.locate("kernel", default_recipe()) is not None
 
 
 def default_recipe() -> str:
     """A hash of all that determines the default kernel except the source and the compiler."""
-    digest = hashlib.sha256()
-    for part in _ingredients(read_changes(TOPICS), [_fragment(name) for name in FRAGMENTS]):
-        digest.update(part)
-    return digest.hexdigest()[:16]
+    return hashlib.sha256(b"".join(_ingredients(*_default_parts()))).hexdigest()[:16]
 
 
 def default_hash() -> str:
@@ -163,14 +155,16 @@ def default_hash() -> str:
 
     Raises AirtcpError without the compiler or the source, unless there is a prebuilt kernel.
     """
-    if found := _prebuilt():
+    if found := prebuilt.locate("kernel", default_recipe()):
         return found.name
     for program in ("gcc", "ld"):
         if not shutil.which(program):
             raise AirtcpError(f"{program} is missing")
-    fragments = [_fragment(name) for name in FRAGMENTS]
-    source_id = identity(find_source(None))
-    return cache_key(source_id, read_changes(TOPICS), fragments, _compiler(), "um")
+    return cache_key(identity(find_source(None)), *_default_parts(), _compiler(), "um")
+
+
+def _default_parts() -> tuple[Changes, list[Path]]:
+    return read_changes(TOPICS), [_fragment(name) for name in FRAGMENTS]
 
 
 def _compiler() -> str:
