@@ -4,6 +4,7 @@
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, get_args
@@ -238,3 +239,21 @@ def test_declared_figure_omits_runs_without_their_file(tmp_path: Path) -> None:
     (out_dir / "runs" / "aad_0ms" / "seed-1" / "tcp-server.csv").unlink()
     assert re.search(r"Window: aad left out: .*tcp-server\.csv: No such file", text_of(out_dir))
     assert "figure-1" in plots_of(out_dir)
+
+
+def test_points_are_joined_by_value_not_in_the_order_of_the_cases(tmp_path: Path) -> None:
+    [plot] = declared(tmp_path, AGAINST)
+    shown = model.load(tmp_path / "out")
+    reverse = replace(shown, conditions=shown.conditions[::-1])
+    [figure] = contents.describe(reverse).declared
+    [panel] = figure.figure.panels
+    default = next(mark for mark in panel.marks if isinstance(mark, Line))
+    assert default.notes == ["0 ms", "50 ms"]
+    assert "joined along delay: 0 ms, 50 ms." in figure.caption == plot.caption
+
+
+def test_values_are_ordered_by_size() -> None:
+    assert layout.in_order(["16ms", "500us", "2ms"]) == ["500us", "2ms", "16ms"]
+    assert layout.in_order(["1MiB", "9KiB", "2kB"]) == ["2kB", "9KiB", "1MiB"]
+    assert layout.in_order(["10", "9.5"]) == ["9.5", "10"]
+    assert layout.in_order(["none", "1ms", "cake"]) == ["none", "1ms", "cake"]

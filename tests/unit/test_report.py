@@ -30,6 +30,7 @@ from airtcp.kernel.policies import names
 from airtcp.parameters import Parameters
 from airtcp.paths import REPOSITORY
 from airtcp.report import formats, model, palette, series, write_report, writer
+from airtcp.report.figure import Text
 from airtcp.testbed.default import testbed
 
 EN_DASH = "\N{EN DASH}"
@@ -169,6 +170,14 @@ def test_latency_has_a_table_in_which_less_is_better(tmp_path: Path) -> None:
     assert "delay-0-ms-time" not in shown
 
 
+def test_the_value_of_a_bar_is_beside_the_published_one(tmp_path: Path) -> None:
+    plot = plots_of(write_results(tmp_path / "out", ("0ms", "50ms")))["goodput"]
+    texts = [mark for mark in plot.figure.panels[0].marks if isinstance(mark, Text)]
+    # Published: 157.4 and 174.4 Mbit/s, without delay.
+    assert [(text.x, text.right) for text in texts[:2]] == [(157.4, 7), (174.4, 7)]
+    assert [(text.x, text.right) for text in texts[2:]] == [(40, 4), (38, 4)]
+
+
 def test_policies_have_different_colours() -> None:
     policies = names()
     roles = [palette.policy_role(number) for number in range(len(policies))]
@@ -301,7 +310,10 @@ def test_numbers_are_readable(value: float | None, written: str) -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [("50ms", "50 ms"), ("10Mbit", "10 Mbit/s"), ("802.11n", "802.11n"), (13, "13")],
+    [
+        *(("50ms", "50 ms"), ("10Mbit", "10 Mbit/s"), ("802.11n", "802.11n"), (13, "13")),
+        *(("99000B", "99 kB"), ("2000000B", "2 MB"), ("1500B", "1500 B"), ("0B", "0 B")),
+    ],
 )
 def test_quantities_are_readable(value: object, text: str) -> None:
     assert model.readable(value) == text

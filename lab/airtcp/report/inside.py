@@ -9,6 +9,7 @@ from typing import TypeVar
 import numpy
 
 from airtcp.errors import AirtcpError
+from airtcp.files import latency
 from airtcp.files.airsim import ampdu_sizes, read_airsim
 from airtcp.files.exchanges import read_exchanges
 from airtcp.report import model, series
@@ -121,7 +122,7 @@ def _latency_plots(condition: Condition, policies: Policies, notes: list[str]) -
             "ping",
             "Latency during the transfer",
             "Cumulative distribution of ping's round-trip times, all seeds together.",
-            latency(rtts_ms, policies, "round-trip time of ping", "replies"),
+            distribution(rtts_ms, policies, "round-trip time of ping", "replies"),
         )
     times = _readable(condition, _exchange_ms, notes)
     times_ms = {policy: values for policy, values in times.items() if values}
@@ -131,7 +132,7 @@ def _latency_plots(condition: Condition, policies: Policies, notes: list[str]) -
             "exchanges",
             "Time of an exchange",
             "Cumulative distribution, all seeds together.",
-            latency(times_ms, policies, "time", "exchanges"),
+            distribution(times_ms, policies, "time", "exchanges"),
         )
 
 
@@ -195,7 +196,7 @@ def aggregates(sizes: Mapping[str, Mapping[int, int]], policies: Policies) -> Fi
     return Figure([Panel(x, y, marks)], 1.9, legend=policies.legend(sizes))
 
 
-def latency(
+def distribution(
     times_ms: Mapping[str, Sequence[float]], policies: Policies, name: str, what: str
 ) -> Figure:
     """The cumulative distribution of times."""
@@ -279,8 +280,13 @@ def _aggregates(measured: Measured) -> Counter[int]:
 
 
 def _ping_ms(measured: Measured) -> list[float]:
-    """Round-trip times over all seeds; empty if ping was off."""
-    return [float(rtt) for run in measured.runs for ping in run.pings for rtt in ping.rtt_ms]
+    """Round-trip times during the transfer over all seeds; empty if ping was off."""
+    return [
+        float(rtt)
+        for run in measured.runs
+        for ping in run.pings
+        for rtt in latency.during_transfer(ping, run.settings).rtt_ms
+    ]
 
 
 def _exchange_ms(measured: Measured) -> list[float]:

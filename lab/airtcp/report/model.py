@@ -353,12 +353,16 @@ def words(name: str) -> str:
 
 
 def readable(value: object) -> str:
-    """A value as people write it: `50ms` is 50 ms, `10Mbit` is 10 Mbit/s, 2.0 is 2."""
+    """A value as people write it: `50ms` is 50 ms, `10Mbit` 10 Mbit/s, `99000B` 99 kB, 2.0 is 2."""
     text = f"{value:g}" if isinstance(value, float) else str(value)
     match = _QUANTITY.fullmatch(text)
     if not match:
         return text
     number, unit = match.groups()
+    if unit == "B" and number.endswith("000"):
+        thousands = number.removesuffix("000")
+        is_mega = thousands.endswith("000")
+        number, unit = (thousands[:-3], "MB") if is_mega else (thousands, "kB")
     if unit.endswith("bit"):
         unit += "/s"
     return f"{number} {unit.replace('us', _MICRO + 's')}"

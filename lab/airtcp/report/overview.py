@@ -35,6 +35,7 @@ _LABEL_LETTERS = 30  # width of the labels of conditions
 
 _PUBLISHED = "published"
 _PUBLISHED_STYLE = Style("ink", marker="diamond", size=4.2, edge=0.9, hollow=True)
+_AFTER_BAR, _AFTER_MARKER = 4, 7  # points between the end of a row and its value
 _MEANS = "Mean over seeds; whiskers: 95% interval (Student t)."
 
 _AIRTIME_KINDS: Mapping[str, str] = {
@@ -143,10 +144,19 @@ def bars(results: Results, metric: str, name: str, unit: str = "") -> Figure:
         summary, policy = row.measured.summaries[metric], row.measured.policy
         published = row.measured.published.get(metric)
         end = summary.mean + (summary.ci95 or 0.0)
+        is_last = published is not None and published.value >= end
         if published is not None:
             marks.append(_published(published.value, row.y, policy))
             end = max(end, published.value)
-        texts.append(Text(text=f"{summary.mean:.3g}", x=end, y=row.y, entries=[policy]))
+        texts.append(
+            Text(
+                text=f"{summary.mean:.3g}",
+                x=end,
+                y=row.y,
+                right=_AFTER_MARKER if is_last else _AFTER_BAR,
+                entries=[policy],
+            )
+        )
         largest = max(largest, end)
     return _figure(
         results,
@@ -187,7 +197,7 @@ def gains(results: Results, gains: Sequence[Gain], name: str) -> Figure:
     policies = list(dict.fromkeys(gain.policy for gain in gains))
     return _figure(
         results,
-        Axis(f"{name} relative to the policy {BASELINE}", limits=limits),
+        Axis(f"{name} relative to {BASELINE}", limits=limits),
         [*marks, *published],
         _legend(results, policies, bool(published)),
     )
