@@ -178,11 +178,25 @@ def test_published_ratios_are_listed_with_ours(tmp_path: Path) -> None:
         **{"factors": {"ack_policy": "aad"}, "relative_to": {"ack_policy": "default"}},
         **{"metric": "goodput_mbps", "published": "more", "precision": "approximate"},
         **{"measured": 1.1, "ci95": None, "derived": False, "verdict": "in direction"},
-        **{"source": "", "n": 1, "ratio": None, "reason": ""},
+        **{"source": "Table <5.1>", "n": 1, "ratio": None, "reason": ""},
     }
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"published": [row]}))
-    name = "goodput_mbps: ack_policy aad, relative to ack_policy default"
-    assert [name, "1.1", "more", "same trend"] in Elements(text_of(out_dir)).rows
+    document = json.loads(path.read_text())
+    path.write_text(json.dumps(document | {"published": [row], "published_duration_s": 30}))
+    name = "ack_policy aad, relative to ack_policy default"
+    shown = [name, "goodput, ratio", "1.1", "1", "more", EN_DASH, "same trend", "Table <5.1>"]
+    page = text_of(out_dir)
+    assert shown in Elements(page).rows
+    assert "published: 30 s, here: 4 s." in page
+    assert "times as long" not in page and "Why values differ" not in page
+    differing = row | {"verdict": "no", "measured": 0.9}
+    update = {"published": [differing], "published_duration_s": 300, "reason": "The <moon>."}
+    path.write_text(json.dumps(document | update))
+    page = text_of(out_dir)
+    assert [*shown[:2], "0.9", "1", "more", EN_DASH, "differs", "Table <5.1>"] in Elements(
+        page
+    ).rows
+    assert "The published runs are 75 times as long: slow start" in page
+    assert "Why values differ: The &lt;moon&gt;." in page and "Table &lt;5.1&gt;" in page
 
 
 def test_factors_that_a_figure_does_not_use_become_lines(tmp_path: Path) -> None:

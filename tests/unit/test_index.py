@@ -30,7 +30,7 @@ def test_index_has_a_card_for_each_report(site: Path, tmp_path: Path) -> None:
     assert len(elements.ids) == len(set(elements.ids))
     links = [link for link in elements.references if not link.startswith("#")]
     assert links == ["first%20one/report.html", "second/report.html"]
-    assert "<dd>1 within tolerance, 2 not reproduced</dd>" in text
+    assert "<dd>1 within 10%, 2 differs</dd>" in text
     assert "<dd>nothing published</dd>" in text
     assert "A &lt;small&gt; experiment" in text
     assert f"./airtcp report {tmp_path / 'bare'}" in text

@@ -23,7 +23,7 @@ from airtcp.experiment.topology import Change, Flow, Network, Topology
 from airtcp.experiment.topology_checks import Problem, problems
 from airtcp.parameters import OBSERVATION, PARAMETER_NAMES, Parameters, policies, renames
 from airtcp.parameters.jsonschema import HINT, Json, Shape
-from airtcp.parameters.quantity import Plain, WithCommas
+from airtcp.parameters.quantity import Plain, WithCommas, duration
 from airtcp.parameters.section import Strict, facts, key_of
 
 _NAME = "[a-z0-9][a-z0-9-]*"
@@ -103,6 +103,12 @@ class Experiment(Strict):
     reason: str = Field(
         "",
         description="why values differ from published ones, for those without their own `reason`",
+    )
+    published_duration_s: Annotated[float | None, duration(0.001, 86_400, "unknown")] = Field(
+        None,
+        alias="published_duration",
+        description="duration of the published measurements, where the publication states it, for "
+        "comparison with that of the runs",
     )
     parameters: Annotated[Parameters, AfterValidator(Parameters.check)] = Field(
         Parameters(), description="parameters of all cases that differ from the defaults"

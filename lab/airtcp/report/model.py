@@ -24,9 +24,10 @@ from airtcp.kernel.policies import BASELINE
 from airtcp.parameters import Parameters
 from airtcp.parameters.quantity import Plain
 from airtcp.results import artifacts, assembly, documents, reproduction
-from airtcp.results.documents import FigureRecord, SummaryRow
+from airtcp.results.documents import Comparison, FigureRecord, SummaryRow
 from airtcp.results.modelfit import MeanAbsoluteError, Point
 from airtcp.results.record import Artifact, Cost, FlowRecord, KernelRecord, RunRecord
+from airtcp.results.reproduction import Durations
 from airtcp.steps.workloads import HEADLINES
 from airtcp.steps.workloads.workload import Headline
 from airtcp.testbed.build import build
@@ -182,7 +183,10 @@ class Results:
     failures: Sequence[str]
     damaged: Sequence[str]  # runs that are left out because a file is missing or has changed
     figures: Sequence[Declared]
-    ratios: Sequence[Sequence[str]]  # rows of reproduction.ratios()
+    published: Sequence[Comparison]
+    durations: Durations | None
+    expects: str
+    reason: str  # why values differ from published ones
 
     @property
     def cases(self) -> list[Measured]:
@@ -271,7 +275,10 @@ def load(out_dir: Path) -> Results:
         ],
         damaged=[str(damage) for damage in damaged],
         figures=[_declared(figure) for figure in document.figures],
-        ratios=reproduction.ratios(document.published),
+        published=[row for row in document.published if row.measured is not None],
+        durations=reproduction.durations(document),
+        expects=document.expects,
+        reason=document.reason,
     )
 
 

@@ -11,6 +11,7 @@ import jinja2
 from airtcp.experiment.metrics import METRICS, Metric
 from airtcp.kernel.policies import BASELINE
 from airtcp.report.contents import Contents
+from airtcp.report.declared.layout import name as label_of
 from airtcp.report.formats import interval, number, percent, percent_interval, with_interval
 from airtcp.report.model import (
     Condition,
@@ -25,6 +26,9 @@ from airtcp.report.model import (
 )
 from airtcp.report.palette import PALETTE, policy_role
 from airtcp.report.saved import Saved
+from airtcp.results import reproduction
+from airtcp.results.documents import Comparison
+from airtcp.results.reproduction import needs_reason
 from airtcp.statistics import paired_difference, summarize
 from airtcp.steps.workloads.workload import Headline
 
@@ -53,7 +57,8 @@ def render(contents: Contents, saved: Mapping[str, Saved]) -> str:
             )
             for headline, having in headlines(results)
         ],
-        sources=_sources(results),
+        published=[_published_row(row) for row in results.published],
+        reason=results.reason if any(map(needs_reason, results.published)) else "",
         inside=[
             (section, _metric_rows(section.condition), _flow_rows(section.condition))
             for section in contents.inside
@@ -223,15 +228,33 @@ def _others(condition: Condition) -> list[Measured]:
     return [measured for measured in condition.policies if measured.policy != BASELINE]
 
 
-def _sources(results: Results) -> list[str]:
-    """The sources of the published values, without duplicates."""
-    return list(
-        dict.fromkeys(
-            measured.published["goodput_mbps"].source
-            for condition in results.conditions
-            for measured in condition.policies
-            if "goodput_mbps" in measured.published
-        )
+@dataclass(frozen=True)
+class PublishedRow:
+    """A published value and ours. what: the metric, or the ratio of two cases."""
+
+    where: str
+    what: str
+    ours: str
+    seeds: int
+    theirs: str
+    ratio: str
+    verdict: str
+    reason: str
+    source: str
+
+
+def _published_row(row: Comparison) -> PublishedRow:
+    unit = "ratio" if row.relative_to else METRICS[row.metric].unit
+    return PublishedRow(
+        reproduction.where(row),
+        f"{label_of(row.metric)}, {unit}" if unit else label_of(row.metric),
+        reproduction.ours(row),
+        row.n,
+        reproduction.theirs(row),
+        "" if row.ratio is None else f"{row.ratio:.2f}",
+        row.agreement,
+        "" if row.agreement == "within 10%" else row.reason,
+        row.source,
     )
 
 
