@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Figures that compare all conditions, with a row for each policy under each condition."""
 
+import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +9,7 @@ from dataclasses import dataclass
 import numpy
 
 from airtcp.kernel.policies import BASELINE
-from airtcp.report import model
+from airtcp.report import model, question
 from airtcp.report.figure import (
     Axis,
     Bars,
@@ -31,6 +32,7 @@ from airtcp.report.plot import Plot
 from airtcp.report.policies import Policies
 from airtcp.steps.workloads.workload import Headline
 
+_NO_BREAK = "\N{NO-BREAK SPACE}"
 _LABEL_LETTERS = 30  # width of the labels of conditions
 
 _PUBLISHED = "published"
@@ -49,12 +51,12 @@ _AIRTIME_KINDS: Mapping[str, str] = {
 
 def plots(results: Results) -> Iterator[Plot]:
     """Each headline metric, airtime, gains over the baseline, ACKs per segment."""
-    headlines = model.headlines(results)
+    headlines = question.tables(results)
     for headline, having in headlines:
         metric = headline.metric
         yield Plot(
             headline.slug,
-            headline.title.capitalize(),
+            headline.heading,
             _MEANS,
             _listed(having, metric, f" {headline.unit}"),
             bars(having, metric, headline.title, headline.unit),
@@ -90,7 +92,7 @@ def plots(results: Results) -> Iterator[Plot]:
 def _gains_plot(results: Results, headline: Headline, compared: Sequence[Gain]) -> Plot:
     return Plot(
         f"{headline.slug}-gain",
-        f"{headline.title.capitalize()} relative to {BASELINE}",
+        f"{headline.heading} relative to {BASELINE}",
         "Ratio of runs with the same seed, mean and 95% interval, which may extend beyond the "
         "axis; published: ratio of the published means."
         + (" Less is better." if headline.less_is_better else ""),
@@ -260,13 +262,19 @@ def _figure(results: Results, x: Axis, marks: Sequence[Mark], legend: Legend) ->
     ticks = [
         Tick(
             float(numpy.mean([row.y for row in rows if row.condition is condition])),
-            textwrap.fill(condition.label, _LABEL_LETTERS),
+            _wrapped(condition.label),
         )
         for condition in results.conditions
     ]
     y = Axis(limits=(min(ys) - 0.7, max(ys) + 0.7), ticks=ticks, grid=False)
     height_in = 0.75 + 0.2 * (max(ys) - min(ys) + 1)
     return Figure([Panel(x, y, marks)], height_in, legend=legend)
+
+
+def _wrapped(label: str) -> str:
+    """The label in lines; no number is separated from its unit."""
+    joined = re.sub("(?<=[0-9]) (?=[A-Za-z\N{MICRO SIGN}])", _NO_BREAK, label)
+    return textwrap.fill(joined, _LABEL_LETTERS).replace(_NO_BREAK, " ")
 
 
 def _legend(results: Results, shown: Iterable[str], has_published: bool) -> Legend:

@@ -81,6 +81,7 @@ def document(
         source=experiment.source,
         expects=experiment.expects,
         reason=experiment.reason,
+        compares=experiment.compares,
         published_duration_s=experiment.published_duration_s,
         command=command,
         kernel=KernelRecord(version=kernel.version, hash=kernel.hash),

@@ -121,7 +121,8 @@ class FigureRecord(Document):
 class SweepDocument(Document):
     """The document of a sweep; runs are in the order of cases and seeds.
 
-    expects, reason: the expected result, and why values differ from published ones.
+    expects, reason: the expected result, and why values differ from published ones. compares: the
+    main factor, if the experiment declares it.
     published_duration_s: that of the published measurements; null if not known. parameters: those
     common to all cases; null in documents of schema 1. tables: SHA-256 of the other files of the
     sweep, such as results.parquet.
@@ -133,6 +134,7 @@ class SweepDocument(Document):
     source: str
     expects: str = ""
     reason: str = ""
+    compares: str = ""
     published_duration_s: float | None = None
     command: str
     kernel: KernelRecord

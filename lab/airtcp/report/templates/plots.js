@@ -101,7 +101,7 @@ class Plot {
   constructor(figure, given) {
     this.figure = figure;
     this.given = given;
-    this.title = figure.querySelector("h3, h4").textContent;
+    this.title = figure.querySelector("h2, h3, h4").textContent;
     this.hidden = new Set();
     this.inner = made("div", { "aria-hidden": "true" });
     const svg = figure.querySelector(".still > svg");
