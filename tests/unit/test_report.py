@@ -83,7 +83,7 @@ def test_boxes_of_a_timeline_have_tooltips(site: Path) -> None:
     report = (site / "one" / "report.html").read_text()
     start = report.index('aria-labelledby="timeline-aad-t')
     svg = report[start : report.index("</svg>", start)]
-    assert re.search(r"<rect [^>]*><title>data, radio 0 to radio 1; 7\.000 ms", svg)
+    assert re.search(r"<rect [^>]*><title>data, ap to station; 7\.000 ms", svg)
     assert "var(--frame-lost)" in svg
 
 

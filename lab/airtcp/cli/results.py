@@ -31,7 +31,8 @@ def add(verbs: Verbs) -> None:
         metavar="START_MS",
         type=not_negative,
         help="start of the 50 ms timeline of the air, in virtual ms since the start of the capture "
-        "(default: the middle of the capture)",
+        "(default: the same time for all policies, in the last second of the captures, where the "
+        "number of MPDUs per PPDU is closest to that of the runs)",
     )
     report.add_argument(
         "--run",

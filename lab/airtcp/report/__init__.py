@@ -18,8 +18,9 @@ class Choice:
     """What to show in a report.
 
     timeline_ms: start of the timelines of the medium, in virtual time since the start of their
-    captures; None: the middle. timeline_of: the run to show there, as `CASE/seed-N`; None: the
-    first run of each policy. print_figures: whether to write figures for print.
+    captures; None: where it is most typical of the runs. timeline_of: the run to show there, as
+    `CASE/seed-N`; None: the first run of each policy. print_figures: whether to write figures for
+    print.
     """
 
     timeline_ms: int | None = None
