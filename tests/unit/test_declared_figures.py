@@ -271,3 +271,11 @@ def test_values_are_ordered_by_size() -> None:
     assert layout.in_order(["1MiB", "9KiB", "2kB"]) == ["2kB", "9KiB", "1MiB"]
     assert layout.in_order(["10", "9.5"]) == ["9.5", "10"]
     assert layout.in_order(["none", "1ms", "cake"]) == ["none", "1ms", "cake"]
+
+
+def test_flows_of_a_figure_are_named(tmp_path: Path) -> None:
+    [plot] = declared(tmp_path, {"title": "Each", "over_time": "flow_goodput", "lines": "delay"})
+    names = [entry.name for entry in plot.figure.legend.entries]
+    assert names[-1] == "download"
+    [panel] = plot.figure.panels
+    assert {mark.entries[-1] for mark in panel.marks} == {"download"}
