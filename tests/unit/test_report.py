@@ -59,6 +59,21 @@ def test_page_is_well_formed_and_self_contained(site: Path) -> None:
     assert "Ping &lt;and&gt; goodput" in report
 
 
+def test_a_page_in_a_single_file_refers_to_nothing_else(site: Path) -> None:
+    assert [path.name for path in (site / "alone").iterdir()] == ["report.html"]
+    report = (site / "alone" / "report.html").read_text()
+    code = re.search(r'<script type="text/plain" id="plotly">(.*?)</script>', report, re.DOTALL)
+    assert code and "Plotly" in code[1]
+    page = report.replace(code[0], "")
+    elements = Elements(page)
+    assert not elements.open
+    assert elements.references
+    assert all(name.startswith("#") and name[1:] in elements.ids for name in elements.references)
+    assert not re.search(r"""@import|url\((?!#)|\.src = (?!"figures/plotly)""", page)
+    assert "runs/aad_0ms/seed-1/ping.txt" in page  # its hash
+    assert "<h1>A title of one&#39;s &lt;own&gt;</h1>" in page
+
+
 def test_figures_for_print_are_linked(site: Path) -> None:
     names = [*(f"figure-{number}" for number in (1, 2)), "goodput", "airtime", "goodput-gain"]
     names += ["acks", "timeline-aad", *(f"delay-0-ms-{kind}" for kind in ("time", "arrivals"))]

@@ -36,10 +36,10 @@ from airtcp.statistics import paired_difference, summarize
 from airtcp.steps.workloads.workload import Headline
 
 
-def render(contents: Contents, saved: Mapping[str, Saved]) -> str:
-    """The page as HTML, which refers only to files in figures/.
+def render(contents: Contents, saved: Mapping[str, Saved], plotly_js: str | None = None) -> str:
+    """The page as HTML, which refers only to files in figures/ and runs/.
 
-    saved: the saved figures of the contents, by slug.
+    saved: the saved figures of the contents, by slug. plotly_js: makes a page without references.
     """
     results = contents.results
     measured = {name for case in results.cases for name in case.summaries}
@@ -48,6 +48,7 @@ def render(contents: Contents, saved: Mapping[str, Saved]) -> str:
         contents=contents,
         results=results,
         saved=saved,
+        plotly_js=plotly_js,
         has_files=any(figure.files for figure in saved.values()),
         roles={light: role for role, (light, _) in PALETTE.items()},
         settings=results.settings,

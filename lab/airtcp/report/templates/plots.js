@@ -4,6 +4,13 @@ const plotly = (() => {
   let loading;
   return () => (loading ??= new Promise((done, failed) => {
     const script = document.createElement("script");
+    const inside = document.getElementById("plotly"); // of a page in a single file
+    if (inside) {
+      script.textContent = inside.textContent;
+      document.head.append(script);
+      done();
+      return;
+    }
     script.src = "figures/plotly.min.js";
     script.onload = done;
     script.onerror = failed;
