@@ -182,8 +182,8 @@ def test_published_ratios_are_listed_with_ours(tmp_path: Path) -> None:
     }
     document = json.loads(path.read_text())
     path.write_text(json.dumps(document | {"published": [row], "published_duration_s": 30}))
-    name = "ack_policy aad, relative to ack_policy default"
-    shown = [name, "goodput, ratio", "1.1", "1", "more", EN_DASH, "same trend", "Table <5.1>"]
+    name = "ack policy aad, relative to ack policy default"
+    shown = [name, "goodput, ratio", "same trend", "1.1", "1", "more", EN_DASH, "Table <5.1>"]
     page = text_of(out_dir)
     assert shown in Elements(page).rows
     assert "published: 30 s, here: 4 s." in page
@@ -192,9 +192,7 @@ def test_published_ratios_are_listed_with_ours(tmp_path: Path) -> None:
     update = {"published": [differing], "published_duration_s": 300, "reason": "The <moon>."}
     path.write_text(json.dumps(document | update))
     page = text_of(out_dir)
-    assert [*shown[:2], "0.9", "1", "more", EN_DASH, "differs", "Table <5.1>"] in Elements(
-        page
-    ).rows
+    assert [*shown[:2], "differs", "0.9", *shown[4:]] in Elements(page).rows
     assert "The published runs are 75 times as long: slow start" in page
     assert "Why values differ: The &lt;moon&gt;." in page and "Table &lt;5.1&gt;" in page
 
@@ -264,6 +262,13 @@ def test_points_are_joined_by_value_not_in_the_order_of_the_cases(tmp_path: Path
     default = next(mark for mark in panel.marks if isinstance(mark, Line))
     assert default.notes == ["0 ms", "50 ms"]
     assert "joined along delay: 0 ms, 50 ms." in figure.caption == plot.caption
+
+
+def test_words_name_lines_without_their_factor() -> None:
+    values = {"ack_filter": "police+multicast", "ack_policy": "aad-listing", "tsq": "1ms"}
+    names = [layout.line([name], [], values) for name in values]
+    assert names == ["police+multicast", "aad-listing", "tsq 1 ms"]
+    assert layout.line(["gro"], [], {"gro": "on"}) == "gro on"
 
 
 def test_values_are_ordered_by_size() -> None:

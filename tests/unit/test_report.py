@@ -364,6 +364,7 @@ def test_numbers_are_readable(value: float | None, written: str) -> None:
     ("value", "text"),
     [
         *(("50ms", "50 ms"), ("10Mbit", "10 Mbit/s"), ("802.11n", "802.11n"), (13, "13")),
+        *(("-90dBm", f"{MINUS}90 dBm"), ("20dB", "20 dB"), ("1.5m", "1.5 m"), ("rrul", "rrul")),
         *(("99000B", "99 kB"), ("2000000B", "2 MB"), ("1500B", "1500 B"), ("0B", "0 B")),
     ],
 )

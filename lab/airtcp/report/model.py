@@ -38,6 +38,7 @@ from airtcp.testbed.model import Testbed
 POLICY = "ack_policy"
 
 _MICRO = "\N{MICRO SIGN}"
+_MINUS = "\N{MINUS SIGN}"
 
 # Values with which a factor has no effect; labels omit them.
 _NEUTRAL = frozenset({"0ms", "unlimited", "none", "kernel", "preset"})
@@ -46,7 +47,7 @@ _Item = TypeVar("_Item", RunRecord, SummaryRow)
 # Options of `run` that change what is measured, beside --set.
 _SETTING_OPTIONS = ("--duration", "--seeds", "--policy", "--kernel-source")
 
-_QUANTITY = re.compile(r"([0-9.]+)(s|ms|us|ns|[kMG]?bit|[KMG]i?B|B|MHz|packets)")
+_QUANTITY = re.compile(r"(-?[0-9.]+)(s|ms|us|ns|[kMG]?bit|[KMG]i?B|B|MHz|packets|dBm?|m)")
 
 
 @dataclass(frozen=True)
@@ -400,4 +401,4 @@ def readable(value: object) -> str:
         number, unit = (thousands[:-3], "MB") if is_mega else (thousands, "kB")
     if unit.endswith("bit"):
         unit += "/s"
-    return f"{number} {unit.replace('us', _MICRO + 's')}"
+    return f"{number.replace('-', _MINUS)} {unit.replace('us', _MICRO + 's')}"

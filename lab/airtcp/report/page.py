@@ -14,7 +14,7 @@ from airtcp.parameters import Parameters
 from airtcp.report import question
 from airtcp.report.comparison import Comparison, compare
 from airtcp.report.contents import Contents
-from airtcp.report.declared.layout import name as label_of
+from airtcp.report.declared import layout
 from airtcp.report.formats import interval, number, percent, percent_interval, with_interval
 from airtcp.report.model import (
     POLICY,
@@ -25,6 +25,7 @@ from airtcp.report.model import (
     Run,
     gains,
     is_bulk,
+    label_of,
     readable,
 )
 from airtcp.report.palette import PALETTE, policy_role
@@ -267,9 +268,13 @@ class PublishedRow:
 
 def _published_row(row: PublishedComparison) -> PublishedRow:
     unit = "ratio" if row.relative_to else METRICS[row.metric].unit
+    metric = layout.name(row.metric)
+    where = label_of(row.factors) if row.factors else "all as set"
+    if row.relative_to:
+        where += f", relative to {label_of(row.relative_to)}"
     return PublishedRow(
-        reproduction.where(row),
-        f"{label_of(row.metric)}, {unit}" if unit else label_of(row.metric),
+        where,
+        f"{metric}, {unit}" if unit else metric,
         reproduction.ours(row),
         row.n,
         reproduction.theirs(row),

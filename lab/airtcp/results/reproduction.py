@@ -173,7 +173,7 @@ def ratios(rows: Sequence[Comparison]) -> list[list[str]]:
     table = [["relative to others", "n", "ratio", "published", "verdict"]]
     for row in rows:
         if row.relative_to and not row.derived and row.measured is not None:
-            what = f"{row.metric}: {where(row)}"
+            what = f"{row.metric}: {_where(row)}"
             table.append([what, str(row.n), ours(row), theirs(row), row.agreement])
     return table if len(table) > 1 else []
 
@@ -319,7 +319,7 @@ def _cases(row: Comparison) -> list[str]:
         verdict += f": {row.reason}"
     return [
         row.source.replace("|", "\\|"),
-        where(row),
+        _where(row),
         f"`{row.metric}`{unit}",
         theirs(row),
         ours(row),
@@ -329,8 +329,7 @@ def _cases(row: Comparison) -> list[str]:
     ]
 
 
-def where(row: Comparison) -> str:
-    """The case of a value, or the two cases of a ratio, as text."""
+def _where(row: Comparison) -> str:
     case = _factors(row.factors) or "all as set"
     other = _factors(row.relative_to)
     return f"{case}, relative to {other}" if other else case

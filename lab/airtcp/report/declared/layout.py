@@ -2,6 +2,7 @@
 """The place of each measured case in a declared figure: its panel and its line."""
 
 import itertools
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -31,6 +32,8 @@ _WORDS: Mapping[str, str] = {
     "p50": ", median",
 }
 
+
+_WORD = re.compile("[a-z][a-z0-9_+-]*")
 
 # Values that turn a parameter off or leave it to the kernel or the preset.
 _NOT_CHOSEN = ("none", "kernel", "preset", "unlimited")
@@ -194,7 +197,7 @@ def line(own_names: Sequence[str], others: Sequence[str], values: Mapping[str, A
 
 
 def _is_word(value: object) -> bool:
-    return str(value).isidentifier() and value not in ("on", "off")
+    return bool(_WORD.fullmatch(str(value))) and value not in ("on", "off")
 
 
 def axis(metrics: Sequence[str], relative_to: str | None = None) -> Axis:
