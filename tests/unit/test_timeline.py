@@ -147,6 +147,15 @@ def test_each_ppdu_is_a_box_in_the_lane_of_its_sender(tmp_path: Path) -> None:
     assert answer.bottom - answer.top < aggregate.bottom - aggregate.top
 
 
+def test_lanes_and_tooltips_have_the_names_of_nodes(tmp_path: Path) -> None:
+    air = medium.read(write_air(tmp_path, records()), 0)
+    first, *_ = timeline.describe(air, nodes={0: "ap", 1: "laptop"}).panels
+    assert [tick.label for tick in first.y.ticks] == ["ap, radio", "laptop, radio"]
+    assert [box.tip.partition(";")[0] for box in boxes(first)] == [
+        *("beacon, ap to all", "data, ap to laptop")
+    ]
+
+
 def test_boxes_have_tooltips(tmp_path: Path) -> None:
     tips = [box.tip for row in rows_of(write_air(tmp_path, records())) for box in boxes(row)]
     assert tips[1] == (

@@ -269,8 +269,11 @@ def _row(
 
 
 def _radio_names(air: Medium, nodes: Nodes) -> list[str]:
-    aps = {ppdu.sender for ppdu in air.transmissions if ppdu.from_ap} - nodes.keys()
-    return [_node(radio, nodes) + (" (AP)" if radio in aps else "") for radio in air.lanes]
+    aps = {ppdu.sender for ppdu in air.transmissions if ppdu.from_ap}
+    return [
+        f"{nodes[radio]}, radio" if radio in nodes else f"radio {radio}{' (AP)' * (radio in aps)}"
+        for radio in air.lanes
+    ]
 
 
 def _collision(
