@@ -115,6 +115,8 @@ def measure(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> Measure:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two experiments with reports that contain every kind of mark, an index, and a tournament.
 
+    `alone` has the report of the second in a single file, with its own title.
+
     The first also has figures for print.
 
     Shared by all tests that check what was drawn, also in other processes of pytest-xdist, because
@@ -140,6 +142,11 @@ def _write_site(site: Path) -> Path:
     write_station_capture(out_dir / "runs" / "aad_0ms" / "seed-1")
     shutil.copytree(out_dir, site / "two")
     assert cli.main(["report", str(out_dir), "--timeline", "0", "--figures"]) == 0
+    title = "A title of one's <own>"
+    assert cli.main(["report", str(site / "two"), "--single-file", "--title", title]) == 0
+    assert not (site / "two" / "figures").exists()
+    (site / "alone").mkdir()
+    (site / "two" / "report.html").rename(site / "alone" / "report.html")
     assert cli.main(["report", str(site / "two")]) == 0
     assert cli.main(["report", "--index", str(site)]) == 0
     write_page(site / "tournament")

@@ -14,7 +14,11 @@ _DURATION_NS: Mapping[str, int] = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_
 _RATE_BPS: Mapping[str, int] = {"Gbit": 10**9, "Mbit": 10**6, "kbit": 10**3, "bit": 1}
 _SIZE_BYTES: Mapping[str, int] = {"GiB": 1 << 30, "MiB": 1 << 20, "KiB": 1 << 10, "B": 1}
 
-DURATION_UNITS, RATE_UNITS, SIZE_UNITS = tuple(_DURATION_NS), tuple(_RATE_BPS), tuple(_SIZE_BYTES)
+# Only read: the formatters keep writing a size as earlier versions did, whose runs are found by it.
+_READ_SIZE_BYTES = {"GB": 10**9, "MB": 10**6, "kB": 10**3, **_SIZE_BYTES}
+
+DURATION_UNITS, RATE_UNITS = tuple(_DURATION_NS), tuple(_RATE_BPS)
+SIZE_UNITS = tuple(_READ_SIZE_BYTES)
 
 _QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)")
 
@@ -65,11 +69,11 @@ def format_rate_bps(bits_per_second: float) -> str:
 
 
 def parse_size_bytes(text: str) -> int:
-    """`64KiB` -> 65536. Units: B KiB MiB GiB; a number without unit is in bytes."""
+    """`64KiB` -> 65536, `64kB` -> 64000. Units: B KiB MiB GiB kB MB GB; without one: bytes."""
     bare = text.strip()
     if bare.isascii() and bare.isdigit():
         return int(bare)
-    return _parse(text, _SIZE_BYTES, "a size", "64KiB")
+    return _parse(text, _READ_SIZE_BYTES, "a size", "64KiB")
 
 
 def format_size_bytes(size: int) -> str:

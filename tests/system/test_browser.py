@@ -178,6 +178,8 @@ def test_the_timeline_zooms_and_has_tooltips(report: Page) -> None:
 @pytest.mark.parametrize("system", ["light", "dark"])
 def test_theme_button_overrides_the_system_and_persists(visit: Open, system: str) -> None:
     page = visit("one/report.html", color_scheme=system)
+    state = page.get_by_role("button", name="Dark theme").inner_text()
+    assert state == f"Dark theme: {'on' if system == 'dark' else 'off'}"
     other = {"light": "dark", "dark": "light"}[system]
     figure = plot(page, "Latency during the transfer")
     line = figure.locator(".js-line").first
@@ -247,9 +249,28 @@ def test_pages_are_accessible(
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 
+def test_a_page_in_a_single_file_draws_its_plots(visit: Open) -> None:
+    page = visit("alone/report.html")
+    figure = plot(page, "Latency during the transfer")
+    whole = x_range(figure)
+    figure.get_by_role("button", name="Zoom in").press("Enter")
+    assert x_range(figure) != whole
+    assert page.evaluate("performance.getEntriesByType('resource').length") == 0
+
+
+def test_the_page_starts_with_the_finding_and_its_figure(visit: Open) -> None:
+    page = visit("one/report.html", PHONE)
+    finding = page.locator("h1 + *, main > :first-child").last
+    assert finding.inner_text().startswith("With aad, goodput is 10.0% higher than with default")
+    hero = page.locator("figure.plot").first.bounding_box()
+    navigation = page.get_by_role("navigation").bounding_box()
+    assert hero and navigation
+    assert hero["y"] < PHONE["height"] and hero["y"] < navigation["y"]
+
+
 def test_the_index_links_to_the_reports(visit: Open) -> None:
     page = visit("index.html")
     assert page.locator(".cards > li").count() == 2
     assert "4" in page.locator(".cards .facts").first.inner_text()
-    page.get_by_role("link", name="A <small> experiment").first.click()
+    page.get_by_role("link", name="one").first.click()
     page.wait_for_url("**/one/report.html")

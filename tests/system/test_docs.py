@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs every command in the documentation, page by page, in a copy of the repository."""
 
+import html
 import os
 import re
 import shutil
@@ -32,6 +33,15 @@ def commands(page: Path) -> list[str]:
     return [line for line in lines if line not in SKIPPED]
 
 
+def findings(page: Path) -> list[tuple[str, str]]:
+    """The directory of a report and its first sentence, quoted below the commands that write it."""
+    quoted = r"^```sh\n(?:(?!```).*\n)*?\./airtcp report (\S+)\n```\n\n((?:> .*\n)+)"
+    return [
+        (directory, " ".join(line.removeprefix("> ") for line in quote.splitlines()))
+        for directory, quote in re.findall(quoted, page.read_text(), re.M)
+    ]
+
+
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("docs") / "airtcp"
@@ -55,3 +65,13 @@ def test_every_command_works(lab_kernel: Kernel, copy: Path, page: Path) -> None
         )
         assert done.returncode == 0, f"{command}\n{done.stderr}"
         assert done.stdout.strip(), command
+    for directory, sentence in findings(page):
+        report = html.unescape((copy / directory / "report.html").read_text())
+        assert f'<p class="finding">{sentence}</p>' in report
+
+
+def test_the_first_sentences_of_five_reports_are_documented() -> None:
+    found = findings(ROOT / "docs/reference/figures.md")
+    names = ("demo", "tsq-size", "rrul", "web", "two-access-points")
+    assert [directory for directory, _ in found] == [f"results/first-{name}" for name in names]
+    assert all(sentence.endswith(".") for _, sentence in found)

@@ -70,6 +70,9 @@ def test_json_prints_only_a_json_document(
     assert len(document["runs"]) == 12
     assert document["command"] == "./airtcp " + " ".join(arguments)
     assert (tmp_path / "results.json").read_text() == printed
+    assert document["title"] == load("thesis-lan").title
+    assert cli.main([*arguments, "--title", "Fewer ACKs"]) == 0
+    assert json.loads(capsys.readouterr().out)["title"] == "Fewer ACKs"
     assert len(parquet.read(tmp_path)) == 12
 
 
@@ -92,7 +95,9 @@ def test_run_all_runs_every_experiment_and_writes_a_page(
     assert cli.main(["report", str(tmp_path / names[0]), "--published"]) == 2
 
 
-@pytest.mark.parametrize("more", [[], ["--full", "--set", "mcs=7"], ["--quick", "--json"]])
+@pytest.mark.parametrize(
+    "more", [[], ["--full", "--set", "mcs=7"], ["--quick", "--json"], ["--quick", "--title", "x"]]
+)
 def test_run_all_requires_quick_or_full(
     more: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

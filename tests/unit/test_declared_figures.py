@@ -4,6 +4,7 @@
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, get_args
@@ -177,11 +178,23 @@ def test_published_ratios_are_listed_with_ours(tmp_path: Path) -> None:
         **{"factors": {"ack_policy": "aad"}, "relative_to": {"ack_policy": "default"}},
         **{"metric": "goodput_mbps", "published": "more", "precision": "approximate"},
         **{"measured": 1.1, "ci95": None, "derived": False, "verdict": "in direction"},
-        **{"source": "", "n": 1, "ratio": None, "reason": ""},
+        **{"source": "Table <5.1>", "n": 1, "ratio": None, "reason": ""},
     }
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"published": [row]}))
-    name = "goodput_mbps: ack_policy aad, relative to ack_policy default"
-    assert [name, "1.1", "more", "same trend"] in Elements(text_of(out_dir)).rows
+    document = json.loads(path.read_text())
+    path.write_text(json.dumps(document | {"published": [row], "published_duration_s": 30}))
+    name = "ack policy aad, relative to ack policy default"
+    shown = [name, "same trend", "goodput, ratio", "1.1", "1", "more", EN_DASH, "Table <5.1>"]
+    page = text_of(out_dir)
+    assert shown in Elements(page).rows
+    assert "published: 30 s, here: 4 s." in page
+    assert "times as long" not in page and "Why values differ" not in page
+    differing = row | {"verdict": "no", "measured": 0.9}
+    update = {"published": [differing], "published_duration_s": 300, "reason": "The <moon>."}
+    path.write_text(json.dumps(document | update))
+    page = text_of(out_dir)
+    assert [name, "differs", "goodput, ratio", "0.9", *shown[4:]] in Elements(page).rows
+    assert "The published runs are 75 times as long: slow start" in page
+    assert "Why values differ: The &lt;moon&gt;." in page and "Table &lt;5.1&gt;" in page
 
 
 def test_factors_that_a_figure_does_not_use_become_lines(tmp_path: Path) -> None:
@@ -238,3 +251,36 @@ def test_declared_figure_omits_runs_without_their_file(tmp_path: Path) -> None:
     (out_dir / "runs" / "aad_0ms" / "seed-1" / "tcp-server.csv").unlink()
     assert re.search(r"Window: aad left out: .*tcp-server\.csv: No such file", text_of(out_dir))
     assert "figure-1" in plots_of(out_dir)
+
+
+def test_points_are_joined_by_value_not_in_the_order_of_the_cases(tmp_path: Path) -> None:
+    [plot] = declared(tmp_path, AGAINST)
+    shown = model.load(tmp_path / "out")
+    reverse = replace(shown, conditions=shown.conditions[::-1])
+    [figure] = contents.describe(reverse).declared
+    [panel] = figure.figure.panels
+    default = next(mark for mark in panel.marks if isinstance(mark, Line))
+    assert default.notes == ["0 ms", "50 ms"]
+    assert "joined along delay: 0 ms, 50 ms." in figure.caption == plot.caption
+
+
+def test_words_name_lines_without_their_factor() -> None:
+    values = {"ack_filter": "police+multicast", "ack_policy": "aad-listing", "tsq": "1ms"}
+    names = [layout.line([name], [], values) for name in values]
+    assert names == ["police+multicast", "aad-listing", "tsq 1 ms"]
+    assert layout.line(["gro"], [], {"gro": "on"}) == "gro on"
+
+
+def test_values_are_ordered_by_size() -> None:
+    assert layout.in_order(["16ms", "500us", "2ms"]) == ["500us", "2ms", "16ms"]
+    assert layout.in_order(["1MiB", "9KiB", "2kB"]) == ["2kB", "9KiB", "1MiB"]
+    assert layout.in_order(["10", "9.5"]) == ["9.5", "10"]
+    assert layout.in_order(["none", "1ms", "cake"]) == ["none", "1ms", "cake"]
+
+
+def test_flows_of_a_figure_are_named(tmp_path: Path) -> None:
+    [plot] = declared(tmp_path, {"title": "Each", "over_time": "flow_goodput", "lines": "delay"})
+    names = [entry.name for entry in plot.figure.legend.entries]
+    assert names[-1] == "download"
+    [panel] = plot.figure.panels
+    assert {mark.entries[-1] for mark in panel.marks} == {"download"}

@@ -54,7 +54,7 @@ def summary(found: SweepDocument, policy: str, metric: str) -> SummaryRow:
 
 def test_document_has_kernel_runs_and_summary() -> None:
     found = document({"default": [160, 162], "aad": [180, 184]})
-    assert found.schema_version == 2
+    assert found.schema_version == 3
     assert found.experiment == "thesis-lan"
     assert found.kernel == KernelRecord(version="6.12.0", hash="0123456789abcdef")
     assert [(run.factors["ack_policy"], run.seed) for run in found.runs] == [
@@ -238,7 +238,33 @@ def test_written_results_are_read_back(tmp_path: Path) -> None:
 
 def test_a_document_also_has_the_verdicts_of_schema_1() -> None:
     [row, *_] = document({"default": [157.4], "aad": [174.4]}).model_dump()["published"]
-    assert (row["agreement"], row["verdict"]) == ("within tolerance", "in size")
+    assert (row["agreement"], row["verdict"]) == ("within 10%", "in size")
+
+
+def test_verdicts_of_schema_2_are_judged_again(tmp_path: Path) -> None:
+    """Approximate values were within tolerance up to 20%, large changes up to half."""
+    found = document({"default": [157.4], "aad": [174.4]}).model_dump()
+    row = found["published"][0]
+    value = row | {"published": 100.0, "agreement": "within tolerance"}
+    ratio = value | {"relative_to": {"ack_policy": "aad"}, "published": 2.0}
+    words = {"published": "same", "ratio": None, "relative_to": {"ack_policy": "aad"}}
+    rows = [
+        value | {"measured": 109.0, "ratio": 1.09},
+        value | {"measured": 115.0, "ratio": 1.15, "precision": "approximate"},
+        ratio | {"measured": 1.9, "ratio": 0.95},
+        ratio | {"measured": 1.7, "ratio": 0.85},
+        value | words,
+        *(value | {"agreement": word} for word in ("same trend", "not reproduced", "not measured")),
+    ]
+    del found["reason"]
+    earlier = jsonfile.text(found | {"schema": 2, "published": rows})
+    (tmp_path / "results.json").write_text(earlier)
+    read = documents.read(tmp_path)
+    assert [each.agreement for each in read.published] == [
+        *("within 10%", "same trend", "within 10%", "same trend", "within 10%"),
+        *("same trend", "differs", "not measured"),
+    ]
+    assert (read.schema_version, read.reason, read.published_duration_s) == (3, "", 300)
 
 
 @pytest.mark.filterwarnings("error")
@@ -300,7 +326,7 @@ def test_documents_of_older_versions_are_upgraded_step_by_step() -> None:
         ("{", "results.json is not JSON"),
         ("{}", "results.json is not a document of airtcp: it has no schema"),
         ("[]", "it has no schema"),
-        ('{"schema": 3}', "results.json is of schema 3, .* this one reads schemas 1 to 2$"),
+        ('{"schema": 4}', "results.json is of schema 4, .* this one reads schemas 1 to 3$"),
         ('{"schema": 1, "runs": []}', "is not a whole document .experiment: Field required.*again"),
     ],
 )

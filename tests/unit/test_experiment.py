@@ -213,6 +213,11 @@ def test_an_error_has_file_line_key_and_allowed_values(
             "22: figures[0].lines: 'mcs' is not a factor of the design; allowed: ack_policy rate",
         ),
         (
+            "figures:\n",
+            "compares: delay\nfigures:\n",
+            "18: compares: 'delay' is not a factor of the design; allowed: ack_policy rate",
+        ),
+        (
             "along: rate",
             "along: ack_policy",
             "19: figures[0]: along: 'ack_policy' is already used for lines",

@@ -10,6 +10,7 @@ from small_report import Elements, write_results
 
 from airtcp import cli
 from airtcp.cli import messages
+from airtcp.report import model
 
 
 def test_index_has_a_card_for_each_report(site: Path, tmp_path: Path) -> None:
@@ -30,21 +31,47 @@ def test_index_has_a_card_for_each_report(site: Path, tmp_path: Path) -> None:
     assert len(elements.ids) == len(set(elements.ids))
     links = [link for link in elements.references if not link.startswith("#")]
     assert links == ["first%20one/report.html", "second/report.html"]
-    assert "<dd>1 within tolerance, 2 not reproduced</dd>" in text
-    assert "<dd>nothing published</dd>" in text
-    assert "A &lt;small&gt; experiment" in text
+    assert "<dd>1 within 10%, 2 differs</dd>" in text
+    assert "<dd>none</dd>" in text
+    assert '<a href="second/report.html">second</a>' in text
+    assert "<span>seeds=2</span>" in text
+    assert "<p>A &lt;small&gt; experiment</p>" in text
     assert f"./airtcp report {tmp_path / 'bare'}" in text
     assert cli.main(["report", "--index", str(tmp_path)]) == 0
     assert (tmp_path / "index.html").read_text() == text
 
 
+def test_a_card_has_the_title_of_its_report(site: Path, tmp_path: Path) -> None:
+    shutil.copytree(site / "two", tmp_path / "two")
+    assert cli.main(["report", str(tmp_path / "two"), "--title", "Fewer <ACKs>"]) == 0
+    assert cli.main(["report", "--index", str(tmp_path)]) == 0
+    text = (tmp_path / "index.html").read_text()
+    assert "<p>Fewer &lt;ACKs&gt;</p>" in text and "small&gt; experiment" not in text
+
+
+@pytest.mark.parametrize(
+    ("command", "settings"),
+    [
+        ("./airtcp run x", []),
+        (
+            "./airtcp run x --set delay=0ms,10ms --duration 2s --set 'command=ls -l' --quick",
+            ["delay=0ms,10ms", "command=ls -l", "duration=2s", "quick"],
+        ),
+        ("an 'unbalanced quote", []),
+    ],
+)
+def test_what_a_command_sets(command: str, settings: list[str]) -> None:
+    assert model.settings_of(command) == settings
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["--single-file", "--figures"], "--figures: writes other files"),
         (["--index"], "no directory in it has a report.html"),
         (
             ["--index", "--run", "aad_0ms/seed-1"],
-            "--index: --run, --timeline and --figures are not",
+            "--index: no other option is allowed with it",
         ),
     ],
 )
@@ -71,7 +98,7 @@ def test_a_directory_of_experiments_gets_a_report_of_each_and_an_index(
     assert "first (1 of 3)\n" in said.err and "third (3 of 3)\nairtcp: " in said.err
     assert (tmp_path / "index.html").read_text().count("<li class") == 2
     assert cli.main(["report", str(tmp_path), "--run", "aad_0ms/seed-1"]) == 2
-    assert "has 3 experiments: --run and --timeline" in capsys.readouterr().err
+    assert "has 3 experiments: --run, --timeline and --title" in capsys.readouterr().err
 
 
 def test_the_page_of_a_tournament_is_not_replaced_by_an_index(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ import pytest
 from fake_run import write_run
 
 from airtcp.errors import AirtcpError
-from airtcp.files.latency import Latency, read_ping, read_udp_ping
+from airtcp.files.latency import Latency, during_transfer, read_ping, read_udp_ping
+from airtcp.parameters import Parameters
 
 
 def test_pings_have_the_times_when_they_were_sent(tmp_path: Path) -> None:
@@ -16,6 +17,15 @@ def test_pings_have_the_times_when_they_were_sent(tmp_path: Path) -> None:
     # Replies arrive every 100 ms; each round trip takes 1 ms longer than the previous one.
     assert list(ping.sent_s) == pytest.approx([0, 0.099, 0.198, 0.297, 0.396], abs=1e-6)
     assert list(ping.rtt_ms) == [1, 2, 3, 4, 5]
+
+
+def test_pings_before_and_after_the_transfer_are_left_out(tmp_path: Path) -> None:
+    ping = read_ping(write_run(tmp_path / "run"))
+    without = Parameters().replace({"duration": "1s"})
+    assert list(during_transfer(ping, without).rtt_ms) == [1, 2, 3, 4, 5]
+    after = without.replace({"baseline": "1s"})
+    late = Latency(ping.sent_s * 10, ping.rtt_ms)  # 0 to 4 s
+    assert list(during_transfer(late, after).rtt_ms) == [3]
 
 
 def test_requests_without_an_answer_are_kept(tmp_path: Path) -> None:

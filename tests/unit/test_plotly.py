@@ -154,6 +154,8 @@ def test_strokes_on_a_logarithmic_axis_are_bars() -> None:
 
 
 def test_texts_are_to_the_right_of_their_points() -> None:
+    space = "\N{NO-BREAK SPACE}"
+    assert only(Text(text="8", x=1, y=2, right=7))["text"] == [f"{3 * space}8{3 * space}"]
     trace = only(Text(text="8 < 9", x=1, y=2, entries=["cubic"]))
     assert trace["textposition"] == "middle right"
     assert "8 &lt; 9" in trace["text"][0]

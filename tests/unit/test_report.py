@@ -30,6 +30,7 @@ from airtcp.kernel.policies import names
 from airtcp.parameters import Parameters
 from airtcp.paths import REPOSITORY
 from airtcp.report import formats, model, palette, series, write_report, writer
+from airtcp.report.figure import Text
 from airtcp.testbed.default import testbed
 
 EN_DASH = "\N{EN DASH}"
@@ -58,6 +59,21 @@ def test_page_is_well_formed_and_self_contained(site: Path) -> None:
     assert "Ping &lt;and&gt; goodput" in report
 
 
+def test_a_page_in_a_single_file_refers_to_nothing_else(site: Path) -> None:
+    assert [path.name for path in (site / "alone").iterdir()] == ["report.html"]
+    report = (site / "alone" / "report.html").read_text()
+    code = re.search(r'<script type="text/plain" id="plotly">(.*?)</script>', report, re.DOTALL)
+    assert code and "Plotly" in code[1]
+    page = report.replace(code[0], "")
+    elements = Elements(page)
+    assert not elements.open
+    assert elements.references
+    assert all(name.startswith("#") and name[1:] in elements.ids for name in elements.references)
+    assert not re.search(r"""@import|url\((?!#)|\.src = (?!"figures/plotly)""", page)
+    assert "runs/aad_0ms/seed-1/ping.txt" in page  # its hash
+    assert "<h1>A title of one&#39;s &lt;own&gt;</h1>" in page
+
+
 def test_figures_for_print_are_linked(site: Path) -> None:
     names = [*(f"figure-{number}" for number in (1, 2)), "goodput", "airtime", "goodput-gain"]
     names += ["acks", "timeline-aad", *(f"delay-0-ms-{kind}" for kind in ("time", "arrivals"))]
@@ -82,13 +98,12 @@ def test_boxes_of_a_timeline_have_tooltips(site: Path) -> None:
     report = (site / "one" / "report.html").read_text()
     start = report.index('aria-labelledby="timeline-aad-t')
     svg = report[start : report.index("</svg>", start)]
-    assert re.search(r"<rect [^>]*><title>data, radio 0 to radio 1; 7\.000 ms", svg)
+    assert re.search(r"<rect [^>]*><title>data, ap to station; 7\.000 ms", svg)
     assert "var(--frame-lost)" in svg
 
 
 def test_text_from_the_experiment_is_escaped(report: str) -> None:
     assert "A &lt;small&gt; experiment" in report
-    assert "Table &lt;5.1&gt;" in report
     assert "<small>" not in report
 
 
@@ -106,6 +121,44 @@ def test_table_has_measured_interval_published_ratio_and_gain(report: str) -> No
 def test_summary_has_the_range_of_gains(report: str) -> None:
     assert "8 runs: 2 conditions, 2 ACK policies (default, aad), 2 seeds each" in report
     assert f"from {MINUS}5.0% (delay 50 ms) to +10.0% (delay 0 ms)" in report
+
+
+def test_page_starts_with_the_finding_and_its_figure(report: str) -> None:
+    # Both seeds have the same ratio: 1.1 without a delay and 0.95 with one.
+    finding = (
+        '<p class="finding">With aad, goodput is up to 10.0% higher than with default (delay 0 ms; '
+        "95% interval +10.0% to +10.0%, 2 seeds), but up to 5.0% lower (delay 50 ms; "
+    )
+    start = report.index("</h1>")
+    parts = [finding, 'class="plots hero">', "<h2>Goodput</h2>", "<nav", 'id="results"', "8 runs: "]
+    positions = [report.index(part, start) for part in parts]
+    assert positions == sorted(positions)
+    assert report.count(">Goodput</h") == 2  # also a table
+
+
+def test_a_table_has_no_column_that_is_empty_or_constant(tmp_path: Path) -> None:
+    out_dir = write_results(tmp_path / "out", ("0ms", "50ms"))
+    document = json.loads((out_dir / "results.json").read_text())
+    for rows in (document["runs"], document["summary"]):
+        rows[:] = [row for row in rows if row["factors"]["ack_policy"] == "default"]
+    for summary in document["summary"]:
+        summary["published"] = None
+    save(out_dir, document)
+    page = text_of(out_dir)
+    head = ["Condition", "Measured", "95% interval", "Runs", "Against delay 0 ms", "95% interval"]
+    rows = Elements(page).rows
+    assert head in rows
+    [far] = [row for row in rows if row[:3] == ["delay 50 ms", "40.00", "40.00 to 40.00"]]
+    assert far[4] == f"{MINUS}60.4%"
+    assert "With delay 50 ms, goodput is 60.4% lower than with delay 0 ms" in page
+
+
+def test_set_up_separates_what_was_changed(tmp_path: Path) -> None:
+    page = text_of(write_results(tmp_path / "out"))
+    changed = page[page.index("Changed from the defaults") : page.index("<summary>Defaults")]
+    assert "<dt>duration</dt><dd>4 s</dd>" in changed and "<dt>sack</dt>" not in changed
+    assert "<dt>sack</dt>" in page
+    assert "metric-goodput_mbps" in page and "metric-page_time_ms_mean" not in page
 
 
 def test_page_has_what_is_needed_to_repeat_the_runs(report: str, tmp_path: Path) -> None:
@@ -160,13 +213,21 @@ def test_latency_has_a_table_in_which_less_is_better(tmp_path: Path) -> None:
     save(out_dir, document)
     report = text_of(out_dir)
     rows = Elements(report).rows
-    assert ["delay 0 ms", "default", "10.00", EN_DASH, "2", EN_DASH, EN_DASH] in rows
-    assert ["change with aad", "+20.0%", "+20.0% to +20.0%", "2", EN_DASH, ""] in rows
+    assert ["delay 0 ms", "default", "10.00", EN_DASH, "2"] in rows
+    assert ["change with aad", "+20.0%", "+20.0% to +20.0%", "2"] in rows
     assert "Mean latency of aad against default: +20.0%" in report
     assert "Less is better" in report and "Table of goodput" not in report
     shown = plots_of(out_dir)
     assert {"mean-latency", "mean-latency-gain", "delay-0-ms-exchanges"} <= shown.keys()
     assert "delay-0-ms-time" not in shown
+
+
+def test_the_value_of_a_bar_is_beside_the_published_one(tmp_path: Path) -> None:
+    plot = plots_of(write_results(tmp_path / "out", ("0ms", "50ms")))["goodput"]
+    texts = [mark for mark in plot.figure.panels[0].marks if isinstance(mark, Text)]
+    # Published: 157.4 and 174.4 Mbit/s, without delay.
+    assert [(text.x, text.right) for text in texts[:2]] == [(157.4, 7), (174.4, 7)]
+    assert [(text.x, text.right) for text in texts[2:]] == [(40, 4), (38, 4)]
 
 
 def test_policies_have_different_colours() -> None:
@@ -301,7 +362,11 @@ def test_numbers_are_readable(value: float | None, written: str) -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [("50ms", "50 ms"), ("10Mbit", "10 Mbit/s"), ("802.11n", "802.11n"), (13, "13")],
+    [
+        *(("50ms", "50 ms"), ("10Mbit", "10 Mbit/s"), ("802.11n", "802.11n"), (13, "13")),
+        *(("-90dBm", f"{MINUS}90 dBm"), ("20dB", "20 dB"), ("1.5m", "1.5 m"), ("rrul", "rrul")),
+        *(("99000B", "99 kB"), ("2000000B", "2 MB"), ("1500B", "1500 B"), ("0B", "0 B")),
+    ],
 )
 def test_quantities_are_readable(value: object, text: str) -> None:
     assert model.readable(value) == text

@@ -10,7 +10,7 @@ from airtcp.experiment import catalogue, papers, summaries
 from airtcp.experiment.experiment import Experiment
 from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
-from airtcp.results import assembly, reproduction, verdicts
+from airtcp.results import assembly, reproduction, table, verdicts
 from airtcp.results.documents import Comparison
 
 KERNEL = Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
@@ -61,14 +61,14 @@ def compared(of: Experiment, goodputs: dict[tuple[str, str], list[float]]) -> li
 @pytest.mark.parametrize(
     ("measured", "published", "precision", "verdict"),
     [
-        (109, 100, "exact", "within tolerance"),
-        (111, 100, "exact", "not reproduced"),
-        (111, 100, "approximate", "within tolerance"),
-        (79, 100, "approximate", "not reproduced"),
-        (50, 100, "at most", "within tolerance"),
-        (111, 100, "at most", "not reproduced"),
-        (150, 100, "at least", "within tolerance"),
-        (89, 100, "at least", "not reproduced"),
+        (109, 100, "exact", "within 10%"),
+        (111, 100, "exact", "differs"),
+        (109, 100, "approximate", "within 10%"),
+        (111, 100, "approximate", "differs"),
+        (50, 100, "at most", "within 10%"),
+        (111, 100, "at most", "differs"),
+        (150, 100, "at least", "within 10%"),
+        (89, 100, "at least", "differs"),
     ],
 )
 def test_verdict_of_a_value(
@@ -76,22 +76,23 @@ def test_verdict_of_a_value(
 ) -> None:
     assert verdicts.of_value(measured, published, precision, ordered=False) == verdict
     ordered = verdicts.of_value(measured, published, precision, ordered=True)
-    assert ordered == ("same trend" if verdict == "not reproduced" else verdict)
+    assert ordered == ("same trend" if verdict == "differs" else verdict)
 
 
 @pytest.mark.parametrize(
     ("measured", "published", "verdict"),
     [
-        (1.108, 1.108, "within tolerance"),
-        (1.08, 1.108, "within tolerance"),
+        (1.108, 1.108, "within 10%"),
+        (1.08, 1.108, "within 10%"),
         (1.04, 1.108, "same trend"),
         (1.3, 1.108, "same trend"),
-        (1.005, 1.108, "not reproduced"),  # noise
-        (0.9, 1.108, "not reproduced"),
-        (0.5, 0.4, "within tolerance"),
+        (1.005, 1.108, "differs"),  # noise
+        (0.9, 1.108, "differs"),
+        (0.42, 0.4, "within 10%"),
+        (0.5, 0.4, "same trend"),  # not within 10% of the ratio, though of the change
         (0.8, 0.4, "same trend"),
-        (1.04, 1.0, "within tolerance"),
-        (1.06, 1.0, "not reproduced"),
+        (1.04, 1.0, "within 10%"),
+        (1.06, 1.0, "differs"),
     ],
 )
 def test_verdict_of_a_ratio(measured: float, published: float, verdict: str) -> None:
@@ -102,11 +103,11 @@ def test_verdict_of_a_ratio(measured: float, published: float, verdict: str) -> 
     ("measured", "word", "verdict"),
     [
         (1.02, "more", "same trend"),
-        (1.0, "more", "not reproduced"),
+        (1.0, "more", "differs"),
         (0.9, "less", "same trend"),
-        (1.1, "less", "not reproduced"),
-        (0.95, "same", "within tolerance"),
-        (1.2, "same", "not reproduced"),
+        (1.1, "less", "differs"),
+        (0.95, "same", "within 10%"),
+        (1.2, "same", "differs"),
     ],
 )
 def test_verdict_of_a_word(measured: float, word: papers.Word, verdict: str) -> None:
@@ -122,7 +123,7 @@ def test_gains_come_from_published_values(tmp_path: Path) -> None:
     assert gain.relative_to == {"ack_policy": "default"}
     assert (gain.published, gain.n) == (1.2, 2)
     assert gain.measured == pytest.approx(1.2)
-    assert (gain.agreement, gain.reason) == ("within tolerance", "")
+    assert (gain.agreement, gain.reason) == ("within 10%", "")
 
 
 def test_a_ratio_is_paired_by_seed(tmp_path: Path) -> None:
@@ -133,13 +134,13 @@ def test_a_ratio_is_paired_by_seed(tmp_path: Path) -> None:
     assert row.ci95 == pytest.approx(0)
     _, shown = reproduction.ratios(rows)
     name = "goodput_mbps: ack_policy aad, relative to ack_policy default"
-    assert shown == [name, "3 ± 0", "3", "within tolerance"]
+    assert shown == [name, "2", "3 ± 0", "3", "within 10%"]
 
 
 def test_the_trend_compares_neighbouring_values(tmp_path: Path) -> None:
     """Both values are far from the published ones, in the same or in the opposite order."""
     of = experiment(tmp_path, published("delay: 0ms", 100), published("delay: 10ms", 50))
-    for goodputs, verdict in (((30, 20), "same trend"), ((20, 30), "not reproduced")):
+    for goodputs, verdict in (((30, 20), "same trend"), ((20, 30), "differs")):
         near, far = ([float(value)] for value in goodputs)
         rows = compared(of, {("default", "0ms"): near, ("default", "10ms"): far})
         assert [row.agreement for row in rows] == [verdict, verdict]
@@ -163,15 +164,46 @@ def test_the_page_has_a_row_for_each_value_and_the_reasons(tmp_path: Path) -> No
     ]
     page = reproduction.page(documents)
     assert (
-        "| a table | delay 0ms | `goodput_mbps` Mbit/s | 100 | 99 | 0.99 | within tolerance |"
-        in page
+        "| a table | delay 0ms | `goodput_mbps` Mbit/s | 100 | 99 | 1 | 0.99 | within 10% |" in page
     )
-    assert "| 50 | 80 | 1.60 | same trend |\n\nWhy not within tolerance: The moon.\n" in page
+    assert "| 50 | 80 | 1 | 1.60 | same trend |\n\nWhy not within 10%: The moon.\n" in page
     assert f"| {papers.CITATIONS['statkus-2017']} | 1 | 1 | 0 | 0 |" in page
     assert "nothing is published: `thesis-iat`" in page
     assert "Written by `./airtcp run all --quick`; do not edit. Linux 6.12.0. " in page
     assert "Much." in page
     assert "2 runs of at most 10 s, 1 of each case at most." in page
+
+
+@pytest.mark.parametrize(
+    ("published_s", "ours", "text", "warning"),
+    [
+        (300, ["10s"], "published: 300 s, here: 10 s", "The published runs are 30 times as long"),
+        (300, ["30s"], "published: 300 s, here: 30 s", "The published runs are 10 times as long"),
+        (300, ["31s", "60s"], "published: 300 s, here: 31 to 60 s", None),
+        (2, ["20s"], "published: 2 s, here: 20 s", "Our runs are 10 times as long"),
+    ],
+)
+def test_durations(
+    tmp_path: Path, published_s: float, ours: list[str], text: str, warning: str | None
+) -> None:
+    of = experiment(tmp_path, published("delay: 0ms", 100))
+    case = of.cases()[0]
+    runs = [
+        record(case, seed, {}, parameters={"duration": duration})
+        for seed, duration in enumerate(ours)
+    ]
+    found = assembly.document(of, [case], KERNEL, [], COMMAND)
+    assert reproduction.durations(found.model_copy(update={"runs": tuple(runs)})) is None
+    update = {"runs": tuple(runs), "published_duration_s": published_s}
+    document = found.model_copy(update=update)
+    times = reproduction.durations(document)
+    assert str(times) == text
+    assert times and (times.warning or "").startswith(warning or "")
+    assert bool(times.warning) == bool(warning)
+    printed = table.table(document)
+    assert ("as long: slow start" in printed) == bool(warning)
+    page = reproduction.page([(of, document)])
+    assert f"Duration of a run: {text}." in page
 
 
 def test_a_document_has_the_comparison(tmp_path: Path) -> None:

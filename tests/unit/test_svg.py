@@ -264,3 +264,13 @@ def test_an_axis_keeps_its_own_ticks_and_step() -> None:
     assert ticks.ticks(named, 5) == named.ticks
     stepped = ticks.ticks(Axis(limits=(20, 30), step=5), 9)
     assert [tick.label for tick in stepped] == ["20", "25", "30"]
+
+
+def test_a_title_wider_than_its_panel_stays_within_the_figure() -> None:
+    name = "mean completion time of all pages relative to default"
+    labels = Axis(limits=(0, 2), ticks=[Tick(1, "a condition with a long label")])
+    figure = one(x=Axis(name, "s", (0, 10)), y=labels)
+    whole = frames.lay_out(figure).width
+    [title] = [text for text in drawn(figure).iter(f"{SVG}text") if text.text == f"{name} (s)"]
+    half = width(f"{name} (s)", frames.TITLE_SIZE) / 2
+    assert half <= float(title.get("x", "")) / 10 <= whole - half + 0.1

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Timelines of the medium, from small captures with known frames."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from airtcp.errors import InputError
 from airtcp.files import airtrace
 from airtcp.report import medium, model, timeline
 from airtcp.report.figure import Box, Line, Panel, Strokes
+from airtcp.report.medium import Captured
 
 
 def rows_of(path: Path, start_ms: float = 0) -> list[Panel]:
@@ -32,18 +34,60 @@ def boxes(panel: Panel) -> list[Box]:
     return [mark for mark in panel.marks if isinstance(mark, Box) and mark.tip]
 
 
-def test_the_middle_of_the_capture_is_shown_by_default(tmp_path: Path) -> None:
+def test_a_timeline_is_a_part_of_the_capture(tmp_path: Path) -> None:
     path = write_air(tmp_path, [frame(ms * 1000, ms * 1000 + 1000) for ms in range(450)])
-    found = medium.read(path, None)
-    assert found.start_ms == 200
+    found = medium.read(path, 200)
     starts_ms = [sent.start_ns // 1_000_000 for sent in found.transmissions]
     assert starts_ms == list(range(200, 250))
     assert medium.read(path, 449).transmissions[0].start_ns == 449_000_000
 
 
+def transfer(run_dir: Path, mpdus: Callable[[int], int], length_ms: int = 400) -> Path:
+    """An A-MPDU every 10 ms; mpdus: of the one that starts at a time in ms."""
+    run_dir.mkdir(parents=True, exist_ok=True)
+    frames = [
+        each
+        for ms in range(0, length_ms, 10)
+        for each in ampdu(ms * 1000, ms * 1000 + 9000, [100] * mpdus(ms))
+    ]
+    return write_air(run_dir, frames)
+
+
+def always(mpdus: int) -> Callable[[int], int]:
+    return lambda _ms: mpdus
+
+
+def test_the_same_typical_part_of_all_captures_is_shown_by_default(tmp_path: Path) -> None:
+    """Slow start is like the mean, but early; only at 300 ms are both transfers typical."""
+    first = transfer(tmp_path / "1", lambda ms: 4 if ms < 100 or 250 <= ms < 350 else 1)
+    second = transfer(tmp_path / "2", lambda ms: 8 if 300 <= ms < 350 else 2, length_ms=450)
+    one, other = Captured(first, 4.0), Captured(second, 8.0)
+    assert medium.typical_start_ms([one]) == 249  # the end of the capture is at 399 ms
+    assert medium.typical_start_ms([one, other]) == 299
+    assert medium.typical_start_ms([Captured(first, 1.0)]) == 199
+    # Without a mean, any part with data will do; with a silent end, the part before it.
+    assert medium.typical_start_ms([Captured(first, None)]) == 199
+    silent = write_air(tmp_path, [frame(0, 10), frame(210_000, 211_000), frame(399_000, 399_500)])
+    assert medium.typical_start_ms([Captured(silent, 1.0)]) == 199
+
+
 def test_a_short_capture_is_shown_from_its_start(tmp_path: Path) -> None:
-    found = medium.read(write_air(tmp_path, [frame(0, 10)]), None)
-    assert (found.start_ms, len(found.transmissions)) == (0, 1)
+    path = write_air(tmp_path, [frame(0, 10)])
+    assert medium.typical_start_ms([Captured(path, None)]) == 0
+    assert len(medium.read(path, 0).transmissions) == 1
+
+
+def test_the_caption_says_how_typical_the_part_is(tmp_path: Path) -> None:
+    out_dir = write_results(tmp_path / "out")
+    for policy, mpdus in (("default", 14), ("aad", 3)):
+        transfer(out_dir / "runs" / f"{policy}_0ms" / "seed-1", always(mpdus))
+    (default, aad), notes = timeline.plots(model.load(out_dir))
+    assert not notes
+    mean = model.load(out_dir).runs[0].metrics["ampdu_mpdus_mean"]
+    assert f"Typical of the run: 14 MPDUs per data PPDU, on average {mean:.3g}." in default.caption
+    assert f"Not typical of the run: 3 MPDUs per data PPDU, on average {mean:.3g}." in aad.caption
+    starts = {plot.figure.panels[0].x.limits[0] for plot in (default, aad)}
+    assert len(starts) == 1
 
 
 @pytest.mark.parametrize(("end_us", "last"), [(60_000, 59), (60_001, 60)])
@@ -101,6 +145,15 @@ def test_each_ppdu_is_a_box_in_the_lane_of_its_sender(tmp_path: Path) -> None:
     assert 0 < aggregate.top < aggregate.bottom == 1
     assert 1 < answer.top < answer.bottom == 2
     assert answer.bottom - answer.top < aggregate.bottom - aggregate.top
+
+
+def test_lanes_and_tooltips_have_the_names_of_nodes(tmp_path: Path) -> None:
+    air = medium.read(write_air(tmp_path, records()), 0)
+    first, *_ = timeline.describe(air, nodes={0: "ap", 1: "laptop"}).panels
+    assert [tick.label for tick in first.y.ticks] == ["ap, radio", "laptop, radio"]
+    assert [box.tip.partition(";")[0] for box in boxes(first)] == [
+        *("beacon, ap to all", "data, ap to laptop")
+    ]
 
 
 def test_boxes_have_tooltips(tmp_path: Path) -> None:

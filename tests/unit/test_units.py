@@ -21,7 +21,13 @@ def test_rates(text: str, bits: float) -> None:
     assert units.parse_rate_bps(text) == bits
 
 
-@pytest.mark.parametrize(("text", "size"), [("64KiB", 65536), ("6MiB", 6 << 20), ("4000", 4000)])
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        *(("64KiB", 65536), ("6MiB", 6 << 20), ("4000", 4000)),
+        *(("64kB", 64_000), ("1.5MB", 1_500_000), ("1GB", 10**9)),
+    ],
+)
 def test_sizes(text: str, size: int) -> None:
     assert units.parse_size_bytes(text) == size
 

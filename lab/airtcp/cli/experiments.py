@@ -79,6 +79,7 @@ def _described(experiment: Experiment, cases: Sequence[Case]) -> dict[str, objec
         "description": experiment.description,
         "expects": experiment.expects,
         "reason": experiment.reason,
+        "published_duration_s": experiment.published_duration_s,
         "parameters": experiment.parameters.plain(),
         "network": experiment.network.plain() if experiment.network else None,
         "cases": [dict(case.factors) for case in cases],

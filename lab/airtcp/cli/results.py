@@ -31,7 +31,8 @@ def add(verbs: Verbs) -> None:
         metavar="START_MS",
         type=not_negative,
         help="start of the 50 ms timeline of the air, in virtual ms since the start of the capture "
-        "(default: the middle of the capture)",
+        "(default: the same time for all policies, in the last second of the captures, where the "
+        "number of MPDUs per PPDU is closest to that of the runs)",
     )
     report.add_argument(
         "--run",
@@ -44,6 +45,15 @@ def add(verbs: Verbs) -> None:
         action="store_true",
         help="also write each figure for print, as PDF, PNG and SVG in DIR/figures; takes about "
         "half a second for each",
+    )
+    report.add_argument(
+        "--title", metavar="TEXT", help="title of the page (default: that of the run)"
+    )
+    report.add_argument(
+        "--single-file",
+        action="store_true",
+        help="put all that the page needs into report.html, for example to mail it: 5 MB more, "
+        "without links to the files of the runs",
     )
     other = report.add_mutually_exclusive_group()
     other.add_argument(
@@ -112,10 +122,11 @@ def _add_results(parser: argparse.ArgumentParser) -> None:
 def _report(options: argparse.Namespace) -> int:
     if options.index or options.published:
         option = "--index" if options.index else "--published"
-        if options.run or options.timeline is not None or options.figures:
-            raise InputError(
-                f"{option}: --run, --timeline and --figures are not allowed with it, only DIR"
-            )
+        given = [options.run, options.timeline, options.title]
+        if options.figures or options.single_file or given != [None] * len(given):
+            raise InputError(f"{option}: no other option is allowed with it, only DIR")
+    if options.single_file and options.figures:
+        raise InputError("--figures: writes other files, which --single-file does not allow")
     if options.published:
         return _report_published(options.directory)
     if options.index:
@@ -135,7 +146,9 @@ def _report_one(options: argparse.Namespace, directory: Path) -> int:
     from airtcp.report import Choice, write_report
 
     left_out: list[str] = []
-    choice = Choice(options.timeline, options.run, options.figures)
+    choice = Choice(
+        options.timeline, options.run, options.figures, options.title, options.single_file
+    )
     with counter(f"{directory.name}: condition") as count:
         written = write_report(directory, choice, left_out.append, count)
     print(written)
@@ -146,10 +159,10 @@ def _report_several(options: argparse.Namespace, directories: Sequence[Path]) ->
     """Write the report of each directory, and the index. An error does not stop the others."""
     from airtcp.report.index import write_index
 
-    if options.run or options.timeline is not None:
+    if options.run or options.timeline is not None or options.title:
         raise InputError(
-            f"{options.directory} has {len(directories)} experiments: --run and --timeline are "
-            "allowed only with the directory of one of them"
+            f"{options.directory} has {len(directories)} experiments: --run, --timeline and "
+            "--title are allowed only with the directory of one of them"
         )
     code = 0
     for number, directory in enumerate(directories, start=1):

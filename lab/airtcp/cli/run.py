@@ -48,6 +48,9 @@ def add(verbs: Verbs) -> None:
         help="run each case with seeds 1 to N (default: 1)",
     )
     add_where(run)
+    run.add_argument(
+        "--title", metavar="TEXT", help="title of the results (default: that of the experiment)"
+    )
     extent = run.add_mutually_exclusive_group()
     extent.add_argument(
         "--quick",
@@ -67,6 +70,8 @@ def _run(options: argparse.Namespace) -> int:
     if options.experiment == catalogue.ALL:
         return _run_all(options, policy)
     experiment = experiment_of(options, policy)
+    if options.title:
+        experiment = experiment.model_copy(update={"title": options.title})
     cases = _cases(options, experiment)
     warn(cases)
     out_dir = make_out_dir(options, experiment.name)
@@ -90,9 +95,11 @@ def _code(measured: SweepResult) -> int:
 
 def _run_all(options: argparse.Namespace, policy: OwnPolicy | None) -> int:
     """Run every experiment, then write the reproduction page. A failed run does not stop it."""
-    if not (options.quick or options.full) or options.set or options.duration or options.json:
+    single = (options.set, options.duration, options.title, options.json)
+    if not (options.quick or options.full) or any(single):
         raise InputError(
-            "run all: requires --quick or --full, and allows none of --set --duration --json"
+            "run all: requires --quick or --full, and allows none of --set --duration --title "
+            "--json"
         )
     out_dir = make_out_dir(options, catalogue.ALL)
     documents, code = [], 0

@@ -22,8 +22,8 @@ from airtcp.experiment.published import Published, PublishedTable, by_parameter,
 from airtcp.experiment.topology import Change, Flow, Network, Topology
 from airtcp.experiment.topology_checks import Problem, problems
 from airtcp.parameters import OBSERVATION, PARAMETER_NAMES, Parameters, policies, renames
-from airtcp.parameters.jsonschema import HINT, Json, Shape
-from airtcp.parameters.quantity import Plain, WithCommas
+from airtcp.parameters.jsonschema import HINT, Json, Shape, words
+from airtcp.parameters.quantity import Plain, WithCommas, duration
 from airtcp.parameters.section import Strict, facts, key_of
 
 _NAME = "[a-z0-9][a-z0-9-]*"
@@ -31,6 +31,10 @@ _NAME = "[a-z0-9][a-z0-9-]*"
 _LONGEST_SLUG = 200
 _COMMANDS = {"command", "server_command"}
 _WITH_COMMAS = tuple(key_of(Parameters, name) for name, _ in facts(Parameters, WithCommas))
+
+
+def _factor_shape() -> Json:
+    return words(PARAMETER_NAMES, "a factor of the design")
 
 
 def _values(name: str) -> Json:
@@ -103,6 +107,17 @@ class Experiment(Strict):
     reason: str = Field(
         "",
         description="why values differ from published ones, for those without their own `reason`",
+    )
+    compares: Annotated[str, Shape(_factor_shape)] = Field(
+        "",
+        description="the factor that the report compares first (default: the ACK policy if it "
+        "varies, else a factor of the figures)",
+    )
+    published_duration_s: Annotated[float | None, duration(0.001, 86_400, "unknown")] = Field(
+        None,
+        alias="published_duration",
+        description="duration of the published measurements, where the publication states it, for "
+        "comparison with that of the runs",
     )
     parameters: Annotated[Parameters, AfterValidator(Parameters.check)] = Field(
         Parameters(), description="parameters of all cases that differ from the defaults"

@@ -142,6 +142,8 @@ class _Reader:
                 self._check_name(name, ("design", number, name))
                 if not values:
                     raise self._error(("design", number, name), "give at least one value")
+        if experiment.compares and experiment.compares not in experiment.factors:
+            raise self._error(("compares",), _not_a_factor(experiment.compares, experiment.factors))
         for number, figure in enumerate(experiment.published):
             for key, factors in (("when", figure.when), ("relative_to", figure.relative_to)):
                 for name in factors:
@@ -158,11 +160,7 @@ class _Reader:
         for number, figure in enumerate(experiment.figures):
             for key, factor in figure.factors().items():
                 if factor not in factors:
-                    raise self._error(
-                        ("figures", number, key),
-                        f"{factor!r} is not a factor of the design; "
-                        + suggest.allowed(factor, factors),
-                    )
+                    raise self._error(("figures", number, key), _not_a_factor(factor, factors))
             if isinstance(figure, ModelFigure) and not any(
                 tsq_packets(case.parameters.text("tsq")) for case in experiment.cases()
             ):
@@ -239,6 +237,10 @@ class _Reader:
         return InputError(
             f"{self._shown}:{self._lines[known]}: {key.lstrip('.')}{separator}{message}"
         )
+
+
+def _not_a_factor(name: str, factors: Sequence[str]) -> str:
+    return f"{name!r} is not a factor of the design; {suggest.allowed(name, factors)}"
 
 
 def _by_parameter(at: _Location) -> bool:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from airtcp.errors import AirtcpError
 from airtcp.files.text import read_text
+from airtcp.parameters import Parameters
 
 _PING_REPLY = re.compile(r"\[([0-9.]+)\] .*icmp_seq=\d+ .*time=([0-9.]+) ms")
 
@@ -31,6 +32,12 @@ class Latency:
     @property
     def answered_ms(self) -> NDArray[numpy.float64]:
         return self.rtt_ms[~numpy.isnan(self.rtt_ms)]
+
+
+def during_transfer(probes: Latency, parameters: Parameters) -> Latency:
+    """The probes sent during the flows, which start after `baseline`; all if there is none."""
+    idle_s = parameters.baseline_s
+    return probes.within(idle_s, idle_s + parameters.duration_s) if idle_s else probes
 
 
 def read_ping(run_dir: Path, file: str = "ping.txt") -> Latency:

@@ -64,7 +64,7 @@ def _write(given: str | None) -> str:
 
 def _shape() -> Json:
     limit = text(
-        r"[0-9]+(\.[0-9]+)?\s*(ns|us|ms|s|B|KiB|MiB|GiB)|[0-9]+\s*packets", "40packets", _ALLOWED
+        r"[0-9]+(\.[0-9]+)?\s*(ns|us|ms|s|B|[kMG]B|[KMG]iB)|[0-9]+\s*packets", "40packets", _ALLOWED
     )
     return either(limit, jsonschema.words(_WORDS))
 

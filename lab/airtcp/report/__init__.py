@@ -3,7 +3,7 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from airtcp.errors import AirtcpError
@@ -18,13 +18,17 @@ class Choice:
     """What to show in a report.
 
     timeline_ms: start of the timelines of the medium, in virtual time since the start of their
-    captures; None: the middle. timeline_of: the run to show there, as `CASE/seed-N`; None: the
-    first run of each policy. print_figures: whether to write figures for print.
+    captures; None: where it is most typical of the runs. timeline_of: the run to show there, as
+    `CASE/seed-N`; None: the first run of each policy. print_figures: whether to write figures for
+    print. title: replaces that of the results. is_single: whether the page contains all that it
+    needs and has no links to other files; figures for print are not written then.
     """
 
     timeline_ms: int | None = None
     timeline_of: str | None = None
     print_figures: bool = False
+    title: str | None = None
+    is_single: bool = False
 
 
 def write_report(
@@ -43,20 +47,23 @@ def write_report(
     of each condition, from 1, and of all conditions.
     """
     results = model.load(out_dir)
+    if choice.title:
+        results = replace(results, title=choice.title)
     for line in results.damaged:
         warn(line)
     shown = contents.describe(results, choice.timeline_ms, choice.timeline_of, count)
     path, figures_dir = out_dir / "report.html", out_dir / "figures"
     try:
-        figures_dir.mkdir(parents=True, exist_ok=True)
-        writer.add_plotly(figures_dir)
+        if not choice.is_single:
+            figures_dir.mkdir(parents=True, exist_ok=True)
+            writer.add_plotly(figures_dir)
+        print_figures = choice.print_figures and not choice.is_single
         saved = {
-            plot.slug: _drawn(
-                plot, writer.for_print(plot, figures_dir) if choice.print_figures else {}
-            )
+            plot.slug: _drawn(plot, writer.for_print(plot, figures_dir) if print_figures else {})
             for plot in shown.plots
         }
-        path.write_text(page.render(shown, saved), encoding="utf-8")
+        plotly_js = writer.plotly_js() if choice.is_single else None
+        path.write_text(page.render(shown, saved, plotly_js), encoding="utf-8")
     except OSError as error:
         raise AirtcpError(f"{error.filename or path}: {error.strerror}") from error
     return path

@@ -4,11 +4,13 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from airtcp.report import declared, inside, overview, timeline
+from airtcp.experiment.figures import MetricFigure
+from airtcp.report import declared, finding, inside, overview, question, timeline
 from airtcp.report.inside import Inside
 from airtcp.report.model import Results
 from airtcp.report.plot import Plot
 from airtcp.report.policies import Policies
+from airtcp.steps.workloads.workload import Headline
 
 Count = Callable[[int, int], None]
 """Called with the number of a step, from 1, and of all steps."""
@@ -16,9 +18,16 @@ Count = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Contents:
-    """The figures of each section, in the order of the page. Notes say why some are left out."""
+    """The figures of each section, in the order of the page. Notes say why some are left out.
+
+    finding: the first sentence of the page; hero: the figure that shows it, which the page has in
+    its place and not again in its section.
+    """
 
     results: Results
+    question: Headline | None
+    finding: str
+    hero: Plot | None
     declared: Sequence[Plot]
     declared_notes: Sequence[str]
     overview: Sequence[Plot]
@@ -42,14 +51,35 @@ def describe(
     """Describe all figures of a report. See write_report() for the arguments and errors."""
     timelines, timeline_notes = timeline.plots(results, timeline_ms, timeline_of)
     figures, figure_notes = declared.plots(results)
+    overviews = list(overview.plots(results))
+    asked = question.of(results)
+    hero = _hero(results, asked, figures, overviews) if asked else None
     return Contents(
         results=results,
+        question=asked,
+        finding=finding.sentence(results, asked) if asked else "",
+        hero=hero,
         declared=figures,
         declared_notes=figure_notes,
-        overview=list(overview.plots(results)),
+        overview=overviews,
         timelines=timelines,
         timeline_notes=timeline_notes,
         inside=list(_inside(results, count)),
+    )
+
+
+def _hero(
+    results: Results, asked: Headline, declared: Sequence[Plot], overviews: Sequence[Plot]
+) -> Plot | None:
+    """The first declared figure of the metric, as the experiment chose it; else its bars."""
+    showing = {
+        one.figure.title
+        for one in results.figures
+        if isinstance(one.figure, MetricFigure) and asked.metric in (one.figure.x, *one.figure.y)
+    }
+    return next(
+        (plot for plot in declared if plot.title in showing),
+        next((plot for plot in overviews if plot.slug == asked.slug), None),
     )
 
 

@@ -3,12 +3,15 @@
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from html import unescape
 from pathlib import Path
 from typing import get_args
 from urllib.parse import quote
 
 from airtcp.errors import AirtcpError, InputError
+from airtcp.report.model import settings_of
 from airtcp.report.page import fill
 from airtcp.results import documents
 from airtcp.results.documents import SweepDocument
@@ -19,8 +22,9 @@ from airtcp.results.verdicts import Verdict
 class Card:
     """One experiment. svg: its first figure, for the page; None if there is none."""
 
-    title: str
     name: str
+    title: str
+    settings: Sequence[str]
     source: str
     link: str
     runs: int
@@ -58,8 +62,9 @@ def _card(out_dir: Path, number: int) -> Card:
     document = documents.read(out_dir)
     done = [run.ok for run in document.runs]
     return Card(
-        title=document.title,
         name=out_dir.name,
+        title=_title(out_dir) or document.title,
+        settings=settings_of(document.command),
         source=document.source,
         link=f"{quote(out_dir.name)}/report.html",
         runs=sum(done),
@@ -70,10 +75,18 @@ def _card(out_dir: Path, number: int) -> Card:
 
 
 def _reproduced(document: SweepDocument) -> str:
-    """How many published values are reproduced, by verdict."""
+    """How many published values of the measured cases there are, by verdict."""
     counts = Counter(row.agreement for row in document.published)
-    parts = [f"{counts[verdict]} {verdict}" for verdict in get_args(Verdict) if counts[verdict]]
-    return ", ".join(parts) or "nothing published"
+    known = [verdict for verdict in get_args(Verdict) if verdict != "not measured"]
+    parts = [f"{counts[verdict]} {verdict}" for verdict in known if counts[verdict]]
+    return ", ".join(parts) or ("none of these cases" if counts else "none")
+
+
+def _title(out_dir: Path) -> str:
+    """The title of a report, which may have its own."""
+    report = (out_dir / "report.html").read_text(encoding="utf-8")
+    title = re.search("<title>(.*?)</title>", report, re.DOTALL)
+    return unescape(title[1]) if title else ""
 
 
 def _picture(out_dir: Path, number: int) -> str | None:

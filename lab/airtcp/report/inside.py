@@ -3,20 +3,24 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy
 
 from airtcp.errors import AirtcpError
+from airtcp.files import latency
 from airtcp.files.airsim import ampdu_sizes, read_airsim
 from airtcp.files.exchanges import read_exchanges
 from airtcp.report import model, series
+from airtcp.report.declared import panels
 from airtcp.report.figure import (
+    COLUMN_IN,
     Axis,
     Entry,
     Figure,
     Floats,
+    Legend,
     Line,
     Mark,
     Panel,
@@ -70,12 +74,14 @@ def _tcp_plots(condition: Condition, policies: Policies, notes: list[str]) -> It
     seeds = " and ".join(f"seed {seed}" for seed in sorted({run.seed for run in first}))
     lines = _readable(condition, _over_time, notes)
     if lines:
+        parallel = any(len(set(line.names)) < len(line.names) for line in lines.values())
         yield _plot(
             condition,
             "time",
             "Congestion window, RTT and goodput over time",
-            f"The sender's window and smoothed RTT as sampled, the receiver's goodput by "
-            f"iperf3 interval; {seeds}.",
+            f"The sender's window and smoothed RTT as sampled, one line per flow; the receivers' "
+            f"goodput by second{', added up over flows of the same name' if parallel else ''}; "
+            f"{seeds}.",
             over_time(lines, policies),
         )
     arrived = _readable(condition, _arrivals, notes)
@@ -121,7 +127,7 @@ def _latency_plots(condition: Condition, policies: Policies, notes: list[str]) -
             "ping",
             "Latency during the transfer",
             "Cumulative distribution of ping's round-trip times, all seeds together.",
-            latency(rtts_ms, policies, "round-trip time of ping", "replies"),
+            distribution(rtts_ms, policies, "round-trip time of ping", "replies"),
         )
     times = _readable(condition, _exchange_ms, notes)
     times_ms = {policy: values for policy, values in times.items() if values}
@@ -131,28 +137,68 @@ def _latency_plots(condition: Condition, policies: Policies, notes: list[str]) -
             "exchanges",
             "Time of an exchange",
             "Cumulative distribution, all seeds together.",
-            latency(times_ms, policies, "time", "exchanges"),
+            distribution(times_ms, policies, "time", "exchanges"),
         )
 
 
+@dataclass(frozen=True)
+class _Flows:
+    """The look of flows: a colour for each policy, a dash for each name of flows.
+
+    With a single policy, names have colours.
+    """
+
+    policies: Policies
+    shown: Sequence[str]
+    names: Sequence[str]
+
+    def entries(self, policy: str, name: str) -> list[str]:
+        """The entries of the legend that a line belongs to."""
+        several = [name] if len(self.names) > 1 else []
+        return [policy, *several] if len(self.shown) > 1 or not several else several
+
+    def style(self, policy: str, name: str, width: float = 0.9) -> Style:
+        number = self.names.index(name)
+        if len(self.shown) == 1 and len(self.names) > 1:
+            return panels.line_style(number, width)
+        dash = panels.DASHES[number % len(panels.DASHES)]
+        return replace(self.policies.line(policy, width), dash=dash)
+
+    def legend(self) -> tuple[Legend, float]:
+        """The legend, and the height in inches that it needs beyond one row."""
+        of_policies = self.policies.legend(self.shown, lines=True)
+        if len(self.names) == 1:
+            return of_policies, 0.0
+        styles = {name: self.style(self.shown[0], name) for name in self.names}
+        if len(self.shown) == 1:
+            entries = [Entry(name, style) for name, style in styles.items()]
+        else:
+            dashes = [Entry(name, replace(look, colour="ink")) for name, look in styles.items()]
+            entries = [*of_policies.entries, *dashes]
+        return panels.legend_above(entries, COLUMN_IN)
+
+
 def over_time(lines: Mapping[str, series.OverTime], policies: Policies) -> Figure:
-    """Congestion window, smoothed RTT and goodput over time, one line per flow."""
+    """Congestion window and smoothed RTT of each flow over time, and goodput by name of flows."""
     window: list[Mark] = []
     rtt: list[Mark] = []
     goodput: list[Mark] = []
+    names = dict.fromkeys(name for line in lines.values() for name in line.goodput_mbps)
+    flows = _Flows(policies, list(lines), list(names))
     for policy, line in lines.items():
-        style = policies.line(policy)
-        for flow in line.flows:
+        for name, flow in zip(line.names, line.flows, strict=True):
+            entries, style = flows.entries(policy, name), flows.style(policy, name)
             for marks, column in ((window, "cwnd"), (rtt, "srtt_ms")):
-                marks.append(Line(entries=[policy], x=flow["time_s"], y=flow[column], style=style))
+                marks.append(Line(entries=entries, x=flow["time_s"], y=flow[column], style=style))
         edges = numpy.array([0.0, *line.goodput_end_s])
-        style = policies.line(policy, 1.0)
-        goodput.append(Steps(entries=[policy], heights=line.goodput_mbps, edges=edges, style=style))
+        for name, heights in line.goodput_mbps.items():
+            entries, style = flows.entries(policy, name), flows.style(policy, name, 1.0)
+            goodput.append(Steps(entries=entries, heights=heights, edges=edges, style=style))
     times = [end for line in lines.values() for end in _extent([0.0, *line.goodput_end_s])]
     for line in lines.values():
         times += [end for flow in line.flows for end in _extent(flow["time_s"])]
     limits = with_margin(times, 0.01)
-    panels = []
+    shown = []
     for row, (marks, name, unit) in enumerate(
         (
             (window, "cwnd", "segments"),
@@ -161,8 +207,9 @@ def over_time(lines: Mapping[str, series.OverTime], policies: Policies) -> Figur
         )
     ):
         y = Axis(name, unit, with_margin(_heights(marks), low=0.0))
-        panels.append(Panel(Axis("virtual time", "s", limits), y, marks, row=row))
-    return Figure(panels, 3.6, legend=policies.legend(lines, lines=True), shared="x")
+        shown.append(Panel(Axis("virtual time", "s", limits), y, marks, row=row))
+    legend, more_in = flows.legend()
+    return Figure(shown, 3.6 + more_in, legend=legend, shared="x")
 
 
 def _extent(values: Sequence[float] | Floats) -> tuple[float, float]:
@@ -195,7 +242,7 @@ def aggregates(sizes: Mapping[str, Mapping[int, int]], policies: Policies) -> Fi
     return Figure([Panel(x, y, marks)], 1.9, legend=policies.legend(sizes))
 
 
-def latency(
+def distribution(
     times_ms: Mapping[str, Sequence[float]], policies: Policies, name: str, what: str
 ) -> Figure:
     """The cumulative distribution of times."""
@@ -219,7 +266,7 @@ def arrivals(captured: Mapping[str, series.Arrivals], policies: Policies) -> Fig
     longest = max(len(gaps.gaps_ms) for gaps in captured.values())
     y = Axis("inter-arrival", "ms", (lowest / 1.6, highest * 2.6), scale="log")
     x = Axis("data segment at the receiver", limits=(0, longest + 1), grid=False)
-    panels = []
+    shown = []
     for row, (policy, arrived) in enumerate(captured.items()):
         parity = numpy.array(arrived.aggregates) % 2
         numbers = numpy.arange(1, len(arrived.gaps_ms) + 1)
@@ -242,9 +289,9 @@ def arrivals(captured: Mapping[str, series.Arrivals], policies: Policies) -> Fig
                 style=_ACK_STYLE,
             )
         )
-        panels.append(Panel(x, y, marks, row=row))
+        shown.append(Panel(x, y, marks, row=row))
     legend = policies.legend(captured, [Entry(_ACK_SENT, _ACK_STYLE)])
-    return Figure(panels, 0.7 + 1.35 * len(captured), legend=legend, shared="xy")
+    return Figure(shown, 0.7 + 1.35 * len(captured), legend=legend, shared="xy")
 
 
 def _readable(
@@ -279,8 +326,13 @@ def _aggregates(measured: Measured) -> Counter[int]:
 
 
 def _ping_ms(measured: Measured) -> list[float]:
-    """Round-trip times over all seeds; empty if ping was off."""
-    return [float(rtt) for run in measured.runs for ping in run.pings for rtt in ping.rtt_ms]
+    """Round-trip times during the transfer over all seeds; empty if ping was off."""
+    return [
+        float(rtt)
+        for run in measured.runs
+        for ping in run.pings
+        for rtt in latency.during_transfer(ping, run.settings).rtt_ms
+    ]
 
 
 def _exchange_ms(measured: Measured) -> list[float]:

@@ -15,6 +15,9 @@ LENGTH_MS = 50
 NS_PER_MS = 1_000_000
 _MOST_LANES = 12
 
+_SEARCHED_MS = 1000
+_NO_DATA = 10.0  # farther from typical than any other number of MPDUs
+
 
 @dataclass(frozen=True)
 class Medium:
@@ -39,6 +42,12 @@ class Medium:
         return sorted(radio for radio, _ in held_ns.most_common(_MOST_LANES))
 
     @property
+    def mpdus_mean(self) -> float | None:
+        """MPDUs per data PPDU; None without any."""
+        counts = [ppdu.mpdus for ppdu in self.transmissions if ppdu.kind == "data"]
+        return sum(counts) / len(counts) if counts else None
+
+    @property
     def held(self) -> float:
         """The share of the time in which the medium was busy."""
         start_ns = self.start_ms * NS_PER_MS
@@ -48,15 +57,48 @@ class Medium:
         return held_ns / (end_ns - start_ns)
 
 
-def read(path: Path, start_ms: float | None) -> Medium:
-    """Read the capture from start_ms; None: from its middle.
+@dataclass(frozen=True)
+class Captured:
+    """A capture, and what is typical of its run: MPDUs per data PPDU; None if not known."""
+
+    path: Path
+    mpdus_mean: float | None
+
+
+def typical_start_ms(captures: Sequence[Captured]) -> float:
+    """Where LENGTH_MS are most typical of all these runs, at the same time in each capture.
+
+    Only the second half of the time that all have captured is considered, of this the last second:
+    slow start is over by then. Raises AirtcpError if a capture cannot be read.
+    """
+    length_ms = min(airtrace.length_ns(each.path) for each in captures) / NS_PER_MS
+    first_ms = int(max(length_ms / 2, length_ms - _SEARCHED_MS))
+    starts_ms = range(first_ms, int(length_ms) - LENGTH_MS + 1, LENGTH_MS)
+    if not starts_ms:
+        return float(max(0, int(length_ms) - LENGTH_MS))
+    distances = [0.0] * len(starts_ms)
+    for each in captures:
+        ppdus, mpdus = [0] * len(starts_ms), [0] * len(starts_ms)
+        for ppdu in airtrace.read(each.path, first_ms / 1000, length_ms / 1000):
+            number = int((ppdu.start_ns / NS_PER_MS - first_ms) // LENGTH_MS)
+            if ppdu.kind == "data" and 0 <= number < len(starts_ms):
+                ppdus[number] += 1
+                mpdus[number] += ppdu.mpdus
+        for number, count in enumerate(ppdus):
+            if not count:
+                distances[number] += _NO_DATA
+            elif each.mpdus_mean:
+                distances[number] += abs(math.log(mpdus[number] / count / each.mpdus_mean))
+    return float(starts_ms[distances.index(min(distances))])
+
+
+def read(path: Path, start_ms: float) -> Medium:
+    """Read LENGTH_MS of the capture from start_ms.
 
     Raises AirtcpError if the capture cannot be read, InputError if it ends before start_ms.
     """
     length_ms = airtrace.length_ns(path) / NS_PER_MS
-    if start_ms is None:
-        start_ms = float(max(0, int((length_ms - LENGTH_MS) / 2)))
-    elif start_ms >= length_ms:
+    if start_ms >= length_ms:
         raise InputError(
             f"--timeline {start_ms:g}: {path} contains {length_ms:.1f} ms; "
             f"allowed: 0 to {math.ceil(length_ms) - 1}"

@@ -4,8 +4,10 @@
 A condition is a combination of all factors except ack_policy. Policies are compared per condition.
 """
 
+import itertools
 import json
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -24,23 +26,28 @@ from airtcp.kernel.policies import BASELINE
 from airtcp.parameters import Parameters
 from airtcp.parameters.quantity import Plain
 from airtcp.results import artifacts, assembly, documents, reproduction
-from airtcp.results.documents import FigureRecord, SummaryRow
+from airtcp.results.documents import Comparison, FigureRecord, SummaryRow
 from airtcp.results.modelfit import MeanAbsoluteError, Point
 from airtcp.results.record import Artifact, Cost, FlowRecord, KernelRecord, RunRecord
+from airtcp.results.reproduction import Durations
 from airtcp.steps.workloads import HEADLINES
 from airtcp.steps.workloads.workload import Headline
 from airtcp.testbed.build import build
 from airtcp.testbed.model import Testbed
 
-_POLICY = "ack_policy"
+POLICY = "ack_policy"
 
 _MICRO = "\N{MICRO SIGN}"
+_MINUS = "\N{MINUS SIGN}"
 
 # Values with which a factor has no effect; labels omit them.
 _NEUTRAL = frozenset({"0ms", "unlimited", "none", "kernel", "preset"})
 _Item = TypeVar("_Item", RunRecord, SummaryRow)
 
-_QUANTITY = re.compile(r"([0-9.]+)(s|ms|us|ns|[kMG]?bit|[KMG]i?B|B|MHz|packets)")
+# Options of `run` that change what is measured, beside --set.
+_SETTING_OPTIONS = ("--duration", "--seeds", "--policy", "--kernel-source")
+
+_QUANTITY = re.compile(r"(-?[0-9.]+)(s|ms|us|ns|[kMG]?bit|[KMG]i?B|B|MHz|packets|dBm?|m)")
 
 
 @dataclass(frozen=True)
@@ -182,7 +189,16 @@ class Results:
     failures: Sequence[str]
     damaged: Sequence[str]  # runs that are left out because a file is missing or has changed
     figures: Sequence[Declared]
-    ratios: Sequence[Sequence[str]]  # rows of reproduction.ratios()
+    published: Sequence[Comparison]
+    durations: Durations | None
+    compares: str  # the main factor; "" if not declared
+    expects: str
+    reason: str  # why values differ from published ones
+
+    @property
+    def settings(self) -> list[str]:
+        """What the command set, as `delay=0ms,10ms`."""
+        return settings_of(self.command)
 
     @property
     def cases(self) -> list[Measured]:
@@ -265,13 +281,17 @@ def load(out_dir: Path) -> Results:
             for key, of_condition in _by_condition(runs).items()
         ],
         failures=[
-            f"{_label(run.factors)}, seed {run.seed}: {run.error}"
+            f"{label_of(run.factors)}, seed {run.seed}: {run.error}"
             for run in document.runs
             if not run.ok
         ],
         damaged=[str(damage) for damage in damaged],
         figures=[_declared(figure) for figure in document.figures],
-        ratios=reproduction.ratios(document.published),
+        published=[row for row in document.published if row.measured is not None],
+        durations=reproduction.durations(document),
+        compares=document.compares,
+        expects=document.expects,
+        reason=document.reason,
     )
 
 
@@ -283,11 +303,11 @@ def _declared(record: FigureRecord) -> Declared:
 
 def _policy(run: RunRecord) -> str:
     """The ACK policy of a run, whether or not it is a factor."""
-    return str(run.factors.get(_POLICY) or run.parameters[_POLICY])
+    return str(run.factors.get(POLICY) or run.parameters[POLICY])
 
 
 def _condition_factors(factors: Mapping[str, Plain]) -> dict[str, Plain]:
-    return {name: value for name, value in factors.items() if name != _POLICY}
+    return {name: value for name, value in factors.items() if name != POLICY}
 
 
 def _by_condition(items: Sequence[_Item]) -> dict[str, list[_Item]]:
@@ -305,11 +325,11 @@ def _condition(
     policies: Sequence[str],
 ) -> Condition:
     """A condition, of all its runs and rows."""
-    label = _label(_condition_factors(runs[0].factors))
+    label = label_of(_condition_factors(runs[0].factors))
     measured = []
     for policy in policies:
-        own_runs = [run for run in runs if run.factors.get(_POLICY, policy) == policy]
-        own_rows = [row for row in summaries if row.factors.get(_POLICY, policy) == policy]
+        own_runs = [run for run in runs if run.factors.get(POLICY, policy) == policy]
+        own_rows = [row for row in summaries if row.factors.get(POLICY, policy) == policy]
         if own_runs:
             measured.append(_measured(out_dir, policy, own_runs, own_rows))
     return Condition(label, re.sub("[^A-Za-z0-9]+", "-", label).strip("-").lower(), measured)
@@ -336,7 +356,7 @@ def _measured(
     )
 
 
-def _label(factors: Mapping[str, Plain]) -> str:
+def label_of(factors: Mapping[str, Plain]) -> str:
     """The factors that have an effect; all factors if none has."""
     active = {name: value for name, value in factors.items() if str(value) not in _NEUTRAL}
     named = active or factors
@@ -344,8 +364,24 @@ def _label(factors: Mapping[str, Plain]) -> str:
 
 
 def factor(name: str, value: object) -> str:
-    """A factor with its value: `delay 50 ms`."""
+    """A factor with its value: `delay 50 ms`; `cubic`, as no other factor has such values."""
+    if name == "congestion_control":
+        return str(value)
     return f"{words(name)} {readable(value)}"
+
+
+def settings_of(command: str) -> list[str]:
+    """What the command of a sweep set: `delay=0ms,10ms`, `duration=5s`, `quick`."""
+    try:
+        given = shlex.split(command)
+    except ValueError:
+        return []
+    pairs = list(itertools.pairwise([*given, ""]))
+    return [
+        *(value for option, value in pairs if option == "--set"),
+        *(f"{option[2:]}={value}" for option, value in pairs if option in _SETTING_OPTIONS),
+        *(option[2:] for option in given if option in ("--quick", "--full")),
+    ]
 
 
 def words(name: str) -> str:
@@ -353,12 +389,16 @@ def words(name: str) -> str:
 
 
 def readable(value: object) -> str:
-    """A value as people write it: `50ms` is 50 ms, `10Mbit` is 10 Mbit/s, 2.0 is 2."""
+    """A value as people write it: `50ms` is 50 ms, `10Mbit` 10 Mbit/s, `99000B` 99 kB, 2.0 is 2."""
     text = f"{value:g}" if isinstance(value, float) else str(value)
     match = _QUANTITY.fullmatch(text)
     if not match:
         return text
     number, unit = match.groups()
+    if unit == "B" and number.endswith("000"):
+        thousands = number.removesuffix("000")
+        is_mega = thousands.endswith("000")
+        number, unit = (thousands[:-3], "MB") if is_mega else (thousands, "kB")
     if unit.endswith("bit"):
         unit += "/s"
-    return f"{number} {unit.replace('us', _MICRO + 's')}"
+    return f"{number.replace('-', _MINUS)} {unit.replace('us', _MICRO + 's')}"

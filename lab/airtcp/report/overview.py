@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Figures that compare all conditions, with a row for each policy under each condition."""
 
+import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +9,7 @@ from dataclasses import dataclass
 import numpy
 
 from airtcp.kernel.policies import BASELINE
-from airtcp.report import model
+from airtcp.report import model, question
 from airtcp.report.figure import (
     Axis,
     Bars,
@@ -31,10 +32,12 @@ from airtcp.report.plot import Plot
 from airtcp.report.policies import Policies
 from airtcp.steps.workloads.workload import Headline
 
+_NO_BREAK = "\N{NO-BREAK SPACE}"
 _LABEL_LETTERS = 30  # width of the labels of conditions
 
 _PUBLISHED = "published"
 _PUBLISHED_STYLE = Style("ink", marker="diamond", size=4.2, edge=0.9, hollow=True)
+_AFTER_BAR, _AFTER_MARKER = 4, 7  # points between the end of a row and its value
 _MEANS = "Mean over seeds; whiskers: 95% interval (Student t)."
 
 _AIRTIME_KINDS: Mapping[str, str] = {
@@ -48,12 +51,12 @@ _AIRTIME_KINDS: Mapping[str, str] = {
 
 def plots(results: Results) -> Iterator[Plot]:
     """Each headline metric, airtime, gains over the baseline, ACKs per segment."""
-    headlines = model.headlines(results)
+    headlines = question.tables(results)
     for headline, having in headlines:
         metric = headline.metric
         yield Plot(
             headline.slug,
-            headline.title.capitalize(),
+            headline.heading,
             _MEANS,
             _listed(having, metric, f" {headline.unit}"),
             bars(having, metric, headline.title, headline.unit),
@@ -89,7 +92,7 @@ def plots(results: Results) -> Iterator[Plot]:
 def _gains_plot(results: Results, headline: Headline, compared: Sequence[Gain]) -> Plot:
     return Plot(
         f"{headline.slug}-gain",
-        f"{headline.title.capitalize()} relative to {BASELINE}",
+        f"{headline.heading} relative to {BASELINE}",
         "Ratio of runs with the same seed, mean and 95% interval, which may extend beyond the "
         "axis; published: ratio of the published means."
         + (" Less is better." if headline.less_is_better else ""),
@@ -143,10 +146,19 @@ def bars(results: Results, metric: str, name: str, unit: str = "") -> Figure:
         summary, policy = row.measured.summaries[metric], row.measured.policy
         published = row.measured.published.get(metric)
         end = summary.mean + (summary.ci95 or 0.0)
+        is_last = published is not None and published.value >= end
         if published is not None:
             marks.append(_published(published.value, row.y, policy))
             end = max(end, published.value)
-        texts.append(Text(text=f"{summary.mean:.3g}", x=end, y=row.y, entries=[policy]))
+        texts.append(
+            Text(
+                text=f"{summary.mean:.3g}",
+                x=end,
+                y=row.y,
+                right=_AFTER_MARKER if is_last else _AFTER_BAR,
+                entries=[policy],
+            )
+        )
         largest = max(largest, end)
     return _figure(
         results,
@@ -187,7 +199,7 @@ def gains(results: Results, gains: Sequence[Gain], name: str) -> Figure:
     policies = list(dict.fromkeys(gain.policy for gain in gains))
     return _figure(
         results,
-        Axis(f"{name} relative to the policy {BASELINE}", limits=limits),
+        Axis(f"{name} relative to {BASELINE}", limits=limits),
         [*marks, *published],
         _legend(results, policies, bool(published)),
     )
@@ -250,13 +262,19 @@ def _figure(results: Results, x: Axis, marks: Sequence[Mark], legend: Legend) ->
     ticks = [
         Tick(
             float(numpy.mean([row.y for row in rows if row.condition is condition])),
-            textwrap.fill(condition.label, _LABEL_LETTERS),
+            _wrapped(condition.label),
         )
         for condition in results.conditions
     ]
     y = Axis(limits=(min(ys) - 0.7, max(ys) + 0.7), ticks=ticks, grid=False)
     height_in = 0.75 + 0.2 * (max(ys) - min(ys) + 1)
     return Figure([Panel(x, y, marks)], height_in, legend=legend)
+
+
+def _wrapped(label: str) -> str:
+    """The label in lines; no number is separated from its unit."""
+    joined = re.sub("(?<=[0-9]) (?=[A-Za-z\N{MICRO SIGN}])", _NO_BREAK, label)
+    return textwrap.fill(joined, _LABEL_LETTERS).replace(_NO_BREAK, " ")
 
 
 def _legend(results: Results, shown: Iterable[str], has_published: bool) -> Legend:

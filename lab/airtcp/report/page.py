@@ -10,50 +10,54 @@ import jinja2
 
 from airtcp.experiment.metrics import METRICS, Metric
 from airtcp.kernel.policies import BASELINE
+from airtcp.parameters import Parameters
+from airtcp.report import question
+from airtcp.report.comparison import Comparison, compare
 from airtcp.report.contents import Contents
+from airtcp.report.declared import layout
 from airtcp.report.formats import interval, number, percent, percent_interval, with_interval
 from airtcp.report.model import (
+    POLICY,
     Condition,
     Gain,
     Measured,
     Results,
     Run,
     gains,
-    headlines,
     is_bulk,
+    label_of,
     readable,
 )
 from airtcp.report.palette import PALETTE, policy_role
 from airtcp.report.saved import Saved
+from airtcp.results import reproduction
+from airtcp.results.documents import Comparison as PublishedComparison
+from airtcp.results.reproduction import needs_reason
 from airtcp.statistics import paired_difference, summarize
 from airtcp.steps.workloads.workload import Headline
 
 
-def render(contents: Contents, saved: Mapping[str, Saved]) -> str:
-    """The page as HTML, which refers only to files in figures/.
+def render(contents: Contents, saved: Mapping[str, Saved], plotly_js: str | None = None) -> str:
+    """The page as HTML, which refers only to files in figures/ and runs/.
 
-    saved: the saved figures of the contents, by slug.
+    saved: the saved figures of the contents, by slug. plotly_js: makes a page without references.
     """
     results = contents.results
+    measured = {name for case in results.cases for name in case.summaries}
     return fill(
         "page.html",
         contents=contents,
         results=results,
         saved=saved,
+        plotly_js=plotly_js,
         has_files=any(figure.files for figure in saved.values()),
         roles={light: role for role, (light, _) in PALETTE.items()},
+        settings=results.settings,
         summary=summary(results),
-        headlines=[
-            (
-                headline,
-                [
-                    (condition, _gains_of(condition, having, headline))
-                    for condition in having.conditions
-                ],
-            )
-            for headline, having in headlines(results)
-        ],
-        sources=_sources(results),
+        ranges=ranges(results),
+        tables=[_table(results, *pair) for pair in question.tables(results)],
+        published=[_published_row(row) for row in results.published],
+        reason=results.reason if any(map(needs_reason, results.published)) else "",
         inside=[
             (section, _metric_rows(section.condition), _flow_rows(section.condition))
             for section in contents.inside
@@ -65,7 +69,7 @@ def render(contents: Contents, saved: Mapping[str, Saved]) -> str:
         ],
         total=_added(results.runs),
         parameters=_common_parameters(results),
-        metrics=METRICS,
+        metrics={name: METRICS[name] for name in METRICS if name in measured},
         baseline=BASELINE,
         colour=lambda policy: policy_role(results.policies.index(policy)),
         differences=lambda condition: [measured.policy for measured in _others(condition)],
@@ -97,8 +101,38 @@ def _environment() -> jinja2.Environment:
     return environment
 
 
-def _gains_of(condition: Condition, results: Results, headline: Headline) -> list[Gain]:
-    return [gain for gain in gains(results, headline.metric) if gain.condition is condition]
+@dataclass(frozen=True)
+class HeadlineTable:
+    """A headline metric under each condition, with the gains of the policies over the baseline.
+
+    comparison: that of another factor than the policy. has_published: some case has a published
+    value.
+    """
+
+    headline: Headline
+    rows: Sequence[tuple[Condition, Sequence[Gain]]]
+    comparison: Comparison | None
+    has_policies: bool
+    has_published: bool
+
+    @property
+    def has_changes(self) -> bool:
+        return self.comparison is not None or any(gains for _, gains in self.rows)
+
+
+def _table(results: Results, headline: Headline, having: Results) -> HeadlineTable:
+    compared = compare(having, headline)
+    all_gains = gains(having, headline.metric)
+    return HeadlineTable(
+        headline,
+        [
+            (condition, [gain for gain in all_gains if gain.condition is condition])
+            for condition in having.conditions
+        ],
+        compared if compared and compared.factor != POLICY else None,
+        len(results.policies) > 1,
+        any(headline.metric in case.published for case in having.cases),
+    )
 
 
 def summary(results: Results) -> list[str]:
@@ -108,7 +142,7 @@ def summary(results: Results) -> list[str]:
     durations = dict.fromkeys(readable(run.parameters["duration"]) for run in runs if is_bulk(run))
     transfers = f", transfers of {' and '.join(durations)}" if durations else ""
     total = _added(results.runs)
-    sentences = [
+    return [
         f"{_count(len(runs), 'run')}: {_count(len(results.conditions), 'condition')}, "
         f"{_count(len(results.policies), 'ACK policy', 'ACK policies')} "
         f"({', '.join(results.policies)}), {_count(len(seeds), 'seed')} each"
@@ -116,27 +150,21 @@ def summary(results: Results) -> list[str]:
         f"{number(total['virtual_s'])} s of virtual time took {number(total['wall_s'])} s of wall "
         f"time, added up over runs.",
     ]
-    for headline, having in headlines(results):
+
+
+def ranges(results: Results) -> list[str]:
+    """The smallest and largest gain of each policy over the baseline, by headline metric."""
+    sentences = []
+    for headline, having in question.tables(results):
         compared = gains(having, headline.metric)
         for policy in dict.fromkeys(gain.policy for gain in compared):
             of_policy = [gain for gain in compared if gain.policy == policy]
             measured = [(gain.measured.mean, gain) for gain in of_policy if gain.measured]
             published = [(gain.published, gain) for gain in of_policy if gain.published]
             if measured:
-                title = headline.title.capitalize()
-                text = f"{title} of {policy} against {BASELINE}: {_range(measured)}"
+                text = f"{headline.heading} of {policy} against {BASELINE}: {_range(measured)}"
                 text += f"; published: {_range(published)}." if published else "."
                 sentences.append(text)
-    ratios = [
-        measured.summaries["goodput_mbps"].mean / measured.published["goodput_mbps"].value
-        for condition in results.conditions
-        for measured in condition.policies
-        if "goodput_mbps" in measured.published
-    ]
-    if ratios:
-        sentences.append(
-            f"The measured goodput is {min(ratios):.2f} to {max(ratios):.2f} times the published."
-        )
     return sentences
 
 
@@ -223,15 +251,37 @@ def _others(condition: Condition) -> list[Measured]:
     return [measured for measured in condition.policies if measured.policy != BASELINE]
 
 
-def _sources(results: Results) -> list[str]:
-    """The sources of the published values, without duplicates."""
-    return list(
-        dict.fromkeys(
-            measured.published["goodput_mbps"].source
-            for condition in results.conditions
-            for measured in condition.policies
-            if "goodput_mbps" in measured.published
-        )
+@dataclass(frozen=True)
+class PublishedRow:
+    """A published value and ours. what: the metric, or the ratio of two cases."""
+
+    where: str
+    what: str
+    ours: str
+    seeds: int
+    theirs: str
+    ratio: str
+    verdict: str
+    reason: str
+    source: str
+
+
+def _published_row(row: PublishedComparison) -> PublishedRow:
+    unit = "ratio" if row.relative_to else METRICS[row.metric].unit
+    metric = layout.name(row.metric)
+    where = label_of(row.factors) if row.factors else "all as set"
+    if row.relative_to:
+        where += f", relative to {label_of(row.relative_to)}"
+    return PublishedRow(
+        where,
+        f"{metric}, {unit}" if unit else metric,
+        reproduction.ours(row),
+        row.n,
+        reproduction.theirs(row),
+        "" if row.ratio is None else f"{row.ratio:.2f}",
+        row.agreement,
+        "" if row.agreement == "within 10%" else row.reason,
+        row.source,
     )
 
 
@@ -246,11 +296,17 @@ def _added(runs: Sequence[Run]) -> dict[str, float]:
     return total
 
 
-def _common_parameters(results: Results) -> dict[str, str]:
-    """The parameters with the same value in every run."""
-    runs = results.runs
-    return {
-        name: readable(value)
+def _common_parameters(results: Results) -> list[tuple[str, dict[str, str]]]:
+    """The parameters with the same value in every run: those changed, and the defaults."""
+    runs, defaults = results.runs, Parameters.defaults()
+    common = {
+        name: value
         for name, value in runs[0].parameters.items()
         if all(run.parameters.get(name) == value for run in runs)
     }
+    changed = {name for name, value in common.items() if value != defaults.get(name)}
+    groups = (("Changed from the defaults", changed), ("Defaults", common.keys() - changed))
+    return [
+        (heading, {name: readable(value) for name, value in common.items() if name in names})
+        for heading, names in groups
+    ]

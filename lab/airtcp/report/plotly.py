@@ -35,6 +35,7 @@ from airtcp.report.palette import print_colour
 
 _PX_PER_IN = 150  # a column of a paper is as wide as the page shows a figure
 _PX_PER_POINT = 2.0
+_SPACE_POINTS = 4  # a text is farther from its point by the width of a space per further point
 _LINE_WIDTH = 0.8 * _PX_PER_POINT
 _FILL_OPACITY = 0.22
 Trace = dict[str, Any]
@@ -230,13 +231,14 @@ def _stroke_traces(mark: Strokes) -> list[Trace]:
 def _text_traces(mark: Text) -> list[Trace]:
     up = {"bottom": "top", "top": "bottom", "center": "middle"}[mark.align_y]
     aside = {"left": "right", "right": "left", "center": "center"}[mark.align_x]
+    space = "\N{NO-BREAK SPACE}" * max(1, round(abs(mark.right) - _SPACE_POINTS))
     return [
         {
             "type": "scatter",
             "mode": "text",
             "x": [_number(mark.x)],
             "y": [_number(mark.y)],
-            "text": [html.escape(f"\N{NO-BREAK SPACE}{mark.text}\N{NO-BREAK SPACE}")],
+            "text": [html.escape(f"{space}{mark.text}{space}")],
             "textposition": f"{up} {aside}",
             "textfont": {"color": print_colour(mark.colour)},
             "cliponaxis": False,

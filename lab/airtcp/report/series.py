@@ -43,11 +43,15 @@ _GAP_OF_AGGREGATE = 2.0
 
 @dataclass(frozen=True)
 class OverTime:
-    """The state of the sender's TCP by flow, and goodput. Times: seconds since the first sample."""
+    """The state of the sender's TCP by flow, and goodput. Times: seconds since the first sample.
+
+    names: of the flows; those of the same kind have the same name. goodput_mbps: by name.
+    """
 
     flows: Sequence[Mapping[str, Floats]]  # time_s, cwnd, ssthresh, srtt_ms
+    names: Sequence[str]
     goodput_end_s: Floats
-    goodput_mbps: Floats
+    goodput_mbps: Mapping[str, Floats]
 
 
 @dataclass(frozen=True)
@@ -87,8 +91,25 @@ def over_time(run_dir: Path, testbed: Testbed) -> OverTime:
                 "srtt_ms": numpy.where(srtt_ms > 0, srtt_ms, numpy.nan),  # 0: none measured yet
             }
         )
-    [goodput] = by_second(run_dir, testbed, "goodput")
-    return OverTime(flows, *goodput)
+    by_flow = by_second(run_dir, testbed, "flow_goodput")
+    goodput_mbps: dict[str, Floats] = {}
+    for name, (_, values) in zip(flow_names(testbed, testbed.bulk), by_flow, strict=True):
+        goodput_mbps[name] = goodput_mbps.get(name, 0) + values
+    names = flow_names(testbed, testbed.over("tcp"))
+    return OverTime(flows, names, by_flow[0][0], goodput_mbps)
+
+
+def flow_names(testbed: Testbed, flows: Sequence[Flow]) -> list[str]:
+    """A name for each connection: direction and station, or both ends in a custom topology."""
+    several = len({flow.station for flow in testbed.flows}) > 1
+    names = []
+    for flow in flows:
+        name = f"{flow.sender} to {flow.receiver}" if flow.label else flow.direction
+        if several and not flow.label:
+            node = flow.receiver if flow.direction == "download" else flow.sender
+            name += f", {node}"
+        names += [name] * flow.flows
+    return names
 
 
 def by_second(run_dir: Path, testbed: Testbed, what: str) -> list[tuple[Floats, Floats]]:
@@ -99,7 +120,10 @@ def by_second(run_dir: Path, testbed: Testbed, what: str) -> list[tuple[Floats, 
     recorded = timeseries.read_csv(run_dir / "series.csv")
     column = _BY_SECOND[what]
     ends_s = recorded.ends_s - testbed.parameters.baseline_s
-    flows = [flow[column] for flow in recorded.flows]
+    # Without the baseline before and after the flows.
+    during = (ends_s > 0) & (ends_s <= testbed.parameters.duration_s)
+    ends_s = ends_s[during]
+    flows = [flow[column][during] for flow in recorded.flows]
     if what == "flow_goodput":
         return [(ends_s, values) for values in flows]
     if any(numpy.isnan(values).any() for values in flows):

@@ -17,7 +17,7 @@ from airtcp.report.frames import Frame, Frames, LegendEntry
 from airtcp.report.pen import Anchor, Pen
 from airtcp.report.plot import Plot
 from airtcp.report.svgmarks import Part
-from airtcp.report.textsize import LINE_HEIGHT
+from airtcp.report.textsize import LINE_HEIGHT, width
 
 _UNITS = 10  # of the SVG in a point
 _UNITS_OF_PICTURE = 100  # the page enlarges pictures up to 200 times
@@ -98,6 +98,9 @@ def _titles(figure: Figure, laid_out: Frames, pen: Pen) -> Iterator[str]:
 def _x_title(axis: Axis, x: float, laid_out: Frames, pen: Pen) -> Iterator[str]:
     if axis.title:
         y = laid_out.height - frames.TITLE_MIDDLE
+        # A title wider than its panel stays within the figure.
+        half = width(axis.title, frames.TITLE_SIZE) / 2
+        x = max(min(x, laid_out.width - half), half)
         yield pen.text(axis.title, x, y, frames.TITLE_SIZE, "middle")
 
 

@@ -2,7 +2,10 @@
 """The timeline of a run: 50 ms with lanes for TCP, and below them a lane for each radio."""
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 
 import numpy
 
@@ -26,7 +29,7 @@ from airtcp.report.figure import (
     Tick,
     floats,
 )
-from airtcp.report.medium import LENGTH_MS, NS_PER_MS, Medium
+from airtcp.report.medium import LENGTH_MS, NS_PER_MS, Captured, Medium
 from airtcp.report.model import Results, Run
 from airtcp.report.plot import Plot
 from airtcp.report.tcplanes import Lanes
@@ -57,6 +60,14 @@ _NAMES: Mapping[airtrace.Kind, str] = {
     "rts": "RTS",
     "cts": "CTS",
 }
+Nodes = Mapping[int, str]
+"""The name of the node of each radio."""
+
+NO_NODES: Nodes = {}
+
+_MPDUS = "ampdu_mpdus_mean"
+_TYPICAL = 1.25  # the most that MPDUs per PPDU differ from the mean
+
 _LOST = "frame-lost"
 _COLLISION_OPACITY = 0.2
 _COLLISION_STYLE = Style(_LOST, marker="thin-cross", size=3.6, edge=1)
@@ -73,19 +84,18 @@ def plots(
     """
     timelines: list[Plot] = []
     notes: list[str] = []
-    captured = False
-    shown = (
+    wanted = (
         [_named(results, name)]
         if name
         else [_first(results, policy) for policy in results.policies]
     )
+    shown = [item for item in wanted if _capture(item[2]).exists()]
+    at_ms = start_ms
     for label, policy, run in shown:
-        path = run.directory / "air.pcapng"
-        if not path.exists():
-            continue
-        captured = True
         try:
-            air = medium.read(path, start_ms)
+            if at_ms is None:
+                at_ms = _typical_start_ms([run for _, _, run in shown])
+            air = medium.read(_capture(run), at_ms)
             lanes = tcplanes.read(run, air.start_ms, air.start_ms + LENGTH_MS)
         except InputError:
             raise
@@ -97,17 +107,44 @@ def plots(
             Plot(
                 f"timeline-{policy}",
                 f"Transmissions on the medium: {policy}",
-                f"{run_text}. {caption(air)} {tcplanes.caption(lanes)}".rstrip(),
+                f"{run_text}. {caption(air)} {_typical(air, run)} "
+                f"{tcplanes.caption(lanes)}".rstrip(),
                 f"{run_text}. {_counts(air)}",
-                describe(air, lanes),
+                describe(air, lanes, {radio.number: radio.node for radio in run.testbed.radios}),
             )
         )
-    if not captured:
+    if not shown:
         note = "Timelines of the medium need a capture on the air: run again with --set capture=air"
         if start_ms is not None:
             raise InputError(f"--timeline {start_ms:g}: {note[0].lower()}{note[1:]}")
         notes.append(note)
     return timelines, notes
+
+
+def _capture(run: Run) -> Path:
+    return run.directory / "air.pcapng"
+
+
+def _typical_start_ms(runs: Sequence[Run]) -> float:
+    """The start for all runs; captures that cannot be read are reported when they are shown."""
+    captures = []
+    for run in runs:
+        with suppress(AirtcpError):
+            airtrace.length_ns(_capture(run))
+            captures.append(Captured(_capture(run), run.metrics.get(_MPDUS)))
+    return medium.typical_start_ms(captures) if captures else 0.0
+
+
+def _typical(air: Medium, run: Run) -> str:
+    """How typical of the run this part is."""
+    here, mean = air.mpdus_mean, run.metrics.get(_MPDUS)
+    if here is None or mean is None:
+        return "No data here." if here is None else ""
+    is_typical = abs(math.log(here / mean)) <= math.log(_TYPICAL)
+    return (
+        f"{'Typical' if is_typical else 'Not typical'} of the run: {here:.3g} MPDUs per data PPDU, "
+        f"on average {mean:.3g}."
+    )
 
 
 def _first(results: Results, policy: str) -> tuple[str, str, Run]:
@@ -163,10 +200,14 @@ def _many(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
-def _tip(ppdu: Transmission) -> str:
-    receiver = "all" if ppdu.receiver is None else f"radio {ppdu.receiver}"
+def _node(radio: int, nodes: Nodes) -> str:
+    return nodes.get(radio, f"radio {radio}")
+
+
+def _tip(ppdu: Transmission, nodes: Nodes) -> str:
+    receiver = "all" if ppdu.receiver is None else _node(ppdu.receiver, nodes)
     parts = [
-        f"{_NAMES[ppdu.kind]}, radio {ppdu.sender} to {receiver}",
+        f"{_NAMES[ppdu.kind]}, {_node(ppdu.sender, nodes)} to {receiver}",
         f"{ppdu.start_ns / NS_PER_MS:.3f} ms, {(ppdu.end_ns - ppdu.start_ns) / 1000:.1f} us",
         _many(ppdu.mpdus, "MPDU") + f", {ppdu.octets} octets",
         ppdu.rate,
@@ -180,14 +221,17 @@ def _tip(ppdu: Transmission) -> str:
     return "; ".join(parts)
 
 
-def describe(air: Medium, of_tcp: Lanes = tcplanes.NONE) -> Figure:
-    """Rows of _ROW_MS from top to bottom, each with the lanes of TCP above those of the radios."""
+def describe(air: Medium, of_tcp: Lanes = tcplanes.NONE, nodes: Nodes = NO_NODES) -> Figure:
+    """Rows of _ROW_MS from top to bottom, each with the lanes of TCP above those of the radios.
+
+    nodes: the names of the radios.
+    """
     spoiled = medium.collisions(air.transmissions)
     lanes = len(of_tcp.names) + len(air.lanes)
     entries = [*tcplanes.legend(of_tcp), *_legend(air, bool(spoiled))]
     legend_rows = -(-len(entries) // _MOST_IN_LEGEND_ROW) or 1
     return Figure(
-        [_row(air, of_tcp, spoiled, row) for row in range(_ROWS)],
+        [_row(air, of_tcp, spoiled, row, nodes) for row in range(_ROWS)],
         0.65 + _ROWS * (_LANE_IN * max(1, lanes) + 0.24),
         PAGE_IN,
         Legend(entries, -(-len(entries) // legend_rows)),  # rows of the same length
@@ -195,9 +239,11 @@ def describe(air: Medium, of_tcp: Lanes = tcplanes.NONE) -> Figure:
     )
 
 
-def _row(air: Medium, of_tcp: Lanes, spoiled: Sequence[tuple[int, int]], row: int) -> Panel:
+def _row(
+    air: Medium, of_tcp: Lanes, spoiled: Sequence[tuple[int, int]], row: int, nodes: Nodes
+) -> Panel:
     """The lanes of a row: lane n, from the top, has y from n to n + 1, downwards."""
-    names = [*of_tcp.names, *_radio_names(air)]
+    names = [*of_tcp.names, *_radio_names(air, nodes)]
     start_ms = air.start_ms + row * _ROW_MS
     limits_ms = (start_ms, start_ms + _ROW_MS)
     y = Axis(
@@ -217,14 +263,17 @@ def _row(air: Medium, of_tcp: Lanes, spoiled: Sequence[tuple[int, int]], row: in
     for ppdu in air.transmissions:
         in_row = ppdu.end_ns > limits_ms[0] * NS_PER_MS and ppdu.start_ns < limits_ms[1] * NS_PER_MS
         if in_row and ppdu.sender in air.lanes:
-            marks += _ppdu(ppdu, above + air.lanes.index(ppdu.sender))
+            marks += _ppdu(ppdu, above + air.lanes.index(ppdu.sender), nodes)
     x = Axis("virtual time since the capture began", "ms", limits_ms, step=1)
     return Panel(x, y, marks, row=row)
 
 
-def _radio_names(air: Medium) -> list[str]:
+def _radio_names(air: Medium, nodes: Nodes) -> list[str]:
     aps = {ppdu.sender for ppdu in air.transmissions if ppdu.from_ap}
-    return [f"radio {radio}" + (" (AP)" if radio in aps else "") for radio in air.lanes]
+    return [
+        f"{nodes[radio]}, radio" if radio in nodes else f"radio {radio}{' (AP)' * (radio in aps)}"
+        for radio in air.lanes
+    ]
 
 
 def _collision(
@@ -252,7 +301,7 @@ def _collision(
     ]
 
 
-def _ppdu(ppdu: Transmission, lane: int) -> Iterator[Mark]:
+def _ppdu(ppdu: Transmission, lane: int, nodes: Nodes) -> Iterator[Mark]:
     """A box, its lost MPDUs, and lines between MPDUs where there is room."""
     role, _, height = _KINDS[ppdu.kind]
     top, bottom = lane + 1 - height, lane + 1
@@ -262,7 +311,7 @@ def _ppdu(ppdu: Transmission, lane: int) -> Iterator[Mark]:
         top=top,
         bottom=bottom,
         colour=role,
-        tip=_tip(ppdu),
+        tip=_tip(ppdu, nodes),
     )
     edges_ms = _edges_ms(ppdu)
     for first, last in _ranges(ppdu.lost):

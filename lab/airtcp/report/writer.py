@@ -4,6 +4,7 @@
 Equal results give equal bytes: no dates, no random ids.
 """
 
+import re
 import shutil
 from importlib.util import find_spec
 from pathlib import Path
@@ -39,7 +40,16 @@ def for_print(plot: Plot, figures_dir: Path) -> dict[str, str]:
 
 def add_plotly(figures_dir: Path) -> None:
     """Copy Plotly into the directory, so that the page works offline."""
+    shutil.copyfile(_plotly(), figures_dir / "plotly.min.js")
+
+
+def plotly_js() -> str:
+    """The code of Plotly, for a page that contains it."""
+    return re.sub("</(?=script)", r"<\\/", _plotly().read_text(encoding="utf-8"), flags=re.I)
+
+
+def _plotly() -> Path:
     plotly_spec = find_spec("plotly")
     assert plotly_spec and plotly_spec.submodule_search_locations
     package = Path(plotly_spec.submodule_search_locations[0])
-    shutil.copyfile(package / "package_data" / "plotly.min.js", figures_dir / "plotly.min.js")
+    return package / "package_data" / "plotly.min.js"

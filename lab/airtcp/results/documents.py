@@ -14,14 +14,14 @@ from airtcp.experiment.figures import Figure
 from airtcp.experiment.papers import Precision
 from airtcp.experiment.published import Published
 from airtcp.parameters.quantity import Plain
-from airtcp.results import earlier, jsonfile, record
+from airtcp.results import earlier, jsonfile, record, verdicts
 from airtcp.results.earlier import ByParameter
 from airtcp.results.jsonfile import Document, JsonObject
 from airtcp.results.modelfit import MeanAbsoluteError, Point
 from airtcp.results.record import KernelRecord, RunRecord
 from airtcp.results.verdicts import IN_SCHEMA_1, Verdict
 
-SCHEMA = 2
+SCHEMA = 3
 FILE = "results.json"
 
 
@@ -121,14 +121,21 @@ class FigureRecord(Document):
 class SweepDocument(Document):
     """The document of a sweep; runs are in the order of cases and seeds.
 
-    parameters: those common to all cases; null in documents of schema 1. tables: SHA-256 of the
-    other files of the sweep, such as results.parquet.
+    expects, reason: the expected result, and why values differ from published ones. compares: the
+    main factor, if the experiment declares it.
+    published_duration_s: that of the published measurements; null if not known. parameters: those
+    common to all cases; null in documents of schema 1. tables: SHA-256 of the other files of the
+    sweep, such as results.parquet.
     """
 
     schema_version: int = Field(SCHEMA, alias="schema")
     experiment: str
     title: str
     source: str
+    expects: str = ""
+    reason: str = ""
+    compares: str = ""
+    published_duration_s: float | None = None
     command: str
     kernel: KernelRecord
     parameters: ByParameter[Plain] | None = None
@@ -150,13 +157,35 @@ class SweepDocument(Document):
 
 def _of_schema_1(document: JsonObject) -> JsonObject:
     """Upgrade from schema 1: earlier names of parameters, other words of verdicts, no hash."""
-    words = {old: new for new, old in IN_SCHEMA_1.items()}
     rows: Any = document.get("published", [])
-    published = [row | {"agreement": words[row["verdict"]]} for row in rows]
+    published = [row | {"agreement": _IN_SCHEMA_2[row["verdict"]]} for row in rows]
     return earlier.document(document | {"published": published})
 
 
-FORM = jsonfile.Form(SweepDocument, SCHEMA, {1: _of_schema_1})
+_IN_SCHEMA_2 = {
+    **{"in size": "within tolerance", "in direction": "same trend"},
+    **{"no": "not reproduced", "not measured": "not measured"},
+}
+
+
+def _of_schema_2(document: JsonObject) -> JsonObject:
+    """Upgrade from schema 2, where approximate values were within tolerance up to 20%."""
+    rows: Any = document.get("published", [])
+    published = [row | {"agreement": _judged_again(row)} for row in rows]
+    return document | {"published": published}
+
+
+def _judged_again(row: Mapping[str, Any]) -> Verdict:
+    if row["agreement"] == "not reproduced":
+        return "differs"
+    if row["agreement"] != "within tolerance" or row["ratio"] is None:
+        return "within 10%" if row["agreement"] == "within tolerance" else row["agreement"]
+    if row["relative_to"]:
+        return verdicts.of_ratio(row["measured"], row["published"], row["precision"])
+    return verdicts.of_value(row["measured"], row["published"], row["precision"], ordered=True)
+
+
+FORM = jsonfile.Form(SweepDocument, SCHEMA, {1: _of_schema_1, 2: _of_schema_2})
 
 
 def read(out_dir: Path) -> SweepDocument:

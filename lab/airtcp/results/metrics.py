@@ -11,7 +11,7 @@ from airtcp.experiment.metrics import METRICS, Value
 from airtcp.files import airtrace
 from airtcp.files.airsim import ampdu_sizes, read_airsim, read_airsim_totals
 from airtcp.files.iperf3 import read_iperf3
-from airtcp.files.latency import read_ping, read_udp_ping
+from airtcp.files.latency import during_transfer, read_ping, read_udp_ping
 from airtcp.files.qdisc import read_qdisc
 from airtcp.files.tcpwatch import TcpTrace
 from airtcp.results.record import FlowRecord
@@ -129,7 +129,7 @@ def _probed(run_dir: Path, testbed: Testbed) -> dict[str, Value]:
     values: dict[str, Value] = {}
     if files := [probe.file for probe in testbed.probes if probe.tool == "ping"]:
         pings = [read_ping(run_dir, file) for file in files]
-        loaded = [ping.within(*load_s) if idle_s else ping for ping in pings]
+        loaded = [during_transfer(ping, testbed.parameters) for ping in pings]
         for file, replies in zip(files, loaded, strict=True):
             if not replies.rtt_ms.size:
                 raise AirtcpError(f"{run_dir / file}: no ping was answered during the transfer")

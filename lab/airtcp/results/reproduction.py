@@ -28,6 +28,9 @@ FILE = "reproduction.md"
 _APART = 0.05
 _ORDERED_SHARE = 0.75
 
+# Durations that differ by this factor have a warning.
+_FAR_APART = 10
+
 _ABOUT = {"exact": "", "approximate": "≈ ", "at most": "≤ ", "at least": "≥ "}
 
 
@@ -167,12 +170,53 @@ def _ordered(figure: _Figure, mean: float, declared: Sequence[_Figure]) -> bool:
 
 def ratios(rows: Sequence[Comparison]) -> list[list[str]]:
     """Rows for the terminal, with a heading: published ratios and words that we have measured."""
-    table = [["relative to others", "ratio", "published", "reproduced"]]
+    table = [["relative to others", "n", "ratio", "published", "verdict"]]
     for row in rows:
         if row.relative_to and not row.derived and row.measured is not None:
             what = f"{row.metric}: {_where(row)}"
-            table.append([what, _ours(row), _theirs(row), row.agreement])
+            table.append([what, str(row.n), ours(row), theirs(row), row.agreement])
     return table if len(table) > 1 else []
+
+
+@dataclass(frozen=True)
+class Durations:
+    """The durations in s of the published measurements and of our shortest and longest run."""
+
+    published_s: float
+    shortest_s: float
+    longest_s: float
+
+    def __str__(self) -> str:
+        ours = f"{self.longest_s:g} s"
+        if self.shortest_s < self.longest_s:
+            ours = f"{self.shortest_s:g} to {ours}"
+        return f"published: {self.published_s:g} s, here: {ours}"
+
+    @property
+    def warning(self) -> str | None:
+        """A sentence if some of the durations differ tenfold."""
+        longer = self.published_s / self.shortest_s
+        if max(longer, self.longest_s / self.published_s) < _FAR_APART:
+            return None
+        text = (
+            f"The published runs are {longer:.3g} times as long"
+            if longer > 1
+            else f"Our runs are {self.longest_s / self.published_s:.3g} times as long"
+        )
+        return f"{text}: slow start alone can explain a difference."
+
+
+def durations(document: SweepDocument) -> Durations | None:
+    """None if the publication does not state its duration, or transfers here have none."""
+    texts = {
+        str(run.parameters["duration"])
+        for run in document.runs
+        if run.ok and run.parameters.get("workload", "bulk") == "bulk"
+    }
+    if document.published_duration_s is None or not document.published or not texts:
+        return None
+    seconds = [parse_duration_s(text) for text in texts]
+    return Durations(document.published_duration_s, min(seconds), max(seconds))
 
 
 def page(documents: Sequence[tuple[Experiment, SweepDocument]]) -> str:
@@ -249,55 +293,61 @@ def _section(experiment: Experiment, document: SweepDocument) -> Iterator[str]:
     if experiment.expects:
         yield experiment.expects
         yield ""
-    yield "| Published | Where | Metric | Theirs | Ours | Ratio | Reproduced |"
-    yield "|---|---|---|---|---|---|---|"
+    if times := durations(document):
+        yield " ".join(filter(None, (f"Duration of a run: {times}.", times.warning)))
+        yield ""
+    yield "| Published | Where | Metric | Theirs | Ours | Seeds | Ratio | Verdict |"
+    yield "|---|---|---|---|---|---|---|---|"
     for row in document.published:
         yield "| " + " | ".join(_cases(row)) + " |"
-    if any(map(_needs_reason, document.published)):
+    if any(map(needs_reason, document.published)):
         yield ""
-        yield f"Why not within tolerance: {experiment.reason or 'not known.'}"
+        yield f"Why not within 10%: {experiment.reason or 'not known.'}"
 
 
-def _needs_reason(row: Comparison) -> bool:
+def needs_reason(row: Comparison) -> bool:
     """Whether the agreement could be better, and the row gives no reason."""
-    best = "same trend" if row.published in ("more", "less") else "within tolerance"
-    return row.agreement not in (best, "within tolerance", "not measured") and not row.reason
+    best = "same trend" if row.published in ("more", "less") else "within 10%"
+    return row.agreement not in (best, "within 10%", "not measured") and not row.reason
 
 
 def _cases(row: Comparison) -> list[str]:
     unit = "" if row.relative_to else f" {METRICS[row.metric].unit}"
     ratio = "" if row.ratio is None else f"{row.ratio:.2f}"
     verdict: str = row.agreement
-    if row.reason and verdict != "within tolerance":
+    if row.reason and verdict != "within 10%":
         verdict += f": {row.reason}"
     return [
         row.source.replace("|", "\\|"),
         _where(row),
         f"`{row.metric}`{unit}",
-        _theirs(row),
-        _ours(row),
+        theirs(row),
+        ours(row),
+        str(row.n),
         ratio,
         verdict,
     ]
 
 
 def _where(row: Comparison) -> str:
-    where = _factors(row.factors) or "all as set"
+    case = _factors(row.factors) or "all as set"
     other = _factors(row.relative_to)
-    return f"{where}, relative to {other}" if other else where
+    return f"{case}, relative to {other}" if other else case
 
 
 def _factors(factors: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {value}" for name, value in factors.items())
 
 
-def _theirs(row: Comparison) -> str:
+def theirs(row: Comparison) -> str:
+    """The published value as text."""
     if isinstance(row.published, str):
         return row.published
     return _ABOUT[row.precision] + _number(row.published)
 
 
-def _ours(row: Comparison) -> str:
+def ours(row: Comparison) -> str:
+    """Our mean with the half width of its interval, as text."""
     if row.measured is None:
         return "-"
     spread = "" if row.ci95 is None else f" ± {_number(row.ci95)}"

@@ -26,13 +26,17 @@ def table(results: SweepDocument) -> str:
         if summaries:
             parts += _tables(results, headline, summaries)
     if ratios := reproduction.ratios(results.published):
-        parts.append(aligned(ratios))
+        parts.append(aligned(ratios, (0, 4)))
     for figure in results.figures:
         if figure.compared and figure.compared.points:
             parts.append(_model_table(figure.figure.title, figure.compared))
     text = "\n\n".join(parts)
     few = note([summary.n for summary in results.summary if summary.n])
-    return f"{text}\n{few}" if few else text
+    notes = [few] if few else []
+    times = reproduction.durations(results)
+    if times and times.warning:
+        notes.append(f"note: {times}; {_uncapitalized(times.warning)}")
+    return "\n".join([text, *notes])
 
 
 def note(counts: Sequence[int]) -> str | None:
@@ -46,6 +50,10 @@ def note(counts: Sequence[int]) -> str | None:
                 "degree of freedom); more --seeds narrow it"
             )
     return None
+
+
+def _uncapitalized(text: str) -> str:
+    return text[0].lower() + text[1:]
 
 
 def _workload(results: SweepDocument, summary: SummaryRow) -> str:

@@ -6,31 +6,28 @@ from typing import Literal
 
 from airtcp.experiment.papers import Precision, Word
 
-Verdict = Literal["within tolerance", "same trend", "not reproduced", "not measured"]
+Verdict = Literal["within 10%", "same trend", "differs", "not measured"]
 
 IN_SCHEMA_1: Mapping[Verdict, str] = {
-    "within tolerance": "in size",
+    "within 10%": "in size",
     "same trend": "in direction",
-    "not reproduced": "no",
+    "differs": "no",
     "not measured": "not measured",
 }
 """The words in results.json of schema 1."""
 
 # The criteria of the functions below, for docs/reference/published.md.
 CRITERIA = """\
-A value is within tolerance if it differs from the published one by at most 10%, or 20% where that
-is approximate (read off a figure, or given as "close to"). A ratio is judged by its change from 1:
-1.3 is a change of 0.3, and ours must be two thirds to one and a half times that; where the
-published ratio is 1 within 2%, ours must be within 5% of 1, or 10% if approximate. A published
-bound (at most, at least) may be exceeded by 10%.
-A value outside of the tolerance shows the same trend if it is above or below the other published
-values that differ from it in one factor, as the published one is.
+A value is within 10% if it differs from the published one by at most 10%; a published bound (at
+most, at least) may be exceeded by 10%. A ratio must also show the same effect: it is judged by its
+change from 1. 1.3 is a change of 0.3, and ours must be two thirds to one and a half times that;
+where the published ratio is 1 within 2%, ours must be within 5% of 1, or 10% if the published one
+is approximate (read off a figure, or given as "close to").
+Other values show the same trend if they are above or below the other published values that differ
+from them in one factor, as the published one is, and ratios if they change in the same direction.
 ± is half of the 95% confidence interval over seeds (Student's t); one seed has none."""
 
-_WITHIN: Mapping[Precision, float] = {
-    **{"exact": 0.1, "approximate": 0.2},
-    **{"at most": 0.1, "at least": 0.1},
-}
+_WITHIN = 0.1
 _UNCHANGED = 0.02
 _UNCHANGED_WITHIN: Mapping[Precision, float] = {"exact": 0.05, "approximate": 0.1}
 _CHANGE_WITHIN = 1.5
@@ -44,9 +41,9 @@ def of_value(measured: float, published: float, precision: Precision, ordered: b
         beyond = -beyond
     elif precision != "at most":
         beyond = abs(beyond)
-    if beyond <= _WITHIN[precision]:
-        return "within tolerance"
-    return "same trend" if ordered else "not reproduced"
+    if beyond <= _WITHIN:
+        return "within 10%"
+    return "same trend" if ordered else "differs"
 
 
 def of_ratio(measured: float, published: float, precision: Precision) -> Verdict:
@@ -54,17 +51,18 @@ def of_ratio(measured: float, published: float, precision: Precision) -> Verdict
     change, published_change = measured - 1, published - 1
     if abs(published_change) < _UNCHANGED:
         unchanged = abs(change) <= _UNCHANGED_WITHIN[precision]
-        return "within tolerance" if unchanged else "not reproduced"
+        return "within 10%" if unchanged else "differs"
     if change * published_change <= 0 or abs(change) < _SEEN:
-        return "not reproduced"
-    within = 1 / _CHANGE_WITHIN <= change / published_change <= _CHANGE_WITHIN
-    return "within tolerance" if within else "same trend"
+        return "differs"
+    same_change = 1 / _CHANGE_WITHIN <= change / published_change <= _CHANGE_WITHIN
+    is_near = abs(measured / published - 1) <= _WITHIN
+    return "within 10%" if same_change and is_near else "same trend"
 
 
 def of_word(measured: float, word: Word) -> Verdict:
     """Verdict on a ratio that is published only as a word."""
     if word == "same":
         unchanged = abs(measured - 1) <= _UNCHANGED_WITHIN["approximate"]
-        return "within tolerance" if unchanged else "not reproduced"
+        return "within 10%" if unchanged else "differs"
     seen = measured - 1 if word == "more" else 1 - measured
-    return "same trend" if seen >= _SEEN else "not reproduced"
+    return "same trend" if seen >= _SEEN else "differs"

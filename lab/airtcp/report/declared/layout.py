@@ -2,6 +2,7 @@
 """The place of each measured case in a declared figure: its panel and its line."""
 
 import itertools
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,6 +13,7 @@ from airtcp.parameters import NUMBERS, Parameters
 from airtcp.report.figure import Axis
 from airtcp.report.model import Measured, Published, factor, readable, words
 from airtcp.statistics import Summary, paired_ratio
+from airtcp.units import parse_duration_s, parse_rate_bps, parse_size_bytes
 
 # Parts of metric names as they appear in labels; units are added separately.
 _WORDS: Mapping[str, str] = {
@@ -31,6 +33,8 @@ _WORDS: Mapping[str, str] = {
 }
 
 
+_WORD = re.compile("[a-z][a-z0-9_+-]*")
+
 # Values that turn a parameter off or leave it to the kernel or the preset.
 _NOT_CHOSEN = ("none", "kernel", "preset", "unlimited")
 
@@ -44,6 +48,7 @@ class Place:
     line: str
     along: str
     measured: Measured
+    along_at: float = 0.0
 
     def published(self, metrics: Sequence[str]) -> list[Published] | None:
         """The published values of this case; None unless all these metrics have one."""
@@ -75,14 +80,17 @@ class Layout:
 
     @property
     def alongs(self) -> list[str]:
-        return _each(self.places, lambda place: place.along)
+        ordered = sorted(self.places, key=lambda place: place.along_at)
+        return _each(ordered, lambda place: place.along)
 
     def at(self, row: str, panel: str, line: str) -> list[Place]:
-        return [
+        """The places of a line, in the order in which its points are joined."""
+        found = [
             place
             for place in self.places
             if (place.row, place.panel, place.line) == (row, panel, line)
         ]
+        return sorted(found, key=lambda place: place.along_at)
 
 
 def lay_out(figure: MetricFigure | TimeFigure, cases: Sequence[Measured]) -> Layout:
@@ -94,6 +102,9 @@ def lay_out(figure: MetricFigure | TimeFigure, cases: Sequence[Measured]) -> Lay
     def label(key: str, values: Mapping[str, Any]) -> str:
         return factor(named[key], values[named[key]]) if key in named else ""
 
+    alongs = [str(values[named["along"]]) for values in parameters if "along" in named]
+    order = in_order(dict.fromkeys(alongs))
+
     return Layout(
         [
             Place(
@@ -102,6 +113,7 @@ def lay_out(figure: MetricFigure | TimeFigure, cases: Sequence[Measured]) -> Lay
                 line=line([named["lines"]] if "lines" in named else [], others, values),
                 along=readable(values[named["along"]]) if "along" in named else "",
                 measured=case,
+                along_at=order.index(str(values[named["along"]])) if "along" in named else 0,
             )
             for case, values in zip(cases, parameters, strict=True)
         ]
@@ -143,6 +155,17 @@ def relative(figure: MetricFigure, cases: Sequence[Measured]) -> list[Measured]:
     return compared
 
 
+def in_order(values: Iterable[str]) -> list[str]:
+    """Quantities of the same kind by size; other values in the given order."""
+    listed = list(values)
+    for parse in (float, parse_duration_s, parse_rate_bps, parse_size_bytes):
+        try:
+            return sorted(listed, key=parse)
+        except ValueError:
+            continue
+    return listed
+
+
 def points(places: Iterable[Place], x: str, y: str) -> list[tuple[str, Summary, Summary]]:
     """(label, mean of x, mean of y) of the places that have both metrics."""
     return [
@@ -174,7 +197,7 @@ def line(own_names: Sequence[str], others: Sequence[str], values: Mapping[str, A
 
 
 def _is_word(value: object) -> bool:
-    return str(value).isidentifier() and value not in ("on", "off")
+    return bool(_WORD.fullmatch(str(value))) and value not in ("on", "off")
 
 
 def axis(metrics: Sequence[str], relative_to: str | None = None) -> Axis:

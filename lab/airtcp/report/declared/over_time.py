@@ -12,7 +12,7 @@ from airtcp.files.latency import read_ping
 from airtcp.report import series
 from airtcp.report.declared import layout, panels
 from airtcp.report.declared.layout import Layout, Place
-from airtcp.report.figure import Axis, Figure, Floats, Line, Mark, Steps, floats
+from airtcp.report.figure import Axis, Entry, Figure, Floats, Line, Mark, Steps, Style, floats
 from airtcp.report.formats import number
 from airtcp.report.model import Declared, Results, Run, is_bulk
 from airtcp.report.plot import Plot
@@ -100,7 +100,7 @@ QUANTITIES: Mapping[str, _Quantity] = {
     ),
     "flow_goodput": _Quantity(
         Axis("goodput", "Mbit/s"),
-        "Goodput of each flow by second; solid is the first",
+        "Goodput of each flow by second",
         _by_second("flow_goodput"),
         has_steps=True,
         apart=True,
@@ -155,6 +155,16 @@ class _Read:
     @property
     def run(self) -> Run:
         return self.place.measured.runs[0]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the flows, numbered where several have the same."""
+        testbed = self.run.testbed
+        names = series.flow_names(testbed, testbed.bulk)
+        return [
+            f"{name} {names[: index + 1].count(name)}" if names.count(name) > 1 else name
+            for index, name in enumerate(names)
+        ]
 
     @property
     def pooled(self) -> Floats:
@@ -228,7 +238,18 @@ def _over_time(laid_out: Layout, quantity: _Quantity, items: Sequence[_Read]) ->
     largest = max(float(values.max()) for values in drawn)
     x = Axis("virtual time", "s", (0, longest_s))
     y = replace(quantity.axis, limits=(0, 1.06 * largest or 1.0))
-    return panels.figure(laid_out, marks, x, y, panels.line_entries(laid_out))
+    entries = panels.line_entries(laid_out)
+    if quantity.apart:
+        entries += _flow_entries(max((item.names for item in items), key=len))
+    return panels.figure(laid_out, marks, x, y, entries)
+
+
+def _flow_entries(names: Sequence[str]) -> list[Entry]:
+    """An entry for each flow, with its dash."""
+    return [
+        Entry(name, Style("ink", panels.DASHES[index % len(panels.DASHES)]))
+        for index, name in enumerate(names)
+    ]
 
 
 def _lines(laid_out: Layout, quantity: _Quantity, read: _Read) -> list[Mark]:
@@ -239,6 +260,7 @@ def _lines(laid_out: Layout, quantity: _Quantity, read: _Read) -> list[Mark]:
     for index, (times_s, values) in enumerate(read.flows):
         if quantity.apart:
             style = replace(style, dash=panels.DASHES[index % len(panels.DASHES)])
+            entries = [*([line] if line else []), read.names[index]]
         if quantity.has_steps:
             edges = floats([0.0, *times_s])
             marks.append(Steps(entries=entries, heights=values, edges=edges, style=style))

@@ -85,7 +85,7 @@ function showTips(svg) {
 for (const frame of document.querySelectorAll(".picture")) {
   const svg = frame.querySelector("svg");
   const picture = new Picture(svg);
-  const title = frame.parentElement.querySelector("h3, h4").textContent;
+  const title = frame.parentElement.querySelector("h2, h3, h4").textContent;
   frame.before(made("div", { class: "tools" }, zoomButtons(title, picture)));
   listen(frame, picture);
   dragged(svg, picture);

@@ -4,6 +4,13 @@ const plotly = (() => {
   let loading;
   return () => (loading ??= new Promise((done, failed) => {
     const script = document.createElement("script");
+    const inside = document.getElementById("plotly"); // of a page in a single file
+    if (inside) {
+      script.textContent = inside.textContent;
+      document.head.append(script);
+      done();
+      return;
+    }
     script.src = "figures/plotly.min.js";
     script.onload = done;
     script.onerror = failed;
@@ -101,7 +108,7 @@ class Plot {
   constructor(figure, given) {
     this.figure = figure;
     this.given = given;
-    this.title = figure.querySelector("h3, h4").textContent;
+    this.title = figure.querySelector("h2, h3, h4").textContent;
     this.hidden = new Set();
     this.inner = made("div", { "aria-hidden": "true" });
     const svg = figure.querySelector(".still > svg");

@@ -14,7 +14,7 @@
 
   function changed() {
     const button = document.querySelector("button.theme");
-    button.textContent = "Dark";
+    button.textContent = `Dark theme: ${isDark() ? "on" : "off"}`;
     button.setAttribute("aria-label", "Dark theme");
     button.setAttribute("aria-pressed", String(isDark()));
     button.hidden = false;

@@ -28,6 +28,11 @@ class Headline(NamedTuple):
         return self.title.replace(" ", "-")
 
     @property
+    def heading(self) -> str:
+        """The title with a capital letter."""
+        return self.title[0].upper() + self.title[1:]
+
+    @property
     def unit(self) -> str:
         return METRICS[self.metric].unit
 

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The finding: the first sentence of a page, computed from the results."""
+
+from collections.abc import Sequence
+
+from airtcp.report.comparison import Comparison, Row, compare
+from airtcp.report.formats import interval, number, percent, percent_interval
+from airtcp.report.model import Results
+from airtcp.statistics import Summary
+from airtcp.steps.workloads.workload import Headline
+
+# From here, a ratio is easier to read than a change in percent.
+_TIMES = 3.0
+
+
+def sentence(results: Results, headline: Headline) -> str:
+    """What won, by how much, with its 95% interval, and where it lost.
+
+    For a single case: its value.
+    """
+    compared = compare(results, headline)
+    if compared is None:
+        return _value(headline, results.cases[0].summaries[headline.metric])
+    best = compared.best
+    rows = compared.of(best)
+    differing = [row for row in rows if row.is_different]
+    if not differing:
+        return _no_difference(compared, best)
+    better = [row for row in differing if compared.performance(row) > 1]
+    worse = [row for row in differing if compared.performance(row) < 1]
+    # The largest gain first, then the largest loss.
+    extremes = [max(better, key=compared.performance)] if better else []
+    extremes += [min(worse, key=compared.performance)] if worse else []
+    upto = "up to " if len(rows) > 1 else ""
+    than = compared.baseline
+    subject = _subject(compared, best, bool(better), bool(worse))
+    text = f"{subject} is {upto}{_change(extremes[0], than)}"
+    if len(extremes) > 1:
+        text += f", but up to {_change(extremes[1], '')}"
+    text += "."
+    if alike := [row for row in rows if not row.is_different]:
+        largest = max(alike, key=compared.size)
+        text += (
+            f" Under {len(alike)} of {len(rows)} conditions there is no difference that "
+            f"{_seeds(rows)} can show (at most {percent(largest.ratio.mean)}, {largest.condition})."
+        )
+    if any(row.ratio.ci95 is None for row in rows):
+        text += " One seed has no interval; others may differ."
+    return text
+
+
+def _value(headline: Headline, value: Summary) -> str:
+    unit = f" {headline.unit}" if headline.unit else ""
+    text = f"{headline.heading} is {number(value.mean)}{unit}"
+    if value.ci95 is None:
+        return f"{text} with one seed, which has no interval."
+    return f"{text} (95% interval {interval(value)}, {value.n} seeds)."
+
+
+def _subject(compared: Comparison, best: str, is_better: bool, is_worse: bool) -> str:
+    """`With aad, goodput`; of several values, which one is best."""
+    title, count = compared.headline.title, len(compared.names) + 1
+    if count == 2:
+        return f"With {best}, {title}"
+    among = f"Of {count} {compared.kind},"
+    several = len(compared.of(best)) > 1
+    average = " on average" if several else ""
+    if not is_better:
+        return f"{among} {compared.baseline} is best{average}: with {best}, the next, {title}"
+    if not is_worse and compared.overall(best) >= max(1, *map(compared.overall, compared.names)):
+        return f"{among} {best} is best{average}: {title}"
+    if several:
+        return f"{among} none is best everywhere: with {best}, {title}"
+    return f"{among} {best} has the clearest gain: {title}"
+
+
+def _change(row: Row, than: str) -> str:
+    """`10.9% higher than with default (delay 0 ms; 95% interval ...)`; than: "" leaves it out."""
+    ratio = row.ratio.mean
+    if ratio >= _TIMES and than:
+        text = f"{number(ratio)} times that with {than}"
+    else:
+        size = percent(ratio).lstrip("+\N{MINUS SIGN}")
+        text = f"{size} {'higher' if ratio > 1 else 'lower'}" + (than and f" than with {than}")
+    spread = _spread(row.ratio)
+    return f"{text} ({row.condition}; {spread})" if row.condition else f"{text} ({spread})"
+
+
+def _spread(ratio: Summary) -> str:
+    if ratio.ci95 is None:
+        return "one seed"
+    return f"95% interval {percent_interval(ratio)}, {ratio.n} seeds"
+
+
+def _no_difference(compared: Comparison, best: str) -> str:
+    rows = compared.of(best)
+    largest = max(rows, key=compared.size)
+    other = best if len(compared.names) == 1 else f"the best other, {best},"
+    title = compared.headline.title
+    text = f"No difference in {title} between {compared.baseline} and {other} that {_seeds(rows)}"
+    if len(rows) == 1:
+        return f"{text} can show: {percent(largest.ratio.mean)} ({_spread(largest.ratio)})."
+    return (
+        f"{text} can show under any of {len(rows)} conditions: at most "
+        f"{percent(largest.ratio.mean)} ({largest.condition}; {_spread(largest.ratio)})."
+    )
+
+
+def _seeds(rows: Sequence[Row]) -> str:
+    count = min(row.ratio.n for row in rows)
+    return "one seed" if count == 1 else f"{count} seeds"

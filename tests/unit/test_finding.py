@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The question of an experiment, and the sentence that answers it."""
+
+from typing import Any
+
+import pytest
+from small_results import Cases, results
+
+from airtcp.experiment.figures import MetricFigure
+from airtcp.report import finding, question
+from airtcp.report.model import Declared
+from airtcp.steps.workloads import HEADLINES
+
+MINUS = "\N{MINUS SIGN}"
+BASE = [100.0, 102.0, 98.0]
+SAME = [101.0, 99.0, 100.0]
+
+
+def policies(*values: tuple[str, list[float]], delay: str = "0ms") -> Cases:
+    return [({"ack_policy": policy, "delay": delay}, each) for policy, each in values]
+
+
+def times(ratio: float) -> list[float]:
+    """A bit more than BASE by this ratio: the interval is narrow but not empty."""
+    return [value * ratio * wobble for value, wobble in zip(BASE, (1, 1.001, 0.999), strict=True)]
+
+
+def sentence(cases: Cases, metric: str = "goodput_mbps", **changed: Any) -> str:
+    found = results(cases, metric, **changed)
+    asked = question.of(found)
+    assert asked
+    assert asked.metric == metric
+    return finding.sentence(found, asked)
+
+
+def test_a_policy_that_wins() -> None:
+    assert sentence(policies(("default", BASE), ("aad", times(1.109)))) == (
+        "With aad, goodput is 10.9% higher than with default "
+        "(95% interval +10.6% to +11.2%, 3 seeds)."
+    )
+
+
+def test_a_policy_that_loses() -> None:
+    text = sentence(policies(("default", BASE), ("aad", times(0.6))))
+    start = "With aad, goodput is 40.0% lower than with default (95% interval "
+    assert text.startswith(start + MINUS)
+
+
+def test_a_loss_under_one_condition_is_named() -> None:
+    near = policies(("default", BASE), ("aad", times(1.1)))
+    far = policies(("default", BASE), ("aad", times(0.6)), delay="10ms")
+    between = policies(("default", BASE), ("aad", SAME), delay="5ms")
+    text = sentence([*near, *between, *far])
+    assert text.startswith(
+        "With aad, goodput is up to 10.0% higher than with default (delay 0 ms; 95% interval +9.7%"
+    )
+    assert f", but up to 40.0% lower (delay 10 ms; 95% interval {MINUS}40.1% to" in text
+    assert text.endswith(
+        "Under 1 of 3 conditions there is no difference that 3 seeds can show "
+        "(at most 0.0%, delay 5 ms)."
+    )
+
+
+def test_a_difference_within_its_interval_is_none() -> None:
+    text = sentence(policies(("default", BASE), ("aad", SAME)))
+    assert text.startswith("No difference in goodput between default and aad that 3 seeds can show")
+    assert f"(95% interval {MINUS}" in text
+    far = policies(("default", BASE), ("aad", [101.0, 104.0, 97.0]), delay="10ms")
+    several = sentence([*policies(("default", BASE), ("aad", SAME)), *far])
+    assert "that 3 seeds can show under any of 2 conditions: at most +" in several
+    assert "(delay 10 ms; 95% interval" in several
+
+
+def test_equal_values_are_no_difference() -> None:
+    text = sentence(policies(("default", BASE), ("aad", BASE)))
+    assert text.endswith("can show: 0.0% (95% interval 0.0% to 0.0%, 3 seeds).")
+
+
+def test_one_seed_has_no_interval() -> None:
+    text = sentence(policies(("default", [100.0]), ("aad", [110.0])))
+    assert text == (
+        "With aad, goodput is 10.0% higher than with default (one seed). "
+        "One seed has no interval; others may differ."
+    )
+    assert sentence(policies(("default", [100.0]), ("aad", [100.5]))).startswith("No difference")
+
+
+def test_a_single_case_has_its_value() -> None:
+    assert sentence(policies(("aad", BASE))) == (
+        "Goodput is 100 Mbit/s (95% interval 95.03 to 105.0, 3 seeds)."
+    )
+    alone = sentence(policies(("aad", [100.0])))
+    assert alone == "Goodput is 100 Mbit/s with one seed, which has no interval."
+
+
+def test_the_best_of_several_policies() -> None:
+    cases = policies(("default", BASE), ("aad", times(1.1)), ("tack", times(1.2)))
+    assert sentence(cases).startswith(
+        "Of 3 ACK policies, tack is best: goodput is 20.0% higher than with default (95% interval"
+    )
+    worse = policies(("default", BASE), ("aad", times(0.8)), ("tack", times(0.9)))
+    assert sentence(worse).startswith(
+        "Of 3 ACK policies, default is best: with tack, the next, goodput is 10.0% lower than"
+    )
+    far = policies(("default", BASE), ("tack", times(0.5)), ("aad", SAME), delay="50ms")
+    assert sentence([*cases, *far]).startswith(
+        "Of 3 ACK policies, aad is best on average: goodput is up to 10.0% higher than"
+    )
+    mixed = policies(("default", BASE), ("tack", times(0.5)), ("aad", times(0.9)), delay="50ms")
+    assert sentence([*cases, *mixed]).startswith(
+        "Of 3 ACK policies, none is best everywhere: with aad, goodput is up to 10.0% higher"
+    )
+
+
+def test_a_wide_interval_does_not_make_the_best() -> None:
+    noisy = [100.0, 200.0, 150.0]
+    text = sentence(policies(("default", BASE), ("aad", times(1.1)), ("tack", noisy)))
+    assert text.startswith("Of 3 ACK policies, aad has the clearest gain: goodput is 10.0% higher")
+
+
+def test_of_times_less_is_better() -> None:
+    metric = HEADLINES["web"].metric
+    settings = {"workload": "web"}
+    cases = [
+        ({**settings, **factors}, values)
+        for factors, values in policies(
+            ("default", BASE), ("aad", times(0.8)), ("tack", times(1.3))
+        )
+    ]
+    assert sentence(cases, metric).startswith(
+        "Of 3 ACK policies, aad is best: mean page time is 20.0% lower than with default"
+    )
+
+
+def test_a_large_ratio_is_a_multiple() -> None:
+    text = sentence(policies(("default", BASE), ("aad", times(5))))
+    assert text.startswith("With aad, goodput is 5.00 times that with default (95% interval +39")
+
+
+def test_another_factor_than_the_policy() -> None:
+    """tsq has no default among its values: the first is the baseline; filters name their rates."""
+    cases = [
+        ({"congestion_control": control, "tsq": tsq}, times(ratio))
+        for control, rows in (("cubic", (1, 1.5, 2)), ("reno", (1, 1.1, 1.2)))
+        for tsq, ratio in zip(("1ms", "4ms", "16ms"), rows, strict=True)
+    ]
+    figure = MetricFigure(
+        title="", x="ping_rtt_ms_p50", y=("goodput_mbps",), lines="congestion_control", along="tsq"
+    )
+    text = sentence(cases, figures=(Declared(figure, (), None),))
+    assert text.startswith(
+        "Of 3 values of tsq, tsq 16 ms is best on average: goodput is up to 100.0% higher than "
+        "with tsq 1 ms (cubic; 95% interval"
+    )
+    assert sentence(cases, compares="congestion_control").startswith(
+        "With reno, goodput is up to 40.0% lower than with cubic (tsq 16 ms;"
+    )
+
+
+def test_factors_that_follow_from_the_main_one_do_not_separate_its_values() -> None:
+    filters = [
+        ({"ack_filter": "none", "ack_filter_rate": "none"}, BASE),
+        ({"ack_filter": "police", "ack_filter_rate": "1Mbit"}, times(1.1)),
+    ]
+    assert sentence(filters).startswith(
+        "With ack filter police, goodput is 10.0% higher than with ack filter none (95% interval"
+    )
+
+
+def test_cases_that_differ_in_several_factors_are_compared_with_the_first() -> None:
+    cases = [
+        ({"ack_policy": "default", "delay": "10ms"}, BASE),
+        ({"ack_policy": "aad", "delay": "20ms"}, times(1.1)),
+        ({"ack_policy": "aad", "delay": "50ms"}, times(0.5)),
+        ({"ack_policy": "tack", "delay": "50ms"}, times(0.4)),
+    ]
+    assert sentence(cases).startswith(
+        "Of 4 cases, ack policy aad, delay 20 ms is best: goodput is 10.0% higher than with ack "
+        "policy default, delay 10 ms (95% interval"
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "metric"),
+    [
+        ({}, "goodput_mbps"),
+        ({"direction": "both"}, "ping_rtt_ms_p50"),
+        ({}, "udp_ping_rtt_ms_p50"),
+        ({"workload": "transfer", "transfer_size": "1MB"}, "completion_time_ms_mean"),
+        ({"workload": "web"}, "page_time_ms_mean"),
+        ({"workload": "request_response"}, "request_response_ms_mean"),
+        ({"stations": "4"}, "goodput_jain"),
+        ({"flows": "4"}, "flow_jain"),
+        ({"stations": "4"}, "goodput_mbps"),  # the index was not measured
+    ],
+)
+def test_the_question_follows_from_workload_and_flows(
+    settings: dict[str, str], metric: str
+) -> None:
+    asked = question.of(results([(settings, BASE)], metric))
+    assert asked and asked.metric == metric
+
+
+def test_without_a_headline_metric_there_is_no_question() -> None:
+    assert question.of(results([({}, BASE)], "retransmits")) is None
