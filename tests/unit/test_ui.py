@@ -73,8 +73,8 @@ def request(
     return response.status, response.read().decode(), dict(response.getheaders())
 
 
-def show(server: Server, page: str, **query: str) -> str:
-    status, body, _ = request(server, f"{page}?{urlencode(query)}")
+def show(server: Server, path: str, **query: str) -> str:
+    status, body, _ = request(server, f"{path}?{urlencode(query)}")
     assert status == 200, body
     return html.unescape(body)
 
