@@ -18,6 +18,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
     "listing": ("list",),
     "experiments": ("show", "new", "schema"),
     "results": ("report", "results"),
+    "ui": ("ui",),
     "cluster": ("scheduler", "worker"),
     "kernel": ("kernel",),
     "prompt": ("shell", "exec"),

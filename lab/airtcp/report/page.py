@@ -76,16 +76,16 @@ def render(contents: Contents, saved: Mapping[str, Saved], plotly_js: str | None
     )
 
 
-def fill(template: str, **values: object) -> str:
-    """Fill a template of templates/ with values."""
-    return _environment().get_template(template).render(palette=PALETTE, **values)
+def fill(template: str, *directories: Path, **values: object) -> str:
+    """Fill a template of templates/, or of one of the directories, with values."""
+    return _environment(directories).get_template(template).render(palette=PALETTE, **values)
 
 
 @cache
-def _environment() -> jinja2.Environment:
+def _environment(directories: Sequence[Path]) -> jinja2.Environment:
     """Compiles each template once, however many pages are written."""
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
+        loader=jinja2.FileSystemLoader([*directories, Path(__file__).parent / "templates"]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

@@ -21,7 +21,7 @@ _PACKAGE = Path(__file__).parents[1]
 
 # The packages above this one, which no run uses (import-linter checks that packages import only
 # lower ones), and what a wheel adds.
-_NOT_CODE = frozenset({"cli", "report", "__main__.py", "prebuilt", "share"})
+_NOT_CODE = frozenset({"cli", "report", "ui", "__main__.py", "prebuilt", "share"})
 
 
 def code_files(package: Path = _PACKAGE) -> list[Path]:

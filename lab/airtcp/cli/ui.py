@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The verb `ui`."""
+
+import argparse
+from pathlib import Path
+
+from airtcp import interrupts
+from airtcp.cli.messages import say
+from airtcp.cli.options import Verbs, path, port
+
+
+def add(verbs: Verbs) -> None:
+    """Add `ui`."""
+    ui = verbs.add_parser(
+        "ui",
+        help="look through finished sweeps in a browser",
+        description=(
+            "Serve read-only pages of the sweeps in DIR on 127.0.0.1, until Ctrl-C: tables of runs "
+            "with filters, single runs with timelines, comparisons of two sweeps. Only who knows "
+            "the URL that it prints can read them."
+        ),
+    )
+    ui.add_argument(
+        "directory",
+        metavar="DIR",
+        type=path,
+        nargs="?",
+        default=Path("results"),
+        help="a directory with OUT of `run` commands (default: results)",
+    )
+    ui.add_argument(
+        "--port", metavar="PORT", type=port, default=0, help="default: any that is free"
+    )
+    ui.set_defaults(do=_ui)
+
+
+def _ui(options: argparse.Namespace) -> int:
+    # Imported here because other verbs do not need it.
+    from airtcp.ui.server import Server
+
+    with Server(options.directory, options.port) as server:
+        print(server.url, flush=True)
+        say("Ctrl-C ends it")
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            return interrupts.CODE
+    return 0

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The pages of `airtcp ui`, over HTTP."""
+
+import html
+import http.client
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote, urlencode
+
+import pytest
+from fake_sweep import write_sweep
+from small_report import write_results
+
+from airtcp.errors import InputError
+from airtcp.paths import REPOSITORY
+from airtcp.results import documents
+from airtcp.sweep import session
+from airtcp.ui.server import ADDRESS, Server
+
+GOODPUTS: dict[tuple[int, int], float | None] = {
+    (mcs, seed): 10.0 * mcs + seed for mcs in (1, 2) for seed in (1, 2, 3)
+}
+
+
+def fail_first_run(directory: Path) -> None:
+    document = documents.read(directory)
+    failed = document.runs[0].model_copy(update={"status": "failed", "error": "why"})
+    changed = document.model_copy(update={"runs": (failed, *document.runs[1:])})
+    session.write_tables(directory, changed)
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("ui")
+    write_sweep(root / "before", GOODPUTS)
+    write_sweep(root / "after & more", {key: 2 * (value or 0) for key, value in GOODPUTS.items()})
+    write_sweep(root / "failing", {(1, 1): None, (2, 1): 5.0})
+    fail_first_run(root / "failing")
+    write_results(root / "full")
+    session.write_tables(root / "full", documents.read(root / "full"))
+    (root / "full" / "report.html").write_text("the report")
+    (root / "cut").mkdir()
+    (root / "cut" / "results.json").write_text("{")
+    (root / "link").symlink_to("/etc")
+    return root
+
+
+@pytest.fixture(scope="module")
+def server(root: Path) -> Iterator[Server]:
+    with Server(root) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def request(
+    server: Server, path: str, host: str | None = None, method: str = "GET"
+) -> tuple[int, str, dict[str, str]]:
+    """Status, body and headers; path: after the token, or absolute."""
+    connection = http.client.HTTPConnection(ADDRESS, server.server_port, timeout=60)
+    headers = {"Host": host or server.host}
+    full = path if path.startswith("/") else f"/{server.token}/{path}"
+    connection.request(method, full, headers=headers)
+    response = connection.getresponse()
+    return response.status, response.read().decode(), dict(response.getheaders())
+
+
+def show(server: Server, path: str, **query: str) -> str:
+    status, body, _ = request(server, f"{path}?{urlencode(query)}")
+    assert status == 200, body
+    return html.unescape(body)
+
+
+def rows(body: str) -> list[list[str]]:
+    """The texts of the cells of each row of the table's body."""
+    [table] = re.findall(r"<tbody.*?</tbody>", body, re.S)
+    return [
+        [re.sub(r"<.*?>", "", cell).strip() for cell in re.findall(r"<t[hd].*?</t[hd]>", row, re.S)]
+        for row in re.findall(r"<tr>.*?</tr>", table, re.S)
+    ]
+
+
+def test_first_page_lists_sweeps_and_what_is_wrong_with_others(server: Server) -> None:
+    shown = {row[0]: row[1:] for row in rows(show(server, ""))}
+    assert shown.keys() == {"before", "after & more", "failing", "full", "cut"}
+    assert shown["before"][1:4] == ["mcs", "6", ""]
+    assert shown["failing"][2:4] == ["1", "1"]
+    assert shown["full"][-1] == "report" and shown["before"][-1] == ""
+    assert "results.json is not JSON" in shown["cut"][0]
+
+
+def test_runs_are_filtered_ordered_and_paged(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def goodputs(**query: str) -> list[str]:
+        return [row[-1] for row in rows(show(server, "sweep", sweep="before", **query))]
+
+    assert goodputs() == ["11.00", "12.00", "13.00", "21.00", "22.00", "23.00"]
+    assert goodputs(is_mcs="2") == ["21.00", "22.00", "23.00"]
+    assert goodputs(where="goodput_mbps > 12 AND seed = 1 OR seed = 2") == [
+        "12.00",
+        "21.00",
+        "22.00",
+    ]
+    assert goodputs(order="-goodput_mbps", is_mcs="1") == ["13.00", "12.00", "11.00"]
+    assert goodputs(metrics="duration, seed")[0] == "10s"
+    monkeypatch.setattr("airtcp.ui.sweeps.ROWS_PER_PAGE", 4)
+    assert goodputs(page="2") == ["22.00", "23.00"]
+
+
+def test_failed_runs_are_listed_without_a_link(server: Server) -> None:
+    body = show(server, "sweep", sweep="failing")
+    assert [row[3] for row in rows(body)] == ["failed", "ok"]
+    assert body.count(f"/{server.token}/run?") == 1
+
+
+def test_a_run_has_metrics_parameters_figures_and_files(server: Server) -> None:
+    body = show(server, "run", sweep="full", run="aad_0ms/seed-2")
+    assert "goodput_mbps" in body and "112.2" in body
+    assert "Congestion window, RTT and goodput over time" in body and "<svg" in body
+    assert "Timelines of the medium need a capture on the air" in body
+    assert re.search(r">ack_policy</th>\s*<td[^>]*>aad<", body)
+    name = f"file/{quote('full')}/runs/aad_0ms/seed-2/ping.txt"
+    assert f"/{server.token}/{name}" in body
+    status, text, headers = request(server, name)
+    assert status == 200 and "ttl=64" in text and headers["Content-Type"].startswith("text/plain")
+
+
+def test_two_sweeps_are_compared_by_pairs(server: Server) -> None:
+    body = show(server, "compare", first="before", second="after & more")
+    [first, second] = rows(body)
+    assert first[1:6] == ["goodput_mbps", "3", "12.00", "24.00", "2.00"]
+    assert second[1:6] == ["goodput_mbps", "3", "22.00", "44.00", "2.00"]
+    body = show(server, "compare", first="before", second="full")
+    assert "No run of one has the same parameters and seed" in body and "mcs (" in body
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("nonsense", "nonsense: no such page"),
+        ("sweep?sweep=none", "none: no such sweep"),
+        ("sweep?sweep=../../etc", "no such sweep"),
+        ("sweep?sweep=cut", "results.json is not JSON"),
+        ("sweep?sweep=before&where=oops", "SQL: "),
+        ("sweep?sweep=before&where=1=1);COPY+runs+TO+'/tmp/x'--", "SQL: "),
+        ("sweep?sweep=before&metrics=speed", "speed: no such column"),
+        ("sweep?sweep=before&order=speed", "speed: no such column"),
+        ("sweep?sweep=before&page=-1", "page=-1: not a whole number"),
+        ("run?sweep=before&run=x", "x: no such finished run"),
+        ("compare?first=before", "no such sweep"),
+        ("compare?first=before&second=failing&metrics=speed", "speed"),
+        ("file/link/passwd", "no such file"),
+        ("file/../../../../etc/passwd", "no such file"),
+        ("file/before", "no such file"),
+    ],
+)
+def test_problems_are_said_in_one_line(server: Server, path: str, message: str) -> None:
+    status, body, _ = request(server, path)
+    [text] = re.findall(r'<p class="failed">(.*?)</p>', body, re.S)
+    assert status == 400 and message in html.unescape(text) and "\n" not in text
+
+
+def test_only_the_url_with_the_token_is_answered(server: Server) -> None:
+    assert server.server_address[0] == "127.0.0.1"
+    for path in ("/", "/favicon.ico", f"/{server.token[:-1]}/", f"/{server.token}x/"):
+        assert request(server, path)[0] == 404
+    # Another site could have a name that resolves to this address.
+    assert request(server, "", host=f"localhost.example:{server.server_port}")[0] == 404
+    for method in ("POST", "PUT", "DELETE"):
+        assert request(server, "", method=method)[0] == 501
+    status, body, headers = request(server, "", method="HEAD")
+    assert (status, body) == (200, "") and int(headers["Content-Length"]) > 0
+    assert headers["Referrer-Policy"] == "no-referrer"
+    assert "default-src 'none'" in headers["Content-Security-Policy"]
+
+
+def test_changed_results_are_read_again(tmp_path: Path) -> None:
+    with Server(tmp_path) as server:
+        assert server.sweeps.all() == []
+        write_sweep(tmp_path / "new", {(1, 1): 1.0})
+        assert server.sweeps.get("new").finished == 1
+        (tmp_path / "new" / "results.json").write_text("{")
+        with pytest.raises(InputError, match="not JSON"):
+            server.sweeps.get("new")
+
+
+def test_ctrl_c_ends_it_and_a_taken_port_is_an_error(root: Path, server: Server) -> None:
+    command = [sys.executable, "-P", "-m", "airtcp", "ui", str(root)]
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY / "lab")}
+    taken = subprocess.run(
+        [*command, "--port", str(server.server_port)],
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert taken.returncode == 2
+    assert taken.stderr == f"airtcp: --port {server.server_port}: Address already in use\n"
+    running = subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert running.stdout
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/\S{32}/\n", running.stdout.readline())
+    running.send_signal(signal.SIGINT)
+    _, errors = running.communicate(timeout=60)
+    assert running.returncode == 130 and "Traceback" not in errors
+
+
+def test_a_missing_directory_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="none: no such directory"):
+        Server(tmp_path / "none")
