@@ -63,14 +63,15 @@ def test_json_prints_only_a_json_document(
 ) -> None:
     sweep_with(monkeypatch)
     arguments = ["run", "thesis-lan", "--set", "delay=0ms,50ms", "--set", "ack_policy=default,aad"]
-    arguments += ["--duration", "30s", "--seeds", "3", "--out", str(tmp_path), "--json"]
+    arguments += ["--duration", "30s", "--seeds", "3", "--out", "out", "--json"]
+    monkeypatch.chdir(tmp_path)
     assert cli.main(arguments) == 0
     printed = capsys.readouterr().out
     document = json.loads(printed)
     assert len(document["runs"]) == 12
     assert document["command"] == "./airtcp " + " ".join(arguments)
-    assert (tmp_path / "results.json").read_text() == printed
-    assert len(parquet.read(tmp_path)) == 12
+    assert (tmp_path / "out/results.json").read_text() == printed
+    assert len(parquet.read(tmp_path / "out")) == 12
 
 
 def test_run_all_runs_every_experiment_and_writes_a_page(

@@ -18,7 +18,7 @@ from airtcp.results import earlier, jsonfile, record
 from airtcp.results.earlier import ByParameter
 from airtcp.results.jsonfile import Document, JsonObject
 from airtcp.results.modelfit import MeanAbsoluteError, Point
-from airtcp.results.record import KernelRecord, RunRecord
+from airtcp.results.record import KernelRecord, Provenance, RunRecord
 from airtcp.results.verdicts import IN_SCHEMA_1, Verdict
 
 SCHEMA = 2
@@ -121,6 +121,7 @@ class FigureRecord(Document):
 class SweepDocument(Document):
     """The document of a sweep; runs are in the order of cases and seeds.
 
+    provenance: of the command that wrote the document; runs may be of earlier commands.
     parameters: those common to all cases; null in documents of schema 1. tables: SHA-256 of the
     other files of the sweep, such as results.parquet.
     """
@@ -131,6 +132,7 @@ class SweepDocument(Document):
     source: str
     command: str
     kernel: KernelRecord
+    provenance: Provenance | None = None
     parameters: ByParameter[Plain] | None = None
     runs: tuple[RunRecord, ...]
     summary: tuple[SummaryRow, ...]

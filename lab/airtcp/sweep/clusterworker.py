@@ -124,6 +124,7 @@ class Task:
     case: Case
     seed: int
     identity: str
+    command: str
 
 
 def work(task: Task) -> bytes:
@@ -149,6 +150,7 @@ def work(task: Task) -> bytes:
             task.seed,
             task.identity,
             Path(scratch),
+            task.command,
         )
         process = subprocess.Popen(JOB_PROCESS, stdin=subprocess.PIPE, stdout=answer)
         assert process.stdin
