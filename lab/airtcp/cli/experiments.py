@@ -3,10 +3,11 @@
 
 import argparse
 import json
+import shlex
 from collections.abc import Sequence
 
 from airtcp.cli.common import experiment_of, own_policy_of, settings_of, warn
-from airtcp.cli.messages import say
+from airtcp.cli.messages import program, say
 from airtcp.cli.options import Verbs, add_experiment, add_json, add_policy, add_settings
 from airtcp.experiment import figures, topology_text
 from airtcp.experiment.experiment import Case, Experiment
@@ -92,7 +93,7 @@ def _new(options: argparse.Namespace) -> int:
     experiment_file, *others = template.write(options.experiment)
     for path in (experiment_file, *others):
         print(path)
-    say(f"next: ./airtcp run {experiment_file}")
+    say(f"next: {program()} run {shlex.quote(str(experiment_file))}")
     return 0
 
 

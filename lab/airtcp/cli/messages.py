@@ -1,9 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Messages to users, on standard error."""
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+
+
+def program() -> str:
+    """How to call this program, as in the command that the user has typed."""
+    installed = Path(sys.argv[0]).name == "airtcp"
+    return os.environ.get("AIRTCP_PROGRAM") or ("airtcp" if installed else "./airtcp")
 
 
 def say(text: str) -> None:

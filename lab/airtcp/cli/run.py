@@ -2,10 +2,11 @@
 """The verb `run`."""
 
 import argparse
+import shlex
 
 from airtcp import interrupts
 from airtcp.cli.common import experiment_of, own_policy_of, settings_of, warn
-from airtcp.cli.messages import say
+from airtcp.cli.messages import program, say
 from airtcp.cli.options import (
     Verbs,
     add_experiment,
@@ -74,8 +75,8 @@ def _run(options: argparse.Namespace) -> int:
         if options.json:
             print(measured.document.text(), end="")
         else:
-            written = out_dir / documents.FILE
-            print(f"{table.table(measured.document)}\n\n{written}; next: ./airtcp report {out_dir}")
+            following = f"next: {program()} report {shlex.quote(str(out_dir))}"
+            print(f"{table.table(measured.document)}\n\n{out_dir / documents.FILE}; {following}")
     return _code(measured)
 
 

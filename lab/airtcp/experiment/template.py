@@ -6,7 +6,7 @@ from string import Template
 from typing import get_args
 
 from airtcp.errors import InputError
-from airtcp.experiment import schema
+from airtcp.experiment import schema, summaries
 from airtcp.experiment.experiment import checked_name
 from airtcp.experiment.figures import TimeFigure
 from airtcp.experiment.metrics import METRICS
@@ -32,6 +32,11 @@ def write(name_or_path: str) -> list[Path]:
         name = checked_name(path.stem)
     except ValueError as error:
         raise InputError(f"new {name_or_path}: {error}") from None
+    if name in summaries.names():
+        raise InputError(
+            f"new {name_or_path}: {name} is an experiment of airtcp, and both would use "
+            f"results/{name}; give another name"
+        )
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(_text(name, path))
