@@ -166,7 +166,7 @@ class Experiment(Strict):
         factors: dict[str, Sequence[str]] = {}
         for setting in settings:
             if setting.name in OBSERVATION and len(setting.values) == 1:
-                base = self._set(base, {setting.name: setting.values[0]}, setting.option)
+                base = self._set(base, {setting.name: setting.values[0]}, [setting])
             elif setting.name in factors:
                 raise InputError(f"--set {setting.name}: given twice; give all values in one --set")
             else:
@@ -181,7 +181,7 @@ class Experiment(Strict):
             for values in itertools.product(*product.values())
         ]
         names = dict.fromkeys(itertools.chain(*products))
-        cases = self._cases(base, names, combinations)
+        cases = self._cases(base, names, combinations, settings)
         for case in cases:
             for problem in problems_of(case.network, case.parameters):
                 at = ".".join(map(str, problem.at)).removeprefix("parameters.")
@@ -216,25 +216,30 @@ class Experiment(Strict):
         return [values.get(case.parameters.conditions, {}) for case in cases]
 
     def _cases(
-        self, base: Parameters, names: Iterable[str], combinations: Iterable[Mapping[str, str]]
+        self,
+        base: Parameters,
+        names: Iterable[str],
+        combinations: Iterable[Mapping[str, str]],
+        settings: Sequence[Setting] = (),
     ) -> list[Case]:
         """A case for each combination of factor values; equivalent combinations are merged."""
         cases: dict[str, Case] = {}
         for values in combinations:
-            parameters = self._set(base, values)
+            parameters = self._set(base, values, settings)
             case = Case(parameters.plain(names), parameters, self.network)
             cases.setdefault(case.slug, case)
         return list(cases.values())
 
     def _set(
-        self, parameters: Parameters, values: Mapping[str, Plain], option: str = ""
+        self, parameters: Parameters, values: Mapping[str, Plain], settings: Sequence[Setting]
     ) -> Parameters:
         try:
             return parameters.replace(values, self._allowed)
         except ValidationError as error:
             first = error.errors()[0]
             at, text = named(first, values), explain(first, Parameters)
-            raise InputError(f"{option or f'--set {at}'}: {text}") from None
+            options = {setting.name: setting.option for setting in settings}
+            raise InputError(f"{options.get(at) or f'--set {at}'}: {text}") from None
 
 
 def conditions(parameters: Parameters) -> dict[str, Plain]:

@@ -39,9 +39,9 @@ def build(
             f"packages can be built only on x86-64; this machine is {platform.machine()}"
         )
     programs.require({**programs.BUILD, **programs.DEB})
+    source = find_source(source)
     base = _read_config(config, say)
     changes = read_changes(POSTED)
-    source = find_source(source)
     make_dir(out)
     home = make_dir(cache_dir() / "kernel")
     work = home / f"work-deb-{hashlib.sha256(identity(source).encode()).hexdigest()[:12]}"
