@@ -5,6 +5,7 @@ from pathlib import Path
 from string import Template
 from typing import get_args
 
+from airtcp import atomicfile, interrupts
 from airtcp.errors import InputError
 from airtcp.experiment import schema, summaries
 from airtcp.experiment.experiment import checked_name
@@ -38,8 +39,9 @@ def write(name_or_path: str) -> list[Path]:
             f"results/{name}; give another name"
         )
     try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(_text(name, path))
+        text = _text(name, path)
+        with interrupts.held(), path.open("x", encoding="utf-8") as file:
+            file.write(text)
     except FileExistsError:
         raise InputError(f"{path}: already exists; not overwritten") from None
     except OSError as error:
@@ -47,7 +49,7 @@ def write(name_or_path: str) -> list[Path]:
     described = path.with_name(SCHEMA)
     if described.exists():
         return [path]
-    described.write_text(schema.text(), encoding="utf-8")
+    atomicfile.write(described, schema.text().encode())
     return [path, described]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from airtcp import atomicfile
 from airtcp.errors import AirtcpError
 from airtcp.report import contents, model, page, plotly, svg, writer
 from airtcp.report.contents import Count
@@ -56,7 +57,7 @@ def write_report(
             )
             for plot in shown.plots
         }
-        path.write_text(page.render(shown, saved), encoding="utf-8")
+        atomicfile.write(path, page.render(shown, saved).encode())
     except OSError as error:
         raise AirtcpError(f"{error.filename or path}: {error.strerror}") from error
     return path

@@ -8,6 +8,7 @@ import shutil
 from importlib.util import find_spec
 from pathlib import Path
 
+from airtcp import interrupts
 from airtcp.report.plot import Plot
 
 _KINDS = ("pdf", "png", "svg")
@@ -24,7 +25,7 @@ def for_print(plot: Plot, figures_dir: Path) -> dict[str, str]:
 
     files = {kind: f"{plot.slug}.{kind}" for kind in _KINDS}
     undated = {"CreationDate": None, "Producer": None, "Creator": "airtcp", "Title": plot.title}
-    with mpl.style():
+    with interrupts.held(), mpl.style():
         save = mpl.draw(plot.figure).savefig
         save(figures_dir / files["pdf"], metadata=undated)
         save(
@@ -42,4 +43,5 @@ def add_plotly(figures_dir: Path) -> None:
     plotly_spec = find_spec("plotly")
     assert plotly_spec and plotly_spec.submodule_search_locations
     package = Path(plotly_spec.submodule_search_locations[0])
-    shutil.copyfile(package / "package_data" / "plotly.min.js", figures_dir / "plotly.min.js")
+    with interrupts.held():
+        shutil.copyfile(package / "package_data" / "plotly.min.js", figures_dir / "plotly.min.js")
