@@ -6,10 +6,12 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from airtcp import interrupts
+from airtcp.paths import REPOSITORY
 
 
 @pytest.fixture(autouse=True)
@@ -99,9 +101,9 @@ def test_other_errors_are_raised() -> None:
         raise ValueError("other")
 
 
-def test_the_exit_code_is_130_if_executed_text_was_interrupted() -> None:
+def test_the_exit_code_is_130_if_executed_text_was_interrupted(tmp_path: Path) -> None:
     """Python would end by SIGINT."""
-    program = """\
+    (tmp_path / "program.py").write_text("""\
 import sys
 from airtcp import interrupts
 interrupts.at_start()
@@ -110,8 +112,10 @@ try:
     exec("import os, signal; os.kill(os.getpid(), signal.SIGINT)")
 except KeyboardInterrupt:
     sys.exit(interrupts.CODE)
-"""
-    done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True)
+""")
+    environment = {**os.environ, "PYTHONPATH": f"{REPOSITORY / 'lab'}:{tmp_path}"}
+    command = [sys.executable, "-P", "-m", "program"]
+    done = subprocess.run(command, env=environment, capture_output=True)
     assert (done.returncode, done.stderr) == (interrupts.CODE, b"")
 
 
