@@ -129,7 +129,9 @@ class Place:
         """
         orphans.wait_for_all()
         assert sweeps.guests_of(self.work) == []
-        assert list(self.temporary.iterdir()) == []
+        # Dask keeps locks that all of its processes share.
+        left = [path for path in self.temporary.rglob("*") if path.suffix != ".lock"]
+        assert [path.name for path in left] in ([], ["dask-scratch-space"])
         for path in self.work.rglob("*"):
             name = path.relative_to(self.work)
             assert not path.name.endswith(".new") and not path.name.startswith((".cert", "tmp")), (
@@ -201,8 +203,8 @@ def test_ctrl_c_at_any_instant(verb: str, finished: Path, tmp_path: Path) -> Non
         place = Place(tmp_path / str(number), finished)
         ended = place.call(verb, instant_s)
         assert "Traceback" not in ended.err, f"{where}\n{ended.err}"
-        if ended.code == -signal.SIGINT:  # the script had not started; a shell's exit code is 130
-            assert (ended.out, ended.err) == ("", "") and instant_s < lasts_s / 2, where
+        if ended.code == -signal.SIGINT:  # a script was starting; a shell's exit code is 130
+            assert (ended.out, ended.err) == ("", ""), where
         elif ended.code == 0 and whole:  # it was faster than the first time
             assert verb in RANDOM or ended.out == whole.out, where
         else:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from pydantic import BaseModel, TypeAdapter
+from small_experiment import GOOD
 
 from airtcp.errors import InputError
 from airtcp.experiment.experiment import Setting
@@ -14,26 +15,6 @@ from airtcp.experiment.figures import Figure, MetricFigure, ModelFigure, TimeFig
 from airtcp.experiment.reader import load
 from airtcp.models.aggregation import Station
 from airtcp.parameters import PARAMETER_NAMES, Parameters
-
-GOOD = """\
-name: small
-title: A small one
-source: nobody
-description: For tests.
-parameters:
-  delay: 10ms
-  sack: off
-design:
-  - ack_policy: [default, aad]
-    rate: [10Mbit]
-  - ack_policy: [default]
-published:
-  - when: {ack_policy: aad, rate: 10Mbit}
-    metric: goodput_mbps
-    value: 9.5
-    precision: exact
-    source: a table
-"""
 
 FIGURES = """\
 figures:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import fake_sweep
 import pytest
+from small_experiment import GOOD
 
 from airtcp import cli
 from airtcp.cli import doctor
@@ -260,34 +261,15 @@ results export SWEEP OTHER | unrecognized arguments: OTHER
 results export newer | results.json is of schema 99
 """
 
-MINE = """\
-name: mine
-title: Mine
-source: nobody
-description: For tests.
-parameters:
-  delay: 10ms
-  sack: off
-design:
-  - ack_policy: [default, aad]
-    rate: [10Mbit]
-published:
-  - when: {ack_policy: default, rate: 10Mbit}
-    metric: goodput_mbps
-    value: 9
-    precision: exact
-    source: Table 1
-"""
-
-# Lines of `a line of MINE => its replacement | a part of the message`.
+# Lines of `a line of GOOD => its replacement | a part of the message`.
 FILES = """
-name: mine => | name: missing
-name: mine => name: My Own | 'My Own' is not a name
-name: mine => nam: mine | nam: unknown key; did you mean 'name'?
-title: Mine => title: [Mine] | title
-title: Mine => title: "unclosed | 17: not YAML: found unexpected end of stream
-title: Mine => title: Mine: yours | 2: not YAML: mapping values are not allowed in this context
-title: Mine => \ttitle: Mine | 2: not YAML: found a tab character that violates indentation
+name: small => | name: missing
+name: small => name: My Own | 'My Own' is not a name
+name: small => nam: small | nam: unknown key; did you mean 'name'?
+title: A small one => title: [Mine] | title
+title: A small one => title: "unclosed | 18: not YAML: found unexpected end of stream
+title: A small one => title: Mine: yours | 2: not YAML: mapping values are not allowed
+title: A small one => \ttitle: Mine | 2: not YAML: found a tab character that violates indentation
 parameters: => parameters: none | parameters
   delay: 10ms =>   delay: 10 | 6: parameters.delay: '10' is not a duration
   delay: 10ms =>   dealy: 10ms | 6: parameters.dealy: unknown key; did you mean 'delay'?
@@ -305,12 +287,12 @@ design: => designs: | designs: unknown key; did you mean 'design'?
     rate: [10Mbit] =>     rate: 10Mbit | 10: design[0].rate: '10Mbit' is not a list; write [10Mbit]
     rate: [10Mbit] =>     rat: [10Mbit] | 10: design[0].rat: unknown factor; did you mean
     rate: [10Mbit] =>     rate: [10mbit] | did you mean '10Mbit'?
-  - when: {ack_policy: default, rate: 10Mbit} =>   - when: {rate: 1Mbit} | no case of the design
-  - when: {ack_policy: default, rate: 10Mbit} =>   - when: {rat: 1} | unknown
+  - when: {ack_policy: aad, rate: 10Mbit} =>   - when: {rate: 1Mbit} | no case of the design
+  - when: {ack_policy: aad, rate: 10Mbit} =>   - when: {rat: 1} | unknown
     metric: goodput_mbps =>     metric: godput | did you mean
-    value: 9 =>     value: nine | value
+    value: 9.5 =>     value: nine | value
     precision: exact =>     precision: about | 'about' is not allowed
-    source: Table 1 => | published[0].source: missing
+    source: a table => | published[0].source: missing
 """
 
 
@@ -355,9 +337,9 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "empty").mkdir()
     (place / "linux-5").mkdir()
     (place / "linux-5" / "Makefile").write_text("VERSION = 5\nPATCHLEVEL = 10\nSUBLEVEL = 3\n")
-    (place / "mine.yaml").write_text(MINE)
-    (place / "notes.txt").write_text(MINE)
-    (place / "latin1.yaml").write_bytes(MINE.replace("Mine", "M\xefne").encode("latin1"))
+    (place / "mine.yaml").write_text(GOOD)
+    (place / "notes.txt").write_text(GOOD)
+    (place / "latin1.yaml").write_bytes(GOOD.replace("small one", "sm\xe4ll one").encode("latin1"))
     return place
 
 
@@ -413,10 +395,10 @@ def test_wrong_files(
     change: str, message: str, unchanged: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     line, _, replacement = change.partition(" =>")
-    assert f"{line}\n" in MINE
+    assert f"{line}\n" in GOOD
     new = replacement.removeprefix(" ")
     path = tmp_path / "mine.yaml"
-    path.write_text(MINE.replace(f"{line}\n", f"{new}\n" if new else ""))
+    path.write_text(GOOD.replace(f"{line}\n", f"{new}\n" if new else ""))
     code = cli.main(["run", str(path), "--out", str(tmp_path / "out")])
     captured = capsys.readouterr()
     assert_one_line(code, captured.out, captured.err, message)
