@@ -12,8 +12,8 @@ SYSTEM := tests/models tests/system tests/determinism
 CHECKPATCH := $(CACHE)/kernel/work-*/linux/scripts/checkpatch.pl
 
 .PHONY: help demo test test-unit test-all test-debug lint lint-python lint-shell lint-kernel verify fuzz soak \
-	kcsan series-check deb-check bpf-check chroot-check selftests bench bench-peer bench-reports bench-sweeps instructions \
-	delivery bianchi growth hardware tsq-paper tables man plan-hashes tournament wheel lock clean distclean
+	kcsan series-check deb-check bpf-check chroot-check interrupts selftests bench bench-peer bench-reports bench-sweeps \
+	instructions delivery bianchi growth hardware tsq-paper tables man plan-hashes tournament wheel lock clean distclean
 
 help: ## this list
 	@sed -En 's/^([a-z-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 16
@@ -72,6 +72,10 @@ lint-kernel: ## only the checks of C, with checkpatch.pl
 			--ignore MULTISTATEMENT_MACRO_USE_DO_WHILE -f $(AIRSIM_TABLES:%=kernel/%) && \
 		perl "$$1" --no-tree --strict --terse --quiet --no-summary --ignore TYPO_SPELLING \
 			-f kernel/net/core/tcp_ack_filter.c
+
+interrupts: export AIRTCP_TEST_INTERRUPTS := 100
+interrupts: ## Ctrl-C at 100 random instants of each verb; PYTEST="-k report" for some of them
+	$(TESTS) tests/system/test_interrupt_instants.py $(PYTEST)
 
 # make signals only its child, which must be Python.
 verify: ## all checks from here to instructions, takes hours; STEPS="fuzz soak", AGAIN=1, SMALL=1

@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
+from airtcp import provenance
 from airtcp.backends import guestroot, guesttools
 from airtcp.cache import cache_dir
 from airtcp.errors import AirtcpError
@@ -60,7 +61,7 @@ def build(scratch: Path, directory: Path) -> None:
         "kernel": (image.default_recipe(), kernel.path.parent),
         "tools": (guesttools.recipe(), tools),
     }
-    description: dict[str, object] = {"schema": 1, "commit": commit()}
+    description: dict[str, object] = {"schema": 1, "commit": provenance.commit()}
     for part, (recipe, built) in parts.items():
         shutil.copytree(built, prebuilt / part / built.name)
         description[part] = {"recipe": recipe, "directory": f"{part}/{built.name}"}
@@ -74,12 +75,6 @@ def build(scratch: Path, directory: Path) -> None:
     for path in sorted(new.iterdir()):
         shutil.copyfile(path, directory / path.name)
         print(f"{directory / path.name} ({path.stat().st_size / 1e6:.1f} MB)")
-
-
-def commit() -> str:
-    """The commit of the sources, and whether files have been changed since."""
-    command = ["git", "-C", str(REPOSITORY), "describe", "--always", "--dirty", "--abbrev=12"]
-    return subprocess.run(command, capture_output=True, text=True).stdout.strip() or "unknown"
 
 
 def hatchling(kind: str, target: Path, prebuilt: Path) -> None:

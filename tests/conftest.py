@@ -27,8 +27,8 @@ _COMMAND_LINE = "runs the command line, which builds the ordinary kernel"
 NOT_ON_DEBUG = {
     **dict.fromkeys(
         (
-            *("test_cluster.py", "test_docs.py", "test_interrupt.py", "test_new.py"),
-            *("test_resume.py", "test_shell.py"),
+            *("test_cluster.py", "test_docs.py", "test_interrupt.py", "test_interrupt_instants.py"),
+            *("test_new.py", "test_resume.py", "test_shell.py"),
             "test_rules_are_removed_however_the_run_ends",
         ),
         _COMMAND_LINE,

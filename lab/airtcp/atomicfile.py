@@ -27,6 +27,8 @@ def write(path: Path, content: bytes) -> None:
             os.fsync(file.fileno())
         scratch.replace(path)
         _flush(path.parent)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
     finally:
         scratch.unlink(missing_ok=True)
 

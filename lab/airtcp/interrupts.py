@@ -4,6 +4,7 @@
 A second signal must not abort the clean-up and the writing of results that the first has started.
 """
 
+import atexit
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -22,6 +23,7 @@ _held = 0
 def at_start() -> None:
     """Until install(), exit at once: an import may turn KeyboardInterrupt into any other error."""
     _handle(_end_at_start)
+    atexit.register(_at_exit)  # before all others, so that it is called after them
     # ./airtcp blocks SIGINT while Python starts.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
@@ -94,6 +96,15 @@ def held() -> Iterator[None]:
         _held -= 1
     if not before and not _held:
         check()
+
+
+def _at_exit() -> None:
+    """From here on Python ends; it no longer calls handlers of signals, and restores defaults."""
+    for number in _SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+    # Otherwise Python may end by SIGINT instead of with the exit code.
+    if _wanted:
+        os._exit(CODE)
 
 
 def _handle(handler: Callable[[int, FrameType | None], None]) -> None:

@@ -1,20 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Paths of the repository and of the guest."""
 
+import os
+import sys
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent
 
 # A wheel has the files of the repository that airtcp uses in the package.
 _SHARE = PACKAGE / "share"
-REPOSITORY = _SHARE if _SHARE.is_dir() else PACKAGE.parents[1]
+IS_WHEEL = _SHARE.is_dir()
+REPOSITORY = _SHARE if IS_WHEEL else PACKAGE.parents[1]
 
-PROGRAM = "airtcp" if _SHARE.is_dir() else "./airtcp"
-"""The command line's name, for messages."""
+PROGRAM = os.environ.get("AIRTCP_PROGRAM") or (
+    "airtcp" if Path(sys.argv[0]).name == "airtcp" else "./airtcp"
+)
+"""How to call this program, for messages: as in the command that the user has typed."""
 
 INSTALL_CLUSTER = (
     "pip install 'airtcp[cluster]'"
-    if _SHARE.is_dir()
+    if IS_WHEEL
     else "in the clone of airtcp's repository, pip install -e '.[cluster]'"
 )
 """How to install the libraries of sweeps on other machines, for messages."""

@@ -44,9 +44,10 @@ def locate(part: Part, recipe: str) -> Path | None:
     return None
 
 
-def commit() -> str:
-    """The commit of a wheel; empty in a checkout."""
-    return str(_description(PACKAGE / "prebuilt").get("commit", ""))
+def commit() -> str | None:
+    """The commit that the wheel was made from."""
+    known: str | None = _description(PACKAGE / "prebuilt").get("commit")
+    return known
 
 
 def _unpacked() -> Path:

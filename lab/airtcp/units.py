@@ -20,7 +20,7 @@ _READ_SIZE_BYTES = {"GB": 10**9, "MB": 10**6, "kB": 10**3, **_SIZE_BYTES}
 DURATION_UNITS, RATE_UNITS = tuple(_DURATION_NS), tuple(_RATE_BPS)
 SIZE_UNITS = tuple(_READ_SIZE_BYTES)
 
-_QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)")
+_QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z/]*)")
 
 
 def _parse(text: str, units: Mapping[str, int], what: str, example: str) -> int:
@@ -32,11 +32,19 @@ def _parse(text: str, units: Mapping[str, int], what: str, example: str) -> int:
         if match is not None and not unit and float(match.group(1)) == 0:
             return 0
         allowed = " ".join(reversed(list(units)))
+        close = _closest(unit, units)
+        meant = f"did you mean '{match.group(1)}{close}'? " if match and close else ""
         raise ValueError(
-            f"{text!r} is not {what}; write a number and a unit ({allowed}), as in {example}"
+            f"{text!r} is not {what}; {meant}write a number and a unit ({allowed}), as in {example}"
         )
     # Decimal numbers are rounded to the smallest unit: 1.5ms is exactly 1500000 ns.
     return round(float(match.group(1)) * units[unit])
+
+
+def _closest(unit: str, units: Mapping[str, int]) -> str | None:
+    """The unit that was probably meant: case counts, and there are other ways to write it."""
+    folded = re.sub("(bps|bits?/s|bits)$", "bit", re.sub("secs?$", "s", unit.casefold()))
+    return next((known for known in units if known.casefold() == folded), None)
 
 
 def _format(value: int, units: Mapping[str, int], zero: str) -> str:
@@ -48,9 +56,9 @@ def _format(value: int, units: Mapping[str, int], zero: str) -> str:
     raise AssertionError("the smallest unit divides every value")
 
 
-def parse_duration_s(text: str) -> float:
-    """`10ms` -> 0.01 (seconds). Units: ns us ms s."""
-    return _parse(text, _DURATION_NS, "a duration", "10ms") / 1e9
+def parse_duration_s(text: str, example: str = "10ms") -> float:
+    """`10ms` -> 0.01 (seconds). Units: ns us ms s. example: for the message."""
+    return _parse(text, _DURATION_NS, "a duration", example) / 1e9
 
 
 def format_duration_s(seconds: float) -> str:

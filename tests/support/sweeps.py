@@ -15,8 +15,8 @@ AIRTCP = [sys.executable, "-m", "airtcp"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(REPOSITORY / "lab")}
 
 
-# What differs between equal sweeps: the cost of runs, and hashes of files that contain it.
-_UNEQUAL = {"cost": None, "sha256": None}
+# What differs between equal sweeps: cost and provenance of runs, hashes of files that contain them.
+_UNEQUAL = {"cost": None, "provenance": None, "sha256": None}
 
 
 def command(out_dir: Path, *arguments: str) -> list[str]:

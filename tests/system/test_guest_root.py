@@ -42,5 +42,6 @@ def test_commands_see_the_host_and_programs_that_it_may_lack(
     with Path("/dev/null").open() as nothing:
         monkeypatch.setattr(sys, "stdin", nothing)
         argv = ["sh", "-c", script]
-        assert prompt.execute(lab_kernel, tools, thesis_case(), "station", argv) == 0
+        plan = prompt.command_plan(thesis_case(), "station", argv)
+        assert prompt.execute(lab_kernel, tools, plan) == 0
     assert not (REPOSITORY / "x").exists()

@@ -63,17 +63,18 @@ def test_json_prints_only_a_json_document(
 ) -> None:
     sweep_with(monkeypatch)
     arguments = ["run", "thesis-lan", "--set", "delay=0ms,50ms", "--set", "ack_policy=default,aad"]
-    arguments += ["--duration", "30s", "--seeds", "3", "--out", str(tmp_path), "--json"]
+    arguments += ["--duration", "30s", "--seeds", "3", "--out", "out", "--json"]
+    monkeypatch.chdir(tmp_path)
     assert cli.main(arguments) == 0
     printed = capsys.readouterr().out
     document = json.loads(printed)
     assert len(document["runs"]) == 12
     assert document["command"] == "./airtcp " + " ".join(arguments)
-    assert (tmp_path / "results.json").read_text() == printed
+    assert (tmp_path / "out/results.json").read_text() == printed
     assert document["title"] == load("thesis-lan").title
     assert cli.main([*arguments, "--title", "Fewer ACKs"]) == 0
     assert json.loads(capsys.readouterr().out)["title"] == "Fewer ACKs"
-    assert len(parquet.read(tmp_path)) == 12
+    assert len(parquet.read(tmp_path / "out")) == 12
 
 
 def test_run_all_runs_every_experiment_and_writes_a_page(
@@ -149,6 +150,44 @@ def test_ctrl_c_exits_with_130_and_says_what_is_kept(
             ["show", "thesis-lan", "--duration", "5s", "--set", "duration=3s"],
             "--duration and --set duration are both given: give only one",
         ),
+        (["run", "thesis-lan", "--duration", "10"], "airtcp: --duration: '10' is not a duration; "),
+        (["run", "thesis-lan", "--duration", ""], "airtcp: --duration: '' is not a duration; "),
+        (["show", "thesis-lan", "--set", "=5"], "--set =5: give a name and values, as in --set d"),
+        (
+            ["show", "thesis-lan", "--set", "snr=20dB"],
+            "--set snr: 20dB is not allowed with error_model fixed; allowed: none; other values "
+            "need error_model snr",
+        ),
+        (
+            ["show", "thesis-lan", "--set", "preset=ath9k"],
+            "'ath9k' is not allowed; allowed: generic ar9271 ar9580 ar5bhb116 qca6178 tl-wdr4300 "
+            "wifi-11a (real radio to imitate; it sets what is left at `preset` below. Drivers: "
+            "ath9k (ar9580 ar5bhb116 tl-wdr4300), ",
+        ),
+        (
+            ["show", "two-access-points", "--set", "stations=3"],
+            "--set stations=3: 3 is not allowed with a topology; allowed: 1",
+        ),
+        (
+            ["show", "two-access-points", "--set", "stations=3", "--set", "mcs=5"],
+            "--set stations=3 mcs=5: stations: 3 is not allowed with a topology; allowed: 1",
+        ),
+        (
+            ["show", "thesis-lan", "--set", "protocol=udp", "--set", "ack_policy=default,aad"],
+            "ack_policy: aad is not allowed with protocol udp, which has no ACKs; allowed: default",
+        ),
+        (
+            ["new", "thesis-lan"],
+            "new thesis-lan: thesis-lan is an experiment of airtcp, and both would use "
+            "results/thesis-lan; give another name",
+        ),
+        (["rn"], "VERB: 'rn' is not allowed; did you mean 'run'? allowed: run "),
+        (["results", "qery"], "results: VERB: 'qery' is not allowed; did you mean 'query'? "),
+        ([], "the following arguments are required: VERB (see airtcp --help)"),
+        (["run"], "run: the following arguments are required: EXPERIMENT (see airtcp run --he"),
+        (["run", "x", "--seeds", "0"], "run: --seeds: '0' is not a positive integer (see "),
+        (["run", "x", "--jobs", "two"], "run: --jobs: 'two' is not a positive integer (see "),
+        (["run", "x", "--sed", "2"], "unrecognized arguments: --sed 2 (see airtcp --help)"),
         (["run", "thesis-lan", "--out", "/dev/null"], "--out /dev/null: is a file; an existing"),
         (["run", "thesis-lan", "--out", "/dev/null/x"], "--out /dev/null/x: Not a directory; "),
         (["run", "thesis-lan", "--out", "/proc/foo"], "--out /proc/foo: No such file or dir"),
@@ -164,15 +203,6 @@ def test_bad_input_prints_one_line_and_exits_with_2(
     assert message in captured.err
     assert captured.err.startswith("airtcp: ")
     assert captured.err.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    "arguments", [[], ["fly"], ["run"], ["run", "x", "--seeds", "0"], ["run", "x", "--jobs", "two"]]
-)
-def test_bad_arguments_exit_with_2(arguments: list[str]) -> None:
-    with pytest.raises(SystemExit) as exited:
-        cli.main(arguments)
-    assert exited.value.code == 2
 
 
 @pytest.mark.parametrize(

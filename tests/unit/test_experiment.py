@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from pydantic import BaseModel, TypeAdapter
+from small_experiment import GOOD
 
 from airtcp.errors import InputError
 from airtcp.experiment.experiment import Setting
@@ -14,26 +15,6 @@ from airtcp.experiment.figures import Figure, MetricFigure, ModelFigure, TimeFig
 from airtcp.experiment.reader import load
 from airtcp.models.aggregation import Station
 from airtcp.parameters import PARAMETER_NAMES, Parameters
-
-GOOD = """\
-name: small
-title: A small one
-source: nobody
-description: For tests.
-parameters:
-  delay: 10ms
-  sack: off
-design:
-  - ack_policy: [default, aad]
-    rate: [10Mbit]
-  - ack_policy: [default]
-published:
-  - when: {ack_policy: aad, rate: 10Mbit}
-    metric: goodput_mbps
-    value: 9.5
-    precision: exact
-    source: a table
-"""
 
 FIGURES = """\
 figures:
@@ -141,6 +122,11 @@ def test_a_published_value_applies_only_to_its_conditions(tmp_path: Path) -> Non
             "  width: 80MHz",
             "small.yaml:7: parameters.width: 80MHz is not allowed with 802.11n on channel 36; "
             "allowed: 20MHz 40MHz",
+        ),
+        (
+            "    rate: [10Mbit]",
+            "    rate: 10Mbit",
+            "design[0].rate: '10Mbit' is not a list; write [",
         ),
         (
             "    rate: [10Mbit]",
@@ -367,12 +353,12 @@ def test_conflicts_of_settings_are_reported(tmp_path: Path) -> None:
 
 
 def test_error_model_snr_needs_a_strength_of_signals(tmp_path: Path) -> None:
-    message = r"error_model: snr needs one of snr distance walk"
-    with pytest.raises(InputError, match=rf"^--set error_model=snr: parameters\.{message}"):
+    message = "snr needs one of snr distance walk"
+    with pytest.raises(InputError, match=rf"^--set error_model=snr: {message}"):
         load(write(tmp_path, GOOD)).cases(settings("error_model=snr"))
     path = write(tmp_path, GOOD.replace("parameters:\n", "parameters:\n  error_model: snr\n"))
     line = path.read_text().splitlines().index("  error_model: snr") + 1
-    with pytest.raises(InputError, match=rf":{line}: parameters\.{message}"):
+    with pytest.raises(InputError, match=rf":{line}: parameters\.error_model: {message}"):
         load(path)
 
 

@@ -3,11 +3,15 @@
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from airtcp import interrupts
+from airtcp.paths import REPOSITORY
 
 
 @pytest.fixture(autouse=True)
@@ -95,3 +99,32 @@ def test_an_interrupted_process_exits_silently(capfd: pytest.CaptureFixture[str]
 def test_other_errors_are_raised() -> None:
     with pytest.raises(ValueError, match=r"^other$"), interrupts.exits_silently():
         raise ValueError("other")
+
+
+def test_the_exit_code_is_130_if_executed_text_was_interrupted(tmp_path: Path) -> None:
+    """Python would end by SIGINT."""
+    (tmp_path / "program.py").write_text("""\
+import sys
+from airtcp import interrupts
+interrupts.at_start()
+interrupts.install()
+try:
+    exec("import os, signal; os.kill(os.getpid(), signal.SIGINT)")
+except KeyboardInterrupt:
+    sys.exit(interrupts.CODE)
+""")
+    environment = {**os.environ, "PYTHONPATH": f"{REPOSITORY / 'lab'}:{tmp_path}"}
+    command = [sys.executable, "-P", "-m", "program"]
+    done = subprocess.run(command, env=environment, capture_output=True)
+    assert (done.returncode, done.stderr) == (interrupts.CODE, b"")
+
+
+def test_signals_at_the_end_do_not_change_the_exit_code() -> None:
+    program = """\
+import atexit, os, signal
+atexit.register(lambda: os.kill(os.getpid(), signal.SIGINT))
+from airtcp import interrupts
+interrupts.at_start()
+"""
+    done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")

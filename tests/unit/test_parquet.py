@@ -19,6 +19,7 @@ from airtcp.experiment.summaries import names
 from airtcp.parameters import PARAMETER_NAMES, Parameters
 from airtcp.results import parquet
 from airtcp.results.documents import SweepDocument
+from airtcp.results.record import Provenance
 
 
 def document(*parameters: Parameters, out_dir: Path = Path("out")) -> SweepDocument:
@@ -46,8 +47,8 @@ def document(*parameters: Parameters, out_dir: Path = Path("out")) -> SweepDocum
 def test_every_parameter_and_metric_has_one_column(tmp_path: Path) -> None:
     parquet.write(tmp_path, document(Parameters()))
     found = parquet.read(tmp_path).column_names
-    assert len(found) == len(set(found)) == 7 + len(PARAMETER_NAMES) + len(METRICS)
-    assert found[7:] == [*PARAMETER_NAMES, *METRICS]
+    assert len(found) == len(set(found)) == 8 + len(PARAMETER_NAMES) + len(METRICS)
+    assert found[8:] == [*PARAMETER_NAMES, *METRICS]
 
 
 def test_columns_have_the_same_types_in_every_experiment(tmp_path: Path) -> None:
@@ -90,7 +91,8 @@ def test_equal_sweeps_in_different_directories_have_equal_bytes(tmp_path: Path) 
         out_dir.mkdir()
         runs = document(Parameters(), Parameters(), out_dir=out_dir)
         cost = runs.runs[1].cost.model_copy(update={"wall_s": len(name)})
-        last = runs.runs[1].model_copy(update={"cost": cost})
+        here = Provenance.here(f"./airtcp run x --out {name}")
+        last = runs.runs[1].model_copy(update={"cost": cost, "provenance": here})
         slower = runs.model_copy(update={"runs": (runs.runs[0], last)})
         written.append(parquet.write(out_dir, slower).read_bytes())
     assert written[0] == written[1]

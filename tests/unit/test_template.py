@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """`new`: a valid file, never overwritten, in which every misspelt key is reported."""
 
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from airtcp.experiment.experiment import Experiment
 from airtcp.experiment.reader import load
 from airtcp.experiment.schema import schema
 from airtcp.experiment.template import SCHEMA
+from airtcp.paths import REPOSITORY
 
 
 def written(directory: Path) -> Path:
@@ -65,6 +67,7 @@ def test_template_is_written_to_the_current_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("AIRTCP_PROGRAM", raising=False)
     assert cli.main(["new", "mine"]) == 0
     captured = capsys.readouterr()
     assert captured.out.splitlines() == ["mine.yaml", SCHEMA]
@@ -73,6 +76,18 @@ def test_template_is_written_to_the_current_directory(
     capsys.readouterr()
     assert cli.main(["show", "mine"]) == 2
     assert "did you mean 'mine.yaml'? " in capsys.readouterr().err
+
+
+def test_the_next_command_is_as_the_user_calls_airtcp(tmp_path: Path) -> None:
+    program = REPOSITORY / "airtcp"
+    done = subprocess.run([program, "new", "mine"], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, f"next: {program} run mine.yaml\n")
+
+
+def test_names_of_known_experiments_are_not_allowed(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="tsq-size is an experiment of airtcp"):
+        template.write(str(tmp_path / "tsq-size.yaml"))
+    assert list(tmp_path.iterdir()) == []
 
 
 def keys(node: yaml.Node) -> Iterator[yaml.ScalarNode]:

@@ -53,5 +53,21 @@ def test_error_of_a_bad_duration_lists_the_units(text: str) -> None:
         units.parse_duration_s(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [("10MS", "10ms"), ("2 sec", "2s"), ("3secs", "3s"), ("7US", "7us"), ("10 mss", None)],
+)
+def test_error_of_a_duration_names_the_unit_that_was_meant(text: str, meant: str | None) -> None:
+    with pytest.raises(ValueError, match="is not a duration") as raised:
+        units.parse_duration_s(text)
+    assert (f"did you mean '{meant}'? " in str(raised.value)) == (meant is not None)
+
+
+@pytest.mark.parametrize("text", ["10mbit", "10Mbps", "10Mbit/s", "10MBits"])
+def test_error_of_a_rate_names_the_unit_that_was_meant(text: str) -> None:
+    with pytest.raises(ValueError, match=r"did you mean '10Mbit'\? write a number and a unit"):
+        units.parse_rate_bps(text)
+
+
 def test_zero_needs_no_unit() -> None:
     assert units.parse_duration_s("0") == 0

@@ -125,21 +125,12 @@ def command_plan(case: Case, node: str | None, argv: Sequence[str]) -> str:
     return _network(testbed) + command
 
 
-def execute(
-    kernel: Kernel,
-    tools: GuestTools,
-    case: Case,
-    node: str | None,
-    argv: Sequence[str],
-    seed: int = 1,
-) -> int:
-    """Run a command in virtual time; returns its exit code.
+def execute(kernel: Kernel, tools: GuestTools, script: str, seed: int = 1) -> int:
+    """Run a script of command_plan() in virtual time; returns the exit code of its command.
 
     Its standard input is what this process can read there now, unless that is a terminal; its
-    output is passed on. Raises InputError for an unknown node, AirtcpError if the network does not
-    come up.
+    output is passed on. Raises AirtcpError if the network does not come up.
     """
-    script = command_plan(case, node, argv)
     with tempfile.TemporaryDirectory(prefix="airtcp-exec-") as scratch:
         run_dir = Path(scratch)
         (run_dir / "plan.sh").write_text(script)

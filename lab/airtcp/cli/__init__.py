@@ -2,17 +2,15 @@
 """The command line. Exit codes: 0 success, 1 a run or build failed, 2 bad input, 130 Ctrl-C."""
 
 import functools
-import shlex
 import sys
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from airtcp import interrupts, streams
+from airtcp import interrupts, provenance, streams
 from airtcp.cli import parser
 from airtcp.cli.messages import say
 from airtcp.errors import AirtcpError, RenamedWarning, reason
-from airtcp.paths import PROGRAM
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -40,7 +38,7 @@ def _main(arguments: Sequence[str]) -> int:
         except SystemExit:  # also raised by --help
             sys.stdout.flush()
             raise
-        options.command = f"{PROGRAM} " + shlex.join(arguments)
+        options.command = provenance.command_line(arguments)
         code: int = options.do(options)
         sys.stdout.flush()
         return code

@@ -47,8 +47,8 @@ def experiment_of(options: argparse.Namespace, policy: "OwnPolicy | None") -> Ex
 
 def settings_of(options: argparse.Namespace) -> list[Setting]:
     settings = [Setting.parse(text) for text in options.set]
-    if options.duration:
+    if options.duration is not None:
         if any(setting.name == "duration" for setting in settings):
             raise InputError("--duration and --set duration are both given: give only one")
-        settings.append(Setting.parse(f"duration={options.duration}"))
+        settings.append(Setting("duration", tuple(options.duration.split(",")), "--duration"))
     return settings

@@ -3,6 +3,7 @@
 
 import argparse
 import json
+import shlex
 from collections.abc import Sequence
 
 from airtcp.cli.common import experiment_of, own_policy_of, settings_of, warn
@@ -94,7 +95,7 @@ def _new(options: argparse.Namespace) -> int:
     experiment_file, *others = template.write(options.experiment)
     for path in (experiment_file, *others):
         print(path)
-    say(f"next: {PROGRAM} run {experiment_file}")
+    say(f"next: {PROGRAM} run {shlex.quote(str(experiment_file))}")
     return 0
 
 

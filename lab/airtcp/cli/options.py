@@ -88,7 +88,7 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
         help="set a parameter to these values; several values make it a factor. The cases are the "
         "combinations of all factors that are set, and of the policies. A single value of "
         + ", ".join(sorted(OBSERVATION))
-        + " changes only how runs are observed",
+        + " changes how runs are observed and keeps the cases; measured values may change slightly",
     )
     complete_with(setting, _parameters)
     parser.add_argument("--duration", metavar="D", help="short for --set duration=D")

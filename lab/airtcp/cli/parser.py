@@ -5,8 +5,11 @@ import argparse
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from types import ModuleType
+from typing import Any, NoReturn
 
+from airtcp import suggest
 from airtcp.cli.version import ShowVersion
+from airtcp.errors import InputError
 from airtcp.paths import PROGRAM
 
 # The verbs that each module adds. Only the module of the given verb is imported: importing all of
@@ -36,6 +39,20 @@ exit codes: 0 success, 1 a run or a build failed, 2 bad input, 130 interrupted
 """
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line, like all others; subparsers are of the same class."""
+
+    def error(self, message: str) -> NoReturn:
+        verb = self.prog.removeprefix("airtcp").strip()
+        text = message.removeprefix("argument ")
+        raise InputError(f"{verb and f'{verb}: '}{text} (see {self.prog} --help)")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            text = suggest.not_allowed(str(value), map(str, action.choices))
+            raise argparse.ArgumentError(action, text)
+
+
 def load(arguments: Sequence[str]) -> list[ModuleType]:
     """Import the module of the verb that the arguments begin with, or else those of all verbs."""
     if arguments and arguments[0] == "--version":
@@ -49,7 +66,7 @@ def build(arguments: Sequence[str] = ()) -> argparse.ArgumentParser:
 
     Each verb sets `do` to the function that executes it.
     """
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="airtcp",
         description="Measure TCP over Wi-Fi: the Linux kernel over a simulated radio.",
         epilog=_EPILOG,

@@ -20,6 +20,7 @@ from airtcp.cli.options import (
 from airtcp.experiment.experiment import Case
 from airtcp.kernel import own_policy
 from airtcp.kernel.image import Kernel
+from airtcp.kernel.own_policy import OwnPolicy
 
 
 def add(verbs: Verbs) -> None:
@@ -59,20 +60,25 @@ def _add_network(verb: argparse.ArgumentParser) -> None:
     add_kernel_source(verb)
 
 
-def _network(options: argparse.Namespace) -> tuple[Kernel, GuestTools, Case]:
-    policy = own_policy_of(options)
-    experiment = experiment_of(options, policy)
-    case = experiment.cases(settings_of(options))[0]
+def _case(options: argparse.Namespace, policy: OwnPolicy | None) -> Case:
+    return experiment_of(options, policy).cases(settings_of(options))[0]
+
+
+def _machine(options: argparse.Namespace, policy: OwnPolicy | None) -> tuple[Kernel, GuestTools]:
     doctor.require_programs()
-    built = own_policy.build(policy, options.kernel_source, say=say)
-    return built, build_tools(say), case
+    return own_policy.build(policy, options.kernel_source, say=say), build_tools(say)
 
 
 def _shell(options: argparse.Namespace) -> int:
+    policy = own_policy_of(options)
+    case = _case(options, policy)
     if sys.stdin.isatty():
-        return prompt.interact(*_network(options))
-    return prompt.execute(*_network(options), None, ["sh"])
+        return prompt.interact(*_machine(options, policy), case)
+    script = prompt.command_plan(case, None, ["sh"])
+    return prompt.execute(*_machine(options, policy), script)
 
 
 def _exec(options: argparse.Namespace) -> int:
-    return prompt.execute(*_network(options), options.node, options.argv, options.seed)
+    policy = own_policy_of(options)
+    script = prompt.command_plan(_case(options, policy), options.node, options.argv)
+    return prompt.execute(*_machine(options, policy), script, options.seed)

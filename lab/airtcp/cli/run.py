@@ -2,6 +2,7 @@
 """The verb `run`."""
 
 import argparse
+import shlex
 
 from airtcp import interrupts
 from airtcp.cli.common import experiment_of, own_policy_of, settings_of, warn
@@ -80,10 +81,8 @@ def _run(options: argparse.Namespace) -> int:
         if options.json:
             print(measured.document.text(), end="")
         else:
-            written = out_dir / documents.FILE
-            print(
-                f"{table.table(measured.document)}\n\n{written}; next: {PROGRAM} report {out_dir}"
-            )
+            following = f"next: {PROGRAM} report {shlex.quote(str(out_dir))}"
+            print(f"{table.table(measured.document)}\n\n{out_dir / documents.FILE}; {following}")
     return _code(measured)
 
 

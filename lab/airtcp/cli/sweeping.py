@@ -16,6 +16,7 @@ from airtcp.errors import NO_SPACE, InputError
 from airtcp.kernel import own_policy
 from airtcp.kernel.own_policy import OwnPolicy
 from airtcp.sweep import certificates
+from airtcp.sweep.certificates import Certificates
 from airtcp.sweep.session import SweepOptions
 
 
@@ -55,12 +56,21 @@ def make_out_dir(options: argparse.Namespace, name: str) -> Path:
     return out_dir
 
 
+def _check_cluster(where: str, known: Certificates | None) -> None:
+    """Raise InputError for an invalid address or file now, before a kernel is built."""
+    if "://" in where:
+        certificates.address(where, known)
+        return
+    from airtcp.sweep import batchjobs  # takes a while to load
+
+    batchjobs.read(Path(where))
+
+
 def sweep_options_of(options: argparse.Namespace, policy: OwnPolicy | None) -> SweepOptions:
     cluster_certificates = certificates_of(options)
     if options.cluster:
         require_cluster_libraries()
-    if options.cluster and "://" in options.cluster:
-        certificates.address(options.cluster, cluster_certificates)
+        _check_cluster(options.cluster, cluster_certificates)
     doctor.require_programs()
     return SweepOptions(
         kernel=own_policy.build(policy, options.kernel_source, say=say),

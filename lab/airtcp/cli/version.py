@@ -5,9 +5,8 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from airtcp import __version__
+from airtcp import __version__, provenance
 from airtcp.errors import AirtcpError
-from airtcp.paths import REPOSITORY
 
 
 class ShowVersion(argparse.Action):
@@ -23,24 +22,8 @@ class ShowVersion(argparse.Action):
 
 def text() -> str:
     """Version, commit and hash of the kernel of this copy of airtcp, in one line."""
-    return ", ".join([f"airtcp {__version__}", _commit(), _kernel()])
-
-
-def _commit() -> str:
-    """The commit, and whether files have been changed since."""
-    # Other verbs do not need these.
-    import subprocess
-
-    from airtcp import prebuilt
-
-    if of_wheel := prebuilt.commit():
-        return f"commit {of_wheel}"
-    command = ["git", "-C", str(REPOSITORY), "describe", "--always", "--dirty", "--abbrev=12"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True)
-    except OSError:
-        return "commit unknown"
-    return f"commit {done.stdout.strip()}" if done.returncode == 0 else "commit unknown"
+    commit = provenance.commit() or "unknown"
+    return ", ".join([f"airtcp {__version__}", f"commit {commit}", _kernel()])
 
 
 def _kernel() -> str:

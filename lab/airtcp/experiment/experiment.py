@@ -64,15 +64,18 @@ class Case:
 
 @dataclass(frozen=True)
 class Setting:
-    """One `--set NAME=V1,V2` as text."""
+    """One `--set NAME=V1,V2` as text. option: as it was given, for messages."""
 
     name: str
     values: tuple[str, ...]
+    option: str = ""
 
     @classmethod
     def parse(cls, text: str) -> "Setting":
         """Raises InputError unless the text is NAME=V1,V2... of a known parameter."""
         name, equals, values = text.partition("=")
+        if not name:
+            raise InputError(f"--set {text}: give a name and values, as in --set delay=10ms")
         name = renames.current(name, f"--set {text}")
         if name not in PARAMETER_NAMES:
             raise InputError(f"--set {text}: unknown factor {name!r}; {parameters_like(name)}")
@@ -178,7 +181,7 @@ class Experiment(Strict):
         factors: dict[str, Sequence[str]] = {}
         for setting in settings:
             if setting.name in OBSERVATION and len(setting.values) == 1:
-                base = self._set(base, {setting.name: setting.values[0]})
+                base = self._set(base, {setting.name: setting.values[0]}, [setting])
             elif setting.name in factors:
                 raise InputError(f"--set {setting.name}: given twice; give all values in one --set")
             else:
@@ -193,14 +196,15 @@ class Experiment(Strict):
             for values in itertools.product(*product.values())
         ]
         names = dict.fromkeys(itertools.chain(*products))
-        cases = self._cases(base, names, combinations)
+        cases = self._cases(base, names, combinations, settings)
         for case in cases:
             for problem in problems_of(case.network, case.parameters):
-                at = ".".join(map(str, problem.at))
+                at = ".".join(map(str, problem.at)).removeprefix("parameters.")
                 given = " ".join(
                     f"{setting.name}={','.join(setting.values)}" for setting in settings
                 )
-                raise InputError(f"--set {given}: {at}: {problem.text}")
+                where = "" if [setting.name for setting in settings] == [at] else f"{at}: "
+                raise InputError(f"--set {given}: {where}{problem.text}")
         return cases
 
     def published_cases(self) -> list[Case]:
@@ -227,23 +231,30 @@ class Experiment(Strict):
         return [values.get(case.parameters.conditions, {}) for case in cases]
 
     def _cases(
-        self, base: Parameters, names: Iterable[str], combinations: Iterable[Mapping[str, str]]
+        self,
+        base: Parameters,
+        names: Iterable[str],
+        combinations: Iterable[Mapping[str, str]],
+        settings: Sequence[Setting] = (),
     ) -> list[Case]:
         """A case for each combination of factor values; equivalent combinations are merged."""
         cases: dict[str, Case] = {}
         for values in combinations:
-            parameters = self._set(base, values)
+            parameters = self._set(base, values, settings)
             case = Case(parameters.plain(names), parameters, self.network)
             cases.setdefault(case.slug, case)
         return list(cases.values())
 
-    def _set(self, parameters: Parameters, values: Mapping[str, Plain]) -> Parameters:
+    def _set(
+        self, parameters: Parameters, values: Mapping[str, Plain], settings: Sequence[Setting]
+    ) -> Parameters:
         try:
             return parameters.replace(values, self._allowed)
         except ValidationError as error:
             first = error.errors()[0]
             at, text = named(first, values), explain(first, Parameters)
-            raise InputError(f"--set {at}: {text}") from None
+            options = {setting.name: setting.option for setting in settings}
+            raise InputError(f"{options.get(at) or f'--set {at}'}: {text}") from None
 
 
 def conditions(parameters: Parameters) -> dict[str, Plain]:

@@ -25,12 +25,23 @@ def explain(error: ErrorDetails, model: type[BaseModel]) -> str:
     if error["type"] == "missing":
         return "missing"
     if error["type"] == "literal_error":
-        return suggest.not_allowed(error["input"], re.findall("'(.*?)'", error["ctx"]["expected"]))
+        words = re.findall("'(.*?)'", error["ctx"]["expected"])
+        return suggest.not_allowed(error["input"], words, _about(error, model))
+    if error["type"] in ("list_type", "tuple_type"):
+        return f"{error['input']!r} is not a list; write [{error['input']}]"
     if error["type"] == "value_error":
         return str(error["ctx"]["error"])
     if error["type"] in (CONFLICT, KIND):
         return error["msg"]
     return f"{error['msg']}, not {error['input']!r}"
+
+
+def _about(error: ErrorDetails, model: type[BaseModel]) -> str:
+    """The help of the key, if it contains the rejected word; otherwise empty."""
+    for name, field in model.model_fields.items():
+        if (field.alias or name) == error["loc"][-1] and field.description:
+            return field.description if str(error["input"]) in field.description else ""
+    return ""
 
 
 def named(error: ErrorDetails, values: Mapping[str, Plain]) -> str:

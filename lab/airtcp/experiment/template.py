@@ -5,8 +5,9 @@ from pathlib import Path
 from string import Template
 from typing import get_args
 
+from airtcp import atomicfile, interrupts
 from airtcp.errors import InputError
-from airtcp.experiment import schema
+from airtcp.experiment import schema, summaries
 from airtcp.experiment.experiment import checked_name
 from airtcp.experiment.figures import TimeFigure
 from airtcp.experiment.metrics import METRICS
@@ -32,9 +33,15 @@ def write(name_or_path: str) -> list[Path]:
         name = checked_name(path.stem)
     except ValueError as error:
         raise InputError(f"new {name_or_path}: {error}") from None
+    if name in summaries.names():
+        raise InputError(
+            f"new {name_or_path}: {name} is an experiment of airtcp, and both would use "
+            f"results/{name}; give another name"
+        )
     try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(_text(name, path))
+        text = _text(name, path)
+        with interrupts.held(), path.open("x", encoding="utf-8") as file:
+            file.write(text)
     except FileExistsError:
         raise InputError(f"{path}: already exists; not overwritten") from None
     except OSError as error:
@@ -42,7 +49,7 @@ def write(name_or_path: str) -> list[Path]:
     described = path.with_name(SCHEMA)
     if described.exists():
         return [path]
-    described.write_text(schema.text(), encoding="utf-8")
+    atomicfile.write(described, schema.text().encode())
     return [path, described]
 
 

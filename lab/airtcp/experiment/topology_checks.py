@@ -131,7 +131,7 @@ def _nodes(network: Network, parameters: Parameters) -> Iterator[Problem]:
         if (value := parameters.text(attribute)) != (default := Parameters.defaults()[name]):
             yield Problem(
                 ("parameters", name),
-                f"{name} {value} is not allowed with a topology; allowed: {default}",
+                f"{value} is not allowed with a topology; allowed: {default}",
             )
             return
     has_rest = False

@@ -12,7 +12,7 @@ import shutil
 from functools import partial
 from pathlib import Path
 
-from airtcp import programs
+from airtcp import interrupts, programs
 from airtcp.cache import cache_dir, locked, make_dir
 from airtcp.errors import AirtcpError, InputError
 from airtcp.kernel.image import Say, check_fragments, run_make
@@ -39,9 +39,9 @@ def build(
             f"packages can be built only on x86-64; this machine is {platform.machine()}"
         )
     programs.require({**programs.BUILD, **programs.DEB})
+    source = find_source(source)
     base = _read_config(config, say)
     changes = read_changes(POSTED)
-    source = find_source(source)
     make_dir(out)
     home = make_dir(cache_dir() / "kernel")
     work = home / f"work-deb-{hashlib.sha256(identity(source).encode()).hexdigest()[:12]}"
@@ -92,7 +92,8 @@ def _collect(output: Path, out: Path) -> list[Path]:
     """Copy the packages to install, without linux-libc-dev, which would replace Debian's."""
     names = [line.split()[0] for line in (output / "debian" / "files").read_text().splitlines()]
     kept = [name for name in names if re.match(r"linux-(?:image|headers)-.*\.deb$", name)]
-    packages = [Path(shutil.copy(output.parent / name, out)) for name in sorted(kept)]
+    with interrupts.held():
+        packages = [Path(shutil.copy(output.parent / name, out)) for name in sorted(kept)]
     for path in output.parent.glob("linux-*_*"):
         path.unlink()
     return packages

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
-from airtcp import programs
+from airtcp import interrupts, programs
 from airtcp.errors import AirtcpError, InputError
 from airtcp.kernel.source import (
     OVERLAY,
@@ -89,8 +89,9 @@ def write(
             *("--subject-prefix=PATCH net-next", "--numbered", "--no-signature", "--zero-commit"),
             *("--cover-letter", "--cover-from-description=subject", "base"),
         )
-        directory.mkdir(parents=True, exist_ok=True)
-        return [Path(shutil.copy(path, directory)) for path in sorted(patches.iterdir())]
+        with interrupts.held():
+            directory.mkdir(parents=True, exist_ok=True)
+            return [Path(shutil.copy(path, directory)) for path in sorted(patches.iterdir())]
 
 
 def extract(source: Path, names: Iterable[str], tree: Path) -> None:

@@ -20,7 +20,7 @@ from airtcp.parameters.observation import Observation
 from airtcp.parameters.path import Path
 from airtcp.parameters.quantity import Plain, Quantity
 from airtcp.parameters.radio import Radio
-from airtcp.parameters.section import Conflict, key_of, own_fields
+from airtcp.parameters.section import Conflict, key_of, not_with, own_fields
 from airtcp.parameters.sender import Cubic, Sender
 from airtcp.parameters.workload import Workload
 from airtcp.units import format_duration_s, format_rate_bps, format_size_bytes
@@ -114,6 +114,9 @@ class Parameters(
         """Conflicts with the default topology."""
         yield from self.incomplete()
         yield from self.misplaced()
+        if self.protocol == "udp" and self.ack_policy != "default":
+            given = "protocol udp, which has no ACKs"
+            yield not_with("ack_policy", self.ack_policy, given, "default")
 
     @property
     def conditions(self) -> tuple[object, ...]:

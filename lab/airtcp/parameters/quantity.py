@@ -113,7 +113,7 @@ def _parse_fraction(text: str) -> float:
 
 
 def _parse_seconds(text: str) -> float:
-    seconds = parse_duration_s(text)
+    seconds = parse_duration_s(text, "10s")
     if seconds != int(seconds):
         raise ValueError(f"{text!r} is not a whole number of seconds, which iperf3 needs")
     return seconds

@@ -51,7 +51,10 @@ class Radio(DataRate):
     preset: Literal[
         "generic", "ar9271", "ar9580", "ar5bhb116", "qca6178", "tl-wdr4300", "wifi-11a"
     ] = parameter(
-        "preset", "generic", "real radio to imitate; it sets what is left at `preset` below"
+        "preset",
+        "generic",
+        "real radio to imitate; it sets what is left at `preset` below. Drivers: ath9k (ar9580 "
+        "ar5bhb116 tl-wdr4300), ath9k_htc (ar9271), ath10k (qca6178)",
     )
     streams: Annotated[int, count(1, 4)] = parameter("streams", 1, "spatial streams")
     rate_control: Literal["fixed", "minstrel"] = parameter(

@@ -126,7 +126,11 @@ class Section(Strict):
     def _without_effect(self, attribute: str, condition: OnlyWith) -> Conflict:
         given = f"{condition.name} {self.text(condition.name)}"
         default = type(self).model_construct().text(attribute)
-        return not_with(key_of(type(self), attribute), self.text(attribute), given, default)
+        conflict = not_with(key_of(type(self), attribute), self.text(attribute), given, default)
+        needed = " or ".join(sorted(condition.values))
+        return Conflict(
+            conflict.name, f"{conflict.text}; other values need {condition.name} {needed}"
+        )
 
 
 def parameter(name: str, default: Any, description: str) -> Any:

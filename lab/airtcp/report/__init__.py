@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from airtcp import atomicfile
 from airtcp.errors import AirtcpError
 from airtcp.report import contents, model, page, plotly, svg, writer
 from airtcp.report.contents import Count
@@ -63,7 +64,7 @@ def write_report(
             for plot in shown.plots
         }
         plotly_js = writer.plotly_js() if choice.is_single else None
-        path.write_text(page.render(shown, saved, plotly_js), encoding="utf-8")
+        atomicfile.write(path, page.render(shown, saved, plotly_js).encode())
     except OSError as error:
         raise AirtcpError(f"{error.filename or path}: {error.strerror}") from error
     return path

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import get_args
 from urllib.parse import quote
 
+from airtcp import atomicfile
 from airtcp.errors import AirtcpError, InputError
 from airtcp.report.model import settings_of
 from airtcp.report.page import fill
@@ -52,7 +53,8 @@ def write_index(directory: Path) -> Path:
             f"{directory}: no directory in it has a report.html, which `report` writes"
         )
     try:
-        path.write_text(fill("index.html", cards=cards, without=without), encoding="utf-8")
+        page = fill("index.html", cards=cards, without=without)
+        atomicfile.write(path, page.encode())
     except OSError as error:
         raise AirtcpError(f"{path}: {error.strerror}") from error
     return path

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
+from airtcp import atomicfile
 from airtcp.errors import AirtcpError
 from airtcp.experiment.metrics import METRICS
 from airtcp.kernel.policies import BASELINE
@@ -84,7 +85,7 @@ def write(
 
 def _write(path: Path, text: str) -> None:
     try:
-        path.write_text(text, encoding="utf-8")
+        atomicfile.write(path, text.encode())
     except OSError as error:
         raise AirtcpError(f"{path}: {error.strerror}") from error
 

@@ -9,6 +9,7 @@ import shutil
 from importlib.util import find_spec
 from pathlib import Path
 
+from airtcp import interrupts
 from airtcp.report.plot import Plot
 
 _KINDS = ("pdf", "png", "svg")
@@ -25,7 +26,7 @@ def for_print(plot: Plot, figures_dir: Path) -> dict[str, str]:
 
     files = {kind: f"{plot.slug}.{kind}" for kind in _KINDS}
     undated = {"CreationDate": None, "Producer": None, "Creator": "airtcp", "Title": plot.title}
-    with mpl.style():
+    with interrupts.held(), mpl.style():
         save = mpl.draw(plot.figure).savefig
         save(figures_dir / files["pdf"], metadata=undated)
         save(
@@ -40,7 +41,8 @@ def for_print(plot: Plot, figures_dir: Path) -> dict[str, str]:
 
 def add_plotly(figures_dir: Path) -> None:
     """Copy Plotly into the directory, so that the page works offline."""
-    shutil.copyfile(_plotly(), figures_dir / "plotly.min.js")
+    with interrupts.held():
+        shutil.copyfile(_plotly(), figures_dir / "plotly.min.js")
 
 
 def plotly_js() -> str:

@@ -22,7 +22,7 @@ from airtcp.results.documents import (
     SummaryRow,
     SweepDocument,
 )
-from airtcp.results.record import KernelRecord, RunRecord
+from airtcp.results.record import KernelRecord, Provenance, RunRecord
 from airtcp.statistics import Summary, summarize
 
 
@@ -85,6 +85,7 @@ def document(
         published_duration_s=experiment.published_duration_s,
         command=command,
         kernel=KernelRecord(version=kernel.version, hash=kernel.hash),
+        provenance=Provenance.here(command),
         parameters=experiment.parameters.plain(),
         runs=tuple(runs),
         summary=tuple(

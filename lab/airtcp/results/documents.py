@@ -18,7 +18,7 @@ from airtcp.results import earlier, jsonfile, record, verdicts
 from airtcp.results.earlier import ByParameter
 from airtcp.results.jsonfile import Document, JsonObject
 from airtcp.results.modelfit import MeanAbsoluteError, Point
-from airtcp.results.record import KernelRecord, RunRecord
+from airtcp.results.record import KernelRecord, Provenance, RunRecord
 from airtcp.results.verdicts import IN_SCHEMA_1, Verdict
 
 SCHEMA = 3
@@ -123,9 +123,10 @@ class SweepDocument(Document):
 
     expects, reason: the expected result, and why values differ from published ones. compares: the
     main factor, if the experiment declares it.
-    published_duration_s: that of the published measurements; null if not known. parameters: those
-    common to all cases; null in documents of schema 1. tables: SHA-256 of the other files of the
-    sweep, such as results.parquet.
+    published_duration_s: that of the published measurements; null if not known. provenance: of the
+    command that wrote the document; runs may be of earlier commands. parameters: those common to
+    all cases; null in documents of schema 1. tables: SHA-256 of the other files of the sweep, such
+    as results.parquet.
     """
 
     schema_version: int = Field(SCHEMA, alias="schema")
@@ -138,6 +139,7 @@ class SweepDocument(Document):
     published_duration_s: float | None = None
     command: str
     kernel: KernelRecord
+    provenance: Provenance | None = None
     parameters: ByParameter[Plain] | None = None
     runs: tuple[RunRecord, ...]
     summary: tuple[SummaryRow, ...]

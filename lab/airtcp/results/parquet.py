@@ -2,7 +2,7 @@
 """The runs of a sweep as one table with typed columns: results.parquet.
 
 Equal sweeps give equal bytes: rows are in the order of cases and seeds, and contain nothing that
-differs between equal runs, such as wall times.
+differs between equal runs, such as wall times, commands and hosts.
 """
 
 import hashlib
@@ -36,6 +36,7 @@ _RUN = {
     "identity": pyarrow.string(),
     "kernel_version": pyarrow.string(),
     "kernel_hash": pyarrow.string(),
+    "airtcp_version": pyarrow.string(),
 }
 
 _TYPES = {str: pyarrow.string(), int: pyarrow.int64(), float: pyarrow.float64()}
@@ -101,6 +102,7 @@ def _row(document: SweepDocument, run: RunRecord, out_dir: Path) -> dict[str, Pl
         "identity": run.identity,
         "kernel_version": document.kernel.version,
         "kernel_hash": document.kernel.hash,
+        "airtcp_version": run.provenance.version if run.provenance else None,
     }
     measured = {name: run.metrics.get(name) for name in METRICS}
     return columns | parameters(run.parameters) | measured

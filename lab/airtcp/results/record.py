@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
-from airtcp import atomicfile
+from airtcp import __version__, atomicfile, provenance
 from airtcp.experiment.metrics import Value
 from airtcp.parameters.quantity import Plain
 from airtcp.results import earlier, jsonfile
@@ -46,6 +46,36 @@ class KernelRecord(Document):
     hash: str
 
 
+class Host(Document):
+    """The machine that executed a run. Values that Linux does not report are null."""
+
+    kernel: str
+    cpu: str | None
+    distribution: str | None
+
+
+class Provenance(Document):
+    """Who wrote a result: version and commit of airtcp, the command, the machine.
+
+    commit is null outside a Git repository, and ends with `-dirty` if files had changed since.
+    """
+
+    version: str
+    commit: str | None
+    command: str
+    host: Host
+
+    @classmethod
+    def here(cls, command: str) -> "Provenance":
+        """This copy of airtcp on this machine, with a command of provenance.command_line()."""
+        host = Host(
+            kernel=provenance.kernel_release(),
+            cpu=provenance.cpu_model(),
+            distribution=provenance.distribution(),
+        )
+        return cls(version=__version__, commit=provenance.commit(), command=command, host=host)
+
+
 class FlowRecord(Document):
     """One flow in a custom topology. service: its class with `dscp: rrul`, otherwise null.
 
@@ -79,7 +109,7 @@ class RunRecord(Document):
 
     parameters and network are as in YAML, with the names of the version that wrote them. Only
     custom topologies have network and flows. identity: a hash of everything that determines the
-    run.
+    run. Of equal runs, only cost and provenance differ; results of earlier versions have none.
     """
 
     schema_version: int = Field(SCHEMA, alias="schema")
@@ -94,6 +124,7 @@ class RunRecord(Document):
     network: JsonObject | None = None
     flows: tuple[FlowRecord, ...] = ()
     kernel: KernelRecord
+    provenance: Provenance | None = None
     identity: str
 
     @model_serializer(mode="wrap")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
+from airtcp import atomicfile
 from airtcp.experiment.experiment import Experiment, conditions
 from airtcp.experiment.metrics import METRICS
 from airtcp.experiment.papers import CITATIONS, Paper
@@ -253,7 +254,7 @@ def page(documents: Sequence[tuple[Experiment, SweepDocument]]) -> str:
 def write(out_dir: Path, documents: Sequence[tuple[Experiment, SweepDocument]]) -> Path:
     """Write the page into the directory of the sweeps."""
     path = out_dir / FILE
-    path.write_text(page(documents), encoding="utf-8")
+    atomicfile.write(path, page(documents).encode())
     return path
 
 

@@ -61,7 +61,7 @@ def submitted(path: Path, processes: int | None, known: Certificates) -> Iterato
     certificates. Raises InputError for an invalid file, AirtcpError if the batch system rejects a
     job.
     """
-    name, section = _read(path)
+    name, section = read(path)
     kind = _kinds()[name]
     command = kind.job_cls.submit_command
     if command and not shutil.which(command):
@@ -105,8 +105,8 @@ def _one_line(error: Exception) -> str:
     return " ".join((text.partition("stderr:\n")[2] or text).split())
 
 
-def _read(path: Path) -> tuple[str, dict[str, Any]]:
-    """The kind of batch system and its section. Raises InputError if the file is invalid."""
+def read(path: Path) -> tuple[str, dict[str, Any]]:
+    """The kind of batch system and its section in the file. Raises InputError if it is invalid."""
     try:
         text = yamlfile.read(path)
     except InputError as error:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from airtcp import programs
+from airtcp import interrupts, programs
 from airtcp.cache import make_dir
 from airtcp.errors import AirtcpError, InputError
 from airtcp.paths import PROGRAM
@@ -135,6 +135,12 @@ def create(directory: Path) -> Certificates:
             f"--create-certificates {directory}: already exists; allowed: a new directory"
         )
     make_dir(directory.absolute().parent)
+    with interrupts.held():  # openssl must have ended before its files are removed
+        _create(directory)
+    return Certificates(directory.absolute())
+
+
+def _create(directory: Path) -> None:
     scratch = Path(tempfile.mkdtemp(prefix=".certificates-", dir=directory.absolute().parent))
     authority = scratch / "authority.key"
     usage = ("basicConstraints=critical,CA:FALSE", "extendedKeyUsage=serverAuth,clientAuth")
@@ -150,7 +156,6 @@ def create(directory: Path) -> Certificates:
         scratch.rename(directory)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    return Certificates(directory.absolute())
 
 
 @contextmanager

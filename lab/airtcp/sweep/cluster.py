@@ -109,6 +109,7 @@ def _submit(client: Client, job: RunRequest, key: tuple[str, int]) -> "Future[by
         case=job.case,
         seed=job.seed,
         identity=job.identity,
+        command=job.command,
     )
     return client.submit(work, task, key=task.key, resources=dict.fromkeys(resources(), 1))
 

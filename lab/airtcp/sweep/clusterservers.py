@@ -2,6 +2,7 @@
 """The processes of a cluster: a Dask scheduler and its workers, with access control."""
 
 import os
+import signal
 import socket
 import sys
 from collections.abc import Sequence
@@ -19,6 +20,7 @@ _CONFIGURATION = {
 }
 _ENCRYPTED = {"DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION": "True"}
 
+_SCHEDULER = "airtcp.sweep.schedulerprocess"
 WORKER = "airtcp.sweep.workerprocess"
 
 
@@ -43,7 +45,7 @@ def scheduler(host: str, port: int, known: Certificates | None) -> NoReturn:
             "and a free port"
         ) from None
     where = ["--host", f"[{host}]" if ":" in host else host, "--port", str(port), *_NO_PAGES]
-    _become("distributed.cli.dask_scheduler", [*where, *_encryption(known)], known)
+    _become(_SCHEDULER, [*where, *_encryption(known)], known)
 
 
 def worker(scheduler: str, jobs: int, known: Certificates | None) -> NoReturn:
@@ -70,4 +72,6 @@ def _try(host: str, port: int) -> None:
 def _become(program: str, options: Sequence[str], known: Certificates | None) -> NoReturn:
     """Replace this process by a program of Dask in the same Python environment."""
     environment = {**os.environ, **_CONFIGURATION, **(_ENCRYPTED if known else {})}
+    # Ctrl-C has to wait until the new process can handle it.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     os.execve(sys.executable, [sys.executable, "-P", "-m", program, *options], environment)

@@ -115,6 +115,7 @@ class Task:
     case: Case
     seed: int
     identity: str
+    command: str
 
 
 def work(task: Task) -> bytes:
@@ -140,6 +141,7 @@ def work(task: Task) -> bytes:
             task.seed,
             task.identity,
             Path(scratch),
+            task.command,
         )
         process = subprocess.Popen(JOB_PROCESS, stdin=subprocess.PIPE, stdout=answer)
         assert process.stdin

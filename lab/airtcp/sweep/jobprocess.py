@@ -24,7 +24,7 @@ from airtcp.sweep.sweep import Failure, end_with
 
 @dataclass(frozen=True)
 class JobInput:
-    """The run to execute. identity: as computed by the sender."""
+    """The run to execute. identity: as computed by the sender. command: the sender's."""
 
     kernel: Kernel
     tools: GuestTools
@@ -32,6 +32,7 @@ class JobInput:
     seed: int
     identity: str
     scratch: Path
+    command: str = ""
 
     @property
     def run_dir(self) -> Path:
@@ -50,7 +51,7 @@ class RunOutput:
 
 def _do(given: JobInput) -> RunOutput | Failure:
     try:
-        request = RunRequest.of(given.kernel, given.tools, given.case, given.seed)
+        request = RunRequest.of(given.kernel, given.tools, given.case, given.seed, given.command)
         if request.identity != given.identity:
             # This process has loaded the current code, the worker that of its start.
             message = f"airtcp has changed on {platform.node()}: start its worker again"

@@ -53,7 +53,8 @@ class RunRequest:
     """A requested run. Compared by object identity, so that it can be a key.
 
     plan: its steps. identity: a hash of everything that determines the run: kernel, guest programs,
-    plan, topology, parameters, factors, seed, and the code that computes results.
+    plan, topology, parameters, factors, seed, and the code that computes results. command: for the
+    record of the run.
     """
 
     kernel: Kernel
@@ -63,11 +64,14 @@ class RunRequest:
     testbed: Testbed
     plan: Sequence[Step]
     identity: str
+    command: str = ""
 
     @classmethod
-    def of(cls, kernel: Kernel, tools: GuestTools, case: Case, seed: int) -> "RunRequest":
+    def of(
+        cls, kernel: Kernel, tools: GuestTools, case: Case, seed: int, command: str = ""
+    ) -> "RunRequest":
         """The run of a case with a seed."""
-        [request] = requests(kernel, tools, [case], [seed])
+        [request] = requests(kernel, tools, [case], [seed], command)
         return request
 
     @property
@@ -82,7 +86,11 @@ class RunRequest:
 
 
 def requests(
-    kernel: Kernel, tools: GuestTools, cases: Sequence[Case], seeds: Iterable[int]
+    kernel: Kernel,
+    tools: GuestTools,
+    cases: Sequence[Case],
+    seeds: Iterable[int],
+    command: str = "",
 ) -> list[RunRequest]:
     """All cases with the first seed, then with the next: early results for every case."""
     planned = []
@@ -94,6 +102,7 @@ def requests(
         RunRequest(
             *(kernel, tools, case, seed, testbed, steps),
             identity=hashlib.sha256(f"{common} {seed}".encode()).hexdigest(),
+            command=command,
         )
         for seed in seeds
         for case, testbed, steps, common in planned

@@ -24,6 +24,7 @@ from airtcp.results.record import (
     Cost,
     FlowRecord,
     KernelRecord,
+    Provenance,
     RunRecord,
 )
 from airtcp.steps.workloads import WORKLOADS
@@ -159,6 +160,7 @@ def _record(
         network=case.network.plain() if case.network else None,
         flows=tuple(measured.flows),
         kernel=KernelRecord(version=kernel.version, hash=kernel.hash),
+        provenance=Provenance.here(request.command),
         identity=request.identity,
     )
 

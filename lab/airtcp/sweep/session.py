@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from airtcp import atomicfile, interrupts
+from airtcp import atomicfile, interrupts, provenance
 from airtcp.backends.guesttools import GuestTools
 from airtcp.cache import locked
 from airtcp.errors import InputError, of_file, reason
@@ -106,7 +106,9 @@ def _measure_indexed(
     out_dir: Path,
     index: Index,
 ) -> SweepResult:
-    jobs = requests(options.kernel, options.tools, cases, range(1, options.seeds + 1))
+    provenance.commit()  # cached, for the processes of runs
+    seeds = range(1, options.seeds + 1)
+    jobs = requests(options.kernel, options.tools, cases, seeds, options.command)
     known = set(index.identities)
     if options.verify or not index.has_tables():
         known |= _finished_before(out_dir, options.say)

@@ -6,10 +6,13 @@ It accepts the arguments of Dask's worker.
 
 import sys
 
-from distributed.cli import dask_worker
-
-from airtcp.sweep import clusterworker
+from airtcp import interrupts
 
 if __name__ == "__main__":
+    interrupts.at_start()
+    from distributed.cli import dask_worker
+
+    from airtcp.sweep import clusterworker, daskprogram
+
     resources = " ".join(f"{name}={count:g}" for name, count in clusterworker.resources().items())
-    dask_worker.main([*sys.argv[1:], "--resources", resources])
+    daskprogram.run(dask_worker, [*sys.argv[1:], "--resources", resources])

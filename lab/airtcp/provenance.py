@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Where results come from: the commit of airtcp, the command, and the host.
+
+None of it names a user, or a path outside the working directory.
+"""
+
+import functools
+import platform
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from airtcp.paths import IS_WHEEL, REPOSITORY
+
+
+@functools.cache
+def commit() -> str | None:
+    """The commit of this copy of airtcp, with `-dirty` if files have changed since.
+
+    None if it is neither in a Git repository nor in a wheel.
+    """
+    if IS_WHEEL:
+        from airtcp import prebuilt  # most verbs do not need it
+
+        return prebuilt.commit()
+    if not (REPOSITORY / ".git").exists():  # Git would search the directories above
+        return None
+    import subprocess  # most verbs do not need it
+
+    command = ["git", "-C", str(REPOSITORY), "describe", "--always", "--dirty", "--abbrev=12"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True)
+    except OSError:
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def command_line(arguments: Sequence[str]) -> str:
+    """The command with these arguments, as a shell reads it.
+
+    Absolute paths become relative to the working directory; of paths outside it, only the last
+    component remains.
+    """
+    program = "airtcp" if IS_WHEEL else "./airtcp"
+    return f"{program} " + shlex.join(map(_shortened, arguments))
+
+
+def _shortened(argument: str) -> str:
+    option, equals, value = argument.partition("=")
+    if equals and option.startswith("--"):
+        return f"{option}={_shortened(value)}"
+    path = Path(argument)
+    if not path.is_absolute() and path.parts[:1] != ("..",):
+        return argument
+    if path.is_relative_to(Path.cwd()):
+        return str(path.relative_to(Path.cwd()))
+    return f".../{path.name}" if path.name not in ("", "..") else "..."
+
+
+@functools.cache
+def kernel_release() -> str:
+    """Of the host's kernel."""
+    return platform.release()
+
+
+@functools.cache
+def cpu_model() -> str | None:
+    """The model of the host's first processor; None if Linux does not report it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return None
+    names = (line.partition(":")[2] for line in lines if line.startswith("model name"))
+    return next(names, "").strip() or None
+
+
+@functools.cache
+def distribution() -> str | None:
+    """The host's distribution; None without os-release."""
+    try:
+        return platform.freedesktop_os_release().get("PRETTY_NAME")
+    except OSError:
+        return None

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A small experiment file, for mistakes to be inserted."""
+
+GOOD = """\
+name: small
+title: A small one
+source: nobody
+description: For tests.
+parameters:
+  delay: 10ms
+  sack: off
+design:
+  - ack_policy: [default, aad]
+    rate: [10Mbit]
+  - ack_policy: [default]
+published:
+  - when: {ack_policy: aad, rate: 10Mbit}
+    metric: goodput_mbps
+    value: 9.5
+    precision: exact
+    source: a table
+"""

@@ -1,0 +1,428 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""200 wrong inputs: each gives one line, exit code 2 or 1, and changes no file."""
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import fake_sweep
+import pytest
+from small_experiment import GOOD
+
+from airtcp import cli
+from airtcp.cli import doctor
+from airtcp.kernel import image
+from airtcp.kernel.image import Kernel
+from airtcp.kernel.source import find_source
+from airtcp.paths import REPOSITORY
+
+# Lines of `arguments | a part of the message`. SWEEP is a finished sweep, OTHER one with other
+# parameters; the other files are written by workshop().
+RUN = """
+run | run: the following arguments are required: EXPERIMENT
+run nope | unknown experiment 'nope'; allowed:
+run thesis-lam | did you mean 'thesis-lan'?
+run mine | did you mean 'mine.yaml'?
+run nowhere.yaml | nowhere.yaml: No such file
+run notes.txt | unknown experiment 'notes.txt'
+run SWEEP | unknown experiment
+run latin1.yaml | latin1.yaml
+run thesis-lan more | unrecognized arguments: more
+run thesis-lan --seeds 0 | --seeds: '0' is not a positive integer
+run thesis-lan --seeds -1 | --seeds: '-1' is not a positive integer
+run thesis-lan --seeds 1.5 | --seeds: '1.5' is not a positive integer
+run thesis-lan --seeds ٣ | --seeds: '٣' is not a positive integer
+run thesis-lan --seeds | --seeds: expected one argument
+run thesis-lan --jobs none | --jobs: 'none' is not a positive integer
+run thesis-lan --quick --full | --full: not allowed with argument --quick
+run thesis-lan --out | --out: expected one argument
+run thesis-lan --out /dev/null | --out /dev/null: is a file
+run thesis-lan --out mine.yaml | --out mine.yaml: is a file
+run thesis-lan --out mine.yaml/x | --out mine.yaml/x: Not a directory
+run thesis-lan --out /proc/nope | --out /proc/nope: No such file
+run thesis-lan --set | --set: expected one argument
+run thesis-lan --set delay | --set delay: give values
+run thesis-lan --set delay= | --set delay=: give values
+run thesis-lan --set delay=1ms, | --set delay=1ms,: give values
+run thesis-lan --set =1ms | --set =1ms: give a name
+run thesis-lan --set dealy=1ms | unknown factor 'dealy'; did you mean 'delay'?
+run thesis-lan --set "delay =1ms" | unknown factor 'delay '; did you mean 'delay'?
+run thesis-lan --set DELAY=1ms | unknown factor 'DELAY'; did you mean 'delay'?
+run thesis-lan --set delay=1 | --set delay: '1' is not a duration
+run thesis-lan --set delay=-1ms | --set delay: '-1ms' is not a duration
+run thesis-lan --set delay=1e3ms | --set delay: '1e3ms' is not a duration
+run thesis-lan --set delay=10MS | did you mean '10ms'?
+run thesis-lan --set delay=nan | --set delay: 'nan' is not a duration
+run thesis-lan --set delay=1h | --set delay: '1h' is not a duration
+run thesis-lan --set delay=99s | --set delay: '99s' is out of range
+run thesis-lan --set delay=1ms --set delay=2ms | --set delay: given twice
+run thesis-lan --set rate=10mbit | did you mean '10Mbit'?
+run thesis-lan --set rate=10Mbps | did you mean '10Mbit'?
+run thesis-lan --set rate=fast | --set rate: 'fast' is not a rate
+run thesis-lan --set rate=unlimitted | did you mean 'unlimited'?
+run thesis-lan --set rate=0Mbit | --set rate: '0Mbit' is out of range
+run thesis-lan --set tcp_rmem_max=64kb | --set tcp_rmem_max: '64kb' is not a size
+run thesis-lan --set mcs=99 | --set mcs: '99' is out of range; allowed: 0 to 11
+run thesis-lan --set mcs=seven | --set mcs: 'seven' is not a whole number
+run thesis-lan --set mcs=9 | 9 is not allowed with 802.11n at 40MHz with streams 2
+run thesis-lan --set snr=20dB | other values need error_model snr
+run thesis-lan --set error_model=snr | snr needs one of snr distance walk
+run thesis-lan --set error_model=noise | 'noise' is not allowed; allowed: fixed
+run thesis-lan --set error_model=snr --set snr=20 | '20' is not a ratio of levels
+run thesis-lan --set preset=ath9k | Drivers: ath9k (ar9580
+run thesis-lan --set preset=generik | did you mean 'generic'?
+run thesis-lan --set standard=wifi6 | --set standard: 'wifi6' is not allowed
+run thesis-lan --set standard=802.11g | 36 is not allowed with 802.11g; allowed: 1 6 11
+run thesis-lan --set channel=14 | allowed:
+run thesis-lan --set width=80MHz | 80MHz is not allowed with 802.11n on channel 36
+run thesis-lan --set sack=no | 'no' is not a switch
+run thesis-lan --set ack_policy=add | did you mean 'aad'?
+run thesis-lan --set ack_policy=fixed | 'fixed' is not allowed; allowed: default
+run thesis-lan --set ack_count=0 | --set ack_count: '0' is out of range; allowed: 1 to 65535
+run thesis-lan --set aad_beta=three | --set aad_beta: 'three' is not a number
+run thesis-lan --set protocol=udp --set ack_policy=aad | protocol udp, which has no ACKs
+run thesis-lan --set protocol=sctp | 'sctp' is not allowed; allowed: tcp udp
+run thesis-lan --set congestion_control=vegas2 | 'vegas2' is not allowed
+run thesis-lan --set workload=transfer | transfer needs transfer_size, as in 100000B
+run thesis-lan --set workload=command | command needs command, as in ping
+run thesis-lan --set workload=ftp | 'ftp' is not allowed; allowed: bulk
+run thesis-lan --set pages=5 | other values need workload web
+run thesis-lan --set direction=sideways | 'sideways' is not allowed
+run thesis-lan --set capture=ap | 'ap' is not a capture point
+run thesis-lan --set stations=65 | '65' is out of range; allowed: 1 to 64
+run thesis-lan --set wire_loss=2 | --set wire_loss: '2' is out of range
+run thesis-lan --set tsq=10 | --set tsq: '10' is not
+run thesis-lan --set distance=12 | --set distance: '12' is not a distance
+run thesis-lan --set error_model=snr --set walk=5m | '5m' is not a time and a place
+run thesis-lan --set error_model=snr --set walk=0s=5m,1s=1500m | too fast
+run thesis-lan --duration 9s --set start_interval=9s --set stations=3 | start after half of duration
+run thesis-lan --duration | --duration: expected one argument
+run thesis-lan --duration 10 | --duration: '10' is not a duration
+run thesis-lan --duration 0s | --duration: '0s' is out of range
+run thesis-lan --duration 1500ms | --duration: '1500ms' is not a whole number of seconds
+run thesis-lan --duration 2d | --duration: '2d' is not a duration
+run thesis-lan --duration 5s --set duration=3s | are both given
+run thesis-lan --duration 5s,,3s | --duration: '' is not a duration
+run two-access-points --set stations=3 | 3 is not allowed with a topology; allowed: 1
+run thesis-lan --policy nowhere | --policy nowhere: not a directory
+run thesis-lan --policy mine.yaml | --policy mine.yaml: not a directory
+run thesis-lan --policy empty | --policy empty: contains no Makefile
+run thesis-lan --policy no-policy | no policy found: no C file has
+run thesis-lan --policy taken-name | 'aad' is a policy of the laboratory
+run thesis-lan --policy long-name | is not a valid name; allowed: up to 15
+run thesis-lan --kernel-source nowhere | --kernel-source nowhere: not a directory
+run thesis-lan --kernel-source mine.yaml | --kernel-source mine.yaml: not a directory
+run thesis-lan --kernel-source empty | empty: contains no Makefile
+run thesis-lan --kernel-source linux-5 | linux-5: this is Linux 5.10.3
+run thesis-lan --cluster nowhere | --cluster nowhere: No such file
+run thesis-lan --cluster mine.yaml | mine.yaml: must have one section; allowed:
+run thesis-lan --cluster tcp://192.0.2.1:8786 | is allowed only on this machine
+run thesis-lan --cluster tls://192.0.2.1:8786 | needs the cluster's certificates
+run thesis-lan --cluster ftp://127.0.0.1:1 | is not a scheduler's address
+run thesis-lan --cluster tcp://127.0.0.1 | is not a scheduler's address
+run thesis-lan --certificates nowhere | --certificates nowhere: nowhere/
+run thesis-lan --certificates empty | --certificates empty: empty/
+run all | run all: requires --quick or --full
+run all --quick --json | run all: requires --quick or --full
+run all --full --set mcs=7 | run all: requires --quick or --full
+"""
+OTHERS = """
+ | the following arguments are required: VERB
+rn | 'rn' is not allowed; did you mean 'run'?
+--sets | the following arguments are required: VERB
+fly now | 'fly' is not allowed; allowed: run
+list nope | unrecognized arguments: nope
+list --jsn | unrecognized arguments: --jsn
+show | the following arguments are required: EXPERIMENT
+show nope | unknown experiment 'nope'
+show "" | unknown experiment ''
+show /dev/null | unknown experiment
+show mine.yaml --set nothing=1 | unknown factor 'nothing'
+show mine.yaml --policy empty | contains no Makefile
+show all | unknown experiment 'all'
+new | the following arguments are required: NAME|PATH
+new "" | new '': not a name
+new / | new '/': not a name
+new .. | not a name
+new mine.yaml | mine.yaml: already exists
+new mine | mine.yaml: already exists
+new Mine | 'Mine' is not a name; allowed: lower-case
+new "two words" | 'two words' is not a name
+new nowhere/mine | nowhere/mine.yaml: No such file
+new thesis-lan | is an experiment of airtcp
+new one two | unrecognized arguments: two
+schema nope | unrecognized arguments: nope
+schema --policy nowhere | --policy nowhere: not a directory
+tournament --entrants nobody | --entrants: 'nobody' is not allowed; allowed:
+tournament --entrants "" | --entrants: '' is not allowed
+tournament --conditions nope | --conditions: 'nope' is not allowed; allowed:
+tournament --seeds 1 | --seeds 1: intervals need two seeds
+tournament --seeds 0 | --seeds: '0' is not a positive integer
+tournament --quick --full | --full: not allowed with argument --quick
+tournament --out mine.yaml | --out mine.yaml: is a file
+tournament --policy empty | contains no Makefile
+tournament thesis-lan | unrecognized arguments: thesis-lan
+scheduler --port 0 | --port: '0' is not a port; allowed: 1 to 65535
+scheduler --port 99999 | --port: '99999' is not a port
+scheduler --port http | --port: 'http' is not a port
+scheduler --host nowhere.invalid | nowhere.invalid: no such host
+scheduler --host 0.0.0.0 | --certificates
+scheduler --certificates empty | --certificates empty
+scheduler --create-certificates SWEEP | --create-certificates SWEEP: already exists
+scheduler --create-certificates mine.yaml | --create-certificates mine.yaml: already exists
+worker | the following arguments are required: tls://HOST:PORT
+worker foo | 'foo' is not a scheduler's address
+worker tcp://127.0.0.1:0 | is not a scheduler's address
+worker tcp://127.0.0.1:99999 | is not a scheduler's address
+worker tls://127.0.0.1:8786 | needs the cluster's certificates
+worker tcp://192.0.2.1:8786 | is allowed only on this machine
+worker tcp://127.0.0.1:8786 --jobs 0 | --jobs: '0' is not a positive integer
+kernel | kernel: the following arguments are required: VERB
+kernel make | kernel: VERB: 'make' is not allowed; allowed: build path series deb
+kernel build --arch arm | kernel build: --arch: 'arm' is not allowed; allowed: um x86_64
+kernel build --policy empty | contains no Makefile
+kernel build --policy own --arch x86_64 | --policy own: only for the laboratory's kernel
+kernel build --kernel-source linux-5 | linux-5: this is Linux 5.10.3
+kernel path --kernel-source nowhere | --kernel-source nowhere: not a directory
+kernel path nowhere | unrecognized arguments: nowhere
+kernel series | the following arguments are required: DIR
+kernel series SWEEP | SWEEP already exists; give a new or empty directory
+kernel series mine.yaml | mine.yaml already exists
+kernel series new --topic tcp | --topic tcp does not exist; allowed: postable, research, wifi
+kernel series new --topic lab | --topic lab is not for posting
+kernel series new --author me | --author 'me': expected 'Name <name@example.org>'
+kernel series new --kernel-source empty | empty: contains no Makefile
+kernel deb --config nowhere | nowhere
+kernel deb --kernel-source nowhere | --kernel-source nowhere: not a directory
+shell | the following arguments are required: EXPERIMENT
+shell nope | unknown experiment 'nope'
+shell thesis-lan --set mcs=99 | --set mcs: '99' is out of range
+exec thesis-lan | the following arguments are required: NODE, COMMAND
+exec thesis-lan station | the following arguments are required: COMMAND
+exec nope station -- true | unknown experiment 'nope'
+exec thesis-lan statoin -- true | did you mean 'station'?
+exec thesis-lan switch -- true | 'switch'
+exec thesis-lan --seed 0 station -- true | --seed: '0' is not a positive integer
+doctor now | unrecognized arguments: now
+completion | the following arguments are required: shell
+completion csh | 'csh' is not allowed; did you mean 'zsh'? allowed: bash zsh fish
+setup everything | 'everything'
+"""
+RESULTS = """
+report | the following arguments are required: DIR
+report nowhere | nowhere/results.json: No such file
+report empty | empty/results.json: No such file
+report mine.yaml | mine.yaml/results.json: Not a directory
+report SWEEP OTHER | unrecognized arguments: OTHER
+report SWEEP --timeline -1 | --timeline: '-1' is not a non-negative integer
+report SWEEP --timeline soon | --timeline: 'soon' is not a non-negative integer
+report SWEEP --run nope | nope
+report SWEEP --run ../OTHER | ../OTHER
+report SWEEP --index --published | --published: not allowed with argument --index
+report SWEEP --index --figures | --index: --run, --timeline and --figures are not allowed
+report SWEEP --index | SWEEP
+report SWEEP --published | SWEEP: no directory in it has the results.json
+report cut-json | results.json is not JSON, or cut short
+report not-json | results.json is not JSON
+report no-schema | results.json is not a document of airtcp: it has no schema
+report newer | results.json is of schema 99
+report edited | results.json has changed
+report list-json | results.json is not a document of airtcp
+results | results: the following arguments are required: VERB
+results qery | did you mean 'query'?
+results query | the following arguments are required: SQL, DIR
+results query "SELECT 1" | the following arguments are required: DIR
+results query "SELECT 1" nowhere | nowhere/results.json: No such file
+results query "" SWEEP | SQL: no statement in it
+results query ";" SWEEP | SQL: no statement in it
+results query "SELEC 1" SWEEP | SQL: Parser Error
+results query "SELECT goodput FROM runs" SWEEP | SQL: Binder Error
+results query "SELECT * FROM run" SWEEP | SQL: Catalog Error
+results query "COPY runs TO 'x.csv'" SWEEP | SQL: Permission Error
+results query "SELECT * FROM 'mine.yaml'" SWEEP | SQL:
+results query "ATTACH 'x.db'" SWEEP | SQL: Permission Error
+results query "SET enable_external_access=true" SWEEP | SQL:
+results query "SELECT 1" SWEEP --csv --json | --json: not allowed with argument --csv
+results query "SELECT 1" cut-parquet | results.parquet has changed
+results query "SELECT 1" no-parquet | results.parquet is missing
+results query "SELECT 1" SWEEP cut-json | results.json is not JSON
+results compare SWEEP | the following arguments are required: DIR2
+results compare SWEEP nowhere | nowhere/results.json: No such file
+results compare SWEEP OTHER | no run of SWEEP has the same parameters and seed
+results compare SWEEP SWEEP --metric godput_mbps | did you mean 'goodput_mbps'?
+results compare SWEEP cut-parquet | results.parquet has changed
+results export | the following arguments are required: DIR
+results export nowhere | nowhere/results.json: No such file
+results export SWEEP OTHER | unrecognized arguments: OTHER
+results export newer | results.json is of schema 99
+"""
+
+# Lines of `a line of GOOD => its replacement | a part of the message`.
+FILES = """
+name: small => | name: missing
+name: small => name: My Own | 'My Own' is not a name
+name: small => nam: small | nam: unknown key; did you mean 'name'?
+title: A small one => title: [Mine] | title
+title: A small one => title: "unclosed | 18: not YAML: found unexpected end of stream
+title: A small one => title: Mine: yours | 2: not YAML: mapping values are not allowed
+title: A small one => \ttitle: Mine | 2: not YAML: found a tab character that violates indentation
+parameters: => parameters: none | parameters
+  delay: 10ms =>   delay: 10 | 6: parameters.delay: '10' is not a duration
+  delay: 10ms =>   dealy: 10ms | 6: parameters.dealy: unknown key; did you mean 'delay'?
+  delay: 10ms =>   delay: [10ms] | 6: parameters.delay
+  delay: 10ms =>   delay: | 6: parameters.delay
+  delay: 10ms =>   sack: on | 7: parameters.sack: given twice
+  delay: 10ms =>   [1, 2]: 3 | 6: parameters: a key must be a word
+  delay: 10ms =>   delay: &a [*a] | 6:
+  sack: off =>   sack: no | 7: parameters.sack: 'no' is not a switch
+  sack: off =>   protocol: udp | ack_policy: aad is not allowed with protocol udp
+design: => designs: | designs: unknown key; did you mean 'design'?
+  - ack_policy: [default, aad] =>   - ack_policy: aad | 9: design[0].ack_policy: 'aad' is not a list
+  - ack_policy: [default, aad] =>   - ack_policy: [] | ack_policy: give at least one value
+  - ack_policy: [default, aad] =>   - ack_policy: [add] | did you mean 'aad'?
+    rate: [10Mbit] =>     rate: 10Mbit | 10: design[0].rate: '10Mbit' is not a list; write [10Mbit]
+    rate: [10Mbit] =>     rat: [10Mbit] | 10: design[0].rat: unknown factor; did you mean
+    rate: [10Mbit] =>     rate: [10mbit] | did you mean '10Mbit'?
+  - when: {ack_policy: aad, rate: 10Mbit} =>   - when: {rate: 1Mbit} | no case of the design
+  - when: {ack_policy: aad, rate: 10Mbit} =>   - when: {rat: 1} | unknown
+    metric: goodput_mbps =>     metric: godput | did you mean
+    value: 9.5 =>     value: nine | value
+    precision: exact =>     precision: about | 'about' is not allowed
+    source: a table => | published[0].source: missing
+"""
+
+
+def table(text: str) -> list[tuple[str, str]]:
+    """Pairs of an input and a part of its message."""
+    lines = (line.rpartition(" | ") for line in text.strip("\n").splitlines())
+    return [(given, message) for given, _, message in lines]
+
+
+COMMANDS = [*table(RUN), *table(OTHERS), *table(RESULTS)]
+CHANGES = table(FILES)
+SETUP = ["setup everything", "setup --no", "setup run --quick"]
+
+
+@pytest.fixture(scope="module")
+def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with the files that the inputs name."""
+    place = tmp_path_factory.mktemp("workshop")
+    fake_sweep.write_sweep(place / "SWEEP", {(7, 1): 100.0, (7, 2): 101.0})
+    fake_sweep.write_sweep(place / "OTHER", {(7, 1): 100.0}, delay="5ms")
+    results = (place / "SWEEP" / "results.json").read_bytes()
+    for name, content in {
+        "cut-json": results[:-20],
+        "not-json": b"\0\1\2",
+        "no-schema": b"{}\n",
+        "list-json": b"[]\n",
+        "newer": b'{"schema": 99}',
+        "edited": results.replace(b"101.0", b"999.0", 1),
+    }.items():
+        shutil.copytree(place / "SWEEP", place / name)
+        (place / name / "results.json").write_bytes(content)
+    for name in ("cut-parquet", "no-parquet"):
+        shutil.copytree(place / "SWEEP", place / name)
+    parquet = place / "cut-parquet" / "results.parquet"
+    parquet.write_bytes(parquet.read_bytes()[:-9])
+    (place / "no-parquet" / "results.parquet").unlink()
+    for name, policy in (("no-policy", ""), ("taken-name", "aad"), ("long-name", "m" * 16), *OWN):
+        (place / name).mkdir()
+        (place / name / "Makefile").write_text("obj-m := x.o\n")
+        text = f'MODULE_ALIAS_TCP_ACKPOL("{policy}");\n' if policy else "int x;\n"
+        (place / name / "x.c").write_text(text)
+    (place / "empty").mkdir()
+    (place / "linux-5").mkdir()
+    (place / "linux-5" / "Makefile").write_text("VERSION = 5\nPATCHLEVEL = 10\nSUBLEVEL = 3\n")
+    (place / "mine.yaml").write_text(GOOD)
+    (place / "notes.txt").write_text(GOOD)
+    (place / "latin1.yaml").write_bytes(GOOD.replace("small one", "sm\xe4ll one").encode("latin1"))
+    return place
+
+
+OWN = [("own", "own")]
+
+
+@pytest.fixture(autouse=True)
+def no_builds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fail if an error is reported only after minutes of building, or if a run starts."""
+
+    def build(source: Path | None = None, **_: object) -> Kernel:
+        find_source(source)
+        raise AssertionError("the input was accepted: a kernel would be built")
+
+    monkeypatch.setattr(doctor, "require_programs", lambda: None)
+    monkeypatch.setattr(image, "build", build)
+
+
+def content(place: Path) -> dict[str, bytes]:
+    """The files. The index of verified runs may be written at any time."""
+    files = (path for path in place.rglob("*") if path.is_file() and path.name != ".index")
+    return {str(path): path.read_bytes() for path in files}
+
+
+@pytest.fixture
+def unchanged(workshop: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The directory with the files, in which no file may change."""
+    before = content(workshop)
+    monkeypatch.chdir(workshop)
+    yield workshop
+    assert content(workshop) == before
+
+
+def assert_one_line(code: int, out: str, err: str, message: str) -> None:
+    assert (code, out) == (2, ""), err
+    assert err.startswith("airtcp: "), err
+    assert err.count("\n") == 1 and err.endswith("\n"), err
+    assert message in err
+    assert len(err) < 700, err
+
+
+@pytest.mark.parametrize(("given", "message"), COMMANDS, ids=lambda text: text)
+def test_wrong_arguments(
+    given: str, message: str, unchanged: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = cli.main(shlex.split(given))
+    captured = capsys.readouterr()
+    assert_one_line(code, captured.out, captured.err, message)
+
+
+@pytest.mark.parametrize(("change", "message"), CHANGES, ids=lambda text: text)
+def test_wrong_files(
+    change: str, message: str, unchanged: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line, _, replacement = change.partition(" =>")
+    assert f"{line}\n" in GOOD
+    new = replacement.removeprefix(" ")
+    path = tmp_path / "mine.yaml"
+    path.write_text(GOOD.replace(f"{line}\n", f"{new}\n" if new else ""))
+    code = cli.main(["run", str(path), "--out", str(tmp_path / "out")])
+    captured = capsys.readouterr()
+    assert_one_line(code, captured.out, captured.err, message)
+    assert str(path) in captured.err or "--set" in captured.err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("given", SETUP)
+def test_wrong_arguments_of_setup(given: str, unchanged: Path) -> None:
+    """`./airtcp setup` is a shell script."""
+    command = [str(REPOSITORY / "airtcp"), *given.split()]
+    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    assert done.stderr.count("\n") == 1, done.stderr
+
+
+def test_arguments_that_are_not_utf_8(unchanged: Path) -> None:
+    command = [sys.executable, "-P", "-m", "airtcp", "report", os.fsdecode(b"SW\xffEEP")]
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY / "lab")}
+    done = subprocess.run(command, env=environment, capture_output=True)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.startswith(b"airtcp: ") and done.stderr.count(b"\n") == 1
+
+
+def test_there_are_200() -> None:
+    inputs = [given for given, _ in (*COMMANDS, *CHANGES)]
+    assert len(set(inputs)) == len(inputs) >= 200
