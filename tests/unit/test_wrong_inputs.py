@@ -182,7 +182,10 @@ worker tls://127.0.0.1:8786 | needs the cluster's certificates
 worker tcp://192.0.2.1:8786 | is allowed only on this machine
 worker tcp://127.0.0.1:8786 --jobs 0 | --jobs: '0' is not a positive integer
 kernel | kernel: the following arguments are required: VERB
-kernel make | kernel: VERB: 'make' is not allowed; allowed: build path series deb
+kernel make | kernel: VERB: 'make' is not allowed; allowed: build path import series deb
+kernel import | the following arguments are required: WHEEL
+kernel import none.whl | none.whl: cannot be read as a wheel
+kernel import notes.txt | notes.txt: cannot be read as a wheel
 kernel build --arch arm | kernel build: --arch: 'arm' is not allowed; allowed: um x86_64
 kernel build --policy empty | contains no Makefile
 kernel build --policy own --arch x86_64 | --policy own: only for the laboratory's kernel
@@ -207,6 +210,10 @@ exec nope station -- true | unknown experiment 'nope'
 exec thesis-lan statoin -- true | did you mean 'station'?
 exec thesis-lan switch -- true | 'switch'
 exec thesis-lan --seed 0 station -- true | --seed: '0' is not a positive integer
+ui nowhere | nowhere: no such directory
+ui --port 0 | port
+ui notes.txt | notes.txt: no such directory
+demo now | unrecognized arguments: now
 doctor now | unrecognized arguments: now
 completion | the following arguments are required: shell
 completion csh | 'csh' is not allowed; did you mean 'zsh'? allowed: bash zsh fish
@@ -223,7 +230,7 @@ report SWEEP --timeline soon | --timeline: 'soon' is not a non-negative integer
 report SWEEP --run nope | nope
 report SWEEP --run ../OTHER | ../OTHER
 report SWEEP --index --published | --published: not allowed with argument --index
-report SWEEP --index --figures | --index: --run, --timeline and --figures are not allowed
+report SWEEP --index --figures | --index: no other option is allowed with it, only DIR
 report SWEEP --index | SWEEP
 report SWEEP --published | SWEEP: no directory in it has the results.json
 report cut-json | results.json is not JSON, or cut short
@@ -354,7 +361,7 @@ def no_builds(monkeypatch: pytest.MonkeyPatch) -> None:
         find_source(source)
         raise AssertionError("the input was accepted: a kernel would be built")
 
-    monkeypatch.setattr(doctor, "require_programs", lambda: None)
+    monkeypatch.setattr(doctor, "require_programs", lambda **_options: None)
     monkeypatch.setattr(image, "build", build)
 
 
