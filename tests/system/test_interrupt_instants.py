@@ -62,15 +62,16 @@ VERBS = {
     "kernel-series": "kernel series OUT --topic wifi --author 'Jo Example <jo@example.org>'",
     "shell": "shell thesis-lan",
     "exec": "exec thesis-lan station -- ip -brief link",
+    "ui": "ui .",
     "doctor": "doctor --json",
     "setup": "setup run",
     "completion": "completion bash",
 }
 # They run until they are interrupted; this long here.
-ENDLESS = {"scheduler": 4.0, "worker": 4.0}
+ENDLESS = {"scheduler": 4.0, "worker": 4.0, "ui": 3.0}
 SLOW = {"tournament", "report-figures", "kernel-series"}
 # Their output differs from run to run.
-RANDOM = {"certificates", "doctor"}
+RANDOM = {"certificates", "doctor", "ui"}
 
 
 @dataclass(frozen=True)
