@@ -133,20 +133,27 @@ def test_guest_survives_being_stopped_by_the_host(
 ) -> None:
     """As on Ctrl-Z or suspend, after which the host repeats seccomp notifications."""
     stopped: list[int] = []
-    stopper = threading.Thread(target=stop_and_continue, args=(stopped,))
+    checks = tmp_path / "run" / "checks"
+    stopper = threading.Thread(target=stop_and_continue, args=(stopped, checks))
     stopper.start()
     plan = "for i in 1 2 3 4 5; do ./programs || exit 1; done >checks\n"
     result = run(lab_kernel, tools, tmp_path / "run", plan, monkeypatch, ())
     stopper.join()
     assert result.status == "ok", result.reason
-    assert (tmp_path / "run" / "checks").read_text().count("holds: ") == 5 * 11
+    assert checks.read_text().count("holds: ") == 5 * 11
     assert len(stopped) > 5
 
 
-def stop_and_continue(stopped: list[int]) -> None:
-    """Stop and continue this session's guest repeatedly until it has ended."""
+def stop_and_continue(stopped: list[int], checks: Path) -> None:
+    """Stop and continue this session's guest repeatedly, from when `checks` exists to its end.
+
+    Earlier it could be stopped while it tests whether the host permits ptrace.
+    """
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
+        if not checks.exists():
+            time.sleep(0.01)
+            continue
         guests = [
             int(x.name) for x in Path("/proc").glob("[0-9]*") if is_guest_of_ours(int(x.name))
         ]
