@@ -22,7 +22,7 @@ _held = 0
 
 def at_start() -> None:
     """Until install(), exit at once: an import may turn KeyboardInterrupt into any other error."""
-    _handle(_end_at_start)
+    _handle(_end_at_once)
     atexit.register(_at_exit)  # before all others, so that it is called after them
     # ./airtcp blocks SIGINT while Python starts.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
@@ -70,7 +70,7 @@ def exits_silently() -> Iterator[None]:
 
 def at_end() -> None:
     """All results are written: from now on a signal exits at once."""
-    _handle(lambda _number, _frame: os._exit(CODE))
+    _handle(_end_at_once)
 
 
 def came() -> bool:
@@ -121,9 +121,10 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
 
-def _end_at_start(_number: int, _frame: FrameType | None) -> None:
+def _end_at_once(_number: int, _frame: FrameType | None) -> None:
     try:
-        os.write(2, b"airtcp: interrupted\n")
+        if not _wanted:  # otherwise it has been reported
+            os.write(2, b"airtcp: interrupted\n")
     except OSError:
         pass
     os._exit(CODE)

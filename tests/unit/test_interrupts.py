@@ -128,3 +128,16 @@ interrupts.at_start()
 """
     done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_signal_after_the_last_result_is_reported() -> None:
+    program = """\
+import os, signal
+from airtcp import interrupts
+interrupts.at_start()
+interrupts.install()
+interrupts.at_end()
+os.kill(os.getpid(), signal.SIGINT)
+"""
+    done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True)
+    assert (done.returncode, done.stderr) == (interrupts.CODE, b"airtcp: interrupted\n")

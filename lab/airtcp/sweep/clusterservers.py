@@ -74,4 +74,7 @@ def _become(program: str, options: Sequence[str], known: Certificates | None) ->
     environment = {**os.environ, **_CONFIGURATION, **(_ENCRYPTED if known else {})}
     # Ctrl-C has to wait until the new process can handle it.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    os.execve(sys.executable, [sys.executable, "-P", "-m", program, *options], environment)
+    try:
+        os.execve(sys.executable, [sys.executable, "-P", "-m", program, *options], environment)
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
