@@ -25,7 +25,7 @@ def undisturbed(
     return out_dir
 
 
-@pytest.mark.parametrize("limit", ["size=440k", "size=100m,nr_inodes=75"])
+@pytest.mark.parametrize("limit", ["size=400k", "size=100m,nr_inodes=75"])
 def test_full_disk_is_reported_in_one_line(undisturbed: Path, tmp_path: Path, limit: str) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()

@@ -97,7 +97,7 @@ def test_gro_reduces_the_acks_of_the_default_policy(measure: Measure) -> None:
     """Off: an ACK per two segments. On: one per merged burst, as with NAPI drivers."""
     alone = measure("gro=off", "rx_delivery=mpdu").values["acks_per_segment"]
     merged = measure("gro=on", "rx_delivery=mpdu").values["acks_per_segment"]
-    assert 0.48 < alone < 0.55
+    assert 0.48 < alone < 0.6
     assert merged < 0.25
 
 
