@@ -33,6 +33,7 @@ NOT_ON_DEBUG = {
         ),
         _COMMAND_LINE,
     ),
+    **dict.fromkeys(("test_chroots.py", "test_wheel.py"), "the wheel has the ordinary kernel"),
     "test_own_policy.py": "builds another kernel with a user's policy",
     "test_default_is_linux_to_the_packet": "compares with a kernel of plain Linux, without debug",
     "test_kernel_panic_is_reported": "makes the kernel panic",
