@@ -25,7 +25,7 @@ def undisturbed(
     return out_dir
 
 
-@pytest.mark.parametrize("limit", ["size=400k", "size=100m,nr_inodes=75"])
+@pytest.mark.parametrize("limit", ["size=480k", "size=100m,nr_inodes=75"])
 def test_full_disk_is_reported_in_one_line(undisturbed: Path, tmp_path: Path, limit: str) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
@@ -36,7 +36,7 @@ def test_full_disk_is_reported_in_one_line(undisturbed: Path, tmp_path: Path, li
         f"mount -o remount,size=100m,nr_inodes=100000 {disk}\n"
         f'"$@" 2>{tmp_path}/again\n'
         f"cp -a {out_dir} {tmp_path}/kept",
-        *sweeps.command(out_dir, *RUNS, "--jobs", "2"),
+        *sweeps.command(out_dir, *RUNS, "--jobs", "1"),
         **sweeps.ENVIRONMENT,
     )
     assert done.returncode == 0, done.stderr
