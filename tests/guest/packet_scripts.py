@@ -126,6 +126,15 @@ def expand(text: str, gro: bool, at_ns: int) -> list[tuple[int, str]]:
             if (i + 1) % every == 0:
                 lines.append((0, f"> . 1:1(0) ack {end}"))
         return lines
+    if match := re.fullmatch(r"reordered\((\d+), (\d+), (\d+)us\)", text):
+        first, size, iat_us = map(int, match.groups())
+        middle, end = first + size, first + 2 * size
+        return [
+            (0, f"< {flags} {middle}:{end}({size}) ack 1"),
+            (0, f"> . 1:1(0) ack {first} <sack {middle}:{end}>"),
+            (iat_us * 1000, f"< {flags} {first}:{middle}({size}) ack 1"),
+            (0, f"> . 1:1(0) ack {end}"),
+        ]
     if match := re.fullmatch(r"burst\((\d+), (\d+), (\d+)\)", text):
         first, count, size = map(int, match.groups())
         starts = range(first, first + count * size, size)

@@ -43,11 +43,7 @@ def results(
 ) -> dict[str, Any]:
     """The problem of each script and the segments that TCP sent; one guest runs all."""
     run_dir = tmp_path_factory.mktemp("packets")
-    for path in (TESTS / "guest").glob("packet*.py"):
-        shutil.copy(path, run_dir)
-    (run_dir / "scripts").mkdir()
-    for path in SCRIPTS:
-        shutil.copy(path, run_dir / "scripts")
+    copy_scripts(run_dir)
     lone = (TESTS / "packets" / "default-one-segment.pkt").read_text()
     for name, (line, _) in WRONG.items():
         assert "+41ms > . 1:1(0) ack 17001\n" in lone
@@ -58,8 +54,22 @@ def results(
         assert "--policy=auto" in script
         copy = script.replace("--policy=auto", "--policy=default")
         (run_dir / "scripts" / f"{name} by default").write_text(copy)
+    return run_scripts(lab_kernel, tools, run_dir)
+
+
+def copy_scripts(run_dir: Path) -> None:
+    for path in (TESTS / "guest").glob("packet*.py"):
+        shutil.copy(path, run_dir)
+    (run_dir / "scripts").mkdir()
+    for path in SCRIPTS:
+        shutil.copy(path, run_dir / "scripts")
+
+
+def run_scripts(
+    kernel: Kernel, tools: GuestTools, run_dir: Path, memory_mb: int = 512
+) -> dict[str, Any]:
     (run_dir / "plan.sh").write_text("python3 -B packets.py scripts/* >results.json\n")
-    result = boot(lab_kernel, tools, run_dir, seed=1, timeout_wall_s=300)
+    result = boot(kernel, tools, run_dir, seed=1, timeout_wall_s=300, memory_mb=memory_mb)
     assert result.status == "ok", result.reason
     output: dict[str, Any] = json.loads((run_dir / "results.json").read_text())
     return output
@@ -70,6 +80,17 @@ def test_script(results: dict[str, Any], script: str) -> None:
     result = results[f"{script}.pkt"]
     sent = "\n".join(result["sent"])
     assert not result["problem"], f"{result['problem']}\nsent by TCP:\n{sent}"
+
+
+@pytest.mark.slow
+def test_scripts_do_not_depend_on_memory(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
+) -> None:
+    """Without a sysctl, TCP's maximum receive buffer would be half of that with 512 MB."""
+    copy_scripts(tmp_path)
+    results = run_scripts(lab_kernel, tools, tmp_path, memory_mb=256)
+    problems = {name: result["problem"] for name, result in results.items()}
+    assert problems == dict.fromkeys((path.name for path in SCRIPTS), "")
 
 
 @pytest.mark.parametrize("name", WRONG)
