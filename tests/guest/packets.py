@@ -4,13 +4,15 @@
 Runs in a guest as root, with Python, iproute2 and ethtool. Each script gets a network namespace
 with a veth pair: TCP is at one end, this program injects and captures segments at the other, and
 without a delay between them. The guest's clock stands still while anything runs, so an ACK that
-a segment causes leaves at the time of that segment. All times are nanoseconds.
+a segment causes leaves at the time of that segment. With --jitter, segments arrive up to 1 us late.
+All times are nanoseconds.
 """
 
 import ctypes
 import errno
 import json
 import os
+import random
 import re
 import socket
 import struct
@@ -51,6 +53,10 @@ GRO_FLUSH_NS = 20_000
 LATE_NS = 768
 """Allowed delay of what TCP sends. The guest's clock has a resolution of 256 ns, its timers expire
 at least 500 ns after they are set, and TCP's own clock has a resolution of 1000 ns."""
+JITTER_NS = 999
+"""With --jitter, each segment arrives on time or this much later, which is pseudo-random."""
+JITTER_TIMER_NS = 10_000
+"""Allowed difference of what TCP sends then: some policies set timers to multiples of an IAT."""
 CALL_NS = 1_000
 """Calls are made this long after their time, after all other events of that time."""
 CALL_LATE_NS = 10_000
@@ -76,15 +82,17 @@ class MismatchError(Exception):
 class Clock:
     """CLOCK_MONOTONIC, relative to the start of the script."""
 
-    def __init__(self) -> None:
+    def __init__(self, after_ns: int) -> None:
+        self.after_ns = after_ns
         # Exact, because each of these calls advances the guest's clock equally.
         before, real, after = time.monotonic_ns(), time.time_ns(), time.monotonic_ns()
         self._real_ns = real - (before + after) // 2
         self.begin_ns = -(-(after + SETTLE_NS) // PHASE_NS) * PHASE_NS
 
     def sleep_past(self, at_ns: int) -> None:
-        """Sleep until after all other events of that time."""
-        when = struct.pack("ll", *divmod(self.begin_ns + at_ns + CALL_NS, 1_000_000_000))
+        """Sleep until after_ns later, after all other events of that time."""
+        at_ns += self.begin_ns + self.after_ns
+        when = struct.pack("ll", *divmod(at_ns, 1_000_000_000))
         error = libc.clock_nanosleep(time.CLOCK_MONOTONIC, TIMER_ABSTIME, when, None)
         if error:
             raise OSError(error, os.strerror(error))
@@ -96,8 +104,15 @@ class Clock:
 class Run:
     """Runs one script in its own network namespace."""
 
-    def __init__(self, script: Script, sent: list[tuple[int, Segment]], stack: ExitStack) -> None:
+    def __init__(
+        self,
+        script: Script,
+        sent: list[tuple[int, Segment]],
+        stack: ExitStack,
+        jitter: bool = False,
+    ) -> None:
         self.script = script
+        self.jitter_ns = JITTER_NS if jitter else 0
         self.stack = stack
         self.numbers = Numbers(script.remote_isn)
         self.sent = sent
@@ -113,7 +128,7 @@ class Run:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, script.rcvbuf)
         self.socket.bind((LOCAL, PORT))
         self.socket.listen()
-        self.clock = Clock()
+        self.clock = Clock(CALL_NS + self.jitter_ns)
 
     def use(self, sock: socket.socket) -> None:
         """Use this socket for all further calls."""
@@ -161,7 +176,9 @@ class Run:
             raise MismatchError(f"{name}({arguments}) = {result}, expected {expected}")
 
     def inject(self, segment: Segment, at_ns: int) -> None:
-        when = struct.pack("Q", self.clock.begin_ns + at_ns)
+        # The same for all segments of that time, which therefore stay together.
+        late_ns = random.Random(at_ns).choice((0, self.jitter_ns))
+        when = struct.pack("Q", self.clock.begin_ns + at_ns + late_ns)
         address = ("remote", ETH_P_IP, 0, 0, bytes.fromhex(LOCAL_MAC.replace(":", "")))
         packet = to_packet(segment, self.numbers)
         self.wire.sendmsg([packet], [(socket.SOL_SOCKET, SO_TXTIME, when)], 0, address)
@@ -219,16 +236,18 @@ class Run:
         return "0"
 
 
-def compare(script: Script, sent: list[tuple[int, Segment]]) -> None:
+def compare(script: Script, sent: list[tuple[int, Segment]], jitter: bool) -> None:
     """Raise MismatchError if TCP did not send exactly what the script expects."""
+    margin_ns = JITTER_TIMER_NS if jitter else 0
     expected_lines = [line for line in script.lines if line.text.startswith("> ")]
     calls = {line.at_ns for line in script.lines if line.text[0] not in "<>"}
     for from_ns, until_ns in script.unchecked:
-        sent = [x for x in sent if not from_ns <= x[0] < until_ns + LATE_NS]
+        sent = [x for x in sent if not from_ns <= x[0] < until_ns + LATE_NS + margin_ns]
     for line, (at_ns, segment) in zip(expected_lines, sent, strict=False):
         expected = parse_segment(line.text[2:])
         late_ns = CALL_LATE_NS if line.at_ns in calls else LATE_NS
-        if not 0 <= at_ns - line.at_ns < late_ns or not matches(expected, segment):
+        on_time = -margin_ns <= at_ns - line.at_ns < late_ns + margin_ns
+        if not on_time or not matches(expected, segment):
             raise MismatchError(
                 f"line {line.number}: expected at {show_ns(line.at_ns)} > {expected}\n"
                 f"got at {show_ns(at_ns)} > {segment}"
@@ -314,7 +333,7 @@ def make_network(script: Script, stack: ExitStack) -> None:
         subprocess.run(["ethtool", "-K", "local", "gro", "on"], check=True)
 
 
-def run(path: Path) -> dict[str, object]:
+def run(path: Path, jitter: bool) -> dict[str, object]:
     """The first problem (or ""), and the segments that TCP sent, with their times."""
     sent: list[tuple[int, Segment]] = []
     problem = ""
@@ -322,8 +341,8 @@ def run(path: Path) -> dict[str, object]:
         script = parse(path.read_text())
         with ExitStack() as stack:
             stack.callback(os.seteuid, 0)
-            Run(script, sent, stack).run()
-        compare(script, sent)
+            Run(script, sent, stack, jitter).run()
+        compare(script, sent, jitter)
     except (ScriptError, MismatchError) as error:
         problem = str(error)
     segments = [f"{show_ns(at_ns)} > {segment}" for at_ns, segment in sent]
@@ -338,7 +357,9 @@ def main() -> None:
     set_sysctl("net.ipv4.tcp_rmem=4096 131072 4000000")
     # A namespace can use only the congestion controls that the initial one allows.
     set_sysctl("net.ipv4.tcp_allowed_congestion_control=reno cubic dctcp")
-    print(json.dumps({path.name: run(path) for path in map(Path, sys.argv[1:])}, indent=1))
+    jitter = sys.argv[1] == "--jitter"
+    paths = map(Path, sys.argv[1 + jitter :])
+    print(json.dumps({path.name: run(path, jitter) for path in paths}, indent=1))
 
 
 if __name__ == "__main__":
