@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Install airtcp with pip in new environments, without the network."""
 
+import os
 import subprocess
 import sys
 import sysconfig
 import venv
 from pathlib import Path
+
+from airtcp.paths import REPOSITORY
 
 
 def environment(directory: Path) -> Path:
@@ -45,3 +48,13 @@ def run(programs: Path, cwd: Path, *arguments: str) -> "subprocess.CompletedProc
         capture_output=True,
         text=True,
     )
+
+
+def make_wheel(target: Path) -> tuple[Path, Path]:
+    """The wheel and the sdist of `make wheel`, in this directory."""
+    script = str(REPOSITORY / "lab" / "wheel.py")
+    command = [sys.executable, "-P", script, str(target)]
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY / "lab")}
+    subprocess.run(command, check=True, capture_output=True, env=environment)
+    [wheel], [sdist] = target.glob("*.whl"), target.glob("*.tar.gz")
+    return wheel, sdist

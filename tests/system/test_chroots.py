@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from guests import RecordCount, Say
+from installs import make_wheel
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.kernel.image import Kernel
@@ -93,12 +94,7 @@ def hashes(out_dir: Path) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def wheel(lab_kernel: Kernel, tools: GuestTools, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    dist = tmp_path_factory.mktemp("dist")
-    command = [sys.executable, "-P", str(REPOSITORY / "lab" / "wheel.py"), str(dist)]
-    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY / "lab")}
-    subprocess.run(command, check=True, env=environment)
-    [made] = dist.glob("*.whl")
-    return made
+    return make_wheel(tmp_path_factory.mktemp("dist"))[0]
 
 
 @pytest.fixture(scope="module")

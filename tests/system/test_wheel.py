@@ -2,16 +2,14 @@
 """The wheel of `make wheel`: contents, installation, results."""
 
 import json
-import os
 import re
 import subprocess
-import sys
 import tarfile
 import zipfile
 from pathlib import Path
 
 import pytest
-from installs import environment, install
+from installs import environment, install, make_wheel
 
 from airtcp import prebuilt
 from airtcp.backends import guesttools
@@ -30,25 +28,15 @@ RUN = (
 OF_HOST = {"result.json"}
 
 
-def make(target: Path) -> tuple[Path, Path]:
-    """The wheel and the sdist."""
-    script = str(REPOSITORY / "lab" / "wheel.py")
-    command = [sys.executable, "-P", script, str(target)]
-    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY / "lab")}
-    subprocess.run(command, check=True, capture_output=True, env=environment)
-    [wheel], [sdist] = target.glob("*.whl"), target.glob("*.tar.gz")
-    return wheel, sdist
-
-
 @pytest.fixture(scope="module")
 def made(
     lab_kernel: Kernel, tools: GuestTools, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Path, Path]:
-    return make(tmp_path_factory.mktemp("dist"))
+    return make_wheel(tmp_path_factory.mktemp("dist"))
 
 
 def test_builds_are_reproducible(made: tuple[Path, Path], tmp_path: Path) -> None:
-    for first, again in zip(made, make(tmp_path), strict=True):
+    for first, again in zip(made, make_wheel(tmp_path), strict=True):
         assert first.name == again.name
         assert first.read_bytes() == again.read_bytes()
 

@@ -9,6 +9,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
 from airtcp import atomicfile, programs
@@ -35,15 +36,15 @@ RECIPE = (_BASIC, tuple(programs.GUEST), _OPENED_LATE, _FILES)
 """What determines the root file system except the host's files."""
 
 
+@dataclass(frozen=True)
 class Sources:
     """The files of the root file system, and a hash of their content.
 
     files: paths in it, with those on the host.
     """
 
-    def __init__(self, files: dict[str, Path], sha256: str) -> None:
-        self.files = files
-        self.sha256 = sha256
+    files: dict[str, Path]
+    sha256: str
 
 
 def sources(stamp: Path) -> Sources:

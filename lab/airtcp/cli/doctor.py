@@ -46,26 +46,28 @@ class Check:
 def checks() -> Iterator[Check]:
     """Check everything, cheap checks first."""
     for program, package in programs.HOST.items():
-        path = programs.find(program)
-        yield Check(program, bool(path), path or "missing", programs.install([package]))
+        yield _program(program, package)
     has_kernel = image.has_prebuilt()
     if has_kernel:
         yield Check("kernel", True, f"prebuilt: {image.default_hash()}", "")
     for program, package in _for_building().items():
-        path = programs.find(program)
-        yield Check(program, bool(path), path or "missing", programs.install([package]), has_kernel)
+        yield _program(program, package, optional=has_kernel)
     optional = ((programs.TEST, "make test"), (programs.DEB, f"{PROGRAM} kernel deb"))
     for needed, command in optional:
         for program, package in needed.items():
-            path = programs.find(program)
-            remedy = f"{programs.install([package])} (for {command})"
-            yield Check(program, bool(path), path or "missing", remedy, optional=True)
+            yield _program(program, package, f" (for {command})", optional=True)
     yield _kernel_source(has_kernel)
     yield _cache()
     yield _guest_memory()
     yield _ptrace()
     yield _seccomp()
     yield _addresses()
+
+
+def _program(name: str, package: str, purpose: str = "", *, optional: bool = False) -> Check:
+    path = programs.find(name)
+    remedy = f"{programs.install([package])}{purpose}"
+    return Check(name, bool(path), path or "missing", remedy, optional)
 
 
 def require_programs(*, has_guest: bool = False) -> None:
