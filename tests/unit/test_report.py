@@ -74,6 +74,22 @@ def test_a_page_in_a_single_file_refers_to_nothing_else(site: Path) -> None:
     assert "<h1>A title of one&#39;s &lt;own&gt;</h1>" in page
 
 
+@pytest.mark.parametrize(
+    ("command", "label"),
+    [
+        ("run small", "Expected"),
+        ("run small --set x=1", "Expected with the settings of the experiment"),
+    ],
+)
+def test_page_says_which_settings_the_expected_result_is_for(
+    tmp_path: Path, command: str, label: str
+) -> None:
+    results = write_results(tmp_path) / "results.json"
+    document = json.loads(results.read_text()) | {"command": command, "expects": "a gain"}
+    results.write_text(json.dumps(document))
+    assert f"{label}: a gain" in text_of(tmp_path)
+
+
 def test_figures_for_print_are_linked(site: Path) -> None:
     names = [*(f"figure-{number}" for number in (1, 2)), "goodput", "airtime", "goodput-gain"]
     names += ["acks", "timeline-aad", *(f"delay-0-ms-{kind}" for kind in ("time", "arrivals"))]
