@@ -136,7 +136,8 @@ rn | 'rn' is not allowed; did you mean 'run'?
 --sets | the following arguments are required: VERB
 fly now | 'fly' is not allowed; allowed: run
 list nope | unrecognized arguments: nope
-list --jsn | unrecognized arguments: --jsn
+list --jsn | unrecognized arguments: --jsn; did you mean '--json'?
+kernel build --arhc=um | unrecognized arguments: --arhc=um; did you mean '--arch'?
 show | the following arguments are required: EXPERIMENT
 show nope | unknown experiment 'nope'
 show "" | unknown experiment ''

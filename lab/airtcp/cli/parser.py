@@ -47,6 +47,17 @@ class _Parser(argparse.ArgumentParser):
         text = message.removeprefix("argument ")
         raise InputError(f"{verb and f'{verb}: '}{text} (see {self.prog} --help)")
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Words that are not known are an error of the parser that knows the verb's options."""
+        parsed, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            known = self._option_string_actions
+            options = [word.partition("=")[0] for word in unknown if word.startswith("-")]
+            close = suggest.nearest(options[0], known) if options else None
+            meant = f"; did you mean {close!r}?" if close else ""
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{meant}")
+        return parsed, unknown
+
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
             text = suggest.not_allowed(str(value), map(str, action.choices))
