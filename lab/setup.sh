@@ -173,7 +173,7 @@ confirmed() {
 	esac
 }
 
-yes=no packages_only=no chosen=build
+yes=no packages_only=no chosen=
 for argument; do
 	case $argument in
 	--yes | -y) yes=yes ;;
@@ -183,10 +183,14 @@ for argument; do
 		exit 0
 		;;
 	-*) refuse "setup $argument: unknown option; allowed are --yes and --packages" ;;
-	*) chosen=$argument ;;
+	*)
+		[ -z "$chosen" ] || refuse "setup $chosen $argument: give one set"
+		chosen=$argument
+		;;
 	esac
 done
 exec >&2
+chosen=${chosen:-build}
 choose_set "$chosen"
 # Without Python there is no path of the environment yet: it depends on Python's version.
 find_cache

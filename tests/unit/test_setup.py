@@ -240,6 +240,11 @@ def test_an_unknown_set_is_refused(programs: Path, tmp_path: Path, script: Path)
     assert done.stderr == f"airtcp: {expected}\n"
 
 
+def test_a_second_set_is_refused(programs: Path, tmp_path: Path) -> None:
+    done = setup(programs, "test", "bench", HOME=tmp_path)
+    assert (done.returncode, done.stderr) == (2, "airtcp: setup test bench: give one set\n")
+
+
 def test_an_unknown_option_is_refused(programs: Path, tmp_path: Path) -> None:
     done = setup(programs, "--no", HOME=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
