@@ -4,7 +4,6 @@
 import argparse
 from pathlib import Path
 
-from airtcp import interrupts
 from airtcp.cli.messages import say
 from airtcp.cli.options import Verbs, path, port
 
@@ -41,8 +40,5 @@ def _ui(options: argparse.Namespace) -> int:
     with Server(options.directory, options.port) as server:
         print(server.url, flush=True)
         say("Ctrl-C ends it")
-        try:
-            server.serve_forever()
-        except KeyboardInterrupt:
-            return interrupts.CODE
+        server.serve_forever()
     return 0
