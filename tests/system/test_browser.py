@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, sync_playwright
+from chromium import chromium
+from playwright.sync_api import Browser, BrowserContext, Locator, Page
 
 PHONE = {"width": 390, "height": 844}
 DESK = {"width": 1280, "height": 900}
@@ -17,13 +18,8 @@ CONTRAST = ["color-contrast"]
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        # Chromium's sandbox does not work for root in containers; the pages are trusted.
-        launched = playwright.chromium.launch(
-            executable_path="/usr/bin/chromium", args=["--no-sandbox"]
-        )
-        yield launched
-        launched.close()
+    with chromium() as browser:
+        yield browser
 
 
 @pytest.fixture(scope="module")

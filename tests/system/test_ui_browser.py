@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from chromium import chromium
 from fake_air import records, write_air
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page
 from small_report import write_results
 
 from airtcp.results import documents
@@ -41,18 +42,13 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with sync_playwright() as playwright:
-        # Chromium's sandbox does not work for root in containers; the pages are trusted.
-        launched = playwright.chromium.launch(
-            executable_path="/usr/bin/chromium", args=["--no-sandbox"]
-        )
-        yield launched
-        launched.close()
+def browser() -> Iterator[Browser]:
+    with chromium() as browser:
+        yield browser
 
 
 @pytest.fixture
-def page(browser: Any, server: Server) -> Iterator[Page]:
+def page(browser: Browser, server: Server) -> Iterator[Page]:
     """It must not fetch anything from elsewhere or report errors."""
     messages: list[str] = []
     context = browser.new_context(viewport={"width": 1280, "height": 900})
