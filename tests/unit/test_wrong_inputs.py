@@ -183,7 +183,7 @@ worker tls://127.0.0.1:8786 | needs the cluster's certificates
 worker tcp://192.0.2.1:8786 | is allowed only on this machine
 worker tcp://127.0.0.1:8786 --jobs 0 | --jobs: '0' is not a positive integer
 kernel | kernel: the following arguments are required: VERB
-kernel make | kernel: VERB: 'make' is not allowed; allowed: build path import series deb
+kernel make | kernel: VERB: 'make' is not allowed; allowed: build path import series deb openwrt
 kernel import | the following arguments are required: WHEEL
 kernel import none.whl | none.whl: cannot be read as a wheel
 kernel import notes.txt | notes.txt: cannot be read as a wheel
@@ -193,6 +193,9 @@ kernel build --policy own --arch x86_64 | --policy own: only for the laboratory'
 kernel build --kernel-source linux-5 | linux-5: this is Linux 5.10.3
 kernel path --kernel-source nowhere | --kernel-source nowhere: not a directory
 kernel path nowhere | unrecognized arguments: nowhere
+kernel openwrt | the following arguments are required: DIR
+kernel openwrt SWEEP | SWEEP already exists; give a new or empty directory
+kernel openwrt mine.yaml/x | mine.yaml/x: Not a directory; give a directory that you can write
 kernel series | the following arguments are required: DIR
 kernel series SWEEP | SWEEP already exists; give a new or empty directory
 kernel series mine.yaml | mine.yaml already exists

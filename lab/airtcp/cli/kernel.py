@@ -11,7 +11,7 @@ from airtcp.cli.common import own_policy_of
 from airtcp.cli.messages import say
 from airtcp.cli.options import Verbs, add_kernel_source, add_policy
 from airtcp.errors import AirtcpError, InputError
-from airtcp.kernel import deb, image, own_policy, series
+from airtcp.kernel import deb, image, openwrt, own_policy, series
 from airtcp.kernel.image import Kernel
 
 
@@ -38,6 +38,7 @@ def add(verbs: Verbs) -> None:
     _add_import(kernel_verbs)
     _add_series(kernel_verbs)
     _add_deb(kernel_verbs)
+    _add_openwrt(kernel_verbs)
 
 
 def _add_import(verbs: Verbs) -> None:
@@ -108,6 +109,20 @@ def _add_deb(verbs: Verbs) -> None:
     packages.set_defaults(do=_kernel_deb)
 
 
+def _add_openwrt(verbs: Verbs) -> None:
+    packages = verbs.add_parser(
+        "openwrt",
+        help="write patches and packages for an OpenWrt tree with Linux 6.12",
+        description=(
+            "Write the ACK policies and the ACK filter of mac80211 as files of an OpenWrt tree: "
+            "patches, kernel options, kernel modules, and the package airtcp with its UCI "
+            "configuration. docs/how-to/openwrt.md tells how to build them."
+        ),
+    )
+    packages.add_argument("directory", metavar="DIR", type=Path, help="a new or empty directory")
+    packages.set_defaults(do=_kernel_openwrt)
+
+
 def _kernel(options: argparse.Namespace) -> Kernel:
     if options.arch == "um":
         return own_policy.build(own_policy_of(options), options.kernel_source, say=say)
@@ -158,4 +173,10 @@ def _kernel_series(options: argparse.Namespace) -> int:
 def _kernel_deb(options: argparse.Namespace) -> int:
     for package in deb.build(options.out, options.kernel_source, config=options.config, say=say):
         print(package)
+    return 0
+
+
+def _kernel_openwrt(options: argparse.Namespace) -> int:
+    for path in openwrt.write(options.directory):
+        print(path)
     return 0

@@ -53,8 +53,7 @@ def write(
     if topic not in POSTED:
         reason = "is not for posting" if topic in TOPICS else "does not exist"
         raise InputError(f"--topic {topic} {reason}; allowed: {', '.join(POSTED)}")
-    if directory.exists() and not (directory.is_dir() and not any(directory.iterdir())):
-        raise InputError(f"{directory} already exists; give a new or empty directory")
+    require_empty(directory)
     if not shutil.which("git"):
         raise AirtcpError(f"git is missing; install it with: {programs.install(['git'])}")
     changes = read_changes([topic], overlay)
@@ -92,6 +91,12 @@ def write(
         with interrupts.held():
             directory.mkdir(parents=True, exist_ok=True)
             return [Path(shutil.copy(path, directory)) for path in sorted(patches.iterdir())]
+
+
+def require_empty(directory: Path) -> None:
+    """Raise InputError unless the path is that of a new or empty directory."""
+    if directory.exists() and not (directory.is_dir() and not any(directory.iterdir())):
+        raise InputError(f"{directory} already exists; give a new or empty directory")
 
 
 def extract(source: Path, names: Iterable[str], tree: Path) -> None:
