@@ -31,14 +31,18 @@ def touched(patch: Path) -> set[str]:
     return set(re.findall(r"^(?:---|\+\+\+) [^/\s]+/(\S+)", text, re.M)) - {"dev/null", "null"}
 
 
-def apply(tree: Path, patches: Iterable[Path]) -> Outcome:
+def apply(tree: Path, patches: Iterable[Path], within: tuple[str, ...] = ("",)) -> Outcome:
     """Apply each patch, or of one that does not apply the files that do.
 
     A file that it does not apply to is a conflict, unless the base has all of its changes.
+    within: beginnings of the paths in the tree; other files of patches are ignored.
     """
     outcome = Outcome()
     for patch in patches:
         content = patch.read_bytes()
+        kept = [part for name, part in _files(content) if name.startswith(within)]
+        if len(kept) < len(_files(content)):
+            content = b"".join(kept)
         if _patch(tree, content, "--dry-run"):
             _patch(tree, content)
             outcome.applied.append(patch.name)

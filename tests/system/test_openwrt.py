@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 
 import openwrt_tree
@@ -27,6 +28,8 @@ with_openwrt = pytest.mark.skipif(not GIVEN, reason="AIRTCP_OPENWRT is not set")
 
 # Of a tree of OpenWrt, what the tests read.
 PARTS = ("target/linux", "package/kernel", "package/base-files", "package/system/uci")
+# Of these, what reading its packages needs.
+BUILD_SYSTEM = ("rules.mk", "include", "scripts", "package/kernel/linux")
 
 # Directories of Linux that the package mac80211 contains, with the headers that it patches.
 WIRELESS = ("net/mac80211", "net/wireless", "include/net", "include/linux", "include/uapi/linux")
@@ -48,7 +51,9 @@ def router(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tree = tmp_path_factory.mktemp("openwrt") / "tree"
     tree.mkdir()
     archive = subprocess.run(
-        ["git", "-C", path, "archive", commit, *PARTS], stdout=subprocess.PIPE, check=True
+        ["git", "-C", path, "archive", commit, *PARTS, *BUILD_SYSTEM],
+        stdout=subprocess.PIPE,
+        check=True,
     )
     subprocess.run(["tar", "-x", "-C", tree], input=archive.stdout, check=True)
     return tree
@@ -115,7 +120,7 @@ def test_no_file_or_number_is_taken(router: Path, written: Path) -> None:
 def test_kernel_patches_apply_between_those_of_openwrt(
     router: Path, written: Path, tmp_path: Path, say: Say
 ) -> None:
-    """OpenWrt's order: backport, pending, hack; ours are pending ones."""
+    """OpenWrt's order: backport, pending, hack, those of a target; ours are pending ones."""
     generic = router / openwrt.GENERIC
     stack = [generic / f"{kind}-6.12" for kind in ("backport", "pending", "hack")]
     theirs = [path for directory in stack for path in patches_in(directory)]
@@ -133,7 +138,7 @@ def test_kernel_patches_apply_between_those_of_openwrt(
     before = [p for p in theirs if p.parent.name.startswith("backport")]
     before += [p for p in theirs if p.parent.name.startswith("pending") and p.name < first]
     after = theirs[len(before) :]
-    assert len(before) > 400 and len(after) > 50
+    assert len(before) > 100 and len(after) > 50
     for patches in (before, after):
         outcome = openwrt_tree.apply(tree, patches)
         version = (generic / "kernel-6.12").read_text().split()[2]
@@ -143,14 +148,15 @@ def test_kernel_patches_apply_between_those_of_openwrt(
         if patches is before:
             openwrt_tree.apply_exactly(tree, ours)
 
-
-@with_openwrt
-def test_patches_of_targets_do_not_change_the_same_files(router: Path, written: Path) -> None:
-    ours = patches_in(written / openwrt.PENDING)
-    of_ours = {name for path in ours for name in openwrt_tree.touched(path)}
     of_targets = sorted(router.glob("target/linux/*/patches-6.12/*.patch"))
     assert len(of_targets) > 100
-    assert not [path for path in of_targets if openwrt_tree.touched(path) & of_ours]
+    same_files = [path for path in of_targets if openwrt_tree.touched(path) & of_ours]
+    say(f"of targets, {len(same_files)} patches change the same files")
+    for target, group in groupby(same_files, key=lambda path: path.parts[-3]):
+        changed = tmp_path / target
+        shutil.copytree(tree, changed, symlinks=True)
+        outcome = openwrt_tree.apply(changed, group, tuple(of_ours))
+        assert not outcome.conflicts and outcome.applied
 
 
 @with_openwrt
@@ -159,21 +165,23 @@ def test_ack_filter_applies_after_the_patches_of_mac80211(
 ) -> None:
     tree = tmp_path / "backports"
     if BACKPORTS:
-        for name in WIRELESS:
-            if (Path(BACKPORTS) / name).is_dir():
-                shutil.copytree(Path(BACKPORTS) / name, tree / name)
+        shutil.copytree(BACKPORTS, tree, symlinks=True)
     else:
         unpack(tree, set(WIRELESS))
         rename_options(tree)
     patches = (router / openwrt.MAC80211).parent.parent
-    theirs = [
+    theirs = [path for kind in ("build", "subsys") for path in patches_in(patches / kind)]
+    wireless = [
         path
-        for kind in ("build", "subsys")
-        for path in patches_in(patches / kind)
+        for path in theirs
         if any(name.startswith(WIRELESS) for name in openwrt_tree.touched(path))
     ]
-    before = [path for path in theirs if path.name < "395" or path.parent.name == "build"]
-    outcome = openwrt_tree.apply(tree, before)
+    before = [
+        path
+        for path in (theirs if BACKPORTS else wireless)
+        if path.parent.name == "build" or path.name < Path(openwrt.MAC80211).name
+    ]
+    outcome = openwrt_tree.apply(tree, before, ("",) if BACKPORTS else WIRELESS)
     say(f"OpenWrt's patches of mac80211 on {BACKPORTS or 'Linux 6.12'}: {outcome}")
     assert len(outcome.applied) > 10
     openwrt_tree.apply_exactly(tree, [written / openwrt.MAC80211])
@@ -188,6 +196,46 @@ def rename_options(tree: Path) -> None:
             text = path.read_text(errors="surrogateescape")
             text = re.sub(r"\bCONFIG_(?=(?:MAC80211|CFG80211|NL80211)_)", "CPTCFG_", text)
             path.write_text(text, errors="surrogateescape")
+
+
+@with_openwrt
+def test_package_turns_on_the_options_of_its_module(
+    router: Path, written: Path, tmp_path: Path
+) -> None:
+    """OpenWrt's own programs read the packages and make the configuration of the kernel."""
+    for name in BUILD_SYSTEM:
+        if (router / name).is_dir():
+            shutil.copytree(router / name, tmp_path / name, symlinks=True)
+        else:
+            shutil.copy(router / name, tmp_path / name)
+    shutil.copytree(written, tmp_path, dirs_exist_ok=True)
+    configuration = "CONFIG_LINUX_6_12=y\nCONFIG_PACKAGE_kmod-tcp-ackpol-auto=y\n"
+    (tmp_path / ".config").write_text(configuration)
+
+    def dump(package: str) -> str:
+        variables = ["DUMP=1", f"TOPDIR={tmp_path}", f"INCLUDE_DIR={tmp_path}/include", "FEED="]
+        return output(tmp_path, "make", "-rs", "-C", package, *variables)
+
+    assert "\nDepends: +libc @LINUX_6_12 +kmod-tcp-ackpol-auto\n" in dump(openwrt.PACKAGE_FILES)
+    modules = f"Source-Makefile: package/kernel/linux/Makefile\n{dump('package/kernel/linux')}"
+    (tmp_path / "packages").write_text(modules)
+    override = ("packages", ".config", "6.12")
+    metadata = output(tmp_path, "perl", "scripts/package-metadata.pl", "kconfig", *override)
+    (tmp_path / "override").write_text(metadata)
+    merge = ("m+", "+", openwrt.KERNEL_OPTIONS, "/dev/null", "override")
+    merged = output(tmp_path, "perl", "scripts/kconfig.pl", *merge).splitlines()
+    options = (tmp_path / openwrt.KERNEL_OPTIONS).read_text()
+    for before, after in (("TCP_ACKPOL", "y"), ("TCP_ACKPOL_AUTO", "m")):
+        old = f"# CONFIG_{before} is not set\n"
+        assert old in options
+        options = options.replace(old, f"CONFIG_{before}={after}\n")
+    assert [line for line in merged if "ACKPOL" in line] == options.splitlines()
+
+
+def output(directory: Path, *command: str) -> str:
+    done = subprocess.run(command, cwd=directory, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 @with_openwrt
