@@ -12,7 +12,7 @@ SYSTEM := tests/models tests/system tests/determinism
 CHECKPATCH := $(CACHE)/kernel/work-*/linux/scripts/checkpatch.pl
 
 .PHONY: help demo test test-unit test-all test-debug lint lint-python lint-shell lint-kernel verify fuzz soak \
-	kcsan series-check deb-check bpf-check chroot-check interrupts selftests bench bench-peer bench-reports bench-sweeps \
+	kcsan series-check deb-check bpf-check ackhold-check chroot-check interrupts selftests bench bench-peer bench-reports bench-sweeps \
 	instructions delivery bianchi growth hardware tsq-paper tables man plan-hashes tournament wheel lock clean distclean
 
 help: ## this list
@@ -56,12 +56,13 @@ lint-python: ## only the checks of Python
 
 lint-shell: ## only the checks of shell scripts
 	python=$$(lab/python.sh test) && \
-		shellcheck -x airtcp lab/lock.sh lab/python.sh lab/setup.sh lab/guest/modprobe .ci/run
+		shellcheck -x airtcp dkms/ackhold/50-airtcp-ackhold lab/lock.sh lab/python.sh lab/setup.sh lab/guest/modprobe .ci/run
 
 # checkpatch does not understand the macros of tracepoints and tables of macros, and considers the
-# name Taht a misspelling of "that".
+# name Taht a misspelling of "that". Without the whole tree, it does not know struct Qdisc.
 AIRSIM_TABLES := include/uapi/linux/airsim.h $(addprefix drivers/net/wireless/virtual/airsim/,config.h \
 	control.h netlink.c)
+ACKHOLD := $(addprefix dkms/ackhold/,ackhold.h sch_ackhold.c) $(wildcard tests/guest/ackhold/*.c)
 lint-kernel: ## only the checks of C, with checkpatch.pl
 	@ls $(CHECKPATCH) >/dev/null 2>&1 || ./airtcp kernel build
 	set -- $(CHECKPATCH) && find kernel -name '*.[ch]' ! -path '*/trace/*' \
@@ -71,7 +72,8 @@ lint-kernel: ## only the checks of C, with checkpatch.pl
 			--ignore MACRO_ARG_REUSE --ignore MACRO_ARG_UNUSED --ignore TRAILING_SEMICOLON \
 			--ignore MULTISTATEMENT_MACRO_USE_DO_WHILE -f $(AIRSIM_TABLES:%=kernel/%) && \
 		perl "$$1" --no-tree --strict --terse --quiet --no-summary --ignore TYPO_SPELLING \
-			-f kernel/net/core/tcp_ack_filter.c
+			-f kernel/net/core/tcp_ack_filter.c && \
+		perl "$$1" --no-tree --strict --terse --quiet --no-summary --ignore CAMELCASE -f $(ACKHOLD)
 
 interrupts: export AIRTCP_TEST_INTERRUPTS := 100
 interrupts: ## Ctrl-C at 100 random instants of each verb; PYTEST="-k report" for some of them
@@ -109,6 +111,11 @@ deb-check: ## build Debian packages of a small kernel and boot it with the sampl
 chroot-check: export AIRTCP_TEST_CHROOTS := 1
 chroot-check: ## install the wheel in minimal Debian 12, 13 and sid, and compare captures
 	$(VERIFY) -P -m pytest tests/system/test_chroots.py
+
+TRANSFERS ?= 1000
+ackhold-check: export AIRTCP_TEST_ACKHOLD := $(TRANSFERS)
+ackhold-check: ## the qdisc ackhold on Debian's kernels: builds, 1,000 transfers in QEMU; TRANSFERS=20
+	$(TESTS) tests/system/test_ackhold_stock.py
 
 bpf-check: export AIRTCP_TEST_BPF := 1
 bpf-check: ## select ACK policies with BPF on x86-64 with lockdep; MPTCP; no-op hooks of TCP

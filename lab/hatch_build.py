@@ -9,8 +9,9 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 # Used at run time, and for building kernels with other policies.
 _SHARED = (
-    *("experiments", "kernel", "samples", "LICENSE"),
-    *(f"lab/{name}" for name in ("guest", "own_policy", "requirements.txt", "packages.txt")),
+    *("dkms", "experiments", "kernel", "samples", "LICENSE"),
+    *(f"lab/{name}" for name in ("ackhold", "guest", "own_policy")),
+    *(f"lab/{name}" for name in ("requirements.txt", "packages.txt")),
     *(f"lab/{name}" for name in ("environment.sh", "setup.sh")),
 )
 # Of the C library that the kernel image is linked with: see tests/system/test_wheel.py.

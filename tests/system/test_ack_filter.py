@@ -16,17 +16,18 @@ from typing import Any
 
 import numpy
 import pytest
-from guests import GUEST, TIME_LIMIT_S, guest_output, splats
+from guests import GUEST, TIME_LIMIT_S, Say, guest_output, splats
 
 from airtcp.backends import shell, uml
 from airtcp.backends.guesttools import GuestTools
 from airtcp.experiment.experiment import Case, Setting
 from airtcp.experiment.reader import load
 from airtcp.files.airsim import read_airsim
+from airtcp.kernel import ackhold, image
 from airtcp.kernel.image import Kernel
 from airtcp.models import dcf
 from airtcp.parameters import Parameters
-from airtcp.parameters.ack_filter import STAGES
+from airtcp.parameters.ack_filter import ACKHOLD, STAGES
 from airtcp.parameters.quantity import Plain
 from airtcp.paths import REPOSITORY
 from airtcp.steps import network
@@ -47,6 +48,7 @@ WORK: dict[str, dict[str, Plain]] = {
     "cake": NARROW,
     "cake-aggressive": NARROW,
     # The station's ACKs wait for a channel that is busy with the access point's aggregates.
+    "ackhold": {},
     "txq": {},
     "txq-aggressive": {},
     "hold": {},
@@ -61,13 +63,21 @@ def run_case(kernel: Kernel, tools: GuestTools, out_dir: Path, **values: Plain) 
     return result.values
 
 
+@pytest.fixture
+def stage_kernel(lab_kernel: Kernel, fragments: tuple[str, ...], say: Say, stage: str) -> Kernel:
+    """The kernel for a stage."""
+    if stage != ACKHOLD:
+        return lab_kernel
+    return image.build(fragments=fragments, extra=ackhold.changes(), say=say)
+
+
 @pytest.mark.parametrize("stage", STAGES)
 def test_every_stage_drops_acks_without_reducing_goodput(
-    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, stage: str
+    stage_kernel: Kernel, tools: GuestTools, tmp_path: Path, stage: str
 ) -> None:
     alone = {name: value for name, value in WORK[stage].items() if name != "ack_filter_rate"}
-    plain = run_case(lab_kernel, tools, tmp_path, **alone)
-    thinned = run_case(lab_kernel, tools, tmp_path, ack_filter=stage, **WORK[stage])
+    plain = run_case(stage_kernel, tools, tmp_path, **alone)
+    thinned = run_case(stage_kernel, tools, tmp_path, ack_filter=stage, **WORK[stage])
     assert "acks_filtered" not in plain
     assert thinned["goodput_mbps"] and plain["goodput_mbps"]
     assert thinned["goodput_mbps"] > 0.9 * plain["goodput_mbps"]
@@ -78,7 +88,7 @@ def test_every_stage_drops_acks_without_reducing_goodput(
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_last_ack_is_lost_only_with_stages_that_do_not_protect_it(
-    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, stage: str
+    stage_kernel: Kernel, tools: GuestTools, tmp_path: Path, stage: str
 ) -> None:
     """Without the last ACK of a file, the sender waits and retransmits the end of the file.
 
@@ -90,7 +100,7 @@ def test_last_ack_is_lost_only_with_stages_that_do_not_protect_it(
         "shape": {"ack_filter_rate": "20kbit"},
     }
     metrics = run_case(
-        lab_kernel,
+        stage_kernel,
         tools,
         tmp_path,
         workload="transfer",

@@ -48,6 +48,12 @@ def test_quick_has_every_aspect() -> None:
     assert {condition.aspect for condition in ALL.conditions_of(is_quick=True)} == counted
 
 
+def test_who_needs_an_invitation_competes_only_with_one() -> None:
+    assert {each.name for each in ALL.entrants if each.invited} == {"ackhold"}
+    assert "ackhold" not in [each.name for each in ALL.only(None).entrants]
+    assert [each.name for each in ALL.only(["ackhold"]).entrants] == ["default", "ackhold"]
+
+
 def test_own_policies_are_entrants() -> None:
     tournament = ALL.with_policies(["prompt"]).only(["prompt", "aad"])
     assert [each.name for each in tournament.entrants] == ["default", "aad", "prompt"]

@@ -17,8 +17,8 @@ from airtcp.cli.options import (
     add_settings,
     positive,
 )
+from airtcp.cli.sweeping import kernel_of
 from airtcp.experiment.experiment import Case
-from airtcp.kernel import own_policy
 from airtcp.kernel.image import Kernel
 from airtcp.kernel.own_policy import OwnPolicy
 
@@ -64,21 +64,24 @@ def _case(options: argparse.Namespace, policy: OwnPolicy | None) -> Case:
     return experiment_of(options, policy).cases(settings_of(options))[0]
 
 
-def _machine(options: argparse.Namespace, policy: OwnPolicy | None) -> tuple[Kernel, GuestTools]:
+def _machine(
+    options: argparse.Namespace, policy: OwnPolicy | None, case: Case
+) -> tuple[Kernel, GuestTools]:
     doctor.require_programs()
-    return own_policy.build(policy, options.kernel_source, say=say), build_tools(say)
+    return kernel_of(options, policy, [case]), build_tools(say)
 
 
 def _shell(options: argparse.Namespace) -> int:
     policy = own_policy_of(options)
     case = _case(options, policy)
     if sys.stdin.isatty():
-        return prompt.interact(*_machine(options, policy), case)
+        return prompt.interact(*_machine(options, policy, case), case)
     script = prompt.command_plan(case, None, ["sh"])
-    return prompt.execute(*_machine(options, policy), script)
+    return prompt.execute(*_machine(options, policy, case), script)
 
 
 def _exec(options: argparse.Namespace) -> int:
     policy = own_policy_of(options)
-    script = prompt.command_plan(_case(options, policy), options.node, options.argv)
-    return prompt.execute(*_machine(options, policy), script, options.seed)
+    case = _case(options, policy)
+    script = prompt.command_plan(case, options.node, options.argv)
+    return prompt.execute(*_machine(options, policy, case), script, options.seed)

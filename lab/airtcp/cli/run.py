@@ -3,6 +3,7 @@
 
 import argparse
 import shlex
+from dataclasses import replace
 
 from airtcp import interrupts
 from airtcp.cli.common import experiment_of, own_policy_of, settings_of, warn
@@ -16,8 +17,8 @@ from airtcp.cli.options import (
     add_settings,
     positive,
 )
-from airtcp.cli.sweeping import add_where, make_out_dir, sweep_options_of
-from airtcp.errors import InputError
+from airtcp.cli.sweeping import add_where, kernel_of, make_out_dir, sweep_options_of
+from airtcp.errors import AirtcpError, InputError
 from airtcp.experiment import catalogue
 from airtcp.experiment.experiment import Case, Experiment
 from airtcp.kernel.own_policy import OwnPolicy
@@ -76,7 +77,7 @@ def _run(options: argparse.Namespace) -> int:
     cases = _cases(options, experiment)
     warn(cases)
     out_dir = make_out_dir(options, experiment.name)
-    measured = measure(sweep_options_of(options, policy), experiment, cases, out_dir)
+    measured = measure(sweep_options_of(options, policy, cases), experiment, cases, out_dir)
     if measured.document:
         if options.json:
             print(measured.document.text(), end="")
@@ -103,10 +104,16 @@ def _run_all(options: argparse.Namespace, policy: OwnPolicy | None) -> int:
     out_dir = make_out_dir(options, catalogue.ALL)
     documents, code = [], 0
     experiments = catalogue.experiments()
-    sweep_options = sweep_options_of(options, policy)
+    sweep_options = sweep_options_of(options, policy, ())
     for number, experiment in enumerate(experiments, start=1):
         say(f"{experiment.name} ({number} of {len(experiments)})")
         cases = _cases(options, experiment)
+        try:
+            sweep_options = replace(sweep_options, kernel=kernel_of(options, policy, cases))
+        except AirtcpError as error:
+            say(f"{experiment.name}: {error}")
+            code = 1
+            continue
         measured = measure(sweep_options, experiment, cases, out_dir / experiment.name)
         code = code or _code(measured)
         if measured.document:

@@ -44,7 +44,8 @@ def add(verbs: Verbs) -> None:
         "--entrants",
         metavar="E1,E2",
         type=lambda text: text.split(","),
-        help=f"only these and {BASELINE} (default: all)",
+        help=f"only these and {BASELINE} (default: all, except ackhold, which needs another "
+        "kernel)",
     )
     parser.add_argument(
         "--conditions",
@@ -73,7 +74,7 @@ def _run(options: argparse.Namespace) -> int:
     tournament = field.load().with_policies(own)
     if options.entrants:
         _check("--entrants", options.entrants, [each.name for each in tournament.entrants])
-        tournament = tournament.only(options.entrants)
+    tournament = tournament.only(options.entrants)
     conditions = tournament.conditions_of(not options.full)
     if options.conditions:
         _check("--conditions", options.conditions, [each.name for each in tournament.conditions])
@@ -83,11 +84,15 @@ def _run(options: argparse.Namespace) -> int:
     if options.seeds < 2:
         raise InputError("--seeds 1: intervals need two seeds or more")
     out_dir = make_out_dir(options, _NAME)
-    sweep_options = sweep_options_of(options, policy)
+    planned = [
+        (condition, *field.contest(tournament, condition, extent.duration, own))
+        for condition in conditions
+    ]
+    all_cases = [case for _, _, cases in planned for case in cases.values()]
+    sweep_options = sweep_options_of(options, policy, all_cases)
     contests, code = [], 0
-    for number, condition in enumerate(conditions, start=1):
+    for number, (condition, experiment, cases) in enumerate(planned, start=1):
         say(f"{condition.full_title} ({number} of {len(conditions)})")
-        experiment, cases = field.contest(tournament, condition, extent.duration, own)
         directory = out_dir / condition.name
         measured = measure(sweep_options, experiment, list(cases.values()), directory)
         if measured.document and (judged := judge.contest(condition, cases, measured.document)):

@@ -29,11 +29,15 @@ class Extent(Strict):
 
 
 class Entrant(Strict):
-    """What competes: parameters that change how data is acknowledged."""
+    """What competes: parameters that change how data is acknowledged.
+
+    invited: competes only if named, because all runs then need another kernel.
+    """
 
     name: str
     title: str
     changes: dict[str, str] = Field(alias="set")
+    invited: bool = False
 
 
 class Condition(Strict):
@@ -71,10 +75,14 @@ class Tournament(Strict):
         )
         return self.model_copy(update={"entrants": self.entrants + own})
 
-    def only(self, entrants: Sequence[str]) -> "Tournament":
-        """Only with these entrants, and the baseline."""
-        wanted = {BASELINE, *entrants}
-        kept = tuple(entrant for entrant in self.entrants if entrant.name in wanted)
+    def only(self, entrants: Sequence[str] | None) -> "Tournament":
+        """Only with these entrants, and the baseline. None: with all that need no invitation."""
+        kept = tuple(
+            entrant
+            for entrant in self.entrants
+            if entrant.name == BASELINE
+            or (not entrant.invited if entrants is None else entrant.name in entrants)
+        )
         return self.model_copy(update={"entrants": kept})
 
     def conditions_of(self, is_quick: bool) -> list[Condition]:

@@ -80,12 +80,17 @@ def _check(name: str, path: Path, others: dict[str, Path]) -> None:
         raise InputError(f"{path}: {name!r} is not a valid name; allowed: up to 15 of a-z 0-9 - _")
 
 
-def build(policy: OwnPolicy | None, source: Path | None, *, say: Say) -> Kernel:
-    """Build the laboratory's kernel with the user's policies; errors name the user's files."""
+def build(
+    policy: OwnPolicy | None, source: Path | None, *, other: Changes = (), say: Say
+) -> Kernel:
+    """Build the laboratory's kernel with the user's policies; errors name the user's files.
+
+    other: further changes to Linux.
+    """
     if policy is None:
-        return image.build(source, say=say)
+        return image.build(source, extra=other, say=say)
     try:
-        return image.build(source, extra=policy.changes, say=say)
+        return image.build(source, extra=other + policy.changes, say=say)
     except AirtcpError as error:
         text = re.sub(rf"[./]*{_IN_TREE}/", f"{policy.directory}/", str(error))
         raise type(error)(text) from None

@@ -24,12 +24,14 @@ from airtcp.parameters.workload import Workload
 
 # In the order of their names in results; docs/explanation/ack-filter.md describes them.
 STAGES = (
-    *("police", "shape", "cake", "cake-aggressive", "txq", "txq-aggressive"),
+    *("police", "shape", "cake", "cake-aggressive", "ackhold", "txq", "txq-aggressive"),
     *("hold", "multicast"),
 )
 NONE = "none"
 # At most one of each group.
 _ALTERNATIVES = (("police", "shape"), ("cake", "cake-aggressive"), ("txq", "txq-aggressive"))
+# The qdisc of dkms/ackhold.
+ACKHOLD = "ackhold"
 # Stages in a radio.
 RADIO_STAGES = ("txq", "txq-aggressive", "hold", "multicast")
 
@@ -108,8 +110,8 @@ class AckFilter(Stage, Radio, Workload, Path, Cable):
         for stage in self.ack_filter:
             if stage in ("police", "shape") and self.ack_filter_rate_bps is None:
                 yield Conflict("ack_filter", f"{stage} needs ack_filter_rate, as in 100kbit")
-            if stage in RADIO_STAGES and self.access != "wifi":
-                yield Conflict("ack_filter", f"{stage} is done by radios; allowed: access wifi")
+            if stage in (*RADIO_STAGES, ACKHOLD) and self.access != "wifi":
+                yield Conflict("ack_filter", f"{stage} is done at radios; allowed: access wifi")
             if stage.startswith("txq") and self.queue == "fifo":
                 yield not_with(
                     "ack_filter", stage, "queue fifo, where no packet waits", "queue txq"

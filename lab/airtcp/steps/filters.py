@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Stages that filter TCP ACKs on their path, transparently for both hosts.
 
-All use real tools of the guest: tc's policer, CAKE, nftables, mac80211's ACK filter, and functions
-of the radios' drivers.
+All use real tools of the guest: tc's policer, CAKE, nftables, the qdisc ackhold, mac80211's ACK
+filter, and functions of the radios' drivers.
 """
 
 import re
 from collections.abc import Mapping, Sequence
 
+from airtcp.parameters.ack_filter import ACKHOLD
 from airtcp.steps.step import Put, Run, Step, run
 from airtcp.testbed.model import AckFilter, AckFlow, Testbed
 
@@ -34,10 +35,12 @@ def classified(device: str) -> Run:
 
 
 def at_node(filters: Sequence[AckFilter]) -> list[Step]:
-    """All policers and shapers of a node. Policers are numbered per node."""
+    """All policers, shapers and qdiscs of a node. Policers are numbered per node."""
     steps: list[Step] = []
     polices = 0
     for ack_filter in filters:
+        if ack_filter.stage == ACKHOLD:
+            steps.append(run(f"tc qdisc add dev {ack_filter.device} root ackhold"))
         if ack_filter.stage == "shape":
             steps += shape(ack_filter.flows, ack_filter.rate_bps, ack_filter.device)
         if ack_filter.stage == "police":
@@ -192,6 +195,8 @@ DROPS: Mapping[str, re.Pattern[str]] = {
     "shape": _ACK_DROPS,
     "cake": _ACK_DROPS,
     "cake-aggressive": _ACK_DROPS,
+    # The radios' devices never stop their queue, so nothing else is dropped.
+    ACKHOLD: re.compile(r'"drops":\s*(\d+)'),
     "txq": _FILTERED,
     "txq-aggressive": _FILTERED,
     "hold": re.compile(r"^acks_suppressed (\d+)$", re.MULTILINE),
@@ -214,7 +219,7 @@ def _counters(ack_filter: AckFilter) -> tuple[str, ...]:
             return ("tc -s actions list action police",)
         case "shape":
             return (f"tc -s -j qdisc show dev {ack_filter.device}",)
-        case "cake" | "cake-aggressive":
+        case "cake" | "cake-aggressive" | "ackhold":
             return (f"tc -s -j qdisc show dev {ack_filter.device}",)
         case "txq" | "txq-aggressive":
             return ("cat /sys/kernel/debug/ieee80211/phy*/ack_filter",)

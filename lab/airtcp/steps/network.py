@@ -159,7 +159,7 @@ def _access_point(testbed: Testbed, node: Node) -> list[Step]:
 
 
 def _filters(testbed: Testbed, node: Node) -> list[Step]:
-    """Policers and shapers of ACKs at this node."""
+    """Filters of ACKs at this node."""
     return filters.at_node(
         [ack_filter for ack_filter in testbed.filters if ack_filter.node == node.name]
     )
@@ -197,6 +197,7 @@ def _station(testbed: Testbed, node: Node) -> list[Step]:
     steps = _host(testbed, node)
     if node.radio is not None:
         steps += wifi.associating(node.parameters, testbed.by_name[node.access_point].ssid)
+        steps += _filters(testbed, node)
         if "multicast" in node.parameters.ack_filter:
             steps.append(filters.from_group("wlan0", node.addresses[0], node.mac))
         steps += wifi.phy(node.parameters, node.radio)

@@ -16,10 +16,10 @@ from itertools import count
 
 from airtcp.experiment.topology import ROUTER, SWITCH, Network, flow_names, rest_s
 from airtcp.parameters import Parameters, mobility
-from airtcp.parameters.ack_filter import RADIO_STAGES
+from airtcp.parameters.ack_filter import ACKHOLD, RADIO_STAGES
 from airtcp.testbed import cables, processors
 from airtcp.testbed.addresses import bridge_port, radio_mac
-from airtcp.testbed.default import classes, of_radios, udp_classes
+from airtcp.testbed.default import ackhold, classes, of_radios, udp_classes
 from airtcp.testbed.model import (
     AIR,
     AIR_DEVICE,
@@ -280,6 +280,8 @@ def _filters(built: Testbed) -> Iterator[AckFilter]:
             if stage.startswith("cake") and node.kind == "server":
                 port = f"server{node.number}"
                 yield AckFilter(stage, f"qdisc-switch-{node.name}.json", SWITCH, port)
+            if stage == ACKHOLD and node.kind == "station" and node.radio is not None:
+                yield ackhold(node.name)
     stages = {
         stage: None
         for radio in built.radios

@@ -11,6 +11,7 @@ has the same number.
 from collections.abc import Iterator
 
 from airtcp.parameters import Parameters, mobility
+from airtcp.parameters.ack_filter import ACKHOLD
 from airtcp.testbed import cables, processors
 from airtcp.testbed.addresses import (
     AP_ADDRESS,
@@ -266,8 +267,16 @@ def _filters(parameters: Parameters) -> Iterator[AckFilter]:
             )
         elif stage.startswith("cake"):
             yield AckFilter(stage, "qdisc-bridge.json", "ap", "eth0")
+        elif stage == ACKHOLD:
+            for number in parameters.station_numbers:
+                yield ackhold(station_node(number))
         else:
             yield AckFilter(stage, of_radios(stage))
+
+
+def ackhold(node: str) -> AckFilter:
+    """The qdisc ackhold at a station."""
+    return AckFilter(ACKHOLD, f"qdisc-ackhold-{node}.json", node, "wlan0")
 
 
 def of_radios(stage: str) -> str:

@@ -1,0 +1,1 @@
+../../kernel/net/ipv4/tcp_ackpol_auto.h

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Decisions of the qdisc ackhold, in a C program for user space, and its packaging."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from airtcp import __version__
+from airtcp.kernel import ackhold, source
+from airtcp.paths import REPOSITORY
+
+MODULE = REPOSITORY / "dkms" / "ackhold"
+TESTS = REPOSITORY / "tests" / "guest" / "ackhold"
+HEADER = "ackhold.h"
+
+# A rule, and what is left of the header without it.
+BROKEN = {
+    "duplicates": ("!ackhold_after(seg->ack, flow->ack)", "ackhold_after(flow->ack, seg->ack)"),
+    "flags": ("(seg->flags & ~ACKHOLD_PSH) != ACKHOLD_ACK", "!(seg->flags & ACKHOLD_ACK)"),
+    "options": ("!seg->plain || !ackhold_after", "!ackhold_after"),
+    "data": ("seg->flags == ACKHOLD_ACK && !seg->payload", "seg->flags == ACKHOLD_ACK"),
+    "zero window": ("!seg->window || !flow->window", "!flow->window"),
+    "first window": ("!seg->window || !flow->window", "!seg->window"),
+    "window": ("|| ackhold_shrinks(flow, seg)", ""),
+    "unknown shift": ("seg->window < flow->window", "false"),
+    "timestamp value": ("!ackhold_after(flow->tsval, seg->tsval)", "true"),
+    "timestamp echo": ("!ackhold_after(flow->tsecr, seg->tsecr)", "true"),
+    "timestamps": ("seg->has_ts != flow->has_ts", "false"),
+    "holes": ("!flow->has_hole", "true"),
+    "SACK": ("seg->has_sack || (", "("),
+    "first ACK": ("!flow->is_known || (seg", "(seg"),
+    "one segment": ("|| bytes <= flow->mss", ""),
+    "bound": ("max_hold_us - (u32)(now_us - first_us)", "max_hold_us"),
+    "idle": ("tcp_auto_start(&flow->timing)", "{}"),
+    "order": ("if (verdict.send_held)\n\t\tackhold_sent", "if (false)\n\t\tackhold_sent"),
+    "SYN": ("if (seg->flags & ACKHOLD_SYN) {\n\t\tackhold_start", "if (0) {\n\t\tackhold_start"),
+}
+
+
+def run(directory: Path) -> dict[str, bool]:
+    """Compile the tests with the headers of a directory; whether each one passed, by name."""
+    program = directory / "decisions"
+    command = ["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Wno-sign-compare", "-Werror"]
+    command += [f"-I{TESTS}", f"-I{directory}", f"-I{MODULE}", "-o", str(program)]
+    subprocess.run([*command, str(TESTS / "decisions.c")], check=True)
+    done = subprocess.run([str(program)], capture_output=True, text=True, timeout=60)
+    verdicts = re.findall(r"^(ok|not ok) (\w+)", done.stdout, re.M)
+    assert done.returncode == any(verdict != "ok" for verdict, _ in verdicts)
+    return {name: verdict == "ok" for verdict, name in verdicts}
+
+
+def test_decisions(tmp_path: Path) -> None:
+    passed = run(tmp_path)
+    assert len(passed) > 30
+    assert [name for name in passed if not passed[name]] == []
+
+
+@pytest.mark.parametrize("rule", BROKEN)
+def test_every_rule_has_a_test(rule: str, tmp_path: Path) -> None:
+    old, new = BROKEN[rule]
+    header = (MODULE / HEADER).read_text()
+    assert header.count(old) == 1, old
+    (tmp_path / HEADER).write_text(header.replace(old, new))
+    assert not all(run(tmp_path).values())
+
+
+def test_the_timing_is_that_of_auto() -> None:
+    timing = MODULE / "tcp_ackpol_auto.h"
+    assert timing.resolve() == REPOSITORY / "kernel" / "net" / "ipv4" / timing.name
+
+
+def test_the_version_is_that_of_airtcp() -> None:
+    assert f'PACKAGE_VERSION="{__version__}"' in (MODULE / "dkms.conf").read_text()
+
+
+def test_the_qdisc_is_added_to_the_kernel_after_all_other_changes() -> None:
+    [step] = ackhold.changes()
+    assert all(path.is_file() for path in step.files.values())
+    assert {path.name for path in step.files.values()} >= {"sch_ackhold.c", HEADER}
+    others = {name for each in source.read_changes() for name in each.touched}
+    assert step.touched.isdisjoint(others)
