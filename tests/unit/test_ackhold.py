@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Decisions of the qdisc ackhold, in a C program for user space, and its packaging."""
 
+import argparse
 import re
 import subprocess
 from pathlib import Path
 
 import pytest
+from plans import planned, section
 
 from airtcp import __version__
-from airtcp.kernel import ackhold, source
+from airtcp.cli import sweeping
+from airtcp.experiment.reader import load
+from airtcp.kernel import ackhold, own_policy, source
+from airtcp.kernel.image import Kernel
+from airtcp.kernel.source import Changes
 from airtcp.paths import REPOSITORY
 
 MODULE = REPOSITORY / "dkms" / "ackhold"
@@ -81,3 +87,24 @@ def test_the_qdisc_is_added_to_the_kernel_after_all_other_changes() -> None:
     assert {path.name for path in step.files.values()} >= {"sch_ackhold.c", HEADER}
     others = {name for each in source.read_changes() for name in each.touched}
     assert step.touched.isdisjoint(others)
+
+
+def test_stations_have_the_qdisc() -> None:
+    steps = planned(ack_filter="ackhold", stations=2)
+    added = "tc qdisc add dev wlan0 root ackhold"
+    nodes = ("server", "ap", "station", "station2")
+    counts = [sum(added in line for line in section(steps, node)) for node in nodes]
+    assert counts == [0, 0, 1, 1]
+
+
+def test_only_cases_with_the_qdisc_have_a_kernel_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def build(*_: object, other: Changes, say: object) -> Kernel:
+        return Kernel(Path(), "", "with" if other == ackhold.changes() else str(other))
+
+    monkeypatch.setattr(own_policy, "build", build)
+    options = argparse.Namespace(kernel_source=None)
+    cases = load("ackhold").cases()
+    without = [case for case in cases if case.factors["ack_filter"] == "none"]
+    assert len(without) == 6 < len(cases)
+    assert sweeping.kernel_of(options, None, without).hash == "()"
+    assert sweeping.kernel_of(options, None, cases).hash == "with"

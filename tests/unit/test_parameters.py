@@ -106,7 +106,7 @@ CABLES: dict[str, Plain] = {"access": "ethernet"}
         (
             {**CABLES, "ack_filter": "txq"},
             "ack_filter",
-            "is done by radios; allowed: access wifi",
+            "is done at radios; allowed: access wifi",
         ),
         (
             {"ack_filter": "txq", "queue": "fifo"},
