@@ -7,7 +7,6 @@ Debian's mirror and PyPI, and takes some 15 minutes.
 
 import hashlib
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from pathlib import Path
 import pytest
 from guests import RecordCount, Say
 from installs import make_wheel
+from stockkernels import mirror
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.kernel.image import Kernel
@@ -41,13 +41,6 @@ mount -t tmpfs -o mode=1777 tmpfs "$1/dev/shm"
 exec chroot --userspec={user}:{user} "$1" \
     /usr/bin/env -i HOME=/home/user PATH=/usr/bin:/bin LANG=C.UTF-8 sh -ec "cd; $2"
 """
-
-
-def mirror() -> str:
-    """The Debian mirror of this machine."""
-    command = ["apt-get", "indextargets", "--format", "$(REPO_URI) $(RELEASE)"]
-    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-    return next(line.split()[0] for line in lines if re.search(r"/debian/? \w+$", line))
 
 
 def inside(root: Path, commands: str) -> str:

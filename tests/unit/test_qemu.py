@@ -74,3 +74,11 @@ def test_a_guest_that_counts_instructions_does_not_use_kvm(
     assert argv[argv.index("-accel") + 1] == "tcg"
     assert argv[argv.index("-icount") + 1] == "shift=0,sleep=off"
     assert "-icount" not in qemu.boot(*parts, timeout_wall_s=30).console.read_text()
+
+
+@pytest.mark.usefixtures("fake_qemu")
+def test_guest_gets_an_initramfs(parts: tuple[Kernel, GuestTools, Path], tmp_path: Path) -> None:
+    archive = tmp_path / "initramfs.cpio"
+    with_it = qemu.boot(*parts, initramfs=archive, timeout_wall_s=30).console.read_text()
+    assert with_it.splitlines()[-2:] == ["-initrd", str(archive)]
+    assert "-initrd" not in qemu.boot(*parts, timeout_wall_s=30).console.read_text()

@@ -67,6 +67,7 @@ def boot(
     memory_mb: int = 2048,
     instructions: bool = False,
     parameters: Sequence[str] = (),
+    initramfs: Path | None = None,
     timeout_wall_s: float,
     on_progress: Callable[[float], None] | None = None,
 ) -> GuestResult:
@@ -74,6 +75,7 @@ def boot(
 
     instructions: the guest's clocks advance one nanosecond per instruction and skip idle time, so
     the speed and load of the host have no effect. parameters: appended to the kernel command line.
+    initramfs: for a kernel that needs modules to mount its root; its /init gets the command line.
     A warning, oops or stall of the kernel is a panic. Raises AirtcpError if QEMU is missing.
     """
     program = shutil.which(_PROGRAM)
@@ -83,6 +85,8 @@ def boot(
         )
     accelerator = _COUNTED if instructions else ["-accel", "kvm" if has_kvm() else "tcg"]
     command = _command(program, kernel, tools, run_dir, accelerator, cpus, memory_mb, parameters)
+    if initramfs:
+        command += ["-initrd", str(initramfs.absolute())]
     environment = {"PATH": "/usr/bin:/bin", "HOME": "/"}
     return run_guest(
         command, run_dir, environment, run_dir, timeout_wall_s, on_progress=on_progress

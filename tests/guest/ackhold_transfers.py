@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Downloads over a path with losses to a host with the qdisc ackhold, in a guest.
+
+    ackhold_transfers.py TRANSFERS
+
+Prints one JSON document. The namespace `there` downloads from `here` through `middle`, where netem
+drops data and ACKs, and where data waits, so that ACKs may wait. The qdisc of `there` is removed
+and added again every second.
+"""
+
+import ctypes
+import importlib
+import json
+import multiprocessing
+import socket
+import subprocess
+import sys
+import threading
+import time
+import zlib
+from collections import Counter
+from pathlib import Path
+
+CLONE_NEWNET = 0x40000000
+PORT = 5000
+WORKERS = 2
+REMOVE_EVERY_S = 1.0
+# By family; the same name is a host of each.
+SERVERS = {socket.AF_INET: "10.0.0.1", socket.AF_INET6: "fd00::1"}
+DATA_LOSS, ACK_LOSS = "0.05%", "2%"
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+# dkms/ackhold/ackhold-stats
+ackhold_stats = importlib.import_module("ackhold_stats")
+
+
+def run(command: str) -> str:
+    return subprocess.run(command.split(), check=True, capture_output=True, text=True).stdout
+
+
+def enter(netns: str) -> None:
+    with Path(f"/run/netns/{netns}").open() as file:
+        if libc.setns(file.fileno(), CLONE_NEWNET):
+            raise OSError(ctypes.get_errno(), netns)
+
+
+def build() -> None:
+    Path("/run/netns").mkdir()
+    for name in ("here", "middle", "there"):
+        run(f"ip netns add {name}")
+        run(f"ip netns exec {name} sysctl -qw net.ipv6.conf.all.forwarding=1 net.ipv4.ip_forward=1")
+    for end, number in (("here", 0), ("there", 1)):
+        run(f"ip link add eth0 netns {end} type veth peer name {end} netns middle")
+        # As GRO delivers them, a few segments at a time.
+        run(f"ip -n {end} link set eth0 up gso_max_segs 4")
+        run(f"ip -n middle link set {end} up")
+        run(f"ip -n {end} address add 10.0.{number}.1/24 dev eth0")
+        run(f"ip -n middle address add 10.0.{number}.2/24 dev {end}")
+        prefix = "fd00::" if end == "here" else "fd01::"
+        run(f"ip -n {end} address add {prefix}1/64 dev eth0 nodad")
+        run(f"ip -n middle address add {prefix}2/64 dev {end} nodad")
+        run(f"ip -n {end} route add default via 10.0.{number}.2")
+        run(f"ip -n {end} route add default via {prefix}2")
+    run(
+        "tc -n middle qdisc add dev there root netem "
+        f"delay 5ms rate 60mbit loss {DATA_LOSS} limit 200"
+    )
+    run(f"tc -n middle qdisc add dev here root netem loss {ACK_LOSS}")
+
+
+def pattern(size: int) -> bytes:
+    return (bytes(range(251)) * (size // 251 + 1))[:size]
+
+
+def serve(family: socket.AddressFamily) -> None:
+    enter("here")
+    with socket.create_server((SERVERS[family], PORT), family=family, backlog=64) as server:
+        while True:
+            connection, _ = server.accept()
+            threading.Thread(target=send, args=(connection,)).start()
+
+
+def send(connection: socket.socket) -> None:
+    with connection:
+        connection.settimeout(300)
+        connection.sendall(pattern(int(connection.recv(16))))
+
+
+def receive(number: int, size: int) -> bool:
+    """Whether a transfer was complete."""
+    family = list(SERVERS)[number % 2]
+    with socket.socket(family) as connection:
+        connection.settimeout(300)
+        connection.connect((SERVERS[family], PORT))
+        connection.sendall(b"%d" % size)
+        data = bytearray()
+        while part := connection.recv(1 << 18):
+            data += part
+    return len(data) == size and zlib.crc32(data) == zlib.crc32(pattern(size))
+
+
+def work(first: int, transfers: int, results: "multiprocessing.Queue[bool]") -> None:
+    for number in range(first, transfers, WORKERS):
+        try:
+            results.put(receive(number, 1_000_000 + number * 79_193 % 2_000_000))
+        except OSError:
+            results.put(False)
+
+
+def counters() -> dict[str, int]:
+    """Those of the qdisc and of tc."""
+    [qdisc] = json.loads(run("tc -s -j qdisc show dev eth0"))
+    values: dict[str, int] = dict(ackhold_stats.counters())["eth0"]
+    return values | {f"tc_{name}": qdisc[name] for name in ("drops", "overlimits", "packets")}
+
+
+def main(transfers: int) -> None:
+    build()
+    for family in SERVERS:
+        multiprocessing.Process(target=serve, args=(family,)).start()
+    time.sleep(0.5)
+    enter("there")
+    add = "tc qdisc add dev eth0 root ackhold"
+    remove = "tc qdisc del dev eth0 root"
+    run(add)
+    results: multiprocessing.Queue[bool] = multiprocessing.Queue()
+    workers = [
+        multiprocessing.Process(target=work, args=(first, transfers, results))
+        for first in range(WORKERS)
+    ]
+    for worker in workers:
+        worker.start()
+    total: Counter[str] = Counter()
+    longest_us, complete, finished, added, removed_while_holding = 0, 0, 0, 1, 0
+    while finished < transfers:
+        time.sleep(REMOVE_EVERY_S)
+        found = counters()
+        longest_us = max(longest_us, found.pop("longest_us"))
+        removed_while_holding += found.pop("holding") > 0
+        total.update(found)
+        run(remove)
+        run(add)
+        added += 1
+        while not results.empty():
+            complete += results.get()
+            finished += 1
+        Path("progress-of-transfers").write_text(f"{complete} of {finished}\n")
+    run(remove)
+    run("rmmod sch_ackhold")
+    found = {"complete": complete, "longest_us": longest_us, "added": added}
+    found |= {"removed_while_holding": removed_while_holding}
+    print(json.dumps(total | found))
+    for child in multiprocessing.active_children():
+        child.kill()
+
+
+if __name__ == "__main__":
+    multiprocessing.set_start_method("fork")
+    main(int(sys.argv[1]))
