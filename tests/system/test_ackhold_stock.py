@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The qdisc ackhold on Debian's own kernels: build without warnings, transfers with losses.
 
-The guest's clock counts its instructions, so that times do not depend on the host.
+On Linux 6.12 the guest's clock counts its instructions, so that times do not depend on the host; 6.1
+does not boot with such a clock.
 AIRTCP_TEST_ACKHOLD is the number of transfers (`make ackhold-check`: 1000). It needs root and
 Debian's mirror, and takes half an hour.
 """
@@ -30,21 +31,22 @@ pytestmark = [
 ]
 
 MODULE = REPOSITORY / "dkms" / "ackhold"
-# Linux 6.1 and 6.12.
-SUITES = ("bookworm", "bookworm-backports")
+# Linux 6.1 and 6.12; whether the guest's clock counts instructions.
+SUITES = {"bookworm": False, "bookworm-backports": True}
 NEEDED = ("virtio_pci", "9pnet_virtio", "9p", "veth", "sch_netem")
 MAX_HOLD_US = 20_000
-# Of the timer, in a guest of 1,000 MIPS that is busy.
-LATE_US = 500
+# By how much the timer may be late: in a busy guest of 1,000 MIPS, or while a processor of the guest
+# waits for one of the host.
+LATE_US = {True: 500, False: 100_000}
 
 DKMS = """\
 name=airtcp-ackhold/$(sed -n 's/^PACKAGE_VERSION="\\(.*\\)"/\\1/p' /usr/src/ackhold/dkms.conf)
 mv /usr/src/ackhold "/usr/src/$(echo "$name" | tr / -)"
 release=$(ls /lib/modules)
 dkms install "$name" -k "$release"
-modinfo -k "$release" sch_ackhold
+modinfo "/lib/modules/$release/updates/dkms/sch_ackhold.ko"
 dkms remove "$name" --all
-! modinfo -k "$release" sch_ackhold
+[ -z "$(find /lib/modules -name 'sch_ackhold*')" ]
 """
 
 
@@ -53,8 +55,14 @@ def stock(request: pytest.FixtureRequest) -> StockKernel:
     return fetch(request.param)
 
 
+@pytest.fixture
+def counted(stock: StockKernel) -> bool:
+    """Whether the guest's clock counts instructions."""
+    return SUITES[stock.root.name]
+
+
 def test_transfers_complete_and_no_ack_waits_longer_than_allowed(
-    stock: StockKernel, tools: GuestTools, tmp_path: Path
+    stock: StockKernel, counted: bool, tools: GuestTools, tmp_path: Path
 ) -> None:
     module = build(stock, MODULE, tmp_path / "module")
     run_dir = tmp_path / "run"
@@ -70,7 +78,7 @@ def test_transfers_complete_and_no_ack_waits_longer_than_allowed(
         tools,
         run_dir,
         cpus=2,
-        instructions=True,
+        instructions=counted,
         initramfs=initramfs(stock, NEEDED, [module], tmp_path),
         timeout_wall_s=600 + 20 * TRANSFERS,
     )
@@ -84,7 +92,7 @@ def test_transfers_complete_and_no_ack_waits_longer_than_allowed(
     # With few transfers, these may not occur.
     if TRANSFERS >= 1000:
         assert found["expired"] > 0 < found["removed_while_holding"], found
-    assert found["longest_us"] <= MAX_HOLD_US + LATE_US, found
+    assert found["longest_us"] <= MAX_HOLD_US + LATE_US[counted], found
     # What tc shows without a plugin; it was asked a little earlier.
     assert found["tc_overlimits"] == pytest.approx(found["held"], rel=0.1)
     assert found["tc_drops"] == pytest.approx(found["replaced"], rel=0.1)
