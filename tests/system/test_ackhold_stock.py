@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The qdisc ackhold on Debian's own kernels: build without warnings, transfers with losses.
 
-On Linux 6.12 the guest's clock counts its instructions, so that times do not depend on the host; 6.1
-does not boot with such a clock.
+On Linux 6.12 the guest's clock counts its instructions, so that times do not depend on the host;
+6.1 does not boot with such a clock.
 AIRTCP_TEST_ACKHOLD is the number of transfers (`make ackhold-check`: 1000). It needs root and
 Debian's mirror, and takes half an hour.
 """
@@ -35,8 +35,8 @@ MODULE = REPOSITORY / "dkms" / "ackhold"
 SUITES = {"bookworm": False, "bookworm-backports": True}
 NEEDED = ("virtio_pci", "9pnet_virtio", "9p", "veth", "sch_netem")
 MAX_HOLD_US = 20_000
-# By how much the timer may be late: in a busy guest of 1,000 MIPS, or while a processor of the guest
-# waits for one of the host.
+# By how much the timer may be late: in a busy guest of 1,000 MIPS, or while a processor of the
+# guest waits for one of the host.
 LATE_US = {True: 500, False: 100_000}
 
 DKMS = """\
@@ -87,10 +87,10 @@ def test_transfers_complete_and_no_ack_waits_longer_than_allowed(
     assert splats(result.console) == []
     found = json.loads((run_dir / "output.json").read_text())
     assert found["complete"] == TRANSFERS, found
-    assert found["held"] > TRANSFERS, found
     assert found["replaced"] > 0 < found["expired"] + found["flushed"], found
     # With few transfers, these may not occur.
     if TRANSFERS >= 1000:
+        assert found["held"] > TRANSFERS, found
         assert found["expired"] > 0 < found["removed_while_holding"], found
     assert found["longest_us"] <= MAX_HOLD_US + LATE_US[counted], found
     # What tc shows without a plugin; it was asked a little earlier.
