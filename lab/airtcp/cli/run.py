@@ -3,7 +3,9 @@
 
 import argparse
 import shlex
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from airtcp import interrupts
 from airtcp.cli.common import experiment_of, own_policy_of, settings_of, warn
@@ -24,7 +26,7 @@ from airtcp.experiment.experiment import Case, Experiment
 from airtcp.kernel.own_policy import OwnPolicy
 from airtcp.paths import PROGRAM
 from airtcp.results import documents, reproduction, table
-from airtcp.sweep.session import SweepResult, measure
+from airtcp.sweep.session import Options, SweepResult, measure
 
 
 def add(verbs: Verbs) -> None:
@@ -50,6 +52,14 @@ def add(verbs: Verbs) -> None:
         help="run each case with seeds 1 to N (default: 1)",
     )
     add_where(run)
+    run.add_argument(
+        "--hosts",
+        metavar="FILE",
+        type=Path,
+        help="measure on real machines, a server, a station and optionally an access point, which "
+        "FILE (hosts.yaml) names and OpenSSH reaches, one run after the other; see "
+        "docs/how-to/hosts.md",
+    )
     run.add_argument(
         "--title", metavar="TEXT", help="title of the results (default: that of the experiment)"
     )
@@ -77,7 +87,7 @@ def _run(options: argparse.Namespace) -> int:
     cases = _cases(options, experiment)
     warn(cases)
     out_dir = make_out_dir(options, experiment.name)
-    measured = measure(sweep_options_of(options, policy, cases), experiment, cases, out_dir)
+    measured = measure(_options(options, policy, cases), experiment, cases, out_dir)
     if measured.document:
         if options.json:
             print(measured.document.text(), end="")
@@ -85,6 +95,21 @@ def _run(options: argparse.Namespace) -> int:
             following = f"next: {PROGRAM} report {shlex.quote(str(out_dir))}"
             print(f"{table.table(measured.document)}\n\n{out_dir / documents.FILE}; {following}")
     return _code(measured)
+
+
+def _options(
+    options: argparse.Namespace, policy: OwnPolicy | None, cases: Sequence[Case]
+) -> Options:
+    if not options.hosts:
+        return sweep_options_of(options, policy, cases)
+    for name in ("jobs", "cluster", "policy", "kernel_source"):
+        if getattr(options, name):
+            raise InputError(f"--hosts: not allowed with --{name.replace('_', '-')}")
+    from airtcp.hosts import inventory
+    from airtcp.sweep.hostsweep import HostOptions
+
+    hosts = inventory.read(options.hosts)
+    return HostOptions(hosts, options.seeds, options.command, say, options.verify)
 
 
 def _code(measured: SweepResult) -> int:
@@ -95,11 +120,11 @@ def _code(measured: SweepResult) -> int:
 
 def _run_all(options: argparse.Namespace, policy: OwnPolicy | None) -> int:
     """Run every experiment, then write the reproduction page. A failed run does not stop it."""
-    single = (options.set, options.duration, options.title, options.json)
+    single = (options.set, options.duration, options.title, options.json, options.hosts)
     if not (options.quick or options.full) or any(single):
         raise InputError(
             "run all: requires --quick or --full, and allows none of --set --duration --title "
-            "--json"
+            "--json --hosts"
         )
     out_dir = make_out_dir(options, catalogue.ALL)
     documents, code = [], 0

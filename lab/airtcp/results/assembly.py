@@ -55,7 +55,7 @@ class _CaseRuns:
 def document(
     experiment: Experiment,
     cases: Sequence[Case],
-    kernel: Kernel,
+    kernel: Kernel | KernelRecord,
     results: Iterable[tuple[Case, RunRecord]],
     command: str,
 ) -> SweepDocument:

@@ -29,8 +29,7 @@ _STEP_S = 0.2
 _MIN_STEPS = 20
 
 # In the file, probing starts when the guest boots. Flent requires microseconds.
-_BOOT = datetime.fromtimestamp(EPOCH_NS // 10**9, tz=UTC)
-_BOOT_TEXT = _BOOT.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+BOOT = datetime.fromtimestamp(EPOCH_NS // 10**9, tz=UTC)
 
 
 class _Series(NamedTuple):
@@ -41,19 +40,23 @@ class _Series(NamedTuple):
     samples: Sequence[tuple[float, float]] = ()
 
 
-def write(path: Path, run_dir: Path, testbed: Testbed, title: str) -> None:
-    """Write the run in run_dir as a .flent.gz. Raises AirtcpError if its files are missing."""
+def write(path: Path, run_dir: Path, testbed: Testbed, title: str, began: datetime = BOOT) -> None:
+    """Write the run in run_dir as a .flent.gz. Raises AirtcpError if its files are missing.
+
+    began: when probing started; default: the boot of the guest.
+    """
     parameters, bulk = testbed.parameters, bool(testbed.bulk)
     ends_s, series = (_bulk if bulk else _exchanges)(run_dir, testbed)
     total_s = float(ends_s[-1])
-    epoch_s = _BOOT.timestamp()
+    epoch_s = began.timestamp()
+    began_text = began.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     document = {
         "version": _FORMAT,
         "metadata": {
             "NAME": test_name(testbed),
             "TITLE": title,
-            "TIME": _BOOT_TEXT,
-            "T0": _BOOT_TEXT,
+            "TIME": began_text,
+            "T0": began_text,
             "HOST": testbed.hosts[0].addresses[0],
             "LOCAL_HOST": testbed.stations[0].name,
             "DELAY": round(parameters.baseline_s),

@@ -47,15 +47,19 @@ _FATES = {
 }
 
 
-def compute(run_dir: Path, testbed: Testbed) -> dict[str, Value]:
+def compute(run_dir: Path, testbed: Testbed, on_hosts_s: float | None = None) -> dict[str, Value]:
     """All metrics of METRICS for the run in run_dir; None for those that do not apply.
+
+    on_hosts_s: length of the transfer if real hosts did the run; then nothing on the path and on
+    the air is counted.
 
     Not applicable: metrics of other workloads and directions, of TCP in a run of UDP, of probes
     that were off, fairness with one station or flow, samples of too short connections. Metrics of
     TCP are over all connections, those of latency over all stations. Raises AirtcpError if a file
     is missing or corrupt, or if frames are missing in the counters of the radios.
     """
-    check_fates(run_dir)
+    if on_hosts_s is None:
+        check_fates(run_dir)
     values: dict[str, Value] = dict.fromkeys(METRICS)
     measured = []
     for name in dict.fromkeys(flow.workload for flow in testbed.flows):
@@ -69,11 +73,15 @@ def compute(run_dir: Path, testbed: Testbed) -> dict[str, Value]:
         )
     if traces := [trace for workload in measured for trace in workload.traces]:
         values |= sampled(run_dir, traces)
-    values |= _probed(run_dir, testbed) | _path(run_dir, testbed)
+    values |= _probed(run_dir, testbed)
+    if on_hosts_s is None:
+        values |= _path(run_dir, testbed)
     if values["data_segments"] is not None:
         packets = sum(values[name] or 0 for name in ("data_segments", "acks_sent"))
         packets -= values["acks_filtered"] or 0
-        values["packets_per_s"] = packets / (read_airsim(run_dir)["time_ns"] / 1e9)
+        values["packets_per_s"] = packets / (on_hosts_s or read_airsim(run_dir)["time_ns"] / 1e9)
+    if on_hosts_s is not None:
+        return values
     if AIR in testbed.captures:
         values["mac_acks_per_s"] = _mac_acks_per_s(run_dir, testbed)
     if not testbed.radios:

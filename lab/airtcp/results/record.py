@@ -104,12 +104,44 @@ class FlowRecord(Document):
     cwnd_segments_max: Value = None
 
 
+class HostRecord(Document):
+    """A real host of a run.
+
+    ssh: its destination in hosts.yaml. ack_policies: empty on plain Linux. clock_ahead_ms: of its
+    clock relative to that of the machine that wrote the result, which times are corrected by.
+    radio: what iw reported before the first run, null without a radio. driver: increase of the
+    driver's counters during the run, by name, for all its stations; null without a radio.
+    """
+
+    ssh: str
+    kernel: str
+    ack_policies: tuple[str, ...]
+    clock_ahead_ms: float
+    clock_error_ms: float
+    radio: Mapping[str, str | float] | None
+    driver: Mapping[str, int] | None
+
+
+class MeasuredOn(Document):
+    """Real hosts of a run, by their names in hosts.yaml.
+
+    not_applied: parameters of the case that they ignored; not_measured: metrics that are null. Both
+    with the reason.
+    """
+
+    hosts: Mapping[str, HostRecord]
+    not_applied: Mapping[str, str]
+    not_measured: Mapping[str, str]
+
+
 class RunRecord(Document):
     """One run. status: `ok`, or the kind of failure; error: one line about it.
 
     parameters and network are as in YAML, with the names of the version that wrote them. Only
     custom topologies have network and flows. identity: a hash of everything that determines the
     run. Of equal runs, only cost and provenance differ; results of earlier versions have none.
+    measured_on: null for simulated runs; for others kernel has the versions of all hosts, and the
+    length of the run is wall time.
     """
 
     schema_version: int = Field(SCHEMA, alias="schema")
@@ -125,6 +157,7 @@ class RunRecord(Document):
     flows: tuple[FlowRecord, ...] = ()
     kernel: KernelRecord
     provenance: Provenance | None = None
+    measured_on: MeasuredOn | None = None
     identity: str
 
     @model_serializer(mode="wrap")

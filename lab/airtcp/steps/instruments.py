@@ -9,7 +9,7 @@ from airtcp.testbed.model import AIR, PORT, Testbed
 LEAD_S = 1
 
 # Captured bytes of a packet: headers, on the air including radiotap and 802.11.
-_CAPTURED_BYTES, _CAPTURED_ON_AIR_BYTES = 128, 160
+CAPTURED_BYTES, _CAPTURED_ON_AIR_BYTES = 128, 160
 _CAPTURE_BUFFER_KIB = 16384
 
 CAPTURE_FLUSH_S = 1.1
@@ -57,7 +57,7 @@ def capture(parameters: Parameters, point: str, device: str) -> list[Step]:
     # root may do on the host. -Z root: do not drop privileges.
     tcpdump = run(
         f"{limit}tcpdump -Z root -n -i {device} "
-        f"-s {_CAPTURED_ON_AIR_BYTES if on_air else _CAPTURED_BYTES} "
+        f"-s {_CAPTURED_ON_AIR_BYTES if on_air else CAPTURED_BYTES} "
         f"-B {_CAPTURE_BUFFER_KIB} --time-stamp-precision=nano -w -",
         node="" if on_air else point,
         stdout=f"{point}.pcap",

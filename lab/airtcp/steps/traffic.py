@@ -9,6 +9,7 @@ of the run.
 
 from collections.abc import Sequence
 
+from airtcp.parameters import Parameters
 from airtcp.paths import BEGAN
 from airtcp.steps import cpu_cost, events, filters, wifi
 from airtcp.steps.instruments import CAPTURE_FLUSH_S, LEAD_S, instruments, traces_end
@@ -144,13 +145,18 @@ def _probes(testbed: Testbed) -> list[Step]:
 
 
 def _probe(testbed: Testbed, probe: Probe) -> Run:
-    parameters = testbed.parameters
+    argv = probe_command(testbed.parameters, probe)
+    return Run(argv, node=probe.node, stdout=probe.file, required=False)
+
+
+def probe_command(parameters: Parameters, probe: Probe) -> tuple[str, ...]:
+    """The command at the probe's node; it ends by itself."""
     length_s = round(parameters.duration_s + 2 * parameters.baseline_s)
     command = f"ping -n -D -i {probe.interval_s:g} -w {length_s} {probe.address}"
     if probe.tool == "udp":
         options = f"{RRUL_CLASSES[probe.service]} {round(probe.interval_s * 1e6)}"
         command = f"udpecho probe {probe.address} {options} {length_s}"
-    return Run(tuple(command.split()), node=probe.node, stdout=probe.file, required=False)
+    return tuple(command.split())
 
 
 def _probes_end(testbed: Testbed) -> list[Step]:

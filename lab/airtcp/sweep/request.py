@@ -48,31 +48,18 @@ def run_directory(out_dir: Path, case: Case, seed: int) -> Path:
     return out_dir / RUNS / case.slug / f"seed-{seed}"
 
 
-@dataclass(frozen=True, eq=False)
-class RunRequest:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Request:
     """A requested run. Compared by object identity, so that it can be a key.
 
-    plan: its steps. identity: a hash of everything that determines the run: kernel, guest programs,
-    plan, topology, parameters, factors, seed, and the code that computes results. command: for the
-    record of the run.
+    identity: a hash of everything that determines the run. command: for the record of the run.
     """
 
-    kernel: Kernel
-    tools: GuestTools
     case: Case
     seed: int
     testbed: Testbed
-    plan: Sequence[Step]
     identity: str
     command: str = ""
-
-    @classmethod
-    def of(
-        cls, kernel: Kernel, tools: GuestTools, case: Case, seed: int, command: str = ""
-    ) -> "RunRequest":
-        """The run of a case with a seed."""
-        [request] = requests(kernel, tools, [case], [seed], command)
-        return request
 
     @property
     def name(self) -> str:
@@ -83,6 +70,27 @@ class RunRequest:
     def directory(self, out_dir: Path) -> Path:
         """The directory of the run."""
         return run_directory(out_dir, self.case, self.seed)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RunRequest(Request):
+    """A run in the laboratory.
+
+    plan: its steps. identity: of kernel, guest programs, plan, topology, parameters, factors, seed,
+    and the code that computes results.
+    """
+
+    kernel: Kernel
+    tools: GuestTools
+    plan: Sequence[Step]
+
+    @classmethod
+    def of(
+        cls, kernel: Kernel, tools: GuestTools, case: Case, seed: int, command: str = ""
+    ) -> "RunRequest":
+        """The run of a case with a seed."""
+        [request] = requests(kernel, tools, [case], [seed], command)
+        return request
 
 
 def requests(
@@ -100,7 +108,12 @@ def requests(
         planned.append((case, testbed, steps, _hash_of_case(kernel, tools, case, steps)))
     return [
         RunRequest(
-            *(kernel, tools, case, seed, testbed, steps),
+            kernel=kernel,
+            tools=tools,
+            case=case,
+            seed=seed,
+            testbed=testbed,
+            plan=steps,
             identity=hashlib.sha256(f"{common} {seed}".encode()).hexdigest(),
             command=command,
         )

@@ -9,6 +9,7 @@ import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
 from airtcp import atomicfile
@@ -28,7 +29,7 @@ from airtcp.results.record import (
     RunRecord,
 )
 from airtcp.steps.workloads import WORKLOADS
-from airtcp.sweep.request import RunRequest
+from airtcp.sweep.request import Request, RunRequest
 from airtcp.testbed.default import access_rate_bps
 from airtcp.testbed.model import Testbed
 
@@ -44,7 +45,7 @@ def expected_virtual_s(testbed: Testbed) -> float:
     return max(ends_s) + 2 * testbed.parameters.baseline_s + 5
 
 
-def finished(request: RunRequest, out_dir: Path, known: bool, say: Say) -> RunRecord | None:
+def finished(request: Request, out_dir: Path, known: bool, say: Say) -> RunRecord | None:
     """The record of the requested run, if it is finished and undamaged; otherwise None.
 
     say is called if it is finished but files are missing or have changed. Without result.json, it
@@ -131,10 +132,10 @@ def _measured(request: RunRequest, ended: GuestResult, run_dir: Path) -> _Measur
         return _Measured(ended.status, _failure(ended, run_dir))
     testbed = request.testbed
     try:
-        _convert_captures(run_dir, testbed)
+        convert_captures(run_dir, testbed)
         values = metrics.compute(run_dir, testbed)
         flows = metrics.flows(run_dir, testbed) if request.case.network else ()
-        _write_series(run_dir, testbed, request.case, request.seed)
+        write_series(run_dir, testbed, request.case, request.seed)
     except AirtcpError as error:
         return _Measured("failed", str(error))
     return _Measured(ended.status, None, values, flows)
@@ -181,18 +182,22 @@ def _virtual_s(run_dir: Path) -> float | None:
     return None
 
 
-def _convert_captures(run_dir: Path, testbed: Testbed) -> None:
+def convert_captures(run_dir: Path, testbed: Testbed) -> None:
+    """Write *.pcapng instead of the captures of tcpdump."""
     for point, device in testbed.captures.items():
         pcap = run_dir / f"{point}.pcap"
         capture.convert(pcap, run_dir / f"{point}.pcapng", device)
         pcap.unlink()
 
 
-def _write_series(run_dir: Path, testbed: Testbed, case: Case, seed: int) -> None:
+def write_series(
+    run_dir: Path, testbed: Testbed, case: Case, seed: int, began: datetime = flent.BOOT
+) -> None:
+    """Write series.csv and run.flent.gz. began: when probing started."""
     if testbed.bulk:
         timeseries.write_csv(run_dir / "series.csv", run_dir, testbed)
     title = " ".join([*(f"{name}={value}" for name, value in case.factors.items()), f"seed={seed}"])
-    flent.write(run_dir / "run.flent.gz", run_dir, testbed, title)
+    flent.write(run_dir / "run.flent.gz", run_dir, testbed, title, began)
 
 
 def _failure(ended: GuestResult, run_dir: Path) -> str:

@@ -4,8 +4,10 @@
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from airtcp import atomicfile, interrupts, provenance
 from airtcp.backends.guesttools import GuestTools
@@ -16,20 +18,55 @@ from airtcp.kernel.image import Kernel
 from airtcp.results import artifacts, assembly, documents, record
 from airtcp.results.documents import SweepDocument
 from airtcp.results.index import Index
-from airtcp.results.record import RESULT_FILE, RunRecord
+from airtcp.results.record import RESULT_FILE, KernelRecord, RunRecord
 from airtcp.sweep.certificates import Certificates
-from airtcp.sweep.request import RunRequest, requests
-from airtcp.sweep.sweep import Failure, Outcome, Progress, collect, split, sweep
+from airtcp.sweep.request import Request, RunRequest, requests
+from airtcp.sweep.sweep import Failure, Outcome, Progress, Watch, collect, split, sweep
 
 # Contains the name of the experiment of a directory, even before results.json is written.
 _EXPERIMENT = ".experiment"
 
 
-@dataclass(frozen=True)
-class SweepOptions:
-    """How runs are done. seeds: runs per case; jobs: parallel runs (None: one per core).
+class Machines(Protocol):
+    """What executes the runs of a sweep. kernel: for results.json."""
+
+    @property
+    def kernel(self) -> Kernel | KernelRecord: ...
+
+    def requests(self, cases: Sequence[Case]) -> Sequence[Request]:
+        """All runs, in the order in which they are done."""
+        ...
+
+    def execute(self, todo: Sequence[Request], out_dir: Path, watch: Watch) -> Outcome:
+        """Do some of the runs."""
+        ...
+
+
+class Options(Protocol):
+    """How runs are done. seeds: runs per case; command: the present one; say: for messages.
 
     verify: read all files of finished runs, even if their sizes and times have not changed.
+    """
+
+    @property
+    def seeds(self) -> int: ...
+    @property
+    def command(self) -> str: ...
+    @property
+    def say(self) -> Callable[[str], None]: ...
+    @property
+    def verify(self) -> bool: ...
+
+    def machines(self, cases: Sequence[Case]) -> AbstractContextManager[Machines]:
+        """The machines as long as they are needed."""
+        ...
+
+
+@dataclass(frozen=True)
+class SweepOptions:
+    """Options of runs in guests, which are their own machines.
+
+    jobs: parallel runs (None: one per core). cluster: a scheduler or a file; None: this machine.
     """
 
     kernel: Kernel
@@ -42,6 +79,21 @@ class SweepOptions:
     say: Callable[[str], None]
     verify: bool = False
 
+    def machines(self, cases: Sequence[Case]) -> AbstractContextManager["SweepOptions"]:
+        return nullcontext(self)
+
+    def requests(self, cases: Sequence[Case]) -> Sequence[Request]:
+        return requests(self.kernel, self.tools, cases, range(1, self.seeds + 1), self.command)
+
+    def execute(self, todo: Sequence[Request], out_dir: Path, watch: Watch) -> Outcome:
+        runs = [job for job in todo if isinstance(job, RunRequest)]
+        if not self.cluster:
+            return sweep(runs, out_dir, self.jobs or os.cpu_count() or 1, watch, self.say)
+        from airtcp.sweep import cluster
+
+        where = cluster.Cluster(self.cluster, self.jobs, self.certificates)
+        return collect(cluster.events(runs, out_dir, where, self.say), watch)
+
 
 @dataclass(frozen=True)
 class SweepResult:
@@ -53,7 +105,7 @@ class SweepResult:
 
 
 def measure(
-    options: SweepOptions, experiment: Experiment, cases: Sequence[Case], out_dir: Path
+    options: Options, experiment: Experiment, cases: Sequence[Case], out_dir: Path
 ) -> SweepResult:
     """Execute the runs that are missing in out_dir; write results.json and results.parquet.
 
@@ -90,32 +142,33 @@ def _experiment_of_results(out_dir: Path) -> str | None:
 
 
 def _measure(
-    options: SweepOptions, experiment: Experiment, cases: Sequence[Case], out_dir: Path
+    options: Options, experiment: Experiment, cases: Sequence[Case], out_dir: Path
 ) -> SweepResult:
     index = Index(out_dir)
     try:
-        return _measure_indexed(options, experiment, cases, out_dir, index)
+        with options.machines(cases) as machines:
+            return _measure_with(machines, options, experiment, cases, out_dir, index)
     finally:
         index.close()
 
 
-def _measure_indexed(
-    options: SweepOptions,
+def _measure_with(
+    machines: Machines,
+    options: Options,
     experiment: Experiment,
     cases: Sequence[Case],
     out_dir: Path,
     index: Index,
 ) -> SweepResult:
     provenance.commit()  # cached, for the processes of runs
-    seeds = range(1, options.seeds + 1)
-    jobs = requests(options.kernel, options.tools, cases, seeds, options.command)
+    jobs = machines.requests(cases)
     known = set(index.identities)
     if options.verify or not index.has_tables():
         known |= _finished_before(out_dir, options.say)
     done, todo = split(jobs, out_dir, index, known, options.say, verify=options.verify)
     if done:
         options.say(f"{len(done)} of {len(jobs)} runs are in {out_dir} already")
-    outcome = _do(options, todo, out_dir, index)
+    outcome = machines.execute(todo, out_dir, _watch(todo, out_dir, index))
 
     failures = dict(outcome.failures)
     stopped = outcome.stopped
@@ -124,7 +177,7 @@ def _measure_indexed(
         runs, changed = _records([*done, *outcome.recorded], out_dir)
         failures |= changed
         if runs:
-            document = assembly.document(experiment, cases, options.kernel, runs, options.command)
+            document = assembly.document(experiment, cases, machines.kernel, runs, options.command)
             try:
                 document = write_tables(out_dir, document)
                 index.add_tables()
@@ -146,8 +199,8 @@ def _measure_indexed(
 
 
 def _records(
-    jobs: Sequence[RunRequest], out_dir: Path
-) -> tuple[list[tuple[Case, RunRecord]], dict[RunRequest, str]]:
+    jobs: Sequence[Request], out_dir: Path
+) -> tuple[list[tuple[Case, RunRecord]], dict[Request, str]]:
     """The records of runs with their cases; for those that have changed since, what is wrong."""
     records: list[tuple[Case, RunRecord]] = []
     changed = {}
@@ -189,26 +242,20 @@ def write_tables(out_dir: Path, document: SweepDocument) -> SweepDocument:
     return document
 
 
-def _do(options: SweepOptions, todo: Sequence[RunRequest], out_dir: Path, index: Index) -> Outcome:
+def _watch(todo: Sequence[Request], out_dir: Path, index: Index) -> Watch:
+    """Show the progress, and add finished runs to the index."""
     progress = Progress(todo, _write, sys.stderr.isatty())
 
     def watch(
-        running: Sequence[tuple[RunRequest, float]],
-        job: RunRequest | None,
+        running: Sequence[tuple[Request, float]],
+        job: Request | None,
         end: RunRecord | Failure | None,
     ) -> None:
         if job is not None and isinstance(end, RunRecord) and end.ok:
             index.add(job.identity, job.directory(out_dir))
         progress(running, job, end)
 
-    if not options.cluster:
-        jobs = options.jobs or os.cpu_count() or 1
-        return sweep(todo, out_dir, jobs, watch, options.say)
-    from airtcp.sweep import cluster
-
-    where = cluster.Cluster(options.cluster, options.jobs, options.certificates)
-    events = cluster.events(todo, out_dir, where, options.say)
-    return collect(events, watch)
+    return watch
 
 
 def _write(text: str) -> None:

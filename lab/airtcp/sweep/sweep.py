@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 from airtcp import interrupts
 from airtcp.backends import hostlimits, uml
@@ -27,7 +27,7 @@ from airtcp.results import index as index_of_runs
 from airtcp.results.index import Index
 from airtcp.results.record import RESULT_FILE, RunRecord
 from airtcp.steps.workloads import HEADLINES
-from airtcp.sweep.request import RunRequest
+from airtcp.sweep.request import Request, RunRequest
 from airtcp.sweep.run import Say, expected_virtual_s, finished, run_one
 
 _POLL_S = 0.5
@@ -60,8 +60,8 @@ class Outcome:
     remaining runs were not tried; empty if all were.
     """
 
-    recorded: list[RunRequest]
-    failures: dict[RunRequest, str]
+    recorded: list[Request]
+    failures: dict[Request, str]
     interrupted: bool
     stopped: str = ""
 
@@ -74,15 +74,18 @@ class _Worker:
     oom_kills: int = field(default_factory=hostlimits.oom_kills)
 
 
+_R = TypeVar("_R", bound=Request)
+
+
 def split(
-    requests: Sequence[RunRequest],
+    requests: Sequence[_R],
     out_dir: Path,
     index: Index,
     known: Collection[str],
     say: Say,
     *,
     verify: bool = False,
-) -> tuple[list[RunRequest], list[RunRequest]]:
+) -> tuple[list[_R], list[_R]]:
     """The finished runs, and the runs that are still to be done.
 
     Reads the files only of runs that are not in the index or have changed since; those that are
@@ -97,7 +100,7 @@ def split(
         and (request.identity in known or (request.directory(out_dir) / RESULT_FILE).exists())
     ]
 
-    def read(request: RunRequest) -> str:
+    def read(request: Request) -> str:
         before = index_of_runs.stamp(request.identity, request.directory(out_dir))
         return before if finished(request, out_dir, request.identity in known, say) else ""
 
@@ -113,13 +116,13 @@ def split(
 class Event(NamedTuple):
     """The running jobs of a sweep with their virtual times, and optionally one that has ended."""
 
-    running: Sequence[tuple[RunRequest, float]]
-    job: RunRequest | None = None
+    running: Sequence[tuple[Request, float]]
+    job: Request | None = None
     end: RunRecord | Failure | None = None
 
 
 Watch = Callable[
-    [Sequence[tuple[RunRequest, float]], RunRequest | None, RunRecord | Failure | None], None
+    [Sequence[tuple[Request, float]], Request | None, RunRecord | Failure | None], None
 ]
 
 
@@ -141,8 +144,8 @@ def sweep(
 def collect(events: Generator[Event], watch: Watch) -> Outcome:
     """Handle the events of a sweep until its end, Ctrl-C or StopError, and close the generator."""
     # Records stay in their files: a process with many of them would take longer to fork.
-    recorded: list[RunRequest] = []
-    failures: dict[RunRequest, str] = {}
+    recorded: list[Request] = []
+    failures: dict[Request, str] = {}
     interrupted, stopped = False, ""
     try:
         try:
@@ -345,7 +348,7 @@ def _virtual_s(worker: _Worker, out_dir: Path) -> float:
 class Progress:
     """Shows progress: a line that is rewritten on a terminal, otherwise a line for each run."""
 
-    def __init__(self, todo: Sequence[RunRequest], write: Callable[[str], None], tty: bool) -> None:
+    def __init__(self, todo: Sequence[Request], write: Callable[[str], None], tty: bool) -> None:
         self._weights = {job: expected_virtual_s(job.testbed) for job in todo}
         self._total_s = sum(self._weights.values())
         self._ended = 0
@@ -356,8 +359,8 @@ class Progress:
 
     def __call__(
         self,
-        running: Sequence[tuple[RunRequest, float]],
-        job: RunRequest | None,
+        running: Sequence[tuple[Request, float]],
+        job: Request | None,
         end: RunRecord | Failure | None,
     ) -> None:
         if job is not None and end is not None:
@@ -374,7 +377,7 @@ class Progress:
     def _line(self, text: str) -> None:
         self._write(f"\r\033[K{text}\n" if self._tty else f"{text}\n")
 
-    def _eta_s(self, running: Sequence[tuple[RunRequest, float]]) -> float | None:
+    def _eta_s(self, running: Sequence[tuple[Request, float]]) -> float | None:
         """Remaining wall time in seconds, at the average speed so far."""
         done = self._ended_s + sum(min(virtual_s, self._weights[job]) for job, virtual_s in running)
         elapsed_s = time.monotonic() - self._began

@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The hosts as long as a sweep lasts, and one run on them."""
+
+import io
+import json
+import tarfile
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+from airtcp import interrupts
+from airtcp.errors import AirtcpError, StopError
+from airtcp.files import ss
+from airtcp.hosts import preflight, settings
+from airtcp.hosts.inventory import EndEntry, Inventory, Role
+from airtcp.hosts.preflight import Facts
+from airtcp.hosts.settings import Call
+from airtcp.hosts.ssh import LostError, Remote, Say
+from airtcp.steps.instruments import CAPTURED_BYTES, LEAD_S
+from airtcp.steps.traffic import probe_command
+from airtcp.steps.workloads.bulk import client, server
+from airtcp.testbed.model import Flow, Probe, Testbed
+
+_SETUP_S = 30
+"""A program may need this much longer than the transfer."""
+
+# Times are relative to this long before a run, so that they are positive.
+_BEFORE_NS = 60 * 10**9
+
+
+class HostsLab:
+    """Installs the agents in `with`; afterwards all settings are restored, whatever happens."""
+
+    def __init__(self, inventory: Inventory, captures: bool, say: Say) -> None:
+        self._inventory = inventory
+        self._captures = captures
+        self._say = say
+        self._remotes = [Remote(role, entry, inventory) for role, entry in inventory.entries]
+        self.facts: dict[str, Facts] = {}
+        self._epoch_ns = 0
+
+    def __enter__(self) -> "HostsLab":
+        try:
+            for remote in self._remotes:
+                remote.install(self._say)
+                self.facts[remote.role] = preflight.check(remote, self._inventory, self._captures)
+                remote.boot = self.facts[remote.role].boot
+        except BaseException:
+            self._leave()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._leave()
+
+    def _leave(self) -> None:
+        with interrupts.held():
+            for remote in self._remotes:
+                try:
+                    remote.leave()
+                except AirtcpError as error:
+                    self._say(f"airtcp: {error}; {self._restored_later(remote)}")
+
+    def _restored_later(self, remote: Remote) -> str:
+        limit_s = self._inventory.dead_man_s
+        return f"its dead-man timer restores its settings within about {limit_s:g} s"
+
+    def run(self, testbed: Testbed, run_dir: Path) -> float:
+        """Execute a run; its files are then in run_dir, as of the laboratory's guest.
+
+        Returns the length of the transfer in seconds. Raises AirtcpError if the run failed, and
+        StopError if others would, too. Settings are restored.
+        """
+        run_dir.mkdir(parents=True)
+        self._epoch_ns = time.time_ns() - _BEFORE_NS
+        try:
+            try:
+                elapsed_s = self._measure(testbed)
+            except (StopError, KeyboardInterrupt):
+                raise
+            except AirtcpError as error:
+                self._fetch(run_dir)
+                raise AirtcpError(_explained(error, run_dir)) from None
+            self._fetch(run_dir)
+        except LostError as error:
+            raise self._lost(error) from None
+        finally:
+            self._restore()
+        self._convert(testbed, run_dir)
+        return elapsed_s
+
+    def _lost(self, error: LostError) -> StopError:
+        """What has become of the host that was lost. Waits for one that reboots."""
+        remote = next(remote for remote in self._remotes if str(error).startswith(str(remote)))
+        deadline = time.monotonic() + self._inventory.dead_man_s
+        while time.monotonic() < deadline:
+            try:
+                boot = remote.now_boot()
+            except LostError:
+                time.sleep(1)
+                continue
+            if boot == remote.boot:
+                return StopError(f"{error} during a run")
+            remote.forget()
+            return StopError(f"{remote}: was rebooted during a run, which restored its settings")
+        remote.forget()
+        return StopError(f"{error} during a run; {self._restored_later(remote)}")
+
+    def _restore(self) -> None:
+        """Restore the settings of all hosts. Raises StopError if that fails."""
+        failures = []
+        with interrupts.held():
+            for remote in self._remotes:
+                if not remote.installed:
+                    continue
+                try:
+                    remote.do(("restore",))
+                except AirtcpError as error:
+                    failures.append(str(error))
+        if failures:
+            raise StopError("; ".join(failures))
+
+    def _at(self, role: str) -> Remote:
+        return next(remote for remote in self._remotes if remote.role == role)
+
+    @property
+    def _ends(self) -> list[Remote]:
+        return [remote for remote in self._remotes if isinstance(remote.entry, EndEntry)]
+
+    def _entry(self, role: str) -> EndEntry:
+        return self._inventory.server if role == "server" else self._inventory.station
+
+    def _measure(self, testbed: Testbed) -> float:
+        """Settings, instruments, traffic, counters."""
+        parameters = testbed.parameters
+        flows = [self._real(flow) for flow in testbed.flows]
+        for remote in self._remotes:
+            facts = self.facts[remote.role]
+            wanted = settings.of_host(remote.role, facts, self._inventory, testbed)
+            instruments = self._instruments(testbed, remote)
+            remote.do(("fresh",), *wanted, *instruments, self._counters(remote, "before"))
+        for role in dict.fromkeys(flow.receiver for flow in flows):
+            received = [flow for flow in flows if flow.receiver == role]
+            self._at(role).do(
+                *(_start("server", flow, server(flow)) for flow in received),
+                *(("listening", flow.port) for flow in received),
+            )
+        time.sleep(LEAD_S)
+        if pings := [self._ping(testbed, probe) for probe in testbed.probes]:
+            self._at("station").do(*pings)
+        time.sleep(parameters.baseline_s)
+        elapsed_s = self._transfer(flows, round(parameters.duration_s) + _SETUP_S)
+        limit_s = round(2 * parameters.baseline_s) + _SETUP_S
+        for remote in self._remotes:
+            jobs = [_name("server", flow) for flow in flows if flow.receiver == remote.role]
+            jobs += ["ping"] * (remote.role == "station" and bool(pings))
+            jobs += ["capture"] * self._captured(testbed, remote)
+            remote.do(
+                *(("await", name, limit_s) for name in jobs),
+                self._counters(remote, "after"),
+                ("end_jobs",),
+                ("room",),
+                timeout_s=limit_s + 60,
+            )
+        return elapsed_s
+
+    def _ping(self, testbed: Testbed, probe: Probe) -> Call:
+        there = replace(probe, address=self._entry(probe.peer).address)
+        return ("start", "ping", probe.file, *probe_command(testbed.parameters, there))
+
+    def _transfer(self, flows: Sequence[Flow], limit_s: int) -> float:
+        """Run all flows until they end; returns how long that took, in seconds."""
+        began = time.monotonic()
+        senders = list(dict.fromkeys(flow.sender for flow in flows))
+        awaited: list[tuple[Remote, list[Call]]] = []
+        for role in senders:
+            sent = [flow for flow in flows if flow.sender == role]
+            started = [_start("client", flow, client(flow)) for flow in sent]
+            ends: list[Call] = [("await", _name("client", flow), limit_s) for flow in sent]
+            if role == senders[-1]:  # in one call
+                awaited.append((self._at(role), [*started, *ends]))
+            else:
+                self._at(role).do(*started)
+                awaited.insert(0, (self._at(role), ends))
+        for remote, calls in reversed(awaited):
+            remote.do(*calls, timeout_s=limit_s + 60)
+        return time.monotonic() - began
+
+    def _real(self, flow: Flow) -> Flow:
+        """The flow with the addresses of the hosts."""
+        return replace(
+            flow,
+            sender_address=self._entry(flow.sender).address,
+            receiver_address=self._entry(flow.receiver).address,
+        )
+
+    def _counters(self, remote: Remote, when: str) -> Call:
+        name = f"{remote.role}-{when}"
+        return ("counters", name, remote.entry.interface or "none")
+
+    def _captured(self, testbed: Testbed, remote: Remote) -> bool:
+        return remote.role in testbed.parameters.capture and remote.role != "ap"
+
+    def _instruments(self, testbed: Testbed, remote: Remote) -> list[Call]:
+        if not isinstance(remote.entry, EndEntry):
+            return []
+        parameters = testbed.parameters
+        ports = dict.fromkeys(flow.port for flow in testbed.flows)
+        terms = [f"sport = :{port} or dport = :{port}" for port in ports]
+        calls: list[Call] = [
+            ("start", "sample", f"ss-{remote.role}.txt", "sample", f"( {' or '.join(terms)} )"),
+            ("start", "closes", f"ss-{remote.role}-closed.txt", "closes"),
+        ]
+        if self._captured(testbed, remote):
+            length_s = parameters.duration_s + parameters.baseline_s
+            if parameters.capture_duration_s is not None:
+                length_s = min(length_s, parameters.capture_duration_s)
+            limit_s = LEAD_S + parameters.baseline_s + length_s
+            calls.append(
+                ("capture", remote.role, remote.entry.interface, f"{limit_s:g}", CAPTURED_BYTES)
+            )
+        return calls
+
+    def _fetch(self, run_dir: Path) -> None:
+        for remote in self._remotes:
+            with tarfile.open(fileobj=io.BytesIO(remote.fetch())) as archive:
+                archive.extractall(run_dir, filter="data")
+
+    def _convert(self, testbed: Testbed, run_dir: Path) -> None:
+        """Samples as of tcpwatch, with the laboratory's addresses; counters of the run alone."""
+        names = {self._entry(node.name).address: node.addresses[0] for node in testbed.hosts}
+        for remote in self._ends:
+            samples = run_dir / f"ss-{remote.role}.txt"
+            closes = run_dir / f"ss-{remote.role}-closed.txt"
+            ss.convert(
+                samples,
+                closes,
+                run_dir / f"tcp-{remote.role}.csv",
+                names=names,
+                ahead_ns=round(self.facts[remote.role].clock_ahead_s * 1e9),
+                epoch_ns=self._epoch_ns,
+            )
+        for remote in self._remotes:
+            nstat(run_dir, remote.role)
+
+
+def nstat(run_dir: Path, role: Role) -> None:
+    """Replace the counters before and after a run by their increase."""
+    before, after = (run_dir / f"nstat-{role}-{when}.json" for when in ("before", "after"))
+    try:
+        first, second = (json.loads(path.read_text())["kernel"] for path in (before, after))
+    except (OSError, ValueError, KeyError) as error:
+        raise AirtcpError(f"{after}: not JSON of nstat: {error}") from None
+    increase = {name: value - first.get(name, 0) for name, value in second.items()}
+    text = json.dumps({"kernel": increase}, indent=1)
+    (run_dir / f"nstat-{role}.json").write_text(f"{text}\n")
+    before.unlink()
+    after.unlink()
+
+
+def _name(program: str, flow: Flow) -> str:
+    return f"iperf3-{program}{flow.suffix}"
+
+
+def _start(program: Literal["client", "server"], flow: Flow, command: str) -> Call:
+    return ("start", _name(program, flow), flow.file(program), *command.split())
+
+
+def _explained(error: AirtcpError, run_dir: Path) -> str:
+    """The error, or what iperf3 says about it."""
+    for path in sorted(run_dir.glob("iperf3-*.json")):
+        try:
+            said = json.loads(path.read_text())["error"]
+            return f"{str(error).removesuffix(': ')}: {said}"
+        except (OSError, ValueError, KeyError, TypeError):
+            pass
+    return str(error)

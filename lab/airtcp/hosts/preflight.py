@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Checks of the hosts before the first run, and facts about them for the results."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from airtcp.errors import AirtcpError, InputError
+from airtcp.hosts.inventory import EndEntry, Inventory, ServerEntry
+from airtcp.hosts.ssh import Remote
+from airtcp.steps.instruments import CAPTURED_BYTES
+
+# Programs by role.
+_TOOLS = ("ip", "tc", "ss", "nstat", "ethtool", "iperf3", "ping", "awk", "tar", "stdbuf", "timeout")
+
+# The most that clocks may differ, without a synchronised clock at either end. It is corrected.
+_CLOCK_ERROR_S = 0.5
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a host is like.
+
+    policies: its ACK policies; empty on plain Linux. clock_ahead_s: of its clock, relative to ours;
+    clock_error_s: of that. radio: what iw reports about the radio at its interface, by key; None
+    without one.
+    """
+
+    name: str
+    kernel: str
+    boot: str
+    policies: tuple[str, ...]
+    congestion_controls: tuple[str, ...]
+    clock_ahead_s: float
+    clock_error_s: float
+    radio: Mapping[str, str | float] | None
+
+
+def check(remote: Remote, inventory: Inventory, captures: bool) -> Facts:
+    """Raise AirtcpError or InputError if the host cannot measure."""
+    entry = remote.entry
+    end = isinstance(entry, EndEntry)
+    tools = [*(_TOOLS if end else ()), *(("tcpdump",) if end and captures else ())]
+    found = _sections(remote.do(("facts", entry.interface or "", *tools)))
+    if missing := found["missing"].split():
+        raise AirtcpError(f"{remote}: missing: {' '.join(missing)}; install them there")
+    if entry.interface:
+        _check_interface(remote, found)
+    if isinstance(entry, ServerEntry) and entry.netem:
+        kind, _, handle = found["qdisc"].partition(" ")
+        if handle not in ("0:", ""):
+            raise InputError(
+                f"{remote}: {entry.interface} has the qdisc {kind} {handle}, and `netem: on` "
+                "replaces only the default one: remove it, or choose `netem: off`"
+            )
+    remote.do(*_privileges(remote, captures and end, "radio" in found))
+    ahead_s, error_s = remote.clock()
+    if end and error_s > _CLOCK_ERROR_S:
+        raise AirtcpError(f"{remote}: its clock cannot be read within {_CLOCK_ERROR_S:g} s")
+    return Facts(
+        str(remote),
+        found["kernel"],
+        found["boot"],
+        tuple(found["policies"].split()),
+        tuple(found["congestion"].split()),
+        ahead_s,
+        error_s,
+        radio(found) if "radio" in found else None,
+    )
+
+
+def _check_interface(remote: Remote, found: Mapping[str, str]) -> None:
+    entry = remote.entry
+    devices = found["devices"].split()
+    if entry.interface not in devices:
+        raise InputError(
+            f"{remote}: interface {entry.interface}: there is none; allowed: {' '.join(devices)}"
+        )
+    if not isinstance(entry, EndEntry):
+        if "radio" not in found:
+            raise InputError(f"{remote}: interface {entry.interface}: is not a radio")
+        return
+    addresses = re.findall(r"inet ([0-9.]+)", found["addresses"])
+    if entry.address not in addresses:
+        raise InputError(
+            f"{remote}: address {entry.address}: {entry.interface} does not have it; allowed: "
+            f"{' '.join(addresses) or 'none, as it has no IPv4 address'}"
+        )
+    if found["carrier"] != "1":
+        raise AirtcpError(f"{remote}: {entry.interface} is not connected")
+
+
+def _privileges(remote: Remote, captures: bool, radio: bool) -> list[tuple[object, ...]]:
+    """Commands of root's for which a password must not be needed."""
+    entry = remote.entry
+    device = entry.interface
+    calls: list[tuple[object, ...]] = []
+    if isinstance(entry, EndEntry):
+        calls.append(("allowed", "ethtool", "-K", device, "gro", "on"))
+        calls.append(("allowed", "tee", "/proc/sys/net/ipv4/tcp_sack"))
+        if captures:
+            timeout = ("timeout", "--preserve-status", "-s", "INT", 1)
+            tcpdump = f"tcpdump -Z root -n -i {device} -s {CAPTURED_BYTES}".split()
+            calls.append(("allowed", *timeout, *tcpdump, "--time-stamp-precision=nano", "-w", "-"))
+    if radio and entry.power_save == "off":
+        calls.append(("allowed", "iw", "dev", device, "set", "power_save", "off"))
+    if isinstance(entry, ServerEntry) and entry.netem:
+        calls.append(("allowed", "tc", "qdisc", "del", "dev", device, "root"))
+    return calls
+
+
+def _sections(text: str) -> dict[str, str]:
+    parts = re.split(r"^== (\w+)\n", text, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], map(str.strip, parts[2::2]), strict=True))
+
+
+_INFO = {
+    "ssid": ("radio", r"^\s*ssid (.+)$"),
+    "type": ("radio", r"^\s*type (.+)$"),
+    "channel": ("radio", r"^\s*channel (\d+)"),
+    "frequency_mhz": ("radio", r"\((\d+) MHz\)"),
+    "width_mhz": ("radio", r"width: (\d+) MHz"),
+    "tx_power_dbm": ("radio", r"txpower ([0-9.]+) dBm"),
+    "signal_dbm": ("link", r"signal: (-?\d+) dBm"),
+    "tx_bitrate": ("link", r"tx bitrate: (.+)$"),
+    "rx_bitrate": ("link", r"rx bitrate: (.+)$"),
+    "power_save": ("power_save", r"Power save: (\w+)"),
+}
+_NUMBERS = {"channel", "frequency_mhz", "width_mhz", "tx_power_dbm", "signal_dbm"}
+_SURVEY = re.compile(r"\[in use\](.*?)(?=Survey data|\Z)", re.DOTALL)
+
+
+def radio(found: Mapping[str, str]) -> dict[str, str | float]:
+    """Facts about a radio, from the output of iw."""
+    facts: dict[str, str | float] = {}
+    for name, (section, pattern) in _INFO.items():
+        if match := re.search(pattern, found.get(section, ""), re.MULTILINE):
+            facts[name] = float(match[1]) if name in _NUMBERS else match[1].strip()
+    if survey := _SURVEY.search(found.get("survey", "")):
+        times = {
+            name: re.search(rf"channel {name} time:\s*(\d+) ms", survey[1])
+            for name in ("active", "busy")
+        }
+        if times["active"] and times["busy"] and int(times["active"][1]):
+            busy = int(times["busy"][1]) / int(times["active"][1])
+            facts["channel_busy_share"] = round(busy, 4)
+    return facts

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The settings of a case on each host, as calls of agent.sh, which saves what they replace."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from airtcp.errors import AirtcpError
+from airtcp.hosts.inventory import EndEntry, HostEntry, Inventory, Role
+from airtcp.hosts.preflight import Facts
+from airtcp.kernel.policies import BASELINE
+from airtcp.parameters import Parameters
+from airtcp.steps import hosts, links
+from airtcp.steps.step import Put, Run, Sysctl
+from airtcp.testbed import cables
+from airtcp.testbed.model import End, Testbed
+
+Call = Sequence[object]
+
+
+def of_host(role: Role, facts: Facts, inventory: Inventory, testbed: Testbed) -> list[Call]:
+    """The settings of a host."""
+    entries: dict[Role, HostEntry] = dict(inventory.entries)
+    entry = entries[role]
+    calls: list[Call] = []
+    if facts.radio is not None and entry.power_save == "off":
+        calls.append(("power_save", entry.interface, "off"))
+    if not isinstance(entry, EndEntry):
+        return calls
+    node, parameters = testbed.by_name[role], testbed.parameters
+    peer = inventory.station if role == "server" else inventory.server
+    calls += _tcp(parameters, facts, receives=node.receives, sends=node.sends)
+    for feature in ("gro", "gso", "tso"):
+        state = "on" if getattr(parameters, feature) else "off"
+        calls.append(("offload", entry.interface, feature, state))
+    if parameters.gso_segments is not None:
+        calls.append(("segments", entry.interface, parameters.gso_segments))
+    for step in hosts.initial_windows(parameters, entry.interface, node.sends):
+        assert isinstance(step, Run)
+        options = step.argv[step.argv.index("dev") + 2 :]
+        calls.append(("windows", entry.interface, peer.address, *options))
+    if role == "server":
+        calls += _wire(parameters, entry.interface)
+    return calls
+
+
+def _tcp(parameters: Parameters, facts: Facts, receives: bool, sends: bool) -> Iterator[Call]:
+    for step in hosts.tcp(parameters, receives, sends):
+        if isinstance(step, Sysctl):
+            yield "put", f"/proc/sys/net/ipv4/{step.name}", step.value
+        elif isinstance(step, Put):
+            yield "put", step.path, step.value
+    # Plans omit what is the guest's default anyway.
+    if receives and facts.policies and parameters.ack_policy == BASELINE:
+        yield "put", "/proc/sys/net/ipv4/tcp_ack_policy", "default"
+
+
+def _wire(parameters: Parameters, device: str) -> Iterator[Call]:
+    """The qdiscs of the server; without delay and loss there is only that for the rate."""
+    way = cables.path(parameters).forward
+    shaper = cables.forward(parameters)
+    if not (way.delay_s or way.loss):
+        shaper = replace(shaper, way=None)
+    for step in links.shaped(End("server", device, shaper=shaper)):
+        assert isinstance(step, Run)
+        _tc, _qdisc, _add, _dev, where, *words = step.argv
+        yield "qdisc", where, *words
+
+
+def check_case(parameters: Parameters, facts: Mapping[str, Facts]) -> None:
+    """Raise AirtcpError if a host does not have the ACK policy or the congestion control."""
+    policy, control = parameters.ack_policy, parameters.congestion_control
+    for role in parameters.receivers:
+        known = facts[role].policies or (BASELINE,)
+        if policy not in known:
+            plain = "" if facts[role].policies else ", as it runs plain Linux"
+            raise AirtcpError(
+                f"ack_policy {policy}: {facts[role].name} does not have it{plain}; allowed: "
+                f"{' '.join(known)}"
+            )
+    for role in ("server", "station") if parameters.direction == "both" else (parameters.sender,):
+        known = facts[role].congestion_controls
+        if control not in known:
+            raise AirtcpError(
+                f"congestion_control {control}: {facts[role].name} does not have it, or its module "
+                f"is not loaded; allowed: {' '.join(known)}"
+            )

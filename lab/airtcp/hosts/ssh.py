@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A host over OpenSSH: commands of agent.sh, its dead-man timer, its clock.
+
+Everything goes over one connection (ControlMaster), which ends soon after its last command.
+"""
+
+import os
+import shlex
+import stat
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from airtcp.errors import AirtcpError, StopError
+from airtcp.hosts.inventory import HostEntry, Inventory, Role
+
+Say = Callable[[str], None]
+
+AGENT = Path(__file__).with_name("agent.sh")
+
+_LOST = 255
+_NO_OTHER_RUN = 3
+_BUSY = 75
+# Of sh without a script, because the dead-man timer has removed it.
+_NO_SCRIPT = (2, 127)
+
+# Prepares the directory. One that remains was left by a killed client, whose timer still runs, or
+# by a host that was switched off: a reboot has restored its settings.
+_INSTALL = """\
+umask 077
+d={directory}/airtcp-$(id -u)
+if ! why=$(mkdir "$d" 2>&1); then
+	if [ -L "$d" ] || [ ! -O "$d" ]; then echo "$why" >&2; exit 3; fi
+	boot=$(cat "$d/boot" 2>/dev/null)
+	if [ "$boot" = "$(cat /proc/sys/kernel/random/boot_id)" ]; then
+		kill -0 "$(cat "$d/guard")" 2>/dev/null && exit 75
+		if [ -s "$d/undo" ]; then sh "$d/agent.sh" restore || exit 3; fi
+	fi
+	rm -rf "$d"
+	mkdir "$d" || exit 3
+fi
+cat >"$d/agent.sh" <<'END_OF_AGENT' || {{ echo "no space left in $d" >&2; rm -rf "$d"; exit 3; }}
+{agent}END_OF_AGENT
+cat /proc/sys/kernel/random/boot_id >"$d/boot"
+: >"$d/undo"
+mkdir "$d/run" "$d/jobs"
+detached=$(command -v setsid)
+nohup $detached sh "$d/agent.sh" guard {limit_s} >/dev/null 2>&1 </dev/null &
+tries=100
+until [ -s "$d/guard" ]; do
+	tries=$((tries - 1))
+	[ $tries -gt 0 ] || {{ echo "no space left in $d" >&2; rm -rf "$d"; exit 3; }}
+	sleep 0.05
+done
+echo "$d"
+"""
+
+
+class LostError(StopError):
+    """A host cannot be reached, or does not let us in."""
+
+
+class Remote:
+    """A host while a sweep runs."""
+
+    def __init__(self, role: Role, entry: HostEntry, inventory: Inventory) -> None:
+        self.role = role
+        self.entry = entry
+        self._inventory = inventory
+        self._directory = ""
+        self._pulse: _Pulse | None = None
+        self.boot = ""
+
+    def __str__(self) -> str:
+        return f"{self.role} ({self.entry.ssh})"
+
+    def install(self, say: Say) -> None:
+        """Put the agent on the host and start its dead-man timer. Raises StopError."""
+        limit_s = round(self._inventory.dead_man_s)
+        script = _INSTALL.format(
+            directory=shlex.quote(self._inventory.directory),
+            agent=AGENT.read_text(),
+            limit_s=limit_s,
+        )
+        deadline = time.monotonic() + limit_s + 10
+        waiting = False
+        while (ended := self._ssh("sh", script)).returncode == _BUSY:
+            if time.monotonic() > deadline:
+                raise StopError(f"{self}: another airtcp measures with this host")
+            if not waiting:
+                say(f"{self}: waiting for another airtcp, or for its dead-man timer")
+                waiting = True
+            time.sleep(1)
+        self._directory = self._checked(ended).decode().strip()
+        self._pulse = _Pulse(self._command(f"{self._agent} pulse"), limit_s / 5)
+
+    @property
+    def _agent(self) -> str:
+        return f"sh {self._directory}/agent.sh"
+
+    @property
+    def installed(self) -> bool:
+        return bool(self._directory)
+
+    def do(self, *commands: Sequence[object], timeout_s: float = 60) -> str:
+        """Call functions of agent.sh; returns their output.
+
+        Raises LostError without a connection, StopError if no other run would work, and otherwise
+        AirtcpError, with what the host says.
+        """
+        script = "".join(f"{shlex.join(map(str, command))}\n" for command in commands)
+        ended = self._ssh(f"{self._agent} lines", script, timeout_s)
+        return self._checked(ended).decode(errors="replace")
+
+    def fetch(self) -> bytes:
+        """The files of the run, as a tar archive."""
+        return self._checked(self._ssh(f"tar -C {self._directory}/run -cf - .", "", 600))
+
+    def clock(self) -> tuple[float, float]:
+        """By how much its clock is ahead of ours, and the error of that, in seconds."""
+        assert self._pulse
+        return self._pulse.clock()
+
+    def now_boot(self) -> str:
+        """The boot_id, over a new connection."""
+        return (
+            self._checked(self._ssh("cat /proc/sys/kernel/random/boot_id", "", 15)).decode().strip()
+        )
+
+    def leave(self) -> None:
+        """Restore its settings, and remove everything from the host. Raises AirtcpError."""
+        if not self._directory:
+            return
+        try:
+            self._checked(self._ssh(f"{self._agent} leave", "", 60))
+        finally:
+            self.forget()
+
+    def forget(self) -> None:
+        """It is lost, or has restored its settings: do not try to reach it any more."""
+        if self._pulse:
+            self._pulse.end()
+        self._directory = ""
+
+    def _command(self, command: str) -> list[str]:
+        options = {
+            "BatchMode": "yes",
+            "ConnectTimeout": "10",
+            "ControlMaster": "auto",
+            "ControlPath": f"{_sockets()}/{os.getpid()}-{self.role}",
+            "ControlPersist": "5",
+            "ServerAliveInterval": "5",
+            "ServerAliveCountMax": "3",
+            "LogLevel": "ERROR",
+        }
+        config = ["-F", self._inventory.ssh_config] if self._inventory.ssh_config else []
+        given = [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
+        return ["ssh", "-T", *config, *given, "--", self.entry.ssh, command]
+
+    def _ssh(
+        self, command: str, script: str, timeout_s: float = 60
+    ) -> "subprocess.CompletedProcess[bytes]":
+        try:
+            # Ctrl-C is only for us.
+            return subprocess.run(
+                self._command(command),
+                input=script.encode(),
+                capture_output=True,
+                timeout=timeout_s,
+                start_new_session=True,
+            )
+        except FileNotFoundError:
+            raise StopError("ssh is missing on this machine; install openssh-client") from None
+        except subprocess.TimeoutExpired:
+            raise LostError(f"{self}: no answer for {timeout_s:g} s") from None
+
+    def _checked(self, ended: "subprocess.CompletedProcess[bytes]") -> bytes:
+        if not ended.returncode:
+            return ended.stdout
+        lines = ended.stderr.decode(errors="replace").strip().splitlines()
+        # ssh says what is wrong first, and then that the connection is closed.
+        if ended.returncode == _LOST:
+            why = [line for line in lines if "closed" not in line] or lines
+            raise LostError(f"{self}: {why[0] if why else 'the connection was lost'}")
+        if ended.returncode in _NO_SCRIPT and self._directory:
+            raise StopError(
+                f"{self}: its dead-man timer has restored its settings, because it was not "
+                f"reached for {self._inventory.dead_man_s:g} s"
+            )
+        kind = StopError if ended.returncode == _NO_OTHER_RUN else AirtcpError
+        raise kind(f"{self}: {lines[-1] if lines else f'exit code {ended.returncode}'}")
+
+
+def _sockets() -> Path:
+    """The directory for sockets of connections; ssh removes those that it does not need any more.
+
+    Their paths must be short.
+    """
+    path = Path(f"/tmp/airtcp-ssh-{os.getuid()}")
+    path.mkdir(mode=0o700, exist_ok=True)
+    found = path.lstat()
+    if found.st_uid != os.getuid() or not stat.S_ISDIR(found.st_mode) or found.st_mode & 0o077:
+        raise StopError(f"{path}: not a directory of this user alone: remove it")
+    return path
+
+
+class _Pulse:
+    """Tells a host periodically that we are alive; measures its clock by the answers."""
+
+    def __init__(self, command: Sequence[str], interval_s: float) -> None:
+        self._interval_s = interval_s
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        self._offsets: list[tuple[float, float]] = []  # error, offset
+        self._measured = threading.Event()
+        self._ended = threading.Event()
+        threading.Thread(target=self._beat, daemon=True).start()
+
+    def _beat(self) -> None:
+        assert self._process.stdin and self._process.stdout
+        first = 5  # some quickly, for the clock
+        while not self._ended.wait(0 if first else self._interval_s):
+            try:
+                asked_s = time.time()
+                self._process.stdin.write(b"\n")
+                self._process.stdin.flush()
+                answer = self._process.stdout.readline()
+                error_s = (time.time() - asked_s) / 2
+                self._offsets.append((error_s, int(answer) / 1e9 - asked_s - error_s))
+            except (OSError, ValueError):  # the connection was lost; the next command reports it
+                break
+            first = max(0, first - 1)
+            if not first:
+                self._measured.set()
+        self._measured.set()
+
+    def clock(self) -> tuple[float, float]:
+        self._measured.wait(30)
+        error_s, offset_s = min(self._offsets[-20:], default=(0.0, 0.0))
+        return offset_s, error_s
+
+    def end(self) -> None:
+        self._ended.set()
+        self._process.kill()
+        self._process.wait()
