@@ -238,6 +238,13 @@ capture() {
 	# shellcheck disable=SC2086
 	start "capture" "$1.pcap" $as timeout --preserve-status -s INT "$3" tcpdump -Z root -n -i "$2" -s "$4" \
 		--time-stamp-precision=nano -w -
+	tries=100
+	until grep -q listening jobs/capture.err; do
+		tries=$((tries - 1))
+		[ $tries -gt 0 ] && [ ! -e jobs/capture.rc ] ||
+			fail "tcpdump: $(tail -n 1 jobs/capture.err)"
+		sleep 0.05
+	done
 }
 
 # listening PORT: until a program listens there

@@ -5,10 +5,11 @@ import io
 import json
 import tarfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from airtcp import interrupts
 from airtcp.errors import AirtcpError, StopError
@@ -22,6 +23,11 @@ from airtcp.steps.instruments import CAPTURED_BYTES, LEAD_S
 from airtcp.steps.traffic import probe_command
 from airtcp.steps.workloads.bulk import client, server
 from airtcp.testbed.model import Flow, Probe, Testbed
+
+_T = TypeVar("_T")
+
+# A transfer may start this long after its captures.
+_LATE_S = 4
 
 _SETUP_S = 30
 """A program may need this much longer than the transfer."""
@@ -43,41 +49,54 @@ class HostsLab:
 
     def __enter__(self) -> "HostsLab":
         try:
-            for remote in self._remotes:
-                remote.install(self._say)
-                self.facts[remote.role] = preflight.check(remote, self._inventory, self._captures)
-                remote.boot = self.facts[remote.role].boot
+            found = self._each(self._prepared)
         except BaseException:
             self._leave()
             raise
+        self.facts = {
+            remote.role: facts for remote, facts in zip(self._remotes, found, strict=True)
+        }
         return self
+
+    def _prepared(self, remote: Remote) -> Facts:
+        remote.install(self._say)
+        facts = preflight.check(remote, self._inventory, self._captures)
+        remote.boot = facts.boot
+        return facts
+
+    def _each(self, call: Callable[[Remote], _T]) -> list[_T]:
+        """Call a function for all hosts at the same time; raises the first exception."""
+        with ThreadPoolExecutor(len(self._remotes)) as threads:
+            return list(threads.map(call, self._remotes))
 
     def __exit__(self, *_: object) -> None:
         self._leave()
 
     def _leave(self) -> None:
+        def leave(remote: Remote) -> None:
+            try:
+                remote.leave()
+            except AirtcpError as error:
+                self._say(f"airtcp: {error}; {self._restored_later(remote)}")
+
         with interrupts.held():
-            for remote in self._remotes:
-                try:
-                    remote.leave()
-                except AirtcpError as error:
-                    self._say(f"airtcp: {error}; {self._restored_later(remote)}")
+            self._each(leave)
 
     def _restored_later(self, remote: Remote) -> str:
         limit_s = self._inventory.dead_man_s
         return f"its dead-man timer restores its settings within about {limit_s:g} s"
 
-    def run(self, testbed: Testbed, run_dir: Path) -> float:
+    def run(self, testbed: Testbed, run_dir: Path) -> None:
         """Execute a run; its files are then in run_dir, as of the laboratory's guest.
 
-        Returns the length of the transfer in seconds. Raises AirtcpError if the run failed, and
-        StopError if others would, too. Settings are restored.
+        Raises AirtcpError if the run failed, and StopError if others would, too. Settings are
+        restored.
         """
         run_dir.mkdir(parents=True)
         self._epoch_ns = time.time_ns() - _BEFORE_NS
         try:
             try:
-                elapsed_s = self._measure(testbed)
+                self._measure(testbed)
             except (StopError, KeyboardInterrupt):
                 raise
             except AirtcpError as error:
@@ -89,7 +108,6 @@ class HostsLab:
         finally:
             self._restore()
         self._convert(testbed, run_dir)
-        return elapsed_s
 
     def _lost(self, error: LostError) -> StopError:
         """What has become of the host that was lost. Waits for one that reboots."""
@@ -110,17 +128,19 @@ class HostsLab:
 
     def _restore(self) -> None:
         """Restore the settings of all hosts. Raises StopError if that fails."""
-        failures = []
-        with interrupts.held():
-            for remote in self._remotes:
-                if not remote.installed:
-                    continue
-                try:
+
+        def restore(remote: Remote) -> str:
+            try:
+                if remote.installed:
                     remote.do(("restore",))
-                except AirtcpError as error:
-                    failures.append(str(error))
-        if failures:
-            raise StopError("; ".join(failures))
+            except AirtcpError as error:
+                return str(error)
+            return ""
+
+        with interrupts.held():
+            failures = self._each(restore)
+        if any(failures):
+            raise StopError("; ".join(filter(None, failures)))
 
     def _at(self, role: str) -> Remote:
         return next(remote for remote in self._remotes if remote.role == role)
@@ -132,15 +152,11 @@ class HostsLab:
     def _entry(self, role: str) -> EndEntry:
         return self._inventory.server if role == "server" else self._inventory.station
 
-    def _measure(self, testbed: Testbed) -> float:
+    def _measure(self, testbed: Testbed) -> None:
         """Settings, instruments, traffic, counters."""
         parameters = testbed.parameters
         flows = [self._real(flow) for flow in testbed.flows]
-        for remote in self._remotes:
-            facts = self.facts[remote.role]
-            wanted = settings.of_host(remote.role, facts, self._inventory, testbed)
-            instruments = self._instruments(testbed, remote)
-            remote.do(("fresh",), *wanted, *instruments, self._counters(remote, "before"))
+        self._each(lambda remote: self._prepare(remote, testbed))
         for role in dict.fromkeys(flow.receiver for flow in flows):
             received = [flow for flow in flows if flow.receiver == role]
             self._at(role).do(
@@ -148,10 +164,11 @@ class HostsLab:
                 *(("listening", flow.port) for flow in received),
             )
         time.sleep(LEAD_S)
+        self._each(lambda remote: remote.do(*self._capture(testbed, remote)))
         if pings := [self._ping(testbed, probe) for probe in testbed.probes]:
             self._at("station").do(*pings)
         time.sleep(parameters.baseline_s)
-        elapsed_s = self._transfer(flows, round(parameters.duration_s) + _SETUP_S)
+        self._transfer(flows, round(parameters.duration_s) + _SETUP_S)
         limit_s = round(2 * parameters.baseline_s) + _SETUP_S
         for remote in self._remotes:
             jobs = [_name("server", flow) for flow in flows if flow.receiver == remote.role]
@@ -164,15 +181,20 @@ class HostsLab:
                 ("room",),
                 timeout_s=limit_s + 60,
             )
-        return elapsed_s
+
+    def _prepare(self, remote: Remote, testbed: Testbed) -> None:
+        """Apply the settings, start the instruments."""
+        facts = self.facts[remote.role]
+        wanted = settings.of_host(remote.role, facts, self._inventory, testbed)
+        instruments = self._instruments(testbed, remote)
+        remote.do(("fresh",), *wanted, *instruments, self._counters(remote, "before"))
 
     def _ping(self, testbed: Testbed, probe: Probe) -> Call:
         there = replace(probe, address=self._entry(probe.peer).address)
         return ("start", "ping", probe.file, *probe_command(testbed.parameters, there))
 
-    def _transfer(self, flows: Sequence[Flow], limit_s: int) -> float:
-        """Run all flows until they end; returns how long that took, in seconds."""
-        began = time.monotonic()
+    def _transfer(self, flows: Sequence[Flow], limit_s: int) -> None:
+        """Run all flows until they end."""
         senders = list(dict.fromkeys(flow.sender for flow in flows))
         awaited: list[tuple[Remote, list[Call]]] = []
         for role in senders:
@@ -186,7 +208,6 @@ class HostsLab:
                 awaited.insert(0, (self._at(role), ends))
         for remote, calls in reversed(awaited):
             remote.do(*calls, timeout_s=limit_s + 60)
-        return time.monotonic() - began
 
     def _real(self, flow: Flow) -> Flow:
         """The flow with the addresses of the hosts."""
@@ -206,26 +227,26 @@ class HostsLab:
     def _instruments(self, testbed: Testbed, remote: Remote) -> list[Call]:
         if not isinstance(remote.entry, EndEntry):
             return []
-        parameters = testbed.parameters
         ports = dict.fromkeys(flow.port for flow in testbed.flows)
         terms = [f"sport = :{port} or dport = :{port}" for port in ports]
         calls: list[Call] = [
             ("start", "sample", f"ss-{remote.role}.txt", "sample", f"( {' or '.join(terms)} )"),
             ("start", "closes", f"ss-{remote.role}-closed.txt", "closes"),
         ]
-        if self._captured(testbed, remote):
-            length_s = parameters.duration_s + parameters.baseline_s
-            if parameters.capture_duration_s is not None:
-                length_s = min(length_s, parameters.capture_duration_s)
-            limit_s = LEAD_S + parameters.baseline_s + length_s
-            calls.append(
-                ("capture", remote.role, remote.entry.interface, f"{limit_s:g}", CAPTURED_BYTES)
-            )
         return calls
 
+    def _capture(self, testbed: Testbed, remote: Remote) -> list[Call]:
+        """Capture from shortly before the transfer. Only root could end that earlier."""
+        if not self._captured(testbed, remote):
+            return []
+        parameters = testbed.parameters
+        length_s = parameters.capture_duration_s or parameters.duration_s
+        limit_s = parameters.baseline_s + min(length_s, parameters.duration_s) + _LATE_S
+        return [("capture", remote.role, remote.entry.interface, f"{limit_s:g}", CAPTURED_BYTES)]
+
     def _fetch(self, run_dir: Path) -> None:
-        for remote in self._remotes:
-            with tarfile.open(fileobj=io.BytesIO(remote.fetch())) as archive:
+        for packed in self._each(Remote.fetch):
+            with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
                 archive.extractall(run_dir, filter="data")
 
     def _convert(self, testbed: Testbed, run_dir: Path) -> None:

@@ -110,6 +110,8 @@ class Remote:
         Raises LostError without a connection, StopError if no other run would work, and otherwise
         AirtcpError, with what the host says.
         """
+        if not commands:
+            return ""
         script = "".join(f"{shlex.join(map(str, command))}\n" for command in commands)
         ended = self._ssh(f"{self._agent} lines", script, timeout_s)
         return self._checked(ended).decode(errors="replace")

@@ -82,7 +82,7 @@ def _tcp_plots(condition: Condition, policies: Policies, notes: list[str]) -> It
             f"The sender's window and smoothed RTT as sampled, one line per flow; the receivers' "
             f"goodput by second{', added up over flows of the same name' if parallel else ''}; "
             f"{seeds}.",
-            over_time(lines, policies),
+            over_time(lines, policies, "time" if condition.on_hosts else "virtual time"),
         )
     arrived = _readable(condition, _arrivals, notes)
     captured = {policy: arrivals for policy, arrivals in arrived.items() if arrivals is not None}
@@ -105,6 +105,8 @@ def _tcp_plots(condition: Condition, policies: Policies, notes: list[str]) -> It
 
 
 def _medium_plots(condition: Condition, policies: Policies, notes: list[str]) -> Iterator[Plot]:
+    if condition.on_hosts:
+        return
     sizes = _readable(condition, _aggregates, notes)
     if any(sizes.values()):
         yield _plot(
@@ -178,7 +180,9 @@ class _Flows:
         return panels.legend_above(entries, COLUMN_IN)
 
 
-def over_time(lines: Mapping[str, series.OverTime], policies: Policies) -> Figure:
+def over_time(
+    lines: Mapping[str, series.OverTime], policies: Policies, clock: str = "virtual time"
+) -> Figure:
     """Congestion window and smoothed RTT of each flow over time, and goodput by name of flows."""
     window: list[Mark] = []
     rtt: list[Mark] = []
@@ -207,7 +211,7 @@ def over_time(lines: Mapping[str, series.OverTime], policies: Policies) -> Figur
         )
     ):
         y = Axis(name, unit, with_margin(_heights(marks), low=0.0))
-        shown.append(Panel(Axis("virtual time", "s", limits), y, marks, row=row))
+        shown.append(Panel(Axis(clock, "s", limits), y, marks, row=row))
     legend, more_in = flows.legend()
     return Figure(shown, 3.6 + more_in, legend=legend, shared="x")
 

@@ -28,7 +28,14 @@ from airtcp.parameters.quantity import Plain
 from airtcp.results import artifacts, assembly, documents, reproduction
 from airtcp.results.documents import Comparison, FigureRecord, SummaryRow
 from airtcp.results.modelfit import MeanAbsoluteError, Point
-from airtcp.results.record import Artifact, Cost, FlowRecord, KernelRecord, RunRecord
+from airtcp.results.record import (
+    Artifact,
+    Cost,
+    FlowRecord,
+    HostRecord,
+    KernelRecord,
+    RunRecord,
+)
 from airtcp.results.reproduction import Durations
 from airtcp.steps.workloads import HEADLINES
 from airtcp.steps.workloads.workload import Headline
@@ -97,6 +104,11 @@ class Run:
         """Flows of a custom topology."""
         return self.record.flows
 
+    @property
+    def hosts(self) -> Mapping[str, HostRecord]:
+        """The real hosts that did the run, by name; empty if it was simulated."""
+        return self.record.measured_on.hosts if self.record.measured_on else {}
+
     @cached_property
     def settings(self) -> Parameters:
         """The parsed parameters. Raises AirtcpError for those of an incompatible version."""
@@ -151,6 +163,11 @@ class Condition:
     label: str
     slug: str
     policies: Sequence[Measured]
+
+    @property
+    def on_hosts(self) -> bool:
+        """Whether real hosts did a run."""
+        return any(run.hosts for measured in self.policies for run in measured.runs)
 
     def measured(self, policy: str) -> Measured | None:
         return next((measured for measured in self.policies if measured.policy == policy), None)

@@ -147,9 +147,25 @@ def summary(results: Results) -> list[str]:
         f"{_count(len(results.policies), 'ACK policy', 'ACK policies')} "
         f"({', '.join(results.policies)}), {_count(len(seeds), 'seed')} each"
         f"{transfers}.",
-        f"{number(total['virtual_s'])} s of virtual time took {number(total['wall_s'])} s of wall "
-        f"time, added up over runs.",
+        _on_hosts(runs)
+        or f"{number(total['virtual_s'])} s of virtual time took {number(total['wall_s'])} s of "
+        f"wall time, added up over runs.",
     ]
+
+
+def _on_hosts(runs: Sequence[Run]) -> str:
+    """The real hosts of the runs; empty if all were simulated."""
+    named = dict.fromkeys(
+        f"{role} {host.ssh} (Linux {host.kernel})"
+        for run in runs
+        for role, host in run.hosts.items()
+    )
+    if not named:
+        return ""
+    return (
+        f"Measured on real hosts: {', '.join(named)}. Parameters of the simulated radio were not "
+        "applied; each run lists them in result.json."
+    )
 
 
 def ranges(results: Results) -> list[str]:

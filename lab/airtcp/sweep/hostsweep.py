@@ -17,6 +17,7 @@ from airtcp.errors import AirtcpError, InputError, StopError, of_file
 from airtcp.experiment.experiment import Case
 from airtcp.experiment.metrics import Value
 from airtcp.files import iwstation
+from airtcp.files.iperf3 import read_iperf3
 from airtcp.hosts import applicable, settings
 from airtcp.hosts.inventory import Inventory
 from airtcp.hosts.lab import HostsLab
@@ -150,7 +151,8 @@ class HostMachines:
         values: Mapping[str, Value] = {}
         transfer_s, problem = None, None
         try:
-            transfer_s = self.lab.run(testbed, run_dir)
+            self.lab.run(testbed, run_dir)
+            transfer_s = _transfer_s(testbed, run_dir)
             convert_captures(run_dir, testbed)
             values = metrics.compute(run_dir, testbed, transfer_s)
             write_series(run_dir, testbed, case, request.seed, began)
@@ -202,6 +204,12 @@ def on_hosts(testbed: Testbed) -> Testbed:
     """Without what is simulated, also captures of the air."""
     captures = {point: device for point, device in testbed.captures.items() if point != AIR}
     return replace(testbed, radios=(), queues=(), captures=captures)
+
+
+def _transfer_s(testbed: Testbed, run_dir: Path) -> float:
+    """How long the receivers received, in seconds."""
+    clients = [read_iperf3(run_dir / flow.file("client")) for flow in testbed.flows]
+    return max(client.number("end", "sum_received", "seconds") for client in clients)
 
 
 def _condition(case: Case) -> dict[str, Any]:

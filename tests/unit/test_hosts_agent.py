@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""agent.sh with programs that only record how they are called, and the file for sudoers."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from airtcp.hosts.ssh import AGENT
+from airtcp.paths import REPOSITORY
+
+FEATURES = """\
+Features for eth0:
+tcp-segmentation-offload: on
+\ttx-tcp-segmentation: on
+\ttx-tcp-ecn-segmentation: off [fixed]
+\ttx-tcp-mangleid-segmentation: off
+\ttx-tcp6-segmentation: on
+generic-segmentation-offload: on
+generic-receive-offload: on
+large-receive-offload: off [fixed]
+"""
+
+# Settings are files in the directory of the fakes, so that changes and restoring are visible.
+FAKES = {
+    "id": "echo 1000",
+    "sudo": '[ "$1" = -n ] || exit 1\nshift\necho "$*" >>"$fakes/as-root"\n'
+    'case $1 in tee) exec "$@" ;; esac\nexport ROOT=1\nexec "$@"',
+    "iw": 'case "$*" in\n*get*) echo "Power save: $(cat "$fakes/power")" ;;\n'
+    '*) [ "$ROOT" ] && echo "$5" >"$fakes/power" ;;\nesac',
+    "tc": 'case "$*" in\n*show*) cat "$fakes/qdisc" ;;\n'
+    '*add*root*) echo "qdisc netem 1: root" >"$fakes/qdisc" ;;\n'
+    '*del*) echo "qdisc mq 0: root" >"$fakes/qdisc" ;;\nesac',
+    "ethtool": 'case $1 in\n-k) cat "$fakes/features" ;;\nesac',
+    "ip": 'case "$*" in\n*"-d link show"*) echo "2: eth0 gso_max_segs 65535" ;;\n'
+    '*"route show exact"*) cat "$fakes/route" ;;\n'
+    '*"route get"*) echo "10.0.0.2 via 10.0.0.9 dev eth0 src 10.0.0.1" ;;\n'
+    '*"route add"*) echo there >"$fakes/route" ;;\n*"route del"*) : >"$fakes/route" ;;\nesac',
+}
+
+
+class Agent:
+    """An agent in a directory, with a dead-man timer that is a mere process."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory / "agent"
+        self.fakes = directory / "fakes"
+        for made in (self.directory, self.fakes):
+            made.mkdir()
+        shutil.copy(AGENT, self.directory / "agent.sh")
+        for name, script in FAKES.items():
+            path = self.fakes / name
+            path.write_text(f"#!/bin/sh\nfakes={self.fakes}\n{script}\n")
+            path.chmod(0o755)
+        values = {"power": "on", "qdisc": "qdisc mq 0: root", "features": FEATURES, "route": ""}
+        for name, text in values.items():
+            (self.fakes / name).write_text(text and f"{text.rstrip()}\n")
+        (self.directory / "undo").touch()
+        (self.directory / "jobs").mkdir()
+        (self.directory / "run").mkdir()
+
+    def do(self, *lines: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            ["sh", self.directory / "agent.sh", "lines"],
+            input="".join(f"{line}\n" for line in lines),
+            env={"PATH": f"{self.fakes}:/usr/bin:/bin"},
+            capture_output=True,
+            text=True,
+        )
+
+    def value(self, name: str) -> str:
+        return (self.fakes / name).read_text().strip()
+
+    @property
+    def as_root(self) -> list[str]:
+        return (self.fakes / "as-root").read_text().splitlines()
+
+
+@pytest.fixture
+def agent(tmp_path: Path) -> Agent:
+    made = Agent(tmp_path)
+    # The process of the test stands for the timer.
+    (made.directory / "guard").write_text(f"{os.getpid()}\n")
+    return made
+
+
+CHANGES = (
+    "power_save eth0 off",
+    "offload eth0 tso off",
+    "segments eth0 20",
+    "windows eth0 10.0.0.2 initcwnd 20 initrwnd 40",
+    "qdisc eth0 root handle 1: netem delay 10000us loss 0.1% limit 1000",
+    "qdisc eth0 parent 1:1 handle 2: tbf rate 10000000bit burst 4000b latency 400000us",
+    "qdisc eth0 parent 2:1 handle 3: pfifo limit 100",
+)
+
+
+def test_settings_are_changed_and_restored(agent: Agent, tmp_path: Path) -> None:
+    setting = tmp_path / "tcp_rmem"
+    setting.write_text("4096\t131072\t6291456\n")
+    ended = agent.do(*CHANGES, f"put {setting} '4096 16384 1048576'")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert setting.read_text() == "4096 16384 1048576\n"
+    assert agent.value("power") == "off" and "netem" in agent.value("qdisc")
+    assert agent.value("route") == "there"
+    assert agent.do("restore").returncode == 0
+    assert setting.read_text().split() == ["4096", "131072", "6291456"]
+    assert (agent.value("power"), agent.value("route")) == ("on", "")
+    assert agent.value("qdisc") == "qdisc mq 0: root"
+    restored = [line for line in agent.as_root if line.startswith("ethtool")][-1]
+    # Only what is not fixed, by the names of the kernel.
+    assert restored == (
+        "ethtool -K eth0 tx-tcp-segmentation on tx-tcp-mangleid-segmentation off "
+        "tx-tcp6-segmentation on gso on gro on"
+    )
+    assert agent.as_root[-1] == "iw dev eth0 set power_save on"  # the first change
+    assert (agent.directory / "undo").read_text() == ""
+
+
+def test_nothing_is_changed_without_the_timer(agent: Agent) -> None:
+    (agent.directory / "guard").unlink()
+    ended = agent.do("power_save eth0 off")
+    assert (ended.returncode, agent.value("power")) == (3, "on")
+    assert "dead-man timer does not run" in ended.stderr
+
+
+def test_setting_that_is_not_restored_is_reported_and_kept(agent: Agent, tmp_path: Path) -> None:
+    setting = tmp_path / "tcp_sack"
+    setting.write_text("1\n")
+    assert agent.do("power_save eth0 off", f"put {setting} 0").returncode == 0
+    setting.unlink()
+    setting.mkdir()
+    ended = agent.do("restore")
+    assert ended.returncode == 1
+    assert "not restored: write" in ended.stderr
+    assert agent.value("power") == "on"  # all others are
+    assert "tcp_sack" in (agent.directory / "undo").read_text()
+
+
+def test_other_qdiscs_are_left_alone(agent: Agent) -> None:
+    (agent.fakes / "qdisc").write_text("qdisc htb 1: root refcnt 2\n")
+    ended = agent.do("qdisc eth0 root handle 1: netem delay 1us")
+    assert ended.returncode == 1
+    assert "eth0 has the qdisc htb 1:" in ended.stderr
+    assert not (agent.fakes / "as-root").exists()
+
+
+def test_value_that_the_kernel_lacks(agent: Agent) -> None:
+    ended = agent.do("put /proc/sys/net/ipv4/tcp_ack_policy aad")
+    assert ended.stderr == (
+        "this kernel has no net.ipv4.tcp_ack_policy, so it cannot be set to aad\n"
+    )
+
+
+def sudoers() -> str:
+    page = (REPOSITORY / "docs" / "how-to" / "hosts.md").read_text()
+    [block] = re.findall(r"^```sudoers\n(.*?)^```", page, re.M | re.S)
+    return str(block)
+
+
+def allowed(command: str) -> bool:
+    """As sudo decides: a regular expression for arguments, or equal words."""
+    rules = re.findall(r"(/\S+) (.+?)(?:, \\)?$", sudoers(), re.M)
+    name, _, given = command.partition(" ")
+    for path, pattern in rules:
+        regular = pattern.startswith("^")
+        # sudoers needs a backslash before these characters.
+        pattern = re.sub(r"\\([:=,])", r"\1", pattern)
+        if path.rpartition("/")[2] == name and (
+            re.search(pattern, given) if regular else pattern == given
+        ):
+            return True
+    return False
+
+
+def test_sudoers_has_every_command(agent: Agent) -> None:
+    agent.do(*CHANGES, "restore", "capture server eth0 12.5 128")
+    used = agent.as_root
+    assert {line.split()[0] for line in used} == {"iw", "ethtool", "ip", "tc", "timeout"}
+    put = "tee /proc/sys/net/ipv4/tcp_ack_policy"
+    hystart = "tee /sys/module/tcp_cubic/parameters/hystart"
+    for command in (*used, put, hystart):
+        assert allowed(command), command
+    for other in (
+        "tee /proc/sys/net/ipv4/tcp_sack /etc/passwd",
+        "tee /proc/sys/net/ipv4/tcp_x/../../../kernel/core_pattern",
+        "ethtool -K eth1 gro off",
+        "ip route add 0.0.0.0/0 dev eth0",
+        "tc qdisc add dev eth0 root handle 1: netem delay 1us; reboot",
+        "timeout --preserve-status -s INT 5 tcpdump -Z root -n -i eth0 -s 128 -z sh -w -",
+    ):
+        assert not allowed(other), other
+
+
+@pytest.mark.skipif(not shutil.which("visudo", path="/usr/sbin"), reason="sudo is missing")
+def test_sudo_accepts_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "airtcp"
+    path.write_text(sudoers())
+    path.chmod(0o440)
+    checked = subprocess.run(
+        ["/usr/sbin/visudo", "-c", "-f", path], capture_output=True, text=True
+    )
+    assert checked.returncode == 0, checked.stdout + checked.stderr
