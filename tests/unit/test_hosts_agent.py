@@ -200,7 +200,5 @@ def test_sudo_accepts_the_file(tmp_path: Path) -> None:
     path = tmp_path / "airtcp"
     path.write_text(sudoers())
     path.chmod(0o440)
-    checked = subprocess.run(
-        ["/usr/sbin/visudo", "-c", "-f", path], capture_output=True, text=True
-    )
+    checked = subprocess.run(["/usr/sbin/visudo", "-c", "-f", path], capture_output=True, text=True)
     assert checked.returncode == 0, checked.stdout + checked.stderr

@@ -8,19 +8,23 @@ from airtcp.experiment.experiment import Case
 from airtcp.experiment.metrics import METRICS, Value
 from airtcp.hosts.inventory import Inventory
 from airtcp.parameters import Parameters
-from airtcp.parameters.ack_filter import AckFilter
-from airtcp.parameters.bss import Bss
-from airtcp.parameters.cable import Cable
-from airtcp.parameters.errors import ErrorModel, Errors, Place, Propagation
-from airtcp.parameters.path import LinkPreset, Router, SlowHost
-from airtcp.parameters.radio import DataRate, Radio
-from airtcp.parameters.section import Section, key_of, own_fields
-from airtcp.parameters.workload import Stations
+from airtcp.parameters.section import key_of, own_fields, sections
 
 SAMPLE_S = 0.1
 """Interval at which agent.sh samples the state of TCP."""
 
-_RADIO = (DataRate, Radio, Bss, ErrorModel, Place, Propagation, Errors)
+
+def _of_modules(*names: str) -> frozenset[str]:
+    """The attributes whose sections are in these modules of airtcp.parameters."""
+    return frozenset(
+        attribute
+        for section in sections(Parameters)
+        if section.__module__.rpartition(".")[2] in names
+        for attribute in own_fields(section)
+    )
+
+
+_RADIO = _of_modules("radio", "bss", "errors")
 _LAB_ONLY = {
     "access": "the stations are connected as they are",
     "ethernet_rate": "the stations are connected as they are",
@@ -39,7 +43,7 @@ _TCP_BULK = {
     "start_interval",
 }
 
-_ALSO_IMPOSSIBLE = (LinkPreset, Router, SlowHost, AckFilter, Cable, Stations)
+_IMPOSSIBLE = _of_modules("path", "cable", "ack_filter")
 
 
 def not_applied(case: Case, inventory: Inventory) -> dict[str, str]:
@@ -56,7 +60,7 @@ def not_applied(case: Case, inventory: Inventory) -> dict[str, str]:
         if getattr(parameters, attribute) == getattr(defaults, attribute):
             continue
         name, value = key_of(Parameters, attribute), parameters.text(attribute)
-        if attribute in _fields(*_RADIO):
+        if attribute in _RADIO:
             ignored[name] = "describes the simulated radio"
         elif name in _LAB_ONLY:
             ignored[name] = _LAB_ONLY[name]
@@ -66,7 +70,7 @@ def not_applied(case: Case, inventory: Inventory) -> dict[str, str]:
                     f"{name} {value}: needs `netem: on` at the server in hosts.yaml; allowed "
                     f"without: {defaults.text(attribute)}"
                 )
-        elif name in _TCP_BULK or attribute in _fields(*_ALSO_IMPOSSIBLE) - {"direction"}:
+        elif name in _TCP_BULK or attribute in _IMPOSSIBLE:
             raise InputError(
                 f"{name} {value}: cannot be applied to real hosts; allowed: "
                 f"{defaults.text(attribute)}"
@@ -76,10 +80,6 @@ def not_applied(case: Case, inventory: Inventory) -> dict[str, str]:
     if "air" in parameters.capture:
         ignored["capture"] = "air: hosts capture only at server and station"
     return ignored
-
-
-def _fields(*models: type[Section]) -> set[str]:
-    return {name for model in models for name in own_fields(model)}
 
 
 _OF_AIRSIM = (

@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What programs on real hosts write: ss, iw, and hosts.yaml of users."""
+
+from pathlib import Path
+
+import pytest
+
+from airtcp.errors import AirtcpError, InputError
+from airtcp.experiment import catalogue
+from airtcp.experiment.experiment import Case, Setting
+from airtcp.files import iwstation, ss
+from airtcp.files.tcpwatch import Ends, read_connections
+from airtcp.hosts import applicable, inventory, preflight, settings
+from airtcp.hosts.inventory import Inventory
+from airtcp.hosts.preflight import Facts
+from airtcp.parameters import Parameters
+from airtcp.sweep.hostsweep import HostMachines, HostOptions
+from airtcp.testbed.default import testbed
+
+SAMPLE = (
+    "{state} 0      0      192.168.1.2:45188 {server} cubic wscale:10,10 rto:204 rtt:2.902/4.264 "
+    "mss:1448 pmtu:1500 rcvmss:536 advmss:1448 cwnd:55 ssthresh:50 bytes_sent:83886453 "
+    "bytes_retrans:336 bytes_acked:83886118 segs_out:58028 segs_in:{segs_in} data_segs_out:58026 "
+    "send 22126158511bps lastsnd:12 pacing_rate 26546816328bps delivery_rate 64000000bps "
+    "delivered:58027 busy:144ms retrans:0/7 dsack_dups:1 rcv_space:14480 minrtt:0.003\n"
+)
+PEER = "[::ffff:192.168.1.7]:5201"
+NAMES = {"192.168.1.2": "10.0.0.1", "192.168.1.7": "10.0.0.2"}
+
+
+def convert(run_dir: Path, closes: str) -> None:
+    texts = ["1700000000500000000\n", SAMPLE.format(state="ESTAB", server=PEER, segs_in=466)]
+    (run_dir / "ss.txt").write_text("".join([*texts, "1700000000600000000\n"]))
+    (run_dir / "closed.txt").write_text(closes)
+    ss.convert(
+        run_dir / "ss.txt",
+        run_dir / "closed.txt",
+        run_dir / "tcp-server.csv",
+        names=NAMES,
+        ahead_ns=400_000_000,
+        epoch_ns=1_700_000_000_000_000_000,
+    )
+
+
+@pytest.mark.parametrize("reported", [True, False])
+def test_samples_of_ss_are_read_like_those_of_tcpwatch(tmp_path: Path, reported: bool) -> None:
+    other = SAMPLE.format(state="UNCONN", server="192.168.1.7:22", segs_in=1)
+    closed = SAMPLE.format(state="UNCONN", server="192.168.1.7:5201", segs_in=470)
+    convert(tmp_path, other + closed if reported else other)
+    ends = Ends("10.0.0.1", frozenset({45188}), "10.0.0.2", 5201)
+    [trace] = read_connections(tmp_path, "server").traces(ends)
+    # The clock of the host is 0.4 s ahead.
+    assert list(trace.columns["time_ns"]) == [100_000_000]
+    values = {name: int(trace.columns[name][0]) for name in ("srtt_us", "cwnd", "retrans")}
+    assert values == {"srtt_us": 2902, "cwnd": 55, "retrans": 7}
+    assert trace.columns["min_rtt_us"][0] == 3
+    assert trace.columns["data_segs_in"][0] == 0  # ss omits what is 0
+    assert trace.final["segs_in"] == (470 if reported else 466)
+    assert trace.final["delivery_rate_bps"] == 64_000_000
+
+
+def test_ss_without_samples_is_an_error(tmp_path: Path) -> None:
+    for name in ("ss.txt", "closed.txt"):
+        (tmp_path / name).write_text("")
+    with pytest.raises(AirtcpError, match=r"ss\.txt: contains no sample"):
+        ss.convert(
+            *(tmp_path / name for name in ("ss.txt", "closed.txt", "out.csv")),
+            names={},
+            ahead_ns=0,
+            epoch_ns=0,
+        )
+
+
+STATION = """\
+Station 02:00:00:00:01:00 (on wlan0)
+\tinactive time:\t4 ms
+\trx bytes:\t{bytes}
+\ttx packets:\t100
+\ttx retries:\t{retries}
+\ttx failed:\t1
+\tbeacon loss:\t0
+\ttx duration:\t{us} us
+\tsignal:  \t-42 [-44, -47] dBm
+"""
+
+
+def test_counters_of_a_driver_are_those_of_the_run(tmp_path: Path) -> None:
+    two = [STATION.format(bytes=10, retries=5, us=700), STATION.format(bytes=1, retries=1, us=1)]
+    (tmp_path / "iw-ap-before.txt").write_text("".join(two))
+    (tmp_path / "iw-ap-after.txt").write_text(
+        STATION.format(bytes=100, retries=25, us=9700) + STATION.format(bytes=1, retries=2, us=1)
+    )
+    assert iwstation.increase(tmp_path, "ap") == {
+        **{"rx_bytes": 90, "tx_packets": 0, "tx_retries": 21, "tx_failed": 0},
+        **{"beacon_loss": 0, "tx_duration_us": 9000},
+    }
+    assert iwstation.increase(tmp_path, "station") == {}
+
+
+def test_facts_about_a_radio() -> None:
+    found = {
+        "radio": "Interface wlan0\n\tssid home net\n\ttype managed\n\tchannel 36 (5180 MHz), "
+        "width: 40 MHz, center1: 5190 MHz\n\ttxpower 22.00 dBm",
+        "link": "Connected to 02:00:00:00:00:00 (on wlan0)\n\tsignal: -41 dBm\n\trx bitrate: 6.0 "
+        "MBit/s\n\ttx bitrate: 270.0 MBit/s MCS 13 40MHz short GI",
+        "power_save": "Power save: on",
+        "survey": "Survey data from wlan0\n\tfrequency: 5180 MHz [in use]\n\tchannel active time:"
+        "\t\t2000 ms\n\tchannel busy time:\t\t500 ms\nSurvey data from wlan0\n\tfrequency:\t5200 "
+        "MHz\n\tchannel active time:\t\t10 ms\n\tchannel busy time:\t\t9 ms",
+    }
+    assert preflight.radio(found) == {
+        **{"ssid": "home net", "type": "managed", "channel": 36.0, "frequency_mhz": 5180.0},
+        **{"width_mhz": 40.0, "tx_power_dbm": 22.0, "signal_dbm": -41.0},
+        **{"tx_bitrate": "270.0 MBit/s MCS 13 40MHz short GI", "rx_bitrate": "6.0 MBit/s"},
+        **{"power_save": "on", "channel_busy_share": 0.25},
+    }
+    assert preflight.radio({"radio": "Interface wlan0", "survey": ""}) == {}
+
+
+YAML = """\
+server: {ssh: lab, interface: eth0, address: 192.168.1.2, netem: %s}
+station: {ssh: laptop, interface: wlan0, address: 192.168.1.7}
+ap: {ssh: root@ap, interface: wlan0, power_save: keep}
+dead_man: 20s
+"""
+
+
+def hosts(tmp_path: Path, netem: str = "on") -> Inventory:
+    path = tmp_path / "hosts.yaml"
+    path.write_text(YAML % netem)
+    return inventory.read(path)
+
+
+def test_hosts_yaml(tmp_path: Path) -> None:
+    read = hosts(tmp_path)
+    assert [role for role, _ in read.entries] == ["server", "station", "ap"]
+    assert (read.server.netem, read.dead_man_s, read.directory) == (True, 20.0, "/tmp")
+    assert read.ap and read.ap.power_save == "keep"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "not a mapping"),
+        ("- server", "not a mapping"),
+        ("server: {ssh: a, interface: b, address: 1.2.3.4}", ":1: station: missing"),
+        (YAML % "on" + "stations: 2\n", "stations: unknown key; did you mean 'station'"),
+        (YAML % "on" + "directory: /tmp/$(reboot)\n", ":5: directory: "),
+        ((YAML % "on").replace("20s", "1s"), ":4: dead_man: '1s' is out of range"),
+        ((YAML % "on").replace("lab", "-oProxyCommand=x"), ":1: server.ssh: .*not a name"),
+        ((YAML % "on").replace("keep", "on"), ":3: ap.power_save: .*off keep"),
+        (YAML % "on" + "ssh_config: none\n", "none: no such file"),
+    ],
+)
+def test_wrong_hosts_yaml_is_one_line(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "hosts.yaml"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message) as raised:
+        inventory.read(path)
+    assert "\n" not in str(raised.value)
+
+
+def case(**values: object) -> Case:
+    return Case({}, Parameters.model_validate(values))
+
+
+def test_parameters_of_the_simulated_radio_are_recorded(tmp_path: Path) -> None:
+    ignored = applicable.not_applied(
+        case(mcs=5, error_rate=0.1, sack="off", capture="air,server"), hosts(tmp_path)
+    )
+    assert set(ignored) == {"mcs", "error_rate", "capture", "tcp_sample"}
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"delay": "10ms"}, "delay 10ms: needs `netem: on`"),
+        ({"rate": "10Mbit"}, "rate 10Mbit: needs `netem: on`"),
+        ({"protocol": "udp"}, "protocol udp: cannot be applied"),
+        ({"workload": "web"}, "workload web: cannot be applied to real hosts; allowed: bulk"),
+        ({"path": "adsl"}, "path adsl: cannot"),
+        ({"ack_filter": "txq"}, "ack_filter txq: cannot"),
+        ({"read_rate": "1Mbit"}, "read_rate 1Mbit: cannot"),
+        ({"slow_host": "sender", "host_packet": "1us"}, "slow_host sender: cannot"),
+    ],
+)
+def test_parameter_that_hosts_cannot_have(
+    tmp_path: Path, values: dict[str, object], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        applicable.not_applied(case(**values), hosts(tmp_path, netem="off"))
+
+
+def test_every_parameter_is_handled(tmp_path: Path) -> None:
+    """Those that are neither refused nor ignored are the ones that settings and workload apply."""
+    read, defaults = hosts(tmp_path, netem="off"), Parameters.model_construct()
+    applied = set()
+    for attribute, field in Parameters.model_fields.items():
+        other = Parameters.model_construct(**{attribute: object()})
+        plain = {**defaults.plain(), field.alias or attribute: "x"}
+        try:
+            ignored = applicable.not_applied(_Case(other, plain), read)  # type: ignore[arg-type]
+        except InputError:
+            continue
+        if (field.alias or attribute) not in ignored:
+            applied.add(field.alias or attribute)
+    of_policies = {name for name in applied if name.startswith(("aad_", "ack_", "tack_", "auto_"))}
+    assert {"ack_policy", "ack_delay_bound", "aad_beta"} <= of_policies
+    assert not any(name.startswith("ack_filter") for name in of_policies)
+    assert applied - of_policies == APPLIED | OF_OTHER_WORKLOADS
+
+
+class _Case:
+    """A case whose parameters need no valid values."""
+
+    network = None
+
+    def __init__(self, parameters: Parameters, plain: dict[str, object]) -> None:
+        self.parameters = _Values(parameters, plain)
+
+
+class _Values:
+    def __init__(self, parameters: Parameters, plain: dict[str, object]) -> None:
+        self._parameters = parameters
+        self._plain = plain
+
+    def __getattr__(self, name: str) -> object:
+        value = getattr(self._parameters, name)
+        numeric = {"tcp_sample_s": 1.0, "capture": ()}
+        return numeric[name] if name in numeric and not isinstance(value, float | tuple) else value
+
+    def text(self, attribute: str) -> object:
+        return self._plain.get(attribute, "x")
+
+
+APPLIED = {
+    *("divack", "divack_spread", "divack_sender", "tso_rtt_log", "tsq", "pacing_factor"),
+    *("congestion_control", "initcwnd", "bbr_probe_up_gain", "nagle", "hystart", "sack"),
+    *("timestamps", "initrwnd", "tcp_rmem_default", "tcp_rmem_max", "tcp_wmem_max", "gro", "gso"),
+    *("gso_segments", "tso", "direction", "flows", "dscp", "duration", "baseline"),
+    *("ping_interval", "capture", "capture_duration", "tcp_sample"),
+    # Of the qdiscs, without effect without delay, rate and loss.
+    *("rate_burst", "rate_latency", "rate_at", "wire_queue"),
+}
+
+
+# They need a workload that is refused.
+OF_OTHER_WORKLOADS = {
+    *("message", "exchanges", "transfer_size", "transfers", "pages", "reading_time", "command"),
+    *("server_command", "command_times", "command_limit"),
+}
+
+
+def facts(*policies: str) -> Facts:
+    return Facts("station (laptop)", "6.12", "b", policies, ("cubic", "reno"), 0.0, 0.0, None)
+
+
+def test_settings_of_hosts(tmp_path: Path) -> None:
+    read = hosts(tmp_path)
+    parameters = Parameters.model_validate(
+        {"delay": "10ms", "rate": "10Mbit", "gro": "off", "initcwnd": 20, "tsq": "2ms"}
+    )
+    calls = {
+        role: [" ".join(map(str, call)) for call in settings.of_host(role, known, read, bed)]
+        for bed in [testbed(parameters)]
+        for role, known in (("server", facts()), ("station", facts("default", "aad")))
+    }
+    server, station = calls["server"], calls["station"]
+    assert "put /proc/sys/net/ipv4/tcp_sack 1" in server
+    assert any(call.startswith("put /proc/sys/net/ipv4/tcp_small_queue") for call in server)
+    assert "windows eth0 192.168.1.7 initcwnd 20" in server
+    assert "qdisc eth0 root handle 1: netem delay 10000us limit 1000" in server
+    assert next(call for call in server if "tbf" in call).startswith(
+        "qdisc eth0 parent 1:1 handle 2:"
+    )
+    # The station receives; a host with policies may have had another one before.
+    assert "put /proc/sys/net/ipv4/tcp_ack_policy default" in station
+    assert "offload wlan0 gro off" in station
+    assert not any(call.startswith(("qdisc", "windows")) for call in station)
+
+
+def test_without_delay_there_is_no_netem(tmp_path: Path) -> None:
+    for values, kinds in (({}, []), ({"rate": "10Mbit"}, ["tbf"])):
+        bed = testbed(Parameters.model_validate(values))
+        calls = settings.of_host("server", facts(), hosts(tmp_path), bed)
+        assert [call[5] for call in calls if call[0] == "qdisc"] == kinds
+
+
+def test_policy_and_congestion_control_are_checked() -> None:
+    plain = {"server": facts(), "station": facts()}
+    ours = {"server": facts(), "station": facts("default", "aad")}
+    settings.check_case(Parameters.model_validate({"ack_policy": "aad"}), ours)
+    with pytest.raises(AirtcpError, match=r"ack_policy aad: station \(laptop\).*plain Linux"):
+        settings.check_case(Parameters.model_validate({"ack_policy": "aad"}), plain)
+    with pytest.raises(AirtcpError, match=r"ack_policy tack: .*; allowed: default aad"):
+        settings.check_case(Parameters.model_validate({"ack_policy": "tack"}), ours)
+    with pytest.raises(AirtcpError, match=r"congestion_control bbr: .* allowed: cubic reno"):
+        settings.check_case(Parameters.model_validate({"congestion_control": "bbr"}), ours)
+
+
+def test_policies_of_a_condition_follow_each_other(tmp_path: Path) -> None:
+    [experiment] = [one for one in catalogue.experiments() if one.name == "thesis-lan"]
+    options = HostOptions(hosts(tmp_path), 2, "./airtcp run", print)
+
+    class Lab:
+        facts = {"server": facts(), "station": facts(), "ap": facts()}  # noqa: RUF012
+
+    factors = ("ack_policy=default,aad", "delay=0ms,10ms")
+    cases = experiment.cases([Setting.parse(factor) for factor in factors])
+    jobs = HostMachines(options, Lab(), {}).requests(cases)  # type: ignore[arg-type]
+    order = [(job.seed, job.case.factors["delay"], job.case.factors["ack_policy"]) for job in jobs]
+    assert order == [
+        (seed, delay, policy)
+        for seed in (1, 2)
+        for delay in ("0ms", "10ms")
+        for policy in ("default", "aad")
+    ]
+    assert len({job.identity for job in jobs}) == len(jobs)
