@@ -155,8 +155,11 @@ class Bench:
     def stop_sshd(self, name: str) -> None:
         """End the sshd of a host with all of its connections, as a crash of the host would."""
         for pid in self.processes(name):
-            if "sshd" in Path(f"/proc/{pid}/comm").read_text():
-                os.kill(pid, 9)
+            try:
+                if "sshd" in Path(f"/proc/{pid}/comm").read_text():
+                    os.kill(pid, 9)
+            except (FileNotFoundError, ProcessLookupError):  # it has ended
+                pass
         self._daemons.pop(name).wait()
 
     def processes(self, name: str) -> list[int]:
@@ -227,7 +230,7 @@ def bench(directory: Path) -> Iterator[Bench]:
         hosts.stop()
 
 
-def ended(process: "subprocess.Popen[str]", seconds: float = 120) -> Sequence[object]:
+def ended(process: "subprocess.Popen[str]", seconds: float = 300) -> Sequence[object]:
     """Exit code, standard output and standard error."""
     out, err = process.communicate(timeout=seconds)
     return process.returncode, out, err

@@ -3,6 +3,7 @@
 
 import hashlib
 import json
+import os
 import shutil
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -147,14 +148,13 @@ class HostMachines:
 
     def _measured(self, request: Request, run_dir: Path, out_dir: Path) -> RunRecord:
         case, testbed = request.case, request.testbed
-        began, began_s = datetime.now(UTC), time.monotonic()
+        began, began_s, began_cpu_s = datetime.now(UTC), time.monotonic(), _cpu_s()
         values: Mapping[str, Value] = {}
-        transfer_s, problem = None, None
+        problem = None
         try:
             self.lab.run(testbed, run_dir)
-            transfer_s = _transfer_s(testbed, run_dir)
             convert_captures(run_dir, testbed)
-            values = metrics.compute(run_dir, testbed, transfer_s)
+            values = metrics.compute(run_dir, testbed, _transfer_s(testbed, run_dir))
             write_series(run_dir, testbed, case, request.seed, began)
         except StopError:
             raise
@@ -166,7 +166,11 @@ class HostMachines:
             status="failed" if problem else "ok",
             error=problem,
             metrics=values,
-            cost=Cost(wall_s=round(time.monotonic() - began_s, 3), cpu_s=0.0, virtual_s=transfer_s),
+            cost=Cost(
+                wall_s=round(time.monotonic() - began_s, 3),
+                cpu_s=round(_cpu_s() - began_cpu_s, 3),
+                virtual_s=None,
+            ),
             artifacts=artifacts.hashed(run_dir, out_dir),
             parameters=case.parameters.plain(),
             kernel=self.kernel,
@@ -204,6 +208,11 @@ def on_hosts(testbed: Testbed) -> Testbed:
     """Without what is simulated, also captures of the air."""
     captures = {point: device for point, device in testbed.captures.items() if point != AIR}
     return replace(testbed, radios=(), queues=(), captures=captures)
+
+
+def _cpu_s() -> float:
+    """User and system time of this process and its children so far."""
+    return sum(os.times()[:4])
 
 
 def _transfer_s(testbed: Testbed, run_dir: Path) -> float:
