@@ -178,7 +178,8 @@ def test_settings_are_restored_after_sigkill(hosts: Bench, tmp_path: Path, insta
     rng = random.Random(SEED)
     settings = hosts.all_settings()
     began = time.monotonic()
-    assert run(hosts, tmp_path / "whole")[0] == 0
+    code, _, error = run(hosts, tmp_path / "whole")
+    assert code == 0, error
     lasts_s = time.monotonic() - began
     caught = 0
     for number in range(instants):

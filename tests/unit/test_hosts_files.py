@@ -11,7 +11,7 @@ from airtcp.experiment.experiment import Case, Setting
 from airtcp.files import iwstation, ss
 from airtcp.files.tcpwatch import Ends, read_connections
 from airtcp.hosts import applicable, inventory, preflight, settings
-from airtcp.hosts.inventory import Inventory
+from airtcp.hosts.inventory import Inventory, Role
 from airtcp.hosts.preflight import Facts
 from airtcp.parameters import Parameters
 from airtcp.sweep.hostsweep import HostMachines, HostOptions
@@ -196,7 +196,7 @@ def test_every_parameter_is_handled(tmp_path: Path) -> None:
     read, defaults = hosts(tmp_path, netem="off"), Parameters.model_construct()
     applied = set()
     for attribute, field in Parameters.model_fields.items():
-        other = Parameters.model_construct(**{attribute: object()})
+        other = defaults.model_copy(update={attribute: object()})
         plain = {**defaults.plain(), field.alias or attribute: "x"}
         try:
             ignored = applicable.not_applied(_Case(other, plain), read)  # type: ignore[arg-type]
@@ -260,10 +260,14 @@ def test_settings_of_hosts(tmp_path: Path) -> None:
     parameters = Parameters.model_validate(
         {"delay": "10ms", "rate": "10Mbit", "gro": "off", "initcwnd": 20, "tsq": "2ms"}
     )
+    roles: tuple[tuple[Role, Facts], ...] = (
+        ("server", facts()),
+        ("station", facts("default", "aad")),
+    )
     calls = {
         role: [" ".join(map(str, call)) for call in settings.of_host(role, known, read, bed)]
         for bed in [testbed(parameters)]
-        for role, known in (("server", facts()), ("station", facts("default", "aad")))
+        for role, known in roles
     }
     server, station = calls["server"], calls["station"]
     assert "put /proc/sys/net/ipv4/tcp_sack 1" in server

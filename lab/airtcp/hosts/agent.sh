@@ -241,8 +241,9 @@ capture() {
 	tries=100
 	until grep -q listening jobs/capture.err; do
 		tries=$((tries - 1))
-		[ $tries -gt 0 ] && [ ! -e jobs/capture.rc ] ||
+		if [ $tries = 0 ] || [ -e jobs/capture.rc ]; then
 			fail "tcpdump: $(tail -n 1 jobs/capture.err)"
+		fi
 		sleep 0.05
 	done
 }
