@@ -27,8 +27,10 @@ _BUSY = 75
 _NO_SCRIPT = (2, 127)
 
 # Prepares the directory. One that remains was left by a killed client, whose timer still runs, or
-# by a host that was switched off: a reboot has restored its settings.
+# by a host that was switched off: a reboot has restored its settings. It is a function, so that
+# nothing is executed if the client is killed while it sends this.
 _INSTALL = """\
+install_agent() {{
 umask 077
 d={directory}/airtcp-$(id -u)
 if ! why=$(mkdir "$d" 2>&1); then
@@ -55,6 +57,8 @@ until [ -s "$d/guard" ]; do
 	sleep 0.05
 done
 echo "$d"
+}}
+install_agent
 """
 
 
