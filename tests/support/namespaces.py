@@ -61,7 +61,7 @@ StrictHostKeyChecking yes
 _HOSTS_YAML = """\
 ssh_config: ssh_config
 directory: {room}
-dead_man: 5s
+dead_man: 10s
 server:
   ssh: server
   interface: wire0

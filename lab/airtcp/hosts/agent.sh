@@ -202,7 +202,9 @@ job() {
 	"$@" >"run/$file" 2>"jobs/$name.err" </dev/null &
 	echo $! >"jobs/$name.pid"
 	wait $!
-	echo $? >"jobs/$name.rc"
+	# await() must not find it empty, except on a full disk.
+	echo $? >"jobs/$name.code"
+	mv "jobs/$name.code" "jobs/$name.rc"
 }
 
 # await NAME SECONDS: until it ends successfully
@@ -214,6 +216,7 @@ await() {
 		sleep 0.1
 	done
 	code=$(cat "jobs/$1.rc")
+	[ -n "$code" ] || room
 	[ "$code" = 0 ] || fail "$1 ended with exit code ${code:-?}: $(tail -n 1 "jobs/$1.err")"
 }
 

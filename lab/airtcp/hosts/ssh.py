@@ -191,6 +191,7 @@ class Remote:
             why = [line for line in lines if "closed" not in line] or lines
             raise LostError(f"{self}: {why[0] if why else 'the connection was lost'}")
         if ended.returncode in _NO_SCRIPT and self._directory:
+            self.forget()
             raise StopError(
                 f"{self}: its dead-man timer has restored its settings, because it was not "
                 f"reached for {self._inventory.dead_man_s:g} s"
