@@ -12,7 +12,8 @@ SYSTEM := tests/models tests/system tests/determinism
 CHECKPATCH := $(CACHE)/kernel/work-*/linux/scripts/checkpatch.pl
 
 .PHONY: help demo test test-unit test-all test-debug lint lint-python lint-shell lint-kernel verify fuzz soak \
-	kcsan series-check deb-check bpf-check ackhold-check chroot-check interrupts selftests bench bench-peer bench-reports bench-sweeps \
+	kcsan series-check deb-check bpf-check ackhold-check chroot-check kernels-check interrupts selftests bench bench-peer \
+	bench-reports bench-sweeps \
 	instructions delivery bianchi growth hardware tsq-paper tables man plan-hashes tournament wheel lock clean distclean
 
 help: ## this list
@@ -117,6 +118,10 @@ TRANSFERS ?= 1000
 ackhold-check: export AIRTCP_TEST_ACKHOLD := $(TRANSFERS)
 ackhold-check: ## the qdisc ackhold on Debian's kernels: builds, 1,000 transfers in QEMU; TRANSFERS=20
 	$(TESTS) tests/system/test_ackhold_stock.py
+
+kernels-check: export AIRTCP_TEST_KERNELS := 1
+kernels-check: ## build and run plain kernels from all installed packages linux-source-*
+	$(TESTS) tests/system/test_other_kernels.py
 
 bpf-check: export AIRTCP_TEST_BPF := 1
 bpf-check: ## select ACK policies with BPF on x86-64 with lockdep; MPTCP; no-op hooks of TCP

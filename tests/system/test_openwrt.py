@@ -20,7 +20,7 @@ import uci_sandbox
 from guests import Say
 
 from airtcp.kernel import openwrt, series
-from airtcp.kernel.source import find_source, prepare_tree, read_changes
+from airtcp.kernel.source import find_series_source, prepare_tree, read_changes
 
 GIVEN = os.environ.get("AIRTCP_OPENWRT", "")
 BACKPORTS = os.environ.get("AIRTCP_BACKPORTS", "")
@@ -61,7 +61,7 @@ def router(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @cache
 def source() -> Path:
-    return find_source(None)
+    return find_series_source(None, "the patches")
 
 
 def unpack(tree: Path, names: set[str]) -> None:

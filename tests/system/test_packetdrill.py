@@ -16,7 +16,7 @@ from airtcp.backends.guesttools import GuestTools
 from airtcp.backends.uml import boot
 from airtcp.kernel import series
 from airtcp.kernel.image import Kernel
-from airtcp.kernel.source import OVERLAY, find_source
+from airtcp.kernel.source import OVERLAY, find_series_source
 
 PACKETDRILL = "tools/testing/selftests/net/packetdrill"
 SCRIPTS = sorted((OVERLAY / PACKETDRILL).glob("*.pkt"))
@@ -57,7 +57,7 @@ def logs(
     subprocess.run([*compile_times, run_dir / "times.so", TIMES], check=True)
     linux = run_dir / "linux"
     helpers = [f"{PACKETDRILL}/{name}" for name in ("defaults.sh", "set_sysctls.py")]
-    series.extract(find_source(None), helpers, linux)
+    series.extract(find_series_source(None, "a series"), helpers, linux)
     for path in [*(linux / name for name in helpers), *SCRIPTS]:
         shutil.copy(path, run_dir)
     for name, (script, text, wrong, _) in WRONG.items():

@@ -28,6 +28,7 @@ from airtcp.kernel.source import (
     TOPICS_OF_PLAIN_TCP,
     Step,
     files_of_linux,
+    find_series_source,
     find_source,
     prepare_tree,
     read_changes,
@@ -59,7 +60,9 @@ def linux(tmp_path_factory: pytest.TempPathFactory) -> Path:
     scripts = ("checkpatch.pl", "spelling.txt", "const_structs.checkpatch")
     names = {"Makefile", "MAINTAINERS", *(f"scripts/{name}" for name in scripts)}
     tree = tmp_path_factory.mktemp("plain") / "linux"
-    series.extract(find_source(None), sorted(names | files_of_linux(read_changes())), tree)
+    series.extract(
+        find_series_source(None, "a series"), sorted(names | files_of_linux(read_changes())), tree
+    )
     return tree
 
 

@@ -10,7 +10,7 @@ import pytest
 from plans import planned, section
 
 from airtcp import __version__
-from airtcp.cli import sweeping
+from airtcp.cli import kernels
 from airtcp.experiment.reader import load
 from airtcp.kernel import ackhold, own_policy, source
 from airtcp.kernel.image import Kernel
@@ -98,13 +98,13 @@ def test_stations_have_the_qdisc() -> None:
 
 
 def test_only_cases_with_the_qdisc_have_a_kernel_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    def build(*_: object, other: Changes, say: object) -> Kernel:
+    def build(*_: object, plain: bool, other: Changes, say: object) -> Kernel:
         return Kernel(Path(), "", "with" if other == ackhold.changes() else str(other))
 
     monkeypatch.setattr(own_policy, "build", build)
-    options = argparse.Namespace(kernel_source=None)
+    choices = kernels.choices_of(argparse.Namespace(kernel_source=None, plain=False))
     cases = load("ackhold").cases()
     without = [case for case in cases if case.factors["ack_filter"] == "none"]
     assert len(without) == 6 < len(cases)
-    assert sweeping.kernel_of(options, None, without).hash == "()"
-    assert sweeping.kernel_of(options, None, cases).hash == "with"
+    built = [kernels.build_all(choices, None, some) for some in (without, cases)]
+    assert [kernel.hash for by_label in built for kernel in by_label.values()] == ["()", "with"]

@@ -20,7 +20,7 @@ from airtcp.kernel import image
 from airtcp.kernel.image import Kernel
 from airtcp.results import artifacts, parquet, record
 from airtcp.sweep import session
-from airtcp.sweep.request import RunRequest
+from airtcp.sweep.request import Request, RunRequest
 from airtcp.sweep.sweep import Outcome
 
 
@@ -52,7 +52,9 @@ def sweep_with(
                 identity=job.identity,
             )
             record.write(run_dir, run)
-        failures = {job: "it broke (console: x)" for job in todo if job.seed in failing}
+        failures: dict[Request, str] = {
+            job: "it broke (console: x)" for job in todo if job.seed in failing
+        }
         return Outcome(list(todo), failures, interrupted)
 
     monkeypatch.setattr(session, "sweep", sweep)

@@ -35,7 +35,7 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Calls:
     monkeypatch.setenv("AIRTCP_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(programs, "find", lambda program: program)
     monkeypatch.setattr(platform, "machine", lambda: "x86_64")
-    monkeypatch.setattr(deb, "find_source", lambda given: tmp_path / "linux.tar")
+    monkeypatch.setattr(deb, "find_series_source", lambda given, _what: tmp_path / "linux.tar")
     monkeypatch.setattr(deb, "identity", lambda source: "identity")
     monkeypatch.setattr(deb, "prepare_tree", lambda _s, _c, work, _say, complete: work / "linux")
     recorded: Calls = []

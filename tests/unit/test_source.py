@@ -283,9 +283,9 @@ def test_error_names_a_patch_that_does_not_apply(
         source.prepare_tree(tarball, source.read_changes(overlay=overlay), tmp_path / "work", quiet)
 
 
-def test_other_version_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "Makefile").write_text(MAKEFILE.replace("12", "13"))
-    with pytest.raises(InputError, match=r"Linux 6\.13\.9; airtcp needs Linux 6\.12\.y"):
+def test_a_version_that_is_too_old_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "Makefile").write_text(MAKEFILE.replace("12", "0"))
+    with pytest.raises(InputError, match=r"this is Linux 6\.0\.9; allowed: 6\.1 and later"):
         source.find_source(tmp_path)
 
 
@@ -295,7 +295,7 @@ def test_directory_without_a_kernel_is_refused(tmp_path: Path) -> None:
 
 
 def test_missing_tarball_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"\.tar\.xz.*give a Linux 6\.12\.y source tree"):
+    with pytest.raises(InputError, match=r"\.tar\.xz.*give a Linux source tree"):
         source.find_source(tmp_path / "missing")
 
 

@@ -3,15 +3,16 @@
 
 import argparse
 from pathlib import Path
-from typing import get_args
+from typing import Literal, get_args
 
 from airtcp import prebuilt
 from airtcp.backends import guesttools
 from airtcp.cli.common import own_policy_of
+from airtcp.cli.kernels import build_one
 from airtcp.cli.messages import say
-from airtcp.cli.options import Verbs, add_kernel_source, add_policy
+from airtcp.cli.options import Verbs, add_kernel_source, add_kernels, add_policy
 from airtcp.errors import AirtcpError, InputError
-from airtcp.kernel import deb, image, openwrt, own_policy, series
+from airtcp.kernel import deb, image, openwrt, series
 from airtcp.kernel.image import Kernel
 
 
@@ -33,7 +34,7 @@ def add(verbs: Verbs) -> None:
             help="um: the laboratory's (default); x86_64: for QEMU, with policies as modules",
         )
         add_policy(verb)
-        add_kernel_source(verb)
+        add_kernels(verb)
         verb.set_defaults(do=do)
     _add_import(kernel_verbs)
     _add_series(kernel_verbs)
@@ -125,13 +126,14 @@ def _add_openwrt(verbs: Verbs) -> None:
 
 def _kernel(options: argparse.Namespace) -> Kernel:
     if options.arch == "um":
-        return own_policy.build(own_policy_of(options), options.kernel_source, say=say)
+        return build_one(options, own_policy_of(options))
     if options.policy:
         raise InputError(
             f"--policy {options.policy}: only for the laboratory's kernel; for {options.arch} "
             "build it as a module (docs/how-to/kernel.md)"
         )
-    return image.build(options.kernel_source, arch=options.arch, say=say)
+    patches: Literal["all", "lab"] = "lab" if options.plain else "all"
+    return image.build(options.kernel_source, patches=patches, arch=options.arch, say=say)
 
 
 def _kernel_build(options: argparse.Namespace) -> int:

@@ -114,6 +114,25 @@ def add_kernel_source(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_kernels(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
+    """Options for a kernel of any version, as cli/kernels.py reads them."""
+    parser.add_argument(
+        "--kernel-source",
+        metavar="DIR|TARBALL|REPOSITORY@REVISION",
+        type=Path,
+        action="append" if several else "store",
+        default=None,
+        help="Linux source (default: Debian's linux-source-6.12); versions other than 6.12, from "
+        "6.1 on, are plain kernels: without ACK policies and other patches"
+        + ("; several make the kernel a factor" if several else ""),
+    )
+    parser.add_argument(
+        "--plain",
+        action="store_true",
+        help="a plain kernel: only with the patches that the laboratory itself needs",
+    )
+
+
 def add_jobs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--jobs", metavar="J", type=positive, help="number of parallel runs (default: one per core)"

@@ -8,16 +8,16 @@ from airtcp.backends import prompt
 from airtcp.backends.guesttools import GuestTools, build_tools
 from airtcp.cli import doctor
 from airtcp.cli.common import experiment_of, own_policy_of, settings_of
+from airtcp.cli.kernels import build_one
 from airtcp.cli.messages import say
 from airtcp.cli.options import (
     Verbs,
     add_experiment,
-    add_kernel_source,
+    add_kernels,
     add_policy,
     add_settings,
     positive,
 )
-from airtcp.cli.sweeping import kernel_of
 from airtcp.experiment.experiment import Case
 from airtcp.kernel.image import Kernel
 from airtcp.kernel.own_policy import OwnPolicy
@@ -57,7 +57,7 @@ def _add_network(verb: argparse.ArgumentParser) -> None:
     add_experiment(verb)
     add_settings(verb)
     add_policy(verb)
-    add_kernel_source(verb)
+    add_kernels(verb)
 
 
 def _case(options: argparse.Namespace, policy: OwnPolicy | None) -> Case:
@@ -68,7 +68,7 @@ def _machine(
     options: argparse.Namespace, policy: OwnPolicy | None, case: Case
 ) -> tuple[Kernel, GuestTools]:
     doctor.require_programs()
-    return kernel_of(options, policy, [case]), build_tools(say)
+    return build_one(options, policy, case), build_tools(say)
 
 
 def _shell(options: argparse.Namespace) -> int:

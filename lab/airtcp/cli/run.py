@@ -9,17 +9,18 @@ from pathlib import Path
 
 from airtcp import interrupts
 from airtcp.cli.common import experiment_of, own_policy_of, settings_of, warn
+from airtcp.cli.kernels import Choice, build_all, choices_of, with_kernels
 from airtcp.cli.messages import say
 from airtcp.cli.options import (
     Verbs,
     add_experiment,
     add_json,
-    add_kernel_source,
+    add_kernels,
     add_policy,
     add_settings,
     positive,
 )
-from airtcp.cli.sweeping import add_where, kernel_of, make_out_dir, sweep_options_of
+from airtcp.cli.sweeping import add_where, make_out_dir, sweep_options_of
 from airtcp.errors import AirtcpError, InputError
 from airtcp.experiment import catalogue
 from airtcp.experiment.experiment import Case, Experiment
@@ -72,7 +73,7 @@ def add(verbs: Verbs) -> None:
     extent.add_argument(
         "--full", action="store_true", help="all cases (the default, except for `all`)"
     )
-    add_kernel_source(run)
+    add_kernels(run, several=True)
     add_json(run, "print one JSON document instead of a table")
     run.set_defaults(do=_run)
 
@@ -84,10 +85,11 @@ def _run(options: argparse.Namespace) -> int:
     experiment = experiment_of(options, policy)
     if options.title:
         experiment = experiment.model_copy(update={"title": options.title})
-    cases = _cases(options, experiment)
+    kernels = _kernels(options)
+    cases = with_kernels(_cases(options, experiment), kernels)
     warn(cases)
     out_dir = make_out_dir(options, experiment.name)
-    measured = measure(_options(options, policy, cases), experiment, cases, out_dir)
+    measured = measure(_options(options, policy, kernels, cases), experiment, cases, out_dir)
     if measured.document:
         if options.json:
             print(measured.document.text(), end="")
@@ -98,11 +100,14 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _options(
-    options: argparse.Namespace, policy: OwnPolicy | None, cases: Sequence[Case]
+    options: argparse.Namespace,
+    policy: OwnPolicy | None,
+    kernels: Sequence[Choice],
+    cases: Sequence[Case],
 ) -> Options:
     if not options.hosts:
-        return sweep_options_of(options, policy, cases)
-    for name in ("jobs", "cluster", "policy", "kernel_source"):
+        return sweep_options_of(options, lambda: build_all(kernels, policy, cases))
+    for name in ("jobs", "cluster", "policy", "kernel_source", "plain"):
         if getattr(options, name):
             raise InputError(f"--hosts: not allowed with --{name.replace('_', '-')}")
     from airtcp.hosts import inventory
@@ -110,6 +115,13 @@ def _options(
 
     hosts = inventory.read(options.hosts)
     return HostOptions(hosts, options.seeds, options.command, say, options.verify)
+
+
+def _kernels(options: argparse.Namespace) -> list[Choice]:
+    choices = choices_of(options)
+    if options.cluster and len(choices) > 1:
+        raise InputError("--cluster: allowed with one --kernel-source only")
+    return choices
 
 
 def _code(measured: SweepResult) -> int:
@@ -126,19 +138,24 @@ def _run_all(options: argparse.Namespace, policy: OwnPolicy | None) -> int:
             "run all: requires --quick or --full, and allows none of --set --duration --title "
             "--json --hosts"
         )
+    kernels = _kernels(options)
+    experiments = [
+        (experiment, with_kernels(_cases(options, experiment), kernels))
+        for experiment in catalogue.experiments()
+    ]
     out_dir = make_out_dir(options, catalogue.ALL)
     documents, code = [], 0
-    experiments = catalogue.experiments()
-    sweep_options = sweep_options_of(options, policy, ())
-    for number, experiment in enumerate(experiments, start=1):
+    sweep_options = sweep_options_of(options, lambda: build_all(kernels, policy, ()))
+    for number, (experiment, cases) in enumerate(experiments, start=1):
         say(f"{experiment.name} ({number} of {len(experiments)})")
-        cases = _cases(options, experiment)
         try:
-            sweep_options = replace(sweep_options, kernel=kernel_of(options, policy, cases))
+            built = build_all(kernels, policy, cases)
         except AirtcpError as error:
             say(f"{experiment.name}: {error}")
             code = 1
             continue
+        first = next(iter(built.values()))
+        sweep_options = replace(sweep_options, kernel=first, kernels=built)
         measured = measure(sweep_options, experiment, cases, out_dir / experiment.name)
         code = code or _code(measured)
         if measured.document:

@@ -4,7 +4,7 @@
 import argparse
 import errno
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from airtcp.backends.guesttools import build_tools
@@ -14,15 +14,10 @@ from airtcp.cli.common import require_cluster_libraries
 from airtcp.cli.messages import say
 from airtcp.cli.options import add_jobs, add_verify, path
 from airtcp.errors import NO_SPACE, InputError
-from airtcp.experiment.experiment import Case
-from airtcp.kernel import ackhold, own_policy
 from airtcp.kernel.image import Kernel
-from airtcp.kernel.own_policy import OwnPolicy
-from airtcp.parameters.ack_filter import ACKHOLD
 from airtcp.sweep import certificates
 from airtcp.sweep.certificates import Certificates
 from airtcp.sweep.session import SweepOptions
-from airtcp.testbed.build import testbed_of
 
 
 def add_where(parser: argparse.ArgumentParser) -> None:
@@ -71,25 +66,18 @@ def _check_cluster(where: str, known: Certificates | None) -> None:
     batchjobs.read(Path(where))
 
 
-def kernel_of(
-    options: argparse.Namespace, policy: OwnPolicy | None, cases: Iterable[Case]
-) -> Kernel:
-    """Build the kernel of a sweep, with the qdisc ackhold if a case uses it."""
-    stages = {each.stage for case in cases for each in testbed_of(case).filters}
-    other = ackhold.changes() if ACKHOLD in stages else ()
-    return own_policy.build(policy, options.kernel_source, other=other, say=say)
-
-
 def sweep_options_of(
-    options: argparse.Namespace, policy: OwnPolicy | None, cases: Iterable[Case]
+    options: argparse.Namespace, build: Callable[[], Mapping[str, Kernel]]
 ) -> SweepOptions:
+    """The options of a sweep. build: builds its kernels, after all else has been checked."""
     cluster_certificates = certificates_of(options)
     if options.cluster:
         require_cluster_libraries()
         _check_cluster(options.cluster, cluster_certificates)
     doctor.require_programs()
+    kernels = build()
     return SweepOptions(
-        kernel=kernel_of(options, policy, cases),
+        kernel=next(iter(kernels.values())),
         tools=build_tools(say),
         seeds=options.seeds,
         jobs=options.jobs,
@@ -98,4 +86,5 @@ def sweep_options_of(
         command=options.command,
         say=say,
         verify=options.verify,
+        kernels=kernels,
     )

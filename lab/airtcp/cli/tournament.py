@@ -6,12 +6,15 @@ import json
 
 from airtcp import interrupts
 from airtcp.cli.common import own_policy_of
+from airtcp.cli.kernels import changes_for
 from airtcp.cli.messages import say
 from airtcp.cli.options import Verbs, add_json, add_kernel_source, add_policy, positive
 from airtcp.cli.sweeping import add_where, make_out_dir, sweep_options_of
 from airtcp.errors import InputError
 from airtcp.experiment import tournament as field
+from airtcp.kernel import own_policy
 from airtcp.kernel.policies import BASELINE
+from airtcp.kernel.source import find_series_source
 from airtcp.results import tournament as judge
 from airtcp.suggest import not_allowed
 from airtcp.sweep.session import measure
@@ -84,12 +87,20 @@ def _run(options: argparse.Namespace) -> int:
     if options.seeds < 2:
         raise InputError("--seeds 1: intervals need two seeds or more")
     out_dir = make_out_dir(options, _NAME)
+    find_series_source(options.kernel_source, "a tournament of ACK policies")
     planned = [
         (condition, *field.contest(tournament, condition, extent.duration, own))
         for condition in conditions
     ]
     all_cases = [case for _, _, cases in planned for case in cases.values()]
-    sweep_options = sweep_options_of(options, policy, all_cases)
+    sweep_options = sweep_options_of(
+        options,
+        lambda: {
+            "": own_policy.build(
+                policy, options.kernel_source, other=changes_for(all_cases), say=say
+            )
+        },
+    )
     contests, code = [], 0
     for number, (condition, experiment, cases) in enumerate(planned, start=1):
         say(f"{condition.full_title} ({number} of {len(conditions)})")

@@ -16,7 +16,14 @@ from airtcp import interrupts, programs
 from airtcp.cache import cache_dir, locked, make_dir
 from airtcp.errors import AirtcpError, InputError
 from airtcp.kernel.image import Say, check_fragments, run_make
-from airtcp.kernel.source import OVERLAY, POSTED, find_source, identity, prepare_tree, read_changes
+from airtcp.kernel.source import (
+    OVERLAY,
+    POSTED,
+    find_series_source,
+    identity,
+    prepare_tree,
+    read_changes,
+)
 
 # A distribution's configuration names signing keys of its own builders, and debug information.
 _LEFT_OUT = re.compile(
@@ -39,7 +46,7 @@ def build(
             f"packages can be built only on x86-64; this machine is {platform.machine()}"
         )
     programs.require({**programs.BUILD, **programs.DEB})
-    source = find_source(source)
+    source = find_series_source(source, "a Debian package")
     base = _read_config(config, say)
     changes = read_changes(POSTED)
     make_dir(out)

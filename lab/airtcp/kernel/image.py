@@ -22,15 +22,20 @@ from typing import Literal
 from airtcp import atomicfile, prebuilt
 from airtcp.cache import cache_dir, locked, make_dir, scratch_in
 from airtcp.errors import AirtcpError, InputError
+from airtcp.kernel import ports
 from airtcp.kernel.source import (
     OVERLAY,
+    SERIES,
     TOPICS,
     TOPICS_OF_PLAIN_TCP,
     Changes,
+    Source,
+    find_series_source,
     find_source,
     identity,
     prepare_tree,
     read_changes,
+    version_of,
     version_of_tree,
 )
 from airtcp.paths import PROGRAM
@@ -96,10 +101,11 @@ def build(
 ) -> Kernel:
     """Build the kernel, or return it from the cache.
 
-    source: a Linux 6.12.y tree or tarball, else Debian's package. patches="lab": plain Linux TCP,
-    with only the patches that do not change it. fragments: names of kernel/configs/<name>.config,
-    merged in this order over allnoconfig; None: the default ones of `arch` that the patches allow.
-    extra: further changes, applied last. arch: make's ARCH; the fragments must be written for it.
+    source: a Linux tree, tarball or commit (see find_source()), else Debian's package of 6.12.
+    patches="lab": plain Linux TCP, with only the patches that do not change it, as for versions
+    other than 6.12 in any case. fragments: names of kernel/configs/<name>.config, merged in this
+    order over allnoconfig; None: the default ones of `arch` that the patches allow. extra: further
+    changes, applied last. arch: make's ARCH; the fragments must be written for it.
     With the defaults of everything, a prebuilt kernel is used if there is one.
     Raises InputError for a bad source, patch list or fragment, AirtcpError if compilation fails.
     """
@@ -109,15 +115,21 @@ def build(
     for program in _PROGRAMS:
         if not shutil.which(program):
             raise AirtcpError(f"{program} is missing: {PROGRAM} doctor shows how to install it")
-    if fragments is None:
-        plain = FRAGMENTS_OF_PLAIN_TCP if arch == "um" else FRAGMENTS_OF_X86_PLAIN_TCP
-        all_of_it = FRAGMENTS if arch == "um" else FRAGMENTS_OF_X86
-        fragments = all_of_it if patches == "all" else plain
-    fragment_files = [_fragment(name) for name in fragments]
-    changes = read_changes(TOPICS if patches == "all" else TOPICS_OF_PLAIN_TCP) + extra
-    source = find_source(source)
+    found_source: Source = find_source(source)
+    if arch != "um" or extra:
+        what = "this kernel" if arch != "um" else "a kernel with --policy"
+        found_source = find_series_source(source, what)
+    version = version_of(found_source) if source else SERIES
+    if not ports.has_policies(version):
+        patches = "lab"
+    if port := ports.port_of(version):
+        changes, fragments = port.changes, FRAGMENTS_OF_PLAIN_TCP
+    else:
+        changes = read_changes(TOPICS if patches == "all" else TOPICS_OF_PLAIN_TCP) + extra
+    names = fragments or _default_fragments(arch, plain=patches == "lab")
+    fragment_files = [*map(_fragment, names), *(port.fragments if port else ())]
     compiler = _compiler()
-    source_id = identity(source)
+    source_id = identity(found_source)
 
     def key() -> str:
         return cache_key(source_id, changes, fragment_files, compiler, arch)
@@ -131,8 +143,18 @@ def build(
                     say(f"the kernel in {target} is damaged ({damage}): rebuilding it")
                 kind = hashlib.sha256(f"{source_id} {patches}".encode()).hexdigest()
                 work = home / f"work-{kind[:12]}"
-                _build(source, changes, fragment_files, arch, work, target, key, lock, say)
+                parts = (found_source, changes, fragment_files, arch)
+                try:
+                    _build(*parts, work, target, key, lock, say)
+                except AirtcpError as error:
+                    raise type(error)(f"{error}{ports.remark(version)}") from None
     return _kernel_in(target)
+
+
+def _default_fragments(arch: Arch, *, plain: bool) -> Sequence[str]:
+    if plain:
+        return FRAGMENTS_OF_PLAIN_TCP if arch == "um" else FRAGMENTS_OF_X86_PLAIN_TCP
+    return FRAGMENTS if arch == "um" else FRAGMENTS_OF_X86
 
 
 def _kernel_in(directory: Path) -> Kernel:
@@ -206,7 +228,7 @@ def _fragment(name: str) -> Path:
 
 
 def _build(
-    source: Path,
+    source: Source,
     changes: Changes,
     fragments: Sequence[Path],
     arch: Arch,

@@ -81,14 +81,19 @@ def _check(name: str, path: Path, others: dict[str, Path]) -> None:
 
 
 def build(
-    policy: OwnPolicy | None, source: Path | None, *, other: Changes = (), say: Say
+    policy: OwnPolicy | None,
+    source: Path | None,
+    *,
+    plain: bool = False,
+    other: Changes = (),
+    say: Say,
 ) -> Kernel:
     """Build the laboratory's kernel with the user's policies; errors name the user's files.
 
-    other: further changes to Linux.
+    plain: without patches to TCP, and therefore without policies. other: further changes to Linux.
     """
     if policy is None:
-        return image.build(source, extra=other, say=say)
+        return image.build(source, patches="lab" if plain else "all", extra=other, say=say)
     try:
         return image.build(source, extra=other + policy.changes, say=say)
     except AirtcpError as error:

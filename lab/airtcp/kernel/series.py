@@ -21,7 +21,7 @@ from airtcp.kernel.source import (
     POSTED,
     TOPICS,
     files_of_linux,
-    find_source,
+    find_series_source,
     read_changes,
     version_of_tree,
 )
@@ -59,10 +59,10 @@ def write(
     changes = read_changes([topic], overlay)
     if topic not in {step.topic for step in changes}:
         raise InputError(f"{overlay / 'patches' / 'series'}: no patch of the topic {topic}")
-    run = partial(git, author=author)
+    run, linux = partial(git, author=author), find_series_source(source, "a series")
     with tempfile.TemporaryDirectory() as scratch:
         tree = Path(scratch) / "linux"
-        extract(find_source(source), ["Makefile", *sorted(files_of_linux(changes))], tree)
+        extract(linux, ["Makefile", *sorted(files_of_linux(changes))], tree)
         cover = (overlay / "patches" / topic / "cover-letter.txt").read_text()
         run(tree, "init", "--quiet", "--initial-branch=series")
         run(tree, "config", "branch.series.description", cover)

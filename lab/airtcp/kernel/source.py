@@ -23,6 +23,8 @@ from airtcp.paths import REPOSITORY
 
 DEBIAN_TARBALL = Path("/usr/src/linux-source-6.12.tar.xz")
 SERIES = "6.12"
+OLDEST = "6.1"
+"""The first version that the laboratory's own changes are ported to."""
 OVERLAY = REPOSITORY / "kernel"
 # Topics (directories of kernel/patches), each with all topics that it applies on top of. "lab" has
 # the laboratory's own changes, not for posting; its dependencies also depend on the order of
@@ -52,7 +54,25 @@ _NOT_UNPACKED = (
     "*.dts*",
 )
 
+_TARBALL = r"\.tar(\.(xz|gz|bz2|zst))?"
+
 Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A commit of a Git repository. name: as it was given; tree: the hash of its content."""
+
+    repository: Path
+    name: str
+    tree: str
+
+    def __str__(self) -> str:
+        return f"{self.repository}@{self.name}"
+
+
+# A tree, a tarball, or a commit.
+Source = Path | Commit
 
 
 @dataclass(frozen=True)
@@ -77,8 +97,11 @@ class Step:
 Changes = tuple[Step, ...]
 
 
-def find_source(given: Path | None) -> Path:
-    """Return the given tree or tarball, else Debian's. Raises InputError if there is neither."""
+def find_source(given: Path | None) -> Source:
+    """Return the given tree, tarball or commit (REPOSITORY@REVISION), else Debian's tarball.
+
+    Raises InputError if there is none.
+    """
     if given is None:
         if not DEBIAN_TARBALL.is_file():
             raise InputError(
@@ -90,16 +113,66 @@ def find_source(given: Path | None) -> Path:
     if given.is_dir():
         version_of_tree(given)
         return given.resolve()
-    if given.is_file() and re.search(r"\.tar(\.(xz|gz|bz2|zst))?$", given.name):
+    if given.is_file() and re.search(f"{_TARBALL}$", given.name):
         return given.resolve()
+    repository, at, revision = str(given).rpartition("@")
+    if at and Path(repository).is_dir():
+        return _commit(Path(repository), revision)
     raise InputError(
         f"--kernel-source {given}: not a directory or a .tar, .tar.xz, .tar.gz, .tar.bz2, "
-        f".tar.zst file; give a Linux {SERIES}.y source tree or tarball"
+        f".tar.zst file; give a Linux source tree or tarball, or REPOSITORY@REVISION"
     )
 
 
-def identity(source: Path) -> str:
-    """Hash the content of a tarball, or names, sizes and modification times of a directory."""
+def _commit(repository: Path, revision: str) -> Commit:
+    command = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{tree}}"]
+    done = _git(repository, *command)
+    if done.returncode or not revision:
+        raise InputError(
+            f"--kernel-source {repository}@{revision}: {revision!r} is not a revision of a Git "
+            f"repository in {repository}"
+        )
+    return Commit(repository.resolve(), revision, done.stdout.strip())
+
+
+def _git(repository: Path, *command: str) -> "subprocess.CompletedProcess[str]":
+    programs.require({"git": "git"})
+    return subprocess.run(
+        ["git", "-C", str(repository), *command], capture_output=True, text=True, errors="replace"
+    )
+
+
+def version_of(source: Source) -> str:
+    """The version, for example 6.1.192. Raises InputError if it is not Linux or too old."""
+    if isinstance(source, Commit):
+        return _version(_git(source.repository, "show", f"{source.tree}:Makefile").stdout, source)
+    if source.is_dir():
+        return version_of_tree(source)
+    command = ["tar", "-xOf", str(source), "--occurrence=1", "--wildcards"]
+    command += ["--no-wildcards-match-slash", "*/Makefile"]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace")
+    return _version(done.stdout, source)
+
+
+def find_series_source(given: Path | None, what: str) -> Path:
+    """As find_source(), for what needs a tree or tarball of Linux 6.12.y. Raises InputError."""
+    source = find_source(given)
+    if isinstance(source, Commit):
+        raise InputError(f"--kernel-source {source}: {what} needs a tree or tarball")
+    if source != DEBIAN_TARBALL and series_of(version := version_of(source)) != SERIES:
+        raise InputError(f"{source}: this is Linux {version}; {what} needs Linux {SERIES}.y")
+    return source
+
+
+def series_of(version: str) -> str:
+    """6.12 of 6.12.117."""
+    return ".".join(version.split(".")[:2])
+
+
+def identity(source: Source) -> str:
+    """Hash the content of a tarball or commit, or names, sizes and times of a directory."""
+    if isinstance(source, Commit):
+        return hashlib.sha256(f"tree {source.tree}".encode()).hexdigest()
     if source.is_file():
         return _tarball_sha256(source)
     digest = hashlib.sha256(f"{source}\0".encode())
@@ -133,21 +206,30 @@ def _cached_hashes(path: Path) -> dict[str, str]:
 
 
 def version_of_tree(tree: Path) -> str:
-    """Return for example 6.12.117. Raises InputError if the directory is not Linux 6.12.y."""
+    """Return for example 6.12.117. Raises InputError if the directory is not Linux."""
     try:
-        head = (tree / "Makefile").read_text(errors="replace")[:2000]
+        head = (tree / "Makefile").read_text(errors="replace")
     except OSError:
-        raise InputError(
-            f"{tree}: contains no Makefile; give a Linux {SERIES}.y source tree"
-        ) from None
-    parts = [
-        match[1] if (match := re.search(rf"^{name} *= *(\d+)", head, re.M)) else "?"
+        raise InputError(f"{tree}: contains no Makefile; give a Linux source tree") from None
+    return _version(head, tree)
+
+
+def _version(makefile: str, source: Source) -> str:
+    """The version in the Makefile of Linux. Raises InputError if it has none."""
+    numbers = [
+        re.search(rf"^{name} *= *(\d+)$", makefile[:2000], re.M)
         for name in ("VERSION", "PATCHLEVEL", "SUBLEVEL")
     ]
-    version = ".".join(parts)
-    if not version.startswith(f"{SERIES}."):
-        raise InputError(f"{tree}: this is Linux {version}; airtcp needs Linux {SERIES}.y")
+    if not all(numbers):
+        raise InputError(f"{source}: is not Linux: its Makefile has no version")
+    version = ".".join(number[1] for number in numbers if number)
+    if _number(version) < _number(OLDEST):
+        raise InputError(f"{source}: this is Linux {version}; allowed: {OLDEST} and later")
     return version
+
+
+def _number(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
 
 
 def read_series(overlay: Path = OVERLAY) -> list[Step]:
@@ -176,7 +258,7 @@ def read_series(overlay: Path = OVERLAY) -> list[Step]:
             raise InputError(f"{series}:{number}: {patch} does not exist")
         files: dict[str, Path] = {}
         for path in paths:
-            listed = _whole_files(overlay, path)
+            listed = whole_files(overlay, path)
             if not listed:
                 raise InputError(f"{series}:{number}: {overlay / path} does not exist")
             files |= listed
@@ -186,7 +268,7 @@ def read_series(overlay: Path = OVERLAY) -> list[Step]:
             line_of[file] = number
         steps.append(Step(patch, files))
     for part in _OVERLAY_PARTS:
-        for file in _whole_files(overlay, part):
+        for file in whole_files(overlay, part):
             if file not in line_of:
                 raise InputError(f"{series}: {file} is on no line")
     return steps
@@ -218,7 +300,7 @@ def files_of_linux(changes: Changes) -> set[str]:
     return needed
 
 
-def _whole_files(overlay: Path, name: str) -> dict[str, Path]:
+def whole_files(overlay: Path, name: str) -> dict[str, Path]:
     """A file of the overlay, or all files below a directory."""
     path = overlay / name
     files = sorted(path.rglob("*")) if path.is_dir() else [path]
@@ -226,7 +308,7 @@ def _whole_files(overlay: Path, name: str) -> dict[str, Path]:
 
 
 def prepare_tree(
-    source: Path, changes: Changes, work: Path, say: Say, *, complete: bool = False
+    source: Source, changes: Changes, work: Path, say: Say, *, complete: bool = False
 ) -> Path:
     """Update work/linux to source + changes with as little work as possible, and return it.
 
@@ -235,8 +317,9 @@ def prepare_tree(
     tree, unpacked = work / "linux", work / "unpacked"
     left_out = () if complete else _NOT_UNPACKED
     how = "\n".join(("without:", *left_out))
-    # Only for tarballs: any file of a directory may have changed.
-    if source.is_file() and unpacked.is_file() and unpacked.read_text() == how:
+    # Not for directories: any file may have changed.
+    fixed = isinstance(source, Commit) or source.is_file()
+    if fixed and unpacked.is_file() and unpacked.read_text() == how:
         try:
             _apply(changes, work)
             return tree
@@ -251,17 +334,23 @@ def prepare_tree(
     return tree
 
 
-def _unpack(source: Path, tree: Path, left_out: Sequence[str], say: Say) -> None:
-    if source.is_dir():
+def _unpack(source: Source, tree: Path, left_out: Sequence[str], say: Say) -> None:
+    # End with this process: another one may take over the tree.
+    alone = ["setpriv", "--pdeathsig", "KILL"]
+    untar = [*alone, "tar", "-C", str(tree), "--strip-components=1", "-x"]
+    untar += [f"--exclude={pattern}" for pattern in left_out]
+    if isinstance(source, Commit):
+        say(f"unpacking {source}")
+        archive = ["git", "-C", str(source.repository), "archive", "--prefix=linux/", source.tree]
+        with subprocess.Popen([*alone, *archive], stdout=subprocess.PIPE) as git:
+            done = subprocess.run(untar, stdin=git.stdout, capture_output=True, text=True)
+    elif source.is_dir():
         say(f"copying {source}")
-        command = ["cp", "-a", "--reflink=auto", f"{source}/.", str(tree)]
+        command = [*alone, "cp", "-a", "--reflink=auto", f"{source}/.", str(tree)]
+        done = subprocess.run(command, capture_output=True, text=True)
     else:
         say(f"unpacking {source}")
-        command = ["tar", "-C", str(tree), "--strip-components=1", "-xf", str(source)]
-        command += [f"--exclude={pattern}" for pattern in left_out]
-    # End with this process: another one may take over the tree.
-    command = ["setpriv", "--pdeathsig", "KILL", *command]
-    done = subprocess.run(command, capture_output=True, text=True)
+        done = subprocess.run([*untar, "-f", str(source)], capture_output=True, text=True)
     if done.returncode:
         shutil.rmtree(tree, ignore_errors=True)
         lines = done.stderr.splitlines() or ["no message"]

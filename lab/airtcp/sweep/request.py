@@ -3,7 +3,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,6 +38,9 @@ def hash_of_code(package: Path = _PACKAGE) -> str:
         digest.update(f"{path.relative_to(package)}\0{len(content)}\0".encode() + content)
     return digest.hexdigest()
 
+
+KERNEL_FACTOR = "kernel"
+"""The factor of sweeps with several kernels."""
 
 CODE = hash_of_code()
 """The hash of the code of this process. The files may change while it runs."""
@@ -99,16 +102,22 @@ def requests(
     cases: Sequence[Case],
     seeds: Iterable[int],
     command: str = "",
+    kernels: Mapping[str, Kernel] | None = None,
 ) -> list[RunRequest]:
-    """All cases with the first seed, then with the next: early results for every case."""
+    """All cases with the first seed, then with the next: early results for every case.
+
+    kernels: by the values of the factor `kernel`; kernel: for cases without it.
+    """
     planned = []
     for case in cases:
         testbed = testbed_of(case)
         steps = plan(testbed)
-        planned.append((case, testbed, steps, _hash_of_case(kernel, tools, case, steps)))
+        chosen = (kernels or {}).get(str(case.factors.get(KERNEL_FACTOR)), kernel)
+        common = _hash_of_case(chosen, tools, case, steps)
+        planned.append((chosen, case, testbed, steps, common))
     return [
         RunRequest(
-            kernel=kernel,
+            kernel=chosen,
             tools=tools,
             case=case,
             seed=seed,
@@ -118,7 +127,7 @@ def requests(
             command=command,
         )
         for seed in seeds
-        for case, testbed, steps, common in planned
+        for chosen, case, testbed, steps, common in planned
     ]
 
 

@@ -3,9 +3,9 @@
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -67,6 +67,7 @@ class SweepOptions:
     """Options of runs in guests, which are their own machines.
 
     jobs: parallel runs (None: one per core). cluster: a scheduler or a file; None: this machine.
+    kernels: by the values of the factor `kernel`, if there is one; kernel is the first of them.
     """
 
     kernel: Kernel
@@ -78,12 +79,14 @@ class SweepOptions:
     command: str
     say: Callable[[str], None]
     verify: bool = False
+    kernels: Mapping[str, Kernel] = field(default_factory=dict)
 
     def machines(self, cases: Sequence[Case]) -> AbstractContextManager["SweepOptions"]:
         return nullcontext(self)
 
     def requests(self, cases: Sequence[Case]) -> Sequence[Request]:
-        return requests(self.kernel, self.tools, cases, range(1, self.seeds + 1), self.command)
+        seeds = range(1, self.seeds + 1)
+        return requests(self.kernel, self.tools, cases, seeds, self.command, self.kernels)
 
     def execute(self, todo: Sequence[Request], out_dir: Path, watch: Watch) -> Outcome:
         runs = [job for job in todo if isinstance(job, RunRequest)]
