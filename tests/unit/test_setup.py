@@ -326,6 +326,16 @@ def test_only_the_packages_of_the_set_are_installed(
     assert apt.read_text() == (f"-q -y --no-install-recommends install {' '.join(expected)}\n")
 
 
+@pytest.mark.parametrize("is_new", [True, False])
+def test_a_new_ssh_server_is_turned_off(programs: Path, tmp_path: Path, is_new: bool) -> None:
+    machine(programs, tmp_path, "openssh-server" if is_new else "chromium", user=0)
+    calls = tmp_path / "calls"
+    write_program(programs, "systemctl", f'#!/bin/sh\necho "$*" >>{calls}\n')
+    assert setup(programs, "test", HOME=tmp_path).returncode == 0
+    assert calls.exists() == is_new
+    assert not is_new or calls.read_text() == "disable --now ssh\n"
+
+
 def test_missing_packages_of_tests_are_named(programs: Path, tmp_path: Path) -> None:
     setup(programs, "test", HOME=tmp_path)
     machine(programs, tmp_path, "chromium", "rsync", user=0)
