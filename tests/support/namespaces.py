@@ -139,7 +139,10 @@ class Bench:
         path = self.directory / f"sshd-{name}"
         path.write_text(_SSHD.format(port=PORT, address=ADDRESSES[name], directory=self.directory))
         sshd = shutil.which("sshd", path="/usr/sbin:/usr/bin") or pytest.skip("sshd is missing")
-        script = (
+        # What the user's shell does when sshd starts it is no part of a test.
+        bashrc = Path.home() / ".bashrc"
+        hidden = f"mount --bind /dev/null {bashrc} && " if bashrc.exists() else ""
+        script = hidden + (
             f"mount -t tmpfs -o size={ROOM_MB}m none {self.room} && mount -t tmpfs none /run && "
             f"mkdir /run/sshd && exec {sshd} -D -e -f {path}"
         )
