@@ -5,21 +5,18 @@ import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from airtcp.cli.messages import say
 from airtcp.errors import InputError
 from airtcp.experiment.experiment import Case
 from airtcp.kernel import ackhold, own_policy, ports
 from airtcp.kernel.image import Kernel
+from airtcp.kernel.own_policy import OwnPolicy
 from airtcp.kernel.source import SERIES, Changes, Commit, find_source, version_of
 from airtcp.parameters.ack_filter import ACKHOLD
 from airtcp.sweep.request import KERNEL_FACTOR
 from airtcp.testbed import plainkernel
 from airtcp.testbed.build import testbed_of
-
-if TYPE_CHECKING:
-    from airtcp.kernel.own_policy import OwnPolicy
 
 
 @dataclass(frozen=True)
@@ -37,7 +34,7 @@ class Choice:
             for case in cases:
                 plainkernel.check(case, self.version)
 
-    def build(self, policy: "OwnPolicy | None", cases: Sequence[Case]) -> Kernel:
+    def build(self, policy: OwnPolicy | None, cases: Sequence[Case]) -> Kernel:
         """Build the kernel for the cases, or take it from the cache."""
         if not (self.plain and policy):
             other = changes_for(cases)
@@ -95,13 +92,13 @@ def changes_for(cases: Sequence[Case]) -> Changes:
 
 
 def build_all(
-    choices: Sequence[Choice], policy: "OwnPolicy | None", cases: Sequence[Case]
+    choices: Sequence[Choice], policy: OwnPolicy | None, cases: Sequence[Case]
 ) -> Mapping[str, Kernel]:
     """The kernels for the cases, built if needed, by their labels."""
     return {choice.label: choice.build(policy, cases) for choice in choices}
 
 
-def build_one(options: argparse.Namespace, policy: "OwnPolicy | None", *cases: Case) -> Kernel:
+def build_one(options: argparse.Namespace, policy: OwnPolicy | None, *cases: Case) -> Kernel:
     """The kernel of a verb that uses one, for these cases."""
     [choice] = choices_of(options)
     choice.check(cases)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from airtcp import interrupts
 from airtcp.cli.common import experiment_of, own_policy_of, settings_of, warn
-from airtcp.cli.kernels import Choice, build_all, choices_of, with_kernels
+from airtcp.cli.kernels import Choice, build_all, changes_for, choices_of, with_kernels
 from airtcp.cli.messages import say
 from airtcp.cli.options import (
     Verbs,
@@ -146,16 +146,20 @@ def _run_all(options: argparse.Namespace, policy: OwnPolicy | None) -> int:
     out_dir = make_out_dir(options, catalogue.ALL)
     documents, code = [], 0
     sweep_options = sweep_options_of(options, lambda: build_all(kernels, policy, ()))
+    # By whether their cases need further changes to Linux.
+    built = {False: sweep_options.kernels}
     for number, (experiment, cases) in enumerate(experiments, start=1):
         say(f"{experiment.name} ({number} of {len(experiments)})")
+        changed = bool(changes_for(cases))
         try:
-            built = build_all(kernels, policy, cases)
+            if changed not in built:
+                built[changed] = build_all(kernels, policy, cases)
         except AirtcpError as error:
             say(f"{experiment.name}: {error}")
             code = 1
             continue
-        first = next(iter(built.values()))
-        sweep_options = replace(sweep_options, kernel=first, kernels=built)
+        first = next(iter(built[changed].values()))
+        sweep_options = replace(sweep_options, kernel=first, kernels=built[changed])
         measured = measure(sweep_options, experiment, cases, out_dir / experiment.name)
         code = code or _code(measured)
         if measured.document:

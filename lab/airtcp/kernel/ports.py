@@ -8,7 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from airtcp.errors import InputError
-from airtcp.kernel.source import OVERLAY, SERIES, Changes, Step, series_of, whole_files
+from airtcp.kernel.source import (
+    OVERLAY,
+    SERIES,
+    Changes,
+    Step,
+    numbers_of,
+    series_of,
+    whole_files,
+)
 from airtcp.paths import REPOSITORY
 
 PORTS = REPOSITORY / "lab" / "ports"
@@ -76,4 +84,4 @@ def _first(roots: tuple[Path, ...], name: str, where: str) -> Path:
 
 
 def _key(version: str) -> tuple[int, ...]:
-    return tuple(map(int, series_of(version).split(".")))
+    return numbers_of(series_of(version))

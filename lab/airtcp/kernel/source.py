@@ -223,12 +223,13 @@ def _version(makefile: str, source: Source) -> str:
     if not all(numbers):
         raise InputError(f"{source}: is not Linux: its Makefile has no version")
     version = ".".join(number[1] for number in numbers if number)
-    if _number(version) < _number(OLDEST):
+    if numbers_of(version) < numbers_of(OLDEST):
         raise InputError(f"{source}: this is Linux {version}; allowed: {OLDEST} and later")
     return version
 
 
-def _number(version: str) -> tuple[int, ...]:
+def numbers_of(version: str) -> tuple[int, ...]:
+    """The version as numbers, which compare by age."""
     return tuple(map(int, version.split(".")))
 
 
