@@ -10,7 +10,7 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from pydantic import AfterValidator, Field, PrivateAttr, ValidationError
 
@@ -25,6 +25,8 @@ from airtcp.parameters import OBSERVATION, PARAMETER_NAMES, Parameters, policies
 from airtcp.parameters.jsonschema import HINT, Json, Shape, words
 from airtcp.parameters.quantity import Plain, WithCommas, duration
 from airtcp.parameters.section import Strict, facts, key_of
+
+_T = TypeVar("_T")
 
 _NAME = "[a-z0-9][a-z0-9-]*"
 
@@ -60,6 +62,11 @@ class Case:
         if len(name) <= _LONGEST_SLUG and not _COMMANDS.intersection(self.factors):
             return name
         return f"{name[:_LONGEST_SLUG]}+{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+
+
+def condition_of(factors: Mapping[str, _T]) -> dict[str, _T]:
+    """The factors, or their values, without the ACK policy: a condition compares policies."""
+    return {name: value for name, value in factors.items() if name != "ack_policy"}
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from pydantic import ValidationError
 
 from airtcp import statistics
 from airtcp.errors import AirtcpError, InputError
+from airtcp.experiment.experiment import condition_of
 from airtcp.experiment.figures import Figure
 from airtcp.experiment.metrics import Value
 from airtcp.experiment.topology import Network
@@ -323,15 +324,11 @@ def _policy(run: RunRecord) -> str:
     return str(run.factors.get(POLICY) or run.parameters[POLICY])
 
 
-def _condition_factors(factors: Mapping[str, Plain]) -> dict[str, Plain]:
-    return {name: value for name, value in factors.items() if name != POLICY}
-
-
 def _by_condition(items: Sequence[_Item]) -> dict[str, list[_Item]]:
     """Runs or rows by their condition, in order."""
     grouped: dict[str, list[_Item]] = {}
     for item in items:
-        grouped.setdefault(json.dumps(_condition_factors(item.factors)), []).append(item)
+        grouped.setdefault(json.dumps(condition_of(item.factors)), []).append(item)
     return grouped
 
 
@@ -342,7 +339,7 @@ def _condition(
     policies: Sequence[str],
 ) -> Condition:
     """A condition, of all its runs and rows."""
-    label = label_of(_condition_factors(runs[0].factors))
+    label = label_of(condition_of(runs[0].factors))
     measured = []
     for policy in policies:
         own_runs = [run for run in runs if run.factors.get(POLICY, policy) == policy]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import get_args
 
 from airtcp import atomicfile
-from airtcp.experiment.experiment import Experiment, conditions
+from airtcp.experiment.experiment import Experiment, condition_of, conditions
 from airtcp.experiment.metrics import METRICS
 from airtcp.experiment.papers import CITATIONS, Paper
 from airtcp.experiment.published import Published
@@ -114,8 +114,7 @@ def _gains(published: Sequence[Published]) -> Iterator[Published]:
 
 
 def _key(when: Mapping[str, str], metric: str) -> tuple[object, ...]:
-    others = sorted((name, value) for name, value in when.items() if name != "ack_policy")
-    return metric, *others
+    return metric, *sorted(condition_of(when).items())
 
 
 def _compared(figure: _Figure, declared: Sequence[_Figure], *, derived: bool) -> Comparison:

@@ -15,7 +15,7 @@ from typing import Any
 
 from airtcp import atomicfile
 from airtcp.errors import AirtcpError, InputError, StopError, of_file
-from airtcp.experiment.experiment import Case
+from airtcp.experiment.experiment import Case, condition_of
 from airtcp.experiment.metrics import Value
 from airtcp.files import iwstation
 from airtcp.files.iperf3 import read_iperf3
@@ -38,8 +38,6 @@ from airtcp.sweep.run import convert_captures, write_series
 from airtcp.sweep.sweep import Event, Failure, Outcome, Watch, collect
 from airtcp.testbed.build import testbed_of
 from airtcp.testbed.model import AIR, Testbed
-
-_POLICY = "ack_policy"
 
 
 @dataclass(frozen=True)
@@ -102,8 +100,8 @@ class HostMachines:
 
         The policies of a condition follow each other.
         """
-        conditions = [_condition(case) for case in cases]
-        ordered = sorted(cases, key=lambda case: conditions.index(_condition(case)))
+        conditions = [condition_of(case.factors) for case in cases]
+        ordered = sorted(cases, key=lambda case: conditions.index(condition_of(case.factors)))
         return [
             Request(
                 case=case,
@@ -219,10 +217,6 @@ def _transfer_s(testbed: Testbed, run_dir: Path) -> float:
     """How long the receivers received, in seconds."""
     clients = [read_iperf3(run_dir / flow.file("client")) for flow in testbed.flows]
     return max(client.number("end", "sum_received", "seconds") for client in clients)
-
-
-def _condition(case: Case) -> dict[str, Any]:
-    return {name: value for name, value in case.factors.items() if name != _POLICY}
 
 
 def _hash(*facts: object) -> str:
