@@ -6,6 +6,7 @@ command then succeeds. AIRTCP_TEST_INTERRUPTS is the number of instants for each
 AIRTCP_TEST_SEED that of a run to repeat.
 """
 
+import argparse
 import json
 import os
 import random
@@ -22,15 +23,23 @@ from pathlib import Path
 import orphans
 import pytest
 import sweeps
+from guests import Say
+from installs import make_wheel
 
-from airtcp import cli
+from airtcp import cli, programs
 from airtcp.backends.guesttools import GuestTools
+from airtcp.cache import cache_dir
+from airtcp.cli import parser
+from airtcp.errors import AirtcpError
+from airtcp.kernel import image
 from airtcp.kernel.image import Kernel
 from airtcp.paths import REPOSITORY
 from airtcp.results import artifacts, documents, parquet, record
 
 INSTANTS = int(os.environ.get("AIRTCP_TEST_INTERRUPTS", "2"))
 SEED = int(os.environ.get("AIRTCP_TEST_SEED") or random.SystemRandom().randrange(10**6))
+# Of one command, on a machine with other work.
+LIMIT_S = 900
 # The command is repeated to its end after one of so many interruptions.
 RESUMED = 10
 
@@ -46,6 +55,7 @@ VERBS = {
     "new": "new mine",
     "run": RUN,
     "run-finished": RUN.replace("OUT", "thesis-lan"),
+    "demo": "demo --out OUT",
     "tournament": "tournament --entrants aad --conditions lan --jobs 2 --out OUT",
     "report": "report thesis-lan",
     "report-figures": "report other --figures",
@@ -60,6 +70,9 @@ VERBS = {
     "kernel-build": "kernel build",
     "kernel-path": "kernel path",
     "kernel-series": "kernel series OUT --topic wifi --author 'Jo Example <jo@example.org>'",
+    "kernel-openwrt": "kernel openwrt OUT",
+    "kernel-import": "kernel import WHEEL",
+    "kernel-deb": "kernel deb --config SMALL --out OUT",
     "shell": "shell thesis-lan",
     "exec": "exec thesis-lan station -- ip -brief link",
     "ui": "ui .",
@@ -69,9 +82,13 @@ VERBS = {
 }
 # They run until they are interrupted; this long here.
 ENDLESS = {"scheduler": 4.0, "worker": 4.0, "ui": 3.0}
-SLOW = {"tournament", "report-figures", "kernel-series"}
+SLOW = {"demo", "tournament", "report-figures", "kernel-series", "kernel-import", "kernel-deb"}
 # Their output differs from run to run.
 RANDOM = {"certificates", "doctor", "ui"}
+# They refuse a directory or file that exists.
+ONCE = {"new", "certificates", "kernel-series", "kernel-openwrt"}
+# After Ctrl-C there is a report of the finished runs.
+PARTIAL = {"demo", "tournament"}
 
 
 @dataclass(frozen=True)
@@ -87,8 +104,9 @@ class Ended:
 class Place:
     """A directory to work in, and one for temporary files."""
 
-    def __init__(self, directory: Path, finished: Path) -> None:
+    def __init__(self, directory: Path, finished: Path, inputs: dict[str, Path]) -> None:
         self.work = directory / "work"
+        self._inputs = inputs
         self.temporary = directory / "tmp"
         shutil.copytree(finished, self.work)
         self.temporary.mkdir()
@@ -98,7 +116,8 @@ class Place:
 
     def call(self, verb: str, interrupt_s: float | None = None) -> Ended:
         """Execute a command, and interrupt it after this time like a terminal."""
-        arguments = shlex.split(VERBS[verb].replace("PORT", str(self._port)))
+        words = shlex.split(VERBS[verb].replace("PORT", str(self._port)))
+        arguments = [self._inputs.get(word, word) for word in words]
         began = time.monotonic()
         process = subprocess.Popen(
             [REPOSITORY / "airtcp", *arguments],
@@ -120,7 +139,7 @@ class Place:
                 os.killpg(process.pid, signal.SIGINT)
             except ProcessLookupError:
                 pass
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=LIMIT_S)
         return Ended(process.returncode, out, err, time.monotonic() - began)
 
     def assert_clean(self, whole: Path | None = None) -> None:
@@ -182,13 +201,54 @@ def finished(
     return place
 
 
+@pytest.fixture
+def inputs(
+    verb: str, say: Say, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, Path]]:
+    """Files for words of the command."""
+    found = {}
+    if verb == "kernel-deb":
+        try:
+            programs.require({**programs.BUILD, **programs.DEB})
+        except AirtcpError as error:
+            pytest.skip(str(error))
+        found["SMALL"] = image.build(arch="x86_64", say=say).path.parent / "config"
+    if verb == "kernel-import":
+        found["WHEEL"] = make_wheel(tmp_path_factory.mktemp("dist"))[0]
+    yield found
+    if verb == "kernel-import":
+        shutil.rmtree(cache_dir() / "prebuilt")
+
+
+def verbs_of(verb: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """The verbs below this one, by name."""
+    for action in verb._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            return dict(action.choices)
+    return {}
+
+
+def test_each_verb_is_interrupted() -> None:
+    known = parser.build()
+    commands = {
+        f"{name} {below}".strip()
+        for name, verb in verbs_of(known).items()
+        for below in verbs_of(verb) or [""]
+    }
+    interrupted = [f"{command} " for command in VERBS.values()]
+    for command in commands:
+        assert any(each.startswith(f"{command} ") for each in interrupted), command
+
+
 @pytest.mark.parametrize(
     "verb", [pytest.param(verb, marks=[pytest.mark.slow] * (verb in SLOW)) for verb in VERBS]
 )
-def test_ctrl_c_at_any_instant(verb: str, finished: Path, tmp_path: Path) -> None:
+def test_ctrl_c_at_any_instant(
+    verb: str, finished: Path, inputs: dict[str, Path], tmp_path: Path
+) -> None:
     rng = random.Random(f"{SEED} {verb}")
     whole = None
-    first = Place(tmp_path / "whole", finished)
+    first = Place(tmp_path / "whole", finished, inputs)
     if verb in ENDLESS:
         lasts_s = ENDLESS[verb]
     else:
@@ -201,7 +261,7 @@ def test_ctrl_c_at_any_instant(verb: str, finished: Path, tmp_path: Path) -> Non
         instant_s = rng.uniform(0, lasts_s)
         where = f"AIRTCP_TEST_SEED={SEED}: {verb} after {instant_s:.3f} s of {lasts_s:.3f} s"
         print(where)
-        place = Place(tmp_path / str(number), finished)
+        place = Place(tmp_path / str(number), finished, inputs)
         ended = place.call(verb, instant_s)
         assert "Traceback" not in ended.err, f"{where}\n{ended.err}"
         if ended.code == -signal.SIGINT:  # a script was starting; a shell's exit code is 130
@@ -211,11 +271,10 @@ def test_ctrl_c_at_any_instant(verb: str, finished: Path, tmp_path: Path) -> Non
         else:
             assert ended.code == 130, f"{where}\n{ended.err}"
         interrupted += ended.code != 0
-        # A tournament that is interrupted has pages of the finished runs.
-        place.assert_clean(first.work if whole and verb != "tournament" else None)
+        place.assert_clean(first.work if whole and verb not in PARTIAL else None)
         if whole and number % RESUMED == min(INSTANTS, RESUMED) - 1:
             again = place.call(verb)
-            refused = verb in ("new", "certificates", "kernel-series") and again.code == 2
+            refused = verb in ONCE and again.code == 2
             assert again.code == 0 or refused, f"{where}\n{again.err}"
             if refused:  # everything had been written
                 assert "already exists" in again.err
