@@ -56,7 +56,31 @@
 
 extern char __syscall_stub_start[];
 
+#define RSEQ_MIN_LEN 32
+#define RSEQ_MAX_LEN 1024
+
 int using_seccomp;
+
+/*
+ * unregister_rseq() - withdraw memory that libc registered with the host
+ *
+ * A static libc has it where programs have theirs. The host ends a process that
+ * gets a signal after that memory has been unmapped.
+ */
+void unregister_rseq(void)
+{
+#ifdef RSEQ_SIG
+	char *area = (char *)__builtin_thread_pointer() + __rseq_offset;
+	unsigned int length;
+
+	/* libc does not report the length that it registered. */
+	for (length = RSEQ_MIN_LEN; length <= RSEQ_MAX_LEN;
+	     length += RSEQ_MIN_LEN)
+		if (!syscall(__NR_rseq, area, length, RSEQ_FLAG_UNREGISTER,
+			     RSEQ_SIG))
+			return;
+#endif
+}
 
 #ifdef __x86_64__
 
@@ -79,9 +103,6 @@ static const int signals[] = {
 /* Since Linux 6.11 a listener is notified when the last filtered task exits. */
 #define ENDS_ARE_TOLD(major, minor) ((major) * 1000 + (minor) >= 6011)
 #define ASK_EVERY_MS 100
-
-#define RSEQ_MIN_LEN 32
-#define RSEQ_MAX_LEN 1024
 
 static int seccomp_off;
 static int ends_are_told;
@@ -179,22 +200,6 @@ static int run(int pid, struct stub_thread *thread, long value)
 			return -EPROTO;
 	}
 	return err ?: wait_for(pid, thread);
-}
-
-/* libc registered memory with the host that is about to be unmapped. */
-static void unregister_rseq(void)
-{
-#ifdef RSEQ_SIG
-	char *area = (char *)__builtin_thread_pointer() + __rseq_offset;
-	unsigned int length;
-
-	/* libc does not report the length that it registered. */
-	for (length = RSEQ_MIN_LEN; length <= RSEQ_MAX_LEN;
-	     length += RSEQ_MIN_LEN)
-		if (!syscall(__NR_rseq, area, length, RSEQ_FLAG_UNREGISTER,
-			     RSEQ_SIG))
-			return;
-#endif
 }
 
 /* Shared memory for the result of the trial process */
@@ -412,7 +417,6 @@ void enter_seccomp_stub(struct stub_data *data)
 	sigset_t all;
 	void *stack;
 
-	unregister_rseq();
 	setrlimit(RLIMIT_CORE, &no_core);
 	install_handlers();
 	sigfillset(&all);
