@@ -85,6 +85,21 @@ def test_forks_without_end_are_limited(measure: Measure, tmp_path: Path) -> None
     assert "Cannot fork" in file(result, tmp_path, "command.err")
 
 
+def test_a_program_that_never_waits_ends_by_time_of_the_host(
+    measure: Measure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Virtual time stands still meanwhile, so that command_limit does not end it."""
+    for limit_s in (4, 16, 64):  # on a busy machine the guest takes long to start
+        monkeypatch.setattr("airtcp.sweep.run._timeout_wall_s", lambda _, limit=limit_s: limit)
+        result = run(measure, "echo started >&2; while :; do :; done", "command_limit=5s")
+        assert result.status == "timeout" and result.error is not None
+        assert result.error.startswith(f"not finished after {limit_s} s of the host's time")
+        assert "\n" not in result.error and "console.log)" in result.error
+        if file(result, tmp_path, "command.err") == "started\n":
+            return
+    pytest.fail("the command has not started")
+
+
 def test_a_server_that_ends_is_reported(measure: Measure) -> None:
     result = run(measure, "sleep 1", "server_command=echo cannot listen >&2; exit 4")
     assert result.error is not None

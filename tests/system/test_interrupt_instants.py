@@ -280,6 +280,7 @@ def test_ctrl_c_at_any_instant(
                 assert "already exists" in again.err
             elif verb not in RANDOM:
                 assert again.out == whole.out, where
-            place.assert_clean(first.work)
+            # The report of a demo says how long the runs took.
+            place.assert_clean(first.work if verb != "demo" else None)
         shutil.rmtree(tmp_path / str(number))
     assert interrupted or INSTANTS < 20
