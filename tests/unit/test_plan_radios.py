@@ -5,6 +5,7 @@ import itertools
 
 import pytest
 from plans import commands, planned, section, text
+from pydantic import ValidationError
 
 from airtcp.parameters import Parameters
 from airtcp.parameters.quantity import Plain
@@ -68,6 +69,14 @@ def test_values_of_the_preset_are_not_passed() -> None:
         **{"rx_delivery": "coalesced", "coalesce_mpdus": "8", "coalesce_us": "2000"},
         **{"mpdu_spacing_ns": "250"},
     }
+
+
+def test_capture_is_passed_with_snr_only() -> None:
+    snr = {"error_model": "snr", "distance": "5m"}
+    assert keys(**snr, capture_effect="on")["capture"] == "on"
+    assert "capture" not in keys(**snr)
+    with pytest.raises(ValidationError, match="other values need error_model snr"):
+        keys(capture_effect="on")
 
 
 def test_formed_ppdus_are_passed_if_given() -> None:

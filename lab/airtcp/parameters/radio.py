@@ -127,6 +127,14 @@ class Radio(DataRate):
             "coalesce", None, "rx_delivery coalesced: maximum time from the first MPDU to delivery"
         )
     )
+    capture_effect: Annotated[_Switch, OnlyWith("error_model", "snr"), RadioKey("capture")] = (
+        parameter(
+            "capture_effect",
+            PRESET,
+            "snr: of frames that overlap, a receiver gets the stronger one if its SINR suffices; "
+            "off: it loses both",
+        )
+    )
     gro_flush_s: Annotated[float, duration(0, 0.1), RadioKey("gro_flush_us", 1e6)] = parameter(
         "gro_flush", 100e-6, "maximum time that the radio's NAPI poll holds segments for GRO"
     )

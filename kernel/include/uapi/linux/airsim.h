@@ -94,6 +94,8 @@ enum airsim_cmd {
  *	per frame
  * @AIRSIM_ATTR_BURST_GOOD_ERROR_PPM: burst errors: loss in the good state
  * @AIRSIM_ATTR_BURST_BAD_ERROR_PPM: burst errors: loss in the bad state
+ * @AIRSIM_ATTR_CAPTURE: SNR errors: whether the SINR decides which of several
+ *	overlapping signals is received, rather than none
  * @AIRSIM_ATTR_TX_POWER_MDBM: transmit power
  * @AIRSIM_ATTR_PLACED: whether the radio has a position; set by any attribute
  *	of the position
@@ -156,6 +158,7 @@ enum airsim_attr {
 	AIRSIM_ATTR_BURST_LEAVE_PPM,
 	AIRSIM_ATTR_BURST_GOOD_ERROR_PPM,
 	AIRSIM_ATTR_BURST_BAD_ERROR_PPM,
+	AIRSIM_ATTR_CAPTURE,
 	AIRSIM_ATTR_TX_POWER_MDBM,
 	AIRSIM_ATTR_PLACED,
 	AIRSIM_ATTR_X_MM,
@@ -229,6 +232,7 @@ enum airsim_attr {
 	     "fixed", "snr", "burst") \
 	INT(MPDU_ERROR_PPM, mpdu_error_ppm, u32, 0, 1000000, 0) \
 	INT(RESPONSE_ERROR_PPM, response_error_ppm, u32, 0, 1000000, 0) \
+	BOOL(CAPTURE, capture, 0) \
 	INT(TX_POWER_MDBM, tx_power_mdbm, s32, -20000, 40000, 20000) \
 	BOOL(PLACED, placed, 0) \
 	BOOL(RATE_FIXED, rate_fixed, 0)

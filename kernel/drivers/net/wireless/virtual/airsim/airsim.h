@@ -13,7 +13,8 @@
  *	exchange.c	frame exchanges: RTS, CTS, PPDU, response, TXOP
  *	aggregate.c	builds PPDUs from mac80211's queues, processes the results
  *	response.c	response frames and their duration
- *	signal.c	carrier sense, NAV, interference
+ *	signal.c	carrier sense, NAV, collisions
+ *	sinr.c		signal strength, capture
  *	events.c	event queue
  *	rates.c		conversion of mac80211's rates
  *	status.c	tx status and rate control feedback
@@ -21,6 +22,7 @@
  *	edca.c		EDCA functions
  *	airtime.c	frame durations
  *	loss.c		error models
+ *	decibel.c	logarithmic and linear levels
  *	propagation.c	path loss and noise
  *	monitor.c	radiotap monitor interface
  *	classify.c	tells TCP ACKs from data, for the counters
@@ -49,10 +51,14 @@
 #include "airtime.h"
 #include "config.h"
 #include "control.h"
+#include "decibel.h"
 #include "edca.h"
 
 /* EDCA functions: mac80211's access categories, then beacons. */
 enum { AIRSIM_BEACON = IEEE80211_NUM_ACS, AIRSIM_EDCAS };
+
+/* Changes of the SINR during a reception that are told apart. */
+#define AIRSIM_MAX_SECTIONS	16
 
 enum airsim_kind {
 	AIRSIM_KIND_DATA,
@@ -231,6 +237,9 @@ struct airsim_event {
  * @intf_start_ns: start of interference with it, or U64_MAX
  * @intf_end_ns: end of interference
  * @failed: the last reception failed
+ * @undetected: with capture: its preamble was not detected
+ * @sections: with capture: number of parts with different SINR
+ * @section: these parts
  * @idle_from_ns: time since when, or from when on, the medium is idle
  * @nav_until_ns: end of the NAV
  * @nav_reset_ns: when a NAV set by an RTS is reset if no frame follows; or 0
@@ -242,6 +251,9 @@ struct airsim_reception {
 	u64 intf_start_ns;
 	u64 intf_end_ns;
 	bool failed;
+	bool undetected;
+	u8 sections;
+	struct airsim_section section[AIRSIM_MAX_SECTIONS];
 	u64 idle_from_ns;
 	u64 nav_until_ns;
 	u64 nav_reset_ns;
@@ -461,6 +473,13 @@ static inline bool airsim_busy(const struct airsim_radio *radio)
 	return radio->emitting || radio->reception.audible;
 }
 
+/* Whether the SINR decides what it receives of overlapping signals. */
+static inline bool airsim_captures(const struct airsim_radio *radio)
+{
+	return radio->settings.capture &&
+	       radio->settings.errors == AIRSIM_ERRORS_SNR;
+}
+
 static inline bool airsim_tuned(const struct airsim_radio *radio)
 {
 	return !list_empty(&radio->list);
@@ -533,14 +552,31 @@ bool airsim_is_collided(const struct airsim_emission *emission);
 bool airsim_interfered(const struct airsim_radio *radio, u64 from_ns,
 		       u64 to_ns);
 bool airsim_control_lost(struct airsim_radio *radio,
-			 const struct airsim_rate *rate, u32 octets);
+			 const struct airsim_emission *emission, u32 octets);
 bool airsim_mpdu_lost(struct airsim_radio *radio,
-		      const struct airsim_rate *rate,
-		      const struct sk_buff *mpdu);
+		      const struct airsim_emission *emission,
+		      const struct sk_buff *mpdu, u64 from_ns, u64 to_ns);
 u64 airsim_next_end_ns(const struct airsim_radio *radio);
 void airsim_transmit(struct airsim_radio *radio);
 bool airsim_emission_end(struct airsim_radio *radio, u64 now_ns);
 void airsim_emission_abort(struct airsim_radio *radio, u64 now_ns);
+
+/* sinr.c */
+bool airsim_detects(const struct airsim_radio *radio,
+		    const struct airsim_radio *from, u64 now_ns,
+		    s32 *signal_mdbm);
+s32 airsim_snr_mdb(const struct airsim_radio *radio, u16 width_mhz);
+void airsim_sinr_start(struct airsim_radio *radio);
+void airsim_sinr_change(struct airsim_radio *radio, u64 now_ns,
+			const struct airsim_emission *ended);
+bool airsim_is_captured(const struct airsim_radio *radio,
+			const struct airsim_emission *emission,
+			s32 signal_mdbm);
+bool airsim_sinr_lost(const struct airsim_radio *radio,
+		      const struct airsim_emission *emission, u64 from_ns,
+		      u64 to_ns, u32 octets);
+bool airsim_sinr_readable(const struct airsim_radio *radio,
+			  const struct airsim_emission *emission, u32 octets);
 
 /* events.c */
 void airsim_schedule(struct airsim_radio *radio, enum airsim_event_kind kind,

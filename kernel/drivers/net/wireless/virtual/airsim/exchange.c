@@ -288,7 +288,8 @@ static bool airsim_mpdu_arrives(struct airsim_radio *radio,
 
 	if (to->reception.locked != &radio->emission ||
 	    airsim_interfered(to, from_ns, end_ns) ||
-	    airsim_mpdu_lost(to, &ppdu->rate, ppdu->mpdu[ppdu->next]))
+	    airsim_mpdu_lost(to, &radio->emission, ppdu->mpdu[ppdu->next],
+			     from_ns, end_ns))
 		return false;
 	airsim_receive(to, ppdu->mpdu[ppdu->next], ppdu, ppdu->next);
 	return true;
@@ -361,8 +362,8 @@ static void airsim_rts_ended(struct airsim_radio *radio, u64 now_ns,
 	struct airsim_emission *emission = &radio->emission;
 	struct airsim_radio *to = emission->to;
 
-	arrived = arrived && !airsim_control_lost(to, &emission->rate,
-						  AIRSIM_RTS_OCTETS);
+	arrived = arrived &&
+		  !airsim_control_lost(to, emission, AIRSIM_RTS_OCTETS);
 	airsim_monitor_control(radio, AIRSIM_RTS_OCTETS, arrived);
 	airsim_count_emission(radio, now_ns);
 	airsim_schedule(radio, AIRSIM_EVENT_STEP,
@@ -396,7 +397,7 @@ static void airsim_response_ended(struct airsim_radio *radio, u64 now_ns,
 	if (!to)
 		return;
 	octets = airsim_control_octets(emission->frame, &to->ppdu);
-	arrived = arrived && !airsim_control_lost(to, &emission->rate, octets);
+	arrived = arrived && !airsim_control_lost(to, emission, octets);
 	airsim_monitor_control(radio, octets, arrived);
 	/*
 	 * Otherwise it times out, or has timed out and another exchange has

@@ -16,14 +16,9 @@
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include "airtime.h"
+#include "decibel.h"
 #include "loss.h"
 #include "loss_table.h"
-
-#define EXPONENT_BITS	28
-#define EXPONENT_MASK	GENMASK_ULL(EXPONENT_BITS - 1, 0)
-#define MANTISSA_BITS	31
-#define LN2_BITS	32
-#define LN2		2977044471ULL
 
 /* 10 log10 of 1 to 4 streams. */
 static const s32 stream_share_mdb[] = { 0, 3010, 4771, 6021 };
@@ -54,36 +49,20 @@ static u64 airsim_log2_hazard(const struct loss_curve *curve, s64 snr_mdb)
 	u32 beyond = offset % LOSS_STEP_MDB;
 	u64 mean = point[0] * (LOSS_STEP_MDB - beyond) + point[1] * beyond;
 
-	return div_u64(mean << (EXPONENT_BITS - LOSS_SCALE_BITS),
+	return div_u64(mean << (AIRSIM_EXPONENT_BITS - LOSS_SCALE_BITS),
 		       LOSS_STEP_MDB);
-}
-
-/*
- * 2 to the power of a fraction: the series of exp(), up to the last significant
- * term. Returns a mantissa from 1 to less than 2.
- */
-static u64 airsim_exp2_fraction(u64 fraction)
-{
-	u64 x = fraction * LN2 >> (EXPONENT_BITS + LN2_BITS - MANTISSA_BITS);
-	u64 sum = BIT_ULL(MANTISSA_BITS);
-	unsigned int n;
-
-	for (n = 11; n; n--)
-		sum = BIT_ULL(MANTISSA_BITS) +
-		      div_u64(x * sum >> MANTISSA_BITS, n);
-	return sum;
 }
 
 /* 1 - 2^-exponent as a fraction of 2^32. */
 static u32 airsim_one_minus_exp2(u64 exponent)
 {
-	u64 whole = (exponent + EXPONENT_MASK) >> EXPONENT_BITS;
+	u64 whole = (exponent + AIRSIM_EXPONENT_MASK) >> AIRSIM_EXPONENT_BITS;
 	u64 survival;
 
 	if (whole > 32)
 		return U32_MAX;
-	survival = airsim_exp2_fraction((whole << EXPONENT_BITS) - exponent);
-	survival = survival << (32 - MANTISSA_BITS) >> whole;
+	survival = airsim_exp2_fraction((whole << AIRSIM_EXPONENT_BITS) - exponent);
+	survival = survival << (32 - AIRSIM_MANTISSA_BITS) >> whole;
 	return min(BIT_ULL(32) - survival, U32_MAX);
 }
 
@@ -118,6 +97,24 @@ bool airsim_burst_lost(const struct airsim_burst *burst, bool *bad,
 				 burst->good_error_ppm);
 }
 
+/*
+ * The probability that noise does not destroy a frame is 2 to the power of
+ * minus this.
+ */
+static u64 airsim_snr_exponent(const struct airsim_rate *rate, s32 snr_mdb,
+			       u32 octets)
+{
+	s64 stream_snr_mdb = (s64)snr_mdb - stream_share_mdb[rate->streams - 1];
+	u64 level = airsim_log2_hazard(&loss_curves[airsim_modulation(rate)],
+				       stream_snr_mdb);
+	s32 whole = (s32)(level >> AIRSIM_EXPONENT_BITS) + LOSS_LOG2_FLOOR;
+	u64 hazard = airsim_exp2_fraction(level & AIRSIM_EXPONENT_MASK) *
+		     octets;
+
+	/* The hazard is below 8, so this shifts to the right. */
+	return hazard >> (AIRSIM_MANTISSA_BITS - AIRSIM_EXPONENT_BITS - whole);
+}
+
 /**
  * airsim_snr_loss - probability that noise destroys a frame
  * @rate: a valid rate
@@ -128,15 +125,8 @@ bool airsim_burst_lost(const struct airsim_burst *burst, bool *bad,
  */
 u32 airsim_snr_loss(const struct airsim_rate *rate, s32 snr_mdb, u32 octets)
 {
-	s64 stream_snr_mdb = (s64)snr_mdb - stream_share_mdb[rate->streams - 1];
-	u64 level = airsim_log2_hazard(&loss_curves[airsim_modulation(rate)],
-				       stream_snr_mdb);
-	s32 whole = (s32)(level >> EXPONENT_BITS) + LOSS_LOG2_FLOOR;
-	u64 hazard = airsim_exp2_fraction(level & EXPONENT_MASK) * octets;
-
-	/* The hazard is below 8, so this shifts to the right. */
-	return airsim_one_minus_exp2(hazard >>
-				     (MANTISSA_BITS - EXPONENT_BITS - whole));
+	return airsim_one_minus_exp2(airsim_snr_exponent(rate, snr_mdb,
+							 octets));
 }
 
 /**
@@ -150,4 +140,40 @@ bool airsim_snr_lost(const struct airsim_rate *rate, s32 snr_mdb, u32 octets,
 		     struct rnd_state *rnd)
 {
 	return prandom_u32_state(rnd) < airsim_snr_loss(rate, snr_mdb, octets);
+}
+
+/**
+ * airsim_sinr_loss - probability that noise and interference destroy a frame
+ * @rate: a valid rate
+ * @sections: by start time; the first also applies before its start
+ * @count: number of sections, at least 1
+ * @from_ns: start of the frame
+ * @to_ns: end of the frame, after its start
+ * @octets: length, including FCS
+ *
+ * The octets of the frame are spread evenly over its time. Interference counts
+ * as noise.
+ *
+ * Return: the probability as a fraction of 2^32, U32_MAX for certain loss.
+ */
+u32 airsim_sinr_loss(const struct airsim_rate *rate,
+		     const struct airsim_section *sections, unsigned int count,
+		     u64 from_ns, u64 to_ns, u32 octets)
+{
+	u64 exponent = 0, start_ns = from_ns;
+	unsigned int i;
+
+	for (i = 0; i < count && start_ns < to_ns; i++) {
+		u64 end_ns = i + 1 < count ?
+			     min(sections[i + 1].from_ns, to_ns) : to_ns;
+		u64 whole;
+
+		if (end_ns <= start_ns)
+			continue;
+		whole = airsim_snr_exponent(rate, sections[i].sinr_mdb, octets);
+		exponent += mul_u64_u64_div_u64(whole, end_ns - start_ns,
+						to_ns - from_ns);
+		start_ns = end_ns;
+	}
+	return airsim_one_minus_exp2(exponent);
 }

@@ -128,6 +128,51 @@ static void lost_test(struct kunit *test)
 	KUNIT_EXPECT_LE(test, lost, expected * 102 / 100);
 }
 
+static u32 sinr_loss_ppm(const struct airsim_rate *rate,
+			 const struct airsim_section *sections,
+			 unsigned int count)
+{
+	u64 loss = airsim_sinr_loss(rate, sections, count, 1000, 2000, 1500);
+
+	return loss * MILLION >> 32;
+}
+
+/*
+ * The probabilities that the octets of each section arrive multiply: of a loss
+ * p of the whole frame, a share s of it has 1 - (1 - p)^s.
+ */
+static void sections_test(struct kunit *test)
+{
+	const struct airsim_rate rate = LEGACY(AIRSIM_OFDM, 54000);
+	const struct airsim_section half[] = {
+		{ .sinr_mdb = 60000 },
+		{ .from_ns = 1500, .sinr_mdb = 22220 },
+	};
+	const struct airsim_section tenth[] = {
+		{ .sinr_mdb = 60000 },
+		{ .from_ns = 1200, .sinr_mdb = 22220 },
+		{ .from_ns = 1300, .sinr_mdb = 60000 },
+	};
+	/* The frame begins in the second and ends in the third. */
+	const struct airsim_section all[] = {
+		{ .from_ns = 100, .sinr_mdb = 0 },
+		{ .from_ns = 900, .sinr_mdb = 22220 },
+		{ .from_ns = 1700, .sinr_mdb = 22220 },
+		{ .from_ns = 2000, .sinr_mdb = 0 },
+	};
+	u32 loss = sinr_loss_ppm(&rate, half, 2);
+
+	/* p = 0.295714 */
+	KUNIT_EXPECT_GE(test, loss, 160783 * 98 / 100);
+	KUNIT_EXPECT_LE(test, loss, 160783 * 102 / 100);
+	loss = sinr_loss_ppm(&rate, tenth, 3);
+	KUNIT_EXPECT_GE(test, loss, 34453 * 98 / 100);
+	KUNIT_EXPECT_LE(test, loss, 34453 * 102 / 100);
+	loss = airsim_snr_loss(&rate, 22220, 1500) * (u64)MILLION >> 32;
+	KUNIT_EXPECT_EQ(test, loss, sinr_loss_ppm(&rate, all, 4));
+	KUNIT_EXPECT_EQ(test, loss, sinr_loss_ppm(&rate, &all[1], 1));
+}
+
 static void chance_test(struct kunit *test)
 {
 	struct rnd_state rnd;
@@ -205,6 +250,7 @@ static struct kunit_case loss_test_cases[] = {
 	KUNIT_CASE(monotone_test),
 	KUNIT_CASE(extremes_test),
 	KUNIT_CASE(lost_test),
+	KUNIT_CASE(sections_test),
 	KUNIT_CASE(chance_test),
 	KUNIT_CASE(burst_test),
 	KUNIT_CASE(burst_moves_first_test),

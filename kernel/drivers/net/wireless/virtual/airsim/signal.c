@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Signal detection, carrier sense and interference.
+ * Carrier sense, NAV and collisions.
  *
  * A radio receives the first emission that it detects while it neither detects
  * another one nor transmits. Any other signal that it detects meanwhile
- * interferes with what is received at that time. A radio whose access to the
+ * destroys what is received at that time, except with capture (sinr.c). A radio
+ * whose access to the
  * medium falls within one slot after the start of an emission cannot sense it
  * in time, and transmits as well.
  */
 #include <linux/ieee80211.h>
 #include "airsim.h"
-
-/* Loss between radios without positions and without a loss set. */
-#define DEFAULT_LOSS_MDB 60000
 
 /**
  * airsim_nav_ns - end of the NAV of a radio
@@ -110,38 +108,17 @@ static void airsim_cca_idle(struct airsim_radio *radio, u64 now_ns)
 	airsim_contend(radio);
 }
 
-static s32 airsim_link_loss_mdb(const struct airsim_radio *radio,
-				const struct airsim_radio *from, u64 now_ns)
+static void airsim_reception_start(struct airsim_radio *radio,
+				   struct airsim_emission *emission,
+				   s32 signal_mdbm)
 {
-	const struct airsim_settings *here = &radio->settings;
-	const struct airsim_settings *there = &from->settings;
-	void *given = xa_load((struct xarray *)&radio->losses_mdb, from->index);
-	u32 distance_mm;
+	struct airsim_reception *reception = &radio->reception;
 
-	if (given)
-		return xa_to_value(given);
-	if (!here->placed || !there->placed)
-		return DEFAULT_LOSS_MDB;
-	distance_mm = airsim_distance_mm(&here->position, &there->position,
-					 now_ns);
-	return airsim_path_loss_mdb(&airsim_medium.air.propagation,
-				    distance_mm);
-}
-
-/* Overlapping channels interfere. Returns whether the signal is detected. */
-static bool airsim_detects(const struct airsim_radio *radio,
-			   const struct airsim_radio *from, u64 now_ns,
-			   s32 *signal_mdbm)
-{
-	s32 loss;
-
-	if (radio->high_mhz <= from->low_mhz || from->high_mhz <= radio->low_mhz)
-		return false;
-	loss = airsim_link_loss_mdb(radio, from, now_ns);
-	if (loss == AIRSIM_LINK_BLOCKED)
-		return false;
-	*signal_mdbm = from->settings.tx_power_mdbm - loss;
-	return *signal_mdbm >= airsim_medium.air.cca_threshold_mdbm;
+	reception->locked = emission;
+	reception->signal_mdbm = signal_mdbm;
+	reception->intf_start_ns = U64_MAX;
+	reception->intf_end_ns = 0;
+	airsim_sinr_start(radio);
 }
 
 static void airsim_signal_start(struct airsim_radio *radio,
@@ -150,35 +127,29 @@ static void airsim_signal_start(struct airsim_radio *radio,
 {
 	struct airsim_reception *reception = &radio->reception;
 
-	if (reception->locked) {
+	if (!airsim_busy(radio)) {
+		airsim_cca_busy(radio, emission->start_ns);
+		if (radio->frequency_mhz == emission->from->frequency_mhz)
+			airsim_reception_start(radio, emission, signal_mdbm);
+	} else if (airsim_captures(radio)) {
+		if (airsim_is_captured(radio, emission, signal_mdbm))
+			airsim_reception_start(radio, emission, signal_mdbm);
+		else if (reception->locked)
+			airsim_sinr_change(radio, emission->start_ns, NULL);
+	} else if (reception->locked) {
 		reception->intf_start_ns =
 			min(reception->intf_start_ns, emission->start_ns);
 		reception->intf_end_ns = U64_MAX;
-	} else if (!airsim_busy(radio)) {
-		airsim_cca_busy(radio, emission->start_ns);
-		if (radio->frequency_mhz == emission->from->frequency_mhz) {
-			reception->locked = emission;
-			reception->signal_mdbm = signal_mdbm;
-			reception->intf_start_ns = U64_MAX;
-			reception->intf_end_ns = 0;
-		}
 	}
 	reception->audible++;
 }
 
-static s32 airsim_snr_mdb(const struct airsim_radio *radio, u16 width_mhz)
-{
-	return radio->reception.signal_mdbm - airsim_noise_mdbm(width_mhz);
-}
-
 /* Whether a third radio can decode the Duration field. */
 static bool airsim_nav_readable(const struct airsim_radio *radio,
-				const struct airsim_rate *rate)
+				const struct airsim_emission *emission)
 {
-	if (radio->settings.errors != AIRSIM_ERRORS_SNR)
-		return true;
-	return airsim_snr_loss(rate, airsim_snr_mdb(radio, rate->width_mhz),
-			       AIRSIM_RTS_OCTETS) <= U32_MAX / 2;
+	return radio->settings.errors != AIRSIM_ERRORS_SNR ||
+	       airsim_sinr_readable(radio, emission, AIRSIM_RTS_OCTETS);
 }
 
 static void airsim_update_nav(struct airsim_radio *radio,
@@ -202,6 +173,20 @@ static void airsim_update_nav(struct airsim_radio *radio,
 	}
 }
 
+/*
+ * Whether the end of a signal that was not received counts as a frame with an
+ * error. A radio does not detect what happens while it transmits. With capture,
+ * only preambles that it missed by transmitting are errors; it did not detect
+ * the others.
+ */
+static bool airsim_is_error(const struct airsim_radio *radio,
+			    const struct airsim_emission *emission, u64 now_ns)
+{
+	return !radio->emitting && now_ns > radio->emission.end_ns &&
+	       (!airsim_captures(radio) ||
+		emission->start_ns < radio->emission.end_ns);
+}
+
 static void airsim_signal_end(struct airsim_radio *radio,
 			      const struct airsim_emission *emission,
 			      u64 now_ns)
@@ -214,18 +199,30 @@ static void airsim_signal_end(struct airsim_radio *radio,
 		airsim_receive_ended(radio);
 		reception->failed =
 			reception->intf_start_ns != U64_MAX ||
-			!airsim_nav_readable(radio, &emission->rate);
+			reception->undetected ||
+			!airsim_nav_readable(radio, emission);
 		if (!reception->failed && emission->to != radio)
 			airsim_update_nav(radio, emission);
 	} else {
-		if (reception->locked)
+		if (reception->locked && airsim_captures(radio))
+			airsim_sinr_change(radio, now_ns, emission);
+		else if (reception->locked)
 			reception->intf_end_ns = now_ns;
-		/* It did not detect what happened while it was transmitting. */
-		if (!radio->emitting && now_ns > radio->emission.end_ns)
+		if (airsim_is_error(radio, emission, now_ns))
 			reception->failed = true;
 	}
 	if (!airsim_busy(radio))
 		airsim_cca_idle(radio, now_ns);
+}
+
+/* Whether the addressed radio does not receive an emission that it detects. */
+static bool airsim_is_missed(const struct airsim_emission *emission)
+{
+	const struct airsim_radio *to = emission->to;
+
+	return to && test_bit(to->index, emission->detected_by) &&
+	       (to->reception.locked != emission || to->reception.undetected ||
+		to->reception.intf_start_ns != U64_MAX);
 }
 
 /**
@@ -234,21 +231,19 @@ static void airsim_signal_end(struct airsim_radio *radio,
  */
 bool airsim_is_collided(const struct airsim_emission *emission)
 {
-	const struct airsim_radio *to = emission->to;
-
-	return to && test_bit(to->index, emission->detected_by) &&
-	       (to->reception.locked != emission ||
-		to->reception.intf_start_ns != U64_MAX);
+	return airsim_is_missed(emission) ||
+	       (emission->to && emission->to->reception.locked == emission &&
+		emission->to->reception.sections > 1);
 }
 
 /**
- * airsim_interfered - whether a part of a reception is lost to
- * interference
+ * airsim_interfered - whether a part of a reception is lost to interference
  * @radio: the receiving radio; the medium is locked
  * @from_ns: start of the part
  * @to_ns: end of the part
  *
- * Interference with the preamble affects the whole PPDU.
+ * Interference with the preamble affects the whole PPDU. With capture, this is
+ * whether its preamble was not detected.
  */
 bool airsim_interfered(const struct airsim_radio *radio, u64 from_ns, u64 to_ns)
 {
@@ -256,7 +251,7 @@ bool airsim_interfered(const struct airsim_radio *radio, u64 from_ns, u64 to_ns)
 	const struct airsim_emission *emission = reception->locked;
 	u64 data_ns = emission->start_ns + airsim_preamble_ns(&emission->rate);
 
-	return reception->intf_start_ns < data_ns ||
+	return reception->undetected || reception->intf_start_ns < data_ns ||
 	       (reception->intf_start_ns < to_ns &&
 		reception->intf_end_ns > from_ns);
 }
@@ -264,24 +259,25 @@ bool airsim_interfered(const struct airsim_radio *radio, u64 from_ns, u64 to_ns)
 /**
  * airsim_mpdu_lost - draw whether an MPDU is lost according to the error model
  * @radio: receiver; the medium is locked
- * @rate: rate of the PPDU
+ * @emission: emission of its PPDU
  * @mpdu: the MPDU
+ * @from_ns: end of the MPDU before it, or start of the emission
+ * @to_ns: its end
  *
  * The models without signal strength only lose data, so that stations can
  * associate and stay associated.
  */
 bool airsim_mpdu_lost(struct airsim_radio *radio,
-		      const struct airsim_rate *rate,
-		      const struct sk_buff *mpdu)
+		      const struct airsim_emission *emission,
+		      const struct sk_buff *mpdu, u64 from_ns, u64 to_ns)
 {
 	const struct ieee80211_hdr *hdr = (const void *)mpdu->data;
 	const struct airsim_settings *settings = &radio->settings;
 	struct rnd_state *rnd = &airsim_medium.error_rnd;
 
 	if (settings->errors == AIRSIM_ERRORS_SNR)
-		return airsim_snr_lost(rate,
-				       airsim_snr_mdb(radio, rate->width_mhz),
-				       airsim_mpdu_octets(mpdu), rnd);
+		return airsim_sinr_lost(radio, emission, from_ns, to_ns,
+					airsim_mpdu_octets(mpdu));
 	if (!ieee80211_is_data_present(hdr->frame_control))
 		return false;
 	if (settings->errors == AIRSIM_ERRORS_BURST)
@@ -293,21 +289,20 @@ bool airsim_mpdu_lost(struct airsim_radio *radio,
 /**
  * airsim_control_lost - draw whether an RTS, CTS, ACK or BlockAck is lost
  * @radio: receiver; the medium is locked
- * @rate: rate of the frame
+ * @emission: emission of the frame, which has ended
  * @octets: length
  */
 bool airsim_control_lost(struct airsim_radio *radio,
-			 const struct airsim_rate *rate, u32 octets)
+			 const struct airsim_emission *emission, u32 octets)
 {
 	const struct airsim_settings *settings = &radio->settings;
-	struct rnd_state *rnd = &airsim_medium.error_rnd;
 
 	if (settings->errors == AIRSIM_ERRORS_SNR)
-		return airsim_snr_lost(rate,
-				       airsim_snr_mdb(radio, rate->width_mhz),
-				       octets, rnd);
+		return airsim_sinr_lost(radio, emission, emission->start_ns,
+					emission->end_ns, octets);
 	return settings->response_error_ppm &&
-	       airsim_chance_ppm(rnd, settings->response_error_ppm);
+	       airsim_chance_ppm(&airsim_medium.error_rnd,
+				 settings->response_error_ppm);
 }
 
 /**
@@ -365,12 +360,13 @@ bool airsim_emission_end(struct airsim_radio *radio, u64 now_ns)
 {
 	struct airsim_emission *emission = &radio->emission;
 	struct airsim_radio *to = emission->to;
-	bool arrived;
+	bool missed = airsim_is_missed(emission);
+	bool arrived = to && to->reception.locked == emission && !missed;
 	int i;
 
-	emission->collided = airsim_is_collided(emission);
-	arrived = to && to->reception.locked == emission &&
-		  !emission->collided;
+	emission->collided = missed;
+	if (emission->frame == AIRSIM_PPDU && !radio->ppdu.arrived)
+		emission->collided = airsim_is_collided(emission);
 	for_each_set_bit(i, emission->detected_by, AIRSIM_MAX_RADIOS)
 		airsim_signal_end(airsim_medium.tuned[i], emission, now_ns);
 	radio->emitting = false;
