@@ -6,7 +6,7 @@
  *	airsim radio del N
  *	airsim radio set N KEY VALUE...
  *	airsim radio show [N]
- *	airsim link set FROM TO loss_mdb X | blocked | clear
+ *	airsim link set FROM TO loss_mdb X | blocked | clear | RATE_KEY VALUE...
  *	airsim link show
  *	airsim air set KEY VALUE...
  *	airsim air show
@@ -44,6 +44,7 @@ enum use {
 	RADIO_ADD = 1,
 	RADIO_SET = 2,
 	AIR_SET = 4,
+	LINK_SET = 8,
 };
 
 struct key {
@@ -72,6 +73,10 @@ static const char * const switches[] = { "off", "on", NULL };
 #define SETTING_BOOL(_name, ...) SWITCH(_name, RADIO_ADD | RADIO_SET)
 #define SETTING_ENUM(_name, _member, _tag, _default, ...) \
 	CHOICE(_name, RADIO_ADD | RADIO_SET, __VA_ARGS__)
+#define RATE_INT(_name, _member, _type, ...) \
+	KEY(_name, _type, RADIO_ADD | RADIO_SET | LINK_SET)
+#define RATE_ENUM(_name, _member, _tag, _default, ...) \
+	CHOICE(_name, RADIO_ADD | RADIO_SET | LINK_SET, __VA_ARGS__)
 #define LINK_INT(_name, _member, _type, ...) KEY(_name, _type, SHOWN)
 #define LINK_BOOL(_name, ...) SWITCH(_name, SHOWN)
 #define AIR_INT(_name, _member, _type, ...) KEY(_name, _type, AIR_SET)
@@ -87,7 +92,7 @@ static struct key keys[AIRSIM_ATTR_MAX + 1] = {
 	AIRSIM_SETTINGS(SETTING_INT, SETTING_BOOL, SETTING_ENUM)
 	AIRSIM_BURST(SETTING_INT, SETTING_BOOL, SETTING_ENUM)
 	AIRSIM_POSITION(SETTING_INT, SETTING_BOOL, SETTING_ENUM)
-	AIRSIM_RATE(SETTING_INT, SETTING_BOOL, SETTING_ENUM)
+	AIRSIM_RATE(RATE_INT,, RATE_ENUM)
 	AIRSIM_LINK(LINK_INT, LINK_BOOL,)
 	AIRSIM_AIR(AIR_INT,,)
 };
@@ -118,7 +123,8 @@ static _Noreturn void fail_usage(void)
 {
 	fail(2, "usage: airsim radio add [preset NAME] [KEY VALUE]... | "
 	     "radio del N | radio set N KEY VALUE... | radio show [N] | "
-	     "link set FROM TO loss_mdb X|blocked|clear | link show | "
+	     "link set FROM TO loss_mdb X|blocked|clear|KEY VALUE... | "
+	     "link show | "
 	     "air set KEY VALUE... | air show | preset list | -batch -");
 }
 
@@ -345,21 +351,45 @@ static int show_new(const struct nlmsghdr *header, void *data)
 	return MNL_CB_OK;
 }
 
-/* In the format of `link set`. */
+/* The keys that the format uses, on one line. */
+static void print_rate(const struct nlattr **attrs)
+{
+	uint32_t format = mnl_attr_get_u32(attrs[AIRSIM_ATTR_RATE_FORMAT]);
+
+	printf("rate_format %s ", keys[AIRSIM_ATTR_RATE_FORMAT].words[format]);
+	if (format <= AIRSIM_OFDM)
+		printf("rate_legacy_kbps %u\n",
+		       mnl_attr_get_u16(attrs[AIRSIM_ATTR_RATE_LEGACY_KBPS]));
+	else
+		printf("rate_mcs %u rate_streams %u rate_width_mhz %u rate_gi_ns %u\n",
+		       mnl_attr_get_u8(attrs[AIRSIM_ATTR_RATE_MCS]),
+		       mnl_attr_get_u8(attrs[AIRSIM_ATTR_RATE_STREAMS]),
+		       mnl_attr_get_u16(attrs[AIRSIM_ATTR_RATE_WIDTH_MHZ]),
+		       mnl_attr_get_u16(attrs[AIRSIM_ATTR_RATE_GI_NS]));
+}
+
+/* In the format of `link set`: a line for the loss, and one for the rate. */
 static int show_link(const struct nlmsghdr *header, void *data)
 {
 	const struct nlattr *attrs[AIRSIM_ATTR_MAX + 1];
+	uint32_t from, to;
 
 	(void)data;
 	index_attrs(header, attrs);
 	if (!attrs[AIRSIM_ATTR_FROM] || !attrs[AIRSIM_ATTR_TO])
 		fail(1, "the kernel's reply lacks an attribute");
-	printf("%u %u ", mnl_attr_get_u32(attrs[AIRSIM_ATTR_FROM]),
-	       mnl_attr_get_u32(attrs[AIRSIM_ATTR_TO]));
-	if (attrs[AIRSIM_ATTR_LOSS_MDB])
+	from = mnl_attr_get_u32(attrs[AIRSIM_ATTR_FROM]);
+	to = mnl_attr_get_u32(attrs[AIRSIM_ATTR_TO]);
+	if (attrs[AIRSIM_ATTR_LOSS_MDB]) {
+		printf("%u %u ", from, to);
 		print(&keys[AIRSIM_ATTR_LOSS_MDB], attrs[AIRSIM_ATTR_LOSS_MDB]);
-	else
-		puts("blocked");
+	}
+	if (attrs[AIRSIM_ATTR_BLOCKED])
+		printf("%u %u blocked\n", from, to);
+	if (attrs[AIRSIM_ATTR_RATE_FORMAT]) {
+		printf("%u %u ", from, to);
+		print_rate(attrs);
+	}
 	return MNL_CB_OK;
 }
 
@@ -605,8 +635,13 @@ static void link_set(int argc, char **argv)
 		mnl_attr_put_u8(header, AIRSIM_ATTR_BLOCKED, 1);
 	else if (argc == 3 && !strcmp(argv[2], "clear"))
 		mnl_attr_put_u8(header, AIRSIM_ATTR_BLOCKED, 0);
+	else if (argc == 4 && !strcmp(argv[2], "rate_fixed") &&
+		 !strcmp(argv[3], "off"))
+		mnl_attr_put_u8(header, AIRSIM_ATTR_RATE_FIXED, 0);
+	else if (!strncmp(argv[2], "rate_", 5))
+		put_pairs(header, LINK_SET, argv + 2);
 	else
-		fail(2, "%s; allowed: loss_mdb X, blocked, clear",
+		fail(2, "%s; allowed: loss_mdb X, blocked, clear, rate_fixed off, or keys of a rate",
 		     argv[2]);
 	ask(header, NULL, NULL);
 }

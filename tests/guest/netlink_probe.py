@@ -60,7 +60,7 @@ ACCEPTS = {
     "del_radio": ["index"],
     "get_radio": ["index"],
     "set_radio": ["index", "preset", *HARDWARE, *SETTINGS],
-    "set_link": LINK,
+    "set_link": [*LINK, "rate_fixed", *RATE],
     "set_air": AIR,
     "get_air": [],
 }
@@ -227,7 +227,7 @@ def missing(command: str, good: Values, required: list[str]) -> Iterator[Case]:
         yield Case(f"{command}: {name} missing", command, attributes(rest))
 
 
-def inconsistent(radio: int, other: int, removed: int) -> Iterator[Case]:
+def inconsistent(radio: int, removed: int) -> Iterator[Case]:
     """Well-formed attributes that do not fit together; `radio` is 802.11n, 2x2, 40 MHz."""
     legacy: Values = {"streams": 1, "width_mhz": 20, "ba_window": 1}
     new: list[tuple[str, Values]] = [
@@ -245,7 +245,6 @@ def inconsistent(radio: int, other: int, removed: int) -> Iterator[Case]:
     ]
     for what, values in new:
         yield Case(f"new_radio: {what}", "new_radio", attributes(values))
-
     ht: Values = {"rate_format": HT}
     settings: list[tuple[str, Values]] = [
         ("preset", {"preset": "generic"}),
@@ -271,19 +270,27 @@ def inconsistent(radio: int, other: int, removed: int) -> Iterator[Case]:
     for what, values in settings:
         given: Values = {"index": radio, "gro_flush_us": 77, **values}
         yield Case(f"set_radio: {what}", "set_radio", attributes(given))
+    for command in ("del_radio", "get_radio", "set_radio"):
+        yield Case(f"{command}: does not exist", command, attributes({"index": removed}))
 
-    ends: Values = {"from": radio, "to": other}
+
+def inconsistent_links(radio: int, other: int, wide: int, removed: int) -> Iterator[Case]:
+    """The same for links; `wide` has no fixed rate."""
+    ends: Values = {"from": radio, "to": other, "rate_format": HT}
+    lossy: Values = {"from": radio, "to": other, "loss_mdb": 1}
     links: list[tuple[str, Values]] = [
-        ("loss and blocked", {**ends, "loss_mdb": 1, "blocked": 1}),
-        ("neither loss nor blocked", ends),
-        ("to itself", {**ends, "to": radio, "loss_mdb": 1}),
-        ("from a radio that does not exist", {**ends, "from": removed, "loss_mdb": 1}),
-        ("to a radio that does not exist", {**ends, "to": removed, "loss_mdb": 1}),
+        ("loss and blocked", {**lossy, "blocked": 1}),
+        ("rate and loss", {**ends, **lossy}),
+        ("rate of 802.11ac", {**ends, "rate_format": VHT}),
+        ("rate from a radio without a fixed rate", {**ends, "from": wide}),
+        ("to itself", {**lossy, "to": radio}),
+        ("from a radio that does not exist", {**lossy, "from": removed}),
+        ("to a radio that does not exist", {**lossy, "to": removed}),
+        ("neither loss nor blocked nor rate", {"from": radio, "to": other}),
+        ("rate fixed without a rate", {"from": radio, "to": other, "rate_fixed": 1}),
     ]
     for what, values in links:
         yield Case(f"set_link: {what}", "set_link", attributes(values))
-    for command in ("del_radio", "get_radio", "set_radio"):
-        yield Case(f"{command}: does not exist", command, attributes({"index": removed}))
 
 
 def try_refused(kernel: Kernel, case: Case) -> dict[str, Any]:
@@ -333,6 +340,10 @@ def accepted(radio: int, other: int) -> Iterator[tuple[str, Values, str, Values]
         yield "set_link", link, "get_link", link
     yield "set_link", {**ends, "blocked": 1}, "get_link", {**ends, "blocked": 1}
     yield "set_link", {**ends, "blocked": 0}, "get_link", {}
+    back: Values = {"from": other, "to": radio}
+    for rate in rates:
+        yield "set_link", {**back, **rate}, "get_link", {**back, **rate}
+    yield "set_link", {**back, "rate_fixed": 0}, "get_link", {}
 
 
 def try_accepted(
@@ -344,7 +355,6 @@ def try_accepted(
     except RefusedError as refused:
         return {"case": case, "problem": str(refused)}
     if reader == "get_link":
-        # There are no other links than that of this probe.
         [*answers] = kernel.airsim(reader, [], NLM_F_DUMP)
         read = answers[0] if len(answers) == 1 else {}
         if len(answers) != bool(expected):
@@ -418,7 +428,8 @@ def main() -> None:
         cases.extend(missing(command, goods[command], names))
     for command in ("get_radio", "get_preset", "get_link"):
         cases.extend(unknown(command, {}, [], NLM_F_DUMP))
-    cases.extend(inconsistent(first, other, removed))
+    cases.extend(inconsistent(first, removed))
+    cases.extend(inconsistent_links(first, other, wide, removed))
 
     known = {COMMANDS.index(name): {NUMBERS[attr] for attr in ACCEPTS[name]} for name in ACCEPTS}
     policies = kernel.policies()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from radio import MPDU_OCTETS, OCTETS, Cell, Sample, address, difference, flow, run
-from wifi_timing import Format, Rate, ppdu_us, psdu_octets, saturated_goodput_mbps
+from wifi_timing import Format, Rate, legacy, ppdu_us, psdu_octets, saturated_goodput_mbps
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.files.airsim import ampdu_sizes
@@ -88,11 +88,19 @@ def test_rx_delivery_sets_how_many_packets_are_delivered_together(
 
 
 @pytest.mark.parametrize(
-    ("formed", "sizes"),
-    [(0, {10: 30}), (1, {1: 30, 9: 30}), (2, {1: 60, 8: 30}), (8, {1: 240, 2: 30})],
+    ("formed", "singles", "sizes"),
+    [
+        *(
+            (0, 0, {10: 30}),
+            (1, 0, {1: 30, 9: 30}),
+            (2, 0, {1: 60, 8: 30}),
+            (8, 0, {1: 240, 2: 30}),
+        ),
+        *((2, 1, {1: 60, 8: 30}), (2, 6, {1: 180, 4: 30})),
+    ],
 )
 def test_aggregates_formed_ahead_contain_the_packets_queued_by_then(
-    guest_run: Run, formed: int, sizes: dict[int, int]
+    guest_run: Run, formed: int, singles: int, sizes: dict[int, int]
 ) -> None:
     """Bursts of ten packets arrive at an idle radio, before it has won the medium."""
     bursts = (
@@ -105,7 +113,7 @@ def test_aggregates_formed_ahead_contain_the_packets_queued_by_then(
     )
     stats = "/sys/kernel/debug/airsim/stats"
     script = f"cp {stats} before\nmust node ap python3 -c '{bursts}'\ncp {stats} after\n"
-    directory = guest_run(script, keys=f"formed_ppdus {formed}")
+    directory = guest_run(script, keys=f"formed_ppdus {formed} formed_singles {singles}")
     before, after = (
         ampdu_sizes({name: int(count) for name, count in map(str.split, text.splitlines())})
         for text in ((directory / name).read_text() for name in ("before", "after"))
@@ -114,6 +122,23 @@ def test_aggregates_formed_ahead_contain_the_packets_queued_by_then(
     assert sum(size * n for size, n in counts.items()) == 300
     # A burst that arrives during a beacon is complete at its end.
     assert all(counts.get(size, 0) >= 0.9 * n for size, n in sizes.items()), counts
+
+
+def test_completions_are_late(guest_run: Run) -> None:
+    """A socket whose buffer holds few packets sends more when it learns that they are sent."""
+
+    def packet_us(completion_us: int) -> float:
+        script = saturated(2, "", 0, 4608)
+        keys = f"completion_us {completion_us}"
+        sample = counted(guest_run(script, keys=keys, name=str(completion_us)))
+        return sample.time_s * 1e6 / sample.nodes["sta"]["packets"]
+
+    at_once, late, later = (packet_us(us) for us in (0, 2000, 4000))
+    buffered = 2000 / (later - late)
+    print(f"{at_once:.1f}, {late:.1f}, {later:.1f} us per packet; {buffered:.2f} at a time")
+    # Twice the delay takes twice the time, for each buffer's worth of packets.
+    assert later - late == pytest.approx(late - at_once, rel=0.1)
+    assert buffered == pytest.approx(round(buffered), rel=0.02)
 
 
 def test_amsdus_carry_several_packets(guest_run: Run) -> None:
@@ -233,12 +258,39 @@ def test_rate_follows_a_station_that_walks_away_and_back(guest_run: Run) -> None
 
 
 def test_transmissions_near_legacy_stations_are_protected(guest_run: Run) -> None:
-    legacy = Parameters().replace({"standard": "802.11a", "preset": "wifi-11a", "width": "20MHz"})
+    old = Parameters().replace({"standard": "802.11a", "preset": "wifi-11a", "width": "20MHz"})
     alone = counted(guest_run(saturated(1), name="alone"))
-    mixed_cells = [Cell("ap", ["sta", "old"], HT, {"old": legacy})]
+    mixed_cells = [Cell("ap", ["sta", "old"], HT, {"old": old})]
     mixed = counted(guest_run(saturated(1, cells=mixed_cells), mixed_cells, name="mixed"))
     assert alone.nodes["ap"]["rts_sent"] == 0
     assert mixed.nodes["ap"]["rts_sent"] >= mixed.nodes["ap"]["ppdus"] - 20 > 100
+
+
+@pytest.mark.parametrize(
+    ("rate", "keys"),
+    [
+        (legacy(24000), "rate_format ofdm rate_legacy_kbps 24000"),
+        (Rate(Format.HT, 3, 1, 20, 800), "rate_format ht rate_mcs 3 rate_streams 1"),
+    ],
+)
+def test_access_point_sends_to_a_station_at_its_own_rate(
+    guest_run: Run, rate: Rate, keys: str
+) -> None:
+    """One stream and 20 MHz, or 802.11a, in a cell with two streams and 40 MHz."""
+    plain = {"width": "20MHz", "streams": 1, "guard_interval": "800ns", "mcs": 3}
+    if rate.format is Format.OFDM:
+        plain |= {"standard": "802.11a", "preset": "wifi-11a"}
+    cells = [Cell("ap", ["sta", "other"], HT, {"other": HT.replace(plain)})]
+    script = f"must airsim link set 0 2 {keys}\nairsim link show >links\n"
+    script += flow(cells, "ap", "other", 3) + "sleep 0.5\nsample before\nsleep 2\nsample after\n"
+    script += "must airsim link set 0 2 rate_fixed off\nairsim link show >none\n"
+    directory = guest_run(script, cells, name="rate")
+    sample = counted(directory)
+    expected = saturated_goodput_mbps(rate, OCTETS, MPDU_OCTETS, min_spacing_us=8)
+    print(f"{keys}: {mbps(sample, 'other'):.2f} of {expected:.2f} Mbit/s")
+    assert mbps(sample, "other") == pytest.approx(expected, rel=0.01)
+    assert (directory / "links").read_text().startswith(f"0 2 {keys}")
+    assert (directory / "none").read_text() == ""
 
 
 def test_multicast_is_sent_once_at_the_lowest_rate(guest_run: Run) -> None:

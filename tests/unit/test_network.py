@@ -7,10 +7,9 @@ import pytest
 from plans import check_shell, commands, section
 from plans import text as text_of
 
-from airtcp import cli
 from airtcp.backends import shell
 from airtcp.errors import InputError
-from airtcp.experiment import topology_checks, topology_text
+from airtcp.experiment import topology_text
 from airtcp.experiment.experiment import Case, Setting
 from airtcp.experiment.reader import load
 from airtcp.experiment.topology import Network
@@ -126,7 +125,10 @@ in_node phone <<'END'
 set_sysctl tcp_ack_policy default
 must set_policy default
 END
-must airsim radio set 3 rate_format ht rate_mcs 2 rate_streams 1 rate_width_mhz 20 rate_gi_ns 800
+batch airsim '
+radio set 3 rate_format ht rate_mcs 2 rate_streams 1 rate_width_mhz 20 rate_gi_ns 800
+link set 1 3 rate_format ht rate_mcs 2 rate_streams 1 rate_width_mhz 20 rate_gi_ns 800
+'
 sleep 1
 in_node far <<'END'
 batch tc '
@@ -179,23 +181,6 @@ def test_snr_can_be_given_per_node_only(tmp_path: Path) -> None:
     )
     with pytest.raises(InputError, match=message):
         planned(tmp_path, text.replace(", error_rate: 0.1", ""))
-
-
-def test_a_fixed_rate_that_a_station_cannot_receive_is_a_warning(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    good = loaded(tmp_path)
-    assert good.network
-    assert list(topology_checks.warnings(good.network, good.parameters)) == []
-    path = tmp_path / "small.yaml"
-    path.write_text(GOOD.replace("mcs: 5}", "mcs: 5, streams: 2}").replace("mcs: 3", "streams: 1"))
-    assert cli.main(["show", str(path), "--set", "nagle=on,off"]) == 0
-    [line] = capsys.readouterr().err.splitlines()
-    assert line.startswith("warning: ap2 sends to tablet at the lowest basic rate, without A-MPDUs")
-    assert "its fixed rate has 2 streams, tablet 1; " in line
-    path.write_text(path.read_text().replace("streams: 1", "streams: 2"))
-    assert cli.main(["show", str(path)]) == 0
-    assert capsys.readouterr().err == ""
 
 
 def test_captures_include_all_nodes_of_a_kind(tmp_path: Path) -> None:

@@ -79,6 +79,24 @@ def test_capture_is_passed_with_snr_only() -> None:
         keys(capture_effect="on")
 
 
+def test_completion_and_hardware_queues_are_passed_if_given() -> None:
+    arguments = keys(preset="ar9580", formed_singles=8, completion="300us")
+    assert arguments["formed_singles"] == "8" and arguments["completion_us"] == "300"
+    assert not {"formed_singles", "completion_us", "txq_limit"} & set(keys(preset="ar9580"))
+    with pytest.raises(ValidationError, match="8 is not allowed with formed_ppdus 0"):
+        keys(formed_ppdus=0, formed_singles=8)
+
+
+def test_only_stations_save_power_and_scan() -> None:
+    plan = planned(power_save="on", scan_interval="30s", stations=2)
+    adds = [line for line in text(plan).splitlines() if "radio add" in line]
+    assert ["power_save on" in line for line in adds] == [False, True, True]
+    assert text(plan).count("must iw dev wlan0 set power_save on") == 2
+    scan = "while sleep 30; do iw dev wlan0 scan >/dev/null 2>&1 || :; done"
+    assert text(plan).count(scan) == 2
+    assert "wlan0 scan >" not in text(planned()) and "power_save off" in text(planned())
+
+
 def test_formed_ppdus_are_passed_if_given() -> None:
     assert keys(preset="ar9580", formed_ppdus=0)["formed_ppdus"] == "0"
     assert "formed_ppdus" not in keys(preset="ar9580")

@@ -1,26 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Functions of several verbs: warnings, and objects built from options."""
+"""Functions of several verbs: objects built from options."""
 
 import argparse
 import importlib.util
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from airtcp.cli.messages import say
 from airtcp.errors import AirtcpError, InputError
 from airtcp.experiment import reader
-from airtcp.experiment.experiment import Case, Experiment, Setting
-from airtcp.experiment.topology_checks import warnings
+from airtcp.experiment.experiment import Experiment, Setting
 from airtcp.paths import INSTALL_CLUSTER
 
 if TYPE_CHECKING:
     from airtcp.kernel.own_policy import OwnPolicy
-
-
-def warn(cases: Sequence[Case]) -> None:
-    networks = [(case.network, case.parameters) for case in cases if case.network]
-    for line in dict.fromkeys(line for network in networks for line in warnings(*network)):
-        say(f"warning: {line}")
 
 
 def require_cluster_libraries() -> None:

@@ -6,7 +6,7 @@ import json
 import shlex
 from collections.abc import Sequence
 
-from airtcp.cli.common import experiment_of, own_policy_of, settings_of, warn
+from airtcp.cli.common import experiment_of, own_policy_of, settings_of
 from airtcp.cli.messages import say
 from airtcp.cli.options import Verbs, add_experiment, add_json, add_policy, add_settings
 from airtcp.experiment import figures, topology_text
@@ -42,7 +42,6 @@ def add(verbs: Verbs) -> None:
 def _show(options: argparse.Namespace) -> int:
     experiment = experiment_of(options, own_policy_of(options))
     cases = experiment.cases(settings_of(options))
-    warn(cases)
     if options.json:
         print(json.dumps(_described(experiment, cases), indent=1))
         return 0

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from airtcp import interrupts
-from airtcp.cli.common import experiment_of, own_policy_of, settings_of, warn
+from airtcp.cli.common import experiment_of, own_policy_of, settings_of
 from airtcp.cli.kernels import Choice, build_all, changes_for, choices_of, with_kernels
 from airtcp.cli.messages import say
 from airtcp.cli.options import (
@@ -87,7 +87,6 @@ def _run(options: argparse.Namespace) -> int:
         experiment = experiment.model_copy(update={"title": options.title})
     kernels = _kernels(options)
     cases = with_kernels(_cases(options, experiment), kernels)
-    warn(cases)
     out_dir = make_out_dir(options, experiment.name)
     measured = measure(_options(options, policy, kernels, cases), experiment, cases, out_dir)
     if measured.document:

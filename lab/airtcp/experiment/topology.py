@@ -11,9 +11,10 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from airtcp.parameters import PARAMETER_NAMES, Parameters
+from airtcp.parameters.absence import Absence
 from airtcp.parameters.ack_filter import Stage
 from airtcp.parameters.ack_policy import AckPolicy
-from airtcp.parameters.bss import Bss
+from airtcp.parameters.bss import Bss, Capability
 from airtcp.parameters.cable import Cable, Link
 from airtcp.parameters.errors import Errors, Place
 from airtcp.parameters.host import Host
@@ -67,7 +68,10 @@ class _Associated(NodeParameters):
     access_point: str = Field(description="the access point that it joins")
 
 
-class Station(Stage, SlowHost, Access, Place, Errors, Radio, Host, Sender, AckPolicy, _Associated):
+class Station(
+    *(Stage, SlowHost, Access, Absence, Place, Errors, Radio, Capability),
+    *(Host, Sender, AckPolicy, _Associated),
+):
     """A host with a radio, or with a cable to its access point."""
 
 

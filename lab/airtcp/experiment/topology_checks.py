@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Checks of a custom topology: errors and their location in the file."""
 
-import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,6 +20,7 @@ from airtcp.experiment.topology import (
     rest_s,
 )
 from airtcp.parameters import Parameters
+from airtcp.parameters.ieee80211 import STANDARDS, Rate
 from airtcp.parameters.quantity import Plain
 from airtcp.parameters.radio import DataRate
 from airtcp.parameters.section import (
@@ -60,23 +60,6 @@ def problems(network: Network, parameters: Parameters) -> Iterator[Problem]:
         yield from messages
         if messages:
             return
-
-
-def warnings(network: Network, parameters: Parameters) -> Iterator[str]:
-    """Settings that are allowed, but may not be intended."""
-    for name, station in network.topology.stations.items():
-        ends = (station.access_point, name)
-        nodes = {node: network.of_node(node, parameters) for node in ends}
-        for sender, receiver in itertools.permutations(ends):
-            if nodes[name].access != "wifi":
-                continue
-            most, rate = nodes[receiver].streams, nodes[sender].radio_rate
-            if nodes[sender].rate_control == "fixed" and rate.streams > most:
-                yield (
-                    f"{sender} sends to {receiver} at the lowest basic rate, without "
-                    f"A-MPDUs: its fixed rate has {rate.streams} streams, {receiver} {most}; "
-                    f"give {sender} as few streams, or rate_control minstrel"
-                )
 
 
 def _names(network: Network, parameters: Parameters) -> Iterator[Problem]:
@@ -154,9 +137,36 @@ def _joined(network: Network, name: str, parameters: Parameters) -> Iterator[str
             "error_model snr needs one of snr, distance, walk: here, at its access point or in "
             "parameters"
         )
+    if station.access == "wifi":
+        yield from _rates(network.topology.stations[name].access_point, access_point, station)
     stages = [node.ack_filter for node in (station, access_point)]
     if station.access == "wifi" and len({"multicast" in stage for stage in stages}) > 1:
         yield "ack_filter multicast: give it to the access point and all of its stations"
+
+
+def _rates(name: str, access_point: Parameters, station: Parameters) -> Iterator[str]:
+    """Fixed rates of a station and of its access point that the other one cannot receive."""
+    if station.rate_control == "fixed":
+        if lack := _lack(station.radio_rate, access_point):
+            yield f"its fixed rate needs {lack}, which {name} does not have; give it a lower one"
+    elif access_point.rate_control == "fixed" and (lack := _lack(access_point.radio_rate, station)):
+        yield (
+            f"{name} sends at a fixed rate that needs {lack}, which it does not have; give it "
+            f"rate_control fixed and its rate, or {name} rate_control minstrel"
+        )
+
+
+def _lack(rate: Rate, receiver: Parameters) -> str:
+    """What a node lacks to receive a rate; empty if nothing."""
+    formats = list(STANDARDS)
+    of_rate = next(name for name in formats if STANDARDS[name].format == rate.format)
+    if formats.index(of_rate) > formats.index(receiver.standard):
+        return of_rate
+    if rate.streams > receiver.streams:
+        return f"{rate.streams} streams"
+    if rate.width_mhz > receiver.width_mhz:
+        return f"{rate.width_mhz}MHz"
+    return ""
 
 
 def _conflict(

@@ -24,7 +24,7 @@ def _of_modules(*names: str) -> frozenset[str]:
     )
 
 
-_RADIO = _of_modules("radio", "bss", "errors")
+_RADIO = _of_modules("radio", "bss", "errors", "absence")
 _LAB_ONLY = {
     "access": "the stations are connected as they are",
     "ethernet_rate": "the stations are connected as they are",

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from airtcp.parameters import policies
+from airtcp.parameters.absence import Absence
 from airtcp.parameters.ack_filter import AckFilter
 from airtcp.parameters.ack_policy import AckPolicy
 from airtcp.parameters.air import Air
@@ -33,6 +34,7 @@ CONFLICT = "conflict"
 class Parameters(
     Observation,
     AckFilter,
+    Absence,
     Air,
     Errors,
     Propagation,

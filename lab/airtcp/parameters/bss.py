@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Parameters that all radios of a BSS share; the access point sets them."""
+"""Parameters of a BSS, which the access point sets, and of its radios."""
 
 import math
 from typing import Annotated, ClassVar, Literal
@@ -28,21 +28,17 @@ def _read_channel(value: object) -> int:
 Channel = Annotated[int, BeforeValidator(_read_channel), Shape(lambda: jsonschema.words(CHANNELS))]
 
 
-class Bss(Section):
-    """Standard, channel and channel access of a BSS."""
+class Capability(Section):
+    """What a radio supports; a station may support less than its access point."""
 
     only_with: ClassVar = OnlyWith("access", "wifi")
 
     standard: Literal["802.11a", "802.11g", "802.11n", "802.11ac", "802.11ax"] = parameter(
         "standard", "802.11n", "latest 802.11 amendment that the radios support"
     )
-    channel: Channel = parameter(
-        "channel", 36, "primary channel; from 40 MHz on the secondary is the next above"
-    )
     width: Literal["20MHz", "40MHz", "80MHz", "160MHz"] = parameter(
         "width", "20MHz", "channel width"
     )
-    wmm: OnOff = parameter("wmm", True, "EDCA with four access categories; off: legacy DCF")
 
     @property
     def width_mhz(self) -> int:
@@ -52,3 +48,14 @@ class Bss(Section):
     def noise_dbm(self) -> float:
         """The noise of a receiver over the channel's width."""
         return _NOISE_DBM_PER_HZ + 10 * math.log10(self.width_mhz * 1e6)
+
+
+class Bss(Capability):
+    """Standard, channel and channel access of a BSS."""
+
+    only_with: ClassVar = OnlyWith("access", "wifi")
+
+    channel: Channel = parameter(
+        "channel", 36, "primary channel; from 40 MHz on the secondary is the next above"
+    )
+    wmm: OnOff = parameter("wmm", True, "EDCA with four access categories; off: legacy DCF")

@@ -19,9 +19,6 @@ _WIFI = OnlyWith("access", "wifi")
 
 _Switch = Literal["on", "off", "preset"]
 
-TXQ_LIMIT_PACKETS = 8192
-"""The limit that mac80211 has by itself."""
-
 
 class DataRate(Section):
     """The rate of data frames with rate_control fixed. It may change during a run."""
@@ -49,7 +46,14 @@ class Radio(DataRate):
     only_with: ClassVar = _WIFI
 
     preset: Literal[
-        "generic", "ar9271", "ar9580", "ar5bhb116", "qca6178", "tl-wdr4300", "wifi-11a"
+        "generic",
+        "ar9271",
+        "ar9580",
+        "ar5bhb116",
+        "qca6178",
+        "tl-wdr4300",
+        "tl-wdr4300-calibrated",
+        "wifi-11a",
     ] = parameter(
         "preset",
         "generic",
@@ -80,11 +84,11 @@ class Radio(DataRate):
     queue: Annotated[Literal["txq", "fifo", "preset"], RadioKey("queueing")] = parameter(
         "queue", PRESET, "packets wait in mac80211's TXQs (FQ-CoDel), or in the driver's FIFO"
     )
-    txq_limit_packets: Annotated[int, count(1, 65535)] = parameter(
+    txq_limit_packets: Annotated[int | None, count(1, 65535, PRESET)] = parameter(
         "txq_limit",
-        TXQ_LIMIT_PACKETS,
-        "queue txq: packets in all TXQs of a radio (`iw phy set txq limit`, mac80211's default); "
-        "if there are more, up to 32 of the longest flow are dropped",
+        None,
+        "queue txq: packets in all TXQs of a radio (`iw phy set txq limit`; mac80211's default is "
+        "8192); if there are more, up to 32 of the longest flow are dropped",
     )
     ampdu_mpdus: Annotated[int | None, count(1, 256, PRESET), RadioKey("ampdu_mpdus")] = parameter(
         "ampdu_mpdus", None, "maximum MPDUs per A-MPDU (802.11n and ac: 64, ax: 256)"
@@ -107,6 +111,20 @@ class Radio(DataRate):
         None,
         "queue txq: A-MPDUs that the driver forms ahead of channel access, the one on the air "
         "included; 0: it forms them on access",
+    )
+    formed_singles: Annotated[int | None, count(0, 64, PRESET), RadioKey("formed_singles")] = (
+        parameter(
+            "formed_singles",
+            None,
+            "queue txq with formed_ppdus: the same while each of them has one MPDU",
+        )
+    )
+    completion_s: Annotated[
+        float | None, duration(0, 0.1, PRESET), RadioKey("completion_us", 1e6)
+    ] = parameter(
+        "completion",
+        None,
+        "time from a packet's acknowledgment until the stack learns of it (presets: none)",
     )
     fifo_mpdus: Annotated[int | None, count(1, 65535, PRESET), RadioKey("fifo_mpdus")] = parameter(
         "fifo_mpdus", None, "queue fifo: depth of the driver's FIFO in MPDUs"
@@ -142,3 +160,6 @@ class Radio(DataRate):
     def own_conflicts(self) -> Iterator[Conflict]:
         if self.queue == "fifo" and self.formed_ppdus:
             yield not_with("formed_ppdus", self.formed_ppdus, "queue fifo", "0 or 'preset'")
+        if self.formed_singles and (self.queue == "fifo" or self.formed_ppdus == 0):
+            given = "queue fifo" if self.queue == "fifo" else "formed_ppdus 0"
+            yield not_with("formed_singles", self.formed_singles, given, "0 or 'preset'")

@@ -43,6 +43,10 @@ def _change(testbed: Testbed, change: Change) -> list[Step]:
         return steps
     if keys := wifi.changed(before, after):
         steps.append(run(f"airsim radio set {node.radio} {keys}"))
+    if node.access_point and before.radio_rate != after.radio_rate:
+        access_point = testbed.by_name[node.access_point]
+        radio = testbed.radio(access_point.name)
+        steps += wifi.link_rate(access_point.parameters, after, radio, node.radio)
     if node.access_point and before.snr_db != after.snr_db:
         steps += wifi.loss(after, testbed.radio(node.access_point), node.radio)
     return steps

@@ -39,8 +39,26 @@ def _stations(testbed: Testbed, wireless: bool) -> list[Node]:
 def _radios(testbed: Testbed) -> list[Step]:
     if not testbed.radios:
         return []
-    keys = (wifi.radio_keys(testbed.by_name[radio.node].parameters) for radio in testbed.radios)
-    return [Note(_RADIOS), *(run(f"airsim radio add {words}") for words in keys), Note()]
+    nodes = (testbed.by_name[radio.node] for radio in testbed.radios)
+    keys = (wifi.radio_keys(node.parameters, node.kind == "station") for node in nodes)
+    return [
+        Note(_RADIOS),
+        *(run(f"airsim radio add {words}") for words in keys),
+        *_own_rates(testbed),
+        Note(),
+    ]
+
+
+def _own_rates(testbed: Testbed) -> list[Step]:
+    """The rates of stations that differ from those of their access points."""
+    steps: list[Step] = []
+    for node in _stations(testbed, wireless=True):
+        access_point = testbed.by_name[node.access_point]
+        ends = access_point.parameters, node.parameters
+        if ends[0].radio_rate != ends[1].radio_rate:
+            radios = testbed.radio(access_point.name), testbed.radio(node.name)
+            steps += wifi.link_rate(*ends, *radios)
+    return steps
 
 
 def _nodes(testbed: Testbed) -> list[Step]:

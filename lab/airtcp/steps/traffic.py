@@ -48,6 +48,7 @@ def plan(testbed: Testbed) -> list[Step]:
         *([Jobs(("receivers", "senders"))] if _has_jobs(testbed, listening) else []),
         *listening,
         *_udp_echo(testbed),
+        *_scans(testbed),
         Sleep(LEAD_S),
         CheckInstruments(),
         Note(),
@@ -129,6 +130,11 @@ def _rest(testbed: Testbed) -> list[Step]:
 def _udp_echo(testbed: Testbed) -> list[Step]:
     peers = dict.fromkeys(probe.peer for probe in testbed.probes if probe.tool == "udp")
     return [Instrument(run("udpecho serve", node=peer)) for peer in peers]
+
+
+def _scans(testbed: Testbed) -> list[Step]:
+    wireless = (node for node in testbed.stations if node.radio is not None)
+    return [step for node in wireless for step in wifi.scanning(node.parameters, node.name)]
 
 
 def _probes(testbed: Testbed) -> list[Step]:

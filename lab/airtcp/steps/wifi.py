@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from airtcp.parameters import Parameters
 from airtcp.parameters.errors import TX_POWER_DBM, Errors
 from airtcp.parameters.ieee80211 import STANDARDS, centre_channel, frequency_mhz, is_2ghz
-from airtcp.parameters.radio import TXQ_LIMIT_PACKETS, Radio
+from airtcp.parameters.radio import Radio
 from airtcp.parameters.section import airsim_keys
-from airtcp.steps.step import Associate, AwaitCarrier, Step, run
+from airtcp.steps.step import Associate, AwaitCarrier, Instrument, Step, run
 from airtcp.testbed.addresses import radio_mac
 
 
@@ -17,7 +17,7 @@ def phy(parameters: Parameters, radio: int) -> list[Step]:
     steps: list[Step] = []
     if parameters.rts_threshold_bytes is not None:
         steps.append(run(f"iw phy phy{radio} set rts {parameters.rts_threshold_bytes}"))
-    if parameters.txq_limit_packets != TXQ_LIMIT_PACKETS:
+    if parameters.txq_limit_packets is not None:
         steps.append(run(f"iw phy phy{radio} set txq limit {parameters.txq_limit_packets}"))
     return steps
 
@@ -35,11 +35,20 @@ def beaconing(conf: str) -> list[Step]:
 
 
 def associating(parameters: Parameters, ssid: str) -> list[Step]:
-    """Associate a station, without power save."""
+    """Associate a station, and set its power save."""
     return [
         Associate(ssid, frequency_mhz(parameters.channel), 30),
-        run("iw dev wlan0 set power_save off"),
+        run(f"iw dev wlan0 set power_save {'on' if parameters.power_save else 'off'}"),
     ]
+
+
+def scanning(parameters: Parameters, node: str) -> list[Step]:
+    """Scan all channels again and again until the end; a scan that is refused is left out."""
+    if not parameters.scan_interval_s:
+        return []
+    scan = "iw dev wlan0 scan >/dev/null 2>&1"
+    loop = f"while sleep {parameters.scan_interval_s:g}; do {scan} || :; done"
+    return [Instrument(run("sh -c", loop, node=node))]
 
 
 def hostapd_conf(parameters: Parameters, ssid: str) -> str:
@@ -94,8 +103,11 @@ def _operation(prefix: str, parameters: Parameters) -> list[str]:
     return [f"{prefix}_oper_chwidth={width}", f"{prefix}_oper_centr_freq_seg0_idx={centre}"]
 
 
-def radio_keys(parameters: Parameters) -> str:
-    """Arguments of `airsim radio add`: the preset, and settings that override it."""
+def radio_keys(parameters: Parameters, dozes: bool = False) -> str:
+    """Arguments of `airsim radio add`: the preset, and settings that override it.
+
+    dozes: it is the radio of a station, which can save power.
+    """
     keys: dict[str, object] = {
         "preset": parameters.preset,
         "standard": parameters.standard,
@@ -111,6 +123,8 @@ def radio_keys(parameters: Parameters) -> str:
             "ack_hold_us": _microseconds(parameters.ack_hold_delay_s),
             "ack_hold_kbps": round((parameters.ack_hold_rate_bps or 0) / 1000),
         }
+    if dozes and parameters.power_save:
+        keys["power_save"] = "on"
     if parameters.rate_control == "fixed":
         keys |= _rate_keys(parameters)
     return _words(f"{key} {value}" for key, value in keys.items() if value not in (None, "preset"))
@@ -124,6 +138,19 @@ def changed(before: Parameters, after: Parameters) -> str:
     if error_keys(after) != error_keys(before):
         settings.append(error_keys(after))
     return _words(settings)
+
+
+def link_rate(
+    access_point: Parameters, station: Parameters, sender: int, receiver: int
+) -> list[Step]:
+    """Send to a station at its own rate, where both have fixed rates.
+
+    sender, receiver: numbers of the radios of the access point and the station.
+    """
+    if {access_point.rate_control, station.rate_control} != {"fixed"}:
+        return []
+    keys = _words(f"{key} {value}" for key, value in _rate_keys(station).items())
+    return [run(f"airsim link set {sender} {receiver} {keys}")]
 
 
 def _radio_width_mhz(parameters: Parameters) -> int:

@@ -26,9 +26,10 @@
  * @AIRSIM_CMD_GET_RADIO: get the radio %AIRSIM_ATTR_INDEX; dump: all radios
  * @AIRSIM_CMD_SET_RADIO: change settings of the radio %AIRSIM_ATTR_INDEX
  * @AIRSIM_CMD_GET_PRESET: dump: presets
- * @AIRSIM_CMD_SET_LINK: set the loss from %AIRSIM_ATTR_FROM to %AIRSIM_ATTR_TO
- *	in place of the path loss: either %AIRSIM_ATTR_LOSS_MDB or
- *	%AIRSIM_ATTR_BLOCKED
+ * @AIRSIM_CMD_SET_LINK: for what %AIRSIM_ATTR_FROM sends to %AIRSIM_ATTR_TO,
+ *	set either the loss, in place of the path loss: %AIRSIM_ATTR_LOSS_MDB or
+ *	%AIRSIM_ATTR_BLOCKED; or the rate, in place of the radio's fixed rate:
+ *	attributes of the rate, or %AIRSIM_ATTR_RATE_FIXED 0
  * @AIRSIM_CMD_GET_LINK: dump: links that were set
  * @AIRSIM_CMD_SET_AIR: change the propagation parameters
  * @AIRSIM_CMD_GET_AIR: get the propagation parameters
@@ -65,6 +66,8 @@ enum airsim_cmd {
  * @AIRSIM_ATTR_MPDU_SPACING_NS: Minimum MPDU Start Spacing that the radio asks
  *	of its peers: 0, 250, 500, 1000, 2000, 4000, 8000 or 16000
  * @AIRSIM_ATTR_AMSDU: whether mac80211 may build A-MSDUs
+ * @AIRSIM_ATTR_POWER_SAVE: whether the radio can doze, as mac80211 asks it to
+ * @AIRSIM_ATTR_TXQ_LIMIT: packets in all of mac80211's queues of the radio
  * @AIRSIM_ATTR_QUEUEING: where frames wait for transmission
  * @AIRSIM_ATTR_AMPDU_MPDUS: maximum MPDUs in an A-MPDU
  * @AIRSIM_ATTR_AMPDU_OCTETS: maximum A-MPDU length; at least one large A-MSDU,
@@ -74,6 +77,10 @@ enum airsim_cmd {
  *	the MPDUs again
  * @AIRSIM_ATTR_FORMED_PPDUS: maximum PPDUs of an access category that are built
  *	before they win the medium, including the one on the air
+ * @AIRSIM_ATTR_FORMED_SINGLES: the same while each of them has one MPDU; the
+ *	larger of the two limits applies
+ * @AIRSIM_ATTR_COMPLETION_US: time from the end of an exchange until its MPDUs
+ *	are reported to mac80211
  * @AIRSIM_ATTR_FIFO_MPDUS: depth of the FIFO
  * @AIRSIM_ATTR_RX_DELIVERY: when received MPDUs are delivered to mac80211
  * @AIRSIM_ATTR_COALESCE_MPDUS: coalesced delivery: maximum MPDUs
@@ -136,12 +143,16 @@ enum airsim_attr {
 	AIRSIM_ATTR_BA_WINDOW,
 	AIRSIM_ATTR_MPDU_SPACING_NS,
 	AIRSIM_ATTR_AMSDU,
+	AIRSIM_ATTR_POWER_SAVE,
+	AIRSIM_ATTR_TXQ_LIMIT,
 	AIRSIM_ATTR_QUEUEING,
 	AIRSIM_ATTR_AMPDU_MPDUS,
 	AIRSIM_ATTR_AMPDU_OCTETS,
 	AIRSIM_ATTR_AMPDU_DURATION_US,
 	AIRSIM_ATTR_BAR,
 	AIRSIM_ATTR_FORMED_PPDUS,
+	AIRSIM_ATTR_FORMED_SINGLES,
+	AIRSIM_ATTR_COMPLETION_US,
 	AIRSIM_ATTR_FIFO_MPDUS,
 	AIRSIM_ATTR_RX_DELIVERY,
 	AIRSIM_ATTR_COALESCE_MPDUS,
@@ -206,6 +217,8 @@ enum airsim_attr {
 	INT(BA_WINDOW, ba_window, u16, 1, AIRSIM_MAX_MPDUS, AIRSIM_MAX_MPDUS) \
 	INT(MPDU_SPACING_NS, mpdu_spacing_ns, u16, 0, 16000, 0) \
 	BOOL(AMSDU, amsdu, 0) \
+	BOOL(POWER_SAVE, power_save, 0) \
+	INT(TXQ_LIMIT, txq_limit, u32, 1, 65535, 8192) \
 	ENUM(QUEUEING, queueing, airsim_queueing, AIRSIM_QUEUE_TXQ, \
 	     "txq", "fifo")
 
@@ -218,6 +231,8 @@ enum airsim_attr {
 	    AIRSIM_MAX_PPDU_US) \
 	BOOL(BAR, bar, 1) \
 	INT(FORMED_PPDUS, formed_ppdus, u32, 0, 8, 0) \
+	INT(FORMED_SINGLES, formed_singles, u32, 0, 64, 0) \
+	INT(COMPLETION_US, completion_us, u32, 0, 100000, 0) \
 	INT(FIFO_MPDUS, fifo_mpdus, u32, 1, 65535, 1424) \
 	ENUM(RX_DELIVERY, rx_delivery, airsim_rx_delivery, AIRSIM_RX_DELIVERY_MPDU, \
 	     "mpdu", "ppdu", "coalesced") \
@@ -298,6 +313,7 @@ enum airsim_attr {
  * @AIRSIM_COUNTER_COLLIDED: PPDUs and RTS that collided at their receiver
  * @AIRSIM_COUNTER_RETRIES: retransmissions of MPDUs
  * @AIRSIM_COUNTER_TX_AIRTIME_NS: transmit airtime
+ * @AIRSIM_COUNTER_DOZE_NS: time in power save
  * @AIRSIM_COUNTER_RTS_SENT: RTS sent
  * @AIRSIM_COUNTER_BAR_SENT: BlockAckReqs sent
  * @AIRSIM_COUNTER_ACKS_SUPPRESSED: TCP ACKs dropped in favour of a newer one
@@ -323,6 +339,7 @@ enum airsim_counter {
 	AIRSIM_COUNTER_COLLIDED,
 	AIRSIM_COUNTER_RETRIES,
 	AIRSIM_COUNTER_TX_AIRTIME_NS,
+	AIRSIM_COUNTER_DOZE_NS,
 	AIRSIM_COUNTER_RTS_SENT,
 	AIRSIM_COUNTER_BAR_SENT,
 	AIRSIM_COUNTER_ACKS_SUPPRESSED,
@@ -350,6 +367,7 @@ enum airsim_counter {
 	X(COLLIDED, collided) \
 	X(RETRIES, retries) \
 	X(TX_AIRTIME_NS, tx_airtime_ns) \
+	X(DOZE_NS, doze_ns) \
 	X(RTS_SENT, rts_sent) \
 	X(BAR_SENT, bar_sent) \
 	X(ACKS_SUPPRESSED, acks_suppressed) \

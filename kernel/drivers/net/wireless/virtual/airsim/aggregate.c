@@ -81,7 +81,7 @@ static struct sk_buff *airsim_txq_take_new(struct airsim_radio *radio,
 {
 	struct sk_buff *skb;
 
-	if (airsim_txq(txq)->detached)
+	if (airsim_txq(txq)->detached || airsim_txq_asleep(txq))
 		return NULL;
 	skb = ieee80211_tx_dequeue(radio->hw, txq);
 	if (!skb)
@@ -285,6 +285,8 @@ static bool airsim_build_from_txq(struct airsim_radio *radio,
 	struct ieee80211_tx_info *info;
 	struct sk_buff *skb;
 
+	if (airsim_txq_asleep(txq))
+		return false;
 	if (atxq->bar_due && airsim_bar_build(radio, txq))
 		return true;
 	skb = airsim_txq_take(radio, txq);
@@ -312,13 +314,17 @@ static bool airsim_build_from_txq(struct airsim_radio *radio,
 	return true;
 }
 
-/*
+/**
+ * airsim_txq_list_pending - keep a queue with pending MPDUs in the lists
+ * @radio: the radio; the medium is locked
+ * @txq: the queue
+ *
  * Keeps a queue in the radio's list if and only if it has pending MPDUs, and
  * scheduled in mac80211, which does not know about them. Otherwise they would
- * starve while other queues have frames.
+ * starve while other queues have frames. MPDUs for a sleeping station wait.
  */
-static void airsim_txq_list_pending(struct airsim_radio *radio,
-				    struct ieee80211_txq *txq)
+void airsim_txq_list_pending(struct airsim_radio *radio,
+			     struct ieee80211_txq *txq)
 {
 	struct airsim_txq *atxq = airsim_txq(txq);
 
@@ -328,7 +334,7 @@ static void airsim_txq_list_pending(struct airsim_radio *radio,
 	}
 	if (list_empty(&atxq->retry_list))
 		list_add_tail(&atxq->retry_list, &radio->retry_txqs[txq->ac]);
-	if (!airsim_prefetches(radio))
+	if (!airsim_prefetches(radio) && !airsim_txq_asleep(txq))
 		ieee80211_schedule_txq(radio->hw, txq);
 }
 
@@ -352,13 +358,21 @@ static void airsim_fifo_fill(struct airsim_radio *radio,
 static bool airsim_may_prebuild(const struct airsim_radio *radio, u8 ac)
 {
 	const struct airsim_txq *atxq;
-	u32 prebuilt;
+	u32 prebuilt = 0, mpdus = 0;
 
-	prebuilt = radio->exchange.stage != AIRSIM_STAGE_NONE &&
-		   radio->ppdu.queued && radio->ppdu.ac == ac;
-	list_for_each_entry(atxq, &radio->retry_txqs[ac], retry_list)
+	if (radio->exchange.stage != AIRSIM_STAGE_NONE && radio->ppdu.queued &&
+	    radio->ppdu.ac == ac) {
+		prebuilt = 1;
+		mpdus = radio->ppdu.count;
+	}
+	list_for_each_entry(atxq, &radio->retry_txqs[ac], retry_list) {
+		if (airsim_txq_asleep(atxq->txq))
+			continue;
 		prebuilt += atxq->prebuilt;
-	return prebuilt < radio->settings.formed_ppdus;
+		mpdus += skb_queue_len(&atxq->pending);
+	}
+	return prebuilt < radio->settings.formed_ppdus ||
+	       (prebuilt < radio->settings.formed_singles && mpdus == prebuilt);
 }
 
 /*
@@ -449,17 +463,18 @@ static bool airsim_build_from_mac80211(struct airsim_radio *radio, u8 ac,
 static bool airsim_build_from_pending(struct airsim_radio *radio, u8 ac,
 				      u64 limit_ns)
 {
-	struct airsim_txq *atxq =
-		list_first_entry_or_null(&radio->retry_txqs[ac],
-					 struct airsim_txq, retry_list);
+	struct airsim_txq *atxq;
 	bool built;
 
-	if (!atxq)
-		return false;
-	list_del_init(&atxq->retry_list);
-	built = airsim_build_from_txq(radio, atxq->txq, limit_ns);
-	airsim_txq_list_pending(radio, atxq->txq);
-	return built;
+	list_for_each_entry(atxq, &radio->retry_txqs[ac], retry_list) {
+		if (airsim_txq_asleep(atxq->txq))
+			continue;
+		list_del_init(&atxq->retry_list);
+		built = airsim_build_from_txq(radio, atxq->txq, limit_ns);
+		airsim_txq_list_pending(radio, atxq->txq);
+		return built;
+	}
+	return false;
 }
 
 static bool airsim_build_data(struct airsim_radio *radio, u8 ac, u64 limit_ns)

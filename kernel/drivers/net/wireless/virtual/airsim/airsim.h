@@ -18,6 +18,7 @@
  *	events.c	event queue
  *	rates.c		conversion of mac80211's rates
  *	status.c	tx status and rate control feedback
+ *	sleep.c		power save, of the radio and of stations
  *	receive.c	delivers received MPDUs to mac80211
  *	edca.c		EDCA functions
  *	airtime.c	frame durations
@@ -119,10 +120,12 @@ struct airsim_txq {
  * @tx_airtime_ns: duration of the PPDUs sent to it
  * @unreported_ns: part of it not yet reported to mac80211, which counts
  *	microseconds
+ * @asleep: it is in power save
  */
 struct airsim_sta {
 	u64 tx_airtime_ns;
 	u32 unreported_ns;
+	bool asleep;
 };
 
 enum airsim_frame {
@@ -303,7 +306,11 @@ struct airsim_reply {
  * @hardware: capabilities
  * @settings: settings
  * @losses_mdb: attenuation from other radios, by index, where set
+ * @link_rates: fixed rates of data for other radios, by index, where set:
+ *	struct airsim_link_rate
  * @started: interface is up
+ * @dozing: it is in power save, and receives no individually addressed frames
+ * @doze_since_ns: since when
  * @phy: timing of its band
  * @frequency_mhz: centre of the primary channel
  * @low_mhz: lower edge of the channel
@@ -330,6 +337,8 @@ struct airsim_reply {
  * @arrived: MPDUs before their interrupt; protected by the medium's lock
  * @coalesce_timer: interrupt coalescing
  * @received: MPDUs to be delivered
+ * @completions: reports that are delayed by the setting completion_us
+ * @completion_timer: their delivery
  * @ack_hold: held TCP ACKs
  * @tx_kbps: rate of the last PPDU from a queue
  * @count: counters
@@ -344,7 +353,10 @@ struct airsim_radio {
 	struct airsim_hardware hardware;
 	struct airsim_settings settings;
 	struct xarray losses_mdb;
+	struct xarray link_rates;
 	bool started;
+	bool dozing;
+	u64 doze_since_ns;
 	const struct airsim_phy *phy;
 	u16 frequency_mhz;
 	u16 low_mhz;
@@ -375,11 +387,24 @@ struct airsim_radio {
 	struct hrtimer coalesce_timer;
 	struct sk_buff_head received;
 
+	struct list_head completions;
+	struct hrtimer completion_timer;
+
 	struct airsim_ack_hold *ack_hold;
 	u32 tx_kbps;
 	struct airsim_radio_counters count;
 	struct ieee80211_supported_band bands[NUM_NL80211_BANDS];
 	struct mac_address address;
+};
+
+/**
+ * struct airsim_link_rate - the fixed rate of data to another radio
+ * @rate: the rate
+ * @rcu: to free it
+ */
+struct airsim_link_rate {
+	struct airsim_rate rate;
+	struct rcu_head rcu;
 };
 
 /**
@@ -461,6 +486,12 @@ static inline struct airsim_txq *airsim_txq(struct ieee80211_txq *txq)
 	return (struct airsim_txq *)txq->drv_priv;
 }
 
+static inline bool airsim_txq_asleep(const struct ieee80211_txq *txq)
+{
+	return txq->sta &&
+	       ((const struct airsim_sta *)txq->sta->drv_priv)->asleep;
+}
+
 static inline enum nl80211_band airsim_band(const struct airsim_radio *radio)
 {
 	return radio->phy == &airsim_phy_5ghz ? NL80211_BAND_5GHZ :
@@ -534,6 +565,8 @@ void airsim_exchange_abort(struct airsim_radio *radio);
 void airsim_txq_init(struct ieee80211_txq *txq);
 void airsim_txq_detach(struct airsim_radio *radio, struct ieee80211_txq *txq,
 		       struct sk_buff_head *done);
+void airsim_txq_list_pending(struct airsim_radio *radio,
+			     struct ieee80211_txq *txq);
 void airsim_prefetch(struct airsim_radio *radio, u8 ac);
 bool airsim_ppdu_build(struct airsim_radio *radio, u8 ac, u64 limit_ns);
 void airsim_ppdu_settle(struct airsim_radio *radio, bool answered);
@@ -600,6 +633,14 @@ u16 airsim_basic_rates(struct airsim_radio *radio);
 
 /* status.c */
 void airsim_report_flush(struct airsim_report *report);
+enum hrtimer_restart airsim_completion_timer(struct hrtimer *timer);
+void airsim_completions_stop(struct airsim_radio *radio);
+
+/* sleep.c */
+void airsim_doze(struct airsim_radio *radio, bool doze);
+u64 airsim_doze_ns(const struct airsim_radio *radio);
+void airsim_sta_notify(struct ieee80211_hw *hw, struct ieee80211_vif *vif,
+		       enum sta_notify_cmd cmd, struct ieee80211_sta *sta);
 
 /* receive.c */
 bool airsim_is_receiver(const struct airsim_radio *radio, const u8 *address);

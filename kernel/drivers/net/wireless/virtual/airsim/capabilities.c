@@ -191,6 +191,11 @@ static void airsim_describe_hw(struct airsim_radio *radio)
 		ieee80211_hw_set(hw, AMPDU_AGGREGATION);
 	if (radio->settings.rate_fixed)
 		ieee80211_hw_set(hw, HAS_RATE_CONTROL);
+	/* mac80211 sends the null data frames, and decides when to doze. */
+	if (hardware->power_save) {
+		ieee80211_hw_set(hw, SUPPORTS_PS);
+		ieee80211_hw_set(hw, PS_NULLFUNC_STACK);
+	}
 	if (hardware->amsdu) {
 		ieee80211_hw_set(hw, TX_AMSDU);
 		ieee80211_hw_set(hw, TX_FRAG_LIST);
@@ -208,6 +213,7 @@ static void airsim_describe_hw(struct airsim_radio *radio)
 	hw->wiphy->available_antennas_tx = BIT(hardware->streams) - 1;
 	hw->wiphy->available_antennas_rx = BIT(hardware->streams) - 1;
 	hw->wiphy->flags &= ~WIPHY_FLAG_PS_ON_BY_DEFAULT;
+	hw->wiphy->txq_limit = hardware->txq_limit;
 	hw->wiphy->regulatory_flags |= REGULATORY_CUSTOM_REG;
 	if (hardware->queueing == AIRSIM_QUEUE_TXQ) {
 		wiphy_ext_feature_set(hw->wiphy, NL80211_EXT_FEATURE_AQL);

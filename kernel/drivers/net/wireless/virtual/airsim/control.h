@@ -37,6 +37,20 @@ struct airsim_radio_info {
 	struct airsim_radio_counters counters;
 };
 
+/**
+ * struct airsim_link_info - what was set for one direction between two radios
+ * @has_loss: the loss was set
+ * @has_rate: the rate was set
+ * @loss_mdb: loss, or AIRSIM_LINK_BLOCKED
+ * @rate: rate of data
+ */
+struct airsim_link_info {
+	bool has_loss;
+	bool has_rate;
+	s32 loss_mdb;
+	struct airsim_rate rate;
+};
+
 /* registry.c; errors set a message in the extack. */
 int airsim_radio_add(const struct airsim_hardware *hardware,
 		     const struct airsim_settings *settings,
@@ -47,7 +61,9 @@ int airsim_radio_set(u32 index, const struct airsim_settings *settings,
 		     struct netlink_ext_ack *extack);
 int airsim_link_set(u32 from, u32 to, bool given, s32 loss_mdb,
 		    struct netlink_ext_ack *extack);
-int airsim_link_read(u32 from, u32 to, s32 *loss_mdb);
+int airsim_link_set_rate(u32 from, u32 to, const struct airsim_rate *rate,
+			 struct netlink_ext_ack *extack);
+int airsim_link_read(u32 from, u32 to, struct airsim_link_info *info);
 void airsim_air_read(struct airsim_air *air);
 void airsim_air_set(const struct airsim_air *air);
 

@@ -287,6 +287,7 @@ static bool airsim_mpdu_arrives(struct airsim_radio *radio,
 	struct airsim_ppdu *ppdu = &radio->ppdu;
 
 	if (to->reception.locked != &radio->emission ||
+	    (to->dozing && radio->emission.to) ||
 	    airsim_interfered(to, from_ns, end_ns) ||
 	    airsim_mpdu_lost(to, &radio->emission, ppdu->mpdu[ppdu->next],
 			     from_ns, end_ns))
@@ -362,7 +363,7 @@ static void airsim_rts_ended(struct airsim_radio *radio, u64 now_ns,
 	struct airsim_emission *emission = &radio->emission;
 	struct airsim_radio *to = emission->to;
 
-	arrived = arrived &&
+	arrived = arrived && !to->dozing &&
 		  !airsim_control_lost(to, emission, AIRSIM_RTS_OCTETS);
 	airsim_monitor_control(radio, AIRSIM_RTS_OCTETS, arrived);
 	airsim_count_emission(radio, now_ns);

@@ -52,6 +52,8 @@ static const struct nla_policy radio_policy[] = {
 };
 
 static const struct nla_policy link_policy[] = {
+	[AIRSIM_ATTR_RATE_FIXED] = NLA_POLICY_MAX(NLA_U8, 1),
+	AIRSIM_POLICIES(AIRSIM_RATE)
 	AIRSIM_POLICIES(AIRSIM_LINK)
 };
 
@@ -262,7 +264,8 @@ static int airsim_nl_put_preset(struct sk_buff *skb,
 }
 
 static int airsim_nl_put_link(struct sk_buff *skb, const struct genl_info *info,
-			      int flags, u32 from, u32 to, s32 loss_mdb)
+			      int flags, u32 from, u32 to,
+			      const struct airsim_link_info *link)
 {
 	void *header = __genlmsg_iput(skb, info, flags);
 	int err;
@@ -271,10 +274,15 @@ static int airsim_nl_put_link(struct sk_buff *skb, const struct genl_info *info,
 		return -EMSGSIZE;
 	err = nla_put_u32(skb, AIRSIM_ATTR_FROM, from);
 	err = err ?: nla_put_u32(skb, AIRSIM_ATTR_TO, to);
-	if (loss_mdb == AIRSIM_LINK_BLOCKED)
+	if (link->has_loss && link->loss_mdb == AIRSIM_LINK_BLOCKED)
 		err = err ?: nla_put_u8(skb, AIRSIM_ATTR_BLOCKED, 1);
-	else
-		err = err ?: nla_put_s32(skb, AIRSIM_ATTR_LOSS_MDB, loss_mdb);
+	else if (link->has_loss)
+		err = err ?: nla_put_s32(skb, AIRSIM_ATTR_LOSS_MDB,
+					 link->loss_mdb);
+	if (link->has_rate)
+		err = err ?: airsim_nl_put_fields(skb, rate_fields,
+						  ARRAY_SIZE(rate_fields),
+						  &link->rate);
 	if (err) {
 		genlmsg_cancel(skb, header);
 		return err;
@@ -582,10 +590,52 @@ static int airsim_nl_dump_presets(struct sk_buff *skb,
 	return 0;
 }
 
+/* The rate that a radio uses for another one now. */
+static int airsim_nl_read_link_rate(u32 from, u32 to, struct airsim_rate *rate,
+				    struct genl_info *info)
+{
+	struct airsim_link_info link;
+	struct airsim_radio_info radio;
+
+	if (!airsim_link_read(from, to, &link) && link.has_rate) {
+		*rate = link.rate;
+		return 0;
+	}
+	if (airsim_radio_read(from, &radio)) {
+		NL_SET_ERR_MSG_ATTR_FMT(info->extack,
+					info->attrs[AIRSIM_ATTR_FROM],
+					"radio %u does not exist", from);
+		return -ENODEV;
+	}
+	*rate = radio.settings.rate;
+	return 0;
+}
+
+/* Attributes of the rate, or rate_fixed 0: back to that of the radio. */
+static int airsim_nl_set_link_rate(struct genl_info *info, u32 from, u32 to)
+{
+	struct airsim_settings settings;
+	int err;
+
+	settings.rate_fixed = false;
+	mutex_lock(&airsim_nl_mutex);
+	err = airsim_nl_read_link_rate(from, to, &settings.rate, info);
+	err = err ?: airsim_nl_get_rate(info, &settings);
+	err = err ?: airsim_link_set_rate(from, to,
+					  settings.rate_fixed ? &settings.rate :
+								NULL,
+					  info->extack);
+	mutex_unlock(&airsim_nl_mutex);
+	return err;
+}
+
 static int airsim_nl_set_link(struct sk_buff *request, struct genl_info *info)
 {
 	struct nlattr *loss = info->attrs[AIRSIM_ATTR_LOSS_MDB];
 	struct nlattr *blocked = info->attrs[AIRSIM_ATTR_BLOCKED];
+	struct nlattr *fixed = info->attrs[AIRSIM_ATTR_RATE_FIXED];
+	struct nlattr *rate = airsim_nl_first_given(info, rate_fields,
+						    ARRAY_SIZE(rate_fields));
 	bool given = true;
 	s32 loss_mdb;
 	u32 from, to;
@@ -596,14 +646,23 @@ static int airsim_nl_set_link(struct sk_buff *request, struct genl_info *info)
 	if (loss && blocked)
 		return airsim_nl_reject(info, blocked,
 					"loss_mdb and blocked are mutually exclusive");
-	if (!loss &&
-	    airsim_nl_missing(info, AIRSIM_ATTR_BLOCKED, "loss_mdb or blocked"))
+	if ((loss || blocked) && (rate || fixed))
+		return airsim_nl_reject(info, rate ?: fixed,
+					"not allowed with loss_mdb or blocked");
+	if (fixed && nla_get_u8(fixed) && !rate)
+		return airsim_nl_reject(info, fixed,
+					"on needs attributes of the rate");
+	if (!loss && !rate && !fixed &&
+	    airsim_nl_missing(info, AIRSIM_ATTR_BLOCKED,
+			      "loss_mdb, blocked or a rate"))
 		return -EINVAL;
 	from = nla_get_u32(info->attrs[AIRSIM_ATTR_FROM]);
 	to = nla_get_u32(info->attrs[AIRSIM_ATTR_TO]);
 	if (from == to)
 		return airsim_nl_reject(info, info->attrs[AIRSIM_ATTR_TO],
 					"from and to are the same radio");
+	if (rate || fixed)
+		return airsim_nl_set_link_rate(info, from, to);
 	if (loss) {
 		loss_mdb = nla_get_s32(loss);
 	} else {
@@ -617,17 +676,17 @@ static int airsim_nl_dump_links(struct sk_buff *skb,
 				struct netlink_callback *cb)
 {
 	struct progress *at = airsim_nl_dump_progress(cb);
-	s32 loss_mdb;
+	struct airsim_link_info link;
 	int err;
 
 	for (; at->next < AIRSIM_MAX_RADIOS * AIRSIM_MAX_RADIOS; at->next++) {
 		u32 from = at->next / AIRSIM_MAX_RADIOS;
 		u32 to = at->next % AIRSIM_MAX_RADIOS;
 
-		if (airsim_link_read(from, to, &loss_mdb))
+		if (airsim_link_read(from, to, &link))
 			continue;
 		err = airsim_nl_put_link(skb, genl_info_dump(cb), NLM_F_MULTI,
-					 from, to, loss_mdb);
+					 from, to, &link);
 		if (err)
 			return err;
 	}

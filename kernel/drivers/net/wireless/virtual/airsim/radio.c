@@ -4,6 +4,7 @@
 #include <linux/delay.h>
 #include <linux/etherdevice.h>
 #include <linux/platform_device.h>
+#include <linux/slab.h>
 #include <net/cfg80211.h>
 #include "airsim.h"
 
@@ -113,6 +114,7 @@ static void airsim_stop(struct ieee80211_hw *hw, bool suspend)
 	hrtimer_cancel(&radio->beacon_timer);
 	WRITE_ONCE(radio->started, false);
 	airsim_medium_leave(radio);
+	airsim_completions_stop(radio);
 	hrtimer_cancel(&radio->coalesce_timer);
 	napi_disable(&radio->napi);
 	airsim_drop_all(radio);
@@ -191,6 +193,8 @@ static int airsim_config(struct ieee80211_hw *hw, u32 changed)
 
 	if (changed & IEEE80211_CONF_CHANGE_CHANNEL && radio->started)
 		airsim_medium_tune(radio, &hw->conf.chandef);
+	if (changed & IEEE80211_CONF_CHANGE_PS)
+		airsim_doze(radio, hw->conf.flags & IEEE80211_CONF_PS);
 	return 0;
 }
 
@@ -351,6 +355,7 @@ static const struct ieee80211_ops airsim_ops = {
 	.get_tsf = airsim_get_tsf,
 	.ampdu_action = airsim_ampdu_action,
 	.sta_add = airsim_sta_add,
+	.sta_notify = airsim_sta_notify,
 	.sta_pre_rcu_remove = airsim_sta_pre_rcu_remove,
 #ifdef CONFIG_MAC80211_DEBUGFS
 	.sta_add_debugfs = airsim_sta_add_debugfs,
@@ -388,6 +393,7 @@ static void airsim_radio_init(struct airsim_radio *radio,
 	radio->settings = *settings;
 	radio->phy = &airsim_phy_5ghz;
 	xa_init(&radio->losses_mdb);
+	xa_init(&radio->link_rates);
 	INIT_LIST_HEAD(&radio->list);
 	for (i = 0; i < IEEE80211_NUM_ACS; i++)
 		INIT_LIST_HEAD(&radio->retry_txqs[i]);
@@ -410,6 +416,10 @@ static void airsim_radio_init(struct airsim_radio *radio,
 	hrtimer_init(&radio->coalesce_timer, CLOCK_MONOTONIC,
 		     HRTIMER_MODE_REL_SOFT);
 	radio->coalesce_timer.function = airsim_coalesce_timer;
+	INIT_LIST_HEAD(&radio->completions);
+	hrtimer_init(&radio->completion_timer, CLOCK_MONOTONIC,
+		     HRTIMER_MODE_ABS_SOFT);
+	radio->completion_timer.function = airsim_completion_timer;
 	memcpy(radio->address.addr, airsim_address_prefix,
 	       sizeof(airsim_address_prefix));
 	radio->address.addr[4] = index;
@@ -478,11 +488,17 @@ free_hw:
  */
 void airsim_radio_destroy(struct airsim_radio *radio)
 {
+	struct airsim_link_rate *given;
+	unsigned long index;
+
 	ieee80211_unregister_hw(radio->hw);
 	hrtimer_cancel(&radio->beacon_timer);
 	airsim_ack_hold_destroy(radio);
 	airsim_detach_napi(radio);
 	platform_device_unregister(radio->device);
 	xa_destroy(&radio->losses_mdb);
+	xa_for_each(&radio->link_rates, index, given)
+		kfree(given);
+	xa_destroy(&radio->link_rates);
 	ieee80211_free_hw(radio->hw);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Conversion between mac80211's rates and struct airsim_rate. */
+#include <linux/etherdevice.h>
 #include <linux/ieee80211.h>
 #include "airsim.h"
 
@@ -128,6 +129,26 @@ static bool airsim_sta_supports(const struct ieee80211_sta *sta,
 	return true;
 }
 
+/* The rate that was set for data to a station, or that for all. */
+static const struct airsim_rate *
+airsim_fixed_rate(const struct airsim_radio *radio,
+		  const struct ieee80211_sta *sta)
+{
+	const struct airsim_link_rate *given;
+	const struct airsim_radio *to;
+
+	if (xa_empty(&radio->link_rates) || !sta)
+		return &radio->settings.rate;
+	list_for_each_entry(to, &airsim_medium.radios, list) {
+		if (!to->vif || !ether_addr_equal(to->vif->addr, sta->addr))
+			continue;
+		given = xa_load((struct xarray *)&radio->link_rates, to->index);
+		if (given)
+			return &given->rate;
+	}
+	return &radio->settings.rate;
+}
+
 /* The fixed rate for data, the lowest basic rate for all other frames. */
 static void airsim_rate_read_fixed(struct airsim_radio *radio,
 				   const struct ieee80211_sta *sta,
@@ -135,7 +156,7 @@ static void airsim_rate_read_fixed(struct airsim_radio *radio,
 {
 	u16 basic = airsim_basic_rates(radio);
 
-	*rate = radio->settings.rate;
+	*rate = *airsim_fixed_rate(radio, sta);
 	if (sta && airsim_sta_supports(sta, rate))
 		return;
 	if (airsim_band(radio) == NL80211_BAND_5GHZ)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Radios by index, and operations on them from user space. */
 #include <linux/netlink.h>
+#include <linux/slab.h>
 #include "airsim.h"
 
 static DEFINE_XARRAY_ALLOC(airsim_radios);
@@ -57,14 +58,24 @@ unlock:
 	return err;
 }
 
+/* Readers hold the medium's lock, with bottom halves disabled. */
+static void airsim_registry_free_rate(struct airsim_link_rate *given)
+{
+	if (given)
+		kfree_rcu(given, rcu);
+}
+
 /* Links of a removed radio must not apply to the next one with its index. */
 static void airsim_registry_remove_links(u32 index)
 {
 	struct airsim_radio *other;
 	unsigned long i;
 
-	xa_for_each(&airsim_radios, i, other)
+	xa_for_each(&airsim_radios, i, other) {
 		xa_erase_bh(&other->losses_mdb, index);
+		airsim_registry_free_rate(xa_erase_bh(&other->link_rates,
+						      index));
+	}
 }
 
 /**
@@ -139,6 +150,7 @@ int airsim_radio_read(u32 index, struct airsim_radio_info *info)
 		info->settings = radio->settings;
 		info->counters = radio->count;
 		info->counters.queued = airsim_count_queued(radio);
+		info->counters.doze_ns = airsim_doze_ns(radio);
 		info->counters.rx_waiting = skb_queue_len(&radio->arrived) +
 			skb_queue_len_lockless(&radio->received);
 		spin_unlock_bh(&airsim_medium.lock);
@@ -212,28 +224,91 @@ unlock:
 	return err;
 }
 
+/* The rate for what @sender sends to @to; NULL: its rate for all. */
+static int airsim_registry_store_rate(struct airsim_radio *sender, u32 to,
+				      const struct airsim_rate *rate,
+				      struct netlink_ext_ack *extack)
+{
+	struct airsim_link_rate *given = NULL;
+	void *old;
+
+	if (!sender->settings.rate_fixed) {
+		NL_SET_ERR_MSG_FMT(extack, "radio %u was added without a fixed rate",
+				   sender->index);
+		return -EOPNOTSUPP;
+	}
+	if (rate) {
+		if (airsim_rate_check(&sender->hardware, rate, extack))
+			return -EINVAL;
+		given = kzalloc(sizeof(*given), GFP_KERNEL);
+		if (!given)
+			return -ENOMEM;
+		given->rate = *rate;
+	}
+	old = given ? xa_store_bh(&sender->link_rates, to, given, GFP_KERNEL) :
+		      xa_erase_bh(&sender->link_rates, to);
+	if (xa_is_err(old)) {
+		kfree(given);
+		NL_SET_ERR_MSG(extack, "out of memory");
+		return xa_err(old);
+	}
+	airsim_registry_free_rate(old);
+	return 0;
+}
+
 /**
- * airsim_link_read - read the loss that was set for a link
+ * airsim_link_set_rate - set or reset the rate of data from a radio to another
  * @from: transmitter
  * @to: receiver
- * @loss_mdb: receives it
+ * @rate: the rate; NULL: that of the transmitter
+ * @extack: reports errors
  *
- * Return: 0, or -ENOENT if none was set.
+ * Return: 0, -ENODEV, -EINVAL, -ENOMEM, or -EOPNOTSUPP if the transmitter has
+ * no fixed rate.
  */
-int airsim_link_read(u32 from, u32 to, s32 *loss_mdb)
+int airsim_link_set_rate(u32 from, u32 to, const struct airsim_rate *rate,
+			 struct netlink_ext_ack *extack)
 {
-	struct airsim_radio *receiver;
-	void *given = NULL;
+	struct airsim_radio *sender;
+	int err = -ENODEV;
+
+	mutex_lock(&airsim_registry_mutex);
+	sender = airsim_registry_find(from, extack);
+	if (sender && airsim_registry_find(to, extack))
+		err = airsim_registry_store_rate(sender, to, rate, extack);
+	mutex_unlock(&airsim_registry_mutex);
+	return err;
+}
+
+/**
+ * airsim_link_read - read what was set for a link
+ * @from: transmitter
+ * @to: receiver
+ * @info: receives it
+ *
+ * Return: 0, or -ENOENT if nothing was set.
+ */
+int airsim_link_read(u32 from, u32 to, struct airsim_link_info *info)
+{
+	struct airsim_radio *receiver, *sender;
+	struct airsim_link_rate *rate = NULL;
+	void *loss = NULL;
 
 	mutex_lock(&airsim_registry_mutex);
 	receiver = xa_load(&airsim_radios, to);
+	sender = xa_load(&airsim_radios, from);
 	if (receiver)
-		given = xa_load(&receiver->losses_mdb, from);
+		loss = xa_load(&receiver->losses_mdb, from);
+	if (sender)
+		rate = xa_load(&sender->link_rates, to);
+	info->has_loss = loss;
+	info->has_rate = rate;
+	if (loss)
+		info->loss_mdb = xa_to_value(loss);
+	if (rate)
+		info->rate = rate->rate;
 	mutex_unlock(&airsim_registry_mutex);
-	if (!given)
-		return -ENOENT;
-	*loss_mdb = xa_to_value(given);
-	return 0;
+	return loss || rate ? 0 : -ENOENT;
 }
 
 /**

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Stations that doze or scan: their access point keeps their packets."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from radio import Cell, Sample, difference, flow, run
+
+from airtcp.backends.guesttools import GuestTools
+from airtcp.kernel.image import Kernel
+from airtcp.parameters import Parameters
+
+HT = Parameters().replace(
+    {"standard": "802.11n", "width": "40MHz", "guard_interval": "400ns", "mcs": 5, "streams": 2}
+)
+# A beacon every 102.4 ms, as hostapd sends them by itself.
+CELLS = [Cell("ap", ["sta"], HT, hostapd="beacon_int=100")]
+Boot = Callable[..., Path]
+
+SAVE = "must node sta iw dev wlan0 set power_save on\n"
+
+
+@pytest.fixture
+def booted(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> Boot:
+    def boot(script: str, name: str = "run", keys: str = "power_save on") -> Path:
+        return run(lab_kernel, tools, tmp_path / name, CELLS, script, keys=keys)
+
+    return boot
+
+
+def rtts_ms(path: Path) -> list[float]:
+    return [float(ms) for ms in re.findall(r"time=([\d.]+) ms", path.read_text())]
+
+
+def counted(directory: Path) -> Sample:
+    return difference(directory / "before", directory / "after")
+
+
+def test_a_dozing_station_gets_packets_after_a_beacon(booted: Boot) -> None:
+    """It dozes 100 ms after the last packet, and wakes for beacons."""
+    pings = (
+        "sleep 1\nsample before\n"
+        "for ms in 515 524 537 550 563 576 588 601; do\n"
+        "\tnode ap ping -nc 1 10.0.0.2 >>rare; sleep 0.$ms\ndone\n"
+        "sample after\n"
+        "node ap ping -nc 20 -i 0.03 10.0.0.2 >often\n"
+    )
+    directory = booted(SAVE + pings)
+    rare, often = rtts_ms(directory / "rare"), rtts_ms(directory / "often")
+    sample = counted(directory)
+    dozing = sample.nodes["sta"]["doze_ns"] / sample.time_s / 1e9
+    print(f"dozing {dozing:.2f} of the time; rare {rare}, often {often[1:4]}")
+    assert len(rare) == 8 and len(often) == 20
+    # A reply comes just after a beacon, so the next ping waits for the rest of 102.4 ms.
+    for waited, ms in zip(rare[1:], (515, 524, 537, 550, 563, 576, 588), strict=True):
+        assert waited == pytest.approx(102.4 - ms % 102.4, abs=3)
+    assert max(often[3:]) < 2
+    # Awake for 100 ms after each packet.
+    cycle = sample.time_s / len(rare)
+    assert dozing == pytest.approx((cycle - 0.1) / cycle, abs=0.05)
+    assert sample.nodes["ap"]["dropped_retries"] == 0
+
+
+def test_a_station_without_power_save_is_always_awake(booted: Boot) -> None:
+    directory = booted("sample before\nsleep 1\nnode ap ping -nc 1 10.0.0.2 >rare\nsample after\n")
+    assert max(rtts_ms(directory / "rare")) < 2
+    assert counted(directory).nodes["sta"]["doze_ns"] == 0
+
+
+def test_traffic_keeps_a_station_awake(booted: Boot) -> None:
+    load = flow(CELLS, "ap", "sta", 4) + "sleep 1\nsample before\nsleep 2\nsample after\n"
+    awake, saving = counted(booted(load, "awake")), counted(booted(SAVE + load, "saving"))
+    assert saving.nodes["sta"]["doze_ns"] == 0
+    assert saving.nodes["sta"]["packets"] == pytest.approx(awake.nodes["sta"]["packets"], rel=0.01)
+
+
+@pytest.mark.parametrize("keys", ["", "formed_ppdus 2", "queueing fifo fifo_mpdus 500"])
+def test_packets_wait_while_a_station_scans(booted: Boot, keys: str) -> None:
+    load = flow(CELLS, "ap", "sta", 13) + "sleep 1\nsample before\nsleep 2\nsample after\n"
+    scan = "must node sta iw dev wlan0 scan >scan\nsample end\nsleep 1\nsample again\n"
+    directory = booted(load + scan, keys=keys)
+    steady = counted(directory)
+    scanning = difference(directory / "after", directory / "end")
+    after = difference(directory / "end", directory / "again")
+    rates = [sample.nodes["sta"]["packets"] / sample.time_s for sample in (steady, scanning, after)]
+    print(
+        f"packets per second: {rates[0]:.0f}, in {scanning.time_s:.2f} s {rates[1]:.0f}", rates[2]
+    )
+    # 38 channels, 30 ms each, with returns between them.
+    assert 1 < scanning.time_s < 10
+    assert rates[1] < 0.8 * rates[0]
+    assert rates[2] == pytest.approx(rates[0], rel=0.02)
+    # What is on its way when the station leaves is kept, not dropped after 7 attempts.
+    assert scanning.nodes["ap"]["dropped_retries"] == 0
