@@ -39,8 +39,8 @@ TURNS = 3
 
 # The radio of ns3-scenario, not the one that is calibrated on hardware.
 _RADIO = (
-    *("ampdu_mpdus=64", "ampdu_bytes=65535B", "ampdu_duration=5484us", "txq_limit=8192"),
-    *("rx_delivery=preset", "coalesce_mpdus=preset", "coalesce=preset"),
+    *("preset=tl-wdr4300", "ampdu_mpdus=64", "ampdu_bytes=65535B", "ampdu_duration=5484us"),
+    "txq_limit=8192",
 )
 _LIKE_NS3 = ("ack_policy=default", "delay=0ms", "sack=on", "capture=off", *_RADIO)
 # ping and tcpwatch almost off: ns3-scenario has no counterpart to them.
