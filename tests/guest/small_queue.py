@@ -24,9 +24,10 @@ TCP_SMALL_QUEUE = 48
 SO_MEMINFO, SO_MAX_PACING_RATE = 55, 47
 WMEM_ALLOC = 2
 CLONE_NEWNET = 0x40000000
-UNITS = ("inherit", "driver", "off", "us", "bytes", "packets")
+UNITS = ("inherit", "driver", "off", "us", "bytes", "packets", "paced")
 
 SYSCTL = Path("/proc/sys/net/ipv4/tcp_small_queue")
+BURST = Path("/proc/sys/net/ipv4/tcp_small_queue_burst_us")
 WINDOW_SEGMENTS = 40
 CHOICES = ("driver", "off", "1 us", "1000 us", "1000000 us", "1 bytes", "65536 bytes", "1 packets")
 
@@ -72,7 +73,7 @@ def build() -> None:
 def sysctl_texts() -> dict[str, Any]:
     at_first = SYSCTL.read_text().strip()
     taken = {}
-    for text in (*CHOICES, "4000us", "8000  us", "268435456 bytes", "65535 packets"):
+    for text in (*CHOICES, "4000us", "8000  us", "268435456 bytes", "9 paced", "65535 packets"):
         SYSCTL.write_text(text)
         taken[text] = SYSCTL.read_text().strip()
     refused = {
@@ -80,6 +81,7 @@ def sysctl_texts() -> dict[str, Any]:
         for text in (
             *("\n", "never", "5", "us", "-1 us", "0 us", "1000001 us", "1.5 us", "0x10 us", "4 ms"),
             *("0 bytes", "268435457 bytes", "0 packets", "65536 packets", "4294967297 packets"),
+            *("0 paced", "65536 paced", "paced"),
             *("99999999999999999999 us", "1 off", "1 driver", "inherit", "off off", "x" * 4000),
         )
     }
@@ -95,6 +97,19 @@ def sysctl_texts() -> dict[str, Any]:
         "kept": kept,
         "elsewhere": elsewhere,
     }
+
+
+def burst_texts() -> dict[str, Any]:
+    results = {"at first": BURST.read_text().strip(), "refused": {}}
+    BURST.write_text("1000000")
+    for text in ("-1", "1000001", "1 ms", "x"):
+        results["refused"][text] = refusal(lambda text=text: BURST.write_text(text))  # type: ignore[misc]
+    results["kept"] = BURST.read_text().strip()
+    enter("there")
+    results["elsewhere"] = BURST.read_text().strip()
+    enter("here")
+    BURST.write_text("0")
+    return results
 
 
 def set_limit(sock: socket.socket, unit: str | int, limit: int = 0) -> None:
@@ -129,7 +144,7 @@ def socket_options() -> dict[str, Any]:
         taken = []
         for unit, limit in (
             *(("driver", 0), ("off", 0), ("us", 1), ("us", 1000000), ("bytes", 1 << 28)),
-            *(("packets", 65535), ("inherit", 0)),
+            *(("packets", 65535), ("paced", 65535), ("inherit", 0)),
         ):
             set_limit(sock, unit, limit)
             taken.append(get_limit(sock) == [unit, limit])
@@ -139,7 +154,8 @@ def socket_options() -> dict[str, Any]:
             for pair in (
                 *(("us", 0), ("us", 1000001), ("us", 1 << 31), ("bytes", 0)),
                 *(("bytes", (1 << 28) + 1), ("packets", 0), ("packets", 65536), ("off", 1)),
-                *(("driver", 1), ("inherit", 1), (6, 1), (7, 1), (8, 0), (1 << 31, 1)),
+                *(("driver", 1), ("inherit", 1), ("paced", 0), ("paced", 65536)),
+                *((7, 1), (8, 0), (1 << 31, 1)),
             )
         ]
         short = refusal(
@@ -242,8 +258,10 @@ def main() -> None:
     enter("here")
     results = {
         "texts": sysctl_texts(),
+        "bursts": burst_texts(),
         "options": socket_options(),
         "packets": {str(n): with_sysctl(f"{n} packets") for n in (1, 2, 3, 10, 30)},
+        "paced": {str(n): with_sysctl(f"{n} paced") for n in (1, 5, 12)},
         "bytes": {str(n): with_sysctl(f"{n} bytes") for n in (1, 20000, 50000)},
         "us": {str(us): with_rate("us", us, 4_000_000) for us in (1, 2500, 10000)},
         "driver": with_rate("driver", 0, 4_000_000),

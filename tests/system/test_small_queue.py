@@ -57,6 +57,19 @@ def test_limit_in_packets(output: dict[str, Any]) -> None:
     assert all(queued["throttled"] for queued in output["packets"].values())
 
 
+def test_paced_packets_are_multiplied_by_the_ratio_of_slow_start(output: dict[str, Any]) -> None:
+    assert {n: queued["packets"] for n, queued in output["paced"].items()} == {
+        n: 2 * int(n) for n in output["paced"]
+    }
+
+
+def test_time_of_bursts_is_a_sysctl_of_the_namespace(output: dict[str, Any]) -> None:
+    results = output["bursts"]
+    assert results["at first"] == results["elsewhere"] == "0"
+    assert set(results["refused"].values()) == {"EINVAL"}
+    assert results["kept"] == "1000000"
+
+
 @pytest.mark.parametrize("bytes_allowed", [20000, 50000])
 def test_limit_in_bytes(output: dict[str, Any], bytes_allowed: int) -> None:
     assert_just_above(output["bytes"][str(bytes_allowed)], bytes_allowed)

@@ -17,6 +17,7 @@
 #include <linux/tcp.h>
 #include <linux/time64.h>
 #include <net/sock.h>
+#include <net/tcp.h>
 #include <uapi/linux/tcp.h>
 
 struct ctl_table;
@@ -58,10 +59,8 @@ static inline u64 tcp_small_queue_time_bytes(u64 rate, u32 time_us)
 	return div_u64(min(rate, BIT_ULL(43)) * time_us, USEC_PER_SEC);
 }
 
-/* Bytes that the socket sends in the time of its limit, which also is the
- * maximum burst with segmentation offload.
- */
-static inline unsigned long tcp_small_queue_burst(const struct sock *sk)
+/* Bytes that the socket sends in the time of its limit, or of the driver */
+static inline unsigned long tcp_small_queue_credit(const struct sock *sk)
 {
 	unsigned long rate = READ_ONCE(sk->sk_pacing_rate);
 	u32 choice = tcp_small_queue(sk);
@@ -72,6 +71,41 @@ static inline unsigned long tcp_small_queue_burst(const struct sock *sk)
 	return min_t(u64, ULONG_MAX,
 		     tcp_small_queue_time_bytes(rate,
 						tcp_small_queue_limit(choice)));
+}
+
+/* The maximum burst with segmentation offload, in bytes */
+static inline unsigned long tcp_small_queue_burst(const struct sock *sk)
+{
+	const struct net *net = sock_net(sk);
+	u32 time_us = READ_ONCE(net->ipv4.sysctl_tcp_small_queue_burst_us);
+
+	if (likely(!time_us))
+		return tcp_small_queue_credit(sk);
+
+	return min_t(u64, ULONG_MAX,
+		     tcp_small_queue_time_bytes(READ_ONCE(sk->sk_pacing_rate),
+						time_us));
+}
+
+/* @packets times @percent, at least one */
+static inline u32 tcp_small_queue_scaled(u32 packets, u32 percent)
+{
+	return max_t(u32, div_u64((u64)packets * percent, 100), 1);
+}
+
+/* @packets times the ratio of the pacing rate to cwnd / srtt, as in
+ * tcp_update_pacing_rate()
+ */
+static inline u32 tcp_small_queue_paced(const struct sock *sk, u32 packets)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	const struct net *net = sock_net(sk);
+
+	if (tcp_snd_cwnd(tp) < tp->snd_ssthresh / 2)
+		return tcp_small_queue_scaled(packets,
+			READ_ONCE(net->ipv4.sysctl_tcp_pacing_ss_ratio));
+	return tcp_small_queue_scaled(packets,
+			READ_ONCE(net->ipv4.sysctl_tcp_pacing_ca_ratio));
 }
 
 /* Memory of @packets packets like those of an skb with @truesize, in bytes */

@@ -3,9 +3,9 @@
  * TCP Small Queues: sysctl and socket option
  *
  * The sysctl net.ipv4.tcp_small_queue accepts the words "driver" and "off", or
- * a number with a unit: "4000 us", "65536 bytes", "32 packets". The socket
- * option TCP_SMALL_QUEUE accepts the same as a struct tcp_small_queue. Ranges
- * are in the table below.
+ * a number with a unit: "4000 us", "65536 bytes", "32 packets", or "32 paced",
+ * which is 32 packets times the pacing ratio. The socket option TCP_SMALL_QUEUE
+ * accepts the same as a struct tcp_small_queue. Ranges are in the table below.
  */
 
 #include <linux/ctype.h>
@@ -22,6 +22,7 @@ static const struct {
 	[TCP_SMALL_QUEUE_US]		= { "us", USEC_PER_SEC },
 	[TCP_SMALL_QUEUE_BYTES]		= { "bytes", 1 << 28 },
 	[TCP_SMALL_QUEUE_PACKETS]	= { "packets", U16_MAX },
+	[TCP_SMALL_QUEUE_PACED]		= { "paced", U16_MAX },
 };
 
 /* Returns a limit, or 0 if it is not valid */

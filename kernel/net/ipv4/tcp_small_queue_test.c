@@ -17,6 +17,7 @@ static void choice_keeps_unit_and_limit(struct kunit *test)
 		{ TCP_SMALL_QUEUE_US, USEC_PER_SEC },
 		{ TCP_SMALL_QUEUE_BYTES, 1 << 28 },
 		{ TCP_SMALL_QUEUE_PACKETS, U16_MAX },
+		{ TCP_SMALL_QUEUE_PACED, U16_MAX },
 	};
 	int i;
 
@@ -70,11 +71,54 @@ static void packets_are_those_of_the_skb(struct kunit *test)
 					     (u64)U16_MAX << 20));
 }
 
+static void paced_packets_are_scaled(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, tcp_small_queue_scaled(40, 120), 48);
+	KUNIT_EXPECT_EQ(test, tcp_small_queue_scaled(40, 200), 80);
+	/* Rounded down, but never to none */
+	KUNIT_EXPECT_EQ(test, tcp_small_queue_scaled(12, 120), 14);
+	KUNIT_EXPECT_EQ(test, tcp_small_queue_scaled(1, 60), 1);
+	KUNIT_EXPECT_EQ(test, tcp_small_queue_scaled(40, 0), 1);
+	KUNIT_EXPECT_EQ(test, tcp_small_queue_scaled(U16_MAX, 1000), 655350);
+}
+
+/* A socket without a limit of its own, whose rate is 1 Gbit/s */
+static void burst_has_its_own_time(struct kunit *test)
+{
+	struct tcp_sock *tp = kunit_kzalloc(test, sizeof(*tp), GFP_KERNEL);
+	struct net *net = kunit_kzalloc(test, sizeof(*net), GFP_KERNEL);
+	struct sock *sk = (struct sock *)tp;
+
+	KUNIT_ASSERT_NOT_NULL(test, tp);
+	KUNIT_ASSERT_NOT_NULL(test, net);
+	write_pnet(&sk->sk_net, net);
+	sk->sk_pacing_rate = 125000000;
+	sk->sk_pacing_shift = 7;
+
+	/* The driver's 1/128 s */
+	KUNIT_EXPECT_EQ(test, tcp_small_queue_credit(sk), 976562);
+	KUNIT_EXPECT_EQ(test, tcp_small_queue_burst(sk), 976562);
+
+	/* Same time for both */
+	tp->small_queue = tcp_small_queue_choice(TCP_SMALL_QUEUE_US, 16000);
+	KUNIT_EXPECT_EQ(test, tcp_small_queue_credit(sk), 2000000);
+	KUNIT_EXPECT_EQ(test, tcp_small_queue_burst(sk), 2000000);
+
+	/* A time for bursts alone, whatever the limit is */
+	net->ipv4.sysctl_tcp_small_queue_burst_us = 1000;
+	KUNIT_EXPECT_EQ(test, tcp_small_queue_credit(sk), 2000000);
+	KUNIT_EXPECT_EQ(test, tcp_small_queue_burst(sk), 125000);
+	tp->small_queue = tcp_small_queue_choice(TCP_SMALL_QUEUE_OFF, 0);
+	KUNIT_EXPECT_EQ(test, tcp_small_queue_burst(sk), 125000);
+}
+
 static struct kunit_case tcp_small_queue_cases[] = {
 	KUNIT_CASE(choice_keeps_unit_and_limit),
 	KUNIT_CASE(time_is_bytes_at_the_rate),
 	KUNIT_CASE(no_rate_is_much_in_any_time),
 	KUNIT_CASE(packets_are_those_of_the_skb),
+	KUNIT_CASE(paced_packets_are_scaled),
+	KUNIT_CASE(burst_has_its_own_time),
 	{}
 };
 
