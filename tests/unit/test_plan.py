@@ -132,6 +132,12 @@ def test_every_policy_is_set_only_at_the_receiver(
     assert section(plan, "server") == section(planned(), "server")
 
 
+def test_hystart_of_linux_5_4_is_a_parameter_of_the_module() -> None:
+    line = "put 1 /sys/module/tcp_cubic/parameters/hystart_linux54"
+    assert line in section(planned(hystart_linux54="on"), "server")
+    assert "hystart" not in text(planned())
+
+
 def test_divack_sender_is_set_at_the_sender() -> None:
     sysctl = "set_sysctl tcp_divack_sender 3"
     download = planned(ack_policy="divack", divack_sender=3)
@@ -146,7 +152,10 @@ def test_divack_sender_is_set_at_the_sender() -> None:
         ({"tsq": "8ms"}, ['tcp_small_queue "8000 us"']),
         ({"tsq": "64KiB"}, ['tcp_small_queue "65536 bytes"']),
         ({"tsq": "40packets"}, ['tcp_small_queue "40 packets"']),
+        ({"tsq": "40paced"}, ['tcp_small_queue "40 paced"']),
         ({"tsq": "off"}, ["tcp_small_queue off"]),
+        ({"tsq_burst": "1ms"}, ["tcp_small_queue_burst_us 1000"]),
+        ({"forget_cwnd_limited": "on"}, ["tcp_forget_cwnd_limited 1"]),
         ({"tso_rtt_log": 0}, ["tcp_tso_rtt_log 0"]),
         (
             {"congestion_control": "bbr", "bbr_probe_up_gain": 640},

@@ -43,7 +43,10 @@ _TCP_BULK = {
     "start_interval",
 }
 
-_IMPOSSIBLE = _of_modules("path", "cable", "ack_filter")
+_IMPOSSIBLE = _of_modules("path", "cable", "ack_filter") | {
+    "forget_cwnd_limited",
+    "hystart_linux54",
+}
 
 
 def not_applied(case: Case, inventory: Inventory) -> dict[str, str]:

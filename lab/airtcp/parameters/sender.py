@@ -3,7 +3,7 @@
 
 from typing import Annotated, Literal
 
-from airtcp.parameters.quantity import OnOff, count, fraction
+from airtcp.parameters.quantity import OnOff, count, duration, fraction
 from airtcp.parameters.section import KERNEL, OnlyWith, Section, Sysctl, parameter
 from airtcp.parameters.small_queue import SmallQueue
 
@@ -45,7 +45,17 @@ class SenderSysctls(Section):
         "tsq",
         None,
         "TCP small queues: limit per socket (net.ipv4.tcp_small_queue) as a time at the pacing "
-        "rate, bytes or packets; off; driver: what the driver asks for; kernel: sysctl not set",
+        "rate, bytes or packets, or packets times the pacing ratio (40paced); off; driver: what "
+        "the driver asks for; kernel: sysctl not set",
+    )
+    tsq_burst_s: Annotated[
+        float | None, duration(1e-6, 1, KERNEL), Sysctl("tcp_small_queue_burst_us", 1e6)
+    ] = parameter(
+        "tsq_burst",
+        None,
+        "largest burst, as a time at the pacing rate (net.ipv4.tcp_small_queue_burst_us), which "
+        "is also what BBR adds to its data in flight three times; kernel: as long as tsq, if that "
+        "is a time, or what the driver asks for",
     )
     pacing_factor: Annotated[float, fraction(0.1, 5)] = parameter(
         "pacing_factor",
@@ -78,6 +88,12 @@ class Sender(SenderSysctls):
         "BBR: pacing gain while it probes for bandwidth, in units of 1/256 "
         "(net.ipv4.tcp_bbr_probe_up_gain; Linux: 320)",
     )
+    forget_cwnd_limited: OnOff = parameter(
+        "forget_cwnd_limited",
+        False,
+        "a flow forgets within a round that its congestion window limited it, as before Linux 6.1 "
+        "(net.ipv4.tcp_forget_cwnd_limited, only in the laboratory)",
+    )
     nagle: OnOff = parameter("nagle", True, "Nagle's algorithm; off: TCP_NODELAY (iperf3 -N)")
 
 
@@ -86,4 +102,7 @@ class Cubic(Section):
 
     hystart: Annotated[OnOff, OnlyWith("congestion_control", "cubic")] = parameter(
         "hystart", True, "CUBIC: HyStart, which may end slow start before the first loss"
+    )
+    hystart_linux54: OnOff = parameter(
+        "hystart_linux54", False, "CUBIC: HyStart as in Linux 5.4 (only in the laboratory)"
     )

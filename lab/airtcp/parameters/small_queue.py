@@ -21,10 +21,11 @@ from airtcp.units import (
 
 _WORDS = {"kernel": None, "driver": "driver", "off": "off"}
 # Upper limits in the kernel, in the unit of the sysctl.
-_MOST = {"us": 10**6, "bytes": 1 << 28, "packets": 65535}
+_MOST = {"us": 10**6, "bytes": 1 << 28, "packets": 65535, "paced": 65535}
 
 _ALLOWED = (
-    "kernel, driver, off, 1us to 1s, 1B to 268435456B, or 1 to 65535 packets, as in 40packets"
+    "kernel, driver, off, 1us to 1s, 1B to 268435456B, or 1 to 65535 packets, as in 40packets "
+    "or, times the pacing ratio, 40paced"
 )
 
 
@@ -34,8 +35,8 @@ def _read(value: object) -> str | None:
     if text in _WORDS:
         return _WORDS[text]
     try:
-        if match := re.fullmatch(r"([0-9]+)\s*packets", text):
-            limit, unit = int(match[1]), "packets"
+        if match := re.fullmatch(r"([0-9]+)\s*(packets|paced)", text):
+            limit, unit = int(match[1]), match[2]
         elif text.endswith("B"):
             limit, unit = parse_size_bytes(text), "bytes"
         else:
@@ -64,7 +65,7 @@ def _write(given: str | None) -> str:
 
 def _shape() -> Json:
     limit = text(
-        r"[0-9]+(\.[0-9]+)?\s*(ns|us|ms|s|B|[kMG]B|[KMG]iB)|[0-9]+\s*packets", "40packets", _ALLOWED
+        r"[0-9]+(\.[0-9]+)?\s*(ns|us|ms|s|B|[kMG]B|[KMG]iB)|[0-9]+\s*(packets|paced)", "40packets", _ALLOWED
     )
     return either(limit, jsonschema.words(_WORDS))
 

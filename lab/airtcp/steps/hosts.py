@@ -21,7 +21,7 @@ _PACING_PERCENT = {
 }
 
 # For all nodes, because CUBIC's parameters are global.
-_HYSTART = "/sys/module/tcp_cubic/parameters/hystart"
+_CUBIC = "/sys/module/tcp_cubic/parameters"
 
 _OFFLOADS = ("gro", "gso", "tso")
 
@@ -64,8 +64,10 @@ def tcp(parameters: Parameters, receives: bool, sends: bool) -> list[Step]:
         values |= ack_policy(parameters)
     if sends:
         values |= sending(parameters)
-    hystart: list[Step] = [] if parameters.hystart else [Put("0", _HYSTART)]
-    return hystart + set_sysctls(values)
+    cubic: list[Step] = [] if parameters.hystart else [Put("0", f"{_CUBIC}/hystart")]
+    if parameters.hystart_linux54:
+        cubic.append(Put("1", f"{_CUBIC}/hystart_linux54"))
+    return cubic + set_sysctls(values)
 
 
 def set_sysctls(values: Mapping[str, str]) -> list[Step]:
@@ -88,6 +90,8 @@ def sending(parameters: Parameters) -> dict[str, str]:
     if parameters.pacing_factor != 1:
         for name, percent in _PACING_PERCENT.items():
             values[name] = str(round(percent * parameters.pacing_factor))
+    if parameters.forget_cwnd_limited:
+        values["tcp_forget_cwnd_limited"] = "1"
     return values
 
 

@@ -30,7 +30,8 @@ def check(case: Case, version: str) -> None:
 def unavailable(parameters: Parameters, version: str) -> Iterator[Conflict]:
     """The parameters at fault."""
     names = [name for name, fact in facts(Parameters, Sysctl) if fact.name not in LINUX_SYSCTLS]
-    for attribute in ("ack_policy", *names, "pacing_factor"):
+    sender = ("pacing_factor", "forget_cwnd_limited", "hystart_linux54")
+    for attribute in ("ack_policy", *names, *sender):
         default = Parameters.model_fields[attribute].default
         if getattr(parameters, attribute) != default:
             allowed = Parameters.model_construct().text(attribute)
