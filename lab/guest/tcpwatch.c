@@ -3,6 +3,11 @@
  * Sample the state of TCP connections, as CSV.
  *
  *	tcpwatch INTERVAL_US FILE [PORT [LAST_PORT]]
+ *	tcpwatch INTERVAL_US - [PORT [LAST_PORT]]
+ *
+ * With `-`, lines on standard input are nodes and files, and a process watches
+ * each node: forking is cheaper than starting programs. They end together; if one
+ * fails, so do all.
  *
  * Every INTERVAL_US microseconds it asks the kernel (sock_diag) for all
  * connections of this network namespace with PORT (default 5201), or a port up to
@@ -19,6 +24,7 @@
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
@@ -26,17 +32,21 @@
 #include <linux/sock_diag.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "program.h"
 
+#define NAMESPACES	"/run/netns"
+#define MAX_NODES	1024
 #define DEFAULT_PORT	5201
 #define FILE_BUFFER	(1 << 20)
 /* Bits of enum tcp_state of the kernel: all but time-wait, close and listen. */
@@ -287,6 +297,78 @@ static void sleep_until(long long time_ns)
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &wake, NULL);
 }
 
+static pid_t processes[MAX_NODES];
+static int process_count;
+
+static void stop_all(int signal)
+{
+	int i;
+
+	stop(signal);
+	for (i = 0; i < process_count; i++)
+		kill(processes[i], SIGTERM);
+}
+
+/* Status 1 if a process fails, or ends before it has been stopped. */
+static _Noreturn void wait_for_all(void)
+{
+	int left = process_count, status;
+
+	while (left) {
+		if (wait(&status) < 0) {
+			if (errno == EINTR)
+				continue;
+			fail("wait");
+		}
+		left--;
+		if (status || !stopped) {
+			stop_all(0);
+			exit(1);
+		}
+	}
+	exit(0);
+}
+
+static void enter(const char *node)
+{
+	char path[128];
+	int fd;
+
+	snprintf(path, sizeof(path), NAMESPACES "/%s", node);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || setns(fd, CLONE_NEWNET))
+		fail(path);
+	close(fd);
+}
+
+/* Returns in a process for each node, with the name of its file. */
+static char *fork_all(void)
+{
+	struct sigaction on_stop = { .sa_handler = stop_all };
+	static char node[64], file[256];
+	sigset_t signals, before;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGINT);
+	sigprocmask(SIG_BLOCK, &signals, &before);
+	while (process_count < MAX_NODES &&
+	       scanf("%63s %255s", node, file) == 2) {
+		processes[process_count] = fork();
+		if (!processes[process_count]) {
+			sigprocmask(SIG_SETMASK, &before, NULL);
+			enter(node);
+			return file;
+		}
+		if (processes[process_count++] < 0)
+			fail("fork");
+	}
+	sigaction(SIGTERM, &on_stop, NULL);
+	sigaction(SIGINT, &on_stop, NULL);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	wait_for_all();
+}
+
 int main(int argc, char **argv)
 {
 	struct sigaction on_stop = { .sa_handler = stop };
@@ -303,6 +385,8 @@ int main(int argc, char **argv)
 		first_port = last_port = number(argv[3], 1, UINT16_MAX);
 	if (argc > 4)
 		last_port = number(argv[4], 1, UINT16_MAX);
+	if (!strcmp(argv[2], "-"))
+		argv[2] = fork_all();
 	out = fopen(argv[2], "w");
 	if (!out)
 		fail(argv[2]);

@@ -106,7 +106,7 @@ def test_failed_command_is_reported(measure: Measure, monkeypatch: pytest.Monkey
     result = measure("delay=50ms")
     assert result.status == "failed"
     assert result.error
-    assert result.error.startswith("tc qdisc add dev eth0 root handle 1: netem dealy 50000us")
+    assert result.error.startswith("node server tc qdisc add dev eth0 root handle 1: netem dealy")
     assert result.error.endswith("console.log)")
 
 

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Plans: hosts, flows, probes and captures."""
 
+import re
+from collections.abc import Sequence
+
 import pytest
 from plans import check_shell, commands, planned, section, text
 from pydantic import ValidationError
@@ -239,8 +242,7 @@ def test_each_station_has_a_transfer() -> None:
     assert "node station2 iperf3 -4 -s -1 -J >iperf3-server2.json &" in download[1]
     assert "node server iperf3 -4 -J -c 10.0.0.4 " in download[3]
     assert download[3].endswith('>iperf3-client3.json & senders="$senders $!"')
-    # The shell waits for the last client, after the others have started.
-    assert "-c 10.0.0.2 " in download[5] and download[5].endswith(">iperf3-client.json")
+    assert "-c 10.0.0.2 " in download[5] and ">iperf3-client.json &" in download[5]
     upload = iperf3s("upload")
     assert "node server iperf3 -4 -s -1 -J -B 10.0.0.103 >iperf3-server3.json" in upload[2]
     assert "node station3 iperf3 -4 -J -c 10.0.0.103 " in upload[3]
@@ -283,7 +285,12 @@ def test_a_slow_reader_writes_to_a_fifo_that_is_read_at_its_rate() -> None:
 
 def test_stations_associate_in_parallel_and_are_all_watched() -> None:
     plan = planned(stations=3)
-    assert shell.render(plan).count('} & joining="$joining $!"') == 2
+    associations = (
+        "node station\nassociate wlan0 airtcp 5180 30\n"
+        "node station2\nassociate wlan0 airtcp 5180 30\n"
+        "node station3\nassociate wlan0 airtcp 5180 30\n"
+    )
+    assert associations in shell.render(plan)
     watched = [line.split()[-1] for line in commands(plan) if "tcpwatch 10000" in line]
     assert watched == [f"tcp-{node}.csv" for node in ("server", "station", "station2", "station3")]
     server = "\n".join(section(plan, "server"))
@@ -292,6 +299,30 @@ def test_stations_associate_in_parallel_and_are_all_watched() -> None:
     for number, node in enumerate(("station", "station2", "station3"), start=1):
         assert f"must ip link set wlan{number} name wlan0" in section(plan, node)
         assert f"must ip address add 10.0.0.{number + 1}/24 dev wlan0" in section(plan, node)
+
+
+def programs(plan: Sequence[step.Step]) -> list[str]:
+    """The lines of plan.sh that start programs, without their input."""
+    script = re.sub(r"<<'(\w+)'.*?\n\1\n", "\n", shell.render(plan), flags=re.DOTALL)
+    script = re.sub(r"^batch (\w+) '.*?'$", r"batch \1", script, flags=re.DOTALL | re.MULTILINE)
+    starts = ("must", "node", "batch", "configure", "keep", "tcpwatch", "LD_PRELOAD", "in_node")
+    return [line for line in script.splitlines() if line.startswith(starts) and "() {" not in line]
+
+
+def test_the_number_of_programs_does_not_grow_with_the_number_of_stations() -> None:
+    few, many = (programs(planned(stations=stations)) for stations in (9, 64))
+    assert few == many
+    assert len(many) < 20
+
+
+def test_tcp_is_sampled_less_often_with_many_stations() -> None:
+    def sampled(**values: Plain) -> set[str]:
+        lines = commands(planned(**values))
+        return {line.split()[3] for line in lines if "tcpwatch" in line}
+
+    assert sampled(stations=8) == {"10000"}
+    assert sampled(stations=9) == {"100000"}
+    assert sampled(stations=9, tcp_sample="10ms") == {"10000"}
 
 
 def client_command(parameters: Parameters, station: int = 1) -> str:

@@ -27,6 +27,7 @@ _COMPILE = {
     "init": ["-static", "init.c"],
     "node": ["-static", "node.c"],
     "keep": ["-static", "keep.c"],
+    "configure": ["-static", "configure.c"],
     "exchange": ["exchange.c"],
     "hostroot": ["-static", "hostroot.c"],
     "command": ["-static", "command.c"],
@@ -38,6 +39,7 @@ _COMPILE = {
     "set_policy": ["-static", "set_policy.c"],
     "tcpwatch": ["-static", "tcpwatch.c"],
     "patience.so": ["-shared", "-fPIC", "patience.c"],
+    "many.so": ["-shared", "-fPIC", "many.c"],
 }
 
 

@@ -41,8 +41,10 @@ class Observation(Workload, Path):
         0.0,
         "bulk: interval of UDP requests and replies between station and server; 0ms: none",
     )
-    tcp_sample_s: Annotated[float, duration(0.001, 60)] = parameter(
-        "tcp_sample", 0.01, "interval at which the state of TCP is sampled"
+    tcp_sample_s: Annotated[float | None, duration(0.001, 60, "auto")] = parameter(
+        "tcp_sample",
+        None,
+        "interval at which the state of TCP is sampled; auto: 10ms, with more than 8 stations 100ms",
     )
     capture: Capture = parameter(
         "capture", (), "where packets are captured: off, or any of server,station,air"

@@ -34,7 +34,7 @@ def instruments(testbed: Testbed) -> list[Step]:
 
 def _watch(testbed: Testbed) -> list[Step]:
     """Sample the state of TCP at all hosts, in tcp-NODE.csv."""
-    sample_us = round(testbed.parameters.tcp_sample_s * 1e6)
+    sample_us = round(testbed.tcp_sample_s * 1e6)
     last_port = max(flow.port for flow in testbed.flows)
     ports = [] if last_port == PORT else [str(PORT), str(last_port)]
     return [

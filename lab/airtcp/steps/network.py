@@ -2,7 +2,7 @@
 """The network of a testbed, built with ip, tc, iw, hostapd and ethtool."""
 
 from airtcp.steps import cpu_cost, filters, hosts, links, wifi
-from airtcp.steps.step import In, Jobs, Note, Start, Step, Sysctl, Wait, WriteFile, run
+from airtcp.steps.step import In, Note, Step, Sysctl, WriteFile, run
 from airtcp.testbed.model import Node, Testbed
 
 _CONF = "/tmp/hostapd.conf"
@@ -11,7 +11,7 @@ _RADIOS = (
     "The radios. Their errors start after the warm-up: how stations associate is not what is "
     "measured."
 )
-_AT_ONCE = "All stations at once, for most of the time they wait; the shell waits for the first."
+_AT_ONCE = "All stations at once, for most of the time they wait."
 
 
 def plan(testbed: Testbed) -> list[Step]:
@@ -24,7 +24,10 @@ def plan(testbed: Testbed) -> list[Step]:
         *(In(node.name, _host(testbed, node)) for node in testbed.servers),
         *(step for node in testbed.of_kind("router") for step in _router(testbed, node)),
         *(step for node in testbed.access_points for step in _access_point(testbed, node)),
-        *(In(node.name, _station(testbed, node)) for node in _stations(testbed, wireless=False)),
+        *(
+            In(node.name, [*_host(testbed, node), *_early_ping(testbed, node)])
+            for node in _stations(testbed, wireless=False)
+        ),
         *_joining(testbed),
         *_late_pings(testbed),
         Note(),
@@ -113,9 +116,9 @@ def _host(testbed: Testbed, node: Node) -> list[Step]:
         *hosts.gso_segments(parameters, device),
         *hosts.initial_windows(parameters, device, node.sends),
         *hosts.offloads(parameters, device),
+        *hosts.tcp(parameters, node.receives, node.sends),
         *(step for end in testbed.ends(node.name) for step in links.shaped(end)),
         *(cpu_cost.commands(node.cost, (device,), (device,)) if node.cost else []),
-        *hosts.tcp(parameters, node.receives, node.sends),
     ]
 
 
@@ -185,19 +188,15 @@ def _filters(testbed: Testbed, node: Node) -> list[Step]:
 
 def _joining(testbed: Testbed) -> list[Step]:
     """Associate all wireless stations."""
-    stations = [
-        In(node.name, _station(testbed, node)) for node in _stations(testbed, wireless=True)
-    ]
+    stations = _stations(testbed, wireless=True)
     if not stations:
         return []
-    first, *others = stations
     return [
         Note(),
+        *(In(node.name, _host(testbed, node)) for node in stations),
         Note(_AT_ONCE),
-        Jobs(("joining",)),
-        *(Start([station], "joining") for station in reversed(others)),
-        first,
-        Wait("joining", "a station has not joined: see above"),
+        *(In(node.name, _associating(testbed, node)) for node in stations),
+        *(In(node.name, _associated(testbed, node)) for node in stations),
         *(
             step
             for radio in testbed.radios
@@ -211,13 +210,16 @@ def _joining(testbed: Testbed) -> list[Step]:
     ]
 
 
-def _station(testbed: Testbed, node: Node) -> list[Step]:
-    steps = _host(testbed, node)
+def _associating(testbed: Testbed, node: Node) -> list[Step]:
+    return wifi.associating(node.parameters, testbed.by_name[node.access_point].ssid)
+
+
+def _associated(testbed: Testbed, node: Node) -> list[Step]:
+    """Settings of a station that has associated."""
+    steps = [*wifi.power_save(node.parameters), *_filters(testbed, node)]
+    if "multicast" in node.parameters.ack_filter:
+        steps.append(filters.from_group("wlan0", node.addresses[0], node.mac))
     if node.radio is not None:
-        steps += wifi.associating(node.parameters, testbed.by_name[node.access_point].ssid)
-        steps += _filters(testbed, node)
-        if "multicast" in node.parameters.ack_filter:
-            steps.append(filters.from_group("wlan0", node.addresses[0], node.mac))
         steps += wifi.phy(node.parameters, node.radio)
     return [*steps, *_early_ping(testbed, node)]
 

@@ -96,17 +96,15 @@ def _has_jobs(testbed: Testbed, listening: Sequence[Step]) -> bool:
 
 def _flows(testbed: Testbed, listening: Sequence[Step]) -> list[Step]:
     """Run all flows until they end."""
-    first, *others = testbed.flows
     ending = [step for flow in testbed.flows for step in WORKLOADS[flow.workload].ending(flow)]
     if not _has_jobs(testbed, listening):
-        return [*_measured(first), *ending]
+        return [*_measured(testbed.flows[0]), *ending]
+    starts = [Start(_measured(flow), "senders") for flow in reversed(testbed.flows)]
     kinds = {testbed.by_name[flow.receiver].kind for flow in testbed.bulk}
     where = min(kinds) if len(kinds) == 1 else "receivers"
     return [
         *_rest(testbed),
-        Note("The first station's last: until it ends the shell waits for it."),
-        *(Start(_measured(flow), "senders") for flow in reversed(others)),
-        *_measured(first),
+        *(starts if len(starts) > 1 else _measured(testbed.flows[0])),
         Wait("senders"),
         Wait("receivers", f"iperf3 at the {where}"),
         *ending,

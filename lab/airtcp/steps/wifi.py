@@ -35,11 +35,13 @@ def beaconing(conf: str) -> list[Step]:
 
 
 def associating(parameters: Parameters, ssid: str) -> list[Step]:
-    """Associate a station, and set its power save."""
-    return [
-        Associate(ssid, frequency_mhz(parameters.channel), 30),
-        run(f"iw dev wlan0 set power_save {'on' if parameters.power_save else 'off'}"),
-    ]
+    """Associate a station."""
+    return [Associate(ssid, frequency_mhz(parameters.channel), 30)]
+
+
+def power_save(parameters: Parameters) -> list[Step]:
+    """Turn the power save of a station on or off."""
+    return [run(f"iw dev wlan0 set power_save {'on' if parameters.power_save else 'off'}")]
 
 
 def scanning(parameters: Parameters, node: str) -> list[Step]:

@@ -299,6 +299,11 @@ class Testbed:
         return [flow for flow in self.flows if flow.duration_s is None]
 
     @property
+    def tcp_sample_s(self) -> float:
+        """The interval at which the state of TCP is sampled at all hosts."""
+        return self.parameters.tcp_sample_s or (0.01 if len(self.stations) <= 8 else 0.1)
+
+    @property
     def staggered(self) -> bool:
         """Whether flows start at different times."""
         return any(flow.start_s for flow in self.flows)
