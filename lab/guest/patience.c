@@ -8,8 +8,15 @@
  *
  * A receiver calls select() and read() for every segment that arrives. Here a
  * large read() waits, for at most 10 ms, until its buffer is full. TCP still
- * wakes the reader for each segment and still copies each one immediately, so
- * its ACKs stay the same; only the return to the program is saved.
+ * wakes the reader for each segment and still takes each one immediately, so its
+ * ACKs stay the same; only the return to the program is saved. iperf3 does not
+ * look at the data, so that it is not copied (MSG_TRUNC).
+ *
+ * A sender calls write() ten times per select(). When the socket is full, the
+ * remaining calls fail here, without entering the kernel.
+ *
+ * iperf3 reads the clock when it has read or written, and again when it begins to
+ * wait. Here both get the same time.
  *
  * A sender that waits for the other side to begin calls select() repeatedly,
  * which reports that it may write, but it does not. Here select() takes up to
@@ -20,6 +27,7 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -27,15 +35,23 @@
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { BLOCK_BYTES = 16384, SOCKETS = 1024, READ_US = 10000, ASK_US = 1000 };
 
+/* What iperf3 reads and writes at once; its messages are shorter. */
+enum { DATA_BYTES = 131072 };
+
 static bool written = true;
+
+/* The last time that was read, until it is read again or a call may have waited. */
+static struct timespec last_time;
+static clockid_t last_clock = -1;
 
 /* State of each file descriptor, until it is closed. */
 static struct {
-	bool asked, is_tcp, waits;
+	bool asked, is_tcp, waits, has_data, is_full;
 } known[SOCKETS];
 
 static void make_blocking(int fd)
@@ -78,9 +94,12 @@ ssize_t read(int fd, void *buffer, size_t bytes)
 {
 	static ssize_t (*next)(int, void *, size_t);
 
+	last_clock = -1;
 	if (bytes >= BLOCK_BYTES && fd >= 0 && fd < SOCKETS && is_tcp(fd)) {
 		make_blocking(fd);
-		return recv(fd, buffer, bytes, MSG_WAITALL);
+		known[fd].has_data |= bytes >= DATA_BYTES;
+		return recv(fd, buffer, bytes, known[fd].has_data ?
+			    MSG_WAITALL | MSG_TRUNC : MSG_WAITALL);
 	}
 	if (!next)
 		next = dlsym(RTLD_NEXT, "read");
@@ -90,11 +109,48 @@ ssize_t read(int fd, void *buffer, size_t bytes)
 ssize_t write(int fd, const void *buffer, size_t bytes)
 {
 	static ssize_t (*next)(int, const void *, size_t);
+	ssize_t length;
 
 	if (!next)
 		next = dlsym(RTLD_NEXT, "write");
 	written = true;
-	return next(fd, buffer, bytes);
+	if (fd < 0 || fd >= SOCKETS)
+		return next(fd, buffer, bytes);
+	if (known[fd].is_full) {
+		errno = EAGAIN;
+		return -1;
+	}
+	last_clock = -1;
+	length = next(fd, buffer, bytes);
+	known[fd].is_full = bytes >= DATA_BYTES &&
+			    (length < 0 ? errno == EAGAIN :
+					  (size_t)length < bytes);
+	return length;
+}
+
+int clock_gettime(clockid_t clock, struct timespec *time)
+{
+	static int (*next)(clockid_t, struct timespec *);
+
+	if (!next)
+		next = dlsym(RTLD_NEXT, "clock_gettime");
+	if (clock == last_clock) {
+		last_clock = -1;
+		*time = last_time;
+		return 0;
+	}
+	if (next(clock, time))
+		return -1;
+	last_clock = clock;
+	last_time = *time;
+	return 0;
+}
+
+static bool is_empty(const fd_set *set)
+{
+	static const fd_set none;
+
+	return !memcmp(set, &none, sizeof(none));
 }
 
 int select(int nfds, fd_set *reads, fd_set *writes, fd_set *errors,
@@ -103,10 +159,14 @@ int select(int nfds, fd_set *reads, fd_set *writes, fd_set *errors,
 	static int (*next)(int, fd_set *, fd_set *, fd_set *, struct timeval *);
 	static bool was_due;
 	bool due = timeout && !timerisset(timeout);
+	int fd;
 
 	if (!next)
 		next = dlsym(RTLD_NEXT, "select");
-	if (reads && writes && !written) {
+	for (fd = 0; fd < nfds && fd < SOCKETS; fd++)
+		known[fd].is_full = false;
+	last_clock = -1;
+	if (reads && writes && !is_empty(writes) && !written) {
 		struct timeval wait = { .tv_usec = ASK_US };
 		fd_set ready = *reads;
 
