@@ -9,17 +9,18 @@
  * each node: forking is cheaper than starting programs. They end together; if one
  * fails, so do all.
  *
- * Every INTERVAL_US microseconds it asks the kernel (sock_diag) for all
- * connections of this network namespace with PORT (default 5201), or a port up to
- * LAST_PORT, at either end and writes a `sample` row for each. When a connection
- * is destroyed, the kernel reports its last counters, which become a `close` row
- * with the time of the next sample. This happens only after its last packet has
- * been freed, which may be on a wire or behind thousands of others in a radio.
- * After SIGTERM or SIGINT the program ends as soon as each connection has a
+ * Every INTERVAL_US microseconds it writes a `sample` row for each connection of
+ * this network namespace with PORT (default 5201), or a port up to LAST_PORT, at
+ * either end. When a connection is destroyed, the kernel reports its last
+ * counters, which become a `close` row with the time at which the program reads
+ * them, with the samples of a tenth of a second. This happens only after its last
+ * packet has been freed, which may be on a wire or behind thousands of others in a
+ * radio. After SIGTERM or SIGINT the program ends as soon as each connection has a
  * `close` row; it ends with status 1 if that takes longer than a minute.
  *
- * It wakes once per sample and writes in large blocks, because wake-ups and
- * system calls of programs are expensive in a time-travel guest.
+ * /proc/tcp_watch returns many samples per system call, because system calls of
+ * programs are expensive in User Mode Linux. Kernels without it are asked for each
+ * sample (sock_diag).
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -31,6 +32,7 @@
 #include <linux/rtnetlink.h>
 #include <linux/sock_diag.h>
 #include <linux/tcp.h>
+#include <linux/tcp_watch.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
@@ -49,6 +51,9 @@
 #define MAX_NODES	1024
 #define DEFAULT_PORT	5201
 #define FILE_BUFFER	(1 << 20)
+#define SAMPLES_BUFFER	(8 << 20)
+/* Reports of closed connections between two readings */
+#define CLOSED_BUFFER	(64 << 20)
 /* Bits of enum tcp_state of the kernel: all but time-wait, close and listen. */
 #define STATES		(0xfff & ~(1 << 6 | 1 << 7 | 1 << 10))
 /* The kernel reports closed sockets from a work queue: wait that long. */
@@ -96,13 +101,16 @@ static uint64_t bits(uint64_t bytes)
 	return bytes > UINT64_MAX / 8 ? UINT64_MAX : bytes * 8;
 }
 
+/* The kernel's tcp_info may be longer or shorter than ours. */
 static void print_row(FILE *out, long long time_ns, const char *event,
-		      const struct inet_diag_msg *message,
-		      const struct tcp_info *info)
+		      const struct inet_diag_sockid *id, const void *data,
+		      size_t size)
 {
-	const struct inet_diag_sockid *id = &message->id;
-	unsigned int state = info->tcpi_state;
+	struct tcp_info copy = {}, *info = &copy;
+	unsigned int state;
 
+	memcpy(info, data, size < sizeof(*info) ? size : sizeof(*info));
+	state = info->tcpi_state;
 	if (state >= sizeof(states) / sizeof(*states))
 		state = 0;
 	fprintf(out, "%lld,%s", time_ns, event);
@@ -129,8 +137,10 @@ static bool watched(__be16 port)
 	return ntohs(port) >= first_port && ntohs(port) <= last_port;
 }
 
-static void note(uint64_t connection, bool alive)
+static void note(const struct inet_diag_sockid *id, bool alive)
 {
+	uint64_t connection = (uint64_t)id->idiag_cookie[1] << 32 |
+			      id->idiag_cookie[0];
 	size_t i;
 
 	for (i = 0; i < living_count && living[i] != connection; i++)
@@ -156,8 +166,6 @@ static void read_message(FILE *out, long long time_ns, bool sampled,
 	const struct inet_diag_msg *message = NLMSG_DATA(header);
 	int left = header->nlmsg_len - NLMSG_LENGTH(sizeof(*message));
 	const struct rtattr *attribute = (const void *)(message + 1);
-	struct tcp_info info = {};
-	size_t size;
 
 	if (message->idiag_family != AF_INET || !message->id.idiag_dport)
 		return; /* not a connection: a listener that was closed */
@@ -167,15 +175,10 @@ static void read_message(FILE *out, long long time_ns, bool sampled,
 	for (; RTA_OK(attribute, left); attribute = RTA_NEXT(attribute, left)) {
 		if (attribute->rta_type != INET_DIAG_INFO)
 			continue;
-		/* The kernel's tcp_info may be longer or shorter than ours. */
-		size = RTA_PAYLOAD(attribute);
-		if (size > sizeof(info))
-			size = sizeof(info);
-		memcpy(&info, RTA_DATA(attribute), size);
-		print_row(out, time_ns, sampled ? "sample" : "close", message,
-			  &info);
-		note((uint64_t)message->id.idiag_cookie[1] << 32 |
-		     message->id.idiag_cookie[0], sampled);
+		print_row(out, time_ns, sampled ? "sample" : "close",
+			  &message->id, RTA_DATA(attribute),
+			  RTA_PAYLOAD(attribute));
+		note(&message->id, sampled);
 		return;
 	}
 }
@@ -273,7 +276,7 @@ static void read_closed(int fd, FILE *out)
 
 static int open_diag(void)
 {
-	const int group = SKNLGRP_INET_TCP_DESTROY;
+	const int group = SKNLGRP_INET_TCP_DESTROY, buffer = CLOSED_BUFFER;
 	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
 	struct sockaddr_nl address = { .nl_family = AF_NETLINK };
 
@@ -284,7 +287,46 @@ static int open_diag(void)
 	if (setsockopt(fd, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &group,
 		       sizeof(group)))
 		fail("joining sock_diag's group of closed connections");
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &buffer, sizeof(buffer)))
+		fail("enlarging the buffer of sock_diag");
 	return fd;
+}
+
+/* Returns -1 if the kernel does not have it. */
+static int open_watch(long long interval_ns)
+{
+	int fd = open("/proc/tcp_watch", O_RDWR | O_CLOEXEC);
+	char *text;
+	int length;
+
+	if (fd < 0 && errno == ENOENT)
+		return -1;
+	length = asprintf(&text, "%lld %u %u", interval_ns, first_port,
+			  last_port);
+	if (fd < 0 || length < 0 || write(fd, text, length) != length)
+		fail("/proc/tcp_watch");
+	free(text);
+	return fd;
+}
+
+/* Wait for the samples of a tenth of a second, or for a signal. */
+static void read_watch(int fd, FILE *out)
+{
+	static char buffer[SAMPLES_BUFFER]
+		__attribute__((aligned(__alignof__(struct tcp_watch))));
+	ssize_t length = read(fd, buffer, sizeof(buffer));
+	const struct tcp_watch *sample;
+	const char *next = buffer;
+
+	if (length < 0 && errno != EINTR)
+		fail("reading /proc/tcp_watch");
+	while (length > next - buffer) {
+		sample = (const void *)next;
+		print_row(out, sample->time_ns, "sample", &sample->id,
+			  sample + 1, sample->info_bytes);
+		note(&sample->id, true);
+		next += sizeof(*sample) + sample->info_bytes;
+	}
 }
 
 static void sleep_until(long long time_ns)
@@ -373,7 +415,7 @@ int main(int argc, char **argv)
 {
 	struct sigaction on_stop = { .sa_handler = stop };
 	long long next_ns, interval_ns, give_up_ns;
-	int diag;
+	int diag, watch;
 	FILE *out;
 
 	if (argc < 3 || argc > 5) {
@@ -396,6 +438,11 @@ int main(int argc, char **argv)
 	sigaction(SIGTERM, &on_stop, NULL);
 	sigaction(SIGINT, &on_stop, NULL);
 	diag = open_diag();
+	watch = open_watch(interval_ns);
+	while (!stopped && watch >= 0) {
+		read_watch(watch, out);
+		read_closed(diag, out);
+	}
 	next_ns = now_ns(CLOCK_MONOTONIC);
 	while (!stopped) {
 		sample(diag, out);

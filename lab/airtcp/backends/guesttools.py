@@ -37,7 +37,7 @@ _COMPILE = {
     "airsim": ["airsim.c", "-I../../kernel/include/uapi", "-lmnl"],
     "saturate": ["saturate.c"],
     "set_policy": ["-static", "set_policy.c"],
-    "tcpwatch": ["-static", "tcpwatch.c"],
+    "tcpwatch": ["-static", "tcpwatch.c", "-I../../kernel/include/uapi"],
     "patience.so": ["-shared", "-fPIC", "patience.c"],
     "many.so": ["-shared", "-fPIC", "many.c"],
 }
@@ -101,7 +101,8 @@ def recipe() -> str:
     """A hash of what determines the programs except the compiler and the host's programs."""
     made = repr((_FLAGS, sorted(_COMPILE.items()), _SCRIPTS, guestroot.RECIPE))
     digest = hashlib.sha256(made.encode())
-    for source in [*sorted(SOURCES.iterdir()), UAPI / "linux" / "airsim.h"]:
+    headers = [UAPI / "linux" / name for name in ("airsim.h", "tcp_watch.h")]
+    for source in [*sorted(SOURCES.iterdir()), *headers]:
         digest.update(f"{source.name}\0".encode() + source.read_bytes())
     return digest.hexdigest()[:16]
 
