@@ -50,6 +50,7 @@ DEB: Mapping[str, str] = {
     "cpio": "cpio",
     "depmod": "kmod",
     "openssl": "openssl",
+    "pahole": "pahole",
     "gelf.h": "libelf-dev",
     "openssl/opensslv.h": "libssl-dev",
 }

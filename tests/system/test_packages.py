@@ -24,6 +24,7 @@ from airtcp.kernel.source import OVERLAY
 pytestmark = pytest.mark.slow
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "ackpol"
+BTF_MAGIC = bytes.fromhex("9feb")
 POLICIES = [
     path.stem
     for path in (OVERLAY / "net" / "ipv4").glob("tcp_ackpol_*.c")
@@ -46,7 +47,8 @@ def root(small: Kernel, say: Say, tmp_path_factory: pytest.TempPathFactory) -> P
     """The unpacked packages. ccache has the objects of `small`, which are not compiled again."""
     out, root = tmp_path_factory.mktemp("deb"), tmp_path_factory.mktemp("root")
     packages = deb.build(out, config=small.path.parent / "config", say=say)
-    assert [path.name.split("-6")[0] for path in packages] == ["linux-headers", "linux-image"]
+    names = ["linux-headers", "linux-image", "airtcp-kernel"]
+    assert [re.split("[-_]6", path.name)[0] for path in packages] == names
     for package in packages:
         subprocess.run(["dpkg-deb", "-x", package, root], check=True)
     return root
@@ -83,6 +85,17 @@ def test_image_has_the_kernel_and_every_policy_as_a_module(root: Path) -> None:
 
 
 @DEB
+def test_modules_have_btf_and_no_debug_information(root: Path) -> None:
+    modules = list((root / "lib" / "modules").rglob("*.ko"))
+    assert len(modules) >= len(POLICIES)
+    for module in modules:
+        command = ["readelf", "--sections", "--wide", str(module)]
+        sections = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        assert re.search(r" \.BTF ", sections)
+        assert ".debug_" not in sections
+
+
+@DEB
 def test_nothing_of_the_laboratory_is_in_it(root: Path) -> None:
     [config] = (root / "boot").glob("config-*")
     assert "CONFIG_TCP_ACKPOL=y" in config.read_text()
@@ -111,6 +124,8 @@ def test_sample_policy_works_on_the_packaged_kernel(
         "ip link set lo up\n"
         "cat /proc/sys/kernel/osrelease >release\n"
         "sysctl -w net.ipv4.tcp_ack_policy=aad\n"
+        "cat /sys/kernel/btf/vmlinux >btf\n"
+        "cat /sys/kernel/btf/tcp_ackpol_aad >module-btf\n"
         "insmod ./tcp_ackpol_fixed.ko delay_us=2000\n"
         "if echo 500000 >/sys/module/tcp_ackpol_fixed/parameters/delay_us; then exit 1; fi\n"
         "cat /sys/module/tcp_ackpol_fixed/parameters/delay_us >delay\n"
@@ -127,6 +142,9 @@ def test_sample_policy_works_on_the_packaged_kernel(
     assert result.status == "ok", result.reason
     assert splats(result.console) == []
     assert f"vmlinuz-{(tmp_path / 'release').read_text().strip()}" == image.name
+    types = (tmp_path / "btf").read_bytes()
+    assert types.startswith(BTF_MAGIC) and b"\0tcp_ackpol_ops\0" in types
+    assert (tmp_path / "module-btf").read_bytes().startswith(BTF_MAGIC)
     assert {"default", "aad", "fixed"} <= set((tmp_path / "policies").read_text().split())
     assert (tmp_path / "delay").read_text() == "2000\n"
     counters = dict(re.findall(r"^(\w+) +(\d+)", (tmp_path / "counters").read_text(), re.M))

@@ -3,6 +3,7 @@
 
 import platform
 import re
+import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -26,7 +27,17 @@ CONFIG_DEBUG_INFO_DWARF5=y
 CONFIG_MODULE_SIG_KEY=""
 """
 
+METAPACKAGE = "airtcp-kernel_6.12.9-1_amd64.deb"
+MKDEBIAN = Path("scripts", "package", "mkdebian")
+
 Calls = list[tuple[str, str]]
+
+
+def prepare_tree(_source: object, _changes: object, work: Path, _say: object, **_: bool) -> Path:
+    tree = work / "linux"
+    (tree / MKDEBIAN.parent).mkdir(parents=True, exist_ok=True)
+    (tree / MKDEBIAN).write_text(" -- $maintainer  $(date -R)\n")
+    return tree
 
 
 @pytest.fixture
@@ -37,7 +48,7 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Calls:
     monkeypatch.setattr(platform, "machine", lambda: "x86_64")
     monkeypatch.setattr(deb, "find_series_source", lambda given, _what: tmp_path / "linux.tar")
     monkeypatch.setattr(deb, "identity", lambda source: "identity")
-    monkeypatch.setattr(deb, "prepare_tree", lambda _s, _c, work, _say, complete: work / "linux")
+    monkeypatch.setattr(deb, "prepare_tree", prepare_tree)
     recorded: Calls = []
 
     def run_make(
@@ -50,11 +61,14 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Calls:
         lock: int | None = None,
     ) -> float:
         config = output / ".config"
+        # The later variable counts; image.run_make() sets one, too.
+        assert targets[0] == "x86_64_defconfig" or "PAHOLE=pahole" in targets
         if targets == ["x86_64_defconfig"]:
             config.write_text("CONFIG_OF_LINUX=y\n")
         recorded.append((targets[0], config.read_text()))
         if targets[0] == "bindeb-pkg":
-            (output / "debian").mkdir()
+            assert "$(date -R --date=" in (tree / MKDEBIAN).read_text()
+            (output / "debian").mkdir(exist_ok=True)
             for name in PACKAGES:
                 (tree / name).write_text(name)
             files = "".join(f"{name} kernel optional\n" for name in PACKAGES)
@@ -77,15 +91,15 @@ def test_policies_are_merged_into_the_given_configuration(calls: Calls, tmp_path
     config = calls[0][1].splitlines()
     assert config[:2] == ["CONFIG_NET=y", 'CONFIG_MODULE_SIG_KEY=""']
     assert {"CONFIG_TCP_ACKPOL=y", "CONFIG_TCP_ACKPOL_ALL=m"} <= set(config)
-    assert {'CONFIG_LOCALVERSION="-airtcp"', "CONFIG_DEBUG_INFO_NONE=y"} <= set(config)
-    assert not [line for line in config if re.search("certs|DWARF|DEBUG_INFO=y", line)]
+    assert {'CONFIG_LOCALVERSION="-airtcp"', "CONFIG_DEBUG_INFO_BTF=y"} <= set(config)
+    assert not [line for line in config if re.search("certs|DWARF_|DEBUG_INFO=y", line)]
 
 
 def test_only_image_and_headers_are_copied(calls: Calls, tmp_path: Path) -> None:
     (tmp_path / "config").write_text(DISTRIBUTION)
     packages = deb.build(tmp_path / "out", config=tmp_path / "config", say=quiet)
-    assert packages == [tmp_path / "out" / name for name in PACKAGES[:2]]
-    assert sorted((tmp_path / "out").iterdir()) == packages
+    assert packages == [tmp_path / "out" / name for name in (*PACKAGES[:2], METAPACKAGE)]
+    assert sorted((tmp_path / "out").iterdir()) == sorted(packages)
     assert packages[0].read_text() == PACKAGES[0]
     assert list((tmp_path / "cache").rglob("*.changes")) == []
 
@@ -100,7 +114,26 @@ def test_command_line_prints_the_packages(
     arguments = ["--config", str(tmp_path / "config"), "--out", str(tmp_path / "out")]
     assert cli.main(["kernel", "deb", *arguments]) == 0
     printed = capsys.readouterr().out.splitlines()
-    assert printed == [str(tmp_path / "out" / name) for name in PACKAGES[:2]]
+    assert printed == [str(tmp_path / "out" / name) for name in (*PACKAGES[:2], METAPACKAGE)]
+
+
+def test_the_metapackage_needs_this_kernel_and_selects_no_policy(
+    calls: Calls, tmp_path: Path
+) -> None:
+    (tmp_path / "config").write_text(DISTRIBUTION)
+    built = [
+        deb.build(tmp_path / out, config=tmp_path / "config", say=quiet)[-1] for out in ("a", "b")
+    ]
+    assert built[0].read_bytes() == built[1].read_bytes()
+    fields = subprocess.run(
+        ["dpkg-deb", "-f", built[0], "Depends", "Suggests"], capture_output=True, text=True
+    ).stdout
+    assert fields == (
+        "Depends: linux-image-6.12.9-airtcp (= 6.12.9-1)\nSuggests: linux-headers-6.12.9-airtcp\n"
+    )
+    subprocess.run(["dpkg-deb", "-x", built[0], tmp_path / "root"], check=True)
+    [settings] = (tmp_path / "root" / "etc" / "sysctl.d").iterdir()
+    assert all(line.startswith("#") for line in settings.read_text().splitlines())
 
 
 def test_the_default_configuration_is_that_of_linux(

@@ -2,7 +2,7 @@
 """Build Debian packages of Linux for x86-64 with the ACK policies as modules.
 
 The policies are those of the laboratory's kernel; changes that only the laboratory needs are left
-out.
+out. The kernel has BTF, for BPF programs, but no debug information.
 """
 
 import hashlib
@@ -15,6 +15,7 @@ from pathlib import Path
 from airtcp import interrupts, programs
 from airtcp.cache import cache_dir, locked, make_dir
 from airtcp.errors import AirtcpError, InputError
+from airtcp.kernel import metapackage
 from airtcp.kernel.image import Say, check_fragments, run_make
 from airtcp.kernel.source import (
     OVERLAY,
@@ -25,17 +26,20 @@ from airtcp.kernel.source import (
     read_changes,
 )
 
-# A distribution's configuration names signing keys of its own builders, and debug information.
+# A distribution's configuration names signing keys of its builders, and other debug information.
 _LEFT_OUT = re.compile(
     r"^(?:# )?CONFIG_(?:SYSTEM_TRUSTED_KEYS|SYSTEM_REVOCATION_KEYS|DEBUG_INFO\w*)[= ].*\n", re.M
 )
-_DEBUG_INFO_OFF = "CONFIG_DEBUG_INFO_NONE=y\n"
+# Overrides that of image.py, which has no use for it.
+_PAHOLE = "PAHOLE=pahole"
+# Debug information is needed to make BTF; its package would have a gigabyte.
+_PACKAGES = "DPKG_FLAGS=--build-profiles=pkg.linux-upstream.nokerneldbg"
 
 
 def build(
     out: Path, source: Path | None = None, *, config: Path | None = None, say: Say
 ) -> list[Path]:
-    """Build linux-image and linux-headers packages, copy them to `out`, return their paths.
+    """Build packages linux-image, linux-headers and airtcp-kernel in `out`; return their paths.
 
     config: the Linux .config for x86-64 to start from, else the running kernel's in /boot, else the
     kernel's own default. Raises InputError if it cannot be read or does not allow the policies,
@@ -64,13 +68,14 @@ def build(
             base = (output / ".config").read_text()
         wanted = work / "wanted.config"
         wanted.write_text(policies_as_modules() + (OVERLAY / "configs" / "deb.config").read_text())
-        base = _LEFT_OUT.sub("", f"{base}\n") + _DEBUG_INFO_OFF
+        base = _LEFT_OUT.sub("", f"{base}\n")
         (output / ".config").write_text(base + wanted.read_text())
-        make(["olddefconfig"])
+        make(["olddefconfig", _PAHOLE])
         check_fragments([wanted], (output / ".config").read_text())
         say(f"building packages: minutes to hours, depending on the configuration (log: {log})")
         # The default, xz, takes as long as compiling a small kernel.
-        make(["bindeb-pkg", "KDEB_COMPRESS=zstd"], say=say)
+        _date_changelog(tree / "scripts" / "package" / "mkdebian")
+        make(["bindeb-pkg", _PAHOLE, _PACKAGES, "KDEB_COMPRESS=zstd"], say=say)
         return _collect(output, out)
 
 
@@ -95,12 +100,19 @@ def _read_config(given: Path | None, say: Say) -> str | None:
     return text
 
 
+def _date_changelog(script: Path) -> None:
+    """Date packages by KBUILD_BUILD_TIMESTAMP, so that they are reproducible."""
+    dated = 'date -R --date="$KBUILD_BUILD_TIMESTAMP"'
+    script.write_text(script.read_text().replace("$(date -R)", f"$({dated})"))
+
+
 def _collect(output: Path, out: Path) -> list[Path]:
     """Copy the packages to install, without linux-libc-dev, which would replace Debian's."""
     names = [line.split()[0] for line in (output / "debian" / "files").read_text().splitlines()]
     kept = [name for name in names if re.match(r"linux-(?:image|headers)-.*\.deb$", name)]
     with interrupts.held():
         packages = [Path(shutil.copy(output.parent / name, out)) for name in sorted(kept)]
+        packages.append(metapackage.build(packages[-1], output.parent / "airtcp-kernel"))
     for path in output.parent.glob("linux-*_*"):
         path.unlink()
     return packages
