@@ -12,9 +12,9 @@ SYSTEM := tests/models tests/system tests/determinism
 CHECKPATCH := $(CACHE)/kernel/work-*/linux/scripts/checkpatch.pl
 
 .PHONY: help demo test test-unit test-all test-debug lint lint-python lint-shell lint-kernel verify fuzz soak \
-	kcsan series-check deb-check bpf-check ackhold-check chroot-check kernels-check interrupts selftests bench bench-peer \
+	kcsan series-check deb-check packages-check bpf-check ackhold-check chroot-check kernels-check interrupts selftests bench bench-peer \
 	bench-reports bench-sweeps \
-	instructions delivery bianchi growth hardware tsq-paper tables man plan-hashes tournament wheel lock clean distclean
+	instructions delivery bianchi growth hardware tsq-paper tables man plan-hashes tournament wheel packages lock clean distclean
 
 help: ## this list
 	@sed -En 's/^([a-z-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 16
@@ -53,12 +53,12 @@ lint-python: ## only the checks of Python
 	$(PYTHON) -P -m ruff check
 	$(PYTHON) -P -m ruff format --check
 	python=$$(lab/python.sh test) && PYTHONPATH=lab "$${python%/*}/lint-imports" --no-cache --no-logo
-	$(PYTHON) -P -m mypy lab/airtcp lab/wheel.py lab/hatch_build.py tests bench
+	$(PYTHON) -P -m mypy lab/airtcp lab/debs.py lab/wheel.py lab/hatch_build.py tests bench
 
 lint-shell: ## only the checks of shell scripts
 	python=$$(lab/python.sh test) && \
 		shellcheck -x airtcp dkms/ackhold/50-airtcp-ackhold lab/airtcp/hosts/agent.sh lab/lock.sh lab/python.sh \
-			lab/setup.sh lab/guest/modprobe .ci/run
+			lab/setup.sh lab/guest/modprobe packaging/airtcp packaging/debian/*.p*inst packaging/debian/*.p*rm .ci/run
 
 # checkpatch does not understand the macros of tracepoints and tables of macros, and considers the
 # name Taht a misspelling of "that". Without the whole tree, it does not know struct Qdisc.
@@ -109,6 +109,10 @@ series-check: ## build a kernel after each patch for posting; PYTEST="-k postabl
 deb-check: export AIRTCP_TEST_DEB := 1
 deb-check: ## build Debian packages of a small kernel and boot it with the sample policy
 	$(VERIFY) -P -m pytest tests/system/test_packages.py
+
+packages-check: export AIRTCP_TEST_PACKAGES := 1
+packages-check: ## install, upgrade and purge the Debian packages in a minimal Debian 12
+	$(VERIFY) -P -m pytest tests/system/test_debian_packages.py
 
 chroot-check: export AIRTCP_TEST_CHROOTS := 1
 chroot-check: ## install the wheel in minimal Debian 12, 13 and sid, and compare captures
@@ -177,6 +181,13 @@ man: ## write the manual page docs/reference/airtcp.1 from the command line's he
 
 wheel: ## build the wheel, which contains the kernel and its root file system, and the sdist, in dist/
 	$(PYTHON) -P lab/wheel.py dist
+
+# A kernel for all hardware takes hours: KERNEL=no leaves it out, CONFIG=FILE selects a small one.
+packages: ## Debian packages in dist/; KERNEL=no: without airtcp-kernel; CONFIG=FILE: its configuration
+	python=$$(lab/python.sh verify) && PYTHONPATH=lab "$$python" -P lab/debs.py dist
+ifneq ($(KERNEL),no)
+	./airtcp kernel deb --out dist $(if $(CONFIG),--config '$(CONFIG)')
+endif
 
 lock: ## lock the newest versions of the Python libraries in lab/requirements*.txt
 	lab/lock.sh

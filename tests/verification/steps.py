@@ -19,6 +19,8 @@ SMP = "tests/system/test_smp.py"
 FUZZ = "tests/system/test_ackpol_fuzz.py"
 SERIES = "tests/system/test_series.py"
 PACKAGES = "tests/system/test_packages.py"
+DEBIAN_PACKAGES = "tests/system/test_debian_packages.py"
+ACKHOLD = "tests/system/test_ackhold_stock.py"
 BPF = ("tests/system/test_bpf.py", "tests/system/test_no_op_hooks.py")
 SELFTESTS = "tests/verification/selftests.py"
 SELFTESTS_GUESTS = ("plain", "default", "aad")
@@ -52,15 +54,16 @@ class Step:
 
 @dataclass(frozen=True)
 class Size:
-    """The number of connections of the soak test, and of inputs of the fuzzer."""
+    """Connections of the soak test, inputs of the fuzzer, and transfers of ackhold-check."""
 
     connections: int
     inputs: int
+    transfers: int
 
 
-FULL = Size(100_000, 1_000_000)
+FULL = Size(100_000, 1_000_000, 1000)
 # Enough to check that every step runs.
-SMALL = Size(40, 2000)
+SMALL = Size(40, 2000, 20)
 
 
 def real_steps(size: Size = FULL) -> list[Step]:
@@ -70,9 +73,11 @@ def real_steps(size: Size = FULL) -> list[Step]:
         "AIRTCP_TEST_FUZZ": str(size.inputs),
         "AIRTCP_TEST_STEPS": "1",
         "AIRTCP_TEST_DEB": "1",
+        "AIRTCP_TEST_PACKAGES": "1",
+        "AIRTCP_TEST_ACKHOLD": str(size.transfers),
         "AIRTCP_TEST_BPF": "1",
     }
-    tests = collected((SMP, FUZZ, SERIES), variables)
+    tests = collected((SMP, FUZZ, SERIES, ACKHOLD), variables)
     debug = collected(("tests/system", "tests/determinism"), DEBUG)
     soak = parts(tests[SMP], variables, 18 if size == FULL else 3)
     return [
@@ -101,11 +106,7 @@ def real_steps(size: Size = FULL) -> list[Step]:
             "a kernel after each patch of the series for posting",
             series(tests[SERIES], variables),
         ),
-        Step(
-            "deb-check",
-            "Debian packages, and a policy built against them",
-            [Part("packages", (PACKAGES,), 20, variables)],
-        ),
+        *debian(size, tests[ACKHOLD], variables),
         Step(
             "bpf",
             "BPF programs that choose policies, MPTCP, and hooks that are no-ops",
@@ -120,6 +121,27 @@ def real_steps(size: Size = FULL) -> list[Step]:
             "instructions",
             "what a received segment costs, within bounds",
             [Part("instructions", ("bench/instructions.py",), 10, tests=False)],
+        ),
+    ]
+
+
+def debian(size: Size, ackhold: Sequence[str], variables: Mapping[str, str]) -> list[Step]:
+    """The steps that build or use Debian packages."""
+    return [
+        Step(
+            "deb-check",
+            "Debian packages of the kernel, and a policy built against them",
+            [Part("packages", (PACKAGES,), 20, variables)],
+        ),
+        Step(
+            "packages-check",
+            "Debian packages installed, used, upgraded and purged in a minimal Debian 12",
+            [Part("packages", (DEBIAN_PACKAGES,), 30, variables)],
+        ),
+        Step(
+            "ackhold-check",
+            f"{size.transfers:,} downloads through the qdisc ackhold on Debian's kernels, and DKMS",
+            parts(ackhold, variables, 30 if size == FULL else 3),
         ),
     ]
 

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The source of the Debian packages, without building them."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+import debs
+from airtcp import __version__
+from airtcp.errors import AirtcpError
+from airtcp.paths import REPOSITORY
+
+DEBIAN = REPOSITORY / "packaging" / "debian"
+ACKHOLD = REPOSITORY / "dkms" / "ackhold"
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    debs.source_tree(tmp_path / "tree", "9.8.7")
+    return tmp_path / "tree"
+
+
+def test_the_version_is_that_of_airtcp() -> None:
+    assert (DEBIAN / "changelog").read_text().startswith(f"airtcp ({__version__}) ")
+
+
+def test_a_version_is_that_of_packages_and_module(tree: Path) -> None:
+    assert (tree / "debian" / "changelog").read_text().startswith("airtcp (9.8.7) ")
+    assert 'PACKAGE_VERSION="9.8.7"' in (tree / "ackhold" / "dkms.conf").read_text()
+
+
+def test_every_file_that_is_installed_exists(tree: Path) -> None:
+    names = [
+        line.split()[0]
+        for path in DEBIAN.glob("*.*")
+        if path.suffix in (".install", ".manpages", ".dkms")
+        for line in path.read_text().splitlines()
+    ]
+    assert len(names) > 6
+    # Made from the wheel and the libraries.
+    (tree / "environment").mkdir()
+    (tree / "environment" / "pyvenv.cfg").touch()
+    assert [name for name in names if not list(tree.glob(name))] == []
+
+
+def test_the_source_of_the_module_is_complete(tree: Path) -> None:
+    [patterns] = re.findall(r"addprefix ackhold/,([^)]+)\)", (DEBIAN / "rules").read_text())
+    packaged = {path.name for each in patterns.split() for path in (tree / "ackhold").glob(each)}
+    others = {"50-airtcp-ackhold", "README.md", "ackhold-stats", "airtcp-ackhold@.service"}
+    assert packaged | {"dkms.conf"} == {path.name for path in ACKHOLD.iterdir()} - others
+    assert not any((tree / "ackhold" / name).is_symlink() for name in packaged)
+
+
+@pytest.mark.parametrize(
+    "path", sorted(DEBIAN.glob("*.lintian-overrides")), ids=lambda path: path.stem
+)
+def test_overrides_have_reasons(path: Path) -> None:
+    for paragraph in path.read_text().split("\n\n"):
+        assert re.match(r"(# .+\n)+(?:airtcp[-a-z]*: .+\n?)+\Z", paragraph), paragraph
+
+
+def test_other_versions_of_python_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(debs, "PYTHON", (3, 4))
+    with pytest.raises(AirtcpError, match="only with Python"):
+        debs.build(tmp_path / "dist")
+    assert not (tmp_path / "dist").exists()
+
+
+def test_a_missing_program_is_named_with_its_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
+    with pytest.raises(AirtcpError, match=r"^missing: dpkg-buildpackage, .*dh-dkms"):
+        debs.build(tmp_path / "dist")
