@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The cache key, the check of Kconfig fragments, and the error of a failed build."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -110,3 +111,20 @@ def test_error_of_an_unknown_fragment_lists_available_ones() -> None:
 )
 def test_first_error_of_a_log(log: str, expected: str) -> None:
     assert image.first_error(log) == expected
+
+
+def test_only_fragments_with_btf_need_pahole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The version of pahole is part of the configuration, and so of the cache key."""
+    plain, btf = tmp_path / "plain", tmp_path / "btf"
+    plain.write_text("# CONFIG_DEBUG_INFO_BTF=y\nCONFIG_NET=y\n")
+    btf.write_text("CONFIG_NET=y\nCONFIG_DEBUG_INFO_BTF=y\n")
+    program = tmp_path / "pahole"
+    program.write_text("#!/bin/sh\necho v1.24\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    pahole: Callable[[list[Path]], str] = vars(image)["_pahole"]
+    assert pahole([plain]) == ""
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    assert pahole([plain, btf]) == "v1.24\n"

@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from airtcp import atomicfile, prebuilt
+from airtcp import atomicfile, prebuilt, programs
 from airtcp.cache import cache_dir, locked, make_dir, scratch_in
 from airtcp.errors import AirtcpError, InputError
 from airtcp.kernel import ports
@@ -65,6 +65,10 @@ _REPRODUCIBLE = {
 
 # The configuration, which is part of the image, would record the versions of these tools.
 _NOT_USED = ["RUSTC=false", "BINDGEN=false", "PAHOLE=false"]
+
+# A fragment with this line needs pahole, whose version then is part of the cache key.
+_BTF = "CONFIG_DEBUG_INFO_BTF=y"
+_USED_FOR_BTF = ["PAHOLE=pahole"]
 
 
 @dataclass(frozen=True)
@@ -128,7 +132,7 @@ def build(
         changes = read_changes(TOPICS if patches == "all" else TOPICS_OF_PLAIN_TCP) + extra
     names = fragments or _default_fragments(arch, plain=patches == "lab")
     fragment_files = [*map(_fragment, names), *(port.fragments if port else ())]
-    compiler = _compiler()
+    compiler = _compiler() + _pahole(fragment_files)
     source_id = identity(found_source)
 
     def key() -> str:
@@ -193,6 +197,18 @@ def _compiler() -> str:
     return _output("gcc", "--version") + _output("ld", "--version")
 
 
+def _has_btf(fragments: Sequence[Path]) -> bool:
+    return any(_BTF in path.read_text().splitlines() for path in fragments)
+
+
+def _pahole(fragments: Sequence[Path]) -> str:
+    """The version of pahole if the fragments need it, else nothing."""
+    if not _has_btf(fragments):
+        return ""
+    programs.require({"pahole": "dwarves"})
+    return _output("pahole", "--version")
+
+
 def _output(*command: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
@@ -249,7 +265,12 @@ def _build(
     make_dir(output)
     log = work / "build.log"
     log.unlink(missing_ok=True)
-    make = partial(run_make, tree, output, arch, log, lock=lock)
+    make = partial(
+        run_make,
+        *(tree, output, arch, log),
+        lock=lock,
+        variables=_USED_FOR_BTF if _has_btf(fragments) else (),
+    )
     cpu_s = _configure(make, output, fragments)
     config = (output / ".config").read_text()
     modules = "CONFIG_MODULES=y" in config.splitlines()
@@ -316,6 +337,7 @@ def run_make(
     targets: Sequence[str],
     say: Say | None = None,
     lock: int | None = None,
+    variables: Sequence[str] = (),
 ) -> float:
     """Run make and append its output to the log. Returns CPU seconds.
 
@@ -324,7 +346,7 @@ def run_make(
     fails.
     """
     command = ["setpriv", "--pdeathsig", "TERM", "make", "-C", str(tree), f"O={output}"]
-    command += [f"ARCH={arch}", "CC=ccache gcc", *_NOT_USED]
+    command += [f"ARCH={arch}", "CC=ccache gcc", *_NOT_USED, *variables]
     command += [f"-j{os.cpu_count() or 1}", *targets]
     environment = {**os.environ, **_REPRODUCIBLE, "LC_ALL": "C"}
     environment |= {"CCACHE_DIR": str(cache_dir() / "ccache"), "CCACHE_COMPILERCHECK": "content"}
