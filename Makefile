@@ -61,20 +61,25 @@ lint-shell: ## only the checks of shell scripts
 			lab/setup.sh lab/guest/modprobe packaging/airtcp packaging/debian/*.p*inst packaging/debian/*.p*rm .ci/run
 
 # checkpatch does not understand the macros of tracepoints and tables of macros, and considers the
-# name Taht a misspelling of "that". Without the whole tree, it does not know struct Qdisc.
+# name Taht a misspelling of "that". Without the whole tree, it does not know struct Qdisc. BPF programs
+# need some of the kernel's own definitions.
 AIRSIM_TABLES := include/uapi/linux/airsim.h $(addprefix drivers/net/wireless/virtual/airsim/,config.h \
 	control.h netlink.c)
+BPF_TYPES := tools/testing/selftests/bpf/progs/bpf_ackpol.h
 ACKHOLD := $(addprefix dkms/ackhold/,ackhold.h sch_ackhold.c) $(wildcard tests/guest/ackhold/*.c)
 lint-kernel: ## only the checks of C, with checkpatch.pl
 	@ls $(CHECKPATCH) >/dev/null 2>&1 || ./airtcp kernel build
 	set -- $(CHECKPATCH) && find kernel -name '*.[ch]' ! -path '*/trace/*' \
-		! -path '*/core/tcp_ack_filter.c' $(AIRSIM_TABLES:%=! -path 'kernel/%') -print0 | \
+		! -path '*/core/tcp_ack_filter.c' $(AIRSIM_TABLES:%=! -path 'kernel/%') \
+		! -path 'kernel/$(BPF_TYPES)' -print0 | \
 		xargs -0 perl "$$1" --no-tree --strict --terse --quiet --no-summary -f && \
 		perl "$$1" --no-tree --strict --terse --quiet --no-summary --ignore COMPLEX_MACRO \
 			--ignore MACRO_ARG_REUSE --ignore MACRO_ARG_UNUSED --ignore TRAILING_SEMICOLON \
 			--ignore MULTISTATEMENT_MACRO_USE_DO_WHILE -f $(AIRSIM_TABLES:%=kernel/%) && \
 		perl "$$1" --no-tree --strict --terse --quiet --no-summary --ignore TYPO_SPELLING \
 			-f kernel/net/core/tcp_ack_filter.c && \
+		perl "$$1" --no-tree --strict --terse --quiet --no-summary --ignore VOLATILE \
+			--ignore AVOID_EXTERNS -f kernel/$(BPF_TYPES) && \
 		perl "$$1" --no-tree --strict --terse --quiet --no-summary --ignore CAMELCASE -f $(ACKHOLD)
 
 interrupts: export AIRTCP_TEST_INTERRUPTS := 100

@@ -48,6 +48,9 @@ EXCEPTIONS = {
     # Macros of tracepoints, as in all of include/trace, which checkpatch does not support.
     "OPEN_ENDED_LINE": r"include/trace/events/",
     "PARENTHESIS_ALIGNMENT": r"include/trace/events/",
+    # What BPF programs need of the kernel's own definitions.
+    "AVOID_EXTERNS": r"tools/testing/selftests/bpf/progs/bpf_ackpol\.h$",
+    "VOLATILE": r"tools/testing/selftests/bpf/progs/bpf_ackpol\.h$",
 }
 
 # Groups of options of plain Linux whose code a topic changes: built with all, none, and each alone.

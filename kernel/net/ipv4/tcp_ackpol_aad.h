@@ -2,15 +2,17 @@
 /*
  * TCP-AAD's estimator: from inter-arrival times to the delay of an ACK
  *
- * Pure functions, tested by KUnit.
+ * Pure functions, tested by KUnit, and also compiled as BPF.
  */
 #ifndef _TCP_ACKPOL_AAD_H
 #define _TCP_ACKPOL_AAD_H
 
+#ifndef __bpf__
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/time64.h>
 #include <linux/types.h>
+#endif
 
 #define TCP_AAD_INF	U32_MAX
 

@@ -2,15 +2,17 @@
 /*
  * Arithmetic of the policy "auto": when is an ACK due?
  *
- * Pure functions, tested by KUnit.
+ * Pure functions, tested by KUnit, and also compiled as BPF.
  */
 #ifndef _TCP_ACKPOL_AUTO_H
 #define _TCP_ACKPOL_AUTO_H
 
+#ifndef __bpf__
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/time64.h>
 #include <linux/types.h>
+#endif
 
 /* Rounds without growth after which slow start is assumed to have ended */
 #define TCP_AUTO_FLAT_ROUNDS	3

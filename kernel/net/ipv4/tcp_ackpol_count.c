@@ -23,15 +23,10 @@
 #include <net/netlink.h>
 #include <net/tcp_ackpol.h>
 
-struct tcp_count_params {
-	int segs;	/* per ACK; 8 is four times the limit of RFC 5681 */
-	int delay_us;	/* 40 ms is TCP_DELACK_MIN */
-};
+#include "tcp_ackpol_count.h"
 
-static const struct tcp_count_params tcp_count_default = {
-	.segs		= 8,
-	.delay_us	= 40 * USEC_PER_MSEC,
-};
+static const struct tcp_count_params tcp_count_default =
+	TCP_COUNT_PARAMS_DEFAULT;
 
 static const struct tcp_ackpol_param tcp_count_param_list[] = {
 	TCP_ACKPOL_PARAM("tcp_ack_count", 1, 65535),
@@ -52,15 +47,10 @@ static u32 tcp_every_ack_delay_us(struct sock *sk)
 
 static u32 tcp_count_ack_delay_us(struct sock *sk)
 {
-	const struct tcp_count_params *params = tcp_count_params(sk);
 	const struct tcp_ackpol *ap = tcp_ackpol(sk);
-	u64 due_us;
 
-	if (ap->segs >= READ_ONCE(params->segs))
-		return 0;
-
-	due_us = ap->first_us + READ_ONCE(params->delay_us);
-	return due_us <= ap->arrival_us ? 0 : due_us - ap->arrival_us;
+	return tcp_count_delay_us(tcp_count_params(sk), ap->segs, ap->first_us,
+				  ap->arrival_us);
 }
 
 static int tcp_every_get_info(const struct sock *sk, struct sk_buff *skb)
