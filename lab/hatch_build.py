@@ -10,7 +10,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 # Used at run time, and for building kernels with other policies.
 _SHARED = (
     *("dkms", "experiments", "kernel", "samples", "LICENSE"),
-    *(f"lab/{name}" for name in ("ackhold", "guest", "own_policy", "ports")),
+    *(f"lab/{name}" for name in ("ackhold", "bpf", "guest", "own_policy", "ports")),
     *(f"lab/{name}" for name in ("requirements.txt", "packages.txt")),
     *(f"lab/{name}" for name in ("environment.sh", "setup.sh")),
 )

@@ -24,6 +24,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
     "ui": ("ui",),
     "cluster": ("scheduler", "worker"),
     "kernel": ("kernel",),
+    "policy": ("policy",),
     "prompt": ("shell", "exec"),
     "doctor": ("doctor",),
     "setup": ("setup",),

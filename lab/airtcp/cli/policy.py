@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The verb `policy`."""
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+from airtcp.cli.options import Verbs
+from airtcp.kernel import bpf
+
+
+def add(verbs: Verbs) -> None:
+    """Add `policy`."""
+    policy = verbs.add_parser(
+        "policy", help="load ACK policies in BPF into this machine's kernel, list or unload them"
+    )
+    policy_verbs = policy.add_subparsers(metavar="VERB", required=True)
+    load = policy_verbs.add_parser(
+        "load",
+        help="compile and register a policy",
+        description=(
+            "Compile a policy, register it as bpf_NAME, and choose it for the network namespace or "
+            "for a cgroup if that is asked for. Needs root, and a kernel with the patches and BTF "
+            "(docs/how-to/bpf.md)."
+        ),
+    )
+    _add_name(load)
+    where = load.add_mutually_exclusive_group()
+    where.add_argument(
+        "--default",
+        action="store_true",
+        help="also make it the policy of this network namespace (net.ipv4.tcp_ack_policy)",
+    )
+    where.add_argument(
+        "--cgroup",
+        metavar="DIR",
+        type=Path,
+        help="also choose it for new connections of this cgroup; it may be loaded already",
+    )
+    load.set_defaults(do=_load)
+    listing = policy_verbs.add_parser("list", help="list the policies in BPF that are loaded")
+    listing.add_argument("--json", action="store_true", help="print JSON")
+    listing.set_defaults(do=_list)
+    unload = policy_verbs.add_parser(
+        "unload",
+        help="remove a policy",
+        description=(
+            "Remove a policy. Namespaces that have it get the policy default; connections keep it "
+            "until they end."
+        ),
+    )
+    _add_name(unload)
+    unload.add_argument(
+        "--cgroup",
+        metavar="DIR",
+        type=Path,
+        help="only stop choosing it for this cgroup",
+    )
+    unload.set_defaults(do=_unload)
+
+
+def _add_name(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", help=f"one of {', '.join(bpf.names())}")
+
+
+def _load(options: argparse.Namespace) -> int:
+    name = bpf.registered_name(options.name)
+    if not options.cgroup or name not in {policy.name for policy in bpf.loaded()}:
+        bpf.load(name)
+    if options.default:
+        bpf.choose(name)
+    if options.cgroup:
+        bpf.attach(name, options.cgroup)
+    print(name)
+    return 0
+
+
+def _list(options: argparse.Namespace) -> int:
+    found = bpf.loaded()
+    if options.json:
+        print(json.dumps([asdict(policy) for policy in found]))
+        return 0
+    for policy in found:
+        print(f"{policy.name}{' (of this network namespace)' if policy.in_use else ''}")
+    return 0
+
+
+def _unload(options: argparse.Namespace) -> int:
+    if options.cgroup:
+        bpf.detach(options.name, options.cgroup)
+    else:
+        bpf.unload(options.name)
+    return 0

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""ACK policies in BPF on the running kernel: compiled by clang, registered by bpftool.
+
+The programs are those of the kernel's selftests in kernel/. They are compiled without the types of
+the running kernel, to which libbpf adapts them when they are loaded (CO-RE).
+"""
+
+import json
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from airtcp import programs, suggest
+from airtcp.errors import AirtcpError, InputError
+from airtcp.kernel.source import OVERLAY
+from airtcp.paths import REPOSITORY
+
+PROGRAMS = OVERLAY / "tools" / "testing" / "selftests" / "bpf" / "progs"
+CGROUP_PROGRAM = REPOSITORY / "lab" / "bpf" / "ackpol_cgroup.c"
+
+_COMPILE = ("-target", "bpf", "-mcpu=v3", "-g", "-O2", "-Wall", "-Werror", f"-I{PROGRAMS}", "-c")
+_NEEDED = {"clang": "clang", "bpftool": "bpftool", "bpf/bpf_helpers.h": "libbpf-dev"}
+
+_BTF = Path("/sys/kernel/btf/vmlinux")
+_OPS = "tcp_ackpol_ops"
+_SYSCTL = Path("/proc/sys/net/ipv4/tcp_ack_policy")
+_PINNED = Path("/sys/fs/bpf")
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A policy in BPF that is registered. in_use: it is that of this network namespace."""
+
+    name: str
+    id: int
+    in_use: bool
+
+
+def names() -> list[str]:
+    """The policies, without the prefix bpf_ of their names in the kernel."""
+    found = (path.stem.removeprefix("bpf_ackpol_") for path in PROGRAMS.glob("bpf_ackpol_*.c"))
+    arithmetic = OVERLAY / "net" / "ipv4"
+    return sorted(name for name in found if (arithmetic / f"tcp_ackpol_{name}.h").is_file())
+
+
+def registered_name(name: str) -> str:
+    """The name in the kernel of a policy, given with or without bpf_. Raises InputError."""
+    plain = name.removeprefix("bpf_")
+    if plain not in names():
+        raise InputError(f"policy {suggest.not_allowed(name, names())}")
+    return f"bpf_{plain}"
+
+
+def compile_program(source: Path, target: Path, *options: str) -> None:
+    """Compile a BPF program. Raises AirtcpError with the compiler's first error."""
+    programs.require(_NEEDED)
+    done = _run("clang", *_COMPILE, *options, str(source), "-o", str(target))
+    if done.returncode:
+        lines = done.stderr.splitlines() or ["?"]
+        message = next((line for line in lines if "error:" in line), lines[0])
+        raise AirtcpError(f"cannot compile {source.name}: {message}")
+
+
+def load(name: str) -> Loaded:
+    """Register a policy. Raises AirtcpError if the kernel does not have what it needs."""
+    wanted = registered_name(name)
+    _require_kernel()
+    if any(policy.name == wanted for policy in loaded()):
+        raise AirtcpError(f"{wanted} is already loaded")
+    with tempfile.TemporaryDirectory() as scratch:
+        target = Path(scratch) / f"{wanted}.o"
+        compile_program(PROGRAMS / f"bpf_ackpol_{wanted.removeprefix('bpf_')}.c", target)
+        _bpftool("struct_ops", "register", str(target))
+    return _find(wanted)
+
+
+def loaded() -> list[Loaded]:
+    """The registered policies."""
+    _require_kernel()
+    used = _SYSCTL.read_text().strip()
+    return [
+        Loaded(entry["name"], entry["id"], entry["name"] == used)
+        for entry in json.loads(_bpftool("-j", "struct_ops", "show") or "[]")
+        if entry["kernel_struct_ops"] == _OPS
+    ]
+
+
+def unload(name: str) -> None:
+    """Remove a policy. Connections keep it until they end; namespaces have "default" again."""
+    _bpftool("struct_ops", "unregister", "id", str(_find(registered_name(name)).id))
+
+
+def choose(name: str) -> None:
+    """Make a policy that of the network namespace."""
+    _SYSCTL.write_text(registered_name(name))
+
+
+def attach(name: str, cgroup: Path) -> None:
+    """Use a policy for the connections of a cgroup that are established from now on."""
+    wanted = registered_name(name)
+    _require_cgroup(cgroup)
+    pin = _PINNED / f"ackpol_{wanted}"
+    if not pin.exists():
+        _mount_bpffs()
+        with tempfile.TemporaryDirectory() as scratch:
+            target = Path(scratch) / "cgroup.o"
+            compile_program(CGROUP_PROGRAM, target, f'-DPOLICY="{wanted}"')
+            _bpftool("prog", "load", str(target), str(pin), "type", "sockops")
+    _bpftool("cgroup", "attach", str(cgroup), "sock_ops", "pinned", str(pin), "multi")
+
+
+def detach(name: str, cgroup: Path) -> None:
+    """Undo attach()."""
+    pin = _PINNED / f"ackpol_{registered_name(name)}"
+    _require_cgroup(cgroup)
+    _bpftool("cgroup", "detach", str(cgroup), "sock_ops", "pinned", str(pin))
+
+
+def _find(name: str) -> Loaded:
+    for policy in loaded():
+        if policy.name == name:
+            return policy
+    raise AirtcpError(f"{name} is not loaded")
+
+
+def _require_kernel() -> None:
+    if os.geteuid():
+        raise AirtcpError("policy: only root can load and list BPF programs")
+    if not _SYSCTL.exists():
+        raise AirtcpError(
+            "this kernel has no ACK policies: it needs the patches (docs/how-to/kernel.md)"
+        )
+    if not _BTF.exists():
+        raise AirtcpError(f"this kernel has no {_BTF}: it needs CONFIG_DEBUG_INFO_BTF")
+    if f"bpf_struct_ops_{_OPS}\0".encode() not in _BTF.read_bytes():
+        raise AirtcpError(
+            "this kernel has ACK policies, but none in BPF: it needs CONFIG_TCP_ACKPOL_BPF"
+        )
+    programs.require({"bpftool": "bpftool"})
+
+
+def _require_cgroup(cgroup: Path) -> None:
+    if not (cgroup / "cgroup.procs").is_file():
+        raise InputError(f"--cgroup {cgroup}: not the directory of a cgroup (version 2)")
+
+
+def _mount_bpffs() -> None:
+    if not re.search(rf" {_PINNED} bpf ", Path("/proc/mounts").read_text()):
+        done = _run("mount", "-t", "bpf", "bpf", str(_PINNED))
+        if done.returncode:
+            raise AirtcpError(f"cannot mount bpffs on {_PINNED}: {done.stderr.strip()}")
+
+
+def _bpftool(*arguments: str) -> str:
+    """Its output. Raises AirtcpError with its error message, in one line."""
+    done = _run("bpftool", *arguments)
+    if done.returncode:
+        text = done.stderr or done.stdout
+        lines = [line for line in text.splitlines() if line.strip()] or ["no message"]
+        message = next((line for line in lines if "rror" in line), lines[0])
+        raise AirtcpError(f"bpftool {' '.join(arguments[:2])}: {message.strip()}")
+    return done.stdout
+
+
+def _run(program: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    command: Sequence[str] = (programs.find(program) or program, *arguments)
+    return subprocess.run(command, capture_output=True, text=True, errors="replace")

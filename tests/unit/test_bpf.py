@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""ACK policies in BPF: names, and messages on kernels that cannot have them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from airtcp.cli import parser
+from airtcp.errors import AirtcpError, InputError
+from airtcp.kernel import bpf
+
+
+def test_names_are_those_of_modules_with_arithmetic_of_their_own() -> None:
+    assert bpf.names() == ["aad", "auto", "count"]
+
+
+@pytest.mark.parametrize("name", ["auto", "bpf_auto"])
+def test_registered_name(name: str) -> None:
+    assert bpf.registered_name(name) == "bpf_auto"
+
+
+@pytest.mark.parametrize("name", ["atuo", "default", "bpf_", "tack", "ca"])
+def test_unknown_name(name: str) -> None:
+    with pytest.raises(InputError, match=rf"policy '{name}' is not allowed; .*allowed: aad auto"):
+        bpf.registered_name(name)
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory with the files of a kernel that has everything, and a bpftool."""
+    sysctl, btf, program = (tmp_path / name for name in ("tcp_ack_policy", "vmlinux", "bpftool"))
+    sysctl.write_text("bpf_aad\n")
+    btf.write_bytes(b"\0bpf_struct_ops_tcp_ackpol_ops\0")
+    listed = [
+        {"id": 3, "name": "bpf_aad", "kernel_struct_ops": "tcp_ackpol_ops"},
+        {"id": 4, "name": "cubic", "kernel_struct_ops": "tcp_congestion_ops"},
+        {"id": 5, "name": "bpf_auto", "kernel_struct_ops": "tcp_ackpol_ops"},
+    ]
+    (tmp_path / "listed").write_text(json.dumps(listed))
+    program.write_text(
+        "#!/bin/sh\n"
+        f'echo "$*" >>{tmp_path}/calls\n'
+        f'case "$*" in\n*show) cat {tmp_path}/listed ;;\n'
+        "*unregister*) echo 'libbpf: x' >&2; echo 'Error: cannot: Busy' >&2; exit 1 ;;\nesac\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setattr(bpf, "_SYSCTL", sysctl)
+    monkeypatch.setattr(bpf, "_BTF", btf)
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    return tmp_path
+
+
+def test_list_has_only_ack_policies(machine: Path) -> None:
+    assert bpf.loaded() == [bpf.Loaded("bpf_aad", 3, True), bpf.Loaded("bpf_auto", 5, False)]
+
+
+def test_list_prints_json(machine: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = parser.build(["policy"]).parse_args(["policy", "list", "--json"])
+    assert options.do(options) == 0
+    assert json.loads(capsys.readouterr().out)[0] == {"name": "bpf_aad", "id": 3, "in_use": True}
+
+
+def test_loaded_policy_is_not_loaded_again(machine: Path) -> None:
+    with pytest.raises(AirtcpError, match=r"^bpf_auto is already loaded$"):
+        bpf.load("auto")
+
+
+def test_unload_of_what_is_not_loaded(machine: Path) -> None:
+    with pytest.raises(AirtcpError, match=r"^bpf_count is not loaded$"):
+        bpf.unload("count")
+
+
+def test_error_of_bpftool_is_one_line(machine: Path) -> None:
+    with pytest.raises(AirtcpError, match=r"^bpftool struct_ops unregister: Error: cannot: Busy$"):
+        bpf.unload("auto")
+    assert "struct_ops unregister id 5" in (machine / "calls").read_text()
+
+
+@pytest.mark.parametrize(
+    ("missing", "message"),
+    [
+        ("tcp_ack_policy", "^this kernel has no ACK policies: it needs the patches"),
+        ("vmlinux", "it needs CONFIG_DEBUG_INFO_BTF$"),
+    ],
+)
+def test_kernel_without(machine: Path, missing: str, message: str) -> None:
+    (machine / missing).unlink()
+    with pytest.raises(AirtcpError, match=message):
+        bpf.load("auto")
+
+
+def test_kernel_with_policies_but_without_those_in_bpf(machine: Path) -> None:
+    (machine / "vmlinux").write_bytes(b"\0bpf_struct_ops_tcp_congestion_ops\0")
+    with pytest.raises(AirtcpError, match=r"it needs CONFIG_TCP_ACKPOL_BPF$"):
+        bpf.load("auto")
+
+
+def test_only_root_can_load(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    with pytest.raises(AirtcpError, match=r"^policy: only root can load"):
+        bpf.load("auto")
+
+
+def test_cgroup_must_be_one(machine: Path) -> None:
+    with pytest.raises(InputError, match=r"^--cgroup .*: not the directory of a cgroup"):
+        bpf.attach("auto", machine)
