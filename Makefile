@@ -12,7 +12,8 @@ SYSTEM := tests/models tests/system tests/determinism
 CHECKPATCH := $(CACHE)/kernel/work-*/linux/scripts/checkpatch.pl
 
 .PHONY: help demo test test-unit test-all test-debug lint lint-python lint-shell lint-kernel verify fuzz soak \
-	kcsan series-check deb-check packages-check bpf-check ackhold-check chroot-check kernels-check interrupts selftests bench bench-peer \
+	kcsan series-check deb-check packages-check bpf-check bpf-soak ackhold-check chroot-check kernels-check \
+	interrupts selftests bench bench-peer \
 	bench-reports bench-sweeps \
 	instructions delivery bianchi growth hardware tsq-paper tables man plan-hashes tournament wheel packages lock clean distclean
 
@@ -133,8 +134,13 @@ kernels-check: ## build and run plain kernels from all installed packages linux-
 	$(TESTS) tests/system/test_other_kernels.py
 
 bpf-check: export AIRTCP_TEST_BPF := 1
-bpf-check: ## select ACK policies with BPF on x86-64 with lockdep; MPTCP; no-op hooks of TCP
-	$(TESTS) tests/system/test_bpf.py tests/system/test_no_op_hooks.py
+bpf-check: ## select ACK policies with BPF, and policies in BPF, on x86-64; MPTCP; no-op hooks of TCP
+	$(TESTS) tests/system/test_bpf.py tests/system/test_bpf_policies.py tests/system/test_no_op_hooks.py
+
+bpf-soak: export AIRTCP_TEST_BPF := 1
+bpf-soak: export AIRTCP_BPF_SOAK := $(or $(filter-out 100000,$(CONNECTIONS)),20000)
+bpf-soak: ## 20,000 connections while ACK policies in BPF are replaced 1,000 times; CONNECTIONS=400
+	$(TESTS) -k replaced tests/system/test_bpf_policies.py
 
 selftests: ## the kernel's own TCP tests, on plain Linux and on ours
 	$(VERIFY) tests/verification/selftests.py

@@ -1,15 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# soak.sh CONNECTIONS FLOWS PAUSE: short connections and bulk flows between pairs of namespaces,
-# while sockets, routes and namespaces change their ACK policy, modules are unloaded, and other
+# soak.sh CONNECTIONS FLOWS PAUSE [REPLACEMENTS]: short connections and bulk flows between pairs of
+# namespaces, while sockets, routes and namespaces change their ACK policy, modules are unloaded, and other
 # namespaces with their own connections are added and deleted, with PAUSE seconds between two
 # changes. At the end, no object may be left.
 #
+# With REPLACEMENTS, policies in BPF (bpf/*.o) are among them, and are replaced at least this often
+# by bpf_replace.
+#
 # Writes, with a name and a number on each line: load (by soak.c), settings, modules, namespaces,
-# counters (of the kernel), left (objects more than before); and lockdep, leaks, dmesg.txt.
+# counters (of the kernel), replaced, left (objects more than before); and lockdep, leaks, dmesg.txt.
 connections=$1
 flows=$2
 pause=$3
+replacements=${4:-0}
 
 pairs="1 2 3 4"
 over=/tmp/over
@@ -144,9 +148,18 @@ more_than_before() {
 		[ $more -le 0 ] || echo "$cache $more"
 	done </tmp/before
 }
+# Prints the policies in BPF that are left. bpftool loads programs of other types itself.
+bpf_objects() {
+	[ "$replacements" != 0 ] || return 0
+	bpftool prog show | grep struct_ops
+	bpftool map show | grep struct_ops
+}
 nothing_left() {
 	delete_empty_namespace
-	more_than_before >left
+	{
+		more_than_before
+		bpf_objects
+	} >left
 	[ ! -s left ]
 }
 
@@ -170,6 +183,13 @@ must ip netns exec s-3 ethtool -K eth0 tso off gso off gro off
 must ip netns exec c-3 ethtool -K eth0 tso off gso off gro off
 
 helpers=
+if [ "$replacements" != 0 ]; then
+	must cp bpf/*.o bpf_replace /tmp
+	/tmp/bpf_replace $over "$replacements" 100 /tmp/bpf_*.o >replaced &
+	helpers="$helpers $!"
+	wait_until 120 "the BPF programs are loaded" grep -q ready replaced
+	for file in bpf/*.o; do policies="$policies $(basename "$file" .o)"; done
+fi
 for pair in $pairs; do
 	# shellcheck disable=SC2086 # one word each
 	ip netns exec "s-$pair" python3 -B /tmp/soak_settings.py $quiet $over "$pause" \

@@ -55,15 +55,24 @@ def figures(path: Path) -> Counter[str]:
 
 
 def soak(
-    built: Kernel, tools: GuestTools, directory: Path, connections: int, *parameters: str
+    built: Kernel,
+    tools: GuestTools,
+    directory: Path,
+    connections: int,
+    *parameters: str,
+    flows: int = FLOWS,
+    replacements: int = 0,
 ) -> GuestResult:
+    """Run soak.sh. replacements: of policies in BPF, which are in directory/bpf."""
     for name in ("soak.sh", "soak_settings.py"):
         shutil.copy(GUEST / name, directory)
     write_bounds(directory / "bounds")
     copy_helpers(directory)
     compile_program(directory / "soak", GUEST / "soak.c", "-pthread")
-    (directory / "plan.sh").write_text(f"exec sh ./soak.sh {connections} {FLOWS} {PAUSE_S}\n")
-    limit_s = 900 + connections / 5
+    (directory / "plan.sh").write_text(
+        f"exec sh ./soak.sh {connections} {flows} {PAUSE_S} {replacements}\n"
+    )
+    limit_s = 900 + connections / 5 + 10 * replacements
     # Separate slab caches, because their objects are counted.
     parameters = ("slab_nomerge", *parameters)
     return qemu.boot(
@@ -88,6 +97,26 @@ def test_policies_pass_their_unit_tests(
     assert [name for verdict, name in suites if verdict != "ok"] == []
 
 
+def figures_of_silent_soak(
+    result: GuestResult, directory: Path, connections: int, *parameters: str
+) -> Counter[str]:
+    """The figures of the load, after checking that no tool of the kernel reported anything."""
+    assert splats(result.console) == []
+    assert result.status == "ok", result.reason
+    # kmemleak reports that it was disabled.
+    lines = splats(directory / "dmesg.txt")
+    assert [line for line in lines if "leak detector disabled" not in line] == []
+    assert (directory / "left").read_text() == ""
+    if parameters != UNCHECKED:
+        assert (directory / "leaks").read_text() == ""
+    # lockdep turns itself off after its first report, or when its tables are full.
+    assert re.search(r"^ debug_locks: +1$", (directory / "lockdep").read_text(), re.M)
+    load = figures(directory / "load")
+    assert load["finished"] == connections
+    assert load["broken"] == load["stalled"] == 0
+    return load
+
+
 def rounds() -> dict[str, tuple[int, tuple[str, ...]]]:
     """Connections and kernel parameters of each guest; the first searches for leaks."""
     long = {
@@ -107,21 +136,9 @@ def test_policies_switch_unload_and_vanish_under_load(
     parameters: tuple[str, ...],
 ) -> None:
     result = soak(checked_kernel, tools, tmp_path, connections, *parameters)
-    assert splats(result.console) == []
-    assert result.status == "ok", result.reason
-    # kmemleak reports that it was disabled.
-    lines = splats(tmp_path / "dmesg.txt")
-    assert [line for line in lines if "leak detector disabled" not in line] == []
-    assert (tmp_path / "left").read_text() == ""
-    if parameters != UNCHECKED:
-        assert (tmp_path / "leaks").read_text() == ""
-    # lockdep turns itself off after its first report, or when its tables are full.
-    assert re.search(r"^ debug_locks: +1$", (tmp_path / "lockdep").read_text(), re.M)
+    load = figures_of_silent_soak(result, tmp_path, connections, *parameters)
 
     # All of these events occurred.
-    load = figures(tmp_path / "load")
-    assert load["finished"] == connections
-    assert load["broken"] == load["stalled"] == 0
     assert load["switched"] > connections
     assert load["bulk_bytes"] > 1000 * connections
     settings = figures(tmp_path / "settings")

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""ACK policies in BPF: registers them with bpftool, uses and removes them; prints JSON.
+
+Runs in a guest as root, in a directory with good/*.o, bad/*.o, ackpol_replay.ko, and the arrivals
+for each policy in replay-NAME.
+"""
+
+import json
+import re
+import socket
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from bpf_policies import SOL_TCP, SYSCTL, TCP_ACK_POLICY, available, pair, policy, transfer
+
+NAMES = ("aad", "auto", "count")
+
+
+def bpftool(*arguments: str) -> tuple[int, str]:
+    done = subprocess.run(["bpftool", *arguments], capture_output=True, text=True)
+    return done.returncode, (done.stdout + done.stderr)[-4000:]
+
+
+def namespace() -> str:
+    return (SYSCTL / "tcp_ack_policy").read_text().strip()
+
+
+def try_bad() -> dict[str, Any]:
+    results: dict[str, Any] = {}
+    for path in sorted(Path("bad").glob("*.o")):
+        results[path.stem] = bpftool("struct_ops", "register", str(path))
+    results["available"] = available()
+    return results
+
+
+def try_good(name: str) -> dict[str, Any]:
+    """Use a policy of the namespace, and remove it while a connection has it."""
+    full = f"bpf_{name}"
+    result: dict[str, Any] = {"register": bpftool("struct_ops", "register", f"good/{full}.o")}
+    result["again"] = bpftool("struct_ops", "register", f"good/{full}.o")[1]
+    (SYSCTL / "tcp_ack_policy").write_text(full)
+    with pair() as (client, server):
+        result["ends"] = [policy(client), policy(server)]
+        result["bytes"] = transfer(client, server, 200, 2000)
+        (SYSCTL / "tcp_ack_policy").write_text("default")
+        client.setsockopt(SOL_TCP, TCP_ACK_POLICY, b"default")
+        result["back"] = [policy(client), policy(server)]
+        (SYSCTL / "tcp_ack_policy").write_text(full)
+        result["unregister"] = bpftool("struct_ops", "unregister", "name", full)
+        result["after"] = [namespace(), full in available(), policy(server)]
+        result["bytes after"] = transfer(client, server, 200, 2000)
+        try:
+            client.setsockopt(SOL_TCP, TCP_ACK_POLICY, full.encode())
+        except OSError as error:
+            result["errno"] = error.errno
+    return result
+
+
+def replay(name: str) -> dict[str, Any]:
+    """The counts of ackpol_replay for the module and the programs."""
+    subprocess.run(["modprobe", f"tcp-ackpol-{name}"], check=True)
+    bpftool("struct_ops", "register", f"good/bpf_{name}.o")
+    subprocess.run(["insmod", "ackpol_replay.ko", f"policies={name},bpf_{name}"], check=True)
+    with Path("/proc/ackpol_replay").open("wb", buffering=0) as file:
+        data = Path(f"replay-{name}").read_bytes()
+        for at in range(0, len(data), 40 * 1000):
+            file.write(data[at : at + 40 * 1000])
+    text = Path("/proc/ackpol_replay").read_text()
+    subprocess.run(["rmmod", "ackpol_replay"], check=True)
+    bpftool("struct_ops", "unregister", "name", f"bpf_{name}")
+    counts = {key: int(value) for key, value in re.findall(r"^(\w+) (\d+)$", text, re.M)}
+    return {**counts, "first": text.splitlines()[-1]}
+
+
+def main() -> None:
+    results: dict[str, Any] = {"bad": try_bad()}
+    results |= {name: try_good(name) for name in NAMES}
+    results |= {f"replay {name}": replay(name) for name in NAMES}
+    print(json.dumps(results))
+
+
+if __name__ == "__main__":
+    socket.setdefaulttimeout(60)
+    main()
