@@ -17,11 +17,11 @@
 #ifndef TCP_ACK_POLICY
 #define TCP_ACK_POLICY	47
 #endif
-#ifndef ENOTSUPP
-#define ENOTSUPP	524
-#endif
 
 #define NAME_MAX_LEN	16
+
+/* An error of the kernel that user space has no name for */
+#define NOT_SUPPORTED	524
 
 static const unsigned int total_bytes = 1024 * 1024;
 
@@ -209,7 +209,7 @@ static void test_unsupp(void)
 		return;
 
 	err = bpf_ackpol_unsupp__load(skel);
-	ASSERT_EQ(err, -ENOTSUPP, "load");
+	ASSERT_EQ(err, -NOT_SUPPORTED, "load");
 	bpf_ackpol_unsupp__destroy(skel);
 }
 
