@@ -15,7 +15,8 @@ CHECKPATCH := $(CACHE)/kernel/work-*/linux/scripts/checkpatch.pl
 	kcsan series-check deb-check packages-check bpf-check bpf-soak ackhold-check chroot-check kernels-check \
 	interrupts selftests bench bench-peer \
 	bench-reports bench-sweeps \
-	instructions delivery bianchi growth hardware tsq-paper tables man plan-hashes tournament wheel packages lock clean distclean
+	instructions delivery bianchi growth hardware tsq-paper tables man findings plan-hashes tournament wheel packages \
+	lock clean distclean
 
 help: ## this list
 	@sed -En 's/^([a-z-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 16
@@ -186,6 +187,9 @@ tables: ## write the tables of docs/reference/experiments.md from the schema
 
 plan-hashes: ## record the hash of the plan of every case in experiments/, after a change of plans
 	$(PYTHON) -P tests/unit/test_plan_hashes.py
+
+findings: ## make the five reports of docs/reference/figures.md, and write their first sentences there
+	$(PYTHON) -P tests/system/test_docs.py
 
 man: ## write the manual page docs/reference/airtcp.1 from the command line's help
 	python=$$(lab/python.sh test) && PYTHONPATH=lab "$$python" -P tests/unit/test_man_page.py

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ from airtcp.kernel.image import Kernel
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+FINDINGS = ROOT / "docs/reference/figures.md"
 
 # The commands of README.md are part of `make test`, those of other pages of `make test-all`.
 QUICK = {"README.md"}
@@ -42,6 +45,26 @@ def findings(page: Path) -> list[tuple[str, str]]:
     ]
 
 
+def finding_of(report: Path) -> str:
+    """The first sentence of a page."""
+    [sentence] = re.findall(r'<p class="finding">(.*?)</p>', html.unescape(report.read_text()))
+    return sentence
+
+
+def record_findings(page: Path) -> None:
+    """Make the reports again, and write their first sentences below the commands."""
+    for command in commands(page):
+        if any(directory in command for directory, _ in findings(page)):
+            subprocess.run(command, shell=True, cwd=ROOT, check=True)
+    text = page.read_text()
+    for directory, _ in findings(page):
+        lines = textwrap.wrap(finding_of(ROOT / directory / "report.html"), 120)
+        quote = "".join(f"> {line}\n" for line in lines)
+        before, command, after = text.partition(f"./airtcp report {directory}\n```\n\n")
+        text = before + command + quote + re.sub(r"\A(?:> .*\n)+", "", after)
+    page.write_text(text)
+
+
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("docs") / "airtcp"
@@ -66,12 +89,15 @@ def test_every_command_works(lab_kernel: Kernel, copy: Path, page: Path) -> None
         assert done.returncode == 0, f"{command}\n{done.stderr}"
         assert done.stdout.strip(), command
     for directory, sentence in findings(page):
-        report = html.unescape((copy / directory / "report.html").read_text())
-        assert f'<p class="finding">{sentence}</p>' in report
+        assert finding_of(copy / directory / "report.html") == sentence
 
 
 def test_the_first_sentences_of_five_reports_are_documented() -> None:
-    found = findings(ROOT / "docs/reference/figures.md")
+    found = findings(FINDINGS)
     names = ("demo", "tsq-size", "rrul", "web", "two-access-points")
     assert [directory for directory, _ in found] == [f"results/first-{name}" for name in names]
     assert all(sentence.endswith(".") for _, sentence in found)
+
+
+if __name__ == "__main__":
+    record_findings(FINDINGS)
