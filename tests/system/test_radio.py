@@ -13,6 +13,7 @@ from airtcp.backends.guesttools import GuestTools
 from airtcp.files.airsim import ampdu_sizes
 from airtcp.kernel.image import Kernel
 from airtcp.parameters import Parameters
+from airtcp.parameters.quantity import Plain
 from airtcp.testbed.addresses import radio_mac
 
 HT = Parameters().replace(
@@ -277,7 +278,7 @@ def test_access_point_sends_to_a_station_at_its_own_rate(
     guest_run: Run, rate: Rate, keys: str
 ) -> None:
     """One stream and 20 MHz, or 802.11a, in a cell with two streams and 40 MHz."""
-    plain = {"width": "20MHz", "streams": 1, "guard_interval": "800ns", "mcs": 3}
+    plain: dict[str, Plain] = {"width": "20MHz", "streams": 1, "guard_interval": "800ns", "mcs": 3}
     if rate.format is Format.OFDM:
         plain |= {"standard": "802.11a", "preset": "wifi-11a"}
     cells = [Cell("ap", ["sta", "other"], HT, {"other": HT.replace(plain)})]

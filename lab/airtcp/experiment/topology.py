@@ -69,8 +69,18 @@ class _Associated(NodeParameters):
 
 
 class Station(
-    *(Stage, SlowHost, Access, Absence, Place, Errors, Radio, Capability),
-    *(Host, Sender, AckPolicy, _Associated),
+    Stage,
+    SlowHost,
+    Access,
+    Absence,
+    Place,
+    Errors,
+    Radio,
+    Capability,
+    Host,
+    Sender,
+    AckPolicy,
+    _Associated,
 ):
     """A host with a radio, or with a cable to its access point."""
 
