@@ -89,9 +89,21 @@ static void tcp_ackpol_start_timer(struct sock *sk)
 	hrtimer_start(timer, expires, HRTIMER_MODE_ABS_PINNED_SOFT);
 }
 
+/* Has the timer fired while the socket was locked? Then its handler waits for
+ * the lock, or, as a process owns the socket, has left the work to
+ * tcp_release_cb(). Both call __tcp_ackpol_expire().
+ *
+ * The handler sets the flag before it ends, so test the flag last.
+ */
+static bool tcp_ackpol_timer_fired(const struct sock *sk)
+{
+	return hrtimer_active(&tcp_sk(sk)->compressed_ack_timer) ||
+	       test_bit(TCP_DELACK_TIMER_DEFERRED, &sk->sk_tsq_flags);
+}
+
 /*
  * With CONFIG_TCP_ACKPOL_DEBUG: a pending ACK must have a timer that fires
- * within the bound
+ * within the bound, or has just fired
  */
 static void tcp_ackpol_check_bound(struct sock *sk)
 {
@@ -104,9 +116,12 @@ static void tcp_ackpol_check_bound(struct sock *sk)
 		return;
 
 	latest = tcp_ackpol_ktime(tcp_ackpol_latest_us(sk));
-	if (hrtimer_is_queued(timer) &&
-	    !ktime_after(hrtimer_get_expires(timer), latest))
+	if (hrtimer_is_queued(timer)) {
+		if (!ktime_after(hrtimer_get_expires(timer), latest))
+			return;
+	} else if (tcp_ackpol(sk)->deadline_us && tcp_ackpol_timer_fired(sk)) {
 		return;
+	}
 
 	/* The delayed ACK timer counts jiffies, from the end of this one */
 	WARN_ONCE(!(icsk->icsk_ack.pending & ICSK_ACK_TIMER) ||
