@@ -6,6 +6,7 @@ import itertools
 import json
 from pathlib import Path
 
+import pytest
 from guests import TIME_LIMIT_S
 
 from airtcp.backends.guesttools import GuestTools
@@ -29,10 +30,12 @@ wait $watch
 SYN_FIN = 2
 
 
+# Other versions of Linux do not have /proc/tcp_watch, and sock_diag is asked.
+@pytest.mark.parametrize("before", ["", "mount -t tmpfs none /proc\n"], ids=["kernel", "sock_diag"])
 def test_samples_are_regular_and_final_counters_exact(
-    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, before: str
 ) -> None:
-    (tmp_path / "plan.sh").write_text(PLAN)
+    (tmp_path / "plan.sh").write_text(before + PLAN)
     result = boot(lab_kernel, tools, tmp_path, seed=1, timeout_wall_s=TIME_LIMIT_S)
     assert result.status == "ok", result.reason
     with (tmp_path / "watch.csv").open() as file:
@@ -54,3 +57,18 @@ def test_samples_are_regular_and_final_counters_exact(
     assert 20e6 < int(received["bytes_received"]) <= iperf3["end"]["sum_sent"]["bytes"] + SYN_FIN
     assert int(sent["data_segs_out"]) >= int(received["data_segs_in"])
     assert int(sent["retrans"]) == iperf3["end"]["sum_sent"]["retransmits"]
+
+
+def test_wrong_settings_of_the_kernels_samples_are_refused(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
+) -> None:
+    (tmp_path / "plan.sh").write_text(
+        "for text in '' 0 '0 1 2' '1000 1' '1000 x 2' '-1 1 2' '1000 1 65536 '"
+        " 10000000000000000000000000000000000000000000000000000000000000000; do\n"
+        "    if echo \"$text\" >/proc/tcp_watch; then echo \"accepted: $text\" >>wrong; fi\n"
+        "done 2>/dev/null\n"
+        "if cat /proc/tcp_watch; then echo read without settings >>wrong; fi\n"
+        "cat wrong 2>/dev/null && exit 1 || exit 0\n"
+    )
+    result = boot(lab_kernel, tools, tmp_path, seed=1, timeout_wall_s=TIME_LIMIT_S)
+    assert result.status == "ok", (result.reason, (tmp_path / "console.log").read_text())

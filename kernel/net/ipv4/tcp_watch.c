@@ -193,8 +193,7 @@ static ssize_t tcp_watch_write(struct file *file, const char __user *from,
 			       size_t len, loff_t *ppos)
 {
 	struct tcp_watch_file *watch = file->private_data;
-	u16 first_port, last_port;
-	u64 interval_ns;
+	u64 interval_ns, first_port, last_port;
 	char text[64];
 
 	if (len >= sizeof(text))
@@ -202,8 +201,9 @@ static ssize_t tcp_watch_write(struct file *file, const char __user *from,
 	if (copy_from_user(text, from, len))
 		return -EFAULT;
 	text[len] = 0;
-	if (sscanf(text, "%llu %hu %hu", &interval_ns, &first_port,
-		   &last_port) != 3 || !interval_ns || interval_ns > S64_MAX)
+	if (sscanf(text, "%llu %llu %llu", &interval_ns, &first_port,
+		   &last_port) != 3 || !interval_ns || interval_ns > S64_MAX ||
+	    first_port > last_port || last_port > U16_MAX)
 		return -EINVAL;
 	mutex_lock(&watch->lock);
 	watch->interval_ns = interval_ns;
