@@ -23,7 +23,7 @@ from airtcp.experiment.experiment import Case
 from airtcp.kernel.image import Kernel
 from airtcp.parameters import Parameters
 from airtcp.results import record
-from airtcp.sweep import batchjobs, certificates, cluster, clusterworker
+from airtcp.sweep import assignment, batchjobs, certificates, cluster, clusterworker
 from airtcp.sweep.jobprocess import RunOutput
 from airtcp.sweep.request import RunRequest, requests, run_directory
 from airtcp.sweep.sweep import Failure, Outcome, collect
@@ -140,13 +140,13 @@ def test_a_run_costs_no_question_about_all_workers(
 ) -> None:
     """The scheduler's answer grows with the number of workers."""
     asked: list[float] = []
-    ask = cluster._Workers._ask
+    ask = assignment.Workers._ask
 
-    def count(self: cluster._Workers) -> int:
+    def count(self: assignment.Workers) -> dict[str, int]:
         asked.append(time.monotonic())
         return ask(self)
 
-    monkeypatch.setattr(cluster._Workers, "_ask", count)
+    monkeypatch.setattr(assignment.Workers, "_ask", count)
     monkeypatch.setattr(cluster, "work", succeed)
     todo, outcome = run_sweep(scheduler, machine, tmp_path / "out", 40, [])
     assert sorted(job.seed for job in outcome.recorded) == [job.seed for job in todo]

@@ -44,7 +44,7 @@ class Observation(Workload, Path):
     tcp_sample_s: Annotated[float | None, duration(0.001, 60, "auto")] = parameter(
         "tcp_sample",
         None,
-        "interval at which the state of TCP is sampled; auto: 10ms, with more than 8 stations 100ms",
+        "interval at which the state of TCP is sampled; auto: 10ms, above 8 stations 100ms",
     )
     capture: Capture = parameter(
         "capture", (), "where packets are captured: off, or any of server,station,air"

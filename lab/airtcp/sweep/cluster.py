@@ -5,10 +5,8 @@ Workers return the files of runs, which are stored as if the runs had been done 
 """
 
 import logging
-import math
 import pickle
 import queue
-import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -28,13 +26,12 @@ from airtcp.paths import PROGRAM
 from airtcp.results import record
 from airtcp.results.record import RESULT_FILE, RunRecord
 from airtcp.sweep import batchjobs, certificates
+from airtcp.sweep.assignment import Workers
 from airtcp.sweep.certificates import Certificates
 from airtcp.sweep.clusterworker import (
     ArtifactPlugin,
     Task,
     WorkerError,
-    mismatches,
-    resources,
     work,
 )
 from airtcp.sweep.jobprocess import RunOutput
@@ -76,31 +73,113 @@ def events(
     kernel, tools = todo[0].kernel, todo[0].tools
     name = f"airtcp-{uuid.uuid4().hex}"
     with _connected(cluster, say) as client, _with_artifacts(client, kernel, tools, name):
-        workers = _Workers(client, cluster.where, say)
-        waiting = deque(enumerate(todo))
-        submitted: dict[Future[bytes], RunRequest] = {}
-        with _Store(out_dir, cluster.where) as store:
+        runs = _Runs(client, name, todo, Workers(client, say))
+        with _Store(client, out_dir, cluster.where) as store:
             try:
-                while waiting or submitted:
-                    # Each worker has as many runs waiting as it executes; Dask moves them to
-                    # workers that become idle. More would count as failed if their worker dies.
-                    places = max(1, 2 * workers.places())
-                    while waiting and len(submitted) < places:
-                        number, job = waiting.popleft()
-                        future = _submit(client, job, (name, number))
-                        submitted[future] = job
-                        store.when_done(future, job)
-                    ended = store.next(timeout_s=_POLL_S)
-                    if ended:
-                        future, end = ended
-                        job = submitted.pop(future)
-                        future.release()
-                        yield Event((), job, end)
+                while runs.left:
+                    if client.status != "running":
+                        raise _gone(cluster.where)
+                    for failed in runs.update():
+                        yield Event((), failed, _LOST)
+                    for run in runs.begin():
+                        store.when_done(run)
+                    if news := store.next(timeout_s=_POLL_S):
+                        run, end = news
+                        if end is None:
+                            runs.done(run)
+                        elif runs.stored(run):
+                            if isinstance(end, Exception):
+                                raise end
+                            yield Event((), run.job, end)
             finally:
-                client.cancel(list(submitted))
+                client.cancel(runs.futures)
 
 
-def _submit(client: Client, job: RunRequest, key: tuple[str, int]) -> "Future[bytes]":
+_ATTEMPTS = 4
+_LOST = Failure(f"{_ATTEMPTS} workers ended while they executed it")
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """A run that a worker executes, or whose files are being stored."""
+
+    job: RunRequest
+    number: int
+    attempt: int
+    address: str
+    future: "Future[bytes]"
+
+
+class _Runs:
+    """The runs of a sweep that have not ended."""
+
+    def __init__(
+        self, client: Client, name: str, todo: Sequence[RunRequest], workers: Workers
+    ) -> None:
+        self._client = client
+        self._name = name
+        self._waiting = deque((number, job, 1) for number, job in enumerate(todo))
+        self._workers = workers
+        self._executed: set[_Run] = set()
+        self._being_stored: set[_Run] = set()
+
+    @property
+    def left(self) -> bool:
+        return bool(self._waiting or self._executed or self._being_stored)
+
+    @property
+    def futures(self) -> "list[Future[bytes]]":
+        return [run.future for run in (*self._executed, *self._being_stored)]
+
+    def update(self) -> list[RunRequest]:
+        """Repeat the runs of workers that have left; returns those that have lost too many."""
+        self._workers.update()
+        failed = []
+        runs = (*self._executed, *self._being_stored)
+        for run in [run for run in runs if run.address not in self._workers]:
+            self.done(run)
+            self._being_stored.remove(run)
+            self._client.cancel([run.future])
+            if run.attempt < _ATTEMPTS:
+                self._waiting.appendleft((run.number, run.job, run.attempt + 1))
+            else:
+                failed.append(run.job)
+        return failed
+
+    def begin(self) -> Iterator[_Run]:
+        """Start runs on all free places.
+
+        Files that are to be stored are in the memory of workers: not more than one for each place.
+        """
+        room = max(_STORE_THREADS, self._workers.places)
+        while self._waiting and len(self._being_stored) < room:
+            address = self._workers.take()
+            if address is None:
+                return
+            number, job, attempt = self._waiting.popleft()
+            future = _submit(self._client, job, (self._name, number, attempt), address)
+            run = _Run(job, number, attempt, address, future)
+            self._executed.add(run)
+            yield run
+
+    def done(self, run: _Run) -> None:
+        """The worker can execute another one, while the files are stored."""
+        if run in self._executed:
+            self._executed.remove(run)
+            self._being_stored.add(run)
+            self._workers.give_back(run.address)
+
+    def stored(self, run: _Run) -> bool:
+        """Forget a run; False if it is being repeated, because its worker has left."""
+        known = run in self._being_stored
+        self._being_stored.discard(run)
+        run.future.release()
+        return known
+
+
+def _submit(
+    client: Client, job: RunRequest, key: tuple[str, int, int], address: str
+) -> "Future[bytes]":
     task = Task(
         key=key,
         kernel_version=job.kernel.version,
@@ -111,18 +190,19 @@ def _submit(client: Client, job: RunRequest, key: tuple[str, int]) -> "Future[by
         identity=job.identity,
         command=job.command,
     )
-    return client.submit(work, task, key=task.key, resources=dict.fromkeys(resources(), 1))
+    return client.submit(work, task, key=task.key, workers=[address])
 
 
 class _Store:
     """Stores the files of runs in parallel, because each file has to reach the disk."""
 
-    def __init__(self, out_dir: Path, where: str) -> None:
+    def __init__(self, client: Client, out_dir: Path, where: str) -> None:
+        self._client = client
         self._out_dir = out_dir
         self._where = where
         self._threads = ThreadPoolExecutor(_STORE_THREADS)
-        self._ended: queue.SimpleQueue[tuple[Future[bytes], RunRecord | Failure | Exception]]
-        self._ended = queue.SimpleQueue()
+        self._news: queue.SimpleQueue[tuple[_Run, RunRecord | Failure | Exception | None]]
+        self._news = queue.SimpleQueue()
 
     def __enter__(self) -> "_Store":
         return self
@@ -130,71 +210,31 @@ class _Store:
     def __exit__(self, *_: object) -> None:
         self._threads.shutdown(cancel_futures=True)
 
-    def when_done(self, future: "Future[bytes]", job: RunRequest) -> None:
+    def when_done(self, run: _Run) -> None:
         """Store the files of a run when it ends."""
 
         def begin(future: "Future[bytes]") -> None:
             with suppress(RuntimeError):  # the sweep has ended
-                self._threads.submit(self._store, future, job)
+                self._news.put((run, None))
+                self._threads.submit(self._store, run)
 
-        future.add_done_callback(begin)
+        run.future.add_done_callback(begin)
 
-    def _store(self, future: "Future[bytes]", job: RunRequest) -> None:
+    def _store(self, run: _Run) -> None:
         try:
-            self._ended.put((future, _end(future, job, self._out_dir, self._where)))
+            end = _end(self._client, run.future, run.job, self._out_dir, self._where)
+            self._news.put((run, end))
         except Exception as error:
-            self._ended.put((future, error))
+            self._news.put((run, error))
 
-    def next(self, timeout_s: float) -> "tuple[Future[bytes], RunRecord | Failure] | None":
-        """The next run that has ended and is stored; None after the timeout. Raises its error."""
+    def next(
+        self, timeout_s: float
+    ) -> "tuple[_Run, RunRecord | Failure | Exception | None] | None":
+        """The next run that has ended (None), or is stored or failed; None after the timeout."""
         try:
-            future, end = self._ended.get(timeout=timeout_s)
+            return self._news.get(timeout=timeout_s)
         except queue.Empty:
             return None
-        if isinstance(end, Exception):
-            raise end
-        return future, end
-
-
-class _Workers:
-    """The workers of a scheduler that can execute runs for this machine."""
-
-    def __init__(self, client: Client, where: str, say: Say) -> None:
-        self._client = client
-        self._where = where
-        self._say = say
-        self._reported: set[str] = set()
-        self._places = 0
-        self._asked = -math.inf
-
-    def places(self) -> int:
-        """Number of parallel runs. Raises AirtcpError if all workers have other versions.
-
-        Asks the scheduler once per second at most: it answers with everything about all workers.
-        """
-        if self._client.status != "running":
-            raise _gone(self._where)
-        now = time.monotonic()
-        if now >= self._asked + _POLL_S:
-            self._places = self._ask()
-            # An answer about a thousand workers takes a while; leave most of the time for runs.
-            self._asked = time.monotonic() + 10 * (time.monotonic() - now)
-        return self._places
-
-    def _ask(self) -> int:
-        workers = self._client.scheduler_info()["workers"]
-        wrong = {
-            address: f"the worker on {worker['host']} differs from this machine in "
-            f"{' and '.join(parts)} and gets no runs: install the same versions on both"
-            for address, worker in workers.items()
-            if (parts := mismatches(worker["resources"]))
-        }
-        if wrong and len(wrong) == len(workers):
-            raise AirtcpError(next(iter(wrong.values())))
-        for address in wrong.keys() - self._reported:
-            self._say(f"airtcp: {wrong[address]}")
-            self._reported.add(address)
-        return sum(workers[worker]["nthreads"] for worker in workers.keys() - wrong.keys())
 
 
 @contextmanager
@@ -250,7 +290,7 @@ def _with_artifacts(client: Client, kernel: Kernel, tools: GuestTools, name: str
 
 
 def _end(
-    future: "Future[bytes]", job: RunRequest, out_dir: Path, where: str
+    client: Client, future: "Future[bytes]", job: RunRequest, out_dir: Path, where: str
 ) -> RunRecord | Failure:
     if future.status == "cancelled":
         raise _gone(where)

@@ -108,7 +108,7 @@ class ArtifactPlugin(WorkerPlugin):
 class Task:
     """A run as sent to a worker. key: its name in Dask."""
 
-    key: tuple[str, int]
+    key: tuple[str, int, int]
     kernel_version: str
     kernel_hash: str
     tools: str
