@@ -64,8 +64,8 @@ def replay(name: str) -> dict[str, Any]:
     subprocess.run(["insmod", "ackpol_replay.ko", f"policies={name},bpf_{name}"], check=True)
     with Path("/proc/ackpol_replay").open("wb", buffering=0) as file:
         data = Path(f"replay-{name}").read_bytes()
-        for at in range(0, len(data), 40 * 1000):
-            file.write(data[at : at + 40 * 1000])
+        for at in range(0, len(data), 32 * 1000):
+            file.write(data[at : at + 32 * 1000])
     text = Path("/proc/ackpol_replay").read_text()
     subprocess.run(["rmmod", "ackpol_replay"], check=True)
     bpftool("struct_ops", "unregister", "name", f"bpf_{name}")

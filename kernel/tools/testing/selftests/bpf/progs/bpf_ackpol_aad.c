@@ -6,7 +6,7 @@
 
 char _license[] SEC("license") = "GPL";
 
-struct tcp_aad_params params = TCP_AAD_PARAMS_DEFAULT;
+static struct tcp_aad_params params = TCP_AAD_PARAMS_DEFAULT;
 
 SEC("struct_ops/aad_init")
 void BPF_PROG(aad_init, struct sock *sk)

@@ -9,7 +9,7 @@
 
 char _license[] SEC("license") = "GPL";
 
-struct tcp_auto_params params = TCP_AUTO_PARAMS_DEFAULT;
+static struct tcp_auto_params params = TCP_AUTO_PARAMS_DEFAULT;
 
 static bool was_idle(const struct tcp_ackpol *ap)
 {

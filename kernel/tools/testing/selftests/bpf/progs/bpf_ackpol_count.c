@@ -6,7 +6,7 @@
 
 char _license[] SEC("license") = "GPL";
 
-struct tcp_count_params params = TCP_COUNT_PARAMS_DEFAULT;
+static struct tcp_count_params params = TCP_COUNT_PARAMS_DEFAULT;
 
 SEC("struct_ops/count_ack_delay_us")
 u32 BPF_PROG(count_ack_delay_us, struct sock *sk)
