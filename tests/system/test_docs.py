@@ -47,8 +47,8 @@ def findings(page: Path) -> list[tuple[str, str]]:
 
 def finding_of(report: Path) -> str:
     """The first sentence of a page."""
-    [sentence] = re.findall(r'<p class="finding">(.*?)</p>', html.unescape(report.read_text()))
-    return sentence
+    [found] = re.finditer(r'<p class="finding">(.*?)</p>', html.unescape(report.read_text()))
+    return found[1]
 
 
 def record_findings(page: Path) -> None:
