@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from airtcp import atomicfile
 from airtcp.cache import cache_dir, locked, make_dir
-from airtcp.errors import AirtcpError, InputError
+from airtcp.errors import AirtcpError, InputError, reason
 from airtcp.paths import PACKAGE
 
 DESCRIPTION = "prebuilt.json"
@@ -81,7 +81,9 @@ def unpack(wheel: Path, say: Callable[[str], None]) -> Path:
         try:
             with zipfile.ZipFile(wheel) as archive:
                 _extract(archive, scratch)
-        except (OSError, zipfile.BadZipFile) as error:
+        except OSError as error:
+            raise InputError(f"{wheel}: {reason(error)}") from None
+        except zipfile.BadZipFile as error:
             raise InputError(f"{wheel}: cannot be read as a wheel: {error}") from None
         if not (scratch / DESCRIPTION).exists():
             raise InputError(f"{wheel}: contains no kernel: it was not made by `make wheel`")

@@ -32,6 +32,10 @@ run notes.txt | unknown experiment 'notes.txt'
 run SWEEP | unknown experiment
 run latin1.yaml | latin1.yaml
 run thesis-lan more | unrecognized arguments: more
+run thesis-lan --out '' | run: --out: '' is not a path
+demo --out '' | demo: --out: '' is not a path
+demo more | demo: unrecognized arguments: more
+kernel import '' | kernel import: WHEEL: '' is not a path
 run thesis-lan --seeds 0 | --seeds: '0' is not a positive integer
 run thesis-lan --seeds -1 | --seeds: '-1' is not a positive integer
 run thesis-lan --seeds 1.5 | --seeds: '1.5' is not a positive integer
@@ -185,7 +189,7 @@ worker tcp://127.0.0.1:8786 --jobs 0 | --jobs: '0' is not a positive integer
 kernel | kernel: the following arguments are required: VERB
 kernel make | kernel: VERB: 'make' is not allowed; allowed: build path import series deb openwrt
 kernel import | the following arguments are required: WHEEL
-kernel import none.whl | none.whl: cannot be read as a wheel
+kernel import none.whl | none.whl: No such file or directory
 kernel import notes.txt | notes.txt: cannot be read as a wheel
 kernel build --arch arm | kernel build: --arch: 'arm' is not allowed; allowed: um x86_64
 kernel build --policy empty | contains no Makefile

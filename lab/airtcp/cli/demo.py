@@ -4,7 +4,7 @@
 import argparse
 from pathlib import Path
 
-from airtcp.cli.options import Verbs
+from airtcp.cli.options import Verbs, path
 
 _RUN = (
     *("run", "thesis-lan", "--set", "ack_policy=default,aad,auto", "--set", "delay=0ms,10ms"),
@@ -22,7 +22,7 @@ def add(verbs: Verbs) -> None:
     demo.add_argument(
         "--out",
         metavar="DIR",
-        type=Path,
+        type=path,
         default=Path("results") / "demo",
         help="directory of the results (default: results/demo)",
     )

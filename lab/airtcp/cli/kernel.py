@@ -10,7 +10,7 @@ from airtcp.backends import guesttools
 from airtcp.cli.common import own_policy_of
 from airtcp.cli.kernels import build_one
 from airtcp.cli.messages import say
-from airtcp.cli.options import Verbs, add_kernel_source, add_kernels, add_policy
+from airtcp.cli.options import Verbs, add_kernel_source, add_kernels, add_policy, path
 from airtcp.errors import AirtcpError, InputError
 from airtcp.kernel import deb, image, openwrt, series
 from airtcp.kernel.image import Kernel
@@ -51,7 +51,7 @@ def _add_import(verbs: Verbs) -> None:
             "are used while this checkout has the same patches, configuration and sources."
         ),
     )
-    wheel.add_argument("wheel", metavar="WHEEL", type=Path, help="airtcp-*.whl")
+    wheel.add_argument("wheel", metavar="WHEEL", type=path, help="airtcp-*.whl")
     wheel.set_defaults(do=_kernel_import)
 
 
@@ -64,7 +64,7 @@ def _add_series(verbs: Verbs) -> None:
             "letter. To apply it: git am --empty=drop DIR/*.patch"
         ),
     )
-    patches.add_argument("directory", metavar="DIR", type=Path, help="a new or empty directory")
+    patches.add_argument("directory", metavar="DIR", type=path, help="a new or empty directory")
     patches.add_argument(
         "--topic",
         metavar="TOPIC",
@@ -96,13 +96,13 @@ def _add_deb(verbs: Verbs) -> None:
     packages.add_argument(
         "--config",
         metavar="FILE",
-        type=Path,
+        type=path,
         help="Linux .config to start from (default: the running kernel's, else the kernel's own)",
     )
     packages.add_argument(
         "--out",
         metavar="DIR",
-        type=Path,
+        type=path,
         default=Path("results") / "deb",
         help="directory for the packages (default: results/deb)",
     )
@@ -120,7 +120,7 @@ def _add_openwrt(verbs: Verbs) -> None:
             "configuration. docs/how-to/openwrt.md tells how to build them."
         ),
     )
-    packages.add_argument("directory", metavar="DIR", type=Path, help="a new or empty directory")
+    packages.add_argument("directory", metavar="DIR", type=path, help="a new or empty directory")
     packages.set_defaults(do=_kernel_openwrt)
 
 
@@ -179,6 +179,6 @@ def _kernel_deb(options: argparse.Namespace) -> int:
 
 
 def _kernel_openwrt(options: argparse.Namespace) -> int:
-    for path in openwrt.write(options.directory):
-        print(path)
+    for written in openwrt.write(options.directory):
+        print(written)
     return 0

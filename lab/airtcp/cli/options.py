@@ -12,6 +12,8 @@ Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def path(text: str) -> Path:
+    if not text:  # Path("") is the current directory
+        raise argparse.ArgumentTypeError("'' is not a path")
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -98,7 +100,7 @@ def add_policy(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--policy",
         metavar="DIR",
-        type=Path,
+        type=path,
         help="directory with your own ACK policies, like samples/ackpol: they are built into the "
         "kernel, and ack_policy accepts their names; use only code that you trust, because the "
         "Makefile is executed",
@@ -109,7 +111,7 @@ def add_kernel_source(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--kernel-source",
         metavar="DIR|TARBALL",
-        type=Path,
+        type=path,
         help="Linux 6.12.y source (default: Debian's linux-source-6.12)",
     )
 
@@ -119,7 +121,7 @@ def add_kernels(parser: argparse.ArgumentParser, *, several: bool = False) -> No
     parser.add_argument(
         "--kernel-source",
         metavar="DIR|TARBALL|REPOSITORY@REVISION",
-        type=Path,
+        type=path,
         action="append" if several else "store",
         default=None,
         help="Linux source (default: Debian's linux-source-6.12); versions other than 6.12, from "
