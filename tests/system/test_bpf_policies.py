@@ -92,13 +92,15 @@ def arrivals(count: int, seed: int) -> bytes:
         mss = rng.choice((536, 1000, 1448, 8948))
         timestamps = rng.choice((0, 2))
         now_us += int(10 ** rng.uniform(2, 6.5))
+        new = rng.choice((0, 8))
         for _ in range(rng.randrange(20, 5000)):
             within = rng.random() < 0.9
             now_us += int(rng.expovariate(1 / gap_us) * (0.1 if within else 10))
             segs = rng.choice((1, 1, 1, 2, 10, 44))
             lost = rng.random() < 0.003
             last = rng.randrange(1, mss) if rng.random() < 0.02 else mss
-            flags = (1 if lost else 0) | timestamps | (4 if rng.random() < 0.01 else 0)
+            flags = (1 if lost else 0) | timestamps | (4 if rng.random() < 0.01 else 0) | new
+            new = 0
             rcv_rtt_us = max(1, int(rtt_us + queue_us * rng.random()))
             srtt_us = rng.choice((0, rtt_us))
             records.append(

@@ -29,6 +29,7 @@ enum {
 	OUT_OF_ORDER	= BIT(0),	/* data is missing: it is acknowledged */
 	TIMESTAMPS	= BIT(1),
 	ANSWERED	= BIT(2),	/* data with an ACK is sent afterwards */
+	CONNECTED	= BIT(3),	/* the first data of another connection */
 };
 
 struct arrival {
@@ -87,6 +88,20 @@ static void send_ack(u64 us)
 	acks++;
 	due_us = 0;
 	compare(us, "ack_sent", 0, 0);
+}
+
+/* As after tcp_ackpol_attach() */
+static void connect_anew(int i)
+{
+	struct tcp_ackpol *ap = state(i);
+
+	if (ap->ops->release)
+		ap->ops->release(socks[i]->sk);
+	memset(ap->priv, 0, sizeof(ap->priv));
+	ap->arrival_us = 0;
+	ap->previous_us = 0;
+	if (ap->ops->init)
+		ap->ops->init(socks[i]->sk);
 }
 
 static void arrive(int i, const struct arrival *arrival)
@@ -149,6 +164,13 @@ static void replay_one(const struct arrival *arrival)
 {
 	if (due_us && due_us <= arrival->us)
 		send_ack(due_us);
+
+	if (arrival->flags & CONNECTED) {
+		if (due_us)
+			send_ack(due_us);
+		connect_anew(0);
+		connect_anew(1);
+	}
 
 	arrivals++;
 	arrive(0, arrival);
