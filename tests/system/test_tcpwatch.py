@@ -65,7 +65,7 @@ def test_wrong_settings_of_the_kernels_samples_are_refused(
     (tmp_path / "plan.sh").write_text(
         "for text in '' 0 '0 1 2' '1000 1' '1000 x 2' '-1 1 2' '1000 1 65536 '"
         " 10000000000000000000000000000000000000000000000000000000000000000; do\n"
-        "    if echo \"$text\" >/proc/tcp_watch; then echo \"accepted: $text\" >>wrong; fi\n"
+        '    if echo "$text" >/proc/tcp_watch; then echo "accepted: $text" >>wrong; fi\n'
         "done 2>/dev/null\n"
         "if cat /proc/tcp_watch; then echo read without settings >>wrong; fi\n"
         "cat wrong 2>/dev/null && exit 1 || exit 0\n"
