@@ -235,7 +235,15 @@ class _Values:
 
 APPLIED = {
     *("divack", "divack_spread", "divack_sender", "tso_rtt_log", "tsq", "tsq_burst"),
-    *("pacing_factor", "congestion_control", "initcwnd", "bbr_probe_up_gain", "nagle", "hystart", "sack"),
+    *(
+        "pacing_factor",
+        "congestion_control",
+        "initcwnd",
+        "bbr_probe_up_gain",
+        "nagle",
+        "hystart",
+        "sack",
+    ),
     *("timestamps", "initrwnd", "tcp_rmem_default", "tcp_rmem_max", "tcp_wmem_max", "gro", "gso"),
     *("gso_segments", "tso", "direction", "flows", "dscp", "duration", "baseline"),
     *("ping_interval", "capture", "capture_duration", "tcp_sample"),

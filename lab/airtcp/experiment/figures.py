@@ -304,8 +304,8 @@ Figure = Annotated[
 
 
 def tsq_packets(tsq: Plain) -> int | None:
-    """The limit of small queues in packets, paced or not; None if it is in another unit."""
-    match = re.fullmatch("([0-9]+)(?:packets|paced)", str(tsq))
+    """The limit of small queues in packets; None if it is in another unit."""
+    match = re.fullmatch("([0-9]+)packets", str(tsq))
     return int(match[1]) if match else None
 
 

@@ -65,7 +65,9 @@ def _write(given: str | None) -> str:
 
 def _shape() -> Json:
     limit = text(
-        r"[0-9]+(\.[0-9]+)?\s*(ns|us|ms|s|B|[kMG]B|[KMG]iB)|[0-9]+\s*(packets|paced)", "40packets", _ALLOWED
+        r"[0-9]+(\.[0-9]+)?\s*(ns|us|ms|s|B|[kMG]B|[KMG]iB)|[0-9]+\s*(packets|paced)",
+        "40packets",
+        _ALLOWED,
     )
     return either(limit, jsonschema.words(_WORDS))
 
