@@ -44,6 +44,9 @@ HEADINGS = {
     "flows": "flows {}",
     "ampdu_mpdus": "ampdu_mpdus {}",
     "formed_ppdus": "formed_ppdus {}",
+    "tsq_burst": "bursts {}",
+    "hystart_linux54": "hystart_linux54 {}",
+    "forget_cwnd_limited": "forget_cwnd_limited {}",
 }
 # Values of factors that have no effect; labels omit them.
 NEUTRAL = ("unlimited", "kernel", "preset")
@@ -86,6 +89,22 @@ TABLES = (
             ("ar9271", ("direction",)),
             ("qca6178", CONTROLS),
         )
+    ),
+    Table(
+        "tsq-kernel bursts",
+        "tsq-kernel",
+        ("tsq",),
+        ("tsq_burst", "formed_ppdus"),
+        (GOODPUT, MPDUS, PING, WINDOW),
+        {"congestion_control": "bbr_plain"},
+    ),
+    Table(
+        "tsq-kernel windows",
+        "tsq-kernel",
+        CONTROLS,
+        ("hystart_linux54", "forget_cwnd_limited"),
+        (GOODPUT, MPDUS, PING, WINDOW),
+        {"tsq": "1ms", "tsq_burst": "kernel"},
     ),
     Table("tsq-base-rtt", "tsq-base-rtt", CONTROLS, ("delay",)),
     *(
@@ -160,7 +179,7 @@ def _label(names: Sequence[str], values: Values) -> str:
             shown.append(HEADINGS[name].format(value))
         elif value not in NEUTRAL or len(names) == 1:
             shown.append(readable(value))
-    return ", ".join(shown)
+    return ", ".join(shown) or ", ".join(str(readable(value)) for value in values)
 
 
 def _cell(table: Table, runs: Sequence[RunRecord]) -> str:

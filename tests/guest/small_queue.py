@@ -100,10 +100,12 @@ def sysctl_texts() -> dict[str, Any]:
 
 
 def burst_texts() -> dict[str, Any]:
-    results = {"at first": BURST.read_text().strip(), "refused": {}}
+    results: dict[str, Any] = {"at first": BURST.read_text().strip()}
     BURST.write_text("1000000")
-    for text in ("-1", "1000001", "1 ms", "x"):
-        results["refused"][text] = refusal(lambda text=text: BURST.write_text(text))  # type: ignore[misc]
+    results["refused"] = {
+        text: refusal(lambda text=text: BURST.write_text(text))  # type: ignore[misc]
+        for text in ("-1", "1000001", "1ms", "x")
+    }
     results["kept"] = BURST.read_text().strip()
     enter("there")
     results["elsewhere"] = BURST.read_text().strip()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The limit of TCP small queues: its configuration and its effects."""
 
+import csv
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -138,7 +139,7 @@ def test_upload_is_much_slower_than_download(case: RunCase) -> None:
 
 @pytest.mark.parametrize("name", ["cubic", "bbr_plain"])
 def test_larger_queue_gives_larger_aggregates_and_latency(case: RunCase, name: str) -> None:
-    """The paper's result that plain BBR does not respond is not reproduced."""
+    """For plain BBR because its bursts last as long; the paper's does not respond."""
     small, large = (
         case("tsq-size", f"congestion_control={name}", f"tsq={tsq}") for tsq in ("1ms", "8ms")
     )
@@ -146,6 +147,38 @@ def test_larger_queue_gives_larger_aggregates_and_latency(case: RunCase, name: s
     assert large["goodput_mbps"] > 1.3 * small["goodput_mbps"]
     assert large["tcp_rtt_ms_p50"] > 2 * small["tcp_rtt_ms_p50"]
     assert large["ping_rtt_ms_p50"] > 2 * small["ping_rtt_ms_p50"]
+
+
+def test_plain_bbr_responds_less_to_the_limit_with_short_bursts(case: RunCase) -> None:
+    short, as_long = (
+        case("tsq-kernel", "congestion_control=bbr_plain", "tsq=16ms", f"tsq_burst={burst}")
+        for burst in ("1ms", "kernel")
+    )
+    assert short["cwnd_segments_mean"] < 0.5 * as_long["cwnd_segments_mean"]
+    assert short["ampdu_mpdus_mean"] < 0.5 * as_long["ampdu_mpdus_mean"]
+    assert short["ping_rtt_ms_p50"] < 0.7 * as_long["ping_rtt_ms_p50"]
+
+
+TCP_INFINITE_SSTHRESH = 0x7FFFFFFF
+OFFLOADS = ("gro=on", "gso=on", "tso=on", "gso_segments=kernel")
+
+
+def test_hystart_of_linux_5_4_ends_slow_start_earlier(case: RunCase, tmp_path: Path) -> None:
+    def first_ssthresh(linux54: str) -> int:
+        settings = ("congestion_control=cubic", "tsq=driver", "delay=20ms", *OFFLOADS)
+        case("tsq-kernel", *settings, f"hystart_linux54={linux54}")
+        [path] = tmp_path.glob(f"**/*hystart_linux54-{linux54}*/seed-1/tcp-station.csv")
+        with path.open() as file:
+            found = [int(row["ssthresh"]) for row in csv.DictReader(file)]
+        return next(value for value in found if value != TCP_INFINITE_SSTHRESH)
+
+    assert first_ssthresh("on") < 0.8 * first_ssthresh("off")
+
+
+def test_a_flow_that_forgets_its_limit_grows_more_slowly(case: RunCase) -> None:
+    path = ("congestion_control=cubic", "tsq=2ms", "delay=10ms", *OFFLOADS)
+    now, before = (case("tsq-kernel", *path, f"forget_cwnd_limited={on}") for on in ("off", "on"))
+    assert before["cwnd_segments_mean"] < now["cwnd_segments_mean"]
 
 
 def test_plain_bbr_responds_to_pacing(case: RunCase) -> None:
