@@ -27,6 +27,9 @@
  *                                  first segment if queues double the RTT: other
  *                                  stations have the medium
  *
+ * An ACK that is sent on an arrival is preceded by one for the data before, see
+ * tcp_auto_in_two().
+ *
  * With an RTT below 2 ms, as on most cables, nothing changes.  Timestamps count
  * milliseconds, so parts of a shorter RTT would not be known either.
  */
@@ -100,6 +103,8 @@ static u32 tcp_auto_ack_delay_us(struct sock *sk)
 	const struct tcp_ackpol *ap = tcp_ackpol(sk);
 	struct tcp_auto *state = tcp_ackpol_priv(sk);
 	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 last_seq = state->last_seq;
+	u32 delay_us = 0;
 
 	if (tcp_auto_was_idle(sk))
 		tcp_auto_start(state);
@@ -107,13 +112,18 @@ static u32 tcp_auto_ack_delay_us(struct sock *sk)
 	if (!state->interval_us)
 		return TCP_ACKPOL_AS_DEFAULT;
 
+	state->last_seq = tp->rcv_nxt;
 	if (!tcp_ackpol_exceeds(sk, 1))
 		return TCP_ACKPOL_DELACK;
 
-	if (tcp_auto_large(state, tp->rcv_nxt - tp->rcv_wup, ap->segs))
-		return 0;
+	if (!tcp_auto_large(state, tp->rcv_nxt - tp->rcv_wup, ap->segs))
+		delay_us = tcp_auto_delay_us(state, ap->first_us,
+					     ap->arrival_us);
 
-	return tcp_auto_delay_us(state, ap->first_us, ap->arrival_us);
+	if (!delay_us && tcp_auto_in_two(last_seq, tp->rcv_wup, tp->rcv_nxt))
+		tcp_ackpol_ack_before(sk, last_seq);
+
+	return delay_us;
 }
 
 static int tcp_auto_get_info(const struct sock *sk, struct sk_buff *skb)

@@ -59,6 +59,7 @@ struct tcp_auto_params {
  * @interval_us: from the first segment to its ACK, 0: as TCP without a policy
  * @pause_us: silence after which the ACK is sent
  * @latest_us: from the first segment to the ACK if nothing more arrives
+ * @last_seq: rcv_nxt at the last arrival
  */
 struct tcp_auto {
 	u64 round_us;
@@ -71,6 +72,7 @@ struct tcp_auto {
 	u32 interval_us;
 	u32 pause_us;
 	u32 latest_us;
+	u32 last_seq;
 };
 
 /* The sender may be in slow start: at the start, and after a pause */
@@ -215,6 +217,20 @@ static inline u32 tcp_auto_delay_us(const struct tcp_auto *state, u64 first_us,
 		return 0;
 
 	return min_t(u32, state->latest_us - waited_us, state->pause_us);
+}
+
+/* Does an ACK for data before @last_seq precede the ACK that is due?
+ *
+ * A sender measures the round trip time with the oldest segment that an ACK
+ * acknowledges, which waited for the whole interval. With two ACKs it also
+ * measures it with the last arrival, which did not wait, so that its average
+ * is that of all segments. Both are sent in one channel access.
+ */
+static inline bool tcp_auto_in_two(u32 last_seq, u32 acked, u32 rcv_nxt)
+{
+	u32 bytes = last_seq - acked;
+
+	return bytes && bytes < rcv_nxt - acked;
 }
 
 #endif /* _TCP_ACKPOL_AUTO_H */

@@ -249,6 +249,28 @@ static void test_delay(struct kunit *test)
 	}
 }
 
+static void test_first_ack_is_for_data_before_the_last_arrival(struct kunit *test)
+{
+	static const u32 starts[] = { 1, U32_MAX - 5 * MSS };
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(starts); i++) {
+		u32 acked = starts[i], rcv_nxt = acked + 10 * MSS;
+
+		KUNIT_EXPECT_TRUE(test, tcp_auto_in_two(acked + 9 * MSS, acked,
+							rcv_nxt));
+		KUNIT_EXPECT_TRUE(test, tcp_auto_in_two(acked + 1, acked,
+							rcv_nxt));
+		/* the last arrival was the only one */
+		KUNIT_EXPECT_FALSE(test, tcp_auto_in_two(acked, acked, rcv_nxt));
+		KUNIT_EXPECT_FALSE(test, tcp_auto_in_two(rcv_nxt, acked,
+							 rcv_nxt));
+		/* an ACK was sent since then */
+		KUNIT_EXPECT_FALSE(test, tcp_auto_in_two(acked - MSS, acked,
+							 rcv_nxt));
+	}
+}
+
 /* With a maximum below the minimum, the maximum holds */
 static void test_maximum_below_minimum(struct kunit *test)
 {
@@ -272,6 +294,7 @@ static struct kunit_case tcp_auto_cases[] = {
 	KUNIT_CASE(test_large_part_of_the_data_in_flight),
 	KUNIT_CASE(test_shortest_rtt),
 	KUNIT_CASE(test_delay),
+	KUNIT_CASE(test_first_ack_is_for_data_before_the_last_arrival),
 	KUNIT_CASE(test_maximum_below_minimum),
 	{}
 };
