@@ -46,23 +46,31 @@ u32 BPF_PROG(auto_ack_delay_us, struct sock *sk)
 	struct tcp_auto *state = ACKPOL_PRIV(struct tcp_auto, sk);
 	const struct tcp_ackpol *ap = tcp_ackpol(sk);
 	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 delay_us = 0;
+	u32 last_seq;
 
 	if (!state)
 		return TCP_ACKPOL_AS_DEFAULT;
 
+	last_seq = state->last_seq;
 	if (was_idle(ap))
 		tcp_auto_start(state);
 
 	if (!state->interval_us)
 		return TCP_ACKPOL_AS_DEFAULT;
 
+	state->last_seq = tp->rcv_nxt;
 	if (!bpf_tcp_ackpol_exceeds(sk, 1))
 		return TCP_ACKPOL_DELACK;
 
-	if (tcp_auto_large(state, tp->rcv_nxt - tp->rcv_wup, ap->segs))
-		return 0;
+	if (!tcp_auto_large(state, tp->rcv_nxt - tp->rcv_wup, ap->segs))
+		delay_us = tcp_auto_delay_us(state, ap->first_us,
+					     ap->arrival_us);
 
-	return tcp_auto_delay_us(state, ap->first_us, ap->arrival_us);
+	if (!delay_us && tcp_auto_in_two(last_seq, tp->rcv_wup, tp->rcv_nxt))
+		bpf_tcp_ackpol_ack_before(sk, last_seq);
+
+	return delay_us;
 }
 
 SEC(".struct_ops")
