@@ -229,7 +229,10 @@ def _verdict(
     if panic:
         return "panic", f"{panic} (console: {log})"
     if timed_out:
-        return "timeout", f"not finished after {timeout_wall_s:g} s of the host's time (console: {log})"
+        return (
+            "timeout",
+            f"not finished after {timeout_wall_s:g} s of the host's time (console: {log})",
+        )
     last_line = f"the console's last line is: {last} (console: {log})"
     if exit_code is None:
         early = f"was {hostlimits.ended_by(code)}" if code < 0 else f"ended early (code {code})"
