@@ -56,13 +56,20 @@ def port_of(version: str) -> ports.Port:
 
 @pytest.mark.parametrize(
     ("version", "directory"),
-    [("6.1.192", "6.1"), ("6.6.3", "6.1"), ("7.3.4", "7.3"), ("7.10.1", "7.3"), ("8.0.0", "7.3")],
+    [
+        ("6.1.192", "6.1"),
+        ("6.6.3", "6.1"),
+        ("7.2.13", "7.2"),
+        ("7.3.4", "7.3"),
+        ("7.10.1", "7.3"),
+        ("8.0.0", "7.3"),
+    ],
 )
 def test_a_version_has_the_port_of_the_closest_earlier_one(version: str, directory: str) -> None:
     assert port_of(version).fragments == (ports.PORTS / directory / "lab.config",)
 
 
-@pytest.mark.parametrize("version", ["6.12.9", "6.13.1", "7.2.9"])
+@pytest.mark.parametrize("version", ["6.12.9", "6.13.1", "7.1.9"])
 def test_from_6_12_to_the_next_port_the_changes_of_kernel_are_used(version: str) -> None:
     assert ports.port_of(version) is None
 
@@ -72,7 +79,7 @@ def test_only_6_12_has_policies() -> None:
     assert not any(map(ports.has_policies, ("6.1.192", "6.13.1", "7.3.4")))
 
 
-@pytest.mark.parametrize("version", ["6.1.192", "7.3.4"])
+@pytest.mark.parametrize("version", ["6.1.192", "7.2.13", "7.3.4"])
 def test_ports_change_nothing_of_tcp(version: str) -> None:
     touched = {file for step in port_of(version).changes for file in step.touched}
     assert not [file for file in touched if re.search(r"net/ipv[46]/|net/tcp\.h", file)]

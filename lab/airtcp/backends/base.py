@@ -229,10 +229,8 @@ def _verdict(
     if panic:
         return "panic", f"{panic} (console: {log})"
     if timed_out:
-        return (
-            "timeout",
-            f"not finished after {timeout_wall_s:g} s of the host's time (console: {log})",
-        )
+        limit = f"{timeout_wall_s:g} s of the host's time"
+        return "timeout", f"not finished after {limit} (console: {log})"
     last_line = f"the console's last line is: {last} (console: {log})"
     if exit_code is None:
         early = f"was {hostlimits.ended_by(code)}" if code < 0 else f"ended early (code {code})"

@@ -21,7 +21,7 @@ from airtcp.paths import REPOSITORY
 
 PORTS = REPOSITORY / "lab" / "ports"
 
-TESTED = ("6.1.192", "6.12.117", "7.3.4")
+TESTED = ("6.1.192", "6.12.117", "7.2.13", "7.3.4")
 """The versions that the laboratory has run."""
 
 _COMMON = "all"
