@@ -68,7 +68,9 @@ def build(image: Path, scratch: Path) -> Path:
         "DEBIAN/conffiles": b"/etc/sysctl.d/90-airtcp.conf\n",
         "etc/sysctl.d/90-airtcp.conf": _SETTINGS.encode(),
         f"{documents}/copyright": _COPYRIGHT.encode(),
-        f"{documents}/changelog.gz": gzip.compress(_CHANGELOG.format(**facts).encode(), mtime=0),
+        f"{documents}/changelog.Debian.gz": gzip.compress(
+            _CHANGELOG.format(**facts).encode(), mtime=0
+        ),
     }
     shutil.rmtree(scratch, ignore_errors=True)
     for name, content in files.items():
