@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy
 import pytest
-from guests import GUEST, TIME_LIMIT_S, Say, guest_output, splats
+from guests import GUEST, TIME_LIMIT_S, Say, copy_helpers, guest_output, splats
 
 from airtcp.backends import shell, uml
 from airtcp.backends.guesttools import GuestTools
@@ -235,7 +235,7 @@ def test_group_addressed_acks_are_not_answered(
 
 # Appended to the plan of a network: transfers of files under losses that depend on a seed.
 LOSSES = """\
-. /tmp/helpers.sh
+. ./helpers.sh
 ip netns exec server exchange -C cubic serve 100 {size} {seeds} & server=$!
 sleep 1
 must ip netns exec server python3 -S -B netem_losses.py eth0 10000 10000 {seeds} \\
@@ -250,6 +250,7 @@ def times_under_loss(
 ) -> Any:
     run_dir.mkdir()
     shutil.copy(GUEST / "netem_losses.py", run_dir)
+    copy_helpers(run_dir)
     script = LOSSES.format(seeds=SEEDS, size=150_000)
     (run_dir / "plan.sh").write_text(f"{shell.render(network.plan(testbed(parameters)))}\n{script}")
     result = uml.boot(kernel, tools, run_dir, seed=1, timeout_wall_s=900)
@@ -287,7 +288,7 @@ def test_default_filter_does_not_slow_recovery(
 
 # The same over the air, then the counters of mac80211.
 COUNTS = """\
-. /tmp/helpers.sh
+. ./helpers.sh
 ip netns exec server exchange -C cubic serve 100 5000000 1 & server=$!
 sleep 1
 must ip netns exec station exchange -C cubic fetch 10.0.0.1 100 5000000 1
@@ -305,6 +306,7 @@ def test_mac80211_counts_dropped_acks_of_radios_and_stations(
     (tmp_path / "plan.sh").write_text(
         f"{shell.render(network.plan(testbed(parameters)))}\n{COUNTS}"
     )
+    copy_helpers(tmp_path)
     result = uml.boot(lab_kernel, tools, tmp_path, seed=1, timeout_wall_s=TIME_LIMIT_S)
     assert result.status == "ok", result.reason
     lines = (tmp_path / "radios.txt").read_text().splitlines()

@@ -77,8 +77,9 @@ def test_every_workload_class_and_direction_is_measured(run: Runs) -> None:
     flows = {flow.name: flow for flow in result.flows}
     pairs = ("far-laptop", "laptop-far")
     assert list(flows)[:8] == [f"{pair}-{name}" for pair in pairs for name in CLASSES]
-    for pair in pairs:  # the classes of lower priority starve
-        assert min(flows[f"{pair}-{name}"].goodput_mbps or 0 for name in ("cs5", "ef")) > 0.5
+    for pair in pairs:  # the classes of lower priority may starve
+        goodputs = [flows[f"{pair}-{name}"].goodput_mbps for name in CLASSES]
+        assert None not in goodputs and (goodputs[-1] or 0) > 0.5
         assert [flows[f"{pair}-{name}"].service for name in CLASSES] == ["BE", "BK", "CS5", "EF"]
     assert [flow.workload for flow in list(flows.values())[8:]] == [
         *("web", "request_response", "transfer")

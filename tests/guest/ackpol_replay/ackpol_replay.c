@@ -245,9 +245,9 @@ static int open_all(void)
 				       IPPROTO_TCP, &socks[i]);
 		if (ret)
 			return ret;
-		ret = tcp_setsockopt(socks[i]->sk, SOL_TCP, TCP_ACK_POLICY,
-				     KERNEL_SOCKPTR(policies[i]),
-				     strlen(policies[i]));
+		ret = sock_common_setsockopt(socks[i], SOL_TCP, TCP_ACK_POLICY,
+					     KERNEL_SOCKPTR(policies[i]),
+					     strlen(policies[i]));
 		if (ret)
 			return ret;
 		if (!state(i))

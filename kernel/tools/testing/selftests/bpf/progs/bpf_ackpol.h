@@ -62,7 +62,10 @@ struct rb_root {
 };
 
 struct sk_buff;
-struct sock;
+
+/* Complete, because libbpf takes no declaration for a structure of the kernel */
+struct sock {
+};
 
 struct tcp_ackpol {
 	u64 arrival_us;
