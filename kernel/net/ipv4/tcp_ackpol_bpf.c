@@ -103,8 +103,10 @@ __bpf_kfunc u32 bpf_tcp_ackpol_rtt_us(const struct sock *sk)
  * bpf_tcp_ackpol_exceeds() - are more than this many segments unacknowledged?
  * @sk: the socket that the hook was called for
  * @segs: full segments; TCP itself acknowledges more than one
+ *
+ * Return: 1 or 0. Not a bool: programs read 32 bits, of which it has 8.
  */
-__bpf_kfunc bool bpf_tcp_ackpol_exceeds(const struct sock *sk, u32 segs)
+__bpf_kfunc int bpf_tcp_ackpol_exceeds(const struct sock *sk, u32 segs)
 {
 	return tcp_ackpol_exceeds(sk, segs);
 }
