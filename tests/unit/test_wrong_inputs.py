@@ -42,6 +42,8 @@ run thesis-lan --seeds 1.5 | --seeds: '1.5' is not a positive integer
 run thesis-lan --seeds ٣ | --seeds: '٣' is not a positive integer
 run thesis-lan --seeds | --seeds: expected one argument
 run thesis-lan --jobs none | --jobs: 'none' is not a positive integer
+run thesis-lan --quick --set delay=0ms | --quick: selects cases and their duration; not allowed
+run thesis-lan --quick --duration 2s | --quick: selects cases and their duration; not allowed
 run thesis-lan --quick --full | --full: not allowed with argument --quick
 run thesis-lan --out | --out: expected one argument
 run thesis-lan --out /dev/null | --out /dev/null: is a file

@@ -171,4 +171,10 @@ def _run_all(options: argparse.Namespace, policy: OwnPolicy | None) -> int:
 
 
 def _cases(options: argparse.Namespace, experiment: Experiment) -> list[Case]:
-    return catalogue.quick(experiment) if options.quick else experiment.cases(settings_of(options))
+    if not options.quick:
+        return experiment.cases(settings_of(options))
+    if options.set or options.duration is not None:
+        raise InputError(
+            "--quick: selects cases and their duration; not allowed with --set or --duration"
+        )
+    return catalogue.quick(experiment)

@@ -95,10 +95,19 @@ class TcpConnections:
 def read_connections(run_dir: Path, node: str) -> TcpConnections:
     """Read tcp-NODE.csv; the server's has the connections of all stations."""
     path = run_dir / f"tcp-{node}.csv"
-    return _connections(path, read_text(path))
+    text = read_text(path)
+    known = _already_read(run_dir)
+    if node not in known or known[node][0] != text:
+        known[node] = (text, _connections(path, text))
+    return known[node][1]
 
 
-@lru_cache(maxsize=2)  # metrics, series.csv and run.flent.gz need the same two files
+@lru_cache(maxsize=1)  # metrics, series.csv and run.flent.gz need the same files
+def _already_read(run_dir: Path) -> dict[str, tuple[str, TcpConnections]]:
+    """The text and the connections of each node of a run, filled by read_connections()."""
+    return {}
+
+
 def _connections(path: Path, text: str) -> TcpConnections:
     reader = csv.reader(io.StringIO(text))
     columns = next(reader, [])
