@@ -7,7 +7,7 @@ A second signal must not abort the clean-up and the writing of results that the 
 import atexit
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 
@@ -26,6 +26,17 @@ def at_start() -> None:
     atexit.register(_at_exit)  # before all others, so that it is called after them
     # ./airtcp blocks SIGINT while Python starts.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+
+
+def note(received: list[int]) -> None:
+    """From now on the first SIGINT or SIGTERM is appended to the list; a second exits at once."""
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        if received:
+            _end_at_once(number, frame)
+        received.append(number)
+
+    _handle(handle, (signal.SIGINT, signal.SIGTERM))
 
 
 def install() -> None:
@@ -107,8 +118,11 @@ def _at_exit() -> None:
         os._exit(CODE)
 
 
-def _handle(handler: Callable[[int, FrameType | None], None]) -> None:
-    for number in _SIGNALS:
+def _handle(
+    handler: Callable[[int, FrameType | None], None],
+    signals: Sequence[signal.Signals] = _SIGNALS,
+) -> None:
+    for number in signals:
         # A signal that was ignored at start, for example by nohup, stays ignored.
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, handler)

@@ -16,7 +16,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from guests import GUEST, RecordCount, splats
+from guests import GUEST, RecordCount, Say, splats
 from stockkernels import StockKernel, build, fetch, initramfs, mirror
 
 from airtcp.backends import qemu
@@ -55,7 +55,7 @@ def stock(request: pytest.FixtureRequest) -> StockKernel:
 
 
 def test_transfers_complete_and_no_ack_waits_longer_than_allowed(
-    stock: StockKernel, tools: GuestTools, tmp_path: Path, record_property: RecordCount
+    stock: StockKernel, tools: GuestTools, tmp_path: Path, say: Say, record_property: RecordCount
 ) -> None:
     module = build(stock, MODULE, tmp_path / "module")
     run_dir = tmp_path / "run"
@@ -79,6 +79,7 @@ def test_transfers_complete_and_no_ack_waits_longer_than_allowed(
     assert result.status == "ok", (result.reason, console[-3000:])
     assert splats(result.console) == []
     found = json.loads((run_dir / "output.json").read_text())
+    say(f"Linux {stock.release}: {found}")
     record_property("transfers", found["complete"])
     record_property("us of the longest hold", found["longest_us"])
     assert found["complete"] == TRANSFERS, found

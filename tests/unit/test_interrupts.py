@@ -141,3 +141,42 @@ os.kill(os.getpid(), signal.SIGINT)
 """
     done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True)
     assert (done.returncode, done.stderr) == (interrupts.CODE, b"airtcp: interrupted\n")
+
+
+@pytest.mark.parametrize("when", ["starting", "running"])
+def test_a_program_of_dask_removes_its_directory(tmp_path: Path, when: str) -> None:
+    """Also if the signal arrives after the directory exists, but before Dask handles signals."""
+    script = f"""\
+import asyncio, os, signal, sys, threading, types
+from airtcp import interrupts
+interrupts.at_start()
+from airtcp.sweep import daskprogram
+from distributed._signals import wait_for_signals
+from distributed.diskutils import WorkSpace
+
+def interrupt():
+    os.kill(os.getpid(), signal.SIGINT)
+
+def main(arguments):
+    directory = WorkSpace({str(tmp_path)!r}).new_work_dir(prefix="scheduler-")
+    assert os.path.isdir(directory.dir_path)
+    if {when!r} == "starting":
+        interrupt()
+    else:
+        threading.Timer(0.3, interrupt).start()
+    asyncio.run(program.wait_for_signals())
+    sys.exit(0)
+
+program = types.ModuleType("program")
+program.main, program.wait_for_signals = main, wait_for_signals
+daskprogram.run(program, [])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY / "lab")},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == interrupts.CODE, done.stderr
+    assert [path.name for path in tmp_path.iterdir() if path.suffix != ".lock"] == []

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs a program of Dask so that Ctrl-C ends it with exit code 130, at any time.
 
-While it starts, a signal ends it at once. Then Dask handles signals: it closes its connections and
-exits with 0.
+While modules are imported, a signal ends it at once. From then on Dask closes its connections,
+removes its temporary directory and exits with 0.
 """
 
+import asyncio
 import sys
 from collections.abc import Sequence
 from types import ModuleType
@@ -16,12 +17,18 @@ from airtcp import interrupts
 def run(program: ModuleType, arguments: Sequence[str]) -> NoReturn:
     """Run a module of distributed.cli with these arguments, after interrupts.at_start()."""
     received: list[int] = []
+    interrupts.note(received)
     wait_for_signals = program.wait_for_signals
 
     async def noted() -> int:
-        number: int = await wait_for_signals()
-        received.append(number)
-        return number
+        """The number of the signal, which may have arrived before Dask handles signals."""
+        waiting = asyncio.ensure_future(wait_for_signals())
+        await asyncio.sleep(0)  # afterwards Dask handles them
+        if received:
+            waiting.cancel()
+        else:
+            received.append(await waiting)
+        return received[0]
 
     program.wait_for_signals = noted  # type: ignore[attr-defined]
     try:
