@@ -103,6 +103,10 @@ enum airsim_cmd {
  * @AIRSIM_ATTR_BURST_BAD_ERROR_PPM: burst errors: loss in the bad state
  * @AIRSIM_ATTR_CAPTURE: SNR errors: whether the SINR decides which of several
  *	overlapping signals is received, rather than none
+ * @AIRSIM_ATTR_UL_OFDMA: as an access point, send Trigger frames, which stations
+ *	answer in parallel
+ * @AIRSIM_ATTR_UL_OFDMA_INTERVAL_US: UL OFDMA: minimum time between Trigger
+ *	frames while the access point has data to send
  * @AIRSIM_ATTR_TX_POWER_MDBM: transmit power
  * @AIRSIM_ATTR_PLACED: whether the radio has a position; set by any attribute
  *	of the position
@@ -170,6 +174,8 @@ enum airsim_attr {
 	AIRSIM_ATTR_BURST_GOOD_ERROR_PPM,
 	AIRSIM_ATTR_BURST_BAD_ERROR_PPM,
 	AIRSIM_ATTR_CAPTURE,
+	AIRSIM_ATTR_UL_OFDMA,
+	AIRSIM_ATTR_UL_OFDMA_INTERVAL_US,
 	AIRSIM_ATTR_TX_POWER_MDBM,
 	AIRSIM_ATTR_PLACED,
 	AIRSIM_ATTR_X_MM,
@@ -248,6 +254,8 @@ enum airsim_attr {
 	INT(MPDU_ERROR_PPM, mpdu_error_ppm, u32, 0, 1000000, 0) \
 	INT(RESPONSE_ERROR_PPM, response_error_ppm, u32, 0, 1000000, 0) \
 	BOOL(CAPTURE, capture, 0) \
+	BOOL(UL_OFDMA, ul_ofdma, 0) \
+	INT(UL_OFDMA_INTERVAL_US, ul_ofdma_interval_us, u32, 0, 1000000, 2000) \
 	INT(TX_POWER_MDBM, tx_power_mdbm, s32, -20000, 40000, 20000) \
 	BOOL(PLACED, placed, 0) \
 	BOOL(RATE_FIXED, rate_fixed, 0)
@@ -316,6 +324,8 @@ enum airsim_attr {
  * @AIRSIM_COUNTER_DOZE_NS: time in power save
  * @AIRSIM_COUNTER_RTS_SENT: RTS sent
  * @AIRSIM_COUNTER_BAR_SENT: BlockAckReqs sent
+ * @AIRSIM_COUNTER_TRIGGERS_SENT: Trigger frames sent
+ * @AIRSIM_COUNTER_TB_SENT: HE TB PPDUs sent, also counted as PPDUs
  * @AIRSIM_COUNTER_ACKS_SUPPRESSED: TCP ACKs dropped in favour of a newer one
  * @AIRSIM_COUNTER_ACKS_HELD: TCP ACKs held now
  * @__AIRSIM_COUNTER_MAX: end
@@ -342,6 +352,8 @@ enum airsim_counter {
 	AIRSIM_COUNTER_DOZE_NS,
 	AIRSIM_COUNTER_RTS_SENT,
 	AIRSIM_COUNTER_BAR_SENT,
+	AIRSIM_COUNTER_TRIGGERS_SENT,
+	AIRSIM_COUNTER_TB_SENT,
 	AIRSIM_COUNTER_ACKS_SUPPRESSED,
 	AIRSIM_COUNTER_ACKS_HELD,
 	__AIRSIM_COUNTER_MAX,
@@ -370,6 +382,8 @@ enum airsim_counter {
 	X(DOZE_NS, doze_ns) \
 	X(RTS_SENT, rts_sent) \
 	X(BAR_SENT, bar_sent) \
+	X(TRIGGERS_SENT, triggers_sent) \
+	X(TB_SENT, tb_sent) \
 	X(ACKS_SUPPRESSED, acks_suppressed) \
 	X(ACKS_HELD, acks_held)
 
@@ -429,7 +443,7 @@ enum airsim_error_model {
  * @AIRSIM_OFDM: OFDM and ERP-OFDM, 20 MHz (clauses 17 and 18)
  * @AIRSIM_HT: 802.11n, HT-mixed format (clause 19)
  * @AIRSIM_VHT: 802.11ac (clause 21)
- * @AIRSIM_HE: 802.11ax, HE SU (clause 27)
+ * @AIRSIM_HE: 802.11ax, HE SU and HE TB (clause 27)
  */
 enum airsim_format {
 	AIRSIM_CCK,

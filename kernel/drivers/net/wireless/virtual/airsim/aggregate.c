@@ -287,7 +287,7 @@ static bool airsim_build_from_txq(struct airsim_radio *radio,
 
 	if (airsim_txq_asleep(txq))
 		return false;
-	if (atxq->bar_due && airsim_bar_build(radio, txq))
+	if (atxq->bar_due && !ppdu->tb && airsim_bar_build(radio, txq))
 		return true;
 	skb = airsim_txq_take(radio, txq);
 	if (!skb)
@@ -297,9 +297,12 @@ static bool airsim_build_from_txq(struct airsim_radio *radio,
 	ppdu->queued = true;
 	if (txq->sta)
 		ppdu->sta = (struct airsim_sta *)txq->sta->drv_priv;
-	ppdu->probe = info->flags & IEEE80211_TX_CTL_RATE_CTRL_PROBE;
-	ppdu->protect = airsim_rate_read(radio, skb, txq, atxq->unanswered,
-					 &ppdu->chosen, &ppdu->rate);
+	if (!ppdu->tb) {
+		ppdu->probe = info->flags & IEEE80211_TX_CTL_RATE_CTRL_PROBE;
+		ppdu->protect = airsim_rate_read(radio, skb, txq,
+						 atxq->unanswered,
+						 &ppdu->chosen, &ppdu->rate);
+	}
 	ppdu->response = AIRSIM_RESPONSE_ACK;
 	if (limit_ns && !airsim_ppdu_fits(radio, txq->sta, &ppdu->rate, 0,
 					  airsim_mpdu_octets(skb), limit_ns)) {
@@ -522,6 +525,91 @@ static void airsim_ppdu_finish_lengths(struct airsim_ppdu *ppdu)
 	ppdu->psdu_octets += last;
 }
 
+static void airsim_ppdu_complete(struct airsim_radio *radio)
+{
+	struct airsim_ppdu *ppdu = &radio->ppdu;
+	unsigned int i;
+
+	airsim_ppdu_finish_lengths(ppdu);
+	ppdu->response = airsim_expected_response(ppdu);
+	for (i = 0; i < ppdu->count; i++)
+		if (airsim_mpdu(ppdu->mpdu[i])->attempts++)
+			radio->count.retries++;
+}
+
+/**
+ * airsim_ppdu_clear - start with an empty PPDU
+ * @ppdu: the PPDU
+ * @ac: EDCA function
+ */
+void airsim_ppdu_clear(struct airsim_ppdu *ppdu, u8 ac)
+{
+	ppdu->txq = NULL;
+	ppdu->sta = NULL;
+	ppdu->queued = false;
+	ppdu->bar = false;
+	ppdu->tb = false;
+	ppdu->null = false;
+	ppdu->probe = false;
+	ppdu->protect = false;
+	ppdu->count = 0;
+	ppdu->psdu_octets = 0;
+	ppdu->left_octets = 0;
+	ppdu->ac = ac;
+	memset(ppdu->octets, 0, sizeof(ppdu->octets));
+}
+
+static void airsim_ppdu_clear_tb(struct airsim_ppdu *ppdu, u8 ac,
+				 const struct airsim_rate *rate)
+{
+	airsim_ppdu_clear(ppdu, ac);
+	ppdu->tb = true;
+	ppdu->rate = *rate;
+	/* Rate control has not chosen this rate. */
+	ppdu->chosen = (struct ieee80211_tx_rate){ .idx = -1, .count = 1 };
+}
+
+/**
+ * airsim_ppdu_build_tb - build an HE TB PPDU of MPDUs of a queue
+ * @radio: the radio, with no exchange in progress; the medium is locked
+ * @txq: the queue
+ * @rate: rate of the PPDU
+ * @limit_ns: its duration
+ *
+ * Return: false if there is nothing to send that fits.
+ */
+bool airsim_ppdu_build_tb(struct airsim_radio *radio, struct ieee80211_txq *txq,
+			  const struct airsim_rate *rate, u32 limit_ns)
+{
+	bool built;
+
+	airsim_prefetch(radio, txq->ac);
+	airsim_ppdu_clear_tb(&radio->ppdu, txq->ac, rate);
+	built = airsim_build_from_txq(radio, txq, limit_ns);
+	if (built)
+		airsim_ppdu_complete(radio);
+	airsim_txq_list_pending(radio, txq);
+	return built;
+}
+
+/**
+ * airsim_ppdu_build_null - build an HE TB PPDU without data
+ * @radio: the radio, with no exchange in progress; the medium is locked
+ * @null: a QoS Null
+ * @rate: rate of the PPDU
+ */
+void airsim_ppdu_build_null(struct airsim_radio *radio, struct sk_buff *null,
+			    const struct airsim_rate *rate)
+{
+	struct airsim_ppdu *ppdu = &radio->ppdu;
+
+	airsim_ppdu_clear_tb(ppdu, IEEE80211_AC_BE, rate);
+	ppdu->null = true;
+	airsim_ppdu_append(ppdu, null);
+	airsim_ppdu_finish_lengths(ppdu);
+	ppdu->response = AIRSIM_NO_RESPONSE;
+}
+
 /**
  * airsim_ppdu_build - build the next PPDU of an access category
  * @radio: the radio, with no exchange in progress; the medium is locked
@@ -535,31 +623,17 @@ static void airsim_ppdu_finish_lengths(struct airsim_ppdu *ppdu)
 bool airsim_ppdu_build(struct airsim_radio *radio, u8 ac, u64 limit_ns)
 {
 	struct airsim_ppdu *ppdu = &radio->ppdu;
-	unsigned int i;
 
-	ppdu->txq = NULL;
-	ppdu->sta = NULL;
-	ppdu->queued = false;
-	ppdu->bar = false;
-	ppdu->probe = false;
-	ppdu->protect = false;
-	ppdu->count = 0;
-	ppdu->psdu_octets = 0;
-	ppdu->ac = ac;
-	memset(ppdu->octets, 0, sizeof(ppdu->octets));
+	airsim_ppdu_clear(ppdu, ac);
 	if ((limit_ns || !airsim_build_frame(radio, ac)) &&
 	    (ac == AIRSIM_BEACON || !airsim_build_data(radio, ac, limit_ns)))
 		return false;
 
-	airsim_ppdu_finish_lengths(ppdu);
-	ppdu->response = airsim_expected_response(ppdu);
+	airsim_ppdu_complete(radio);
 	if (ppdu->response == AIRSIM_NO_RESPONSE)
 		ppdu->protect = false;
 	else if (ppdu->psdu_octets > radio->hw->wiphy->rts_threshold)
 		ppdu->protect = true;
-	for (i = 0; i < ppdu->count; i++)
-		if (airsim_mpdu(ppdu->mpdu[i])->attempts++)
-			radio->count.retries++;
 	return true;
 }
 
@@ -579,7 +653,8 @@ static void airsim_mpdu_set_rates(struct airsim_radio *radio,
 	for (i = 0; i < IEEE80211_TX_MAX_RATES; i++)
 		counts[i] = series[i].count;
 	ieee80211_tx_info_clear_status(info);
-	if (info->flags & IEEE80211_TX_CTL_AMPDU || radio->settings.rate_fixed) {
+	if (info->flags & IEEE80211_TX_CTL_AMPDU || radio->ppdu.tb ||
+	    radio->settings.rate_fixed) {
 		series[0] = radio->ppdu.chosen;
 		counts[0] = left;
 	}
@@ -749,6 +824,10 @@ void airsim_ppdu_settle(struct airsim_radio *radio, bool answered)
 	struct airsim_ppdu *ppdu = &radio->ppdu;
 	struct airsim_txq *atxq;
 
+	if (ppdu->null) {
+		dev_kfree_skb_any(ppdu->mpdu[0]);
+		return;
+	}
 	airsim_report_begin(radio, report);
 	if (ppdu->bar)
 		return airsim_bar_settle(radio, &report->done, answered);

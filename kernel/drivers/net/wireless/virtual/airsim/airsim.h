@@ -11,7 +11,12 @@
  *	netlink.c	control from user space
  *	medium.c	tuning, and the timer that runs the events
  *	exchange.c	frame exchanges: RTS, CTS, PPDU, response, TXOP
+ *	uplink.c	UL OFDMA: Trigger frames, HE TB PPDUs, Multi-STA BlockAcks
+ *	schedule.c	UL OFDMA: when to send a Trigger frame, and to whom
+ *	mu_edca.c	EDCA parameters after UL OFDMA
+ *	send.c		sends PPDUs, counts airtime
  *	aggregate.c	builds PPDUs from mac80211's queues, processes the results
+ *	buffer_status.c	UL OFDMA: what a station would send next
  *	response.c	response frames and their duration
  *	signal.c	carrier sense, NAV, collisions
  *	sinr.c		signal strength, capture
@@ -22,10 +27,12 @@
  *	receive.c	delivers received MPDUs to mac80211
  *	edca.c		EDCA functions
  *	airtime.c	frame durations
+ *	he_tb.c		the same of UL OFDMA, resource units
  *	loss.c		error models
  *	decibel.c	logarithmic and linear levels
  *	propagation.c	path loss and noise
  *	monitor.c	radiotap monitor interface
+ *	trigger.c	contents of Trigger frames and Multi-STA BlockAcks
  *	classify.c	tells TCP ACKs from data, for the counters
  *	ack_hold.c	holds back TCP ACKs above mac80211
  *	debugfs.c	counters
@@ -36,7 +43,8 @@
  * their settings and counters, and the queues between mac80211 and the air.
  * With the lock held, mac80211 is called only by aggregate.c and rates.c, and
  * only where it does not call back: ieee80211_tx_dequeue(), the
- * ieee80211_*_txq() around it and ieee80211_get_tx_rates().
+ * ieee80211_*_txq() around it, ieee80211_txq_get_depth() and
+ * ieee80211_get_tx_rates().
  */
 #ifndef AIRSIM_H
 #define AIRSIM_H
@@ -54,6 +62,7 @@
 #include "control.h"
 #include "decibel.h"
 #include "edca.h"
+#include "he_tb.h"
 
 /* EDCA functions: mac80211's access categories, then beacons. */
 enum { AIRSIM_BEACON = IEEE80211_NUM_ACS, AIRSIM_EDCAS };
@@ -134,6 +143,8 @@ enum airsim_frame {
 	AIRSIM_PPDU,
 	AIRSIM_ACK,
 	AIRSIM_BLOCKACK,
+	AIRSIM_TRIGGER,
+	AIRSIM_MULTI_BLOCKACK,
 };
 
 /**
@@ -146,6 +157,9 @@ enum airsim_frame {
  * @end_ns: end of the PPDU
  * @nav_until_ns: end of the NAV that its Duration field sets
  * @detected_by: radios that detect it, by index
+ * @reached: radios that receive it without interference, by index; of frames to
+ *	several stations only
+ * @trigger: HE TB PPDU: number of its Trigger frame; else 0
  * @collided: interference at @to
  * @awaited: a response whose start @to has detected
  */
@@ -158,6 +172,8 @@ struct airsim_emission {
 	u64 end_ns;
 	u64 nav_until_ns;
 	DECLARE_BITMAP(detected_by, AIRSIM_MAX_RADIOS);
+	DECLARE_BITMAP(reached, AIRSIM_MAX_RADIOS);
+	u32 trigger;
 	bool collided;
 	bool awaited;
 };
@@ -172,6 +188,8 @@ enum airsim_response {
  * struct airsim_ppdu - MPDUs to be sent together
  * @queued: its MPDUs are from a queue, and return there if @txq still exists
  * @bar: it is a BlockAckReq that the driver generated for @txq
+ * @tb: it is an HE TB PPDU, whose rate is that of a Trigger frame
+ * @null: it is a QoS Null that the driver generated
  * @probe: rate control probes this rate
  * @protect: preceded by RTS and CTS
  * @ac: EDCA function
@@ -181,6 +199,7 @@ enum airsim_response {
  * @arrived: MPDUs that the receiver received
  * @reference: A-MPDU reference for radiotap
  * @psdu_octets: octets of all MPDUs with delimiters and padding
+ * @left_octets: buffer status report in the PPDU: what the station would send next
  * @rate: rate
  * @chosen: the rate in mac80211's format
  * @octets: octets of MPDUs by kind
@@ -193,6 +212,8 @@ enum airsim_response {
 struct airsim_ppdu {
 	bool queued;
 	bool bar;
+	bool tb;
+	bool null;
 	bool probe;
 	bool protect;
 	u8 ac;
@@ -202,6 +223,7 @@ struct airsim_ppdu {
 	u16 arrived;
 	u32 reference;
 	u32 psdu_octets;
+	u32 left_octets;
 	struct airsim_rate rate;
 	struct ieee80211_tx_rate chosen;
 	u32 octets[AIRSIM_KINDS];
@@ -217,6 +239,8 @@ enum airsim_event_kind {
 	AIRSIM_EVENT_AIR,	/* end of an MPDU or of the emission */
 	AIRSIM_EVENT_STEP,	/* next step or timeout of its exchange */
 	AIRSIM_EVENT_REPLY,	/* send a response */
+	AIRSIM_EVENT_UPLINK,	/* a Trigger frame may be due */
+	AIRSIM_EVENT_MU_EDCA,	/* an MU EDCA timer has expired */
 	AIRSIM_EVENTS
 };
 
@@ -267,6 +291,8 @@ enum airsim_stage {
 	AIRSIM_STAGE_RTS,	/* sending RTS, or waiting for CTS */
 	AIRSIM_STAGE_READY,	/* SIFS before the PPDU */
 	AIRSIM_STAGE_PPDU,	/* sending PPDU, or waiting for response */
+	AIRSIM_STAGE_TRIGGER,	/* from a Trigger frame to its BlockAck */
+	AIRSIM_STAGE_TB,	/* sending HE TB PPDU, or waiting for response */
 };
 
 /**
@@ -275,12 +301,14 @@ enum airsim_stage {
  * @peer: radio that is to respond
  * @txop_end_ns: end of the TXOP; 0: a single exchange
  * @airtime_ns: its frames that did not collide, and the SIFS between them
+ * @answered: HE TB PPDU: it was acknowledged
  */
 struct airsim_exchange {
 	enum airsim_stage stage;
 	struct airsim_radio *peer;
 	u64 txop_end_ns;
 	u64 airtime_ns;
+	bool answered;
 };
 
 /**
@@ -295,6 +323,83 @@ struct airsim_reply {
 	enum airsim_frame frame;
 	struct airsim_rate rate;
 	u64 nav_until_ns;
+};
+
+/**
+ * struct airsim_buffer_status - what an access point knows of a station
+ * @octets: what the station would send next, in an A-MPDU: from its last report
+ * @rate: rate of the last data that the access point received; 0 streams: none
+ * @awaited: the access point has sent it data since the last report
+ * @silent: Trigger frames that it has not answered
+ */
+struct airsim_buffer_status {
+	u32 octets;
+	struct airsim_rate rate;
+	bool awaited;
+	u8 silent;
+};
+
+/**
+ * struct airsim_tb_user - a station in a Trigger frame
+ * @radio: the station; NULL if it has left
+ * @rate: rate of its HE TB PPDU
+ * @arrived: it has answered, and MPDUs have arrived
+ * @acknowledged: it is in the Multi-STA BlockAck
+ * @awaits: it has detected the start of the Multi-STA BlockAck in time
+ */
+struct airsim_tb_user {
+	struct airsim_radio *radio;
+	struct airsim_rate rate;
+	bool arrived;
+	bool acknowledged;
+	bool awaits;
+};
+
+/**
+ * struct airsim_uplink - UL OFDMA of an access point
+ * @number: number of the last Trigger frame, not 0
+ * @basic: it is a Basic Trigger frame, which asks for data; else a BSRP Trigger
+ *	frame, which asks for buffer status reports
+ * @answered: a station has started to answer it
+ * @users: stations in it
+ * @tb_ns: duration of the HE TB PPDUs
+ * @control: rate of Trigger frame and BlockAck
+ * @next: radio with which the next round starts
+ * @not_before_ns: the next Trigger frame is not due before
+ * @user: the stations
+ */
+struct airsim_uplink {
+	u32 number;
+	bool basic;
+	bool answered;
+	u8 users;
+	u32 tb_ns;
+	struct airsim_rate control;
+	u32 next;
+	u64 not_before_ns;
+	struct airsim_tb_user user[AIRSIM_MAX_RUS];
+};
+
+/**
+ * struct airsim_mu_edca - MU EDCA parameters of an access category
+ * @aifsn: AIFSN; 0: the station does not contend
+ * @cw_min: minimum contention window, slots
+ * @cw_max: maximum contention window, slots
+ * @timer_ns: how long they apply after UL OFDMA; 0: never
+ * @until_ns: until when they apply; 0: they do not
+ * @own: the parameters that apply otherwise
+ */
+struct airsim_mu_edca {
+	u8 aifsn;
+	u16 cw_min;
+	u16 cw_max;
+	u64 timer_ns;
+	u64 until_ns;
+	struct {
+		u8 aifsn;
+		u16 cw_min;
+		u16 cw_max;
+	} own;
 };
 
 /**
@@ -324,6 +429,10 @@ struct airsim_reply {
  * @exchange: the exchange that it has started
  * @ppdu: PPDU of that exchange
  * @reply: response to be sent
+ * @uplink: UL OFDMA, if it is an access point
+ * @status: what its access point knows of it, if it is a station
+ * @mu_edca: MU EDCA parameters
+ * @ap: its access point, if it is a station
  * @burst_bad: state of the Gilbert-Elliott model
  * @frames: frames from the tx callback, by EDCA function
  * @retry_txqs: queues with pending MPDUs, by access category
@@ -371,6 +480,10 @@ struct airsim_radio {
 	struct airsim_exchange exchange;
 	struct airsim_ppdu ppdu;
 	struct airsim_reply reply;
+	struct airsim_uplink uplink;
+	struct airsim_buffer_status status;
+	struct airsim_mu_edca mu_edca[IEEE80211_NUM_ACS];
+	struct ieee80211_sta *ap;
 	bool burst_bad;
 
 	struct sk_buff_head frames[AIRSIM_EDCAS];
@@ -451,6 +564,7 @@ struct airsim_report {
  * @error_rnd: random numbers for frame errors; separate, so that an ACK policy
  *	does not change the backoffs
  * @reference: A-MPDU reference of the newest PPDU
+ * @trigger: number of the newest Trigger frame
  * @report: for mac80211
  * @collided_until_ns: end of the last collision that was counted
  * @counters: airtime
@@ -465,6 +579,7 @@ struct airsim_medium {
 	struct rnd_state backoff_rnd;
 	struct rnd_state error_rnd;
 	u32 reference;
+	u32 trigger;
 	struct airsim_report report;
 	u64 collided_until_ns;
 	struct airsim_counters counters;
@@ -521,6 +636,24 @@ static inline u8 airsim_retry_limit(const struct airsim_radio *radio)
 	return radio->hw->conf.short_frame_max_tx_count;
 }
 
+/* Whether two emissions are on different RUs, in answer to a Trigger frame. */
+static inline bool airsim_in_parallel(const struct airsim_emission *a,
+				      const struct airsim_emission *b)
+{
+	return a->frame == AIRSIM_PPDU && b->frame == AIRSIM_PPDU &&
+	       a->trigger && a->trigger == b->trigger;
+}
+
+/* Whether a radio receives an emission, maybe with others in parallel. */
+static inline bool airsim_receives(const struct airsim_radio *radio,
+				   const struct airsim_emission *emission)
+{
+	const struct airsim_emission *locked = radio->reception.locked;
+
+	return locked == emission ||
+	       (locked && airsim_in_parallel(locked, emission));
+}
+
 /* VHT and HE send a single MPDU as an A-MPDU, too. */
 static inline bool airsim_ppdu_is_ampdu(const struct airsim_ppdu *ppdu)
 {
@@ -561,6 +694,40 @@ void airsim_exchange_emission_ended(struct airsim_radio *radio, u64 now_ns,
 				    bool arrived);
 void airsim_exchange_abort(struct airsim_radio *radio);
 
+/* uplink.c */
+void airsim_uplink_send(struct airsim_radio *radio, u64 now_ns);
+void airsim_uplink_trigger_ended(struct airsim_radio *radio, u64 now_ns);
+void airsim_uplink_blockack_ended(struct airsim_radio *radio, u64 now_ns);
+void airsim_uplink_step(struct airsim_radio *radio, u64 now_ns);
+void airsim_uplink_abort(struct airsim_radio *radio);
+void airsim_tb_send(struct airsim_radio *radio, u64 now_ns);
+void airsim_tb_ended(struct airsim_radio *radio, u64 now_ns);
+void airsim_tb_finish(struct airsim_radio *radio, u64 now_ns);
+
+/* schedule.c */
+bool airsim_uplink_choose(struct airsim_radio *radio, u64 now_ns, bool idle);
+bool airsim_uplink_choose_data(struct airsim_radio *radio);
+void airsim_uplink_event(struct airsim_radio *radio, u64 now_ns);
+void airsim_uplink_request(struct airsim_radio *radio, u64 now_ns, bool busy);
+void airsim_uplink_heard(struct airsim_radio *radio,
+			 struct airsim_radio *station);
+void airsim_uplink_sent(struct airsim_radio *radio, u64 now_ns);
+void airsim_uplink_forget(struct airsim_radio *radio,
+			  const struct airsim_radio *station);
+
+/* mu_edca.c */
+void airsim_mu_edca_configure(struct airsim_radio *radio, u8 ac,
+			      const struct ieee80211_tx_queue_params *params);
+void airsim_mu_edca_start(struct airsim_radio *radio, u8 ac, u64 now_ns);
+void airsim_mu_edca_expired(struct airsim_radio *radio, u64 now_ns);
+
+/* send.c */
+void airsim_send_ppdu(struct airsim_radio *radio, struct airsim_radio *to,
+		      u64 now_ns);
+u64 airsim_answer_timeout_ns(struct airsim_radio *radio, u64 now_ns);
+void airsim_count_emission(struct airsim_radio *radio, u64 now_ns);
+void airsim_count_airtime(const struct airsim_radio *radio);
+
 /* aggregate.c */
 void airsim_txq_init(struct ieee80211_txq *txq);
 void airsim_txq_detach(struct airsim_radio *radio, struct ieee80211_txq *txq,
@@ -569,7 +736,17 @@ void airsim_txq_list_pending(struct airsim_radio *radio,
 			     struct ieee80211_txq *txq);
 void airsim_prefetch(struct airsim_radio *radio, u8 ac);
 bool airsim_ppdu_build(struct airsim_radio *radio, u8 ac, u64 limit_ns);
+bool airsim_ppdu_build_tb(struct airsim_radio *radio, struct ieee80211_txq *txq,
+			  const struct airsim_rate *rate, u32 limit_ns);
+void airsim_ppdu_build_null(struct airsim_radio *radio, struct sk_buff *null,
+			    const struct airsim_rate *rate);
+void airsim_ppdu_clear(struct airsim_ppdu *ppdu, u8 ac);
 void airsim_ppdu_settle(struct airsim_radio *radio, bool answered);
+
+/* buffer_status.c */
+struct ieee80211_txq *airsim_next_txq(struct airsim_radio *radio);
+u32 airsim_queued_octets(struct airsim_radio *radio);
+struct sk_buff *airsim_null_make(struct airsim_radio *radio);
 
 /* response.c */
 u32 airsim_control_octets(enum airsim_frame frame,
@@ -580,6 +757,7 @@ u32 airsim_response_ns(struct airsim_radio *radio);
 /* signal.c */
 u64 airsim_nav_ns(const struct airsim_radio *radio);
 void airsim_contend(struct airsim_radio *radio);
+void airsim_request_access(struct airsim_radio *radio, u8 ac, u64 now_ns);
 void airsim_freeze(struct airsim_radio *radio, u64 busy_from_ns);
 bool airsim_is_collided(const struct airsim_emission *emission);
 bool airsim_interfered(const struct airsim_radio *radio, u64 from_ns,
@@ -598,7 +776,8 @@ void airsim_emission_abort(struct airsim_radio *radio, u64 now_ns);
 bool airsim_detects(const struct airsim_radio *radio,
 		    const struct airsim_radio *from, u64 now_ns,
 		    s32 *signal_mdbm);
-s32 airsim_snr_mdb(const struct airsim_radio *radio, u16 width_mhz);
+s32 airsim_signal_mdbm(const struct airsim_radio *radio,
+		       const struct airsim_emission *emission);
 void airsim_sinr_start(struct airsim_radio *radio);
 void airsim_sinr_change(struct airsim_radio *radio, u64 now_ns,
 			const struct airsim_emission *ended);
@@ -660,6 +839,12 @@ void airsim_monitor_mpdu(const struct airsim_radio *radio, unsigned int index,
 			 bool received);
 void airsim_monitor_control(const struct airsim_radio *radio, u32 octets,
 			    bool received);
+
+/* trigger.c */
+u32 airsim_uplink_octets(const struct airsim_radio *radio);
+void airsim_uplink_fill(const struct airsim_radio *radio, u8 *frame);
+void airsim_put_bitmap(u8 *bitmap, unsigned int bits,
+		       const struct airsim_ppdu *ppdu, u16 start);
 
 /* ack_hold.c */
 int airsim_ack_hold_create(struct airsim_radio *radio);

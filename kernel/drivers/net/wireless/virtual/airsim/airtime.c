@@ -8,6 +8,7 @@
  * uses LDPC, which has no tail bits; the LDPC extra symbol never occurs; the
  * nominal packet padding of HE is 0, so there is no packet extension; HE uses
  * 2x HE-LTFs with a guard interval of 0.8 or 1.6 us and 4x HE-LTFs with 3.2 us.
+ * An HE TB PPDU is one with @ru_tones; its guard interval is 1.6 or 3.2 us.
  *
  * This runs for every MPDU, so it uses 32 bit arithmetic. That suffices for
  * 1048575 octets at any rate but those of CCK, whose PPDUs last at most 65535
@@ -180,11 +181,34 @@ bool airsim_rate_valid(const struct airsim_rate *rate)
 	return false;
 }
 
+/* N_SD of a resource unit: table 27-15. */
+static u32 airsim_ru_subcarriers(u16 tones)
+{
+	switch (tones) {
+	case 26:
+		return 24;
+	case 52:
+		return 48;
+	case 106:
+		return 102;
+	case 242:
+		return 234;
+	case 484:
+		return 468;
+	case 996:
+		return 980;
+	default:
+		return 1960;
+	}
+}
+
 /* N_SD: 19.3.6, 21.3.6 and 27.3.9. */
 static u32 airsim_data_subcarriers(const struct airsim_rate *rate)
 {
 	bool he = rate->format == AIRSIM_HE;
 
+	if (rate->ru_tones)
+		return airsim_ru_subcarriers(rate->ru_tones);
 	switch (rate->width_mhz) {
 	case 160:
 		return he ? 1960 : 468;
@@ -239,16 +263,26 @@ u32 airsim_rate_kbps(const struct airsim_rate *rate)
 }
 
 /**
+ * airsim_ltfs - number of long training fields
+ * @streams: spatial streams, 1 to 4
+ */
+u8 airsim_ltfs(u8 streams)
+{
+	return streams == 3 ? 4 : streams;
+}
+
+/**
  * airsim_preamble_ns - time from the start of a PPDU to its first data symbol
  * @rate: the rate
  *
  * Training and signal fields in the order of transmission. There is one long
- * training field per stream, four for three streams.
+ * training field per stream, four for three streams. The HE-STF of an HE TB PPDU
+ * takes 8 us instead of 4.
  */
 u32 airsim_preamble_ns(const struct airsim_rate *rate)
 {
-	u32 trainings = rate->streams == 3 ? 4 : rate->streams;
-	u32 he_ltf_ns;
+	u32 trainings = airsim_ltfs(rate->streams);
+	u32 he_ltf_ns, he_stf_ns;
 
 	switch (rate->format) {
 	case AIRSIM_CCK:
@@ -263,7 +297,10 @@ u32 airsim_preamble_ns(const struct airsim_rate *rate)
 		break;
 	}
 	he_ltf_ns = (rate->gi_ns == 3200 ? 12800 : 6400) + rate->gi_ns;
-	return 20000 + 4000 + 8000 + 4000 + trainings * he_ltf_ns;
+	he_stf_ns = rate->ru_tones ? 8000 : 4000;
+	if (rate->ru_tones)
+		trainings = rate->ltfs;
+	return 20000 + 4000 + 8000 + he_stf_ns + trainings * he_ltf_ns;
 }
 
 static u32 airsim_symbols_ns(const struct airsim_rate *rate, u32 bits)

@@ -29,6 +29,9 @@ extern const u16 airsim_legacy_kbps[AIRSIM_LEGACY_RATES];
  * @gi_ns: guard interval: 400 or 800 for HT and VHT; 800, 1600 or 3200 for HE
  * @legacy_kbps: rate of a CCK or OFDM PPDU, 1000 to 54000
  * @extension_ns: signal extension: 6000 for all but CCK at 2.4 GHz, 0 at 5 GHz
+ * @ru_tones: HE TB PPDU: tones of its resource unit (RU): 26, 52, 106, 242, 484,
+ *	996, or 1992 for 2x996; 0: another PPDU
+ * @ltfs: HE TB PPDU: HE-LTF symbols, the same for all RUs
  */
 struct airsim_rate {
 	enum airsim_format format;
@@ -38,6 +41,8 @@ struct airsim_rate {
 	u16 gi_ns;
 	u16 legacy_kbps;
 	u16 extension_ns;
+	u16 ru_tones;
+	u8 ltfs;
 };
 
 /**
@@ -61,6 +66,7 @@ extern const struct airsim_phy airsim_phy_2ghz_long_slot;
 bool airsim_rate_valid(const struct airsim_rate *rate);
 u32 airsim_bits_per_symbol(const struct airsim_rate *rate);
 u32 airsim_symbol_ns(const struct airsim_rate *rate);
+u8 airsim_ltfs(u8 streams);
 u32 airsim_rate_kbps(const struct airsim_rate *rate);
 u32 airsim_preamble_ns(const struct airsim_rate *rate);
 u32 airsim_payload_ns(const struct airsim_rate *rate, u32 octets);

@@ -29,6 +29,8 @@ static void airsim_stats_show_radios(struct seq_file *file)
 	seq_printf(file, "ppdus %llu\n", sum.ppdus);
 	seq_printf(file, "rts %llu\n", sum.rts_sent);
 	seq_printf(file, "block_ack_requests %llu\n", sum.bar_sent);
+	seq_printf(file, "triggers %llu\n", sum.triggers_sent);
+	seq_printf(file, "he_tb_ppdus %llu\n", sum.tb_sent);
 	seq_printf(file, "collisions %llu\n", sum.collided);
 	seq_printf(file, "acks_suppressed %llu\n", sum.acks_suppressed);
 	seq_printf(file, "acks_held %llu\n", sum.acks_held);

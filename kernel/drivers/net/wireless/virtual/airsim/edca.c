@@ -31,6 +31,7 @@ void airsim_edca_configure(struct airsim_edca *edca, u8 aifsn, u16 cw_min,
 	edca->cw_min = cw_min;
 	edca->cw_max = max(cw_min, cw_max);
 	edca->cw = cw_min;
+	edca->suspended = false;
 }
 
 /**
@@ -57,10 +58,14 @@ static u64 airsim_edca_first_boundary_ns(const struct airsim_edca *edca,
  * @edca: the function
  * @phy: slot and SIFS
  * @idle_from_ns: time since when, or from when on, the medium is idle
+ *
+ * Return: U64_MAX if it is suspended.
  */
 u64 airsim_edca_access_ns(const struct airsim_edca *edca,
 			  const struct airsim_phy *phy, u64 idle_from_ns)
 {
+	if (edca->suspended)
+		return U64_MAX;
 	return max(edca->pending_since_ns,
 		   airsim_edca_first_boundary_ns(edca, phy, idle_from_ns) +
 		   edca->backoff * phy->slot_ns);
@@ -101,7 +106,7 @@ void airsim_edca_freeze(struct airsim_edca *edca, const struct airsim_phy *phy,
 	u64 first_ns = airsim_edca_first_boundary_ns(edca, phy, idle_from_ns);
 	u64 boundaries;
 
-	if (busy_from_ns < first_ns)
+	if (busy_from_ns < first_ns || edca->suspended)
 		return;
 	boundaries = div_u64(busy_from_ns - first_ns, phy->slot_ns) + 1;
 	edca->backoff -= min_t(u64, edca->backoff, boundaries);

@@ -17,6 +17,7 @@
  * @backoff: remaining slots after AIFS
  * @failures: transmissions failed since the last success (QSRC)
  * @pending: there may be a frame to send
+ * @suspended: it does not contend
  * @pending_since_ns: since when there has been a frame
  */
 struct airsim_edca {
@@ -28,6 +29,7 @@ struct airsim_edca {
 	u16 backoff;
 	u8 failures;
 	bool pending;
+	bool suspended;
 	u64 pending_since_ns;
 };
 

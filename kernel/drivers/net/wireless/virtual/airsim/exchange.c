@@ -3,7 +3,7 @@
  * Frame exchanges, IEEE 802.11-2020 clauses 10.3.2 and 10.23.2: RTS and CTS if
  * required, the PPDU, its ACK or BlockAck, and further exchanges within the
  * TXOP. If an expected frame does not start in time, or cannot be decoded, the
- * exchange and the TXOP end.
+ * exchange and the TXOP end. Exchanges of UL OFDMA are in uplink.c.
  */
 #include <linux/etherdevice.h>
 #include <linux/ieee80211.h>
@@ -41,17 +41,6 @@ static u32 airsim_exchange_ppdu_ns(const struct airsim_ppdu *ppdu)
 	return airsim_ppdu_ns(&ppdu->rate, ppdu->psdu_octets);
 }
 
-/* AckTimeout and CTSTimeout (10.3.2.11). */
-static u64 airsim_exchange_timeout_ns(struct airsim_radio *radio, u64 now_ns)
-{
-	struct airsim_rate answer =
-		airsim_response_rate(&radio->emission.rate,
-				     airsim_basic_rates(radio));
-
-	return now_ns + radio->phy->sifs_ns + radio->phy->slot_ns +
-	       airsim_preamble_ns(&answer);
-}
-
 static void airsim_exchange_send_rts(struct airsim_radio *radio, u64 now_ns)
 {
 	struct airsim_emission *emission = &radio->emission;
@@ -79,36 +68,26 @@ static void airsim_exchange_send_rts(struct airsim_radio *radio, u64 now_ns)
 static void airsim_exchange_send_ppdu(struct airsim_radio *radio, u64 now_ns)
 {
 	struct airsim_emission *emission = &radio->emission;
-	struct airsim_ppdu *ppdu = &radio->ppdu;
-	u64 data_ns = now_ns + airsim_preamble_ns(&ppdu->rate);
-	u32 offset = 0;
-	int i;
 
-	emission->frame = AIRSIM_PPDU;
-	emission->to = radio->exchange.peer;
-	emission->rate = ppdu->rate;
-	emission->start_ns = now_ns;
-	emission->end_ns = now_ns + airsim_exchange_ppdu_ns(ppdu);
+	emission->end_ns = now_ns + airsim_exchange_ppdu_ns(&radio->ppdu);
 	emission->nav_until_ns = emission->end_ns + airsim_response_ns(radio);
-	for (i = 0; i < ppdu->count; i++) {
-		u32 end = offset + airsim_mpdu_octets(ppdu->mpdu[i]);
-
-		if (airsim_ppdu_is_ampdu(ppdu))
-			end += AIRSIM_DELIMITER_OCTETS;
-		ppdu->mpdu_end_ns[i] = data_ns +
-				       airsim_payload_ns(&ppdu->rate, end);
-		offset += ppdu->subframe_octets[i];
-	}
-	ppdu->next = 0;
-	ppdu->arrived = 0;
-	ppdu->reference = ++airsim_medium.reference;
 	radio->exchange.stage = AIRSIM_STAGE_PPDU;
-	radio->count.ppdus++;
-	if (ppdu->queued)
-		WRITE_ONCE(radio->tx_kbps, airsim_rate_kbps(&ppdu->rate));
-	if (ppdu->octets[AIRSIM_KIND_DATA])
-		airsim_medium.counters.ampdu_sizes[ppdu->count]++;
-	airsim_transmit(radio);
+	airsim_send_ppdu(radio, radio->exchange.peer, now_ns);
+}
+
+/*
+ * Builds what an EDCA function sends: a PPDU, or of best effort at an access
+ * point with UL OFDMA a Trigger frame, if it is due, or if nothing else is to be
+ * sent.
+ */
+static bool airsim_exchange_build(struct airsim_radio *radio, u8 ac, u64 now_ns)
+{
+	bool uplink = ac == IEEE80211_AC_BE && radio->settings.ul_ofdma;
+
+	radio->uplink.users = 0;
+	return (uplink && airsim_uplink_choose(radio, now_ns, false)) ||
+	       airsim_ppdu_build(radio, ac, 0) ||
+	       (uplink && airsim_uplink_choose(radio, now_ns, true));
 }
 
 /**
@@ -136,7 +115,8 @@ void airsim_exchange_begin(struct airsim_radio *radio, u64 now_ns)
 			continue;
 		if (winner)
 			outranked |= BIT(airsim_priority[i]);
-		else if (airsim_ppdu_build(radio, airsim_priority[i], 0))
+		else if (airsim_exchange_build(radio, airsim_priority[i],
+					       now_ns))
 			winner = edca;
 		else
 			edca->pending = false;
@@ -156,28 +136,16 @@ void airsim_exchange_begin(struct airsim_radio *radio, u64 now_ns)
 			airsim_edca_failed(&radio->edca[i],
 					   airsim_retry_limit(radio),
 					   &airsim_medium.backoff_rnd);
-	radio->exchange.peer = airsim_find_receiver(radio);
 	radio->exchange.txop_end_ns = winner->txop_ns ?
 				      now_ns + winner->txop_ns : 0;
 	radio->exchange.airtime_ns = 0;
+	if (radio->uplink.users)
+		return airsim_uplink_send(radio, now_ns);
+	radio->exchange.peer = airsim_find_receiver(radio);
 	if (radio->ppdu.protect)
 		airsim_exchange_send_rts(radio, now_ns);
 	else
 		airsim_exchange_send_ppdu(radio, now_ns);
-}
-
-static void airsim_exchange_count_airtime(struct airsim_radio *radio)
-{
-	const struct airsim_ppdu *ppdu = &radio->ppdu;
-	u64 octets = 0;
-	int i;
-
-	for (i = 0; i < AIRSIM_KINDS; i++)
-		octets += ppdu->octets[i];
-	for (i = 0; i < AIRSIM_KINDS; i++)
-		airsim_medium.counters.airtime_ns[i] +=
-			div64_u64(radio->exchange.airtime_ns * ppdu->octets[i],
-				  octets);
 }
 
 /*
@@ -205,8 +173,10 @@ static void airsim_exchange_finish(struct airsim_radio *radio, u64 now_ns,
 	struct airsim_edca *edca = &radio->edca[radio->ppdu.ac];
 
 	airsim_cancel(radio, AIRSIM_EVENT_STEP);
-	airsim_exchange_count_airtime(radio);
+	airsim_count_airtime(radio);
 	airsim_ppdu_settle(radio, answered);
+	if (answered && radio->settings.ul_ofdma)
+		airsim_uplink_sent(radio, now_ns);
 	radio->exchange.stage = AIRSIM_STAGE_NONE;
 	/* Before the MPDUs are reported, which lets TCP send more. */
 	if (radio->ppdu.queued && radio->settings.formed_ppdus)
@@ -230,7 +200,11 @@ static void airsim_exchange_finish(struct airsim_radio *radio, u64 now_ns,
  */
 void airsim_exchange_step(struct airsim_radio *radio, u64 now_ns)
 {
-	if (radio->exchange.stage != AIRSIM_STAGE_READY)
+	if (radio->exchange.stage == AIRSIM_STAGE_TRIGGER)
+		airsim_uplink_step(radio, now_ns);
+	else if (radio->exchange.stage == AIRSIM_STAGE_TB)
+		airsim_tb_finish(radio, now_ns);
+	else if (radio->exchange.stage != AIRSIM_STAGE_READY)
 		airsim_exchange_finish(radio, now_ns, false);
 	else if (radio->emitting)
 		airsim_schedule(radio, AIRSIM_EVENT_STEP,
@@ -264,6 +238,8 @@ void airsim_exchange_reply(struct airsim_radio *radio, u64 now_ns)
 
 	if (radio->emitting || !to)
 		return;
+	if (reply->frame == AIRSIM_PPDU)
+		return airsim_tb_send(radio, now_ns);
 	emission->frame = reply->frame;
 	emission->to = to;
 	emission->rate = airsim_response_rate(&reply->rate,
@@ -286,7 +262,7 @@ static bool airsim_mpdu_arrives(struct airsim_radio *radio,
 {
 	struct airsim_ppdu *ppdu = &radio->ppdu;
 
-	if (to->reception.locked != &radio->emission ||
+	if (!airsim_receives(to, &radio->emission) ||
 	    (to->dozing && radio->emission.to) ||
 	    airsim_interfered(to, from_ns, end_ns) ||
 	    airsim_mpdu_lost(to, &radio->emission, ppdu->mpdu[ppdu->next],
@@ -333,30 +309,6 @@ static bool airsim_may_send_cts(const struct airsim_radio *radio, u64 now_ns)
 	       radio->exchange.stage == AIRSIM_STAGE_NONE;
 }
 
-static void airsim_count_emission(struct airsim_radio *radio, u64 now_ns)
-{
-	const struct airsim_emission *emission = &radio->emission;
-	struct airsim_medium *medium = &airsim_medium;
-	u32 duration_ns = now_ns - emission->start_ns;
-
-	if (emission->frame == AIRSIM_PPDU) {
-		radio->count.tx_airtime_ns += duration_ns;
-		if (radio->ppdu.sta) {
-			radio->ppdu.sta->tx_airtime_ns += duration_ns;
-			radio->ppdu.sta->unreported_ns += duration_ns;
-		}
-	}
-	if (!emission->collided) {
-		radio->exchange.airtime_ns += duration_ns;
-		return;
-	}
-	radio->count.collided++;
-	medium->counters.collision_ns += now_ns -
-		max(emission->start_ns,
-		    min(medium->collided_until_ns, now_ns));
-	medium->collided_until_ns = now_ns;
-}
-
 static void airsim_rts_ended(struct airsim_radio *radio, u64 now_ns,
 			     bool arrived)
 {
@@ -368,7 +320,7 @@ static void airsim_rts_ended(struct airsim_radio *radio, u64 now_ns,
 	airsim_monitor_control(radio, AIRSIM_RTS_OCTETS, arrived);
 	airsim_count_emission(radio, now_ns);
 	airsim_schedule(radio, AIRSIM_EVENT_STEP,
-			airsim_exchange_timeout_ns(radio, now_ns));
+			airsim_answer_timeout_ns(radio, now_ns));
 	if (arrived && airsim_may_send_cts(to, now_ns))
 		airsim_schedule_reply(to, radio, AIRSIM_CTS, now_ns);
 }
@@ -379,10 +331,14 @@ static void airsim_ppdu_ended(struct airsim_radio *radio, u64 now_ns)
 	struct airsim_ppdu *ppdu = &radio->ppdu;
 
 	airsim_count_emission(radio, now_ns);
+	if (emission->to && ppdu->arrived && emission->to->settings.ul_ofdma)
+		airsim_uplink_heard(emission->to, radio);
+	if (radio->exchange.stage == AIRSIM_STAGE_TB)
+		return airsim_tb_ended(radio, now_ns);
 	if (ppdu->response == AIRSIM_NO_RESPONSE)
 		return airsim_exchange_finish(radio, now_ns, true);
 	airsim_schedule(radio, AIRSIM_EVENT_STEP,
-			airsim_exchange_timeout_ns(radio, now_ns));
+			airsim_answer_timeout_ns(radio, now_ns));
 	if (emission->to && ppdu->arrived)
 		airsim_schedule_reply(emission->to, radio,
 				      airsim_response_frame(ppdu), now_ns);
@@ -434,6 +390,10 @@ void airsim_exchange_emission_ended(struct airsim_radio *radio, u64 now_ns,
 	case AIRSIM_ACK:
 	case AIRSIM_BLOCKACK:
 		return airsim_response_ended(radio, now_ns, arrived);
+	case AIRSIM_TRIGGER:
+		return airsim_uplink_trigger_ended(radio, now_ns);
+	case AIRSIM_MULTI_BLOCKACK:
+		return airsim_uplink_blockack_ended(radio, now_ns);
 	}
 }
 
@@ -445,6 +405,8 @@ void airsim_exchange_abort(struct airsim_radio *radio)
 {
 	if (radio->exchange.stage == AIRSIM_STAGE_NONE)
 		return;
+	if (radio->exchange.stage == AIRSIM_STAGE_TRIGGER)
+		return airsim_uplink_abort(radio);
 	airsim_ppdu_settle(radio, false);
 	radio->exchange.stage = AIRSIM_STAGE_NONE;
 	radio->exchange.peer = NULL;

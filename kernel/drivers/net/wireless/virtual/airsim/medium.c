@@ -46,6 +46,10 @@ static void airsim_dispatch(struct airsim_event *event, u64 now_ns)
 		return airsim_exchange_step(event->radio, now_ns);
 	case AIRSIM_EVENT_REPLY:
 		return airsim_exchange_reply(event->radio, now_ns);
+	case AIRSIM_EVENT_UPLINK:
+		return airsim_uplink_event(event->radio, now_ns);
+	case AIRSIM_EVENT_MU_EDCA:
+		return airsim_mu_edca_expired(event->radio, now_ns);
 	case AIRSIM_EVENTS:
 		break;
 	}
@@ -97,21 +101,12 @@ static enum hrtimer_restart airsim_medium_timer(struct hrtimer *timer)
  */
 void airsim_medium_request(struct airsim_radio *radio, u8 ac)
 {
-	struct airsim_edca *edca = &radio->edca[ac];
-
 	spin_lock_bh(&airsim_medium.lock);
 	if (ac != AIRSIM_BEACON)
 		airsim_prefetch(radio, ac);
 	/* airsim_medium_tune() contends for radios that are not tuned now. */
-	if (airsim_tuned(radio) && !edca->pending) {
-		u64 now_ns = ktime_get_ns();
-		bool is_busy = airsim_busy(radio) ||
-			       radio->exchange.stage != AIRSIM_STAGE_NONE ||
-			       now_ns < radio->reception.idle_from_ns;
-
-		airsim_edca_request(edca, now_ns, is_busy,
-				    &airsim_medium.backoff_rnd);
-		airsim_contend(radio);
+	if (airsim_tuned(radio) && !radio->edca[ac].pending) {
+		airsim_request_access(radio, ac, ktime_get_ns());
 		airsim_events_arm();
 	}
 	spin_unlock_bh(&airsim_medium.lock);
@@ -141,6 +136,7 @@ static void airsim_detach_peers(struct airsim_radio *radio, u64 now_ns)
 			other->reply.to = NULL;
 			airsim_cancel(other, AIRSIM_EVENT_REPLY);
 		}
+		airsim_uplink_forget(other, radio);
 	}
 }
 
@@ -171,6 +167,7 @@ void airsim_medium_leave(struct airsim_radio *radio)
 		list_del_init(&radio->list);
 		airsim_medium.tuned[radio->index] = NULL;
 		memset(&radio->reception, 0, sizeof(radio->reception));
+		memset(&radio->status, 0, sizeof(radio->status));
 		radio->committed = false;
 		pending = airsim_take_report(&report);
 		airsim_events_arm();
@@ -208,6 +205,7 @@ void airsim_medium_tune(struct airsim_radio *radio,
 	radio->reception.idle_from_ns = ktime_get_ns();
 	list_add_tail(&radio->list, &airsim_medium.radios);
 	airsim_medium.tuned[radio->index] = radio;
+	airsim_mu_edca_expired(radio, radio->reception.idle_from_ns);
 	airsim_contend(radio);
 	airsim_events_arm();
 	spin_unlock_bh(&airsim_medium.lock);

@@ -138,6 +138,29 @@ static void airsim_radiotap_put_vht(struct header *header,
 			    2);
 }
 
+/* The width, or the size of the resource unit. */
+static u16 airsim_radiotap_bandwidth(const struct airsim_rate *rate)
+{
+	switch (rate->ru_tones) {
+	case 26:
+		return IEEE80211_RADIOTAP_HE_DATA5_DATA_BW_RU_ALLOC_26T;
+	case 52:
+		return IEEE80211_RADIOTAP_HE_DATA5_DATA_BW_RU_ALLOC_52T;
+	case 106:
+		return IEEE80211_RADIOTAP_HE_DATA5_DATA_BW_RU_ALLOC_106T;
+	case 242:
+		return IEEE80211_RADIOTAP_HE_DATA5_DATA_BW_RU_ALLOC_242T;
+	case 484:
+		return IEEE80211_RADIOTAP_HE_DATA5_DATA_BW_RU_ALLOC_484T;
+	case 996:
+		return IEEE80211_RADIOTAP_HE_DATA5_DATA_BW_RU_ALLOC_996T;
+	case 1992:
+		return IEEE80211_RADIOTAP_HE_DATA5_DATA_BW_RU_ALLOC_2x996T;
+	default:
+		return ilog2(rate->width_mhz / 20);
+	}
+}
+
 /*
  * LDPC without the extra symbol; no STBC, beamforming, DCM, Doppler or
  * midambles. HE-LTFs as in airtime.c.
@@ -148,13 +171,15 @@ static void airsim_radiotap_put_he(struct header *header,
 	u16 ltf_size = rate->gi_ns == 3200 ?
 		       IEEE80211_RADIOTAP_HE_DATA5_LTF_SIZE_4X :
 		       IEEE80211_RADIOTAP_HE_DATA5_LTF_SIZE_2X;
-	u16 bandwidth = ilog2(rate->width_mhz / 20);
-	u16 ltf_symbols = min(rate->streams - 1, 2);
+	u16 bandwidth = airsim_radiotap_bandwidth(rate);
+	u8 ltfs = rate->ru_tones ? rate->ltfs : airsim_ltfs(rate->streams);
 	u16 guard = rate->gi_ns == 3200 ? IEEE80211_RADIOTAP_HE_DATA5_GI_3_2 :
 		    rate->gi_ns == 1600 ? IEEE80211_RADIOTAP_HE_DATA5_GI_1_6 :
 					  IEEE80211_RADIOTAP_HE_DATA5_GI_0_8;
 	struct ieee80211_radiotap_he he = {
-		.data1 = cpu_to_le16(IEEE80211_RADIOTAP_HE_DATA1_FORMAT_SU |
+		.data1 = cpu_to_le16((rate->ru_tones ?
+			 IEEE80211_RADIOTAP_HE_DATA1_FORMAT_TRIG :
+			 IEEE80211_RADIOTAP_HE_DATA1_FORMAT_SU) |
 			IEEE80211_RADIOTAP_HE_DATA1_DATA_MCS_KNOWN |
 			IEEE80211_RADIOTAP_HE_DATA1_DATA_DCM_KNOWN |
 			IEEE80211_RADIOTAP_HE_DATA1_CODING_KNOWN |
@@ -176,8 +201,8 @@ static void airsim_radiotap_put_he(struct header *header,
 	le16p_replace_bits(&he.data5, guard, IEEE80211_RADIOTAP_HE_DATA5_GI);
 	le16p_replace_bits(&he.data5, ltf_size,
 			   IEEE80211_RADIOTAP_HE_DATA5_LTF_SIZE);
-	/* 1, 2 and 4 symbols, for 1, 2, and 3 or 4 streams. */
-	le16p_replace_bits(&he.data5, ltf_symbols,
+	/* 0, 1 and 2 stand for 1, 2 and 4 symbols. */
+	le16p_replace_bits(&he.data5, ltfs / 2,
 			   IEEE80211_RADIOTAP_HE_DATA5_NUM_LTF_SYMS);
 	le16p_replace_bits(&he.data6, rate->streams,
 			   IEEE80211_RADIOTAP_HE_DATA6_NSTS);
@@ -214,7 +239,8 @@ static void airsim_radiotap_put_vendor(struct header *header,
 		if (airsim_mpdu(ppdu->mpdu[index])->attempts > 1)
 			vendor.flags |= VENDOR_RETRY;
 		collided = !received && airsim_is_collided(emission);
-	} else if (emission->frame == AIRSIM_RTS) {
+	} else if (emission->frame == AIRSIM_RTS ||
+		   emission->frame == AIRSIM_TRIGGER) {
 		vendor.function = ppdu->ac;
 	}
 	if (collided)
@@ -320,21 +346,6 @@ void airsim_monitor_mpdu(const struct airsim_radio *radio, unsigned int index,
 	airsim_monitor_deliver(skb);
 }
 
-static void airsim_monitor_put_bitmap(u8 *bitmap, unsigned int bits,
-				      const struct airsim_ppdu *ppdu, u16 start)
-{
-	unsigned int i;
-
-	for (i = 0; i < ppdu->count; i++) {
-		struct ieee80211_hdr *hdr = (void *)ppdu->mpdu[i]->data;
-		u16 sequence = IEEE80211_SEQ_TO_SN(le16_to_cpu(hdr->seq_ctrl));
-		u16 bit = ieee80211_sn_sub(sequence, start);
-
-		if (airsim_mpdu(ppdu->mpdu[i])->received && bit < bits)
-			bitmap[bit / 8] |= BIT(bit % 8);
-	}
-}
-
 /* Fills in the BlockAck in response to @ppdu; the bitmap is at its end. */
 static void airsim_monitor_put_blockack(u8 *frame, unsigned int octets,
 					const struct airsim_ppdu *ppdu)
@@ -354,12 +365,12 @@ static void airsim_monitor_put_blockack(u8 *frame, unsigned int octets,
 	field = cpu_to_le16(start | (octets > 32 ? 4 : 0));
 	memcpy(frame + 18, &field, sizeof(field));
 	if (ieee80211_is_data_qos(hdr->frame_control))
-		airsim_monitor_put_bitmap(frame + 20, 8 * (octets - 20), ppdu,
-					  IEEE80211_SEQ_TO_SN(start));
+		airsim_put_bitmap(frame + 20, 8 * (octets - 20), ppdu,
+				  IEEE80211_SEQ_TO_SN(start));
 }
 
 /**
- * airsim_monitor_control - show an RTS, CTS, ACK or BlockAck that has ended
+ * airsim_monitor_control - show a control frame that has ended
  * @radio: transmitter; the medium is locked
  * @octets: length, including FCS
  * @received: the addressed radio has received it
@@ -372,12 +383,14 @@ void airsim_monitor_control(const struct airsim_radio *radio, u32 octets,
 		[AIRSIM_CTS] = IEEE80211_STYPE_CTS,
 		[AIRSIM_ACK] = IEEE80211_STYPE_ACK,
 		[AIRSIM_BLOCKACK] = IEEE80211_STYPE_BACK,
+		[AIRSIM_TRIGGER] = IEEE80211_STYPE_TRIGGER,
+		[AIRSIM_MULTI_BLOCKACK] = IEEE80211_STYPE_BACK,
 	};
 	const struct airsim_emission *emission = &radio->emission;
 	const struct airsim_radio *to = emission->to;
 	u64 defer_ns = emission->nav_until_ns > emission->end_ns ?
 		       emission->nav_until_ns - emission->end_ns : 0;
-	const struct ieee80211_hdr *hdr;
+	const struct ieee80211_hdr *hdr = NULL;
 	struct ieee80211_cts *frame;
 	struct sk_buff *skb;
 
@@ -386,7 +399,7 @@ void airsim_monitor_control(const struct airsim_radio *radio, u32 octets,
 		hdr = (const void *)radio->ppdu.mpdu[0]->data;
 	else if (to && to->exchange.stage != AIRSIM_STAGE_NONE)
 		hdr = (const void *)to->ppdu.mpdu[0]->data;
-	else
+	else if (radio->exchange.stage != AIRSIM_STAGE_TRIGGER)
 		return;
 	octets -= AIRSIM_FCS_OCTETS;
 	frame = airsim_monitor_new_frame(radio, 0, received, octets, &skb);
@@ -395,7 +408,9 @@ void airsim_monitor_control(const struct airsim_radio *radio, u32 octets,
 	frame->frame_control = cpu_to_le16(IEEE80211_FTYPE_CTL |
 					   types[emission->frame]);
 	frame->duration = cpu_to_le16(DIV_ROUND_UP_ULL(defer_ns, 1000));
-	if (emission->frame == AIRSIM_RTS) {
+	if (!hdr) {
+		airsim_uplink_fill(radio, (u8 *)frame);
+	} else if (emission->frame == AIRSIM_RTS) {
 		ether_addr_copy(frame->ra, hdr->addr1);
 		ether_addr_copy(((struct ieee80211_rts *)frame)->ta, hdr->addr2);
 	} else {

@@ -241,8 +241,7 @@ static int airsim_conf_tx(struct ieee80211_hw *hw, struct ieee80211_vif *vif,
 	struct airsim_radio *radio = hw->priv;
 
 	spin_lock_bh(&airsim_medium.lock);
-	airsim_edca_configure(&radio->edca[ac], params->aifs, params->cw_min,
-			      params->cw_max);
+	airsim_mu_edca_configure(radio, ac, params);
 	radio->edca[ac].txop_ns = params->txop * 32 * NSEC_PER_USEC;
 	spin_unlock_bh(&airsim_medium.lock);
 	return 0;
@@ -293,10 +292,23 @@ static int airsim_ampdu_action(struct ieee80211_hw *hw,
 	return -EOPNOTSUPP;
 }
 
+/* Replaces the access point of a station; before: NULL for any. */
+static void airsim_set_ap(struct airsim_radio *radio,
+			  const struct ieee80211_sta *before,
+			  struct ieee80211_sta *after)
+{
+	spin_lock_bh(&airsim_medium.lock);
+	if (!before || radio->ap == before)
+		radio->ap = after;
+	spin_unlock_bh(&airsim_medium.lock);
+}
+
 static int airsim_sta_add(struct ieee80211_hw *hw, struct ieee80211_vif *vif,
 			  struct ieee80211_sta *sta)
 {
 	airsim_init_txqs(sta->txq, ARRAY_SIZE(sta->txq));
+	if (vif->type == NL80211_IFTYPE_STATION)
+		airsim_set_ap(hw->priv, NULL, sta);
 	return 0;
 }
 
@@ -304,6 +316,8 @@ static void airsim_sta_pre_rcu_remove(struct ieee80211_hw *hw,
 				      struct ieee80211_vif *vif,
 				      struct ieee80211_sta *sta)
 {
+	if (vif->type == NL80211_IFTYPE_STATION)
+		airsim_set_ap(hw->priv, sta, NULL);
 	airsim_detach_txqs(hw->priv, sta->txq, ARRAY_SIZE(sta->txq));
 }
 

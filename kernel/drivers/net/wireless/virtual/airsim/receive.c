@@ -27,12 +27,17 @@ static void airsim_receive_fill_status(const struct airsim_radio *radio,
 				       unsigned int index,
 				       struct ieee80211_rx_status *status)
 {
+	const struct airsim_radio *sender =
+		container_of(ppdu, struct airsim_radio, ppdu);
+	const struct airsim_emission *emission = &sender->emission;
+
 	memset(status, 0, sizeof(*status));
 	status->mactime = div_u64(ppdu->mpdu_end_ns[index], NSEC_PER_USEC);
 	status->flag = RX_FLAG_MACTIME_END;
 	status->freq = radio->frequency_mhz;
 	status->band = airsim_band(radio);
-	status->signal = DIV_ROUND_CLOSEST(radio->reception.signal_mdbm, 1000);
+	status->signal = DIV_ROUND_CLOSEST(airsim_signal_mdbm(radio, emission),
+					   1000);
 	airsim_rate_to_rx_status(&ppdu->rate, status);
 	if (airsim_ppdu_is_ampdu(ppdu)) {
 		status->flag |= RX_FLAG_AMPDU_DETAILS |

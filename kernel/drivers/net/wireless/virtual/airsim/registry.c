@@ -122,7 +122,8 @@ static u64 airsim_count_queued(struct airsim_radio *radio)
 	for (i = 0; i < IEEE80211_NUM_ACS; i++)
 		list_for_each_entry(atxq, &radio->retry_txqs[i], retry_list)
 			queued += skb_queue_len(&atxq->pending);
-	if (radio->exchange.stage != AIRSIM_STAGE_NONE && !radio->ppdu.bar)
+	if (radio->exchange.stage != AIRSIM_STAGE_NONE && !radio->ppdu.bar &&
+	    !radio->ppdu.null)
 		queued += radio->ppdu.count;
 	return queued;
 }

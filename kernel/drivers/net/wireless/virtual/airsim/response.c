@@ -10,7 +10,7 @@ static u16 airsim_response_window(const struct airsim_ppdu *ppdu)
 
 /**
  * airsim_control_octets - length of a control frame, including FCS
- * @frame: frame type; not a PPDU
+ * @frame: frame type; not a PPDU, nor a frame to several stations
  * @ppdu: the PPDU of its exchange
  */
 u32 airsim_control_octets(enum airsim_frame frame,
@@ -25,6 +25,8 @@ u32 airsim_control_octets(enum airsim_frame frame,
 		return airsim_blockack_octets(airsim_response_window(ppdu));
 	case AIRSIM_ACK:
 	case AIRSIM_PPDU:
+	case AIRSIM_TRIGGER:
+	case AIRSIM_MULTI_BLOCKACK:
 		break;
 	}
 	return AIRSIM_ACK_OCTETS;
@@ -44,14 +46,15 @@ enum airsim_frame airsim_response_frame(const struct airsim_ppdu *ppdu)
  * airsim_response_ns - duration of SIFS and the response to a PPDU
  * @radio: transmitter of the PPDU; the medium is locked
  *
- * Return: nanoseconds, 0 if no response is expected.
+ * Return: nanoseconds, 0 if no response is expected, and for an HE TB PPDU, whose
+ * response the Trigger frame has taken into account.
  */
 u32 airsim_response_ns(struct airsim_radio *radio)
 {
 	const struct airsim_ppdu *ppdu = &radio->ppdu;
 	struct airsim_rate rate;
 
-	if (ppdu->response == AIRSIM_NO_RESPONSE)
+	if (ppdu->response == AIRSIM_NO_RESPONSE || ppdu->tb)
 		return 0;
 	rate = airsim_response_rate(&ppdu->rate, airsim_basic_rates(radio));
 	return radio->phy->sifs_ns +

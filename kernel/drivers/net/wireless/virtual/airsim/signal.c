@@ -4,7 +4,8 @@
  *
  * A radio receives the first emission that it detects while it neither detects
  * another one nor transmits. Any other signal that it detects meanwhile
- * destroys what is received at that time, except with capture (sinr.c). A radio
+ * destroys what is received at that time, except with capture (sinr.c). HE TB
+ * PPDUs in answer to the same Trigger frame are received in parallel. A radio
  * whose access to the
  * medium falls within one slot after the start of an emission cannot sense it
  * in time, and transmits as well.
@@ -60,6 +61,23 @@ void airsim_contend(struct airsim_radio *radio)
 		airsim_cancel(radio, AIRSIM_EVENT_ACCESS);
 	else
 		airsim_schedule(radio, AIRSIM_EVENT_ACCESS, first_ns);
+}
+
+/**
+ * airsim_request_access - a radio has a frame to send
+ * @radio: the radio; the medium is locked
+ * @ac: EDCA function
+ * @now_ns: current time
+ */
+void airsim_request_access(struct airsim_radio *radio, u8 ac, u64 now_ns)
+{
+	bool is_busy = airsim_busy(radio) ||
+		       radio->exchange.stage != AIRSIM_STAGE_NONE ||
+		       now_ns < radio->reception.idle_from_ns;
+
+	airsim_edca_request(&radio->edca[ac], now_ns, is_busy,
+			    &airsim_medium.backoff_rnd);
+	airsim_contend(radio);
 }
 
 /**
@@ -131,6 +149,9 @@ static void airsim_signal_start(struct airsim_radio *radio,
 		airsim_cca_busy(radio, emission->start_ns);
 		if (radio->frequency_mhz == emission->from->frequency_mhz)
 			airsim_reception_start(radio, emission, signal_mdbm);
+	} else if (reception->locked &&
+		   airsim_in_parallel(reception->locked, emission)) {
+		/* Received as well. */
 	} else if (airsim_captures(radio)) {
 		if (airsim_is_captured(radio, emission, signal_mdbm))
 			airsim_reception_start(radio, emission, signal_mdbm);
@@ -187,6 +208,37 @@ static bool airsim_is_error(const struct airsim_radio *radio,
 		emission->start_ns < radio->emission.end_ns);
 }
 
+/* Another emission that a radio receives in parallel with one that ends. */
+static struct airsim_emission *
+airsim_find_parallel(const struct airsim_radio *radio,
+		     const struct airsim_emission *emission)
+{
+	struct airsim_radio *from;
+
+	if (emission->frame != AIRSIM_PPDU || !emission->trigger)
+		return NULL;
+	list_for_each_entry(from, &airsim_medium.radios, list)
+		if (from->emitting && &from->emission != emission &&
+		    airsim_in_parallel(&from->emission, emission) &&
+		    test_bit(radio->index, from->emission.detected_by))
+			return &from->emission;
+	return NULL;
+}
+
+/* Whether a frame is addressed to a radio, alone or with others. */
+static bool airsim_is_addressed(const struct airsim_radio *radio,
+				const struct airsim_emission *emission)
+{
+	const struct airsim_uplink *uplink = &emission->from->uplink;
+	int i;
+
+	if (emission->frame == AIRSIM_TRIGGER)
+		for (i = 0; i < uplink->users; i++)
+			if (uplink->user[i].radio == radio)
+				return true;
+	return emission->to == radio;
+}
+
 static void airsim_signal_end(struct airsim_radio *radio,
 			      const struct airsim_emission *emission,
 			      u64 now_ns)
@@ -194,14 +246,17 @@ static void airsim_signal_end(struct airsim_radio *radio,
 	struct airsim_reception *reception = &radio->reception;
 
 	reception->audible--;
-	if (reception->locked == emission) {
+	if (airsim_receives(radio, emission) &&
+	    airsim_find_parallel(radio, emission)) {
+		reception->locked = airsim_find_parallel(radio, emission);
+	} else if (reception->locked == emission) {
 		reception->locked = NULL;
 		airsim_receive_ended(radio);
 		reception->failed =
 			reception->intf_start_ns != U64_MAX ||
 			reception->undetected ||
 			!airsim_nav_readable(radio, emission);
-		if (!reception->failed && emission->to != radio)
+		if (!reception->failed && !airsim_is_addressed(radio, emission))
 			airsim_update_nav(radio, emission);
 	} else {
 		if (reception->locked && airsim_captures(radio))
@@ -221,7 +276,7 @@ static bool airsim_is_missed(const struct airsim_emission *emission)
 	const struct airsim_radio *to = emission->to;
 
 	return to && test_bit(to->index, emission->detected_by) &&
-	       (to->reception.locked != emission || to->reception.undetected ||
+	       (!airsim_receives(to, emission) || to->reception.undetected ||
 		to->reception.intf_start_ns != U64_MAX);
 }
 
@@ -232,7 +287,7 @@ static bool airsim_is_missed(const struct airsim_emission *emission)
 bool airsim_is_collided(const struct airsim_emission *emission)
 {
 	return airsim_is_missed(emission) ||
-	       (emission->to && emission->to->reception.locked == emission &&
+	       (emission->to && airsim_receives(emission->to, emission) &&
 		emission->to->reception.sections > 1);
 }
 
@@ -349,6 +404,25 @@ void airsim_transmit(struct airsim_radio *radio)
 	airsim_schedule(radio, AIRSIM_EVENT_AIR, airsim_next_end_ns(radio));
 }
 
+/* Notes the radios that receive a frame to several stations. */
+static void airsim_note_reached(struct airsim_emission *emission)
+{
+	int i;
+
+	bitmap_zero(emission->reached, AIRSIM_MAX_RADIOS);
+	if (emission->frame != AIRSIM_TRIGGER &&
+	    emission->frame != AIRSIM_MULTI_BLOCKACK)
+		return;
+	for_each_set_bit(i, emission->detected_by, AIRSIM_MAX_RADIOS) {
+		const struct airsim_reception *reception =
+			&airsim_medium.tuned[i]->reception;
+
+		if (reception->locked == emission && !reception->undetected &&
+		    reception->intf_start_ns == U64_MAX)
+			__set_bit(i, emission->reached);
+	}
+}
+
 /**
  * airsim_emission_end - a radio stops transmitting
  * @radio: the radio; the medium is locked
@@ -361,9 +435,10 @@ bool airsim_emission_end(struct airsim_radio *radio, u64 now_ns)
 	struct airsim_emission *emission = &radio->emission;
 	struct airsim_radio *to = emission->to;
 	bool missed = airsim_is_missed(emission);
-	bool arrived = to && to->reception.locked == emission && !missed;
+	bool arrived = to && airsim_receives(to, emission) && !missed;
 	int i;
 
+	airsim_note_reached(emission);
 	emission->collided = missed;
 	if (emission->frame == AIRSIM_PPDU && !radio->ppdu.arrived)
 		emission->collided = airsim_is_collided(emission);
@@ -390,7 +465,8 @@ void airsim_emission_abort(struct airsim_radio *radio, u64 now_ns)
 	for_each_set_bit(i, emission->detected_by, AIRSIM_MAX_RADIOS) {
 		struct airsim_radio *other = airsim_medium.tuned[i];
 
-		if (other->reception.locked == emission)
+		if (other->reception.locked == emission &&
+		    !airsim_find_parallel(other, emission))
 			other->reception.intf_start_ns = 0;
 		airsim_signal_end(other, emission, now_ns);
 	}

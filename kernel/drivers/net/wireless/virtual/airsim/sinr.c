@@ -66,13 +66,28 @@ bool airsim_detects(const struct airsim_radio *radio,
 }
 
 /**
- * airsim_snr_mdb - signal-to-noise ratio of what a radio received last
+ * airsim_signal_mdbm - strength of an emission that a radio receives
  * @radio: the radio; the medium is locked
- * @width_mhz: bandwidth of the PPDU
+ * @emission: the emission, received now or until now; of several HE TB PPDUs,
+ *	each has its own strength
  */
-s32 airsim_snr_mdb(const struct airsim_radio *radio, u16 width_mhz)
+s32 airsim_signal_mdbm(const struct airsim_radio *radio,
+		       const struct airsim_emission *emission)
 {
-	return radio->reception.signal_mdbm - airsim_noise_mdbm(width_mhz);
+	s32 signal_mdbm = radio->reception.signal_mdbm;
+
+	if (emission->frame == AIRSIM_PPDU && emission->trigger)
+		airsim_detects(radio, emission->from, emission->start_ns,
+			       &signal_mdbm);
+	return signal_mdbm;
+}
+
+/* Signal-to-noise ratio of what a radio received last. */
+static s32 airsim_snr_mdb(const struct airsim_radio *radio,
+			  const struct airsim_emission *emission)
+{
+	return airsim_signal_mdbm(radio, emission) -
+	       airsim_noise_mdbm(emission->rate.width_mhz);
 }
 
 /* The other signals that a radio detects, except one that ends now. */
@@ -88,6 +103,7 @@ static u64 airsim_interference(const struct airsim_radio *radio,
 		const struct airsim_emission *emission = &from->emission;
 
 		if (from->emitting && emission != wanted && emission != ended &&
+		    !airsim_in_parallel(emission, wanted) &&
 		    test_bit(radio->index, emission->detected_by) &&
 		    airsim_detects(radio, from, emission->start_ns,
 				   &signal_mdbm))
@@ -149,7 +165,7 @@ void airsim_sinr_start(struct airsim_radio *radio)
 		sinr_mdb = airsim_sinr_mdb(radio, emission,
 					   reception->signal_mdbm, NULL);
 	else
-		sinr_mdb = airsim_snr_mdb(radio, emission->rate.width_mhz);
+		sinr_mdb = airsim_snr_mdb(radio, emission);
 	airsim_add_section(reception, emission->start_ns, sinr_mdb);
 }
 
@@ -196,6 +212,25 @@ bool airsim_is_captured(const struct airsim_radio *radio,
 	       PREAMBLE_SINR_MDB;
 }
 
+/*
+ * The sections of a reception. They have the SINR of the emission with which it
+ * started; other HE TB PPDUs have the same interference, but another strength.
+ */
+static void airsim_copy_sections(const struct airsim_radio *radio,
+				 const struct airsim_emission *emission,
+				 struct airsim_section *section)
+{
+	const struct airsim_reception *reception = &radio->reception;
+	s32 excess_mdb = airsim_signal_mdbm(radio, emission) -
+			 reception->signal_mdbm;
+	int i;
+
+	for (i = 0; i < reception->sections; i++) {
+		section[i] = reception->section[i];
+		section[i].sinr_mdb += excess_mdb;
+	}
+}
+
 /**
  * airsim_sinr_lost - draw whether noise or interference destroys a frame
  * @radio: receiver; the medium is locked
@@ -210,16 +245,17 @@ bool airsim_sinr_lost(const struct airsim_radio *radio,
 {
 	const struct airsim_reception *reception = &radio->reception;
 	const struct airsim_rate *rate = &emission->rate;
+	struct airsim_section section[AIRSIM_MAX_SECTIONS];
 	struct rnd_state *rnd = &airsim_medium.error_rnd;
 	u64 data_ns;
 
 	if (reception->sections <= 1)
-		return airsim_snr_lost(rate,
-				       airsim_snr_mdb(radio, rate->width_mhz),
+		return airsim_snr_lost(rate, airsim_snr_mdb(radio, emission),
 				       octets, rnd);
 	data_ns = airsim_data_start_ns(emission);
+	airsim_copy_sections(radio, emission, section);
 	return prandom_u32_state(rnd) <
-	       airsim_sinr_loss(rate, reception->section, reception->sections,
+	       airsim_sinr_loss(rate, section, reception->sections,
 				max(from_ns, data_ns), to_ns, octets);
 }
 
@@ -243,6 +279,6 @@ bool airsim_sinr_readable(const struct airsim_radio *radio,
 					airsim_data_start_ns(emission),
 					emission->end_ns, octets) <=
 		       U32_MAX / 2;
-	return airsim_snr_loss(rate, airsim_snr_mdb(radio, rate->width_mhz),
-			       octets) <= U32_MAX / 2;
+	return airsim_snr_loss(rate, airsim_snr_mdb(radio, emission), octets) <=
+	       U32_MAX / 2;
 }

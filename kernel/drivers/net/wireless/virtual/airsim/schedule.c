@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The UL OFDMA scheduler of an access point: when to send a Trigger frame, to
+ * which stations, and on which resource units.
+ *
+ * The access point knows of a station's queue what the station has reported in
+ * the last frame that arrived, and whether it has sent data to the station since.
+ * A Basic Trigger frame is due for stations that have reported data. If it has
+ * sent data to others, which may have caused TCP ACKs, a BSRP Trigger frame asks
+ * them first. While the access point has data to send, Trigger frames are at
+ * least ul_ofdma_interval_us apart; a Basic Trigger frame does not wait otherwise.
+ *
+ * All stations get equal RUs, the largest of which there are enough, and the MCS
+ * and streams of their last data. If there are too many, they take turns. The
+ * HE TB PPDUs are as long as the longest of the queues needs.
+ */
+#include <linux/etherdevice.h>
+#include "airsim.h"
+
+/* A station that does not answer is left out until the next frame from it. */
+#define MAX_SILENT	3
+
+/* The associated station whose radio has a number, if it can be triggered. */
+static struct airsim_radio *airsim_uplink_station(struct airsim_radio *radio,
+						  u32 index)
+{
+	struct airsim_radio *station = airsim_medium.tuned[index];
+	const struct ieee80211_vif *vif;
+
+	if (!station || station == radio || !station->vif || !station->ap)
+		return NULL;
+	vif = station->vif;
+	if (vif->type != NL80211_IFTYPE_STATION || !vif->cfg.assoc ||
+	    !vif->bss_conf.he_support || !vif->bss_conf.bssid ||
+	    !ether_addr_equal(vif->bss_conf.bssid, radio->vif->addr))
+		return NULL;
+	if (station->low_mhz != radio->low_mhz ||
+	    station->high_mhz != radio->high_mhz || station->dozing ||
+	    !station->status.rate.streams ||
+	    station->status.silent >= MAX_SILENT)
+		return NULL;
+	return station;
+}
+
+static bool airsim_uplink_wants(const struct airsim_radio *station, bool basic)
+{
+	const struct airsim_buffer_status *status = &station->status;
+
+	return basic ? status->octets : !status->octets && status->awaited;
+}
+
+/* Whether a station is to be triggered. */
+static bool airsim_uplink_is_due(struct airsim_radio *radio, bool basic)
+{
+	struct airsim_radio *station;
+	u32 i;
+
+	if (!airsim_tuned(radio) || !radio->vif ||
+	    radio->vif->type != NL80211_IFTYPE_AP)
+		return false;
+	for (i = 0; i < AIRSIM_MAX_RADIOS; i++) {
+		station = airsim_uplink_station(radio, i);
+		if (station && airsim_uplink_wants(station, basic))
+			return true;
+	}
+	return false;
+}
+
+static u16 airsim_channel_mhz(const struct airsim_radio *radio)
+{
+	return radio->high_mhz - radio->low_mhz;
+}
+
+/*
+ * The rate of a station's HE TB PPDU, but for its RU. The guard interval and the
+ * HE-LTFs are the same for all stations.
+ */
+static struct airsim_rate airsim_tb_rate(const struct airsim_radio *radio,
+					 const struct airsim_radio *station)
+{
+	return (struct airsim_rate){
+		.format = AIRSIM_HE,
+		.mcs = station->status.rate.mcs,
+		.streams = station->status.rate.streams,
+		.width_mhz = airsim_channel_mhz(radio),
+		.gi_ns = 1600,
+		.extension_ns = radio->phy->extension_ns,
+	};
+}
+
+static void airsim_uplink_add(struct airsim_radio *radio, bool basic)
+{
+	struct airsim_uplink *uplink = &radio->uplink;
+	u32 most = airsim_ru_count(airsim_channel_mhz(radio), 26);
+	u32 first = uplink->next;
+	u32 i;
+
+	uplink->basic = basic;
+	uplink->users = 0;
+	for (i = 0; i < AIRSIM_MAX_RADIOS && uplink->users < most; i++) {
+		u32 index = (first + i) % AIRSIM_MAX_RADIOS;
+		struct airsim_radio *station =
+			airsim_uplink_station(radio, index);
+
+		if (!station || !airsim_uplink_wants(station, basic))
+			continue;
+		uplink->user[uplink->users++] = (struct airsim_tb_user){
+			.radio = station,
+			.rate = airsim_tb_rate(radio, station),
+		};
+		uplink->next = index + 1;
+	}
+}
+
+static u32 airsim_tb_limit_ns(const struct airsim_radio *radio)
+{
+	u32 limit_ns = radio->settings.ampdu_duration_us * NSEC_PER_USEC;
+	u32 txop_ns = radio->edca[IEEE80211_AC_BE].txop_ns;
+
+	return txop_ns ? min(limit_ns, txop_ns) : limit_ns;
+}
+
+/* Sets the RUs and the duration of the HE TB PPDUs. */
+static void airsim_uplink_allocate(struct airsim_radio *radio)
+{
+	struct airsim_uplink *uplink = &radio->uplink;
+	u16 tones = airsim_ru_tones(airsim_channel_mhz(radio), uplink->users);
+	u16 gi_ns = 1600;
+	u8 ltfs = 0;
+	int i;
+
+	for (i = 0; i < uplink->users; i++) {
+		struct airsim_tb_user *user = &uplink->user[i];
+
+		ltfs = max(ltfs, airsim_ltfs(user->rate.streams));
+		gi_ns = max(gi_ns, user->radio->status.rate.gi_ns);
+	}
+	uplink->tb_ns = 0;
+	for (i = 0; i < uplink->users; i++) {
+		struct airsim_tb_user *user = &uplink->user[i];
+		u32 octets = AIRSIM_DELIMITER_OCTETS + AIRSIM_NULL_OCTETS;
+
+		user->rate.ru_tones = tones;
+		user->rate.ltfs = ltfs;
+		user->rate.gi_ns = gi_ns;
+		if (uplink->basic)
+			octets = max(octets, user->radio->status.octets);
+		uplink->tb_ns = max(uplink->tb_ns,
+				    airsim_tb_ns(&user->rate, octets,
+						 airsim_tb_limit_ns(radio)));
+	}
+}
+
+/* The rate of control frames that all stations in the Trigger frame support. */
+static void airsim_uplink_set_control(struct airsim_radio *radio)
+{
+	struct airsim_uplink *uplink = &radio->uplink;
+	struct airsim_rate lowest = uplink->user[0].rate;
+	int i;
+
+	for (i = 1; i < uplink->users; i++)
+		lowest.mcs = min(lowest.mcs, uplink->user[i].rate.mcs);
+	uplink->control = airsim_response_rate(&lowest,
+					       airsim_basic_rates(radio));
+}
+
+static bool airsim_uplink_set_up(struct airsim_radio *radio, bool basic)
+{
+	airsim_uplink_add(radio, basic);
+	if (!radio->uplink.users)
+		return false;
+	airsim_uplink_allocate(radio);
+	airsim_uplink_set_control(radio);
+	airsim_ppdu_clear(&radio->ppdu, IEEE80211_AC_BE);
+	return true;
+}
+
+/**
+ * airsim_uplink_choose - set up a Trigger frame if one is due
+ * @radio: the access point, which has gained access; the medium is locked
+ * @now_ns: current time
+ * @idle: it has nothing else to send
+ *
+ * Return: false if none is due.
+ */
+bool airsim_uplink_choose(struct airsim_radio *radio, u64 now_ns, bool idle)
+{
+	bool poll = airsim_uplink_is_due(radio, false);
+
+	if (now_ns >= radio->uplink.not_before_ns)
+		return airsim_uplink_set_up(radio, !poll);
+	if (!idle)
+		return false;
+	if (airsim_uplink_is_due(radio, true))
+		return airsim_uplink_set_up(radio, true);
+	if (poll)
+		airsim_schedule(radio, AIRSIM_EVENT_UPLINK,
+				radio->uplink.not_before_ns);
+	return false;
+}
+
+/**
+ * airsim_uplink_choose_data - set up a Basic Trigger frame after a BSRP one
+ * @radio: the access point; the medium is locked
+ *
+ * Return: false if no station has reported data.
+ */
+bool airsim_uplink_choose_data(struct airsim_radio *radio)
+{
+	return airsim_uplink_is_due(radio, true) &&
+	       airsim_uplink_set_up(radio, true);
+}
+
+/**
+ * airsim_uplink_request - contend for a Trigger frame, now or later
+ * @radio: the access point; the medium is locked
+ * @now_ns: current time
+ * @busy: the medium is busy
+ *
+ * Data that it has to send itself, or to poll for, is left to its best effort
+ * function, which decides when it gains access.
+ */
+void airsim_uplink_request(struct airsim_radio *radio, u64 now_ns, bool busy)
+{
+	struct airsim_edca *edca = &radio->edca[IEEE80211_AC_BE];
+	bool poll;
+
+	if (!radio->settings.ul_ofdma || edca->pending)
+		return;
+	poll = airsim_uplink_is_due(radio, false);
+	if (airsim_uplink_is_due(radio, true) ||
+	    (poll && now_ns >= radio->uplink.not_before_ns)) {
+		airsim_edca_request(edca, now_ns, busy,
+				    &airsim_medium.backoff_rnd);
+		airsim_contend(radio);
+	} else if (poll) {
+		airsim_schedule(radio, AIRSIM_EVENT_UPLINK,
+				radio->uplink.not_before_ns);
+	}
+}
+
+/**
+ * airsim_uplink_event - a Trigger frame may be due
+ * @radio: the access point; the medium is locked
+ * @now_ns: current time
+ */
+void airsim_uplink_event(struct airsim_radio *radio, u64 now_ns)
+{
+	airsim_uplink_request(radio, now_ns, airsim_busy(radio) ||
+			      radio->exchange.stage != AIRSIM_STAGE_NONE ||
+			      now_ns < radio->reception.idle_from_ns);
+}
+
+/**
+ * airsim_uplink_heard - MPDUs of a station have arrived
+ * @radio: the access point; the medium is locked
+ * @station: the station, whose PPDU has just ended
+ */
+void airsim_uplink_heard(struct airsim_radio *radio,
+			 struct airsim_radio *station)
+{
+	struct airsim_buffer_status *status = &station->status;
+	const struct airsim_ppdu *ppdu = &station->ppdu;
+	int i;
+
+	if (!ppdu->queued && !ppdu->null)
+		return;
+	status->octets = ppdu->left_octets;
+	status->awaited = false;
+	status->silent = 0;
+	if (ppdu->tb)
+		for (i = 0; i < radio->uplink.users; i++)
+			if (radio->uplink.user[i].radio == station)
+				radio->uplink.user[i].arrived = true;
+	if (!ppdu->tb && ppdu->rate.format >= AIRSIM_HT)
+		status->rate = ppdu->rate;
+	if (!ppdu->tb)
+		airsim_uplink_request(radio, station->emission.end_ns, true);
+}
+
+/**
+ * airsim_uplink_sent - the access point has sent something to a station
+ * @radio: the access point; the medium is locked; its exchange has succeeded
+ * @now_ns: current time
+ */
+void airsim_uplink_sent(struct airsim_radio *radio, u64 now_ns)
+{
+	if (!radio->ppdu.queued || !radio->exchange.peer)
+		return;
+	radio->exchange.peer->status.awaited = true;
+	airsim_uplink_request(radio, now_ns, true);
+}
+
+/**
+ * airsim_uplink_forget - a station leaves
+ * @radio: a radio, maybe its access point; the medium is locked
+ * @station: the station
+ */
+void airsim_uplink_forget(struct airsim_radio *radio,
+			  const struct airsim_radio *station)
+{
+	int i;
+
+	for (i = 0; i < radio->uplink.users; i++)
+		if (radio->uplink.user[i].radio == station)
+			radio->uplink.user[i].radio = NULL;
+}
