@@ -162,7 +162,7 @@ def write_run(run_dir: Path, *, goodput_mbps: float = 100.0) -> Path:
     write_airsim(
         run_dir / "airsim-before.txt",
         {"time_ns": 1_000, "airtime_data_ns": 100, "ampdu_size_1": 7, "tx_retries": 3}
-        | {"tx_dropped_retries": 5, "collisions": 2},
+        | {"tx_dropped_retries": 5, "collisions": 2, "triggers": 1, "he_tb_ppdus": 1},
     )
     write_airsim(
         run_dir / "airsim-after.txt",
@@ -177,6 +177,8 @@ def write_run(run_dir: Path, *, goodput_mbps: float = 100.0) -> Path:
             "ampdu_size_1": 17,  # 10 more than before
             "ampdu_size_20": 30,
             "collisions": 6,
+            "triggers": 8,
+            "he_tb_ppdus": 9,
             **FATES,
         },
     )

@@ -94,6 +94,8 @@ def test_every_metric_of_a_download(tmp_path: Path) -> None:
             "tx_retries": 9,
             "tx_drops": 20,
             "collisions": 4,
+            "triggers": 7,
+            "he_tb_ppdus": 8,
         }
     )
 

@@ -262,3 +262,51 @@ def test_the_limit_of_queues_is_set_at_both_ends() -> None:
 
 def test_a_run_records_the_settings_of_radios() -> None:
     assert "must airsim radio show >radios.txt" in commands(planned())
+
+
+def test_only_access_points_send_trigger_frames() -> None:
+    ax: dict[str, Plain] = {"standard": "802.11ax", "width": "80MHz", "ul_ofdma": "on"}
+    adds = [line for line in text(planned(**ax)).splitlines() if "radio add" in line]
+    assert ["ul_ofdma on ul_ofdma_interval_us 2000" in line for line in adds] == [True, False]
+    assert "ul_ofdma_interval_us 500" in text(planned(**ax, ul_ofdma_interval="500us"))
+    assert "ul_ofdma" not in text(planned(standard="802.11ax"))
+
+
+@pytest.mark.parametrize(
+    ("mu_edca", "expected"),
+    [
+        ("low", ["be_aifsn=8", "be_aci=0", "be_ecwmin=9", "be_ecwmax=10", "be_timer=255"]),
+        ("never", ["be_aifsn=0", "be_aci=0", "be_ecwmin=9", "be_ecwmax=10", "be_timer=255"]),
+        ("off", []),
+    ],
+)
+def test_hostapd_announces_mu_edca(mu_edca: str, expected: list[str]) -> None:
+    values = {"standard": "802.11ax", "ul_ofdma": "on", "mu_edca": mu_edca}
+    conf = hostapd_conf(Parameters().replace(values), ssid="x").splitlines()
+    prefix = "he_mu_edca_ac_"
+    found = [line.removeprefix(prefix) for line in conf if line.startswith(f"{prefix}be")]
+    assert found == expected
+    assert len([line for line in conf if line.startswith(prefix)]) == 4 * len(expected)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (
+            {"ul_ofdma": "on"},
+            "on is not allowed with standard 802.11n; allowed: off; other values need standard "
+            "802.11ax",
+        ),
+        ({"standard": "802.11ac", "width": "80MHz", "ul_ofdma": "on"}, "need standard 802.11ax"),
+        ({"ul_ofdma": "maybe"}, "'on' or 'off'"),
+        ({"standard": "802.11ax", "mu_edca": "never"}, "need ul_ofdma on"),
+        ({"standard": "802.11ax", "ul_ofdma_interval": "5ms"}, "need ul_ofdma on"),
+        (
+            {"standard": "802.11ax", "ul_ofdma": "on", "ul_ofdma_interval": "2s"},
+            "out of range; allowed: 0ms to 1s",
+        ),
+    ],
+)
+def test_wrong_settings_of_ul_ofdma(values: dict[str, Plain], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        Parameters().replace(values)

@@ -132,7 +132,11 @@ METRICS: Mapping[str, Metric] = {
     ),
     "tx_retries": Metric("MPDUs", "MPDUs retransmitted on the air, in both directions"),
     "tx_drops": Metric("MPDUs", "MPDUs that the radios dropped after their last attempt"),
-    "collisions": Metric("PPDUs", "PPDUs and RTS frames lost at their receiver to a collision"),
+    "collisions": Metric(
+        "PPDUs", "PPDUs, RTS and Trigger frames lost at their receivers to a collision"
+    ),
+    "triggers": Metric("frames", "Trigger frames that access points sent (UL OFDMA)"),
+    "he_tb_ppdus": Metric("PPDUs", "PPDUs that stations sent in answer to Trigger frames"),
 }
 
 

@@ -16,7 +16,9 @@ from typing import Literal, NamedTuple
 from airtcp.errors import AirtcpError
 from airtcp.files.capture import Packet, read_packets
 
-Kind = Literal["data", "multicast", "management", "beacon", "rts", "cts", "bar", "ack", "blockack"]
+_Sent = Literal["data", "multicast", "management", "beacon"]
+_Control = Literal["rts", "cts", "bar", "ack", "blockack", "trigger"]
+Kind = _Sent | _Control
 
 # Nothing on the air lasts longer than this: 2346 octets at 1 Mbit/s take 19 ms.
 _LONGEST_NS = 20_000_000
@@ -176,8 +178,16 @@ _NO_RECEIVER = 0xFFFF
 _VHT_WIDTHS_MHZ = {0: 20, 1: 40, 4: 80, 11: 160}
 _HE_WIDTHS_MHZ = {0: 20, 1: 40, 2: 80, 3: 160}
 _HE_GUARD_NS = {0: 800, 1: 1600, 2: 3200}
+_HE_RU_TONES = {4: 26, 5: 52, 6: 106, 7: 242, 8: 484, 9: 996, 10: 1992}
 
-_CONTROL_KINDS: dict[int, Kind] = {8: "bar", 9: "blockack", 11: "rts", 12: "cts", 13: "ack"}
+_CONTROL_KINDS: dict[int, Kind] = {
+    2: "trigger",
+    8: "bar",
+    9: "blockack",
+    11: "rts",
+    12: "cts",
+    13: "ack",
+}
 
 
 def _frame(path: Path, number: int, packet: Packet) -> _Frame:
@@ -270,8 +280,10 @@ def _rate(data: bytes, at: dict[int, int]) -> str:
     """The rate as text: `VHT 80 MHz MCS 9 x2 SGI` or `6 Mbit/s`."""
     if _HE in at:
         _, _, data3, _, data5, data6 = struct.unpack_from("<6H", data, at[_HE])
-        he_width, guard_ns = _HE_WIDTHS_MHZ.get(data5 & 0x0F), _HE_GUARD_NS.get(data5 >> 4 & 3)
-        return f"HE {he_width} MHz MCS {data3 >> 8 & 0x0F} x{data6 & 0x0F} GI {guard_ns} ns"
+        width, guard_ns = data5 & 0x0F, _HE_GUARD_NS.get(data5 >> 4 & 3)
+        tones = _HE_RU_TONES.get(width)
+        where = f"RU {tones}" if tones else f"{_HE_WIDTHS_MHZ.get(width)} MHz"
+        return f"HE {where} MCS {data3 >> 8 & 0x0F} x{data6 & 0x0F} GI {guard_ns} ns"
     if _VHT in at:
         _, flags, width, user = struct.unpack_from("<HBBB", data, at[_VHT])
         sgi = " SGI" if flags & 0x04 else ""

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator
 from airtcp.parameters import jsonschema
 from airtcp.parameters.ieee80211 import CHANNELS_2GHZ, CHANNELS_5GHZ
 from airtcp.parameters.jsonschema import Shape
-from airtcp.parameters.quantity import OnOff
+from airtcp.parameters.quantity import OnOff, duration
 from airtcp.parameters.section import OnlyWith, Section, parameter
 
 CHANNELS = CHANNELS_2GHZ + CHANNELS_5GHZ
@@ -59,3 +59,19 @@ class Bss(Capability):
         "channel", 36, "primary channel; from 40 MHz on the secondary is the next above"
     )
     wmm: OnOff = parameter("wmm", True, "EDCA with four access categories; off: legacy DCF")
+    ul_ofdma: Annotated[Literal["on", "off"], OnlyWith("standard", "802.11ax")] = parameter(
+        "ul_ofdma",
+        "off",
+        "802.11ax: the access point sends Trigger frames, which stations answer in parallel",
+    )
+    ul_ofdma_interval_s: Annotated[float, duration(0, 1), OnlyWith("ul_ofdma", "on")] = parameter(
+        "ul_ofdma_interval",
+        2e-3,
+        "ul_ofdma: minimum time between Trigger frames while the access point has data to send",
+    )
+    mu_edca: Annotated[Literal["low", "never", "off"], OnlyWith("ul_ofdma", "on")] = parameter(
+        "mu_edca",
+        "low",
+        "ul_ofdma: how stations contend for 2.1 s after they were acknowledged: with low priority "
+        "(best effort: AIFSN 8, CWmin 511), never, or as others (off)",
+    )

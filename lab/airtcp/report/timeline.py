@@ -54,6 +54,7 @@ _KINDS: Mapping[airtrace.Kind, tuple[str, str, float]] = {
     "bar": ("frame-bar", "BlockAckReq", _LOW),
     "ack": ("frame-ack", "ACK", _LOW),
     "blockack": ("frame-blockack", "BlockAck", _LOW),
+    "trigger": ("frame-protection", "Trigger", _LOW),
 }
 _NAMES: Mapping[airtrace.Kind, str] = {
     **{kind: name for kind, (_, name, _) in _KINDS.items()},

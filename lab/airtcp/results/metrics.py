@@ -31,6 +31,8 @@ _COUNTED = {
     "tx_retries": "tx_retries",
     "tx_drops": "tx_dropped_retries",
     "collisions": "collisions",
+    "triggers": "triggers",
+    "he_tb_ppdus": "he_tb_ppdus",
 }
 
 # The possible fates of every MPDU that a radio takes from mac80211, and of every received one.

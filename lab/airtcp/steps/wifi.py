@@ -74,7 +74,29 @@ def hostapd_conf(parameters: Parameters, ssid: str) -> str:
         ]
     if standard.format == "he":
         lines += ["ieee80211ax=1", *_operation("he", parameters)]
+    if parameters.ul_ofdma == "on" and parameters.mu_edca != "off":
+        lines += _mu_edca(suspends=parameters.mu_edca == "never")
     return "\n".join([*lines, f"wmm_enabled={int(parameters.wmm)}", ""])
+
+
+# AIFSN and the exponents of CWmin and CWmax after UL OFDMA.
+_LOW_PRIORITY = {"be": (8, 9, 10), "bk": (15, 9, 10), "vi": (5, 5, 7), "vo": (5, 5, 7)}
+_MU_EDCA_TIMER = 255  # units of 8.192 ms
+
+
+def _mu_edca(suspends: bool) -> list[str]:
+    """The MU EDCA Parameter Set. suspends: with AIFSN 0, stations do not contend."""
+    return [
+        f"he_mu_edca_ac_{ac}_{name}={value}"
+        for index, (ac, (aifsn, *exponents)) in enumerate(_LOW_PRIORITY.items())
+        for name, value in (
+            ("aifsn", 0 if suspends else aifsn),
+            ("aci", index),
+            ("ecwmin", exponents[0]),
+            ("ecwmax", exponents[1]),
+            ("timer", _MU_EDCA_TIMER),
+        )
+    ]
 
 
 def _ht_capabilities(parameters: Parameters) -> str:
@@ -105,10 +127,10 @@ def _operation(prefix: str, parameters: Parameters) -> list[str]:
     return [f"{prefix}_oper_chwidth={width}", f"{prefix}_oper_centr_freq_seg0_idx={centre}"]
 
 
-def radio_keys(parameters: Parameters, dozes: bool = False) -> str:
+def radio_keys(parameters: Parameters, station: bool = False) -> str:
     """Arguments of `airsim radio add`: the preset, and settings that override it.
 
-    dozes: it is the radio of a station, which can save power.
+    station: it is the radio of a station, which can save power, and sends no Trigger frames.
     """
     keys: dict[str, object] = {
         "preset": parameters.preset,
@@ -125,8 +147,11 @@ def radio_keys(parameters: Parameters, dozes: bool = False) -> str:
             "ack_hold_us": _microseconds(parameters.ack_hold_delay_s),
             "ack_hold_kbps": round((parameters.ack_hold_rate_bps or 0) / 1000),
         }
-    if dozes and parameters.power_save:
+    if station and parameters.power_save:
         keys["power_save"] = "on"
+    if not station and parameters.ul_ofdma == "on":
+        keys["ul_ofdma"] = "on"
+        keys["ul_ofdma_interval_us"] = _microseconds(parameters.ul_ofdma_interval_s)
     if parameters.rate_control == "fixed":
         keys |= _rate_keys(parameters)
     return _words(f"{key} {value}" for key, value in keys.items() if value not in (None, "preset"))
