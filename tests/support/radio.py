@@ -87,7 +87,8 @@ def plan(cells: Sequence[Cell], script: str, keys: str = "") -> str:
     parts = [f"#!/bin/sh\n{HELPERS}{_helpers(names)}"]
     for cell in cells:
         for name in (cell.ap, *cell.stations):
-            words = f"{wifi.radio_keys(cell.own.get(name, cell.parameters))} {keys}"
+            of_node = cell.own.get(name, cell.parameters)
+            words = f"{wifi.radio_keys(of_node, station=name != cell.ap)} {keys}"
             parts.append(
                 f"must airsim radio add {words} >/dev/null\n"
                 f"must ip netns add {name}\n"
