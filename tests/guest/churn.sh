@@ -150,6 +150,30 @@ round() {
 	stop_ap
 }
 
+# Removes stations and the access point while stations answer Trigger frames.
+uplink_round() {
+	echo "round: UL OFDMA"
+	start_ap generic
+	must airsim radio set 0 ul_ofdma on ul_ofdma_interval_us 1000
+	for i in 1 2 3; do
+		add "sta$i" "$i" preset generic streams 1 width_mhz 80 rate_format he rate_width_mhz 80
+	done
+	for i in 1 2 3; do join $i; done
+	for keys in "mpdu_error_ppm 200000 response_error_ppm 100000" "errors snr capture on x_mm 0" \
+		"ul_ofdma off" "ul_ofdma on ul_ofdma_interval_us 0" "rx_delivery ppdu"; do
+		# shellcheck disable=SC2086 # keys and values
+		must airsim radio set 0 $keys
+		sleep 0.03
+	done
+	must airsim radio set 1 errors snr x_mm 15000
+	change_stations
+	del 3
+	must node sta2 ip link set wlan0 down
+	del 0
+	stop_ap
+	for i in 2 1; do del $i; done
+}
+
 cat >hostapd.conf <<'END'
 interface=wlan0
 driver=nl80211
@@ -169,6 +193,8 @@ cat >hostapd-ax.conf <<'END'
 ieee80211ax=1
 he_oper_chwidth=1
 he_oper_centr_freq_seg0_idx=42
+he_mu_edca_ac_be_aifsn=0
+he_mu_edca_ac_be_timer=2
 END
 
 nodes="ap sta1 sta2 sta3"
@@ -193,6 +219,7 @@ round generic qca6178 ar9580 wifi-11a
 round qca6178 generic wifi-11a ar9580
 round ar9580 wifi-11a generic qca6178
 round wifi-11a ar9580 qca6178 generic
+uplink_round
 
 # shellcheck disable=SC2086 # one word each
 kill $load

@@ -241,6 +241,7 @@ def inconsistent(radio: int, removed: int) -> Iterator[Case]:
         ("window of 802.11ac", {"standard": AC, "ba_window": 65}),
         ("no such width", {"width_mhz": 30}),
         ("no such spacing", {"mpdu_spacing_ns": 3000}),
+        ("UL OFDMA of 802.11ac", {"standard": AC, "ba_window": 64, "ul_ofdma": 1}),
         ("unsupported rate", {"preset": "ar9271", "rate_format": HT, "rate_streams": 2}),
     ]
     for what, values in new:
@@ -248,6 +249,7 @@ def inconsistent(radio: int, removed: int) -> Iterator[Case]:
     ht: Values = {"rate_format": HT}
     settings: list[tuple[str, Values]] = [
         ("preset", {"preset": "generic"}),
+        ("UL OFDMA of 802.11n", {"ul_ofdma": 1}),
         ("position removed and set", {"placed": 0, "x_mm": 1}),
         ("rate released", {"rate_fixed": 0}),
         ("rate released and fixed", {"rate_fixed": 0, "rate_format": OFDM}),

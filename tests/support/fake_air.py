@@ -14,8 +14,8 @@ from airtcp.files import capture
 MEDIUM_NS = 5_000_000_000
 
 # First octets of Frame Control.
-QOS_DATA, BEACON, PROBE, BAR, BLOCKACK, RTS, CTS, ACK, PS_POLL = (
-    0x88, 0x80, 0x40, 0x84, 0x94, 0xB4, 0xC4, 0xD4, 0xA4,
+QOS_DATA, BEACON, PROBE, BAR, BLOCKACK, RTS, CTS, ACK, PS_POLL, TRIGGER = (
+    0x88, 0x80, 0x40, 0x84, 0x94, 0xB4, 0xC4, 0xD4, 0xA4, 0x24,
 )  # fmt: skip
 FROM_AP, TO_AP = 0x02, 0x01
 COLLIDED = 0x01
@@ -24,6 +24,7 @@ LEGACY_6M = (2, bytes([12]))
 HT = (19, bytes([0x07, 0x05, 13]))  # 40 MHz, short guard interval, MCS 13
 VHT = (21, struct.pack("<HBB4sBBH", 0x44, 0x04, 4, bytes([0x92, 0, 0, 0]), 0, 0, 0))
 HE = (23, struct.pack("<6H", 0, 0, 11 << 8, 0, 0x12, 2))  # 80 MHz, 1.6 us, MCS 11, 2 streams
+HE_TB = (23, struct.pack("<6H", 3, 0, 4 << 8, 0, 0x26, 1))  # 106 tones, 3.2 us, MCS 4, 1 stream
 
 Record = tuple[int, bytes]
 

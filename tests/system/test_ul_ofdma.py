@@ -80,7 +80,7 @@ def uplink(
         Point(80, 8, 7, duration_us=2000),
         Point(80, 3, 3, mpdus=16),
         Point(160, 2, 11, streams=2),
-        pytest.param(Point(40, 18, 2), marks=pytest.mark.slow),
+        pytest.param(Point(40, 18, 11), marks=pytest.mark.slow),
         pytest.param(Point(80, 16, 11), marks=pytest.mark.slow),
         pytest.param(Point(160, 1, 7, streams=4, gi_ns=3200), marks=pytest.mark.slow),
     ],

@@ -83,3 +83,12 @@ def test_rates_that_the_other_end_cannot_receive_are_errors(
     wrong = GOOD.replace("mcs: 5", access_point).replace("mcs: 3", station)
     with pytest.raises(InputError, match=f"small.yaml:13: topology.stations.tablet.*{message}"):
         planned(tmp_path, wrong)
+
+
+def test_only_access_points_have_ul_ofdma(tmp_path: Path) -> None:
+    text = GOOD.replace("mcs: 5}", "mcs: 5, standard: 802.11ax, width: 80MHz, ul_ofdma: on}")
+    text = text.replace("mcs: 3", "standard: 802.11n, width: 20MHz")
+    adds = [line for line in planned(tmp_path, text).splitlines() if "radio add" in line]
+    assert ["ul_ofdma on" in line for line in adds] == [True, False, False]
+    with pytest.raises(InputError, match="stations.tablet.ul_ofdma: unknown key"):
+        planned(tmp_path, text.replace("20MHz", "20MHz, ul_ofdma: on"))

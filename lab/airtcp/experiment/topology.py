@@ -37,6 +37,9 @@ _DAY_S = 86400
 # A station has one of these; those of the case and of its access point are then ignored.
 _PLACES = ("snr", "distance", "walk")
 
+# What stations do not inherit: they may be of another standard.
+_OF_ACCESS_POINTS = ("ul_ofdma", "ul_ofdma_interval", "mu_edca")
+
 
 def _without_defaults(schema: Json) -> None:
     """Remove the defaults of parameters: if not overridden, they are those of the case."""
@@ -179,6 +182,7 @@ class Network(Strict):
         if group != "stations":
             return given
         of_cell = self.topology.access_points[str(given.pop("access_point"))].plain()
+        of_cell = {key: value for key, value in of_cell.items() if key not in _OF_ACCESS_POINTS}
         if places := [place for place in _PLACES if place in given]:
             elsewhere = {place: "none" for place in _PLACES if place not in places}
             return {**of_cell, **elsewhere, **given}

@@ -66,7 +66,7 @@ class Bss(Capability):
     )
     ul_ofdma_interval_s: Annotated[float, duration(0, 1), OnlyWith("ul_ofdma", "on")] = parameter(
         "ul_ofdma_interval",
-        2e-3,
+        5e-3,
         "ul_ofdma: minimum time between Trigger frames while the access point has data to send",
     )
     mu_edca: Annotated[Literal["low", "never", "off"], OnlyWith("ul_ofdma", "on")] = parameter(

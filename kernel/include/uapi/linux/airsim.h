@@ -255,7 +255,7 @@ enum airsim_attr {
 	INT(RESPONSE_ERROR_PPM, response_error_ppm, u32, 0, 1000000, 0) \
 	BOOL(CAPTURE, capture, 0) \
 	BOOL(UL_OFDMA, ul_ofdma, 0) \
-	INT(UL_OFDMA_INTERVAL_US, ul_ofdma_interval_us, u32, 0, 1000000, 2000) \
+	INT(UL_OFDMA_INTERVAL_US, ul_ofdma_interval_us, u32, 0, 1000000, 5000) \
 	INT(TX_POWER_MDBM, tx_power_mdbm, s32, -20000, 40000, 20000) \
 	BOOL(PLACED, placed, 0) \
 	BOOL(RATE_FIXED, rate_fixed, 0)
