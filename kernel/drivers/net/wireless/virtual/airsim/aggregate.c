@@ -554,7 +554,7 @@ void airsim_ppdu_clear(struct airsim_ppdu *ppdu, u8 ac)
 	ppdu->protect = false;
 	ppdu->count = 0;
 	ppdu->psdu_octets = 0;
-	ppdu->left_octets = 0;
+	ppdu->left = (struct airsim_buffer_report){};
 	ppdu->ac = ac;
 	memset(ppdu->octets, 0, sizeof(ppdu->octets));
 }

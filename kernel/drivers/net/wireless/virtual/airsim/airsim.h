@@ -185,6 +185,16 @@ enum airsim_response {
 };
 
 /**
+ * struct airsim_buffer_report - buffer status report of a station
+ * @octets: length of its next A-MPDU
+ * @mpdus: number of MPDUs in it
+ */
+struct airsim_buffer_report {
+	u32 octets;
+	u16 mpdus;
+};
+
+/**
  * struct airsim_ppdu - MPDUs to be sent together
  * @queued: its MPDUs are from a queue, and return there if @txq still exists
  * @bar: it is a BlockAckReq that the driver generated for @txq
@@ -199,7 +209,7 @@ enum airsim_response {
  * @arrived: MPDUs that the receiver received
  * @reference: A-MPDU reference for radiotap
  * @psdu_octets: octets of all MPDUs with delimiters and padding
- * @left_octets: buffer status report in the PPDU: what the station would send next
+ * @left: buffer status report in the PPDU: what the station would send next
  * @rate: rate
  * @chosen: the rate in mac80211's format
  * @octets: octets of MPDUs by kind
@@ -223,7 +233,7 @@ struct airsim_ppdu {
 	u16 arrived;
 	u32 reference;
 	u32 psdu_octets;
-	u32 left_octets;
+	struct airsim_buffer_report left;
 	struct airsim_rate rate;
 	struct ieee80211_tx_rate chosen;
 	u32 octets[AIRSIM_KINDS];
@@ -327,13 +337,13 @@ struct airsim_reply {
 
 /**
  * struct airsim_buffer_status - what an access point knows of a station
- * @octets: what the station would send next, in an A-MPDU: from its last report
+ * @left: its last report
  * @rate: rate of the last data that the access point received; 0 streams: none
  * @awaited: the access point has sent it data since the last report
  * @silent: Trigger frames that it has not answered
  */
 struct airsim_buffer_status {
-	u32 octets;
+	struct airsim_buffer_report left;
 	struct airsim_rate rate;
 	bool awaited;
 	u8 silent;
@@ -707,6 +717,7 @@ void airsim_tb_finish(struct airsim_radio *radio, u64 now_ns);
 /* schedule.c */
 bool airsim_uplink_choose(struct airsim_radio *radio, u64 now_ns, bool idle);
 bool airsim_uplink_choose_data(struct airsim_radio *radio);
+u32 airsim_uplink_response_ns(const struct airsim_radio *radio, u8 users);
 void airsim_uplink_event(struct airsim_radio *radio, u64 now_ns);
 void airsim_uplink_request(struct airsim_radio *radio, u64 now_ns, bool busy);
 void airsim_uplink_heard(struct airsim_radio *radio,
@@ -745,7 +756,8 @@ void airsim_ppdu_settle(struct airsim_radio *radio, bool answered);
 
 /* buffer_status.c */
 struct ieee80211_txq *airsim_next_txq(struct airsim_radio *radio);
-u32 airsim_queued_octets(struct airsim_radio *radio);
+struct airsim_buffer_report
+airsim_report_buffer(struct airsim_radio *radio);
 struct sk_buff *airsim_null_make(struct airsim_radio *radio);
 
 /* response.c */

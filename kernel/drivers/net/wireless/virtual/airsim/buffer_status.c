@@ -57,25 +57,27 @@ struct ieee80211_txq *airsim_next_txq(struct airsim_radio *radio)
 }
 
 /**
- * airsim_queued_octets - the buffer status report of a station
+ * airsim_report_buffer - the buffer status report of a station
  * @radio: the station; the medium is locked
- *
- * Return: length of the next A-MPDU.
  */
-u32 airsim_queued_octets(struct airsim_radio *radio)
+struct airsim_buffer_report airsim_report_buffer(struct airsim_radio *radio)
 {
 	struct ieee80211_txq *txq = airsim_next_txq(radio);
 	unsigned long mpdus, most, octets;
 
 	if (!txq)
-		return 0;
+		return (struct airsim_buffer_report){};
 	mpdus = airsim_txq_mpdus(txq, &octets);
 	octets += mpdus * MPDU_OVERHEAD_OCTETS;
 	most = clamp_t(unsigned long, airsim_txq(txq)->buf_size, 1,
 		       radio->settings.ampdu_mpdus);
 	if (mpdus > most)
 		octets = DIV_ROUND_UP(octets * most, mpdus);
-	return min_t(unsigned long, octets, radio->settings.ampdu_octets);
+	return (struct airsim_buffer_report){
+		.octets = min_t(unsigned long, octets,
+				radio->settings.ampdu_octets),
+		.mpdus = min(mpdus, most),
+	};
 }
 
 /* The HT Control field of a report: the BSR Control subfield. */
@@ -84,7 +86,7 @@ static u32 airsim_bsr_control(struct airsim_radio *radio)
 	static const u16 units[] = { 16, 256, 2048, 32768 };
 	/* ACI of mac80211's access categories. */
 	static const u8 acis[] = { 3, 2, 0, 1 };
-	u32 octets = airsim_queued_octets(radio);
+	u32 octets = airsim_report_buffer(radio).octets;
 	u32 unit = 0, aci, size;
 
 	if (!octets)

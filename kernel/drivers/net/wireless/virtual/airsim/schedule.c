@@ -10,9 +10,10 @@
  * them first. While the access point has data to send, Trigger frames are at
  * least ul_ofdma_interval_us apart; a Basic Trigger frame does not wait otherwise.
  *
- * All stations get equal RUs, the largest of which there are enough, and the MCS
- * and streams of their last data. If there are too many, they take turns. The
- * HE TB PPDUs are as long as the longest of the queues needs.
+ * Stations get equal RUs, of the size with which most can be sent in the time of
+ * the exchange, and the MCS and streams of their last data. If there are fewer
+ * RUs than stations, they take turns. The HE TB PPDUs are as long as the longest
+ * of the queues needs.
  */
 #include <linux/etherdevice.h>
 #include "airsim.h"
@@ -46,7 +47,8 @@ static bool airsim_uplink_wants(const struct airsim_radio *station, bool basic)
 {
 	const struct airsim_buffer_status *status = &station->status;
 
-	return basic ? status->octets : !status->octets && status->awaited;
+	return basic ? status->left.octets :
+		       !status->left.octets && status->awaited;
 }
 
 /* Whether a station is to be triggered. */
@@ -108,7 +110,6 @@ static void airsim_uplink_add(struct airsim_radio *radio, bool basic)
 			.radio = station,
 			.rate = airsim_tb_rate(radio, station),
 		};
-		uplink->next = index + 1;
 	}
 }
 
@@ -118,37 +119,6 @@ static u32 airsim_tb_limit_ns(const struct airsim_radio *radio)
 	u32 txop_ns = radio->edca[IEEE80211_AC_BE].txop_ns;
 
 	return txop_ns ? min(limit_ns, txop_ns) : limit_ns;
-}
-
-/* Sets the RUs and the duration of the HE TB PPDUs. */
-static void airsim_uplink_allocate(struct airsim_radio *radio)
-{
-	struct airsim_uplink *uplink = &radio->uplink;
-	u16 tones = airsim_ru_tones(airsim_channel_mhz(radio), uplink->users);
-	u16 gi_ns = 1600;
-	u8 ltfs = 0;
-	int i;
-
-	for (i = 0; i < uplink->users; i++) {
-		struct airsim_tb_user *user = &uplink->user[i];
-
-		ltfs = max(ltfs, airsim_ltfs(user->rate.streams));
-		gi_ns = max(gi_ns, user->radio->status.rate.gi_ns);
-	}
-	uplink->tb_ns = 0;
-	for (i = 0; i < uplink->users; i++) {
-		struct airsim_tb_user *user = &uplink->user[i];
-		u32 octets = AIRSIM_DELIMITER_OCTETS + AIRSIM_NULL_OCTETS;
-
-		user->rate.ru_tones = tones;
-		user->rate.ltfs = ltfs;
-		user->rate.gi_ns = gi_ns;
-		if (uplink->basic)
-			octets = max(octets, user->radio->status.octets);
-		uplink->tb_ns = max(uplink->tb_ns,
-				    airsim_tb_ns(&user->rate, octets,
-						 airsim_tb_limit_ns(radio)));
-	}
 }
 
 /* The rate of control frames that all stations in the Trigger frame support. */
@@ -164,13 +134,144 @@ static void airsim_uplink_set_control(struct airsim_radio *radio)
 					       airsim_basic_rates(radio));
 }
 
+static u32 airsim_tb_octets(const struct airsim_radio *radio,
+			    const struct airsim_tb_user *user)
+{
+	u32 octets = AIRSIM_DELIMITER_OCTETS + AIRSIM_NULL_OCTETS;
+
+	return radio->uplink.basic ? max(octets,
+					 user->radio->status.left.octets) :
+				     octets;
+}
+
+/*
+ * Gives the first stations RUs of a size, and sets the duration of their HE TB
+ * PPDUs: as long as the longest needs.
+ */
+static void airsim_uplink_divide(struct airsim_radio *radio, u16 tones, u8 users)
+{
+	struct airsim_uplink *uplink = &radio->uplink;
+	u16 gi_ns = 1600;
+	u8 ltfs = 0;
+	int i;
+
+	for (i = 0; i < users; i++) {
+		struct airsim_tb_user *user = &uplink->user[i];
+
+		ltfs = max(ltfs, airsim_ltfs(user->rate.streams));
+		gi_ns = max(gi_ns, user->radio->status.rate.gi_ns);
+	}
+	uplink->tb_ns = 0;
+	for (i = 0; i < users; i++) {
+		struct airsim_tb_user *user = &uplink->user[i];
+
+		user->rate.ru_tones = tones;
+		user->rate.ltfs = ltfs;
+		user->rate.gi_ns = gi_ns;
+		uplink->tb_ns = max(uplink->tb_ns,
+				    airsim_tb_ns(&user->rate,
+						 airsim_tb_octets(radio, user),
+						 airsim_tb_limit_ns(radio)));
+	}
+}
+
+/* What the first stations can send of their queues, octets. */
+static u64 airsim_uplink_served(const struct airsim_radio *radio, u8 users)
+{
+	const struct airsim_uplink *uplink = &radio->uplink;
+	u64 octets = 0;
+	int i;
+
+	for (i = 0; i < users; i++) {
+		const struct airsim_tb_user *user = &uplink->user[i];
+		u32 symbols = (uplink->tb_ns - airsim_preamble_ns(&user->rate) -
+			       user->rate.extension_ns) /
+			      airsim_symbol_ns(&user->rate);
+		u32 room = symbols * airsim_bits_per_symbol(&user->rate) / 8;
+
+		octets += min(room, airsim_tb_octets(radio, user));
+	}
+	return octets;
+}
+
+/**
+ * airsim_uplink_response_ns - expected duration of a Multi-STA BlockAck
+ * @radio: the access point; the medium is locked
+ * @users: how many of the stations in the Trigger frame it acknowledges
+ *
+ * It has bitmaps of 256 bits for those that have reported several MPDUs.
+ */
+u32 airsim_uplink_response_ns(const struct airsim_radio *radio, u8 users)
+{
+	const struct airsim_uplink *uplink = &radio->uplink;
+	u32 bitmaps = 0;
+	int i;
+
+	for (i = 0; i < users; i++)
+		if (uplink->user[i].radio &&
+		    uplink->user[i].radio->status.left.mpdus > 1)
+			bitmaps += 2 + 256 / 8;
+	return airsim_ppdu_ns(&uplink->control,
+			      airsim_multi_blockack_octets(users, bitmaps));
+}
+
+/* The mean duration of an exchange with the first stations. */
+static u32 airsim_uplink_ns(const struct airsim_radio *radio, u8 users)
+{
+	const struct airsim_edca *edca = &radio->edca[IEEE80211_AC_BE];
+	const struct airsim_rate *control = &radio->uplink.control;
+
+	return 3 * radio->phy->sifs_ns +
+	       (2 * edca->aifsn + edca->cw_min) * radio->phy->slot_ns / 2 +
+	       airsim_ppdu_ns(control, airsim_trigger_octets(true, users)) +
+	       radio->uplink.tb_ns + airsim_uplink_response_ns(radio, users);
+}
+
+/*
+ * Chooses the size of the RUs with which most octets can be sent in the time of
+ * the exchange. If there are fewer RUs than stations, the first ones get them.
+ */
+static void airsim_uplink_allocate(struct airsim_radio *radio)
+{
+	struct airsim_uplink *uplink = &radio->uplink;
+	u16 width_mhz = airsim_channel_mhz(radio);
+	u16 all = airsim_ru_tones(width_mhz, uplink->users);
+	u64 best_octets = 0, best_ns = 1;
+	u16 best = all;
+	u32 stations;
+
+	for (stations = 1; uplink->basic && stations <= uplink->users;
+	     stations++) {
+		u16 tones = airsim_ru_tones(width_mhz, stations);
+		u64 octets;
+		u32 ns;
+
+		/* As many as there are RUs of this size, or all. */
+		if (stations < uplink->users &&
+		    stations < airsim_ru_count(width_mhz, tones))
+			continue;
+		airsim_uplink_divide(radio, tones, stations);
+		octets = airsim_uplink_served(radio, stations);
+		ns = airsim_uplink_ns(radio, stations);
+		if (octets * best_ns > best_octets * ns) {
+			best_octets = octets;
+			best_ns = ns;
+			best = tones;
+		}
+	}
+	uplink->users = min_t(u32, uplink->users,
+			      airsim_ru_count(width_mhz, best));
+	airsim_uplink_divide(radio, best, uplink->users);
+	uplink->next = uplink->user[uplink->users - 1].radio->index + 1;
+}
+
 static bool airsim_uplink_set_up(struct airsim_radio *radio, bool basic)
 {
 	airsim_uplink_add(radio, basic);
 	if (!radio->uplink.users)
 		return false;
-	airsim_uplink_allocate(radio);
 	airsim_uplink_set_control(radio);
+	airsim_uplink_allocate(radio);
 	airsim_ppdu_clear(&radio->ppdu, IEEE80211_AC_BE);
 	return true;
 }
@@ -265,7 +366,7 @@ void airsim_uplink_heard(struct airsim_radio *radio,
 
 	if (!ppdu->queued && !ppdu->null)
 		return;
-	status->octets = ppdu->left_octets;
+	status->left = ppdu->left;
 	status->awaited = false;
 	status->silent = 0;
 	if (ppdu->tb)

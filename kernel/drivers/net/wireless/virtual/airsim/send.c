@@ -60,7 +60,7 @@ void airsim_send_ppdu(struct airsim_radio *radio, struct airsim_radio *to,
 	ppdu->arrived = 0;
 	ppdu->reference = ++airsim_medium.reference;
 	if (to && to->settings.ul_ofdma)
-		ppdu->left_octets = airsim_queued_octets(radio);
+		ppdu->left = airsim_report_buffer(radio);
 	radio->count.ppdus++;
 	radio->count.tb_sent += ppdu->tb;
 	if (ppdu->queued)

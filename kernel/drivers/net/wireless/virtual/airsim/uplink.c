@@ -23,19 +23,19 @@ airsim_uplink_find(struct airsim_radio *radio, const struct airsim_radio *statio
 }
 
 /*
- * When the exchange ends: the Multi-STA BlockAck has the bitmaps of all stations.
- * A BSRP Trigger frame reserves the medium until the Basic one.
+ * When the exchange ends. A BSRP Trigger frame reserves the medium until the
+ * Basic one.
  */
 static u64 airsim_uplink_end_ns(struct airsim_radio *radio, u64 trigger_end_ns)
 {
 	const struct airsim_uplink *uplink = &radio->uplink;
 	u32 sifs_ns = radio->phy->sifs_ns;
-	u64 end_ns = trigger_end_ns + sifs_ns + uplink->tb_ns + sifs_ns;
-	u32 octets = airsim_multi_blockack_octets(uplink->users,
-						  uplink->users * 34);
+	u64 end_ns = trigger_end_ns + sifs_ns + uplink->tb_ns;
 
-	return uplink->basic ?
-	       end_ns + airsim_ppdu_ns(&uplink->control, octets) : end_ns;
+	if (!uplink->basic)
+		return end_ns;
+	return end_ns + sifs_ns +
+	       airsim_uplink_response_ns(radio, uplink->users);
 }
 
 /**
