@@ -25,18 +25,8 @@ CTRL_FAMILY_ID, CTRL_FAMILY_NAME, CTRL_POLICY, CTRL_OP_POLICY = 1, 2, 8, 9
 POLICY_DO = 1
 NOBODY = 65534
 
-COMMANDS = [
-    "unspec",
-    "new_radio",
-    "del_radio",
-    "get_radio",
-    "set_radio",
-    "get_preset",
-    "set_link",
-    "get_link",
-    "set_air",
-    "get_air",
-]
+COMMANDS = ["unspec", "new_radio", "del_radio", "get_radio", "set_radio"]
+COMMANDS += ["get_preset", "set_link", "get_link", "set_air", "get_air"]
 HEADER = Path("airsim.h")
 NUMBERS = numbers(HEADER)
 NAMES = list(NUMBERS)
