@@ -21,6 +21,7 @@ from airtcp.backends.guesttools import GuestTools
 from airtcp.files import airtrace
 from airtcp.files.airtrace import Transmission
 from airtcp.files.capture import read_packets
+from airtcp.files.iperf3 import read_iperf3
 from airtcp.kernel.image import Kernel
 from airtcp.parameters import Parameters
 from airtcp.parameters.quantity import Plain
@@ -281,13 +282,18 @@ def test_uploads_with_losses_go_on_and_are_repeated_exactly(
     ],
     ids=lambda settings: settings[0],
 )
-def test_stations_of_other_settings_answer(measure: Measure, settings: tuple[str, ...]) -> None:
+def test_stations_of_other_settings_answer(
+    measure: Measure, tmp_path: Path, settings: tuple[str, ...]
+) -> None:
     result = measure(*AX, "direction=upload", *settings)
     assert result.error is None
-    shown = ("goodput_mbps", "goodput_jain", "triggers", "he_tb_ppdus", "collisions", "tx_drops")
+    clients = [read_iperf3(path) for path in tmp_path.rglob("iperf3-client*.json")]
+    received = [client.number("end", "sum_received", "bytes") for client in clients]
+    shown = ("goodput_mbps", "triggers", "he_tb_ppdus", "collisions", "tx_drops")
     values = {name: result.values[name] for name in shown}
-    print(settings, values)
-    assert values["goodput_jain"] > THREE_OF_FOUR
+    print(settings, received, values)
+    # At least a twentieth of an equal share, as TCP needs more than 2 s to share equally.
+    assert len(received) >= 4 and min(received) > sum(received) / len(received) / 20
     assert values["he_tb_ppdus"] > values["triggers"] / 2 > 50
 
 
