@@ -48,7 +48,7 @@ class Point:
             **{"streams": self.streams, "guard_interval": f"{self.gi_ns}ns"},
             **{"ampdu_mpdus": self.mpdus, "ampdu_duration": f"{self.duration_us}us"},
             **{"ul_ofdma": "on", "mu_edca": "never"},
-            # CoDel could empty a queue; the access point would then leave the station out.
+            # Without an AQM, no queue runs empty.
             **{"queue": "fifo"},
         }
         return Parameters().replace(values)
