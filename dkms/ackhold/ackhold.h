@@ -356,6 +356,7 @@ static inline void ackhold_learn(struct ackhold_flow *flow,
 	}
 	if (now_us - flow->arrival_us > ACKHOLD_IDLE_US)
 		tcp_auto_start(&flow->timing);
+	tcp_auto_gap(&flow->timing, now_us - flow->arrival_us);
 	flow->arrival_us = now_us;
 }
 

@@ -17,7 +17,8 @@
  * The RTT without queues is the shortest seen.  So the ACK is sent
  *
  *   RTT below 2 ms, slow start,    as without a policy
- *   fewer than 16 segments in T
+ *   fewer than 16 segments in T,
+ *   mostly gaps of T or longer
  *   fewer than two full segments   by the delayed ACK timer
  *   otherwise                      on the first arrival after T, or with 1/4 of
  *                                  the data of a round trip
@@ -98,6 +99,13 @@ static void tcp_auto_ack_sent(struct sock *sk)
 		tcp_auto_next_round(sk, rtt_us);
 }
 
+static void tcp_auto_data_recv(struct sock *sk)
+{
+	const struct tcp_ackpol *ap = tcp_ackpol(sk);
+
+	tcp_auto_gap(tcp_ackpol_priv(sk), ap->arrival_us - ap->previous_us);
+}
+
 static u32 tcp_auto_ack_delay_us(struct sock *sk)
 {
 	const struct tcp_ackpol *ap = tcp_ackpol(sk);
@@ -139,6 +147,7 @@ static int tcp_auto_get_info(const struct sock *sk, struct sk_buff *skb)
 
 static struct tcp_ackpol_ops tcp_auto __read_mostly = {
 	.ack_delay_us	= tcp_auto_ack_delay_us,
+	.data_recv	= tcp_auto_data_recv,
 	.ack_sent	= tcp_auto_ack_sent,
 	.get_info	= tcp_auto_get_info,
 	.params		= tcp_auto_param_list,

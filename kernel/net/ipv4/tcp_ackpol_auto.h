@@ -60,6 +60,9 @@ struct tcp_auto_params {
  * @pause_us: silence after which the ACK is sent
  * @latest_us: from the first segment to the ACK if nothing more arrives
  * @last_seq: rcv_nxt at the last arrival
+ * @wait_us: the interval that the path permits, @interval_us unless that is 0
+ * @gaps_us: time in the current round without arrivals for @wait_us or longer
+ * @is_bursty: such gaps were half of the last round or more
  */
 struct tcp_auto {
 	u64 round_us;
@@ -73,6 +76,9 @@ struct tcp_auto {
 	u32 pause_us;
 	u32 latest_us;
 	u32 last_seq;
+	u32 wait_us;
+	u32 gaps_us;
+	bool is_bursty;
 };
 
 /* The sender may be in slow start: at the start, and after a pause */
@@ -85,6 +91,13 @@ static inline void tcp_auto_start(struct tcp_auto *state)
 static inline void tcp_auto_hole(struct tcp_auto *state)
 {
 	state->round_us = 0;
+}
+
+/* Data arrived, in order or not, @gap_us after the data before */
+static inline void tcp_auto_gap(struct tcp_auto *state, u32 gap_us)
+{
+	if (gap_us >= state->wait_us)
+		state->gaps_us += gap_us;
 }
 
 /* Data arrived in order until @now_us. A round lasts for at least one round trip.
@@ -101,6 +114,7 @@ static inline bool __must_check tcp_auto_arrival(struct tcp_auto *state,
 	if (!state->round_us) {
 		state->round_us = now_us;
 		state->round_seq = rcv_nxt;
+		state->gaps_us = 0;
 		return false;
 	}
 
@@ -128,6 +142,8 @@ static inline void tcp_auto_end_round(struct tcp_auto *state, u64 now_us,
 		state->flat_rounds++;
 	}
 	state->round_bytes = div64_u64((u64)bytes * rtt_us, us);
+	state->is_bursty = state->gaps_us >= us / 2;
+	state->gaps_us = 0;
 	state->round_us = now_us;
 	state->round_seq = rcv_nxt;
 }
@@ -161,12 +177,18 @@ static inline u32 tcp_auto_interval_us(const struct tcp_auto_params *params,
 			 tcp_auto_min_interval_us(params, rtt_us)));
 }
 
-/* Does the sender need as many ACKs as TCP sends without a policy? */
+/* Is there nothing to gain, or does the sender need as many ACKs as TCP sends
+ * without a policy?
+ *
+ * If bursts are rarer than ACKs would be, no two of them can share an ACK.  TCP
+ * acknowledges a burst while it arrives; a timer would add an ACK long after it,
+ * just when the medium serves other stations.
+ */
 static inline bool tcp_auto_like_default(const struct tcp_auto *state,
 					 u32 interval_us, u32 mss, u32 rtt_us)
 {
 	return rtt_us < TCP_AUTO_MIN_RTT_US ||
-	       tcp_auto_may_grow(state) ||
+	       tcp_auto_may_grow(state) || state->is_bursty ||
 	       (u64)state->round_bytes * interval_us <
 	       (u64)TCP_AUTO_MIN_SEGS * mss * rtt_us;
 }
@@ -184,6 +206,7 @@ static inline void tcp_auto_decide(struct tcp_auto *state,
 	u32 interval_us = tcp_auto_interval_us(params, rtt_us,
 					       state->min_rtt_us);
 
+	state->wait_us = interval_us;
 	if (tcp_auto_like_default(state, interval_us, mss, rtt_us))
 		interval_us = 0;
 

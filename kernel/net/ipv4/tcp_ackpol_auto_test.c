@@ -28,6 +28,7 @@ static void run_arrivals(struct tcp_auto_run *run, u32 count, u32 gap_us,
 	while (count--) {
 		run->now_us += gap_us;
 		run->seq += MSS;
+		tcp_auto_gap(&run->state, gap_us);
 		if (!tcp_auto_arrival(&run->state, run->now_us, run->seq, rtt_us))
 			continue;
 		tcp_auto_end_round(&run->state, run->now_us, run->seq, rtt_us);
@@ -123,6 +124,51 @@ static void test_few_segments_have_linux_rule(struct kunit *test)
 	run_round(&run, 86);
 	KUNIT_EXPECT_FALSE(test, like_default(&run));
 	run_round(&run, 85);
+	KUNIT_EXPECT_TRUE(test, like_default(&run));
+}
+
+/* A round of @count segments in @bursts, with gaps between these only */
+static void run_bursts(struct tcp_auto_run *run, u32 count, u32 bursts)
+{
+	u32 i;
+
+	for (i = 0; i < bursts; i++) {
+		run_arrivals(run, 1, RTT_US / bursts, RTT_US);
+		run_arrivals(run, count / bursts - 1, 0, RTT_US);
+	}
+}
+
+/* 20 ms, T is 1.25 ms */
+static void test_rare_bursts_have_linux_rule(struct kunit *test)
+{
+	struct tcp_auto_run run = steady();
+
+	KUNIT_EXPECT_EQ(test, run.state.interval_us, 1250);
+	run_bursts(&run, 340, 17);
+	run_bursts(&run, 340, 17);
+	KUNIT_EXPECT_FALSE(test, like_default(&run));
+	run_bursts(&run, 320, 16);
+	run_bursts(&run, 320, 16);
+	KUNIT_EXPECT_TRUE(test, like_default(&run));
+	/* the next round is measured with the same interval */
+	KUNIT_EXPECT_EQ(test, run.state.wait_us, 1250);
+	run_round(&run, 320);
+	run_round(&run, 320);
+	KUNIT_EXPECT_FALSE(test, like_default(&run));
+}
+
+/* One gap, such as a scan or a retransmission by the radio */
+static void test_gaps_of_less_than_half_the_round(struct kunit *test)
+{
+	struct tcp_auto_run run = steady();
+
+	run_arrivals(&run, 1, RTT_US / 2 - 1, RTT_US);
+	run_arrivals(&run, 300, RTT_US / 2 / 300 + 1, RTT_US);
+	KUNIT_EXPECT_FALSE(test, like_default(&run));
+
+	run = steady();
+	run_arrivals(&run, 1, RTT_US / 2 + 100, RTT_US);
+	run_arrivals(&run, 300, RTT_US / 2 / 300, RTT_US);
 	KUNIT_EXPECT_TRUE(test, like_default(&run));
 }
 
@@ -287,6 +333,8 @@ static struct kunit_case tcp_auto_cases[] = {
 	KUNIT_CASE(test_a_new_start_has_linux_rule),
 	KUNIT_CASE(test_short_rtt_has_linux_rule),
 	KUNIT_CASE(test_few_segments_have_linux_rule),
+	KUNIT_CASE(test_rare_bursts_have_linux_rule),
+	KUNIT_CASE(test_gaps_of_less_than_half_the_round),
 	KUNIT_CASE(test_round_is_one_rtt),
 	KUNIT_CASE(test_hole_ends_the_round),
 	KUNIT_CASE(test_sequence_numbers_wrap),

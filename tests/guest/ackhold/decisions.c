@@ -543,6 +543,30 @@ static void transfer_is_thinned(void)
 	CHECK(sent > 200 && sent < 260);
 }
 
+/* As above, but the ACKs arrive in bursts, with gaps longer than the interval */
+static void rare_bursts_pass(void)
+{
+	struct stream s = {
+		.sk = { .rtt_us = 20000, .mss = MSS, .shift = 7 },
+		.now_us = 1000000,
+	};
+	unsigned int held = 0, i;
+
+	s.seg = pure_ack(1);
+	ackhold_start(&s.flow, &s.seg, s.now_us);
+	for (i = 0; i < 10000; i++) {
+		if (i == 5000)
+			s.sk.rtt_us = 40000;
+		decide(&s);
+		if (i > 6000)
+			held += s.verdict.hold;
+		next(&s);
+		s.now_us += i % 50 ? -STEP_US : 49 * STEP_US;
+	}
+	CHECK(s.flow.timing.wait_us == INTERVAL_US);
+	CHECK(!held);
+}
+
 static void syn_gives_shift_and_rtt(void)
 {
 	struct ackhold_segment seg = pure_ack(0);
@@ -671,6 +695,7 @@ static const struct {
 	TEST(no_wait_exceeds_the_bound),
 	TEST(idle_sender_starts_again),
 	TEST(transfer_is_thinned),
+	TEST(rare_bursts_pass),
 	TEST(syn_gives_shift_and_rtt),
 	TEST(syn_ack_gives_no_rtt),
 	TEST(syn_forgets_the_connection_before),

@@ -16,6 +16,16 @@ static bool was_idle(const struct tcp_ackpol *ap)
 	return ap->arrival_us - ap->previous_us > TCP_AUTO_IDLE_US;
 }
 
+SEC("struct_ops/auto_data_recv")
+void BPF_PROG(auto_data_recv, struct sock *sk)
+{
+	struct tcp_auto *state = ACKPOL_PRIV(struct tcp_auto, sk);
+	const struct tcp_ackpol *ap = tcp_ackpol(sk);
+
+	if (state)
+		tcp_auto_gap(state, ap->arrival_us - ap->previous_us);
+}
+
 SEC("struct_ops/auto_ack_sent")
 void BPF_PROG(auto_ack_sent, struct sock *sk)
 {
@@ -76,6 +86,7 @@ u32 BPF_PROG(auto_ack_delay_us, struct sock *sk)
 SEC(".struct_ops")
 struct tcp_ackpol_ops bpf_auto = {
 	.ack_delay_us	= (void *)auto_ack_delay_us,
+	.data_recv	= (void *)auto_data_recv,
 	.ack_sent	= (void *)auto_ack_sent,
 	.name		= "bpf_auto",
 };
