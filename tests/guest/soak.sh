@@ -94,13 +94,11 @@ try_unload() {
 	return 1
 }
 
-# Makes the kernel load modules one by one: if hundreds of sockets selected a policy first, each
-# would start a modprobe and wait for all of them.
+# load POLICY...: loads their modules.
 load() {
 	for policy; do
-		must sysctl -qw "net.ipv4.tcp_ack_policy=$policy"
+		must modprobe "tcp-ackpol-$policy"
 	done
-	must sysctl -qw net.ipv4.tcp_ack_policy=default
 }
 
 # Unloads each module in turn: at once if possible, else its policies are no longer selected until
@@ -184,6 +182,9 @@ must ip netns exec c-3 ethtool -K eth0 tso off gso off gro off
 
 helpers=
 if [ "$replacements" != 0 ]; then
+	# For a policy that is being replaced, each of hundreds of sockets would start a modprobe,
+	# with which an emulated processor is busy for minutes.
+	must sysctl -qw kernel.modprobe=
 	must cp bpf/*.o bpf_replace /tmp
 	/tmp/bpf_replace $over "$replacements" 100 /tmp/bpf_*.o >replaced &
 	helpers="$helpers $!"
