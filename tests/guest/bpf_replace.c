@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * bpf_replace UNTIL COUNT PAUSE_MS OBJECT...: replaces ACK policies in BPF while
- * they are in use.
+ * bpf_replace UNTIL BUSY COUNT PAUSE_MS OBJECT...: replaces ACK policies in BPF
+ * while they are in use.
  *
  * Each OBJECT has one policy.  Half of the replacements are updates of a link;
  * in the others the policy is removed, and registered again by another link.
- * Replaces at least COUNT times, and until the file UNTIL exists; the
- * policies are removed at the end.
+ * After COUNT replacements the file BUSY is removed.  Goes on until the file
+ * UNTIL exists; the policies are removed at the end.
  *
- * Prints "ready" when all are registered, and counts at the end: of
- * replacements, also of those before UNTIL existed.
+ * Prints "ready" when all are registered, and counts of replacements at the end.
  */
 #define _GNU_SOURCE
 #include <bpf/bpf.h>
@@ -92,17 +91,16 @@ static void update(int link_fd, int map_fd)
 
 int main(int argc, char **argv)
 {
-	long updated = 0, registered = 0, under_load = 0, wanted;
+	long updated = 0, registered = 0;
 	struct bpf_object **objects;
-	int count = argc - 4;
+	int count = argc - 5;
 	int *links;
 
 	if (count < 1) {
-		fputs("usage: bpf_replace UNTIL COUNT PAUSE_MS OBJECT...\n",
+		fputs("usage: bpf_replace UNTIL BUSY COUNT PAUSE_MS OBJECT...\n",
 		      stderr);
 		return 2;
 	}
-	wanted = atol(argv[2]);
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	objects = calloc(count, sizeof(*objects));
 	links = calloc(count, sizeof(*links));
@@ -112,17 +110,17 @@ int main(int argc, char **argv)
 	for (int i = 0; i < count; i++) {
 		int map_fd;
 
-		objects[i] = load(argv[4 + i], &map_fd);
+		objects[i] = load(argv[5 + i], &map_fd);
 		links[i] = link_of(map_fd);
 	}
 	puts("ready");
 	fflush(stdout);
-	for (long n = 0; n < wanted || access(argv[1], F_OK); n++) {
+	for (long n = 0; access(argv[1], F_OK); n++) {
 		struct bpf_object *next;
 		int i = n % count;
 		int map_fd;
 
-		next = load(argv[4 + i], &map_fd);
+		next = load(argv[5 + i], &map_fd);
 		if (n / count % 2) {
 			update(links[i], map_fd);
 			updated++;
@@ -133,15 +131,14 @@ int main(int argc, char **argv)
 		}
 		bpf_object__close(objects[i]);
 		objects[i] = next;
-		if (access(argv[1], F_OK))
-			under_load = n + 1;
-		usleep(atoi(argv[3]) * 1000);
+		if (n + 1 == atol(argv[3]))
+			unlink(argv[2]);
+		usleep(atoi(argv[4]) * 1000);
 	}
 	for (int i = 0; i < count; i++) {
 		close(links[i]);
 		bpf_object__close(objects[i]);
 	}
-	printf("updated %ld\nregistered %ld\nunder_load %ld\n", updated, registered,
-	       under_load);
+	printf("updated %ld\nregistered %ld\n", updated, registered);
 	return 0;
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * soak CONNECTIONS FLOWS QUIET SERVER CLIENT ADDRESS POLICY...: TCP between two
- * network namespaces, named SERVER and CLIENT, while each socket changes its
+ * soak CONNECTIONS FLOWS QUIET BUSY SERVER CLIENT ADDRESS POLICY...: TCP between
+ * two network namespaces, named SERVER and CLIENT, while each socket changes its
  * ACK policy.
  *
- * CONNECTIONS short connections carry up to 16 KB in each direction and end in
- * every possible way, many with a delayed ACK pending. FLOWS bulk flows last as
- * long as these do. The file QUIET lists policies, with a space after each,
+ * CONNECTIONS short connections, and more while the file BUSY exists, carry up to
+ * 16 KB in each direction and end in every possible way, many with a delayed ACK
+ * pending. FLOWS bulk flows last as long as these do. The file QUIET lists policies, with a space after each,
  * which are not selected for now. ADDRESS is the server's.
  *
  * Prints counts. Fails if a connection that both ends should close in order was
@@ -62,7 +62,7 @@ struct request {
 	uint32_t end;
 };
 
-static const char *quiet_file, *server_netns, *client_netns;
+static const char *quiet_file, *busy_file, *server_netns, *client_netns;
 static struct addrinfo *server_address;
 static char **policies;
 static int policy_count, listener;
@@ -382,7 +382,7 @@ static void *client(void *)
 {
 	seed_at_random();
 	enter(client_netns);
-	while (atomic_fetch_sub(&to_do, 1) > 0) {
+	while (atomic_fetch_sub(&to_do, 1) > 0 || !access(busy_file, F_OK)) {
 		exchange(below(ENDS));
 		finished++;
 	}
@@ -471,20 +471,21 @@ int main(int argc, char **argv)
 	int flows, servers;
 	pthread_t *threads;
 
-	if (argc < 8) {
-		fputs("usage: soak CONNECTIONS FLOWS QUIET SERVER CLIENT "
-		      "ADDRESS POLICY...\n", stderr);
+	if (argc < 9) {
+		fputs("usage: soak CONNECTIONS FLOWS QUIET BUSY SERVER "
+		      "CLIENT ADDRESS POLICY...\n", stderr);
 		return 2;
 	}
 	to_do = atol(argv[1]);
 	flows = atoi(argv[2]);
 	quiet_file = argv[3];
-	server_netns = argv[4];
-	client_netns = argv[5];
-	if (getaddrinfo(argv[6], PORT, &hints, &server_address))
-		die(argv[6]);
-	policies = argv + 7;
-	policy_count = argc - 7;
+	busy_file = argv[4];
+	server_netns = argv[5];
+	client_netns = argv[6];
+	if (getaddrinfo(argv[7], PORT, &hints, &server_address))
+		die(argv[7]);
+	policies = argv + 8;
+	policy_count = argc - 8;
 
 	/* One for each connection that can be open at a time, and some for
 	 * connections that their clients have left.

@@ -5,8 +5,8 @@
 # namespaces with their own connections are added and deleted, with PAUSE seconds between two
 # changes. At the end, no object may be left.
 #
-# With REPLACEMENTS, policies in BPF (bpf/*.o) are among them, and are replaced at least this often
-# by bpf_replace.
+# With REPLACEMENTS, policies in BPF (bpf/*.o) are among them, and the load lasts until bpf_replace has
+# replaced them this often.
 #
 # Writes, with a name and a number on each line: load (by soak.c), settings, modules, namespaces,
 # counters (of the kernel), replaced, left (objects more than before); and lockdep, leaks, dmesg.txt.
@@ -18,6 +18,7 @@ replacements=${4:-0}
 pairs="1 2 3 4"
 over=/tmp/over
 quiet=/tmp/quiet
+busy=/tmp/busy
 caches="TCP TCPv6 request_sock_TCP request_sock_TCPv6 tw_sock_TCP tw_sock_TCPv6 net_namespace"
 
 # Helpers of the laboratory's plans: must, wait_until. fail writes more here.
@@ -66,7 +67,7 @@ come_and_go() {
 		make_pair brief net.ipv4.tcp_orphan_retries=1 net.ipv4.tcp_fin_timeout=1 \
 			net.ipv4.tcp_retries2=2
 		# shellcheck disable=SC2086 # one word each
-		/tmp/soak 1000000 4 $quiet s-brief c-brief "$(server $round)" $policies \
+		/tmp/soak 1000000 4 $quiet $busy s-brief c-brief "$(server $round)" $policies \
 			>/dev/null 2>&1 &
 		sleep 1
 		case $((round % 3)) in
@@ -186,7 +187,8 @@ if [ "$replacements" != 0 ]; then
 	# with which an emulated processor is busy for minutes.
 	must sysctl -qw kernel.modprobe=
 	must cp bpf/*.o bpf_replace /tmp
-	/tmp/bpf_replace $over "$replacements" 100 /tmp/bpf_*.o >replaced &
+	touch $busy
+	nice -n -20 /tmp/bpf_replace $over $busy "$replacements" 100 /tmp/bpf_*.o >replaced &
 	helpers="$helpers $!"
 	wait_until 120 "the BPF programs are loaded" grep -q ready replaced
 	for file in bpf/*.o; do policies="$policies $(basename "$file" .o)"; done
@@ -209,7 +211,7 @@ helpers="$helpers $!"
 loads=
 for pair in $pairs; do
 	# shellcheck disable=SC2086 # one word each
-	/tmp/soak $((connections / 4)) $((flows / 4)) $quiet "s-$pair" "c-$pair" \
+	/tmp/soak $((connections / 4)) $((flows / 4)) $quiet $busy "s-$pair" "c-$pair" \
 		"$(server "$pair")" $policies >"/tmp/load-$pair" &
 	loads="$loads $!"
 done

@@ -47,7 +47,7 @@ ENOENT = 2
 
 # 20,000 connections while programs are replaced 1,000 times; fewer of both in the same proportion.
 CONNECTIONS = int(os.environ.get("AIRTCP_BPF_SOAK", "0"))
-REPLACEMENTS = max(50, CONNECTIONS // 20)
+REPLACEMENTS = max(12, CONNECTIONS // 20)
 
 
 @pytest.fixture(scope="module")
@@ -202,4 +202,3 @@ def test_programs_are_replaced_under_load(
     assert min(replaced["updated"], replaced["registered"]) > REPLACEMENTS / 3
     record_property("connections", load["finished"])
     record_property("replaced", replaced["updated"] + replaced["registered"])
-    record_property("replaced_under_load", replaced["under_load"])

@@ -112,7 +112,7 @@ def figures_of_silent_soak(
     # lockdep turns itself off after its first report, or when its tables are full.
     assert re.search(r"^ debug_locks: +1$", (directory / "lockdep").read_text(), re.M)
     load = figures(directory / "load")
-    assert load["finished"] == connections
+    assert load["finished"] >= connections
     assert load["broken"] == load["stalled"] == 0
     return load
 
