@@ -72,6 +72,7 @@ ROWS = (
     Row("TCP, no instruments", 120, settings=_BARE, at_least=12),
     _stations(4, 10, None),
     _stations(16, 10, 8),
+    _stations(16, 30, 8),
     # After 10 s ns-3.37 aborts: a station associates again ("No BSSID set for the link").
     _stations(64, 5, 8),
     Row("UDP down", 30, {"protocol": "udp"}, ("protocol=udp",), 3),
