@@ -253,7 +253,7 @@ def plot(outcomes: Sequence[Outcome], path: Path) -> None:
     with style():
         figure = Figure(figsize=(6.4, 0.35 * len(outcomes) + 0.8), layout="constrained")
         axes = figure.subplots()
-        names = [outcome.row.name for outcome in outcomes]
+        names = [f"{x.row.name}, {x.row.seconds} s" for x in outcomes]
         axes.barh(names, [outcome.ratio for outcome in outcomes], color=print_colour("policy0"))
         for at, outcome in enumerate(outcomes):
             if outcome.row.at_least is not None:
