@@ -22,6 +22,7 @@ PACKAGES = "tests/system/test_packages.py"
 DEBIAN_PACKAGES = "tests/system/test_debian_packages.py"
 ACKHOLD = "tests/system/test_ackhold_stock.py"
 BPF = ("tests/system/test_bpf.py", "tests/system/test_no_op_hooks.py")
+BPF_POLICIES = "tests/system/test_bpf_policies.py"
 SELFTESTS = "tests/verification/selftests.py"
 SELFTESTS_GUESTS = ("plain", "default", "aad")
 DEBUG = {"AIRTCP_TEST_DEBUG": "1"}
@@ -76,6 +77,7 @@ def real_steps(size: Size = FULL) -> list[Step]:
         "AIRTCP_TEST_PACKAGES": "1",
         "AIRTCP_TEST_ACKHOLD": str(size.transfers),
         "AIRTCP_TEST_BPF": "1",
+        "AIRTCP_BPF_SOAK": str(size.connections // 5),
     }
     tests = collected((SMP, FUZZ, SERIES, ACKHOLD), variables)
     debug = collected(("tests/system", "tests/determinism"), DEBUG)
@@ -109,8 +111,8 @@ def real_steps(size: Size = FULL) -> list[Step]:
         *debian(size, tests[ACKHOLD], variables),
         Step(
             "bpf",
-            "BPF programs that choose policies, MPTCP, and hooks that are no-ops",
-            [Part("programs and object code", BPF, 5, variables)],
+            "ACK policies in BPF, programs that choose policies, MPTCP, and hooks that are no-ops",
+            bpf(variables),
         ),
         Step(
             "test-debug",
@@ -122,6 +124,16 @@ def real_steps(size: Size = FULL) -> list[Step]:
             "what a received segment costs, within bounds",
             [Part("instructions", ("bench/instructions.py",), 10, tests=False)],
         ),
+    ]
+
+
+def bpf(variables: Mapping[str, str]) -> list[Part]:
+    """Programs that choose policies, and policies that are programs."""
+    loaded, under_load = ((BPF_POLICIES, "-k", which) for which in ("not under_load", "under_load"))
+    return [
+        Part("programs and object code", BPF, 5, variables),
+        Part("policies", loaded, 10, variables),
+        Part("policies under load", under_load, 45, variables),
     ]
 
 
@@ -187,6 +199,9 @@ def collected(arguments: Sequence[str], environment: Mapping[str, str]) -> dict[
 
 def clean_environment(part: Part) -> dict[str, str]:
     """The environment of a part: this process's, without variables that select tests."""
-    removed = ("AIRTCP_TEST_", "AIRTCP_SOAK", "PYTEST_", "MAKEFLAGS", "MAKELEVEL", "MFLAGS")
+    removed = (
+        *("AIRTCP_TEST_", "AIRTCP_SOAK", "AIRTCP_BPF_", "PYTEST_"),
+        *("MAKEFLAGS", "MAKELEVEL", "MFLAGS"),
+    )
     kept = {name: value for name, value in os.environ.items() if not name.startswith(removed)}
     return {**kept, "PYTHONPATH": str(REPOSITORY / "lab"), **part.environment}
