@@ -4,9 +4,10 @@
  * two network namespaces, named SERVER and CLIENT, while each socket changes its
  * ACK policy.
  *
- * CONNECTIONS short connections, and more while the file BUSY exists, carry up to
- * 16 KB in each direction and end in every possible way, many with a delayed ACK
- * pending. FLOWS bulk flows last as long as these do. The file QUIET lists policies, with a space after each,
+ * CONNECTIONS short connections carry up to 16 KB in each direction and end in
+ * every possible way, many with a delayed ACK pending. While the file BUSY exists
+ * there are pauses between them, and they do not end. FLOWS bulk flows last as
+ * long as these do. The file QUIET lists policies, with a space after each,
  * which are not selected for now. ADDRESS is the server's.
  *
  * Prints counts. Fails if a connection that both ends should close in order was
@@ -40,6 +41,7 @@
 #define CLIENTS		8	/* threads with short connections */
 #define STALL_S		30
 #define SWITCH_MS	100	/* between changes of a flow's policy */
+#define BUSY_PAUSE_MS	2000	/* at most, after a short connection */
 #define SLOWEST_FLOW	2000	/* bytes per second; the fastest has 32 times this rate */
 
 /* How a short connection ends */
@@ -382,9 +384,15 @@ static void *client(void *)
 {
 	seed_at_random();
 	enter(client_netns);
-	while (atomic_fetch_sub(&to_do, 1) > 0 || !access(busy_file, F_OK)) {
+	for (;;) {
+		bool busy = !access(busy_file, F_OK);
+
+		if (atomic_fetch_sub(&to_do, 1) <= 0 && !busy)
+			return NULL;
 		exchange(below(ENDS));
 		finished++;
+		if (busy)
+			usleep(below(BUSY_PAUSE_MS * 1000));
 	}
 	return NULL;
 }

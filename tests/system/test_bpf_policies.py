@@ -190,7 +190,9 @@ def test_programs_are_replaced_under_load(
     parameters = UNCHECKED if CONNECTIONS > 1000 else ()
     result = soak(
         *(kernel, tools, tmp_path, CONNECTIONS, *parameters),
-        flows=64 if CONNECTIONS >= 1000 else 4,
+        # With 64, all tasks are seldom off the emulated processors, for which programs wait
+        # when they are freed (RCU tasks).
+        flows=16 if CONNECTIONS >= 1000 else 4,
         replacements=REPLACEMENTS,
     )
     load = figures_of_silent_soak(result, tmp_path, CONNECTIONS, *parameters)
