@@ -88,11 +88,13 @@ def _timed(script: Script, number: int, at_ns: int, line: str) -> int:
     if at_ns % 1000:
         raise ScriptError("times are whole microseconds")
     start_ns = at_ns
+    calls = [x.at_ns for x in script.lines if x.text[0] not in "<>"]
     for after_ns, what in expand(match[3], script.gro, at_ns):
         at_ns += after_ns
-        calls = [x for x in script.lines if x.at_ns == at_ns and x.text[0] not in "<>"]
-        if what.startswith("< ") and calls:
+        if what.startswith("< ") and at_ns in calls[-1:]:
             raise ScriptError("a segment cannot arrive at the time of a call; let it arrive later")
+        if what[0] not in "<>":
+            calls.append(at_ns)
         script.lines.append(Line(number, at_ns, what))
     if ", any" in match[3]:
         script.unchecked.append((start_ns, at_ns))

@@ -139,6 +139,23 @@ def to_packet(segment: Segment, numbers: Numbers) -> bytes:
     return first + checksum(first + ends) + ends + tcp
 
 
+def renumber(packet: bytes, numbers: Numbers) -> bytes:
+    """A packet of to_packet() with the local numbers 0, with these numbers instead."""
+    result = bytearray(packet)
+    fields = [(28, numbers.local_isn)] if packet[33] & 16 else []
+    stamp = packet.find(b"\x08\x0a", 40, 20 + (packet[32] >> 4) * 4)
+    if stamp >= 0:
+        fields.append((stamp + 6, numbers.local_ts))
+    total = 0xFFFF ^ int.from_bytes(packet[36:38])
+    for at, first in fields:
+        relative = int.from_bytes(packet[at : at + 4])
+        number = (relative + first) % 2**32
+        total += number - relative
+        result[at : at + 4] = number.to_bytes(4)
+    result[36:38] = (0xFFFF ^ total % 0xFFFF).to_bytes(2)
+    return bytes(result)
+
+
 def from_packet(packet: bytes, numbers: Numbers) -> Segment | None:
     """The segment in a packet that TCP sent, None for other packets; a SYN sets `numbers`."""
     if packet[0] >> 4 != 4 or packet[9] != socket.IPPROTO_TCP:

@@ -5,11 +5,12 @@ Runs in a guest as root, with Python, iproute2 and ethtool. Each script gets a n
 with a veth pair: TCP is at one end, this program injects and captures segments at the other, and
 without a delay between them. The guest's clock stands still while anything runs, so an ACK that
 a segment causes leaves at the time of that segment. With --jitter, segments arrive up to 1 us late.
-All times are nanoseconds.
+With --instructions, the clock counts instructions (qemu.py). All times are nanoseconds.
 """
 
 import ctypes
 import errno
+import gc
 import json
 import os
 import random
@@ -19,10 +20,12 @@ import struct
 import subprocess
 import sys
 import time
+from collections import deque
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from packet_clock import COUNTED, JITTER, VIRTUAL, Clock, Timing, libc, set_exact_timers
 from packet_scripts import Line, Script, parse
 from packet_segments import (
     LOCAL,
@@ -34,6 +37,7 @@ from packet_segments import (
     Segment,
     from_packet,
     parse_segment,
+    renumber,
     to_packet,
 )
 
@@ -46,59 +50,62 @@ link set local up
 link set remote up
 route add {REMOTE} dev local
 """
-QUEUE = "qdisc add dev remote root fq timer_slack 0"
-LEAD_NS = 100_000
-"""The queue gets a segment at most this long before its time, and sends it on time."""
+QUEUE = "qdisc add dev remote root fq timer_slack 0 limit 20000 flow_limit 20000"
 GRO_FLUSH_NS = 20_000
-LATE_NS = 768
-"""Allowed delay of what TCP sends. The guest's clock has a resolution of 256 ns, its timers expire
-at least 500 ns after they are set, and TCP's own clock has a resolution of 1000 ns."""
-JITTER_NS = 999
-"""With --jitter, each segment arrives on time or this much later, which is pseudo-random."""
-JITTER_TIMER_NS = 10_000
-"""Allowed difference of what TCP sends then: some policies set timers to multiples of an IAT."""
-CALL_NS = 1_000
-"""Calls are made this long after their time, after all other events of that time."""
-CALL_LATE_NS = 10_000
-"""Allowed delay of what a call sends: virtual time advances while a program runs."""
-PHASE_NS = 8_000_000
-"""Scripts start at a multiple of this, which is the start of a jiffy and a tick of the clock."""
-SETTLE_NS = 500_000_000
-"""Time between the creation of a namespace and the start of its script."""
+QUEUE_BYTES = 64 << 20
+"""What the queue and the capture may hold: all of the longest script."""
 
-CLONE_NEWNET, TIMER_ABSTIME, PR_SET_TIMERSLACK = 0x40000000, 1, 29
+CLONE_NEWNET = 0x40000000
 ETH_P_IP, SO_TIMESTAMPNS, SO_TXTIME = 0x0800, 35, 61
+ADDRESS = ("remote", ETH_P_IP, 0, 0, bytes.fromhex(LOCAL_MAC.replace(":", "")))
+SO_SNDBUFFORCE, SO_RCVBUFFORCE = 32, 33
 RTM_NEWROUTE, NLM_F_REQUEST_ACK_REPLACE = 24, 1 | 4 | 0x100
 RTA_DST, RTA_OIF, RTA_METRICS, RTAX_ACK_POLICY = 1, 4, 8, 18
 TCP_ACK_POLICY = 47
 
-libc = ctypes.CDLL(None, use_errno=True)
+BUFFER = bytearray(1 << 20)
+"""For what the application reads and does not use."""
+
+
+Sent = list[tuple[int, Segment]]
+"""Segments that TCP sent, each with its time."""
 
 
 class MismatchError(Exception):
     """TCP did not do what the script expects."""
 
 
-class Clock:
-    """CLOCK_MONOTONIC, relative to the start of the script."""
+@dataclass(frozen=True)
+class Event:
+    """What a line of a script does, prepared before its time."""
 
-    def __init__(self, after_ns: int) -> None:
-        self.after_ns = after_ns
-        # Exact, because each of these calls advances the guest's clock equally.
-        before, real, after = time.monotonic_ns(), time.time_ns(), time.monotonic_ns()
-        self._real_ns = real - (before + after) // 2
-        self.begin_ns = -(-(after + SETTLE_NS) // PHASE_NS) * PHASE_NS
+    line: Line
+    packet: bytes = b""
+    late_ns: int = 0
+    call: tuple[str, ...] = ()
+    expected: str = ""
+    is_syn: bool = False
+    """TCP sends a SYN, with a number that no other line can know before."""
 
-    def sleep_past(self, at_ns: int) -> None:
-        """Sleep until after_ns later, after all other events of that time."""
-        at_ns += self.begin_ns + self.after_ns
-        when = struct.pack("ll", *divmod(at_ns, 1_000_000_000))
-        error = libc.clock_nanosleep(time.CLOCK_MONOTONIC, TIMER_ABSTIME, when, None)
-        if error:
-            raise OSError(error, os.strerror(error))
 
-    def of_stamp(self, seconds: int, nanoseconds: int) -> int:
-        return seconds * 1_000_000_000 + nanoseconds - self._real_ns - self.begin_ns
+def prepare(line: Line, numbers: Numbers, timing: Timing) -> Event:
+    """The packet or the call of a line; neither for a segment that is expected."""
+    try:
+        if line.text.startswith("> "):
+            return Event(line, is_syn=bool(re.match(r"> (?:\[\w+\] )?S", line.text)))
+        if line.text.startswith("< "):
+            # The same for all segments of that time, which therefore stay together.
+            late_ns = timing.jitter_ns and random.Random(line.at_ns).choice((0, timing.jitter_ns))
+            return Event(line, to_packet(parse_segment(line.text[2:]), numbers), late_ns)
+        match = re.fullmatch(r"(\w+)\((.*?)\)(?: = (.+))?", line.text)
+        if not match:
+            raise ScriptError(f"unknown action: {line.text}")
+    except ScriptError as error:
+        raise ScriptError(f"line {line.number}: {error}") from None
+    name, arguments, expected = match.groups()
+    if expected is None:
+        expected = arguments if name in ("read", "write") else "0"
+    return Event(line, call=(name, *re.split(r", ?", arguments)), expected=expected)
 
 
 class Run:
@@ -107,12 +114,12 @@ class Run:
     def __init__(
         self,
         script: Script,
-        sent: list[tuple[int, Segment]],
+        sent: Sent,
         stack: ExitStack,
-        jitter: bool = False,
+        timing: Timing = VIRTUAL,
     ) -> None:
         self.script = script
-        self.jitter_ns = JITTER_NS if jitter else 0
+        self.timing = timing
         self.stack = stack
         self.numbers = Numbers(script.remote_isn)
         self.sent = sent
@@ -121,6 +128,8 @@ class Run:
         self.wire.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
         clock = struct.pack("II", time.CLOCK_MONOTONIC, 0)
         self.wire.setsockopt(socket.SOL_SOCKET, SO_TXTIME, clock)
+        for option in (SO_SNDBUFFORCE, SO_RCVBUFFORCE):
+            self.wire.setsockopt(socket.SOL_SOCKET, option, QUEUE_BYTES)
         self.wire.bind(("remote", ETH_P_IP))
         self.wire.setblocking(False)
         self.use(socket.socket())
@@ -128,7 +137,8 @@ class Run:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, script.rcvbuf)
         self.socket.bind((LOCAL, PORT))
         self.socket.listen()
-        self.clock = Clock(CALL_NS + self.jitter_ns)
+        self.events = [prepare(line, self.numbers, timing) for line in script.lines]
+        self.clock = Clock(timing.call_ns)
 
     def use(self, sock: socket.socket) -> None:
         """Use this socket for all further calls."""
@@ -136,15 +146,39 @@ class Run:
         self.socket.setblocking(False)
 
     def run(self) -> None:
-        for line in self.script.lines:
-            if line.text.startswith("> "):
-                continue
+        """Do what the script says. Its segments have the numbers of the last SYN before them."""
+        events = self.events
+        while events:
+            count = next((i for i, x in enumerate(events, 1) if x.is_syn), len(events))
+            self.run_part(events[:count])
+            events = events[count:]
+
+    def run_part(self, events: list[Event]) -> None:
+        arrivals = deque(event for event in events if event.packet)
+        for event in events:
             try:
-                self.act(line)
+                if event.call:
+                    self.inject_before(event.line.at_ns, arrivals)
+                    self.act(event)
+                elif arrivals and arrivals[0] is event:
+                    self.inject_next(arrivals)
             except (ScriptError, MismatchError) as error:
-                raise type(error)(f"line {line.number}: {error}") from None
-        self.clock.sleep_past(self.script.lines[-1].at_ns)
+                raise type(error)(f"line {event.line.number}: {error}") from None
+        self.clock.sleep_past(events[-1].line.at_ns)
         self.capture()
+
+    def inject_before(self, call_ns: int, arrivals: deque[Event]) -> None:
+        """Use the time before a call for segments that arrive after it."""
+        ahead_ns = self.timing.ahead_ns
+        while ahead_ns and arrivals and self.clock.left_ns(call_ns) > ahead_ns:
+            if arrivals[0].line.at_ns > call_ns + self.timing.lead_ns:
+                break
+            self.inject_next(arrivals)
+
+    def inject_next(self, arrivals: deque[Event]) -> None:
+        event = arrivals.popleft()
+        self.clock.sleep_past(event.line.at_ns - self.timing.lead_ns)
+        self.send(renumber(event.packet, self.numbers), event.line.at_ns + event.late_ns)
 
     def capture(self) -> None:
         while True:
@@ -155,37 +189,26 @@ class Run:
             if segment := from_packet(packet, self.numbers):
                 self.sent.append((self.clock.of_stamp(*struct.unpack("ll", stamp)), segment))
 
-    def act(self, line: Line) -> None:
-        inject = line.text.startswith("< ")
-        self.clock.sleep_past(line.at_ns - LEAD_NS if inject else line.at_ns)
-        self.capture()
-        if inject:
-            self.inject(parse_segment(line.text[2:]), line.at_ns)
-            return
-        match = re.fullmatch(r"(\w+)\((.*?)\)(?: = (.+))?", line.text)
-        if not match:
-            raise ScriptError(f"unknown action: {line.text}")
-        name, arguments, expected = match.groups()
+    def act(self, event: Event) -> None:
+        self.clock.sleep_past(event.line.at_ns)
         try:
-            result = self.call(name, *re.split(r", ?", arguments))
+            result = self.call(*event.call)
         except OSError as error:
             result = f"-1 {errno.errorcode[error.errno or 0]}"
-        if expected is None:
-            expected = arguments if name in ("read", "write") else "0"
-        if result != expected:
-            raise MismatchError(f"{name}({arguments}) = {result}, expected {expected}")
+        if result != event.expected:
+            text = event.line.text.partition(" = ")[0]
+            raise MismatchError(f"{text} = {result}, expected {event.expected}")
 
     def inject(self, segment: Segment, at_ns: int) -> None:
-        # The same for all segments of that time, which therefore stay together.
-        late_ns = random.Random(at_ns).choice((0, self.jitter_ns))
-        when = struct.pack("Q", self.clock.begin_ns + at_ns + late_ns)
-        address = ("remote", ETH_P_IP, 0, 0, bytes.fromhex(LOCAL_MAC.replace(":", "")))
-        packet = to_packet(segment, self.numbers)
-        self.wire.sendmsg([packet], [(socket.SOL_SOCKET, SO_TXTIME, when)], 0, address)
+        self.send(to_packet(segment, self.numbers), at_ns)
+
+    def send(self, packet: bytes, at_ns: int) -> None:
+        when = struct.pack("Q", self.clock.begin_ns + at_ns)
+        self.wire.sendmsg([packet], [(socket.SOL_SOCKET, SO_TXTIME, when)], 0, ADDRESS)
 
     def read_all(self) -> None:
         try:
-            while self.socket.recv(65536):
+            while self.socket.recv_into(BUFFER) == len(BUFFER):
                 pass
         except BlockingIOError:
             pass
@@ -236,17 +259,21 @@ class Run:
         return "0"
 
 
-def compare(script: Script, sent: list[tuple[int, Segment]], jitter: bool) -> None:
+def checked(script: Script, sent: Sent, timing: Timing) -> Sent:
+    """Without what TCP sent while it might send anything."""
+    for from_ns, until_ns in script.unchecked:
+        after_ns = until_ns + timing.late_ns + timing.early_ns
+        sent = [x for x in sent if not from_ns <= x[0] < after_ns]
+    return sent
+
+
+def compare(script: Script, sent: Sent, timing: Timing) -> None:
     """Raise MismatchError if TCP did not send exactly what the script expects."""
-    margin_ns = JITTER_TIMER_NS if jitter else 0
     expected_lines = [line for line in script.lines if line.text.startswith("> ")]
     calls = {line.at_ns for line in script.lines if line.text[0] not in "<>"}
-    for from_ns, until_ns in script.unchecked:
-        sent = [x for x in sent if not from_ns <= x[0] < until_ns + LATE_NS + margin_ns]
     for line, (at_ns, segment) in zip(expected_lines, sent, strict=False):
         expected = parse_segment(line.text[2:])
-        late_ns = CALL_LATE_NS if line.at_ns in calls else LATE_NS
-        on_time = -margin_ns <= at_ns - line.at_ns < late_ns + margin_ns
+        on_time = timing.allows(at_ns - line.at_ns, line.at_ns in calls)
         if not on_time or not matches(expected, segment):
             raise MismatchError(
                 f"line {line.number}: expected at {show_ns(line.at_ns)} > {expected}\n"
@@ -267,6 +294,10 @@ def matches(expected: Segment, sent: Segment) -> bool:
         options = tuple(text for text in sent.options or () if not text.startswith("TS "))
     window = None if expected.window is None else sent.window
     return expected == replace(sent, options=options, window=window)
+
+
+def show(sent: Sent) -> list[str]:
+    return [f"{show_ns(at_ns)} > {segment}" for at_ns, segment in sent]
 
 
 def show_ns(at_ns: int) -> str:
@@ -333,33 +364,35 @@ def make_network(script: Script, stack: ExitStack) -> None:
         subprocess.run(["ethtool", "-K", "local", "gro", "on"], check=True)
 
 
-def run(path: Path, jitter: bool) -> dict[str, object]:
-    """The first problem (or ""), and the segments that TCP sent, with their times."""
-    sent: list[tuple[int, Segment]] = []
+def run(path: Path, timing: Timing) -> dict[str, object]:
+    """The first problem (or ""), and the segments that TCP sent, with their times: all, checked."""
+    sent: Sent = []
+    compared: Sent = []
     problem = ""
     try:
         script = parse(path.read_text())
         with ExitStack() as stack:
             stack.callback(os.seteuid, 0)
-            Run(script, sent, stack, jitter).run()
-        compare(script, sent, jitter)
+            Run(script, sent, stack, timing).run()
+        compared = checked(script, sent, timing)
+        compare(script, compared, timing)
     except (ScriptError, MismatchError) as error:
         problem = str(error)
-    segments = [f"{show_ns(at_ns)} > {segment}" for at_ns, segment in sent]
-    return {"problem": problem, "sent": segments}
+    return {"problem": problem, "sent": show(sent), "checked": show(compared)}
 
 
 def main() -> None:
-    # The default timer slack allows the kernel to wake a process up to 50 us late.
-    libc.prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0)
+    set_exact_timers()
+    gc.disable()  # collecting takes a millisecond or more
     # Each namespace inherits this. Linux derives the maximum from the memory of the guest, and TCP
     # without a policy acknowledges each segment while its window grows.
     set_sysctl("net.ipv4.tcp_rmem=4096 131072 4000000")
     # A namespace can use only the congestion controls that the initial one allows.
     set_sysctl("net.ipv4.tcp_allowed_congestion_control=reno cubic dctcp")
-    jitter = sys.argv[1] == "--jitter"
-    paths = map(Path, sys.argv[1 + jitter :])
-    print(json.dumps({path.name: run(path, jitter) for path in paths}, indent=1))
+    options = {"--jitter": JITTER, "--instructions": COUNTED}
+    timing = options.get(sys.argv[1], VIRTUAL)
+    paths = map(Path, sys.argv[1 + (timing is not VIRTUAL) :])
+    print(json.dumps({path.name: run(path, timing) for path in paths}, indent=1))
 
 
 if __name__ == "__main__":
