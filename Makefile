@@ -136,8 +136,8 @@ kernels-check: ## build and run plain kernels from all installed packages linux-
 
 bpf-check: export AIRTCP_TEST_BPF := 1
 bpf-check: ## select ACK policies with BPF, and policies in BPF, on x86-64; MPTCP; no-op hooks of TCP
-	$(TESTS) tests/system/test_bpf.py tests/system/test_bpf_policies.py tests/system/test_bpf_command.py \
-		tests/system/test_no_op_hooks.py
+	$(TESTS) tests/system/test_bpf.py tests/system/test_bpf_policies.py tests/system/test_bpf_packets.py \
+		tests/system/test_bpf_command.py tests/system/test_no_op_hooks.py
 
 bpf-soak: export AIRTCP_TEST_BPF := 1
 bpf-soak: export AIRTCP_BPF_SOAK := $(or $(filter-out 100000,$(CONNECTIONS)),20000)
