@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from airtcp.backends import uml
+from airtcp.backends import qemu, uml
 from airtcp.backends.guesttools import GuestTools
 from airtcp.backends.shell import HELPERS
 from airtcp.backends.uml import boot
@@ -64,6 +64,40 @@ def guest_output(
     result = boot(kernel, tools, run_dir, seed=1, timeout_wall_s=TIME_LIMIT_S)
     assert result.status == "ok", (result.reason, result.console.read_text()[-2000:])
     output: dict[str, Any] = json.loads((run_dir / "output.json").read_text())
+    return output
+
+
+def checked_output(
+    program: str,
+    kernel: Kernel,
+    tools: GuestTools,
+    directory: Path,
+    *,
+    instructions: bool = False,
+    timeout_wall_s: float,
+) -> dict[str, Any]:
+    """Run a Python program of the directory on x86-64 with lockdep and two processors.
+
+    Returns the JSON object that it prints. instructions: as in qemu.boot(). A warning, an oops or a
+    stack overflow is a panic.
+    """
+    (directory / "plan.sh").write_text(
+        "ip link set lo up\n"
+        f"python3 -B {program} >output.json || exit 1\n"
+        "grep debug_locks /proc/lockdep_stats >lockdep\n"
+    )
+    result = qemu.boot(
+        *(kernel, tools, directory),
+        cpus=2,
+        instructions=instructions,
+        timeout_wall_s=timeout_wall_s,
+    )
+    console = result.console.read_text(errors="replace")
+    assert splats(result.console) == [], console[-3000:]
+    assert result.status == "ok", (result.reason, console[-3000:])
+    # lockdep turns itself off after its first report.
+    assert (directory / "lockdep").read_text().split() == ["debug_locks:", "1"]
+    output: dict[str, Any] = json.loads((directory / "output.json").read_text())
     return output
 
 

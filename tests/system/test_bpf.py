@@ -5,15 +5,13 @@ The guest's clock counts its instructions, so that times do not depend on the ho
 builds the kernel (`make bpf-check`), which takes ten minutes the first time.
 """
 
-import json
 import os
 import shutil
 from typing import Any
 
 import pytest
-from guests import GUEST, Say, splats
+from guests import GUEST, Say, checked_output
 
-from airtcp.backends import qemu
 from airtcp.backends.guesttools import GuestTools
 from airtcp.kernel import image
 
@@ -35,19 +33,9 @@ def output(say: Say, tools: GuestTools, tmp_path_factory: pytest.TempPathFactory
     built = image.build(fragments=fragments, arch="x86_64", say=say)
     directory = tmp_path_factory.mktemp("bpf")
     shutil.copy(GUEST / "bpf_policies.py", directory)
-    (directory / "plan.sh").write_text(
-        "ip link set lo up\n"
-        "python3 -B bpf_policies.py >output.json || exit 1\n"
-        "grep debug_locks /proc/lockdep_stats >lockdep\n"
+    return checked_output(
+        "bpf_policies.py", built, tools, directory, instructions=True, timeout_wall_s=1200
     )
-    result = qemu.boot(built, tools, directory, cpus=2, instructions=True, timeout_wall_s=1200)
-    console = result.console.read_text(errors="replace")
-    assert splats(result.console) == [], console[-3000:]
-    assert result.status == "ok", (result.reason, console[-3000:])
-    # lockdep turns itself off after its first report.
-    assert (directory / "lockdep").read_text().split() == ["debug_locks:", "1"]
-    results: dict[str, Any] = json.loads((directory / "output.json").read_text())
-    return results
 
 
 def test_program_chooses_when_a_connection_is_established(output: dict[str, Any]) -> None:

@@ -5,7 +5,6 @@ The kernel has KASAN, lockdep and BTF. AIRTCP_TEST_BPF builds it (`make bpf-chec
 AIRTCP_BPF_SOAK is the number of connections of the soak (`make bpf-soak`).
 """
 
-import json
 import os
 import random
 import re
@@ -16,10 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from guests import GUEST, RecordCount, Say, splats
+from guests import GUEST, RecordCount, Say, checked_output
 from test_smp import UNCHECKED, figures, figures_of_silent_soak, soak
 
-from airtcp.backends import qemu
 from airtcp.backends.guesttools import GuestTools, compile_program
 from airtcp.cache import cache_dir
 from airtcp.kernel import bpf, image
@@ -124,19 +122,7 @@ def output(
     shutil.copy(build_replay(directory / "module"), directory)
     for seed, name in enumerate(NAMES):
         (directory / f"replay-{name}").write_bytes(arrivals(ARRIVALS, seed))
-    (directory / "plan.sh").write_text(
-        "ip link set lo up\n"
-        "python3 -B bpf_ackpol.py >output.json || exit 1\n"
-        "grep debug_locks /proc/lockdep_stats >lockdep\n"
-    )
-    result = qemu.boot(kernel, tools, directory, cpus=2, timeout_wall_s=3600)
-    console = result.console.read_text(errors="replace")
-    assert splats(result.console) == [], console[-3000:]
-    assert result.status == "ok", (result.reason, console[-3000:])
-    # lockdep turns itself off after its first report.
-    assert (directory / "lockdep").read_text().split() == ["debug_locks:", "1"]
-    results: dict[str, Any] = json.loads((directory / "output.json").read_text())
-    return results
+    return checked_output("bpf_ackpol.py", kernel, tools, directory, timeout_wall_s=3600)
 
 
 @pytest.mark.parametrize("name", REJECTED)
