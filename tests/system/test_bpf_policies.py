@@ -91,8 +91,10 @@ def arrivals(count: int, seed: int) -> bytes:
         timestamps = rng.choice((0, 2))
         now_us += int(10 ** rng.uniform(2, 6.5))
         new = rng.choice((0, 8))
+        # The share of arrivals without a pause before them: "auto" treats bursts as "default".
+        steady = rng.choice((0.9, 0.99, 1.0))
         for _ in range(rng.randrange(20, 5000)):
-            within = rng.random() < 0.9
+            within = rng.random() < steady
             now_us += int(rng.expovariate(1 / gap_us) * (0.1 if within else 10))
             segs = rng.choice((1, 1, 1, 2, 10, 44))
             lost = rng.random() < 0.003

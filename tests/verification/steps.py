@@ -23,7 +23,7 @@ DEBIAN_PACKAGES = "tests/system/test_debian_packages.py"
 ACKHOLD = "tests/system/test_ackhold_stock.py"
 BPF = ("tests/system/test_bpf.py", "tests/system/test_no_op_hooks.py")
 BPF_POLICIES = "tests/system/test_bpf_policies.py"
-BPF_COMMAND = "tests/system/test_bpf_command.py"
+BPF_USED = ("tests/system/test_bpf_command.py", "tests/system/test_bpf_packets.py")
 SELFTESTS = "tests/verification/selftests.py"
 SELFTESTS_GUESTS = ("plain", "default", "aad")
 DEBUG = {"AIRTCP_TEST_DEBUG": "1"}
@@ -130,11 +130,11 @@ def real_steps(size: Size = FULL) -> list[Step]:
 
 def bpf(variables: Mapping[str, str]) -> list[Part]:
     """Programs that choose policies, and policies that are programs."""
-    loaded = (BPF_POLICIES, BPF_COMMAND, "-k", "not under_load")
+    loaded = (BPF_POLICIES, *BPF_USED, "-k", "not under_load")
     under_load = (BPF_POLICIES, "-k", "under_load")
     return [
         Part("programs and object code", BPF, 5, variables),
-        Part("policies", loaded, 10, variables),
+        Part("policies", loaded, 25, variables),
         Part("policies under load", under_load, 45, variables),
     ]
 
