@@ -516,19 +516,25 @@ static void idle_sender_starts_again(void)
 	CHECK(tcp_auto_may_grow(&s.flow.timing));
 }
 
+static void begin_transfer(struct stream *s)
+{
+	*s = (struct stream){
+		.sk = { .rtt_us = 20000, .mss = MSS, .shift = 7 },
+		.now_us = 1000000,
+		.seg = pure_ack(1),
+	};
+	ackhold_start(&s->flow, &s->seg, s->now_us);
+}
+
 /* A transfer at a constant rate without any preset state: slow start ends after
  * three rounds, then ACKs are held, and each sent one is the newest.
  */
 static void transfer_is_thinned(void)
 {
-	struct stream s = {
-		.sk = { .rtt_us = 20000, .mss = MSS, .shift = 7 },
-		.now_us = 1000000,
-	};
 	unsigned int sent = 0, held = 0, i;
+	struct stream s;
 
-	s.seg = pure_ack(1);
-	ackhold_start(&s.flow, &s.seg, s.now_us);
+	begin_transfer(&s);
 	for (i = 0; i < 10000; i++) {
 		if (i == 5000)
 			s.sk.rtt_us = 40000;
@@ -546,14 +552,10 @@ static void transfer_is_thinned(void)
 /* As above, but the ACKs arrive in bursts, with gaps longer than the interval */
 static void rare_bursts_pass(void)
 {
-	struct stream s = {
-		.sk = { .rtt_us = 20000, .mss = MSS, .shift = 7 },
-		.now_us = 1000000,
-	};
 	unsigned int held = 0, i;
+	struct stream s;
 
-	s.seg = pure_ack(1);
-	ackhold_start(&s.flow, &s.seg, s.now_us);
+	begin_transfer(&s);
 	for (i = 0; i < 10000; i++) {
 		if (i == 5000)
 			s.sk.rtt_us = 40000;
