@@ -27,9 +27,6 @@
 #define ACKHOLD_NO_SHIFT	0xff
 #define ACKHOLD_MAX_SHIFT	14
 
-/* As in "auto": a sender that was idle begins with slow start */
-#define ACKHOLD_IDLE_US		(200 * USEC_PER_MSEC)
-
 /* A full segment of a forwarded connection, whose MSS is not known: Ethernet */
 #define ACKHOLD_MSS		1448
 
@@ -354,8 +351,6 @@ static inline void ackhold_learn(struct ackhold_flow *flow,
 		flow->mss = sk->mss ? sk->mss : ACKHOLD_MSS;
 		flow->shift = sk->shift;
 	}
-	if (now_us - flow->arrival_us > ACKHOLD_IDLE_US)
-		tcp_auto_start(&flow->timing);
 	tcp_auto_gap(&flow->timing, now_us - flow->arrival_us);
 	flow->arrival_us = now_us;
 }

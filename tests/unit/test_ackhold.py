@@ -39,7 +39,7 @@ BROKEN = {
     "first ACK": ("!flow->is_known || (seg", "(seg"),
     "one segment": ("|| bytes <= flow->mss", ""),
     "bound": ("max_hold_us - (u32)(now_us - first_us)", "max_hold_us"),
-    "idle": ("tcp_auto_start(&flow->timing)", "{}"),
+    "idle": ("tcp_auto_gap(&flow->timing, now_us - flow->arrival_us)", "{}"),
     "order": ("if (verdict.send_held)\n\t\tackhold_sent", "if (false)\n\t\tackhold_sent"),
     "SYN": ("if (seg->flags & ACKHOLD_SYN) {\n\t\tackhold_start", "if (0) {\n\t\tackhold_start"),
 }

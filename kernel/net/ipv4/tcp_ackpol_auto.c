@@ -41,11 +41,6 @@
 
 #include "tcp_ackpol_auto.h"
 
-/* A sender whose connection was idle for its retransmission timeout starts
- * again with slow start (RFC 5681, 4.1).
- */
-#define TCP_AUTO_IDLE_US	(200 * USEC_PER_MSEC)
-
 static const struct tcp_auto_params tcp_auto_default = TCP_AUTO_PARAMS_DEFAULT;
 
 static const struct tcp_ackpol_param tcp_auto_param_list[] = {
@@ -58,16 +53,6 @@ static struct tcp_ackpol_ops tcp_auto;
 static const struct tcp_auto_params *tcp_auto_params(const struct sock *sk)
 {
 	return tcp_ackpol_params(sk, &tcp_auto);
-}
-
-/* The sender was idle. This also holds for the first data, where it does no
- * harm.
- */
-static bool tcp_auto_was_idle(const struct sock *sk)
-{
-	const struct tcp_ackpol *ap = tcp_ackpol(sk);
-
-	return ap->arrival_us - ap->previous_us > TCP_AUTO_IDLE_US;
 }
 
 /* Not inlined: once per round trip, while tcp_auto_ack_sent() runs for each ACK */
@@ -88,9 +73,6 @@ static void tcp_auto_ack_sent(struct sock *sk)
 	struct tcp_auto *state = tcp_ackpol_priv(sk);
 	const struct tcp_sock *tp = tcp_sk(sk);
 	u32 rtt_us = tcp_ackpol_rtt_us(sk);
-
-	if (tcp_auto_was_idle(sk))
-		tcp_auto_start(state);
 
 	state->received += ap->segs;
 	if (!RB_EMPTY_ROOT(&tp->out_of_order_queue))
@@ -113,9 +95,6 @@ static u32 tcp_auto_ack_delay_us(struct sock *sk)
 	const struct tcp_sock *tp = tcp_sk(sk);
 	u32 last_seq = state->last_seq;
 	u32 delay_us = 0;
-
-	if (tcp_auto_was_idle(sk))
-		tcp_auto_start(state);
 
 	if (!state->interval_us)
 		return TCP_ACKPOL_AS_DEFAULT;

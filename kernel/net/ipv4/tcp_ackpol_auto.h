@@ -35,6 +35,11 @@
 /* With fewer segments per interval there is little to save: GRO merges as many */
 #define TCP_AUTO_MIN_SEGS	16
 
+/* A sender whose connection was idle for its retransmission timeout starts
+ * again with slow start (RFC 5681, 4.1).
+ */
+#define TCP_AUTO_IDLE_US	(200 * USEC_PER_MSEC)
+
 /* Sysctls tcp_auto_*, per network namespace */
 struct tcp_auto_params {
 	int min_interval_us;
@@ -87,17 +92,24 @@ static inline void tcp_auto_start(struct tcp_auto *state)
 	*state = (struct tcp_auto){ .min_rtt_us = state->min_rtt_us };
 }
 
+/* Data arrived, in order or not, @gap_us after the data before. For the first data
+ * this is also a start, which does no harm.
+ */
+static inline void tcp_auto_gap(struct tcp_auto *state, u64 gap_us)
+{
+	if (gap_us < state->wait_us)
+		return;
+
+	if (gap_us > TCP_AUTO_IDLE_US)
+		tcp_auto_start(state);
+	else
+		state->gaps_us += gap_us;
+}
+
 /* Data is missing: what arrives is not yet counted in rcv_nxt */
 static inline void tcp_auto_hole(struct tcp_auto *state)
 {
 	state->round_us = 0;
-}
-
-/* Data arrived, in order or not, @gap_us after the data before */
-static inline void tcp_auto_gap(struct tcp_auto *state, u32 gap_us)
-{
-	if (gap_us >= state->wait_us)
-		state->gaps_us += gap_us;
 }
 
 /* Data arrived in order until @now_us. A round lasts for at least one round trip.

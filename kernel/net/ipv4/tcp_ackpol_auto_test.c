@@ -93,7 +93,9 @@ static void test_a_new_start_has_linux_rule(struct kunit *test)
 	struct tcp_auto_run run = steady();
 
 	KUNIT_EXPECT_FALSE(test, like_default(&run));
-	tcp_auto_start(&run.state);
+	tcp_auto_gap(&run.state, 200000);
+	KUNIT_EXPECT_FALSE(test, like_default(&run));
+	tcp_auto_gap(&run.state, 200001);
 	KUNIT_EXPECT_TRUE(test, like_default(&run));
 }
 

@@ -509,7 +509,7 @@ static void idle_sender_starts_again(void)
 	struct stream s;
 
 	begin(&s, 1000000);
-	s.now_us += ACKHOLD_IDLE_US;
+	s.now_us += TCP_AUTO_IDLE_US;
 	next(&s);
 	decide(&s);
 	CHECK(!s.verdict.hold);

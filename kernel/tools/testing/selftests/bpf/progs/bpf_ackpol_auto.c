@@ -4,17 +4,9 @@
 #include "bpf_ackpol.h"
 #include "../../../../../net/ipv4/tcp_ackpol_auto.h"
 
-/* As in tcp_ackpol_auto.c */
-#define TCP_AUTO_IDLE_US	(200 * USEC_PER_MSEC)
-
 char _license[] SEC("license") = "GPL";
 
 static struct tcp_auto_params params = TCP_AUTO_PARAMS_DEFAULT;
-
-static bool was_idle(const struct tcp_ackpol *ap)
-{
-	return ap->arrival_us - ap->previous_us > TCP_AUTO_IDLE_US;
-}
 
 SEC("struct_ops/auto_data_recv")
 void BPF_PROG(auto_data_recv, struct sock *sk)
@@ -36,9 +28,6 @@ void BPF_PROG(auto_ack_sent, struct sock *sk)
 
 	if (!state)
 		return;
-
-	if (was_idle(ap))
-		tcp_auto_start(state);
 
 	state->received += ap->segs;
 	if (tcp_sk(sk)->out_of_order_queue.rb_node) {
@@ -63,9 +52,6 @@ u32 BPF_PROG(auto_ack_delay_us, struct sock *sk)
 		return TCP_ACKPOL_AS_DEFAULT;
 
 	last_seq = state->last_seq;
-	if (was_idle(ap))
-		tcp_auto_start(state);
-
 	if (!state->interval_us)
 		return TCP_ACKPOL_AS_DEFAULT;
 
