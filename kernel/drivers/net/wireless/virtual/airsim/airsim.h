@@ -698,6 +698,9 @@ void airsim_medium_request(struct airsim_radio *radio, u8 ac);
 /* exchange.c */
 void airsim_exchange_begin(struct airsim_radio *radio, u64 now_ns);
 void airsim_exchange_step(struct airsim_radio *radio, u64 now_ns);
+void airsim_exchange_contend(struct airsim_radio *radio,
+			     struct airsim_edca *edca, bool answered,
+			     u64 now_ns);
 void airsim_exchange_reply(struct airsim_radio *radio, u64 now_ns);
 void airsim_exchange_mpdu_ended(struct airsim_radio *radio);
 void airsim_exchange_emission_ended(struct airsim_radio *radio, u64 now_ns,

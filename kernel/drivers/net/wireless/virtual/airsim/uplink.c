@@ -38,6 +38,22 @@ static u64 airsim_uplink_end_ns(struct airsim_radio *radio, u64 trigger_end_ns)
 	       airsim_uplink_response_ns(radio, uplink->users);
 }
 
+/* Set up a control frame for all stations of the exchange, without NAV after it */
+static void airsim_uplink_prepare(struct airsim_radio *radio,
+				  enum airsim_frame frame, u64 now_ns)
+{
+	const struct airsim_rate *control = &radio->uplink.control;
+	struct airsim_emission *emission = &radio->emission;
+
+	emission->frame = frame;
+	emission->to = NULL;
+	emission->rate = *control;
+	emission->start_ns = now_ns;
+	emission->end_ns = now_ns + airsim_ppdu_ns(control,
+						   airsim_uplink_octets(radio));
+	emission->nav_until_ns = emission->end_ns;
+}
+
 /**
  * airsim_uplink_send - send a Trigger frame that was set up
  * @radio: the access point; the medium is locked
@@ -52,12 +68,7 @@ void airsim_uplink_send(struct airsim_radio *radio, u64 now_ns)
 	radio->exchange.peer = NULL;
 	uplink->number = ++airsim_medium.trigger ?: ++airsim_medium.trigger;
 	uplink->answered = false;
-	emission->frame = AIRSIM_TRIGGER;
-	emission->to = NULL;
-	emission->rate = uplink->control;
-	emission->start_ns = now_ns;
-	emission->end_ns = now_ns + airsim_ppdu_ns(&uplink->control,
-						   airsim_uplink_octets(radio));
+	airsim_uplink_prepare(radio, AIRSIM_TRIGGER, now_ns);
 	emission->nav_until_ns = airsim_uplink_end_ns(radio, emission->end_ns);
 	radio->count.triggers_sent++;
 	airsim_transmit(radio);
@@ -205,8 +216,6 @@ void airsim_tb_finish(struct airsim_radio *radio, u64 now_ns)
 static void airsim_uplink_finish(struct airsim_radio *radio, u64 now_ns,
 				 bool answered)
 {
-	struct airsim_reception *reception = &radio->reception;
-	struct airsim_edca *edca = &radio->edca[IEEE80211_AC_BE];
 	u32 *octets = radio->ppdu.octets;
 
 	airsim_cancel(radio, AIRSIM_EVENT_STEP);
@@ -217,14 +226,8 @@ static void airsim_uplink_finish(struct airsim_radio *radio, u64 now_ns,
 	radio->uplink.users = 0;
 	radio->uplink.not_before_ns = now_ns +
 		(u64)radio->settings.ul_ofdma_interval_us * NSEC_PER_USEC;
-	if (answered) {
-		airsim_edca_succeeded(edca, &airsim_medium.backoff_rnd);
-	} else {
-		reception->idle_from_ns = max(reception->idle_from_ns, now_ns);
-		airsim_edca_failed(edca, airsim_retry_limit(radio),
-				   &airsim_medium.backoff_rnd);
-	}
-	airsim_contend(radio);
+	airsim_exchange_contend(radio, &radio->edca[IEEE80211_AC_BE], answered,
+				now_ns);
 }
 
 /* Counts what has arrived. Returns the number of stations that it is from. */
@@ -262,13 +265,7 @@ static void airsim_uplink_send_blockack(struct airsim_radio *radio, u64 now_ns)
 	struct airsim_uplink *uplink = &radio->uplink;
 	int i;
 
-	emission->frame = AIRSIM_MULTI_BLOCKACK;
-	emission->to = NULL;
-	emission->rate = uplink->control;
-	emission->start_ns = now_ns;
-	emission->end_ns = now_ns + airsim_ppdu_ns(&uplink->control,
-						   airsim_uplink_octets(radio));
-	emission->nav_until_ns = emission->end_ns;
+	airsim_uplink_prepare(radio, AIRSIM_MULTI_BLOCKACK, now_ns);
 	airsim_transmit(radio);
 	for (i = 0; i < uplink->users; i++) {
 		struct airsim_tb_user *user = &uplink->user[i];
