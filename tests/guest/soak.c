@@ -380,18 +380,19 @@ static void exchange(enum end end)
 	close(fd);
 }
 
+static bool is_busy(void)
+{
+	return !access(busy_file, F_OK);
+}
+
 static void *client(void *)
 {
 	seed_at_random();
 	enter(client_netns);
-	for (;;) {
-		bool busy = !access(busy_file, F_OK);
-
-		if (atomic_fetch_sub(&to_do, 1) <= 0 && !busy)
-			return NULL;
+	while (atomic_fetch_sub(&to_do, 1) > 0 || is_busy()) {
 		exchange(below(ENDS));
 		finished++;
-		if (busy)
+		if (is_busy())
 			usleep(below(BUSY_PAUSE_MS * 1000));
 	}
 	return NULL;
