@@ -698,9 +698,6 @@ void airsim_medium_request(struct airsim_radio *radio, u8 ac);
 /* exchange.c */
 void airsim_exchange_begin(struct airsim_radio *radio, u64 now_ns);
 void airsim_exchange_step(struct airsim_radio *radio, u64 now_ns);
-void airsim_exchange_contend(struct airsim_radio *radio,
-			     struct airsim_edca *edca, bool answered,
-			     u64 now_ns);
 void airsim_exchange_reply(struct airsim_radio *radio, u64 now_ns);
 void airsim_exchange_mpdu_ended(struct airsim_radio *radio);
 void airsim_exchange_emission_ended(struct airsim_radio *radio, u64 now_ns,
@@ -772,6 +769,8 @@ u32 airsim_response_ns(struct airsim_radio *radio);
 /* signal.c */
 u64 airsim_nav_ns(const struct airsim_radio *radio);
 void airsim_contend(struct airsim_radio *radio);
+void airsim_contend_again(struct airsim_radio *radio, struct airsim_edca *edca,
+			  bool answered, u64 now_ns);
 void airsim_request_access(struct airsim_radio *radio, u8 ac, u64 now_ns);
 void airsim_freeze(struct airsim_radio *radio, u64 busy_from_ns);
 bool airsim_is_collided(const struct airsim_emission *emission);

@@ -166,29 +166,6 @@ static bool airsim_txop_continue(struct airsim_radio *radio, u64 now_ns)
 	return true;
 }
 
-/**
- * airsim_exchange_contend - contend again after an exchange
- * @radio: the radio that has started it; the medium is locked
- * @edca: its EDCA function, whose contention window changes
- * @answered: the exchange has succeeded
- * @now_ns: current time
- */
-void airsim_exchange_contend(struct airsim_radio *radio,
-			     struct airsim_edca *edca, bool answered,
-			     u64 now_ns)
-{
-	struct airsim_reception *reception = &radio->reception;
-
-	if (answered) {
-		airsim_edca_succeeded(edca, &airsim_medium.backoff_rnd);
-	} else {
-		reception->idle_from_ns = max(reception->idle_from_ns, now_ns);
-		airsim_edca_failed(edca, airsim_retry_limit(radio),
-				   &airsim_medium.backoff_rnd);
-	}
-	airsim_contend(radio);
-}
-
 static void airsim_exchange_finish(struct airsim_radio *radio, u64 now_ns,
 				   bool answered)
 {
@@ -203,8 +180,8 @@ static void airsim_exchange_finish(struct airsim_radio *radio, u64 now_ns,
 		airsim_prefetch(radio, radio->ppdu.ac);
 	if (answered && airsim_txop_continue(radio, now_ns))
 		return;
-	airsim_exchange_contend(radio, &radio->edca[radio->ppdu.ac], answered,
-				now_ns);
+	airsim_contend_again(radio, &radio->edca[radio->ppdu.ac], answered,
+			     now_ns);
 }
 
 /**

@@ -64,6 +64,28 @@ void airsim_contend(struct airsim_radio *radio)
 }
 
 /**
+ * airsim_contend_again - contend again after an exchange
+ * @radio: the radio that has started it; the medium is locked
+ * @edca: its EDCA function, whose contention window changes
+ * @answered: the exchange has succeeded
+ * @now_ns: current time
+ */
+void airsim_contend_again(struct airsim_radio *radio, struct airsim_edca *edca,
+			  bool answered, u64 now_ns)
+{
+	struct airsim_reception *reception = &radio->reception;
+
+	if (answered) {
+		airsim_edca_succeeded(edca, &airsim_medium.backoff_rnd);
+	} else {
+		reception->idle_from_ns = max(reception->idle_from_ns, now_ns);
+		airsim_edca_failed(edca, airsim_retry_limit(radio),
+				   &airsim_medium.backoff_rnd);
+	}
+	airsim_contend(radio);
+}
+
+/**
  * airsim_request_access - a radio has a frame to send
  * @radio: the radio; the medium is locked
  * @ac: EDCA function

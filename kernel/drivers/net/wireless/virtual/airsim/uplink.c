@@ -226,8 +226,8 @@ static void airsim_uplink_finish(struct airsim_radio *radio, u64 now_ns,
 	radio->uplink.users = 0;
 	radio->uplink.not_before_ns = now_ns +
 		(u64)radio->settings.ul_ofdma_interval_us * NSEC_PER_USEC;
-	airsim_exchange_contend(radio, &radio->edca[IEEE80211_AC_BE], answered,
-				now_ns);
+	airsim_contend_again(radio, &radio->edca[IEEE80211_AC_BE], answered,
+			     now_ns);
 }
 
 /* Counts what has arrived. Returns the number of stations that it is from. */
