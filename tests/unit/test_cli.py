@@ -3,7 +3,7 @@
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import fake_run
@@ -21,7 +21,7 @@ from airtcp.kernel.image import Kernel
 from airtcp.results import artifacts, parquet, record
 from airtcp.sweep import session
 from airtcp.sweep.request import Request, RunRequest
-from airtcp.sweep.sweep import Outcome
+from airtcp.sweep.sweep import Batch, Outcome
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +57,12 @@ def sweep_with(
         }
         return Outcome(list(todo), failures, interrupted)
 
+    def sweep_batches(batches: Iterable[Batch], *_: object) -> None:
+        for batch in batches:
+            batch.ended(sweep(batch.todo, batch.out_dir))
+
     monkeypatch.setattr(session, "sweep", sweep)
+    monkeypatch.setattr(session, "sweep_batches", sweep_batches)
 
 
 def test_json_prints_only_a_json_document(
@@ -96,6 +101,20 @@ def test_run_all_runs_every_experiment_and_writes_a_page(
     assert (tmp_path / "reproduction.md").read_text() == page
     assert cli.main(["report", str(tmp_path), "--published", "--timeline", "1"]) == 2
     assert cli.main(["report", str(tmp_path / names[0]), "--published"]) == 2
+
+
+def test_run_all_goes_on_after_an_experiment_that_cannot_be_measured(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sweep_with(monkeypatch)
+    names = ["thesis-lan", "acklimit-vm"]
+    monkeypatch.setattr(catalogue, "experiments", lambda: list(map(load, names)))
+    (tmp_path / "thesis-lan").mkdir()
+    (tmp_path / "thesis-lan/.experiment").write_text("thesis-wan\n")
+    assert cli.main(["run", "all", "--quick", "--out", str(tmp_path)]) == 1
+    [line] = [line for line in capsys.readouterr().err.splitlines() if "has the runs of" in line]
+    assert line.startswith(f"thesis-lan: {tmp_path / 'thesis-lan'} has the runs of the experiment ")
+    assert "### `acklimit-vm`" in (tmp_path / "reproduction.md").read_text()
 
 
 @pytest.mark.parametrize(

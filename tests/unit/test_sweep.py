@@ -5,7 +5,8 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -37,6 +38,16 @@ def cases(count: int) -> list[Case]:
 
 def result(request: RunRequest) -> RunRecord:
     return record(request.case, request.seed, {"goodput_mbps": float(request.seed)})
+
+
+def interrupt_soon() -> None:
+    """Send SIGINT to this process after one second."""
+
+    def interrupt() -> None:
+        time.sleep(1)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
 
 
 def run_sweep(
@@ -190,18 +201,88 @@ def test_ctrl_c_ends_active_runs_and_keeps_finished_ones(
             (out / "ended").touch()
         raise AssertionError
 
-    def interrupt() -> None:
-        time.sleep(1)
-        os.kill(os.getpid(), signal.SIGINT)
-
     todo = requests(KERNEL, TOOLS, cases(2), [1])
-    threading.Thread(target=interrupt).start()
+    interrupt_soon()
     start = time.monotonic()
     outcome, _ = run_sweep(monkeypatch, run_one, todo, tmp_path)
     assert time.monotonic() - start < 20
     assert outcome.interrupted
     assert outcome.recorded == [todo[0]]
     assert (tmp_path / "ended").exists()
+
+
+class Sweeps:
+    """Batches that note when they are taken and how they end."""
+
+    def __init__(self, *todo: list[RunRequest], out_dir: Path) -> None:
+        self.taken: list[int] = []
+        self.outcomes: dict[int, sweep.Outcome] = {}
+        self._todo = todo
+        self._out_dir = out_dir
+
+    def batches(self) -> Iterator[sweep.Batch]:
+        for number, todo in enumerate(self._todo):
+            self.taken.append(number)
+            end = partial(self.outcomes.__setitem__, number)
+            watch = sweep.Progress(todo, lambda _line: None, tty=True)
+            yield sweep.Batch(todo, self._out_dir / str(number), watch, end)
+
+
+def test_the_next_batch_starts_when_a_process_is_free(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def run_one(request: RunRequest, out: Path) -> RunRecord:
+        (tmp_path / f"began-{out.name}").touch()
+        until = time.monotonic() + 20
+        while out.name == "0" and not (tmp_path / "began-2").exists():
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        if out.name == "2":
+            raise AirtcpError("the disk is full")
+        return result(request)
+
+    monkeypatch.setattr(sweep, "run_one", run_one)
+    todo = [requests(KERNEL, TOOLS, cases(count), [1]) for count in (1, 0, 3)]
+    sweeps = Sweeps(*todo, out_dir=tmp_path)
+    sweep.sweep_batches(sweeps.batches(), 2, print)
+    assert sweeps.taken == [0, 1, 2]
+    assert sweeps.outcomes[0] == sweep.Outcome([*todo[0]], {}, interrupted=False)
+    assert sweeps.outcomes[1] == sweep.Outcome([], {}, interrupted=False)
+    assert list(sweeps.outcomes[2].failures.values()) == ["the disk is full"] * 3
+
+
+def test_batches_that_have_begun_end_with_their_results_after_ctrl_c(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def run_one(request: RunRequest, out: Path) -> RunRecord:
+        if request.case.factors["mcs"] == 1:
+            time.sleep(60)
+        return result(request)
+
+    monkeypatch.setattr(sweep, "run_one", run_one)
+    todo = [requests(KERNEL, TOOLS, cases(count), [1]) for count in (1, 2, 2, 1)]
+    sweeps = Sweeps(*todo, out_dir=tmp_path)
+    interrupt_soon()
+    sweep.sweep_batches(sweeps.batches(), 2, print)
+    assert sweeps.taken == [0, 1, 2]
+    assert sweeps.outcomes == {
+        0: sweep.Outcome([*todo[0]], {}, interrupted=False),
+        1: sweep.Outcome([todo[1][0]], {}, interrupted=True),
+        2: sweep.Outcome([todo[2][0]], {}, interrupted=True),
+    }
+
+
+def test_no_batch_begins_after_a_failure_that_affects_all_runs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def run_one(_request: RunRequest, _out: Path) -> RunRecord:
+        raise StopError("no space left")
+
+    monkeypatch.setattr(sweep, "run_one", run_one)
+    todo = [requests(KERNEL, TOOLS, cases(1), [1]) for _ in range(3)]
+    sweeps = Sweeps(*todo, out_dir=tmp_path)
+    sweep.sweep_batches(sweeps.batches(), 1, print)
+    assert sweeps.outcomes == {0: sweep.Outcome([], {}, interrupted=False, stopped="no space left")}
 
 
 def test_only_identical_runs_are_reused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 
 import argparse
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,7 +27,7 @@ from airtcp.experiment.experiment import Case, Experiment
 from airtcp.kernel.own_policy import OwnPolicy
 from airtcp.paths import PROGRAM
 from airtcp.results import documents, reproduction, table
-from airtcp.sweep.session import Options, SweepResult, measure
+from airtcp.sweep.session import Options, Planned, SweepResult, measure, measure_all
 
 
 def add(verbs: Verbs) -> None:
@@ -143,31 +143,32 @@ def _run_all(options: argparse.Namespace, policy: OwnPolicy | None) -> int:
         for experiment in catalogue.experiments()
     ]
     out_dir = make_out_dir(options, catalogue.ALL)
-    documents, code = [], 0
     sweep_options = sweep_options_of(options, lambda: build_all(kernels, policy, ()))
     # By whether their cases need further changes to Linux.
     built = {False: sweep_options.kernels}
-    for number, (experiment, cases) in enumerate(experiments, start=1):
-        say(f"{experiment.name} ({number} of {len(experiments)})")
-        changed = bool(changes_for(cases))
-        try:
-            if changed not in built:
-                built[changed] = build_all(kernels, policy, cases)
-        except AirtcpError as error:
-            say(f"{experiment.name}: {error}")
-            code = 1
-            continue
-        first = next(iter(built[changed].values()))
-        sweep_options = replace(sweep_options, kernel=first, kernels=built[changed])
-        measured = measure(sweep_options, experiment, cases, out_dir / experiment.name)
-        code = code or _code(measured)
-        if measured.document:
-            documents.append((experiment, measured.document))
-        if measured.interrupted:
-            break
+    not_built = []
+
+    def planned() -> Iterator[Planned]:
+        for number, (experiment, cases) in enumerate(experiments, start=1):
+            say(f"{experiment.name} ({number} of {len(experiments)})")
+            changed = bool(changes_for(cases))
+            try:
+                if changed not in built:
+                    built[changed] = build_all(kernels, policy, cases)
+            except AirtcpError as error:
+                say(f"{experiment.name}: {error}")
+                not_built.append(experiment)
+                continue
+            first = next(iter(built[changed].values()))
+            with_kernel = replace(sweep_options, kernel=first, kernels=built[changed])
+            yield Planned(with_kernel, experiment, cases, out_dir / experiment.name)
+
+    measured = measure_all(sweep_options, planned())
+    documents = [(each.experiment, end.document) for each, end in measured if end.document]
     if documents:
         print(reproduction.write(out_dir, documents))
-    return code
+    codes = [_code(end) for _, end in measured]
+    return max([*codes, int(bool(not_built))])
 
 
 def _cases(options: argparse.Namespace, experiment: Experiment) -> list[Case]:

@@ -3,6 +3,7 @@
 
 import argparse
 import json
+from collections.abc import Iterator
 
 from airtcp import interrupts
 from airtcp.cli.common import own_policy_of
@@ -17,7 +18,7 @@ from airtcp.kernel.policies import BASELINE
 from airtcp.kernel.source import find_series_source
 from airtcp.results import tournament as judge
 from airtcp.suggest import not_allowed
-from airtcp.sweep.session import measure
+from airtcp.sweep.session import Planned, measure_all
 
 _NAME = "tournament"
 
@@ -101,17 +102,21 @@ def _run(options: argparse.Namespace) -> int:
             )
         },
     )
-    contests, code = [], 0
-    for number, (condition, experiment, cases) in enumerate(planned, start=1):
-        say(f"{condition.full_title} ({number} of {len(conditions)})")
-        directory = out_dir / condition.name
-        measured = measure(sweep_options, experiment, list(cases.values()), directory)
-        if measured.document and (judged := judge.contest(condition, cases, measured.document)):
-            contests.append(judged)
-        if measured.interrupted:
-            code = interrupts.CODE
-            break
-        code = code or int(measured.failed)
+
+    def sweeps() -> Iterator[Planned]:
+        for number, (condition, experiment, cases) in enumerate(planned, start=1):
+            say(f"{condition.full_title} ({number} of {len(conditions)})")
+            directory = out_dir / condition.name
+            yield Planned(sweep_options, experiment, list(cases.values()), directory)
+
+    measured = [end for _, end in measure_all(sweep_options, sweeps())]
+    contests = [
+        judged
+        for (condition, _, cases), end in zip(planned, measured, strict=False)
+        if end.document and (judged := judge.contest(condition, cases, end.document))
+    ]
+    interrupted = any(end.interrupted for end in measured)
+    code = interrupts.CODE if interrupted else int(any(end.failed for end in measured))
     if not contests:
         return code
     titles = {entrant.name: entrant.title for entrant in tournament.entrants}

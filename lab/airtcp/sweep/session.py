@@ -3,16 +3,17 @@
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from airtcp import atomicfile, interrupts, provenance
 from airtcp.backends.guesttools import GuestTools
 from airtcp.cache import locked
-from airtcp.errors import InputError, of_file, reason
+from airtcp.errors import AirtcpError, InputError, of_file, reason
 from airtcp.experiment.experiment import Case, Experiment
 from airtcp.kernel.image import Kernel
 from airtcp.results import artifacts, assembly, documents, record
@@ -21,7 +22,17 @@ from airtcp.results.index import Index
 from airtcp.results.record import RESULT_FILE, KernelRecord, RunRecord
 from airtcp.sweep.certificates import Certificates
 from airtcp.sweep.request import Request, RunRequest, requests
-from airtcp.sweep.sweep import Failure, Outcome, Progress, Watch, collect, split, sweep
+from airtcp.sweep.sweep import (
+    Batch,
+    Failure,
+    Outcome,
+    Progress,
+    Watch,
+    collect,
+    split,
+    sweep,
+    sweep_batches,
+)
 
 # Contains the name of the experiment of a directory, even before results.json is written.
 _EXPERIMENT = ".experiment"
@@ -81,6 +92,11 @@ class SweepOptions:
     verify: bool = False
     kernels: Mapping[str, Kernel] = field(default_factory=dict)
 
+    @property
+    def processes(self) -> int:
+        """Parallel runs on this machine."""
+        return self.jobs or os.cpu_count() or 1
+
     def machines(self, cases: Sequence[Case]) -> AbstractContextManager["SweepOptions"]:
         return nullcontext(self)
 
@@ -91,7 +107,7 @@ class SweepOptions:
     def execute(self, todo: Sequence[Request], out_dir: Path, watch: Watch) -> Outcome:
         runs = [job for job in todo if isinstance(job, RunRequest)]
         if not self.cluster:
-            return sweep(runs, out_dir, self.jobs or os.cpu_count() or 1, watch, self.say)
+            return sweep(runs, out_dir, self.processes, watch, self.say)
         from airtcp.sweep import cluster
 
         where = cluster.Cluster(self.cluster, self.jobs, self.certificates)
@@ -107,6 +123,27 @@ class SweepResult:
     interrupted: bool
 
 
+@dataclass(frozen=True)
+class _Rest:
+    """The runs of a sweep that are still to be done."""
+
+    machines: Machines
+    todo: Sequence[Request]
+    watch: Watch
+
+
+_Measuring = Generator[_Rest, Outcome, SweepResult]
+
+
+class Planned(NamedTuple):
+    """A sweep that is to be done. options: for runs on this machine or a cluster."""
+
+    options: SweepOptions
+    experiment: Experiment
+    cases: Sequence[Case]
+    out_dir: Path
+
+
 def measure(
     options: Options, experiment: Experiment, cases: Sequence[Case], out_dir: Path
 ) -> SweepResult:
@@ -114,10 +151,54 @@ def measure(
 
     Raises InputError if out_dir belongs to another experiment, AirtcpError if runs cannot be done.
     """
-    # Guests of a killed sweep hold the lock until they end.
-    with locked(out_dir / ".lock", options.say):
-        _claim(out_dir, experiment.name)
-        return _measure(options, experiment, cases, out_dir)
+    with closing(_measuring(options, experiment, cases, out_dir)) as measuring:
+        rest = next(measuring)
+        return _conclude(measuring, rest.machines.execute(rest.todo, out_dir, rest.watch))
+
+
+def measure_all(
+    options: SweepOptions, planned: Iterable[Planned]
+) -> list[tuple[Planned, SweepResult]]:
+    """Like measure() for each, in the same order; after an interrupt, only for those begun.
+
+    On this machine, the next one is taken from planned and begins when a processor is free. One
+    that cannot be done is reported, and the others are done.
+    """
+    ended: dict[int, tuple[Planned, SweepResult]] = {}
+
+    def end(number: int, each: Planned, measuring: _Measuring, outcome: Outcome) -> None:
+        ended[number] = each, _conclude(measuring, outcome)
+
+    def batches() -> Iterator[Batch]:
+        for number, each in enumerate(planned):
+            measuring = _measuring(*each, name=each.experiment.name)
+            try:
+                rest = next(measuring)
+            except AirtcpError as error:
+                options.say(f"{each.experiment.name}: {error}")
+                ended[number] = each, SweepResult(None, failed=True, interrupted=False)
+                continue
+            todo = [job for job in rest.todo if isinstance(job, RunRequest)]
+            yield Batch(todo, each.out_dir, rest.watch, partial(end, number, each, measuring))
+
+    if options.cluster:
+        for batch in batches():
+            outcome = options.execute(batch.todo, batch.out_dir, batch.watch)
+            batch.ended(outcome)
+            if outcome.interrupted:
+                break
+    else:
+        sweep_batches(batches(), options.processes, options.say)
+    return [ended[number] for number in sorted(ended)]
+
+
+def _conclude(measuring: _Measuring, outcome: Outcome) -> SweepResult:
+    try:
+        measuring.send(outcome)
+    except StopIteration as end:
+        result: SweepResult = end.value
+        return result
+    raise AssertionError("a sweep has one outcome")
 
 
 def _claim(out_dir: Path, name: str) -> None:
@@ -144,25 +225,33 @@ def _experiment_of_results(out_dir: Path) -> str | None:
         return None
 
 
-def _measure(
-    options: Options, experiment: Experiment, cases: Sequence[Case], out_dir: Path
-) -> SweepResult:
-    index = Index(out_dir)
-    try:
-        with options.machines(cases) as machines:
-            return _measure_with(machines, options, experiment, cases, out_dir, index)
-    finally:
-        index.close()
+def _measuring(
+    options: Options, experiment: Experiment, cases: Sequence[Case], out_dir: Path, name: str = ""
+) -> _Measuring:
+    """Yields the runs that are missing; when their outcome is sent, returns the result.
+
+    name: for lines of progress, if several sweeps show theirs.
+    """
+    # Guests of a killed sweep hold the lock until they end.
+    with locked(out_dir / ".lock", options.say):
+        _claim(out_dir, experiment.name)
+        with closing(Index(out_dir)) as index, options.machines(cases) as machines:
+            return (
+                yield from _measuring_with(
+                    machines, options, experiment, cases, out_dir, index, name
+                )
+            )
 
 
-def _measure_with(
+def _measuring_with(
     machines: Machines,
     options: Options,
     experiment: Experiment,
     cases: Sequence[Case],
     out_dir: Path,
     index: Index,
-) -> SweepResult:
+    name: str,
+) -> _Measuring:
     provenance.commit()  # cached, for the processes of runs
     jobs = machines.requests(cases)
     known = set(index.identities)
@@ -171,7 +260,7 @@ def _measure_with(
     done, todo = split(jobs, out_dir, index, known, options.say, verify=options.verify)
     if done:
         options.say(f"{len(done)} of {len(jobs)} runs are in {out_dir} already")
-    outcome = machines.execute(todo, out_dir, _watch(todo, out_dir, index))
+    outcome = yield _Rest(machines, todo, _watch(todo, out_dir, index, name))
 
     failures = dict(outcome.failures)
     stopped = outcome.stopped
@@ -245,9 +334,9 @@ def write_tables(out_dir: Path, document: SweepDocument) -> SweepDocument:
     return document
 
 
-def _watch(todo: Sequence[Request], out_dir: Path, index: Index) -> Watch:
+def _watch(todo: Sequence[Request], out_dir: Path, index: Index, name: str) -> Watch:
     """Show the progress, and add finished runs to the index."""
-    progress = Progress(todo, _write, sys.stderr.isatty())
+    progress = Progress(todo, _write, sys.stderr.isatty(), name)
 
     def watch(
         running: Sequence[tuple[Request, float]],

@@ -11,7 +11,7 @@ import shutil
 import signal
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -69,9 +69,14 @@ class Outcome:
 @dataclass(frozen=True)
 class _Worker:
     job: RunRequest
+    out_dir: Path
     process: BaseProcess
     answer: Connection
     oom_kills: int = field(default_factory=hostlimits.oom_kills)
+
+    @property
+    def run_dir(self) -> Path:
+        return self.job.directory(self.out_dir)
 
 
 _R = TypeVar("_R", bound=Request)
@@ -126,6 +131,19 @@ Watch = Callable[
 ]
 
 
+class Batch(NamedTuple):
+    """Runs of one directory. ended(outcome) is called when the last of them has ended.
+
+    watch(running, job, end) is called twice per second with the running jobs and their virtual
+    times in seconds, and once for each job that ends.
+    """
+
+    todo: Sequence[RunRequest]
+    out_dir: Path
+    watch: Watch
+    ended: Callable[[Outcome], None]
+
+
 def sweep(
     todo: Sequence[RunRequest],
     out_dir: Path,
@@ -135,29 +153,106 @@ def sweep(
 ) -> Outcome:
     """Execute the jobs on this machine, at most `processes` in parallel, fewer if memory is short.
 
-    watch(running, job, end) is called twice per second with the running jobs and their virtual
-    times in seconds, and once for each job that ends. Ctrl-C ends the guests and keeps the results.
+    watch: see Batch. Ctrl-C ends the guests and keeps the results.
     """
-    return collect(_events(todo, out_dir, processes, say), watch)
+    outcomes: list[Outcome] = []
+    sweep_batches([Batch(todo, out_dir, watch, outcomes.append)], processes, say)
+    return outcomes[0]
+
+
+def sweep_batches(batches: Iterable[Batch], processes: int, say: Say) -> None:
+    """Execute one batch after the other; the next one starts when fewer than `processes` jobs run.
+
+    After Ctrl-C or StopError, batches that have begun end with what they have, and no others begin.
+    """
+    begun: deque[_Begun] = deque()
+
+    def taken() -> Generator[Batch]:
+        for batch in batches:
+            begun.append(_Begun(batch))
+            yield batch
+
+    def end_finished() -> None:
+        for each in [each for each in begun if not each.waiting]:
+            begun.remove(each)
+            each.end()
+
+    interrupted, stopped = False, ""
+    events = _events(taken(), processes, say)
+    try:
+        try:
+            for running, job, end in events:
+                for each in begun:
+                    if each.concerned(job):
+                        each.add(running, job, end)
+                        break
+                interrupts.check()
+                end_finished()
+            end_finished()  # batches without runs
+        finally:
+            events.close()
+    except KeyboardInterrupt:
+        interrupted = True
+    except StopError as error:
+        stopped = str(error)
+    while begun:
+        begun.popleft().end(interrupted, stopped)
+
+
+class _Begun:
+    """A batch with its results so far."""
+
+    def __init__(self, batch: Batch) -> None:
+        self._batch = batch
+        self._recorded: list[Request] = []
+        self._failures: dict[Request, str] = {}
+        self.waiting: set[Request] = set(batch.todo)
+
+    def concerned(self, job: Request | None) -> bool:
+        """Whether an event is for this batch. Those without a job are for all; one shows them."""
+        return job is None or job in self.waiting
+
+    def add(
+        self,
+        running: Sequence[tuple[Request, float]],
+        job: Request | None,
+        end: RunRecord | Failure | None,
+    ) -> None:
+        own = [(each, virtual_s) for each, virtual_s in running if each in self.waiting]
+        if job is not None and end is not None:
+            _note(job, end, self._recorded, self._failures)
+            self.waiting.remove(job)
+        self._batch.watch(own, job, end)
+
+    def end(self, interrupted: bool = False, stopped: str = "") -> None:
+        self._batch.ended(Outcome(self._recorded, self._failures, interrupted, stopped))
+
+
+def _note(
+    job: Request,
+    end: RunRecord | Failure,
+    recorded: list[Request],
+    failures: dict[Request, str],
+) -> None:
+    # Records stay in their files: a process with many of them would take longer to fork.
+    if isinstance(end, Failure):
+        failures[job] = end.message
+        return
+    recorded.append(job)
+    if end.error:
+        failures[job] = end.error
 
 
 def collect(events: Generator[Event], watch: Watch) -> Outcome:
     """Handle the events of a sweep until its end, Ctrl-C or StopError, and close the generator."""
-    # Records stay in their files: a process with many of them would take longer to fork.
     recorded: list[Request] = []
     failures: dict[Request, str] = {}
     interrupted, stopped = False, ""
     try:
         try:
             for running, job, end in events:
-                if job is None or end is None:
-                    pass
-                elif isinstance(end, Failure):
-                    failures[job] = end.message
-                else:
-                    recorded.append(job)
-                    if end.error:
-                        failures[job] = end.error
+                if job is not None and end is not None:
+                    _note(job, end, recorded, failures)
                 watch(running, job, end)
                 interrupts.check()
         finally:
@@ -169,59 +264,62 @@ def collect(events: Generator[Event], watch: Watch) -> Outcome:
     return Outcome(recorded, failures, interrupted, stopped)
 
 
-def _events(
-    todo: Sequence[RunRequest],
-    out_dir: Path,
-    processes: int,
-    say: Say,
-) -> Generator[Event]:
-    waiting = deque(todo)
+def _events(batches: Iterable[Batch], processes: int, say: Say) -> Generator[Event]:
+    coming = iter(batches)
+    waiting: deque[tuple[RunRequest, Path]] = deque()
     running: list[_Worker] = []
-    memory = _Memory(todo, processes, say)
-    order = {job: number for number, job in enumerate(todo)}
+    memory = _Memory(processes, say)
+    order: dict[RunRequest, int] = {}
     limit = announced = processes
     why = ""
     try:
-        while waiting or running:
+        while True:
             crowded = ""
-            while (
-                waiting
-                and len(running) < limit
-                and memory.has_room(waiting[0], running)
-                and not crowded
-            ):
+            while len(running) < limit and not crowded:
+                if not waiting:
+                    if not (batch := next(coming, None)):
+                        break
+                    memory.plan(batch.todo, running)
+                    order |= {job: number for number, job in enumerate(batch.todo, len(order))}
+                    waiting.extend((job, batch.out_dir) for job in batch.todo)
+                    continue
+                if not memory.has_room(waiting[0][0], running):
+                    break
                 try:
                     with interrupts.held():  # an interrupt must not lose the new process
-                        running.append(_start(waiting[0], out_dir))
+                        running.append(_start(*waiting[0]))
                 except OSError as error:
                     if not running:
                         raise AirtcpError(f"cannot start a run: {reason(error)}") from None
                     crowded = reason(error)
                 else:
                     waiting.popleft()
+            if not waiting and not running:
+                return
             if not crowded:
                 wait([worker.answer for worker in running], timeout=_POLL_S)
             for worker in [worker for worker in running if worker.answer.poll()]:
                 running.remove(worker)
-                end = _answer(worker, out_dir)
+                end = _answer(worker)
                 if isinstance(end, Failure) and end.affects == "all":
                     raise StopError(end.message)
                 if isinstance(end, Failure) and end.affects == "crowd" and limit > 1:
                     crowded = end.message
-                    waiting = deque(sorted([*waiting, worker.job], key=order.__getitem__))
+                    again = [*waiting, (worker.job, worker.out_dir)]
+                    waiting = deque(sorted(again, key=lambda each: order[each[0]]))
                 else:
-                    yield Event(_reached(running, out_dir), worker.job, end)
+                    yield Event(_reached(running), worker.job, end)
             if crowded:
                 limit, why = max(1, min(limit - 1, len(running))), crowded
             elif limit < announced:
                 announced = limit
                 say(f"airtcp: {why}; from here on at most {limit} at once")
-            yield Event(_reached(running, out_dir))
+            yield Event(_reached(running))
     except StopError:
         # Make room for the tables, in case the disk is full.
         _end(running)
         for worker in running:
-            shutil.rmtree(_directory(worker, out_dir), ignore_errors=True)
+            shutil.rmtree(worker.run_dir, ignore_errors=True)
         raise
     finally:
         _end(running)
@@ -233,15 +331,22 @@ class _Memory:
     Guests rarely use all of theirs, but one that finds no more is lost.
     """
 
-    def __init__(self, todo: Sequence[RunRequest], processes: int, say: Say) -> None:
+    def __init__(self, processes: int, say: Say) -> None:
+        self._processes = processes
+        self._say = say
+        self._room_mb, self._why = 0, ""
+
+    def plan(self, todo: Sequence[RunRequest], running: Sequence[_Worker]) -> None:
         """Says if fewer of the runs than `processes` fit."""
-        self._room_mb = 0
         needed_mb = max((job.testbed.memory_mb for job in todo), default=0)
-        with suppress(CrowdedError):  # the run reports it
-            self._room_mb, why = uml.memory_room(needed_mb)
-            fitting = max(1, self._room_mb // needed_mb) if needed_mb else processes
-            if fitting < min(processes, len(todo)):
-                say(f"{why}, a run may take {needed_mb} MB: {fitting} at once")
+        if not running:
+            try:
+                self._room_mb, self._why = uml.memory_room(needed_mb)
+            except CrowdedError:  # the run reports it
+                self._room_mb, self._why = 0, ""
+        fitting = max(1, self._room_mb // needed_mb) if needed_mb else self._processes
+        if self._why and fitting < min(self._processes, len(todo)):
+            self._say(f"{self._why}, a run may take {needed_mb} MB: {fitting} at once")
 
     def has_room(self, job: RunRequest, running: Sequence[_Worker]) -> bool:
         """Whether another run fits beside those that are running. A single run always does."""
@@ -256,10 +361,6 @@ def _end(running: Sequence[_Worker]) -> None:
         worker.process.join()
 
 
-def _directory(worker: _Worker, out_dir: Path) -> Path:
-    return worker.job.directory(out_dir)
-
-
 def _start(job: RunRequest, out_dir: Path) -> _Worker:
     context = multiprocessing.get_context("fork")
     parent_end, child_end = context.Pipe(duplex=False)
@@ -271,7 +372,7 @@ def _start(job: RunRequest, out_dir: Path) -> _Worker:
         except OSError:
             parent_end.close()
             raise
-    return _Worker(job, process, parent_end)
+    return _Worker(job, out_dir, process, parent_end)
 
 
 def _work(job: RunRequest, out_dir: Path, answer: Connection, parent: int) -> None:
@@ -309,16 +410,14 @@ def _prefer_to_sweep() -> None:
         badness.write_text(str(max(500, int(badness.read_text()))))
 
 
-def _answer(worker: _Worker, out_dir: Path) -> RunRecord | Failure:
+def _answer(worker: _Worker) -> RunRecord | Failure:
     try:
         end: RunRecord | Failure | None = worker.answer.recv()
     except (EOFError, OSError):  # the process ended before or during its answer
         end = None
     worker.answer.close()
     worker.process.join()
-    return end or no_answer(
-        worker.process.exitcode or 0, _directory(worker, out_dir), worker.oom_kills
-    )
+    return end or no_answer(worker.process.exitcode or 0, worker.run_dir, worker.oom_kills)
 
 
 def no_answer(code: int, run_dir: Path, oom_kills: int) -> Failure:
@@ -332,13 +431,13 @@ def no_answer(code: int, run_dir: Path, oom_kills: int) -> Failure:
     return Failure(message, "crowd" if hostlimits.oom_kills() > oom_kills else "run")
 
 
-def _reached(running: Sequence[_Worker], out_dir: Path) -> list[tuple[RunRequest, float]]:
-    return [(worker.job, _virtual_s(worker, out_dir)) for worker in running]
+def _reached(running: Sequence[_Worker]) -> list[tuple[RunRequest, float]]:
+    return [(worker.job, _virtual_s(worker)) for worker in running]
 
 
-def _virtual_s(worker: _Worker, out_dir: Path) -> float:
+def _virtual_s(worker: _Worker) -> float:
     """The virtual time of a run, which its guest writes every virtual second."""
-    progress = _directory(worker, out_dir) / "progress"
+    progress = worker.run_dir / "progress"
     try:
         return float(progress.read_text())
     except (OSError, ValueError):
@@ -346,9 +445,15 @@ def _virtual_s(worker: _Worker, out_dir: Path) -> float:
 
 
 class Progress:
-    """Shows progress: a line that is rewritten on a terminal, otherwise a line for each run."""
+    """Shows progress: a line that is rewritten on a terminal, otherwise a line for each run.
 
-    def __init__(self, todo: Sequence[Request], write: Callable[[str], None], tty: bool) -> None:
+    name: of the sweep, for each line, if there are several.
+    """
+
+    def __init__(
+        self, todo: Sequence[Request], write: Callable[[str], None], tty: bool, name: str = ""
+    ) -> None:
+        self._name = f"{name} " if name else ""
         self._weights = {job: expected_virtual_s(job.testbed) for job in todo}
         self._total_s = sum(self._weights.values())
         self._ended = 0
@@ -366,13 +471,17 @@ class Progress:
         if job is not None and end is not None:
             self._ended += 1
             self._ended_s += self._weights[job]
-            self._line(f"[{self._ended}/{len(self._weights)}] {job.name}: {_verdict(end)}")
+            self._line(f"{self._count} {job.name}: {_verdict(end)}")
         elif self._tty and running:
             now = "  ".join(f"{job.name} at {virtual_s:.0f} s" for job, virtual_s in running)
             eta = self._eta_s(running)
             left = f"  {eta:.0f} s left" if eta is not None else ""
-            line = f"[{self._ended}/{len(self._weights)}]{left}  {now}"
+            line = f"{self._count}{left}  {now}"
             self._write(f"\r\033[K{line[: shutil.get_terminal_size().columns - 1]}")
+
+    @property
+    def _count(self) -> str:
+        return f"{self._name}[{self._ended}/{len(self._weights)}]"
 
     def _line(self, text: str) -> None:
         self._write(f"\r\033[K{text}\n" if self._tty else f"{text}\n")
