@@ -24,6 +24,7 @@ from airtcp.results import flent, metrics, timeseries
 from airtcp.results.index import Index
 from airtcp.results.record import RunRecord
 from airtcp.sweep import run, sweep
+from airtcp.sweep.progress import Progress
 from airtcp.sweep.request import RunRequest, requests
 
 KERNEL = Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
@@ -56,7 +57,7 @@ def run_sweep(
     """Run a sweep with a replacement for runs; returns also the lines that the user sees."""
     monkeypatch.setattr(sweep, "run_one", run_one)
     lines: list[str] = []
-    progress = sweep.Progress(todo, lines.append, tty=False)
+    progress = Progress(todo, lines.append, tty=False)
     return sweep.sweep(todo, out_dir, 2, progress, lines.append), lines
 
 
@@ -224,7 +225,7 @@ class Sweeps:
         for number, todo in enumerate(self._todo):
             self.taken.append(number)
             end = partial(self.outcomes.__setitem__, number)
-            watch = sweep.Progress(todo, lambda _line: None, tty=True)
+            watch = Progress(todo, lambda _line: None, tty=True)
             yield sweep.Batch(todo, self._out_dir / str(number), watch, end)
 
 

@@ -21,12 +21,12 @@ from airtcp.results.documents import SweepDocument
 from airtcp.results.index import Index
 from airtcp.results.record import RESULT_FILE, KernelRecord, RunRecord
 from airtcp.sweep.certificates import Certificates
+from airtcp.sweep.progress import Progress
 from airtcp.sweep.request import Request, RunRequest, requests
 from airtcp.sweep.sweep import (
     Batch,
     Failure,
     Outcome,
-    Progress,
     Watch,
     collect,
     split,

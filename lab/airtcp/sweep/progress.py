@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The progress of a sweep, for the user."""
+
+import shutil
+import time
+from collections.abc import Callable, Sequence
+
+from airtcp.results.record import RunRecord
+from airtcp.steps.workloads import HEADLINES
+from airtcp.sweep.request import Request
+from airtcp.sweep.run import expected_virtual_s
+from airtcp.sweep.sweep import Failure
+
+
+class Progress:
+    """Shows progress: a line that is rewritten on a terminal, otherwise a line for each run.
+
+    name: of the sweep, for each line, if there are several.
+    """
+
+    def __init__(
+        self, todo: Sequence[Request], write: Callable[[str], None], tty: bool, name: str = ""
+    ) -> None:
+        self._name = f"{name} " if name else ""
+        self._weights = {job: expected_virtual_s(job.testbed) for job in todo}
+        self._total_s = sum(self._weights.values())
+        self._ended = 0
+        self._ended_s = 0.0
+        self._write = write
+        self._tty = tty
+        self._began = time.monotonic()
+
+    def __call__(
+        self,
+        running: Sequence[tuple[Request, float]],
+        job: Request | None,
+        end: RunRecord | Failure | None,
+    ) -> None:
+        if job is not None and end is not None:
+            self._ended += 1
+            self._ended_s += self._weights[job]
+            self._line(f"{self._count} {job.name}: {_verdict(end)}")
+        elif self._tty and running:
+            now = "  ".join(f"{job.name} at {virtual_s:.0f} s" for job, virtual_s in running)
+            eta = self._eta_s(running)
+            left = f"  {eta:.0f} s left" if eta is not None else ""
+            line = f"{self._count}{left}  {now}"
+            self._write(f"\r\033[K{line[: shutil.get_terminal_size().columns - 1]}")
+
+    @property
+    def _count(self) -> str:
+        return f"{self._name}[{self._ended}/{len(self._weights)}]"
+
+    def _line(self, text: str) -> None:
+        self._write(f"\r\033[K{text}\n" if self._tty else f"{text}\n")
+
+    def _eta_s(self, running: Sequence[tuple[Request, float]]) -> float | None:
+        """Remaining wall time in seconds, at the average speed so far."""
+        done = self._ended_s + sum(min(virtual_s, self._weights[job]) for job, virtual_s in running)
+        elapsed_s = time.monotonic() - self._began
+        return elapsed_s * (self._total_s - done) / done if done else None
+
+
+def _verdict(end: RunRecord | Failure) -> str:
+    # Errors are reported once, at the end of the sweep.
+    if isinstance(end, Failure):
+        return "failed"
+    if end.error:
+        return end.status
+    # The last one, because web runs also have the headline metric of transfers.
+    headline = [
+        headline for headline in HEADLINES.values() if end.metrics.get(headline.metric) is not None
+    ][-1]
+    value = f"{end.metrics[headline.metric]:.2f} {headline.unit}"
+    return f"{value}, {end.cost.wall_s:.1f} s"
