@@ -175,24 +175,14 @@ def sweep_batches(batches: Iterable[Batch], processes: int, say: Say) -> None:
             begun.remove(each)
             each.end()
 
-    interrupted, stopped = False, ""
-    events = _events(taken(), processes, say)
-    try:
-        try:
-            for running, job, end in events:
-                for each in begun:
-                    if each.concerned(job):
-                        each.add(running, job, end)
-                        break
-                interrupts.check()
-                end_finished()
-            end_finished()  # batches without runs
-        finally:
-            events.close()
-    except KeyboardInterrupt:
-        interrupted = True
-    except StopError as error:
-        stopped = str(error)
+    def handle(event: Event) -> None:
+        for each in begun:
+            if each.concerned(event.job):
+                each.add(event)
+                break
+        end_finished()
+
+    interrupted, stopped = _handle_all(_events(taken(), processes, say), handle)
     while begun:
         begun.popleft().end(interrupted, stopped)
 
@@ -210,17 +200,12 @@ class _Begun:
         """Whether an event is for this batch. Those without a job are for all; one shows them."""
         return job is None or job in self.waiting
 
-    def add(
-        self,
-        running: Sequence[tuple[Request, float]],
-        job: Request | None,
-        end: RunRecord | Failure | None,
-    ) -> None:
-        own = [(each, virtual_s) for each, virtual_s in running if each in self.waiting]
-        if job is not None and end is not None:
-            _note(job, end, self._recorded, self._failures)
-            self.waiting.remove(job)
-        self._batch.watch(own, job, end)
+    def add(self, event: Event) -> None:
+        running = [(job, virtual_s) for job, virtual_s in event.running if job in self.waiting]
+        if event.job is not None and event.end is not None:
+            _note(event.job, event.end, self._recorded, self._failures)
+            self.waiting.remove(event.job)
+        self._batch.watch(running, event.job, event.end)
 
     def end(self, interrupted: bool = False, stopped: str = "") -> None:
         self._batch.ended(Outcome(self._recorded, self._failures, interrupted, stopped))
@@ -245,21 +230,30 @@ def collect(events: Generator[Event], watch: Watch) -> Outcome:
     """Handle the events of a sweep until its end, Ctrl-C or StopError, and close the generator."""
     recorded: list[Request] = []
     failures: dict[Request, str] = {}
-    interrupted, stopped = False, ""
+
+    def handle(event: Event) -> None:
+        if event.job is not None and event.end is not None:
+            _note(event.job, event.end, recorded, failures)
+        watch(*event)
+
+    interrupted, stopped = _handle_all(events, handle)
+    return Outcome(recorded, failures, interrupted, stopped)
+
+
+def _handle_all(events: Generator[Event], handle: Callable[[Event], None]) -> tuple[bool, str]:
+    """Whether Ctrl-C interrupted it; the message of StopError, or an empty one."""
     try:
         try:
-            for running, job, end in events:
-                if job is not None and end is not None:
-                    _note(job, end, recorded, failures)
-                watch(running, job, end)
+            for event in events:
+                handle(event)
                 interrupts.check()
         finally:
             events.close()
     except KeyboardInterrupt:
-        interrupted = True
+        return True, ""
     except StopError as error:
-        stopped = str(error)
-    return Outcome(recorded, failures, interrupted, stopped)
+        return False, str(error)
+    return False, ""
 
 
 def _events(batches: Iterable[Batch], processes: int, say: Say) -> Generator[Event]:
