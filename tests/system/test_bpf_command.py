@@ -12,7 +12,7 @@ from test_bpf_policies import FRAGMENTS
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.kernel import image
-from airtcp.paths import REPOSITORY
+from airtcp.paths import REPOSITORY, RUN_DIR_IN_GUEST
 
 pytestmark = pytest.mark.skipif(
     not os.environ.get("AIRTCP_TEST_BPF"), reason="takes minutes: make bpf-check"
@@ -25,7 +25,12 @@ def test_policies_are_loaded_for_a_cgroup_and_a_namespace(
     kernel = image.build(fragments=FRAGMENTS, arch="x86_64", say=say)
     for name in ("bpf_command.py", "bpf_policies.py"):
         shutil.copy(GUEST / name, tmp_path)
-    program = f"bpf_command.py {sys.executable} {REPOSITORY / 'lab'}"
+    # The repository may be below /tmp, which is empty in a guest.
+    for name in ("lab", "kernel", "experiments"):
+        shutil.copytree(
+            REPOSITORY / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__")
+        )
+    program = f"bpf_command.py {sys.executable} {RUN_DIR_IN_GUEST}/lab"
     assert checked_output(program, kernel, tools, tmp_path, timeout_wall_s=1200) == {
         "nothing to unload": [1, "airtcp: bpf_auto is not loaded\n"],
         "load for a cgroup": [0, "bpf_auto\n"],
