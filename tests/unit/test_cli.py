@@ -65,6 +65,15 @@ def sweep_with(
     monkeypatch.setattr(session, "sweep_batches", sweep_batches)
 
 
+@pytest.fixture
+def all_experiments(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The experiments of `run all`, whose sweeps return at once."""
+    sweep_with(monkeypatch)
+    names = ["thesis-lan", "acklimit-vm"]
+    monkeypatch.setattr(catalogue, "experiments", lambda: list(map(load, names)))
+    return names
+
+
 def test_json_prints_only_a_json_document(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -85,30 +94,24 @@ def test_json_prints_only_a_json_document(
 
 
 def test_run_all_runs_every_experiment_and_writes_a_page(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    all_experiments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    sweep_with(monkeypatch)
-    names = ["thesis-lan", "acklimit-vm"]
-    monkeypatch.setattr(catalogue, "experiments", lambda: list(map(load, names)))
     assert cli.main(["run", "all", "--quick", "--out", str(tmp_path)]) == 0
     assert capsys.readouterr().out == f"{tmp_path / 'reproduction.md'}\n"
     page = (tmp_path / "reproduction.md").read_text()
-    for name in names:
+    for name in all_experiments:
         assert f"### `{name}`" in page
         assert (tmp_path / name / "results.parquet").is_file()
     (tmp_path / "reproduction.md").unlink()
     assert cli.main(["report", str(tmp_path), "--published"]) == 0
     assert (tmp_path / "reproduction.md").read_text() == page
     assert cli.main(["report", str(tmp_path), "--published", "--timeline", "1"]) == 2
-    assert cli.main(["report", str(tmp_path / names[0]), "--published"]) == 2
+    assert cli.main(["report", str(tmp_path / all_experiments[0]), "--published"]) == 2
 
 
 def test_run_all_goes_on_after_an_experiment_that_cannot_be_measured(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    all_experiments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    sweep_with(monkeypatch)
-    names = ["thesis-lan", "acklimit-vm"]
-    monkeypatch.setattr(catalogue, "experiments", lambda: list(map(load, names)))
     (tmp_path / "thesis-lan").mkdir()
     (tmp_path / "thesis-lan/.experiment").write_text("thesis-wan\n")
     assert cli.main(["run", "all", "--quick", "--out", str(tmp_path)]) == 1

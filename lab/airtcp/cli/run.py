@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from airtcp import interrupts
 from airtcp.cli.common import experiment_of, own_policy_of, settings_of
 from airtcp.cli.kernels import Choice, build_all, changes_for, choices_of, with_kernels
 from airtcp.cli.messages import say
@@ -27,7 +26,7 @@ from airtcp.experiment.experiment import Case, Experiment
 from airtcp.kernel.own_policy import OwnPolicy
 from airtcp.paths import PROGRAM
 from airtcp.results import documents, reproduction, table
-from airtcp.sweep.session import Options, Planned, SweepResult, measure, measure_all
+from airtcp.sweep.session import Options, Planned, measure, measure_all
 
 
 def add(verbs: Verbs) -> None:
@@ -95,7 +94,7 @@ def _run(options: argparse.Namespace) -> int:
         else:
             following = f"next: {PROGRAM} report {shlex.quote(str(out_dir))}"
             print(f"{table.table(measured.document)}\n\n{out_dir / documents.FILE}; {following}")
-    return _code(measured)
+    return measured.exit_code
 
 
 def _options(
@@ -121,12 +120,6 @@ def _kernels(options: argparse.Namespace) -> list[Choice]:
     if options.cluster and len(choices) > 1:
         raise InputError("--cluster: allowed with one --kernel-source only")
     return choices
-
-
-def _code(measured: SweepResult) -> int:
-    if measured.interrupted:
-        return interrupts.CODE
-    return 1 if measured.failed else 0
 
 
 def _run_all(options: argparse.Namespace, policy: OwnPolicy | None) -> int:
@@ -167,8 +160,7 @@ def _run_all(options: argparse.Namespace, policy: OwnPolicy | None) -> int:
     documents = [(each.experiment, end.document) for each, end in measured if end.document]
     if documents:
         print(reproduction.write(out_dir, documents))
-    codes = [_code(end) for _, end in measured]
-    return max([*codes, int(bool(not_built))])
+    return max([int(bool(not_built)), *(end.exit_code for _, end in measured)])
 
 
 def _cases(options: argparse.Namespace, experiment: Experiment) -> list[Case]:

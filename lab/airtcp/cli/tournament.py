@@ -5,7 +5,6 @@ import argparse
 import json
 from collections.abc import Iterator
 
-from airtcp import interrupts
 from airtcp.cli.common import own_policy_of
 from airtcp.cli.kernels import changes_for
 from airtcp.cli.messages import say
@@ -115,8 +114,7 @@ def _run(options: argparse.Namespace) -> int:
         for (condition, _, cases), end in zip(planned, measured, strict=False)
         if end.document and (judged := judge.contest(condition, cases, end.document))
     ]
-    interrupted = any(end.interrupted for end in measured)
-    code = interrupts.CODE if interrupted else int(any(end.failed for end in measured))
+    code = max((end.exit_code for end in measured), default=0)
     if not contests:
         return code
     titles = {entrant.name: entrant.title for entrant in tournament.entrants}

@@ -122,6 +122,11 @@ class SweepResult:
     failed: bool
     interrupted: bool
 
+    @property
+    def exit_code(self) -> int:
+        """That of the command. The greatest of several is that of all of them."""
+        return interrupts.CODE if self.interrupted else int(self.failed)
+
 
 @dataclass(frozen=True)
 class _Rest:

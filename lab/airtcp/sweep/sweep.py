@@ -187,13 +187,32 @@ def sweep_batches(batches: Iterable[Batch], processes: int, say: Say) -> None:
         begun.popleft().end(interrupted, stopped)
 
 
+class _Results:
+    """What has ended so far."""
+
+    def __init__(self) -> None:
+        # Records stay in their files: a process with many of them would take longer to fork.
+        self._recorded: list[Request] = []
+        self._failures: dict[Request, str] = {}
+
+    def add(self, job: Request, end: RunRecord | Failure) -> None:
+        if isinstance(end, Failure):
+            self._failures[job] = end.message
+            return
+        self._recorded.append(job)
+        if end.error:
+            self._failures[job] = end.error
+
+    def outcome(self, interrupted: bool, stopped: str) -> Outcome:
+        return Outcome(self._recorded, self._failures, interrupted, stopped)
+
+
 class _Begun:
     """A batch with its results so far."""
 
     def __init__(self, batch: Batch) -> None:
         self._batch = batch
-        self._recorded: list[Request] = []
-        self._failures: dict[Request, str] = {}
+        self._results = _Results()
         self.waiting: set[Request] = set(batch.todo)
 
     def concerned(self, job: Request | None) -> bool:
@@ -203,41 +222,24 @@ class _Begun:
     def add(self, event: Event) -> None:
         running = [(job, virtual_s) for job, virtual_s in event.running if job in self.waiting]
         if event.job is not None and event.end is not None:
-            _note(event.job, event.end, self._recorded, self._failures)
+            self._results.add(event.job, event.end)
             self.waiting.remove(event.job)
         self._batch.watch(running, event.job, event.end)
 
     def end(self, interrupted: bool = False, stopped: str = "") -> None:
-        self._batch.ended(Outcome(self._recorded, self._failures, interrupted, stopped))
-
-
-def _note(
-    job: Request,
-    end: RunRecord | Failure,
-    recorded: list[Request],
-    failures: dict[Request, str],
-) -> None:
-    # Records stay in their files: a process with many of them would take longer to fork.
-    if isinstance(end, Failure):
-        failures[job] = end.message
-        return
-    recorded.append(job)
-    if end.error:
-        failures[job] = end.error
+        self._batch.ended(self._results.outcome(interrupted, stopped))
 
 
 def collect(events: Generator[Event], watch: Watch) -> Outcome:
     """Handle the events of a sweep until its end, Ctrl-C or StopError, and close the generator."""
-    recorded: list[Request] = []
-    failures: dict[Request, str] = {}
+    results = _Results()
 
     def handle(event: Event) -> None:
         if event.job is not None and event.end is not None:
-            _note(event.job, event.end, recorded, failures)
+            results.add(event.job, event.end)
         watch(*event)
 
-    interrupted, stopped = _handle_all(events, handle)
-    return Outcome(recorded, failures, interrupted, stopped)
+    return results.outcome(*_handle_all(events, handle))
 
 
 def _handle_all(events: Generator[Event], handle: Callable[[Event], None]) -> tuple[bool, str]:
