@@ -273,6 +273,20 @@ def test_batches_that_have_begun_end_with_their_results_after_ctrl_c(
     }
 
 
+def test_ctrl_c_before_a_batch_has_begun_is_not_lost(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def batches() -> Iterator[sweep.Batch]:
+        yield from sweeps.batches()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sweep, "run_one", lambda request, _out: result(request))
+    sweeps = Sweeps(requests(KERNEL, TOOLS, cases(1), [1]), out_dir=tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        sweep.sweep_batches(batches(), 1, print)
+    assert [outcome.interrupted for outcome in sweeps.outcomes.values()] == [False]
+
+
 def test_no_batch_begins_after_a_failure_that_affects_all_runs(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -162,6 +162,7 @@ def sweep_batches(batches: Iterable[Batch], processes: int, say: Say) -> None:
     """Execute one batch after the other; the next one starts when fewer than `processes` jobs run.
 
     After Ctrl-C or StopError, batches that have begun end with what they have, and no others begin.
+    Raises KeyboardInterrupt if Ctrl-C comes when none has begun, or all that have begun have ended.
     """
     begun: deque[_Begun] = deque()
 
@@ -183,6 +184,8 @@ def sweep_batches(batches: Iterable[Batch], processes: int, say: Say) -> None:
         end_finished()
 
     interrupted, stopped = _handle_all(_events(taken(), processes, say), handle)
+    if interrupted and not begun:
+        raise KeyboardInterrupt  # no outcome reports it
     while begun:
         begun.popleft().end(interrupted, stopped)
 
