@@ -11,13 +11,12 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "namespace.h"
 #include "program.h"
 
-#define NAMESPACES	"/run/netns"
 #define MAX_WORDS	64
 #define MAX_RUNS	1024
 
@@ -39,18 +38,6 @@ static void open_as(const char *path, int flags, int as)
 	close(fd);
 }
 
-static void enter(const char *node)
-{
-	char path[128];
-	int fd;
-
-	snprintf(path, sizeof(path), NAMESPACES "/%s", node);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || setns(fd, CLONE_NEWNET))
-		fail(path);
-	close(fd);
-}
-
 static int run(char *line, char *name, char **envp)
 {
 	char *words[MAX_WORDS + 2] = {}, *save, *word;
@@ -61,7 +48,7 @@ static int run(char *line, char *name, char **envp)
 		words[count++] = word;
 	if (count < 2)
 		return 2;
-	enter(words[0]);
+	enter_namespace(words[0]);
 	open_as("/dev/null", O_RDONLY, STDIN_FILENO);
 	open_as(words[1], O_WRONLY | O_CREAT | O_TRUNC, STDOUT_FILENO);
 	words[1] = name;

@@ -8,22 +8,15 @@
  * has many libraries: it takes four times as long.
  */
 #define _GNU_SOURCE
-#include <fcntl.h>
-#include <sched.h>
 #include <sys/mount.h>
 #include <unistd.h>
 
+#include "namespace.h"
 #include "program.h"
-
-#define NAMESPACES "/run/netns"
 
 static void enter(const char *name)
 {
-	int directory = open(NAMESPACES, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int fd = openat(directory, name, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0 || setns(fd, CLONE_NEWNET))
-		fail(name);
+	enter_namespace(name);
 	/* /sys shows the network namespace of the process that mounted it. */
 	if (unshare(CLONE_NEWNS) ||
 	    mount("", "/", "none", MS_SLAVE | MS_REC, NULL) ||

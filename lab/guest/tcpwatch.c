@@ -34,7 +34,6 @@
 #include <linux/tcp.h>
 #include <linux/tcp_watch.h>
 #include <netinet/in.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -45,9 +44,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "namespace.h"
 #include "program.h"
 
-#define NAMESPACES	"/run/netns"
 #define MAX_NODES	1024
 #define DEFAULT_PORT	5201
 #define FILE_BUFFER	(1 << 20)
@@ -371,18 +370,6 @@ static _Noreturn void wait_for_all(void)
 	exit(0);
 }
 
-static void enter(const char *node)
-{
-	char path[128];
-	int fd;
-
-	snprintf(path, sizeof(path), NAMESPACES "/%s", node);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || setns(fd, CLONE_NEWNET))
-		fail(path);
-	close(fd);
-}
-
 /* Returns in a process for each node, with the name of its file. */
 static char *fork_all(void)
 {
@@ -399,7 +386,7 @@ static char *fork_all(void)
 		processes[process_count] = fork();
 		if (!processes[process_count]) {
 			sigprocmask(SIG_SETMASK, &before, NULL);
-			enter(node);
+			enter_namespace(node);
 			return file;
 		}
 		if (processes[process_count++] < 0)
