@@ -204,6 +204,11 @@ def test_an_error_has_file_line_key_and_allowed_values(
             "18: compares: 'delay' is not a factor of the design; allowed: ack_policy rate",
         ),
         (
+            "figures:\n",
+            "readings: [tack]\nfigures:\n",
+            "18: readings[0]: no published value has the ACK policy 'tack'",
+        ),
+        (
             "along: rate",
             "along: ack_policy",
             "19: figures[0]: along: 'ack_policy' is already used for lines",

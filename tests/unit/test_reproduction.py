@@ -175,6 +175,23 @@ def test_the_page_has_a_row_for_each_value_and_the_reasons(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
+    ("readings", "totals"), [("", "1 | 0 | 1"), ("readings: [aad, count]\n", "1 | 0 | 0")]
+)
+def test_of_several_readings_the_best_counts(tmp_path: Path, readings: str, totals: str) -> None:
+    values = [published(f"ack_policy: {policy}", 100) for policy in ("aad", "count")]
+    path = tmp_path / "small.yaml"
+    path.write_text(HEAD.replace("[default, aad]", "[aad, count]") + "".join(values) + readings)
+    of = load(path)
+    rows = compared(of, {("aad", "0ms"): [10], ("count", "0ms"): [99]})
+    document = assembly.document(of, of.cases(), KERNEL, [], COMMAND)
+    run = record(of.cases()[0], 1, {})
+    document = document.model_copy(update={"published": rows, "runs": (run,)})
+    page = reproduction.page([(of, document)])
+    assert f"| {papers.CITATIONS['statkus-2017']} | {totals} | 0 |" in page
+    assert page.count("| a table |") == 2
+
+
+@pytest.mark.parametrize(
     ("published_s", "ours", "text", "warning"),
     [
         (300, ["10s"], "published: 300 s, here: 10 s", "The published runs are 30 times as long"),

@@ -153,6 +153,11 @@ class Experiment(Strict):
     published_tables: tuple[PublishedTable, ...] = Field(
         (), description="the same as tables; the reader adds their values to `published`"
     )
+    readings: tuple[str, ...] = Field(
+        (),
+        description="ACK policies that are readings of the same published one; a published value "
+        "that is compared with several of them counts once, with the best",
+    )
     figures: tuple[Figure, ...] = Field(
         (), description="figures of the report, in addition to those that every report has"
     )

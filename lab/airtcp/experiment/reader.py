@@ -144,6 +144,12 @@ class _Reader:
                     raise self._error(("design", number, name), "give at least one value")
         if experiment.compares and experiment.compares not in experiment.factors:
             raise self._error(("compares",), _not_a_factor(experiment.compares, experiment.factors))
+        compared = {value.when.get("ack_policy") for value in experiment.published}
+        for number, policy in enumerate(experiment.readings):
+            if policy not in compared:
+                raise self._error(
+                    ("readings", number), f"no published value has the ACK policy {policy!r}"
+                )
         for number, figure in enumerate(experiment.published):
             for key, factors in (("when", figure.when), ("relative_to", figure.relative_to)):
                 for name in factors:

@@ -280,11 +280,23 @@ def _of(
 
 
 def _totals(paper: Paper, documents: Sequence[tuple[Experiment, SweepDocument]]) -> str:
-    counts = Counter(
-        row.agreement for _, document in _of(paper, documents) for row in document.published
-    )
+    counts = sum((_counts(*pair) for pair in _of(paper, documents)), Counter[Verdict]())
     row = " | ".join(str(counts[verdict]) for verdict in get_args(Verdict))
     return f"| {CITATIONS[paper]} | {row} |"
+
+
+def _counts(experiment: Experiment, document: SweepDocument) -> Counter[Verdict]:
+    """The number of values by verdict; of several readings of a value the best counts."""
+    ranks = get_args(Verdict)
+    best: dict[object, Verdict] = {}
+    for row in document.published:
+        policy = row.factors.get("ack_policy")
+        reading = "" if policy in experiment.readings else policy
+        where = frozenset((condition_of(row.factors) | {"ack_policy": reading}).items())
+        other = frozenset(row.relative_to.items())
+        key = row.source, row.metric, row.published, where, other
+        best[key] = min(row.agreement, best.get(key, ranks[-1]), key=ranks.index)
+    return Counter(best.values())
 
 
 def _section(experiment: Experiment, document: SweepDocument) -> Iterator[str]:

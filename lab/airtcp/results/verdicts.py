@@ -25,6 +25,8 @@ where the published ratio is 1 within 2%, ours must be within 5% of 1, or 10% if
 is approximate (read off a figure, or given as "close to").
 Other values show the same trend if they are above or below the other published values that differ
 from them in one factor, as the published one is, and ratios if they change in the same direction.
+An ACK policy may be published in a way that admits several readings. A value is then compared with
+each of them, and counts once, with the best verdict.
 ± is half of the 95% confidence interval over seeds (Student's t); one seed has none."""
 
 _WITHIN = 0.1
