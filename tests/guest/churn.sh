@@ -96,7 +96,8 @@ change_settings() {
 	radio set 0 ack_hold 8 ack_hold_us 3000
 	radio set 1 ack_hold 65535 ack_hold_us 100000
 	radio set 2 ack_hold 2 ack_hold_us 0
-	radio set 0 ampdu_mpdus 2 ampdu_duration_us 500 fifo_mpdus 1 formed_ppdus 8
+	radio set 0 ampdu_mpdus 2 ampdu_duration_us 500 fifo_mpdus 1 formed_ppdus 8 protection cts-to-self
+	radio set 2 protection cts-to-self
 	radio set 1 gro off fifo_mpdus 3 bar off formed_ppdus 2
 	link set 1 2 blocked
 	link set 2 1 blocked

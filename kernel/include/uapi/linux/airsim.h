@@ -75,6 +75,8 @@ enum airsim_cmd {
  * @AIRSIM_ATTR_AMPDU_DURATION_US: maximum duration of a PPDU
  * @AIRSIM_ATTR_BAR: after a missing BlockAck, send a BlockAckReq rather than
  *	the MPDUs again
+ * @AIRSIM_ATTR_PROTECTION: how the radio protects its PPDUs near stations that
+ *	cannot decode them
  * @AIRSIM_ATTR_FORMED_PPDUS: maximum PPDUs of an access category that are built
  *	before they win the medium, including the one on the air
  * @AIRSIM_ATTR_FORMED_SINGLES: the same while each of them has one MPDU; the
@@ -154,6 +156,7 @@ enum airsim_attr {
 	AIRSIM_ATTR_AMPDU_OCTETS,
 	AIRSIM_ATTR_AMPDU_DURATION_US,
 	AIRSIM_ATTR_BAR,
+	AIRSIM_ATTR_PROTECTION,
 	AIRSIM_ATTR_FORMED_PPDUS,
 	AIRSIM_ATTR_FORMED_SINGLES,
 	AIRSIM_ATTR_COMPLETION_US,
@@ -236,6 +239,8 @@ enum airsim_attr {
 	INT(AMPDU_DURATION_US, ampdu_duration_us, u32, 100, AIRSIM_MAX_PPDU_US, \
 	    AIRSIM_MAX_PPDU_US) \
 	BOOL(BAR, bar, 1) \
+	ENUM(PROTECTION, protection, airsim_protection, \
+	     AIRSIM_PROTECTION_RTS_CTS, "rts-cts", "cts-to-self") \
 	INT(FORMED_PPDUS, formed_ppdus, u32, 0, 8, 0) \
 	INT(FORMED_SINGLES, formed_singles, u32, 0, 64, 0) \
 	INT(COMPLETION_US, completion_us, u32, 0, 100000, 0) \
@@ -323,6 +328,7 @@ enum airsim_attr {
  * @AIRSIM_COUNTER_TX_AIRTIME_NS: transmit airtime
  * @AIRSIM_COUNTER_DOZE_NS: time in power save
  * @AIRSIM_COUNTER_RTS_SENT: RTS sent
+ * @AIRSIM_COUNTER_CTS_TO_SELF_SENT: CTS sent to the radio itself
  * @AIRSIM_COUNTER_BAR_SENT: BlockAckReqs sent
  * @AIRSIM_COUNTER_TRIGGERS_SENT: Trigger frames sent
  * @AIRSIM_COUNTER_TB_SENT: HE TB PPDUs sent, also counted as PPDUs
@@ -351,6 +357,7 @@ enum airsim_counter {
 	AIRSIM_COUNTER_TX_AIRTIME_NS,
 	AIRSIM_COUNTER_DOZE_NS,
 	AIRSIM_COUNTER_RTS_SENT,
+	AIRSIM_COUNTER_CTS_TO_SELF_SENT,
 	AIRSIM_COUNTER_BAR_SENT,
 	AIRSIM_COUNTER_TRIGGERS_SENT,
 	AIRSIM_COUNTER_TB_SENT,
@@ -381,6 +388,7 @@ enum airsim_counter {
 	X(TX_AIRTIME_NS, tx_airtime_ns) \
 	X(DOZE_NS, doze_ns) \
 	X(RTS_SENT, rts_sent) \
+	X(CTS_TO_SELF_SENT, cts_to_self_sent) \
 	X(BAR_SENT, bar_sent) \
 	X(TRIGGERS_SENT, triggers_sent) \
 	X(TB_SENT, tb_sent) \
@@ -411,6 +419,17 @@ enum airsim_standard {
 enum airsim_queueing {
 	AIRSIM_QUEUE_TXQ,
 	AIRSIM_QUEUE_FIFO,
+};
+
+/**
+ * enum airsim_protection - how PPDUs are protected near stations of older
+ * standards
+ * @AIRSIM_PROTECTION_RTS_CTS: by RTS and CTS
+ * @AIRSIM_PROTECTION_CTS_TO_SELF: by a CTS that the radio addresses to itself
+ */
+enum airsim_protection {
+	AIRSIM_PROTECTION_RTS_CTS,
+	AIRSIM_PROTECTION_CTS_TO_SELF,
 };
 
 /**

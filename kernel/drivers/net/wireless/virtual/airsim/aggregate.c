@@ -299,9 +299,9 @@ static bool airsim_build_from_txq(struct airsim_radio *radio,
 		ppdu->sta = (struct airsim_sta *)txq->sta->drv_priv;
 	if (!ppdu->tb) {
 		ppdu->probe = info->flags & IEEE80211_TX_CTL_RATE_CTRL_PROBE;
-		ppdu->protect = airsim_rate_read(radio, skb, txq,
-						 atxq->unanswered,
-						 &ppdu->chosen, &ppdu->rate);
+		ppdu->first = airsim_rate_read(radio, skb, txq,
+					       atxq->unanswered,
+					       &ppdu->chosen, &ppdu->rate);
 	}
 	ppdu->response = AIRSIM_RESPONSE_ACK;
 	if (limit_ns && !airsim_ppdu_fits(radio, txq->sta, &ppdu->rate, 0,
@@ -496,9 +496,9 @@ static bool airsim_build_frame(struct airsim_radio *radio, u8 ac)
 
 	if (!skb)
 		return false;
-	ppdu->protect = airsim_rate_read(radio, skb, NULL,
-					 airsim_mpdu(skb)->attempts,
-					 &ppdu->chosen, &ppdu->rate);
+	ppdu->first = airsim_rate_read(radio, skb, NULL,
+				       airsim_mpdu(skb)->attempts,
+				       &ppdu->chosen, &ppdu->rate);
 	airsim_ppdu_append(ppdu, skb);
 	return true;
 }
@@ -551,7 +551,7 @@ void airsim_ppdu_clear(struct airsim_ppdu *ppdu, u8 ac)
 	ppdu->tb = false;
 	ppdu->null = false;
 	ppdu->probe = false;
-	ppdu->protect = false;
+	ppdu->first = AIRSIM_PPDU;
 	ppdu->count = 0;
 	ppdu->psdu_octets = 0;
 	ppdu->left = (struct airsim_buffer_report){};
@@ -630,10 +630,10 @@ bool airsim_ppdu_build(struct airsim_radio *radio, u8 ac, u64 limit_ns)
 		return false;
 
 	airsim_ppdu_complete(radio);
-	if (ppdu->response == AIRSIM_NO_RESPONSE)
-		ppdu->protect = false;
-	else if (ppdu->psdu_octets > radio->hw->wiphy->rts_threshold)
-		ppdu->protect = true;
+	if (ppdu->psdu_octets > radio->hw->wiphy->rts_threshold)
+		ppdu->first = AIRSIM_RTS;
+	if (ppdu->response == AIRSIM_NO_RESPONSE && ppdu->first == AIRSIM_RTS)
+		ppdu->first = AIRSIM_PPDU;
 	return true;
 }
 

@@ -201,7 +201,8 @@ struct airsim_buffer_report {
  * @tb: it is an HE TB PPDU, whose rate is that of a Trigger frame
  * @null: it is a QoS Null that the driver generated
  * @probe: rate control probes this rate
- * @protect: preceded by RTS and CTS
+ * @first: first frame of its exchange: itself, or AIRSIM_RTS, or AIRSIM_CTS,
+ *	which its sender addresses to itself
  * @ac: EDCA function
  * @response: expected response
  * @count: MPDUs
@@ -225,8 +226,8 @@ struct airsim_ppdu {
 	bool tb;
 	bool null;
 	bool probe;
-	bool protect;
 	u8 ac;
+	enum airsim_frame first;
 	enum airsim_response response;
 	u16 count;
 	u16 next;
@@ -299,6 +300,7 @@ struct airsim_reception {
 enum airsim_stage {
 	AIRSIM_STAGE_NONE,	/* no exchange */
 	AIRSIM_STAGE_RTS,	/* sending RTS, or waiting for CTS */
+	AIRSIM_STAGE_CTS,	/* sending CTS to itself */
 	AIRSIM_STAGE_READY,	/* SIFS before the PPDU */
 	AIRSIM_STAGE_PPDU,	/* sending PPDU, or waiting for response */
 	AIRSIM_STAGE_TRIGGER,	/* from a Trigger frame to its BlockAck */
@@ -814,10 +816,13 @@ void airsim_events_arm(void);
 
 /* rates.c */
 u8 airsim_legacy_index(enum nl80211_band band, u16 kbps);
-bool airsim_rate_read(struct airsim_radio *radio, struct sk_buff *skb,
-		      struct ieee80211_txq *txq, unsigned int tries,
-		      struct ieee80211_tx_rate *chosen,
-		      struct airsim_rate *rate);
+bool airsim_non_erp_nearby(const struct airsim_radio *radio);
+enum airsim_frame airsim_rate_read(struct airsim_radio *radio,
+				   struct sk_buff *skb,
+				   struct ieee80211_txq *txq,
+				   unsigned int tries,
+				   struct ieee80211_tx_rate *chosen,
+				   struct airsim_rate *rate);
 void airsim_rate_to_rx_status(const struct airsim_rate *rate,
 			      struct ieee80211_rx_status *status);
 void airsim_rate_to_info(const struct airsim_rate *rate,

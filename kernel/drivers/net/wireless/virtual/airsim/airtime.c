@@ -2,7 +2,7 @@
 /*
  * Durations of 802.11 transmissions, from IEEE 802.11-2020 and 802.11ax-2021:
  * clauses 16.3.4 (CCK), 17.4.3 (OFDM), 19.4.3 (HT), 21.4.3 (VHT), 27.4.3 (HE)
- * and 10.6.6.5 (rates of responses).
+ * and 10.6.6.2 and 10.6.6.5 (rates of frames that protect, and of responses).
  *
  * Options of the standard: CCK uses the long preamble; HT and VHT use BCC, HE
  * uses LDPC, which has no tail bits; the LDPC extra symbol never occurs; the
@@ -14,7 +14,7 @@
  * 1048575 octets at any rate but those of CCK, whose PPDUs last at most 65535
  * us.
  */
-#include <linux/bits.h>
+#include <linux/bitops.h>
 #include <linux/kernel.h>
 #include <linux/math.h>
 #include "airtime.h"
@@ -442,6 +442,14 @@ static u16 airsim_highest_kbps(u16 set, u16 most)
 	return highest;
 }
 
+/* The rate, or the OFDM rate with its modulation and coding. */
+static u16 airsim_reference_kbps(const struct airsim_rate *rate)
+{
+	return airsim_rate_is_legacy(rate) ?
+		       rate->legacy_kbps :
+		       mcs_table[rate->mcs].reference_kbps;
+}
+
 /**
  * airsim_response_rate - rate of the CTS, ACK or BlockAck in response to a PPDU
  * @rate: the rate of the PPDU
@@ -456,18 +464,39 @@ struct airsim_rate airsim_response_rate(const struct airsim_rate *rate,
 {
 	u16 mandatory = OFDM_MANDATORY;
 	u16 class = OFDM_SET;
-	u16 most, kbps;
+	u16 most = airsim_reference_kbps(rate);
+	u16 kbps;
 
 	if (rate->format == AIRSIM_CCK) {
 		class = CCK_SET;
 		mandatory = CCK_SET;
 	}
-	most = airsim_rate_is_legacy(rate) ?
-		       rate->legacy_kbps :
-		       mcs_table[rate->mcs].reference_kbps;
 	kbps = airsim_highest_kbps(basic_rates & class, most);
 	if (!kbps)
 		kbps = airsim_highest_kbps(mandatory, most);
+	return airsim_legacy_rate(kbps, rate->extension_ns);
+}
+
+/**
+ * airsim_protection_rate - rate of the frame that protects a PPDU
+ * @rate: the rate of the PPDU, not CCK
+ * @basic_rates: basic rate set, bits of airsim_legacy_kbps
+ * @cck: stations that know no OFDM are to be reached (10.27.2)
+ *
+ * Unlike a response, it must be at a basic rate, if there are any (10.6.6.2):
+ * the highest that does not exceed that of the PPDU, or else the lowest.
+ */
+struct airsim_rate airsim_protection_rate(const struct airsim_rate *rate,
+					  u16 basic_rates, bool cck)
+{
+	u16 set = basic_rates ?: OFDM_MANDATORY;
+	u16 kbps;
+
+	if (cck)
+		set = basic_rates & CCK_SET ?: CCK_SET;
+	kbps = airsim_highest_kbps(set, airsim_reference_kbps(rate));
+	if (!kbps)
+		kbps = airsim_legacy_kbps[__ffs(set)];
 	return airsim_legacy_rate(kbps, rate->extension_ns);
 }
 

@@ -76,6 +76,8 @@ u32 airsim_spacing_octets(const struct airsim_rate *rate, u8 density);
 u32 airsim_blockack_octets(u16 window);
 struct airsim_rate airsim_response_rate(const struct airsim_rate *rate,
 					u16 basic_rates);
+struct airsim_rate airsim_protection_rate(const struct airsim_rate *rate,
+					  u16 basic_rates, bool cck);
 u32 airsim_eifs_extra_ns(const struct airsim_phy *phy);
 
 #endif

@@ -248,6 +248,49 @@ static void response_test(struct kunit *test)
 	}
 }
 
+/* RTS near stations without OFDM, and CTS to the sender itself. */
+static void protection_test(struct kunit *test)
+{
+	static const struct {
+		struct airsim_rate rate;
+		u16 basic_rates;
+		bool cck;
+		struct airsim_rate protection;
+		u32 cts_ns;
+	} cases[] = {
+		{ HT(7, 1, 20, 800), BASIC_6_12_24, false, OFDM(24000), 28000 },
+		{ HT(0, 1, 20, 800), BASIC_6_12_24, false, OFDM(6000), 44000 },
+		{ VHT(9, 1, 80, 400), BASIC_54, false, OFDM(54000), 24000 },
+		/* Basic, even if that is faster than the PPDU. */
+		{ OFDM(6000), BASIC_24, false, OFDM(24000), 28000 },
+		{ OFDM(54000), 0, false, OFDM(24000), 28000 },
+		/* 192 us, and 14 octets at 2, 5.5 or 11 Mbit/s. */
+		{ ERP_OFDM(54000), BASIC_1_2, false, CCK(2000), 248000 },
+		{ ERP_OFDM(54000), BASIC_1_2, true, CCK(2000), 248000 },
+		{ ERP_OFDM(54000), BASIC_6_12_24, true, CCK(11000), 203000 },
+		{ ERP_OFDM(6000), BASIC_6_12_24, true, CCK(5500), 213000 },
+	};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct airsim_rate *expected = &cases[i].protection;
+		struct airsim_rate rate =
+			airsim_protection_rate(&cases[i].rate,
+					       cases[i].basic_rates,
+					       cases[i].cck);
+
+		KUNIT_EXPECT_TRUE_MSG(test, airsim_rate_valid(&rate),
+				      "case %d", i);
+		KUNIT_EXPECT_EQ_MSG(test, expected->format, rate.format,
+				    "case %d", i);
+		KUNIT_EXPECT_EQ_MSG(test, expected->legacy_kbps,
+				    rate.legacy_kbps, "case %d", i);
+		KUNIT_EXPECT_EQ_MSG(test, cases[i].cts_ns,
+				    airsim_ppdu_ns(&rate, AIRSIM_CTS_OCTETS),
+				    "case %d", i);
+	}
+}
+
 static void eifs_test(struct kunit *test)
 {
 	/* 2.4 GHz where all stations are ERP. */
@@ -273,6 +316,7 @@ static struct kunit_case airtime_cases[] = {
 	KUNIT_CASE(payload_test),
 	KUNIT_CASE(blockack_test),
 	KUNIT_CASE(response_test),
+	KUNIT_CASE(protection_test),
 	KUNIT_CASE(eifs_test),
 	{}
 };

@@ -28,6 +28,7 @@ static void airsim_stats_show_radios(struct seq_file *file)
 	kfree(info);
 	seq_printf(file, "ppdus %llu\n", sum.ppdus);
 	seq_printf(file, "rts %llu\n", sum.rts_sent);
+	seq_printf(file, "cts_to_self %llu\n", sum.cts_to_self_sent);
 	seq_printf(file, "block_ack_requests %llu\n", sum.bar_sent);
 	seq_printf(file, "triggers %llu\n", sum.triggers_sent);
 	seq_printf(file, "he_tb_ppdus %llu\n", sum.tb_sent);

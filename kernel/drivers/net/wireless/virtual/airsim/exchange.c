@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Frame exchanges, IEEE 802.11-2020 clauses 10.3.2 and 10.23.2: RTS and CTS if
- * required, the PPDU, its ACK or BlockAck, and further exchanges within the
- * TXOP. If an expected frame does not start in time, or cannot be decoded, the
- * exchange and the TXOP end. Exchanges of UL OFDMA are in uplink.c.
+ * Frame exchanges, IEEE 802.11-2020 clauses 10.3.2 and 10.23.2: RTS and CTS, or
+ * a CTS to the sender itself, if required, the PPDU, its ACK or BlockAck, and
+ * further exchanges within the TXOP. If an expected frame does not start in
+ * time, or cannot be decoded, the exchange and the TXOP end. Exchanges of UL
+ * OFDMA are in uplink.c.
  */
 #include <linux/etherdevice.h>
 #include <linux/ieee80211.h>
@@ -41,6 +42,17 @@ static u32 airsim_exchange_ppdu_ns(const struct airsim_ppdu *ppdu)
 	return airsim_ppdu_ns(&ppdu->rate, ppdu->psdu_octets);
 }
 
+/* The rate of an RTS. */
+static struct airsim_rate airsim_rts_rate(struct airsim_radio *radio)
+{
+	const struct airsim_rate *rate = &radio->ppdu.rate;
+	u16 basic_rates = airsim_basic_rates(radio);
+
+	if (rate->format != AIRSIM_CCK && airsim_non_erp_nearby(radio))
+		return airsim_protection_rate(rate, basic_rates, true);
+	return airsim_response_rate(rate, basic_rates);
+}
+
 static void airsim_exchange_send_rts(struct airsim_radio *radio, u64 now_ns)
 {
 	struct airsim_emission *emission = &radio->emission;
@@ -50,8 +62,7 @@ static void airsim_exchange_send_rts(struct airsim_radio *radio, u64 now_ns)
 
 	emission->frame = AIRSIM_RTS;
 	emission->to = radio->exchange.peer;
-	emission->rate = airsim_response_rate(&ppdu->rate,
-					      airsim_basic_rates(radio));
+	emission->rate = airsim_rts_rate(radio);
 	cts = airsim_response_rate(&emission->rate, airsim_basic_rates(radio));
 	emission->start_ns = now_ns;
 	emission->end_ns = now_ns + airsim_ppdu_ns(&emission->rate,
@@ -62,6 +73,31 @@ static void airsim_exchange_send_rts(struct airsim_radio *radio, u64 now_ns)
 				 airsim_response_ns(radio);
 	radio->exchange.stage = AIRSIM_STAGE_RTS;
 	radio->count.rts_sent++;
+	airsim_transmit(radio);
+}
+
+/*
+ * A CTS to the sender itself sets the NAV of others until the response to the
+ * PPDU has ended (9.2.5.2). Nobody answers it.
+ */
+static void airsim_exchange_send_cts(struct airsim_radio *radio, u64 now_ns)
+{
+	struct airsim_emission *emission = &radio->emission;
+	struct airsim_ppdu *ppdu = &radio->ppdu;
+
+	emission->frame = AIRSIM_CTS;
+	emission->to = NULL;
+	emission->rate = airsim_protection_rate(&ppdu->rate,
+						airsim_basic_rates(radio),
+						airsim_non_erp_nearby(radio));
+	emission->start_ns = now_ns;
+	emission->end_ns = now_ns + airsim_ppdu_ns(&emission->rate,
+						   AIRSIM_CTS_OCTETS);
+	emission->nav_until_ns = emission->end_ns + radio->phy->sifs_ns +
+				 airsim_exchange_ppdu_ns(ppdu) +
+				 airsim_response_ns(radio);
+	radio->exchange.stage = AIRSIM_STAGE_CTS;
+	radio->count.cts_to_self_sent++;
 	airsim_transmit(radio);
 }
 
@@ -142,8 +178,10 @@ void airsim_exchange_begin(struct airsim_radio *radio, u64 now_ns)
 	if (radio->uplink.users)
 		return airsim_uplink_send(radio, now_ns);
 	radio->exchange.peer = airsim_find_receiver(radio);
-	if (radio->ppdu.protect)
+	if (radio->ppdu.first == AIRSIM_RTS)
 		airsim_exchange_send_rts(radio, now_ns);
+	else if (radio->ppdu.first == AIRSIM_CTS)
+		airsim_exchange_send_cts(radio, now_ns);
 	else
 		airsim_exchange_send_ppdu(radio, now_ns);
 }
@@ -316,6 +354,18 @@ static void airsim_rts_ended(struct airsim_radio *radio, u64 now_ns,
 		airsim_schedule_reply(to, radio, AIRSIM_CTS, now_ns);
 }
 
+static void airsim_cts_to_self_ended(struct airsim_radio *radio, u64 now_ns,
+				     bool received)
+{
+	airsim_monitor_control(radio, AIRSIM_CTS_OCTETS, received);
+	airsim_count_emission(radio, now_ns);
+	if (!radio->emission.collided)
+		radio->exchange.airtime_ns += radio->phy->sifs_ns;
+	radio->exchange.stage = AIRSIM_STAGE_READY;
+	airsim_schedule(radio, AIRSIM_EVENT_STEP,
+			now_ns + radio->phy->sifs_ns);
+}
+
 static void airsim_ppdu_ended(struct airsim_radio *radio, u64 now_ns)
 {
 	struct airsim_emission *emission = &radio->emission;
@@ -367,11 +417,14 @@ static void airsim_response_ended(struct airsim_radio *radio, u64 now_ns,
  * airsim_exchange_emission_ended - a radio has stopped transmitting
  * @radio: the radio; the medium is locked
  * @now_ns: current time
- * @arrived: no interference at the addressed radio
+ * @arrived: no interference at the addressed radio; CTS to itself: another radio
+ *	has received it
  */
 void airsim_exchange_emission_ended(struct airsim_radio *radio, u64 now_ns,
 				    bool arrived)
 {
+	if (radio->exchange.stage == AIRSIM_STAGE_CTS)
+		return airsim_cts_to_self_ended(radio, now_ns, arrived);
 	switch (radio->emission.frame) {
 	case AIRSIM_RTS:
 		return airsim_rts_ended(radio, now_ns, arrived);

@@ -240,6 +240,7 @@ static void airsim_radiotap_put_vendor(struct header *header,
 			vendor.flags |= VENDOR_RETRY;
 		collided = !received && airsim_is_collided(emission);
 	} else if (emission->frame == AIRSIM_RTS ||
+		   radio->exchange.stage == AIRSIM_STAGE_CTS ||
 		   emission->frame == AIRSIM_TRIGGER) {
 		vendor.function = ppdu->ac;
 	}
@@ -395,7 +396,8 @@ void airsim_monitor_control(const struct airsim_radio *radio, u32 octets,
 	struct sk_buff *skb;
 
 	/* The addresses are those of the exchange's data frame. */
-	if (emission->frame == AIRSIM_RTS)
+	if (emission->frame == AIRSIM_RTS ||
+	    radio->exchange.stage == AIRSIM_STAGE_CTS)
 		hdr = (const void *)radio->ppdu.mpdu[0]->data;
 	else if (to && to->exchange.stage != AIRSIM_STAGE_NONE)
 		hdr = (const void *)to->ppdu.mpdu[0]->data;

@@ -191,6 +191,27 @@ static bool airsim_legacy_nearby(const struct ieee80211_vif *vif)
 }
 
 /**
+ * airsim_non_erp_nearby - whether there are stations without OFDM at 2.4 GHz
+ * @radio: the radio; the medium is locked
+ *
+ * That is the Use_Protection field of the ERP element (9.4.2.11).
+ */
+bool airsim_non_erp_nearby(const struct airsim_radio *radio)
+{
+	return radio->vif && radio->vif->bss_conf.use_cts_prot;
+}
+
+/* Whether stations nearby cannot decode a PPDU, nor its Duration field. */
+static bool airsim_needs_protection(const struct airsim_radio *radio,
+				    const struct ieee80211_txq *txq,
+				    const struct airsim_rate *rate)
+{
+	return (txq && rate->format >= AIRSIM_HT &&
+		airsim_legacy_nearby(txq->vif)) ||
+	       (rate->format != AIRSIM_CCK && airsim_non_erp_nearby(radio));
+}
+
+/**
  * airsim_rate_read - rate of an MPDU's next transmission
  * @radio: transmitter; the medium is locked
  * @skb: the MPDU
@@ -199,18 +220,20 @@ static bool airsim_legacy_nearby(const struct ieee80211_vif *vif)
  * @chosen: receives the rate in mac80211's format
  * @rate: receives the rate
  *
- * Return: whether RTS and CTS are required: by mac80211 for rates of last
- * resort, by the standard near legacy stations (9.4.2.56).
+ * Return: the first frame of the exchange: RTS if mac80211 requires it, for
+ * rates of last resort; RTS or CTS, according to the radio's setting, near
+ * legacy stations (9.4.2.56, 10.27.2); else the PPDU.
  */
-bool airsim_rate_read(struct airsim_radio *radio, struct sk_buff *skb,
-		      struct ieee80211_txq *txq, unsigned int tries,
-		      struct ieee80211_tx_rate *chosen,
-		      struct airsim_rate *rate)
+enum airsim_frame airsim_rate_read(struct airsim_radio *radio,
+				   struct sk_buff *skb,
+				   struct ieee80211_txq *txq,
+				   unsigned int tries,
+				   struct ieee80211_tx_rate *chosen,
+				   struct airsim_rate *rate)
 {
 	struct ieee80211_tx_info *info = IEEE80211_SKB_CB(skb);
 	struct ieee80211_tx_rate *series = info->control.rates;
 	struct ieee80211_sta *sta = txq ? txq->sta : NULL;
-	bool protect;
 
 	if (radio->settings.rate_fixed) {
 		airsim_rate_read_fixed(radio, sta, rate);
@@ -222,12 +245,15 @@ bool airsim_rate_read(struct airsim_radio *radio, struct sk_buff *skb,
 		*chosen = *airsim_rate_at_try(series, tries);
 		airsim_rate_read_chosen(radio, chosen, rate);
 	}
-	protect = chosen->flags & IEEE80211_TX_RC_USE_RTS_CTS;
 	chosen->count = 1;
 	rate->extension_ns = rate->format == AIRSIM_CCK ?
 			     0 : radio->phy->extension_ns;
-	return protect || (txq && rate->format >= AIRSIM_HT &&
-			   airsim_legacy_nearby(txq->vif));
+	if (chosen->flags & IEEE80211_TX_RC_USE_RTS_CTS)
+		return AIRSIM_RTS;
+	if (!airsim_needs_protection(radio, txq, rate))
+		return AIRSIM_PPDU;
+	return radio->settings.protection == AIRSIM_PROTECTION_RTS_CTS ?
+	       AIRSIM_RTS : AIRSIM_CTS;
 }
 
 static enum rate_info_bw airsim_width_info(u16 width_mhz)

@@ -92,7 +92,8 @@ void airsim_count_emission(struct airsim_radio *radio, u64 now_ns)
 		radio->exchange.airtime_ns += duration_ns;
 		return;
 	}
-	radio->count.collided++;
+	/* The PPDU after a CTS to itself shows whether the exchange collided. */
+	radio->count.collided += radio->exchange.stage != AIRSIM_STAGE_CTS;
 	medium->counters.collision_ns += now_ns -
 		max(emission->start_ns,
 		    min(medium->collided_until_ns, now_ns));

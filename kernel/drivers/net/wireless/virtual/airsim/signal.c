@@ -261,11 +261,13 @@ static bool airsim_is_addressed(const struct airsim_radio *radio,
 	return emission->to == radio;
 }
 
-static void airsim_signal_end(struct airsim_radio *radio,
+/* Returns whether the radio has received it, so that its NAV is up to date. */
+static bool airsim_signal_end(struct airsim_radio *radio,
 			      const struct airsim_emission *emission,
 			      u64 now_ns)
 {
 	struct airsim_reception *reception = &radio->reception;
+	bool received = false;
 
 	reception->audible--;
 	if (airsim_receives(radio, emission) &&
@@ -278,7 +280,8 @@ static void airsim_signal_end(struct airsim_radio *radio,
 			reception->intf_start_ns != U64_MAX ||
 			reception->undetected ||
 			!airsim_nav_readable(radio, emission);
-		if (!reception->failed && !airsim_is_addressed(radio, emission))
+		received = !reception->failed;
+		if (received && !airsim_is_addressed(radio, emission))
 			airsim_update_nav(radio, emission);
 	} else {
 		if (reception->locked && airsim_captures(radio))
@@ -290,13 +293,19 @@ static void airsim_signal_end(struct airsim_radio *radio,
 	}
 	if (!airsim_busy(radio))
 		airsim_cca_idle(radio, now_ns);
+	return received;
 }
 
-/* Whether the addressed radio does not receive an emission that it detects. */
+/*
+ * Whether the addressed radio does not receive an emission that it detects. That
+ * of a CTS to its sender is the receiver of the PPDU that follows.
+ */
 static bool airsim_is_missed(const struct airsim_emission *emission)
 {
 	const struct airsim_radio *to = emission->to;
 
+	if (emission->from->exchange.stage == AIRSIM_STAGE_CTS)
+		to = emission->from->exchange.peer;
 	return to && test_bit(to->index, emission->detected_by) &&
 	       (!airsim_receives(to, emission) || to->reception.undetected ||
 		to->reception.intf_start_ns != U64_MAX);
@@ -450,7 +459,8 @@ static void airsim_note_reached(struct airsim_emission *emission)
  * @radio: the radio; the medium is locked
  * @now_ns: current time
  *
- * Return: whether the addressed radio received it without interference.
+ * Return: whether the addressed radio received it without interference; of a CTS
+ * to itself, whether any radio received it.
  */
 bool airsim_emission_end(struct airsim_radio *radio, u64 now_ns)
 {
@@ -458,6 +468,7 @@ bool airsim_emission_end(struct airsim_radio *radio, u64 now_ns)
 	struct airsim_radio *to = emission->to;
 	bool missed = airsim_is_missed(emission);
 	bool arrived = to && airsim_receives(to, emission) && !missed;
+	bool received = false;
 	int i;
 
 	airsim_note_reached(emission);
@@ -465,12 +476,13 @@ bool airsim_emission_end(struct airsim_radio *radio, u64 now_ns)
 	if (emission->frame == AIRSIM_PPDU && !radio->ppdu.arrived)
 		emission->collided = airsim_is_collided(emission);
 	for_each_set_bit(i, emission->detected_by, AIRSIM_MAX_RADIOS)
-		airsim_signal_end(airsim_medium.tuned[i], emission, now_ns);
+		received |= airsim_signal_end(airsim_medium.tuned[i], emission,
+					      now_ns);
 	radio->emitting = false;
 	radio->reception.failed = false;
 	if (!airsim_busy(radio))
 		airsim_cca_idle(radio, now_ns);
-	return arrived;
+	return radio->exchange.stage == AIRSIM_STAGE_CTS ? received : arrived;
 }
 
 /**
