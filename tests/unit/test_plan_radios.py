@@ -79,6 +79,16 @@ def test_capture_is_passed_with_snr_only() -> None:
         keys(capture_effect="on")
 
 
+def test_protection_is_passed_if_given() -> None:
+    assert keys(protection="cts-to-self")["protection"] == "cts-to-self"
+    # 802.11a has nothing to protect; a station of it may have the setting of its cell.
+    legacy = keys(standard="802.11a", preset="wifi-11a", protection="rts-cts")
+    assert legacy["protection"] == "rts-cts"
+    assert "protection" not in keys()
+    with pytest.raises(ValidationError, match="'rts-cts', 'cts-to-self' or 'preset'"):
+        keys(protection="cts")
+
+
 def test_completion_and_hardware_queues_are_passed_if_given() -> None:
     arguments = keys(preset="ar9580", formed_singles=8, completion="300us")
     assert arguments["formed_singles"] == "8" and arguments["completion_us"] == "300"

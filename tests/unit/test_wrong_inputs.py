@@ -116,6 +116,7 @@ run thesis-lan --duration 5s,,3s | --duration: '' is not a duration
 run thesis-lan --set ul_ofdma=on | on is not allowed with standard 802.11n; allowed: off; other
 run ul-ofdma --set mu_edca=high | --set mu_edca: 'high' is not
 run ul-ofdma --set ul_ofdma_interval=2s | --set ul_ofdma_interval: '2s' is out of range
+run thesis-lan --set protection=rts | --set protection: 'rts' is not
 run two-access-points --set stations=3 | 3 is not allowed with a topology; allowed: 1
 run thesis-lan --policy nowhere | --policy nowhere: not a directory
 run thesis-lan --policy mine.yaml | --policy mine.yaml: not a directory

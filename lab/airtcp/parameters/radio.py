@@ -70,6 +70,14 @@ class Radio(DataRate):
     rts_threshold_bytes: Annotated[int | None, size(0, 2347, "off")] = parameter(
         "rts_threshold", None, "PPDUs with more bytes are protected by RTS/CTS"
     )
+    protection: Annotated[Literal["rts-cts", "cts-to-self", "preset"], RadioKey("protection")] = (
+        parameter(
+            "protection",
+            PRESET,
+            "what protects PPDUs near stations of older standards: RTS and CTS (presets), or a CTS "
+            "that the sender addresses to itself; rts_threshold means RTS and CTS in any case",
+        )
+    )
     mpdu_spacing: Literal[
         "0us", "0.25us", "0.5us", "1us", "2us", "4us", "8us", "16us", "preset"
     ] = parameter(
