@@ -8,6 +8,7 @@ import pytest
 from fake_air import (
     ACK,
     COLLIDED,
+    CTS,
     Record,
     ampdu,
     frame,
@@ -164,6 +165,17 @@ def test_boxes_have_tooltips(tmp_path: Path) -> None:
     )
     assert tips[0].startswith("beacon, radio 0 to all")
     assert tips[-1].endswith("; lost; collided")
+
+
+def test_a_cts_without_a_receiver_is_to_its_sender(tmp_path: Path) -> None:
+    frames = [
+        frame(0, 28, sender=1, receiver=0xFFFF, control=CTS),
+        frame(44, 72, sender=1, receiver=0, control=CTS),
+    ]
+    [row] = rows_of(write_air(tmp_path, frames))[:1]
+    assert [box.tip.partition(";")[0] for box in boxes(row)] == [
+        *("CTS, radio 1 to itself", "CTS, radio 1 to radio 0")
+    ]
 
 
 def test_mpdus_are_separated_by_lines_and_lost_ones_marked(tmp_path: Path) -> None:

@@ -207,7 +207,8 @@ def _node(radio: int, nodes: Nodes) -> str:
 
 
 def _tip(ppdu: Transmission, nodes: Nodes) -> str:
-    receiver = "all" if ppdu.receiver is None else _node(ppdu.receiver, nodes)
+    nobody = "itself" if ppdu.kind == "cts" else "all"
+    receiver = nobody if ppdu.receiver is None else _node(ppdu.receiver, nodes)
     parts = [
         f"{_NAMES[ppdu.kind]}, {_node(ppdu.sender, nodes)} to {receiver}",
         f"{ppdu.start_ns / NS_PER_MS:.3f} ms, {(ppdu.end_ns - ppdu.start_ns) / 1000:.1f} us",
