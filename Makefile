@@ -15,7 +15,7 @@ CHECKPATCH := $(CACHE)/kernel/work-*/linux/scripts/checkpatch.pl
 	kcsan series-check deb-check packages-check bpf-check bpf-soak ackhold-check chroot-check kernels-check \
 	interrupts selftests bench bench-peer \
 	bench-reports bench-sweeps \
-	instructions delivery bianchi growth hardware tsq-paper tables man findings plan-hashes tournament wheel packages \
+	instructions delivery bianchi growth hardware thesis tsq-paper tables man findings plan-hashes tournament wheel packages \
 	lock clean distclean
 
 help: ## this list
@@ -175,6 +175,9 @@ growth: ## plot the growth of windows, Figure 2.9 of Statkus' dissertation, in d
 
 hardware: ## compare with measurements on real hardware, and write the errors and the plot in docs
 	$(BENCH) bench/hardware.py
+
+thesis: ## run thesis-lan as often as the thesis, and write what 10 runs can show in docs; 15 minutes
+	$(BENCH) bench/thesis.py
 
 tsq-paper: ## run the experiments of the TSQ paper, and write their tables in docs; EXPERIMENTS=tsq-size
 	$(BENCH) bench/tsq_paper.py $(EXPERIMENTS)
