@@ -31,7 +31,8 @@
  *	loss.c		error models
  *	decibel.c	logarithmic and linear levels
  *	propagation.c	path loss and noise
- *	monitor.c	radiotap monitor interface
+ *	monitor.c	monitor interface
+ *	radiotap.c	headers of its frames
  *	trigger.c	contents of Trigger frames and Multi-STA BlockAcks
  *	classify.c	tells TCP ACKs from data, for the counters
  *	ack_hold.c	holds back TCP ACKs above mac80211
@@ -66,6 +67,9 @@
 
 /* EDCA functions: mac80211's access categories, then beacons. */
 enum { AIRSIM_BEACON = IEEE80211_NUM_ACS, AIRSIM_EDCAS };
+
+/* Upper bound of a radiotap header with all fields. */
+#define AIRSIM_MAX_RADIOTAP	128
 
 /* Changes of the SINR during a reception that are told apart. */
 #define AIRSIM_MAX_SECTIONS	16
@@ -850,6 +854,23 @@ int airsim_poll(struct napi_struct *napi, int budget);
 
 /* classify.c */
 enum airsim_kind airsim_classify(const struct sk_buff *skb);
+
+/**
+ * struct airsim_radiotap - a radiotap header
+ * @octets: the header
+ * @length: its length
+ * @present: the fields that it has
+ */
+struct airsim_radiotap {
+	u8 octets[AIRSIM_MAX_RADIOTAP];
+	unsigned int length;
+	u32 present;
+};
+
+/* radiotap.c */
+void airsim_radiotap_make(struct airsim_radiotap *header,
+			  const struct airsim_radio *radio, unsigned int index,
+			  bool received);
 
 /* monitor.c */
 int airsim_monitor_init(void);
