@@ -4,7 +4,7 @@
 
 OFDM is NIST's error rate model: G. Pei and T. Henderson, "Validation of OFDM error rate model
 in ns-3", 2010. The bit error rate of hard decisions in white Gaussian noise gives, by the union
-bound, that of the convolutional code; 256-QAM and 1024-QAM are treated as the others are. The
+bound, that of the convolutional code; 256-QAM to 4096-QAM are treated as the others are. The
 weights of the code are those of P. Frenger et al., "Multi-rate convolutional codes", 1998, and
 for rate 5/6 follow in the same way: tests/unit/test_loss_table.py counts them all. Receivers
 with soft decisions or LDPC need less SNR than this.
@@ -136,6 +136,8 @@ MODELS: dict[str, HazardModel] = {
     "QAM256_5_6": partial(ofdm_hazard, 256, RATE_5_6),
     "QAM1024_3_4": partial(ofdm_hazard, 1024, RATE_3_4),
     "QAM1024_5_6": partial(ofdm_hazard, 1024, RATE_5_6),
+    "QAM4096_3_4": partial(ofdm_hazard, 4096, RATE_3_4),
+    "QAM4096_5_6": partial(ofdm_hazard, 4096, RATE_5_6),
 }
 
 

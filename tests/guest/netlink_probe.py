@@ -55,8 +55,8 @@ ACCEPTS = {
     "get_air": [],
 }
 
-CCK, OFDM, HT, VHT, HE = range(5)
-A, G, N, AC, AX = range(5)
+CCK, OFDM, HT, VHT, HE, EHT = range(6)
+A, G, N, AC, AX, BE = range(6)
 
 Values = dict[str, int | str]
 Attributes = list[tuple[int, bytes]]
@@ -220,6 +220,7 @@ def missing(command: str, good: Values, required: list[str]) -> Iterator[Case]:
 def inconsistent(radio: int, removed: int) -> Iterator[Case]:
     """Well-formed attributes that do not fit together; `radio` is 802.11n, 2x2, 40 MHz."""
     legacy: Values = {"streams": 1, "width_mhz": 20, "ba_window": 1}
+    wide: Values = {"standard": BE, "width_mhz": 320}
     new: list[tuple[str, Values]] = [
         ("index given", {"index": 99}),
         ("streams of 802.11a", {**legacy, "standard": A, "streams": 2}),
@@ -229,9 +230,14 @@ def inconsistent(radio: int, removed: int) -> Iterator[Case]:
         ("width of 802.11n", {"standard": N, "width_mhz": 80, "ba_window": 64}),
         ("window of 802.11n", {"standard": N, "width_mhz": 40, "ba_window": 65}),
         ("window of 802.11ac", {"standard": AC, "ba_window": 65}),
+        ("width of 802.11ax", {"width_mhz": 320}),
+        ("window of 802.11ax", {"ba_window": 257}),
         ("no such width", {"width_mhz": 30}),
         ("no such spacing", {"mpdu_spacing_ns": 3000}),
         ("UL OFDMA of 802.11ac", {"standard": AC, "ba_window": 64, "ul_ofdma": 1}),
+        ("UL OFDMA of 802.11be", {"standard": BE, "ul_ofdma": 1}),
+        ("guard interval of EHT", {"standard": BE, "rate_format": EHT, "rate_gi_ns": 400}),
+        ("width of HE", {**wide, "rate_format": HE, "rate_width_mhz": 320}),
         ("unsupported rate", {"preset": "ar9271", "rate_format": HT, "rate_streams": 2}),
     ]
     for what, values in new:
@@ -257,6 +263,7 @@ def inconsistent(radio: int, removed: int) -> Iterator[Case]:
         ("no such CCK rate", {"rate_format": CCK, "rate_legacy_kbps": 6000}),
         ("VHT of 802.11n", {"rate_format": VHT}),
         ("HE of 802.11n", {"rate_format": HE}),
+        ("EHT of 802.11n", {"rate_format": EHT}),
     ]
     settings.extend((f"hardware: {name}", {name: INTEGERS[name].high}) for name in HARDWARE)
     for what, values in settings:

@@ -26,6 +26,10 @@ VHT = (21, struct.pack("<HBB4sBBH", 0x44, 0x04, 4, bytes([0x92, 0, 0, 0]), 0, 0,
 HE = (23, struct.pack("<6H", 0, 0, 11 << 8, 0, 0x12, 2))  # 80 MHz, 1.6 us, MCS 11, 2 streams
 HE_TB = (23, struct.pack("<6H", 3, 0, 4 << 8, 0, 0x26, 1))  # 106 tones, 3.2 us, MCS 4, 1 stream
 
+# 320 MHz-2, 1.6 us, MCS 13, 2 streams; U-SIG is another TLV.
+USIG = struct.pack("<III", 5 << 15, 0, 0)
+EHT = (34, struct.pack("<11I", 0, 1 << 7, *[0] * 8, 13 << 20 | 2 << 24))
+
 Record = tuple[int, bytes]
 
 
@@ -38,6 +42,11 @@ def radiotap(fields: Mapping[int, tuple[int, bytes]], more_words: bytes = b"") -
             present |= 1 << bit
             rest += bytes(-(8 + len(rest)) % alignment) + octets
     return struct.pack("<BBHI", 0, 0, 8 + len(rest), present) + rest
+
+
+def tlv(kind: int, value: bytes) -> bytes:
+    """A radiotap TLV, padded to 32 bits."""
+    return struct.pack("<HH", kind, len(value)) + value + bytes(-len(value) % 4)
 
 
 def frame(
@@ -61,10 +70,13 @@ def frame(
     """A record of one MPDU, stamped at the end of its PPDU; octets are without the FCS."""
     start_ns, end_ns = MEDIUM_NS + round(start_us * 1000), MEDIUM_NS + round(end_us * 1000)
     bit, rate_field = rate
+    ppdu = (start_ns, end_ns, sender, receiver, marks)
     vendor = bytes([0x02, 0, 0, 1]) + struct.pack("<H", 28)
-    vendor += struct.pack(
-        "<QQHHBBBBI", start_ns, end_ns, sender, receiver, marks, mpdus, place, 2, channel_mhz
-    )
+    if bit != EHT[0]:
+        vendor += struct.pack("<QQHHBBBBI", *ppdu, mpdus, place, 2, channel_mhz)
+    else:
+        vendor = bytes([0x02, 0, 0, 1, 0, 0, 0, 0])
+        vendor += struct.pack("<QQHHBBHHI", *ppdu, 2, mpdus, place, channel_mhz)
     fields = {
         0: (8, struct.pack("<Q", start_ns // 1000)),
         1: (1, bytes([0x40 if lost else 0])),
@@ -75,6 +87,9 @@ def frame(
     }
     if mpdus > 1:
         fields[20] = (4, struct.pack("<IHH", 7, 0x04, 0))
+    if bit == EHT[0]:
+        del fields[EHT[0]], fields[30]
+        fields[28] = (4, tlv(33, USIG) + tlv(*EHT) + tlv(30, vendor))
     header = radiotap(fields, more_words)
     address = b"\xff" * 6 if to_group else bytes([2, 0, 0, 0, receiver & 0xFF, 0])
     mac = bytes([control, direction, 0, 0]) + address

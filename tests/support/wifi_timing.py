@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Durations of frames, from IEEE 802.11-2020 and 802.11ax-2021 without airsim's code.
+"""Durations of frames, from IEEE 802.11-2020, 802.11ax-2021 and 802.11be-2024 alone.
 
-Written from the constants of the standard, so that airsim can be tested against it. Where the
-standard leaves a choice, it is that of airsim: long preamble for CCK, BCC for HT and VHT, LDPC for
-HE without its extra symbol, no packet extension.
+Written from the constants of the standard, without airsim's code, so that airsim can be tested
+against it. Where the standard leaves a choice, it is that of airsim: long preamble for CCK, BCC for
+HT and VHT, LDPC for HE and EHT without its extra symbol, no packet extension, EHT-SIG at the lowest
+rate.
 """
 
 from dataclasses import dataclass
@@ -18,13 +19,15 @@ class Format(StrEnum):
     HT = "ht"
     VHT = "vht"
     HE = "he"
+    EHT = "eht"
 
 
 LEGACY = (Format.CCK, Format.OFDM)
-ALWAYS_AMPDU = (Format.VHT, Format.HE)
+ALWAYS_AMPDU = (Format.VHT, Format.HE, Format.EHT)
+LONG_SYMBOLS = (Format.HE, Format.EHT)
 
 # Coded bits per subcarrier, and coding rate.
-BPSK, QPSK, QAM16, QAM64, QAM256, QAM1024 = 1, 2, 4, 6, 8, 10
+BPSK, QPSK, QAM16, QAM64, QAM256, QAM1024, QAM4096 = 1, 2, 4, 6, 8, 10, 12
 Coding = tuple[int, Fraction]
 MCS: tuple[Coding, ...] = (
     (BPSK, Fraction(1, 2)),
@@ -39,6 +42,8 @@ MCS: tuple[Coding, ...] = (
     (QAM256, Fraction(5, 6)),
     (QAM1024, Fraction(3, 4)),
     (QAM1024, Fraction(5, 6)),
+    (QAM4096, Fraction(3, 4)),
+    (QAM4096, Fraction(5, 6)),
 )
 OFDM_KBPS: dict[int, Coding] = {
     6000: (BPSK, Fraction(1, 2)),
@@ -59,9 +64,13 @@ SUBCARRIERS = {
     Format.HT: {20: 52, 40: 108},
     Format.VHT: {20: 52, 40: 108, 80: 234, 160: 468},
     Format.HE: {20: 234, 40: 468, 80: 980, 160: 1960},
+    Format.EHT: {20: 234, 40: 468, 80: 980, 160: 1960, 320: 3920},
 }
-GUARDS_NS = {Format.HT: (400, 800), Format.VHT: (400, 800), Format.HE: (800, 1600, 3200)}
-HIGHEST_MCS = {Format.HT: 7, Format.VHT: 9, Format.HE: 11}
+GUARDS_NS = {
+    **dict.fromkeys((Format.HT, Format.VHT), (400, 800)),
+    **dict.fromkeys(LONG_SYMBOLS, (800, 1600, 3200)),
+}
+HIGHEST_MCS = {Format.HT: 7, Format.VHT: 9, Format.HE: 11, Format.EHT: 13}
 
 # Width in MHz, MCS and streams that clause 21.5 lists as "not valid".
 VHT_INVALID = ((20, 9, 1), (20, 9, 2), (20, 9, 4), (80, 6, 3), (160, 9, 3))
@@ -127,12 +136,12 @@ def coded_bits(rate: Rate) -> int:
 
 
 def data_bits(rate: Rate) -> int:
-    """N_DBPS, rounded down (with HE it may be fractional)."""
+    """N_DBPS, rounded down (with HE and EHT it may be fractional)."""
     return floor(coded_bits(rate) * coding(rate)[1])
 
 
 def symbol_ns(rate: Rate) -> int:
-    useful_ns = 12800 if rate.format is Format.HE else 3200
+    useful_ns = 12800 if rate.format in LONG_SYMBOLS else 3200
     return useful_ns + (800 if rate.format is Format.OFDM else rate.gi_ns)
 
 
@@ -169,14 +178,21 @@ def preamble_ns(rate: Rate) -> int:
         return legacy_part + sig + stf + ltfs * 4_000 + sig_b
     repeated_l_sig = 4_000
     ltf = {800: 7_200, 1600: 8_000, 3200: 16_000}[rate.gi_ns]
-    return legacy_part + repeated_l_sig + sig + stf + ltfs * ltf
+    before_data = legacy_part + repeated_l_sig + sig + stf + ltfs * ltf
+    return before_data + (eht_sig_ns() if rate.format is Format.EHT else 0)
+
+
+def eht_sig_ns() -> int:
+    """EHT-SIG to one receiver: BPSK, rate 1/2, on the 52 data subcarriers of each 20 MHz."""
+    common, user, crc, tail = 20, 22, 4, 6
+    return 4_000 * ceil(Fraction(common + user + crc + tail, 26))
 
 
 def ppdu_us(rate: Rate, octets: int) -> float:
     """Duration of a PPDU in us. octets: its PSDU, with delimiters and FCS."""
     if rate.format is Format.CCK:
         return preamble_ns(rate) / 1000 + ceil(Fraction(8000 * octets, rate.legacy_kbps))
-    tail = 0 if rate.format is Format.HE else TAIL_BITS * encoders(rate)
+    tail = 0 if rate.format in LONG_SYMBOLS else TAIL_BITS * encoders(rate)
     symbols = ceil(Fraction(SERVICE_BITS + 8 * octets + tail, data_bits(rate)))
     data_ns = symbols * symbol_ns(rate)
     if rate.format in (Format.HT, Format.VHT):
@@ -230,7 +246,9 @@ def most_mpdus(
 
 def response_octets(mpdus: int, ba_window: int) -> int:
     """Length of the ACK of an MPDU, or of the BlockAck of several."""
-    return ACK if mpdus == 1 else BLOCKACK_WITHOUT_BITMAP + (32 if ba_window > 64 else 8)
+    if mpdus == 1:
+        return ACK
+    return BLOCKACK_WITHOUT_BITMAP + next(n for n in (8, 32, 64, 128) if ba_window <= 8 * n)
 
 
 def saturated_goodput_mbps(

@@ -138,7 +138,7 @@ def test_tool_reports_errors_in_one_line(
     )
     assert colour.startswith("2 airsim: colour: unknown key; allowed: preset standard ")
     assert preset.startswith("1 airsim: preset: unknown preset")
-    assert mpdus == "1 airsim: ampdu_mpdus: integer out of range; allowed: 1 to 256"
+    assert mpdus == "1 airsim: ampdu_mpdus: integer out of range; allowed: 1 to 1024"
     assert show == "1 airsim: index: radio 200 does not exist"
     assert missing == "1 airsim: index: radio 200 does not exist"
     assert value == "2 airsim: gro: maybe; allowed: off on"

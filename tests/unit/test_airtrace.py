@@ -10,6 +10,7 @@ from fake_air import (
     BEACON,
     BLOCKACK,
     CTS,
+    EHT,
     FROM_AP,
     HE,
     HE_TB,
@@ -21,9 +22,11 @@ from fake_air import (
     RTS,
     TO_AP,
     TRIGGER,
+    USIG,
     VHT,
     ampdu,
     frame,
+    tlv,
     write_air,
 )
 from fake_capture import ethernet, on_air, tcp_packet
@@ -89,6 +92,7 @@ def test_kinds(tmp_path: Path, control: int, to_group: bool, kind: str) -> None:
         (VHT, "VHT 80 MHz MCS 9 x2 SGI"),
         (HE, "HE 80 MHz MCS 11 x2 GI 1600 ns"),
         (HE_TB, "HE RU 106 MCS 4 x1 GI 3200 ns"),
+        (EHT, "EHT 320 MHz MCS 13 x2 GI 1600 ns"),
         ((-1, b""), "rate unknown"),
     ],
 )
@@ -147,6 +151,14 @@ def test_256_mpdus(tmp_path: Path) -> None:
     assert (sent.mpdus, len(sent.mpdu_octets), sent.lost) == (256, 256, (255,))
 
 
+def test_1024_mpdus_of_eht(tmp_path: Path) -> None:
+    places = range(1024)
+    records = [frame(0, 5000, rate=EHT, mpdus=1024, place=n, lost=n == 1023) for n in places]
+    (sent,) = airtrace.read(write_air(tmp_path, records))
+    assert (sent.mpdus, len(sent.mpdu_octets), sent.lost) == (1024, 1024, (1023,))
+    assert (sent.sender, sent.receiver, sent.end_ns, sent.channel_mhz) == (0, 1, 5_000_000, 5190)
+
+
 def test_a_window_has_the_transmissions_that_overlap_it(tmp_path: Path) -> None:
     every_ms = [frame(ms * 1000, ms * 1000 + 500) for ms in range(3000)]
     path = write_air(tmp_path, every_ms)
@@ -190,6 +202,7 @@ def test_a_second_presence_word_moves_the_fields(tmp_path: Path) -> None:
 
 
 GOOD = frame(0, 10)[1]
+GOOD_EHT = frame(0, 10, rate=EHT)[1]
 CUT_IN_ADDRESS = GOOD[: int.from_bytes(GOOD[2:4], "little") + 4]
 
 
@@ -203,8 +216,13 @@ CUT_IN_ADDRESS = GOOD[: int.from_bytes(GOOD[2:4], "little") + 4]
         (b"\x00\x00\x08\x00" + b"\xff" * 4, "frame 2 is cut short"),
         (b"\x00", "frame 2 is cut short"),
         (CUT_IN_ADDRESS, "frame 2 is cut short"),
+        (GOOD_EHT.replace(b"\x02\x00\x00\x01", b"\x02\x00\x00\x02"), "frame 2 has no field"),
+        (GOOD_EHT.replace(tlv(33, USIG)[:4], b"\x21\x00\xff\xff"), "frame 2 has no field"),
     ],
-    ids=["no vendor", "Ethernet", "other vendor", "length", "presence", "one octet", "address"],
+    ids=[
+        *("no vendor", "Ethernet", "other vendor", "length", "presence", "one octet", "address"),
+        *("other vendor in TLV", "length of TLV"),
+    ],
 )
 def test_a_malformed_frame_is_one_line(tmp_path: Path, data: bytes, error: str) -> None:
     stamp_ns, good = frame(0, 10)

@@ -31,7 +31,7 @@ PUNCTURING = {
 }
 # Average energy of a QAM symbol when neighbours are 2 apart, and its number of bits.
 CONSTELLATIONS = {"QPSK": (2, 2), "QAM16": (10, 4), "QAM64": (42, 6), "QAM256": (170, 8)}
-CONSTELLATIONS["QAM1024"] = (682, 10)
+CONSTELLATIONS |= {"QAM1024": (682, 10), "QAM4096": (2730, 12)}
 
 
 @cache
@@ -151,7 +151,7 @@ def test_the_generator_prints_the_committed_file() -> None:
 def test_every_rate_has_a_curve() -> None:
     order = re.search(r"enum loss_modulation \{([^}]*)\}", HEADER.read_text())
     assert order and re.findall(r"\w+", order[1]) == list(curves())
-    assert len(curves()) == 17
+    assert len(curves()) == 19
 
 
 @pytest.mark.parametrize("name", curves())
@@ -188,6 +188,7 @@ def test_qpsk_needs_twice_the_power_of_bpsk(code: str) -> None:
 def test_a_higher_mcs_needs_a_higher_snr() -> None:
     ofdm = ["BPSK_1_2", "QPSK_1_2", "QPSK_3_4", "QAM16_1_2", "QAM16_3_4", "QAM64_2_3"]
     ofdm += ["QAM64_3_4", "QAM64_5_6", "QAM256_3_4", "QAM256_5_6", "QAM1024_3_4", "QAM1024_5_6"]
+    ofdm += ["QAM4096_3_4", "QAM4096_5_6"]
     for names in (ofdm, ["DSSS_1", "DSSS_2", "CCK_5_5", "CCK_11"]):
         snrs_db = [snr_for_loss_db(name, 1000, 0.1) for name in names]
         assert all(higher > lower for lower, higher in itertools.pairwise(snrs_db))

@@ -10,11 +10,12 @@ from wifi_timing import (
     ppdu_us,
     psdu_octets,
     rate_mbps,
+    response_octets,
     response_rate,
     saturated_goodput_mbps,
 )
 
-HT, VHT, HE = Format.HT, Format.VHT, Format.HE
+HT, VHT, HE, EHT = Format.HT, Format.VHT, Format.HE, Format.EHT
 BASIC = (6000, 12000, 24000)
 
 # 1472 octets of UDP payload in an MPDU of 1538 octets, which is 1540 with padding.
@@ -61,6 +62,16 @@ ACCESS_US, SIFS_US = 16 + 27 + 67.5, 16
         (Rate(HE, 11, streams=2, width_mhz=80), 1201),
         (Rate(HE, 11, streams=2, width_mhz=160), 2402),
         (Rate(HE, 11, streams=4, width_mhz=160), 4803.9),
+        (Rate(EHT, 0, gi_ns=3200), 7.3),
+        (Rate(EHT, 13), 172.1),
+        (Rate(EHT, 12, width_mhz=80), 648.5),
+        (Rate(EHT, 13, width_mhz=80), 720.6),
+        (Rate(EHT, 13, streams=2, width_mhz=160), 2882.4),
+        (Rate(EHT, 0, width_mhz=320, gi_ns=3200), 122.5),
+        (Rate(EHT, 11, width_mhz=320), 2402),
+        (Rate(EHT, 13, width_mhz=320), 2882.4),
+        (Rate(EHT, 13, streams=2, width_mhz=320), 5764.7),
+        (Rate(EHT, 13, streams=4, width_mhz=320), 11529.4),
     ],
 )
 def test_data_rates_match_the_tables(rate: Rate, mbps: float) -> None:
@@ -82,6 +93,11 @@ def test_data_rates_match_the_tables(rate: Rate, mbps: float) -> None:
         (HE, 12, 1, 80, 800),
         (HE, 0, 0, 80, 800),
         (HE, 0, 1, 80, 400),
+        (HE, 0, 1, 320, 800),
+        (EHT, 14, 1, 80, 800),
+        (EHT, 0, 5, 80, 800),
+        (EHT, 0, 1, 80, 400),
+        (EHT, 0, 1, 240, 800),
     ],
 )
 def test_rates_that_the_standard_does_not_have_are_refused(
@@ -142,6 +158,16 @@ def test_numbers_of_bcc_encoders_match_the_tables(rate: Rate, count: int) -> Non
         (Rate(HE, 9), 194, 43.2 + 27.2),
         (Rate(HE, 0, streams=3, gi_ns=1600), 1, 36 + 4 * 8 + 14.4),
         (Rate(HE, 0, streams=2, gi_ns=3200), 1, 36 + 2 * 16 + 16),
+        # 8 us more for EHT-SIG. 16 + 2320 bits of 2340.
+        (Rate(EHT, 13), 290, 51.2 + 13.6),
+        (Rate(EHT, 13), 291, 51.2 + 27.2),
+        (Rate(EHT, 0, streams=2, gi_ns=1600), 1, 44 + 2 * 8 + 14.4),
+        # 12648432 + 16 bits of 156800 are 81 symbols.
+        (
+            Rate(EHT, 13, streams=4, width_mhz=320),
+            1023 * 1544 + 1542,
+            44 + 4 * 7.2 + 81 * 13.6,
+        ),
     ],
 )
 def test_durations(rate: Rate, octets: int, us: float) -> None:
@@ -240,3 +266,12 @@ def test_an_aggregate_ends_at_the_first_limit(
     # A BlockAck at 6 Mbit/s is 16 + 256 + 6 bits, 12 symbols.
     cycle_us = ACCESS_US + 36 + 4 * symbols + SIFS_US + 20 + 12 * 4
     assert goodput == pytest.approx(8 * PAYLOAD * mpdus / cycle_us)
+
+
+@pytest.mark.parametrize(
+    ("ba_window", "octets"),
+    [(1, 32), (64, 32), (65, 56), (256, 56), (257, 88), (512, 88), (513, 152), (1024, 152)],
+)
+def test_bitmaps_of_blockacks_have_64_to_1024_bits(ba_window: int, octets: int) -> None:
+    assert response_octets(2, ba_window) == octets
+    assert response_octets(1, ba_window) == 14

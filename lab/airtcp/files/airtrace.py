@@ -147,7 +147,7 @@ def _transmission(frames: Sequence[_Frame]) -> Transmission:
         receiver=first.receiver,
         kind=first.kind,
         from_ap=first.from_ap,
-        # The count saturates at 255; an A-MPDU of 802.11ax may have 256 MPDUs.
+        # The count saturates at 255 except in TLVs; an A-MPDU of 802.11ax may have 256 MPDUs.
         mpdus=max(first.mpdus, max(frame.place for frame in frames) + 1),
         lost=tuple(frame.place for frame in frames if frame.lost),
         mpdu_octets=tuple(frame.octets for frame in frames),
@@ -166,17 +166,19 @@ _FIELDS = (
     (1, 1), (1, 1), (1, 1), (2, 2), (2, 2), (1, 1), (1, 1), (8, 4), (3, 1), (8, 4), (12, 2),
     (12, 8), (12, 2), (12, 2), (6, 2), (1, 1), (4, 2),
 )  # fmt: skip
-_FLAGS, _RATE, _MCS, _VHT, _HE, _VENDOR = 1, 2, 19, 21, 23, 30
+_FLAGS, _RATE, _MCS, _VHT, _HE, _TLVS, _VENDOR, _USIG, _EHT = 1, 2, 19, 21, 23, 28, 30, 33, 34
 _HAS_FCS, _BAD_FCS = 0x10, 0x40
 _FCS_OCTETS = 4
 
 _VENDOR_HEAD = bytes([0x02, 0, 0, 1])  # OUI and sub-namespace; the length of the data follows
 _AIRSIM = struct.Struct("<QQHHBBBxI")  # the skipped octet is the EDCA function
+# In a TLV a type and a reserved field follow the sub-namespace.
+_AIRSIM_TLV = struct.Struct("<QQHHBxHHI")
 _COLLIDED, _RETRY = 0x01, 0x02
 _NO_RECEIVER = 0xFFFF
 
 _VHT_WIDTHS_MHZ = {0: 20, 1: 40, 4: 80, 11: 160}
-_HE_WIDTHS_MHZ = {0: 20, 1: 40, 2: 80, 3: 160}
+_HE_WIDTHS_MHZ = {0: 20, 1: 40, 2: 80, 3: 160, 4: 320, 5: 320}  # of EHT from 4 on
 _HE_GUARD_NS = {0: 800, 1: 1600, 2: 3200}
 _HE_RU_TONES = {4: 26, 5: 52, 6: 106, 7: 242, 8: 484, 9: 996, 10: 1992}
 
@@ -209,12 +211,10 @@ def _parse(packet: Packet) -> _Frame:
     if version != 0 or length > len(data):
         raise ValueError("has no whole radiotap header")
     at = _layout(_presence(data))
-    vendor = at.get(_VENDOR, length)
-    (skip,) = struct.unpack_from("<H", data, vendor + 4) if vendor < length else (0,)
-    if data[vendor : vendor + 4] != _VENDOR_HEAD or skip < _AIRSIM.size:
-        raise ValueError("has no field of airsim's; run again to capture with this kernel")
-    start_ns, end_ns, sender, receiver, marks, mpdus, place, channel_mhz = _AIRSIM.unpack_from(
-        data, vendor + 6
+    if _TLVS in at:
+        at = at | _tlvs(data[:length], at[_TLVS])
+    start_ns, end_ns, sender, receiver, marks, mpdus, place, channel_mhz = _airsim(
+        data, at.get(_VENDOR, length), length, is_tlv=_TLVS in at
     )
     flags = data[at[_FLAGS]] if _FLAGS in at else 0
     missing_fcs = 0 if flags & _HAS_FCS else _FCS_OCTETS
@@ -238,6 +238,27 @@ def _parse(packet: Packet) -> _Frame:
     )
 
 
+def _airsim(data: bytes, vendor: int, length: int, *, is_tlv: bool) -> tuple[int, ...]:
+    """The values of airsim's field. Raises ValueError if there is none."""
+    fields, begin = (_AIRSIM_TLV, 8) if is_tlv else (_AIRSIM, 6)
+    size = length - vendor - begin
+    if not is_tlv and vendor < length:
+        (size,) = struct.unpack_from("<H", data, vendor + 4)
+    if data[vendor : vendor + 4] != _VENDOR_HEAD or size < fields.size:
+        raise ValueError("has no field of airsim's; run again to capture with this kernel")
+    return fields.unpack_from(data, vendor + begin)
+
+
+def _tlvs(header: bytes, offset: int) -> dict[int, int]:
+    """Offsets of the values of TLVs, which end the header."""
+    at: dict[int, int] = {}
+    while offset < len(header):
+        kind, length = struct.unpack_from("<HH", header, offset)
+        at[kind] = offset + 4
+        offset += 4 + -(-length // 4) * 4
+    return at
+
+
 def _presence(data: bytes) -> tuple[int, ...]:
     """The bitmap of the fields that follow: bit 31 of each word announces another word."""
     words: list[int] = []
@@ -248,7 +269,7 @@ def _presence(data: bytes) -> tuple[int, ...]:
 
 @cache
 def _layout(presence: tuple[int, ...]) -> dict[int, int]:
-    """Offsets of the fields up to the first vendor field.
+    """Offsets of the fields up to the first vendor field, or up to TLVs.
 
     Cached, because a radio sends few different headers.
     """
@@ -260,6 +281,9 @@ def _layout(presence: tuple[int, ...]) -> dict[int, int]:
                 offset = -(-offset // alignment) * alignment
                 at[number] = offset
                 offset += size
+        if word >> _TLVS & 1:
+            at[_TLVS] = -(-offset // 4) * 4
+            break
         if word >> _VENDOR & 1:
             at[_VENDOR] = offset + offset % 2
             break
@@ -278,6 +302,13 @@ def _kind(control: int, first_octet_of_receiver: int) -> Kind:
 
 def _rate(data: bytes, at: dict[int, int]) -> str:
     """The rate as text: `VHT 80 MHz MCS 9 x2 SGI` or `6 Mbit/s`."""
+    if _EHT in at and _USIG in at:
+        (common,) = struct.unpack_from("<I", data, at[_USIG])
+        (first,) = struct.unpack_from("<I", data, at[_EHT] + 4)
+        (user,) = struct.unpack_from("<I", data, at[_EHT] + 40)
+        width, guard_ns = common >> 15 & 7, _HE_GUARD_NS.get(first >> 7 & 3)
+        where = f"{_HE_WIDTHS_MHZ.get(width)} MHz"
+        return f"EHT {where} MCS {user >> 20 & 0x0F} x{user >> 24 & 0x0F} GI {guard_ns} ns"
     if _HE in at:
         _, _, data3, _, data5, data6 = struct.unpack_from("<6H", data, at[_HE])
         width, guard_ns = data5 & 0x0F, _HE_GUARD_NS.get(data5 >> 4 & 3)

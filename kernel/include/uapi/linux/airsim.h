@@ -10,8 +10,8 @@
 #define AIRSIM_GENL_VERSION	1
 
 #define AIRSIM_MAX_RADIOS	256
-#define AIRSIM_MAX_MPDUS	256
-/* aPPDUMaxTime of 802.11n, ac and ax. */
+#define AIRSIM_MAX_MPDUS	1024
+/* aPPDUMaxTime of 802.11n, ac, ax and be. */
 #define AIRSIM_MAX_PPDU_US	5484
 /* 1000 km */
 #define AIRSIM_MAX_MM		1000000000
@@ -71,7 +71,7 @@ enum airsim_cmd {
  * @AIRSIM_ATTR_QUEUEING: where frames wait for transmission
  * @AIRSIM_ATTR_AMPDU_MPDUS: maximum MPDUs in an A-MPDU
  * @AIRSIM_ATTR_AMPDU_OCTETS: maximum A-MPDU length; at least one large A-MSDU,
- *	at most the longest A-MPDU of VHT (table 9-271)
+ *	at most the longest PSDU of EHT (aPSDUMaxLength of clause 36)
  * @AIRSIM_ATTR_AMPDU_DURATION_US: maximum duration of a PPDU
  * @AIRSIM_ATTR_BAR: after a missing BlockAck, send a BlockAckReq rather than
  *	the MPDUs again
@@ -220,10 +220,11 @@ enum airsim_attr {
 /* Fixed when a radio is added. */
 #define AIRSIM_HARDWARE(INT, BOOL, ENUM) \
 	ENUM(STANDARD, standard, airsim_standard, AIRSIM_80211AX, \
-	     "802.11a", "802.11g", "802.11n", "802.11ac", "802.11ax") \
+	     "802.11a", "802.11g", "802.11n", "802.11ac", "802.11ax", \
+	     "802.11be") \
 	INT(STREAMS, streams, u8, 1, 4, 4) \
-	INT(WIDTH_MHZ, width_mhz, u16, 20, 160, 160) \
-	INT(BA_WINDOW, ba_window, u16, 1, AIRSIM_MAX_MPDUS, AIRSIM_MAX_MPDUS) \
+	INT(WIDTH_MHZ, width_mhz, u16, 20, 320, 160) \
+	INT(BA_WINDOW, ba_window, u16, 1, AIRSIM_MAX_MPDUS, 256) \
 	INT(MPDU_SPACING_NS, mpdu_spacing_ns, u16, 0, 16000, 0) \
 	BOOL(AMSDU, amsdu, 0) \
 	BOOL(POWER_SAVE, power_save, 0) \
@@ -235,7 +236,7 @@ enum airsim_attr {
 #define AIRSIM_SETTINGS(INT, BOOL, ENUM) \
 	INT(AMPDU_MPDUS, ampdu_mpdus, u32, 1, AIRSIM_MAX_MPDUS, \
 	    AIRSIM_MAX_MPDUS) \
-	INT(AMPDU_OCTETS, ampdu_octets, u32, 2048, 1048575, 1048575) \
+	INT(AMPDU_OCTETS, ampdu_octets, u32, 2048, 15523200, 15523200) \
 	INT(AMPDU_DURATION_US, ampdu_duration_us, u32, 100, AIRSIM_MAX_PPDU_US, \
 	    AIRSIM_MAX_PPDU_US) \
 	BOOL(BAR, bar, 1) \
@@ -282,10 +283,10 @@ enum airsim_attr {
 /* Settings: the rate of data frames, where it is fixed. */
 #define AIRSIM_RATE(INT, BOOL, ENUM) \
 	ENUM(RATE_FORMAT, format, airsim_format, AIRSIM_OFDM, \
-	     "cck", "ofdm", "ht", "vht", "he") \
-	INT(RATE_MCS, mcs, u8, 0, 11, 0) \
+	     "cck", "ofdm", "ht", "vht", "he", "eht") \
+	INT(RATE_MCS, mcs, u8, 0, 13, 0) \
 	INT(RATE_STREAMS, streams, u8, 1, 4, 1) \
-	INT(RATE_WIDTH_MHZ, width_mhz, u16, 20, 160, 20) \
+	INT(RATE_WIDTH_MHZ, width_mhz, u16, 20, 320, 20) \
 	INT(RATE_GI_NS, gi_ns, u16, 400, 3200, 800) \
 	INT(RATE_LEGACY_KBPS, legacy_kbps, u16, 1000, 54000, 6000)
 
@@ -402,6 +403,7 @@ enum airsim_counter {
  * @AIRSIM_80211N: 802.11n
  * @AIRSIM_80211AC: 802.11ac
  * @AIRSIM_80211AX: 802.11ax
+ * @AIRSIM_80211BE: 802.11be
  */
 enum airsim_standard {
 	AIRSIM_80211A,
@@ -409,6 +411,7 @@ enum airsim_standard {
 	AIRSIM_80211N,
 	AIRSIM_80211AC,
 	AIRSIM_80211AX,
+	AIRSIM_80211BE,
 };
 
 /**
@@ -463,6 +466,7 @@ enum airsim_error_model {
  * @AIRSIM_HT: 802.11n, HT-mixed format (clause 19)
  * @AIRSIM_VHT: 802.11ac (clause 21)
  * @AIRSIM_HE: 802.11ax, HE SU and HE TB (clause 27)
+ * @AIRSIM_EHT: 802.11be, EHT MU to one receiver (clause 36)
  */
 enum airsim_format {
 	AIRSIM_CCK,
@@ -470,6 +474,7 @@ enum airsim_format {
 	AIRSIM_HT,
 	AIRSIM_VHT,
 	AIRSIM_HE,
+	AIRSIM_EHT,
 };
 
 #endif

@@ -122,6 +122,21 @@ static bool airsim_txq_ppdu_complete(const struct airsim_txq *atxq)
 	return next && airsim_mpdu(next)->first_of_ppdu;
 }
 
+/* What a receiver announces for HE where there is neither HT nor VHT. */
+static u16 airsim_6ghz_capa(const struct ieee80211_link_sta *link, u16 field)
+{
+	return (le16_to_cpu(link->he_6ghz_capa.capa) & field) >> __ffs(field);
+}
+
+/* Of EHT, with the extension of the exponent that HE's extensions lead up to. */
+static u32 airsim_eht_octets(const struct ieee80211_link_sta *link)
+{
+	u8 extension = link->eht_cap.eht_cap_elem.mac_cap_info[1] &
+		       IEEE80211_EHT_MAC_CAP1_MAX_AMPDU_LEN_MASK;
+
+	return min_t(u32, BIT(23 + extension) - 1, AIRSIM_EHT_PSDU_OCTETS);
+}
+
 /* Maximum A-MPDU length of the receiver, octets. */
 static u32 airsim_receiver_octets(const struct ieee80211_sta *sta,
 				  enum airsim_format format)
@@ -131,11 +146,26 @@ static u32 airsim_receiver_octets(const struct ieee80211_sta *sta,
 	if (!sta)
 		return U32_MAX;
 	link = &sta->deflink;
+	if (format == AIRSIM_EHT)
+		return airsim_eht_octets(link);
+	if (!link->ht_cap.ht_supported)
+		return BIT(13 + airsim_6ghz_capa(link,
+				IEEE80211_HE_6GHZ_CAP_MAX_AMPDU_LEN_EXP)) - 1;
 	if (format == AIRSIM_HT || !link->vht_cap.vht_supported)
 		return BIT(13 + link->ht_cap.ampdu_factor) - 1;
 	return BIT(13 + (link->vht_cap.cap >>
 			 IEEE80211_VHT_CAP_MAX_A_MPDU_LENGTH_EXPONENT_SHIFT &
 			 7)) - 1;
+}
+
+/* Minimum MPDU Start Spacing of the receiver. */
+static u8 airsim_receiver_density(const struct ieee80211_sta *sta)
+{
+	const struct ieee80211_link_sta *link = &sta->deflink;
+
+	if (link->ht_cap.ht_supported)
+		return link->ht_cap.ampdu_density;
+	return airsim_6ghz_capa(link, IEEE80211_HE_6GHZ_CAP_MIN_MPDU_START);
 }
 
 /*
@@ -171,9 +201,7 @@ static u32 airsim_spaced_octets(const struct airsim_rate *rate,
 				const struct ieee80211_sta *sta,
 				const struct sk_buff *last)
 {
-	u8 density = sta->deflink.ht_cap.ampdu_density;
-
-	return max(airsim_spacing_octets(rate, density),
+	return max(airsim_spacing_octets(rate, airsim_receiver_density(sta)),
 		   airsim_subframe_octets(airsim_mpdu_octets(last)));
 }
 

@@ -69,7 +69,7 @@
 enum { AIRSIM_BEACON = IEEE80211_NUM_ACS, AIRSIM_EDCAS };
 
 /* Upper bound of a radiotap header with all fields. */
-#define AIRSIM_MAX_RADIOTAP	128
+#define AIRSIM_MAX_RADIOTAP	192
 
 /* Changes of the SINR during a reception that are told apart. */
 #define AIRSIM_MAX_SECTIONS	16
@@ -625,6 +625,8 @@ static inline bool airsim_txq_asleep(const struct ieee80211_txq *txq)
 
 static inline enum nl80211_band airsim_band(const struct airsim_radio *radio)
 {
+	if (radio->phy == &airsim_phy_6ghz)
+		return NL80211_BAND_6GHZ;
 	return radio->phy == &airsim_phy_5ghz ? NL80211_BAND_5GHZ :
 						NL80211_BAND_2GHZ;
 }
@@ -670,7 +672,7 @@ static inline bool airsim_receives(const struct airsim_radio *radio,
 	       (locked && airsim_in_parallel(locked, emission));
 }
 
-/* VHT and HE send a single MPDU as an A-MPDU, too. */
+/* From VHT on, a single MPDU is sent as an A-MPDU, too. */
 static inline bool airsim_ppdu_is_ampdu(const struct airsim_ppdu *ppdu)
 {
 	return ppdu->count > 1 || ppdu->rate.format >= AIRSIM_VHT;

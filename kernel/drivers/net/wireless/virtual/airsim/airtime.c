@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Durations of 802.11 transmissions, from IEEE 802.11-2020 and 802.11ax-2021:
- * clauses 16.3.4 (CCK), 17.4.3 (OFDM), 19.4.3 (HT), 21.4.3 (VHT), 27.4.3 (HE)
- * and 10.6.6.2 and 10.6.6.5 (rates of frames that protect, and of responses).
+ * Durations of 802.11 transmissions, from IEEE 802.11-2020, 802.11ax-2021 and
+ * 802.11be-2024: clauses 16.3.4 (CCK), 17.4.3 (OFDM), 19.4.3 (HT), 21.4.3 (VHT),
+ * 27.4.3 (HE), 36.4.3 (EHT), and 10.6.6.2 and 10.6.6.5 (rates of frames that
+ * protect, and of responses).
  *
  * Options of the standard: CCK uses the long preamble; HT and VHT use BCC, HE
- * uses LDPC, which has no tail bits; the LDPC extra symbol never occurs; the
- * nominal packet padding of HE is 0, so there is no packet extension; HE uses
- * 2x HE-LTFs with a guard interval of 0.8 or 1.6 us and 4x HE-LTFs with 3.2 us.
- * An HE TB PPDU is one with @ru_tones; its guard interval is 1.6 or 3.2 us.
+ * and EHT use LDPC, which has no tail bits; the LDPC extra symbol never occurs;
+ * the nominal packet padding of HE and EHT is 0, so there is no packet
+ * extension; they use 2x LTFs with a guard interval of 0.8 or 1.6 us and 4x LTFs
+ * with 3.2 us. An EHT MU PPDU is for one receiver, and its EHT-SIG uses EHT-MCS
+ * 0. An HE TB PPDU is one with @ru_tones; its guard interval is 1.6 or 3.2 us.
  *
  * This runs for every MPDU, so it uses 32 bit arithmetic. That suffices for
- * 1048575 octets at any rate but those of CCK, whose PPDUs last at most 65535
- * us.
+ * PPDUs of up to 4 s.
  */
 #include <linux/bitops.h>
 #include <linux/kernel.h>
@@ -24,6 +25,11 @@
 #define LEGACY_SYMBOL_NS	4000
 #define SHORT_GI_NS		400
 #define EXTENSION_NS		6000
+/*
+ * EHT-SIG to one receiver, in symbols of 26 bits: 20 bits for all receivers, 22
+ * for this one, 4 of CRC and 6 of tail (36.3.12.8).
+ */
+#define EHT_SIG_NS		(DIV_ROUND_UP(20 + 22 + 4 + 6, 26) * 4000)
 
 /*
  * Bits of airsim_legacy_kbps: mandatory are all CCK rates, and OFDM at 6, 12
@@ -45,6 +51,13 @@ const struct airsim_phy airsim_phy_5ghz = {
 	.lowest_kbps = 6000,
 };
 
+/* As at 5 GHz: tables 27-61 and 36-70. */
+const struct airsim_phy airsim_phy_6ghz = {
+	.sifs_ns = 16000,
+	.slot_ns = 9000,
+	.lowest_kbps = 6000,
+};
+
 /* Table 18-5; long slots where some stations are not ERP. */
 const struct airsim_phy airsim_phy_2ghz_short_slot = {
 	.sifs_ns = 10000,
@@ -61,7 +74,7 @@ const struct airsim_phy airsim_phy_2ghz_long_slot = {
 };
 
 /*
- * Modulation and coding of MCS 0 to 11: coded bits per subcarrier, coding rate,
+ * Modulation and coding of MCS 0 to 13: coded bits per subcarrier, coding rate,
  * and the OFDM rate with the same modulation and coding rate (10.6.11).
  */
 static const struct {
@@ -82,11 +95,19 @@ static const struct {
 	{ 8, 5, 6, 54000 },
 	{ 10, 3, 4, 54000 },
 	{ 10, 5, 6, 54000 },
+	{ 12, 3, 4, 54000 },
+	{ 12, 5, 6, 54000 },
 };
 
 static bool airsim_rate_is_legacy(const struct airsim_rate *rate)
 {
 	return rate->format == AIRSIM_CCK || rate->format == AIRSIM_OFDM;
+}
+
+/* HE and EHT have the same symbols, subcarriers and guard intervals. */
+static bool airsim_rate_is_he_or_eht(const struct airsim_rate *rate)
+{
+	return rate->format == AIRSIM_HE || rate->format == AIRSIM_EHT;
 }
 
 /* Index in airsim_legacy_kbps; AIRSIM_LEGACY_RATES if there is none. */
@@ -127,7 +148,9 @@ static bool airsim_width_valid(const struct airsim_rate *rate)
 		return !airsim_rate_is_legacy(rate);
 	case 80:
 	case 160:
-		return rate->format == AIRSIM_VHT || rate->format == AIRSIM_HE;
+		return rate->format >= AIRSIM_VHT;
+	case 320:
+		return rate->format == AIRSIM_EHT;
 	default:
 		return false;
 	}
@@ -137,12 +160,12 @@ static bool airsim_gi_valid(const struct airsim_rate *rate)
 {
 	switch (rate->gi_ns) {
 	case SHORT_GI_NS:
-		return rate->format != AIRSIM_HE;
+		return !airsim_rate_is_he_or_eht(rate);
 	case 800:
 		return true;
 	case 1600:
 	case 3200:
-		return rate->format == AIRSIM_HE;
+		return airsim_rate_is_he_or_eht(rate);
 	default:
 		return false;
 	}
@@ -177,6 +200,8 @@ bool airsim_rate_valid(const struct airsim_rate *rate)
 		       !airsim_vht_mcs_excluded(rate);
 	case AIRSIM_HE:
 		return rate->mcs <= 11 && airsim_gi_valid(rate);
+	case AIRSIM_EHT:
+		return rate->mcs <= 13 && airsim_gi_valid(rate);
 	}
 	return false;
 }
@@ -202,14 +227,16 @@ static u32 airsim_ru_subcarriers(u16 tones)
 	}
 }
 
-/* N_SD: 19.3.6, 21.3.6 and 27.3.9. */
+/* N_SD: 19.3.6, 21.3.6, 27.3.9 and 36.5. */
 static u32 airsim_data_subcarriers(const struct airsim_rate *rate)
 {
-	bool he = rate->format == AIRSIM_HE;
+	bool he = airsim_rate_is_he_or_eht(rate);
 
 	if (rate->ru_tones)
 		return airsim_ru_subcarriers(rate->ru_tones);
 	switch (rate->width_mhz) {
+	case 320:
+		return 3920;
 	case 160:
 		return he ? 1960 : 468;
 	case 80:
@@ -225,7 +252,7 @@ static u32 airsim_data_subcarriers(const struct airsim_rate *rate)
  * airsim_bits_per_symbol - data bits per symbol (N_DBPS)
  * @rate: the rate
  *
- * Rounded down for HE at 80 and 160 MHz. CCK is treated as if it had OFDM
+ * Rounded down for HE and EHT from 80 MHz on. CCK is treated as if it had OFDM
  * symbols.
  */
 u32 airsim_bits_per_symbol(const struct airsim_rate *rate)
@@ -248,7 +275,7 @@ u32 airsim_symbol_ns(const struct airsim_rate *rate)
 {
 	if (airsim_rate_is_legacy(rate))
 		return LEGACY_SYMBOL_NS;
-	return (rate->format == AIRSIM_HE ? 12800 : 3200) + rate->gi_ns;
+	return (airsim_rate_is_he_or_eht(rate) ? 12800 : 3200) + rate->gi_ns;
 }
 
 /**
@@ -281,8 +308,8 @@ u8 airsim_ltfs(u8 streams)
  */
 u32 airsim_preamble_ns(const struct airsim_rate *rate)
 {
+	u32 ltf_ns = (rate->gi_ns == 3200 ? 12800 : 6400) + rate->gi_ns;
 	u32 trainings = airsim_ltfs(rate->streams);
-	u32 he_ltf_ns, he_stf_ns;
 
 	switch (rate->format) {
 	case AIRSIM_CCK:
@@ -295,12 +322,13 @@ u32 airsim_preamble_ns(const struct airsim_rate *rate)
 		return 20000 + 8000 + 4000 + trainings * 4000 + 4000;
 	case AIRSIM_HE:
 		break;
+	case AIRSIM_EHT:
+		return 20000 + 4000 + 8000 + EHT_SIG_NS + 4000 +
+		       trainings * ltf_ns;
 	}
-	he_ltf_ns = (rate->gi_ns == 3200 ? 12800 : 6400) + rate->gi_ns;
-	he_stf_ns = rate->ru_tones ? 8000 : 4000;
 	if (rate->ru_tones)
-		trainings = rate->ltfs;
-	return 20000 + 4000 + 8000 + he_stf_ns + trainings * he_ltf_ns;
+		return 20000 + 4000 + 8000 + 8000 + rate->ltfs * ltf_ns;
+	return 20000 + 4000 + 8000 + 4000 + trainings * ltf_ns;
 }
 
 static u32 airsim_symbols_ns(const struct airsim_rate *rate, u32 bits)
@@ -348,6 +376,7 @@ static u32 airsim_tail_bits(const struct airsim_rate *rate)
 			return TAIL_BITS * 6;
 		return TAIL_BITS * DIV_ROUND_UP(bits, 2160);
 	case AIRSIM_HE:
+	case AIRSIM_EHT:
 		return 0;
 	default:
 		return TAIL_BITS;
@@ -404,16 +433,25 @@ u32 airsim_spacing_octets(const struct airsim_rate *rate, u8 density)
 				     8 * airsim_symbol_ns(rate)), 4);
 }
 
+/* Bits of the bitmap of a compressed BlockAck: 9.3.1.8, of EHT up to 1024. */
+static u32 airsim_bitmap_bits(u16 window)
+{
+	if (window > 512)
+		return 1024;
+	if (window > 256)
+		return 512;
+	return window > 64 ? 256 : 64;
+}
+
 /**
  * airsim_blockack_octets - length of a compressed BlockAck, including FCS
  * @window: size of the BlockAck window, MPDUs
  *
- * Apart from the bitmap, which has 64 or 256 bits (9.3.1.8), it is as long as a
- * BlockAckReq.
+ * Apart from the bitmap, it is as long as a BlockAckReq.
  */
 u32 airsim_blockack_octets(u16 window)
 {
-	return AIRSIM_BAR_OCTETS + (window > 64 ? 256 : 64) / 8;
+	return AIRSIM_BAR_OCTETS + airsim_bitmap_bits(window) / 8;
 }
 
 /* CCK or OFDM, depending on the rate. */

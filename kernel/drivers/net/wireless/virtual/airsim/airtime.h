@@ -12,6 +12,8 @@
 #define AIRSIM_ACK_OCTETS	14
 #define AIRSIM_BAR_OCTETS	24
 #define AIRSIM_DELIMITER_OCTETS	4
+/* aPSDUMaxLength of EHT */
+#define AIRSIM_EHT_PSDU_OCTETS	15523200
 /* aPPDUMaxTime */
 #define AIRSIM_MAX_PPDU_NS	(AIRSIM_MAX_PPDU_US * 1000)
 
@@ -23,10 +25,11 @@ extern const u16 airsim_legacy_kbps[AIRSIM_LEGACY_RATES];
 /**
  * struct airsim_rate - rate of a PPDU
  * @format: PHY format
- * @mcs: MCS of one stream: HT 0 to 7, VHT 0 to 9, HE 0 to 11
+ * @mcs: MCS of one stream: HT 0 to 7, VHT 0 to 9, HE 0 to 11, EHT 0 to 13
  * @streams: spatial streams, 1 to 4; 1 for CCK and OFDM
- * @width_mhz: 20 or 40; VHT and HE also 80 and 160
+ * @width_mhz: 20 or 40; VHT, HE and EHT also 80 and 160, EHT also 320
  * @gi_ns: guard interval: 400 or 800 for HT and VHT; 800, 1600 or 3200 for HE
+ *	and EHT
  * @legacy_kbps: rate of a CCK or OFDM PPDU, 1000 to 54000
  * @extension_ns: signal extension: 6000 for all but CCK at 2.4 GHz, 0 at 5 GHz
  * @ru_tones: HE TB PPDU: tones of its resource unit (RU): 26, 52, 106, 242, 484,
@@ -60,6 +63,7 @@ struct airsim_phy {
 };
 
 extern const struct airsim_phy airsim_phy_5ghz;
+extern const struct airsim_phy airsim_phy_6ghz;
 extern const struct airsim_phy airsim_phy_2ghz_short_slot;
 extern const struct airsim_phy airsim_phy_2ghz_long_slot;
 

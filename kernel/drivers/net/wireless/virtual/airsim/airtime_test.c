@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Durations compared with values calculated by hand from IEEE 802.11-2020 and
- * 802.11ax-2021. Data bits per symbol: data subcarriers * coded bits per
+ * Durations compared with values calculated by hand from IEEE 802.11-2020,
+ * 802.11ax-2021 and 802.11be-2024. Data bits per symbol: data subcarriers * coded bits per
  * subcarrier * coding rate * streams. Data symbols: 16 service bits, the PSDU
  * and the tail bits divided by the data bits per symbol, rounded up. In sums
  * such as 16 + 2132 + 12 the middle term is what is left for the PSDU.
@@ -21,6 +21,7 @@
 #define HT(index, nss, width, gi)	MCS(AIRSIM_HT, index, nss, width, gi)
 #define VHT(index, nss, width, gi)	MCS(AIRSIM_VHT, index, nss, width, gi)
 #define HE(index, nss, width, gi)	MCS(AIRSIM_HE, index, nss, width, gi)
+#define EHT(index, nss, width, gi)	MCS(AIRSIM_EHT, index, nss, width, gi)
 
 /* Bits of airsim_legacy_kbps. */
 #define BASIC_1_2	0x003
@@ -55,6 +56,13 @@ static void rate_test(struct kunit *test)
 		/* 980 * 8 * 5/6 = 6533.3, 1960 * 10 * 5/6 * 4 = 65333.3 */
 		{ HE(9, 1, 80, 1600), 6533, 453680 },
 		{ HE(11, 4, 160, 800), 65333, 4803897 },
+		/* 234 * 12 * 5/6, 3920 / 2, 3920 * 12 * 5/6 * 4 */
+		{ EHT(13, 1, 20, 800), 2340, 172058 },
+		{ EHT(0, 1, 320, 3200), 1960, 122500 },
+		{ EHT(13, 4, 320, 800), 156800, 11529411 },
+		/* 980 * 12 * 3/4; 3920 * 10 * 5/6 * 2 = 65333.3 */
+		{ EHT(12, 1, 80, 1600), 8820, 612500 },
+		{ EHT(11, 2, 320, 800), 65333, 4803897 },
 	};
 	int i;
 
@@ -96,7 +104,12 @@ static void invalid_test(struct kunit *test)
 		HE(12, 1, 80, 800),
 		HE(0, 1, 80, 400),
 		HE(0, 1, 30, 800),
-		MCS(AIRSIM_HE + 1, 0, 1, 20, 800),
+		HE(0, 1, 320, 800),
+		EHT(14, 1, 80, 800),
+		EHT(0, 1, 80, 400),
+		EHT(0, 1, 240, 800),
+		EHT(0, 5, 80, 800),
+		MCS(AIRSIM_EHT + 1, 0, 1, 20, 800),
 	};
 	int i;
 
@@ -151,6 +164,18 @@ static void ppdu_test(struct kunit *test)
 		{ HE(0, 3, 20, 3200), 1, 100000 + 16000 },
 		/* 1048575 octets: 8388616 bits of 117. */
 		{ HE(0, 1, 20, 3200), 1048575, 52000 + 71698U * 16000 },
+		/* U-SIG, two symbols of EHT-SIG: 44 + 7.2. 16 + 2324 = 2340. */
+		{ EHT(13, 1, 20, 800), 290, 51200 + 13600 },
+		{ EHT(13, 1, 20, 800), 291, 51200 + 2 * 13600 },
+		/* 44 + 2 * 8; 44 + 4 * 16. */
+		{ EHT(0, 2, 80, 1600), 1, 60000 + 14400 },
+		{ EHT(0, 3, 320, 3200), 1, 108000 + 16000 },
+		/* 1024 MPDUs of 1538: 12648432 + 16 bits of 156800. */
+		{ EHT(13, 4, 320, 800), 1023 * 1544 + 1542,
+		  72800 + 81 * 13600 },
+		/* The longest PSDU: 124185600 + 16 bits. */
+		{ EHT(13, 4, 320, 800), AIRSIM_EHT_PSDU_OCTETS,
+		  72800 + 793 * 13600 },
 	};
 	int i;
 
@@ -202,6 +227,10 @@ static void blockack_test(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 32, airsim_blockack_octets(64));
 	KUNIT_EXPECT_EQ(test, 56, airsim_blockack_octets(65));
 	KUNIT_EXPECT_EQ(test, 56, airsim_blockack_octets(256));
+	KUNIT_EXPECT_EQ(test, 88, airsim_blockack_octets(257));
+	KUNIT_EXPECT_EQ(test, 88, airsim_blockack_octets(512));
+	KUNIT_EXPECT_EQ(test, 152, airsim_blockack_octets(513));
+	KUNIT_EXPECT_EQ(test, 152, airsim_blockack_octets(1024));
 }
 
 static void response_test(struct kunit *test)
@@ -216,10 +245,11 @@ static void response_test(struct kunit *test)
 		{ HT(2, 2, 20, 800), BASIC_6_12_24, OFDM(12000) },
 		{ HT(3, 2, 40, 400), BASIC_6_12_24, OFDM(24000) },
 		{ HT(5, 2, 40, 400), BASIC_54, OFDM(24000) },
-		/* 256-QAM and 1024-QAM refer to 54 Mbit/s. */
+		/* 256-QAM to 4096-QAM refer to 54 Mbit/s. */
 		{ VHT(9, 1, 80, 400), BASIC_54, OFDM(54000) },
 		{ HE(11, 1, 80, 800), BASIC_54, OFDM(54000) },
 		{ HE(11, 1, 80, 800), BASIC_6_12_24, OFDM(24000) },
+		{ EHT(13, 1, 320, 800), BASIC_54, OFDM(54000) },
 		{ OFDM(9000), BASIC_6_12_24, OFDM(6000) },
 		{ OFDM(54000), BASIC_6_12_24, OFDM(24000) },
 		/* No basic rate is low enough, or of the right class. */
@@ -298,6 +328,7 @@ static void eifs_test(struct kunit *test)
 
 	/* SIFS and 44 us; SIFS and 192 + 112 us. */
 	KUNIT_EXPECT_EQ(test, 60000, airsim_eifs_extra_ns(&airsim_phy_5ghz));
+	KUNIT_EXPECT_EQ(test, 60000, airsim_eifs_extra_ns(&airsim_phy_6ghz));
 	KUNIT_EXPECT_EQ(test, 314000,
 			airsim_eifs_extra_ns(&airsim_phy_2ghz_short_slot));
 	KUNIT_EXPECT_EQ(test, 314000,

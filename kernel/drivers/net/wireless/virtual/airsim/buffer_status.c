@@ -14,6 +14,9 @@
 /* FCS, delimiter and padding of an MPDU. */
 #define MPDU_OVERHEAD_OCTETS	(AIRSIM_FCS_OCTETS + AIRSIM_DELIMITER_OCTETS + 3)
 
+/* The longest A-MPDU of HE, without extensions of VHT's exponent. */
+#define HE_AMPDU_OCTETS		1048575
+
 /* In order of priority: voice to background. */
 static const u8 airsim_tids[] = { 7, 6, 5, 4, 3, 0, 2, 1 };
 
@@ -74,8 +77,8 @@ struct airsim_buffer_report airsim_report_buffer(struct airsim_radio *radio)
 	if (mpdus > most)
 		octets = DIV_ROUND_UP(octets * most, mpdus);
 	return (struct airsim_buffer_report){
-		.octets = min_t(unsigned long, octets,
-				radio->settings.ampdu_octets),
+		.octets = min3(octets, (unsigned long)HE_AMPDU_OCTETS,
+			       (unsigned long)radio->settings.ampdu_octets),
 		.mpdus = min(mpdus, most),
 	};
 }

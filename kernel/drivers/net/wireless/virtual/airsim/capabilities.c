@@ -9,6 +9,7 @@
 #define CHANNEL(in, mhz) { .band = (in), .center_freq = (mhz), .max_power = 20 }
 #define CHANNEL_2(mhz) CHANNEL(NL80211_BAND_2GHZ, mhz)
 #define CHANNEL_5(mhz) CHANNEL(NL80211_BAND_5GHZ, mhz)
+#define CHANNEL_6(mhz) CHANNEL(NL80211_BAND_6GHZ, mhz)
 
 static const struct ieee80211_channel airsim_channels_2ghz[] = {
 	CHANNEL_2(2412), CHANNEL_2(2417), CHANNEL_2(2422), CHANNEL_2(2427),
@@ -27,6 +28,24 @@ static const struct ieee80211_channel airsim_channels_5ghz[] = {
 	CHANNEL_5(5825),
 };
 
+static const struct ieee80211_channel airsim_channels_6ghz[] = {
+	CHANNEL_6(5955), CHANNEL_6(5975), CHANNEL_6(5995), CHANNEL_6(6015),
+	CHANNEL_6(6035), CHANNEL_6(6055), CHANNEL_6(6075), CHANNEL_6(6095),
+	CHANNEL_6(6115), CHANNEL_6(6135), CHANNEL_6(6155), CHANNEL_6(6175),
+	CHANNEL_6(6195), CHANNEL_6(6215), CHANNEL_6(6235), CHANNEL_6(6255),
+	CHANNEL_6(6275), CHANNEL_6(6295), CHANNEL_6(6315), CHANNEL_6(6335),
+	CHANNEL_6(6355), CHANNEL_6(6375), CHANNEL_6(6395), CHANNEL_6(6415),
+	CHANNEL_6(6435), CHANNEL_6(6455), CHANNEL_6(6475), CHANNEL_6(6495),
+	CHANNEL_6(6515), CHANNEL_6(6535), CHANNEL_6(6555), CHANNEL_6(6575),
+	CHANNEL_6(6595), CHANNEL_6(6615), CHANNEL_6(6635), CHANNEL_6(6655),
+	CHANNEL_6(6675), CHANNEL_6(6695), CHANNEL_6(6715), CHANNEL_6(6735),
+	CHANNEL_6(6755), CHANNEL_6(6775), CHANNEL_6(6795), CHANNEL_6(6815),
+	CHANNEL_6(6835), CHANNEL_6(6855), CHANNEL_6(6875), CHANNEL_6(6895),
+	CHANNEL_6(6915), CHANNEL_6(6935), CHANNEL_6(6955), CHANNEL_6(6975),
+	CHANNEL_6(6995), CHANNEL_6(7015), CHANNEL_6(7035), CHANNEL_6(7055),
+	CHANNEL_6(7075), CHANNEL_6(7095), CHANNEL_6(7115),
+};
+
 /*
  * In units of 100 kbit/s, in the order of airsim_legacy_kbps; 5 GHz has those
  * from the fifth on. No short preambles.
@@ -40,17 +59,25 @@ static struct ieee80211_rate airsim_legacy_rates[AIRSIM_LEGACY_RATES] = {
 };
 
 /*
- * The medium is simulated, so both bands are allowed, without a regulatory
+ * The medium is simulated, so all bands are allowed, without a regulatory
  * database from user space.
  */
 static const struct ieee80211_regdomain airsim_regulatory = {
-	.n_reg_rules = 2,
+	.n_reg_rules = 3,
 	.alpha2 = "99",
 	.reg_rules = {
 		REG_RULE(2400, 2484, 40, 0, 20, 0),
 		REG_RULE(5150, 5850, 160, 0, 20, 0),
+		REG_RULE(5945, 7125, 320, 0, 20, 0),
 	},
 };
+
+/* Minimum MPDU Start Spacing: the density d stands for 2^(d - 3) us. */
+static u8 airsim_density(const struct airsim_hardware *hardware)
+{
+	return hardware->mpdu_spacing_ns ?
+	       ilog2(hardware->mpdu_spacing_ns / 125) : 0;
+}
 
 static void airsim_describe_ht(const struct airsim_hardware *hardware,
 			       struct ieee80211_sta_ht_cap *ht)
@@ -66,9 +93,7 @@ static void airsim_describe_ht(const struct airsim_hardware *hardware,
 	if (hardware->amsdu)
 		ht->cap |= IEEE80211_HT_CAP_MAX_AMSDU;
 	ht->ampdu_factor = IEEE80211_HT_MAX_AMPDU_64K;
-	/* The density d stands for 2^(d - 3) us. */
-	if (hardware->mpdu_spacing_ns)
-		ht->ampdu_density = ilog2(hardware->mpdu_spacing_ns / 125);
+	ht->ampdu_density = airsim_density(hardware);
 	for (i = 0; i < hardware->streams; i++)
 		ht->mcs.rx_mask[i] = 0xff;
 	ht->mcs.tx_params = IEEE80211_HT_MCS_TX_DEFINED;
@@ -115,8 +140,6 @@ static void airsim_describe_he(const struct airsim_hardware *hardware,
 	__le16 none = airsim_mcs_map(0, 0);
 	u8 *width = &elem->phy_cap_info[0];
 
-	data->types_mask = BIT(NL80211_IFTYPE_STATION) |
-			   BIT(NL80211_IFTYPE_AP);
 	data->he_cap.has_he = true;
 	elem->mac_cap_info[0] = IEEE80211_HE_MAC_CAP0_HTC_HE;
 	if (hardware->amsdu)
@@ -139,6 +162,80 @@ static void airsim_describe_he(const struct airsim_hardware *hardware,
 	mcs->tx_mcs_80p80 = none;
 }
 
+/* In place of the HT and VHT capabilities, which 6 GHz does not have. */
+static void airsim_describe_6ghz(const struct airsim_hardware *hardware,
+				 struct ieee80211_sband_iftype_data *data)
+{
+	__le16 *capa = &data->he_6ghz_capa.capa;
+
+	le16p_replace_bits(capa, airsim_density(hardware),
+			   IEEE80211_HE_6GHZ_CAP_MIN_MPDU_START);
+	le16p_replace_bits(capa, IEEE80211_VHT_MAX_AMPDU_1024K,
+			   IEEE80211_HE_6GHZ_CAP_MAX_AMPDU_LEN_EXP);
+	if (hardware->amsdu)
+		le16p_replace_bits(capa, IEEE80211_VHT_CAP_MAX_MPDU_LENGTH_11454,
+				   IEEE80211_HE_6GHZ_CAP_MAX_MPDU_LEN);
+	le16p_replace_bits(capa, WLAN_HT_CAP_SM_PS_DISABLED,
+			   IEEE80211_HE_6GHZ_CAP_SM_PS);
+	*capa |= cpu_to_le16(IEEE80211_HE_6GHZ_CAP_RX_ANTPAT_CONS |
+			     IEEE80211_HE_6GHZ_CAP_TX_ANTPAT_CONS);
+}
+
+/*
+ * The longest A-MPDUs: both extensions of VHT's exponent. A station of 20 MHz
+ * only has an MCS map of its own format, whose entries are as these.
+ */
+static void airsim_describe_eht(const struct airsim_hardware *hardware,
+				enum nl80211_band band,
+				struct ieee80211_sband_iftype_data *data)
+{
+	struct ieee80211_eht_cap_elem_fixed *elem = &data->eht_cap.eht_cap_elem;
+	struct ieee80211_eht_mcs_nss_supp *mcs =
+		&data->eht_cap.eht_mcs_nss_supp;
+	u8 streams = u8_encode_bits(hardware->streams,
+				    IEEE80211_EHT_MCS_NSS_RX) |
+		     u8_encode_bits(hardware->streams,
+				    IEEE80211_EHT_MCS_NSS_TX);
+
+	data->eht_cap.has_eht = true;
+	data->he_cap.he_cap_elem.mac_cap_info[3] |=
+		IEEE80211_HE_MAC_CAP3_MAX_AMPDU_LEN_EXP_EXT_3;
+	elem->mac_cap_info[1] = IEEE80211_EHT_MAC_CAP1_MAX_AMPDU_LEN_MASK;
+	memset(mcs, streams, sizeof(mcs->only_20mhz));
+	if (hardware->width_mhz > 80)
+		memset(&mcs->bw._160, streams, sizeof(mcs->bw._160));
+	if (hardware->width_mhz > 160 && band == NL80211_BAND_6GHZ) {
+		elem->phy_cap_info[0] = IEEE80211_EHT_PHY_CAP0_320MHZ_IN_6GHZ;
+		memset(&mcs->bw._320, streams, sizeof(mcs->bw._320));
+	}
+}
+
+/* cfg80211 requires separate data of stations and access points with EHT. */
+static int airsim_describe_iftypes(struct airsim_radio *radio,
+				   struct ieee80211_supported_band *sband)
+{
+	const struct airsim_hardware *hardware = &radio->hardware;
+	bool eht = hardware->standard >= AIRSIM_80211BE;
+	struct ieee80211_sband_iftype_data *data;
+	int i, count = eht ? 2 : 1;
+
+	data = devm_kcalloc(&radio->device->dev, count, sizeof(*data),
+			    GFP_KERNEL);
+	if (!data)
+		return -ENOMEM;
+	for (i = 0; i < count; i++) {
+		airsim_describe_he(hardware, sband->band, &data[i]);
+		if (sband->band == NL80211_BAND_6GHZ)
+			airsim_describe_6ghz(hardware, &data[i]);
+		if (eht)
+			airsim_describe_eht(hardware, sband->band, &data[i]);
+	}
+	data[0].types_mask = BIT(NL80211_IFTYPE_STATION);
+	data[count - 1].types_mask |= BIT(NL80211_IFTYPE_AP);
+	_ieee80211_set_sband_iftype_data(sband, data, count);
+	return 0;
+}
+
 static int airsim_describe_band(struct airsim_radio *radio,
 				enum nl80211_band band,
 				const struct ieee80211_channel *channels,
@@ -147,7 +244,6 @@ static int airsim_describe_band(struct airsim_radio *radio,
 {
 	const struct airsim_hardware *hardware = &radio->hardware;
 	struct ieee80211_supported_band *sband = &radio->bands[band];
-	struct ieee80211_sband_iftype_data *he;
 	struct device *dev = &radio->device->dev;
 
 	sband->band = band;
@@ -161,19 +257,13 @@ static int airsim_describe_band(struct airsim_radio *radio,
 		return -ENOMEM;
 	sband->bitrates += first_rate;
 	sband->n_bitrates = AIRSIM_LEGACY_RATES - first_rate;
-	if (hardware->standard >= AIRSIM_80211N)
+	if (hardware->standard >= AIRSIM_80211N && band != NL80211_BAND_6GHZ)
 		airsim_describe_ht(hardware, &sband->ht_cap);
 	if (hardware->standard >= AIRSIM_80211AC && band == NL80211_BAND_5GHZ)
 		airsim_describe_vht(hardware, &sband->vht_cap);
-	if (hardware->standard == AIRSIM_80211AX) {
-		he = devm_kzalloc(dev, sizeof(*he), GFP_KERNEL);
-		if (!he)
-			return -ENOMEM;
-		airsim_describe_he(hardware, band, he);
-		_ieee80211_set_sband_iftype_data(sband, he, 1);
-	}
 	radio->hw->wiphy->bands[band] = sband;
-	return 0;
+	return hardware->standard >= AIRSIM_80211AX ?
+	       airsim_describe_iftypes(radio, sband) : 0;
 }
 
 static void airsim_describe_hw(struct airsim_radio *radio)
@@ -205,7 +295,8 @@ static void airsim_describe_hw(struct airsim_radio *radio)
 	hw->max_rates = IEEE80211_TX_MAX_RATES;
 	hw->max_rate_tries = 7;
 	hw->max_rx_aggregation_subframes = hardware->ba_window;
-	hw->max_tx_aggregation_subframes = hardware->ba_window;
+	/* mac80211 does not ask for 1024: ieee80211_send_addba_request(). */
+	hw->max_tx_aggregation_subframes = min(hardware->ba_window, 1023);
 	hw->txq_data_size = sizeof(struct airsim_txq);
 	hw->sta_data_size = sizeof(struct airsim_sta);
 	hw->wiphy->interface_modes = BIT(NL80211_IFTYPE_STATION) |
@@ -241,6 +332,11 @@ int airsim_describe(struct airsim_radio *radio)
 		err = airsim_describe_band(radio, NL80211_BAND_5GHZ,
 					   airsim_channels_5ghz,
 					   ARRAY_SIZE(airsim_channels_5ghz),
+					   AIRSIM_CCK_RATES);
+	if (!err && radio->hardware.standard >= AIRSIM_80211BE)
+		err = airsim_describe_band(radio, NL80211_BAND_6GHZ,
+					   airsim_channels_6ghz,
+					   ARRAY_SIZE(airsim_channels_6ghz),
 					   AIRSIM_CCK_RATES);
 	wiphy_apply_custom_regulatory(radio->hw->wiphy, &airsim_regulatory);
 	return err;

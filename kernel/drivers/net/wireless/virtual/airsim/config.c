@@ -6,7 +6,7 @@
 
 /*
  * Maximum capabilities by amendment: 802.11-2020 clauses 17 to 19 and 21,
- * 802.11ax clause 27; BlockAck window: 9.3.1.8. Without A-MPDUs the window is
+ * 802.11ax clause 27, 802.11be clause 36; BlockAck window: 9.3.1.8. Without A-MPDUs the window is
  * 1.
  */
 static const struct {
@@ -20,11 +20,12 @@ static const struct {
 	[AIRSIM_80211N] = { 40, 64, 4, true },
 	[AIRSIM_80211AC] = { 160, 64, 4, true },
 	[AIRSIM_80211AX] = { 160, 256, 4, true },
+	[AIRSIM_80211BE] = { 320, 1024, 4, true },
 };
 
 static bool airsim_is_width(u16 mhz)
 {
-	return mhz == 20 || mhz == 40 || mhz == 80 || mhz == 160;
+	return mhz == 20 || mhz == 40 || mhz == 80 || mhz == 160 || mhz == 320;
 }
 
 /* Table 9-184. */
@@ -66,7 +67,7 @@ int airsim_hardware_check(const struct airsim_hardware *hardware,
 	if (!airsim_is_width(hardware->width_mhz) ||
 	    hardware->width_mhz > airsim_limits[standard].width_mhz) {
 		NL_SET_ERR_MSG_FMT(extack,
-				   "width_mhz: 20, 40, 80 or 160, at most %u with this standard",
+				   "width_mhz: 20, 40, 80, 160 or 320, at most %u with this standard",
 				   airsim_limits[standard].width_mhz);
 		return -EINVAL;
 	}
@@ -93,6 +94,7 @@ static const enum airsim_standard airsim_format_standard[] = {
 	[AIRSIM_HT] = AIRSIM_80211N,
 	[AIRSIM_VHT] = AIRSIM_80211AC,
 	[AIRSIM_HE] = AIRSIM_80211AX,
+	[AIRSIM_EHT] = AIRSIM_80211BE,
 };
 
 /**

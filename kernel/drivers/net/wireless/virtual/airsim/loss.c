@@ -26,6 +26,7 @@ static const s32 stream_share_mdb[] = { 0, 3010, 4771, 6021 };
 static const enum loss_modulation mcs_modulation[] = {
 	BPSK_1_2, QPSK_1_2, QPSK_3_4, QAM16_1_2, QAM16_3_4, QAM64_2_3,
 	QAM64_3_4, QAM64_5_6, QAM256_3_4, QAM256_5_6, QAM1024_3_4, QAM1024_5_6,
+	QAM4096_3_4, QAM4096_5_6,
 };
 
 static enum loss_modulation airsim_modulation(const struct airsim_rate *rate)

@@ -11,6 +11,8 @@
 			    .width_mhz = 20, .legacy_kbps = (kbps) }
 #define HE(index, nss) { .format = AIRSIM_HE, .mcs = (index), \
 			 .streams = (nss), .width_mhz = 80, .gi_ns = 800 }
+#define EHT(index, nss) { .format = AIRSIM_EHT, .mcs = (index), \
+			  .streams = (nss), .width_mhz = 320, .gi_ns = 800 }
 #define MILLION	1000000
 #define FRAMES	200000
 
@@ -49,6 +51,10 @@ static const struct {
 	{ HE(7, 3), 28570, 1536, 98509217 },
 	{ HE(9, 4), 36380, 11454, 98602901 },
 	{ HE(11, 4), 42390, 1536, 10065038 },
+	{ EHT(11, 1), 37040, 1500, 972498 },
+	{ EHT(12, 1), 40950, 1500, 11981988 },
+	{ EHT(13, 1), 41500, 1500, 96954163 },
+	{ EHT(13, 4), 48380, 1536, 7973610 },
 };
 
 static void loss_test(struct kunit *test)

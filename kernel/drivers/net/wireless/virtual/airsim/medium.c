@@ -179,6 +179,18 @@ void airsim_medium_leave(struct airsim_radio *radio)
 	synchronize_net();
 }
 
+static const struct airsim_phy *airsim_phy_of(enum nl80211_band band)
+{
+	switch (band) {
+	case NL80211_BAND_6GHZ:
+		return &airsim_phy_6ghz;
+	case NL80211_BAND_5GHZ:
+		return &airsim_phy_5ghz;
+	default:
+		return &airsim_phy_2ghz_long_slot;
+	}
+}
+
 /**
  * airsim_medium_tune - tune a radio to a channel
  * @radio: the radio
@@ -200,8 +212,7 @@ void airsim_medium_tune(struct airsim_radio *radio,
 	radio->frequency_mhz = frequency_mhz;
 	radio->low_mhz = low_mhz;
 	radio->high_mhz = low_mhz + width_mhz;
-	radio->phy = channel->chan->band == NL80211_BAND_5GHZ ?
-		     &airsim_phy_5ghz : &airsim_phy_2ghz_long_slot;
+	radio->phy = airsim_phy_of(channel->chan->band);
 	radio->reception.idle_from_ns = ktime_get_ns();
 	list_add_tail(&radio->list, &airsim_medium.radios);
 	airsim_medium.tuned[radio->index] = radio;

@@ -58,6 +58,24 @@ void airsim_monitor_mpdu(const struct airsim_radio *radio, unsigned int index,
 	airsim_monitor_deliver(skb);
 }
 
+/*
+ * Fragment Number of the Block Ack Starting Sequence Control, which encodes the
+ * size of the bitmap (9.3.1.8.2).
+ */
+static u8 airsim_bitmap_encoding(unsigned int octets)
+{
+	switch (octets) {
+	case 128:
+		return 10;
+	case 64:
+		return 8;
+	case 32:
+		return 4;
+	default:
+		return 0;
+	}
+}
+
 /* Fills in the BlockAck in response to @ppdu; the bitmap is at its end. */
 static void airsim_monitor_put_blockack(u8 *frame, unsigned int octets,
 					const struct airsim_ppdu *ppdu)
@@ -73,8 +91,7 @@ static void airsim_monitor_put_blockack(u8 *frame, unsigned int octets,
 			 IEEE80211_BAR_CTRL_TID_INFO_SHIFT;
 	field = cpu_to_le16(flags);
 	memcpy(frame + 16, &field, sizeof(field));
-	/* Fragment number 4: 256 bits (table 9-30). */
-	field = cpu_to_le16(start | (octets > 32 ? 4 : 0));
+	field = cpu_to_le16(start | airsim_bitmap_encoding(octets - 20));
 	memcpy(frame + 18, &field, sizeof(field));
 	if (ieee80211_is_data_qos(hdr->frame_control))
 		airsim_put_bitmap(frame + 20, 8 * (octets - 20), ppdu,

@@ -390,7 +390,7 @@ static int airsim_nl_get_settings(const struct genl_info *info,
 		return err;
 	airsim_nl_get_fields(info, settings_fields, ARRAY_SIZE(settings_fields),
 			     settings);
-	if (settings->ul_ofdma && hardware->standard < AIRSIM_80211AX)
+	if (settings->ul_ofdma && hardware->standard != AIRSIM_80211AX)
 		return airsim_nl_reject(info, info->attrs[AIRSIM_ATTR_UL_OFDMA],
 					"ul_ofdma: requires 802.11ax");
 	if (settings->rate_fixed)

@@ -48,7 +48,7 @@
 /* The first is the default. */
 static const struct airsim_preset airsim_presets[] = {
 	{
-		/* No device: the maximum of 802.11ax and of this driver. */
+		/* No device: the maximum of 802.11ax, or of what is given. */
 		.name = "generic",
 		.hardware = { AIRSIM_DEFAULTS(AIRSIM_HARDWARE) },
 		.settings = { DEFAULTS },

@@ -208,7 +208,7 @@ static void airsim_configure_filter(struct ieee80211_hw *hw,
 static void airsim_set_slot(struct airsim_radio *radio, bool is_short)
 {
 	spin_lock_bh(&airsim_medium.lock);
-	if (radio->phy != &airsim_phy_5ghz)
+	if (airsim_band(radio) == NL80211_BAND_2GHZ)
 		radio->phy = is_short ? &airsim_phy_2ghz_short_slot :
 					&airsim_phy_2ghz_long_slot;
 	spin_unlock_bh(&airsim_medium.lock);

@@ -27,6 +27,23 @@ struct airsim_vendor {
 	__le32 channel_mhz;
 } __packed;
 
+/* The same as content of a TLV, in PPDUs of up to 1024 MPDUs. */
+struct airsim_vendor_content {
+	u8 oui[3];
+	u8 subnamespace;
+	__le16 type;
+	__le16 reserved;
+	__le64 start_ns;
+	__le64 end_ns;
+	__le16 sender;
+	__le16 receiver;
+	u8 flags;
+	u8 function;
+	__le16 mpdus;
+	__le16 index;
+	__le32 channel_mhz;
+} __packed;
+
 enum {
 	VENDOR_COLLIDED = BIT(0),	/* another transmission interfered */
 	VENDOR_RETRY = BIT(1),
@@ -190,9 +207,93 @@ static void airsim_radiotap_put_he(struct airsim_radiotap *header,
 	airsim_radiotap_put(header, IEEE80211_RADIOTAP_HE, &he, sizeof(he), 2);
 }
 
-static void airsim_radiotap_put_vendor(struct airsim_radiotap *header,
-				       const struct airsim_radio *radio,
-				       unsigned int index, bool received)
+/* Appends a TLV field (type, length, value), padded to 32 bits. */
+static void airsim_radiotap_put_tlv(struct airsim_radiotap *header, u16 type,
+				    const void *value, unsigned int octets)
+{
+	struct ieee80211_radiotap_tlv tlv = {
+		.type = cpu_to_le16(type),
+		.len = cpu_to_le16(octets),
+	};
+	unsigned int padded = ALIGN(octets, 4);
+	u8 *at = header->octets + header->length;
+
+	memcpy(at, &tlv, sizeof(tlv));
+	memcpy(at + sizeof(tlv), value, octets);
+	memset(at + sizeof(tlv) + octets, 0, padded - octets);
+	header->length += sizeof(tlv) + padded;
+}
+
+/* The U-SIG field of an EHT MU PPDU to one receiver. */
+static void airsim_radiotap_put_usig(struct airsim_radiotap *header,
+				     const struct airsim_radio *radio,
+				     const struct airsim_rate *rate)
+{
+	struct ieee80211_radiotap_eht_usig usig = {};
+	u32 width = ilog2(rate->width_mhz / 20);
+	u32 common, value, mask;
+
+	/* Channels of 320 MHz-1 begin at 5945 MHz, and every 320 MHz on. */
+	if (rate->width_mhz == 320 && (radio->low_mhz - 5945) % 320)
+		width++;
+	common = IEEE80211_RADIOTAP_EHT_USIG_COMMON_PHY_VER_KNOWN |
+		 IEEE80211_RADIOTAP_EHT_USIG_COMMON_BW_KNOWN |
+		 u32_encode_bits(width, IEEE80211_RADIOTAP_EHT_USIG_COMMON_BW);
+	mask = IEEE80211_RADIOTAP_EHT_USIG2_MU_B0_B1_PPDU_TYPE |
+	       IEEE80211_RADIOTAP_EHT_USIG2_MU_B9_B10_SIG_MCS |
+	       IEEE80211_RADIOTAP_EHT_USIG2_MU_B11_B15_EHT_SIG_SYMBOLS;
+	/* One user; EHT-SIG has one symbol more than its value. */
+	value = u32_encode_bits(1,
+				IEEE80211_RADIOTAP_EHT_USIG2_MU_B0_B1_PPDU_TYPE) |
+		u32_encode_bits(1,
+				IEEE80211_RADIOTAP_EHT_USIG2_MU_B11_B15_EHT_SIG_SYMBOLS);
+	usig.common = cpu_to_le32(common);
+	usig.value = cpu_to_le32(value);
+	usig.mask = cpu_to_le32(mask);
+	airsim_radiotap_put_tlv(header, IEEE80211_RADIOTAP_EHT_USIG, &usig,
+				sizeof(usig));
+}
+
+/*
+ * LDPC without the extra symbol, no beamforming; EHT-LTFs as in airtime.c. There
+ * is one user.
+ */
+static void airsim_radiotap_put_eht(struct airsim_radiotap *header,
+				    const struct airsim_rate *rate)
+{
+	struct {
+		struct ieee80211_radiotap_eht fixed;
+		__le32 user;
+	} eht = {};
+	u32 known, data0, user;
+
+	known = IEEE80211_RADIOTAP_EHT_KNOWN_GI |
+		IEEE80211_RADIOTAP_EHT_KNOWN_EHT_LTF |
+		IEEE80211_RADIOTAP_EHT_KNOWN_LDPC_EXTRA_SYM_OM;
+	/* 0, 1 and 2: 0.8, 1.6 and 3.2 us; 1, 2 and 4 symbols. */
+	data0 = u32_encode_bits(ilog2(rate->gi_ns / 800),
+				IEEE80211_RADIOTAP_EHT_DATA0_GI) |
+		u32_encode_bits(airsim_ltfs(rate->streams) / 2,
+				IEEE80211_RADIOTAP_EHT_DATA0_EHT_LTF);
+	user = IEEE80211_RADIOTAP_EHT_USER_INFO_MCS_KNOWN |
+	       IEEE80211_RADIOTAP_EHT_USER_INFO_CODING_KNOWN |
+	       IEEE80211_RADIOTAP_EHT_USER_INFO_NSS_KNOWN_O |
+	       IEEE80211_RADIOTAP_EHT_USER_INFO_BEAMFORMING_KNOWN_O |
+	       IEEE80211_RADIOTAP_EHT_USER_INFO_DATA_FOR_USER |
+	       IEEE80211_RADIOTAP_EHT_USER_INFO_CODING |
+	       u32_encode_bits(rate->mcs, IEEE80211_RADIOTAP_EHT_USER_INFO_MCS) |
+	       u32_encode_bits(rate->streams,
+			       IEEE80211_RADIOTAP_EHT_USER_INFO_NSS_O);
+	eht.fixed.known = cpu_to_le32(known);
+	eht.fixed.data[0] = cpu_to_le32(data0);
+	eht.user = cpu_to_le32(user);
+	airsim_radiotap_put_tlv(header, IEEE80211_RADIOTAP_EHT, &eht,
+				sizeof(eht));
+}
+
+static struct airsim_vendor
+airsim_radiotap_vendor(const struct airsim_radio *radio, unsigned int index,
+		       bool received)
 {
 	const struct airsim_emission *emission = &radio->emission;
 	const struct airsim_ppdu *ppdu = &radio->ppdu;
@@ -229,8 +330,39 @@ static void airsim_radiotap_put_vendor(struct airsim_radiotap *header,
 		vendor.flags |= VENDOR_COLLIDED;
 	else if (!received)
 		vendor.flags |= VENDOR_NOISE;
-	airsim_radiotap_put(header, IEEE80211_RADIOTAP_VENDOR_NAMESPACE,
-			    &vendor, sizeof(vendor), 2);
+	return vendor;
+}
+
+/*
+ * EHT exists only as TLVs, after which there are only TLVs. That of a vendor has
+ * a type and a reserved field, both 0, in place of a length.
+ */
+static void airsim_radiotap_put_tlvs(struct airsim_radiotap *header,
+				     const struct airsim_radio *radio,
+				     unsigned int index,
+				     const struct airsim_vendor *vendor)
+{
+	struct airsim_vendor_content content = {
+		.subnamespace = vendor->subnamespace,
+		.start_ns = vendor->start_ns,
+		.end_ns = vendor->end_ns,
+		.sender = vendor->sender,
+		.receiver = vendor->receiver,
+		.flags = vendor->flags,
+		.function = vendor->function,
+		.mpdus = cpu_to_le16(radio->ppdu.count),
+		.index = cpu_to_le16(index),
+		.channel_mhz = vendor->channel_mhz,
+	};
+
+	memcpy(content.oui, vendor->oui, sizeof(content.oui));
+	header->present |= BIT(IEEE80211_RADIOTAP_TLV);
+	memset(header->octets + header->length, 0, 4);
+	header->length = ALIGN(header->length, 4);
+	airsim_radiotap_put_usig(header, radio, &radio->emission.rate);
+	airsim_radiotap_put_eht(header, &radio->emission.rate);
+	airsim_radiotap_put_tlv(header, IEEE80211_RADIOTAP_VENDOR_NAMESPACE,
+				&content, sizeof(content));
 }
 
 /**
@@ -251,14 +383,16 @@ void airsim_radiotap_make(struct airsim_radiotap *header,
 					     NSEC_PER_USEC));
 	u8 flags = received ? 0 : IEEE80211_RADIOTAP_F_BADFCS;
 	u8 rate_500kbps = rate->legacy_kbps / 500;
-	u16 band = airsim_band(radio) == NL80211_BAND_5GHZ ?
-		   IEEE80211_CHAN_5GHZ : IEEE80211_CHAN_2GHZ;
+	u16 band = airsim_band(radio) == NL80211_BAND_2GHZ ?
+		   IEEE80211_CHAN_2GHZ : IEEE80211_CHAN_5GHZ;
 	__le16 channel[2] = {
 		cpu_to_le16(radio->frequency_mhz),
 		cpu_to_le16(band | (cck ? IEEE80211_CHAN_CCK :
 					  IEEE80211_CHAN_OFDM)),
 	};
 	s8 signal_dbm = radio->settings.tx_power_mdbm / 1000;
+	struct airsim_vendor vendor =
+		airsim_radiotap_vendor(radio, index, received);
 	struct ieee80211_radiotap_header_fixed fixed = {};
 
 	header->length = sizeof(fixed);
@@ -282,7 +416,11 @@ void airsim_radiotap_make(struct airsim_radiotap *header,
 		airsim_radiotap_put_vht(header, rate);
 	if (rate->format == AIRSIM_HE)
 		airsim_radiotap_put_he(header, rate);
-	airsim_radiotap_put_vendor(header, radio, index, received);
+	if (rate->format == AIRSIM_EHT)
+		airsim_radiotap_put_tlvs(header, radio, index, &vendor);
+	else
+		airsim_radiotap_put(header, IEEE80211_RADIOTAP_VENDOR_NAMESPACE,
+				    &vendor, sizeof(vendor), 2);
 	fixed.it_len = cpu_to_le16(header->length);
 	fixed.it_present = cpu_to_le32(header->present);
 	memcpy(header->octets, &fixed, sizeof(fixed));

@@ -4,14 +4,20 @@
 #include <linux/ieee80211.h>
 #include "airsim.h"
 
+/* The first legacy rate of a band: CCK exists at 2.4 GHz only. */
+static u8 airsim_first_rate(enum nl80211_band band)
+{
+	return band == NL80211_BAND_2GHZ ? 0 : AIRSIM_CCK_RATES;
+}
+
 /**
  * airsim_legacy_index - index of a legacy rate in its band
- * @band: the band; there is no CCK at 5 GHz
+ * @band: the band
  * @kbps: one of airsim_legacy_kbps
  */
 u8 airsim_legacy_index(enum nl80211_band band, u16 kbps)
 {
-	u8 first = band == NL80211_BAND_5GHZ ? AIRSIM_CCK_RATES : 0;
+	u8 first = airsim_first_rate(band);
 	u8 i;
 
 	for (i = first; i < AIRSIM_LEGACY_RATES - 1; i++)
@@ -28,7 +34,7 @@ u8 airsim_legacy_index(enum nl80211_band band, u16 kbps)
  */
 u16 airsim_basic_rates(struct airsim_radio *radio)
 {
-	u8 shift = airsim_band(radio) == NL80211_BAND_5GHZ ? AIRSIM_CCK_RATES : 0;
+	u8 shift = airsim_first_rate(airsim_band(radio));
 
 	return radio->vif ? radio->vif->bss_conf.basic_rates << shift : 0;
 }
@@ -36,7 +42,7 @@ u16 airsim_basic_rates(struct airsim_radio *radio)
 static void airsim_rate_read_legacy(struct airsim_radio *radio, s8 index,
 				    struct airsim_rate *rate)
 {
-	u8 first = airsim_band(radio) == NL80211_BAND_5GHZ ? AIRSIM_CCK_RATES : 0;
+	u8 first = airsim_first_rate(airsim_band(radio));
 	u8 i = first + clamp(index, 0, AIRSIM_LEGACY_RATES - 1 - first);
 
 	*rate = (struct airsim_rate){
@@ -78,7 +84,7 @@ static void airsim_rate_read_chosen(struct airsim_radio *radio,
 	}
 }
 
-/* In mac80211's format, which has none for HE. */
+/* In mac80211's format, which has none for HE and EHT. */
 static void airsim_rate_write_chosen(const struct airsim_radio *radio,
 				     const struct airsim_rate *rate,
 				     struct ieee80211_tx_rate *chosen)
@@ -98,7 +104,7 @@ static void airsim_rate_write_chosen(const struct airsim_radio *radio,
 	} else if (rate->format == AIRSIM_VHT) {
 		chosen->flags |= IEEE80211_TX_RC_VHT_MCS;
 		ieee80211_rate_set_vht(chosen, rate->mcs, rate->streams);
-	} else if (rate->format == AIRSIM_HE) {
+	} else if (rate->format >= AIRSIM_HE) {
 		chosen->idx = -1;
 	} else {
 		chosen->idx = airsim_legacy_index(airsim_band(radio),
@@ -116,6 +122,8 @@ static bool airsim_sta_supports(const struct ieee80211_sta *sta,
 	    rate->width_mhz > 20 << link->bandwidth)
 		return false;
 	switch (rate->format) {
+	case AIRSIM_EHT:
+		return link->eht_cap.has_eht;
 	case AIRSIM_HE:
 		return link->he_cap.has_he;
 	case AIRSIM_VHT:
@@ -159,8 +167,7 @@ static void airsim_rate_read_fixed(struct airsim_radio *radio,
 	*rate = *airsim_fixed_rate(radio, sta);
 	if (sta && airsim_sta_supports(sta, rate))
 		return;
-	if (airsim_band(radio) == NL80211_BAND_5GHZ)
-		basic >>= AIRSIM_CCK_RATES;
+	basic >>= airsim_first_rate(airsim_band(radio));
 	airsim_rate_read_legacy(radio, basic ? __ffs(basic) : 0, rate);
 }
 
@@ -265,10 +272,13 @@ static enum rate_info_bw airsim_width_info(u16 width_mhz)
 		return RATE_INFO_BW_80;
 	case 160:
 		return RATE_INFO_BW_160;
+	case 320:
+		return RATE_INFO_BW_320;
 	}
 	return RATE_INFO_BW_20;
 }
 
+/* The values of HE, which EHT has as well. */
 static u8 airsim_he_gi(u16 gi_ns)
 {
 	switch (gi_ns) {
@@ -310,11 +320,15 @@ void airsim_rate_to_rx_status(const struct airsim_rate *rate,
 		status->encoding = RX_ENC_HE;
 		status->he_gi = airsim_he_gi(rate->gi_ns);
 		break;
+	case AIRSIM_EHT:
+		status->encoding = RX_ENC_EHT;
+		status->eht.gi = airsim_he_gi(rate->gi_ns);
+		break;
 	}
 }
 
 /**
- * airsim_rate_to_info - convert an HE rate to cfg80211's format
+ * airsim_rate_to_info - convert an HE or EHT rate to cfg80211's format
  * @rate: the rate
  * @info: receives it
  */
@@ -322,10 +336,15 @@ void airsim_rate_to_info(const struct airsim_rate *rate,
 			 struct rate_info *info)
 {
 	*info = (struct rate_info){
-		.flags = RATE_INFO_FLAGS_HE_MCS,
 		.mcs = rate->mcs,
 		.nss = rate->streams,
 		.bw = airsim_width_info(rate->width_mhz),
-		.he_gi = airsim_he_gi(rate->gi_ns),
 	};
+	if (rate->format == AIRSIM_EHT) {
+		info->flags = RATE_INFO_FLAGS_EHT_MCS;
+		info->eht_gi = airsim_he_gi(rate->gi_ns);
+	} else {
+		info->flags = RATE_INFO_FLAGS_HE_MCS;
+		info->he_gi = airsim_he_gi(rate->gi_ns);
+	}
 }

@@ -61,7 +61,7 @@ static void airsim_start_ba_session(struct ieee80211_hw *hw,
 				    struct ieee80211_sta *sta, u8 tid)
 {
 	if (ieee80211_hw_check(hw, HAS_RATE_CONTROL) &&
-	    sta->deflink.ht_cap.ht_supported &&
+	    (sta->deflink.ht_cap.ht_supported || sta->deflink.he_cap.has_he) &&
 	    sta->txq[tid]->ac != IEEE80211_AC_VO)
 		ieee80211_start_tx_ba_session(sta, tid, 0);
 }
@@ -83,7 +83,7 @@ static void airsim_report_deliver(struct airsim_report *report)
 		airsim_update_rate_control(hw, status.sta, report);
 	else if (status.sta && report->qos)
 		airsim_start_ba_session(hw, status.sta, report->tid);
-	if (report->rate.format == AIRSIM_HE) {
+	if (report->rate.format >= AIRSIM_HE) {
 		airsim_rate_to_info(&report->rate, &rate.rate_idx);
 		status.rates = &rate;
 		status.n_rates = 1;
