@@ -86,7 +86,7 @@ static struct sk_buff *airsim_txq_take_new(struct airsim_radio *radio,
 	skb = ieee80211_tx_dequeue(radio->hw, txq);
 	if (!skb)
 		return NULL;
-	memset(airsim_mpdu(skb), 0, sizeof(struct airsim_mpdu));
+	airsim_mpdu_init(skb);
 	radio->count.taken++;
 	return skb;
 }

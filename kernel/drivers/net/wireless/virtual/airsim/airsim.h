@@ -98,11 +98,14 @@ struct airsim_counters {
  * @attempts: exchanges that have tried to send it
  * @received: its receiver has received it
  * @first_of_ppdu: first MPDU of a PPDU that was built ahead
+ * @crypto_octets: what the radio's encryption adds to it on the air: header and
+ *	MIC; 0: it is not encrypted by the radio
  */
 struct airsim_mpdu {
 	u8 attempts;
 	bool received;
 	bool first_of_ppdu;
+	u8 crypto_octets;
 };
 
 /**
@@ -612,6 +615,24 @@ static inline struct airsim_mpdu *airsim_mpdu(struct sk_buff *skb)
 	return (struct airsim_mpdu *)info->rate_driver_data;
 }
 
+/* Starts with an MPDU from mac80211, which has a key if the radio encrypts it. */
+static inline void airsim_mpdu_init(struct sk_buff *skb)
+{
+	const struct ieee80211_key_conf *key =
+		IEEE80211_SKB_CB(skb)->control.hw_key;
+	u8 crypto_octets = key ? key->iv_len + key->icv_len : 0;
+
+	/* In the same place as the key. */
+	*airsim_mpdu(skb) = (struct airsim_mpdu){
+		.crypto_octets = crypto_octets,
+	};
+}
+
+static inline u8 airsim_crypto_octets(const struct sk_buff *skb)
+{
+	return airsim_mpdu((struct sk_buff *)skb)->crypto_octets;
+}
+
 static inline struct airsim_txq *airsim_txq(struct ieee80211_txq *txq)
 {
 	return (struct airsim_txq *)txq->drv_priv;
@@ -680,7 +701,7 @@ static inline bool airsim_ppdu_is_ampdu(const struct airsim_ppdu *ppdu)
 
 static inline u32 airsim_mpdu_octets(const struct sk_buff *skb)
 {
-	return skb->len + AIRSIM_FCS_OCTETS;
+	return skb->len + airsim_crypto_octets(skb) + AIRSIM_FCS_OCTETS;
 }
 
 /* registry.c */

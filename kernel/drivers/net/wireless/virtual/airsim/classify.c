@@ -28,7 +28,7 @@ static bool airsim_is_bare_ack(const struct sk_buff *skb)
  * airsim_classify - kind of an MPDU
  * @skb: the MPDU, starting at its 802.11 header
  *
- * Encrypted frames and A-MSDUs count as data.
+ * Frames that mac80211 has encrypted and A-MSDUs count as data.
  */
 enum airsim_kind airsim_classify(const struct sk_buff *skb)
 {
@@ -36,8 +36,9 @@ enum airsim_kind airsim_classify(const struct sk_buff *skb)
 
 	if (!ieee80211_is_data_present(hdr->frame_control))
 		return AIRSIM_KIND_OTHER;
-	if (ieee80211_has_protected(hdr->frame_control) || airsim_is_amsdu(hdr) ||
-	    !airsim_is_bare_ack(skb))
+	if ((ieee80211_has_protected(hdr->frame_control) &&
+	     !airsim_crypto_octets(skb)) ||
+	    airsim_is_amsdu(hdr) || !airsim_is_bare_ack(skb))
 		return AIRSIM_KIND_DATA;
 	return AIRSIM_KIND_TCP_ACK;
 }

@@ -38,7 +38,7 @@ static void airsim_monitor_deliver(struct sk_buff *skb)
 }
 
 /**
- * airsim_monitor_mpdu - show an MPDU that has ended
+ * airsim_monitor_mpdu - show an MPDU that has ended, decrypted
  * @radio: transmitter; the medium is locked
  * @index: index of the MPDU in its PPDU
  * @received: a radio has received it
@@ -47,6 +47,7 @@ void airsim_monitor_mpdu(const struct airsim_radio *radio, unsigned int index,
 			 bool received)
 {
 	const struct sk_buff *mpdu = radio->ppdu.mpdu[index];
+	struct ieee80211_hdr *hdr;
 	struct sk_buff *skb;
 	void *frame;
 
@@ -55,6 +56,9 @@ void airsim_monitor_mpdu(const struct airsim_radio *radio, unsigned int index,
 	if (!frame)
 		return;
 	skb_copy_bits(mpdu, 0, frame, mpdu->len);
+	hdr = frame;
+	if (airsim_crypto_octets(mpdu))
+		hdr->frame_control &= ~cpu_to_le16(IEEE80211_FCTL_PROTECTED);
 	airsim_monitor_deliver(skb);
 }
 

@@ -19,7 +19,7 @@ static const u8 airsim_address_prefix[] = { 0x02, 'a', 'i', 'r' };
 static void airsim_enqueue(struct airsim_radio *radio, struct sk_buff *skb,
 			   u8 ac)
 {
-	memset(airsim_mpdu(skb), 0, sizeof(struct airsim_mpdu));
+	airsim_mpdu_init(skb);
 	spin_lock_bh(&airsim_medium.lock);
 	__skb_queue_tail(&radio->frames[ac], skb);
 	radio->count.taken++;
@@ -292,6 +292,26 @@ static int airsim_ampdu_action(struct ieee80211_hw *hw,
 	return -EOPNOTSUPP;
 }
 
+/*
+ * The radio encrypts frames between two stations: on the air they are as long as
+ * if they were encrypted, but stay readable. mac80211 encrypts those to groups.
+ */
+static int airsim_set_key(struct ieee80211_hw *hw, enum set_key_cmd cmd,
+			  struct ieee80211_vif *vif, struct ieee80211_sta *sta,
+			  struct ieee80211_key_conf *key)
+{
+	if (!(key->flags & IEEE80211_KEY_FLAG_PAIRWISE))
+		return 1;
+	switch (key->cipher) {
+	case WLAN_CIPHER_SUITE_CCMP:
+	case WLAN_CIPHER_SUITE_CCMP_256:
+	case WLAN_CIPHER_SUITE_GCMP:
+	case WLAN_CIPHER_SUITE_GCMP_256:
+		return 0;
+	}
+	return 1;
+}
+
 /* Replaces the access point of a station; before: NULL for any. */
 static void airsim_set_ap(struct airsim_radio *radio,
 			  const struct ieee80211_sta *before,
@@ -367,6 +387,7 @@ static const struct ieee80211_ops airsim_ops = {
 	.conf_tx = airsim_conf_tx,
 	.set_rts_threshold = airsim_set_rts_threshold,
 	.get_tsf = airsim_get_tsf,
+	.set_key = airsim_set_key,
 	.ampdu_action = airsim_ampdu_action,
 	.sta_add = airsim_sta_add,
 	.sta_notify = airsim_sta_notify,

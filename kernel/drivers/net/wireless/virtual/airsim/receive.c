@@ -39,6 +39,9 @@ static void airsim_receive_fill_status(const struct airsim_radio *radio,
 	status->signal = DIV_ROUND_CLOSEST(airsim_signal_mdbm(radio, emission),
 					   1000);
 	airsim_rate_to_rx_status(&ppdu->rate, status);
+	if (airsim_crypto_octets(ppdu->mpdu[index]))
+		status->flag |= RX_FLAG_DECRYPTED | RX_FLAG_IV_STRIPPED |
+				RX_FLAG_MIC_STRIPPED;
 	if (airsim_ppdu_is_ampdu(ppdu)) {
 		status->flag |= RX_FLAG_AMPDU_DETAILS |
 				RX_FLAG_AMPDU_LAST_KNOWN;
