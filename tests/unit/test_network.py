@@ -205,7 +205,7 @@ def test_a_written_network_is_read_back(tmp_path: Path) -> None:
         ("    near: {}", "    air: {}", 8, "but not switch air helpers"),
         ("    near: {}", "    near: {mcs: 3}", 8, "near.mcs: unknown key; allowed: ack_policy"),
         ("    near: {}", "    near: {}\n    near: {}", 9, "topology.servers.near: given twice"),
-        ("channel: 36", "channel: 37", 11, "ap1.channel: '37' is not a channel; allowed: 1 6 11"),
+        ("channel: 36", "channel: 38", 11, "ap1.channel: '38' is not a channel; allowed: 1 6 11"),
         ("mcs: 5", "mcs: 9", 12, "ap2.mcs: 9 is not allowed with 802.11n at 20MHz"),
         ("access_point: ap1", "access_point: ap3", 14, "access_point: unknown access point 'ap3'"),
         ("access_point: ap1, ", "", 14, "topology.stations.laptop.access_point: missing"),

@@ -5,12 +5,19 @@ import pytest
 from pydantic import ValidationError
 
 from airtcp.parameters import Parameters
-from airtcp.parameters.ieee80211 import STANDARDS, centre_channel, mcs_of
+from airtcp.parameters.ieee80211 import (
+    CHANNELS_6GHZ,
+    STANDARDS,
+    centre_channel,
+    mcs_of,
+    spanned_mhz,
+)
 from airtcp.parameters.mobility import Leg, legs
 from airtcp.parameters.quantity import Plain
 
 AC = {"standard": "802.11ac"}
 AX = {"standard": "802.11ax"}
+BE = {"standard": "802.11be"}
 WEB: dict[str, Plain] = {"workload": "web"}
 FILES = {"workload": "transfer", "transfer_size": "100000B"}
 CABLES: dict[str, Plain] = {"access": "ethernet"}
@@ -39,6 +46,15 @@ CABLES: dict[str, Plain] = {"access": "ethernet"}
         ({"guard_interval": "3200ns"}, "guard_interval", "allowed: 400ns 800ns"),
         ({**AX, "guard_interval": "400ns"}, "guard_interval", "allowed: 800ns 1600ns 3200ns"),
         ({"standard": "802.11a", "guard_interval": "400ns"}, "guard_interval", "allowed: 800ns"),
+        ({**AX, "mcs": 12}, "mcs", "allowed: 0 1 2 3 4 5 6 7 8 9 10 11"),
+        ({**AX, "channel": 37}, "channel", "allowed: 1 6 11 36 44 149 157"),
+        ({**BE, "width": "320MHz"}, "width", "channel 36; allowed: 20MHz 40MHz 80MHz 160MHz"),
+        ({**BE, "channel": 149, "width": "160MHz"}, "width", "allowed: 20MHz 40MHz 80MHz"),
+        ({**BE, "channel": 37, "rate_control": "minstrel"}, "rate_control", "allowed: fixed"),
+        ({**BE, "guard_interval": "400ns"}, "guard_interval", "allowed: 800ns 1600ns 3200ns"),
+        ({**AX, "ampdu_mpdus": 257}, "ampdu_mpdus", "802.11ax; allowed: 1 to 256 or 'preset'"),
+        ({**AX, "ampdu_bytes": "2MiB"}, "ampdu_bytes", "allowed: 2048 to 1048575 or 'preset'"),
+        ({**BE, "ul_ofdma": "on"}, "ul_ofdma", "allowed: off"),
         ({"ampdu_mpdus": 65}, "ampdu_mpdus", "802.11n; allowed: 1 to 64 or 'preset'"),
         ({"ampdu_bytes": "64KiB"}, "ampdu_bytes", "allowed: 2048 to 65535 or 'preset'"),
         ({"standard": "802.11a", "amsdu": "on"}, "amsdu", "allowed: off or 'preset'"),
@@ -224,6 +240,27 @@ def test_a_walk_is_a_list_of_legs() -> None:
 def test_centres_of_wide_channels() -> None:
     assert [centre_channel(44, width) for width in (20, 40, 80, 160)] == [0, 0, 42, 50]
     assert centre_channel(149, 80) == 155
+    # At 6 GHz the centres are 2 mod 8, 6 mod 16, 14 mod 32 and 30 mod 64, counted from 1 on.
+    for channel in CHANNELS_6GHZ:
+        for width, (offset, step) in {
+            40: (2, 8),
+            80: (6, 16),
+            160: (14, 32),
+            320: (30, 64),
+        }.items():
+            centre = centre_channel(channel, width)
+            assert (centre - 1) % step == offset
+            assert abs(centre - channel) < width // 10
+
+
+def test_channels_consist_of_the_channels_around_their_centres() -> None:
+    assert list(spanned_mhz(36, 20)) == [5180]
+    assert list(spanned_mhz(44, 40)) == [5220, 5240]
+    assert list(spanned_mhz(44, 160)) == list(range(5180, 5321, 20))
+    assert list(spanned_mhz(6, 20)) == [2437]
+    assert list(spanned_mhz(37, 20)) == [6135]
+    assert list(spanned_mhz(37, 40)) == [6115, 6135]
+    assert list(spanned_mhz(101, 320)) == list(range(6275, 6576, 20))
 
 
 def test_vht_excludes_the_mcs_that_the_standard_excludes() -> None:

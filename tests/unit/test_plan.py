@@ -363,6 +363,9 @@ def test_the_sender_runs_iperf3s_client() -> None:
         ({"standard": "802.11ax", "mcs": 0, "guard_interval": "3200ns"}, 7.3125),
         ({"standard": "802.11ax", "mcs": 11, "width": "160MHz", "streams": 4}, 4803.897059),
         ({"standard": "802.11ax", "width": "80MHz", "rate_control": "minstrel"}, 433.333333),
+        # 1960 * 12 * 5/6 * 2 bits in 13.6 us.
+        ({"standard": "802.11be", "mcs": 13, "width": "160MHz", "streams": 2}, 2882.352941),
+        ({"standard": "802.11be", "width": "80MHz", "rate_control": "minstrel"}, 433.333333),
     ],
 )
 def test_unlimited_udp_is_sent_at_the_radios_rate(values: dict[str, Plain], mbps: float) -> None:

@@ -4,9 +4,10 @@
 import itertools
 
 import pytest
-from plans import commands, planned, section, text
+from plans import check_shell, commands, planned, section, text
 from pydantic import ValidationError
 
+from airtcp.backends import shell
 from airtcp.parameters import Parameters
 from airtcp.parameters.quantity import Plain
 from airtcp.steps import step
@@ -33,6 +34,7 @@ def test_stations_and_the_access_point_have_a_radio_each() -> None:
         ({"mcs": 5, "streams": 2, "guard_interval": "400ns", "width": "40MHz"}, "ht 5 2 40 400"),
         ({"standard": "802.11ac", "mcs": 9, "width": "80MHz"}, "vht 9 1 80 800"),
         ({"standard": "802.11ax", "mcs": 11, "guard_interval": "3200ns"}, "he 11 1 20 3200"),
+        ({"standard": "802.11be", "mcs": 13, "width": "160MHz"}, "eht 13 1 160 800"),
     ],
 )
 def test_the_radios_are_pinned_to_one_rate(values: dict[str, Plain], rate: str) -> None:
@@ -116,6 +118,7 @@ def test_radios_of_5_ghz_are_wide_enough_for_mac80211() -> None:
     assert keys(standard="802.11ac")["width_mhz"] == "80"
     assert keys(standard="802.11ax", width="160MHz")["width_mhz"] == "160"
     assert keys(standard="802.11ax", channel=6)["width_mhz"] == "20"
+    assert keys(standard="802.11be")["width_mhz"] == "80"
     assert keys()["width_mhz"] == "20"
 
 
@@ -157,6 +160,36 @@ def test_radios_of_5_ghz_are_wide_enough_for_mac80211() -> None:
                 *("he_oper_chwidth=0", "he_oper_centr_freq_seg0_idx=0"),
             ],
         ),
+        (
+            {"standard": "802.11be", "width": "80MHz", "channel": 149},
+            [
+                *("hw_mode=a", "channel=149", "ieee80211n=1", "ht_capab=[HT40+]"),
+                *("ieee80211ac=1", "vht_capab=[MAX-A-MPDU-LEN-EXP7]"),
+                *("vht_oper_chwidth=1", "vht_oper_centr_freq_seg0_idx=155"),
+                *("ieee80211ax=1", "he_oper_chwidth=1", "he_oper_centr_freq_seg0_idx=155"),
+                *("ieee80211be=1", "eht_oper_chwidth=1", "eht_oper_centr_freq_seg0_idx=155"),
+            ],
+        ),
+        (
+            {"standard": "802.11be", "width": "320MHz", "channel": 37},
+            [
+                *("hw_mode=a", "channel=37", "op_class=137", "he_6ghz_max_mpdu=0"),
+                *("wpa=2", "wpa_key_mgmt=SAE", "rsn_pairwise=CCMP", "ieee80211w=2", "sae_pwe=1"),
+                "sae_password=laboratory",
+                *("ieee80211ax=1", "he_oper_chwidth=2", "he_oper_centr_freq_seg0_idx=47"),
+                *("ieee80211be=1", "eht_oper_chwidth=9", "eht_oper_centr_freq_seg0_idx=31"),
+            ],
+        ),
+        (
+            {"standard": "802.11be", "width": "40MHz", "channel": 101, "amsdu": "on"},
+            [
+                *("hw_mode=a", "channel=101", "op_class=132", "he_6ghz_max_mpdu=2"),
+                *("wpa=2", "wpa_key_mgmt=SAE", "rsn_pairwise=CCMP", "ieee80211w=2", "sae_pwe=1"),
+                "sae_password=laboratory",
+                *("ieee80211ax=1", "he_oper_chwidth=0", "he_oper_centr_freq_seg0_idx=99"),
+                *("ieee80211be=1", "eht_oper_chwidth=0", "eht_oper_centr_freq_seg0_idx=99"),
+            ],
+        ),
     ],
 )
 def test_hostapd_conf_of_each_standard(values: dict[str, Plain], expected: list[str]) -> None:
@@ -175,6 +208,22 @@ def test_minstrel_can_use_the_short_guard_interval() -> None:
 @pytest.mark.parametrize(("channel", "mhz"), [(36, 5180), (157, 5785), (1, 2412), (11, 2462)])
 def test_the_stations_scan_one_frequency(channel: int, mhz: int) -> None:
     assert f"\nassociate wlan0 airtcp {mhz} 30\n" in text(planned(channel=channel))
+
+
+def test_stations_at_6_ghz_associate_by_wpa_supplicant() -> None:
+    plan = planned(standard="802.11be", width="320MHz", channel=37, stations=2)
+    script = shell.render(plan)
+    assert "associate wlan0" not in script
+    started = "wpa_supplicant -B -i wlan0 -D nl80211 -c /tmp/wpa_supplicant-airtcp.conf"
+    assert [line for line in commands(plan) if started in line] == [f"must {started}"] * 2
+    carriers = script.count("carrier wlan0 30 the station is associated")
+    assert carriers == 2 and script.rindex(started) < script.index("carrier wlan0 30")
+    [conf] = [part for part in plan if isinstance(part, step.WriteFile) and "wpa" in part.path]
+    assert conf.text == (
+        'sae_pwe=1\nnetwork={\n\tssid="airtcp"\n\tkey_mgmt=SAE\n\tpairwise=CCMP\n'
+        '\tieee80211w=2\n\tsae_password="laboratory"\n\tscan_freq=6135\n}\n'
+    )
+    check_shell(plan, ["server", "ap", "station2"])
 
 
 def _pings(block: step.In) -> bool:

@@ -74,6 +74,11 @@ def test_access_points_send_at_the_rates_of_stations(tmp_path: Path) -> None:
             "standard: 802.11n, rate_control: minstrel",
             "ap sends at a fixed rate that needs 802.11ax, which it does not have",
         ),
+        (
+            "standard: 802.11ax, mcs: 5",
+            "standard: 802.11be",
+            "its fixed rate needs 802.11be, which ap does not have",
+        ),
         ("mcs: 5, width: 40MHz", "standard: 802.11a", "width: 40MHz is not allowed with 802.11a"),
     ],
 )

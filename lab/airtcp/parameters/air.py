@@ -5,12 +5,20 @@ from collections.abc import Iterator
 
 from airtcp.parameters.bss import Bss
 from airtcp.parameters.errors import Errors, Propagation
-from airtcp.parameters.ieee80211 import STANDARDS, Rate, Standard, fastest, mcs_of, widths_mhz
+from airtcp.parameters.ieee80211 import (
+    STANDARDS,
+    Rate,
+    Standard,
+    fastest,
+    is_6ghz,
+    mcs_of,
+    widths_mhz,
+)
 from airtcp.parameters.radio import Radio
 from airtcp.parameters.section import PRESET, Conflict, listed, not_with
 
-# Longest A-MPDU (9.4.2.55.3, 9.4.2.157.2).
-_MOST_BYTES = {"ht": 65535, "vht": 1048575, "he": 1048575}
+# Longest A-MPDU (9.4.2.55.3, 9.4.2.157.2, of 802.11be aPSDUMaxLength).
+_MOST_BYTES = {"ht": 65535, "vht": 1048575, "he": 1048575, "eht": 15523200}
 
 
 class Air(Errors, Propagation, Radio, Bss):
@@ -59,6 +67,9 @@ class Air(Errors, Propagation, Radio, Bss):
             yield not_with("streams", self.streams, self.standard, allowed)
             return
         if self.rate_control != "fixed":
+            if is_6ghz(self.channel):
+                given = f"channel {self.channel}, at 6 GHz"
+                yield not_with("rate_control", self.rate_control, given, "fixed")
             return
         if self.guard_ns not in standard.guards_ns:
             allowed = listed(standard.guards_ns, "ns")

@@ -7,12 +7,12 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import BeforeValidator
 
 from airtcp.parameters import jsonschema
-from airtcp.parameters.ieee80211 import CHANNELS_2GHZ, CHANNELS_5GHZ
+from airtcp.parameters.ieee80211 import CHANNELS_2GHZ, CHANNELS_5GHZ, CHANNELS_6GHZ
 from airtcp.parameters.jsonschema import Shape
 from airtcp.parameters.quantity import OnOff, duration
 from airtcp.parameters.section import OnlyWith, Section, parameter
 
-CHANNELS = CHANNELS_2GHZ + CHANNELS_5GHZ
+CHANNELS = CHANNELS_2GHZ + CHANNELS_5GHZ + CHANNELS_6GHZ
 
 # The noise of airsim's receivers: thermal noise at 290 K with a noise figure of 7 dB.
 _NOISE_DBM_PER_HZ = -174.0 + 7.0
@@ -33,11 +33,15 @@ class Capability(Section):
 
     only_with: ClassVar = OnlyWith("access", "wifi")
 
-    standard: Literal["802.11a", "802.11g", "802.11n", "802.11ac", "802.11ax"] = parameter(
-        "standard", "802.11n", "latest 802.11 amendment that the radios support"
+    standard: Literal["802.11a", "802.11g", "802.11n", "802.11ac", "802.11ax", "802.11be"] = (
+        parameter(
+            "standard",
+            "802.11n",
+            "latest 802.11 amendment that the radios support; 802.11be needs `airtcp setup be`",
+        )
     )
-    width: Literal["20MHz", "40MHz", "80MHz", "160MHz"] = parameter(
-        "width", "20MHz", "channel width"
+    width: Literal["20MHz", "40MHz", "80MHz", "160MHz", "320MHz"] = parameter(
+        "width", "20MHz", "channel width; 320MHz at 6 GHz only"
     )
 
     @property
@@ -56,7 +60,10 @@ class Bss(Capability):
     only_with: ClassVar = OnlyWith("access", "wifi")
 
     channel: Channel = parameter(
-        "channel", 36, "primary channel; from 40 MHz on the secondary is the next above"
+        "channel",
+        36,
+        "primary channel; from 40 MHz on the secondary is the next above. 37 and 101 are at 6 GHz, "
+        "where the network has WPA3",
     )
     wmm: OnOff = parameter("wmm", True, "EDCA with four access categories; off: legacy DCF")
     ul_ofdma: Annotated[Literal["on", "off"], OnlyWith("standard", "802.11ax")] = parameter(

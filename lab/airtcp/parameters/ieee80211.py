@@ -1,26 +1,33 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What the amendments of IEEE 802.11 allow, and the resulting rates.
 
-Source: IEEE 802.11-2020, clauses 17 (a), 18 (g), 19 (n), 21 (ac), and 802.11ax-2021, clause 27.
+Source: IEEE 802.11-2020, clauses 17 (a), 18 (g), 19 (n), 21 (ac), 802.11ax-2021, clause 27, and
+802.11be-2024, clause 36.
 """
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, get_args
 
-Format = Literal["ofdm", "ht", "vht", "he"]
+Format = Literal["ofdm", "ht", "vht", "he", "eht"]
+_FORMATS: tuple[Format, ...] = get_args(Format)  # each standard includes the earlier ones
 
 # 20 MHz channels: at 2.4 GHz those that do not overlap, at 5 GHz those without radar detection and
-# with a secondary channel above them.
+# with a secondary channel above them, at 6 GHz one preferred scanning channel in each of the first
+# two channels of 320 MHz. Their numbers tell the bands apart.
 CHANNELS_2GHZ = (1, 6, 11)
 CHANNELS_5GHZ = (36, 44, 149, 157)
+CHANNELS_6GHZ = (37, 101)
 
 LEGACY_MBPS = (6, 9, 12, 18, 24, 36, 48, 54)
 
-# Centre of the 80 and 160 MHz channels that contain a channel, by width in MHz.
+# Centre of the wide channels that contain a channel, by width in MHz; of those of 40 MHz at 6 GHz
+# only, where the secondary channel may be below the primary one.
 _CENTRES = {
-    80: {36: 42, 44: 42, 149: 155, 157: 155},
-    160: {36: 50, 44: 50},
+    40: {37: 35, 101: 99},
+    80: {36: 42, 44: 42, 149: 155, 157: 155, 37: 39, 101: 103},
+    160: {36: 50, 44: 50, 37: 47, 101: 111},
+    320: {37: 31, 101: 95},
 }
 
 # Width, MCS and streams that are "not valid" in the tables of clause 21.5.
@@ -32,15 +39,16 @@ _BITS = tuple(
     for bits, coding in (
         *((1, (1, 2)), (2, (1, 2)), (2, (3, 4)), (4, (1, 2)), (4, (3, 4))),
         *((6, (2, 3)), (6, (3, 4)), (6, (5, 6)), (8, (3, 4)), (8, (5, 6))),
-        *((10, (3, 4)), (10, (5, 6))),
+        *((10, (3, 4)), (10, (5, 6)), (12, (3, 4)), (12, (5, 6))),
     )
 )
 _SUBCARRIERS = {
     "ht": {20: 52, 40: 108},
     "vht": {20: 52, 40: 108, 80: 234, 160: 468},
     "he": {20: 234, 40: 468, 80: 980, 160: 1960},
+    "eht": {20: 234, 40: 468, 80: 980, 160: 1960, 320: 3920},
 }
-_SYMBOL_NS = {"ht": 3200, "vht": 3200, "he": 12800}
+_SYMBOL_NS = {"ht": 3200, "vht": 3200, "he": 12800, "eht": 12800}
 
 
 @dataclass(frozen=True)
@@ -60,6 +68,10 @@ class Standard:
         """Whether it has neither MCSs nor A-MPDUs."""
         return self.format == "ofdm"
 
+    def has(self, form: Format) -> bool:
+        """Whether it includes a format."""
+        return _FORMATS.index(form) <= _FORMATS.index(self.format)
+
 
 STANDARDS = {
     "802.11a": Standard("ofdm", CHANNELS_5GHZ),
@@ -73,6 +85,12 @@ STANDARDS = {
         CHANNELS_2GHZ + CHANNELS_5GHZ,
         *((20, 40, 80, 160), (800, 1600, 3200), 4, 11),
         ba_window=256,
+    ),
+    "802.11be": Standard(
+        "eht",
+        CHANNELS_2GHZ + CHANNELS_5GHZ + CHANNELS_6GHZ,
+        *((20, 40, 80, 160, 320), (800, 1600, 3200), 4, 13),
+        ba_window=1024,
     ),
 }
 
@@ -90,7 +108,7 @@ class Rate:
 
     @property
     def bps(self) -> float:
-        """Data bits per second during symbols. HE rounds the bits of a symbol down."""
+        """Data bits per second during symbols. HE and EHT round the bits of a symbol down."""
         if self.format == "ofdm":
             return self.legacy_mbps * 1e6
         bits = int(_SUBCARRIERS[self.format][self.width_mhz] * self.streams * _BITS[self.mcs])
@@ -101,22 +119,27 @@ def is_2ghz(channel: int) -> bool:
     return channel in CHANNELS_2GHZ
 
 
+def is_6ghz(channel: int) -> bool:
+    return channel in CHANNELS_6GHZ
+
+
 def frequency_mhz(channel: int) -> int:
-    """Centre of the primary channel (17.3.8.4.3 and 18.3.8.4.1)."""
-    return (2407 if is_2ghz(channel) else 5000) + 5 * channel
+    """Centre of the primary channel (17.3.8.4.3, 18.3.8.4.1 and 27.3.23.2)."""
+    base = 2407 if is_2ghz(channel) else 5950 if is_6ghz(channel) else 5000
+    return base + 5 * channel
 
 
 def centre_channel(channel: int, width_mhz: int) -> int:
-    """Channel number of the centre of 80 or 160 MHz; 0 for narrower channels."""
-    return _CENTRES[width_mhz][channel] if width_mhz in _CENTRES else 0
+    """Channel number of the centre of a wide channel; 0 up to 20 MHz, and 40 MHz at 5 GHz."""
+    return _CENTRES.get(width_mhz, {}).get(channel, 0)
 
 
-def spanned(channel: int, width_mhz: int) -> range:
-    """The 20 MHz channels that a channel consists of."""
+def spanned_mhz(channel: int, width_mhz: int) -> range:
+    """Centres of the 20 MHz channels that a channel consists of."""
     centre = centre_channel(channel, width_mhz)
-    half = (width_mhz - 20) // 10
-    first = centre - half if centre else channel
-    return range(first, first + 2 * half + 1, 4)
+    first = centre - (width_mhz - 20) // 10 if centre else channel
+    first_mhz = frequency_mhz(channel) + 5 * (first - channel)
+    return range(first_mhz, first_mhz + width_mhz, 20)
 
 
 def widths_mhz(standard: Standard, channel: int) -> tuple[int, ...]:
@@ -124,9 +147,7 @@ def widths_mhz(standard: Standard, channel: int) -> tuple[int, ...]:
     if is_2ghz(channel):
         return (20,)
     return tuple(
-        width
-        for width in standard.widths_mhz
-        if width not in _CENTRES or channel in _CENTRES[width]
+        width for width in standard.widths_mhz if width <= 40 or channel in _CENTRES[width]
     )
 
 
@@ -140,10 +161,10 @@ def mcs_of(standard: Standard, width_mhz: int, streams: int) -> tuple[int, ...]:
 
 
 def fastest(standard: Standard, channel: int, width_mhz: int, streams: int) -> Rate:
-    """The highest rate that minstrel_ht may choose; it supports no HE, and VHT only at 5 GHz."""
+    """The highest rate that minstrel_ht may choose: no HE or EHT, and VHT only at 5 GHz."""
     if standard.legacy:
         return Rate("ofdm", legacy_mbps=LEGACY_MBPS[-1])
-    if standard.format == "he":
+    if standard.format in ("he", "eht"):
         standard = STANDARDS["802.11n" if is_2ghz(channel) else "802.11ac"]
     rate = Rate(standard.format, width_mhz, 0, streams, standard.guards_ns[0])
     mcs = max(mcs_of(standard, width_mhz, streams))

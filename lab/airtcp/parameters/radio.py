@@ -25,7 +25,7 @@ class DataRate(Section):
 
     only_with: ClassVar = _WIFI
 
-    mcs: Annotated[int, count(0, 11)] = parameter(
+    mcs: Annotated[int, count(0, 13)] = parameter(
         "mcs", 7, "fixed: MCS index per spatial stream; not for 802.11a and g"
     )
     guard_interval: Literal["400ns", "800ns", "1600ns", "3200ns"] = parameter(
@@ -64,8 +64,8 @@ class Radio(DataRate):
     rate_control: Literal["fixed", "minstrel"] = parameter(
         "rate_control",
         "fixed",
-        "fixed: the rate above; minstrel: minstrel_ht, which has no HE rates, so that 802.11ax "
-        "sends at VHT rates (HT at 2.4 GHz)",
+        "fixed: the rate above; minstrel: minstrel_ht, which has no HE and EHT rates, so that "
+        "802.11ax and be send at VHT rates (HT at 2.4 GHz)",
     )
     rts_threshold_bytes: Annotated[int | None, size(0, 2347, "off")] = parameter(
         "rts_threshold", None, "PPDUs with more bytes are protected by RTS/CTS"
@@ -98,11 +98,15 @@ class Radio(DataRate):
         "queue txq: packets in all TXQs of a radio (`iw phy set txq limit`; mac80211's default is "
         "8192); if there are more, up to 32 of the longest flow are dropped",
     )
-    ampdu_mpdus: Annotated[int | None, count(1, 256, PRESET), RadioKey("ampdu_mpdus")] = parameter(
-        "ampdu_mpdus", None, "maximum MPDUs per A-MPDU (802.11n and ac: 64, ax: 256)"
+    ampdu_mpdus: Annotated[int | None, count(1, 1024, PRESET), RadioKey("ampdu_mpdus")] = parameter(
+        "ampdu_mpdus", None, "maximum MPDUs per A-MPDU (802.11n and ac: 64, ax: 256, be: 1024)"
     )
-    ampdu_bytes: Annotated[int | None, size(2048, 1048575, PRESET), RadioKey("ampdu_octets")] = (
-        parameter("ampdu_bytes", None, "maximum bytes per A-MPDU (802.11n: 65535)")
+    ampdu_bytes: Annotated[int | None, size(2048, 15523200, PRESET), RadioKey("ampdu_octets")] = (
+        parameter(
+            "ampdu_bytes",
+            None,
+            "maximum bytes per A-MPDU (802.11n: 65535, ac and ax: 1048575, be: 15523200)",
+        )
     )
     ampdu_duration_s: Annotated[
         float | None, duration(100e-6, 5484e-6, PRESET), RadioKey("ampdu_duration_us", 1e6)
@@ -145,7 +149,7 @@ class Radio(DataRate):
         "received MPDUs are delivered to the stack one by one, per PPDU, or coalesced by "
         "count or time",
     )
-    coalesce_mpdus: Annotated[int | None, count(1, 256, PRESET), RadioKey("coalesce_mpdus")] = (
+    coalesce_mpdus: Annotated[int | None, count(1, 1024, PRESET), RadioKey("coalesce_mpdus")] = (
         parameter("coalesce_mpdus", None, "rx_delivery coalesced: MPDUs per delivery")
     )
     coalesce_s: Annotated[float | None, duration(0, 0.1, PRESET), RadioKey("coalesce_us", 1e6)] = (

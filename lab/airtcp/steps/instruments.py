@@ -8,8 +8,9 @@ from airtcp.testbed.model import AIR, PORT, Testbed
 # Instruments start this many seconds before the transfer.
 LEAD_S = 1
 
-# Captured bytes of a packet: headers, on the air including radiotap and 802.11.
-CAPTURED_BYTES, _CAPTURED_ON_AIR_BYTES = 128, 160
+# Captured bytes of a packet: headers, on the air including radiotap, which is longer with EHT, and
+# 802.11.
+CAPTURED_BYTES, _CAPTURED_ON_AIR_BYTES, _CAPTURED_WITH_EHT_BYTES = 128, 160, 256
 _CAPTURE_BUFFER_KIB = 16384
 
 CAPTURE_FLUSH_S = 1.1
@@ -27,7 +28,7 @@ def instruments(testbed: Testbed) -> list[Step]:
     parameters, points = testbed.parameters, testbed.captures
     return [
         *_watch(testbed),
-        *(step for point in points for step in capture(parameters, point, points[point])),
+        *(step for point in points for step in capture(testbed, point, points[point])),
         *traces(parameters),
     ]
 
@@ -46,9 +47,12 @@ def _watch(testbed: Testbed) -> list[Step]:
     ]
 
 
-def capture(parameters: Parameters, point: str, device: str) -> list[Step]:
+def capture(testbed: Testbed, point: str, device: str) -> list[Step]:
     """Capture packets of a node's device, or of the air, in POINT.pcap."""
-    on_air = point == AIR
+    parameters, on_air = testbed.parameters, point == AIR
+    octets = CAPTURED_BYTES
+    if on_air:
+        octets = _CAPTURED_WITH_EHT_BYTES if testbed.eht_channels else _CAPTURED_ON_AIR_BYTES
     limit = ""
     if parameters.capture_duration_s is not None:
         limit_s = LEAD_S + parameters.baseline_s + parameters.capture_duration_s
@@ -56,8 +60,7 @@ def capture(parameters: Parameters, point: str, device: str) -> list[Step]:
     # Capture to standard output: tcpdump would change the owner of its own file to root, which only
     # root may do on the host. -Z root: do not drop privileges.
     tcpdump = run(
-        f"{limit}tcpdump -Z root -n -i {device} "
-        f"-s {_CAPTURED_ON_AIR_BYTES if on_air else CAPTURED_BYTES} "
+        f"{limit}tcpdump -Z root -n -i {device} -s {octets} "
         f"-B {_CAPTURE_BUFFER_KIB} --time-stamp-precision=nano -w -",
         node="" if on_air else point,
         stdout=f"{point}.pcap",

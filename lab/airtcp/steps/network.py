@@ -193,6 +193,12 @@ def _joining(testbed: Testbed) -> list[Step]:
         return []
     return [
         Note(),
+        *(
+            step
+            for node in testbed.access_points
+            if node.radio is not None
+            for step in wifi.secrets(node.parameters, node.ssid)
+        ),
         *(In(node.name, _host(testbed, node)) for node in stations),
         Note(_AT_ONCE),
         *(In(node.name, _associating(testbed, node)) for node in stations),
@@ -216,7 +222,8 @@ def _associating(testbed: Testbed, node: Node) -> list[Step]:
 
 def _associated(testbed: Testbed, node: Node) -> list[Step]:
     """Settings of a station that has associated."""
-    steps = [*wifi.power_save(node.parameters), *_filters(testbed, node)]
+    steps = [*wifi.associated(node.parameters), *wifi.power_save(node.parameters)]
+    steps += _filters(testbed, node)
     if "multicast" in node.parameters.ack_filter:
         steps.append(filters.from_group("wlan0", node.addresses[0], node.mac))
     if node.radio is not None:

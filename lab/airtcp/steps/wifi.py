@@ -5,10 +5,16 @@ from collections.abc import Iterable
 
 from airtcp.parameters import Parameters
 from airtcp.parameters.errors import TX_POWER_DBM, Errors
-from airtcp.parameters.ieee80211 import STANDARDS, centre_channel, frequency_mhz, is_2ghz
+from airtcp.parameters.ieee80211 import (
+    STANDARDS,
+    centre_channel,
+    frequency_mhz,
+    is_2ghz,
+    is_6ghz,
+)
 from airtcp.parameters.radio import Radio
 from airtcp.parameters.section import airsim_keys
-from airtcp.steps.step import Associate, AwaitCarrier, Instrument, Step, run
+from airtcp.steps.step import Associate, AwaitCarrier, Instrument, Step, WriteFile, run
 from airtcp.testbed.addresses import radio_mac
 
 
@@ -34,9 +40,25 @@ def beaconing(conf: str) -> list[Step]:
     return [run(f"hostapd -B {conf}"), AwaitCarrier("wlan0", 60, what)]
 
 
+def secrets(parameters: Parameters, ssid: str) -> list[Step]:
+    """Write what the stations of a network need to associate, if that is more than its name."""
+    if not is_6ghz(parameters.channel):
+        return []
+    return [WriteFile(_supplicant_conf(ssid), supplicant_conf(parameters, ssid))]
+
+
 def associating(parameters: Parameters, ssid: str) -> list[Step]:
     """Associate a station."""
+    if is_6ghz(parameters.channel):
+        return [run(f"wpa_supplicant -B -i wlan0 -D nl80211 -c {_supplicant_conf(ssid)}")]
     return [Associate(ssid, frequency_mhz(parameters.channel), 30)]
+
+
+def associated(parameters: Parameters) -> list[Step]:
+    """Wait until a station is associated."""
+    if is_6ghz(parameters.channel):
+        return [AwaitCarrier("wlan0", 30, "the station is associated")]
+    return []
 
 
 def power_save(parameters: Parameters) -> list[Step]:
@@ -54,7 +76,7 @@ def scanning(parameters: Parameters, node: str) -> list[Step]:
 
 
 def hostapd_conf(parameters: Parameters, ssid: str) -> str:
-    """hostapd's configuration: an open network of the standard, on one channel."""
+    """hostapd's configuration: an open network of the standard, on one channel; WPA3 at 6 GHz."""
     standard = STANDARDS[parameters.standard]
     lines = [
         "interface=wlan0",
@@ -64,19 +86,51 @@ def hostapd_conf(parameters: Parameters, ssid: str) -> str:
         f"hw_mode={'g' if is_2ghz(parameters.channel) else 'a'}",
         f"channel={parameters.channel}",
     ]
-    if not standard.legacy:
+    if is_6ghz(parameters.channel):
+        lines += _6ghz(parameters)
+    elif not standard.legacy:
         lines += ["ieee80211n=1", f"ht_capab={_ht_capabilities(parameters)}"]
-    if standard.format in ("vht", "he") and not is_2ghz(parameters.channel):
+    if standard.has("vht") and not (is_2ghz(parameters.channel) or is_6ghz(parameters.channel)):
         lines += [
             "ieee80211ac=1",
             f"vht_capab={_vht_capabilities(parameters)}",
             *_operation("vht", parameters),
         ]
-    if standard.format == "he":
+    if standard.has("he"):
         lines += ["ieee80211ax=1", *_operation("he", parameters)]
+    if standard.has("eht"):
+        lines += ["ieee80211be=1", *_operation("eht", parameters)]
     if parameters.ul_ofdma == "on" and parameters.mu_edca != "off":
         lines += _mu_edca(suspends=parameters.mu_edca == "never")
     return "\n".join([*lines, f"wmm_enabled={int(parameters.wmm)}", ""])
+
+
+# hostapd refuses open networks at 6 GHz, where the standard requires WPA3.
+_PASSWORD = "laboratory"
+_OPERATING_CLASSES = {20: 131, 40: 132, 80: 133, 160: 134, 320: 137}
+
+
+def _6ghz(parameters: Parameters) -> list[str]:
+    """The operating class, which determines the width, what the radios do not have, and WPA3."""
+    return [
+        f"op_class={_OPERATING_CLASSES[parameters.width_mhz]}",
+        f"he_6ghz_max_mpdu={2 if parameters.amsdu == 'on' else 0}",
+        *("wpa=2", "wpa_key_mgmt=SAE", "rsn_pairwise=CCMP", "ieee80211w=2", "sae_pwe=1"),
+        f"sae_password={_PASSWORD}",
+    ]
+
+
+def supplicant_conf(parameters: Parameters, ssid: str) -> str:
+    """wpa_supplicant's configuration: such a network."""
+    return (
+        f'sae_pwe=1\nnetwork={{\n\tssid="{ssid}"\n\tkey_mgmt=SAE\n\tpairwise=CCMP\n'
+        f'\tieee80211w=2\n\tsae_password="{_PASSWORD}"\n'
+        f"\tscan_freq={frequency_mhz(parameters.channel)}\n}}\n"
+    )
+
+
+def _supplicant_conf(ssid: str) -> str:
+    return f"/tmp/wpa_supplicant-{ssid}.conf"
 
 
 # AIFSN and the exponents of CWmin and CWmax after UL OFDMA.
@@ -121,9 +175,11 @@ def _short_guard(parameters: Parameters) -> bool:
 
 
 def _operation(prefix: str, parameters: Parameters) -> list[str]:
-    """The channel's width as in VHT Operation; HE has the same encoding."""
-    width = {20: 0, 40: 0, 80: 1, 160: 2}[parameters.width_mhz]
-    centre = centre_channel(parameters.channel, parameters.width_mhz)
+    """The channel's width as in VHT Operation; HE and EHT have the same encoding."""
+    # Before EHT, a channel of 320 MHz is one of 160 MHz.
+    width_mhz = parameters.width_mhz if prefix == "eht" else min(parameters.width_mhz, 160)
+    width = {20: 0, 40: 0, 80: 1, 160: 2, 320: 9}[width_mhz]
+    centre = centre_channel(parameters.channel, width_mhz)
     return [f"{prefix}_oper_chwidth={width}", f"{prefix}_oper_centr_freq_seg0_idx={centre}"]
 
 
@@ -183,7 +239,7 @@ def link_rate(
 def _radio_width_mhz(parameters: Parameters) -> int:
     """The channel's width, or 80 MHz: at 5 GHz mac80211 treats a narrower radio as 802.11n."""
     standard = STANDARDS[parameters.standard]
-    least = 80 if standard.format in ("vht", "he") and not is_2ghz(parameters.channel) else 20
+    least = 80 if standard.has("vht") and not is_2ghz(parameters.channel) else 20
     return max(least, parameters.width_mhz)
 
 

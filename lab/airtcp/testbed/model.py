@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Literal
 
 from airtcp.parameters import Parameters
-from airtcp.parameters.ieee80211 import spanned
+from airtcp.parameters.ieee80211 import STANDARDS, spanned_mhz
 from airtcp.testbed.cables import Shaper
 from airtcp.testbed.processors import Cost
 
@@ -235,6 +235,15 @@ class Testbed:
         return self.of_kind("access_point")
 
     @property
+    def eht_channels(self) -> list[int]:
+        """The channels of the access points of 802.11be."""
+        return [
+            node.parameters.channel
+            for node in self.access_points
+            if node.radio is not None and STANDARDS[node.parameters.standard].has("eht")
+        ]
+
+    @property
     def stations(self) -> list[Node]:
         return self.of_kind("station")
 
@@ -322,7 +331,7 @@ class Testbed:
         groups: list[set[int]] = []
         for node in self.access_points:
             if node.radio is not None:
-                channels = set(spanned(node.parameters.channel, node.parameters.width_mhz))
+                channels = set(spanned_mhz(node.parameters.channel, node.parameters.width_mhz))
                 channels = channels.union(*(group for group in groups if group & channels))
                 groups = [*(group for group in groups if not group & channels), channels]
         return len(groups)
