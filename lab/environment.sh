@@ -17,9 +17,10 @@ choose_set() {
 	run) sets='run' ;;
 	build) sets='run|build' ;;
 	test) sets='run|build|test' ;;
-	verify) sets='run|build|test|verify' ;;
+	be) sets='run|build|be' ;;
+	verify) sets='run|build|test|be|verify' ;;
 	bench) sets='run|build|test|bench' ;;
-	*) refuse "setup $1: allowed are run, build, test, verify and bench" ;;
+	*) refuse "setup $1: allowed are run, build, be, test, verify and bench" ;;
 	esac
 }
 

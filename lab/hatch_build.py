@@ -12,7 +12,7 @@ _SHARED = (
     *("dkms", "experiments", "kernel", "samples", "LICENSE"),
     *(f"lab/{name}" for name in ("ackhold", "bpf", "guest", "own_policy", "ports")),
     *(f"lab/{name}" for name in ("requirements.txt", "packages.txt")),
-    *(f"lab/{name}" for name in ("environment.sh", "setup.sh")),
+    *(f"lab/{name}" for name in ("environment.sh", "hostapd.sh", "setup.sh")),
 )
 # The kernel image is linked statically, so any C library will do; installers want a version.
 _TAG = "py3-none-manylinux_2_17_x86_64"

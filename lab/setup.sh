@@ -7,10 +7,12 @@ set -eu
 here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=lab/environment.sh
 . "$here/environment.sh"
+# shellcheck source=lab/hostapd.sh
+. "$here/hostapd.sh"
 
 usage() {
 	cat <<END
-usage: airtcp setup [--yes] [--packages] [SET]
+usage: airtcp setup [--yes] [--packages] [--hostap-source PATH] [SET]
 
 Lists what is missing, asks, and installs it. SET:
   run     what runs need with a kernel that has been built
@@ -18,9 +20,12 @@ Lists what is missing, asks, and installs it. SET:
   test    also what make test and make lint need
   verify  also what make verify needs
   bench   also what make bench needs, without that of verify
+  be      what build installs, and hostapd with 802.11be, built in the cache directory
 
   --yes       install without asking
   --packages  only packages, no Python environment
+  --hostap-source PATH
+              be: build from this tree or tarball of hostap 2.11 or newer, not from Debian's
 END
 }
 
@@ -177,16 +182,22 @@ confirmed() {
 	esac
 }
 
-yes=no packages_only=no chosen=
+yes=no packages_only=no chosen='' hostapd_source='' next=''
 for argument; do
+	if [ "$next" = source ]; then
+		hostapd_source=$argument next=''
+		continue
+	fi
 	case $argument in
+	--hostap-source) next=source ;;
+	--hostap-source=*) hostapd_source=${argument#*=} ;;
 	--yes | -y) yes=yes ;;
 	--packages) packages_only=yes ;;
 	-h | --help)
 		usage
 		exit 0
 		;;
-	-*) refuse "setup $argument: unknown option; allowed are --yes and --packages" ;;
+	-*) refuse "setup $argument: unknown option; allowed are --yes, --packages and --hostap-source" ;;
 	*)
 		[ -z "$chosen" ] || refuse "setup $chosen $argument: give one set"
 		chosen=$argument
@@ -196,8 +207,13 @@ done
 exec >&2
 chosen=${chosen:-build}
 choose_set "$chosen"
+[ -z "$next" ] || refuse "setup --hostap-source: give a tree or tarball of hostap"
+if [ -n "$hostapd_source" ]; then
+	[ "$chosen" = be ] || refuse "setup --hostap-source: only with the set be"
+	[ -e "$hostapd_source" ] || refuse "setup --hostap-source $hostapd_source: does not exist"
+fi
 # Without Python there is no path of the environment yet: it depends on Python's version.
-find_cache
+find_hostapd
 venv=$cache/venv
 [ "$packages_only" = yes ] || ! command -v python3 >/dev/null || find_environment ||
 	{
@@ -206,12 +222,13 @@ venv=$cache/venv
 	}
 missing=
 ! command -v apt-get >/dev/null || missing=$(missing_packages)
-if [ -z "$missing" ] && ! needs_environment; then
+if [ -z "$missing" ] && ! needs_environment && ! needs_hostapd; then
 	say "nothing to install for $chosen"
 	exit 0
 fi
 list_packages
 list_libraries
+list_hostapd
 confirmed
 if [ -n "$missing" ]; then
 	# Continue: --kernel-source can replace the package, and programs may come from elsewhere.
@@ -222,4 +239,7 @@ if [ "$packages_only" = no ]; then
 		say "cannot create the Python environment in $cache (see above)"
 		exit 1
 	fi
+fi
+if needs_hostapd; then
+	install_hostapd || exit 1
 fi

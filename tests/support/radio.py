@@ -9,12 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import newer_hostapd
+
 from airtcp.backends import uml
 from airtcp.backends.guesttools import GuestTools
 from airtcp.backends.shell import HELPERS
 from airtcp.kernel.image import Kernel
 from airtcp.parameters import Parameters
-from airtcp.parameters.ieee80211 import frequency_mhz
+from airtcp.parameters.ieee80211 import STANDARDS, frequency_mhz, is_6ghz
 from airtcp.steps import wifi
 from airtcp.testbed.addresses import radio_mac
 
@@ -138,15 +140,31 @@ cat >/tmp/hostapd-{cell.ap}.conf <<'END'
 {cell.hostapd}
 END
 must node {cell.ap} ip address add {address(number, index[cell.ap])}/16 dev wlan0
-must node {cell.ap} hostapd -B /tmp/hostapd-{cell.ap}.conf
+must node {cell.ap} {_hostapd(cell.parameters)} -B /tmp/hostapd-{cell.ap}.conf
 beaconing() {{ node {cell.ap} iw dev wlan0 info | grep -q channel; }}
 wait_until 60 "hostapd has started the network of {cell.ap}" beaconing
 {neighbours}"""
 
 
+def _hostapd(parameters: Parameters) -> str | Path:
+    """The host's, or for 802.11be a newer one."""
+    return newer_hostapd.path() if STANDARDS[parameters.standard].has("eht") else "hostapd"
+
+
+def _connecting(number: int, cell: Cell, name: str) -> tuple[str, str]:
+    """What associates a station, once and again: WPA3 at 6 GHz needs a program that goes on."""
+    if not is_6ghz(cell.parameters.channel):
+        mhz = frequency_mhz(cell.parameters.channel)
+        return "", f"node {name} iw dev wlan0 connect -w cell{number} {mhz} >/dev/null"
+    conf = f"/tmp/wpa_supplicant-{name}.conf"
+    text = wifi.supplicant_conf(cell.parameters, f"cell{number}")
+    start = f"must node {name} {newer_hostapd.supplicant()} -B -i wlan0 -D nl80211 -c {conf}"
+    return f"cat >{conf} <<'END'\n{text}END\n\t{start}\n", "sleep 0.5"
+
+
 def _station(number: int, cell: Cell, name: str, index: Mapping[str, int]) -> str:
-    mhz = frequency_mhz(cell.parameters.channel)
     ap = index[cell.ap]
+    start, again = _connecting(number, cell, name)
     return f"""\
 {{
 	must node {name} ip link set wlan0 up
@@ -155,11 +173,11 @@ def _station(number: int, cell: Cell, name: str, index: Mapping[str, int]) -> st
 		dev wlan0 nud permanent
 	# Stagger the stations, and retry, because probe requests that collide are lost.
 	sleep {index[name] * 0.003:.3f}
-	tries=20
+	{start}tries=20
 	until node {name} iw dev wlan0 link | grep -q Connected; do
 		tries=$((tries - 1))
 		[ $tries -gt 0 ] || fail "{name} could not associate"
-		node {name} iw dev wlan0 connect -w cell{number} {mhz} >/dev/null
+		{again}
 		sleep 0.1
 	done
 	node {name} iw dev wlan0 set power_save off

@@ -4,12 +4,15 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+import newer_hostapd
 import pytest
 from guests import Measure
 
 from airtcp.steps import step
 from airtcp.steps.plan import plan
 from airtcp.sweep import request
+
+SIX_GHZ = ("standard=802.11be", "channel=37", "guard_interval=800ns", "preset=generic")
 
 # Changes to thesis-lan (40 MHz, MCS 5, two streams); width and centre; receive rate.
 LINKS = [
@@ -59,6 +62,26 @@ LINKS = [
         "1020.8 MBit/s 80MHz HE-MCS 11 HE-NSS 2 HE-GI 2",
     ),
     (
+        ("standard=802.11be", "channel=6", "width=20MHz", "guard_interval=800ns", "mcs=13"),
+        "width: 20 MHz, center1: 2437 MHz",
+        "344.1 MBit/s EHT-MCS 13 EHT-NSS 2 EHT-GI 0",
+    ),
+    (
+        ("standard=802.11be", "width=160MHz", "guard_interval=1600ns", "streams=4", "mcs=12"),
+        "width: 160 MHz, center1: 5250 MHz",
+        "4899.0 MBit/s 160MHz EHT-MCS 12 EHT-NSS 4 EHT-GI 1",
+    ),
+    (
+        (*SIX_GHZ, "width=40MHz", "mcs=0", "streams=1"),
+        "width: 40 MHz, center1: 6125 MHz",
+        "17.2 MBit/s 40MHz EHT-MCS 0 EHT-NSS 1 EHT-GI 0",
+    ),
+    (
+        (*SIX_GHZ, "width=320MHz", "mcs=13"),
+        "width: 320 MHz, center1: 6105 MHz",
+        "5764.6 MBit/s 320MHz EHT-MCS 13 EHT-NSS 2 EHT-GI 0",
+    ),
+    (
         ("standard=802.11ax", "width=160MHz", "guard_interval=1600ns", "streams=4"),
         "width: 160 MHz, center1: 5250 MHz",
         "2177.5 MBit/s 160MHz HE-MCS 5 HE-NSS 4 HE-GI 1",
@@ -81,6 +104,8 @@ def test_link_has_the_requested_channel_and_rate(
     channel: str,
     rate: str,
 ) -> None:
+    if "standard=802.11be" in settings:
+        newer_hostapd.supplicant() if "channel=37" in settings else newer_hostapd.path()
     queries = [
         step.run(f"iw dev wlan0 {what}", node="station", stdout=f"iw-{what}.txt")
         for what in ("info", "link")

@@ -236,7 +236,7 @@ def test_other_distributions_get_the_names_of_their_packages(
 def test_an_unknown_set_is_refused(programs: Path, tmp_path: Path, script: Path) -> None:
     done = called(script, programs, "tests", HOME=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
-    expected = "setup tests: allowed are run, build, test, verify and bench"
+    expected = "setup tests: allowed are run, build, be, test, verify and bench"
     assert done.stderr == f"airtcp: {expected}\n"
 
 
@@ -248,7 +248,9 @@ def test_a_second_set_is_refused(programs: Path, tmp_path: Path) -> None:
 def test_an_unknown_option_is_refused(programs: Path, tmp_path: Path) -> None:
     done = setup(programs, "--no", HOME=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == ("airtcp: setup --no: unknown option; allowed are --yes and --packages\n")
+    assert done.stderr == (
+        "airtcp: setup --no: unknown option; allowed are --yes, --packages and --hostap-source\n"
+    )
 
 
 def test_commands_call_no_package_manager(tmp_path: Path) -> None:
@@ -348,7 +350,7 @@ def test_missing_packages_of_tests_are_named(programs: Path, tmp_path: Path) -> 
 def test_every_package_has_a_set_and_a_purpose() -> None:
     lines = (ROOT / "lab" / "packages.txt").read_text().splitlines()
     packages = [line.split(None, 4) for line in lines if not line.startswith("#")]
-    known = ["run", "build", "test", "verify", "bench"]
+    known = ["run", "build", "test", "be", "verify", "bench"]
     assert all(len(fields) == 5 and fields[1] in known for fields in packages)
     sets = {fields[0]: fields[1] for fields in packages}
     assert len(sets) == len(packages)

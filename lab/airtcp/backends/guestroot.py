@@ -9,6 +9,7 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,7 +62,7 @@ def sources(stamp: Path) -> Sources:
 
 
 def _find(stamp: Path, found: dict[str, Path]) -> Sources:
-    files = found | _libraries(found)
+    files = found | libraries(found)
     digest = hashlib.sha256(json.dumps(_FILES).encode())
     for name, path in sorted(files.items()):
         digest.update(f"{name}\0{atomicfile.sha256(path)}\0".encode())
@@ -72,13 +73,18 @@ def _find(stamp: Path, found: dict[str, Path]) -> Sources:
 
 def create(found: Sources, root: Path) -> None:
     """Copy the files to a new directory."""
-    for name, path in found.files.items():
-        _make_parent(root / name)
-        shutil.copyfile(path, root / name)
-        (root / name).chmod(0o755)
+    add(found.files, root)
     for name, text in _FILES.items():
         _make_parent(root / name)
         (root / name).write_text(text)
+
+
+def add(files: Mapping[str, Path], root: Path) -> None:
+    """Copy further files to the directory; they replace those that it has."""
+    for name, path in files.items():
+        _make_parent(root / name)
+        shutil.copyfile(path, root / name)
+        (root / name).chmod(0o755)
 
 
 def _make_parent(path: Path) -> None:
@@ -91,7 +97,7 @@ def _programs() -> dict[str, Path]:
     return {f"bin/{name}": Path(str(programs.find(name))) for name in needed}
 
 
-def _libraries(found: dict[str, Path]) -> dict[str, Path]:
+def libraries(found: Mapping[str, Path]) -> dict[str, Path]:
     """The dynamic loader and the shared libraries, which keep their paths."""
     linked = subprocess.run(["ldd", *found.values()], capture_output=True, text=True).stdout
     paths = set(re.findall(r"(/\S+) \(0x", linked))

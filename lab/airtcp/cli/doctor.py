@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from airtcp import programs
-from airtcp.backends import guesttools
+from airtcp.backends import guesttools, hostapd
 from airtcp.backends.uml import can_fix_addresses, memory_dir
 from airtcp.cache import cache_dir
 from airtcp.cli.options import Verbs, add_json
@@ -56,6 +56,7 @@ def checks() -> Iterator[Check]:
     for needed, command in optional:
         for program, package in needed.items():
             yield _program(program, package, f" (for {command})", optional=True)
+    yield _newer_hostapd()
     yield _kernel_source(has_kernel)
     yield _cache()
     yield _guest_memory()
@@ -112,6 +113,17 @@ def main(*, as_json: bool) -> int:
 def _for_building() -> Mapping[str, str]:
     """Programs for building the kernel and the root file system of the guest."""
     return programs.BUILD if guesttools.has_prebuilt() else {**programs.BUILD, **programs.GUEST}
+
+
+def _newer_hostapd() -> Check:
+    """That of the system, or else that of `setup be`."""
+    system, built = programs.find("hostapd"), hostapd.installed()
+    paths = [Path(system)] if system else []
+    paths += [built / "hostapd"] if built else []
+    found = next(filter(hostapd.knows_eht, paths), None)
+    remedy = f"{PROGRAM} setup be (for 802.11be)"
+    shown = str(found or "without 802.11be" if paths else "missing")
+    return Check("hostapd with EHT", found is not None, shown, remedy, optional=True)
 
 
 def _kernel_source(optional: bool) -> Check:

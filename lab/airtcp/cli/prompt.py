@@ -4,7 +4,7 @@
 import argparse
 import sys
 
-from airtcp.backends import prompt
+from airtcp.backends import hostapd, prompt
 from airtcp.backends.guesttools import GuestTools, build_tools
 from airtcp.cli import doctor
 from airtcp.cli.common import experiment_of, own_policy_of, settings_of
@@ -21,6 +21,7 @@ from airtcp.cli.options import (
 from airtcp.experiment.experiment import Case
 from airtcp.kernel.image import Kernel
 from airtcp.kernel.own_policy import OwnPolicy
+from airtcp.testbed.build import testbed_of
 
 
 def add(verbs: Verbs) -> None:
@@ -68,7 +69,8 @@ def _machine(
     options: argparse.Namespace, policy: OwnPolicy | None, case: Case
 ) -> tuple[Kernel, GuestTools]:
     doctor.require_programs()
-    return build_one(options, policy, case), build_tools(say)
+    tools = hostapd.tools_for(build_tools(say), testbed_of(case))
+    return build_one(options, policy, case), tools
 
 
 def _shell(options: argparse.Namespace) -> int:

@@ -104,7 +104,7 @@ def _options(
     cases: Sequence[Case],
 ) -> Options:
     if not options.hosts:
-        return sweep_options_of(options, lambda: build_all(kernels, policy, cases))
+        return sweep_options_of(options, lambda: build_all(kernels, policy, cases), cases)
     for name in ("jobs", "cluster", "policy", "kernel_source", "plain"):
         if getattr(options, name):
             raise InputError(f"--hosts: not allowed with --{name.replace('_', '-')}")

@@ -10,7 +10,7 @@ import os
 from airtcp.cli.options import Verbs
 from airtcp.paths import REPOSITORY
 
-SETS = ("run", "build", "test", "verify", "bench")
+SETS = ("run", "build", "be", "test", "verify", "bench")
 
 
 def add(verbs: Verbs) -> None:
@@ -24,13 +24,20 @@ def add(verbs: Verbs) -> None:
         choices=SETS,
         default="build",
         help="what to install for: runs with an existing kernel, also building it (default), "
-        "tests, make verify, make bench",
+        "tests, make verify, make bench; be: build, and hostapd with 802.11be",
     )
     setup.add_argument("--yes", "-y", action="store_true", help="install without asking")
+    setup.add_argument(
+        "--hostap-source",
+        metavar="PATH",
+        help="be: build hostapd from this tree or tarball of hostap 2.11 or newer, instead of "
+        "Debian's source package",
+    )
     setup.set_defaults(do=_setup)
 
 
 def _setup(options: argparse.Namespace) -> int:
     script = str(REPOSITORY / "lab" / "setup.sh")
-    confirmed = ["--yes"] if options.yes else []
-    os.execv(script, [script, "--packages", *confirmed, options.set])
+    given = ["--yes"] if options.yes else []
+    given += ["--hostap-source", options.hostap_source] if options.hostap_source else []
+    os.execv(script, [script, "--packages", *given, options.set])

@@ -4,9 +4,10 @@
 import argparse
 import errno
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from airtcp.backends import hostapd
 from airtcp.backends.guesttools import build_tools
 from airtcp.cli import doctor
 from airtcp.cli.certificates import add_certificates, certificates_of
@@ -14,10 +15,12 @@ from airtcp.cli.common import require_cluster_libraries
 from airtcp.cli.messages import say
 from airtcp.cli.options import add_jobs, add_verify, path
 from airtcp.errors import NO_SPACE, InputError
+from airtcp.experiment.experiment import Case
 from airtcp.kernel.image import Kernel
 from airtcp.sweep import certificates
 from airtcp.sweep.certificates import Certificates
 from airtcp.sweep.session import SweepOptions
+from airtcp.testbed.build import testbed_of
 
 
 def add_where(parser: argparse.ArgumentParser) -> None:
@@ -67,18 +70,26 @@ def _check_cluster(where: str, known: Certificates | None) -> None:
 
 
 def sweep_options_of(
-    options: argparse.Namespace, build: Callable[[], Mapping[str, Kernel]]
+    options: argparse.Namespace,
+    build: Callable[[], Mapping[str, Kernel]],
+    cases: Sequence[Case] = (),
 ) -> SweepOptions:
-    """The options of a sweep. build: builds its kernels, after all else has been checked."""
+    """The options of a sweep. build: builds its kernels, after all else has been checked.
+
+    cases: those that are known already, to check that their programs are there.
+    """
     cluster_certificates = certificates_of(options)
     if options.cluster:
         require_cluster_libraries()
         _check_cluster(options.cluster, cluster_certificates)
     doctor.require_programs()
+    tools = build_tools(say)
+    for case in cases:
+        hostapd.tools_for(tools, testbed_of(case))
     kernels = build()
     return SweepOptions(
         kernel=next(iter(kernels.values())),
-        tools=build_tools(say),
+        tools=tools,
         seeds=options.seeds,
         jobs=options.jobs,
         cluster=options.cluster,

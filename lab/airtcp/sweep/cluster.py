@@ -9,7 +9,7 @@ import pickle
 import queue
 import uuid
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -70,7 +70,7 @@ def events(
     """
     if not todo:
         return
-    kernel, tools = todo[0].kernel, todo[0].tools
+    kernel, tools = todo[0].kernel, {job.tools for job in todo}
     name = f"airtcp-{uuid.uuid4().hex}"
     with _connected(cluster, say) as client, _with_artifacts(client, kernel, tools, name):
         runs = _Runs(client, name, todo, Workers(client, say))
@@ -280,7 +280,9 @@ def _certificates(known: Certificates | None) -> Iterator[Certificates]:
 
 
 @contextmanager
-def _with_artifacts(client: Client, kernel: Kernel, tools: GuestTools, name: str) -> Iterator[None]:
+def _with_artifacts(
+    client: Client, kernel: Kernel, tools: Collection[GuestTools], name: str
+) -> Iterator[None]:
     """Install the kernel and the programs on every worker, including those that connect later."""
     client.register_plugin(ArtifactPlugin(kernel, tools), name)
     try:

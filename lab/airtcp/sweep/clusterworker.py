@@ -10,7 +10,7 @@ import platform
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,10 +82,10 @@ def _resource(part: tuple[str, str]) -> str:
 class ArtifactPlugin(WorkerPlugin):
     """Installs the kernel and the guest programs in the cache of every worker."""
 
-    def __init__(self, kernel: Kernel, tools: GuestTools) -> None:
+    def __init__(self, kernel: Kernel, tools: Collection[GuestTools]) -> None:
         self._packed = {
             f"kernel/{kernel.hash}": atomicfile.pack(kernel.path.parent),
-            f"tools/{tools.directory.name}": atomicfile.pack(tools.directory),
+            **{f"tools/{one.directory.name}": atomicfile.pack(one.directory) for one in tools},
         }
         self.failed = ""
 

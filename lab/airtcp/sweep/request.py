@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from airtcp.backends import shell
+from airtcp.backends import hostapd, shell
 from airtcp.backends.guesttools import GuestTools
 from airtcp.experiment.experiment import Case
 from airtcp.kernel.image import Kernel
@@ -106,19 +106,21 @@ def requests(
 ) -> list[RunRequest]:
     """All cases with the first seed, then with the next: early results for every case.
 
-    kernels: by the values of the factor `kernel`; kernel: for cases without it.
+    kernels: by the values of the factor `kernel`; kernel: for cases without it. Raises AirtcpError
+    if a case needs a newer hostapd than there is.
     """
     planned = []
     for case in cases:
         testbed = testbed_of(case)
         steps = plan(testbed)
         chosen = (kernels or {}).get(str(case.factors.get(KERNEL_FACTOR)), kernel)
-        common = _hash_of_case(chosen, tools, case, steps)
-        planned.append((chosen, case, testbed, steps, common))
+        programs = hostapd.tools_for(tools, testbed)
+        common = _hash_of_case(chosen, programs, case, steps)
+        planned.append((chosen, programs, case, testbed, steps, common))
     return [
         RunRequest(
             kernel=chosen,
-            tools=tools,
+            tools=programs,
             case=case,
             seed=seed,
             testbed=testbed,
@@ -127,7 +129,7 @@ def requests(
             command=command,
         )
         for seed in seeds
-        for chosen, case, testbed, steps, common in planned
+        for chosen, programs, case, testbed, steps, common in planned
     ]
 
 

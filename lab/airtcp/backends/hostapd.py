@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""hostapd for access points of 802.11be, and wpa_supplicant for their stations at 6 GHz.
+
+They are those of the guest, or of `setup be`. Runs without 802.11be keep those of the guest, so
+`setup be` does not change them.
+"""
+
+import functools
+import hashlib
+import shutil
+from pathlib import Path
+
+from airtcp import atomicfile
+from airtcp.backends import guestroot
+from airtcp.backends.guesttools import GuestTools
+from airtcp.cache import cache_dir, locked, scratch_in
+from airtcp.errors import AirtcpError
+from airtcp.parameters.ieee80211 import is_6ghz
+from airtcp.paths import PROGRAM
+from airtcp.testbed.model import Testbed
+
+# A key of its configuration that it knows only if it was built with 802.11be.
+_KEY = b"eht_oper_chwidth"
+_REMEDY = f"`{PROGRAM} setup be` builds it"
+
+
+def installed() -> Path | None:
+    """The directory of `setup be` (lab/hostapd.sh), if it exists."""
+    directory = cache_dir() / "tools" / "hostapd"
+    return directory if (directory / "hostapd").is_file() else None
+
+
+def knows_eht(program: Path) -> bool:
+    """Whether a hostapd was built with 802.11be: 2.11 or newer, with CONFIG_IEEE80211BE."""
+    return program.is_file() and _KEY in program.read_bytes()
+
+
+def tools_for(tools: GuestTools, testbed: Testbed) -> GuestTools:
+    """The guest's programs for this testbed. Raises AirtcpError if one is missing."""
+    if not testbed.eht_channels:
+        return tools
+    return with_newer(tools, next(filter(is_6ghz, testbed.eht_channels), None))
+
+
+@functools.cache
+def with_newer(tools: GuestTools, channel_6ghz: int | None = None) -> GuestTools:
+    """The guest's programs with a hostapd that knows 802.11be, in the cache.
+
+    channel_6ghz: a channel at 6 GHz, which also needs wpa_supplicant. Remembered, because it reads
+    all files. Raises AirtcpError if a program is missing.
+    """
+    programs = tools.root / "bin"
+    has_hostapd = knows_eht(programs / "hostapd")
+    if has_hostapd and (channel_6ghz is None or (programs / "wpa_supplicant").exists()):
+        return tools
+    newer = installed()
+    if newer is None and not has_hostapd:
+        raise AirtcpError(
+            "standard 802.11be: access points need hostapd 2.11 or newer with CONFIG_IEEE80211BE, "
+            f"which the installed one is not: {_REMEDY}"
+        )
+    if newer is None:
+        raise AirtcpError(f"channel {channel_6ghz}: stations need wpa_supplicant: {_REMEDY}")
+    found = {f"bin/{path.name}": path for path in sorted(newer.iterdir())}
+    found |= guestroot.libraries(found)
+    facts = "\0".join(f"{name}\0{atomicfile.sha256(path)}" for name, path in sorted(found.items()))
+    digest = hashlib.sha256(f"{tools.directory.name}\0{facts}".encode()).hexdigest()
+    home = cache_dir() / "tools"
+    directory = home / digest[:16]
+    with locked(home / "lock", lambda _: None):
+        if atomicfile.damage(directory):
+            _make(tools, found, directory)
+    return GuestTools(directory)
+
+
+def _make(tools: GuestTools, found: dict[str, Path], directory: Path) -> None:
+    with scratch_in(directory.parent) as scratch:
+        new = GuestTools(scratch / "new")
+        shutil.copytree(tools.directory, new.directory)
+        (new.directory / atomicfile.CONTENTS).unlink(missing_ok=True)
+        guestroot.add(found, new.root)
+        atomicfile.install(new.directory, directory)
