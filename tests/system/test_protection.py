@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from edca_simulation import simulate
 from radio import MPDU_OCTETS, OCTETS, Cell, Sample, difference, flow, run
+from test_radiotap import WARNING, tshark
 from wifi_timing import (
     ACK,
     AIFSN,
@@ -157,6 +158,7 @@ def test_a_cts_to_self_reserves_the_medium_until_the_response_has_ended(
         assert response.kind in ("ack", "blockack")
         # Duration is in us, rounded up.
         assert 0 <= cts.reserved_until_ns - response.end_ns < 1000
+    assert tshark(path, WARNING, "_ws.expert.message") == {}
 
 
 @pytest.mark.parametrize("protection", ["rts-cts", "cts-to-self"])
