@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from threading import Lock
 
 import numpy
 from ns3scenario import (
@@ -55,6 +56,9 @@ TOLERANCE = 0.03
 PAGE = REPOSITORY / "docs" / "reference" / "bench-peer.md"
 RESULTS = REPOSITORY / "results" / "bench-peer"
 STATS = "/sys/kernel/debug/airsim/stats"
+
+# Scenarios that differ on one side only share the outcome of the other side.
+_LOCKS: dict[Path, Lock] = {}
 
 
 @dataclass(frozen=True)
@@ -220,11 +224,12 @@ def output(command: Sequence[str]) -> str:
 def kept(what: object, measure: Callable[[], Outcome]) -> Outcome:
     """The outcome of a measurement that `what` determines: the kept one, or a new one."""
     path = RESULTS / f"{hashlib.sha256(repr(what).encode()).hexdigest()[:16]}.json"
-    if path.exists():
-        return Outcome(**json.loads(path.read_text()))
-    outcome = measure()
-    atomicfile.write_json(path, asdict(outcome))
-    return outcome
+    with _LOCKS.setdefault(path, Lock()):
+        if path.exists():
+            return Outcome(**json.loads(path.read_text()))
+        outcome = measure()
+        atomicfile.write_json(path, asdict(outcome))
+        return outcome
 
 
 @dataclass(frozen=True)
