@@ -30,10 +30,10 @@ from ns3scenario import (
     values,
     version,
 )
+from peer_radios import RADIOS
 from peer_scenarios import (
     MANY_SECONDS,
     NOTES,
-    RADIOS,
     SECONDS,
     SLOW_WARMUP_S,
     WARMUP_S,

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import ns3scenario
 import peer
+import peer_radios
 import peer_scenarios
 import pytest
 from peer_scenarios import Scenario
@@ -55,7 +56,7 @@ def test_both_have_the_same_rate() -> None:
         "ac": "VhtMcs9",
         "ax": "HeMcs11",
     }
-    for name, radio in peer_scenarios.RADIOS.items():
+    for name, radio in peer_radios.RADIOS.items():
         assert radio.mode == modes[name]
         ours = Parameters().replace(radio.parameters()).radio_rate
         assert ours.bps / 1e6 == pytest.approx(rate_mbps(radio.rate))
