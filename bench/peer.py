@@ -16,7 +16,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from threading import Lock
 
@@ -32,6 +32,7 @@ from ns3scenario import (
 )
 from peer_radios import RADIOS
 from peer_scenarios import (
+    CAPTURE_SECONDS,
     LONG_SECONDS,
     NOTES,
     SECONDS,
@@ -63,10 +64,22 @@ _LOCKS: dict[Path, Lock] = {}
 
 @dataclass(frozen=True)
 class Outcome:
-    """Goodput of all stations, and mean number of MPDUs in a PPDU with data (ns-3: or ACKs)."""
+    """Goodput of all stations, and mean number of MPDUs in a PPDU with data (ns-3: or ACKs).
+
+    first_mbps: goodput of the first station, if it is compared on its own.
+    """
 
     goodput_mbps: float
     mpdus: float
+    first_mbps: float | None = None
+
+    def of(self, counted: str) -> "Outcome":
+        """The same with the goodput of the stations that count."""
+        if self.first_mbps is None:
+            return self
+        rest_mbps = self.goodput_mbps - self.first_mbps
+        mbps = {"all": self.goodput_mbps, "near": self.first_mbps, "far": rest_mbps}
+        return replace(self, goodput_mbps=mbps[counted])
 
 
 @dataclass(frozen=True)
@@ -109,7 +122,8 @@ def ns3_outcome(output: str) -> Outcome:
     found = values(output)
     if not found["ppdus"]:
         raise AirtcpError("ns-3 sent no data")
-    return Outcome(found["goodput_mbps"], found["mpdus"] / found["ppdus"])
+    mpdus = found["mpdus"] / found["ppdus"]
+    return Outcome(found["goodput_mbps"], mpdus, found["goodput_first_mbps"])
 
 
 def mean_mpdus(directory: Path) -> float:
@@ -159,8 +173,9 @@ def udp_script(scenario: Scenario, cell: Cell) -> str:
             f"must node {name} iw phy phy{number} set rts 0\n"
             for number, name in enumerate(nodes_of([cell]))
         ]
+    errors = "errors snr capture on " if scenario.capture else ""
     lines += [
-        f"must airsim radio set {number} x_mm {x} y_mm {y}\n"
+        f"must airsim radio set {number} {errors}x_mm {x} y_mm {y}\n"
         for number, (x, y) in enumerate(places_mm(scenario))
     ]
     for name in cell.stations:
@@ -173,7 +188,10 @@ def udp_script(scenario: Scenario, cell: Cell) -> str:
 
 
 def places_mm(scenario: Scenario) -> list[tuple[int, int]]:
-    """Positions of the access point and the stations, 1 m away from it."""
+    """Positions of the access point and the stations, 1 m away from it without capture."""
+    if scenario.capture:
+        far_mm = (1000 * scenario.capture.far_m, 0)
+        return [(0, 0), (1000 * scenario.capture.near_m, 0), *[far_mm] * (scenario.stations - 1)]
     turns = numpy.arange(scenario.stations) / scenario.stations * 2 * numpy.pi
     if scenario.place == "point":
         turns[:] = 0
@@ -187,7 +205,10 @@ def airtcp_udp(kernel: Kernel, tools: GuestTools, scenario: Scenario, directory:
     sample = difference(directory / "before", directory / "after")
     receivers = cell.stations if scenario.direction == "download" else [cell.ap]
     packets = sum(sample.nodes[name]["packets"] for name in receivers)
-    return Outcome(packets * OCTETS * 8 / sample.time_s / 1e6, mean_mpdus(directory))
+    mbps_of_one = 8 * OCTETS / sample.time_s / 1e6
+    # Without A-MPDUs, a packet is an MPDU.
+    first = sample.nodes[cell.stations[0]]["acked"] * mbps_of_one if scenario.capture else None
+    return Outcome(packets * mbps_of_one, mean_mpdus(directory), first)
 
 
 def experiment(scenario: Scenario) -> str:
@@ -244,17 +265,26 @@ class Simulators:
         ns3 = f"ns-3 {version()} (Debian, `{' '.join(COMPILE)}`)"
         return f"{ns3}, Linux {self.kernel.version}"
 
-    def measure(self, scenario: Scenario) -> Pair:
-        """Run a scenario in both. AirtcpError if a run fails."""
+    def measure(self, scenario: Scenario) -> list[Pair]:
+        """Run a scenario in both; a pair for each of its parts. AirtcpError if a run fails."""
         options = scenario.options(SEED)
         command = [str(self.program), *arguments(options)]
         source = version(), SOURCE.read_bytes()
         ns3 = kept(("ns-3", options, source), lambda: ns3_outcome(output(command)))
         what = "airtcp", scenario.settings(), self.kernel.hash
         ours = kept(what, lambda: self._airtcp(scenario))
-        pair = Pair(scenario, ns3, ours, scenario.expected_mbps(), scenario.expected_of_ns3_mbps())
-        print(line(pair), flush=True)
-        return pair
+        pairs = [
+            Pair(
+                part,
+                ns3.of(part.counted),
+                ours.of(part.counted),
+                part.expected_mbps(),
+                part.expected_of_ns3_mbps(),
+            )
+            for part in scenario.parts()
+        ]
+        print(*map(line, pairs), sep="\n", flush=True)
+        return pairs
 
     def _airtcp(self, scenario: Scenario) -> Outcome:
         with tempfile.TemporaryDirectory() as name:
@@ -305,13 +335,14 @@ def page(pairs: Sequence[Pair], version: str) -> str:
 Generated by `make bench-peer`: {version}; seed {SEED}. {agree} of {len(pairs)} scenarios agree
 within {TOLERANCE:.0%} in goodput; the command fails if another one has no explanation.
 
-Goodput in Mbit/s is that of all stations together, for {SECONDS} s ({LONG_SECONDS} s with TCP and
-with A-MPDUs of 16 stations that collide) from {WARMUP_S} s after the start of the flows
-({SLOW_WARMUP_S} s
+Goodput in Mbit/s is that of all stations together, or of those named last, for {SECONDS} s
+({LONG_SECONDS} s with TCP and with A-MPDUs of 16 stations that collide, {CAPTURE_SECONDS} s with
+stations at different distances) from {WARMUP_S} s after the start of the flows ({SLOW_WARMUP_S} s
 with a wire of 20 ms or TCP of 16 stations). Ratio: airtcp to ns-3. Standard: arithmetic
 independent of both (`tests/support/wifi_timing.py`; contending stations:
-`tests/support/edca_simulation.py`). ns-3's rules: the same with the simplification that explains
-the difference. MPDUs: mean number in a PPDU with UDP data.
+`tests/support/edca_simulation.py`, at different distances `lab/airtcp/models/capture.py`). ns-3's
+rules: the same with the simplification that explains the difference. MPDUs: mean number in a PPDU
+with UDP data.
 
 Unless the scenario says otherwise, both have the same settings: stations 1 m from the access
 point, at one point; channel 36; 802.11a at 54 Mbit/s, 802.11n with MCS 5 on each of two streams
@@ -320,9 +351,10 @@ and short guard interval, 802.11ac with 80 MHz, MCS 9, two streams and short gua
 (802.11n) or 1048575, and 64 MPDUs or 256 (802.11ax); no A-MSDUs, MPDU spacing, RTS, TXOP limit or
 MSDU lifetime; best effort with AIFSN 3 and CWmin 15 (CWmax of the access point 63 with TCP, else
 1023); a BlockAckReq after a missing BlockAck; responses at 24 Mbit/s; 7 attempts; losses only by
-collision. TCP: CUBIC without HyStart, segments of 1448 octets, timestamps, SACK, no offloads;
-queues without drops and AQM, in turn over the stations; send buffers of 3 MiB divided by the
-number of stations, at least 384 KiB.
+collision. Stations at different distances: 20 dBm, path loss exponent 3, NIST's error model and
+capture (airtcp: `capture_effect`; ns-3: `SimpleFrameCaptureModel`). TCP: CUBIC without HyStart,
+segments of 1448 octets, timestamps, SACK, no offloads; queues without drops and AQM, in turn over
+the stations; send buffers of 3 MiB divided by the number of stations, at least 384 KiB.
 
 {HEADER}{rows}
 {notes}"""
@@ -339,7 +371,7 @@ def main() -> int:
         RESULTS.mkdir(parents=True, exist_ok=True)
         simulators = Simulators(compile_scenario(RESULTS), build(say=say), build_tools(say))
         with ThreadPoolExecutor(options.jobs) as pool:
-            pairs = list(pool.map(simulators.measure, selected))
+            pairs = [pair for pairs in pool.map(simulators.measure, selected) for pair in pairs]
     except AirtcpError as error:
         say(f"bench: {error}")
         return 1

@@ -10,12 +10,15 @@ that deviates from them says so, with `airtcp`, `ns3` or both.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Literal
 
 from peer_radios import RADIOS
 from radio import MPDU_OCTETS, OCTETS
-from wifi_timing import rate_mbps, saturated_goodput_mbps
+from wifi_timing import ACK, legacy, ppdu_us, rate_mbps, saturated_goodput_mbps
 
-SECONDS, LONG_SECONDS = 2, 8
+from airtcp.models.capture import solve
+
+SECONDS, LONG_SECONDS, CAPTURE_SECONDS = 2, 8, 30
 """Of the measurement; LONG_SECONDS: TCP, and where A-MPDUs of 16 stations collide. In 2 s, TCP's
 goodput varies by more than 1% with the seed, in both.
 """
@@ -24,8 +27,22 @@ WARMUP_S, SLOW_WARMUP_S = 1, 2
 BUFFER_BYTES = 3 << 20
 """Of all flows together: more than the paths hold, with 20 ms of wire."""
 LEAST_BUFFER_BYTES = 384 << 10
+LOSS_AT_22_DB = 1 - (1 - 0.295714) ** (MPDU_OCTETS / 1500)
+"""Of an MPDU at 54 Mbit/s by the NIST model, with the difference of 4 m and 22 m as its SINR."""
 ACK_DELAY_MS = 40
 """A first window of 10 segments does not wait longer for the 16th."""
+
+
+@dataclass(frozen=True)
+class Capture:
+    """All radios capture, with the NIST model: distances of the first station and of the others.
+
+    loss: probability that the first station's frame does not survive a collision with another one.
+    """
+
+    near_m: int
+    far_m: int
+    loss: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -33,9 +50,11 @@ class Scenario:
     """A cell in both simulators.
 
     place: the stations at one point, or in a ring around the access point. legacy_stations: the
-    first stations have 802.11a at 54 Mbit/s. Not comparable: the radio does not decide. airtcp,
-    ns3: settings of one side that deviate. ns3_rules: arguments of Radio.contention_mbps that
-    describe ns-3. notes: keys of NOTES that explain a difference.
+    first stations have 802.11a at 54 Mbit/s. capture: of 802.11a; counted: the goodput of which
+    stations is compared. Not comparable: the radio does not decide. airtcp,
+    ns3: settings of one side that deviate. ns3_rules: arguments of Radio.contention_mbps, or with
+    capture of airtcp.models.capture.solve, that describe ns-3. notes: keys of NOTES that explain a
+    difference.
     """
 
     radio: str
@@ -47,6 +66,8 @@ class Scenario:
     ack_count: int = 0
     rts: bool = False
     legacy_stations: int = 0
+    capture: Capture | None = None
+    counted: Literal["all", "near", "far"] = "all"
     seconds: int = SECONDS
     comparable: bool = True
     what: str = ""
@@ -71,7 +92,11 @@ class Scenario:
             words += [f"{self.stations} stations", "in a ring" if self.place == "ring" else ""]
         if self.legacy_stations:
             words += [f"of which {self.legacy_stations} with 802.11a"]
-        return " ".join(filter(None, words)) + (f"; {self.what}" if self.what else "")
+        if self.capture:
+            words += [f"of which 1 at {self.capture.near_m} m, others at {self.capture.far_m} m"]
+        return " ".join(filter(None, words)) + (
+            "".join(f"; {text}" for text in (self.what, _COUNTED[self.counted]) if text)
+        )
 
     @property
     def warmup_s(self) -> int:
@@ -116,9 +141,15 @@ class Scenario:
             "duration": f"{self.warmup_s + self.seconds + 1}s",
         }
 
+    def parts(self) -> list["Scenario"]:
+        """The scenario for each group of stations whose goodput is compared."""
+        if not self.capture:
+            return [self]
+        return [replace(self, counted="near"), replace(self, counted="far")]
+
     def settings(self) -> tuple[object, ...]:
         """All that determines airtcp's run."""
-        cell = self.direction, self.stations, self.place, self.legacy_stations
+        cell = self.direction, self.stations, self.place, self.legacy_stations, self.capture
         if self.protocol == "tcp":
             return cell, self.tcp_parameters()
         return cell, self.parameters(), self.warmup_s, self.seconds
@@ -147,6 +178,14 @@ class Scenario:
             # More than a station gets, so that its queue is full.
             senders = self.stations - self.legacy_stations
             options["udp_mbps"] = round(rate_mbps(radio.rate) / senders)
+            if self.capture:
+                options |= {
+                    "capture": "true",
+                    "near_m": self.capture.near_m,
+                    "distance_m": self.capture.far_m,
+                    # The near station gets more than an equal share.
+                    "udp_mbps": round(rate_mbps(radio.rate)),
+                }
         else:
             options |= {
                 # airtcp's driver takes the stations in turn. 1000 packets are A-MPDUs for all.
@@ -168,11 +207,14 @@ class Scenario:
     def expected_mbps(self) -> float | None:
         """Goodput by the standard's arithmetic, for UDP with equal stations; else None.
 
-        Contending stations are simulated (tests/support/edca_simulation.py).
+        Contending stations are simulated (tests/support/edca_simulation.py); with capture it is
+        that of a model (lab/airtcp/models/capture.py).
         """
         radio = RADIOS[self.radio]
         if self.protocol != "udp" or self.rts or self.legacy_stations:
             return None
+        if self.capture:
+            return self._captured_mbps()
         if self.contends:
             return radio.contention_mbps(self.stations)
         return saturated_goodput_mbps(
@@ -188,15 +230,26 @@ class Scenario:
         """The same by the simplifications of ns-3 that explain a difference; else None."""
         if not self.ns3_rules:
             return None
+        if self.capture:
+            return self._captured_mbps(**self.ns3_rules)
         return RADIOS[self.radio].contention_mbps(self.stations, **self.ns3_rules)
 
+    def _captured_mbps(self, eifs: bool = True) -> float:
+        assert self.capture
+        rate, control = RADIOS[self.radio].rate, legacy(24000)
+        times_us = ppdu_us(rate, MPDU_OCTETS), ppdu_us(control, ACK)
+        model = solve(self.stations - 1, *times_us, OCTETS, loss=self.capture.loss, eifs=eifs)
+        return model.near_mbps if self.counted == "near" else model.far_mbps
+
+
+_COUNTED = {"all": "", "near": "the near one", "far": "the others"}
 
 NOTES = {
     "eifs": "ns-3 detects a preamble only if it is 4 dB stronger than the interference. Of frames "
     "that collide with equal strength it detects none, so the other stations do not wait EIFS. "
     "IEEE 802.11-2020, 10.3.2.3.7, requires EIFS after a frame that the PHY has received with an "
     "error; equal OFDM preambles that overlap within a guard interval can be detected. ns-3's "
-    "rules: the simulation without EIFS.",
+    "rules: the simulation without EIFS, at different distances the model without it.",
     "header": "Inferred: without preamble detection, ns-3 receives the signal fields of the "
     "first of two equally strong frames often enough that an A-MPDU that collides with a "
     "BlockAckReq loses only the MPDUs that overlap it. airtcp loses a PPDU whose preamble is "
@@ -253,6 +306,21 @@ def udp() -> Iterator[Scenario]:
     yield replace(mixed, what="ns-3 with RTS", ns3={"rts_octets": 0})
 
 
+def captured() -> Iterator[Scenario]:
+    """54 Mbit/s survive a collision at 1 m against stations at 20 m; at 4 m against 22 m often."""
+    two = Scenario("a", "udp", "upload", 2, seconds=CAPTURE_SECONDS)
+    yield replace(two, capture=Capture(1, 20))
+    yield replace(two, capture=Capture(4, 22, LOSS_AT_22_DB))
+    for stations in (4, 10):
+        yield replace(
+            two,
+            stations=stations,
+            capture=Capture(1, 20),
+            notes=("eifs",),
+            ns3_rules={"eifs": False},
+        )
+
+
 def tcp() -> Iterator[Scenario]:
     cell = partial(Scenario, protocol="tcp", seconds=LONG_SECONDS)
     for count in (1, 2, 4, 8, 16):
@@ -284,4 +352,5 @@ def tcp() -> Iterator[Scenario]:
 
 def scenarios() -> Iterator[Scenario]:
     yield from udp()
+    yield from captured()
     yield from tcp()

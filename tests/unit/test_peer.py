@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The comparison with ns-3 (bench/peer.py): settings, parsing, table, verdict."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import ns3scenario
@@ -8,7 +9,7 @@ import peer
 import peer_radios
 import peer_scenarios
 import pytest
-from peer_scenarios import Scenario
+from peer_scenarios import Capture, Scenario
 from wifi_timing import rate_mbps
 
 from airtcp.errors import AirtcpError
@@ -69,6 +70,39 @@ def test_stations_are_at_a_point_or_in_a_ring() -> None:
     assert peer.places_mm(ring)[1:] == [(1000, 0), (0, 1000), (-1000, 0), (0, -1000)]
 
 
+NEAR_AND_FAR = Scenario("a", "udp", "upload", 4, capture=Capture(1, 20))
+
+
+def test_near_and_far_stations_are_compared_separately() -> None:
+    near, far = NEAR_AND_FAR.parts()
+    assert [near.name, far.name] == [
+        "802.11a UDP upload, 4 stations of which 1 at 1 m, others at 20 m; the near one",
+        "802.11a UDP upload, 4 stations of which 1 at 1 m, others at 20 m; the others",
+    ]
+    both = peer.Outcome(30, 1, 12)
+    assert [both.of(part.counted).goodput_mbps for part in (near, far)] == [12, 18]
+    assert both.of("all") == both
+    plain = Scenario("a", "udp", "upload", 4)
+    assert plain.parts() == [plain]
+
+
+def test_both_have_capture_and_the_same_distances() -> None:
+    assert peer.places_mm(NEAR_AND_FAR) == [(0, 0), (1000, 0), *[(20_000, 0)] * 3]
+    script = peer.udp_script(NEAR_AND_FAR, peer.udp_cell(NEAR_AND_FAR))
+    assert script.count("errors snr capture on x_mm") == 5
+    options = NEAR_AND_FAR.options(1)
+    assert (options["capture"], options["near_m"], options["distance_m"]) == ("true", 1, 20)
+
+
+def test_a_collision_of_far_stations_costs_less_without_eifs() -> None:
+    near, far = NEAR_AND_FAR.parts()
+    for part, mbps in ((near, 12.31), (far, 18.76)):
+        assert part.expected_mbps() == pytest.approx(mbps, abs=0.01)
+        assert part.expected_of_ns3_mbps() is None
+        without = replace(part, ns3_rules={"eifs": False}).expected_of_ns3_mbps()
+        assert without is not None and 1 < without / mbps < 1.03
+
+
 def test_expected_goodput() -> None:
     assert Scenario("n", "udp").expected_mbps() == pytest.approx(209.35, abs=0.01)
     assert Scenario("a", "udp", stations=16).expected_mbps() == pytest.approx(28.97, abs=0.01)
@@ -77,10 +111,10 @@ def test_expected_goodput() -> None:
 
 
 def test_outcome_of_ns3() -> None:
-    found = peer.ns3_outcome("goodput_mbps 200\nppdus 10\nmpdus 420\n")
-    assert found == peer.Outcome(200, 42)
+    found = peer.ns3_outcome("goodput_mbps 200\ngoodput_first_mbps 90\nppdus 10\nmpdus 420\n")
+    assert found == peer.Outcome(200, 42, 90)
     with pytest.raises(AirtcpError, match="no data"):
-        peer.ns3_outcome("goodput_mbps 0\nppdus 0\nmpdus 0\n")
+        peer.ns3_outcome("goodput_mbps 0\ngoodput_first_mbps 0\nppdus 0\nmpdus 0\n")
 
 
 def test_mean_mpdus_counts_ppdus_of_the_measurement(tmp_path: Path) -> None:

@@ -34,8 +34,12 @@ def solve(
     edca: Edca = BEST_EFFORT,
     *,
     loss: float = 0.0,
+    eifs: bool = True,
 ) -> CapturePrediction:
     """One near station and `far` others. loss: probability that a collision destroys its frame.
+
+    Without eifs, stations wait only AIFS after a collision of others, as if they had not detected
+    a frame.
 
     With tau_n and tau_f, the transmissions of each per slot boundary, the near station loses
     p_n = loss (1 - (1 - tau_f)^far) of its frames, and a far one
@@ -59,7 +63,7 @@ def solve(
     near_succeeds = tau_near * (1 - near_lost)
     far_succeeds = (1 - tau_near) * far * tau_far * (1 - tau_far) ** (far - 1)
     # Without a third station, only those that collided resume after a collision.
-    after_us = edca.timeout_us if far == 1 else edca.eifs_extra_us
+    after_us = edca.timeout_us if far == 1 else edca.eifs_extra_us * eifs
     success = near_succeeds + far_succeeds
     slot_us = (
         idle * edca.slot_us
