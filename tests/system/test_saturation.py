@@ -16,6 +16,7 @@ from wifi_timing import Format, Rate, legacy, most_mpdus, saturated_goodput_mbps
 from airtcp.backends.guesttools import GuestTools
 from airtcp.kernel.image import Kernel
 from airtcp.parameters import Parameters
+from airtcp.parameters.quantity import Plain
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ class Point:
         )
 
     def seconds(self, radio: Radio) -> float:
-        """Long enough for an error of 0.25% of the mean backoff, and for 300 PPDUs."""
+        """Long enough for a standard error of 0.125% due to the backoff, and for 300 PPDUs."""
         mpdus = most_mpdus(
             self.rate,
             radio.mpdu_octets,
@@ -106,7 +107,7 @@ class Point:
         )
         cycle_us = 8 * OCTETS * mpdus / self.expected_mbps(radio)
         spread_us = 41.5
-        return max(300 * cycle_us, (spread_us / 0.0025) ** 2 / cycle_us) / 1e6
+        return max(300 * cycle_us, (spread_us / 0.00125) ** 2 / cycle_us) / 1e6
 
 
 def _ht() -> list[Point]:
@@ -220,8 +221,9 @@ def test_single_sender_reaches_the_goodput_of_the_standard(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, name: str
 ) -> None:
     radio = RADIOS[name]
-    values = {"standard": radio.standard, "width": radio.width, "channel": radio.channel}
-    parameters = Parameters().replace({**values, "streams": radio.streams})
+    values: dict[str, Plain] = {"standard": radio.standard, "width": radio.width}
+    values |= {"channel": radio.channel, "streams": radio.streams}
+    parameters = Parameters().replace(values)
     cells = [Cell("ap", ["sta"], parameters)]
     run(lab_kernel, tools, tmp_path, cells, _script(cells, name))
     wrong = []

@@ -100,7 +100,7 @@ def changes() -> list[tuple[str, str, bool]]:
     ]
     refused = [
         *("delay: 10", "delay: 10mm", "delay: fast", "delay: [1ms]", "rate: 10", "rate: none"),
-        *("mcs: 1.5", "mcs: -1", "mcs: 12", "mcs: high", "channel: 7", "sack: maybe", "sack: 1"),
+        *("mcs: 1.5", "mcs: -1", "mcs: 14", "mcs: high", "channel: 7", "sack: maybe", "sack: 1"),
         *("aad_alpha: x", "aad_alpha: 2", "tsq: 5", "tsq: on", "capture: roof", "capture: on"),
         *("width: 20", "ack_policy: add", "dealy: 1ms", "snr: 20", "walk: 5m", "stations: 0"),
         *("gro: {}", "rts_threshold: on", "ack_filter: drop", "rate_burst: big", "delay: -1ms"),
