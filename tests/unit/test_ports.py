@@ -149,17 +149,24 @@ def test_a_revision_that_does_not_exist_is_one_line(tmp_path: Path) -> None:
         ("congestion_control=bbr2", "congestion_control: bbr2 is not .*; allowed: those of Linux"),
         ("ack_trace=on", "ack_trace: on is not .*; allowed: off"),
         ("ack_filter=txq", "ack_filter: txq is not .*; allowed: stages other than txq"),
+        ("standard=802.11be guard_interval=800ns",
+         "standard: 802.11be is not .*; allowed: 802.11a .* 802.11ax$"),
     ],
 )  # fmt: skip
 def test_what_a_plain_kernel_cannot_do_is_one_line(setting: str, message: str) -> None:
     with pytest.raises(InputError, match=message) as error:
-        plainkernel.check(thesis_case(setting), "6.1.192")
+        plainkernel.check(thesis_case(*setting.split()), "6.1.192")
     assert "\n" not in str(error.value)
 
 
 def test_a_plain_kernel_can_do_what_linux_can() -> None:
     for setting in ("congestion_control=bbr", "tso_rtt_log=0", "sack=off", "ack_filter=hold"):
         plainkernel.check(thesis_case(setting), "6.1.192")
+
+
+@pytest.mark.parametrize("version", ["6.12.117", "7.2.13"])
+def test_a_plain_kernel_from_6_12_on_can_do_802_11be(version: str) -> None:
+    plainkernel.check(thesis_case("standard=802.11be", "guard_interval=800ns"), version)
 
 
 def test_the_acks_of_txqs_are_filtered_on_6_12_only() -> None:

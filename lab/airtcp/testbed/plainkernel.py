@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from airtcp.errors import InputError
 from airtcp.experiment.experiment import Case
 from airtcp.kernel import ports
+from airtcp.kernel.source import SERIES, numbers_of
 from airtcp.parameters import Parameters
-from airtcp.parameters.section import Conflict, Sysctl, facts, key_of
+from airtcp.parameters.ieee80211 import STANDARDS
+from airtcp.parameters.section import Conflict, Sysctl, facts, key_of, listed
 from airtcp.testbed.build import testbed_of
 from airtcp.testbed.model import Change, Testbed
 
@@ -43,6 +45,9 @@ def unavailable(parameters: Parameters, version: str) -> Iterator[Conflict]:
     in_txqs = any(stage.startswith("txq") for stage in parameters.ack_filter)
     if in_txqs and not ports.has_policies(version):
         yield _conflict(parameters, "ack_filter", version, "allowed: stages other than txq")
+    if numbers_of(version) < numbers_of(SERIES) and STANDARDS[parameters.standard].has("eht"):
+        older = [name for name, standard in STANDARDS.items() if not standard.has("eht")]
+        yield _conflict(parameters, "standard", version, f"allowed: {listed(older)}")
 
 
 def _conflict(parameters: Parameters, attribute: str, version: str, allowed: str) -> Conflict:

@@ -62,6 +62,8 @@ static inline int cfg80211_chandef_get_width(const struct cfg80211_chan_def *c)
 		return 80;
 	case NL80211_CHAN_WIDTH_160:
 		return 160;
+	case NL80211_CHAN_WIDTH_320:
+		return 320;
 	default:
 		return 20;
 	}
@@ -93,6 +95,10 @@ static inline int cfg80211_chandef_get_width(const struct cfg80211_chan_def *c)
 #undef GENL_REQ_ATTR_CHECK
 #define GENL_REQ_ATTR_CHECK(_info, _attr) \
 	NL_REQ_ATTR_CHECK((_info)->extack, NULL, (_info)->attrs, _attr)
+#endif
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+#include <net/ieee80211_radiotap_eht.h>
 #endif
 
 #ifndef NL_SET_ERR_MSG_FMT
