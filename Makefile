@@ -9,7 +9,9 @@ NS3 = python=$$(lab/python.sh bench) && PYTHONPATH=lab:tests/support "$$python"
 VERIFY = python=$$(lab/python.sh verify) && PYTHONPATH=lab "$$python"
 TESTS = $(PYTHON) -P -m pytest
 SYSTEM := tests/models tests/system tests/determinism
-CHECKPATCH := $(CACHE)/kernel/work-*/linux/scripts/checkpatch.pl
+# Other versions of Linux may have been built, too; their rules differ.
+CHECKPATCH = $$(grep -lx 'PATCHLEVEL = 12' $(CACHE)/kernel/work-*/linux/Makefile 2>/dev/null | \
+	sed 's,Makefile$$,scripts/checkpatch.pl,;q')
 
 .PHONY: help demo test test-unit test-all test-debug lint lint-python lint-shell lint-kernel verify fuzz soak \
 	kcsan series-check deb-check packages-check bpf-check bpf-soak ackhold-check chroot-check kernels-check \
@@ -70,8 +72,8 @@ AIRSIM_TABLES := include/uapi/linux/airsim.h $(addprefix drivers/net/wireless/vi
 BPF_TYPES := tools/testing/selftests/bpf/progs/bpf_ackpol.h
 ACKHOLD := $(addprefix dkms/ackhold/,ackhold.h sch_ackhold.c) $(wildcard tests/guest/ackhold/*.c)
 lint-kernel: ## only the checks of C, with checkpatch.pl
-	@ls $(CHECKPATCH) >/dev/null 2>&1 || ./airtcp kernel build
-	set -- $(CHECKPATCH) && find kernel -name '*.[ch]' ! -path '*/trace/*' \
+	@[ -n "$(CHECKPATCH)" ] || ./airtcp kernel build
+	set -- "$(CHECKPATCH)" && find kernel -name '*.[ch]' ! -path '*/trace/*' \
 		! -path '*/core/tcp_ack_filter.c' $(AIRSIM_TABLES:%=! -path 'kernel/%') \
 		! -path 'kernel/$(BPF_TYPES)' -print0 | \
 		xargs -0 perl "$$1" --no-tree --strict --terse --quiet --no-summary -f && \
