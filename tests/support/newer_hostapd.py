@@ -5,16 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from airtcp import programs
 from airtcp.backends import hostapd
 
 
 def path() -> Path:
     """The one of the host, or of `setup be`. Skips the test if there is none."""
-    built = hostapd.installed() or Path("none")
-    for candidate in (Path(programs.find("hostapd") or "none"), built / "hostapd"):
-        if hostapd.knows_eht(candidate):
-            return candidate
+    if found := hostapd.find():
+        return found
     pytest.skip("no hostapd knows 802.11be: ./airtcp setup be")
 
 

@@ -10,7 +10,7 @@ import hashlib
 import shutil
 from pathlib import Path
 
-from airtcp import atomicfile
+from airtcp import atomicfile, programs
 from airtcp.backends import guestroot
 from airtcp.backends.guesttools import GuestTools
 from airtcp.cache import cache_dir, locked, scratch_in
@@ -35,6 +35,17 @@ def knows_eht(program: Path) -> bool:
     return program.is_file() and _KEY in program.read_bytes()
 
 
+def candidates() -> list[Path]:
+    """That of the system and that of `setup be`, if they exist."""
+    system, built = programs.find("hostapd"), installed()
+    return [*([Path(system)] if system else []), *([built / "hostapd"] if built else [])]
+
+
+def find() -> Path | None:
+    """The first of these that was built with 802.11be."""
+    return next(filter(knows_eht, candidates()), None)
+
+
 def tools_for(tools: GuestTools, testbed: Testbed) -> GuestTools:
     """The guest's programs for this testbed. Raises AirtcpError if one is missing."""
     if not testbed.eht_channels:
@@ -49,9 +60,9 @@ def with_newer(tools: GuestTools, channel_6ghz: int | None = None) -> GuestTools
     channel_6ghz: a channel at 6 GHz, which also needs wpa_supplicant. Remembered, because it reads
     all files. Raises AirtcpError if a program is missing.
     """
-    programs = tools.root / "bin"
-    has_hostapd = knows_eht(programs / "hostapd")
-    if has_hostapd and (channel_6ghz is None or (programs / "wpa_supplicant").exists()):
+    in_guest = tools.root / "bin"
+    has_hostapd = knows_eht(in_guest / "hostapd")
+    if has_hostapd and (channel_6ghz is None or (in_guest / "wpa_supplicant").exists()):
         return tools
     newer = installed()
     if newer is None and not has_hostapd:

@@ -116,13 +116,9 @@ def _for_building() -> Mapping[str, str]:
 
 
 def _newer_hostapd() -> Check:
-    """That of the system, or else that of `setup be`."""
-    system, built = programs.find("hostapd"), hostapd.installed()
-    paths = [Path(system)] if system else []
-    paths += [built / "hostapd"] if built else []
-    found = next(filter(hostapd.knows_eht, paths), None)
+    found = hostapd.find()
     remedy = f"{PROGRAM} setup be (for 802.11be)"
-    shown = str(found or "without 802.11be" if paths else "missing")
+    shown = str(found or "without 802.11be" if hostapd.candidates() else "missing")
     return Check("hostapd with EHT", found is not None, shown, remedy, optional=True)
 
 

@@ -164,7 +164,7 @@ def fastest(standard: Standard, channel: int, width_mhz: int, streams: int) -> R
     """The highest rate that minstrel_ht may choose: no HE or EHT, and VHT only at 5 GHz."""
     if standard.legacy:
         return Rate("ofdm", legacy_mbps=LEGACY_MBPS[-1])
-    if standard.format in ("he", "eht"):
+    if standard.has("he"):
         standard = STANDARDS["802.11n" if is_2ghz(channel) else "802.11ac"]
     rate = Rate(standard.format, width_mhz, 0, streams, standard.guards_ns[0])
     mcs = max(mcs_of(standard, width_mhz, streams))

@@ -292,9 +292,8 @@ def _counts(experiment: Experiment, document: SweepDocument) -> Counter[Verdict]
     for row in document.published:
         policy = row.factors.get("ack_policy")
         reading = "" if policy in experiment.readings else policy
-        where = frozenset((condition_of(row.factors) | {"ack_policy": reading}).items())
         other = frozenset(row.relative_to.items())
-        key = row.source, row.metric, row.published, where, other
+        key = row.source, row.published, reading, other, _key(row.factors, row.metric)
         best[key] = min(row.agreement, best.get(key, ranks[-1]), key=ranks.index)
     return Counter(best.values())
 
