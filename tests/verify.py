@@ -56,10 +56,11 @@ def verify(
     finally:
         kernel = kernel_id()
         write_page(steps, record, notes, kernel)
-    for step in selected:
-        say(f"{step.name}: {verdict(step, record.of(kernel.hash, step.name)).replace('*', '')}")
+    outcomes = [record.of(kernel.of(step.radio).hash, step.name) for step in selected]
+    for step, parts_of_step in zip(selected, outcomes, strict=True):
+        say(f"{step.name}: {verdict(step, parts_of_step).replace('*', '')}")
     say(f"written: {record.path.with_suffix('.md')}")
-    return 0 if all(passed(step, record.of(kernel.hash, step.name)) for step in selected) else 1
+    return 0 if all(map(passed, selected, outcomes)) else 1
 
 
 def _interrupt(number: int, _frame: FrameType | None) -> None:

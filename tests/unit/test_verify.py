@@ -336,6 +336,34 @@ def test_kernel_hash_covers_source_and_all_files(
     assert kernel_id(tmp_path).hash == names[-1]
 
 
+def test_hash_without_radio_covers_all_but_the_radio(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(records, "find_source", lambda _: Path("linux.tar.xz"))
+    monkeypatch.setattr(records, "identity", lambda _: "source")
+    radio = tmp_path / "drivers" / "net" / "wireless" / "virtual" / "airsim"
+    radio.mkdir(parents=True)
+    before = kernel_id(tmp_path)
+    (radio / "airsim.c").write_text("int a;\n")
+    with_radio = kernel_id(tmp_path)
+    (radio.parent / "other.c").write_text("int a;\n")
+    after = kernel_id(tmp_path)
+    assert before.without_radio == with_radio.without_radio != after.without_radio
+    assert len({before.hash, with_radio.hash, after.hash}) == 3
+
+
+def test_outcome_without_radio_outlives_a_change_of_the_radio(tmp_path: Path) -> None:
+    steps = [Step("soak", "", [program("one", "pass")], radio=False)]
+    steps += [Step("test-debug", "", [program("one", "pass")])]
+    first, second = (KernelId(name, "6.12.9", "fedcba9876543210") for name in ("0" * 16, "1" * 16))
+    run(steps, tmp_path, first)
+    record, said = run(steps, tmp_path, second)
+    assert "parts to run: 1," in said[0]
+    text = page(steps, record, {}, second)
+    assert "| `soak` |" in text and "`fedcba9876543210` |" in text
+    assert text.count("| passed |") == 4
+
+
 def test_expected_time_of_a_part_is_that_of_the_last_run(tmp_path: Path) -> None:
     step = Step("soak", "", [program("one", "pass")])
     record = Record(tmp_path / "verification.json")

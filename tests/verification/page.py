@@ -14,16 +14,18 @@ Checks that take too long for `make test`, and their outcomes. `make verify` wri
 not edit it. Reasons for failures and planned fixes come from
 [verification-notes.yaml](verification-notes.yaml).
 
-An outcome holds for one kernel: the content of `kernel/` and the Linux source it is built from. A
-step has passed when all its parts have. Durations are wall time, with the building of kernels.
+An outcome holds for one kernel: the content of `kernel/` and the Linux source it is built from,
+for most steps without the simulated radio, which their kernels do not contain. A step has passed
+when all its parts have. Durations are wall time, with the building of kernels.
 """
 
 
 def page(steps: Sequence[Step], record: Record, notes: Notes, kernel: KernelId) -> str:
     """The text of the page, for the outcomes of `kernel`."""
-    lines = [_HEAD, f"Written for kernel `{kernel.hash}` (Linux {kernel.linux}).\n"]
+    written = f"Written for kernel `{kernel.hash}` (Linux {kernel.linux})"
+    lines = [_HEAD, f"{written}, without the radio `{kernel.without_radio}`.\n"]
     summary = ("Step", "Date", "Kernel", "Duration", "Outcome", "Detail")
-    lines += _table(summary, [_row(step, record, kernel) for step in steps])
+    lines += _table(summary, [_row(step, record, kernel.of(step.radio)) for step in steps])
     lines += _failures(steps, record, notes, kernel)
     lines += _parts(steps, record, kernel)
     lines += ["\n## Steps\n"]
@@ -107,7 +109,7 @@ def _failures(
 ) -> Iterable[str]:
     rows = []
     for step in steps:
-        outcomes = record.of(kernel.hash, step.name)
+        outcomes = record.of(kernel.of(step.radio).hash, step.name)
         for part in step.parts:
             if part.name in outcomes and outcomes[part.name].result == "failed":
                 note = notes.get(step.name, {}).get(part.name)
@@ -120,7 +122,7 @@ def _failures(
 def _parts(steps: Sequence[Step], record: Record, kernel: KernelId) -> list[str]:
     rows = []
     for step in steps:
-        outcomes = record.of(kernel.hash, step.name)
+        outcomes = record.of(kernel.of(step.radio).hash, step.name)
         for part in step.parts:
             if outcome := outcomes.get(part.name):
                 detail = [outcome.detail] if outcome.detail else []

@@ -21,12 +21,27 @@ SCHEMA = 1
 Result = Literal["passed", "failed", "not run"]
 
 
+# The simulated radio in kernel/, which only the laboratory's kernel contains, and its generator.
+_RADIO = (
+    *("drivers/net/wireless/virtual/airsim", "include/uapi/linux/airsim.h"),
+    "tools/loss_table.py",
+)
+
+
 @dataclass(frozen=True)
 class KernelId:
-    """A hash of kernel/ and the Linux source, and the version of Linux for readers."""
+    """A hash of kernel/ and the Linux source, and the version of Linux for readers.
+
+    without_radio: a hash that does not change with the simulated radio.
+    """
 
     hash: str
     linux: str
+    without_radio: str = ""
+
+    def of(self, radio: bool) -> "KernelId":
+        """The kernel with or without the simulated radio."""
+        return self if radio else KernelId(self.without_radio, self.linux, self.without_radio)
 
 
 @dataclass(frozen=True)
@@ -131,13 +146,17 @@ class Record:
 
 def kernel_id(overlay: Path = OVERLAY) -> KernelId:
     """The kernel of the working tree. Raises InputError if there is no Linux source."""
-    digest = hashlib.sha256(identity(find_source(None)).encode())
+    whole = hashlib.sha256(identity(find_source(None)).encode())
+    without_radio = whole.copy()
     for path in sorted(overlay.rglob("*")):
         name = path.relative_to(overlay)
         if path.is_file() and not any(part.startswith((".", "__")) for part in name.parts):
             content = path.read_bytes()
-            digest.update(f"\0{name}\0{len(content)}\0".encode() + content)
-    return KernelId(digest.hexdigest()[:16], _version())
+            entry = f"\0{name}\0{len(content)}\0".encode() + content
+            whole.update(entry)
+            if not any(name.is_relative_to(radio) for radio in _RADIO):
+                without_radio.update(entry)
+    return KernelId(whole.hexdigest()[:16], _version(), without_radio.hexdigest()[:16])
 
 
 def _version() -> str:

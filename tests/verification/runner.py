@@ -46,23 +46,28 @@ def run_steps(
     AirtcpError if it changes while a part runs; the outcome of that part is not recorded.
     """
     kernel = identify()
-    todo = [(step, part) for step in steps for part in unsettled(step, record, kernel, again)]
+    todo = [
+        (step, part)
+        for step in steps
+        for part in unsettled(step, record, kernel.of(step.radio), again)
+    ]
     minutes = sum(_expected_minutes(record, step, part) for step, part in todo)
     if todo:
         say(f"kernel {kernel.hash}: parts to run: {len(todo)}, which takes some {_hours(minutes)}")
     for number, (step, part) in enumerate(todo, 1):
-        log = logs / kernel.hash / step.name / f"{re.sub(r'[^A-Za-z0-9.]+', '-', part.name)}.log"
+        own = kernel.of(step.radio)
+        log = logs / own.hash / step.name / f"{re.sub(r'[^A-Za-z0-9.]+', '-', part.name)}.log"
         expected = _hours(_expected_minutes(record, step, part))
         say(f"{number}/{len(todo)} {step.name}: {part.name} (some {expected}; log: {log})")
         outcome = run_part(part, log)
-        if identify() != kernel:
+        if identify().of(step.radio) != own:
             raise AirtcpError(
                 f"kernel/ changed while {step.name}: {part.name} ran, which is not recorded: run "
                 "it again"
             )
-        record.add(kernel, step.name, part.name, outcome)
-        if not unsettled(step, record, kernel):
-            record.drop_earlier(kernel.hash, step.name)
+        record.add(own, step.name, part.name, outcome)
+        if not unsettled(step, record, own):
+            record.drop_earlier(own.hash, step.name)
         result = f"{outcome.result} in {_hours(outcome.duration_s / 60)}"
         say(f"  {result}{': ' if outcome.detail else ''}{outcome.detail}")
 

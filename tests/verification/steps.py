@@ -47,11 +47,15 @@ class Part:
 
 @dataclass(frozen=True)
 class Step:
-    """What `make verify STEPS=name` runs. A step has passed if all its parts have."""
+    """What `make verify STEPS=name` runs. A step has passed if all its parts have.
+
+    radio: whether its kernels contain the simulated radio, so that outcomes depend on it.
+    """
 
     name: str
     what: str
     parts: Sequence[Part]
+    radio: bool = True
 
 
 @dataclass(frozen=True)
@@ -88,32 +92,38 @@ def real_steps(size: Size = FULL) -> list[Step]:
             "soak",
             f"{size.connections:,} connections on x86-64 with SMP, KASAN and lockdep",
             [part for part in soak if RACES not in part.name],
+            radio=False,
         ),
         Step(
             "kcsan",
             "soak and random inputs, with KCSAN, which finds data races",
             [part for part in soak if RACES in part.name],
+            radio=False,
         ),
         Step(
             "fuzz",
             f"{size.inputs:,} random inputs, with KASAN, UBSAN and lockdep",
             parts(tests[FUZZ], variables, 13 if size == FULL else 1),
+            radio=False,
         ),
         Step(
             "selftests",
             "the kernel's own tests of TCP, plain Linux beside ours",
             selftests(),
+            radio=False,
         ),
         Step(
             "series-check",
             "a kernel after each patch of the series for posting",
             series(tests[SERIES], variables),
+            radio=False,
         ),
         *debian(size, tests[ACKHOLD], variables),
         Step(
             "bpf",
             "ACK policies in BPF, programs that choose policies, MPTCP, and hooks that are no-ops",
             bpf(variables),
+            radio=False,
         ),
         Step(
             "test-debug",
@@ -124,6 +134,7 @@ def real_steps(size: Size = FULL) -> list[Step]:
             "instructions",
             "what a received segment costs, within bounds",
             [Part("instructions", ("bench/instructions.py",), 10, tests=False)],
+            radio=False,
         ),
     ]
 
@@ -146,6 +157,7 @@ def debian(size: Size, ackhold: Sequence[str], variables: Mapping[str, str]) -> 
             "deb-check",
             "Debian packages of the kernel, and a policy built against them",
             [Part("packages", (PACKAGES,), 20, variables)],
+            radio=False,
         ),
         Step(
             "packages-check",
@@ -156,6 +168,7 @@ def debian(size: Size, ackhold: Sequence[str], variables: Mapping[str, str]) -> 
             "ackhold-check",
             f"{size.transfers:,} downloads through the qdisc ackhold on Debian's kernels, and DKMS",
             parts(ackhold, variables, 30 if size == FULL else 3),
+            radio=False,
         ),
     ]
 
