@@ -15,7 +15,7 @@ not edit it. Reasons for failures and planned fixes come from
 [verification-notes.yaml](verification-notes.yaml).
 
 An outcome holds for one kernel: the content of `kernel/` and the Linux source it is built from,
-for most steps without the simulated radio, which their kernels do not contain. A step has passed
+for most steps without the simulated radio, which they do not use. A step has passed
 when all its parts have. Durations are wall time, with the building of kernels.
 """
 

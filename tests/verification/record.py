@@ -21,7 +21,7 @@ SCHEMA = 1
 Result = Literal["passed", "failed", "not run"]
 
 
-# The simulated radio in kernel/, which only the laboratory's kernel contains, and its generator.
+# The simulated radio in kernel/, and the generator of its table of losses.
 _RADIO = (
     *("drivers/net/wireless/virtual/airsim", "include/uapi/linux/airsim.h"),
     "tools/loss_table.py",

@@ -49,7 +49,7 @@ class Part:
 class Step:
     """What `make verify STEPS=name` runs. A step has passed if all its parts have.
 
-    radio: whether its kernels contain the simulated radio, so that outcomes depend on it.
+    radio: whether its guests use the simulated radio, so that outcomes depend on it.
     """
 
     name: str
