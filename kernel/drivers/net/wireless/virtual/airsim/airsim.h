@@ -15,7 +15,8 @@
  *	schedule.c	UL OFDMA: when to send a Trigger frame, and to whom
  *	mu_edca.c	EDCA parameters after UL OFDMA
  *	send.c		sends PPDUs, counts airtime
- *	aggregate.c	builds PPDUs from mac80211's queues, processes the results
+ *	aggregate.c	builds PPDUs from mac80211's queues
+ *	settle.c	processes their MPDUs after the exchange
  *	buffer_status.c	UL OFDMA: what a station would send next
  *	response.c	response frames and their duration
  *	signal.c	carrier sense, NAV, collisions
@@ -697,6 +698,14 @@ static inline bool airsim_receives(const struct airsim_radio *radio,
 static inline bool airsim_ppdu_is_ampdu(const struct airsim_ppdu *ppdu)
 {
 	return ppdu->count > 1 || ppdu->rate.format >= AIRSIM_VHT;
+}
+
+static inline bool airsim_mpdu_needs_response(struct sk_buff *skb)
+{
+	struct ieee80211_hdr *hdr = (void *)skb->data;
+
+	return !is_multicast_ether_addr(hdr->addr1) &&
+	       !(IEEE80211_SKB_CB(skb)->flags & IEEE80211_TX_CTL_NO_ACK);
 }
 
 static inline u32 airsim_mpdu_octets(const struct sk_buff *skb)

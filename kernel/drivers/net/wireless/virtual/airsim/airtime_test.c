@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Durations compared with values calculated by hand from IEEE 802.11-2020,
- * 802.11ax-2021 and 802.11be-2024. Data bits per symbol: data subcarriers * coded bits per
- * subcarrier * coding rate * streams. Data symbols: 16 service bits, the PSDU
- * and the tail bits divided by the data bits per symbol, rounded up. In sums
- * such as 16 + 2132 + 12 the middle term is what is left for the PSDU.
+ * 802.11ax-2021 and 802.11be-2024. Data bits per symbol: data subcarriers *
+ * coded bits per subcarrier * coding rate * streams. Data symbols: 16 service
+ * bits, the PSDU and the tail bits divided by the data bits per symbol, rounded
+ * up. In sums such as 16 + 2132 + 12 the middle term is what is left for the
+ * PSDU.
  */
 #include <kunit/test.h>
 #include "airtime.h"

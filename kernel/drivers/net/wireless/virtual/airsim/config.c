@@ -6,8 +6,8 @@
 
 /*
  * Maximum capabilities by amendment: 802.11-2020 clauses 17 to 19 and 21,
- * 802.11ax clause 27, 802.11be clause 36; BlockAck window: 9.3.1.8. Without A-MPDUs the window is
- * 1.
+ * 802.11ax clause 27, 802.11be clause 36; BlockAck window: 9.3.1.8. Without
+ * A-MPDUs the window is 1.
  */
 static const struct {
 	u16 width_mhz;
