@@ -32,7 +32,9 @@ struct sk_buff;
  */
 #define TCP_ACKPOL_DELACK	U32_MAX
 
-/* Acknowledge like TCP without a policy */
+/* Acknowledge like TCP without a policy, apart from what TCP acknowledges at
+ * once if there is one
+ */
 #define TCP_ACKPOL_AS_DEFAULT	(U32_MAX - 1)
 
 /* Reason for an immediate ACK, or for a delay */
@@ -103,8 +105,9 @@ struct tcp_ackpol_param {
  * @ack_delay_us: returns the delay of the ACK in microseconds after the last
  *	arrival; 0 sends it now, %TCP_ACKPOL_DELACK uses the delayed ACK timer,
  *	%TCP_ACKPOL_AS_DEFAULT lets TCP decide as without a policy, until an
- *	ACK is sent. Called for data that arrived in order, unless TCP
- *	acknowledges it at once. (required)
+ *	ACK is sent. Called for data that arrived in order, and for pure ACKs
+ *	that arrive while it is not yet acknowledged, unless TCP acknowledges it
+ *	at once. (required)
  * @data_recv: data arrived, in order or not. (optional)
  * @ack_sent: an ACK was sent, pure or piggybacked; tcp_ackpol.segs is reset
  *	afterwards. (optional)

@@ -273,7 +273,9 @@ static enum tcp_ackpol_reason tcp_ackpol_ask(struct sock *sk)
 	ap->as_default = ap->delay_us == TCP_ACKPOL_AS_DEFAULT;
 	if (ap->as_default) {
 		inet_csk(sk)->icsk_ack.pending &= ~ICSK_ACK_POLICY;
-		ap->deadline_us = 0;
+		/* If the ACK has been delayed, the bound still applies */
+		if (ap->deadline_us)
+			ap->deadline_us = ap->bound_us;
 		ap->settled = true;
 		return TCP_ACKPOL_DELACKED;
 	}
@@ -292,9 +294,10 @@ static enum tcp_ackpol_reason tcp_ackpol_ask(struct sock *sk)
 		return TCP_ACKPOL_DELAYED;
 	}
 
-	/* The delayed ACK timer ensures the bound for a single segment */
-	ap->deadline_us = 0;
-	if (ap->segs > 1) {
+	/* The delayed ACK timer ensures the bound for a single segment, if it
+	 * starts now
+	 */
+	if (ap->segs > 1 || ap->deadline_us) {
 		ap->deadline_us = latest_us;
 		tcp_ackpol_start_timer(sk);
 	}

@@ -5,9 +5,10 @@
  * struct tcp_ackpol_ops as struct_ops.  Programs read struct tcp_sock and
  * write only to the private state of their policy, in struct tcp_ackpol, or to
  * socket storage.  They cannot set socket options: a hook must not change the
- * policy that is running.  The bound on the delay applies to their return
- * values as to those of modules.  Their parameters are global variables, and
- * their state is reported by maps, not by get_info().
+ * policy that is running.  They run in softirq and must not sleep.  The bound on
+ * the delay applies to their return values as to those of modules.  Their
+ * parameters are global variables, and their state is reported by maps, not by
+ * get_info().
  */
 
 #include <linux/bpf.h>
@@ -116,14 +117,16 @@ __bpf_kfunc int bpf_tcp_ackpol_exceeds(const struct sock *sk, u32 segs)
  * @sk: the socket that the hook was called for
  * @seq: end of that part
  *
- * For ack_delay_us(), before it returns 0. Does nothing unless @seq is new and
- * part of the data has arrived after it. See tcp_ackpol_ack_before().
+ * For ack_delay_us(), before it returns 0. Does nothing in other hooks, or unless
+ * @seq is new and part of the data has arrived after it. See
+ * tcp_ackpol_ack_before().
  */
 __bpf_kfunc void bpf_tcp_ackpol_ack_before(struct sock *sk, u32 seq)
 {
+	const struct tcp_ackpol *ap = tcp_ackpol(sk);
 	const struct tcp_sock *tp = tcp_sk(sk);
 
-	if (after(seq, tp->rcv_wup) && before(seq, tp->rcv_nxt))
+	if (ap && ap->busy && after(seq, tp->rcv_wup) && before(seq, tp->rcv_nxt))
 		tcp_ackpol_ack_before(sk, seq);
 }
 
@@ -137,15 +140,16 @@ BTF_ID_FLAGS(func, bpf_tcp_ackpol_ack_before, KF_TRUSTED_ARGS)
 BTF_KFUNCS_END(bpf_tcp_ackpol_kfunc_ids)
 
 /* Other struct_ops, such as congestion control, may run for sockets without a
- * policy, and must not write to the state of one.
+ * policy, and must not write to the state of one. Nor must a policy call kfuncs
+ * of other struct_ops: those of congestion control write to the socket's.
  */
 static int bpf_tcp_ackpol_filter(const struct bpf_prog *prog, u32 kfunc_id)
 {
-	if (!btf_id_set8_contains(&bpf_tcp_ackpol_kfunc_ids, kfunc_id) ||
-	    prog->aux->attach_btf_id == bpf_tcp_ackpol_ops_id[0])
-		return 0;
+	bool own = btf_id_set8_contains(&bpf_tcp_ackpol_kfunc_ids, kfunc_id);
+	bool policy = prog->aux->attach_btf_id == bpf_tcp_ackpol_ops_id[0] &&
+		      !btf_is_module(prog->aux->attach_btf);
 
-	return -EACCES;
+	return own == policy ? 0 : -EACCES;
 }
 
 static const struct btf_kfunc_id_set bpf_tcp_ackpol_kfunc_set = {
@@ -153,6 +157,13 @@ static const struct btf_kfunc_id_set bpf_tcp_ackpol_kfunc_set = {
 	.set	= &bpf_tcp_ackpol_kfunc_ids,
 	.filter	= bpf_tcp_ackpol_filter,
 };
+
+static int bpf_tcp_ackpol_check_member(const struct btf_type *t,
+				       const struct btf_member *member,
+				       const struct bpf_prog *prog)
+{
+	return prog->sleepable ? -EINVAL : 0;
+}
 
 /* Members other than hooks and the name must be zero */
 static int bpf_tcp_ackpol_init_member(const struct btf_type *t,
@@ -214,6 +225,7 @@ static struct tcp_ackpol_ops bpf_tcp_ackpol_stubs = {
 static struct bpf_struct_ops bpf_tcp_ackpol_ops = {
 	.verifier_ops	= &bpf_tcp_ackpol_verifier_ops,
 	.init		= bpf_tcp_ackpol_init,
+	.check_member	= bpf_tcp_ackpol_check_member,
 	.init_member	= bpf_tcp_ackpol_init_member,
 	.validate	= bpf_tcp_ackpol_validate,
 	.reg		= bpf_tcp_ackpol_reg,

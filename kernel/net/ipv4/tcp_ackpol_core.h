@@ -12,12 +12,16 @@
 
 /**
  * struct tcp_ackpol_net - the ACK policies of a network namespace
+ * @net: the namespace
+ * @list: entry in the list of namespaces
  * @ops: policy of new sockets, NULL for "default"; holds its module
  * @sysctl: the namespace's own sysctls
  * @params_sysctl: sysctls of each policy, at the index of its first parameter
  * @params: values of the parameters of all policies
  */
 struct tcp_ackpol_net {
+	struct net *net;
+	struct list_head list;
 	const struct tcp_ackpol_ops __rcu *ops;
 	struct ctl_table_header *sysctl;
 	struct ctl_table_header *params_sysctl[TCP_ACKPOL_PARAMS_MAX];

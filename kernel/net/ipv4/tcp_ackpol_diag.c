@@ -13,7 +13,10 @@ static int tcp_ackpol_put_state(struct sock *sk, struct sk_buff *skb)
 	struct nlattr *nest;
 	u64 now_us, due_us;
 
-	if (nla_put_u32(skb, TCP_ACKPOL_A_SEGS, ap->segs) ||
+	if (nla_put_u32(skb, TCP_ACKPOL_A_SEGS, ap->segs))
+		return -EMSGSIZE;
+
+	if (ap->delay_us < TCP_ACKPOL_AS_DEFAULT &&
 	    nla_put_u32(skb, TCP_ACKPOL_A_DELAY_US, ap->delay_us))
 		return -EMSGSIZE;
 

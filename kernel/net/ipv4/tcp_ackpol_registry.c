@@ -28,9 +28,16 @@ DEFINE_STATIC_KEY_FALSE(tcp_ackpol_key);
 LIST_HEAD(tcp_ackpol_list);
 
 static unsigned int tcp_ackpol_net_id __read_mostly;
-static DEFINE_SPINLOCK(tcp_ackpol_list_lock);
 
-/* Slots of tcp_ackpol_net.params in use; protected by pernet_ops_rwsem */
+/* Protects the lists of policies and namespaces, and the parameters. A policy
+ * may be registered while another task waits for its module with the RTNL or
+ * an active reference to a sysctl, so its holders must not wait for these.
+ */
+static DEFINE_MUTEX(tcp_ackpol_mutex);
+
+static LIST_HEAD(tcp_ackpol_nets);
+
+/* Slots of tcp_ackpol_net.params in use */
 static DECLARE_BITMAP(tcp_ackpol_params_used, TCP_ACKPOL_PARAMS_MAX);
 
 struct tcp_ackpol_net *tcp_ackpol_pernet(const struct net *net)
@@ -57,13 +64,13 @@ void tcp_ackpol_enable(bool may_sleep)
 		schedule_work(&tcp_ackpol_work);
 }
 
-/* Call under rcu_read_lock() or the list's lock */
+/* Call under rcu_read_lock() or with tcp_ackpol_mutex held */
 const struct tcp_ackpol_ops *tcp_ackpol_find(const char *name)
 {
 	const struct tcp_ackpol_ops *ops;
 
 	list_for_each_entry_rcu(ops, &tcp_ackpol_list, list,
-				lockdep_is_held(&tcp_ackpol_list_lock)) {
+				lockdep_is_held(&tcp_ackpol_mutex)) {
 		if (!strcmp(ops->name, name))
 			return ops;
 	}
@@ -151,7 +158,7 @@ static bool tcp_ackpol_valid(const struct tcp_ackpol_ops *ops)
  */
 static int tcp_ackpol_add_params(struct tcp_ackpol_ops *ops)
 {
-	struct net *net, *last;
+	struct tcp_ackpol_net *an;
 	int ret;
 
 	ops->first_param = bitmap_find_next_zero_area(tcp_ackpol_params_used,
@@ -160,8 +167,8 @@ static int tcp_ackpol_add_params(struct tcp_ackpol_ops *ops)
 	if (ops->first_param + ops->nr_params > TCP_ACKPOL_PARAMS_MAX)
 		return -ENOSPC;
 
-	for_each_net(net) {
-		ret = tcp_ackpol_params_init(net, ops);
+	list_for_each_entry(an, &tcp_ackpol_nets, list) {
+		ret = tcp_ackpol_params_init(an->net, ops);
 		if (ret)
 			goto undo;
 	}
@@ -169,12 +176,8 @@ static int tcp_ackpol_add_params(struct tcp_ackpol_ops *ops)
 	return 0;
 
 undo:
-	last = net;
-	for_each_net(net) {
-		if (net == last)
-			break;
-		tcp_ackpol_params_sysctl_exit(net, ops);
-	}
+	list_for_each_entry_continue_reverse(an, &tcp_ackpol_nets, list)
+		tcp_ackpol_params_sysctl_exit(an->net, ops);
 	return ret;
 }
 
@@ -188,30 +191,22 @@ undo:
  */
 int tcp_register_ackpol(struct tcp_ackpol_ops *ops)
 {
-	int ret = -EEXIST;
+	int ret;
 
 	if (!tcp_ackpol_valid(ops))
 		return -EINVAL;
 
-	/*
-	 * Excludes creation and removal of namespaces, and other registrations
-	 */
-	down_write(&pernet_ops_rwsem);
-	rcu_read_lock();
-	if (strcmp(ops->name, TCP_ACKPOL_DEFAULT) && !tcp_ackpol_find(ops->name))
-		ret = 0;
-	rcu_read_unlock();
+	guard(mutex)(&tcp_ackpol_mutex);
+	if (!strcmp(ops->name, TCP_ACKPOL_DEFAULT) ||
+	    tcp_ackpol_find(ops->name))
+		return -EEXIST;
 
-	if (!ret)
-		ret = tcp_ackpol_add_params(ops);
-	if (!ret) {
-		spin_lock(&tcp_ackpol_list_lock);
-		list_add_tail_rcu(&ops->list, &tcp_ackpol_list);
-		spin_unlock(&tcp_ackpol_list_lock);
-	}
-	up_write(&pernet_ops_rwsem);
+	ret = tcp_ackpol_add_params(ops);
+	if (ret)
+		return ret;
 
-	return ret;
+	list_add_tail_rcu(&ops->list, &tcp_ackpol_list);
+	return 0;
 }
 EXPORT_SYMBOL_GPL(tcp_register_ackpol);
 
@@ -224,17 +219,14 @@ EXPORT_SYMBOL_GPL(tcp_register_ackpol);
  */
 void tcp_unregister_ackpol(struct tcp_ackpol_ops *ops)
 {
-	struct net *net;
+	struct tcp_ackpol_net *an;
 
-	down_write(&pernet_ops_rwsem);
-	spin_lock(&tcp_ackpol_list_lock);
+	mutex_lock(&tcp_ackpol_mutex);
 	list_del_rcu(&ops->list);
-	spin_unlock(&tcp_ackpol_list_lock);
-
-	for_each_net(net)
-		tcp_ackpol_params_sysctl_exit(net, ops);
+	list_for_each_entry(an, &tcp_ackpol_nets, list)
+		tcp_ackpol_params_sysctl_exit(an->net, ops);
 	bitmap_clear(tcp_ackpol_params_used, ops->first_param, ops->nr_params);
-	up_write(&pernet_ops_rwsem);
+	mutex_unlock(&tcp_ackpol_mutex);
 
 	/*
 	 * Wait for readers that found it and have not yet taken a module
@@ -273,6 +265,10 @@ static void tcp_ackpol_replace(struct sock *sk, struct tcp_ackpol *ap)
 
 	/* Lockless readers use ap->ops only */
 	smp_store_release(&tcp_sk(sk)->ackpol, ap);
+
+	/* SACK compression starts the timer only if it is not queued */
+	if (old && !ap)
+		tcp_ackpol_yield_timer(sk);
 	if (old) {
 		module_put(old->ops->owner);
 		kfree_rcu(old, rcu);
@@ -351,8 +347,7 @@ static int __net_init tcp_ackpol_net_init(struct net *net)
 	if (ret)
 		return ret;
 
-	/* Serializes with tcp_register_ackpol() */
-	lockdep_assert_held(&pernet_ops_rwsem);
+	mutex_lock(&tcp_ackpol_mutex);
 	list_for_each_entry(ops, &tcp_ackpol_list, list) {
 		ret = tcp_ackpol_params_init(net, ops);
 		if (ret)
@@ -364,24 +359,35 @@ static int __net_init tcp_ackpol_net_init(struct net *net)
 	if (ops && try_module_get(ops->owner))
 		rcu_assign_pointer(an->ops, ops);
 	rcu_read_unlock();
+
+	an->net = net;
+	list_add_tail(&an->list, &tcp_ackpol_nets);
+	mutex_unlock(&tcp_ackpol_mutex);
 	return 0;
 
 undo:
 	list_for_each_entry_continue_reverse(ops, &tcp_ackpol_list, list)
 		tcp_ackpol_params_sysctl_exit(net, ops);
+	mutex_unlock(&tcp_ackpol_mutex);
 	tcp_ackpol_sysctl_exit(net);
 	return ret;
 }
 
 static void __net_exit tcp_ackpol_net_exit(struct net *net)
 {
+	struct tcp_ackpol_net *an = tcp_ackpol_pernet(net);
 	const struct tcp_ackpol_ops *ops;
 
-	list_for_each_entry(ops, &tcp_ackpol_list, list)
-		tcp_ackpol_params_sysctl_exit(net, ops);
+	/* Waits for tcp_ack_policy, which may load a module */
 	tcp_ackpol_sysctl_exit(net);
 
-	ops = rcu_dereference_protected(tcp_ackpol_pernet(net)->ops, true);
+	mutex_lock(&tcp_ackpol_mutex);
+	list_del(&an->list);
+	list_for_each_entry(ops, &tcp_ackpol_list, list)
+		tcp_ackpol_params_sysctl_exit(net, ops);
+	mutex_unlock(&tcp_ackpol_mutex);
+
+	ops = rcu_dereference_protected(an->ops, true);
 	if (ops)
 		module_put(ops->owner);
 }

@@ -52,7 +52,7 @@ static void tcp_ackpol_send_pending(struct sock *sk)
  * Return: 0, -ENOENT if there is no such policy, -EPERM if neither
  * tcp_allowed_ack_policies nor CAP_NET_ADMIN allows it, -EBUSY if its module is
  * being removed or a hook of the current policy is running, -EOPNOTSUPP for
- * MPTCP subflows, or -ENOMEM.
+ * MPTCP subflows and for sockets that are being cloned, or -ENOMEM.
  */
 int tcp_ackpol_set(struct sock *sk, const char *name)
 {
@@ -63,6 +63,9 @@ int tcp_ackpol_set(struct sock *sk, const char *name)
 	int ret;
 
 	if (sk_is_mptcp(sk))
+		return -EOPNOTSUPP;
+	/* In security_inet_csk_clone() the state is the listening socket's */
+	if (sk->sk_state == TCP_SYN_RECV && sk_unhashed(sk))
 		return -EOPNOTSUPP;
 	if (ap && ap->busy)
 		return -EBUSY;

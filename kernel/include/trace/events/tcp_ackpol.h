@@ -35,7 +35,8 @@ TRACE_DEFINE_ENUM(TCP_ACKPOL_WINDOW);
  *
  *   iat_us: time between the last two arrivals, -1 for the first
  *   ato_us: delay returned by the policy, 0 if it was not called,
- *	TCP_ACKPOL_DELACK for the delayed ACK timer
+ *	TCP_ACKPOL_DELACK for the delayed ACK timer, TCP_ACKPOL_AS_DEFAULT if TCP
+ *	decides as without a policy
  *   segs: segments that the ACK acknowledges
  */
 TRACE_EVENT(tcp_ackpol_decision,

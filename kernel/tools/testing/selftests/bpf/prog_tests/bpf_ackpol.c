@@ -8,8 +8,10 @@
 #include "bpf_ackpol_aad.skel.h"
 #include "bpf_ackpol_auto.skel.h"
 #include "bpf_ackpol_ca.skel.h"
+#include "bpf_ackpol_cwnd.skel.h"
 #include "bpf_ackpol_incompl.skel.h"
 #include "bpf_ackpol_setsockopt.skel.h"
+#include "bpf_ackpol_sleepable.skel.h"
 #include "bpf_ackpol_unsupp.skel.h"
 #include "bpf_ackpol_write.skel.h"
 #include "bpf_ackpol_write_priv.skel.h"
@@ -242,4 +244,8 @@ void test_bpf_ackpol(void)
 		TEST_REJECTED(setsockopt);
 	if (test__start_subtest("ca"))
 		TEST_REJECTED(ca);
+	if (test__start_subtest("cwnd"))
+		TEST_REJECTED(cwnd);
+	if (test__start_subtest("sleepable"))
+		TEST_REJECTED(sleepable);
 }
