@@ -22,7 +22,8 @@ from verification.steps import Part, Step, clean_environment
 from airtcp.errors import AirtcpError, InputError
 from airtcp.paths import REPOSITORY
 
-OLD, NEW = KernelId("0123456789abcdef", "6.12.9"), KernelId("fedcba9876543210", "6.12.10")
+OLD = KernelId("0123456789abcdef", "6.12.9", "0123456789abcdef")
+NEW = KernelId("fedcba9876543210", "6.12.10", "fedcba9876543210")
 
 
 def program(name: str, text: str) -> Part:
@@ -176,7 +177,7 @@ from pathlib import Path
 import verify
 from verification.record import KernelId
 from verification.steps import Part, Step
-verify.kernel_id = lambda: KernelId("0123456789abcdef", "6.12.9")
+verify.kernel_id = lambda: KernelId("0123456789abcdef", "6.12.9", "0123456789abcdef")
 verify.REPOSITORY = Path(sys.argv.pop(1))
 text = (
     "import os, sys, time; open(sys.argv[1], 'w').write(str(os.getpid())); "
@@ -353,8 +354,8 @@ def test_hash_without_radio_covers_all_but_the_radio(
 
 
 def test_outcome_without_radio_outlives_a_change_of_the_radio(tmp_path: Path) -> None:
-    steps = [Step("soak", "", [program("one", "pass")], radio=False)]
-    steps += [Step("test-debug", "", [program("one", "pass")])]
+    steps = [Step("soak", "", [program("one", "pass")])]
+    steps += [Step("test-debug", "", [program("one", "pass")], radio=True)]
     first, second = (KernelId(name, "6.12.9", "fedcba9876543210") for name in ("0" * 16, "1" * 16))
     run(steps, tmp_path, first)
     record, said = run(steps, tmp_path, second)

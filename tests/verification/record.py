@@ -37,7 +37,7 @@ class KernelId:
 
     hash: str
     linux: str
-    without_radio: str = ""
+    without_radio: str
 
     def of(self, radio: bool) -> "KernelId":
         """The kernel with or without the simulated radio."""

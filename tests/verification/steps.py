@@ -55,7 +55,7 @@ class Step:
     name: str
     what: str
     parts: Sequence[Part]
-    radio: bool = True
+    radio: bool = False
 
 
 @dataclass(frozen=True)
@@ -92,49 +92,43 @@ def real_steps(size: Size = FULL) -> list[Step]:
             "soak",
             f"{size.connections:,} connections on x86-64 with SMP, KASAN and lockdep",
             [part for part in soak if RACES not in part.name],
-            radio=False,
         ),
         Step(
             "kcsan",
             "soak and random inputs, with KCSAN, which finds data races",
             [part for part in soak if RACES in part.name],
-            radio=False,
         ),
         Step(
             "fuzz",
             f"{size.inputs:,} random inputs, with KASAN, UBSAN and lockdep",
             parts(tests[FUZZ], variables, 13 if size == FULL else 1),
-            radio=False,
         ),
         Step(
             "selftests",
             "the kernel's own tests of TCP, plain Linux beside ours",
             selftests(),
-            radio=False,
         ),
         Step(
             "series-check",
             "a kernel after each patch of the series for posting",
             series(tests[SERIES], variables),
-            radio=False,
         ),
         *debian(size, tests[ACKHOLD], variables),
         Step(
             "bpf",
             "ACK policies in BPF, programs that choose policies, MPTCP, and hooks that are no-ops",
             bpf(variables),
-            radio=False,
         ),
         Step(
             "test-debug",
             "system tests on User Mode Linux with KASAN, UBSAN, lockdep and kmemleak",
             [Part(file, (file,), 10, DEBUG) for file in debug],
+            radio=True,
         ),
         Step(
             "instructions",
             "what a received segment costs, within bounds",
             [Part("instructions", ("bench/instructions.py",), 10, tests=False)],
-            radio=False,
         ),
     ]
 
@@ -157,18 +151,17 @@ def debian(size: Size, ackhold: Sequence[str], variables: Mapping[str, str]) -> 
             "deb-check",
             "Debian packages of the kernel, and a policy built against them",
             [Part("packages", (PACKAGES,), 20, variables)],
-            radio=False,
         ),
         Step(
             "packages-check",
             "Debian packages installed, used, upgraded and purged in a minimal Debian 12",
             [Part("packages", (DEBIAN_PACKAGES,), 30, variables)],
+            radio=True,
         ),
         Step(
             "ackhold-check",
             f"{size.transfers:,} downloads through the qdisc ackhold on Debian's kernels, and DKMS",
             parts(ackhold, variables, 30 if size == FULL else 3),
-            radio=False,
         ),
     ]
 
