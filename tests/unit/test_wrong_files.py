@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Wrong experiment files: each gives one line with its line number, exit code 2, and no runs."""
+
+from pathlib import Path
+
+import pytest
+from one_line import assert_one_line, table
+from small_experiment import GOOD
+
+from airtcp import cli
+from airtcp.cli import doctor
+from airtcp.kernel import image
+from airtcp.kernel.image import Kernel
+
+# Lines of `a line of GOOD => its replacement | a part of the message`.
+FILES = """
+name: small => | name: missing
+name: small => name: My Own | 'My Own' is not a name
+name: small => nam: small | nam: unknown key; did you mean 'name'?
+title: A small one => title: [Mine] | title
+title: A small one => title: "unclosed | 18: not YAML: found unexpected end of stream
+title: A small one => title: Mine: yours | 2: not YAML: mapping values are not allowed
+title: A small one => \ttitle: Mine | 2: not YAML: found a tab character that violates indentation
+parameters: => parameters: none | parameters
+  delay: 10ms =>   delay: 10 | 6: parameters.delay: '10' is not a duration
+  delay: 10ms =>   dealy: 10ms | 6: parameters.dealy: unknown key; did you mean 'delay'?
+  delay: 10ms =>   delay: [10ms] | 6: parameters.delay
+  delay: 10ms =>   delay: | 6: parameters.delay
+  delay: 10ms =>   sack: on | 7: parameters.sack: given twice
+  delay: 10ms =>   [1, 2]: 3 | 6: parameters: a key must be a word
+  delay: 10ms =>   delay: &a [*a] | 6:
+  sack: off =>   sack: no | 7: parameters.sack: 'no' is not a switch
+  sack: off =>   protocol: udp | ack_policy: aad is not allowed with protocol udp
+design: => designs: | designs: unknown key; did you mean 'design'?
+  - ack_policy: [default, aad] =>   - ack_policy: aad | 9: design[0].ack_policy: 'aad' is not a list
+  - ack_policy: [default, aad] =>   - ack_policy: [] | ack_policy: give at least one value
+  - ack_policy: [default, aad] =>   - ack_policy: [add] | did you mean 'aad'?
+    rate: [10Mbit] =>     rate: 10Mbit | 10: design[0].rate: '10Mbit' is not a list; write [10Mbit]
+    rate: [10Mbit] =>     rat: [10Mbit] | 10: design[0].rat: unknown factor; did you mean
+    rate: [10Mbit] =>     rate: [10mbit] | did you mean '10Mbit'?
+  - when: {ack_policy: aad, rate: 10Mbit} =>   - when: {rate: 1Mbit} | no case of the design
+  - when: {ack_policy: aad, rate: 10Mbit} =>   - when: {rat: 1} | unknown
+    metric: goodput_mbps =>     metric: godput | did you mean
+    value: 9.5 =>     value: nine | value
+    precision: exact =>     precision: about | 'about' is not allowed
+    source: a table => | published[0].source: missing
+"""
+
+CHANGES = table(FILES)
+
+
+@pytest.fixture(autouse=True)
+def no_builds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fail if a file is accepted."""
+
+    def build(*_: object, **__: object) -> Kernel:
+        raise AssertionError("the file was accepted: a kernel would be built")
+
+    monkeypatch.setattr(doctor, "require_programs", lambda **_options: None)
+    monkeypatch.setattr(image, "build", build)
+
+
+@pytest.mark.parametrize(("change", "message"), CHANGES, ids=lambda text: text)
+def test_wrong_files(
+    change: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line, _, replacement = change.partition(" =>")
+    assert f"{line}\n" in GOOD
+    new = replacement.removeprefix(" ")
+    path = tmp_path / "mine.yaml"
+    path.write_text(GOOD.replace(f"{line}\n", f"{new}\n" if new else ""))
+    code = cli.main(["run", str(path), "--out", str(tmp_path / "out")])
+    captured = capsys.readouterr()
+    assert_one_line(code, captured.out, captured.err, message)
+    assert str(path) in captured.err or "--set" in captured.err
+    assert not (tmp_path / "out").exists()
