@@ -50,6 +50,8 @@ def _not_yaml(error: yaml.YAMLError, text: str, shown: str) -> InputError:
     if isinstance(error, yaml.MarkedYAMLError):
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         what = str(error.problem)
+        if what.startswith("but "):
+            what = f"{error.context}, {what}"
     elif isinstance(error, yaml.reader.ReaderError):
         line = text.encode()[: error.position].count(b"\n") + 1
         what = f"the character #x{error.character:04x} is not allowed"

@@ -32,6 +32,9 @@ run nowhere.yaml | nowhere.yaml: No such file
 run notes.txt | unknown experiment 'notes.txt'
 run SWEEP | unknown experiment
 run latin1.yaml | latin1.yaml
+run loop.yaml | loop.yaml: Too many levels of symbolic links
+run list.yaml | list.yaml:1: must consist of `key: value` lines; allowed keys: name title paper
+run list.yaml --seeds 2 | reason compares published_duration parameters
 run thesis-lan more | unrecognized arguments: more
 run thesis-lan --out '' | run: --out: '' is not a path
 demo --out '' | demo: --out: '' is not a path
@@ -319,6 +322,8 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "linux-5" / "Makefile").write_text("VERSION = 5\nPATCHLEVEL = 10\nSUBLEVEL = 3\n")
     (place / "mine.yaml").write_text(GOOD)
     (place / "notes.txt").write_text(GOOD)
+    (place / "list.yaml").write_text("- name: small\n")
+    (place / "loop.yaml").symlink_to("loop.yaml")
     (place / "latin1.yaml").write_bytes(GOOD.replace("small one", "sm\xe4ll one").encode("latin1"))
     return place
 

@@ -26,9 +26,15 @@ def explain(error: ErrorDetails, model: type[BaseModel]) -> str:
         return "missing"
     if error["type"] == "literal_error":
         words = re.findall("'(.*?)'", error["ctx"]["expected"])
-        return suggest.not_allowed(error["input"], words, _about(error, model))
+        return suggest.not_allowed(str(error["input"]), words, _about(error, model))
     if error["type"] in ("list_type", "tuple_type"):
         return f"{error['input']!r} is not a list; write [{error['input']}]"
+    if error["type"] == "too_short":
+        return "give at least one value"
+    if error["type"] in ("dict_type", "model_type"):
+        return f"{error['input']!r} is not a mapping; write `key: value` lines below it"
+    if error["type"] == "string_type":
+        return f"{error['input']!r} is not text; write one value"
     if error["type"] == "value_error":
         return str(error["ctx"]["error"])
     if error["type"] in (CONFLICT, KIND):

@@ -2,6 +2,7 @@
 """Reads an experiment from YAML; errors are one line: file, line, key, error, allowed values."""
 
 import itertools
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -57,7 +58,7 @@ def load(
 
 def _shown(path: Path) -> str:
     """The path for error messages: relative if it is in the repository."""
-    path = path.resolve()
+    path = Path(os.path.realpath(path))  # resolve() raises RuntimeError for a loop of links
     root = REPOSITORY
     return str(path.relative_to(root)) if path.is_relative_to(root) else str(path)
 
@@ -77,7 +78,7 @@ class _Reader:
         if not isinstance(node, yaml.MappingNode):
             raise InputError(
                 f"{self._shown}:1: must consist of `key: value` lines; allowed keys: "
-                + " ".join(Experiment.model_fields)
+                + " ".join(field.alias or name for name, field in Experiment.model_fields.items())
             )
         try:
             data = self._data(node, ())
