@@ -38,7 +38,8 @@ def _parse(text: str, units: Mapping[str, int], what: str, example: str) -> int:
             f"{text!r} is not {what}; {meant}write a number and a unit ({allowed}), as in {example}"
         )
     # Decimal numbers are rounded to the smallest unit: 1.5ms is exactly 1500000 ns.
-    return round(float(match.group(1)) * units[unit])
+    # The largest float would be infinite in the smallest unit.
+    return round(min(float(match.group(1)), 1e200) * units[unit])
 
 
 def _closest(unit: str, units: Mapping[str, int]) -> str | None:
@@ -76,11 +77,16 @@ def format_rate_bps(bits_per_second: float) -> str:
     return _format(round(bits_per_second), _RATE_BPS, "0bit")
 
 
+def parse_digits(text: str) -> int:
+    """The number; of more than 4300 digits, which Python does not convert, another huge one."""
+    return int(text[:4300])
+
+
 def parse_size_bytes(text: str) -> int:
     """`64KiB` -> 65536, `64kB` -> 64000. Units: B KiB MiB GiB kB MB GB; without one: bytes."""
     bare = text.strip()
     if bare.isascii() and bare.isdigit():
-        return int(bare)
+        return parse_digits(bare)
     return _parse(text, _READ_SIZE_BYTES, "a size", "64KiB")
 
 

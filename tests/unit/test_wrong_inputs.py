@@ -45,6 +45,7 @@ run thesis-lan --seeds -1 | --seeds: '-1' is not a positive integer
 run thesis-lan --seeds 1.5 | --seeds: '1.5' is not a positive integer
 run thesis-lan --seeds ٣ | --seeds: '٣' is not a positive integer
 run thesis-lan --seeds | --seeds: expected one argument
+run thesis-lan --seeds 99999999999 | --seeds: '99999999999' is out of range; allowed: 1 to 1000000
 run thesis-lan --jobs none | --jobs: 'none' is not a positive integer
 run thesis-lan --quick --set delay=0ms | --quick: selects cases and their duration; not allowed
 run thesis-lan --quick --duration 2s | --quick: selects cases and their duration; not allowed
@@ -113,6 +114,7 @@ run thesis-lan --duration 9s --set start_interval=9s --set stations=3 | start af
 run thesis-lan --duration | --duration: expected one argument
 run thesis-lan --duration 10 | --duration: '10' is not a duration
 run thesis-lan --duration 0s | --duration: '0s' is out of range
+run thesis-lan --duration -5s | --duration: '-5s' is not a duration
 run thesis-lan --duration 1500ms | --duration: '1500ms' is not a whole number of seconds
 run thesis-lan --duration 2d | --duration: '2d' is not a duration
 run thesis-lan --duration 5s --set duration=3s | are both given
@@ -132,6 +134,9 @@ run thesis-lan --kernel-source nowhere | --kernel-source nowhere: not a director
 run thesis-lan --kernel-source mine.yaml | --kernel-source mine.yaml: not a directory
 run thesis-lan --kernel-source empty | empty: contains no Makefile
 run thesis-lan --kernel-source linux-5 | linux-5: this is Linux 5.10.3
+run thesis-lan --hosts '' | --hosts: '' is not a path
+run thesis-lan --hosts nowhere | nowhere: No such file
+run thesis-lan --cluster '' | --cluster: '' is not allowed; give a value
 run thesis-lan --cluster nowhere | --cluster nowhere: No such file
 run thesis-lan --cluster mine.yaml | mine.yaml: must have one section; allowed:
 run thesis-lan --cluster tcp://192.0.2.1:8786 | is allowed only on this machine
@@ -176,6 +181,7 @@ tournament --entrants nobody | --entrants: 'nobody' is not allowed; allowed:
 tournament --entrants "" | --entrants: '' is not allowed
 tournament --conditions nope | --conditions: 'nope' is not allowed; allowed:
 tournament --seeds 1 | --seeds 1: intervals need two seeds
+tournament --seeds 99999999999 | --seeds: '99999999999' is out of range
 tournament --seeds 0 | --seeds: '0' is not a positive integer
 tournament --quick --full | --full: not allowed with argument --quick
 tournament --out mine.yaml | --out mine.yaml: is a file
@@ -184,6 +190,7 @@ tournament thesis-lan | unrecognized arguments: thesis-lan
 scheduler --port 0 | --port: '0' is not a port; allowed: 1 to 65535
 scheduler --port 99999 | --port: '99999' is not a port
 scheduler --port http | --port: 'http' is not a port
+scheduler --host '' | --host: '' is not allowed; give a value
 scheduler --host nowhere.invalid | nowhere.invalid: no such host
 scheduler --host 0.0.0.0 | --certificates
 scheduler --certificates empty | --certificates empty
@@ -245,7 +252,9 @@ report mine.yaml | mine.yaml/results.json: Not a directory
 report SWEEP OTHER | unrecognized arguments: OTHER
 report SWEEP --timeline -1 | --timeline: '-1' is not a non-negative integer
 report SWEEP --timeline soon | --timeline: 'soon' is not a non-negative integer
+report SWEEP --timeline 12345678 | --timeline 12345678
 report SWEEP --run nope | nope
+report SWEEP --run '' | --run: '' is not allowed; give a value
 report SWEEP --run ../OTHER | ../OTHER
 report SWEEP --index --published | --published: not allowed with argument --index
 report SWEEP --index --figures | --index: no other option is allowed with it, only DIR
@@ -287,6 +296,8 @@ results export newer | results.json is of schema 99
 """
 
 COMMANDS = [*table(RUN), *table(OTHERS), *table(RESULTS)]
+MANY_DIGITS = "9" * 5000
+LARGE = ["--seeds {}", "--jobs {}x", "--set mcs={}", "--set delay={}ms", "--set rts_threshold={}"]
 SETUP = ["setup everything", "setup --no", "setup run --quick"]
 
 
@@ -365,6 +376,17 @@ def test_wrong_arguments(
     code = cli.main(shlex.split(given))
     captured = capsys.readouterr()
     assert_one_line(code, captured.out, captured.err, message)
+
+
+@pytest.mark.parametrize("options", LARGE)
+def test_numbers_of_5000_digits(
+    options: str, unchanged: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Python converts at most 4300 digits; no message says so."""
+    code = cli.main(["run", "thesis-lan", *options.format(MANY_DIGITS).split()])
+    captured = capsys.readouterr()
+    err = captured.err.replace(MANY_DIGITS, "9...")
+    assert_one_line(code, captured.out, err, "positive integer" if "x" in options else "range")
 
 
 @pytest.mark.parametrize("given", SETUP)

@@ -52,6 +52,9 @@ def _main(arguments: Sequence[str]) -> int:
         where = f"{error.filename}: " if error.filename else ""
         say(f"airtcp: {where}{reason(error)}")
         return 1
+    except MemoryError:
+        say("airtcp: not enough memory")
+        return 1
     except Exception as error:
         # Libraries such as Pydantic turn the KeyboardInterrupt of Ctrl-C into their own exceptions.
         if interrupts.came():

@@ -7,7 +7,7 @@ import os
 from airtcp.cli import doctor
 from airtcp.cli.certificates import add_certificates, certificates_of
 from airtcp.cli.common import require_cluster_libraries
-from airtcp.cli.options import Verbs, add_jobs, path, port
+from airtcp.cli.options import Verbs, add_jobs, path, port, word
 from airtcp.sweep import certificates
 
 
@@ -22,6 +22,7 @@ def add(verbs: Verbs) -> None:
     scheduler.add_argument(
         "--host",
         metavar="ADDRESS",
+        type=word,
         default="127.0.0.1",
         help="local address to listen on, 0.0.0.0 for all addresses (default: 127.0.0.1, this "
         "machine only); other addresses require --certificates",

@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import TypeAlias, get_args
 
 from airtcp.errors import InputError
+from airtcp.units import parse_digits
 
 Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+MAX_SEEDS = 1_000_000
 
 
 def path(text: str) -> Path:
@@ -21,20 +24,35 @@ def path(text: str) -> Path:
     return Path(text)
 
 
+def word(text: str) -> str:
+    """An argument that must not be empty, as "$UNSET" is."""
+    if not text:
+        raise argparse.ArgumentTypeError("'' is not allowed; give a value")
+    return text
+
+
 def positive(text: str) -> int:
-    if not (text.isascii() and text.isdigit()) or int(text) < 1:
+    if not (number := not_negative(text, "positive")):
         raise argparse.ArgumentTypeError(f"{text!r} is not a positive integer")
-    return int(text)
+    return number
 
 
-def not_negative(text: str) -> int:
+def not_negative(text: str, kind: str = "non-negative") -> int:
     if not (text.isascii() and text.isdigit()):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a non-negative integer")
-    return int(text)
+        raise argparse.ArgumentTypeError(f"{text!r} is not a {kind} integer")
+    return parse_digits(text)
+
+
+def seeds(text: str) -> int:
+    """A number of seeds. Requests for their runs would fill the memory if there were many more."""
+    number = positive(text)
+    if number > MAX_SEEDS:
+        raise argparse.ArgumentTypeError(f"{text!r} is out of range; allowed: 1 to {MAX_SEEDS}")
+    return number
 
 
 def port(text: str) -> int:
-    if not (text.isascii() and text.isdigit()) or not 1 <= int(text) <= 65535:
+    if not (text.isascii() and text.isdigit()) or not 1 <= parse_digits(text) <= 65535:
         raise argparse.ArgumentTypeError(f"{text!r} is not a port; allowed: 1 to 65535")
     return int(text)
 

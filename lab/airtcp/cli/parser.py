@@ -2,6 +2,7 @@
 """The command-line parser; each group of verbs adds its own subparsers."""
 
 import argparse
+import re
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from types import ModuleType
@@ -42,6 +43,11 @@ exit codes: 0 success, 1 a run or a build failed, 2 bad input, 130 interrupted
 
 class _Parser(argparse.ArgumentParser):
     """A parser whose errors are one line, like all others; subparsers are of the same class."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # `-5s` is a wrong value, not an unknown option; argparse knows that only of `-5`.
+        self._negative_number_matcher = re.compile(r"-\d")
 
     def error(self, message: str) -> NoReturn:
         verb = self.prog.removeprefix("airtcp").strip()

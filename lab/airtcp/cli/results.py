@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from airtcp.cli.messages import counter, say
-from airtcp.cli.options import Verbs, add_form, add_verify, not_negative, path
+from airtcp.cli.options import Verbs, add_form, add_verify, not_negative, path, word
 from airtcp.errors import AirtcpError, InputError
 from airtcp.experiment import catalogue
 from airtcp.experiment.experiment import Experiment
@@ -37,6 +37,7 @@ def add(verbs: Verbs) -> None:
     report.add_argument(
         "--run",
         metavar="CASE/seed-N",
+        type=word,
         help="the run whose timeline to show, a directory in DIR/runs (default: the first run of "
         "each policy)",
     )

@@ -5,7 +5,6 @@ import argparse
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from airtcp.cli.common import experiment_of, own_policy_of, settings_of
 from airtcp.cli.kernels import Choice, build_all, changes_for, choices_of, with_kernels
@@ -17,7 +16,8 @@ from airtcp.cli.options import (
     add_kernels,
     add_policy,
     add_settings,
-    positive,
+    path,
+    seeds,
 )
 from airtcp.cli.sweeping import add_where, make_out_dir, sweep_options_of
 from airtcp.errors import AirtcpError, InputError
@@ -47,7 +47,7 @@ def add(verbs: Verbs) -> None:
     run.add_argument(
         "--seeds",
         metavar="N",
-        type=positive,
+        type=seeds,
         default=1,
         help="run each case with seeds 1 to N (default: 1)",
     )
@@ -55,7 +55,7 @@ def add(verbs: Verbs) -> None:
     run.add_argument(
         "--hosts",
         metavar="FILE",
-        type=Path,
+        type=path,
         help="measure on real machines, a server, a station and optionally an access point, which "
         "FILE (hosts.yaml) names and OpenSSH reaches, one run after the other; see "
         "docs/how-to/hosts.md",

@@ -13,7 +13,7 @@ from airtcp.cli import doctor
 from airtcp.cli.certificates import add_certificates, certificates_of
 from airtcp.cli.common import require_cluster_libraries
 from airtcp.cli.messages import say
-from airtcp.cli.options import add_jobs, add_verify, path
+from airtcp.cli.options import add_jobs, add_verify, path, word
 from airtcp.errors import NO_SPACE, InputError
 from airtcp.experiment.experiment import Case
 from airtcp.kernel.image import Kernel
@@ -29,6 +29,7 @@ def add_where(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cluster",
         metavar="tls://HOST:PORT|FILE",
+        type=word,
         help="run on the workers of a Dask scheduler (see `scheduler` and `worker`), or in batch "
         "jobs, such as Slurm's, described by a dask-jobqueue configuration",
     )

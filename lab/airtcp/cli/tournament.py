@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from airtcp.cli.common import own_policy_of
 from airtcp.cli.kernels import changes_for
 from airtcp.cli.messages import say
-from airtcp.cli.options import Verbs, add_json, add_kernel_source, add_policy, positive
+from airtcp.cli.options import Verbs, add_json, add_kernel_source, add_policy, seeds
 from airtcp.cli.sweeping import add_where, make_out_dir, sweep_options_of
 from airtcp.errors import InputError
 from airtcp.experiment import tournament as field
@@ -59,7 +59,7 @@ def add(verbs: Verbs) -> None:
     parser.add_argument(
         "--seeds",
         metavar="N",
-        type=positive,
+        type=seeds,
         help="seeds per case, at least 2 (default: by extent)",
     )
     add_policy(parser)

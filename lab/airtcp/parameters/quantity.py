@@ -33,6 +33,7 @@ from airtcp.units import (
     format_duration_s,
     format_rate_bps,
     format_size_bytes,
+    parse_digits,
     parse_duration_s,
     parse_rate_bps,
     parse_size_bytes,
@@ -99,7 +100,7 @@ class Quantity:
 def _parse_count(text: str) -> int:
     if not re.fullmatch("[0-9]+", text):
         raise ValueError(f"{text!r} is not a whole number")
-    return int(text)
+    return parse_digits(text)
 
 
 def _parse_fraction(text: str) -> float:
