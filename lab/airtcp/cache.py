@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The cache of everything that can be rebuilt: kernels, guest programs, the Python environment."""
 
+import errno
 import fcntl
 import os
 import re
 import shutil
+import stat
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -62,6 +64,25 @@ def scratch_in(directory: Path) -> Iterator[Path]:
         shutil.rmtree(leftover, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix="tmp", dir=directory) as scratch:
         yield Path(scratch)
+
+
+def require_writable(directory: Path, option: str = "") -> None:
+    """Raise InputError unless files can be written to a directory, which may have to be created.
+
+    Before work whose result is to be written there. option: its name, for the message.
+    """
+    places = (directory, *directory.absolute().parents)
+    existing = next(path for path in places if os.path.lexists(path))
+    try:
+        if not stat.S_ISDIR(existing.stat().st_mode):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+        if not os.access(existing, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        raise InputError(
+            f"{option and f'{option} '}{directory}: {error.strerror}; give a directory that you "
+            "can write"
+        ) from None
 
 
 def make_dir(path: Path) -> Path:

@@ -195,6 +195,7 @@ scheduler --host nowhere.invalid | nowhere.invalid: no such host
 scheduler --host 0.0.0.0 | --certificates
 scheduler --certificates empty | --certificates empty
 scheduler --create-certificates SWEEP | --create-certificates SWEEP: already exists
+scheduler --create-certificates mine.yaml/x | --create-certificates mine.yaml: Not a directory
 scheduler --create-certificates mine.yaml | --create-certificates mine.yaml: already exists
 worker | the following arguments are required: tls://HOST:PORT
 worker foo | 'foo' is not a scheduler's address
@@ -220,11 +221,13 @@ kernel openwrt mine.yaml/x | mine.yaml/x: Not a directory; give a directory that
 kernel series | the following arguments are required: DIR
 kernel series SWEEP | SWEEP already exists; give a new or empty directory
 kernel series mine.yaml | mine.yaml already exists
+kernel series mine.yaml/x | mine.yaml/x: Not a directory; give a directory that you can write
 kernel series new --topic tcp | --topic tcp does not exist; allowed: postable, research, wifi
 kernel series new --topic lab | --topic lab is not for posting
 kernel series new --author me | --author 'me': expected 'Name <name@example.org>'
 kernel series new --kernel-source empty | empty: contains no Makefile
 kernel deb --config nowhere | nowhere
+kernel deb --out mine.yaml | --out mine.yaml: Not a directory; give a directory that you can write
 kernel deb --kernel-source nowhere | --kernel-source nowhere: not a directory
 shell | the following arguments are required: EXPERIMENT
 shell nope | unknown experiment 'nope'

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from airtcp import interrupts, programs
-from airtcp.cache import cache_dir, locked, make_dir
+from airtcp.cache import cache_dir, locked, make_dir, require_writable
 from airtcp.errors import AirtcpError, InputError
 from airtcp.kernel import metapackage
 from airtcp.kernel.image import Say, check_fragments, run_make
@@ -42,13 +42,14 @@ def build(
     """Build packages linux-image, linux-headers and airtcp-kernel in `out`; return their paths.
 
     config: the Linux .config for x86-64 to start from, else the running kernel's in /boot, else the
-    kernel's own default. Raises InputError if it cannot be read or does not allow the policies,
-    AirtcpError if the build fails.
+    kernel's own default. Raises InputError if it cannot be read or does not allow the policies, or
+    if `out` cannot be written, AirtcpError if the build fails.
     """
     if platform.machine() != "x86_64":
         raise AirtcpError(
             f"packages can be built only on x86-64; this machine is {platform.machine()}"
         )
+    require_writable(out, "--out")
     programs.require({**programs.BUILD, **programs.DEB})
     source = find_series_source(source, "a Debian package")
     base = _read_config(config, say)

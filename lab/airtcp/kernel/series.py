@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from airtcp import interrupts, programs
+from airtcp.cache import require_writable
 from airtcp.errors import AirtcpError, InputError
 from airtcp.kernel.source import (
     OVERLAY,
@@ -94,9 +95,10 @@ def write(
 
 
 def require_empty(directory: Path) -> None:
-    """Raise InputError unless the path is that of a new or empty directory."""
+    """Raise InputError unless the path is that of a new or empty directory that is writable."""
     if directory.exists() and not (directory.is_dir() and not any(directory.iterdir())):
         raise InputError(f"{directory} already exists; give a new or empty directory")
+    require_writable(directory)
 
 
 def extract(source: Path, names: Iterable[str], tree: Path) -> None:

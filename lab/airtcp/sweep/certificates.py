@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airtcp import interrupts, programs
-from airtcp.cache import make_dir
+from airtcp.cache import make_dir, require_writable
 from airtcp.errors import AirtcpError, InputError
 from airtcp.paths import PROGRAM
 
@@ -134,6 +134,7 @@ def create(directory: Path) -> Certificates:
         raise InputError(
             f"--create-certificates {directory}: already exists; allowed: a new directory"
         )
+    require_writable(directory.parent, "--create-certificates")
     make_dir(directory.absolute().parent)
     with interrupts.held():  # openssl must have ended before its files are removed
         _create(directory)
