@@ -36,7 +36,7 @@ def add(verbs: Verbs) -> None:
     )
     scheduler.set_defaults(do=_scheduler)
 
-    worker = verbs.add_parser("worker", help="execute runs for a scheduler until it exits")
+    worker = verbs.add_parser("worker", help="execute runs until the scheduler exits")
     worker.add_argument(
         "scheduler",
         metavar="tls://HOST:PORT",

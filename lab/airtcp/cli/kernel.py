@@ -117,7 +117,7 @@ def _add_openwrt(verbs: Verbs) -> None:
         description=(
             "Write the ACK policies and the ACK filter of mac80211 as files of an OpenWrt tree: "
             "patches, kernel options, kernel modules, and the package airtcp with its UCI "
-            "configuration. docs/how-to/openwrt.md tells how to build them."
+            "configuration. docs/how-to/openwrt.md explains how to build them."
         ),
     )
     packages.add_argument("directory", metavar="DIR", type=path, help="a new or empty directory")

@@ -144,7 +144,7 @@ def add_kernels(parser: argparse.ArgumentParser, *, several: bool = False) -> No
         default=None,
         help="Linux source (default: Debian's linux-source-6.12); versions other than 6.12, from "
         "6.1 on, are plain kernels: without ACK policies and other patches"
-        + ("; several make the kernel a factor" if several else ""),
+        + ("; given several times, it makes the kernel a factor" if several else ""),
     )
     parser.add_argument(
         "--plain",

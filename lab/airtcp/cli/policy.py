@@ -20,8 +20,8 @@ def add(verbs: Verbs) -> None:
         "load",
         help="compile and register a policy",
         description=(
-            "Compile a policy, register it as bpf_NAME, and choose it for the network namespace or "
-            "for a cgroup if that is asked for. Needs root, and a kernel with the patches and BTF "
+            "Compile a policy, register it as bpf_NAME, and on request select it for the network "
+            "namespace or for a cgroup. Needs root, and a kernel with the patches and BTF "
             "(docs/how-to/bpf.md)."
         ),
     )
@@ -36,7 +36,7 @@ def add(verbs: Verbs) -> None:
         "--cgroup",
         metavar="DIR",
         type=Path,
-        help="also choose it for new connections of this cgroup; it may be loaded already",
+        help="also select it for new connections of this cgroup; it may already be loaded",
     )
     load.set_defaults(do=_load)
     listing = policy_verbs.add_parser("list", help="list the policies in BPF that are loaded")
@@ -46,7 +46,7 @@ def add(verbs: Verbs) -> None:
         "unload",
         help="remove a policy",
         description=(
-            "Remove a policy. Namespaces that have it get the policy default; connections keep it "
+            "Remove a policy. Namespaces that have it return to default; connections keep it "
             "until they end."
         ),
     )
@@ -55,7 +55,7 @@ def add(verbs: Verbs) -> None:
         "--cgroup",
         metavar="DIR",
         type=Path,
-        help="only stop choosing it for this cgroup",
+        help="only undo its selection for this cgroup",
     )
     unload.set_defaults(do=_unload)
 

@@ -48,9 +48,11 @@ def add(verbs: Verbs) -> None:
         ),
     )
     _add_network(execute)
-    execute.add_argument("--seed", type=positive, default=1, help="as of runs (default: 1)")
-    execute.add_argument("node", metavar="NODE", help="server, ap, station or one of a topology")
-    execute.add_argument("argv", metavar="COMMAND", nargs="+", help="after --")
+    execute.add_argument(
+        "--seed", type=positive, default=1, help="seed of the random numbers (default: 1)"
+    )
+    execute.add_argument("node", metavar="NODE", help="server, ap, station or a node of a topology")
+    execute.add_argument("argv", metavar="COMMAND", nargs="+", help="with its arguments, after --")
     execute.set_defaults(do=_exec)
 
 

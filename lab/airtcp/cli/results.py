@@ -65,8 +65,8 @@ def add(verbs: Verbs) -> None:
     other.add_argument(
         "--published",
         action="store_true",
-        help="write DIR/reproduction.md instead, as `run all` does: published values and ours, for "
-        "the experiments in the subdirectories of DIR",
+        help="write DIR/reproduction.md instead, as `run all` does: published and measured values, "
+        "for the experiments in the subdirectories of DIR",
     )
     report.set_defaults(do=_report)
 

@@ -38,7 +38,7 @@ def add(verbs: Verbs) -> None:
             "Run every case of an experiment with every seed. Runs that OUT already has with the "
             "same kernel, plan and seed are not repeated. EXPERIMENT can be `all`, with --quick "
             "or --full: run every experiment, then write a page that compares published values "
-            "with ours."
+            "with measured ones."
         ),
     )
     add_experiment(run)

@@ -23,8 +23,8 @@ from airtcp.sweep.session import SweepOptions
 from airtcp.testbed.build import testbed_of
 
 
-def add_where(parser: argparse.ArgumentParser) -> None:
-    """Options for where runs are executed and written."""
+def add_where(parser: argparse.ArgumentParser, name: str = "NAME") -> None:
+    """Options for where runs are executed and written, by default in results/`name`."""
     add_jobs(parser)
     parser.add_argument(
         "--cluster",
@@ -38,7 +38,7 @@ def add_where(parser: argparse.ArgumentParser) -> None:
         "--out",
         metavar="DIR",
         type=path,
-        help="directory for runs and results (default: results/NAME)",
+        help=f"directory for runs and results (default: results/{name})",
     )
     add_verify(parser)
 

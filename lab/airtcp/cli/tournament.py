@@ -28,7 +28,7 @@ def add(verbs: Verbs) -> None:
         _NAME,
         help="compare all ACK policies under many conditions",
         description=(
-            "Measure every ACK policy, and filters of ACKs, under many conditions; print the "
+            "Measure every ACK policy, and ACK filters, under many conditions; print the "
             f"standings and write OUT/index.html. Ratios are to the policy {BASELINE}, paired by "
             "seed. A directory of OUT for each condition has its runs, as `run` writes them: "
             "`report` makes a report of it. The same command resumes an interrupted tournament."
@@ -63,7 +63,7 @@ def add(verbs: Verbs) -> None:
         help="seeds per case, at least 2 (default: by extent)",
     )
     add_policy(parser)
-    add_where(parser)
+    add_where(parser, _NAME)
     add_kernel_source(parser)
     add_json(parser, "print one JSON document instead of a table")
     parser.set_defaults(do=_run)

@@ -15,8 +15,8 @@ def add(verbs: Verbs) -> None:
         help="look through finished sweeps in a browser",
         description=(
             "Serve read-only pages of the sweeps in DIR on 127.0.0.1, until Ctrl-C: tables of runs "
-            "with filters, single runs with timelines, comparisons of two sweeps. Only who knows "
-            "the URL that it prints can read them."
+            "with filters, single runs with timelines, comparisons of two sweeps. Only those "
+            "who know the URL that it prints can read them."
         ),
     )
     ui.add_argument(
@@ -28,7 +28,11 @@ def add(verbs: Verbs) -> None:
         help="a directory with OUT of `run` commands (default: results)",
     )
     ui.add_argument(
-        "--port", metavar="PORT", type=port, default=0, help="default: any that is free"
+        "--port",
+        metavar="PORT",
+        type=port,
+        default=0,
+        help="port to listen on (default: any free one)",
     )
     ui.set_defaults(do=_ui)
 
