@@ -35,7 +35,7 @@ def table(results: SweepDocument) -> str:
     notes = [few] if few else []
     times = reproduction.durations(results)
     if times and times.warning:
-        notes.append(f"note: {times}; {_uncapitalized(times.warning)}")
+        notes.append(f"note: duration of a run, {times}; {_uncapitalized(times.warning)}")
     return "\n".join([text, *notes])
 
 
@@ -74,7 +74,7 @@ def _tables(
                 case_name(summary.factors),
                 str(summary.n),
                 _number(summary.mean),
-                f"± {_number(summary.ci95)}",
+                "-" if summary.ci95 is None else f"± {_number(summary.ci95)}",
                 _published(published),
                 f"{ratio:.2f}" if ratio else "-",
             ]
@@ -134,10 +134,16 @@ def _changes(
             continue
         printed = "-"
         if other in published and baseline in published:
-            printed = f"{100 * (published[other] / published[baseline] - 1):+.1f}%"
-        spread = "-" if ratio.ci95 is None else f"{100 * ratio.ci95:.1f}%"
-        rows.append([other, f"{100 * (ratio.mean - 1):+.1f}%", f"± {spread}", printed])
+            printed = _change(published[other] / published[baseline])
+        spread = "-" if ratio.ci95 is None else f"± {100 * ratio.ci95:.1f}%"
+        rows.append([other, _change(ratio.mean), spread, printed])
     return rows
+
+
+def _change(ratio: float) -> str:
+    """In percent, with a sign unless it is 0.0%."""
+    percent = round(100 * (ratio - 1), 1)
+    return f"{percent:+.1f}%" if percent else "0.0%"
 
 
 def case_name(factors: Mapping[str, object]) -> str:
