@@ -5,11 +5,13 @@ Runs in a guest as root, over the loopback device, with Python's standard librar
 """
 
 import contextlib
+import ctypes
 import errno
 import json
 import os
 import socket
 import struct
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,8 @@ INET_DIAG_INFO, INET_DIAG_ACKPOL = 2, 23
 ACKPOL_NAME, ACKPOL_SEGS, ACKPOL_IAT_US, ACKPOL_DELAY_US, ACKPOL_DUE_US, ACKPOL_STATE = range(1, 7)
 NLA_TYPE = 0x3FFF
 LOOPBACK = 1
+
+libc = ctypes.CDLL(None, use_errno=True)
 
 
 def attribute(kind: int, payload: bytes) -> bytes:
@@ -136,6 +140,13 @@ def get_policy(sock: socket.socket) -> str:
 
 def set_policy(sock: socket.socket, name: str) -> None:
     sock.setsockopt(socket.IPPROTO_TCP, TCP_ACK_POLICY, name.encode())
+
+
+def disconnect(sock: socket.socket) -> None:
+    """Connect to an address of the family AF_UNSPEC."""
+    address = bytes(16)
+    if libc.connect(sock.fileno(), address, len(address)):
+        raise OSError(ctypes.get_errno(), "connect")
 
 
 def refusal(attempt: Callable[[], object]) -> str:
@@ -277,11 +288,42 @@ def try_diagnosis() -> dict[str, Any]:
         for _ in range(20):
             server.send(bytes(10))
         results["aad delayed"] = diagnosed(client.getsockname()[1])
+    # Policies that leave the decision to TCP: on a path this short, and for a single segment.
+    for name in ("auto", "limit"):
+        with pair() as (client, server):
+            set_policy(client, name)
+            for _ in range(20):
+                server.send(bytes(10))
+            results[f"{name} left to TCP"] = diagnosed(client.getsockname()[1])
+    return results
+
+
+def try_reconnecting() -> dict[str, Any]:
+    """A socket with a policy of its own connects a second time."""
+    results: dict[str, Any] = {}
+    with socket.create_server(("127.0.0.1", 0)) as listener, socket.socket() as client:
+        set_policy(client, "aad")
+        for name in ("first", "second"):
+            client.connect(listener.getsockname())
+            results[f"{name}, before data"] = diagnosed(client.getsockname()[1])
+            server, _ = listener.accept()
+            with server:
+                # The first 16 segments are acknowledged in quick ACK mode; with shorter times
+                # between them, "aad" has no state.
+                for _ in range(20):
+                    server.send(bytes(10))
+                    time.sleep(0.001)
+                results[f"{name}, after data"] = diagnosed(client.getsockname()[1])
+                disconnect(client)
+            results[f"{name}, disconnected"] = get_policy(client)
     return results
 
 
 def main() -> None:
-    functions = (try_namespace, try_socket, try_without_privilege, try_route, try_diagnosis)
+    functions = (
+        *(try_namespace, try_socket, try_without_privilege, try_route, try_diagnosis),
+        try_reconnecting,
+    )
     print(json.dumps({each.__name__.removeprefix("try_"): each() for each in functions}))
 
 

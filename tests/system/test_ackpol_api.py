@@ -66,3 +66,22 @@ def test_inet_diag_reports_policy_and_state(output: dict[str, Any]) -> None:
     assert delayed["segs"] >= 1
     assert 0 < delayed["due_us"] <= 200_000
     assert delayed["due_us"] <= delayed["delay_us"] <= 500_000
+
+
+def test_inet_diag_reports_no_delay_if_the_policy_leaves_it_to_tcp(output: dict[str, Any]) -> None:
+    for name in ("auto", "limit"):
+        reported = output["diagnosis"][f"{name} left to TCP"]
+        assert reported["name"] == name
+        assert reported["segs"] >= 1
+        assert "delay_us" not in reported
+
+
+def test_state_is_new_after_another_connect(output: dict[str, Any]) -> None:
+    results = output["reconnecting"]
+    new = {"name": "aad", "segs": 0, "delay_us": 0, "state": {}}
+    for name in ("first", "second"):
+        assert results[f"{name}, before data"] == new
+        assert results[f"{name}, after data"]["segs"] >= 1
+        assert results[f"{name}, after data"]["iat_us"] >= 0
+        assert results[f"{name}, after data"]["state"] != {}
+        assert results[f"{name}, disconnected"] == "aad"
