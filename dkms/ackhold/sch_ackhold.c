@@ -18,7 +18,7 @@
  * passed here. Without an RTT no ACK waits.
  *
  * Packets that are not plain TCP over IPv4 or IPv6 pass: fragments, IPv6 with
- * extension headers, VLANs, tunnels, GSO.
+ * extension headers, VLANs, tunnels, GSO of other protocols, and BIG TCP.
  *
  * The qdisc is for devices that do not queue above their driver, such as those
  * of mac80211. It has no AQM.
@@ -196,7 +196,11 @@ static bool ackhold_read(const struct sk_buff *skb, struct ackhold_key *key,
 	unsigned int offset, len, tcp_len;
 	const struct tcphdr *tcph;
 
-	if (skb_is_gso(skb) || skb_vlan_tag_present(skb))
+	/* GSO segments of TCP have data, so they do not wait, but an ACK of
+	 * their connection must not follow them.
+	 */
+	if ((skb_is_gso(skb) && !skb_is_gso_tcp(skb)) ||
+	    skb_vlan_tag_present(skb))
 		return false;
 
 	offset = ackhold_read_ip(skb, key, &len);

@@ -92,6 +92,11 @@ def test_transfers_complete_and_no_ack_waits_longer_than_allowed(
     # What tc shows without a plugin; it was asked a little earlier.
     assert found["tc_overlimits"] == pytest.approx(found["held"], rel=0.1)
     assert found["tc_drops"] == pytest.approx(found["replaced"], rel=0.1)
+    exchanges = found["exchanges"]
+    assert exchanges["complete"] == 2, exchanges
+    assert exchanges["flushed"] > 0, exchanges
+    # Data that overtakes a held ACK would make it old: the peer refuses it, and answers.
+    assert exchanges["overtaken"] == 0, exchanges
 
 
 def test_dkms_builds_it_on_the_newest_kernel(tmp_path: Path) -> None:
