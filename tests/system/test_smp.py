@@ -11,11 +11,12 @@ import re
 import shutil
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
-from guests import GUEST, RecordCount, Say, copy_helpers, splats
+from guests import GUEST, RecordCount, Say, checked_output, copy_helpers, splats
 from test_ackpol_fuzz import SOURCE as FUZZER
-from test_ackpol_fuzz import write_bounds
+from test_ackpol_fuzz import documented_bounds, write_bounds
 
 from airtcp.backends import qemu
 from airtcp.backends.base import GuestResult
@@ -31,6 +32,9 @@ PAUSE_S = 0.1 if qemu.has_kvm() else 0.3
 CPUS = max(2, min(4, os.cpu_count() or 1))
 # They cost a third of the time: enabled only in a short soak.
 UNCHECKED = ("kmemleak=off", "no_debug_objects")
+
+# How long namespaces come and go while policies are loaded and unloaded.
+CHURN_S = 60
 
 # Few enough to search for data races in a reasonable time without KVM.
 RACING_CONNECTIONS = max(min(40, CONNECTIONS), CONNECTIONS // 50)
@@ -158,6 +162,39 @@ def test_policies_switch_unload_and_vanish_under_load(
     record_property("connections", load["finished"])
     record_property("policies_switched", load["switched"])
     record_property("modules_unloaded", modules["unloaded"])
+
+
+@pytest.fixture(scope="module")
+def namespaces(
+    checked_kernel: Kernel, tools: GuestTools, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Any]:
+    directory = tmp_path_factory.mktemp("namespaces")
+    for name in ("ackpol_api.py", "ackpol_namespaces.py"):
+        shutil.copy(GUEST / name, directory)
+    return checked_output(
+        f"ackpol_namespaces.py {CHURN_S}", checked_kernel, tools, directory, timeout_wall_s=900
+    )
+
+
+def test_every_namespace_has_the_parameters_of_loaded_policies(namespaces: dict[str, Any]) -> None:
+    found: set[str] = set()
+    for policy, result in namespaces["parameters"].items():
+        first, *others = result["loaded"]
+        assert first, policy
+        assert others == [first, first], policy
+        assert result["unloaded"] == [{}, {}, {}], policy
+        found |= first.keys()
+    assert found == documented_bounds().keys()
+
+
+def test_policies_load_and_unload_while_namespaces_come_and_go(namespaces: dict[str, Any]) -> None:
+    """A route loads a policy with the RTNL held, for which namespaces wait that are deleted."""
+    counts = namespaces["churn"]
+    assert counts["left"] == []
+    assert "failed" not in counts
+    assert counts["in use"] > 0
+    for name in ("namespaces", "routes", "loaded by a route", "unloaded"):
+        assert counts[name] > 3, (name, counts)
 
 
 def test_senders_switch_and_unload_under_load(

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Loads and unloads ACK policies while network namespaces come and go. Prints JSON.
+
+    ackpol_namespaces.py SECONDS
+
+Runs in a guest with modules as root, in a directory with ackpol_api.py.
+"""
+
+import ctypes
+import json
+import multiprocessing
+import os
+import random
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ackpol_api import RTM_DELROUTE, SYSCTL, libc, route
+
+CLONE_NEWNET = 0x40000000
+ADDRESS = "192.0.2.7"
+
+# Policies with parameters.
+POLICIES = ("aad", "auto", "count", "divack", "limit", "tack")
+
+# Sysctls without any of their modules.
+BUILT_IN = frozenset(path.name for path in SYSCTL.iterdir())
+
+
+def run(command: str, *, check: bool = True) -> int:
+    return subprocess.run(command.split(), check=check, capture_output=True).returncode
+
+
+def load(name: str) -> None:
+    run(f"modprobe tcp-ackpol-{name}")
+
+
+def unload(name: str) -> bool:
+    return run(f"modprobe -r tcp_ackpol_{name}", check=False) == 0
+
+
+def is_loaded(name: str) -> bool:
+    return Path(f"/sys/module/tcp_ackpol_{name}").exists()
+
+
+def enter(namespace: Path) -> None:
+    with namespace.open() as file:
+        if libc.setns(file.fileno(), CLONE_NEWNET):
+            raise OSError(ctypes.get_errno(), namespace)
+
+
+def unshare() -> None:
+    if libc.unshare(CLONE_NEWNET):
+        raise OSError(ctypes.get_errno(), "unshare")
+
+
+def parameters() -> dict[str, int]:
+    """The values of the parameters of policies in this namespace."""
+    paths = (path for path in SYSCTL.iterdir() if path.name not in BUILT_IN)
+    return {path.name: int(path.read_text()) for path in sorted(paths)}
+
+
+def parameters_in(names: Sequence[str]) -> list[dict[str, int]]:
+    """Those in the initial namespace and in these."""
+    found = [parameters()]
+    for name in names:
+        enter(Path("/run/netns", name))
+        found.append(parameters())
+        enter(Path("/run/netns/initial"))
+    return found
+
+
+def try_parameters() -> dict[str, Any]:
+    """The parameters of each policy in a namespace older than the policy, and in a newer one."""
+    results: dict[str, Any] = {}
+    run("ip netns add older")
+    for name in POLICIES:
+        load(name)
+        run("ip netns add newer")
+        result = {"loaded": parameters_in(["older", "newer"])}
+        unload(name)
+        result["unloaded"] = parameters_in(["older", "newer"])
+        run("ip netns del newer")
+        results[name] = result
+    run("ip netns del older")
+    return results
+
+
+def come_and_go(counts: "Counter[str]") -> None:
+    """Use a namespace, perhaps with a policy that is loaded for it, and leave it."""
+    counts["namespaces"] += 1
+    child = os.fork()
+    if not child:
+        unshare()
+        try:
+            (SYSCTL / "tcp_ack_policy").write_text(random.choice([*POLICIES, "default"]))
+            parameters()
+        except OSError:
+            pass  # its module is being unloaded
+        os._exit(0)
+    if os.waitpid(child, 0)[1]:
+        counts["failed"] += 1
+
+
+def add_route(counts: "Counter[str]") -> None:
+    """Add a route with a policy, which the kernel loads while it holds the RTNL."""
+    name = random.choice(POLICIES)
+    before = is_loaded(name)
+    try:
+        route(ADDRESS, name)
+    except OSError:
+        counts["refused"] += 1  # its module is being unloaded
+        return
+    counts["routes"] += 1
+    counts["loaded by a route"] += not before and is_loaded(name)
+    route(ADDRESS, None, RTM_DELROUTE)
+
+
+def unload_all(counts: "Counter[str]") -> None:
+    for name in filter(is_loaded, POLICIES):
+        counts["unloaded" if unload(name) else "in use"] += 1
+
+
+def repeat(
+    step: Callable[["Counter[str]"], None], until_s: float, results: "multiprocessing.Queue[Any]"
+) -> None:
+    counts: Counter[str] = Counter()
+    while time.monotonic() < until_s:
+        step(counts)
+    results.put(counts)
+
+
+def routes_of_another(until_s: float, results: "multiprocessing.Queue[Any]") -> None:
+    unshare()
+    run("ip link set lo up")
+    repeat(add_route, until_s, results)
+
+
+def try_churn(duration_s: float) -> dict[str, Any]:
+    until_s = time.monotonic() + duration_s
+    results: multiprocessing.Queue[Any] = multiprocessing.Queue()
+    processes = [
+        multiprocessing.Process(target=repeat, args=(come_and_go, until_s, results)),
+        multiprocessing.Process(target=repeat, args=(unload_all, until_s, results)),
+        multiprocessing.Process(target=routes_of_another, args=(until_s, results)),
+    ]
+    for process in processes:
+        process.start()
+    counts: Counter[str] = Counter()
+    for _ in processes:
+        counts.update(results.get())
+    for process in processes:
+        process.join()
+    # The last namespaces are deleted a little later.
+    start = time.monotonic()
+    while any(map(is_loaded, POLICIES)) and time.monotonic() - start < 60:
+        unload_all(Counter())
+        time.sleep(0.2)
+    return {**counts, "left": [*filter(is_loaded, POLICIES), *parameters()]}
+
+
+def main(duration_s: float) -> None:
+    Path("/run/netns").mkdir(exist_ok=True)
+    Path("/run/netns/initial").touch()
+    run("mount --bind /proc/self/ns/net /run/netns/initial")
+    print(json.dumps({"parameters": try_parameters(), "churn": try_churn(duration_s)}))
+
+
+if __name__ == "__main__":
+    multiprocessing.set_start_method("fork")
+    main(float(sys.argv[1]))
