@@ -12,7 +12,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from bpf_policies import SOL_TCP, SYSCTL, TCP_ACK_POLICY, available, pair, policy, transfer
+from bpf_policies import SYSCTL, available, pair, policy, transfer
+from bpf_sockops import SOL_TCP, TCP_ACK_POLICY
 
 NAMES = ("aad", "auto", "count")
 

@@ -119,7 +119,7 @@ def output(
     """The output of bpf_ackpol.py. A warning, an oops or a stack overflow is a panic."""
     directory = tmp_path_factory.mktemp("bpf")
     shutil.copytree(objects, directory, dirs_exist_ok=True)
-    for name in ("bpf_ackpol.py", "bpf_policies.py"):
+    for name in ("bpf_ackpol.py", "bpf_policies.py", "bpf_sockops.py"):
         shutil.copy(GUEST / name, directory)
     shutil.copy(build_replay(directory / "module"), directory)
     for seed, name in enumerate(NAMES):
