@@ -26,6 +26,7 @@ from bpf_sockops import (
     attached,
     libc,
     name_in,
+    remove_in_every_ack,
     set_when_established,
 )
 
@@ -183,6 +184,36 @@ def try_waiting_ack(cgroup: Path) -> dict[str, Any]:
     return results
 
 
+def try_removal(cgroup: Path) -> dict[str, Any]:
+    """Remove the policy by a program that runs while TCP sends an ACK that is nearly due: when a
+    small segment follows another within the last quarter of the delayed ACK timer.
+    """
+    results: dict[str, Any] = {"rounds": 0, "at once": 0, "left": []}
+    shared = Map("default")
+    with attached(cgroup, remove_in_every_ack(shared.fd)), pair() as (client, server):
+        # Leave quick ACK mode.
+        for _ in range(20):
+            client.send(bytes(1000))
+            receive(server, 1000)
+            until_acknowledged_ms(client)
+        before = shared.read()
+        for gap_ms in [*range(25, 40)] * 3:
+            server.setsockopt(SOL_TCP, TCP_ACK_POLICY, b"limit")
+            client.send(bytes(10))
+            time.sleep(gap_ms / 1000)
+            waits = unacknowledged(client)
+            client.send(bytes(10))
+            # Segments over the loopback device have been processed when send() returns.
+            results["at once"] += waits == 1 and unacknowledged(client) == 0
+            until_acknowledged_ms(client)
+            receive(server, 20)
+            results["left"].append(policy(server))
+            results["rounds"] += 1
+        after = shared.read()
+        results |= {name: after[name] - before[name] for name in ("calls", "set", "other")}
+    return results
+
+
 def try_divack(cgroup: Path, spread_us: int) -> dict[str, Any]:
     set_sysctl("tcp_divack", 3)
     set_sysctl("tcp_divack_spread_us", spread_us)
@@ -237,6 +268,7 @@ def main() -> None:
     results["choice"] = try_choice(cgroup)
     results["alternating"] = alternating(cgroup, "aad", "count", 2000)
     results["waiting ack"] = try_waiting_ack(cgroup)
+    results["removal"] = try_removal(cgroup)
     results["divack"] = try_divack(cgroup, 0)
     results["divack spread"] = try_divack(cgroup, 5000)
     results["mptcp default"] = try_mptcp("default")

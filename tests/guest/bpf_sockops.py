@@ -22,6 +22,7 @@ BPF_PROG_TYPE_SOCK_OPS, BPF_CGROUP_SOCK_OPS = 13, 3
 SETSOCKOPT, GETSOCKOPT, SOCK_OPS_CB_FLAGS_SET = 49, 57, 59  # helpers
 ACTIVE_ESTABLISHED, PASSIVE_ESTABLISHED, HDR_OPT_LEN = 4, 5, 14  # BPF_SOCK_OPS_..._CB
 WRITE_HDR_OPT_FLAG = 1 << 6
+ARGUMENT_OFFSET = 4  # of bpf_sock_ops.args[0]: with HDR_OPT_LEN, 0 for a segment that is being sent
 SOL_TCP, TCP_ACK_POLICY = 6, 47
 NAME_MAX = 16
 
@@ -139,6 +140,21 @@ def alternate_in_every_header(map_fd: int) -> Program:
         *(instruction(0x0F, R4, R7), add(R4, NAMES)),
         *(*sockopt(SETSOCKOPT), *note_result()),
         *(load(R3, "depth"), add(R3, -1), store("depth", R3)),
+        *leave(),
+    ]
+
+
+def remove_in_every_ack(map_fd: int) -> Program:
+    """Replace the policy of the accepted socket, whenever it sends a segment."""
+    enable = [copy(R1, R6), put(R2, WRITE_HDR_OPT_FLAG), call(SOCK_OPS_CB_FLAGS_SET), *leave()]
+    replace = [*(copy(R4, R7), add(R4, NAMES)), *sockopt(SETSOCKOPT), *note_result()]
+    return [
+        *begin(map_fd),
+        *unless_equal(R2, PASSIVE_ESTABLISHED, enable),
+        instruction(0x15, R2, off=2, imm=HDR_OPT_LEN),
+        *leave(),
+        instruction(0x61, R2, R6, ARGUMENT_OFFSET),
+        *unless_equal(R2, 0, [*count("calls"), *replace]),
         *leave(),
     ]
 
