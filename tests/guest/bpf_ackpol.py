@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """ACK policies in BPF: registers them with bpftool, uses and removes them; prints JSON.
 
-Runs in a guest as root, in a directory with good/*.o, bad/*.o, ackpol_replay.ko, and the arrivals
-for each policy in replay-NAME.
+Runs in a guest as root, in a directory with good/*.o, bad/*.o, bpf_sleepable, ackpol_replay.ko, and
+the arrivals for each policy in replay-NAME.
 """
 
 import json
@@ -18,9 +18,13 @@ from bpf_sockops import SOL_TCP, TCP_ACK_POLICY
 NAMES = ("aad", "auto", "count")
 
 
-def bpftool(*arguments: str) -> tuple[int, str]:
-    done = subprocess.run(["bpftool", *arguments], capture_output=True, text=True)
+def run(*command: str) -> tuple[int, str]:
+    done = subprocess.run(command, capture_output=True, text=True)
     return done.returncode, (done.stdout + done.stderr)[-4000:]
+
+
+def bpftool(*arguments: str) -> tuple[int, str]:
+    return run("bpftool", *arguments)
 
 
 def namespace() -> str:
@@ -30,7 +34,10 @@ def namespace() -> str:
 def try_bad() -> dict[str, Any]:
     results: dict[str, Any] = {}
     for path in sorted(Path("bad").glob("*.o")):
-        results[path.stem] = bpftool("struct_ops", "register", str(path))
+        if path.stem == "bpf_ackpol_sleepable":
+            results[path.stem] = run("./bpf_sleepable", str(path))
+        else:
+            results[path.stem] = bpftool("struct_ops", "register", str(path))
     results["available"] = available()
     return results
 

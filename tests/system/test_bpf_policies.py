@@ -34,8 +34,10 @@ ARRIVALS = int(os.environ.get("AIRTCP_BPF_ARRIVALS", "1000000"))
 # What the verifier or the kernel says of each program that must not be accepted.
 REJECTED = {
     "bpf_ackpol_ca": r"calling kernel function bpf_tcp_ackpol_priv is not allowed",
+    "bpf_ackpol_cwnd": r"calling kernel function tcp_slow_start is not allowed",
     "bpf_ackpol_incompl": r"can't register struct_ops",
     "bpf_ackpol_setsockopt": r"(?:cannot use helper|unknown func) bpf_setsockopt",
+    "bpf_ackpol_sleepable": r"unsupported member ack_delay_us",
     "bpf_ackpol_unsupp": r"unsupported member get_info",
     "bpf_ackpol_write": r"only read is supported",
     "bpf_ackpol_write_priv": r"invalid access to memory",
@@ -63,6 +65,11 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> Path:
         name = source.stem.removeprefix("bpf_ackpol_")
         target = f"good/bpf_{name}.o" if name in NAMES else f"bad/{source.stem}.o"
         bpf.compile_program(source, directory / target)
+    # See bpf_sleepable.c.
+    text = (bpf.PROGRAMS / "bpf_ackpol_sleepable.c").read_text()
+    source = directory / "sleepable.c"
+    source.write_text(text.replace("struct_ops.s/", "struct_ops/"))
+    bpf.compile_program(source, directory / "bad" / "bpf_ackpol_sleepable.o")
     return directory
 
 
@@ -121,6 +128,7 @@ def output(
     shutil.copytree(objects, directory, dirs_exist_ok=True)
     for name in ("bpf_ackpol.py", "bpf_policies.py", "bpf_sockops.py"):
         shutil.copy(GUEST / name, directory)
+    compile_program(directory / "bpf_sleepable", GUEST / "bpf_sleepable.c", "-lbpf")
     shutil.copy(build_replay(directory / "module"), directory)
     for seed, name in enumerate(NAMES):
         (directory / f"replay-{name}").write_bytes(arrivals(ARRIVALS, seed))

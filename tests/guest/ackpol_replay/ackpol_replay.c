@@ -129,13 +129,25 @@ static void arrive(int i, const struct arrival *arrival)
 		ap->ops->data_recv(sk);
 }
 
+/* As tcp_ackpol_ask() */
+static u32 ask(int i)
+{
+	struct tcp_ackpol *ap = state(i);
+	u32 delay_us;
+
+	ap->busy = true;
+	delay_us = ap->ops->ack_delay_us(socks[i]->sk);
+	ap->busy = false;
+	return delay_us;
+}
+
 static void decide(const struct arrival *arrival)
 {
 	u32 delay_us[2];
 	int i;
 
 	for (i = 0; i < 2; i++)
-		delay_us[i] = state(i)->ops->ack_delay_us(socks[i]->sk);
+		delay_us[i] = ask(i);
 	decisions++;
 	compare(arrival->us, "ack_delay_us", delay_us[0], delay_us[1]);
 
