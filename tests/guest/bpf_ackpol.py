@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """ACK policies in BPF: registers them with bpftool, uses and removes them; prints JSON.
 
-Runs in a guest as root, in a directory with good/*.o, bad/*.o, bpf_sleepable, ackpol_replay.ko, and
-the arrivals for each policy in replay-NAME.
+Runs in a guest as root, in a directory with good/*.o, bad/*.o, bpf_sleepable, ackpol_clone.o,
+ackpol_replay.ko, and the arrivals for each policy in replay-NAME.
 """
 
 import json
@@ -65,6 +65,58 @@ def try_good(name: str) -> dict[str, Any]:
     return result
 
 
+def numbers_in(map_name: str) -> list[int]:
+    """The values of an array."""
+    code, text = bpftool("-j", "map", "dump", "name", map_name)
+    if code:
+        raise ValueError(text)
+    return [entry["formatted"]["value"] for entry in json.loads(text)]
+
+
+def accept_two(listener: socket.socket) -> dict[str, Any]:
+    """Accept two connections, and transfer on the second after the listening socket is closed."""
+    result: dict[str, Any] = {"policies": []}
+    with (
+        socket.create_connection(listener.getsockname()),
+        socket.create_connection(listener.getsockname()) as client,
+    ):
+        first, second = listener.accept()[0], listener.accept()[0]
+        with first, second:
+            result["policies"] = [policy(first), policy(second)]
+            result["listener"] = policy(listener)
+            listener.close()
+            result["bytes"] = transfer(client, second, 20, 2000)
+    result["calls"], result["returned"] = numbers_in("results")
+    return result
+
+
+def try_clone() -> dict[str, Any]:
+    """A program at a security hook sets the policy of sockets that are being accepted."""
+    pinned, cgroup = "/sys/fs/bpf/ackpol_clone", Path("/run/cgroup")
+    for name in ("aad", "count"):
+        subprocess.run(["modprobe", f"tcp-ackpol-{name}"], check=True)
+    subprocess.run(["mount", "-t", "bpf", "none", "/sys/fs/bpf"], check=True)
+    cgroup.mkdir()
+    subprocess.run(["mount", "-t", "cgroup2", "none", cgroup], check=True)
+    program = ["lsm_cgroup", "pinned", pinned]
+    results: dict[str, Any] = {
+        "load": bpftool("prog", "load", "ackpol_clone.o", pinned),
+        "attach": bpftool("cgroup", "attach", str(cgroup), *program),
+    }
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.setsockopt(SOL_TCP, TCP_ACK_POLICY, b"aad")
+        results["chosen"] = accept_two(listener)
+    (SYSCTL / "tcp_ack_policy").write_text("aad")
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        results["namespace's"] = accept_two(listener)
+    (SYSCTL / "tcp_ack_policy").write_text("default")
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        results["default"] = accept_two(listener)
+    bpftool("cgroup", "detach", str(cgroup), *program)
+    Path(pinned).unlink()
+    return results
+
+
 def replay(name: str) -> dict[str, Any]:
     """The counts of ackpol_replay for the module and the programs."""
     subprocess.run(["modprobe", f"tcp-ackpol-{name}"], check=True)
@@ -84,6 +136,7 @@ def replay(name: str) -> dict[str, Any]:
 def main() -> None:
     results: dict[str, Any] = {"bad": try_bad()}
     results |= {name: try_good(name) for name in NAMES}
+    results["clone"] = try_clone()
     results |= {f"replay {name}": replay(name) for name in NAMES}
     print(json.dumps(results))
 

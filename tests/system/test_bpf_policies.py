@@ -44,6 +44,7 @@ REJECTED = {
 }
 
 ENOENT = 2
+EOPNOTSUPP = 95
 
 # 20,000 connections while programs are replaced 1,000 times; fewer of both in the same proportion.
 CONNECTIONS = int(os.environ.get("AIRTCP_BPF_SOAK", "0"))
@@ -70,6 +71,7 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = directory / "sleepable.c"
     source.write_text(text.replace("struct_ops.s/", "struct_ops/"))
     bpf.compile_program(source, directory / "bad" / "bpf_ackpol_sleepable.o")
+    bpf.compile_program(GUEST / "ackpol_clone.c", directory / "ackpol_clone.o")
     return directory
 
 
@@ -158,6 +160,21 @@ def test_policy_is_registered_used_and_removed(output: dict[str, Any], name: str
     # The namespace has another policy then, and the connection keeps its own.
     assert result["after"] == ["default", False, full]
     assert result["errno"] == ENOENT
+
+
+def test_policy_cannot_be_set_while_a_socket_is_cloned(output: dict[str, Any]) -> None:
+    """Until the security hook has run, the state is that of the listening socket."""
+    results = output["clone"]
+    for code, text in (results["load"], results["attach"]):
+        assert code == 0, text
+    policies = {"chosen": "aad", "namespace's": "aad", "default": "default"}
+    for accepted, (name, policy) in zip((2, 4, 6), policies.items(), strict=True):
+        result = results[name]
+        assert (result["calls"], result["returned"]) == (accepted, -EOPNOTSUPP)
+        assert result["policies"] == [policy, policy]
+        assert result["listener"] == policy
+        # On an accepted socket, after the listening one was closed.
+        assert result["bytes"] == 20 * 2000
 
 
 @pytest.mark.parametrize("name", NAMES)
