@@ -7,8 +7,12 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from airtcp.experiment.experiment import Case
+from airtcp.experiment.experiment import Case, Setting
 from airtcp.experiment.metrics import Value
+from airtcp.experiment.reader import load
+from airtcp.kernel.image import Kernel
+from airtcp.results import assembly
+from airtcp.results.documents import SweepDocument
 from airtcp.results.record import Cost, KernelRecord, RunRecord
 
 START_NS = 1_700_000_000_000_000_000
@@ -37,6 +41,20 @@ def record(case: Case, seed: int, metrics: Mapping[str, Value], **changed: Any) 
         identity=f"{case.slug} {seed}",
     )
     return successful.model_copy(update=changed)
+
+
+def document(
+    name: str, runs: Mapping[tuple[str, ...], Sequence[Mapping[str, Value]]]
+) -> SweepDocument:
+    """The results of an experiment: metrics of each seed, by settings NAME=VALUE."""
+    experiment = load(name)
+    cases, records = [], []
+    for settings, seeds in runs.items():
+        [case] = experiment.cases([Setting.parse(setting) for setting in settings])
+        cases.append(case)
+        records += [(case, record(case, seed, metrics)) for seed, metrics in enumerate(seeds, 1)]
+    kernel = Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
+    return assembly.document(experiment, cases, kernel, records, "./airtcp run")
 
 
 def tcp_row(event: str, time_ms: int, local: str, remote: str, /, **values: int) -> str:

@@ -2,33 +2,24 @@
 """What a series of runs of thesis-lan can show (bench/thesis.py)."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
+import fake_run
 import numpy
 import pytest
 import thesis
-from fake_run import record
 
 from airtcp.experiment.doctables import with_table
-from airtcp.experiment.experiment import Setting
-from airtcp.experiment.reader import load
-from airtcp.kernel.image import Kernel
-from airtcp.results import assembly
 from airtcp.results.documents import SweepDocument
-
-KERNEL = Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
 
 
 def document(values: Mapping[thesis.Case, Sequence[float]]) -> SweepDocument:
-    experiment = load("thesis-lan")
-    cases, runs = [], []
-    for (delay, policy), goodputs in values.items():
-        settings = (f"delay={delay}", f"ack_policy={policy}")
-        [case] = experiment.cases([Setting.parse(setting) for setting in settings])
-        cases.append(case)
-        for seed, goodput in enumerate(goodputs, 1):
-            runs.append((case, record(case, seed, {"goodput_mbps": goodput})))
-    return assembly.document(experiment, cases, KERNEL, runs, "./airtcp run")
+    return fake_run.document(
+        "thesis-lan",
+        {
+            (f"delay={delay}", f"ack_policy={policy}"): [{"goodput_mbps": x} for x in goodputs]
+            for (delay, policy), goodputs in values.items()
+        },
+    )
 
 
 def everything(values: Sequence[float]) -> dict[thesis.Case, Sequence[float]]:

@@ -5,34 +5,30 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+import fake_run
 import pytest
 import tsq_paper
-from fake_run import record
 from tsq_paper import TABLES, Table
 
 from airtcp.errors import AirtcpError
-from airtcp.experiment.experiment import Setting
 from airtcp.experiment.reader import load
-from airtcp.kernel.image import Kernel
-from airtcp.results import assembly
 from airtcp.results.documents import SweepDocument
 
-KERNEL = Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
 TABLE = Table("small", "tsq-variants", ("congestion_control",), ("flows",))
 
 
 def document(values: Mapping[tuple[str, str], tuple[float, ...]]) -> SweepDocument:
     """tsq-variants with the goodput of each seed by congestion control and number of flows."""
-    experiment = load("tsq-variants")
-    cases, runs = [], []
-    for (control, flows), goodputs in values.items():
-        settings = (f"congestion_control={control}", f"flows={flows}")
-        [case] = experiment.cases([Setting.parse(setting) for setting in settings])
-        cases.append(case)
-        for seed, goodput in enumerate(goodputs, 1):
-            metrics = {"goodput_mbps": goodput, "ping_rtt_ms_p50": 4.76, "ampdu_mpdus_mean": 11.5}
-            runs.append((case, record(case, seed, metrics)))
-    return assembly.document(experiment, cases, KERNEL, runs, "./airtcp run")
+    same = {"ping_rtt_ms_p50": 4.76, "ampdu_mpdus_mean": 11.5}
+    return fake_run.document(
+        "tsq-variants",
+        {
+            (f"congestion_control={control}", f"flows={flows}"): [
+                {"goodput_mbps": goodput, **same} for goodput in goodputs
+            ]
+            for (control, flows), goodputs in values.items()
+        },
+    )
 
 
 def test_a_table_has_means_by_row_and_column() -> None:
