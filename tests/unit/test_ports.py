@@ -86,6 +86,34 @@ def test_ports_change_nothing_of_tcp(version: str) -> None:
     assert "drivers/net/wireless/virtual/airsim/compat.h" in touched
 
 
+def options_of(changes: source.Changes) -> set[str]:
+    """The options that patches and files add to Kconfig."""
+    options = {
+        name
+        for step in changes
+        for name in re.findall(r"^\+config (\w+)", step.patch.read_text(), re.M)
+    }
+    for step in changes:
+        for path, file in step.files.items():
+            if path.endswith("Kconfig"):
+                options |= set(re.findall(r"^config (\w+)", file.read_text(), re.M))
+    return options
+
+
+@pytest.mark.parametrize("version", ["6.1.192", "7.2.13", "7.3.4"])
+def test_a_port_turns_off_what_it_has_no_patch_for(version: str) -> None:
+    port = port_of(version)
+    chosen = re.findall(r"^CONFIG_(\w+)=", (OVERLAY / "configs" / "lab.config").read_text(), re.M)
+    missing = options_of(source.read_changes()) & {*chosen} - options_of(port.changes)
+    off = {
+        name
+        for fragment in port.fragments
+        for name in re.findall(r"^# CONFIG_(\w+) is not set", fragment.read_text(), re.M)
+    }
+    assert "TCP_WATCH" in missing
+    assert missing <= off
+
+
 def test_files_of_a_port_replace_those_of_kernel(tmp_path: Path) -> None:
     overlay, all_ports = tmp_path / "kernel", tmp_path / "ports"
     for path in (overlay / "patches" / "lab", overlay / "net", all_ports / "6.1" / "net"):
