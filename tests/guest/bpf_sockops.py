@@ -108,9 +108,13 @@ def note_result() -> Program:
     ]
 
 
+def set_first_policy() -> Program:
+    return [copy(R4, R7), add(R4, NAMES), *sockopt(SETSOCKOPT), *note_result()]
+
+
 def set_when_established(map_fd: int) -> Program:
     set_and_get = [
-        *(copy(R4, R7), add(R4, NAMES), *sockopt(SETSOCKOPT), *note_result()),
+        *set_first_policy(),
         *(copy(R4, R7), add(R4, GOT), *sockopt(GETSOCKOPT)),
     ]
     return [
@@ -121,9 +125,9 @@ def set_when_established(map_fd: int) -> Program:
     ]
 
 
-def alternate_in_every_header(map_fd: int) -> Program:
-    """Switch the accepted socket between two policies whenever the kernel asks for the length of
-    the options of a TCP header: while it sends a segment, or before.
+def in_every_header(map_fd: int, then: Program) -> Program:
+    """Execute `then` for the accepted socket whenever the kernel asks for the length of the options
+    of a TCP header: while it sends a segment, or before.
     """
     enable = [copy(R1, R6), put(R2, WRITE_HDR_OPT_FLAG), call(SOCK_OPS_CB_FLAGS_SET), *leave()]
     return [
@@ -131,6 +135,14 @@ def alternate_in_every_header(map_fd: int) -> Program:
         *unless_equal(R2, PASSIVE_ESTABLISHED, enable),
         instruction(0x15, R2, off=2, imm=HDR_OPT_LEN),
         *leave(),
+        *then,
+        *leave(),
+    ]
+
+
+def alternate_in_every_header(map_fd: int) -> Program:
+    """Switch the accepted socket between two policies."""
+    alternate = [
         *(load(R3, "depth"), add(R3, 1), store("depth", R3), load(R4, "deepest")),
         instruction(0xBD, R3, R4, 1),  # if depth is greater than deepest
         store("deepest", R3),
@@ -140,23 +152,17 @@ def alternate_in_every_header(map_fd: int) -> Program:
         *(instruction(0x0F, R4, R7), add(R4, NAMES)),
         *(*sockopt(SETSOCKOPT), *note_result()),
         *(load(R3, "depth"), add(R3, -1), store("depth", R3)),
-        *leave(),
     ]
+    return in_every_header(map_fd, alternate)
 
 
 def remove_in_every_ack(map_fd: int) -> Program:
     """Replace the policy of the accepted socket, whenever it sends a segment."""
-    enable = [copy(R1, R6), put(R2, WRITE_HDR_OPT_FLAG), call(SOCK_OPS_CB_FLAGS_SET), *leave()]
-    replace = [*(copy(R4, R7), add(R4, NAMES)), *sockopt(SETSOCKOPT), *note_result()]
-    return [
-        *begin(map_fd),
-        *unless_equal(R2, PASSIVE_ESTABLISHED, enable),
-        instruction(0x15, R2, off=2, imm=HDR_OPT_LEN),
-        *leave(),
+    replace = [
         instruction(0x61, R2, R6, ARGUMENT_OFFSET),
-        *unless_equal(R2, 0, [*count("calls"), *replace]),
-        *leave(),
+        *unless_equal(R2, 0, [*count("calls"), *set_first_policy()]),
     ]
+    return in_every_header(map_fd, replace)
 
 
 def bpf(command: int, attributes: bytes) -> int:
