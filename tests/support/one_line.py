@@ -1,6 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tables of wrong inputs, and the single line that each must give."""
 
+from pathlib import Path
+
+import pytest
+
+from airtcp.cli import doctor
+from airtcp.kernel import image
+from airtcp.kernel.image import Kernel
+from airtcp.kernel.source import find_source
+
+
+def refuse_builds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fail if an error is reported only after minutes of building, or if a run starts."""
+
+    def build(source: Path | None = None, **_: object) -> Kernel:
+        find_source(source)
+        raise AssertionError("the input was accepted: a kernel would be built")
+
+    monkeypatch.setattr(doctor, "require_programs", lambda **_options: None)
+    monkeypatch.setattr(image, "build", build)
+
 
 def table(text: str) -> list[tuple[str, str]]:
     """Pairs of an input and a part of its message."""

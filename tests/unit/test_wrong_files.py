@@ -4,13 +4,10 @@
 from pathlib import Path
 
 import pytest
-from one_line import assert_one_line, table
+from one_line import assert_one_line, refuse_builds, table
 from small_experiment import GOOD
 
 from airtcp import cli
-from airtcp.cli import doctor
-from airtcp.kernel import image
-from airtcp.kernel.image import Kernel
 
 # Lines of `a line of GOOD => its replacement | a part of the message`.
 FILES = """
@@ -54,13 +51,7 @@ CHANGES = table(FILES)
 
 @pytest.fixture(autouse=True)
 def no_builds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fail if a file is accepted."""
-
-    def build(*_: object, **__: object) -> Kernel:
-        raise AssertionError("the file was accepted: a kernel would be built")
-
-    monkeypatch.setattr(doctor, "require_programs", lambda **_options: None)
-    monkeypatch.setattr(image, "build", build)
+    refuse_builds(monkeypatch)
 
 
 @pytest.mark.parametrize(("change", "message"), CHANGES, ids=lambda text: text)

@@ -11,14 +11,10 @@ from pathlib import Path
 
 import fake_sweep
 import pytest
-from one_line import assert_one_line, table
+from one_line import assert_one_line, refuse_builds, table
 from small_experiment import GOOD
 
 from airtcp import cli
-from airtcp.cli import doctor
-from airtcp.kernel import image
-from airtcp.kernel.image import Kernel
-from airtcp.kernel.source import find_source
 from airtcp.paths import REPOSITORY
 
 # Lines of `arguments | a part of the message`. SWEEP is a finished sweep, OTHER one with other
@@ -347,14 +343,7 @@ OWN = [("own", "own")]
 
 @pytest.fixture(autouse=True)
 def no_builds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fail if an error is reported only after minutes of building, or if a run starts."""
-
-    def build(source: Path | None = None, **_: object) -> Kernel:
-        find_source(source)
-        raise AssertionError("the input was accepted: a kernel would be built")
-
-    monkeypatch.setattr(doctor, "require_programs", lambda **_options: None)
-    monkeypatch.setattr(image, "build", build)
+    refuse_builds(monkeypatch)
 
 
 def content(place: Path) -> dict[str, bytes]:
