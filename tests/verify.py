@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
-from verification.page import page, passed, verdict
+from verification.page import outcomes_of, page, passed, verdict
 from verification.record import KernelId, Notes, Record, kernel_id, load_notes
 from verification.runner import Say, run_steps
 from verification.steps import FULL, SMALL, Step, real_steps
@@ -56,7 +56,7 @@ def verify(
     finally:
         kernel = kernel_id()
         write_page(steps, record, notes, kernel)
-    outcomes = [record.of(kernel.of(step.radio).hash, step.name) for step in selected]
+    outcomes = [outcomes_of(step, record, kernel) for step in selected]
     for step, parts_of_step in zip(selected, outcomes, strict=True):
         say(f"{step.name}: {verdict(step, parts_of_step).replace('*', '')}")
     say(f"written: {record.path.with_suffix('.md')}")

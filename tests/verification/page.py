@@ -33,6 +33,11 @@ def page(steps: Sequence[Step], record: Record, notes: Notes, kernel: KernelId) 
     return "\n".join(lines) + "\n"
 
 
+def outcomes_of(step: Step, record: Record, kernel: KernelId) -> Mapping[str, Outcome]:
+    """The outcomes of a step's parts, by name."""
+    return record.of(kernel.of(step.radio).hash, step.name)
+
+
 def results(step: Step, outcomes: Mapping[str, Outcome]) -> Counter[str]:
     """The number of parts of a step that passed, failed or were not run."""
     return Counter(
@@ -109,7 +114,7 @@ def _failures(
 ) -> Iterable[str]:
     rows = []
     for step in steps:
-        outcomes = record.of(kernel.of(step.radio).hash, step.name)
+        outcomes = outcomes_of(step, record, kernel)
         for part in step.parts:
             if part.name in outcomes and outcomes[part.name].result == "failed":
                 note = notes.get(step.name, {}).get(part.name)
@@ -122,7 +127,7 @@ def _failures(
 def _parts(steps: Sequence[Step], record: Record, kernel: KernelId) -> list[str]:
     rows = []
     for step in steps:
-        outcomes = record.of(kernel.of(step.radio).hash, step.name)
+        outcomes = outcomes_of(step, record, kernel)
         for part in step.parts:
             if outcome := outcomes.get(part.name):
                 detail = [outcome.detail] if outcome.detail else []

@@ -23,7 +23,8 @@ Result = Literal["passed", "failed", "not run"]
 
 # The simulated radio in kernel/, and the generator of its table of losses.
 _RADIO = (
-    *("drivers/net/wireless/virtual/airsim", "include/uapi/linux/airsim.h"),
+    "drivers/net/wireless/virtual/airsim",
+    "include/uapi/linux/airsim.h",
     "tools/loss_table.py",
 )
 
