@@ -121,8 +121,7 @@ struct tcp_ackpol_param {
  * @owner: its module
  * @list: entry in the list of registered policies
  *
- * All hooks run with the socket locked and must not sleep. @ack_delay_us may
- * call tcp_ackpol_ack_before(); otherwise hooks must not send.
+ * All hooks run with the socket locked. They must not sleep, and not send.
  */
 struct tcp_ackpol_ops {
 	u32 (*ack_delay_us)(struct sock *sk);
@@ -242,7 +241,6 @@ void __tcp_ackpol_ack_sent(struct sock *sk);
 void __tcp_ackpol_expire(struct sock *sk);
 void tcp_ackpol_yield_timer(struct sock *sk);
 bool tcp_ackpol_ack_now(struct sock *sk, bool quickack);
-void tcp_ackpol_ack_before(struct sock *sk, u32 seq);
 
 /* A new socket, or one reused after tcp_disconnect() */
 static inline void tcp_ackpol_assign(struct sock *sk)

@@ -221,24 +221,6 @@ static bool tcp_ackpol_window_runs_out(struct sock *sk)
 	return 2 * left <= tp->rcv_wnd && __tcp_select_window(sk) >= 2 * left;
 }
 
-/**
- * tcp_ackpol_ack_before() - acknowledge part of the data that arrived in order
- * @sk: socket whose policy is about to return from ack_delay_us(), with 0
- * @seq: end of that part
- *
- * No ACK is sent that would move the right edge of the window to the left: the
- * window is selected for all of the data.
- */
-void tcp_ackpol_ack_before(struct sock *sk, u32 seq)
-{
-	const struct tcp_sock *tp = tcp_sk(sk);
-
-	sock_owned_by_me(sk);
-	if (!before(seq + __tcp_select_window(sk), tp->rcv_wup + tp->rcv_wnd))
-		__tcp_send_ack(sk, seq, 0);
-}
-EXPORT_SYMBOL_GPL(tcp_ackpol_ack_before);
-
 /* Does TCP require an immediate ACK for data in order?
  *
  * Return: the reason, or %TCP_ACKPOL_DELAYED if it does not.

@@ -267,9 +267,9 @@ static void tcp_ackpol_replace(struct sock *sk, struct tcp_ackpol *ap)
 	smp_store_release(&tcp_sk(sk)->ackpol, ap);
 
 	/* SACK compression starts the timer only if it is not queued */
-	if (old && !ap)
-		tcp_ackpol_yield_timer(sk);
 	if (old) {
+		if (!ap)
+			tcp_ackpol_yield_timer(sk);
 		module_put(old->ops->owner);
 		kfree_rcu(old, rcu);
 	}
