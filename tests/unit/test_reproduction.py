@@ -206,13 +206,12 @@ def test_durations(
     of = experiment(tmp_path, published("delay: 0ms", 100))
     case = of.cases()[0]
     runs = [
-        record(case, seed, {}, parameters={"duration": duration})
+        (case, record(case, seed, {"goodput_mbps": 95.0}, parameters={"duration": duration}))
         for seed, duration in enumerate(ours)
     ]
-    found = assembly.document(of, [case], KERNEL, [], COMMAND)
-    assert reproduction.durations(found.model_copy(update={"runs": tuple(runs)})) is None
-    update = {"runs": tuple(runs), "published_duration_s": published_s}
-    document = found.model_copy(update=update)
+    found = assembly.document(of, [case], KERNEL, runs, COMMAND)
+    assert reproduction.durations(found) is None
+    document = found.model_copy(update={"published_duration_s": published_s})
     times = reproduction.durations(document)
     assert str(times) == text
     assert times and (times.warning or "").startswith(warning or "")
@@ -221,6 +220,19 @@ def test_durations(
     assert ("as long: slow start" in printed) == bool(warning)
     page = reproduction.page([(of, document)])
     assert f"Duration of a run: {text}." in page
+
+
+def test_no_duration_is_stated_beside_cases_without_published_values(tmp_path: Path) -> None:
+    of = experiment(tmp_path, published("delay: 0ms", 100))
+    of = of.model_copy(update={"published_duration_s": 300})
+    case = of.cases()[1]
+    assert case.factors["delay"] == "10ms"
+    parameters = {"delay": "10ms", "duration": "1s"}
+    runs = [(case, record(case, 1, {"goodput_mbps": 95.0}, parameters=parameters))]
+    document = assembly.document(of, [case], KERNEL, runs, COMMAND)
+    assert [row.agreement for row in document.published] == ["not measured"]
+    assert reproduction.durations(document) is None
+    assert "note: duration" not in table.table(document)
 
 
 def test_a_document_has_the_comparison(tmp_path: Path) -> None:

@@ -207,13 +207,17 @@ class Durations:
 
 
 def durations(document: SweepDocument) -> Durations | None:
-    """None if the publication does not state its duration, or transfers here have none."""
+    """None if the publication does not state its duration, or nothing of it is measured here.
+
+    Only bulk transfers have a duration.
+    """
     texts = {
         str(run.parameters["duration"])
         for run in document.runs
         if run.ok and run.parameters.get("workload", "bulk") == "bulk"
     }
-    if document.published_duration_s is None or not document.published or not texts:
+    compared = any(row.measured is not None for row in document.published)
+    if document.published_duration_s is None or not compared or not texts:
         return None
     seconds = [parse_duration_s(text) for text in texts]
     return Durations(document.published_duration_s, min(seconds), max(seconds))
