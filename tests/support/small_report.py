@@ -200,7 +200,9 @@ class Elements(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         if tag not in self.VOID:
             assert self.open.pop() == tag
+        if tag in ("td", "th") and self.rows and self.rows[-1]:
+            self.rows[-1][-1] = self.rows[-1][-1].strip()
 
     def handle_data(self, data: str) -> None:
         if self.open[-1:] and {"td", "th"} & set(self.open) and self.rows and self.rows[-1]:
-            self.rows[-1][-1] += data.strip()
+            self.rows[-1][-1] += data

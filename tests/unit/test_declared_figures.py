@@ -186,6 +186,7 @@ def test_published_ratios_are_listed_with_ours(tmp_path: Path) -> None:
     shown = [name, "same trend", "goodput, ratio", "1.1", "1", "more", EN_DASH, "Table <5.1>"]
     page = text_of(out_dir)
     assert shown in Elements(page).rows
+    assert '<span class="part">relative to ack policy default</span>' in page
     assert "published: 30 s, here: 4 s." in page
     assert "times as long" not in page and "Why values differ" not in page
     differing = row | {"verdict": "no", "measured": 0.9}
