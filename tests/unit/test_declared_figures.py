@@ -12,6 +12,7 @@ from typing import Any, get_args
 import pytest
 from small_report import AGAINST, Elements, plots_of, text_of, write_results
 
+from airtcp.experiment import papers
 from airtcp.experiment.figures import KINDS, MetricFigure, TimeFigure
 from airtcp.report import contents, model
 from airtcp.report.declared import layout, over_time
@@ -196,6 +197,20 @@ def test_published_ratios_are_listed_with_ours(tmp_path: Path) -> None:
     assert [name, "differs", "goodput, ratio", "0.9", *shown[4:]] in Elements(page).rows
     assert "The published runs are 75 times as long: slow start" in page
     assert "Why values differ: The &lt;moon&gt;." in page and "Table &lt;5.1&gt;" in page
+
+
+def test_published_bounds_are_not_shown_as_approximate(tmp_path: Path) -> None:
+    out_dir = write_results(tmp_path / "out", figures=[AGAINST])
+    path = out_dir / "results.json"
+    for precision in ("approximate", "at most", "at least"):
+        document = json.loads(path.read_text())
+        for row in document["summary"]:
+            if row["published"]:
+                row["published"]["precision"] = precision
+        path.write_text(json.dumps(document))
+        shown = Elements(text_of(out_dir)).rows
+        # In the table of goodput, and in that of the figure.
+        assert len([row for row in shown if f"{papers.SIGNS[precision]}174.4" in row]) == 2
 
 
 def test_factors_that_a_figure_does_not_use_become_lines(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from fake_run import record
 
 from airtcp.errors import InputError
+from airtcp.experiment import papers
 from airtcp.experiment.experiment import Case, Experiment, Setting
 from airtcp.experiment.metrics import METRICS
 from airtcp.experiment.reader import load
@@ -101,6 +102,22 @@ def test_table_has_published_values() -> None:
     values = ["1", "157.40", "-", "157.4", "1.00"]
     assert lines[1].split() == ["delay=0ms", "ack_policy=default", *values]
     assert lines[2].split()[-2:] == ["174.4", "2.00"]
+
+
+def test_table_says_which_published_values_are_bounds() -> None:
+    found = document({"default": [157.4], "aad": [348.8]})
+    for precision, sign in papers.SIGNS.items():
+        rows = [
+            row.model_copy(
+                update={
+                    "published": row.published
+                    and row.published.model_copy(update={"precision": precision})
+                }
+            )
+            for row in found.summary
+        ]
+        line = table(found.model_copy(update={"summary": tuple(rows)})).splitlines()[2]
+        assert line.split()[5:-1] == f"{sign}174.4".split()
 
 
 @pytest.mark.parametrize(

@@ -30,4 +30,13 @@ CITATIONS: Mapping[Paper, str] = {
 }
 
 Precision = Literal["exact", "approximate", "at most", "at least"]
+
+# What is written before a value.
+SIGNS: Mapping[Precision, str] = {
+    "exact": "",
+    "approximate": "≈ ",
+    "at most": "≤ ",
+    "at least": "≥ ",
+}
+
 Word = Literal["more", "less", "same"]

@@ -21,6 +21,7 @@ from airtcp.errors import AirtcpError, InputError
 from airtcp.experiment.experiment import condition_of
 from airtcp.experiment.figures import Figure
 from airtcp.experiment.metrics import Value
+from airtcp.experiment.papers import SIGNS, Precision
 from airtcp.experiment.topology import Network
 from airtcp.files.latency import Latency, read_ping
 from airtcp.kernel.policies import BASELINE
@@ -64,7 +65,12 @@ class Published:
 
     value: float
     source: str
-    approximate: bool
+    precision: Precision
+
+    @property
+    def sign(self) -> str:
+        """What is written before the value."""
+        return SIGNS[self.precision]
 
 
 @dataclass(frozen=True)
@@ -362,7 +368,7 @@ def _measured(
         },
         published={
             row.metric: Published(
-                row.published.value, row.published.source, row.published.precision != "exact"
+                row.published.value, row.published.source, row.published.precision
             )
             for row in summaries
             if row.published

@@ -11,7 +11,7 @@ from typing import get_args
 from airtcp import atomicfile
 from airtcp.experiment.experiment import Experiment, condition_of, conditions
 from airtcp.experiment.metrics import METRICS
-from airtcp.experiment.papers import CITATIONS, Paper
+from airtcp.experiment.papers import CITATIONS, SIGNS, Paper
 from airtcp.experiment.published import Published
 from airtcp.kernel.policies import BASELINE
 from airtcp.parameters import OBSERVATION, Parameters
@@ -31,8 +31,6 @@ _ORDERED_SHARE = 0.75
 
 # Durations that differ by this factor have a warning.
 _FAR_APART = 10
-
-_ABOUT = {"exact": "", "approximate": "≈ ", "at most": "≤ ", "at least": "≥ "}
 
 
 def compare(
@@ -358,7 +356,7 @@ def theirs(row: Comparison) -> str:
     """The published value as text."""
     if isinstance(row.published, str):
         return row.published
-    return _ABOUT[row.precision] + _number(row.published)
+    return SIGNS[row.precision] + _number(row.published)
 
 
 def ours(row: Comparison) -> str:

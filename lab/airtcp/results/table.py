@@ -3,6 +3,7 @@
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 
+from airtcp.experiment.papers import SIGNS
 from airtcp.kernel.policies import BASELINE
 from airtcp.results import reproduction
 from airtcp.results.documents import ModelComparison, PublishedValue, SummaryRow, SweepDocument
@@ -158,8 +159,7 @@ def _number(value: float | None) -> str:
 def _published(published: PublishedValue | None) -> str:
     if published is None:
         return "-"
-    about = "" if published.precision == "exact" else "~"
-    return f"{about}{published.value:g}"
+    return f"{SIGNS[published.precision]}{published.value:g}"
 
 
 def aligned(rows: Sequence[Sequence[str]], texts: Container[int] = (0,)) -> str:

@@ -128,7 +128,7 @@ def with_factor(case: Measured, name: str) -> Measured:
     return replace(
         case,
         summaries={**case.summaries, name: Summary(value, None, len(case.runs))},
-        published={**case.published, name: Published(value, "", False)},
+        published={**case.published, name: Published(value, "", "exact")},
     )
 
 

@@ -82,8 +82,7 @@ def _table(figure: MetricFigure, laid_out: Layout) -> Table:
         )
         for metric in metrics:
             value = published.get(metric)
-            about = "≈ " if value and value.approximate else ""
-            row.append(f"{about}{number(value.value)}" if value else _DASH)
+            row.append(f"{value.sign}{number(value.value)}" if value else _DASH)
             sources += [value.source] if value and value.source else []
         rows.append(row)
     titles = [layout.axis([figure.x]).title]
