@@ -104,6 +104,24 @@ def test_table_has_published_values() -> None:
     assert lines[2].split()[-2:] == ["174.4", "2.00"]
 
 
+def test_table_has_the_metrics_that_are_asked_for() -> None:
+    experiment, cases = thesis("delay=0ms", "ack_policy=default,aad")
+    shares = {"default": 0.0944, "aad": 0.0472}
+    runs = [
+        run(case, 1, shares[str(case.factors["ack_policy"])], "airtime_ack_share") for case in cases
+    ]
+    found = assembly.document(experiment, cases, KERNEL, runs, "./airtcp run thesis-lan")
+    parts = table(found, ["airtime_ack_share", "retransmits"]).split("\n\n")
+    shown = [[line.split() for line in part.splitlines()] for part in parts]
+    assert shown[0][0] == ["n", "airtime_ack_share", "95%", "published", "ratio"]
+    assert shown[0][1][2:] == ["1", "0.0944", "-", "-", "-"]
+    assert shown[1][0][:3] == ["change", "from", "default"]
+    assert shown[1][1][2:] == ["-50.0%", "-", "-"]
+    assert shown[2][0][:3] == ["n", "retransmits", "segments"]
+    assert shown[2][1][2:] == ["0", "-", "-", "-", "-"]
+    assert not any("goodput" in part for part in parts)
+
+
 def test_table_says_which_published_values_are_bounds() -> None:
     found = document({"default": [157.4], "aad": [348.8]})
     for precision, sign in papers.SIGNS.items():

@@ -42,6 +42,9 @@ run thesis-lan --seeds 1.5 | --seeds: '1.5' is not a positive integer
 run thesis-lan --seeds ٣ | --seeds: '٣' is not a positive integer
 run thesis-lan --seeds | --seeds: expected one argument
 run thesis-lan --seeds 99999999999 | --seeds: '99999999999' is out of range; allowed: 1 to 1000000
+run thesis-lan --metric godput_mbps | run: --metric: unknown metric 'godput_mbps'; did you mean
+run thesis-lan --metric goodput_mbps --json | --metric: not allowed with --json
+run all --quick --metric goodput_mbps | allows none of --set --duration --title --metric
 run thesis-lan --jobs none | --jobs: 'none' is not a positive integer
 run thesis-lan --quick --set delay=0ms | --quick: selects cases and their duration; not allowed
 run thesis-lan --quick --duration 2s | --quick: selects cases and their duration; not allowed

@@ -23,6 +23,7 @@ from airtcp.cli.sweeping import add_where, make_out_dir, sweep_options_of
 from airtcp.errors import AirtcpError, InputError
 from airtcp.experiment import catalogue
 from airtcp.experiment.experiment import Case, Experiment
+from airtcp.experiment.metrics import METRICS, unknown_metric
 from airtcp.kernel.own_policy import OwnPolicy
 from airtcp.paths import PROGRAM
 from airtcp.results import documents, reproduction, table
@@ -63,6 +64,14 @@ def add(verbs: Verbs) -> None:
     run.add_argument(
         "--title", metavar="TEXT", help="title of the results (default: that of the experiment)"
     )
+    run.add_argument(
+        "--metric",
+        metavar="NAME",
+        type=_metric,
+        action="append",
+        default=[],
+        help="metric to print; can be repeated (default: the headline metric of the workload)",
+    )
     extent = run.add_mutually_exclusive_group()
     extent.add_argument(
         "--quick",
@@ -77,7 +86,15 @@ def add(verbs: Verbs) -> None:
     run.set_defaults(do=_run)
 
 
+def _metric(text: str) -> str:
+    if text not in METRICS:
+        raise argparse.ArgumentTypeError(unknown_metric(text))
+    return text
+
+
 def _run(options: argparse.Namespace) -> int:
+    if options.metric and options.json:
+        raise InputError("--metric: not allowed with --json, which prints all metrics")
     policy = own_policy_of(options)
     if options.experiment == catalogue.ALL:
         return _run_all(options, policy)
@@ -93,7 +110,8 @@ def _run(options: argparse.Namespace) -> int:
             print(measured.document.text(), end="")
         else:
             following = f"next: {PROGRAM} report {shlex.quote(str(out_dir))}"
-            print(f"{table.table(measured.document)}\n\n{out_dir / documents.FILE}; {following}")
+            text = table.table(measured.document, options.metric)
+            print(f"{text}\n\n{out_dir / documents.FILE}; {following}")
     return measured.exit_code
 
 
@@ -124,11 +142,12 @@ def _kernels(options: argparse.Namespace) -> list[Choice]:
 
 def _run_all(options: argparse.Namespace, policy: OwnPolicy | None) -> int:
     """Run every experiment, then write the reproduction page. A failed run does not stop it."""
-    single = (options.set, options.duration, options.title, options.json, options.hosts)
+    single = [getattr(options, name) for name in ("set", "duration", "title", "metric")]
+    single += [options.json, options.hosts]
     if not (options.quick or options.full) or any(single):
         raise InputError(
             "run all: requires --quick or --full, and allows none of --set --duration --title "
-            "--json --hosts"
+            "--metric --json --hosts"
         )
     kernels = _kernels(options)
     experiments = [

@@ -12,20 +12,27 @@ from airtcp.steps.workloads import HEADLINES
 from airtcp.steps.workloads.workload import Headline
 
 
-def table(results: SweepDocument) -> str:
+def table(results: SweepDocument, metrics: Sequence[str] = ()) -> str:
     """For each workload: its headline metric in every case, published values, gains of policies.
 
     Then published ratios and ours, and for each figure of a model the error of every point.
+    metrics: shown instead of the headline metrics.
     """
     parts: list[str] = []
-    for workload, headline in HEADLINES.items():
+    for workload, headline in () if metrics else HEADLINES.items():
         summaries = [
             summary
-            for summary in results.summary
-            if summary.metric == headline.metric and _workload(results, summary) == workload
+            for summary in _summaries(results, headline.metric)
+            if _workload(results, summary) == workload
         ]
         if summaries:
-            parts += _tables(results, headline, summaries)
+            change = "gain over default"
+            if headline.less_is_better:
+                change = "change from default (less is better)"
+            parts += _tables(results, headline, summaries, change)
+    for metric in metrics:
+        shown = Headline(metric, metric)
+        parts += _tables(results, shown, _summaries(results, metric), "change from default")
     if ratios := reproduction.ratios(results.published):
         parts.append(aligned(ratios, (0, 4)))
     for figure in results.figures:
@@ -57,6 +64,10 @@ def _uncapitalized(text: str) -> str:
     return text[0].lower() + text[1:]
 
 
+def _summaries(results: SweepDocument, metric: str) -> list[SummaryRow]:
+    return [summary for summary in results.summary if summary.metric == metric]
+
+
 def _workload(results: SweepDocument, summary: SummaryRow) -> str:
     """The workload of a case: a factor, or common to all runs."""
     common = (run.parameters.get("workload", "bulk") for run in results.runs)
@@ -64,9 +75,11 @@ def _workload(results: SweepDocument, summary: SummaryRow) -> str:
 
 
 def _tables(
-    results: SweepDocument, headline: Headline, summaries: Sequence[SummaryRow]
+    results: SweepDocument, headline: Headline, summaries: Sequence[SummaryRow], change: str
 ) -> Iterator[str]:
-    rows = [["", "n", f"{headline.title} {headline.unit}", "95%", "published", "ratio"]]
+    title = f"{headline.title} {headline.unit}".rstrip()
+    rows = [["", "n", title, "95%", "published", "ratio"]]
+    number = _number if headline.unit else _share
     for summary in summaries:
         published = summary.published
         ratio = summary.mean / published.value if published and summary.mean else None
@@ -74,16 +87,13 @@ def _tables(
             [
                 case_name(summary.factors),
                 str(summary.n),
-                _number(summary.mean),
-                "-" if summary.ci95 is None else f"± {_number(summary.ci95)}",
+                number(summary.mean),
+                "-" if summary.ci95 is None else f"± {number(summary.ci95)}",
                 _published(published),
                 f"{ratio:.2f}" if ratio else "-",
             ]
         )
     yield aligned(rows)
-    change = (
-        "change from default (less is better)" if headline.less_is_better else "gain over default"
-    )
     changes = [["", change, "95%", "published"], *_changes(results, headline.metric, summaries)]
     if len(changes) > 1:
         yield aligned(changes)
@@ -154,6 +164,10 @@ def case_name(factors: Mapping[str, object]) -> str:
 
 def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f}"
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3g}"
 
 
 def _published(published: PublishedValue | None) -> str:
