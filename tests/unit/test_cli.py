@@ -348,6 +348,14 @@ def test_list_and_show_print_the_same_as_text_and_json(capsys: pytest.CaptureFix
     assert f"Why values differ: {shown['reason']}\n" in text
 
 
+def test_show_marks_published_bounds_and_approximate_values(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert cli.main(["show", "rrul"]) == 0
+    text = capsys.readouterr().out
+    assert "goodput_upload_mbps ≈ 10 (" in text and "ping_rtt_ms_p50 ≤ 35 (" in text
+
+
 def test_show_lists_the_figures_of_an_experiment(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["show", "tsq-size", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)["figures"]

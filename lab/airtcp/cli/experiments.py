@@ -11,6 +11,7 @@ from airtcp.cli.messages import say
 from airtcp.cli.options import Verbs, add_experiment, add_json, add_policy, add_settings
 from airtcp.experiment import figures, topology_text
 from airtcp.experiment.experiment import Case, Experiment
+from airtcp.experiment.papers import SIGNS
 from airtcp.parameters import Parameters
 from airtcp.paths import PROGRAM
 
@@ -62,7 +63,10 @@ def _show(options: argparse.Namespace) -> int:
     print(f"\nCases ({len(cases)}) and their published values:")
     for case, published in zip(cases, experiment.published_for(cases), strict=True):
         factors = " ".join(f"{name}={value}" for name, value in case.factors.items())
-        values = [f"{value.metric} {value.value} ({value.source})" for value in published.values()]
+        values = [
+            f"{value.metric} {SIGNS[value.precision]}{float(value.value):.6g} ({value.source})"
+            for value in published.values()
+        ]
         print(f"    {factors}  {'; '.join(values)}".rstrip())
     if experiment.figures:
         print("\nFigures in the report, in addition to those in every report:")
