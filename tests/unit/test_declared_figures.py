@@ -16,7 +16,7 @@ from airtcp.experiment import papers
 from airtcp.experiment.figures import KINDS, MetricFigure, TimeFigure
 from airtcp.report import contents, model
 from airtcp.report.declared import layout, over_time
-from airtcp.report.figure import Labels, Line, Steps, Text
+from airtcp.report.figure import Labels, Line, Steps, Style, Text
 from airtcp.report.plot import Plot
 
 EN_DASH = "\N{EN DASH}"
@@ -161,6 +161,17 @@ def test_a_declared_figure_relative_to_a_line(tmp_path: Path) -> None:
     assert plot.figure.panels[0].y.title == "goodput relative to default"
     for delay, ratio in (("0", "1.10"), ("50.00", "0.9500")):
         assert ["aad", delay, f"{ratio} ± 0", "2", EN_DASH, EN_DASH] in rows(plot)
+
+
+def test_a_legend_shows_lines_only_for_points_that_are_joined(tmp_path: Path) -> None:
+    separate = {key: value for key, value in AGAINST.items() if key != "along"} | {
+        "panels": "delay"
+    }
+    two = {"y": ["ping_rtt_ms_p50", "ping_rtt_ms_p95"]}
+    figures = (AGAINST, AGAINST | two, separate, separate | two)
+    looks = [plot.figure.legend.entries[0].look for plot in declared(tmp_path, *figures)]
+    shown = [(look.dash, look.marker) if isinstance(look, Style) else "a patch" for look in looks]
+    assert shown == [("solid", "circle"), ("solid", None), (None, "circle"), "a patch"]
 
 
 @pytest.mark.parametrize("kind", KINDS.values())

@@ -133,7 +133,9 @@ def describe(figure: MetricFigure, laid_out: Layout) -> Figure:
     points = [point for panel in shown.values() for point in panel.points]
     has_labels = len(laid_out.alongs) > 1
     several = len(figure.y) > 1
-    entries = panels.line_entries(laid_out, [None] if several else panels.LINE_MARKERS)
+    lines = [line for panel in shown.values() for line in panel.lines]
+    joined = figure.joined and any(len(line.x) > 1 for line in lines)
+    entries = panels.line_entries(laid_out, [None] if several else panels.LINE_MARKERS, joined)
     if several:
         entries += [
             Entry(layout.name(metric), Style("ink", marker=marker))

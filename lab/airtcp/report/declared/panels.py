@@ -3,6 +3,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from airtcp.experiment.figures import MetricFigure, TimeFigure
 from airtcp.report.declared import layout
@@ -86,13 +87,21 @@ def line_style(number: int, width: float = 0.9, marker: Name | None = None) -> S
     return Style(policy_role(number), dash, width, marker)
 
 
-def line_entries(laid_out: Layout, markers: Sequence[Name | None] = (None,)) -> list[Entry]:
-    """The legend entries of lines that have a name."""
-    return [
-        Entry(line, line_style(number, marker=markers[number % len(markers)]))
-        for number, line in enumerate(laid_out.lines)
-        if line
-    ]
+def line_entries(
+    laid_out: Layout, markers: Sequence[Name | None] = (None,), joined: bool = True
+) -> list[Entry]:
+    """The legend entries of lines that have a name; joined: the figure has lines, not only points.
+
+    Points that have only a colour in common are shown by a patch of it.
+    """
+    entries = []
+    for number, line in enumerate(laid_out.lines):
+        style = line_style(number, marker=markers[number % len(markers)])
+        if not joined:
+            style = replace(style, dash=None)
+        if line:
+            entries.append(Entry(line, style if style.dash or style.marker else style.colour))
+    return entries
 
 
 def case_columns(
