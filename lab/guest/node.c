@@ -27,7 +27,7 @@ static void enter(const char *name)
 
 int main(int argc, char **argv)
 {
-	int i = 2;
+	int i = 2, code;
 
 	while (i < argc && strchr(argv[i], '='))
 		putenv(argv[i++]);
@@ -38,6 +38,8 @@ int main(int argc, char **argv)
 	}
 	enter(argv[1]);
 	execvp(argv[i], argv + i);
-	fail(argv[i]);
-	return 1;
+	/* As in a shell */
+	code = errno == ENOENT ? 127 : 126;
+	perror(argv[i]);
+	return code;
 }

@@ -113,7 +113,7 @@ def airtcp(*arguments: str, stdin: str = "") -> "subprocess.CompletedProcess[str
     )
 
 
-@pytest.mark.usefixtures("lab_kernel")
+@pytest.mark.usefixtures("lab_kernel", "tools")
 def test_exec_passes_input_output_and_exit_code() -> None:
     script = "cat; ip -br -4 address show wlan0; echo to stderr >&2; exit 7"
     done = airtcp("exec", "thesis-lan", "station", "--", "sh", "-c", script, stdin="from stdin\n")
@@ -123,7 +123,17 @@ def test_exec_passes_input_output_and_exit_code() -> None:
     assert done.stderr == "to stderr\n"
 
 
-@pytest.mark.usefixtures("lab_kernel")
+@pytest.mark.usefixtures("lab_kernel", "tools")
+@pytest.mark.parametrize(
+    ("program", "code", "reason"),
+    [("nosuch", 127, "No such file or directory"), ("/etc", 126, "Permission denied")],
+)
+def test_exec_of_what_is_no_program(program: str, code: int, reason: str) -> None:
+    done = airtcp("exec", "thesis-lan", "station", "--", program)
+    assert (done.returncode, done.stderr) == (code, f"{program}: {reason}\n")
+
+
+@pytest.mark.usefixtures("lab_kernel", "tools")
 def test_exec_is_in_virtual_time_and_reproducible() -> None:
     command = ["sh", "-c", "date +%s%N; sleep 3000; date +%s%N; od -An -N8 -x /dev/urandom"]
     outputs = [
@@ -135,14 +145,14 @@ def test_exec_is_in_virtual_time_and_reproducible() -> None:
     assert outputs[0] == outputs[1] != outputs[2]
 
 
-@pytest.mark.usefixtures("lab_kernel")
+@pytest.mark.usefixtures("lab_kernel", "tools")
 def test_shell_runs_a_script_from_a_pipe() -> None:
     script = "server ping -c 1 -q 10.0.0.2 | grep -o '1 received'\nstation true\nexit 5\n"
     done = airtcp("shell", "thesis-lan", stdin=script)
     assert (done.returncode, done.stdout) == (5, "1 received\n")
 
 
-@pytest.mark.usefixtures("lab_kernel")
+@pytest.mark.usefixtures("lab_kernel", "tools")
 def test_unknown_nodes_are_refused() -> None:
     done = airtcp("exec", "thesis-lan", "sever", "--", "true")
     assert (done.returncode, done.stdout) == (2, "")
