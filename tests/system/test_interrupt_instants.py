@@ -89,6 +89,8 @@ SLOW = {"demo", "tournament", "report-figures", "kernel-series", "kernel-import"
 RANDOM = {"certificates", "doctor", "ui"}
 # They refuse a directory or file that exists.
 ONCE = {"new", "certificates", "kernel-series", "kernel-openwrt"}
+# Removed before each call, so that each goes through all stages of a build.
+BUILT = {"kernel-deb": "kernel/work-deb-*/linux/build-deb"}
 # After Ctrl-C there is a report of the finished runs.
 PARTIAL = {"demo", "tournament"}
 
@@ -118,6 +120,9 @@ class Place:
 
     def call(self, verb: str, interrupt_s: float | None = None) -> Ended:
         """Execute a command, and interrupt it after this time like a terminal."""
+        if verb in BUILT:
+            for directory in cache_dir().glob(BUILT[verb]):
+                shutil.rmtree(directory)
         words = shlex.split(VERBS[verb].replace("PORT", str(self._port)))
         arguments = [self._inputs.get(word, word) for word in words]
         began = time.monotonic()
@@ -254,8 +259,10 @@ def test_ctrl_c_at_any_instant(
     if verb in ENDLESS:
         lasts_s = ENDLESS[verb]
     else:
-        whole = first.call(verb)
-        assert whole.code == 0, whole.err
+        for _ in range(2 if verb in BUILT else 1):  # the second build finds files in ccache
+            whole = first.call(verb)
+            assert whole.code == 0, whole.err
+        assert whole
         lasts_s = whole.wall_s
     first.assert_clean()
     interrupted = 0
