@@ -31,8 +31,9 @@ def _ignored(directory: str, names: list[str]) -> set[str]:
 
 
 def commands(page: Path) -> list[str]:
-    blocks = re.findall(r"^```sh\n(.*?)^```", page.read_text(), re.M | re.S)
-    lines = "".join(blocks).replace("\\\n", "").splitlines()
+    """Those in blocks of `sh`, also in lists; `shell` is for what is not to be executed."""
+    blocks = re.findall(r"^ *```sh\n(.*?)^ *```", page.read_text(), re.M | re.S)
+    lines = "".join(map(textwrap.dedent, blocks)).replace("\\\n", "").splitlines()
     return [line for line in lines if line not in SKIPPED]
 
 
