@@ -7,8 +7,9 @@ A second signal must not abort the clean-up and the writing of results that the 
 import atexit
 import os
 import signal
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 CODE = 130
@@ -24,8 +25,12 @@ def at_start() -> None:
     """Until install(), exit at once: an import may turn KeyboardInterrupt into any other error."""
     _handle(_end_at_once)
     atexit.register(_at_exit)  # before all others, so that it is called after them
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+    # Python tests whether it can write to that directory, with a file that must not be left there.
+    with suppress(OSError):
+        tempfile.gettempdir()
     # ./airtcp blocks SIGINT while Python starts.
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask - {signal.SIGINT})
 
 
 def note(received: list[int]) -> None:

@@ -119,6 +119,30 @@ except KeyboardInterrupt:
     assert (done.returncode, done.stderr) == (interrupts.CODE, b"")
 
 
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_at_the_start_leaves_no_temporary_file(tmp_path: Path, name: str) -> None:
+    """Before the first use of the directory, Python writes a file there and removes it."""
+    text = f"""
+import os, signal, tempfile
+from airtcp import interrupts
+unlink = os.unlink
+def interrupted(path):
+    os.kill(os.getpid(), signal.{name})
+    unlink(path)
+tempfile._os.unlink = interrupted
+interrupts.at_start()
+print("not interrupted")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", text],
+        env={"PYTHONPATH": str(REPOSITORY / "lab"), "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout) == (130, "")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_signals_at_the_end_do_not_change_the_exit_code() -> None:
     program = """\
 import atexit, os, signal
