@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TypeAlias, get_args
 
 from airtcp.errors import InputError
+from airtcp.experiment.metrics import METRICS, unknown_metric
 from airtcp.units import parse_digits
 
 Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -112,6 +113,24 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     )
     complete_with(setting, _parameters)
     parser.add_argument("--duration", metavar="D", help="short for --set duration=D")
+
+
+def metric(text: str) -> str:
+    if text not in METRICS:
+        raise argparse.ArgumentTypeError(unknown_metric(text))
+    return text
+
+
+def add_metrics(parser: argparse.ArgumentParser, purpose: str) -> None:
+    """--metric NAME. purpose: what is done with the metric, as in "metric to print"."""
+    parser.add_argument(
+        "--metric",
+        metavar="NAME",
+        type=metric,
+        action="append",
+        default=[],
+        help=f"metric to {purpose}; can be repeated (default: the headline metric of the workload)",
+    )
 
 
 def add_policy(parser: argparse.ArgumentParser) -> None:

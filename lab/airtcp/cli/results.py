@@ -6,7 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from airtcp.cli.messages import counter, say
-from airtcp.cli.options import Verbs, add_form, add_verify, not_negative, path, word
+from airtcp.cli.options import (
+    Verbs,
+    add_form,
+    add_metrics,
+    add_verify,
+    not_negative,
+    path,
+    word,
+)
 from airtcp.errors import AirtcpError, InputError
 from airtcp.experiment import catalogue
 from airtcp.experiment.experiment import Experiment
@@ -103,13 +111,7 @@ def _add_results(parser: argparse.ArgumentParser) -> None:
     )
     compare.add_argument("first", metavar="DIR1", type=path, help="OUT of a `run`")
     compare.add_argument("second", metavar="DIR2", type=path, help="OUT of another `run`")
-    compare.add_argument(
-        "--metric",
-        metavar="NAME",
-        action="append",
-        default=[],
-        help="metric to compare; can be repeated (default: the headline metric of the workload)",
-    )
+    add_metrics(compare, "compare")
     add_form(compare)
     add_verify(compare)
     compare.set_defaults(do=_results_compare)

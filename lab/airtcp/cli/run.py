@@ -14,6 +14,7 @@ from airtcp.cli.options import (
     add_experiment,
     add_json,
     add_kernels,
+    add_metrics,
     add_policy,
     add_settings,
     path,
@@ -23,7 +24,6 @@ from airtcp.cli.sweeping import add_where, make_out_dir, sweep_options_of
 from airtcp.errors import AirtcpError, InputError
 from airtcp.experiment import catalogue
 from airtcp.experiment.experiment import Case, Experiment
-from airtcp.experiment.metrics import METRICS, unknown_metric
 from airtcp.kernel.own_policy import OwnPolicy
 from airtcp.paths import PROGRAM
 from airtcp.results import documents, reproduction, table
@@ -64,14 +64,7 @@ def add(verbs: Verbs) -> None:
     run.add_argument(
         "--title", metavar="TEXT", help="title of the results (default: that of the experiment)"
     )
-    run.add_argument(
-        "--metric",
-        metavar="NAME",
-        type=_metric,
-        action="append",
-        default=[],
-        help="metric to print; can be repeated (default: the headline metric of the workload)",
-    )
+    add_metrics(run, "print")
     extent = run.add_mutually_exclusive_group()
     extent.add_argument(
         "--quick",
@@ -84,12 +77,6 @@ def add(verbs: Verbs) -> None:
     add_kernels(run, several=True)
     add_json(run, "print one JSON document instead of a table")
     run.set_defaults(do=_run)
-
-
-def _metric(text: str) -> str:
-    if text not in METRICS:
-        raise argparse.ArgumentTypeError(unknown_metric(text))
-    return text
 
 
 def _run(options: argparse.Namespace) -> int:
