@@ -35,7 +35,7 @@ struct airsim_bare_ack {
 	u16 window;
 };
 
-/* No data, no flag but ACK, no option but timestamps in Linux' alignment */
+/* No data, no flag but ACK, no option but timestamps in Linux's alignment */
 static bool airsim_bare_ack_parse(const struct sk_buff *skb,
 				  struct airsim_bare_ack *bare)
 {

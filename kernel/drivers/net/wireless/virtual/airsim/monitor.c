@@ -131,7 +131,8 @@ void airsim_monitor_control(const struct airsim_radio *radio, u32 octets,
 	if (emission->frame == AIRSIM_RTS ||
 	    radio->exchange.stage == AIRSIM_STAGE_CTS)
 		hdr = (const void *)radio->ppdu.mpdu[0]->data;
-	else if (to && to->exchange.stage != AIRSIM_STAGE_NONE)
+	else if (to && to->exchange.stage != AIRSIM_STAGE_NONE &&
+		 to->exchange.stage != AIRSIM_STAGE_TRIGGER)
 		hdr = (const void *)to->ppdu.mpdu[0]->data;
 	else if (radio->exchange.stage != AIRSIM_STAGE_TRIGGER)
 		return;

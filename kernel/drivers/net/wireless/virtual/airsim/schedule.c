@@ -28,7 +28,8 @@ static struct airsim_radio *airsim_uplink_station(struct airsim_radio *radio,
 	struct airsim_radio *station = airsim_medium.tuned[index];
 	const struct ieee80211_vif *vif;
 
-	if (!station || station == radio || !station->vif || !station->ap)
+	if (!station || station == radio || !radio->vif || !station->vif ||
+	    !station->ap)
 		return NULL;
 	vif = station->vif;
 	if (vif->type != NL80211_IFTYPE_STATION || !vif->cfg.assoc ||

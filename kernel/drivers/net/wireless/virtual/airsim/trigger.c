@@ -197,6 +197,8 @@ static void airsim_put_receiver(const struct airsim_radio *radio, u8 *at)
  */
 void airsim_uplink_fill(const struct airsim_radio *radio, u8 *frame)
 {
+	if (!radio->vif)
+		return;
 	airsim_put_receiver(radio, frame + 4);
 	ether_addr_copy(frame + 10, radio->vif->addr);
 	if (radio->emission.frame == AIRSIM_TRIGGER)
