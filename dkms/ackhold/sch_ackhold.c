@@ -192,7 +192,7 @@ static unsigned int ackhold_read_ip(const struct sk_buff *skb,
 static bool ackhold_read(const struct sk_buff *skb, struct ackhold_key *key,
 			 struct ackhold_segment *seg)
 {
-	u8 buf[ACKHOLD_TCP_MAX];
+	u32 buf[ACKHOLD_TCP_MAX / sizeof(u32)];
 	unsigned int offset, len, tcp_len;
 	const struct tcphdr *tcph;
 
