@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Loads and unloads ACK policies while network namespaces come and go. Prints JSON.
+"""Loads and unloads ACK policies and BBR while network namespaces come and go. Prints JSON.
 
     ackpol_namespaces.py SECONDS
 
@@ -27,6 +27,11 @@ ADDRESS = "192.0.2.7"
 # Policies with parameters.
 POLICIES = ("aad", "auto", "count", "divack", "limit", "tack")
 
+CONGESTION_CONTROLS = ("bbr", "bbr2")
+MODULES = {name: f"tcp_ackpol_{name}" for name in POLICIES} | {
+    name: f"tcp_{name}" for name in CONGESTION_CONTROLS
+}
+
 # Sysctls without any of their modules.
 BUILT_IN = frozenset(path.name for path in SYSCTL.iterdir())
 
@@ -36,15 +41,15 @@ def run(command: str, *, check: bool = True) -> int:
 
 
 def load(name: str) -> None:
-    run(f"modprobe tcp-ackpol-{name}")
+    run(f"modprobe {MODULES[name]}")
 
 
 def unload(name: str) -> bool:
-    return run(f"modprobe -r tcp_ackpol_{name}", check=False) == 0
+    return run(f"modprobe -r {MODULES[name]}", check=False) == 0
 
 
 def is_loaded(name: str) -> bool:
-    return Path(f"/sys/module/tcp_ackpol_{name}").exists()
+    return Path("/sys/module", MODULES[name]).exists()
 
 
 def enter(namespace: Path) -> None:
@@ -106,22 +111,34 @@ def come_and_go(counts: "Counter[str]") -> None:
         counts["failed"] += 1
 
 
-def add_route(counts: "Counter[str]") -> None:
-    """Add a route with a policy, which the kernel loads while it holds the RTNL."""
-    name = random.choice(POLICIES)
-    before = is_loaded(name)
+def try_route(name: str) -> bool:
+    """Add a route with a policy or congestion control, and delete it; False if it is refused."""
+    if name in CONGESTION_CONTROLS:
+        if run(f"ip route replace {ADDRESS} dev lo congctl {name}", check=False):
+            return False
+        return run(f"ip route del {ADDRESS}", check=False) == 0
     try:
         route(ADDRESS, name)
     except OSError:
+        return False
+    route(ADDRESS, None, RTM_DELROUTE)
+    return True
+
+
+def add_route(counts: "Counter[str]") -> None:
+    """Add a route with a module's name, which the kernel loads while it holds the RTNL."""
+    name = random.choice([*MODULES])
+    before = is_loaded(name)
+    if not try_route(name):
         counts["refused"] += 1  # its module is being unloaded
         return
-    counts["routes"] += 1
-    counts["loaded by a route"] += not before and is_loaded(name)
-    route(ADDRESS, None, RTM_DELROUTE)
+    kind = "congestion controls" if name in CONGESTION_CONTROLS else "policies"
+    counts[f"routes with {kind}"] += 1
+    counts[f"{kind} loaded by a route"] += not before and is_loaded(name)
 
 
 def unload_all(counts: "Counter[str]") -> None:
-    for name in filter(is_loaded, POLICIES):
+    for name in filter(is_loaded, MODULES):
         counts["unloaded" if unload(name) else "in use"] += 1
 
 
@@ -157,10 +174,10 @@ def try_churn(duration_s: float) -> dict[str, Any]:
         process.join()
     # The last namespaces are deleted a little later.
     start = time.monotonic()
-    while any(map(is_loaded, POLICIES)) and time.monotonic() - start < 60:
+    while any(map(is_loaded, MODULES)) and time.monotonic() - start < 60:
         unload_all(Counter())
         time.sleep(0.2)
-    return {**counts, "left": [*filter(is_loaded, POLICIES), *parameters()]}
+    return {**counts, "left": [*filter(is_loaded, MODULES), *parameters()]}
 
 
 def main(duration_s: float) -> None:

@@ -106,11 +106,8 @@ def change() -> None:
     while not ended.is_set():
         for name, values in SYSCTLS.items():
             for value in values:
-                try:
-                    Path(f"/proc/sys/net/ipv4/{name}").write_text(value)
-                    counts["changed"] += 1
-                except FileNotFoundError:
-                    counts["no sysctl"] += 1
+                Path(f"/proc/sys/net/ipv4/{name}").write_text(value)
+                counts["changed"] += 1
         time.sleep(0.05)
 
 
@@ -154,7 +151,6 @@ def main() -> None:
             run(f"modprobe -r {module}", check=False)
             time.sleep(0.2)
         counts["left"] += Path(f"/sys/module/{module}").exists()
-    counts["left"] += sum(Path(f"/proc/sys/net/ipv4/{name}").exists() for name in SYSCTLS)
     os.write(1, json.dumps(counts).encode())
 
 

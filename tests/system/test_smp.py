@@ -187,13 +187,16 @@ def test_every_namespace_has_the_parameters_of_loaded_policies(namespaces: dict[
     assert found == documented_bounds().keys()
 
 
-def test_policies_load_and_unload_while_namespaces_come_and_go(namespaces: dict[str, Any]) -> None:
-    """A route loads a policy with the RTNL held, for which namespaces wait that are deleted."""
+def test_modules_load_and_unload_while_namespaces_come_and_go(namespaces: dict[str, Any]) -> None:
+    """A route loads a module with the RTNL held, for which namespaces wait that are deleted."""
     counts = namespaces["churn"]
     assert counts["left"] == []
     assert "failed" not in counts
     assert counts["in use"] > 0
-    for name in ("namespaces", "routes", "loaded by a route", "unloaded"):
+    for kind in ("policies", "congestion controls"):
+        assert counts[f"routes with {kind}"] > 3, (kind, counts)
+        assert counts[f"{kind} loaded by a route"] > 3, (kind, counts)
+    for name in ("namespaces", "unloaded"):
         assert counts[name] > 3, (name, counts)
 
 

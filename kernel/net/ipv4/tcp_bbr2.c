@@ -56,10 +56,7 @@
 #include <linux/inet_diag.h>
 #include <linux/module.h>
 #include <linux/random.h>
-#include <linux/slab.h>
-#include <linux/sysctl.h>
 #include <net/net_namespace.h>
-#include <net/netns/generic.h>
 #include <net/tcp.h>
 #include <net/tcp_small_queue.h>
 
@@ -179,13 +176,6 @@ struct bbr2 {
 		has_seen_rtt:1;
 };
 
-struct bbr2_net {
-	int pacing_percent;
-	struct ctl_table_header *sysctl;
-};
-
-static unsigned int bbr2_net_id __read_mostly;
-
 /* Information in an ACK, in addition to the rate sample */
 struct bbr2_ack {
 	const struct rate_sample *rs;
@@ -229,9 +219,9 @@ static u32 bbr2_now_us(const struct sock *sk)
 /* 4.6.2 */
 static u64 bbr2_rate(const struct sock *sk, u32 bw, u32 gain)
 {
-	const struct bbr2_net *net = net_generic(sock_net(sk), bbr2_net_id);
+	const struct net *net = sock_net(sk);
 	u64 rate = bbr2_pacing_rate(bw, tcp_sk(sk)->mss_cache, gain,
-				    READ_ONCE(net->pacing_percent));
+				    READ_ONCE(net->ipv4.sysctl_tcp_bbr2_pacing_percent));
 
 	return min_t(u64, rate, READ_ONCE(sk->sk_max_pacing_rate));
 }
@@ -1052,78 +1042,16 @@ static struct tcp_congestion_ops tcp_bbr2_cong_ops __read_mostly = {
 	.set_state	= bbr2_set_state,
 };
 
-static int bbr2_percent_max = 1000;
-
-static const struct ctl_table bbr2_table[] = {
-	{
-		.procname	= "tcp_bbr2_pacing_percent",
-		.maxlen		= sizeof(int),
-		.mode		= 0644,
-		.proc_handler	= proc_dointvec_minmax,
-		.extra1		= SYSCTL_ONE,
-		.extra2		= &bbr2_percent_max,
-	},
-};
-
-static int __net_init bbr2_net_init(struct net *net)
-{
-	struct bbr2_net *bn = net_generic(net, bbr2_net_id);
-	struct ctl_table *table;
-
-	bn->pacing_percent = 100;
-	if (!IS_ENABLED(CONFIG_SYSCTL))
-		return 0;
-	table = kmemdup(bbr2_table, sizeof(bbr2_table), GFP_KERNEL);
-	if (!table)
-		return -ENOMEM;
-	table->data = &bn->pacing_percent;
-	bn->sysctl = register_net_sysctl_sz(net, "net/ipv4", table,
-					    ARRAY_SIZE(bbr2_table));
-	if (!bn->sysctl) {
-		kfree(table);
-		return -ENOMEM;
-	}
-	return 0;
-}
-
-static void __net_exit bbr2_net_exit(struct net *net)
-{
-	struct bbr2_net *bn = net_generic(net, bbr2_net_id);
-	const struct ctl_table *table;
-
-	if (!IS_ENABLED(CONFIG_SYSCTL))
-		return;
-	table = bn->sysctl->ctl_table_arg;
-	unregister_net_sysctl_table(bn->sysctl);
-	kfree(table);
-}
-
-static struct pernet_operations bbr2_net_ops = {
-	.init	= bbr2_net_init,
-	.exit	= bbr2_net_exit,
-	.id	= &bbr2_net_id,
-	.size	= sizeof(struct bbr2_net),
-};
-
 static int __init bbr2_register(void)
 {
-	int ret;
-
 	BUILD_BUG_ON(sizeof(struct bbr2) > ICSK_CA_PRIV_SIZE);
 
-	ret = register_pernet_subsys(&bbr2_net_ops);
-	if (ret)
-		return ret;
-	ret = tcp_register_congestion_control(&tcp_bbr2_cong_ops);
-	if (ret)
-		unregister_pernet_subsys(&bbr2_net_ops);
-	return ret;
+	return tcp_register_congestion_control(&tcp_bbr2_cong_ops);
 }
 
 static void __exit bbr2_unregister(void)
 {
 	tcp_unregister_congestion_control(&tcp_bbr2_cong_ops);
-	unregister_pernet_subsys(&bbr2_net_ops);
 }
 
 module_init(bbr2_register);
