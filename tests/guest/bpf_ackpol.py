@@ -33,6 +33,7 @@ def namespace() -> str:
 
 def try_bad() -> dict[str, Any]:
     results: dict[str, Any] = {}
+    run("modprobe", "tcp_bbr")  # for bpf_module_kfunc
     for path in sorted(Path("bad").glob("*.o")):
         if path.stem == "bpf_ackpol_sleepable":
             results[path.stem] = run("./bpf_sleepable", str(path))

@@ -39,6 +39,7 @@ REJECTED = {
     "bpf_ackpol_setsockopt": r"(?:cannot use helper|unknown func) bpf_setsockopt",
     "bpf_ackpol_sleepable": r"unsupported member ack_delay_us",
     "bpf_ackpol_unsupp": r"unsupported member get_info",
+    "bpf_module_kfunc": r"unsupported member ack_delay_us",
     "bpf_ackpol_write": r"only read is supported",
     "bpf_ackpol_write_priv": r"invalid access to memory",
 }
@@ -71,6 +72,8 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = directory / "sleepable.c"
     source.write_text(text.replace("struct_ops.s/", "struct_ops/"))
     bpf.compile_program(source, directory / "bad" / "bpf_ackpol_sleepable.o")
+    source = GUEST / "bpf_module_kfunc.c"
+    bpf.compile_program(source, directory / "bad" / "bpf_module_kfunc.o")
     bpf.compile_program(GUEST / "ackpol_clone.c", directory / "ackpol_clone.o")
     return directory
 

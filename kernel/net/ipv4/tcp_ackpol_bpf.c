@@ -141,7 +141,8 @@ BTF_KFUNCS_END(bpf_tcp_ackpol_kfunc_ids)
 
 /* Other struct_ops, such as congestion control, may run for sockets without a
  * policy, and must not write to the state of one. Nor must a policy call kfuncs
- * of other struct_ops: those of congestion control write to the socket's.
+ * of other struct_ops: those of congestion control write to the socket's. This
+ * filter sees the built-in ones, bpf_tcp_ackpol_check_member() those of modules.
  */
 static int bpf_tcp_ackpol_filter(const struct bpf_prog *prog, u32 kfunc_id)
 {
@@ -162,7 +163,14 @@ static int bpf_tcp_ackpol_check_member(const struct btf_type *t,
 				       const struct btf_member *member,
 				       const struct bpf_prog *prog)
 {
-	return prog->sleepable ? -EINVAL : 0;
+	if (prog->sleepable)
+		return -EINVAL;
+
+	/* It calls kfuncs of modules, which their own filters, if any, judge */
+	if (prog->aux->kfunc_btf_tab)
+		return -EACCES;
+
+	return 0;
 }
 
 /* Members other than hooks and the name must be zero */
