@@ -234,8 +234,8 @@ class Run:
                 return str(self.socket.send(bytes(int(size))))
             case ["close", ""]:
                 self.socket.close()
-            case ["shutdown", "SHUT_WR"]:
-                self.socket.shutdown(socket.SHUT_WR)
+            case ["shutdown", ("SHUT_RD" | "SHUT_WR") as how]:
+                self.socket.shutdown(getattr(socket, how))
             case ["setsockopt", "TCP_QUICKACK", value]:
                 self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, int(value))
             case ["setsockopt", "TCP_ACK_POLICY", name]:

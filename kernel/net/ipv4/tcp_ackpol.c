@@ -234,7 +234,7 @@ static enum tcp_ackpol_reason tcp_ackpol_immediate(struct sock *sk,
 	if (quickack)
 		return TCP_ACKPOL_QUICK;
 
-	if (sk->sk_shutdown & RCV_SHUTDOWN)
+	if (sock_flag(sk, SOCK_DONE))
 		return TCP_ACKPOL_FIN;
 
 	if (tcp_ackpol_window_runs_out(sk))

@@ -116,9 +116,12 @@ static u32 tcp_auto_ack_delay_us(struct sock *sk)
 static int tcp_auto_get_info(const struct sock *sk, struct sk_buff *skb)
 {
 	const struct tcp_auto *state = tcp_ackpol_priv(sk);
+	u32 rtt_us = tcp_ackpol_rtt_us(sk);
 
-	if (nla_put_u32(skb, TCP_ACKPOL_AUTO_A_RTT_US, tcp_ackpol_rtt_us(sk)) ||
-	    nla_put_u32(skb, TCP_ACKPOL_AUTO_A_INTERVAL_US, state->interval_us))
+	if (rtt_us && nla_put_u32(skb, TCP_ACKPOL_AUTO_A_RTT_US, rtt_us))
+		return -EMSGSIZE;
+
+	if (nla_put_u32(skb, TCP_ACKPOL_AUTO_A_INTERVAL_US, state->interval_us))
 		return -EMSGSIZE;
 
 	return 0;

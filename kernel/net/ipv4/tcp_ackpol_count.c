@@ -14,7 +14,7 @@
  *   E. Altman, T. Jimenez, "Novel delayed ACK techniques for improving TCP
  *   performance in multihop wireless networks", PWC 2003.
  *
- * Segments of any size count; Linux' own rule counts full ones.  Segments
+ * Segments of any size count; Linux's own rule counts full ones.  Segments
  * merged by GRO arrive together: "every" sends one ACK for them, and "count"
  * counts each of them, so that an ACK may acknowledge more than n.
  */

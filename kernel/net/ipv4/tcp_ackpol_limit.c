@@ -122,7 +122,10 @@ static int tcp_limit_get_info(const struct sock *sk, struct sk_buff *skb)
 	    nla_put_u32(skb, TCP_ACKPOL_LIMIT_A_START_SEGS,
 			limit->start_segs) ||
 	    nla_put_u32(skb, TCP_ACKPOL_LIMIT_A_COUNT_SEGS,
-			limit->count_segs) ||
+			limit->count_segs))
+		return -EMSGSIZE;
+
+	if (limit->window_us &&
 	    nla_put_u32(skb, TCP_ACKPOL_LIMIT_A_WINDOW_US, limit->window_us))
 		return -EMSGSIZE;
 

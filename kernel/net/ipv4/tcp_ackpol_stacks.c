@@ -4,7 +4,7 @@
  *
  *                fewer than two       ACK
  *                full segments
- *   "xnu"        delayed ACK timer    Linux' rule until the receive window is
+ *   "xnu"        delayed ACK timer    Linux's rule until the receive window is
  *                                     1.5 times its initial size, then RTT / 2
  *                                     after the first segment, at most for 256
  *   "quiche"     as more              after 2 segments for the first 100, then

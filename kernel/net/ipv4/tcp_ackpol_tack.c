@@ -19,7 +19,7 @@
  *       "TACK: Improving Wireless Transport Performance by Taming
  *       Acknowledgments", SIGCOMM 2020.
  *
- * With L = 2 the first regime is Linux' delayed ACK.  With beta = 4 at most a
+ * With L = 2 the first regime is Linux's delayed ACK.  With beta = 4 at most a
  * quarter of the data in flight depends on one ACK, and half if one is lost.
  *
  * Minimum RTT: the minimum in 10 s of the receiver's estimate.  It is measured
@@ -33,7 +33,7 @@
  * Bandwidth: bytes that arrived in order in at least one minimum RTT, the
  * maximum of 10 of them.  Due to the maximum, a pause of the application does
  * not count as a slow path; after a longer pause the first regime applies until
- * the next measurement.  Until RTT and bandwidth are known, Linux' rule
+ * the next measurement.  Until RTT and bandwidth are known, Linux's rule
  * applies.
  *
  * A sender's probe timeout is 2 smoothed RTTs, so minimum RTT / beta does not
@@ -119,8 +119,11 @@ static int tcp_tack_get_info(const struct sock *sk, struct sk_buff *skb)
 	    nla_put_u32(skb, TCP_ACKPOL_TACK_A_MIN_RTT_US, rtt_us))
 		return -EMSGSIZE;
 
-	if (nla_put_u32(skb, TCP_ACKPOL_TACK_A_INTERVAL_US, interval_us) ||
-	    nla_put_u64_64bit(skb, TCP_ACKPOL_TACK_A_BYTES_PER_S,
+	if (interval_us != U32_MAX &&
+	    nla_put_u32(skb, TCP_ACKPOL_TACK_A_INTERVAL_US, interval_us))
+		return -EMSGSIZE;
+
+	if (nla_put_u64_64bit(skb, TCP_ACKPOL_TACK_A_BYTES_PER_S,
 			      (u64)minmax_get(&tack->bytes_per_ms) *
 			      MSEC_PER_SEC, TCP_ACKPOL_TACK_A_PAD))
 		return -EMSGSIZE;

@@ -15,7 +15,7 @@ enum {
 	TCP_ACKPOL_A_SEGS,	/* u32, received and not yet acknowledged */
 	TCP_ACKPOL_A_IAT_US,	/* u32, between the last two arrivals */
 	TCP_ACKPOL_A_DELAY_US,	/* u32, delay that the policy returned, absent
-				 * if it left the decision to TCP
+				 * if it left the decision or the time to TCP
 				 */
 	TCP_ACKPOL_A_DUE_US,	/* u32, until the policy's timer expires */
 	TCP_ACKPOL_A_STATE,	/* nest, attributes of the policy */
