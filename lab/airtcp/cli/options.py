@@ -168,7 +168,7 @@ def add_kernels(parser: argparse.ArgumentParser, *, several: bool = False) -> No
     parser.add_argument(
         "--plain",
         action="store_true",
-        help="a plain kernel: only with the patches that the laboratory itself needs",
+        help="build a plain kernel, only with the patches that the laboratory itself needs",
     )
 
 

@@ -29,18 +29,18 @@ def add(verbs: Verbs) -> None:
         "report",
         help="write report.html from finished runs",
         description=(
-            "Write DIR/report.html. If DIR has several experiments in its subdirectories, as OUT "
-            "of `run all`, write the report of each, and DIR/index.html, an index of them."
+            "Write DIR/report.html. If DIR has several experiments in its subdirectories, as after "
+            "`run all`, write the report of each, and an index of them, DIR/index.html."
         ),
     )
-    report.add_argument("directory", metavar="DIR", type=path, help="OUT of a `run`")
+    report.add_argument("directory", metavar="DIR", type=path, help="directory of a `run`")
     report.add_argument(
         "--timeline",
         metavar="START_MS",
         type=not_negative,
         help="start of the 50 ms timeline of the air, in virtual ms since the start of the capture "
         "(default: the same time for all policies, in the last second of the captures, where the "
-        "number of MPDUs per PPDU is closest to that of the runs)",
+        "number of MPDUs per PPDU is closest to the means of the runs)",
     )
     report.add_argument(
         "--run",
@@ -52,8 +52,8 @@ def add(verbs: Verbs) -> None:
     report.add_argument(
         "--figures",
         action="store_true",
-        help="also write each figure for print, as PDF, PNG and SVG in DIR/figures; takes about "
-        "half a second for each",
+        help="also write each figure for print, as PDF, PNG and SVG in DIR/figures; this takes "
+        "about half a second per figure",
     )
     report.add_argument(
         "--title", metavar="TEXT", help="title of the page (default: that of the run)"
@@ -61,8 +61,8 @@ def add(verbs: Verbs) -> None:
     report.add_argument(
         "--single-file",
         action="store_true",
-        help="put all that the page needs into report.html, for example to mail it: 5 MB more, "
-        "without links to the files of the runs",
+        help="put everything that the page needs into report.html, for example to mail it; adds "
+        "5 MB, and leaves out links to the files of the runs",
     )
     other = report.add_mutually_exclusive_group()
     other.add_argument(
@@ -95,7 +95,7 @@ def _add_results(parser: argparse.ArgumentParser) -> None:
         "sql", metavar="SQL", help="for example 'SELECT seed, goodput_mbps FROM runs'"
     )
     query.add_argument(
-        "directories", metavar="DIR", type=path, nargs="+", help="OUT of one or more `run` commands"
+        "directories", metavar="DIR", type=path, nargs="+", help="directories of `run` commands"
     )
     add_form(query)
     add_verify(query)
@@ -109,15 +109,15 @@ def _add_results(parser: argparse.ArgumentParser) -> None:
             "and seed; print for each case the means, the mean of DIR2 / DIR1 and its 95% interval."
         ),
     )
-    compare.add_argument("first", metavar="DIR1", type=path, help="OUT of a `run`")
-    compare.add_argument("second", metavar="DIR2", type=path, help="OUT of another `run`")
+    compare.add_argument("first", metavar="DIR1", type=path, help="directory of a `run`")
+    compare.add_argument("second", metavar="DIR2", type=path, help="directory of another `run`")
     add_metrics(compare, "compare")
     add_form(compare)
     add_verify(compare)
     compare.set_defaults(do=_results_compare)
 
     export = verbs.add_parser("export", help="print the table of all runs as CSV")
-    export.add_argument("directory", metavar="DIR", type=path, help="OUT of a `run`")
+    export.add_argument("directory", metavar="DIR", type=path, help="directory of a `run`")
     add_verify(export)
     export.set_defaults(do=_results_export)
 

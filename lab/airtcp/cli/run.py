@@ -36,10 +36,10 @@ def add(verbs: Verbs) -> None:
         "run",
         help="run an experiment",
         description=(
-            "Run every case of an experiment with every seed. Runs that OUT already has with the "
-            "same kernel, plan and seed are not repeated. EXPERIMENT can be `all`, with --quick "
-            "or --full: run every experiment, then write a page that compares published values "
-            "with measured ones."
+            "Run every case of an experiment with every seed. Runs that the directory of --out "
+            "already contains, with the same kernel, plan and seed, are not repeated. EXPERIMENT "
+            "can be `all`, with --quick or --full: run every experiment, then write a page that "
+            "compares published values with measured ones."
         ),
     )
     add_experiment(run)
@@ -57,8 +57,8 @@ def add(verbs: Verbs) -> None:
         "--hosts",
         metavar="FILE",
         type=path,
-        help="measure on real machines, a server, a station and optionally an access point, which "
-        "FILE (hosts.yaml) names and OpenSSH reaches, one run after the other; see "
+        help="measure on real machines over OpenSSH, one run after the other: a server, a station "
+        "and optionally an access point, described in FILE (hosts.yaml); see "
         "docs/how-to/hosts.md",
     )
     run.add_argument(

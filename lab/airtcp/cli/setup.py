@@ -16,15 +16,16 @@ SETS = ("run", "build", "be", "test", "verify", "bench")
 def add(verbs: Verbs) -> None:
     """Add `setup`."""
     setup = verbs.add_parser(
-        "setup", help="list what this machine lacks, ask, and install it; nothing else installs"
+        "setup", help="list what this machine lacks, ask, and install it; no other verb installs"
     )
     setup.add_argument(
         "set",
         nargs="?",
         choices=SETS,
         default="build",
-        help="what to install for: runs with an existing kernel, also building it (default), "
-        "tests, make verify, make bench; be: build, and hostapd with 802.11be",
+        help="run: what runs with an existing kernel need; build: also what building it needs "
+        "(default); be: also hostapd with 802.11be; test, verify, bench: what make test, make "
+        "verify and make bench need",
     )
     setup.add_argument("--yes", "-y", action="store_true", help="install without asking")
     setup.add_argument(

@@ -30,18 +30,19 @@ def add(verbs: Verbs) -> None:
         description=(
             "Measure every ACK policy, and ACK filters, under many conditions; print the "
             f"standings and write OUT/index.html. Ratios are to the policy {BASELINE}, paired by "
-            "seed. A directory of OUT for each condition has its runs, as `run` writes them: "
-            "`report` makes a report of it. The same command resumes an interrupted tournament."
+            "seed. OUT, the directory of --out, has a directory for each condition, like those of "
+            "`run`, from which `report` makes a report. The same command resumes an interrupted "
+            "tournament."
         ),
     )
     extent = parser.add_mutually_exclusive_group()
     extent.add_argument(
         "--quick",
         action="store_true",
-        help="a part of the conditions, short runs: some 15 minutes on two cores (the default)",
+        help="some of the conditions, short runs: about 15 minutes on two cores (the default)",
     )
     extent.add_argument(
-        "--full", action="store_true", help="all conditions: some 3 hours on two cores"
+        "--full", action="store_true", help="all conditions, long runs: about 3 hours on two cores"
     )
     parser.add_argument(
         "--entrants",
@@ -54,13 +55,13 @@ def add(verbs: Verbs) -> None:
         "--conditions",
         metavar="C1,C2",
         type=lambda text: text.split(","),
-        help="only these, by their directories in OUT (default: by extent)",
+        help="only these, named as their directories in OUT (default: those of --quick or --full)",
     )
     parser.add_argument(
         "--seeds",
         metavar="N",
         type=seeds,
-        help="seeds per case, at least 2 (default: by extent)",
+        help="seeds per case, at least 2 (default: as --quick or --full has)",
     )
     add_policy(parser)
     add_where(parser, _NAME)

@@ -14,7 +14,7 @@ def add(verbs: Verbs) -> None:
         "ui",
         help="look through finished sweeps in a browser",
         description=(
-            "Serve read-only pages of the sweeps in DIR on 127.0.0.1, until Ctrl-C: tables of runs "
+            "Serve read-only pages on the sweeps in DIR on 127.0.0.1, until Ctrl-C: tables of runs "
             "with filters, single runs with timelines, comparisons of two sweeps. Only those "
             "who know the URL that it prints can read them."
         ),
@@ -25,7 +25,7 @@ def add(verbs: Verbs) -> None:
         type=path,
         nargs="?",
         default=Path("results"),
-        help="a directory with OUT of `run` commands (default: results)",
+        help="a directory that contains those of `run` commands (default: results)",
     )
     ui.add_argument(
         "--port",
