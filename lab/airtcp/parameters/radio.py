@@ -83,7 +83,7 @@ class Radio(DataRate):
     ] = parameter(
         "mpdu_spacing",
         PRESET,
-        "Minimum MPDU Start Spacing in an A-MPDU, as its receiver asks; of the preset generic 8us "
+        "Minimum MPDU Start Spacing in an A-MPDU that the receiver requests; preset generic: 8us "
         "with 802.11n, else none",
     )
     amsdu: Annotated[_Switch, RadioKey("amsdu")] = parameter(

@@ -46,16 +46,16 @@ class SenderSysctls(Section):
         None,
         "TCP small queues: limit per socket (net.ipv4.tcp_small_queue) as a time at the pacing "
         "rate, bytes or packets, or packets times the pacing ratio (40paced); off; driver: what "
-        "the driver asks for; kernel: sysctl not set",
+        "the driver requests; kernel: sysctl not set",
     )
     tsq_burst_s: Annotated[
         float | None, duration(1e-6, 1, KERNEL), Sysctl("tcp_small_queue_burst_us", 1e6)
     ] = parameter(
         "tsq_burst",
         None,
-        "largest burst, as a time at the pacing rate (net.ipv4.tcp_small_queue_burst_us), which "
-        "is also what BBR adds to its data in flight three times; kernel: as long as tsq, if that "
-        "is a time, or what the driver asks for",
+        "largest burst, as a time at the pacing rate (net.ipv4.tcp_small_queue_burst_us); BBR "
+        "adds three such bursts to its data in flight; kernel: as long as tsq, if that is a time, "
+        "or what the driver requests",
     )
     pacing_factor: Annotated[float, fraction(0.1, 5)] = parameter(
         "pacing_factor",
