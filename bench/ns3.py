@@ -228,11 +228,12 @@ def page(outcomes: Sequence[Outcome], kernel: Kernel) -> str:
     """docs/reference/bench.md."""
     load = os.getloadavg()[2]
     return f"""\
-# Speed beside ns-3
+# Speed compared with ns-3
 
-`make bench` measures this on one processor and writes this page: whole processes, including set-up
-and output, in turns, medians of {TURNS}. The ratio is that of CPU seconds, ns-3's over airtcp's; it
-is bold if it misses its aim. [Speed](../explanation/speed.md) explains where the time goes.
+`make bench` measures this on one processor and writes this page: whole processes, including setup
+and output, of both simulators alternately; values are medians of {TURNS}. The ratio is that of CPU
+seconds, ns-3's over airtcp's; it is bold if it misses its aim. [Speed](../explanation/speed.md)
+explains where the time goes.
 
 {date.today().isoformat()}, {processor()}; load average of the last 15 minutes: {load:.1f}. ns-3
 {version()} (Debian, `{" ".join(COMPILE)}`); Linux {kernel.version}, kernel {kernel.hash}.
