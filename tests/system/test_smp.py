@@ -34,7 +34,7 @@ CPUS = max(2, min(4, os.cpu_count() or 1))
 UNCHECKED = ("kmemleak=off", "no_debug_objects")
 
 # How long namespaces come and go while policies are loaded and unloaded.
-CHURN_S = 60
+CHURN_S = 120
 
 # Few enough to search for data races in a reasonable time without KVM.
 RACING_CONNECTIONS = max(min(40, CONNECTIONS), CONNECTIONS // 50)
