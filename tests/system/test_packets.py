@@ -57,10 +57,15 @@ def results(
     return run_scripts(lab_kernel, tools, run_dir)
 
 
-def copy_scripts(run_dir: Path) -> None:
+def copy_interpreter(run_dir: Path) -> None:
+    """Copy the programs that run scripts, and make a directory for the scripts."""
     for path in (TESTS / "guest").glob("packet*.py"):
         shutil.copy(path, run_dir)
     (run_dir / "scripts").mkdir()
+
+
+def copy_scripts(run_dir: Path) -> None:
+    copy_interpreter(run_dir)
     for path in SCRIPTS:
         shutil.copy(path, run_dir / "scripts")
 
