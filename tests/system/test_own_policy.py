@@ -7,15 +7,19 @@ from pathlib import Path
 
 import pytest
 from guests import Say, thesis_case
+from test_packets import copy_interpreter, run_scripts
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.errors import AirtcpError
+from airtcp.experiment.experiment import Setting
+from airtcp.experiment.reader import load
 from airtcp.kernel import own_policy
 from airtcp.kernel.image import Kernel
 from airtcp.sweep.request import RunRequest
 from airtcp.sweep.run import run_one
 
 SAMPLES = Path(__file__).parents[2] / "samples"
+PACKETS = Path(__file__).parents[1] / "packets"
 SAMPLE = SAMPLES / "ackpol"
 
 
@@ -51,6 +55,59 @@ def test_readings_of_aad_differ_in_when_they_acknowledge(
     assert rates.pop("aad-ns3") < 0.1
     assert set(rates) == {"aad-at-read", "aad-no-quick", "aad-uptime"}
     assert min(rates.values()) > 0.2
+
+
+@pytest.fixture
+def limit_readings(lab_kernel: Kernel, say: Say) -> tuple[Kernel, tuple[str, ...]]:
+    """A kernel with the policies of samples/limit-readings, and their names."""
+    policy = own_policy.read(SAMPLES / "limit-readings")
+    return own_policy.build(policy, None, say=say), policy.names
+
+
+def as_window(script: str) -> str:
+    """A script of limit with limit-window, which by default has the same windows."""
+    start = "" if "tcp_ack_limit=" in script else "--sysctl net.ipv4.tcp_limit_start_segs=0\n"
+    script = script.replace("tcp_ack_limit=", "tcp_limit_start_segs=")
+    return script.replace("--policy=limit\n", f"--policy=limit-window\n{start}")
+
+
+def test_readings_of_limit_acknowledge_as_documented(
+    limit_readings: tuple[Kernel, tuple[str, ...]], tools: GuestTools, tmp_path: Path
+) -> None:
+    kernel, names = limit_readings
+    scripts = {path.name: path.read_text() for path in (PACKETS / "limit-readings").glob("*.pkt")}
+    for name in names:
+        if name not in ("limit-win100", "limit-win2000", "limit-list100", "limit-unset-hz"):
+            assert f"--policy={name}\n" in scripts[f"{name}.pkt"]
+    of_limit = {path.name: path.read_text() for path in PACKETS.glob("limit-*.pkt")}
+    del of_limit["limit-max.pkt"]  # limit-window has no sysctl for the maximum
+    scripts |= {f"window of {name}": as_window(script) for name, script in of_limit.items()}
+    copy_interpreter(tmp_path)
+    for name, script in scripts.items():
+        (tmp_path / "scripts" / name).write_text(script)
+    results = run_scripts(kernel, tools, tmp_path)
+    assert {name: result["problem"] for name, result in results.items()} == dict.fromkeys(
+        scripts, ""
+    )
+
+
+def test_readings_of_limit_send_fewer_acks_unless_reading_sends_them(
+    limit_readings: tuple[Kernel, tuple[str, ...]], tools: GuestTools, tmp_path: Path
+) -> None:
+    """Linux acknowledges every two segments as they are read, whatever the ratio is."""
+    kernel, names = limit_readings
+    experiment = load("acklimit-vm", names)
+    rates = {}
+    for name in names:
+        settings = (f"ack_policy={name}", "duration=2s", "capture=off")
+        [case] = experiment.cases([Setting.parse(text) for text in settings])
+        result = run_one(RunRequest.of(kernel, tools, case, 1), tmp_path)
+        assert result.error is None
+        rates[name] = result.values["acks_per_segment"]
+    assert all(rate is not None for rate in rates.values())
+    assert {name for name in names if rates[name] > 0.45} == {"limit-listing", "limit-list100"}
+    assert rates["limit-win10"] < rates["limit-win100"] < rates["limit-window"]
+    assert 1.5 * rates["limit-unset-hz"] < rates["limit-unset"] < rates["limit-no-read"]
 
 
 def test_first_error_of_the_compiler_is_reported(
