@@ -12,7 +12,8 @@ import pytest
 from fake_sweep import write_sweep
 
 from airtcp.errors import InputError
-from airtcp.results import analysis, parquet
+from airtcp.results import analysis, documents, parquet, record
+from airtcp.sweep import session
 
 
 def no_warning(line: str) -> None:
@@ -68,6 +69,30 @@ def test_runs_with_different_parameters_are_not_paired(tmp_path: Path) -> None:
     pairs = analysis.pair(sweep, other, no_warning)
     assert pairs.alone == (1, 1)
     assert analysis.compare(pairs, ()).rows == []
+
+
+def seeds_to_kernels(out_dir: Path) -> Path:
+    """Make the runs of different seeds those of different kernels with one seed."""
+    document = documents.read(out_dir)
+    runs = [
+        run.model_copy(update={"factors": {"kernel": f"6.{run.seed}", **run.factors}, "seed": 1})
+        for run in document.runs
+    ]
+    for run in runs:
+        record.write(run.directory(out_dir), run)
+    session.write_tables(out_dir, document.model_copy(update={"runs": tuple(runs)}))
+    return out_dir
+
+
+def test_runs_of_several_kernels_are_paired_by_kernel(tmp_path: Path) -> None:
+    one = seeds_to_kernels(write_sweep(tmp_path / "one", {(7, 1): 10.0, (7, 2): 20.0}))
+    two = seeds_to_kernels(write_sweep(tmp_path / "two", {(7, 2): 40.0, (7, 3): 5.0}))
+    pairs = analysis.pair(one, two, no_warning)
+    assert pairs.alone == (1, 1)
+    [row] = analysis.compare(pairs, ()).rows
+    assert row[0] == "kernel=6.2 mcs=7" and row[3:6] == (20, 40, 2)
+    single = write_sweep(tmp_path / "single", {(7, 1): 10.0})
+    assert analysis.pair(one, single, no_warning).differing == ["kernel (6.1 6.2; None)"]
 
 
 def test_a_parameter_that_a_sweep_lacks_has_its_default(

@@ -19,7 +19,7 @@ from airtcp.experiment.summaries import names
 from airtcp.parameters import PARAMETER_NAMES, Parameters
 from airtcp.results import parquet
 from airtcp.results.documents import SweepDocument
-from airtcp.results.record import Provenance
+from airtcp.results.record import KernelRecord, Provenance
 
 
 def document(*parameters: Parameters, out_dir: Path = Path("out")) -> SweepDocument:
@@ -47,8 +47,8 @@ def document(*parameters: Parameters, out_dir: Path = Path("out")) -> SweepDocum
 def test_every_parameter_and_metric_has_one_column(tmp_path: Path) -> None:
     parquet.write(tmp_path, document(Parameters()))
     found = parquet.read(tmp_path).column_names
-    assert len(found) == len(set(found)) == 8 + len(PARAMETER_NAMES) + len(METRICS)
-    assert found[8:] == [*PARAMETER_NAMES, *METRICS]
+    assert len(found) == len(set(found)) == 9 + len(PARAMETER_NAMES) + len(METRICS)
+    assert found[9:] == [*PARAMETER_NAMES, *METRICS]
 
 
 def test_columns_have_the_same_types_in_every_experiment(tmp_path: Path) -> None:
@@ -82,6 +82,23 @@ def test_words_in_numeric_columns_are_null_and_in_the_metadata(tmp_path: Path) -
     assert json.loads(metadata["airtcp.factors"]) == parquet.factors(found) == ["mcs"]
     assert json.loads(metadata["airtcp.units"])["goodput_mbps"] == "Mbit/s"
     assert metadata["airtcp.schema"] == b"1"
+
+
+def test_kernels_are_those_of_the_runs(tmp_path: Path) -> None:
+    of_one = document(Parameters(), Parameters())
+    parquet.write(tmp_path, of_one)
+    assert parquet.read(tmp_path)["kernel"].to_pylist() == [None, None]
+    kernels = [KernelRecord(version=f"6.{minor}.1", hash=16 * str(minor)) for minor in (1, 6)]
+    runs = tuple(
+        run.model_copy(update={"factors": {"kernel": kernel.version, "mcs": 7}, "kernel": kernel})
+        for run, kernel in zip(of_one.runs, kernels, strict=True)
+    )
+    parquet.write(tmp_path, of_one.model_copy(update={"kernel": kernels[0], "runs": runs}))
+    found = parquet.read(tmp_path)
+    assert parquet.factors(found) == ["kernel", "mcs"]
+    assert found["kernel"].to_pylist() == ["6.1.1", "6.6.1"]
+    assert found["kernel_version"].to_pylist() == ["6.1.1", "6.6.1"]
+    assert found["kernel_hash"].to_pylist() == [16 * "1", 16 * "6"]
 
 
 def test_equal_sweeps_in_different_directories_have_equal_bytes(tmp_path: Path) -> None:

@@ -8,13 +8,12 @@ from pathlib import Path
 
 from airtcp.cli.messages import say
 from airtcp.errors import InputError
-from airtcp.experiment.experiment import Case
+from airtcp.experiment.experiment import KERNEL_FACTOR, Case
 from airtcp.kernel import ackhold, own_policy, ports
 from airtcp.kernel.image import Kernel
 from airtcp.kernel.own_policy import OwnPolicy
 from airtcp.kernel.source import SERIES, Changes, Commit, find_source, version_of
 from airtcp.parameters.ack_filter import ACKHOLD
-from airtcp.sweep.request import KERNEL_FACTOR
 from airtcp.testbed import plainkernel
 from airtcp.testbed.build import testbed_of
 

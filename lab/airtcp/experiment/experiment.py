@@ -26,6 +26,9 @@ from airtcp.parameters.jsonschema import HINT, Json, Shape, words
 from airtcp.parameters.quantity import Plain, WithCommas, duration
 from airtcp.parameters.section import Strict, facts, key_of
 
+KERNEL_FACTOR = "kernel"
+"""The factor of sweeps with several kernels, the only one that is not a parameter."""
+
 _T = TypeVar("_T")
 
 _NAME = "[a-z0-9][a-z0-9-]*"

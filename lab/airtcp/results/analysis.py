@@ -15,6 +15,7 @@ import pyarrow
 import pyarrow.compute
 
 from airtcp.errors import InputError
+from airtcp.experiment.experiment import KERNEL_FACTOR
 from airtcp.experiment.metrics import METRICS, unknown_metric
 from airtcp.parameters import PARAMETER_NAMES, Parameters
 from airtcp.parameters.quantity import Plain
@@ -173,9 +174,12 @@ def export(directory: Path, warn: Warn, *, verify: bool = False) -> Answer:
     return Answer(runs_table.column_names, list(rows))
 
 
+_FACTORS = (KERNEL_FACTOR, *PARAMETER_NAMES)
+
+
 @dataclass(frozen=True)
 class Run:
-    """A row of the table."""
+    """A row of the table. parameters: also the factor of sweeps with several kernels."""
 
     seed: int
     parameters: Mapping[str, Plain | None]
@@ -184,14 +188,14 @@ class Run:
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> "Run":
         # Parameters that are missing in a sweep of an older version have the current defaults.
-        defaults = parquet.parameters(Parameters.defaults())
+        defaults = {KERNEL_FACTOR: None} | parquet.parameters(Parameters.defaults())
         recorded = {name: value for name, value in row.items() if name not in METRICS}
         return cls(row["seed"], defaults | recorded, {name: row.get(name) for name in METRICS})
 
     @property
     def key(self) -> "_Key":
         """Runs with the same key are compared."""
-        return (*(self.parameters[name] for name in PARAMETER_NAMES), self.seed)
+        return (*(self.parameters[name] for name in _FACTORS), self.seed)
 
 
 _Key = tuple[Plain | None, ...]
@@ -229,7 +233,7 @@ def pair(first: Path, second: Path, warn: Warn, *, verify: bool = False) -> Pair
 
 def _differing(first: Sequence[_Key], second: Sequence[_Key]) -> list[str]:
     differing = []
-    for number, name in enumerate((*PARAMETER_NAMES, "seed")):
+    for number, name in enumerate((*_FACTORS, "seed")):
         values = [list(dict.fromkeys(str(key[number]) for key in keys)) for keys in (first, second)]
         if set(values[0]).isdisjoint(values[1]):
             differing.append(f"{name} ({'; '.join(' '.join(each) for each in values)})")

@@ -17,6 +17,7 @@ from pyarrow import parquet
 
 from airtcp import atomicfile
 from airtcp.errors import InputError
+from airtcp.experiment.experiment import KERNEL_FACTOR
 from airtcp.experiment.metrics import METRICS
 from airtcp.parameters import Parameters
 from airtcp.parameters.quantity import Plain, Quantity
@@ -34,6 +35,7 @@ _RUN = {
     "status": pyarrow.string(),
     "error": pyarrow.string(),
     "identity": pyarrow.string(),
+    KERNEL_FACTOR: pyarrow.string(),
     "kernel_version": pyarrow.string(),
     "kernel_hash": pyarrow.string(),
     "airtcp_version": pyarrow.string(),
@@ -100,8 +102,9 @@ def _row(document: SweepDocument, run: RunRecord, out_dir: Path) -> dict[str, Pl
         "status": run.status,
         "error": error,
         "identity": run.identity,
-        "kernel_version": document.kernel.version,
-        "kernel_hash": document.kernel.hash,
+        KERNEL_FACTOR: run.factors.get(KERNEL_FACTOR),
+        "kernel_version": run.kernel.version,
+        "kernel_hash": run.kernel.hash,
         "airtcp_version": run.provenance.version if run.provenance else None,
     }
     measured = {name: run.metrics.get(name) for name in METRICS}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from airtcp.backends import hostapd, shell
 from airtcp.backends.guesttools import GuestTools
-from airtcp.experiment.experiment import Case
+from airtcp.experiment.experiment import KERNEL_FACTOR, Case
 from airtcp.kernel.image import Kernel
 from airtcp.results.record import RUNS
 from airtcp.steps.plan import plan
@@ -38,9 +38,6 @@ def hash_of_code(package: Path = _PACKAGE) -> str:
         digest.update(f"{path.relative_to(package)}\0{len(content)}\0".encode() + content)
     return digest.hexdigest()
 
-
-KERNEL_FACTOR = "kernel"
-"""The factor of sweeps with several kernels."""
 
 CODE = hash_of_code()
 """The hash of the code of this process. The files may change while it runs."""
