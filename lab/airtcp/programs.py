@@ -3,6 +3,7 @@
 
 import os
 import shutil
+import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -63,6 +64,13 @@ def find(program: str) -> str | None:
         header = Path("/usr/include") / program
         return str(header) if header.is_file() else None
     return shutil.which(program, path=f"{os.environ.get('PATH', '')}:{_GUEST_PATH}")
+
+
+def version(program: str) -> str:
+    """The output of `program --version`, for hashes: the same whatever the user's language."""
+    command, environment = [program, "--version"], {**os.environ, "LC_ALL": "C"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return done.stdout
 
 
 def install(packages: Iterable[str]) -> str:

@@ -42,6 +42,17 @@ def test_key_changes_with_each_input(tmp_path: Path, name: str) -> None:
     assert key(tmp_path, **{name: "another"}) != key(tmp_path)
 
 
+def test_versions_of_the_compiler_do_not_depend_on_the_language(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("gcc", "ld"):
+        (tmp_path / name).write_text(f'#!/bin/sh\necho "{name} 1.0 in $LC_ALL"\n')
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setenv("LC_ALL", "fr_FR.UTF-8")
+    assert image._compiler() == "gcc 1.0 in C\nld 1.0 in C\n"
+
+
 def test_key_changes_with_the_order_of_steps(tmp_path: Path) -> None:
     """A file can be added before or after a patch that changes it."""
     for name in ("1.patch", "2.patch", "x.c", "y.c"):

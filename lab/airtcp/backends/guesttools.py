@@ -79,14 +79,12 @@ def build_tools(say: Callable[[str], None], *, use_prebuilt: bool = True) -> Gue
     """
     if use_prebuilt and (found := prebuilt.find("tools", recipe())):
         return GuestTools(found)
-    compiler = shutil.which("gcc")
-    if not compiler:
+    if not shutil.which("gcc"):
         needed = programs.install(["gcc", "libc6-dev"])
         raise AirtcpError(f"gcc is missing; install it with: {needed}")
-    version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True)
     home = make_dir(cache_dir() / "tools")
     copied = guestroot.sources(home / "root.json")
-    facts = f"{version.stdout}\0{recipe()}\0{copied.sha256}"
+    facts = f"{programs.version('gcc')}\0{recipe()}\0{copied.sha256}"
     directory = home / hashlib.sha256(facts.encode()).hexdigest()[:16]
     if atomicfile.damage(directory):
         with locked(home / "lock", say):

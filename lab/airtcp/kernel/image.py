@@ -194,7 +194,7 @@ def _default_parts() -> tuple[Changes, list[Path]]:
 
 
 def _compiler() -> str:
-    return _output("gcc", "--version") + _output("ld", "--version")
+    return programs.version("gcc") + programs.version("ld")
 
 
 def _has_btf(fragments: Sequence[Path]) -> bool:
@@ -206,11 +206,7 @@ def _pahole(fragments: Sequence[Path]) -> str:
     if not _has_btf(fragments):
         return ""
     programs.require({"pahole": "dwarves"})
-    return _output("pahole", "--version")
-
-
-def _output(*command: str) -> str:
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return programs.version("pahole")
 
 
 def cache_key(
