@@ -57,6 +57,16 @@ def _shortened(argument: str) -> str:
     return f".../{path.name}" if path.name not in ("", "..") else "..."
 
 
+def words(command: str) -> list[str]:
+    """The words of a command_line(), `--option=value` as two; empty if a shell cannot read it."""
+    try:
+        given = shlex.split(command)
+    except ValueError:
+        return []
+    parts = (word.split("=", 1) if word.startswith("--") else [word] for word in given)
+    return [part for word in parts for part in word]
+
+
 @functools.cache
 def kernel_release() -> str:
     """Of the host's kernel."""

@@ -57,6 +57,7 @@ def test_a_card_has_the_title_of_its_report(site: Path, tmp_path: Path) -> None:
             "./airtcp run x --set delay=0ms,10ms --duration 2s --set 'command=ls -l' --quick",
             ["delay=0ms,10ms", "command=ls -l", "duration=2s", "quick"],
         ),
+        ("./airtcp run x --set=delay=0ms,10ms --seeds=2", ["delay=0ms,10ms", "seeds=2"]),
         ("an 'unbalanced quote", []),
     ],
 )

@@ -174,6 +174,15 @@ def test_the_page_has_a_row_for_each_value_and_the_reasons(tmp_path: Path) -> No
     assert "2 runs of at most 10 s, 1 of each case at most." in page
 
 
+@pytest.mark.parametrize("option", ["--out results/x", "--out=results/x"])
+def test_the_page_does_not_name_its_directory(tmp_path: Path, option: str) -> None:
+    of = experiment(tmp_path, published("delay: 0ms", 100))
+    runs = [(case, record(case, 1, {})) for case in of.cases()]
+    command = f"./airtcp run all {option} --full"
+    found = assembly.document(of, of.cases(), KERNEL, runs, command)
+    assert "Written by `./airtcp run all --full`;" in reproduction.page([(of, found)])
+
+
 @pytest.mark.parametrize(
     ("readings", "totals"), [("", "1 | 0 | 1"), ("readings: [aad, count]\n", "1 | 0 | 0")]
 )

@@ -7,7 +7,6 @@ A condition is a combination of all factors except ack_policy. Policies are comp
 import itertools
 import json
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,7 +15,7 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-from airtcp import statistics
+from airtcp import provenance, statistics
 from airtcp.errors import AirtcpError, InputError
 from airtcp.experiment.experiment import condition_of
 from airtcp.experiment.figures import Figure
@@ -392,10 +391,7 @@ def factor(name: str, value: object) -> str:
 
 def settings_of(command: str) -> list[str]:
     """What the command of a sweep set: `delay=0ms,10ms`, `duration=5s`, `quick`."""
-    try:
-        given = shlex.split(command)
-    except ValueError:
-        return []
+    given = provenance.words(command)
     pairs = list(itertools.pairwise([*given, ""]))
     return [
         *(value for option, value in pairs if option == "--set"),

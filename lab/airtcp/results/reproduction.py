@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
-from airtcp import atomicfile
+from airtcp import atomicfile, provenance
 from airtcp.experiment.experiment import Experiment, condition_of, conditions
 from airtcp.experiment.metrics import METRICS
 from airtcp.experiment.papers import CITATIONS, SIGNS, Paper
@@ -261,7 +261,7 @@ def write(out_dir: Path, documents: Sequence[tuple[Experiment, SweepDocument]]) 
 
 def _command(document: SweepDocument) -> str:
     """The command that did the runs, without the directory."""
-    words = shlex.split(document.command)
+    words = provenance.words(document.command)
     if "--out" in words:
         place = words.index("--out")
         del words[place : place + 2]
