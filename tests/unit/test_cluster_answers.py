@@ -4,6 +4,7 @@
 import errno
 import io
 import pickle
+import platform
 import tarfile
 import time
 from collections.abc import Iterator
@@ -83,9 +84,14 @@ def answer(task: clusterworker.Task) -> bytes:
 
 
 def run_sweep(
-    where: str, machine: tuple[Kernel, GuestTools], out_dir: Path, seeds: int, lines: list[str]
+    where: str,
+    machine: tuple[Kernel, GuestTools],
+    out_dir: Path,
+    seeds: int,
+    lines: list[str],
+    command: str = "",
 ) -> tuple[list[RunRequest], Outcome]:
-    todo = requests(*machine, [Case({"mcs": 7}, Parameters())], range(1, seeds + 1))
+    todo = requests(*machine, [Case({"mcs": 7}, Parameters())], range(1, seeds + 1), command)
     place = cluster.Cluster(where, None, None)
     events = cluster.events(todo, out_dir, place, lines.append)
     return todo, collect(events, lambda *_: None)
@@ -152,6 +158,32 @@ def test_a_run_costs_no_question_about_all_workers(
     assert sorted(job.seed for job in outcome.recorded) == [job.seed for job in todo]
     assert all(later - earlier >= 1 for earlier, later in pairwise(asked))
     assert len(asked) < len(todo)
+
+
+def test_a_run_without_an_answer_fails(
+    scheduler: str,
+    machine: tuple[Kernel, GuestTools],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A process that was asked to end, as by a batch system, ends with 0."""
+    monkeypatch.setattr(clusterworker, "JOB_PROCESS", ("sh", "-c", "cat >/dev/null"))
+    todo, outcome = run_sweep(scheduler, machine, tmp_path / "out", 2, [])
+    message = f"on {platform.node()} its process ended with exit code 0, without an answer"
+    assert outcome.failures == dict.fromkeys(todo, message)
+
+
+def test_a_run_that_ends_before_it_reads_its_input_fails(
+    scheduler: str,
+    machine: tuple[Kernel, GuestTools],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(clusterworker, "JOB_PROCESS", ("sh", "-c", "exit 3"))
+    longer_than_a_pipe = "x" * (1 << 20)
+    todo, outcome = run_sweep(scheduler, machine, tmp_path / "out", 1, [], longer_than_a_pipe)
+    message = f"on {platform.node()} its process ended with exit code 3, without an answer"
+    assert outcome.failures == dict.fromkeys(todo, message)
 
 
 def test_a_failure_that_affects_all_runs_ends_the_sweep(

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -145,14 +146,16 @@ def work(task: Task) -> bytes:
         )
         process = subprocess.Popen(JOB_PROCESS, stdin=subprocess.PIPE, stdout=answer)
         assert process.stdin
-        with process.stdin as channel:
+        # The exit code says more than that it has not read its input.
+        with suppress(BrokenPipeError), process.stdin as channel:
             channel.write(pickle.dumps(os.getpid()) + pickle.dumps(given))
         while not _ended(process):
             if not _is_wanted(task, worker):
                 process.terminate()
         answer.seek(0)
-        if process.returncode == 0:
-            return answer.read()
+        content = answer.read()
+        if process.returncode == 0 and content:
+            return content
         failure = no_answer(process.returncode, given.run_dir, kills)
     return pickle.dumps(Failure(f"on {platform.node()} {failure.message}"))
 
