@@ -5,6 +5,7 @@ import html
 import http.client
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -21,7 +22,9 @@ from airtcp.errors import InputError
 from airtcp.paths import REPOSITORY
 from airtcp.results import documents
 from airtcp.sweep import session
+from airtcp.ui import pages
 from airtcp.ui.server import ADDRESS, Server
+from airtcp.ui.sweeps import Sweeps
 
 GOODPUTS: dict[tuple[int, int], float | None] = {
     (mcs, seed): 10.0 * mcs + seed for mcs in (1, 2) for seed in (1, 2, 3)
@@ -132,6 +135,14 @@ def test_a_run_has_metrics_parameters_figures_and_files(server: Server) -> None:
     assert f"/{server.token}/{name}" in body
     status, text, headers = request(server, name)
     assert status == 200 and "ttl=64" in text and headers["Content-Type"].startswith("text/plain")
+
+
+def test_a_run_whose_files_were_removed_has_metrics(tmp_path: Path) -> None:
+    write_results(tmp_path / "full")
+    shutil.rmtree(tmp_path / "full" / "runs")
+    given = {"sweep": "full", "run": "aad_0ms/seed-2"}
+    body = pages.page(Sweeps(tmp_path), "", "run", given).body.decode()
+    assert "112.2" in body and "tcp-server.csv: No such file" in body
 
 
 def test_two_sweeps_are_compared_by_pairs(server: Server) -> None:

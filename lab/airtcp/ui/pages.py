@@ -145,7 +145,8 @@ def _run(sweeps: Sweeps, base: str, given: Mapping[str, str]) -> str:
             for name, value in run.parameters.items()
             if value != defaults.get(name)
         },
-        files=sorted(path.name for path in run.directory.iterdir() if path.is_file()),
+        # Empty if only the tables of a sweep were kept.
+        files=sorted(path.name for path in run.directory.glob("*") if path.is_file()),
         figures=[(plot, svg.draw(plot).svg) for plot in plots],
         notes=notes,
         at=_start_ms(plots),
