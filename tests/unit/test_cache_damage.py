@@ -168,15 +168,16 @@ def test_programs_are_compiled_once_and_again_if_damaged(
     again: list[str] = []
     tools = guesttools.build_tools(again.append)
     assert again == []
-    content = tools.patience.read_bytes()
-    tools.patience.write_bytes(b"")
+    library = tools.directory / "patience.so"
+    content = library.read_bytes()
+    library.write_bytes(b"")
     assert guesttools.build_tools(again.append) == tools
     assert again == [
         f"the guest programs in {tools.directory} are damaged (patience.so has changed): "
         "rebuilding them",
         compiling,
     ]
-    assert tools.patience.read_bytes() == content
+    assert library.read_bytes() == content
     assert sorted(path.name for path in (tmp_path / "tools").iterdir()) == sorted(
         ["lock", "root.json", "root.lock", tools.directory.name]
     )

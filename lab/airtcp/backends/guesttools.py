@@ -61,16 +61,6 @@ class GuestTools:
         """The root file system of runs."""
         return self.directory / "root"
 
-    @property
-    def tcpwatch(self) -> Path:
-        """Samples the state of TCP connections."""
-        return self.directory / "tcpwatch"
-
-    @property
-    def patience(self) -> Path:
-        """LD_PRELOAD library that makes iperf3 wait inside the kernel."""
-        return self.directory / "patience.so"
-
 
 def build_tools(say: Callable[[str], None], *, use_prebuilt: bool = True) -> GuestTools:
     """Compile the programs and copy those of the host, unless cached or prebuilt.

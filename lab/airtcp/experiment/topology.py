@@ -192,13 +192,6 @@ class Network(Strict):
         """The parameters of a node. Raises pydantic's ValidationError if they conflict."""
         return parameters.override(self.own(name))
 
-    def of_flow(self, flow: Flow, parameters: Parameters) -> Parameters:
-        """The parameters of a flow: those of its sender, with the flow's overrides.
-
-        Raises pydantic's ValidationError if they conflict.
-        """
-        return self.of_node(flow.sender, parameters).override(flow.overrides())
-
 
 def rest_s(parameters: Parameters, flow: Flow) -> float:
     """The whole seconds from a flow's start to the end of the run."""

@@ -60,7 +60,7 @@ class HostsLab:
 
     def _prepared(self, remote: Remote) -> Facts:
         remote.install(self._say)
-        facts = preflight.check(remote, self._inventory, self._captures)
+        facts = preflight.check(remote, self._captures)
         remote.boot = facts.boot
         return facts
 
@@ -77,12 +77,12 @@ class HostsLab:
             try:
                 remote.leave()
             except AirtcpError as error:
-                self._say(f"airtcp: {error}; {self._restored_later(remote)}")
+                self._say(f"airtcp: {error}; {self._restored_later()}")
 
         with interrupts.held():
             self._each(leave)
 
-    def _restored_later(self, remote: Remote) -> str:
+    def _restored_later(self) -> str:
         limit_s = self._inventory.dead_man_s
         return f"its dead-man timer restores its settings within about {limit_s:g} s"
 
@@ -124,7 +124,7 @@ class HostsLab:
             remote.forget()
             return StopError(f"{remote}: was rebooted during a run, which restored its settings")
         remote.forget()
-        return StopError(f"{error} during a run; {self._restored_later(remote)}")
+        return StopError(f"{error} during a run; {self._restored_later()}")
 
     def _restore(self) -> None:
         """Restore the settings of all hosts. Raises StopError if that fails."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from airtcp.errors import AirtcpError, InputError
-from airtcp.hosts.inventory import EndEntry, Inventory, ServerEntry
+from airtcp.hosts.inventory import EndEntry, ServerEntry
 from airtcp.hosts.ssh import Remote
 from airtcp.steps.instruments import CAPTURED_BYTES
 
@@ -36,7 +36,7 @@ class Facts:
     radio: Mapping[str, str | float] | None
 
 
-def check(remote: Remote, inventory: Inventory, captures: bool) -> Facts:
+def check(remote: Remote, captures: bool) -> Facts:
     """Raise AirtcpError or InputError if the host cannot measure."""
     entry = remote.entry
     end = isinstance(entry, EndEntry)

@@ -74,7 +74,7 @@ def events(
     name = f"airtcp-{uuid.uuid4().hex}"
     with _connected(cluster, say) as client, _with_artifacts(client, kernel, tools, name):
         runs = _Runs(client, name, todo, Workers(client, say))
-        with _Store(client, out_dir, cluster.where) as store:
+        with _Store(out_dir, cluster.where) as store:
             try:
                 while runs.left:
                     if client.status != "running":
@@ -196,13 +196,11 @@ def _submit(
 class _Store:
     """Stores the files of runs in parallel, because each file has to reach the disk."""
 
-    def __init__(self, client: Client, out_dir: Path, where: str) -> None:
-        self._client = client
+    def __init__(self, out_dir: Path, where: str) -> None:
         self._out_dir = out_dir
         self._where = where
         self._threads = ThreadPoolExecutor(_STORE_THREADS)
-        self._news: queue.SimpleQueue[tuple[_Run, RunRecord | Failure | Exception | None]]
-        self._news = queue.SimpleQueue()
+        self._news = queue.SimpleQueue[tuple[_Run, RunRecord | Failure | Exception | None]]()
 
     def __enter__(self) -> "_Store":
         return self
@@ -222,7 +220,7 @@ class _Store:
 
     def _store(self, run: _Run) -> None:
         try:
-            end = _end(self._client, run.future, run.job, self._out_dir, self._where)
+            end = _end(run.future, run.job, self._out_dir, self._where)
             self._news.put((run, end))
         except Exception as error:
             self._news.put((run, error))
@@ -292,7 +290,7 @@ def _with_artifacts(
 
 
 def _end(
-    client: Client, future: "Future[bytes]", job: RunRequest, out_dir: Path, where: str
+    future: "Future[bytes]", job: RunRequest, out_dir: Path, where: str
 ) -> RunRecord | Failure:
     if future.status == "cancelled":
         raise _gone(where)

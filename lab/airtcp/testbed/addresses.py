@@ -45,6 +45,3 @@ def radio_mac(number: int) -> str:
 def numbered(name: str, number: int, suffix: str = "") -> str:
     """The name with its number, which is omitted for the first."""
     return f"{name}{number if number > 1 else ''}{suffix}"
-
-
-ADDRESSES = {"server": SERVER_ADDRESS, "station": station_address(1), "ap": AP_ADDRESS}

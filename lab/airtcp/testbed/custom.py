@@ -298,13 +298,13 @@ def _ack_flows(built: Testbed, node: Node) -> dict[str, list[AckFlow]]:
     ack_flows: dict[str, list[AckFlow]] = {}
     for flow in built.flows:
         if flow.receiver == node.name:
-            where, device = _entering(built, node, built.by_name[flow.sender])
+            where, device = _entering(node, built.by_name[flow.sender])
             acks = AckFlow(device, flow.receiver_address, flow.sender_address)
             ack_flows.setdefault(where, []).append(acks)
     return ack_flows
 
 
-def _entering(built: Testbed, receiver: Node, sender: Node) -> tuple[str, str]:
+def _entering(receiver: Node, sender: Node) -> tuple[str, str]:
     """(node, device) where ACKs enter the router or bridge that filters them."""
     if receiver.parameters.ack_filter_at == "router":
         if receiver.router:

@@ -63,7 +63,7 @@ def _cases(figure: MetricFigure, cases: Sequence[Measured], notes: list[str]) ->
 
 def _table(figure: MetricFigure, laid_out: Layout) -> Table:
     metrics = (figure.x, *figure.y)
-    heads, texts = panels.case_columns(figure, laid_out)
+    heads, texts = panels.case_columns(figure)
     if figure.along:
         heads.append(words(figure.along))
     rows, sources = [], []

@@ -185,7 +185,7 @@ def build(declared: Declared, results: Results, slug: str, notes: list[str]) -> 
     quantity = QUANTITIES[figure.over_time]
     shown = [case for case in results.cases if quantity.any_workload or is_bulk(case.runs[0])]
     laid_out = layout.lay_out(figure, shown)
-    _, texts = panels.case_columns(figure, laid_out)
+    _, texts = panels.case_columns(figure)
     series_read = []
     for place in laid_out.places:
         try:
@@ -198,7 +198,7 @@ def build(declared: Declared, results: Results, slug: str, notes: list[str]) -> 
     caption = f"{quantity.caption}; seed {' and '.join(map(str, seeds))}."
     if figure.over_time == "ping" and any(item.run.settings.stations > 1 for item in series_read):
         caption += " Of several stations the first."
-    table = _table(figure, laid_out, quantity, series_read)
+    table = _table(figure, quantity, series_read)
     describe = _histogram if figure.histogram else _over_time
     return Plot(
         slug,
@@ -210,10 +210,8 @@ def build(declared: Declared, results: Results, slug: str, notes: list[str]) -> 
     )
 
 
-def _table(
-    figure: TimeFigure, laid_out: Layout, quantity: _Quantity, items: Sequence[_Read]
-) -> Table:
-    heads, texts = panels.case_columns(figure, laid_out)
+def _table(figure: TimeFigure, quantity: _Quantity, items: Sequence[_Read]) -> Table:
+    heads, texts = panels.case_columns(figure)
     rows = []
     for item in items:
         values = item.pooled

@@ -105,7 +105,7 @@ def line_entries(
 
 
 def case_columns(
-    figure: MetricFigure | TimeFigure, laid_out: Layout
+    figure: MetricFigure | TimeFigure,
 ) -> tuple[list[str], Callable[[Place], list[str]]]:
     """The columns of a table that identify a case: their headings, and the texts of a place."""
     heads = [layout.heading(figure.lines)]
