@@ -7,13 +7,13 @@ start and end of its PPDU in nanoseconds, sending and receiving radio, and wheth
 
 import math
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from airtcp.errors import AirtcpError
+from airtcp.files import radiotap
 from airtcp.files.capture import Packet, read_packets
 
 _Sent = Literal["data", "multicast", "management", "beacon"]
@@ -160,14 +160,6 @@ def _transmission(frames: Sequence[_Frame]) -> Transmission:
 
 # --- headers ---------------------------------------------------------------------------------
 
-# Size and alignment in bytes of the radiotap fields 0 to 27.
-_FIELDS = (
-    (8, 8), (1, 1), (1, 1), (4, 2), (2, 2), (1, 1), (1, 1), (2, 2), (2, 2), (2, 2), (1, 1),
-    (1, 1), (1, 1), (1, 1), (2, 2), (2, 2), (1, 1), (1, 1), (8, 4), (3, 1), (8, 4), (12, 2),
-    (12, 8), (12, 2), (12, 2), (6, 2), (1, 1), (4, 2),
-)  # fmt: skip
-_FLAGS, _RATE, _MCS, _VHT, _HE, _TLVS, _VENDOR, _USIG, _EHT = 1, 2, 19, 21, 23, 28, 30, 33, 34
-_HAS_FCS, _BAD_FCS = 0x10, 0x40
 _FCS_OCTETS = 4
 
 _VENDOR_HEAD = bytes([0x02, 0, 0, 1])  # OUI and sub-namespace; the length of the data follows
@@ -210,14 +202,14 @@ def _parse(packet: Packet) -> _Frame:
     version, length = struct.unpack_from("<BxH", data)
     if version != 0 or length > len(data):
         raise ValueError("has no whole radiotap header")
-    at = _layout(_presence(data))
-    if _TLVS in at:
-        at = at | _tlvs(data[:length], at[_TLVS])
+    at = radiotap.offsets(data)
+    if radiotap.TLVS in at:
+        at = {**at, **_tlvs(data[:length], at[radiotap.TLVS])}
     start_ns, end_ns, sender, receiver, marks, mpdus, place, channel_mhz = _airsim(
-        data, at.get(_VENDOR, length), length, is_tlv=_TLVS in at
+        data, at.get(radiotap.VENDOR, length), length, is_tlv=radiotap.TLVS in at
     )
-    flags = data[at[_FLAGS]] if _FLAGS in at else 0
-    missing_fcs = 0 if flags & _HAS_FCS else _FCS_OCTETS
+    flags = data[at[radiotap.FLAGS]] if radiotap.FLAGS in at else 0
+    missing_fcs = 0 if flags & radiotap.HAS_FCS else _FCS_OCTETS
     kind = _kind(data[length], data[length + 4])
     return _Frame(
         start_ns=start_ns,
@@ -229,7 +221,7 @@ def _parse(packet: Packet) -> _Frame:
         mpdus=mpdus,
         place=place,
         channel_mhz=channel_mhz,
-        lost=bool(flags & _BAD_FCS),
+        lost=bool(flags & radiotap.BAD_FCS),
         octets=packet.wire_length - length + missing_fcs,
         kind=kind,
         from_ap=kind == "beacon"
@@ -259,37 +251,6 @@ def _tlvs(header: bytes, offset: int) -> dict[int, int]:
     return at
 
 
-def _presence(data: bytes) -> tuple[int, ...]:
-    """The bitmap of the fields that follow: bit 31 of each word announces another word."""
-    words: list[int] = []
-    while not words or words[-1] >> 31:
-        words += struct.unpack_from("<I", data, 4 + 4 * len(words))
-    return tuple(words)
-
-
-@cache
-def _layout(presence: tuple[int, ...]) -> dict[int, int]:
-    """Offsets of the fields up to the first vendor field, or up to TLVs.
-
-    Cached, because a radio sends few different headers.
-    """
-    at: dict[int, int] = {}
-    offset = 4 + 4 * len(presence)
-    for word in presence:
-        for number, (size, alignment) in enumerate(_FIELDS):
-            if word >> number & 1:
-                offset = -(-offset // alignment) * alignment
-                at[number] = offset
-                offset += size
-        if word >> _TLVS & 1:
-            at[_TLVS] = -(-offset // 4) * 4
-            break
-        if word >> _VENDOR & 1:
-            at[_VENDOR] = offset + offset % 2
-            break
-    return at
-
-
 def _kind(control: int, first_octet_of_receiver: int) -> Kind:
     """The kind of a frame, by the first octets of Frame Control and of Address 1."""
     frame_type, subtype = control >> 2 & 3, control >> 4
@@ -300,27 +261,27 @@ def _kind(control: int, first_octet_of_receiver: int) -> Kind:
     return "beacon" if subtype == 8 else "management"
 
 
-def _rate(data: bytes, at: dict[int, int]) -> str:
+def _rate(data: bytes, at: Mapping[int, int]) -> str:
     """The rate as text: `VHT 80 MHz MCS 9 x2 SGI` or `6 Mbit/s`."""
-    if _EHT in at and _USIG in at:
-        (common,) = struct.unpack_from("<I", data, at[_USIG])
-        (first,) = struct.unpack_from("<I", data, at[_EHT] + 4)
-        (user,) = struct.unpack_from("<I", data, at[_EHT] + 40)
+    if radiotap.EHT in at and radiotap.USIG in at:
+        (common,) = struct.unpack_from("<I", data, at[radiotap.USIG])
+        (first,) = struct.unpack_from("<I", data, at[radiotap.EHT] + 4)
+        (user,) = struct.unpack_from("<I", data, at[radiotap.EHT] + 40)
         width, guard_ns = common >> 15 & 7, _HE_GUARD_NS.get(first >> 7 & 3)
         where = f"{_HE_WIDTHS_MHZ.get(width)} MHz"
         return f"EHT {where} MCS {user >> 20 & 0x0F} x{user >> 24 & 0x0F} GI {guard_ns} ns"
-    if _HE in at:
-        _, _, data3, _, data5, data6 = struct.unpack_from("<6H", data, at[_HE])
+    if radiotap.HE in at:
+        _, _, data3, _, data5, data6 = struct.unpack_from("<6H", data, at[radiotap.HE])
         width, guard_ns = data5 & 0x0F, _HE_GUARD_NS.get(data5 >> 4 & 3)
         tones = _HE_RU_TONES.get(width)
         where = f"RU {tones}" if tones else f"{_HE_WIDTHS_MHZ.get(width)} MHz"
         return f"HE {where} MCS {data3 >> 8 & 0x0F} x{data6 & 0x0F} GI {guard_ns} ns"
-    if _VHT in at:
-        _, flags, width, user = struct.unpack_from("<HBBB", data, at[_VHT])
+    if radiotap.VHT in at:
+        _, flags, width, user = struct.unpack_from("<HBBB", data, at[radiotap.VHT])
         sgi = " SGI" if flags & 0x04 else ""
         return f"VHT {_VHT_WIDTHS_MHZ.get(width)} MHz MCS {user >> 4} x{user & 0x0F}{sgi}"
-    if _MCS in at:
-        _, flags, index = struct.unpack_from("BBB", data, at[_MCS])
+    if radiotap.MCS in at:
+        _, flags, index = struct.unpack_from("BBB", data, at[radiotap.MCS])
         sgi = " SGI" if flags & 0x04 else ""
         return f"HT {40 if flags & 0x03 == 1 else 20} MHz MCS {index}{sgi}"
-    return f"{data[at[_RATE]] / 2:g} Mbit/s" if _RATE in at else "rate unknown"
+    return f"{data[at[radiotap.RATE]] / 2:g} Mbit/s" if radiotap.RATE in at else "rate unknown"

@@ -11,15 +11,15 @@ from IPv4 only, as the laboratory uses no IPv6.
 
 import math
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from socket import inet_ntoa
 from typing import BinaryIO, NamedTuple
 
 from airtcp.errors import AirtcpError
+from airtcp.files import radiotap
 
 LINKTYPE_ETHERNET = 1
 LINKTYPE_RADIOTAP = 127
@@ -66,21 +66,14 @@ class Capture:
 
 @dataclass(frozen=True)
 class Radiotap:
-    """Fields of a radiotap header; None if the header does not have the field."""
+    """Length in bytes and fields of a radiotap header.
+
+    flags: 0 without the field; ampdu_reference: None without it.
+    """
 
     length: int
-    tsft_us: int | None = None
     flags: int = 0
-    rate_kbps: int | None = None
-    mcs: int | None = None
-    bandwidth_40mhz: bool = False
-    short_guard_interval: bool = False
     ampdu_reference: int | None = None
-
-    @property
-    def fcs_length(self) -> int:
-        """Length in bytes of the frame check sequence at the end of the frame."""
-        return 4 if self.flags & 0x10 else 0
 
 
 class Segment(NamedTuple):
@@ -322,54 +315,24 @@ def _enhanced_packet(packet: Packet) -> bytes:
 _ETHERTYPE_IPV4 = b"\x08\x00"
 _LLC_SNAP_IPV4 = b"\xaa\xaa\x03\x00\x00\x00" + _ETHERTYPE_IPV4
 
-# Size and alignment in bytes of the radiotap fields 0 to 20, which include all that we need.
-_RADIOTAP_FIELDS = (
-    (8, 8), (1, 1), (1, 1), (4, 2), (2, 2), (1, 1), (1, 1), (2, 2), (2, 2), (2, 2), (1, 1),
-    (1, 1), (1, 1), (1, 1), (2, 2), (2, 2), (1, 1), (1, 1), (8, 4), (3, 1), (8, 4),
-)  # fmt: skip
-_TSFT, _FLAGS, _RATE, _MCS, _AMPDU = 0, 1, 2, 19, 20
-
 
 def parse_radiotap(data: bytes) -> Radiotap | None:
     """Read the radiotap header at the start of data; None if it is invalid or truncated."""
     if len(data) < 8 or data[0] != 0:
         return None
-    length, present = struct.unpack_from("<HI", data, 2)
+    (length,) = struct.unpack_from("<H", data, 2)
     if length > len(data):
         return None
-    offset, word = 8, present
-    while word >> 31:  # more presence words, whose fields follow those of the first
-        if offset + 4 > length:
-            return None
-        (word,) = struct.unpack_from("<I", data, offset)
-        offset += 4
-    at, end = _radiotap_layout(present, offset)
-    if end > length:
+    header = data[:length]
+    try:
+        at = radiotap.offsets(header)
+        flags = header[at[radiotap.FLAGS]] if radiotap.FLAGS in at else 0
+        reference = None
+        if radiotap.AMPDU in at:
+            (reference,) = struct.unpack_from("<I", header, at[radiotap.AMPDU])
+    except (struct.error, IndexError):
         return None
-
-    known, mcs_flags, mcs = data[at[_MCS] : at[_MCS] + 3] if _MCS in at else (0, 0, 0)
-    return Radiotap(
-        length=length,
-        tsft_us=struct.unpack_from("<Q", data, at[_TSFT])[0] if _TSFT in at else None,
-        flags=data[at[_FLAGS]] if _FLAGS in at else 0,
-        rate_kbps=data[at[_RATE]] * 500 if _RATE in at else None,
-        mcs=mcs if known & 0x02 else None,
-        bandwidth_40mhz=bool(known & 0x01) and mcs_flags & 0x03 == 1,
-        short_guard_interval=bool(known & 0x04) and bool(mcs_flags & 0x04),
-        ampdu_reference=struct.unpack_from("<I", data, at[_AMPDU])[0] if _AMPDU in at else None,
-    )
-
-
-@lru_cache(maxsize=64)  # a radio sends few different headers
-def _radiotap_layout(present: int, offset: int) -> tuple[Mapping[int, int], int]:
-    """Offsets of the fields of the first presence word, which start at `offset`; their end."""
-    at: dict[int, int] = {}
-    for number, (size, alignment) in enumerate(_RADIOTAP_FIELDS):
-        if present >> number & 1:
-            offset = -(-offset // alignment) * alignment
-            at[number] = offset
-            offset += size
-    return at, offset
+    return Radiotap(length, flags, reference)
 
 
 def _ethernet_tcp(packet: Packet) -> Segment | None:
@@ -379,10 +342,10 @@ def _ethernet_tcp(packet: Packet) -> Segment | None:
 
 
 def _radiotap_tcp(packet: Packet) -> Segment | None:
-    radiotap = parse_radiotap(packet.data)
-    if radiotap is None or len(packet.data) < radiotap.length + 24:
+    head = parse_radiotap(packet.data)
+    if head is None or len(packet.data) < head.length + 24:
         return None
-    control, direction = packet.data[radiotap.length], packet.data[radiotap.length + 1]
+    control, direction = packet.data[head.length], packet.data[head.length + 1]
     is_data_with_body = control & 0x0C == 0x08 and not control & 0x40
     if not is_data_with_body or direction & 0x40:  # management, control, null or encrypted
         return None
@@ -390,15 +353,15 @@ def _radiotap_tcp(packet: Packet) -> Segment | None:
     if direction & 0x03 == 0x03:  # four addresses
         header += 6
     if control & 0x80:  # QoS data; an A-MSDU would have its own subheaders here
-        if packet.data[radiotap.length + header : radiotap.length + header + 1] >= b"\x80":
+        if packet.data[head.length + header : head.length + header + 1] >= b"\x80":
             return None
         header += 2
-    if radiotap.flags & 0x20:  # the driver pads the header to a multiple of four bytes
+    if head.flags & radiotap.PADDED:  # the driver pads the header to a multiple of four bytes
         header += -header % 4
-    llc = radiotap.length + header
+    llc = head.length + header
     if packet.data[llc : llc + 8] != _LLC_SNAP_IPV4:
         return None
-    return _ipv4_tcp(packet, llc + 8, radiotap.ampdu_reference)
+    return _ipv4_tcp(packet, llc + 8, head.ampdu_reference)
 
 
 def _ipv4_tcp(packet: Packet, start: int, ampdu_reference: int | None) -> Segment | None:
