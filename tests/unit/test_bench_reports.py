@@ -16,6 +16,10 @@ def test_limited_transfers_keep_all_cases(most_s: int) -> None:
         cases = reports.limited(experiment, most_s).cases()
         assert len(cases) == len(experiment.cases())
         assert all(case.parameters.duration_s <= 10 for case in cases)
+    [short] = {
+        case.parameters.duration_s for case in reports.limited(load("thesis-lan"), most_s).cases()
+    }
+    assert short == most_s
 
 
 @pytest.mark.parametrize(("settings", "count"), [(reports.TWELVE, 6), (reports.FIFTY_FOUR, 54)])

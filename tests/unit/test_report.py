@@ -191,8 +191,10 @@ def test_equal_figures_give_equal_files(site: Path, tmp_path: Path) -> None:
     plots = plots_of(site / "one")
     for slug in ("goodput", "figure-1"):
         writer.for_print(plots[slug], tmp_path)
-    for path in tmp_path.iterdir():
-        assert path.read_bytes() == (site / "one" / "figures" / path.name).read_bytes()
+    written = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert {Path(name).suffix for name in written} == {".pdf", ".png", ".svg"}
+    for name, content in written.items():
+        assert content == (site / "one" / "figures" / name).read_bytes()
 
 
 def test_a_missing_file_is_reported_and_its_figure_left_out(tmp_path: Path) -> None:
