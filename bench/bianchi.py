@@ -18,6 +18,7 @@ from matplotlib.ticker import NullFormatter, ScalarFormatter
 from radio import saturated_uplink
 
 from airtcp.backends.guesttools import build_tools
+from airtcp.cli.messages import say
 from airtcp.kernel.image import build
 from airtcp.models.bianchi import ACK_OCTETS, BEST_EFFORT, Edca, Prediction, ofdm_us, solve
 from airtcp.paths import REPOSITORY
@@ -129,10 +130,6 @@ def measure(cw_min: int) -> list[Point]:
         say(f"CWmin {cw_min}, {n} stations: {mbps:.3f} Mbit/s, p {p:.4f}")
         points.append({"n": n, "throughput_mbps": mbps, "collision_probability": p})
     return points
-
-
-def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 def main() -> int:

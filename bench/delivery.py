@@ -12,9 +12,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from instructions import FRAGMENT, count, say
+from instructions import FRAGMENT, count
 
 from airtcp.backends.guesttools import GuestTools, build_tools
+from airtcp.cli.messages import say
 from airtcp.kernel import image, policies
 from airtcp.kernel.image import Kernel
 

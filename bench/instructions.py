@@ -30,6 +30,7 @@ from typing import NamedTuple
 
 from airtcp.backends import qemu
 from airtcp.backends.guesttools import GuestTools, build_tools, compile_program
+from airtcp.cli.messages import say
 from airtcp.errors import AirtcpError
 from airtcp.kernel import image, policies
 from airtcp.kernel.image import Kernel
@@ -66,10 +67,6 @@ class Cost:
     instructions: tuple[float, ...]
     medians: tuple[float, ...]
     acks: float
-
-
-def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 def rows_of_default(name: str) -> list[Row]:

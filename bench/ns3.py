@@ -23,9 +23,10 @@ from pathlib import Path
 from statistics import median
 
 from matplotlib.figure import Figure
-from ns3scenario import COMPILE, arguments, compile_scenario, say, values, version
+from ns3scenario import COMPILE, arguments, compile_scenario, values, version
 
 from airtcp.backends.guesttools import build_tools
+from airtcp.cli.messages import say
 from airtcp.errors import AirtcpError
 from airtcp.kernel.image import Kernel, build
 from airtcp.paths import REPOSITORY

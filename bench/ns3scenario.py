@@ -3,7 +3,6 @@
 
 import re
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,10 +15,6 @@ _LIBRARIES = (
     *("traffic-control", "wifi"),
 )
 COMPILE = ("g++", "-std=c++17", "-O3", "-Wall", "-Wextra", "-Werror")
-
-
-def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 def version() -> str:

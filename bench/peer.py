@@ -26,7 +26,6 @@ from ns3scenario import (
     SOURCE,
     arguments,
     compile_scenario,
-    say,
     values,
     version,
 )
@@ -45,6 +44,7 @@ from radio import OCTETS, Cell, difference, flow, nodes_of, run
 
 from airtcp import atomicfile
 from airtcp.backends.guesttools import GuestTools, build_tools
+from airtcp.cli.messages import say
 from airtcp.errors import AirtcpError
 from airtcp.files.airsim import ampdu_sizes, read_airsim
 from airtcp.files.tcpwatch import read_connections

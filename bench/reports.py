@@ -18,6 +18,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from airtcp.backends.guesttools import build_tools
+from airtcp.cli.messages import say
 from airtcp.errors import InputError
 from airtcp.experiment import catalogue
 from airtcp.experiment.experiment import Experiment, Setting
@@ -43,10 +44,6 @@ class Sweep:
     runs: int
     runs_s: float
     reports: Sequence[Sequence[str]]
-
-
-def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 def main() -> int:

@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 from airtcp.backends.guesttools import build_tools
+from airtcp.cli.messages import say
 from airtcp.experiment.experiment import Setting
 from airtcp.experiment.reader import load
 from airtcp.kernel.image import build
@@ -24,10 +25,6 @@ ROWS = (
     ("ack_policy=default", "iperf3_block=off"),
     ("ack_policy=default", "capture=server,station,air", "capture_duration=unlimited"),
 )
-
-
-def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 def main() -> int:

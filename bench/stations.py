@@ -18,6 +18,7 @@ import numpy
 from radio import Cell, difference, flow, run
 
 from airtcp.backends.guesttools import GuestTools, build_tools
+from airtcp.cli.messages import say
 from airtcp.kernel.image import Kernel, build
 from airtcp.parameters import Parameters
 
@@ -33,10 +34,6 @@ RADIO: dict[str, str | int] = {
 }
 # MCS 0, 7 and 15 of 802.11n: the MCS of one stream, and the number of streams.
 RATES = {"MCS 0": (0, 1), "MCS 7": (7, 1), "MCS 15": (7, 2)}
-
-
-def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 def cost(

@@ -28,6 +28,7 @@ from distributed import Worker
 
 from airtcp.backends import uml
 from airtcp.cache import cache_dir
+from airtcp.cli.messages import say
 from airtcp.sweep import cluster, clusterworker, request, session, sweep
 from airtcp.sweep.request import requests
 
@@ -39,10 +40,6 @@ PROCESSES = 10
 """Of workers: the time to start many in one grows with the square of their number."""
 ADDRESS = "tcp://127.0.0.1:8798"
 QUERY = "SELECT ack_policy, avg(goodput_mbps) AS mbps, count(*) AS n FROM runs GROUP BY ALL"
-
-
-def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 def row(what: str, runs: int, wall_s: float, cpu_s: float, more: str = "") -> None:

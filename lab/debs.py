@@ -17,6 +17,7 @@ from argcomplete.shell_integration import shellcode
 
 import wheel
 from airtcp import __version__, programs
+from airtcp.cli.messages import say
 from airtcp.errors import AirtcpError
 from airtcp.paths import REPOSITORY
 
@@ -45,7 +46,7 @@ def main() -> int:
         for path in build(options.directory, options.version):
             print(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")
     except AirtcpError as error:
-        wheel.say(f"packages: {error}")
+        say(f"packages: {error}")
         return error.exit_code
     return 0
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from airtcp import provenance
 from airtcp.backends import guestroot, guesttools
 from airtcp.cache import cache_dir
+from airtcp.cli.messages import say
 from airtcp.errors import AirtcpError
 from airtcp.kernel import image
 from airtcp.kernel.source import DEBIAN_TARBALL
@@ -46,10 +47,6 @@ def main() -> int:
         say(f"wheel: {error}")
         return error.exit_code
     return 0
-
-
-def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 def build(scratch: Path, directory: Path) -> None:

@@ -21,12 +21,9 @@ from verification.steps import FULL, SMALL, Step, real_steps
 
 from airtcp import atomicfile
 from airtcp.cache import cache_dir, locked, make_dir
+from airtcp.cli.messages import say
 from airtcp.errors import AirtcpError, InputError
 from airtcp.paths import REPOSITORY
-
-
-def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 def chosen(steps: Sequence[Step], names: Sequence[str]) -> list[Step]:

@@ -25,6 +25,7 @@ from pathlib import Path
 from airtcp.backends import qemu
 from airtcp.backends.guesttools import GuestTools, build_tools
 from airtcp.cache import cache_dir, make_dir
+from airtcp.cli.messages import say
 from airtcp.errors import AirtcpError
 from airtcp.kernel import image
 from airtcp.kernel.image import Kernel
@@ -153,10 +154,6 @@ class Verdict:
             return f"skip: {self.reason}"
         counts = Counter(verdict for verdict, _ in self.parts.elements())
         return " ".join([self.whole, *(f"{n} {verdict}" for verdict, n in sorted(counts.items()))])
-
-
-def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 def compile_tests() -> Path:
