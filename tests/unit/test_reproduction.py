@@ -103,6 +103,7 @@ def test_verdict_of_a_ratio(measured: float, published: float, verdict: str) -> 
     ("measured", "word", "verdict"),
     [
         (1.02, "more", "same trend"),
+        (1.005, "more", "differs"),
         (1.0, "more", "differs"),
         (0.9, "less", "same trend"),
         (1.1, "less", "differs"),
@@ -144,6 +145,33 @@ def test_the_trend_compares_neighbouring_values(tmp_path: Path) -> None:
         near, far = ([float(value)] for value in goodputs)
         rows = compared(of, {("default", "0ms"): near, ("default", "10ms"): far})
         assert [row.agreement for row in rows] == [verdict, verdict]
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours", "verdict"),
+    [
+        # Of two neighbours, one is on the other side.
+        ({"default 0ms": 100, "default 10ms": 50, "aad 10ms": 30}, (40, 20, 25), "differs"),
+        # They are too close to be ordered.
+        ({"default 0ms": 98, "default 10ms": 100}, (50, 60), "differs"),
+        # They differ in two factors.
+        ({"aad 0ms": 50, "default 10ms": 100}, (20, 40), "differs"),
+        ({"default 0ms": 50, "default 10ms": 100}, (20, 40), "same trend"),
+    ],
+)
+def test_the_trend_needs_neighbours_on_the_same_side(
+    tmp_path: Path, theirs: dict[str, int], ours: tuple[int, ...], verdict: str
+) -> None:
+    cases = [(policy, delay) for policy, delay in map(str.split, theirs)]
+    declared = (
+        published(f"ack_policy: {policy}, delay: {delay}", value)
+        for (policy, delay), value in zip(cases, theirs.values(), strict=True)
+    )
+    measured = {case: [float(value)] for case, value in zip(cases, ours, strict=True)}
+    rows = compared(experiment(tmp_path, *declared), measured)
+    wanted = {"ack_policy": "default", "delay": "10ms"}
+    [row] = [row for row in rows if row.factors == wanted and not row.derived]
+    assert row.agreement == verdict
 
 
 def test_values_without_a_run_are_not_measured(tmp_path: Path) -> None:

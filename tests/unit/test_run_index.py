@@ -113,6 +113,29 @@ def test_files_of_unchanged_runs_are_not_read(
     assert len([path for path in hashed if "runs" in path.parts]) == SEEDS * in_run
 
 
+@pytest.mark.parametrize("how", ["a sweep resumes", "results are read"])
+def test_a_change_while_a_run_is_read_is_noticed(
+    out_dir: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    (out_dir / index.FILE).unlink()
+    sha256 = atomicfile.sha256
+    path = jobs(out_dir)[0].directory(out_dir) / "ping.txt"
+
+    def change_afterwards(read: Path) -> str:
+        found = sha256(read)
+        if read == path:
+            path.write_text("other\n")
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(atomicfile, "sha256", change_afterwards)
+        if how == "a sweep resumes":
+            run(out_dir)
+        else:
+            assert artifacts.damaged(documents.read(out_dir).runs, out_dir) == []
+    assert unchanged(out_dir) == [2, 3]
+
+
 def test_a_directory_without_index_is_read_once(
     out_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

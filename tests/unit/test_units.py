@@ -8,7 +8,13 @@ from airtcp import units
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [("10ms", 0.01), ("30s", 30.0), ("5484us", 0.005484), ("7ns", 7e-9), ("1.5 ms", 0.0015)],
+    [
+        ("10ms", 0.01),
+        ("30s", 30.0),
+        ("5484us", 0.005484),
+        ("1.5 ms", 0.0015),
+        ("1.001ms", 0.001001),
+    ],
 )
 def test_durations(text: str, seconds: float) -> None:
     assert units.parse_duration_s(text) == pytest.approx(seconds, rel=1e-12)
