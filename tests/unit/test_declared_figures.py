@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from small_report import AGAINST, Elements, plots_of, text_of, write_results
+from small_report import AGAINST, Elements, plots_of, save, text_of, write_results
 
 from airtcp.experiment import papers
 from airtcp.experiment.figures import KINDS, MetricFigure, TimeFigure
@@ -311,3 +311,27 @@ def test_flows_of_a_figure_are_named(tmp_path: Path) -> None:
     assert names[-1] == "download"
     [panel] = plot.figure.panels
     assert {mark.entries[-1] for mark in panel.marks} == {"download"}
+
+
+def test_kernels_as_a_factor_have_their_own_lines_and_baselines(tmp_path: Path) -> None:
+    ratio = {"title": "ratio", "x": "delay", "y": "goodput_mbps", "lines": "ack_policy"}
+    figures = (AGAINST, ratio | {"relative_to": "default"})
+    out_dir = write_results(tmp_path / "out", ("0ms", "50ms"), figures)
+    document = json.loads((out_dir / "results.json").read_text())
+    for row in (*document["runs"], *document["summary"]):
+        kernel = {"0ms": "6.1.9", "50ms": "6.12.9"}[row["factors"]["delay"]]
+        row["factors"] = {"kernel": kernel, "ack_policy": row["factors"]["ack_policy"]}
+        if "parameters" in row:
+            row["parameters"]["delay"] = "0ms"
+    save(out_dir, document)
+    goodput, gain = contents.describe(model.load(out_dir)).declared
+    lines = [
+        f"{policy}, kernel {kernel}"
+        for kernel in ("6.1.9", "6.12.9")
+        for policy in ("default", "aad")
+    ]
+    assert [row[0] for row in rows(goodput)] == lines
+    assert [(row[0], row[2]) for row in rows(gain)] == [
+        ("aad, kernel 6.1.9", "1.10 ± 0"),
+        ("aad, kernel 6.12.9", "0.9500 ± 0"),
+    ]

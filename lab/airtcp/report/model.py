@@ -156,6 +156,12 @@ class Measured:
     summaries: Mapping[str, statistics.Summary]
     published: Mapping[str, Published]
 
+    @property
+    def parameters(self) -> dict[str, Plain]:
+        """The parameters of the case, and its kernel if there are several."""
+        run = self.runs[0]
+        return {**Parameters.defaults(), **run.parameters, **run.record.factors}
+
     def by_seed(self, metric: str) -> dict[int, float]:
         """The metric of every run that has it."""
         values = ((run.seed, run.metrics.get(metric)) for run in self.runs)

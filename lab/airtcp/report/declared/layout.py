@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from airtcp.experiment.experiment import KERNEL_FACTOR
 from airtcp.experiment.figures import MetricFigure, TimeFigure
 from airtcp.experiment.metrics import METRICS
-from airtcp.parameters import NUMBERS, Parameters
+from airtcp.parameters import NUMBERS
 from airtcp.report.figure import Axis
 from airtcp.report.model import Measured, Published, factor, readable, words
 from airtcp.statistics import Summary, paired_ratio
@@ -95,7 +96,7 @@ class Layout:
 
 def lay_out(figure: MetricFigure | TimeFigure, cases: Sequence[Measured]) -> Layout:
     """Factors that differ but that the figure does not name distinguish lines."""
-    parameters = [{**Parameters.defaults(), **case.runs[0].parameters} for case in cases]
+    parameters = [case.parameters for case in cases]
     named = figure.factors()
     others = [name for name in differing(parameters) if name not in named.values()]
 
@@ -135,13 +136,13 @@ def with_factor(case: Measured, name: str) -> Measured:
 def relative(figure: MetricFigure, cases: Sequence[Measured]) -> list[Measured]:
     """The other cases, with their metrics as ratios to the baseline, seed by seed."""
     lines = figure.factors()["lines"]
-    others = [name for name in figure.factors().values() if name != lines]
+    others = [KERNEL_FACTOR, *(name for name in figure.factors().values() if name != lines)]
 
     def key(case: Measured) -> tuple[str, ...]:
-        return tuple(str(case.runs[0].parameters[name]) for name in others)
+        return tuple(str(case.parameters.get(name)) for name in others)
 
     def is_baseline(case: Measured) -> bool:
-        return str(case.runs[0].parameters[lines]) == figure.relative_to
+        return str(case.parameters[lines]) == figure.relative_to
 
     baselines = {key(case): case for case in cases if is_baseline(case)}
     compared = []
