@@ -239,19 +239,24 @@ def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
         airtrace.length_ns(tmp_path / "air.pcapng")
 
 
-def test_acks_on_the_air_are_counted_from_the_start_of_the_transfer(tmp_path: Path) -> None:
+def test_acks_on_the_air_are_counted_during_the_transfer(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
     capturing = testbed(Parameters().replace({"capture": "air"}))
     frames = [
         frame(0, 300, control=BEACON, direction=0, receiver=0xFFFF, to_group=True),
         *(
             frame(at_us, at_us + 30, sender=1, receiver=0, control=control, direction=0)
-            for at_us, control in ((500_000, ACK), (1_500_000, ACK), (2_000_000, BLOCKACK))
+            for at_us, control in (
+                *((500_000, ACK), (1_500_000, ACK)),
+                *((2_000_000, BLOCKACK), (2_500_000, BLOCKACK)),
+            )
         ),
         frame(2_999_700, 3_000_000),
     ]
     write_air(run, frames)
-    assert metrics.compute(run, capturing)["mac_acks_per_s"] == 2 / 2
+    assert metrics.compute(run, capturing)["mac_acks_per_s"] == 3 / 2
+    short = testbed(Parameters().replace({"capture": "air", "duration": "1s"}))
+    assert metrics.compute(run, short)["mac_acks_per_s"] == 1
     write_air(run, frames[:2])
     with pytest.raises(AirtcpError, match="the capture ends before the transfer starts"):
         metrics.compute(run, capturing)
