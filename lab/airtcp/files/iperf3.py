@@ -69,3 +69,13 @@ def read_iperf3(path: Path) -> Iperf3:
     if "error" in document:
         raise AirtcpError(f"{path}: iperf3 says: {document['error']}")
     return Iperf3(path, document)
+
+
+def error_in(run_dir: Path, pattern: str) -> str | None:
+    """What iperf3 says is wrong, in the first document of a pattern that has an error."""
+    for path in sorted(run_dir.glob(pattern)):
+        try:
+            return str(json.loads(path.read_text())["error"])
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+    return None

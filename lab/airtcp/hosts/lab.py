@@ -13,7 +13,7 @@ from typing import Literal, TypeVar
 
 from airtcp import interrupts
 from airtcp.errors import AirtcpError, StopError
-from airtcp.files import ss
+from airtcp.files import iperf3, ss
 from airtcp.hosts import preflight, settings
 from airtcp.hosts.inventory import EndEntry, Inventory, Role
 from airtcp.hosts.preflight import Facts
@@ -291,10 +291,5 @@ def _start(program: Literal["client", "server"], flow: Flow, command: str) -> Ca
 
 def _explained(error: AirtcpError, run_dir: Path) -> str:
     """The error, or what iperf3 says about it."""
-    for path in sorted(run_dir.glob("iperf3-*.json")):
-        try:
-            said = json.loads(path.read_text())["error"]
-            return f"{str(error).removesuffix(': ')}: {said}"
-        except (OSError, ValueError, KeyError, TypeError):
-            pass
-    return str(error)
+    said = iperf3.error_in(run_dir, "iperf3-*.json")
+    return f"{str(error).removesuffix(': ')}: {said}" if said else str(error)

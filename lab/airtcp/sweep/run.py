@@ -5,7 +5,6 @@ OUT/runs/<case>/seed-<n>/ contains the plan, the console, the instruments' files
 an element of "runs" in results.json.
 """
 
-import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +17,7 @@ from airtcp.backends.base import Backend, GuestResult
 from airtcp.errors import AirtcpError, StopError, of_file, reason
 from airtcp.experiment.experiment import Case
 from airtcp.experiment.metrics import Value
-from airtcp.files import capture
+from airtcp.files import capture, iperf3
 from airtcp.results import artifacts, flent, metrics, record, timeseries
 from airtcp.results.record import (
     RESULT_FILE,
@@ -210,11 +209,8 @@ def _failure(ended: GuestResult, run_dir: Path) -> str:
     if ended_by := next((line for line in lines if line.startswith("command: ")), None):
         return _failure_of_command(ended_by, ended, run_dir)
     message = failed.strip().removeprefix(shell.FAILURE)
-    for path in sorted(run_dir.glob("iperf3-client*.json")):
-        try:
-            return f"{message}: {json.loads(path.read_text())['error']} (console: {ended.console})"
-        except (OSError, ValueError, KeyError, TypeError):
-            pass
+    if said := iperf3.error_in(run_dir, "iperf3-client*.json"):
+        message += f": {said}"
     return f"{message} (console: {ended.console})"
 
 
