@@ -3,6 +3,7 @@
 
 import gzip
 import json
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -88,6 +89,15 @@ def test_rrul_has_a_flow_per_class_and_direction(tmp_path: Path) -> None:
 def test_variants_of_rrul_have_other_names(values: dict[str, Plain], name: str) -> None:
     parameters = Parameters().replace({"direction": "both", **values})
     assert flent.test_name(testbed(parameters)) == name
+
+
+def test_flows_of_several_stations_are_not_those_of_rrul() -> None:
+    rrul = Parameters().replace({"direction": "both", "flows": 4, "dscp": "rrul"})
+    one = testbed(rrul)
+    uploading = (replace(flow, station=2) for flow in one.flows if flow.direction == "upload")
+    others = (flow for flow in one.flows if flow.direction == "download")
+    two = replace(one, flows=(*others, *uploading))
+    assert (flent.test_name(one), flent.test_name(two)) == ("rrul", "rrul_be_nflows")
 
 
 def test_exchanges_are_written_as_http_latency(tmp_path: Path) -> None:

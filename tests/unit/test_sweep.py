@@ -349,8 +349,12 @@ def test_files_of_a_run_are_flushed_before_its_result_is_written(
     assert sorted(flushed) == sorted(failed.artifacts) == ["console.log", "plan.sh"]
 
 
+@pytest.mark.parametrize(
+    ("iperf3", "said"),
+    [("", ""), ("{", ""), ("{}", ""), ('{"error": "unable to connect"}', ": unable to connect")],
+)
 def test_error_of_a_failed_guest_is_one_line(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, iperf3: str, said: str
 ) -> None:
     def boot(_kernel: Kernel, _tools: GuestTools, run_dir: Path, **_rest: object) -> object:
         console = run_dir / "console.log"
@@ -359,6 +363,7 @@ def test_error_of_a_failed_guest_is_one_line(
             "airtcp: failed: tc qdisc add dev eth0 (exit code 2)\n"
             "airtcp: failed: ip netns exec server sh /tmp/server.sh (exit code 1)\n"
         )
+        (run_dir / "iperf3-client.json").write_text(iperf3)
         return base.GuestResult("failed", 1, 1.0, 0.9, console, "plan.sh failed with exit code 1")
 
     monkeypatch.setattr(uml, "boot", boot)
@@ -367,7 +372,7 @@ def test_error_of_a_failed_guest_is_one_line(
     assert failed.status == "failed"
     assert failed.metrics == {}
     console = tmp_path / failed.artifacts["console.log"].path
-    assert failed.error == f"tc qdisc add dev eth0 (exit code 2) (console: {console})"
+    assert failed.error == f"tc qdisc add dev eth0 (exit code 2){said} (console: {console})"
     jobs = requests(KERNEL, TOOLS, [case], [1])
     assert sweep.split(jobs, tmp_path, Index(tmp_path), (), print) == ([], jobs)
 

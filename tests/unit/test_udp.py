@@ -8,6 +8,7 @@ import pytest
 from fake_run import write_run, write_udp
 
 from airtcp.parameters import Parameters
+from airtcp.parameters.quantity import Plain
 from airtcp.results import metrics as run_metrics
 from airtcp.results import timeseries
 from airtcp.testbed.default import testbed
@@ -42,3 +43,17 @@ def test_goodput_of_udp_is_that_of_the_receiver(tmp_path: Path) -> None:
     first, second = timeseries.read(tmp_path, testbed(parameters), 1.0).flows
     assert [*first.goodput_mbps, *second.goodput_mbps] == pytest.approx([8, 4, 1, 2])
     assert first.retransmits is None and first.cwnd_segments is None
+
+
+def test_goodput_of_udp_begins_when_the_flow_starts(tmp_path: Path) -> None:
+    for suffix, seconds in (("", 3), ("2", 2)):
+        intervals = [
+            {"streams": [{"socket": 5, "end": second, "bytes": 125_000 * second}]}
+            for second in range(1, seconds + 1)
+        ]
+        (tmp_path / f"udpflow-server{suffix}.json").write_text(json.dumps({"intervals": intervals}))
+    values: dict[str, Plain] = {"protocol": "udp", "stations": 2, "duration": "3s"}
+    parameters = Parameters().replace(values | {"start_interval": "1s"})
+    first, second = timeseries.read(tmp_path, testbed(parameters), 1.0).flows
+    assert list(first.goodput_mbps) == pytest.approx([1, 2, 3])
+    assert list(second.goodput_mbps) == pytest.approx([0, 1, 2])
