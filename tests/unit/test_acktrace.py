@@ -55,10 +55,13 @@ def test_an_ack_for_another_reason_cancels_the_timer(tmp_path: Path) -> None:
         decision(1500, "delayed", 400),
         decision(1900, "timer"),
         ack(1900, 1),
+        decision(2000, "delayed", 400),
+        ack(2100, 2),
     ]
     assert [(wait.ended_ns, wait.fired) for wait in waits(tmp_path, lines)] == [
         (1_200_000, False),
         (1_900_000, True),
+        (2_100_000, False),
     ]
 
 

@@ -114,6 +114,25 @@ def test_a_failed_conversion_leaves_nothing_behind(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["a.pcap"]
 
 
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize(("magic", "time_ns"), [(0xA1B23C4D, 7), (0xA1B2C3D4, 7000)])
+def test_byte_order_and_unit_are_those_of_the_file(
+    tmp_path: Path, order: str, magic: int, time_ns: int
+) -> None:
+    path = tmp_path / "a.pcap"
+    header = struct.pack(f"{order}IHHiIII", magic, 2, 4, 0, 0, 256, 1)
+    path.write_bytes(header + struct.pack(f"{order}IIII", 5, 7, 3, 60) + b"abc")
+    assert list(capture.read_packets(path)) == [(5_000_000_000 + time_ns, b"abc", 60)]
+
+
+def test_an_impossible_length_is_not_read(tmp_path: Path) -> None:
+    pcap = write_pcap(tmp_path / "a.pcap", 1, [(1, b"abc")])
+    content = pcap.read_bytes()
+    pcap.write_bytes(content[:32] + struct.pack("<II", 1 << 30, 1 << 30) + content[40:])
+    with pytest.raises(AirtcpError, match="corrupt packet length at byte 40"):
+        list(capture.read_packets(pcap))
+
+
 def test_errors_of_missing_and_unknown_files(tmp_path: Path) -> None:
     with pytest.raises(AirtcpError, match=r"none\.pcap: No such file"):
         list(capture.read_packets(tmp_path / "none.pcap"))

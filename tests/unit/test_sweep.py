@@ -163,6 +163,26 @@ def test_runs_without_memory_are_retried_with_fewer_in_parallel(
     assert warning == "airtcp: no room beside another; from here on at most 1 at once"
 
 
+def test_a_run_without_memory_is_repeated_before_later_ones(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def run_one(request: RunRequest, out: Path) -> RunRecord:
+        refused = out / "refused"
+        if request.case.factors["mcs"] == 1 and not refused.exists():
+            refused.touch()
+            raise CrowdedError("no room beside another")
+        until = time.monotonic() + 20
+        while not refused.exists():
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        return result(request)
+
+    monkeypatch.setattr(sweep, "run_one", run_one)
+    todo = requests(KERNEL, TOOLS, cases(4), [1])
+    outcome = sweep.sweep(todo, tmp_path, 2, lambda *_: None, lambda _: None)
+    assert outcome.recorded == todo
+
+
 @pytest.mark.parametrize(("room_mb", "at_once"), [(100, 1), (1100, 2), (4000, 3)])
 def test_as_many_runs_at_once_as_memory_allows(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, room_mb: int, at_once: int
