@@ -90,10 +90,13 @@ def test_no_plan_is_bad_input(lab_kernel: Kernel, tools: GuestTools, tmp_path: P
 
 
 def test_progress_is_virtual_seconds(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> None:
-    (tmp_path / "plan.sh").write_text("sleep 500")
+    # Sleeping takes only virtual time, and computing only that of the host.
+    compute = "i=0\nwhile [ $i -lt 100000 ]; do i=$((i + 1)); done\n"
+    (tmp_path / "plan.sh").write_text(10 * f"sleep 50\n{compute}")
     seen: list[float] = []
     boot(lab_kernel, tools, tmp_path, seed=1, timeout_wall_s=60, on_progress=seen.append)
     assert seen == sorted(seen)
+    assert len(set(seen)) > 2
     assert all(0 < virtual_s <= 502 for virtual_s in seen)
 
 
