@@ -79,3 +79,16 @@ def test_unpack_restores_what_pack_took(tmp_path: Path, calls: list[tuple[str, s
     assert two == {"program": b"\0\1", "text": b"text\n"}
     assert os.access(tmp_path / "two" / "program", os.X_OK)
     assert not os.access(tmp_path / "two" / "text", os.X_OK)
+
+
+def test_a_failed_unpack_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    source = tmp_path / "one"
+    source.mkdir()
+    (source / "text").write_text("text\n")
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        atomicfile.unpack(atomicfile.pack(source), tmp_path / "two")
+    assert [path.name for path in tmp_path.iterdir()] == ["one"]

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from airtcp.errors import AirtcpError, InputError
+from airtcp.errors import AirtcpError, InputError, StopError
 from airtcp.experiment import catalogue
 from airtcp.experiment.experiment import Case, Setting
 from airtcp.files import iwstation, ss
 from airtcp.files.tcpwatch import Ends, read_connections
-from airtcp.hosts import applicable, inventory, preflight, settings
+from airtcp.hosts import applicable, inventory, preflight, settings, ssh
 from airtcp.hosts.inventory import Inventory, Role
 from airtcp.hosts.preflight import Facts
 from airtcp.parameters import Parameters
@@ -328,3 +328,15 @@ def test_policies_of_a_condition_follow_each_other(tmp_path: Path) -> None:
         for policy in ("default", "aad")
     ]
     assert len({job.identity for job in jobs}) == len(jobs)
+
+
+def test_directories_for_connections_are_private(tmp_path: Path) -> None:
+    private = tmp_path / "private"
+    for _ in range(2):
+        assert ssh.private_directory(private).stat().st_mode & 0o777 == 0o700
+    (tmp_path / "link").symlink_to(private)
+    (tmp_path / "open").mkdir(mode=0o755)
+    (tmp_path / "open").chmod(0o710)
+    for name in ("link", "open"):
+        with pytest.raises(StopError, match=f"{name}: not a directory of this user alone"):
+            ssh.private_directory(tmp_path / name)

@@ -205,7 +205,11 @@ def _sockets() -> Path:
 
     Their paths must be short.
     """
-    path = Path(f"/tmp/airtcp-ssh-{os.getuid()}")
+    return private_directory(Path(f"/tmp/airtcp-ssh-{os.getuid()}"))
+
+
+def private_directory(path: Path) -> Path:
+    """Create a directory of this user alone; StopError if it exists and others can access it."""
     path.mkdir(mode=0o700, exist_ok=True)
     found = path.lstat()
     if found.st_uid != os.getuid() or not stat.S_ISDIR(found.st_mode) or found.st_mode & 0o077:
