@@ -70,7 +70,7 @@ def test_libraries_are_listed_again_only_after_a_change(
     again = guestroot.sources(stamp)
     assert (again.files, again.sha256) == (first.files, first.sha256)
     monkeypatch.setattr(subprocess, "run", listed)
-    own_program.write_text("#!/bin/sh\nexit 1\n")
+    own_program.write_text(own_program.read_text().swapcase())  # of the same size
     assert guestroot.sources(stamp).sha256 != first.sha256
 
 
