@@ -10,7 +10,7 @@ from pydantic import BaseModel, TypeAdapter
 from small_experiment import GOOD
 
 from airtcp.errors import InputError
-from airtcp.experiment.experiment import Setting
+from airtcp.experiment.experiment import Case, Setting
 from airtcp.experiment.figures import Figure, MetricFigure, ModelFigure, TimeFigure, documented
 from airtcp.experiment.reader import load
 from airtcp.models.aggregation import Station
@@ -79,6 +79,16 @@ def test_duration_and_captures_are_not_factors(tmp_path: Path) -> None:
     assert [case.slug for case in cases] == [case.slug for case in experiment.cases()]
     assert cases[0].parameters.duration_s == 2
     assert cases[0].parameters.capture == ("server", "air")
+
+
+def test_names_of_directories_differ_and_are_not_too_long() -> None:
+    texts = ("ls a", "ls/a", f"ls {300 * 'a'}b", f"ls {300 * 'a'}c")
+    walks = [f"0s=5m,{300 * '1'}s={end}m" for end in (6, 7)]
+    cases = [Case({"command": text}, Parameters()) for text in texts]
+    cases += [Case({"walk": walk}, Parameters()) for walk in walks]
+    slugs = {case.slug for case in cases}
+    assert len(slugs) == len(cases)
+    assert all(re.fullmatch(r"[A-Za-z0-9._+-]{1,255}", slug) for slug in slugs)
 
 
 def test_a_published_value_applies_only_to_its_conditions(tmp_path: Path) -> None:

@@ -232,6 +232,17 @@ def test_ctrl_c_ends_active_runs_and_keeps_finished_ones(
     assert (tmp_path / "ended").exists()
 
 
+def test_the_time_left_is_that_at_the_average_speed(monkeypatch: pytest.MonkeyPatch) -> None:
+    todo = requests(KERNEL, TOOLS, cases(2), [1])
+    half_s = run.expected_virtual_s(todo[0].testbed) / 2
+    times_s = iter((100.0, 110.0))
+    monkeypatch.setattr(time, "monotonic", lambda: next(times_s))
+    lines: list[str] = []
+    Progress(todo, lines.append, tty=True)([(todo[0], half_s)], None, None)
+    # A quarter of all took 10 s.
+    assert "[0/2]  30 s left" in lines[0]
+
+
 class Sweeps:
     """Batches that note when they are taken and how they end."""
 
