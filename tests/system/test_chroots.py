@@ -30,7 +30,6 @@ pytestmark = [
 ]
 
 SUITES = ("bookworm", "trixie", "sid")
-MAX_DEMO_S = 60
 USER = 1000
 
 ENTER = """\

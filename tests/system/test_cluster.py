@@ -325,7 +325,7 @@ def plain_answer(port: int) -> bytes:
             return b""
 
 
-def test_addresses_on_which_a_cluster_listens(tmp_path: Path, certificates: Path) -> None:
+def test_addresses_on_which_a_cluster_listens(certificates: Path) -> None:
     port = free_port()
     local = start(*sweeps.AIRTCP, "scheduler", "--port", str(port))
     worker = start(*sweeps.AIRTCP, "worker", f"tcp://127.0.0.1:{port}", "--jobs", "1")

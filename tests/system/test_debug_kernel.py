@@ -22,8 +22,6 @@ from airtcp.sweep.run import run_one
 
 pytestmark = pytest.mark.slow
 
-CHURN = ("churn.sh", "churn_load.py")
-
 
 @pytest.fixture(scope="module")
 def debug_kernel(say: Callable[[str], None]) -> Kernel:

@@ -105,10 +105,7 @@ def test_only_image_and_headers_are_copied(calls: Calls, tmp_path: Path) -> None
 
 
 def test_command_line_prints_the_packages(
-    calls: Calls,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    calls: Calls, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "config").write_text(DISTRIBUTION)
     arguments = ["--config", str(tmp_path / "config"), "--out", str(tmp_path / "out")]

@@ -229,7 +229,7 @@ def test_a_directory_with_files_is_refused(linux: Path, overlay: Path, tmp_path:
 
 
 def test_command_line_refuses_a_directory_with_files_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "mine").touch()
     assert cli.main(["kernel", "series", str(tmp_path)]) == 2

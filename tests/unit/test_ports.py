@@ -267,7 +267,7 @@ def test_trees_of_the_same_version_are_told_apart_by_their_paths(tmp_path: Path)
         choices("--kernel-source", one, "--kernel-source", one)
 
 
-def test_plain_has_no_policies(tmp_path: Path) -> None:
+def test_plain_has_no_policies() -> None:
     [choice] = choices("--plain")
     with pytest.raises(InputError, match=r"plain kernel Linux 6\.12; allowed: default"):
         kernels.with_kernels([thesis_case("ack_policy=aad")], [choice])

@@ -3,7 +3,6 @@
 
 import re
 from collections.abc import Mapping
-from pathlib import Path
 
 import fake_run
 import pytest
@@ -72,6 +71,6 @@ def test_cases_of_an_experiment_differ_within_a_table_only_in_its_factors(table:
     assert shown and len(cells) == len(shown)
 
 
-def test_other_experiments_are_reported(tmp_path: Path) -> None:
+def test_other_experiments_are_reported() -> None:
     with pytest.raises(AirtcpError, match="'thesis-lan' has no table; allowed: tsq-inflight"):
         list(tsq_paper.experiments(["thesis-lan"]))
