@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Commands of a plan that are batched in one program, and the errors of failed commands."""
 
+import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -85,3 +87,25 @@ def test_error_names_the_command_that_failed(
     )
     assert (done.returncode, done.stderr) == (code, stderr)
     assert (tmp_path / "read").read_text() == "\nlink set eth0 up\nlink set eth1 up\n\n"
+
+
+PLAN_IN_ANY_LOCALE = r"""
+import sys
+from pathlib import Path
+from airtcp.backends import uml
+from airtcp.backends.guesttools import GuestTools
+from airtcp.kernel.image import Kernel
+from airtcp.steps.step import run
+
+uml.boot = lambda *_, **__: None
+backend = uml.Uml(Kernel(Path("linux"), "6.12.0", ""), GuestTools(Path("tools")))
+backend.run([run("echo \u00fc")], Path(sys.argv[1]), seed=1, memory_mb=1, timeout_wall_s=1)
+"""
+
+
+def test_plans_are_the_same_in_every_locale(tmp_path: Path) -> None:
+    """Commands of the user may have other characters than those of ASCII."""
+    ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    command = [sys.executable, "-P", "-c", PLAN_IN_ANY_LOCALE, str(tmp_path)]
+    subprocess.run(command, env=os.environ | ascii_only, check=True)
+    assert (tmp_path / "plan.sh").read_bytes().endswith("must echo \u00fc\n".encode())

@@ -91,7 +91,7 @@ def interact(kernel: Kernel, tools: GuestTools, case: Case) -> int:
     """Run the prompt until the user exits. Returns 0, or 1 if the network did not come up."""
     with tempfile.TemporaryDirectory(prefix="airtcp-shell-") as scratch:
         run_dir = Path(scratch)
-        (run_dir / "plan.sh").write_text(plan(case))
+        (run_dir / "plan.sh").write_text(plan(case), encoding="utf-8")
         ended = uml.boot(
             kernel,
             tools,
@@ -133,7 +133,7 @@ def execute(kernel: Kernel, tools: GuestTools, script: str, seed: int = 1) -> in
     """
     with tempfile.TemporaryDirectory(prefix="airtcp-exec-") as scratch:
         run_dir = Path(scratch)
-        (run_dir / "plan.sh").write_text(script)
+        (run_dir / "plan.sh").write_text(script, encoding="utf-8")
         with (run_dir / _INPUT).open("wb") as file:
             if not sys.stdin.isatty():
                 shutil.copyfileobj(sys.stdin.buffer, file)

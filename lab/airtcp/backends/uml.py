@@ -65,7 +65,7 @@ class Uml:
         timeout_wall_s: float,
     ) -> GuestResult:
         """The steps are in run_dir/plan.sh; the rest is as in boot()."""
-        (run_dir / "plan.sh").write_text(shell.render(steps))
+        (run_dir / "plan.sh").write_text(shell.render(steps), encoding="utf-8")
         return boot(
             self.kernel,
             self.tools,
