@@ -39,4 +39,5 @@ def _sources(overlay: Path) -> Iterator[str]:
     for path in (overlay / "net" / "ipv4").glob("tcp_ackpol*.c"):
         yield path.read_text()
     for path in (overlay / "patches").glob("*/*.patch"):
-        yield "".join(line for line in path.open() if line.startswith("+"))
+        lines = path.read_text().splitlines(keepends=True)
+        yield "".join(line for line in lines if line.startswith("+"))
