@@ -272,9 +272,9 @@ class Experiment(Strict):
             raise InputError(f"{options.get(at) or f'--set {at}'}: {text}") from None
 
 
-def conditions(parameters: Parameters) -> dict[str, Plain]:
+def conditions(parameters: Mapping[str, Plain]) -> dict[str, Plain]:
     """The conditions of a measurement: all parameters but those in OBSERVATION."""
-    return {name: value for name, value in parameters.plain().items() if name not in OBSERVATION}
+    return {name: value for name, value in parameters.items() if name not in OBSERVATION}
 
 
 def problems_of(network: Network | None, parameters: Parameters) -> Iterator[Problem]:

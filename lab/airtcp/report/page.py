@@ -15,7 +15,14 @@ from airtcp.report import question
 from airtcp.report.comparison import Comparison, compare
 from airtcp.report.contents import Contents
 from airtcp.report.declared import layout
-from airtcp.report.formats import interval, number, percent, percent_interval, with_interval
+from airtcp.report.formats import (
+    counted,
+    interval,
+    number,
+    percent,
+    percent_interval,
+    with_interval,
+)
 from airtcp.report.model import (
     POLICY,
     Condition,
@@ -143,9 +150,9 @@ def summary(results: Results) -> list[str]:
     transfers = f", transfers of {' and '.join(durations)}" if durations else ""
     total = _added(results.runs)
     return [
-        f"{_count(len(runs), 'run')}: {_count(len(results.conditions), 'condition')}, "
-        f"{_count(len(results.policies), 'ACK policy', 'ACK policies')} "
-        f"({', '.join(results.policies)}), {_count(len(seeds), 'seed')} each"
+        f"{counted(len(runs), 'run')}: {counted(len(results.conditions), 'condition')}, "
+        f"{counted(len(results.policies), 'ACK policy', 'ACK policies')} "
+        f"({', '.join(results.policies)}), {counted(len(seeds), 'seed')} each"
         f"{transfers}.",
         _on_hosts(runs)
         or f"{number(total['virtual_s'])} s of virtual time took {number(total['wall_s'])} s of "
@@ -192,10 +199,6 @@ def _range(values: Sequence[tuple[float, Gain]]) -> str:
         f"from {percent(low[0])} ({low[1].condition.label})"
         f" to {percent(high[0])} ({high[1].condition.label})"
     )
-
-
-def _count(n: int, singular: str, plural: str | None = None) -> str:
-    return f"{n} {singular if n == 1 else plural or singular + 's'}"
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from airtcp.report.figure import (
     Tick,
     floats,
 )
+from airtcp.report.formats import counted
 from airtcp.report.medium import LENGTH_MS, NS_PER_MS, Captured, Medium
 from airtcp.report.model import Results, Run
 from airtcp.report.plot import Plot
@@ -192,14 +193,10 @@ def _counts(air: Medium) -> str:
     collided = len(medium.collisions(air.transmissions))
     return (
         f"From {air.start_ms:g} ms after the capture began, the medium was held "
-        f"{air.held:.0%} of the time: {_many(len(data), 'data PPDU')} with "
-        f"{_many(sum(ppdu.mpdus for ppdu in data), 'MPDU')}, {lost} of them lost; "
-        f"{_many(collided, 'collision')}."
+        f"{air.held:.0%} of the time: {counted(len(data), 'data PPDU')} with "
+        f"{counted(sum(ppdu.mpdus for ppdu in data), 'MPDU')}, {lost} of them lost; "
+        f"{counted(collided, 'collision')}."
     )
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _node(radio: int, nodes: Nodes) -> str:
@@ -212,7 +209,7 @@ def _tip(ppdu: Transmission, nodes: Nodes) -> str:
     parts = [
         f"{_NAMES[ppdu.kind]}, {_node(ppdu.sender, nodes)} to {receiver}",
         f"{ppdu.start_ns / NS_PER_MS:.3f} ms, {(ppdu.end_ns - ppdu.start_ns) / 1000:.1f} us",
-        _many(ppdu.mpdus, "MPDU") + f", {ppdu.octets} octets",
+        counted(ppdu.mpdus, "MPDU") + f", {ppdu.octets} octets",
         ppdu.rate,
     ]
     if ppdu.lost:

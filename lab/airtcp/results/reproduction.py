@@ -14,7 +14,7 @@ from airtcp.experiment.metrics import METRICS
 from airtcp.experiment.papers import CITATIONS, SIGNS, Paper
 from airtcp.experiment.published import Published
 from airtcp.kernel.policies import BASELINE
-from airtcp.parameters import OBSERVATION, Parameters
+from airtcp.parameters import Parameters
 from airtcp.parameters.quantity import Plain
 from airtcp.results import verdicts
 from airtcp.results.documents import Comparison, SweepDocument
@@ -66,7 +66,7 @@ class _Measured:
         self._parameters = common
         self._runs = [
             # Parameters missing in a run of an older version have the current defaults.
-            (_without_observation({**Parameters.defaults(), **run.parameters}), run)
+            (conditions({**Parameters.defaults(), **run.parameters}), run)
             for run in runs
             if run.ok
         ]
@@ -83,17 +83,13 @@ class _Measured:
         return _Figure(published, under, summarize(list(values.values())) if values else None)
 
     def _conditions(self, when: Mapping[str, str]) -> Mapping[str, Plain]:
-        return conditions(self._parameters.replace(when))
+        return conditions(self._parameters.replace(when).plain())
 
     def _by_seed(self, wanted: Mapping[str, Plain], metric: str) -> dict[int, float]:
         values = (
             (run.seed, run.metrics.get(metric)) for under, run in self._runs if under == wanted
         )
         return {seed: value for seed, value in values if value is not None}
-
-
-def _without_observation(parameters: Mapping[str, Plain]) -> dict[str, Plain]:
-    return {name: value for name, value in parameters.items() if name not in OBSERVATION}
 
 
 def _gains(published: Sequence[Published]) -> Iterator[Published]:
