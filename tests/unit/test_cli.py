@@ -18,7 +18,8 @@ from airtcp.experiment.metrics import METRICS
 from airtcp.experiment.reader import load
 from airtcp.kernel import image
 from airtcp.kernel.image import Kernel
-from airtcp.results import artifacts, parquet, record
+from airtcp.results import artifacts, documents, parquet, record
+from airtcp.results.record import KernelRecord
 from airtcp.sweep import session
 from airtcp.sweep.request import Request, RunRequest
 from airtcp.sweep.sweep import Batch, Outcome
@@ -107,6 +108,24 @@ def test_run_all_runs_every_experiment_and_writes_a_page(
     assert (tmp_path / "reproduction.md").read_text() == page
     assert cli.main(["report", str(tmp_path), "--published", "--timeline", "1"]) == 2
     assert cli.main(["report", str(tmp_path / all_experiments[0]), "--published"]) == 2
+
+
+def test_published_values_are_compared_with_the_first_kernel(
+    all_experiments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cli.main(["run", "all", "--quick", "--out", str(tmp_path)]) == 0
+    page = tmp_path / "reproduction.md"
+    of_one = [line for line in page.read_text().splitlines() if line.startswith("|")]
+    for name in all_experiments:
+        document = documents.read(tmp_path / name)
+        kernel = KernelRecord(version="6.1.9", hash="fedcba9876543210")
+        changed = {"kernel": kernel, "metrics": dict.fromkeys(METRICS, 1e3)}
+        others = (run.model_copy(update=changed) for run in document.runs)
+        both = document.model_copy(update={"runs": (*document.runs, *others)})
+        documents.write(tmp_path / name, both)
+    monkeypatch.setattr(artifacts, "damaged", lambda *_: [])
+    assert cli.main(["report", str(tmp_path), "--published"]) == 0
+    assert [line for line in page.read_text().splitlines() if line.startswith("|")] == of_one
 
 
 def test_run_all_goes_on_after_an_experiment_that_cannot_be_measured(

@@ -192,7 +192,11 @@ def _report_published(directory: Path) -> int:
             left_out += map(str, damaged)
             runs = assembly.without(document, [damage.run for damage in damaged]).runs
             # The experiment may have changed since.
-            rows = reproduction.compare(experiment.parameters, experiment.published, runs)
+            rows = reproduction.compare(
+                experiment.parameters,
+                experiment.published,
+                assembly.of_kernel(runs, document.kernel.hash),
+            )
             update = {"runs": runs, "published": tuple(rows)}
             documents_read.append((experiment, document.model_copy(update=update)))
     if not documents_read:

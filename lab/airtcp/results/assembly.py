@@ -95,7 +95,7 @@ def document(
         ),
         published=tuple(
             reproduction.compare(
-                experiment.parameters, experiment.published, _of_kernel(runs, kernel.hash)
+                experiment.parameters, experiment.published, of_kernel(runs, kernel.hash)
             )
         ),
         figures=tuple(_figure(figure, groups) for figure in experiment.figures),
@@ -173,9 +173,9 @@ def _compared_again(document: SweepDocument, runs: Sequence[RunRecord]) -> list[
         declared = [row.declared() for row in document.published if not row.derived]
     except ValidationError:
         return []
-    return reproduction.compare(common, declared, _of_kernel(runs, document.kernel.hash))
+    return reproduction.compare(common, declared, of_kernel(runs, document.kernel.hash))
 
 
-def _of_kernel(runs: Iterable[RunRecord], kernel_hash: str) -> list[RunRecord]:
+def of_kernel(runs: Iterable[RunRecord], kernel_hash: str) -> list[RunRecord]:
     """The runs of the document's kernel, the first one if kernels are a factor."""
     return [run for run in runs if run.kernel.hash == kernel_hash]
