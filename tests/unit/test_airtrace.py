@@ -260,3 +260,17 @@ def test_acks_on_the_air_are_counted_during_the_transfer(tmp_path: Path) -> None
     write_air(run, frames[:2])
     with pytest.raises(AirtcpError, match="the capture ends before the transfer starts"):
         metrics.compute(run, capturing)
+
+
+def test_airtime_is_that_of_all_media(tmp_path: Path) -> None:
+    """airsim's idle time is that of a single medium."""
+    values = metrics.air(write_run(tmp_path / "run"), media=2)
+    shares = {name: value for name, value in values.items() if name.startswith("airtime_")}
+    assert shares == pytest.approx(
+        {
+            "airtime_data_share": 0.30,
+            "airtime_ack_share": 0.10,
+            "airtime_idle_share": 1 - (0.60 + 0.20 + 0.01 + 0.04) / 2,
+            "airtime_collision_share": 0.02,
+        }
+    )

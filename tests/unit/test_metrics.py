@@ -284,20 +284,6 @@ def test_no_frames_on_the_air_is_an_error(tmp_path: Path) -> None:
         compute(run, Parameters())
 
 
-def test_airtime_is_that_of_all_media(tmp_path: Path) -> None:
-    """airsim's idle time is that of a single medium."""
-    metrics = run_metrics.air(write_run(tmp_path / "run"), media=2)
-    shares = {name: value for name, value in metrics.items() if name.startswith("airtime_")}
-    assert shares == pytest.approx(
-        {
-            "airtime_data_share": 0.30,
-            "airtime_ack_share": 0.10,
-            "airtime_idle_share": 1 - (0.60 + 0.20 + 0.01 + 0.04) / 2,
-            "airtime_collision_share": 0.02,
-        }
-    )
-
-
 def test_packets_do_not_include_filtered_acks(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
     (run / "ack-filter-police.txt").write_text(
