@@ -29,7 +29,7 @@ def results(cases: Cases, metric: str = "goodput_mbps", **changed: Any) -> Resul
     fields = {
         **{"name": "x", "title": "", "source": "", "command": "", "expects": "", "reason": ""},
         **{"failures": (), "damaged": (), "figures": (), "published": (), "durations": None},
-        **{"kernel": KernelRecord(version="6.12", hash="0"), "compares": ""},
+        **{"kernels": [KernelRecord(version="6.12", hash="0")], "compares": ""},
         "policies": list(dict.fromkeys(case.policy for case in measured)),
         "conditions": [Condition(label, label, each) for label, each in by_condition.items()],
     }

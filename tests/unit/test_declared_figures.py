@@ -323,7 +323,10 @@ def test_kernels_as_a_factor_have_their_own_lines_and_baselines(tmp_path: Path) 
         row["factors"] = {"kernel": kernel, "ack_policy": row["factors"]["ack_policy"]}
         if "parameters" in row:
             row["parameters"]["delay"] = "0ms"
+            row["kernel"] = {"version": kernel, "hash": f"hash of {kernel}"}
     save(out_dir, document)
+    page = text_of(out_dir)
+    assert "hash of 6.1.9" in page and "hash of 6.12.9" in page
     goodput, gain = contents.describe(model.load(out_dir)).declared
     lines = [
         f"{policy}, kernel {kernel}"

@@ -212,7 +212,7 @@ class Results:
     title: str
     source: str
     command: str
-    kernel: KernelRecord
+    kernels: Sequence[KernelRecord]
     policies: Sequence[str]
     conditions: Sequence[Condition]
     failures: Sequence[str]
@@ -303,7 +303,7 @@ def load(out_dir: Path) -> Results:
         title=document.title,
         source=document.source,
         command=document.command,
-        kernel=document.kernel,
+        kernels=list(dict.fromkeys(run.kernel for run in runs)),
         policies=policies,
         conditions=[
             _condition(out_dir, of_condition, summaries.get(key, ()), policies)
