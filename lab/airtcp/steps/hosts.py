@@ -11,7 +11,7 @@ from airtcp.parameters.sender import Sender
 from airtcp.steps.step import Offload, Put, Run, Step, Sysctl, run
 from airtcp.testbed.addresses import NETWORK
 
-# Linux' default pacing rates: relative to cwnd / RTT in slow start and after it, and relative to
+# Linux's default pacing rates: relative to cwnd / RTT in slow start and after it, and relative to
 # the rates of BBR and BBRv2.
 _PACING_PERCENT = {
     "tcp_pacing_ss_ratio": 200,
