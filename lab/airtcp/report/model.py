@@ -156,8 +156,8 @@ class Measured:
     summaries: Mapping[str, statistics.Summary]
     published: Mapping[str, Published]
 
-    @property
-    def parameters(self) -> dict[str, Plain]:
+    @cached_property
+    def parameters(self) -> Mapping[str, Plain]:
         """The parameters of the case, and its kernel if there are several."""
         run = self.runs[0]
         return {**Parameters.defaults(), **run.parameters, **run.record.factors}
