@@ -3,7 +3,6 @@
 
 import os
 import signal
-import threading
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -41,14 +40,17 @@ def result(request: RunRequest) -> RunRecord:
     return record(request.case, request.seed, {"goodput_mbps": float(request.seed)})
 
 
-def interrupt_soon() -> None:
-    """Send SIGINT to this process after one second."""
+def interrupt_when(ended: int, *exist: Path) -> sweep.Watch:
+    """Send SIGINT to this process when that many runs have ended and these files exist."""
+    ends = []
 
-    def interrupt() -> None:
-        time.sleep(1)
-        os.kill(os.getpid(), signal.SIGINT)
+    def watch(_running: object, _job: object, end: object) -> None:
+        if end is not None:
+            ends.append(end)
+        if len(ends) == ended and all(path.exists() for path in exist):
+            os.kill(os.getpid(), signal.SIGINT)
 
-    threading.Thread(target=interrupt).start()
+    return watch
 
 
 def run_sweep(
@@ -172,14 +174,16 @@ def test_a_run_without_memory_is_repeated_before_later_ones(
             refused.touch()
             raise CrowdedError("no room beside another")
         until = time.monotonic() + 20
-        while not refused.exists():
+        while not limited.exists():
             assert time.monotonic() < until
             time.sleep(0.01)
         return result(request)
 
+    limited = tmp_path / "limited"
+    monkeypatch.setattr(uml, "memory_room", lambda _mb: (4000, ""))
     monkeypatch.setattr(sweep, "run_one", run_one)
     todo = requests(KERNEL, TOOLS, cases(4), [1])
-    outcome = sweep.sweep(todo, tmp_path, 2, lambda *_: None, lambda _: None)
+    outcome = sweep.sweep(todo, tmp_path, 2, lambda *_: None, lambda _line: limited.touch())
     assert outcome.recorded == todo
 
 
@@ -217,15 +221,16 @@ def test_ctrl_c_ends_active_runs_and_keeps_finished_ones(
         if request.case.factors["mcs"] == 0:
             return result(request)
         try:
+            (out / "began").touch()
             time.sleep(60)
         finally:
             (out / "ended").touch()
         raise AssertionError
 
+    monkeypatch.setattr(sweep, "run_one", run_one)
     todo = requests(KERNEL, TOOLS, cases(2), [1])
-    interrupt_soon()
     start = time.monotonic()
-    outcome, _ = run_sweep(monkeypatch, run_one, todo, tmp_path)
+    outcome = sweep.sweep(todo, tmp_path, 2, interrupt_when(1, tmp_path / "began"), print)
     assert time.monotonic() - start < 20
     assert outcome.interrupted
     assert outcome.recorded == [todo[0]]
@@ -246,17 +251,20 @@ def test_the_time_left_is_that_at_the_average_speed(monkeypatch: pytest.MonkeyPa
 class Sweeps:
     """Batches that note when they are taken and how they end."""
 
-    def __init__(self, *todo: list[RunRequest], out_dir: Path) -> None:
+    def __init__(
+        self, *todo: list[RunRequest], out_dir: Path, watch: sweep.Watch | None = None
+    ) -> None:
         self.taken: list[int] = []
         self.outcomes: dict[int, sweep.Outcome] = {}
         self._todo = todo
         self._out_dir = out_dir
+        self._watch = watch
 
     def batches(self) -> Iterator[sweep.Batch]:
         for number, todo in enumerate(self._todo):
             self.taken.append(number)
             end = partial(self.outcomes.__setitem__, number)
-            watch = Progress(todo, lambda _line: None, tty=True)
+            watch = self._watch or Progress(todo, lambda _line: None, tty=True)
             yield sweep.Batch(todo, self._out_dir / str(number), watch, end)
 
 
@@ -288,13 +296,14 @@ def test_batches_that_have_begun_end_with_their_results_after_ctrl_c(
 ) -> None:
     def run_one(request: RunRequest, out: Path) -> RunRecord:
         if request.case.factors["mcs"] == 1:
+            (tmp_path / f"began-{out.name}").touch()
             time.sleep(60)
         return result(request)
 
     monkeypatch.setattr(sweep, "run_one", run_one)
     todo = [requests(KERNEL, TOOLS, cases(count), [1]) for count in (1, 2, 2, 1)]
-    sweeps = Sweeps(*todo, out_dir=tmp_path)
-    interrupt_soon()
+    watch = interrupt_when(3, tmp_path / "began-1", tmp_path / "began-2")
+    sweeps = Sweeps(*todo, out_dir=tmp_path, watch=watch)
     sweep.sweep_batches(sweeps.batches(), 2, print)
     assert sweeps.taken == [0, 1, 2]
     assert sweeps.outcomes == {
