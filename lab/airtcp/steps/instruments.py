@@ -11,7 +11,7 @@ LEAD_S = 1
 # Captured bytes of a packet: headers, on the air including radiotap, which is longer with EHT, and
 # 802.11.
 CAPTURED_BYTES, _CAPTURED_ON_AIR_BYTES, _CAPTURED_WITH_EHT_BYTES = 128, 160, 256
-_CAPTURE_BUFFER_KIB = 16384
+_CAPTURE_BUFFER_KIB = 4096
 
 CAPTURE_FLUSH_S = 1.1
 """tcpdump gets a block of packets when it is full or 1 s old, and ends without the last one."""
