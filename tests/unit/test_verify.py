@@ -337,25 +337,39 @@ def test_kernel_hash_covers_source_and_all_files(
     assert kernel_id(tmp_path).hash == names[-1]
 
 
-def test_hash_without_radio_covers_all_but_the_radio(
+def patch(path: Path, *changed: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"--- a/{name}\n+++ b/{name}\n" for name in changed))
+
+
+def test_hash_without_uml_covers_all_but_what_only_uml_uses(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(records, "find_source", lambda _: Path("linux.tar.xz"))
     monkeypatch.setattr(records, "identity", lambda _: "source")
+    series = tmp_path / "patches" / "series"
+    patch(tmp_path / "patches" / "lab" / "1.patch", "net/a.c", "fs/hostfs/a.c")
+    series.write_text("lab/1.patch\n")
     radio = tmp_path / "drivers" / "net" / "wireless" / "virtual" / "airsim"
     radio.mkdir(parents=True)
-    before = kernel_id(tmp_path)
+    ids = [kernel_id(tmp_path)]
     (radio / "airsim.c").write_text("int a;\n")
-    with_radio = kernel_id(tmp_path)
+    ids.append(kernel_id(tmp_path))
+    patch(tmp_path / "patches" / "lab" / "2.patch", "fs/hostfs/a.c")
+    series.write_text("lab/1.patch\nlab/2.patch\n")
+    ids.append(kernel_id(tmp_path))
+    assert len({each.hash for each in ids}) == 3
+    assert len({each.without_uml for each in ids}) == 1
     (radio.parent / "other.c").write_text("int a;\n")
-    after = kernel_id(tmp_path)
-    assert before.without_radio == with_radio.without_radio != after.without_radio
-    assert len({before.hash, with_radio.hash, after.hash}) == 3
+    ids.append(kernel_id(tmp_path))
+    patch(tmp_path / "patches" / "lab" / "1.patch", "net/b.c", "fs/hostfs/a.c")
+    ids.append(kernel_id(tmp_path))
+    assert len({each.without_uml for each in ids[2:]}) == 3
 
 
-def test_outcome_without_radio_outlives_a_change_of_the_radio(tmp_path: Path) -> None:
+def test_outcome_without_uml_outlives_a_change_of_the_radio(tmp_path: Path) -> None:
     steps = [Step("soak", "", [program("one", "pass")])]
-    steps += [Step("test-debug", "", [program("one", "pass")], radio=True)]
+    steps += [Step("test-debug", "", [program("one", "pass")], uml=True)]
     first, second = (KernelId(name, "6.12.9", "fedcba9876543210") for name in ("0" * 16, "1" * 16))
     run(steps, tmp_path, first)
     record, said = run(steps, tmp_path, second)

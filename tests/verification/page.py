@@ -15,17 +15,18 @@ not edit it. Reasons for failures and planned fixes come from
 [verification-notes.yaml](verification-notes.yaml).
 
 An outcome holds for one kernel: the content of `kernel/` and the Linux source it is built from,
-for most steps without the simulated radio, which they do not use. A step has passed
-when all its parts have. Durations are wall time, with the building of kernels.
+for most steps without what only User Mode Linux uses (its code, hostfs, the simulated radio),
+because their guests are x86-64. A step has passed when all its parts have. Durations are wall time,
+with the building of kernels.
 """
 
 
 def page(steps: Sequence[Step], record: Record, notes: Notes, kernel: KernelId) -> str:
     """The text of the page, for the outcomes of `kernel`."""
     written = f"Written for kernel `{kernel.hash}` (Linux {kernel.linux})"
-    lines = [_HEAD, f"{written}, without the radio `{kernel.without_radio}`.\n"]
+    lines = [_HEAD, f"{written}, without User Mode Linux `{kernel.without_uml}`.\n"]
     summary = ("Step", "Date", "Kernel", "Duration", "Outcome", "Detail")
-    lines += _table(summary, [_row(step, record, kernel.of(step.radio)) for step in steps])
+    lines += _table(summary, [_row(step, record, kernel.of(step.uml)) for step in steps])
     lines += _failures(steps, record, notes, kernel)
     lines += _parts(steps, record, kernel)
     lines += ["\n## Steps\n"]
@@ -35,7 +36,7 @@ def page(steps: Sequence[Step], record: Record, notes: Notes, kernel: KernelId) 
 
 def outcomes_of(step: Step, record: Record, kernel: KernelId) -> Mapping[str, Outcome]:
     """The outcomes of a step's parts, by name."""
-    return record.of(kernel.of(step.radio).hash, step.name)
+    return record.of(kernel.of(step.uml).hash, step.name)
 
 
 def results(step: Step, outcomes: Mapping[str, Outcome]) -> Counter[str]:

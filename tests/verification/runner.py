@@ -49,18 +49,18 @@ def run_steps(
     todo = [
         (step, part)
         for step in steps
-        for part in unsettled(step, record, kernel.of(step.radio), again)
+        for part in unsettled(step, record, kernel.of(step.uml), again)
     ]
     minutes = sum(_expected_minutes(record, step, part) for step, part in todo)
     if todo:
         say(f"kernel {kernel.hash}: parts to run: {len(todo)}, which takes some {_hours(minutes)}")
     for number, (step, part) in enumerate(todo, 1):
-        own = kernel.of(step.radio)
+        own = kernel.of(step.uml)
         log = logs / own.hash / step.name / f"{re.sub(r'[^A-Za-z0-9.]+', '-', part.name)}.log"
         expected = _hours(_expected_minutes(record, step, part))
         say(f"{number}/{len(todo)} {step.name}: {part.name} (some {expected}; log: {log})")
         outcome = run_part(part, log)
-        if identify().of(step.radio) != own:
+        if identify().of(step.uml) != own:
             raise AirtcpError(
                 f"kernel/ changed while {step.name}: {part.name} ran, which is not recorded: run "
                 "it again"

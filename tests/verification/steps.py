@@ -49,13 +49,13 @@ class Part:
 class Step:
     """What `make verify STEPS=name` runs. A step has passed if all its parts have.
 
-    radio: whether its guests use the simulated radio, so that outcomes depend on it.
+    uml: whether its guests are User Mode Linux with the simulated radio; others are x86-64.
     """
 
     name: str
     what: str
     parts: Sequence[Part]
-    radio: bool = False
+    uml: bool = False
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def real_steps(size: Size = FULL) -> list[Step]:
             "test-debug",
             "system tests on User Mode Linux with KASAN, UBSAN, lockdep and kmemleak",
             [Part(file, (file,), 10, DEBUG) for file in debug],
-            radio=True,
+            uml=True,
         ),
         Step(
             "instructions",
@@ -156,7 +156,7 @@ def debian(size: Size, ackhold: Sequence[str], variables: Mapping[str, str]) -> 
             "packages-check",
             "Debian packages installed, used, upgraded and purged in a minimal Debian 12",
             [Part("packages", (DEBIAN_PACKAGES,), 30, variables)],
-            radio=True,
+            uml=True,
         ),
         Step(
             "ackhold-check",
