@@ -67,6 +67,22 @@ def test_failed_plan_is_reported_with_its_code_and_console(
     assert "no radio" in result.console.read_text()
 
 
+def test_files_of_read_only_mounts_are_read_once(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
+) -> None:
+    plan = """\
+mkdir /tmp/kept
+echo first >file
+mount -t hostfs -o ro,/proc/self/cwd/run/. none /tmp/kept
+cat /tmp/kept/file >read
+echo second >file
+echo third >new
+cat /tmp/kept/file /tmp/kept/new file >>read
+"""
+    run(lab_kernel, tools, tmp_path, plan)
+    assert (tmp_path / "read").read_text().split() == ["first", "first", "third", "second"]
+
+
 def test_kernel_panic_is_reported(lab_kernel: Kernel, tmp_path: Path) -> None:
     (tmp_path / "init").write_text("#!/bin/sh\nexit 1\n")
     (tmp_path / "init").chmod(0o755)

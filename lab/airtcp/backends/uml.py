@@ -22,6 +22,7 @@ from airtcp.backends.base import GuestResult, run_guest
 from airtcp.backends.guesttools import GuestTools
 from airtcp.errors import AirtcpError, CrowdedError
 from airtcp.kernel.image import Kernel
+from airtcp.kernel.ports import has_policies
 from airtcp.paths import GUEST_DIR, RUN_DIR_IN_GUEST
 from airtcp.steps.step import Step
 
@@ -191,6 +192,8 @@ def _command(
 ) -> list[str]:
     clock = [] if interactive else ["time-travel=inf-cpu", f"time-travel-start={EPOCH_NS}"]
     mode = ["AIRTCP_INTERACTIVE=1"] if interactive else []
+    # In a terminal, changes on the host are seen; the ports to other versions have no such flag.
+    keep = ",keep" if not interactive and has_policies(kernel.version) else ""
     return [
         *("taskset", "-c", str(cpu)),
         # A panic aborts: do not write the guest's memory to a core file.
@@ -200,7 +203,7 @@ def _command(
         # The plan creates the radios.
         "airsim.radios=0",
         *(f"mem={memory_mb}M", "rootfstype=hostfs", "rootflags=/proc/self/cwd/root/.", "ro"),
-        f"hostfs=,writable={_RUN_DIR}",
+        f"hostfs=,writable={_RUN_DIR}{keep}",
         *(*clock, f"rng_seed={seed}", "norandmaps", "umid=airtcp"),
         *("con=null", "con0=fd:0,fd:1", "quiet", "panic=-1", *mode),
         # For each tcpwatch sample, sock_diag walks all hash buckets; few are needed.
