@@ -7,7 +7,7 @@
 # Writes: counters (of radios, read under load), leaks (found by kmemleak), lockdep (whether lockdep
 # is still on), dmesg.txt.
 
-# Helpers of the laboratory's plans: must, wait_until. fail writes more here.
+# Helpers: must, wait_until. fail writes more here.
 . ./helpers.sh
 fail() {
 	echo "churn: $*" >&2

@@ -21,7 +21,7 @@ quiet=/tmp/quiet
 busy=/tmp/busy
 caches="TCP TCPv6 request_sock_TCP request_sock_TCPv6 tw_sock_TCP tw_sock_TCPv6 net_namespace"
 
-# Helpers of the laboratory's plans: must, wait_until. fail writes more here.
+# Helpers: must, wait_until. fail writes more here.
 . ./helpers.sh
 fail() {
 	echo "soak: $*" >&2

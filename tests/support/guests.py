@@ -9,9 +9,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from airtcp.backends import qemu, uml
+from airtcp.backends import qemu, shell, uml
 from airtcp.backends.guesttools import GuestTools
-from airtcp.backends.shell import HELPERS
 from airtcp.backends.uml import boot
 from airtcp.experiment.experiment import Case, Setting
 from airtcp.experiment.reader import load
@@ -19,6 +18,21 @@ from airtcp.kernel.image import Kernel
 from airtcp.results.record import RunRecord
 
 GUEST = Path(__file__).parents[1] / "guest"
+
+HELPERS = f"""\
+{shell.HELPERS}
+# wait_until SECONDS WHAT COMMAND...: tries the command every half second.
+wait_until() {{
+	tries=$(($1 * 2)) what=$2
+	shift 2
+	until "$@" >/dev/null 2>&1; do
+		tries=$((tries - 1))
+		[ $tries -gt 0 ] || fail "gave up waiting until $what"
+		sleep 0.5
+	done
+}}
+"""
+"""The helpers of plans, and one of tests."""
 
 # The debug kernel is slow, and slower yet on a busy machine.
 TIME_LIMIT_S = 900 if os.environ.get("AIRTCP_TEST_DEBUG") else 120
@@ -49,7 +63,7 @@ def thesis_case(*settings: str, own_policies: Sequence[str] = ()) -> Case:
 
 
 def copy_helpers(run_dir: Path) -> None:
-    """Copy what scripts of tests/guest source: helpers.sh (the plans' helpers) and leaks.sh."""
+    """Copy what scripts of tests/guest source: helpers.sh and leaks.sh."""
     (run_dir / "helpers.sh").write_text(HELPERS)
     shutil.copy(GUEST / "leaks.sh", run_dir)
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import newer_hostapd
+from guests import HELPERS
 
 from airtcp.backends import uml
 from airtcp.backends.guesttools import GuestTools
-from airtcp.backends.shell import HELPERS
 from airtcp.kernel.image import Kernel
 from airtcp.parameters import Parameters
 from airtcp.parameters.ieee80211 import STANDARDS, frequency_mhz, is_6ghz

@@ -39,7 +39,7 @@ LINES
 	fail "$1 $(printf '%s\\n' "$2" | sed -n "${{line}}p") (exit code $status)"
 }}
 
-# put VALUE FILE, one of the kernel's.
+# put VALUE FILE: the file is one of the kernel's.
 put() {{ echo "$1" >"$2" || fail "$2 refuses the value $1"; }}
 
 # set_sysctl NAME VALUE, in net.ipv4 of the node
@@ -49,20 +49,9 @@ set_sysctl() {{
 	echo "$2" >"/proc/sys/net/ipv4/$1" || fail "net.ipv4.$1 refuses the value $2"
 }}
 
-# try_offload DEVICE FEATURE: a device that has not got a feature cannot turn it on.
+# try_offload DEVICE FEATURE: a device without the feature is not an error.
 try_offload() {{
 	ethtool -K "$1" "$2" on 2>/dev/null || echo "airtcp: $1 has no $2"
-}}
-
-# wait_until SECONDS WHAT COMMAND...: in steps of half a second, each of which is a program.
-wait_until() {{
-	tries=$(($1 * 2)) what=$2
-	shift 2
-	until "$@" >/dev/null 2>&1; do
-		tries=$((tries - 1))
-		[ $tries -gt 0 ] || fail "gave up waiting until $what"
-		sleep 0.5
-	done
 }}
 """
 
@@ -93,7 +82,7 @@ stop() {
 	for pid in $pids; do wait "$pid"; done
 	pids=
 }
-# `watch NODE COMMAND...` is for tcpwatch, which when told to ends with the last connection.
+# `watch NODE COMMAND...` is for tcpwatch, which ends with the last connection after a signal.
 watching=
 watch() { node "$@" & watching="$watching $!"; }
 closed() {
