@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""When airtcp is killed while make runs, make ends, and the tree stays locked until then."""
+"""When airtcp is killed while make runs, make ends, and the tree stays locked until then.
+
+When it is interrupted, programs that make has started end, too.
+"""
 
 import fcntl
 import os
@@ -47,14 +50,28 @@ def wait_until(condition: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-def test_make_ends_with_its_parent_and_holds_the_lock(tmp_path: Path) -> None:
-    (tmp_path / "Makefile").write_text(MAKEFILE)
+def started(tmp_path: Path, makefile: str) -> "subprocess.Popen[bytes]":
+    (tmp_path / "Makefile").write_text(makefile)
     builder = subprocess.Popen(
         [sys.executable, "-c", BUILD, tmp_path],
         env={**os.environ, "PYTHONPATH": str(LAB), "AIRTCP_CACHE": str(tmp_path / "cache")},
+        stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
     wait_until((tmp_path / "began").exists)
+    return builder
+
+
+def test_programs_of_make_end_after_an_interrupt(tmp_path: Path) -> None:
+    builder = started(tmp_path, "all:\n\t@touch began; sleep 60; touch ended\n")
+    os.kill(builder.pid, signal.SIGINT)
+    builder.wait()
+    wait_until(lambda: not is_locked(tmp_path / "lock"))
+    assert not (tmp_path / "ended").exists()
+
+
+def test_make_ends_with_its_parent_and_holds_the_lock(tmp_path: Path) -> None:
+    builder = started(tmp_path, MAKEFILE)
     os.kill(builder.pid, signal.SIGKILL)
     builder.wait()
     assert is_locked(tmp_path / "lock")

@@ -11,9 +11,11 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -356,11 +358,14 @@ def run_make(
             stderr=subprocess.STDOUT,
             env=environment,
             pass_fds=[] if lock is None else [lock],
+            process_group=0,
         )
         try:
             cpu_s = _watch(process, log, say)
         except BaseException:
-            process.terminate()  # make ends its children
+            # make ends its children, but not theirs, such as dpkg-buildpackage.
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGTERM)
             process.wait()
             raise
     if process.returncode:
