@@ -92,6 +92,37 @@ try touch here
     assert (tmp_path / "run" / "mount.log").read_text().count("mounted read-only") == 2
 
 
+def test_links_in_the_directory_of_the_run_do_not_lead_out_of_it(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A link replaces a file that is open, or a directory that is open by another mount."""
+    (tmp_path / "file").write_text("safe")
+    (tmp_path / "empty").mkdir()
+    plan = f"""\
+try() {{ "$@" 2>/dev/null && echo "$*" >>possible; }}
+mkdir directory /tmp/second
+mount -t hostfs -o /proc/self/cwd/run/. none /tmp/second
+exec 3<spin
+rm spin
+try ln -s {tmp_path}/file spin
+(echo reached >/proc/self/fd/3) 2>/dev/null
+cd /tmp/second/directory
+rmdir /run/airtcp/directory
+try ln -s {tmp_path}/empty /run/airtcp/directory
+(echo reached >reached) 2>/dev/null
+cd /run/airtcp
+mkdir -p down/..name
+for to in ../file .. down/../../file ./.. down/.. ..//file; do try ln -s $to up; done
+for to in down/..name . ...; do try ln -s $to down/${{#to}}; done
+"""
+    result = run(lab_kernel, tools, tmp_path / "run", plan, monkeypatch, ())
+    assert result.status == "ok", result.reason
+    assert (tmp_path / "file").read_text() == "safe"
+    assert not list((tmp_path / "empty").iterdir())
+    possible = (tmp_path / "run" / "possible").read_text().splitlines()
+    assert possible == ["ln -s down/..name down/11", "ln -s . down/1", "ln -s ... down/3"]
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_process_killed_by_the_host_ends_only_its_program(
     mode: str,
