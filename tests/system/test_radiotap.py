@@ -9,6 +9,10 @@ import newer_hostapd
 import pytest
 from guests import Measure
 
+from airtcp.files.capture import read_packets
+
+QOS_DATA, BLOCK_ACK_REQUEST, BLOCK_ACK = 0x88, 0x84, 0x94
+BAD_FCS = 0x40
 WARNING = "_ws.expert.severity >= 0x600000"
 
 # Changes to thesis-lan; the PHY according to Wireshark (by its numbers), and the data rate in
@@ -61,3 +65,26 @@ def test_wireshark_does_not_warn(measure: Measure, tmp_path: Path, standard: str
     values = tshark(path, data_frames, "wlan_radio.phy", "wlan_radio.data_rate")
     print(standard, dict(values))
     assert values.most_common(1)[0][0].split("\t") == list(data)
+
+
+def test_block_acks_answer_their_requests(measure: Measure, tmp_path: Path) -> None:
+    """With their TIDs and sequence numbers, and what has arrived before."""
+    settings = ("response_error_rate=0.1", "block_ack_request=on")
+    result = measure(*settings, "capture=air", "capture_duration=300ms")
+    assert result.error is None
+    arrived: set[tuple[bytes, int]] = set()
+    request, acknowledged, unknown = b"", 0, 0
+    for packet in read_packets(tmp_path / result.artifacts["air.pcapng"].path):
+        frame = packet.data[int.from_bytes(packet.data[2:4], "little") :]
+        if frame[0] == QOS_DATA and not packet.data[16] & BAD_FCS:
+            arrived.add((frame[4:10], int.from_bytes(frame[22:24], "little") >> 4))
+        if (request[:1], frame[0]) == (bytes([BLOCK_ACK_REQUEST]), BLOCK_ACK):
+            first = int.from_bytes(request[18:20], "little") >> 4
+            assert frame[16:18] == request[16:18]
+            assert int.from_bytes(frame[18:20], "little") >> 4 == first
+            assert frame[20] & 1 == ((request[4:10], first) in arrived)
+            acknowledged += frame[20] & 1
+            unknown += not frame[20] & 1
+        request = frame
+    print(f"BlockAckReqs: {acknowledged} after a lost BlockAck, {unknown} after a collision")
+    assert acknowledged > 10 < unknown

@@ -80,24 +80,37 @@ static u8 airsim_bitmap_encoding(unsigned int octets)
 	}
 }
 
-/* Fills in the BlockAck in response to @ppdu; the bitmap is at its end. */
+/*
+ * Fills in the BlockAck in response to @ppdu; the bitmap is at its end. That of a
+ * BlockAckReq from mac80211, for MPDUs that it has given up, is empty.
+ */
 static void airsim_monitor_put_blockack(u8 *frame, unsigned int octets,
 					const struct airsim_ppdu *ppdu)
 {
 	const struct ieee80211_hdr *hdr = (const void *)ppdu->mpdu[0]->data;
-	u16 start = le16_to_cpu(hdr->seq_ctrl) & IEEE80211_SCTL_SEQ;
+	const struct ieee80211_bar *bar = (const void *)hdr;
+	bool data = ieee80211_is_data_qos(hdr->frame_control);
 	u16 flags = IEEE80211_BAR_CTRL_CBMTID_COMPRESSED_BA;
-	__le16 field;
+	__le16 field, sequence;
+	u16 start;
 
-	ether_addr_copy(frame + 10, hdr->addr1);
-	if (ieee80211_is_data_qos(hdr->frame_control))
+	if (ieee80211_is_back_req(hdr->frame_control)) {
+		sequence = bar->start_seq_num;
+		flags |= le16_to_cpu(bar->control) &
+			 IEEE80211_BAR_CTRL_TID_INFO_MASK;
+	} else {
+		sequence = hdr->seq_ctrl;
+	}
+	if (data)
 		flags |= ieee80211_get_tid((void *)hdr) <<
 			 IEEE80211_BAR_CTRL_TID_INFO_SHIFT;
+	start = le16_to_cpu(sequence) & IEEE80211_SCTL_SEQ;
+	ether_addr_copy(frame + 10, hdr->addr1);
 	field = cpu_to_le16(flags);
 	memcpy(frame + 16, &field, sizeof(field));
 	field = cpu_to_le16(start | airsim_bitmap_encoding(octets - 20));
 	memcpy(frame + 18, &field, sizeof(field));
-	if (ieee80211_is_data_qos(hdr->frame_control))
+	if (data || ppdu->bar)
 		airsim_put_bitmap(frame + 20, 8 * (octets - 20), ppdu,
 				  IEEE80211_SEQ_TO_SN(start));
 }

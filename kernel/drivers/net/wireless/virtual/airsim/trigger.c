@@ -112,25 +112,37 @@ static void airsim_trigger_fill(const struct airsim_radio *radio, u8 *at)
 	}
 }
 
+static void airsim_put_bit(u8 *bitmap, unsigned int bits, struct sk_buff *mpdu,
+			   u16 start)
+{
+	const struct ieee80211_hdr *hdr = (const void *)mpdu->data;
+	u16 sequence = IEEE80211_SEQ_TO_SN(le16_to_cpu(hdr->seq_ctrl));
+	u16 bit = ieee80211_sn_sub(sequence, start);
+
+	if (airsim_mpdu(mpdu)->received && bit < bits)
+		bitmap[bit / 8] |= BIT(bit % 8);
+}
+
 /**
  * airsim_put_bitmap - fill in the bitmap of a BlockAck
  * @bitmap: zeroed bitmap
  * @bits: its size
- * @ppdu: the PPDU that it acknowledges
+ * @ppdu: the PPDU that it acknowledges, or the radio's BlockAckReq for MPDUs
+ *	that wait
  * @start: sequence number of the first bit
  */
 void airsim_put_bitmap(u8 *bitmap, unsigned int bits,
 		       const struct airsim_ppdu *ppdu, u16 start)
 {
+	struct sk_buff *mpdu;
 	unsigned int i;
 
-	for (i = 0; i < ppdu->count; i++) {
-		struct ieee80211_hdr *hdr = (void *)ppdu->mpdu[i]->data;
-		u16 sequence = IEEE80211_SEQ_TO_SN(le16_to_cpu(hdr->seq_ctrl));
-		u16 bit = ieee80211_sn_sub(sequence, start);
-
-		if (airsim_mpdu(ppdu->mpdu[i])->received && bit < bits)
-			bitmap[bit / 8] |= BIT(bit % 8);
+	if (!ppdu->bar) {
+		for (i = 0; i < ppdu->count; i++)
+			airsim_put_bit(bitmap, bits, ppdu->mpdu[i], start);
+	} else if (ppdu->txq) {
+		skb_queue_walk(&airsim_txq(ppdu->txq)->pending, mpdu)
+			airsim_put_bit(bitmap, bits, mpdu, start);
 	}
 }
 
