@@ -326,6 +326,7 @@ static bool airsim_build_from_txq(struct airsim_radio *radio,
 	if (limit_ns && !airsim_ppdu_fits(radio, txq->sta, &ppdu->rate, 0,
 					  airsim_mpdu_octets(skb), limit_ns)) {
 		__skb_queue_head(&atxq->pending, skb);
+		airsim_ppdu_clear(ppdu, ppdu->ac);
 		return false;
 	}
 	airsim_ppdu_append(ppdu, skb);
