@@ -173,8 +173,11 @@ void airsim_medium_leave(struct airsim_radio *radio)
 		airsim_events_arm();
 	}
 	spin_unlock_bh(&airsim_medium.lock);
-	if (pending)
+	if (pending) {
+		local_bh_disable();
 		airsim_report_flush(&report);
+		local_bh_enable();
+	}
 	rcu_read_unlock();
 	synchronize_net();
 }
