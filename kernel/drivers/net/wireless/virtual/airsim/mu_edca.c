@@ -53,6 +53,7 @@ void airsim_mu_edca_configure(struct airsim_radio *radio, u8 ac,
  */
 void airsim_mu_edca_start(struct airsim_radio *radio, u8 ac, u64 now_ns)
 {
+	ktime_t next = radio->event[AIRSIM_EVENT_MU_EDCA].node.expires;
 	struct airsim_mu_edca *mu = &radio->mu_edca[ac];
 
 	if (!mu->timer_ns)
@@ -63,7 +64,8 @@ void airsim_mu_edca_start(struct airsim_radio *radio, u8 ac, u64 now_ns)
 		radio->edca[ac].suspended = !mu->aifsn;
 	}
 	mu->until_ns = now_ns + mu->timer_ns;
-	if (!airsim_scheduled(radio, AIRSIM_EVENT_MU_EDCA))
+	if (!airsim_scheduled(radio, AIRSIM_EVENT_MU_EDCA) ||
+	    mu->until_ns < ktime_to_ns(next))
 		airsim_schedule(radio, AIRSIM_EVENT_MU_EDCA, mu->until_ns);
 }
 
