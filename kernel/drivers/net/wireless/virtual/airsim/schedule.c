@@ -403,7 +403,13 @@ void airsim_uplink_forget(struct airsim_radio *radio,
 {
 	int i;
 
-	for (i = 0; i < radio->uplink.users; i++)
-		if (radio->uplink.user[i].radio == station)
-			radio->uplink.user[i].radio = NULL;
+	for (i = 0; i < radio->uplink.users; i++) {
+		struct airsim_tb_user *user = &radio->uplink.user[i];
+
+		if (user->radio != station)
+			continue;
+		user->radio = NULL;
+		user->acknowledged = false;
+		user->awaits = false;
+	}
 }
