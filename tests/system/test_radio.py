@@ -3,6 +3,7 @@
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -16,10 +17,17 @@ from airtcp.parameters import Parameters
 from airtcp.parameters.quantity import Plain
 from airtcp.testbed.addresses import radio_mac
 
-HT = Parameters().replace(
-    {"standard": "802.11n", "width": "40MHz", "guard_interval": "400ns", "mcs": 5, "streams": 2}
-)
+
+def ht(rate: Rate) -> Parameters:
+    values: dict[str, Plain] = {
+        **{"standard": "802.11n", "width": f"{rate.width_mhz}MHz", "mcs": rate.mcs},
+        **{"streams": rate.streams, "guard_interval": f"{rate.gi_ns}ns"},
+    }
+    return Parameters().replace(values)
+
+
 HT_RATE = Rate(Format.HT, 5, 2, 40, 400)
+HT = ht(HT_RATE)
 DOWN = [Cell("ap", ["sta"], HT)]
 
 Run = Callable[..., Path]
@@ -184,30 +192,55 @@ def test_preset_has_the_mpdu_spacing_of_its_driver(guest_run: Run) -> None:
         assert f"mpdu_spacing_ns {spacing_ns}" in shown, keys
 
 
-def test_txop_contains_as_many_exchanges_as_fit(guest_run: Run) -> None:
+@dataclass(frozen=True)
+class Txop:
+    """MPDUs in an A-MPDU at most; the RTS threshold; MPDUs in the first A-MPDU of a TXOP."""
+
+    rate: Rate
+    most: int
+    rts: str
+    first: int
+
+
+@pytest.mark.parametrize(
+    "txop",
+    [
+        Txop(HT_RATE, 4, "off", 4),
+        Txop(Rate(Format.HT, 3, 1, 20, 800), 64, "off", 6),
+        Txop(Rate(Format.HT, 3, 1, 20, 800), 64, "1000", 5),
+    ],
+    ids=["short", "long", "long-rts"],
+)
+def test_txop_contains_as_many_exchanges_as_fit(guest_run: Run, txop: Txop) -> None:
     """Video at an access point: AIFSN 1, CWmin 7, TXOP limit 94 * 32 us (hostapd's default)."""
-    sample = counted(guest_run(saturated(3, "", 0xA0), keys="ampdu_mpdus 4"))
-    limit_us, used_us, mpdus, exchanges = 94 * 32, 0.0, 0, 0
+    rate = txop.rate
+    cells = [Cell("ap", ["sta"], ht(rate))]
+    rts = f"must node ap iw phy phy0 set rts {txop.rts}\n"
+    keys = f"ampdu_mpdus {txop.most}"
+    sample = counted(guest_run(saturated(3, rts, 0xA0, cells=cells), cells, keys))
+    # RTS, CTS and SIFS after each.
+    used_us = 2 * (28.0 + 16) if txop.rts != "off" else 0
+    limit_us, mpdus = 94 * 32, [0]
     while True:
         # The fullest PPDU that fits with its response: BlockAck, or ACK for one MPDU.
         fitting = [
             (count, used_us + us)
-            for count in (1, 2, 3, 4)
-            for us in [_ppdu_us(count) + 16 + (28 if count == 1 else 32)]
+            for count in range(1, txop.most + 1)
+            for us in [_ppdu_us(rate, count) + 16 + (28 if count == 1 else 32)]
             if used_us + us <= limit_us
         ]
         if not fitting:
             break
         count, end_us = fitting[-1]
-        mpdus, used_us, exchanges = mpdus + count, end_us + 16, exchanges + 1
-    expected = mpdus * OCTETS * 8 / (16 + 9 + 3.5 * 9 + used_us - 16)
-    print(f"{exchanges} exchanges per TXOP: {mbps(sample):.1f} of {expected:.1f} Mbit/s")
-    assert exchanges > 5
+        mpdus, used_us = [*mpdus, count], end_us + 16
+    expected = sum(mpdus) * OCTETS * 8 / (16 + 9 + 3.5 * 9 + used_us - 16)
+    print(f"{mpdus[1:]} MPDUs per TXOP: {mbps(sample):.2f} of {expected:.2f} Mbit/s")
+    assert mpdus[1] == txop.first
     assert mbps(sample) == pytest.approx(expected, rel=0.01)
 
 
-def _ppdu_us(mpdus: int) -> float:
-    return ppdu_us(HT_RATE, psdu_octets(HT_RATE, MPDU_OCTETS, mpdus, 8))
+def _ppdu_us(rate: Rate, mpdus: int) -> float:
+    return ppdu_us(rate, psdu_octets(rate, MPDU_OCTETS, mpdus, 8))
 
 
 def test_lost_block_ack_is_requested_or_all_mpdus_are_repeated(guest_run: Run) -> None:

@@ -296,6 +296,24 @@ static bool airsim_may_aggregate(const struct airsim_rate *rate,
 	       !(info->flags & IEEE80211_TX_CTL_RATE_CTRL_PROBE);
 }
 
+/*
+ * What an A-MPDU and its response may take where a TXOP starts, or 0: all of its
+ * limit but for the frames that protect the A-MPDU. Only a single MPDU may
+ * exceed the limit (10.23.2.9). A threshold for RTS is below such lengths.
+ */
+static u64 airsim_txop_limit_ns(struct airsim_radio *radio)
+{
+	const struct airsim_ppdu *ppdu = &radio->ppdu;
+	u32 txop_ns = radio->edca[ppdu->ac].txop_ns;
+	bool rts = radio->hw->wiphy->rts_threshold != (u32)-1;
+	u32 before_ns;
+
+	if (!txop_ns)
+		return 0;
+	before_ns = airsim_protection_ns(radio, rts ? AIRSIM_RTS : ppdu->first);
+	return txop_ns > before_ns ? txop_ns - before_ns : 1;
+}
+
 static bool airsim_build_from_txq(struct airsim_radio *radio,
 				  struct ieee80211_txq *txq, u64 limit_ns)
 {
@@ -332,7 +350,8 @@ static bool airsim_build_from_txq(struct airsim_radio *radio,
 	airsim_ppdu_append(ppdu, skb);
 	if (airsim_may_aggregate(&ppdu->rate, skb, atxq->buf_size)) {
 		ppdu->response = AIRSIM_RESPONSE_BLOCKACK;
-		airsim_ampdu_fill(radio, txq, limit_ns);
+		airsim_ampdu_fill(radio, txq,
+				  limit_ns ?: airsim_txop_limit_ns(radio));
 	}
 	return true;
 }

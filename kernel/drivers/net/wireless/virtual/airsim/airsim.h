@@ -18,7 +18,7 @@
  *	aggregate.c	builds PPDUs from mac80211's queues
  *	settle.c	processes their MPDUs after the exchange
  *	buffer_status.c	UL OFDMA: what a station would send next
- *	response.c	response frames and their duration
+ *	response.c	frames before and after a PPDU, and their duration
  *	signal.c	carrier sense, NAV, collisions
  *	sinr.c		signal strength, capture
  *	events.c	event queue
@@ -803,6 +803,9 @@ u32 airsim_control_octets(enum airsim_frame frame,
 			  const struct airsim_ppdu *ppdu);
 enum airsim_frame airsim_response_frame(const struct airsim_ppdu *ppdu);
 u32 airsim_response_ns(struct airsim_radio *radio);
+struct airsim_rate airsim_rts_rate(struct airsim_radio *radio);
+struct airsim_rate airsim_cts_to_self_rate(struct airsim_radio *radio);
+u32 airsim_protection_ns(struct airsim_radio *radio, enum airsim_frame first);
 
 /* signal.c */
 u64 airsim_nav_ns(const struct airsim_radio *radio);

@@ -42,17 +42,6 @@ static u32 airsim_exchange_ppdu_ns(const struct airsim_ppdu *ppdu)
 	return airsim_ppdu_ns(&ppdu->rate, ppdu->psdu_octets);
 }
 
-/* The rate of an RTS. */
-static struct airsim_rate airsim_rts_rate(struct airsim_radio *radio)
-{
-	const struct airsim_rate *rate = &radio->ppdu.rate;
-	u16 basic_rates = airsim_basic_rates(radio);
-
-	if (rate->format != AIRSIM_CCK && airsim_non_erp_nearby(radio))
-		return airsim_protection_rate(rate, basic_rates, true);
-	return airsim_response_rate(rate, basic_rates);
-}
-
 static void airsim_exchange_send_rts(struct airsim_radio *radio, u64 now_ns)
 {
 	struct airsim_emission *emission = &radio->emission;
@@ -87,9 +76,7 @@ static void airsim_exchange_send_cts(struct airsim_radio *radio, u64 now_ns)
 
 	emission->frame = AIRSIM_CTS;
 	emission->to = NULL;
-	emission->rate = airsim_protection_rate(&ppdu->rate,
-						airsim_basic_rates(radio),
-						airsim_non_erp_nearby(radio));
+	emission->rate = airsim_cts_to_self_rate(radio);
 	emission->start_ns = now_ns;
 	emission->end_ns = now_ns + airsim_ppdu_ns(&emission->rate,
 						   AIRSIM_CTS_OCTETS);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Responses to PPDUs, and their duration. */
+/* Responses to PPDUs, frames that protect them, and their duration. */
 #include "airsim.h"
 
 /* Size of the receiver's reorder buffer. */
@@ -61,4 +61,51 @@ u32 airsim_response_ns(struct airsim_radio *radio)
 	       airsim_ppdu_ns(&rate,
 			      airsim_control_octets(airsim_response_frame(ppdu),
 						    ppdu));
+}
+
+/**
+ * airsim_rts_rate - rate of the RTS that protects a PPDU
+ * @radio: transmitter of the PPDU; the medium is locked
+ */
+struct airsim_rate airsim_rts_rate(struct airsim_radio *radio)
+{
+	const struct airsim_rate *rate = &radio->ppdu.rate;
+	u16 basic_rates = airsim_basic_rates(radio);
+
+	if (rate->format != AIRSIM_CCK && airsim_non_erp_nearby(radio))
+		return airsim_protection_rate(rate, basic_rates, true);
+	return airsim_response_rate(rate, basic_rates);
+}
+
+/**
+ * airsim_cts_to_self_rate - rate of the CTS to itself that protects a PPDU
+ * @radio: transmitter of the PPDU; the medium is locked
+ */
+struct airsim_rate airsim_cts_to_self_rate(struct airsim_radio *radio)
+{
+	return airsim_protection_rate(&radio->ppdu.rate,
+				      airsim_basic_rates(radio),
+				      airsim_non_erp_nearby(radio));
+}
+
+/**
+ * airsim_protection_ns - time from the start of an exchange to its PPDU
+ * @radio: transmitter of the PPDU; the medium is locked
+ * @first: first frame of the exchange
+ */
+u32 airsim_protection_ns(struct airsim_radio *radio, enum airsim_frame first)
+{
+	u32 sifs_ns = radio->phy->sifs_ns;
+	struct airsim_rate rate, cts;
+
+	if (first == AIRSIM_CTS) {
+		rate = airsim_cts_to_self_rate(radio);
+		return airsim_ppdu_ns(&rate, AIRSIM_CTS_OCTETS) + sifs_ns;
+	}
+	if (first != AIRSIM_RTS)
+		return 0;
+	rate = airsim_rts_rate(radio);
+	cts = airsim_response_rate(&rate, airsim_basic_rates(radio));
+	return airsim_ppdu_ns(&rate, AIRSIM_RTS_OCTETS) + sifs_ns +
+	       airsim_ppdu_ns(&cts, AIRSIM_CTS_OCTETS) + sifs_ns;
 }
