@@ -123,6 +123,17 @@ for to in down/..name . ...; do try ln -s $to down/${{#to}}; done
     assert possible == ["ln -s down/..name down/11", "ln -s . down/1", "ln -s ... down/3"]
 
 
+def test_run_ends_at_its_limit_whatever_its_directory_contains(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Opening a FIFO waits for a writer; both files are read while the guest runs or after it."""
+    plan = "for name in progress exit; do mkfifo $name.new && mv $name.new $name; done\n./spin\n"
+    result = run(lab_kernel, tools, tmp_path / "run", plan, monkeypatch, (), timeout_wall_s=3)
+    assert result.status == "timeout", result.reason
+    for name in ("progress", "exit"):
+        assert (tmp_path / "run" / name).is_fifo()
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_process_killed_by_the_host_ends_only_its_program(
     mode: str,

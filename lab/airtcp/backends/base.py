@@ -7,6 +7,7 @@ uml.py and qemu.py define the process.
 import os
 import select
 import signal
+import stat
 import subprocess
 import termios
 import time
@@ -200,7 +201,7 @@ def _progress_reader(
 ) -> Callable[[], None]:
     def read() -> None:
         try:
-            virtual_s = float((run_dir / "progress").read_text())
+            virtual_s = float(_read_number(run_dir / "progress"))
         except (OSError, ValueError):
             return  # not written yet, or incomplete
         if on_progress:
@@ -211,9 +212,18 @@ def _progress_reader(
 
 def _plan_exit_code(run_dir: Path) -> int | None:
     try:
-        return int((run_dir / "exit").read_text())
+        return int(_read_number(run_dir / "exit"))
     except (OSError, ValueError):
         return None
+
+
+def _read_number(path: Path) -> bytes:
+    """Read a file of a few bytes that a guest may have replaced, without waiting for a writer.
+
+    Empty if it is not a regular file. Raises OSError if it cannot be opened.
+    """
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW), "rb") as file:
+        return file.read(64) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else b""
 
 
 def _verdict(
