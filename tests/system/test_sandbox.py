@@ -4,6 +4,7 @@
 import os
 import re
 import signal
+import stat
 import threading
 import time
 from pathlib import Path
@@ -123,6 +124,25 @@ for to in down/..name . ...; do try ln -s $to down/${{#to}}; done
     assert possible == ["ln -s down/..name down/11", "ln -s . down/1", "ln -s ... down/3"]
 
 
+def test_files_of_the_guest_give_nobody_rights_on_the_host(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other users of the host could execute what has the user's rights, or root's devices."""
+    plan = """\
+touch file && chmod 7755 file
+mknod null c 1 3 2>>refused
+mknod disk b 7 0 2>>refused
+mkfifo fifo
+"""
+    result = run(lab_kernel, tools, tmp_path / "run", plan, monkeypatch, ())
+    assert result.status == "ok", result.reason
+    modes = {path.name: path.stat().st_mode for path in (tmp_path / "run").iterdir()}
+    assert oct(modes["file"]) == oct(stat.S_IFREG | 0o1755)
+    assert stat.S_ISFIFO(modes["fifo"])
+    assert not {"null", "disk"} & modes.keys()
+    assert (tmp_path / "run" / "refused").read_text().count("Operation not permitted") == 2
+
+
 def test_run_ends_at_its_limit_whatever_its_directory_contains(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -157,9 +177,9 @@ def kill_spinning_process() -> None:
     """Kill the process of a guest that has used half a second of processor time."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
-        for stat in Path("/proc").glob("[0-9]*/stat"):
+        for entry in Path("/proc").glob("[0-9]*/stat"):
             try:
-                pid, _, rest = stat.read_text().replace(")", "(").split("(")
+                pid, _, rest = entry.read_text().replace(")", "(").split("(")
             except (OSError, ValueError):
                 continue
             fields = rest.split()
