@@ -66,7 +66,10 @@ def test_a_cell_may_be_a_bound(tmp_path: Path) -> None:
     [
         ("[aad, 9.5, 20]", "[aad, 9.5]", "15: published_tables[0]: rows: row 2 has 2 values for 3"),
         ("9.5, 20", "9.5, fast", "15: published_tables[0]: rows: row 2: tcp_rtt_ms_mean: 'fast'"),
-        ("9.5, 20", "'< 9', 20", "row 2: goodput_mbps: '< 9' is not a number, a bound like '<= 5'"),
+        ("9.5, 20", "'< 9', 20", "row 2: goodput_mbps: '< 9' is not a number of at least"),
+        ("9.5, 20", "9.5, nan", "row 2: tcp_rtt_ms_mean: 'nan' is not a number of at least 0, a"),
+        ("9.5, 20", "'<= inf', 20", "row 2: goodput_mbps: '<= inf' is not a number of at least 0"),
+        ("9.5, 20", "-9.5, 20", "row 2: goodput_mbps: '-9.5' is not a number of at least 0"),
         ("y, goodput_mbps", "y, speed", "published_tables[0]: columns: 'speed' is neither a"),
         ("[tcp_rtt_ms_mean]", "[retransmits]", "approximate: 'retransmits' is not a column"),
         ("    source: a table", "", "15: published_tables[0].source: missing"),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Published values compared with ours: verdicts, gains, and the page for all experiments."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -33,12 +34,17 @@ published:
 
 
 def published(
-    when: str, value: object, *, relative_to: str = "", metric: str = "goodput_mbps"
+    when: str,
+    value: object,
+    *,
+    relative_to: str = "",
+    metric: str = "goodput_mbps",
+    precision: str = "exact",
 ) -> str:
     relative = f"    relative_to: {{{relative_to}}}\n" if relative_to else ""
     return (
         f"  - when: {{{when}}}\n{relative}    metric: {metric}\n    value: {value}\n"
-        "    precision: exact\n    source: a table\n"
+        f"    precision: {precision}\n    source: a table\n"
     )
 
 
@@ -69,6 +75,10 @@ def compared(of: Experiment, goodputs: dict[tuple[str, str], list[float]]) -> li
         (111, 100, "at most", "differs"),
         (150, 100, "at least", "within 10%"),
         (89, 100, "at least", "differs"),
+        (0, 0, "exact", "within 10%"),
+        (1, 0, "exact", "differs"),
+        (1, 0, "at most", "differs"),
+        (1, 0, "at least", "within 10%"),
     ],
 )
 def test_verdict_of_a_value(
@@ -125,6 +135,47 @@ def test_gains_come_from_published_values(tmp_path: Path) -> None:
     assert (gain.published, gain.n) == (1.2, 2)
     assert gain.measured == pytest.approx(1.2)
     assert (gain.agreement, gain.reason) == ("within 10%", "")
+
+
+@pytest.mark.parametrize(
+    ("base", "of_base", "value", "precision", "gain"),
+    [
+        (100, "approximate", 120, "exact", "\N{ALMOST EQUAL TO} 1.2"),
+        (100, "exact", 120, "approximate", "\N{ALMOST EQUAL TO} 1.2"),
+        (100, "at least", 120, "exact", None),
+        (100, "exact", 120, "at most", None),
+        (0, "exact", 120, "exact", None),
+        (100, "exact", 0, "exact", None),
+    ],
+)
+def test_a_gain_is_only_that_of_known_values(
+    tmp_path: Path, base: float, of_base: str, value: float, precision: str, gain: str | None
+) -> None:
+    of = experiment(
+        tmp_path,
+        published("ack_policy: default", base, precision=of_base),
+        published("ack_policy: aad", value, precision=precision),
+    )
+    goodputs = {("default", "0ms"): [50.0], ("aad", "0ms"): [60.0]}
+    rows = compared(of, goodputs)
+    assert [reproduction.theirs(row) for row in rows if row.derived] == ([gain] if gain else [])
+    runs = [
+        (case, record(case, 1, {"goodput_mbps": goodputs[key][0]}))
+        for case in of.cases()
+        if (key := (str(case.factors["ack_policy"]), str(case.factors["delay"]))) in goodputs
+    ]
+    document = assembly.document(of, of.cases(), KERNEL, runs, COMMAND)
+    assert re.search(
+        f"=aad delay=0ms +[+]20[.]0% +- +{'[+]20.0%' if gain else '-'}$",
+        table.table(document),
+        re.M,
+    )
+
+
+def test_a_published_value_may_be_0(tmp_path: Path) -> None:
+    of = experiment(tmp_path, published("delay: 0ms", 0), published("delay: 10ms", 0))
+    rows = compared(of, {("default", "0ms"): [0], ("default", "10ms"): [7]})
+    assert [(row.agreement, row.ratio) for row in rows] == [("within 10%", None), ("differs", None)]
 
 
 def test_a_ratio_is_paired_by_seed(tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Published values, as declared in an experiment."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping
-from typing import Annotated, get_args
+from typing import Annotated, Protocol, get_args
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -28,13 +29,13 @@ def _read_value(value: object) -> float | str:
     text = str(value)
     if text in get_args(Word):
         return text
-    try:
-        return float(text)
-    except ValueError:
+    number = _number(text)
+    if number is None:
         allowed = ", ".join(get_args(Word))
         raise ValueError(
-            f"{text!r} is not a number; with relative_to also allowed: {allowed}"
-        ) from None
+            f"{text!r} is not a number of at least 0; with relative_to also allowed: {allowed}"
+        )
+    return number
 
 
 def _value_shape() -> Json:
@@ -75,7 +76,26 @@ class Published(Strict):
             raise ValueError(f"value {self.value}: needs relative_to, the case to compare with")
         if self.relative_to and self.precision not in ("exact", "approximate"):
             raise ValueError(f"precision {self.precision}: is for values, not for ratios")
+        if self.relative_to and self.value == 0:
+            raise ValueError("value 0: a ratio must be above 0")
         return self
+
+
+class Known(Protocol):
+    """A published value and its precision."""
+
+    @property
+    def value(self) -> float | str: ...
+
+    @property
+    def precision(self) -> Precision: ...
+
+
+def published_ratio(value: Known, base: Known) -> float | None:
+    """The ratio of two published values; None of bounds, and if one is 0."""
+    numbers = float(value.value), float(base.value)
+    exist = all(known.precision in ("exact", "approximate") for known in (value, base))
+    return numbers[0] / numbers[1] if exist and all(numbers) else None
 
 
 ABSENT = "-"
@@ -121,10 +141,10 @@ class PublishedTable(Strict):
                     f"rows: row {number} has {len(row)} values for {len(self.columns)} columns"
                 )
             for name, cell in zip(self.columns, row, strict=True):
-                if name in METRICS and cell != ABSENT and not _is_number(_bound(cell)[1]):
+                if name in METRICS and cell != ABSENT and _number(_bound(cell)[1]) is None:
                     raise ValueError(
-                        f"rows: row {number}: {name}: {cell!r} is not a number, a bound like "
-                        f"'<= 5', or {ABSENT}"
+                        f"rows: row {number}: {name}: {cell!r} is not a number of at least 0, a "
+                        f"bound like '<= 5', or {ABSENT}"
                     )
         return self
 
@@ -158,9 +178,10 @@ def _bound(cell: str) -> tuple[Precision | None, str]:
     return None, cell
 
 
-def _is_number(text: str) -> bool:
+def _number(text: str) -> float | None:
+    """The number; None if it is not one that a metric can have."""
     try:
-        float(text)
+        number = float(text)
     except ValueError:
-        return False
-    return True
+        return None
+    return number if math.isfinite(number) and number >= 0 else None

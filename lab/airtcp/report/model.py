@@ -21,6 +21,7 @@ from airtcp.experiment.experiment import condition_of
 from airtcp.experiment.figures import Figure
 from airtcp.experiment.metrics import Value
 from airtcp.experiment.papers import SIGNS, Precision
+from airtcp.experiment.published import published_ratio
 from airtcp.experiment.topology import Network
 from airtcp.files.latency import Latency, read_ping
 from airtcp.kernel.policies import BASELINE
@@ -275,7 +276,7 @@ def gains(results: Results, metric: str) -> list[Gain]:
                     condition,
                     other.policy,
                     statistics.paired_ratio(baseline.by_seed(metric), other.by_seed(metric)),
-                    published.value / base.value if base and published else None,
+                    published_ratio(published, base) if base and published else None,
                 )
             )
     return ratios

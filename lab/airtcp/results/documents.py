@@ -52,9 +52,9 @@ class Comparison(Document):
     """A published value and ours.
 
     With relative_to the value is a ratio, or a word. measured and ci95 are null if not measured;
-    ratio (measured over published) is also null for words. derived: a gain, the ratio of two
-    published values that differ only in the ACK policy. verdict: the agreement in words of schema
-    1.
+    ratio (measured over published) is also null for words and for 0. derived: a gain, the ratio of
+    two published values that differ only in the ACK policy. verdict: the agreement in words of
+    schema 1.
     """
 
     factors: ByParameter[str]

@@ -12,7 +12,7 @@ from airtcp import atomicfile, provenance
 from airtcp.experiment.experiment import Experiment, condition_of, conditions
 from airtcp.experiment.metrics import METRICS
 from airtcp.experiment.papers import CITATIONS, SIGNS, Paper
-from airtcp.experiment.published import Published
+from airtcp.experiment.published import Published, published_ratio
 from airtcp.kernel.policies import BASELINE
 from airtcp.parameters import Parameters
 from airtcp.parameters.quantity import Plain
@@ -39,7 +39,8 @@ def compare(
     """Compare each published value, and each gain derived from them, with ours.
 
     common: the parameters common to all cases. A gain (derived) is the ratio of two published
-    values that differ only in the ACK policy, one of them for the baseline.
+    values that differ only in the ACK policy, one of them for the baseline. There is none
+    if one of them is a bound or 0.
     """
     measured = _Measured(common, runs)
     declared = [measured.figure(value) for value in published]
@@ -93,18 +94,19 @@ class _Measured:
 
 
 def _gains(published: Sequence[Published]) -> Iterator[Published]:
+    values = [value for value in published if not value.relative_to]
     baselines = {
         _key(value.when, value.metric): value
-        for value in published
-        if not value.relative_to and value.when.get("ack_policy") == BASELINE
+        for value in values
+        if value.when.get("ack_policy") == BASELINE
     }
-    for value in published:
+    for value in values:
         policy = value.when.get("ack_policy", BASELINE)
         base = baselines.get(_key(value.when, value.metric))
-        if policy != BASELINE and base and not value.relative_to:
-            ratio = float(value.value) / float(base.value)
+        if policy != BASELINE and base and (ratio := published_ratio(value, base)):
+            precision = value.precision if base.precision == "exact" else base.precision
             relative = {"relative_to": {"ack_policy": BASELINE}, "value": ratio}
-            yield value.model_copy(update=relative)
+            yield value.model_copy(update=relative | {"precision": precision})
 
 
 def _key(when: Mapping[str, str], metric: str) -> tuple[object, ...]:
@@ -124,7 +126,9 @@ def _compared(figure: _Figure, declared: Sequence[_Figure], *, derived: bool) ->
         measured=summary.mean if summary else None,
         ci95=summary.ci95 if summary else None,
         n=summary.n if summary else 0,
-        ratio=summary.mean / float(published.value) if summary and number else None,
+        ratio=summary.mean / float(published.value)
+        if summary and number and published.value
+        else None,
         agreement=_verdict(figure, declared),
         reason=published.reason,
         derived=derived,
@@ -157,7 +161,7 @@ def _ordered(figure: _Figure, mean: float, declared: Sequence[_Figure]) -> bool:
             continue
         differing = sum(figure.under[name] != value for name, value in comparable.under.items())
         apart = float(published.value) - float(other.value)
-        if differing == 1 and abs(apart) >= _APART * float(other.value):
+        if differing == 1 and apart and abs(apart) >= _APART * float(other.value):
             agreeing.append((mean - comparable.summary.mean) * apart > 0)
     return bool(agreeing) and sum(agreeing) >= _ORDERED_SHARE * len(agreeing)
 

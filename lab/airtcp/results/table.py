@@ -4,6 +4,7 @@
 from collections.abc import Container, Iterator, Mapping, Sequence
 
 from airtcp.experiment.papers import SIGNS
+from airtcp.experiment.published import published_ratio
 from airtcp.kernel.policies import BASELINE
 from airtcp.results import reproduction
 from airtcp.results.documents import ModelComparison, PublishedValue, SummaryRow, SweepDocument
@@ -82,7 +83,11 @@ def _tables(
     number = _number if headline.unit else _share
     for summary in summaries:
         published = summary.published
-        ratio = summary.mean / published.value if published and summary.mean else None
+        ratio = (
+            summary.mean / published.value
+            if published and published.value and summary.mean
+            else None
+        )
         rows.append(
             [
                 case_name(summary.factors),
@@ -130,9 +135,7 @@ def _changes(
         if value is not None:
             values.setdefault(case_name(run.factors), {})[run.seed] = value
     published = {
-        case_name(summary.factors): summary.published.value
-        for summary in summaries
-        if summary.published
+        case_name(summary.factors): summary.published for summary in summaries if summary.published
     }
     rows = []
     for summary in summaries:
@@ -143,16 +146,17 @@ def _changes(
         ratio = paired_ratio(values.get(baseline, {}), values.get(other, {}))
         if ratio is None:
             continue
-        printed = "-"
-        if other in published and baseline in published:
-            printed = _change(published[other] / published[baseline])
+        known = published.get(other), published.get(baseline)
+        printed = published_ratio(known[0], known[1]) if known[0] and known[1] else None
         spread = "-" if ratio.ci95 is None else f"± {100 * ratio.ci95:.1f}%"
-        rows.append([other, _change(ratio.mean), spread, printed])
+        rows.append([other, change(ratio.mean), spread, change(printed)])
     return rows
 
 
-def _change(ratio: float) -> str:
-    """In percent, with a sign unless it is 0.0%."""
+def change(ratio: float | None) -> str:
+    """In percent, with a sign unless it is 0.0%; - for None."""
+    if ratio is None:
+        return "-"
     percent = round(100 * (ratio - 1), 1)
     return f"{percent:+.1f}%" if percent else "0.0%"
 

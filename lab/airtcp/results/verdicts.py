@@ -38,12 +38,12 @@ _SEEN = 0.01
 
 def of_value(measured: float, published: float, precision: Precision, ordered: bool) -> Verdict:
     """Verdict on a value. ordered: whether our values are ordered as the published ones."""
-    beyond = measured / published - 1
+    beyond = measured - published
     if precision == "at least":
         beyond = -beyond
     elif precision != "at most":
         beyond = abs(beyond)
-    if beyond <= _WITHIN:
+    if beyond <= _WITHIN * published:
         return "within 10%"
     return "same trend" if ordered else "differs"
 
