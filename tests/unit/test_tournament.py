@@ -107,9 +107,9 @@ def test_document_and_table() -> None:
         "n": 2,
         "verdict": "lost",
     }
-    assert re.search(
-        r"^aad +\+10\.0% +-20\.0% +1 +1 +1 +- +\+25\.0% ", judge.table(standings), re.M
-    )
+    text = judge.table(standings)
+    assert re.search(r"^aad +\+10\.0% +-20\.0% +1 +1 +1 +- +\+25\.0% ", text, re.M)
+    assert re.search(r"^default +0\.0% +0\.0% +0 +3 +0 +- +0\.0% ", text, re.M)
 
 
 def test_a_condition_without_the_baseline_is_not_judged() -> None:

@@ -16,7 +16,7 @@ from airtcp.experiment.tournament import Condition
 from airtcp.kernel.policies import BASELINE
 from airtcp.results.documents import SweepDocument
 from airtcp.results.record import RunRecord
-from airtcp.results.table import aligned
+from airtcp.results.table import aligned, change
 from airtcp.statistics import Summary, paired_ratio, summarize
 from airtcp.units import parse_duration_s
 
@@ -250,18 +250,14 @@ def table(standings: Sequence[Standing]) -> str:
     rows = [
         [
             standing.entrant,
-            _change(standing.goodput_geomean),
-            _change(standing.worst),
+            change(standing.goodput_geomean),
+            change(standing.worst),
             *(str(standing.count(verdict)) for verdict in ("won", "tied", "lost")),
-            _change(standing.latency_p99_ratio),
-            _change(standing.completion_ratio),
-            _change(standing.rtt_ratio),
+            change(standing.latency_p99_ratio),
+            change(standing.completion_ratio),
+            change(standing.rtt_ratio),
             "-" if standing.acks_per_s is None else f"{standing.acks_per_s:.0f}",
         ]
         for standing in standings
     ]
     return aligned([head, *rows])
-
-
-def _change(ratio: float | None) -> str:
-    return "-" if ratio is None else f"{100 * (ratio - 1):+.1f}%"
