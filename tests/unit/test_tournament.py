@@ -70,9 +70,10 @@ def test_own_policies_are_entrants() -> None:
         (0.98, 0.005, False, "lost"),
         (0.98, 0.005, True, "won"),
         (1.02, 0.005, True, "lost"),
+        (1.5, None, False, "tied"),  # one pair, because other runs failed
     ],
 )
-def test_verdicts(ratio: float, ci95: float, less_is_better: bool, verdict: str) -> None:
+def test_verdicts(ratio: float, ci95: float | None, less_is_better: bool, verdict: str) -> None:
     summary = Summary(ratio, ci95, 5)
     assert Result("aad", summary, summary, less_is_better, ()).verdict == verdict
 

@@ -23,7 +23,10 @@ from airtcp.units import parse_duration_s
 SCHEMA = 1
 
 MARGIN = 0.01
-"""A case is tied if the ratio differs from 1 by less than this or than its 95% interval."""
+"""A case is tied if the ratio differs from 1 by less than this or than its 95% interval.
+
+A single pair of runs has no interval: it is tied.
+"""
 
 # What decides a case, by workload. Small messages are judged by their slowest hundredth.
 _DECISIVE = {
@@ -53,8 +56,8 @@ class Result:
 
     @property
     def verdict(self) -> Verdict:
-        change = self.ratio.mean - 1
-        if abs(change) <= max(MARGIN, self.ratio.ci95 or 0):
+        change, half = self.ratio.mean - 1, self.ratio.ci95
+        if half is None or abs(change) <= max(MARGIN, half):
             return "tied"
         return "won" if (change < 0) == self.less_is_better else "lost"
 
