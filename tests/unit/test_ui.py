@@ -11,7 +11,11 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from types import ModuleType
 from urllib.parse import quote, urlencode
 
 import pytest
@@ -20,11 +24,12 @@ from small_report import write_results
 
 from airtcp.errors import InputError
 from airtcp.paths import REPOSITORY
+from airtcp.report import model
 from airtcp.results import documents
 from airtcp.sweep import session
 from airtcp.ui import pages
 from airtcp.ui.server import ADDRESS, Server
-from airtcp.ui.sweeps import Sweeps
+from airtcp.ui.sweeps import Broken, Sweeps
 
 GOODPUTS: dict[tuple[int, int], float | None] = {
     (mcs, seed): 10.0 * mcs + seed for mcs in (1, 2) for seed in (1, 2, 3)
@@ -202,6 +207,36 @@ def test_changed_results_are_read_again(tmp_path: Path) -> None:
         (tmp_path / "new" / "results.json").write_text("{")
         with pytest.raises(InputError, match="not JSON"):
             server.sweeps.get("new")
+
+
+@pytest.mark.parametrize("reader", [documents, model], ids=["documents", "results"])
+def test_threads_read_a_sweep_once(
+    root: Path, monkeypatch: pytest.MonkeyPatch, reader: ModuleType
+) -> None:
+    name = {documents: "read", model: "load"}[reader]
+    read, entered = getattr(reader, name), threading.Barrier(2)
+
+    def together(directory: Path) -> object:
+        with suppress(threading.BrokenBarrierError):
+            entered.wait(0.3)
+            pytest.fail("two threads read it")
+        return read(directory)
+
+    sweeps, sweep = Sweeps(root), Sweeps(root).get("full")
+    monkeypatch.setattr(reader, name, together)
+    use = partial(sweeps.results, sweep) if reader is model else partial(sweeps.get, "full")
+    with ThreadPoolExecutor(2) as threads:
+        first, second = (threads.submit(use) for _ in range(2))
+        assert first.result() == second.result()
+
+
+def test_results_that_are_removed_meanwhile_are_a_problem_of_their_sweep(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "glob", lambda root, _pattern: [root / "gone" / "results.json"])
+    [gone] = Sweeps(root).all()
+    assert gone.name == "gone" and isinstance(gone, Broken)
+    assert "No such file" in gone.problem
 
 
 def test_ctrl_c_ends_it_and_a_taken_port_is_an_error(root: Path, server: Server) -> None:

@@ -5,6 +5,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from airtcp.errors import AirtcpError, InputError
@@ -63,10 +64,14 @@ class Broken:
 
 
 class Sweeps:
-    """Finds the sweeps in a directory, and reads each again only after its results.json changed."""
+    """Finds the sweeps in a directory, and reads each again only after its results.json changed.
+
+    Threads share it. One that needs what another is reading waits for it.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
+        self._reading, self._loading = Lock(), Lock()
         self._documents: dict[Path, tuple[int, SweepDocument]] = {}
         self._results: OrderedDict[tuple[Path, int], Results] = OrderedDict()
 
@@ -74,7 +79,7 @@ class Sweeps:
         """All sweeps, the newest first."""
         patterns = ["/".join([*["*"] * depth, documents.FILE]) for depth in range(_DEPTH)]
         found = {path for pattern in patterns for path in self.root.glob(pattern)}
-        newest = sorted(found, key=lambda path: (-path.stat().st_mtime_ns, path))
+        newest = sorted(found, key=lambda path: (-_changed_ns(path.parent), path))
         return [self._read(path.parent) for path in newest]
 
     def get(self, name: str) -> Sweep:
@@ -91,26 +96,34 @@ class Sweeps:
     def results(self, sweep: Sweep) -> Results:
         """What the report of the sweep is made of; the last ones read are kept."""
         key = (sweep.directory, _changed_ns(sweep.directory))
-        if key not in self._results:
-            self._results[key] = model.load(sweep.directory)
-            while len(self._results) > _KEPT:
-                self._results.popitem(last=False)
-        self._results.move_to_end(key)
-        return self._results[key]
+        with self._loading:
+            if key not in self._results:
+                self._results[key] = model.load(sweep.directory)
+                while len(self._results) > _KEPT:
+                    self._results.popitem(last=False)
+            self._results.move_to_end(key)
+            return self._results[key]
 
     def _read(self, directory: Path) -> Sweep | Broken:
         name = str(directory.relative_to(self.root))
-        try:
-            changed_ns = _changed_ns(directory)
-            if self._documents.get(directory, (0, None))[0] != changed_ns:
-                self._documents[directory] = (changed_ns, documents.read(directory))
-            return Sweep(name, directory, self._documents[directory][1])
-        except AirtcpError as error:
-            return Broken(name, str(error))
+        changed_ns = _changed_ns(directory)
+        with self._reading:
+            known = self._documents.get(directory)
+            if known is None or known[0] != changed_ns:
+                try:
+                    known = (changed_ns, documents.read(directory))
+                except AirtcpError as error:
+                    return Broken(name, str(error))
+                self._documents[directory] = known
+        return Sweep(name, directory, known[1])
 
 
 def _changed_ns(directory: Path) -> int:
-    return (directory / documents.FILE).stat().st_mtime_ns
+    """When results.json changed; 0 if it has been removed, which reading it reports."""
+    try:
+        return (directory / documents.FILE).stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def find_run(results: Results, name: str) -> Run:
