@@ -267,6 +267,13 @@ def test_trees_of_the_same_version_are_told_apart_by_their_paths(tmp_path: Path)
         choices("--kernel-source", one, "--kernel-source", one)
 
 
+def test_kernels_whose_runs_would_share_directories_are_refused(tmp_path: Path) -> None:
+    given = [str(tree(tmp_path / name, "6.1.9")) for name in ("a b", "a=b")]
+    found = choices(*(word for path in given for word in ("--kernel-source", path)))
+    with pytest.raises(InputError, match=r"/a b and 6\.1\.9 .*/a=b would have the same dir"):
+        kernels.with_kernels([thesis_case()], found)
+
+
 def test_plain_has_no_policies() -> None:
     [choice] = choices("--plain")
     with pytest.raises(InputError, match=r"plain kernel Linux 6\.12; allowed: default"):

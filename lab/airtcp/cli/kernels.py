@@ -77,11 +77,18 @@ def with_kernels(cases: Sequence[Case], choices: Sequence[Choice]) -> list[Case]
         choice.check(cases)
     if len(choices) == 1:
         return list(cases)
-    return [
-        replace(case, factors={KERNEL_FACTOR: choice.label, **case.factors})
-        for choice in choices
-        for case in cases
-    ]
+    labels: dict[str, str] = {}  # by directory
+    of_all = []
+    for choice in choices:
+        for case in cases:
+            own = replace(case, factors={KERNEL_FACTOR: choice.label, **case.factors})
+            if (other := labels.setdefault(own.slug, choice.label)) != choice.label:
+                raise InputError(
+                    f"--kernel-source: {other} and {choice.label} would have the same "
+                    "directories of runs; rename one"
+                )
+            of_all.append(own)
+    return of_all
 
 
 def changes_for(cases: Sequence[Case]) -> Changes:
