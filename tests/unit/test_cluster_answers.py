@@ -9,7 +9,7 @@ import tarfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import pairwise
+from itertools import pairwise, permutations
 from pathlib import Path
 
 import fake_run
@@ -265,6 +265,13 @@ NONE = certificates.Certificates(Path("none"))
         (
             "local: {cores: 1, memory: 1GB, scheduler-options: {protocol: tcp}}",
             "local.scheduler-options.protocol: is airtcp's",
+        ),
+        *(
+            (
+                f"local: {{cores: 1, memory: 1GB, scheduler-options: {{{first}: 1, {second}: 1}}}}",
+                f"local.scheduler-options.{first}: is airtcp's",
+            )
+            for first, second in permutations(("protocol", "jupyter", "security"), 2)
         ),
         (
             "jobqueue: {slurm: {cores: 1, memory: 1GB}}",

@@ -70,8 +70,8 @@ def submitted(path: Path, processes: int | None, known: Certificates) -> Iterato
     defaults = {"python": python(), "processes": 1, "worker-command": WORKER}
     extra = [*(section.pop("worker-extra-args", None) or []), *worker_options()]
     options = section.pop("scheduler-options", None) or {}
-    for key in _OURS & options.keys():
-        raise InputError(f"{path}: {name}.scheduler-options.{key}: is airtcp's, which encrypts")
+    if ours := [key for key in options if key in _OURS]:
+        raise InputError(f"{path}: {name}.scheduler-options.{ours[0]}: is airtcp's, which encrypts")
     options |= {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
     settings = {f"jobqueue.{name}.{key}": value for key, value in (defaults | section).items()}
     settings |= {"distributed.scheduler.http.routes": []}
