@@ -243,6 +243,8 @@ def test_the_page_has_a_row_for_each_value_and_the_reasons(tmp_path: Path) -> No
     ]
     page = reproduction.page(documents)
     assert (
+        "| Source | Where | Metric | Published | Measured | Seeds | Ratio | Verdict |\n"
+        "|---|---|---|---|---|---|---|---|\n"
         "| a table | delay 0ms | `goodput_mbps` Mbit/s | 100 | 99 | 1 | 0.99 | within 10% |" in page
     )
     assert "| 50 | 80 | 1 | 1.60 | same trend |\n\nWhy not within 10%: The moon.\n" in page

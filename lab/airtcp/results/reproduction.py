@@ -228,7 +228,7 @@ def page(documents: Sequence[tuple[Experiment, SweepDocument]]) -> str:
     """
     first = documents[0][1]
     lines = [
-        "# Published values and ours",
+        "# Published and measured values",
         "",
         f"Written by `{_command(first)}`; do not edit. Linux {first.kernel.version}. "
         + _extent(documents),
@@ -309,7 +309,7 @@ def _section(experiment: Experiment, document: SweepDocument) -> Iterator[str]:
     if times := durations(document):
         yield " ".join(filter(None, (f"Duration of a run: {times}.", times.warning)))
         yield ""
-    yield "| Published | Where | Metric | Theirs | Ours | Seeds | Ratio | Verdict |"
+    yield "| Source | Where | Metric | Published | Measured | Seeds | Ratio | Verdict |"
     yield "|---|---|---|---|---|---|---|---|"
     for row in document.published:
         yield "| " + " | ".join(_cases(row)) + " |"

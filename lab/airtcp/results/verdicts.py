@@ -20,9 +20,9 @@ IN_SCHEMA_1: Mapping[Verdict, str] = {
 CRITERIA = """\
 A value is within 10% if it differs from the published one by at most 10%; a published bound (at
 most, at least) may be exceeded by 10%. A ratio must also show the same effect: it is judged by its
-change from 1. 1.3 is a change of 0.3, and ours must be two thirds to one and a half times that;
-where the published ratio is 1 within 2%, ours must be within 5% of 1, or 10% if the published one
-is approximate (read off a figure, or given as "close to").
+change from 1. 1.3 is a change of 0.3, and the measured change must be two thirds to one and a half
+times that; where the published ratio is 1 within 2%, the measured one must be within 5% of 1, or
+10% if the published one is approximate (read off a figure, or given as "close to").
 Other values show the same trend if they are above or below the other published values that differ
 from them in one factor, as the published one is, and ratios if they change in the same direction.
 An ACK policy may be published in a way that admits several readings. A value is then compared with
