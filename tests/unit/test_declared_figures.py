@@ -163,6 +163,19 @@ def test_a_declared_figure_relative_to_a_line(tmp_path: Path) -> None:
         assert ["aad", delay, f"{ratio} ± 0", "2", EN_DASH, EN_DASH] in rows(plot)
 
 
+def test_a_relative_figure_compares_cases_that_differ_only_in_the_line(tmp_path: Path) -> None:
+    """It does not name the delay: each case has the baseline with its own delay."""
+    figure = {
+        **{"title": "Gain", "x": "stations", "y": ["goodput_mbps"]},
+        **{"lines": "ack_policy", "relative_to": "default"},
+    }
+    [plot] = declared(tmp_path, figure)
+    assert [(row[0], row[2]) for row in rows(plot)] == [
+        ("aad, delay 0 ms", "1.10 ± 0"),
+        ("aad, delay 50 ms", "0.9500 ± 0"),
+    ]
+
+
 def test_a_legend_shows_lines_only_for_points_that_are_joined(tmp_path: Path) -> None:
     separate = {key: value for key, value in AGAINST.items() if key != "along"} | {
         "panels": "delay"

@@ -134,22 +134,37 @@ def with_factor(case: Measured, name: str) -> Measured:
 
 
 def relative(figure: MetricFigure, cases: Sequence[Measured]) -> list[Measured]:
-    """The other cases, with their metrics as ratios to the baseline, seed by seed."""
+    """The other cases, with their metrics as ratios to the baseline, seed by seed.
+
+    Of several baselines with the same values of the figure's factors, a case is compared with the
+    one that has its values of the factors in which they differ.
+    """
     lines = figure.factors()["lines"]
     others = [KERNEL_FACTOR, *(name for name in figure.factors().values() if name != lines)]
 
-    def key(case: Measured) -> tuple[str, ...]:
-        return tuple(str(case.parameters.get(name)) for name in others)
+    def key(case: Measured, names: Sequence[str]) -> tuple[str, ...]:
+        return tuple(str(case.parameters.get(name)) for name in names)
 
     def is_baseline(case: Measured) -> bool:
         return str(case.parameters[lines]) == figure.relative_to
 
-    baselines = {key(case): case for case in cases if is_baseline(case)}
+    alike: dict[tuple[str, ...], list[Measured]] = {}
+    for case in filter(is_baseline, cases):
+        alike.setdefault(key(case, others), []).append(case)
+    apart = {
+        values: differing([case.parameters for case in bases]) for values, bases in alike.items()
+    }
+    baselines = {
+        (values, key(case, apart[values])): case
+        for values, bases in alike.items()
+        for case in bases
+    }
     compared = []
     for case in cases:
-        if is_baseline(case) or key(case) not in baselines:
+        values = key(case, others)
+        base = baselines.get((values, key(case, apart.get(values, ()))))
+        if is_baseline(case) or base is None:
             continue
-        base = baselines[key(case)]
         ratios = {y: paired_ratio(base.by_seed(y), case.by_seed(y)) for y in figure.y}
         known = {y: ratio for y, ratio in ratios.items() if ratio}
         compared.append(replace(case, summaries={**case.summaries, **known}, published={}))
