@@ -2,11 +2,12 @@
 """Flows over time, from runs with known rates."""
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import numpy
 import pytest
-from fake_run import DATA_PORT, tcp_row, write_both, write_run, write_tcp
+from fake_run import DATA_PORT, START_NS, tcp_row, write_both, write_run, write_tcp
 
 from airtcp.errors import AirtcpError
 from airtcp.files import tcpwatch
@@ -37,6 +38,18 @@ def test_flows_start_after_the_baseline(tmp_path: Path) -> None:
     over_time = timeseries.read(run, testbed(idle), 1.0)
     assert list(over_time.ends_s) == [1, 2, 3, 4, 5, 6, 7, 8]
     assert list(over_time.flows[0].goodput_mbps) == pytest.approx([0, 0, 70, 110, 110, 110, 0, 0])
+
+
+def test_a_flow_that_starts_later_is_shown_later(tmp_path: Path) -> None:
+    """Its window as well as its goodput."""
+    run = write_run(tmp_path / "run")
+    (run / "began").write_text(f"{START_NS - 2_000_000_000}\n")
+    whole = testbed(DOWNLOAD.replace({"duration": "6s"}))
+    later = replace(whole, flows=(replace(whole.flows[0], start_s=2.0, duration_s=4.0),))
+    timeseries.write_csv(run / "series.csv", run, later)
+    over_time = series.over_time(run, later)
+    assert list(over_time.flows[0]["time_s"]) == pytest.approx([2, 2.01, 2.02, 2.03])
+    assert list(over_time.goodput_mbps["download"]) == pytest.approx([0, 0, 70, 110, 110, 110])
 
 
 def test_samples_of_senders_are_those_of_all_columns(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ _GAP_OF_AGGREGATE = 2.0
 
 @dataclass(frozen=True)
 class OverTime:
-    """The state of the sender's TCP by flow, and goodput. Times: seconds since the first sample.
+    """The state of the sender's TCP by flow, and goodput. Times: seconds since the flows began.
 
     names: of the flows; those of the same kind have the same name. goodput_mbps: by name.
     """
@@ -78,7 +78,7 @@ def _over_tcp(run_dir: Path, testbed: Testbed) -> list[Flow]:
 def over_time(run_dir: Path, testbed: Testbed) -> OverTime:
     """Read the state of TCP and goodput. Raises AirtcpError if a file is missing or corrupt."""
     sent = read_sent(run_dir, _over_tcp(run_dir, testbed), _SENT_COLUMNS)
-    start_ns = min(samples["time_ns"][0] for samples in sent)
+    start_ns = timeseries.flows_began_ns(run_dir, testbed, sent)
     flows = []
     for samples in sent:
         srtt_ms = samples["srtt_us"] / 1000

@@ -3,7 +3,7 @@
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from airtcp.errors import AirtcpError
 from airtcp.files.clock import read_began_ns
 from airtcp.files.iperf3 import read_iperf3
-from airtcp.files.tcpwatch import TcpTrace, read_flows
+from airtcp.files.tcpwatch import Samples, TcpTrace, read_flows
 from airtcp.files.text import read_text
 from airtcp.testbed.model import Flow as Sent
 from airtcp.testbed.model import Testbed
@@ -69,9 +69,9 @@ def read(run_dir: Path, testbed: Testbed, step_s: float) -> OverTime:
     flows: list[Flow] = []
     if over_tcp:
         senders, receivers = read_flows(run_dir, over_tcp)
-        start_ns = min(int(trace.columns["time_ns"][0]) for trace in (*senders, *receivers))
-        if testbed.staggered:
-            start_ns = read_began_ns(run_dir)
+        start_ns = flows_began_ns(
+            run_dir, testbed, [trace.columns for trace in (*senders, *receivers)]
+        )
         owners = [(pair, number) for pair in over_tcp for number in range(1, pair.flows + 1)]
         flows += [
             _tcp(owner, sender, receiver, start_ns, since_begin_s)
@@ -79,6 +79,16 @@ def read(run_dir: Path, testbed: Testbed, step_s: float) -> OverTime:
         ]
     flows += _udp(run_dir, testbed.over("udp"), since_begin_s)
     return OverTime(edges_s[1:], sorted(flows, key=lambda flow: pairs.index(flow.transfer)))
+
+
+def flows_began_ns(run_dir: Path, testbed: Testbed, sampled: Iterable[Samples]) -> int:
+    """When the flows began, by the guest's clock: with the first sample, unless flows start later.
+
+    Raises AirtcpError if the file with that time is missing or corrupt.
+    """
+    if testbed.staggered:
+        return read_began_ns(run_dir)
+    return min(int(samples["time_ns"][0]) for samples in sampled)
 
 
 def _tcp(
