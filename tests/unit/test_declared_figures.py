@@ -141,6 +141,20 @@ def test_a_model_with_a_buffer_marks_the_operating_points(tmp_path: Path) -> Non
     assert lower["A"].y < lower["B"].y < lower["D"].y < lower["C"].y
 
 
+def test_pings_are_those_of_the_transfer(tmp_path: Path) -> None:
+    """Not those of the baseline before and after it."""
+    out_dir = write_results(tmp_path / "out")
+    run = model.load(out_dir).runs[0]
+    idle = run.record.model_copy(update={"parameters": {**run.parameters, "baseline": "2s"}})
+    lines = [
+        f"[170000000{second}.001] 64 bytes from 10.0.0.1: icmp_seq=1 ttl=64 time=1.00 ms\n"
+        for second in range(9)
+    ]
+    (run.directory / "ping.txt").write_text("".join(lines))
+    _, [(times_s, _)] = over_time.QUANTITIES["ping"].read(replace(run, record=idle))
+    assert list(times_s) == pytest.approx([0, 1, 2, 3])
+
+
 def test_a_declared_figure_shows_published_values(tmp_path: Path) -> None:
     [plot] = declared(tmp_path, AGAINST | {"x": "goodput_mbps"})
     assert "Hollow: published for the same case" in plot.caption

@@ -8,7 +8,7 @@ import numpy
 
 from airtcp.errors import AirtcpError
 from airtcp.experiment.figures import TimeFigure
-from airtcp.files.latency import read_ping
+from airtcp.files.latency import during_transfer, read_ping
 from airtcp.report import series
 from airtcp.report.declared import layout, panels
 from airtcp.report.declared.layout import Layout, Place
@@ -75,7 +75,8 @@ def _received(run: Run) -> tuple[str, Flows]:
 
 def _ping(run: Run) -> tuple[str, Flows]:
     pings = run.pings or [read_ping(run.directory)]
-    return "ping.txt", [(ping.sent_s - run.settings.baseline_s, ping.rtt_ms) for ping in pings]
+    loaded = [during_transfer(ping, run.settings) for ping in pings]
+    return "ping.txt", [(ping.sent_s - run.settings.baseline_s, ping.rtt_ms) for ping in loaded]
 
 
 # The values of over_time in experiment/figures.py.
