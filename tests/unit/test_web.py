@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The pages of the workload web, against the model that they are sampled from."""
 
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
 import pytest
+from fake_run import write_pages, write_run
 
 from airtcp.parameters import Parameters
+from airtcp.results import metrics
 from airtcp.steps.workloads import WORKLOADS, web
 from airtcp.testbed.default import testbed
 
@@ -45,3 +48,21 @@ def test_objects_of_a_file_are_counted(tmp_path: Path) -> None:
     pages = list(web.pages(few, 3))
     assert web.object_count(tmp_path / name) == sum(len(page.sizes_bytes) for page in pages)
     assert len(text.splitlines()) == 7
+
+
+def test_files_and_pages_have_one_distribution_of_completion_times(tmp_path: Path) -> None:
+    run = write_pages(write_run(tmp_path / "run"))
+    rows = [line.split(",") for line in (run / "exchanges.csv").read_text().splitlines()[1:]]
+    files = [f"{port},{start_ns},{int(start_ns) + 50_000_000}" for port, start_ns, *_ in rows]
+    (run / "exchanges-2.csv").write_text("\n".join(["port,start_ns,end_ns", *files, ""]))
+    pages = testbed(Parameters().replace({"workload": "web", "pages": 2}))
+    [transfer] = testbed(
+        Parameters().replace({"workload": "transfer", "transfer_size": "1000B", "transfers": 4})
+    ).flows
+    for order in (1, -1):
+        flows = (*pages.flows, replace(transfer, suffix="-2"))[::order]
+        measured = metrics.compute(run, replace(pages, flows=flows))
+        assert measured["page_time_ms_mean"] == pytest.approx(70)
+        # Of 10, 25, 30, 100 and four times 50.
+        assert measured["completion_time_ms_mean"] == pytest.approx(365 / 8)
+        assert measured["completion_time_ms_p50"] == pytest.approx(50)

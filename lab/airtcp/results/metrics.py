@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy
+from numpy.typing import NDArray
 
 from airtcp.errors import AirtcpError
 from airtcp.experiment.metrics import METRICS, Value
@@ -57,8 +58,9 @@ def compute(run_dir: Path, testbed: Testbed, on_hosts_s: float | None = None) ->
 
     Not applicable: metrics of other workloads and directions, of TCP in a run of UDP, of probes
     that were off, fairness with one station or flow, samples of too short connections. Metrics of
-    TCP are over all connections, those of latency over all stations. Raises AirtcpError if a file
-    is missing or corrupt, or if frames are missing in the counters of the radios.
+    TCP are over all connections, those of latency over all stations, times over all flows. Raises
+    AirtcpError if a file is missing or corrupt, or if frames are missing in the counters of the
+    radios.
     """
     if on_hosts_s is None:
         check_fates(run_dir)
@@ -67,8 +69,13 @@ def compute(run_dir: Path, testbed: Testbed, on_hosts_s: float | None = None) ->
     for name in dict.fromkeys(flow.workload for flow in testbed.flows):
         of_workload = [flow for flow in testbed.flows if flow.workload == name]
         measured.append(WORKLOADS[name].measure(run_dir, testbed, of_workload))
+    times_ms: dict[str, list[NDArray[numpy.float64]]] = {}
     for workload in measured:
         values |= workload.values
+        for name, times in workload.times_ms.items():
+            times_ms.setdefault(name, []).append(times)
+    for name, parts in times_ms.items():
+        values |= distribution(name, numpy.concatenate(parts))
     if sent := [final for workload in measured for final in workload.sent]:
         values |= counted(
             run_dir, sent, [final for workload in measured for final in workload.received]
@@ -90,6 +97,14 @@ def compute(run_dir: Path, testbed: Testbed, on_hosts_s: float | None = None) ->
         return values
     idle = all(flow.workload == "command" for flow in testbed.flows)
     return values | air(run_dir, testbed.media, may_be_idle=idle)
+
+
+def distribution(name: str, times_ms: NDArray[numpy.float64]) -> dict[str, Value]:
+    """The mean, the maximum and the percentiles that METRICS has of this name."""
+    statistics = {"mean": times_ms.mean(), "max": times_ms.max()}
+    statistics |= {f"p{part}": numpy.percentile(times_ms, part) for part in (50, 95, 99)}
+    named = {f"{name}_{what}": float(value) for what, value in statistics.items()}
+    return {metric: value for metric, value in named.items() if metric in METRICS}
 
 
 def flows(run_dir: Path, testbed: Testbed) -> list[FlowRecord]:

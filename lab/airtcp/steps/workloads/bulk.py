@@ -104,9 +104,9 @@ def _measure(run_dir: Path, testbed: Testbed, flows: Sequence[Flow]) -> Measured
     return Measured(
         goodput(run_dir, testbed, flows, clients, received)
         | _udp([client for flow, client in pairs if flow.protocol == "udp"]),
-        [trace.final for trace in sent],
-        [trace.final for trace in received],
-        sent,
+        sent=[trace.final for trace in sent],
+        received=[trace.final for trace in received],
+        traces=sent,
     )
 
 

@@ -12,7 +12,6 @@ import numpy
 from numpy.typing import NDArray
 
 from airtcp.errors import AirtcpError
-from airtcp.experiment.metrics import Value
 from airtcp.files.exchanges import Exchanges, read_exchanges
 from airtcp.files.tcpwatch import TcpTrace, exchange_ends, read_connections
 from airtcp.parameters import Parameters
@@ -65,7 +64,7 @@ def _file_bytes(flow: Flow) -> int:
 
 def _measure_requests(run_dir: Path, testbed: Testbed, flows: Sequence[Flow]) -> Measured:
     exchanges = [_read(run_dir, flow) for flow in flows]
-    times_ms = _times_ms(exchanges)
+    times_ms = {"request_response_ms": _times_ms(exchanges)}
     traces = [
         trace
         for flow, flow_exchanges in zip(flows, exchanges, strict=True)
@@ -73,20 +72,12 @@ def _measure_requests(run_dir: Path, testbed: Testbed, flows: Sequence[Flow]) ->
             exchange_ends(flow_exchanges, flow)
         )
     ]
-    name = "request_response_ms"
-    values = {
-        **distribution(name, times_ms),
-        f"{name}_p99": float(numpy.percentile(times_ms, 99)),
-        f"{name}_max": float(times_ms.max()),
-    }
-    return measured(run_dir, flows, exchanges, values, traces)
+    return measured(run_dir, flows, exchanges, times_ms, traces)
 
 
 def _measure_transfers(run_dir: Path, testbed: Testbed, flows: Sequence[Flow]) -> Measured:
     exchanges = [_read(run_dir, flow) for flow in flows]
-    return measured(
-        run_dir, flows, exchanges, distribution("completion_time_ms", _times_ms(exchanges))
-    )
+    return measured(run_dir, flows, exchanges, {"completion_time_ms": _times_ms(exchanges)})
 
 
 def _read(run_dir: Path, flow: Flow) -> Exchanges:
@@ -105,30 +96,21 @@ def _times_ms(exchanges: Sequence[Exchanges]) -> Floats:
     return numpy.concatenate([flow_exchanges.times_ms for flow_exchanges in exchanges])
 
 
-def distribution(name: str, times_ms: Floats) -> dict[str, Value]:
-    """The metrics `name`_mean, _p50 and _p95."""
-    return {
-        f"{name}_mean": float(times_ms.mean()),
-        f"{name}_p50": float(numpy.percentile(times_ms, 50)),
-        f"{name}_p95": float(numpy.percentile(times_ms, 95)),
-    }
-
-
 def measured(
     run_dir: Path,
     flows: Sequence[Flow],
     exchanges: Sequence[Exchanges],
-    values: Mapping[str, Value],
+    times_ms: Mapping[str, Floats],
     traces: Sequence[TcpTrace] = (),
 ) -> Measured:
-    """These metrics, with the last counters of the flows' connections. `found` is by flow."""
+    """These times, with the last counters of the flows' connections. exchanges: by flow."""
     sent: list[Mapping[str, int]] = []
     received: list[Mapping[str, int]] = []
     for flow, flow_exchanges in zip(flows, exchanges, strict=True):
         ends = exchange_ends(flow_exchanges, flow)
         sent += read_connections(run_dir, flow.sender).finals(ends)
         received += read_connections(run_dir, flow.receiver).finals(ends)
-    return Measured(values, sent, received, traces)
+    return Measured({}, times_ms, sent, received, traces)
 
 
 WORKLOADS = {

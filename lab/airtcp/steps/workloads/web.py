@@ -14,7 +14,7 @@ import numpy
 from airtcp.errors import AirtcpError
 from airtcp.parameters import Parameters
 from airtcp.steps.step import Instrument, Run, Step, run
-from airtcp.steps.workloads.exchange import distribution, measured, options, read_complete
+from airtcp.steps.workloads.exchange import measured, options, read_complete
 from airtcp.steps.workloads.workload import Headline, Measured, Workload
 from airtcp.testbed.model import Flow, Testbed
 
@@ -105,8 +105,8 @@ def _measure(run_dir: Path, testbed: Testbed, flows: Sequence[Flow]) -> Measured
     pages_ms = numpy.concatenate(
         [flow_exchanges.by_page().times_ms for flow_exchanges in exchanges]
     )
-    values = distribution("completion_time_ms", objects_ms) | distribution("page_time_ms", pages_ms)
-    return measured(run_dir, flows, exchanges, values)
+    times_ms = {"completion_time_ms": objects_ms, "page_time_ms": pages_ms}
+    return measured(run_dir, flows, exchanges, times_ms)
 
 
 WORKLOADS = {

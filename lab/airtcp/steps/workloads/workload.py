@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy
+from numpy.typing import NDArray
+
 from airtcp.experiment.metrics import METRICS, Value
 from airtcp.files.tcpwatch import TcpTrace
 from airtcp.parameters import Parameters
@@ -45,10 +48,13 @@ class Headline(NamedTuple):
 class Measured:
     """Metrics of a workload, and the last counters of each TCP connection at both ends.
 
-    traces: samples at the senders; empty if connections may be too short for a sample.
+    times_ms: all times that it measured, by the name of their metrics without `_mean` and the like;
+    other workloads may have the same. traces: samples at the senders; empty if connections may be
+    too short for a sample.
     """
 
     values: Mapping[str, Value] = field(default_factory=dict)
+    times_ms: Mapping[str, NDArray[numpy.float64]] = field(default_factory=dict)
     sent: Sequence[Mapping[str, int]] = ()
     received: Sequence[Mapping[str, int]] = ()
     traces: Sequence[TcpTrace] = ()
