@@ -12,6 +12,7 @@ import pytest
 from fake_sweep import write_sweep
 
 from airtcp.errors import InputError
+from airtcp.experiment.metrics import METRICS
 from airtcp.results import analysis, documents, parquet, record
 from airtcp.sweep import session
 
@@ -41,6 +42,24 @@ def test_bad_sql_is_one_line(tmp_path: Path, sql: str) -> None:
     sweep = write_sweep(tmp_path / "one", {(7, 1): 10.0})
     with pytest.raises(InputError, match=r"^SQL: [^\n]+$"):
         analysis.query(sql, [sweep], no_warning)
+
+
+@pytest.mark.parametrize(
+    ("measured", "metric"),
+    [
+        ({"page_time_ms_mean": 7.0, "completion_time_ms_mean": 2.0}, "page_time_ms_mean"),
+        ({"goodput_mbps": 9.0, "completion_time_ms_mean": 2.0}, "goodput_mbps"),
+        ({}, "goodput_mbps"),
+    ],
+)
+def test_custom_topologies_are_compared_by_what_they_measure(
+    measured: dict[str, float], metric: str
+) -> None:
+    """Their workloads are those of their flows, not the parameter."""
+    run = analysis.Run.of({"seed": 1} | dict.fromkeys(METRICS) | measured)
+    pairs = analysis.Pairs([], [{1: (run, run)}], (0, 0))
+    [row] = analysis.compare(pairs, ()).rows
+    assert row[1] == metric
 
 
 def test_sweeps_are_compared_run_by_run(tmp_path: Path) -> None:

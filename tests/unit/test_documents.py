@@ -2,6 +2,7 @@
 """results.json and its table: summaries, published values, gains."""
 
 import json
+import re
 from pathlib import Path
 from typing import cast
 
@@ -177,6 +178,28 @@ def test_each_workload_has_a_table_with_its_cases(factors: tuple[str, ...]) -> N
     assert "change from default (less is better)" in changes[0]
     label = ["workload=request_response", "ack_policy=every"]
     assert changes[1].split() == [*label, "-10.0%", "±", "0.0%", "-"]
+
+
+@pytest.mark.parametrize(
+    ("workloads", "titles"),
+    [
+        (("transfer",), ["mean completion time ms"]),
+        (("bulk", "web"), ["goodput Mbit/s", "mean page time ms"]),
+    ],
+)
+def test_a_custom_topology_has_tables_of_the_workloads_of_its_flows(
+    workloads: tuple[str, ...], titles: list[str]
+) -> None:
+    experiment, [case] = thesis("delay=0ms", "ack_policy=default")
+    ends = {"name": "a-b", "sender": "a", "receiver": "b", "protocol": "tcp", "start_s": 0}
+    none = dict.fromkeys(("congestion_control", "seconds", "received_bytes", "goodput_mbps"))
+    flows = [FlowRecord(**ends, **none, workload=workload) for workload in workloads]
+    done = record(case, 1, {"goodput_mbps": None}).model_copy(update={"flows": tuple(flows)})
+    found = assembly.document(experiment, [case], KERNEL, [(case, done)], "./airtcp run own.yaml")
+    heads = [part.splitlines()[0] for part in table(found).split("\n\n")]
+    assert [re.sub(" +", " ", head).strip() for head in heads] == [
+        f"n {title} 95% published ratio" for title in titles
+    ]
 
 
 MODEL = """\

@@ -240,10 +240,8 @@ class Results:
 
 
 def is_bulk(run: Run) -> bool:
-    """Whether a flow has the workload bulk, as all flows of early versions had."""
-    if run.record.network is not None:
-        return any(flow.workload == "bulk" for flow in run.flows)
-    return bool(run.parameters.get("workload", "bulk") == "bulk")
+    """Whether a flow has the workload bulk."""
+    return "bulk" in run.record.workloads
 
 
 def having(results: Results, metric: str) -> Results:

@@ -36,15 +36,7 @@ def tables(results: Results) -> list[tuple[Headline, Results]]:
 
 def _of_workloads(results: Results) -> list[Headline]:
     """The headlines of workloads that are not bulk transfers, which only load the network then."""
-    used = {
-        str(workload)
-        for run in results.runs
-        for workload in (
-            [flow.workload for flow in run.flows]
-            if run.record.network is not None
-            else [run.parameters.get("workload", "bulk")]
-        )
-    }
+    used = {workload for run in results.runs for workload in run.record.workloads}
     return [headline for name, headline in HEADLINES.items() if name in used - {"bulk"}]
 
 

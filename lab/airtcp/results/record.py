@@ -176,6 +176,12 @@ class RunRecord(Document):
         """The metrics that apply to the run."""
         return {name: value for name, value in self.metrics.items() if value is not None}
 
+    @property
+    def workloads(self) -> set[str]:
+        """The workloads of its flows; all flows of early versions were bulk."""
+        of_flows = {flow.workload for flow in self.flows}
+        return of_flows or {str(self.parameters.get("workload", "bulk"))}
+
     def directory(self, out_dir: Path) -> Path:
         """The directory of its files."""
         first = next(iter(self.artifacts.values()))

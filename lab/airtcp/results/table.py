@@ -20,11 +20,12 @@ def table(results: SweepDocument, metrics: Sequence[str] = ()) -> str:
     metrics: shown instead of the headline metrics.
     """
     parts: list[str] = []
+    used = _workloads(results)
     for workload, headline in () if metrics else HEADLINES.items():
         summaries = [
             summary
             for summary in _summaries(results, headline.metric)
-            if _workload(results, summary) == workload
+            if workload in used[case_name(summary.factors)]
         ]
         if summaries:
             change = "gain over default"
@@ -69,10 +70,16 @@ def _summaries(results: SweepDocument, metric: str) -> list[SummaryRow]:
     return [summary for summary in results.summary if summary.metric == metric]
 
 
-def _workload(results: SweepDocument, summary: SummaryRow) -> str:
-    """The workload of a case: a factor, or common to all runs."""
-    common = (run.parameters.get("workload", "bulk") for run in results.runs)
-    return str(summary.factors.get("workload") or next(common, "bulk"))
+def _workloads(results: SweepDocument) -> dict[str, set[str]]:
+    """The workloads of each case, by its name. A case without a run has those of its factors."""
+    used: dict[str, set[str]] = {}
+    for run in results.runs:
+        used.setdefault(case_name(run.factors), set()).update(run.workloads)
+    common = set().union(*used.values()) or {"bulk"}
+    for row in results.summary:
+        own = {str(row.factors["workload"])} if "workload" in row.factors else common
+        used.setdefault(case_name(row.factors), own)
+    return used
 
 
 def _tables(
