@@ -243,10 +243,17 @@ def test_cwnd_is_read_for_each_ack_that_the_sender_receives(tmp_path: Path) -> N
         probe("7.100000", "10.0.0.2:40000", "10.0.0.1:5201", 10),
         probe("7.250001", "10.0.0.1:5201", "10.0.0.2:40000", 6),
         probe("7.250001", "10.0.0.1:22", "10.0.0.2:40001", 1),
+        probe("7.300000", "10.0.0.1:5201", "10.0.0.3:40000", 8),
+        probe("7.400000", "10.0.0.1:5201", "10.0.0.2:40002", 9),
     ]
     (tmp_path / "cwnd-trace.txt").write_text("# tracer: nop\n" + "".join(lines))
-    [(times_s, cwnd)] = read_cwnd_trace(tmp_path, "10.0.0.1")
-    assert times_s.tolist() == [7.000001, 7.250001]
-    assert cwnd.tolist() == [3, 6]
+    traces = read_cwnd_trace(tmp_path, {("10.0.0.1", 5201): frozenset({40000})})
+    # Of two stations, which have connected from the same port.
+    assert [(times_s.tolist(), cwnd.tolist()) for times_s, cwnd in traces] == [
+        ([7.000001, 7.250001], [3, 6]),
+        ([7.3], [8]),
+    ]
+    everything = read_cwnd_trace(tmp_path, {("10.0.0.2", 5201): None, ("10.0.0.1", 5201): None})
+    assert [cwnd.tolist() for _, cwnd in everything] == [[10], [3, 6], [8], [9]]
     with pytest.raises(AirtcpError, match=r"no ACK reached 10\.0\.0\.9"):
-        read_cwnd_trace(tmp_path, "10.0.0.9")
+        read_cwnd_trace(tmp_path, {("10.0.0.1", 5201): None, ("10.0.0.9", 5201): None})

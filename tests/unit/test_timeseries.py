@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy
 import pytest
-from fake_run import DATA_PORT, START_NS, tcp_row, write_both, write_run, write_tcp
+from fake_run import CONTROL_PORT, DATA_PORT, START_NS, tcp_row, write_both, write_run, write_tcp
 
 from airtcp.errors import AirtcpError
 from airtcp.files import tcpwatch
@@ -124,3 +124,21 @@ def test_a_damaged_csv_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "series.csv").write_text(text)
     with pytest.raises(AirtcpError, match=r"series\.csv: not series\.csv of a run"):
         timeseries.read_csv(tmp_path / "series.csv")
+
+
+def test_the_window_at_acks_is_that_of_data_connections(tmp_path: Path) -> None:
+    """iperf3's control connection has the same port at the receiver."""
+    run = write_run(tmp_path / "run")
+    (run / "cwnd-trace.txt").write_text(
+        "".join(
+            f" <idle>-0 [000] ..s.. {time_s:.6f}: tcp_probe: family=AF_INET src=10.0.0.1:{port} "
+            f"dest=10.0.0.2:5201 mark=0x0 data_len=0 snd_cwnd={cwnd} ssthresh=9\n"
+            for time_s, port, cwnd in (
+                (1, CONTROL_PORT, 99),
+                (2, DATA_PORT, 10),
+                (3, DATA_PORT, 11),
+            )
+        )
+    )
+    [(times_s, cwnd)] = series.cwnd_at_acks(run, testbed(DOWNLOAD))
+    assert (times_s.tolist(), cwnd.tolist()) == ([0, 1], [10, 11])

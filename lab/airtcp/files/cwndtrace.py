@@ -2,6 +2,7 @@
 """cwnd-trace.txt: the sender's window at every ACK, from the kernel's trace."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy
@@ -9,28 +10,35 @@ from numpy.typing import NDArray
 
 from airtcp.errors import AirtcpError
 from airtcp.files.text import read_text
-from airtcp.testbed.model import PORT
 
 _PROBE = re.compile(
-    r" ([0-9.]+): tcp_probe: .*? src=(\S+):(\d+) dest=\S+:(\d+) .*? snd_cwnd=(\d+) "
+    r" ([0-9.]+): tcp_probe: .*? src=(\S+):(\d+) dest=(\S+):(\d+) .*? snd_cwnd=(\d+) "
 )
+
+Sender = tuple[str, int]
+"""The address of a sender, and the port to which one of both ends connected."""
 
 
 def read_cwnd_trace(
-    run_dir: Path, sender: str, transfer_port: int = PORT
+    run_dir: Path, senders: Mapping[Sender, frozenset[int] | None]
 ) -> list[tuple[NDArray[numpy.float64], NDArray[numpy.float64]]]:
-    """Read (time in s, cwnd in segments) of each connection of the transfer's port.
+    """Read (time in s, cwnd in segments) of each connection of these senders.
 
-    sender: its address. There is a value for every segment that it received, before that segment
-    was processed. Raises AirtcpError if there is none.
+    senders: the ports from which the data connections were made; None: all connections. There is a
+    value for every segment that a sender received, before that segment was processed. Raises
+    AirtcpError if a sender has none.
     """
     path = run_dir / "cwnd-trace.txt"
-    samples: dict[tuple[str, str], list[tuple[float, float]]] = {}
-    for time_s, source, port, peer, cwnd in _PROBE.findall(read_text(path)):
-        if source == sender and str(transfer_port) in (port, peer):
-            samples.setdefault((port, peer), []).append((float(time_s), float(cwnd)))
-    if not samples:
-        raise AirtcpError(f"{path}: no ACK reached {sender}")
-    return [
-        (columns[0], columns[1]) for columns in (numpy.array(rows).T for rows in samples.values())
-    ]
+    samples: dict[Sender, dict[tuple[str, str, str], list[tuple[float, float]]]]
+    samples = {sender: {} for sender in senders}
+    for time_s, address, port, peer, peer_port, cwnd in _PROBE.findall(read_text(path)):
+        for one, other in ((port, peer_port), (peer_port, port)):
+            sender = address, int(one)
+            if sender in senders and int(other) in (senders[sender] or (int(other),)):
+                of_connection = samples[sender].setdefault((port, peer, peer_port), [])
+                of_connection.append((float(time_s), float(cwnd)))
+    for (address, _), of_sender in samples.items():
+        if not of_sender:
+            raise AirtcpError(f"{path}: no ACK reached {address}")
+    traces = (numpy.array(rows).T for found in samples.values() for rows in found.values())
+    return [(times_s, cwnd) for times_s, cwnd in traces]

@@ -11,7 +11,7 @@ import numpy
 
 from airtcp.errors import AirtcpError
 from airtcp.files import capture
-from airtcp.files.cwndtrace import read_cwnd_trace
+from airtcp.files.cwndtrace import Sender, read_cwnd_trace
 from airtcp.files.iperf3 import read_iperf3
 from airtcp.files.tcpwatch import read_exchange_ends, read_flows, read_sent
 from airtcp.report.figure import Floats
@@ -140,9 +140,15 @@ def segments_per_ack(run_dir: Path, testbed: Testbed) -> list[tuple[Floats, Floa
 
 def cwnd_at_acks(run_dir: Path, testbed: Testbed) -> list[tuple[Floats, Floats]]:
     """(s since the first, segments) of each connection, at every segment its sender received."""
-    flows = [flow for flow in testbed.flows if flow.protocol == "tcp"]
-    ends = dict.fromkeys((flow.sender_address, flow.port) for flow in flows)
-    traces = [trace for end in ends for trace in read_cwnd_trace(run_dir, *end)]
+    senders: dict[Sender, frozenset[int] | None] = {}
+    for flow in testbed.flows:
+        sender = flow.sender_address, flow.port
+        if flow in testbed.over("tcp"):  # without the control connections of iperf3
+            ports = read_iperf3(run_dir / flow.file("client")).data_ports
+            senders[sender] = ports | (senders.get(sender) or frozenset())
+        elif flow.protocol == "tcp":
+            senders[sender] = None
+    traces = read_cwnd_trace(run_dir, senders)
     start_s = min(float(times_s[0]) for times_s, _ in traces)
     return [(times_s - start_s, cwnd) for times_s, cwnd in traces]
 
