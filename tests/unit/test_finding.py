@@ -7,8 +7,9 @@ import pytest
 from small_results import Cases, results
 
 from airtcp.experiment.figures import MetricFigure
-from airtcp.report import finding, question
-from airtcp.report.model import Declared
+from airtcp.parameters.quantity import Plain
+from airtcp.report import comparison, finding, question
+from airtcp.report.model import Declared, Measured
 from airtcp.steps.workloads import HEADLINES
 
 MINUS = "\N{MINUS SIGN}"
@@ -203,3 +204,28 @@ def test_the_question_follows_from_workload_and_flows(
 
 def test_without_a_headline_metric_there_is_no_question() -> None:
     assert question.of(results([({}, BASE)], "retransmits")) is None
+
+
+def test_cases_are_compared_in_linear_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twice as many conditions need twice as many looks at a case."""
+
+    def looks(conditions: int) -> int:
+        cases = [
+            case
+            for delay in range(conditions)
+            for case in policies(("default", BASE), ("aad", times(1.1)), delay=f"{delay}ms")
+        ]
+        found, seen = results(cases), 0
+
+        def look(case: Measured, name: str) -> Plain:
+            nonlocal seen
+            seen += 1
+            return value(case, name)
+
+        monkeypatch.setattr(comparison, "_value", look)
+        compared = comparison.compare(found, HEADLINES["bulk"])
+        assert compared and len(compared.rows) == conditions
+        return seen
+
+    value = comparison._value
+    assert looks(40) == 2 * looks(20)

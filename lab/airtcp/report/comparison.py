@@ -5,7 +5,6 @@ A value is compared with the factor's baseline wherever all other factors are eq
 difference if the 95% interval of the ratio does not contain 1.
 """
 
-import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -93,13 +92,12 @@ def compare(results: Results, headline: Headline) -> Comparison | None:
     for name in _candidates(results, varying):
         base = _baseline(name, [_value(case, name) for case in cases])
         others = _independent(cases, name, varying)
-        groups = itertools.groupby(
-            sorted(cases, key=lambda case: cases.index(_first_alike(case, cases, others))),
-            key=lambda case: _values(case, others),
-        )
+        groups: dict[tuple[Plain, ...], list[Measured]] = {}
+        for case in cases:
+            groups.setdefault(_values(case, others), []).append(case)
         rows: list[Row] = []
-        for _, group in groups:
-            rows += _rows(list(group), name, base, others, headline.metric)
+        for group in groups.values():
+            rows += _rows(group, name, base, others, headline.metric)
         if rows:
             kind = _PLURALS.get(name, f"values of {words(name)}")
             return Comparison(headline, name, kind, _named(name, base), rows)
@@ -130,12 +128,6 @@ def _rows(
 
 def _ratio(baseline: Measured, case: Measured, metric: str) -> Summary | None:
     return paired_ratio(baseline.by_seed(metric), case.by_seed(metric))
-
-
-def _first_alike(case: Measured, cases: Sequence[Measured], names: Sequence[str]) -> Measured:
-    """The first case with the same values."""
-    values = _values(case, names)
-    return next(other for other in cases if _values(other, names) == values)
 
 
 def _independent(cases: Sequence[Measured], name: str, varying: Sequence[str]) -> list[str]:
@@ -174,8 +166,8 @@ def _value(case: Measured, name: str) -> Plain:
     return run.record.factors.get(name, run.parameters.get(name, ""))
 
 
-def _values(case: Measured, names: Iterable[str]) -> list[Plain]:
-    return [_value(case, name) for name in names]
+def _values(case: Measured, names: Iterable[str]) -> tuple[Plain, ...]:
+    return tuple(_value(case, name) for name in names)
 
 
 def _label(case: Measured, names: Iterable[str]) -> str:

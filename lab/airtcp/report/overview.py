@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Figures that compare all conditions, with a row for each policy under each condition."""
 
+import itertools
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -122,6 +123,11 @@ def _rows(results: Results) -> list[_Row]:
     return rows
 
 
+def _by_condition(rows: Sequence[_Row]) -> list[list[_Row]]:
+    """The rows of each condition."""
+    return [list(of_one) for _, of_one in itertools.groupby(rows, lambda row: id(row.condition))]
+
+
 def bars(results: Results, metric: str, name: str, unit: str = "") -> Figure:
     """Bars of a metric's means with intervals, and the published means."""
     rows = [row for row in _rows(results) if metric in row.measured.summaries]
@@ -173,8 +179,9 @@ def gains(results: Results, gains: Sequence[Gain], name: str) -> Figure:
     marks: list[Mark] = [Rule(axis="x", at=1, colour="faint")]
     published: list[Mark] = []
     seen = [1.0]
+    rows = {id(of_one[0].condition): of_one for of_one in _by_condition(_rows(results))}
     for gain in gains:
-        y = _y_of_gain(results, gain)
+        y = _y_of_gain(rows[id(gain.condition)], gain.policy)
         if gain.measured is not None:
             mean, half = gain.measured.mean, gain.measured.ci95
             colour = Policies(results.policies).colour(gain.policy)
@@ -205,10 +212,9 @@ def gains(results: Results, gains: Sequence[Gain], name: str) -> Figure:
     )
 
 
-def _y_of_gain(results: Results, gain: Gain) -> float:
+def _y_of_gain(rows: Sequence[_Row], policy: str) -> float:
     """The policy's row; if only one policy is compared, the middle of the condition's rows."""
-    rows = [row for row in _rows(results) if row.condition is gain.condition]
-    own_rows = [row for row in rows if row.measured.policy == gain.policy or len(rows) == 2]
+    own_rows = [row for row in rows if row.measured.policy == policy or len(rows) == 2]
     return float(numpy.mean([row.y for row in own_rows]))
 
 
@@ -260,11 +266,8 @@ def _figure(results: Results, x: Axis, marks: Sequence[Mark], legend: Legend) ->
     rows = _rows(results)
     ys = [row.y for row in rows]
     ticks = [
-        Tick(
-            float(numpy.mean([row.y for row in rows if row.condition is condition])),
-            _wrapped(condition.label),
-        )
-        for condition in results.conditions
+        Tick(float(numpy.mean([row.y for row in of_one])), _wrapped(of_one[0].condition.label))
+        for of_one in _by_condition(rows)
     ]
     y = Axis(limits=(min(ys) - 0.7, max(ys) + 0.7), ticks=ticks, grid=False)
     height_in = 0.75 + 0.2 * (max(ys) - min(ys) + 1)
