@@ -8,7 +8,7 @@ from small_results import Cases, results
 
 from airtcp.experiment.figures import MetricFigure
 from airtcp.parameters.quantity import Plain
-from airtcp.report import comparison, finding, question
+from airtcp.report import comparison, finding, model, question
 from airtcp.report.model import Declared, Measured
 from airtcp.steps.workloads import HEADLINES
 
@@ -229,3 +229,14 @@ def test_cases_are_compared_in_linear_time(monkeypatch: pytest.MonkeyPatch) -> N
 
     value = comparison._value
     assert looks(40) == 2 * looks(20)
+
+
+def test_conditions_that_differ_have_different_labels() -> None:
+    labels = [
+        model.label_of({"delay": "10ms", "aad_min_iat": value})
+        for value in ("kernel", "0ms", "1ms")
+    ]
+    assert labels == [
+        f"delay 10 ms{more}" for more in ("", ", aad min iat 0 ms", ", aad min iat 1 ms")
+    ]
+    assert model.label_of({"delay": "0ms", "rate": "50Mbit"}) == "rate 50 Mbit/s"

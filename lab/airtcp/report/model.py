@@ -49,7 +49,7 @@ POLICY = "ack_policy"
 _MICRO = "\N{MICRO SIGN}"
 _MINUS = "\N{MINUS SIGN}"
 
-# Values with which a factor has no effect; labels omit them.
+# Defaults with which a factor has no effect; labels omit them.
 _NEUTRAL = frozenset({"0ms", "unlimited", "none", "kernel", "preset"})
 _Item = TypeVar("_Item", RunRecord, SummaryRow)
 
@@ -382,7 +382,13 @@ def _measured(
 
 def label_of(factors: Mapping[str, Plain]) -> str:
     """The factors that have an effect; all factors if none has."""
-    active = {name: value for name, value in factors.items() if str(value) not in _NEUTRAL}
+    defaults = Parameters.defaults()
+    active = {
+        name: value
+        for name, value in factors.items()
+        # With others, 0ms has an effect: for aad_min_iat, `kernel` is another time.
+        if str(value) not in _NEUTRAL or str(value) != str(defaults.get(name))
+    }
     named = active or factors
     return ", ".join(factor(name, value) for name, value in named.items()) or "all"
 
