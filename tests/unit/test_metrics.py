@@ -368,6 +368,9 @@ def test_probes_during_and_outside_the_transfer_differ(tmp_path: Path) -> None:
     metrics = compute(run, Parameters().replace(idle))
     assert (metrics["ping_rtt_ms_p50"], metrics["ping_idle_ms_p50"]) == (35, 1.5)
     assert (metrics["udp_ping_rtt_ms_p50"], metrics["udp_ping_loss_share"]) == (8, 0.25)
+    write_udp_ping(run / "udp-ping-BE.csv", [1, 1], interval_s=7.0)
+    with pytest.raises(AirtcpError, match=r"udp-ping-BE\.csv: no UDP request was sent during the"):
+        compute(run, Parameters().replace(idle))
 
 
 def test_every_metric_of_pages(tmp_path: Path) -> None:

@@ -170,6 +170,8 @@ def _probed(run_dir: Path, testbed: Testbed) -> dict[str, Value]:
         probes = [read_udp_ping(path).within(*load_s) for path in paths]
         answered_ms = numpy.concatenate([probe.answered_ms for probe in probes])
         requests = sum(probe.rtt_ms.size for probe in probes)
+        if not requests:
+            raise AirtcpError(f"{paths[0]}: no UDP request was sent during the transfer")
         values["udp_ping_loss_share"] = 1 - answered_ms.size / requests
         if answered_ms.size:
             values["udp_ping_rtt_ms_p50"] = float(numpy.percentile(answered_ms, 50))
