@@ -65,6 +65,32 @@ def test_an_ack_for_another_reason_cancels_the_timer(tmp_path: Path) -> None:
     ]
 
 
+def test_a_wait_that_ends_after_the_window_is_in_it(tmp_path: Path) -> None:
+    """Although the timer of another socket starts before its end."""
+    lines = [
+        decision(1000, "delayed", 400),
+        decision(1200, "delayed", 400, cookie="2f"),
+        ack(1250, 1, "2f"),
+        ack(1300, 1),
+        decision(1400, "delayed", 400),
+    ]
+    [wait] = waits(tmp_path, lines, (0, 1_100_000))
+    assert (wait.armed_ns, wait.ended_ns) == (1_000_000, 1_300_000)
+
+
+def test_a_timer_before_the_window_says_nothing_about_later_acks(tmp_path: Path) -> None:
+    start_us = 1_000_000
+    lines = [
+        decision(999, "delayed", 400),  # more than a second before the window
+        decision(1400, "timer"),
+        ack(1400, 1),
+        decision(start_us + 1000, "delayed", 400),
+        ack(start_us + 1100, 2),
+    ]
+    [wait] = waits(tmp_path, lines, (1000 * (start_us + 1000), 10**12))
+    assert not wait.fired
+
+
 def test_each_socket_has_its_own_timer(tmp_path: Path) -> None:
     lines = [
         decision(1000, "delayed", 400),

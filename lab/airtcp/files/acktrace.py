@@ -54,16 +54,18 @@ def read_waits(path: Path, from_ns: float, to_ns: float) -> Iterator[Wait]:
                 if reason == "delayed":
                     since_ns, _ = armed.get(socket, (time_ns, 0))
                     armed[socket] = since_ns, int(delay_us)
-                    if since_ns >= to_ns:
+                    if all(armed_ns >= to_ns for armed_ns, _ in armed.values()):
                         break
                 elif reason == "timer":
                     fired.add(socket)
-                elif kind == "ack" and socket in armed:
+                elif kind == "ack":
+                    by_timer = socket in fired
+                    fired.discard(socket)
+                    if socket not in armed:
+                        continue
                     since_ns, last_us = armed.pop(socket)
                     if time_ns >= from_ns and since_ns < to_ns:
-                        by_timer = socket in fired
                         yield Wait(since_ns, time_ns, last_us, int(segments), by_timer)
-                    fired.discard(socket)
     except OSError as error:
         raise AirtcpError(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError:
