@@ -2,6 +2,7 @@
 """TCP's lanes in timelines, above those of the radios."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,25 @@ def test_each_end_and_the_timer_have_a_lane(results: model.Results) -> None:
     ]
     assert sorted(bursts[0]) == [(1, False, False), (1, True, True), (2, True, True)]
     assert sorted(bursts[1]) == [(1, False, True), (3, True, False)]
+
+
+def test_hosts_of_a_custom_topology_have_lanes(results: model.Results) -> None:
+    """By the names and addresses of the ends of its first flow."""
+    run = results.conditions[0].policies[1].runs[0]
+    names = {"server": "phone", "station": "server"}
+    nodes = [replace(node, name=names.get(node.name, node.name)) for node in run.testbed.nodes]
+    [flow] = run.testbed.flows
+    flow = replace(flow, sender="phone", receiver="server")
+    run.__dict__["testbed"] = replace(run.testbed, nodes=tuple(nodes), flows=(flow,))
+    (run.directory / "server.pcapng").rename(run.directory / "phone.pcapng")
+    (run.directory / "station.pcapng").rename(run.directory / "server.pcapng")
+    lanes = lanes_of(results)
+    assert lanes.names == ["phone", "server", "ACK timer"]
+    sent = {
+        node: {burst.is_data for burst in lanes.bursts[node] if burst.sent}
+        for node in names.values()
+    }
+    assert sent == {"phone": {True}, "server": {False}}
 
 
 def test_tooltips_have_type_and_time(results: model.Results) -> None:

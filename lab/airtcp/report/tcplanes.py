@@ -13,9 +13,7 @@ from airtcp.files.capture import Segment
 from airtcp.report.figure import Box, Entry, Mark, Strokes, floats
 from airtcp.report.medium import NS_PER_MS
 from airtcp.report.model import Run
-from airtcp.testbed.addresses import station_address
 
-_NODES = ("server", "station")
 _TIMER = "ACK timer"
 
 # Segments of a kind less than this apart are one burst.
@@ -70,25 +68,21 @@ NONE = Lanes(0, {}, None)
 
 
 def read(run: Run, start_ms: float, end_ms: float) -> Lanes:
-    """The lanes for which the run has files. Raises AirtcpError if a file is corrupt."""
-    run_dir = run.directory
-    stations = [station_address(number) for number in run.settings.station_numbers]
+    """The lanes for which the run has files: of the hosts of its first flow, and of the ACK timer.
+
+    Raises AirtcpError if a file is corrupt.
+    """
+    run_dir, testbed = run.directory, run.testbed
+    first = testbed.flows[0]
     begin_ns = airtrace.begin_ns(run_dir / "air.pcapng")
     from_ns, to_ns = (begin_ns + ms * NS_PER_MS for ms in (start_ms, end_ms))
     bursts = {}
-    for node in _NODES:
-        path = run_dir / f"{node}.pcapng"
-        if path.exists():
+    for node in testbed.hosts:
+        path = run_dir / f"{node.name}.pcapng"
+        if node.name in (first.sender, first.receiver) and path.exists():
             segments = capture.read_tcp(path, from_ns + EPOCH_NS, to_ns + EPOCH_NS)
-            # The server has an address for each station that uploads.
-            at_server = node == "server"
-            station_addresses = stations if at_server else stations[:1]
-            bursts[node] = list(
-                _bursts(
-                    (segment, (segment.source in station_addresses) != at_server)
-                    for segment in segments
-                )
-            )
+            sent = ((segment, segment.source in node.addresses) for segment in segments)
+            bursts[node.name] = list(_bursts(sent))
     trace = run_dir / acktrace.FILE
     waits = list(acktrace.read_waits(trace, from_ns, to_ns)) if trace.exists() else None
     return Lanes(begin_ns, bursts, waits)
