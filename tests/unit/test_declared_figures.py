@@ -155,6 +155,20 @@ def test_pings_are_those_of_the_transfer(tmp_path: Path) -> None:
     assert list(times_s) == pytest.approx([0, 1, 2, 3])
 
 
+@pytest.mark.parametrize(("quantity", "node"), [("cwnd", "far"), ("received", "laptop")])
+def test_a_table_names_the_file_of_a_custom_topology(
+    tmp_path: Path, quantity: str, node: str
+) -> None:
+    run = model.load(write_results(tmp_path / "out")).runs[0]
+    for old, new in (("server", "far"), ("station", "laptop")):
+        (run.directory / f"tcp-{old}.csv").rename(run.directory / f"tcp-{new}.csv")
+    [flow] = run.testbed.flows
+    own = replace(flow, sender="far", receiver="laptop")
+    run.__dict__["testbed"] = replace(run.testbed, flows=(own,))
+    file, _ = over_time.QUANTITIES[quantity].read(run)
+    assert file == f"tcp-{node}.csv" and (run.directory / file).exists()
+
+
 def test_a_declared_figure_shows_published_values(tmp_path: Path) -> None:
     [plot] = declared(tmp_path, AGAINST | {"x": "goodput_mbps"})
     assert "Hollow: published for the same case" in plot.caption

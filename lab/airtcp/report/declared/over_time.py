@@ -47,11 +47,10 @@ def _sampled(column: str) -> Callable[[Run], tuple[str, Flows]]:
     """Read a column of the samples of the sender's TCP."""
 
     def read(run: Run) -> tuple[str, Flows]:
-        settings = run.settings
         over_time = series.over_time(run.directory, run.testbed)
         known = [(flow["time_s"], flow[column]) for flow in over_time.flows]
         flows = [(times_s[values == values], values[values == values]) for times_s, values in known]
-        return f"tcp-{settings.sender}.csv", flows
+        return f"tcp-{run.testbed.over('tcp')[0].sender}.csv", flows
 
     return read
 
@@ -68,9 +67,9 @@ def _cwnd_at_acks(run: Run) -> tuple[str, Flows]:
 
 
 def _received(run: Run) -> tuple[str, Flows]:
-    settings = run.settings
-    file = f"tcp-{settings.receiver}.csv"
-    return file, series.received(run.directory, run.testbed)
+    received = series.received(run.directory, run.testbed)
+    first = (run.testbed.exchanges or run.testbed.over("tcp"))[0]
+    return f"tcp-{first.receiver}.csv", received
 
 
 def _ping(run: Run) -> tuple[str, Flows]:
