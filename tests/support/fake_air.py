@@ -5,7 +5,7 @@ import struct
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from fake_capture import write_pcap
+from fake_capture import ethernet, write_pcap
 from fake_run import START_NS
 
 from airtcp.files import capture
@@ -18,6 +18,7 @@ QOS_DATA, BEACON, PROBE, BAR, BLOCKACK, RTS, CTS, ACK, PS_POLL, TRIGGER = (
     0x88, 0x80, 0x40, 0x84, 0x94, 0xB4, 0xC4, 0xD4, 0xA4, 0x24,
 )  # fmt: skip
 FROM_AP, TO_AP = 0x02, 0x01
+LLC = b"\xaa\xaa\x03\x00\x00\x00"  # before the EtherType
 COLLIDED = 0x01
 
 LEGACY_6M = (2, bytes([12]))
@@ -66,8 +67,12 @@ def frame(
     channel_mhz: int = 5190,
     to_group: bool = False,
     more_words: bytes = b"",
+    packet: bytes = b"",
 ) -> Record:
-    """A record of one MPDU, stamped at the end of its PPDU; octets are without the FCS."""
+    """A record of one MPDU, stamped at the end of its PPDU; octets are without the FCS.
+
+    packet: an IPv4 packet in it, which determines the octets.
+    """
     start_ns, end_ns = MEDIUM_NS + round(start_us * 1000), MEDIUM_NS + round(end_us * 1000)
     bit, rate_field = rate
     ppdu = (start_ns, end_ns, sender, receiver, marks)
@@ -93,6 +98,8 @@ def frame(
     header = radiotap(fields, more_words)
     address = b"\xff" * 6 if to_group else bytes([2, 0, 0, 0, receiver & 0xFF, 0])
     mac = bytes([control, direction, 0, 0]) + address
+    if packet:  # after the other addresses and fields of a QoS data frame
+        return START_NS + end_ns, header + mac + bytes(16) + LLC + ethernet(packet)[12:]
     return START_NS + end_ns, header + mac + bytes(octets - len(mac))
 
 

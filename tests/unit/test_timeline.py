@@ -9,12 +9,14 @@ from fake_air import (
     ACK,
     COLLIDED,
     CTS,
+    TO_AP,
     Record,
     ampdu,
     frame,
     records,
     write_air,
 )
+from fake_capture import tcp_packet
 from small_report import write_results
 
 from airtcp import cli
@@ -72,6 +74,28 @@ def test_the_same_typical_part_of_all_captures_is_shown_by_default(tmp_path: Pat
     assert medium.typical_start_ms([Captured(silent, 1.0)]) == 199
 
 
+def test_ppdus_with_nothing_but_tcp_acks_are_not_typical_of_data(tmp_path: Path) -> None:
+    """They do not count in the mean of airsim either."""
+    frames = []
+    for ms in range(0, 400, 10):
+        frames += ampdu(ms * 1000, ms * 1000 + 5000, [1500] * (8 if 200 <= ms < 250 else 4))
+        pure = tcp_packet(from_server=False)
+        times_us = (ms * 1000 + 6000, ms * 1000 + 7000)
+        frames.append(frame(*times_us, sender=1, receiver=0, direction=TO_AP, packet=pure))
+    path = write_air(tmp_path, frames)
+    start_ms = medium.typical_start_ms([Captured(path, 4.0)])
+    assert medium.read(path, start_ms).mpdus_mean == 4
+    assert medium.read(path, 200).mpdus_mean == 8
+    kinds = [(ppdu.kind, ppdu.only_acks) for ppdu in medium.read(path, 200).transmissions[:2]]
+    assert kinds == [("data", False), ("data", True)]
+
+
+def test_a_segment_with_a_byte_of_data_is_data(tmp_path: Path) -> None:
+    packet = tcp_packet(payload_bytes=1)
+    [ppdu] = airtrace.read(write_air(tmp_path, [frame(0, 10, packet=packet)]))
+    assert ppdu.carries_data
+
+
 def test_a_short_capture_is_shown_from_its_start(tmp_path: Path) -> None:
     path = write_air(tmp_path, [frame(0, 10)])
     assert medium.typical_start_ms([Captured(path, None)]) == 0
@@ -85,8 +109,9 @@ def test_the_caption_says_how_typical_the_part_is(tmp_path: Path) -> None:
     (default, aad), notes = timeline.plots(model.load(out_dir))
     assert not notes
     mean = model.load(out_dir).runs[0].metrics["ampdu_mpdus_mean"]
-    assert f"Typical of the run: 14 MPDUs per data PPDU, on average {mean:.3g}." in default.caption
-    assert f"Not typical of the run: 3 MPDUs per data PPDU, on average {mean:.3g}." in aad.caption
+    rest = f"MPDUs per PPDU with data, on average {mean:.3g}."
+    assert f"Typical of the run: 14 {rest}" in default.caption
+    assert f"Not typical of the run: 3 {rest}" in aad.caption
     starts = {plot.figure.panels[0].x.limits[0] for plot in (default, aad)}
     assert len(starts) == 1
 

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 from airtcp.errors import AirtcpError
 from airtcp.files import radiotap
-from airtcp.files.capture import Packet, read_packets
+from airtcp.files.capture import Packet, radiotap_tcp, read_packets
 
 _Sent = Literal["data", "multicast", "management", "beacon"]
 _Control = Literal["rts", "cts", "bar", "ack", "blockack", "trigger"]
@@ -34,7 +34,7 @@ class Transmission:
 
     sender and receiver are indexes of radios; receiver is None for frames to a group. lost: the
     positions in the PPDU of lost MPDUs. mpdu_octets: sizes of the captured MPDUs with FCS; fewer
-    than mpdus if some were not captured.
+    than mpdus if some were not captured. only_acks: the MPDUs contain nothing but TCP ACKs.
     """
 
     start_ns: int
@@ -50,6 +50,12 @@ class Transmission:
     retry: bool
     rate: str
     channel_mhz: int
+    only_acks: bool = False
+
+    @property
+    def carries_data(self) -> bool:
+        """Whether it counts as a PPDU with data in airsim's counters."""
+        return self.kind == "data" and not self.only_acks
 
     @property
     def octets(self) -> int:
@@ -110,6 +116,7 @@ class _Frame(NamedTuple):
     kind: Kind
     from_ap: bool
     rate: str
+    is_tcp_ack: bool
 
 
 def _ppdus(path: Path, from_ns: float, to_ns: float) -> Iterator[list[_Frame]]:
@@ -155,12 +162,15 @@ def _transmission(frames: Sequence[_Frame]) -> Transmission:
         retry=any(frame.retry for frame in frames),
         rate=first.rate,
         channel_mhz=first.channel_mhz,
+        only_acks=all(frame.is_tcp_ack for frame in frames),
     )
 
 
 # --- headers ---------------------------------------------------------------------------------
 
 _FCS_OCTETS = 4
+# Headers of 802.11 with four addresses and QoS, LLC, and IP and TCP with all options; FCS.
+_MOST_ACK_OCTETS = 32 + 8 + 60 + 60 + _FCS_OCTETS
 
 _VENDOR_HEAD = bytes([0x02, 0, 0, 1])  # OUI and sub-namespace; the length of the data follows
 _AIRSIM = struct.Struct("<QQHHBBBxI")  # the skipped octet is the EDCA function
@@ -227,7 +237,16 @@ def _parse(packet: Packet) -> _Frame:
         from_ap=kind == "beacon"
         or (kind in ("data", "multicast") and data[length + 1] & 0x03 == 0x02),
         rate=_rate(data, at),
+        is_tcp_ack=kind == "data" and _is_tcp_ack(packet, packet.wire_length - length),
     )
+
+
+def _is_tcp_ack(packet: Packet, octets: int) -> bool:
+    """Whether a frame of so many octets contains a TCP segment without data."""
+    if octets > _MOST_ACK_OCTETS:  # most frames are: do not parse them
+        return False
+    segment = radiotap_tcp(packet)
+    return segment is not None and segment.payload_bytes == 0
 
 
 def _airsim(data: bytes, vendor: int, length: int, *, is_tlv: bool) -> tuple[int, ...]:

@@ -148,7 +148,7 @@ def read_tcp(path: Path, from_ns: float = 0, to_ns: float = math.inf) -> Iterato
             if capture.link_type == LINKTYPE_ETHERNET:
                 segment = _ethernet_tcp(packet)
             else:
-                segment = _radiotap_tcp(packet)
+                segment = radiotap_tcp(packet)
             if segment is not None:
                 yield segment
 
@@ -341,7 +341,8 @@ def _ethernet_tcp(packet: Packet) -> Segment | None:
     return _ipv4_tcp(packet, 14, None)
 
 
-def _radiotap_tcp(packet: Packet) -> Segment | None:
+def radiotap_tcp(packet: Packet) -> Segment | None:
+    """The TCP segment in a frame with a radiotap header; None if there is none."""
     head = parse_radiotap(packet.data)
     if head is None or len(packet.data) < head.length + 24:
         return None

@@ -43,8 +43,8 @@ class Medium:
 
     @property
     def mpdus_mean(self) -> float | None:
-        """MPDUs per data PPDU; None without any."""
-        counts = [ppdu.mpdus for ppdu in self.transmissions if ppdu.kind == "data"]
+        """MPDUs per PPDU that carries data, not only TCP ACKs; None without any."""
+        counts = [ppdu.mpdus for ppdu in self.transmissions if ppdu.carries_data]
         return sum(counts) / len(counts) if counts else None
 
     @property
@@ -59,7 +59,7 @@ class Medium:
 
 @dataclass(frozen=True)
 class Captured:
-    """A capture, and what is typical of its run: MPDUs per data PPDU; None if not known."""
+    """A capture, and what is typical of its run: MPDUs per PPDU with data; None if not known."""
 
     path: Path
     mpdus_mean: float | None
@@ -81,7 +81,7 @@ def typical_start_ms(captures: Sequence[Captured]) -> float:
         ppdus, mpdus = [0] * len(starts_ms), [0] * len(starts_ms)
         for ppdu in airtrace.read(each.path, first_ms / 1000, length_ms / 1000):
             number = int((ppdu.start_ns / NS_PER_MS - first_ms) // LENGTH_MS)
-            if ppdu.kind == "data" and 0 <= number < len(starts_ms):
+            if ppdu.carries_data and 0 <= number < len(starts_ms):
                 ppdus[number] += 1
                 mpdus[number] += ppdu.mpdus
         for number, count in enumerate(ppdus):

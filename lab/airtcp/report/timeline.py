@@ -145,8 +145,8 @@ def _typical(air: Medium, run: Run) -> str:
         return "No data here." if here is None else ""
     is_typical = abs(math.log(here / mean)) <= math.log(_TYPICAL)
     return (
-        f"{'Typical' if is_typical else 'Not typical'} of the run: {here:.3g} MPDUs per data PPDU, "
-        f"on average {mean:.3g}."
+        f"{'Typical' if is_typical else 'Not typical'} of the run: {here:.3g} MPDUs per PPDU with "
+        f"data, on average {mean:.3g}."
     )
 
 
