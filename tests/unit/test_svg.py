@@ -9,8 +9,9 @@ from xml.etree import ElementTree
 import numpy
 import pytest
 from small_report import Elements
+from small_results import results
 
-from airtcp.report import frames, svg, ticks
+from airtcp.report import frames, overview, svg, ticks
 from airtcp.report.figure import (
     Axis,
     Bars,
@@ -274,3 +275,9 @@ def test_a_title_wider_than_its_panel_stays_within_the_figure() -> None:
     [title] = [text for text in drawn(figure).iter(f"{SVG}text") if text.text == f"{name} (s)"]
     half = width(f"{name} (s)", frames.TITLE_SIZE) / 2
     assert half <= float(title.get("x", "")) / 10 <= whole - half + 0.1
+
+
+def test_bars_of_0_are_drawn() -> None:
+    found = results([({"ack_policy": policy}, [0.0, 0.0]) for policy in ("default", "aad")])
+    first = next(overview.plots(found))
+    assert "goodput" in svg.draw(first).svg

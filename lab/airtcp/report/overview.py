@@ -168,7 +168,7 @@ def bars(results: Results, metric: str, name: str, unit: str = "") -> Figure:
         largest = max(largest, end)
     return _figure(
         results,
-        Axis(name, unit, (0, largest * 1.14)),
+        Axis(name, unit, (0, 1.14 * largest or 1.0)),
         [*marks, *texts],
         _legend(results, results.policies, any(metric in row.measured.published for row in rows)),
     )
