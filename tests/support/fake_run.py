@@ -7,6 +7,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+from airtcp.backends.uml import EPOCH_NS
 from airtcp.experiment.experiment import Case, Setting
 from airtcp.experiment.metrics import Value
 from airtcp.experiment.reader import load
@@ -163,6 +164,7 @@ def write_run(run_dir: Path, *, goodput_mbps: float = 100.0) -> Path:
         ],
     )
     received = {"segs_out": 500, "data_segs_out": 0, "data_segs_in": 995}
+    received["bytes_received"] = sum(round(rate * 1e6 / 8) for rate in rates_mbps)
     write_tcp(
         run_dir / "tcp-station.csv",
         [
@@ -179,13 +181,13 @@ def write_run(run_dir: Path, *, goodput_mbps: float = 100.0) -> Path:
     )
     write_airsim(
         run_dir / "airsim-before.txt",
-        {"time_ns": 1_000, "airtime_data_ns": 100, "ampdu_size_1": 7, "tx_retries": 3}
+        {"time_ns": START_NS - EPOCH_NS, "airtime_data_ns": 100, "ampdu_size_1": 7, "tx_retries": 3}
         | {"tx_dropped_retries": 5, "collisions": 2, "triggers": 1, "he_tb_ppdus": 1},
     )
     write_airsim(
         run_dir / "airsim-after.txt",
         {
-            "time_ns": 4_000_001_000,
+            "time_ns": START_NS - EPOCH_NS + 4_000_000_000,
             "airtime_data_ns": 2_400_000_100,  # 60%
             "airtime_ack_ns": 800_000_000,  # 20%
             "airtime_other_ns": 40_000_000,  # 1%

@@ -17,6 +17,7 @@ from airtcp.results import timeseries
 from airtcp.testbed.default import testbed
 
 DOWNLOAD = Parameters().replace({"duration": "4s"})
+SERVER, STATION = f"10.0.0.1:{DATA_PORT}", "10.0.0.2:5201"
 
 
 def test_rates_are_computed_per_step(tmp_path: Path) -> None:
@@ -142,3 +143,19 @@ def test_the_window_at_acks_is_that_of_data_connections(tmp_path: Path) -> None:
     )
     [(times_s, cwnd)] = series.cwnd_at_acks(run, testbed(DOWNLOAD))
     assert (times_s.tolist(), cwnd.tolist()) == ([0, 1], [10, 11])
+
+
+def test_rare_samples_lose_nothing(tmp_path: Path) -> None:
+    """With tcp_sample, the first sample may be late, and the last one early."""
+    run = write_run(tmp_path / "run")
+    for node, ends in (("server", (SERVER, STATION)), ("station", (STATION, SERVER))):
+        counters = [(900, 900), (2900, 2900), (4000, 4000)]
+        rows = [
+            tcp_row(event, ms, *ends, bytes_received=1000 * n, retrans=n, segs_out=n)
+            for event, (ms, n) in zip(("sample", "sample", "close"), counters, strict=True)
+        ]
+        write_tcp(run / f"tcp-{node}.csv", rows)
+    [flow] = timeseries.read(run, testbed(DOWNLOAD), 1.0).flows
+    assert flow.retransmits is not None and flow.acks_per_s is not None
+    assert list(flow.goodput_mbps) == pytest.approx([8] * 4)
+    assert list(flow.retransmits) == list(flow.acks_per_s) == pytest.approx([1000] * 4)

@@ -18,6 +18,12 @@ def read_airsim(run_dir: Path) -> dict[str, int]:
     return {name: value - before.get(name, 0) for name, value in after.items()}
 
 
+def read_transfer_start_ns(run_dir: Path) -> int | None:
+    """When the transfer started, by the guest's monotonic clock; None if real hosts did the run."""
+    path = run_dir / "airsim-before.txt"
+    return _counters(path).get("time_ns") if path.exists() else None
+
+
 def read_airsim_totals(run_dir: Path) -> dict[str, int]:
     """Each counter of airsim after the transfer, counted since boot."""
     return _counters(run_dir / "airsim-after.txt")

@@ -11,7 +11,9 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from airtcp.backends.uml import EPOCH_NS
 from airtcp.errors import AirtcpError
+from airtcp.files.airsim import read_transfer_start_ns
 from airtcp.files.clock import read_began_ns
 from airtcp.files.iperf3 import read_iperf3
 from airtcp.files.tcpwatch import Samples, TcpTrace, read_flows
@@ -82,12 +84,15 @@ def read(run_dir: Path, testbed: Testbed, step_s: float) -> OverTime:
 
 
 def flows_began_ns(run_dir: Path, testbed: Testbed, sampled: Iterable[Samples]) -> int:
-    """When the flows began, by the guest's clock: with the first sample, unless flows start later.
+    """When the flows began, by the guest's clock; on real hosts with the first sample.
 
     Raises AirtcpError if the file with that time is missing or corrupt.
     """
     if testbed.staggered:
         return read_began_ns(run_dir)
+    start_ns = read_transfer_start_ns(run_dir)
+    if start_ns is not None:
+        return EPOCH_NS + start_ns
     return min(int(samples["time_ns"][0]) for samples in sampled)
 
 
@@ -98,20 +103,34 @@ def _tcp(
     start_ns: int,
     edges_s: NDArray[numpy.float64],
 ) -> Flow:
+    begin_ns = start_ns + round(owner[0].start_s * 1e9)
     times_s = (sender.columns["time_ns"] - start_ns) / 1e9
     srtt_ms = sender.columns["srtt_us"] / 1000
-    received_s = (receiver.columns["time_ns"] - start_ns) / 1e9
-    acks = receiver.columns["segs_out"] - receiver.columns["data_segs_out"]
+    sent, received = _totals(sender, begin_ns), _totals(receiver, begin_ns)
+    sent_s, received_s = ((totals["time_ns"] - start_ns) / 1e9 for totals in (sent, received))
+    acks = received["segs_out"] - received["data_segs_out"]
     steps_s = numpy.diff(edges_s)
     return Flow(
         *owner,
-        goodput_mbps=_rate_mbps(received_s, 8 * receiver.columns["bytes_received"], edges_s),
+        goodput_mbps=_rate_mbps(received_s, 8 * received["bytes_received"], edges_s),
         cwnd_segments=_means(times_s, sender.columns["cwnd"], edges_s),
         tcp_rtt_ms=_means(times_s, numpy.where(srtt_ms > 0, srtt_ms, numpy.nan), edges_s),
-        retransmits=_growth(times_s, sender.columns["retrans"], edges_s),
-        segments_per_s=_growth(received_s, receiver.columns["data_segs_in"], edges_s) / steps_s,
+        retransmits=_growth(sent_s, sent["retrans"], edges_s),
+        segments_per_s=_growth(received_s, received["data_segs_in"], edges_s) / steps_s,
         acks_per_s=_growth(received_s, acks, edges_s) / steps_s,
     )
+
+
+def _totals(trace: TcpTrace, begin_ns: int) -> Mapping[str, NDArray[numpy.float64]]:
+    """The counters of a connection: 0 at its begin, its samples, and its last state.
+
+    Samples may be as far apart as `tcp_sample`.
+    """
+    first = min(begin_ns, trace.columns["time_ns"][0])
+    return {
+        name: numpy.array([first if name == "time_ns" else 0, *samples, trace.final[name]])
+        for name, samples in trace.columns.items()
+    }
 
 
 def _udp(run_dir: Path, pairs: Sequence[Sent], edges_s: NDArray[numpy.float64]) -> list[Flow]:
