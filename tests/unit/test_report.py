@@ -25,12 +25,14 @@ from small_report import (
 
 from airtcp import atomicfile
 from airtcp.errors import InputError
+from airtcp.experiment.topology import Network
 from airtcp.files import capture
 from airtcp.kernel.policies import names
 from airtcp.parameters import Parameters
 from airtcp.paths import REPOSITORY
-from airtcp.report import formats, model, palette, series, write_report, writer
+from airtcp.report import contents, formats, model, page, palette, series, write_report, writer
 from airtcp.report.figure import Text
+from airtcp.report.saved import Saved
 from airtcp.testbed.default import testbed
 
 EN_DASH = "\N{EN DASH}"
@@ -132,6 +134,30 @@ def test_table_has_measured_interval_published_ratio_and_gain(report: str) -> No
     assert ["gain of aad", "+10.0%", "+10.0% to +10.0%", "2", "+10.8%", ""] in rows
     assert ["delay 50 ms", "default", "40.00", "40.00 to 40.00", "2", EN_DASH, EN_DASH] in rows
     assert ["gain of aad", f"{MINUS}5.0%", f"{MINUS}5.0% to {MINUS}5.0%", "2", EN_DASH, ""] in rows
+
+
+def test_page_describes_a_custom_topology(
+    tmp_path: Path, report: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = contents.describe(model.load(write_results(tmp_path)))
+    network = {
+        "topology": {
+            "servers": {"near": {}},
+            "access_points": {"ap": {}},
+            "stations": {"phone": {"access_point": "ap", "mcs": 1}},
+        },
+        "flows": [{"from": "near", "to": "phone", "start": "1s"}],
+        "schedule": [{"at": "2s", "node": "phone", "set": {"ack_policy": "aad"}}],
+    }
+    monkeypatch.setattr(model.Run, "network", property(lambda _: Network.model_validate(network)))
+    text = page.render(shown, {plot.slug: Saved("<svg></svg>", {}, None) for plot in shown.plots})
+    for line in (
+        "station phone: access point ap, mcs 1",
+        "flow near to phone: start 1s",
+        "at 2s phone: ack policy aad",
+    ):
+        assert f"<li>{line}</li>" in text
+    assert '<h3 id="topology">' not in report
 
 
 def test_summary_has_the_range_of_gains(report: str) -> None:

@@ -128,16 +128,20 @@ class Run:
             ) from None
 
     @cached_property
-    def testbed(self) -> Testbed:
-        """The run's testbed. Raises AirtcpError for a topology of an incompatible version."""
-        network = self.record.network
-        if network is None:
-            return build(self.settings)
+    def network(self) -> Network | None:
+        """The custom topology, if any. Raises AirtcpError for one of an incompatible version."""
+        if self.record.network is None:
+            return None
         try:
-            return build(self.settings, Network.model_validate(network))
+            return Network.model_validate(self.record.network)
         except ValidationError as error:
             reason = error.errors()[0]["msg"]
             raise AirtcpError(f"{self.directory}: no network of this version: {reason}") from None
+
+    @cached_property
+    def testbed(self) -> Testbed:
+        """The run's testbed. Raises AirtcpError for a topology of an incompatible version."""
+        return build(self.settings, self.network) if self.network else build(self.settings)
 
     @property
     def pings(self) -> list[Latency]:

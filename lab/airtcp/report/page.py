@@ -8,6 +8,7 @@ from pathlib import Path
 
 import jinja2
 
+from airtcp.experiment import topology_text
 from airtcp.experiment.metrics import METRICS, Metric
 from airtcp.kernel.policies import BASELINE
 from airtcp.parameters import Parameters
@@ -76,6 +77,7 @@ def render(contents: Contents, saved: Mapping[str, Saved], plotly_js: str | None
         ],
         total=_added(results.runs),
         parameters=_common_parameters(results),
+        topology=_topology(results),
         metrics={name: METRICS[name] for name in METRICS if name in measured},
         baseline=BASELINE,
         colour=lambda policy: policy_role(results.policies.index(policy)),
@@ -313,6 +315,12 @@ def _added(runs: Sequence[Run]) -> dict[str, float]:
     total["speed"] = total["virtual_s"] / total["wall_s"] if total["wall_s"] else 0.0
     total["runs"] = len(runs)
     return total
+
+
+def _topology(results: Results) -> list[str]:
+    """The nodes, flows and changes of a custom topology, which all runs share; else empty."""
+    network = results.runs[0].network
+    return list(topology_text.lines(network)) if network else []
 
 
 def _common_parameters(results: Results) -> list[tuple[str, dict[str, str]]]:
