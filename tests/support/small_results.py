@@ -18,9 +18,13 @@ Cases = Sequence[tuple[Mapping[str, str], Sequence[float]]]
 """The factors of each case, and a value for each seed."""
 
 
-def results(cases: Cases, metric: str = "goodput_mbps", **changed: Any) -> Results:
-    """The results of cases with these values of a metric; changed: other fields of Results."""
-    measured = [_measured(factors, values, metric) for factors, values in cases]
+def results(cases: Cases, *metrics: str, **changed: Any) -> Results:
+    """The results of cases with these values of each metric (default: goodput).
+
+    changed: other fields of Results.
+    """
+    names = metrics or ("goodput_mbps",)
+    measured = [_measured(factors, values, names) for factors, values in cases]
     by_condition: dict[str, list[Measured]] = {}
     for case in measured:
         factors = case.runs[0].record.factors
@@ -36,11 +40,13 @@ def results(cases: Cases, metric: str = "goodput_mbps", **changed: Any) -> Resul
     return Results(**{**fields, **changed})
 
 
-def _measured(factors: Mapping[str, str], values: Sequence[float], metric: str) -> Measured:
+def _measured(
+    factors: Mapping[str, str], values: Sequence[float], metrics: Sequence[str]
+) -> Measured:
     case = Case(dict(factors), Parameters().replace(factors))
     runs = [
-        Run(record(case, seed, {metric: value}), Path())
+        Run(record(case, seed, dict.fromkeys(metrics, value)), Path())
         for seed, value in enumerate(values, start=1)
     ]
     policy = str(case.parameters.ack_policy)
-    return Measured(policy, runs, {metric: statistics.summarize(values)}, {})
+    return Measured(policy, runs, dict.fromkeys(metrics, statistics.summarize(values)), {})

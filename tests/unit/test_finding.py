@@ -41,6 +41,17 @@ def test_a_policy_that_wins() -> None:
     )
 
 
+@pytest.mark.parametrize("metric", ["goodput_jain", "flow_jain"])
+def test_goodput_is_named_beside_fairness(metric: str) -> None:
+    found = results(policies(("default", BASE), ("aad", times(0.6))), metric, "goodput_mbps")
+    asked = question.of(found)
+    assert asked
+    assert asked.metric == metric
+    text = finding.of(found, asked)
+    assert text.startswith("With aad, fairness between ")
+    assert " seeds). With aad, goodput is 40.0% lower than with default (95% interval" in text
+
+
 def test_a_policy_that_loses() -> None:
     text = sentence(policies(("default", BASE), ("aad", times(0.6))))
     start = "With aad, goodput is 40.0% lower than with default (95% interval "

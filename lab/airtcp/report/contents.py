@@ -20,7 +20,7 @@ Count = Callable[[int, int], None]
 class Contents:
     """The figures of each section, in the order of the page. Notes say why some are left out.
 
-    finding: the first sentence of the page; hero: the figure that shows it, which the page has in
+    finding: what the page says first; hero: the figure that shows it, which the page has in
     its place and not again in its section.
     """
 
@@ -57,7 +57,7 @@ def describe(
     return Contents(
         results=results,
         question=asked,
-        finding=finding.sentence(results, asked) if asked else "",
+        finding=finding.of(results, asked) if asked else "",
         hero=hero,
         declared=figures,
         declared_notes=figure_notes,

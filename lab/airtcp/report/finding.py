@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The finding: the first sentence of a page, computed from the results."""
+"""The finding: what a page says first, computed from the results."""
 
 from collections.abc import Sequence
 
+from airtcp.report import question
 from airtcp.report.comparison import Comparison, Row, compare
 from airtcp.report.formats import interval, number, percent, percent_interval
 from airtcp.report.model import Results
@@ -11,6 +12,18 @@ from airtcp.steps.workloads.workload import Headline
 
 # From here, a ratio is easier to read than a change in percent.
 _TIMES = 3.0
+
+
+def of(results: Results, headline: Headline) -> str:
+    """The sentence about the headline metric; beside fairness, a second one about goodput.
+
+    Equal shares of less goodput can be worse for every station.
+    """
+    headlines = [headline]
+    has_goodput = all(question.GOODPUT.metric in case.summaries for case in results.cases)
+    if headline in question.FAIRNESS and has_goodput:
+        headlines.append(question.GOODPUT)
+    return " ".join(sentence(results, each) for each in headlines)
 
 
 def sentence(results: Results, headline: Headline) -> str:
