@@ -52,10 +52,17 @@ def _not_yaml(error: yaml.YAMLError, text: str, shown: str) -> InputError:
         what = str(error.problem)
         if what.startswith("but "):
             what = f"{error.context}, {what}"
+        elif error.problem_mark and _is_tab(text, error.problem_mark):
+            what = "found a tab character; indent with spaces"
     elif isinstance(error, yaml.reader.ReaderError):
         line = text.encode()[: error.position].count(b"\n") + 1
         what = f"the character #x{error.character:04x} is not allowed"
     return InputError(f"{shown}:{line}: not YAML: {what}")
+
+
+def _is_tab(text: str, mark: yaml.Mark) -> bool:
+    lines = text.split("\n")
+    return mark.line < len(lines) and lines[mark.line][mark.column :].startswith("\t")
 
 
 def first_scalars(text: str, shown: str, keys: Collection[str]) -> dict[str, str]:

@@ -112,10 +112,14 @@ class Experiment(Strict):
     name: Annotated[str, AfterValidator(checked_name), Shape(_name_shape)] = Field(
         description="lower-case letters, digits and dashes; results go to results/NAME"
     )
-    title: str = Field(description="one line, for `list` and the report")
+    title: str = Field(min_length=1, description="one line, for `list` and the report")
     paper: Paper = Field(OWN, description="the publication that it reproduces, for `list`")
-    source: str = Field(description="origin of the setup: a paper, a thesis, yourself")
-    description: str = Field(description="what is measured, which choices were made and why")
+    source: str = Field(
+        min_length=1, description="origin of the setup: a paper, a thesis, yourself"
+    )
+    description: str = Field(
+        min_length=1, description="what is measured, which choices were made and why"
+    )
     expects: str = Field("", description="the expected result")
     reason: str = Field(
         "",

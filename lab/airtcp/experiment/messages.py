@@ -28,7 +28,9 @@ def explain(error: ErrorDetails, model: type[BaseModel]) -> str:
         words = re.findall("'(.*?)'", error["ctx"]["expected"])
         return suggest.not_allowed(str(error["input"]), words, _about(error, model))
     if error["type"] in ("list_type", "tuple_type"):
-        return f"{error['input']!r} is not a list; write [{error['input']}]"
+        return _not_a_list(error["input"])
+    if error["type"] == "string_too_short":
+        return "is empty; write some text"
     if error["type"] == "too_short":
         return "give at least one value"
     if error["type"] in ("dict_type", "model_type"):
@@ -40,6 +42,12 @@ def explain(error: ErrorDetails, model: type[BaseModel]) -> str:
     if error["type"] in (CONFLICT, KIND):
         return error["msg"]
     return f"{error['msg']}, not {error['input']!r}"
+
+
+def _not_a_list(given: object) -> str:
+    if isinstance(given, str) and given:
+        return f"{given!r} is not a list; write [{given}]"
+    return "is not a list; begin each entry with `- `"
 
 
 def _about(error: ErrorDetails, model: type[BaseModel]) -> str:

@@ -69,14 +69,19 @@ class Quantity:
         try:
             number = self.parse(text)
         except ValueError as error:
-            if self.none is None:
-                raise
-            meant = suggest.nearest(text, [self.none])
-            also = f"; did you mean {meant!r}?" if meant else f", or {self.none!r}"
-            raise ValueError(f"{error}{also}") from None
+            raise ValueError(f"{error}{self._instead_of(text)}") from None
         if not self.low <= number <= self.high:
             raise ValueError(f"{text!r} is out of range; allowed: {self.allowed()}")
         return number
+
+    def _instead_of(self, text: str) -> str:
+        """What to write instead; messages about units already say how to write a number."""
+        meant = suggest.nearest(text, [self.none]) if self.none else None
+        if meant:
+            return f"; did you mean {meant!r}?"
+        if self.parse in (_parse_count, _parse_fraction):
+            return f"; allowed: {self.allowed()}"
+        return f", or {self.none!r}" if self.none else ""
 
     def plain(self, value: float | None) -> Plain | None:
         return self.none if value is None else self.write(value)
