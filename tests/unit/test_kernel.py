@@ -117,6 +117,11 @@ def test_error_of_an_unknown_fragment_lists_available_ones() -> None:
         ("  CC x.o\nx.c:1:2: error: no\nmake: *** [x] Error 1\n", "x.c:1:2: error: no"),
         ("x.o: No space left on device\n", "x.o: No space left on device"),
         ("make: *** No rule\n", "make: *** No rule"),
+        (
+            "make[6]: *** No rule to make target 'x.o', needed by 'y.a'.  Stop.\n"
+            "make[5]: *** [x] Error 2\n",
+            "make[6]: *** No rule to make target 'x.o', needed by 'y.a'.  Stop.",
+        ),
         ("", "the log is empty"),
     ],
 )

@@ -395,6 +395,7 @@ def first_error(log: str) -> str:
         "error:",
         "can't open file",
         "undefined reference",
+        "No rule to make target",
         "Error ",
         "***",
     ):
