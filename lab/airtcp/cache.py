@@ -76,13 +76,21 @@ def require_writable(directory: Path, option: str = "") -> None:
     try:
         if not stat.S_ISDIR(existing.stat().st_mode):
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
-        if not os.access(existing, os.W_OK | os.X_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        check_writable(existing)
     except OSError as error:
         raise InputError(
             f"{option and f'{option} '}{directory}: {error.strerror}; give a directory that you "
             "can write"
         ) from None
+
+
+def check_writable(directory: Path) -> None:
+    """Raise OSError unless files can be created in an existing directory."""
+    if os.access(directory, os.W_OK | os.X_OK):
+        return
+    is_read_only = os.statvfs(directory).f_flag & os.ST_RDONLY
+    number = errno.EROFS if is_read_only else errno.EACCES
+    raise OSError(number, os.strerror(number))
 
 
 def make_dir(path: Path) -> Path:

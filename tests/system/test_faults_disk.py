@@ -55,6 +55,23 @@ def test_full_disk_is_reported_in_one_line(undisturbed: Path, tmp_path: Path, li
     sweeps.assert_same(undisturbed, tmp_path / "kept")
 
 
+def test_a_directory_on_a_read_only_file_system_is_refused(tmp_path: Path) -> None:
+    mounts.require()
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    done = mounts.run(
+        f"mount -t tmpfs tmpfs {disk}; mkdir {disk}/out; mount -o remount,ro {disk}\n"
+        '"$@" || echo $?',
+        *sweeps.command(disk / "out", *RUNS),
+        **sweeps.ENVIRONMENT,
+    )
+    assert done.stdout == "2\n"
+    assert done.stderr == (
+        f"airtcp: --out {disk}/out: Read-only file system; "
+        "give a new or existing directory that you can write\n"
+    )
+
+
 @pytest.mark.parametrize(
     "shm",
     [

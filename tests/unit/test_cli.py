@@ -234,10 +234,10 @@ def test_ctrl_c_exits_with_130_and_says_what_is_kept(
             ["run", "x", "--sed", "2"],
             "run: unrecognized arguments: --sed 2; did you mean '--seeds'? ",
         ),
-        (["run", "thesis-lan", "--out", "/dev/null"], "--out /dev/null: is a file; an existing"),
+        (["run", "thesis-lan", "--out", "/dev/null"], "--out /dev/null: is a file; give a new or"),
         (["run", "thesis-lan", "--out", "/dev/null/x"], "--out /dev/null/x: Not a directory; "),
         (["run", "thesis-lan", "--out", "/proc/foo"], "--out /proc/foo: No such file or dir"),
-        (["run", "all", "--quick", "--out", "/dev/null"], "--out /dev/null: is a file; an ex"),
+        (["run", "all", "--quick", "--out", "/dev/null"], "--out /dev/null: is a file; give a"),
     ],
 )
 def test_bad_input_prints_one_line_and_exits_with_2(

@@ -3,10 +3,10 @@
 
 import argparse
 import errno
-import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from airtcp import cache
 from airtcp.backends import hostapd
 from airtcp.backends.guesttools import build_tools
 from airtcp.cli import doctor
@@ -48,14 +48,13 @@ def make_out_dir(options: argparse.Namespace, name: str) -> Path:
     out_dir: Path = options.out or Path("results") / name
     try:
         out_dir.mkdir(parents=True, exist_ok=True)
-        if not os.access(out_dir, os.W_OK | os.X_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        cache.check_writable(out_dir)
     except OSError as error:
         if error.errno in (*NO_SPACE, errno.EIO):
             raise
         why = "is a file" if isinstance(error, FileExistsError) else error.strerror
         raise InputError(
-            f"--out {out_dir}: {why}; an existing or new directory is allowed"
+            f"--out {out_dir}: {why}; give a new or existing directory that you can write"
         ) from None
     return out_dir
 
