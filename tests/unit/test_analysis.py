@@ -111,7 +111,7 @@ def test_runs_of_several_kernels_are_paired_by_kernel(tmp_path: Path) -> None:
     [row] = analysis.compare(pairs, ()).rows
     assert row[0] == "kernel=6.2 mcs=7" and row[3:6] == (20, 40, 2)
     single = write_sweep(tmp_path / "single", {(7, 1): 10.0})
-    assert analysis.pair(one, single, no_warning).differing == ["kernel (6.1 6.2; None)"]
+    assert analysis.pair(one, single, no_warning).differing == ["kernel (6.1 6.2; none)"]
 
 
 def test_a_parameter_that_a_sweep_lacks_has_its_default(
@@ -190,3 +190,5 @@ def test_parameters_that_differ_are_listed_if_there_is_no_pair(tmp_path: Path) -
     other = write_sweep(tmp_path / "other", {(7, 1): 1.0, (6, 1): 1.0}, delay="1ms")
     assert analysis.pair(sweep, other, no_warning).differing == ["delay (0ms; 1ms)"]
     assert analysis.pair(sweep, sweep, no_warning).differing == ()
+    limited = write_sweep(tmp_path / "limited", {(7, 1): 1.0}, txq_limit="256")
+    assert analysis.pair(sweep, limited, no_warning).differing == ["txq_limit (preset; 256)"]

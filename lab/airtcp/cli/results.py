@@ -243,7 +243,8 @@ def _results_compare(options: argparse.Namespace) -> int:
         print(few)
     for directory, alone in zip((options.first, options.second), pairs.alone, strict=True):
         if alone:
-            say(f"{alone} runs of {directory} have no partner with the same parameters and seed")
+            runs = "1 run" if alone == 1 else f"{alone} runs"
+            say(f"without a partner with the same parameters and seed: {runs} of {directory}")
     return _warned(left_out, (options.first, options.second))
 
 

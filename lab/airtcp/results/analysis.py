@@ -234,7 +234,10 @@ def pair(first: Path, second: Path, warn: Warn, *, verify: bool = False) -> Pair
 def _differing(first: Sequence[_Key], second: Sequence[_Key]) -> list[str]:
     differing = []
     for number, name in enumerate((*_FACTORS, "seed")):
-        values = [list(dict.fromkeys(str(key[number]) for key in keys)) for keys in (first, second)]
+        values = [
+            list(dict.fromkeys(str(parquet.written(name, key[number])) for key in keys))
+            for keys in (first, second)
+        ]
         if set(values[0]).isdisjoint(values[1]):
             differing.append(f"{name} ({'; '.join(' '.join(each) for each in values)})")
     return differing
@@ -270,7 +273,7 @@ def _compared(
     factors: Sequence[str], seeds: dict[int, tuple[Run, Run]], metric: str
 ) -> Sequence[Any]:
     run, _ = next(iter(seeds.values()))
-    case = case_name({name: run.parameters[name] for name in factors})
+    case = case_name({name: parquet.written(name, run.parameters[name]) for name in factors})
     first: dict[int, float] = {}
     second: dict[int, float] = {}
     for seed, (first_run, second_run) in seeds.items():

@@ -119,6 +119,15 @@ def parameters(plain: Mapping[str, Plain]) -> dict[str, Plain | None]:
     }
 
 
+def written(name: str, value: Plain | None) -> Plain:
+    """The value of a parameter as --set takes it: the word that its column has as null."""
+    if value is not None:
+        return value
+    column = _parameter_columns().get(name)
+    word = column.metadata and column.metadata.get(b"null") if column else None
+    return word.decode() if word else "none"
+
+
 def _is_word(column: pyarrow.Field, value: object) -> bool:
     words = column.metadata or {}
     return isinstance(value, str) and words.get(b"null") == value.encode()
