@@ -225,6 +225,25 @@ def test_the_trend_needs_neighbours_on_the_same_side(
     assert row.agreement == verdict
 
 
+def test_small_intervals_are_written_without_an_exponent() -> None:
+    row = Comparison(
+        factors={},
+        relative_to={},
+        metric="delivery_share",
+        published=0.9932,
+        precision="exact",
+        source="",
+        measured=0.99891,
+        ci95=8.369e-05,
+        n=2,
+        ratio=1.006,
+        agreement="within 10%",
+        reason="",
+        derived=False,
+    )
+    assert reproduction.ours(row) == "0.9989 ± 0.000084"
+
+
 def test_values_without_a_run_are_not_measured(tmp_path: Path) -> None:
     of = experiment(tmp_path, published("delay: 10ms", 50))
     [row] = compared(of, {("default", "0ms"): [1]})

@@ -368,4 +368,7 @@ def ours(row: Comparison) -> str:
 
 
 def _number(value: float) -> str:
-    return f"{value:.4g}" if abs(value) < 1000 else f"{value:.0f}"
+    if abs(value) >= 1000:
+        return f"{value:.0f}"
+    text = f"{value:.4g}"
+    return f"{value:.6f}".rstrip("0").rstrip(".") if "e" in text else text
