@@ -105,10 +105,17 @@ def _tables(
                 f"{ratio:.2f}" if ratio else "-",
             ]
         )
-    yield aligned(rows)
+    yield aligned(_without_dashes(rows, "published"))
     changes = [["", change, "95%", "published"], *_changes(results, headline.metric, summaries)]
     if len(changes) > 1:
-        yield aligned(changes)
+        yield aligned(_without_dashes(changes, "published"))
+
+
+def _without_dashes(rows: Sequence[list[str]], first: str) -> list[list[str]]:
+    """The rows up to the column `first`, if there is no value in it and in those after it."""
+    column = rows[0].index(first)
+    has_values = any(cell != "-" for row in rows[1:] for cell in row[column:])
+    return [row if has_values else row[:column] for row in rows]
 
 
 def _model_table(title: str, compared: ModelComparison) -> str:
