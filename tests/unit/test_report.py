@@ -136,6 +136,21 @@ def test_table_has_measured_interval_published_ratio_and_gain(report: str) -> No
     assert ["gain of aad", f"{MINUS}5.0%", f"{MINUS}5.0% to {MINUS}5.0%", "2", EN_DASH, ""] in rows
 
 
+def test_page_names_the_versions_of_airtcp_that_did_the_runs(tmp_path: Path) -> None:
+    write_results(tmp_path)
+    host = {"kernel": "6.1", "cpu": "x", "distribution": "y"}
+    for seed, command in ((1, "run a"), (2, "run b")):  # one version, two commands
+        path = tmp_path / f"runs/aad_0ms/seed-{seed}/result.json"
+        written = {"version": "1.2", "commit": "abc", "command": command, "host": host}
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"provenance": written}))
+    document = json.loads((tmp_path / "results.json").read_text())
+    document["runs"] = [
+        json.loads(path.read_text()) for path in sorted(tmp_path.glob("runs/*/*/result.json"))
+    ]
+    (tmp_path / "results.json").write_text(json.dumps(document))
+    assert text_of(tmp_path).count("<dt>airtcp</dt><dd>1.2, commit abc</dd>") == 1
+
+
 def test_page_describes_a_custom_topology(
     tmp_path: Path, report: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -78,6 +78,7 @@ def render(contents: Contents, saved: Mapping[str, Saved], plotly_js: str | None
         total=_added(results.runs),
         parameters=_common_parameters(results),
         topology=_topology(results),
+        versions=_versions(results.runs),
         metrics={name: METRICS[name] for name in METRICS if name in measured},
         baseline=BASELINE,
         colour=lambda policy: policy_role(results.policies.index(policy)),
@@ -321,6 +322,17 @@ def _topology(results: Results) -> list[str]:
     """The nodes, flows and changes of a custom topology, which all runs share; else empty."""
     network = results.runs[0].network
     return list(topology_text.lines(network)) if network else []
+
+
+def _versions(runs: Sequence[Run]) -> list[str]:
+    """The versions of airtcp that did the runs, each with its commit if it has one."""
+    return list(
+        dict.fromkeys(
+            f"{written.version}, commit {written.commit}" if written.commit else written.version
+            for run in runs
+            if (written := run.record.provenance)
+        )
+    )
 
 
 def _common_parameters(results: Results) -> list[tuple[str, dict[str, str]]]:
