@@ -108,3 +108,18 @@ def test_only_cases_with_the_qdisc_have_a_kernel_with_it(monkeypatch: pytest.Mon
     assert len(without) == 6 < len(cases)
     built = [kernels.build_all(choices, None, some) for some in (without, cases)]
     assert [kernel.hash for by_label in built for kernel in by_label.values()] == ["()", "with"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        ([], 0, ""),
+        (["nodev"], 1, "ackhold-stats: nodev: no such device with the qdisc ackhold\n"),
+        (["lo", "eth0"], 1, "usage: ackhold-stats [DEVICE]\n"),
+    ],
+)
+def test_counters_of_a_device_without_the_qdisc_are_an_error(
+    arguments: list[str], code: int, message: str
+) -> None:
+    done = subprocess.run([MODULE / "ackhold-stats", *arguments], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (code, message)
