@@ -25,14 +25,12 @@ from small_report import (
 
 from airtcp import atomicfile
 from airtcp.errors import InputError
-from airtcp.experiment.topology import Network
 from airtcp.files import capture
 from airtcp.kernel.policies import names
 from airtcp.parameters import Parameters
 from airtcp.paths import REPOSITORY
-from airtcp.report import contents, formats, model, page, palette, series, write_report, writer
+from airtcp.report import formats, model, palette, series, write_report, writer
 from airtcp.report.figure import Text
-from airtcp.report.saved import Saved
 from airtcp.testbed.default import testbed
 
 EN_DASH = "\N{EN DASH}"
@@ -134,45 +132,6 @@ def test_table_has_measured_interval_published_ratio_and_gain(report: str) -> No
     assert ["gain of aad", "+10.0%", "+10.0% to +10.0%", "2", "+10.8%", ""] in rows
     assert ["delay 50 ms", "default", "40.00", "40.00 to 40.00", "2", EN_DASH, EN_DASH] in rows
     assert ["gain of aad", f"{MINUS}5.0%", f"{MINUS}5.0% to {MINUS}5.0%", "2", EN_DASH, ""] in rows
-
-
-def test_page_names_the_versions_of_airtcp_that_did_the_runs(tmp_path: Path) -> None:
-    write_results(tmp_path)
-    host = {"kernel": "6.1", "cpu": "x", "distribution": "y"}
-    for seed, command in ((1, "run a"), (2, "run b")):  # one version, two commands
-        path = tmp_path / f"runs/aad_0ms/seed-{seed}/result.json"
-        written = {"version": "1.2", "commit": "abc", "command": command, "host": host}
-        path.write_text(json.dumps(json.loads(path.read_text()) | {"provenance": written}))
-    document = json.loads((tmp_path / "results.json").read_text())
-    document["runs"] = [
-        json.loads(path.read_text()) for path in sorted(tmp_path.glob("runs/*/*/result.json"))
-    ]
-    (tmp_path / "results.json").write_text(json.dumps(document))
-    assert text_of(tmp_path).count("<dt>airtcp</dt><dd>1.2, commit abc</dd>") == 1
-
-
-def test_page_describes_a_custom_topology(
-    tmp_path: Path, report: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shown = contents.describe(model.load(write_results(tmp_path)))
-    network = {
-        "topology": {
-            "servers": {"near": {}},
-            "access_points": {"ap": {}},
-            "stations": {"phone": {"access_point": "ap", "mcs": 1}},
-        },
-        "flows": [{"from": "near", "to": "phone", "start": "1s"}],
-        "schedule": [{"at": "2s", "node": "phone", "set": {"ack_policy": "aad"}}],
-    }
-    monkeypatch.setattr(model.Run, "network", property(lambda _: Network.model_validate(network)))
-    text = page.render(shown, {plot.slug: Saved("<svg></svg>", {}, None) for plot in shown.plots})
-    for line in (
-        "station phone: access point ap, mcs 1",
-        "flow near to phone: start 1s",
-        "at 2s phone: ack policy aad",
-    ):
-        assert f"<li>{line}</li>" in text
-    assert '<h3 id="topology">' not in report
 
 
 def test_summary_has_the_range_of_gains(report: str) -> None:
