@@ -334,6 +334,7 @@ def test_kernel_hash_covers_source_and_all_files(
     assert len(set(names)) == 4
     (tmp_path / "net" / "__pycache__").mkdir()
     (tmp_path / "net" / "__pycache__" / "a.pyc").touch()
+    (tmp_path / "cover-letter.txt").write_text("tcp: policies\n")
     assert kernel_id(tmp_path).hash == names[-1]
 
 

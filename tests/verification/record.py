@@ -148,13 +148,18 @@ class Record:
 
 
 def kernel_id(overlay: Path = OVERLAY) -> KernelId:
-    """The kernel of the working tree. Raises InputError if there is no Linux source."""
+    """The kernel of the working tree, without the cover letters of its series.
+
+    Raises InputError if there is no Linux source.
+    """
     whole = hashlib.sha256(identity(find_source(None)).encode())
     without_uml = whole.copy()
     patches = overlay / "patches"
     left_out = {path for path in patches.rglob("*.patch") if _only_uml(Step(path, {}).touched)}
     for path in sorted(overlay.rglob("*")):
         name = path.relative_to(overlay)
+        if path.name == "cover-letter.txt":
+            continue
         if path.is_file() and not any(part.startswith((".", "__")) for part in name.parts):
             content = path.read_bytes()
             whole.update(_entry(name, content))
