@@ -18,6 +18,7 @@ from airtcp.experiment.metrics import METRICS
 from airtcp.experiment.reader import load
 from airtcp.kernel import image
 from airtcp.kernel.image import Kernel
+from airtcp.paths import REPOSITORY
 from airtcp.results import artifacts, documents, parquet, record
 from airtcp.results.record import KernelRecord
 from airtcp.sweep import session
@@ -92,6 +93,21 @@ def test_json_prints_only_a_json_document(
     assert cli.main([*arguments, "--title", "Fewer ACKs"]) == 0
     assert json.loads(capsys.readouterr().out)["title"] == "Fewer ACKs"
     assert len(parquet.read(tmp_path / "out")) == 12
+
+
+def test_files_of_the_user_are_kept_beside_the_results(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    sweep_with(monkeypatch)
+    samples = REPOSITORY / "samples"
+    arguments = ["run", str(samples / "fetch.yaml"), "--policy", str(samples / "ackpol")]
+    assert cli.main([*arguments, "--out", str(tmp_path)]) == 0
+    kept = tmp_path / "inputs"
+    assert (kept / "fetch.yaml").read_bytes() == (samples / "fetch.yaml").read_bytes()
+    policy = {path.name for path in (kept / "policy").iterdir()}
+    assert policy == {"Makefile", "tcp_ackpol_fixed.c"}
+    assert cli.main(["run", "thesis-lan", "--set", "mcs=7", "--out", str(tmp_path / "named")]) == 0
+    assert not (tmp_path / "named" / "inputs").exists()
 
 
 def test_run_all_runs_every_experiment_and_writes_a_page(

@@ -166,7 +166,7 @@ def test_a_gain_is_only_that_of_known_values(
     ]
     document = assembly.document(of, of.cases(), KERNEL, runs, COMMAND)
     assert re.search(
-        f"=aad delay=0ms +[+]20[.]0% +- +{'[+]20.0%' if gain else '-'}$",
+        f"=aad delay=0ms +[+]20[.]0% +- *{'[+]20.0%' if gain else ''}$",
         table.table(document),
         re.M,
     )

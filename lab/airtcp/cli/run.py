@@ -22,11 +22,12 @@ from airtcp.cli.options import (
 )
 from airtcp.cli.sweeping import add_where, make_out_dir, sweep_options_of
 from airtcp.errors import AirtcpError, InputError
-from airtcp.experiment import catalogue
+from airtcp.experiment import catalogue, reader
 from airtcp.experiment.experiment import Case, Experiment
 from airtcp.kernel.own_policy import OwnPolicy
 from airtcp.paths import PROGRAM
 from airtcp.results import documents, reproduction, table
+from airtcp.sweep import inputs
 from airtcp.sweep.session import Options, Planned, measure, measure_all
 
 
@@ -93,6 +94,7 @@ def _run(options: argparse.Namespace) -> int:
     out_dir = make_out_dir(options, experiment.name)
     measured = measure(_options(options, policy, kernels, cases), experiment, cases, out_dir)
     if measured.document:
+        inputs.keep(out_dir, reader.own_file(options.experiment), policy)
         if options.json:
             print(measured.document.text(), end="")
         else:

@@ -41,8 +41,8 @@ def load(
     own_policies: names of the user's own ACK policies, which the experiment may use. checked: also
     check that every case is possible, which takes longer than reading the file.
     """
-    path = Path(experiment)
-    if path.suffix not in (".yaml", ".yml"):
+    path = own_file(experiment)
+    if path is None:
         path = EXPERIMENTS_DIR / f"{experiment}.yaml"
         if not path.is_file():
             here = [
@@ -54,6 +54,12 @@ def load(
             raise InputError(f"unknown experiment {str(experiment)!r}; {known}")
     allowed = policies.context(own_policies)
     return _Reader(_shown(path), allowed).experiment(yamlfile.read(path), checked)
+
+
+def own_file(experiment: str | Path) -> Path | None:
+    """The YAML file if it is the path of one; None for a name."""
+    path = Path(experiment)
+    return path if path.suffix in (".yaml", ".yml") else None
 
 
 def _shown(path: Path) -> str:

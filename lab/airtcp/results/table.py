@@ -53,7 +53,7 @@ def note(counts: Sequence[int]) -> str | None:
     """A note on intervals when a case has too few runs; counts: the runs of each case."""
     match min(counts, default=0):
         case 1:
-            return "note: one run of a case has no interval; --seeds 5 makes five"
+            return "note: a case with one run has no interval; more --seeds give one"
         case 2:
             return (
                 "note: with two runs the 95% interval is ± 12.7 standard errors (Student's t, one "

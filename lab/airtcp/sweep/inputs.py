@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Copies of the user's files that determine a sweep: they may change, the results stay."""
+
+from pathlib import Path
+
+from airtcp import atomicfile
+from airtcp.errors import of_file
+from airtcp.kernel.own_policy import OwnPolicy
+
+INPUTS = "inputs"
+"""Their directory, in that of the sweep."""
+
+
+def keep(out_dir: Path, experiment: Path | None, policy: OwnPolicy | None) -> None:
+    """Copy a YAML file, and the sources of a directory of policies to `policy`.
+
+    Replaces copies of the same names. Raises AirtcpError or StopError if a file cannot be copied.
+    """
+    copies = {experiment.name: experiment} if experiment else {}
+    for path in policy.files.values() if policy else ():
+        if policy and path.is_relative_to(policy.directory):
+            copies[str(Path("policy") / path.relative_to(policy.directory))] = path
+    try:
+        for name, path in copies.items():
+            target = out_dir / INPUTS / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            atomicfile.write(target, path.read_bytes())
+    except OSError as error:
+        raise of_file(error, out_dir / INPUTS) from None
