@@ -2,9 +2,9 @@
 """Compare the experiments hardware-* with the measurements on real hardware that they declare.
 
 Runs them, writes the errors into docs/explanation/hardware.md and draws docs/images/hardware.svg.
---results: use results/hardware-* as they are.
 """
 
+import argparse
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -120,7 +120,9 @@ def plot(found: Sequence[Pair], path: Path) -> None:
 
 
 def main() -> int:
-    if sys.argv[1:] != ["--results"]:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--results", action="store_true", help="use results/hardware-* as they are")
+    if not parser.parse_args().results:
         for rate in CALIBRATED:
             command = [str(REPOSITORY / "airtcp"), "run", f"hardware-{rate}"]
             options = ["--seeds", str(SEEDS), "--out", str(out_dir(rate))]
