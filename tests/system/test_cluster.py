@@ -19,7 +19,8 @@ from pathlib import Path
 import mounts
 import pytest
 import sweeps
-from machines import TIMEOUT_S, Machine, free_port, start, two_machines, wait_until
+from machines import Machine, free_port, start, two_machines
+from waiting import TIMEOUT_S, wait_until
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.kernel.image import Kernel

@@ -9,9 +9,9 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
+
+from waiting import wait_until
 
 LAB = Path(__file__).parents[2] / "lab"
 
@@ -43,13 +43,6 @@ def is_locked(path: Path) -> bool:
     return False
 
 
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 def started(tmp_path: Path, makefile: str) -> "subprocess.Popen[bytes]":
     (tmp_path / "Makefile").write_text(makefile)
     builder = subprocess.Popen(
@@ -63,7 +56,7 @@ def started(tmp_path: Path, makefile: str) -> "subprocess.Popen[bytes]":
 
 
 def test_programs_of_make_end_after_an_interrupt(tmp_path: Path) -> None:
-    builder = started(tmp_path, "all:\n\t@touch began; sleep 60; touch ended\n")
+    builder = started(tmp_path, "all:\n\t@touch began; sleep 600; touch ended\n")
     os.kill(builder.pid, signal.SIGINT)
     builder.wait()
     wait_until(lambda: not is_locked(tmp_path / "lock"))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from fake_run import record
+from waiting import wait_until
 
 from airtcp import atomicfile
 from airtcp.backends import base, uml
@@ -148,12 +149,13 @@ def test_runs_without_memory_are_retried_with_fewer_in_parallel(
     def run_one(request: RunRequest, out: Path) -> RunRecord:
         if request.case.factors["mcs"] == 3:
             raise CrowdedError("never any room")
-        lock = out / "memory"
+        lock, refused = out / "memory", out / "refused"
         try:
             lock.mkdir()
         except FileExistsError:
+            refused.touch()
             raise CrowdedError("no room beside another") from None
-        time.sleep(0.2)
+        wait_until(refused.exists)
         lock.rmdir()
         return result(request)
 
@@ -173,10 +175,7 @@ def test_a_run_without_memory_is_repeated_before_later_ones(
         if request.case.factors["mcs"] == 1 and not refused.exists():
             refused.touch()
             raise CrowdedError("no room beside another")
-        until = time.monotonic() + 20
-        while not limited.exists():
-            assert time.monotonic() < until
-            time.sleep(0.01)
+        wait_until(limited.exists)
         return result(request)
 
     limited = tmp_path / "limited"
@@ -194,13 +193,17 @@ def test_as_many_runs_at_once_as_memory_allows(
     """Decided before the first run starts; a run alone is always tried."""
 
     def run_one(request: RunRequest, out: Path) -> RunRecord:
-        mine = out / f"running-{request.case.factors['mcs']}"
-        mine.touch()
-        time.sleep(0.3)
-        (out / f"seen-{len(list(out.glob('running-*')))}").touch()
-        time.sleep(0.3)
-        mine.unlink()
+        mcs = int(str(request.case.factors["mcs"]))
+        (out / f"began-{mcs}").touch()
+        # The runs that begin together wait for each other.
+        wait_until(lambda: count("began") >= mcs - mcs % at_once + at_once)
+        (out / f"seen-{count('began') - count('ended')}").touch()
+        time.sleep(0.1)
+        (out / f"ended-{mcs}").touch()
         return result(request)
+
+    def count(event: str) -> int:
+        return len(list(tmp_path.glob(f"{event}-*")))
 
     monkeypatch.setattr(uml, "memory_room", lambda _mb: (room_mb, "there is little"))
     monkeypatch.setattr(sweep, "run_one", run_one)
@@ -273,10 +276,8 @@ def test_the_next_batch_starts_when_a_process_is_free(
 ) -> None:
     def run_one(request: RunRequest, out: Path) -> RunRecord:
         (tmp_path / f"began-{out.name}").touch()
-        until = time.monotonic() + 20
-        while out.name == "0" and not (tmp_path / "began-2").exists():
-            assert time.monotonic() < until
-            time.sleep(0.01)
+        if out.name == "0":
+            wait_until((tmp_path / "began-2").exists)
         if out.name == "2":
             raise AirtcpError("the disk is full")
         return result(request)

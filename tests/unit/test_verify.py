@@ -7,8 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,6 +16,7 @@ from verification.page import page, verdict
 from verification.record import KernelId, Outcome, Record, kernel_id, load_notes
 from verification.runner import run_part, run_steps
 from verification.steps import Part, Step, clean_environment
+from waiting import wait_until
 
 from airtcp.errors import AirtcpError, InputError
 from airtcp.paths import REPOSITORY
@@ -226,13 +225,6 @@ def test_an_interruption_loses_only_the_active_part(tmp_path: Path, number: sign
     assert "1/1 soak: long" in stderr
     assert not (tmp_path / "short").exists()
     assert "| passed |" in (tmp_path / "docs" / "reference" / "verification.md").read_text()
-
-
-def wait_until(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def is_zombie(pid: int) -> bool:

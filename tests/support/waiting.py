@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Waits for what another process or thread does."""
+
+import time
+from collections.abc import Callable
+
+TIMEOUT_S = 120
+"""Busy machines are slow."""
+
+
+def wait_until(condition: Callable[[], object], message: str = "it takes too long") -> None:
+    deadline = time.monotonic() + TIMEOUT_S
+    while not condition():
+        assert time.monotonic() < deadline, message
+        time.sleep(0.02)
