@@ -173,11 +173,16 @@ expire() {
 	exit
 }
 
-# Beat for each line on standard input, and answer with the time in ns.
+# Beat for each line on standard input, and answer with the time: in ns, or in s where date has no
+# %N, as in BusyBox.
 pulse() {
 	while read -r _; do
 		: >beat
-		date +%s%N
+		now=$(date +%s%N)
+		case $now in
+		*[!0-9]* | "" | ??????????) date +%s ;;
+		*) echo "$now" ;;
+		esac
 	done
 }
 
@@ -187,7 +192,10 @@ leave() { restore && rm -rf "$dir"; }
 
 # start NAME FILE COMMAND...: its output is run/FILE
 start() {
-	nohup sh "$dir/agent.sh" job "$@" >/dev/null 2>&1 </dev/null &
+	(
+		trap '' HUP # as nohup does, which BusyBox may not have
+		exec sh "$dir/agent.sh" job "$@"
+	) >/dev/null 2>&1 </dev/null &
 	tries=100
 	until [ -s "jobs/$1.pid" ]; do
 		tries=$((tries - 1))

@@ -49,12 +49,13 @@ cat /proc/sys/kernel/random/boot_id >"$d/boot"
 : >"$d/undo"
 mkdir "$d/run" "$d/jobs"
 detached=$(command -v setsid)
-nohup $detached sh "$d/agent.sh" guard {limit_s} >/dev/null 2>&1 </dev/null &
+# As nohup does. BusyBox may not have it, and its sleep may have no fractions.
+(trap '' HUP; exec $detached sh "$d/agent.sh" guard {limit_s}) >/dev/null 2>&1 </dev/null &
 tries=100
 until [ -s "$d/guard" ]; do
 	tries=$((tries - 1))
 	[ $tries -gt 0 ] || {{ echo "no space left in $d" >&2; rm -rf "$d"; exit 3; }}
-	sleep 0.05
+	sleep 0.05 2>/dev/null || sleep 1
 done
 echo "$d"
 }}
@@ -217,6 +218,11 @@ def private_directory(path: Path) -> Path:
     return path
 
 
+def _time_of(answer: int) -> tuple[float, float]:
+    """The time in an answer of agent.sh, in ns or whole seconds, and the error of that, in s."""
+    return (answer / 1e9, 0) if answer > 10**12 else (answer + 0.5, 0.5)
+
+
 class _Pulse:
     """Tells a host periodically that we are alive; measures its clock by the answers."""
 
@@ -243,8 +249,9 @@ class _Pulse:
                 self._process.stdin.write(b"\n")
                 self._process.stdin.flush()
                 answer = self._process.stdout.readline()
-                error_s = (time.time() - asked_s) / 2
-                self._offsets.append((error_s, int(answer) / 1e9 - asked_s - error_s))
+                halfway_s = (time.time() - asked_s) / 2
+                there_s, rounding_s = _time_of(int(answer))
+                self._offsets.append((halfway_s + rounding_s, there_s - asked_s - halfway_s))
             except (OSError, ValueError):  # the connection was lost; the next command reports it
                 break
             first = max(0, first - 1)

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Hosts whose ssh is a program that runs the commands on this machine."""
+
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from airtcp.hosts.inventory import HostEntry, Inventory
+from airtcp.hosts.ssh import Remote
+
+NEEDED = "cat date env head id ls mkdir mv rm sed sh sleep tail tar uname wc"
+SSH = """\
+#!/bin/sh
+while [ "$1" != -- ]; do shift; done
+PATH={there} exec sh -c "$3"
+"""
+# Without fractions of seconds, as in OpenWrt's BusyBox.
+DATE = '#!/bin/sh\ncase $1 in\n*%N) echo "$({date} +%s)%N" ;;\n*) exec {date} "$@" ;;\nesac\n'
+SLEEP = '#!/bin/sh\ncase $1 in\n*.*) exit 1 ;;\nesac\nexec {sleep} "$@"\n'
+
+
+def write_program(path: Path, text: str) -> None:
+    path.unlink(missing_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+@pytest.fixture
+def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The programs of the host."""
+    here, there = tmp_path / "here", tmp_path / "there"
+    for directory in (here, there):
+        directory.mkdir()
+    for name in NEEDED.split():
+        (there / name).symlink_to(str(shutil.which(name)))
+    write_program(here / "ssh", SSH.format(there=there))
+    monkeypatch.setenv("PATH", f"{here}:{os.environ['PATH']}")
+    return there
+
+
+def remote_of(tmp_path: Path) -> Remote:
+    (tmp_path / "host").mkdir(exist_ok=True)
+    end = {"ssh": "host", "interface": "eth0"}
+    inventory = Inventory.model_validate(
+        {
+            "server": {**end, "address": "192.0.2.1"},
+            "station": {**end, "address": "192.0.2.2"},
+            "directory": str(tmp_path / "host"),
+            "dead_man": "4s",
+        }
+    )
+    return Remote("ap", HostEntry(ssh="host"), inventory)
+
+
+@pytest.fixture
+def remote(there: Path, tmp_path: Path) -> Iterator[Remote]:
+    made = remote_of(tmp_path)
+    yield made
+    made.leave()
+    assert list((tmp_path / "host").iterdir()) == []
+
+
+def test_access_point_with_busybox(there: Path, tmp_path: Path, remote: Remote) -> None:
+    date, sleep = shutil.which("date"), shutil.which("sleep")
+    write_program(there / "date", DATE.format(date=date))
+    write_program(there / "sleep", SLEEP.format(sleep=sleep))
+    remote.install(pytest.fail)
+    ahead_s, error_s = remote.clock()
+    assert 0.5 <= error_s < 0.75
+    assert abs(ahead_s) <= error_s
+    [directory] = (tmp_path / "host").iterdir()
+    beat = directory / "beat"
+    for _ in range(2):  # it is still told that it is not forgotten
+        beat.unlink(missing_ok=True)
+        deadline = time.monotonic() + 10
+        while not beat.exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+
+
+def test_clock_in_nanoseconds(remote: Remote) -> None:
+    remote.install(pytest.fail)
+    ahead_s, error_s = remote.clock()
+    assert abs(ahead_s) <= error_s + 0.001 < 0.4
