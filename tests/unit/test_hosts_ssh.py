@@ -4,11 +4,13 @@
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
+from airtcp.errors import AirtcpError
+from airtcp.hosts import preflight
 from airtcp.hosts.inventory import HostEntry, Inventory
 from airtcp.hosts.ssh import Remote
 
@@ -86,3 +88,27 @@ def test_clock_in_nanoseconds(remote: Remote) -> None:
     remote.install(pytest.fail)
     ahead_s, error_s = remote.clock()
     assert abs(ahead_s) <= error_s + 0.001 < 0.4
+
+
+@pytest.mark.parametrize(
+    ("absent", "radio", "missing"),
+    [("nstat iw", True, "nstat iw"), ("iw", True, "iw"), ("iw", False, "")],
+)
+def test_programs_of_an_access_point_are_checked(
+    remote: Remote, monkeypatch: pytest.MonkeyPatch, absent: str, radio: bool, missing: str
+) -> None:
+    def do(*calls: Sequence[object]) -> str:
+        assert not calls or {"nstat", "iw"} < set(calls[0])
+        facts = {"missing": absent, "kernel": "", "boot": "", "policies": "", "congestion": ""}
+        names = [*facts, *(["radio"] if radio else [])]
+        return "".join(f"== {name}\n{facts.get(name, '')}\n" for name in names)
+
+    remote.install(pytest.fail)
+    with monkeypatch.context() as patched:
+        patched.setattr(remote, "do", do)
+        if not missing:
+            assert preflight.check(remote, captures=False).radio is None
+            return
+        message = rf"^ap \(host\): missing: {missing}; install them there$"
+        with pytest.raises(AirtcpError, match=message):
+            preflight.check(remote, captures=False)

@@ -10,8 +10,10 @@ from airtcp.hosts.inventory import EndEntry, ServerEntry
 from airtcp.hosts.ssh import Remote
 from airtcp.steps.instruments import CAPTURED_BYTES
 
-# Programs by role.
-_TOOLS = ("ip", "tc", "ss", "nstat", "ethtool", "iperf3", "ping", "awk", "tar", "stdbuf", "timeout")
+# Programs of all hosts; iw is needed only with a radio.
+_TOOLS_OF_ALL = ("nstat", "tar", "iw")
+# Those of hosts that send or receive.
+_TOOLS_OF_ENDS = ("ip", "tc", "ss", "ethtool", "iperf3", "ping", "awk", "stdbuf", "timeout")
 
 # The most that clocks may differ, without a synchronised clock at either end. It is corrected.
 _CLOCK_ERROR_S = 0.5
@@ -40,9 +42,9 @@ def check(remote: Remote, captures: bool) -> Facts:
     """Raise AirtcpError or InputError if the host cannot measure."""
     entry = remote.entry
     end = isinstance(entry, EndEntry)
-    tools = [*(_TOOLS if end else ()), *(("tcpdump",) if end and captures else ())]
-    found = _sections(remote.do(("facts", entry.interface or "", *tools)))
-    if missing := found["missing"].split():
+    tools = [*(_TOOLS_OF_ENDS if end else ()), *(("tcpdump",) if end and captures else ())]
+    found = _sections(remote.do(("facts", entry.interface or "", *_TOOLS_OF_ALL, *tools)))
+    if missing := [tool for tool in found["missing"].split() if tool != "iw" or "radio" in found]:
         raise AirtcpError(f"{remote}: missing: {' '.join(missing)}; install them there")
     if entry.interface:
         _check_interface(remote, found)
