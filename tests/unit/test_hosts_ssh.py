@@ -5,10 +5,12 @@ import os
 import shutil
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from airtcp import interrupts
 from airtcp.errors import AirtcpError
 from airtcp.hosts import preflight
 from airtcp.hosts.inventory import HostEntry, Inventory
@@ -20,6 +22,8 @@ SSH = """\
 while [ "$1" != -- ]; do shift; done
 PATH={there} exec sh -c "$3"
 """
+# It writes agent.sh slowly.
+CAT = '#!/bin/sh\n[ "$1" ] || sleep 0.5\nexec {cat} "$@"\n'
 # Without fractions of seconds, as in OpenWrt's BusyBox.
 DATE = '#!/bin/sh\ncase $1 in\n*%N) echo "$({date} +%s)%N" ;;\n*) exec {date} "$@" ;;\nesac\n'
 SLEEP = '#!/bin/sh\ncase $1 in\n*.*) exit 1 ;;\nesac\nexec {sleep} "$@"\n'
@@ -112,3 +116,32 @@ def test_programs_of_an_access_point_are_checked(
         message = rf"^ap \(host\): missing: {missing}; install them there$"
         with pytest.raises(AirtcpError, match=message):
             preflight.check(remote, captures=False)
+
+
+def test_a_second_airtcp_waits_even_while_the_first_one_prepares_the_host(
+    there: Path, tmp_path: Path, remote: Remote
+) -> None:
+    write_program(there / "cat", CAT.format(cat=shutil.which("cat")))
+    second, said = remote_of(tmp_path), list[str]()
+    with ThreadPoolExecutor(2) as threads:
+        installed = threads.submit(remote.install, pytest.fail)
+        while not list((tmp_path / "host").iterdir()):
+            time.sleep(0.01)
+        waiting = threads.submit(second.install, said.append)
+        installed.result()
+        while not said:
+            assert not waiting.done(), waiting.result()
+            time.sleep(0.01)
+        remote.leave()
+        waiting.result()
+    second.leave()
+    assert said == ["ap (host): waiting for another airtcp, or for its dead-man timer"]
+
+
+def test_ctrl_c_ends_waiting_for_another_airtcp(
+    remote: Remote, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remote.install(pytest.fail)
+    second = remote_of(tmp_path)
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        second.install(lambda _said: patched.setattr(interrupts, "_wanted", True))

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from airtcp import interrupts
 from airtcp.errors import AirtcpError, StopError
 from airtcp.hosts.inventory import HostEntry, Inventory, Role
 
@@ -30,18 +31,26 @@ _NO_SCRIPT = (2, 127)
 # by a host that was switched off: a reboot has restored its settings. It is a function, so that
 # nothing is executed if the client is killed while it sends this.
 _INSTALL = """\
+# A twentieth of a second for each try. The sleep of BusyBox may have no fractions.
+nap() {{
+	tries=$((tries - 1))
+	sleep 0.05 2>/dev/null || {{ sleep 1; tries=$((tries - 19)); }}
+}}
 install_agent() {{
 umask 077
 d={directory}/airtcp-$(id -u)
 if ! why=$(mkdir "$d" 2>&1); then
 	if [ -L "$d" ] || [ ! -O "$d" ]; then echo "$why" >&2; exit 3; fi
+	# Another airtcp may be creating it, or have left it and be removing it.
+	tries=120
+	until [ -s "$d/guard" ] || [ ! -e "$d" ] || [ $tries -le 0 ]; do nap; done
 	boot=$(cat "$d/boot" 2>/dev/null)
 	if [ "$boot" = "$(cat /proc/sys/kernel/random/boot_id)" ]; then
 		kill -0 "$(cat "$d/guard")" 2>/dev/null && exit 75
 		if [ -s "$d/undo" ]; then sh "$d/agent.sh" restore || exit 3; fi
 	fi
 	rm -rf "$d"
-	mkdir "$d" || exit 3
+	mkdir "$d" || {{ [ -e "$d" ] && exit 75; exit 3; }}
 fi
 cat >"$d/agent.sh" <<'END_OF_AGENT' || {{ echo "no space left in $d" >&2; rm -rf "$d"; exit 3; }}
 {agent}END_OF_AGENT
@@ -49,13 +58,12 @@ cat /proc/sys/kernel/random/boot_id >"$d/boot"
 : >"$d/undo"
 mkdir "$d/run" "$d/jobs"
 detached=$(command -v setsid)
-# As nohup does. BusyBox may not have it, and its sleep may have no fractions.
+# As nohup does, which BusyBox may not have.
 (trap '' HUP; exec $detached sh "$d/agent.sh" guard {limit_s}) >/dev/null 2>&1 </dev/null &
 tries=100
 until [ -s "$d/guard" ]; do
-	tries=$((tries - 1))
+	nap
 	[ $tries -gt 0 ] || {{ echo "no space left in $d" >&2; rm -rf "$d"; exit 3; }}
-	sleep 0.05 2>/dev/null || sleep 1
 done
 echo "$d"
 }}
@@ -92,6 +100,7 @@ class Remote:
         deadline = time.monotonic() + limit_s + 10
         waiting = False
         while (ended := self._ssh("sh", script)).returncode == _BUSY:
+            interrupts.check()
             if time.monotonic() > deadline:
                 raise StopError(f"{self}: another airtcp measures with this host")
             if not waiting:
