@@ -140,6 +140,28 @@ def test_setting_that_is_not_restored_is_reported_and_kept(agent: Agent, tmp_pat
     assert "tcp_sack" in (agent.directory / "undo").read_text()
 
 
+def test_setting_that_is_changed_while_others_are_restored(agent: Agent, tmp_path: Path) -> None:
+    first, second = tmp_path / "tcp_sack", tmp_path / "tcp_dsack"
+    second.write_text("0\n")
+    # Restoring the first one stands for a command that changes the second one meanwhile.
+    undo = agent.directory / "undo"
+    undo.write_text(f"echo \"write '{second}' '1'\" >>undo; write '{first}' '1'\n")
+    ended = agent.do("restore")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert (first.read_text(), second.read_text()) == ("1\n", "1\n")
+    assert undo.read_text() == ""
+
+
+def test_nothing_is_changed_while_the_timer_restores(agent: Agent, tmp_path: Path) -> None:
+    setting = tmp_path / "tcp_sack"
+    setting.write_text("1\n")
+    (agent.directory / "undo").write_text(f"sh ./agent.sh put {setting} 0 || true\n")
+    timer = subprocess.run(["sh", agent.directory / "agent.sh", "guard", "1"], timeout=20)
+    assert timer.returncode == 0
+    assert setting.read_text() == "1\n"
+    assert not agent.directory.exists()
+
+
 def test_other_qdiscs_are_left_alone(agent: Agent) -> None:
     (agent.fakes / "qdisc").write_text("qdisc htb 1: root refcnt 2\n")
     ended = agent.do("qdisc eth0 root handle 1: netem delay 1us")

@@ -3,6 +3,7 @@
 # The part of `airtcp run --hosts` on a host. It is in a directory of its own, with:
 #	undo	how to restore each changed setting; the last is restored first
 #	guard	process of the dead-man timer
+#	expired	exists if the timer has ended or restores the settings: nothing may be changed
 #	beat	exists if the client was heard since the timer last looked
 #	boot	boot_id of the host
 #	jobs/	of each program in the background: NAME.pid, NAME.err, NAME.rc
@@ -34,8 +35,9 @@ must() {
 
 # remember FUNCTION ARGUMENT...: call it to restore a setting
 remember() {
-	kill -0 "$(cat guard)" 2>/dev/null ||
+	if [ -e expired ] || ! kill -0 "$(cat guard)" 2>/dev/null; then
 		stop "the dead-man timer does not run: nothing is changed"
+	fi
 	line=$1
 	shift
 	for word; do
@@ -141,13 +143,20 @@ power_save() {
 # Restore all settings. Client and dead-man timer may both do so, even at the same time.
 restore() {
 	end_jobs
-	failed=0
-	# An incomplete line at the end, without a change after it, is not counted.
-	number=$(wc -l <undo)
-	while [ "$number" -gt 0 ]; do
-		line=$(sed -n "${number}p" undo)
-		(eval "$line") >/dev/null 2>&1 || { echo "not restored: $line" >&2; failed=1; }
-		number=$((number - 1))
+	failed=0 restored=0
+	# An incomplete line at the end, without a change after it, is not counted. A command whose
+	# connection was lost may add lines meanwhile.
+	while :; do
+		# Client or timer, whichever was faster, has restored all.
+		count=$(wc -l 2>/dev/null <undo) || exit 2
+		[ "$count" -gt "$restored" ] || break
+		number=$count
+		while [ "$number" -gt "$restored" ]; do
+			line=$(sed -n "${number}p" undo)
+			(eval "$line") >/dev/null 2>&1 || { echo "not restored: $line" >&2; failed=1; }
+			number=$((number - 1))
+		done
+		restored=$count
 	done
 	[ $failed = 0 ] || return 1
 	: >undo
@@ -169,6 +178,7 @@ guard() {
 # Without the directory, commands of the client fail.
 expire() {
 	[ -e "$dir/guard" ] || exit
+	touch expired
 	restore && rm -rf "$dir"
 	exit
 }
