@@ -5,6 +5,7 @@ The same sources, compiler and Debian packages give the same files, byte for byt
 """
 
 import argparse
+import os
 import re
 import shutil
 import subprocess
@@ -42,6 +43,7 @@ def main() -> int:
     parser.add_argument("directory", nargs="?", type=Path, default=Path("dist"))
     parser.add_argument("--version", default=__version__, help="of the packages")
     options = parser.parse_args()
+    os.umask(0o022)  # pip gives files the modes that they have in the package
     try:
         for path in build(options.directory, options.version):
             print(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The source of the Debian packages, without building them."""
 
+import os
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -29,6 +31,25 @@ def test_the_version_is_that_of_airtcp() -> None:
 def test_a_version_is_that_of_packages_and_module(tree: Path) -> None:
     assert (tree / "debian" / "changelog").read_text().startswith("airtcp (9.8.7) ")
     assert 'PACKAGE_VERSION="9.8.7"' in (tree / "ackhold" / "dkms.conf").read_text()
+
+
+def test_all_users_can_read_the_packages_of_a_user_with_another_umask(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = tmp_path / "made"
+
+    def build(*_: object) -> list[Path]:
+        made.touch()
+        return [made]
+
+    monkeypatch.setattr(debs, "build", build)
+    monkeypatch.setattr(sys, "argv", ["debs.py"])
+    before = os.umask(0o077)
+    try:
+        assert debs.main() == 0
+    finally:
+        os.umask(before)
+    assert made.stat().st_mode & 0o777 == 0o644
 
 
 def test_every_file_that_is_installed_exists(tree: Path) -> None:
