@@ -63,7 +63,8 @@ add_suite_of_kernel_source() {
 	[ -n "$mirror" ] || return 0
 	for suite in "$mirror-security $codename-security" "$mirror $codename-backports"; do
 		say "adding '$suite' to the apt sources ($list), for linux-source-6.12"
-		echo "deb $suite main" | as_root tee "$list" >/dev/null || return 0
+		# All users can read it, whatever the umask: apt-cache needs it.
+		(umask 022 && echo "deb $suite main" | as_root tee "$list" >/dev/null) || return 0
 		as_root apt-get -q update || true
 		if available linux-source-6.12; then
 			return 0

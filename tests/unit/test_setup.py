@@ -328,6 +328,24 @@ def test_only_the_packages_of_the_set_are_installed(
     assert apt.read_text() == (f"-q -y --no-install-recommends install {' '.join(expected)}\n")
 
 
+def test_apt_can_read_the_suite_of_the_kernel_source_with_any_umask(
+    programs: Path, tmp_path: Path
+) -> None:
+    machine(programs, tmp_path, "linux-source-6.12", user=0)
+    seen = tmp_path / "seen"
+    write_program(programs, "tee", f"#!/bin/sh\numask >{seen}\ncat >/dev/null\n")
+    absent = f'[ -e {seen} ] || case "$*" in *6.12*) exit ;; esac'
+    write_program(programs, "apt-cache", f"#!/bin/sh\n{absent}\necho '  Candidate: 1.0'\n")
+    suite = '. /etc/os-release\necho "http://mirror $VERSION_CODENAME"'
+    write_program(programs, "apt-get", f"#!/bin/sh\n{suite}\n")
+    before = os.umask(0o077)
+    try:
+        assert setup(programs, HOME=tmp_path).returncode == 0
+    finally:
+        os.umask(before)
+    assert seen.read_text() == "0022\n"
+
+
 @pytest.mark.parametrize("is_new", [True, False])
 def test_a_new_ssh_server_is_turned_off(programs: Path, tmp_path: Path, is_new: bool) -> None:
     machine(programs, tmp_path, "openssh-server" if is_new else "chromium", user=0)
