@@ -5,6 +5,8 @@ import errno
 import io
 import pickle
 import platform
+import subprocess
+import sys
 import tarfile
 import time
 from collections.abc import Iterator
@@ -284,4 +286,27 @@ def test_error_of_a_bad_file_is_one_line(tmp_path: Path, text: str | None, messa
     if text is not None:
         path.write_text(text)
     with pytest.raises(InputError, match=message), batchjobs.submitted(path, None, NONE):
+        pass
+
+
+def test_batch_jobs_start_python_from_a_path_with_spaces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "my $HOME").mkdir()
+    program = tmp_path / "my $HOME" / "python"
+    program.write_text('#!/bin/sh\necho "$PYTHONPATH $*"\n')
+    program.chmod(0o755)
+    monkeypatch.setattr(batchjobs, "PACKAGE", program.parent / "airtcp")
+    monkeypatch.setattr(sys, "executable", str(program))
+    script = f"{batchjobs.python()} -m worker"
+    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True)
+    assert done.stdout == f"{program.parent} -P -m worker\n"
+
+
+def test_batch_jobs_cannot_have_certificates_in_a_path_with_spaces(tmp_path: Path) -> None:
+    path = tmp_path / "cluster.yaml"
+    path.write_text("local: {cores: 1, memory: 1GB}")
+    known = certificates.Certificates(tmp_path / "my certificates")
+    message = f"--certificates {known.directory}: spaces and special characters are not allowed"
+    with pytest.raises(InputError, match=message), batchjobs.submitted(path, None, known):
         pass

@@ -2,6 +2,7 @@
 """Workers as jobs of a batch system such as Slurm, configured as for dask-jobqueue."""
 
 import math
+import shlex
 import shutil
 import signal
 import sys
@@ -50,7 +51,7 @@ def _kinds() -> dict[str, Any]:
 
 def python() -> str:
     """The command that runs Python in a batch job, with airtcp, without the current directory."""
-    return f"env PYTHONPATH={PACKAGE.parent} {sys.executable} -P"
+    return shlex.join(["env", f"PYTHONPATH={PACKAGE.parent}", sys.executable, "-P"])
 
 
 @contextmanager
@@ -69,6 +70,11 @@ def submitted(path: Path, processes: int | None, known: Certificates) -> Iterato
     # Python and paths of this machine, unless the file has others.
     defaults = {"python": python(), "processes": 1, "worker-command": WORKER}
     extra = [*(section.pop("worker-extra-args", None) or []), *worker_options()]
+    if shlex.quote(str(known.directory)) != str(known.directory):  # dask-jobqueue does not quote it
+        raise InputError(
+            f"--certificates {known.directory}: spaces and special characters are not allowed with "
+            "batch jobs"
+        )
     options = section.pop("scheduler-options", None) or {}
     if ours := [key for key in options if key in _OURS]:
         raise InputError(f"{path}: {name}.scheduler-options.{ours[0]}: is airtcp's, which encrypts")
