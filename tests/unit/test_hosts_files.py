@@ -149,6 +149,7 @@ def test_hosts_yaml(tmp_path: Path) -> None:
         ((YAML % "on").replace("20s", "1s"), ":4: dead_man: '1s' is out of range"),
         ((YAML % "on").replace("lab", "-oProxyCommand=x"), ":1: server.ssh: .*not a name"),
         ((YAML % "on").replace("keep", "on"), ":3: ap.power_save: .*off keep"),
+        ((YAML % "on").replace("laptop", "lab"), ":2: station.ssh: lab is already the server"),
         (YAML % "on" + "ssh_config: none\n", "none: no such file"),
     ],
 )

@@ -94,6 +94,11 @@ def read(path: Path) -> Inventory:
         if not where:
             raise InputError(f"{path}: not a mapping with server and station") from None
         raise InputError(f"{path}:{line}: {where}: {explain(first, model)}") from None
+    roles: dict[str, Role] = {}
+    for role, entry in found.entries:
+        if (other := roles.setdefault(entry.ssh, role)) != role:
+            line = _line(node, (role, "ssh"))
+            raise InputError(f"{path}:{line}: {role}.ssh: {entry.ssh} is already the {other}")
     if found.ssh_config:
         config = path.parent / Path(found.ssh_config).expanduser()
         if not config.is_file():
