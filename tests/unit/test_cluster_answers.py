@@ -264,6 +264,8 @@ NONE = certificates.Certificates(Path("none"))
         ("slurm: 3", "`key: value` lines"),
         ("slurm: {cores: 1, memory: 1GB, quue: x}", "slurm.quue: unknown; allowed: "),
         ("slurm: {cores: 1}", "slurm.memory: missing"),
+        ("slurm: {cores: 4, memory: 1GB, processes: 2}", "slurm.processes: allowed: 1, "),
+        ("slurm: {cores: 4, memory: 1GB, processes: }", "slurm.processes: allowed: 1, "),
         (
             "local: {cores: 1, memory: 1GB, scheduler-options: {protocol: tcp}}",
             "local.scheduler-options.protocol: is airtcp's",

@@ -135,6 +135,10 @@ def read(path: Path) -> tuple[str, dict[str, Any]]:
             raise InputError(f"{path}: {name}.{key}: unknown; allowed: {' '.join(known)}")
     if not isinstance(section.get("cores"), int) or section["cores"] < 1:
         raise InputError(f"{path}: {name}.cores: number of cores per batch job; allowed: 1 or more")
+    if section.get("processes", 1) != 1:
+        raise InputError(
+            f"{path}: {name}.processes: allowed: 1, which executes `cores` runs at once"
+        )
     if not section.get("memory"):
         raise InputError(f"{path}: {name}.memory: missing; give the memory per batch job, as 4GB")
     return str(name), section
