@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from airtcp import interrupts
-from airtcp.errors import AirtcpError
+from airtcp.errors import AirtcpError, StopError
 from airtcp.hosts import preflight
 from airtcp.hosts.inventory import HostEntry, Inventory
 from airtcp.hosts.ssh import Remote
@@ -116,6 +116,13 @@ def test_programs_of_an_access_point_are_checked(
         message = rf"^ap \(host\): missing: {missing}; install them there$"
         with pytest.raises(AirtcpError, match=message):
             preflight.check(remote, captures=False)
+
+
+def test_a_shell_that_prints_is_an_error(tmp_path: Path, remote: Remote) -> None:
+    ssh = tmp_path / "here" / "ssh"
+    write_program(ssh, ssh.read_text().replace("\nPATH", "\necho Welcome!\nPATH"))
+    with pytest.raises(StopError, match=r"^ap \(host\): its shell prints 'Welcome!', which would"):
+        remote.install(pytest.fail)
 
 
 def test_a_second_airtcp_waits_even_while_the_first_one_prepares_the_host(

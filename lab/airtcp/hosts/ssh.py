@@ -107,8 +107,13 @@ class Remote:
                 say(f"{self}: waiting for another airtcp, or for its dead-man timer")
                 waiting = True
             time.sleep(1)
-        self._directory = self._checked(ended).decode().strip()
+        *said, self._directory = self._checked(ended).decode(errors="replace").splitlines() or [""]
         self._pulse = _Pulse(self._command(f"{self._agent} pulse"), limit_s / 5)
+        if said:
+            raise StopError(
+                f"{self}: its shell prints {said[0]!r}, which would damage the files of runs: let "
+                "it print only on terminals"
+            )
 
     @property
     def _agent(self) -> str:
