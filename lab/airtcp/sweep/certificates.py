@@ -14,7 +14,7 @@ import ssl
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -100,7 +100,7 @@ def loopback(host: str) -> str | None:
 
 
 def read(directory: Path) -> Certificates:
-    """Read a directory. Raises InputError if a file is missing, public, or does not match."""
+    """Read a directory. Raises InputError if a file is missing or public, or TLS refuses them."""
     certificates = Certificates(directory.absolute())
     where = f"--certificates {directory}"
     try:
@@ -108,14 +108,11 @@ def read(directory: Path) -> Certificates:
             (directory / name).open("rb").close()
         if (directory / _KEY).stat().st_mode & 0o077:
             raise InputError(f"{where}: others may read {_KEY}: chmod 600 {directory / _KEY}")
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.load_verify_locations(directory / _AUTHORITY)
-        # Without this argument OpenSSL would ask for a password on the terminal.
-        context.load_cert_chain(directory / _CERTIFICATE, directory / _KEY, password="")
+        _connect(*(_context(directory, server) for server in (True, False)))
     except ssl.SSLError as error:
-        problem = error.reason or "not PEM"
+        problem = getattr(error, "verify_message", None) or error.reason or "not PEM"
         raise InputError(
-            f"{where}: {_AUTHORITY}, {_CERTIFICATE} and {_KEY} do not match ({problem})"
+            f"{where}: {_AUTHORITY}, {_CERTIFICATE} and {_KEY} cannot be used together ({problem})"
         ) from None
     except OSError as error:
         raise InputError(
@@ -123,6 +120,29 @@ def read(directory: Path) -> Certificates:
             f"{PROGRAM} scheduler --create-certificates DIR, and copy DIR to every machine"
         ) from None
     return certificates
+
+
+def _context(directory: Path, server: bool) -> ssl.SSLContext:
+    """As Dask's: the other end must have a certificate of the authority, for any name."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if server else ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_REQUIRED
+    context.load_verify_locations(directory / _AUTHORITY)
+    # Without this argument OpenSSL would ask for a password on the terminal.
+    context.load_cert_chain(directory / _CERTIFICATE, directory / _KEY, password="")
+    return context
+
+
+def _connect(server: ssl.SSLContext, client: ssl.SSLContext) -> None:
+    """Connect both in memory. Raises SSLError if one does not accept the other's certificate."""
+    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
+    ends = (
+        client.wrap_bio(to_client, to_server),
+        server.wrap_bio(to_server, to_client, server_side=True),
+    )
+    for end in 2 * ends:
+        with suppress(ssl.SSLWantReadError):
+            end.do_handshake()
 
 
 def create(directory: Path) -> Certificates:
