@@ -97,11 +97,15 @@ def add_licences(target: Path, files: Iterable[Path], linux: str) -> None:
 def owner(path: Path) -> str:
     """The Debian package of a file. Raises AirtcpError if it has none."""
     resolved = path.resolve()
+    environment = {**os.environ, "LC_ALL": "C"}
     # Where /bin is a link to /usr/bin, packages may have the file under either name.
     for name in (path, resolved, Path("/", *resolved.parts[2:])):
-        done = subprocess.run(["dpkg-query", "-S", name], capture_output=True, text=True)
-        if done.returncode == 0:
-            return done.stdout.partition(":")[0]
+        command = ["dpkg-query", "-S", str(name)]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        # A file that replaces another package's, as /bin/sh of dash, has lines about that first.
+        lines = [line for line in done.stdout.splitlines() if not line.startswith("diversion by ")]
+        if done.returncode == 0 and lines:
+            return lines[0].partition(":")[0]
     raise AirtcpError(f"{path}: belongs to no Debian package, so its licence is not known")
 
 

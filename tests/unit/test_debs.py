@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import debs
+import wheel
 from airtcp import __version__
 from airtcp.errors import AirtcpError
 from airtcp.paths import REPOSITORY
@@ -50,6 +51,19 @@ def test_all_users_can_read_the_packages_of_a_user_with_another_umask(
     finally:
         os.umask(before)
     assert made.stat().st_mode & 0o777 == 0o644
+
+
+def test_the_package_of_a_diverted_file_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = (
+        "diversion by dash from: /bin/sh\ndiversion by dash to: /bin/sh.distrib\ndash: /bin/sh\n"
+    )
+    program = tmp_path / "dpkg-query"
+    program.write_text(f"#!/bin/sh\n[ $LC_ALL = C ] && printf %s '{answer}'\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert wheel.owner(Path("/bin/sh")) == "dash"
 
 
 def test_every_file_that_is_installed_exists(tree: Path) -> None:
