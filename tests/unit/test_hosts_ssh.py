@@ -125,6 +125,20 @@ def test_a_shell_that_prints_is_an_error(tmp_path: Path, remote: Remote) -> None
         remote.install(pytest.fail)
 
 
+def test_setting_of_an_earlier_run_that_cannot_be_restored(remote: Remote, tmp_path: Path) -> None:
+    remote.install(pytest.fail)
+    [directory] = (tmp_path / "host").iterdir()
+    copied = shutil.copytree(directory, tmp_path / "copied")
+    remote.leave()
+    shutil.copytree(copied, directory)
+    (directory / "undo").write_text("root ip link set dev gone gso_max_segs 1\n")
+    (directory / "guard").write_text("99999999\n")  # no process has this number
+    message = rf"not restored: root ip link .*; restore that by hand, and remove {directory}$"
+    with pytest.raises(StopError, match=message):
+        remote.install(pytest.fail)
+    shutil.rmtree(directory)
+
+
 def test_a_second_airtcp_waits_even_while_the_first_one_prepares_the_host(
     there: Path, tmp_path: Path, remote: Remote
 ) -> None:

@@ -47,7 +47,10 @@ if ! why=$(mkdir "$d" 2>&1); then
 	boot=$(cat "$d/boot" 2>/dev/null)
 	if [ "$boot" = "$(cat /proc/sys/kernel/random/boot_id)" ]; then
 		kill -0 "$(cat "$d/guard")" 2>/dev/null && exit 75
-		if [ -s "$d/undo" ]; then sh "$d/agent.sh" restore || exit 3; fi
+		if [ -s "$d/undo" ] && ! why=$(sh "$d/agent.sh" restore 2>&1); then
+			echo "$(echo "$why" | tail -n 1); restore that by hand, and remove $d" >&2
+			exit 3
+		fi
 	fi
 	rm -rf "$d"
 	mkdir "$d" || {{ [ -e "$d" ] && exit 75; exit 3; }}
