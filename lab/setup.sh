@@ -46,7 +46,7 @@ can_be_root() {
 # Does apt have a version of every given package?
 available() {
 	for name; do
-		apt-cache policy "$name" 2>/dev/null | grep -q '^  Candidate: [^(]' || return 1
+		LC_ALL=C apt-cache policy "$name" 2>/dev/null | grep -q '^  Candidate: [^(]' || return 1
 	done
 }
 

@@ -287,7 +287,8 @@ def machine(programs: Path, tmp_path: Path, *missing: str, user: int) -> Path:
     """Fake Debian without some packages; returns the file with the arguments of apt-get."""
     apt = tmp_path / "apt"
     write_program(programs, "apt-get", f'#!/bin/sh\necho "$@" >>{apt}\n')
-    write_program(programs, "apt-cache", "#!/bin/sh\necho '  Candidate: 1.0'\n")
+    translated = '[ "$LC_ALL" = C ] || exec echo "  Installationskandidat: 1.0"'
+    write_program(programs, "apt-cache", f"#!/bin/sh\n{translated}\necho '  Candidate: 1.0'\n")
     edits = "; ".join(f"s/ {name}:installed / {name}: /" for name in missing)
     reply = f"#!/bin/sh\nshift 3\nprintf ' %s:installed ' \"$@\" | sed '{edits}'\n"
     write_program(programs, "dpkg-query", reply)
