@@ -24,6 +24,8 @@ PATH={there} exec sh -c "$3"
 """
 # It writes agent.sh slowly.
 CAT = '#!/bin/sh\n[ "$1" ] || sleep 0.5\nexec {cat} "$@"\n'
+# The first one that removes a directory ends as if a file had been created meanwhile.
+RM = '#!/bin/sh\n[ "$1" != -rf ] || [ -e {flag} ] || exec mkdir {flag} /\nexec {rm} "$@"\n'
 # Without fractions of seconds, as in OpenWrt's BusyBox.
 DATE = '#!/bin/sh\ncase $1 in\n*%N) echo "$({date} +%s)%N" ;;\n*) exec {date} "$@" ;;\nesac\n'
 SLEEP = '#!/bin/sh\ncase $1 in\n*.*) exit 1 ;;\nesac\nexec {sleep} "$@"\n'
@@ -123,6 +125,13 @@ def test_a_shell_that_prints_is_an_error(tmp_path: Path, remote: Remote) -> None
     write_program(ssh, ssh.read_text().replace("\nPATH", "\necho Welcome!\nPATH"))
     with pytest.raises(StopError, match=r"^ap \(host\): its shell prints 'Welcome!', which would"):
         remote.install(pytest.fail)
+
+
+def test_a_beat_while_everything_is_removed(there: Path, tmp_path: Path, remote: Remote) -> None:
+    remote.install(pytest.fail)
+    write_program(there / "rm", RM.format(flag=tmp_path / "flag", rm=shutil.which("rm")))
+    remote.leave()
+    assert (tmp_path / "flag").exists()
 
 
 def test_setting_of_an_earlier_run_that_cannot_be_restored(remote: Remote, tmp_path: Path) -> None:

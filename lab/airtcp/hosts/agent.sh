@@ -179,7 +179,7 @@ guard() {
 expire() {
 	[ -e "$dir/guard" ] || exit
 	touch expired
-	restore && rm -rf "$dir"
+	restore && remove
 	exit
 }
 
@@ -196,7 +196,10 @@ pulse() {
 	done
 }
 
-leave() { restore && rm -rf "$dir"; }
+leave() { restore && remove; }
+
+# A beat may come meanwhile, so that the directory is not empty.
+remove() { rm -rf "$dir" 2>/dev/null || rm -rf "$dir"; }
 
 # Programs in the background
 
