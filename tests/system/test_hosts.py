@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 from namespaces import ADDRESSES, SYSCTLS, Bench, bench, ended
+from waiting import wait_until
 
 from airtcp import cli
 from airtcp.backends.guesttools import GuestTools
@@ -161,10 +162,7 @@ def changed(hosts: Bench) -> bool:
 
 
 def wait_for_change(hosts: Bench) -> None:
-    deadline = time.monotonic() + 60
-    while not changed(hosts):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_until(lambda: changed(hosts), timeout_s=60)
 
 
 def wait_until_restored(hosts: Bench, settings: object) -> None:

@@ -4,11 +4,11 @@
 import multiprocessing
 import os
 import signal
-import time
 from pathlib import Path
 
 import orphans
 import pytest
+from waiting import wait_until
 
 from airtcp.backends import base
 
@@ -20,13 +20,6 @@ def _run(command: list[str], run_dir: Path) -> base.GuestResult:
     return base.run_guest(command, run_dir, dict(os.environ), run_dir, timeout_wall_s=60)
 
 
-def _wait_for(path: Path) -> None:
-    deadline = time.monotonic() + 30
-    while not path.exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
 @pytest.mark.parametrize("booted", [True, False], ids=["running", "starting"])
 def test_no_process_survives_a_kill(tmp_path: Path, booted: bool) -> None:
     """User Mode Linux starts processes while it boots and for each program that it runs."""
@@ -36,7 +29,7 @@ def test_no_process_survives_a_kill(tmp_path: Path, booted: bool) -> None:
         )
         waiting.start()
         assert waiting.pid
-        _wait_for(tmp_path / ("ready" if booted else "console.log"))
+        wait_until((tmp_path / ("ready" if booted else "console.log")).exists, timeout_s=30)
         os.kill(waiting.pid, signal.SIGKILL)
         orphans.wait_for_all(seconds=10)
 

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from waiting import wait_until
 
 from airtcp import interrupts
 from airtcp.errors import AirtcpError, StopError
@@ -84,10 +85,7 @@ def test_access_point_with_busybox(there: Path, tmp_path: Path, remote: Remote) 
     beat = directory / "beat"
     for _ in range(2):  # it is still told that it is not forgotten
         beat.unlink(missing_ok=True)
-        deadline = time.monotonic() + 10
-        while not beat.exists():
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        wait_until(beat.exists, timeout_s=10)
 
 
 def test_clock_in_nanoseconds(remote: Remote) -> None:
@@ -155,8 +153,7 @@ def test_a_second_airtcp_waits_even_while_the_first_one_prepares_the_host(
     second, said = remote_of(tmp_path), list[str]()
     with ThreadPoolExecutor(2) as threads:
         installed = threads.submit(remote.install, pytest.fail)
-        while not list((tmp_path / "host").iterdir()):
-            time.sleep(0.01)
+        wait_until(lambda: list((tmp_path / "host").iterdir()))
         waiting = threads.submit(second.install, said.append)
         installed.result()
         while not said:

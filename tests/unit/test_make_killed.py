@@ -51,7 +51,7 @@ def started(tmp_path: Path, makefile: str) -> "subprocess.Popen[bytes]":
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    wait_until((tmp_path / "began").exists)
+    wait_until((tmp_path / "began").exists, timeout_s=20)
     return builder
 
 
@@ -59,7 +59,7 @@ def test_programs_of_make_end_after_an_interrupt(tmp_path: Path) -> None:
     builder = started(tmp_path, "all:\n\t@touch began; sleep 600; touch ended\n")
     os.kill(builder.pid, signal.SIGINT)
     builder.wait()
-    wait_until(lambda: not is_locked(tmp_path / "lock"))
+    wait_until(lambda: not is_locked(tmp_path / "lock"), timeout_s=20)
     assert not (tmp_path / "ended").exists()
 
 
@@ -68,7 +68,7 @@ def test_make_ends_with_its_parent_and_holds_the_lock(tmp_path: Path) -> None:
     os.kill(builder.pid, signal.SIGKILL)
     builder.wait()
     assert is_locked(tmp_path / "lock")
-    wait_until(lambda: not is_locked(tmp_path / "lock"))
+    wait_until(lambda: not is_locked(tmp_path / "lock"), timeout_s=20)
     # The inner recipe ran to its end; make was terminated before.
     assert (tmp_path / "ended").exists()
     assert "Terminated" in (tmp_path / "log").read_text()

@@ -155,7 +155,7 @@ def test_runs_without_memory_are_retried_with_fewer_in_parallel(
         except FileExistsError:
             refused.touch()
             raise CrowdedError("no room beside another") from None
-        wait_until(refused.exists)
+        wait_until(refused.exists, timeout_s=20)
         lock.rmdir()
         return result(request)
 
@@ -175,7 +175,7 @@ def test_a_run_without_memory_is_repeated_before_later_ones(
         if request.case.factors["mcs"] == 1 and not refused.exists():
             refused.touch()
             raise CrowdedError("no room beside another")
-        wait_until(limited.exists)
+        wait_until(limited.exists, timeout_s=20)
         return result(request)
 
     limited = tmp_path / "limited"
@@ -196,7 +196,7 @@ def test_as_many_runs_at_once_as_memory_allows(
         mcs = int(str(request.case.factors["mcs"]))
         (out / f"began-{mcs}").touch()
         # The runs that begin together wait for each other.
-        wait_until(lambda: count("began") >= mcs - mcs % at_once + at_once)
+        wait_until(lambda: count("began") >= mcs - mcs % at_once + at_once, timeout_s=20)
         (out / f"seen-{count('began') - count('ended')}").touch()
         time.sleep(0.1)
         (out / f"ended-{mcs}").touch()
@@ -277,7 +277,7 @@ def test_the_next_batch_starts_when_a_process_is_free(
     def run_one(request: RunRequest, out: Path) -> RunRecord:
         (tmp_path / f"began-{out.name}").touch()
         if out.name == "0":
-            wait_until((tmp_path / "began-2").exists)
+            wait_until((tmp_path / "began-2").exists, timeout_s=20)
         if out.name == "2":
             raise AirtcpError("the disk is full")
         return result(request)

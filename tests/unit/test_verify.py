@@ -201,11 +201,13 @@ def test_an_interruption_loses_only_the_active_part(tmp_path: Path, number: sign
         return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
 
     verifying = start(100)
-    wait_until(lambda: (tmp_path / "long").is_file() and (tmp_path / "long").read_text())
+    wait_until(
+        lambda: (tmp_path / "long").is_file() and (tmp_path / "long").read_text(), timeout_s=60
+    )
     child = int((tmp_path / "long").read_text())
     verifying.send_signal(number)
     stderr = verifying.communicate(timeout=60)[1]
-    wait_until(lambda: not Path(f"/proc/{child}").exists() or is_zombie(child))
+    wait_until(lambda: not Path(f"/proc/{child}").exists() or is_zombie(child), timeout_s=60)
     assert verifying.returncode == (130 if number != signal.SIGKILL else -9)
     if number != signal.SIGKILL:
         assert stderr.splitlines()[-1].startswith("verify: interrupted;")

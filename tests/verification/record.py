@@ -172,7 +172,9 @@ def kernel_id(overlay: Path = OVERLAY) -> KernelId:
 
 
 def _only_uml(names: set[str]) -> bool:
-    return all(any(Path(name).is_relative_to(only) for only in _UML) for name in names)
+    return bool(names) and all(
+        any(Path(name).is_relative_to(only) for only in _UML) for name in names
+    )
 
 
 def _entry(name: Path, content: bytes) -> bytes:

@@ -13,6 +13,9 @@ from airtcp.parameters import PARAMETER_NAMES, jsonschema
 from airtcp.parameters.jsonschema import PARAMETER, Json, Shape
 from airtcp.parameters.section import Strict
 
+# Those of values; others are bounds.
+_OF_VALUES: tuple[Precision, ...] = ("exact", "approximate")
+
 
 def parameter(name: str) -> Json:
     """JSON Schema of a value of the parameter."""
@@ -74,7 +77,7 @@ class Published(Strict):
     def _comparable(self) -> "Published":
         if isinstance(self.value, str) and not self.relative_to:
             raise ValueError(f"value {self.value}: needs relative_to, the case to compare with")
-        if self.relative_to and self.precision not in ("exact", "approximate"):
+        if self.relative_to and self.precision not in _OF_VALUES:
             raise ValueError(f"precision {self.precision}: is for values, not for ratios")
         if self.relative_to and self.value == 0:
             raise ValueError("value 0: a ratio must be above 0")
@@ -94,7 +97,7 @@ class Known(Protocol):
 def published_ratio(value: Known, base: Known) -> float | None:
     """The ratio of two published values; None of bounds, and if one is 0."""
     numbers = float(value.value), float(base.value)
-    exist = all(known.precision in ("exact", "approximate") for known in (value, base))
+    exist = all(known.precision in _OF_VALUES for known in (value, base))
     return numbers[0] / numbers[1] if exist and all(numbers) else None
 
 

@@ -34,7 +34,8 @@ def read_cwnd_trace(
     for time_s, address, port, peer, peer_port, cwnd in _PROBE.findall(read_text(path)):
         for one, other in ((port, peer_port), (peer_port, port)):
             sender = address, int(one)
-            if sender in senders and int(other) in (senders[sender] or (int(other),)):
+            ports = senders.get(sender)
+            if sender in senders and (not ports or int(other) in ports):
                 of_connection = samples[sender].setdefault((port, peer, peer_port), [])
                 of_connection.append((float(time_s), float(cwnd)))
     for (address, _), of_sender in samples.items():

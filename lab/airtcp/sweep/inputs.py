@@ -17,9 +17,9 @@ def keep(out_dir: Path, experiment: Path | None, policy: OwnPolicy | None) -> No
     Replaces copies of the same names. Raises AirtcpError or StopError if a file cannot be copied.
     """
     copies = {experiment.name: experiment} if experiment else {}
-    for path in policy.files.values() if policy else ():
-        if policy and path.is_relative_to(policy.directory):
-            copies[str(Path("policy") / path.relative_to(policy.directory))] = path
+    if policy:
+        own = [path for path in policy.files.values() if path.is_relative_to(policy.directory)]
+        copies |= {f"policy/{path.relative_to(policy.directory)}": path for path in own}
     try:
         for name, path in copies.items():
             target = out_dir / INPUTS / name
