@@ -5,6 +5,7 @@ import subprocess
 from email import message_from_bytes, policy
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -185,27 +186,28 @@ def test_author_without_name_and_address_is_refused(tmp_path: Path, author: str)
         series.write(tmp_path / "out", author=author)
 
 
-def test_command_line_warns_about_the_placeholder_author(
+def test_command_line_reports_progress_and_warns_about_the_placeholder_author(
     linux: Path,
     overlay: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def write(*arguments: Path, **options: str) -> list[Path]:
-        return series.write(arguments[0], linux, overlay, **options)
+    def write(directory: Path, _: None, **options: Any) -> list[Path]:
+        return series.write(directory, linux, overlay, **options)
 
     replaced = SimpleNamespace(**vars(series) | {"write": write})
     monkeypatch.setattr("airtcp.cli.kernel.series", replaced)
+    reading = f"reading {linux}\n"
     placeholder = "airtcp: airtcp <airtcp@localhost> is a placeholder, "
     assert cli.main(["kernel", "series", str(tmp_path / "one")]) == 0
     written, warning = capsys.readouterr()
     assert len(written.splitlines()) == 3
-    assert warning.startswith(placeholder)
-    assert warning.count("\n") == 1
+    assert warning.startswith(reading + placeholder)
+    assert warning.count("\n") == 2
     author = ["--author", "Jo Example <jo@example.org>"]
     assert cli.main(["kernel", "series", str(tmp_path / "two"), *author]) == 0
-    assert capsys.readouterr().err == ""
+    assert capsys.readouterr().err == reading
 
 
 def test_tarball_and_tree_give_the_same_bytes(

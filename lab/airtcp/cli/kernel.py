@@ -160,9 +160,14 @@ def _kernel_import(options: argparse.Namespace) -> int:
 
 
 def _kernel_series(options: argparse.Namespace) -> int:
-    for patch in series.write(
-        options.directory, options.kernel_source, topic=options.topic, author=options.author
-    ):
+    written = series.write(
+        options.directory,
+        options.kernel_source,
+        topic=options.topic,
+        author=options.author,
+        say=say,
+    )
+    for patch in written:
         print(patch)
     if options.author == series.PLACEHOLDER:
         say(

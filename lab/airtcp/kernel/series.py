@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
@@ -21,6 +21,8 @@ from airtcp.kernel.source import (
     OVERLAY,
     POSTED,
     TOPICS,
+    Say,
+    Step,
     files_of_linux,
     find_series_source,
     read_changes,
@@ -40,6 +42,7 @@ def write(
     *,
     topic: str = "postable",
     author: str = PLACEHOLDER,
+    say: Say = lambda _: None,
 ) -> list[Path]:
     """Write directory/NNNN-*.patch like git format-patch, and return their paths.
 
@@ -63,6 +66,7 @@ def write(
     run, linux = partial(git, author=author), find_series_source(source, "a series")
     with tempfile.TemporaryDirectory() as scratch:
         tree = Path(scratch) / "linux"
+        say(f"reading {linux}")
         extract(linux, ["Makefile", *sorted(files_of_linux(changes))], tree)
         cover = (overlay / "patches" / topic / "cover-letter.txt").read_text()
         run(tree, "init", "--quiet", "--initial-branch=series")
@@ -71,15 +75,7 @@ def write(
         run(tree, "commit", "--quiet", "--message", f"Linux {version_of_tree(tree)}")
         run(tree, "tag", "base")
         for step in changes:
-            mail = Path(scratch) / step.topic / step.patch.name
-            mail.parent.mkdir(exist_ok=True)
-            mail.write_bytes(step.patch.read_bytes().replace(PLACEHOLDER.encode(), author.encode()))
-            run(tree, "am", "--quiet", f"../{step.topic}/{step.patch.name}")
-            for name, path in step.files.items():
-                (tree / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(path, tree / name)
-            run(tree, "add", "--all")
-            run(tree, "commit", "--quiet", "--amend", "--no-edit", f"--date={_DATE}")
+            _commit(step, tree, run, author)
             if step.topic != topic:
                 run(tree, "tag", "--force", "base")
         patches = Path(scratch) / "patches"
@@ -92,6 +88,19 @@ def write(
         with interrupts.held():
             directory.mkdir(parents=True, exist_ok=True)
             return [Path(shutil.copy(path, directory)) for path in sorted(patches.iterdir())]
+
+
+def _commit(step: Step, tree: Path, run: Callable[..., str], author: str) -> None:
+    """Commit a patch with its whole files."""
+    mail = tree.parent / step.topic / step.patch.name
+    mail.parent.mkdir(exist_ok=True)
+    mail.write_bytes(step.patch.read_bytes().replace(PLACEHOLDER.encode(), author.encode()))
+    run(tree, "am", "--quiet", f"../{step.topic}/{step.patch.name}")
+    for name, path in step.files.items():
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, tree / name)
+    run(tree, "add", "--all")
+    run(tree, "commit", "--quiet", "--amend", "--no-edit", f"--date={_DATE}")
 
 
 def require_empty(directory: Path) -> None:
