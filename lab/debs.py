@@ -75,7 +75,8 @@ def source_tree(tree: Path, version: str) -> None:
     shutil.copyfile(REPOSITORY / "docs" / "reference" / "airtcp.1", tree / "airtcp.1")
     (tree / "completions").mkdir()
     (tree / "completions" / "airtcp").write_text(shellcode(["airtcp"], shell="bash"))
-    shutil.copytree(REPOSITORY / "dkms" / "ackhold", tree / "ackhold")
+    built = shutil.ignore_patterns("*.mod.c")  # debian/rules installs all *.c
+    shutil.copytree(REPOSITORY / "dkms" / "ackhold", tree / "ackhold", ignore=built)
     set_version(tree / "ackhold" / "dkms.conf", r'(?<=^PACKAGE_VERSION=")[^"]+', version)
 
 

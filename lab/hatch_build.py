@@ -2,6 +2,7 @@
 """Hatchling's hook: `make wheel` sets AIRTCP_PREBUILT to the directory of kernel and programs."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,16 @@ class Prebuilt(BuildHookInterface[Any]):
             return
         included = build_data["force_include"]
         included[prebuilt] = "airtcp/prebuilt"
-        for name in _SHARED:
-            included[str(Path(self.root) / name)] = f"airtcp/share/{name}"
+        for name in self._shared():
+            included[str(Path(self.root, name))] = f"airtcp/share/{name}"
         build_data["pure_python"] = False
         build_data["tag"] = _TAG
+
+    def _shared(self) -> Iterator[str]:
+        """The files of the repository, without what .gitignore names, such as built modules."""
+        for name in _SHARED:
+            top = Path(self.root, name)
+            for path in sorted(top.rglob("*")) if top.is_dir() else [top]:
+                relative = str(path.relative_to(self.root))
+                if path.is_file() and not self.build_config.path_is_excluded(relative):
+                    yield relative

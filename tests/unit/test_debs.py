@@ -4,6 +4,7 @@
 import os
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -16,7 +17,6 @@ from airtcp.errors import AirtcpError
 from airtcp.paths import REPOSITORY
 
 DEBIAN = REPOSITORY / "packaging" / "debian"
-ACKHOLD = REPOSITORY / "dkms" / "ackhold"
 
 
 @pytest.fixture
@@ -80,12 +80,27 @@ def test_every_file_that_is_installed_exists(tree: Path) -> None:
     assert [name for name in names if not list(tree.glob(name))] == []
 
 
-def test_the_source_of_the_module_is_complete(tree: Path) -> None:
+def test_the_source_of_the_module_is_complete_and_has_nothing_that_make_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ["git", "-C", str(REPOSITORY), "ls-files", "dkms/ackhold"]
+    tracked = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    repository, tree = tmp_path / "repository", tmp_path / "tree"
+    for name in (*tracked, "docs/reference/airtcp.1"):
+        (repository / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(REPOSITORY / name, repository / name)
+    for name in ("sch_ackhold.ko", "sch_ackhold.mod.c", "Module.symvers"):
+        (repository / "dkms" / "ackhold" / name).touch()
+    monkeypatch.setattr(debs, "REPOSITORY", repository)
+    debs.source_tree(tree, "9.8.7")
     [patterns] = re.findall(r"addprefix ackhold/,([^)]+)\)", (DEBIAN / "rules").read_text())
     packaged = {path.name for each in patterns.split() for path in (tree / "ackhold").glob(each)}
     others = {"50-airtcp-ackhold", "README.md", "ackhold-stats", "airtcp-ackhold@.service"}
-    assert packaged | {"dkms.conf"} == {path.name for path in ACKHOLD.iterdir()} - others
-    assert not any((tree / "ackhold" / name).is_symlink() for name in packaged)
+    assert packaged | {"dkms.conf"} == {Path(name).name for name in tracked} - others
+
+
+def test_the_source_of_the_module_has_no_links(tree: Path) -> None:
+    assert not any(path.is_symlink() for path in (tree / "ackhold").iterdir())
 
 
 @pytest.mark.parametrize(
