@@ -4,6 +4,7 @@
 import ast
 import re
 import subprocess
+import tomllib
 
 import yaml
 
@@ -52,6 +53,16 @@ def test_changelog_has_the_version() -> None:
     unreleased, released, *_ = re.findall(r"^## (.*)$", changelog, re.M)
     assert unreleased == "Unreleased"
     assert re.fullmatch(rf"{re.escape(airtcp.__version__)} \(\d{{4}}-\d\d-\d\d\)", released)
+
+
+def test_citation_is_that_of_the_python_package() -> None:
+    citation = yaml.safe_load((REPOSITORY / "CITATION.cff").read_text())
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+    # The version in pyproject.toml is read from there.
+    assert citation["version"] == airtcp.__version__
+    assert citation["license"] == project["license"]
+    assert citation["title"] == f"{project['name']}: {project['description']}"
+    assert citation["authors"] == [{"name": "airtcp developers"}]
 
 
 def test_files_and_functions_are_short() -> None:
