@@ -81,7 +81,7 @@ def test_transfers_complete_and_no_ack_waits_longer_than_allowed(
     found = json.loads((run_dir / "output.json").read_text())
     say(f"Linux {stock.release}: {found}")
     record_property("transfers", found["complete"])
-    record_property("us of the longest hold", found["longest_us"])
+    record_property(f"us of the longest hold on Linux {stock.release}", found["longest_us"])
     assert found["complete"] == TRANSFERS, found
     assert found["replaced"] > 0 < found["expired"] + found["flushed"], found
     # With few transfers, these may not occur.
