@@ -103,6 +103,27 @@ def test_the_source_of_the_module_has_no_links(tree: Path) -> None:
     assert not any(path.is_symlink() for path in (tree / "ackhold").iterdir())
 
 
+@pytest.mark.parametrize(("action", "deleted"), [("remove", ["wlan0", "wlp2s0"]), ("upgrade", [])])
+def test_removing_the_package_removes_its_qdisc_from_all_devices(
+    tmp_path: Path, action: str, deleted: list[str]
+) -> None:
+    called = tmp_path / "called"
+    shown = """\
+qdisc noqueue 0: dev lo root refcnt 2
+qdisc ackhold 8001: dev wlan0 root refcnt 2
+qdisc fq_codel 0: dev eth0 root refcnt 2 limit 10240p flows 1024 quantum 1514
+qdisc ackhold 8002: dev wlp2s0 root refcnt 5
+"""
+    tc = f'[ "$*" = "qdisc show" ] && printf %s "{shown}" || echo "$*" >>{called}'
+    for name, script in (("tc", tc), ("deb-systemd-invoke", ":")):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / name).chmod(0o755)
+    command = ["sh", str(DEBIAN / "airtcp-dkms.prerm"), action]
+    subprocess.run(command, env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, check=True)
+    lines = called.read_text().splitlines() if called.exists() else []
+    assert lines == [f"qdisc del dev {device} root" for device in deleted]
+
+
 @pytest.mark.parametrize(
     "path", sorted(DEBIAN.glob("*.lintian-overrides")), ids=lambda path: path.stem
 )
