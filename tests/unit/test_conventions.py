@@ -6,6 +6,7 @@ import re
 import subprocess
 import tomllib
 
+import pytest
 import yaml
 
 import airtcp
@@ -41,6 +42,21 @@ def test_hooks_are_local_make_targets() -> None:
     for hook in local["hooks"]:
         assert hook["language"] == "system"
         assert hook["entry"].removeprefix("make ") in targets()
+
+
+@pytest.mark.parametrize(
+    ("hook", "patterns"),
+    [
+        ("lint-shell", ("airtcp", "dkms/ackhold/50-*", "lab/**/*.sh", "packaging/debian/*.p*rm")),
+        ("lint-kernel", ("kernel/**/*.[ch]", "dkms/ackhold/*.[ch]", "tests/guest/ackhold/*.c")),
+    ],
+)
+def test_hooks_run_for_the_files_that_they_check(hook: str, patterns: tuple[str, ...]) -> None:
+    configuration = yaml.safe_load((REPOSITORY / ".pre-commit-config.yaml").read_text())
+    [files] = [one["files"] for one in configuration["repos"][0]["hooks"] if one["id"] == hook]
+    for pattern in patterns:
+        names = [str(path.relative_to(REPOSITORY)) for path in REPOSITORY.glob(pattern)]
+        assert names and [name for name in names if not re.search(files, name)] == []
 
 
 def test_ci_lints_before_it_tests() -> None:
