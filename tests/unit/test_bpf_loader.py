@@ -103,6 +103,37 @@ def test_only_root_can_load(machine: Path, monkeypatch: pytest.MonkeyPatch) -> N
         bpf.load("auto")
 
 
+@pytest.fixture
+def registered(machine: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of policies that are loaded, without compiling them."""
+    names: list[str] = []
+    monkeypatch.setattr(bpf, "load", names.append)
+    return names
+
+
+def load(*arguments: str) -> int:
+    options = parser.build(["policy"]).parse_args(["policy", "load", *arguments])
+    status: int = options.do(options)
+    return status
+
+
+def test_a_policy_that_is_already_loaded_becomes_the_default(
+    machine: Path, registered: list[str]
+) -> None:
+    assert load("auto", "--default") == 0
+    assert (machine / "tcp_ack_policy").read_text() == "bpf_auto"
+    assert registered == []
+    assert load("count", "--default") == 0
+    assert (machine / "tcp_ack_policy").read_text() == "bpf_count"
+    assert registered == ["bpf_count"]
+
+
+def test_nothing_is_loaded_for_what_is_not_a_cgroup(machine: Path, registered: list[str]) -> None:
+    with pytest.raises(InputError, match=r"^--cgroup .*: not the directory of a cgroup"):
+        load("count", "--cgroup", str(machine))
+    assert registered == []
+
+
 def test_cgroup_must_be_one(machine: Path) -> None:
     with pytest.raises(InputError, match=r"^--cgroup .*: not the directory of a cgroup"):
         bpf.attach("auto", machine)

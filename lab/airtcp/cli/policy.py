@@ -30,7 +30,10 @@ def add(verbs: Verbs) -> None:
     where.add_argument(
         "--default",
         action="store_true",
-        help="also make it the policy of this network namespace (net.ipv4.tcp_ack_policy)",
+        help=(
+            "also make it the policy of this network namespace (net.ipv4.tcp_ack_policy); it may "
+            "already be loaded"
+        ),
     )
     where.add_argument(
         "--cgroup",
@@ -66,7 +69,10 @@ def _add_name(parser: argparse.ArgumentParser) -> None:
 
 def _load(options: argparse.Namespace) -> int:
     name = bpf.registered_name(options.name)
-    if not options.cgroup or name not in {policy.name for policy in bpf.loaded()}:
+    if options.cgroup:
+        bpf.require_cgroup(options.cgroup)
+    selects = options.default or options.cgroup
+    if not selects or name not in {policy.name for policy in bpf.loaded()}:
         bpf.load(name)
     if options.default:
         bpf.choose(name)

@@ -102,7 +102,7 @@ def choose(name: str) -> None:
 def attach(name: str, cgroup: Path) -> None:
     """Use a policy for the connections of a cgroup that are established from now on."""
     wanted = registered_name(name)
-    _require_cgroup(cgroup)
+    require_cgroup(cgroup)
     pin = _PINNED / f"ackpol_{wanted}"
     if not pin.exists():
         _mount_bpffs()
@@ -116,8 +116,14 @@ def attach(name: str, cgroup: Path) -> None:
 def detach(name: str, cgroup: Path) -> None:
     """Undo attach()."""
     pin = _PINNED / f"ackpol_{registered_name(name)}"
-    _require_cgroup(cgroup)
+    require_cgroup(cgroup)
     _bpftool("cgroup", "detach", str(cgroup), "sock_ops", "pinned", str(pin))
+
+
+def require_cgroup(cgroup: Path) -> None:
+    """Raise InputError for a directory that is not a cgroup."""
+    if not (cgroup / "cgroup.procs").is_file():
+        raise InputError(f"--cgroup {cgroup}: not the directory of a cgroup (version 2)")
 
 
 def _find(name: str) -> Loaded:
@@ -141,11 +147,6 @@ def _require_kernel() -> None:
             "this kernel has ACK policies, but none in BPF: it needs CONFIG_TCP_ACKPOL_BPF"
         )
     programs.require({"bpftool": "bpftool"})
-
-
-def _require_cgroup(cgroup: Path) -> None:
-    if not (cgroup / "cgroup.procs").is_file():
-        raise InputError(f"--cgroup {cgroup}: not the directory of a cgroup (version 2)")
 
 
 def _mount_bpffs() -> None:
