@@ -6,7 +6,7 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from fake_run import write_pages, write_run
+from fake_run import DATA_PORT, tcp_row, write_exchanges, write_pages, write_run, write_tcp
 
 from airtcp.parameters import Parameters
 from airtcp.results import metrics
@@ -66,3 +66,25 @@ def test_files_and_pages_have_one_distribution_of_completion_times(tmp_path: Pat
         # Of 10, 25, 30, 100 and four times 50.
         assert measured["completion_time_ms_mean"] == pytest.approx(365 / 8)
         assert measured["completion_time_ms_p50"] == pytest.approx(50)
+
+
+def test_transfers_from_one_port_are_different_connections(tmp_path: Path) -> None:
+    """A client uses a port again after some 1,000 connections."""
+    run = write_run(tmp_path / "run")
+    write_exchanges(run, [10.0, 20.0, 60.0], [DATA_PORT, DATA_PORT + 1, DATA_PORT])
+    ports = (DATA_PORT, DATA_PORT + 1, DATA_PORT)
+    for node, ends, closed in (
+        ("server", ("10.0.0.1:5201", "10.0.0.2:{}"), {"data_segs_out": 7, "retrans": 1}),
+        ("station", ("10.0.0.2:{}", "10.0.0.1:5201"), {"segs_out": 9, "data_segs_in": 7}),
+    ):
+        rows = [
+            tcp_row("close", 1, *(end.format(port) for end in ends), **closed) for port in ports
+        ]
+        write_tcp(run / f"tcp-{node}.csv", rows)
+    files = testbed(
+        Parameters().replace({"workload": "transfer", "transfer_size": "1000B", "transfers": 3})
+    )
+    counted = [
+        metrics.compute(run, files)[name] for name in ("retransmits", "data_segments", "acks_sent")
+    ]
+    assert counted == [3, 21, 27]

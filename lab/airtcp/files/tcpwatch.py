@@ -56,12 +56,15 @@ class Ends(NamedTuple):
 
 @dataclass(frozen=True)
 class TcpConnections:
-    """Everything that tcpwatch recorded at a node: the rows of each connection, by its two ends."""
+    """Everything that tcpwatch recorded at a node: the rows of connections, by their two ends.
+
+    A client uses ports again: several connections, one after another, may have the same ends.
+    """
 
     path: Path
     columns: Sequence[str]
     samples: Mapping[tuple[str, str], Sequence[Sequence[int]]]
-    closed: Mapping[tuple[str, str], Sequence[int]]
+    closed: Mapping[tuple[str, str], Sequence[Sequence[int]]]
 
     def traces(self, ends: "Ends") -> list[TcpTrace]:
         """The connections between the ends, ordered by port.
@@ -74,7 +77,11 @@ class TcpConnections:
     def finals(self, ends: "Ends") -> list[Mapping[str, int]]:
         """Only their final states: connections may be too short for a sample."""
         seen = self._between(ends)
-        return [self._final(port, seen.get(port, ("", ""))) for port in sorted(ends.ports)]
+        return [
+            final
+            for port in sorted(ends.ports)
+            for final in self._finals(port, seen.get(port, ("", "")))
+        ]
 
     def _between(self, ends: "Ends") -> dict[int, tuple[str, str]]:
         return _between(self.samples.keys() | self.closed.keys(), ends)
@@ -84,12 +91,12 @@ class TcpConnections:
             raise AirtcpError(f"{self.path}: no sample of the data connection of port {port}")
         values = numpy.array(self.samples[ends], dtype=numpy.float64).T
         columns = dict(zip(self.columns, values, strict=True))
-        return TcpTrace(port, columns, self._final(port, ends))
+        return TcpTrace(port, columns, self._finals(port, ends)[-1])
 
-    def _final(self, port: int, ends: tuple[str, str]) -> Mapping[str, int]:
+    def _finals(self, port: int, ends: tuple[str, str]) -> list[Mapping[str, int]]:
         if ends not in self.closed:
             raise AirtcpError(f"{self.path}: no close row for the data connection of port {port}")
-        return dict(zip(self.columns, self.closed[ends], strict=True))
+        return [dict(zip(self.columns, row, strict=True)) for row in self.closed[ends]]
 
 
 def read_connections(run_dir: Path, node: str) -> TcpConnections:
@@ -119,7 +126,7 @@ def _connections(path: Path, text: str) -> TcpConnections:
     texts_of = itemgetter(*map(columns.index, _TEXTS))
     numbers_of = itemgetter(*map(columns.index, names))
     samples: dict[tuple[str, str], list[list[int]]] = {}
-    closed: dict[tuple[str, str], list[int]] = {}
+    closed: dict[tuple[str, str], list[list[int]]] = {}
     for row in filter(None, reader):
         try:
             event, local, remote = texts_of(row)
@@ -132,7 +139,7 @@ def _connections(path: Path, text: str) -> TcpConnections:
                 f"{path}:{reader.line_num}: not a row of tcpwatch, or cut short"
             ) from None
         if event == "close":
-            closed[local, remote] = values
+            closed.setdefault((local, remote), []).append(values)
         else:
             samples.setdefault((local, remote), []).append(values)
     return TcpConnections(path, names, samples, closed)
