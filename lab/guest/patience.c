@@ -79,6 +79,15 @@ static bool is_tcp(int fd)
 	return known[fd].is_tcp;
 }
 
+/* Whether a read is of data, not of messages, which iperf3 needs entirely. */
+static bool is_data(int fd, size_t bytes)
+{
+	if (bytes < BLOCK_BYTES || fd < 0 || fd >= SOCKETS || !is_tcp(fd))
+		return false;
+	known[fd].has_data |= bytes >= DATA_BYTES;
+	return known[fd].has_data;
+}
+
 int close(int fd)
 {
 	static int (*next)(int);
@@ -95,11 +104,9 @@ ssize_t read(int fd, void *buffer, size_t bytes)
 	static ssize_t (*next)(int, void *, size_t);
 
 	last_clock = -1;
-	if (bytes >= BLOCK_BYTES && fd >= 0 && fd < SOCKETS && is_tcp(fd)) {
+	if (is_data(fd, bytes)) {
 		make_blocking(fd);
-		known[fd].has_data |= bytes >= DATA_BYTES;
-		return recv(fd, buffer, bytes, known[fd].has_data ?
-			    MSG_WAITALL | MSG_TRUNC : MSG_WAITALL);
+		return recv(fd, buffer, bytes, MSG_WAITALL | MSG_TRUNC);
 	}
 	if (!next)
 		next = dlsym(RTLD_NEXT, "read");

@@ -80,6 +80,12 @@ def test_stations_share_the_channel(measure: Measure) -> None:
     assert 100 < metrics["goodput_mbps"] < 200
 
 
+def test_results_of_many_flows_are_exchanged_over_a_long_path(measure: Measure) -> None:
+    """Those of 128 flows are larger than a segment, and arrive in several round trips."""
+    result = measure("flows=128", "delay=50ms", "duration=1s")
+    assert result.error is None
+
+
 def test_wire_limits_goodput_as_in_the_thesis(measure: Measure) -> None:
     """tbf counts Ethernet frames: 1448 of 1514 bytes are payload, 47.8 of 50 Mbit/s."""
     result = measure("rate=50Mbit", "duration=5s")
