@@ -25,6 +25,15 @@ def test_loss_of_udp_is_that_of_all_flows(tmp_path: Path) -> None:
     assert metrics["udp_lost_share"] == 0.05
 
 
+def test_jitter_of_udp_is_the_mean_of_the_streams(tmp_path: Path) -> None:
+    """With five flows, best effort has two and each other class has one."""
+    run = write_run(tmp_path / "run")
+    for service, jitter_ms in {"BE": 4.0, "BK": 1.0, "CS5": 2.0, "EF": 14.0}.items():
+        write_udp(run, name=f"-{service}", packets=100, jitter_ms=jitter_ms)
+    marked = Parameters().replace({"protocol": "udp", "dscp": "rrul", "flows": 5})
+    assert run_metrics.compute(run, testbed(marked))["udp_jitter_ms"] == 5.0
+
+
 def test_loss_of_udp_is_null_if_nothing_arrived(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
     write_udp(run, packets=0)

@@ -103,7 +103,7 @@ def _measure(run_dir: Path, testbed: Testbed, flows: Sequence[Flow]) -> Measured
     pairs = zip(flows, clients, strict=True)
     return Measured(
         goodput(run_dir, testbed, flows, clients, received)
-        | _udp([client for flow, client in pairs if flow.protocol == "udp"]),
+        | _udp([(flow, client) for flow, client in pairs if flow.protocol == "udp"]),
         sent=[trace.final for trace in sent],
         received=[trace.final for trace in received],
         traces=sent,
@@ -161,19 +161,20 @@ def _goodputs(flows: Sequence[Flow], goodputs_mbps: Floats) -> dict[str, Value]:
     return values
 
 
-def _udp(clients: Sequence[Iperf3]) -> dict[str, Value]:
+def _udp(flows: Sequence[tuple[Flow, Iperf3]]) -> dict[str, Value]:
     """Loss, reordering and jitter, of all UDP flows together."""
 
     def counted(key: str) -> Floats:
-        return numpy.array([client.number("end", "sum_received", key) for client in clients])
+        return numpy.array([client.number("end", "sum_received", key) for _, client in flows])
 
-    packets = counted("packets").sum() if clients else 0.0
+    streams = [flow.flows for flow, _ in flows]
+    packets = counted("packets").sum() if flows else 0.0
     if not packets:
         return {}
     return {
         "udp_lost_share": float(counted("lost_packets").sum() / packets),
         "udp_reordered_share": float(counted("out_of_order").sum() / packets),
-        "udp_jitter_ms": float(counted("jitter_ms").mean()),
+        "udp_jitter_ms": float(numpy.average(counted("jitter_ms"), weights=streams)),
     }
 
 
