@@ -389,9 +389,22 @@ def test_a_setting_must_have_values_of_its_type(tmp_path: Path, text: str) -> No
         load(write(tmp_path, GOOD)).cases(settings(text))
 
 
-def test_a_factor_is_set_once(tmp_path: Path) -> None:
+def test_settings_that_observe_are_checked_together(tmp_path: Path) -> None:
+    """These UDP pings are too many for the 10 s of the experiment, but not for 2 s or 4 s."""
+    changed = settings("udp_ping_interval=5us", "duration=2s,4s")
+    cases = load(write(tmp_path, GOOD)).cases(changed)
+    assert {
+        (case.parameters.udp_ping_interval_s, case.parameters.duration_s) for case in cases
+    } == {
+        (5e-6, 2.0),
+        (5e-6, 4.0),
+    }
+
+
+@pytest.mark.parametrize("pair", [("mcs=1", "mcs=2"), ("baseline=1s", "baseline=2s")])
+def test_a_parameter_is_set_once(tmp_path: Path, pair: tuple[str, str]) -> None:
     with pytest.raises(InputError, match="given twice"):
-        load(write(tmp_path, GOOD)).cases(settings("mcs=1", "mcs=2"))
+        load(write(tmp_path, GOOD)).cases(settings(*pair))
 
 
 def test_error_of_an_unknown_experiment_lists_the_known_ones() -> None:

@@ -195,14 +195,14 @@ class Experiment(Strict):
         are kept unless ack_policy is set. A single value for a parameter that only observes
         (OBSERVATION) changes that parameter and keeps the design. Raises InputError.
         """
-        base = self.parameters
         products: list[Mapping[str, Sequence[str]]] = list(self.design)
+        observed: dict[str, str] = {}
         factors: dict[str, Sequence[str]] = {}
         for setting in settings:
-            if setting.name in OBSERVATION and len(setting.values) == 1:
-                base = self._set(base, {setting.name: setting.values[0]}, [setting])
-            elif setting.name in factors:
+            if setting.name in observed.keys() | factors:
                 raise InputError(f"--set {setting.name}: given twice; give all values in one --set")
+            if setting.name in OBSERVATION and len(setting.values) == 1:
+                observed[setting.name] = setting.values[0]
             else:
                 factors[setting.name] = setting.values
         if factors:
@@ -210,12 +210,12 @@ class Experiment(Strict):
                 factors["ack_policy"] = self.policies()
             products = [factors]
         combinations = [
-            dict(zip(product, values, strict=True))
+            observed | dict(zip(product, values, strict=True))
             for product in products
             for values in itertools.product(*product.values())
         ]
         names = dict.fromkeys(itertools.chain(*products))
-        cases = self._cases(base, names, combinations, settings)
+        cases = self._cases(names, combinations, settings)
         for case in cases:
             for problem in problems_of(case.network, case.parameters):
                 at = ".".join(map(str, problem.at)).removeprefix("parameters.")
@@ -233,7 +233,7 @@ class Experiment(Strict):
             value.when | value.relative_to for value in self.published if value.relative_to
         ]
         names = dict.fromkeys(itertools.chain(self.factors, *combinations))
-        return self._cases(self.parameters, names, combinations)
+        return self._cases(names, combinations)
 
     def policies(self) -> tuple[str, ...]:
         """The ACK policies of the design, each once."""
@@ -251,7 +251,6 @@ class Experiment(Strict):
 
     def _cases(
         self,
-        base: Parameters,
         names: Iterable[str],
         combinations: Iterable[Mapping[str, str]],
         settings: Sequence[Setting] = (),
@@ -259,16 +258,14 @@ class Experiment(Strict):
         """A case for each combination of factor values; equivalent combinations are merged."""
         cases: dict[str, Case] = {}
         for values in combinations:
-            parameters = self._set(base, values, settings)
+            parameters = self._set(values, settings)
             case = Case(parameters.plain(names), parameters, self.network)
             cases.setdefault(case.slug, case)
         return list(cases.values())
 
-    def _set(
-        self, parameters: Parameters, values: Mapping[str, Plain], settings: Sequence[Setting]
-    ) -> Parameters:
+    def _set(self, values: Mapping[str, Plain], settings: Sequence[Setting]) -> Parameters:
         try:
-            return parameters.replace(values, self._allowed)
+            return self.parameters.replace(values, self._allowed)
         except ValidationError as error:
             first = error.errors()[0]
             at, text = named(first, values), explain(first, Parameters)
