@@ -111,6 +111,10 @@ run thesis-lan --set error_model=snr --set walk=5m | '5m' is not a time and a pl
 run thesis-lan --set error_model=snr --set walk=0s=5m,1s=1500m | too fast
 run thesis-lan --set error_model=snr --set walk=0s=1500m,1s=5m | too fast
 run thesis-lan --duration 9s --set start_interval=9s --set stations=3 | start after half of duration
+run thesis-lan --set ping_interval=9ms | 9ms: ping does not send more often; allowed: 0ms, 10ms to
+run thesis-lan --duration 2s --set baseline=9s --set ping_interval=3s | longer than duration
+run thesis-lan --duration 2s --set udp_ping_interval=3s | longer than duration; allowed: 0ms, 2us
+run thesis-lan --duration 2s --set udp_ping_interval=1us | more than 1000000 requests in 2s
 run thesis-lan --duration | --duration: expected one argument
 run thesis-lan --duration 10 | --duration: '10' is not a duration
 run thesis-lan --duration 0s | --duration: '0s' is out of range

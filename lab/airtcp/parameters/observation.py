@@ -20,6 +20,12 @@ from airtcp.units import format_duration_s
 
 _BULK = OnlyWith("workload", "bulk")
 
+# While ping waits for an answer, it waits at least so long.
+_LEAST_PING_S, _MOST_PING_S = 0.01, 60
+_PING_LIMIT = "ping does not send more often"
+# Of the guest's program udpecho.
+_MOST_UDP_PINGS = 1_000_000
+
 
 class Observation(Workload, Path):
     """Duration, probes, captures, traces."""
@@ -33,8 +39,10 @@ class Observation(Workload, Path):
         "bulk: length of the idle baseline before and after the transfer, when only ping runs; "
         "whole seconds",
     )
-    ping_interval_s: Annotated[float, duration(0, 60)] = parameter(
-        "ping_interval", 0.2, "bulk: interval of pings from station to server; 0ms: none"
+    ping_interval_s: Annotated[float, duration(0, _MOST_PING_S)] = parameter(
+        "ping_interval",
+        0.2,
+        "bulk: interval of pings from station to server, 10ms or more; 0ms: none",
     )
     udp_ping_interval_s: Annotated[float, duration(0, 60), _BULK] = parameter(
         "udp_ping_interval",
@@ -68,5 +76,24 @@ class Observation(Workload, Path):
                 f"the last of {self.stations} stations would start after half of duration "
                 f"{format_duration_s(self.duration_s)}; allowed: up to {format_duration_s(most_s)}",
             )
+        yield from self._of_probes()
         if "air" in self.capture and self.access != "wifi":
             yield not_with("capture", "air", f"access {self.access}", "server station")
+
+    def _of_probes(self) -> Iterator[Conflict]:
+        """Intervals that a probe does not keep, or with which it sends nothing in the transfer."""
+        length_s = self.duration_s + 2 * self.baseline_s
+        most_ping_s = self.duration_s if self.baseline_s else _MOST_PING_S
+        too_many = f"more than {_MOST_UDP_PINGS} requests in {format_duration_s(length_s)}"
+        least_udp_s, most_udp_s = length_s / _MOST_UDP_PINGS, self.duration_s
+        for name, interval_s, least_s, most_s, too_short in (
+            ("ping_interval", self.ping_interval_s, _LEAST_PING_S, most_ping_s, _PING_LIMIT),
+            ("udp_ping_interval", self.udp_ping_interval_s, least_udp_s, most_udp_s, too_many),
+        ):
+            if interval_s and not least_s <= interval_s <= most_s:
+                wrong = too_short if interval_s < least_s else "longer than duration"
+                yield Conflict(
+                    name,
+                    f"{format_duration_s(interval_s)}: {wrong}; allowed: 0ms, "
+                    f"{format_duration_s(least_s)} to {format_duration_s(most_s)}",
+                )
