@@ -257,3 +257,7 @@ def test_cwnd_is_read_for_each_ack_that_the_sender_receives(tmp_path: Path) -> N
     assert [cwnd.tolist() for _, cwnd in everything] == [[10], [3, 6], [8], [9]]
     with pytest.raises(AirtcpError, match=r"no ACK reached 10\.0\.0\.9"):
         read_cwnd_trace(tmp_path, {("10.0.0.1", 5201): None, ("10.0.0.9", 5201): None})
+    full = "# entries-in-buffer/entries-written: 3/4   #P:1\n"
+    (tmp_path / "cwnd-trace.txt").write_text(full + "".join(lines))
+    with pytest.raises(AirtcpError, match="only the last 3 of 4 segments"):
+        read_cwnd_trace(tmp_path, {("10.0.0.2", 5201): None})

@@ -14,6 +14,7 @@ from airtcp.files.text import read_text
 _PROBE = re.compile(
     r" ([0-9.]+): tcp_probe: .*? src=(\S+):(\d+) dest=(\S+):(\d+) .*? snd_cwnd=(\d+) "
 )
+_LINES = re.compile(r"^# entries-in-buffer/entries-written: (\d+)/(\d+) ", re.MULTILINE)
 
 Sender = tuple[str, int]
 """The address of a sender, and the port to which one of both ends connected."""
@@ -26,12 +27,18 @@ def read_cwnd_trace(
 
     senders: the ports from which the data connections were made; None: all connections. There is a
     value for every segment that a sender received, before that segment was processed. Raises
-    AirtcpError if a sender has none.
+    AirtcpError if a sender has none, or if the kernel's buffer was full.
     """
     path = run_dir / "cwnd-trace.txt"
+    text = read_text(path)
+    if (lines := _LINES.search(text)) and lines.group(1) != lines.group(2):
+        raise AirtcpError(
+            f"{path}: contains only the last {lines.group(1)} of {lines.group(2)} segments: the "
+            "kernel's buffer was full; use a shorter duration"
+        )
     samples: dict[Sender, dict[tuple[str, str, str], list[tuple[float, float]]]]
     samples = {sender: {} for sender in senders}
-    for time_s, address, port, peer, peer_port, cwnd in _PROBE.findall(read_text(path)):
+    for time_s, address, port, peer, peer_port, cwnd in _PROBE.findall(text):
         for one, other in ((port, peer_port), (peer_port, port)):
             sender = address, int(one)
             ports = senders.get(sender)

@@ -61,10 +61,16 @@ class Observation(Workload, Path):
         "capture_duration", None, "how long packets are captured, from the start of the transfer"
     )
     cwnd_trace: OnOff = parameter(
-        "cwnd_trace", False, "record cwnd of the sender at every ACK: cwnd-trace.txt"
+        "cwnd_trace",
+        False,
+        "record cwnd of the sender at every ACK: cwnd-trace.txt; of a longer run only the last "
+        "200,000 segments or so, in both directions",
     )
     ack_trace: OnOff = parameter(
-        "ack_trace", False, "record every decision of ACK policies and every ACK: ack-trace.txt"
+        "ack_trace",
+        False,
+        "record every decision of ACK policies and every ACK: ack-trace.txt; of a longer run only "
+        "the last 600,000 or so",
     )
 
     def own_conflicts(self) -> Iterator[Conflict]:
