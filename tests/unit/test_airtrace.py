@@ -258,7 +258,9 @@ def test_acks_on_the_air_are_counted_during_the_transfer(tmp_path: Path) -> None
     short = testbed(Parameters().replace({"capture": "air", "duration": "1s"}))
     assert metrics.compute(run, short)["mac_acks_per_s"] == 1
     write_air(run, frames[:2])
-    with pytest.raises(AirtcpError, match="the capture ends before the transfer starts"):
+    with pytest.raises(
+        AirtcpError, match="before the transfer starts: use a longer capture_duration"
+    ):
         metrics.compute(run, capturing)
 
 

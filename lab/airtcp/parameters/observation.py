@@ -58,7 +58,10 @@ class Observation(Workload, Path):
         "capture", (), "where packets are captured: off, or any of server,station,air"
     )
     capture_duration_s: Annotated[float | None, duration(0.001, 86400, "unlimited")] = parameter(
-        "capture_duration", None, "how long packets are captured, from the start of the transfer"
+        "capture_duration",
+        None,
+        "how long packets are captured, from the start of the transfer; a capture may end earlier, "
+        "by up to 1s on a slow path",
     )
     cwnd_trace: OnOff = parameter(
         "cwnd_trace",

@@ -261,7 +261,9 @@ def _mac_acks_per_s(run_dir: Path, testbed: Testbed) -> float:
     if testbed.bulk and not testbed.exchanges:
         end_s = min(end_s, start_s + testbed.parameters.duration_s)
     if end_s <= start_s:
-        raise AirtcpError(f"{path}: the capture ends before the transfer starts")
+        raise AirtcpError(
+            f"{path}: the capture ends before the transfer starts: use a longer capture_duration"
+        )
     sent = airtrace.read(path, start_s, end_s)
     return sum(frame.kind in ("ack", "blockack") for frame in sent) / (end_s - start_s)
 
