@@ -270,6 +270,10 @@ def test_an_error_of_iperf3_is_reported(tmp_path: Path) -> None:
     (run / "iperf3-client.json").write_text(json.dumps({"error": "unable to connect"}))
     with pytest.raises(AirtcpError, match="iperf3 says: unable to connect"):
         compute(run, Parameters())
+    broken = {"error": "unable to send control message: Broken pipe"}
+    (run / "iperf3-client.json").write_text(json.dumps(broken))
+    with pytest.raises(AirtcpError, match=r"Broken pipe \(no answer: is a station out of reach\?\)"):
+        compute(run, Parameters())
 
 
 def test_no_frames_on_the_air_is_an_error(tmp_path: Path) -> None:

@@ -99,7 +99,8 @@ from airtcp.steps.step import run
 
 uml.boot = lambda *_, **__: None
 backend = uml.Uml(Kernel(Path("linux"), "6.12.0", ""), GuestTools(Path("tools")))
-backend.run([run("echo \u00fc")], Path(sys.argv[1]), seed=1, memory_mb=1, timeout_wall_s=1)
+limits_s = {"timeout_wall_s": 1, "timeout_virtual_s": 1}
+backend.run([run("echo \u00fc")], Path(sys.argv[1]), seed=1, memory_mb=1, **limits_s)
 """
 
 

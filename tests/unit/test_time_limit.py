@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The limit of wall time of a run."""
+"""The limits of wall time and of virtual time of a run."""
 
+import math
 from pathlib import Path
 
 import pytest
@@ -39,14 +40,34 @@ def test_a_guest_that_hangs_is_ended(
     least_s: float,
     most_s: float,
 ) -> None:
-    limits_s = []
+    assert least_s <= _limits(settings, tmp_path, monkeypatch)["timeout_wall_s"] <= most_s
 
-    def hang(*_: object, timeout_wall_s: float, **_options: object) -> None:
-        limits_s.append(timeout_wall_s)
+
+@pytest.mark.parametrize(
+    ("settings", "limit_s"),
+    [
+        ({"duration": "10s", "baseline": "100s"}, 3815),
+        ({"workload": "web", "pages": "10"}, math.inf),  # takes as long as it needs
+    ],
+)
+def test_bulk_data_has_an_hour_of_virtual_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, str], limit_s: float
+) -> None:
+    assert _limits(settings, tmp_path, monkeypatch)["timeout_virtual_s"] == limit_s
+
+
+def _limits(
+    settings: dict[str, str], directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> dict[str, float]:
+    """The arguments with which a run with these settings starts its guest."""
+    limits_s: dict[str, float] = {}
+
+    def hang(*_: object, **options: float) -> None:
+        limits_s.update(options)
         raise StopError("hangs")
 
     monkeypatch.setattr(uml.Uml, "run", hang)
     [job] = requests(KERNEL, TOOLS, [Case({}, Parameters().replace(settings))], [1])
     with pytest.raises(StopError):
-        run.run_one(job, tmp_path)
-    assert least_s <= limits_s[0] <= most_s
+        run.run_one(job, directory)
+    return limits_s

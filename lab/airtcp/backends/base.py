@@ -4,6 +4,7 @@
 uml.py and qemu.py define the process.
 """
 
+import math
 import os
 import select
 import signal
@@ -22,6 +23,9 @@ from airtcp.errors import InputError
 from airtcp.steps.step import Step
 
 _POLL_S = 0.25
+
+STALLED = "a transfer has stalled, for example because a station is out of reach"
+"""Why a run does not end."""
 
 # A shell that becomes the command. Its standard error is a pipe that ends with this process, even
 # if this process is killed; then the child of the shell kills the process group.
@@ -65,12 +69,14 @@ class Backend(Protocol):
         seed: int,
         memory_mb: int,
         timeout_wall_s: float,
+        timeout_virtual_s: float,
     ) -> GuestResult:
         """Execute the steps in order until the last one, or until one fails.
 
-        run_dir then contains the files that they wrote and a log (console.log). A failed run is
-        reported by the status, not by an exception. Raises StopError or CrowdedError if this
-        machine cannot run it, or not together with the current number of others.
+        run_dir then contains the files that they wrote and a log (console.log). The guest is killed
+        after a limit of the host's time, or of virtual time since boot. A failed run is reported by
+        the status, not by an exception. Raises StopError or CrowdedError if this machine cannot run
+        it, or not together with the current number of others.
         """
         ...
 
@@ -83,6 +89,7 @@ def run_guest(
     timeout_wall_s: float,
     interactive: bool = False,
     on_progress: Callable[[float], None] | None = None,
+    timeout_virtual_s: float = math.inf,
 ) -> GuestResult:
     """Run the process of a guest in a directory until it ends; other arguments as in boot()."""
     if not (run_dir / "plan.sh").is_file():
@@ -92,14 +99,16 @@ def run_guest(
     log = run_dir / "console.log"
     began = time.monotonic()
     if interactive:
-        code, cpu_s, timed_out = _attend(command, directory, environment)
+        code, cpu_s = _attend(command, directory, environment)
+        exceeded = None
         log.write_text("(the console of an interactive guest is not recorded)\n")
     else:
         watch = _progress_reader(run_dir, on_progress)
-        code, cpu_s, timed_out = _wait(command, directory, environment, log, timeout_wall_s, watch)
+        limits_s = timeout_wall_s, timeout_virtual_s
+        code, cpu_s, exceeded = _wait(command, directory, environment, log, limits_s, watch)
     wall_s = time.monotonic() - began
     exit_code = _plan_exit_code(run_dir)
-    status, explanation = _verdict(log, exit_code, code, timed_out, timeout_wall_s)
+    status, explanation = _verdict(log, exit_code, code, exceeded)
     return GuestResult(status, exit_code, wall_s, cpu_s, log, explanation, code)
 
 
@@ -108,12 +117,16 @@ def _wait(
     directory: Path,
     environment: dict[str, str],
     log_path: Path,
-    timeout_wall_s: float,
-    watch: Callable[[], None],
-) -> tuple[int, float, bool]:
-    """Run until the end or the timeout; return code, CPU seconds, whether it timed out."""
-    deadline = time.monotonic() + timeout_wall_s
-    timed_out = False
+    limits_s: tuple[float, float],
+    watch: Callable[[], float],
+) -> tuple[int, float, str | None]:
+    """Run until the end or a limit; return code, CPU seconds, the exceeded limit as text.
+
+    limits_s: of the host's time, and of virtual time, which watch returns.
+    """
+    wall_s, virtual_s = limits_s
+    deadline = time.monotonic() + wall_s
+    exceeded = None
     options = {"stdin": subprocess.DEVNULL, "start_new_session": True}
     with (
         log_path.open("wb") as log,
@@ -122,15 +135,18 @@ def _wait(
         try:
             with _end_of(process) as ended:
                 while not ended.poll(_POLL_S * 1000):
-                    watch()
+                    reached_s = watch()
                     if console.too_long(log_path):
                         break
-                    if time.monotonic() > deadline:
-                        timed_out = True
+                    if reached_s > virtual_s:
+                        exceeded = f"{virtual_s:g} s of virtual time; {STALLED}"
+                    elif time.monotonic() > deadline:
+                        exceeded = f"{wall_s:g} s of the host's time"
+                    if exceeded:
                         break
         finally:
             code, cpu_s = _reap(process)
-    return code, cpu_s, timed_out
+    return code, cpu_s, exceeded
 
 
 @contextmanager
@@ -164,9 +180,7 @@ def _end_of(process: "subprocess.Popen[bytes]") -> "Iterator[select.poll]":
         os.close(pidfd)
 
 
-def _attend(
-    command: list[str], directory: Path, environment: dict[str, str]
-) -> tuple[int, float, bool]:
+def _attend(command: list[str], directory: Path, environment: dict[str, str]) -> tuple[int, float]:
     """Give the terminal to the guest until it ends, then restore its settings."""
     if not os.isatty(0):
         raise InputError("an interactive guest requires a terminal on standard input")
@@ -182,7 +196,7 @@ def _attend(
             termios.tcsetattr(0, termios.TCSADRAIN, settings)
             signal.signal(signal.SIGTTOU, ignored)
             code, cpu_s = _reap(process)
-    return code, cpu_s, False
+    return code, cpu_s
 
 
 def _reap(process: "subprocess.Popen[bytes]") -> tuple[int, float]:
@@ -198,14 +212,15 @@ def _reap(process: "subprocess.Popen[bytes]") -> tuple[int, float]:
 
 def _progress_reader(
     run_dir: Path, on_progress: Callable[[float], None] | None
-) -> Callable[[], None]:
-    def read() -> None:
+) -> Callable[[], float]:
+    def read() -> float:
         try:
             virtual_s = float(_read_number(run_dir / "progress"))
         except (OSError, ValueError):
-            return  # not written yet, or incomplete
+            return 0.0  # not written yet, or incomplete
         if on_progress:
             on_progress(virtual_s)
+        return virtual_s
 
     return read
 
@@ -227,7 +242,7 @@ def _read_number(path: Path) -> bytes:
 
 
 def _verdict(
-    log: Path, exit_code: int | None, code: int, timed_out: bool, timeout_wall_s: float
+    log: Path, exit_code: int | None, code: int, exceeded: str | None
 ) -> tuple[Status, str]:
     if console.too_long(log):
         console.cut(log)
@@ -238,9 +253,8 @@ def _verdict(
     panic, last = console.read(log)
     if panic:
         return "panic", f"{panic} (console: {log})"
-    if timed_out:
-        limit = f"{timeout_wall_s:g} s of the host's time"
-        return "timeout", f"not finished after {limit} (console: {log})"
+    if exceeded:
+        return "timeout", f"not finished after {exceeded} (console: {log})"
     last_line = f"the console's last line is: {last} (console: {log})"
     if exit_code is None:
         early = f"was {hostlimits.ended_by(code)}" if code < 0 else f"ended early (code {code})"

@@ -7,6 +7,7 @@ regardless of directory, user and load. For this reason the guest accesses host 
 /proc/self/cwd (a string of fixed length), and the environment is fixed.
 """
 
+import math
 import os
 import shutil
 import subprocess
@@ -64,6 +65,7 @@ class Uml:
         seed: int,
         memory_mb: int,
         timeout_wall_s: float,
+        timeout_virtual_s: float,
     ) -> GuestResult:
         """The steps are in run_dir/plan.sh; the rest is as in boot()."""
         (run_dir / "plan.sh").write_text(shell.render(steps), encoding="utf-8")
@@ -74,6 +76,7 @@ class Uml:
             seed=seed,
             memory_mb=memory_mb,
             timeout_wall_s=timeout_wall_s,
+            timeout_virtual_s=timeout_virtual_s,
             root=self.tools.root,
         )
 
@@ -86,6 +89,7 @@ def boot(
     seed: int,
     memory_mb: int = 512,
     timeout_wall_s: float,
+    timeout_virtual_s: float = math.inf,
     root: Path = Path("/"),
     interactive: bool = False,
     on_progress: Callable[[float], None] | None = None,
@@ -109,7 +113,14 @@ def boot(
         command = _command(kernel, seed, memory_mb, interactive, cpu, parameters)
         environment = {"PATH": "/usr/bin:/bin", "HOME": str(scratch), "TMPDIR": str(scratch)}
         result = run_guest(
-            command, scratch, environment, run_dir, timeout_wall_s, interactive, on_progress
+            command,
+            scratch,
+            environment,
+            run_dir,
+            timeout_wall_s,
+            interactive,
+            on_progress,
+            timeout_virtual_s,
         )
         console.remove_warning(result.console, scratch)
     if result.status != "ok":

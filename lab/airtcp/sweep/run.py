@@ -5,6 +5,7 @@ OUT/runs/<case>/seed-<n>/ contains the plan, the console, the instruments' files
 an element of "runs" in results.json.
 """
 
+import math
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -112,6 +113,7 @@ def _boot(request: RunRequest, run_dir: Path) -> GuestResult:
         seed=request.seed,
         memory_mb=testbed.memory_mb,
         timeout_wall_s=_timeout_wall_s(testbed),
+        timeout_virtual_s=_timeout_virtual_s(testbed),
     )
 
 
@@ -170,6 +172,11 @@ def _timeout_wall_s(testbed: Testbed) -> float:
     rate_bps = sum(access_rate_bps(node.parameters) for node in testbed.access_points)
     needed = [WORKLOADS[flow.workload].timeout_s(flow, rate_bps) for flow in testbed.flows]
     return 120 + 10 * len(testbed.nodes) + max(needed) + 2 * testbed.parameters.baseline_s
+
+
+def _timeout_virtual_s(testbed: Testbed) -> float:
+    # iperf3 waits forever for an end that has given up. TCP gives up after a quarter of an hour.
+    return math.inf if testbed.exchanges else expected_virtual_s(testbed) + 3600
 
 
 def _virtual_s(run_dir: Path) -> float | None:
