@@ -11,10 +11,14 @@ from pathlib import Path
 import pytest
 from fake_sweep import write_sweep
 
+from airtcp import cli
 from airtcp.errors import InputError
+from airtcp.experiment.experiment import Case
 from airtcp.experiment.metrics import METRICS
+from airtcp.parameters import Parameters
 from airtcp.results import analysis, documents, parquet, record
 from airtcp.sweep import session
+from airtcp.sweep.request import run_directory
 
 
 def no_warning(line: str) -> None:
@@ -80,6 +84,42 @@ def test_sweeps_are_compared_run_by_run(tmp_path: Path) -> None:
     assert ci95 == pytest.approx(1.2706, abs=1e-4)
     [row] = analysis.compare(pairs, ["retransmits"]).rows
     assert row == ("mcs=7", "retransmits", 0, None, None, None, None)
+
+
+def test_differences_of_topologies_are_listed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flows = [{"from": "server", "to": "phone"}]
+    networks = [
+        {"topology": {"stations": {"phone": {"distance": "5m"}}}, "flows": flows},
+        {"topology": {"stations": {"phone": {}, "tv": {}}}, "flows": [*flows, {"from": "tv"}]},
+    ]
+    sweeps = [write_sweep(tmp_path / name, {(7, 1): 100.0}) for name in ("one", "other")]
+    for sweep, network in zip(sweeps, networks, strict=True):
+        document = documents.read(sweep)
+        runs = tuple(run.model_copy(update={"network": network}) for run in document.runs)
+        for run in runs:
+            record.write(run_directory(sweep, Case(run.factors, Parameters()), run.seed), run)
+        session.write_tables(sweep, document.model_copy(update={"runs": runs}))
+    assert cli.main(["results", "compare", *map(str, sweeps)]) == 0
+    assert (
+        "the topologies differ in topology.stations.phone.distance (5m; none), "
+        "topology.stations.tv (none; {}), flows.2 (none; {'from': 'tv'})\n"
+    ) in capsys.readouterr().err
+    assert analysis.pair(sweeps[0], sweeps[0], no_warning).topology == []
+    default = write_sweep(tmp_path / "default", {(7, 1): 100.0})
+    assert analysis.pair(default, sweeps[0], no_warning).topology == []
+
+
+def test_a_sweep_whose_runs_are_all_damaged_is_not_compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one, other = (write_sweep(tmp_path / name, {(7, 1): 100.0}) for name in ("one", "other"))
+    next(other.glob("runs/*/*/ping.txt")).write_text("changed")
+    assert cli.main(["results", "compare", str(one), str(other)]) == 2
+    damage, error = capsys.readouterr().err.splitlines()
+    assert "ping.txt" in damage and damage.endswith("the same `run` repeats it")
+    assert error == f"airtcp: {other}: no undamaged run to compare"
 
 
 def test_runs_with_different_parameters_are_not_paired(tmp_path: Path) -> None:

@@ -232,6 +232,10 @@ def _results_compare(options: argparse.Namespace) -> int:
     left_out: list[str] = []
     pairs = analysis.pair(options.first, options.second, left_out.append, verify=options.verify)
     if not pairs.cases:
+        _warned(left_out, ())
+        for directory, alone in zip((options.first, options.second), pairs.alone, strict=True):
+            if not alone:
+                raise InputError(f"{directory}: no undamaged run to compare")
         differing = ", ".join(pairs.differing) or "combinations of parameters and seeds"
         raise InputError(
             f"no run of {options.first} has the same parameters and seed as a run of "
@@ -241,6 +245,8 @@ def _results_compare(options: argparse.Namespace) -> int:
     print(answer.text(options.form), end="")
     if options.form == "table" and (few := table.note(answer.column("n"))):
         print(few)
+    if pairs.topology:
+        say(f"the topologies differ in {', '.join(pairs.topology)}")
     for directory, alone in zip((options.first, options.second), pairs.alone, strict=True):
         if alone:
             runs = "1 run" if alone == 1 else f"{alone} runs"

@@ -206,13 +206,15 @@ class Pairs:
     """Pairs of runs of two sweeps with equal parameters and seed: by case, then by seed.
 
     alone: number of runs in each sweep without a counterpart. differing: if there are no pairs,
-    parameters (and seed) that have no value in common, as `delay (0ms; 10ms)`.
+    parameters (and seed) that have no value in common, as `delay (0ms; 10ms)`. topology: in the
+    same form, what differs in the custom topologies of the sweeps.
     """
 
     factors: Sequence[str]
     cases: Sequence[dict[int, tuple[Run, Run]]]
     alone: tuple[int, int]
     differing: Sequence[str] = ()
+    topology: Sequence[str] = ()
 
 
 def pair(first: Path, second: Path, warn: Warn, *, verify: bool = False) -> Pairs:
@@ -228,7 +230,8 @@ def pair(first: Path, second: Path, warn: Warn, *, verify: bool = False) -> Pair
     factors = dict.fromkeys(name for table in tables for name in parquet.factors(table))
     alone = len(first_runs.keys() - second_runs.keys()), len(second_runs.keys() - first_runs.keys())
     differing = () if cases else _differing(list(first_runs), list(second_runs))
-    return Pairs(list(factors), list(cases.values()), alone, differing)
+    topology = differences(*map(parquet.topology, tables))
+    return Pairs(list(factors), list(cases.values()), alone, differing, topology)
 
 
 def _differing(first: Sequence[_Key], second: Sequence[_Key]) -> list[str]:
@@ -241,6 +244,26 @@ def _differing(first: Sequence[_Key], second: Sequence[_Key]) -> list[str]:
         if set(values[0]).isdisjoint(values[1]):
             differing.append(f"{name} ({'; '.join(' '.join(each) for each in values)})")
     return differing
+
+
+def differences(first: Any, second: Any, at: str = "") -> list[str]:
+    """What differs between two topologies, as `topology.stations.phone.distance (5m; 7m)`.
+
+    None, of a sweep of an older version or without a custom topology, differs in nothing.
+    """
+    if first == second or (not at and None in (first, second)):
+        return []
+    if isinstance(first, dict) and isinstance(second, dict):
+        return [
+            line
+            for key in dict.fromkeys((*first, *second))
+            for line in differences(first.get(key), second.get(key), f"{at}.{key}".strip("."))
+        ]
+    if isinstance(first, list) and isinstance(second, list):
+        numbered = [{str(n): each for n, each in enumerate(items, 1)} for items in (first, second)]
+        return differences(numbered[0], numbered[1], at)
+    shown = ["none" if value is None else value for value in (first, second)]
+    return [f"{at} ({shown[0]}; {shown[1]})"]
 
 
 def compare(pairs: Pairs, metrics: Sequence[str]) -> Answer:

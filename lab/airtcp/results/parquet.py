@@ -86,6 +86,7 @@ def table(document: SweepDocument, out_dir: Path) -> pyarrow.Table:
     metadata = {
         "airtcp.schema": str(SCHEMA),
         "airtcp.factors": json.dumps(list(document.runs[0].factors)),
+        "airtcp.topology": json.dumps(document.runs[0].network),
         "airtcp.columns": _columns_hash(columns()),
         "airtcp.units": json.dumps({name: metric.unit for name, metric in METRICS.items()}),
     }
@@ -187,3 +188,8 @@ def factors(recorded: pyarrow.Table) -> list[str]:
     """The factors of a table."""
     names: list[str] = json.loads(recorded.schema.metadata[b"airtcp.factors"])
     return names
+
+
+def topology(recorded: pyarrow.Table) -> Any:
+    """The custom topology of a table, as in results.json; None if it has none or is older."""
+    return json.loads(recorded.schema.metadata.get(b"airtcp.topology", b"null"))
