@@ -54,3 +54,21 @@ def test_a_guest_ends_at_the_limit_of_virtual_time(tmp_path: Path) -> None:
     )
     assert result.status == "timeout" and result.wall_s < 30
     assert result.reason.startswith(f"not finished after 3605 s of virtual time; {base.STALLED} (")
+
+
+def test_the_reason_for_too_long_a_console_has_its_last_line(tmp_path: Path) -> None:
+    result = _run(["yes", "bad: scheduling from the idle thread!"], tmp_path)
+    assert result.status == "failed"
+    assert "its last line is: bad: scheduling from the idle thread! (console" in result.reason
+
+
+def test_a_long_last_line_is_shortened(tmp_path: Path) -> None:
+    result = _run(["head", "-c", "100000", "/dev/zero"], tmp_path)
+    assert len(result.reason) < 400 + len(str(tmp_path)) and result.reason.isprintable()
+
+
+def test_a_timeout_names_the_virtual_time(tmp_path: Path) -> None:
+    (tmp_path / "plan.sh").touch()
+    command = ["sh", "-c", "echo 3 > progress; sleep 1000"]
+    result = base.run_guest(command, tmp_path, dict(os.environ), tmp_path, timeout_wall_s=0.3)
+    assert "after 0.3 s of the host's time, at 3 s of virtual time (console" in result.reason

@@ -7,11 +7,14 @@ import pytest
 from pydantic import ValidationError
 
 from airtcp import cli
+from airtcp.backends.base import GuestResult
+from airtcp.backends.shell import FAILURE
 from airtcp.errors import InputError
 from airtcp.experiment.reader import load
 from airtcp.kernel import own_policy, policies, source
 from airtcp.parameters import Parameters
 from airtcp.paths import REPOSITORY
+from airtcp.sweep import run
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "ackpol"
 
@@ -151,3 +154,12 @@ def test_results_can_contain_policies_that_no_longer_exist() -> None:
     assert Parameters.model_validate({"ack_policy": "fixed"}).ack_policy == "fixed"
     with pytest.raises(ValidationError, match="not the name of a policy"):
         Parameters.model_validate({"ack_policy": "$(reboot)"})
+
+
+@pytest.mark.parametrize(("name", "own"), [("prompt", True), ("aad", False)])
+def test_a_policy_that_is_not_registered_is_explained(tmp_path: Path, name: str, own: bool) -> None:
+    log = tmp_path / "console.log"
+    log.write_text(f"{FAILURE}net.ipv4.tcp_ack_policy refuses the value {name}\n")
+    failure = run._failure(GuestResult("failed", 1, 1.0, 1.0, log, "", 0), tmp_path)
+    assert failure.startswith(f"net.ipv4.tcp_ack_policy refuses the value {name}")
+    assert ("--policy has not registered it; tcp_register_ackpol() fails" in failure) == own

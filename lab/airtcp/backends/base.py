@@ -141,7 +141,8 @@ def _wait(
                     if reached_s > virtual_s:
                         exceeded = f"{virtual_s:g} s of virtual time; {STALLED}"
                     elif time.monotonic() > deadline:
-                        exceeded = f"{wall_s:g} s of the host's time"
+                        at = f"at {reached_s:g} s of virtual time"
+                        exceeded = f"{wall_s:g} s of the host's time, {at}"
                     if exceeded:
                         break
         finally:
@@ -248,7 +249,7 @@ def _verdict(
         console.cut(log)
         return "failed", (
             f"the guest wrote more than {console.LIMIT_MB} MB to its console and was killed; the "
-            f"end of the console is kept (console: {log})"
+            f"end of the console is kept, its last line is: {console.read(log)[1]} (console: {log})"
         )
     panic, last = console.read(log)
     if panic:

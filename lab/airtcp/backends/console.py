@@ -7,6 +7,7 @@ from pathlib import Path
 # Up to LIMIT_MB are kept, of a longer console only the end. A run writes some hundred bytes.
 LIMIT_MB = 16
 _TAIL_KB = 256
+_LINE_LETTERS = 200
 
 
 def too_long(console: Path) -> bool:
@@ -15,10 +16,11 @@ def too_long(console: Path) -> bool:
 
 
 def cut(console: Path) -> None:
-    """Keep only the end."""
+    """Keep only the end, without an incomplete last line."""
     with console.open("r+b") as file:
         size = file.seek(-_TAIL_KB << 10, os.SEEK_END)
         tail = file.read()
+        tail = tail[: tail.rfind(b"\n") + 1] or tail
         file.seek(0)
         file.write(f"airtcp: {size} bytes omitted\n".encode() + tail)
         file.truncate()
@@ -46,4 +48,9 @@ def read(console: Path) -> tuple[str, str]:
                 panic = line
             if line and "reboot: Power down" not in line:
                 last = line
-    return panic, last
+    return _shown(panic), _shown(last)
+
+
+def _shown(line: str) -> str:
+    """A line for a message: shortened, without control characters."""
+    return "".join(letter if letter.isprintable() else "?" for letter in line[:_LINE_LETTERS])

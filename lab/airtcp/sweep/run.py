@@ -19,6 +19,7 @@ from airtcp.errors import AirtcpError, StopError, of_file, reason
 from airtcp.experiment.experiment import Case
 from airtcp.experiment.metrics import Value
 from airtcp.files import capture, iperf3
+from airtcp.kernel import policies
 from airtcp.results import artifacts, flent, metrics, record, timeseries
 from airtcp.results.record import (
     RESULT_FILE,
@@ -206,6 +207,13 @@ def write_series(
     flent.write(run_dir / "run.flent.gz", run_dir, testbed, title, began)
 
 
+_REFUSED_POLICY = "net.ipv4.tcp_ack_policy refuses the value "
+_NOT_REGISTERED = (
+    ": the module of --policy has not registered it; tcp_register_ackpol() fails without .name and "
+    ".ack_delay_us, and .name must be the name in MODULE_ALIAS_TCP_ACKPOL"
+)
+
+
 def _failure(ended: GuestResult, run_dir: Path) -> str:
     """One line: the failed command, the error message of the program, the console file."""
     with ended.console.open(errors="replace") as file:
@@ -216,6 +224,9 @@ def _failure(ended: GuestResult, run_dir: Path) -> str:
     if ended_by := next((line for line in lines if line.startswith("command: ")), None):
         return _failure_of_command(ended_by, ended, run_dir)
     message = failed.strip().removeprefix(shell.FAILURE)
+    refused = message.removeprefix(_REFUSED_POLICY)
+    if refused != message and refused not in policies.names():
+        message += _NOT_REGISTERED
     if said := iperf3.error_in(run_dir, "iperf3-client*.json"):
         message += f": {said}"
     return f"{message} (console: {ended.console})"
