@@ -50,6 +50,10 @@ _AIRTIME_KINDS: Mapping[str, str] = {
 }
 
 
+_AIRTIME = "airtime_data_share"
+"""Runs that have it have all shares of airtime."""
+
+
 def plots(results: Results) -> Iterator[Plot]:
     """Each headline metric, airtime, gains over the baseline, ACKs per segment."""
     headlines = question.tables(results)
@@ -62,7 +66,7 @@ def plots(results: Results) -> Iterator[Plot]:
             _listed(having, metric, f" {headline.unit}"),
             bars(having, metric, headline.title, headline.unit),
         )
-    on_air = model.having(results, "airtime_data_share")
+    on_air = model.having(results, _AIRTIME)
     if on_air.conditions:
         yield Plot(
             "airtime",
@@ -72,6 +76,7 @@ def plots(results: Results) -> Iterator[Plot]:
             "; ".join(
                 f"{row.condition.label}, {row.measured.policy}: {_listed_airtime(row.measured)}"
                 for row in _rows(on_air)
+                if _AIRTIME in row.measured.summaries
             ),
             airtime(on_air),
         )
@@ -220,7 +225,7 @@ def _y_of_gain(rows: Sequence[_Row], policy: str) -> float:
 
 def airtime(results: Results) -> Figure:
     """Shares of airtime during the transfer, in percent."""
-    rows = _rows(results)
+    rows = [row for row in _rows(results) if _AIRTIME in row.measured.summaries]
     marks: list[Mark] = []
     for policy in results.policies:
         own_rows = [row for row in rows if row.measured.policy == policy]
