@@ -8,9 +8,16 @@ from pathlib import Path
 import pytest
 from fake_run import DATA_PORT, tcp_row, write_exchanges, write_pages, write_run, write_tcp
 
+from airtcp.backends import uml
+from airtcp.backends.base import GuestResult
+from airtcp.backends.guesttools import GuestTools
+from airtcp.experiment.reader import load
+from airtcp.kernel.image import Kernel
 from airtcp.parameters import Parameters
 from airtcp.results import metrics
 from airtcp.steps.workloads import WORKLOADS, web
+from airtcp.sweep import run
+from airtcp.sweep.request import requests
 from airtcp.testbed.default import testbed
 
 MANY = Parameters().replace({"workload": "web", "pages": 10000, "reading_time": "500ms"})
@@ -20,6 +27,7 @@ def test_pages_depend_on_the_seed() -> None:
     first = list(islice(web.pages(MANY, 1), 20))
     assert first == list(islice(web.pages(MANY, 1), 20))
     assert first != list(islice(web.pages(MANY, 2), 20))
+    assert first != list(islice(web.pages(MANY, 1, flow=1), 20))
     # The number of pages does not change the first pages.
     assert first == list(web.pages(MANY.replace({"pages": 20}), 1))
 
@@ -43,11 +51,45 @@ def test_pages_match_the_model() -> None:
 def test_objects_of_a_file_are_counted(tmp_path: Path) -> None:
     few = MANY.replace({"pages": 7})
     [flow] = testbed(few).flows
-    [(name, text)] = WORKLOADS["web"].files(flow, 3).items()
+    [(name, text)] = WORKLOADS["web"].files(flow, 1, 3).items()
     (tmp_path / name).write_text(text)
-    pages = list(web.pages(few, 3))
+    pages = list(web.pages(few, 3, 1))
     assert web.object_count(tmp_path / name) == sum(len(page.sizes_bytes) for page in pages)
     assert len(text.splitlines()) == 7
+
+
+TWO_STATIONS = """
+name: two-stations
+title: Two stations that load pages
+source: made up
+description: made up
+topology:
+  servers: {server: {}}
+  access_points: {ap: {}}
+  stations: {laptop: {access_point: ap}, phone: {access_point: ap}}
+flows:
+  - {from: server, to: laptop, workload: web, pages: 3}
+  - {from: server, to: phone, workload: web, pages: 3}
+design:
+  - ack_policy: [default]
+"""
+
+
+def test_stations_load_different_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
+    (tmp_path / "two.yaml").write_text(TWO_STATIONS)
+    [case] = load(tmp_path / "two.yaml").cases()
+    [job] = requests(kernel, GuestTools(Path("tools")), [case], [3])
+    texts: list[str] = []
+
+    def read(backend: uml.Uml, steps: object, run_dir: Path, **_options: object) -> GuestResult:
+        texts.extend(path.read_text() for path in sorted(run_dir.glob("pages*.txt")))
+        (run_dir / "console.log").touch()
+        return GuestResult("timeout", None, 1.0, 1.0, run_dir / "console.log", "")
+
+    monkeypatch.setattr(uml.Uml, "run", read)
+    run.run_one(job, tmp_path)
+    assert len(texts) == len(set(texts)) == 2
 
 
 def test_files_and_pages_have_one_distribution_of_completion_times(tmp_path: Path) -> None:

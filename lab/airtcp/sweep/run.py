@@ -105,8 +105,9 @@ def _boot(request: RunRequest, run_dir: Path) -> GuestResult:
     backend.clean(run_dir)
     atomicfile.remove(run_dir, RESULT_FILE)
     run_dir.mkdir(parents=True)
-    for flow in testbed.flows:
-        for name, text in WORKLOADS[flow.workload].files(flow, request.seed).items():
+    for number, flow in enumerate(testbed.flows):
+        files = WORKLOADS[flow.workload].files(flow, number, request.seed)
+        for name, text in files.items():
             (run_dir / name).write_text(text)
     return backend.run(
         request.plan,

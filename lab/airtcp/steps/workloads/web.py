@@ -48,9 +48,9 @@ class Page(NamedTuple):
     sizes_bytes: tuple[int, ...]
 
 
-def pages(parameters: Parameters, seed: int) -> Iterator[Page]:
-    """The pages of a run; the same for all ACK policies with the same seed."""
-    chance = numpy.random.default_rng(seed)
+def pages(parameters: Parameters, seed: int, flow: int = 0) -> Iterator[Page]:
+    """The pages of a flow, numbered from 0; the same for all ACK policies with the same seed."""
+    chance = numpy.random.default_rng([seed, flow])
     for _ in range(parameters.pages):
         pareto = _FEWEST * (1 - chance.random()) ** (-1 / _SHAPE)
         embedded = min(_MOST, round(pareto)) - _FEWEST
@@ -61,11 +61,11 @@ def pages(parameters: Parameters, seed: int) -> Iterator[Page]:
         )
 
 
-def _files(flow: Flow, seed: int) -> Mapping[str, str]:
+def _files(flow: Flow, number: int, seed: int) -> Mapping[str, str]:
     """Pages for the guest's program `exchange`: a line each, with the times and then the sizes."""
     lines = (
         f"{page.reading_us} {page.parse_us} {' '.join(map(str, page.sizes_bytes))}\n"
-        for page in pages(flow.parameters, seed)
+        for page in pages(flow.parameters, seed, number)
     )
     return {flow.pages_file: "".join(lines)}
 

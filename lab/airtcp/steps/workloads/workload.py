@@ -64,7 +64,7 @@ def _no_steps(flow: Flow) -> list[Step]:
     return []
 
 
-def _no_files(flow: Flow, seed: int) -> Mapping[str, str]:
+def _no_files(flow: Flow, number: int, seed: int) -> Mapping[str, str]:
     return {}
 
 
@@ -76,7 +76,7 @@ class Workload:
     listening: steps for a flow that start its server, before anything is sent.
     client: the program of a flow that sends or requests the data; it ends with the flow.
     ending: steps for a flow that wait for its server.
-    files: files that these programs read, by name, for a flow and a seed.
+    files: files that these programs read, by name, for a flow, its number from 0, and a seed.
     expected_s: approximate virtual time of the run.
     timeout_s: wall time after which the run has failed, for a flow and the data rate in bit/s.
     measure: metrics of some flows of the run, from the files in its directory. Raises AirtcpError
@@ -90,4 +90,4 @@ class Workload:
     timeout_s: Callable[[Flow, float], float]
     measure: Callable[[Path, Testbed, Sequence[Flow]], Measured]
     ending: Callable[[Flow], list[Step]] = _no_steps
-    files: Callable[[Flow, int], Mapping[str, str]] = _no_files
+    files: Callable[[Flow, int, int], Mapping[str, str]] = _no_files
