@@ -45,7 +45,8 @@ class _Parser(argparse.ArgumentParser):
     """A parser whose errors are one line, like all others; subparsers are of the same class."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+        # An abbreviation may be taken for another option: --seed 3 for seed 3.
+        super().__init__(*args, **kwargs | {"allow_abbrev": False})
         # `-5s` is a wrong value, not an unknown option; argparse knows that only of `-5`.
         self._negative_number_matcher = re.compile(r"-\d")
 
