@@ -8,14 +8,17 @@ from plans import check_shell, commands, section
 from plans import text as text_of
 
 from airtcp.backends import shell
+from airtcp.backends.guesttools import GuestTools
 from airtcp.errors import InputError
 from airtcp.experiment import topology_text
 from airtcp.experiment.experiment import Case, Setting
 from airtcp.experiment.reader import load
 from airtcp.experiment.topology import Network
+from airtcp.kernel.image import Kernel
 from airtcp.steps import events
 from airtcp.steps.plan import plan
 from airtcp.steps.step import Start, Step
+from airtcp.sweep.request import requests, without_effect
 from airtcp.testbed.build import testbed_of
 from airtcp.testbed.model import Testbed
 
@@ -415,3 +418,16 @@ def test_invalid_nodes_and_flows_are_reported_with_their_line(
     with pytest.raises(InputError) as error:
         loaded(tmp_path, text)
     assert f"small.yaml:{line}: " in str(error.value) and message in str(error.value), error.value
+
+
+@pytest.mark.parametrize(
+    ("setting", "names"),
+    [("channel=36,44", ["channel"]), ("tsq=1ms,2ms", []), ("mcs=4,6", [])],
+)
+def test_factors_that_everything_overrides_are_named(
+    tmp_path: Path, setting: str, names: list[str]
+) -> None:
+    loaded(tmp_path)
+    cases = load(tmp_path / "small.yaml").cases([Setting.parse(setting)])
+    kernel, tools = Kernel(Path("linux"), "6.12.0", "0123456789abcdef"), GuestTools(Path("tools"))
+    assert without_effect(requests(kernel, tools, cases, [1, 2])) == names

@@ -14,6 +14,7 @@ from airtcp.kernel.image import Kernel
 from airtcp.results.record import RUNS
 from airtcp.steps.plan import plan
 from airtcp.steps.step import Step
+from airtcp.steps.workloads import WORKLOADS
 from airtcp.testbed.build import testbed_of
 from airtcp.testbed.model import Testbed
 
@@ -128,6 +129,24 @@ def requests(
         for seed in seeds
         for chosen, programs, case, testbed, steps, common in planned
     ]
+
+
+def without_effect(jobs: Sequence[RunRequest]) -> list[str]:
+    """Factors in which runs of a custom topology differ that do the same.
+
+    All its nodes and flows override them.
+    """
+    factors: dict[str, None] = {}
+    first: dict[tuple[object, ...], Case] = {}
+    for job in jobs:
+        if job.case.network and job.seed == jobs[0].seed:
+            flows = enumerate(job.testbed.flows)
+            files = [WORKLOADS[flow.workload].files(flow, number, 0) for number, flow in flows]
+            did = (job.kernel.hash, shell.render(job.plan), str(files))
+            other = first.setdefault(did, job.case).factors
+            own = job.case.factors
+            factors |= {name: None for name, value in own.items() if other[name] != value}
+    return list(factors)
 
 
 def _hash_of_case(kernel: Kernel, tools: GuestTools, case: Case, steps: Sequence[Step]) -> str:

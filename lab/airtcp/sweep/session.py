@@ -22,7 +22,7 @@ from airtcp.results.index import Index
 from airtcp.results.record import RESULT_FILE, KernelRecord, RunRecord
 from airtcp.sweep.certificates import Certificates
 from airtcp.sweep.progress import Progress
-from airtcp.sweep.request import Request, RunRequest, requests
+from airtcp.sweep.request import Request, RunRequest, requests, without_effect
 from airtcp.sweep.sweep import (
     Batch,
     Failure,
@@ -102,7 +102,10 @@ class SweepOptions:
 
     def requests(self, cases: Sequence[Case]) -> Sequence[Request]:
         seeds = range(1, self.seeds + 1)
-        return requests(self.kernel, self.tools, cases, seeds, self.command, self.kernels)
+        jobs = requests(self.kernel, self.tools, cases, seeds, self.command, self.kernels)
+        if names := ", ".join(without_effect(jobs)):
+            self.say(f"note: some cases differ only in {names}, which no node or flow uses")
+        return jobs
 
     def execute(self, todo: Sequence[Request], out_dir: Path, watch: Watch) -> Outcome:
         runs = [job for job in todo if isinstance(job, RunRequest)]
