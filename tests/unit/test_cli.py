@@ -5,6 +5,7 @@ import json
 import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import fake_run
 import pytest
@@ -108,6 +109,23 @@ def test_files_of_the_user_are_kept_beside_the_results(
     assert policy == {"Makefile", "tcp_ackpol_fixed.c"}
     assert cli.main(["run", "thesis-lan", "--set", "mcs=7", "--out", str(tmp_path / "named")]) == 0
     assert not (tmp_path / "named" / "inputs").exists()
+
+
+def test_files_are_kept_as_they_were_when_the_sweep_began(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    sweep_with(monkeypatch)
+    before = (REPOSITORY / "samples" / "fetch.yaml").read_bytes()
+    mine = tmp_path / "mine.yaml"
+    mine.write_bytes(before)
+
+    def edit_and_measure(*arguments: Any) -> Any:
+        mine.unlink()
+        return session.measure(*arguments)
+
+    monkeypatch.setattr("airtcp.cli.run.measure", edit_and_measure)
+    assert cli.main(["run", str(mine), "--out", str(tmp_path / "out")]) == 0
+    assert (tmp_path / "out" / "inputs" / "mine.yaml").read_bytes() == before
 
 
 def test_run_all_runs_every_experiment_and_writes_a_page(

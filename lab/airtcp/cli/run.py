@@ -92,9 +92,10 @@ def _run(options: argparse.Namespace) -> int:
     kernels = _kernels(options)
     cases = with_kernels(_cases(options, experiment), kernels)
     out_dir = make_out_dir(options, experiment.name)
+    own_files = inputs.read(reader.own_file(options.experiment), policy)
     measured = measure(_options(options, policy, kernels, cases), experiment, cases, out_dir)
     if measured.document:
-        inputs.keep(out_dir, reader.own_file(options.experiment), policy)
+        inputs.keep(out_dir, own_files)
         if options.json:
             print(measured.document.text(), end="")
         else:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Copies of the user's files that determine a sweep: they may change, the results stay."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from airtcp import atomicfile
@@ -11,19 +12,30 @@ INPUTS = "inputs"
 """Their directory, in that of the sweep."""
 
 
-def keep(out_dir: Path, experiment: Path | None, policy: OwnPolicy | None) -> None:
-    """Copy a YAML file, and the sources of a directory of policies to `policy`.
+def read(experiment: Path | None, policy: OwnPolicy | None) -> dict[str, bytes]:
+    """A YAML file, and the sources of a directory of policies in `policy`, by names of copies.
 
-    Replaces copies of the same names. Raises AirtcpError or StopError if a file cannot be copied.
+    Raises AirtcpError if a file cannot be read.
     """
     copies = {experiment.name: experiment} if experiment else {}
     if policy:
         own = [path for path in policy.files.values() if path.is_relative_to(policy.directory)]
         copies |= {f"policy/{path.relative_to(policy.directory)}": path for path in own}
+    contents = {}
+    for name, path in copies.items():
+        try:
+            contents[name] = path.read_bytes()
+        except OSError as error:
+            raise of_file(error, path) from None
+    return contents
+
+
+def keep(out_dir: Path, contents: Mapping[str, bytes]) -> None:
+    """Write copies. Replaces those of the same names. Raises AirtcpError or StopError."""
     try:
-        for name, path in copies.items():
+        for name, content in contents.items():
             target = out_dir / INPUTS / name
             target.parent.mkdir(parents=True, exist_ok=True)
-            atomicfile.write(target, path.read_bytes())
+            atomicfile.write(target, content)
     except OSError as error:
         raise of_file(error, out_dir / INPUTS) from None
