@@ -128,6 +128,14 @@ def test_files_are_kept_as_they_were_when_the_sweep_began(
     assert (tmp_path / "out" / "inputs" / "mine.yaml").read_bytes() == before
 
 
+def test_no_report_is_suggested_if_all_runs_failed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sweep_with(monkeypatch, failing=[1])
+    assert cli.main(["run", "thesis-lan", "--set", "mcs=7", "--out", str(tmp_path)]) == 1
+    assert capsys.readouterr().out.endswith("results.json; no run has finished\n")
+
+
 def test_run_all_runs_every_experiment_and_writes_a_page(
     all_experiments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

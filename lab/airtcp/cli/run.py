@@ -100,6 +100,8 @@ def _run(options: argparse.Namespace) -> int:
             print(measured.document.text(), end="")
         else:
             following = f"next: {PROGRAM} report {shlex.quote(str(out_dir))}"
+            if not any(run.ok for run in measured.document.runs):
+                following = "no run has finished"
             text = table.table(measured.document, options.metric)
             print(f"{text}\n\n{out_dir / documents.FILE}; {following}")
     return measured.exit_code
