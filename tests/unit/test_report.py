@@ -252,12 +252,19 @@ def test_latency_has_a_table_in_which_less_is_better(tmp_path: Path) -> None:
     assert "delay-0-ms-time" not in shown
 
 
-def test_the_value_of_a_bar_is_beside_the_published_one(tmp_path: Path) -> None:
+def test_a_bar_has_its_value_and_the_published_one(tmp_path: Path) -> None:
     plot = plots_of(write_results(tmp_path / "out", ("0ms", "50ms")))["goodput"]
     texts = [mark for mark in plot.figure.panels[0].marks if isinstance(mark, Text)]
-    # Published: 157.4 and 174.4 Mbit/s, without delay.
-    assert [(text.x, text.right) for text in texts[:2]] == [(157.4, 7), (174.4, 7)]
-    assert [(text.x, text.right) for text in texts[2:]] == [(40, 4), (38, 4)]
+    # Published: 157.4 and 174.4 Mbit/s, without delay. The number behind a published value that
+    # is to the right of its bar must not look like that value.
+    assert [(text.text, text.x, text.right) for text in texts] == [
+        ("101 / 157", 157.4, 7),
+        ("111 / 174", 174.4, 7),
+        ("40", 40, 4),
+        ("38", 38, 4),
+    ]
+    assert plot.caption.endswith("Numbers: measured / published.")
+    assert "published" not in plots_of(tmp_path / "out")["acks"].caption
 
 
 def test_policies_have_different_colours() -> None:

@@ -28,7 +28,7 @@ from airtcp.report.figure import (
     with_margin,
 )
 from airtcp.report.formats import number, percent
-from airtcp.report.model import Condition, Gain, Measured, Results
+from airtcp.report.model import Condition, Gain, Measured, Published, Results
 from airtcp.report.plot import Plot
 from airtcp.report.policies import Policies
 from airtcp.steps.workloads.workload import Headline
@@ -39,6 +39,7 @@ _LABEL_LETTERS = 30  # width of the labels of conditions
 _PUBLISHED = "published"
 _PUBLISHED_STYLE = Style("ink", marker="diamond", size=4.2, edge=0.9, hollow=True)
 _AFTER_BAR, _AFTER_MARKER = 4, 7  # points between the end of a row and its value
+_ROOM_FOR_ONE, _ROOM_FOR_TWO = 1.14, 1.3  # length of the axis: largest value and numbers
 _MEANS = "Mean over seeds; whiskers: 95% interval (Student t)."
 
 _AIRTIME_KINDS: Mapping[str, str] = {
@@ -62,7 +63,7 @@ def plots(results: Results) -> Iterator[Plot]:
         yield Plot(
             headline.slug,
             headline.heading,
-            _MEANS,
+            _bars_caption(having, metric),
             _listed(having, metric, f" {headline.unit}"),
             bars(having, metric, headline.title, headline.unit),
         )
@@ -89,7 +90,7 @@ def plots(results: Results) -> Iterator[Plot]:
         yield Plot(
             "acks",
             "ACKs per data segment",
-            _MEANS,
+            _bars_caption(results, acks),
             _listed(results, acks, ""),
             bars(results, acks, "ACKs sent per data segment received"),
         )
@@ -163,7 +164,7 @@ def bars(results: Results, metric: str, name: str, unit: str = "") -> Figure:
             end = max(end, published.value)
         texts.append(
             Text(
-                text=f"{summary.mean:.3g}",
+                text=_numbers(summary.mean, published),
                 x=end,
                 y=row.y,
                 right=_AFTER_MARKER if is_last else _AFTER_BAR,
@@ -171,12 +172,24 @@ def bars(results: Results, metric: str, name: str, unit: str = "") -> Figure:
             )
         )
         largest = max(largest, end)
+    has_published = any(metric in row.measured.published for row in rows)
+    room = _ROOM_FOR_TWO if has_published else _ROOM_FOR_ONE
     return _figure(
         results,
-        Axis(name, unit, (0, 1.14 * largest or 1.0)),
+        Axis(name, unit, (0, room * largest or 1.0)),
         [*marks, *texts],
-        _legend(results, results.policies, any(metric in row.measured.published for row in rows)),
+        _legend(results, results.policies, has_published),
     )
+
+
+def _numbers(mean: float, published: Published | None) -> str:
+    """The number at a bar: `149`, or `149 / 157` with the published value."""
+    return f"{mean:.3g}" + (f" / {published.sign}{published.value:.3g}" if published else "")
+
+
+def _bars_caption(results: Results, metric: str) -> str:
+    is_published = any(metric in case.published for case in results.cases)
+    return _MEANS + (" Numbers: measured / published." if is_published else "")
 
 
 def gains(results: Results, gains: Sequence[Gain], name: str) -> Figure:
