@@ -235,11 +235,11 @@ def test_published_ratios_are_listed_with_ours(tmp_path: Path) -> None:
     }
     document = json.loads(path.read_text())
     path.write_text(json.dumps(document | {"published": [row], "published_duration_s": 30}))
-    name = "ack policy aad, relative to ack policy default"
+    name = "ACK policy aad, relative to ACK policy default"
     shown = [name, "same trend", "goodput, ratio", "1.1", "1", "more", EN_DASH, "Table <5.1>"]
     page = text_of(out_dir)
     assert shown in Elements(page).rows
-    assert '<span class="part">relative to ack policy default</span>' in page
+    assert '<span class="part">relative to ACK policy default</span>' in page
     assert "published: 30 s, here: 4 s." in page
     assert "times as long" not in page and "Why values differ" not in page
     differing = row | {"verdict": "no", "measured": 0.9}
@@ -272,13 +272,13 @@ def test_factors_that_a_figure_does_not_use_become_lines(tmp_path: Path) -> None
         MetricFigure(title="", x="goodput_mbps", y=("goodput_mbps",)), cases
     )
     assert by_default.lines == [
-        *("ack policy default, delay 0 ms", "ack policy aad, delay 0 ms"),
-        *("ack policy default, delay 50 ms", "ack policy aad, delay 50 ms"),
+        *("ACK policy default, delay 0 ms", "ACK policy aad, delay 0 ms"),
+        *("ACK policy default, delay 50 ms", "ACK policy aad, delay 50 ms"),
     ]
     panels = TimeFigure(title="", over_time="cwnd", lines="delay", panels="ack_policy")
     laid_out = layout.lay_out(panels, cases)
     assert laid_out.lines == ["delay 0 ms", "delay 50 ms"]
-    assert laid_out.panels == [("", "ack policy default"), ("", "ack policy aad")]
+    assert laid_out.panels == [("", "ACK policy default"), ("", "ACK policy aad")]
 
 
 @pytest.mark.parametrize(

@@ -68,33 +68,42 @@ def test_a_loss_under_one_condition_is_named() -> None:
     )
     assert f", but up to 40.0% lower (delay 10 ms; 95% interval {MINUS}40.1% to" in text
     assert text.endswith(
-        "Under 1 of 3 conditions there is no difference that 3 seeds can show "
-        "(at most 0.0%, delay 5 ms)."
+        "Under 1 of 3 conditions the difference is not significant (0.0%, delay 5 ms)."
     )
 
 
 def test_a_difference_within_its_interval_is_none() -> None:
     text = sentence(policies(("default", BASE), ("aad", SAME)))
-    assert text.startswith("No difference in goodput between default and aad that 3 seeds can show")
+    same = "With aad, goodput is not significantly different from that with default"
+    assert text.startswith(f"{same}: ")
     assert f"(95% interval {MINUS}" in text
     far = policies(("default", BASE), ("aad", [101.0, 104.0, 97.0]), delay="10ms")
     several = sentence([*policies(("default", BASE), ("aad", SAME)), *far])
-    assert "that 3 seeds can show under any of 2 conditions: at most +" in several
+    assert several.startswith(f"{same} under any of 2 conditions; the largest difference is +")
+    third = policies(("default", BASE), ("aad", SAME), ("tack", times(0.9)))
+    assert sentence(third).startswith(
+        "With aad, the best of 2 other ACK policies, goodput is not significantly different from "
+    )
     assert "(delay 10 ms; 95% interval" in several
 
 
 def test_equal_values_are_no_difference() -> None:
     text = sentence(policies(("default", BASE), ("aad", BASE)))
-    assert text.endswith("can show: 0.0% (95% interval 0.0% to 0.0%, 3 seeds).")
+    assert text.endswith("from that with default: 0.0% (95% interval 0.0% to 0.0%, 3 seeds).")
 
 
 def test_one_seed_has_no_interval() -> None:
     text = sentence(policies(("default", [100.0]), ("aad", [110.0])))
     assert text == (
         "With aad, goodput is 10.0% higher than with default (one seed). "
-        "One seed has no interval; others may differ."
+        "One seed gives no confidence interval; other seeds may differ."
     )
-    assert sentence(policies(("default", [100.0]), ("aad", [100.5]))).startswith("No difference")
+    near = policies(("default", [100.0]), ("aad", [100.5]))
+    assert sentence(near) == (
+        "With aad, goodput differs by at most 1% from that with default: +0.5% (one seed)."
+    )
+    far = policies(("default", [100.0]), ("aad", [110.0]), delay="10ms")
+    assert "1 of 2 conditions the difference is at most 1% (+0.5%," in sentence([*near, *far])
 
 
 def test_a_single_case_has_its_value() -> None:
@@ -102,7 +111,7 @@ def test_a_single_case_has_its_value() -> None:
         "Goodput is 100 Mbit/s (95% interval 95.03 to 105.0, 3 seeds)."
     )
     alone = sentence(policies(("aad", [100.0])))
-    assert alone == "Goodput is 100 Mbit/s with one seed, which has no interval."
+    assert alone == "Goodput is 100 Mbit/s (one seed, so no confidence interval)."
 
 
 def test_the_best_of_several_policies() -> None:
@@ -175,7 +184,7 @@ def test_factors_that_follow_from_the_main_one_do_not_separate_its_values() -> N
         ({"ack_filter": "police", "ack_filter_rate": "1Mbit"}, times(1.1)),
     ]
     assert sentence(filters).startswith(
-        "With ack filter police, goodput is 10.0% higher than with ack filter none (95% interval"
+        "With ACK filter police, goodput is 10.0% higher than with ACK filter none (95% interval"
     )
 
 
@@ -187,7 +196,7 @@ def test_cases_that_differ_in_several_factors_are_compared_with_the_first() -> N
         ({"ack_policy": "tack", "delay": "50ms"}, times(0.4)),
     ]
     assert sentence(cases).startswith(
-        "Of 4 cases, ack policy aad, delay 20 ms is best: goodput is 10.0% higher than with ack "
+        "Of 4 cases, ACK policy aad, delay 20 ms is best: goodput is 10.0% higher than with ACK "
         "policy default, delay 10 ms (95% interval"
     )
 

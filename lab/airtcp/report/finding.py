@@ -53,12 +53,14 @@ def sentence(results: Results, headline: Headline) -> str:
     text += "."
     if alike := [row for row in rows if not row.is_different]:
         largest = max(alike, key=compared.size)
+        small = "at most 1%" if _all_single(alike) else "not significant"
         text += (
-            f" Under {len(alike)} of {len(rows)} conditions there is no difference that "
-            f"{_seeds(rows)} can show (at most {percent(largest.ratio.mean)}, {largest.condition})."
+            f" Under {len(alike)} of {len(rows)} conditions the difference is {small} "
+            f"({'largest: ' if len(alike) > 1 else ''}{percent(largest.ratio.mean)}, "
+            f"{largest.condition})."
         )
     if any(row.ratio.ci95 is None for row in rows):
-        text += " One seed has no interval; others may differ."
+        text += " One seed gives no confidence interval; other seeds may differ."
     return text
 
 
@@ -66,7 +68,7 @@ def _value(headline: Headline, value: Summary) -> str:
     unit = f" {headline.unit}" if headline.unit else ""
     text = f"{headline.heading} is {number(value.mean)}{unit}"
     if value.ci95 is None:
-        return f"{text} with one seed, which has no interval."
+        return f"{text} (one seed, so no confidence interval)."
     return f"{text} (95% interval {interval(value)}, {value.n} seeds)."
 
 
@@ -108,17 +110,21 @@ def _spread(ratio: Summary) -> str:
 def _no_difference(compared: Comparison, best: str) -> str:
     rows = compared.of(best)
     largest = max(rows, key=compared.size)
-    other = best if len(compared.names) == 1 else f"the best other, {best},"
-    title = compared.headline.title
-    text = f"No difference in {title} between {compared.baseline} and {other} that {_seeds(rows)}"
+    others = len(compared.names)
+    among = f", the best of {others} other {compared.kind}" if others > 1 else ""
+    differs, each = "is not significantly different", "any"
+    if _all_single(rows):
+        differs, each = "differs by at most 1%", "each"
+    text = f"With {best}{among}, {compared.headline.title} {differs} from that with "
+    text += compared.baseline
     if len(rows) == 1:
-        return f"{text} can show: {percent(largest.ratio.mean)} ({_spread(largest.ratio)})."
+        return f"{text}: {percent(largest.ratio.mean)} ({_spread(largest.ratio)})."
     return (
-        f"{text} can show under any of {len(rows)} conditions: at most "
+        f"{text} under {each} of {len(rows)} conditions; the largest difference is "
         f"{percent(largest.ratio.mean)} ({largest.condition}; {_spread(largest.ratio)})."
     )
 
 
-def _seeds(rows: Sequence[Row]) -> str:
-    count = min(row.ratio.n for row in rows)
-    return "one seed" if count == 1 else f"{count} seeds"
+def _all_single(rows: Sequence[Row]) -> bool:
+    """No row has an interval, so none can be significant; see Row.is_different."""
+    return all(row.ratio.ci95 is None for row in rows)

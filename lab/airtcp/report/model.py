@@ -416,7 +416,8 @@ def settings_of(command: str) -> list[str]:
 
 
 def words(name: str) -> str:
-    return name.replace("_", " ")
+    """The name of a parameter or metric as text: `ACK policy`."""
+    return " ".join("ACK" if word == "ack" else word for word in name.split("_"))
 
 
 def readable(value: object) -> str:
