@@ -114,7 +114,7 @@ def test_a_long_table_is_thinned_with_a_note() -> None:
     line = Line(x=numpy.arange(1000.0), y=numpy.arange(1000.0), style=SOLID)
     found = table(Panel(Axis("x"), Axis("y"), [line]))
     assert 100 <= len(found.rows) <= 120
-    assert found.notes == ["One of 9 values; 1000 are drawn."]
+    assert found.notes == ["One in every 9 of the 1000 values drawn."]
 
 
 def test_a_figure_without_values_has_no_table() -> None:

@@ -22,6 +22,7 @@ from small_report import (
     write_results,
     write_station_capture,
 )
+from small_results import Cases, results
 
 from airtcp import atomicfile
 from airtcp.errors import InputError
@@ -29,7 +30,7 @@ from airtcp.files import capture
 from airtcp.kernel.policies import names
 from airtcp.parameters import Parameters
 from airtcp.paths import REPOSITORY
-from airtcp.report import formats, model, palette, series, write_report, writer
+from airtcp.report import formats, model, page, palette, series, write_report, writer
 from airtcp.report.figure import Text
 from airtcp.testbed.default import testbed
 
@@ -149,6 +150,20 @@ def test_table_has_measured_interval_published_ratio_and_gain(report: str) -> No
 def test_summary_has_the_range_of_gains(report: str) -> None:
     assert "8 runs: 2 conditions, 2 ACK policies (default, aad), 2 seeds each" in report
     assert f"from {MINUS}5.0% (delay 50 ms) to +10.0% (delay 0 ms)" in report
+
+
+def test_a_range_between_equal_gains_has_one_value() -> None:
+    cases: Cases = [
+        ({"ack_policy": policy, "delay": delay}, values)
+        for delay in ("0ms", "10ms", "50ms")
+        for policy, values in (("default", [100.0]), ("aad", [100.0]))
+    ]
+    assert page.ranges(results(cases)) == [
+        "Goodput of aad against default: 0.0% under all conditions."
+    ]
+    assert page.ranges(results(cases[:4])) == [
+        "Goodput of aad against default: 0.0% under both conditions."
+    ]
 
 
 def test_page_starts_with_the_finding_and_its_figure(report: str) -> None:
@@ -391,6 +406,7 @@ def test_inter_arrival_times_are_shown_with_acks(tmp_path: Path) -> None:
         (0.04567, "0.0457"),
         (1234567.8, "1\N{NARROW NO-BREAK SPACE}234\N{NARROW NO-BREAK SPACE}568"),
         (-2.5, f"{MINUS}2.50"),
+        (-0.00004, "0.0000"),
     ],
 )
 def test_numbers_are_readable(value: float | None, written: str) -> None:

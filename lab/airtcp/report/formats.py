@@ -21,7 +21,8 @@ def number(value: float | None) -> str:
     elif value == int(value) and (magnitude >= 100 or magnitude == 0):
         text = f"{value:.0f}"
     else:
-        text = f"{value:.{1 if magnitude >= 100 else 2 if magnitude >= 1 else 4}f}"
+        # z: a small negative value is 0.0000, not -0.0000
+        text = f"{value:z.{1 if magnitude >= 100 else 2 if magnitude >= 1 else 4}f}"
     return text.replace("-", _MINUS)
 
 

@@ -198,6 +198,8 @@ def _range(values: Sequence[tuple[float, Gain]]) -> str:
     low, high = min(values, key=lambda pair: pair[0]), max(values, key=lambda pair: pair[0])
     if len(values) == 1:
         return f"{percent(low[0])} ({low[1].condition.label})"
+    if percent(low[0]) == percent(high[0]):
+        return f"{percent(low[0])} under {'both' if len(values) == 2 else 'all'} conditions"
     return (
         f"from {percent(low[0])} ({low[1].condition.label})"
         f" to {percent(high[0])} ({high[1].condition.label})"

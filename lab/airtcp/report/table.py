@@ -50,7 +50,7 @@ def data_table(figure: Figure) -> Table | None:
             rows.append([*labels[place : place + 1], *named, *cells])
     heads = [*(["condition"] if labelled else []), *texts]
     values = [title[0] if len(title) == 1 else "value" for title in titles.values()]
-    notes = [f"One of {step} values; {total} are drawn."] if step > 1 else []
+    notes = [f"One in every {step} of the {total} values drawn."] if step > 1 else []
     return Table([*heads, *values], len(heads), rows, notes)
 
 
