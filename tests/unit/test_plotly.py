@@ -91,8 +91,8 @@ def test_a_line_has_points_style_and_legend_entries() -> None:
 def test_tooltips_of_points_have_values_with_units() -> None:
     trace = only(line(entries=["a < b"], detail="50 ms", y_half=floats([None, 2.5])))
     assert trace["hovertemplate"] == (
-        "<b>a &lt; b, 50 ms</b><br>ping RTT, median: %{x:.4~g}%{customdata[0]} ms<br>"
-        "goodput: %{y:.4~g}%{customdata[1]} Mbit/s<extra></extra>"
+        "<b>a &lt; b, 50 ms</b><br>ping RTT, median: %{x:.4~r}%{customdata[0]} ms<br>"
+        "goodput: %{y:.4~r}%{customdata[1]} Mbit/s<extra></extra>"
     )
     assert trace["customdata"] == [("", ""), ("", " ± 2.5")]
     assert trace["error_y"]["array"] == [0, 2.5]
@@ -101,7 +101,7 @@ def test_tooltips_of_points_have_values_with_units() -> None:
 
 def test_a_quantity_without_a_unit_keeps_its_brackets() -> None:
     trace = only(line(), y=Axis("goodput fairness (Jain's index)"))
-    assert "<br>goodput fairness (Jain&#x27;s index): %{y:.4~g}<extra>" in trace["hovertemplate"]
+    assert "<br>goodput fairness (Jain&#x27;s index): %{y:.4~r}<extra>" in trace["hovertemplate"]
 
 
 def test_a_hollow_marker_stays_hollow() -> None:

@@ -30,7 +30,7 @@ from airtcp.files import capture
 from airtcp.kernel.policies import names
 from airtcp.parameters import Parameters
 from airtcp.paths import REPOSITORY
-from airtcp.report import formats, model, page, palette, series, write_report, writer
+from airtcp.report import formats, model, overview, page, palette, series, write_report, writer
 from airtcp.report.figure import Text
 from airtcp.testbed.default import testbed
 
@@ -411,6 +411,31 @@ def test_inter_arrival_times_are_shown_with_acks(tmp_path: Path) -> None:
 )
 def test_numbers_are_readable(value: float | None, written: str) -> None:
     assert formats.number(value) == written
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        *((148.594, "149"), (1123.4, "1123"), (64583.0, "64583"), (999.6, "1000"), (0.27, "0.27")),
+        *((0.00004567, "0.000046"), (-1e-9, "0.000000"), (0.0, "0")),
+    ],
+)
+def test_rounded_numbers_have_no_exponent(value: float, written: str) -> None:
+    assert formats.rounded(value, 3) == written
+
+
+def test_a_label_is_not_broken_within_a_factor() -> None:
+    cases: Cases = [
+        ({"direction": direction, "flows": "4", "dscp": "rrul"}, [1.0])
+        for direction in ("both", "upload")
+    ]
+    figure = overview.bars(results(cases), "goodput_mbps", "goodput")
+    ticks = figure.panels[0].y.ticks
+    assert ticks is not None
+    assert [tick.label for tick in ticks] == [
+        "direction both, flows 4,\ndscp rrul",
+        "direction upload, flows 4,\ndscp rrul",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,14 @@ def number(value: float | None) -> str:
     return text.replace("-", _MINUS)
 
 
+def rounded(value: float, digits: int) -> str:
+    """With this many significant digits, or all of a larger whole part; never an exponent."""
+    text = f"{value:.{digits}g}"
+    if "e" not in text:
+        return text
+    return f"{value:z.{0 if abs(value) >= 1 else 6}f}"
+
+
 def interval(value: Summary | None) -> str:
     """The bounds of the 95% interval; a dash for a single run."""
     if value is None or value.ci95 is None:

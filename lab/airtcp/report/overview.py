@@ -2,7 +2,6 @@
 """Figures that compare all conditions, with a row for each policy under each condition."""
 
 import itertools
-import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +26,7 @@ from airtcp.report.figure import (
     floats,
     with_margin,
 )
-from airtcp.report.formats import number, percent
+from airtcp.report.formats import number, percent, rounded
 from airtcp.report.model import Condition, Gain, Measured, Published, Results
 from airtcp.report.plot import Plot
 from airtcp.report.policies import Policies
@@ -184,7 +183,8 @@ def bars(results: Results, metric: str, name: str, unit: str = "") -> Figure:
 
 def _numbers(mean: float, published: Published | None) -> str:
     """The number at a bar: `149`, or `149 / 157` with the published value."""
-    return f"{mean:.3g}" + (f" / {published.sign}{published.value:.3g}" if published else "")
+    text = rounded(mean, 3)
+    return f"{text} / {published.sign}{rounded(published.value, 3)}" if published else text
 
 
 def _bars_caption(results: Results, metric: str) -> str:
@@ -293,9 +293,12 @@ def _figure(results: Results, x: Axis, marks: Sequence[Mark], legend: Legend) ->
 
 
 def _wrapped(label: str) -> str:
-    """The label in lines; no number is separated from its unit."""
-    joined = re.sub("(?<=[0-9]) (?=[A-Za-z\N{MICRO SIGN}])", _NO_BREAK, label)
-    return textwrap.fill(joined, _LABEL_LETTERS).replace(_NO_BREAK, " ")
+    """The label in lines; a factor that fits into a line stays together with its value."""
+    parts = [
+        part.replace(" ", _NO_BREAK) if len(part) < _LABEL_LETTERS else part
+        for part in label.split(", ")
+    ]
+    return textwrap.fill(", ".join(parts), _LABEL_LETTERS).replace(_NO_BREAK, " ")
 
 
 def _legend(results: Results, shown: Iterable[str], has_published: bool) -> Legend:

@@ -30,6 +30,7 @@ from airtcp.report.figure import (
     Valued,
     Values,
 )
+from airtcp.report.formats import rounded
 from airtcp.report.markers import MARKERS
 from airtcp.report.palette import print_colour
 
@@ -294,7 +295,7 @@ def _hover(mark: Valued, panel: Panel) -> Trace:
         if axis.ticks:
             lines.append(aside)
             continue
-        value = f"%{{{letter}:.4~g}}{aside}" + (f" {html.escape(axis.unit)}" if axis.unit else "")
+        value = f"%{{{letter}:.4~r}}{aside}" + (f" {html.escape(axis.unit)}" if axis.unit else "")
         lines.append(f"{html.escape(axis.name)}: {value}" if axis.name else value)
     if mark.values.notes:
         lines.append("%{customdata[2]}")
@@ -312,7 +313,9 @@ def _asides(values: Values, panel: Panel) -> list[tuple[str, ...]]:
         if axis.ticks:
             columns.append([html.escape(axis.label_at(float(value))) for value in numbers])
         else:
-            columns.append(["" if math.isnan(value) else f" ± {value:.3g}" for value in half])
+            columns.append(
+                ["" if math.isnan(value) else f" ± {rounded(value, 3)}" for value in half]
+            )
     if values.notes:
         columns.append([html.escape(note) for note in values.notes])
     return list(zip(*columns, strict=True)) if any(map(any, columns)) else []

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from airtcp.report.figure import Axis, Figure, Floats, Panel, Valued
+from airtcp.report.formats import rounded
 
 # A readable length; the files of a run contain everything that it measured.
 _MOST_ROWS = 120
@@ -73,6 +74,6 @@ def _texts(axis: Axis, values: Floats, halves: Floats) -> list[str]:
     if axis.ticks:
         return [axis.label_at(float(value)) for value in values]
     return [
-        f"{value:.4g}" + ("" if math.isnan(half) else f" ± {half:.3g}")
+        rounded(value, 4) + ("" if math.isnan(half) else f" ± {rounded(half, 3)}")
         for value, half in zip(values, halves, strict=True)
     ]
