@@ -17,7 +17,7 @@ def add(verbs: Verbs) -> None:
     """Add `completion`."""
     verb = verbs.add_parser(
         "completion",
-        help="print the script with which a shell completes airtcp's arguments",
+        help="print a completion script for bash, zsh or fish",
         description='bash and zsh: eval "$(airtcp completion bash)" in ~/.bashrc or ~/.zshrc; '
         "fish: airtcp completion fish >~/.config/fish/completions/airtcp.fish",
     )

@@ -28,9 +28,9 @@ def add(verbs: Verbs) -> None:
     """Add `shell` and `exec`."""
     shell = verbs.add_parser(
         "shell",
-        help="boot the network of an experiment and give a prompt in it",
+        help="boot the network of an experiment and open a prompt in it",
         description=(
-            "Boot the network of the first case in real time and give a prompt; the name of a node "
+            "Boot the network of the first case in real time and open a prompt; the name of a node "
             "(server, ap, station) enters that node. If standard input is not a terminal, it is a "
             "script, which runs in virtual time; the exit code is that of the script."
         ),

@@ -16,16 +16,16 @@ SETS = ("run", "build", "be", "test", "verify", "bench")
 def add(verbs: Verbs) -> None:
     """Add `setup`."""
     setup = verbs.add_parser(
-        "setup", help="list what this machine lacks, ask, and install it; no other verb installs"
+        "setup", help="list what is missing, ask, and install it; no other verb installs anything"
     )
     setup.add_argument(
         "set",
         nargs="?",
         choices=SETS,
         default="build",
-        help="run: what runs with an existing kernel need; build: also what building it needs "
-        "(default); be: also hostapd with 802.11be; test, verify, bench: what make test, make "
-        "verify and make bench need",
+        help="run: what runs need if the kernel has been built; build: also what building the "
+        "kernel needs (default); be: also hostapd with 802.11be; test, verify, bench: what make "
+        "test, make verify and make bench need",
     )
     setup.add_argument("--yes", "-y", action="store_true", help="install without asking")
     setup.add_argument(

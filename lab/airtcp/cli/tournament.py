@@ -61,7 +61,7 @@ def add(verbs: Verbs) -> None:
         "--seeds",
         metavar="N",
         type=seeds,
-        help="seeds per case, at least 2 (default: as --quick or --full has)",
+        help="seeds per case, at least 2 (default: that of --quick or --full)",
     )
     add_policy(parser)
     add_where(parser, _NAME)

@@ -12,7 +12,7 @@ def add(verbs: Verbs) -> None:
     """Add `ui`."""
     ui = verbs.add_parser(
         "ui",
-        help="look through finished sweeps in a browser",
+        help="browse finished sweeps in a web browser",
         description=(
             "Serve read-only pages on the sweeps in DIR on 127.0.0.1, until Ctrl-C: tables of runs "
             "with filters, single runs with timelines, comparisons of two sweeps. Only those "
