@@ -109,9 +109,10 @@ def test_the_caption_says_how_typical_the_part_is(tmp_path: Path) -> None:
     (default, aad), notes = timeline.plots(model.load(out_dir))
     assert not notes
     mean = model.load(out_dir).runs[0].metrics["ampdu_mpdus_mean"]
-    rest = f"MPDUs per PPDU with data, on average {mean:.3g}."
-    assert f"Typical of the run: 14 {rest}" in default.caption
-    assert f"Not typical of the run: 3 {rest}" in aad.caption
+    start = "of the run: PPDUs with more than TCP ACKs have"
+    rest = f"MPDUs on average, {mean:.3g} in the whole run."
+    assert f"Typical {start} 14 {rest}" in default.caption
+    assert f"Not typical {start} 3 {rest}" in aad.caption
     starts = {plot.figure.panels[0].x.limits[0] for plot in (default, aad)}
     assert len(starts) == 1
 
@@ -265,8 +266,8 @@ def test_the_caption_has_the_share_of_busy_time(tmp_path: Path) -> None:
     # Beacon 300 us, A-MPDU 4000 us, BlockAck 32 us, collision 200 us, of 50 ms.
     assert found.held == pytest.approx(4532 / 50_000)
     assert timeline.caption(found).endswith(
-        "From 0 ms after the capture began, the medium was held 9% of the time: "
-        "3 data PPDUs with 5 MPDUs, 4 of them lost; 1 collision."
+        "From 0 ms after the capture began, the medium was busy 9% of the time: "
+        "3 data PPDUs, those with TCP ACKs included, with 5 MPDUs, 4 of them lost; 1 collision."
     )
 
 

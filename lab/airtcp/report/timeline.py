@@ -145,8 +145,8 @@ def _typical(air: Medium, run: Run) -> str:
         return "No data here." if here is None else ""
     is_typical = abs(math.log(here / mean)) <= math.log(_TYPICAL)
     return (
-        f"{'Typical' if is_typical else 'Not typical'} of the run: {here:.3g} MPDUs per PPDU with "
-        f"data, on average {mean:.3g}."
+        f"{'Typical' if is_typical else 'Not typical'} of the run: PPDUs with more than TCP ACKs "
+        f"have {here:.3g} MPDUs on average, {mean:.3g} in the whole run."
     )
 
 
@@ -192,9 +192,9 @@ def _counts(air: Medium) -> str:
     lost = sum(len(ppdu.lost) for ppdu in data)
     collided = len(medium.collisions(air.transmissions))
     return (
-        f"From {air.start_ms:g} ms after the capture began, the medium was held "
-        f"{air.held:.0%} of the time: {counted(len(data), 'data PPDU')} with "
-        f"{counted(sum(ppdu.mpdus for ppdu in data), 'MPDU')}, {lost} of them lost; "
+        f"From {air.start_ms:g} ms after the capture began, the medium was busy "
+        f"{air.held:.0%} of the time: {counted(len(data), 'data PPDU')}, those with TCP ACKs "
+        f"included, with {counted(sum(ppdu.mpdus for ppdu in data), 'MPDU')}, {lost} of them lost; "
         f"{counted(collided, 'collision')}."
     )
 
