@@ -188,20 +188,15 @@ class Durations:
         ours = f"{self.longest_s:g} s"
         if self.shortest_s < self.longest_s:
             ours = f"{self.shortest_s:g} to {ours}"
-        return f"published: {self.published_s:g} s, here: {ours}"
+        return f"The published runs last {self.published_s:g} s, these {ours}"
 
     @property
     def warning(self) -> str | None:
         """A sentence if some of the durations differ tenfold."""
-        longer = self.published_s / self.shortest_s
-        if max(longer, self.longest_s / self.published_s) < _FAR_APART:
+        longer, shorter = self.published_s / self.shortest_s, self.longest_s / self.published_s
+        if max(longer, shorter) < _FAR_APART:
             return None
-        text = (
-            f"The published runs are {longer:.3g} times as long"
-            if longer > 1
-            else f"Our runs are {self.longest_s / self.published_s:.3g} times as long"
-        )
-        return f"{text}: slow start alone can explain a difference."
+        return "Slow start alone can explain a difference."
 
 
 def durations(document: SweepDocument) -> Durations | None:
@@ -307,7 +302,7 @@ def _section(experiment: Experiment, document: SweepDocument) -> Iterator[str]:
         yield experiment.expects
         yield ""
     if times := durations(document):
-        yield " ".join(filter(None, (f"Duration of a run: {times}.", times.warning)))
+        yield " ".join(filter(None, (f"{times}.", times.warning)))
         yield ""
     yield "| Source | Where | Metric | Published | Measured | Seeds | Ratio | Verdict |"
     yield "|---|---|---|---|---|---|---|---|"

@@ -45,7 +45,7 @@ def table(results: SweepDocument, metrics: Sequence[str] = ()) -> str:
     notes = [few] if few else []
     times = reproduction.durations(results)
     if times and times.warning:
-        notes.append(f"note: duration of a run, {times}; {_uncapitalized(times.warning)}")
+        notes.append(f"note: {_uncapitalized(str(times))}. {times.warning}")
     return "\n".join([text, *notes])
 
 
