@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Numbers, labels and ranges as a report writes them."""
+
+import pytest
+from small_results import Cases, results
+
+from airtcp.report import formats, model, overview, page
+
+EN_DASH = "\N{EN DASH}"
+MINUS = "\N{MINUS SIGN}"
+
+
+def test_a_range_between_equal_gains_has_one_value() -> None:
+    cases: Cases = [
+        ({"ack_policy": policy, "delay": delay}, values)
+        for delay in ("0ms", "10ms", "50ms")
+        for policy, values in (("default", [100.0]), ("aad", [100.0]))
+    ]
+    assert page.ranges(results(cases)) == [
+        "Goodput of aad against default: 0.0% under all conditions."
+    ]
+    assert page.ranges(results(cases[:4])) == [
+        "Goodput of aad against default: 0.0% under both conditions."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (None, EN_DASH),
+        (0, "0"),
+        (157.4, "157.4"),
+        (51.62, "51.62"),
+        (300, "300"),
+        (9, "9.00"),
+        (0.04567, "0.0457"),
+        (1234567.8, "1\N{NARROW NO-BREAK SPACE}234\N{NARROW NO-BREAK SPACE}568"),
+        (-2.5, f"{MINUS}2.50"),
+        (-0.00004, "0.0000"),
+    ],
+)
+def test_numbers_are_readable(value: float | None, written: str) -> None:
+    assert formats.number(value) == written
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        *((148.594, "149"), (1123.4, "1123"), (64583.0, "64583"), (999.6, "1000"), (0.27, "0.27")),
+        *((0.00004567, "0.000046"), (-1e-9, "0.000000"), (0.0, "0")),
+    ],
+)
+def test_rounded_numbers_have_no_exponent(value: float, written: str) -> None:
+    assert formats.rounded(value, 3) == written
+
+
+def test_a_label_is_not_broken_within_a_factor() -> None:
+    cases: Cases = [
+        ({"direction": direction, "flows": "4", "dscp": "rrul"}, [1.0])
+        for direction in ("both", "upload")
+    ]
+    figure = overview.bars(results(cases), "goodput_mbps", "goodput")
+    ticks = figure.panels[0].y.ticks
+    assert ticks is not None
+    assert [tick.label for tick in ticks] == [
+        "direction both, flows 4,\ndscp rrul",
+        "direction upload, flows 4,\ndscp rrul",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        *(("50ms", "50 ms"), ("10Mbit", "10 Mbit/s"), ("802.11n", "802.11n"), (13, "13")),
+        *(("-90dBm", f"{MINUS}90 dBm"), ("20dB", "20 dB"), ("1.5m", "1.5 m"), ("rrul", "rrul")),
+        *(("99000B", "99 kB"), ("2000000B", "2 MB"), ("1500B", "1500 B"), ("0B", "0 B")),
+    ],
+)
+def test_quantities_are_readable(value: object, text: str) -> None:
+    assert model.readable(value) == text
