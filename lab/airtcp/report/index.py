@@ -81,7 +81,7 @@ def _reproduced(document: SweepDocument) -> str:
     counts = Counter(row.agreement for row in document.published)
     known = [verdict for verdict in get_args(Verdict) if verdict != "not measured"]
     parts = [f"{counts[verdict]} {verdict}" for verdict in known if counts[verdict]]
-    return ", ".join(parts) or ("none of these cases" if counts else "none")
+    return ", ".join(parts) or ("none for these cases" if counts else "none")
 
 
 def _title(out_dir: Path) -> str:
