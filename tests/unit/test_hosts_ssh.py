@@ -25,8 +25,14 @@ PATH={there} exec sh -c "$3"
 """
 # It writes agent.sh slowly.
 CAT = '#!/bin/sh\n[ "$1" ] || sleep 0.5\nexec {cat} "$@"\n'
-# The first one that removes a directory ends as if a file had been created meanwhile.
-RM = '#!/bin/sh\n[ "$1" != -rf ] || [ -e {flag} ] || exec mkdir {flag} /\nexec {rm} "$@"\n'
+# The first two that remove a directory end as if a file had been created meanwhile.
+RM = """\
+#!/bin/sh
+for flag in {flags}; do
+	[ "$1" != -rf ] || [ -e $flag ] || exec mkdir $flag /
+done
+exec {rm} "$@"
+"""
 # Without fractions of seconds, as in OpenWrt's BusyBox.
 DATE = '#!/bin/sh\ncase $1 in\n*%N) echo "$({date} +%s)%N" ;;\n*) exec {date} "$@" ;;\nesac\n'
 SLEEP = '#!/bin/sh\ncase $1 in\n*.*) exit 1 ;;\nesac\nexec {sleep} "$@"\n'
@@ -125,11 +131,13 @@ def test_a_shell_that_prints_is_an_error(tmp_path: Path, remote: Remote) -> None
         remote.install(pytest.fail)
 
 
-def test_a_beat_while_everything_is_removed(there: Path, tmp_path: Path, remote: Remote) -> None:
+def test_beats_while_everything_is_removed(there: Path, tmp_path: Path, remote: Remote) -> None:
     remote.install(pytest.fail)
-    write_program(there / "rm", RM.format(flag=tmp_path / "flag", rm=shutil.which("rm")))
+    flags = [tmp_path / "first", tmp_path / "second"]
+    fails = RM.format(flags=" ".join(map(str, flags)), rm=shutil.which("rm"))
+    write_program(there / "rm", fails)
     remote.leave()
-    assert (tmp_path / "flag").exists()
+    assert all(flag.exists() for flag in flags)
 
 
 def test_setting_of_an_earlier_run_that_cannot_be_restored(remote: Remote, tmp_path: Path) -> None:

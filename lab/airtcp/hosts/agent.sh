@@ -198,8 +198,13 @@ pulse() {
 
 leave() { restore && remove; }
 
-# A beat may come meanwhile, so that the directory is not empty.
-remove() { rm -rf "$dir" 2>/dev/null || rm -rf "$dir"; }
+# Beats may come meanwhile, so that the directory is not empty.
+remove() {
+	for _ in 1 2 3 4 5; do
+		rm -rf "$dir" 2>/dev/null && return
+	done
+	rm -rf "$dir"
+}
 
 # Programs in the background
 
