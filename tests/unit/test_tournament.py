@@ -3,9 +3,12 @@
 
 import json
 import re
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from fake_run import record
 from small_report import Elements
 from small_tournament import TITLES, contests, small, write_page
 
@@ -14,7 +17,7 @@ from airtcp.experiment import tournament as field
 from airtcp.experiment.tournament import Condition
 from airtcp.kernel import policies
 from airtcp.results import tournament as judge
-from airtcp.results.tournament import Result
+from airtcp.results.tournament import Result, Standing
 from airtcp.statistics import Summary
 
 ALL = field.load()
@@ -66,7 +69,10 @@ def test_own_policies_are_entrants() -> None:
     [
         (1.02, 0.005, False, "won"),
         (1.02, 0.03, False, "tied"),  # within the interval
+        (1.011, 0.001, False, "won"),
         (1.009, 0.001, False, "tied"),  # within 1%
+        (0.989, 0.001, False, "lost"),
+        (0.991, 0.001, False, "tied"),
         (0.98, 0.005, False, "lost"),
         (0.98, 0.005, True, "won"),
         (1.02, 0.005, True, "lost"),
@@ -89,6 +95,67 @@ def test_standings() -> None:
     assert first.acks_per_s == 100
     assert second.goodput_geomean == second.worst == 1
     assert second.count("tied") == 3
+
+
+def result_of(
+    entrant: str, metrics: Mapping[str, tuple[float, float]], *, is_time: bool = False
+) -> Result:
+    """A result of two runs of 5 s with these metrics."""
+    _, cases = field.contest(small(), small().conditions[0], "5s")
+    runs = [
+        record(cases[entrant], seed, {name: values[seed] for name, values in metrics.items()})
+        for seed in (0, 1)
+    ]
+    return Result(entrant, Summary(1, 0, 2), Summary(1, 0, 2), is_time, runs)
+
+
+def test_latency_and_rtt_are_geometric_means_over_conditions() -> None:
+    """A condition without the metric does not count; runs are paired by seed."""
+    metrics = ("request_response_ms_p50", "request_response_ms_p99", "tcp_rtt_ms_p50")
+    bases = [
+        result_of("default", dict.fromkeys(metrics, (10, 20))),
+        result_of("default", dict.fromkeys(metrics, (5, 1))),
+        result_of("default", {}),
+    ]
+    times = dict(zip(metrics, ((80, 160), (20, 40), (5, 10)), strict=True))
+    results = [
+        result_of("aad", times),
+        result_of("aad", dict.fromkeys(metrics, (10, 2))),
+        result_of("aad", {}),
+    ]
+    standing = Standing("aad", "", results, bases)
+    # The geometric mean of 8 and 2, of 2 and 2, and of 0.5 and 2.
+    assert standing.latency_p50_ratio == pytest.approx(4)
+    assert standing.latency_p99_ratio == pytest.approx(2)
+    assert standing.rtt_ratio == pytest.approx(1)
+    assert standing.completion_ratio is None
+
+
+def test_acks_and_their_airtime_are_those_of_bulk_transfers() -> None:
+    results = [
+        result_of("aad", {"acks_sent": (500, 1000), "airtime_ack_share": (0.1, 0.2)}),
+        result_of("aad", {"acks_sent": (1500, 1000), "airtime_ack_share": (0.3, 0.4)}),
+        result_of("aad", {"acks_sent": (9, 9), "airtime_ack_share": (0.9, 0.9)}, is_time=True),
+        result_of("aad", {}),
+    ]
+    standing = Standing("aad", "", results, results)
+    assert standing.acks_per_s == pytest.approx(200)
+    assert standing.ack_airtime == pytest.approx(0.25)
+    nothing = Standing("aad", "", results[3:], results[3:])
+    assert (nothing.acks_per_s, nothing.ack_airtime) == (None, None)
+    assert judge.table([nothing]).split()[-1] == "-"
+
+
+def test_an_entrant_is_judged_only_where_it_competed() -> None:
+    lan, far, files, side = contests()
+    lan, far = (replace(one, results={"default": one.results["default"]}) for one in (lan, far))
+    # Who has no goodput is last.
+    names = dict(reversed(TITLES.items()))
+    first, second = judge.standings([lan, far, files, side], names)
+    assert (first.entrant, len(first.results)) == ("default", 3)
+    assert (second.entrant, len(second.results)) == ("aad", 1)
+    assert second.goodput_geomean is None
+    assert judge.standings([side], names) == []
 
 
 def test_document_and_table() -> None:
