@@ -32,7 +32,7 @@ def test_sql_selects_from_all_sweeps(tmp_path: Path) -> None:
     answer = analysis.query(sql, [sweep, other], no_warning)
     assert answer.names == ["sweep", "seed", "goodput_mbps"]
     assert answer.rows == [(str(sweep), 1, 10.0), (str(sweep), 2, None), (str(other), 1, 30.0)]
-    assert answer.text("csv").splitlines()[1:3] == [f"{sweep},1,10.0", f"{sweep},2,"]
+    assert answer.text("csv").split("\n")[1:3] == [f"{sweep},1,10.0", f"{sweep},2,"]
     assert json.loads(answer.text("json"))[1] == {
         "sweep": str(sweep),
         "seed": 2,
@@ -120,6 +120,10 @@ def test_a_sweep_whose_runs_are_all_damaged_is_not_compared(
     damage, error = capsys.readouterr().err.splitlines()
     assert "ping.txt" in damage and damage.endswith("the same `run` repeats it")
     assert error == f"airtcp: {other}: no undamaged run to compare"
+
+
+def test_cases_without_a_value_do_not_count_as_cases_with_few_runs() -> None:
+    assert analysis.Answer(("case", "n"), [("a", 0), ("b", 3), ("c", 5)]).column("n") == [3, 5]
 
 
 def test_runs_with_different_parameters_are_not_paired(tmp_path: Path) -> None:

@@ -165,6 +165,10 @@ def test_verify_finds_what_sizes_and_times_do_not_show(
     captured = capsys.readouterr()
     assert captured.out.split() == ["seed", "1", "3"]
     assert "seed-2: ping.txt has changed" in captured.err
+    for command in (["compare", str(out_dir), str(out_dir)], ["export", str(out_dir)]):
+        assert cli.main(["results", *command]) == 0
+        assert cli.main(["results", *command, "--verify"]) == 1
+        assert "seed-2: ping.txt has changed" in capsys.readouterr().err
     assert run(out_dir) == [f"3 of 3 runs are in {out_dir} already"]
     [found, _] = run(out_dir, verify=True)
     assert found == f"{run_dir}: ping.txt has changed: this run is repeated"
