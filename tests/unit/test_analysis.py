@@ -41,6 +41,13 @@ def test_sql_selects_from_all_sweeps(tmp_path: Path) -> None:
     assert answer.text("table").splitlines()[2].split()[-2:] == ["2", "-"]
 
 
+def test_sweeps_are_the_first_column_and_dates_are_text_in_json(tmp_path: Path) -> None:
+    sweep = write_sweep(tmp_path / "one", {(7, 1): 10.0})
+    assert analysis.query("FROM runs", [sweep], no_warning).names[0] == "sweep"
+    answer = analysis.query("SELECT DATE '2026-01-02' AS day", [sweep], no_warning)
+    assert json.loads(answer.text("json")) == [{"day": "2026-01-02"}]
+
+
 @pytest.mark.parametrize("sql", ["SELEC 1", "SELECT goodput FROM runs", "SELECT 1 FROM run", "("])
 def test_bad_sql_is_one_line(tmp_path: Path, sql: str) -> None:
     sweep = write_sweep(tmp_path / "one", {(7, 1): 10.0})
@@ -52,6 +59,14 @@ def test_bad_sql_is_one_line(tmp_path: Path, sql: str) -> None:
     ("measured", "metric"),
     [
         ({"page_time_ms_mean": 7.0, "completion_time_ms_mean": 2.0}, "page_time_ms_mean"),
+        (
+            {
+                "request_response_ms_mean": 1.0,
+                "completion_time_ms_mean": 2.0,
+                "page_time_ms_mean": 7.0,
+            },
+            "page_time_ms_mean",
+        ),
         ({"goodput_mbps": 9.0, "completion_time_ms_mean": 2.0}, "goodput_mbps"),
         ({}, "goodput_mbps"),
     ],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tables of published values in an experiment file."""
+"""Published values in an experiment file: single ones, and tables."""
 
 from pathlib import Path
 
@@ -41,6 +41,39 @@ def write(directory: Path, text: str) -> Path:
     return path
 
 
+def test_a_ratio_may_be_a_word(tmp_path: Path) -> None:
+    text = GOOD.replace("value: 9.5", "value: less\n    relative_to: {ack_policy: default}")
+    [value] = load(write(tmp_path, text)).published
+    assert (value.value, value.relative_to) == ("less", {"ack_policy": "default"})
+
+
+@pytest.mark.parametrize(
+    ("new", "message"),
+    [
+        ("value: fast", "11: published[0].value: 'fast' is not a number of at least 0; with rel"),
+        ("value: -1", "11: published[0].value: '-1' is not a number of at least 0; with relative_"),
+        ("value: more", "9: published[0]: value more: needs relative_to, the case to compare"),
+        (
+            "value: 0\n    relative_to: {ack_policy: default}",
+            "9: published[0]: value 0: a ratio must be above 0",
+        ),
+        (
+            "value: 2\n    precision: at least\n    relative_to: {ack_policy: default}",
+            "9: published[0]: precision at least: is for values, not for ratios",
+        ),
+    ],
+)
+def test_a_value_that_cannot_be_compared_is_refused(
+    tmp_path: Path, new: str, message: str
+) -> None:
+    text = GOOD.replace("value: 9.5", new)
+    if "precision" in new:
+        text = text.replace("    precision: exact\n", "")
+    with pytest.raises(InputError) as error:
+        load(write(tmp_path, text))
+    assert message in str(error.value)
+
+
 def test_a_table_of_published_values_has_a_value_per_cell(tmp_path: Path) -> None:
     published = load(write(tmp_path, GOOD + TABLE)).published[1:]
     assert [(value.when, value.metric, value.value, value.precision) for value in published] == [
@@ -48,6 +81,12 @@ def test_a_table_of_published_values_has_a_value_per_cell(tmp_path: Path) -> Non
         ({"rate": "10Mbit", "ack_policy": "aad"}, "goodput_mbps", 9.5, "exact"),
         ({"rate": "10Mbit", "ack_policy": "aad"}, "tcp_rtt_ms_mean", 20, "approximate"),
     ]
+
+
+def test_values_of_a_table_may_be_0_and_have_its_reason(tmp_path: Path) -> None:
+    text = GOOD + TABLE.replace("9.25", "0") + "    reason: Rain.\n"
+    first, *others = load(write(tmp_path, text)).published[1:]
+    assert (first.value, first.reason, others[-1].reason) == (0, "Rain.", "Rain.")
 
 
 def test_a_cell_may_be_a_bound(tmp_path: Path) -> None:
