@@ -101,10 +101,15 @@ def write_iperf3(
         for second, rate in enumerate(rates_mbps)
     ]
     goodput = sum(rates_mbps) / len(rates_mbps)
+    received = {
+        "bits_per_second": goodput * 1e6,
+        "bytes": sum(rates_mbps) * 1e6 / 8,
+        "seconds": len(rates_mbps),
+    }
     client = {
         "start": {"connected": [{"local_port": port} for port in ports]},
         "intervals": intervals,
-        "end": {"sum_received": {"bits_per_second": goodput * 1e6, "seconds": len(rates_mbps)}},
+        "end": {"sum_received": received},
     }
     (run_dir / f"iperf3-client{name}.json").write_text(json.dumps(client))
     (run_dir / f"iperf3-server{name}.json").write_text(json.dumps({"intervals": intervals}))

@@ -257,6 +257,8 @@ def test_acks_on_the_air_are_counted_during_the_transfer(tmp_path: Path) -> None
     assert metrics.compute(run, capturing)["mac_acks_per_s"] == 3 / 2
     short = testbed(Parameters().replace({"capture": "air", "duration": "1s"}))
     assert metrics.compute(run, short)["mac_acks_per_s"] == 1
+    later = testbed(Parameters().replace({"capture": "air", "baseline": "1s", "ping_interval": 0}))
+    assert metrics.compute(run, later)["mac_acks_per_s"] == 2
     write_air(run, frames[:2])
     with pytest.raises(
         AirtcpError, match="before the transfer starts: use a longer capture_duration"

@@ -12,13 +12,15 @@ from fake_run import record
 from airtcp.errors import InputError
 from airtcp.experiment import papers
 from airtcp.experiment.experiment import Case, Experiment, Setting
+from airtcp.experiment.figures import ModelFigure
 from airtcp.experiment.metrics import METRICS
 from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
-from airtcp.results import assembly, documents, jsonfile
+from airtcp.results import assembly, documents, jsonfile, modelfit
 from airtcp.results.documents import SummaryRow, SweepDocument
 from airtcp.results.record import FlowRecord, KernelRecord, RunRecord, read, write
 from airtcp.results.table import table
+from airtcp.statistics import Summary
 
 KERNEL = Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
 
@@ -257,6 +259,21 @@ def test_document_compares_measured_points_with_the_model(tmp_path: Path) -> Non
     assert mean.throughput_mbps == pytest.approx((11.129 + 14.690) / 4, abs=0.01)
     assert mean.throughput_percent == pytest.approx(100 / 18, abs=0.01)
     assert mean.rtt_ms == pytest.approx(0.5, abs=1e-3)
+
+
+@pytest.mark.parametrize("metric", ["goodput_mbps", "tcp_rtt_ms_p50"])
+@pytest.mark.parametrize("absent", [None, Summary(0, None, 1)])
+def test_a_case_without_goodput_or_rtt_is_not_compared_with_the_model(
+    tmp_path: Path, metric: str, absent: Summary | None
+) -> None:
+    found = model_document(tmp_path)
+    figure, case = found.figures[0].figure, found.runs[0]
+    assert isinstance(figure, ModelFigure)
+    measured = dict.fromkeys(("goodput_mbps", "tcp_rtt_ms_p50"), Summary(1, None, 1))
+    assert modelfit.compare(figure, case.factors, case.parameters, measured)
+    measured = {name: value for name, value in measured.items() if name != metric}
+    values = measured | ({metric: absent} if absent else {})
+    assert modelfit.compare(figure, case.factors, case.parameters, values) is None
 
 
 def test_table_has_the_errors_of_the_model(tmp_path: Path) -> None:

@@ -63,9 +63,7 @@ def test_a_ratio_may_be_a_word(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_value_that_cannot_be_compared_is_refused(
-    tmp_path: Path, new: str, message: str
-) -> None:
+def test_a_value_that_cannot_be_compared_is_refused(tmp_path: Path, new: str, message: str) -> None:
     text = GOOD.replace("value: 9.5", new)
     if "precision" in new:
         text = text.replace("    precision: exact\n", "")

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Metrics beside the usual ones of a download: counters of TCP, slow nodes, probes, idle radios."""
+
+import json
+from pathlib import Path
+
+import pytest
+from fake_run import (
+    DATA_PORT,
+    FATES,
+    readdress,
+    tcp_row,
+    write_airsim,
+    write_iperf3,
+    write_run,
+    write_tcp,
+)
+
+from airtcp.errors import AirtcpError
+from airtcp.experiment.metrics import Value
+from airtcp.experiment.topology import Network
+from airtcp.files.airsim import read_airsim
+from airtcp.parameters import Parameters
+from airtcp.results import metrics as run_metrics
+from airtcp.steps import cpu_cost
+from airtcp.testbed.build import build
+
+NETWORK = {
+    "topology": {
+        "servers": {"near": {}},
+        "access_points": {"ap": {}},
+        "stations": {"laptop": {"access_point": "ap"}},
+    },
+    "flows": [
+        {"from": "near", "to": "laptop", "congestion_control": "reno"},
+        {"from": "near", "to": "laptop", "workload": "command", "command": "true", "start": "1s"},
+    ],
+}
+
+
+def compute(run: Path, **values: str) -> dict[str, Value]:
+    return run_metrics.compute(run, build(Parameters().replace(values)))
+
+
+def test_segments_with_data_are_not_acks(tmp_path: Path) -> None:
+    """A receiver that also sends data, such as requests."""
+    sent = [{"retrans": 2, "data_segs_out": 15}, {"retrans": 1, "data_segs_out": 15}]
+    received = [
+        {"segs_out": 9, "data_segs_out": 4, "data_segs_in": 14},
+        {"segs_out": 12, "data_segs_out": 2, "data_segs_in": 16},
+    ]
+    assert run_metrics.counted(tmp_path, sent, received) == pytest.approx(
+        {
+            "retransmits": 3,
+            "data_segments": 30,
+            "delivery_share": 0.9,
+            "acks_sent": 15,
+            "acks_per_segment": 0.5,
+        }
+    )
+
+
+def test_a_transfer_without_data_is_an_error(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    ends = "10.0.0.2:5201", f"10.0.0.1:{DATA_PORT}"
+    rows = [tcp_row(event, 9, *ends, segs_out=3) for event in ("sample", "close")]
+    write_tcp(run / "tcp-station.csv", rows)
+    with pytest.raises(AirtcpError, match="the TCP connections of the transfer carried no data"):
+        compute(run)
+
+
+def test_a_transfer_without_rtt_is_an_error(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    ends = f"10.0.0.1:{DATA_PORT}", "10.0.0.2:5201"
+    rows = [tcp_row(event, 9, *ends, cwnd=10, data_segs_out=1) for event in ("sample", "close")]
+    write_tcp(run / "tcp-server.csv", rows)
+    with pytest.raises(AirtcpError, match="the TCP connections of the transfer carried no data"):
+        compute(run)
+
+
+def write_counters(run: Path, node: str, packets: int, octets: int) -> None:
+    """Counters of a slow node, for this number of packets and bytes during the transfer."""
+    for when, more in (("before", (0, 0)), ("after", (packets, octets))):
+        counters = {"kind": "tbf", "packets": 7 + more[0], "bytes": 500 + more[1], "drops": 0}
+        (run / cpu_cost.file(node, when)).write_text(json.dumps([counters]))
+
+
+def test_slow_nodes_are_busy_for_a_share_of_the_transfer(tmp_path: Path) -> None:
+    """The transfer takes 4 s."""
+    run = write_run(tmp_path / "run")
+    write_counters(run, "router", 100_000, 400_000_000)  # at 20 us and 1 ns: 2.4 s
+    write_counters(run, "server", 40_000, 0)  # at 10 us: 0.4 s
+    slow = {"router": "cisco881", "slow_host": "sender", "host_packet": "10us"}
+    metrics = compute(run, **slow)
+    assert metrics["router_utilisation"] == pytest.approx(0.6)
+    assert metrics["host_utilisation"] == pytest.approx(0.1)
+    metrics = compute(run, router="custom")  # without a cost
+    assert (metrics["router_utilisation"], metrics["host_utilisation"]) == (None, None)
+
+
+def write_pings(run: Path, *times_s: float) -> None:
+    """Replies of 1, 2, 3 ms and so on to pings that were sent at these times."""
+    lines = [
+        f"[{1_700_000_000 + at_s + ms / 1000:.6f}] 64 bytes: icmp_seq=1 ttl=64 time={ms} ms\n"
+        for ms, at_s in enumerate(times_s, start=1)
+    ]
+    (run / "ping.txt").write_text("".join(lines))
+
+
+@pytest.mark.parametrize(
+    ("baseline", "times_s", "loaded_ms", "idle_ms"),
+    [
+        # Without `baseline`, all pings were sent during the transfer.
+        ("0ms", (0, 1, 5), 2, None),
+        ("2s", (0, 3, 4), 2.5, 1),
+        ("2s", (0, 3, 7), 2, 2),
+    ],
+)
+def test_idle_latency_needs_a_baseline(
+    tmp_path: Path,
+    baseline: str,
+    times_s: tuple[float, ...],
+    loaded_ms: float,
+    idle_ms: float | None,
+) -> None:
+    run = write_run(tmp_path / "run")
+    write_pings(run, *times_s)
+    metrics = compute(run, duration="4s", baseline=baseline)
+    assert (metrics["ping_rtt_ms_p50"], metrics["ping_idle_ms_p50"]) == (loaded_ms, idle_ms)
+
+
+def test_pings_that_are_answered_only_before_the_transfer_are_an_error(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    write_pings(run, 0, 1)
+    with pytest.raises(AirtcpError, match=r"ping\.txt: no ping was answered during the transfer"):
+        compute(run, duration="4s", baseline="2s")
+
+
+def write_command(run: Path, **counters: int) -> Path:
+    """Rewrite a run as one of a command that took 250 ms, with these counters of airsim."""
+    (run / "exchanges.csv").write_text("port,start_ns,end_ns\n0,1000000000,1250000000\n")
+    counters = dict.fromkeys(read_airsim(run), 0) | FATES | counters
+    write_airsim(run / "airsim-before.txt", {})
+    write_airsim(run / "airsim-after.txt", counters)
+    return run
+
+
+@pytest.mark.parametrize(
+    ("counters", "idle"), [({}, None), ({"time_ns": 10, "airtime_idle_ns": 10}, 1)]
+)
+def test_a_command_may_send_nothing(
+    tmp_path: Path, counters: dict[str, int], idle: float | None
+) -> None:
+    run = write_command(write_run(tmp_path / "run"), **counters)
+    metrics = compute(run, workload="command", command="true", ping_interval="0ms")
+    assert metrics["command_time_ms_mean"] == 250
+    assert (metrics["airtime_idle_share"], metrics["ampdu_mpdus_mean"]) == (idle, None)
+
+
+def test_flows_of_a_custom_topology_have_their_own_metrics(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    write_iperf3(run, rates_mbps=[40.0, 80.0], name="-near-laptop")
+    readdress(run, {"10.0.0.2:5201": "10.0.0.101:5201"})
+    for old, new in (("server", "near"), ("station", "laptop")):
+        (run / f"tcp-{old}.csv").rename(run / f"tcp-{new}.csv")
+    times = "port,start_ns,end_ns\n0,1000000000,1250000000\n"
+    (run / "exchanges-near-laptop-2.csv").write_text(times)
+    parameters = Parameters().replace({"ping_interval": "0ms"})
+    first, second = run_metrics.flows(run, build(parameters, Network.model_validate(NETWORK)))
+    ends = {"from": "near", "to": "laptop", "protocol": "tcp", "class": None}
+    bulk = {
+        **{"name": "near-laptop", "workload": "bulk", "congestion_control": "reno", "start_s": 0},
+        **{"seconds": 2, "received_bytes": 15_000_000, "goodput_mbps": 60},
+        **{"retransmits": 5, "data_segments": 1000, "acks_sent": 500},
+        **{"tcp_rtt_ms_mean": 20, "tcp_rtt_ms_p50": 20, "tcp_rtt_ms_p95": 29},
+        **{"cwnd_segments_mean": 25, "cwnd_segments_max": 40},
+    }
+    assert first.model_dump() == ends | bulk | {"acks_per_segment": 500 / 995}
+    command = {"name": "near-laptop-2", "workload": "command", "start_s": 1}
+    absent = dict.fromkeys([*bulk, "acks_per_segment"])
+    assert second.model_dump() == absent | ends | command
