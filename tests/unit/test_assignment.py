@@ -78,6 +78,27 @@ def test_a_worker_that_joins_gets_runs() -> None:
     assert [run.address for run in runs.begin()] == ["late"]
 
 
+def test_a_free_worker_that_leaves_gets_no_runs() -> None:
+    client = FakeClient(a=1, b=1)
+    runs = runs_of(client, 2)
+    runs.update()
+    client.workers = {"b": 1}
+    runs.update()
+    assert [run.address for run in runs.begin()] == ["b"]
+
+
+def test_a_worker_with_other_versions_is_reported_once() -> None:
+    client, lines = FakeClient(a=1, b=1), list[str]()
+    described = client.scheduler_info()
+    described["workers"]["a"]["resources"] = {}
+    client.scheduler_info = lambda: described  # type: ignore[method-assign]
+    workers = assignment.Workers(client, lines.append)  # type: ignore[arg-type]
+    for _ in range(2):
+        workers.update()
+    assert [line[:37] for line in lines] == ["airtcp: the worker on h differs from "]
+    assert (workers.take(), workers.take()) == ("b", None)
+
+
 def test_runs_of_a_worker_that_leaves_are_repeated_three_times() -> None:
     client = FakeClient(w0=1)
     runs = runs_of(client, 1)
