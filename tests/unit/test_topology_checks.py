@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Limits of custom topologies, their flows and changes: what is refused, what is just allowed."""
+
+from pathlib import Path
+
+import pytest
+
+from airtcp.errors import InputError
+from airtcp.experiment.experiment import Experiment
+from airtcp.experiment.reader import load
+
+SMALL = """\
+name: small
+title: Small
+source: Nobody
+description: None
+parameters: {duration: 5s}
+topology:
+  servers:
+    near: {}
+  access_points:
+    ap: {}
+  stations:
+    laptop: {access_point: ap}
+    phone: {access_point: ap}
+  hidden: [[laptop, phone]]
+flows:
+  - {from: near, to: laptop, start: 1s, duration: 4s}
+schedule:
+  - {at: 2s, node: laptop, set: {ack_policy: aad}}
+"""
+
+
+def changed(directory: Path, old: str, new: str) -> Experiment:
+    path = directory / "small.yaml"
+    assert old in SMALL
+    path.write_text(SMALL.replace(old, new, 1))
+    return load(path)
+
+
+def nodes(count: int, value: str) -> str:
+    return "".join(f"    n{number}: {value}\n" for number in range(count))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("    ap: {}\n", "    {}\n", "9: topology.access_points: 0 given; allowed: 1 to 16"),
+        ("    near: {}\n", nodes(17, "{}"), "7: topology.servers: 17 given; allowed: 0 to 16"),
+        (
+            "    phone: {access_point: ap}\n",
+            nodes(64, "{access_point: ap}"),
+            "11: topology.stations: 65 given; allowed: 1 to 64",
+        ),
+        ("near: {}", "switch: {}", "8: topology.servers.switch: not a node name; allowed: up to"),
+        (
+            "near: {}",
+            f"a{20 * 'b'}: {{}}",
+            "not a node name; allowed: up to 20 lower-case letters, digits and dashes, a letter fi",
+        ),
+        ("[[laptop, phone]]", "[[ap, ap]]", "14: topology.hidden[0]: 'ap' given twice; give two"),
+        ("start: 1s, duration", "name: 1st, duration", "flows[0].name: not a flow name; allowed:"),
+        ("start: 1s", "start: 4001ms", "flows[0].start: the run has a duration of 5s; allowed: 0"),
+        ("duration: 4s", "duration: 5s", "duration: the run ends earlier, after 5s; allowed: 1s t"),
+        (
+            "start: 1s",
+            "protocol: udp, rate: 1Mbit, congestion_control: reno",
+            "16: flows[0].congestion_control: not allowed with udp",
+        ),
+        ("{ack_policy: aad}", "{}", "18: schedule[0].set: give at least one; allowed: "),
+        ("{ack_policy: aad}", "{snr: none}", "set.snr: 'none' is not a ratio; give one, such as"),
+        ("node: laptop, set: {ack_policy: aad}", "node: ap, set: {snr: 9dB}", "cannot change for"),
+        ("at: 2s", "at: 5s", "18: schedule[0].at: the run has ended by then; allowed: less than 5"),
+    ],
+)
+def test_what_is_not_possible_is_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
+    with pytest.raises(InputError) as error:
+        changed(tmp_path, old, new)
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "{ack_policy: aad}",
+            "{mcs: 3}",
+            "rate_control minstrel chooses the rate; allowed with fixed",
+        ),
+        ("node: laptop, set: {ack_policy: aad}", "node: near, set: {rate: unlimited}", "another"),
+    ],
+)
+def test_rates_can_change_only_to_other_fixed_ones(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    path = tmp_path / "small.yaml"
+    text = SMALL.replace("near: {}", "near: {rate: 10Mbit}").replace("5s}", "5s, RATE}", 1)
+    control = "minstrel" if "minstrel" in message else "fixed"
+    path.write_text(text.replace("RATE", f"rate_control: {control}").replace(old, new))
+    with pytest.raises(InputError, match=message):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("    near: {}\n", "    near: {}\n" + nodes(15, "{}")),
+        (
+            "    phone: {access_point: ap}\n",
+            "    phone: {access_point: ap}\n" + nodes(62, "{access_point: ap}"),
+        ),
+        ("start: 1s, duration: 4s", "start: 4s"),
+        ("start: 1s, duration: 4s", "duration: 5s"),
+        ("start: 1s, ", f"name: a{19 * 'b'}, "),
+        ("at: 2s", "at: 4999ms"),
+    ],
+)
+def test_the_last_possible_value_is_allowed(tmp_path: Path, old: str, new: str) -> None:
+    assert changed(tmp_path, old, new).cases()
+
+
+def test_there_may_be_no_server(tmp_path: Path) -> None:
+    text = SMALL.replace("  servers:\n    near: {}\n", "")
+    path = tmp_path / "small.yaml"
+    path.write_text(text.replace("from: near", "from: phone"))
+    assert load(path).cases()
+    path.write_text(text[: text.index("flows:")])
+    with pytest.raises(InputError, match="flows: give at least one, as in"):
+        load(path)
