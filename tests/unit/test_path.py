@@ -119,6 +119,11 @@ def test_a_slow_host_delays_what_it_sends_and_receives() -> None:
     assert "processor-server-before.json" in text(plan)
 
 
+def test_of_several_stations_the_first_is_slow() -> None:
+    several: dict[str, Plain] = {"stations": 3, "slow_host": "receiver", "host_packet": "20us"}
+    assert [node.name for node in testbed(Parameters().replace(several)).slow] == ["station"]
+
+
 def test_utilisation_is_the_share_of_time_spent_on_packets(tmp_path: Path) -> None:
     for when, packets, octets in (("before", 100, 50_000), ("after", 1100, 1_050_000)):
         counters = {"kind": "tbf", "bytes": octets, "packets": packets, "drops": 0}
