@@ -172,6 +172,11 @@ def test_a_published_value_applies_only_to_its_conditions(tmp_path: Path) -> Non
             "    relative_to: {ack_policy: count}\n    metric: goodput",
             "14: published[0].relative_to: no case of the design has ack_policy=count rate=10Mbit",
         ),
+        (
+            "    metric: goodput",
+            "    relative_to: {standard: 802.11g}\n    metric: goodput",
+            "14: published[0].relative_to: ack_policy=aad rate=10Mbit standard=802.11g: channel: ",
+        ),
         ("precision: exact", "precision: fair", "small.yaml:16: published[0].precision: 'fair'"),
         ("title: A small one\n", "", "small.yaml:1: title: missing"),
         ("name: small", "name: Too Big", "small.yaml:1: name: 'Too Big' is not a name; allowed:"),
