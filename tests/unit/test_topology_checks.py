@@ -59,8 +59,17 @@ def nodes(count: int, value: str) -> str:
             "not a node name; allowed: up to 20 lower-case letters, digits and dashes, a letter fi",
         ),
         ("[[laptop, phone]]", "[[ap, ap]]", "14: topology.hidden[0]: 'ap' given twice; give two"),
+        (
+            "phone: {access_point: ap}",
+            "phone: {access_point: ap, access: ethernet}",
+            "14: topology.hidden[0]: unknown radio 'phone'; allowed: ap laptop",
+        ),
         ("start: 1s, duration", "name: 1st, duration", "flows[0].name: not a flow name; allowed:"),
-        ("start: 1s", "start: 4001ms", "flows[0].start: the run has a duration of 5s; allowed: 0"),
+        (
+            "start: 1s",
+            "start: 4001ms",
+            "flows[0].start: the run has a duration of 5s; allowed: 0ms to 4s",
+        ),
         ("duration: 4s", "duration: 5s", "duration: the run ends earlier, after 5s; allowed: 1s t"),
         (
             "start: 1s",
@@ -126,4 +135,15 @@ def test_there_may_be_no_server(tmp_path: Path) -> None:
     assert load(path).cases()
     path.write_text(text[: text.index("flows:")])
     with pytest.raises(InputError, match="flows: give at least one, as in"):
+        load(path)
+
+
+def test_acks_between_servers_are_filtered_at_the_router_of_either(tmp_path: Path) -> None:
+    shaped = "{ack_filter: shape, ack_filter_rate: 1Mbit, ack_filter_at: router}"
+    text = SMALL.replace("{from: near, to: laptop,", "{from: near, to: far,")
+    path = tmp_path / "small.yaml"
+    path.write_text(text.replace("near: {}", f"near: {{router: cisco881}}\n    far: {shaped}"))
+    assert load(path).cases()
+    path.write_text(text.replace("near: {}", f"near: {{}}\n    far: {shaped}"))
+    with pytest.raises(InputError, match="far has ack_filter_at router, and neither end of the"):
         load(path)
