@@ -2,12 +2,22 @@
 """Flows over time, from runs with known rates."""
 
 import csv
+import math
 from dataclasses import replace
 from pathlib import Path
 
 import numpy
 import pytest
-from fake_run import CONTROL_PORT, DATA_PORT, START_NS, tcp_row, write_both, write_run, write_tcp
+from fake_run import (
+    CONTROL_PORT,
+    DATA_PORT,
+    START_NS,
+    arriving,
+    tcp_row,
+    write_both,
+    write_run,
+    write_tcp,
+)
 
 from airtcp.errors import AirtcpError
 from airtcp.files import tcpwatch
@@ -109,6 +119,7 @@ def test_csv_has_a_row_per_flow_and_second(tmp_path: Path) -> None:
         *(("2", "download", "110.000"), ("2", "upload", "20.000")),
     ]
     assert len(rows) == 8
+    assert {(row["station"], row["class"], row["flow"]) for row in rows} == {("1", "", "1")}
     assert rows[2]["cwnd_segments"] == ""  # no sample in that second
     computed, recorded = timeseries.read(run, both, 1.0), timeseries.read_csv(run / "series.csv")
     assert list(recorded.ends_s) == list(computed.ends_s)
@@ -145,17 +156,58 @@ def test_the_window_at_acks_is_that_of_data_connections(tmp_path: Path) -> None:
     assert (times_s.tolist(), cwnd.tolist()) == ([0, 1], [10, 11])
 
 
-def test_rare_samples_lose_nothing(tmp_path: Path) -> None:
+def write_rare_samples(run: Path) -> None:
     """With tcp_sample, the first sample may be late, and the last one early."""
-    run = write_run(tmp_path / "run")
     for node, ends in (("server", (SERVER, STATION)), ("station", (STATION, SERVER))):
         counters = [(900, 900), (2900, 2900), (4000, 4000)]
         rows = [
-            tcp_row(event, ms, *ends, bytes_received=1000 * n, retrans=n, segs_out=n)
+            tcp_row(event, ms, *ends, cwnd=n, bytes_received=1000 * n, retrans=n, segs_out=n)
             for event, (ms, n) in zip(("sample", "sample", "close"), counters, strict=True)
         ]
         write_tcp(run / f"tcp-{node}.csv", rows)
+
+
+def test_rare_samples_lose_nothing(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    write_rare_samples(run)
     [flow] = timeseries.read(run, testbed(DOWNLOAD), 1.0).flows
     assert flow.retransmits is not None and flow.acks_per_s is not None
     assert list(flow.goodput_mbps) == pytest.approx([8] * 4)
     assert list(flow.retransmits) == list(flow.acks_per_s) == pytest.approx([1000] * 4)
+    assert flow.cwnd_segments is not None
+    assert list(flow.cwnd_segments) == pytest.approx([900, math.nan, 2900, math.nan], nan_ok=True)
+
+
+def test_rare_samples_of_a_flow_that_starts_later_lose_nothing(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    write_rare_samples(run)
+    (run / "began").write_text(f"{START_NS - 2_000_000_000}\n")
+    whole = testbed(DOWNLOAD.replace({"duration": "6s"}))
+    later = replace(whole, flows=(replace(whole.flows[0], start_s=2.0, duration_s=4.0),))
+    [flow] = timeseries.read(run, later, 1.0).flows
+    assert list(flow.goodput_mbps) == pytest.approx([0, 0, *[8] * 4])
+
+
+def test_segments_with_data_are_not_acks(tmp_path: Path) -> None:
+    """Rates are per second, also in steps of half a second."""
+    run = write_run(tmp_path / "run")
+    each = (("segs_out", 30), ("data_segs_out", 1), ("data_segs_in", 40))
+    rows = [
+        tcp_row(event, 1000 * second, STATION, SERVER, **{name: n * second for name, n in each})
+        for second, event in enumerate(["sample"] * 4 + ["close"])
+    ]
+    write_tcp(run / "tcp-station.csv", rows)
+    [flow] = timeseries.read(run, testbed(DOWNLOAD), 0.5).flows
+    assert flow.acks_per_s is not None and flow.segments_per_s is not None
+    assert list(flow.acks_per_s) == pytest.approx([29] * 8)
+    assert list(flow.segments_per_s) == pytest.approx([40] * 8)
+
+
+def test_flows_on_real_hosts_begin_with_the_first_sample(tmp_path: Path) -> None:
+    """Here that of the sender, half a second before that of the receiver."""
+    run = write_run(tmp_path / "run")
+    (run / "airsim-before.txt").unlink()
+    rows = arriving(STATION, SERVER, [80] * 4, from_ms=500)
+    write_tcp(run / "tcp-station.csv", [*rows, rows[-1].replace("sample", "close")])
+    [flow] = timeseries.read(run, testbed(DOWNLOAD), 1.0).flows
+    assert list(flow.goodput_mbps) == pytest.approx([40, 80, 80, 80])

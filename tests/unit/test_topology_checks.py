@@ -147,3 +147,15 @@ def test_acks_between_servers_are_filtered_at_the_router_of_either(tmp_path: Pat
     path.write_text(text.replace("near: {}", f"near: {{}}\n    far: {shaped}"))
     with pytest.raises(InputError, match="far has ack_filter_at router, and neither end of the"):
         load(path)
+
+
+def test_stations_inherit_from_access_points_all_but_their_place(tmp_path: Path) -> None:
+    text = SMALL.replace("ap: {}", "ap: {standard: 802.11ax, snr: 30dB, ul_ofdma: on}")
+    text = text.replace("{duration: 5s}", "{duration: 5s, error_model: snr}")
+    path = tmp_path / "small.yaml"
+    path.write_text(text.replace("phone: {", "phone: {distance: 5m, "))
+    network = load(path).network
+    assert network
+    assert network.own("laptop") == {"standard": "802.11ax", "snr": "30dB"}
+    of_phone = {"standard": "802.11ax", "snr": "none", "distance": "5m", "walk": "none"}
+    assert network.own("phone") == of_phone

@@ -51,6 +51,7 @@ def test_goodput_of_udp_is_that_of_the_receiver(tmp_path: Path) -> None:
     parameters = Parameters().replace({"protocol": "udp", "flows": 2, "duration": "2s"})
     first, second = timeseries.read(tmp_path, testbed(parameters), 1.0).flows
     assert [*first.goodput_mbps, *second.goodput_mbps] == pytest.approx([8, 4, 1, 2])
+    assert (first.number, second.number) == (1, 2)
     assert first.retransmits is None and first.cwnd_segments is None
 
 
