@@ -56,6 +56,18 @@ def summary(found: SweepDocument, policy: str, metric: str) -> SummaryRow:
     return row
 
 
+def test_published_values_are_compared_with_runs_of_the_first_kernel() -> None:
+    experiment, [case] = thesis("delay=0ms", "ack_policy=default")
+    others = KernelRecord(version="6.1.9", hash="fedcba9876543210")
+    first, second = run(case, 1, 160), run(case, 2, 320)
+    second = case, second[1].model_copy(update={"kernel": others})
+    found = assembly.document(experiment, [case], KERNEL, [first, second], "./airtcp run")
+    assert {(row.measured, row.n) for row in found.published if row.n} == {(160, 1)}
+    again = assembly.without(found, [found.runs[1]])
+    assert {(row.measured, row.n) for row in again.published if row.n} == {(160, 1)}
+    assert not any(row.n for row in assembly.without(found, [found.runs[0]]).published)
+
+
 def test_document_has_kernel_runs_and_summary() -> None:
     found = document({"default": [160, 162], "aad": [180, 184]})
     assert found.schema_version == 3

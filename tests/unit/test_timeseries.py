@@ -73,6 +73,18 @@ def test_samples_of_senders_are_those_of_all_columns(tmp_path: Path) -> None:
         assert all(list(samples[name]) == list(trace.columns[name]) for name in names)
 
 
+def test_connections_from_one_port_differ_in_the_port_of_the_server(tmp_path: Path) -> None:
+    """As those of several classes of traffic."""
+    rows = [
+        tcp_row("close", 9, SERVER, f"10.0.0.2:{port}", retrans=port) for port in (5201, 5202, 5203)
+    ]
+    write_tcp(tmp_path / "tcp-server.csv", rows)
+    found = tcpwatch.read_connections(tmp_path, "server")
+    for port in (5201, 5202, 5203):
+        ends = tcpwatch.Ends("10.0.0.1", frozenset({DATA_PORT}), "10.0.0.2", port)
+        assert [final["retrans"] for final in found.finals(ends)] == [port]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
