@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A small experiment file, for mistakes to be inserted."""
+"""A small experiment file, for mistakes to be inserted, and settings for its cases."""
+
+from pathlib import Path
+
+from airtcp.experiment.experiment import Setting
 
 GOOD = """\
 name: small
@@ -20,3 +24,13 @@ published:
     precision: exact
     source: a table
 """
+
+
+def write(directory: Path, text: str) -> Path:
+    path = directory / "small.yaml"
+    path.write_text(text)
+    return path
+
+
+def settings(*texts: str) -> list[Setting]:
+    return [Setting.parse(text) for text in texts]

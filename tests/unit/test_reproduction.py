@@ -388,7 +388,7 @@ def test_durations(
 @pytest.mark.parametrize(
     ("changed", "text"),
     [
-        ({}, "published: 300 s, here: 2 s"),
+        ({}, "The published runs last 300 s, these 2 s"),
         ({"status": "failed", "error": "it broke"}, None),
         ({"parameters": {"duration": "2s", "workload": "transfer"}}, None),
     ],
