@@ -27,6 +27,22 @@ def test_stations_and_the_access_point_have_a_radio_each() -> None:
     assert "must iw phy phy2 set netns name station2" in text(plan)
 
 
+def added(plan: str) -> list[str]:
+    """The arguments of each `airsim radio add`."""
+    return [line.partition("radio add ")[2] for line in plan.splitlines() if "radio add" in line]
+
+
+def test_stations_with_their_own_preset_do_not_have_the_settings_of_the_access_point() -> None:
+    settings: dict[str, Plain] = {"txq_limit": 100, "coalesce": "1ms", "mpdu_spacing": "4us"}
+    shared: dict[str, Plain] = {"streams": 2, "rts_threshold": 1000}
+    plan = text(planned(preset="ar9580", station_preset="qca6178", **settings, **shared))
+    [one, _] = added(text(planned(preset="ar9580", **settings, **shared)))
+    [_, other] = added(text(planned(preset="qca6178", **shared)))
+    assert added(plan) == [one, other]
+    assert "phy0 set txq limit 100" in plan and "phy1 set txq limit" not in plan
+    assert "phy0 set rts 1000" in plan and "phy1 set rts 1000" in plan
+
+
 @pytest.mark.parametrize(
     ("values", "rate"),
     [

@@ -20,7 +20,7 @@ from airtcp.parameters.host import Host
 from airtcp.parameters.observation import Observation
 from airtcp.parameters.path import Path
 from airtcp.parameters.quantity import Plain, Quantity
-from airtcp.parameters.radio import Radio
+from airtcp.parameters.radio import StationRadio
 from airtcp.parameters.section import Conflict, key_of, not_with, own_fields
 from airtcp.parameters.sender import Cubic, Sender
 from airtcp.parameters.workload import Workload
@@ -38,7 +38,7 @@ class Parameters(
     Air,
     Errors,
     Propagation,
-    Radio,
+    StationRadio,
     Bss,
     Workload,
     Path,

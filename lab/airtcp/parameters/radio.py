@@ -2,12 +2,13 @@
 """The radio of a node: rates, aggregation, queues, delivery of received frames."""
 
 from collections.abc import Iterator
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
 from airtcp.parameters.quantity import count, duration, size
 from airtcp.parameters.section import (
     PRESET,
     Conflict,
+    DefaultTopologyOnly,
     OnlyWith,
     RadioKey,
     Section,
@@ -18,6 +19,17 @@ from airtcp.parameters.section import (
 _WIFI = OnlyWith("access", "wifi")
 
 _Switch = Literal["on", "off", "preset"]
+
+Preset = Literal[
+    "generic",
+    "ar9271",
+    "ar9580",
+    "ar5bhb116",
+    "qca6178",
+    "tl-wdr4300",
+    "tl-wdr4300-calibrated",
+    "wifi-11a",
+]
 
 
 class DataRate(Section):
@@ -45,16 +57,7 @@ class Radio(DataRate):
 
     only_with: ClassVar = _WIFI
 
-    preset: Literal[
-        "generic",
-        "ar9271",
-        "ar9580",
-        "ar5bhb116",
-        "qca6178",
-        "tl-wdr4300",
-        "tl-wdr4300-calibrated",
-        "wifi-11a",
-    ] = parameter(
+    preset: Preset = parameter(
         "preset",
         "generic",
         "real radio to imitate; it sets what is left at `preset` below. Drivers: ath9k (ar9580 "
@@ -175,3 +178,25 @@ class Radio(DataRate):
         if self.formed_singles and (self.queue == "fifo" or self.formed_ppdus == 0):
             given = "queue fifo" if self.queue == "fifo" else "formed_ppdus 0"
             yield not_with("formed_singles", self.formed_singles, given, "0 or 'preset'")
+
+
+class StationRadio(Radio):
+    """The radios of stations, which may differ from the access point's."""
+
+    only_with: ClassVar = _WIFI
+
+    station_preset: Annotated[Literal["same", Preset], DefaultTopologyOnly()] = parameter(
+        "station_preset",
+        "same",
+        "preset of the stations' radios, if the access point has another one; what can be left at "
+        "`preset` above is then the access point's only. same: one preset for all",
+    )
+
+    def of_stations(self) -> Self:
+        """These parameters for a station, whose radio may have a preset of its own."""
+        if self.station_preset == "same":
+            return self
+        default = Radio.model_construct()
+        names = [name for name in Radio.model_fields if default.text(name) == PRESET]
+        left = {name: getattr(default, name) for name in names}
+        return self.model_copy(update={**left, "preset": self.station_preset})

@@ -100,7 +100,7 @@ def _nodes(parameters: Parameters) -> Iterator[Node]:
         yield Node(
             station_node(number),
             "station",
-            parameters,
+            parameters.of_stations(),
             number,
             addresses=(station_address(number),),
             device=parameters.station_device,
