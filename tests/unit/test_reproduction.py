@@ -361,6 +361,7 @@ def test_of_several_readings_the_best_counts(tmp_path: Path, readings: str, tota
         (300, ["10s"], "The published runs last 300 s, these 10 s", True),
         (300, ["30s"], "The published runs last 300 s, these 30 s", True),
         (300, ["31s", "60s"], "The published runs last 300 s, these 31 to 60 s", False),
+        (300, ["300s"], "The published runs and these last 300 s", False),
         (2, ["20s"], "The published runs last 2 s, these 20 s", True),
     ],
 )

@@ -185,6 +185,8 @@ class Durations:
     longest_s: float
 
     def __str__(self) -> str:
+        if self.shortest_s == self.published_s == self.longest_s:
+            return f"The published runs and these last {self.published_s:g} s"
         ours = f"{self.longest_s:g} s"
         if self.shortest_s < self.longest_s:
             ours = f"{self.shortest_s:g} to {ours}"
