@@ -75,8 +75,7 @@ def plots(results: Results) -> Iterator[Plot]:
             "else. Idle includes AIFS and backoff.",
             "; ".join(
                 f"{row.condition.label}, {row.measured.policy}: {_listed_airtime(row.measured)}"
-                for row in _rows(on_air)
-                if _AIRTIME in row.measured.summaries
+                for row in _rows_with(on_air, _AIRTIME)
             ),
             airtime(on_air),
         )
@@ -85,7 +84,7 @@ def plots(results: Results) -> Iterator[Plot]:
         if gains_found:
             yield _gains_plot(having, headline, gains_found)
     acks = "acks_per_segment"
-    if any(acks in row.measured.summaries for row in _rows(results)):
+    if _rows_with(results, acks):
         yield Plot(
             "acks",
             "ACKs per data segment",
@@ -128,6 +127,16 @@ def _rows(results: Results) -> list[_Row]:
     return rows
 
 
+def _rows_with(results: Results, metric: str) -> list[_Row]:
+    """Those whose runs have the metric."""
+    return [row for row in _rows(results) if metric in row.measured.summaries]
+
+
+def _has_published(results: Results, metric: str) -> bool:
+    """Whether a value is published for one of the rows with the metric."""
+    return any(metric in row.measured.published for row in _rows_with(results, metric))
+
+
 def _by_condition(rows: Sequence[_Row]) -> list[list[_Row]]:
     """The rows of each condition."""
     return [list(of_one) for _, of_one in itertools.groupby(rows, lambda row: id(row.condition))]
@@ -135,7 +144,7 @@ def _by_condition(rows: Sequence[_Row]) -> list[list[_Row]]:
 
 def bars(results: Results, metric: str, name: str, unit: str = "") -> Figure:
     """Bars of a metric's means with intervals, and the published means."""
-    rows = [row for row in _rows(results) if metric in row.measured.summaries]
+    rows = _rows_with(results, metric)
     marks: list[Mark] = []
     for policy in results.policies:
         own_rows = [row for row in rows if row.measured.policy == policy]
@@ -171,7 +180,7 @@ def bars(results: Results, metric: str, name: str, unit: str = "") -> Figure:
             )
         )
         largest = max(largest, end)
-    has_published = any(metric in row.measured.published for row in rows)
+    has_published = _has_published(results, metric)
     room = _ROOM_FOR_TWO if has_published else _ROOM_FOR_ONE
     return _figure(
         results,
@@ -188,8 +197,9 @@ def _numbers(mean: float, published: Published | None) -> str:
 
 
 def _bars_caption(results: Results, metric: str) -> str:
-    is_published = any(metric in case.published for case in results.cases)
-    return _MEANS + (" Numbers: measured / published." if is_published else "")
+    if _has_published(results, metric):
+        return f"{_MEANS} Numbers: measured / published."
+    return _MEANS
 
 
 def gains(results: Results, gains: Sequence[Gain], name: str) -> Figure:
@@ -238,7 +248,7 @@ def _y_of_gain(rows: Sequence[_Row], policy: str) -> float:
 
 def airtime(results: Results) -> Figure:
     """Shares of airtime during the transfer, in percent."""
-    rows = [row for row in _rows(results) if _AIRTIME in row.measured.summaries]
+    rows = _rows_with(results, _AIRTIME)
     marks: list[Mark] = []
     for policy in results.policies:
         own_rows = [row for row in rows if row.measured.policy == policy]
@@ -317,8 +327,7 @@ def _listed(results: Results, metric: str, unit: str) -> str:
     return "; ".join(
         f"{row.condition.label}, {row.measured.policy}: "
         f"{number(row.measured.summaries[metric].mean)}{unit}"
-        for row in _rows(results)
-        if metric in row.measured.summaries
+        for row in _rows_with(results, metric)
     )
 
 
