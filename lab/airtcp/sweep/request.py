@@ -14,7 +14,7 @@ from airtcp.kernel.image import Kernel
 from airtcp.results.record import RUNS
 from airtcp.steps.plan import plan
 from airtcp.steps.step import Step
-from airtcp.steps.workloads import WORKLOADS
+from airtcp.steps.workloads import input_files
 from airtcp.testbed.build import testbed_of
 from airtcp.testbed.model import Testbed
 
@@ -140,8 +140,7 @@ def without_effect(jobs: Sequence[RunRequest]) -> list[str]:
     first: dict[tuple[object, ...], Case] = {}
     for job in jobs:
         if job.case.network and job.seed == jobs[0].seed:
-            flows = enumerate(job.testbed.flows)
-            files = [WORKLOADS[flow.workload].files(flow, number, 0) for number, flow in flows]
+            files = input_files(job.testbed.flows, seed=0)
             did = (job.kernel.hash, shell.render(job.plan), str(files))
             other = first.setdefault(did, job.case).factors
             own = job.case.factors

@@ -29,7 +29,7 @@ from airtcp.results.record import (
     Provenance,
     RunRecord,
 )
-from airtcp.steps.workloads import WORKLOADS
+from airtcp.steps.workloads import WORKLOADS, input_files
 from airtcp.sweep.request import Request, RunRequest
 from airtcp.testbed.default import access_rate_bps
 from airtcp.testbed.model import Testbed
@@ -105,10 +105,8 @@ def _boot(request: RunRequest, run_dir: Path) -> GuestResult:
     backend.clean(run_dir)
     atomicfile.remove(run_dir, RESULT_FILE)
     run_dir.mkdir(parents=True)
-    for number, flow in enumerate(testbed.flows):
-        files = WORKLOADS[flow.workload].files(flow, number, request.seed)
-        for name, text in files.items():
-            (run_dir / name).write_text(text)
+    for name, text in input_files(testbed.flows, request.seed).items():
+        (run_dir / name).write_text(text)
     return backend.run(
         request.plan,
         run_dir,

@@ -2,10 +2,11 @@
 """All workloads, by name: every module of this package can define some in WORKLOADS."""
 
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 
 from airtcp.steps.workloads.workload import Headline, Workload
+from airtcp.testbed.model import Flow
 
 
 def _found() -> Mapping[str, Workload]:
@@ -25,3 +26,12 @@ WORKLOADS = _found()
 HEADLINES: Mapping[str, Headline] = {
     name: workload.headline for name, workload in WORKLOADS.items()
 }
+
+
+def input_files(flows: Sequence[Flow], seed: int) -> dict[str, str]:
+    """The files that the programs of all flows of a run read, by name."""
+    return {
+        name: text
+        for number, flow in enumerate(flows)
+        for name, text in WORKLOADS[flow.workload].files(flow, number, seed).items()
+    }
