@@ -96,11 +96,12 @@ def _nodes(parameters: Parameters) -> Iterator[Node]:
         yield Node("router", "router", parameters, cost=processors.of_router(parameters))
     ap_radio = 0 if wireless else None
     yield Node("ap", "access_point", parameters, addresses=(AP_ADDRESS,), radio=ap_radio, ssid=SSID)
+    of_stations = parameters.of_stations()
     for number in numbers:
         yield Node(
             station_node(number),
             "station",
-            parameters.of_stations(),
+            of_stations,
             number,
             addresses=(station_address(number),),
             device=parameters.station_device,
