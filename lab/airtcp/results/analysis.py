@@ -230,7 +230,7 @@ def pair(first: Path, second: Path, warn: Warn, *, verify: bool = False) -> Pair
     factors = dict.fromkeys(name for table in tables for name in parquet.factors(table))
     alone = len(first_runs.keys() - second_runs.keys()), len(second_runs.keys() - first_runs.keys())
     differing = () if cases else _differing(list(first_runs), list(second_runs))
-    topology = differences(*map(parquet.topology, tables))
+    topology = _differences(*map(parquet.topology, tables))
     return Pairs(list(factors), list(cases.values()), alone, differing, topology)
 
 
@@ -246,7 +246,7 @@ def _differing(first: Sequence[_Key], second: Sequence[_Key]) -> list[str]:
     return differing
 
 
-def differences(first: Any, second: Any, at: str = "") -> list[str]:
+def _differences(first: Any, second: Any, at: str = "") -> list[str]:
     """What differs between two topologies, as `topology.stations.phone.distance (5m; 7m)`.
 
     None, of a sweep of an older version or without a custom topology, differs in nothing.
@@ -257,11 +257,11 @@ def differences(first: Any, second: Any, at: str = "") -> list[str]:
         return [
             line
             for key in dict.fromkeys((*first, *second))
-            for line in differences(first.get(key), second.get(key), f"{at}.{key}".strip("."))
+            for line in _differences(first.get(key), second.get(key), f"{at}.{key}".strip("."))
         ]
     if isinstance(first, list) and isinstance(second, list):
         numbered = [{str(n): each for n, each in enumerate(items, 1)} for items in (first, second)]
-        return differences(numbered[0], numbered[1], at)
+        return _differences(numbered[0], numbered[1], at)
     shown = ["none" if value is None else value for value in (first, second)]
     return [f"{at} ({shown[0]}; {shown[1]})"]
 
