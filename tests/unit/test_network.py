@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from plans import check_shell, commands, section
 from plans import text as text_of
+from small_experiment import write
 
 from airtcp.backends import shell
 from airtcp.backends.guesttools import GuestTools
@@ -54,9 +55,7 @@ schedule:
 
 
 def loaded(directory: Path, text: str = GOOD, *settings: str) -> Case:
-    path = directory / "small.yaml"
-    path.write_text(text)
-    return load(path).cases([Setting.parse(setting) for setting in settings])[0]
+    return load(write(directory, text)).cases([Setting.parse(setting) for setting in settings])[0]
 
 
 def planned(directory: Path, text: str = GOOD, *settings: str) -> list[Step]:

@@ -4,6 +4,7 @@
 from pathlib import Path
 
 import pytest
+from small_experiment import write
 
 from airtcp.errors import InputError
 from airtcp.experiment.reader import load
@@ -33,12 +34,6 @@ published_tables:
       - [aad, 9.5, 20]
     source: a table
 """
-
-
-def write(directory: Path, text: str) -> Path:
-    path = directory / "small.yaml"
-    path.write_text(text)
-    return path
 
 
 def test_a_ratio_may_be_a_word(tmp_path: Path) -> None:

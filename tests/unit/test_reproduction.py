@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from fake_run import record
+from small_experiment import write
 
 from airtcp.experiment import papers
 from airtcp.experiment.experiment import Experiment
@@ -67,9 +68,7 @@ def row_of(measured: float, ci95: float) -> Comparison:
 
 
 def experiment(directory: Path, *values: str) -> Experiment:
-    path = directory / "small.yaml"
-    path.write_text(HEAD + "".join(values))
-    return load(path)
+    return load(write(directory, HEAD + "".join(values)))
 
 
 def compared(of: Experiment, goodputs: dict[tuple[str, str], list[float]]) -> list[Comparison]:
@@ -222,17 +221,15 @@ def test_the_trend_needs_three_of_four_neighbours(
     tmp_path: Path, theirs: tuple[int, ...], ours: tuple[int, ...], verdict: str
 ) -> None:
     delays = [f"{number}ms" for number in range(len(theirs))]
-    path = tmp_path / "small.yaml"
-    path.write_text(
-        HEAD.replace("[0ms, 10ms]", f"[{', '.join(delays)}]")
-        + "".join(
-            published(f"delay: {delay}", value) for delay, value in zip(delays, theirs, strict=True)
-        )
-    )
+    values = [
+        published(f"delay: {delay}", value) for delay, value in zip(delays, theirs, strict=True)
+    ]
+    head = HEAD.replace("[0ms, 10ms]", f"[{', '.join(delays)}]")
+    of = load(write(tmp_path, head + "".join(values)))
     goodputs = {
         ("default", delay): [float(value)] for delay, value in zip(delays, ours, strict=True)
     }
-    [first, *_] = compared(load(path), goodputs)
+    [first, *_] = compared(of, goodputs)
     assert first.agreement == verdict
 
 
@@ -343,9 +340,8 @@ def test_the_page_does_not_name_its_directory(tmp_path: Path, option: str) -> No
 )
 def test_of_several_readings_the_best_counts(tmp_path: Path, readings: str, totals: str) -> None:
     values = [published(f"ack_policy: {policy}", 100) for policy in ("aad", "count")]
-    path = tmp_path / "small.yaml"
-    path.write_text(HEAD.replace("[default, aad]", "[aad, count]") + "".join(values) + readings)
-    of = load(path)
+    head = HEAD.replace("[default, aad]", "[aad, count]")
+    of = load(write(tmp_path, head + "".join(values) + readings))
     rows = compared(of, {("aad", "0ms"): [10], ("count", "0ms"): [99]})
     document = assembly.document(of, of.cases(), KERNEL, [], COMMAND)
     run = record(of.cases()[0], 1, {})

@@ -4,6 +4,7 @@
 from pathlib import Path
 
 import pytest
+from small_experiment import write
 
 from airtcp.backends import shell
 from airtcp.errors import InputError
@@ -31,9 +32,7 @@ flows:
 
 
 def planned(directory: Path, text: str) -> str:
-    path = directory / "small.yaml"
-    path.write_text(text)
-    [case] = load(path).cases([])
+    [case] = load(write(directory, text)).cases([])
     return shell.text(plan(testbed_of(case)))
 
 

@@ -4,6 +4,7 @@
 from pathlib import Path
 
 import pytest
+from small_experiment import write
 
 from airtcp.errors import InputError
 from airtcp.experiment.experiment import Experiment
@@ -32,10 +33,8 @@ schedule:
 
 
 def changed(directory: Path, old: str, new: str) -> Experiment:
-    path = directory / "small.yaml"
     assert old in SMALL
-    path.write_text(SMALL.replace(old, new, 1))
-    return load(path)
+    return load(write(directory, SMALL.replace(old, new, 1)))
 
 
 def nodes(count: int, value: str) -> str:
@@ -102,12 +101,11 @@ def test_what_is_not_possible_is_refused(tmp_path: Path, old: str, new: str, mes
 def test_rates_can_change_only_to_other_fixed_ones(
     tmp_path: Path, old: str, new: str, message: str
 ) -> None:
-    path = tmp_path / "small.yaml"
     text = SMALL.replace("near: {}", "near: {rate: 10Mbit}").replace("5s}", "5s, RATE}", 1)
     control = "minstrel" if "minstrel" in message else "fixed"
-    path.write_text(text.replace("RATE", f"rate_control: {control}").replace(old, new))
+    text = text.replace("RATE", f"rate_control: {control}").replace(old, new)
     with pytest.raises(InputError, match=message):
-        load(path)
+        load(write(tmp_path, text))
 
 
 @pytest.mark.parametrize(
@@ -130,31 +128,25 @@ def test_the_last_possible_value_is_allowed(tmp_path: Path, old: str, new: str) 
 
 def test_there_may_be_no_server(tmp_path: Path) -> None:
     text = SMALL.replace("  servers:\n    near: {}\n", "")
-    path = tmp_path / "small.yaml"
-    path.write_text(text.replace("from: near", "from: phone"))
-    assert load(path).cases()
-    path.write_text(text[: text.index("flows:")])
+    assert load(write(tmp_path, text.replace("from: near", "from: phone"))).cases()
     with pytest.raises(InputError, match="flows: give at least one, as in"):
-        load(path)
+        load(write(tmp_path, text[: text.index("flows:")]))
 
 
 def test_acks_between_servers_are_filtered_at_the_router_of_either(tmp_path: Path) -> None:
     shaped = "{ack_filter: shape, ack_filter_rate: 1Mbit, ack_filter_at: router}"
     text = SMALL.replace("{from: near, to: laptop,", "{from: near, to: far,")
-    path = tmp_path / "small.yaml"
-    path.write_text(text.replace("near: {}", f"near: {{router: cisco881}}\n    far: {shaped}"))
-    assert load(path).cases()
-    path.write_text(text.replace("near: {}", f"near: {{}}\n    far: {shaped}"))
+    routed = text.replace("near: {}", f"near: {{router: cisco881}}\n    far: {shaped}")
+    assert load(write(tmp_path, routed)).cases()
+    direct = text.replace("near: {}", f"near: {{}}\n    far: {shaped}")
     with pytest.raises(InputError, match="far has ack_filter_at router, and neither end of the"):
-        load(path)
+        load(write(tmp_path, direct))
 
 
 def test_stations_inherit_from_access_points_all_but_their_place(tmp_path: Path) -> None:
     text = SMALL.replace("ap: {}", "ap: {standard: 802.11ax, snr: 30dB, ul_ofdma: on}")
     text = text.replace("{duration: 5s}", "{duration: 5s, error_model: snr}")
-    path = tmp_path / "small.yaml"
-    path.write_text(text.replace("phone: {", "phone: {distance: 5m, "))
-    network = load(path).network
+    network = load(write(tmp_path, text.replace("phone: {", "phone: {distance: 5m, "))).network
     assert network
     assert network.own("laptop") == {"standard": "802.11ax", "snr": "30dB"}
     of_phone = {"standard": "802.11ax", "snr": "none", "distance": "5m", "walk": "none"}
