@@ -2,15 +2,23 @@
 """Repeated signals raise one KeyboardInterrupt, and none while it is held."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
+import stub_runs
 
 from airtcp import interrupts
+from airtcp.backends import base, uml
+from airtcp.backends.guesttools import GuestTools
 from airtcp.paths import REPOSITORY
 
 
@@ -72,6 +80,43 @@ def test_check_raises_a_swallowed_interrupt() -> None:
     Swallower()
     with pytest.raises(KeyboardInterrupt):
         interrupts.check()
+
+
+@pytest.mark.parametrize(("module", "function"), [(tempfile, "mkdtemp"), (shutil, "rmtree")])
+def test_an_interrupted_run_leaves_no_guest_directory(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, module: ModuleType, function: str
+) -> None:
+    """Even if the signal arrives while the directory is created or removed."""
+    original = getattr(module, function)
+
+    def interrupted(*arguments: Any, **options: Any) -> Any:
+        result = original(*arguments, **options) if function == "mkdtemp" else None
+        interrupt()
+        return result or original(*arguments, **options)
+
+    (memory := tmp_path / "memory").mkdir()
+    monkeypatch.setattr(uml, "_memory_dirs", lambda: [memory])
+    monkeypatch.setattr(module, function, interrupted)
+    kernel, _ = stub_runs.machine(tmp_path)
+    kernel.path.write_text("#!/bin/sh\n")
+    kernel.path.chmod(0o755)
+    (tmp_path / "plan.sh").touch()
+    with pytest.raises(KeyboardInterrupt):
+        uml.boot(kernel, GuestTools(tmp_path), tmp_path, seed=1, timeout_wall_s=10)
+    assert list(memory.iterdir()) == []
+
+
+def test_a_swallowed_interrupt_ends_the_guest(tmp_path: Path) -> None:
+    """Python ignores exceptions in destructors, such as that of Popen."""
+
+    def swallow(_virtual_s: float) -> None:
+        with suppress(KeyboardInterrupt):
+            interrupt()
+
+    (tmp_path / "plan.sh").touch()
+    command = ["sh", "-c", "echo 1 > progress; sleep 1000"]
+    with pytest.raises(KeyboardInterrupt):
+        base.run_guest(command, tmp_path, {}, tmp_path, timeout_wall_s=10, on_progress=swallow)
 
 
 def test_ignored_signals_stay_ignored() -> None:

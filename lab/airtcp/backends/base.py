@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from airtcp import interrupts
 from airtcp.backends import console, hostlimits
 from airtcp.errors import InputError
 from airtcp.steps.step import Step
@@ -135,6 +136,7 @@ def _wait(
         try:
             with _end_of(process) as ended:
                 while not ended.poll(_POLL_S * 1000):
+                    interrupts.check()
                     reached_s = watch()
                     if console.too_long(log_path):
                         break

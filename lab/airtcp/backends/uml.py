@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from airtcp import interrupts
 from airtcp.backends import console, hostcpu, hostlimits, shell
 from airtcp.backends.base import GuestResult, run_guest
 from airtcp.backends.guesttools import GuestTools
@@ -231,14 +232,22 @@ def _scratch(run_dir: Path, tools: GuestTools, root: Path, memory_mb: int) -> It
     It is also HOME and TMPDIR, so that guests do not share files.
     """
     where = memory_dir(memory_mb)
+    scratch = None
     try:
-        scratch = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=where))
-    except OSError as error:
-        raise AirtcpError(f"cannot create a directory in {where}: {error.strerror}") from None
-    try:
+        with interrupts.held():  # an interrupt must not leave the directory behind
+            scratch = _make_scratch(where)
         (scratch / "run").symlink_to(run_dir.resolve())
         (scratch / "tools").symlink_to(tools.directory.resolve())
         (scratch / "root").symlink_to(root.resolve())
         yield scratch
     finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+        with interrupts.held():
+            if scratch:
+                shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _make_scratch(where: Path) -> Path:
+    try:
+        return Path(tempfile.mkdtemp(prefix=_PREFIX, dir=where))
+    except OSError as error:
+        raise AirtcpError(f"cannot create a directory in {where}: {error.strerror}") from None
