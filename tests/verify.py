@@ -14,8 +14,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
+from verification.kernel import KernelId, kernel_id
 from verification.page import outcomes_of, page, passed, verdict
-from verification.record import KernelId, Notes, Record, kernel_id, load_notes
+from verification.record import Notes, Record, load_notes
 from verification.runner import Say, run_steps
 from verification.steps import FULL, SMALL, Step, real_steps
 

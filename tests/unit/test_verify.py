@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 import verify
 from verification import record as records
+from verification.kernel import KernelId
 from verification.page import page, verdict
-from verification.record import KernelId, Outcome, Record, kernel_id, load_notes
+from verification.record import Outcome, Record, load_notes
 from verification.runner import run_part, run_steps
 from verification.steps import Part, Step, clean_environment
 from waiting import wait_until
@@ -174,7 +175,7 @@ MAIN = """\
 import sys
 from pathlib import Path
 import verify
-from verification.record import KernelId
+from verification.kernel import KernelId
 from verification.steps import Part, Step
 verify.kernel_id = lambda: KernelId("0123456789abcdef", "6.12.9", "0123456789abcdef")
 verify.REPOSITORY = Path(sys.argv.pop(1))
@@ -309,57 +310,6 @@ def test_error_of_a_damaged_record_is_one_line(tmp_path: Path, text: str) -> Non
         Record.load(path)
     assert str(failure.value).startswith(f"{path}: ")
     assert "\n" not in str(failure.value)
-
-
-def test_kernel_hash_covers_source_and_all_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(records, "find_source", lambda _: Path("linux.tar.xz"))
-    monkeypatch.setattr(records, "identity", lambda _: "other source")
-    (tmp_path / "net").mkdir()
-    (tmp_path / "net" / "a.c").write_text("int a;\n")
-    other = kernel_id(tmp_path).hash
-    monkeypatch.setattr(records, "identity", lambda _: "source")
-    names = [other, kernel_id(tmp_path).hash]
-    (tmp_path / "net" / "a.c").write_text("int b;\n")
-    names.append(kernel_id(tmp_path).hash)
-    (tmp_path / "net" / "a.c").rename(tmp_path / "net" / "b.c")
-    names.append(kernel_id(tmp_path).hash)
-    assert len(set(names)) == 4
-    (tmp_path / "net" / "__pycache__").mkdir()
-    (tmp_path / "net" / "__pycache__" / "a.pyc").touch()
-    (tmp_path / "cover-letter.txt").write_text("tcp: policies\n")
-    assert kernel_id(tmp_path).hash == names[-1]
-
-
-def patch(path: Path, *changed: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(f"--- a/{name}\n+++ b/{name}\n" for name in changed))
-
-
-def test_hash_without_uml_covers_all_but_what_only_uml_uses(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(records, "find_source", lambda _: Path("linux.tar.xz"))
-    monkeypatch.setattr(records, "identity", lambda _: "source")
-    series = tmp_path / "patches" / "series"
-    patch(tmp_path / "patches" / "lab" / "1.patch", "net/a.c", "fs/hostfs/a.c")
-    series.write_text("lab/1.patch\n")
-    radio = tmp_path / "drivers" / "net" / "wireless" / "virtual" / "airsim"
-    radio.mkdir(parents=True)
-    ids = [kernel_id(tmp_path)]
-    (radio / "airsim.c").write_text("int a;\n")
-    ids.append(kernel_id(tmp_path))
-    patch(tmp_path / "patches" / "lab" / "2.patch", "fs/hostfs/a.c")
-    series.write_text("lab/1.patch\nlab/2.patch\n")
-    ids.append(kernel_id(tmp_path))
-    assert len({each.hash for each in ids}) == 3
-    assert len({each.without_uml for each in ids}) == 1
-    (radio.parent / "other.c").write_text("int a;\n")
-    ids.append(kernel_id(tmp_path))
-    patch(tmp_path / "patches" / "lab" / "1.patch", "net/b.c", "fs/hostfs/a.c")
-    ids.append(kernel_id(tmp_path))
-    assert len({each.without_uml for each in ids[2:]}) == 3
 
 
 def test_outcome_without_uml_outlives_a_change_of_the_radio(tmp_path: Path) -> None:

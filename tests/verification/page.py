@@ -4,7 +4,8 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from verification.record import KernelId, Notes, Outcome, Record
+from verification.kernel import KernelId
+from verification.record import Notes, Outcome, Record
 from verification.steps import Step
 
 _HEAD = """\
@@ -14,9 +15,10 @@ Checks that take too long for `make test`, and their outcomes. `make verify` wri
 not edit it. Reasons for failures and planned fixes come from
 [verification-notes.yaml](verification-notes.yaml).
 
-An outcome holds for one kernel: the content of `kernel/` and the Linux source it is built from,
-for most steps without what only User Mode Linux uses (its code, hostfs, the simulated radio),
-because their guests are x86-64. A step has passed when all its parts have. Durations are wall time,
+An outcome holds for one kernel: the content of `kernel/` and the Linux source it is built from.
+Commit messages, documentation and the help of Kconfig do not matter, and for most steps, whose
+guests are x86-64, nor does what only User Mode Linux uses (its code, hostfs, the simulated radio).
+A step has passed when all its parts have. Durations are wall time,
 with the building of kernels.
 """
 

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Outcomes of verification by kernel (docs/reference/verification.json), and notes on them."""
 
-import hashlib
 import json
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -14,37 +12,11 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from airtcp import atomicfile
 from airtcp.errors import InputError
-from airtcp.kernel.source import OVERLAY, SERIES, Step, find_source, identity
+from verification.kernel import KernelId
 
 SCHEMA = 1
 
 Result = Literal["passed", "failed", "not run"]
-
-
-# What only kernels for User Mode Linux contain: its code, hostfs, the simulated radio, and the
-# generator of its table of losses.
-_UML = (
-    *("arch/um", "arch/x86/um", "arch/x86/Makefile.um", "fs/hostfs"),
-    "drivers/net/wireless/virtual/airsim",
-    "include/uapi/linux/airsim.h",
-    "tools/loss_table.py",
-)
-
-
-@dataclass(frozen=True)
-class KernelId:
-    """A hash of kernel/ and the Linux source, and the version of Linux for readers.
-
-    without_uml: a hash that does not change with what only User Mode Linux uses.
-    """
-
-    hash: str
-    linux: str
-    without_uml: str
-
-    def of(self, uml: bool) -> "KernelId":
-        """The kernel with or without what only User Mode Linux uses."""
-        return self if uml else KernelId(self.without_uml, self.linux, self.without_uml)
 
 
 @dataclass(frozen=True)
@@ -145,49 +117,6 @@ class Record:
             for name, steps in sorted(self.outcomes.items())
         }
         atomicfile.write_json(self.path, {"schema": SCHEMA, "kernels": kernels})
-
-
-def kernel_id(overlay: Path = OVERLAY) -> KernelId:
-    """The kernel of the working tree, without the cover letters of its series.
-
-    Raises InputError if there is no Linux source.
-    """
-    whole = hashlib.sha256(identity(find_source(None)).encode())
-    without_uml = whole.copy()
-    patches = overlay / "patches"
-    left_out = {path for path in patches.rglob("*.patch") if _only_uml(Step(path, {}).touched)}
-    for path in sorted(overlay.rglob("*")):
-        name = path.relative_to(overlay)
-        if path.name == "cover-letter.txt":
-            continue
-        if path.is_file() and not any(part.startswith((".", "__")) for part in name.parts):
-            content = path.read_bytes()
-            whole.update(_entry(name, content))
-            if path == patches / "series":
-                names = {f"{each.relative_to(patches)}\n".encode() for each in left_out}
-                content = b"".join(x for x in content.splitlines(keepends=True) if x not in names)
-            if path not in left_out and not _only_uml({str(name)}):
-                without_uml.update(_entry(name, content))
-    return KernelId(whole.hexdigest()[:16], _version(), without_uml.hexdigest()[:16])
-
-
-def _only_uml(names: set[str]) -> bool:
-    return bool(names) and all(
-        any(Path(name).is_relative_to(only) for only in _UML) for name in names
-    )
-
-
-def _entry(name: Path, content: bytes) -> bytes:
-    return f"\0{name}\0{len(content)}\0".encode() + content
-
-
-def _version() -> str:
-    """The version of Linux, from the package: unpacking the source would take a minute."""
-    command = ["dpkg-query", "-W", "-f", "${source:Upstream-Version}", f"linux-source-{SERIES}"]
-    try:
-        return subprocess.run(command, capture_output=True, text=True).stdout or SERIES
-    except OSError:
-        return SERIES
 
 
 class Note(BaseModel):

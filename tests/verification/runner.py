@@ -16,7 +16,8 @@ from xml.etree import ElementTree
 from airtcp.cache import cache_dir, make_dir
 from airtcp.errors import AirtcpError
 from airtcp.paths import REPOSITORY
-from verification.record import KernelId, Outcome, Record, Result
+from verification.kernel import KernelId
+from verification.record import Outcome, Record, Result
 from verification.steps import Part, Step, clean_environment
 
 LIMIT_S = 4 * 3600
