@@ -334,9 +334,12 @@ def test_addresses_on_which_a_cluster_listens(certificates: Path) -> None:
         wait_until(lambda: len(listening(local.pid)) and len(listening(worker.pid)), "no cluster")
         assert listening(local.pid) == listening(worker.pid) == {"127.0.0.1"}
     finally:
+        logs = []
         for process in (worker, local):
             process.terminate()
-            process.communicate()
+            logs.append(process.communicate()[1])
+    # Dask's web pages are off.
+    assert all("dashboard" not in log for log in logs), logs
     # Other machines can reach only the TLS port.
     scheduler = start_scheduler(port, certificates)
     try:

@@ -6,6 +6,7 @@ removes its temporary directory and exits with 0.
 """
 
 import asyncio
+import logging
 import sys
 from collections.abc import Sequence
 from types import ModuleType
@@ -18,6 +19,9 @@ def run(program: ModuleType, arguments: Sequence[str]) -> NoReturn:
     """Run a module of distributed.cli with these arguments, after interrupts.at_start()."""
     received: list[int] = []
     interrupts.note(received)
+    # The dashboard is off, but Dask logs its address.
+    for logger in ("distributed.scheduler", "distributed.worker"):
+        logging.getLogger(logger).addFilter(_is_not_of_dashboard)
     wait_for_signals = program.wait_for_signals
 
     async def noted() -> int:
@@ -37,3 +41,7 @@ def run(program: ModuleType, arguments: Sequence[str]) -> NoReturn:
         if not received:
             raise
     sys.exit(interrupts.CODE if received else 0)
+
+
+def _is_not_of_dashboard(record: logging.LogRecord) -> bool:
+    return "dashboard at:" not in record.getMessage()
