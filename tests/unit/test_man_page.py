@@ -42,5 +42,15 @@ def test_the_manual_page_has_every_verb() -> None:
     assert set(sections) >= {verb for verbs in parser.GROUPS.values() for verb in verbs}
 
 
+def test_the_manual_page_has_the_options_of_setup() -> None:
+    script = PAGE.parents[2] / "lab" / "setup.sh"
+    usage = subprocess.run([script, "--help"], capture_output=True, text=True).stdout
+    options = set(re.findall(r"--[a-z-]+", usage))
+    assert "--yes" in options
+    text = PAGE.read_text().replace("\\-", "-")
+    section = text.partition("\n.SH OPTIONS \\fI\\,'airtcp setup'")[2].partition("\n.SH ")[0]
+    assert options <= set(re.findall(r"--[a-z-]+", section))
+
+
 if __name__ == "__main__":
     PAGE.write_text(page())

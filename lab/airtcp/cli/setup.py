@@ -29,6 +29,11 @@ def add(verbs: Verbs) -> None:
     )
     setup.add_argument("--yes", "-y", action="store_true", help="install without asking")
     setup.add_argument(
+        "--packages",
+        action="store_true",
+        help="only packages, no Python environment",
+    )
+    setup.add_argument(
         "--hostap-source",
         metavar="PATH",
         help="be: build hostapd from this tree or tarball of hostap 2.11 or newer, instead of "
