@@ -111,6 +111,20 @@ def test_files_of_the_user_are_kept_beside_the_results(
     assert not (tmp_path / "named" / "inputs").exists()
 
 
+@pytest.mark.parametrize(
+    "command", ["run all --quick", "tournament --entrants fixed --conditions lan"]
+)
+def test_policies_of_the_user_are_kept_beside_the_results_of_several_experiments(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, all_experiments: list[str], command: str
+) -> None:
+    assert all_experiments
+    policy = REPOSITORY / "samples" / "ackpol"
+    arguments = [*command.split(), "--policy", str(policy), "--out", str(tmp_path)]
+    assert cli.main(arguments) == 0
+    kept = tmp_path / "inputs" / "policy"
+    assert {path.name for path in kept.iterdir()} == {"Makefile", "tcp_ackpol_fixed.c"}
+
+
 def test_files_are_kept_as_they_were_when_the_sweep_began(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

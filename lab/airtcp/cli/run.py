@@ -147,6 +147,7 @@ def _run_all(options: argparse.Namespace, policy: OwnPolicy | None) -> int:
         for experiment in catalogue.experiments()
     ]
     out_dir = make_out_dir(options, catalogue.ALL)
+    own_files = inputs.read(None, policy)
     sweep_options = sweep_options_of(options, lambda: build_all(kernels, policy, ()))
     # By whether their cases need further changes to Linux.
     built = {False: sweep_options.kernels}
@@ -170,6 +171,7 @@ def _run_all(options: argparse.Namespace, policy: OwnPolicy | None) -> int:
     measured = measure_all(sweep_options, planned())
     documents = [(each.experiment, end.document) for each, end in measured if end.document]
     if documents:
+        inputs.keep(out_dir, own_files)
         print(reproduction.write(out_dir, documents))
     return max([int(bool(not_built)), *(end.exit_code for _, end in measured)])
 

@@ -17,6 +17,7 @@ from airtcp.kernel.policies import BASELINE
 from airtcp.kernel.source import find_series_source
 from airtcp.results import tournament as judge
 from airtcp.suggest import not_allowed
+from airtcp.sweep import inputs
 from airtcp.sweep.session import Planned, measure_all
 
 _NAME = "tournament"
@@ -89,6 +90,7 @@ def _run(options: argparse.Namespace) -> int:
         raise InputError("--seeds 1: intervals need two seeds or more")
     out_dir = make_out_dir(options, _NAME)
     find_series_source(options.kernel_source, "a tournament of ACK policies")
+    own_files = inputs.read(None, policy)
     planned = [
         (condition, *field.contest(tournament, condition, extent.duration, own))
         for condition in conditions
@@ -118,6 +120,7 @@ def _run(options: argparse.Namespace) -> int:
     code = max((end.exit_code for end in measured), default=0)
     if not contests:
         return code
+    inputs.keep(out_dir, own_files)
     titles = {entrant.name: entrant.title for entrant in tournament.entrants}
     standings = judge.standings(contests, titles)
     written = page.write(out_dir, standings, contests, options.command)
