@@ -37,6 +37,10 @@ def no_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sweeping, "build_tools", lambda _say: GuestTools(Path("tools")))
 
 
+def broken(run_dir: Path) -> str:
+    return f"it broke (console: {run_dir}/console.log)"
+
+
 def sweep_with(
     monkeypatch: pytest.MonkeyPatch, *, failing: Sequence[int] = (), interrupted: bool = False
 ) -> None:
@@ -50,13 +54,13 @@ def sweep_with(
             run = fake_run.record(
                 *(job.case, job.seed, {} if job.seed in failing else dict.fromkeys(METRICS, 1.0)),
                 status="failed" if job.seed in failing else "ok",
-                error="it broke (console: x)" if job.seed in failing else None,
+                error=broken(run_dir) if job.seed in failing else None,
                 artifacts=artifacts.hashed(run_dir, out_dir),
                 identity=job.identity,
             )
             record.write(run_dir, run)
         failures: dict[Request, str] = {
-            job: "it broke (console: x)" for job in todo if job.seed in failing
+            job: broken(job.directory(out_dir)) for job in todo if job.seed in failing
         }
         return Outcome(list(todo), failures, interrupted)
 
@@ -212,7 +216,8 @@ def test_a_failed_run_prints_one_line_and_exits_with_1(
     arguments = ["run", "thesis-lan", "--set", "mcs=7", "--set", "ack_policy=aad", "--seeds", "2"]
     assert cli.main([*arguments, "--out", str(tmp_path)]) == 1
     captured = capsys.readouterr()
-    assert "airtcp: mcs=7 ack_policy=aad seed=2: it broke (console: x)\n" in captured.err
+    run_dir = tmp_path / "runs" / "mcs-7_ack_policy-aad" / "seed-2"
+    assert f"airtcp: mcs=7 ack_policy=aad seed=2: {broken(run_dir)}\n" in captured.err
     assert "mcs=7 ack_policy=aad  1" in captured.out
 
 
@@ -353,7 +358,8 @@ def test_results_are_queried_compared_and_exported(
     sql = "SELECT count(*) AS runs, avg(goodput_mbps) AS mean, max(error) AS error FROM runs"
     both = [str(tmp_path / name) for name in "ab"]
     assert cli.main(["results", "query", sql, *both]) == 0
-    assert capsys.readouterr().out == ("runs  mean  error\n   7     1  it broke (console: x)\n")
+    where = "runs/mcs-7_ack_policy-aad/seed-3"
+    assert capsys.readouterr().out == f"runs  mean  error\n   7     1  {broken(Path(where))}\n"
     for out in both:
         shutil.rmtree(Path(out) / "runs")
     assert cli.main(["results", "compare", *both]) == 0

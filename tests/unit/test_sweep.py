@@ -23,9 +23,9 @@ from airtcp.parameters import Parameters
 from airtcp.results import flent, metrics, timeseries
 from airtcp.results.index import Index
 from airtcp.results.record import RunRecord
-from airtcp.sweep import run, sweep
+from airtcp.sweep import run, session, sweep
 from airtcp.sweep.progress import Progress
-from airtcp.sweep.request import RunRequest, requests
+from airtcp.sweep.request import Request, RunRequest, requests
 
 KERNEL = Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
 TOOLS = GuestTools(Path("tools"))
@@ -100,6 +100,18 @@ def test_a_job_that_fails_does_not_stop_the_others(
         None,
     ]
     assert set(outcome.recorded) == {todo[1], todo[3]}
+
+
+def test_a_failure_of_several_seeds_of_a_case_is_one_line(tmp_path: Path) -> None:
+    todo = requests(KERNEL, TOOLS, cases(2), [1, 2, 3])
+    failures: dict[Request, str] = {job: f"broken (in {job.directory(tmp_path)})" for job in todo}
+    failures[todo[0]] = "another one"
+    others = "; the same with {} other seed{}"
+    assert list(session._lines(failures, tmp_path)) == [
+        f"{todo[0].name}: another one",
+        f"{todo[1].name}: {failures[todo[1]]}{others.format(2, 's')}",
+        f"{todo[2].name}: {failures[todo[2]]}{others.format(1, '')}",
+    ]
 
 
 def test_a_failure_that_affects_all_runs_ends_the_sweep(

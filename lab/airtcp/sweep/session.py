@@ -291,11 +291,23 @@ def _measuring_with(
     if outcome.interrupted:
         options.say(f"airtcp: interrupted: {kept}")
     else:
-        for job, message in failures.items():
-            options.say(f"airtcp: {job.name}: {message}")
+        for line in _lines(failures, out_dir):
+            options.say(f"airtcp: {line}")
     if stopped:
         options.say(f"airtcp: {stopped}; {kept}")
     return SweepResult(document, bool(failures or stopped), outcome.interrupted)
+
+
+def _lines(failures: Mapping[Request, str], out_dir: Path) -> Iterator[str]:
+    """A line for each failure; for seeds of a case that failed in the same way, that of one."""
+    alike: dict[tuple[str, str], list[Request]] = {}
+    for job, message in failures.items():
+        without_path = message.replace(str(job.directory(out_dir)), "")
+        alike.setdefault((job.case.slug, without_path), []).append(job)
+    for first, *others in alike.values():
+        count = f"{len(others)} other seed{'s' if len(others) > 1 else ''}"
+        also = f"; the same with {count}" if others else ""
+        yield f"{first.name}: {failures[first]}{also}"
 
 
 def _records(
