@@ -155,7 +155,7 @@ def test_table_says_which_published_values_are_bounds() -> None:
 
 @pytest.mark.parametrize(
     ("runs", "words"),
-    [(1, "a case with one run has no interval"), (2, "12.7 standard errors"), (3, None)],
+    [(1, "unless nothing is random, as on cables"), (2, "12.7 standard errors"), (3, None)],
 )
 def test_a_note_under_the_table_reports_too_few_runs(runs: int, words: str | None) -> None:
     goodputs: list[float | None] = [100.0 + seed for seed in range(runs)]

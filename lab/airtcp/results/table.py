@@ -53,7 +53,10 @@ def note(counts: Sequence[int]) -> str | None:
     """A note on intervals when a case has too few runs; counts: the runs of each case."""
     match min(counts, default=0):
         case 1:
-            return "note: a case with one run has no interval; more --seeds give one"
+            return (
+                "note: a case with one run has no interval; more --seeds give one, unless nothing "
+                "is random, as on cables without losses"
+            )
         case 2:
             return (
                 "note: with two runs the 95% interval is ± 12.7 standard errors (Student's t, one "
