@@ -196,7 +196,7 @@ def test_a_written_network_is_read_back(tmp_path: Path) -> None:
     network = loaded(tmp_path).network
     assert network
     assert Network.model_validate(network.plain()) == network
-    assert "station phone: access point ap2, ack policy aad" in list(topology_text.lines(network))
+    assert "station phone: access point ap2, ACK policy aad" in list(topology_text.lines(network))
 
 
 @pytest.mark.parametrize(

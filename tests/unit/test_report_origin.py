@@ -46,7 +46,7 @@ def test_page_describes_a_custom_topology(tmp_path: Path, monkeypatch: pytest.Mo
     for line in (
         "station phone: access point ap, mcs 1",
         "flow near to phone: start 1s",
-        "at 2s phone: ack policy aad",
+        "at 2s phone: ACK policy aad",
     ):
         assert f"<li>{line}</li>" in text
     assert TOPOLOGY in text

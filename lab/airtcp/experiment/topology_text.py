@@ -52,8 +52,13 @@ def lines(network: Network) -> Iterator[str]:
 
 
 def _values(given: Mapping[str, Any], before: str) -> str:
-    text = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in given.items())
+    text = ", ".join(f"{_words(name)} {value}" for name, value in given.items())
     return f"{before}{text}" if text else ""
+
+
+def _words(name: str) -> str:
+    """The name of a parameter as words."""
+    return " ".join("ACK" if word == "ack" else word for word in name.split("_"))
 
 
 def tables() -> str:
