@@ -67,6 +67,20 @@ def test_each_end_and_the_timer_have_a_lane(results: model.Results) -> None:
     assert sorted(bursts[1]) == [(1, False, True), (3, True, False)]
 
 
+@pytest.mark.parametrize(
+    ("written", "start_ms", "is_missing"), [(4, 0, True), (4, 20, False), (3, 0, False)]
+)
+def test_the_caption_says_what_the_kernel_overwrote_in_the_trace(
+    results: model.Results, written: int, start_ms: float, is_missing: bool
+) -> None:
+    run = results.conditions[0].policies[1].runs[0]
+    trace = run.directory / "ack-trace.txt"
+    header = f"# tracer: nop\n#\n# entries-in-buffer/entries-written: 3/{written}   #P:1\n#\n"
+    trace.write_text(header + trace.read_text())
+    text = tcplanes.caption(tcplanes.read(run, start_ms, start_ms + 30))
+    assert ("ack-trace.txt has no ACK timers before 10 ms: " in text) == is_missing
+
+
 def test_hosts_of_a_custom_topology_have_lanes(results: model.Results) -> None:
     """By the names and addresses of the ends of its first flow."""
     run = results.conditions[0].policies[1].runs[0]

@@ -44,12 +44,14 @@ class _Burst:
 class Lanes:
     """Lanes of a short interval. begin_ns: monotonic time of the start of the capture on the air.
 
-    bursts: by node. waits: of the ACK timer; None without a trace.
+    bursts: by node. waits: of the ACK timer; None without a trace. missing: a sentence on the time
+    that the trace does not contain.
     """
 
     begin_ns: int
     bursts: Mapping[str, Sequence[_Burst]]
     waits: Sequence[Wait] | None
+    missing: str = ""
 
     @property
     def names(self) -> list[str]:
@@ -84,8 +86,15 @@ def read(run: Run, start_ms: float, end_ms: float) -> Lanes:
             sent = ((segment, segment.source in node.addresses) for segment in segments)
             bursts[node.name] = list(_bursts(sent))
     trace = run_dir / acktrace.FILE
-    waits = list(acktrace.read_waits(trace, from_ns, to_ns)) if trace.exists() else None
-    return Lanes(begin_ns, bursts, waits)
+    if not trace.exists():
+        return Lanes(begin_ns, bursts, None)
+    missing, first_ns = "", acktrace.overwritten_ns(trace)
+    if first_ns is not None and first_ns > from_ns:
+        missing = (
+            f"{acktrace.FILE} has no ACK timers before {(first_ns - begin_ns) / NS_PER_MS:.0f} ms: "
+            "the kernel's buffer was full; use a shorter duration."
+        )
+    return Lanes(begin_ns, bursts, list(acktrace.read_waits(trace, from_ns, to_ns)), missing)
 
 
 def _bursts(segments: Iterator[tuple[Segment, bool]]) -> Iterator[_Burst]:
@@ -117,6 +126,8 @@ def caption(lanes: Lanes) -> str:
             f"ACK timer: a box lasts until the ACK was sent. The timer fired {fired} of "
             f"{len(lanes.waits)} times; otherwise another event sent the ACK."
         )
+    if lanes.missing:
+        parts.append(lanes.missing)
     return " ".join(parts)
 
 
