@@ -7,6 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from airtcp import cli
+from airtcp.backends import shell
 from airtcp.backends.base import GuestResult
 from airtcp.backends.shell import FAILURE
 from airtcp.errors import InputError
@@ -154,6 +155,12 @@ def test_results_can_contain_policies_that_no_longer_exist() -> None:
     assert Parameters.model_validate({"ack_policy": "fixed"}).ack_policy == "fixed"
     with pytest.raises(ValidationError, match="not the name of a policy"):
         Parameters.model_validate({"ack_policy": "$(reboot)"})
+
+
+def test_both_programs_that_set_the_policy_print_the_message_that_is_explained() -> None:
+    configure = (REPOSITORY / "lab" / "guest" / "configure.c").read_text()
+    for text, name in ((configure, "%s"), (shell.HELPERS, "$1")):
+        assert run._REFUSED_POLICY.replace("tcp_ack_policy", name) in text
 
 
 @pytest.mark.parametrize(("name", "own"), [("prompt", True), ("aad", False)])
