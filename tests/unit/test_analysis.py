@@ -231,7 +231,7 @@ def test_sql_cannot_read_or_write_files(
 @pytest.mark.parametrize("sql", ["", " ;", "-- nothing"])
 def test_sql_without_a_statement_is_an_error(tmp_path: Path, sql: str) -> None:
     sweep = write_sweep(tmp_path / "one", {(7, 1): 10.0})
-    with pytest.raises(InputError, match=r"^SQL: no statement in it; give one, such as SELECT "):
+    with pytest.raises(InputError, match=r"^SQL: contains no statement; give one, such as SELECT "):
         analysis.query(sql, [sweep], no_warning)
 
 

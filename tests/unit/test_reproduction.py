@@ -285,7 +285,7 @@ differs: Rain. |
 
 Why not within 10%: The moon.
 
-Of these experiments nothing is published: `thesis-iat`.
+No values are published for these experiments: `thesis-iat`.
 """
 
 

@@ -279,8 +279,8 @@ results qery | did you mean 'query'?
 results query | the following arguments are required: SQL, DIR
 results query "SELECT 1" | the following arguments are required: DIR
 results query "SELECT 1" nowhere | nowhere/results.json: No such file
-results query "" SWEEP | SQL: no statement in it
-results query ";" SWEEP | SQL: no statement in it
+results query "" SWEEP | SQL: contains no statement
+results query ";" SWEEP | SQL: contains no statement
 results query "SELEC 1" SWEEP | SQL: Parser Error
 results query "SELECT goodput FROM runs" SWEEP | SQL: Binder Error
 results query "SELECT * FROM run" SWEEP | SQL: Catalog Error

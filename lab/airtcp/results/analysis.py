@@ -88,7 +88,7 @@ def table(directory: Path, warn: Warn, *, verify: bool = False) -> pyarrow.Table
     path = directory / parquet.FILE
     sha256 = document.tables.get(parquet.FILE)
     if sha256 and (problem := artifacts.change(path, sha256)):
-        raise InputError(f"{path} {problem}; the `run` that wrote it writes it again")
+        raise InputError(f"{path} {problem}; repeat its `run` to write it again")
     rows = parquet.read(directory)
     damaged = artifacts.damaged(document.runs, directory, verify=verify)
     for damage in damaged:
@@ -156,7 +156,7 @@ def query(sql: str, directories: Sequence[Path], warn: Warn, *, verify: bool = F
 
 def _execute(connection: duckdb.DuckDBPyConnection, sql: str) -> Answer:
     if not connection.extract_statements(sql):
-        raise InputError("SQL: no statement in it; give one, such as SELECT seed FROM runs")
+        raise InputError("SQL: contains no statement; give one, such as SELECT seed FROM runs")
     connection.execute(sql)
     names = [column[0] for column in connection.description or ()]
     return Answer(names, connection.fetchall())

@@ -196,11 +196,11 @@ def read(out_dir: Path) -> SweepDocument:
     try:
         return FORM.parse(path.read_bytes())
     except OSError as error:
-        raise InputError(f"{path}: {reason(error)}; a directory that `run` wrote has it") from None
+        raise InputError(f"{path}: {reason(error)}; give a directory that `run` wrote") from None
     except jsonfile.VersionMismatchError as error:
         raise InputError(f"{path} {error}") from None
     except ValueError as error:
-        raise InputError(f"{path} {error}; the `run` that wrote it writes it again") from None
+        raise InputError(f"{path} {error}; repeat its `run` to write it again") from None
 
 
 def write(out_dir: Path, document: SweepDocument) -> Path:

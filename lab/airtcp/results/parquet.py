@@ -149,7 +149,7 @@ def read(out_dir: Path) -> pyarrow.Table:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror}; a directory that `run` wrote has it") from None
+        raise InputError(f"{path}: {error.strerror}; give a directory that `run` wrote") from None
     try:
         # In this thread, because Arrow's threads sometimes abort the program at exit.
         file = parquet.ParquetFile(pyarrow.BufferReader(content), page_checksum_verification=True)
@@ -158,7 +158,7 @@ def read(out_dir: Path) -> pyarrow.Table:
         raise _damaged(path) from None
     metadata = rows.schema.metadata or {}
     if metadata.get(b"airtcp.schema") != str(SCHEMA).encode():
-        raise InputError(f"{path}: not a table of schema {SCHEMA}")
+        raise InputError(f"{path}: not a table that this version of airtcp reads (schema {SCHEMA})")
     # Parquet has checksums only of values, not of the schema.
     columns_hash = metadata.get(b"airtcp.columns", b"").decode(errors="replace")
     if columns_hash and columns_hash != _columns_hash(rows.schema):
@@ -174,7 +174,7 @@ def read(out_dir: Path) -> pyarrow.Table:
 
 def _damaged(path: Path) -> InputError:
     return InputError(
-        f"{path}: not Parquet, cut short or damaged; the `run` that wrote it writes it again"
+        f"{path}: not Parquet, cut short or damaged; repeat its `run` to write it again"
     )
 
 

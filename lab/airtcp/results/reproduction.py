@@ -245,7 +245,7 @@ def page(documents: Sequence[tuple[Experiment, SweepDocument]]) -> str:
     silent = [experiment.name for experiment, document in documents if not document.published]
     if silent:
         names = ", ".join(f"`{name}`" for name in silent)
-        lines += ["", f"Of these experiments nothing is published: {names}."]
+        lines += ["", f"No values are published for these experiments: {names}."]
     return "\n".join(lines) + "\n"
 
 
