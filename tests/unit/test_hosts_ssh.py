@@ -140,18 +140,43 @@ def test_beats_while_everything_is_removed(there: Path, tmp_path: Path, remote: 
     assert all(flag.exists() for flag in flags)
 
 
-def test_setting_of_an_earlier_run_that_cannot_be_restored(remote: Remote, tmp_path: Path) -> None:
+def abandon(remote: Remote, undo: str) -> Path:
+    """Leave the host with the directory of an airtcp that was killed, as its timer was."""
     remote.install(pytest.fail)
-    [directory] = (tmp_path / "host").iterdir()
-    copied = shutil.copytree(directory, tmp_path / "copied")
+    [directory] = Path(remote._inventory.directory).iterdir()
+    copied = shutil.copytree(directory, directory.parent.parent / "copied")
     remote.leave()
     shutil.copytree(copied, directory)
-    (directory / "undo").write_text("root ip link set dev gone gso_max_segs 1\n")
+    (directory / "undo").write_text(undo)
     (directory / "guard").write_text("99999999\n")  # no process has this number
+    return directory
+
+
+def test_setting_of_an_earlier_run_that_cannot_be_restored(remote: Remote) -> None:
+    directory = abandon(remote, "root ip link set dev gone gso_max_segs 1\n")
     message = rf"not restored: root ip link .*; restore that by hand, and remove {directory}$"
     with pytest.raises(StopError, match=message):
         remote.install(pytest.fail)
     shutil.rmtree(directory)
+
+
+def test_only_one_of_two_takes_over_what_a_killed_airtcp_left(
+    there: Path, tmp_path: Path, remote: Remote
+) -> None:
+    (there / "flock").symlink_to(str(shutil.which("flock")))
+    restored = tmp_path / "restored"
+    abandon(remote, f"sleep 1; echo restored >>{restored}\n")
+    others, said = [remote, remote_of(tmp_path)], list[str]()
+
+    def use(other: Remote) -> None:
+        other.install(said.append)
+        time.sleep(1)
+        other.leave()
+
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(use, others))
+    assert said == ["ap (host): waiting for another airtcp, or for its dead-man timer"]
+    assert restored.read_text() == "restored\n"
 
 
 def test_a_second_airtcp_waits_even_while_the_first_one_prepares_the_host(

@@ -41,6 +41,10 @@ umask 077
 d={directory}/airtcp-$(id -u)
 if ! why=$(mkdir "$d" 2>&1); then
 	if [ -L "$d" ] || [ ! -O "$d" ]; then echo "$why" >&2; exit 3; fi
+	# Only one of several may restore and empty it; the lock ends with this shell.
+	if command -v flock >/dev/null; then
+		command exec 9<"$d" && flock -n 9 && [ "$d" -ef /proc/self/fd/9 ] || exit 75
+	fi
 	# Another airtcp may be creating it, or have left it and be removing it.
 	tries=120
 	until [ -s "$d/guard" ] || [ ! -e "$d" ] || [ $tries -le 0 ]; do nap; done
@@ -52,8 +56,7 @@ if ! why=$(mkdir "$d" 2>&1); then
 			exit 3
 		fi
 	fi
-	rm -rf "$d"
-	mkdir "$d" || {{ [ -e "$d" ] && exit 75; exit 3; }}
+	rm -rf "$d"/* || exit 3
 fi
 cat >"$d/agent.sh" <<'END_OF_AGENT' || {{ echo "no space left in $d" >&2; rm -rf "$d"; exit 3; }}
 {agent}END_OF_AGENT
@@ -62,7 +65,7 @@ cat /proc/sys/kernel/random/boot_id >"$d/boot"
 mkdir "$d/run" "$d/jobs"
 detached=$(command -v setsid)
 # As nohup does, which BusyBox may not have.
-(trap '' HUP; exec $detached sh "$d/agent.sh" guard {limit_s}) >/dev/null 2>&1 </dev/null &
+(trap '' HUP; exec $detached sh "$d/agent.sh" guard {limit_s}) >/dev/null 2>&1 </dev/null 9<&- &
 tries=100
 until [ -s "$d/guard" ]; do
 	nap
