@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -21,6 +22,7 @@ from urllib.parse import quote, urlencode
 import pytest
 from fake_sweep import write_sweep
 from small_report import write_results
+from waiting import wait_until
 
 from airtcp.errors import InputError
 from airtcp.paths import REPOSITORY
@@ -197,6 +199,23 @@ def test_only_the_url_with_the_token_is_answered(server: Server) -> None:
     assert (status, body) == (200, "") and int(headers["Content-Length"]) > 0
     assert headers["Referrer-Policy"] == "no-referrer"
     assert "default-src 'none'" in headers["Content-Security-Policy"]
+
+
+def test_a_browser_that_goes_away_is_no_error(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "large.txt").write_bytes(bytes(20_000_000))
+    with Server(tmp_path) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        with socket.create_connection((ADDRESS, server.server_port)) as browser:
+            path = f"/{server.token}/file/large.txt"
+            browser.sendall(f"GET {path} HTTP/1.1\r\nHost: {server.host}\r\n\r\n".encode())
+            assert browser.recv(8) == b"HTTP/1.0"
+        server.shutdown()
+        thread.join()
+    wait_until(lambda: not any("process_request" in each.name for each in threading.enumerate()))
+    assert capfd.readouterr().err == ""
 
 
 def test_changed_results_are_read_again(tmp_path: Path) -> None:

@@ -3,9 +3,11 @@
 
 import hmac
 import secrets
+import sys
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from airtcp.errors import AirtcpError, InputError
@@ -38,6 +40,11 @@ class Server(ThreadingHTTPServer):
             super().__init__((ADDRESS, port), _Handler)
         except OSError as error:
             raise InputError(f"--port {port}: {error.strerror}") from None
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A browser may close the connection before it has the whole answer."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
     @property
     def host(self) -> str:
