@@ -161,6 +161,28 @@ def test_two_sweeps_are_compared_by_pairs(server: Server) -> None:
     assert "No run of one has the same parameters and seed" in body and "mcs (" in body
 
 
+def test_sweeps_that_have_no_combination_in_common_say_so(tmp_path: Path) -> None:
+    write_sweep(tmp_path / "first", {(1, 1): 5.0, (2, 2): 5.0})
+    write_sweep(tmp_path / "second", {(1, 2): 5.0, (2, 1): 5.0})
+    body = pages.page(Sweeps(tmp_path), "", "compare", {"first": "first", "second": "second"})
+    assert b"they differ in\n  combinations of parameters and seeds." in body.body
+
+
+def test_damaged_runs_are_named_where_they_are_left_out(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        write_sweep(tmp_path / name, {(1, 1): 5.0, (1, 2): 5.0})
+    sweeps = Sweeps(tmp_path)
+    [one, other] = (tmp_path / "first").glob("runs/*/*/ping.txt")
+    one.write_text("another\n")
+    text = f"Left out: {one.parent}: ping.txt has changed"
+    given = {"sweep": "first", "first": "first", "second": "second"}
+    for name in ("sweep", "compare"):
+        assert text in pages.page(sweeps, "", name, given).body.decode()
+    other.write_text("another\n")
+    body = pages.page(sweeps, "", "compare", given).body.decode()
+    assert "There is no undamaged run to compare" in body and "they differ" not in body
+
+
 @pytest.mark.parametrize(
     ("path", "message"),
     [

@@ -236,10 +236,9 @@ def _results_compare(options: argparse.Namespace) -> int:
         for directory, alone in zip((options.first, options.second), pairs.alone, strict=True):
             if not alone:
                 raise InputError(f"{directory}: no undamaged run to compare")
-        differing = ", ".join(pairs.differing) or "combinations of parameters and seeds"
         raise InputError(
             f"no run of {options.first} has the same parameters and seed as a run of "
-            f"{options.second}; they differ in {differing}"
+            f"{options.second}; they differ in {', '.join(pairs.differing)}"
         )
     answer = analysis.compare(pairs, options.metric)
     print(answer.text(options.form), end="")

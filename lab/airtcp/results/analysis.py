@@ -206,8 +206,9 @@ class Pairs:
     """Pairs of runs of two sweeps with equal parameters and seed: by case, then by seed.
 
     alone: number of runs in each sweep without a counterpart. differing: if there are no pairs,
-    parameters (and seed) that have no value in common, as `delay (0ms; 10ms)`. topology: in the
-    same form, what differs in the custom topologies of the sweeps.
+    parameters (and seed) that have no value in common, as `delay (0ms; 10ms)`, or, if each has
+    one, a text for that. topology: in the same form, what differs in the custom topologies of the
+    sweeps.
     """
 
     factors: Sequence[str]
@@ -243,7 +244,7 @@ def _differing(first: Sequence[_Key], second: Sequence[_Key]) -> list[str]:
         ]
         if set(values[0]).isdisjoint(values[1]):
             differing.append(f"{name} ({'; '.join(' '.join(each) for each in values)})")
-    return differing
+    return differing or ["combinations of parameters and seeds"]
 
 
 def _differences(first: Any, second: Any, at: str = "") -> list[str]:

@@ -101,7 +101,8 @@ def _sweep(sweeps: Sweeps, base: str, given: Mapping[str, str]) -> str:
     selection = Selection(
         chosen, given.get("where", ""), metrics, given.get("order", ""), _number(given, "page", 1)
     )
-    answer, count = select(sweep, selection)
+    damaged: list[str] = []
+    answer, count = select(sweep, selection, damaged.append)
     names = {run.identity: run_name(run.directory(sweep.directory)) for run in sweep.document.runs}
     return _fill(
         "sweep.html",
@@ -111,6 +112,7 @@ def _sweep(sweeps: Sweeps, base: str, given: Mapping[str, str]) -> str:
             other for other in sweeps.all() if isinstance(other, Sweep) and other.name != sweep.name
         ],
         selection=selection,
+        damaged=damaged,
         given=dict(given),
         columns=answer.names[1:],
         units={name: METRICS[name].unit for name in METRICS},
@@ -182,7 +184,8 @@ def _start_ms(plots: Sequence[Plot]) -> int | None:
 def _compare(sweeps: Sweeps, base: str, given: Mapping[str, str]) -> str:
     first, second = (sweeps.get(given.get(name, "")) for name in ("first", "second"))
     metrics = given.get("metrics", "").replace(",", " ").split()
-    pairs = analysis.pair(first.directory, second.directory, lambda _line: None)
+    damaged: list[str] = []
+    pairs = analysis.pair(first.directory, second.directory, damaged.append)
     answer = analysis.compare(pairs, metrics) if pairs.cases else None
     return _fill(
         "compare.html",
@@ -191,6 +194,7 @@ def _compare(sweeps: Sweeps, base: str, given: Mapping[str, str]) -> str:
         second=second,
         metrics=metrics,
         pairs=pairs,
+        damaged=damaged,
         answer=answer,
         known=[name for name in first.metrics if name in second.metrics],
     )

@@ -13,7 +13,7 @@ from airtcp.experiment.metrics import METRICS
 from airtcp.report import model
 from airtcp.report.model import Results, Run
 from airtcp.results import analysis, documents, parquet
-from airtcp.results.analysis import Answer
+from airtcp.results.analysis import Answer, Warn
 from airtcp.results.documents import SweepDocument
 
 ROWS_PER_PAGE = 200
@@ -152,11 +152,11 @@ class Selection:
     page: int
 
 
-def select(sweep: Sweep, selection: Selection) -> tuple[Answer, int]:
+def select(sweep: Sweep, selection: Selection, warn: Warn) -> tuple[Answer, int]:
     """A page of the selected runs, and the number of all selected runs.
 
-    The first columns are identity, factors, seed and status. Raises InputError for unknown columns
-    and invalid conditions.
+    The first columns are identity, factors, seed and status. warn is called for each run that has
+    damaged files. Raises InputError for unknown columns and invalid conditions.
     """
     names = ["identity", *sweep.factors, "seed", "status", *selection.metrics]
     names = list(dict.fromkeys(names))
@@ -173,7 +173,7 @@ def select(sweep: Sweep, selection: Selection) -> tuple[Answer, int]:
     condition = f" WHERE {' AND '.join(conditions)}" if conditions else ""
     ordered = f" ORDER BY {_name(order)}{_direction(selection)} NULLS LAST" if order else ""
     sql = f"SELECT {', '.join(map(_name, names))} FROM runs{condition}{ordered}"
-    answer = analysis.query(sql, [sweep.directory], lambda _line: None)
+    answer = analysis.query(sql, [sweep.directory], warn)
     rows = list(answer.rows)
     if not order:
         place = {run.identity: number for number, run in enumerate(sweep.document.runs)}
