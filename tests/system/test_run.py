@@ -107,6 +107,13 @@ def test_gro_reduces_the_acks_of_the_default_policy(measure: Measure) -> None:
     assert merged < 0.25
 
 
+def test_pings_at_short_intervals_do_not_poll(measure: Measure) -> None:
+    """Replies arrive less than 10 ms before the next request; polling would take 20 s."""
+    result = measure("delay=10ms", "ping_interval=20ms")
+    assert result.error is None
+    assert result.cost.cpu_s is not None and result.cost.cpu_s < 6
+
+
 def test_failed_command_is_reported(measure: Measure, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(request, "plan", lambda *of: with_word(plan(*of), "delay", "dealy"))
     result = measure("delay=50ms")

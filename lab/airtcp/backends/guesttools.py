@@ -46,6 +46,7 @@ _COMPILE = {
     "set_policy": ["-static", "set_policy.c"],
     "tcpwatch": ["-static", "tcpwatch.c", "-I../../kernel/include/uapi"],
     "patience.so": ["-shared", "-fPIC", "patience.c"],
+    "ping_sleep.so": ["-shared", "-fPIC", "ping_sleep.c"],
     "many.so": ["-shared", "-fPIC", "many.c"],
 }
 

@@ -219,8 +219,12 @@ def _many(starts: Sequence[Step], program: str, preload: str, job: str) -> str:
     return f"LD_PRELOAD={loaded} {program} <<'RUNS' & {job}=\"${job} $!\"\n{lines}RUNS\n"
 
 
+# What makes programs block in the kernel.
+_BLOCKING = {"iperf3": "patience.so", "ping": "ping_sleep.so"}
+
+
 def _preload(run: step.Run) -> str:
-    return f"{GUEST_DIR}/patience.so" if run.blocking else ""
+    return f"{GUEST_DIR}/{_BLOCKING[run.argv[0]]}" if run.blocking else ""
 
 
 def one_step(item: Step) -> str:

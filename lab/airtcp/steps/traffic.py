@@ -150,7 +150,9 @@ def _probes(testbed: Testbed) -> list[Step]:
 
 def _probe(testbed: Testbed, probe: Probe) -> Run:
     argv = probe_command(testbed.parameters, probe)
-    return Run(argv, node=probe.node, stdout=probe.file, required=False)
+    # In the last 10 ms before it sends, ping polls. At longer intervals that hardly costs time.
+    blocking = probe.tool == "ping" and probe.interval_s < Parameters().ping_interval_s
+    return Run(argv, node=probe.node, stdout=probe.file, required=False, blocking=blocking)
 
 
 def probe_command(parameters: Parameters, probe: Probe) -> tuple[str, ...]:
