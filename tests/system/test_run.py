@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Whole runs on the laboratory's kernel: metrics and failures."""
 
+import csv
+from pathlib import Path
+
 import pytest
 from edits import with_word
 from guests import PATH_METRICS, UDP_METRICS, Measure
@@ -105,6 +108,19 @@ def test_gro_reduces_the_acks_of_the_default_policy(measure: Measure) -> None:
     merged = measure("gro=on", "rx_delivery=mpdu").values["acks_per_segment"]
     assert 0.48 < alone < 0.6
     assert merged < 0.25
+
+
+def test_a_station_that_walked_out_of_range_associates_again(
+    measure: Measure, tmp_path: Path
+) -> None:
+    """TCP is heard again at its next retransmission timeout, ping at once."""
+    walk = "walk=0s=5m,1s=5m,1200ms=150m,3700ms=150m,3900ms=5m"
+    result = measure("error_model=snr", walk, "duration=10s")
+    assert result.error is None
+    assert result.values["goodput_mbps"] > 20
+    [series] = tmp_path.rglob("series.csv")
+    mbps = [float(row["goodput_mbps"]) for row in csv.DictReader(series.open())]
+    assert mbps[0] > 20 and mbps[2] == 0 and mbps[-1] > 20
 
 
 def test_pings_at_short_intervals_do_not_poll(measure: Measure) -> None:

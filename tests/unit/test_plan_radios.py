@@ -321,6 +321,26 @@ def test_a_walk_starts_and_ends_with_the_transfer() -> None:
     assert "events" not in text(planned(error_model="snr", distance="5m"))
 
 
+@pytest.mark.parametrize(
+    ("values", "leaves"),
+    [
+        ({"walk": "0s=5m,10s=129m,20s=5m"}, False),  # -89.995 dBm
+        ({"walk": "0s=5m,10s=130m,20s=5m"}, True),
+        ({"walk": "0s=5m,10s=130m", "path_loss_exponent": 2}, False),
+        ({"walk": "0s=5m,10s=125m", "cca_threshold": "-85dBm"}, True),
+        ({"walk": "0s=5m,10s=145m", "cca_threshold": "-100dBm"}, False),
+        ({"walk": "0s=5m,10s=155m", "cca_threshold": "-100dBm"}, True),  # the noise: -94 dBm
+    ],
+)
+def test_a_station_that_walks_out_of_range_returns(values: dict[str, Plain], leaves: bool) -> None:
+    plan = planned(error_model="snr", stations=2, **values)
+    for node in ("station", "station2"):
+        assert (f"start node {node} sh -c 'while sleep 0.5; do case" in text(plan)) == leaves
+    queues = [item for item in plan if isinstance(item, step.Keep) and item.optional]
+    assert len(queues) == (2 if leaves else 0)
+    check_shell(plan, ["ap", "station"])
+
+
 def test_rts_is_set_at_both_ends() -> None:
     plan = planned(rts_threshold="500B", stations=2)
     for radio, node in enumerate(("ap", "station", "station2")):

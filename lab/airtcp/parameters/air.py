@@ -20,6 +20,9 @@ from airtcp.parameters.section import PRESET, Conflict, listed, not_with
 # Longest A-MPDU (9.4.2.55.3, 9.4.2.157.2, of 802.11be aPSDUMaxLength).
 _MOST_BYTES = {"ht": 65535, "vht": 1048575, "he": 1048575, "eht": 15523200}
 
+# With less, most beacons are lost, which have the lowest rate.
+_BEACON_SNR_DB = 2.0
+
 
 class Air(Errors, Propagation, Radio, Bss):
     """The sections of the air together; it adds no parameters."""
@@ -33,6 +36,15 @@ class Air(Errors, Propagation, Radio, Bss):
         if standard.legacy:
             return Rate("ofdm", legacy_mbps=int(self.legacy_rate.removesuffix("Mbit")))
         return Rate(standard.format, self.width_mhz, self.mcs, self.streams, self.guard_ns)
+
+    @property
+    def walks_out_of_range(self) -> bool:
+        """Whether a walk leads to where beacons are not received, so that the association ends."""
+        if not self.walk:
+            return False
+        farthest_m = max(point.distance_m for point in self.walk)
+        least_dbm = max(self.cca_threshold_dbm, self.noise_dbm + _BEACON_SNR_DB)
+        return self.received_dbm(farthest_m) < least_dbm
 
     def own_conflicts(self) -> Iterator[Conflict]:
         standard = STANDARDS[self.standard]

@@ -49,6 +49,7 @@ def plan(testbed: Testbed) -> list[Step]:
         *listening,
         *_udp_echo(testbed),
         *_scans(testbed),
+        *_returns(testbed),
         Sleep(LEAD_S),
         CheckInstruments(),
         Note(),
@@ -133,6 +134,18 @@ def _udp_echo(testbed: Testbed) -> list[Step]:
 def _scans(testbed: Testbed) -> list[Step]:
     wireless = (node for node in testbed.stations if node.radio is not None)
     return [step for node in wireless for step in wifi.scanning(node.parameters, node.name)]
+
+
+def _returns(testbed: Testbed) -> list[Step]:
+    """Associate stations again that walk out of range of their access points."""
+    return [
+        step
+        for node in testbed.stations
+        if node.radio is not None and node.parameters.walks_out_of_range
+        for step in wifi.reassociating(
+            node.parameters, testbed.by_name[node.access_point].ssid, node.name
+        )
+    ]
 
 
 def _probes(testbed: Testbed) -> list[Step]:

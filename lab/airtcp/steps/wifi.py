@@ -75,6 +75,19 @@ def scanning(parameters: Parameters, node: str) -> list[Step]:
     return [Instrument(run("sh -c", loop, node=node))]
 
 
+# Seconds between two looks at whether a station is still associated.
+_LOOK_S = 0.5
+
+
+def reassociating(parameters: Parameters, ssid: str, node: str) -> list[Step]:
+    """Associate a station again whenever it has lost its association, until the end."""
+    if is_6ghz(parameters.channel):
+        return []  # wpa_supplicant does so
+    connect = f"iw dev wlan0 connect {ssid} {frequency_mhz(parameters.channel)}"
+    loop = f"while sleep {_LOOK_S:g}; do case $(iw dev wlan0 link) in Not*) {connect}; esac; done"
+    return [Instrument(run("sh -c", loop, node=node))]
+
+
 def hostapd_conf(parameters: Parameters, ssid: str) -> str:
     """hostapd's configuration: an open network of the standard, on one channel; WPA3 at 6 GHz."""
     standard = STANDARDS[parameters.standard]

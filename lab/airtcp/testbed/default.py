@@ -52,7 +52,11 @@ SSID = "airtcp"
 def testbed(parameters: Parameters) -> Testbed:
     """The testbed of a case without a topology."""
     wireless = parameters.access == "wifi"
-    queues = (QueueFile(0, 1, "queues-ap.txt"), QueueFile(1, 0, "queues-station.txt"))
+    leaves = parameters.walks_out_of_range
+    queues = (
+        QueueFile(0, 1, "queues-ap.txt", optional=leaves),
+        QueueFile(1, 0, "queues-station.txt", optional=leaves),
+    )
     devices = {"server": "eth0", "station": parameters.station_device, AIR: AIR_DEVICE}
     return Testbed(
         parameters=parameters,
