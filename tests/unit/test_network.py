@@ -157,6 +157,14 @@ def test_hidden_radios_and_errors_are_set(tmp_path: Path) -> None:
     assert "must airsim radio set 2 errors fixed mpdu_error_ppm 100000 " in text
 
 
+def test_beacons_of_access_points_alternate(tmp_path: Path) -> None:
+    """Without backoff, beacons that are due together collide whenever the medium was busy."""
+    plan = planned(tmp_path)
+    start = "must hostapd -B /tmp/hostapd-ap"
+    assert f"sleep 0.0512\n{start}2.conf" in "\n".join(section(plan, "ap2"))
+    assert "sleep" not in "\n".join(section(plan, "ap1"))
+
+
 def test_stations_can_override_the_snr(tmp_path: Path) -> None:
     text = GOOD.replace("delay: 2ms,", "delay: 2ms, error_model: snr, snr: 30dB,")
     text = text.replace("error_rate: 0.1", "snr: 20dB").replace(", error_rate: 0.5", ", snr: 10dB")

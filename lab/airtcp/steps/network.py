@@ -2,7 +2,7 @@
 """The network of a testbed, built with ip, tc, iw, hostapd and ethtool."""
 
 from airtcp.steps import cpu_cost, filters, hosts, links, wifi
-from airtcp.steps.step import In, Note, Step, Sysctl, WriteFile, run
+from airtcp.steps.step import In, Note, Sleep, Step, Sysctl, WriteFile, run
 from airtcp.testbed.model import Node, Testbed
 
 _CONF = "/tmp/hostapd.conf"
@@ -170,6 +170,7 @@ def _access_point(testbed: Testbed, node: Node) -> list[Step]:
     conf = f"/tmp/hostapd-{node.name}.conf" if len(testbed.access_points) > 1 else _CONF
     steps += [
         *hosts.offloads(node.parameters, "wlan0"),
+        *_between_beacons(testbed, node),
         *wifi.beaconing(conf),
         *wifi.phy(node.parameters, node.radio),
     ]
@@ -177,6 +178,16 @@ def _access_point(testbed: Testbed, node: Node) -> list[Step]:
         steps.append(filters.to_group("wlan0"))
     contents = wifi.hostapd_conf(node.parameters, node.ssid)
     return [Note(), WriteFile(conf, contents), Note(), In(node.name, steps)]
+
+
+def _between_beacons(testbed: Testbed, node: Node) -> list[Step]:
+    """Wait so that the beacons of access points are spread evenly over the beacon interval.
+
+    Beacons are sent without backoff: those of access points that start together always collide at
+    stations between them, and also if the medium was busy.
+    """
+    wireless = [other for other in testbed.access_points if other.radio is not None]
+    return [] if node == wireless[0] else [Sleep(wifi.BEACON_INTERVAL_S / len(wireless))]
 
 
 def _filters(testbed: Testbed, node: Node) -> list[Step]:

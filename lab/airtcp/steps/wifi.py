@@ -17,6 +17,9 @@ from airtcp.parameters.section import airsim_keys
 from airtcp.steps.step import Associate, AwaitCarrier, Instrument, Step, WriteFile, run
 from airtcp.testbed.addresses import radio_mac
 
+# hostapd's beacon interval: 100 time units of 1.024 ms.
+BEACON_INTERVAL_S = 0.1024
+
 
 def phy(parameters: Parameters, radio: int) -> list[Step]:
     """Set the RTS threshold and the limit of the queues of a radio."""
