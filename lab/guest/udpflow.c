@@ -291,7 +291,9 @@ static void print_end(const struct flow *flow, const struct result *sent,
 
 static void print_start(const struct flow *flow, int octets)
 {
-	printf("{\"start\":{\"version\":\"udpflow\",\"connected\":[");
+	printf("{\"start\":{\"version\":\"udpflow\","
+	       "\"timestamp\":{\"timesecs\":%.9f},\"connected\":[",
+	       flow->start_ns / 1e9);
 	for (int i = 0; !flow->receives && i < flow->count; i++) {
 		struct sockaddr_in here, there;
 		socklen_t size = sizeof(here), there_size = sizeof(there);
@@ -449,9 +451,9 @@ static void receive(const struct sockaddr_in *here)
 		exit(1);
 	}
 	flow.count = request.streams;
-	print_start(&flow, request.octets);
 	put(control, &byte, 1);
 	flow.start_ns = flow.interval_ns = now_ns(CLOCK_REALTIME);
+	print_start(&flow, request.octets);
 	while (!poll(&end, 1, READ_MS)) {
 		receive_waiting(&flow, data);
 		check_interval(&flow, now_ns(CLOCK_REALTIME));
@@ -606,10 +608,10 @@ static void send_all(const struct sockaddr_in *there, int streams, int tos,
 
 	flow.count = streams;
 	open_streams(&flow, there, tos);
-	print_start(&flow, octets);
 	put(control, &request, sizeof(request));
 	get(control, &byte, 1);
 	flow.start_ns = flow.interval_ns = now_ns(CLOCK_REALTIME);
+	print_start(&flow, octets);
 	schedule.start_ns = flow.start_ns;
 	send_until(&flow, &schedule, flow.start_ns + seconds * NSEC_PER_SEC);
 	now = now_ns(CLOCK_REALTIME);

@@ -123,15 +123,20 @@ def write_udp(
     reordered: int = 0,
     jitter_ms: float = 0.0,
     name: str = "",
+    start_s: float = 0.0,
 ) -> None:
-    """Write udpflow's document of a sender whose datagrams of 1,250 octets took a second."""
+    """Write udpflow's document of a sender that sent datagrams of 1,250 octets for 10 s."""
     received = packets - lost
     total = {
         **{"bytes": 1250 * received, "bits_per_second": 10_000.0 * received, "seconds": 1.0},
         **{"packets": packets, "lost_packets": lost, "out_of_order": reordered},
         "jitter_ms": jitter_ms,
     }
-    document = {"start": {"connected": []}, "intervals": [], "end": {"sum_received": total}}
+    document = {
+        "start": {"connected": [], "timestamp": {"timesecs": 1735689602.25 + start_s}},
+        "intervals": [],
+        "end": {"sum_sent": {"seconds": 10.0}, "sum_received": total},
+    }
     (run_dir / f"udpflow-client{name}.json").write_text(json.dumps(document))
 
 

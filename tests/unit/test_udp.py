@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from fake_run import write_run, write_udp
 
+from airtcp.errors import AirtcpError
 from airtcp.parameters import Parameters
 from airtcp.parameters.quantity import Plain
 from airtcp.results import metrics as run_metrics
@@ -39,6 +40,18 @@ def test_loss_of_udp_is_null_if_nothing_arrived(tmp_path: Path) -> None:
     write_udp(run, packets=0)
     metrics = run_metrics.compute(run, testbed(Parameters(protocol="udp")))
     assert {name for name in UDP if metrics[name] is None} == UDP
+
+
+def test_udp_flows_that_barely_overlap_are_an_error(tmp_path: Path) -> None:
+    """The second could connect only when the first had nearly ended: they did not compete."""
+    run = write_run(tmp_path / "run")
+    write_udp(run, packets=100)
+    write_udp(run, packets=100, name="2", start_s=4.75)
+    two = testbed(Parameters().replace({"protocol": "udp", "stations": 2}))
+    assert run_metrics.compute(run, two)["goodput_mbps"] == 2
+    write_udp(run, packets=100, name="2", start_s=7.25)
+    with pytest.raises(AirtcpError, match=r"the 2 flows overlap for only 2\.8 s of 10 s"):
+        run_metrics.compute(run, two)
 
 
 def test_goodput_of_udp_is_that_of_the_receiver(tmp_path: Path) -> None:

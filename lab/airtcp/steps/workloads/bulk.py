@@ -131,6 +131,7 @@ def _goodput_together(
     received: Sequence[TcpTrace],
 ) -> dict[str, Value]:
     """Goodput of flows that last for the whole run, and their fairness."""
+    _check_udp_overlap(run_dir, testbed, flows, clients)
     mbps = [client.number("end", "sum_received", "bits_per_second") / 1e6 for client in clients]
     goodputs_mbps = numpy.array(mbps)
     values: dict[str, Value] = {}
@@ -183,16 +184,34 @@ def _together_mbps(run_dir: Path, receiver: Sequence[TcpTrace], duration_s: floa
     times_s = [trace.columns["time_ns"] / 1e9 for trace in receiver]
     window_s = max(times[0] for times in times_s), min(times[-1] for times in times_s)
     length_s = window_s[1] - window_s[0]
-    if length_s < duration_s / 2:
-        raise AirtcpError(
-            f"{run_dir}: the {len(receiver)} flows overlap for only "
-            f"{max(length_s, 0):.1f} s of {duration_s:g} s: use a longer duration"
-        )
+    _check_overlap(run_dir, len(receiver), length_s, duration_s)
     received = [
         numpy.diff(numpy.interp(window_s, times, trace.columns["bytes_received"]))[0]
         for times, trace in zip(times_s, receiver, strict=True)
     ]
     return numpy.asarray(8 * numpy.array(received) / length_s / 1e6, dtype=numpy.float64)
+
+
+def _check_udp_overlap(
+    run_dir: Path, testbed: Testbed, flows: Sequence[Flow], clients: Sequence[Iperf3]
+) -> None:
+    """Refuse UDP flows of which one waited for another, on its control connection."""
+    udp = [client for flow, client in zip(flows, clients, strict=True) if flow.protocol == "udp"]
+    if len(udp) < 2:
+        return
+    starts_s = [client.number("start", "timestamp", "timesecs") for client in udp]
+    lengths_s = [client.number("end", "sum_sent", "seconds") for client in udp]
+    ends_s = [start_s + length_s for start_s, length_s in zip(starts_s, lengths_s, strict=True)]
+    length_s = min(ends_s) - max(starts_s)
+    _check_overlap(run_dir, len(udp), length_s, testbed.parameters.duration_s)
+
+
+def _check_overlap(run_dir: Path, flows: int, length_s: float, duration_s: float) -> None:
+    if length_s < duration_s / 2:
+        raise AirtcpError(
+            f"{run_dir}: the {flows} flows overlap for only "
+            f"{max(length_s, 0):.1f} s of {duration_s:g} s: use a longer duration"
+        )
 
 
 def jain(shares: Floats) -> float | None:
