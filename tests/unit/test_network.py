@@ -155,6 +155,11 @@ def test_hidden_radios_and_errors_are_set(tmp_path: Path) -> None:
     text = text_of(planned(tmp_path))
     assert "must airsim link set 0 3 blocked\nmust airsim link set 3 0 blocked\n" in text
     assert "must airsim radio set 2 errors fixed mpdu_error_ppm 100000 " in text
+    # Stations may lose all beacons to hidden radios.
+    loop = "while sleep 0.5; do case $(iw dev wlan0 link) in Not*) iw dev wlan0 connect"
+    assert f"start node laptop sh -c '{loop} ap1 5180; esac; done'" in text
+    seen = GOOD.replace("  hidden: [[ap1, phone]]\n", "")
+    assert "connect" not in text_of(planned(tmp_path, seen))
 
 
 def test_beacons_of_access_points_alternate(tmp_path: Path) -> None:

@@ -137,11 +137,11 @@ def _scans(testbed: Testbed) -> list[Step]:
 
 
 def _returns(testbed: Testbed) -> list[Step]:
-    """Associate stations again that walk out of range of their access points."""
+    """Associate stations again that walk out of range, or may lose all beacons to hidden radios."""
     return [
         step
         for node in testbed.stations
-        if node.radio is not None and node.parameters.walks_out_of_range
+        if node.radio is not None and (testbed.hidden or node.parameters.walks_out_of_range)
         for step in wifi.reassociating(
             node.parameters, testbed.by_name[node.access_point].ssid, node.name
         )
