@@ -195,6 +195,7 @@ def test_damaged_runs_are_named_where_they_are_left_out(tmp_path: Path) -> None:
         ("sweep?sweep=before&metrics=speed", "speed: no such column"),
         ("sweep?sweep=before&order=speed", "speed: no such column"),
         ("sweep?sweep=before&page=-1", "page=-1: not a whole number"),
+        (f"sweep?sweep=before&page={'9' * 5000}", ": not a whole number of at most 9 digits"),
         ("run?sweep=before&run=x", "x: no such finished run"),
         ("compare?first=before", "no such sweep"),
         ("compare?first=before&second=failing&metrics=speed", "speed"),

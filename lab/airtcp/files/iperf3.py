@@ -67,11 +67,12 @@ def read_iperf3(path: Path) -> Iperf3:
     if not isinstance(document, dict):
         raise AirtcpError(f"{path}: not an iperf3 document")
     if "error" in document:
-        raise AirtcpError(f"{path}: iperf3 says: {_explained(document['error'])}")
+        raise AirtcpError(f"{path}: iperf3 says: {explained(document['error'])}")
     return Iperf3(path, document)
 
 
-def _explained(error: object) -> str:
+def explained(error: object) -> str:
+    """The error message of iperf3 or udpflow, with its likely cause if there was no answer."""
     unanswered = any(words in str(error) for words in ("Broken pipe", "timed out", "No route"))
     return f"{error} (no answer: is a station out of reach?)" if unanswered else str(error)
 
@@ -80,7 +81,7 @@ def error_in(run_dir: Path, pattern: str) -> str | None:
     """What iperf3 says is wrong, in the first document of a pattern that has an error."""
     for path in sorted(run_dir.glob(pattern)):
         try:
-            return _explained(json.loads(path.read_text())["error"])
+            return explained(json.loads(path.read_text())["error"])
         except (OSError, ValueError, KeyError, TypeError):
             continue
     return None

@@ -206,6 +206,7 @@ def write_series(
     flent.write(run_dir / "run.flent.gz", run_dir, testbed, title, began)
 
 
+_UDPFLOW = "udpflow: "
 _REFUSED_POLICY = "net.ipv4.tcp_ack_policy refuses the value "
 _NOT_REGISTERED = (
     ": the module of --policy has not registered it; tcp_register_ackpol() fails without .name and "
@@ -226,8 +227,11 @@ def _failure(ended: GuestResult, run_dir: Path) -> str:
     refused = message.removeprefix(_REFUSED_POLICY)
     if refused != message and refused not in policies.names():
         message += _NOT_REGISTERED
+    of_udp = [line for line in lines if line.startswith(_UDPFLOW)]
     if said := iperf3.error_in(run_dir, "iperf3-client*.json"):
         message += f": {said}"
+    elif of_udp:
+        message += f": {iperf3.explained(of_udp[0].removeprefix(_UDPFLOW))}"
     return f"{message} (console: {ended.console})"
 
 

@@ -89,8 +89,8 @@ def _index(sweeps: Sweeps, base: str, _given: Mapping[str, str]) -> str:
 
 def _number(given: Mapping[str, str], name: str, default: int) -> int:
     text = given.get(name, "")
-    if text and not text.isdecimal():
-        raise InputError(f"{name}={text}: not a whole number")
+    if text and not (text.isdecimal() and len(text) < 10):
+        raise InputError(f"{name}={text}: not a whole number of at most 9 digits")
     return int(text) if text else default
 
 

@@ -177,7 +177,7 @@ def select(sweep: Sweep, selection: Selection, warn: Warn) -> tuple[Answer, int]
     rows = list(answer.rows)
     if not order:
         place = {run.identity: number for number, run in enumerate(sweep.document.runs)}
-        rows.sort(key=lambda row: place[row[0]])
+        rows.sort(key=lambda row: place.get(row[0], len(place)))  # the files may be newer
     first = max(0, selection.page - 1) * ROWS_PER_PAGE
     return Answer(answer.names, rows[first : first + ROWS_PER_PAGE]), len(rows)
 

@@ -210,7 +210,8 @@ def _check_overlap(run_dir: Path, flows: int, length_s: float, duration_s: float
     if length_s < duration_s / 2:
         raise AirtcpError(
             f"{run_dir}: the {flows} flows overlap for only "
-            f"{max(length_s, 0):.1f} s of {duration_s:g} s: use a longer duration"
+            f"{max(length_s, 0):.1f} s of {duration_s:g} s, as some connected late; "
+            "a longer duration helps unless a station is starved"
         )
 
 
