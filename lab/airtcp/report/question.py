@@ -43,8 +43,7 @@ def _of_workloads(results: Results) -> list[Headline]:
 def _of_bulk(results: Results) -> tuple[Headline, ...]:
     """RRUL has transfers in both directions, or UDP requests beside them."""
     is_rrul = all(
-        "udp_ping_rtt_ms_p50" in case.summaries
-        or (run.record.network is None and run.parameters.get("direction") == "both")
+        "udp_ping_rtt_ms_p50" in case.summaries or run.parameters.get("direction") == "both"
         for case in results.cases
         for run in case.runs
     )
