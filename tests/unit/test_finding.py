@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The question of an experiment, and the sentence that answers it."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -52,6 +53,17 @@ def test_goodput_is_named_beside_fairness(metric: str) -> None:
     assert " seeds). With aad, goodput is 40.0% lower than with default (95% interval" in text
 
 
+def test_only_fairness_has_a_second_sentence_and_only_if_goodput_was_measured() -> None:
+    cases = policies(("default", BASE), ("aad", times(0.6)))
+    for headline, *others in (
+        [question.GOODPUT],
+        [question.FAIRNESS[0]],
+        [HEADLINES["web"], question.GOODPUT],
+    ):
+        found = results(cases, headline.metric, *(other.metric for other in others))
+        assert finding.of(found, headline) == finding.sentence(found, headline)
+
+
 def test_a_policy_that_loses() -> None:
     text = sentence(policies(("default", BASE), ("aad", times(0.6))))
     start = "With aad, goodput is 40.0% lower than with default (95% interval "
@@ -69,6 +81,16 @@ def test_a_loss_under_one_condition_is_named() -> None:
     assert f", but up to 40.0% lower (delay 10 ms; 95% interval {MINUS}40.1% to" in text
     assert text.endswith(
         "Under 1 of 3 conditions the difference is not significant (0.0%, delay 5 ms)."
+    )
+
+
+def test_the_largest_of_several_small_differences_is_named() -> None:
+    near = policies(("default", BASE), ("aad", times(1.1)))
+    small = policies(("default", BASE), ("aad", SAME), delay="5ms")
+    larger = policies(("default", BASE), ("aad", [98.0, 99.0, 100.0]), delay="10ms")
+    largest = f"(largest: {MINUS}1.0%, delay 10 ms)."
+    assert sentence([*near, *larger, *small]).endswith(
+        f"Under 2 of 3 conditions the difference is not significant {largest}"
     )
 
 
@@ -102,6 +124,9 @@ def test_one_seed_has_no_interval() -> None:
     assert sentence(near) == (
         "With aad, goodput differs by at most 1% from that with default: +0.5% (one seed)."
     )
+    several = policies(("default", BASE), ("aad", times(1.1)), delay="5ms")
+    text = sentence([*several, *near])
+    assert text.endswith("One seed gives no confidence interval; other seeds may differ.")
     far = policies(("default", [100.0]), ("aad", [110.0]), delay="10ms")
     assert "1 of 2 conditions the difference is at most 1% (+0.5%," in sentence([*near, *far])
 
@@ -112,6 +137,8 @@ def test_a_single_case_has_its_value() -> None:
     )
     alone = sentence(policies(("aad", [100.0])))
     assert alone == "Goodput is 100 Mbit/s (one seed, so no confidence interval)."
+    index = sentence([({"stations": "4"}, [0.5])], "goodput_jain")
+    assert index == "Fairness between stations is 0.5000 (one seed, so no confidence interval)."
 
 
 def test_the_best_of_several_policies() -> None:
@@ -131,6 +158,10 @@ def test_the_best_of_several_policies() -> None:
     assert sentence([*cases, *mixed]).startswith(
         "Of 3 ACK policies, none is best everywhere: with aad, goodput is up to 10.0% higher"
     )
+    mostly = policies(("default", BASE), ("aad", times(0.95)), ("tack", times(0.9)), delay="50ms")
+    assert sentence(
+        [*policies(("default", BASE), ("aad", times(1.2)), ("tack", SAME)), *mostly]
+    ).startswith("Of 3 ACK policies, none is best everywhere: with aad, goodput is up to 20.0%")
 
 
 def test_a_wide_interval_does_not_make_the_best() -> None:
@@ -156,6 +187,19 @@ def test_of_times_less_is_better() -> None:
 def test_a_large_ratio_is_a_multiple() -> None:
     text = sentence(policies(("default", BASE), ("aad", times(5))))
     assert text.startswith("With aad, goodput is 5.00 times that with default (95% interval +39")
+    assert "is 3.10 times that" in sentence(policies(("default", BASE), ("aad", times(3.1))))
+    assert "is 190.0% higher" in sentence(policies(("default", BASE), ("aad", times(2.9))))
+
+
+def test_a_large_loss_beside_a_gain_is_a_percentage() -> None:
+    """Not a multiple, whose baseline would have to be named again."""
+    metric = HEADLINES["web"].metric
+    cases = [
+        ({"workload": "web", **factors}, values)
+        for delay, ratio in (("0ms", 0.8), ("10ms", 3.5))
+        for factors, values in policies(("default", BASE), ("aad", times(ratio)), delay=delay)
+    ]
+    assert ", but up to 250.0% higher (delay 10 ms; 95% interval" in sentence(cases, metric)
 
 
 def test_another_factor_than_the_policy() -> None:
@@ -223,7 +267,24 @@ def test_the_question_follows_from_workload_and_flows(
 
 
 def test_without_a_headline_metric_there_is_no_question() -> None:
-    assert question.of(results([({}, BASE)], "retransmits")) is None
+    found = results([({}, BASE)], "retransmits")
+    assert question.of(found) is None
+    assert question.tables(found) == []
+
+
+def test_a_metric_that_some_cases_lack_is_not_the_question() -> None:
+    indexed = results([({"flows": "2"}, BASE)], "flow_jain", "goodput_mbps")
+    single = results([({"flows": "1"}, BASE)])
+    both = replace(indexed, conditions=[*single.conditions, *indexed.conditions])
+    assert question.of(indexed) == question.FAIRNESS[1]
+    assert question.of(both) == question.GOODPUT
+
+
+def test_latency_is_the_question_only_if_every_case_loads_both_directions() -> None:
+    cases: Cases = [({"direction": "both"}, BASE), ({"direction": "download"}, BASE)]
+    metrics = ("ping_rtt_ms_p50", "goodput_mbps")
+    assert question.of(results(cases[:1], *metrics)) == question.LATENCY[0]
+    assert question.of(results(cases, *metrics)) == question.GOODPUT
 
 
 def test_cases_are_compared_in_linear_time(monkeypatch: pytest.MonkeyPatch) -> None:
