@@ -166,9 +166,28 @@ def test_a_ratio_is_paired_by_seed(tmp_path: Path) -> None:
     [row] = rows
     assert (row.measured, row.ratio) == (3, 1)
     assert row.ci95 == pytest.approx(0)
-    _, shown = reproduction.ratios(rows)
+    heading, shown = reproduction.ratios(rows)
+    assert heading == ["relative to others", "n", "ratio", "published", "verdict"]
     name = "goodput_mbps: ack_policy aad, relative to ack_policy default"
     assert shown == [name, "2", "3 ± 0", "3", "within 10%"]
+
+
+def test_a_ratio_is_over_runs_that_are_otherwise_equal(tmp_path: Path) -> None:
+    other = published("ack_policy: aad, delay: 10ms", 2, relative_to="ack_policy: default")
+    of = experiment(tmp_path, other)
+    assert reproduction.ratios(compared(of, {("aad", "10ms"): [30]})) == []
+    goodputs = {("default", "0ms"): [10.0], ("default", "10ms"): [20.0], ("aad", "10ms"): [44.2]}
+    [row] = compared(of, goodputs)
+    assert (row.measured, row.agreement) == (2.21, "same trend")
+
+
+@pytest.mark.parametrize(
+    ("precision", "verdict"), [("at least", "within 10%"), ("at most", "differs")]
+)
+def test_a_value_may_exceed_a_lower_bound(tmp_path: Path, precision: str, verdict: str) -> None:
+    of = experiment(tmp_path, published("delay: 0ms", 2, precision=precision))
+    [row] = compared(of, {("default", "0ms"): [3]})
+    assert row.agreement == verdict
 
 
 def test_the_trend_compares_neighbouring_values(tmp_path: Path) -> None:
@@ -191,10 +210,14 @@ def test_the_trend_compares_neighbouring_values(tmp_path: Path) -> None:
         ({"aad 0ms": 50, "default 10ms": 100}, (20, 40), "differs"),
         ({"default 0ms": 50, "default 10ms": 100}, (20, 40), "same trend"),
         ({"default 0ms": 94, "default 10ms": 100}, (20, 40), "same trend"),
+        ({"default 0ms": 100, "default 10ms": 105}, (20, 40), "same trend"),
+        ({"default 0ms": 0.5, "default 10ms": 1}, (0.2, 0.4), "same trend"),
+        # Ours are equal.
+        ({"default 0ms": 50, "default 10ms": 100}, (30, 30), "differs"),
     ],
 )
 def test_the_trend_needs_neighbours_on_the_same_side(
-    tmp_path: Path, theirs: dict[str, int], ours: tuple[int, ...], verdict: str
+    tmp_path: Path, theirs: dict[str, float], ours: tuple[float, ...], verdict: str
 ) -> None:
     cases = [(policy, delay) for policy, delay in map(str.split, theirs)]
     declared = (
@@ -252,6 +275,7 @@ def test_the_trend_is_that_of_values_of_the_same_metric(tmp_path: Path) -> None:
 
 def test_small_intervals_are_written_without_an_exponent() -> None:
     assert reproduction.ours(row_of(0.99891, 8.369e-05)) == "0.9989 ± 0.000084"
+    assert reproduction.ours(row_of(1e-5, 1e-9)) == "0.00001 ± 0"
 
 
 def test_large_values_are_written_without_an_exponent() -> None:
@@ -324,9 +348,52 @@ def test_a_reason_of_its_own_is_enough(tmp_path: Path) -> None:
     page = reproduction.page([(of, assembly.document(of, [case], KERNEL, runs, COMMAND))])
     assert "| 0.10 | differs: Rain. |" in page
     assert "Why not" not in page
+    assert "nothing is published" not in page
 
 
-@pytest.mark.parametrize("option", ["--out results/x", "--out=results/x"])
+@pytest.mark.parametrize(
+    ("value", "agreement", "reason", "needed"),
+    [
+        (2.0, "within 10%", "", False),
+        (2.0, "same trend", "", True),
+        (2.0, "differs", "", True),
+        (2.0, "differs", "Rain.", False),
+        (2.0, "not measured", "", False),
+        ("more", "same trend", "", False),
+        ("less", "same trend", "", False),
+        ("less", "differs", "", True),
+        ("same", "within 10%", "", False),
+        ("same", "differs", "", True),
+    ],
+)
+def test_a_value_needs_a_reason_if_its_verdict_could_be_better(
+    value: float | str, agreement: str, reason: str, needed: bool
+) -> None:
+    row = row_of(1, 0).model_copy(
+        update={"published": value, "agreement": agreement, "reason": reason}
+    )
+    assert reproduction.needs_reason(row) == needed
+
+
+def test_the_page_has_words_and_only_the_reasons_of_differences(tmp_path: Path) -> None:
+    word = published("ack_policy: aad", "less", relative_to="ack_policy: default")
+    value = published("delay: 0ms", 100) + "    reason: Rain.\n"
+    head = HEAD.replace("expects: Much.\nreason: The moon.\n", "")
+    of = load(write(tmp_path, head + word + value.replace("a table", "p(a|b)")))
+    rows = compared(of, {("default", "0ms"): [100], ("aad", "0ms"): [200]})
+    document = assembly.document(of, of.cases(), KERNEL, [], COMMAND)
+    run = record(of.cases()[0], 1, {})
+    page = reproduction.page([(of, document.model_copy(update={"published": rows, "runs": [run]}))])
+    assert "default | `goodput_mbps` | less | 2 | 1 |  | differs |\n" in page
+    assert (
+        "| p(a\\|b) | delay 0ms | `goodput_mbps` Mbit/s | 100 | 100 | 1 | 1.00 | within 10% |\n"
+        in page
+    )
+    assert "### `small`: A small one\n\n| Source |" in page
+    assert page.endswith("\n\nWhy not within 10%: not known.\n")
+
+
+@pytest.mark.parametrize("option", ["", "--out results/x", "--out=results/x"])
 def test_the_page_does_not_name_its_directory(tmp_path: Path, option: str) -> None:
     of = experiment(tmp_path, published("delay: 0ms", 100))
     runs = [(case, record(case, 1, {})) for case in of.cases()]
@@ -414,7 +481,7 @@ def test_no_duration_is_stated_beside_cases_without_published_values(tmp_path: P
     document = assembly.document(of, [case], KERNEL, runs, COMMAND)
     assert [row.agreement for row in document.published] == ["not measured"]
     assert reproduction.durations(document) is None
-    assert "note: duration" not in table.table(document)
+    assert "published runs" not in table.table(document)
 
 
 def test_a_document_has_the_comparison(tmp_path: Path) -> None:
