@@ -19,7 +19,7 @@ from airtcp.kernel.image import Kernel
 from airtcp.results import assembly, documents, jsonfile, modelfit
 from airtcp.results.documents import SummaryRow, SweepDocument
 from airtcp.results.record import FlowRecord, KernelRecord, RunRecord, read, write
-from airtcp.results.table import table
+from airtcp.results.table import note, table
 from airtcp.statistics import Summary
 
 KERNEL = Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
@@ -103,7 +103,11 @@ def test_a_failed_run_is_listed_but_not_summarized() -> None:
 
 def test_published_gains_are_computed_from_published_means() -> None:
     text = table(document({"default": [100, 200], "aad": [110, 220]}))
-    [gain] = [line for line in text.splitlines() if line.endswith("+10.8%")]
+    lines = text.splitlines()
+    # Student's t for one degree of freedom is 12.706; the standard error is 50.
+    assert lines[1].split()[2:6] == ["2", "150.00", "±", "635.31"]
+    assert lines[4].split() == ["gain", "over", "default", "95%", "published"]
+    [gain] = [line for line in lines if line.endswith("+10.8%")]
     assert gain.split() == ["delay=0ms", "ack_policy=aad", "+10.0%", "±", "0.0%", "+10.8%"]
 
 
@@ -167,6 +171,21 @@ def test_a_note_under_the_table_reports_too_few_runs(runs: int, words: str | Non
         assert last.startswith("note: ") and words in last and "--seeds" in last
 
 
+def test_the_note_is_on_the_case_with_the_fewest_runs() -> None:
+    assert "with one run" in str(note([3, 1]))
+    assert "with two runs" in str(note([2, 5]))
+    assert note([3, 4]) is note([]) is None
+
+
+def test_ratios_are_in_a_table_of_their_own() -> None:
+    found = document({"default": [100], "aad": [110]})
+    values = {"relative_to": {"ack_policy": "default"}, "measured": 1.1, "published": 1.2, "n": 1}
+    ratio = found.published[0].model_copy(update=values | {"ci95": None, "agreement": "differs"})
+    lines = table(found.model_copy(update={"published": (ratio,)})).split("\n\n")[-1].splitlines()
+    assert lines[0].startswith("relative to others")
+    assert lines[1].endswith(", relative to ack_policy default  1    1.1        1.2  differs")
+
+
 @pytest.mark.parametrize(
     "factors", [("workload=bulk,request_response",), ("workload=request_response",)]
 )
@@ -212,6 +231,26 @@ def test_a_custom_topology_has_tables_of_the_workloads_of_its_flows(
     found = assembly.document(experiment, [case], KERNEL, [(case, done)], "./airtcp run own.yaml")
     printed = [part.splitlines()[0] for part in table(found).split("\n\n")]
     assert [re.sub(" +", " ", head).strip() for head in printed] == heads
+
+
+def test_cases_without_runs_are_in_the_table_of_their_workload() -> None:
+    """That of their factor, of the other cases of a topology, or bulk if there is no run."""
+
+    def first_column(cases: list[Case], *runs: tuple[Case, RunRecord]) -> list[list[str]]:
+        found = assembly.document(experiment, cases, KERNEL, runs, "./airtcp run")
+        tables = [part.splitlines() for part in table(found).split("\n\n")]
+        return [[lines[0].split()[1], *(line.split()[0] for line in lines[1:])] for lines in tables]
+
+    experiment, cases = thesis("workload=bulk,web", "ack_policy=default")
+    bulk = run(cases[0], 1, 100)
+    expected = [["goodput", "workload=bulk"], ["mean", "workload=web"]]
+    assert [each[:2] for each in first_column(cases, bulk)] == expected
+    _, cases = thesis("delay=0ms,10ms", "ack_policy=default")
+    case, done = run(cases[0], 1, 5, "completion_time_ms_mean")
+    transfers = done.model_copy(update={"parameters": {"workload": "transfer"}})
+    delays = ["delay=0ms", "delay=10ms"]
+    assert [each[:3] for each in first_column(cases, (case, transfers))] == [["mean", *delays]]
+    assert [each[:3] for each in first_column(cases)] == [["goodput", *delays]]
 
 
 MODEL = """\
@@ -290,13 +329,23 @@ def test_a_case_without_goodput_or_rtt_is_not_compared_with_the_model(
 
 def test_table_has_the_errors_of_the_model(tmp_path: Path) -> None:
     lines = table(model_document(tmp_path)).split("\n\n")[-1].splitlines()
-    assert lines[0].split()[:4] == ["Data", "and", "model", "Mbit/s"]
+    columns = ("Mbit/s", "model", "error", "%", "RTT", "ms", "model", "error", "%")
+    assert lines[0].split() == ["Data", "and", "model", *columns]
     assert lines[1].split()[2:] == [
         *("100.16", "111.29", "+11.13", "+11.1"),
         *("5.57", "4.57", "-1.00", "-18.0"),
     ]
     assert len(lines) == 7  # 4ms is not a limit in packets; the last line is a note
     assert lines[-2].split() == ["mean", "absolute", "error", "6.45", "5.6", "0.50", "8.3"]
+
+
+def test_the_table_omits_a_model_without_points(tmp_path: Path) -> None:
+    found = model_document(tmp_path)
+    [figure] = found.figures
+    assert figure.compared
+    for compared in (None, figure.compared.model_copy(update={"points": ()})):
+        empty = figure.model_copy(update={"compared": compared})
+        assert "Data and model" not in table(found.model_copy(update={"figures": (empty,)}))
 
 
 def test_pacing_factor_can_be_excluded_from_the_limit(tmp_path: Path) -> None:

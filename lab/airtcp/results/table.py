@@ -151,9 +151,7 @@ def _changes(
         value = run.metrics.get(metric)
         if value is not None:
             values.setdefault(case_name(run.factors), {})[run.seed] = value
-    published = {
-        case_name(summary.factors): summary.published for summary in summaries if summary.published
-    }
+    published = {case_name(summary.factors): summary.published for summary in summaries}
     rows = []
     for summary in summaries:
         factors = summary.factors
