@@ -19,7 +19,7 @@ from airtcp.kernel.image import Kernel
 from airtcp.results import assembly, documents, jsonfile, modelfit
 from airtcp.results.documents import SummaryRow, SweepDocument
 from airtcp.results.record import FlowRecord, KernelRecord, RunRecord, read, write
-from airtcp.results.table import note, table
+from airtcp.results.table import table
 from airtcp.statistics import Summary
 
 KERNEL = Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
@@ -111,6 +111,21 @@ def test_published_gains_are_computed_from_published_means() -> None:
     assert gain.split() == ["delay=0ms", "ack_policy=aad", "+10.0%", "±", "0.0%", "+10.8%"]
 
 
+def test_the_interval_of_a_gain_is_in_percent() -> None:
+    """Ratios of 1.1 and 1.3; without a published value of one of the two there is no gain."""
+    found = document({"default": [100, 100], "aad": [110, 130]})
+    assert table(found).splitlines()[5].split()[2:] == ["+20.0%", "±", "127.1%", "+10.8%"]
+    for policy in ("default", "aad"):
+        summaries = tuple(
+            row.model_copy(update={"published": None})
+            if row.factors["ack_policy"] == policy
+            else row
+            for row in found.summary
+        )
+        lines = table(found.model_copy(update={"summary": summaries})).splitlines()
+        assert lines[5].split()[2:] == ["+20.0%", "±", "127.1%"]
+
+
 def test_no_change_has_no_sign() -> None:
     lines = table(document({"default": [100, 200], "aad": [100 - 1e-9, 200]})).splitlines()
     assert lines[5].split() == ["delay=0ms", "ack_policy=aad", "0.0%", "±", "0.0%", "+10.8%"]
@@ -130,14 +145,14 @@ def test_table_has_the_metrics_that_are_asked_for() -> None:
         run(case, 1, shares[str(case.factors["ack_policy"])], "airtime_ack_share") for case in cases
     ]
     found = assembly.document(experiment, cases, KERNEL, runs, "./airtcp run thesis-lan")
-    parts = table(found, ["airtime_ack_share", "retransmits"]).split("\n\n")
+    parts = table(found, ["airtime_ack_share", "retransmits", "flow_jain"]).split("\n\n")
     shown = [[line.split() for line in part.splitlines()] for part in parts]
     assert shown[0][0] == ["n", "airtime_ack_share", "95%"]  # nothing published
     assert shown[0][1][2:] == ["1", "0.0944", "-"]
     assert shown[1][0][:3] == ["change", "from", "default"]
     assert shown[1][1][2:] == ["-50.0%", "-"]
     assert shown[2][0][:3] == ["n", "retransmits", "segments"]
-    assert shown[2][1][2:] == ["0", "-", "-"]
+    assert shown[2][1][2:] == shown[3][1][2:] == ["0", "-", "-"]
     assert not any("goodput" in part for part in parts)
 
 
@@ -169,12 +184,6 @@ def test_a_note_under_the_table_reports_too_few_runs(runs: int, words: str | Non
         assert "note" not in text
     else:
         assert last.startswith("note: ") and words in last and "--seeds" in last
-
-
-def test_the_note_is_on_the_case_with_the_fewest_runs() -> None:
-    assert "with one run" in str(note([3, 1]))
-    assert "with two runs" in str(note([2, 5]))
-    assert note([3, 4]) is note([]) is None
 
 
 def test_ratios_are_in_a_table_of_their_own() -> None:
