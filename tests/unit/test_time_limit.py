@@ -10,6 +10,7 @@ from airtcp.backends import uml
 from airtcp.backends.guesttools import GuestTools
 from airtcp.errors import StopError
 from airtcp.experiment.experiment import Case
+from airtcp.experiment.topology import Network
 from airtcp.kernel.image import Kernel
 from airtcp.parameters import Parameters
 from airtcp.sweep import run
@@ -54,6 +55,23 @@ def test_bulk_data_has_an_hour_of_virtual_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, str], limit_s: float
 ) -> None:
     assert _limits(settings, tmp_path, monkeypatch)["timeout_virtual_s"] == limit_s
+
+
+def test_a_run_takes_until_its_last_flow_has_ended() -> None:
+    ends = {"from": "server", "to": "station"}
+    network = Network.model_validate(
+        {
+            "topology": {
+                "servers": {"server": {}},
+                "access_points": {"ap": {}},
+                "stations": {"station": {"access_point": "ap"}},
+            },
+            "flows": [{**ends, "start": "20s", "duration": "3s"}, {**ends, "duration": "9s"}],
+        }
+    )
+    case = Case({}, Parameters().replace({"baseline": "2s"}), network)
+    [job] = requests(KERNEL, TOOLS, [case], [1])
+    assert run.expected_virtual_s(job.testbed) == 23 + 2 * 2 + 5
 
 
 def _limits(

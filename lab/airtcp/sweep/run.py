@@ -39,10 +39,7 @@ Say = Callable[[str], None]
 
 def expected_virtual_s(testbed: Testbed) -> float:
     """Approximate virtual time from boot to power-off; setting up the network takes 5 s."""
-    ends_s = (
-        flow.start_s + WORKLOADS[flow.workload].expected_s(flow.parameters)
-        for flow in testbed.flows
-    )
+    ends_s = (flow.start_s + WORKLOADS[flow.workload].expected_s(flow) for flow in testbed.flows)
     return max(ends_s) + 2 * testbed.parameters.baseline_s + 5
 
 

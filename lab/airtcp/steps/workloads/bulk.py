@@ -226,7 +226,7 @@ WORKLOADS = {
         Headline("goodput_mbps", "goodput"),
         _listening,
         _client,
-        lambda parameters: parameters.duration_s,
+        lambda flow: flow.duration_s or 0,
         _timeout_s,
         _measure,
     )

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy
 
 from airtcp.files.exchanges import read_exchanges
-from airtcp.parameters import Parameters
 from airtcp.steps.step import Instrument, Run, Step
 from airtcp.steps.workloads.workload import Headline, Measured, Workload
 from airtcp.testbed.model import Flow, Testbed
@@ -34,8 +33,8 @@ def _client(flow: Flow) -> Run:
     return _run(flow, flow.receiver, "command", *arguments, stdout=flow.exchanges_file)
 
 
-def _expected_s(parameters: Parameters) -> float:
-    return float(parameters.command_times)
+def _expected_s(flow: Flow) -> float:
+    return float(flow.parameters.command_times)
 
 
 def _timeout_s(flow: Flow, rate_bps: float) -> float:

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from airtcp.errors import AirtcpError
 from airtcp.files.exchanges import Exchanges, read_exchanges
 from airtcp.files.tcpwatch import TcpTrace, exchange_ends, read_connections
-from airtcp.parameters import Parameters
 from airtcp.steps.step import Run, Start, Step, Wait, run
 from airtcp.steps.workloads.workload import Headline, Measured, Workload
 from airtcp.testbed.addresses import numbered
@@ -54,8 +53,8 @@ def _timeout_s(flow: Flow, rate_bps: float) -> float:
     return flow.start_s + parameters.exchange_count * (1 + exchanged_mb)
 
 
-def _expected_s(parameters: Parameters) -> float:
-    return parameters.duration_s
+def _expected_s(flow: Flow) -> float:
+    return flow.parameters.duration_s
 
 
 def _file_bytes(flow: Flow) -> int:

@@ -88,8 +88,8 @@ def _client(flow: Flow) -> Run:
     return run(command, node=flow.receiver, stdout=flow.exchanges_file)
 
 
-def _expected_s(parameters: Parameters) -> float:
-    return parameters.pages * (parameters.reading_time_s + 1)
+def _expected_s(flow: Flow) -> float:
+    return flow.parameters.pages * (flow.parameters.reading_time_s + 1)
 
 
 def _timeout_s(flow: Flow, rate_bps: float) -> float:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from airtcp.experiment.metrics import METRICS, Value
 from airtcp.files.tcpwatch import TcpTrace
-from airtcp.parameters import Parameters
 from airtcp.steps.step import Run, Step
 from airtcp.testbed.model import Flow, Testbed
 
@@ -77,7 +76,7 @@ class Workload:
     client: the program of a flow that sends or requests the data; it ends with the flow.
     ending: steps for a flow that wait for its server.
     files: files that these programs read, by name, for a flow, its number from 0, and a seed.
-    expected_s: approximate virtual time of the run.
+    expected_s: approximate virtual time that a flow takes from its start.
     timeout_s: wall time after which the run has failed, for a flow and the data rate in bit/s.
     measure: metrics of some flows of the run, from the files in its directory. Raises AirtcpError
     if a file is missing or corrupt.
@@ -86,7 +85,7 @@ class Workload:
     headline: Headline
     listening: Callable[[Flow], list[Step]]
     client: Callable[[Flow], Run]
-    expected_s: Callable[[Parameters], float]
+    expected_s: Callable[[Flow], float]
     timeout_s: Callable[[Flow, float], float]
     measure: Callable[[Path, Testbed, Sequence[Flow]], Measured]
     ending: Callable[[Flow], list[Step]] = _no_steps
