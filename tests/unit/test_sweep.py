@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Sweeps without a kernel: results, failures, Ctrl-C, resuming."""
 
+import errno
 import os
 import signal
 import time
@@ -439,11 +440,59 @@ def test_error_of_a_failed_guest_is_one_line(
     assert sweep.split(jobs, tmp_path, Index(tmp_path), (), print) == ([], jobs)
 
 
-def test_error_of_a_full_disk_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [(errno.ENOSPC, StopError), (errno.EROFS, StopError), (errno.EIO, AirtcpError)],
+)
+def test_error_of_a_file_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: int, kind: type[AirtcpError]
+) -> None:
+    """If it ends the sweep, the files of the unfinished run are removed, which makes room."""
+
     def boot(_kernel: Kernel, _tools: GuestTools, run_dir: Path, **_rest: object) -> object:
-        raise OSError(28, "No space left on device", str(run_dir / "console.log"))
+        raise OSError(code, os.strerror(code), str(run_dir / "console.log"))
 
     monkeypatch.setattr(uml, "boot", boot)
-    [case] = cases(1)
-    with pytest.raises(AirtcpError, match=r"console.log: No space left on device"):
-        run.run_one(RunRequest.of(KERNEL, TOOLS, case, 1), tmp_path)
+    [request] = requests(KERNEL, TOOLS, cases(1), [1])
+    with pytest.raises(AirtcpError, match=rf"console.log: {os.strerror(code)}$") as error:
+        run.run_one(request, tmp_path)
+    assert error.type is kind
+    assert request.directory(tmp_path).exists() == (kind is AirtcpError)
+
+
+FULL = os.strerror(errno.ENOSPC)
+
+
+@pytest.mark.parametrize(
+    ("error", "full", "status"),
+    [("", "", "ok"), ("", FULL, "ok"), ("no ping", "", "failed"), ("no ping", FULL, None)],
+)
+def test_a_failed_run_ends_the_sweep_if_the_disk_is_full(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, error: str, full: str, status: str | None
+) -> None:
+    """Not all programs of a guest report that; a complete run is kept."""
+
+    def boot(_kernel: Kernel, _tools: GuestTools, run_dir: Path, **_rest: object) -> object:
+        (run_dir / "console.log").write_text("hello\n")
+        return base.GuestResult("ok", 0, 1.0, 0.9, run_dir / "console.log", "")
+
+    def compute(*_: object) -> dict[str, float]:
+        if error:
+            raise AirtcpError(error)
+        return {"goodput_mbps": 1.0}
+
+    monkeypatch.setattr(uml, "boot", boot)
+    monkeypatch.setattr(metrics, "compute", compute)
+    monkeypatch.setattr(timeseries, "write_csv", lambda path, *_: path.touch())
+    monkeypatch.setattr(flent, "write", lambda path, *_: path.touch())
+    monkeypatch.setattr(atomicfile, "no_room", lambda _: full)
+    [request] = requests(KERNEL, TOOLS, cases(1), [1], "./airtcp run")
+    if status is None:
+        with pytest.raises(StopError, match=full):
+            run.run_one(request, tmp_path)
+        assert not request.directory(tmp_path).exists()
+    else:
+        done = run.run_one(request, tmp_path)
+        assert (done.status, done.error) == (status, error or None)
+        assert done.metrics == ({} if error else {"goodput_mbps": 1.0})
+        assert done.provenance and done.provenance.command == "./airtcp run"
