@@ -6,6 +6,7 @@ an element of "runs" in results.json.
 """
 
 import math
+import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -218,8 +219,8 @@ def _failure(ended: GuestResult, run_dir: Path) -> str:
     failed = next((line for line in lines if line.startswith(shell.FAILURE)), None)
     if ended.status != "failed" or not failed:
         return ended.reason
-    if ended_by := next((line for line in lines if line.startswith("command: ")), None):
-        return _failure_of_command(ended_by, ended, run_dir)
+    if ends := [line for line in lines[: lines.index(failed)] if line.startswith("command: ")]:
+        return f"{ends[-1]}{_last_error(failed, run_dir)} (console: {ended.console})"
     message = failed.strip().removeprefix(shell.FAILURE)
     refused = message.removeprefix(_REFUSED_POLICY)
     if refused != message and refused not in policies.names():
@@ -232,8 +233,10 @@ def _failure(ended: GuestResult, run_dir: Path) -> str:
     return f"{message} (console: {ended.console})"
 
 
-def _failure_of_command(how: str, ended: GuestResult, run_dir: Path) -> str:
-    """One line: how a command of the user ended, and the last line of its error output."""
-    texts = [path.read_text(errors="replace") for path in run_dir.glob("*command*.err")]
-    last = [text.strip().splitlines()[-1] for text in texts if text.strip()]
-    return f"{how}{f': {last[0]}' if last else ''} (console: {ended.console})"
+def _last_error(failed: str, run_dir: Path) -> str:
+    """The last line that the program of the user in a failed step, or a server, wrote to stderr."""
+    client = re.search(" command ([^ ]+) run ", failed)
+    files = run_dir.glob(f"{client[1]}.err" if client else "server-command*.err")
+    texts = [path.read_text(errors="replace").strip() for path in files]
+    last = [text.splitlines()[-1] for text in texts if text]
+    return f": {last[0]}" if last else ""
