@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""How sweeps end without a guest: messages, exit codes, and what is kept."""
+
+import errno
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import fake_run
+import pytest
+
+from airtcp.backends.guesttools import GuestTools
+from airtcp.experiment.experiment import Case
+from airtcp.experiment.reader import load
+from airtcp.kernel.image import Kernel
+from airtcp.parameters import Parameters
+from airtcp.results import artifacts, documents, record
+from airtcp.sweep import session
+from airtcp.sweep.request import Request
+from airtcp.sweep.sweep import Outcome, Watch
+
+CASES = [Case({"mcs": mcs}, Parameters().replace({"mcs": mcs})) for mcs in (6, 7)]
+KERNEL = Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
+
+Execute = Callable[[Sequence[Request], Path], Outcome]
+
+
+def options(say: Callable[[str], None], cluster: str | None = None) -> session.SweepOptions:
+    tools = GuestTools(Path("tools"))
+    return session.SweepOptions(KERNEL, tools, 1, None, cluster, None, "./airtcp run", say)
+
+
+def replace_runs(monkeypatch: pytest.MonkeyPatch, execute: Execute) -> None:
+    """Do this instead of the runs of a sweep."""
+
+    def replaced(_: object, todo: Sequence[Request], out_dir: Path, _watch: Watch) -> Outcome:
+        return execute(todo, out_dir)
+
+    monkeypatch.setattr(session.SweepOptions, "execute", replaced)
+
+
+def finish(job: Request, out_dir: Path) -> Request:
+    """Write the files of a successful run."""
+    run_dir = job.directory(out_dir)
+    run_dir.mkdir(parents=True)
+    (run_dir / "plan.sh").touch()
+    files = artifacts.hashed(run_dir, out_dir)
+    values = {"goodput_mbps": 1.0}
+    run = fake_run.record(job.case, 1, values, artifacts=files, identity=job.identity)
+    record.write(run_dir, run)
+    return job
+
+
+def measured(out_dir: Path) -> tuple[session.SweepResult, list[str]]:
+    lines: list[str] = []
+    return session.measure(options(lines.append), load("thesis-lan"), CASES, out_dir), lines
+
+
+@pytest.mark.parametrize(
+    ("failure", "interrupted", "stopped", "code", "lines"),
+    [
+        ("", False, "", 0, []),
+        ("it broke", False, "", 1, ["airtcp: mcs=7 seed=1: it broke"]),
+        ("it broke", True, "", 130, ["airtcp: interrupted: 1 of 2 runs are kept in {}"]),
+        ("", False, "no space left", 1, ["airtcp: no space left; 1 of 2 runs are kept in {}"]),
+    ],
+)
+def test_how_a_sweep_ends(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    failure: str,
+    interrupted: bool,
+    stopped: str,
+    code: int,
+    lines: list[str],
+) -> None:
+    def execute(todo: Sequence[Request], out_dir: Path) -> Outcome:
+        failures = {todo[1]: failure} if failure else {}
+        return Outcome([finish(todo[0], out_dir)], failures, interrupted, stopped)
+
+    replace_runs(monkeypatch, execute)
+    result, said = measured(tmp_path)
+    assert result.exit_code == code
+    assert result.document and [run.factors for run in result.document.runs] == [{"mcs": 6}]
+    assert [line.removesuffix("; the same command resumes from there") for line in said] == [
+        line.format(tmp_path) for line in lines
+    ]
+    assert documents.read(tmp_path) == result.document
+
+
+def test_runs_are_kept_if_the_tables_cannot_be_written(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def write_tables(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def execute(todo: Sequence[Request], out_dir: Path) -> Outcome:
+        return Outcome([finish(job, out_dir) for job in todo], {}, interrupted=False)
+
+    replace_runs(monkeypatch, execute)
+    with monkeypatch.context() as patched:
+        patched.setattr(session, "write_tables", write_tables)
+        result, lines = measured(tmp_path)
+    assert (result.document, result.exit_code) == (None, 1)
+    assert lines == [
+        f"airtcp: {tmp_path}: No space left on device; results.json and results.parquet are not "
+        f"written; 2 of 2 runs are kept in {tmp_path}; the same command resumes from there"
+    ]
+    replace_runs(monkeypatch, lambda todo, _: Outcome([], dict.fromkeys(todo, "again"), False))
+    result, lines = measured(tmp_path)
+    assert (result.exit_code, lines) == (0, [f"2 of 2 runs are in {tmp_path} already"])
+
+
+@pytest.mark.parametrize(
+    ("damage", "problem"),
+    [
+        (Path.unlink, "cannot be read (No such file or directory)"),
+        (lambda path: path.write_text("{}"), "is not a document of airtcp: it has no schema"),
+    ],
+)
+def test_a_result_that_is_lost_during_the_sweep_is_a_failure(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    damage: Callable[[Path], object],
+    problem: str,
+) -> None:
+    def execute(todo: Sequence[Request], out_dir: Path) -> Outcome:
+        done = [finish(job, out_dir) for job in todo]
+        damage(done[0].directory(out_dir) / "result.json")
+        return Outcome(done, {}, interrupted=False)
+
+    replace_runs(monkeypatch, execute)
+    result, [line] = measured(tmp_path)
+    assert line.startswith(f"airtcp: mcs=6 seed=1: result.json {problem}")
+    assert result.exit_code == 1
+    assert result.document and [run.factors for run in result.document.runs] == [{"mcs": 7}]
+
+
+def test_a_sweep_without_a_run_has_no_document(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    replace_runs(monkeypatch, lambda *_: Outcome([], {}, interrupted=True))
+    result, [line] = measured(tmp_path)
+    assert (result.document, result.exit_code) == (None, 130)
+    assert line.startswith("airtcp: interrupted: 0 of 2 runs are kept")
+    assert not (tmp_path / documents.FILE).exists()
+
+
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_after_an_interrupt_no_other_sweep_begins_on_a_cluster(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, interrupted: bool
+) -> None:
+    def execute(todo: Sequence[Request], out_dir: Path) -> Outcome:
+        return Outcome([finish(job, out_dir) for job in todo], {}, interrupted)
+
+    replace_runs(monkeypatch, execute)
+    lines: list[str] = []
+    on_cluster, experiment = options(lines.append, "tcp://scheduler"), load("thesis-lan")
+    for name in ("a", "taken", "b"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "taken" / ".experiment").write_text("another\n")
+    planned = [
+        session.Planned(on_cluster, experiment, CASES, tmp_path / name)
+        for name in ("a", "taken", "b")
+    ]
+    ended = session.measure_all(on_cluster, planned)
+    codes = {each.out_dir.name: result.exit_code for each, result in ended}
+    assert codes == ({"a": 130} if interrupted else {"a": 0, "taken": 1, "b": 0})
+
+
+def test_as_many_runs_as_processors_unless_a_number_is_given(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tools = GuestTools(Path("tools"))
+    for jobs, processors, expected in ((None, 6, 6), (3, 6, 3), (None, None, 1)):
+        monkeypatch.setattr(os, "cpu_count", lambda count=processors: count)
+        parallel = session.SweepOptions(KERNEL, tools, 1, jobs, None, None, "", print)
+        assert parallel.processes == expected
+
+
+def test_a_sweep_notes_factors_without_effect() -> None:
+    lines: list[str] = []
+    case, _ = load("two-access-points").cases()[:2]
+    cases = [Case({"channel": n}, case.parameters, case.network) for n in (36, 44)]
+    options(lines.append).requests(cases)
+    assert lines == ["note: some cases differ only in channel, which no node or flow uses"]
