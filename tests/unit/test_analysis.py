@@ -210,6 +210,7 @@ def test_an_unknown_metric_is_reported_with_the_closest_match(tmp_path: Path) ->
         "LOAD '{}/extension.so'",
         "SET enable_external_access = true",
         "SET temp_directory = '{}'",
+        "SET threads = 1",
         "PRAGMA profiling_output = '{}/profile'",
         "CREATE PERSISTENT SECRET s (TYPE s3)",
         "SELECT * FROM directories",
