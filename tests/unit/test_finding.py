@@ -62,6 +62,11 @@ def test_only_fairness_has_a_second_sentence_and_only_if_goodput_was_measured() 
     ):
         found = results(cases, headline.metric, *(other.metric for other in others))
         assert finding.of(found, headline) == finding.sentence(found, headline)
+    shared = results(policies(("default", BASE), ("aad", times(0.6))), "goodput_jain")
+    both = results(policies(("default", BASE), delay="5ms"), "goodput_jain", "goodput_mbps")
+    mixed = replace(shared, conditions=[*shared.conditions, *both.conditions])
+    fairness = question.FAIRNESS[0]
+    assert finding.of(mixed, fairness) == finding.sentence(mixed, fairness)
 
 
 def test_a_policy_that_loses() -> None:
@@ -124,6 +129,12 @@ def test_one_seed_has_no_interval() -> None:
     assert sentence(near) == (
         "With aad, goodput differs by at most 1% from that with default: +0.5% (one seed)."
     )
+    others = policies(("default", [100.0]), ("aad", [100.0]), delay="5ms")
+    assert sentence([*near, *others]).startswith(
+        "With aad, goodput differs by at most 1% from that with default under each of 2 conditions;"
+    )
+    more = policies(("default", BASE), ("aad", SAME), delay="5ms")
+    assert sentence([*near, *more]).startswith("With aad, goodput is not significantly different")
     several = policies(("default", BASE), ("aad", times(1.1)), delay="5ms")
     text = sentence([*several, *near])
     assert text.endswith("One seed gives no confidence interval; other seeds may differ.")

@@ -121,6 +121,23 @@ def test_a_run_whose_files_have_changed_is_repeated(tmp_path: Path, kind: str) -
     assert split([REQUEST], tmp_path, lines) == ([REQUEST], [])
 
 
+@pytest.mark.parametrize(
+    ("damage", "problem"),
+    [(Path.unlink, "is missing"), (replace_by_directory, "cannot be read (Is a directory)")],
+)
+def test_a_lost_result_is_reported_if_the_run_was_finished(
+    tmp_path: Path, damage: Callable[[Path], object], problem: str
+) -> None:
+    run.run_one(REQUEST, tmp_path)
+    path = run_directory(tmp_path, CASE, 1) / "result.json"
+    damage(path)
+    lines: list[str] = []
+    assert run.finished(REQUEST, tmp_path, False, lines.append) is None
+    assert lines == []
+    assert run.finished(REQUEST, tmp_path, True, lines.append) is None
+    assert lines == [f"{path.parent}: result.json {problem}: this run is repeated"]
+
+
 def flip(path: Path, bit: int = 0) -> None:
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1 << bit
