@@ -72,6 +72,8 @@ def test_a_run_takes_until_its_last_flow_has_ended() -> None:
     case = Case({}, Parameters().replace({"baseline": "2s"}), network)
     [job] = requests(KERNEL, TOOLS, [case], [1])
     assert run.expected_virtual_s(job.testbed) == 23 + 2 * 2 + 5
+    # 150, twice the baseline, and 36.5 for each second until the end of the last flow.
+    assert 900 <= run._timeout_wall_s(job.testbed) <= 1100
 
 
 def _limits(
