@@ -41,6 +41,16 @@ def test_sql_selects_from_all_sweeps(tmp_path: Path) -> None:
     assert answer.text("table").splitlines()[2].split()[-2:] == ["2", "-"]
 
 
+def test_numbers_are_on_the_right_with_six_digits() -> None:
+    answer = analysis.Answer(("name", "n", "x"), [("a", 1, 0.123456789), ("bb", 10, None)])
+    assert answer.text("table").splitlines(keepends=True) == [
+        "name   n         x\n",
+        "a      1  0.123457\n",
+        "bb    10         -\n",
+    ]
+    assert answer.text("json").endswith("\n]\n")
+
+
 def test_sweeps_are_the_first_column_and_dates_are_text_in_json(tmp_path: Path) -> None:
     sweep = write_sweep(tmp_path / "one", {(7, 1): 10.0})
     assert analysis.query("FROM runs", [sweep], no_warning).names[0] == "sweep"
