@@ -101,7 +101,9 @@ def test_sweeps_are_compared_run_by_run(tmp_path: Path) -> None:
     )
     pairs = analysis.pair(sweep, other, no_warning)
     assert pairs.alone == (2, 1)
-    [row] = analysis.compare(pairs, ()).rows
+    answer = analysis.compare(pairs, ())
+    assert answer.names == ("case", "metric", "n", "first", "second", "ratio", "ci95")
+    [row] = answer.rows
     case, metric, n, first, second, ratio, ci95 = row
     assert (case, metric, n, first, second) == ("mcs=7", "goodput_mbps", 2, 150, 185)
     assert ratio == pytest.approx(1.2)
@@ -116,7 +118,10 @@ def test_differences_of_topologies_are_listed(
 ) -> None:
     flows = [{"from": "server", "to": "phone"}]
     networks = [
-        {"topology": {"stations": {"phone": {"distance": "5m"}}}, "flows": flows},
+        {
+            "topology": {"stations": {"phone": {"distance": "5m"}}, "hidden": [["a", "b"]]},
+            "flows": flows,
+        },
         {"topology": {"stations": {"phone": {}, "tv": {}}}, "flows": [*flows, {"from": "tv"}]},
     ]
     sweeps = [write_sweep(tmp_path / name, {(7, 1): 100.0}) for name in ("one", "other")]
@@ -129,7 +134,8 @@ def test_differences_of_topologies_are_listed(
     assert cli.main(["results", "compare", *map(str, sweeps)]) == 0
     assert (
         "the topologies differ in topology.stations.phone.distance (5m; none), "
-        "topology.stations.tv (none; {}), flows.2 (none; {'from': 'tv'})\n"
+        "topology.stations.tv (none; {}), topology.hidden ([['a', 'b']]; none), "
+        "flows.2 (none; {'from': 'tv'})\n"
     ) in capsys.readouterr().err
     assert analysis.pair(sweeps[0], sweeps[0], no_warning).topology == []
     default = write_sweep(tmp_path / "default", {(7, 1): 100.0})
