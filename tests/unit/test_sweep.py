@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Sweeps without a kernel: results, failures, Ctrl-C, resuming."""
 
-import errno
 import os
 import signal
 import time
@@ -14,7 +13,6 @@ import pytest
 from fake_run import record
 from waiting import wait_until
 
-from airtcp import atomicfile
 from airtcp.backends import base, uml
 from airtcp.backends.guesttools import GuestTools
 from airtcp.errors import AirtcpError, CrowdedError, StopError
@@ -382,117 +380,3 @@ def test_only_identical_runs_are_reused(monkeypatch: pytest.MonkeyPatch, tmp_pat
     for kernel, changed in ((KERNEL, longer), (other, case)):
         jobs = requests(kernel, TOOLS, [changed], [1])
         assert sweep.split(jobs, tmp_path, Index(tmp_path), (), print) == ([], jobs)
-
-
-def test_files_of_a_run_are_flushed_before_its_result_is_written(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    def boot(_kernel: Kernel, _tools: GuestTools, run_dir: Path, **_rest: object) -> object:
-        console = run_dir / "console.log"
-        console.write_text("hello\n")
-        return base.GuestResult("failed", 1, 1.0, 0.9, console, "it broke")
-
-    def flush(directory: Path) -> None:
-        flushed.extend(path.name for path in directory.iterdir())
-
-    flushed: list[str] = []
-    monkeypatch.setattr(uml, "boot", boot)
-    monkeypatch.setattr(atomicfile, "flush", flush)
-    [case] = cases(1)
-    failed = run.run_one(RunRequest.of(KERNEL, TOOLS, case, 1), tmp_path)
-    assert sorted(flushed) == sorted(failed.artifacts) == ["console.log", "plan.sh"]
-
-
-@pytest.mark.parametrize(
-    ("iperf3", "printed", "said"),
-    [
-        ("", "", ""),
-        ("{", "", ""),
-        ("{}", "", ""),
-        ('{"error": "unable to connect"}', "", ": unable to connect"),
-        ("", "udpflow: connecting: timed out\n", ": connecting: timed out (no answer: is"),
-    ],
-)
-def test_error_of_a_failed_guest_is_one_line(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, iperf3: str, printed: str, said: str
-) -> None:
-    def boot(_kernel: Kernel, _tools: GuestTools, run_dir: Path, **_rest: object) -> object:
-        console = run_dir / "console.log"
-        console.write_text(
-            f"RTNETLINK answers: Invalid argument\n{printed}"
-            "airtcp: failed: tc qdisc add dev eth0 (exit code 2)\n"
-            "airtcp: failed: ip netns exec server sh /tmp/server.sh (exit code 1)\n"
-        )
-        (run_dir / "iperf3-client.json").write_text(iperf3)
-        return base.GuestResult("failed", 1, 1.0, 0.9, console, "plan.sh failed with exit code 1")
-
-    monkeypatch.setattr(uml, "boot", boot)
-    [case] = cases(1)
-    failed = run.run_one(RunRequest.of(KERNEL, TOOLS, case, 1), tmp_path)
-    assert failed.status == "failed"
-    assert failed.metrics == {}
-    console = tmp_path / failed.artifacts["console.log"].path
-    assert failed.error is not None
-    assert failed.error.startswith(f"tc qdisc add dev eth0 (exit code 2){said}")
-    assert failed.error.endswith(f" (console: {console})")
-    assert said or failed.error.count("(") == 2
-    jobs = requests(KERNEL, TOOLS, [case], [1])
-    assert sweep.split(jobs, tmp_path, Index(tmp_path), (), print) == ([], jobs)
-
-
-@pytest.mark.parametrize(
-    ("code", "kind"),
-    [(errno.ENOSPC, StopError), (errno.EROFS, StopError), (errno.EIO, AirtcpError)],
-)
-def test_error_of_a_file_is_one_line(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: int, kind: type[AirtcpError]
-) -> None:
-    """If it ends the sweep, the files of the unfinished run are removed, which makes room."""
-
-    def boot(_kernel: Kernel, _tools: GuestTools, run_dir: Path, **_rest: object) -> object:
-        raise OSError(code, os.strerror(code), str(run_dir / "console.log"))
-
-    monkeypatch.setattr(uml, "boot", boot)
-    [request] = requests(KERNEL, TOOLS, cases(1), [1])
-    with pytest.raises(AirtcpError, match=rf"console.log: {os.strerror(code)}$") as error:
-        run.run_one(request, tmp_path)
-    assert error.type is kind
-    assert request.directory(tmp_path).exists() == (kind is AirtcpError)
-
-
-FULL = os.strerror(errno.ENOSPC)
-
-
-@pytest.mark.parametrize(
-    ("error", "full", "status"),
-    [("", "", "ok"), ("", FULL, "ok"), ("no ping", "", "failed"), ("no ping", FULL, None)],
-)
-def test_a_failed_run_ends_the_sweep_if_the_disk_is_full(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, error: str, full: str, status: str | None
-) -> None:
-    """Not all programs of a guest report that; a complete run is kept."""
-
-    def boot(_kernel: Kernel, _tools: GuestTools, run_dir: Path, **_rest: object) -> object:
-        (run_dir / "console.log").write_text("hello\n")
-        return base.GuestResult("ok", 0, 1.0, 0.9, run_dir / "console.log", "")
-
-    def compute(*_: object) -> dict[str, float]:
-        if error:
-            raise AirtcpError(error)
-        return {"goodput_mbps": 1.0}
-
-    monkeypatch.setattr(uml, "boot", boot)
-    monkeypatch.setattr(metrics, "compute", compute)
-    monkeypatch.setattr(timeseries, "write_csv", lambda path, *_: path.touch())
-    monkeypatch.setattr(flent, "write", lambda path, *_: path.touch())
-    monkeypatch.setattr(atomicfile, "no_room", lambda _: full)
-    [request] = requests(KERNEL, TOOLS, cases(1), [1], "./airtcp run")
-    if status is None:
-        with pytest.raises(StopError, match=full):
-            run.run_one(request, tmp_path)
-        assert not request.directory(tmp_path).exists()
-    else:
-        done = run.run_one(request, tmp_path)
-        assert (done.status, done.error) == (status, error or None)
-        assert done.metrics == ({} if error else {"goodput_mbps": 1.0})
-        assert done.provenance and done.provenance.command == "./airtcp run"

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""How a run fails: errors of the guest, of files, and of the programs of the user."""
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from airtcp import atomicfile
+from airtcp.backends import base, uml
+from airtcp.backends.base import GuestResult, Status
+from airtcp.backends.guesttools import GuestTools
+from airtcp.backends.shell import FAILURE
+from airtcp.errors import AirtcpError, StopError
+from airtcp.experiment.experiment import Case
+from airtcp.kernel.image import Kernel
+from airtcp.parameters import Parameters
+from airtcp.results import flent, metrics, timeseries
+from airtcp.results.index import Index
+from airtcp.sweep import run, sweep
+from airtcp.sweep.request import RunRequest, requests
+
+KERNEL = Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
+TOOLS = GuestTools(Path("tools"))
+CASE = Case({"mcs": 0}, Parameters().replace({"mcs": 0}))
+
+
+def test_files_of_a_run_are_flushed_before_its_result_is_written(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def boot(_kernel: Kernel, _tools: GuestTools, run_dir: Path, **_rest: object) -> object:
+        console = run_dir / "console.log"
+        console.write_text("hello\n")
+        return base.GuestResult("failed", 1, 1.0, 0.9, console, "it broke")
+
+    def flush(directory: Path) -> None:
+        flushed.extend(path.name for path in directory.iterdir())
+
+    flushed: list[str] = []
+    monkeypatch.setattr(uml, "boot", boot)
+    monkeypatch.setattr(atomicfile, "flush", flush)
+    failed = run.run_one(RunRequest.of(KERNEL, TOOLS, CASE, 1), tmp_path)
+    assert sorted(flushed) == sorted(failed.artifacts) == ["console.log", "plan.sh"]
+
+
+@pytest.mark.parametrize(
+    ("iperf3", "printed", "said"),
+    [
+        ("", "", ""),
+        ("{", "", ""),
+        ("{}", "", ""),
+        ('{"error": "unable to connect"}', "", ": unable to connect"),
+        ("", "udpflow: connecting: timed out\n", ": connecting: timed out (no answer: is"),
+    ],
+)
+def test_error_of_a_failed_guest_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, iperf3: str, printed: str, said: str
+) -> None:
+    def boot(_kernel: Kernel, _tools: GuestTools, run_dir: Path, **_rest: object) -> object:
+        console = run_dir / "console.log"
+        console.write_text(
+            f"RTNETLINK answers: Invalid argument\n{printed}"
+            "airtcp: failed: tc qdisc add dev eth0 (exit code 2)\n"
+            "airtcp: failed: ip netns exec server sh /tmp/server.sh (exit code 1)\n"
+        )
+        (run_dir / "iperf3-client.json").write_text(iperf3)
+        return base.GuestResult("failed", 1, 1.0, 0.9, console, "plan.sh failed with exit code 1")
+
+    monkeypatch.setattr(uml, "boot", boot)
+    failed = run.run_one(RunRequest.of(KERNEL, TOOLS, CASE, 1), tmp_path)
+    assert failed.status == "failed"
+    assert failed.metrics == {}
+    console = tmp_path / failed.artifacts["console.log"].path
+    assert failed.error is not None
+    assert failed.error.startswith(f"tc qdisc add dev eth0 (exit code 2){said}")
+    assert failed.error.endswith(f" (console: {console})")
+    assert said or failed.error.count("(") == 2
+    jobs = requests(KERNEL, TOOLS, [CASE], [1])
+    assert sweep.split(jobs, tmp_path, Index(tmp_path), (), print) == ([], jobs)
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [(errno.ENOSPC, StopError), (errno.EROFS, StopError), (errno.EIO, AirtcpError)],
+)
+def test_error_of_a_file_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: int, kind: type[AirtcpError]
+) -> None:
+    """If it ends the sweep, the files of the unfinished run are removed, which makes room."""
+
+    def boot(_kernel: Kernel, _tools: GuestTools, run_dir: Path, **_rest: object) -> object:
+        raise OSError(code, os.strerror(code), str(run_dir / "console.log"))
+
+    monkeypatch.setattr(uml, "boot", boot)
+    [request] = requests(KERNEL, TOOLS, [CASE], [1])
+    with pytest.raises(AirtcpError, match=rf"console.log: {os.strerror(code)}$") as error:
+        run.run_one(request, tmp_path)
+    assert error.type is kind
+    assert request.directory(tmp_path).exists() == (kind is AirtcpError)
+
+
+FULL = os.strerror(errno.ENOSPC)
+
+
+@pytest.mark.parametrize(
+    ("error", "full", "status"),
+    [("", "", "ok"), ("", FULL, "ok"), ("no ping", "", "failed"), ("no ping", FULL, None)],
+)
+def test_a_failed_run_ends_the_sweep_if_the_disk_is_full(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, error: str, full: str, status: str | None
+) -> None:
+    """Not all programs of a guest report that; a complete run is kept."""
+
+    def boot(_kernel: Kernel, _tools: GuestTools, run_dir: Path, **_rest: object) -> object:
+        (run_dir / "console.log").write_text("hello\n")
+        return base.GuestResult("ok", 0, 1.0, 0.9, run_dir / "console.log", "")
+
+    def compute(*_: object) -> dict[str, float]:
+        if error:
+            raise AirtcpError(error)
+        return {"goodput_mbps": 1.0}
+
+    monkeypatch.setattr(uml, "boot", boot)
+    monkeypatch.setattr(metrics, "compute", compute)
+    monkeypatch.setattr(timeseries, "write_csv", lambda path, *_: path.touch())
+    monkeypatch.setattr(flent, "write", lambda path, *_: path.touch())
+    monkeypatch.setattr(atomicfile, "no_room", lambda _: full)
+    [request] = requests(KERNEL, TOOLS, [CASE], [1], "./airtcp run")
+    if status is None:
+        with pytest.raises(StopError, match=full):
+            run.run_one(request, tmp_path)
+        assert not request.directory(tmp_path).exists()
+    else:
+        done = run.run_one(request, tmp_path)
+        assert (done.status, done.error) == (status, error or None)
+        assert done.metrics == ({} if error else {"goodput_mbps": 1.0})
+        assert done.provenance and done.provenance.command == "./airtcp run"
+
+
+CLIENT = FAILURE + "node {} AIRTCP_SENDER=10.0.0.1 AIRTCP_RECEIVER=10.0.0.2 command {} run 60 1 x"
+
+
+def failure(directory: Path, *console: str, status: Status = "failed") -> str:
+    log = directory / "console.log"
+    log.write_bytes(b"\xff\n" + "\n".join(console).encode())
+    found = run._failure(GuestResult(status, 1, 1.0, 1.0, log, "it ended early"), directory)
+    return found.removesuffix(f" (console: {log})")
+
+
+@pytest.mark.parametrize(
+    ("failed", "message"),
+    [
+        (
+            CLIENT.format("a", "command-server-a"),
+            "command: exit code 3: \N{REPLACEMENT CHARACTER}no",
+        ),
+        (CLIENT.format("b", "command-server-b"), "command: exit code 3"),
+        (CLIENT.format("c", "command-server-c"), "command: exit code 3"),
+        (f"{FAILURE}an instrument ended early: see the lines above", "command: exit code 3: GET /"),
+    ],
+)
+def test_the_error_output_is_that_of_the_program_that_failed(
+    tmp_path: Path, failed: str, message: str
+) -> None:
+    for name in ("0", "1"):
+        (tmp_path / f"command-{name}.err").write_text("a warning of another one\n")
+    (tmp_path / "command-server-a.err").write_bytes(b"first\n\xffno\n\n")
+    (tmp_path / "command-server-b.err").write_text("\n")
+    (tmp_path / "server-command-server-a.err").write_text("GET /\n")
+    ends = ("command: exit code 7", "command: exit code 3")
+    assert failure(tmp_path, *ends, failed, "command: ended after 60 s, its limit") == message
+
+
+def test_a_guest_that_panics_has_failed_for_that_reason(tmp_path: Path) -> None:
+    console = ("command: exit code 3", CLIENT.format("a", "command"))
+    assert failure(tmp_path, *console, status="panic") == "it ended early"
+    assert failure(tmp_path, "hello") == "it ended early"
+
+
+@pytest.mark.parametrize(
+    ("files", "virtual_s"),
+    [
+        ({"uptime": "15.5 10.0\n", "progress": "15\n"}, 15.5),
+        ({"uptime": "", "progress": "15\n"}, 15.0),
+        ({"progress": "15\n"}, 15.0),
+        ({"progress": "fifteen\n"}, None),
+        ({}, None),
+    ],
+)
+def test_virtual_time_of_a_guest_that_was_killed_is_its_last_progress(
+    tmp_path: Path, files: dict[str, str], virtual_s: float | None
+) -> None:
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    assert run._virtual_s(tmp_path) == virtual_s
