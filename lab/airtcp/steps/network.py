@@ -26,17 +26,14 @@ def plan(testbed: Testbed) -> list[Step]:
         *(step for node in testbed.access_points for step in _access_point(testbed, node)),
         *(
             In(node.name, [*_host(testbed, node), *_early_ping(testbed, node)])
-            for node in _stations(testbed, wireless=False)
+            for node in testbed.stations
+            if node.radio is None
         ),
         *_joining(testbed),
         *_late_pings(testbed),
         Note(),
         *_errors(testbed),
     ]
-
-
-def _stations(testbed: Testbed, wireless: bool) -> list[Node]:
-    return [node for node in testbed.stations if (node.radio is not None) == wireless]
 
 
 def _radios(testbed: Testbed) -> list[Step]:
@@ -55,7 +52,7 @@ def _radios(testbed: Testbed) -> list[Step]:
 def _own_rates(testbed: Testbed) -> list[Step]:
     """The rates of stations that differ from those of their access points."""
     steps: list[Step] = []
-    for node in _stations(testbed, wireless=True):
+    for node in testbed.wireless("station"):
         access_point = testbed.by_name[node.access_point]
         ends = access_point.parameters, node.parameters
         if ends[0].radio_rate != ends[1].radio_rate:
@@ -186,7 +183,7 @@ def _between_beacons(testbed: Testbed, node: Node) -> list[Step]:
     Beacons are sent without backoff: those of access points that start together always collide at
     stations between them, and also if the medium was busy.
     """
-    wireless = [other for other in testbed.access_points if other.radio is not None]
+    wireless = testbed.wireless("access_point")
     return [] if node == wireless[0] else [Sleep(wifi.BEACON_INTERVAL_S / len(wireless))]
 
 
@@ -199,15 +196,14 @@ def _filters(testbed: Testbed, node: Node) -> list[Step]:
 
 def _joining(testbed: Testbed) -> list[Step]:
     """Associate all wireless stations."""
-    stations = _stations(testbed, wireless=True)
+    stations = testbed.wireless("station")
     if not stations:
         return []
     return [
         Note(),
         *(
             step
-            for node in testbed.access_points
-            if node.radio is not None
+            for node in testbed.wireless("access_point")
             for step in wifi.secrets(node.parameters, node.ssid)
         ),
         *(In(node.name, _host(testbed, node)) for node in stations),
@@ -278,7 +274,7 @@ def _errors(testbed: Testbed) -> list[Step]:
             run(f"airsim radio set {radio.number} x_mm {radio.x_mm or 0} y_mm 0")
             for radio in testbed.radios
         ]
-    for node in _stations(testbed, wireless=True):
+    for node in testbed.wireless("station"):
         access_point = testbed.radio(node.access_point)
         steps += wifi.loss(node.parameters, access_point, testbed.radio(node.name))
     return [

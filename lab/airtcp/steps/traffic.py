@@ -132,16 +132,19 @@ def _udp_echo(testbed: Testbed) -> list[Step]:
 
 
 def _scans(testbed: Testbed) -> list[Step]:
-    wireless = (node for node in testbed.stations if node.radio is not None)
-    return [step for node in wireless for step in wifi.scanning(node.parameters, node.name)]
+    return [
+        step
+        for node in testbed.wireless("station")
+        for step in wifi.scanning(node.parameters, node.name)
+    ]
 
 
 def _returns(testbed: Testbed) -> list[Step]:
     """Associate stations again that walk out of range, or may lose all beacons to hidden radios."""
     return [
         step
-        for node in testbed.stations
-        if node.radio is not None and (testbed.hidden or node.parameters.walks_out_of_range)
+        for node in testbed.wireless("station")
+        if testbed.hidden or node.parameters.walks_out_of_range
         for step in wifi.reassociating(
             node.parameters, testbed.by_name[node.access_point].ssid, node.name
         )

@@ -226,6 +226,10 @@ class Testbed:
     def of_kind(self, *kinds: Kind) -> list[Node]:
         return [node for node in self.nodes if node.kind in kinds]
 
+    def wireless(self, kind: Kind) -> list[Node]:
+        """The nodes of a kind that have a radio."""
+        return [node for node in self.of_kind(kind) if node.radio is not None]
+
     @property
     def servers(self) -> list[Node]:
         return self.of_kind("server")
