@@ -132,9 +132,9 @@ def _rows_with(results: Results, metric: str) -> list[_Row]:
     return [row for row in _rows(results) if metric in row.measured.summaries]
 
 
-def _has_published(results: Results, metric: str) -> bool:
-    """Whether a value is published for one of the rows with the metric."""
-    return any(metric in row.measured.published for row in _rows_with(results, metric))
+def _has_published(rows: Sequence[_Row], metric: str) -> bool:
+    """Whether a value of the metric is published for one of the rows."""
+    return any(metric in row.measured.published for row in rows)
 
 
 def _by_condition(rows: Sequence[_Row]) -> list[list[_Row]]:
@@ -180,7 +180,7 @@ def bars(results: Results, metric: str, name: str, unit: str = "") -> Figure:
             )
         )
         largest = max(largest, end)
-    has_published = _has_published(results, metric)
+    has_published = _has_published(rows, metric)
     room = _ROOM_FOR_TWO if has_published else _ROOM_FOR_ONE
     return _figure(
         results,
@@ -197,7 +197,7 @@ def _numbers(mean: float, published: Published | None) -> str:
 
 
 def _bars_caption(results: Results, metric: str) -> str:
-    if _has_published(results, metric):
+    if _has_published(_rows_with(results, metric), metric):
         return f"{_MEANS} Numbers: measured / published."
     return _MEANS
 
