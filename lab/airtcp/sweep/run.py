@@ -225,11 +225,10 @@ def _failure(ended: GuestResult, run_dir: Path) -> str:
     refused = message.removeprefix(_REFUSED_POLICY)
     if refused != message and refused not in policies.names():
         message += _NOT_REGISTERED
-    of_udp = [line for line in lines if line.startswith(_UDPFLOW)]
-    if said := iperf3.error_in(run_dir, "iperf3-client*.json"):
+    of_udp = (line.removeprefix(_UDPFLOW) for line in lines if line.startswith(_UDPFLOW))
+    of_tcp = iperf3.error_in(run_dir, "iperf3-client*.json")
+    if said := of_tcp or next(map(iperf3.explained, of_udp), ""):
         message += f": {said}"
-    elif of_udp:
-        message += f": {iperf3.explained(of_udp[0].removeprefix(_UDPFLOW))}"
     return f"{message} (console: {ended.console})"
 
 
