@@ -9,7 +9,8 @@
  *     late by a part of the time that data waits there, and hardly at all if
  *     they are empty
  *   - an ACK at least for each quarter of the data in flight, or else it sends
- *     in large bursts and stops between them
+ *     in large bursts and stops between them; and for each few segments if the
+ *     queues are empty, because then it waits for ACKs
  *   - many ACKs in slow start, because these end it in time (HyStart needs
  *     eight in a round trip), and because its window grows with ACKs
  *   - an ACK for its last data when it waits for that, after a short silence
@@ -21,7 +22,8 @@
  *   mostly gaps of T or longer
  *   fewer than two full segments   by the delayed ACK timer
  *   otherwise                      on the first arrival after T, or with 1/4 of
- *                                  the data of a round trip
+ *                                  the data of a round trip, but with 6 segments
+ *                                  while queues hold no more than the shortest T
  *   T                              a quarter of the time in queues, from 2 ms or
  *                                  RTT / 16 to 10 ms
  *   nothing more arrives           after 2 ms or RTT / 16, but RTT / 2 after the

@@ -223,6 +223,9 @@ static void test_large_part_of_the_data_in_flight(struct kunit *test)
 {
 	struct tcp_auto_run run = steady();
 
+	/* with a queue of 10 ms */
+	run.state.min_rtt_us = RTT_US / 2;
+	run_round(&run, 300);
 	KUNIT_EXPECT_FALSE(test, tcp_auto_large(&run.state, 75 * MSS - 1, 75));
 	KUNIT_EXPECT_TRUE(test, tcp_auto_large(&run.state, 75 * MSS, 75));
 
@@ -232,6 +235,23 @@ static void test_large_part_of_the_data_in_flight(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, tcp_auto_large(&run.state, 9 * MSS, 9));
 	run.state.received = U32_MAX;
 	KUNIT_EXPECT_FALSE(test, tcp_auto_large(&run.state, 9 * MSS, 9));
+}
+
+/* The shortest interval is 1.25 ms, and a queue of that is nearly empty */
+static void test_empty_queue_permits_few_segments(struct kunit *test)
+{
+	struct tcp_auto_run run = steady();
+
+	KUNIT_EXPECT_FALSE(test, tcp_auto_large(&run.state, 6 * MSS - 1, 6));
+	KUNIT_EXPECT_TRUE(test, tcp_auto_large(&run.state, 6 * MSS, 6));
+
+	run.state.min_rtt_us = RTT_US - 1250;
+	run_round(&run, 300);
+	KUNIT_EXPECT_TRUE(test, tcp_auto_large(&run.state, 6 * MSS, 6));
+	run.state.min_rtt_us = RTT_US - 1251;
+	run_round(&run, 300);
+	KUNIT_EXPECT_FALSE(test, tcp_auto_large(&run.state, 75 * MSS - 1, 75));
+	KUNIT_EXPECT_TRUE(test, tcp_auto_large(&run.state, 75 * MSS, 75));
 }
 
 static void test_shortest_rtt(struct kunit *test)
@@ -342,6 +362,7 @@ static struct kunit_case tcp_auto_cases[] = {
 	KUNIT_CASE(test_sequence_numbers_wrap),
 	KUNIT_CASE(test_silence_of_hours),
 	KUNIT_CASE(test_large_part_of_the_data_in_flight),
+	KUNIT_CASE(test_empty_queue_permits_few_segments),
 	KUNIT_CASE(test_shortest_rtt),
 	KUNIT_CASE(test_delay),
 	KUNIT_CASE(test_first_ack_is_for_data_before_the_last_arrival),
