@@ -74,7 +74,11 @@ class AckPolicy(Section):
     )
     auto_min_interval_s: Annotated[
         float | None, duration(1e-6, 0.5, KERNEL), Sysctl("tcp_auto_min_interval_us", 1e6)
-    ] = parameter("auto_min_interval", None, "auto: time from a segment to its ACK without queues")
+    ] = parameter(
+        "auto_min_interval",
+        None,
+        "auto: upper bound of the time from a segment to its ACK without queues",
+    )
     auto_max_interval_s: Annotated[
         float | None, duration(1e-6, 0.5, KERNEL), Sysctl("tcp_auto_max_interval_us", 1e6)
     ] = parameter("auto_max_interval", None, "auto: maximum time from a segment to its ACK")
