@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * receive_cost BURSTS BURST PERIOD_US RTT_US: measure the cost of a received segment.
+ * receive_cost BURSTS BURST PERIOD_US RTT_US QUEUE_US: measure the cost of a received segment.
  *
  * For a machine whose time stamp counter counts instructions (QEMU with -icount shift=0), one per
  * nanosecond.  A peer behind a TUN device sends a burst of full segments per period; the application
  * reads after each burst.  RTT_US is the round trip time of the handshake and of the timestamps that
- * segments echo.  The rest of a period is spent in a loop, so that timers fire in it.  The
- * instructions of the loop are subtracted.  Prints instructions, segments, ACKs, and the median of the
- * instructions of a burst without that loop: most bursts have no tick and no other interrupt, so it
- * shows differences of a few instructions, but not what timers cost.
+ * segments echo; from the second quarter of the bursts on, QUEUE_US is added, as by a queue.  The rest
+ * of a period is spent in a loop, so that timers fire in it.  The instructions of the loop are
+ * subtracted.  Prints instructions, segments, ACKs, and the median of the instructions of a burst
+ * without that loop: most bursts have no tick and no other interrupt, so it shows differences of a few
+ * instructions, but not what timers cost.
  */
 #define _GNU_SOURCE
 #include <x86intrin.h>
@@ -76,13 +77,14 @@ int main(int argc, char **argv)
 	long bursts, burst, i, j;
 	size_t octets = 0;
 	uint64_t period, cost, connected, *spent;
-	long replies = 0;
+	long replies = 0, queue_us, rtt_us;
 
-	if (argc != 5)
-		errx(2, "usage: receive_cost BURSTS BURST PERIOD_US RTT_US");
+	if (argc != 6)
+		errx(2, "usage: receive_cost BURSTS BURST PERIOD_US RTT_US QUEUE_US");
 	bursts = atol(argv[1]);
 	burst = atol(argv[2]);
 	period = atol(argv[3]) * 1000;
+	queue_us = atol(argv[5]);
 	segments = calloc(burst, sizeof(*segments));
 	spent = calloc(bursts, sizeof(*spent));
 	if (!segments || !spent)
@@ -98,9 +100,10 @@ int main(int argc, char **argv)
 
 	/* The first half is warm-up: slow start, quick ACKs, a growing window. */
 	for (i = -bursts; i < bursts; i++) {
-		uint32_t echo = htonl(peer.stamp + (__rdtsc() - connected) / 1000000 -
-				      peer.rtt_us / 1000);
+		uint32_t echo;
 
+		rtt_us = peer.rtt_us + (i < -bursts / 2 ? 0 : queue_us);
+		echo = htonl(peer.stamp + (__rdtsc() - connected) / 1000000 - rtt_us / 1000);
 		memcpy(stamp + 8, &echo, sizeof(echo));
 		for (j = 0; j < burst; j++) {
 			octets = peer_build(&segments[j], (struct sent){
