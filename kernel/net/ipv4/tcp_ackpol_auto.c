@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * "auto": few ACKs on any path
+ * "auto": fewer ACKs while data waits in queues
  *
  * Over Wi-Fi the cost of an ACK is not its bytes but a channel access, which
  * may collide with an aggregate of the access point.  The sender needs
  *
  *   - an ACK before the queues run empty of what it has sent, so an ACK may be
- *     late by a part of the time that data waits there, and hardly at all if
- *     they are empty
+ *     late by a part of the time that data waits there, and not at all if they
+ *     are nearly empty
  *   - an ACK at least for each quarter of the data in flight, or else it sends
- *     in large bursts and stops between them; and for each few segments if the
- *     queues are empty, because then it waits for ACKs
+ *     in large bursts and stops between them
  *   - many ACKs in slow start, because these end it in time (HyStart needs
  *     eight in a round trip), and because its window grows with ACKs
  *   - an ACK for its last data when it waits for that, after a short silence
@@ -19,11 +18,12 @@
  *
  *   RTT below 2 ms, slow start,    as without a policy
  *   fewer than 16 segments in T,
- *   mostly gaps of T or longer
- *   fewer than two full segments   by the delayed ACK timer
+ *   mostly gaps of T or longer,
+ *   time in queues below 2 ms or
+ *   RTT / 16
+ *   at most one full segment       by the delayed ACK timer
  *   otherwise                      on the first arrival after T, or with 1/4 of
- *                                  the data of a round trip, but with 6 segments
- *                                  while queues hold no more than the shortest T
+ *                                  the data of a round trip
  *   T                              a quarter of the time in queues, from 2 ms or
  *                                  RTT / 16 to 10 ms
  *   nothing more arrives           after 2 ms or RTT / 16, but RTT / 2 after the
@@ -158,5 +158,5 @@ module_init(tcp_auto_register);
 module_exit(tcp_auto_unregister);
 
 MODULE_LICENSE("GPL");
-MODULE_DESCRIPTION("TCP auto: few acknowledgments on any path");
+MODULE_DESCRIPTION("TCP auto: fewer acknowledgments while data waits in queues");
 MODULE_ALIAS_TCP_ACKPOL("auto");

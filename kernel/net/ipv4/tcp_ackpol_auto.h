@@ -23,15 +23,6 @@
 /* And for this share of the data of a round trip */
 #define TCP_AUTO_SHARE_OF_RTT	4
 
-/* Instead of that share while queues are nearly empty. The sender then waits for
- * ACKs, and a shallow queue may not hold the burst with which it answers one. On
- * a path of 1 Gbit/s and 20 ms these segments arrive in 70 us, while a quarter
- * takes 5 ms and the shortest interval 1.25 ms. As there are 16 segments or more
- * in that interval, a quarter of the round trip is always more.
- * Queues of Wi-Fi in use hold more than that interval: an aggregate or two.
- */
-#define TCP_AUTO_EMPTY_SEGS	6
-
 /* An ACK may be late by this share of the time that data waits in queues */
 #define TCP_AUTO_SHARE_OF_QUEUE	4
 
@@ -71,7 +62,6 @@ struct tcp_auto_params {
  * @flat_rounds: rounds since the rate last grew by a quarter
  * @min_rtt_us: shortest round trip time, 0 if unknown
  * @interval_us: from the first segment to its ACK, 0: as TCP without a policy
- * @most_bytes: unacknowledged bytes for which the ACK is sent
  * @pause_us: silence after which the ACK is sent
  * @latest_us: from the first segment to the ACK if nothing more arrives
  * @last_seq: rcv_nxt at the last arrival
@@ -88,7 +78,6 @@ struct tcp_auto {
 	u32 flat_rounds;
 	u32 min_rtt_us;
 	u32 interval_us;
-	u32 most_bytes;
 	u32 pause_us;
 	u32 latest_us;
 	u32 last_seq;
@@ -191,11 +180,7 @@ static inline u32 tcp_auto_queue_us(u32 rtt_us, u32 min_rtt_us)
 	return rtt_us - min(rtt_us, min_rtt_us);
 }
 
-/* Time from the first segment to its ACK.
- *
- * What queues hold is sent while the sender waits for an ACK. If they are
- * nearly empty, the time until the ACK is lost.
- */
+/* Time from the first segment to its ACK. What queues hold is sent meanwhile. */
 static inline u32 tcp_auto_interval_us(const struct tcp_auto_params *params,
 				       u32 rtt_us, u32 min_rtt_us)
 {
@@ -209,15 +194,23 @@ static inline u32 tcp_auto_interval_us(const struct tcp_auto_params *params,
 /* Is there nothing to gain, or does the sender need as many ACKs as TCP sends
  * without a policy?
  *
+ * If queues are nearly empty, the sender waits for ACKs, and a shallow queue may
+ * not hold the burst with which it answers a late one. So it is on a cable that
+ * is faster than the window permits. The queue of a busy access point holds more
+ * than what arrives in the shortest interval: an aggregate or two.
+ *
  * If bursts are rarer than ACKs would be, no two of them can share an ACK.  TCP
  * acknowledges a burst while it arrives; a timer would add an ACK long after it,
  * just when the medium serves other stations.
  */
 static inline bool tcp_auto_like_default(const struct tcp_auto *state,
+					 const struct tcp_auto_params *params,
 					 u32 interval_us, u32 mss, u32 rtt_us)
 {
 	return rtt_us < TCP_AUTO_MIN_RTT_US ||
 	       tcp_auto_may_grow(state) || state->is_bursty ||
+	       tcp_auto_queue_us(rtt_us, state->min_rtt_us) <=
+	       tcp_auto_min_interval_us(params, rtt_us) ||
 	       (u64)state->round_bytes * interval_us <
 	       (u64)TCP_AUTO_MIN_SEGS * mss * rtt_us;
 }
@@ -234,13 +227,9 @@ static inline void tcp_auto_decide(struct tcp_auto *state,
 {
 	u32 interval_us = tcp_auto_interval_us(params, rtt_us,
 					       state->min_rtt_us);
-	u32 queue_us = tcp_auto_queue_us(rtt_us, state->min_rtt_us);
 
 	state->wait_us = interval_us;
-	state->most_bytes = state->round_bytes / TCP_AUTO_SHARE_OF_RTT;
-	if (queue_us <= tcp_auto_min_interval_us(params, rtt_us))
-		state->most_bytes = TCP_AUTO_EMPTY_SEGS * mss;
-	if (tcp_auto_like_default(state, interval_us, mss, rtt_us))
+	if (tcp_auto_like_default(state, params, interval_us, mss, rtt_us))
 		interval_us = 0;
 
 	state->interval_us = interval_us;
@@ -250,11 +239,11 @@ static inline void tcp_auto_decide(struct tcp_auto *state,
 		state->pause_us = state->latest_us;
 }
 
-/* Are @bytes in @segs segments too many to wait for more? */
+/* Are @bytes in @segs segments a large part of the data in flight? */
 static inline bool tcp_auto_large(const struct tcp_auto *state, u32 bytes,
 				  u32 segs)
 {
-	return bytes >= state->most_bytes ||
+	return bytes >= state->round_bytes / TCP_AUTO_SHARE_OF_RTT ||
 	       segs >= state->received / TCP_AUTO_SHARE;
 }
 

@@ -9,6 +9,7 @@
 
 #define MSS	1448
 #define RTT_US	20000
+#define QUEUE_US 5000
 
 static const struct tcp_auto_params params = {
 	.min_interval_us = 2000,
@@ -48,13 +49,19 @@ static bool like_default(const struct tcp_auto_run *run)
 	return !run->state.interval_us;
 }
 
-/* A connection with 300 segments per round, after slow start, without a queue */
+/* Data waits in queues for a quarter of the round trip */
+static void run_first_arrival(struct tcp_auto_run *run)
+{
+	run_arrivals(run, 1, 0, RTT_US - QUEUE_US);
+}
+
+/* A connection with 300 segments per round, after slow start */
 static struct tcp_auto_run steady(void)
 {
 	struct tcp_auto_run run = { .now_us = 1000000, .seq = MSS };
 	int i;
 
-	run_arrivals(&run, 1, 0, RTT_US);
+	run_first_arrival(&run);
 	for (i = 0; i < 4; i++)
 		run_round(&run, 300);
 	run.state.received = 100000;
@@ -67,7 +74,7 @@ static void test_slow_start_has_linux_rule(struct kunit *test)
 	u32 count;
 
 	KUNIT_EXPECT_TRUE(test, like_default(&run));
-	run_arrivals(&run, 1, 0, RTT_US);
+	run_first_arrival(&run);
 	for (count = 10; count < 1000; count *= 2) {
 		run_round(&run, count);
 		KUNIT_EXPECT_TRUE(test, like_default(&run));
@@ -103,11 +110,28 @@ static void test_short_rtt_has_linux_rule(struct kunit *test)
 {
 	struct tcp_auto_run run = steady();
 
+	run.state.min_rtt_us = 1000;
 	tcp_auto_decide(&run.state, &params, MSS, 2000);
 	KUNIT_EXPECT_FALSE(test, like_default(&run));
 	tcp_auto_decide(&run.state, &params, MSS, 1999);
 	KUNIT_EXPECT_TRUE(test, like_default(&run));
 	tcp_auto_decide(&run.state, &params, MSS, 0);
+	KUNIT_EXPECT_TRUE(test, like_default(&run));
+}
+
+/* The shortest interval is 1.25 ms, a sixteenth of the round trip */
+static void test_empty_queue_has_linux_rule(struct kunit *test)
+{
+	struct tcp_auto_run run = steady();
+
+	run.state.min_rtt_us = RTT_US - 1251;
+	run_round(&run, 300);
+	KUNIT_EXPECT_FALSE(test, like_default(&run));
+	run.state.min_rtt_us = RTT_US - 1250;
+	run_round(&run, 300);
+	KUNIT_EXPECT_TRUE(test, like_default(&run));
+	run.state.min_rtt_us = RTT_US + 1;
+	tcp_auto_decide(&run.state, &params, MSS, RTT_US);
 	KUNIT_EXPECT_TRUE(test, like_default(&run));
 }
 
@@ -223,9 +247,6 @@ static void test_large_part_of_the_data_in_flight(struct kunit *test)
 {
 	struct tcp_auto_run run = steady();
 
-	/* with a queue of 10 ms */
-	run.state.min_rtt_us = RTT_US / 2;
-	run_round(&run, 300);
 	KUNIT_EXPECT_FALSE(test, tcp_auto_large(&run.state, 75 * MSS - 1, 75));
 	KUNIT_EXPECT_TRUE(test, tcp_auto_large(&run.state, 75 * MSS, 75));
 
@@ -237,35 +258,17 @@ static void test_large_part_of_the_data_in_flight(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, tcp_auto_large(&run.state, 9 * MSS, 9));
 }
 
-/* The shortest interval is 1.25 ms, and a queue of that is nearly empty */
-static void test_empty_queue_permits_few_segments(struct kunit *test)
-{
-	struct tcp_auto_run run = steady();
-
-	KUNIT_EXPECT_FALSE(test, tcp_auto_large(&run.state, 6 * MSS - 1, 6));
-	KUNIT_EXPECT_TRUE(test, tcp_auto_large(&run.state, 6 * MSS, 6));
-
-	run.state.min_rtt_us = RTT_US - 1250;
-	run_round(&run, 300);
-	KUNIT_EXPECT_TRUE(test, tcp_auto_large(&run.state, 6 * MSS, 6));
-	run.state.min_rtt_us = RTT_US - 1251;
-	run_round(&run, 300);
-	KUNIT_EXPECT_FALSE(test, tcp_auto_large(&run.state, 75 * MSS - 1, 75));
-	KUNIT_EXPECT_TRUE(test, tcp_auto_large(&run.state, 75 * MSS, 75));
-}
-
 static void test_shortest_rtt(struct kunit *test)
 {
 	struct tcp_auto_run run = steady();
 
-	KUNIT_EXPECT_EQ(test, run.state.min_rtt_us, RTT_US);
-	run_arrivals(&run, 1, 100, RTT_US + 1);
+	KUNIT_EXPECT_EQ(test, run.state.min_rtt_us, RTT_US - QUEUE_US);
 	run_arrivals(&run, 1, 100, 0);
-	KUNIT_EXPECT_EQ(test, run.state.min_rtt_us, RTT_US);
-	run_arrivals(&run, 1, 100, RTT_US - 1);
-	KUNIT_EXPECT_EQ(test, run.state.min_rtt_us, RTT_US - 1);
+	KUNIT_EXPECT_EQ(test, run.state.min_rtt_us, RTT_US - QUEUE_US);
+	run_arrivals(&run, 1, 100, RTT_US - QUEUE_US - 1);
+	KUNIT_EXPECT_EQ(test, run.state.min_rtt_us, RTT_US - QUEUE_US - 1);
 	tcp_auto_start(&run.state);
-	KUNIT_EXPECT_EQ(test, run.state.min_rtt_us, RTT_US - 1);
+	KUNIT_EXPECT_EQ(test, run.state.min_rtt_us, RTT_US - QUEUE_US - 1);
 }
 
 static void test_delay(struct kunit *test)
@@ -277,17 +280,18 @@ static void test_delay(struct kunit *test)
 		u32 delay_us;
 	} cases[] = {
 		/* silence: RTT / 16, at most 2 ms */
-		{ 2000, 2000, 0, 125 },
-		{ 8000, 8000, 499, 500 },
-		{ 100000, 100000, 1999, 2000 },
+		{ 2000, 1500, 0, 125 },
+		{ 8000, 6000, 499, 500 },
+		{ 100000, 92000, 1999, 2000 },
 		/* as long as the queue does not double the RTT */
 		{ 8000, 4000, 0, 500 },
 		{ 8000, 3999, 0, 4000 },
 		{ 8000, 3999, 999, 3001 },
-		/* interval: RTT / 16, at most 2 ms, without a queue */
-		{ 8000, 8000, 500, 0 },
-		{ 100000, 100000, 2000, 0 },
-		{ 100000, 200000, 2000, 0 },
+		/* interval: RTT / 16, at most 2 ms, with a short queue */
+		{ 8000, 7499, 499, 500 },
+		{ 8000, 7499, 500, 0 },
+		{ 100000, 97999, 1999, 2000 },
+		{ 100000, 97999, 2000, 0 },
 		/* a quarter of the queue */
 		{ 8000, 4000, 999, 500 },
 		{ 8000, 4000, 1000, 0 },
@@ -354,6 +358,7 @@ static struct kunit_case tcp_auto_cases[] = {
 	KUNIT_CASE(test_slow_start_has_linux_rule),
 	KUNIT_CASE(test_a_new_start_has_linux_rule),
 	KUNIT_CASE(test_short_rtt_has_linux_rule),
+	KUNIT_CASE(test_empty_queue_has_linux_rule),
 	KUNIT_CASE(test_few_segments_have_linux_rule),
 	KUNIT_CASE(test_rare_bursts_have_linux_rule),
 	KUNIT_CASE(test_gaps_of_less_than_half_the_round),
@@ -362,7 +367,6 @@ static struct kunit_case tcp_auto_cases[] = {
 	KUNIT_CASE(test_sequence_numbers_wrap),
 	KUNIT_CASE(test_silence_of_hours),
 	KUNIT_CASE(test_large_part_of_the_data_in_flight),
-	KUNIT_CASE(test_empty_queue_permits_few_segments),
 	KUNIT_CASE(test_shortest_rtt),
 	KUNIT_CASE(test_delay),
 	KUNIT_CASE(test_first_ack_is_for_data_before_the_last_arrival),
