@@ -23,13 +23,6 @@
 #define ACKHOLD_TCP_MIN	20
 #define ACKHOLD_TCP_MAX	60
 
-/* The shift of the window is not known: its SYN was not seen */
-#define ACKHOLD_NO_SHIFT	0xff
-#define ACKHOLD_MAX_SHIFT	14
-
-/* A full segment of a forwarded connection, whose MSS is not known: Ethernet */
-#define ACKHOLD_MSS		1448
-
 /**
  * struct ackhold_segment - what a TCP segment says
  * @ack: acknowledgment number
@@ -38,7 +31,6 @@
  * @payload: octets of data
  * @flags: all 12 flags
  * @window: the field, not shifted
- * @shift: of windows, only in a SYN
  * @has_ts: it has timestamps
  * @has_sack: it has SACK blocks
  * @plain: it has no other option than timestamps
@@ -50,14 +42,13 @@ struct ackhold_segment {
 	u32 payload;
 	u16 flags;
 	u16 window;
-	u8 shift;
 	bool has_ts;
 	bool has_sack;
 	bool plain;
 };
 
 /**
- * struct ackhold_socket - what the socket of a local connection knows
+ * struct ackhold_socket - what the socket of a connection knows
  * @rtt_us: the receiver's estimate of the round trip time, 0 if unknown
  * @mss: size of a full segment
  * @shift: of windows
@@ -71,18 +62,15 @@ struct ackhold_socket {
 /**
  * struct ackhold_flow - the ACKs of one direction of a connection
  * @timing: the state of "auto"
+ * @sk: what the socket knows
  * @arrival_us: time of the newest segment
  * @first_us: since when data waits for the held ACK
  * @due_us: when the held ACK is sent if nothing else happens
- * @syn_us: time of the SYN, 0 if unknown or after the handshake
- * @rtt_us: round trip time, 0 if unknown
- * @mss: size of a full segment
  * @ack: newest acknowledgment number
  * @sent_ack: the one that was last sent
  * @tsval: newest timestamp value, if @has_ts
  * @tsecr: its timestamp echo reply
  * @window: newest window, not shifted
- * @shift: of windows, or %ACKHOLD_NO_SHIFT
  * @is_known: the members from @ack to @window are valid
  * @is_held: an ACK is held; it is the newest segment
  * @has_ts: the newest segment had timestamps
@@ -90,18 +78,15 @@ struct ackhold_socket {
  */
 struct ackhold_flow {
 	struct tcp_auto timing;
+	struct ackhold_socket sk;
 	u64 arrival_us;
 	u64 first_us;
 	u64 due_us;
-	u64 syn_us;
-	u32 rtt_us;
-	u32 mss;
 	u32 ack;
 	u32 sent_ack;
 	u32 tsval;
 	u32 tsecr;
 	u16 window;
-	u8 shift;
 	bool is_known;
 	bool is_held;
 	bool has_ts;
@@ -155,12 +140,6 @@ static inline bool ackhold_option(struct ackhold_segment *seg, const u8 *option,
 				  unsigned int len)
 {
 	switch (option[0]) {
-	case 3: /* window scale */
-		if (len != 3)
-			return false;
-		seg->shift = min_t(u8, option[2], ACKHOLD_MAX_SHIFT);
-		seg->plain = false;
-		return true;
 	case 5: /* SACK */
 		seg->has_sack = true;
 		seg->plain = false;
@@ -226,17 +205,14 @@ static inline bool ackhold_is_pure(const struct ackhold_segment *seg)
 	return seg->flags == ACKHOLD_ACK && !seg->payload && seg->plain;
 }
 
-/* Is the right edge of the window left of what it was? Without the shift, is the
- * window smaller?
- */
+/* Is the right edge of the window left of what it was? */
 static inline bool ackhold_shrinks(const struct ackhold_flow *flow,
 				   const struct ackhold_segment *seg)
 {
-	if (flow->shift == ACKHOLD_NO_SHIFT)
-		return seg->window < flow->window;
+	u8 shift = flow->sk.shift;
 
-	return ackhold_after(flow->ack + ((u32)flow->window << flow->shift),
-			     seg->ack + ((u32)seg->window << flow->shift));
+	return ackhold_after(flow->ack + ((u32)flow->window << shift),
+			     seg->ack + ((u32)seg->window << shift));
 }
 
 /* Does the segment contain all that the newest one before it said?
@@ -276,7 +252,7 @@ static inline bool ackhold_may_wait(const struct ackhold_flow *flow,
 
 static inline u32 ackhold_segs(const struct ackhold_flow *flow, u32 ack)
 {
-	return (ack - flow->sent_ack + flow->mss - 1) / flow->mss;
+	return (ack - flow->sent_ack + flow->sk.mss - 1) / flow->sk.mss;
 }
 
 /* How long may the ACK, which may wait, wait from now on? */
@@ -289,7 +265,7 @@ static inline u32 ackhold_delay_us(const struct ackhold_flow *flow,
 	u32 bytes = ack - flow->sent_ack;
 
 	/* TCP has already delayed an ACK for less than two full segments */
-	if (!timing->interval_us || bytes <= flow->mss ||
+	if (!timing->interval_us || bytes <= flow->sk.mss ||
 	    tcp_auto_large(timing, bytes, ackhold_segs(flow, ack)) ||
 	    now_us - first_us >= max_hold_us)
 		return 0;
@@ -313,46 +289,12 @@ static inline void ackhold_sent(struct ackhold_flow *flow,
 	if (flow->has_hole) {
 		tcp_auto_hole(timing);
 	} else if (tcp_auto_arrival(timing, flow->arrival_us, flow->ack,
-				    flow->rtt_us)) {
+				    flow->sk.rtt_us)) {
 		tcp_auto_end_round(timing, flow->arrival_us, flow->ack,
-				   flow->rtt_us);
-		tcp_auto_decide(timing, &params->timing, flow->mss,
-				flow->rtt_us);
+				   flow->sk.rtt_us);
+		tcp_auto_decide(timing, &params->timing, flow->sk.mss,
+				flow->sk.rtt_us);
 	}
-}
-
-/* A connection begins. With its SYN, the shift of its windows is known, and the
- * time until the ACK of the SYN from the other end is a round trip.
- */
-static inline void ackhold_start(struct ackhold_flow *flow,
-				 const struct ackhold_segment *seg, u64 now_us)
-{
-	*flow = (struct ackhold_flow){
-		.arrival_us = now_us,
-		.mss = ACKHOLD_MSS,
-		.shift = ACKHOLD_NO_SHIFT,
-	};
-	if (seg->flags & ACKHOLD_SYN) {
-		flow->shift = seg->shift;
-		if (!(seg->flags & ACKHOLD_ACK))
-			flow->syn_us = now_us;
-	}
-}
-
-static inline void ackhold_learn(struct ackhold_flow *flow,
-				 const struct ackhold_socket *sk, u64 now_us)
-{
-	if (flow->syn_us) {
-		flow->rtt_us = min_t(u64, now_us - flow->syn_us, USEC_PER_SEC);
-		flow->syn_us = 0;
-	}
-	if (sk) {
-		flow->rtt_us = sk->rtt_us;
-		flow->mss = sk->mss ? sk->mss : ACKHOLD_MSS;
-		flow->shift = sk->shift;
-	}
-	tcp_auto_gap(&flow->timing, now_us - flow->arrival_us);
-	flow->arrival_us = now_us;
 }
 
 /* The segment is the newest one */
@@ -382,10 +324,10 @@ static inline void ackhold_remember(struct ackhold_flow *flow,
 
 /**
  * ackhold_decide - decide about the next segment of a connection
- * @flow: state of the connection
+ * @flow: state of the connection, zeroed for its first segment
  * @params: parameters
  * @seg: the segment
- * @sk: what its socket knows, NULL if the segment is forwarded
+ * @sk: what its socket knows, NULL if there is none
  * @now_us: time
  *
  * If the verdict is to hold the segment, flow->due_us is the time to send it.
@@ -406,14 +348,17 @@ ackhold_decide(struct ackhold_flow *flow, const struct ackhold_params *params,
 	if (verdict.send_held)
 		ackhold_sent(flow, params);
 
-	if (seg->flags & ACKHOLD_SYN) {
-		ackhold_start(flow, seg, now_us);
+	/* The connection begins or, without a socket, is over */
+	if (!sk || (seg->flags & ACKHOLD_SYN)) {
+		*flow = (struct ackhold_flow){};
 		return verdict;
 	}
 	if (!(seg->flags & ACKHOLD_ACK))
 		return verdict;
 
-	ackhold_learn(flow, sk, now_us);
+	flow->sk = *sk;
+	tcp_auto_gap(&flow->timing, now_us - flow->arrival_us);
+	flow->arrival_us = now_us;
 	if (!flow->is_held)
 		flow->first_us = now_us;
 	if (ackhold_may_wait(flow, seg))

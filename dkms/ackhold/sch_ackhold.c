@@ -4,18 +4,17 @@
  *
  * Over Wi-Fi the cost of an ACK is not its bytes but a channel access. The ACK
  * policy "auto" makes a receiver send fewer of them, but needs a patched TCP.
- * This qdisc does nearly the same at the egress of a host or a router: a pure
- * ACK waits for as long as "auto" would delay it, and a newer one of its
- * connection replaces it. All other packets pass in order through a FIFO.
+ * This qdisc does nearly the same at the egress of a host: a pure ACK waits for
+ * as long as "auto" would delay it, and a newer one of its connection replaces
+ * it. All other packets pass in order through a FIFO.
  *
  *	tc qdisc add dev wlan0 root ackhold
  *
  * ackhold.h decides which ACKs may wait and for how long; here is what it works
  * on: packets, connections, and the timer.
  *
- * A connection of this host has a socket that knows its RTT. For a forwarded one
- * the RTT is the time from the SYN to the ACK that ends the handshake, if both
- * passed here. Without an RTT no ACK waits.
+ * The socket of the connection knows the RTT. Forwarded ACKs have no socket and
+ * pass.
  *
  * Packets that are not plain TCP over IPv4 or IPv6 pass: fragments, IPv6 with
  * extension headers, VLANs, tunnels, GSO of other protocols, and BIG TCP.
@@ -260,22 +259,13 @@ static bool ackhold_ask_socket(const struct sk_buff *skb,
 	return true;
 }
 
-/* Can the segment be the first that is known of a connection? Data alone does
- * not need a place.
- */
-static bool ackhold_begins(const struct ackhold_segment *seg)
-{
-	return (seg->flags & ACKHOLD_SYN) || ackhold_is_pure(seg);
-}
-
-/* Find the connection of a segment, or give it a place.
+/* Find the connection of a segment, or give it a place if @may_add.
  *
  * Return: %NULL if it has none.
  */
 static struct ackhold_slot *ackhold_find(struct ackhold_sched_data *q,
 					 const struct ackhold_key *key,
-					 const struct ackhold_segment *seg,
-					 u64 now_us)
+					 bool may_add, u64 now_us)
 {
 	struct ackhold_slot *slot, *vacant = NULL;
 	u32 hash;
@@ -294,7 +284,7 @@ static struct ackhold_slot *ackhold_find(struct ackhold_sched_data *q,
 		     now_us - slot->flow.arrival_us > ACKHOLD_FORGET_US))
 			vacant = slot;
 	}
-	if (!ackhold_begins(seg))
+	if (!may_add)
 		return NULL;
 
 	if (!vacant) {
@@ -302,9 +292,7 @@ static struct ackhold_slot *ackhold_find(struct ackhold_sched_data *q,
 		return NULL;
 	}
 
-	vacant->is_used = true;
-	vacant->key = *key;
-	ackhold_start(&vacant->flow, seg, now_us);
+	*vacant = (struct ackhold_slot){ .key = *key, .is_used = true };
 
 	return vacant;
 }
@@ -388,11 +376,13 @@ static int ackhold_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 		return qdisc_enqueue_tail(skb, sch);
 
 	now_us = ackhold_now_us();
-	slot = ackhold_find(q, &key, &seg, now_us);
+	has_socket = ackhold_ask_socket(skb, &key, &sk);
+	/* Data alone does not need a place */
+	slot = ackhold_find(q, &key, has_socket && ackhold_is_pure(&seg),
+			    now_us);
 	if (!slot)
 		return qdisc_enqueue_tail(skb, sch);
 
-	has_socket = ackhold_ask_socket(skb, &key, &sk);
 	first_us = slot->flow.first_us;
 	verdict = ackhold_decide(&slot->flow, &ackhold_params, &seg,
 				 has_socket ? &sk : NULL, now_us);

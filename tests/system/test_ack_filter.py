@@ -64,11 +64,14 @@ def run_case(kernel: Kernel, tools: GuestTools, out_dir: Path, **values: Plain) 
 
 
 @pytest.fixture
-def stage_kernel(lab_kernel: Kernel, fragments: tuple[str, ...], say: Say, stage: str) -> Kernel:
-    """The kernel for a stage."""
-    if stage != ACKHOLD:
-        return lab_kernel
+def ackhold_kernel(fragments: tuple[str, ...], say: Say) -> Kernel:
     return image.build(fragments=fragments, extra=ackhold.changes(), say=say)
+
+
+@pytest.fixture
+def stage_kernel(request: pytest.FixtureRequest, stage: str) -> Any:
+    """The kernel for a stage."""
+    return request.getfixturevalue("ackhold_kernel" if stage == ACKHOLD else "lab_kernel")
 
 
 @pytest.mark.parametrize("stage", STAGES)
@@ -316,6 +319,41 @@ def test_mac80211_counts_dropped_acks_of_radios_and_stations(
     # The receiver's ACKs wait in the queue of its radio, for the access point.
     assert sorted(radios) == sorted(stations)
     assert max(radios) > 100
+
+
+# A long download with ackhold in a node that its ACKs leave, and one in the other.
+HOLDS = """\
+ip netns exec server exchange -C cubic serve 100 100000000 2 & server=$!
+sleep 1
+for node in router station; do
+	must tc -n $node qdisc replace dev eth0 root ackhold
+	must ip netns exec station exchange -C cubic fetch 10.0.0.1 100 100000000 1
+	must tc -n $node -s -j qdisc show dev eth0 >$node.json
+	must tc -n $node qdisc del dev eth0 root
+done
+wait "$server" || fail "exchange at the server"
+"""
+
+
+def test_ackhold_holds_no_forwarded_acks(
+    ackhold_kernel: Kernel, tools: GuestTools, tmp_path: Path
+) -> None:
+    wire: dict[str, Plain] = {"access": "ethernet", "router": "custom", "delay": "10ms", **BARE}
+    steps = network.plan(testbed(Parameters().replace(wire)))
+    (tmp_path / "plan.sh").write_text(f"{shell.render(steps)}\n{HOLDS}")
+    result = uml.boot(ackhold_kernel, tools, tmp_path, seed=1, timeout_wall_s=TIME_LIMIT_S)
+    assert result.status == "ok", result.reason
+    held = {}
+    for node in ("router", "station"):
+        [qdisc] = (
+            qdisc
+            for qdisc in json.loads((tmp_path / f"{node}.json").read_text())
+            if qdisc["kind"] == ACKHOLD
+        )
+        assert qdisc["packets"] > 10_000
+        held[node] = qdisc["overlimits"]
+    assert held["station"] > 1000
+    assert held["router"] == 0
 
 
 @pytest.mark.parametrize("segments", [1, 2, 3, 4, 6, 8, 12, 16])

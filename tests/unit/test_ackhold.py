@@ -30,18 +30,17 @@ BROKEN = {
     "zero window": ("!seg->window || !flow->window", "!flow->window"),
     "first window": ("!seg->window || !flow->window", "!seg->window"),
     "window": ("|| ackhold_shrinks(flow, seg)", ""),
-    "unknown shift": ("seg->window < flow->window", "false"),
     "timestamp value": ("!ackhold_after(flow->tsval, seg->tsval)", "true"),
     "timestamp echo": ("!ackhold_after(flow->tsecr, seg->tsecr)", "true"),
     "timestamps": ("seg->has_ts != flow->has_ts", "false"),
     "holes": ("!flow->has_hole", "true"),
     "SACK": ("seg->has_sack || (", "("),
     "first ACK": ("!flow->is_known || (seg", "(seg"),
-    "one segment": ("|| bytes <= flow->mss", ""),
+    "one segment": ("|| bytes <= flow->sk.mss", ""),
     "bound": ("max_hold_us - (u32)(now_us - first_us)", "max_hold_us"),
     "idle": ("tcp_auto_gap(&flow->timing, now_us - flow->arrival_us)", "{}"),
     "order": ("if (verdict.send_held)\n\t\tackhold_sent", "if (false)\n\t\tackhold_sent"),
-    "SYN": ("if (seg->flags & ACKHOLD_SYN) {\n\t\tackhold_start", "if (0) {\n\t\tackhold_start"),
+    "SYN": ("!sk || (seg->flags & ACKHOLD_SYN)", "!sk"),
 }
 
 

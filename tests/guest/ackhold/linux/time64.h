@@ -3,6 +3,5 @@
 #define _ACKHOLD_TIME64_H
 
 #define USEC_PER_MSEC	1000L
-#define USEC_PER_SEC	1000000L
 
 #endif
