@@ -14,7 +14,8 @@
  * per execution. It fails if the command fails, or takes longer than SECONDS; then all
  * its processes are killed.
  *
- * serve: runs it until this program is terminated.
+ * serve: runs it until this program is terminated. It fails if the command has
+ * failed before.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -123,7 +124,7 @@ static void begin(const char *command, int output, int errors)
 }
 
 /* Wait for the command; SIGCHLD is blocked. Exits unless it has succeeded. */
-static void await(long seconds)
+static void await(const char *name, long seconds)
 {
 	const struct timespec limit = { .tv_sec = seconds };
 	sigset_t child;
@@ -135,30 +136,32 @@ static void await(long seconds)
 		if (sigtimedwait(&child, NULL, &limit) >= 0 || errno == EINTR)
 			continue;
 		kill_group();
-		fprintf(stderr, "command: ended after %ld s, its limit\n", seconds);
+		fprintf(stderr, "%s: ended after %ld s, its limit\n", name,
+			seconds);
 		exit(124);
 	}
 	kill_group();
 	if (WIFSIGNALED(status)) {
-		fprintf(stderr, "command: ended by signal %d (%s)\n",
+		fprintf(stderr, "%s: ended by signal %d (%s)\n", name,
 			WTERMSIG(status), strsignal(WTERMSIG(status)));
 		exit(128 + WTERMSIG(status));
 	}
 	if (WEXITSTATUS(status)) {
-		fprintf(stderr, "command: exit code %d\n", WEXITSTATUS(status));
+		fprintf(stderr, "%s: exit code %d\n", name,
+			WEXITSTATUS(status));
 		exit(WEXITSTATUS(status));
 	}
 }
 
-static void run(const char *command, long seconds, long times, int output,
-		int errors)
+static void run(const char *name, const char *command, long seconds,
+		long times, int output, int errors)
 {
 	puts("port,start_ns,end_ns");
 	for (; times > 0; times--) {
 		long long start_ns = now_ns(CLOCK_REALTIME);
 
 		begin(command, output, errors);
-		await(seconds);
+		await(name, seconds);
 		printf("0,%lld,%lld\n", start_ns, now_ns(CLOCK_REALTIME));
 		fflush(stdout);
 	}
@@ -188,10 +191,10 @@ int main(int argc, char **argv)
 	limit_files();
 	if (serves) {
 		begin(argv[3], output, errors);
-		await(MAX_SECONDS);
-		fputs("command: the server has ended\n", stderr);
-		return 1;
+		await(argv[1], MAX_SECONDS);
+		fprintf(stderr, "%s: exit code 0\n", argv[1]);
+		return 0;
 	}
-	run(argv[5], seconds, times, output, errors);
+	run(argv[1], argv[5], seconds, times, output, errors);
 	return 0;
 }

@@ -100,10 +100,24 @@ def test_a_program_that_never_waits_ends_by_time_of_the_host(
     pytest.fail("the command has not started")
 
 
-def test_a_server_that_ends_is_reported(measure: Measure) -> None:
-    result = run(measure, "sleep 1", "server_command=echo cannot listen >&2; exit 4")
-    assert result.error is not None
-    assert "command: exit code 4: cannot listen" in result.error
+@pytest.mark.parametrize(
+    ("served", "command", "error"),
+    [
+        ("echo cannot listen >&2; exit 4", "sleep 1", "server-command: exit code 4: cannot listen"),
+        ("true", "sleep 1", "server-command: exit code 0"),
+        ("sleep 2; echo lost >&2; exit 4", "sleep 3", "server-command: exit code 4: lost"),
+        ("sleep 2; kill -9 $$", "sleep 3; exit 1", "server-command: ended by signal 9 (Killed)"),
+        ("sleep 2", "sleep 3", None),
+        ("sleep 9; exit 4", "sleep 3", None),
+    ],
+    ids=["at once", "ends at once", "later", "first", "ends", "after the client"],
+)
+def test_a_server_that_fails_is_reported(
+    measure: Measure, served: str, command: str, error: str | None
+) -> None:
+    result = run(measure, command, f"server_command={served}")
+    reported = result.error and result.error.partition(" (console: ")[0]
+    assert (reported, result.status) == (error, "failed" if error else "ok")
 
 
 def airtcp(*arguments: str, stdin: str = "") -> "subprocess.CompletedProcess[str]":

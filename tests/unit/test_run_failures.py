@@ -137,7 +137,8 @@ def test_a_failed_run_ends_the_sweep_if_the_disk_is_full(
         assert done.provenance and done.provenance.command == "./airtcp run"
 
 
-CLIENT = FAILURE + "node {} AIRTCP_SENDER=10.0.0.1 AIRTCP_RECEIVER=10.0.0.2 command {} run 60 1 x"
+CLIENT = f"{FAILURE}node a AIRTCP_SENDER=10.0.0.1 AIRTCP_RECEIVER=10.0.0.2 command command-a run"
+EARLY = f"{FAILURE}an instrument ended early: see the lines above"
 
 
 def failure(directory: Path, *console: str, status: Status = "failed") -> str:
@@ -148,31 +149,35 @@ def failure(directory: Path, *console: str, status: Status = "failed") -> str:
 
 
 @pytest.mark.parametrize(
-    ("failed", "message"),
+    ("console", "message"),
     [
+        (("command-a: exit code 3", CLIENT), "command-a: exit code 3: \N{REPLACEMENT CHARACTER}no"),
+        (("command-b: exit code 3", CLIENT), "command-b: exit code 3"),
+        (("command-c: exit code 3", CLIENT), "command-c: exit code 3"),
         (
-            CLIENT.format("a", "command-server-a"),
-            "command: exit code 3: \N{REPLACEMENT CHARACTER}no",
+            ("server-command-b: exit code 0", "server-command-a: exit code 4", CLIENT),
+            "server-command-a: exit code 4: GET /",
         ),
-        (CLIENT.format("b", "command-server-b"), "command: exit code 3"),
-        (CLIENT.format("c", "command-server-c"), "command: exit code 3"),
-        (f"{FAILURE}an instrument ended early: see the lines above", "command: exit code 3: GET /"),
+        (
+            ("command-b: exit code 3", "command-a: exit code 4", CLIENT),
+            "command-b: exit code 3",
+        ),
+        (("server-command-a: exit code 0", EARLY), "server-command-a: exit code 0: GET /"),
+        (("server-command-a: exit code 0", f"{FAILURE}ls"), "ls"),
     ],
 )
-def test_the_error_output_is_that_of_the_program_that_failed(
-    tmp_path: Path, failed: str, message: str
+def test_the_program_of_the_user_that_failed_first_is_named(
+    tmp_path: Path, console: tuple[str, ...], message: str
 ) -> None:
-    for name in ("0", "1"):
-        (tmp_path / f"command-{name}.err").write_text("a warning of another one\n")
-    (tmp_path / "command-server-a.err").write_bytes(b"first\n\xffno\n\n")
-    (tmp_path / "command-server-b.err").write_text("\n")
-    (tmp_path / "server-command-server-a.err").write_text("GET /\n")
-    ends = ("command: exit code 7", "command: exit code 3")
-    assert failure(tmp_path, *ends, failed, "command: ended after 60 s, its limit") == message
+    (tmp_path / "command-a.err").write_bytes(b"first\n\xffno\n\n")
+    (tmp_path / "command-b.err").write_text("\n")
+    (tmp_path / "command-0.err").write_text("a warning of another one\n")
+    (tmp_path / "server-command-a.err").write_text("GET /\n")
+    assert failure(tmp_path, *console, "command-0: ended after 60 s, its limit") == message
 
 
 def test_a_guest_that_panics_has_failed_for_that_reason(tmp_path: Path) -> None:
-    console = ("command: exit code 3", CLIENT.format("a", "command"))
+    console = ("command: exit code 3", CLIENT)
     assert failure(tmp_path, *console, status="panic") == "it ended early"
     assert failure(tmp_path, "hello") == "it ended early"
 

@@ -129,6 +129,8 @@ def _measured(request: RunRequest, ended: GuestResult, run_dir: Path) -> _Measur
     """Compute results from the guest's files. Writes *.pcapng, series.csv and run.flent.gz."""
     if ended.status != "ok":
         return _Measured(ended.status, _failure(ended, run_dir))
+    if failed := _failed_command(_console(ended), run_dir):
+        return _Measured("failed", f"{failed} (console: {ended.console})")
     testbed = request.testbed
     try:
         convert_captures(run_dir, testbed)
@@ -205,6 +207,7 @@ def write_series(
 
 
 _UDPFLOW = "udpflow: "
+_ENDED_EARLY = "an instrument ended early"
 _REFUSED_POLICY = "net.ipv4.tcp_ack_policy refuses the value "
 _NOT_REGISTERED = (
     ": the module of --policy has not registered it; tcp_register_ackpol() fails without .name and "
@@ -212,16 +215,20 @@ _NOT_REGISTERED = (
 )
 
 
+def _console(ended: GuestResult) -> list[str]:
+    return ended.console.read_text(errors="replace").splitlines()
+
+
 def _failure(ended: GuestResult, run_dir: Path) -> str:
     """One line: the failed command, the error message of the program, the console file."""
-    with ended.console.open(errors="replace") as file:
-        lines = file.read().splitlines()
+    lines = _console(ended)
     failed = next((line for line in lines if line.startswith(shell.FAILURE)), None)
     if ended.status != "failed" or not failed:
         return ended.reason
-    if ends := [line for line in lines[: lines.index(failed)] if line.startswith("command: ")]:
-        return f"{ends[-1]}{_last_error(failed, run_dir)} (console: {ended.console})"
     message = failed.strip().removeprefix(shell.FAILURE)
+    before, early = lines[: lines.index(failed)], message.startswith(_ENDED_EARLY)
+    if of_user := _failed_command(before, run_dir, early):
+        return f"{of_user} (console: {ended.console})"
     refused = message.removeprefix(_REFUSED_POLICY)
     if refused != message and refused not in policies.names():
         message += _NOT_REGISTERED
@@ -232,10 +239,19 @@ def _failure(ended: GuestResult, run_dir: Path) -> str:
     return f"{message} (console: {ended.console})"
 
 
-def _last_error(failed: str, run_dir: Path) -> str:
-    """The last line that the program of the user in a failed step, or a server, wrote to stderr."""
-    client = re.search(" command ([^ ]+) run ", failed)
-    files = run_dir.glob(f"{client[1]}.err" if client else "server-command*.err")
-    texts = [path.read_text(errors="replace").strip() for path in files]
-    last = [text.splitlines()[-1] for text in texts if text]
-    return f": {last[0]}" if last else ""
+_OF_USER = re.compile(r"(server-)?command[\w-]*: ")
+_SUCCESS = ": exit code 0"
+
+
+def _failed_command(lines: Sequence[str], run_dir: Path, early: bool = False) -> str:
+    """Which program of the user failed first, how, and the last line that it wrote to stderr.
+
+    early: a server that has ended without an error has failed, too. Empty if none has failed.
+    """
+    ends = [line for line in lines if _OF_USER.match(line)]
+    failed = [line for line in ends if not line.endswith(_SUCCESS)] or (ends if early else [])
+    if not failed:
+        return ""
+    path = run_dir / f"{failed[0].partition(':')[0]}.err"
+    said = path.read_text(errors="replace").strip() if path.is_file() else ""
+    return f"{failed[0]}: {said.splitlines()[-1]}" if said else failed[0]
