@@ -8,7 +8,10 @@ import pytest
 from edits import with_word
 from guests import PATH_METRICS, UDP_METRICS, Measure
 
+from airtcp.backends.uml import EPOCH_NS
 from airtcp.experiment.metrics import METRICS
+from airtcp.files.airsim import read_transfer_start_ns
+from airtcp.files.capture import read_packets
 from airtcp.steps.plan import plan
 from airtcp.sweep import request
 
@@ -62,6 +65,19 @@ def test_tcp_run_has_every_metric(measure: Measure, settings: tuple[str, ...]) -
     assert result.cost.virtual_s and result.cost.virtual_s > 2
     if captured:
         assert {"server.pcapng", "station.pcapng", "air.pcapng"} <= set(result.artifacts)
+
+
+@pytest.mark.parametrize("rate", ["1Mbit", "unlimited"])
+def test_captures_contain_their_whole_duration(measure: Measure, tmp_path: Path, rate: str) -> None:
+    """On a slow path, tcpdump has the last packets up to a second later."""
+    settings = ("capture=server,station,air", "capture_duration=1500ms", "ping_interval=10ms")
+    result = measure(f"rate={rate}", *settings, "duration=3s")
+    started_ns = read_transfer_start_ns((tmp_path / result.artifacts["air.pcapng"].path).parent)
+    assert started_ns is not None
+    for point in ("server", "station", "air"):
+        path = tmp_path / result.artifacts[f"{point}.pcapng"].path
+        last_ns = max(packet.time_ns for packet in read_packets(path))
+        assert 1.48e9 < last_ns - EPOCH_NS - started_ns < 1.5e9
 
 
 def test_udp_run_has_every_metric_but_those_of_tcp(measure: Measure) -> None:

@@ -7,8 +7,12 @@ from pathlib import Path
 import pytest
 from fake_capture import ethernet, on_air, tcp_packet, write_pcap
 
+from airtcp.backends.uml import EPOCH_NS
 from airtcp.errors import AirtcpError
 from airtcp.files import capture
+from airtcp.parameters import Parameters
+from airtcp.sweep.run import convert_captures
+from airtcp.testbed.default import testbed
 
 
 def test_conversion_keeps_every_nanosecond_byte_and_length(tmp_path: Path) -> None:
@@ -23,6 +27,25 @@ def test_conversion_keeps_every_nanosecond_byte_and_length(tmp_path: Path) -> No
     assert [packet.data for packet in read] == [data[:256] for _, data in frames]
     assert [packet.wire_length for packet in read] == [54, 54 + 1448]
     assert read == list(capture.read_packets(pcap))
+
+
+@pytest.mark.parametrize(
+    ("limit", "started", "kept"),
+    [("1s", "time_ns 5000000000\n", 2), ("unlimited", "time_ns 5000000000\n", 3), ("1s", None, 3)],
+)
+def test_captures_end_when_their_duration_is_over(
+    tmp_path: Path, limit: str, started: str | None, kept: int
+) -> None:
+    """Real hosts have no airsim; their captures end by themselves."""
+    times_ns = [EPOCH_NS + 1, EPOCH_NS + 5_999_999_999, EPOCH_NS + 6_000_000_000]
+    write_pcap(tmp_path / "server.pcap", 1, [(time_ns, b"abcde") for time_ns in times_ns])
+    if started:
+        (tmp_path / "airsim-before.txt").write_text(started)
+    parameters = Parameters().replace({"capture": "server", "capture_duration": limit})
+    convert_captures(tmp_path, testbed(parameters))
+    read = [packet.time_ns for packet in capture.read_packets(tmp_path / "server.pcapng")]
+    assert read == times_ns[:kept]
+    assert not (tmp_path / "server.pcap").exists()
 
 
 def test_pcapng_has_the_bytes_of_the_specification(tmp_path: Path) -> None:

@@ -386,8 +386,8 @@ def test_captures_are_optional_and_limited_in_time() -> None:
     plan = planned(capture="server,air", capture_duration="2s")
     captures = [line for line in commands(plan) if "tcpdump" in line]
     assert len(captures) == 2
-    assert captures[0].startswith("start node server timeout -s INT 3 tcpdump")
-    assert captures[1].startswith("start timeout -s INT 3 tcpdump")
+    assert captures[0].startswith("start node server timeout -s INT 4.1 tcpdump")
+    assert captures[1].startswith("start timeout -s INT 4.1 tcpdump")
     assert "--time-stamp-precision=nano -w - >air.pcap" in captures[1]
 
 

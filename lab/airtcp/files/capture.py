@@ -99,11 +99,11 @@ class Segment(NamedTuple):
         )
 
 
-def convert(pcap: Path, pcapng: Path, interface: str) -> int:
+def convert(pcap: Path, pcapng: Path, interface: str, to_ns: float = math.inf) -> int:
     """Convert pcap to pcapng with nanosecond time stamps; return the number of packets.
 
-    Creates the complete file or none. Raises AirtcpError if pcap is not a capture or ends inside a
-    packet.
+    Packets from to_ns on are left out. Creates the complete file or none. Raises AirtcpError if
+    pcap is not a capture or ends inside a packet.
     """
     partial = pcapng.with_name(pcapng.name + ".partial")
     count = 0
@@ -113,6 +113,8 @@ def convert(pcap: Path, pcapng: Path, interface: str) -> int:
             out.write(_section_header())
             out.write(_interface_description(capture, interface))
             for packet in capture.packets:
+                if packet.time_ns >= to_ns:
+                    break
                 out.write(_enhanced_packet(packet))
                 count += 1
         partial.replace(pcapng)

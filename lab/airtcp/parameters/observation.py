@@ -60,8 +60,7 @@ class Observation(Workload, Path):
     capture_duration_s: Annotated[float | None, duration(0.001, 86400, "unlimited")] = parameter(
         "capture_duration",
         None,
-        "how long packets are captured, from the start of the transfer; a capture may end earlier, "
-        "by up to 1s on a slow path",
+        "how long packets are captured, from the start of the transfer",
     )
     cwnd_trace: OnOff = parameter(
         "cwnd_trace",

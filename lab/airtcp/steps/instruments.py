@@ -14,7 +14,9 @@ CAPTURED_BYTES, _CAPTURED_ON_AIR_BYTES, _CAPTURED_WITH_EHT_BYTES = 128, 160, 256
 _CAPTURE_BUFFER_KIB = 4096
 
 CAPTURE_FLUSH_S = 1.1
-"""tcpdump gets a block of packets when it is full or 1 s old, and ends without the last one."""
+"""tcpdump gets a block of packets when it is full or 1 s old, and ends without the last one.
+
+It therefore ends this much later than what the capture is to contain."""
 
 # 200,000 lines of tcp_probe, 600,000 of tcp_ackpol; when it is full, new ones overwrite the oldest.
 _TRACE_BUFFER_KIB = 32768
@@ -55,8 +57,9 @@ def capture(testbed: Testbed, point: str, device: str) -> list[Step]:
         octets = _CAPTURED_WITH_EHT_BYTES if testbed.eht_channels else _CAPTURED_ON_AIR_BYTES
     limit = ""
     if parameters.capture_duration_s is not None:
-        limit_s = LEAD_S + parameters.baseline_s + parameters.capture_duration_s
-        limit = f"timeout -s INT {limit_s:g} "
+        lead_s = LEAD_S + parameters.baseline_s
+        limit_s = lead_s + parameters.capture_duration_s + CAPTURE_FLUSH_S
+        limit = f"timeout -s INT {limit_s:.9g} "
     # Capture to standard output: tcpdump would change the owner of its own file to root, which only
     # root may do on the host. -Z root: do not drop privileges.
     tcpdump = run(

@@ -20,6 +20,7 @@ from airtcp.errors import AirtcpError, StopError, of_file, reason
 from airtcp.experiment.experiment import Case
 from airtcp.experiment.metrics import Value
 from airtcp.files import capture, iperf3
+from airtcp.files.airsim import read_transfer_start_ns
 from airtcp.kernel import policies
 from airtcp.results import artifacts, flent, metrics, record, timeseries
 from airtcp.results.record import (
@@ -189,10 +190,14 @@ def _virtual_s(run_dir: Path) -> float | None:
 
 
 def convert_captures(run_dir: Path, testbed: Testbed) -> None:
-    """Write *.pcapng instead of the captures of tcpdump."""
+    """Write *.pcapng instead of the captures of tcpdump, which ends later than captures are to."""
+    to_ns, limit_s = math.inf, testbed.parameters.capture_duration_s
+    start_ns = read_transfer_start_ns(run_dir)
+    if limit_s is not None and start_ns is not None:
+        to_ns = uml.EPOCH_NS + start_ns + limit_s * 1e9
     for point, device in testbed.captures.items():
         pcap = run_dir / f"{point}.pcap"
-        capture.convert(pcap, run_dir / f"{point}.pcapng", device)
+        capture.convert(pcap, run_dir / f"{point}.pcapng", device, to_ns)
         pcap.unlink()
 
 
