@@ -124,8 +124,12 @@ def write_udp(
     jitter_ms: float = 0.0,
     name: str = "",
     start_s: float = 0.0,
+    rates_mbps: Sequence[float] = (),
 ) -> None:
-    """Write udpflow's document of a sender that sent datagrams of 1,250 octets for 10 s."""
+    """Write udpflow's documents: of a sender that sent datagrams of 1,250 octets for 10 s.
+
+    rates_mbps: what the receiver got in each second.
+    """
     received = packets - lost
     total = {
         **{"bytes": 1250 * received, "bits_per_second": 10_000.0 * received, "seconds": 1.0},
@@ -138,6 +142,12 @@ def write_udp(
         "end": {"sum_sent": {"seconds": 10.0}, "sum_received": total},
     }
     (run_dir / f"udpflow-client{name}.json").write_text(json.dumps(document))
+    streams = [
+        {"socket": 1, "end": end, "bytes": 125_000 * rate_mbps}
+        for end, rate_mbps in enumerate(rates_mbps, start=1)
+    ]
+    received_over_time = {"intervals": [{"streams": [stream]} for stream in streams]}
+    (run_dir / f"udpflow-server{name}.json").write_text(json.dumps(document | received_over_time))
 
 
 def arriving(local: str, remote: str, rates_mbps: Sequence[float], from_ms: int = 0) -> list[str]:

@@ -4,6 +4,7 @@
 import json
 from pathlib import Path
 
+import numpy
 import pytest
 from fake_run import write_run, write_udp
 
@@ -12,6 +13,7 @@ from airtcp.parameters import Parameters
 from airtcp.parameters.quantity import Plain
 from airtcp.results import metrics as run_metrics
 from airtcp.results import timeseries
+from airtcp.steps.workloads.bulk import jain
 from airtcp.testbed.default import testbed
 
 UDP = {"udp_lost_share", "udp_reordered_share", "udp_jitter_ms"}
@@ -46,12 +48,32 @@ def test_udp_flows_that_barely_overlap_are_an_error(tmp_path: Path) -> None:
     """The second could connect only when the first had nearly ended: they did not compete."""
     run = write_run(tmp_path / "run")
     write_udp(run, packets=100)
-    write_udp(run, packets=100, name="2", start_s=4.75)
     two = testbed(Parameters().replace({"protocol": "udp", "stations": 2}))
-    assert run_metrics.compute(run, two)["goodput_mbps"] == 2
     write_udp(run, packets=100, name="2", start_s=7.25)
     with pytest.raises(AirtcpError, match=r"the 2 flows overlap for only 2\.8 s of 10 s"):
         run_metrics.compute(run, two)
+
+
+@pytest.mark.parametrize(
+    ("start_s", "first_mbps", "shares_mbps"),
+    [
+        (4.5, [5] * 4 + [3] * 6, (3, 2)),
+        (4.5, [5] * 4 + [6.5] + [1] * 5, (1.5, 2)),
+        (0.2, [3] * 10, (3, 2)),
+        (0.05, [3] * 10, (1, 1)),
+    ],
+)
+def test_goodput_of_udp_is_that_of_the_time_in_which_all_flows_are_active(
+    tmp_path: Path, start_s: float, first_mbps: list[float], shares_mbps: tuple[float, float]
+) -> None:
+    """The senders' documents have 1 Mbit/s for each, which counts if their times hardly differ."""
+    run = write_run(tmp_path / "run")
+    write_udp(run, packets=100, rates_mbps=first_mbps)
+    write_udp(run, packets=100, rates_mbps=[2] * 10, name="2", start_s=start_s)
+    two = testbed(Parameters().replace({"protocol": "udp", "stations": 2}))
+    metrics = run_metrics.compute(run, two)
+    assert metrics["goodput_mbps"] == pytest.approx(sum(shares_mbps))
+    assert metrics["goodput_jain"] == pytest.approx(jain(numpy.array(shares_mbps)))
 
 
 def test_goodput_of_udp_is_that_of_the_receiver(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ class Metric(NamedTuple):
 METRICS: Mapping[str, Metric] = {
     "goodput_mbps": Metric(
         "Mbit/s",
-        "payload bits received per second (sum_received of iperf3, udpflow); with several TCP "
+        "payload bits received per second (sum_received of iperf3, udpflow); with several "
         "transfers (stations, directions, classes): while all of them were active; with flows that "
         "do not last for the whole run: over the whole run",
     ),

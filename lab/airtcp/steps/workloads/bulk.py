@@ -21,6 +21,9 @@ Floats = NDArray[numpy.float64]
 # Payload that fills an Ethernet frame: 1500 bytes minus the headers of IPv4 and UDP.
 UDP_PAYLOAD_BYTES = 1472
 
+# UDP flows that overlap for more than this share of the duration count as simultaneous.
+_WHOLE = 0.99
+
 
 def client(flow: Flow) -> str:
     """The command at the sender: iperf3's client, or udpflow."""
@@ -131,9 +134,11 @@ def _goodput_together(
     received: Sequence[TcpTrace],
 ) -> dict[str, Value]:
     """Goodput of flows that last for the whole run, and their fairness."""
-    _check_udp_overlap(run_dir, testbed, flows, clients)
-    mbps = [client.number("end", "sum_received", "bits_per_second") / 1e6 for client in clients]
-    goodputs_mbps = numpy.array(mbps)
+    goodputs_mbps = numpy.array([_goodput_mbps(client) for client in clients])
+    of_udp = [flow.protocol == "udp" for flow in flows]
+    if sum(of_udp) > 1:
+        udp = [pair for pair in zip(flows, clients, strict=True) if pair[0].protocol == "udp"]
+        goodputs_mbps[of_udp] = _udp_together_mbps(run_dir, testbed.parameters.duration_s, udp)
     values: dict[str, Value] = {}
     if len(received) > 1:
         flows_mbps = _together_mbps(run_dir, received, testbed.parameters.duration_s)
@@ -151,6 +156,10 @@ def _goodput_together(
             numpy.array([goodputs_mbps[members].sum() for members in of_stations])
         )
     return values
+
+
+def _goodput_mbps(client: Iperf3) -> float:
+    return client.number("end", "sum_received", "bits_per_second") / 1e6
 
 
 def _goodputs(flows: Sequence[Flow], goodputs_mbps: Floats) -> dict[str, Value]:
@@ -192,18 +201,32 @@ def _together_mbps(run_dir: Path, receiver: Sequence[TcpTrace], duration_s: floa
     return numpy.asarray(8 * numpy.array(received) / length_s / 1e6, dtype=numpy.float64)
 
 
-def _check_udp_overlap(
-    run_dir: Path, testbed: Testbed, flows: Sequence[Flow], clients: Sequence[Iperf3]
-) -> None:
-    """Refuse UDP flows of which one waited for another, on its control connection."""
-    udp = [client for flow, client in zip(flows, clients, strict=True) if flow.protocol == "udp"]
-    if len(udp) < 2:
-        return
-    starts_s = [client.number("start", "timestamp", "timesecs") for client in udp]
-    lengths_s = [client.number("end", "sum_sent", "seconds") for client in udp]
+def _udp_together_mbps(
+    run_dir: Path, duration_s: float, flows: Sequence[tuple[Flow, Iperf3]]
+) -> Floats:
+    """Goodput of UDP flows while all were active, or, if that is nearly always, over their times.
+
+    Flows begin and end apart if one waits for another, on its control connection.
+    """
+    starts_s = [client.number("start", "timestamp", "timesecs") for _, client in flows]
+    lengths_s = [client.number("end", "sum_sent", "seconds") for _, client in flows]
     ends_s = [start_s + length_s for start_s, length_s in zip(starts_s, lengths_s, strict=True)]
-    length_s = min(ends_s) - max(starts_s)
-    _check_overlap(run_dir, len(udp), length_s, testbed.parameters.duration_s)
+    window_s = max(starts_s), min(ends_s)
+    length_s = window_s[1] - window_s[0]
+    _check_overlap(run_dir, len(flows), length_s, duration_s)
+    if length_s > _WHOLE * duration_s:
+        return numpy.array([_goodput_mbps(client) for _, client in flows])
+    servers = [read_iperf3(run_dir / flow.file("server")) for flow, _ in flows]
+    return numpy.array([_received_bits(server, window_s) for server in servers]) / length_s / 1e6
+
+
+def _received_bits(server: Iperf3, window_s: tuple[float, float]) -> float:
+    """Bits that a receiver got between two times since the epoch, from its intervals."""
+    start_s = server.number("start", "timestamp", "timesecs")
+    totals = [
+        numpy.interp(window_s, start_s + times_s, bits) for times_s, bits in server.stream_series()
+    ]
+    return float(numpy.diff(totals).sum())
 
 
 def _check_overlap(run_dir: Path, flows: int, length_s: float, duration_s: float) -> None:
