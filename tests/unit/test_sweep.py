@@ -4,7 +4,7 @@
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -13,18 +13,20 @@ import pytest
 from fake_run import record
 from waiting import wait_until
 
-from airtcp.backends import base, uml
+from airtcp.backends import base, shell, uml
 from airtcp.backends.guesttools import GuestTools
 from airtcp.errors import AirtcpError, CrowdedError, StopError
 from airtcp.experiment.experiment import Case
+from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
 from airtcp.parameters import Parameters
 from airtcp.results import flent, metrics, timeseries
 from airtcp.results.index import Index
 from airtcp.results.record import RunRecord
+from airtcp.steps.step import Step
 from airtcp.sweep import run, session, sweep
 from airtcp.sweep.progress import Progress
-from airtcp.sweep.request import Request, RunRequest, requests
+from airtcp.sweep.request import Request, RunRequest, requests, without_effect
 
 KERNEL = Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
 TOOLS = GuestTools(Path("tools"))
@@ -380,3 +382,16 @@ def test_only_identical_runs_are_reused(monkeypatch: pytest.MonkeyPatch, tmp_pat
     for kernel, changed in ((KERNEL, longer), (other, case)):
         jobs = requests(kernel, TOOLS, [changed], [1])
         assert sweep.split(jobs, tmp_path, Index(tmp_path), (), print) == ([], jobs)
+
+
+def test_each_plan_is_rendered_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def render(steps: Sequence[Step]) -> str:
+        rendered.append(steps)
+        return original(steps)
+
+    rendered: list[Sequence[Step]] = []
+    original = shell.render
+    monkeypatch.setattr(shell, "render", render)
+    of_topology = load("two-access-points").cases()
+    without_effect(requests(KERNEL, TOOLS, of_topology, [1, 2]))
+    assert len(rendered) == len(of_topology) > 1

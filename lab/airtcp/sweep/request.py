@@ -77,13 +77,14 @@ class Request:
 class RunRequest(Request):
     """A run in the laboratory.
 
-    plan: its steps. identity: of kernel, guest programs, plan, topology, parameters, factors, seed,
-    and the code that computes results.
+    plan: its steps; plan_hash: of its script. identity: of kernel, guest programs, plan, topology,
+    parameters, factors, seed, and the code that computes results.
     """
 
     kernel: Kernel
     tools: GuestTools
     plan: Sequence[Step]
+    plan_hash: str
 
     @classmethod
     def of(
@@ -113,8 +114,9 @@ def requests(
         steps = plan(testbed)
         chosen = (kernels or {}).get(str(case.factors.get(KERNEL_FACTOR)), kernel)
         programs = hostapd.tools_for(tools, testbed)
-        common = _hash_of_case(chosen, programs, case, steps)
-        planned.append((chosen, programs, case, testbed, steps, common))
+        plan_hash = hashlib.sha256(shell.render(steps).encode()).hexdigest()
+        common = _hash_of_case(chosen, programs, case, plan_hash)
+        planned.append((chosen, programs, case, testbed, steps, plan_hash, common))
     return [
         RunRequest(
             kernel=chosen,
@@ -123,11 +125,12 @@ def requests(
             seed=seed,
             testbed=testbed,
             plan=steps,
+            plan_hash=plan_hash,
             identity=hashlib.sha256(f"{common} {seed}".encode()).hexdigest(),
             command=command,
         )
         for seed in seeds
-        for chosen, programs, case, testbed, steps, common in planned
+        for chosen, programs, case, testbed, steps, plan_hash, common in planned
     ]
 
 
@@ -141,19 +144,19 @@ def without_effect(jobs: Sequence[RunRequest]) -> list[str]:
     for job in jobs:
         if job.case.network and job.seed == jobs[0].seed:
             files = input_files(job.testbed.flows, seed=0)
-            did = (job.kernel.hash, shell.render(job.plan), str(files))
+            did = (job.kernel.hash, job.plan_hash, str(files))
             other = first.setdefault(did, job.case).factors
             own = job.case.factors
             factors |= {name: None for name, value in own.items() if other[name] != value}
     return list(factors)
 
 
-def _hash_of_case(kernel: Kernel, tools: GuestTools, case: Case, steps: Sequence[Step]) -> str:
+def _hash_of_case(kernel: Kernel, tools: GuestTools, case: Case, plan_hash: str) -> str:
     """The part of the identity that all seeds of a case have in common."""
     # The script does not contain everything of a custom topology, such as the pages to load.
     network = case.network.plain() if case.network else None
     facts = [
         *(kernel.hash, tools.directory.name, CODE),
-        *(shell.render(steps), network, case.parameters.plain(), dict(case.factors)),
+        *(plan_hash, network, case.parameters.plain(), dict(case.factors)),
     ]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
