@@ -56,6 +56,17 @@ def test_page_has_the_defaults_of_the_air() -> None:
         assert re.match(rf"{attr.default}\b", rows("Key")[name][1])
 
 
+def test_parameters_have_the_power_and_the_air_of_airsim() -> None:
+    """A plan never sets power and loss at 1 m, and the others only if they are not the default."""
+    default = {name: attr.default for name, attr in ATTRS.items()}
+    parameters = Parameters()
+    at_1_m_mdbm = default["tx_power_mdbm"] - default["path_loss_reference_mdb"]
+    assert round(1000 * parameters.received_dbm(1)) == at_1_m_mdbm
+    assert "tx_power" not in PRESETS.read_text()
+    assert 1000 * parameters.path_loss_exponent == default["path_loss_exponent_milli"]
+    assert 1000 * parameters.cca_threshold_dbm == default["cca_threshold_mdbm"]
+
+
 def test_page_has_every_counter() -> None:
     assert list(rows("Counter")) == counters()
 
