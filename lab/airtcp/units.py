@@ -93,3 +93,8 @@ def parse_size_bytes(text: str) -> int:
 def format_size_bytes(size: int) -> str:
     """65536 -> `64KiB`."""
     return _format(size, _SIZE_BYTES, "0B")
+
+
+def counted(count: int, singular: str, plural: str = "") -> str:
+    """`1 run`, `2 runs`; plural: if it is not the singular with an s."""
+    return f"{count} {singular if count == 1 else plural or f'{singular}s'}"

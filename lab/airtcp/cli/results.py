@@ -21,6 +21,7 @@ from airtcp.experiment.experiment import Experiment
 from airtcp.results import artifacts, assembly, documents, reproduction, table
 from airtcp.results.documents import SweepDocument
 from airtcp.results.record import RUNS
+from airtcp.units import counted
 
 
 def add(verbs: Verbs) -> None:
@@ -248,7 +249,7 @@ def _results_compare(options: argparse.Namespace) -> int:
         say(f"the topologies differ in {', '.join(pairs.topology)}")
     for directory, alone in zip((options.first, options.second), pairs.alone, strict=True):
         if alone:
-            runs = "1 run" if alone == 1 else f"{alone} runs"
+            runs = counted(alone, "run")
             say(f"without a partner with the same parameters and seed: {runs} of {directory}")
     return _warned(left_out, (options.first, options.second))
 

@@ -6,11 +6,6 @@ from airtcp.statistics import Summary
 _MINUS = "\N{MINUS SIGN}"
 
 
-def counted(count: int, singular: str, plural: str = "") -> str:
-    """`1 run`, `2 runs`; plural: if it is not the singular with an s."""
-    return f"{count} {singular if count == 1 else plural or f'{singular}s'}"
-
-
 def number(value: float | None) -> str:
     """Three or four significant digits; large whole numbers unchanged; a dash for None."""
     if value is None:

@@ -16,14 +16,7 @@ from airtcp.report import question
 from airtcp.report.comparison import Comparison, compare
 from airtcp.report.contents import Contents
 from airtcp.report.declared import layout
-from airtcp.report.formats import (
-    counted,
-    interval,
-    number,
-    percent,
-    percent_interval,
-    with_interval,
-)
+from airtcp.report.formats import interval, number, percent, percent_interval, with_interval
 from airtcp.report.model import (
     POLICY,
     Condition,
@@ -43,6 +36,7 @@ from airtcp.results.documents import Comparison as PublishedComparison
 from airtcp.results.reproduction import needs_reason
 from airtcp.statistics import paired_difference, summarize
 from airtcp.steps.workloads.workload import Headline
+from airtcp.units import counted
 
 
 def render(contents: Contents, saved: Mapping[str, Saved], plotly_js: str | None = None) -> str:

@@ -13,6 +13,7 @@ from airtcp.files.capture import Segment
 from airtcp.report.figure import Box, Entry, Mark, Strokes, floats
 from airtcp.report.medium import NS_PER_MS
 from airtcp.report.model import Run
+from airtcp.units import counted
 
 _TIMER = "ACK timer"
 
@@ -134,13 +135,12 @@ def caption(lanes: Lanes) -> str:
 def _tip(lanes: Lanes, burst: _Burst) -> str:
     first, last = burst.segments[0], burst.segments[-1]
     count = len(burst.segments)
-    what = "segment with data" if burst.is_data else "ACK"
-    counted = what if count == 1 else f"{count} {what.replace('segment', 'segments')}"
-    counted += "s" if count > 1 and not burst.is_data else ""
+    names = ("segment with data", "segments with data") if burst.is_data else ("ACK", "ACKs")
+    what = names[0] if count == 1 else counted(count, *names)
     times = f"{lanes.captured_ms(first):.3f} ms"
     if count > 1:
         times += f" to {lanes.captured_ms(last):.3f} ms"
-    parts = [f"{counted} {'sent' if burst.sent else 'received'}", times]
+    parts = [f"{what} {'sent' if burst.sent else 'received'}", times]
     if burst.is_data:
         parts.append(f"{sum(segment.payload_bytes for segment in burst.segments)} octets")
         parts.append(f"from sequence number {first.sequence}")

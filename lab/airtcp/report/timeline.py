@@ -29,11 +29,11 @@ from airtcp.report.figure import (
     Tick,
     floats,
 )
-from airtcp.report.formats import counted
 from airtcp.report.medium import LENGTH_MS, NS_PER_MS, Captured, Medium
 from airtcp.report.model import Results, Run
 from airtcp.report.plot import Plot
 from airtcp.report.tcplanes import Lanes
+from airtcp.units import counted
 
 _ROW_MS = 10
 _ROWS = LENGTH_MS // _ROW_MS

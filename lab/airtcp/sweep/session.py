@@ -33,6 +33,7 @@ from airtcp.sweep.sweep import (
     sweep,
     sweep_batches,
 )
+from airtcp.units import counted
 
 # Contains the name of the experiment of a directory, even before results.json is written.
 _EXPERIMENT = ".experiment"
@@ -305,8 +306,7 @@ def _lines(failures: Mapping[Request, str], out_dir: Path) -> Iterator[str]:
         without_path = message.replace(str(job.directory(out_dir)), "")
         alike.setdefault((job.case.slug, without_path), []).append(job)
     for first, *others in alike.values():
-        count = f"{len(others)} other seed{'s' if len(others) > 1 else ''}"
-        also = f"; the same with {count}" if others else ""
+        also = f"; the same with {counted(len(others), 'other seed')}" if others else ""
         yield f"{first.name}: {failures[first]}{also}"
 
 
