@@ -33,6 +33,23 @@ for flag in {flags}; do
 done
 exec {rm} "$@"
 """
+# The first one that removes a directory takes long, after one of its files.
+SLOW_RM = """\
+#!/bin/sh
+if [ "$1" = -rf ] && [ ! -e {flag} ]; then
+	{rm} -rf "$2"/{first}
+	: >{flag}
+	sleep 0.5
+fi
+exec {rm} "$@"
+"""
+# The first one finds a directory that another client removes then.
+MKDIR = """\
+#!/bin/sh
+exec 2>&1
+[ -e {flag} ] || {{ : >{flag}; exec {mkdir} /; }}
+exec {mkdir} "$@"
+"""
 # Without fractions of seconds, as in OpenWrt's BusyBox.
 DATE = '#!/bin/sh\ncase $1 in\n*%N) echo "$({date} +%s)%N" ;;\n*) exec {date} "$@" ;;\nesac\n'
 SLEEP = '#!/bin/sh\ncase $1 in\n*.*) exit 1 ;;\nesac\nexec {sleep} "$@"\n'
@@ -195,6 +212,39 @@ def test_a_second_airtcp_waits_even_while_the_first_one_prepares_the_host(
         remote.leave()
         waiting.result()
     second.leave()
+    assert said == ["ap (host): waiting for another airtcp, or for its dead-man timer"]
+
+
+@pytest.mark.parametrize("flock", [False, True])
+@pytest.mark.parametrize("first", ["guard", "boot", "*"])
+def test_a_second_airtcp_waits_while_the_first_one_removes_its_files(
+    there: Path, tmp_path: Path, remote: Remote, first: str, flock: bool
+) -> None:
+    if flock:
+        (there / "flock").symlink_to(str(shutil.which("flock")))
+    remote.install(pytest.fail)
+    removes = SLOW_RM.format(first=first, flag=tmp_path / "slow", rm=shutil.which("rm"))
+    write_program(there / "rm", removes)
+    second, said = remote_of(tmp_path), list[str]()
+    with ThreadPoolExecutor(1) as threads:
+        left = threads.submit(remote.leave)
+        wait_until((tmp_path / "slow").exists)
+        second.install(said.append)
+        left.result()
+    assert second.do(("echo", "here")) == "here\n"
+    second.leave()
+    assert said == ["ap (host): waiting for another airtcp, or for its dead-man timer"]
+
+
+def test_a_directory_that_is_removed_at_once_is_created_again(
+    there: Path, tmp_path: Path, remote: Remote
+) -> None:
+    """It exists when this client creates it, and no longer when this client looks at it."""
+    write_program(
+        there / "mkdir", MKDIR.format(flag=tmp_path / "gone", mkdir=shutil.which("mkdir"))
+    )
+    said: list[str] = []
+    remote.install(said.append)
     assert said == ["ap (host): waiting for another airtcp, or for its dead-man timer"]
 
 

@@ -39,18 +39,24 @@ nap() {{
 install_agent() {{
 umask 077
 d={directory}/airtcp-$(id -u)
-if ! why=$(mkdir "$d" 2>&1); then
+if ! why=$(LC_ALL=C mkdir "$d" 2>&1); then
+	# Another airtcp has just removed it.
+	case $why in *exists*) [ -e "$d" ] || [ -L "$d" ] || exit 75 ;; esac
 	if [ -L "$d" ] || [ ! -O "$d" ]; then echo "$why" >&2; exit 3; fi
 	# Only one of several may restore and empty it; the lock ends with this shell.
 	if command -v flock >/dev/null; then
 		command exec 9<"$d" && flock -n 9 && [ "$d" -ef /proc/self/fd/9 ] || exit 75
 	fi
-	# Another airtcp may be creating it, or have left it and be removing it.
+	# Another airtcp may be creating it, or have left it and be removing it: files may be missing.
 	tries=120
-	until [ -s "$d/guard" ] || [ ! -e "$d" ] || [ $tries -le 0 ]; do nap; done
-	boot=$(cat "$d/boot" 2>/dev/null)
+	until boot=$(cat "$d/boot" 2>/dev/null) guard=$(cat "$d/guard" 2>/dev/null)
+		[ "$boot" ] && [ "$guard" ] || [ $tries -le 0 ]
+	do
+		[ -e "$d" ] || exit 75
+		nap
+	done
 	if [ "$boot" = "$(cat /proc/sys/kernel/random/boot_id)" ]; then
-		kill -0 "$(cat "$d/guard")" 2>/dev/null && exit 75
+		kill -0 "$guard" 2>/dev/null && exit 75
 		if [ -s "$d/undo" ] && ! why=$(sh "$d/agent.sh" restore 2>&1); then
 			echo "$(echo "$why" | tail -n 1); restore that by hand, and remove $d" >&2
 			exit 3
