@@ -9,7 +9,6 @@ and added again every second. Then, without losses and for each family, it uploa
 while it downloads.
 """
 
-import ctypes
 import fcntl
 import importlib
 import json
@@ -17,7 +16,6 @@ import multiprocessing
 import queue
 import socket
 import struct
-import subprocess
 import sys
 import termios
 import threading
@@ -26,7 +24,8 @@ import zlib
 from collections import Counter
 from pathlib import Path
 
-CLONE_NEWNET = 0x40000000
+from netns import enter, run
+
 PORT = 5000
 WORKERS = 2
 REMOVE_EVERY_S = 1.0
@@ -41,20 +40,9 @@ PAUSE_S, UPLOAD_EVERY_S = 0.03, 0.003
 HEAD = struct.Struct("!I?")  # octets to download; also upload?
 CHECKSUM = struct.Struct("!I")  # of what was uploaded
 
-libc = ctypes.CDLL(None, use_errno=True)
 
 # dkms/ackhold/ackhold-stats
 ackhold_stats = importlib.import_module("ackhold_stats")
-
-
-def run(command: str) -> str:
-    return subprocess.run(command.split(), check=True, capture_output=True, text=True).stdout
-
-
-def enter(netns: str) -> None:
-    with Path(f"/run/netns/{netns}").open() as file:
-        if libc.setns(file.fileno(), CLONE_NEWNET):
-            raise OSError(ctypes.get_errno(), netns)
 
 
 def build() -> None:

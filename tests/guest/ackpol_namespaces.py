@@ -3,10 +3,10 @@
 
     ackpol_namespaces.py SECONDS
 
-Runs in a guest with modules as root, in a directory with ackpol_api.py.
+Runs in a guest with modules as root, in a directory with ackpol_api.py and
+netns.py.
 """
 
-import ctypes
 import json
 import multiprocessing
 import os
@@ -19,9 +19,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ackpol_api import RTM_DELROUTE, SYSCTL, libc, route
+from ackpol_api import RTM_DELROUTE, SYSCTL, route
+from netns import enter, unshare
 
-CLONE_NEWNET = 0x40000000
 ADDRESS = "192.0.2.7"
 
 # Policies with parameters.
@@ -52,17 +52,6 @@ def is_loaded(name: str) -> bool:
     return Path("/sys/module", MODULES[name]).exists()
 
 
-def enter(namespace: Path) -> None:
-    with namespace.open() as file:
-        if libc.setns(file.fileno(), CLONE_NEWNET):
-            raise OSError(ctypes.get_errno(), namespace)
-
-
-def unshare() -> None:
-    if libc.unshare(CLONE_NEWNET):
-        raise OSError(ctypes.get_errno(), "unshare")
-
-
 def parameters() -> dict[str, int]:
     """The values of the parameters of policies in this namespace."""
     paths = (path for path in SYSCTL.iterdir() if path.name not in BUILT_IN)
@@ -73,9 +62,9 @@ def parameters_in(names: Sequence[str]) -> list[dict[str, int]]:
     """Those in the initial namespace and in these."""
     found = [parameters()]
     for name in names:
-        enter(Path("/run/netns", name))
+        enter(name)
         found.append(parameters())
-        enter(Path("/run/netns/initial"))
+        enter("initial")
     return found
 
 

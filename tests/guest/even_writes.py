@@ -6,7 +6,6 @@ delays. For each policy and spacing, with and without tail loss probes, there is
 loopback in its own namespace. Prints the counters of each as JSON, by "POLICY GAP_MS TLP".
 """
 
-import ctypes
 import json
 import socket
 import subprocess
@@ -15,12 +14,12 @@ import threading
 import time
 from pathlib import Path
 
+from netns import libc, unshare
+
 WRITES, SIZE = 300, 100
 GAPS_MS = (20, 60, 100, 150, 190, 400)
 COUNTERS = ("TCPLossProbes", "TCPTimeouts", "TCPDSACKRecv", "RetransSegs")
-CLONE_NEWNET, PR_SET_TIMERSLACK = 0x40000000, 1
-
-libc = ctypes.CDLL(None, use_errno=True)
+PR_SET_TIMERSLACK = 1
 
 
 def counters() -> dict[str, int]:
@@ -38,8 +37,7 @@ def read_all(connection: socket.socket) -> None:
 
 
 def run(policy: str, gap_ms: int, early_retrans: int) -> dict[str, int]:
-    if libc.unshare(CLONE_NEWNET):
-        raise OSError(ctypes.get_errno(), "unshare")
+    unshare()
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     ipv4 = Path("/proc/sys/net/ipv4")
     name, _, bound = policy.partition(":")

@@ -7,13 +7,11 @@ Prints one JSON document: the samples of each scenario, in columns. The namespac
 through `middle`, whose queue to `there` is the bottleneck: a netem FIFO with rate and loss.
 """
 
-import ctypes
 import errno
 import json
 import os
 import socket
 import struct
-import subprocess
 import sys
 import threading
 import time
@@ -22,8 +20,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from netns import enter, run
+
 TCP_CC_INFO = 26
-CLONE_NEWNET = 0x40000000
 ADDRESS = "10.0.1.2"
 SAMPLE_S = 0.005
 # Offsets in struct tcp_info.
@@ -34,18 +33,6 @@ FIELDS = {
 }
 # Fields of struct tcp_bbr_info.
 BBR_FIELDS = ("bw_lo", "bw_hi", "bbr_min_rtt_us", "pacing_gain", "cwnd_gain")
-
-libc = ctypes.CDLL(None, use_errno=True)
-
-
-def run(command: str) -> str:
-    return subprocess.run(command.split(), check=True, capture_output=True, text=True).stdout
-
-
-def enter(netns: str) -> None:
-    with Path(f"/run/netns/{netns}").open() as file:
-        if libc.setns(file.fileno(), CLONE_NEWNET):
-            raise OSError(ctypes.get_errno(), netns)
 
 
 def build() -> None:

@@ -6,7 +6,6 @@ between congestion controls, which the kernel loads by name, while modules are u
 change, and namespaces are added and deleted.
 """
 
-import ctypes
 import errno
 import json
 import os
@@ -18,28 +17,22 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from netns import enter
+
 NAMES = ("bbr2", "bbrp", "bbr", "bbr_plain", "cubic")
 MODULES = ("tcp_bbr2", "tcp_bbr")
 SYSCTLS = {"tcp_bbr2_pacing_percent": ("1", "100", "1000"), "tcp_bbrp_gain": ("256", "512", "1023")}
 FLOWS = 4
 CONNECTIONS_PER_FLOW = 5
 TCP_CC_INFO = 26
-CLONE_NEWNET = 0x40000000
 ADDRESSES = ("10.0.0.2", "fd00::2")
 
-libc = ctypes.CDLL(None, use_errno=True)
 counts: Counter[str] = Counter()
 ended = threading.Event()
 
 
 def run(command: str, *, check: bool = True) -> int:
     return subprocess.run(command.split(), check=check, capture_output=True).returncode
-
-
-def enter(netns: str) -> None:
-    with Path(f"/run/netns/{netns}").open() as file:
-        if libc.setns(file.fileno(), CLONE_NEWNET):
-            raise OSError(ctypes.get_errno(), netns)
 
 
 def build() -> None:

@@ -6,42 +6,29 @@ packets can be held in a queue, where they still count against their socket.
 """
 
 import contextlib
-import ctypes
 import errno
 import json
 import os
 import re
 import socket
 import struct
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from netns import enter, run
+
 TCP_SMALL_QUEUE = 48
 SO_MEMINFO, SO_MAX_PACING_RATE = 55, 47
 WMEM_ALLOC = 2
-CLONE_NEWNET = 0x40000000
 UNITS = ("inherit", "driver", "off", "us", "bytes", "packets", "paced")
 
 SYSCTL = Path("/proc/sys/net/ipv4/tcp_small_queue")
 BURST = Path("/proc/sys/net/ipv4/tcp_small_queue_burst_us")
 WINDOW_SEGMENTS = 40
 CHOICES = ("driver", "off", "1 us", "1000 us", "1000000 us", "1 bytes", "65536 bytes", "1 packets")
-
-libc = ctypes.CDLL(None, use_errno=True)
-
-
-def run(command: str) -> str:
-    return subprocess.run(command.split(), check=True, capture_output=True, text=True).stdout
-
-
-def enter(netns: str) -> None:
-    with Path(f"/run/netns/{netns}").open() as file:
-        if libc.setns(file.fileno(), CLONE_NEWNET):
-            raise OSError(ctypes.get_errno(), netns)
 
 
 def refusal(action: Callable[[], object]) -> str:

@@ -72,7 +72,8 @@ def guest_output(
     script: Path, kernel: Kernel, tools: GuestTools, run_dir: Path, *arguments: str
 ) -> dict[str, Any]:
     """Run a Python script of tests/guest in a guest; returns the JSON object that it prints."""
-    shutil.copy(script, run_dir)
+    for path in (script, GUEST / "netns.py"):
+        shutil.copy(path, run_dir)
     command = " ".join(("python3 -B", script.name, *arguments))
     (run_dir / "plan.sh").write_text(f"ip link set lo up\n{command} >output.json\n")
     result = boot(kernel, tools, run_dir, seed=1, timeout_wall_s=TIME_LIMIT_S)

@@ -60,7 +60,8 @@ def test_transfers_complete_and_no_ack_waits_longer_than_allowed(
     module = build(stock, MODULE, tmp_path / "module")
     run_dir = tmp_path / "run"
     run_dir.mkdir()
-    shutil.copy(GUEST / "ackhold_transfers.py", run_dir)
+    for name in ("ackhold_transfers.py", "netns.py"):
+        shutil.copy(GUEST / name, run_dir)
     shutil.copy(MODULE / "ackhold-stats", run_dir / "ackhold_stats.py")
     (run_dir / "plan.sh").write_text(f"python3 -B ackhold_transfers.py {TRANSFERS} >output.json\n")
     image = tmp_path / "kernel" / "linux"

@@ -169,7 +169,7 @@ def namespaces(
     checked_kernel: Kernel, tools: GuestTools, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Any]:
     directory = tmp_path_factory.mktemp("namespaces")
-    for name in ("ackpol_api.py", "ackpol_namespaces.py"):
+    for name in ("ackpol_api.py", "ackpol_namespaces.py", "netns.py"):
         shutil.copy(GUEST / name, directory)
     return checked_output(
         f"ackpol_namespaces.py {CHURN_S}", checked_kernel, tools, directory, timeout_wall_s=900
@@ -203,7 +203,8 @@ def test_modules_load_and_unload_while_namespaces_come_and_go(namespaces: dict[s
 def test_senders_switch_and_unload_under_load(
     checked_kernel: Kernel, tools: GuestTools, tmp_path: Path
 ) -> None:
-    shutil.copy(GUEST / "senders_smp.py", tmp_path)
+    for name in ("netns.py", "senders_smp.py"):
+        shutil.copy(GUEST / name, tmp_path)
     (tmp_path / "plan.sh").write_text(
         "ip link set lo up\nmkdir /run/netns\npython3 -B senders_smp.py >output.json\n"
     )
