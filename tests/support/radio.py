@@ -48,6 +48,11 @@ class Sample:
     nodes: Mapping[str, Counters]
 
 
+def mbps(sample: Sample, name: str = "sta") -> float:
+    """Goodput of a node that receives datagrams of OCTETS."""
+    return sample.nodes[name]["packets"] * OCTETS * 8 / sample.time_s / 1e6
+
+
 # Few beacons (in units of 1.024 ms), and no disassociation of stations that do not answer, because
 # neither is to be measured.
 _QUIET = "beacon_int=1000\ndisassoc_low_ack=0"

@@ -9,11 +9,11 @@ import pytest
 from edca_simulation import simulate
 from radio import (
     MPDU_OCTETS,
-    OCTETS,
     Cell,
     Sample,
     difference,
     flow,
+    mbps,
     run,
     saturated_uplink,
 )
@@ -49,11 +49,6 @@ def measured(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> Measured:
         return difference(tmp_path / "before", tmp_path / "after")
 
     return measure_flows
-
-
-def mbps(sample: Sample, *receivers: str) -> float:
-    packets = sum(sample.nodes[name]["packets"] for name in receivers)
-    return packets * OCTETS * 8 / sample.time_s / 1e6
 
 
 @pytest.mark.parametrize(

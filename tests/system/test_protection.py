@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from edca_simulation import simulate
-from radio import MPDU_OCTETS, OCTETS, Cell, Sample, difference, flow, run
+from radio import MPDU_OCTETS, OCTETS, Cell, Sample, difference, flow, mbps, run
 from test_radiotap import WARNING, tshark
 from wifi_timing import (
     ACK,
@@ -79,11 +79,6 @@ def measured(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> Measured:
 def mixed(*stations: str, parameters: Parameters = HT, hostapd: str = "") -> list[Cell]:
     """A cell of 802.11n with an idle station of 802.11a."""
     return [Cell("ap", [*stations, "old"], parameters, {"old": OLD}, hostapd)]
-
-
-def mbps(sample: Sample, *receivers: str) -> float:
-    packets = sum(sample.nodes[name]["packets"] for name in receivers)
-    return packets * OCTETS * 8 / sample.time_s / 1e6
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from radio import MPDU_OCTETS, OCTETS, Cell, Sample, address, difference, flow, run
+from radio import MPDU_OCTETS, OCTETS, Cell, Sample, address, difference, flow, mbps, run
 from wifi_timing import Format, Rate, legacy, ppdu_us, psdu_octets, saturated_goodput_mbps
 
 from airtcp.backends.guesttools import GuestTools
@@ -48,10 +48,6 @@ def saturated(seconds: float, before: str = "", *more: int, cells: Sequence[Cell
 
 def counted(directory: Path) -> Sample:
     return difference(directory / "before", directory / "after")
-
-
-def mbps(sample: Sample, name: str = "sta") -> float:
-    return sample.nodes[name]["packets"] * OCTETS * 8 / sample.time_s / 1e6
 
 
 def test_fifo_delays_ping_and_fq_codel_does_not(guest_run: Run) -> None:

@@ -4,7 +4,7 @@
 from pathlib import Path
 
 import pytest
-from radio import OCTETS, Cell, difference, flow, run
+from radio import Cell, difference, flow, mbps, run
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.kernel.image import Kernel
@@ -50,8 +50,7 @@ def _sample_s(control: str) -> float:
 
 
 def _mbps(directory: Path, name: str) -> float:
-    sample = difference(directory / f"before-{name}", directory / name)
-    return sample.nodes["sta"]["packets"] * OCTETS * 8 / sample.time_s / 1e6
+    return mbps(difference(directory / f"before-{name}", directory / name))
 
 
 def test_minstrel_settles_on_the_best_rate(

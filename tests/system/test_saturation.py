@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from radio import MPDU_OCTETS, OCTETS, Cell, difference, flow, run
+from radio import MPDU_OCTETS, OCTETS, Cell, difference, flow, mbps, run
 from wifi_timing import Format, Rate, legacy, most_mpdus, saturated_goodput_mbps
 
 from airtcp.backends.guesttools import GuestTools
@@ -229,7 +229,7 @@ def test_single_sender_reaches_the_goodput_of_the_standard(
     wrong = []
     for number, point in enumerate(POINTS[name]):
         sample = difference(tmp_path / f"before-{number}", tmp_path / f"after-{number}")
-        measured_mbps = sample.nodes["sta"]["packets"] * OCTETS * 8 / sample.time_s / 1e6
+        measured_mbps = mbps(sample)
         expected_mbps = point.expected_mbps(radio)
         ratio = measured_mbps / expected_mbps
         print(f"{name} {point}: {measured_mbps:.2f} of {expected_mbps:.2f}, {ratio:.4f}")

@@ -14,7 +14,7 @@ import ofdma_timing as timing
 import pytest
 from guests import Measure, thesis_case
 from ofdma_timing import SIFS_US, Tb
-from radio import MPDU_OCTETS, OCTETS, Cell, Sample, difference, flow, run
+from radio import MPDU_OCTETS, OCTETS, Cell, Sample, difference, flow, mbps, run
 from test_radiotap import WARNING, tshark
 
 from airtcp.backends.guesttools import GuestTools
@@ -97,7 +97,7 @@ def test_saturated_stations_reach_the_goodput_of_the_standard(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, point: Point
 ) -> None:
     sample = uplink(lab_kernel, tools, tmp_path, point, seconds=3)
-    measured_mbps = sample.nodes["ap"]["packets"] * OCTETS * 8 / sample.time_s / 1e6
+    measured_mbps = mbps(sample, "ap")
     ratio = measured_mbps / point.expected_mbps
     print(f"{point}: {measured_mbps:.2f} of {point.expected_mbps:.2f} Mbit/s, {ratio:.4f}")
     sent = sum(sample.nodes[name]["ppdus"] for name in sample.nodes if name != "ap")
