@@ -166,7 +166,11 @@ def wait_for_change(hosts: Bench) -> None:
 
 
 def wait_until_restored(hosts: Bench, settings: object) -> None:
-    """As after the client was lost: the dead-man timers restore the settings, and end."""
+    """As after the client was lost: the dead-man timers restore the settings, and end.
+
+    An ssh outlives a killed client, and may still start a timer.
+    """
+    wait_until(lambda: not hosts.processes("client"), timeout_s=30)
     deadline = time.monotonic() + DEAD_MAN_S + RESTORING_S
     while any(hosts.left(name) for name in ADDRESSES):
         assert time.monotonic() < deadline, {name: hosts.left(name) for name in ADDRESSES}
