@@ -9,9 +9,9 @@ to the device, IP and TCP, ACKs and timers, reading. The cost of as many periods
 
 Bursts of 32 are typical of Wi-Fi. Policies send different numbers of ACKs, which are part of the
 cost. With an RTT of 24 ms and 6 ms in a queue, `auto` delays an ACK by 1.9 ms; without the queue it
-would send two for every six segments. Bursts of 2 get one ACK with `default` and with the policies
-compared with it, which shows the policy's own cost, mainly its timer; `aad` has half its delay
-there, so that it expires in time, and `auto` leaves so few segments to TCP.
+would leave ACKs to TCP. Bursts of 2 get one ACK with `default` and with the policies compared with
+it, which shows the policy's own cost, mainly its timer; `aad` has half its delay there, so that it
+expires in time, and `auto` leaves so few segments to TCP.
 
 Ticks and other interrupts change a cost by about a percent from one repetition to the next, and
 only add to it, so the cheapest of nine counts: that of three still varies by half a percent. For
