@@ -135,10 +135,10 @@ def _goodput_together(
 ) -> dict[str, Value]:
     """Goodput of flows that last for the whole run, and their fairness."""
     goodputs_mbps = numpy.array([_goodput_mbps(client) for client in clients])
-    of_udp = [flow.protocol == "udp" for flow in flows]
-    if sum(of_udp) > 1:
-        udp = [pair for pair in zip(flows, clients, strict=True) if pair[0].protocol == "udp"]
-        goodputs_mbps[of_udp] = _udp_together_mbps(run_dir, testbed.parameters.duration_s, udp)
+    udp = [index for index, flow in enumerate(flows) if flow.protocol == "udp"]
+    if len(udp) > 1:
+        pairs = [(flows[index], clients[index]) for index in udp]
+        goodputs_mbps[udp] = _udp_together_mbps(run_dir, testbed.parameters.duration_s, pairs)
     values: dict[str, Value] = {}
     if len(received) > 1:
         flows_mbps = _together_mbps(run_dir, received, testbed.parameters.duration_s)
