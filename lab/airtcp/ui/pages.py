@@ -27,6 +27,7 @@ from airtcp.ui.sweeps import (
     select,
     values_of,
 )
+from airtcp.units import counted
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _TIMELINE_STEP_MS = 50
@@ -194,6 +195,7 @@ def _compare(sweeps: Sweeps, base: str, given: Mapping[str, str]) -> str:
         second=second,
         metrics=metrics,
         pairs=pairs,
+        alone=counted(pairs.alone[0], "run"),
         damaged=damaged,
         answer=answer,
         known=[name for name in first.metrics if name in second.metrics],
