@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from airtcp.backends.shell import FAILURE, HELPERS, text
-from airtcp.steps.step import Note, Run, Step, Sysctl, run
+from airtcp.backends.shell import FAILURE, HELPERS, render, text
+from airtcp.steps.step import EndInstruments, Instrument, Note, Run, Step, Sysctl, run
 
 STEPS: list[Step] = [
     run("ip link set lo up"),
@@ -110,3 +110,29 @@ def test_plans_are_the_same_in_every_locale(tmp_path: Path) -> None:
     command = [sys.executable, "-P", "-c", PLAN_IN_ANY_LOCALE, str(tmp_path)]
     subprocess.run(command, env=os.environ | ascii_only, check=True)
     assert (tmp_path / "plan.sh").read_bytes().endswith("must echo \u00fc\n".encode())
+
+
+@pytest.mark.parametrize(
+    ("instrument", "failure"),
+    [
+        ("exec sleep 60", ""),
+        ("exec timeout 0.01 sleep 60", ""),
+        ("exit 0", ""),
+        ("exit 1", "an instrument failed with exit code 1: see the lines above"),
+        ("kill -s KILL $$", "an instrument failed with exit code 137: see the lines above"),
+    ],
+)
+def test_an_instrument_that_failed_before_the_end_fails_the_run(
+    instrument: str, failure: str
+) -> None:
+    """tcpdump does so if it cannot write; its capture would be too short."""
+    steps: list[Step] = [
+        Instrument(run("sh -c", instrument)),
+        Instrument(run("sleep 60")),
+        run("sleep 0.1"),
+        EndInstruments(),
+    ]
+    done = subprocess.run(["sh", "-c", render(steps)], capture_output=True, text=True, check=False)
+    assert done.returncode == bool(failure)
+    failures = [line for line in done.stderr.splitlines() if line.startswith(FAILURE)]
+    assert failures == ([FAILURE + failure] if failure else [])

@@ -79,7 +79,14 @@ pids=
 start() { "$@" & pids="$pids $!"; }
 stop() {
 	for pid in $pids; do kill "$pid" 2>/dev/null; done
-	for pid in $pids; do wait "$pid"; done
+	for pid in $pids; do
+		wait "$pid"
+		# 124: timeout has ended it. 143: it does not catch the signal.
+		case $? in
+		0 | 124 | 143) ;;
+		*) fail "an instrument failed with exit code $?: see the lines above" ;;
+		esac
+	done
 	pids=
 }
 # `watch NODE COMMAND...` is for tcpwatch, which ends with the last connection after a signal.
