@@ -10,14 +10,18 @@ from numpy.typing import NDArray
 from airtcp.errors import AirtcpError
 from airtcp.experiment.metrics import METRICS, Value
 from airtcp.files import airtrace
-from airtcp.files.airsim import ampdu_sizes, read_airsim, read_airsim_totals
+from airtcp.files.airsim import (
+    ampdu_sizes,
+    read_airsim,
+    read_airsim_totals,
+    read_transfer_start_ns,
+)
 from airtcp.files.iperf3 import read_iperf3
 from airtcp.files.latency import during_transfer, read_ping, read_udp_ping
 from airtcp.files.qdisc import read_qdisc
 from airtcp.files.tcpwatch import TcpTrace
 from airtcp.results.record import FlowRecord
 from airtcp.steps import cpu_cost, filters
-from airtcp.steps.instruments import LEAD_S
 from airtcp.steps.workloads import WORKLOADS
 from airtcp.testbed.model import AIR, AckFilter, Testbed
 from airtcp.testbed.processors import Cost
@@ -256,7 +260,9 @@ def _path(run_dir: Path, testbed: Testbed) -> dict[str, Value]:
 def _mac_acks_per_s(run_dir: Path, testbed: Testbed) -> float:
     """ACKs and BlockAcks on the air, from the start of the transfer to the end of the capture."""
     path = run_dir / "air.pcapng"
-    start_s = LEAD_S + testbed.parameters.baseline_s
+    started_ns = read_transfer_start_ns(run_dir)
+    assert started_ns is not None  # only laboratory runs have this capture
+    start_s = (started_ns - airtrace.begin_ns(path)) / 1e9
     end_s = airtrace.length_ns(path) / 1e9
     if testbed.bulk and not testbed.exchanges:
         end_s = min(end_s, start_s + testbed.parameters.duration_s)
