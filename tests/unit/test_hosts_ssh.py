@@ -148,6 +148,14 @@ def test_a_shell_that_prints_is_an_error(tmp_path: Path, remote: Remote) -> None
         remote.install(pytest.fail)
 
 
+def test_a_dead_man_timer_that_does_not_start_is_an_error(there: Path, remote: Remote) -> None:
+    write_program(there / "setsid", "#!/bin/sh\n")
+    message = r"^ap \(host\): the dead-man timer has not started within 5 s: the host is too busy$"
+    with pytest.raises(StopError, match=message):
+        remote.install(pytest.fail)
+    assert not list(Path(remote._inventory.directory).iterdir())
+
+
 def test_beats_while_everything_is_removed(there: Path, tmp_path: Path, remote: Remote) -> None:
     remote.install(pytest.fail)
     flags = [tmp_path / "first", tmp_path / "second"]

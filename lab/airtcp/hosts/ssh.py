@@ -75,7 +75,12 @@ detached=$(command -v setsid)
 tries=100
 until [ -s "$d/guard" ]; do
 	nap
-	[ $tries -gt 0 ] || {{ echo "no space left in $d" >&2; rm -rf "$d"; exit 3; }}
+	[ $tries -gt 0 ] && continue
+	why="the dead-man timer has not started within 5 s: the host is too busy"
+	(echo >"$d/room") 2>/dev/null || why="no space left in $d"
+	echo "$why" >&2
+	rm -rf "$d"
+	exit 3
 done
 echo "$d"
 }}
