@@ -177,6 +177,20 @@ def abandon(remote: Remote, undo: str) -> Path:
     return directory
 
 
+def test_a_dead_man_timer_ends_although_another_airtcp_has_replaced_its_directory(
+    tmp_path: Path, remote: Remote
+) -> None:
+    remote.install(pytest.fail)
+    [directory] = (tmp_path / "host").iterdir()
+    timer = Path("/proc", (directory / "guard").read_text().strip())
+    assert timer.exists()
+    of_next = shutil.copytree(directory, tmp_path / "next")
+    directory.rename(tmp_path / "removed")
+    of_next.rename(directory)
+    (tmp_path / "removed" / "guard").unlink()
+    wait_until(lambda: not timer.exists(), timeout_s=10)
+
+
 def test_setting_of_an_earlier_run_that_cannot_be_restored(remote: Remote) -> None:
     directory = abandon(remote, "root ip link set dev gone gso_max_segs 1\n")
     message = rf"not restored: root ip link .*; restore that by hand, and remove {directory}$"

@@ -167,7 +167,8 @@ guard() {
 	echo $$ >guard
 	trap 'expire' TERM HUP INT
 	silent=0
-	while [ -e "$dir/guard" ]; do
+	# Not $dir/guard: another airtcp may have created the directory again.
+	while [ -e guard ]; do
 		sleep 1 &
 		wait $!
 		if rm beat 2>/dev/null; then silent=0; else silent=$((silent + 1)); fi
@@ -177,7 +178,7 @@ guard() {
 
 # Without the directory, commands of the client fail.
 expire() {
-	[ -e "$dir/guard" ] || exit
+	[ -e guard ] || exit
 	touch expired
 	restore && remove
 	exit
