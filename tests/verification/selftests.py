@@ -4,7 +4,9 @@
 Runs tools/testing/selftests/net of the source from which the kernel is built, in QEMU, whose clock
 counts instructions, so that a busy host does not delay a test. The tests run three times: on plain
 Linux, with the policy `default`, which must give the same verdicts, and with `aad`, for
-information. Tests of other protocols are not run. Logs: results/selftests/.
+information. Some depend on timing: a test whose verdicts differ is repeated on both kernels, and
+counts as a difference if no repetition gives a verdict that the other kernel gave, too. Tests of
+other protocols are not run. Logs: results/selftests/.
 With the name of a guest (plain, default, aad) only that guest is run, without a comparison;
 with --reuse a guest is not run if there are logs of the same kernel and tests.
 """
@@ -19,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -140,6 +143,9 @@ GUESTS = ("plain", "default", "aad")
 LIMIT_S = 900
 """The limit of a test, in the guest's time."""
 
+REPETITIONS = 3
+"""How often a test with different verdicts is repeated on each kernel, at most."""
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -213,16 +219,26 @@ def missing(tests: Path, test: Test) -> str:
     return reason.read_text() if reason.is_file() else ""
 
 
-def run(built: Kernel, tools: GuestTools, tests: Path, name: str, reuse: bool) -> Path:
-    """Run all tests in a guest; returns the directory of their logs and exit statuses.
+def run(
+    built: Kernel,
+    tools: GuestTools,
+    tests: Path,
+    guest: str,
+    reuse: bool,
+    names: Sequence[str] = tuple(TESTS),
+    repetition: int = 0,
+) -> Path:
+    """Run tests in a guest; returns the directory of their logs and exit statuses.
 
     reuse: do nothing if there are logs of this kernel and these tests.
     """
-    directory = RESULTS / name
+    directory = RESULTS / (f"{guest}-{repetition}" if repetition else guest)
     ran, what = directory / "ran", f"{built.hash} {tests.name}\n"
+    if repetition:
+        what += "".join(f"{name}\n" for name in names)
     if reuse and ran.is_file() and ran.read_text() == what:
         return directory
-    policy = "" if name == "plain" else name
+    policy = "" if guest == "plain" else guest
     shutil.rmtree(directory, ignore_errors=True)
     make_dir(directory)
     shutil.copytree(tests, directory / "net")
@@ -231,7 +247,8 @@ def run(built: Kernel, tools: GuestTools, tests: Path, name: str, reuse: bool) -
         f"{_IN_MEMORY}{choice}exec chroot $root bash /inside.sh {RUN_DIR_IN_GUEST}\n"
     )
     script = ""
-    for test_name, test in TESTS.items():
+    for test_name in names:
+        test = TESTS[test_name]
         if missing(tests, test):
             continue
         inside = Path(test.program).parent
@@ -244,11 +261,11 @@ def run(built: Kernel, tools: GuestTools, tests: Path, name: str, reuse: bool) -
             f'{log_name(test_name)}.$name"; done\n'
         )
     (directory / "inside.sh").write_text(script)
-    say(f"running the selftests: {name}")
+    say(f"running the selftests: {directory.name}")
     result = qemu.boot(built, tools, directory, cpus=2, instructions=True, timeout_wall_s=4 * 3600)
     shutil.rmtree(directory / "net")
     if result.status != "ok":
-        raise AirtcpError(f"{name}: {result.reason}")
+        raise AirtcpError(f"{directory.name}: {result.reason}")
     ran.write_text(what)
     return directory
 
@@ -290,6 +307,32 @@ def differences(name: str, plain: Verdict, ours: Verdict) -> list[str]:
     return lines
 
 
+def agree(plain: Sequence[Verdict], ours: Sequence[Verdict], name: str) -> bool:
+    """Whether any verdict of a test on plain Linux equals one on our kernel."""
+    return any(not differences(name, here, there) for here in plain for there in ours)
+
+
+Repeat = Callable[[str, Sequence[str], int], Mapping[str, Verdict]]
+"""Runs tests in a guest again; returns their verdicts."""
+
+
+def lasting(first: Mapping[str, tuple[Verdict, Verdict]], repeat: Repeat) -> list[str]:
+    """The tests on which the kernels disagree whenever they are repeated.
+
+    first: verdicts of each test on plain Linux and on our kernel.
+    """
+    seen = {name: ([plain], [ours]) for name, (plain, ours) in first.items()}
+    for repetition in range(1, REPETITIONS + 1):
+        names = [name for name, verdicts in seen.items() if not agree(*verdicts, name)]
+        if not names:
+            break
+        again = [repeat(guest, names, repetition) for guest in ("plain", "default")]
+        for name in names:
+            for verdicts, more in zip(seen[name], again, strict=True):
+                verdicts.append(more[name])
+    return [name for name, verdicts in seen.items() if not agree(*verdicts, name)]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("guest", nargs="?", choices=GUESTS, help="run this guest only")
@@ -298,8 +341,13 @@ def main() -> int:
     plain, patched = image.build_pair(FRAGMENT, say)
     tools, tests = build_tools(say), compile_tests()
 
-    def directory(name: str) -> Path:
-        return run(plain if name == "plain" else patched, tools, tests, name, options.reuse)
+    def directory(guest: str, names: Sequence[str] = tuple(TESTS), repetition: int = 0) -> Path:
+        kernel = plain if guest == "plain" else patched
+        return run(kernel, tools, tests, guest, options.reuse, names, repetition)
+
+    def repeat(guest: str, names: Sequence[str], repetition: int) -> dict[str, Verdict]:
+        path = directory(guest, names, repetition)
+        return {name: verdict(tests, path, name) for name in names}
 
     if options.guest:
         path = directory(options.guest)
@@ -309,7 +357,7 @@ def main() -> int:
     columns = {name: directory(name) for name in GUESTS}
     width = max(map(len, TESTS))
     print(f"{'test':{width}}  {'plain Linux':22}  {'default':22}  aad")
-    differ: list[str] = []
+    first: dict[str, tuple[Verdict, Verdict]] = {}
     for name in TESTS:
         verdicts = {column: verdict(tests, path, name) for column, path in columns.items()}
         if len(set(map(str, verdicts.values()))) == 1 and verdicts["plain"].whole == "skip":
@@ -317,15 +365,17 @@ def main() -> int:
         else:
             cells = (f"{verdicts[column]!s:22}" for column in columns)
             print(f"{name:{width}}  {'  '.join(cells)}".rstrip())
-        differ += differences(name, verdicts["plain"], verdicts["default"])
+        first[name] = verdicts["plain"], verdicts["default"]
         for line in differences(name, verdicts["plain"], verdicts["aad"]):
             print(f"{'':{width}}  with aad: {line}")
     for name, reason in NOT_RUN.items():
         print(f"{name:{width}}  not run: {reason}")
-    for line in differ:
-        print(f"DIFFERS {line}")
-    print(f"{len(TESTS)} tests: {len(differ)} verdicts differ between plain Linux and `default`")
-    return 1 if differ else 0
+    differing = lasting(first, repeat)
+    for name, pair in first.items():
+        for line in differences(name, *pair):
+            print(f"{'DIFFERS' if name in differing else 'agrees when repeated:'} {line}")
+    print(f"{len(TESTS)} tests: {len(differing)} differ between plain Linux and `default`")
+    return 1 if differing else 0
 
 
 if __name__ == "__main__":
