@@ -94,3 +94,21 @@ def test_nothing_is_received_below_the_noise(
     steps = [("out-of-range", f"{_at(snr_db)}must airsim radio set 0 rate_mcs 7\nsleep 0.1\n")]
     _run(lab_kernel, tools, tmp_path, "fixed", steps)
     assert _mbps(tmp_path, "out-of-range") == 0
+
+
+def test_minstrel_takes_aggregates_of_256_mpdus(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
+) -> None:
+    """mac80211's numbers of MPDUs have eight bits: 256 was 0, by which minstrel_ht divided."""
+    goodputs = {}
+    for mpdus in (255, 256):
+        radio: dict[str, Plain] = {"standard": "802.11ax", "width": "80MHz", "streams": 2}
+        changed: dict[str, Plain] = {"ampdu_mpdus": mpdus, "rate_control": "minstrel"}
+        cells = [Cell("ap", ["sta"], Parameters().replace({**radio, **changed}))]
+        body = "must airsim radio set 0 errors snr\nmust airsim radio set 1 errors snr\n"
+        body += flow(cells, "ap", "sta", 10_000) + "sample before\nsleep 3\nsample after\n"
+        directory = tmp_path / str(mpdus)
+        run(lab_kernel, tools, directory, cells, body)
+        goodputs[mpdus] = mbps(difference(directory / "before", directory / "after"))
+    assert goodputs[256] == pytest.approx(goodputs[255], rel=0.05)
+    assert goodputs[256] > 400

@@ -21,6 +21,16 @@ struct airsim_completion {
 	struct airsim_report report;
 };
 
+/* mac80211 counts the MPDUs of a PPDU in u8: larger numbers are scaled down, as
+ * rate control needs their ratio
+ */
+static u8 airsim_scaled(const struct airsim_report *report, u32 mpdus)
+{
+	if (report->mpdus <= U8_MAX)
+		return mpdus;
+	return mpdus * U8_MAX / report->mpdus;
+}
+
 static void airsim_set_outcome(const struct airsim_report *report,
 			       struct ieee80211_tx_info *info)
 {
@@ -29,8 +39,8 @@ static void airsim_set_outcome(const struct airsim_report *report,
 		info->flags |= IEEE80211_TX_CTL_RATE_CTRL_PROBE;
 	info->status.rates[0] = report->chosen;
 	info->status.rates[1].idx = -1;
-	info->status.ampdu_len = report->mpdus;
-	info->status.ampdu_ack_len = report->acked;
+	info->status.ampdu_len = airsim_scaled(report, report->mpdus);
+	info->status.ampdu_ack_len = airsim_scaled(report, report->acked);
 }
 
 /*
