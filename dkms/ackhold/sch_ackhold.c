@@ -228,7 +228,8 @@ static bool ackhold_read(const struct sk_buff *skb, struct ackhold_key *key,
 /* What the socket of the segment knows. Its values are read without its lock,
  * but each is a single word, and an outdated one does no harm.
  *
- * Return: false if there is no socket of this connection.
+ * Return: false if there is no socket of this connection, or it has just been
+ * disconnected.
  */
 static bool ackhold_ask_socket(const struct sk_buff *skb,
 			       const struct ackhold_key *key,
@@ -256,7 +257,8 @@ static bool ackhold_ask_socket(const struct sk_buff *skb,
 	result->mss = READ_ONCE(inet_csk(sk)->icsk_ack.rcv_mss);
 	result->shift = tp->rx_opt.rcv_wscale;
 
-	return true;
+	/* tcp_disconnect() clears it for a moment */
+	return result->mss;
 }
 
 /* Find the connection of a segment, or give it a place if @may_add.
