@@ -149,6 +149,17 @@ def disconnect(sock: socket.socket) -> None:
         raise OSError(ctypes.get_errno(), "connect")
 
 
+def receiver_rtt_us(sock: socket.socket) -> int:
+    """The receiver's estimate, tcpi_rcv_rtt: after 8 octets and 21 numbers; 0 if unknown."""
+    info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 96)
+    return int(struct.unpack_from("=I", info, 92)[0])
+
+
+def receive(sock: socket.socket, octets: int) -> None:
+    while octets:
+        octets -= len(sock.recv(octets))
+
+
 def refusal(attempt: Callable[[], object]) -> str:
     """The name of the error, or "" if there is none."""
     try:
@@ -306,6 +317,7 @@ def try_reconnecting() -> dict[str, Any]:
         for name in ("first", "second"):
             client.connect(listener.getsockname())
             results[f"{name}, before data"] = diagnosed(client.getsockname()[1])
+            results[f"{name}, RTT before data"] = receiver_rtt_us(client)
             server, _ = listener.accept()
             with server:
                 # The first 16 segments are acknowledged in quick ACK mode; with shorter times
@@ -314,6 +326,9 @@ def try_reconnecting() -> dict[str, Any]:
                     server.send(bytes(10))
                     time.sleep(0.001)
                 results[f"{name}, after data"] = diagnosed(client.getsockname()[1])
+                server.sendall(bytes(100_000))
+                receive(client, 20 * 10 + 100_000)
+                results[f"{name}, RTT after data"] = receiver_rtt_us(client)
                 disconnect(client)
             results[f"{name}, disconnected"] = get_policy(client)
     return results

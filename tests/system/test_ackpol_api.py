@@ -85,3 +85,5 @@ def test_state_is_new_after_another_connect(output: dict[str, Any]) -> None:
         assert results[f"{name}, after data"]["iat_us"] >= 0
         assert results[f"{name}, after data"]["state"] != {}
         assert results[f"{name}, disconnected"] == "aad"
+        assert results[f"{name}, RTT before data"] == 0
+        assert results[f"{name}, RTT after data"] > 0

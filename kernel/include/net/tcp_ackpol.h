@@ -32,8 +32,8 @@ struct sk_buff;
  */
 #define TCP_ACKPOL_DELACK	U32_MAX
 
-/* Acknowledge like TCP without a policy, apart from what TCP acknowledges at
- * once if there is one
+/* Acknowledge like TCP without a policy, until an ACK is sent. FIN and window
+ * are tested before the policy is asked, but not on further arrivals.
  */
 #define TCP_ACKPOL_AS_DEFAULT	(U32_MAX - 1)
 

@@ -143,6 +143,13 @@ void __tcp_ackpol_expire(struct sock *sk)
 	if (!ap->deadline_us)
 		return;
 
+	/* A closed socket must not get a timer: nothing would stop it */
+	if ((1 << sk->sk_state) & (TCPF_CLOSE | TCPF_LISTEN) ||
+	    !inet_csk_ack_scheduled(sk)) {
+		ap->deadline_us = 0;
+		return;
+	}
+
 	tcp_mstamp_refresh(tp);
 	if (tp->tcp_mstamp < ap->deadline_us) {
 		tcp_ackpol_start_timer(sk);
@@ -150,9 +157,6 @@ void __tcp_ackpol_expire(struct sock *sk)
 	}
 
 	ap->deadline_us = 0;
-	if ((1 << sk->sk_state) & (TCPF_CLOSE | TCPF_LISTEN) ||
-	    !inet_csk_ack_scheduled(sk))
-		return;
 
 	/* No data was sent for the minimum delayed ACK timeout: not interactive
 	 */

@@ -319,6 +319,11 @@ static void tcp_ackpol_attach_pernet(struct sock *sk)
 
 void __tcp_ackpol_assign(struct sock *sk)
 {
+	/* Policies compare round trip times. tcp_disconnect() keeps the
+	 * estimate, but the next connection may take another path.
+	 */
+	memset(&tcp_sk(sk)->rcv_rtt_est, 0, sizeof(tcp_sk(sk)->rcv_rtt_est));
+
 	tcp_ackpol_release(sk);
 	tcp_ackpol_attach_pernet(sk);
 }

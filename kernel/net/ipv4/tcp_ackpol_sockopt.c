@@ -91,6 +91,7 @@ int tcp_ackpol_set(struct sock *sk, const char *name)
 	if (ret)
 		goto put;
 
+	smp_wmb();	/* pairs with __tcp_ackpol_assign_child() */
 	tcp_sk(sk)->ackpol_chosen = true;
 	tcp_ackpol_send_pending(sk);
 	return 0;
