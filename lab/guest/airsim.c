@@ -19,8 +19,8 @@
  *
  * Exit status: 2 for an invalid request, 1 for one that the kernel rejects.
  */
+#define _GNU_SOURCE
 #include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <libmnl/libmnl.h>
 #include <linux/airsim.h>
@@ -28,9 +28,8 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+
+#include "program.h"
 
 #define BUFFER_OCTETS	32768
 #define MAX_ARGS	128
@@ -107,7 +106,7 @@ static char answer[BUFFER_OCTETS];
 
 /* Print one line to standard error and exit. */
 static _Noreturn __attribute__((format(printf, 2, 3)))
-void fail(int status, const char *format, ...)
+void give_up(int status, const char *format, ...)
 {
 	va_list arguments;
 
@@ -121,11 +120,11 @@ void fail(int status, const char *format, ...)
 
 static _Noreturn void fail_usage(void)
 {
-	fail(2, "usage: airsim radio add [preset NAME] [KEY VALUE]... | "
-	     "radio del N | radio set N KEY VALUE... | radio show [N] | "
-	     "link set FROM TO loss_mdb X|blocked|clear|KEY VALUE... | "
-	     "link show | "
-	     "air set KEY VALUE... | air show | preset list | -batch -");
+	give_up(2, "usage: airsim radio add [preset NAME] [KEY VALUE]... | "
+		"radio del N | radio set N KEY VALUE... | radio show [N] | "
+		"link set FROM TO loss_mdb X|blocked|clear|KEY VALUE... | "
+		"link show | "
+		"air set KEY VALUE... | air show | preset list | -batch -");
 }
 
 static uint16_t attr_of(const struct key *key)
@@ -146,8 +145,8 @@ static const struct key *find_key(const char *name, unsigned int use)
 	exit(2);
 }
 
-static int64_t number(const char *name, const char *text, int64_t min,
-		      int64_t max)
+static int64_t integer(const char *name, const char *text, int64_t min,
+		       int64_t max)
 {
 	char *end;
 	int64_t value;
@@ -155,7 +154,8 @@ static int64_t number(const char *name, const char *text, int64_t min,
 	errno = 0;
 	value = strtoll(text, &end, 10);
 	if (end == text || *end || errno || value < min || value > max)
-		fail(2, "%s: %s: not an integer from %" PRId64 " to %" PRId64, name, text, min, max);
+		give_up(2, "%s: %s: not an integer from %" PRId64 " to %" PRId64,
+			name, text, min, max);
 	return value;
 }
 
@@ -173,7 +173,7 @@ static uint32_t word(const struct key *key, const char *text)
 
 static uint32_t radio(const char *text)
 {
-	return number("radio", text, 0, UINT32_MAX);
+	return integer("radio", text, 0, UINT32_MAX);
 }
 
 static void put(struct nlmsghdr *header, const struct key *key,
@@ -185,19 +185,19 @@ static void put(struct nlmsghdr *header, const struct key *key,
 	switch (key->type) {
 	case u8:
 		mnl_attr_put_u8(header, attr,
-				number(name, text, 0, UINT8_MAX));
+				integer(name, text, 0, UINT8_MAX));
 		break;
 	case u16:
 		mnl_attr_put_u16(header, attr,
-				 number(name, text, 0, UINT16_MAX));
+				 integer(name, text, 0, UINT16_MAX));
 		break;
 	case u32:
 		mnl_attr_put_u32(header, attr,
-				 number(name, text, 0, UINT32_MAX));
+				 integer(name, text, 0, UINT32_MAX));
 		break;
 	case s32:
 		mnl_attr_put_u32(header, attr,
-				 number(name, text, INT32_MIN, INT32_MAX));
+				 integer(name, text, INT32_MIN, INT32_MAX));
 		break;
 	case BOOLEAN:
 		mnl_attr_put_u8(header, attr, word(key, text));
@@ -208,7 +208,7 @@ static void put(struct nlmsghdr *header, const struct key *key,
 	case TEXT:
 		if (!mnl_attr_put_strz_check(header, sizeof(request),
 					     attr, text))
-			fail(2, "%s: too long", name);
+			give_up(2, "%s: too long", name);
 		break;
 	case ADDRESS:
 	case COUNTERS:
@@ -225,9 +225,9 @@ static void put_pairs(struct nlmsghdr *header, unsigned int use, char **argv)
 		const struct key *key = find_key(argv[0], use);
 
 		if (!argv[1])
-			fail(2, "%s: missing value", argv[0]);
+			give_up(2, "%s: missing value", argv[0]);
 		if (given[key - keys])
-			fail(2, "%s: given twice", argv[0]);
+			give_up(2, "%s: given twice", argv[0]);
 		given[key - keys] = true;
 		put(header, key, argv[1]);
 	}
@@ -342,7 +342,7 @@ static int show_new(const struct nlmsghdr *header, void *data)
 	index_attrs(header, attrs);
 	if (!attrs[AIRSIM_ATTR_INDEX] || !attrs[AIRSIM_ATTR_WIPHY] ||
 	    !attrs[AIRSIM_ATTR_ADDRESS])
-		fail(1, "the kernel's reply lacks an attribute");
+		give_up(1, "the kernel's reply lacks an attribute");
 	printf("radio %u wiphy %s address ",
 	       mnl_attr_get_u32(attrs[AIRSIM_ATTR_INDEX]),
 	       mnl_attr_get_str(attrs[AIRSIM_ATTR_WIPHY]));
@@ -377,7 +377,7 @@ static int show_link(const struct nlmsghdr *header, void *data)
 	(void)data;
 	index_attrs(header, attrs);
 	if (!attrs[AIRSIM_ATTR_FROM] || !attrs[AIRSIM_ATTR_TO])
-		fail(1, "the kernel's reply lacks an attribute");
+		give_up(1, "the kernel's reply lacks an attribute");
 	from = mnl_attr_get_u32(attrs[AIRSIM_ATTR_FROM]);
 	to = mnl_attr_get_u32(attrs[AIRSIM_ATTR_TO]);
 	if (attrs[AIRSIM_ATTR_LOSS_MDB]) {
@@ -475,7 +475,7 @@ static int acknowledged(const struct nlmsghdr *header, void *data)
 	if (!error->error)
 		return MNL_CB_STOP;
 	if (!family)
-		fail(1, "no airsim in this kernel, or not in this network namespace");
+		give_up(1, "no airsim in this kernel, or not in this network namespace");
 	if (!(header->nlmsg_flags & NLM_F_CAPPED))
 		offset += error->msg.nlmsg_len - sizeof(error->msg);
 	if (header->nlmsg_flags & NLM_F_ACK_TLVS)
@@ -525,18 +525,16 @@ static void exchange(const struct nlmsghdr *header, mnl_cb_t take, void *data)
 	int more;
 
 	if (mnl_socket_sendto(kernel, header, header->nlmsg_len) < 0)
-		fail(1, "sending the request: %s", strerror(errno));
+		fail("sending the request");
 	do {
 		octets = mnl_socket_recvfrom(kernel, answer, sizeof(answer));
 		if (octets < 0)
-			fail(1, "reading the kernel's reply: %s",
-			     strerror(errno));
+			fail("reading the kernel's reply");
 		more = mnl_cb_run2(answer, octets, 0,
 				   mnl_socket_get_portid(kernel), take, data,
 				   control, ARRAY_SIZE(control));
 		if (more < 0)
-			fail(1, "reading the kernel's reply: %s",
-			     strerror(errno));
+			fail("reading the kernel's reply");
 	} while (more > MNL_CB_STOP);
 }
 
@@ -559,10 +557,9 @@ static void open_kernel(void)
 
 	kernel = mnl_socket_open(NETLINK_GENERIC);
 	if (!kernel || mnl_socket_bind(kernel, 0, MNL_SOCKET_AUTOPID))
-		fail(1, "opening generic netlink: %s", strerror(errno));
+		fail("opening generic netlink");
 	if (mnl_socket_setsockopt(kernel, NETLINK_EXT_ACK, &on, sizeof(on)))
-		fail(1, "enabling extended acknowledgments: %s",
-		     strerror(errno));
+		fail("enabling extended acknowledgments");
 	header = begin_in(buffer, CTRL_CMD_GETFAMILY, 0);
 	header->nlmsg_type = GENL_ID_CTRL;
 	mnl_attr_put_strz(header, CTRL_ATTR_FAMILY_NAME, AIRSIM_GENL_NAME);
@@ -641,8 +638,8 @@ static void link_set(int argc, char **argv)
 	else if (!strncmp(argv[2], "rate_", 5))
 		put_pairs(header, LINK_SET, argv + 2);
 	else
-		fail(2, "%s; allowed: loss_mdb X, blocked, clear, rate_fixed off, or keys of a rate",
-		     argv[2]);
+		give_up(2, "%s; allowed: loss_mdb X, blocked, clear, rate_fixed off, or keys of a rate",
+			argv[2]);
 	ask(header, NULL, NULL);
 }
 
@@ -727,17 +724,16 @@ static void run_batch(void)
 {
 	char *line = NULL, *argv[MAX_ARGS + 1];
 	size_t size = 0;
-	int number = 0;
 
 	atexit(report_line);
 	while (getline(&line, &size, stdin) >= 0) {
 		int argc = 0;
 
-		batch_line = ++number;
+		batch_line++;
 		for (char *text = strtok(line, " \t\n"); text;
 		     text = strtok(NULL, " \t\n")) {
 			if (argc == MAX_ARGS)
-				fail(2, "more than %d words", MAX_ARGS);
+				give_up(2, "more than %d words", MAX_ARGS);
 			argv[argc++] = text;
 		}
 		argv[argc] = NULL;
@@ -758,6 +754,6 @@ int main(int argc, char **argv)
 	else
 		run(argc - 1, argv + 1);
 	if (fflush(stdout) || ferror(stdout))
-		fail(1, "writing: %s", strerror(errno));
+		fail("writing");
 	return 0;
 }
