@@ -233,17 +233,14 @@ static void put_pairs(struct nlmsghdr *header, unsigned int use, char **argv)
 	}
 }
 
-static void print_words(const struct key *key, uint32_t value)
+static void print_word(const struct key *key, uint32_t value)
 {
-	uint32_t i;
-
-	for (i = 0; key->words[i]; i++)
-		if (i == value)
-			break;
-	if (key->words[i])
-		printf("%s %s\n", key->name, key->words[i]);
-	else
-		printf("%s %u\n", key->name, value);
+	for (uint32_t i = 0; key->words[i]; i++)
+		if (i == value) {
+			fputs(key->words[i], stdout);
+			return;
+		}
+	printf("%u", value);
 }
 
 static void print_counters(const struct nlattr *nest)
@@ -268,34 +265,36 @@ static void print_address(const struct nlattr *attr)
 		printf(i ? ":%02x" : "%02x", octet[i]);
 }
 
-static void print(const struct key *key, const struct nlattr *attr)
+/* KEY VALUE, without a newline. */
+static void print(const struct nlattr *attr)
 {
+	const struct key *key = &keys[mnl_attr_get_type(attr)];
+
+	printf("%s ", key->name);
 	switch (key->type) {
 	case u8:
-		printf("%s %u\n", key->name, mnl_attr_get_u8(attr));
+		printf("%u", mnl_attr_get_u8(attr));
 		break;
 	case u16:
-		printf("%s %u\n", key->name, mnl_attr_get_u16(attr));
+		printf("%u", mnl_attr_get_u16(attr));
 		break;
 	case u32:
-		printf("%s %u\n", key->name, mnl_attr_get_u32(attr));
+		printf("%u", mnl_attr_get_u32(attr));
 		break;
 	case s32:
-		printf("%s %d\n", key->name, (int32_t)mnl_attr_get_u32(attr));
+		printf("%d", (int32_t)mnl_attr_get_u32(attr));
 		break;
 	case BOOLEAN:
-		print_words(key, mnl_attr_get_u8(attr));
+		print_word(key, mnl_attr_get_u8(attr));
 		break;
 	case WORD:
-		print_words(key, mnl_attr_get_u32(attr));
+		print_word(key, mnl_attr_get_u32(attr));
 		break;
 	case TEXT:
-		printf("%s %s\n", key->name, mnl_attr_get_str(attr));
+		fputs(mnl_attr_get_str(attr), stdout);
 		break;
 	case ADDRESS:
-		printf("%s ", key->name);
 		print_address(attr);
-		putchar('\n');
 		break;
 	case COUNTERS:
 		break; /* show() prints them */
@@ -327,62 +326,75 @@ static int show(const struct nlmsghdr *header, void *shown)
 		putchar('\n');
 	*before = true;
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
-		if (attrs[i] && i != AIRSIM_ATTR_COUNTERS)
-			print(&keys[i], attrs[i]);
+		if (attrs[i] && i != AIRSIM_ATTR_COUNTERS) {
+			print(attrs[i]);
+			putchar('\n');
+		}
 	if (attrs[AIRSIM_ATTR_COUNTERS])
 		print_counters(attrs[AIRSIM_ATTR_COUNTERS]);
 	return MNL_CB_OK;
 }
 
+static const struct nlattr *required(const struct nlattr **attrs, uint16_t type)
+{
+	if (!attrs[type])
+		give_up(1, "the kernel's reply lacks an attribute");
+	return attrs[type];
+}
+
+/* The attributes of a list that ends with 0, on one line. */
+static void print_line(const struct nlattr **attrs, const uint16_t *list)
+{
+	for (; *list; list++) {
+		print(required(attrs, *list));
+		putchar(list[1] ? ' ' : '\n');
+	}
+}
+
 static int show_new(const struct nlmsghdr *header, void *data)
 {
+	static const uint16_t shown[] = {
+		AIRSIM_ATTR_WIPHY, AIRSIM_ATTR_ADDRESS, 0,
+	};
 	const struct nlattr *attrs[AIRSIM_ATTR_MAX + 1];
 
 	(void)data;
 	index_attrs(header, attrs);
-	if (!attrs[AIRSIM_ATTR_INDEX] || !attrs[AIRSIM_ATTR_WIPHY] ||
-	    !attrs[AIRSIM_ATTR_ADDRESS])
-		give_up(1, "the kernel's reply lacks an attribute");
-	printf("radio %u wiphy %s address ",
-	       mnl_attr_get_u32(attrs[AIRSIM_ATTR_INDEX]),
-	       mnl_attr_get_str(attrs[AIRSIM_ATTR_WIPHY]));
-	print_address(attrs[AIRSIM_ATTR_ADDRESS]);
-	putchar('\n');
+	printf("radio %u ",
+	       mnl_attr_get_u32(required(attrs, AIRSIM_ATTR_INDEX)));
+	print_line(attrs, shown);
 	return MNL_CB_OK;
 }
 
-/* The keys that the format uses, on one line. */
+/* The keys that the format uses. */
 static void print_rate(const struct nlattr **attrs)
 {
+	static const uint16_t legacy[] = {
+		AIRSIM_ATTR_RATE_FORMAT, AIRSIM_ATTR_RATE_LEGACY_KBPS, 0,
+	}, mcs[] = {
+		AIRSIM_ATTR_RATE_FORMAT, AIRSIM_ATTR_RATE_MCS,
+		AIRSIM_ATTR_RATE_STREAMS, AIRSIM_ATTR_RATE_WIDTH_MHZ,
+		AIRSIM_ATTR_RATE_GI_NS, 0,
+	};
 	uint32_t format = mnl_attr_get_u32(attrs[AIRSIM_ATTR_RATE_FORMAT]);
 
-	printf("rate_format %s ", keys[AIRSIM_ATTR_RATE_FORMAT].words[format]);
-	if (format <= AIRSIM_OFDM)
-		printf("rate_legacy_kbps %u\n",
-		       mnl_attr_get_u16(attrs[AIRSIM_ATTR_RATE_LEGACY_KBPS]));
-	else
-		printf("rate_mcs %u rate_streams %u rate_width_mhz %u rate_gi_ns %u\n",
-		       mnl_attr_get_u8(attrs[AIRSIM_ATTR_RATE_MCS]),
-		       mnl_attr_get_u8(attrs[AIRSIM_ATTR_RATE_STREAMS]),
-		       mnl_attr_get_u16(attrs[AIRSIM_ATTR_RATE_WIDTH_MHZ]),
-		       mnl_attr_get_u16(attrs[AIRSIM_ATTR_RATE_GI_NS]));
+	print_line(attrs, format <= AIRSIM_OFDM ? legacy : mcs);
 }
 
 /* In the format of `link set`: a line for the loss, and one for the rate. */
 static int show_link(const struct nlmsghdr *header, void *data)
 {
+	static const uint16_t loss[] = { AIRSIM_ATTR_LOSS_MDB, 0 };
 	const struct nlattr *attrs[AIRSIM_ATTR_MAX + 1];
 	uint32_t from, to;
 
 	(void)data;
 	index_attrs(header, attrs);
-	if (!attrs[AIRSIM_ATTR_FROM] || !attrs[AIRSIM_ATTR_TO])
-		give_up(1, "the kernel's reply lacks an attribute");
-	from = mnl_attr_get_u32(attrs[AIRSIM_ATTR_FROM]);
-	to = mnl_attr_get_u32(attrs[AIRSIM_ATTR_TO]);
+	from = mnl_attr_get_u32(required(attrs, AIRSIM_ATTR_FROM));
+	to = mnl_attr_get_u32(required(attrs, AIRSIM_ATTR_TO));
 	if (attrs[AIRSIM_ATTR_LOSS_MDB]) {
 		printf("%u %u ", from, to);
-		print(&keys[AIRSIM_ATTR_LOSS_MDB], attrs[AIRSIM_ATTR_LOSS_MDB]);
+		print_line(attrs, loss);
 	}
 	if (attrs[AIRSIM_ATTR_BLOCKED])
 		printf("%u %u blocked\n", from, to);
