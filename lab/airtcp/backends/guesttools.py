@@ -39,7 +39,13 @@ _COMPILE = {
     "hostroot": ["-static", "hostroot.c"],
     "command": ["-static", "command.c"],
     "udpecho": ["udpecho.c"],
-    "udpflow": ["-static", "udpflow.c"],
+    "udpflow": [
+        "-static",
+        "udpflow.c",
+        "udpflow_send.c",
+        "udpflow_receive.c",
+        "udpflow_report.c",
+    ],
     "drain": ["drain.c"],
     "airsim": [
         "airsim.c",
