@@ -230,7 +230,6 @@ int main(int argc, char **argv)
 		run_batch();
 	else
 		run(argc - 1, argv + 1);
-	if (fflush(stdout) || ferror(stdout))
-		fail("writing");
+	end_output();
 	return 0;
 }

@@ -421,5 +421,6 @@ int main(int argc, char **argv)
 		fetch(&address, request, reply, exchanges);
 	else
 		usage();
-	return fflush(stdout) || ferror(stdout);
+	end_output();
+	return 0;
 }

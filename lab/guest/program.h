@@ -18,6 +18,13 @@ static inline void fail(const char *what)
 	exit(1);
 }
 
+/* Write what is left of standard output; fail if any of it was not written. */
+static inline void end_output(void)
+{
+	if (fflush(stdout) || ferror(stdout))
+		fail("writing");
+}
+
 /* Parse an integer from min to max; exit with status 2 if it is invalid. */
 static inline long number(const char *text, long min, long max)
 {

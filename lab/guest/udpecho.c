@@ -180,5 +180,6 @@ int main(int argc, char **argv)
 	probe(&address, number(argv[3], 0, MAX_DSCP),
 	      number(argv[4], 1, MAX_SECONDS * 1000000L) * 1000,
 	      number(argv[5], 1, MAX_SECONDS));
-	return fflush(stdout) || ferror(stdout);
+	end_output();
+	return 0;
 }

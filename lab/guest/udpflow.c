@@ -115,14 +115,15 @@ int main(int argc, char **argv)
 	if (argc == 1 && !strcmp(argv[0], "receive")) {
 		address = endpoint(bound, port);
 		receive(&address);
-		return 0;
-	}
-	if (argc != 5 || strcmp(argv[0], "send"))
+	} else if (argc == 5 && !strcmp(argv[0], "send")) {
+		address = endpoint(argv[1], port);
+		send_all(&address, streams, tos,
+			 number(argv[2], sizeof(struct header), MAX_OCTETS),
+			 decimal(argv[3], 1, MAX_RATE),
+			 decimal(argv[4], 0.001, MAX_SECONDS));
+	} else {
 		usage();
-	address = endpoint(argv[1], port);
-	send_all(&address, streams, tos,
-		 number(argv[2], sizeof(struct header), MAX_OCTETS),
-		 decimal(argv[3], 1, MAX_RATE),
-		 decimal(argv[4], 0.001, MAX_SECONDS));
+	}
+	end_output();
 	return 0;
 }

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The guest's programs fail, and say why, if they cannot write their output."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from airtcp.backends.guesttools import GuestTools
+
+# In the background: the other end of a measurement.
+BACKGROUND = "& until ss -Hltn | grep -q :5201; do sleep 0.05; done;"
+
+
+@pytest.mark.parametrize(
+    ("program", "script"),
+    [
+        ("udpflow", f'"$1" receive >got {BACKGROUND} "$1" send 127.0.0.1 99 1e6 0.1 >/dev/full'),
+        (
+            "udpflow",
+            f'"$1" receive >/dev/full {BACKGROUND} "$1" send 127.0.0.1 99 1e6 0.1 >sent; wait $!',
+        ),
+        ("exchange", f'"$1" serve 1 1 1 {BACKGROUND} "$1" ask 127.0.0.1 1 1 1 >/dev/full'),
+        ("udpecho", '"$1" probe 127.0.0.1 0 500000 1 >/dev/full'),
+    ],
+    ids=["udpflow send", "udpflow receive", "exchange", "udpecho"],
+)
+def test_full_disk_is_reported(
+    tools: GuestTools, tmp_path: Path, program: str, script: str
+) -> None:
+    command = ["unshare", "-n", "sh", "-c", f"ip link set lo up; {script}", "sh"]
+    done = subprocess.run(
+        [*command, tools.directory / program],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert done.stderr == f"{program}: writing: No space left on device\n"
