@@ -121,6 +121,8 @@ def test_a_failure_that_affects_all_runs_ends_the_sweep(
     def run_one(request: RunRequest, out: Path) -> RunRecord:
         (out / f"tried-{request.case.factors['mcs']}").touch()
         if request.case.factors["mcs"] == 2:
+            while not (out / "tried-1").exists():
+                time.sleep(0.01)
             raise StopError("no space left")
         if request.case.factors["mcs"] == 1:
             request.directory(out).mkdir(parents=True)
