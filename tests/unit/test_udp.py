@@ -2,6 +2,7 @@
 """Goodput, loss and jitter of UDP, from udpflow's documents."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy
@@ -74,6 +75,22 @@ def test_goodput_of_udp_is_that_of_the_time_in_which_all_flows_are_active(
     metrics = run_metrics.compute(run, two)
     assert metrics["goodput_mbps"] == pytest.approx(sum(shares_mbps))
     assert metrics["goodput_jain"] == pytest.approx(jain(numpy.array(shares_mbps)))
+
+
+@pytest.mark.parametrize(("start_s", "length_s"), [(-2.0, 12), (0.0, 12), (5.0, 15)])
+def test_goodput_of_flows_that_do_not_last_is_that_of_the_run(
+    tmp_path: Path, start_s: float, length_s: float
+) -> None:
+    """A run lasts for its duration, 12 s here, or from the first start to the last end."""
+    run = write_run(tmp_path / "run")
+    write_udp(run, packets=100)
+    write_udp(run, packets=300, name="2", start_s=start_s)
+    two = testbed(Parameters().replace({"protocol": "udp", "stations": 2, "duration": "12s"}))
+    first, second = two.flows
+    part = replace(two, flows=(first, replace(second, duration_s=10)))
+    assert not part.simultaneous
+    goodput_mbps = run_metrics.compute(run, part)["goodput_mbps"]
+    assert goodput_mbps == pytest.approx(400 * 1250 * 8 / length_s / 1e6)
 
 
 def test_goodput_of_udp_is_that_of_the_receiver(tmp_path: Path) -> None:

@@ -26,7 +26,8 @@ METRICS: Mapping[str, Metric] = {
         "Mbit/s",
         "payload bits received per second (sum_received of iperf3, udpflow); with several "
         "transfers (stations, directions, classes): while all of them were active; with flows that "
-        "do not last for the whole run: over the whole run",
+        "do not last for the whole run: over duration, or from the first start to the last end "
+        "if that is longer",
     ),
     "goodput_download_mbps": Metric("Mbit/s", "goodput_mbps of the data that stations receive"),
     "goodput_upload_mbps": Metric("Mbit/s", "goodput_mbps of the data that stations send"),

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from airtcp.errors import AirtcpError
 from airtcp.experiment.metrics import Value
-from airtcp.files.airsim import read_airsim
 from airtcp.files.iperf3 import Iperf3, read_iperf3
 from airtcp.files.tcpwatch import TcpTrace, read_flows
 from airtcp.steps.step import Run, Start, Step, run
@@ -120,8 +119,15 @@ def _goodput_of_run(
     clients: Sequence[Iperf3],
     received: Sequence[TcpTrace],
 ) -> dict[str, Value]:
-    """Goodput over the duration of the run, for flows that start or end during it."""
-    length_s = read_airsim(run_dir)["time_ns"] / 1e9
+    """Goodput over the duration of the run, for flows that start or end during it.
+
+    If they take longer, because of their delay, it is over the time from the first start to the
+    last end.
+    """
+    udp = [client for flow, client in zip(flows, clients, strict=True) if flow.protocol == "udp"]
+    times_s = [*map(_sending_s, udp), *map(_connected_s, received)]
+    flows_s = max(end_s for _, end_s in times_s) - min(start_s for start_s, _ in times_s)
+    length_s = max(testbed.parameters.duration_s, flows_s)
     bits = [8 * client.number("end", "sum_received", "bytes") for client in clients]
     return _goodputs(flows, numpy.array(bits) / length_s / 1e6)
 
@@ -188,6 +194,18 @@ def _udp(flows: Sequence[tuple[Flow, Iperf3]]) -> dict[str, Value]:
     }
 
 
+def _connected_s(trace: TcpTrace) -> tuple[float, float]:
+    """When a connection was first and last sampled, in seconds since the epoch."""
+    times_ns = trace.columns["time_ns"]
+    return times_ns[0] / 1e9, times_ns[-1] / 1e9
+
+
+def _sending_s(client: Iperf3) -> tuple[float, float]:
+    """When udpflow began and ended to send, in seconds since the epoch."""
+    start_s = client.number("start", "timestamp", "timesecs")
+    return start_s, start_s + client.number("end", "sum_sent", "seconds")
+
+
 def _together_mbps(run_dir: Path, receiver: Sequence[TcpTrace], duration_s: float) -> Floats:
     """Goodput of each connection while all were active: they do not start and end together."""
     times_s = [trace.columns["time_ns"] / 1e9 for trace in receiver]
@@ -208,10 +226,8 @@ def _udp_together_mbps(
 
     Flows begin and end apart if one waits for another, on its control connection.
     """
-    starts_s = [client.number("start", "timestamp", "timesecs") for _, client in flows]
-    lengths_s = [client.number("end", "sum_sent", "seconds") for _, client in flows]
-    ends_s = [start_s + length_s for start_s, length_s in zip(starts_s, lengths_s, strict=True)]
-    window_s = max(starts_s), min(ends_s)
+    times_s = [_sending_s(client) for _, client in flows]
+    window_s = max(start_s for start_s, _ in times_s), min(end_s for _, end_s in times_s)
     length_s = window_s[1] - window_s[0]
     _check_overlap(run_dir, len(flows), length_s, duration_s)
     if length_s > _WHOLE * duration_s:
