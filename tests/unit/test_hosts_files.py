@@ -165,11 +165,12 @@ def case(**values: object) -> Case:
     return Case({}, Parameters.model_validate(values))
 
 
-def test_parameters_of_the_simulated_radio_are_recorded(tmp_path: Path) -> None:
+def test_parameters_without_effect_on_hosts_are_recorded(tmp_path: Path) -> None:
     ignored = applicable.not_applied(
-        case(mcs=5, error_rate=0.1, sack="off", capture="air,server"), hosts(tmp_path)
+        case(mcs=5, error_rate=0.1, ack_delay_bound="off", sack="off", capture="air,server"),
+        hosts(tmp_path),
     )
-    assert set(ignored) == {"mcs", "error_rate", "capture", "tcp_sample"}
+    assert set(ignored) == {"mcs", "error_rate", "ack_delay_bound", "capture", "tcp_sample"}
 
 
 @pytest.mark.parametrize(
@@ -206,7 +207,7 @@ def test_every_parameter_is_handled(tmp_path: Path) -> None:
         if (field.alias or attribute) not in ignored:
             applied.add(field.alias or attribute)
     of_policies = {name for name in applied if name.startswith(("aad_", "ack_", "tack_", "auto_"))}
-    assert {"ack_policy", "ack_delay_bound", "aad_beta"} <= of_policies
+    assert {"ack_policy", "aad_beta"} <= of_policies
     assert not any(name.startswith("ack_filter") for name in of_policies)
     assert applied - of_policies == APPLIED | OF_OTHER_WORKLOADS
 
@@ -290,6 +291,13 @@ def test_settings_of_hosts(tmp_path: Path) -> None:
     assert "put /proc/sys/net/ipv4/tcp_ack_policy default" in station
     assert "offload wlan0 gro off" in station
     assert not any(call.startswith(("qdisc", "windows")) for call in station)
+
+
+def test_bound_of_the_ack_delay_remains_on_hosts(tmp_path: Path) -> None:
+    bed = testbed(Parameters.model_validate({"ack_policy": "aad", "ack_delay_bound": "off"}))
+    calls = settings.of_host("station", facts("default", "aad"), hosts(tmp_path), bed)
+    policy = [call[1:] for call in calls if "/tcp_ack_policy" in str(call)]
+    assert policy == [("/proc/sys/net/ipv4/tcp_ack_policy", "aad")]
 
 
 def test_without_delay_there_is_no_netem(tmp_path: Path) -> None:

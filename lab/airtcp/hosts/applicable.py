@@ -28,6 +28,7 @@ _RADIO = _of_modules("radio", "bss", "errors", "absence")
 _LAB_ONLY = {
     "access": "the stations are connected as they are",
     "ethernet_rate": "the stations are connected as they are",
+    "ack_delay_bound": "only the laboratory's kernel can remove the bound, so it is on",
     "iperf3_block": "only in the laboratory's guest",
     "cwnd_trace": "needs root's tracefs",
     "ack_trace": "needs root's tracefs",

@@ -44,7 +44,9 @@ def of_host(role: Role, facts: Facts, inventory: Inventory, testbed: Testbed) ->
 
 
 def _tcp(parameters: Parameters, facts: Facts, receives: bool, sends: bool) -> Iterator[Call]:
-    for step in hosts.tcp(parameters, receives, sends):
+    # Only the laboratory's kernel has the sysctl that removes the bound.
+    bounded = parameters.model_copy(update={"ack_delay_bound": True})
+    for step in hosts.tcp(bounded, receives, sends):
         if isinstance(step, Sysctl):
             yield "put", f"/proc/sys/net/ipv4/{step.name}", step.value
         elif isinstance(step, Put):
