@@ -281,6 +281,54 @@ def test_case_that_the_hosts_cannot_do(
     assert message in last_line(error)
 
 
+@pytest.fixture
+def with_modules(hosts: Bench, tmp_path: Path) -> Iterator[None]:
+    """The station has the sysctls of a kernel whose policies are modules, none of them loaded.
+
+    Its sysctls are ordinary files, and modprobe is a program that adds those of the policy `aad`.
+    """
+    sysctls, modprobe = tmp_path / "sysctls", tmp_path / "modprobe"
+    sysctls.mkdir()
+    for path in Path("/proc/sys/net/ipv4").glob("tcp_[rstw]*"):
+        value = hosts.within("station", "cat", path)
+        (sysctls / path.name).write_text(value)
+    for name in ("tcp_ack_policy", "tcp_available_ack_policies"):
+        (sysctls / name).write_text("default\n")
+    there = "/proc/sys/net/ipv4"
+    modprobe.write_text(
+        f'#!/bin/sh\n[ "$*" = tcp-ackpol-aad ] || exit 1\necho 100 >{there}/tcp_aad_beta_percent\n'
+        f"echo default aad >{there}/tcp_available_ack_policies\n"
+    )
+    modprobe.chmod(0o755)
+    program = Path(shutil.which("modprobe", path="/usr/sbin:/sbin") or pytest.skip("no modprobe"))
+    hosts.within("station", "mount", "--bind", sysctls, there)
+    hosts.within("station", "mount", "--bind", modprobe, program.resolve())
+    yield
+    for mounted in (program.resolve(), there):
+        hosts.within("station", "umount", mounted)
+
+
+@pytest.mark.usefixtures("with_modules")
+def test_policies_that_are_modules_are_loaded(hosts: Bench, tmp_path: Path) -> None:
+    """And a policy that does not exist is reported before anything is changed."""
+    short = ("--set", "delay=0ms", "--set", "capture=off", "--set", "aad_beta=0.7")
+    code, _, error = run(hosts, tmp_path / "out", "--set", "ack_policy=tack", *short)
+    assert code == 1
+    assert last_line(error) == (
+        "airtcp: ack_policy tack: station (station) does not have it, or cannot load its module "
+        "tcp-ackpol-tack; loaded: default"
+    )
+    code, _, error = run(hosts, tmp_path / "out", "--set", "ack_policy=aad", *short)
+    assert code == 0, error
+    [one] = document(tmp_path / "out").runs
+    assert one.measured_on
+    assert one.measured_on.hosts["station"].ack_policies == ("default", "aad")
+    # The experiment removes the bound, which only the laboratory's kernel can do.
+    assert "ack_delay_bound" in one.measured_on.not_applied
+    policy = hosts.within("station", "cat", "/proc/sys/net/ipv4/tcp_ack_policy")
+    assert policy == "default\n"  # restored
+
+
 def test_missing_tool(hosts: Bench, tmp_path: Path) -> None:
     iperf3 = shutil.which("iperf3")
     empty = hosts.directory / "not-a-program"

@@ -26,6 +26,7 @@ large-receive-offload: off [fixed]
 
 # Settings are files in the directory of the fakes, so that changes and restoring are visible.
 FAKES = {
+    "modprobe": "exit 1",
     "id": "echo 1000",
     "sudo": '[ "$1" = -n ] || exit 1\nshift\necho "$*" >>"$fakes/as-root"\n'
     'case $1 in tee) exec "$@" ;; esac\nexport ROOT=1\nexec "$@"',
@@ -199,9 +200,14 @@ def allowed(command: str) -> bool:
 
 
 def test_sudoers_has_every_command(agent: Agent) -> None:
-    agent.do(*CHANGES, "restore", "capture server eth0 12.5 128")
+    agent.do(*CHANGES, "restore", "load aad-listing bbr2_x", "capture server eth0 12.5 128")
     used = agent.as_root
-    assert {line.split()[0] for line in used} == {"iw", "ethtool", "ip", "tc", "timeout"}
+    assert {line.split()[0] for line in used} == {
+        *("iw", "ethtool", "ip", "tc", "timeout", "modprobe")
+    }
+    assert [line for line in used if "modprobe" in line] == [
+        *("modprobe tcp-ackpol-aad-listing", "modprobe tcp-ackpol-bbr2_x")
+    ]
     put = "tee /proc/sys/net/ipv4/tcp_ack_policy"
     hystart = "tee /sys/module/tcp_cubic/parameters/hystart"
     for command in (*used, put, hystart):
@@ -210,6 +216,8 @@ def test_sudoers_has_every_command(agent: Agent) -> None:
         "tee /proc/sys/net/ipv4/tcp_sack /etc/passwd",
         "tee /proc/sys/net/ipv4/tcp_x/../../../kernel/core_pattern",
         "ethtool -K eth1 gro off",
+        "modprobe tcp-ackpol-aad -C /tmp/conf",
+        "modprobe -r tcp-ackpol-aad",
         "ip route add 0.0.0.0/0 dev eth0",
         "tc qdisc add dev eth0 root handle 1: netem delay 1us; reboot",
         "timeout --preserve-status -s INT 5 tcpdump -Z root -n -i eth0 -s 128 -z sh -w -",

@@ -313,7 +313,7 @@ def test_policy_and_congestion_control_are_checked() -> None:
     settings.check_case(Parameters.model_validate({"ack_policy": "aad"}), ours)
     with pytest.raises(AirtcpError, match=r"ack_policy aad: station \(laptop\).*plain Linux"):
         settings.check_case(Parameters.model_validate({"ack_policy": "aad"}), plain)
-    with pytest.raises(AirtcpError, match=r"ack_policy tack: .*; allowed: default aad"):
+    with pytest.raises(AirtcpError, match=r"ack_policy tack: .*; loaded: default aad"):
         settings.check_case(Parameters.model_validate({"ack_policy": "tack"}), ours)
     with pytest.raises(AirtcpError, match=r"congestion_control bbr: .* allowed: cubic reno"):
         settings.check_case(Parameters.model_validate({"congestion_control": "bbr"}), ours)
@@ -337,6 +337,21 @@ def test_policies_of_a_condition_follow_each_other(tmp_path: Path) -> None:
         for policy in ("default", "aad")
     ]
     assert len({job.identity for job in jobs}) == len(jobs)
+
+
+def test_runs_are_not_repeated_because_a_policy_was_loaded(tmp_path: Path) -> None:
+    [experiment] = [one for one in catalogue.experiments() if one.name == "thesis-lan"]
+    options = HostOptions(hosts(tmp_path), 1, "./airtcp run", print)
+    cases = experiment.cases([Setting.parse("ack_policy=aad")])
+    identities = set()
+    for policies in (("default", "aad"), ("default", "auto", "aad")):
+
+        class Lab:
+            facts = {"server": facts(), "station": facts(*policies)}  # noqa: RUF012
+
+        machines = HostMachines(options, Lab(), {})  # type: ignore[arg-type]
+        identities.add((machines.kernel.hash, *(job.identity for job in machines.requests(cases))))
+    assert len(identities) == 1
 
 
 def test_directories_for_connections_are_private(tmp_path: Path) -> None:

@@ -356,6 +356,14 @@ facts() {
 	section survey iw dev "$device" survey dump
 }
 
+# load POLICY...: the modules of ACK policies, as far as possible; prints the policies then loaded
+load() {
+	for policy; do
+		root modprobe "tcp-ackpol-$policy" 2>/dev/null
+	done
+	cat /proc/sys/net/ipv4/tcp_available_ack_policies
+}
+
 # allowed COMMAND...: may root be asked for it?
 allowed() {
 	[ "$(id -u)" = 0 ] || sudo -n -l "$@" >/dev/null 2>&1 ||

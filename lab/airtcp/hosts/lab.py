@@ -5,7 +5,7 @@ import io
 import json
 import tarfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -39,9 +39,17 @@ _BEFORE_NS = 60 * 10**9
 class HostsLab:
     """Installs the agents in `with`; afterwards all settings are restored, whatever happens."""
 
-    def __init__(self, inventory: Inventory, captures: bool, say: Say) -> None:
+    def __init__(
+        self,
+        inventory: Inventory,
+        captures: bool,
+        policies: Mapping[str, Collection[str]],
+        say: Say,
+    ) -> None:
+        """policies: the ACK policies of each role that the runs need."""
         self._inventory = inventory
         self._captures = captures
+        self._policies = policies
         self._say = say
         self._remotes = [Remote(role, entry, inventory) for role, entry in inventory.entries]
         self.facts: dict[str, Facts] = {}
@@ -60,7 +68,7 @@ class HostsLab:
 
     def _prepared(self, remote: Remote) -> Facts:
         remote.install(self._say)
-        facts = preflight.check(remote, self._captures)
+        facts = preflight.check(remote, self._captures, self._policies.get(remote.role, ()))
         remote.boot = facts.boot
         return facts
 

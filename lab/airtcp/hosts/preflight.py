@@ -2,7 +2,7 @@
 """Checks of the hosts before the first run, and facts about them for the results."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from airtcp.errors import AirtcpError, InputError
@@ -23,9 +23,9 @@ _CLOCK_ERROR_S = 0.5
 class Facts:
     """What a host is like.
 
-    policies: its ACK policies; empty on plain Linux. clock_ahead_s: of its clock, relative to ours;
-    clock_error_s: of that. radio: what iw reports about the radio at its interface, by key; None
-    without one.
+    policies: its ACK policies that are loaded; empty on plain Linux. clock_ahead_s: of its clock,
+    relative to ours; clock_error_s: of that. radio: what iw reports about the radio at its
+    interface, by key; None without one.
     """
 
     name: str
@@ -38,8 +38,11 @@ class Facts:
     radio: Mapping[str, str | float] | None
 
 
-def check(remote: Remote, captures: bool) -> Facts:
-    """Raise AirtcpError or InputError if the host cannot measure."""
+def check(remote: Remote, captures: bool, policies: Collection[str] = ()) -> Facts:
+    """Raise AirtcpError or InputError if the host cannot measure.
+
+    policies: ACK policies whose modules are loaded, if the host has them.
+    """
     entry = remote.entry
     end = isinstance(entry, EndEntry)
     tools = [*(_TOOLS_OF_ENDS if end else ()), *(("tcpdump",) if end and captures else ())]
@@ -63,12 +66,22 @@ def check(remote: Remote, captures: bool) -> Facts:
         str(remote),
         found["kernel"],
         found["boot"],
-        tuple(found["policies"].split()),
+        _loaded_policies(remote, found["policies"].split(), policies),
         tuple(found["congestion"].split()),
         ahead_s,
         error_s,
         radio(found) if "radio" in found else None,
     )
+
+
+def _loaded_policies(
+    remote: Remote, loaded: Sequence[str], wanted: Collection[str]
+) -> tuple[str, ...]:
+    """The policies after an attempt to load the others that are wanted; none on plain Linux."""
+    missing = sorted(set(wanted) - set(loaded))
+    if loaded and missing:
+        return tuple(remote.do(("load", *missing)).split())
+    return tuple(loaded)
 
 
 def _check_interface(remote: Remote, found: Mapping[str, str]) -> None:

@@ -74,10 +74,13 @@ def check_case(parameters: Parameters, facts: Mapping[str, Facts]) -> None:
     for role in parameters.receivers:
         known = facts[role].policies or (BASELINE,)
         if policy not in known:
-            plain = "" if facts[role].policies else ", as it runs plain Linux"
+            why = (
+                f", or cannot load its module tcp-ackpol-{policy}; loaded"
+                if facts[role].policies
+                else ", as it runs plain Linux; allowed"
+            )
             raise AirtcpError(
-                f"ack_policy {policy}: {facts[role].name} does not have it{plain}; allowed: "
-                f"{' '.join(known)}"
+                f"ack_policy {policy}: {facts[role].name} does not have it{why}: {' '.join(known)}"
             )
     for role in ("server", "station") if parameters.direction == "both" else (parameters.sender,):
         known = facts[role].congestion_controls

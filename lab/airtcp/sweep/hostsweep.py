@@ -58,10 +58,19 @@ class HostOptions:
         """
         ignored = {case.slug: _named(case, self.inventory) for case in cases}
         captures = any(set(case.parameters.capture) - {AIR} for case in cases)
-        with HostsLab(self.inventory, captures, self.say) as lab:
+        with HostsLab(self.inventory, captures, _policies(cases), self.say) as lab:
             for case in cases:
                 settings.check_case(case.parameters, lab.facts)
             yield HostMachines(self, lab, ignored)
+
+
+def _policies(cases: Sequence[Case]) -> dict[str, set[str]]:
+    """The ACK policies that the hosts need, by role."""
+    policies: dict[str, set[str]] = {}
+    for case in cases:
+        for role in case.parameters.receivers:
+            policies.setdefault(role, set()).add(case.parameters.ack_policy)
+    return policies
 
 
 def _named(case: Case, inventory: Inventory) -> dict[str, str]:
@@ -90,10 +99,7 @@ class HostMachines:
         entries: dict[str, Any] = {
             role: entry.model_dump() for role, entry in self.options.inventory.entries
         }
-        return {
-            role: (entries[role], facts.kernel, facts.policies)
-            for role, facts in self.lab.facts.items()
-        }
+        return {role: (entries[role], facts.kernel) for role, facts in self.lab.facts.items()}
 
     def requests(self, cases: Sequence[Case]) -> Sequence[Request]:
         """All cases with the first seed, then with the next, against drift.
