@@ -163,7 +163,7 @@ static void run(const char *name, const char *command, long seconds,
 		begin(command, output, errors);
 		await(name, seconds);
 		printf("0,%lld,%lld\n", start_ns, now_ns(CLOCK_REALTIME));
-		fflush(stdout);
+		end_output();
 	}
 }
 

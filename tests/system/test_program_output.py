@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from airtcp.backends.guesttools import GuestTools
+from airtcp.backends.uml import boot
+from airtcp.kernel.image import Kernel
 
 # In the background: the other end of a measurement.
 BACKGROUND = "& until ss -Hltn | grep -q :5201; do sleep 0.05; done;"
@@ -38,3 +40,15 @@ def test_full_disk_is_reported(
     )
     assert done.returncode == 1
     assert done.stderr == f"{program}: writing: No space left on device\n"
+
+
+def test_full_disk_is_reported_for_a_command(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
+) -> None:
+    (tmp_path / "plan.sh").write_text(
+        "unshare -m command it run 5 1 true >/dev/full 2>error; echo $? >code\n"
+    )
+    result = boot(lab_kernel, tools, tmp_path, seed=1, timeout_wall_s=120)
+    assert result.status == "ok", result.reason
+    assert (tmp_path / "error").read_text() == "command: writing: No space left on device\n"
+    assert (tmp_path / "code").read_text() == "1\n"
