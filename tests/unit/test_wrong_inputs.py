@@ -135,7 +135,7 @@ run thesis-lan --policy empty | --policy empty: contains no Makefile
 run thesis-lan --policy no-policy | no policy found: no C file has
 run thesis-lan --policy taken-name | 'aad' is a policy of the laboratory
 run thesis-lan --policy long-name | is not a valid name; allowed: up to 15
-run thesis-lan --kernel-source nowhere | --kernel-source nowhere: not a directory
+run thesis-lan --kernel-source nowhere | --kernel-source nowhere: does not exist
 run thesis-lan --kernel-source mine.yaml | --kernel-source mine.yaml: not a directory
 run thesis-lan --kernel-source empty | empty: contains no Makefile
 run thesis-lan --kernel-source linux-5 | linux-5: this is Linux 5.10.3
@@ -218,7 +218,7 @@ kernel build --arch arm | kernel build: --arch: 'arm' is not allowed; allowed: u
 kernel build --policy empty | contains no Makefile
 kernel build --policy own --arch x86_64 | --policy own: only for the laboratory's kernel
 kernel build --kernel-source linux-5 | linux-5: this is Linux 5.10.3
-kernel path --kernel-source nowhere | --kernel-source nowhere: not a directory
+kernel path --kernel-source nowhere | --kernel-source nowhere: does not exist
 kernel path nowhere | unrecognized arguments: nowhere
 kernel openwrt | the following arguments are required: DIR
 kernel openwrt SWEEP | SWEEP already exists; give a new or empty directory
@@ -233,7 +233,7 @@ kernel series new --author me | --author 'me': expected 'Name <name@example.org>
 kernel series new --kernel-source empty | empty: contains no Makefile
 kernel deb --config nowhere | nowhere
 kernel deb --out mine.yaml | --out mine.yaml: Not a directory; give a directory that you can write
-kernel deb --kernel-source nowhere | --kernel-source nowhere: not a directory
+kernel deb --kernel-source nowhere | --kernel-source nowhere: does not exist
 shell | the following arguments are required: EXPERIMENT
 shell nope | unknown experiment 'nope'
 shell thesis-lan --set mcs=99 | --set mcs: '99' is out of range

@@ -118,6 +118,11 @@ def find_source(given: Path | None) -> Source:
     repository, at, revision = str(given).rpartition("@")
     if at and Path(repository).is_dir():
         return _commit(Path(repository), revision)
+    if not given.exists():
+        raise InputError(
+            f"--kernel-source {given}: does not exist; give a Linux source tree or tarball, or "
+            "REPOSITORY@REVISION"
+        )
     raise InputError(
         f"--kernel-source {given}: not a directory or a .tar, .tar.xz, .tar.gz, .tar.bz2, "
         f".tar.zst file; give a Linux source tree or tarball, or REPOSITORY@REVISION"
