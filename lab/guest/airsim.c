@@ -77,7 +77,7 @@ static void radio_set(int argc, char **argv)
 {
 	struct nlmsghdr *header = begin(AIRSIM_CMD_SET_RADIO, 0);
 
-	if (argc < 3)
+	if (argc < 2)
 		fail_usage();
 	mnl_attr_put_u32(header, AIRSIM_ATTR_INDEX, radio(argv[0]));
 	put_pairs(header, RADIO_SET, argv + 1);

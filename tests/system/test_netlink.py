@@ -34,6 +34,8 @@ try() {
 	try radio show 200
 	try radio set 200 gro off
 	try radio set 0 gro maybe
+	try radio set 0 gro
+	try radio set 0
 	try air set cca_threshold_mdbm 1
 	try link set 0 0 blocked
 } >faults
@@ -133,7 +135,7 @@ def test_tool_reports_errors_in_one_line(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
 ) -> None:
     run_dir = run(lab_kernel, tools, tmp_path, FAULTS)
-    colour, preset, mpdus, show, missing, value, air, link = (
+    colour, preset, mpdus, show, missing, value, no_value, no_key, air, link = (
         (run_dir / "faults").read_text().splitlines()
     )
     assert colour.startswith("2 airsim: colour: unknown key; allowed: preset standard ")
@@ -142,6 +144,8 @@ def test_tool_reports_errors_in_one_line(
     assert show == "1 airsim: index: radio 200 does not exist"
     assert missing == "1 airsim: index: radio 200 does not exist"
     assert value == "2 airsim: gro: maybe; allowed: off on"
+    assert no_value == "2 airsim: gro: missing value"
+    assert no_key.startswith("2 airsim: usage: ")
     assert air == "1 airsim: cca_threshold_mdbm: integer out of range; allowed: -120000 to 0"
     assert link == "1 airsim: to: from and to are the same radio"
 
