@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """BPF programs of type sockops that select ACK policies; prints the results as JSON.
 
-Runs in a guest as root, over the loopback device, in a directory with bpf_sockops.py.
+Runs in a guest as root, over the loopback device, in a directory with bpf_sockops.py and netns.py.
 """
 
 import contextlib
-import ctypes
 import fcntl
 import json
 import socket
@@ -24,14 +23,13 @@ from bpf_sockops import (
     Map,
     alternate_in_every_header,
     attached,
-    libc,
     name_in,
     remove_in_every_ack,
     set_when_established,
 )
+from netns import unshare
 
 TCP_IS_MPTCP, IPPROTO_MPTCP = 43, 262
-CLONE_NEWNET = 0x40000000
 SYSCTL = Path("/proc/sys/net/ipv4")
 
 
@@ -227,8 +225,7 @@ def bytes_in_flight(sock: socket.socket) -> int:
 
 def try_mptcp(name: str) -> dict[str, Any]:
     """Test MPTCP in a new network namespace; this process stays in it."""
-    if libc.unshare(CLONE_NEWNET):
-        raise OSError(ctypes.get_errno(), "unshare")
+    unshare()
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     set_sysctl("tcp_ack_policy", name)
     results: dict[str, Any] = {"messages": 0}

@@ -8,7 +8,6 @@ a segment causes leaves at the time of that segment. With --jitter, segments arr
 With --instructions, the clock counts instructions (qemu.py). All times are nanoseconds.
 """
 
-import ctypes
 import errno
 import gc
 import json
@@ -25,7 +24,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from packet_clock import COUNTED, JITTER, VIRTUAL, Clock, Timing, libc, set_exact_timers
+from netns import unshare
+from packet_clock import COUNTED, JITTER, VIRTUAL, Clock, Timing, set_exact_timers
 from packet_scripts import Line, Script, parse
 from packet_segments import (
     LOCAL,
@@ -55,7 +55,6 @@ GRO_FLUSH_NS = 20_000
 QUEUE_BYTES = 64 << 20
 """What the queue and the capture may hold: all of the longest script."""
 
-CLONE_NEWNET = 0x40000000
 ETH_P_IP, SO_TIMESTAMPNS, SO_TXTIME = 0x0800, 35, 61
 ADDRESS = ("remote", ETH_P_IP, 0, 0, bytes.fromhex(LOCAL_MAC.replace(":", "")))
 SO_SNDBUFFORCE, SO_RCVBUFFORCE = 32, 33
@@ -342,8 +341,7 @@ def set_route_policy(name: str) -> None:
 
 
 def make_network(script: Script, stack: ExitStack) -> None:
-    if libc.unshare(CLONE_NEWNET):
-        raise OSError(ctypes.get_errno(), "unshare")
+    unshare()
     ip("-batch", "-", given=NETWORK)
     subprocess.run(["tc", *QUEUE.split()], check=True)
     for assignment in script.sysctls:

@@ -32,7 +32,7 @@ def output(say: Say, tools: GuestTools, tmp_path_factory: pytest.TempPathFactory
     fragments = (*image.FRAGMENTS_OF_X86, "x86-bpf")
     built = image.build(fragments=fragments, arch="x86_64", say=say)
     directory = tmp_path_factory.mktemp("bpf")
-    for name in ("bpf_policies.py", "bpf_sockops.py"):
+    for name in ("bpf_policies.py", "bpf_sockops.py", "netns.py"):
         shutil.copy(GUEST / name, directory)
     return checked_output(
         "bpf_policies.py", built, tools, directory, instructions=True, timeout_wall_s=1200

@@ -23,7 +23,7 @@ def test_policies_are_loaded_for_a_cgroup_and_a_namespace(
     tools: GuestTools, tmp_path: Path, say: Say
 ) -> None:
     kernel = image.build(fragments=FRAGMENTS, arch="x86_64", say=say)
-    for name in ("bpf_command.py", "bpf_policies.py", "bpf_sockops.py"):
+    for name in ("bpf_command.py", "bpf_policies.py", "bpf_sockops.py", "netns.py"):
         shutil.copy(GUEST / name, tmp_path)
     # The repository may be below /tmp, which is empty in a guest.
     for name in ("lab", "kernel", "experiments"):

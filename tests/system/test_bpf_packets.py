@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from guests import RecordCount, Say
-from test_packets import SCRIPTS, TESTS
+from test_packets import INTERPRETER, SCRIPTS, TESTS
 
 from airtcp.backends import qemu
 from airtcp.backends.guesttools import GuestTools
@@ -72,7 +72,7 @@ def results(
     fragments = (*image.FRAGMENTS_OF_X86, "x86-btf")
     kernel = image.build(fragments=fragments, arch="x86_64", say=say)
     directory = tmp_path_factory.mktemp("packets")
-    for path in (TESTS / "guest").glob("packet*.py"):
+    for path in INTERPRETER:
         shutil.copy(path, directory)
     bpf.compile_program(bpf.PROGRAMS / "bpf_ackpol_auto.c", directory / "bpf_auto.o")
     plan = ["modprobe tcp-ackpol-auto", "bpftool struct_ops register bpf_auto.o >&2"]

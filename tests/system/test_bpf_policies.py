@@ -131,7 +131,7 @@ def output(
     """The output of bpf_ackpol.py. A warning, an oops or a stack overflow is a panic."""
     directory = tmp_path_factory.mktemp("bpf")
     shutil.copytree(objects, directory, dirs_exist_ok=True)
-    for name in ("bpf_ackpol.py", "bpf_policies.py", "bpf_sockops.py"):
+    for name in ("bpf_ackpol.py", "bpf_policies.py", "bpf_sockops.py", "netns.py"):
         shutil.copy(GUEST / name, directory)
     compile_program(directory / "bpf_sleepable", GUEST / "bpf_sleepable.c", "-lbpf")
     shutil.copy(build_replay(directory / "module"), directory)

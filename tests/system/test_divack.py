@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from test_packets import INTERPRETER
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.backends.uml import boot
@@ -86,7 +87,7 @@ def results(
 ) -> dict[str, Any]:
     """Results by function of divack_peer.py and case, from one guest."""
     run_dir = tmp_path_factory.mktemp("divack")
-    for path in (*GUEST.glob("packet*.py"), GUEST / "divack_peer.py"):
+    for path in (*INTERPRETER, GUEST / "divack_peer.py"):
         shutil.copy(path, run_dir)
     attacks = {name: given for name, (given, _) in (IGNORED | BOUNDED).items()}
     for name, (given, _) in NOT_COUNTED.items():

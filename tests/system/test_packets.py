@@ -16,6 +16,8 @@ from airtcp.kernel.image import Kernel
 
 TESTS = Path(__file__).parents[1]
 SCRIPTS = sorted((TESTS / "packets").glob("*.pkt"))
+INTERPRETER = (*(TESTS / "guest").glob("packet*.py"), TESTS / "guest" / "netns.py")
+"""The programs that run scripts."""
 
 WRONG = {
     "late": ("+51ms > . 1:1(0) ack 17001", "expected at 55.000000 ms"),
@@ -59,7 +61,7 @@ def results(
 
 def copy_interpreter(run_dir: Path) -> None:
     """Copy the programs that run scripts, and make a directory for the scripts."""
-    for path in (TESTS / "guest").glob("packet*.py"):
+    for path in INTERPRETER:
         shutil.copy(path, run_dir)
     (run_dir / "scripts").mkdir()
 
