@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Timelines of the medium, from small captures with known frames."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -9,6 +9,7 @@ from fake_air import (
     ACK,
     COLLIDED,
     CTS,
+    MEDIUM_NS,
     TO_AP,
     Record,
     ampdu,
@@ -17,6 +18,7 @@ from fake_air import (
     write_air,
 )
 from fake_capture import tcp_packet
+from fake_run import write_airsim
 from small_report import write_results
 
 from airtcp import cli
@@ -56,22 +58,55 @@ def transfer(run_dir: Path, mpdus: Callable[[int], int], length_ms: int = 400) -
     return write_air(run_dir, frames)
 
 
-def always(mpdus: int) -> Callable[[int], int]:
-    return lambda _ms: mpdus
+def captured(
+    path: Path,
+    mpdus_mean: float | None,
+    from_ms: float = 0,
+    to_ms: float | None = None,
+    mpdus: float | None = None,
+) -> Captured:
+    """to_ms: None: the end of the capture."""
+    length_ms = airtrace.length_ns(path) / 1e6
+    return Captured(path, from_ms, length_ms if to_ms is None else to_ms, mpdus_mean, mpdus)
 
 
 def test_the_same_typical_part_of_all_captures_is_shown_by_default(tmp_path: Path) -> None:
     """Slow start is like the mean, but early; only at 300 ms are both transfers typical."""
     first = transfer(tmp_path / "1", lambda ms: 4 if ms < 100 or 250 <= ms < 350 else 1)
     second = transfer(tmp_path / "2", lambda ms: 8 if 300 <= ms < 350 else 2, length_ms=450)
-    one, other = Captured(first, 4.0), Captured(second, 8.0)
+    one, other = captured(first, 4.0), captured(second, 8.0)
     assert medium.typical_start_ms([one]) == 249  # the end of the capture is at 399 ms
     assert medium.typical_start_ms([one, other]) == 299
-    assert medium.typical_start_ms([Captured(first, 1.0)]) == 199
+    assert medium.typical_start_ms([captured(first, 1.0)]) == 199
     # Without a mean, any part with data will do; with a silent end, the part before it.
-    assert medium.typical_start_ms([Captured(first, None)]) == 199
+    assert medium.typical_start_ms([captured(first, None)]) == 199
     silent = write_air(tmp_path, [frame(0, 10), frame(210_000, 211_000), frame(399_000, 399_500)])
-    assert medium.typical_start_ms([Captured(silent, 1.0)]) == 199
+    assert medium.typical_start_ms([captured(silent, 1.0)]) == 199
+
+
+def test_only_the_transfer_is_searched_for_a_typical_part(tmp_path: Path) -> None:
+    """Frames before and after it are more like the mean."""
+    path = transfer(tmp_path, lambda ms: 4 if 1000 <= ms < 1400 else 8, length_ms=3000)
+    assert medium.typical_start_ms([captured(path, 8.0, 1000, 1400)]) == 1200
+    one, other = captured(path, 8.0, 1000, 1400), captured(path, 8.0, 1100, 1500)
+    assert medium.typical_start_ms([one, other]) == 1250
+    assert medium.typical_start_ms([captured(path, 8.0, 1000, 1040)]) == 990
+
+
+def test_a_part_with_little_data_is_not_typical(tmp_path: Path) -> None:
+    """MPDUs per PPDU at 200 ms are those of the run, but there is a fifth of the PPDUs."""
+    frames = [
+        each
+        for ms in range(0, 400, 10)
+        if not 200 < ms < 250
+        for each in ampdu(ms * 1000, ms * 1000 + 9000, [100] * (4 if ms < 250 else 5))
+    ]
+    path = write_air(tmp_path, frames)
+    assert medium.typical_start_ms([captured(path, 4.0, 0, 400)]) == 200
+    run = captured(path, 4.0, 0, 400, mpdus=20)
+    assert medium.typical_start_ms([run]) == 250
+    assert run.is_typical(4, 20)
+    assert not run.is_typical(4, 4) and not run.is_typical(4, 30)
 
 
 def test_ppdus_with_nothing_but_tcp_acks_are_not_typical_of_data(tmp_path: Path) -> None:
@@ -83,7 +118,7 @@ def test_ppdus_with_nothing_but_tcp_acks_are_not_typical_of_data(tmp_path: Path)
         times_us = (ms * 1000 + 6000, ms * 1000 + 7000)
         frames.append(frame(*times_us, sender=1, receiver=0, direction=TO_AP, packet=pure))
     path = write_air(tmp_path, frames)
-    start_ms = medium.typical_start_ms([Captured(path, 4.0)])
+    start_ms = medium.typical_start_ms([captured(path, 4.0)])
     assert medium.read(path, start_ms).mpdus_mean == 4
     assert medium.read(path, 200).mpdus_mean == 8
     kinds = [(ppdu.kind, ppdu.only_acks) for ppdu in medium.read(path, 200).transmissions[:2]]
@@ -98,23 +133,48 @@ def test_a_segment_with_a_byte_of_data_is_data(tmp_path: Path) -> None:
 
 def test_a_short_capture_is_shown_from_its_start(tmp_path: Path) -> None:
     path = write_air(tmp_path, [frame(0, 10)])
-    assert medium.typical_start_ms([Captured(path, None)]) == 0
+    assert medium.typical_start_ms([captured(path, None)]) == 0
     assert len(medium.read(path, 0).transmissions) == 1
 
 
+def write_transfers(
+    out_dir: Path, mpdus: Mapping[str, int], around: int = 1, length_ms: int = 6000
+) -> model.Results:
+    """Captures of a transfer from 1 to 5 s, the connections of which have ended after 5.5 s.
+
+    mpdus: in a PPDU every 10 ms of the transfer, by policy. around: before and after it.
+    """
+    write_results(out_dir)
+    counters = {"airsim-before.txt": (1000, 0), "airsim-after.txt": (5500, 400)}
+    for policy, count in mpdus.items():
+        run_dir = out_dir / "runs" / f"{policy}_0ms" / "seed-1"
+        sent = [around] * 100 + [count] * 400 + [around] * 100
+        transfer(run_dir, lambda ms, sent=sent: sent[ms // 10], length_ms)  # type: ignore[misc]
+        for name, (time_ms, ppdus) in counters.items():
+            time_ns = MEDIUM_NS + time_ms * 10**6
+            write_airsim(run_dir / name, {"time_ns": time_ns, "ampdu_size_14": ppdus})
+    return model.load(out_dir)
+
+
 def test_the_caption_says_how_typical_the_part_is(tmp_path: Path) -> None:
-    out_dir = write_results(tmp_path / "out")
-    for policy, mpdus in (("default", 14), ("aad", 3)):
-        transfer(out_dir / "runs" / f"{policy}_0ms" / "seed-1", always(mpdus))
-    (default, aad), notes = timeline.plots(model.load(out_dir))
+    results = write_transfers(tmp_path / "out", {"default": 14, "aad": 3})
+    (default, aad), notes = timeline.plots(results)
     assert not notes
-    mean = model.load(out_dir).runs[0].metrics["ampdu_mpdus_mean"]
+    mean = results.runs[0].metrics["ampdu_mpdus_mean"]
     start = "of the run: PPDUs with more than TCP ACKs have"
-    rest = f"MPDUs on average, {mean:.3g} in the whole run."
-    assert f"Typical {start} 14 {rest}" in default.caption
-    assert f"Not typical {start} 3 {rest}" in aad.caption
+    rest = f"MPDUs on average, {mean:.3g} in the whole run;"
+    assert f"Typical {start} 14 {rest} 70 such MPDUs here, 70 per 50 ms in" in default.caption
+    assert f"Not typical {start} 3 {rest} 15 such MPDUs here, 70 per 50 ms in" in aad.caption
     starts = {plot.figure.panels[0].x.limits[0] for plot in (default, aad)}
-    assert len(starts) == 1
+    assert starts == {4000}
+
+
+@pytest.mark.parametrize(("length_ms", "start_ms"), [(6000, 4000), (1500, 1249)])
+def test_a_baseline_is_not_shown(tmp_path: Path, length_ms: int, start_ms: int) -> None:
+    """Its PPDUs are more like the mean than those of the transfer."""
+    results = write_transfers(tmp_path / "out", {"default": 3}, around=14, length_ms=length_ms)
+    [plot], _ = timeline.plots(results)
+    assert plot.figure.panels[0].x.limits[0] == start_ms
 
 
 @pytest.mark.parametrize(("end_us", "last"), [(60_000, 59), (60_001, 60)])

@@ -17,6 +17,7 @@ _MOST_LANES = 12
 
 _SEARCHED_MS = 1000
 _NO_DATA = 10.0  # farther from typical than any other number of MPDUs
+_TYPICAL = math.log(1.25)  # the most that a typical number of MPDUs differs from the mean
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,16 @@ class Medium:
         return sum(counts) / len(counts) if counts else None
 
     @property
+    def mpdus(self) -> int:
+        """The MPDUs of PPDUs that start here and carry data, not only TCP ACKs."""
+        start_ns = self.start_ms * NS_PER_MS
+        return sum(
+            ppdu.mpdus
+            for ppdu in self.transmissions
+            if ppdu.carries_data and ppdu.start_ns >= start_ns
+        )
+
+    @property
     def held(self) -> float:
         """The share of the time in which the medium was busy."""
         start_ns = self.start_ms * NS_PER_MS
@@ -59,36 +70,60 @@ class Medium:
 
 @dataclass(frozen=True)
 class Captured:
-    """A capture, and what is typical of its run: MPDUs per PPDU with data; None if not known."""
+    """A capture, when it contains the transfer, and the means of the run.
+
+    mpdus_mean: MPDUs per PPDU with data. mpdus: such MPDUs in LENGTH_MS. None if not known.
+    """
 
     path: Path
+    from_ms: float
+    to_ms: float
     mpdus_mean: float | None
+    mpdus: float | None
+
+    def is_typical(self, mpdus_mean: float, mpdus: float) -> bool:
+        """Whether both numbers are typical of the run, if their means are known."""
+        farthest = max(abs(_log(mpdus_mean, self.mpdus_mean)), abs(_log(mpdus, self.mpdus)))
+        return farthest <= _TYPICAL
+
+    def distance(self, ppdus: int, mpdus: int) -> float:
+        """How far from typical LENGTH_MS are with so many PPDUs with data, and MPDUs in them.
+
+        More MPDUs than typical will do: data may come in bursts.
+        """
+        if not ppdus:
+            return _NO_DATA
+        lacking = max(0.0, -_log(mpdus, self.mpdus) - _TYPICAL)
+        return abs(_log(mpdus / ppdus, self.mpdus_mean)) + lacking
+
+
+def _log(value: float, mean: float | None) -> float:
+    """The logarithm of the ratio to the mean; 0 if there is no mean."""
+    return math.log(max(value, 1e-9) / mean) if mean else 0.0
 
 
 def typical_start_ms(captures: Sequence[Captured]) -> float:
     """Where LENGTH_MS are most typical of all these runs, at the same time in each capture.
 
-    Only the second half of the time that all have captured is considered, of this the last second:
-    slow start is over by then. Raises AirtcpError if a capture cannot be read.
+    Only the second half of the part of the transfers that all have captured is considered, of this
+    the last second: slow start is over by then. Raises AirtcpError if a capture cannot be read.
     """
-    length_ms = min(airtrace.length_ns(each.path) for each in captures) / NS_PER_MS
-    first_ms = int(max(length_ms / 2, length_ms - _SEARCHED_MS))
-    starts_ms = range(first_ms, int(length_ms) - LENGTH_MS + 1, LENGTH_MS)
+    from_ms = max(each.from_ms for each in captures)
+    to_ms = min(each.to_ms for each in captures)
+    first_ms = int(max((from_ms + to_ms) / 2, to_ms - _SEARCHED_MS))
+    starts_ms = range(first_ms, int(to_ms) - LENGTH_MS + 1, LENGTH_MS)
     if not starts_ms:
-        return float(max(0, int(length_ms) - LENGTH_MS))
+        return float(max(0, int(to_ms) - LENGTH_MS))
     distances = [0.0] * len(starts_ms)
     for each in captures:
         ppdus, mpdus = [0] * len(starts_ms), [0] * len(starts_ms)
-        for ppdu in airtrace.read(each.path, first_ms / 1000, length_ms / 1000):
+        for ppdu in airtrace.read(each.path, first_ms / 1000, to_ms / 1000):
             number = int((ppdu.start_ns / NS_PER_MS - first_ms) // LENGTH_MS)
             if ppdu.carries_data and 0 <= number < len(starts_ms):
                 ppdus[number] += 1
                 mpdus[number] += ppdu.mpdus
-        for number, count in enumerate(ppdus):
-            if not count:
-                distances[number] += _NO_DATA
-            elif each.mpdus_mean:
-                distances[number] += abs(math.log(mpdus[number] / count / each.mpdus_mean))
+        for number, counts in enumerate(zip(ppdus, mpdus, strict=True)):
+            distances[number] += each.distance(*counts)
     return float(starts_ms[distances.index(min(distances))])
 
 

@@ -2,7 +2,6 @@
 """The timeline of a run: 50 ms with lanes for TCP, and below them a lane for each radio."""
 
 import itertools
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -11,6 +10,7 @@ import numpy
 
 from airtcp.errors import AirtcpError, InputError
 from airtcp.files import airtrace
+from airtcp.files.airsim import ampdu_sizes, read_airsim, read_transfer_start_ns
 from airtcp.files.airtrace import Transmission
 from airtcp.report import medium, tcplanes
 from airtcp.report.figure import (
@@ -68,7 +68,6 @@ Nodes = Mapping[int, str]
 NO_NODES: Nodes = {}
 
 _MPDUS = "ampdu_mpdus_mean"
-_TYPICAL = 1.25  # the most that MPDUs per PPDU differ from the mean
 
 _LOST = "frame-lost"
 _COLLISION_OPACITY = 0.2
@@ -97,7 +96,8 @@ def plots(
         try:
             if at_ms is None:
                 at_ms = _typical_start_ms([run for _, _, run in shown])
-            air = medium.read(_capture(run), at_ms)
+            captured = _captured(run)
+            air = medium.read(captured.path, at_ms)
             lanes = tcplanes.read(run, air.start_ms, air.start_ms + LENGTH_MS)
         except InputError:
             raise
@@ -109,7 +109,7 @@ def plots(
             Plot(
                 f"timeline-{policy}",
                 f"Transmissions on the medium: {policy}",
-                f"{run_text}. {caption(air)} {_typical(air, run)} "
+                f"{run_text}. {caption(air)} {_typical(air, captured)} "
                 f"{tcplanes.caption(lanes)}".rstrip(),
                 f"{run_text}. {_counts(air)}",
                 describe(air, lanes, {radio.number: radio.node for radio in run.testbed.radios}),
@@ -133,21 +133,46 @@ def _typical_start_ms(runs: Sequence[Run]) -> float:
     captures = []
     for run in runs:
         with suppress(AirtcpError):
-            airtrace.length_ns(_capture(run))
-            captures.append(Captured(_capture(run), run.metrics.get(_MPDUS)))
+            captures.append(_captured(run))
     return medium.typical_start_ms(captures) if captures else 0.0
 
 
-def _typical(air: Medium, run: Run) -> str:
+def _captured(run: Run) -> Captured:
+    """Raises AirtcpError if a file of the run cannot be read."""
+    path = _capture(run)
+    length_ms = airtrace.length_ns(path) / NS_PER_MS
+    counters = read_airsim(run.directory)
+    start_ns = read_transfer_start_ns(run.directory)
+    assert start_ns is not None  # only laboratory runs have this capture
+    last_ms = counters["time_ns"] / NS_PER_MS
+    testbed = run.testbed
+    if not testbed.exchanges:  # afterwards connections end, which takes several RTTs
+        ends_s = [flow.start_s + (flow.duration_s or 0) for flow in testbed.bulk]
+        last_ms = min(last_ms, 1000 * max(ends_s))
+    mpdus = sum(size * count for size, count in ampdu_sizes(counters).items())
+    from_ms = (start_ns - airtrace.begin_ns(path)) / NS_PER_MS
+    return Captured(
+        path,
+        max(from_ms, 0.0),
+        min(from_ms + last_ms, length_ms),
+        run.metrics.get(_MPDUS),
+        mpdus * LENGTH_MS / last_ms if last_ms else None,
+    )
+
+
+def _typical(air: Medium, captured: Captured) -> str:
     """How typical of the run this part is."""
-    here, mean = air.mpdus_mean, run.metrics.get(_MPDUS)
+    here, mean = air.mpdus_mean, captured.mpdus_mean
     if here is None or mean is None:
         return "No data here." if here is None else ""
-    is_typical = abs(math.log(here / mean)) <= math.log(_TYPICAL)
-    return (
-        f"{'Typical' if is_typical else 'Not typical'} of the run: PPDUs with more than TCP ACKs "
-        f"have {here:.3g} MPDUs on average, {mean:.3g} in the whole run."
+    text = (
+        f"{'Typical' if captured.is_typical(here, air.mpdus) else 'Not typical'} of the run: PPDUs "
+        f"with more than TCP ACKs have {here:.3g} MPDUs on average, {mean:.3g} in the whole run"
     )
+    if captured.mpdus is not None:
+        text += f"; {counted(air.mpdus, 'such MPDU')} here, {captured.mpdus:.0f} per {LENGTH_MS} ms"
+        text += " in the whole run"
+    return f"{text}."
 
 
 def _first(results: Results, policy: str) -> tuple[str, str, Run]:
