@@ -18,6 +18,7 @@ from airtcp.report import contents, model
 from airtcp.report.declared import layout, over_time
 from airtcp.report.figure import Labels, Line, Steps, Style, Text
 from airtcp.report.plot import Plot
+from airtcp.statistics import Summary
 
 EN_DASH = "\N{EN DASH}"
 MINUS = "\N{MINUS SIGN}"
@@ -48,6 +49,8 @@ MODEL = {
         "rtt_percent": 10.0,
     },
 }
+
+SINGLE = {"goodput_mbps": Summary(100.0, None, 1)}
 
 
 def declared(tmp_path: Path, *figures: Mapping[str, Any]) -> list[Plot]:
@@ -81,6 +84,20 @@ def test_metric_against_metric(tmp_path: Path) -> None:
     assert [entry.name for entry in one_metric.figure.legend.entries] == ["default", "aad"]
     names = [entry.name for entry in two_metrics.figure.legend.entries]
     assert names == ["default", "aad", "ping RTT, median", "ping RTT, 95th percentile"]
+
+
+def test_the_caption_says_what_the_bars_are_if_there_are_any(tmp_path: Path) -> None:
+    """A factor has no interval, but the metric over it has one."""
+    over_delay = {"title": "Goodput", "x": "delay", "y": ["goodput_mbps"], "lines": "ack_policy"}
+    [plot] = declared(tmp_path, over_delay)
+    assert plot.caption.startswith("Mean over seeds. Thin bars: 95% interval")
+    results = model.load(tmp_path / "out")
+    conditions = [
+        replace(each, policies=[replace(policy, summaries=SINGLE) for policy in each.policies])
+        for each in results.conditions
+    ]
+    [single] = contents.describe(replace(results, conditions=conditions)).declared
+    assert "bars" not in single.caption
 
 
 def test_quantities_over_time_and_histograms(tmp_path: Path) -> None:

@@ -97,7 +97,8 @@ def _table(figure: MetricFigure, laid_out: Layout) -> Table:
 
 def _caption(figure: MetricFigure, laid_out: Layout, shown: Sequence[Measured]) -> str:
     caption = ["Mean over seeds."]
-    if any(case.summaries[figure.x].ci95 is not None for case in shown):
+    drawn = [case.summaries.get(metric) for case in shown for metric in (figure.x, *figure.y)]
+    if any(summary and summary.ci95 is not None for summary in drawn):
         caption.append("Thin bars: 95% interval (Student t), which may extend beyond the axes.")
     if figure.along and len(laid_out.alongs) > 1:
         caption.append(
