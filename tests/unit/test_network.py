@@ -16,7 +16,6 @@ from airtcp.experiment.experiment import Case, Setting
 from airtcp.experiment.reader import load
 from airtcp.experiment.topology import Network
 from airtcp.kernel.image import Kernel
-from airtcp.parameters import Parameters
 from airtcp.steps import events
 from airtcp.steps.plan import plan
 from airtcp.steps.step import Start, Step
@@ -444,5 +443,3 @@ def test_factors_that_everything_overrides_are_named(
     cases = load(tmp_path / "small.yaml").cases([Setting.parse(setting)])
     kernel, tools = Kernel(Path("linux"), "6.12.0", "0123456789abcdef"), GuestTools(Path("tools"))
     assert without_effect(requests(kernel, tools, cases, [1, 2])) == names
-    default = [Case({"channel": channel}, Parameters()) for channel in (36, 44)]
-    assert without_effect(requests(kernel, tools, default, [1])) == []

@@ -10,7 +10,7 @@ import fake_run
 import pytest
 
 from airtcp.backends.guesttools import GuestTools
-from airtcp.experiment.experiment import Case
+from airtcp.experiment.experiment import Case, Setting
 from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
 from airtcp.parameters import Parameters
@@ -178,9 +178,26 @@ def test_as_many_runs_as_processors_unless_a_number_is_given(
         assert parallel.processes == expected
 
 
-def test_a_sweep_notes_factors_without_effect() -> None:
+@pytest.mark.parametrize(
+    ("settings", "names"),
+    [
+        (["rate_control=minstrel", "mcs=3,7"], "mcs"),
+        (["standard=802.11ax", "guard_interval=800ns", "legacy_rate=6Mbit,54Mbit"], "legacy_rate"),
+        (["mcs=3,7"], ""),
+        (["workload=web", "pages=1,2"], ""),
+    ],
+)
+def test_a_sweep_notes_factors_without_effect(settings: Sequence[str], names: str) -> None:
+    lines: list[str] = []
+    cases = load("thesis-lan").cases([Setting.parse(setting) for setting in settings])
+    options(lines.append).requests(cases)
+    note = f"note: some cases differ only in {names}, which has no effect on them"
+    assert lines == ([note] if names else [])
+
+
+def test_a_sweep_notes_factors_that_a_topology_overrides() -> None:
     lines: list[str] = []
     case, _ = load("two-access-points").cases()[:2]
     cases = [Case({"channel": n}, case.parameters, case.network) for n in (36, 44)]
     options(lines.append).requests(cases)
-    assert lines == ["note: some cases differ only in channel, which no node or flow uses"]
+    assert lines == ["note: some cases differ only in channel, which has no effect on them"]

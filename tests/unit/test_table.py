@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Columns and notes of printed tables."""
 
-from airtcp.results.table import aligned, case_name, note
+import pytest
+from fake_run import document
+
+from airtcp.results.record import Artifact
+from airtcp.results.table import aligned, case_name, note, table
 
 
 def test_columns_are_aligned() -> None:
@@ -21,3 +25,33 @@ def test_the_note_is_on_the_case_with_the_fewest_runs() -> None:
     assert "with one run" in str(note([3, 1]))
     assert "with two runs" in str(note([2, 5]))
     assert note([3, 4]) is note([]) is None
+
+
+@pytest.mark.parametrize(
+    ("plans", "values", "names"),
+    [
+        ("abcd", [5.0, 5.0, 7.0, 7.0], "ack_count"),
+        ("aabb", [5.0, 5.0, 7.0, 7.0], ""),  # reported before the runs
+        ("abcd", [5.0, 5.1, 7.0, 7.1], ""),
+        ("abcd", [5.0] * 4, "ack_count, delay"),
+        ("aabb", [5.0] * 4, "delay"),
+    ],
+)
+def test_a_note_names_factors_that_change_nothing(
+    plans: str, values: list[float], names: str
+) -> None:
+    factors = [(delay, n) for delay in ("0ms", "50ms") for n in (2, 8)]
+    results = document(
+        "thesis-lan",
+        {
+            ("ack_policy=default", f"delay={delay}", f"ack_count={n}"): [{"goodput_mbps": value}]
+            for (delay, n), value in zip(factors, values, strict=True)
+        },
+    )
+    runs = [
+        run.model_copy(update={"artifacts": {"plan.sh": Artifact(path="", sha256=plan)}})
+        for run, plan in zip(results.runs, plans, strict=True)
+    ]
+    lines = table(results.model_copy(update={"runs": tuple(runs)})).splitlines()
+    note = f"note: some cases that differ only in {names} have equal metrics"
+    assert [line for line in lines if "differ only" in line] == ([note] if names else [])

@@ -8,7 +8,7 @@ factor values.
 import hashlib
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, TypeVar
 
@@ -70,6 +70,16 @@ class Case:
 def condition_of(factors: Mapping[str, _T]) -> dict[str, _T]:
     """The factors, or their values, without the ACK policy: a condition compares policies."""
     return {name: value for name, value in factors.items() if name != "ack_policy"}
+
+
+def differing(cases: Iterable[tuple[Hashable, Mapping[str, Plain]]]) -> list[str]:
+    """The factors in which cases differ that have the same key; cases: (key, factors)."""
+    differ: dict[str, None] = {}
+    first: dict[Hashable, Mapping[str, Plain]] = {}
+    for key, factors in cases:
+        other = first.setdefault(key, factors)
+        differ |= {name: None for name, value in factors.items() if other[name] != value}
+    return list(differ)
 
 
 @dataclass(frozen=True)

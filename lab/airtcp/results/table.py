@@ -3,14 +3,18 @@
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 
+from airtcp.experiment.experiment import differing
 from airtcp.experiment.papers import SIGNS
 from airtcp.experiment.published import published_ratio
 from airtcp.kernel.policies import BASELINE
+from airtcp.parameters.quantity import Plain
 from airtcp.results import reproduction
 from airtcp.results.documents import ModelComparison, PublishedValue, SummaryRow, SweepDocument
 from airtcp.statistics import paired_ratio
 from airtcp.steps.workloads import HEADLINES
 from airtcp.steps.workloads.workload import Headline
+
+_PLAN = "plan.sh"
 
 
 def table(results: SweepDocument, metrics: Sequence[str] = ()) -> str:
@@ -43,6 +47,8 @@ def table(results: SweepDocument, metrics: Sequence[str] = ()) -> str:
     text = "\n\n".join(parts)
     few = note([summary.n for summary in results.summary if summary.n])
     notes = [few] if few else []
+    if same := ", ".join(_same_values(results)):
+        notes.append(f"note: some cases that differ only in {same} have equal metrics")
     times = reproduction.durations(results)
     if times and times.warning:
         notes.append(f"note: {_uncapitalized(str(times))}. {times.warning}")
@@ -63,6 +69,20 @@ def note(counts: Sequence[int]) -> str | None:
                 "degree of freedom); more --seeds narrow it"
             )
     return None
+
+
+def _same_values(results: SweepDocument) -> list[str]:
+    """Factors in which cases differ whose metrics are equal for each seed, but not their plans.
+
+    `run` reports those with equal plans before it starts.
+    """
+    metrics: dict[str, list[object]] = {}
+    plans: dict[str, Mapping[str, Plain]] = {}
+    for run in results.runs:
+        if run.ok and _PLAN in run.artifacts:
+            metrics.setdefault(case_name(run.factors), []).append((run.seed, run.metrics))
+            plans.setdefault(run.artifacts[_PLAN].sha256, run.factors)
+    return differing((repr(metrics[case_name(case)]), case) for case in plans.values())
 
 
 def _uncapitalized(text: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from airtcp.backends import hostapd, shell
 from airtcp.backends.guesttools import GuestTools
-from airtcp.experiment.experiment import KERNEL_FACTOR, Case
+from airtcp.experiment.experiment import KERNEL_FACTOR, Case, differing
 from airtcp.kernel.image import Kernel
 from airtcp.results.record import RUNS
 from airtcp.steps.plan import plan
@@ -135,20 +135,16 @@ def requests(
 
 
 def without_effect(jobs: Sequence[RunRequest]) -> list[str]:
-    """Factors in which runs of a custom topology differ that do the same.
+    """Factors in which runs differ that do the same, such as the MCS if minstrel chooses it.
 
-    All its nodes and flows override them.
+    In a custom topology, all nodes and flows may override a factor.
     """
-    factors: dict[str, None] = {}
-    first: dict[tuple[object, ...], Case] = {}
-    for job in jobs:
-        if job.case.network and job.seed == jobs[0].seed:
-            files = input_files(job.testbed.flows, seed=0)
-            did = (job.kernel.hash, job.plan_hash, str(files))
-            other = first.setdefault(did, job.case).factors
-            own = job.case.factors
-            factors |= {name: None for name, value in own.items() if other[name] != value}
-    return list(factors)
+    done = [
+        ((job.kernel.hash, job.plan_hash, str(input_files(job.testbed.flows, seed=0))), job.case)
+        for job in jobs
+        if job.seed == jobs[0].seed
+    ]
+    return differing((key, case.factors) for key, case in done)
 
 
 def _hash_of_case(kernel: Kernel, tools: GuestTools, case: Case, plan_hash: str) -> str:

@@ -105,7 +105,7 @@ class SweepOptions:
         seeds = range(1, self.seeds + 1)
         jobs = requests(self.kernel, self.tools, cases, seeds, self.command, self.kernels)
         if names := ", ".join(without_effect(jobs)):
-            self.say(f"note: some cases differ only in {names}, which no node or flow uses")
+            self.say(f"note: some cases differ only in {names}, which has no effect on them")
         return jobs
 
     def execute(self, todo: Sequence[Request], out_dir: Path, watch: Watch) -> Outcome:
