@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs every command in the documentation, page by page, in a copy of the repository."""
+"""Runs every command and Python program in the documentation, in a copy of the repository."""
 
 import html
 import os
 import re
 import shutil
 import subprocess
+import sys
 import textwrap
 from pathlib import Path
 
@@ -35,6 +36,11 @@ def commands(page: Path) -> list[str]:
     blocks = re.findall(r"^ *```sh\n(.*?)^ *```", page.read_text(), re.M | re.S)
     lines = "".join(map(textwrap.dedent, blocks)).replace("\\\n", "").splitlines()
     return [line for line in lines if line not in SKIPPED]
+
+
+def programs(page: Path) -> list[str]:
+    """The blocks of `python`, which may read what the commands of the page have written."""
+    return re.findall(r"^```python\n(.*?)^```", page.read_text(), re.M | re.S)
 
 
 def findings(page: Path) -> list[tuple[str, str]]:
@@ -83,12 +89,11 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 )
 def test_every_command_works(lab_kernel: Kernel, copy: Path, page: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if name != "MAKEFLAGS"}
-    for command in commands(page):
-        done = subprocess.run(
-            command, shell=True, cwd=copy, env=environment, capture_output=True, text=True
-        )
-        assert done.returncode == 0, f"{command}\n{done.stderr}"
-        assert done.stdout.strip(), command
+    lines = [["sh", "-c", command] for command in commands(page)]
+    for line in lines + [[sys.executable, "-c", program] for program in programs(page)]:
+        done = subprocess.run(line, cwd=copy, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, f"{line[-1]}\n{done.stderr}"
+        assert done.stdout.strip(), line[-1]
     for directory, sentence in findings(page):
         assert finding_of(copy / directory / "report.html") == sentence
 
