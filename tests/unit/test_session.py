@@ -51,9 +51,9 @@ def finish(job: Request, out_dir: Path) -> Request:
     return job
 
 
-def measured(out_dir: Path) -> tuple[session.SweepResult, list[str]]:
+def measured(out_dir: Path, cases: Sequence[Case] = CASES) -> tuple[session.SweepResult, list[str]]:
     lines: list[str] = []
-    return session.measure(options(lines.append), load("thesis-lan"), CASES, out_dir), lines
+    return session.measure(options(lines.append), load("thesis-lan"), cases, out_dir), lines
 
 
 @pytest.mark.parametrize(
@@ -134,6 +134,23 @@ def test_a_result_that_is_lost_during_the_sweep_is_a_failure(
     assert line.startswith(f"airtcp: mcs=6 seed=1: result.json {problem}")
     assert result.exit_code == 1
     assert result.document and [run.factors for run in result.document.runs] == [{"mcs": 7}]
+
+
+def test_a_sweep_says_which_runs_it_leaves_out(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def execute(todo: Sequence[Request], out_dir: Path) -> Outcome:
+        return Outcome([finish(job, out_dir) for job in todo], {}, interrupted=False)
+
+    replace_runs(monkeypatch, execute)
+    assert measured(tmp_path)[1] == []
+    result, lines = measured(tmp_path, CASES[:1])
+    assert result.document and len(result.document.runs) == 1
+    assert lines == [
+        f"1 of 1 runs are in {tmp_path} already",
+        f"note: results.json does not include 1 finished run in {tmp_path} with other settings or "
+        "seeds; a command with all of them does",
+    ]
 
 
 def test_a_sweep_without_a_run_has_no_document(

@@ -19,7 +19,7 @@ from airtcp.kernel.image import Kernel
 from airtcp.results import artifacts, assembly, documents, record
 from airtcp.results.documents import SweepDocument
 from airtcp.results.index import Index
-from airtcp.results.record import RESULT_FILE, KernelRecord, RunRecord
+from airtcp.results.record import RESULT_FILE, RUNS, KernelRecord, RunRecord
 from airtcp.sweep.certificates import Certificates
 from airtcp.sweep.progress import Progress
 from airtcp.sweep.request import Request, RunRequest, requests, without_effect
@@ -296,7 +296,18 @@ def _measuring_with(
             options.say(f"airtcp: {line}")
     if stopped:
         options.say(f"airtcp: {stopped}; {kept}")
+    if document and (others := _others(jobs, out_dir)):
+        options.say(
+            f"note: results.json does not include {counted(others, 'finished run')} in {out_dir} "
+            "with other settings or seeds; a command with all of them does"
+        )
     return SweepResult(document, bool(failures or stopped), outcome.interrupted)
+
+
+def _others(jobs: Sequence[Request], out_dir: Path) -> int:
+    """The number of finished runs in the directory that are not among the jobs."""
+    own = {job.directory(out_dir) for job in jobs}
+    return sum(path.parent not in own for path in out_dir.glob(f"{RUNS}/*/*/{RESULT_FILE}"))
 
 
 def _lines(failures: Mapping[Request, str], out_dir: Path) -> Iterator[str]:
