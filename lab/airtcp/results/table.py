@@ -80,9 +80,10 @@ def _same_values(results: SweepDocument) -> list[str]:
     plans: dict[str, Mapping[str, Plain]] = {}
     for run in results.runs:
         if run.ok and _PLAN in run.artifacts:
-            metrics.setdefault(case_name(run.factors), []).append((run.seed, run.metrics))
+            values = (run.seed, *run.metrics.values())
+            metrics.setdefault(case_name(run.factors), []).append(values)
             plans.setdefault(run.artifacts[_PLAN].sha256, run.factors)
-    return differing((repr(metrics[case_name(case)]), case) for case in plans.values())
+    return differing((tuple(metrics[case_name(case)]), case) for case in plans.values())
 
 
 def _uncapitalized(text: str) -> str:
