@@ -98,7 +98,8 @@ def sending(parameters: Parameters) -> dict[str, str]:
 def ack_policy(parameters: Parameters) -> dict[str, str]:
     """The sysctls of a receiver that differ from the kernel's defaults.
 
-    Those of the policy are omitted for `default`, which also runs on kernels without policies.
+    The policy itself is omitted for `default`, which also runs on kernels without policies.
+    Parameters of policies are not: a program may choose another policy for its socket.
     """
     values = sysctls(parameters, AckPolicy)
     if parameters.ack_policy == "default":
