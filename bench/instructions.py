@@ -119,6 +119,7 @@ def count(built: Kernel, tools: GuestTools, directory: Path, plan: str) -> None:
 
 def measure(built: Kernel, tools: GuestTools, selected: list[Row]) -> dict[Row, Cost]:
     """Run each row in its own network namespace, in one guest. AirtcpError if it fails."""
+    order = repeated(selected)
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
         source = REPOSITORY / "bench" / "receive_cost.c"
@@ -127,7 +128,7 @@ def measure(built: Kernel, tools: GuestTools, selected: list[Row]) -> dict[Row, 
         # Kill the loop that reports the guest's progress once a second.
         plan = 'for pid in $(pgrep -P 1); do [ "$pid" = $$ ] || kill "$pid"; done\n'
         plan += "cp receive_cost /tmp\n"
-        for row in repeated(selected):
+        for row in order:
             settings = "".join(f"sysctl -q -w net.ipv4.{text} && " for text in row.sysctls)
             run = f"/tmp/receive_cost {BURSTS} {row.burst} {PERIOD_US} {RTT_US} {QUEUE_US}"
             plan += f"unshare -n sh -c '{settings}{run}' >>costs || exit 1\n"
@@ -136,7 +137,7 @@ def measure(built: Kernel, tools: GuestTools, selected: list[Row]) -> dict[Row, 
     values = [float(line.split()[1]) for line in lines]
     # Instructions, segments, ACKs, instructions of the median burst, of each run.
     counts = zip(values[::4], values[1::4], values[2::4], values[3::4], strict=True)
-    runs = list(zip(repeated(selected), counts, strict=True))
+    runs = list(zip(order, counts, strict=True))
     idle = min(spent for row, (spent, *_) in runs if not row.burst)
     costs = {}
     for row in selected:

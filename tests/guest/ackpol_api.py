@@ -155,11 +155,6 @@ def receiver_rtt_us(sock: socket.socket) -> int:
     return int(struct.unpack_from("=I", info, 92)[0])
 
 
-def receive(sock: socket.socket, octets: int) -> None:
-    while octets:
-        octets -= len(sock.recv(octets))
-
-
 def refusal(attempt: Callable[[], object]) -> str:
     """The name of the error, or "" if there is none."""
     try:
@@ -327,7 +322,7 @@ def try_reconnecting() -> dict[str, Any]:
                     time.sleep(0.001)
                 results[f"{name}, after data"] = diagnosed(client.getsockname()[1])
                 server.sendall(bytes(100_000))
-                receive(client, 20 * 10 + 100_000)
+                client.recv(20 * 10 + 100_000, socket.MSG_WAITALL)
                 results[f"{name}, RTT after data"] = receiver_rtt_us(client)
                 disconnect(client)
             results[f"{name}, disconnected"] = get_policy(client)

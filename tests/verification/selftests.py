@@ -225,17 +225,16 @@ def run(
     tests: Path,
     guest: str,
     reuse: bool,
-    names: Sequence[str] = tuple(TESTS),
-    repetition: int = 0,
+    names: Sequence[str],
+    repetition: int,
 ) -> Path:
     """Run tests in a guest; returns the directory of their logs and exit statuses.
 
-    reuse: do nothing if there are logs of this kernel and these tests.
+    reuse: do nothing if there are logs of this kernel and these tests. repetition: 0 for the first
+    run, of all tests.
     """
     directory = RESULTS / (f"{guest}-{repetition}" if repetition else guest)
-    ran, what = directory / "ran", f"{built.hash} {tests.name}\n"
-    if repetition:
-        what += "".join(f"{name}\n" for name in names)
+    ran, what = directory / "ran", "\n".join([f"{built.hash} {tests.name}", *names, ""])
     if reuse and ran.is_file() and ran.read_text() == what:
         return directory
     policy = "" if guest == "plain" else guest

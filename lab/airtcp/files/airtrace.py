@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 
 from airtcp.errors import AirtcpError
 from airtcp.files import radiotap
+from airtcp.files.airsim import read_transfer_start_ns
 from airtcp.files.capture import Packet, radiotap_tcp, read_packets
 
 _Sent = Literal["data", "multicast", "management", "beacon"]
@@ -71,6 +72,16 @@ def begin_ns(path: Path) -> int:
     if first is None:
         raise AirtcpError(f"{path}: contains no frame")
     return _frame(path, *first).start_ns
+
+
+def transfer_start_ns(path: Path) -> int:
+    """Start of the transfer, since the first frame of the capture began.
+
+    The capture is in the directory of its run. Raises AirtcpError as read() does.
+    """
+    started_ns = read_transfer_start_ns(path.parent)
+    assert started_ns is not None  # only runs on real hosts have no counters of airsim
+    return started_ns - begin_ns(path)
 
 
 def length_ns(path: Path) -> int:

@@ -118,14 +118,10 @@ def find_source(given: Path | None) -> Source:
     repository, at, revision = str(given).rpartition("@")
     if at and Path(repository).is_dir():
         return _commit(Path(repository), revision)
-    if not given.exists():
-        raise InputError(
-            f"--kernel-source {given}: does not exist; give a Linux source tree or tarball, or "
-            "REPOSITORY@REVISION"
-        )
+    problem = "not a directory or a .tar, .tar.xz, .tar.gz, .tar.bz2, .tar.zst file"
     raise InputError(
-        f"--kernel-source {given}: not a directory or a .tar, .tar.xz, .tar.gz, .tar.bz2, "
-        f".tar.zst file; give a Linux source tree or tarball, or REPOSITORY@REVISION"
+        f"--kernel-source {given}: {problem if given.exists() else 'does not exist'}; give a Linux "
+        "source tree or tarball, or REPOSITORY@REVISION"
     )
 
 

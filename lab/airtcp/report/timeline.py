@@ -2,6 +2,7 @@
 """The timeline of a run: 50 ms with lanes for TCP, and below them a lane for each radio."""
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -10,7 +11,7 @@ import numpy
 
 from airtcp.errors import AirtcpError, InputError
 from airtcp.files import airtrace
-from airtcp.files.airsim import ampdu_sizes, read_airsim, read_transfer_start_ns
+from airtcp.files.airsim import ampdu_sizes, read_airsim
 from airtcp.files.airtrace import Transmission
 from airtcp.report import medium, tcplanes
 from airtcp.report.figure import (
@@ -133,24 +134,25 @@ def _typical_start_ms(runs: Sequence[Run]) -> float:
     captures = []
     for run in runs:
         with suppress(AirtcpError):
-            captures.append(_captured(run))
+            length_ms = airtrace.length_ns(_capture(run)) / NS_PER_MS
+            captures.append(_captured(run, length_ms))
     return medium.typical_start_ms(captures) if captures else 0.0
 
 
-def _captured(run: Run) -> Captured:
-    """Raises AirtcpError if a file of the run cannot be read."""
+def _captured(run: Run, length_ms: float = math.inf) -> Captured:
+    """length_ms: of the capture, which may end before the transfer.
+
+    Raises AirtcpError if a file of the run cannot be read.
+    """
     path = _capture(run)
-    length_ms = airtrace.length_ns(path) / NS_PER_MS
     counters = read_airsim(run.directory)
-    start_ns = read_transfer_start_ns(run.directory)
-    assert start_ns is not None  # only laboratory runs have this capture
     last_ms = counters["time_ns"] / NS_PER_MS
     testbed = run.testbed
     if not testbed.exchanges:  # afterwards connections end, which takes several RTTs
         ends_s = [flow.start_s + (flow.duration_s or 0) for flow in testbed.bulk]
         last_ms = min(last_ms, 1000 * max(ends_s))
     mpdus = sum(size * count for size, count in ampdu_sizes(counters).items())
-    from_ms = (start_ns - airtrace.begin_ns(path)) / NS_PER_MS
+    from_ms = airtrace.transfer_start_ns(path) / NS_PER_MS
     return Captured(
         path,
         max(from_ms, 0.0),

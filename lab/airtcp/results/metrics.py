@@ -10,12 +10,7 @@ from numpy.typing import NDArray
 from airtcp.errors import AirtcpError
 from airtcp.experiment.metrics import METRICS, Value
 from airtcp.files import airtrace
-from airtcp.files.airsim import (
-    ampdu_sizes,
-    read_airsim,
-    read_airsim_totals,
-    read_transfer_start_ns,
-)
+from airtcp.files.airsim import ampdu_sizes, read_airsim, read_airsim_totals
 from airtcp.files.iperf3 import read_iperf3
 from airtcp.files.latency import during_transfer, read_ping, read_udp_ping
 from airtcp.files.qdisc import read_qdisc
@@ -260,9 +255,7 @@ def _path(run_dir: Path, testbed: Testbed) -> dict[str, Value]:
 def _mac_acks_per_s(run_dir: Path, testbed: Testbed) -> float:
     """ACKs and BlockAcks on the air, from the start of the transfer to the end of the capture."""
     path = run_dir / "air.pcapng"
-    started_ns = read_transfer_start_ns(run_dir)
-    assert started_ns is not None  # only laboratory runs have this capture
-    start_s = (started_ns - airtrace.begin_ns(path)) / 1e9
+    start_s = airtrace.transfer_start_ns(path) / 1e9
     end_s = airtrace.length_ns(path) / 1e9
     if testbed.bulk and not testbed.exchanges:
         end_s = min(end_s, start_s + testbed.parameters.duration_s)

@@ -139,12 +139,11 @@ def without_effect(jobs: Sequence[RunRequest]) -> list[str]:
 
     In a custom topology, all nodes and flows may override a factor.
     """
-    done = [
-        ((job.kernel.hash, job.plan_hash, str(input_files(job.testbed.flows, seed=0))), job.case)
-        for job in jobs
-        if job.seed == jobs[0].seed
-    ]
-    return differing((key, case.factors) for key, case in done)
+
+    def done(job: RunRequest) -> tuple[str, str, str]:
+        return job.kernel.hash, job.plan_hash, str(input_files(job.testbed.flows, seed=0))
+
+    return differing((done(job), job.case.factors) for job in jobs if job.seed == jobs[0].seed)
 
 
 def _hash_of_case(kernel: Kernel, tools: GuestTools, case: Case, plan_hash: str) -> str:

@@ -208,13 +208,14 @@ def _sending_s(client: Iperf3) -> tuple[float, float]:
 
 def _together_mbps(run_dir: Path, receiver: Sequence[TcpTrace], duration_s: float) -> Floats:
     """Goodput of each connection while all were active: they do not start and end together."""
-    times_s = [trace.columns["time_ns"] / 1e9 for trace in receiver]
-    window_s = max(times[0] for times in times_s), min(times[-1] for times in times_s)
+    window_s = _overlap(list(map(_connected_s, receiver)))
     length_s = window_s[1] - window_s[0]
     _check_overlap(run_dir, len(receiver), length_s, duration_s)
     received = [
-        numpy.diff(numpy.interp(window_s, times, trace.columns["bytes_received"]))[0]
-        for times, trace in zip(times_s, receiver, strict=True)
+        numpy.diff(
+            numpy.interp(window_s, trace.columns["time_ns"] / 1e9, trace.columns["bytes_received"])
+        )[0]
+        for trace in receiver
     ]
     return numpy.asarray(8 * numpy.array(received) / length_s / 1e6, dtype=numpy.float64)
 
@@ -226,8 +227,7 @@ def _udp_together_mbps(
 
     Flows begin and end apart if one waits for another, on its control connection.
     """
-    times_s = [_sending_s(client) for _, client in flows]
-    window_s = max(start_s for start_s, _ in times_s), min(end_s for _, end_s in times_s)
+    window_s = _overlap([_sending_s(client) for _, client in flows])
     length_s = window_s[1] - window_s[0]
     _check_overlap(run_dir, len(flows), length_s, duration_s)
     if length_s > _WHOLE * duration_s:
@@ -243,6 +243,11 @@ def _received_bits(server: Iperf3, window_s: tuple[float, float]) -> float:
         numpy.interp(window_s, start_s + times_s, bits) for times_s, bits in server.stream_series()
     ]
     return float(numpy.diff(totals).sum())
+
+
+def _overlap(times_s: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """The last start and the first end."""
+    return max(start_s for start_s, _ in times_s), min(end_s for _, end_s in times_s)
 
 
 def _check_overlap(run_dir: Path, flows: int, length_s: float, duration_s: float) -> None:
