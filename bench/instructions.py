@@ -13,11 +13,11 @@ would leave ACKs to TCP. Bursts of 2 get one ACK with `default` and with the pol
 it, which shows the policy's own cost, mainly its timer; `aad` has half its delay there, so that it
 expires in time, and `auto` leaves so few segments to TCP.
 
-Ticks and other interrupts change a cost by about a percent from one repetition to the next, and
-only add to it, so the cheapest repetition counts. That of nine still varies by half a percent: rows
-with a bound, and those with which they are compared, are repeated more often than others. For
-`default`, which sets no timers of its own, the median of the bursts shows the cost of the hooks
-without that: it has no interrupts, and repetitions differ by a few instructions. The hooks are
+Interrupts other than the timers of policies change a cost by about a percent. The cost of twenty
+periods, which have the same number of ticks, is one value; the mean of the middle half of the
+values of all repetitions counts, so that rare interrupts do not. Rows with a bound, and those with
+which they are compared, are repeated more often than others. For `default`, which sets no timers of
+its own, the median of the bursts shows the cost of the hooks without interrupts. The hooks are
 no-ops until any socket of the machine has a policy. So `default` has a guest in which none has,
 and `in use` is `default` in the guest of the other policies.
 """
@@ -31,6 +31,9 @@ from pathlib import Path
 from statistics import mean
 from typing import NamedTuple
 
+import numpy as np
+from scipy.stats import sem, trim_mean
+
 from airtcp.backends import qemu
 from airtcp.backends.guesttools import GuestTools, build_tools, compile_program
 from airtcp.cli.messages import say
@@ -42,6 +45,8 @@ from airtcp.paths import REPOSITORY
 # The kernels of `make selftests`, with TCP-AO, MD5, TLS, MPTCP and VRFs, like distributions.
 FRAGMENT = "x86-selftests"
 BURSTS = 600
+# As in receive_cost.c.
+PERIODS = 20
 PERIOD_US = 1000
 RTT_US = 24000
 QUEUE_US = 6000
@@ -66,15 +71,16 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Cost:
-    """Per segment: instructions in each repetition, those of a median burst, ACKs."""
+    """Per segment: instructions and their standard error, those of median bursts, ACKs."""
 
-    instructions: tuple[float, ...]
+    instructions: float
+    error: float
     medians: tuple[float, ...]
     acks: float
 
 
 def rows_of_default(name: str) -> list[Row]:
-    return [Row("idle", 0), Row(name, 32), Row(name, 2)]
+    return [Row(name, 32), Row(name, 2), Row("idle", 0)]
 
 
 def rows_of_policies() -> list[Row]:
@@ -134,21 +140,30 @@ def measure(built: Kernel, tools: GuestTools, selected: list[Row]) -> dict[Row, 
             plan += f"unshare -n sh -c '{settings}{run}' >>costs || exit 1\n"
         count(built, tools, directory, plan)
         lines = (directory / "costs").read_text().splitlines()
-    values = [float(line.split()[1]) for line in lines]
-    # Instructions, segments, ACKs, instructions of the median burst, of each run.
-    counts = zip(values[::4], values[1::4], values[2::4], values[3::4], strict=True)
-    runs = list(zip(order, counts, strict=True))
-    idle = min(spent for row, (spent, *_) in runs if not row.burst)
+    runs: dict[Row, list[list[int]]] = {}
+    for row, line in zip(order, lines, strict=True):
+        runs.setdefault(row, []).append([int(value) for value in line.split()])
+    idle, _ = middle_half(runs[selected[-1]])
     costs = {}
-    for row in selected:
-        if row.burst:
-            repetitions = [counts for other, counts in runs if other == row]
-            costs[row] = Cost(
-                tuple((spent - idle) / segments for spent, segments, *_ in repetitions),
-                tuple(middle / row.burst for *_, middle in repetitions),
-                mean(acks / segments for _, segments, acks, _ in repetitions),
-            )
+    for row in selected[:-1]:
+        spent, error = middle_half(runs[row])
+        costs[row] = Cost(
+            (spent - idle) / (row.burst * PERIODS),
+            error / (row.burst * PERIODS),
+            tuple(values[2] / row.burst for values in runs[row]),
+            mean(values[1] / values[0] for values in runs[row]),
+        )
     return costs
+
+
+def middle_half(runs: Sequence[Sequence[int]]) -> tuple[float, float]:
+    """Instructions of PERIODS periods, and the standard error, from lines of receive_cost.
+
+    The mean of the values of all runs between their quartiles. Values of one run resemble each
+    other, so the error is that of the runs.
+    """
+    values = np.array([line[3:] for line in runs])
+    return float(trim_mean(values, 0.25, axis=None)), float(sem(trim_mean(values, 0.25, axis=1)))
 
 
 def compare_medians(costs: Mapping[Row, Cost], burst: int, name: str) -> tuple[str, float]:
@@ -173,19 +188,18 @@ def main() -> int:
     costs |= measure(patched, tools, rows_of_default("default"))
     costs |= measure(patched, tools, rows_of_policies())
 
-    print("instructions per received segment; ± is half the range of the repetitions")
+    print("instructions per received segment; ± is their standard error")
     print(f"{'burst':>5}  {'policy':11}  {'instructions':>12}  {'±':>4}  {'ACKs':>5}  over")
     failed: list[str] = []
     shares: list[str] = []
-    least = {(row.burst, row.name): min(cost.instructions) for row, cost in costs.items()}
+    spent = {(row.burst, row.name): cost.instructions for row, cost in costs.items()}
     for row, cost in costs.items():
-        spent = least[row.burst, row.name]
-        spread = (max(cost.instructions) - spent) / 2
         base = "plain" if row.name == "default" else "default"
-        over = 100 * (spent / least[row.burst, base] - 1) if row.name != "plain" else 0.0
+        over = 100 * (cost.instructions / spent[row.burst, base] - 1)
         share = f"{over:+.2f}% {base}" if row.name != "plain" else ""
         print(
-            f"{row.burst:5}  {row.name:11}  {spent:12.1f}  {spread:4.1f}  {cost.acks:5.3f}  {share}"
+            f"{row.burst:5}  {row.name:11}  {cost.instructions:12.1f}  {cost.error:4.1f}  "
+            f"{cost.acks:5.3f}  {share}"
         )
         most = BOUNDS.get((row.burst, row.name))
         if most is None:

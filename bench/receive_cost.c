@@ -7,14 +7,17 @@
  * reads after each burst.  RTT_US is the round trip time of the handshake and of the timestamps that
  * segments echo; from the second quarter of the bursts on, QUEUE_US is added, as by a queue.  The rest
  * of a period is spent in a loop, so that timers fire in it.  The instructions of the loop are
- * subtracted.  Prints instructions, segments, ACKs, and the median of the instructions of a burst
- * without that loop: most bursts have no tick and no other interrupt, so it shows differences of a few
- * instructions, but not what timers cost.
+ * subtracted.  Prints the segments and ACKs of all bursts, the median of the instructions of a burst
+ * without that loop, and the instructions of each twenty periods.  Most bursts have no tick and no
+ * other interrupt, so the median shows differences of a few instructions, but not what timers cost.
  */
 #define _GNU_SOURCE
 #include <x86intrin.h>
 
 #include "tunpeer.h"
+
+/* A whole number of ticks with an HZ of 250, and of the ACKs that a policy sends every few bursts */
+#define PERIODS 20
 
 /* Whether the counter counts instructions: the minimum, because interrupts only add to it. */
 static bool counts_instructions(void)
@@ -61,6 +64,19 @@ static uint64_t iteration_cost(void)
 	return minimum + 0.5;
 }
 
+/* Replace 32 bits of a segment that was built, and update its checksum (RFC 1624, equation 3). */
+static void replace(struct segment *segment, void *field, uint32_t value)
+{
+	uint32_t sum = (uint16_t)~ntohs(segment->tcp.check), old;
+
+	memcpy(&old, field, sizeof(old));
+	old = ~ntohl(old);
+	sum += (old >> 16) + (old & 0xffff) + (value >> 16) + (value & 0xffff);
+	segment->tcp.check = peer_fold(sum);
+	value = htonl(value);
+	memcpy(field, &value, sizeof(value));
+}
+
 static int compare(const void *first, const void *second)
 {
 	const uint64_t a = *(const uint64_t *)first, b = *(const uint64_t *)second;
@@ -74,7 +90,7 @@ int main(int argc, char **argv)
 	static char buffer[1 << 20];
 	static struct segment *segments;
 	uint64_t start = 0, next = 0, iterations = 0;
-	long bursts, burst, i, j;
+	long bursts, burst, i, j, *chunks;
 	size_t octets = 0;
 	uint64_t period, cost, connected, *spent;
 	long replies = 0, queue_us, rtt_us;
@@ -87,8 +103,11 @@ int main(int argc, char **argv)
 	queue_us = atol(argv[5]);
 	segments = calloc(burst, sizeof(*segments));
 	spent = calloc(bursts, sizeof(*spent));
-	if (!segments || !spent)
+	chunks = calloc(bursts / PERIODS, sizeof(*chunks));
+	if (!segments || !spent || !chunks)
 		err(1, "calloc");
+	if (bursts % PERIODS)
+		errx(2, "BURSTS is %ld, not a multiple of %d", bursts, PERIODS);
 	if (!counts_instructions())
 		errx(1, "the time stamp counter does not count instructions");
 	cost = iteration_cost();
@@ -97,18 +116,20 @@ int main(int argc, char **argv)
 	connected = __rdtsc();
 	if (!peer_connect(5001, 1, true))
 		errx(1, "cannot connect");
+	for (j = 0; j < burst; j++)
+		octets = peer_build(&segments[j], (struct sent){
+			.seq = peer.next, .ack = peer.sent, .flags = ".", .window = 60000,
+			.options = stamp, .options_size = sizeof(stamp), .length = MSS });
 
 	/* The first half is warm-up: slow start, quick ACKs, a growing window. */
 	for (i = -bursts; i < bursts; i++) {
 		uint32_t echo;
 
 		rtt_us = peer.rtt_us + (i < -bursts / 2 ? 0 : queue_us);
-		echo = htonl(peer.stamp + (__rdtsc() - connected) / 1000000 - rtt_us / 1000);
-		memcpy(stamp + 8, &echo, sizeof(echo));
+		echo = peer.stamp + (__rdtsc() - connected) / 1000000 - rtt_us / 1000;
 		for (j = 0; j < burst; j++) {
-			octets = peer_build(&segments[j], (struct sent){
-				.seq = peer.next, .ack = peer.sent, .flags = ".", .window = 60000,
-				.options = stamp, .options_size = sizeof(stamp), .length = MSS });
+			replace(&segments[j], &segments[j].tcp.seq, peer.next);
+			replace(&segments[j], segments[j].rest + 8, echo);
 			peer.next += MSS;
 		}
 		if (i <= 0) {
@@ -117,7 +138,7 @@ int main(int argc, char **argv)
 			start = __rdtsc();
 			next = start;
 		} else {
-			/* Do not count building segments: a receiver does not do that. */
+			/* Do not count changing segments: a receiver does not do that. */
 			start += __rdtsc() - next;
 			next = __rdtsc();
 		}
@@ -132,10 +153,16 @@ int main(int argc, char **argv)
 		iterations += spin(next);
 		if (__rdtsc() > next + period)
 			errx(1, "a burst of %ld takes longer than %s us", burst, argv[3]);
+		if (i >= 0 && i % PERIODS == PERIODS - 1) {
+			chunks[i / PERIODS] = __rdtsc() - start - iterations * cost;
+			iterations = 0;
+			start = __rdtsc();
+		}
 	}
-	printf("instructions %ld\nsegments %ld\nacks %ld\n",
-	       (long)(__rdtsc() - start - iterations * cost), bursts * burst, peer.replies - replies);
 	qsort(spent, bursts, sizeof(*spent), compare);
-	printf("median %llu\n", (unsigned long long)spent[bursts / 2]);
+	printf("%ld %ld %lu", bursts * burst, peer.replies - replies, spent[bursts / 2]);
+	for (i = 0; i < bursts / PERIODS; i++)
+		printf(" %ld", chunks[i]);
+	printf("\n");
 	return 0;
 }
