@@ -294,6 +294,7 @@ def with_modules(hosts: Bench, tmp_path: Path) -> Iterator[None]:
         (sysctls / path.name).write_text(value)
     for name in ("tcp_ack_policy", "tcp_available_ack_policies"):
         (sysctls / name).write_text("default\n")
+    (sysctls / "tcp_available_congestion_control").write_text("reno cubic\n")
     there = "/proc/sys/net/ipv4"
     modprobe.write_text(
         f'#!/bin/sh\n[ "$*" = tcp-ackpol-aad ] || exit 1\necho 100 >{there}/tcp_aad_beta_percent\n'

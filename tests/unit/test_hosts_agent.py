@@ -200,13 +200,14 @@ def allowed(command: str) -> bool:
 
 
 def test_sudoers_has_every_command(agent: Agent) -> None:
-    agent.do(*CHANGES, "restore", "load aad-listing bbr2_x", "capture server eth0 12.5 128")
+    load = "load tcp-ackpol-aad-listing tcp_bbr"
+    agent.do(*CHANGES, "restore", load, "capture server eth0 12.5 128")
     used = agent.as_root
     assert {line.split()[0] for line in used} == {
         *("iw", "ethtool", "ip", "tc", "timeout", "modprobe")
     }
     assert [line for line in used if "modprobe" in line] == [
-        *("modprobe tcp-ackpol-aad-listing", "modprobe tcp-ackpol-bbr2_x")
+        *("modprobe tcp-ackpol-aad-listing", "modprobe tcp_bbr")
     ]
     put = "tee /proc/sys/net/ipv4/tcp_ack_policy"
     hystart = "tee /sys/module/tcp_cubic/parameters/hystart"
@@ -218,6 +219,7 @@ def test_sudoers_has_every_command(agent: Agent) -> None:
         "ethtool -K eth1 gro off",
         "modprobe tcp-ackpol-aad -C /tmp/conf",
         "modprobe -r tcp-ackpol-aad",
+        "modprobe tcpdump",
         "ip route add 0.0.0.0/0 dev eth0",
         "tc qdisc add dev eth0 root handle 1: netem delay 1us; reboot",
         "timeout --preserve-status -s INT 5 tcpdump -Z root -n -i eth0 -s 128 -z sh -w -",

@@ -134,11 +134,37 @@ def test_programs_of_an_access_point_are_checked(
     with monkeypatch.context() as patched:
         patched.setattr(remote, "do", do)
         if not missing:
-            assert preflight.check(remote, captures=False).radio is None
+            assert preflight.check(remote, captures=False, needs=preflight.Needs()).radio is None
             return
         message = rf"^ap \(host\): missing: {missing}; install them there$"
         with pytest.raises(AirtcpError, match=message):
-            preflight.check(remote, captures=False)
+            preflight.check(remote, captures=False, needs=preflight.Needs())
+
+
+@pytest.mark.parametrize("policies", ["default aad", ""])
+def test_modules_that_are_needed_are_loaded(
+    remote: Remote, monkeypatch: pytest.MonkeyPatch, policies: str
+) -> None:
+    """Plain Linux, where `policies` is empty, has none to load."""
+    loaded: list[object] = []
+
+    def do(*calls: Sequence[object]) -> str:
+        facts = {"missing": "", "kernel": "", "boot": ""}
+        if calls and calls[0][0] == "load":
+            loaded.extend(calls[0][1:])
+            facts = {"policies": policies and f"{policies} tack", "congestion": "reno cubic bbr"}
+        else:
+            facts |= {"policies": policies, "congestion": "reno cubic"}
+        return "".join(f"== {name}\n{text}\n" for name, text in facts.items())
+
+    remote.install(pytest.fail)
+    needs = preflight.Needs(frozenset({"aad", "tack"}), frozenset({"bbr", "cubic"}))
+    with monkeypatch.context() as patched:
+        patched.setattr(remote, "do", do)
+        facts = preflight.check(remote, captures=False, needs=needs)
+    assert loaded == (["tcp-ackpol-tack"] if policies else []) + ["tcp_bbr"]
+    assert facts.policies == (("default", "aad", "tack") if policies else ())
+    assert facts.congestion_controls == ("reno", "cubic", "bbr")
 
 
 def test_a_shell_that_prints_is_an_error(tmp_path: Path, remote: Remote) -> None:

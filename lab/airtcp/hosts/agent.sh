@@ -335,6 +335,11 @@ missing() {
 	done
 }
 
+available() {
+	section policies cat /proc/sys/net/ipv4/tcp_available_ack_policies
+	section congestion cat /proc/sys/net/ipv4/tcp_available_congestion_control
+}
+
 # facts DEVICE TOOL...
 facts() {
 	device=$1
@@ -342,8 +347,7 @@ facts() {
 	section missing missing "$@"
 	section kernel uname -r
 	section boot cat /proc/sys/kernel/random/boot_id
-	section policies cat /proc/sys/net/ipv4/tcp_available_ack_policies
-	section congestion cat /proc/sys/net/ipv4/tcp_available_congestion_control
+	available
 	section devices ls /sys/class/net
 	[ -n "$device" ] || return 0
 	section addresses ip -o -4 address show dev "$device"
@@ -356,12 +360,12 @@ facts() {
 	section survey iw dev "$device" survey dump
 }
 
-# load POLICY...: the modules of ACK policies, as far as possible; prints the policies then loaded
+# load MODULE...: as far as possible; prints the ACK policies and congestion controls then available
 load() {
-	for policy; do
-		root modprobe "tcp-ackpol-$policy" 2>/dev/null
+	for module; do
+		root modprobe "$module" 2>/dev/null
 	done
-	cat /proc/sys/net/ipv4/tcp_available_ack_policies
+	available
 }
 
 # allowed COMMAND...: may root be asked for it?

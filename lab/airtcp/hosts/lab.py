@@ -5,7 +5,7 @@ import io
 import json
 import tarfile
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +16,7 @@ from airtcp.errors import AirtcpError, StopError
 from airtcp.files import iperf3, ss
 from airtcp.hosts import preflight, settings
 from airtcp.hosts.inventory import EndEntry, Inventory, Role
-from airtcp.hosts.preflight import Facts
+from airtcp.hosts.preflight import Facts, Needs
 from airtcp.hosts.settings import Call
 from airtcp.hosts.ssh import LostError, Remote, Say
 from airtcp.steps.instruments import CAPTURED_BYTES, LEAD_S
@@ -43,13 +43,13 @@ class HostsLab:
         self,
         inventory: Inventory,
         captures: bool,
-        policies: Mapping[str, Collection[str]],
+        needs: Mapping[str, Needs],
         say: Say,
     ) -> None:
-        """policies: the ACK policies of each role that the runs need."""
+        """needs: what the runs need, by role."""
         self._inventory = inventory
         self._captures = captures
-        self._policies = policies
+        self._needs = needs
         self._say = say
         self._remotes = [Remote(role, entry, inventory) for role, entry in inventory.entries]
         self.facts: dict[str, Facts] = {}
@@ -68,7 +68,7 @@ class HostsLab:
 
     def _prepared(self, remote: Remote) -> Facts:
         remote.install(self._say)
-        facts = preflight.check(remote, self._captures, self._policies.get(remote.role, ()))
+        facts = preflight.check(remote, self._captures, self._needs.get(remote.role, Needs()))
         remote.boot = facts.boot
         return facts
 

@@ -2,7 +2,7 @@
 """Checks of the hosts before the first run, and facts about them for the results."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from airtcp.errors import AirtcpError, InputError
@@ -17,6 +17,14 @@ _TOOLS_OF_ENDS = ("ip", "tc", "ss", "ethtool", "iperf3", "ping", "awk", "stdbuf"
 
 # The most that clocks may differ, without a synchronised clock at either end. It is corrected.
 _CLOCK_ERROR_S = 0.5
+
+
+@dataclass(frozen=True)
+class Needs:
+    """ACK policies and congestion controls that the runs need on a host."""
+
+    policies: frozenset[str] = frozenset()
+    congestion_controls: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -38,10 +46,10 @@ class Facts:
     radio: Mapping[str, str | float] | None
 
 
-def check(remote: Remote, captures: bool, policies: Collection[str] = ()) -> Facts:
+def check(remote: Remote, captures: bool, needs: Needs) -> Facts:
     """Raise AirtcpError or InputError if the host cannot measure.
 
-    policies: ACK policies whose modules are loaded, if the host has them.
+    Loads the modules of what is needed, if the host has them.
     """
     entry = remote.entry
     end = isinstance(entry, EndEntry)
@@ -62,11 +70,13 @@ def check(remote: Remote, captures: bool, policies: Collection[str] = ()) -> Fac
     ahead_s, error_s = remote.clock()
     if end and error_s > _CLOCK_ERROR_S:
         raise AirtcpError(f"{remote}: its clock cannot be read within {_CLOCK_ERROR_S:g} s")
+    if modules := _modules(needs, found):
+        found |= _sections(remote.do(("load", *modules)))
     return Facts(
         str(remote),
         found["kernel"],
         found["boot"],
-        _loaded_policies(remote, found["policies"].split(), policies),
+        tuple(found["policies"].split()),
         tuple(found["congestion"].split()),
         ahead_s,
         error_s,
@@ -74,14 +84,14 @@ def check(remote: Remote, captures: bool, policies: Collection[str] = ()) -> Fac
     )
 
 
-def _loaded_policies(
-    remote: Remote, loaded: Sequence[str], wanted: Collection[str]
-) -> tuple[str, ...]:
-    """The policies after an attempt to load the others that are wanted; none on plain Linux."""
-    missing = sorted(set(wanted) - set(loaded))
-    if loaded and missing:
-        return tuple(remote.do(("load", *missing)).split())
-    return tuple(loaded)
+def _modules(needs: Needs, found: Mapping[str, str]) -> list[str]:
+    """The modules of what is needed and not available; plain Linux cannot have policies."""
+    policies = found["policies"].split()
+    controls = needs.congestion_controls - set(found["congestion"].split())
+    return sorted(
+        [f"tcp-ackpol-{name}" for name in needs.policies.difference(policies) if policies]
+        + [f"tcp_{name}" for name in controls]
+    )
 
 
 def _check_interface(remote: Remote, found: Mapping[str, str]) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from airtcp.errors import AirtcpError
 from airtcp.hosts.inventory import EndEntry, HostEntry, Inventory, Role
-from airtcp.hosts.preflight import Facts
+from airtcp.hosts.preflight import Facts, Needs
 from airtcp.kernel.policies import BASELINE
 from airtcp.parameters import Parameters
 from airtcp.steps import hosts, links
@@ -68,6 +68,17 @@ def _wire(parameters: Parameters, device: str) -> Iterator[Call]:
         yield "qdisc", where, *words
 
 
+def needs(runs: Sequence[Parameters]) -> dict[str, Needs]:
+    """What the runs need, by role."""
+    return {
+        role: Needs(
+            frozenset(one.ack_policy for one in runs if role in one.receivers),
+            frozenset(one.congestion_control for one in runs if role in one.senders),
+        )
+        for role in ("server", "station")
+    }
+
+
 def check_case(parameters: Parameters, facts: Mapping[str, Facts]) -> None:
     """Raise AirtcpError if a host does not have the ACK policy or the congestion control."""
     policy, control = parameters.ack_policy, parameters.congestion_control
@@ -82,10 +93,10 @@ def check_case(parameters: Parameters, facts: Mapping[str, Facts]) -> None:
             raise AirtcpError(
                 f"ack_policy {policy}: {facts[role].name} does not have it{why}: {' '.join(known)}"
             )
-    for role in ("server", "station") if parameters.direction == "both" else (parameters.sender,):
+    for role in parameters.senders:
         known = facts[role].congestion_controls
         if control not in known:
             raise AirtcpError(
-                f"congestion_control {control}: {facts[role].name} does not have it, or its module "
-                f"is not loaded; allowed: {' '.join(known)}"
+                f"congestion_control {control}: {facts[role].name} does not have it, or cannot "
+                f"load its module tcp_{control}; loaded: {' '.join(known)}"
             )

@@ -161,6 +161,11 @@ class Workload(Traffic, Stations):
         return ("station", "server") if self.direction == "both" else (self.receiver,)
 
     @property
+    def senders(self) -> tuple[str, ...]:
+        """All hosts that send data; the congestion control applies to them."""
+        return ("server", "station") if self.direction == "both" else (self.sender,)
+
+    @property
     def exchange_count(self) -> int:
         """The number of exchanges of a flow, if it is known in advance; otherwise 0."""
         counts = {"request_response": self.exchanges, "transfer": self.transfers}

@@ -58,19 +58,11 @@ class HostOptions:
         """
         ignored = {case.slug: _named(case, self.inventory) for case in cases}
         captures = any(set(case.parameters.capture) - {AIR} for case in cases)
-        with HostsLab(self.inventory, captures, _policies(cases), self.say) as lab:
+        needs = settings.needs([case.parameters for case in cases])
+        with HostsLab(self.inventory, captures, needs, self.say) as lab:
             for case in cases:
                 settings.check_case(case.parameters, lab.facts)
             yield HostMachines(self, lab, ignored)
-
-
-def _policies(cases: Sequence[Case]) -> dict[str, set[str]]:
-    """The ACK policies that the hosts need, by role."""
-    policies: dict[str, set[str]] = {}
-    for case in cases:
-        for role in case.parameters.receivers:
-            policies.setdefault(role, set()).add(case.parameters.ack_policy)
-    return policies
 
 
 def _named(case: Case, inventory: Inventory) -> dict[str, str]:
