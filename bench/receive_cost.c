@@ -3,20 +3,21 @@
  * receive_cost BURSTS BURST PERIOD_US RTT_US QUEUE_US: measure the cost of a received segment.
  *
  * For a machine whose time stamp counter counts instructions (QEMU with -icount shift=0), one per
- * nanosecond.  A peer behind a TUN device sends a burst of full segments per period; the application
- * reads after each burst.  RTT_US is the round trip time of the handshake and of the timestamps that
- * segments echo; from the second quarter of the bursts on, QUEUE_US is added, as by a queue.  The rest
- * of a period is spent in a loop, so that timers fire in it.  The instructions of the loop are
- * subtracted.  Prints the segments and ACKs of all bursts, the median of the instructions of a burst
- * without that loop, and the instructions of each twenty periods.  Most bursts have no tick and no
- * other interrupt, so the median shows differences of a few instructions, but not what timers cost.
+ * nanosecond.  A peer behind a TUN device sends a burst of full segments per period; the
+ * application reads after each burst.  RTT_US is the round trip time of the handshake and of the
+ * timestamps that segments echo; from the second quarter of the bursts on, QUEUE_US is added, as by
+ * a queue.  The rest of a period is spent in a loop, so that timers fire in it.  The instructions of
+ * the loop are subtracted.  Prints the segments and ACKs of all bursts, the median of the
+ * instructions of a burst without that loop, and the instructions of each twenty periods.  Most
+ * bursts have no tick and no other interrupt, so the median shows differences of a few
+ * instructions, but not what timers cost.
  */
 #define _GNU_SOURCE
 #include <x86intrin.h>
 
 #include "tunpeer.h"
 
-/* A whole number of ticks with an HZ of 250, and of the ACKs that a policy sends every few bursts */
+/* These have a whole number of ticks with an HZ of 250. */
 #define PERIODS 20
 
 /* Whether the counter counts instructions: the minimum, because interrupts only add to it. */
