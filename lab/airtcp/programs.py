@@ -55,6 +55,14 @@ DEB: Mapping[str, str] = {
     "gelf.h": "libelf-dev",
     "openssl/opensslv.h": "libssl-dev",
 }
+# Git sets them for its hooks; they override the repository of `git -C`.
+_SELECT_A_REPOSITORY = (
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_COMMON_DIR",
+    "GIT_OBJECT_DIRECTORY",
+)
 _GUEST_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -71,6 +79,11 @@ def version(program: str) -> str:
     command, environment = [program, "--version"], {**os.environ, "LC_ALL": "C"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     return done.stdout
+
+
+def environment_of_git() -> dict[str, str]:
+    """The environment without the variables that select another repository than `git -C`."""
+    return {name: text for name, text in os.environ.items() if name not in _SELECT_A_REPOSITORY}
 
 
 def install(packages: Iterable[str]) -> str:

@@ -25,11 +25,16 @@ def commit() -> str | None:
         return prebuilt.commit()
     if not (REPOSITORY / ".git").exists():  # Git would search the directories above
         return None
-    import subprocess  # most verbs do not need it
+    import subprocess  # most verbs do not need them
 
-    command = ["git", "-C", str(REPOSITORY), "describe", "--always", "--dirty", "--abbrev=12"]
+    from airtcp import programs
+
+    # Another user may own the repository, whose code is running in any case.
+    command = ["git", "-c", f"safe.directory={REPOSITORY}", "-C", str(REPOSITORY)]
+    command += ["describe", "--always", "--dirty", "--abbrev=12"]
+    environment = programs.environment_of_git()
     try:
-        done = subprocess.run(command, capture_output=True, text=True)
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
     except OSError:
         return None
     return done.stdout.strip() if done.returncode == 0 else None

@@ -158,12 +158,40 @@ def test_a_commit_is_unpacked_and_identified_by_its_content(tmp_path: Path) -> N
     assert (linux / "Makefile").read_text() == makefile("6.6.4")
 
 
+def test_a_commit_is_that_of_the_given_repository_in_a_git_hook(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git, other = repository(tmp_path / "git", "6.6.4"), repository(tmp_path / "other", "6.7.0")
+    monkeypatch.setenv("GIT_DIR", str(other / ".git"))
+    commit = source.find_source(Path(f"{git}@HEAD"))
+    assert source.version_of(commit) == "6.6.4"
+    linux = source.prepare_tree(commit, (), tmp_path / "work", lambda _: None)
+    assert (linux / "Makefile").read_text() == makefile("6.6.4")
+
+
 def test_a_revision_that_does_not_exist_is_one_line(tmp_path: Path) -> None:
     git = repository(tmp_path / "git", "6.6.4")
     for revision in ("v6.7", "", "--help"):
-        with pytest.raises(InputError, match=r"is not a revision of a Git repository") as error:
+        with pytest.raises(InputError, match=r"is not a revision of the Git repository") as error:
             source.find_source(Path(f"{git}@{revision}"))
         assert "\n" not in str(error.value)
+
+
+def test_a_repository_that_git_refuses_is_one_line_with_its_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git = repository(tmp_path / "git", "6.6.4")
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")  # for Git's own tests
+    monkeypatch.setenv("LC_ALL", "C")
+    with pytest.raises(InputError) as error:
+        source.find_source(Path(f"{git}@HEAD"))
+    message = str(error.value)
+    assert message.startswith(f"--kernel-source {git}@HEAD: detected dubious ownership")
+    assert message.endswith(f"git config --global --add safe.directory {git}")
+    assert "\n" not in message
+    monkeypatch.delenv("GIT_TEST_ASSUME_DIFFERENT_OWNER")
+    with pytest.raises(InputError, match="@HEAD: not a git repository"):
+        source.find_source(Path(f"{tmp_path}@HEAD"))
 
 
 @pytest.mark.parametrize(

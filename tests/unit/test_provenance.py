@@ -143,6 +143,27 @@ def test_the_commit_says_whether_files_have_changed(
     assert provenance.commit() is None
 
 
+def test_the_commit_does_not_depend_on_the_repository_of_a_git_hook(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    expected = provenance.commit()
+    assert expected
+    other = tmp_path / "other"
+    subprocess.run(["git", "init", "-q", other], check=True)
+    monkeypatch.setenv("GIT_DIR", str(other / ".git"))
+    monkeypatch.setenv("GIT_INDEX_FILE", str(other / ".git" / "index"))
+    provenance.commit.cache_clear()
+    assert provenance.commit() == expected
+
+
+def test_another_user_may_own_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = provenance.commit()
+    assert expected
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")  # for Git's own tests
+    provenance.commit.cache_clear()
+    assert provenance.commit() == expected
+
+
 def test_version_is_that_of_results(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -129,17 +129,20 @@ def _commit(repository: Path, revision: str) -> Commit:
     command = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{tree}}"]
     done = _git(repository, *command)
     if done.returncode or not revision:
-        raise InputError(
-            f"--kernel-source {repository}@{revision}: {revision!r} is not a revision of a Git "
-            f"repository in {repository}"
-        )
+        missing = f"{revision!r} is not a revision of the Git repository in {repository}"
+        refused = " ".join(done.stderr.removeprefix("fatal: ").split())
+        raise InputError(f"--kernel-source {repository}@{revision}: {refused or missing}")
     return Commit(repository.resolve(), revision, done.stdout.strip())
 
 
 def _git(repository: Path, *command: str) -> "subprocess.CompletedProcess[str]":
     programs.require({"git": "git"})
     return subprocess.run(
-        ["git", "-C", str(repository), *command], capture_output=True, text=True, errors="replace"
+        ["git", "-C", str(repository), *command],
+        env=programs.environment_of_git(),
+        capture_output=True,
+        text=True,
+        errors="replace",
     )
 
 
@@ -344,7 +347,8 @@ def _unpack(source: Source, tree: Path, left_out: Sequence[str], say: Say) -> No
     if isinstance(source, Commit):
         say(f"unpacking {source}")
         archive = ["git", "-C", str(source.repository), "archive", "--prefix=linux/", source.tree]
-        with subprocess.Popen([*alone, *archive], stdout=subprocess.PIPE) as git:
+        environment = programs.environment_of_git()
+        with subprocess.Popen([*alone, *archive], env=environment, stdout=subprocess.PIPE) as git:
             done = subprocess.run(untar, stdin=git.stdout, capture_output=True, text=True)
     elif source.is_dir():
         say(f"copying {source}")
