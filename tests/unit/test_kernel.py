@@ -129,6 +129,34 @@ def test_first_error_of_a_log(log: str, expected: str) -> None:
     assert image.first_error(log) == expected
 
 
+def test_variables_of_the_user_do_not_change_the_kernel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The cache key does not include them."""
+    monkeypatch.setenv("AIRTCP_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "Makefile").write_text("all:\n\t@env\n")
+    log = tmp_path / "log"
+
+    def variables() -> list[str]:
+        log.unlink(missing_ok=True)
+        image.run_make(tmp_path, tmp_path / "build", "um", log, ["all"])
+        return sorted(log.read_text().splitlines())
+
+    undisturbed = variables()
+    for name in (
+        "LOCALVERSION",
+        "KCFLAGS",
+        "CROSS_COMPILE",
+        "LLVM",
+        "KCONFIG_CONFIG",
+        "GNUMAKEFLAGS",
+    ):
+        monkeypatch.setenv(name, "-s")
+    # With it, bc prints a line before timeconst.h.
+    monkeypatch.setenv("POSIXLY_CORRECT", "1")
+    assert variables() == undisturbed
+
+
 def test_only_fragments_with_btf_need_pahole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

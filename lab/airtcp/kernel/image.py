@@ -65,6 +65,12 @@ _REPRODUCIBLE = {
     "KBUILD_BUILD_VERSION": "1",
 }
 
+# Variables that change what make builds, or stop it, without being part of the cache key.
+_NOT_INHERITED = re.compile(
+    "(GNU)?MAKE(FLAGS|FILES|LEVEL)|MFLAGS|(KBUILD|KCONFIG)_.*|K(C|CPP|A)FLAGS|[AC]FLAGS_(KERNEL|MODULE)"
+    "|LDFLAGS_MODULE|HOST(C|LD)FLAGS|HOSTLDLIBS|LLVM(_IAS)?|CROSS_COMPILE|LOCALVERSION|POSIXLY_CORRECT"
+)
+
 # The configuration, which is part of the image, would record the versions of these tools.
 _NOT_USED = ["RUSTC=false", "BINDGEN=false", "PAHOLE=false"]
 
@@ -346,10 +352,9 @@ def run_make(
     command = ["setpriv", "--pdeathsig", "TERM", "make", "-C", str(tree), f"O={output}"]
     command += [f"ARCH={arch}", "CC=ccache gcc", *_NOT_USED, *variables]
     command += [f"-j{os.cpu_count() or 1}", *targets]
-    environment = {**os.environ, **_REPRODUCIBLE, "LC_ALL": "C"}
+    kept = {k: v for k, v in os.environ.items() if not _NOT_INHERITED.fullmatch(k)}
+    environment = {**kept, **_REPRODUCIBLE, "LC_ALL": "C"}
     environment |= {"CCACHE_DIR": str(cache_dir() / "ccache"), "CCACHE_COMPILERCHECK": "content"}
-    environment.pop("MAKEFLAGS", None)  # set if make started this process
-    environment.pop("MAKELEVEL", None)
     with log.open("ab") as file:
         process = subprocess.Popen(
             command,
