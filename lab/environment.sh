@@ -2,6 +2,9 @@
 # shellcheck shell=sh
 # Where airtcp's Python environment is, for setup.sh and python.sh, which set $here.
 
+# It names the libraries of another Python.
+unset PYTHONHOME
+
 say() {
 	echo "airtcp: $*" >&2
 }

@@ -2,6 +2,7 @@
 """Paths of the repository and of the guest."""
 
 import os
+import shlex
 import sys
 from pathlib import Path
 
@@ -12,8 +13,9 @@ _SHARE = PACKAGE / "share"
 IS_WHEEL = _SHARE.is_dir()
 REPOSITORY = _SHARE if IS_WHEEL else PACKAGE.parents[1]
 
-PROGRAM = os.environ.get("AIRTCP_PROGRAM") or (
-    "airtcp" if Path(sys.argv[0]).name == "airtcp" else "./airtcp"
+PROGRAM = shlex.quote(
+    os.environ.get("AIRTCP_PROGRAM")
+    or ("airtcp" if Path(sys.argv[0]).name == "airtcp" else "./airtcp")
 )
 """How to call this program, for messages: as in the command that the user has typed."""
 

@@ -2,6 +2,8 @@
 """Start of commands: no imports from the working directory, Ctrl-C reported in one line."""
 
 import os
+import shlex
+import shutil
 import signal
 import socket
 import subprocess
@@ -37,6 +39,42 @@ def test_commands_do_not_import_from_the_working_directory(
     assert "Traceback" not in done.stderr
     assert done.stdout
     assert not trap.exists(), trap.read_text()
+
+
+def clone(directory: Path) -> Path:
+    """The program `airtcp` in a directory that is like a clone."""
+    directory.mkdir()
+    shutil.copy(ROOT / "airtcp", directory)
+    (directory / "lab").symlink_to(ROOT / "lab")
+    return directory / "airtcp"
+
+
+def test_a_clone_in_a_path_with_colons_is_refused(tmp_path: Path) -> None:
+    """A colon ends a path in PYTHONPATH."""
+    program = clone(tmp_path / "a:b")
+    for arguments in (["list"], ["setup"]):
+        done = subprocess.run([program, *arguments], capture_output=True, text=True)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == (
+            f"airtcp: {program.parent}: Python finds no modules in a path with colons; "
+            "move the clone to another directory\n"
+        )
+
+
+def test_messages_quote_the_path_of_the_program(tmp_path: Path) -> None:
+    program = clone(tmp_path / "it's $HOME")
+    command = [program, "new", tmp_path / "mine.yaml"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    [line] = [line for line in done.stderr.splitlines() if line.startswith("next: ")]
+    assert shlex.split(line)[1:3] == [str(program), "run"]
+
+
+def test_commands_ignore_the_libraries_of_another_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONHOME", "/nonexistent")
+    done = subprocess.run([ROOT / "airtcp", "list"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    script = subprocess.run([ROOT / "lab" / "python.sh"], capture_output=True, text=True)
+    assert (script.returncode, script.stderr) == (0, "")
 
 
 def test_cluster_processes_do_not_import_from_the_working_directory(
