@@ -63,21 +63,33 @@ def test_character_that_the_encoding_lacks_becomes_a_question_mark(
     assert b"interval is ? 12.7 standard errors" in out
 
 
-def test_directory_name_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("locale", ["C.UTF-8", "C"])
+def test_arguments_that_are_not_utf_8_are_refused(tmp_path: Path, locale: str) -> None:
     path = os.fsencode(tmp_path) + b"/\xff\xfe"
     for verb in (
         ["run", "thesis-lan", "--out", path],
+        ["run", "thesis-lan", "--title", b"caf\xe9"],
         ["report", path],
-        ["results", "query", "SELECT 1", path],
+        ["results", "query", b"SELECT '\xe9'", tmp_path],
         ["results", "export", path],
+        ["show", path + b".yaml"],
+        ["exec", "thesis-lan", "station", "--", "echo", b"\xe9"],
     ):
-        code, out, stderr = shell([*sweeps.AIRTCP, *verb], "")  # type: ignore[list-item]
+        code, out, stderr = shell([*sweeps.AIRTCP, *verb], "", LC_ALL=locale)  # type: ignore[list-item]
         assert (code, out) == (2, b"")
-        assert stderr.endswith(b" is not UTF-8; rename it\n") and stderr.count(b"\n") == 1
+        assert stderr.startswith(b"airtcp: argument ") and stderr.count(b"\n") == 1
+        assert stderr.endswith(b" is not UTF-8; only UTF-8 is allowed, also in names of files\n")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_bytes_of_a_file_name_are_printed_unchanged(tmp_path: Path) -> None:
-    path = os.fsencode(tmp_path) + b"/\xff.yaml"
-    code, _, stderr = shell([*sweeps.AIRTCP, "show", path], "")  # type: ignore[list-item]
-    assert (code, stderr) == (2, b"airtcp: " + path + b": No such file or directory\n")
+def test_bytes_of_a_directory_name_are_printed_unchanged(tmp_path: Path) -> None:
+    directory = os.fsencode(tmp_path) + b"/\xff"
+    Path(os.fsdecode(directory)).mkdir()
+    done = subprocess.run(
+        [*sweeps.AIRTCP, "kernel", "path"],
+        cwd=directory,
+        env={**sweeps.ENVIRONMENT, "AIRTCP_CACHE": "a b"},
+        capture_output=True,
+    )
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.startswith(b"airtcp: " + directory + b"/a b: the kernel cannot be built")

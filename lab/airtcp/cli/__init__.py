@@ -10,7 +10,7 @@ from typing import Any
 from airtcp import interrupts, provenance, streams
 from airtcp.cli import parser
 from airtcp.cli.messages import say
-from airtcp.errors import AirtcpError, RenamedWarning, reason
+from airtcp.errors import AirtcpError, InputError, RenamedWarning, reason
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -31,8 +31,22 @@ def _show_warning(others: Callable[..., None], message: Warning | str, *where: A
         others(message, *where)
 
 
+def _require_text(arguments: Sequence[str]) -> None:
+    """Raise InputError unless all arguments could be decoded; results and reports are UTF-8."""
+    for argument in arguments:
+        try:
+            argument.encode()
+        except UnicodeEncodeError:
+            encoding = sys.getfilesystemencoding().upper()
+            raise InputError(
+                f"argument {argument!r} is not {encoding}; only {encoding} is allowed, also in "
+                "names of files"
+            ) from None
+
+
 def _main(arguments: Sequence[str]) -> int:
     try:
+        _require_text(arguments)
         try:
             options = parser.build(arguments).parse_args(arguments)
         except SystemExit:  # also raised by --help

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeAlias, get_args
 
-from airtcp.errors import InputError
 from airtcp.experiment.metrics import METRICS, unknown_metric
 from airtcp.units import parse_digits
 
@@ -18,10 +17,6 @@ MAX_SEEDS = 1_000_000
 def path(text: str) -> Path:
     if not text:  # Path("") is the current directory
         raise argparse.ArgumentTypeError("'' is not a path")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise InputError(f"directory {text!r} is not UTF-8; rename it") from None
     return Path(text)
 
 
