@@ -335,6 +335,17 @@ def test_errors_print_one_line_without_a_traceback(
     assert capsys.readouterr().err.count("\n") == 1
 
 
+def test_of_a_copy_the_file_that_cannot_be_written_is_reported(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def build(*_: object, **__: object) -> Kernel:
+        raise OSError(28, "No space left on device", "/source", None, "/target")
+
+    monkeypatch.setattr(image, "build", build)
+    assert cli.main(["kernel", "build"]) == 1
+    assert capsys.readouterr().err == "airtcp: /target: No space left on device\n"
+
+
 def test_an_error_caused_by_ctrl_c_exits_with_130(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

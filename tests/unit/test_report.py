@@ -3,6 +3,7 @@
 
 import json
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -24,7 +25,7 @@ from small_report import (
 )
 
 from airtcp import atomicfile
-from airtcp.errors import InputError
+from airtcp.errors import AirtcpError, InputError
 from airtcp.files import capture
 from airtcp.kernel.policies import names
 from airtcp.parameters import Parameters
@@ -120,6 +121,22 @@ def test_figures_for_print_are_written_only_on_request(site: Path) -> None:
     report = (site / "two" / "report.html").read_text()
     assert not any(name.startswith("figures/") for name in Elements(report).references)
     assert "--figures" in report
+
+
+def test_a_full_disk_is_reported_with_what_could_not_be_written(site: Path) -> None:
+    """Not with Plotly's file in the Python environment. The earlier page keeps working."""
+    page, plotly = site / "two" / "report.html", site / "two" / "figures" / "plotly.min.js"
+    before, size = page.read_bytes(), plotly.stat().st_size
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
+    try:
+        with pytest.raises(AirtcpError) as error:
+            write_report(site / "two")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert str(error.value) == f"{plotly}: File too large (ulimit -f: 100000 bytes per file)"
+    assert page.read_bytes() == before
+    assert plotly.stat().st_size == size
 
 
 def test_boxes_of_a_timeline_have_tooltips(site: Path) -> None:

@@ -63,7 +63,8 @@ def _main(arguments: Sequence[str]) -> int:
             streams.give_up_output()
             if isinstance(error, BrokenPipeError):  # the reader has closed the pipe
                 return 1
-        where = f"{error.filename}: " if error.filename else ""
+        path = error.filename2 or error.filename  # of a copy, what could not be written
+        where = f"{path}: " if path else ""
         say(f"airtcp: {where}{reason(error)}")
         return 1
     except MemoryError:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from airtcp import atomicfile
-from airtcp.errors import AirtcpError
+from airtcp.errors import of_file
 from airtcp.report import contents, model, page, plotly, svg, writer
 from airtcp.report.contents import Count
 from airtcp.report.plot import Plot
@@ -66,7 +66,7 @@ def write_report(
         plotly_js = writer.plotly_js() if choice.is_single else None
         atomicfile.write(path, page.render(shown, saved, plotly_js).encode())
     except OSError as error:
-        raise AirtcpError(f"{error.filename or path}: {error.strerror}") from error
+        raise of_file(error, path) from error
     return path
 
 

@@ -5,11 +5,10 @@ Equal results give equal bytes: no dates, no random ids.
 """
 
 import re
-import shutil
 from importlib.util import find_spec
 from pathlib import Path
 
-from airtcp import interrupts
+from airtcp import atomicfile, interrupts
 from airtcp.report.plot import Plot
 
 _KINDS = ("pdf", "png", "svg")
@@ -42,7 +41,7 @@ def for_print(plot: Plot, figures_dir: Path) -> dict[str, str]:
 def add_plotly(figures_dir: Path) -> None:
     """Copy Plotly into the directory, so that the page works offline."""
     with interrupts.held():
-        shutil.copyfile(_plotly(), figures_dir / "plotly.min.js")
+        atomicfile.write(figures_dir / "plotly.min.js", _plotly().read_bytes())
 
 
 def plotly_js() -> str:
