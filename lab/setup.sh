@@ -153,7 +153,8 @@ install_libraries() {
 }
 
 make_environment() {
-	mkdir -p "$cache" || return 1
+	# A failed redirection of exec ends the shell.
+	mkdir -p "$cache" && touch "$cache/venv.lock" || return 1
 	exec 9>"$cache/venv.lock"
 	flock 9
 	environment_works && return 0

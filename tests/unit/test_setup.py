@@ -283,6 +283,14 @@ def test_a_failing_python_leaves_no_environment(programs: Path, tmp_path: Path) 
     assert list(tmp_path.rglob("venv-*")) == []
 
 
+def test_a_cache_that_cannot_be_written_is_reported(programs: Path, tmp_path: Path) -> None:
+    (tmp_path / "venv.lock").symlink_to("/nonexistent/lock")
+    done = setup(programs, AIRTCP_CACHE=tmp_path)
+    assert done.returncode == 1
+    last = f"airtcp: cannot create the Python environment in {tmp_path} (see above)"
+    assert done.stderr.splitlines()[-1] == last
+
+
 def machine(programs: Path, tmp_path: Path, *missing: str, user: int) -> Path:
     """Fake Debian without some packages; returns the file with the arguments of apt-get."""
     apt = tmp_path / "apt"
