@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The root file system of runs is found once, and again after a change."""
+"""The root file system of runs is found once, and again after a change; failed compilations."""
 
 import os
 import re
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from airtcp import programs
-from airtcp.backends import guestroot
+from airtcp.backends import guestroot, guesttools
 from airtcp.errors import AirtcpError
 
 
@@ -86,3 +86,27 @@ def test_missing_program_is_named_with_its_package(stamp: Path, own_program: Pat
     own_program.unlink()
     with pytest.raises(AirtcpError, match=r"missing: lab-program; install with: .* package-of-it"):
         guestroot.sources(stamp)
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        ("x.c: In function 'main':\nx.c:1:1: error: expected ';'", "x.c:1:1: error: expected ';'"),
+        (
+            "ld: final link failed: No space left on device\n"
+            "collect2: error: ld returned 1 exit status",
+            "ld: final link failed: No space left on device",
+        ),
+    ],
+)
+def test_cause_of_a_failed_compilation_is_reported_in_any_language(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, output: str, message: str
+) -> None:
+    gcc = f"#!/bin/sh\n[ \"$LC_ALL\" = C ] || exit 1\ncat >&2 <<'END'\n{output}\nEND\nexit 1\n"
+    (tmp_path / "gcc").write_text(gcc)
+    (tmp_path / "gcc").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
+    with pytest.raises(AirtcpError) as error:
+        guesttools.compile_program(tmp_path / "x", "x.c")
+    assert str(error.value) == f"cannot compile x: {message}"

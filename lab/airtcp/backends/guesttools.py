@@ -5,6 +5,7 @@ Cached by content, and verified before use.
 """
 
 import hashlib
+import os
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -135,8 +136,10 @@ def compile_program(target: Path, *arguments: str | Path) -> None:
     arguments: sources, relative to lab/guest, and options.
     """
     command = ["gcc", *_FLAGS, "-o", target, *arguments]
-    done = subprocess.run(command, cwd=SOURCES, capture_output=True, text=True)
+    environment = {**os.environ, "LC_ALL": "C"}
+    done = subprocess.run(command, cwd=SOURCES, env=environment, capture_output=True, text=True)
     if done.returncode:
         lines = done.stderr.splitlines() or ["?"]
-        message = next((line for line in lines if "error:" in line), lines[0])
+        signs = ("No space left on device", "error:")
+        message = next((line for sign in signs for line in lines if sign in line), lines[0])
         raise AirtcpError(f"cannot compile {target.name}: {message}")
