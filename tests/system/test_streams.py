@@ -9,6 +9,8 @@ import pytest
 import sweeps
 from fake_sweep import write_sweep
 
+ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
 
 @pytest.fixture
 def compare(tmp_path: Path) -> list[str]:
@@ -52,7 +54,7 @@ def test_messages_that_cannot_be_written_are_ignored(compare: list[str]) -> None
     "environment",
     [
         {"PYTHONIOENCODING": "koi8-r"},
-        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        ASCII,
     ],
 )
 def test_character_that_the_encoding_lacks_becomes_a_question_mark(
@@ -61,6 +63,18 @@ def test_character_that_the_encoding_lacks_becomes_a_question_mark(
     code, out, stderr = shell(compare, "", **environment)
     assert (code, stderr) == (0, b"")
     assert b"interval is ? 12.7 standard errors" in out
+
+
+def test_files_of_airtcp_are_read_in_any_encoding(tmp_path: Path) -> None:
+    directories = [tmp_path / "utf-8", tmp_path / "ascii"]
+    for directory, environment in zip(directories, ({"LC_ALL": "C.UTF-8"}, ASCII), strict=True):
+        directory.mkdir()
+        code, listed, stderr = shell([*sweeps.AIRTCP, "list", "--json"], "", **environment)
+        assert (code, stderr) == (0, b"")
+        (directory / "list").write_bytes(listed)
+        openwrt = [*sweeps.AIRTCP, "kernel", "openwrt", str(directory / "openwrt")]
+        assert shell(openwrt, ">&-", **environment) == (0, b"", b"")
+    assert subprocess.run(["diff", "-r", *directories]).returncode == 0
 
 
 @pytest.mark.parametrize("locale", ["C.UTF-8", "C"])

@@ -91,7 +91,7 @@ def write(directory: Path, overlay: Path = OVERLAY) -> list[Path]:
         with interrupts.held():
             for name, content in made.items():
                 (directory / name).parent.mkdir(parents=True, exist_ok=True)
-                (directory / name).write_text(content)
+                (directory / name).write_text(content, encoding="utf-8")
     except OSError as error:
         if error.errno in (*NO_SPACE, errno.EIO):
             raise
@@ -116,14 +116,16 @@ def files(overlay: Path = OVERLAY) -> dict[str, str]:
     made[MAC80211] = _mac80211_patch([step for step in steps if step.topic == "wifi"])
     for path in sorted(path for path in _TEMPLATES.rglob("*") if path.is_file()):
         name = f"{PACKAGE_FILES}/{path.relative_to(_TEMPLATES)}"
-        made[name] = path.read_text().replace("@VERSION@", airtcp.__version__)
+        made[name] = path.read_text(encoding="utf-8").replace("@VERSION@", airtcp.__version__)
     return made
 
 
 def _kernel_patch(step: Step) -> str:
     """The patch with its whole files; empty if nothing of it is for OpenWrt."""
     message, diffs = _read(step.patch)
-    diffs += [_new_file(name, path.read_text()) for name, path in step.files.items()]
+    diffs += [
+        _new_file(name, path.read_text(encoding="utf-8")) for name, path in step.files.items()
+    ]
     kept = [str(diff) for diff in diffs if not diff.path.startswith(_LEFT_OUT)]
     return message + "".join(kept) if kept else ""
 
@@ -179,9 +181,15 @@ def _mac80211_patch(steps: list[Step]) -> str:
     ]
     header, source = "include/net/tcp_ack_filter.h", "net/core/tcp_ack_filter.c"
     wanted += [
-        _new_file(header, shared.files[header].read_text()),
-        _new_file("net/mac80211/tcp_ack_filter.c", _not_a_module(shared.files[source].read_text())),
-        _new_file("net/mac80211/ack_filter.c", last.files["net/mac80211/ack_filter.c"].read_text()),
+        _new_file(header, shared.files[header].read_text(encoding="utf-8")),
+        _new_file(
+            "net/mac80211/tcp_ack_filter.c",
+            _not_a_module(shared.files[source].read_text(encoding="utf-8")),
+        ),
+        _new_file(
+            "net/mac80211/ack_filter.c",
+            last.files["net/mac80211/ack_filter.c"].read_text(encoding="utf-8"),
+        ),
     ]
     text = re.sub(r"\bCONFIG_(?=MAC80211_)", "CPTCFG_", "".join(map(str, wanted)))
     return message + text
@@ -233,7 +241,7 @@ def _only(hunks: Iterable[Hunk]) -> Hunk:
 
 def _read(patch: Path) -> tuple[str, list[Diff]]:
     """The message of a patch up to its "---", and its changes."""
-    message, _, rest = patch.read_text().partition("\n---\n")
+    message, _, rest = patch.read_text(encoding="utf-8").partition("\n---\n")
     diffs = []
     for part in re.split(r"^diff --git .*\n", rest, flags=re.M)[1:]:
         [path] = re.findall(r"^\+\+\+ b/(\S+)$", part, re.M)

@@ -37,7 +37,7 @@ def names(overlay: Path = _OVERLAY) -> tuple[str, ...]:
 def _sources(overlay: Path) -> Iterator[str]:
     """The policies' files, and the lines that patches add."""
     for path in (overlay / "net" / "ipv4").glob("tcp_ackpol*.c"):
-        yield path.read_text()
+        yield path.read_text(encoding="utf-8")
     for path in (overlay / "patches").glob("*/*.patch"):
-        lines = path.read_text().splitlines(keepends=True)
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
         yield "".join(line for line in lines if line.startswith("+"))
