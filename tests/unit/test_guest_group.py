@@ -4,6 +4,7 @@
 import multiprocessing
 import os
 import signal
+import time
 from pathlib import Path
 
 import orphans
@@ -72,3 +73,23 @@ def test_a_timeout_names_the_virtual_time(tmp_path: Path) -> None:
     command = ["sh", "-c", "echo 3 > progress; sleep 1000"]
     result = base.run_guest(command, tmp_path, dict(os.environ), tmp_path, timeout_wall_s=0.3)
     assert "after 0.3 s of the host's time, at 3 s of virtual time (console" in result.reason
+
+
+def test_time_in_which_the_process_was_stopped_does_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(base, "_PAUSE_S", 1)
+    (tmp_path / "plan.sh").touch()
+    pauses = [3]
+
+    def pause(_virtual_s: float) -> None:
+        if pauses:
+            time.sleep(pauses.pop())
+
+    result = base.run_guest(
+        ["sh", "-c", "echo 3 > progress; sleep 3.5; echo 0 > exit"],
+        *(tmp_path, dict(os.environ), tmp_path),
+        timeout_wall_s=2,
+        on_progress=pause,
+    )
+    assert result.status == "ok", result.reason

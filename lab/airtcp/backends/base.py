@@ -25,6 +25,10 @@ from airtcp.steps.step import Step
 
 _POLL_S = 0.25
 
+# Longer than a poll ever takes: this process was stopped, perhaps with the guest (Ctrl-Z, a paused
+# container, a preempted job). That time does not count.
+_PAUSE_S = 10
+
 STALLED = "a transfer has stalled, for example because a station is out of reach"
 """Why a run does not end."""
 
@@ -126,7 +130,8 @@ def _wait(
     limits_s: of the host's time, and of virtual time, which watch returns.
     """
     wall_s, virtual_s = limits_s
-    deadline = time.monotonic() + wall_s
+    checked = time.monotonic()
+    deadline = checked + wall_s
     exceeded = None
     options = {"stdin": subprocess.DEVNULL, "start_new_session": True}
     with (
@@ -138,11 +143,14 @@ def _wait(
                 while not ended.poll(_POLL_S * 1000):
                     interrupts.check()
                     reached_s = watch()
+                    before, checked = checked, time.monotonic()
+                    if checked - before > _PAUSE_S:
+                        deadline += checked - before
                     if console.too_long(log_path):
                         break
                     if reached_s > virtual_s:
                         exceeded = f"{virtual_s:g} s of virtual time; {STALLED}"
-                    elif time.monotonic() > deadline:
+                    elif checked > deadline:
                         at = f"at {reached_s:g} s of virtual time"
                         exceeded = f"{wall_s:g} s of the host's time, {at}"
                     if exceeded:
