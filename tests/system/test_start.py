@@ -63,7 +63,7 @@ def test_a_clone_in_a_path_with_colons_is_refused(tmp_path: Path) -> None:
 
 def test_messages_quote_the_path_of_the_program(tmp_path: Path) -> None:
     program = clone(tmp_path / "it's $HOME")
-    command = [program, "new", tmp_path / "mine.yaml"]
+    command = [str(program), "new", str(tmp_path / "mine.yaml")]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     [line] = [line for line in done.stderr.splitlines() if line.startswith("next: ")]
     assert shlex.split(line)[1:3] == [str(program), "run"]
