@@ -318,6 +318,7 @@ def test_bad_input_prints_one_line_and_exits_with_2(
         (AirtcpError("the build broke"), 1),
         (OSError(28, "No space left on device", "/out"), 1),
         (MemoryError(), 1),
+        (RuntimeError("can't start new thread"), 1),
         (KeyboardInterrupt(), 130),
     ],
 )

@@ -74,6 +74,9 @@ def _main(arguments: Sequence[str]) -> int:
         # Libraries such as Pydantic turn the KeyboardInterrupt of Ctrl-C into their own exceptions.
         if interrupts.came():
             return _interrupted()
+        if str(error) == "can't start new thread":  # a RuntimeError of Python
+            say(f"airtcp: {error}: too little memory, or too many processes (ulimit -u)")
+            return 1
         if not isinstance(error, AirtcpError):
             raise
         say(f"airtcp: {error}")
