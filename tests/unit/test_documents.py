@@ -267,6 +267,14 @@ def test_written_results_are_read_back(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["results.json"]
 
 
+def test_results_that_run_has_not_written_yet_are_an_error_that_says_so(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"; give a directory that `run` wrote$"):
+        documents.read(tmp_path)
+    (tmp_path / "runs").mkdir()
+    with pytest.raises(InputError, match="; `run` writes it at its end; if it was killed, "):
+        documents.read(tmp_path)
+
+
 def test_a_document_also_has_the_verdicts_of_schema_1() -> None:
     [row, *_] = document({"default": [157.4], "aad": [174.4]}).model_dump()["published"]
     assert (row["agreement"], row["verdict"]) == ("within 10%", "in size")

@@ -196,7 +196,10 @@ def read(out_dir: Path) -> SweepDocument:
     try:
         return FORM.parse(path.read_bytes())
     except OSError as error:
-        raise InputError(f"{path}: {reason(error)}; give a directory that `run` wrote") from None
+        remedy = "give a directory that `run` wrote"
+        if (out_dir / record.RUNS).is_dir():
+            remedy = "`run` writes it at its end; if it was killed, the same command resumes"
+        raise InputError(f"{path}: {reason(error)}; {remedy}") from None
     except jsonfile.VersionMismatchError as error:
         raise InputError(f"{path} {error}") from None
     except ValueError as error:
