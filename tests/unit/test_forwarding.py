@@ -78,6 +78,27 @@ def test_a_forwarding_server_may_have_a_router(tmp_path: Path) -> None:
     assert routed["10.0.0.101"] == "02:61:69:72:01:00" and routed["10.0.0.1"] == RELAY_MAC
 
 
+def test_a_router_has_one_route_to_a_host_that_its_server_both_reaches_and_forwards(
+    tmp_path: Path,
+) -> None:
+    text = TEXT.replace("delay: 10ms", "router: cisco881").replace("from: other", "from: relay")
+    routes = [line for line in section(planned(tmp_path, text), "router-relay") if "route" in line]
+    assert routes == [
+        "must ip route add 10.0.0.1/32 dev eth0",
+        "must ip route add 10.0.0.101/32 dev eth1",
+        "must ip route add 10.0.0.102/32 dev eth1",
+    ]
+
+
+def test_the_router_of_an_end_sends_to_the_forwarding_server(tmp_path: Path) -> None:
+    """Otherwise data crosses the forwarding server, and its ACKs do not."""
+    text = TEXT.replace("other: {}", "other: {router: cisco881}")
+    text = text.replace("{from: other, to: laptop}", "{from: laptop, to: other, via: relay}")
+    steps = planned(tmp_path, text)
+    assert neighbours(steps, "laptop")["10.0.0.2"] == RELAY_MAC
+    assert neighbours(steps, "router-other")["10.0.0.101"] == RELAY_MAC
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -92,6 +113,11 @@ def test_a_forwarding_server_may_have_a_router(tmp_path: Path) -> None:
             "{from: phone, to: laptop, via: relay}",
             "{from: phone, to: laptop}",
             "all flows between two hosts need the same `via`",
+        ),
+        (
+            "{from: other, to: laptop}",
+            "{from: relay, to: laptop, via: other}",
+            "flows[0].via: 'relay' has a flow with one of the two that has its own `via`",
         ),
     ],
 )

@@ -219,6 +219,11 @@ def _via(network: Network, flow: Flow) -> Iterator[str]:
         {other.sender, other.receiver} == ends and other.via != flow.via for other in network.flows
     ):
         yield "all flows between two hosts need the same `via`"
+    elif any(
+        other.via and flow.via in (others := {other.sender, other.receiver}) and others & ends
+        for other in network.flows
+    ):
+        yield f"{flow.via!r} has a flow with one of the two that has its own `via`; remove one"
 
 
 def _times(parameters: Parameters, flow: Flow) -> Iterator[tuple[str, str]]:

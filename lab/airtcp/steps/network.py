@@ -129,10 +129,9 @@ def _router(testbed: Testbed, node: Node) -> list[Step]:
     near, far = testbed.ends(node.name)
     [server] = [server for server in testbed.servers if server.router == node.name]
     routes = [(address, server.mac, near.device) for address in server.addresses]
-    for peer, address in (*testbed.peers(server.name), *testbed.forwarded(server.name)):
-        other = testbed.by_name[peer]
-        mac = testbed.ends(other.router)[1].mac if other.router else other.mac
-        routes.append((address, mac, far.device))
+    others = (*testbed.peers(server.name), *testbed.forwarded(server.name))
+    for peer, address in dict.fromkeys(others):
+        routes.append((address, testbed.routed_mac(server.name, peer), far.device))
     devices = (near.device, far.device)
     steps: list[Step] = [run("ip link set lo up")]
     steps += [run(f"ip link set {device} up") for device in devices]

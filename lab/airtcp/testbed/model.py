@@ -291,10 +291,13 @@ class Testbed:
 
     def next_mac(self, node: str, peer: str) -> str:
         """The MAC address to which a host sends packets for another host."""
+        router = self.by_name[node].router
+        return self.ends(router)[0].mac if router else self.routed_mac(node, peer)
+
+    def routed_mac(self, node: str, peer: str) -> str:
+        """The MAC address to which a host, or its router, sends packets for another host."""
         hops = (flow.via for flow in self.flows if {flow.sender, flow.receiver} == {node, peer})
-        sender, receiver = self.by_name[node], self.by_name[next(hops, "") or peer]
-        if sender.router:
-            return self.ends(sender.router)[0].mac
+        receiver = self.by_name[next(hops, "") or peer]
         return self.ends(receiver.router)[1].mac if receiver.router else receiver.mac
 
     def over(self, protocol: Transport) -> list[Flow]:
