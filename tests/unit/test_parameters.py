@@ -13,7 +13,8 @@ from airtcp.parameters.ieee80211 import (
     spanned_mhz,
 )
 from airtcp.parameters.mobility import Leg, legs
-from airtcp.parameters.quantity import Plain
+from airtcp.parameters.quantity import Plain, Quantity
+from airtcp.parameters.section import Sysctl, facts
 
 AC = {"standard": "802.11ac"}
 AX = {"standard": "802.11ax"}
@@ -216,6 +217,13 @@ def test_parameters_without_effect_in_a_node_are_reset() -> None:
 def test_valid_parameters_are_read_back(values: dict[str, Plain]) -> None:
     parameters = Parameters().replace(values)
     assert Parameters.model_validate(parameters.plain()) == parameters
+
+
+def test_every_sysctl_is_a_number_of_the_kernel() -> None:
+    for attribute, sysctl in facts(Parameters, Sysctl):
+        for quantity in Parameters.model_fields[attribute].metadata:
+            if isinstance(quantity, Quantity):
+                assert round(quantity.high * sysctl.scale) < 1 << 31, attribute
 
 
 def test_number_of_exchanges_depends_on_the_workload() -> None:

@@ -10,6 +10,9 @@ from airtcp.parameters.section import KERNEL, Section, Sysctl, parameter
 _RMEM_MIN = "4096"
 _WMEM_MIN_DEFAULT = "4096 16384"
 
+# The largest value of these sysctls.
+_MOST_BYTES = (1 << 31) - 1
+
 
 class Host(Section):
     """Parameters of any host."""
@@ -27,17 +30,17 @@ class Host(Section):
         "allows",
     )
     tcp_rmem_default_bytes: Annotated[
-        int, size(4096, 1 << 31), Sysctl("tcp_rmem", before=_RMEM_MIN)
+        int, size(4096, _MOST_BYTES), Sysctl("tcp_rmem", before=_RMEM_MIN)
     ] = parameter(
         "tcp_rmem_default",
         128 << 10,
         "initial receive buffer, half of which is the initial receive window (net.ipv4.tcp_rmem)",
     )
-    tcp_rmem_max_bytes: Annotated[int, size(4096, 1 << 31), Sysctl("tcp_rmem")] = parameter(
+    tcp_rmem_max_bytes: Annotated[int, size(4096, _MOST_BYTES), Sysctl("tcp_rmem")] = parameter(
         "tcp_rmem_max", 6 << 20, "maximum receive buffer (net.ipv4.tcp_rmem)"
     )
     tcp_wmem_max_bytes: Annotated[
-        int, size(4096, 1 << 31), Sysctl("tcp_wmem", before=_WMEM_MIN_DEFAULT)
+        int, size(4096, _MOST_BYTES), Sysctl("tcp_wmem", before=_WMEM_MIN_DEFAULT)
     ] = parameter("tcp_wmem_max", 4 << 20, "maximum send buffer (net.ipv4.tcp_wmem)")
     gro: OnOff = parameter("gro", True, "generic receive offload on every interface")
     gso: OnOff = parameter("gso", True, "generic segmentation offload on every interface")
