@@ -142,6 +142,17 @@ def test_every_metric_of_requests_and_responses(tmp_path: Path) -> None:
     assert metrics["cwnd_segments_mean"] == 25
 
 
+def test_a_request_may_be_answered_between_two_samples(tmp_path: Path) -> None:
+    run = write_exchanges(write_run(tmp_path / "run"), [1.0], [DATA_PORT])
+    samples = run / "tcp-server.csv"
+    rows = samples.read_text().splitlines(keepends=True)
+    samples.write_text("".join(row for row in rows if ",sample," not in row))
+    parameters = Parameters().replace({"workload": "request_response", "exchanges": 1})
+    metrics = compute(run, parameters)
+    assert metrics["acks_per_segment"] == 500 / 995
+    assert (metrics["tcp_rtt_ms_mean"], metrics["cwnd_segments_mean"]) == (None, None)
+
+
 def test_every_metric_of_transfers(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
     write_exchanges(run, [10.0, 20.0, 60.0], [DATA_PORT, DATA_PORT + 1, DATA_PORT + 2])

@@ -257,6 +257,7 @@ def test_a_written_network_is_read_back(tmp_path: Path) -> None:
         ("mcs: 2", "tsq: kernel", 26, "set.tsq: 'kernel' is the value at boot"),
         ("mcs: 2", "gro: off", 26, "schedule[1].set.gro: unknown key; allowed: ack_policy"),
         ("rate: 100Mbit, ", "", 25, ""),
+        ("delay: 2ms,", "delay: 2ms, tcp_sample: 2s,", 22, "lasts 1s, less than tcp_sample 2s"),
         ("delay: 2ms,", "delay: 2ms, stations: 2,", 5, "parameters.stations: 2 is not"),
     ],
 )

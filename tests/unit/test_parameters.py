@@ -97,6 +97,11 @@ CABLES: dict[str, Plain] = {"access": "ethernet"}
             "baseline",
             "1s is not allowed with workload web",
         ),
+        (
+            {"duration": "2s", "tcp_sample": "3s"},
+            "tcp_sample",
+            "3s: longer than duration; allowed: 'auto', 1ms to 2s",
+        ),
         ({**FILES, "udp_ping_interval": "20ms"}, "udp_ping_interval", "allowed: 0"),
         ({"pages": 5}, "pages", "5 is not allowed with workload bulk; allowed: 20"),
         ({**FILES, "reading_time": "2s"}, "reading_time", "with workload transfer; allowed: 1s"),

@@ -252,6 +252,10 @@ def _traffic(
             return Problem((*at, "protocol"), "udp needs a rate, such as 5Mbit")
         if flow.congestion_control is not None:
             return Problem((*at, "congestion_control"), "not allowed with udp")
+    lasts_s, sample_s = flow.duration_s or rest_s(parameters, flow), parameters.tcp_sample_s or 0
+    if settings.lasts and settings.protocol == "tcp" and sample_s > lasts_s:
+        shorter = f"less than tcp_sample {parameters.text('tcp_sample_s')}"
+        return Problem(at, f"it lasts {format_duration_s(lasts_s)}, {shorter}")
     of_bulk = {"rate": flow.rate_bps, "duration": flow.duration_s}
     given = [name for name, value in of_bulk.items() if value is not None]
     if given and not settings.lasts:

@@ -74,6 +74,11 @@ class TcpConnections:
         seen = self._between(ends)
         return [self._trace(port, seen.get(port, ("", ""))) for port in sorted(ends.ports)]
 
+    def sampled(self, ends: "Ends") -> list[TcpTrace]:
+        """Those of the connections that lasted until a sample, ordered by port."""
+        seen = sorted(self._between(ends).items())
+        return [self._trace(port, pair) for port, pair in seen if pair in self.samples]
+
     def finals(self, ends: "Ends") -> list[Mapping[str, int]]:
         """Only their final states: connections may be too short for a sample."""
         seen = self._between(ends)

@@ -85,6 +85,9 @@ class Observation(Workload, Path):
                 f"{format_duration_s(self.duration_s)}; allowed: up to {format_duration_s(most_s)}",
             )
         yield from self._of_probes()
+        if self.lasts and self.protocol == "tcp" and (self.tcp_sample_s or 0) > self.duration_s:
+            longest = f"longer than duration; allowed: 'auto', 1ms to {self.text('duration_s')}"
+            yield Conflict("tcp_sample", f"{self.text('tcp_sample_s')}: {longest}")
         if "air" in self.capture and self.access != "wifi":
             yield not_with("capture", "air", f"access {self.access}", "server station")
 

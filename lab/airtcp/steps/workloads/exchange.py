@@ -67,7 +67,7 @@ def _measure_requests(run_dir: Path, testbed: Testbed, flows: Sequence[Flow]) ->
     traces = [
         trace
         for flow, flow_exchanges in zip(flows, exchanges, strict=True)
-        for trace in read_connections(run_dir, flow.sender).traces(
+        for trace in read_connections(run_dir, flow.sender).sampled(
             exchange_ends(flow_exchanges, flow)
         )
     ]

@@ -48,8 +48,8 @@ class Measured:
     """Metrics of a workload, and the last counters of each TCP connection at both ends.
 
     times_ms: all times that it measured, by the name of their metrics without `_mean` and the like;
-    other workloads may have the same. traces: samples at the senders; empty if connections may be
-    too short for a sample.
+    other workloads may have the same. traces: samples at the senders; without connections that
+    are too short for one.
     """
 
     values: Mapping[str, Value] = field(default_factory=dict)
