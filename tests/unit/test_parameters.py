@@ -98,6 +98,16 @@ CABLES: dict[str, Plain] = {"access": "ethernet"}
             "1s is not allowed with workload web",
         ),
         (
+            {"router": "custom", "router_byte": "1us"},
+            "router_byte",
+            "has no effect without router_packet",
+        ),
+        (
+            {"router": "custom", "router_queue": 10},
+            "router_queue",
+            "has no effect without router_packet",
+        ),
+        (
             {"duration": "2s", "tcp_sample": "3s"},
             "tcp_sample",
             "3s: longer than duration; allowed: 'auto', 1ms to 2s",

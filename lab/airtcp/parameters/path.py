@@ -83,6 +83,13 @@ class Path(SlowHost, Router, Access, LinkPreset):
     def own_conflicts(self) -> Iterator[Conflict]:
         if self.slow_host != "none" and not self.host_packet_s:
             yield Conflict("slow_host", "needs host_packet, as in 20us")
+        default = Router.model_construct()
+        for name, value, without in (
+            ("router_byte", self.router_byte_s, default.router_byte_s),
+            ("router_queue", self.router_queue, default.router_queue),
+        ):
+            if value != without and not self.router_packet_s:
+                yield Conflict(name, "has no effect without router_packet, as in 20us")
         for packet, packet_s, byte, byte_s in (
             ("router_packet", self.router_packet_s, "router_byte", self.router_byte_s),
             ("host_packet", self.host_packet_s, "host_byte", self.host_byte_s),
