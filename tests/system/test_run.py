@@ -67,6 +67,18 @@ def test_tcp_run_has_every_metric(measure: Measure, settings: tuple[str, ...]) -
         assert {"server.pcapng", "station.pcapng", "air.pcapng"} <= set(result.artifacts)
 
 
+@pytest.mark.parametrize("mcs", [0, 4, 7])
+def test_no_access_category_stops_after_others_have_filled_the_fifo(
+    measure: Measure, mcs: int
+) -> None:
+    """TCP does not send a segment again while it is queued, so nothing else would wake it."""
+    result = measure(
+        *("preset=generic", "width=20MHz", "guard_interval=800ns", f"mcs={mcs}"),
+        *("queue=fifo", "fifo_mpdus=1", "direction=upload", "dscp=rrul", "flows=4"),
+    )
+    assert result.error is None
+
+
 @pytest.mark.parametrize("rate", ["1Mbit", "unlimited"])
 def test_captures_contain_their_whole_duration(measure: Measure, tmp_path: Path, rate: str) -> None:
     """On a slow path, tcpdump has the last packets up to a second later."""

@@ -478,6 +478,37 @@ void airsim_prefetch(struct airsim_radio *radio, u8 ac)
 		ieee80211_return_txq(hw, txq, false);
 	}
 	ieee80211_txq_schedule_end(hw, ac);
+	if (fifo && !airsim_fifo_has_room(radio))
+		radio->fifo_waiting |= BIT(ac);
+}
+
+/**
+ * airsim_fifo_share - give room in the FIFO to other access categories
+ * @radio: the radio, whose exchange has ended; the medium is locked
+ * @now_ns: current time
+ *
+ * All access categories share the FIFO. One that found it full may have stopped
+ * contending, and nothing but another packet would wake it; TCP does not send
+ * another one while the last is queued.
+ */
+void airsim_fifo_share(struct airsim_radio *radio, u64 now_ns)
+{
+	const struct airsim_ppdu *ppdu = &radio->ppdu;
+	u8 waiting = radio->fifo_waiting & ~BIT(ppdu->ac);
+	int i;
+
+	if (!ppdu->queued && !ppdu->bar)
+		return;
+	for (i = 1; i < IEEE80211_NUM_ACS; i++) {
+		u8 ac = (ppdu->ac + i) % IEEE80211_NUM_ACS;
+
+		if (!(waiting & BIT(ac)))
+			continue;
+		radio->fifo_waiting &= ~BIT(ac);
+		airsim_prefetch(radio, ac);
+		airsim_edca_request(&radio->edca[ac], now_ns, true,
+				    &airsim_medium.backoff_rnd);
+	}
 }
 
 /* mac80211's airtime scheduler chooses the queue. */

@@ -457,6 +457,7 @@ struct airsim_mu_edca {
  * @frames: frames from the tx callback, by EDCA function
  * @retry_txqs: queues with pending MPDUs, by access category
  * @fifo_mpdus: MPDUs in the FIFO, with AIRSIM_QUEUE_FIFO
+ * @fifo_waiting: access categories that found the FIFO full
  * @vif: its interface, or NULL
  * @beacon_timer: next beacon
  * @beacon_interval_us: 0 while beaconing is off
@@ -509,6 +510,7 @@ struct airsim_radio {
 	struct sk_buff_head frames[AIRSIM_EDCAS];
 	struct list_head retry_txqs[IEEE80211_NUM_ACS];
 	u32 fifo_mpdus;
+	u8 fifo_waiting;
 	struct ieee80211_vif *vif;
 	struct hrtimer beacon_timer;
 	u32 beacon_interval_us;
@@ -784,6 +786,7 @@ void airsim_txq_detach(struct airsim_radio *radio, struct ieee80211_txq *txq,
 void airsim_txq_list_pending(struct airsim_radio *radio,
 			     struct ieee80211_txq *txq);
 void airsim_prefetch(struct airsim_radio *radio, u8 ac);
+void airsim_fifo_share(struct airsim_radio *radio, u64 now_ns);
 bool airsim_ppdu_build(struct airsim_radio *radio, u8 ac, u64 limit_ns);
 bool airsim_ppdu_build_tb(struct airsim_radio *radio, struct ieee80211_txq *txq,
 			  const struct airsim_rate *rate, u32 limit_ns);

@@ -200,6 +200,7 @@ static void airsim_exchange_finish(struct airsim_radio *radio, u64 now_ns,
 	if (answered && radio->settings.ul_ofdma)
 		airsim_uplink_sent(radio, now_ns);
 	radio->exchange.stage = AIRSIM_STAGE_NONE;
+	airsim_fifo_share(radio, now_ns);
 	/* Before the MPDUs are reported, which lets TCP send more. */
 	if (radio->ppdu.queued && radio->settings.formed_ppdus)
 		airsim_prefetch(radio, radio->ppdu.ac);

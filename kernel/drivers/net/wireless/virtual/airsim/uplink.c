@@ -202,6 +202,7 @@ void airsim_tb_finish(struct airsim_radio *radio, u64 now_ns)
 	airsim_cancel(radio, AIRSIM_EVENT_STEP);
 	airsim_ppdu_settle(radio, radio->exchange.answered);
 	radio->exchange.stage = AIRSIM_STAGE_NONE;
+	airsim_fifo_share(radio, now_ns);
 	if (ppdu->queued && radio->settings.formed_ppdus)
 		airsim_prefetch(radio, ppdu->ac);
 	if (radio->exchange.answered)
