@@ -73,7 +73,9 @@ METRICS: Mapping[str, Metric] = {
         "", "acks_sent per data segment that the receiver received (tcpi_data_segs_in)"
     ),
     "acks_filtered": Metric(
-        "segments", "ACKs that the stages of ack_filter dropped during the run"
+        "segments",
+        "ACKs that the stages of ack_filter dropped during the run; with ack_filter_match "
+        "destination all packets",
     ),
     "packets_per_s": Metric(
         "1/s",

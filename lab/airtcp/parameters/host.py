@@ -37,7 +37,9 @@ class Host(Section):
         "initial receive buffer, half of which is the initial receive window (net.ipv4.tcp_rmem)",
     )
     tcp_rmem_max_bytes: Annotated[int, size(4096, _MOST_BYTES), Sysctl("tcp_rmem")] = parameter(
-        "tcp_rmem_max", 6 << 20, "maximum receive buffer (net.ipv4.tcp_rmem)"
+        "tcp_rmem_max",
+        6 << 20,
+        "maximum receive buffer (net.ipv4.tcp_rmem), if larger than tcp_rmem_default",
     )
     tcp_wmem_max_bytes: Annotated[
         int, size(4096, _MOST_BYTES), Sysctl("tcp_wmem", before=_WMEM_MIN_DEFAULT)

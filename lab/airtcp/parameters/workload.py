@@ -130,7 +130,7 @@ class Workload(Traffic, Stations):
     iperf3_block: OnOff = parameter(
         "iperf3_block",
         True,
-        "iperf3 blocks in the kernel instead of polling: same packets, faster run",
+        "iperf3 blocks in the kernel instead of polling: faster, with slightly different times",
     )
 
     def own_conflicts(self) -> Iterator[Conflict]:
