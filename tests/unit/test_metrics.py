@@ -2,6 +2,7 @@
 """The metrics of the run that fake_run writes, against values computed by hand."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -32,6 +33,7 @@ from airtcp.results import metrics as run_metrics
 from airtcp.steps.workloads import HEADLINES
 from airtcp.steps.workloads.bulk import jain
 from airtcp.testbed.default import testbed
+from airtcp.testbed.model import Radio
 
 REQUEST_RESPONSE = {f"request_response_ms_{of}" for of in ("mean", "p50", "p95", "p99", "max")}
 TRANSFER = {f"completion_time_ms_{of}" for of in ("mean", "p50", "p95")}
@@ -294,6 +296,10 @@ def test_no_frames_on_the_air_is_an_error(tmp_path: Path) -> None:
     )
     with pytest.raises(AirtcpError, match="no data was sent on the air"):
         compute(run, Parameters())
+    # But not if the radios are those of other stations.
+    cables = replace(testbed(Parameters()), radios=(Radio(0, "tablet", None),))
+    metrics = run_metrics.compute(run, cables)
+    assert (metrics["goodput_mbps"], metrics["ampdu_mpdus_mean"]) == (100, None)
 
 
 def test_packets_do_not_include_filtered_acks(tmp_path: Path) -> None:

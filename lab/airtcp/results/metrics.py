@@ -94,7 +94,11 @@ def compute(run_dir: Path, testbed: Testbed, on_hosts_s: float | None = None) ->
         values["mac_acks_per_s"] = _mac_acks_per_s(run_dir, testbed)
     if not testbed.radios:
         return values
-    idle = all(flow.workload == "command" for flow in testbed.flows)
+    radios = {radio.node for radio in testbed.radios}
+    idle = all(
+        flow.workload == "command" or radios.isdisjoint((flow.sender, flow.receiver))
+        for flow in testbed.flows
+    )
     return values | air(run_dir, testbed.media, may_be_idle=idle)
 
 
