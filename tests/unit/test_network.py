@@ -151,13 +151,6 @@ def test_changes_are_in_order_of_time_and_set_only_what_changes(tmp_path: Path) 
     assert shell.text(start.steps) == CHANGES
 
 
-def test_a_change_without_effect_has_no_job_to_wait_for(tmp_path: Path) -> None:
-    """The rate of 802.11a at an access point of 802.11n."""
-    head, _ = GOOD.split("schedule:\n")
-    change = "schedule:\n  - {at: 0ms, node: ap1, set: {legacy_rate: 24Mbit}}\n"
-    assert "events" not in text_of(planned(tmp_path, head + change))
-
-
 def test_hidden_radios_and_errors_are_set(tmp_path: Path) -> None:
     text = text_of(planned(tmp_path))
     assert "must airsim link set 0 3 blocked\nmust airsim link set 3 0 blocked\n" in text

@@ -2,6 +2,7 @@
 """Metrics beside the usual ones of a download: counters of TCP, slow nodes, probes, idle radios."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from fake_run import (
     readdress,
     tcp_row,
     write_airsim,
+    write_exchanges,
     write_iperf3,
     write_run,
     write_tcp,
@@ -24,6 +26,8 @@ from airtcp.parameters import Parameters
 from airtcp.results import metrics as run_metrics
 from airtcp.steps import cpu_cost
 from airtcp.testbed.build import build
+from airtcp.testbed.default import testbed
+from airtcp.testbed.model import Radio
 
 NETWORK = {
     "topology": {
@@ -179,3 +183,27 @@ def test_flows_of_a_custom_topology_have_their_own_metrics(tmp_path: Path) -> No
     command = {"name": "near-laptop-2", "workload": "command", "start_s": 1}
     absent = dict.fromkeys([*bulk, "acks_per_segment"])
     assert second.model_dump() == absent | ends | command
+
+
+def test_a_request_may_be_answered_between_two_samples(tmp_path: Path) -> None:
+    run = write_exchanges(write_run(tmp_path / "run"), [1.0], [DATA_PORT])
+    samples = run / "tcp-server.csv"
+    rows = samples.read_text().splitlines(keepends=True)
+    samples.write_text("".join(row for row in rows if ",sample," not in row))
+    parameters = Parameters().replace({"workload": "request_response", "exchanges": 1})
+    metrics = run_metrics.compute(run, testbed(parameters))
+    assert metrics["acks_per_segment"] == 500 / 995
+    assert (metrics["tcp_rtt_ms_mean"], metrics["cwnd_segments_mean"]) == (None, None)
+
+
+def test_radios_may_be_idle_if_all_flows_cross_cables(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    counters = read_airsim(run) | FATES
+    write_airsim(run / "airsim-before.txt", {})
+    write_airsim(
+        run / "airsim-after.txt",
+        {name: value for name, value in counters.items() if "ampdu" not in name},
+    )
+    cables = replace(testbed(Parameters()), radios=(Radio(0, "tablet", None),))
+    metrics = run_metrics.compute(run, cables)
+    assert (metrics["goodput_mbps"], metrics["ampdu_mpdus_mean"]) == (100, None)

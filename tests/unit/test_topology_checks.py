@@ -6,9 +6,12 @@ from pathlib import Path
 import pytest
 from small_experiment import write
 
+from airtcp.backends import shell
 from airtcp.errors import InputError
 from airtcp.experiment.experiment import Experiment
 from airtcp.experiment.reader import load
+from airtcp.steps.plan import plan
+from airtcp.testbed.build import testbed_of
 
 SMALL = """\
 name: small
@@ -151,3 +154,11 @@ def test_stations_inherit_from_access_points_all_but_their_place(tmp_path: Path)
     assert network.own("laptop") == {"standard": "802.11ax", "snr": "30dB"}
     of_phone = {"standard": "802.11ax", "snr": "none", "distance": "5m", "walk": "none"}
     assert network.own("phone") == of_phone
+
+
+def test_a_change_without_effect_has_no_job_to_wait_for(tmp_path: Path) -> None:
+    """The rate of 802.11a at an access point of 802.11n."""
+    old, new = "{at: 2s, node: laptop, set: {ack_policy: aad}}", "{at: 0ms, node: ap, set: {%s}}"
+    for change, has_job in (("legacy_rate: 24Mbit", False), ("mcs: 3", True)):
+        [case] = changed(tmp_path, old, new % change).cases()
+        assert ("events" in shell.text(plan(testbed_of(case)))) is has_job
