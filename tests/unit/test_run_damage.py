@@ -309,6 +309,22 @@ def test_a_directory_has_runs_of_only_one_experiment(tmp_path: Path, lost: list[
     assert lines == [f"1 of 1 runs are in {tmp_path} already"]
 
 
+def test_a_directory_may_not_be_in_that_of_a_run(tmp_path: Path) -> None:
+    """The run is removed with it when it is repeated."""
+    lines: list[str] = []
+    measured("first", tmp_path, lines)
+    before = files(tmp_path)
+    [run_dir] = tmp_path.glob("runs/*/*")
+    with pytest.raises(InputError) as error:
+        measured("second", run_dir / "more", lines)
+    assert str(error.value) == (
+        f"{run_dir / 'more'} is among the runs of {tmp_path}, which remove it when they are "
+        "repeated: give --out another directory"
+    )
+    assert files(tmp_path) == before
+    measured("second", tmp_path / "more", lines)
+
+
 def test_identity_is_that_of_the_loaded_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

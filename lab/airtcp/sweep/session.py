@@ -210,6 +210,16 @@ def _conclude(measuring: _Measuring, outcome: Outcome) -> SweepResult:
     raise AssertionError("a sweep has one outcome")
 
 
+def _require_outside_runs(out_dir: Path) -> None:
+    """Raise InputError if it is in the directory of a run, which loses it when it is repeated."""
+    for parent in out_dir.resolve().parents:
+        if parent.name == RUNS and (parent.parent / _EXPERIMENT).exists():
+            raise InputError(
+                f"{out_dir} is among the runs of {parent.parent}, which remove it when they are "
+                "repeated: give --out another directory"
+            )
+
+
 def _claim(out_dir: Path, name: str) -> None:
     """Mark a directory as that of an experiment. Raises InputError if it belongs to another."""
     mark = out_dir / _EXPERIMENT
@@ -241,6 +251,7 @@ def _measuring(
 
     name: for lines of progress, if several sweeps show theirs.
     """
+    _require_outside_runs(out_dir)
     # Guests of a killed sweep hold the lock until they end.
     with locked(out_dir / ".lock", options.say):
         _claim(out_dir, experiment.name)
