@@ -11,6 +11,7 @@ from airtcp.backends.uml import EPOCH_NS
 from airtcp.experiment.experiment import Case, Setting
 from airtcp.experiment.metrics import Value
 from airtcp.experiment.reader import load
+from airtcp.files.airsim import read_airsim
 from airtcp.kernel.image import Kernel
 from airtcp.results import assembly
 from airtcp.results.documents import SweepDocument
@@ -161,6 +162,16 @@ def arriving(local: str, remote: str, rates_mbps: Sequence[float], from_ms: int 
 
 def write_airsim(path: Path, counters: Mapping[str, int]) -> None:
     path.write_text("".join(f"{name} {value}\n" for name, value in counters.items()))
+
+
+def write_idle_air(run_dir: Path) -> None:
+    """Without frames on the air in a run of write_run()."""
+    counters = read_airsim(run_dir) | FATES
+    write_airsim(run_dir / "airsim-before.txt", {})
+    write_airsim(
+        run_dir / "airsim-after.txt",
+        {name: value for name, value in counters.items() if "ampdu" not in name},
+    )
 
 
 def write_run(run_dir: Path, *, goodput_mbps: float = 100.0) -> Path:

@@ -13,9 +13,9 @@ from fake_run import (
     arriving,
     readdress,
     tcp_row,
-    write_airsim,
     write_both,
     write_exchanges,
+    write_idle_air,
     write_iperf3,
     write_pages,
     write_run,
@@ -275,12 +275,7 @@ def test_an_error_of_iperf3_is_reported(tmp_path: Path) -> None:
 
 def test_no_frames_on_the_air_is_an_error(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
-    counters = read_airsim(run) | FATES
-    write_airsim(run / "airsim-before.txt", {})
-    write_airsim(
-        run / "airsim-after.txt",
-        {name: value for name, value in counters.items() if "ampdu" not in name},
-    )
+    write_idle_air(run)
     with pytest.raises(AirtcpError, match="no data was sent on the air"):
         compute(run, Parameters())
 

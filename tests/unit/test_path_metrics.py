@@ -13,6 +13,7 @@ from fake_run import (
     tcp_row,
     write_airsim,
     write_exchanges,
+    write_idle_air,
     write_iperf3,
     write_run,
     write_tcp,
@@ -198,12 +199,7 @@ def test_a_request_may_be_answered_between_two_samples(tmp_path: Path) -> None:
 
 def test_radios_may_be_idle_if_all_flows_cross_cables(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
-    counters = read_airsim(run) | FATES
-    write_airsim(run / "airsim-before.txt", {})
-    write_airsim(
-        run / "airsim-after.txt",
-        {name: value for name, value in counters.items() if "ampdu" not in name},
-    )
+    write_idle_air(run)
     cables = replace(testbed(Parameters()), radios=(Radio(0, "tablet", None),))
     metrics = run_metrics.compute(run, cables)
     assert (metrics["goodput_mbps"], metrics["ampdu_mpdus_mean"]) == (100, None)
