@@ -2,11 +2,12 @@
 """The kernel's own TCP tests on plain Linux and on the laboratory's kernel, with equal verdicts.
 
 Runs tools/testing/selftests/net of the source from which the kernel is built, in QEMU, whose clock
-counts instructions, so that a busy host does not delay a test. The tests run three times: on plain
-Linux, with the policy `default`, which must give the same verdicts, and with `aad`, for
-information. Some depend on timing: a test whose verdicts differ is repeated on both kernels, and
-counts as a difference if no repetition gives a verdict that the other kernel gave, too. Tests of
-other protocols are not run. Logs: results/selftests/.
+counts instructions while a test computes. While it waits, time passes as on the host, so a busy
+host can still delay a test. The tests run three times: on plain Linux, with the policy `default`,
+which must give the same verdicts, and with `aad`, for information. Some depend on timing: a test
+whose verdicts differ is repeated on both kernels, and counts as a difference if no repetition gives
+a verdict that the other kernel gave, too. Tests of other protocols are not run. Logs:
+results/selftests/.
 With the name of a guest (plain, default, aad) only that guest is run, without a comparison;
 with --reuse a guest is not run if there are logs of the same kernel and tests.
 """
