@@ -45,8 +45,6 @@ from airtcp.paths import REPOSITORY
 # The kernels of `make selftests`, with TCP-AO, MD5, TLS, MPTCP and VRFs, like distributions.
 FRAGMENT = "x86-selftests"
 BURSTS = 600
-# As in receive_cost.c.
-PERIODS = 20
 PERIOD_US = 1000
 RTT_US = 24000
 QUEUE_US = 6000
@@ -143,13 +141,14 @@ def measure(built: Kernel, tools: GuestTools, selected: list[Row]) -> dict[Row, 
     runs: dict[Row, list[list[int]]] = {}
     for row, line in zip(order, lines, strict=True):
         runs.setdefault(row, []).append([int(value) for value in line.split()])
-    idle, _ = middle_half(runs[selected[-1]])
+    *rows, without_segments = selected
+    idle, _ = middle_half(runs[without_segments])
     costs = {}
-    for row in selected[:-1]:
+    for row in rows:
         spent, error = middle_half(runs[row])
         costs[row] = Cost(
-            (spent - idle) / (row.burst * PERIODS),
-            error / (row.burst * PERIODS),
+            (spent - idle) / row.burst,
+            error / row.burst,
             tuple(values[2] / row.burst for values in runs[row]),
             mean(values[1] / values[0] for values in runs[row]),
         )
@@ -157,12 +156,13 @@ def measure(built: Kernel, tools: GuestTools, selected: list[Row]) -> dict[Row, 
 
 
 def middle_half(runs: Sequence[Sequence[int]]) -> tuple[float, float]:
-    """Instructions of PERIODS periods, and the standard error, from lines of receive_cost.
+    """Instructions per burst, and the standard error, from lines of receive_cost.
 
     The mean of the values of all runs between their quartiles. Values of one run resemble each
     other, so the error is that of the runs.
     """
     values = np.array([line[3:] for line in runs])
+    values = values * values.shape[1] / BURSTS  # each is of several bursts
     return float(trim_mean(values, 0.25, axis=None)), float(sem(trim_mean(values, 0.25, axis=1)))
 
 
