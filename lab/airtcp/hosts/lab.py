@@ -43,7 +43,7 @@ class HostsLab:
         self,
         inventory: Inventory,
         captures: bool,
-        needs: Mapping[str, Needs],
+        needs: Mapping[Role, Needs],
         say: Say,
     ) -> None:
         """needs: what the runs need, by role."""
@@ -68,7 +68,7 @@ class HostsLab:
 
     def _prepared(self, remote: Remote) -> Facts:
         remote.install(self._say)
-        facts = preflight.check(remote, self._captures, self._needs.get(remote.role, Needs()))
+        facts = preflight.check(remote, self._captures, self._needs[remote.role])
         remote.boot = facts.boot
         return facts
 

@@ -3,6 +3,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import get_args
 
 from airtcp.errors import AirtcpError
 from airtcp.hosts.inventory import EndEntry, HostEntry, Inventory, Role
@@ -68,14 +69,14 @@ def _wire(parameters: Parameters, device: str) -> Iterator[Call]:
         yield "qdisc", where, *words
 
 
-def needs(runs: Sequence[Parameters]) -> dict[str, Needs]:
+def needs(runs: Sequence[Parameters]) -> dict[Role, Needs]:
     """What the runs need, by role."""
     return {
         role: Needs(
             frozenset(one.ack_policy for one in runs if role in one.receivers),
             frozenset(one.congestion_control for one in runs if role in one.senders),
         )
-        for role in ("server", "station")
+        for role in get_args(Role)
     }
 
 
