@@ -15,6 +15,8 @@ def verdict(whole: str, *failed: str) -> Verdict:
 
 
 PASS, FAIL_A, FAIL_B = verdict("pass"), verdict("fail", "a"), verdict("fail", "b")
+FAIL_AB, FAIL_BC = verdict("fail", "a", "b"), verdict("fail", "b", "c")
+TIMEOUT = Verdict("timeout", "", Counter({("pass", "a"): 1}))
 
 
 def test_differences_name_the_parts() -> None:
@@ -35,9 +37,14 @@ def test_differences_name_the_parts() -> None:
         ([FAIL_A, PASS, PASS], [PASS, FAIL_B, FAIL_B], 1, False),
         ([PASS] * 4, [FAIL_A, FAIL_B, FAIL_A, FAIL_A], 3, True),
         ([FAIL_A, PASS, PASS, PASS], [FAIL_B] * 4, 3, True),
+        # No two runs are equal, but each part had the same verdict once.
+        ([FAIL_A, FAIL_BC], [FAIL_B, FAIL_AB], 1, False),
+        ([FAIL_A, TIMEOUT], [TIMEOUT, FAIL_A], 1, False),
+        ([FAIL_A] * 4, [TIMEOUT] * 4, 3, True),
+        ([TIMEOUT, FAIL_A, FAIL_A, FAIL_A], [FAIL_B] * 4, 3, True),
     ],
 )
-def test_a_difference_counts_if_no_repetition_gives_a_common_verdict(
+def test_a_difference_counts_if_no_repetition_has_the_same_verdict(
     plain: Sequence[Verdict], ours: Sequence[Verdict], repetitions: int, differ: bool
 ) -> None:
     repeated: list[tuple[str, tuple[str, ...], int]] = []
