@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
+import numpy.ma  # noqa: F401 - otherwise percentile() loads it in the process of every run
+
 from airtcp import atomicfile
 from airtcp.backends import shell, uml
 from airtcp.backends.base import Backend, GuestResult
