@@ -10,8 +10,7 @@ from airtcp.experiment.papers import CITATIONS
 
 ALL = "all"
 
-# --quick: upper limits for the transfer and for the idle baseline before and after it.
-_QUICK_DURATION_S = 10
+# --quick: upper limit for the idle baseline before and after the transfer.
 _QUICK_BASELINE_S = 1
 
 
@@ -39,12 +38,16 @@ def listed(experiments: Sequence[Experiment]) -> list[dict[str, Any]]:
     ]
 
 
-def shortened(experiment: Experiment, most_s: int = _QUICK_DURATION_S) -> Experiment:
-    """The experiment with transfers of at most most_s and baselines of at most 1 s."""
+def shortened(experiment: Experiment, most_s: float | None = None) -> Experiment:
+    """The experiment with transfers of at most most_s and baselines of at most 1 s.
+
+    most_s: None: the limit of --quick.
+    """
+    most_s = experiment.quick_duration_s if most_s is None else most_s
     parameters = experiment.parameters
     shorter = {}
     if parameters.duration_s > most_s:
-        shorter["duration"] = f"{most_s}s"
+        shorter["duration"] = f"{most_s:g}s"
     if parameters.baseline_s > _QUICK_BASELINE_S:
         shorter["baseline"] = f"{_QUICK_BASELINE_S}s"
     return experiment.model_copy(update={"parameters": parameters.replace(shorter)})

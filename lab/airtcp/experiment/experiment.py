@@ -146,6 +146,12 @@ class Experiment(Strict):
         description="duration of the published measurements, where the publication states it, for "
         "comparison with that of the runs",
     )
+    quick_duration_s: Annotated[float, duration(0.001, 86_400)] = Field(
+        10,
+        alias="quick_duration",
+        description="limit of `--quick` for the duration of transfers; shorter than the default "
+        "where published values have the same verdicts",
+    )
     parameters: Annotated[Parameters, AfterValidator(Parameters.check)] = Field(
         Parameters(), description="parameters of all cases that differ from the defaults"
     )
