@@ -52,6 +52,7 @@ route add {REMOTE} dev local
 """
 QUEUE = "qdisc add dev remote root fq timer_slack 0 limit 20000 flow_limit 20000"
 GRO_FLUSH_NS = 20_000
+HOLD_LATE_NS = 100_000
 QUEUE_BYTES = 64 << 20
 """What the queue and the capture may hold: all of the longest script."""
 
@@ -122,6 +123,7 @@ class Run:
         self.stack = stack
         self.numbers = Numbers(script.remote_isn)
         self.sent = sent
+        self.held_until_ns = 0
         make_network(script, stack)
         self.wire = stack.enter_context(socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, 0))
         self.wire.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
@@ -205,7 +207,17 @@ class Run:
         when = struct.pack("Q", self.clock.begin_ns + at_ns)
         self.wire.sendmsg([packet], [(socket.SOL_SOCKET, SO_TXTIME, when)], 0, ADDRESS)
 
+    def hold(self, us: int) -> None:
+        """Let another process own the socket (tests/guest/hold_socket)."""
+        # Reading would wait for the other process.
+        self.held_until_ns = time.monotonic_ns() + us * 1000 + HOLD_LATE_NS
+        if os.fork() == 0:
+            Path("/proc/hold_socket").write_text(f"{self.socket.fileno()} {us}")
+            os._exit(0)
+
     def read_all(self) -> None:
+        if time.monotonic_ns() < self.held_until_ns:
+            return
         try:
             while self.socket.recv_into(BUFFER) == len(BUFFER):
                 pass
@@ -237,12 +249,16 @@ class Run:
                 self.socket.shutdown(getattr(socket, how))
             case ["setsockopt", "TCP_QUICKACK", value]:
                 self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, int(value))
+            case ["setsockopt", "TCP_WINDOW_CLAMP", value]:
+                self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_WINDOW_CLAMP, int(value))
             case ["setsockopt", "TCP_ACK_POLICY", name]:
                 encoded = name.strip('"').encode()
                 self.socket.setsockopt(socket.IPPROTO_TCP, TCP_ACK_POLICY, encoded)
             case ["getsockopt", "TCP_ACK_POLICY"]:
                 policy = self.socket.getsockopt(socket.IPPROTO_TCP, TCP_ACK_POLICY, 16)
                 return f'"{policy.rstrip(bytes(1)).decode()}"'
+            case ["hold", us]:
+                self.hold(int(us))
             case ["sysctl", assignment]:
                 set_sysctl(assignment)
             case ["user", uid]:
