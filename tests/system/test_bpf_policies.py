@@ -38,6 +38,7 @@ REJECTED = {
     "bpf_ackpol_incompl": r"can't register struct_ops",
     "bpf_ackpol_setsockopt": r"(?:cannot use helper|unknown func) bpf_setsockopt",
     "bpf_ackpol_sleepable": r"unsupported member ack_delay_us",
+    "bpf_ackpol_tail_call": r"(?:cannot use helper|unknown func) bpf_tail_call",
     "bpf_ackpol_unsupp": r"unsupported member get_info",
     "bpf_module_kfunc": r"unsupported member ack_delay_us",
     "bpf_ackpol_write": r"only read is supported",

@@ -54,6 +54,9 @@ bpf_tcp_ackpol_get_func_proto(enum bpf_func_id func_id,
 			      const struct bpf_prog *prog)
 {
 	switch (func_id) {
+	/* A hook of congestion control can have the same type */
+	case BPF_FUNC_tail_call:
+		return NULL;
 	case BPF_FUNC_sk_storage_get:
 		return &bpf_sk_storage_get_proto;
 	case BPF_FUNC_sk_storage_delete:
@@ -77,13 +80,15 @@ __bpf_kfunc_start_defs();
  * @rdwr_buf_size: size of the state, a constant
  *
  * Return: the state, which is zero when the policy is attached; NULL if there is
- * no policy or less space.
+ * no policy in BPF or less space.
  */
 __bpf_kfunc u8 *bpf_tcp_ackpol_priv(struct sock *sk, const u32 rdwr_buf_size)
 {
 	struct tcp_ackpol *ap = tcp_ackpol(sk);
 
-	if (!ap || rdwr_buf_size > sizeof(ap->priv))
+	/* A program of congestion control may have called the one that asks */
+	if (!ap || ap->ops->owner != BPF_MODULE_OWNER ||
+	    rdwr_buf_size > sizeof(ap->priv))
 		return NULL;
 
 	return (u8 *)ap->priv;
@@ -147,7 +152,8 @@ BTF_KFUNCS_END(bpf_tcp_ackpol_kfunc_ids)
 static int bpf_tcp_ackpol_filter(const struct bpf_prog *prog, u32 kfunc_id)
 {
 	bool own = btf_id_set8_contains(&bpf_tcp_ackpol_kfunc_ids, kfunc_id);
-	bool policy = prog->aux->attach_btf_id == bpf_tcp_ackpol_ops_id[0] &&
+	bool policy = prog->type == BPF_PROG_TYPE_STRUCT_OPS &&
+		      prog->aux->attach_btf_id == bpf_tcp_ackpol_ops_id[0] &&
 		      !btf_is_module(prog->aux->attach_btf);
 
 	return own == policy ? 0 : -EACCES;

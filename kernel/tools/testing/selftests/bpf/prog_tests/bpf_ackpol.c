@@ -12,6 +12,7 @@
 #include "bpf_ackpol_incompl.skel.h"
 #include "bpf_ackpol_setsockopt.skel.h"
 #include "bpf_ackpol_sleepable.skel.h"
+#include "bpf_ackpol_tail_call.skel.h"
 #include "bpf_ackpol_unsupp.skel.h"
 #include "bpf_ackpol_write.skel.h"
 #include "bpf_ackpol_write_priv.skel.h"
@@ -248,4 +249,6 @@ void test_bpf_ackpol(void)
 		TEST_REJECTED(cwnd);
 	if (test__start_subtest("sleepable"))
 		TEST_REJECTED(sleepable);
+	if (test__start_subtest("tail_call"))
+		TEST_REJECTED(tail_call);
 }
