@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Summaries, against values computed by hand (t = 4.303 for 2 degrees of freedom)."""
 
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
 import pytest
 
 from airtcp.statistics import Summary, paired_difference, paired_ratio, summarize
@@ -42,3 +48,25 @@ def test_pairs_are_matched_by_seed() -> None:
 def test_pairs_without_a_common_seed_or_with_a_zero_baseline() -> None:
     assert paired_difference({1: 1.0}, {2: 1.0}) is None
     assert paired_ratio({1: 0.0}, {1: 1.0}) is None
+
+
+def test_the_documented_program_leaves_out_failed_runs(tmp_path: Path) -> None:
+    page = Path(__file__).parents[2] / "docs/how-to/sweeps.md"
+    [program] = re.findall(r"^```python\n(import duckdb\n.*?)^```", page.read_text(), re.M | re.S)
+    table = tmp_path / "results/sweep/results.parquet"
+    table.parent.mkdir(parents=True)
+    goodputs = {"default": (10, 10, 10, 10), "aad": (11, 12, 13, None)}
+    rows = [
+        ("0ms", policy, seed, goodput)
+        for policy, values in goodputs.items()
+        for seed, goodput in enumerate(values, start=1)
+    ]
+    with duckdb.connect() as database:
+        database.execute("CREATE TABLE t (delay TEXT, ack_policy TEXT, seed INT, goodput_mbps INT)")
+        database.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", rows)
+        database.table("t").write_parquet(str(table))
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    # 1.1, 1.2, 1.3: s = 0.1, 4.303 * 0.1 / sqrt(3) = 0.248
+    assert done.stdout == "0ms & aad & 1.200 $\\pm$ 0.248 \\\\\n"
