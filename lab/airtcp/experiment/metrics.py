@@ -67,7 +67,7 @@ METRICS: Mapping[str, Metric] = {
     "acks_sent": Metric(
         "segments",
         "segments without data that the receiver sent: tcpi_segs_out - tcpi_data_segs_out;"
-        " this includes its FIN, and its SYN if it connects",
+        " this includes its FIN, and its SYN if it connects, but no RST after it has closed",
     ),
     "acks_per_segment": Metric(
         "", "acks_sent per data segment that the receiver received (tcpi_data_segs_in)"
