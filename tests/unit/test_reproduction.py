@@ -306,8 +306,8 @@ def test_the_page_has_a_row_for_each_value_and_the_reasons(tmp_path: Path) -> No
         (unpublished, found.model_copy(update={"published": ()})),
     ]
     page = reproduction.page(documents)
-    assert "Written by `./airtcp run all --quick`; do not edit. Linux 6.12.0. " in page
-    assert "6 runs of at most 10 s, 3 of each case at most." in page
+    assert "Written by `./airtcp run all --quick`; do not edit. Linux 6.12.0 " in page
+    assert "(kernel `0123456789abcdef`). 6 runs of at most 10 s, at most 3 of each case." in page
     # The published values of one paper, without a heading for others.
     assert page.partition("has none.\n\n")[2] == PAGE.replace(
         "Statkus", papers.CITATIONS["statkus-2017"]

@@ -227,8 +227,8 @@ def page(documents: Sequence[tuple[Experiment, SweepDocument]]) -> str:
     lines = [
         "# Published and measured values",
         "",
-        f"Written by `{_command(first)}`; do not edit. Linux {first.kernel.version}. "
-        + _extent(documents),
+        f"Written by `{_command(first)}`; do not edit. Linux {first.kernel.version} "
+        f"(kernel `{first.kernel.hash}`). {_extent(documents)}",
         "",
         verdicts.CRITERIA,
         "",
@@ -269,7 +269,7 @@ def _extent(documents: Sequence[tuple[Experiment, SweepDocument]]) -> str:
     runs = [run for _, document in documents for run in document.runs]
     longest_s = max(parse_duration_s(str(run.parameters["duration"])) for run in runs)
     seeds = len({run.seed for run in runs})
-    return f"{len(runs)} runs of at most {longest_s:.0f} s, {seeds} of each case at most."
+    return f"{len(runs)} runs of at most {longest_s:.0f} s, at most {seeds} of each case."
 
 
 def _of(
