@@ -100,6 +100,16 @@ def test_the_caption_says_what_the_bars_are_if_there_are_any(tmp_path: Path) -> 
     assert "bars" not in single.caption
 
 
+def test_points_at_zero_are_not_on_the_axis(tmp_path: Path) -> None:
+    """It would hide half of their markers, and their intervals."""
+    over_delay = {"title": "Goodput", "x": "delay", "y": ["goodput_mbps"], "lines": "ack_policy"}
+    [plot] = declared(tmp_path, over_delay)
+    [panel] = plot.figure.panels
+    delays = {x for mark in panel.marks if isinstance(mark, Line) for x in mark.x}
+    assert delays == {0, 50}
+    assert panel.x.limits[0] < -1
+
+
 def test_quantities_over_time_and_histograms(tmp_path: Path) -> None:
     over_time = [
         {"title": name, "over_time": name, "lines": "ack_policy", "panels": "delay"}

@@ -234,11 +234,12 @@ def _ends_first(labels: Sequence[Text]) -> Iterator[Text]:
 def limits(values: Sequence[tuple[float, float]]) -> tuple[float, float]:
     """Limits around (value, half width), but long intervals do not compress the values.
 
-    The limits start at zero unless all values are far from it.
+    The limits start at zero unless all values are far from it, or slightly below for a value of
+    zero, whose marker and interval would otherwise be on the axis.
     """
     low, high = min(value for value, _ in values), max(value for value, _ in values)
     room = (high - low or abs(high) or 1.0) * 0.2
     bottom = max(min(value - half for value, half in values), low - room) - room / 3
     if 0 <= low < high / 2 or bottom < 0 <= low:
-        bottom = 0.0
+        bottom = 0.0 if low else -room / 3
     return bottom, min(max(value + half for value, half in values), high + room) + room / 3
