@@ -30,8 +30,8 @@ from airtcp.files import capture
 from airtcp.kernel.policies import names
 from airtcp.parameters import Parameters
 from airtcp.paths import REPOSITORY
-from airtcp.report import model, palette, series, write_report, writer
-from airtcp.report.figure import Text
+from airtcp.report import inside, model, palette, series, write_report, writer
+from airtcp.report.figure import Line, Text
 from airtcp.testbed.default import testbed
 
 EN_DASH = "\N{EN DASH}"
@@ -267,6 +267,19 @@ def test_latency_has_a_table_in_which_less_is_better(tmp_path: Path) -> None:
     shown = plots_of(out_dir)
     assert {"mean-latency", "mean-latency-gain", "delay-0-ms-exchanges"} <= shown.keys()
     assert "delay-0-ms-time" not in shown
+
+
+def test_workloads_do_not_share_a_distribution(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times_ms = {"web": [90.0], "request_response": [1.0, 2.0]}
+    monkeypatch.setattr(inside, "_exchange_ms", lambda measured: times_ms)
+    shown = plots_of(write_results(tmp_path / "out"))
+    for workload, values in times_ms.items():
+        plot = shown[f"delay-0-ms-exchanges-{workload}"]
+        assert plot.title == f"Time of an exchange, {workload}"
+        lines = [mark for mark in plot.figure.panels[0].marks if isinstance(mark, Line)]
+        assert [set(line.x) for line in lines] == [set(values)] * 2
 
 
 def test_a_bar_has_its_value_and_the_published_one(tmp_path: Path) -> None:

@@ -131,15 +131,19 @@ def _latency_plots(condition: Condition, policies: Policies, notes: list[str]) -
             "Cumulative distribution of ping's round-trip times, all seeds together.",
             distribution(rtts_ms, policies, "round-trip time of ping", "replies"),
         )
-    times = _readable(condition, _exchange_ms, notes)
-    times_ms = {policy: values for policy, values in times.items() if values}
-    if times_ms:
+    times_ms = _readable(condition, _exchange_ms, notes)
+    workloads = dict.fromkeys(workload for values in times_ms.values() for workload in values)
+    for workload in workloads:
+        several = len(workloads) > 1
+        of_workload = {
+            policy: values[workload] for policy, values in times_ms.items() if workload in values
+        }
         yield _plot(
             condition,
-            "exchanges",
-            "Time of an exchange",
+            f"exchanges-{workload}" if several else "exchanges",
+            f"Time of an exchange, {workload}" if several else "Time of an exchange",
             "Cumulative distribution, all seeds together.",
-            distribution(times_ms, policies, "time", "exchanges"),
+            distribution(of_workload, policies, "time", "exchanges"),
         )
 
 
@@ -339,11 +343,11 @@ def _ping_ms(measured: Measured) -> list[float]:
     ]
 
 
-def _exchange_ms(measured: Measured) -> list[float]:
-    """Times of exchanges over all seeds; empty for bulk transfers."""
-    times_ms = [
-        read_exchanges(run.directory / flow.exchanges_file).times_ms
-        for run in measured.runs
-        for flow in run.testbed.exchanges
-    ]
-    return [float(time_ms) for of_run in times_ms for time_ms in of_run]
+def _exchange_ms(measured: Measured) -> dict[str, list[float]]:
+    """Times of exchanges over all seeds by workload; none for bulk transfers."""
+    times_ms: dict[str, list[float]] = {}
+    for run in measured.runs:
+        for flow in run.testbed.exchanges:
+            of_flow = read_exchanges(run.directory / flow.exchanges_file).times_ms
+            times_ms.setdefault(flow.workload, []).extend(map(float, of_flow))
+    return times_ms
