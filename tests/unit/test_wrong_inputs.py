@@ -42,6 +42,9 @@ run thesis-lan --seeds 1.5 | --seeds: '1.5' is not a positive integer
 run thesis-lan --seeds ٣ | --seeds: '٣' is not a positive integer
 run thesis-lan --seed 3 | unrecognized arguments: --seed 3; did you mean '--seeds'?
 run thesis-lan --seeds | --seeds: expected one argument
+run thesis-lan --seeds=-- | --seeds: expected one argument
+run thesis-lan --out=-- | --out: expected one argument
+list -- -- x | list: unrecognized arguments: -- -- x
 run thesis-lan --seeds 99999999999 | --seeds: '99999999999' is out of range; allowed: 1 to 1000000
 run thesis-lan --metric godput_mbps | run: --metric: unknown metric 'godput_mbps'; did you mean
 run thesis-lan --metric goodput_mbps --json | --metric: not allowed with --json

@@ -41,6 +41,15 @@ exit codes: 0 success, 1 a run or a build failed, 2 bad input, 130 interrupted
 """
 
 
+# Stands for each `--` after the first one, which Python before 3.13 removes, too, although it is an
+# argument, as in `exec ... -- grep -- -x`. Arguments do not contain NUL.
+_LATER_DASHES = "\0--"
+
+
+def _restored(word: str) -> str:
+    return word.removeprefix("\0")
+
+
 class _Parser(argparse.ArgumentParser):
     """A parser whose errors are one line, like all others; subparsers are of the same class."""
 
@@ -57,14 +66,26 @@ class _Parser(argparse.ArgumentParser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Words that are not known are an error of the parser that knows the verb's options."""
-        parsed, unknown = super().parse_known_args(args, namespace)
+        words = list(args)
+        start = words.index("--") + 1 if "--" in words else len(words)
+        words[start:] = [_LATER_DASHES if word == "--" else word for word in words[start:]]
+        parsed, unknown = super().parse_known_args(words, namespace)
         if unknown:
             known = self._option_string_actions
             options = [word.partition("=")[0] for word in unknown if word.startswith("-")]
             close = suggest.nearest(options[0], known) if options else None
             meant = f"; did you mean {close!r}?" if close else ""
-            self.error(f"unrecognized arguments: {' '.join(unknown)}{meant}")
+            self.error(f"unrecognized arguments: {' '.join(map(_restored, unknown))}{meant}")
         return parsed, unknown
+
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        # argparse removes `--` also from `--seeds=--`, and would return an empty list.
+        if action.option_strings and "--" in arg_strings:
+            raise argparse.ArgumentError(action, "expected one argument")
+        return super()._get_values(action, arg_strings)
+
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        return super()._get_value(action, _restored(arg_string))
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
