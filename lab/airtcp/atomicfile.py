@@ -8,6 +8,7 @@ import os
 import shutil
 import tarfile
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,8 @@ CONTENTS = "contents.json"
 
 def write(path: Path, content: bytes) -> None:
     """Write a file atomically: readers never see part of it, even after a power failure."""
-    scratch = path.with_name(f".{path.name}.new")
+    # Two commands may write the same file at once, such as the report of a directory.
+    scratch = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
         with scratch.open("wb") as file:
             file.write(content)
@@ -30,7 +32,8 @@ def write(path: Path, content: bytes) -> None:
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from None
     finally:
-        scratch.unlink(missing_ok=True)
+        with suppress(OSError):  # unlink() fails on a read-only file system even without the file
+            scratch.unlink(missing_ok=True)
 
 
 def write_json(path: Path, document: object) -> None:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Atomic writes: the order of fsync, rename and unlink."""
 
+import errno
+import multiprocessing
 import os
 from pathlib import Path
 
@@ -38,7 +40,8 @@ def test_a_file_is_flushed_before_it_is_renamed(
 ) -> None:
     atomicfile.write(tmp_path / "x", b"new")
     assert (tmp_path / "x").read_bytes() == b"new"
-    assert calls[:3] == [("fsync", ".x.new"), ("replace", "x"), ("fsync", tmp_path.name)]
+    scratch = f".x.{os.getpid()}.new"
+    assert calls[:3] == [("fsync", scratch), ("replace", "x"), ("fsync", tmp_path.name)]
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
 
 
@@ -52,6 +55,36 @@ def test_a_failed_write_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.M
         atomicfile.write(tmp_path / "x", b"new")
     assert (tmp_path / "x").read_bytes() == b"old"
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
+def test_processes_can_write_the_same_file_at_once(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("fork")
+    contents = [bytes([number]) * 5_000_000 for number in range(4)]
+    writers = [
+        context.Process(target=atomicfile.write, args=(tmp_path / "x", content))
+        for content in contents
+    ]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    assert [writer.exitcode for writer in writers] == [0, 0, 0, 0]
+    assert (tmp_path / "x").read_bytes() in contents
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
+def test_an_error_names_the_file_that_was_to_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read_only(path: Path, *_mode: str, **_options: bool) -> None:
+        raise OSError(errno.EROFS, "Read-only file system", str(path))
+
+    # On a read-only file system, unlink() fails like this even if there is no such file.
+    monkeypatch.setattr(Path, "open", read_only)
+    monkeypatch.setattr(Path, "unlink", read_only)
+    with pytest.raises(OSError, match="Read-only") as raised:
+        atomicfile.write(tmp_path / "x", b"new")
+    assert raised.value.filename == str(tmp_path / "x")
 
 
 def test_remove_deletes_the_marker_file_first(tmp_path: Path, calls: list[tuple[str, str]]) -> None:
