@@ -102,6 +102,31 @@ def test_a_directory_of_experiments_gets_a_report_of_each_and_an_index(
     assert "has 3 experiments: --run, --timeline and --title" in capsys.readouterr().err
 
 
+def test_an_experiment_without_a_new_report_is_not_in_the_index(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    directories = [tmp_path / "first", tmp_path / "second"]
+    for directory in directories:
+        write_results(directory)
+    assert cli.main(["report", str(tmp_path)]) == 0
+    index = tmp_path / "index.html"
+    index.unlink()
+    capsys.readouterr()
+
+    (directories[1] / "results.json").write_text("{}")
+    assert cli.main(["report", str(tmp_path)]) == 1
+    said = capsys.readouterr()
+    assert said.out.split() == [str(directories[0] / "report.html"), str(index)]
+    assert said.err.count("\nairtcp: ") == 1
+    assert index.read_text().count("<li class") == 1
+    assert f"./airtcp report {directories[1]}" in index.read_text()
+
+    (directories[0] / "results.json").write_text("{}")
+    index.unlink()
+    assert cli.main(["report", str(tmp_path)]) == 1
+    assert capsys.readouterr().err.count("\nairtcp: ") == 2 and not index.exists()
+
+
 def test_the_page_of_a_tournament_is_not_replaced_by_an_index(tmp_path: Path) -> None:
     write_results(tmp_path / "one")
     (tmp_path / "tournament.md").touch()

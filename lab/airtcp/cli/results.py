@@ -169,6 +169,7 @@ def _report_several(options: argparse.Namespace, directories: Sequence[Path]) ->
             "--title are allowed only with the directory of one of them"
         )
     code = 0
+    failed = []
     for number, directory in enumerate(directories, start=1):
         say(f"{directory.name} ({number} of {len(directories)})")
         try:
@@ -176,9 +177,10 @@ def _report_several(options: argparse.Namespace, directories: Sequence[Path]) ->
         except AirtcpError as error:
             say(f"airtcp: {error}")
             code = 1
+            failed.append(directory)
     # A tournament has its own page of this name.
-    if not (options.directory / "tournament.md").exists():
-        print(write_index(options.directory))
+    if len(failed) < len(directories) and not (options.directory / "tournament.md").exists():
+        print(write_index(options.directory, failed))
     return code
 
 

@@ -3,7 +3,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
@@ -34,17 +34,18 @@ class Card:
     svg: str | None
 
 
-def write_index(directory: Path) -> Path:
+def write_index(directory: Path, failed: Collection[Path] = ()) -> Path:
     """Write directory/index.html for the experiments in it, and return its path.
 
-    Raises InputError if none has a report or a results.json is corrupt, AirtcpError if the index
-    cannot be written.
+    failed: directories whose report, if there is one, is not that of their results. Raises
+    InputError if none has a report or a results.json is corrupt, AirtcpError if the index cannot
+    be written.
     """
     path = directory / "index.html"
     cards: list[Card] = []
     without: list[Path] = []
     for results in sorted(directory.glob("*/results.json")):
-        if (results.parent / "report.html").exists():
+        if results.parent not in failed and (results.parent / "report.html").exists():
             cards.append(_card(results.parent, len(cards) + 1))
         else:
             without.append(results.parent)
