@@ -30,7 +30,7 @@ run SWEEP | unknown experiment
 run latin1.yaml | latin1.yaml
 run loop.yaml | loop.yaml: Too many levels of symbolic links
 run list.yaml | list.yaml:1: must consist of `key: value` lines; allowed keys: name title paper
-run list.yaml --seeds 2 | reason compares published_duration parameters
+run list.yaml --seeds 2 | reason compares published_duration quick_duration parameters
 run thesis-lan more | unrecognized arguments: more
 run thesis-lan --out '' | run: --out: '' is not a path
 demo --out '' | demo: --out: '' is not a path
