@@ -102,7 +102,7 @@ class Radio(DataRate):
         "8192); if there are more, up to 32 of the longest flow are dropped",
     )
     ampdu_mpdus: Annotated[int | None, count(1, 1024, PRESET), RadioKey("ampdu_mpdus")] = parameter(
-        "ampdu_mpdus", None, "maximum MPDUs per A-MPDU (802.11n and ac: 64, ax: 256, be: 1024)"
+        "ampdu_mpdus", None, "maximum MPDUs per A-MPDU (802.11n and ac: 64, ax: 256, be: 1023)"
     )
     ampdu_bytes: Annotated[int | None, size(2048, 15523200, PRESET), RadioKey("ampdu_octets")] = (
         parameter(
