@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from radio import Cell, Sample, difference, flow, run
+from radio import Cell, Sample, difference, flow, mbps, run
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.kernel.image import Kernel
@@ -94,3 +94,55 @@ def test_packets_wait_while_a_station_scans(booted: Boot, keys: str) -> None:
     assert rates[2] == pytest.approx(rates[0], rel=0.02)
     # What is on its way when the station leaves is kept, not dropped after 7 attempts.
     assert scanning.nodes["ap"]["dropped_retries"] == 0
+
+
+def upload(
+    kernel: Kernel, tools: GuestTools, directory: Path, parameters: Parameters, keys: str, scan: str
+) -> list[Sample]:
+    """A saturated station for one second, during a scan, and for one second after it."""
+    cells = [Cell("ap", ["sta"], parameters, hostapd="beacon_int=100")]
+    script = flow(cells, "sta", "ap", 9) + "sleep 1\nsample 0\nsleep 1\nsample 1\n"
+    script += f"must node sta iw dev wlan0 scan {scan} >scan\nsample 2\nsleep 1\nsample 3\n"
+    run(kernel, tools, directory, cells, script, keys=keys)
+    return [difference(directory / str(n), directory / str(n + 1)) for n in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "keys", "scan"),
+    [
+        # mac80211 does not say again that slots are short.
+        (Parameters().replace({"standard": "802.11g", "channel": 6}), "", "freq 2412 2462"),
+        # A null frame at 6 Mbit/s makes mac80211 expect that MPDUs exceed AQL's limit.
+        (HT, "formed_ppdus 2", "freq 5240 5260"),
+    ],
+    ids=["802.11g", "formed"],
+)
+def test_an_upload_is_as_fast_after_a_scan(
+    lab_kernel: Kernel,
+    tools: GuestTools,
+    tmp_path: Path,
+    parameters: Parameters,
+    keys: str,
+    scan: str,
+) -> None:
+    before, _, after = upload(lab_kernel, tools, tmp_path / "run", parameters, keys, scan)
+    assert mbps(after, "ap") == pytest.approx(mbps(before, "ap"), rel=0.02)
+
+
+def test_a_station_sends_what_it_holds_before_it_scans(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
+) -> None:
+    keys = "queueing fifo fifo_mpdus 500"
+    _, scanning, _ = upload(lab_kernel, tools, tmp_path / "run", HT, keys, "")
+    assert scanning.nodes["ap"]["packets"] > 400
+    assert scanning.nodes["sta"]["dropped_retries"] == 0
+
+
+def test_late_completions_wake_a_queue(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
+) -> None:
+    """AQL stops a queue whose packets are not reported for 20 ms, for longer than the air needs."""
+    cells = [Cell("ap", ["sta"], HT)]
+    script = flow(cells, "sta", "ap", 4) + "sleep 1\nsample before\nsleep 2\nsample after\n"
+    directory = run(lab_kernel, tools, tmp_path / "run", cells, script, keys="completion_us 20000")
+    assert mbps(counted(directory), "ap") > 100

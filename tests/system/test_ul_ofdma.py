@@ -251,6 +251,18 @@ def test_exchanges_have_the_durations_of_the_standard(
     assert set(types) == {"0", "4"}
 
 
+def test_a_qos_null_fits_into_what_a_short_limit_leaves(measure: Measure, tmp_path: Path) -> None:
+    """A station without data answers with a QoS Null, of which at MCS 0 none takes only 150 us."""
+    short = ("width=20MHz", "mcs=0", "streams=1", "stations=9", "ampdu_duration=150us")
+    result = measure(*AX, *short, "capture=air", "capture_duration=unlimited")
+    assert result.error is None
+    specified = triggers(tmp_path / result.artifacts["air.pcapng"].path)
+    assert len(specified) > 50
+    for trigger in specified:
+        tb = Tb(trigger.users[0].tones, 0, 1, trigger.ltfs, trigger.gi_ns)
+        assert tb.us_of_length(trigger.ul_length) >= tb.us(4 + 34) - 1e-6
+
+
 def test_uploads_with_losses_go_on_and_are_repeated_exactly(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
 ) -> None:

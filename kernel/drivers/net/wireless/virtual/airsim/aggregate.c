@@ -511,6 +511,23 @@ void airsim_fifo_share(struct airsim_radio *radio, u64 now_ns)
 	}
 }
 
+/*
+ * The first queue of a round of mac80211's scheduler, which returns each queue
+ * once in a round. It counts rounds from 1 again after AQL's limit for the access
+ * category was exceeded, and would leave out a queue of an earlier round 1.
+ */
+static struct ieee80211_txq *airsim_first_txq(struct ieee80211_hw *hw, u8 ac)
+{
+	struct ieee80211_txq *txq;
+
+	ieee80211_txq_schedule_start(hw, ac);
+	txq = ieee80211_next_txq(hw, ac);
+	if (txq)
+		return txq;
+	ieee80211_txq_schedule_start(hw, ac);
+	return ieee80211_next_txq(hw, ac);
+}
+
 /* mac80211's airtime scheduler chooses the queue. */
 static bool airsim_build_from_mac80211(struct airsim_radio *radio, u8 ac,
 				       u64 limit_ns)
@@ -519,11 +536,13 @@ static bool airsim_build_from_mac80211(struct airsim_radio *radio, u8 ac,
 	struct ieee80211_txq *txq;
 	bool built = false;
 
-	ieee80211_txq_schedule_start(hw, ac);
-	while (!built && (txq = ieee80211_next_txq(hw, ac))) {
+	for (txq = airsim_first_txq(hw, ac); txq;
+	     txq = ieee80211_next_txq(hw, ac)) {
 		built = airsim_build_from_txq(radio, txq, limit_ns);
 		airsim_txq_list_pending(radio, txq);
 		ieee80211_return_txq(hw, txq, false);
+		if (built)
+			break;
 	}
 	ieee80211_txq_schedule_end(hw, ac);
 	return built;
@@ -550,12 +569,31 @@ static bool airsim_build_from_pending(struct airsim_radio *radio, u8 ac,
 	return false;
 }
 
+/**
+ * airsim_has_pending - does the driver hold MPDUs for stations that are awake?
+ * @radio: the radio; the medium is locked
+ * @ac: access category
+ */
+bool airsim_has_pending(struct airsim_radio *radio, u8 ac)
+{
+	struct airsim_txq *atxq;
+
+	list_for_each_entry(atxq, &radio->retry_txqs[ac], retry_list)
+		if (!airsim_txq_asleep(atxq->txq))
+			return true;
+	return false;
+}
+
 static bool airsim_build_data(struct airsim_radio *radio, u8 ac, u64 limit_ns)
 {
-	if (airsim_prefetches(radio))
+	if (airsim_prefetches(radio)) {
 		airsim_prefetch(radio, ac);
-	else if (airsim_build_from_mac80211(radio, ac, limit_ns))
+		/* In a new round: see airsim_first_txq(). */
+		if (!airsim_has_pending(radio, ac))
+			airsim_prefetch(radio, ac);
+	} else if (airsim_build_from_mac80211(radio, ac, limit_ns)) {
 		return true;
+	}
 	return airsim_build_from_pending(radio, ac, limit_ns);
 }
 

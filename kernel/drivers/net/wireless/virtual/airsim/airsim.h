@@ -545,6 +545,7 @@ struct airsim_link_rate {
 /**
  * struct airsim_report - tx status to be reported to mac80211 without the lock
  * @radio: transmitter, or NULL if there is nothing to report
+ * @ac: EDCA function of their PPDU
  * @done: MPDUs that were acknowledged or dropped
  * @receiver: their receiver
  * @sender: their transmitter
@@ -560,6 +561,7 @@ struct airsim_link_rate {
  */
 struct airsim_report {
 	struct airsim_radio *radio;
+	u8 ac;
 	struct sk_buff_head done;
 	u8 receiver[ETH_ALEN];
 	u8 sender[ETH_ALEN];
@@ -734,6 +736,7 @@ void airsim_medium_tune(struct airsim_radio *radio,
 			const struct cfg80211_chan_def *channel);
 void airsim_medium_leave(struct airsim_radio *radio);
 void airsim_medium_request(struct airsim_radio *radio, u8 ac);
+void airsim_medium_resume(struct airsim_radio *radio, u8 ac);
 
 /* exchange.c */
 void airsim_exchange_begin(struct airsim_radio *radio, u64 now_ns);
@@ -786,6 +789,7 @@ void airsim_txq_detach(struct airsim_radio *radio, struct ieee80211_txq *txq,
 void airsim_txq_list_pending(struct airsim_radio *radio,
 			     struct ieee80211_txq *txq);
 void airsim_prefetch(struct airsim_radio *radio, u8 ac);
+bool airsim_has_pending(struct airsim_radio *radio, u8 ac);
 void airsim_fifo_share(struct airsim_radio *radio, u64 now_ns);
 bool airsim_ppdu_build(struct airsim_radio *radio, u8 ac, u64 limit_ns);
 bool airsim_ppdu_build_tb(struct airsim_radio *radio, struct ieee80211_txq *txq,

@@ -112,6 +112,27 @@ void airsim_medium_request(struct airsim_radio *radio, u8 ac)
 	spin_unlock_bh(&airsim_medium.lock);
 }
 
+/**
+ * airsim_medium_resume - an access category that found nothing may go on
+ * @radio: the radio
+ * @ac: EDCA function
+ *
+ * When mac80211 lets go of a queue that it has stopped, or the FIFO has room,
+ * nothing but another packet would make the radio contend again.
+ */
+void airsim_medium_resume(struct airsim_radio *radio, u8 ac)
+{
+	if (ac == AIRSIM_BEACON)
+		return;
+	spin_lock_bh(&airsim_medium.lock);
+	if (airsim_tuned(radio) && !radio->edca[ac].pending) {
+		airsim_prefetch(radio, ac);
+		airsim_request_access(radio, ac, ktime_get_ns());
+		airsim_events_arm();
+	}
+	spin_unlock_bh(&airsim_medium.lock);
+}
+
 /* Makes the exchange of a radio time out now, as its response was aborted. */
 static void airsim_expire_response(struct airsim_radio *radio, u64 now_ns)
 {
@@ -182,7 +203,8 @@ void airsim_medium_leave(struct airsim_radio *radio)
 	synchronize_net();
 }
 
-static const struct airsim_phy *airsim_phy_of(enum nl80211_band band)
+static const struct airsim_phy *airsim_phy_of(const struct airsim_radio *radio,
+					      enum nl80211_band band)
 {
 	switch (band) {
 	case NL80211_BAND_6GHZ:
@@ -190,6 +212,9 @@ static const struct airsim_phy *airsim_phy_of(enum nl80211_band band)
 	case NL80211_BAND_5GHZ:
 		return &airsim_phy_5ghz;
 	default:
+		/* mac80211 reports the slot only when it changes. */
+		if (radio->vif && radio->vif->bss_conf.use_short_slot)
+			return &airsim_phy_2ghz_short_slot;
 		return &airsim_phy_2ghz_long_slot;
 	}
 }
@@ -215,7 +240,7 @@ void airsim_medium_tune(struct airsim_radio *radio,
 	radio->frequency_mhz = frequency_mhz;
 	radio->low_mhz = low_mhz;
 	radio->high_mhz = low_mhz + width_mhz;
-	radio->phy = airsim_phy_of(channel->chan->band);
+	radio->phy = airsim_phy_of(radio, channel->chan->band);
 	radio->reception.idle_from_ns = ktime_get_ns();
 	list_add_tail(&radio->list, &airsim_medium.radios);
 	airsim_medium.tuned[radio->index] = radio;

@@ -167,13 +167,19 @@ static void airsim_detach_txqs(struct airsim_radio *radio,
 {
 	struct sk_buff_head done;
 	struct sk_buff *skb;
+	unsigned long waiting;
+	int ac;
 
 	__skb_queue_head_init(&done);
 	spin_lock_bh(&airsim_medium.lock);
 	while (count--)
 		if (txq[count])
 			airsim_txq_detach(radio, txq[count], &done);
+	waiting = radio->fifo_waiting;
+	radio->fifo_waiting = 0;
 	spin_unlock_bh(&airsim_medium.lock);
+	for_each_set_bit(ac, &waiting, IEEE80211_NUM_ACS)
+		airsim_medium_resume(radio, ac);
 	while ((skb = __skb_dequeue(&done)))
 		ieee80211_free_txskb(radio->hw, skb);
 }
@@ -361,6 +367,10 @@ static bool airsim_tx_idle(struct airsim_radio *radio)
 
 	for (i = 0; i < AIRSIM_EDCAS; i++)
 		empty &= skb_queue_empty_lockless(&radio->frames[i]);
+	spin_lock_bh(&airsim_medium.lock);
+	for (i = 0; i < IEEE80211_NUM_ACS; i++)
+		empty &= !airsim_has_pending(radio, i);
+	spin_unlock_bh(&airsim_medium.lock);
 	return empty;
 }
 

@@ -147,7 +147,8 @@ static u32 airsim_tb_octets(const struct airsim_radio *radio,
 
 /*
  * Gives the first stations RUs of a size, and sets the duration of their HE TB
- * PPDUs: as long as the longest needs.
+ * PPDUs: as long as the longest needs, within the limits, but long enough for a
+ * QoS Null of each.
  */
 static void airsim_uplink_divide(struct airsim_radio *radio, u16 tones, u8 users)
 {
@@ -165,14 +166,17 @@ static void airsim_uplink_divide(struct airsim_radio *radio, u16 tones, u8 users
 	uplink->tb_ns = 0;
 	for (i = 0; i < users; i++) {
 		struct airsim_tb_user *user = &uplink->user[i];
+		u32 least_ns, wanted_ns;
 
 		user->rate.ru_tones = tones;
 		user->rate.ltfs = ltfs;
 		user->rate.gi_ns = gi_ns;
-		uplink->tb_ns = max(uplink->tb_ns,
-				    airsim_tb_ns(&user->rate,
-						 airsim_tb_octets(radio, user),
-						 airsim_tb_limit_ns(radio)));
+		least_ns = airsim_ppdu_ns(&user->rate, AIRSIM_DELIMITER_OCTETS +
+						       AIRSIM_NULL_OCTETS);
+		wanted_ns = airsim_tb_ns(&user->rate,
+					 airsim_tb_octets(radio, user),
+					 airsim_tb_limit_ns(radio));
+		uplink->tb_ns = max3(uplink->tb_ns, least_ns, wanted_ns);
 	}
 }
 

@@ -83,6 +83,7 @@ static void airsim_report_begin(struct airsim_radio *radio,
 	const struct ieee80211_hdr *hdr = (const void *)first->data;
 
 	report->radio = radio;
+	report->ac = ppdu->ac;
 	ether_addr_copy(report->receiver, hdr->addr1);
 	ether_addr_copy(report->sender, hdr->addr2);
 	report->qos = ieee80211_is_data_qos(hdr->frame_control);
