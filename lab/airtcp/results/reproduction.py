@@ -151,7 +151,8 @@ def _ordered(figure: _Figure, mean: float, declared: Sequence[_Figure]) -> bool:
     """Whether our values are ordered as the published ones.
 
     The value is compared with published values of the same metric that differ in one factor and by
-    at least 5%. Of those that we have measured, three quarters must be on the same side.
+    at least 5%. Of those that we have measured, three quarters must be on the same side, by at
+    least 1%.
     """
     published = figure.published
     agreeing = []
@@ -162,7 +163,9 @@ def _ordered(figure: _Figure, mean: float, declared: Sequence[_Figure]) -> bool:
         differing = sum(figure.under[name] != value for name, value in comparable.under.items())
         apart = float(published.value) - float(other.value)
         if differing == 1 and apart and abs(apart) >= _APART * float(other.value):
-            agreeing.append((mean - comparable.summary.mean) * apart > 0)
+            ours_apart = mean - comparable.summary.mean
+            seen = abs(ours_apart) >= verdicts.SEEN * comparable.summary.mean
+            agreeing.append(seen and ours_apart * apart > 0)
     return bool(agreeing) and sum(agreeing) >= _ORDERED_SHARE * len(agreeing)
 
 
@@ -257,11 +260,12 @@ def write(out_dir: Path, documents: Sequence[tuple[Experiment, SweepDocument]]) 
 
 
 def _command(document: SweepDocument) -> str:
-    """The command that did the runs, without the directory."""
+    """The command that did the runs, without the directory and the number of parallel runs."""
     words = provenance.words(document.command)
-    if "--out" in words:
-        place = words.index("--out")
-        del words[place : place + 2]
+    for option in ("--out", "--jobs"):
+        if option in words:
+            place = words.index(option)
+            del words[place : place + 2]
     return shlex.join(words)
 
 

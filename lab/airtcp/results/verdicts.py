@@ -23,8 +23,8 @@ most, at least) may be exceeded by 10%. A ratio must also show the same effect: 
 change from 1. 1.3 is a change of 0.3, and the measured change must be two thirds to one and a half
 times that; where the published ratio is 1 within 2%, the measured one must be within 5% of 1, or
 10% if the published one is approximate (read off a figure, or given as "close to").
-Other values show the same trend if they are above or below the other published values that differ
-from them in one factor, as the published one is, and ratios if they change in the same direction.
+Other values show the same trend if they are above or below our values of cases that differ in one
+factor, as the published one is, and ratios if they change in the same direction; by at least 1%.
 An ACK policy may be published in a way that admits several readings. A value is then compared with
 each of them, and counts once, with the best verdict.
 ± is half of the 95% confidence interval over seeds (Student's t); one seed has none."""
@@ -33,7 +33,8 @@ _WITHIN = 0.1
 _UNCHANGED = 0.02
 _UNCHANGED_WITHIN: Mapping[Precision, float] = {"exact": 0.05, "approximate": 0.1}
 _CHANGE_WITHIN = 1.5
-_SEEN = 0.01
+SEEN = 0.01
+"""Smaller changes of our values are not a trend."""
 
 
 def of_value(measured: float, published: float, precision: Precision, ordered: bool) -> Verdict:
@@ -54,7 +55,7 @@ def of_ratio(measured: float, published: float, precision: Precision) -> Verdict
     if abs(published_change) < _UNCHANGED:
         unchanged = abs(change) <= _UNCHANGED_WITHIN[precision]
         return "within 10%" if unchanged else "differs"
-    if change * published_change <= 0 or abs(change) < _SEEN:
+    if change * published_change <= 0 or abs(change) < SEEN:
         return "differs"
     same_change = 1 / _CHANGE_WITHIN <= change / published_change <= _CHANGE_WITHIN
     is_near = abs(measured / published - 1) <= _WITHIN
@@ -67,4 +68,4 @@ def of_word(measured: float, word: Word) -> Verdict:
         unchanged = abs(measured - 1) <= _UNCHANGED_WITHIN["approximate"]
         return "within 10%" if unchanged else "differs"
     seen = measured - 1 if word == "more" else 1 - measured
-    return "same trend" if seen >= _SEEN else "differs"
+    return "same trend" if seen >= SEEN else "differs"
