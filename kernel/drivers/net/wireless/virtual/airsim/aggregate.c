@@ -511,6 +511,29 @@ void airsim_fifo_share(struct airsim_radio *radio, u64 now_ns)
 	}
 }
 
+/**
+ * airsim_resume - an access category that found nothing may go on
+ * @radio: the radio; the medium is not locked
+ * @ac: EDCA function
+ *
+ * When mac80211 lets go of a queue that it has stopped, or the FIFO has room,
+ * nothing but another packet would make the radio contend again.
+ */
+void airsim_resume(struct airsim_radio *radio, u8 ac)
+{
+	if (ac == AIRSIM_BEACON)
+		return;
+	rcu_read_lock(); /* for mac80211 */
+	spin_lock_bh(&airsim_medium.lock);
+	if (airsim_tuned(radio) && !radio->edca[ac].pending) {
+		airsim_prefetch(radio, ac);
+		airsim_request_access(radio, ac, ktime_get_ns());
+		airsim_events_arm();
+	}
+	spin_unlock_bh(&airsim_medium.lock);
+	rcu_read_unlock();
+}
+
 /*
  * The first queue of a round of mac80211's scheduler, which returns each queue
  * once in a round. It counts rounds from 1 again after AQL's limit for the access

@@ -736,7 +736,6 @@ void airsim_medium_tune(struct airsim_radio *radio,
 			const struct cfg80211_chan_def *channel);
 void airsim_medium_leave(struct airsim_radio *radio);
 void airsim_medium_request(struct airsim_radio *radio, u8 ac);
-void airsim_medium_resume(struct airsim_radio *radio, u8 ac);
 
 /* exchange.c */
 void airsim_exchange_begin(struct airsim_radio *radio, u64 now_ns);
@@ -790,6 +789,7 @@ void airsim_txq_list_pending(struct airsim_radio *radio,
 			     struct ieee80211_txq *txq);
 void airsim_prefetch(struct airsim_radio *radio, u8 ac);
 bool airsim_has_pending(struct airsim_radio *radio, u8 ac);
+void airsim_resume(struct airsim_radio *radio, u8 ac);
 void airsim_fifo_share(struct airsim_radio *radio, u64 now_ns);
 bool airsim_ppdu_build(struct airsim_radio *radio, u8 ac, u64 limit_ns);
 bool airsim_ppdu_build_tb(struct airsim_radio *radio, struct ieee80211_txq *txq,

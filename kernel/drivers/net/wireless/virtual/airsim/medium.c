@@ -112,27 +112,6 @@ void airsim_medium_request(struct airsim_radio *radio, u8 ac)
 	spin_unlock_bh(&airsim_medium.lock);
 }
 
-/**
- * airsim_medium_resume - an access category that found nothing may go on
- * @radio: the radio
- * @ac: EDCA function
- *
- * When mac80211 lets go of a queue that it has stopped, or the FIFO has room,
- * nothing but another packet would make the radio contend again.
- */
-void airsim_medium_resume(struct airsim_radio *radio, u8 ac)
-{
-	if (ac == AIRSIM_BEACON)
-		return;
-	spin_lock_bh(&airsim_medium.lock);
-	if (airsim_tuned(radio) && !radio->edca[ac].pending) {
-		airsim_prefetch(radio, ac);
-		airsim_request_access(radio, ac, ktime_get_ns());
-		airsim_events_arm();
-	}
-	spin_unlock_bh(&airsim_medium.lock);
-}
-
 /* Makes the exchange of a radio time out now, as its response was aborted. */
 static void airsim_expire_response(struct airsim_radio *radio, u64 now_ns)
 {

@@ -179,7 +179,7 @@ static void airsim_detach_txqs(struct airsim_radio *radio,
 	radio->fifo_waiting = 0;
 	spin_unlock_bh(&airsim_medium.lock);
 	for_each_set_bit(ac, &waiting, IEEE80211_NUM_ACS)
-		airsim_medium_resume(radio, ac);
+		airsim_resume(radio, ac);
 	while ((skb = __skb_dequeue(&done)))
 		ieee80211_free_txskb(radio->hw, skb);
 }

@@ -154,7 +154,7 @@ static void airsim_completions_deliver(struct airsim_radio *radio, u64 now_ns)
 	while ((late = airsim_completion_take(radio, now_ns))) {
 		airsim_report_deliver(&late->report);
 		/* AQL may have stopped the queue until now */
-		airsim_medium_resume(radio, late->report.ac);
+		airsim_resume(radio, late->report.ac);
 		kfree(late);
 	}
 	rcu_read_unlock();
