@@ -571,6 +571,23 @@ static bool airsim_build_from_mac80211(struct airsim_radio *radio, u8 ac,
 	return built;
 }
 
+/**
+ * airsim_first_pending - first queue with MPDUs that the driver holds
+ * @radio: the radio; the medium is locked
+ * @ac: access category
+ *
+ * Return: the queue of a station that is awake, or NULL.
+ */
+struct airsim_txq *airsim_first_pending(struct airsim_radio *radio, u8 ac)
+{
+	struct airsim_txq *atxq;
+
+	list_for_each_entry(atxq, &radio->retry_txqs[ac], retry_list)
+		if (!airsim_txq_asleep(atxq->txq))
+			return atxq;
+	return NULL;
+}
+
 /*
  * Queues that AQL throttles because the driver already has too many of their
  * frames still send their pending MPDUs. So do all queues with a FIFO.
@@ -578,33 +595,15 @@ static bool airsim_build_from_mac80211(struct airsim_radio *radio, u8 ac,
 static bool airsim_build_from_pending(struct airsim_radio *radio, u8 ac,
 				      u64 limit_ns)
 {
-	struct airsim_txq *atxq;
+	struct airsim_txq *atxq = airsim_first_pending(radio, ac);
 	bool built;
 
-	list_for_each_entry(atxq, &radio->retry_txqs[ac], retry_list) {
-		if (airsim_txq_asleep(atxq->txq))
-			continue;
-		list_del_init(&atxq->retry_list);
-		built = airsim_build_from_txq(radio, atxq->txq, limit_ns);
-		airsim_txq_list_pending(radio, atxq->txq);
-		return built;
-	}
-	return false;
-}
-
-/**
- * airsim_has_pending - does the driver hold MPDUs for stations that are awake?
- * @radio: the radio; the medium is locked
- * @ac: access category
- */
-bool airsim_has_pending(struct airsim_radio *radio, u8 ac)
-{
-	struct airsim_txq *atxq;
-
-	list_for_each_entry(atxq, &radio->retry_txqs[ac], retry_list)
-		if (!airsim_txq_asleep(atxq->txq))
-			return true;
-	return false;
+	if (!atxq)
+		return false;
+	list_del_init(&atxq->retry_list);
+	built = airsim_build_from_txq(radio, atxq->txq, limit_ns);
+	airsim_txq_list_pending(radio, atxq->txq);
+	return built;
 }
 
 static bool airsim_build_data(struct airsim_radio *radio, u8 ac, u64 limit_ns)
@@ -612,7 +611,7 @@ static bool airsim_build_data(struct airsim_radio *radio, u8 ac, u64 limit_ns)
 	if (airsim_prefetches(radio)) {
 		airsim_prefetch(radio, ac);
 		/* In a new round: see airsim_first_txq(). */
-		if (!airsim_has_pending(radio, ac))
+		if (!airsim_first_pending(radio, ac))
 			airsim_prefetch(radio, ac);
 	} else if (airsim_build_from_mac80211(radio, ac, limit_ns)) {
 		return true;

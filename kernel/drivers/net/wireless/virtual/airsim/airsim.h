@@ -730,6 +730,8 @@ void airsim_radio_destroy(struct airsim_radio *radio);
 int airsim_describe(struct airsim_radio *radio);
 
 /* medium.c */
+const struct airsim_phy *airsim_phy_of(const struct airsim_radio *radio,
+				       enum nl80211_band band);
 void airsim_medium_init(void);
 void airsim_medium_exit(void);
 void airsim_medium_tune(struct airsim_radio *radio,
@@ -788,7 +790,7 @@ void airsim_txq_detach(struct airsim_radio *radio, struct ieee80211_txq *txq,
 void airsim_txq_list_pending(struct airsim_radio *radio,
 			     struct ieee80211_txq *txq);
 void airsim_prefetch(struct airsim_radio *radio, u8 ac);
-bool airsim_has_pending(struct airsim_radio *radio, u8 ac);
+struct airsim_txq *airsim_first_pending(struct airsim_radio *radio, u8 ac);
 void airsim_resume(struct airsim_radio *radio, u8 ac);
 void airsim_fifo_share(struct airsim_radio *radio, u64 now_ns);
 bool airsim_ppdu_build(struct airsim_radio *radio, u8 ac, u64 limit_ns);

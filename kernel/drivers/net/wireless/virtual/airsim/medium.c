@@ -182,8 +182,13 @@ void airsim_medium_leave(struct airsim_radio *radio)
 	synchronize_net();
 }
 
-static const struct airsim_phy *airsim_phy_of(const struct airsim_radio *radio,
-					      enum nl80211_band band)
+/**
+ * airsim_phy_of - timing of a band, at 2.4 GHz with the slot that mac80211 wants
+ * @radio: the radio; the medium is locked
+ * @band: the band
+ */
+const struct airsim_phy *airsim_phy_of(const struct airsim_radio *radio,
+				       enum nl80211_band band)
 {
 	switch (band) {
 	case NL80211_BAND_6GHZ:

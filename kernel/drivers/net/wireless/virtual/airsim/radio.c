@@ -211,12 +211,10 @@ static void airsim_configure_filter(struct ieee80211_hw *hw,
 	*total &= FIF_ALLMULTI;
 }
 
-static void airsim_set_slot(struct airsim_radio *radio, bool is_short)
+static void airsim_update_slot(struct airsim_radio *radio)
 {
 	spin_lock_bh(&airsim_medium.lock);
-	if (airsim_band(radio) == NL80211_BAND_2GHZ)
-		radio->phy = is_short ? &airsim_phy_2ghz_short_slot :
-					&airsim_phy_2ghz_long_slot;
+	radio->phy = airsim_phy_of(radio, airsim_band(radio));
 	spin_unlock_bh(&airsim_medium.lock);
 }
 
@@ -228,7 +226,7 @@ static void airsim_bss_info_changed(struct ieee80211_hw *hw,
 	struct airsim_radio *radio = hw->priv;
 
 	if (changed & BSS_CHANGED_ERP_SLOT)
-		airsim_set_slot(radio, info->use_short_slot);
+		airsim_update_slot(radio);
 	if (!(changed & (BSS_CHANGED_BEACON_ENABLED | BSS_CHANGED_BEACON_INT)))
 		return;
 	hrtimer_cancel(&radio->beacon_timer);
@@ -369,7 +367,7 @@ static bool airsim_tx_idle(struct airsim_radio *radio)
 		empty &= skb_queue_empty_lockless(&radio->frames[i]);
 	spin_lock_bh(&airsim_medium.lock);
 	for (i = 0; i < IEEE80211_NUM_ACS; i++)
-		empty &= !airsim_has_pending(radio, i);
+		empty &= !airsim_first_pending(radio, i);
 	spin_unlock_bh(&airsim_medium.lock);
 	return empty;
 }
