@@ -138,11 +138,7 @@ def test_a_station_sends_what_it_holds_before_it_scans(
     assert scanning.nodes["sta"]["dropped_retries"] == 0
 
 
-def test_late_completions_wake_a_queue(
-    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
-) -> None:
+def test_late_completions_wake_a_queue(booted: Boot) -> None:
     """AQL stops a queue whose packets are not reported for 20 ms, for longer than the air needs."""
-    cells = [Cell("ap", ["sta"], HT)]
-    script = flow(cells, "sta", "ap", 4) + "sleep 1\nsample before\nsleep 2\nsample after\n"
-    directory = run(lab_kernel, tools, tmp_path / "run", cells, script, keys="completion_us 20000")
-    assert mbps(counted(directory), "ap") > 100
+    load = flow(CELLS, "sta", "ap", 4) + "sleep 1\nsample before\nsleep 2\nsample after\n"
+    assert mbps(counted(booted(load, keys="completion_us 20000")), "ap") > 100

@@ -133,8 +133,8 @@ def _latency_plots(condition: Condition, policies: Policies, notes: list[str]) -
         )
     times_ms = _readable(condition, _exchange_ms, notes)
     workloads = dict.fromkeys(workload for values in times_ms.values() for workload in values)
+    several = len(workloads) > 1
     for workload in workloads:
-        several = len(workloads) > 1
         of_workload = {
             policy: values[workload] for policy, values in times_ms.items() if workload in values
         }
