@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The same seed gives the same packets, byte for byte; another seed gives different packets."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from airtcp.backends import uml
 from airtcp.backends.guesttools import GuestTools
 from airtcp.experiment.experiment import Setting
 from airtcp.experiment.reader import load
@@ -13,6 +16,8 @@ from airtcp.results.record import RunRecord
 from airtcp.sweep.request import RunRequest
 from airtcp.sweep.run import run_one
 
+# Of the instruction sets that select libraries and functions of glibc.
+OLD_PROCESSOR = "glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-AVX2,-FMA,-ERMS,-SSE4_2,-SSSE3"
 CAPTURES = ("server.pcapng", "station.pcapng", "air.pcapng")
 
 
@@ -39,6 +44,22 @@ def test_the_same_seed_gives_the_same_bytes(
     again = measure(lab_kernel, tools, tmp_path / "another-directory", 1, policy)
     assert hashes(first) == hashes(again)
     assert first.metrics == again.metrics
+
+
+def test_an_older_processor_gives_the_same_bytes(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = measure(lab_kernel, tools, tmp_path / "this-processor", 1)
+    on_this_processor: Callable[..., list[str]] = uml._command
+
+    def on_an_older_processor(*arguments: Any) -> list[str]:
+        *other, parameters = arguments
+        return on_this_processor(*other, [*parameters, f"GLIBC_TUNABLES={OLD_PROCESSOR}"])
+
+    monkeypatch.setattr(uml, "_command", on_an_older_processor)
+    older = measure(lab_kernel, tools, tmp_path / "older-processor", 1)
+    assert hashes(first) == hashes(older)
+    assert first.metrics == older.metrics
 
 
 def test_another_seed_gives_different_bytes(

@@ -53,6 +53,12 @@ def test_root_has_programs_libraries_and_mount_points(stamp: Path, tmp_path: Pat
         ).stdout
         paths = re.findall(r"=> (/\S+)", listed)
         assert paths and all(path.startswith(str(root)) for path in paths), listed
+    libraries_of_cache = subprocess.run(
+        [str(programs.find("ldconfig")), "-r", root, "-p"], capture_output=True, text=True
+    ).stdout
+    assert set(re.findall(r"=> /(\S+)", libraries_of_cache)) == {
+        name for name in found.files if "/lib" in name and not name.startswith("lib64/")
+    }
     assert all(any((root / name).iterdir()) for name in ("dev", "proc", "run", "sys", "tmp"))
     assert not any(path.is_symlink() for path in root.rglob("*"))
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from airtcp import atomicfile, programs
 from airtcp.cache import locked
+from airtcp.errors import AirtcpError
 
 # Programs of every Linux system that plans and the guest's first steps use.
 _BASIC = (
@@ -33,7 +34,7 @@ _FILES = {
 }
 
 
-RECIPE = (_BASIC, tuple(programs.GUEST), _OPENED_LATE, _FILES)
+RECIPE = (_BASIC, tuple(programs.GUEST), _OPENED_LATE, _FILES, "ld.so.cache")
 """What determines the root file system except the host's files."""
 
 
@@ -85,6 +86,20 @@ def add(files: Mapping[str, Path], root: Path) -> None:
         _make_parent(root / name)
         shutil.copyfile(path, root / name)
         (root / name).chmod(0o755)
+    _write_library_cache(root)
+
+
+def _write_library_cache(root: Path) -> None:
+    """Write etc/ld.so.cache, so that runs are the same on every processor.
+
+    Without it, the dynamic loader first looks for each library in directories for the processor's
+    instruction set (glibc-hwcaps/x86-64-v3): system calls that take virtual time.
+    """
+    (root / "etc").mkdir(exist_ok=True)
+    command = [str(programs.find("ldconfig")), "-X", "-r", str(root)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise AirtcpError(f"ldconfig failed in {root}: {done.stderr.strip() or done.returncode}")
 
 
 def _make_parent(path: Path) -> None:
@@ -93,7 +108,7 @@ def _make_parent(path: Path) -> None:
 
 def _programs() -> dict[str, Path]:
     needed = {**dict.fromkeys(_BASIC, "coreutils"), **programs.GUEST}
-    programs.require(needed)
+    programs.require({**needed, "ldconfig": "libc-bin"})
     return {f"bin/{name}": Path(str(programs.find(name))) for name in needed}
 
 
