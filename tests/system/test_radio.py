@@ -339,6 +339,21 @@ def test_multicast_is_sent_once_at_the_lowest_rate(guest_run: Run) -> None:
     assert ap["unanswerable"] / sample.time_s == pytest.approx(1e6 / 1540, rel=0.05)
 
 
+def test_stations_without_wmm_get_the_same_airtime(guest_run: Run) -> None:
+    parameters = Parameters().replace({"standard": "802.11g", "channel": 6, "wmm": "off"})
+    cells = [Cell("ap", ["near", "far"], parameters)]
+    script = "must airsim link set 0 2 rate_format ofdm rate_legacy_kbps 6000\n"
+    script += "".join(flow(cells, "ap", name, 4) for name in ("near", "far"))
+    script += "sleep 1\nsample before\nsleep 2\nsample after\n"
+    sample = counted(guest_run(script, cells))
+    near_us, far_us = (ppdu_us(legacy(kbps, 6), MPDU_OCTETS - 2) for kbps in (54_000, 6_000))
+    airtime_us = {
+        "near": sample.nodes["near"]["packets"] * near_us,
+        "far": sample.nodes["far"]["packets"] * far_us,
+    }
+    assert airtime_us["near"] == pytest.approx(airtime_us["far"], rel=0.1)
+
+
 def test_airtime_agrees_with_mac80211(guest_run: Run) -> None:
     cells = [Cell("ap", ["near", "far"], HT)]
     stations = "/sys/kernel/debug/ieee80211/phy0/netdev:wlan0/stations"

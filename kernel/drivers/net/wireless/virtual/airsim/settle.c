@@ -87,8 +87,7 @@ static void airsim_report_begin(struct airsim_radio *radio,
 	ether_addr_copy(report->receiver, hdr->addr1);
 	ether_addr_copy(report->sender, hdr->addr2);
 	report->qos = ieee80211_is_data_qos(hdr->frame_control);
-	if (report->qos)
-		report->tid = ieee80211_get_tid((void *)hdr);
+	report->tid = report->qos ? ieee80211_get_tid((void *)hdr) : 0;
 	report->airtime_us = 0;
 	if (ppdu->sta) {
 		report->airtime_us = ppdu->sta->unreported_ns / 1000;

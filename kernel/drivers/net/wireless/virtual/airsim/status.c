@@ -86,7 +86,7 @@ static void airsim_report_deliver(struct airsim_report *report)
 
 	status.sta = ieee80211_find_sta_by_ifaddr(hw, report->receiver,
 						  report->sender);
-	if (status.sta && report->airtime_us && report->qos)
+	if (status.sta && report->airtime_us)
 		ieee80211_sta_register_airtime(status.sta, report->tid,
 					       report->airtime_us, 0);
 	if (status.sta && report->session)
