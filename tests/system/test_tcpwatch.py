@@ -64,6 +64,8 @@ def test_wrong_settings_of_the_kernels_samples_are_refused(
 ) -> None:
     (tmp_path / "plan.sh").write_text(
         "for text in '' 0 '0 1 2' '1000 1' '1000 x 2' '-1 1 2' '1000 1 65536 '"
+        # After this time since boot, the clock would overflow.
+        " '9223372036854775807 1 2'"
         " 10000000000000000000000000000000000000000000000000000000000000000; do\n"
         '    if echo "$text" >/proc/tcp_watch; then echo "accepted: $text" >>wrong; fi\n'
         "done 2>/dev/null\n"

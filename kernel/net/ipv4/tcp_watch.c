@@ -202,7 +202,7 @@ static ssize_t tcp_watch_write(struct file *file, const char __user *from,
 		return -EFAULT;
 	text[len] = 0;
 	if (sscanf(text, "%llu %llu %llu", &interval_ns, &first_port,
-		   &last_port) != 3 || !interval_ns || interval_ns > S64_MAX ||
+		   &last_port) != 3 || !interval_ns || interval_ns > S64_MAX / 2 ||
 	    first_port > last_port || last_port > U16_MAX)
 		return -EINVAL;
 	mutex_lock(&watch->lock);
