@@ -267,7 +267,8 @@ def test_uploads_with_losses_go_on_and_are_repeated_exactly(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
 ) -> None:
     losses = ("error_rate=0.1", "response_error_rate=0.05")
-    case = thesis_case(*AX, *losses, "direction=upload", "capture=air")
+    # In two seconds, congestion windows after losses can differ by as much as if one had stopped.
+    case = thesis_case(*AX, *losses, "direction=upload", "duration=8s", "capture=air")
     request = RunRequest.of(lab_kernel, tools, case, seed=1)
     first, again = (run_one(request, tmp_path / name) for name in ("a", "another"))
     assert first.error is None
@@ -275,7 +276,7 @@ def test_uploads_with_losses_go_on_and_are_repeated_exactly(
     shown = ("goodput_mbps", "goodput_jain", "he_tb_ppdus", "tx_retries", "tx_drops")
     print({name: values[name] for name in shown})
     assert values["goodput_jain"] > THREE_OF_FOUR
-    assert values["he_tb_ppdus"] > 500
+    assert values["he_tb_ppdus"] > 2000
     # 1 / 0.9 transmissions per MPDU, and more after lost BlockAcks.
     assert values["tx_retries"] > 0.1 * values["data_segments"]
     assert first.metrics == again.metrics
