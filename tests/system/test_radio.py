@@ -7,7 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from radio import MPDU_OCTETS, OCTETS, Cell, Sample, address, difference, flow, mbps, run
+from radio import (
+    MPDU_OCTETS,
+    OCTETS,
+    Cell,
+    Sample,
+    address,
+    difference,
+    flow,
+    mbps,
+    read_sample,
+    run,
+)
 from wifi_timing import Format, Rate, legacy, ppdu_us, psdu_octets, saturated_goodput_mbps
 
 from airtcp.backends.guesttools import GuestTools
@@ -90,6 +101,15 @@ def test_rx_delivery_sets_how_many_packets_are_delivered_together(
     print(f"{keys}: {together:.1f} packets at a time")
     assert len(stamps) == 2000
     assert low <= together <= high
+
+
+def test_a_change_of_rx_delivery_delivers_what_has_arrived(guest_run: Run) -> None:
+    slow = [Cell("ap", ["sta"], ht(Rate(Format.HT, 3, 1, 20, 800)))]
+    # In the middle of a PPDU; 1,024 MPDUs take 0.5 s.
+    change = "must airsim radio set 1 rx_delivery coalesced coalesce_mpdus 1024 coalesce_us 1000\n"
+    script = flow(slow, "ap", "sta", 2) + f"sleep 1\n{change}sleep 0.2\nsample after\n"
+    sta = read_sample(guest_run(script, slow, "rx_delivery ppdu") / "after").nodes["sta"]
+    assert sta["rx_waiting"] <= 3
 
 
 @pytest.mark.parametrize(
@@ -233,6 +253,17 @@ def test_txop_contains_as_many_exchanges_as_fit(guest_run: Run, txop: Txop) -> N
     print(f"{mpdus[1:]} MPDUs per TXOP: {mbps(sample):.2f} of {expected:.2f} Mbit/s")
     assert mpdus[1] == txop.first
     assert mbps(sample) == pytest.approx(expected, rel=0.01)
+
+
+def test_an_aggregate_that_does_not_fit_into_the_txop_is_still_one(guest_run: Run) -> None:
+    """Two are formed ahead, one of them on the air; of each TXOP the second does not fit."""
+    cells = [Cell("ap", ["sta"], ht(Rate(Format.HT, 3, 1, 20, 800)))]
+    held = "for i in $(seq 50); do airsim radio show 0 >>held; sleep 0.0137; done\n"
+    script = flow(cells, "ap", "sta", 3, 0xA0) + "sleep 1\n" + held
+    shown = (guest_run(script, cells, "formed_ppdus 2 ampdu_mpdus 6") / "held").read_text()
+    queued = [int(mpdus) for mpdus in re.findall(r"^queued (\d+)", shown, re.M)]
+    assert len(queued) == 50
+    assert max(queued) == 2 * 6
 
 
 def _ppdu_us(rate: Rate, mpdus: int) -> float:

@@ -321,11 +321,18 @@ static bool airsim_build_from_txq(struct airsim_radio *radio,
 	struct airsim_ppdu *ppdu = &radio->ppdu;
 	struct ieee80211_tx_info *info;
 	struct sk_buff *skb;
+	bool formed;
 
 	if (airsim_txq_asleep(txq))
 		return false;
-	if (atxq->bar_due && !ppdu->tb && airsim_bar_build(radio, txq))
-		return true;
+	if (atxq->bar_due && !ppdu->tb) {
+		/* It starts a TXOP, as there may be no time for the response. */
+		if (limit_ns)
+			return false;
+		if (airsim_bar_build(radio, txq))
+			return true;
+	}
+	formed = airsim_txq_ppdu_complete(atxq);
 	skb = airsim_txq_take(radio, txq);
 	if (!skb)
 		return false;
@@ -343,6 +350,8 @@ static bool airsim_build_from_txq(struct airsim_radio *radio,
 	ppdu->response = AIRSIM_RESPONSE_ACK;
 	if (limit_ns && !airsim_ppdu_fits(radio, txq->sta, &ppdu->rate, 0,
 					  airsim_mpdu_octets(skb), limit_ns)) {
+		airsim_mpdu(skb)->first_of_ppdu = formed;
+		atxq->prebuilt += formed;
 		__skb_queue_head(&atxq->pending, skb);
 		airsim_ppdu_clear(ppdu, ppdu->ac);
 		return false;

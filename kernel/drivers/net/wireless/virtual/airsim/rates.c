@@ -112,8 +112,9 @@ static void airsim_rate_write_chosen(const struct airsim_radio *radio,
 	}
 }
 
-/* Whether a station supports the fixed rate. */
-static bool airsim_sta_supports(const struct ieee80211_sta *sta,
+/* Whether a station supports the fixed rate in the radio's band. */
+static bool airsim_sta_supports(const struct airsim_radio *radio,
+				const struct ieee80211_sta *sta,
 				const struct airsim_rate *rate)
 {
 	const struct ieee80211_link_sta *link = &sta->deflink;
@@ -131,6 +132,7 @@ static bool airsim_sta_supports(const struct ieee80211_sta *sta,
 	case AIRSIM_HT:
 		return link->ht_cap.ht_supported;
 	case AIRSIM_CCK:
+		return airsim_band(radio) == NL80211_BAND_2GHZ;
 	case AIRSIM_OFDM:
 		break;
 	}
@@ -165,7 +167,7 @@ static void airsim_rate_read_fixed(struct airsim_radio *radio,
 	u16 basic = airsim_basic_rates(radio);
 
 	*rate = *airsim_fixed_rate(radio, sta);
-	if (sta && airsim_sta_supports(sta, rate))
+	if (sta && airsim_sta_supports(radio, sta, rate))
 		return;
 	basic >>= airsim_first_rate(airsim_band(radio));
 	airsim_rate_read_legacy(radio, basic ? __ffs(basic) : 0, rate);

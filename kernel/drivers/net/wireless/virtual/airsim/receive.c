@@ -109,6 +109,21 @@ void airsim_receive_ended(struct airsim_radio *radio)
 }
 
 /**
+ * airsim_receive_set_delivery - change when received MPDUs are delivered
+ * @radio: the radio; the medium is locked
+ * @delivery: the new setting
+ *
+ * What has arrived is delivered now. Coalescing would have no timer for it.
+ */
+void airsim_receive_set_delivery(struct airsim_radio *radio,
+				 enum airsim_rx_delivery delivery)
+{
+	if (delivery != radio->settings.rx_delivery)
+		airsim_receive_interrupt(radio);
+	radio->settings.rx_delivery = delivery;
+}
+
+/**
  * airsim_coalesce_timer - the coalescing delay has expired
  * @timer: a radio's timer
  */

@@ -184,6 +184,7 @@ int airsim_radio_set(u32 index, const struct airsim_settings *settings,
 		err = -EOPNOTSUPP;
 	} else if (radio) {
 		spin_lock_bh(&airsim_medium.lock);
+		airsim_receive_set_delivery(radio, settings->rx_delivery);
 		radio->settings = *settings;
 		spin_unlock_bh(&airsim_medium.lock);
 		err = 0;
