@@ -56,6 +56,7 @@ CABLES: dict[str, Plain] = {"access": "ethernet"}
         ({**AX, "ampdu_mpdus": 257}, "ampdu_mpdus", "802.11ax; allowed: 1 to 256 or 'preset'"),
         ({**AX, "ampdu_bytes": "2MiB"}, "ampdu_bytes", "allowed: 2048 to 1048575 or 'preset'"),
         ({**BE, "ul_ofdma": "on"}, "ul_ofdma", "allowed: off"),
+        ({"wmm": "off"}, "wmm", "802.11n; allowed: on; other values need standard 802.11a or"),
         ({"ampdu_mpdus": 65}, "ampdu_mpdus", "802.11n; allowed: 1 to 64 or 'preset'"),
         ({"ampdu_bytes": "64KiB"}, "ampdu_bytes", "allowed: 2048 to 65535 or 'preset'"),
         ({"standard": "802.11a", "amsdu": "on"}, "amsdu", "allowed: off or 'preset'"),

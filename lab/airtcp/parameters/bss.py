@@ -65,7 +65,10 @@ class Bss(Capability):
         "primary channel; from 40 MHz on the secondary is the next above. 37 and 101 are at 6 GHz, "
         "where the network has WPA3",
     )
-    wmm: OnOff = parameter("wmm", True, "EDCA with four access categories; off: legacy DCF")
+    # Without WMM, mac80211 associates without HT, and so at rates of 802.11a.
+    wmm: Annotated[OnOff, OnlyWith("standard", "802.11a", "802.11g")] = parameter(
+        "wmm", True, "EDCA with four access categories; off: legacy DCF (802.11a and g only)"
+    )
     ul_ofdma: Annotated[Literal["on", "off"], OnlyWith("standard", "802.11ax")] = parameter(
         "ul_ofdma",
         "off",
