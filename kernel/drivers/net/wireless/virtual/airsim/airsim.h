@@ -349,12 +349,14 @@ struct airsim_reply {
  * struct airsim_buffer_status - what an access point knows of a station
  * @left: its last report
  * @rate: rate of the last data that the access point received; 0 streams: none
+ * @active_until_ns: it is asked for reports until then, because it has sent data
  * @awaited: the access point has sent it data since the last report
  * @silent: Trigger frames that it has not answered
  */
 struct airsim_buffer_status {
 	struct airsim_buffer_report left;
 	struct airsim_rate rate;
+	u64 active_until_ns;
 	bool awaited;
 	u8 silent;
 };
@@ -760,7 +762,7 @@ void airsim_tb_finish(struct airsim_radio *radio, u64 now_ns);
 
 /* schedule.c */
 bool airsim_uplink_choose(struct airsim_radio *radio, u64 now_ns, bool idle);
-bool airsim_uplink_choose_data(struct airsim_radio *radio);
+bool airsim_uplink_choose_data(struct airsim_radio *radio, u64 now_ns);
 u32 airsim_uplink_response_ns(const struct airsim_radio *radio, u8 users);
 void airsim_uplink_event(struct airsim_radio *radio, u64 now_ns);
 void airsim_uplink_request(struct airsim_radio *radio, u64 now_ns, bool busy);

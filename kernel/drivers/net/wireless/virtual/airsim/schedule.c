@@ -5,10 +5,11 @@
  *
  * The access point knows of a station's queue what the station has reported in
  * the last frame that arrived, and whether it has sent data to the station since.
- * A Basic Trigger frame is due for stations that have reported data. If it has
- * sent data to others, which may have caused TCP ACKs, a BSRP Trigger frame asks
- * them first. While the access point has data to send, Trigger frames are at
- * least ul_ofdma_interval_us apart; a Basic Trigger frame does not wait otherwise.
+ * A Basic Trigger frame is due for stations that have reported data. A BSRP
+ * Trigger frame asks others first: those to which it has sent data, which may have
+ * caused TCP ACKs, and those that have sent data lately. While the access point has
+ * data to send, Trigger frames are at least ul_ofdma_interval_us apart; a Basic
+ * Trigger frame does not wait otherwise.
  *
  * Stations get equal RUs, of the size with which most can be sent in the time of
  * the exchange, and the MCS and streams of their last data. If there are fewer
@@ -18,12 +19,20 @@
 #include <linux/etherdevice.h>
 #include "airsim.h"
 
-/* A station that does not answer is left out until the next frame from it. */
+/* A station is active for this time after its last data. */
+#define ACTIVE_NS	(100 * NSEC_PER_MSEC)
+
+/* One that is not, and does not answer, is left out until the next frame from it. */
 #define MAX_SILENT	3
+
+static bool airsim_uplink_active(const struct airsim_radio *station, u64 now_ns)
+{
+	return now_ns < station->status.active_until_ns;
+}
 
 /* The associated station whose radio has a number, if it can be triggered. */
 static struct airsim_radio *airsim_uplink_station(struct airsim_radio *radio,
-						  u32 index)
+						  u32 index, u64 now_ns)
 {
 	struct airsim_radio *station = airsim_medium.tuned[index];
 	const struct ieee80211_vif *vif;
@@ -39,21 +48,26 @@ static struct airsim_radio *airsim_uplink_station(struct airsim_radio *radio,
 	if (station->low_mhz != radio->low_mhz ||
 	    station->high_mhz != radio->high_mhz || station->dozing ||
 	    !station->status.rate.streams ||
-	    station->status.silent >= MAX_SILENT)
+	    (station->status.silent >= MAX_SILENT &&
+	     !airsim_uplink_active(station, now_ns)))
 		return NULL;
 	return station;
 }
 
-static bool airsim_uplink_wants(const struct airsim_radio *station, bool basic)
+static bool airsim_uplink_wants(const struct airsim_radio *station, bool basic,
+				u64 now_ns)
 {
 	const struct airsim_buffer_status *status = &station->status;
 
-	return basic ? status->left.octets :
-		       !status->left.octets && status->awaited;
+	if (status->left.octets)
+		return basic;
+	return !basic && (status->awaited ||
+			  airsim_uplink_active(station, now_ns));
 }
 
 /* Whether a station is to be triggered. */
-static bool airsim_uplink_is_due(struct airsim_radio *radio, bool basic)
+static bool airsim_uplink_is_due(struct airsim_radio *radio, bool basic,
+				 u64 now_ns)
 {
 	struct airsim_radio *station;
 	u32 i;
@@ -62,8 +76,8 @@ static bool airsim_uplink_is_due(struct airsim_radio *radio, bool basic)
 	    radio->vif->type != NL80211_IFTYPE_AP)
 		return false;
 	for (i = 0; i < AIRSIM_MAX_RADIOS; i++) {
-		station = airsim_uplink_station(radio, i);
-		if (station && airsim_uplink_wants(station, basic))
+		station = airsim_uplink_station(radio, i, now_ns);
+		if (station && airsim_uplink_wants(station, basic, now_ns))
 			return true;
 	}
 	return false;
@@ -91,7 +105,8 @@ static struct airsim_rate airsim_tb_rate(const struct airsim_radio *radio,
 	};
 }
 
-static void airsim_uplink_add(struct airsim_radio *radio, bool basic)
+static void airsim_uplink_add(struct airsim_radio *radio, bool basic,
+			      u64 now_ns)
 {
 	struct airsim_uplink *uplink = &radio->uplink;
 	u32 most = airsim_ru_count(airsim_channel_mhz(radio), 26);
@@ -103,9 +118,9 @@ static void airsim_uplink_add(struct airsim_radio *radio, bool basic)
 	for (i = 0; i < AIRSIM_MAX_RADIOS && uplink->users < most; i++) {
 		u32 index = (first + i) % AIRSIM_MAX_RADIOS;
 		struct airsim_radio *station =
-			airsim_uplink_station(radio, index);
+			airsim_uplink_station(radio, index, now_ns);
 
-		if (!station || !airsim_uplink_wants(station, basic))
+		if (!station || !airsim_uplink_wants(station, basic, now_ns))
 			continue;
 		uplink->user[uplink->users++] = (struct airsim_tb_user){
 			.radio = station,
@@ -270,9 +285,10 @@ static void airsim_uplink_allocate(struct airsim_radio *radio)
 	uplink->next = uplink->user[uplink->users - 1].radio->index + 1;
 }
 
-static bool airsim_uplink_set_up(struct airsim_radio *radio, bool basic)
+static bool airsim_uplink_set_up(struct airsim_radio *radio, bool basic,
+				 u64 now_ns)
 {
-	airsim_uplink_add(radio, basic);
+	airsim_uplink_add(radio, basic, now_ns);
 	if (!radio->uplink.users)
 		return false;
 	airsim_uplink_set_control(radio);
@@ -291,14 +307,14 @@ static bool airsim_uplink_set_up(struct airsim_radio *radio, bool basic)
  */
 bool airsim_uplink_choose(struct airsim_radio *radio, u64 now_ns, bool idle)
 {
-	bool poll = airsim_uplink_is_due(radio, false);
+	bool poll = airsim_uplink_is_due(radio, false, now_ns);
 
 	if (now_ns >= radio->uplink.not_before_ns)
-		return airsim_uplink_set_up(radio, !poll);
+		return airsim_uplink_set_up(radio, !poll, now_ns);
 	if (!idle)
 		return false;
-	if (airsim_uplink_is_due(radio, true))
-		return airsim_uplink_set_up(radio, true);
+	if (airsim_uplink_is_due(radio, true, now_ns))
+		return airsim_uplink_set_up(radio, true, now_ns);
 	if (poll)
 		airsim_schedule(radio, AIRSIM_EVENT_UPLINK,
 				radio->uplink.not_before_ns);
@@ -308,13 +324,14 @@ bool airsim_uplink_choose(struct airsim_radio *radio, u64 now_ns, bool idle)
 /**
  * airsim_uplink_choose_data - set up a Basic Trigger frame after a BSRP one
  * @radio: the access point; the medium is locked
+ * @now_ns: current time
  *
  * Return: false if no station has reported data.
  */
-bool airsim_uplink_choose_data(struct airsim_radio *radio)
+bool airsim_uplink_choose_data(struct airsim_radio *radio, u64 now_ns)
 {
-	return airsim_uplink_is_due(radio, true) &&
-	       airsim_uplink_set_up(radio, true);
+	return airsim_uplink_is_due(radio, true, now_ns) &&
+	       airsim_uplink_set_up(radio, true, now_ns);
 }
 
 /**
@@ -333,8 +350,8 @@ void airsim_uplink_request(struct airsim_radio *radio, u64 now_ns, bool busy)
 
 	if (!radio->settings.ul_ofdma || edca->pending)
 		return;
-	poll = airsim_uplink_is_due(radio, false);
-	if (airsim_uplink_is_due(radio, true) ||
+	poll = airsim_uplink_is_due(radio, false, now_ns);
+	if (airsim_uplink_is_due(radio, true, now_ns) ||
 	    (poll && now_ns >= radio->uplink.not_before_ns)) {
 		airsim_edca_request(edca, now_ns, busy,
 				    &airsim_medium.backoff_rnd);
@@ -374,6 +391,8 @@ void airsim_uplink_heard(struct airsim_radio *radio,
 	status->left = ppdu->left;
 	status->awaited = false;
 	status->silent = 0;
+	if (ppdu->queued)
+		status->active_until_ns = station->emission.end_ns + ACTIVE_NS;
 	if (ppdu->tb)
 		for (i = 0; i < radio->uplink.users; i++)
 			if (radio->uplink.user[i].radio == station)

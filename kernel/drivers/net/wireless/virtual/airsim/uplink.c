@@ -303,7 +303,7 @@ void airsim_uplink_step(struct airsim_radio *radio, u64 now_ns)
 		return airsim_uplink_finish(radio, now_ns, false);
 	if (airsim_uplink_has_acknowledged(uplink))
 		return airsim_uplink_send_blockack(radio, now_ns);
-	if (!uplink->basic && airsim_uplink_choose_data(radio)) {
+	if (!uplink->basic && airsim_uplink_choose_data(radio, now_ns)) {
 		radio->exchange.airtime_ns += radio->phy->sifs_ns;
 		return airsim_uplink_send(radio, now_ns);
 	}
