@@ -113,6 +113,15 @@ static bool airsim_txq_ppdu_complete(const struct airsim_txq *atxq)
 	return next && airsim_mpdu(next)->first_of_ppdu;
 }
 
+/* Undo airsim_txq_take(). @first_of_ppdu: the MPDU was the first of another PPDU */
+static void airsim_txq_put_back(struct airsim_txq *atxq, struct sk_buff *skb,
+				bool first_of_ppdu)
+{
+	airsim_mpdu(skb)->first_of_ppdu = first_of_ppdu;
+	atxq->prebuilt += first_of_ppdu;
+	__skb_queue_head(&atxq->pending, skb);
+}
+
 /* What a receiver announces for HE where there is neither HT nor VHT. */
 static u16 airsim_6ghz_capa(const struct ieee80211_link_sta *link, u16 field)
 {
@@ -211,12 +220,16 @@ static void airsim_ampdu_fill(struct airsim_radio *radio,
 	u32 psdu_octets = 0;
 	struct sk_buff *skb;
 
-	while (ppdu->count < limit && !airsim_txq_ppdu_complete(atxq)) {
+	while (ppdu->count < limit) {
 		const struct sk_buff *last = ppdu->mpdu[ppdu->count - 1];
+		bool formed = airsim_txq_ppdu_complete(atxq);
 		u32 subframe = airsim_spaced_octets(&ppdu->rate, txq->sta,
 						    last);
 		struct ieee80211_tx_info *info;
 
+		/* HE TB PPDUs are not formed ahead. */
+		if (formed && !ppdu->tb)
+			break;
 		skb = airsim_txq_take(radio, txq);
 		if (!skb)
 			break;
@@ -228,7 +241,7 @@ static void airsim_ampdu_fill(struct airsim_radio *radio,
 		    !airsim_ppdu_fits(radio, txq->sta, &ppdu->rate,
 				      psdu_octets + subframe,
 				      airsim_mpdu_octets(skb), limit_ns)) {
-			__skb_queue_head(&atxq->pending, skb);
+			airsim_txq_put_back(atxq, skb, formed);
 			break;
 		}
 		psdu_octets += subframe;
@@ -350,9 +363,7 @@ static bool airsim_build_from_txq(struct airsim_radio *radio,
 	ppdu->response = AIRSIM_RESPONSE_ACK;
 	if (limit_ns && !airsim_ppdu_fits(radio, txq->sta, &ppdu->rate, 0,
 					  airsim_mpdu_octets(skb), limit_ns)) {
-		airsim_mpdu(skb)->first_of_ppdu = formed;
-		atxq->prebuilt += formed;
-		__skb_queue_head(&atxq->pending, skb);
+		airsim_txq_put_back(atxq, skb, formed);
 		airsim_ppdu_clear(ppdu, ppdu->ac);
 		return false;
 	}
