@@ -263,14 +263,28 @@ def test_a_qos_null_fits_into_what_a_short_limit_leaves(measure: Measure, tmp_pa
         assert tb.us_of_length(trigger.ul_length) >= tb.us(4 + 34) - 1e-6
 
 
-def test_stations_whose_reports_are_empty_are_asked_again(measure: Measure) -> None:
-    """An A-MPDU takes all that the socket buffer has, so that nothing is left to report."""
-    result = measure(*AX, "protocol=udp", "direction=upload", "duration=4s")
-    values = result.values
+@pytest.mark.parametrize("protocol", ["tcp", "udp"])
+@pytest.mark.parametrize("mu_edca", ["low", "never"])
+def test_uploads_have_equal_shares(measure: Measure, protocol: str, mu_edca: str) -> None:
+    """Stations whose report is empty are asked again, even while another one has data.
+
+    Windows and socket buffers are often shorter than an A-MPDU, so that nothing is left to report.
+    """
+    queues = ("sack=on", "txq_limit=preset", "duration=4s", f"mu_edca={mu_edca}")
+    values = measure(*AX, *queues, f"protocol={protocol}", "direction=upload").values
     print({name: values[name] for name in ("goodput_mbps", "goodput_jain", "triggers")})
-    # Otherwise most contend, but those once triggered hardly can.
-    assert values["goodput_jain"] > 0.99
+    assert values["goodput_jain"] > 0.95
     assert values["triggers"] > 0.8 * 4 / 0.005
+
+
+def test_he_tb_ppdus_are_not_formed_ahead(measure: Measure) -> None:
+    """Their length is known from the Trigger frame only, so they contain MPDUs of several A-MPDUs."""
+    uploads = ("protocol=udp", "direction=upload")
+    late, early = (
+        measure(*AX, *uploads, f"formed_ppdus={formed}").values["goodput_mbps"] for formed in (0, 2)
+    )
+    print(f"formed late {late:.0f}, early {early:.0f} Mbit/s")
+    assert early > 0.75 * late
 
 
 def test_uploads_with_losses_go_on_and_are_repeated_exactly(

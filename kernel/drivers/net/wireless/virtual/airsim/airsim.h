@@ -349,7 +349,7 @@ struct airsim_reply {
  * struct airsim_buffer_status - what an access point knows of a station
  * @left: its last report
  * @rate: rate of the last data that the access point received; 0 streams: none
- * @active_until_ns: it is asked for reports until then, because it has sent data
+ * @active_until_ns: it is asked for reports until then, as it has sent data
  * @awaited: the access point has sent it data since the last report
  * @silent: Trigger frames that it has not answered
  */
@@ -387,7 +387,8 @@ struct airsim_tb_user {
  * @tb_ns: duration of the HE TB PPDUs
  * @control: rate of Trigger frame and BlockAck
  * @next: radio with which the next round starts
- * @not_before_ns: the next Trigger frame is not due before
+ * @not_before_ns: while the access point has data, no Trigger frame before
+ * @ask_again_ns: no BSRP Trigger frame before
  * @user: the stations
  */
 struct airsim_uplink {
@@ -399,6 +400,7 @@ struct airsim_uplink {
 	struct airsim_rate control;
 	u32 next;
 	u64 not_before_ns;
+	u64 ask_again_ns;
 	struct airsim_tb_user user[AIRSIM_MAX_RUS];
 };
 
@@ -776,6 +778,7 @@ void airsim_uplink_forget(struct airsim_radio *radio,
 void airsim_mu_edca_configure(struct airsim_radio *radio, u8 ac,
 			      const struct ieee80211_tx_queue_params *params);
 void airsim_mu_edca_start(struct airsim_radio *radio, u8 ac, u64 now_ns);
+bool airsim_mu_edca_active(const struct airsim_radio *radio);
 void airsim_mu_edca_expired(struct airsim_radio *radio, u64 now_ns);
 
 /* send.c */

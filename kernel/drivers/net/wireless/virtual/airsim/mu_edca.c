@@ -70,6 +70,17 @@ void airsim_mu_edca_start(struct airsim_radio *radio, u8 ac, u64 now_ns)
 }
 
 /**
+ * airsim_mu_edca_active - whether a station relies on Trigger frames
+ * @radio: the station; the medium is locked
+ *
+ * Return: whether its MU EDCA timer for best effort runs.
+ */
+bool airsim_mu_edca_active(const struct airsim_radio *radio)
+{
+	return radio->mu_edca[IEEE80211_AC_BE].until_ns;
+}
+
+/**
  * airsim_mu_edca_expired - the MU EDCA timer of an access category may be over
  * @radio: the station; the medium is locked
  * @now_ns: current time

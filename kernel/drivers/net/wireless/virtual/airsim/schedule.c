@@ -7,9 +7,10 @@
  * the last frame that arrived, and whether it has sent data to the station since.
  * A Basic Trigger frame is due for stations that have reported data. A BSRP
  * Trigger frame asks others first: those to which it has sent data, which may have
- * caused TCP ACKs, and those that have sent data lately. While the access point has
- * data to send, Trigger frames are at least ul_ofdma_interval_us apart; a Basic
- * Trigger frame does not wait otherwise.
+ * caused TCP ACKs, those that have sent data lately, and those that hardly contend
+ * because their MU EDCA timer runs. While the access point has data to send, Trigger
+ * frames are at least ul_ofdma_interval_us apart; a Basic Trigger frame does not
+ * wait otherwise.
  *
  * Stations get equal RUs, of the size with which most can be sent in the time of
  * the exchange, and the MCS and streams of their last data. If there are fewer
@@ -19,7 +20,7 @@
 #include <linux/etherdevice.h>
 #include "airsim.h"
 
-/* A station is active for this time after its last data. */
+/* How long stations are asked for reports after their last data. */
 #define ACTIVE_NS	(100 * NSEC_PER_MSEC)
 
 /* One that is not, and does not answer, is left out until the next frame from it. */
@@ -27,7 +28,8 @@
 
 static bool airsim_uplink_active(const struct airsim_radio *station, u64 now_ns)
 {
-	return now_ns < station->status.active_until_ns;
+	return now_ns < station->status.active_until_ns ||
+	       airsim_mu_edca_active(station);
 }
 
 /* The associated station whose radio has a number, if it can be triggered. */
@@ -307,17 +309,18 @@ static bool airsim_uplink_set_up(struct airsim_radio *radio, bool basic,
  */
 bool airsim_uplink_choose(struct airsim_radio *radio, u64 now_ns, bool idle)
 {
-	bool poll = airsim_uplink_is_due(radio, false, now_ns);
+	bool ask = airsim_uplink_is_due(radio, false, now_ns);
+	bool ask_now = ask && now_ns >= radio->uplink.ask_again_ns;
 
-	if (now_ns >= radio->uplink.not_before_ns)
-		return airsim_uplink_set_up(radio, !poll, now_ns);
+	if (now_ns >= radio->uplink.not_before_ns || (idle && ask_now))
+		return airsim_uplink_set_up(radio, !ask_now, now_ns);
 	if (!idle)
 		return false;
 	if (airsim_uplink_is_due(radio, true, now_ns))
 		return airsim_uplink_set_up(radio, true, now_ns);
-	if (poll)
+	if (ask)
 		airsim_schedule(radio, AIRSIM_EVENT_UPLINK,
-				radio->uplink.not_before_ns);
+				radio->uplink.ask_again_ns);
 	return false;
 }
 
@@ -340,25 +343,25 @@ bool airsim_uplink_choose_data(struct airsim_radio *radio, u64 now_ns)
  * @now_ns: current time
  * @busy: the medium is busy
  *
- * Data that it has to send itself, or to poll for, is left to its best effort
+ * Data that it has to send itself, or to ask for, is left to its best effort
  * function, which decides when it gains access.
  */
 void airsim_uplink_request(struct airsim_radio *radio, u64 now_ns, bool busy)
 {
 	struct airsim_edca *edca = &radio->edca[IEEE80211_AC_BE];
-	bool poll;
+	bool ask;
 
 	if (!radio->settings.ul_ofdma || edca->pending)
 		return;
-	poll = airsim_uplink_is_due(radio, false, now_ns);
+	ask = airsim_uplink_is_due(radio, false, now_ns);
 	if (airsim_uplink_is_due(radio, true, now_ns) ||
-	    (poll && now_ns >= radio->uplink.not_before_ns)) {
+	    (ask && now_ns >= radio->uplink.ask_again_ns)) {
 		airsim_edca_request(edca, now_ns, busy,
 				    &airsim_medium.backoff_rnd);
 		airsim_contend(radio);
-	} else if (poll) {
+	} else if (ask) {
 		airsim_schedule(radio, AIRSIM_EVENT_UPLINK,
-				radio->uplink.not_before_ns);
+				radio->uplink.ask_again_ns);
 	}
 }
 

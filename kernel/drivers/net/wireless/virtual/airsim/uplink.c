@@ -38,6 +38,11 @@ static u64 airsim_uplink_end_ns(struct airsim_radio *radio, u64 trigger_end_ns)
 	       airsim_uplink_response_ns(radio, uplink->users);
 }
 
+static u64 airsim_uplink_interval_ns(const struct airsim_radio *radio)
+{
+	return (u64)radio->settings.ul_ofdma_interval_us * NSEC_PER_USEC;
+}
+
 /* Set up a control frame for all stations of the exchange, without NAV after it */
 static void airsim_uplink_prepare(struct airsim_radio *radio,
 				  enum airsim_frame frame, u64 now_ns)
@@ -68,6 +73,8 @@ void airsim_uplink_send(struct airsim_radio *radio, u64 now_ns)
 	radio->exchange.peer = NULL;
 	uplink->number = ++airsim_medium.trigger ?: ++airsim_medium.trigger;
 	uplink->answered = false;
+	if (!uplink->basic)
+		uplink->ask_again_ns = now_ns + airsim_uplink_interval_ns(radio);
 	airsim_uplink_prepare(radio, AIRSIM_TRIGGER, now_ns);
 	emission->nav_until_ns = airsim_uplink_end_ns(radio, emission->end_ns);
 	radio->count.triggers_sent++;
@@ -225,8 +232,7 @@ static void airsim_uplink_finish(struct airsim_radio *radio, u64 now_ns,
 	airsim_count_airtime(radio);
 	radio->exchange.stage = AIRSIM_STAGE_NONE;
 	radio->uplink.users = 0;
-	radio->uplink.not_before_ns = now_ns +
-		(u64)radio->settings.ul_ofdma_interval_us * NSEC_PER_USEC;
+	radio->uplink.not_before_ns = now_ns + airsim_uplink_interval_ns(radio);
 	airsim_contend_again(radio, &radio->edca[IEEE80211_AC_BE], answered,
 			     now_ns);
 }
