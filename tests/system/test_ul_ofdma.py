@@ -278,7 +278,7 @@ def test_uploads_have_equal_shares(measure: Measure, protocol: str, mu_edca: str
 
 
 def test_he_tb_ppdus_are_not_formed_ahead(measure: Measure) -> None:
-    """Their length is known from the Trigger frame only, so they contain MPDUs of several A-MPDUs."""
+    """The Trigger frame gives their length, so they contain MPDUs of several formed A-MPDUs."""
     uploads = ("protocol=udp", "direction=upload")
     late, early = (
         measure(*AX, *uploads, f"formed_ppdus={formed}").values["goodput_mbps"] for formed in (0, 2)
