@@ -287,6 +287,18 @@ def test_he_tb_ppdus_are_not_formed_ahead(measure: Measure) -> None:
     assert early > 0.75 * late
 
 
+@pytest.mark.parametrize("errors", [(), ("error_model=snr", "distance=10m")], ids=["", "snr"])
+def test_the_access_point_chooses_rates_for_minstrel(
+    measure: Measure, errors: tuple[str, ...]
+) -> None:
+    """Without that, HE TB PPDUs have the low rates with which minstrel_ht begins."""
+    uploads = (*AX, *errors, "protocol=udp", "direction=upload", "rate_control=minstrel")
+    alone, triggered = (measure(*uploads, f"ul_ofdma={switch}").values for switch in ("off", "on"))
+    print(f"goodput {alone['goodput_mbps']:.0f}, with UL OFDMA {triggered['goodput_mbps']:.0f}")
+    assert triggered["goodput_mbps"] > 1.1 * alone["goodput_mbps"]
+    assert triggered["tx_retries"] < 0.1 * triggered["he_tb_ppdus"] * triggered["ampdu_mpdus_mean"]
+
+
 def test_uploads_with_losses_go_on_and_are_repeated_exactly(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
 ) -> None:
