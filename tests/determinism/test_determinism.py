@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The same seed gives the same packets, byte for byte; another seed gives different packets."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
+from guests import with_kernel_options
 
 from airtcp.backends import uml
 from airtcp.backends.guesttools import GuestTools
@@ -50,13 +49,8 @@ def test_an_older_processor_gives_the_same_bytes(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = measure(lab_kernel, tools, tmp_path / "this-processor", 1)
-    on_this_processor: Callable[..., list[str]] = uml._command
-
-    def on_an_older_processor(*arguments: Any) -> list[str]:
-        *other, parameters = arguments
-        return on_this_processor(*other, [*parameters, f"GLIBC_TUNABLES={OLD_PROCESSOR}"])
-
-    monkeypatch.setattr(uml, "_command", on_an_older_processor)
+    options = with_kernel_options(f"GLIBC_TUNABLES={OLD_PROCESSOR}")
+    monkeypatch.setattr(uml, "_command", options)
     older = measure(lab_kernel, tools, tmp_path / "older-processor", 1)
     assert hashes(first) == hashes(older)
     assert first.metrics == older.metrics

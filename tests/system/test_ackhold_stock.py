@@ -16,7 +16,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from guests import GUEST, RecordCount, Say, splats
+from guests import GUEST, RecordCount, Say, assert_silent
 from stockkernels import StockKernel, build, fetch, initramfs, mirror
 
 from airtcp.backends import qemu
@@ -78,7 +78,7 @@ def test_transfers_complete_and_no_ack_waits_longer_than_allowed(
     )
     console = result.console.read_text(errors="replace")
     assert result.status == "ok", (result.reason, console[-3000:])
-    assert splats(result.console) == []
+    assert_silent(result.console)
     found = json.loads((run_dir / "output.json").read_text())
     say(f"Linux {stock.release}: {found}")
     record_property("transfers", found["complete"])

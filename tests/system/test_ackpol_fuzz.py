@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 import pytest
-from guests import GUEST, RecordCount, Say, copy_helpers, splats
+from guests import GUEST, RecordCount, Say, assert_silent, copy_helpers
 
 from airtcp.backends.guesttools import GuestTools, compile_program
 from airtcp.backends.uml import boot
@@ -68,7 +68,7 @@ def test_random_inputs_are_taken_or_refused_in_silence(
     limit_s = 120 + inputs / 300
     result = boot(debug_kernel, tools, tmp_path, seed=seed, memory_mb=1024, timeout_wall_s=limit_s)
     console = result.console.read_text(errors="replace")
-    assert splats(result.console) == []
+    assert_silent(result.console)
     assert result.status == "ok", (result.reason, console[-2000:])
     assert (tmp_path / "leaks").read_text() == ""
 

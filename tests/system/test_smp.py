@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from guests import GUEST, RecordCount, Say, checked_output, copy_helpers, splats
+from guests import GUEST, RecordCount, Say, assert_silent, checked_output, copy_helpers, splats
 from test_ackpol_fuzz import SOURCE as FUZZER
 from test_ackpol_fuzz import documented_bounds, write_bounds
 
@@ -95,7 +95,7 @@ def test_policies_pass_their_unit_tests(
     )
     result = qemu.boot(checked_kernel, tools, tmp_path, timeout_wall_s=300)
     assert result.status == "ok", result.reason
-    assert splats(result.console) == []
+    assert_silent(result.console)
     suites = re.findall(r"^(ok|not ok) \d+ (tcp_\S+)", (tmp_path / "dmesg.txt").read_text(), re.M)
     assert suites
     assert [name for verdict, name in suites if verdict != "ok"] == []
@@ -105,7 +105,7 @@ def figures_of_silent_soak(
     result: GuestResult, directory: Path, connections: int, *parameters: str
 ) -> Counter[str]:
     """The figures of the load, after checking that no tool of the kernel reported anything."""
-    assert splats(result.console) == []
+    assert_silent(result.console)
     assert result.status == "ok", result.reason
     # kmemleak reports that it was disabled.
     lines = splats(directory / "dmesg.txt")
@@ -209,7 +209,7 @@ def test_senders_switch_and_unload_under_load(
         "ip link set lo up\nmkdir /run/netns\npython3 -B senders_smp.py >output.json\n"
     )
     result = qemu.boot(checked_kernel, tools, tmp_path, cpus=CPUS, timeout_wall_s=900)
-    assert splats(result.console) == []
+    assert_silent(result.console)
     assert result.status == "ok", result.reason
     counts = json.loads((tmp_path / "output.json").read_text())
     assert counts["finished"] == 20
