@@ -397,8 +397,8 @@ def test_hostapd_announces_mu_edca(mu_edca: str, expected: list[str]) -> None:
         ({"standard": "802.11ax", "mu_edca": "never"}, "need ul_ofdma on"),
         ({"standard": "802.11ax", "ul_ofdma_interval": "2ms"}, "need ul_ofdma on"),
         (
-            {"standard": "802.11ax", "ul_ofdma": "on", "ul_ofdma_interval": "2s"},
-            "out of range; allowed: 0ms to 1s",
+            {"standard": "802.11ax", "ul_ofdma": "on", "ul_ofdma_interval": "0ms"},
+            "out of range; allowed: 100us to 1s",
         ),
     ],
 )

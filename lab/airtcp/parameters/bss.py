@@ -74,10 +74,14 @@ class Bss(Capability):
         "off",
         "802.11ax: the access point sends Trigger frames, which stations answer in parallel",
     )
-    ul_ofdma_interval_s: Annotated[float, duration(0, 1), OnlyWith("ul_ofdma", "on")] = parameter(
-        "ul_ofdma_interval",
-        5e-3,
-        "ul_ofdma: minimum time between Trigger frames while the access point has data to send",
+    # If it were 0, the access point would never send its own data.
+    ul_ofdma_interval_s: Annotated[float, duration(100e-6, 1), OnlyWith("ul_ofdma", "on")] = (
+        parameter(
+            "ul_ofdma_interval",
+            5e-3,
+            "ul_ofdma: minimum time between Trigger frames that ask for reports, and between all "
+            "while the access point has data to send",
+        )
     )
     mu_edca: Annotated[Literal["low", "never", "off"], OnlyWith("ul_ofdma", "on")] = parameter(
         "mu_edca",

@@ -108,7 +108,8 @@ enum airsim_cmd {
  * @AIRSIM_ATTR_UL_OFDMA: as an access point, send Trigger frames, which stations
  *	answer in parallel
  * @AIRSIM_ATTR_UL_OFDMA_INTERVAL_US: UL OFDMA: minimum time between Trigger
- *	frames while the access point has data to send
+ *	frames that ask for reports, and between all while the access point has
+ *	data to send
  * @AIRSIM_ATTR_TX_POWER_MDBM: transmit power
  * @AIRSIM_ATTR_PLACED: whether the radio has a position; set by any attribute
  *	of the position
@@ -261,7 +262,7 @@ enum airsim_attr {
 	INT(RESPONSE_ERROR_PPM, response_error_ppm, u32, 0, 1000000, 0) \
 	BOOL(CAPTURE, capture, 0) \
 	BOOL(UL_OFDMA, ul_ofdma, 0) \
-	INT(UL_OFDMA_INTERVAL_US, ul_ofdma_interval_us, u32, 0, 1000000, 5000) \
+	INT(UL_OFDMA_INTERVAL_US, ul_ofdma_interval_us, u32, 100, 1000000, 5000) \
 	INT(TX_POWER_MDBM, tx_power_mdbm, s32, -20000, 40000, 20000) \
 	BOOL(PLACED, placed, 0) \
 	BOOL(RATE_FIXED, rate_fixed, 0)
