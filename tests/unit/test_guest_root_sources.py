@@ -31,6 +31,13 @@ def own_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return program
 
 
+def libraries_of_cache(root: Path) -> set[str]:
+    """Paths of the libraries in etc/ld.so.cache."""
+    command = [str(programs.find("ldconfig")), "-r", str(root), "-p"]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return set(re.findall(r"=> /(\S+)", listed))
+
+
 def test_root_has_programs_libraries_and_mount_points(stamp: Path, tmp_path: Path) -> None:
     found = guestroot.sources(stamp)
     root = tmp_path / "root"
@@ -53,14 +60,19 @@ def test_root_has_programs_libraries_and_mount_points(stamp: Path, tmp_path: Pat
         ).stdout
         paths = re.findall(r"=> (/\S+)", listed)
         assert paths and all(path.startswith(str(root)) for path in paths), listed
-    libraries_of_cache = subprocess.run(
-        [str(programs.find("ldconfig")), "-r", root, "-p"], capture_output=True, text=True
-    ).stdout
-    assert set(re.findall(r"=> /(\S+)", libraries_of_cache)) == {
-        name for name in found.files if "/lib" in name and not name.startswith("lib64/")
-    }
+    assert libraries_of_cache(root) == {name for name in found.files if ".so" in name}
     assert all(any((root / name).iterdir()) for name in ("dev", "proc", "run", "sys", "tmp"))
     assert not any(path.is_symlink() for path in root.rglob("*"))
+
+
+def test_libraries_are_found_in_any_directory(stamp: Path, tmp_path: Path) -> None:
+    """As in /usr/local/lib, where the host's ld.so.conf may make the loader look."""
+    [library] = [
+        path for path in guestroot.sources(stamp).files.values() if "libnl-3." in path.name
+    ]
+    root = tmp_path / "root"
+    guestroot.add({f"usr/local/lib/{library.name}": library}, root)
+    assert libraries_of_cache(root) == {f"usr/local/lib/{library.name}"}
 
 
 def test_libraries_are_listed_again_only_after_a_change(

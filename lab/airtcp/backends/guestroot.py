@@ -34,7 +34,7 @@ _FILES = {
 }
 
 
-RECIPE = (_BASIC, tuple(programs.GUEST), _OPENED_LATE, _FILES, "ld.so.cache")
+RECIPE = (_BASIC, tuple(programs.GUEST), _OPENED_LATE, _FILES, "ld.so.cache of all directories")
 """What determines the root file system except the host's files."""
 
 
@@ -96,7 +96,9 @@ def _write_library_cache(root: Path) -> None:
     instruction set (glibc-hwcaps/x86-64-v3): system calls that take virtual time.
     """
     (root / "etc").mkdir(exist_ok=True)
-    command = [str(programs.find("ldconfig")), "-X", "-r", str(root)]
+    # Such as /usr/local/lib, where the host's ld.so.conf may make it look.
+    directories = sorted({f"/{path.parent.relative_to(root)}" for path in root.rglob("*.so*")})
+    command = [str(programs.find("ldconfig")), "-X", "-r", str(root), *directories]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise AirtcpError(f"ldconfig failed in {root}: {done.stderr.strip() or done.returncode}")
