@@ -8,10 +8,11 @@ from verification import kernel
 from verification.kernel import KernelId, kernel_id
 
 _RADIO = "drivers/net/wireless/virtual/airsim/airsim.c"
+_WATCH = "net/ipv4/tcp_watch.c"
 
 _SERIES = f"""\
 postable/0001-policy.patch net/a.c Documentation
-lab/0002-um.patch {_RADIO}
+lab/0002-um.patch {_RADIO} {_WATCH}
 """
 
 _PATCH = """\
@@ -60,6 +61,7 @@ def overlay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "Documentation/policies.rst": "Policies\n",
         "net/a.c": "int a;\n",
         _RADIO: "int a;\n",
+        _WATCH: "int a;\n",
         "configs/a.config": "CONFIG_A=y\n",
     }.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -135,6 +137,7 @@ def test_caches_of_python_change_no_hash(overlay: Path) -> None:
     ("name", "old", "new"),
     [
         (_RADIO, "int a", "int b"),
+        (_WATCH, "int a", "int b"),
         ("patches/lab/0002-um.patch", "-x", "-y"),
     ],
 )
