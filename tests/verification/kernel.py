@@ -14,8 +14,8 @@ from pathlib import Path
 
 from airtcp.kernel.source import OVERLAY, SERIES, find_source, identity, read_series
 
-# What only kernels for User Mode Linux contain: its code, hostfs, the simulated radio, the generator
-# of its table of losses, and samples of TCP (CONFIG_TCP_WATCH).
+# What only kernels for User Mode Linux contain: its code, hostfs, the simulated radio, the
+# generator of its table of losses, and samples of TCP (CONFIG_TCP_WATCH).
 _UML = (
     *("arch/um", "arch/x86/um", "arch/x86/Makefile.um", "fs/hostfs"),
     "drivers/net/wireless/virtual/airsim",
