@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from guests import Measure, Say, splats, thesis_case
+from guests import Measure, Say, assert_silent, thesis_case
 
 from airtcp import cli
 from airtcp.backends import guesttools
@@ -88,7 +88,7 @@ def silent_consoles(tmp_path: Path) -> Iterator[None]:
     """With AIRTCP_TEST_DEBUG, the kernel of a guest must not report any problem."""
     yield
     for console in tmp_path.rglob("console.log"):
-        assert splats(console) == [], console
+        assert_silent(console)
 
 
 @pytest.fixture(scope="session", autouse=DEBUG)
@@ -96,7 +96,7 @@ def silent_consoles_of_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator
     """The same for guests that several tests share, after the last test."""
     yield
     for console in tmp_path_factory.getbasetemp().rglob("console.log"):
-        assert splats(console) == [], console
+        assert_silent(console)
 
 
 @pytest.fixture(scope="session")

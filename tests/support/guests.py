@@ -131,7 +131,7 @@ def assert_silent(console: Path) -> None:
     """Fail if a debugging kernel reports a problem on the console, and show the report."""
     text = console.read_text(errors="replace")
     if found := SPLAT.search(text):
-        raise AssertionError(text[max(0, found.start() - 1000) :][:20_000])
+        raise AssertionError(f"{console}: {text[max(0, found.start() - 1000) :][:20_000]}")
 
 
 def splats(console: Path) -> list[str]:

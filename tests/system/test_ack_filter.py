@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy
 import pytest
-from guests import GUEST, TIME_LIMIT_S, Say, copy_helpers, guest_output, splats
+from guests import GUEST, TIME_LIMIT_S, Say, assert_silent, copy_helpers, guest_output
 
 from airtcp.backends import shell, uml
 from airtcp.backends.guesttools import GuestTools
@@ -258,7 +258,7 @@ def times_under_loss(
     (run_dir / "plan.sh").write_text(f"{shell.render(network.plan(testbed(parameters)))}\n{script}")
     result = uml.boot(kernel, tools, run_dir, seed=1, timeout_wall_s=900)
     assert result.status == "ok", result.reason
-    assert splats(result.console) == []
+    assert_silent(result.console)
     rows = [line.split(",") for line in (run_dir / "times.csv").read_text().splitlines()]
     assert len(rows) == SEEDS
     return numpy.array([(int(end) - int(start)) / 1e6 for _, start, end, *_ in rows])

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from guests import GUEST, copy_helpers, splats, thesis_case
+from guests import GUEST, assert_silent, copy_helpers, thesis_case
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.backends.uml import boot
@@ -36,7 +36,7 @@ def test_experiment_causes_no_report(
     result = run_one(RunRequest.of(debug_kernel, tools, case, 1), tmp_path)
     assert result.error is None
     [console] = tmp_path.rglob("console.log")
-    assert splats(console) == []
+    assert_silent(console)
     assert result.values["tx_retries"] > 100
 
 
@@ -47,9 +47,9 @@ def test_radios_removed_under_load_leave_no_objects(
     shutil.copy(GUEST / "churn_load.py", tmp_path)
     copy_helpers(tmp_path)
     result = boot(debug_kernel, tools, tmp_path, seed=1, memory_mb=1024, timeout_wall_s=600)
-    assert splats(result.console) == []
+    assert_silent(result.console)
     assert result.status == "ok", result.reason
-    assert splats(tmp_path / "dmesg.txt") == []
+    assert_silent(tmp_path / "dmesg.txt")
     assert (tmp_path / "leaks").read_text() == ""
     # lockdep turns itself off after its first report, or when its tables are full.
     assert re.search(r"^ debug_locks: +1$", (tmp_path / "lockdep").read_text(), re.M)

@@ -898,8 +898,7 @@ bool airsim_is_receiver(const struct airsim_radio *radio, const u8 *address);
 void airsim_receive(struct airsim_radio *radio, const struct sk_buff *sent,
 		    const struct airsim_ppdu *ppdu, unsigned int index);
 void airsim_receive_ended(struct airsim_radio *radio);
-void airsim_receive_set_delivery(struct airsim_radio *radio,
-				 enum airsim_rx_delivery delivery);
+void airsim_receive_interrupt(struct airsim_radio *radio);
 enum hrtimer_restart airsim_coalesce_timer(struct hrtimer *timer);
 int airsim_poll(struct napi_struct *napi, int budget);
 

@@ -51,7 +51,11 @@ static void airsim_receive_fill_status(const struct airsim_radio *radio,
 	}
 }
 
-static void airsim_receive_interrupt(struct airsim_radio *radio)
+/**
+ * airsim_receive_interrupt - deliver what has arrived
+ * @radio: the radio; the medium is locked
+ */
+void airsim_receive_interrupt(struct airsim_radio *radio)
 {
 	if (skb_queue_empty(&radio->arrived))
 		return;
@@ -106,21 +110,6 @@ void airsim_receive_ended(struct airsim_radio *radio)
 {
 	if (radio->settings.rx_delivery != AIRSIM_RX_DELIVERY_COALESCED)
 		airsim_receive_interrupt(radio);
-}
-
-/**
- * airsim_receive_set_delivery - change when received MPDUs are delivered
- * @radio: the radio; the medium is locked
- * @delivery: the new setting
- *
- * What has arrived is delivered now. Coalescing would have no timer for it.
- */
-void airsim_receive_set_delivery(struct airsim_radio *radio,
-				 enum airsim_rx_delivery delivery)
-{
-	if (delivery != radio->settings.rx_delivery)
-		airsim_receive_interrupt(radio);
-	radio->settings.rx_delivery = delivery;
 }
 
 /**

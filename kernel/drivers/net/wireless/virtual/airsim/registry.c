@@ -184,7 +184,9 @@ int airsim_radio_set(u32 index, const struct airsim_settings *settings,
 		err = -EOPNOTSUPP;
 	} else if (radio) {
 		spin_lock_bh(&airsim_medium.lock);
-		airsim_receive_set_delivery(radio, settings->rx_delivery);
+		/* Coalescing would have no timer for what has arrived. */
+		if (settings->rx_delivery != radio->settings.rx_delivery)
+			airsim_receive_interrupt(radio);
 		radio->settings = *settings;
 		spin_unlock_bh(&airsim_medium.lock);
 		err = 0;

@@ -26,7 +26,7 @@
 /* MPDU with which rates are compared. */
 #define TYPICAL_OCTETS	1538
 
-/* One that is not, and does not answer, is left out until the next frame from it. */
+/* An inactive station that does not answer is left out until its next frame. */
 #define MAX_SILENT	3
 
 static bool airsim_uplink_active(const struct airsim_radio *station, u64 now_ns)
